@@ -1,0 +1,1 @@
+//! Boards as data, firmware builds, and QEMU runs with instruction counts

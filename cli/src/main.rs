@@ -1,0 +1,2 @@
+//! `cargo kiln`
+fn main() {}

@@ -1,0 +1,1 @@
+//! Reader of TensorFlow Lite files.

@@ -1,0 +1,37 @@
+//! The intermediate representation: a static-shape tensor graph in SSA form.
+//!
+//! # What a graph means
+//!
+//! A [`Graph`] is a function of its inputs and its state. Evaluating it computes every node once, in
+//! [`Graph::nodes`] order (which is a topological order), then replaces each state's value with the
+//! value of its `next`, and yields the outputs. There are no side effects: a model's variables are
+//! [`State`]s, read as ordinary values (the value they had when the evaluation began) and written by
+//! naming the value they take when it ends.
+//!
+//! # Types
+//!
+//! Every value has a [`Type`]: storage element, static shape (row-major, last axis contiguous; images are
+//! NHWC, convolution weights OHWI) and, where the storage is quantised, a [`Quant`]: real = scale · (stored −
+//! zero point), per tensor or along one axis. Scales are kept as the bits of the `f32` in the file.
+//!
+//! # Arithmetic
+//!
+//! On floats an op means the real function, computed in `f32`. On integers it means exactly what its
+//! attributes say: convolution-like ops accumulate `Σ (x − zx)·(w − zw) + bias` in `i32` and bring the sum to
+//! the result's scale by an explicit [`Rescale`]; nothing is derived from scales at evaluation time, so a
+//! reader of any format states its own rounding, and no pass can change it by accident. Zero points do come
+//! from the operands' and the result's types. [`interp`](crate::interp) is the definition of every op.
+
+mod attr;
+mod graph;
+mod op;
+mod text;
+mod types;
+
+pub use attr::{
+    AddRescale, Attr, Clamp, LeakyRescale, Multiplier, Padding, Real, Rescale, SoftmaxScale, Window,
+};
+pub use graph::{Data, Graph, Node, NodeId, State, Value, ValueDef, ValueId};
+pub use op::{Op, OpInfo};
+pub use text::ParseError;
+pub use types::{DType, Quant, Shape, Type};

@@ -1,0 +1,204 @@
+//! The op table. Everything that must know all ops (the textual form, the documentation, the coverage
+//! matrix) derives from it; what an op computes is defined by [`interp`](crate::interp).
+
+use super::text::{self, Lexer, ParseError};
+use super::{AddRescale, Attr, Clamp, LeakyRescale, Rescale, SoftmaxScale, Window};
+
+/// One row of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct OpInfo {
+    /// Name in the textual form.
+    pub name: &'static str,
+    /// Smallest and largest number of operands.
+    pub operands: (usize, usize),
+    /// What it computes.
+    pub doc: &'static str,
+}
+
+macro_rules! op_table {
+    ($( $(#[doc = $doc:literal])+ $variant:ident $name:literal ($min:literal..=$max:literal)
+        { $( $(#[doc = $adoc:literal])+ $attr:ident : $ty:ty ),* $(,)? } )+) => {
+        /// An operation with its attributes.
+        #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+        pub enum Op {
+            $( $(#[doc = $doc])+ $variant { $( $(#[doc = $adoc])+ $attr: $ty ),* }, )+
+        }
+
+        impl Op {
+            /// Every op, in the order of the table.
+            pub const TABLE: &'static [OpInfo] = &[
+                $( OpInfo { name: $name, operands: ($min, $max), doc: concat!($($doc, "\n"),+) } ),+
+            ];
+
+            /// The op's row of the table.
+            pub fn info(&self) -> &'static OpInfo {
+                // The variants are declared in the order of the rows.
+                let mut row = 0;
+                $( if matches!(self, Op::$variant { .. }) { return &Self::TABLE[row]; } row += 1; )+
+                &Self::TABLE[row - 1]
+            }
+
+            /// The op's name.
+            pub fn name(&self) -> &'static str {
+                match self { $( Op::$variant { .. } => $name ),+ }
+            }
+
+            /// Appends `{attr = value, …}`, or nothing for an op without attributes.
+            pub fn print_attrs(&self, out: &mut String) {
+                match self {
+                    $( Op::$variant { $($attr),* } => {
+                        let fields: &[(&str, &dyn Fn(&mut String))] = &[$( (stringify!($attr), &|o: &mut String| Attr::print($attr, o)) ),*];
+                        text::print_fields(fields, out);
+                    } )+
+                }
+            }
+
+            /// Reads the attributes of the op of that name, in the order in which they are printed.
+            pub fn parse_attrs(name: &str, lexer: &mut Lexer<'_>) -> Result<Op, ParseError> {
+                match name {
+                    $( $name => {
+                        #[allow(unused_mut, unused_variables)]
+                        let mut fields = text::FieldReader::new(lexer);
+                        $( let $attr = <$ty as Attr>::parse(fields.field(stringify!($attr))?)?; )*
+                        fields.end()?;
+                        Ok(Op::$variant { $($attr),* })
+                    } )+
+                    _ => Err(lexer.error(format!("there is no op named `{name}`"))),
+                }
+            }
+        }
+    };
+}
+
+op_table! {
+    /// Convolution of `x` \[n, h, w, c\] with `weights` \[o, kh, kw, c / groups\] and an optional `bias` \[o\]:
+    /// acc = Σ (x − zx)·(w − zw) + bias, rescaled, plus the result's zero point, clamped. Output channel `o` reads the
+    /// input channels of group `o / (O / groups)`; a depthwise convolution has groups = c.
+    Conv2d "conv2d" (2..=3) {
+        /// The sliding window; its size equals the weights' kh, kw.
+        window: Window,
+        /// Channel groups; divides c and o.
+        groups: usize,
+        /// Accumulator to result.
+        rescale: Rescale,
+        /// Fused activation.
+        clamp: Clamp,
+    }
+    /// Matrix product of `x` \[…, k\] with `weights` \[n, k\] and an optional `bias` \[n\]: result \[…, n\], same arithmetic as `conv2d`.
+    Dense "dense" (2..=3) {
+        /// Accumulator to result.
+        rescale: Rescale,
+        /// Fused activation.
+        clamp: Clamp,
+    }
+    /// Mean over a window of \[n, h, w, c\], counting only taps inside the image; integers divide with rounding half away from zero
+    /// (on stored values: operand and result have the same quantisation).
+    AvgPool2d "avg_pool2d" (1..=1) {
+        /// The sliding window (dilation 1).
+        window: Window,
+        /// Fused activation.
+        clamp: Clamp,
+    }
+    /// Largest element of a window of \[n, h, w, c\], counting only taps inside the image.
+    MaxPool2d "max_pool2d" (1..=1) {
+        /// The sliding window (dilation 1).
+        window: Window,
+        /// Fused activation.
+        clamp: Clamp,
+    }
+    /// Sum, with NumPy broadcasting.
+    Add "add" (2..=2) {
+        /// Operands and sum to the result's scale.
+        rescale: AddRescale,
+        /// Fused activation.
+        clamp: Clamp,
+    }
+    /// Difference, with NumPy broadcasting.
+    Sub "sub" (2..=2) {
+        /// Operands and difference to the result's scale.
+        rescale: AddRescale,
+        /// Fused activation.
+        clamp: Clamp,
+    }
+    /// Product, with NumPy broadcasting: (x − zx)·(y − zy), rescaled.
+    Mul "mul" (2..=2) {
+        /// Product to the result's scale (one multiplier).
+        rescale: Rescale,
+        /// Fused activation.
+        clamp: Clamp,
+    }
+    /// Clamps stored values (the ReLU family without a change of scale).
+    Clip "clip" (1..=1) {
+        /// The range.
+        clamp: Clamp,
+    }
+    /// `x` for x ≥ 0, `alpha · x` below.
+    LeakyRelu "leaky_relu" (1..=1) {
+        /// The slope below zero.
+        alpha: super::Real,
+        /// Both factors to the result's scale.
+        rescale: LeakyRescale,
+    }
+    /// 1 / (1 + exp(−x)). On `i8`: exact function of the dequantised value, rounded as TFLite's tables and fixed point do.
+    Logistic "logistic" (1..=1) {}
+    /// tanh(x), as `logistic`.
+    Tanh "tanh" (1..=1) {}
+    /// exp(β·x) / Σ exp(β·x) along the last axis.
+    Softmax "softmax" (1..=1) {
+        /// β.
+        beta: super::Real,
+        /// Integer parameters.
+        scale: SoftmaxScale,
+    }
+    /// Table of an 8-bit operand: `table` \[256\], indexed by the stored byte as unsigned, gives the result element.
+    Lookup "lookup" (2..=2) {}
+    /// Float to integer: x / scale rounded half away from zero, plus the zero point, clamped to the element's range.
+    Quantize "quantize" (1..=1) {}
+    /// Integer to float: scale · (x − zero point), in `f32`.
+    Dequantize "dequantize" (1..=1) {}
+    /// Integer to integer of another scale: (x − zx) rescaled, plus the result's zero point, clamped.
+    Requantize "requantize" (1..=1) {
+        /// To the result's scale (one multiplier).
+        rescale: Rescale,
+        /// Range of the result.
+        clamp: Clamp,
+    }
+    /// Mean over `axes`: Σ (x − zx) rescaled with 1/count in the multiplier; floats: Σ x / count. The result's shape has the axes
+    /// removed or of size 1, as its type says.
+    Mean "mean" (1..=1) {
+        /// Reduced axes, ascending.
+        axes: Vec<usize>,
+        /// Sum to result (one multiplier).
+        rescale: Rescale,
+        /// Range of the result.
+        clamp: Clamp,
+    }
+    /// Surrounds `x` with the stored value `value` (a float's bits for floats).
+    Pad "pad" (1..=1) {
+        /// Elements before, per axis.
+        before: Vec<usize>,
+        /// Elements after, per axis.
+        after: Vec<usize>,
+        /// Stored value of the new elements; the bits of a float.
+        value: i64,
+    }
+    /// Joins its operands along `axis`. Stored values are copied: operands and result have the same quantisation.
+    Concat "concat" (1..=64) {
+        /// The axis.
+        axis: usize,
+    }
+    /// Element `i` along each axis is element `begin + i·step` of the operand; the result's shape says how many.
+    Slice "slice" (1..=1) {
+        /// First element, per axis.
+        begin: Vec<usize>,
+        /// Step, per axis; not 0.
+        step: Vec<i64>,
+    }
+    /// Result axis `i` is operand axis `perm[i]`.
+    Transpose "transpose" (1..=1) {
+        /// A permutation of the axes.
+        perm: Vec<usize>,
+    }
+    /// The same elements under another shape.
+    Reshape "reshape" (1..=1) {}
+}

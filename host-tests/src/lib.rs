@@ -1,0 +1,1 @@
+//! Equivalence, golden files, UI tests and benchmarks of Kiln

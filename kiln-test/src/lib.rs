@@ -1,0 +1,1 @@
+//! Checks generated code against the interpreter, in a crate's own tests

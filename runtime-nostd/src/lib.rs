@@ -1,0 +1,2 @@
+//! Kiln runtime.
+#![no_std]
