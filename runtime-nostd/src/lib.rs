@@ -1,2 +1,30 @@
-//! Kiln runtime.
+//! Runs neural networks that Kiln compiled.
+//!
+//! A compiled model is plain Rust that calls the [`kernels`] of this crate on regions of one [`Arena`]. There is no
+//! interpreter, no allocator and no model file at run time; nothing here can fail, panic, allocate or recurse.
+//!
+//! Generated code contains no `unsafe`: [`Arena::memory`] hands out regions as slices of [`Cell`](core::cell::Cell),
+//! which may overlap, and checks their range and alignment while the firmware compiles.
+//!
+//! # Features
+//!
+//! - `defmt`: `defmt::Format` on the public types.
+//! - `micromath`: approximate exponentials and hyperbolic tangents in the float kernels (see [`kernels`]).
+//!
+//! The crate needs Rust 1.82, `core` and a little-endian target.
 #![no_std]
+#![deny(unsafe_code)]
+#![deny(clippy::indexing_slicing)]
+
+#[cfg(target_endian = "big")]
+compile_error!("models are stored in little-endian order: big-endian targets are not supported");
+
+mod arch;
+mod fixed;
+pub mod kernels;
+mod model;
+mod params;
+mod rows;
+
+pub use arch::memory::{Arena, Bytes, Element, Memory};
+pub use model::{trace, DType, Model, ModelInfo, TensorInfo};

@@ -1,0 +1,7 @@
+//! Code that depends on the machine: memory as typed cells, and one folder of kernels per kind of machine.
+//!
+//! The folders mirror each other file for file; [`kernels`](crate::kernels) chooses between them. `unsafe` may stand in this
+//! module only, and not in `portable`.
+
+pub(crate) mod memory;
+pub(crate) mod portable;

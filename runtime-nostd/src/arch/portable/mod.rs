@@ -1,0 +1,11 @@
+//! Kernels for every machine. They stay simple: faster ones stand in the other folders of [`arch`](crate::arch) and equal these bit for bit.
+
+pub(crate) mod conv;
+pub(crate) mod convert;
+pub(crate) mod depthwise;
+pub(crate) mod elementwise;
+pub(crate) mod movement;
+pub(crate) mod pool;
+pub(crate) mod reduce;
+pub(crate) mod softmax;
+pub(crate) mod unary;

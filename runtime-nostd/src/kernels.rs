@@ -1,0 +1,22 @@
+//! The kernels that generated code calls, and their parameters.
+//!
+//! A kernel takes activations as cells of an arena, so that operand and result may overlap; computes one [`Band`] of result
+//! rows; and takes constants as plain slices in the order in which it reads them. It never panics, allocates or recurses: an
+//! impossible index ends a loop early. Integer kernels give the bits of TensorFlow Lite Micro's reference kernels.
+//!
+//! Kernels go through their result row by row, and within elementwise kernels element by element in ascending order: all
+//! operands of an element are read before it is written.
+
+pub use crate::arch::portable::conv::{conv2d_f32, conv2d_i8, dense_f32, dense_i8};
+pub use crate::arch::portable::convert::{
+    dequantize_i8_f32, dequantize_u8_f32, quantize_f32_i8, quantize_f32_u8,
+};
+pub use crate::arch::portable::depthwise::{depthwise2d_f32, depthwise2d_i8};
+pub use crate::arch::portable::elementwise::{add_f32, add_i8, mul_f32, mul_i8, sub_f32, sub_i8};
+pub use crate::arch::portable::movement::{copy, fill};
+pub use crate::arch::portable::pool::{avg_pool2d_f32, avg_pool2d_i8, max_pool2d_f32, max_pool2d_i8};
+pub use crate::arch::portable::reduce::{mean_f32, mean_i8};
+pub use crate::arch::portable::softmax::{softmax_f32, softmax_i8};
+pub use crate::arch::portable::unary::{clip_f32, leaky_relu_f32, logistic_f32, lookup_8, tanh_f32};
+pub use crate::params::{AddParams, Broadcast, Conv, Copy, MulParams, Pool, Reduce, Requant, Scale};
+pub use crate::rows::{Band, Read, ReadSlice, Rows};

@@ -1,0 +1,183 @@
+//! Parameters of the kernels, as the compiler emits them.
+
+/// A real factor of integer arithmetic: `multiplier · 2^(shift − 31)`.
+///
+/// Applied as TFLite Micro's `MultiplyByQuantizedMultiplier` does: shift left by `max(shift, 0)`, saturating rounding doubling
+/// high multiply, rounding division by a power of two with ties away from zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Scale {
+    /// Mantissa in Q0.31, not negative.
+    pub multiplier: i32,
+    /// Power of two, −31..=30.
+    pub shift: i32,
+}
+
+/// How accumulators of output channels become results: rescale, add `zero_point`, clamp to `lo..=hi`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Requant<'a> {
+    /// [`Scale::multiplier`] of each output channel, or one for all.
+    pub multipliers: &'a [i32],
+    /// [`Scale::shift`] of each output channel, or one for all.
+    pub shifts: &'a [i8],
+    /// Zero point of the result.
+    pub zero_point: i32,
+    /// Smallest result.
+    pub lo: i32,
+    /// Largest result.
+    pub hi: i32,
+}
+
+/// A two-dimensional convolution of one image.
+///
+/// Tap `(ky, kx)` of result `(oy, ox)` is the pixel `(oy · stride_h − pad_top + ky · dilation_h, …)`; outside the image it reads as
+/// the kernel's `pad` value (float kernels leave it out).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Conv {
+    /// Rows of the operand.
+    pub in_h: usize,
+    /// Columns of the operand.
+    pub in_w: usize,
+    /// Channels of the operand.
+    pub in_c: usize,
+    /// Columns of the result.
+    pub out_w: usize,
+    /// Channels of the result.
+    pub out_c: usize,
+    /// Rows of the filter.
+    pub k_h: usize,
+    /// Columns of the filter.
+    pub k_w: usize,
+    /// Rows from one result to the next.
+    pub stride_h: usize,
+    /// Columns from one result to the next.
+    pub stride_w: usize,
+    /// Rows from one tap to the next.
+    pub dilation_h: usize,
+    /// Columns from one tap to the next.
+    pub dilation_w: usize,
+    /// Rows of padding above the operand.
+    pub pad_top: usize,
+    /// Columns of padding left of the operand.
+    pub pad_left: usize,
+    /// Groups of channels; divides `in_c` and `out_c`. Depthwise kernels take it to be `in_c`.
+    pub groups: usize,
+}
+
+/// Pooling of one image. Taps outside of the image do not count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Pool {
+    /// Rows of the operand.
+    pub in_h: usize,
+    /// Columns of the operand.
+    pub in_w: usize,
+    /// Channels.
+    pub c: usize,
+    /// Columns of the result.
+    pub out_w: usize,
+    /// Rows of the window.
+    pub k_h: usize,
+    /// Columns of the window.
+    pub k_w: usize,
+    /// Rows from one result to the next.
+    pub stride_h: usize,
+    /// Columns from one result to the next.
+    pub stride_w: usize,
+    /// Rows of padding above the operand.
+    pub pad_top: usize,
+    /// Columns of padding left of the operand.
+    pub pad_left: usize,
+}
+
+/// Shapes of an elementwise operation with two operands: the result is contiguous, the operands are read through strides.
+///
+/// Right-aligned: missing outer dimensions are 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Broadcast {
+    /// Dimensions of the result.
+    pub dims: [usize; 6],
+    /// Elements from one index to the next in the first operand; 0 where it is repeated.
+    pub a: [usize; 6],
+    /// The same of the second operand.
+    pub b: [usize; 6],
+}
+
+/// Integer sum or difference: both operands are shifted left and rescaled to a common scale, the result is rescaled once more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct AddParams {
+    /// Bits of headroom: 20 for 8-bit operands.
+    pub left_shift: u32,
+    /// Zero point of the first operand.
+    pub x_zero: i32,
+    /// Factor of the first operand.
+    pub x: Scale,
+    /// Zero point of the second operand.
+    pub y_zero: i32,
+    /// Factor of the second operand.
+    pub y: Scale,
+    /// Zero point of the result.
+    pub out_zero: i32,
+    /// Factor of the sum.
+    pub out: Scale,
+    /// Smallest result.
+    pub lo: i32,
+    /// Largest result.
+    pub hi: i32,
+}
+
+/// Integer product: `(x − x_zero) · (y − y_zero)`, rescaled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct MulParams {
+    /// Zero point of the first operand.
+    pub x_zero: i32,
+    /// Zero point of the second operand.
+    pub y_zero: i32,
+    /// Zero point of the result.
+    pub out_zero: i32,
+    /// Factor of the product.
+    pub out: Scale,
+    /// Smallest result.
+    pub lo: i32,
+    /// Largest result.
+    pub hi: i32,
+}
+
+/// Kept and reduced axes of an operand. The result holds one element per index of the kept axes, contiguous, in their order.
+///
+/// Right-aligned: missing outer dimensions are 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Reduce {
+    /// Dimensions of the kept axes.
+    pub outer: [usize; 6],
+    /// Their strides in the operand, in elements.
+    pub outer_strides: [usize; 6],
+    /// Dimensions of the reduced axes.
+    pub inner: [usize; 6],
+    /// Their strides in the operand, in elements.
+    pub inner_strides: [usize; 6],
+}
+
+/// A movement of elements: index `i` goes from `src_offset + Σ i·src` to `dst_offset + Σ i·dst`, all in elements.
+///
+/// Right-aligned: missing outer dimensions are 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Copy {
+    /// How many elements, along each axis.
+    pub dims: [usize; 6],
+    /// Strides of the source; negative where an axis is reversed.
+    pub src: [isize; 6],
+    /// First element of the source.
+    pub src_offset: usize,
+    /// Strides of the destination.
+    pub dst: [usize; 6],
+    /// First element of the destination.
+    pub dst_offset: usize,
+}

@@ -1,0 +1,158 @@
+//! Activations as rows, so that a kernel can compute some of them from a buffer that does not hold all.
+
+use core::cell::Cell;
+
+/// A tensor as rows of equal length, of which the last `ring` are held.
+///
+/// A row is one index of the second axis of an NHWC tensor (`width · channels` elements), or of the first axis of a matrix.
+#[derive(Clone, Copy)]
+pub struct Rows<'a, T> {
+    cells: &'a [Cell<T>],
+    row: usize,
+    ring: usize,
+}
+
+impl<'a, T> Rows<'a, T> {
+    /// A whole tensor in rows of `row` elements.
+    #[inline(always)]
+    pub const fn whole(cells: &'a [Cell<T>], row: usize) -> Self {
+        let ring = match cells.len().checked_div(row) {
+            Some(rows) => rows,
+            None => 0,
+        };
+        Rows { cells, row, ring }
+    }
+
+    /// Row `r` is at `(r % ring) · row`.
+    #[inline(always)]
+    pub const fn ring(cells: &'a [Cell<T>], row: usize, ring: usize) -> Self {
+        Rows { cells, row, ring }
+    }
+
+    /// The elements of row `r`; empty where the memory does not hold it.
+    #[inline(always)]
+    pub fn row(&self, r: usize) -> &'a [Cell<T>] {
+        let slot = if r < self.ring { r } else { r.checked_rem(self.ring).unwrap_or(0) };
+        let start = slot.wrapping_mul(self.row);
+        self.cells.get(start..start.wrapping_add(self.row)).unwrap_or(&[])
+    }
+}
+
+/// Some rows of a result: all that one call of a kernel computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Band {
+    /// The first row.
+    pub first: usize,
+    /// Number of rows.
+    pub rows: usize,
+}
+
+impl Band {
+    /// The rows' indices.
+    #[inline(always)]
+    pub(crate) fn range(self) -> core::ops::Range<usize> {
+        self.first..self.first.saturating_add(self.rows)
+    }
+}
+
+/// Operands of elementwise and movement kernels: cells of an arena, or constants.
+///
+/// Implemented for slices and arrays of either. Arrays are read as slices, so that a kernel is compiled once per kind of
+/// operand and not once per length.
+pub trait Read<T>: Copy {
+    /// The operand as a slice.
+    type Slice: ReadSlice<T>;
+
+    /// The operand as a slice.
+    fn slice(self) -> Self::Slice;
+}
+
+/// A slice of cells or of constants.
+pub trait ReadSlice<T>: Copy {
+    /// Element `i`, if there is one.
+    fn at(self, i: usize) -> Option<T>;
+
+    /// The `len` elements from `start`, if they are all there.
+    fn run(self, start: usize, len: usize) -> Option<impl ExactSizeIterator<Item = T>>;
+}
+
+impl<'a, T: Copy> Read<T> for &'a [Cell<T>] {
+    type Slice = &'a [Cell<T>];
+
+    #[inline(always)]
+    fn slice(self) -> Self::Slice {
+        self
+    }
+}
+
+impl<'a, T: Copy, const N: usize> Read<T> for &'a [Cell<T>; N] {
+    type Slice = &'a [Cell<T>];
+
+    #[inline(always)]
+    fn slice(self) -> Self::Slice {
+        self
+    }
+}
+
+impl<'a, T: Copy> Read<T> for &'a [T] {
+    type Slice = &'a [T];
+
+    #[inline(always)]
+    fn slice(self) -> Self::Slice {
+        self
+    }
+}
+
+impl<'a, T: Copy, const N: usize> Read<T> for &'a [T; N] {
+    type Slice = &'a [T];
+
+    #[inline(always)]
+    fn slice(self) -> Self::Slice {
+        self
+    }
+}
+
+impl<T: Copy> ReadSlice<T> for &[Cell<T>] {
+    #[inline(always)]
+    fn at(self, i: usize) -> Option<T> {
+        self.get(i).map(Cell::get)
+    }
+
+    #[inline(always)]
+    fn run(self, start: usize, len: usize) -> Option<impl ExactSizeIterator<Item = T>> {
+        Some(self.get(start..start.checked_add(len)?)?.iter().map(Cell::get))
+    }
+}
+
+impl<T: Copy> ReadSlice<T> for &[T] {
+    #[inline(always)]
+    fn at(self, i: usize) -> Option<T> {
+        self.get(i).copied()
+    }
+
+    #[inline(always)]
+    fn run(self, start: usize, len: usize) -> Option<impl ExactSizeIterator<Item = T>> {
+        Some(self.get(start..start.checked_add(len)?)?.iter().copied())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rings_wrap() {
+        let mut data = [0u8, 1, 2, 3, 4, 5, 6];
+        let cells = Cell::from_mut(&mut data[..]).as_slice_of_cells();
+        let ring = Rows::ring(cells, 2, 3);
+        assert_eq!(ring.row(1)[0].get(), 2);
+        assert_eq!(ring.row(5)[1].get(), 5);
+        let whole = Rows::whole(cells, 2);
+        assert_eq!(whole.ring, 3);
+        assert!(Rows::ring(cells, 2, 4).row(3).is_empty());
+        assert!(Rows::ring(cells, 2, 0).row(1).len() == 2);
+        assert!(Rows::whole(cells, 0).row(7).is_empty());
+        assert!(Rows::ring(cells, usize::MAX, 3).row(2).is_empty());
+    }
+}
