@@ -1,0 +1,158 @@
+//! Convolution and matrix product.
+
+use super::tensor::{centred, clamp_f32, clamp_i32, ints, pack_i32};
+use super::{fixed_point::multiply, InterpError};
+use crate::ir::{Clamp, Data, Multiplier, Rescale, Type, Window};
+
+/// Turns accumulators into results: multiplier of the channel, zero point, clamp.
+struct Output<'a> {
+    multipliers: &'a [Multiplier],
+    zero_point: i32,
+    bounds: (i32, i32),
+}
+
+impl Output<'_> {
+    fn of(&self, accumulator: i32, channel: usize) -> i32 {
+        let by = self.multipliers[if self.multipliers.len() == 1 { 0 } else { channel }];
+        clamp_i32(multiply(accumulator, by).wrapping_add(self.zero_point), self.bounds)
+    }
+}
+
+/// Zero point of the weights of output channel `o`.
+fn weight_zero(ty: &Type, o: usize) -> i32 {
+    match &ty.quant {
+        Some(q) if q.axis == Some(0) => q.zero_points.get(o).copied().unwrap_or(0),
+        _ => ty.zero_point(),
+    }
+}
+
+/// Weights minus their zero point.
+fn centred_weights(ty: &Type, data: &Data) -> Vec<i32> {
+    let per_channel = ty.shape.dims()[1..].iter().product::<usize>().max(1);
+    let centre = |(i, w): (usize, i32)| w.wrapping_sub(weight_zero(ty, i / per_channel));
+    ints(ty, data).into_iter().enumerate().map(centre).collect()
+}
+
+/// The geometry of one convolution.
+struct Geometry<'a> {
+    x: [usize; 4],
+    w: [usize; 4],
+    y: [usize; 4],
+    window: &'a Window,
+    groups: usize,
+}
+
+impl Geometry<'_> {
+    /// Calls `visit(result position, output channel, taps)` for every result, in order, where `taps` lists the positions in
+    /// operand and weights of every tap inside the image, in the order kh, kw, c.
+    fn for_each_result(&self, mut visit: impl FnMut(usize, usize, &[(usize, usize)])) {
+        let [_, h, w, c] = self.x;
+        let [_, k_h, k_w, group_c] = self.w;
+        let [n, out_h, out_w, out_c] = self.y;
+        let window = self.window;
+        let per_group = out_c / self.groups;
+        let mut taps = Vec::with_capacity(k_h * k_w * group_c);
+        let mut position = 0;
+        for (image, oy, ox, o) in (0..n).flat_map(|b| {
+            (0..out_h).flat_map(move |y| (0..out_w).flat_map(move |x| (0..out_c).map(move |o| (b, y, x, o))))
+        }) {
+            taps.clear();
+            for ky in 0..k_h {
+                let row = oy * window.stride[0] + ky * window.dilation[0];
+                let Some(iy) = row.checked_sub(window.pad.top).filter(|&iy| iy < h) else { continue };
+                for kx in 0..k_w {
+                    let column = ox * window.stride[1] + kx * window.dilation[1];
+                    let Some(ix) = column.checked_sub(window.pad.left).filter(|&ix| ix < w) else { continue };
+                    let from = ((image * h + iy) * w + ix) * c + o / per_group * group_c;
+                    let weight = ((o * k_h + ky) * k_w + kx) * group_c;
+                    taps.extend((0..group_c).map(|i| (from + i, weight + i)));
+                }
+            }
+            visit(position, o, &taps);
+            position += 1;
+        }
+    }
+}
+
+fn dims4(ty: &Type) -> Result<[usize; 4], InterpError> {
+    ty.shape.dims().try_into().map_err(|_| InterpError::new("conv2d wants tensors of four axes"))
+}
+
+/// See `conv2d` in the op table. Taps outside the image count as zero (that is, are left out).
+pub(super) fn conv2d(
+    window: &Window,
+    groups: usize,
+    rescale: &Rescale,
+    clamp: &Clamp,
+    operands: &[(&Type, &Data)],
+    result: &Type,
+) -> Result<Data, InterpError> {
+    let (x, w) = (operands[0], operands[1]);
+    let geometry = Geometry { x: dims4(x.0)?, w: dims4(w.0)?, y: dims4(result)?, window, groups };
+    match rescale {
+        Rescale::Real => {
+            let (xs, ws) = (x.1.to_f32(), w.1.to_f32());
+            let bias = operands.get(2).map(|b| b.1.to_f32());
+            let mut y = vec![0f32; result.shape.numel()];
+            geometry.for_each_result(|position, o, taps| {
+                let sum = taps.iter().fold(0f32, |sum, &(i, j)| sum + xs[i] * ws[j]);
+                let sum = sum + bias.as_ref().map_or(0.0, |b| b[o]);
+                y[position] = clamp_f32(sum, clamp.float_bounds());
+            });
+            Ok(Data::from_f32(&y))
+        }
+        Rescale::FixedPoint(multipliers) => {
+            let (xs, ws) = (centred(x.0, x.1), centred_weights(w.0, w.1));
+            let bias = operands.get(2).map(|b| ints(b.0, b.1));
+            let output = Output { multipliers, zero_point: result.zero_point(), bounds: clamp.int_bounds() };
+            let mut y = vec![0; result.shape.numel()];
+            geometry.for_each_result(|position, o, taps| {
+                let sum = taps.iter().fold(0i32, |sum, &(i, j)| sum.wrapping_add(xs[i].wrapping_mul(ws[j])));
+                let sum = sum.wrapping_add(bias.as_ref().map_or(0, |b| b[o]));
+                y[position] = output.of(sum, o);
+            });
+            Ok(pack_i32(result.dtype, y))
+        }
+    }
+}
+
+/// See `dense` in the op table.
+pub(super) fn dense(
+    rescale: &Rescale,
+    clamp: &Clamp,
+    operands: &[(&Type, &Data)],
+    result: &Type,
+) -> Result<Data, InterpError> {
+    let (x, w) = (operands[0], operands[1]);
+    let [n, k] = *w.0.shape.dims() else { return Err(InterpError::new("dense wants weights of two axes")) };
+    match rescale {
+        Rescale::Real => {
+            let (xs, ws) = (x.1.to_f32(), w.1.to_f32());
+            let bias = operands.get(2).map(|b| b.1.to_f32());
+            let mut y = Vec::with_capacity(result.shape.numel());
+            for row in xs.chunks_exact(k) {
+                for o in 0..n {
+                    let taps = row.iter().zip(&ws[o * k..]);
+                    let sum = taps.fold(0f32, |sum, (x, w)| sum + x * w);
+                    let sum = sum + bias.as_ref().map_or(0.0, |b| b[o]);
+                    y.push(clamp_f32(sum, clamp.float_bounds()));
+                }
+            }
+            Ok(Data::from_f32(&y))
+        }
+        Rescale::FixedPoint(multipliers) => {
+            let (xs, ws) = (centred(x.0, x.1), centred_weights(w.0, w.1));
+            let bias = operands.get(2).map(|b| ints(b.0, b.1));
+            let output = Output { multipliers, zero_point: result.zero_point(), bounds: clamp.int_bounds() };
+            let mut y = Vec::with_capacity(result.shape.numel());
+            for row in xs.chunks_exact(k) {
+                for o in 0..n {
+                    let taps = row.iter().zip(&ws[o * k..]);
+                    let sum = taps.fold(0i32, |sum, (x, w)| sum.wrapping_add(x.wrapping_mul(*w)));
+                    y.push(output.of(sum.wrapping_add(bias.as_ref().map_or(0, |b| b[o])), o));
+                }
+            }
+            Ok(pack_i32(result.dtype, y))
+        }
+    }
+}
