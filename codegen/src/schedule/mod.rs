@@ -1,6 +1,23 @@
 //! The schedule: which steps run in which order, and where each value lives.
+//!
+//! Every step computes a whole tensor, in the order of the graph. What is decided here is storage:
+//!
+//! 1. **Views** ([`views`]): a reshape, and a slice whose elements are adjacent, live inside their operand and have no step.
+//! 2. **Parts**: an operand of a concat whose elements stay adjacent is computed straight into the concat's result; the
+//!    concat's step copies the operands for which that is impossible, and is absent if there are none.
+//! 3. **States**: the next value of a state is computed straight into the state where all readers of the current value are
+//!    done by then; otherwise a copy at the end of the schedule writes it back.
+//! 4. **In place**: the result of an elementwise op takes the place of an operand that dies there.
+//!
+//! Values that share memory form a tree ([`homes`]); each root becomes a [`Buffer`].
 
-use crate::ir::{Graph, NodeId, ValueId};
+mod copies;
+mod homes;
+mod lives;
+mod place;
+pub mod views;
+
+use crate::ir::{Graph, NodeId, Shape, ValueId};
 use std::ops::Range;
 
 /// Handle of a buffer in a [`Storage`].
@@ -21,7 +38,7 @@ pub enum Role {
 pub struct Buffer {
     /// Its size.
     pub bytes: usize,
-    /// Its alignment in bytes, a power of two.
+    /// Its alignment in bytes, a power of two: at least 4, and the size of an element.
     pub align: usize,
     /// Its role.
     pub role: Role,
@@ -32,7 +49,7 @@ pub struct Buffer {
 pub struct Place {
     /// The buffer.
     pub buffer: BufferId,
-    /// Bytes from the buffer's start.
+    /// Bytes from the buffer's start: a multiple of the element's size.
     pub offset: usize,
 }
 
@@ -60,12 +77,15 @@ impl Storage {
 /// What a step does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StepKind {
-    /// Computes a node's result, where its place is. A concat copies only the operands that are not yet there.
+    /// Computes a node's result, where its place is. A concat copies only the operands that are not yet there. A reshape or a
+    /// slice has a step only where it is no view (of a constant, or not adjacent): then it copies.
     Compute(NodeId),
-    /// Copies a value (also a constant) to a place.
+    /// Copies a value to a place.
     Copy {
         /// What is copied.
         value: ValueId,
+        /// Where it is read: its own place, or a scratch buffer where an earlier copy saved it; `None` for a constant.
+        from: Option<Place>,
         /// Where to.
         to: Place,
     },
@@ -76,7 +96,7 @@ pub enum StepKind {
 pub struct Step {
     /// What it does.
     pub kind: StepKind,
-    /// The rows of the result it computes.
+    /// The rows of the result it computes (see [`rows`]).
     pub rows: Range<usize>,
 }
 
@@ -87,12 +107,30 @@ pub struct Schedule {
     pub steps: Vec<Step>,
     /// Where values live.
     pub storage: Storage,
-    /// Where each output is read, in the order of [`Graph::outputs`].
+    /// Where each output is read, in the order of [`Graph::outputs`]: always in scratch, and no two overlap.
     pub outputs: Vec<Place>,
+}
+
+/// The number of rows of a tensor: the second axis of three or more, the first of two; a vector or scalar is one row.
+pub fn rows(shape: &Shape) -> usize {
+    match shape.dims() {
+        [] | [_] => 1,
+        [rows, _] => *rows,
+        [_, rows, ..] => *rows,
+    }
 }
 
 /// Whole-tensor schedule of a verified graph.
 pub fn schedule(graph: &Graph) -> Schedule {
-    let _ = graph;
-    Schedule { steps: Vec::new(), storage: Storage::default(), outputs: Vec::new() }
+    let lives = lives::Lives::of(graph);
+    let homes = place::assign(graph, &lives);
+    let mut writer = copies::Writer::new(graph, homes.storage(graph));
+    for (id, node) in graph.nodes() {
+        if homes.needs_step(graph, node) {
+            writer.step(StepKind::Compute(id), node.result);
+        }
+    }
+    writer.outputs(&homes);
+    writer.states();
+    writer.finish()
 }

@@ -1,0 +1,58 @@
+//! When each value is defined and last used.
+//!
+//! Time 0 is before the first node (inputs and states are there), node `i` of the order runs at time `i + 1`, and [`Lives::end`]
+//! is after the last node: outputs and next states are used there.
+
+use crate::ir::{Graph, ValueDef, ValueId};
+
+/// Times of definition and last use, both inclusive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Life {
+    pub(super) first: usize,
+    pub(super) last: usize,
+}
+
+/// The life of every value; `None` for constants and results of dead nodes.
+pub(super) struct Lives {
+    lives: Vec<Option<Life>>,
+    outputs: Vec<bool>,
+}
+
+impl Lives {
+    pub(super) fn of(graph: &Graph) -> Self {
+        let mut lives: Vec<Option<Life>> = graph
+            .values()
+            .map(|(_, v)| {
+                matches!(v.def, ValueDef::Input | ValueDef::State).then_some(Life { first: 0, last: 0 })
+            })
+            .collect();
+        for (i, (_, node)) in graph.nodes().enumerate() {
+            let time = i + 1;
+            node.operands.iter().for_each(|&id| touch(&mut lives, id, time));
+            lives[node.result.0 as usize] = Some(Life { first: time, last: time });
+        }
+        let end = graph.order.len() + 1;
+        let mut outputs = vec![false; lives.len()];
+        for &id in &graph.outputs {
+            touch(&mut lives, id, end);
+            outputs[id.0 as usize] = true;
+        }
+        graph.states.iter().for_each(|state| touch(&mut lives, state.next, end));
+        Lives { lives, outputs }
+    }
+
+    pub(super) fn get(&self, id: ValueId) -> Option<Life> {
+        self.lives[id.0 as usize]
+    }
+
+    /// Whether the value is an output of the graph.
+    pub(super) fn is_output(&self, id: ValueId) -> bool {
+        self.outputs[id.0 as usize]
+    }
+}
+
+fn touch(lives: &mut [Option<Life>], id: ValueId, time: usize) {
+    if let Some(life) = &mut lives[id.0 as usize] {
+        life.last = life.last.max(time);
+    }
+}

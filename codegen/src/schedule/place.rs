@@ -1,0 +1,125 @@
+//! Decides which values share memory.
+
+use super::homes::{Homes, Link};
+use super::lives::Lives;
+use super::views;
+use crate::ir::{Graph, Node, ValueDef, ValueId};
+
+/// The homes of all values. The order matters: views have no choice; parts and states save copies, in-place results only
+/// memory; and an in-place result may follow the others into a concat or a state.
+pub(super) fn assign(graph: &Graph, lives: &Lives) -> Homes {
+    let mut homes = Homes::new(graph, lives);
+    place_views(graph, &mut homes, lives);
+    place_parts(graph, &mut homes, lives);
+    place_states(graph, &mut homes, lives);
+    place_in_place(graph, &mut homes, lives);
+    homes
+}
+
+fn place_views(graph: &Graph, homes: &mut Homes, lives: &Lives) {
+    for (_, node) in graph.nodes() {
+        if let Some((base, first)) = views::view_of(graph, node) {
+            if lives.get(base).is_some() {
+                homes.attach(node.result, base, first * graph.ty(base).dtype.size(), Link::Same);
+            }
+        }
+    }
+}
+
+/// The root of a value's memory, if the value fills it, a node computes it, and no output is in it: then its place is free to choose.
+fn movable(graph: &Graph, homes: &Homes, lives: &Lives, id: ValueId) -> Option<ValueId> {
+    let root = homes.spot(id).root;
+    let computed = lives.get(root).is_some() && matches!(graph.value(root).def, ValueDef::Node(_));
+    let filled = homes.bytes(root) == homes.bytes(id);
+    let free = !homes.residents(root).iter().any(|&r| lives.is_output(r));
+    (computed && filled && free).then_some(root)
+}
+
+fn place_parts(graph: &Graph, homes: &mut Homes, lives: &Lives) {
+    for (_, node) in graph.nodes() {
+        let Some(offsets) = views::concat_offsets(graph, node) else { continue };
+        let size = graph.ty(node.result).dtype.size();
+        for (&operand, first) in node.operands.iter().zip(offsets) {
+            match movable(graph, homes, lives, operand) {
+                Some(root) if root != homes.spot(node.result).root => {
+                    homes.attach(root, node.result, first * size, Link::Same);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+fn place_states(graph: &Graph, homes: &mut Homes, lives: &Lives) {
+    for state in &graph.states {
+        let Some(root) = movable(graph, homes, lives, state.next) else { continue };
+        let fits = homes.bytes(root) == homes.bytes(state.current);
+        let spot = homes.spot(state.current);
+        if fits && homes.room_for(root, spot, &|old, new| is_heir(graph, lives, old, new)) {
+            homes.attach(root, state.current, 0, Link::Reuse);
+        }
+    }
+}
+
+fn place_in_place(graph: &Graph, homes: &mut Homes, lives: &Lives) {
+    for (_, node) in graph.nodes() {
+        for (index, &operand) in node.operands.iter().enumerate() {
+            if !views::elementwise(graph, node, index) || lives.get(operand).is_none() {
+                continue;
+            }
+            if take_place(graph, homes, lives, node, operand)
+                || give_place(graph, homes, lives, node, operand)
+            {
+                break;
+            }
+        }
+    }
+}
+
+/// Lets a result without a place take the operand's.
+fn take_place(graph: &Graph, homes: &mut Homes, lives: &Lives, node: &Node, operand: ValueId) -> bool {
+    let spot = homes.spot(operand);
+    if !homes.is_root(node.result) || homes.is_state(spot.root) || spot.root == node.result {
+        return false;
+    }
+    // A small result would keep a large buffer alive.
+    let (Some(new), Some(old)) = (homes.span(node.result), homes.span(spot.root)) else { return false };
+    if homes.bytes(node.result) < homes.bytes(spot.root) && new.last > old.last {
+        return false;
+    }
+    let fits = homes.room_for(node.result, spot, &|old, new| is_heir(graph, lives, old, new));
+    if fits {
+        homes.attach(node.result, operand, 0, Link::Reuse);
+    }
+    fits
+}
+
+/// Lets an operand without a place have its result's, ahead of it.
+fn give_place(graph: &Graph, homes: &mut Homes, lives: &Lives, node: &Node, operand: ValueId) -> bool {
+    let Some(root) = movable(graph, homes, lives, operand) else { return false };
+    let spot = homes.spot(node.result);
+    if homes.is_root(node.result) || spot.root == root {
+        return false;
+    }
+    let (Some(early), Some(whole)) = (homes.span(root), homes.span(spot.root)) else { return false };
+    if homes.bytes(root) < homes.bytes(spot.root) && early.first < whole.first {
+        return false;
+    }
+    let fits = homes.room_for(root, spot, &|old, new| is_heir(graph, lives, old, new));
+    if fits {
+        homes.attach(root, node.result, 0, Link::Reuse);
+    }
+    fits
+}
+
+/// Whether `new` is computed, element by element, from `old`, which dies there.
+fn is_heir(graph: &Graph, lives: &Lives, old: ValueId, new: ValueId) -> bool {
+    let (Some(from), Some(to), Some(id)) = (lives.get(old), lives.get(new), graph.producer(new)) else {
+        return false;
+    };
+    let node = graph.node(id);
+    let mut reads = node.operands.iter().enumerate().filter(|(_, &o)| o == old).peekable();
+    from.last == to.first
+        && reads.peek().is_some()
+        && reads.all(|(index, _)| views::elementwise(graph, node, index))
+}
