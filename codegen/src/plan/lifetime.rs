@@ -1,0 +1,44 @@
+//! When each buffer is live.
+
+use crate::ir::{Graph, ValueId};
+use crate::schedule::{Place, Schedule, StepKind};
+
+/// The steps during which a buffer must keep what it holds, both inclusive.
+///
+/// Time 0 is before the first step (inputs are written there), step `i` runs at time `i + 1`, and time `steps + 1` is after the
+/// last step (outputs are read there).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lifetime {
+    /// When it is first written.
+    pub first: usize,
+    /// When it is last read or written.
+    pub last: usize,
+}
+
+/// The lifetime of every buffer of a schedule. A buffer that nothing touches has the lifetime 0 to 0.
+pub fn lifetimes(graph: &Graph, schedule: &Schedule) -> Vec<Lifetime> {
+    let mut lives: Vec<Option<Lifetime>> = vec![None; schedule.storage.buffers.len()];
+    let mut touch = |place: Option<Place>, time: usize| {
+        let Some(slot) = place.and_then(|p| lives.get_mut(p.buffer.0 as usize)) else { return };
+        let life = slot.get_or_insert(Lifetime { first: time, last: time });
+        life.last = life.last.max(time);
+    };
+    let place = |id: ValueId| schedule.storage.place(id);
+    graph.inputs.iter().for_each(|&id| touch(place(id), 0));
+    for (i, step) in schedule.steps.iter().enumerate() {
+        let time = i + 1;
+        match &step.kind {
+            StepKind::Compute(id) => {
+                let node = graph.node(*id);
+                node.operands.iter().for_each(|&operand| touch(place(operand), time));
+                touch(place(node.result), time);
+            }
+            StepKind::Copy { from, to, .. } => {
+                touch(*from, time);
+                touch(Some(*to), time);
+            }
+        }
+    }
+    schedule.outputs.iter().for_each(|&output| touch(Some(output), schedule.steps.len() + 1));
+    lives.into_iter().map(|life| life.unwrap_or(Lifetime { first: 0, last: 0 })).collect()
+}
