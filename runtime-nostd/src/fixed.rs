@@ -1,1 +1,116 @@
-//! Fixed-point arithmetic of TensorFlow Lite Micro's reference kernels (gemmlowp `fixedpoint.h`, `common.h`), bit for bit.
+//! Fixed-point arithmetic of TensorFlow Lite Micro's reference kernels (gemmlowp's `fixedpoint.h`, TFLite's
+//! `MultiplyByQuantizedMultiplier` with double rounding), bit for bit.
+
+use crate::params::{Requant, Scale};
+
+impl Scale {
+    /// `x` times the factor. A left shift loses high bits, as the reference does.
+    #[inline(always)]
+    pub(crate) fn apply(self, x: i32) -> i32 {
+        if self.shift > 0 {
+            high_mul(x.wrapping_shl(self.shift.unsigned_abs()), self.multiplier)
+        } else {
+            round_shift(high_mul(x, self.multiplier), self.shift.unsigned_abs())
+        }
+    }
+}
+
+impl Requant<'_> {
+    /// The factor of output channel `o`.
+    #[inline(always)]
+    pub(crate) fn scale(&self, o: usize) -> Scale {
+        let at = |len: usize| if len == 1 { 0 } else { o };
+        Scale {
+            multiplier: self.multipliers.get(at(self.multipliers.len())).copied().unwrap_or(0),
+            shift: self.shifts.get(at(self.shifts.len())).copied().unwrap_or(0).into(),
+        }
+    }
+
+    /// The result that an accumulator of output channel `o` becomes.
+    #[inline(always)]
+    pub(crate) fn apply(&self, o: usize, acc: i32) -> i8 {
+        to_i8(self.scale(o).apply(acc), self.zero_point, self.lo, self.hi)
+    }
+}
+
+/// `x + zero_point`, clamped to `lo..=hi`.
+#[inline(always)]
+pub(crate) fn to_i8(x: i32, zero_point: i32, lo: i32, hi: i32) -> i8 {
+    x.wrapping_add(zero_point).max(lo).min(hi) as i8
+}
+
+/// `a · b / 2³¹`, rounded to nearest with ties towards +∞: gemmlowp's `SaturatingRoundingDoublingHighMul`.
+///
+/// Its nudge and truncating division equal one rounding shift of the 64-bit product. It saturates only where both factors are
+/// −2³¹, and multipliers are never negative. For `b ≥ 0` the result lies strictly between `i32::MIN` and `i32::MAX`.
+#[inline(always)]
+pub(crate) fn high_mul(a: i32, b: i32) -> i32 {
+    ((i64::from(a) * i64::from(b) + (1 << 30)) >> 31) as i32
+}
+
+/// `x / 2^shift`, rounded to nearest with ties away from zero: gemmlowp's `RoundingDivideByPOT`, for shifts up to 31.
+///
+/// Exact for all `x` but the two extreme ones, which [`high_mul`] does not return.
+#[inline(always)]
+pub(crate) fn round_shift(x: i32, shift: u32) -> i32 {
+    if shift == 0 {
+        return x;
+    }
+    let towards_zero = x.wrapping_add(x >> 31);
+    towards_zero.wrapping_shr(shift - 1).wrapping_add(1) >> 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The definition: exact rational arithmetic, rounded twice.
+    fn reference(x: i32, multiplier: i32, shift: i32) -> i32 {
+        let x = (i128::from(x) << shift.max(0)) as i32;
+        // Nearest, ties up.
+        let product = (2 * i128::from(x) * i128::from(multiplier) + (1 << 31)).div_euclid(1 << 32);
+        // Nearest, ties away from zero.
+        let divisor = 1i128 << (-shift).max(0);
+        let magnitude = (2 * product.abs() + divisor) / (2 * divisor);
+        (product.signum() * magnitude) as i32
+    }
+
+    #[test]
+    fn rounds_as_defined() {
+        let xs = [
+            0,
+            1,
+            -1,
+            2,
+            3,
+            -3,
+            127,
+            -128,
+            1 << 20,
+            -(1 << 20),
+            i32::MAX,
+            i32::MIN,
+            i32::MAX - 1,
+            i32::MIN + 1,
+            0x5555_5555,
+        ];
+        let multipliers = [0, 1, 3, 1 << 30, (1 << 30) + 1, 0x6000_0000, i32::MAX - 1, i32::MAX];
+        for x in xs {
+            for multiplier in multipliers {
+                for shift in -31..=30 {
+                    let got = Scale { multiplier, shift }.apply(x);
+                    assert_eq!(got, reference(x, multiplier, shift), "{x} · {multiplier} · 2^{shift}");
+                }
+            }
+        }
+        let mut x = 1u32;
+        for _ in 0..200_000 {
+            x = x.wrapping_mul(0x9e37_79b1).wrapping_add(0x7f4a_7c15) ^ (x >> 13);
+            let value = (x as i32) >> (x % 24);
+            let multiplier = (1 << 30) | (x.rotate_left(11) & 0x3fff_ffff) as i32;
+            let shift = (x.rotate_left(5) % 24) as i32 - 20;
+            let got = Scale { multiplier, shift }.apply(value);
+            assert_eq!(got, reference(value, multiplier, shift), "{value} · {multiplier} · 2^{shift}");
+        }
+    }
+}

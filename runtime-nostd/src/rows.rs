@@ -29,6 +29,12 @@ impl<'a, T> Rows<'a, T> {
         Rows { cells, row, ring }
     }
 
+    /// Elements per row.
+    #[inline(always)]
+    pub const fn row_len(&self) -> usize {
+        self.row
+    }
+
     /// The elements of row `r`; empty where the memory does not hold it.
     #[inline(always)]
     pub fn row(&self, r: usize) -> &'a [Cell<T>] {

@@ -100,9 +100,7 @@ impl<'a, const N: usize> Memory<'a, N> {
 /// Fails to compile unless `len` elements at byte `offset` are an aligned region of `bytes` bytes.
 const fn check_region<T>(bytes: usize, offset: usize, len: usize) {
     assert!(offset % align_of_element::<T>() == 0, "the region is not aligned for its elements");
-    let Some(length) = len.checked_mul(size_of::<T>()) else { panic!("the region is longer than memory") };
-    let Some(end) = offset.checked_add(length) else { panic!("the region is longer than memory") };
-    assert!(end <= bytes, "the region leaves the arena");
+    assert!(offset <= bytes && len <= (bytes - offset) / size_of::<T>(), "the region leaves the arena");
 }
 
 /// Elements are aligned to their size on every target, also where the type itself asks for less.

@@ -1,20 +1,34 @@
+//! Between real and stored values: real = scale · (stored − zero point).
+
+use super::math;
+use super::unary::map;
 use core::cell::Cell;
-/// Stub.
+
+/// `x / scale`, rounded half away from zero, plus the zero point, saturating.
+#[inline(never)]
 pub fn quantize_f32_i8(scale: f32, zero_point: i32, x: &[Cell<f32>], y: &[Cell<i8>]) {
-    let _ = (scale, zero_point, x, y);
+    map(x, y, |x| stored(x, scale, zero_point).clamp(-128, 127) as i8);
 }
 
-/// Stub.
+/// As [`quantize_f32_i8`].
+#[inline(never)]
 pub fn quantize_f32_u8(scale: f32, zero_point: i32, x: &[Cell<f32>], y: &[Cell<u8>]) {
-    let _ = (scale, zero_point, x, y);
+    map(x, y, |x| stored(x, scale, zero_point).clamp(0, 255) as u8);
 }
 
-/// Stub.
+#[inline(always)]
+fn stored(x: f32, scale: f32, zero_point: i32) -> i32 {
+    (math::round(x / scale) as i32).saturating_add(zero_point)
+}
+
+/// `scale · (x − zero_point)`.
+#[inline(never)]
 pub fn dequantize_i8_f32(scale: f32, zero_point: i32, x: &[Cell<i8>], y: &[Cell<f32>]) {
-    let _ = (scale, zero_point, x, y);
+    map(x, y, |x| scale * i32::from(x).wrapping_sub(zero_point) as f32);
 }
 
-/// Stub.
+/// `scale · (x − zero_point)`.
+#[inline(never)]
 pub fn dequantize_u8_f32(scale: f32, zero_point: i32, x: &[Cell<u8>], y: &[Cell<f32>]) {
-    let _ = (scale, zero_point, x, y);
+    map(x, y, |x| scale * i32::from(x).wrapping_sub(zero_point) as f32);
 }

@@ -1,33 +1,106 @@
-use crate::params::*;
-use crate::rows::*;
+//! Elementwise operations with two operands.
+
+use super::sum::clip;
+use super::walk::Walk;
+use crate::fixed::to_i8;
+use crate::params::{AddParams, Broadcast, MulParams};
+use crate::rows::{Read, ReadSlice};
 use core::cell::Cell;
 
-/// Stub.
+/// Sum of `i8` operands: TFLite's `ADD`.
+///
+/// `(a − x_zero) · 2^left_shift · x + (b − y_zero) · 2^left_shift · y`, rescaled by `out`.
+#[inline(always)]
 pub fn add_i8(shape: &Broadcast, p: &AddParams, a: impl Read<i8>, b: impl Read<i8>, y: &[Cell<i8>]) {
-    let _ = (shape, p, a, b, y);
+    add_signed(shape, p, 1, a.slice(), b.slice(), y);
 }
 
-/// Stub.
+/// Difference of `i8` operands: as [`add_i8`], with the second operand negated after its rescaling.
+#[inline(always)]
 pub fn sub_i8(shape: &Broadcast, p: &AddParams, a: impl Read<i8>, b: impl Read<i8>, y: &[Cell<i8>]) {
-    let _ = (shape, p, a, b, y);
+    add_signed(shape, p, -1, a.slice(), b.slice(), y);
 }
 
-/// Stub.
+#[inline(never)]
+fn add_signed(
+    shape: &Broadcast,
+    p: &AddParams,
+    sign: i32,
+    a: impl ReadSlice<i8>,
+    b: impl ReadSlice<i8>,
+    y: &[Cell<i8>],
+) {
+    zip(shape, a, b, y, |a, b| {
+        let x = p.x.apply(i32::from(a).wrapping_sub(p.x_zero).wrapping_shl(p.left_shift));
+        let y = p.y.apply(i32::from(b).wrapping_sub(p.y_zero).wrapping_shl(p.left_shift));
+        to_i8(p.out.apply(x.wrapping_add(y.wrapping_mul(sign))), p.out_zero, p.lo, p.hi)
+    });
+}
+
+/// Product of `i8` operands: TFLite's `MUL`.
+#[inline(always)]
 pub fn mul_i8(shape: &Broadcast, p: &MulParams, a: impl Read<i8>, b: impl Read<i8>, y: &[Cell<i8>]) {
-    let _ = (shape, p, a, b, y);
+    multiply(shape, p, a.slice(), b.slice(), y);
 }
 
-/// Stub.
+#[inline(never)]
+fn multiply(shape: &Broadcast, p: &MulParams, a: impl ReadSlice<i8>, b: impl ReadSlice<i8>, y: &[Cell<i8>]) {
+    zip(shape, a, b, y, |a, b| {
+        let product = i32::from(a).wrapping_sub(p.x_zero).wrapping_mul(i32::from(b).wrapping_sub(p.y_zero));
+        to_i8(p.out.apply(product), p.out_zero, p.lo, p.hi)
+    });
+}
+
+/// Sum of floats, clamped to `lo..=hi`.
+#[inline(always)]
 pub fn add_f32(shape: &Broadcast, lo: f32, hi: f32, a: impl Read<f32>, b: impl Read<f32>, y: &[Cell<f32>]) {
-    let _ = (shape, lo, hi, a, b, y);
+    float(shape, lo, hi, a.slice(), b.slice(), y, |a, b| a + b);
 }
 
-/// Stub.
+/// Difference of floats, clamped to `lo..=hi`.
+#[inline(always)]
 pub fn sub_f32(shape: &Broadcast, lo: f32, hi: f32, a: impl Read<f32>, b: impl Read<f32>, y: &[Cell<f32>]) {
-    let _ = (shape, lo, hi, a, b, y);
+    float(shape, lo, hi, a.slice(), b.slice(), y, |a, b| a - b);
 }
 
-/// Stub.
+/// Product of floats, clamped to `lo..=hi`.
+#[inline(always)]
 pub fn mul_f32(shape: &Broadcast, lo: f32, hi: f32, a: impl Read<f32>, b: impl Read<f32>, y: &[Cell<f32>]) {
-    let _ = (shape, lo, hi, a, b, y);
+    float(shape, lo, hi, a.slice(), b.slice(), y, |a, b| a * b);
+}
+
+#[inline(never)]
+fn float(
+    shape: &Broadcast,
+    lo: f32,
+    hi: f32,
+    a: impl ReadSlice<f32>,
+    b: impl ReadSlice<f32>,
+    y: &[Cell<f32>],
+    f: impl Fn(f32, f32) -> f32,
+) {
+    zip(shape, a, b, y, |a, b| clip(f(a, b), lo, hi));
+}
+
+/// Applies `f` to all pairs of elements, in the order of the result.
+#[inline(always)]
+fn zip<T: Copy>(
+    shape: &Broadcast,
+    a: impl ReadSlice<T>,
+    b: impl ReadSlice<T>,
+    y: &[Cell<T>],
+    f: impl Fn(T, T) -> T,
+) {
+    let [.., step_a] = shape.a;
+    let [.., step_b] = shape.b;
+    let [.., n] = shape.dims;
+    let walk = Walk::new(&shape.dims, [(&shape.a, 0), (&shape.b, 0)]);
+    for (y, [mut at_a, mut at_b]) in y.chunks_exact(n.max(1)).zip(walk) {
+        for y in y {
+            let (Some(x), Some(z)) = (a.at(at_a), b.at(at_b)) else { return };
+            y.set(f(x, z));
+            at_a = at_a.wrapping_add(step_a);
+            at_b = at_b.wrapping_add(step_b);
+        }
+    }
 }

@@ -9,3 +9,7 @@ pub(crate) mod pool;
 pub(crate) mod reduce;
 pub(crate) mod softmax;
 pub(crate) mod unary;
+
+mod math;
+mod sum;
+mod walk;

@@ -1,12 +1,45 @@
+//! Moving elements without changing them.
+
+use super::walk::Walk;
 use crate::params::Copy as Movement;
-use crate::rows::*;
+use crate::rows::{Read, ReadSlice};
 use crate::Element;
 use core::cell::Cell;
-/// Stub.
+
+/// Copies elements from strided places to strided places: transpositions, slices, concatenations, paddings.
+///
+/// Elements are copied in ascending order of their index, one after the other.
+#[inline(always)]
 pub fn copy<T: Element>(p: &Movement, x: impl Read<T>, y: &[Cell<T>]) {
-    let _ = (p, x, y);
+    move_elements(p, x.slice(), y);
 }
-/// Stub.
+
+#[inline(never)]
+fn move_elements<T: Element>(p: &Movement, x: impl ReadSlice<T>, y: &[Cell<T>]) {
+    // A negative stride is its two's complement: offsets wrap.
+    let src = p.src.map(|stride| stride as usize);
+    let ([.., n], [.., from_step], [.., to_step]) = (p.dims, src, p.dst);
+    for [mut from, mut to] in Walk::new(&p.dims, [(&src, p.src_offset), (&p.dst, p.dst_offset)]) {
+        if from_step == 1 && to_step == 1 {
+            let to = y.get(to..to.wrapping_add(n)).unwrap_or(&[]);
+            for (x, y) in x.run(from, n).into_iter().flatten().zip(to) {
+                y.set(x);
+            }
+        } else {
+            for _ in 0..n {
+                let (Some(x), Some(y)) = (x.at(from), y.get(to)) else { return };
+                y.set(x);
+                from = from.wrapping_add(from_step);
+                to = to.wrapping_add(to_step);
+            }
+        }
+    }
+}
+
+/// Sets all elements.
+#[inline(always)]
 pub fn fill<T: Element>(value: T, y: &[Cell<T>]) {
-    let _ = (value, y);
+    for y in y {
+        y.set(value);
+    }
 }

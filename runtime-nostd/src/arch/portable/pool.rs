@@ -1,22 +1,75 @@
-use crate::params::*;
-use crate::rows::*;
+//! Pooling: windows of which only the taps inside the image count.
 
-/// Stub.
+use super::sum::clip;
+use crate::params::Pool;
+use crate::rows::{Band, Rows};
+use core::num::NonZeroU32;
+
+/// Mean of each window, rounded half away from zero, clamped to `lo..=hi`. Operand and result have the same quantisation.
+#[inline(never)]
 pub fn avg_pool2d_i8(p: &Pool, x: Rows<'_, i8>, lo: i32, hi: i32, y: Rows<'_, i8>, band: Band) {
-    let _ = (p, x, lo, hi, y, band);
+    let add = |sum: i32, x: i8| sum.wrapping_add(x.into());
+    pool2d(p, x, y, band, 0, add, |sum, taps| {
+        let Some(n) = NonZeroU32::new(taps) else { return 0 };
+        let magnitude = (sum.unsigned_abs().wrapping_add(taps / 2) / n) as i32;
+        let mean = if sum < 0 { magnitude.wrapping_neg() } else { magnitude };
+        mean.max(lo).min(hi) as i8
+    });
 }
 
-/// Stub.
+/// Largest element of each window, clamped to `lo..=hi`. Operand and result have the same quantisation.
+#[inline(never)]
 pub fn max_pool2d_i8(p: &Pool, x: Rows<'_, i8>, lo: i32, hi: i32, y: Rows<'_, i8>, band: Band) {
-    let _ = (p, x, lo, hi, y, band);
+    let larger = |max: i32, x: i8| max.max(x.into());
+    pool2d(p, x, y, band, i32::from(i8::MIN), larger, |max, _| max.max(lo).min(hi) as i8);
 }
 
-/// Stub.
+/// Mean of each window, clamped to `lo..=hi`: the taps' sum in their order, divided by their number.
+#[inline(never)]
 pub fn avg_pool2d_f32(p: &Pool, x: Rows<'_, f32>, lo: f32, hi: f32, y: Rows<'_, f32>, band: Band) {
-    let _ = (p, x, lo, hi, y, band);
+    pool2d(p, x, y, band, 0.0, |sum: f32, x: f32| sum + x, |sum, taps| clip(sum / taps as f32, lo, hi));
 }
 
-/// Stub.
+/// Largest element of each window, clamped to `lo..=hi`.
+#[inline(never)]
 pub fn max_pool2d_f32(p: &Pool, x: Rows<'_, f32>, lo: f32, hi: f32, y: Rows<'_, f32>, band: Band) {
-    let _ = (p, x, lo, hi, y, band);
+    let larger = |max: f32, x: f32| if max < x { x } else { max };
+    pool2d(p, x, y, band, f32::MIN, larger, |max, _| clip(max, lo, hi));
+}
+
+/// Folds the taps of each window, starting from `start`; `finish` gets their number as well.
+#[inline(always)]
+fn pool2d<T: Copy, A: Copy>(
+    p: &Pool,
+    x: Rows<'_, T>,
+    y: Rows<'_, T>,
+    band: Band,
+    start: A,
+    fold: impl Fn(A, T) -> A,
+    finish: impl Fn(A, u32) -> T,
+) {
+    let pitch = p.c.max(1);
+    for row in band.range() {
+        let (top, bottom) = inside(row * p.stride_h, p.pad_top, p.k_h, p.in_h);
+        for (column, out) in y.row(row).chunks_exact(pitch).take(p.out_w).enumerate() {
+            let (left, right) = inside(column * p.stride_w, p.pad_left, p.k_w, p.in_w);
+            let taps = (bottom - top).wrapping_mul(right - left);
+            for (c, out) in out.iter().enumerate() {
+                let mut acc = start;
+                for iy in top..bottom {
+                    let taps = x.row(iy).get(left * pitch + c..right * pitch).unwrap_or(&[]);
+                    acc = taps.iter().step_by(pitch).fold(acc, |acc, x| fold(acc, x.get()));
+                }
+                out.set(finish(acc, taps as u32));
+            }
+        }
+    }
+}
+
+/// Where a window of `size` that starts `pad` before `start` begins and ends inside an image of `len`.
+#[inline(always)]
+fn inside(start: usize, pad: usize, size: usize, len: usize) -> (usize, usize) {
+    let first = start.saturating_sub(pad);
+    let end = (start + size).saturating_sub(pad).min(len);
+    (first.min(end), end)
 }

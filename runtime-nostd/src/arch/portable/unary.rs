@@ -1,25 +1,51 @@
+//! Elementwise operations with one operand. In-place is fine.
+
+use super::math;
+use super::sum::clip;
 use core::cell::Cell;
-/// Stub.
+
+/// Any function from bytes to bytes: `y = table[x]`.
+#[inline(never)]
 pub fn lookup_8(table: &[u8; 256], x: &[Cell<u8>], y: &[Cell<u8>]) {
-    let _ = (table, x, y);
+    map(x, y, |x| table.get(usize::from(x)).copied().unwrap_or(0));
 }
 
-/// Stub.
+/// `x`, clamped to `lo..=hi`.
+#[inline(never)]
 pub fn clip_f32(lo: f32, hi: f32, x: &[Cell<f32>], y: &[Cell<f32>]) {
-    let _ = (lo, hi, x, y);
+    map(x, y, |x| clip(x, lo, hi));
 }
 
-/// Stub.
+/// `x` where it is positive, else `alpha · x`.
+#[inline(never)]
 pub fn leaky_relu_f32(alpha: f32, x: &[Cell<f32>], y: &[Cell<f32>]) {
-    let _ = (alpha, x, y);
+    map(x, y, |x| if x > 0.0 { x } else { x * alpha });
 }
 
-/// Stub.
+/// `1 / (1 + exp(−x))`. Where that is 1 in `f32` or `exp(x)` to more digits than needed, it is just that, as in TFLite.
+#[inline(never)]
 pub fn logistic_f32(x: &[Cell<f32>], y: &[Cell<f32>]) {
-    let _ = (x, y);
+    map(x, y, |x| {
+        if x > 16.619_047 {
+            1.0
+        } else if x < -9.0 {
+            math::exp(x)
+        } else {
+            1.0 / (1.0 + math::exp(-x))
+        }
+    });
 }
 
-/// Stub.
+/// `tanh(x)`.
+#[inline(never)]
 pub fn tanh_f32(x: &[Cell<f32>], y: &[Cell<f32>]) {
-    let _ = (x, y);
+    map(x, y, math::tanh);
+}
+
+/// Applies `f` to all elements, in order.
+#[inline(always)]
+pub(crate) fn map<X: Copy, Y>(x: &[Cell<X>], y: &[Cell<Y>], f: impl Fn(X) -> Y) {
+    for (x, y) in x.iter().zip(y) {
+        y.set(f(x.get()));
+    }
 }
