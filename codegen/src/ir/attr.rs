@@ -179,21 +179,3 @@ impl Window {
         Some(out)
     }
 }
-
-macro_rules! stub_attr { ($($t:ty),*) => { $(impl Attr for $t {
-    fn print(&self, _out: &mut String) {}
-    fn parse(lexer: &mut Lexer<'_>) -> Result<Self, ParseError> { Err(lexer.error("not yet".into())) }
-})* } }
-stub_attr!(
-    Window,
-    usize,
-    i64,
-    Vec<usize>,
-    Vec<i64>,
-    Real,
-    Rescale,
-    AddRescale,
-    LeakyRescale,
-    SoftmaxScale,
-    Clamp
-);

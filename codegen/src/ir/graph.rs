@@ -220,6 +220,11 @@ impl Graph {
         &self.values[id.0 as usize]
     }
 
+    /// A value, if there is one of that handle.
+    pub fn get_value(&self, id: ValueId) -> Option<&Value> {
+        self.values.get(id.0 as usize)
+    }
+
     /// A value, to be changed.
     pub fn value_mut(&mut self, id: ValueId) -> &mut Value {
         &mut self.values[id.0 as usize]
@@ -233,6 +238,11 @@ impl Graph {
     /// A node. Panics only on a handle of another graph.
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.0 as usize]
+    }
+
+    /// A node, if there is one of that handle.
+    pub fn get_node(&self, id: NodeId) -> Option<&Node> {
+        self.nodes.get(id.0 as usize)
     }
 
     /// A node, to be changed.

@@ -33,5 +33,5 @@ pub use attr::{
 };
 pub use graph::{Data, Graph, Node, NodeId, State, Value, ValueDef, ValueId};
 pub use op::{Op, OpInfo};
-pub use text::ParseError;
+pub use text::{Lexer, ParseError};
 pub use types::{DType, Quant, Shape, Type};
