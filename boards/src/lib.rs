@@ -1,1 +1,22 @@
-//! Boards as data, firmware builds, and QEMU runs with instruction counts
+//! Boards as data, firmware builds, and QEMU runs with instruction counts.
+//!
+//! A [`Board`] is a folder with a `board.toml` and a `memory.x`. [`firmware::build`] links one generated model with the
+//! harness for a board; [`qemu::validate`] runs the cases of a file on it, and [`qemu::bench`] counts what one inference costs.
+//! [`host::build`] and [`host::validate`] do the former with the same harness as an ordinary process. [`toolchain`] finds or
+//! installs what all of this needs.
+
+mod board;
+pub mod cases;
+mod error;
+pub mod firmware;
+pub mod host;
+pub mod image;
+mod process;
+mod project;
+pub mod qemu;
+mod run;
+pub mod toolchain;
+
+pub use board::{Board, Memory, Region, Runner};
+pub use error::Error;
+pub use project::work_dir;

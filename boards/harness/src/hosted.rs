@@ -1,0 +1,48 @@
+//! Files and exit status of an ordinary process: the counterpart of `semihosting.rs`.
+use std::ffi::CStr;
+use std::io::{BufReader, BufWriter, Read, Write};
+
+/// An open file.
+pub(crate) struct Input(BufReader<std::fs::File>);
+
+impl Input {
+    /// Opens a file for reading; `None` where there is no such file.
+    pub(crate) fn open(name: &CStr) -> Option<Self> {
+        std::fs::File::open(name.to_str().ok()?).ok().map(|file| Self(BufReader::new(file)))
+    }
+
+    /// Fills `bytes` from the file; whether there were enough.
+    pub(crate) fn read(&mut self, bytes: &mut [u8]) -> bool {
+        self.0.read_exact(bytes).is_ok()
+    }
+}
+
+/// A file being written.
+pub(crate) struct Output(BufWriter<std::fs::File>);
+
+impl Output {
+    /// Creates a file, or empties it.
+    pub(crate) fn create(name: &CStr) -> Option<Self> {
+        std::fs::File::create(name.to_str().ok()?).ok().map(|file| Self(BufWriter::new(file)))
+    }
+
+    /// Appends `bytes`; whether that worked.
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> bool {
+        self.0.write_all(bytes).is_ok()
+    }
+
+    /// Flushes what is buffered and closes the file; whether that worked.
+    pub(crate) fn close(mut self) -> bool {
+        self.0.flush().is_ok()
+    }
+}
+
+/// Writes one line, zero-terminated like on a board.
+pub(crate) fn print(line: &CStr) {
+    println!("{}", line.to_string_lossy());
+}
+
+/// Ends the process.
+pub(crate) fn exit(status: u32) -> ! {
+    std::process::exit(status as i32)
+}

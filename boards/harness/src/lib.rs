@@ -1,0 +1,32 @@
+//! Runs one model compiled by Kiln: on a Cortex-M board or emulator through semihosting, or as an ordinary process.
+//!
+//! [`validate`] runs every case of a case file and writes the outputs to another file. [`bench`] runs the model once
+//! between two marker functions, and reports how much stack it took. Which of them a firmware calls is decided by the
+//! few lines of `main.rs` that `kiln_boards::firmware` writes around a model.
+//!
+//! Nothing here formats, allocates or panics, so that a firmware's symbols speak about the model alone.
+#![cfg_attr(target_os = "none", no_std)]
+
+mod bench;
+#[cfg(target_os = "none")]
+mod firmware;
+#[cfg(not(target_os = "none"))]
+#[path = "hosted.rs"]
+mod platform;
+#[cfg(target_os = "none")]
+#[path = "semihosting.rs"]
+mod platform;
+mod report;
+#[cfg(target_os = "none")]
+mod stack;
+mod validate;
+
+pub use bench::bench;
+#[cfg(target_os = "none")]
+pub use cortex_m_rt::entry;
+pub use validate::validate;
+
+/// File with the cases, in the directory the emulator (or process) runs in. Its layout is documented in `kiln_boards::cases`.
+pub(crate) const CASES: &core::ffi::CStr = c"cases.bin";
+/// File that [`validate`] writes.
+pub(crate) const OUTPUTS: &core::ffi::CStr = c"outputs.bin";

@@ -1,0 +1,43 @@
+//! How deep the stack grew, by painting what is free of it.
+use core::arch::asm;
+
+const PAINT: u32 = 0x4b49_4c4e;
+
+extern "C" {
+    /// First word above the statics (from cortex-m-rt's linker script). The stack grows towards it.
+    static mut __sheap: u32;
+}
+
+/// Bytes of stack that `run` had in use at most.
+///
+/// Everything between the statics and the stack pointer is painted before, and searched from below for the first word that
+/// changed after. Exact to the word as long as the deepest word written is not the paint itself.
+#[inline(never)]
+pub(crate) fn used_by(run: impl FnOnce()) -> u32 {
+    let bottom = &raw mut __sheap;
+    let top: *mut u32;
+    // SAFETY: nothing lives between the end of the statics and the stack pointer, and no call is made in between, so the
+    // words written belong to nobody. All of it is RAM by construction of the linker script.
+    unsafe {
+        asm!(
+            "mov {top}, sp",
+            "2:",
+            "cmp {word}, {top}",
+            "bhs 3f",
+            "str {paint}, [{word}]",
+            "adds {word}, #4",
+            "b 2b",
+            "3:",
+            top = out(reg) top,
+            word = inout(reg) bottom => _,
+            paint = in(reg) PAINT,
+        );
+    }
+    run();
+    let mut word = bottom;
+    // SAFETY: reads of the words painted above; volatile, because the compiler does not know that they are the stack.
+    while word < top && unsafe { word.read_volatile() } == PAINT {
+        word = word.wrapping_add(1);
+    }
+    (top as usize - word as usize) as u32
+}

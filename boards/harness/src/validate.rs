@@ -1,0 +1,89 @@
+//! Every case of a case file, outputs to a file.
+use crate::platform::{self, Input, Output};
+use crate::report::{fail, Line};
+use crate::{CASES, OUTPUTS};
+use kiln::Model;
+
+/// Runs every case of `cases.bin` and writes the outputs to `outputs.bin`, then ends the program with status 0.
+///
+/// The model is reset before each case, or only before the first where the file is one sequence. Where the file does not
+/// fit the model, the program says so and ends with status 2.
+pub fn validate<M: Model>(model: &mut M) -> ! {
+    let Some(mut cases) = Input::open(CASES) else { fail("cases.bin is missing") };
+    let header = Header::read(model, &mut cases);
+    let Some(mut outputs) = Output::create(OUTPUTS) else { fail("cannot create outputs.bin") };
+    let mut written = outputs.write(b"KILNOUTS")
+        && outputs.write(&header.cases.to_le_bytes())
+        && outputs.write(&(M::INFO.outputs.len() as u32).to_le_bytes());
+    for index in 0..M::INFO.outputs.len() {
+        written &= outputs.write(&(model.output_bytes(index).len() as u32).to_le_bytes());
+    }
+    for case in 0..header.cases {
+        if case == 0 || !header.sequence {
+            model.reset();
+        }
+        read_inputs(model, &mut cases);
+        model.invoke();
+        for index in 0..M::INFO.outputs.len() {
+            written &= outputs.write(model.output_bytes(index));
+        }
+    }
+    if !(written && outputs.close()) {
+        fail("cannot write outputs.bin");
+    }
+    Line::new("kiln-cases ").number(header.cases).print();
+    platform::exit(0)
+}
+
+/// Reads one case into the inputs.
+pub(crate) fn read_inputs<M: Model>(model: &mut M, cases: &mut Input) {
+    for index in 0..M::INFO.inputs.len() {
+        if !cases.read(model.input_bytes_mut(index)) {
+            fail("cases.bin is truncated");
+        }
+    }
+}
+
+/// The start of a case file.
+pub(crate) struct Header {
+    pub(crate) cases: u32,
+    pub(crate) sequence: bool,
+}
+
+impl Header {
+    /// Reads the header up to the first case, and checks that it was written for this model.
+    pub(crate) fn read<M: Model>(model: &mut M, file: &mut Input) -> Self {
+        let mut magic = [0; 8];
+        if !(file.read(&mut magic) && magic == *b"KILNCASE") {
+            fail("cases.bin is not a case file");
+        }
+        let flags = word(file);
+        let cases = word(file);
+        let inputs = word(file);
+        if inputs as usize != M::INFO.inputs.len() {
+            fail("cases.bin has another number of inputs than the model");
+        }
+        for index in 0..M::INFO.inputs.len() {
+            let (has, wants) = (word(file), model.input_bytes_mut(index).len() as u32);
+            if has != wants {
+                Line::new("kiln-harness: input ")
+                    .number(index as u32)
+                    .text(" has ")
+                    .number(wants)
+                    .text(" bytes, in cases.bin ")
+                    .number(has)
+                    .print();
+                platform::exit(2)
+            }
+        }
+        Self { cases, sequence: flags & 1 != 0 }
+    }
+}
+
+fn word(file: &mut Input) -> u32 {
+    let mut bytes = [0; 4];
+    if !file.read(&mut bytes) {
+        fail("cases.bin is truncated");
+    }
+    u32::from_le_bytes(bytes)
+}

@@ -1,0 +1,183 @@
+//! What is known about a board, read from its folder.
+use crate::Error;
+use serde::Deserialize;
+use std::sync::OnceLock;
+
+/// One board: everything needed to build firmware for it and to run that.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Board {
+    /// The folder's name, by which users name the board.
+    pub name: String,
+    /// One line for people.
+    pub description: String,
+    /// Rust target triple.
+    pub target: String,
+    /// Flags for rustc besides the target, such as the CPU.
+    #[serde(default)]
+    pub rustflags: Vec<String>,
+    /// The clock that firmware can expect, in Hz. QEMU's boards do not keep time; theirs is that of the board they stand for.
+    pub clock_hz: u32,
+    /// The pin of an LED, if there is one.
+    pub led: Option<String>,
+    /// Cargo features that the harness needs on this board.
+    #[serde(default)]
+    pub harness_features: Vec<String>,
+    /// What runs firmware.
+    pub runner: Runner,
+    /// The memory map, as in `memory.x`.
+    pub memory: Memory,
+    /// The linker's memory map (`memory.x` of the cortex-m-rt crate).
+    #[serde(skip)]
+    pub memory_x: String,
+}
+
+/// What runs a board's firmware.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Runner {
+    /// `qemu-system-arm`.
+    Qemu {
+        /// `-machine`.
+        machine: String,
+    },
+    /// `probe-rs run`, over a debug probe.
+    ProbeRs {
+        /// `--chip`: the name by which probe-rs knows the chip.
+        chip: String,
+    },
+}
+
+/// The memories of a board.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Memory {
+    /// Code and constants.
+    pub flash: Region,
+    /// Statics and stack.
+    pub ram: Region,
+    /// Slower or external RAM that the loader can fill: for images that do not fit otherwise.
+    pub extra: Option<Region>,
+}
+
+/// A range of addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Region {
+    /// First address.
+    pub origin: u32,
+    /// Bytes.
+    pub length: u32,
+}
+
+macro_rules! boards {
+    ($($name:literal),* $(,)?) => {
+        /// Name, `board.toml` and `memory.x` of each folder.
+        const FOLDERS: &[(&str, &str, &str)] = &[$((
+            $name,
+            include_str!(concat!("../", $name, "/board.toml")),
+            include_str!(concat!("../", $name, "/memory.x")),
+        )),*];
+    };
+}
+
+boards!(
+    "qemu-cortex-m0",
+    "qemu-cortex-m3",
+    "qemu-cortex-m4",
+    "qemu-cortex-m33",
+    "nrf52840-dk",
+    "raspberry-pi-pico"
+);
+
+impl Board {
+    /// Every board, emulated ones first.
+    pub fn all() -> &'static [Board] {
+        static BOARDS: OnceLock<Vec<Board>> = OnceLock::new();
+        // A folder that does not parse is left out here; the tests below see to it that all parse.
+        BOARDS.get_or_init(|| {
+            FOLDERS.iter().filter_map(|folder| Board::parse(folder.1, folder.2).ok()).collect()
+        })
+    }
+
+    /// The board of that name.
+    ///
+    /// # Errors
+    /// [`Error::UnknownBoard`], which lists the names there are.
+    pub fn find(name: &str) -> Result<&'static Board, Error> {
+        Board::all().iter().find(|board| board.name == name).ok_or_else(|| Error::UnknownBoard {
+            name: name.to_owned(),
+            known: Board::all().iter().map(|board| board.name.as_str()).collect(),
+        })
+    }
+
+    /// A board from the contents of its two files.
+    ///
+    /// # Errors
+    /// What is wrong in `board_toml`.
+    pub fn parse(board_toml: &str, memory_x: &str) -> Result<Board, toml::de::Error> {
+        Ok(Board { memory_x: memory_x.to_owned(), ..toml::from_str(board_toml)? })
+    }
+
+    /// Whether the board is emulated by QEMU.
+    pub fn is_emulated(&self) -> bool {
+        matches!(self.runner, Runner::Qemu { .. })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_folder_parses_under_its_own_name() {
+        for (name, board_toml, memory_x) in FOLDERS {
+            let board = Board::parse(board_toml, memory_x).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_eq!(board.name, *name);
+        }
+        assert_eq!(Board::all().len(), FOLDERS.len());
+    }
+
+    #[test]
+    fn every_folder_is_listed() {
+        let folders =
+            std::fs::read_dir(env!("CARGO_MANIFEST_DIR")).unwrap().map(|entry| entry.unwrap().path());
+        let mut found: Vec<_> = folders.filter(|path| path.join("board.toml").exists()).collect();
+        found.sort();
+        let mut listed: Vec<_> = FOLDERS
+            .iter()
+            .map(|folder| std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(folder.0))
+            .collect();
+        listed.sort();
+        assert_eq!(found, listed);
+    }
+
+    #[test]
+    fn memory_x_says_what_board_toml_says() {
+        for board in Board::all() {
+            let Memory { flash, ram, extra } = board.memory;
+            for (name, region) in [("FLASH", Some(flash)), ("RAM", Some(ram)), ("EXTRA", extra)] {
+                assert_eq!(region_of(&board.memory_x, name), region, "{}: {name}", board.name);
+            }
+        }
+    }
+
+    fn region_of(memory_x: &str, name: &str) -> Option<Region> {
+        let line = memory_x.lines().find(|line| line.trim_start().split(' ').next() == Some(name))?;
+        let mut numbers = line.split("= ").skip(1).map(|text| {
+            let digits =
+                text.trim_start_matches("0x").split(|c: char| !c.is_ascii_hexdigit()).next().unwrap();
+            u32::from_str_radix(digits, 16).unwrap()
+        });
+        Some(Region { origin: numbers.next()?, length: numbers.next()? })
+    }
+
+    #[test]
+    fn an_unknown_name_lists_the_known_ones() {
+        let message = Board::find("nucleo").unwrap_err().to_string();
+        assert!(
+            message.contains("`nucleo`") && message.contains("qemu-cortex-m4, qemu-cortex-m33"),
+            "{message}"
+        );
+    }
+}

@@ -1,0 +1,221 @@
+//! Building firmware: one generated model, the harness around it, linked for a board.
+use crate::board::Region;
+use crate::error::{at, Error};
+use crate::project::{unique_name, work_dir, Package};
+use crate::{process, toolchain, Board};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// What a program does with its model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// Runs every case of a file and writes the outputs: `kiln_harness::validate`.
+    Validate,
+    /// Runs once between markers: `kiln_harness::bench`.
+    Bench,
+}
+
+impl Mode {
+    pub(crate) fn function(self) -> &'static str {
+        match self {
+            Mode::Validate => "validate",
+            Mode::Bench => "bench",
+        }
+    }
+}
+
+/// What rustc optimises for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum OptLevel {
+    /// `opt-level = 3`.
+    #[default]
+    Speed,
+    /// `opt-level = "s"`.
+    Size,
+}
+
+/// What to build.
+#[derive(Debug, Clone)]
+pub struct BuildRequest<'a> {
+    /// For which board.
+    pub board: &'a Board,
+    /// Rust that Kiln emitted.
+    pub model_rs: &'a Path,
+    /// Name of the model's type in `model_rs`: it implements `kiln::Model` and has a `const fn new()`.
+    pub model_type: &'a str,
+    /// What the firmware does.
+    pub mode: Mode,
+    /// What rustc optimises for.
+    pub opt_level: OptLevel,
+    /// Features of the crate `kiln`.
+    pub runtime_features: &'a [String],
+}
+
+/// A linked image.
+#[derive(Debug, Clone)]
+pub struct Firmware {
+    /// The ELF file.
+    pub elf: PathBuf,
+    /// The board it was linked for.
+    pub board: Board,
+    /// What it does.
+    pub mode: Mode,
+    /// Where its parts were put.
+    pub placement: Placement,
+}
+
+/// Where the linker puts the parts of an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Placement {
+    /// As `memory.x` says.
+    Board,
+    /// Constants in the extra memory, code and statics as `memory.x` says.
+    ConstantsInExtra,
+    /// Constants in the lower half of the extra memory, statics and stack in the upper.
+    ConstantsAndStaticsInExtra,
+}
+
+/// Linking a network of many megabytes with fat LTO on a slow machine takes minutes.
+const LIMIT: Duration = Duration::from_secs(1800);
+
+/// From this size of generated source on, its constants (about three characters a byte) cannot fit 4 MB of flash.
+const SURELY_LARGE: u64 = 16 << 20;
+
+/// Builds firmware for `request`.
+///
+/// Dependencies are compiled once per target and kept under [`work_dir`]. Installs the target if it is missing. An image
+/// that does not fit the board's memories is linked again with its constants (and then its statics) in the board's extra
+/// memory, if it has one.
+///
+/// # Errors
+/// [`Error::TooLarge`] where the image does not fit, [`Error::Failed`] where the model does not compile.
+pub fn build(request: &BuildRequest) -> Result<Firmware, Error> {
+    let toolchain = toolchain::ensure_target(&request.board.target)?;
+    let work = work_dir()?;
+    let model_rs = request.model_rs.canonicalize().map_err(at(request.model_rs))?;
+    let size = fs::metadata(&model_rs).map_err(at(&model_rs))?.len();
+
+    let mut too_large = String::new();
+    for placement in placements(request.board, size) {
+        let package = package(request, &model_rs, placement);
+        let folder = package.write(&work)?;
+        let target = work.join("target");
+        let mut cargo = cargo();
+        cargo
+            .current_dir(&folder)
+            .args(["build", "--release", "--quiet", "--target", &request.board.target, "--target-dir"])
+            .arg(&target);
+        toolchain.apply(&mut cargo);
+        let flags = request.board.rustflags.iter().map(String::as_str).chain(["-Clink-arg=-Tlink.x"]);
+        cargo.env("CARGO_ENCODED_RUSTFLAGS", flags.collect::<Vec<_>>().join("\x1f"));
+        let what = format!("building firmware for {} from {}", request.board.name, model_rs.display());
+        let ended = process::run(&mut cargo, &what, LIMIT)?;
+        if ended.status.success() {
+            Package::keep_lock(&work, &folder)?;
+            let elf = target.join(&request.board.target).join("release").join(&package.name);
+            return Ok(Firmware { elf, board: request.board.clone(), mode: request.mode, placement });
+        }
+        if !ended.output.contains("will not fit in region") {
+            return Err(Error::Failed { what, status: ended.status, output: ended.output });
+        }
+        too_large = ended.output;
+    }
+    let reasons: Vec<&str> =
+        too_large.lines().filter(|line| line.contains("will not fit in region")).collect();
+    Err(Error::TooLarge { board: request.board.name.clone(), output: reasons.join("\n") })
+}
+
+/// The placements to try, in order.
+fn placements(board: &Board, model_rs_size: u64) -> Vec<Placement> {
+    let mut placements = vec![Placement::Board];
+    if board.memory.extra.is_some() {
+        if model_rs_size >= SURELY_LARGE {
+            placements.clear();
+        }
+        placements.extend([Placement::ConstantsInExtra, Placement::ConstantsAndStaticsInExtra]);
+    }
+    placements
+}
+
+fn package<'a>(request: &BuildRequest<'a>, model_rs: &Path, placement: Placement) -> Package<'a> {
+    let board = request.board;
+    let different = (
+        model_rs,
+        request.model_type,
+        &board.name,
+        request.mode,
+        request.opt_level,
+        request.runtime_features,
+        placement,
+    );
+    Package {
+        name: unique_name(model_rs, different),
+        main_rs: format!(
+            "//! Runs one model on {board}.\n\
+             #![no_std]\n\
+             #![no_main]\n\
+             \n\
+             #[path = {model_rs:?}]\n\
+             #[allow(dead_code)]\n\
+             mod model;\n\
+             \n\
+             #[kiln_harness::entry]\n\
+             fn main() -> ! {{\n    \
+                 static mut MODEL: model::{model} = model::{model}::new();\n    \
+                 kiln_harness::{run}(MODEL)\n\
+             }}\n",
+            board = board.name,
+            model = request.model_type,
+            run = request.mode.function(),
+        ),
+        harness_features: &board.harness_features,
+        runtime_features: request.runtime_features,
+        profile: match request.opt_level {
+            OptLevel::Speed => {
+                "opt-level = 3\nlto = \"fat\"\ncodegen-units = 1\npanic = \"abort\"\ndebug = false"
+            }
+            OptLevel::Size => {
+                "opt-level = \"s\"\nlto = \"fat\"\ncodegen-units = 1\npanic = \"abort\"\ndebug = false"
+            }
+        },
+        memory_x: Some(memory_x(board, placement)),
+    }
+}
+
+/// The linker's memory map for a placement.
+fn memory_x(board: &Board, placement: Placement) -> String {
+    // Section patterns of an earlier statement win over those of `link.x`, whose `.rodata` stays empty.
+    const CONSTANTS: &str = "\nSECTIONS\n{\n  .kiln.constants : ALIGN(16)\n  {\n    *(.rodata .rodata.*);\n  } > EXTRA\n} INSERT AFTER .text;\n";
+    match (placement, board.memory.extra) {
+        (Placement::ConstantsInExtra, Some(_)) => board.memory_x.clone() + CONSTANTS,
+        (Placement::ConstantsAndStaticsInExtra, Some(extra)) => {
+            let half = extra.length / 2;
+            let regions = [
+                ("FLASH", board.memory.flash),
+                ("EXTRA", Region { origin: extra.origin, length: half }),
+                ("RAM", Region { origin: extra.origin + half, length: half }),
+            ];
+            let lines: String = regions
+                .iter()
+                .map(|(name, Region { origin, length })| {
+                    format!("  {name} : ORIGIN = {origin:#010x}, LENGTH = {length:#x}\n")
+                })
+                .collect();
+            format!("MEMORY\n{{\n{lines}}}\n{CONSTANTS}")
+        }
+        _ => board.memory_x.clone(),
+    }
+}
+
+/// Cargo, unimpressed by the settings of a Cargo that may be running this.
+pub(crate) fn cargo() -> Command {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    for name in
+        ["RUSTFLAGS", "CARGO_BUILD_TARGET", "CARGO_TARGET_DIR", "RUSTC_WORKSPACE_WRAPPER", "RUSTC_WRAPPER"]
+    {
+        cargo.env_remove(name);
+    }
+    cargo
+}

@@ -1,0 +1,77 @@
+//! The whole way on a model written by hand: built, run under QEMU and on the host, measured.
+// Helpers of tests are tests too, which clippy does not see.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use kiln_boards::cases::{Cases, Outputs};
+use kiln_boards::firmware::{self, BuildRequest, Firmware, Mode, OptLevel};
+use kiln_boards::{host, qemu, Board, Error};
+use std::path::Path;
+use std::time::Duration;
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+fn model_rs() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/models/running_sum.rs"))
+}
+
+fn build(board: &str, mode: Mode) -> Firmware {
+    let board = Board::find(board).unwrap();
+    let request = BuildRequest {
+        board,
+        model_rs: model_rs(),
+        model_type: "RunningSum",
+        mode,
+        opt_level: OptLevel::Speed,
+        runtime_features: &[],
+    };
+    firmware::build(&request).unwrap_or_else(|error| panic!("{}: {error}", board.name))
+}
+
+fn cases(sequence: bool) -> Cases {
+    Cases { sequence, inputs: vec![vec![vec![1, 2, 3, 4], vec![1]], vec![vec![10, 20, 30, 40], vec![2]]] }
+}
+
+fn expected(sequence: bool) -> Outputs {
+    let first = vec![vec![1, 2, 3, 4], vec![1]];
+    let second =
+        if sequence { vec![vec![21, 42, 63, 84], vec![2]] } else { vec![vec![20, 40, 60, 80], vec![1]] };
+    vec![first, second]
+}
+
+#[test]
+fn every_emulated_board_runs_cases_and_sequences() {
+    for board in Board::all().iter().filter(|board| board.is_emulated()) {
+        let firmware = build(&board.name, Mode::Validate);
+        for sequence in [false, true] {
+            let outputs = qemu::validate(&firmware, &cases(sequence), LIMIT).unwrap();
+            assert_eq!(outputs, expected(sequence), "{}", board.name);
+        }
+    }
+}
+
+#[test]
+fn the_host_runs_cases_and_sequences() {
+    let request =
+        host::BuildRequest { model_rs: model_rs(), model_type: "RunningSum", runtime_features: &[] };
+    let program = host::build(&request).unwrap();
+    for sequence in [false, true] {
+        assert_eq!(host::validate(&program, &cases(sequence), LIMIT).unwrap(), expected(sequence));
+    }
+}
+
+#[test]
+fn real_boards_link() {
+    for board in Board::all().iter().filter(|board| !board.is_emulated()) {
+        let firmware = build(&board.name, Mode::Bench);
+        assert!(firmware.elf.exists());
+        assert!(matches!(qemu::validate(&firmware, &cases(false), LIMIT), Err(Error::NotEmulated { .. })));
+    }
+}
+
+#[test]
+fn cases_of_another_model_are_refused() {
+    let firmware = build("qemu-cortex-m4", Mode::Validate);
+    let cases = Cases { sequence: false, inputs: vec![vec![vec![1, 2, 3], vec![1]]] };
+    let message = qemu::validate(&firmware, &cases, LIMIT).unwrap_err().to_string();
+    assert!(message.contains("input 0 has 4 bytes, in cases.bin 3"), "{message}");
+}
