@@ -7,6 +7,8 @@ mod check;
 mod lifetime;
 mod problem;
 mod search;
+#[cfg(test)]
+mod tests;
 
 pub use check::check;
 pub use lifetime::{lifetimes, Lifetime};
@@ -52,7 +54,10 @@ pub fn plan(graph: &Graph, schedule: &Schedule) -> Result<Plan, Error> {
     };
     let problem = Problem { items: scratch.iter().map(item).collect() };
     let lower_bound = problem.lower_bound();
-    let total = problem.items.iter().try_fold(0usize, |sum, item| sum.checked_add(item.bytes)?.checked_add(item.align));
+    let total = problem
+        .items
+        .iter()
+        .try_fold(0usize, |sum, item| sum.checked_add(item.bytes)?.checked_add(item.align));
     if lower_bound > MAX_BYTES || total.is_none() {
         return Err(too_large("activations", lower_bound));
     }

@@ -11,6 +11,9 @@ use std::cmp::Reverse;
 /// How many pairs of items the search may look at. Each costs about a nanosecond.
 const BUDGET: usize = 30_000_000;
 
+/// How many changes in a row the search may try without getting better.
+const PATIENCE: usize = 4_000;
+
 pub(super) fn solve(problem: &Problem) -> Solution {
     let bound = problem.lower_bound();
     let mut search = Search { items: &problem.items, looked: 0, best: None };
@@ -102,11 +105,13 @@ impl Search<'_> {
         optimal || (self.best.is_some() && self.looked >= BUDGET)
     }
 
-    /// Places the items in that order, and keeps the packing if it is not worse than the best.
-    fn attempt(&mut self, order: &[usize]) {
+    /// Places the items in that order, and keeps the packing if it is not worse than the best. Says whether it is better.
+    fn attempt(&mut self, order: &[usize]) -> bool {
         let limit = self.best.as_ref().map_or(usize::MAX, |(_, s)| s.bytes);
-        let Some(solution) = self.first_fit(order, limit) else { return };
+        let Some(solution) = self.first_fit(order, limit) else { return false };
+        let better = solution.bytes < limit;
         self.best = Some((order.to_vec(), solution));
+        better
     }
 
     /// Each item at the lowest free offset; `None` as soon as `limit` bytes are exceeded.
@@ -144,7 +149,8 @@ impl Search<'_> {
     /// Changes the best order until the bound or the end of the budget is reached.
     fn improve(&mut self, bound: usize) {
         let mut random = XorShift(0x9E37_79B9_7F4A_7C15);
-        while !self.is_done(bound) {
+        let mut failures = 0;
+        while !self.is_done(bound) && failures < PATIENCE {
             let Some((order, solution)) = &self.best else { return };
             if order.len() < 2 {
                 return;
@@ -167,7 +173,7 @@ impl Search<'_> {
                     order.insert(to, item);
                 }
             }
-            self.attempt(&order);
+            failures = if self.attempt(&order) { 0 } else { failures + 1 };
         }
     }
 }
@@ -205,7 +211,8 @@ mod tests {
 
     #[test]
     fn a_chain_needs_its_largest_pair() {
-        let problem = Problem { items: vec![item(100, 0, 1), item(60, 1, 2), item(120, 2, 3), item(8, 3, 4)] };
+        let problem =
+            Problem { items: vec![item(100, 0, 1), item(60, 1, 2), item(120, 2, 3), item(8, 3, 4)] };
         let solution = problem.solve();
         assert!(problem.accepts(&solution));
         assert_eq!((solution.bytes, problem.lower_bound()), (180, 180));
@@ -214,7 +221,17 @@ mod tests {
     #[test]
     fn search_mends_what_greedy_orders_leave() {
         // A case in which each greedy order alone fragments: the search reaches the lower bound.
-        let sizes = [(36, 0, 3), (28, 2, 5), (24, 4, 7), (12, 0, 5), (40, 6, 9), (16, 4, 9), (20, 8, 12), (32, 1, 1), (8, 7, 12)];
+        let sizes = [
+            (36, 0, 3),
+            (28, 2, 5),
+            (24, 4, 7),
+            (12, 0, 5),
+            (40, 6, 9),
+            (16, 4, 9),
+            (20, 8, 12),
+            (32, 1, 1),
+            (8, 7, 12),
+        ];
         let problem = Problem { items: sizes.iter().map(|&(b, f, l)| item(b, f, l)).collect() };
         let solution = problem.solve();
         assert!(problem.accepts(&solution));

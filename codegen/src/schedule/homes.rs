@@ -27,8 +27,10 @@ pub(super) struct Spot {
 /// The positions of all values.
 pub(super) struct Homes {
     spots: Vec<Spot>,
-    /// By root: the values in its memory that later decisions may collide with.
+    /// By root: the values in its memory.
     residents: Vec<Vec<ValueId>>,
+    /// By root: those of its residents that later decisions may collide with.
+    active: Vec<Vec<ValueId>>,
     /// By root: when anything in its memory is live.
     spans: Vec<Option<Life>>,
     lives: Vec<Option<Life>>,
@@ -46,6 +48,7 @@ impl Homes {
         Homes {
             spots: ids().map(|id| Spot { root: id, offset: 0, data: id }).collect(),
             residents: ids().map(|id| vec![id]).collect(),
+            active: ids().map(|id| vec![id]).collect(),
             spans: lives.clone(),
             lives,
             bytes: ids().map(|id| graph.ty(id).bytes()).collect(),
@@ -101,10 +104,11 @@ impl Homes {
         // states can be entered by values from before.
         if let (Link::Reuse, Some(span), false) = (link, span, self.is_state(to.root)) {
             let lives = &self.lives;
-            self.residents[root]
-                .retain(|id| lives[id.0 as usize].is_some_and(|life| life.last >= span.first));
+            self.active[root].retain(|id| lives[id.0 as usize].is_some_and(|life| life.last >= span.first));
         }
         self.residents[root].extend(moved);
+        let active = std::mem::take(&mut self.active[child.0 as usize]);
+        self.active[root].extend(active);
         self.spans[root] = match (self.spans[root], span) {
             (Some(a), Some(b)) => Some(Life { first: a.first.min(b.first), last: a.last.max(b.last) }),
             (a, b) => a.or(b),
@@ -118,7 +122,7 @@ impl Homes {
         self.residents(moved).iter().all(|&new| {
             let (offset, size, Some(life)) = home(new) else { return true };
             let start = at.offset + offset;
-            self.residents(at.root).iter().all(|&old| {
+            self.active[at.root.0 as usize].iter().all(|&old| {
                 let (there, length, Some(other)) = home(old) else { return true };
                 let apart = start + size <= there || there + length <= start;
                 let in_turn = other.last < life.first || life.last < other.first;

@@ -15,6 +15,8 @@ mod copies;
 mod homes;
 mod lives;
 mod place;
+#[cfg(test)]
+pub(crate) mod random;
 pub mod views;
 
 use crate::ir::{Graph, NodeId, Shape, ValueId};

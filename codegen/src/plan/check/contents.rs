@@ -22,12 +22,17 @@ pub(super) struct Contents(Vec<Rc<[Run]>>);
 
 impl Contents {
     pub(super) fn of(graph: &Graph) -> Result<Self, Vec<String>> {
-        let own = |id: ValueId| -> Rc<[Run]> { Rc::new([Run { bytes: graph.ty(id).bytes(), source: id, offset: 0 }]) };
+        let own = |id: ValueId| -> Rc<[Run]> {
+            Rc::new([Run { bytes: graph.ty(id).bytes(), source: id, offset: 0 }])
+        };
         let mut contents = Contents(graph.values().map(|(id, _)| own(id)).collect());
         for (_, node) in graph.nodes() {
             if let Some(runs) = contents.derive(graph, node) {
                 if runs.len() > MOST_RUNS {
-                    return Err(vec![format!("%{} is joined from more than {MOST_RUNS} pieces", node.result.0)]);
+                    return Err(vec![format!(
+                        "%{} is joined from more than {MOST_RUNS} pieces",
+                        node.result.0
+                    )]);
                 }
                 contents.0[node.result.0 as usize] = runs;
             }
@@ -55,7 +60,8 @@ impl Contents {
                 // Steps forward keep the elements in order, so that they are adjacent if first and last are near enough.
                 let (mut first, mut last) = (0usize, 0usize);
                 for (axis, stride) in shape.strides().into_iter().enumerate() {
-                    let reach = usize::try_from(*step.get(axis)?).unwrap_or(0) * dims.get(axis)?.checked_sub(1)?;
+                    let reach =
+                        usize::try_from(*step.get(axis)?).unwrap_or(0) * dims.get(axis)?.checked_sub(1)?;
                     if *dims.get(axis)? > 1 && step.get(axis)? <= &0 {
                         return None;
                     }
@@ -96,7 +102,9 @@ fn join(runs: impl Iterator<Item = Run>) -> Rc<[Run]> {
     let mut joined: Vec<Run> = Vec::new();
     for run in runs {
         match joined.last_mut() {
-            Some(last) if last.source == run.source && last.offset + last.bytes == run.offset => last.bytes += run.bytes,
+            Some(last) if last.source == run.source && last.offset + last.bytes == run.offset => {
+                last.bytes += run.bytes
+            }
             _ => joined.push(run),
         }
     }

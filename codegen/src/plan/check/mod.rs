@@ -124,7 +124,9 @@ impl Checker<'_> {
             };
             let limit = if state { plan.state_bytes } else { plan.arena_bytes };
             let end = base.checked_add(buffer.bytes);
-            self.expect(end.is_some_and(|end| end <= limit), || format!("buffer {index} ends beyond its memory of {limit} bytes"));
+            self.expect(end.is_some_and(|end| end <= limit), || {
+                format!("buffer {index} ends beyond its memory of {limit} bytes")
+            });
             let aligned = buffer.align.is_power_of_two() && buffer.align >= 4 && base % buffer.align == 0;
             self.expect(aligned, || format!("buffer {index} at {base} is not aligned to {}", buffer.align));
             if state {
@@ -143,7 +145,8 @@ impl Checker<'_> {
         for (index, state) in graph.states.iter().enumerate() {
             let place = schedule.storage.place(state.current);
             let buffer = place.and_then(|p| schedule.storage.buffers.get(p.buffer.0 as usize));
-            let home = buffer.is_some_and(|b| b.role == Role::State(index)) && place.is_some_and(|p| p.offset == 0);
+            let home =
+                buffer.is_some_and(|b| b.role == Role::State(index)) && place.is_some_and(|p| p.offset == 0);
             self.expect(home, || format!("state {index} is not in its buffer"));
         }
     }
@@ -178,7 +181,9 @@ impl Checker<'_> {
                 StepKind::Copy { value, from, to } => self.copy(index, value, from, to),
             };
             let rows = crate::schedule::rows(&graph.ty(value).shape);
-            self.expect(step.rows == (0..rows), || format!("step {index} computes rows {:?} of {rows}", step.rows));
+            self.expect(step.rows == (0..rows), || {
+                format!("step {index} computes rows {:?} of {rows}", step.rows)
+            });
         }
         self.ends();
     }
@@ -193,10 +198,12 @@ impl Checker<'_> {
         }
         match self.span_of(node.result) {
             Some(result) => {
-                for (k, &operand) in node.operands.iter().enumerate() {
-                    let clash = self.span_of(operand).is_some_and(|span| span.overlaps(&result));
-                    let legal = !clash || self.may_overwrite(node, k);
-                    self.expect(legal, || format!("{at}: the result overwrites operand {k}, which it still reads"));
+                let written = self.written(node, &result);
+                for k in 0..node.operands.len() {
+                    let legal = self.survives(node, k, &result, &written);
+                    self.expect(legal, || {
+                        format!("{at}: the result overwrites operand {k}, which it still reads")
+                    });
                 }
                 self.write(&result, node.result);
             }
@@ -205,15 +212,40 @@ impl Checker<'_> {
         node.result
     }
 
-    /// Whether a step may write over the bytes of operand `k` while it reads it.
-    fn may_overwrite(&self, node: &Node, k: usize) -> bool {
-        let operand = node.operands[k];
-        let (Some(from), Some(to)) = (self.span_of(operand), self.span_of(node.result)) else { return false };
-        if let Op::Concat { axis } = node.op {
-            // In place already, where the operands lie one after the other.
-            let outer: usize = self.graph.ty(node.result).shape.dims().iter().take(axis).product();
-            let before: usize = node.operands[..k].iter().map(|&id| self.graph.ty(id).bytes()).sum();
-            return outer == 1 && from.bytes.start == to.bytes.start + before;
+    /// Where an operand of a concat belongs in the result, if the operands lie there one after the other.
+    fn part(&self, node: &Node, k: usize, result: &Span) -> Option<Span> {
+        let Op::Concat { axis } = node.op else { return None };
+        let outer: usize = self.graph.ty(node.result).shape.dims().iter().take(axis).product();
+        let before: usize = node.operands.iter().take(k).map(|&id| self.graph.ty(id).bytes()).sum();
+        let start = result.bytes.start + before;
+        let bytes = start..start + self.graph.ty(*node.operands.get(k)?).bytes();
+        (outer == 1).then_some(Span { state: result.state, bytes })
+    }
+
+    /// The bytes that a step writes: all of the result, but for the operands of a concat that are there already.
+    fn written(&self, node: &Node, result: &Span) -> Vec<Span> {
+        let parts: Option<Vec<(ValueId, Span)>> = node
+            .operands
+            .iter()
+            .enumerate()
+            .map(|(k, &id)| Some((id, self.part(node, k, result)?)))
+            .collect();
+        match parts {
+            Some(parts) => {
+                let absent =
+                    |(id, part): (ValueId, Span)| (self.span_of(id).as_ref() != Some(&part)).then_some(part);
+                parts.into_iter().filter_map(absent).collect()
+            }
+            None => vec![result.clone()],
+        }
+    }
+
+    /// Whether operand `k` is read before anything is written over it: it is elsewhere, or the step goes element by element and
+    /// both lie at the same place.
+    fn survives(&self, node: &Node, k: usize, result: &Span, written: &[Span]) -> bool {
+        let Some(from) = self.span_of(node.operands[k]) else { return true };
+        if !written.iter().any(|span| span.overlaps(&from)) {
+            return true;
         }
         let pointwise = match node.op {
             Op::Add { .. } | Op::Sub { .. } | Op::Mul { .. } => true,
@@ -222,8 +254,8 @@ impl Checker<'_> {
             Op::Lookup {} => k == 0,
             _ => false,
         };
-        let (a, b) = (self.graph.ty(operand), self.graph.ty(node.result));
-        pointwise && from == to && a.dtype.size() == b.dtype.size() && a.shape.numel() == b.shape.numel()
+        let (a, b) = (self.graph.ty(node.operands[k]), self.graph.ty(node.result));
+        pointwise && from == *result && a.dtype.size() == b.dtype.size() && a.shape.numel() == b.shape.numel()
     }
 
     fn copy(&mut self, index: usize, value: ValueId, from: Option<Place>, to: Place) -> ValueId {
@@ -261,7 +293,9 @@ impl Checker<'_> {
         }
         spans.retain(|s| !s.is_empty());
         spans.sort_by_key(|s| s.start);
-        self.expect(spans.windows(2).all(|pair| pair[0].end <= pair[1].start), || "two outputs overlap".into());
+        self.expect(spans.windows(2).all(|pair| pair[0].end <= pair[1].start), || {
+            "two outputs overlap".into()
+        });
         for state in &graph.states {
             self.read(self.span_of(state.current), state.next, "after the last step, as a state");
         }
@@ -282,7 +316,10 @@ impl Checker<'_> {
         if let Err(byte) = memory.holds(span.bytes.start, self.contents.runs(id)) {
             let found = memory.source(byte).map_or("nothing".into(), |found| self.name(found));
             let place = if span.state { "of the states" } else { "of the arena" };
-            self.fail(format!("{at}: {} is not intact at byte {byte} {place}, which holds {found}", self.name(id)));
+            self.fail(format!(
+                "{at}: {} is not intact at byte {byte} {place}, which holds {found}",
+                self.name(id)
+            ));
         }
     }
 }
