@@ -1,3 +1,63 @@
-//! Readers: bytes of a model file to a [`Graph`](crate::ir::Graph).
+//! Readers: bytes of a model file to a [`Graph`].
 
 pub mod tflite;
+
+use crate::error::{Error, Problem};
+use crate::ir::Graph;
+
+/// Reads a model of any known format. `name` becomes the graph's name.
+///
+/// # Errors
+///
+/// [`Error::Malformed`] for bytes of no known format and for damaged models, [`Error::Unsupported`] for models that
+/// use something Kiln cannot compile.
+pub fn read(bytes: &[u8], name: &str) -> Result<Graph, Error> {
+    if tflite::is_tflite(bytes) {
+        return tflite::read(bytes, name);
+    }
+    let (what, help) = unknown(bytes);
+    Err(Error::Malformed(Problem { place: String::new(), what: what.into(), help: help.into() }))
+}
+
+/// What bytes look like that are no TFLite model, and what to do about it.
+fn unknown(bytes: &[u8]) -> (&'static str, &'static str) {
+    let begins = |magic: &[u8]| bytes.starts_with(magic);
+    let contains = |text: &[u8]| bytes.get(..4096).unwrap_or(bytes).windows(text.len()).any(|w| w == text);
+    match () {
+        () if bytes.is_empty() => ("the file is empty", "give a .tflite file"),
+        () if begins(b"version https://git-lfs") => {
+            ("not a TFLite model but a Git LFS pointer", "run `git lfs pull` to fetch the model itself")
+        }
+        // A protobuf whose first field is a small version number, then a string.
+        () if begins(&[0x08]) && (contains(b"onnx") || contains(b"pytorch") || contains(&[0x12])) => {
+            ("not a TFLite model but probably an ONNX one", "convert it to TFLite, for instance with onnx2tf")
+        }
+        () if begins(b"\x89HDF") => {
+            ("not a TFLite model but an HDF5 file (Keras)", "convert it with tf.lite.TFLiteConverter")
+        }
+        () if begins(b"PK\x03\x04") => (
+            "not a TFLite model but a zip archive (Keras or PyTorch)",
+            "convert it with tf.lite.TFLiteConverter or ai_edge_torch",
+        ),
+        () => (
+            "not a TFLite model: the identifier `TFL3` is missing",
+            "give a .tflite file, as written by the TensorFlow Lite converter",
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn says_what_the_bytes_are() {
+        let message = |bytes: &[u8]| read(bytes, "m").unwrap_err().to_string();
+        assert!(message(b"").contains("empty"));
+        assert!(message(b"\x08\x07\x12\x07pytorch").contains("ONNX"));
+        assert!(message(b"PK\x03\x04rest").contains("zip archive"));
+        assert!(message(b"version https://git-lfs.github.com/spec/v1").contains("git lfs pull"));
+        assert!(message(b"hello world, this is text").contains("TFL3"));
+        assert!(message(b"\x1c\0\0\0TFL3").contains("not a readable model"));
+    }
+}

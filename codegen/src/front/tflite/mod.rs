@@ -1,1 +1,46 @@
-//! Reader of TensorFlow Lite files.
+//! Reader of TensorFlow Lite models (`.tflite`, schema version 3).
+//!
+//! The bytes are not trusted: every offset and length is checked, memory stays in proportion to the file, and whatever is
+//! wrong ends in an [`Error`] with its place.
+
+mod budget;
+mod flatbuffer;
+mod lower;
+mod names;
+mod options;
+mod schema;
+#[cfg(test)]
+mod tests;
+
+use crate::error::{Error, Problem};
+use crate::ir::Graph;
+use budget::Budget;
+use schema::Model;
+
+/// Whether the bytes carry the file identifier of TFLite.
+pub fn is_tflite(bytes: &[u8]) -> bool {
+    bytes.get(4..8) == Some(b"TFL3")
+}
+
+/// Reads a model and lowers it to a graph named `name`.
+///
+/// # Errors
+///
+/// [`Error::Malformed`] for bytes that are no sound model, [`Error::Unsupported`] with every operator, type and shape
+/// that cannot be compiled.
+pub fn read(bytes: &[u8], name: &str) -> Result<Graph, Error> {
+    let mut budget = Budget::new(bytes.len());
+    let model = parse(bytes, &mut budget)?;
+    lower::lower(&model, name, budget)
+}
+
+fn parse<'a>(bytes: &'a [u8], budget: &mut Budget) -> Result<Model<'a>, Error> {
+    if !is_tflite(bytes) {
+        return Err(Error::Malformed(Problem {
+            place: String::new(),
+            what: "these bytes are no TFLite model (the identifier `TFL3` is missing)".into(),
+            help: "give a .tflite file, as written by the TensorFlow Lite converter".into(),
+        }));
+    }
+    Model::parse(bytes, budget)
+}

@@ -1,0 +1,161 @@
+//! Activations as operators of their own, and SOFTMAX.
+
+use super::cx::{Format, OpCx};
+use super::quant::{multiplier, Activation};
+use super::{Lowered, Refusal};
+use crate::ir::{LeakyRescale, Op, Real, Rescale, SoftmaxScale, Type};
+
+/// RELU.
+pub(super) fn relu(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+    clip(cx, Activation::Relu)
+}
+
+/// RELU6.
+pub(super) fn relu6(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+    clip(cx, Activation::Relu6)
+}
+
+/// RELU_N1_TO_1.
+pub(super) fn relu_n1_to_1(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+    clip(cx, Activation::ReluN1To1)
+}
+
+/// RELU_0_TO_1.
+pub(super) fn relu_0_to_1(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+    clip(cx, Activation::Relu0To1)
+}
+
+/// A range of real numbers. On integers: to the result's scale, then clamped. (TFLite Micro's RELU6 forgets to rescale;
+/// TFLite's does not, and equals it where the scales are equal.)
+fn clip(cx: &mut OpCx<'_, '_, '_>, activation: Activation) -> Lowered {
+    let x = cx.input(0)?;
+    let result = cx.declared(0)?;
+    let clamp = activation.clamp(&result);
+    let op = match cx.format(&[x])? {
+        Format::Float => Op::Clip { clamp },
+        Format::Int8 if cx.ty(x).quant == result.quant => Op::Clip { clamp },
+        Format::Int8 => {
+            Op::Requantize { rescale: Rescale::FixedPoint(vec![cx.ratio(cx.ty(x), &result)?]), clamp }
+        }
+    };
+    let dims = cx.dims(x);
+    cx.emit(op, &[x], 0, &dims)
+}
+
+/// LEAKY_RELU.
+pub(super) fn leaky_relu(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+    let alpha = cx.options(75)?.alpha()?;
+    if !alpha.is_finite() {
+        return Err(Refusal::malformed(format!("its slope is {alpha}")));
+    }
+    let x = cx.input(0)?;
+    let rescale = match cx.format(&[x])? {
+        Format::Float => LeakyRescale::Real,
+        Format::Int8 => {
+            let result = cx.declared(0)?;
+            let (x, y) = (cx.scale(cx.ty(x), "operand")?, cx.scale(&result, "result")?);
+            LeakyRescale::FixedPoint {
+                identity: multiplier(f64::from(x) / f64::from(y))?,
+                alpha: multiplier(f64::from(x) * f64::from(alpha) / f64::from(y))?,
+            }
+        }
+    };
+    let dims = cx.dims(x);
+    cx.emit(Op::LeakyRelu { alpha: Real(alpha), rescale }, &[x], 0, &dims)
+}
+
+/// LOGISTIC. An int8 result has scale 1/256 and zero point −128.
+pub(super) fn logistic(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+    fixed_result(cx, Op::Logistic {}, 1.0 / 256.0, -128)
+}
+
+/// TANH. An int8 result has scale 1/128 and zero point 0.
+pub(super) fn tanh(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+    fixed_result(cx, Op::Tanh {}, 1.0 / 128.0, 0)
+}
+
+fn fixed_result(cx: &mut OpCx<'_, '_, '_>, op: Op, scale: f32, zero_point: i32) -> Lowered {
+    let x = cx.input(0)?;
+    if cx.format(&[x])? == Format::Int8 {
+        cx.scale(cx.ty(x), "operand")?;
+        check_result(&cx.declared(0)?, scale, zero_point)?;
+    }
+    let dims = cx.dims(x);
+    cx.emit(op, &[x], 0, &dims)
+}
+
+/// The kernels' fixed point has the result's quantisation built in.
+fn check_result(ty: &Type, scale: f32, zero_point: i32) -> Lowered {
+    if ty.scale() == Some(scale) && ty.zero_point() == zero_point {
+        return Ok(());
+    }
+    let what = format!(
+        "its result has scale {:?} and zero point {}; the operator is defined for {scale} and {zero_point}",
+        ty.scale().unwrap_or_default(),
+        ty.zero_point()
+    );
+    Err(Refusal::unsupported(what, "convert the model again with a current converter"))
+}
+
+/// Integer bits of the softmax's scaled differences (Q5.26).
+const INTEGER_BITS: u32 = 5;
+
+/// SOFTMAX along the last axis. An int8 result has scale 1/256 and zero point −128.
+pub(super) fn softmax(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+    let beta = cx.options(9)?.beta()?;
+    if !beta.is_finite() || beta < 0.0 {
+        return Err(Refusal::malformed(format!("its β is {beta}")));
+    }
+    let x = cx.input(0)?;
+    let dims = cx.dims(x);
+    if dims.is_empty() {
+        return Err(Refusal::malformed("its operand is a scalar"));
+    }
+    let scale = match cx.format(&[x])? {
+        Format::Float => SoftmaxScale::Real,
+        Format::Int8 => {
+            check_result(&cx.declared(0)?, 1.0 / 256.0, -128)?;
+            softmax_scale(f64::from(beta), f64::from(cx.scale(cx.ty(x), "operand")?))?
+        }
+    };
+    cx.emit(Op::Softmax { beta: Real(beta), scale }, &[x], 0, &dims)
+}
+
+/// TFLite's `PreprocessSoftmaxScaling` and `CalculateInputRadius`.
+fn softmax_scale(beta: f64, scale: f64) -> Lowered<SoftmaxScale> {
+    let unit = f64::from(1u32 << (31 - INTEGER_BITS));
+    let real = (beta * scale * unit).min(f64::from(i32::MAX));
+    if real <= 1.0 {
+        let what = format!(
+            "β times the operand's scale is {:e}, too small for fixed-point arithmetic",
+            beta * scale
+        );
+        return Err(Refusal::unsupported(what, "check the quantisation of the operand"));
+    }
+    // Beyond 2³⁰, no difference but 0 counts, and the factor does not matter; it is kept in a multiplier's range.
+    let scaled = multiplier(real.min(f64::from(1u32 << 30) - 1.0))?;
+    let capped = real >= f64::from(1u32 << 30);
+    // 31 · 2²⁶ / 2^shift, rounded down; the shift is not negative because the factor is above 1.
+    let radius = (i64::from((1 << INTEGER_BITS) - 1) << (31 - INTEGER_BITS)) >> scaled.shift;
+    Ok(SoftmaxScale::FixedPoint { multiplier: scaled, diff_min: if capped { 0 } else { -(radius as i32) } })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::Multiplier;
+
+    #[test]
+    fn softmax_parameters() {
+        // 1/16: 2²⁶ · 2⁻⁴ = 2²² exactly, so a mantissa of one half and shift 23.
+        let expected =
+            SoftmaxScale::FixedPoint { multiplier: Multiplier { value: 1 << 30, shift: 23 }, diff_min: -248 };
+        assert_eq!(softmax_scale(1.0, 0.0625).unwrap(), expected);
+        assert!(softmax_scale(1.0, 1e-9).is_err());
+        // Every difference counts as −∞.
+        let SoftmaxScale::FixedPoint { multiplier, diff_min } = softmax_scale(1.0, 1e6).unwrap() else {
+            panic!()
+        };
+        assert_eq!((multiplier, diff_min), (Multiplier { value: i32::MAX - 1, shift: 30 }, 0));
+    }
+}

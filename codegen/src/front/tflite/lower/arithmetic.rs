@@ -1,0 +1,115 @@
+//! ADD, SUB and MUL, with broadcasting.
+
+use super::cx::{describe, Format, OpCx};
+use super::quant::{multiplier, Activation};
+use super::{Lowered, Refusal};
+use crate::ir::{AddRescale, Clamp, DType, Op, Rescale, Type, ValueId};
+
+/// Headroom of 8-bit sums.
+const LEFT_SHIFT: u32 = 20;
+
+/// ADD.
+pub(super) fn add(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+    let sum = |cx: &mut OpCx<'_, '_, '_>, x: &Type, y: &Type, result: &Type, clamp| {
+        let [x, y, out] = scales(cx, x, y, result)?.map(f64::from);
+        let twice_max = 2.0 * x.max(y);
+        let out = twice_max / (f64::from(1 << LEFT_SHIFT) * out);
+        Ok(Op::Add { rescale: fixed_point(x / twice_max, y / twice_max, out)?, clamp })
+    };
+    binary(cx, 11, sum, |clamp| Op::Add { rescale: AddRescale::Real, clamp })
+}
+
+/// SUB: as ADD, but the ratios of scales are computed in `f32`.
+pub(super) fn sub(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+    let difference = |cx: &mut OpCx<'_, '_, '_>, x: &Type, y: &Type, result: &Type, clamp| {
+        let [x, y, out] = scales(cx, x, y, result)?;
+        let twice_max = 2.0 * x.max(y);
+        let out = twice_max / ((1 << LEFT_SHIFT) as f32 * out);
+        let [x, y, out] = [x / twice_max, y / twice_max, out].map(f64::from);
+        Ok(Op::Sub { rescale: fixed_point(x, y, out)?, clamp })
+    };
+    binary(cx, 28, difference, |clamp| Op::Sub { rescale: AddRescale::Real, clamp })
+}
+
+/// MUL.
+pub(super) fn mul(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+    let product = |cx: &mut OpCx<'_, '_, '_>, x: &Type, y: &Type, result: &Type, clamp| {
+        let [x, y, out] = scales(cx, x, y, result)?.map(f64::from);
+        Ok(Op::Mul { rescale: Rescale::FixedPoint(vec![multiplier(x * y / out)?]), clamp })
+    };
+    binary(cx, 21, product, |clamp| Op::Mul { rescale: Rescale::Real, clamp })
+}
+
+fn binary(
+    cx: &mut OpCx<'_, '_, '_>,
+    options_type: u8,
+    int8: impl FnOnce(&mut OpCx<'_, '_, '_>, &Type, &Type, &Type, Clamp) -> Lowered<Op>,
+    real: impl FnOnce(Clamp) -> Op,
+) -> Lowered {
+    let (x, y) = (cx.input(0)?, cx.input(1)?);
+    let activation = Activation::fused(cx.options(options_type)?.activation()?)?;
+    let dims = broadcast(cx, x, y)?;
+    let result = cx.declared(0)?;
+    let clamp = activation.clamp(&result);
+    if is_shape_arithmetic(cx, x, y, &result) {
+        let op = real(clamp);
+        return cx.emit(op, &[x, y], 0, &dims);
+    }
+    let op = match cx.format(&[x, y])? {
+        Format::Float => real(clamp),
+        Format::Int8 => {
+            let (x, y) = (cx.ty(x).clone(), cx.ty(y).clone());
+            int8(cx, &x, &y, &result, clamp)?
+        }
+    };
+    cx.emit(op, &[x, y], 0, &dims)
+}
+
+/// Plain integer constants, as in the computation of a RESHAPE target, are evaluated while reading.
+fn is_shape_arithmetic(cx: &OpCx<'_, '_, '_>, x: ValueId, y: ValueId, result: &Type) -> bool {
+    let plain = |ty: &Type| {
+        matches!(ty.dtype, DType::I32 | DType::I64)
+            && ty.quant.is_none()
+            && ty.shape.rank() <= 1
+            && ty.shape.numel() <= 64
+    };
+    let constant = |v| cx.is_const(v) && plain(cx.ty(v)) && cx.ty(v).dtype == result.dtype;
+    plain(result) && constant(x) && constant(y)
+}
+
+/// The common shape of two operands, as NumPy does it.
+fn broadcast(cx: &OpCx<'_, '_, '_>, x: ValueId, y: ValueId) -> Lowered<Vec<usize>> {
+    let (a, b) = (cx.dims(x), cx.dims(y));
+    let rank = a.len().max(b.len());
+    let dim = |dims: &[usize], axis: usize| match (axis + dims.len()).checked_sub(rank) {
+        Some(own) => dims[own],
+        None => 1,
+    };
+    let join = |axis| match (dim(&a, axis), dim(&b, axis)) {
+        (p, q) if p == q || q == 1 => Ok(p),
+        (1, q) => Ok(q),
+        _ => {
+            let what = format!("{} and {} cannot be broadcast", describe(cx.ty(x)), describe(cx.ty(y)));
+            Err(Refusal::malformed(what))
+        }
+    };
+    (0..rank).map(join).collect()
+}
+
+/// Scales of both operands and the result.
+fn scales(cx: &OpCx<'_, '_, '_>, x: &Type, y: &Type, result: &Type) -> Lowered<[f32; 3]> {
+    Ok([cx.scale(x, "first operand")?, cx.scale(y, "second operand")?, cx.scale(result, "result")?])
+}
+
+fn fixed_point(x: f64, y: f64, out: f64) -> Lowered<AddRescale> {
+    if out >= 1.0 {
+        let what = format!("the scale of its result is too small for its operands (ratio {out:e})");
+        return Err(Refusal::malformed(what));
+    }
+    Ok(AddRescale::FixedPoint {
+        left_shift: LEFT_SHIFT,
+        x: multiplier(x)?,
+        y: multiplier(y)?,
+        out: multiplier(out)?,
+    })
+}

@@ -1,0 +1,81 @@
+//! Arithmetic on shapes, done while reading.
+//!
+//! SHAPE of a static tensor is a constant, and models compute RESHAPE targets from it (STRIDED_SLICE, PACK,
+//! CONCATENATION, MUL …). A target must be known before the shapes behind it are, so such chains are evaluated here, on
+//! plain integers of at most one axis. All other constants are folded by a pass.
+
+use crate::ir::{AddRescale, Clamp, DType, Data, Graph, Op, Rescale, Type, ValueId};
+
+/// Most elements of a shape computation.
+const LARGEST: usize = 64;
+
+/// The result of `op`, if it and its operands are a shape computation.
+pub(super) fn evaluate(graph: &Graph, op: &Op, operands: &[ValueId], ty: &Type) -> Option<Data> {
+    let plain = |ty: &Type| matches!(ty.dtype, DType::I32 | DType::I64) && ty.quant.is_none();
+    let small = |ty: &Type| ty.shape.rank() <= 1 && ty.shape.numel() <= LARGEST;
+    if !plain(ty) || !small(ty) {
+        return None;
+    }
+    let read = |&id: &ValueId| {
+        let ty = graph.ty(id);
+        let data = graph.const_data(id).filter(|_| plain(ty) && small(ty))?;
+        Some(data.to_ints(ty.dtype))
+    };
+    let operands = operands.iter().map(read).collect::<Option<Vec<_>>>()?;
+    let x = operands.first()?;
+    let count = ty.shape.numel();
+    let out: Vec<i64> = match op {
+        Op::Reshape {} => x.clone(),
+        Op::Concat { .. } => operands.concat(),
+        Op::Slice { begin, step } => match (begin.as_slice(), step.as_slice()) {
+            ([], []) => x.clone(),
+            (&[begin], &[step]) => {
+                let at = |i: usize| {
+                    usize::try_from(i64::try_from(begin).ok()? + i64::try_from(i).ok()? * step).ok()
+                };
+                (0..count).map(|i| at(i).and_then(|i| x.get(i)).copied()).collect::<Option<_>>()?
+            }
+            _ => return None,
+        },
+        Op::Add { rescale: AddRescale::Real, clamp } => {
+            elementwise(x, operands.get(1)?, clamp, count, i64::checked_add)?
+        }
+        Op::Sub { rescale: AddRescale::Real, clamp } => {
+            elementwise(x, operands.get(1)?, clamp, count, i64::checked_sub)?
+        }
+        Op::Mul { rescale: Rescale::Real, clamp } => {
+            elementwise(x, operands.get(1)?, clamp, count, i64::checked_mul)?
+        }
+        _ => return None,
+    };
+    if out.len() != count {
+        return None;
+    }
+    let bytes: Vec<u8> = match ty.dtype {
+        DType::I32 => out
+            .iter()
+            .map(|&x| i32::try_from(x).ok())
+            .collect::<Option<Vec<_>>>()
+            .map(|v| Data::from_i32(&v))?
+            .bytes()
+            .to_vec(),
+        _ => out.iter().flat_map(|x| x.to_le_bytes()).collect(),
+    };
+    Some(Data::new(bytes))
+}
+
+/// `f` on operands of equal length, or on a scalar and a list.
+fn elementwise(
+    x: &[i64],
+    y: &[i64],
+    clamp: &Clamp,
+    count: usize,
+    f: fn(i64, i64) -> Option<i64>,
+) -> Option<Vec<i64>> {
+    let (lo, hi) = clamp.int_bounds();
+    if (lo, hi) != (i32::MIN, i32::MAX) {
+        return None;
+    }
+    let at = |v: &[i64], i: usize| v.get(if v.len() == 1 { 0 } else { i }).copied();
+    (0..count).map(|i| f(at(x, i)?, at(y, i)?)).collect()
+}

@@ -1,0 +1,147 @@
+//! CONV_2D and DEPTHWISE_CONV_2D.
+
+use super::cx::{describe, Format, OpCx};
+use super::quant::{multiplier, Activation};
+use super::{Layout, Lowered, Refusal};
+use crate::front::tflite::options::{Padding, WindowOptions};
+use crate::ir::{self, DType, Op, Rescale, Type, ValueId, Window};
+
+/// CONV_2D, grouped where the weights have fewer channels than the image.
+pub(super) fn conv_2d(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+    let options = cx.options(1)?.conv()?;
+    convolution(cx, &options, Layout::Rows)
+}
+
+/// DEPTHWISE_CONV_2D: a convolution with as many groups as input channels.
+pub(super) fn depthwise_conv_2d(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+    let options = cx.options(2)?.depthwise()?;
+    convolution(cx, &options, Layout::Depthwise)
+}
+
+fn convolution(cx: &mut OpCx<'_, '_, '_>, options: &WindowOptions, layout: Layout) -> Lowered {
+    let x = cx.input(0)?;
+    let (weights, bias) = weights_and_bias(cx, layout)?;
+    let format = cx.format(&[x, weights])?;
+    let (&[n, h, w, c], &[o, kh, kw, group_c]) = (&*cx.dims(x), &*cx.dims(weights)) else {
+        let (x, w) = (describe(cx.ty(x)), describe(cx.ty(weights)));
+        return Err(Refusal::malformed(format!("image {x} and weights {w} must have four axes")));
+    };
+    let groups = if group_c == 0 { 0 } else { c / group_c };
+    if groups == 0 || c % group_c != 0 || o == 0 || o % groups != 0 {
+        let what = format!("{c} channels cannot be divided into groups of {group_c} for {o} filters");
+        return Err(Refusal::malformed(what));
+    }
+    let window = window(&WindowOptions { size: [size(kh)?, size(kw)?], ..*options }, [h, w])?;
+    let Some([out_h, out_w]) = window.output([h, w]) else {
+        return Err(Refusal::malformed(format!("a {kh}×{kw} window does not fit a {h}×{w} image")));
+    };
+    let result = cx.declared(0)?;
+    let clamp = Activation::fused(options.activation)?.clamp(&result);
+    let rescale = match format {
+        Format::Float => Rescale::Real,
+        Format::Int8 => per_channel(cx, x, weights, &result)?,
+    };
+    let op = Op::Conv2d { window, groups, rescale, clamp };
+    let operands: Vec<ValueId> = [x, weights].into_iter().chain(bias).collect();
+    cx.emit(op, &operands, 0, &[n, out_h, out_w, o])
+}
+
+/// Operands 1 and 2, which must be constants of fitting shape and type.
+pub(super) fn weights_and_bias(
+    cx: &mut OpCx<'_, '_, '_>,
+    layout: Layout,
+) -> Lowered<(ValueId, Option<ValueId>)> {
+    let help = "convert the model with frozen weights";
+    let weights = cx.input_as(1, layout)?;
+    if !cx.is_const(weights) {
+        return Err(Refusal::unsupported("its weights are computed at run time", help));
+    }
+    if let Some(q) = &cx.ty(weights).quant {
+        let channels = cx.ty(weights).shape.dims().first().copied().unwrap_or(0);
+        if q.axis.is_some_and(|axis| axis != 0) {
+            let what = format!("{} scales for weights of {channels} output channels", q.scales.len());
+            return Err(Refusal::malformed(what));
+        }
+        if q.axis.is_some() && q.zero_points.iter().any(|&z| z != 0) {
+            return Err(Refusal::malformed("weights quantised per channel have a zero point other than 0"));
+        }
+    }
+    let Some(bias) = cx.optional_input(2)? else { return Ok((weights, None)) };
+    if !cx.is_const(bias) {
+        return Err(Refusal::unsupported("its bias is computed at run time", help));
+    }
+    let (ty, channels) = (cx.ty(bias), cx.ty(weights).shape.dims().first().copied());
+    let expected = if cx.ty(weights).dtype == DType::F32 { DType::F32 } else { DType::I32 };
+    if ty.dtype != expected {
+        let what = format!("a bias of {} with weights of {}", describe(ty), describe(cx.ty(weights)));
+        return Err(Refusal::unsupported(what, "convert the model to float32 or to full-integer int8"));
+    }
+    if ty.shape.rank() != 1 || ty.shape.dims().first().copied() != channels {
+        let what = format!("bias {} does not fit weights {}", describe(ty), describe(cx.ty(weights)));
+        return Err(Refusal::malformed(what));
+    }
+    Ok((weights, Some(bias)))
+}
+
+/// One factor per channel, or one for all: input scale · weight scale / output scale, the products in `f64`.
+pub(super) fn per_channel(
+    cx: &mut OpCx<'_, '_, '_>,
+    x: ValueId,
+    weights: ValueId,
+    result: &Type,
+) -> Lowered<Rescale> {
+    let x_scale = f64::from(cx.scale(cx.ty(x), "operand")?);
+    let y_scale = f64::from(cx.scale(result, "result")?);
+    let Some(q) = &cx.ty(weights).quant else {
+        return Err(Refusal::malformed("its weights have no quantisation"));
+    };
+    let factor = |scale: &ir::Real| multiplier(x_scale * f64::from(scale.0) / y_scale);
+    Ok(Rescale::FixedPoint(q.scales.iter().map(factor).collect::<Lowered<_>>()?))
+}
+
+/// The window over an image of `image` rows and columns.
+pub(super) fn window(options: &WindowOptions, image: [usize; 2]) -> Lowered<Window> {
+    let positive = |v: [i32; 2], what: &str| match v.map(|x| usize::try_from(x).unwrap_or(0)) {
+        [a, b] if a > 0 && b > 0 => Ok([a, b]),
+        _ => Err(Refusal::malformed(format!("its {what} is {}×{}", v[0], v[1]))),
+    };
+    let size = positive(options.size, "window")?;
+    let stride = positive(options.stride, "stride")?;
+    let dilation = positive(options.dilation, "dilation")?;
+    let mut pad = [(0, 0); 2];
+    if options.padding == Padding::Same {
+        for axis in 0..2 {
+            pad[axis] = same_padding(image[axis], size[axis], stride[axis], dilation[axis]);
+        }
+    }
+    let [(top, bottom), (left, right)] = pad;
+    Ok(Window { size, stride, dilation, pad: ir::Padding { top, bottom, left, right } })
+}
+
+/// Padding before and after, so that there are `ceil(size / stride)` windows; the odd one goes after.
+fn same_padding(size: usize, taps: usize, stride: usize, dilation: usize) -> (usize, usize) {
+    // All factors come from 31-bit fields, so nothing overflows 64 bits.
+    let wide = |x: usize| x as u64;
+    let steps = wide(size).div_ceil(wide(stride)).saturating_sub(1) * wide(stride);
+    let reach = (wide(taps) - 1) * wide(dilation) + 1;
+    let total = (steps + reach).saturating_sub(wide(size)) as usize;
+    (total / 2, total - total / 2)
+}
+
+fn size(taps: usize) -> Lowered<i32> {
+    i32::try_from(taps).map_err(|_| Refusal::malformed(format!("a window of {taps} taps")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn same_padding_is_tflites() {
+        assert_eq!(same_padding(96, 3, 2, 1), (0, 1));
+        assert_eq!(same_padding(97, 3, 2, 1), (1, 1));
+        assert_eq!(same_padding(49, 10, 2, 1), (4, 5));
+        assert_eq!(same_padding(10, 3, 1, 2), (2, 2));
+        assert_eq!(same_padding(5, 1, 3, 1), (0, 0));
+    }
+}

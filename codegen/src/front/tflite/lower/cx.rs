@@ -1,0 +1,278 @@
+//! What one operator sees while it is lowered.
+
+use super::tensor::check_size;
+use super::{consts, Importer, Layout, Lowered, Refusal, Slot};
+use crate::front::tflite::names;
+use crate::front::tflite::options::Options;
+use crate::front::tflite::schema::{Operator, Tensor};
+use crate::ir::{DType, Data, Op, Quant, Shape, Type, ValueDef, ValueId};
+
+/// The number formats whose arithmetic Kiln compiles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Format {
+    /// Single-precision floats.
+    Float,
+    /// 8-bit signed integers, quantised per tensor.
+    Int8,
+}
+
+/// One operator, its operands and its place in the import.
+pub(super) struct OpCx<'c, 'm, 'a> {
+    pub(super) importer: &'c mut Importer<'m, 'a>,
+    operator: &'c Operator<'a>,
+    /// `12 CONV_2D`.
+    origin: String,
+}
+
+impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
+    pub(super) fn new(
+        importer: &'c mut Importer<'m, 'a>,
+        operator: &'c Operator<'a>,
+        origin: String,
+    ) -> Self {
+        OpCx { importer, operator, origin }
+    }
+
+    // ---- Operands and attributes
+
+    /// Number of operands, absent ones included.
+    pub(super) fn input_count(&self) -> usize {
+        self.operator.inputs.len()
+    }
+
+    /// Number of results.
+    pub(super) fn output_count(&self) -> usize {
+        self.operator.outputs.len()
+    }
+
+    /// Operand `k`, which must be there.
+    pub(super) fn input(&mut self, k: usize) -> Lowered<ValueId> {
+        self.input_as(k, Layout::Plain)
+    }
+
+    /// Operand `k`, if it is there.
+    pub(super) fn optional_input(&mut self, k: usize) -> Lowered<Option<ValueId>> {
+        match self.operator.inputs.get(k) {
+            None | Some(-1) => Ok(None),
+            Some(_) => self.input(k).map(Some),
+        }
+    }
+
+    /// Operand `k` in a layout of its own, if it is a constant.
+    pub(super) fn input_as(&mut self, k: usize, layout: Layout) -> Lowered<ValueId> {
+        let index = self.input_tensor(k)?;
+        self.importer.read(index, layout)
+    }
+
+    /// Tensor index of operand `k`.
+    pub(super) fn input_tensor(&self, k: usize) -> Lowered<i32> {
+        let index = self.operator.inputs.get(k).filter(|&index| index != -1);
+        index.ok_or_else(|| Refusal::malformed(format!("operand {k} is missing")))
+    }
+
+    /// The resource variable that operand `k` is a handle of.
+    pub(super) fn handle(&self, k: usize) -> Lowered<usize> {
+        match self.importer.slot(self.input_tensor(k)?) {
+            Slot::Handle(resource) => Ok(resource),
+            Slot::Refused => Err(Refusal::Follows),
+            _ => Err(Refusal::malformed(format!("operand {k} is no handle of a variable"))),
+        }
+    }
+
+    /// The integers of operand `k`, which must be a constant.
+    pub(super) fn ints(&mut self, k: usize, what: &str) -> Lowered<Vec<i64>> {
+        let value = self.input(k)?;
+        let not_constant = || {
+            let help = "convert the model with fixed shapes, so that it follows from constants";
+            Refusal::unsupported(format!("its {what} (operand {k}) is computed at run time"), help)
+        };
+        let ty = self.ty(value).clone();
+        let data = self.importer.graph.const_data(value).ok_or_else(not_constant)?;
+        if !matches!(ty.dtype, DType::I32 | DType::I64) || ty.shape.rank() > 2 || ty.shape.numel() > 64 {
+            return Err(Refusal::malformed(format!("its {what} (operand {k}) is {}", describe(&ty))));
+        }
+        Ok(data.to_ints(ty.dtype))
+    }
+
+    /// The operator's attributes. `kind` is their number in the schema's `BuiltinOptions`.
+    pub(super) fn options(&self, kind: u8) -> Lowered<Options<'a>> {
+        match (self.operator.options, self.operator.options_type) {
+            (None, _) => Ok(Options(None)),
+            (Some(table), stated) if stated == kind => Ok(Options(Some(table))),
+            (_, stated) => {
+                Err(Refusal::malformed(format!("its options are of kind {stated}, expected {kind}")))
+            }
+        }
+    }
+
+    /// The type of a value.
+    pub(super) fn ty(&self, value: ValueId) -> &Type {
+        self.importer.graph.ty(value)
+    }
+
+    /// The dimensions of a value.
+    pub(super) fn dims(&self, value: ValueId) -> Vec<usize> {
+        self.ty(value).shape.0.clone()
+    }
+
+    /// The constant data of a value.
+    pub(super) fn data(&self, value: ValueId) -> Option<Data> {
+        self.importer.graph.const_data(value).cloned()
+    }
+
+    // ---- Results
+
+    /// The tensor of result `k`.
+    pub(super) fn output_tensor(&self, k: usize) -> Lowered<Tensor<'a>> {
+        let tensor = self.operator.outputs.get(k).and_then(|index| self.importer.sub.tensor(index));
+        tensor.copied().ok_or_else(|| Refusal::malformed(format!("result {k} is missing")))
+    }
+
+    /// The type of result `k` as the file declares it.
+    pub(super) fn declared(&mut self, k: usize) -> Lowered<Type> {
+        let tensor = self.output_tensor(k)?;
+        self.importer.tensor_type(&tensor)
+    }
+
+    /// Adds a node that computes result `k`, of the declared element type and quantisation and of shape `dims`.
+    pub(super) fn emit(&mut self, op: Op, operands: &[ValueId], k: usize, dims: &[usize]) -> Lowered {
+        let ty = Type { shape: Shape(dims.to_vec()), ..self.declared(k)? };
+        let value = self.node(op, operands, k, ty)?;
+        self.bind(k, value)
+    }
+
+    /// Adds a node on the way to result `k`, after which it is named.
+    pub(super) fn node(&mut self, op: Op, operands: &[ValueId], k: usize, ty: Type) -> Lowered<ValueId> {
+        check_size(ty.dtype, ty.shape.dims())?;
+        if ty.shape.numel() == 0 && !matches!(ty.dtype, DType::I32 | DType::I64) {
+            let what = format!("its result of shape {:?} has no elements", ty.shape.dims());
+            return Err(Refusal::unsupported(what, "remove the operator, or use a larger input shape"));
+        }
+        let name = self.output_tensor(k)?.name.text();
+        if let Some(data) = consts::evaluate(&self.importer.graph, &op, operands, &ty) {
+            return Ok(self.importer.graph.add_const(name, ty, data));
+        }
+        let overhead = 256 + 16 * operands.len();
+        self.importer.budget.charge(overhead).map_err(Refusal::Fatal)?;
+        Ok(self.importer.graph.add_node(op, operands, name, ty, self.origin.clone()))
+    }
+
+    /// Adds a constant.
+    pub(super) fn constant(&mut self, name: &str, ty: Type, data: Data) -> ValueId {
+        self.importer.graph.add_const(name, ty, data)
+    }
+
+    /// Lets result `k` be `value`. If the file declares another shape of as many elements, the value takes it.
+    pub(super) fn bind(&mut self, k: usize, value: ValueId) -> Lowered {
+        let tensor = self.output_tensor(k)?;
+        let declared = self.importer.tensor_type(&tensor)?;
+        let inferred = self.ty(value).clone();
+        let mut value = value;
+        if tensor.open_axes().is_empty() && declared.shape != inferred.shape {
+            if declared.shape.checked_numel() != inferred.shape.checked_numel() {
+                return Err(Refusal::malformed(format!(
+                    "the file says that result {k} has shape {:?}, but the operator computes {:?}",
+                    declared.shape.dims(),
+                    inferred.shape.dims()
+                )));
+            }
+            value = self.node(Op::Reshape {}, &[value], k, Type { shape: declared.shape, ..inferred })?;
+        }
+        let Some(index) = self.operator.outputs.get(k) else { return Ok(()) };
+        if let Slot::Value(old) = self.importer.slot(index) {
+            self.importer.write_variable(old, value)?;
+        }
+        self.importer.set_slot(index, Slot::Value(value));
+        Ok(())
+    }
+
+    /// Lets result `k` be the handle of a resource variable.
+    pub(super) fn bind_handle(&mut self, k: usize, resource: usize) {
+        if let Some(index) = self.operator.outputs.get(k) {
+            self.importer.set_slot(index, Slot::Handle(resource));
+        }
+    }
+
+    // ---- Checks
+
+    /// The format in which all of `values` and result 0 are, if it is one that Kiln computes in.
+    pub(super) fn format(&mut self, values: &[ValueId]) -> Lowered<Format> {
+        let result = self.declared(0)?;
+        let mut types: Vec<Type> = values.iter().map(|&v| self.ty(v).clone()).collect();
+        types.push(result);
+        if types.iter().all(|t| t.dtype == DType::F32) {
+            return Ok(Format::Float);
+        }
+        let list = types.iter().map(describe).collect::<Vec<_>>().join(", ");
+        let has = |dtype| types.iter().any(|t| t.dtype == dtype);
+        if types.iter().any(|t| t.dtype != DType::I8) {
+            let help = match has(DType::F32) {
+                true => "convert with full-integer quantisation (a representative dataset), or without quantisation",
+                false if has(DType::U8) => "convert again with int8 quantisation (uint8 is the old scheme)",
+                false => "convert the model to float32 or to full-integer int8",
+            };
+            let hybrid = has(DType::F32) && has(DType::I8);
+            let what = if hybrid {
+                "hybrid arithmetic (int8 weights with float32 activations)"
+            } else {
+                "arithmetic"
+            };
+            return Err(Refusal::unsupported(format!("{what} on {list} cannot be compiled"), help));
+        }
+        match types.iter().all(|t| t.quant.is_some()) {
+            true => Ok(Format::Int8),
+            false => Err(Refusal::malformed(format!("an int8 tensor without quantisation: {list}"))),
+        }
+    }
+
+    /// The per-tensor scale of a quantised type.
+    pub(super) fn scale(&self, ty: &Type, role: &str) -> Lowered<f32> {
+        match ty.scale() {
+            Some(scale) if scale > 0.0 => Ok(scale),
+            Some(scale) => Err(Refusal::malformed(format!("the scale of its {role} is {scale}"))),
+            None => Err(Refusal::unsupported(
+                format!("its {role} is not quantised per tensor"),
+                "quantise activations per tensor; only weights may be quantised per channel",
+            )),
+        }
+    }
+
+    /// ` (operands; results)` for messages, from what the file declares.
+    pub(super) fn describe(&self) -> String {
+        let sub = self.importer.sub;
+        let list = |indices: Vec<i32>| {
+            let one = |i: i32| sub.tensor(i).map_or_else(|| "-".to_string(), describe_tensor);
+            indices.into_iter().map(one).collect::<Vec<_>>().join(", ")
+        };
+        let inputs = list(self.operator.inputs.iter().take(8).collect());
+        let outputs = list(self.operator.outputs.iter().take(8).collect());
+        format!(" ({inputs} → {outputs})")
+    }
+
+    /// Whether result `k` is a constant of the graph.
+    pub(super) fn is_const(&self, value: ValueId) -> bool {
+        matches!(self.importer.graph.value(value).def, ValueDef::Const(_))
+    }
+}
+
+/// `int8[1, 8]` of a tensor in the file.
+pub(in crate::front::tflite) fn describe_tensor(tensor: &Tensor<'_>) -> String {
+    let dims: Vec<i32> = tensor.signature.unwrap_or(tensor.shape).iter().take(8).collect();
+    format!("{}{dims:?}", names::element(tensor.element))
+}
+
+/// `i8[1, 8]` of a type, with a word on its quantisation where it is per channel.
+pub(super) fn describe(ty: &Type) -> String {
+    let per_channel = matches!(&ty.quant, Some(Quant { axis: Some(_), .. }));
+    format!("{}{:?}{}", ty.dtype.name(), ty.shape.dims(), if per_channel { " per channel" } else { "" })
+}
+
+/// An axis that may count from the end.
+pub(super) fn axis(index: i64, rank: usize) -> Lowered<usize> {
+    let from_end =
+        i64::try_from(rank)
+            .ok()
+            .and_then(|rank| if index < 0 { index.checked_add(rank) } else { Some(index) });
+    let axis = from_end.and_then(|i| usize::try_from(i).ok()).filter(|&i| i < rank);
+    axis.ok_or_else(|| Refusal::malformed(format!("there is no axis {index} among {rank}")))
+}

@@ -1,0 +1,55 @@
+//! FULLY_CONNECTED.
+
+use super::conv::{per_channel, weights_and_bias};
+use super::cx::{describe, Format, OpCx};
+use super::quant::{multiplier, Activation};
+use super::{Layout, Lowered, Refusal};
+use crate::ir::{Op, Rescale, ValueId};
+
+/// FULLY_CONNECTED: the operand is read as rows of as many elements as the weights have columns.
+pub(super) fn fully_connected(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+    let options = cx.options(8)?;
+    let (weights_format, keep_dims) = options.fully_connected()?;
+    let activation = Activation::fused(options.activation()?)?;
+    if weights_format != 0 {
+        return Err(Refusal::unsupported("its weights are stored shuffled", "convert the model again"));
+    }
+    let x = cx.input(0)?;
+    let (weights, bias) = weights_and_bias(cx, Layout::Rows)?;
+    let format = cx.format(&[x, weights])?;
+    let x_dims = cx.dims(x);
+    let misfit = || {
+        let what =
+            format!("operand {} does not fit weights {}", describe(cx.ty(x)), describe(cx.ty(weights)));
+        Refusal::malformed(what)
+    };
+    let &[n, k] = &*cx.dims(weights) else { return Err(misfit()) };
+    let count = cx.ty(x).shape.numel();
+    if k == 0 || n == 0 || count % k != 0 || (keep_dims && x_dims.last() != Some(&k)) {
+        return Err(misfit());
+    }
+    let rows = match (keep_dims, x_dims.split_last()) {
+        (true, Some((_, leading))) => leading.to_vec(),
+        _ => vec![count / k],
+    };
+    let with_last = |last: usize| rows.iter().copied().chain([last]).collect::<Vec<_>>();
+    let result = cx.declared(0)?;
+    let rescale = match format {
+        Format::Float => Rescale::Real,
+        Format::Int8 if cx.ty(weights).scale().is_none() => per_channel(cx, x, weights, &result)?,
+        Format::Int8 => {
+            // Unlike in convolutions, the product of the scales is rounded to f32.
+            let product = cx.scale(cx.ty(x), "operand")? * cx.scale(cx.ty(weights), "weights")?;
+            Rescale::FixedPoint(vec![multiplier(
+                f64::from(product) / f64::from(cx.scale(&result, "result")?),
+            )?])
+        }
+    };
+    let x = match with_last(k) {
+        dims if dims == x_dims => x,
+        dims => cx.node(Op::Reshape {}, &[x], 0, cx.ty(x).with_shape(&dims))?,
+    };
+    let clamp = activation.clamp(&result);
+    let operands: Vec<ValueId> = [x, weights].into_iter().chain(bias).collect();
+    cx.emit(Op::Dense { rescale, clamp }, &operands, 0, &with_last(n))
+}

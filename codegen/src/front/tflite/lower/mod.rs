@@ -1,0 +1,317 @@
+//! Lowering of a parsed model to a [`Graph`].
+//!
+//! One file per family of operators. Each operator is given an [`OpCx`], through which it sees its operands and adds
+//! nodes. An operator that cannot be lowered says why ([`Refusal`]); lowering goes on behind it, so that one run
+//! reports everything that stands in the way.
+//!
+//! Shapes are inferred, not believed: what the file declares for a computed tensor is compared with what its operator
+//! computes, and only the inferred shape enters the graph. So the shapes downstream of a computed RESHAPE, which some
+//! files leave open, come out right.
+
+mod activation;
+mod arithmetic;
+mod consts;
+mod conv;
+mod cx;
+mod dense;
+mod mean;
+mod movement;
+mod pool;
+mod quant;
+mod quantize;
+mod shape;
+mod slice;
+mod tensor;
+mod variable;
+
+use super::budget::Budget;
+use super::schema::{Model, Operator, SubGraph, CUSTOM};
+use crate::error::{Error, Problem};
+use crate::ir::{Data, Graph, ValueId};
+use cx::OpCx;
+use std::collections::HashMap;
+use variable::Resources;
+
+/// Why an operator is not lowered.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    /// It is sound, but Kiln cannot compile it: what, and the way out.
+    Unsupported(String, String),
+    /// It contradicts itself.
+    Malformed(String),
+    /// The whole file is to be given up.
+    Fatal(Error),
+    /// An operand comes from an operator that was refused itself; nothing more to say.
+    Follows,
+}
+
+impl Refusal {
+    fn unsupported(what: impl Into<String>, help: impl Into<String>) -> Self {
+        Refusal::Unsupported(what.into(), help.into())
+    }
+
+    fn malformed(what: impl Into<String>) -> Self {
+        Refusal::Malformed(what.into())
+    }
+}
+
+impl From<super::flatbuffer::Broken> for Refusal {
+    fn from(broken: super::flatbuffer::Broken) -> Self {
+        Refusal::Malformed(broken.to_string())
+    }
+}
+
+type Lowered<T = ()> = Result<T, Refusal>;
+
+/// What a tensor of the model's subgraph stands for, so far.
+#[derive(Clone, Copy)]
+enum Slot {
+    /// Not defined yet.
+    Empty,
+    /// A value of the graph.
+    Value(ValueId),
+    /// A handle of a resource variable.
+    Handle(usize),
+    /// The result of an operator that was refused.
+    Refused,
+}
+
+/// How a constant's elements are to be laid out.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Layout {
+    /// As in the file.
+    Plain,
+    /// As in the file; scales belong to axis 0.
+    Rows,
+    /// From `[1, kh, kw, c]` to `[c, kh, kw, 1]`; scales belong to the channels.
+    Depthwise,
+}
+
+/// The state of one import.
+pub(super) struct Importer<'m, 'a> {
+    model: &'m Model<'a>,
+    /// The subgraph being imported: the model's first.
+    sub: &'m SubGraph<'a>,
+    graph: Graph,
+    /// By tensor.
+    slots: Vec<Slot>,
+    /// Constants already in the graph.
+    constants: HashMap<(i32, Layout), ValueId>,
+    /// Data already copied, by position in the file (many tensors may share a buffer).
+    copies: HashMap<(usize, usize), Data>,
+    resources: Resources<'a>,
+    budget: Budget,
+    problems: Vec<Problem>,
+}
+
+/// Lowers the model's first subgraph.
+pub(super) fn lower(model: &Model<'_>, name: &str, budget: Budget) -> Result<Graph, Error> {
+    let Some(sub) = model.subgraphs.first() else {
+        return Err(Error::malformed("model", "it has no subgraph"));
+    };
+    let mut importer = Importer {
+        model,
+        sub,
+        graph: Graph::new(name),
+        slots: vec![Slot::Empty; sub.tensors.len()],
+        constants: HashMap::new(),
+        copies: HashMap::new(),
+        resources: Resources::default(),
+        budget,
+        problems: Vec::new(),
+    };
+    importer.inputs()?;
+    for (index, operator) in sub.operators.iter().enumerate() {
+        importer.operator(index, operator)?;
+    }
+    importer.outputs()?;
+    importer.finish_states();
+    match importer.problems.is_empty() {
+        true => Ok(importer.graph),
+        false => Err(Error::Unsupported(importer.problems)),
+    }
+}
+
+/// Bytes of graph that an operator takes: its nodes and values with their names.
+const OPERATOR_BYTES: usize = 512;
+
+impl<'m, 'a> Importer<'m, 'a> {
+    fn inputs(&mut self) -> Result<(), Error> {
+        for (k, index) in self.sub.inputs.iter().enumerate() {
+            let place = format!("input {k}");
+            let Some(tensor) = self.sub.tensor(index) else {
+                return Err(Error::malformed(place, format!("there is no tensor {index}")));
+            };
+            let place = format!("{place} \"{}\"", tensor.name);
+            self.budget.charge(OPERATOR_BYTES)?;
+            if !matches!(self.slot(index), Slot::Empty) {
+                return Err(Error::malformed(place, "the same tensor is an input twice"));
+            }
+            // An open first axis is the batch, and Kiln compiles for one.
+            let open: Vec<usize> = tensor.open_axes().into_iter().filter(|&axis| axis > 0).collect();
+            let slot = match self.tensor_type(tensor) {
+                Err(refusal) => {
+                    self.refuse(place, refusal)?;
+                    Slot::Refused
+                }
+                Ok(ty) => {
+                    if !open.is_empty() {
+                        let what = format!("the sizes of axes {open:?} of its shape are open");
+                        let help = "convert the model with a fixed input shape";
+                        self.refuse(place, Refusal::unsupported(what, help))?;
+                    }
+                    Slot::Value(self.graph.add_input(tensor.name.text(), ty))
+                }
+            };
+            self.set_slot(index, slot);
+        }
+        Ok(())
+    }
+
+    fn operator(&mut self, index: usize, operator: &Operator<'a>) -> Result<(), Error> {
+        let sub = self.sub;
+        let results = operator.outputs.len();
+        let listed = operator.inputs.len().saturating_add(results);
+        self.budget.charge(OPERATOR_BYTES.saturating_add(listed.saturating_mul(64)))?;
+        let Some(code) = self.model.code(operator) else {
+            return Err(Error::malformed(format!("operator {index}"), "its operator code does not exist"));
+        };
+        let name = code.name();
+        let origin = format!("{index} {name}");
+        let first_result = operator.outputs.get(0).and_then(|i| sub.tensor(i));
+        let place = match first_result {
+            Some(tensor) => format!("operator {origin} \"{}\"", tensor.name),
+            None => format!("operator {origin}"),
+        };
+        for result in operator.outputs.iter() {
+            let Some(tensor) = sub.tensor(result) else {
+                return Err(Error::malformed(place, format!("its result tensor {result} does not exist")));
+            };
+            if !matches!(self.slot(result), Slot::Empty) && !tensor.is_variable {
+                return Err(Error::malformed(place, format!("tensor {result} is computed a second time")));
+            }
+        }
+        let lowered = lower_operator(code.builtin, &mut OpCx::new(self, operator, origin));
+        if let Err(refusal) = lowered {
+            self.refuse(place.clone(), refusal)?;
+            operator.outputs.iter().for_each(|result| self.set_slot(result, Slot::Refused));
+        }
+        let undefined = operator.outputs.iter().find(|&result| matches!(self.slot(result), Slot::Empty));
+        match undefined {
+            Some(result) => {
+                Err(Error::malformed(place, format!("its result tensor {result} is one too many")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn outputs(&mut self) -> Result<(), Error> {
+        for (k, index) in self.sub.outputs.iter().enumerate() {
+            self.budget.charge(std::mem::size_of::<ValueId>())?;
+            let place = match self.sub.tensor(index) {
+                Some(tensor) => format!("output {k} \"{}\"", tensor.name),
+                None => {
+                    return Err(Error::malformed(
+                        format!("output {k}"),
+                        format!("there is no tensor {index}"),
+                    ))
+                }
+            };
+            match self.read(index, Layout::Plain) {
+                Ok(value) => self.graph.outputs.push(value),
+                Err(refusal) => self.refuse(place, refusal)?,
+            }
+        }
+        match self.sub.outputs.is_empty() {
+            true => Err(Error::malformed("model", "it has no outputs")),
+            false => Ok(()),
+        }
+    }
+
+    /// Notes what was refused, or gives up.
+    fn refuse(&mut self, place: String, refusal: Refusal) -> Result<(), Error> {
+        match refusal {
+            Refusal::Follows => {}
+            Refusal::Unsupported(what, help) => self.problems.push(Problem { place, what, help }),
+            Refusal::Malformed(what) => return Err(Error::malformed(place, what)),
+            Refusal::Fatal(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    fn slot(&self, index: i32) -> Slot {
+        usize::try_from(index).ok().and_then(|i| self.slots.get(i)).copied().unwrap_or(Slot::Empty)
+    }
+
+    fn set_slot(&mut self, index: i32, slot: Slot) {
+        if let Some(place) = usize::try_from(index).ok().and_then(|i| self.slots.get_mut(i)) {
+            *place = slot;
+        }
+    }
+}
+
+/// Whether [`lower_operator`] knows the operator at all.
+pub(super) fn is_known(builtin: i32) -> bool {
+    find(builtin).is_some()
+}
+
+type Lower = fn(&mut OpCx<'_, '_, '_>) -> Lowered;
+
+/// The operators that Kiln compiles: schema number and lowering.
+const OPERATORS: &[(i32, Lower)] = &[
+    (0, arithmetic::add),
+    (1, pool::average),
+    (2, movement::concatenation),
+    (3, conv::conv_2d),
+    (4, conv::depthwise_conv_2d),
+    (6, quantize::dequantize),
+    (9, dense::fully_connected),
+    (14, activation::logistic),
+    (17, pool::max),
+    (18, arithmetic::mul),
+    (19, activation::relu),
+    (20, activation::relu_n1_to_1),
+    (21, activation::relu6),
+    (22, shape::reshape),
+    (25, activation::softmax),
+    (28, activation::tanh),
+    (34, movement::pad),
+    (39, movement::transpose),
+    (40, mean::mean),
+    (41, arithmetic::sub),
+    (43, shape::squeeze),
+    (45, slice::strided_slice),
+    (49, slice::split),
+    (60, movement::pad_v2),
+    (65, slice::slice),
+    (70, shape::expand_dims),
+    (77, shape::shape),
+    (83, movement::pack),
+    (88, slice::unpack),
+    (98, activation::leaky_relu),
+    (102, slice::split_v),
+    (114, quantize::quantize),
+    (129, variable::call_once),
+    (142, variable::var_handle),
+    (143, variable::read_variable),
+    (144, variable::assign_variable),
+    (152, activation::relu_0_to_1),
+];
+
+fn find(builtin: i32) -> Option<Lower> {
+    OPERATORS.iter().find(|(code, _)| *code == builtin).map(|(_, lower)| *lower)
+}
+
+fn lower_operator(builtin: i32, cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+    match find(builtin) {
+        Some(lower) => lower(cx),
+        None if builtin == CUSTOM => Err(Refusal::unsupported(
+            format!("custom operators cannot be compiled{}", cx.describe()),
+            "build the model from builtin operators only",
+        )),
+        None => Err(Refusal::unsupported(
+            format!("this operator cannot be compiled yet{}", cx.describe()),
+            "replace it by supported operators (see the list in the documentation of the TFLite reader)",
+        )),
+    }
+}

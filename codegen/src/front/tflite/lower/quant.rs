@@ -1,0 +1,162 @@
+//! Fixed-point factors and activation ranges, computed as TFLite's `Prepare` functions do.
+
+use super::cx::{Format, OpCx};
+use super::{Lowered, Refusal};
+use crate::ir::{Clamp, DType, Multiplier, Real, Type};
+
+/// TFLite's `QuantizeMultiplier`: the mantissa rounded half away from zero to 31 bits. Factors below 2⁻³² become 0.
+pub(super) fn multiplier(real: f64) -> Lowered<Multiplier> {
+    if real == 0.0 {
+        return Ok(Multiplier { value: 0, shift: 0 });
+    }
+    let too_large = || {
+        let what =
+            format!("the ratio of its scales is {real:e}, beyond what fixed-point arithmetic can express");
+        Refusal::unsupported(what, "check the quantisation parameters of the model")
+    };
+    if !real.is_finite() {
+        return Err(too_large());
+    }
+    let (fraction, mut shift) = frexp(real);
+    // 2³¹ times a fraction is exact in f64; `round` is half away from zero.
+    let mut value = (fraction * 2_147_483_648.0).round() as i64;
+    if value == 1 << 31 {
+        value /= 2;
+        shift += 1;
+    }
+    if shift < -31 {
+        return Ok(Multiplier { value: 0, shift: 0 });
+    }
+    match (i32::try_from(value), shift <= 30) {
+        (Ok(value), true) => Ok(Multiplier { value, shift }),
+        _ => Err(too_large()),
+    }
+}
+
+/// `(f, e)` with `x = f · 2^e` and 0.5 ≤ |f| < 1, for finite `x` ≠ 0.
+fn frexp(x: f64) -> (f64, i32) {
+    let exponent = |x: f64| ((x.to_bits() >> 52) & 0x7ff) as i32;
+    // Subnormals are brought into the normal range first.
+    let (x, bias) = if exponent(x) == 0 { (x * 2f64.powi(64), 1022 + 64) } else { (x, 1022) };
+    let fraction = f64::from_bits((x.to_bits() & !(0x7ff << 52)) | (1022 << 52));
+    (fraction, exponent(x) - bias)
+}
+
+/// A fused activation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Activation {
+    None,
+    Relu,
+    ReluN1To1,
+    Relu6,
+    Relu0To1,
+}
+
+impl Activation {
+    /// From the schema's `ActivationFunctionType`.
+    pub(super) fn fused(code: i8) -> Lowered<Self> {
+        let name = match code {
+            0 => return Ok(Activation::None),
+            1 => return Ok(Activation::Relu),
+            2 => return Ok(Activation::ReluN1To1),
+            3 => return Ok(Activation::Relu6),
+            4 => "TANH",
+            5 => "SIGN_BIT",
+            _ => return Err(Refusal::malformed(format!("fused activation {code} does not exist"))),
+        };
+        let help = "make the activation an operator of its own";
+        Err(Refusal::unsupported(format!("a fused {name} activation cannot be compiled"), help))
+    }
+
+    /// Its range as real numbers.
+    fn bounds(self) -> (Option<f32>, Option<f32>) {
+        match self {
+            Activation::None => (None, None),
+            Activation::Relu => (Some(0.0), None),
+            Activation::ReluN1To1 => (Some(-1.0), Some(1.0)),
+            Activation::Relu6 => (Some(0.0), Some(6.0)),
+            Activation::Relu0To1 => (Some(0.0), Some(1.0)),
+        }
+    }
+
+    /// The clamp of a result of type `ty`: TFLite's `CalculateActivationRange(Quantized)`.
+    pub(super) fn clamp(self, ty: &Type) -> Clamp {
+        let (lo, hi) = self.bounds();
+        if ty.dtype == DType::F32 {
+            let (lo, hi) = (lo.unwrap_or(f32::NEG_INFINITY), hi.unwrap_or(f32::INFINITY));
+            return Clamp::Float { lo: Real(lo), hi: Real(hi) };
+        }
+        let (min, max) = int_range(ty.dtype);
+        let scale = ty.scale().unwrap_or(1.0);
+        // f32 to i32 saturates where TFLite refuses the model; the clamp to the element's range is the same.
+        let stored = |x: f32| ty.zero_point().saturating_add((x / scale).round() as i32).clamp(min, max);
+        Clamp::Int { lo: lo.map_or(min, stored), hi: hi.map_or(max, stored) }
+    }
+}
+
+/// The element's range in `i32`.
+pub(super) fn int_range(dtype: DType) -> (i32, i32) {
+    let (lo, hi) = dtype.int_range().unwrap_or((i64::MIN, i64::MAX));
+    let narrow = |x: i64| x.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32;
+    (narrow(lo), narrow(hi))
+}
+
+impl OpCx<'_, '_, '_> {
+    /// Scale of an operand over scale of the result, as a factor: QUANTIZE, RELU, MEAN.
+    pub(super) fn ratio(&self, operand: &Type, result: &Type) -> Lowered<Multiplier> {
+        let (x, y) = (self.scale(operand, "operand")?, self.scale(result, "result")?);
+        multiplier(f64::from(x) / f64::from(y))
+    }
+
+    /// Refuses a result whose quantisation differs from the operand's where the operator only moves or compares
+    /// stored values.
+    pub(super) fn same_quant(&self, format: Format, operand: &Type, result: &Type) -> Lowered {
+        if format == Format::Float {
+            return Ok(());
+        }
+        let (x, y) = (self.scale(operand, "operand")?, self.scale(result, "result")?);
+        // The tolerance of TFLite's own check.
+        if (x - y).abs() <= 1e-6 && operand.zero_point() == result.zero_point() {
+            return Ok(());
+        }
+        let what = format!(
+            "operand (scale {x}, zero point {}) and result (scale {y}, zero point {}) differ in quantisation",
+            operand.zero_point(),
+            result.zero_point()
+        );
+        Err(Refusal::unsupported(what, "insert a QUANTIZE operator, or convert the model again"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn multipliers_are_those_of_quantize_multiplier() {
+        let m = |x| multiplier(x).unwrap();
+        assert_eq!(m(1.0), Multiplier { value: 1 << 30, shift: 1 });
+        assert_eq!(m(0.5), Multiplier { value: 1 << 30, shift: 0 });
+        assert_eq!(m(0.75), Multiplier { value: 3 << 29, shift: 0 });
+        assert_eq!(m(0.0), Multiplier { value: 0, shift: 0 });
+        // The mantissa rounds up to 1: halved, and the shift is one more.
+        assert_eq!(m(1.0 - 2f64.powi(-40)), Multiplier { value: 1 << 30, shift: 1 });
+        assert_eq!(m(2f64.powi(-32)), Multiplier { value: 1 << 30, shift: -31 });
+        assert_eq!(m(2f64.powi(-33)), Multiplier { value: 0, shift: 0 });
+        assert_eq!(m(f64::from_bits(1)), Multiplier { value: 0, shift: 0 });
+        assert_eq!(m(-0.75), Multiplier { value: -(3 << 29), shift: 0 });
+        assert!(multiplier(2f64.powi(31)).is_err() && multiplier(f64::NAN).is_err());
+    }
+
+    #[test]
+    fn activation_ranges() {
+        let ty = Type::quantized(DType::I8, &[1], 0.1, -20);
+        assert_eq!(Activation::None.clamp(&ty), Clamp::I8);
+        assert_eq!(Activation::Relu.clamp(&ty), Clamp::Int { lo: -20, hi: 127 });
+        assert_eq!(Activation::Relu6.clamp(&ty), Clamp::Int { lo: -20, hi: 40 });
+        assert_eq!(Activation::ReluN1To1.clamp(&ty), Clamp::Int { lo: -30, hi: -10 });
+        let coarse = Type::quantized(DType::I8, &[1], 1e-30, 5);
+        assert_eq!(Activation::Relu6.clamp(&coarse), Clamp::Int { lo: 5, hi: 127 });
+        assert!(Activation::fused(4).is_err() && Activation::fused(9).is_err());
+    }
+}

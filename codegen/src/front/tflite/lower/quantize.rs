@@ -1,0 +1,43 @@
+//! QUANTIZE and DEQUANTIZE.
+
+use super::cx::{describe, OpCx};
+use super::quant::int_range;
+use super::{Lowered, Refusal};
+use crate::ir::{Clamp, DType, Op, Rescale};
+
+/// QUANTIZE: float to 8 bits, or 8 bits to 8 bits of another scale or signedness.
+pub(super) fn quantize(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+    let x = cx.input(0)?;
+    let result = cx.declared(0)?;
+    let dims = cx.dims(x);
+    cx.scale(&result, "result")?;
+    let op = match (cx.ty(x).dtype, result.dtype) {
+        (DType::F32, DType::I8 | DType::U8) => Op::Quantize {},
+        (DType::I8 | DType::U8, DType::I8 | DType::U8) => {
+            let (lo, hi) = int_range(result.dtype);
+            let ratio = cx.ratio(cx.ty(x), &result)?;
+            Op::Requantize { rescale: Rescale::FixedPoint(vec![ratio]), clamp: Clamp::Int { lo, hi } }
+        }
+        _ => {
+            let what = format!("{} to {} cannot be compiled", describe(cx.ty(x)), describe(&result));
+            return Err(Refusal::unsupported(what, "use float32, int8 or uint8 on both sides"));
+        }
+    };
+    cx.emit(op, &[x], 0, &dims)
+}
+
+/// DEQUANTIZE: 8 bits to float. Constants may be quantised per channel.
+pub(super) fn dequantize(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+    let x = cx.input(0)?;
+    let result = cx.declared(0)?;
+    let dims = cx.dims(x);
+    let from = cx.ty(x);
+    if !matches!(from.dtype, DType::I8 | DType::U8) || result.dtype != DType::F32 {
+        let what = format!("{} to {} cannot be compiled", describe(from), describe(&result));
+        return Err(Refusal::unsupported(what, "use int8 or uint8 as the operand and float32 as the result"));
+    }
+    if !cx.is_const(x) || from.quant.is_none() {
+        cx.scale(from, "operand")?;
+    }
+    cx.emit(Op::Dequantize {}, &[x], 0, &dims)
+}

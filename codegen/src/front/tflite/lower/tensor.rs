@@ -1,0 +1,202 @@
+//! Tensors of the file to types and constants of the graph.
+
+use super::{Importer, Layout, Lowered, Refusal, Slot};
+use crate::front::tflite::names;
+use crate::front::tflite::schema::{Quantization, Tensor};
+use crate::ir::{DType, Data, Quant, Real, Shape, Type, ValueId};
+
+/// Largest tensor that is compiled, in bytes. No microcontroller has as much memory, and every stage may assume that
+/// sizes in bytes fit in 32 bits.
+const LARGEST_TENSOR: usize = 1 << 30;
+/// Most axes a tensor may have; the kernels' strides are arrays of this length.
+pub(super) const LARGEST_RANK: usize = 6;
+
+impl<'m, 'a> Importer<'m, 'a> {
+    /// The type of a tensor as the file declares it. Open dimensions count 1.
+    pub(super) fn tensor_type(&mut self, tensor: &Tensor<'a>) -> Lowered<Type> {
+        let dtype = dtype(tensor.element)?;
+        let dims = dims(tensor)?;
+        check_size(dtype, &dims)?;
+        let quant = match (&tensor.quantization, dtype) {
+            // Converters leave training ranges on float tensors; they mean nothing.
+            (None, _) | (_, DType::F32 | DType::I64 | DType::Bool) => None,
+            (Some(q), _) => Some(self.quant(q, dtype, &dims)?),
+        };
+        Ok(Type { dtype, shape: Shape(dims), quant })
+    }
+
+    fn quant(&mut self, q: &Quantization<'_>, dtype: DType, dims: &[usize]) -> Lowered<Quant> {
+        let count = q.scales.len();
+        self.budget.charge(count.saturating_mul(16)).map_err(Refusal::Fatal)?;
+        let scales: Vec<Real> = q.scales.iter().map(Real).collect();
+        if scales.iter().any(|s| !s.0.is_finite() || s.0 < 0.0) {
+            return Err(Refusal::malformed("a quantisation scale is negative or not finite"));
+        }
+        let (lo, hi) = dtype.int_range().unwrap_or((i64::MIN, i64::MAX));
+        let zero_point = |i: usize| {
+            let stated = q.zero_points.get(i).or(q.zero_points.get(0)).unwrap_or(0);
+            let fits = i32::try_from(stated).ok().filter(|_| (lo..=hi).contains(&stated));
+            fits.ok_or_else(|| {
+                Refusal::malformed(format!("zero point {stated} lies outside {}", dtype.name()))
+            })
+        };
+        let zero_points = (0..count).map(zero_point).collect::<Lowered<Vec<_>>>()?;
+        let axis = match count {
+            1 => None,
+            _ => Some(channel_axis(q.axis, count, dims).ok_or_else(|| {
+                Refusal::malformed(format!("{count} quantisation scales fit no axis of shape {dims:?}"))
+            })?),
+        };
+        Ok(Quant { scales, zero_points, axis })
+    }
+
+    /// The value of a tensor: computed before, or a constant, or a variable's.
+    pub(super) fn read(&mut self, index: i32, layout: Layout) -> Lowered<ValueId> {
+        match self.slot(index) {
+            Slot::Value(value) => return Ok(value),
+            Slot::Refused => return Err(Refusal::Follows),
+            Slot::Handle(_) => {
+                return Err(Refusal::malformed(format!("tensor {index} is a variable's handle")))
+            }
+            Slot::Empty => {}
+        }
+        if let Some(&value) = self.constants.get(&(index, layout)) {
+            return Ok(value);
+        }
+        let Some(tensor) = self.sub.tensor(index) else {
+            return Err(Refusal::malformed(format!("there is no tensor {index}")));
+        };
+        if let Some((ty, data)) = self.constant(tensor, layout)? {
+            let value = self.graph.add_const(tensor.name.text(), ty, data);
+            self.constants.insert((index, layout), value);
+            return Ok(value);
+        }
+        if tensor.is_variable {
+            let ty = self.tensor_type(tensor)?;
+            let init = self.cleared(&ty)?;
+            let value = self.graph.add_state(tensor.name.text(), ty, init);
+            self.set_slot(index, Slot::Value(value));
+            return Ok(value);
+        }
+        Err(Refusal::malformed(format!("tensor {index} \"{}\" is used before it is computed", tensor.name)))
+    }
+
+    /// What a variable of that type holds before it is first written: every byte is the zero point's low byte.
+    pub(super) fn cleared(&mut self, ty: &Type) -> Lowered<Data> {
+        let bytes = ty.bytes();
+        self.budget.charge(bytes.saturating_mul(2)).map_err(Refusal::Fatal)?;
+        let fill = if ty.dtype == DType::I8 { ty.zero_point() as i8 as u8 } else { 0 };
+        Ok(Data::new(vec![fill; bytes]))
+    }
+
+    /// Type and data of a constant tensor; `None` for one that has no data.
+    pub(super) fn constant(&mut self, tensor: &Tensor<'a>, layout: Layout) -> Lowered<Option<(Type, Data)>> {
+        if tensor.is_external {
+            let help = "convert the model into a single file";
+            return Err(Refusal::unsupported("its data lies in another file", help));
+        }
+        let bytes = self.model.buffer(tensor.buffer).map_err(Refusal::Fatal)?;
+        let empty = tensor.shape.iter().any(|d| d == 0);
+        let Some(bytes) = bytes.or(empty.then_some(&[][..])) else { return Ok(None) };
+        if tensor.is_sparse {
+            let what = format!("constant \"{}\" is stored as a sparse tensor", tensor.name);
+            return Err(Refusal::unsupported(what, "convert the model without sparsity"));
+        }
+        let mut ty = self.tensor_type(tensor)?;
+        let expected = ty.bytes();
+        if bytes.len() != expected {
+            let (name, have) = (tensor.name, bytes.len());
+            return Err(Refusal::malformed(format!(
+                "constant \"{name}\" has {have} bytes, expected {expected}"
+            )));
+        }
+        if let (Layout::Rows, Some(q)) = (layout, &mut ty.quant) {
+            if q.axis.is_some() && ty.shape.dims().first() == Some(&q.scales.len()) {
+                q.axis = Some(0);
+            }
+        }
+        if layout == Layout::Depthwise {
+            self.budget.charge(bytes.len()).map_err(Refusal::Fatal)?;
+            return depthwise(ty, bytes).map(Some);
+        }
+        let key = (bytes.as_ptr() as usize, bytes.len());
+        let data = match self.copies.get(&key) {
+            Some(data) => data.clone(),
+            None => {
+                self.budget.charge(bytes.len()).map_err(Refusal::Fatal)?;
+                let data = Data::new(bytes);
+                self.copies.insert(key, data.clone());
+                data
+            }
+        };
+        Ok(Some((ty, data)))
+    }
+}
+
+/// The element type, if the graph has it.
+pub(super) fn dtype(element: i8) -> Lowered<DType> {
+    Ok(match element {
+        0 => DType::F32,
+        2 => DType::I32,
+        3 => DType::U8,
+        4 => DType::I64,
+        6 => DType::Bool,
+        7 => DType::I16,
+        9 => DType::I8,
+        _ => {
+            let what = format!("tensors of {} cannot be compiled", names::element(element));
+            return Err(Refusal::unsupported(what, "convert the model to float32 or to full-integer int8"));
+        }
+    })
+}
+
+/// The dimensions; open ones count 1.
+fn dims(tensor: &Tensor<'_>) -> Lowered<Vec<usize>> {
+    if tensor.shape.len() > LARGEST_RANK {
+        let what = format!("a tensor of {} axes; at most {LARGEST_RANK} can be compiled", tensor.shape.len());
+        return Err(Refusal::unsupported(what, "split the operation into ones with fewer axes"));
+    }
+    let size = |d: i32| match d {
+        -1 => Ok(1),
+        _ => usize::try_from(d)
+            .map_err(|_| Refusal::malformed(format!("dimension {d} of a shape is negative"))),
+    };
+    tensor.shape.iter().map(size).collect()
+}
+
+/// Refuses tensors beyond [`LARGEST_TENSOR`].
+pub(super) fn check_size(dtype: DType, dims: &[usize]) -> Lowered {
+    let bytes = Shape(dims.to_vec()).checked_numel().and_then(|n| n.checked_mul(dtype.size()));
+    if bytes.is_some_and(|b| b <= LARGEST_TENSOR) && dims.iter().all(|&d| d <= LARGEST_TENSOR) {
+        return Ok(());
+    }
+    let what = format!("a {} tensor of shape {dims:?} is larger than {LARGEST_TENSOR} bytes", dtype.name());
+    Err(Refusal::unsupported(what, "use a smaller input shape"))
+}
+
+/// The axis that `count` scales belong to: the stated one if it fits, else the channels (last or first axis).
+fn channel_axis(stated: i32, count: usize, dims: &[usize]) -> Option<usize> {
+    let fits = |axis: &usize| dims.get(*axis) == Some(&count);
+    let stated = usize::try_from(stated).ok().filter(fits);
+    stated.or(dims.len().checked_sub(1).filter(fits)).or(Some(0).filter(fits))
+}
+
+/// Weights `[1, kh, kw, c]` as `[c, kh, kw, 1]`.
+fn depthwise(ty: Type, bytes: &[u8]) -> Lowered<(Type, Data)> {
+    let &[1, kh, kw, channels] = ty.shape.dims() else {
+        let dims = ty.shape.dims();
+        return Err(Refusal::malformed(format!(
+            "depthwise weights of shape {dims:?}, expected [1, h, w, c]"
+        )));
+    };
+    let size = ty.dtype.size();
+    let mut out = Vec::with_capacity(bytes.len());
+    for c in 0..channels {
+        for tap in 0..kh * kw {
+            let at = (tap * channels + c) * size;
+            out.extend_from_slice(bytes.get(at..at + size).unwrap_or_default());
+        }
+    }
+    let quant = ty.quant.map(|q| Quant { axis: q.axis.map(|_| 0), ..q });
+    Ok((Type { dtype: ty.dtype, shape: Shape(vec![channels, kh, kw, 1]), quant }, Data::new(out)))
+}

@@ -1,0 +1,166 @@
+//! The attributes of operators, as far as Kiln compiles them.
+
+use super::flatbuffer::{Broken, Table, Vector};
+
+/// Options tables may be absent: every field then has its default.
+#[derive(Clone, Copy)]
+pub(super) struct Options<'a>(pub(super) Option<Table<'a>>);
+
+/// `Padding`: how far a window may reach beyond the image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Padding {
+    /// As far as needed for `ceil(size / stride)` results.
+    Same,
+    /// Not at all.
+    Valid,
+}
+
+/// Windowed operators.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WindowOptions {
+    pub(super) padding: Padding,
+    /// `[height, width]`.
+    pub(super) stride: [i32; 2],
+    /// `[height, width]`.
+    pub(super) dilation: [i32; 2],
+    /// `[height, width]` of a pooling window; 0 for convolutions.
+    pub(super) size: [i32; 2],
+    pub(super) activation: i8,
+}
+
+/// `StridedSliceOptions`: bit `i` of a mask belongs to entry `i` of begin, end and strides.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SliceMasks {
+    pub(super) begin: i32,
+    pub(super) end: i32,
+    pub(super) ellipsis: i32,
+    pub(super) new_axis: i32,
+    pub(super) shrink_axis: i32,
+    /// Whether `end` counts from `begin`.
+    pub(super) offset: bool,
+}
+
+impl<'a> Options<'a> {
+    fn i32(self, slot: usize, default: i32) -> Result<i32, Broken> {
+        self.0.map_or(Ok(default), |t| t.scalar(slot, default))
+    }
+
+    fn i8(self, slot: usize) -> Result<i8, Broken> {
+        self.0.map_or(Ok(0), |t| t.scalar(slot, 0))
+    }
+
+    fn f32(self, slot: usize) -> Result<f32, Broken> {
+        self.0.map_or(Ok(0.0), |t| t.scalar(slot, 0.0))
+    }
+
+    fn flag(self, slot: usize) -> Result<bool, Broken> {
+        self.0.map_or(Ok(false), |t| t.flag(slot))
+    }
+
+    fn ints(self, slot: usize) -> Result<Vector<'a, i32>, Broken> {
+        Ok(self.0.map_or(Ok(None), |t| t.vector(slot))?.unwrap_or(Vector::empty()))
+    }
+
+    fn string(self, slot: usize) -> Result<&'a [u8], Broken> {
+        self.0.map_or(Ok(&[][..]), |t| t.string(slot))
+    }
+
+    fn padding(self) -> Result<Padding, Broken> {
+        Ok(if self.i8(0)? == 0 { Padding::Same } else { Padding::Valid })
+    }
+
+    /// `Conv2DOptions`.
+    pub(super) fn conv(self) -> Result<WindowOptions, Broken> {
+        Ok(WindowOptions {
+            padding: self.padding()?,
+            stride: [self.i32(2, 0)?, self.i32(1, 0)?],
+            activation: self.i8(3)?,
+            dilation: [self.i32(5, 1)?, self.i32(4, 1)?],
+            size: [0; 2],
+        })
+    }
+
+    /// `DepthwiseConv2DOptions`. The multiplier of channels follows from the shapes.
+    pub(super) fn depthwise(self) -> Result<WindowOptions, Broken> {
+        Ok(WindowOptions {
+            padding: self.padding()?,
+            stride: [self.i32(2, 0)?, self.i32(1, 0)?],
+            activation: self.i8(4)?,
+            dilation: [self.i32(6, 1)?, self.i32(5, 1)?],
+            size: [0; 2],
+        })
+    }
+
+    /// `Pool2DOptions`.
+    pub(super) fn pool(self) -> Result<WindowOptions, Broken> {
+        Ok(WindowOptions {
+            padding: self.padding()?,
+            stride: [self.i32(2, 0)?, self.i32(1, 0)?],
+            size: [self.i32(4, 0)?, self.i32(3, 0)?],
+            activation: self.i8(5)?,
+            dilation: [1; 2],
+        })
+    }
+
+    /// Fused activation of `AddOptions`, `SubOptions`, `MulOptions` and `FullyConnectedOptions`.
+    pub(super) fn activation(self) -> Result<i8, Broken> {
+        self.i8(0)
+    }
+
+    /// `FullyConnectedOptions`: weights format (0 is row-major) and whether the leading axes are kept.
+    pub(super) fn fully_connected(self) -> Result<(i8, bool), Broken> {
+        Ok((self.i8(1)?, self.flag(2)?))
+    }
+
+    /// β of `SoftmaxOptions`.
+    pub(super) fn beta(self) -> Result<f32, Broken> {
+        self.f32(0)
+    }
+
+    /// α of `LeakyReluOptions`.
+    pub(super) fn alpha(self) -> Result<f32, Broken> {
+        self.f32(0)
+    }
+
+    /// `ReshapeOptions` and `SqueezeOptions`: the list of dimensions.
+    pub(super) fn dims(self) -> Result<Vector<'a, i32>, Broken> {
+        self.ints(0)
+    }
+
+    /// `ReducerOptions`: whether reduced axes stay, with size 1.
+    pub(super) fn keep_dims(self) -> Result<bool, Broken> {
+        self.flag(0)
+    }
+
+    /// `ConcatenationOptions`: axis and fused activation.
+    pub(super) fn concatenation(self) -> Result<(i32, i8), Broken> {
+        Ok((self.i32(0, 0)?, self.i8(1)?))
+    }
+
+    /// Axis of `PackOptions`.
+    pub(super) fn pack_axis(self) -> Result<i32, Broken> {
+        self.i32(1, 0)
+    }
+
+    /// `StridedSliceOptions`.
+    pub(super) fn strided_slice(self) -> Result<SliceMasks, Broken> {
+        Ok(SliceMasks {
+            begin: self.i32(0, 0)?,
+            end: self.i32(1, 0)?,
+            ellipsis: self.i32(2, 0)?,
+            new_axis: self.i32(3, 0)?,
+            shrink_axis: self.i32(4, 0)?,
+            offset: self.flag(5)?,
+        })
+    }
+
+    /// Subgraph that `CallOnceOptions` runs.
+    pub(super) fn init_subgraph(self) -> Result<i32, Broken> {
+        self.i32(0, 0)
+    }
+
+    /// `VarHandleOptions`: container and shared name.
+    pub(super) fn variable(self) -> Result<(&'a [u8], &'a [u8]), Broken> {
+        Ok((self.string(0)?, self.string(1)?))
+    }
+}
