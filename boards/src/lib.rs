@@ -7,6 +7,7 @@
 
 mod board;
 pub mod cases;
+pub mod cycles;
 mod error;
 pub mod firmware;
 pub mod host;

@@ -1,10 +1,13 @@
 //! Running firmware under QEMU.
 use crate::board::Runner;
 use crate::cases::{Cases, Outputs};
-use crate::error::Error;
+use crate::cycles::{self, model::Class, Count, Report};
+use crate::error::{at, Error};
 use crate::firmware::Firmware;
+use crate::image::{FlashSizes, Image};
 use crate::run::RunDir;
 use crate::{process, toolchain};
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -19,6 +22,61 @@ pub fn validate(firmware: &Firmware, cases: &Cases, limit: Duration) -> Result<O
     run.put_cases(cases)?;
     execute(firmware, run.path(), &[], limit)?;
     run.take_outputs()
+}
+
+/// What one inference costs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BenchResult {
+    /// Of one `invoke`, from the call to the return.
+    pub total: Count,
+    /// Of each step, where the model was compiled with tracing (which itself costs a few instructions per step).
+    pub steps: Vec<Count>,
+    /// Executed instructions of each class.
+    pub classes: Vec<(Class, u64)>,
+    /// The most stack that `invoke` had in use, in bytes.
+    pub stack_bytes: u64,
+    /// Flash of the whole image.
+    pub flash: FlashSizes,
+}
+
+/// Runs one inference on the emulated board and counts. `firmware` is one built to benchmark.
+///
+/// The input is the first of `cases`, or reproducible noise. Instructions are exact; cycles are those of a Cortex-M4 executing
+/// the same instructions, whatever core the board has.
+///
+/// # Errors
+/// As [`validate`].
+pub fn bench(firmware: &Firmware, cases: Option<&Cases>, limit: Duration) -> Result<BenchResult, Error> {
+    let image = Image::read(&firmware.elf)?;
+    let marker = |name: &str| {
+        image.address(name).ok_or_else(|| Error::Malformed {
+            what: firmware.elf.display().to_string(),
+            why: format!("there is no `{name}` in it: it was not built to benchmark"),
+        })
+    };
+    let run = RunDir::new()?;
+    if let Some(cases) = cases {
+        run.put_cases(cases)?;
+    }
+    let (begin, end) = (marker("kiln_bench_begin")?, marker("kiln_bench_end")?);
+    let mut plugin = format!("{},begin={begin:#x},end={end:#x},out=cycles.txt", cycles::plugin()?.display());
+    if let Some(trace) = image.address("kiln::model::trace") {
+        plugin += &format!(",trace={trace:#x}");
+    }
+    let printed = execute(firmware, run.path(), &["-plugin".to_owned(), plugin], limit)?;
+    let report = run.path().join("cycles.txt");
+    let Report { window, steps, classes } =
+        Report::parse(&fs::read_to_string(&report).map_err(at(&report))?)?;
+    let stack_bytes =
+        printed.lines().find_map(|line| line.strip_prefix("kiln-stack-bytes ")?.trim().parse().ok());
+    Ok(BenchResult {
+        total: window,
+        steps,
+        classes,
+        stack_bytes: stack_bytes
+            .ok_or_else(|| Error::Malformed { what: "the firmware's report".to_owned(), why: printed })?,
+        flash: image.flash(),
+    })
 }
 
 /// Runs `firmware` in `folder` until it exits, and returns what it printed.

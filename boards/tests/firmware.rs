@@ -4,6 +4,7 @@
 
 use kiln_boards::cases::{Cases, Outputs};
 use kiln_boards::firmware::{self, BuildRequest, Firmware, Mode, OptLevel};
+use kiln_boards::image::Image;
 use kiln_boards::{host, qemu, Board, Error};
 use std::path::Path;
 use std::time::Duration;
@@ -74,4 +75,31 @@ fn cases_of_another_model_are_refused() {
     let cases = Cases { sequence: false, inputs: vec![vec![vec![1, 2, 3], vec![1]]] };
     let message = qemu::validate(&firmware, &cases, LIMIT).unwrap_err().to_string();
     assert!(message.contains("input 0 has 4 bytes, in cases.bin 3"), "{message}");
+}
+
+#[test]
+fn one_inference_is_measured() {
+    let firmware = build("qemu-cortex-m4", Mode::Bench);
+    let noise = qemu::bench(&firmware, None, LIMIT).unwrap();
+    assert_eq!(noise, qemu::bench(&firmware, None, LIMIT).unwrap(), "two runs differ");
+    assert!((50..200).contains(&noise.total.instructions), "{noise:?}");
+    assert!(noise.total.cycles > noise.total.instructions, "{noise:?}");
+    assert!((8..200).contains(&noise.stack_bytes), "{noise:?}");
+    assert_eq!(noise.flash.weights, 100, "{noise:?}");
+    assert!((500..6000).contains(&noise.flash.code), "{noise:?}");
+    assert_eq!(noise.classes.iter().map(|(_, count)| count).sum::<u64>(), noise.total.instructions);
+
+    // Two steps: the loop over four elements, then one addition.
+    let [accumulate, count] = noise.steps[..] else { panic!("{noise:?}") };
+    assert!(accumulate.instructions > count.instructions && count.instructions > 3, "{noise:?}");
+    assert!(accumulate.instructions + count.instructions < noise.total.instructions, "{noise:?}");
+}
+
+#[test]
+fn nothing_panics_formats_or_allocates() {
+    for mode in [Mode::Validate, Mode::Bench] {
+        let image = Image::read(&build("qemu-cortex-m4", mode).elf).unwrap();
+        assert!(image.symbols().iter().any(|symbol| symbol.name == "main"));
+        assert!(image.unwanted().is_empty(), "{:?}", image.unwanted());
+    }
 }

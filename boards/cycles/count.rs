@@ -1,0 +1,189 @@
+//! From costs of instructions to totals of a run: blocks, which are decoded once, and a counter, which sees them executed.
+use super::model::{cost, Class, Cost, Overlap, REFILL};
+use std::ops::{Add, Sub};
+
+/// Executed instructions, and what they cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Totals {
+    /// Executed instructions.
+    pub instructions: u64,
+    /// Their cycles by the model.
+    pub cycles: u64,
+    /// Executed instructions of each class, by its discriminant.
+    pub classes: [u64; Class::ALL.len()],
+}
+
+impl Add for Totals {
+    type Output = Totals;
+
+    fn add(self, other: Totals) -> Totals {
+        Totals {
+            instructions: self.instructions + other.instructions,
+            cycles: self.cycles + other.cycles,
+            classes: std::array::from_fn(|class| self.classes[class] + other.classes[class]),
+        }
+    }
+}
+
+/// What happened since an earlier moment.
+impl Sub for Totals {
+    type Output = Totals;
+
+    fn sub(self, before: Totals) -> Totals {
+        Totals {
+            instructions: self.instructions.saturating_sub(before.instructions),
+            cycles: self.cycles.saturating_sub(before.cycles),
+            classes: std::array::from_fn(|class| self.classes[class].saturating_sub(before.classes[class])),
+        }
+    }
+}
+
+/// A straight run of instructions, left only at its end.
+#[derive(Debug)]
+pub struct Block {
+    start: u32,
+    end: u32,
+    /// Each with its cycles after the one before it.
+    instructions: Vec<(Cost, u32)>,
+    whole: Totals,
+}
+
+impl Block {
+    /// An empty block at an address.
+    pub fn new(start: u32) -> Self {
+        Block { start, end: start, instructions: Vec::new(), whole: Totals::default() }
+    }
+
+    /// Appends an instruction of one halfword, or of two.
+    pub fn push(&mut self, first: u16, second: Option<u16>) {
+        let cost = cost(first, second);
+        let cycles =
+            cost.cycles_after(self.instructions.last().map_or(Overlap::None, |(last, _)| last.overlap));
+        self.instructions.push((cost, cycles));
+        self.whole = self.whole + totals(&cost, cycles);
+        self.end = self.end.wrapping_add(if second.is_some() { 4 } else { 2 });
+    }
+
+    /// What executing the instructions before the one at `index` costs.
+    fn before(&self, index: usize) -> Totals {
+        self.instructions
+            .iter()
+            .take(index)
+            .fold(Totals::default(), |sum, (cost, cycles)| sum + totals(cost, *cycles))
+    }
+
+    /// Cycles more (or less) because `next` was executed after this.
+    fn transition(&self, next: &Block) -> i64 {
+        let (Some((last, _)), Some((first, cycles))) = (self.instructions.last(), next.instructions.first())
+        else {
+            return 0;
+        };
+        match (last.branches, self.end == next.start) {
+            (true, false) => i64::from(REFILL),
+            // The emulator also ends blocks where no branch is. Loads and stores overlap across such an end.
+            (false, true) => i64::from(first.cycles_after(last.overlap)) - i64::from(*cycles),
+            _ => 0,
+        }
+    }
+}
+
+fn totals(cost: &Cost, cycles: u32) -> Totals {
+    let mut totals = Totals { instructions: 1, cycles: u64::from(cycles), ..Totals::default() };
+    totals.classes[cost.class as usize] = 1;
+    totals
+}
+
+/// Follows an execution, block by block.
+#[derive(Debug, Default)]
+pub struct Counter<'a> {
+    /// Of all blocks before the current one.
+    done: Totals,
+    current: Option<&'a Block>,
+}
+
+impl<'a> Counter<'a> {
+    /// A counter that has seen nothing.
+    pub const fn new() -> Self {
+        Counter { done: Totals { instructions: 0, cycles: 0, classes: [0; Class::ALL.len()] }, current: None }
+    }
+
+    /// `block` is about to be executed.
+    pub fn enter(&mut self, block: &'a Block) {
+        if let Some(left) = self.current.replace(block) {
+            self.done = self.done + left.whole;
+            self.done.cycles = self.done.cycles.saturating_add_signed(left.transition(block));
+        }
+    }
+
+    /// Totals when the instruction at `index` of the current block is about to be executed.
+    pub fn before(&self, index: usize) -> Totals {
+        self.done + self.current.map_or(Totals::default(), |block| block.before(index))
+    }
+
+    /// Totals when all of the current block has been executed.
+    pub fn finish(&self) -> Totals {
+        self.done + self.current.map_or(Totals::default(), |block| block.whole)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ADDS: u16 = 0x1840; // adds r0, r0, r1
+    const LDR: u16 = 0x6808; // ldr r0, [r1]
+    const STR: u16 = 0x6008; // str r0, [r1]
+    const BNE: u16 = 0xd1fb; // bne
+    const BX_LR: u16 = 0x4770;
+
+    fn block(start: u32, instructions: &[u16]) -> Block {
+        let mut block = Block::new(start);
+        for &op in instructions {
+            block.push(op, None);
+        }
+        block
+    }
+
+    #[test]
+    fn a_loop_by_hand() {
+        // ldr 2, ldr 1 (overlapped), adds 1, str 1, bne 1: 6 cycles, and 2 more whenever it goes back.
+        let body = block(0x100, &[LDR, LDR, ADDS, STR, BNE]);
+        let after = block(0x10a, &[BX_LR]);
+        let mut counter = Counter::new();
+        for _ in 0..10 {
+            counter.enter(&body);
+        }
+        counter.enter(&after);
+        let totals = counter.finish();
+        assert_eq!((totals.instructions, totals.cycles), (51, 10 * 6 + 9 * 2 + 1));
+        assert_eq!(totals.classes[Class::Load as usize], 20);
+        assert_eq!(totals.classes[Class::Store as usize], 10);
+        assert_eq!(totals.classes[Class::Branch as usize], 11);
+    }
+
+    #[test]
+    fn loads_overlap_across_an_end_that_is_no_branch() {
+        let (first, second, elsewhere) =
+            (block(0x100, &[ADDS, LDR]), block(0x104, &[LDR]), block(0x200, &[LDR]));
+        let mut counter = Counter::new();
+        counter.enter(&first);
+        counter.enter(&second);
+        assert_eq!(counter.finish().cycles, 1 + 2 + 1);
+        let mut counter = Counter::new();
+        counter.enter(&first);
+        counter.enter(&elsewhere);
+        assert_eq!(counter.finish().cycles, 1 + 2 + 2);
+    }
+
+    #[test]
+    fn a_moment_inside_a_block() {
+        let body = block(0x100, &[ADDS, LDR, STR, BNE]);
+        let mut counter = Counter::new();
+        counter.enter(&body);
+        let begin = counter.before(1);
+        counter.enter(&body);
+        let end = counter.before(2);
+        // From the first ldr to the second str: ldr 2, str 1, bne 1 + 2, adds 1, ldr 2.
+        assert_eq!(((end - begin).instructions, (end - begin).cycles), (5, 9));
+    }
+}

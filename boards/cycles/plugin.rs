@@ -1,0 +1,215 @@
+//! The plugin itself: gives QEMU's blocks to the counter, notes the totals at the markers, and writes a report at exit.
+//!
+//! Arguments (`-plugin libkiln_cycles.so,begin=0x1000,end=0x1010,trace=0x1020,out=report.txt`):
+//!
+//! - `begin`, `end`: addresses of the instructions where the measured window starts and ends;
+//! - `trace`: address of an instruction that starts a step of the window, every time it is executed;
+//! - `out`: the report's file.
+//!
+//! The report has one line per fact, counted from the window's start: `step N INSTRUCTIONS CYCLES` for the N-th time that `trace`
+//! was executed, `class NAME INSTRUCTIONS`, and last `window INSTRUCTIONS CYCLES`.
+use crate::count::{Block, Counter, Totals};
+use crate::model::{is_wide, Class};
+use crate::qemu::*;
+use std::ffi::{c_char, c_int, c_uint, c_void, CStr};
+use std::fmt::Write;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+static PLUGIN: Mutex<Plugin> = Mutex::new(Plugin::new());
+
+struct Plugin {
+    markers: Markers,
+    out: Option<String>,
+    counter: Counter<'static>,
+    begin: Option<Totals>,
+    end: Option<Totals>,
+    steps: Vec<Totals>,
+}
+
+/// Addresses, without the bit that says Thumb.
+#[derive(Clone, Copy)]
+struct Markers {
+    begin: Option<u32>,
+    end: Option<u32>,
+    trace: Option<u32>,
+}
+
+/// A marker met inside a block.
+#[derive(Clone, Copy)]
+struct Marked {
+    /// Position of the instruction in its block.
+    index: usize,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Begin,
+    End,
+    Trace,
+}
+
+impl Plugin {
+    const fn new() -> Self {
+        Plugin {
+            markers: Markers { begin: None, end: None, trace: None },
+            out: None,
+            counter: Counter::new(),
+            begin: None,
+            end: None,
+            steps: Vec::new(),
+        }
+    }
+
+    /// Takes one argument, `name=value`.
+    fn configure(&mut self, argument: &str) -> Result<(), String> {
+        let (name, value) =
+            argument.split_once('=').ok_or_else(|| format!("`{argument}` is not name=value"))?;
+        let address = || {
+            let digits = value.strip_prefix("0x").unwrap_or(value);
+            u32::from_str_radix(digits, 16)
+                .map(|address| Some(address & !1))
+                .map_err(|error| format!("{argument}: {error}"))
+        };
+        match name {
+            "begin" => self.markers.begin = address()?,
+            "end" => self.markers.end = address()?,
+            "trace" => self.markers.trace = address()?,
+            "out" => self.out = Some(value.to_owned()),
+            _ => return Err(format!("there is no argument `{name}`")),
+        }
+        Ok(())
+    }
+
+    fn at(&mut self, marked: Marked) {
+        let now = self.counter.before(marked.index);
+        let inside = self.begin.is_some() && self.end.is_none();
+        match marked.kind {
+            // Only the first window counts.
+            Kind::Begin => self.begin = self.begin.or(Some(now)),
+            Kind::End if inside => self.end = Some(now),
+            Kind::Trace if inside => self.steps.push(now),
+            Kind::End | Kind::Trace => {}
+        }
+    }
+
+    fn report(&self) -> String {
+        let begin = self.begin.unwrap_or_default();
+        let window = self.end.unwrap_or_else(|| self.counter.finish()) - begin;
+        let mut text = String::new();
+        for (index, step) in self.steps.iter().enumerate() {
+            let at = *step - begin;
+            let _ = writeln!(text, "step {index} {} {}", at.instructions, at.cycles);
+        }
+        for class in Class::ALL {
+            let _ = writeln!(text, "class {} {}", class.name(), window.classes[class as usize]);
+        }
+        let _ = writeln!(text, "window {} {}", window.instructions, window.cycles);
+        text
+    }
+}
+
+impl Markers {
+    fn at(&self, address: u32) -> Option<Kind> {
+        let here = Some(address);
+        if here == self.begin {
+            Some(Kind::Begin)
+        } else if here == self.end {
+            Some(Kind::End)
+        } else if here == self.trace {
+            Some(Kind::Trace)
+        } else {
+            None
+        }
+    }
+}
+
+fn plugin() -> MutexGuard<'static, Plugin> {
+    PLUGIN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// QEMU calls this once, with the arguments of `-plugin`. An answer other than 0 stops QEMU.
+///
+/// # Safety
+/// `argv` points to `argc` zero-terminated strings.
+#[no_mangle]
+pub unsafe extern "C" fn qemu_plugin_install(
+    id: PluginId,
+    _: *const c_void,
+    argc: c_int,
+    argv: *const *const c_char,
+) -> c_int {
+    for index in 0..usize::try_from(argc).unwrap_or(0) {
+        // SAFETY: the caller vouches for `argc` strings.
+        let argument = unsafe { CStr::from_ptr(*argv.add(index)) };
+        if let Err(problem) = plugin().configure(&argument.to_string_lossy()) {
+            eprintln!("kiln-cycles: {problem}");
+            return 1;
+        }
+    }
+    // SAFETY: `id` is the one just received, and the callbacks have the types that QEMU expects.
+    unsafe {
+        qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
+        qemu_plugin_register_atexit_cb(id, on_exit, std::ptr::null_mut());
+    }
+    0
+}
+
+/// Decodes a block, and asks to be called when it, or a marker in it, is executed.
+extern "C" fn on_translation(_: PluginId, tb: *mut Tb) {
+    let markers = plugin().markers;
+    // SAFETY: QEMU keeps `tb` and its instructions alive during this call. What is registered lives forever: QEMU does not say
+    // when it forgets a translation, and a run translates each of a firmware's few thousand blocks a few times at most.
+    unsafe {
+        let mut block = Block::new(qemu_plugin_tb_vaddr(tb) as u32);
+        for index in 0..qemu_plugin_tb_n_insns(tb) {
+            let insn = qemu_plugin_tb_get_insn(tb, index);
+            let (first, second) = halfwords(insn);
+            block.push(first, second);
+            if let Some(kind) = markers.at(qemu_plugin_insn_vaddr(insn) as u32) {
+                let marked = Box::into_raw(Box::new(Marked { index, kind }));
+                qemu_plugin_register_vcpu_insn_exec_cb(insn, on_marker, NO_REGISTERS, marked.cast());
+            }
+        }
+        let block = Box::into_raw(Box::new(block));
+        qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, NO_REGISTERS, block.cast());
+    }
+}
+
+/// The instruction's halfwords. Its encoding says how many there are: QEMU's size also counts what it peeked at beyond an
+/// instruction at the end of a page.
+///
+/// # Safety
+/// `insn` is an instruction of the block being translated.
+unsafe fn halfwords(insn: *const Insn) -> (u16, Option<u16>) {
+    // SAFETY: QEMU holds that many bytes of the instruction, in guest order.
+    let bytes = unsafe {
+        std::slice::from_raw_parts(qemu_plugin_insn_data(insn).cast::<u8>(), qemu_plugin_insn_size(insn))
+    };
+    let halfword = |at: usize| bytes.get(at..at + 2).map_or(0, |pair| u16::from_le_bytes([pair[0], pair[1]]));
+    let first = halfword(0);
+    (first, is_wide(first).then(|| halfword(2)))
+}
+
+extern "C" fn on_block(_: c_uint, block: *mut c_void) {
+    // SAFETY: registered by `on_translation` with a `Block` that lives forever and is never written.
+    plugin().counter.enter(unsafe { &*block.cast::<Block>() });
+}
+
+extern "C" fn on_marker(_: c_uint, marked: *mut c_void) {
+    // SAFETY: registered by `on_translation` with a `Marked` that lives forever and is never written.
+    plugin().at(unsafe { *marked.cast::<Marked>() });
+}
+
+extern "C" fn on_exit(_: PluginId, _: *mut c_void) {
+    let plugin = plugin();
+    let report = plugin.report();
+    match &plugin.out {
+        Some(path) => {
+            if let Err(error) = std::fs::write(path, report) {
+                eprintln!("kiln-cycles: {path}: {error}");
+            }
+        }
+        None => eprint!("{report}"),
+    }
+}
