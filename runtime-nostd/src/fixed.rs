@@ -33,10 +33,11 @@ impl Requant<'_> {
     }
 }
 
-/// `x + zero_point`, clamped to `lo..=hi`.
+/// `x + zero_point`, clamped to `lo..=hi`: never wraps, because the sum is clamped before it is made.
 #[inline(always)]
 pub(crate) fn to_i8(x: i32, zero_point: i32, lo: i32, hi: i32) -> i8 {
-    x.wrapping_add(zero_point).max(lo).min(hi) as i8
+    let (lo, hi) = (lo.wrapping_sub(zero_point), hi.wrapping_sub(zero_point));
+    x.max(lo).min(hi).wrapping_add(zero_point) as i8
 }
 
 /// `a · b / 2³¹`, rounded to nearest with ties towards +∞: gemmlowp's `SaturatingRoundingDoublingHighMul`.

@@ -135,9 +135,9 @@ impl<S: Sum> Layer<'_, S> {
                         lo = left.saturating_neg().max(0).min(taps as isize);
                         hi = (in_w as isize).saturating_sub(left).max(lo).min(taps as isize);
                     }
-                    let from = (left + lo) as usize * in_c + self.group * self.in_c;
+                    let from = ((left + lo) as usize).wrapping_mul(in_c).wrapping_add(self.group * self.in_c);
                     let (lo, hi) = (lo as usize * self.in_c, hi as usize * self.in_c);
-                    let x = image.get(from..from + (hi - lo)).unwrap_or(&[]);
+                    let x = image.get(from..from.wrapping_add(hi - lo)).unwrap_or(&[]);
                     if hi - lo < taps * self.in_c {
                         for (acc, w) in acc.iter_mut().zip(filters) {
                             *acc = self.sum.add_padding(*acc, w.get(..lo).unwrap_or(&[]));
