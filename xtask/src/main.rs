@@ -1,2 +1,56 @@
-//! `cargo xtask`
-fn main() {}
+//! Kiln's own chores: `cargo xtask COMMAND`.
+mod demo;
+mod step;
+mod test;
+
+use kiln_boards::{toolchain, Board};
+use std::process::ExitCode;
+use step::{say, Failure};
+
+const HELP: &str = "\
+cargo xtask COMMAND
+
+  setup   install what is missing to build and run firmware: Rust targets, QEMU
+  demo    compile a real model, run it here and as firmware under QEMU, and print what it takes
+  test    all tests: format, lints, units, models, firmware, documentation, examples
+  ci      the same as test
+
+The corpus of models is the folder named by KILN_CORPUS; tests that need it say so and pass where it is not set.
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let result = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["setup"] => setup(),
+        ["demo"] => setup().and_then(|()| demo::run_all()),
+        ["test" | "ci"] => setup().and_then(|()| test::run_all()),
+        ["help" | "--help" | "-h"] => {
+            print!("{HELP}");
+            return ExitCode::SUCCESS;
+        }
+        _ => {
+            eprint!("{HELP}");
+            return ExitCode::from(2);
+        }
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("xtask: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Installs what is missing for every board.
+fn setup() -> Result<(), Failure> {
+    let mut targets: Vec<&str> = Board::all().iter().map(|board| board.target.as_str()).collect();
+    targets.sort_unstable();
+    targets.dedup();
+    for target in targets {
+        toolchain::ensure_target(target)?;
+    }
+    let qemu = toolchain::ensure_qemu()?;
+    say(&format!("Rust targets are installed; QEMU is {}", qemu.display()));
+    Ok(())
+}

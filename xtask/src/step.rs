@@ -1,0 +1,40 @@
+//! Running one command after the other, with its name and its time.
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+/// Why a chore did not finish, in words.
+pub(crate) type Failure = Box<dyn std::error::Error>;
+
+/// The root of the checkout.
+pub(crate) fn root() -> PathBuf {
+    // The manifest's folder is one below.
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_owned).unwrap_or_default()
+}
+
+/// Tells people what is going on.
+pub(crate) fn say(what: &str) {
+    println!("==> {what}");
+}
+
+/// A Cargo command in `folder`.
+pub(crate) fn cargo(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(folder).args(arguments);
+    command
+}
+
+/// Runs a command, showing its output.
+///
+/// # Errors
+/// Where it cannot be started, or fails.
+pub(crate) fn run(name: &str, command: &mut Command) -> Result<(), Failure> {
+    say(name);
+    let started = Instant::now();
+    let status = command.status().map_err(|error| format!("{name}: cannot start {command:?}: {error}"))?;
+    if !status.success() {
+        return Err(format!("{name} failed ({status}): {command:?}").into());
+    }
+    say(&format!("{name}: done in {:.0} s", started.elapsed().as_secs_f64()));
+    Ok(())
+}

@@ -1,0 +1,77 @@
+//! `cargo xtask test`: everything that must hold.
+use crate::demo;
+use crate::step::{cargo, root, run, Failure};
+use kiln_boards::toolchain;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Crates that are workspaces of their own: an example, or the firmware of a board.
+const OUTSIDE: [&str; 2] = ["examples", "boards"];
+
+pub(crate) fn run_all() -> Result<(), Failure> {
+    let root = root();
+    run("format", &mut cargo(&root, &["fmt", "--all", "--check"]))?;
+    run("format of the harness and the plugin", &mut rustfmt(&root))?;
+    let lints = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
+    run("lints", &mut cargo(&root, &lints))?;
+    run("tests", &mut cargo(&root, &["test", "--workspace"]))?;
+    let documentation = ["doc", "--workspace", "--no-deps"];
+    run("documentation", cargo(&root, &documentation).env("RUSTDOCFLAGS", "-D warnings"))?;
+    for folder in OUTSIDE {
+        for package in packages_below(&root.join(folder)) {
+            test_package(&root, &package)?;
+        }
+    }
+    demo::run_all()
+}
+
+/// Files that belong to no package: `kiln_boards` writes them out where they are compiled.
+fn rustfmt(root: &Path) -> Command {
+    let mut rustfmt = Command::new("rustfmt");
+    rustfmt.current_dir(root).args(["--check", "--edition", "2021"]);
+    rustfmt.args(["boards/harness/src/lib.rs", "boards/harness/src/hosted.rs", "boards/cycles/lib.rs"]);
+    rustfmt
+}
+
+/// Tests a host package; builds a firmware, which is told by the target its own configuration names.
+fn test_package(root: &Path, package: &Path) -> Result<(), Failure> {
+    let name = package.strip_prefix(root).unwrap_or(package).display().to_string();
+    run(&format!("format of {name}"), &mut cargo(package, &["fmt", "--check"]))?;
+    match configured_target(package) {
+        None => run(&format!("tests of {name}"), &mut cargo(package, &["test", "--release"])),
+        Some(target) => {
+            let mut build = cargo(package, &["build", "--release"]);
+            toolchain::ensure_target(&target)?.apply(&mut build);
+            run(&format!("firmware of {name}"), &mut build)
+        }
+    }
+}
+
+/// Every folder below with a Cargo.toml, but for the members of the workspace.
+fn packages_below(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = fs::read_dir(&folder) else { continue };
+        for path in entries
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(|path| path.is_dir() && !path.ends_with("target"))
+        {
+            if path.join("Cargo.toml").exists() {
+                found.push(path.clone());
+            }
+            folders.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+/// `build.target` of a package's `.cargo/config.toml`.
+fn configured_target(package: &Path) -> Option<String> {
+    let config = fs::read_to_string(package.join(".cargo/config.toml")).ok()?;
+    let value = config.lines().find_map(|line| line.strip_prefix("target = "))?;
+    Some(value.trim().trim_matches('"').to_owned())
+}
