@@ -116,10 +116,26 @@ def tflm_worker():
     np.savez(sys.stdout.buffer, **{f"out_{k}": np.stack(out) for k, out in enumerate(outputs)})
 
 
-def write(name, tflite, inputs, data, sequence=False):
+def run_litert(tflite, inputs):
+    """The outputs of LiteRT's reference kernels."""
+    from ai_edge_litert.interpreter import Interpreter, OpResolverType
+
+    interpreter = Interpreter(model_content=tflite, experimental_op_resolver_type=OpResolverType.BUILTIN_REF, num_threads=1)
+    interpreter.allocate_tensors()
+    outputs = [[] for _ in interpreter.get_output_details()]
+    for case in zip(*inputs):
+        for x, detail in zip(case, interpreter.get_input_details()):
+            interpreter.set_tensor(detail["index"], x)
+        interpreter.invoke()
+        for out, detail in zip(outputs, interpreter.get_output_details()):
+            out.append(interpreter.get_tensor(detail["index"]).copy())
+    return [np.stack(out) for out in outputs]
+
+
+def write(name, tflite, inputs, data, sequence=False, oracle="tflm"):
     """Writes model and golden file; returns the outputs and the manifest row."""
     ins, outs, ops = describe(tflite)
-    outputs = run_tflm(tflite, inputs, len(outs))
+    outputs = run_tflm(tflite, inputs, len(outs)) if oracle == "tflm" else run_litert(tflite, inputs)
     assert all(x.dtype == t[0] and list(x.shape[1:]) == t[1] for x, t in zip(inputs + outputs, ins + outs)), name
     for folder in ["tflite", "golden"]:
         (HERE / folder).mkdir(exist_ok=True)
@@ -129,7 +145,7 @@ def write(name, tflite, inputs, data, sequence=False):
     text = lambda tensors: "; ".join(f"{t[0]}{t[1]}" for t in tensors)
     row = dict(name=name, bytes=len(tflite), dtype_kind=name.rsplit("_", 1)[1], inputs=text(ins), outputs=text(outs), ops=len(ops),
                op_histogram=" ".join(f"{op}:{n}" for op, n in Counter(ops).most_common()), cases=len(inputs[0]),
-               sequence="yes" if sequence else "no", oracle="tflm", data=data)
+               sequence="yes" if sequence else "no", oracle=oracle, data=data)
     return outputs, row
 
 

@@ -3,7 +3,7 @@
 
     python3.11 -m venv venv
     venv/bin/pip install tensorflow-cpu==2.21.0 keras==3.15.1 numpy==2.4.6 scipy==1.17.1 scikit-learn==1.9.1 \\
-                         tflite-micro==0.dev20261023182759
+                         tflite-micro==0.dev20261023182759 ai-edge-litert==2.3.0
     venv/bin/python make_networks.py && venv/bin/python make_ops.py
 
     residual    8x8 digits; adds, gates, splits, slices, concatenations and transposes between its convolutions

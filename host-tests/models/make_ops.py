@@ -116,6 +116,7 @@ OPS = {
     "tanh": ([[1, 64]], tf.nn.tanh),
     "relu": ([[1, 64]], tf.nn.relu),
     "relu6": ([[1, 64]], tf.nn.relu6),
+    "relu6_rescaled": ([[1, 64]], tf.nn.relu6),
     "leaky_relu": ([[1, 64]], lambda x: tf.nn.leaky_relu(x, 0.1)),
     "leaky_relu_steep": ([[1, 64]], lambda x: tf.nn.leaky_relu(x, 0.3)),
     # Shape and movement.
@@ -158,31 +159,48 @@ EDGES = {
 }
 
 
-# The converter turns these into RESHAPE, though other versions of it (and other tools) keep them.
-RESHAPES = ["squeeze", "expand_dims"]
-
-
-def replace_reshape(tflite, op):
-    """Lets the one RESHAPE of a model be the operator that it was made from."""
+def edited(tflite, change):
+    """The model after `change(schema, model, its one operator, that operator's code)`: for what the converter does not write."""
     import flatbuffers
     from tensorflow.lite.python import schema_py_generated as schema
 
     model = schema.ModelT.InitFromObj(schema.Model.GetRootAsModel(tflite, 0))
     (operator,), (code,) = model.subgraphs[0].operators, model.operatorCodes
-    if op == "squeeze":
-        code.builtinCode = code.deprecatedBuiltinCode = schema.BuiltinOperator.SQUEEZE
-        operator.inputs = operator.inputs[:1]
-        operator.builtinOptionsType, operator.builtinOptions = schema.BuiltinOptions.SqueezeOptions, schema.SqueezeOptionsT()
-        operator.builtinOptions.squeezeDims = SQUEEZE_AXES
-    else:
-        code.builtinCode = code.deprecatedBuiltinCode = schema.BuiltinOperator.EXPAND_DIMS
-        shape = model.subgraphs[0].tensors[operator.inputs[1]]
-        shape.shape = np.array([1], np.int32)
-        model.buffers[shape.buffer].data = np.frombuffer(np.array([EXPAND_AXIS], np.int32).tobytes(), np.uint8)
-        operator.builtinOptionsType, operator.builtinOptions = schema.BuiltinOptions.ExpandDimsOptions, schema.ExpandDimsOptionsT()
+    change(schema, model, operator, code)
     builder = flatbuffers.Builder(1024)
     builder.Finish(model.Pack(builder), b"TFL3")
     return bytes(builder.Output())
+
+
+def to_squeeze(schema, model, operator, code):
+    code.builtinCode = code.deprecatedBuiltinCode = schema.BuiltinOperator.SQUEEZE
+    operator.inputs = operator.inputs[:1]
+    operator.builtinOptionsType, operator.builtinOptions = schema.BuiltinOptions.SqueezeOptions, schema.SqueezeOptionsT()
+    operator.builtinOptions.squeezeDims = SQUEEZE_AXES
+
+
+def to_expand_dims(schema, model, operator, code):
+    code.builtinCode = code.deprecatedBuiltinCode = schema.BuiltinOperator.EXPAND_DIMS
+    operator.builtinOptionsType, operator.builtinOptions = schema.BuiltinOptions.ExpandDimsOptions, schema.ExpandDimsOptionsT()
+    axis = model.subgraphs[0].tensors[operator.inputs[1]]
+    axis.shape = np.array([1], np.int32)
+    model.buffers[axis.buffer].data = np.frombuffer(np.array([EXPAND_AXIS], np.int32).tobytes(), np.uint8)
+
+
+def keep_scale(schema, model, operator, code):
+    tensors = model.subgraphs[0].tensors
+    tensors[operator.outputs[0]].quantization = tensors[operator.inputs[0]].quantization
+
+
+# The converter writes RESHAPE for the first two, though other versions of it (and other tools) do not.
+EDITS = {
+    "op_squeeze_f32": to_squeeze, "op_squeeze_int8": to_squeeze,
+    "op_expand_dims_f32": to_expand_dims, "op_expand_dims_int8": to_expand_dims,
+    "op_relu6_int8": keep_scale,
+}
+
+# TFLite Micro's RELU6 forgets to rescale where input and output have different scales; LiteRT's reference kernel does not.
+LITERT = ["op_relu6_rescaled_int8"]
 
 
 def calibration(shapes):
@@ -193,11 +211,11 @@ def calibration(shapes):
 
 def make(name, shapes, function, quantize, edge=None):
     tflite = convert(shapes, function, calibration(shapes) if quantize else None, edge=edge)
-    if any(op in name for op in RESHAPES):
-        tflite = replace_reshape(tflite, next(op for op in RESHAPES if op in name))
+    if name in EDITS:
+        tflite = edited(tflite, EDITS[name])
     rng = np.random.default_rng([3, *name.encode()])
     inputs = [random_cases(tensor, rng, CASES) for tensor in describe(tflite)[0]]
-    _, row = write(name, tflite, inputs, "random")
+    _, row = write(name, tflite, inputs, "random", oracle="litert-ref" if name in LITERT else "tflm")
     print(f"{name:45} {row['bytes']:6} bytes  {row['op_histogram']}", flush=True)
     return row
 
