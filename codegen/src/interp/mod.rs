@@ -18,6 +18,7 @@ mod softmax;
 mod tensor;
 
 use crate::ir::{Data, Graph, Multiplier, Op, Rescale, Type, ValueDef, ValueId};
+use crate::verify::check_op;
 use std::fmt;
 
 pub use activation::unary_table;
@@ -150,10 +151,13 @@ fn check_length(ty: &Type, data: &Data) -> Result<(), InterpError> {
 }
 
 /// Computes one op: the definition of all of them.
+///
+/// Fails, and never panics, where the op is not [verified](crate::verify) for these types or data does not fit its type.
 pub fn eval(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Result<Data, InterpError> {
-    let (min, max) = op.info().operands;
-    if operands.len() < min || operands.len() > max {
-        return Err(InterpError::new(format!("{} operands for {}", operands.len(), op.name())));
+    let types: Vec<&Type> = operands.iter().map(|(ty, _)| *ty).collect();
+    let problems = check_op(op, &types, result);
+    if !problems.is_empty() {
+        return Err(InterpError::new(problems.join("; ")));
     }
     for (ty, data) in operands {
         check_length(ty, data)?;

@@ -1,0 +1,199 @@
+//! Shape rules of every op. Types are well formed: no empty dimensions, no overflowing products.
+
+use super::ensure;
+use crate::ir::{Op, Shape, Type, Window};
+
+/// The shapes of operands and result agree with the op and its attributes. The number of operands is right.
+pub(super) fn check(op: &Op, operands: &[&Type], result: &Type) -> Result<(), String> {
+    let x = &operands[0].shape;
+    let y = &result.shape;
+    match op {
+        Op::Conv2d { window, groups, .. } => conv2d(window, *groups, operands, y),
+        Op::Dense { .. } => dense(operands, y),
+        Op::AvgPool2d { window, .. } | Op::MaxPool2d { window, .. } => pool(window, x, y),
+        Op::Add { .. } | Op::Sub { .. } | Op::Mul { .. } => broadcast(x, &operands[1].shape, y),
+        Op::Clip { .. }
+        | Op::LeakyRelu { .. }
+        | Op::Logistic {}
+        | Op::Tanh {}
+        | Op::Quantize {}
+        | Op::Dequantize {}
+        | Op::Requantize { .. } => expect(y, x.dims()),
+        Op::Softmax { .. } => {
+            ensure!(x.rank() >= 1, "a scalar has no last axis");
+            expect(y, x.dims())
+        }
+        Op::Lookup {} => {
+            let table = &operands[1].shape;
+            ensure!(table.dims() == [256], "the table has the shape {}, [256] wanted", list(table.dims()));
+            expect(y, x.dims())
+        }
+        Op::Mean { axes, .. } => mean(axes, x, y),
+        Op::Pad { before, after, .. } => pad(before, after, x, y),
+        Op::Concat { axis } => concat(*axis, operands, y),
+        Op::Slice { begin, step } => slice(begin, step, x, y),
+        Op::Transpose { perm } => transpose(perm, x, y),
+        Op::Reshape {} => {
+            let (have, want) = (y.numel(), x.numel());
+            ensure!(have == want, "the result has {have} elements, the operand {want}");
+            Ok(())
+        }
+    }
+}
+
+fn list(dims: &[usize]) -> String {
+    format!("{dims:?}")
+}
+
+fn expect(y: &Shape, want: &[usize]) -> Result<(), String> {
+    ensure!(y.dims() == want, "the result has the shape {}, {} follows", list(y.dims()), list(want));
+    Ok(())
+}
+
+/// The dimensions of a tensor that must have `N` of them.
+fn axes<const N: usize>(what: &str, shape: &Shape) -> Result<[usize; N], String> {
+    let wrong = |_| format!("{what} has the shape {}, {N} axes wanted", list(shape.dims()));
+    shape.dims().try_into().map_err(wrong)
+}
+
+fn window_output(window: &Window, input: [usize; 2]) -> Result<[usize; 2], String> {
+    for (what, pair) in [("size", window.size), ("stride", window.stride), ("dilation", window.dilation)] {
+        ensure!(!pair.contains(&0), "the window's {what} is {pair:?}");
+    }
+    window
+        .output(input)
+        .ok_or_else(|| format!("the window {:?} does not fit the image {input:?}", window.size))
+}
+
+fn conv2d(window: &Window, groups: usize, operands: &[&Type], y: &Shape) -> Result<(), String> {
+    let [n, h, w, c] = axes("the image", &operands[0].shape)?;
+    let [o, k_h, k_w, group_c] = axes("the weights tensor", &operands[1].shape)?;
+    ensure!(window.size == [k_h, k_w], "the window is {:?}, the weights {:?}", window.size, [k_h, k_w]);
+    ensure!(groups >= 1, "there are no groups");
+    ensure!(c % groups == 0 && o % groups == 0, "{groups} groups of {c} input and {o} output channels");
+    ensure!(
+        c / groups == group_c,
+        "{group_c} input channels in the weights, {} in each of {groups} groups",
+        c / groups
+    );
+    bias(operands, o)?;
+    let [out_h, out_w] = window_output(window, [h, w])?;
+    expect(y, &[n, out_h, out_w, o])
+}
+
+fn dense(operands: &[&Type], y: &Shape) -> Result<(), String> {
+    let x = &operands[0].shape;
+    let [n, k] = axes("the weights tensor", &operands[1].shape)?;
+    let Some((last, outer)) = x.dims().split_last() else { return Err("a scalar has no last axis".into()) };
+    ensure!(*last == k, "rows of {last} elements, weights for {k}");
+    bias(operands, n)?;
+    expect(y, &[outer, &[n]].concat())
+}
+
+/// The optional third operand has one element per output channel.
+fn bias(operands: &[&Type], channels: usize) -> Result<(), String> {
+    let Some(bias) = operands.get(2) else { return Ok(()) };
+    let dims = bias.shape.dims();
+    ensure!(dims == [channels], "the bias has the shape {}, [{channels}] wanted", list(dims));
+    Ok(())
+}
+
+fn pool(window: &Window, x: &Shape, y: &Shape) -> Result<(), String> {
+    let [n, h, w, c] = axes("the image", x)?;
+    let out = window_output(window, [h, w])?;
+    ensure!(window.dilation == [1, 1], "pooling with the dilation {:?}", window.dilation);
+    let before = [window.pad.top, window.pad.left];
+    for axis in 0..2 {
+        // The first window ends inside the image, the last begins there.
+        let last = (out[axis] - 1) * window.stride[axis];
+        let holds = before[axis] < window.size[axis] && last < [h, w][axis] + before[axis];
+        ensure!(holds, "a window {:?} holds nothing but padding", window.size);
+    }
+    expect(y, &[n, out[0], out[1], c])
+}
+
+fn broadcast(a: &Shape, b: &Shape, y: &Shape) -> Result<(), String> {
+    let rank = a.rank().max(b.rank());
+    let dim = |shape: &Shape, axis: usize| {
+        (axis + shape.rank()).checked_sub(rank).map_or(1, |axis| shape.dims()[axis])
+    };
+    let mut want = Vec::with_capacity(rank);
+    for axis in 0..rank {
+        want.push(match (dim(a, axis), dim(b, axis)) {
+            (a, b) if a == b => a,
+            (1, n) | (n, 1) => n,
+            _ => return Err(format!("{} and {} do not broadcast", list(a.dims()), list(b.dims()))),
+        });
+    }
+    expect(y, &want)
+}
+
+fn mean(axes: &[usize], x: &Shape, y: &Shape) -> Result<(), String> {
+    let ascending = axes.windows(2).all(|pair| pair[0] < pair[1]);
+    ensure!(
+        ascending && axes.iter().all(|&a| a < x.rank()),
+        "axes {axes:?} of a tensor of {} axes",
+        x.rank()
+    );
+    let kept = |axis: &usize| !axes.contains(axis);
+    let removed: Vec<usize> = (0..x.rank()).filter(kept).map(|axis| x.dims()[axis]).collect();
+    let ones: Vec<usize> = (0..x.rank()).map(|axis| if kept(&axis) { x.dims()[axis] } else { 1 }).collect();
+    ensure!(
+        y.dims() == removed || y.dims() == ones,
+        "the result has the shape {}, {} or {} follows",
+        list(y.dims()),
+        list(&removed),
+        list(&ones)
+    );
+    Ok(())
+}
+
+/// An attribute has one entry per axis.
+fn per_axis(what: &str, len: usize, x: &Shape) -> Result<(), String> {
+    ensure!(len == x.rank(), "{len} entries of `{what}` for a tensor of {} axes", x.rank());
+    Ok(())
+}
+
+fn pad(before: &[usize], after: &[usize], x: &Shape, y: &Shape) -> Result<(), String> {
+    per_axis("before", before.len(), x)?;
+    per_axis("after", after.len(), x)?;
+    let sum = |axis: usize| x.dims()[axis].checked_add(before[axis])?.checked_add(after[axis]);
+    let want: Option<Vec<usize>> = (0..x.rank()).map(sum).collect();
+    expect(y, &want.ok_or("a padded dimension overflows")?)
+}
+
+fn concat(axis: usize, operands: &[&Type], y: &Shape) -> Result<(), String> {
+    let first = &operands[0].shape;
+    ensure!(axis < first.rank(), "axis {axis} of a tensor of {} axes", first.rank());
+    let mut want = first.0.clone();
+    want[axis] = 0;
+    for ty in operands {
+        let dims = ty.shape.dims();
+        let fits = dims.len() == want.len() && (0..dims.len()).all(|a| a == axis || dims[a] == want[a]);
+        ensure!(fits, "{} and {} do not join along axis {axis}", list(first.dims()), list(dims));
+        want[axis] = want[axis].checked_add(dims[axis]).ok_or("the joined dimension overflows")?;
+    }
+    expect(y, &want)
+}
+
+fn slice(begin: &[usize], step: &[i64], x: &Shape, y: &Shape) -> Result<(), String> {
+    per_axis("begin", begin.len(), x)?;
+    per_axis("step", step.len(), x)?;
+    per_axis("shape", y.rank(), x)?;
+    for axis in 0..x.rank() {
+        let (dim, count) = (x.dims()[axis], y.dims()[axis]);
+        ensure!(step[axis] != 0, "the step along axis {axis} is 0");
+        // Both ends are inside; so is what lies between.
+        let last = begin[axis] as i128 + (count as i128 - 1) * i128::from(step[axis]);
+        let inside = begin[axis] < dim && (0..dim as i128).contains(&last);
+        ensure!(inside, "elements {} to {last} along axis {axis}, which has {dim}", begin[axis]);
+    }
+    Ok(())
+}
+
+fn transpose(perm: &[usize], x: &Shape, y: &Shape) -> Result<(), String> {
+    per_axis("perm", perm.len(), x)?;
+    let permutes = (0..perm.len()).all(|axis| perm.contains(&axis));
+    ensure!(permutes, "{perm:?} is no permutation");
+    expect(y, &perm.iter().map(|&axis| x.dims()[axis]).collect::<Vec<_>>())
+}

@@ -1,0 +1,282 @@
+//! Element types, quantisation and attribute ranges of every op.
+
+use super::ensure;
+use crate::ir::{AddRescale, Clamp, DType, LeakyRescale, Multiplier, Op, Quant, Rescale, SoftmaxScale, Type};
+
+/// Most bytes of one value.
+const MAX_BYTES: usize = i32::MAX as usize;
+
+/// A type is well formed. Whether it may be without elements depends on where it stands.
+pub(super) fn check_type(ty: &Type, want_elements: bool) -> Result<(), String> {
+    let dims = ty.shape.dims();
+    ensure!(!want_elements || !dims.contains(&0), "the shape {dims:?} has no elements");
+    let bytes = ty.shape.checked_numel().and_then(|n| n.checked_mul(ty.dtype.size()));
+    ensure!(bytes.is_some_and(|b| b <= MAX_BYTES), "the shape {dims:?} is too large");
+    let Some(quant) = &ty.quant else { return Ok(()) };
+    let (scales, zeros) = (quant.scales.len(), quant.zero_points.len());
+    ensure!(scales == zeros, "{scales} scales and {zeros} zero points");
+    match quant.axis {
+        None => ensure!(scales == 1, "{scales} scales for the whole tensor"),
+        Some(axis) => {
+            let dim =
+                *dims.get(axis).ok_or_else(|| format!("quantised along axis {axis} of {}", dims.len()))?;
+            ensure!(scales == dim, "{scales} scales for the {dim} indices of axis {axis}");
+        }
+    }
+    let real = quant.scales.iter().find(|s| !(s.0 > 0.0 && s.0.is_finite()));
+    ensure!(real.is_none(), "the scale {}", real.map_or(0.0, |s| s.0));
+    ensure!(!matches!(ty.dtype, DType::F32 | DType::Bool), "{} is quantised", ty.dtype.name());
+    let (lo, hi) = ty.dtype.int_range().unwrap_or((0, 0));
+    let outside = quant.zero_points.iter().find(|&&z| i64::from(z) < lo || i64::from(z) > hi);
+    ensure!(outside.is_none(), "the zero point {} is no {}", outside.unwrap_or(&0), ty.dtype.name());
+    Ok(())
+}
+
+/// Element types, quantisation and attributes agree with the op. The number of operands is right and shapes have been
+/// looked at, though not necessarily found right.
+pub(super) fn check(op: &Op, operands: &[&Type], y: &Type) -> Result<(), String> {
+    let x = operands[0];
+    match op {
+        Op::Conv2d { rescale, clamp, .. } | Op::Dense { rescale, clamp } => {
+            check_clamp(clamp, y)?;
+            weighted(rescale, operands, y)
+        }
+        Op::AvgPool2d { clamp, .. } | Op::MaxPool2d { clamp, .. } => {
+            ensure!(is_quantisable(y.dtype) || y.dtype == DType::F32, "pooling of {}", y.dtype.name());
+            same_storage(x, y)?;
+            check_clamp(clamp, y)
+        }
+        Op::Add { rescale, clamp } | Op::Sub { rescale, clamp } => {
+            check_clamp(clamp, y)?;
+            match rescale {
+                AddRescale::Real => arithmetic(operands, y),
+                AddRescale::FixedPoint { left_shift, x: by_x, y: by_y, out } => {
+                    quantised_alike(operands, y)?;
+                    ensure!(*left_shift <= 30, "a left shift by {left_shift}");
+                    [by_x, by_y, out].into_iter().try_for_each(check_multiplier)
+                }
+            }
+        }
+        Op::Mul { rescale, clamp } => {
+            check_clamp(clamp, y)?;
+            match rescale {
+                Rescale::Real => arithmetic(operands, y),
+                Rescale::FixedPoint(_) => {
+                    quantised_alike(operands, y)?;
+                    check_multiplier(single(rescale)?)
+                }
+            }
+        }
+        Op::Clip { clamp } => {
+            same_storage(x, y)?;
+            check_clamp(clamp, y)
+        }
+        Op::LeakyRelu { rescale, .. } => match rescale {
+            LeakyRescale::Real => float(x, y),
+            LeakyRescale::FixedPoint { identity, alpha } => {
+                quantised_alike(operands, y)?;
+                check_multiplier(identity)?;
+                // The slope may be negative.
+                check_multiplier(&Multiplier { value: alpha.value.saturating_abs(), ..*alpha })
+            }
+        },
+        Op::Logistic {} => float_or_fixed_scale(x, y, 256.0, -128).and_then(|()| activation_operand(x)),
+        Op::Tanh {} => float_or_fixed_scale(x, y, 128.0, 0).and_then(|()| activation_operand(x)),
+        Op::Softmax { scale, .. } => match scale {
+            SoftmaxScale::Real => float(x, y),
+            SoftmaxScale::FixedPoint { multiplier, diff_min } => {
+                ensure!(x.dtype != DType::F32, "integer parameters for f32");
+                float_or_fixed_scale(x, y, 256.0, -128)?;
+                ensure!(*diff_min <= 0, "the smallest difference is {diff_min}");
+                ensure!((0..=31).contains(&multiplier.shift), "a multiplier's shift is {}", multiplier.shift);
+                check_mantissa(multiplier)
+            }
+        },
+        Op::Lookup {} => {
+            let table = operands[1];
+            ensure!(x.dtype.size() == 1, "a lookup of {}", x.dtype.name());
+            ensure!(
+                table.dtype == y.dtype && y.dtype.size() == 1,
+                "a table of {} for {}",
+                table.dtype.name(),
+                y.dtype.name()
+            );
+            Ok(())
+        }
+        Op::Quantize {} => {
+            ensure!(x.dtype == DType::F32, "the operand is {}, f32 wanted", x.dtype.name());
+            integer_with_scale("result", y)
+        }
+        Op::Dequantize {} => {
+            ensure!(y.dtype == DType::F32, "the result is {}, f32 wanted", y.dtype.name());
+            integer_with_scale("operand", x)
+        }
+        Op::Requantize { rescale, clamp } => {
+            ensure!(is_quantisable(x.dtype) || x.dtype == DType::I32, "the operand is {}", x.dtype.name());
+            ensure!(is_quantisable(y.dtype) || y.dtype == DType::I32, "the result is {}", y.dtype.name());
+            per_tensor("operand", x)?;
+            per_tensor("result", y)?;
+            check_multiplier(single(rescale)?)?;
+            check_clamp(clamp, y)
+        }
+        Op::Mean { rescale, clamp, .. } => {
+            check_clamp(clamp, y)?;
+            match rescale {
+                Rescale::Real => float(x, y),
+                Rescale::FixedPoint(_) => {
+                    quantised_alike(operands, y)?;
+                    let by = single(rescale)?;
+                    // The count is in the mantissa, which need not be normal.
+                    ensure!(by.value >= 0, "a multiplier's mantissa is {}", by.value);
+                    check_shift(by)
+                }
+            }
+        }
+        Op::Pad { value, .. } => {
+            let (lo, hi) = y.dtype.int_range().unwrap_or((0, i64::from(u32::MAX)));
+            ensure!((lo..=hi).contains(value), "the padding {value} is no {}", y.dtype.name());
+            same_storage(x, y)
+        }
+        Op::Concat { .. } => operands.iter().try_for_each(|x| same_storage(x, y)),
+        Op::Slice { .. } => same_storage(x, y),
+        Op::Transpose { perm } => {
+            let moved = |axis: usize| perm.iter().position(|&from| from == axis);
+            let quant = x.quant.as_ref().map(|q| Quant { axis: q.axis.and_then(moved), ..q.clone() });
+            same_storage(&Type { quant, ..x.clone() }, y)
+        }
+        Op::Reshape {} => {
+            ensure!(x.dtype == y.dtype, "{} becomes {}", x.dtype.name(), y.dtype.name());
+            Ok(())
+        }
+    }
+}
+
+/// Elements with a scale and a zero point that arithmetic is done on.
+fn is_quantisable(dtype: DType) -> bool {
+    matches!(dtype, DType::I8 | DType::U8 | DType::I16)
+}
+
+fn per_tensor(what: &str, ty: &Type) -> Result<(), String> {
+    ensure!(ty.scale().is_some(), "the {what} of type {ty} has no scale of its own");
+    Ok(())
+}
+
+/// Operand and result are floats.
+fn float(x: &Type, y: &Type) -> Result<(), String> {
+    let both = [x, y].iter().all(|ty| ty.dtype == DType::F32);
+    ensure!(both, "{} to {}, f32 wanted", x.dtype.name(), y.dtype.name());
+    Ok(())
+}
+
+/// The same element and quantisation: stored values can be copied.
+fn same_storage(x: &Type, y: &Type) -> Result<(), String> {
+    ensure!(x.dtype == y.dtype && x.quant == y.quant, "stored values of type {x} are no {y}");
+    Ok(())
+}
+
+/// Operands and result are all floats, or all plain integers.
+fn arithmetic(operands: &[&Type], y: &Type) -> Result<(), String> {
+    ensure!(matches!(y.dtype, DType::F32 | DType::I32 | DType::I64), "arithmetic on {}", y.dtype.name());
+    let odd = operands.iter().find(|x| x.dtype != y.dtype);
+    ensure!(odd.is_none(), "an operand of type {}, a result of {y}", odd.unwrap_or(&y));
+    Ok(())
+}
+
+/// Operands and result are of one integer element, quantised per tensor.
+fn quantised_alike(operands: &[&Type], y: &Type) -> Result<(), String> {
+    ensure!(is_quantisable(y.dtype), "quantised arithmetic on {}", y.dtype.name());
+    for x in operands {
+        ensure!(x.dtype == y.dtype, "an operand of type {x}, a result of {y}");
+        per_tensor("operand", x)?;
+    }
+    per_tensor("result", y)
+}
+
+/// Convolution and matrix product.
+fn weighted(rescale: &Rescale, operands: &[&Type], y: &Type) -> Result<(), String> {
+    let Rescale::FixedPoint(multipliers) = rescale else {
+        return operands.iter().try_for_each(|x| float(x, y));
+    };
+    let (x, w) = (operands[0], operands[1]);
+    for (what, ty) in [("operand", x), ("weights", w), ("result", y)] {
+        ensure!(is_quantisable(ty.dtype), "the {what} of type {ty} in integer arithmetic");
+    }
+    per_tensor("operand", x)?;
+    per_tensor("result", y)?;
+    let axis = w.quant.as_ref().ok_or_else(|| format!("the weights of type {w} have no scale"))?.axis;
+    ensure!(matches!(axis, None | Some(0)), "the weights are quantised along axis {}", axis.unwrap_or(0));
+    if let Some(bias) = operands.get(2) {
+        ensure!(bias.dtype == DType::I32, "a bias of {}", bias.dtype.name());
+    }
+    let (count, channels) = (multipliers.len(), y.shape.last());
+    ensure!(count == 1 || count == channels, "{count} multipliers for {channels} channels");
+    multipliers.iter().try_for_each(check_multiplier)
+}
+
+/// Floats, or 8-bit integers with the result scale that the arithmetic implies.
+fn float_or_fixed_scale(x: &Type, y: &Type, inverse_scale: f32, zero_point: i32) -> Result<(), String> {
+    if x.dtype == DType::F32 {
+        return float(x, y);
+    }
+    ensure!(x.dtype == DType::I8 && y.dtype == DType::I8, "{} to {}", x.dtype.name(), y.dtype.name());
+    let implied = Quant::per_tensor(1.0 / inverse_scale, zero_point);
+    ensure!(
+        y.quant == Some(implied),
+        "the result is of type {y}, its scale is 1/{inverse_scale} and its zero point {zero_point}"
+    );
+    Ok(())
+}
+
+/// The argument of an integer activation comes from its type.
+fn activation_operand(x: &Type) -> Result<(), String> {
+    if x.dtype == DType::F32 {
+        return Ok(());
+    }
+    per_tensor("operand", x)
+}
+
+fn integer_with_scale(what: &str, ty: &Type) -> Result<(), String> {
+    ensure!(is_quantisable(ty.dtype) || ty.dtype == DType::I32, "the {what} is {}", ty.dtype.name());
+    ensure!(ty.quant.is_some(), "the {what} of type {ty} has no scale");
+    Ok(())
+}
+
+fn single(rescale: &Rescale) -> Result<&Multiplier, String> {
+    match rescale {
+        Rescale::FixedPoint(multipliers) => match &multipliers[..] {
+            [one] => Ok(one),
+            several => Err(format!("{} multipliers, one wanted", several.len())),
+        },
+        Rescale::Real => Err("one multiplier wanted".into()),
+    }
+}
+
+fn check_multiplier(by: &Multiplier) -> Result<(), String> {
+    check_mantissa(by)?;
+    check_shift(by)
+}
+
+fn check_mantissa(by: &Multiplier) -> Result<(), String> {
+    ensure!(by.value == 0 || by.value >= 1 << 30, "a multiplier's mantissa is {}", by.value);
+    Ok(())
+}
+
+fn check_shift(by: &Multiplier) -> Result<(), String> {
+    ensure!((-31..=30).contains(&by.shift), "a multiplier's shift is {}", by.shift);
+    Ok(())
+}
+
+/// A clamp is of the result's kind and within its elements.
+fn check_clamp(clamp: &Clamp, y: &Type) -> Result<(), String> {
+    match (*clamp, y.dtype.int_range()) {
+        (Clamp::Float { lo, hi }, None) => {
+            ensure!(lo.0 <= hi.0, "a clamp to {:?}..={:?}", lo.0, hi.0);
+        }
+        (Clamp::Int { lo, hi }, Some((min, max))) => {
+            let within = lo <= hi && i64::from(lo) >= min && i64::from(hi) <= max;
+            ensure!(within, "a clamp of {} to {lo}..={hi}", y.dtype.name());
+        }
+        _ => return Err(format!("the clamp is of another kind than {}", y.dtype.name())),
+    }
+    Ok(())
+}
