@@ -1,5 +1,7 @@
 //! The names of the schema's enumerations, for messages.
 
+use crate::ir::DType;
+
 /// Name of a builtin operator; `BUILTIN_<n>` for one that is newer than this list.
 pub(super) fn builtin(code: i32) -> String {
     let known = usize::try_from(code).ok().and_then(|i| BUILTIN.get(i));
@@ -10,6 +12,19 @@ pub(super) fn builtin(code: i32) -> String {
 pub(super) fn element(code: i8) -> String {
     let known = usize::try_from(code).ok().and_then(|i| ELEMENT.get(i));
     known.map_or_else(|| format!("type {code}"), |name| (*name).to_string())
+}
+
+/// Name of an element type of the graph, as TFLite's own tools write it.
+pub(super) fn dtype(dtype: DType) -> &'static str {
+    match dtype {
+        DType::F32 => "float32",
+        DType::I8 => "int8",
+        DType::U8 => "uint8",
+        DType::I16 => "int16",
+        DType::I32 => "int32",
+        DType::I64 => "int64",
+        DType::Bool => "bool",
+    }
 }
 
 /// Element types in the order of the schema's `TensorType`.

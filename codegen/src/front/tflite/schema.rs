@@ -13,6 +13,9 @@ use std::fmt;
 /// Longest name that is kept; the rest of a longer one is cut off.
 const LONGEST_NAME: usize = 256;
 
+/// Longest name in a message, in characters.
+const LONGEST_IN_MESSAGE: usize = 60;
+
 /// A name in the file. Not necessarily UTF-8, unique or short.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub(super) struct Name<'a>(pub(super) &'a [u8]);
@@ -24,9 +27,14 @@ impl<'a> Name<'a> {
     }
 }
 
+/// For messages: cut further, because fused operators carry the names of everything that went into them.
 impl fmt::Display for Name<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text())
+        let text = self.text();
+        match text.char_indices().nth(LONGEST_IN_MESSAGE) {
+            Some((end, _)) => write!(f, "{}…", text.get(..end).unwrap_or_default()),
+            None => f.write_str(&text),
+        }
     }
 }
 
@@ -94,6 +102,8 @@ pub(super) struct Tensor<'a> {
     pub(super) name: Name<'a>,
     /// How real numbers are stored.
     pub(super) quantization: Option<Quantization<'a>>,
+    /// Whether `shape` tells the number of axes; old files never say so.
+    has_rank: bool,
     /// Whether it keeps its value from one invocation to the next.
     pub(super) is_variable: bool,
     /// Whether the buffer holds a compressed sparse encoding.
@@ -103,6 +113,11 @@ pub(super) struct Tensor<'a> {
 }
 
 impl Tensor<'_> {
+    /// Whether the file states all dimensions. An empty shape may mean a scalar or nothing.
+    pub(super) fn has_static_shape(&self) -> bool {
+        self.open_axes().is_empty() && (self.has_rank || !self.shape.is_empty())
+    }
+
     /// Axes whose size the file leaves open.
     pub(super) fn open_axes(&self) -> Vec<usize> {
         let dims = self.signature.unwrap_or(self.shape);
@@ -239,6 +254,7 @@ impl<'a> Tensor<'a> {
             buffer: table.scalar(2, 0)?,
             name: Name(table.string(3)?),
             quantization,
+            has_rank: table.flag(8)?,
             is_variable: table.flag(5)?,
             is_sparse: table.has(6),
             signature: table.vector(7)?.filter(|v| !v.is_empty()),

@@ -20,8 +20,7 @@ pub(super) fn depthwise_conv_2d(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 
 fn convolution(cx: &mut OpCx<'_, '_, '_>, options: &WindowOptions, layout: Layout) -> Lowered {
     let x = cx.input(0)?;
-    let (weights, bias) = weights_and_bias(cx, layout)?;
-    let format = cx.format(&[x, weights])?;
+    let (weights, bias, format) = weights_and_bias(cx, x, layout)?;
     let (&[n, h, w, c], &[o, kh, kw, group_c]) = (&*cx.dims(x), &*cx.dims(weights)) else {
         let (x, w) = (describe(cx.ty(x)), describe(cx.ty(weights)));
         return Err(Refusal::malformed(format!("image {x} and weights {w} must have four axes")));
@@ -46,13 +45,15 @@ fn convolution(cx: &mut OpCx<'_, '_, '_>, options: &WindowOptions, layout: Layou
     cx.emit(op, &operands, 0, &[n, out_h, out_w, o])
 }
 
-/// Operands 1 and 2, which must be constants of fitting shape and type.
+/// Operands 1 and 2, which must be constants of fitting shape and type, and the format of their arithmetic with `x`.
 pub(super) fn weights_and_bias(
     cx: &mut OpCx<'_, '_, '_>,
+    x: ValueId,
     layout: Layout,
-) -> Lowered<(ValueId, Option<ValueId>)> {
+) -> Lowered<(ValueId, Option<ValueId>, Format)> {
     let help = "convert the model with frozen weights";
     let weights = cx.input_as(1, layout)?;
+    let format = cx.format(&[x, weights])?;
     if !cx.is_const(weights) {
         return Err(Refusal::unsupported("its weights are computed at run time", help));
     }
@@ -66,12 +67,12 @@ pub(super) fn weights_and_bias(
             return Err(Refusal::malformed("weights quantised per channel have a zero point other than 0"));
         }
     }
-    let Some(bias) = cx.optional_input(2)? else { return Ok((weights, None)) };
+    let Some(bias) = cx.optional_input(2)? else { return Ok((weights, None, format)) };
     if !cx.is_const(bias) {
         return Err(Refusal::unsupported("its bias is computed at run time", help));
     }
     let (ty, channels) = (cx.ty(bias), cx.ty(weights).shape.dims().first().copied());
-    let expected = if cx.ty(weights).dtype == DType::F32 { DType::F32 } else { DType::I32 };
+    let expected = if format == Format::Float { DType::F32 } else { DType::I32 };
     if ty.dtype != expected {
         let what = format!("a bias of {} with weights of {}", describe(ty), describe(cx.ty(weights)));
         return Err(Refusal::unsupported(what, "convert the model to float32 or to full-integer int8"));
@@ -80,7 +81,7 @@ pub(super) fn weights_and_bias(
         let what = format!("bias {} does not fit weights {}", describe(ty), describe(cx.ty(weights)));
         return Err(Refusal::malformed(what));
     }
-    Ok((weights, Some(bias)))
+    Ok((weights, Some(bias), format))
 }
 
 /// One factor per channel, or one for all: input scale · weight scale / output scale, the products in `f64`.

@@ -168,7 +168,7 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
         let declared = self.importer.tensor_type(&tensor)?;
         let inferred = self.ty(value).clone();
         let mut value = value;
-        if tensor.open_axes().is_empty() && declared.shape != inferred.shape {
+        if tensor.has_static_shape() && declared.shape != inferred.shape {
             if declared.shape.checked_numel() != inferred.shape.checked_numel() {
                 return Err(Refusal::malformed(format!(
                     "the file says that result {k} has shape {:?}, but the operator computes {:?}",
@@ -261,10 +261,11 @@ pub(in crate::front::tflite) fn describe_tensor(tensor: &Tensor<'_>) -> String {
     format!("{}{dims:?}", names::element(tensor.element))
 }
 
-/// `i8[1, 8]` of a type, with a word on its quantisation where it is per channel.
+/// `int8[1, 8]` of a type, with a word on its quantisation where it is per channel.
 pub(super) fn describe(ty: &Type) -> String {
     let per_channel = matches!(&ty.quant, Some(Quant { axis: Some(_), .. }));
-    format!("{}{:?}{}", ty.dtype.name(), ty.shape.dims(), if per_channel { " per channel" } else { "" })
+    let element = names::dtype(ty.dtype);
+    format!("{element}{:?}{}", ty.shape.dims(), if per_channel { " per channel" } else { "" })
 }
 
 /// An axis that may count from the end.

@@ -15,8 +15,7 @@ pub(super) fn fully_connected(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
         return Err(Refusal::unsupported("its weights are stored shuffled", "convert the model again"));
     }
     let x = cx.input(0)?;
-    let (weights, bias) = weights_and_bias(cx, Layout::Rows)?;
-    let format = cx.format(&[x, weights])?;
+    let (weights, bias, format) = weights_and_bias(cx, x, Layout::Rows)?;
     let x_dims = cx.dims(x);
     let misfit = || {
         let what =

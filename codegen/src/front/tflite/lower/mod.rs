@@ -19,6 +19,7 @@ mod movement;
 mod pool;
 mod quant;
 mod quantize;
+mod report;
 mod shape;
 mod slice;
 mod tensor;
@@ -26,9 +27,10 @@ mod variable;
 
 use super::budget::Budget;
 use super::schema::{Model, Operator, SubGraph, CUSTOM};
-use crate::error::{Error, Problem};
+use crate::error::Error;
 use crate::ir::{Data, Graph, ValueId};
 use cx::OpCx;
+use report::Report;
 use std::collections::HashMap;
 use variable::Resources;
 
@@ -101,7 +103,7 @@ pub(super) struct Importer<'m, 'a> {
     copies: HashMap<(usize, usize), Data>,
     resources: Resources<'a>,
     budget: Budget,
-    problems: Vec<Problem>,
+    report: Report,
 }
 
 /// Lowers the model's first subgraph.
@@ -118,7 +120,7 @@ pub(super) fn lower(model: &Model<'_>, name: &str, budget: Budget) -> Result<Gra
         copies: HashMap::new(),
         resources: Resources::default(),
         budget,
-        problems: Vec::new(),
+        report: Report::default(),
     };
     importer.inputs()?;
     for (index, operator) in sub.operators.iter().enumerate() {
@@ -126,9 +128,9 @@ pub(super) fn lower(model: &Model<'_>, name: &str, budget: Budget) -> Result<Gra
     }
     importer.outputs()?;
     importer.finish_states();
-    match importer.problems.is_empty() {
+    match importer.report.is_empty() {
         true => Ok(importer.graph),
-        false => Err(Error::Unsupported(importer.problems)),
+        false => Err(Error::Unsupported(importer.report.into_problems())),
     }
 }
 
@@ -151,14 +153,14 @@ impl<'m, 'a> Importer<'m, 'a> {
             let open: Vec<usize> = tensor.open_axes().into_iter().filter(|&axis| axis > 0).collect();
             let slot = match self.tensor_type(tensor) {
                 Err(refusal) => {
-                    self.refuse(place, refusal)?;
+                    self.refuse(place, None, refusal)?;
                     Slot::Refused
                 }
                 Ok(ty) => {
                     if !open.is_empty() {
                         let what = format!("the sizes of axes {open:?} of its shape are open");
                         let help = "convert the model with a fixed input shape";
-                        self.refuse(place, Refusal::unsupported(what, help))?;
+                        self.refuse(place, None, Refusal::unsupported(what, help))?;
                     }
                     Slot::Value(self.graph.add_input(tensor.name.text(), ty))
                 }
@@ -191,10 +193,13 @@ impl<'m, 'a> Importer<'m, 'a> {
                 return Err(Error::malformed(place, format!("tensor {result} is computed a second time")));
             }
         }
-        let lowered = lower_operator(code.builtin, &mut OpCx::new(self, operator, origin));
+        let lowered = lower_operator(code.builtin, &name, &mut OpCx::new(self, operator, origin));
         if let Err(refusal) = lowered {
-            self.refuse(place.clone(), refusal)?;
-            operator.outputs.iter().for_each(|result| self.set_slot(result, Slot::Refused));
+            self.refuse(place.clone(), Some((index, &name)), refusal)?;
+            for result in operator.outputs.iter() {
+                let slot = self.stand_in(result);
+                self.set_slot(result, slot);
+            }
         }
         let undefined = operator.outputs.iter().find(|&result| matches!(self.slot(result), Slot::Empty));
         match undefined {
@@ -219,7 +224,7 @@ impl<'m, 'a> Importer<'m, 'a> {
             };
             match self.read(index, Layout::Plain) {
                 Ok(value) => self.graph.outputs.push(value),
-                Err(refusal) => self.refuse(place, refusal)?,
+                Err(refusal) => self.refuse(place, None, refusal)?,
             }
         }
         match self.sub.outputs.is_empty() {
@@ -228,15 +233,36 @@ impl<'m, 'a> Importer<'m, 'a> {
         }
     }
 
-    /// Notes what was refused, or gives up.
-    fn refuse(&mut self, place: String, refusal: Refusal) -> Result<(), Error> {
+    /// Notes what was refused, or gives up. `operator` is the index and name of a refused operator.
+    fn refuse(
+        &mut self,
+        place: String,
+        operator: Option<(usize, &str)>,
+        refusal: Refusal,
+    ) -> Result<(), Error> {
         match refusal {
             Refusal::Follows => {}
-            Refusal::Unsupported(what, help) => self.problems.push(Problem { place, what, help }),
+            Refusal::Unsupported(what, help) => self.report.add(place, operator, what, help),
+            // Behind a refused operator the declared shapes are all there is, and they may be placeholders.
+            Refusal::Malformed(_) if !self.report.is_empty() => {}
             Refusal::Malformed(what) => return Err(Error::malformed(place, what)),
             Refusal::Fatal(error) => return Err(error),
         }
         Ok(())
+    }
+
+    /// A value to stand for a result of a refused operator, so that the operators behind it are looked at too. (The graph
+    /// is of no use any more.)
+    fn stand_in(&mut self, index: i32) -> Slot {
+        let Some(tensor) = self.sub.tensor(index) else { return Slot::Refused };
+        match self.tensor_type(tensor) {
+            Ok(ty) if tensor.open_axes().iter().all(|&axis| axis == 0) => {
+                let value = self.graph.add_input(tensor.name.text(), ty);
+                self.graph.inputs.pop();
+                Slot::Value(value)
+            }
+            _ => Slot::Refused,
+        }
     }
 
     fn slot(&self, index: i32) -> Slot {
@@ -302,16 +328,16 @@ fn find(builtin: i32) -> Option<Lower> {
     OPERATORS.iter().find(|(code, _)| *code == builtin).map(|(_, lower)| *lower)
 }
 
-fn lower_operator(builtin: i32, cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn lower_operator(builtin: i32, name: &str, cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     match find(builtin) {
         Some(lower) => lower(cx),
-        None if builtin == CUSTOM => Err(Refusal::unsupported(
-            format!("custom operators cannot be compiled{}", cx.describe()),
-            "build the model from builtin operators only",
-        )),
-        None => Err(Refusal::unsupported(
-            format!("this operator cannot be compiled yet{}", cx.describe()),
-            "replace it by supported operators (see the list in the documentation of the TFLite reader)",
-        )),
+        None if builtin == CUSTOM => {
+            let what = format!("custom operators cannot be compiled{}", cx.describe());
+            Err(Refusal::unsupported(what, "build the model from builtin operators only"))
+        }
+        None => {
+            let what = format!("this operator cannot be compiled{}", cx.describe());
+            Err(Refusal::unsupported(what, report::way_out(name)))
+        }
     }
 }

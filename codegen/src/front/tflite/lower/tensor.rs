@@ -37,7 +37,7 @@ impl<'m, 'a> Importer<'m, 'a> {
             let stated = q.zero_points.get(i).or(q.zero_points.get(0)).unwrap_or(0);
             let fits = i32::try_from(stated).ok().filter(|_| (lo..=hi).contains(&stated));
             fits.ok_or_else(|| {
-                Refusal::malformed(format!("zero point {stated} lies outside {}", dtype.name()))
+                Refusal::malformed(format!("zero point {stated} lies outside {}", names::dtype(dtype)))
             })
         };
         let zero_points = (0..count).map(zero_point).collect::<Lowered<Vec<_>>>()?;
@@ -170,7 +170,8 @@ pub(super) fn check_size(dtype: DType, dims: &[usize]) -> Lowered {
     if bytes.is_some_and(|b| b <= LARGEST_TENSOR) && dims.iter().all(|&d| d <= LARGEST_TENSOR) {
         return Ok(());
     }
-    let what = format!("a {} tensor of shape {dims:?} is larger than {LARGEST_TENSOR} bytes", dtype.name());
+    let what =
+        format!("a {} tensor of shape {dims:?} is larger than {LARGEST_TENSOR} bytes", names::dtype(dtype));
     Err(Refusal::unsupported(what, "use a smaller input shape"))
 }
 

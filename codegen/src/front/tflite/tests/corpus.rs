@@ -6,7 +6,33 @@ use crate::front::tflite::read;
 use std::path::{Path, PathBuf};
 
 /// The models that are refused, and words that must all occur in the refusal.
-const REFUSED: &[(&str, &[&str])] = &[];
+const REFUSED: &[(&str, &[&str])] = &[
+    ("automl_flowers_uint8", &["CONV_2D", "uint8[1, 224, 224, 3]", "int8 quantisation"]),
+    ("catdog_cnn_hybrid", &["operator 2 CONV_2D", "hybrid", "FULLY_CONNECTED"]),
+    ("deeplab_v3_dm05_uint8", &["uint8[1, 513, 513, 3]", "RESIZE_BILINEAR", "ARG_MAX"]),
+    ("dtln_1_hybrid", &["FULLY_CONNECTED", "hybrid"]),
+    ("face_landmarks_192_int8", &["operator 5 MAXIMUM", "operators 12, 19, 28"]),
+    ("lstm_cell_f32", &["MINIMUM", "MAXIMUM"]),
+    ("lstm_mnist_coral_int8", &["UNIDIRECTIONAL_SEQUENCE_LSTM", "unroll"]),
+    ("mediapipe_face_landmark_fp16w", &["PRELU", "LEAKY_RELU"]),
+    ("mlperf_ad_hybrid", &["FULLY_CONNECTED", "hybrid", "operators 1, 2, 3, 4, 5, 6, 7, 8, 9"]),
+    ("mlperf_kws_hybrid", &["CONV_2D", "hybrid"]),
+    ("mnist_hybrid", &["FULLY_CONNECTED", "hybrid"]),
+    ("mobilenet_v1_025_128_uint8", &["CONV_2D", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "SOFTMAX"]),
+    (
+        "movenet_lightning_int8",
+        &["CAST", "RESIZE_BILINEAR", "GATHER_ND", "ARG_MAX", "FLOOR_DIV", "SQRT", "DIV", "MUL"],
+    ),
+    ("nl_classifier_f32", &["GATHER", "float32[10003, 16]"]),
+    ("text_class_f32", &["CAST", "GATHER"]),
+    ("tflm_audio_preprocessor_f32", &["CUSTOM:SignalWindow", "CUSTOM:SignalPCAN", "CAST"]),
+    ("tflm_audio_preprocessor_int8", &["CUSTOM:SignalWindow", "DIV", "MINIMUM", "MAXIMUM"]),
+    ("tflm_dtln_noise_suppression_int8", &["UNIDIRECTIONAL_SEQUENCE_LSTM"]),
+    ("tflm_keyword_scrambled_svdf", &["SVDF", "QUANTIZE", "int16[1, 96]"]),
+    ("tflm_lstm_mnist_f32", &["UNIDIRECTIONAL_SEQUENCE_LSTM"]),
+    ("tflm_lstm_mnist_int8", &["UNIDIRECTIONAL_SEQUENCE_LSTM"]),
+    ("tinyengine_lenet300_int8", &["LOG_SOFTMAX"]),
+];
 
 /// The corpus' models with their names, or `None` (said aloud) where there is no corpus.
 pub(super) fn models() -> Option<Vec<(String, Vec<u8>)>> {

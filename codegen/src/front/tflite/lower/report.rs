@@ -1,0 +1,105 @@
+//! Everything that stands in the way of a model, for one error.
+
+use crate::error::Problem;
+
+/// The problems found so far. Refusals of one kind of operator for one reason count as one problem, which names them all.
+#[derive(Default)]
+pub(super) struct Report {
+    entries: Vec<Entry>,
+}
+
+struct Entry {
+    /// Name of the refused operators; empty for inputs and outputs.
+    operator: String,
+    problem: Problem,
+    /// Indices of further operators.
+    more: Vec<usize>,
+}
+
+impl Report {
+    /// Whether nothing stands in the way.
+    pub(super) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Notes a problem. `operator` is the index and name of a refused operator.
+    pub(super) fn add(&mut self, place: String, operator: Option<(usize, &str)>, what: String, help: String) {
+        if let Some((index, name)) = operator {
+            let same = |e: &&mut Entry| e.operator == name && e.problem.help == help;
+            if let Some(entry) = self.entries.iter_mut().find(same) {
+                entry.more.push(index);
+                return;
+            }
+        }
+        let operator = operator.map(|(_, name)| name.to_string()).unwrap_or_default();
+        self.entries.push(Entry { operator, problem: Problem { place, what, help }, more: Vec::new() });
+    }
+
+    /// The problems, in the order in which they were found.
+    pub(super) fn into_problems(self) -> Vec<Problem> {
+        self.entries.into_iter().map(Entry::into_problem).collect()
+    }
+}
+
+impl Entry {
+    fn into_problem(self) -> Problem {
+        let Problem { place, mut what, help } = self.problem;
+        if !self.more.is_empty() {
+            let list = self.more.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
+            let plural = if self.more.len() == 1 { "" } else { "s" };
+            what += &format!("; the same holds for operator{plural} {list}");
+        }
+        Problem { place, what, help }
+    }
+}
+
+/// What to use instead of an operator that is not supported.
+pub(super) fn way_out(operator: &str) -> &'static str {
+    match operator {
+        "MAXIMUM" | "MINIMUM" => "clip with RELU, RELU6 or RELU_N1_TO_1 if the other operand is constant",
+        "PRELU" => "use LEAKY_RELU (one slope for all channels)",
+        "ELU" | "GELU" | "HARD_SWISH" | "EXP" | "LOG" | "SQRT" | "RSQRT" => {
+            "use RELU, RELU6, LEAKY_RELU, LOGISTIC or TANH and train again"
+        }
+        "LOG_SOFTMAX" => "end the model with SOFTMAX, or leave it out and compare the logits",
+        "ARG_MAX" | "ARG_MIN" | "TOPK_V2" => {
+            "let the model return the scores, and pick the best in your code"
+        }
+        "SUM" | "REDUCE_MAX" | "REDUCE_MIN" => "use MEAN or a pooling operator",
+        "DIV" => "multiply by the reciprocal (MUL)",
+        "BATCH_MATMUL" => "use FULLY_CONNECTED with constant weights",
+        "TRANSPOSE_CONV" | "RESIZE_BILINEAR" | "RESIZE_NEAREST_NEIGHBOR" => {
+            "this kind of upsampling has no replacement; leave the decoder out of the model"
+        }
+        "UNIDIRECTIONAL_SEQUENCE_LSTM" | "LSTM" | "SVDF" | "UNIDIRECTIONAL_SEQUENCE_RNN" => {
+            "unroll the recurrence into FULLY_CONNECTED, MUL, ADD, LOGISTIC and TANH with explicit state"
+        }
+        "CAST" => "convert types outside of the model, or use QUANTIZE and DEQUANTIZE",
+        "GATHER" | "EMBEDDING_LOOKUP" => "look the embedding up in your code and give the model its vectors",
+        _ => "replace it by supported operators, or move the computation out of the model",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_problem_per_kind_and_reason() {
+        let mut report = Report::default();
+        let mut add = |index, name, help: &str| {
+            report.add(format!("operator {index}"), Some((index, name)), "x".into(), help.into());
+        };
+        add(1, "PRELU", "a");
+        add(4, "PRELU", "a");
+        add(5, "CAST", "a");
+        add(9, "PRELU", "a");
+        add(9, "PRELU", "b");
+        let problems = report.into_problems();
+        let text: Vec<_> = problems.iter().map(|p| format!("{}: {}", p.place, p.what)).collect();
+        assert_eq!(
+            text,
+            ["operator 1: x; the same holds for operators 4, 9", "operator 5: x", "operator 9: x"]
+        );
+    }
+}
