@@ -8,6 +8,7 @@
 //!
 //! # Features
 //!
+//! - `macros` (default): `include_model!`, which compiles a model while the crate around it compiles.
 //! - `defmt`: `defmt::Format` on the public types.
 //! - `micromath`: approximate exponentials and hyperbolic tangents in the float kernels (see [`kernels`]).
 //!
