@@ -22,6 +22,14 @@ pub fn run(graph: &mut Graph) -> bool {
             uses[source.0 as usize] += uses[result.0 as usize];
             return Rewrite::Same(source);
         }
+        if ty.dtype == graph.ty(source).dtype && is_identity(&table) {
+            // The same stored values, read with another scale: a view.
+            uses[source.0 as usize] += 1;
+            let node = graph.node_mut(id);
+            node.op = Op::Reshape {};
+            node.operands = vec![source];
+            return Rewrite::Changed;
+        }
         let table_type = Type::plain(ty.dtype, &[256]);
         let name = format!("{}_table", graph.value(result).name);
         let table = graph.add_const(name, table_type, Data::new(table));
@@ -187,6 +195,16 @@ mod tests {
              %r: f32[6] = dequantize(%x)
              return %x",
         );
+    }
+
+    #[test]
+    fn the_same_bytes_under_another_scale_are_a_view() {
+        let graph = lookups(
+            "input %x: i8[6] q(0.1 : -3)
+             %q: i8[6] q(0.2 : -3) = requantize(%x) {rescale = [1073741824 * 2^1], clamp = -128..=127}
+             return %q",
+        );
+        assert_eq!(ops(&graph), ["reshape"]);
     }
 
     #[test]

@@ -34,6 +34,7 @@ pub mod zero_point;
 
 use crate::error::Error;
 use crate::ir::Graph;
+use crate::verify::verify;
 
 /// A pass.
 #[derive(Clone, Copy, Debug)]
@@ -84,14 +85,16 @@ fn run_each(
     for pass in passes {
         if (pass.run)(graph) {
             changed = true;
-            verify(pass.name, graph)?;
+            check(pass.name, graph)?;
             observer(pass.name, graph);
         }
     }
     Ok(changed)
 }
 
-fn verify(pass: &str, graph: &Graph) -> Result<(), Error> {
-    let _ = (pass, graph);
-    Ok(())
+fn check(pass: &str, graph: &Graph) -> Result<(), Error> {
+    verify(graph).map_err(|violations| {
+        let lines: Vec<String> = violations.iter().map(|v| v.to_string()).collect();
+        Error::internal(&format!("pass {pass}"), lines.join("; "))
+    })
 }

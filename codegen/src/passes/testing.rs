@@ -3,11 +3,14 @@
 use crate::interp::Machine;
 use crate::ir::Graph;
 use crate::schedule::random::Random;
+use crate::verify::verify;
 
 /// Parses a graph from the lines between the braces.
 pub(super) fn parse(lines: &str) -> Graph {
     let text = format!("graph \"test\" {{\n{lines}\n}}");
-    Graph::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"))
+    let graph = Graph::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    verify(&graph).unwrap_or_else(|v| panic!("{v:#?}\n{text}"));
+    graph
 }
 
 /// Asserts that the pass changes `before` to `after` (both without the frame), with equal outputs over a sequence of random inputs,
@@ -18,6 +21,7 @@ pub(super) fn rewrites(pass: fn(&mut Graph) -> bool, before: &str, after: &str) 
     assert!(pass(&mut graph), "the pass did not fire on\n{before}");
     let (got, want) = (graph.compact(), parse(after).compact());
     assert_eq!(got.to_string(), want.to_string());
+    verify(&graph).unwrap_or_else(|v| panic!("{v:#?}\n{graph}"));
     assert_equivalent(&before, &graph);
     assert!(!pass(&mut graph), "the pass fires twice: {graph}");
 }

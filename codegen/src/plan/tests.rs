@@ -5,6 +5,7 @@ use crate::interp::{eval, Machine};
 use crate::ir::{Data, Graph, ValueId};
 use crate::schedule::random::{self, Random};
 use crate::schedule::{schedule, Place, Role, Schedule, StepKind};
+use crate::verify::verify;
 
 /// A device: the arena and the states as bytes.
 struct Device<'a> {
@@ -86,6 +87,7 @@ fn random_graphs_run_in_their_plans() {
         let mut random = Random::new(seed);
         let size = 2 + random.below(25);
         let graph = random::graph(&mut random, size);
+        verify(&graph).unwrap();
         let schedule = schedule(&graph);
         let plan = plan(&graph, &schedule).unwrap();
         if let Err(violations) = check(&graph, &schedule, &plan) {
