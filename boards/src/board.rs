@@ -48,6 +48,29 @@ pub enum Runner {
     },
 }
 
+impl Runner {
+    /// The command, to be followed by the path of an ELF file.
+    pub fn command(&self) -> Vec<String> {
+        let words: &[&str] = match self {
+            Runner::Qemu { machine } => &[
+                "qemu-system-arm",
+                "-machine",
+                machine,
+                "-nographic",
+                "-monitor",
+                "none",
+                "-serial",
+                "none",
+                "-semihosting-config",
+                "enable=on,target=native",
+                "-kernel",
+            ],
+            Runner::ProbeRs { chip } => &["probe-rs", "run", "--chip", chip],
+        };
+        words.iter().map(|&word| word.to_owned()).collect()
+    }
+}
+
 /// The memories of a board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]

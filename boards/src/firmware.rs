@@ -64,6 +64,8 @@ pub struct Firmware {
     pub mode: Mode,
     /// Where its parts were put.
     pub placement: Placement,
+    /// What the compiler had to say about it: empty where there was nothing to warn of.
+    pub warnings: String,
 }
 
 /// Where the linker puts the parts of an image.
@@ -101,21 +103,16 @@ pub fn build(request: &BuildRequest) -> Result<Firmware, Error> {
     for placement in placements(request.board, size) {
         let package = package(request, &model_rs, placement);
         let folder = package.write(&work)?;
-        let target = work.join("target");
         let mut cargo = cargo();
-        cargo
-            .current_dir(&folder)
-            .args(["build", "--release", "--quiet", "--target", &request.board.target, "--target-dir"])
-            .arg(&target);
+        cargo.current_dir(&folder).args(["build", "--release", "--quiet"]);
         toolchain.apply(&mut cargo);
-        let flags = request.board.rustflags.iter().map(String::as_str).chain(["-Clink-arg=-Tlink.x"]);
-        cargo.env("CARGO_ENCODED_RUSTFLAGS", flags.collect::<Vec<_>>().join("\x1f"));
         let what = format!("building firmware for {} from {}", request.board.name, model_rs.display());
         let ended = process::run(&mut cargo, &what, LIMIT)?;
         if ended.status.success() {
             Package::keep_lock(&work, &folder)?;
-            let elf = target.join(&request.board.target).join("release").join(&package.name);
-            return Ok(Firmware { elf, board: request.board.clone(), mode: request.mode, placement });
+            let elf = work.join("target").join(&request.board.target).join("release").join(&package.name);
+            let (board, mode, warnings) = (request.board.clone(), request.mode, ended.output);
+            return Ok(Firmware { elf, board, mode, placement, warnings });
         }
         if !ended.output.contains("will not fit in region") {
             return Err(Error::Failed { what, status: ended.status, output: ended.output });
@@ -137,6 +134,14 @@ fn placements(board: &Board, model_rs_size: u64) -> Vec<Placement> {
         placements.extend([Placement::ConstantsInExtra, Placement::ConstantsAndStaticsInExtra]);
     }
     placements
+}
+
+/// What all firmware profiles have in common. The harness is not what is measured: it should be small.
+macro_rules! profile {
+    () => {
+        "lto = \"fat\"\ncodegen-units = 1\npanic = \"abort\"\ndebug = false\n\n\
+         [profile.release.package.kiln-harness]\nopt-level = \"s\"\n"
+    };
 }
 
 fn package<'a>(request: &BuildRequest<'a>, model_rs: &Path, placement: Placement) -> Package<'a> {
@@ -173,15 +178,24 @@ fn package<'a>(request: &BuildRequest<'a>, model_rs: &Path, placement: Placement
         harness_features: &board.harness_features,
         runtime_features: request.runtime_features,
         profile: match request.opt_level {
-            OptLevel::Speed => {
-                "opt-level = 3\nlto = \"fat\"\ncodegen-units = 1\npanic = \"abort\"\ndebug = false"
-            }
-            OptLevel::Size => {
-                "opt-level = \"s\"\nlto = \"fat\"\ncodegen-units = 1\npanic = \"abort\"\ndebug = false"
-            }
+            OptLevel::Speed => concat!("[profile.release]\nopt-level = 3\n", profile!()),
+            OptLevel::Size => concat!("[profile.release]\nopt-level = \"s\"\n", profile!()),
         },
-        memory_x: Some(memory_x(board, placement)),
+        files: vec![("memory.x", memory_x(board, placement)), (".cargo/config.toml", config_toml(board))],
     }
+}
+
+/// Makes `cargo run` in the package's folder do the right thing, also without this crate: on a real board, flash and print.
+fn config_toml(board: &Board) -> String {
+    let mut rustflags = board.rustflags.clone();
+    // The linker is run in the package's folder, and finds memory.x there.
+    rustflags.push("-Clink-arg=-Tlink.x".to_owned());
+    format!(
+        "[build]\ntarget = {target:?}\ntarget-dir = \"../../target\"\n\n\
+         [target.{target}]\nrunner = {runner:?}\nrustflags = {rustflags:?}\n",
+        target = board.target,
+        runner = board.runner.command(),
+    )
 }
 
 /// The linker's memory map for a placement.

@@ -59,8 +59,8 @@ pub fn build(request: &BuildRequest) -> Result<Program, Error> {
         ),
         harness_features: &[],
         runtime_features: request.runtime_features,
-        profile: "opt-level = 3\npanic = \"abort\"\ndebug = \"line-tables-only\"\noverflow-checks = true",
-        memory_x: None,
+        profile: "[profile.release]\nopt-level = 3\npanic = \"abort\"\ndebug = \"line-tables-only\"\noverflow-checks = true",
+        files: Vec::new(),
     };
     let folder = package.write(&work)?;
     let target = work.join("target");

@@ -45,10 +45,10 @@ pub(crate) struct Package<'a> {
     pub(crate) main_rs: String,
     pub(crate) harness_features: &'a [String],
     pub(crate) runtime_features: &'a [String],
-    /// The body of `[profile.release]`.
+    /// `[profile.release]` and what else there is of profiles.
     pub(crate) profile: &'a str,
-    /// The linker's memory map, for firmware. The linker is run in the package's folder and finds it there.
-    pub(crate) memory_x: Option<String>,
+    /// Further files: path in the package, and content.
+    pub(crate) files: Vec<(&'static str, String)>,
 }
 
 impl Package<'_> {
@@ -58,7 +58,7 @@ impl Package<'_> {
         let runtime = runtime_dependency();
         write(
             &harness.join("Cargo.toml"),
-            HARNESS_MANIFEST.replace("\"{runtime}\"", &format!("{{ {runtime} }}")),
+            HARNESS_MANIFEST.replace("\"{runtime}\"", &format!("{{ {runtime}, default-features = false }}")),
         )?;
         for (path, source) in HARNESS {
             write(&harness.join(path), source)?;
@@ -71,8 +71,8 @@ impl Package<'_> {
         }
         write(&folder.join("Cargo.toml"), self.manifest(&runtime))?;
         write(&folder.join("src/main.rs"), &self.main_rs)?;
-        if let Some(memory_x) = &self.memory_x {
-            write(&folder.join("memory.x"), memory_x)?;
+        for (path, content) in &self.files {
+            write(&folder.join(path), content)?;
         }
         Ok(folder)
     }
@@ -90,10 +90,9 @@ impl Package<'_> {
              path = \"src/main.rs\"\n\
              \n\
              [dependencies]\n\
-             kiln = {{ {runtime}, features = {runtime_features:?} }}\n\
+             kiln = {{ {runtime}, default-features = false, features = {runtime_features:?} }}\n\
              kiln-harness = {{ path = \"../../harness\", features = {harness_features:?} }}\n\
              \n\
-             [profile.release]\n\
              {profile}\n\
              \n\
              [workspace]\n",

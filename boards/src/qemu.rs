@@ -1,5 +1,4 @@
 //! Running firmware under QEMU.
-use crate::board::Runner;
 use crate::cases::{Cases, Outputs};
 use crate::cycles::{self, model::Class, Count, Report};
 use crate::error::{at, Error};
@@ -86,14 +85,11 @@ fn execute(
     arguments: &[String],
     limit: Duration,
 ) -> Result<String, Error> {
-    let Runner::Qemu { machine } = &firmware.board.runner else {
-        return Err(Error::NotEmulated { board: firmware.board.name.clone() });
-    };
+    let board = &firmware.board;
+    if !board.is_emulated() {
+        return Err(Error::NotEmulated { board: board.name.clone() });
+    }
     let mut qemu = Command::new(toolchain::ensure_qemu()?);
-    qemu.current_dir(folder)
-        .args(["-machine", machine, "-nographic", "-monitor", "none", "-serial", "none"])
-        .args(["-semihosting-config", "enable=on,target=native", "-kernel"])
-        .arg(&firmware.elf)
-        .args(arguments);
-    process::succeed(&mut qemu, &format!("running {} under QEMU", firmware.board.name), limit)
+    qemu.current_dir(folder).args(board.runner.command().iter().skip(1)).arg(&firmware.elf).args(arguments);
+    process::succeed(&mut qemu, &format!("running {} under QEMU", board.name), limit)
 }

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use kiln_boards::cases::{Cases, Outputs};
-use kiln_boards::firmware::{self, BuildRequest, Firmware, Mode, OptLevel};
+use kiln_boards::firmware::{self, BuildRequest, Firmware, Mode, OptLevel, Placement};
 use kiln_boards::image::Image;
 use kiln_boards::{host, qemu, Board, Error};
 use std::path::Path;
@@ -16,16 +16,22 @@ fn model_rs() -> &'static Path {
 }
 
 fn build(board: &str, mode: Mode) -> Firmware {
+    build_model(board, mode, model_rs())
+}
+
+fn build_model(board: &str, mode: Mode, model_rs: &Path) -> Firmware {
     let board = Board::find(board).unwrap();
     let request = BuildRequest {
         board,
-        model_rs: model_rs(),
+        model_rs,
         model_type: "RunningSum",
         mode,
         opt_level: OptLevel::Speed,
         runtime_features: &[],
     };
-    firmware::build(&request).unwrap_or_else(|error| panic!("{}: {error}", board.name))
+    let firmware = firmware::build(&request).unwrap_or_else(|error| panic!("{}: {error}", board.name));
+    assert_eq!(firmware.warnings, "", "{}", board.name);
+    firmware
 }
 
 fn cases(sequence: bool) -> Cases {
@@ -102,4 +108,45 @@ fn nothing_panics_formats_or_allocates() {
         assert!(image.symbols().iter().any(|symbol| symbol.name == "main"));
         assert!(image.unwanted().is_empty(), "{:?}", image.unwanted());
     }
+}
+
+/// The model with `constants` bytes of constants and `unused` bytes of state that it does not need.
+fn enlarged(name: &str, constants: usize, unused: usize) -> std::path::PathBuf {
+    let source = std::fs::read_to_string(model_rs()).unwrap();
+    let source = source
+        .replace("; 100]", &format!("; {constants}]"))
+        .replace("    x: [u8; 4],", &format!("    x: [u8; 4],\n    pub unused: [u8; {unused}],"))
+        .replace("Self { x: [0; 4],", &format!("Self {{ x: [0; 4], unused: [0; {unused}],"));
+    let path = kiln_boards::work_dir().unwrap().join(name);
+    std::fs::write(&path, source).unwrap();
+    path
+}
+
+#[test]
+fn what_does_not_fit_goes_to_the_extra_memory() {
+    const MB: usize = 1 << 20;
+    for (name, constants, unused, placement) in [
+        ("constants.rs", 5 * MB, 1, Placement::ConstantsInExtra),
+        ("constants_and_statics.rs", 5 * MB, 5 * MB, Placement::ConstantsAndStaticsInExtra),
+    ] {
+        let firmware = build_model("qemu-cortex-m4", Mode::Validate, &enlarged(name, constants, unused));
+        assert_eq!(firmware.placement, placement);
+        assert_eq!(qemu::validate(&firmware, &cases(true), LIMIT).unwrap(), expected(true));
+    }
+}
+
+#[test]
+fn what_fits_nowhere_is_an_error() {
+    let board = Board::find("nrf52840-dk").unwrap();
+    let request = BuildRequest {
+        board,
+        model_rs: &enlarged("too_large.rs", 2 << 20, 1),
+        model_type: "RunningSum",
+        mode: Mode::Bench,
+        opt_level: OptLevel::Speed,
+        runtime_features: &[],
+    };
+    let error = firmware::build(&request).unwrap_err();
+    assert!(matches!(error, Error::TooLarge { .. }), "{error}");
+    assert!(error.to_string().contains("'FLASH'"), "{error}");
 }

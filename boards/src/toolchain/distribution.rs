@@ -74,14 +74,19 @@ fn build_libraries(target: &str) -> Result<Vec<PathBuf>, Error> {
     process::succeed(&mut cargo, &format!("compiling the libraries of {target}"), LIMIT)?;
     let folder = scratch.join("target").join(target).join("release/deps");
     let files = fs::read_dir(&folder).map_err(at(&folder))?;
-    Ok(files
+    let mut libraries: Vec<PathBuf> = files
         .flatten()
         .map(|file| file.path())
         .filter(|path| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             name.ends_with(".rlib") && !name.starts_with("libsysroot")
         })
-        .collect())
+        .collect();
+    // The library by which an installed target is told comes last.
+    libraries.sort_by_key(|path| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("libcore-"))
+    });
+    Ok(libraries)
 }
 
 /// The folder of the `rust-lld` that comes with rustup's toolchain; Debian's rustc brings none.
