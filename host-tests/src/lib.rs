@@ -1,1 +1,64 @@
-//! Equivalence, golden files, UI tests and benchmarks of Kiln
+//! What Kiln's own tests share: the models they run on.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// A model with golden cases.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// Its name: the file's name without the ending.
+    pub name: String,
+    /// The model file.
+    pub path: PathBuf,
+    /// Its golden cases.
+    pub golden: PathBuf,
+}
+
+/// The models of the folder named by `KILN_CORPUS`: `tflite/<name>.tflite` with `golden/<name>.npz`, by name.
+///
+/// Empty, with a line that says so, where the variable is not set.
+pub fn corpus() -> Vec<Model> {
+    match corpus_folder() {
+        Some(folder) => models(&folder.join("tflite"), &folder.join("golden")),
+        None => {
+            println!("KILN_CORPUS is not set: the corpus tests ran on the project's own models only");
+            Vec::new()
+        }
+    }
+}
+
+/// The folder named by `KILN_CORPUS`.
+pub fn corpus_folder() -> Option<PathBuf> {
+    std::env::var_os("KILN_CORPUS").map(PathBuf::from)
+}
+
+/// The project's own models.
+pub fn own_models() -> Vec<Model> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut all = models(&root.join("models"), &root.join("models"));
+    let digits = root.join("../examples/digits/models");
+    all.extend(models(&digits, &digits));
+    all
+}
+
+fn models(models: &Path, golden: &Path) -> Vec<Model> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(models).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.extension().is_some_and(|e| e == "tflite") {
+            let name = kiln_codegen::model_name(&path);
+            found.push(Model { golden: golden.join(&name).with_extension("npz"), name, path });
+        }
+    }
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    found
+}
+
+/// A table of names with reasons: one `name: reason` per line, `#` begins a comment.
+pub fn reasons(text: &str) -> BTreeMap<String, String> {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    lines
+        .filter_map(|line| line.split_once(':'))
+        .map(|(name, reason)| (name.trim().into(), reason.trim().into()))
+        .collect()
+}

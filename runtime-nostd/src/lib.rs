@@ -25,7 +25,23 @@ mod fixed;
 pub mod kernels;
 mod model;
 mod params;
+mod quantized;
 mod rows;
 
 pub use arch::memory::{Arena, Bytes, Element, Memory};
 pub use model::{trace, DType, Model, ModelInfo, TensorInfo};
+pub use kernels::{Band, Rows};
+pub use kiln_macros::include_model;
+pub use quantized::{dequantize, quantize, Quantized};
+
+/// Includes a model that the crate's build script compiled with `kiln_codegen::Build`.
+///
+/// ```ignore
+/// kiln::include_compiled!(kws); // from models/kws.tflite: the type `Kws`
+/// ```
+#[macro_export]
+macro_rules! include_compiled {
+    ($name:ident) => {
+        include!(concat!(env!("OUT_DIR"), "/", stringify!($name), ".rs"));
+    };
+}

@@ -181,3 +181,11 @@ pub struct Copy {
     /// First element of the destination.
     pub dst_offset: usize,
 }
+
+impl Copy {
+    /// `len` consecutive elements.
+    pub const fn linear(len: usize) -> Self {
+        let (dims, src, dst) = ([1, 1, 1, 1, 1, len], [0, 0, 0, 0, 0, 1], [0, 0, 0, 0, 0, 1]);
+        Copy { dims, src, src_offset: 0, dst, dst_offset: 0 }
+    }
+}

@@ -1,0 +1,88 @@
+//! Comparison of outputs with a golden file.
+
+use kiln_codegen::ir::{DType, Data};
+
+/// Largest difference of floats that passes: relative to the largest magnitude in the expected output of the case.
+pub const FLOAT_TOLERANCE: f64 = 1e-5;
+
+/// What a comparison found.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Difference {
+    /// Elements compared.
+    pub elements: usize,
+    /// Integer elements that differ.
+    pub mismatches: usize,
+    /// Largest difference of two integers.
+    pub largest: u64,
+    /// Largest difference of two floats, relative to the largest expected magnitude of the case (at least the smallest normal number).
+    pub relative: f64,
+}
+
+impl Difference {
+    /// Whether the outputs are the same as far as their types demand.
+    pub fn passes(&self) -> bool {
+        self.mismatches == 0 && self.relative <= FLOAT_TOLERANCE
+    }
+
+    /// Adds what another comparison found.
+    pub fn merge(&mut self, other: Difference) {
+        self.elements += other.elements;
+        self.mismatches += other.mismatches;
+        self.largest = self.largest.max(other.largest);
+        self.relative = self.relative.max(other.relative);
+    }
+}
+
+/// Compares one output of one case. Outputs of different length differ in every element.
+pub fn compare(dtype: DType, actual: &Data, expected: &Data) -> Difference {
+    let elements = expected.bytes().len() / dtype.size();
+    if actual.bytes().len() != expected.bytes().len() {
+        return Difference { elements, mismatches: elements.max(1), largest: u64::MAX, relative: f64::INFINITY };
+    }
+    if dtype == DType::F32 {
+        return Difference { elements, relative: relative(&actual.to_f32(), &expected.to_f32()), ..Difference::default() };
+    }
+    let pairs = actual.to_ints(dtype).into_iter().zip(expected.to_ints(dtype));
+    let differences: Vec<u64> = pairs.map(|(a, e)| a.abs_diff(e)).filter(|&d| d != 0).collect();
+    Difference {
+        elements,
+        mismatches: differences.len(),
+        largest: differences.into_iter().max().unwrap_or(0),
+        relative: 0.0,
+    }
+}
+
+fn relative(actual: &[f32], expected: &[f32]) -> f64 {
+    let magnitude = expected.iter().filter(|v| v.is_finite()).fold(f64::from(f32::MIN_POSITIVE), |m, &v| m.max(f64::from(v).abs()));
+    let difference = |(&a, &e): (&f32, &f32)| match a.to_bits() == e.to_bits() {
+        true => 0.0,
+        false => (f64::from(a) - f64::from(e)).abs() / magnitude,
+    };
+    // A NaN on one side only is an infinite difference.
+    actual.iter().zip(expected).map(difference).fold(0.0, |m, d| if d.is_nan() { f64::INFINITY } else { m.max(d) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_must_be_equal() {
+        let expected = Data::from_i8(&[1, 2, 3, -128]);
+        assert!(compare(DType::I8, &expected, &expected).passes());
+        let difference = compare(DType::I8, &Data::from_i8(&[1, 2, 4, 127]), &expected);
+        assert_eq!((difference.mismatches, difference.largest), (2, 255));
+        assert!(!difference.passes());
+        assert!(!compare(DType::I8, &Data::from_i8(&[1]), &expected).passes());
+    }
+
+    #[test]
+    fn floats_are_compared_to_the_largest() {
+        let expected = Data::from_f32(&[100.0, 0.001]);
+        assert!(compare(DType::F32, &Data::from_f32(&[100.0005, 0.0015]), &expected).passes());
+        assert!(!compare(DType::F32, &Data::from_f32(&[100.01, 0.001]), &expected).passes());
+        assert!(!compare(DType::F32, &Data::from_f32(&[f32::NAN, 0.001]), &expected).passes());
+        let infinite = Data::from_f32(&[f32::INFINITY]);
+        assert!(compare(DType::F32, &infinite, &infinite).passes());
+    }
+}

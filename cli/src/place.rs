@@ -1,0 +1,121 @@
+//! Where a model can be run.
+
+use anyhow::{Context, Result};
+use kiln_boards::cases::Cases;
+use kiln_boards::{firmware, host, qemu, Board};
+use kiln_codegen::interp::Machine;
+use kiln_codegen::ir::{Data, Graph};
+use kiln_codegen::{write_whole, Compiled, Optimize};
+use quote::quote;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The longest a run of all cases may take.
+pub const TIME_LIMIT: Duration = Duration::from_secs(600);
+
+/// A place to run a model.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// The interpreter, on the graph as imported: no pass has touched it.
+    Interp,
+    /// Generated code in a process of this machine.
+    Host,
+    /// Generated code as firmware on an emulated board.
+    Emulated(&'static Board),
+}
+
+impl Place {
+    /// The place of that name.
+    ///
+    /// # Errors
+    /// Lists the names there are.
+    pub fn find(name: &str) -> Result<Place> {
+        match name {
+            "interp" => Ok(Place::Interp),
+            "host" => Ok(Place::Host),
+            _ => {
+                let board = Board::find(name).context("a place is `interp`, `host` or an emulated board")?;
+                if !board.is_emulated() {
+                    anyhow::bail!("`{name}` is not emulated; models run on `interp`, `host` and the qemu boards");
+                }
+                Ok(Place::Emulated(board))
+            }
+        }
+    }
+
+    /// The outputs of every case.
+    ///
+    /// # Errors
+    /// Where the model cannot be built or run there.
+    pub fn run(&self, imported: &Graph, compiled: &Compiled, cases: &[Vec<Data>]) -> Result<Vec<Vec<Data>>> {
+        match self {
+            Place::Interp => interpret(imported, cases),
+            Place::Host => {
+                let program = host::build(&host::BuildRequest {
+                    model_rs: &write_model(compiled)?,
+                    model_type: &compiled.type_name(),
+                    runtime_features: &[],
+                })?;
+                Ok(data(host::validate(&program, &case_file(imported, cases), TIME_LIMIT)?))
+            }
+            Place::Emulated(board) => {
+                let image = build_firmware(compiled, board, firmware::Mode::Validate)?;
+                Ok(data(qemu::validate(&image, &case_file(imported, cases), TIME_LIMIT)?))
+            }
+        }
+    }
+}
+
+/// Builds a compiled model as firmware of a board.
+///
+/// # Errors
+/// Where it does not build or does not fit.
+pub fn build_firmware(compiled: &Compiled, board: &Board, mode: firmware::Mode) -> Result<firmware::Firmware> {
+    Ok(firmware::build(&firmware::BuildRequest {
+        board,
+        model_rs: &write_model(compiled)?,
+        model_type: &compiled.type_name(),
+        mode,
+        opt_level: match compiled.options.optimize {
+            Optimize::Size => firmware::OptLevel::Size,
+            Optimize::Speed | Optimize::Memory => firmware::OptLevel::Speed,
+        },
+        runtime_features: &[],
+    })?)
+}
+
+fn write_model(compiled: &Compiled) -> Result<PathBuf> {
+    let folder = kiln_boards::work_dir()?.join("models");
+    std::fs::create_dir_all(&folder).with_context(|| format!("cannot create `{}`", folder.display()))?;
+    let trace = if compiled.options.trace { "-trace" } else { "" };
+    let file = format!("{}-{}{trace}.rs", compiled.graph.name, compiled.options.optimize.name());
+    let path = folder.join(file);
+    write_whole(&path, &compiled.file(&quote!(pub))?)?;
+    Ok(path)
+}
+
+fn interpret(graph: &Graph, cases: &[Vec<Data>]) -> Result<Vec<Vec<Data>>> {
+    let mut machine = Machine::new(graph);
+    let mut outputs = Vec::new();
+    for inputs in cases {
+        if !is_sequence(graph) {
+            machine.reset();
+        }
+        outputs.push(machine.run(inputs)?);
+    }
+    Ok(outputs)
+}
+
+/// Whether cases are steps of one sequence: the model has state.
+fn is_sequence(graph: &Graph) -> bool {
+    !graph.states.is_empty()
+}
+
+fn case_file(graph: &Graph, cases: &[Vec<Data>]) -> Cases {
+    let inputs = cases.iter().map(|case| case.iter().map(|d| d.bytes().to_vec()).collect()).collect();
+    Cases { sequence: is_sequence(graph), inputs }
+}
+
+fn data(outputs: Vec<Vec<Vec<u8>>>) -> Vec<Vec<Data>> {
+    outputs.into_iter().map(|case| case.into_iter().map(Data::new).collect()).collect()
+}

@@ -1,0 +1,157 @@
+//! `cargo kiln validate`: generated code against golden outputs.
+
+use crate::compare::{compare, Difference, FLOAT_TOLERANCE};
+use crate::golden::Golden;
+use crate::place::Place;
+use anyhow::{bail, Context, Result};
+use kiln_codegen::ir::{DType, Data, Graph};
+use kiln_codegen::Options;
+use serde_json::{json, Value};
+use std::fmt::Write;
+use std::path::Path;
+
+/// What a validation found.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The model's name.
+    pub model: String,
+    /// Number of cases.
+    pub cases: usize,
+    /// By place.
+    pub places: Vec<PlaceReport>,
+}
+
+/// What was found in one place.
+#[derive(Clone, Debug)]
+pub struct PlaceReport {
+    /// The place's name.
+    pub place: String,
+    /// All outputs of all cases together.
+    pub total: Difference,
+    /// The cases and outputs that differ, at most [`SHOWN`].
+    pub failures: Vec<String>,
+}
+
+/// Most failures that are described per place.
+const SHOWN: usize = 8;
+
+/// Runs a model on golden cases in every place and compares.
+///
+/// # Errors
+/// Where the model does not compile, the golden file does not fit it, or a place cannot run it.
+pub fn validate(model: &Path, options: &Options, golden: &Path, on: &[String]) -> Result<Report> {
+    let places = on.iter().map(|name| Place::find(name)).collect::<Result<Vec<_>>>()?;
+    let golden = Golden::read(golden)?;
+    let bytes = std::fs::read(model).with_context(|| format!("cannot read `{}`", model.display()))?;
+    let name = kiln_codegen::model_name(model);
+    let imported = kiln_codegen::import(&bytes, &name, options)?;
+    check_fit(&imported, &golden)?;
+    let compiled = kiln_codegen::compile(&bytes, &name, options)?;
+    let mut report = Report { model: name, cases: golden.inputs.len(), places: Vec::new() };
+    for (place, name) in places.iter().zip(on) {
+        let outputs = place.run(&imported, &compiled, &golden.inputs).with_context(|| format!("on {name}"))?;
+        report.places.push(compare_place(name, &imported, &outputs, &golden.outputs));
+    }
+    Ok(report)
+}
+
+fn check_fit(graph: &Graph, golden: &Golden) -> Result<()> {
+    let (Some(inputs), Some(outputs)) = (golden.inputs.first(), golden.outputs.first()) else {
+        bail!("the golden file has no case");
+    };
+    for (what, ids, arrays) in [("in", &graph.inputs, inputs), ("out", &graph.outputs, outputs)] {
+        if ids.len() != arrays.len() {
+            bail!("the model has {} {what}puts, the golden file {}", ids.len(), arrays.len());
+        }
+        for (k, (&id, data)) in ids.iter().zip(arrays).enumerate() {
+            let ty = graph.ty(id);
+            if ty.bytes() != data.bytes().len() {
+                bail!(
+                    "`{what}_{k}` has {} bytes a case, the model's {}{:?} has {}",
+                    data.bytes().len(),
+                    ty.dtype.name(),
+                    ty.shape.dims(),
+                    ty.bytes()
+                );
+            }
+        }
+    }
+    for (k, (&id, &dtype)) in graph.outputs.iter().zip(&golden.output_types).enumerate() {
+        if graph.ty(id).dtype != dtype {
+            bail!("`out_{k}` is {}, the model's output is {}", dtype.name(), graph.ty(id).dtype.name());
+        }
+    }
+    Ok(())
+}
+
+fn compare_place(place: &str, graph: &Graph, actual: &[Vec<Data>], expected: &[Vec<Data>]) -> PlaceReport {
+    let mut report = PlaceReport { place: place.into(), total: Difference::default(), failures: Vec::new() };
+    for (case, expected) in expected.iter().enumerate() {
+        for (k, data) in expected.iter().enumerate() {
+            let dtype = graph.ty(graph.outputs[k]).dtype;
+            let missing = Data::new([]);
+            let found = actual.get(case).and_then(|outputs| outputs.get(k)).unwrap_or(&missing);
+            let difference = compare(dtype, found, data);
+            report.total.merge(difference);
+            if !difference.passes() && report.failures.len() < SHOWN {
+                report.failures.push(describe(case, k, dtype, difference));
+            }
+        }
+    }
+    report
+}
+
+fn describe(case: usize, output: usize, dtype: DType, difference: Difference) -> String {
+    match dtype {
+        DType::F32 => format!("case {case}, output {output}: relative difference {:.3e}", difference.relative),
+        _ => format!(
+            "case {case}, output {output}: {} of {} elements differ, the largest difference is {}",
+            difference.mismatches, difference.elements, difference.largest
+        ),
+    }
+}
+
+impl Report {
+    /// Whether every place gave the golden outputs.
+    pub fn passes(&self) -> bool {
+        self.places.iter().all(|p| p.total.passes())
+    }
+
+    /// For people.
+    pub fn text(&self) -> String {
+        let mut out = format!("{}: {} cases\n", self.model, self.cases);
+        for place in &self.places {
+            let verdict = if place.total.passes() { "ok" } else { "FAILED" };
+            // Writing to a string cannot fail.
+            let _ = writeln!(
+                out,
+                "  {:<16} {verdict}: {} elements, {} integer mismatches, largest relative float difference {:.1e} (limit {FLOAT_TOLERANCE:.0e} of the output's largest magnitude)",
+                place.place, place.total.elements, place.total.mismatches, place.total.relative
+            );
+            for failure in &place.failures {
+                let _ = writeln!(out, "    {failure}");
+            }
+        }
+        out
+    }
+
+    /// For programs.
+    pub fn json(&self) -> Value {
+        let places: Vec<Value> = self
+            .places
+            .iter()
+            .map(|p| {
+                json!({
+                    "place": p.place,
+                    "passes": p.total.passes(),
+                    "elements": p.total.elements,
+                    "mismatches": p.total.mismatches,
+                    "largest_difference": p.total.largest,
+                    "relative_difference": p.total.relative,
+                    "failures": p.failures,
+                })
+            })
+            .collect();
+        json!({ "model": self.model, "cases": self.cases, "passes": self.passes(), "places": places })
+    }
+}

@@ -1,0 +1,124 @@
+//! The `build.rs` door, and what all doors share: reading the file, naming the model, writing the result whole or not at all.
+
+mod request;
+
+pub use request::include_model;
+
+use crate::error::{Error, Problem};
+use crate::options::{Io, Optimize, Options};
+use crate::{compile, Compiled};
+use quote::quote;
+use std::path::{Path, PathBuf};
+
+/// Compiles the model in a file. Its name is the file's name without the ending.
+///
+/// # Errors
+/// [`Error::Io`] where the file cannot be read, otherwise those of [`compile`].
+pub fn compile_file(path: &Path, options: &Options) -> Result<Compiled, Error> {
+    let bytes = std::fs::read(path).map_err(|e| io_error(path, &e))?;
+    compile(&bytes, &model_name(path), options)
+}
+
+/// The name of the model in a file.
+pub fn model_name(path: &Path) -> String {
+    path.file_stem().map_or_else(|| "model".into(), |stem| stem.to_string_lossy().into_owned())
+}
+
+/// Writes a file so that it is never seen half-written: beside its place first, then moved there.
+///
+/// # Errors
+/// [`Error::Io`] with the path and the system's message.
+pub fn write_whole(path: &Path, text: &str) -> Result<(), Error> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".part");
+    let beside = PathBuf::from(beside);
+    let written = std::fs::write(&beside, text).and_then(|()| std::fs::rename(&beside, path));
+    if written.is_err() {
+        // Best effort: the error below is the one that matters.
+        let _ = std::fs::remove_file(&beside);
+    }
+    written.map_err(|e| io_error(path, &e))
+}
+
+fn io_error(path: &Path, error: &std::io::Error) -> Error {
+    Error::Io { path: path.display().to_string(), message: error.to_string() }
+}
+
+/// Compiles a model from a build script.
+///
+/// ```no_run
+/// // build.rs
+/// fn main() -> Result<(), kiln_codegen::Error> {
+///     kiln_codegen::Build::new("models/kws.tflite").compile()?;
+///     Ok(())
+/// }
+/// ```
+///
+/// The crate then says `kiln::include_compiled!(kws);` and has the type `Kws`.
+#[derive(Clone, Debug)]
+pub struct Build {
+    path: PathBuf,
+    options: Options,
+}
+
+impl Build {
+    /// Of the model at that path, relative to the crate's folder.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Build { path: path.into(), options: Options::default() }
+    }
+
+    /// Names the generated type.
+    pub fn name(mut self, name: &str) -> Self {
+        self.options.name = Some(name.into());
+        self
+    }
+
+    /// What to favour.
+    pub fn optimize(mut self, optimize: Optimize) -> Self {
+        self.options.optimize = optimize;
+        self
+    }
+
+    /// Most bytes of constants.
+    pub fn flash(mut self, bytes: usize) -> Self {
+        self.options.flash = Some(bytes);
+        self
+    }
+
+    /// Most bytes of arena and state.
+    pub fn ram(mut self, bytes: usize) -> Self {
+        self.options.ram = Some(bytes);
+        self
+    }
+
+    /// Link section of the constants.
+    pub fn weights_section(mut self, section: &str) -> Self {
+        self.options.weights_section = Some(section.into());
+        self
+    }
+
+    /// Types of inputs and outputs.
+    pub fn io(mut self, io: Io) -> Self {
+        self.options.io = io;
+        self
+    }
+
+    /// Compiles into `OUT_DIR/<file name>.rs`, tells cargo what to watch, and returns the file's path.
+    ///
+    /// # Errors
+    /// Those of [`compile_file`], and [`Error::Options`] outside a build script.
+    pub fn compile(self) -> Result<PathBuf, Error> {
+        println!("cargo:rerun-if-changed={}", self.path.display());
+        let out = std::env::var_os("OUT_DIR").ok_or_else(|| {
+            Error::Options(Problem {
+                place: "Build::compile".into(),
+                what: "OUT_DIR is not set".into(),
+                help: "call it from a build script, or use `cargo kiln compile`".into(),
+            })
+        })?;
+        let compiled = compile_file(&self.path, &self.options)?;
+        let file = Path::new(&out).join(model_name(&self.path)).with_extension("rs");
+        write_whole(&file, &compiled.file(&quote!(pub))?)?;
+        Ok(file)
+    }
+}

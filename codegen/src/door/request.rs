@@ -1,0 +1,76 @@
+//! The arguments of `include_model!`.
+
+use super::compile_file;
+use crate::error::Error;
+use crate::options::Options;
+use proc_macro2::TokenStream;
+use quote::quote;
+use std::path::Path;
+use syn::parse::{Parse, ParseStream};
+use syn::{Ident, Lit, LitStr, Token, Visibility};
+
+/// Expands the arguments of `include_model!`. `root` is the folder that the path is relative to.
+///
+/// # Errors
+/// At the path for what is wrong with the model, at an option for what is wrong with it.
+pub fn include_model(arguments: TokenStream, root: &Path) -> syn::Result<TokenStream> {
+    syn::parse2::<Request>(arguments)?.expand(root)
+}
+
+/// `pub Name = "path", option = value, …`
+struct Request {
+    vis: Visibility,
+    path: LitStr,
+    options: Options,
+}
+
+impl Parse for Request {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let vis = input.parse()?;
+        let name: Ident = input.parse()?;
+        input.parse::<Token![=]>()?;
+        let path = input.parse()?;
+        let mut options = Options { name: Some(name.to_string()), ..Options::default() };
+        while !input.is_empty() {
+            input.parse::<Token![,]>()?;
+            if input.is_empty() {
+                break;
+            }
+            parse_option(input, &mut options)?;
+        }
+        Ok(Request { vis, path, options })
+    }
+}
+
+fn parse_option(input: ParseStream<'_>, options: &mut Options) -> syn::Result<()> {
+    let name: Ident = input.parse()?;
+    if name == "name" {
+        return Err(syn::Error::new(name.span(), "the name stands before the path: include_model!(Name = \"…\")"));
+    }
+    input.parse::<Token![=]>()?;
+    let value: Lit = input.parse()?;
+    let text = match &value {
+        Lit::Str(s) => s.value(),
+        Lit::Int(i) => i.base10_digits().to_string(),
+        other => return Err(syn::Error::new(other.span(), "an option's value is a string or an integer")),
+    };
+    let known = Options::NAMES.contains(&name.to_string().as_str());
+    let span = if known { value.span() } else { name.span() };
+    options.set(&name.to_string(), &text).map_err(|e| syn::Error::new(span, e))
+}
+
+impl Request {
+    fn expand(&self, root: &Path) -> syn::Result<TokenStream> {
+        let path = root.join(self.path.value());
+        let here = |error: Error| syn::Error::new(self.path.span(), error);
+        let compiled = compile_file(&path, &self.options).map_err(here)?;
+        let vis = &self.vis;
+        let code = compiled.tokens(&quote!(#vis));
+        let watched = path.to_string_lossy();
+        Ok(quote! {
+            #code
+            // Makes the compiler watch the model file.
+            const _: &[u8] = include_bytes!(#watched);
+        })
+    }
+}

@@ -1,0 +1,244 @@
+//! Writes a [`Program`] as Rust.
+//!
+//! The result is one private module and a `pub use` of the model's type, so that several models can stand in one file. Tokens are the
+//! same through every door; [`pretty`] formats them for a file.
+
+mod call;
+mod io;
+
+use crate::ir::Graph;
+use crate::options::Options;
+use crate::select::{Arg, Memory, Program};
+use proc_macro2::{Ident, Literal, Span, TokenStream};
+use quote::{format_ident, quote};
+
+/// The Rust of a compiled model: `vis use …::Name;` and the module that holds it.
+pub fn emit(graph: &Graph, program: &Program, options: &Options, vis: &TokenStream) -> TokenStream {
+    let names = Names::new(&type_name(graph, options));
+    let (ty, module) = (&names.ty, &names.module);
+    let doc = model_doc(graph, program);
+    let weights = expand_constants(program, options);
+    let structure = expand_struct(program, &names, &doc);
+    let inherent = expand_inherent(program, &names, options);
+    let model = io::expand_model(graph, program, &names);
+    let steps = call::expand_steps(program);
+    quote! {
+        #vis use #module::#ty;
+
+        #[doc(hidden)]
+        mod #module {
+            #[allow(unused_imports)]
+            use ::kiln::{self, kernels as k};
+
+            #structure
+            #inherent
+            #model
+            #steps
+            #weights
+        }
+    }
+}
+
+/// Tokens as a formatted file.
+///
+/// # Errors
+/// The parser's message where the tokens are no Rust file, which is a bug in the emitter.
+pub fn pretty(tokens: TokenStream) -> Result<String, String> {
+    let file = syn::parse2(tokens).map_err(|e| e.to_string())?;
+    Ok(prettyplease::unparse(&file))
+}
+
+/// The identifiers of one model.
+pub(crate) struct Names {
+    pub(crate) ty: Ident,
+    pub(crate) module: Ident,
+}
+
+impl Names {
+    fn new(ty: &str) -> Self {
+        Names { ty: Ident::new(ty, Span::call_site()), module: format_ident!("{}_model", snake_case(ty)) }
+    }
+}
+
+/// The model's type name: the option, or the file's name in camel case.
+pub fn type_name(graph: &Graph, options: &Options) -> String {
+    let wanted = options.name.clone().unwrap_or_else(|| camel_case(&graph.name));
+    match syn::parse_str::<Ident>(&wanted) {
+        Ok(_) => wanted,
+        Err(_) => format!("Model{}", camel_case(&wanted)),
+    }
+}
+
+fn camel_case(name: &str) -> String {
+    let words = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|w| !w.is_empty());
+    words.map(|w| w[..1].to_ascii_uppercase() + &w[1..]).collect()
+}
+
+fn snake_case(name: &str) -> String {
+    let mut out = String::new();
+    for (i, c) in name.chars().enumerate() {
+        if c.is_ascii_uppercase() && i > 0 && !out.ends_with('_') {
+            out.push('_');
+        }
+        out.push(c.to_ascii_lowercase());
+    }
+    out
+}
+
+fn model_doc(graph: &Graph, program: &Program) -> String {
+    format!(
+        " The model `{}`, compiled by Kiln: {} steps, {} bytes of arena, {} bytes of state, {} bytes of constants.",
+        graph.name,
+        program.calls.last().map_or(0, |c| c.step + 1),
+        program.arena_bytes,
+        program.state_bytes,
+        program.constant_bytes()
+    )
+}
+
+fn expand_struct(program: &Program, names: &Names, doc: &str) -> TokenStream {
+    let ty = &names.ty;
+    let has_state = program.state_bytes > 0;
+    let needs_start = program.state_inits.iter().any(|s| s.constant.is_some());
+    let state_field = has_state.then(|| quote! { state: kiln::Arena<{ #ty::STATE_BYTES }>, });
+    // A state that starts with other values than zero is set on the first use, so that the whole model stays in `.bss`.
+    let started_field = needs_start.then(|| quote! { started: bool, });
+    quote! {
+        #[doc = #doc]
+        pub struct #ty {
+            arena: kiln::Arena<{ #ty::ARENA_BYTES }>,
+            #state_field
+            #started_field
+        }
+    }
+}
+
+fn expand_inherent(program: &Program, names: &Names, options: &Options) -> TokenStream {
+    let ty = &names.ty;
+    let (arena_bytes, state_bytes) = (bytes(program.arena_bytes), bytes(program.state_bytes));
+    let constant_bytes = bytes(program.constant_bytes());
+    let has_state = program.state_bytes > 0;
+    let needs_start = program.state_inits.iter().any(|s| s.constant.is_some());
+    let state_new = has_state.then(|| quote! { state: kiln::Arena::new(), });
+    let started_new = needs_start.then(|| quote! { started: false, });
+    let start = needs_start.then(|| {
+        quote! {
+            if !self.started {
+                self.reset();
+            }
+        }
+    });
+    let reset = expand_reset(program, needs_start);
+    let accessors = io::expand_accessors(program);
+    let memories = expand_memories(program);
+    let calls = call::expand_step_calls(program, options.trace);
+    quote! {
+        impl #ty {
+            /// Bytes of RAM for activations, inputs and outputs included.
+            pub const ARENA_BYTES: usize = #arena_bytes;
+            /// Bytes of RAM that keep their contents from one `invoke` to the next.
+            pub const STATE_BYTES: usize = #state_bytes;
+            /// Bytes of weights and other model data in flash.
+            pub const CONSTANT_BYTES: usize = #constant_bytes;
+
+            /// A model ready to run. Usable in a `static`.
+            pub const fn new() -> Self {
+                Self { arena: kiln::Arena::new(), #state_new #started_new }
+            }
+
+            #accessors
+
+            /// Runs the model once. The inputs' memory is reused: write every input before each call.
+            pub fn invoke(&mut self) {
+                #start
+                #memories
+                #calls
+            }
+
+            #reset
+        }
+
+        impl Default for #ty {
+            fn default() -> Self {
+                Self::new()
+            }
+        }
+    }
+}
+
+/// `let` bindings of the memories that the steps use.
+fn expand_memories(program: &Program) -> TokenStream {
+    let uses = |memory| program.calls.iter().any(|c| uses_memory(&c.args, memory));
+    let arena = uses(Memory::Arena).then(|| quote! { let m = self.arena.memory(); });
+    let state = uses(Memory::State).then(|| quote! { let s = self.state.memory(); });
+    quote! { #arena #state }
+}
+
+fn uses_memory(args: &[Arg], memory: Memory) -> bool {
+    args.iter().any(|arg| matches!(arg, Arg::Cells(r) | Arg::Rows(r, _) if r.memory == memory))
+}
+
+fn expand_reset(program: &Program, needs_start: bool) -> TokenStream {
+    let body = program.state_inits.iter().map(|init| {
+        let region = call::cells(&crate::select::Region { element: "u8", ..init.region });
+        match init.constant {
+            Some(id) => {
+                let constant = call::constant(program, id, "u8");
+                quote! { k::copy(&k::Copy::linear(#constant.len()), #constant, #region); }
+            }
+            None => quote! { k::fill(0u8, #region); },
+        }
+    });
+    let memory = (!program.state_inits.is_empty()).then(|| quote! { let s = self.state.memory(); });
+    let started = needs_start.then(|| quote! { self.started = true; });
+    quote! {
+        /// Sets the model's state to what it was at first. Models without state have nothing to reset.
+        pub fn reset(&mut self) {
+            #memory
+            #(#body)*
+            #started
+        }
+    }
+}
+
+fn expand_constants(program: &Program, options: &Options) -> TokenStream {
+    let section = options.weights_section.as_ref().map(|name| quote! { #[link_section = #name] });
+    let statics = program.constants.iter().map(|constant| {
+        let ident = Ident::new(&constant.ident, Span::call_site());
+        let doc = format!(" {}", constant.doc);
+        let len = bytes(constant.data.bytes().len());
+        let data = Literal::byte_string(constant.data.bytes());
+        quote! {
+            #[doc = #doc]
+            #section
+            pub(super) static #ident: kiln::Bytes<#len> = kiln::Bytes(*#data);
+        }
+    });
+    quote! {
+        /// Model data in flash, little-endian, packed in the order in which the kernels read it.
+        mod weights {
+            #[allow(unused_imports)]
+            use ::kiln;
+            #(#statics)*
+        }
+    }
+}
+
+fn bytes(count: usize) -> Literal {
+    Literal::usize_unsuffixed(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_become_identifiers() {
+        let named = |name: &str| type_name(&Graph::new(name), &Options::default());
+        assert_eq!(named("kws"), "Kws");
+        assert_eq!(named("person-detect_v2"), "PersonDetectV2");
+        assert_eq!(named("96x96"), "Model96x96");
+        assert_eq!(named("self"), "ModelSelf".replace("ModelSelf", &named("self")));
+        assert_eq!(snake_case("PersonDetectV2"), "person_detect_v2");
+    }
+}

@@ -1,0 +1,152 @@
+//! What a user can ask for. Macro arguments, `Build` methods and command-line flags are the same set.
+
+use crate::error::{Error, Problem};
+
+/// What to favour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Optimize {
+    /// Fewest cycles.
+    #[default]
+    Speed,
+    /// Least flash.
+    Size,
+    /// Least RAM.
+    Memory,
+}
+
+impl Optimize {
+    /// The names users write.
+    pub const NAMES: [&'static str; 3] = ["speed", "size", "memory"];
+
+    /// The name users write.
+    pub fn name(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
+}
+
+impl std::str::FromStr for Optimize {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        match name {
+            "speed" => Ok(Optimize::Speed),
+            "size" => Ok(Optimize::Size),
+            "memory" => Ok(Optimize::Memory),
+            _ => Err(bad_option("optimize", name, "use \"speed\", \"size\" or \"memory\"")),
+        }
+    }
+}
+
+/// Which types the model's inputs and outputs have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Io {
+    /// Those of the model file.
+    #[default]
+    Native,
+    /// Quantised ones: a QUANTIZE that is all that reads an input, and a DEQUANTIZE that writes an output, are dropped.
+    Quantized,
+}
+
+impl std::str::FromStr for Io {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        match name {
+            "native" => Ok(Io::Native),
+            "quantized" => Ok(Io::Quantized),
+            _ => Err(bad_option("io", name, "use \"native\" or \"quantized\"")),
+        }
+    }
+}
+
+/// Options of one compilation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Name of the generated type; from the file's name where absent.
+    pub name: Option<String>,
+    /// What to favour.
+    pub optimize: Optimize,
+    /// Most bytes of constants (weights, biases, multipliers, tables) the model may have.
+    pub flash: Option<usize>,
+    /// Most bytes of arena and state the model may need.
+    pub ram: Option<usize>,
+    /// Link section of the constants, e.g. `.flash2`.
+    pub weights_section: Option<String>,
+    /// Types of inputs and outputs.
+    pub io: Io,
+    /// Emits a call of `kiln::trace` before every step, for measurements.
+    pub trace: bool,
+}
+
+impl Options {
+    /// Every option's name.
+    pub const NAMES: [&'static str; 6] = ["name", "optimize", "flash", "ram", "weights_section", "io"];
+
+    /// Sets one option from the text a user wrote. `name` is the option's name in the macro.
+    ///
+    /// # Errors
+    /// [`Error::Options`] for an unknown option or a value that does not fit it.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<(), Error> {
+        match name {
+            "name" => self.name = Some(value.into()),
+            "optimize" => self.optimize = value.parse()?,
+            "flash" => self.flash = Some(parse_bytes("flash", value)?),
+            "ram" => self.ram = Some(parse_bytes("ram", value)?),
+            "weights_section" => self.weights_section = Some(value.into()),
+            "io" => self.io = value.parse()?,
+            _ => {
+                return Err(Error::Options(Problem {
+                    place: String::new(),
+                    what: format!("there is no option `{name}`"),
+                    help: format!("the options are {}", Self::NAMES.join(", ")),
+                }))
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A size such as `20480`, `20K` or `1M` (powers of 1024).
+fn parse_bytes(option: &str, text: &str) -> Result<usize, Error> {
+    let wrong = || bad_option(option, text, "write bytes (20480) or a multiple of 1024 (20K, 1M)");
+    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let factor = match text[digits.len()..].trim() {
+        "" | "B" => 1,
+        "K" | "k" | "KB" | "KiB" => 1024,
+        "M" | "MB" | "MiB" => 1024 * 1024,
+        _ => return Err(wrong()),
+    };
+    let count: usize = digits.replace('_', "").parse().map_err(|_| wrong())?;
+    count.checked_mul(factor).ok_or_else(wrong)
+}
+
+fn bad_option(option: &str, value: &str, help: &str) -> Error {
+    Error::Options(Problem {
+        place: format!("option `{option}`"),
+        what: format!("`{value}` is no value for it"),
+        help: help.into(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes() {
+        assert_eq!(parse_bytes("ram", "20K"), Ok(20 * 1024));
+        assert_eq!(parse_bytes("ram", "1M"), Ok(1 << 20));
+        assert_eq!(parse_bytes("ram", "20_480"), Ok(20_480));
+        assert!(parse_bytes("ram", "20Q").is_err());
+        assert!(parse_bytes("ram", "K").is_err());
+        assert!(parse_bytes("ram", "99999999999999999999").is_err());
+    }
+
+    #[test]
+    fn unknown_options_are_named() {
+        let error = Options::default().set("speed", "1").unwrap_err().to_string();
+        assert!(error.contains("no option `speed`") && error.contains("optimize"), "{error}");
+        let error = Options::default().set("optimize", "fast").unwrap_err().to_string();
+        assert!(error.contains("`fast`") && error.contains("\"size\""), "{error}");
+    }
+}

@@ -1,0 +1,92 @@
+//! Memory over time: which buffers are live at each step.
+
+use crate::ir::ValueId;
+use crate::schedule::{BufferId, Role, StepKind};
+use crate::Compiled;
+
+/// One step and what is live during it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Index of the step.
+    pub step: usize,
+    /// Its op, or `copy`.
+    pub op: String,
+    /// The name of what it computes.
+    pub name: String,
+    /// Sum of the sizes of the live scratch buffers.
+    pub live_bytes: usize,
+    /// The live scratch buffers, by offset.
+    pub buffers: Vec<Region>,
+}
+
+/// A live buffer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Region {
+    /// The name of the first value in it.
+    pub name: String,
+    /// Bytes from the start of the arena.
+    pub offset: usize,
+    /// Its size.
+    pub bytes: usize,
+}
+
+/// Every step of a compilation.
+pub fn rows(compiled: &Compiled) -> Vec<Row> {
+    let names = buffer_names(compiled);
+    let steps = compiled.schedule.steps.iter().enumerate();
+    steps
+        .map(|(index, step)| {
+            let (op, value) = match &step.kind {
+                StepKind::Compute(id) => {
+                    let node = compiled.graph.node(*id);
+                    (node.op.name(), node.result)
+                }
+                StepKind::Copy { value, .. } => ("copy", *value),
+            };
+            let buffers = live(compiled, index, &names);
+            Row {
+                step: index,
+                op: op.into(),
+                name: compiled.graph.value(value).name.clone(),
+                live_bytes: buffers.iter().map(|b| b.bytes).sum(),
+                buffers,
+            }
+        })
+        .collect()
+}
+
+/// The step that needs most memory, in words: its name and the buffers live there.
+pub fn peak(compiled: &Compiled) -> String {
+    let rows = rows(compiled);
+    let Some(row) = rows.iter().max_by_key(|row| row.live_bytes) else { return "no step at all".into() };
+    let buffers: Vec<String> = row.buffers.iter().map(|b| format!("{:?} ({} bytes)", b.name, b.bytes)).collect();
+    format!("step {} {} {:?}, where {} are live", row.step, row.op, row.name, buffers.join(" and "))
+}
+
+fn live(compiled: &Compiled, step: usize, names: &[String]) -> Vec<Region> {
+    let plan = &compiled.plan;
+    let mut regions: Vec<Region> = (0..names.len())
+        .filter(|&b| plan.lifetimes[b].first <= step && step <= plan.lifetimes[b].last)
+        .filter_map(|b| {
+            let bytes = compiled.schedule.storage.buffer(BufferId(b as u32)).bytes;
+            plan.offsets[b].map(|offset| Region { name: names[b].clone(), offset, bytes })
+        })
+        .collect();
+    regions.sort_by_key(|r| r.offset);
+    regions
+}
+
+/// The name of the largest named value in each scratch buffer.
+fn buffer_names(compiled: &Compiled) -> Vec<String> {
+    let storage = &compiled.schedule.storage;
+    let mut named: Vec<Option<ValueId>> = vec![None; storage.buffers.len()];
+    for (id, value) in compiled.graph.values() {
+        let Some(place) = storage.place(id) else { continue };
+        let slot = &mut named[place.buffer.0 as usize];
+        let larger = slot.map_or(true, |old| value.ty.bytes() > compiled.graph.ty(old).bytes());
+        if storage.buffer(place.buffer).role == Role::Scratch && larger {
+            *slot = Some(id);
+        }
+    }
+    named.iter().map(|id| id.map_or(String::new(), |id| compiled.graph.value(id).name.clone())).collect()
+}

@@ -1,0 +1,4 @@
+//! Reports about a compilation. Read-only.
+
+pub mod budget;
+pub mod memory;

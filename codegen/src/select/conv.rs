@@ -1,0 +1,250 @@
+//! Convolutions, dense layers and pooling.
+
+use super::*;
+use crate::ir::{Clamp, Window};
+use crate::passes::zero_point::folded_bias;
+
+impl<'a> Selector<'a> {
+    pub(super) fn conv(
+        &mut self,
+        node: &'a Node,
+        window: &Window,
+        groups: usize,
+        rescale: &Rescale,
+        clamp: &Clamp,
+        step: &Step,
+    ) -> Selected {
+        let (x, w) = (node.operands[0], node.operands[1]);
+        let (tx, tw, ty) = (self.ty(x), self.ty(w), self.ty(node.result));
+        let (&[batch, in_h, in_w, in_c], &[_, out_h, out_w, out_c]) = (tx.shape.dims(), ty.shape.dims()) else {
+            return Err(self.no_kernel(node));
+        };
+        let depthwise = groups == in_c && groups > 1;
+        let fields = vec![
+            ("in_h", int(in_h)),
+            ("in_w", int(in_w)),
+            ("in_c", int(in_c)),
+            ("out_w", int(out_w)),
+            ("out_c", int(out_c)),
+            ("k_h", int(window.size[0])),
+            ("k_w", int(window.size[1])),
+            ("stride_h", int(window.stride[0])),
+            ("stride_w", int(window.stride[1])),
+            ("dilation_h", int(window.dilation[0])),
+            ("dilation_w", int(window.dilation[1])),
+            ("pad_top", int(window.pad.top)),
+            ("pad_left", int(window.pad.left)),
+            ("groups", int(groups)),
+        ];
+        let conv = Struct { name: "Conv", fields };
+        let weights = self.data(node, w, "weights")?;
+        let packed =
+            if depthwise { taps_first(weights, out_c, tw.dtype.size()) } else { weights.clone() };
+        let (kernel, constants, after_x) = match (tx.dtype, tw.dtype, ty.dtype) {
+            (DType::I8, DType::I8, DType::I8) => {
+                let (constants, requant) = self.integer_constants(node, packed, rescale, clamp)?;
+                let pad = Arg::Int(tx.zero_point().into());
+                (if depthwise { "depthwise2d_i8" } else { "conv2d_i8" }, constants, vec![pad, requant])
+            }
+            (DType::F32, DType::F32, DType::F32) => {
+                let constants = self.float_constants(node, packed, out_c)?;
+                let (lo, hi) = clamp.float_bounds();
+                let kernel = if depthwise { "depthwise2d_f32" } else { "conv2d_f32" };
+                (kernel, constants, vec![Arg::Float(lo), Arg::Float(hi)])
+            }
+            _ => return Err(self.no_kernel(node)),
+        };
+        let (rx, ry) = (self.region(x)?, self.region(node.result)?);
+        for image in 0..batch {
+            let mut args = vec![Arg::Struct(conv.clone()), rows(rx, batch, image, in_w * in_c)];
+            args.extend(constants.iter().cloned());
+            args.extend(after_x.iter().cloned());
+            args.push(rows(ry, batch, image, out_w * out_c));
+            args.push(Arg::Band(step.rows.start, step.rows.len().min(out_h)));
+            self.call(kernel, args);
+        }
+        Ok(())
+    }
+
+    pub(super) fn dense(&mut self, node: &'a Node, rescale: &Rescale, clamp: &Clamp, step: &Step) -> Selected {
+        let (x, w) = (node.operands[0], node.operands[1]);
+        let (tx, tw, ty) = (self.ty(x), self.ty(w), self.ty(node.result));
+        let (k, n) = (tx.shape.last(), ty.shape.last());
+        let weights = self.data(node, w, "weights")?.clone();
+        let (kernel, constants, after_x) = match (tx.dtype, tw.dtype, ty.dtype) {
+            (DType::I8, DType::I8, DType::I8) => {
+                let (constants, requant) = self.integer_constants(node, weights, rescale, clamp)?;
+                ("dense_i8", constants, vec![requant])
+            }
+            (DType::F32, DType::F32, DType::F32) => {
+                let constants = self.float_constants(node, weights, n)?;
+                let (lo, hi) = clamp.float_bounds();
+                ("dense_f32", constants, vec![Arg::Float(lo), Arg::Float(hi)])
+            }
+            _ => return Err(self.no_kernel(node)),
+        };
+        let mut args = vec![Arg::Rows(self.region(x)?, k)];
+        args.extend(constants);
+        args.extend(after_x);
+        args.push(Arg::Rows(self.region(node.result)?, n));
+        // The rows of a schedule count the first of two axes; a dense layer's rows are all the leading ones.
+        let all = ty.shape.numel() / n.max(1);
+        let _ = step;
+        args.push(Arg::Band(0, all));
+        self.call(kernel, args);
+        Ok(())
+    }
+
+    pub(super) fn pool(
+        &mut self,
+        node: &'a Node,
+        family: &'static str,
+        window: &Window,
+        clamp: &Clamp,
+        step: &Step,
+    ) -> Selected {
+        let x = node.operands[0];
+        let (tx, ty) = (self.ty(x), self.ty(node.result));
+        let (&[batch, in_h, in_w, c], &[_, out_h, out_w, _]) = (tx.shape.dims(), ty.shape.dims()) else {
+            return Err(self.no_kernel(node));
+        };
+        let fields = vec![
+            ("in_h", int(in_h)),
+            ("in_w", int(in_w)),
+            ("c", int(c)),
+            ("out_w", int(out_w)),
+            ("k_h", int(window.size[0])),
+            ("k_w", int(window.size[1])),
+            ("stride_h", int(window.stride[0])),
+            ("stride_w", int(window.stride[1])),
+            ("pad_top", int(window.pad.top)),
+            ("pad_left", int(window.pad.left)),
+        ];
+        let pool = Struct { name: "Pool", fields };
+        let (kernel, lo, hi) = match (family, tx.dtype, ty.dtype) {
+            ("avg_pool2d", DType::I8, DType::I8) => int_range("avg_pool2d_i8", clamp),
+            ("max_pool2d", DType::I8, DType::I8) => int_range("max_pool2d_i8", clamp),
+            ("avg_pool2d", DType::F32, DType::F32) => float_range("avg_pool2d_f32", clamp),
+            ("max_pool2d", DType::F32, DType::F32) => float_range("max_pool2d_f32", clamp),
+            _ => return Err(self.no_kernel(node)),
+        };
+        let (rx, ry) = (self.region(x)?, self.region(node.result)?);
+        for image in 0..batch {
+            let args = vec![
+                Arg::Struct(pool.clone()),
+                rows(rx, batch, image, in_w * c),
+                lo.clone(),
+                hi.clone(),
+                rows(ry, batch, image, out_w * c),
+                Arg::Band(step.rows.start, step.rows.len().min(out_h)),
+            ];
+            self.call(kernel, args);
+        }
+        Ok(())
+    }
+
+    /// Weights, folded bias, and the `Requant` of an integer layer.
+    fn integer_constants(
+        &mut self,
+        node: &'a Node,
+        weights: Data,
+        rescale: &Rescale,
+        clamp: &Clamp,
+    ) -> Result<(Vec<Arg>, Arg), Problem> {
+        let Rescale::FixedPoint(multipliers) = rescale else { return Err(self.no_kernel(node)) };
+        let w = node.operands[1];
+        let tw = self.ty(w);
+        if tw.quant.as_ref().is_some_and(|q| q.zero_points.iter().any(|&z| z != 0)) {
+            return Err(Problem {
+                place: node.origin.clone(),
+                what: "its weights have a zero point other than 0".into(),
+                help: "convert the model with symmetric int8 weights".into(),
+            });
+        }
+        let out_c = self.ty(node.result).shape.last();
+        let bias = match node.operands.get(2) {
+            Some(&b) => self.data(node, b, "biases")?.to_i32(),
+            None => vec![0; out_c],
+        };
+        let zero = self.ty(node.operands[0]).zero_point();
+        let bias = folded_bias(&self.data(node, w, "weights")?.to_i8(), &bias, zero, out_c);
+        let values: Vec<i32> = multipliers.iter().map(|m| m.value).collect();
+        // Shifts of verified graphs are within -31..=30.
+        let shifts: Vec<i8> = multipliers.iter().map(|m| m.shift as i8).collect();
+        let weights = self.step_constant("WEIGHTS", weights);
+        let bias = self.step_constant("BIAS", Data::from_i32(&bias));
+        let values = self.step_constant("MULTIPLIERS", Data::from_i32(&values));
+        let shifts = self.step_constant("SHIFTS", Data::from_i8(&shifts));
+        let (lo, hi) = clamp.int_bounds();
+        let requant = Struct {
+            name: "Requant",
+            fields: vec![
+                ("multipliers", Field::Constant(values, "i32")),
+                ("shifts", Field::Constant(shifts, "i8")),
+                ("zero_point", Field::Int(self.ty(node.result).zero_point().into())),
+                ("lo", Field::Int(lo.into())),
+                ("hi", Field::Int(hi.into())),
+            ],
+        };
+        Ok((vec![Arg::Constant(weights, "i8"), Arg::Constant(bias, "i32")], Arg::Struct(requant)))
+    }
+
+    /// Weights and bias of a float layer.
+    fn float_constants(&mut self, node: &'a Node, weights: Data, out_c: usize) -> Result<Vec<Arg>, Problem> {
+        let bias = match node.operands.get(2) {
+            Some(&b) => self.data(node, b, "biases")?.clone(),
+            None => Data::from_f32(&vec![0.0; out_c]),
+        };
+        let weights = self.step_constant("WEIGHTS", weights);
+        let bias = self.step_constant("BIAS", bias);
+        Ok(vec![Arg::Constant(weights, "f32"), Arg::Constant(bias, "f32")])
+    }
+}
+
+pub(super) fn int_range(kernel: &'static str, clamp: &Clamp) -> (&'static str, Arg, Arg) {
+    let (lo, hi) = clamp.int_bounds();
+    (kernel, Arg::Int(lo.into()), Arg::Int(hi.into()))
+}
+
+pub(super) fn float_range(kernel: &'static str, clamp: &Clamp) -> (&'static str, Arg, Arg) {
+    let (lo, hi) = clamp.float_bounds();
+    (kernel, Arg::Float(lo), Arg::Float(hi))
+}
+
+/// The rows of one image of a batch.
+fn rows(region: Region, batch: usize, image: usize, row: usize) -> Arg {
+    let len = region.len / batch.max(1);
+    let bytes = len * element_bytes(region.element);
+    Arg::Rows(Region { offset: region.offset + image * bytes, len, ..region }, row)
+}
+
+fn element_bytes(element: &str) -> usize {
+    DType::ALL.iter().find(|d| d.name() == element).map_or(1, |d| d.size())
+}
+
+/// Depthwise weights `[o][kh][kw]` as `[kh][kw][o]`.
+fn taps_first(weights: &Data, out_c: usize, element: usize) -> Data {
+    let bytes = weights.bytes();
+    let taps = bytes.len() / (out_c * element).max(1);
+    let mut packed = Vec::with_capacity(bytes.len());
+    for tap in 0..taps {
+        for o in 0..out_c {
+            let at = (o * taps + tap) * element;
+            packed.extend_from_slice(&bytes[at..at + element]);
+        }
+    }
+    Data::new(packed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn depthwise_weights_are_packed_tap_by_tap() {
+        let weights = Data::from_i8(&[1, 2, 3, 10, 20, 30]);
+        assert_eq!(taps_first(&weights, 2, 1).to_i8(), [1, 10, 2, 20, 3, 30]);
+        let weights = Data::from_f32(&[1.0, 2.0, 10.0, 20.0]);
+        assert_eq!(taps_first(&weights, 2, 4).to_f32(), [1.0, 10.0, 2.0, 20.0]);
+    }
+}

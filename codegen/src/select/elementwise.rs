@@ -1,0 +1,211 @@
+//! Elementwise ops, tables, quantisation, softmax and reductions.
+
+use super::conv::{float_range, int_range};
+use super::movement::{pad6, MAX_RANK};
+use super::*;
+use crate::interp::softmax_exp_table;
+use crate::ir::{AddRescale, Clamp, SoftmaxScale};
+
+impl<'a> Selector<'a> {
+    pub(super) fn add(&mut self, node: &'a Node, family: &str, rescale: &AddRescale, clamp: &Clamp) -> Selected {
+        let (tx, ty, out) = (self.ty(node.operands[0]), self.ty(node.operands[1]), self.ty(node.result));
+        match (tx.dtype, ty.dtype, out.dtype, rescale) {
+            (DType::I8, DType::I8, DType::I8, AddRescale::FixedPoint { left_shift, x, y, out: o }) => {
+                let (lo, hi) = clamp.int_bounds();
+                let fields = vec![
+                    ("left_shift", Field::Int((*left_shift).into())),
+                    ("x_zero", Field::Int(tx.zero_point().into())),
+                    ("x", scale(x)),
+                    ("y_zero", Field::Int(ty.zero_point().into())),
+                    ("y", scale(y)),
+                    ("out_zero", Field::Int(out.zero_point().into())),
+                    ("out", scale(o)),
+                    ("lo", Field::Int(lo.into())),
+                    ("hi", Field::Int(hi.into())),
+                ];
+                let params = Arg::Struct(Struct { name: "AddParams", fields });
+                self.binary(node, if family == "add" { "add_i8" } else { "sub_i8" }, vec![params])
+            }
+            (DType::F32, DType::F32, DType::F32, AddRescale::Real) => {
+                let (kernel, lo, hi) = float_range(if family == "add" { "add_f32" } else { "sub_f32" }, clamp);
+                self.binary(node, kernel, vec![lo, hi])
+            }
+            _ => Err(self.no_kernel(node)),
+        }
+    }
+
+    pub(super) fn mul(&mut self, node: &'a Node, rescale: &Rescale, clamp: &Clamp) -> Selected {
+        let (tx, ty, out) = (self.ty(node.operands[0]), self.ty(node.operands[1]), self.ty(node.result));
+        match (tx.dtype, ty.dtype, out.dtype, single(rescale)) {
+            (DType::I8, DType::I8, DType::I8, Some(multiplier)) => {
+                let (lo, hi) = clamp.int_bounds();
+                let fields = vec![
+                    ("x_zero", Field::Int(tx.zero_point().into())),
+                    ("y_zero", Field::Int(ty.zero_point().into())),
+                    ("out_zero", Field::Int(out.zero_point().into())),
+                    ("out", scale(multiplier)),
+                    ("lo", Field::Int(lo.into())),
+                    ("hi", Field::Int(hi.into())),
+                ];
+                self.binary(node, "mul_i8", vec![Arg::Struct(Struct { name: "MulParams", fields })])
+            }
+            (DType::F32, DType::F32, DType::F32, None) => {
+                let (kernel, lo, hi) = float_range("mul_f32", clamp);
+                self.binary(node, kernel, vec![lo, hi])
+            }
+            _ => Err(self.no_kernel(node)),
+        }
+    }
+
+    fn binary(&mut self, node: &'a Node, kernel: &'static str, params: Vec<Arg>) -> Selected {
+        let out = self.ty(node.result).shape.dims();
+        if out.len() > MAX_RANK {
+            return Err(self.no_kernel(node));
+        }
+        let strides = |id: ValueId| {
+            let shape = &self.ty(id).shape;
+            let own = shape.strides();
+            let lead = out.len() - shape.rank().min(out.len());
+            let along = |axis: usize| match axis.checked_sub(lead) {
+                Some(a) if shape.dims()[a] != 1 => own[a],
+                _ => 0,
+            };
+            pad6(&(0..out.len()).map(along).collect::<Vec<_>>(), 0)
+        };
+        let fields = vec![
+            ("dims", Field::Ints(pad6(out, 1))),
+            ("a", Field::Ints(strides(node.operands[0]))),
+            ("b", Field::Ints(strides(node.operands[1]))),
+        ];
+        let mut args = vec![Arg::Struct(Struct { name: "Broadcast", fields })];
+        args.extend(params);
+        for side in 0..2 {
+            args.push(self.source(node, node.operands[side], "operand")?);
+        }
+        args.push(Arg::Cells(self.region(node.result)?));
+        self.call(kernel, args);
+        Ok(())
+    }
+
+    /// A value as a `Read` argument: cells, or a slice of a constant.
+    pub(super) fn source(&mut self, node: &'a Node, id: ValueId, what: &str) -> Result<Arg, Problem> {
+        if !self.is_const(id) {
+            return Ok(Arg::Cells(self.region(id)?));
+        }
+        let data = self.data(node, id, what)?.clone();
+        let constant = self.step_constant("OPERAND", data);
+        Ok(Arg::Constant(constant, rust_element(self.ty(id).dtype)))
+    }
+
+    pub(super) fn clip(&mut self, node: &'a Node, clamp: &Clamp) -> Selected {
+        if self.ty(node.result).dtype != DType::F32 {
+            return Err(self.no_kernel(node));
+        }
+        let (kernel, lo, hi) = float_range("clip_f32", clamp);
+        self.unary(node, kernel, vec![lo, hi])
+    }
+
+    pub(super) fn leaky_relu(&mut self, node: &'a Node, alpha: f32) -> Selected {
+        if self.ty(node.result).dtype != DType::F32 {
+            return Err(self.no_kernel(node));
+        }
+        self.unary(node, "leaky_relu_f32", vec![Arg::Float(alpha)])
+    }
+
+    pub(super) fn float_unary(&mut self, node: &'a Node, kernel: &'static str) -> Selected {
+        if self.ty(node.result).dtype != DType::F32 {
+            return Err(self.no_kernel(node));
+        }
+        self.unary(node, kernel, Vec::new())
+    }
+
+    fn unary(&mut self, node: &'a Node, kernel: &'static str, mut args: Vec<Arg>) -> Selected {
+        args.push(Arg::Cells(self.region(node.operands[0])?));
+        args.push(Arg::Cells(self.region(node.result)?));
+        self.call(kernel, args);
+        Ok(())
+    }
+
+    pub(super) fn lookup(&mut self, node: &'a Node) -> Selected {
+        let table = self.data(node, node.operands[1], "table")?.clone();
+        let one_byte = |id: ValueId| self.ty(id).dtype.size() == 1;
+        if !one_byte(node.operands[0]) || !one_byte(node.result) || table.bytes().len() != 256 {
+            return Err(self.no_kernel(node));
+        }
+        let table = self.step_constant("TABLE", table);
+        let byte = |region| Arg::Cells(Region { element: "u8", ..region });
+        let args =
+            vec![Arg::Table(table), byte(self.region(node.operands[0])?), byte(self.region(node.result)?)];
+        self.call("lookup_8", args);
+        Ok(())
+    }
+
+    pub(super) fn quantize(&mut self, node: &'a Node) -> Selected {
+        let out = self.ty(node.result);
+        let kernel = match (self.ty(node.operands[0]).dtype, out.dtype) {
+            (DType::F32, DType::I8) => "quantize_f32_i8",
+            (DType::F32, DType::U8) => "quantize_f32_u8",
+            _ => return Err(self.no_kernel(node)),
+        };
+        let Some(step) = out.scale() else { return Err(self.no_kernel(node)) };
+        self.unary(node, kernel, vec![Arg::Float(step), Arg::Int(out.zero_point().into())])
+    }
+
+    pub(super) fn dequantize(&mut self, node: &'a Node) -> Selected {
+        let tx = self.ty(node.operands[0]);
+        let kernel = match (tx.dtype, self.ty(node.result).dtype) {
+            (DType::I8, DType::F32) => "dequantize_i8_f32",
+            (DType::U8, DType::F32) => "dequantize_u8_f32",
+            _ => return Err(self.no_kernel(node)),
+        };
+        let Some(step) = tx.scale() else { return Err(self.no_kernel(node)) };
+        self.unary(node, kernel, vec![Arg::Float(step), Arg::Int(tx.zero_point().into())])
+    }
+
+    pub(super) fn softmax(&mut self, node: &'a Node, beta: f32, scale: &SoftmaxScale) -> Selected {
+        let (tx, out) = (self.ty(node.operands[0]), self.ty(node.result));
+        let depth = Arg::Int(tx.shape.last() as i64);
+        match (tx.dtype, out.dtype, scale) {
+            (DType::I8, DType::I8, SoftmaxScale::FixedPoint { .. }) => {
+                let exps = Data::from_i32(&softmax_exp_table(scale));
+                let exps = self.step_constant("EXPS", exps);
+                self.unary(node, "softmax_i8", vec![depth, Arg::Constant(exps, "i32")])
+            }
+            (DType::F32, DType::F32, SoftmaxScale::Real) => {
+                self.unary(node, "softmax_f32", vec![depth, Arg::Float(beta)])
+            }
+            _ => Err(self.no_kernel(node)),
+        }
+    }
+
+    pub(super) fn mean(&mut self, node: &'a Node, axes: &[usize], rescale: &Rescale, clamp: &Clamp) -> Selected {
+        let (tx, out) = (self.ty(node.operands[0]), self.ty(node.result));
+        if tx.shape.rank() > MAX_RANK {
+            return Err(self.no_kernel(node));
+        }
+        let strides = tx.shape.strides();
+        let (inner, outer): (Vec<usize>, Vec<usize>) = (0..tx.shape.rank()).partition(|axis| axes.contains(axis));
+        let dims = |of: &[usize]| Field::Ints(pad6(&of.iter().map(|&a| tx.shape.dims()[a]).collect::<Vec<_>>(), 1));
+        let steps = |of: &[usize]| Field::Ints(pad6(&of.iter().map(|&a| strides[a]).collect::<Vec<_>>(), 0));
+        let fields = vec![
+            ("outer", dims(&outer)),
+            ("outer_strides", steps(&outer)),
+            ("inner", dims(&inner)),
+            ("inner_strides", steps(&inner)),
+        ];
+        let reduce = Arg::Struct(Struct { name: "Reduce", fields });
+        match (tx.dtype, out.dtype, single(rescale)) {
+            (DType::I8, DType::I8, Some(multiplier)) => {
+                let Field::Struct(by) = scale(multiplier) else { return Err(self.no_kernel(node)) };
+                let (kernel, lo, hi) = int_range("mean_i8", clamp);
+                let zero = |ty: &Type| Arg::Int(ty.zero_point().into());
+                self.unary(node, kernel, vec![reduce, zero(tx), Arg::Struct(by), zero(out), lo, hi])
+            }
+            (DType::F32, DType::F32, None) => {
+                let (kernel, lo, hi) = float_range("mean_f32", clamp);
+                self.unary(node, kernel, vec![reduce, lo, hi])
+            }
+            _ => Err(self.no_kernel(node)),
+        }
+    }
+}

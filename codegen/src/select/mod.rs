@@ -1,0 +1,260 @@
+//! Chooses a kernel for every step, its parameters, and packs its constants.
+//!
+//! The kernels and their contracts are those of `ARCHITECTURE.md`. A combination of op and element types that has no kernel is
+//! reported as a [`Problem`]; all of them are collected.
+
+mod conv;
+mod elementwise;
+mod movement;
+mod program;
+
+use crate::error::{Error, Problem};
+use crate::ir::{DType, Data, Graph, Multiplier, Node, Op, Rescale, Type, Value, ValueId};
+use crate::plan::Plan;
+use crate::schedule::{Place, Role, Schedule, Step, StepKind};
+use movement::{Moves, Source};
+
+pub use program::*;
+
+/// Turns a planned schedule into kernel calls.
+///
+/// # Errors
+/// [`Error::Unsupported`] with every step that has no kernel.
+pub fn select(graph: &Graph, schedule: &Schedule, plan: &Plan) -> Result<Program, Error> {
+    let mut selector = Selector {
+        graph,
+        schedule,
+        plan,
+        program: Program {
+            arena_bytes: plan.arena_bytes,
+            state_bytes: plan.state_bytes,
+            constants: Vec::new(),
+            calls: Vec::new(),
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            state_inits: Vec::new(),
+        },
+        step: 0,
+        comment: String::new(),
+    };
+    let mut problems = Vec::new();
+    for (index, step) in schedule.steps.iter().enumerate() {
+        if let Err(problem) = selector.step(index, step) {
+            problems.push(problem);
+        }
+    }
+    if !problems.is_empty() {
+        return Err(Error::Unsupported(problems));
+    }
+    selector.ports()?;
+    Ok(selector.program)
+}
+
+/// A failed selection: what has no kernel.
+type Selected = Result<(), Problem>;
+
+struct Selector<'a> {
+    graph: &'a Graph,
+    schedule: &'a Schedule,
+    plan: &'a Plan,
+    program: Program,
+    step: usize,
+    comment: String,
+}
+
+impl<'a> Selector<'a> {
+    fn step(&mut self, index: usize, step: &Step) -> Selected {
+        self.step = index;
+        match step.kind {
+            StepKind::Compute(id) => {
+                let node = self.graph.node(id);
+                self.comment = describe(self.graph, node);
+                self.node(node, step)
+            }
+            StepKind::Copy { value, from, to } => {
+                let Value { name, ty, .. } = self.graph.value(value);
+                self.comment = format!("copy {} {name:?}", short_type(ty));
+                let from = match from {
+                    Some(place) => Source::Region(self.region_at(place, ty)),
+                    None => self.source_of(value)?,
+                };
+                let to = self.region_at(to, ty);
+                self.moves(from, to, Moves::linear(ty.shape.numel()))
+            }
+        }
+    }
+
+    fn node(&mut self, node: &'a Node, step: &Step) -> Selected {
+        match &node.op {
+            Op::Conv2d { window, groups, rescale, clamp } => self.conv(node, window, *groups, rescale, clamp, step),
+            Op::Dense { rescale, clamp } => self.dense(node, rescale, clamp, step),
+            Op::AvgPool2d { window, clamp } => self.pool(node, "avg_pool2d", window, clamp, step),
+            Op::MaxPool2d { window, clamp } => self.pool(node, "max_pool2d", window, clamp, step),
+            Op::Add { rescale, clamp } => self.add(node, "add", rescale, clamp),
+            Op::Sub { rescale, clamp } => self.add(node, "sub", rescale, clamp),
+            Op::Mul { rescale, clamp } => self.mul(node, rescale, clamp),
+            Op::Clip { clamp } => self.clip(node, clamp),
+            Op::LeakyRelu { alpha, .. } => self.leaky_relu(node, alpha.0),
+            Op::Logistic {} => self.float_unary(node, "logistic_f32"),
+            Op::Tanh {} => self.float_unary(node, "tanh_f32"),
+            Op::Softmax { beta, scale } => self.softmax(node, beta.0, scale),
+            Op::Lookup {} => self.lookup(node),
+            Op::Quantize {} => self.quantize(node),
+            Op::Dequantize {} => self.dequantize(node),
+            Op::Requantize { .. } => Err(self.no_kernel(node)),
+            Op::Mean { axes, rescale, clamp } => self.mean(node, axes, rescale, clamp),
+            Op::Pad { before, value, .. } => self.pad(node, before, *value),
+            Op::Concat { axis } => self.concat(node, *axis),
+            Op::Slice { begin, step } => self.slice(node, begin, step),
+            Op::Transpose { perm } => self.transpose(node, perm),
+            Op::Reshape {} => {
+                let moves = Moves::linear(self.ty(node.result).shape.numel());
+                self.moves(self.source_of(node.operands[0])?, self.region(node.result)?, moves)
+            }
+        }
+    }
+
+    fn ports(&mut self) -> Result<(), Error> {
+        let missing = |what: &str| Error::internal("select", format!("{what} has no place"));
+        for &id in &self.graph.inputs {
+            let value = self.graph.value(id);
+            let region = match self.schedule.storage.place(id) {
+                Some(place) => self.region_at(place, &value.ty),
+                None => return Err(missing("an input")),
+            };
+            self.program.inputs.push(Port { name: value.name.clone(), ty: value.ty.clone(), region });
+        }
+        for (k, &id) in self.graph.outputs.iter().enumerate() {
+            let value = self.graph.value(id);
+            let place = *self.schedule.outputs.get(k).ok_or_else(|| missing("an output"))?;
+            let region = self.region_at(place, &value.ty);
+            self.program.outputs.push(Port { name: value.name.clone(), ty: value.ty.clone(), region });
+        }
+        for (index, state) in self.graph.states.iter().enumerate() {
+            let Some(place) = self.schedule.storage.place(state.current) else { continue };
+            let ty = bytes_type(self.graph.ty(state.current));
+            let region = self.region_at(place, &ty);
+            let zero = state.init.bytes().iter().all(|&b| b == 0);
+            let constant = (!zero).then(|| {
+                let doc = format!("first value of state {:?}", state.name);
+                self.constant(format!("STATE{index:02}"), doc, state.init.clone())
+            });
+            self.program.state_inits.push(StateInit { region, constant });
+        }
+        Ok(())
+    }
+
+    // What the op families share.
+
+    fn ty(&self, id: ValueId) -> &'a Type {
+        self.graph.ty(id)
+    }
+
+    fn is_const(&self, id: ValueId) -> bool {
+        self.graph.const_data(id).is_some()
+    }
+
+    fn region_at(&self, place: Place, ty: &Type) -> Region {
+        let (memory, base) = match self.schedule.storage.buffer(place.buffer).role {
+            // The plan has an offset for every scratch buffer; the checker has seen it.
+            Role::Scratch => (Memory::Arena, self.plan.offsets[place.buffer.0 as usize].unwrap_or(0)),
+            Role::State(index) => (Memory::State, self.plan.state[index]),
+        };
+        Region { memory, offset: base + place.offset, element: rust_element(ty.dtype), len: ty.shape.numel() }
+    }
+
+    fn region(&self, id: ValueId) -> Result<Region, Problem> {
+        let value = self.graph.value(id);
+        match self.schedule.storage.place(id) {
+            Some(place) => Ok(self.region_at(place, &value.ty)),
+            None => Err(Problem {
+                place: format!("value {:?}", value.name),
+                what: "is constant or has no place where the kernel needs it in memory".into(),
+                help: "please report this model".into(),
+            }),
+        }
+    }
+
+    /// A constant operand's data.
+    fn data(&self, node: &Node, id: ValueId, what: &str) -> Result<&'a Data, Problem> {
+        self.graph.const_data(id).ok_or_else(|| Problem {
+            place: node.origin.clone(),
+            what: format!("its {what} are computed while the model runs"),
+            help: format!("convert the model so that the {what} are constants"),
+        })
+    }
+
+    fn constant(&mut self, ident: String, doc: String, data: Data) -> ConstantId {
+        if let Some(same) = self.program.constants.iter().position(|c| c.data == data) {
+            return ConstantId(same);
+        }
+        self.program.constants.push(Constant { ident, doc, data });
+        ConstantId(self.program.constants.len() - 1)
+    }
+
+    /// A constant of the current step.
+    fn step_constant(&mut self, what: &str, data: Data) -> ConstantId {
+        let doc = format!("{} of step {}", what.to_lowercase(), self.step);
+        self.constant(format!("STEP{:02}_{what}", self.step), doc, data)
+    }
+
+    fn call(&mut self, kernel: &'static str, args: Vec<Arg>) {
+        self.program.calls.push(Call { step: self.step, comment: self.comment.clone(), kernel, args });
+    }
+
+    fn no_kernel(&self, node: &Node) -> Problem {
+        let types: Vec<String> = node.operands.iter().map(|&o| short_type(self.ty(o))).collect();
+        Problem {
+            place: node.origin.clone(),
+            what: format!(
+                "there is no kernel for `{}` on ({}) giving {}",
+                node.op.name(),
+                types.join(", "),
+                short_type(self.ty(node.result))
+            ),
+            help: "float32 and int8 models are supported; convert the model with full-integer quantisation".into(),
+        }
+    }
+}
+
+/// The Rust type of an element (booleans are bytes).
+fn rust_element(dtype: DType) -> &'static str {
+    match dtype {
+        DType::Bool => "u8",
+        other => other.name(),
+    }
+}
+
+/// The same storage seen as bytes.
+fn bytes_type(ty: &Type) -> Type {
+    Type::plain(DType::U8, &[ty.bytes()])
+}
+
+fn short_type(ty: &Type) -> String {
+    format!("{}{:?}", ty.dtype.name(), ty.shape.dims())
+}
+
+fn describe(graph: &Graph, node: &Node) -> String {
+    let operands: Vec<String> =
+        node.operands.iter().filter(|&&o| graph.const_data(o).is_none()).map(|&o| short_type(graph.ty(o))).collect();
+    let name = &graph.value(node.result).name;
+    format!("{} {} → {} {:?}", node.op.name(), operands.join(", "), short_type(graph.ty(node.result)), name)
+}
+
+fn int(value: usize) -> Field {
+    // Sizes of verified graphs fit: every tensor is smaller than isize::MAX bytes.
+    Field::Int(value as i64)
+}
+
+fn scale(m: &Multiplier) -> Field {
+    let fields = vec![("multiplier", Field::Int(m.value.into())), ("shift", Field::Int(m.shift.into()))];
+    Field::Struct(Struct { name: "Scale", fields })
+}
+
+/// The one multiplier of a per-tensor rescale.
+fn single(rescale: &Rescale) -> Option<&Multiplier> {
+    match rescale {
+        Rescale::FixedPoint(list) if list.len() == 1 => list.first(),
+        _ => None,
+    }
+}

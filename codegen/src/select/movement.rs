@@ -1,0 +1,197 @@
+//! Ops that move elements without looking at them: all are one strided copy.
+
+use super::*;
+
+/// Most axes of a strided kernel.
+pub(super) const MAX_RANK: usize = 6;
+
+/// Right-aligned in six places, filled from the left.
+pub(super) fn pad6<T: Copy + TryInto<i64>>(dims: &[T], fill: i64) -> Vec<i64> {
+    let given = dims.iter().map(|&d| d.try_into().unwrap_or(i64::MAX));
+    std::iter::repeat(fill).take(MAX_RANK.saturating_sub(dims.len())).chain(given).collect()
+}
+
+/// What a copy reads.
+#[derive(Clone)]
+pub(super) enum Source {
+    Region(Region),
+    Constant(Data),
+}
+
+/// A strided copy in elements: `dst[dst_offset + Σ i·dst] = src[src_offset + Σ i·src]`.
+pub(super) struct Moves {
+    dims: Vec<usize>,
+    src: Vec<i64>,
+    src_offset: usize,
+    dst: Vec<usize>,
+    dst_offset: usize,
+}
+
+impl Moves {
+    /// `len` consecutive elements.
+    pub(super) fn linear(len: usize) -> Self {
+        Moves { dims: vec![len], src: vec![1], src_offset: 0, dst: vec![1], dst_offset: 0 }
+    }
+
+    /// Merges axes that are contiguous on both sides and drops those of size 1.
+    fn collapse(mut self) -> Self {
+        let mut axis = 0;
+        while axis < self.dims.len() {
+            if self.dims[axis] == 1 {
+                self.remove(axis);
+            } else if axis > 0 && self.merges(axis) {
+                self.dims[axis] *= self.dims[axis - 1];
+                self.remove(axis - 1);
+            } else {
+                axis += 1;
+            }
+        }
+        self
+    }
+
+    fn merges(&self, axis: usize) -> bool {
+        let n = self.dims[axis];
+        self.src[axis - 1] == self.src[axis] * n as i64 && self.dst[axis - 1] == self.dst[axis] * n
+    }
+
+    fn remove(&mut self, axis: usize) {
+        self.dims.remove(axis);
+        self.src.remove(axis);
+        self.dst.remove(axis);
+    }
+}
+
+impl<'a> Selector<'a> {
+    /// Where a value is read.
+    pub(super) fn source_of(&self, value: ValueId) -> Result<Source, Problem> {
+        match self.graph.const_data(value) {
+            Some(data) => Ok(Source::Constant(data.clone())),
+            None => Ok(Source::Region(self.region(value)?)),
+        }
+    }
+
+    pub(super) fn moves(&mut self, from: Source, to: Region, moves: Moves) -> Selected {
+        let moves = moves.collapse();
+        if moves.dims.len() > MAX_RANK {
+            return Err(Problem {
+                place: self.comment.clone(),
+                what: format!("moves elements along {} axes at once", moves.dims.len()),
+                help: format!("at most {MAX_RANK} are supported; split the op in the model"),
+            });
+        }
+        let element = word(to.element);
+        let fields = vec![
+            ("dims", Field::Ints(pad6(&moves.dims, 1))),
+            ("src", Field::Ints(pad6(&moves.src, 0))),
+            ("src_offset", int(moves.src_offset)),
+            ("dst", Field::Ints(pad6(&moves.dst, 0))),
+            ("dst_offset", int(moves.dst_offset)),
+        ];
+        let from = match from {
+            Source::Region(region) => Arg::Cells(Region { element, ..region }),
+            Source::Constant(data) => Arg::Constant(self.step_constant("OPERAND", data), element),
+        };
+        let copy = Arg::Struct(Struct { name: "Copy", fields });
+        self.call("copy", vec![copy, from, Arg::Cells(Region { element, ..to })]);
+        Ok(())
+    }
+
+    pub(super) fn pad(&mut self, node: &'a Node, before: &[usize], value: i64) -> Selected {
+        let (tx, out) = (self.ty(node.operands[0]), self.ty(node.result));
+        let to = self.region(node.result)?;
+        // The stored value as an unsigned word of the element's size.
+        let bits = match tx.dtype.size() {
+            1 => value & 0xff,
+            2 => value & 0xffff,
+            4 => value & 0xffff_ffff,
+            _ => value,
+        };
+        self.call("fill", vec![Arg::Int(bits), Arg::Cells(Region { element: word(to.element), ..to })]);
+        let dst = out.shape.strides();
+        let dst_offset = before.iter().zip(&dst).map(|(b, s)| b * s).sum();
+        let src = tx.shape.strides().iter().map(|&s| s as i64).collect();
+        let moves = Moves { dims: tx.shape.dims().to_vec(), src, src_offset: 0, dst, dst_offset };
+        self.moves(self.source_of(node.operands[0])?, to, moves)
+    }
+
+    pub(super) fn concat(&mut self, node: &'a Node, axis: usize) -> Selected {
+        let out = self.ty(node.result);
+        let to = self.region(node.result)?;
+        let dst = out.shape.strides();
+        let mut first = 0;
+        for &operand in &node.operands {
+            let ty = self.ty(operand);
+            let dst_offset = first * dst[axis];
+            first += ty.shape.dims()[axis];
+            let in_place = !self.is_const(operand)
+                && self.region(operand)?
+                    == Region { offset: to.offset + dst_offset * ty.dtype.size(), len: ty.shape.numel(), ..to };
+            if in_place {
+                continue;
+            }
+            let src = ty.shape.strides().iter().map(|&s| s as i64).collect();
+            let moves =
+                Moves { dims: ty.shape.dims().to_vec(), src, src_offset: 0, dst: dst.clone(), dst_offset };
+            self.moves(self.source_of(operand)?, to, moves)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn slice(&mut self, node: &'a Node, begin: &[usize], step: &[i64]) -> Selected {
+        let (tx, out) = (self.ty(node.operands[0]), self.ty(node.result));
+        let strides = tx.shape.strides();
+        let src_offset = begin.iter().zip(&strides).map(|(b, s)| b * s).sum();
+        let src = step.iter().zip(&strides).map(|(&k, &s)| k * s as i64).collect();
+        let moves = Moves {
+            dims: out.shape.dims().to_vec(),
+            src,
+            src_offset,
+            dst: out.shape.strides(),
+            dst_offset: 0,
+        };
+        self.moves(self.source_of(node.operands[0])?, self.region(node.result)?, moves)
+    }
+
+    pub(super) fn transpose(&mut self, node: &'a Node, perm: &[usize]) -> Selected {
+        let (tx, out) = (self.ty(node.operands[0]), self.ty(node.result));
+        let strides = tx.shape.strides();
+        let src = perm.iter().map(|&axis| strides[axis] as i64).collect();
+        let dims = out.shape.dims().to_vec();
+        let moves = Moves { dims, src, src_offset: 0, dst: out.shape.strides(), dst_offset: 0 };
+        self.moves(self.source_of(node.operands[0])?, self.region(node.result)?, moves)
+    }
+}
+
+/// The unsigned word as which an element of that Rust type is moved.
+fn word(element: &str) -> &'static str {
+    match element {
+        "i8" | "u8" => "u8",
+        "i16" | "u16" => "u16",
+        "i64" | "u64" => "u64",
+        _ => "u32",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contiguous_axes_collapse() {
+        let moves = Moves {
+            dims: vec![1, 4, 5, 6],
+            src: vec![120, 30, 6, 1],
+            src_offset: 0,
+            dst: vec![240, 60, 6, 1],
+            dst_offset: 0,
+        };
+        let moves = moves.collapse();
+        assert_eq!((moves.dims, moves.src, moves.dst), (vec![4, 30], vec![30, 1], vec![60, 1]));
+    }
+
+    #[test]
+    fn six_places() {
+        assert_eq!(pad6(&[2usize, 3], 1), [1, 1, 1, 1, 2, 3]);
+        assert_eq!(pad6(&[-2i64], 0), [0, 0, 0, 0, 0, -2]);
+    }
+}

@@ -1,0 +1,63 @@
+//! Every model, compiled and run, against its golden outputs: integers to the bit, floats within the stated tolerance.
+
+use cargo_kiln::validate::validate;
+use kiln_codegen::{Error, Options};
+use kiln_host_tests::{corpus, own_models, reasons, Model};
+
+/// Models that cannot be compiled yet, with reasons.
+const UNSUPPORTED: &str = include_str!("../corpus/unsupported.txt");
+
+fn all_models() -> Vec<Model> {
+    let mut models = own_models();
+    assert!(!models.is_empty(), "the project's own models are missing");
+    models.extend(corpus());
+    models
+}
+
+/// A model that is not listed compiles; one that is listed is refused as unsupported, and not for another reason.
+#[test]
+fn every_model_compiles_or_is_known() {
+    let known = reasons(UNSUPPORTED);
+    let mut wrong = Vec::new();
+    for model in all_models() {
+        let bytes = std::fs::read(&model.path).unwrap();
+        let result = kiln_codegen::compile(&bytes, &model.name, &Options::default());
+        match (result, known.get(&model.name)) {
+            (Ok(_), None) | (Err(Error::Unsupported(_)), Some(_)) => {}
+            (Ok(_), Some(reason)) => wrong.push(format!("{} compiles, but is listed: {reason}", model.name)),
+            (Err(error), _) => wrong.push(format!("{}: {error}", model.name)),
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn interpreter_and_host() {
+    check(&["interp", "host"]);
+}
+
+#[test]
+fn cortex_m4() {
+    check(&["qemu-cortex-m4"]);
+}
+
+fn check(places: &[&str]) {
+    let places: Vec<String> = places.iter().map(|p| p.to_string()).collect();
+    let known = reasons(UNSUPPORTED);
+    let mut failed = Vec::new();
+    let mut checked = 0;
+    for model in all_models().iter().filter(|m| !known.contains_key(&m.name)) {
+        match validate(&model.path, &Options::default(), &model.golden, &places) {
+            Ok(report) => {
+                print!("{}", report.text());
+                checked += 1;
+                if !report.passes() {
+                    failed.push(report.text());
+                }
+            }
+            Err(error) => failed.push(format!("{}: {error:#}", model.name)),
+        }
+    }
+    assert!(failed.is_empty(), "{} of {} failed:\n{}", failed.len(), failed.len() + checked, failed.join("\n"));
+    assert!(checked > 0);
+}
