@@ -34,11 +34,8 @@ pub fn corpus_folder() -> Option<PathBuf> {
 
 /// The project's own models.
 pub fn own_models() -> Vec<Model> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut all = models(&root.join("models"), &root.join("models"));
-    let digits = root.join("../examples/digits/models");
-    all.extend(models(&digits, &digits));
-    all
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("models");
+    models(&folder.join("tflite"), &folder.join("golden"))
 }
 
 fn models(models: &Path, golden: &Path) -> Vec<Model> {

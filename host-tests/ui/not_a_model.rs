@@ -1,0 +1,3 @@
+kiln::include_model!(pub Picture = "../../../../host-tests/ui/models/picture.tflite");
+
+fn main() {}

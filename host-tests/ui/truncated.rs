@@ -1,0 +1,3 @@
+kiln::include_model!(pub Digits = "../../../../host-tests/ui/models/truncated.tflite");
+
+fn main() {}

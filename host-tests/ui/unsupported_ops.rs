@@ -1,0 +1,3 @@
+kiln::include_model!(pub Unsupported = "../../../../host-tests/ui/models/unsupported.tflite");
+
+fn main() {}
