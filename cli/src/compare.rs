@@ -37,10 +37,19 @@ impl Difference {
 pub fn compare(dtype: DType, actual: &Data, expected: &Data) -> Difference {
     let elements = expected.bytes().len() / dtype.size();
     if actual.bytes().len() != expected.bytes().len() {
-        return Difference { elements, mismatches: elements.max(1), largest: u64::MAX, relative: f64::INFINITY };
+        return Difference {
+            elements,
+            mismatches: elements.max(1),
+            largest: u64::MAX,
+            relative: f64::INFINITY,
+        };
     }
     if dtype == DType::F32 {
-        return Difference { elements, relative: relative(&actual.to_f32(), &expected.to_f32()), ..Difference::default() };
+        return Difference {
+            elements,
+            relative: relative(&actual.to_f32(), &expected.to_f32()),
+            ..Difference::default()
+        };
     }
     let pairs = actual.to_ints(dtype).into_iter().zip(expected.to_ints(dtype));
     let differences: Vec<u64> = pairs.map(|(a, e)| a.abs_diff(e)).filter(|&d| d != 0).collect();
@@ -53,13 +62,20 @@ pub fn compare(dtype: DType, actual: &Data, expected: &Data) -> Difference {
 }
 
 fn relative(actual: &[f32], expected: &[f32]) -> f64 {
-    let magnitude = expected.iter().filter(|v| v.is_finite()).fold(f64::from(f32::MIN_POSITIVE), |m, &v| m.max(f64::from(v).abs()));
+    let magnitude = expected
+        .iter()
+        .filter(|v| v.is_finite())
+        .fold(f64::from(f32::MIN_POSITIVE), |m, &v| m.max(f64::from(v).abs()));
     let difference = |(&a, &e): (&f32, &f32)| match a.to_bits() == e.to_bits() {
         true => 0.0,
         false => (f64::from(a) - f64::from(e)).abs() / magnitude,
     };
     // A NaN on one side only is an infinite difference.
-    actual.iter().zip(expected).map(difference).fold(0.0, |m, d| if d.is_nan() { f64::INFINITY } else { m.max(d) })
+    actual
+        .iter()
+        .zip(expected)
+        .map(difference)
+        .fold(0.0, |m, d| if d.is_nan() { f64::INFINITY } else { m.max(d) })
 }
 
 #[cfg(test)]

@@ -45,7 +45,8 @@ impl Golden {
         if inputs.iter().chain(&outputs).any(|a| a.cases != cases) {
             bail!("the arrays of `{}` differ in their first axis, which counts the cases", path.display());
         }
-        let by_case = |arrays: &[Array]| (0..cases).map(|c| arrays.iter().map(|a| a.case(c)).collect()).collect();
+        let by_case =
+            |arrays: &[Array]| (0..cases).map(|c| arrays.iter().map(|a| a.case(c)).collect()).collect();
         Ok(Golden {
             inputs: by_case(&inputs),
             outputs: by_case(&outputs),

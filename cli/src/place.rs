@@ -36,7 +36,9 @@ impl Place {
             _ => {
                 let board = Board::find(name).context("a place is `interp`, `host` or an emulated board")?;
                 if !board.is_emulated() {
-                    anyhow::bail!("`{name}` is not emulated; models run on `interp`, `host` and the qemu boards");
+                    anyhow::bail!(
+                        "`{name}` is not emulated; models run on `interp`, `host` and the qemu boards"
+                    );
                 }
                 Ok(Place::Emulated(board))
             }
@@ -70,7 +72,11 @@ impl Place {
 ///
 /// # Errors
 /// Where it does not build or does not fit.
-pub fn build_firmware(compiled: &Compiled, board: &Board, mode: firmware::Mode) -> Result<firmware::Firmware> {
+pub fn build_firmware(
+    compiled: &Compiled,
+    board: &Board,
+    mode: firmware::Mode,
+) -> Result<firmware::Firmware> {
     Ok(firmware::build(&firmware::BuildRequest {
         board,
         model_rs: &write_model(compiled)?,

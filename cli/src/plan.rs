@@ -27,9 +27,19 @@ pub fn text(compiled: &Compiled) -> String {
     let _ = writeln!(out, "step  {:<width$}  live bytes  buffers (offset..end name)", "op");
     for row in rows {
         let mark = if row.live_bytes == compiled.plan.lower_bound { '*' } else { ' ' };
-        let buffers: Vec<String> =
-            row.buffers.iter().map(|b| format!("{}..{} {:?}", b.offset, b.offset + b.bytes, short(&b.name))).collect();
-        let _ = writeln!(out, "{:>4}  {:<width$}  {:>9}{mark}  {}", row.step, row.op, row.live_bytes, buffers.join("  "));
+        let buffers: Vec<String> = row
+            .buffers
+            .iter()
+            .map(|b| format!("{}..{} {:?}", b.offset, b.offset + b.bytes, short(&b.name)))
+            .collect();
+        let _ = writeln!(
+            out,
+            "{:>4}  {:<width$}  {:>9}{mark}  {}",
+            row.step,
+            row.op,
+            row.live_bytes,
+            buffers.join("  ")
+        );
     }
     let _ = writeln!(out, "\n* the peak: no arena can be smaller with this schedule");
     out

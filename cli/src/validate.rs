@@ -49,7 +49,8 @@ pub fn validate(model: &Path, options: &Options, golden: &Path, on: &[String]) -
     let compiled = kiln_codegen::compile(&bytes, &name, options)?;
     let mut report = Report { model: name, cases: golden.inputs.len(), places: Vec::new() };
     for (place, name) in places.iter().zip(on) {
-        let outputs = place.run(&imported, &compiled, &golden.inputs).with_context(|| format!("on {name}"))?;
+        let outputs =
+            place.run(&imported, &compiled, &golden.inputs).with_context(|| format!("on {name}"))?;
         report.places.push(compare_place(name, &imported, &outputs, &golden.outputs));
     }
     Ok(report)
@@ -103,7 +104,9 @@ fn compare_place(place: &str, graph: &Graph, actual: &[Vec<Data>], expected: &[V
 
 fn describe(case: usize, output: usize, dtype: DType, difference: Difference) -> String {
     match dtype {
-        DType::F32 => format!("case {case}, output {output}: relative difference {:.3e}", difference.relative),
+        DType::F32 => {
+            format!("case {case}, output {output}: relative difference {:.3e}", difference.relative)
+        }
         _ => format!(
             "case {case}, output {output}: {} of {} elements differ, the largest difference is {}",
             difference.mismatches, difference.elements, difference.largest

@@ -60,6 +60,12 @@ fn check(places: &[&str]) {
             Err(error) => failed.push(format!("{}: {error:#}", model.name)),
         }
     }
-    assert!(failed.is_empty(), "{} of {} failed:\n{}", failed.len(), failed.len() + checked, failed.join("\n"));
+    assert!(
+        failed.is_empty(),
+        "{} of {} failed:\n{}",
+        failed.len(),
+        failed.len() + checked,
+        failed.join("\n")
+    );
     assert!(checked > 0);
 }

@@ -29,9 +29,9 @@ mod quantized;
 mod rows;
 
 pub use arch::memory::{Arena, Bytes, Element, Memory};
-pub use model::{trace, DType, Model, ModelInfo, TensorInfo};
 pub use kernels::{Band, Rows};
 pub use kiln_macros::include_model;
+pub use model::{trace, DType, Model, ModelInfo, TensorInfo};
 pub use quantized::{dequantize, quantize, Quantized};
 
 /// Includes a model that the crate's build script compiled with `kiln_codegen::Build`.

@@ -45,7 +45,10 @@ impl Parse for Request {
 fn parse_option(input: ParseStream<'_>, options: &mut Options) -> syn::Result<()> {
     let name: Ident = input.parse()?;
     if name == "name" {
-        return Err(syn::Error::new(name.span(), "the name stands before the path: include_model!(Name = \"…\")"));
+        return Err(syn::Error::new(
+            name.span(),
+            "the name stands before the path: include_model!(Name = \"…\")",
+        ));
     }
     input.parse::<Token![=]>()?;
     let value: Lit = input.parse()?;

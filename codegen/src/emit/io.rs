@@ -17,7 +17,8 @@ enum Direction {
 /// `input_mut`, `output`, their constants and quantisation helpers; numbered where there are several.
 pub(super) fn expand_accessors(program: &Program) -> TokenStream {
     let ports = |ports: &[Port], direction| {
-        let all = ports.iter().enumerate().map(|(i, p)| expand_port(p, (ports.len() > 1).then_some(i), direction));
+        let all =
+            ports.iter().enumerate().map(|(i, p)| expand_port(p, (ports.len() > 1).then_some(i), direction));
         quote! { #(#all)* }
     };
     let inputs = ports(&program.inputs, Direction::Input);

@@ -78,7 +78,13 @@ mod tests {
         let mut graph = Graph::new("kept");
         let float = Type::plain(DType::F32, &[4]);
         let x = graph.add_input("x", float.clone());
-        let q = graph.add_node(Op::Quantize {}, &[x], "q", Type::quantized(DType::I8, &[4], 0.5, 3), "0 QUANTIZE");
+        let q = graph.add_node(
+            Op::Quantize {},
+            &[x],
+            "q",
+            Type::quantized(DType::I8, &[4], 0.5, 3),
+            "0 QUANTIZE",
+        );
         let clamp = Clamp::Float { lo: Real(0.0), hi: Real(f32::INFINITY) };
         let r = graph.add_node(Op::Clip { clamp }, &[x], "r", float, "1 RELU");
         graph.outputs.extend([q, r]);

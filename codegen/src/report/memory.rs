@@ -59,7 +59,8 @@ pub fn rows(compiled: &Compiled) -> Vec<Row> {
 pub fn peak(compiled: &Compiled) -> String {
     let rows = rows(compiled);
     let Some(row) = rows.iter().max_by_key(|row| row.live_bytes) else { return "no step at all".into() };
-    let buffers: Vec<String> = row.buffers.iter().map(|b| format!("{:?} ({} bytes)", b.name, b.bytes)).collect();
+    let buffers: Vec<String> =
+        row.buffers.iter().map(|b| format!("{:?} ({} bytes)", b.name, b.bytes)).collect();
     format!("step {} {} {:?}, where {} are live", row.step, row.op, row.name, buffers.join(" and "))
 }
 

@@ -16,7 +16,8 @@ impl<'a> Selector<'a> {
     ) -> Selected {
         let (x, w) = (node.operands[0], node.operands[1]);
         let (tx, tw, ty) = (self.ty(x), self.ty(w), self.ty(node.result));
-        let (&[batch, in_h, in_w, in_c], &[_, out_h, out_w, out_c]) = (tx.shape.dims(), ty.shape.dims()) else {
+        let (&[batch, in_h, in_w, in_c], &[_, out_h, out_w, out_c]) = (tx.shape.dims(), ty.shape.dims())
+        else {
             return Err(self.no_kernel(node));
         };
         let depthwise = groups == in_c && groups > 1;
@@ -38,8 +39,7 @@ impl<'a> Selector<'a> {
         ];
         let conv = Struct { name: "Conv", fields };
         let weights = self.data(node, w, "weights")?;
-        let packed =
-            if depthwise { taps_first(weights, out_c, tw.dtype.size()) } else { weights.clone() };
+        let packed = if depthwise { taps_first(weights, out_c, tw.dtype.size()) } else { weights.clone() };
         let (kernel, constants, after_x) = match (tx.dtype, tw.dtype, ty.dtype) {
             (DType::I8, DType::I8, DType::I8) => {
                 let (constants, requant) = self.integer_constants(node, packed, rescale, clamp)?;
@@ -66,7 +66,13 @@ impl<'a> Selector<'a> {
         Ok(())
     }
 
-    pub(super) fn dense(&mut self, node: &'a Node, rescale: &Rescale, clamp: &Clamp, step: &Step) -> Selected {
+    pub(super) fn dense(
+        &mut self,
+        node: &'a Node,
+        rescale: &Rescale,
+        clamp: &Clamp,
+        step: &Step,
+    ) -> Selected {
         let (x, w) = (node.operands[0], node.operands[1]);
         let (tx, tw, ty) = (self.ty(x), self.ty(w), self.ty(node.result));
         let (k, n) = (tx.shape.last(), ty.shape.last());

@@ -7,7 +7,13 @@ use crate::interp::softmax_exp_table;
 use crate::ir::{AddRescale, Clamp, SoftmaxScale};
 
 impl<'a> Selector<'a> {
-    pub(super) fn add(&mut self, node: &'a Node, family: &str, rescale: &AddRescale, clamp: &Clamp) -> Selected {
+    pub(super) fn add(
+        &mut self,
+        node: &'a Node,
+        family: &str,
+        rescale: &AddRescale,
+        clamp: &Clamp,
+    ) -> Selected {
         let (tx, ty, out) = (self.ty(node.operands[0]), self.ty(node.operands[1]), self.ty(node.result));
         match (tx.dtype, ty.dtype, out.dtype, rescale) {
             (DType::I8, DType::I8, DType::I8, AddRescale::FixedPoint { left_shift, x, y, out: o }) => {
@@ -27,7 +33,8 @@ impl<'a> Selector<'a> {
                 self.binary(node, if family == "add" { "add_i8" } else { "sub_i8" }, vec![params])
             }
             (DType::F32, DType::F32, DType::F32, AddRescale::Real) => {
-                let (kernel, lo, hi) = float_range(if family == "add" { "add_f32" } else { "sub_f32" }, clamp);
+                let (kernel, lo, hi) =
+                    float_range(if family == "add" { "add_f32" } else { "sub_f32" }, clamp);
                 self.binary(node, kernel, vec![lo, hi])
             }
             _ => Err(self.no_kernel(node)),
@@ -178,14 +185,22 @@ impl<'a> Selector<'a> {
         }
     }
 
-    pub(super) fn mean(&mut self, node: &'a Node, axes: &[usize], rescale: &Rescale, clamp: &Clamp) -> Selected {
+    pub(super) fn mean(
+        &mut self,
+        node: &'a Node,
+        axes: &[usize],
+        rescale: &Rescale,
+        clamp: &Clamp,
+    ) -> Selected {
         let (tx, out) = (self.ty(node.operands[0]), self.ty(node.result));
         if tx.shape.rank() > MAX_RANK {
             return Err(self.no_kernel(node));
         }
         let strides = tx.shape.strides();
-        let (inner, outer): (Vec<usize>, Vec<usize>) = (0..tx.shape.rank()).partition(|axis| axes.contains(axis));
-        let dims = |of: &[usize]| Field::Ints(pad6(&of.iter().map(|&a| tx.shape.dims()[a]).collect::<Vec<_>>(), 1));
+        let (inner, outer): (Vec<usize>, Vec<usize>) =
+            (0..tx.shape.rank()).partition(|axis| axes.contains(axis));
+        let dims =
+            |of: &[usize]| Field::Ints(pad6(&of.iter().map(|&a| tx.shape.dims()[a]).collect::<Vec<_>>(), 1));
         let steps = |of: &[usize]| Field::Ints(pad6(&of.iter().map(|&a| strides[a]).collect::<Vec<_>>(), 0));
         let fields = vec![
             ("outer", dims(&outer)),

@@ -86,7 +86,9 @@ impl<'a> Selector<'a> {
 
     fn node(&mut self, node: &'a Node, step: &Step) -> Selected {
         match &node.op {
-            Op::Conv2d { window, groups, rescale, clamp } => self.conv(node, window, *groups, rescale, clamp, step),
+            Op::Conv2d { window, groups, rescale, clamp } => {
+                self.conv(node, window, *groups, rescale, clamp, step)
+            }
             Op::Dense { rescale, clamp } => self.dense(node, rescale, clamp, step),
             Op::AvgPool2d { window, clamp } => self.pool(node, "avg_pool2d", window, clamp, step),
             Op::MaxPool2d { window, clamp } => self.pool(node, "max_pool2d", window, clamp, step),
@@ -212,7 +214,8 @@ impl<'a> Selector<'a> {
                 types.join(", "),
                 short_type(self.ty(node.result))
             ),
-            help: "float32 and int8 models are supported; convert the model with full-integer quantisation".into(),
+            help: "float32 and int8 models are supported; convert the model with full-integer quantisation"
+                .into(),
         }
     }
 }
@@ -235,8 +238,12 @@ fn short_type(ty: &Type) -> String {
 }
 
 fn describe(graph: &Graph, node: &Node) -> String {
-    let operands: Vec<String> =
-        node.operands.iter().filter(|&&o| graph.const_data(o).is_none()).map(|&o| short_type(graph.ty(o))).collect();
+    let operands: Vec<String> = node
+        .operands
+        .iter()
+        .filter(|&&o| graph.const_data(o).is_none())
+        .map(|&o| short_type(graph.ty(o)))
+        .collect();
     let name = &graph.value(node.result).name;
     format!("{} {} → {} {:?}", node.op.name(), operands.join(", "), short_type(graph.ty(node.result)), name)
 }

@@ -125,7 +125,11 @@ impl<'a> Selector<'a> {
             first += ty.shape.dims()[axis];
             let in_place = !self.is_const(operand)
                 && self.region(operand)?
-                    == Region { offset: to.offset + dst_offset * ty.dtype.size(), len: ty.shape.numel(), ..to };
+                    == Region {
+                        offset: to.offset + dst_offset * ty.dtype.size(),
+                        len: ty.shape.numel(),
+                        ..to
+                    };
             if in_place {
                 continue;
             }
