@@ -35,6 +35,7 @@ mod generated {
 
 #[test]
 fn generated_code_and_interpreter_give_the_golden_outputs() {
+    assert_eq!(generated::REFUSED, []);
     let models = kiln_host_tests::own_models();
     assert_eq!(models.len(), generated::MODELS.len());
     let mut failed = Vec::new();
