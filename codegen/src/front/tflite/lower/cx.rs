@@ -141,6 +141,30 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
         self.bind(k, value)
     }
 
+    /// Adds a node that computes result `k` from stored values that it moves or compares but does not change: operands and
+    /// result have one element type and, up to the tolerance of TFLite's own checks, one quantisation.
+    pub(super) fn emit_moved(&mut self, op: Op, operands: &[ValueId], k: usize, dims: &[usize]) -> Lowered {
+        let declared = self.declared(k)?;
+        let Some(&first) = operands.first() else { return Err(Refusal::malformed("it has no operands")) };
+        let moved = Type { shape: Shape(dims.to_vec()), ..self.ty(first).clone() };
+        let mut alike = Vec::new();
+        for &x in operands {
+            self.same_quant(self.ty(x), &declared)?;
+            alike.push(self.reinterpret(x, moved.quant.clone(), k)?);
+        }
+        let value = self.node(op, &alike, k, moved)?;
+        let value = self.reinterpret(value, declared.quant, k)?;
+        self.bind(k, value)
+    }
+
+    /// The same stored values with another quantisation.
+    fn reinterpret(&mut self, x: ValueId, quant: Option<Quant>, k: usize) -> Lowered<ValueId> {
+        match self.ty(x).quant == quant {
+            true => Ok(x),
+            false => self.node(Op::Reshape {}, &[x], k, Type { quant, ..self.ty(x).clone() }),
+        }
+    }
+
     /// Adds a node on the way to result `k`, after which it is named.
     pub(super) fn node(&mut self, op: Op, operands: &[ValueId], k: usize, ty: Type) -> Lowered<ValueId> {
         check_size(ty.dtype, ty.shape.dims())?;

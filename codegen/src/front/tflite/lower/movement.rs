@@ -1,6 +1,6 @@
 //! PAD, PADV2, TRANSPOSE, CONCATENATION and PACK: stored values are moved, not computed with.
 
-use super::cx::{axis, describe, Format, OpCx};
+use super::cx::{axis, describe, OpCx};
 use super::quant::Activation;
 use super::{Lowered, Refusal};
 use crate::ir::{DType, Op, ValueId};
@@ -35,13 +35,11 @@ pub(super) fn pad_v2(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 
 fn padded(cx: &mut OpCx<'_, '_, '_>, x: ValueId, value: i64) -> Lowered {
     let dims = cx.dims(x);
-    let result = cx.declared(0)?;
     let amounts = cx.ints(1, "padding")?;
     let misfit = || Refusal::malformed(format!("padding {amounts:?} does not fit shape {dims:?}"));
     if amounts.len() != 2 * dims.len() {
         return Err(misfit());
     }
-    same_type(cx, x)?;
     let amount = |i: usize| amounts.get(i).and_then(|&a| u32::try_from(a).ok()).map(|a| a as usize);
     let (mut before, mut after, mut padded) = (Vec::new(), Vec::new(), Vec::new());
     for (i, &d) in dims.iter().enumerate() {
@@ -50,10 +48,7 @@ fn padded(cx: &mut OpCx<'_, '_, '_>, x: ValueId, value: i64) -> Lowered {
         before.push(b);
         after.push(a);
     }
-    if matches!(result.dtype, DType::I8 | DType::U8) && result.quant.is_some() {
-        cx.same_quant(Format::Int8, cx.ty(x), &result)?;
-    }
-    cx.emit(Op::Pad { before, after, value }, &[x], 0, &padded)
+    cx.emit_moved(Op::Pad { before, after, value }, &[x], 0, &padded)
 }
 
 /// TRANSPOSE by a constant permutation.
@@ -69,9 +64,8 @@ pub(super) fn transpose(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     if sorted != (0..dims.len()).collect::<Vec<_>>() {
         return Err(Refusal::malformed(format!("{perm:?} is no permutation of {} axes", dims.len())));
     }
-    same_type(cx, x)?;
     let dims: Vec<usize> = perm.iter().map(|&i| dims[i]).collect();
-    cx.emit(Op::Transpose { perm }, &[x], 0, &dims)
+    cx.emit_moved(Op::Transpose { perm }, &[x], 0, &dims)
 }
 
 /// CONCATENATION.
@@ -132,21 +126,7 @@ fn joined(cx: &mut OpCx<'_, '_, '_>, operands: &[ValueId], axis: usize) -> Lower
             let (x, first) = (describe(cx.ty(x)), describe(cx.ty(first)));
             return Err(Refusal::malformed(format!("{first} and {x} cannot be joined along axis {axis}")));
         }
-        same_type(cx, x)?;
     }
     dims[axis] = length;
-    cx.emit(Op::Concat { axis }, operands, 0, &dims)
-}
-
-/// Operand and result must have one element type and, if quantised, one quantisation.
-fn same_type(cx: &mut OpCx<'_, '_, '_>, x: ValueId) -> Lowered {
-    let result = cx.declared(0)?;
-    if cx.ty(x).dtype != result.dtype {
-        let what = format!("operand {} and result {} differ in type", describe(cx.ty(x)), describe(&result));
-        return Err(Refusal::malformed(what));
-    }
-    match (&cx.ty(x).quant, &result.quant) {
-        (Some(_), Some(_)) => cx.same_quant(Format::Int8, cx.ty(x), &result),
-        _ => Ok(()),
-    }
+    cx.emit_moved(Op::Concat { axis }, operands, 0, &dims)
 }

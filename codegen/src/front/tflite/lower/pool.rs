@@ -19,7 +19,7 @@ pub(super) fn max(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 fn pool(cx: &mut OpCx<'_, '_, '_>, op: fn(Window, Clamp) -> Op) -> Lowered {
     let options = cx.options(5)?.pool()?;
     let x = cx.input(0)?;
-    let format = cx.format(&[x])?;
+    cx.format(&[x])?;
     let &[n, h, w, c] = &*cx.dims(x) else {
         return Err(Refusal::malformed(format!("image {} must have four axes", describe(cx.ty(x)))));
     };
@@ -29,7 +29,6 @@ fn pool(cx: &mut OpCx<'_, '_, '_>, op: fn(Window, Clamp) -> Op) -> Lowered {
         return Err(Refusal::malformed(format!("a {kh}×{kw} window does not fit a {h}×{w} image")));
     };
     let result = cx.declared(0)?;
-    cx.same_quant(format, cx.ty(x), &result)?;
     let clamp = Activation::fused(options.activation)?.clamp(&result);
-    cx.emit(op(window, clamp), &[x], 0, &[n, out_h, out_w, c])
+    cx.emit_moved(op(window, clamp), &[x], 0, &[n, out_h, out_w, c])
 }

@@ -1,6 +1,6 @@
 //! Fixed-point factors and activation ranges, computed as TFLite's `Prepare` functions do.
 
-use super::cx::{Format, OpCx};
+use super::cx::{describe, OpCx};
 use super::{Lowered, Refusal};
 use crate::ir::{Clamp, DType, Multiplier, Real, Type};
 
@@ -108,10 +108,13 @@ impl OpCx<'_, '_, '_> {
         multiplier(f64::from(x) / f64::from(y))
     }
 
-    /// Refuses a result whose quantisation differs from the operand's where the operator only moves or compares
-    /// stored values.
-    pub(super) fn same_quant(&self, format: Format, operand: &Type, result: &Type) -> Lowered {
-        if format == Format::Float {
+    /// Refuses a result whose type differs from the operand's where the operator only moves or compares stored values.
+    pub(super) fn same_quant(&self, operand: &Type, result: &Type) -> Lowered {
+        if operand.dtype != result.dtype {
+            let (x, y) = (describe(operand), describe(result));
+            return Err(Refusal::malformed(format!("operand {x} and result {y} differ in type")));
+        }
+        if operand.quant == result.quant || operand.quant.is_none() || result.quant.is_none() {
             return Ok(());
         }
         let (x, y) = (self.scale(operand, "operand")?, self.scale(result, "result")?);

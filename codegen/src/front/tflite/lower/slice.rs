@@ -33,10 +33,11 @@ pub(super) fn strided_slice(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
         step: plan.ranges.iter().map(|r| r.step).collect(),
     };
     if sliced == plan.result {
-        return cx.emit(op, &[x], 0, &sliced);
+        return cx.emit_moved(op, &[x], 0, &sliced);
     }
-    let mut ty = cx.declared(0)?;
-    ty.shape.0 = sliced;
+    let result = cx.declared(0)?;
+    cx.same_quant(cx.ty(x), &result)?;
+    let ty = cx.ty(x).with_shape(&sliced);
     let value = cx.node(op, &[x], 0, ty)?;
     cx.emit(Op::Reshape {}, &[value], 0, &plan.result)
 }
@@ -135,7 +136,7 @@ pub(super) fn slice(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
         counts.push(n.filter(|&n| n <= d - b).ok_or_else(misfit)?);
     }
     let step = vec![1; dims.len()];
-    cx.emit(Op::Slice { begin: first, step }, &[x], 0, &counts)
+    cx.emit_moved(Op::Slice { begin: first, step }, &[x], 0, &counts)
 }
 
 /// SPLIT into equal parts.
@@ -208,7 +209,7 @@ fn pieces(cx: &mut OpCx<'_, '_, '_>, x: ValueId, axis: usize, sizes: &[usize]) -
     let mut first = 0;
     for (k, &size) in sizes.iter().enumerate() {
         dims[axis] = size;
-        cx.emit(piece(dims.len(), axis, first), &[x], k, &dims)?;
+        cx.emit_moved(piece(dims.len(), axis, first), &[x], k, &dims)?;
         first += size;
     }
     Ok(())

@@ -20,6 +20,8 @@ impl<'m, 'a> Importer<'m, 'a> {
         let quant = match (&tensor.quantization, dtype) {
             // Converters leave training ranges on float tensors; they mean nothing.
             (None, _) | (_, DType::F32 | DType::I64 | DType::Bool) => None,
+            // A bias gets its scale from its operator; some files leave zeros here.
+            (Some(q), DType::I32) if q.scales.iter().any(|s| s.is_nan() || s <= 0.0) => None,
             (Some(q), _) => Some(self.quant(q, dtype, &dims)?),
         };
         Ok(Type { dtype, shape: Shape(dims), quant })
@@ -29,8 +31,8 @@ impl<'m, 'a> Importer<'m, 'a> {
         let count = q.scales.len();
         self.budget.charge(count.saturating_mul(16)).map_err(Refusal::Fatal)?;
         let scales: Vec<Real> = q.scales.iter().map(Real).collect();
-        if scales.iter().any(|s| !s.0.is_finite() || s.0 < 0.0) {
-            return Err(Refusal::malformed("a quantisation scale is negative or not finite"));
+        if scales.iter().any(|s| !s.0.is_finite() || s.0 <= 0.0) {
+            return Err(Refusal::malformed("a quantisation scale is not a positive number"));
         }
         let (lo, hi) = dtype.int_range().unwrap_or((i64::MIN, i64::MAX));
         let zero_point = |i: usize| {

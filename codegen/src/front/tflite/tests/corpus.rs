@@ -3,6 +3,7 @@
 
 use crate::error::Error;
 use crate::front::tflite::read;
+use crate::verify::verify;
 use std::path::{Path, PathBuf};
 
 /// The models that are refused, and words that must all occur in the refusal.
@@ -56,7 +57,10 @@ fn corpus_models_are_read_or_refused_for_the_right_reasons() {
     for (name, bytes) in models().unwrap_or_default() {
         let expected = REFUSED.iter().find(|(refused, _)| *refused == name).map(|(_, words)| *words);
         match (read(&bytes, &name), expected) {
-            (Ok(_), None) => {}
+            (Ok(graph), None) => {
+                let violations = verify(&graph).err().unwrap_or_default();
+                wrong.extend(violations.iter().map(|v| format!("{name} does not verify: {v}")));
+            }
             (Ok(_), Some(_)) => wrong.push(format!("{name} is read, but should be refused")),
             (Err(error @ Error::Unsupported(_)), Some(words)) => {
                 let message = error.to_string();
