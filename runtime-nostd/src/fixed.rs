@@ -25,12 +25,6 @@ impl Requant<'_> {
             shift: self.shifts.get(at(self.shifts.len())).copied().unwrap_or(0).into(),
         }
     }
-
-    /// The result that an accumulator of output channel `o` becomes.
-    #[inline(always)]
-    pub(crate) fn apply(&self, o: usize, acc: i32) -> i8 {
-        to_i8(self.scale(o).apply(acc), self.zero_point, self.lo, self.hi)
-    }
 }
 
 /// `x + zero_point`, clamped to `lo..=hi`: never wraps, because the sum is clamped before it is made.

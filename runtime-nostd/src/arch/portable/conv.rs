@@ -4,6 +4,7 @@ use super::sum::{dot, Float, Int8, Sum};
 use crate::params::{Conv, Requant};
 use crate::rows::{Band, Rows};
 use core::array::from_fn;
+use core::cell::Cell;
 
 /// Convolution of `i8` images with filters `w` \[out_c\]\[k_h\]\[k_w\]\[in_c / groups\].
 ///
@@ -51,7 +52,7 @@ pub fn dense_f32(x: Rows<'_, f32>, w: &[f32], bias: &[f32], lo: f32, hi: f32, y:
 /// The convolution that a matrix product is: rows are images of one pixel.
 fn matrix(k: usize, n: usize) -> Conv {
     Conv {
-        in_h: usize::MAX,
+        in_h: isize::MAX as usize,
         in_w: 1,
         in_c: k,
         out_w: 1,
@@ -71,88 +72,107 @@ fn matrix(k: usize, n: usize) -> Conv {
 /// Channels computed in one pass over the operand.
 const LANES: usize = 4;
 
+/// Elements gathered at once where taps do not lie side by side, or not all inside the image.
+const GATHERED: usize = 64;
+
 #[inline(always)]
 fn conv2d<S: Sum>(p: &Conv, x: Rows<'_, S::T>, w: &[S::T], sum: S, y: Rows<'_, S::T>, band: Band) {
     let groups = p.groups.max(1);
-    let per_group = p.out_c / groups;
+    let (in_c, out_c) = (p.in_c / groups, p.out_c / groups);
+    let size = p.k_h * p.k_w * in_c;
     for row in band.range() {
         for group in 0..groups {
-            let layer = Layer { p, x, w, sum, y, row, group, in_c: p.in_c / groups };
-            let mut o = group * per_group;
-            let end = o + per_group;
-            while end - o >= LANES {
-                layer.channels::<LANES>(o);
-                o += LANES;
-            }
+            let line = Line { p, x, sum, in_c, first_c: group * in_c, row };
+            let (mut o, end) = (group * out_c, (group + 1) * out_c);
             while o < end {
-                layer.channels::<1>(o);
-                o += 1;
+                let Some(w) = w.get(o * size..) else { return };
+                let out = y.row(row).get(o..).unwrap_or(&[]);
+                if end - o >= LANES {
+                    line.channels::<LANES>(o, w, out);
+                    o += LANES;
+                } else {
+                    line.channels::<1>(o, w, out);
+                    o += 1;
+                }
             }
         }
     }
 }
 
 /// One group of channels of one result row.
-struct Layer<'a, S: Sum> {
+struct Line<'a, S: Sum> {
     p: &'a Conv,
     x: Rows<'a, S::T>,
-    w: &'a [S::T],
     sum: S,
-    y: Rows<'a, S::T>,
-    row: usize,
-    group: usize,
     /// Operand channels per group.
     in_c: usize,
+    /// First operand channel of the group.
+    first_c: usize,
+    row: usize,
 }
 
-impl<S: Sum> Layer<'_, S> {
-    /// Computes `N` channels from `o` on.
+impl<S: Sum> Line<'_, S> {
+    /// Computes `N` channels from `o` on, with the filters that `w` begins with, into `out`: the result row from channel `o` of
+    /// its first pixel on.
     #[inline(always)]
-    fn channels<const N: usize>(&self, o: usize) {
-        let Conv { in_h, in_w, in_c, out_w, out_c, k_h, k_w, stride_h, stride_w, .. } = *self.p;
-        let Conv { dilation_h, dilation_w, pad_top, pad_left, .. } = *self.p;
-        // Taps of a filter row that lie side by side in the operand are one run.
-        let taps = if self.in_c == in_c && dilation_w == 1 { k_w } else { 1 };
-        let size = k_h * k_w * self.in_c;
-        let filters: [&[S::T]; N] =
-            from_fn(|lane| self.w.get((o + lane) * size..(o + lane + 1) * size).unwrap_or(&[]));
-        let start: [S::Acc; N] = from_fn(|lane| self.sum.start(o + lane));
-        let top = (self.row * stride_h).wrapping_sub(pad_top);
-        let out = self.y.row(self.row);
+    fn channels<const N: usize>(&self, o: usize, w: &[S::T], out: &[Cell<S::T>]) {
+        let Conv {
+            in_h, in_w, in_c, out_w, out_c, k_h, k_w, stride_h, stride_w, dilation_h, dilation_w, ..
+        } = *self.p;
+        let len = k_w * self.in_c;
+        let size = k_h * len;
+        let channels: [S::Channel; N] = from_fn(|lane| self.sum.channel(o + lane));
+        let top = (self.row * stride_h).wrapping_sub(self.p.pad_top);
+        let joined = self.in_c == in_c && dilation_w == 1;
+        let buffer = [const { Cell::new(S::ZERO) }; GATHERED];
         for column in 0..out_w {
-            let mut acc = start;
+            let left = (column * stride_w).wrapping_sub(self.p.pad_left);
+            let inside = joined && left < in_w && left + k_w <= in_w;
+            let mut acc = channels.map(S::start);
             for ky in 0..k_h {
                 let iy = top.wrapping_add(ky * dilation_h);
                 let image = if iy < in_h { self.x.row(iy) } else { &[] };
-                let mut kx = 0;
-                while kx < k_w {
-                    let left = (column * stride_w + kx * dilation_w).wrapping_sub(pad_left) as isize;
-                    let tap = (ky * k_w + kx) * self.in_c;
-                    let filters = filters.map(|w| w.get(tap..tap + taps * self.in_c).unwrap_or(&[]));
-                    // The run's taps inside the image.
-                    let (mut lo, mut hi) = (0, 0);
-                    if iy < in_h {
-                        lo = left.saturating_neg().max(0).min(taps as isize);
-                        hi = (in_w as isize).saturating_sub(left).max(lo).min(taps as isize);
-                    }
-                    let from = ((left + lo) as usize).wrapping_mul(in_c).wrapping_add(self.group * self.in_c);
-                    let (lo, hi) = (lo as usize * self.in_c, hi as usize * self.in_c);
-                    let x = image.get(from..from.wrapping_add(hi - lo)).unwrap_or(&[]);
-                    if hi - lo < taps * self.in_c {
-                        for (acc, w) in acc.iter_mut().zip(filters) {
-                            *acc = self.sum.add_padding(*acc, w.get(..lo).unwrap_or(&[]));
-                            *acc = self.sum.add_padding(*acc, w.get(hi..).unwrap_or(&[]));
-                        }
-                    }
-                    acc = dot::<S, N>(acc, x, filters.map(|w| w.get(lo..hi).unwrap_or(&[])));
-                    kx += taps;
+                let run =
+                    if inside { image.get(left * in_c..(left + k_w) * in_c).unwrap_or(&[]) } else { &[] };
+                let mut done = 0;
+                while done < len {
+                    let x = if run.is_empty() { self.gather(image, left, done, &buffer) } else { run };
+                    let Some(w) = w.get(ky * len + done..) else { return };
+                    dot::<S, N>(x, w, size, &mut acc);
+                    done += x.len().max(1);
                 }
             }
-            let at = column * out_c + o;
+            let at = column * out_c;
             let Some(out) = out.get(at..at + N) else { return };
-            for (lane, (out, acc)) in out.iter().zip(acc).enumerate() {
-                out.set(self.sum.finish(o + lane, acc));
+            for ((out, acc), channel) in out.iter().zip(acc).zip(channels) {
+                out.set(self.sum.finish(channel, acc));
             }
         }
+    }
+
+    /// Collects the operand of a filter row from its element `from` on, as far as the buffer holds it.
+    #[inline(never)]
+    fn gather<'b>(
+        &self,
+        image: &[Cell<S::T>],
+        left: usize,
+        from: usize,
+        buffer: &'b [Cell<S::T>],
+    ) -> &'b [Cell<S::T>] {
+        let pad = self.sum.pad();
+        let in_c = self.in_c.max(1);
+        let (mut kx, mut c) = (from / in_c, from % in_c);
+        let buffer = buffer.get(..(self.p.k_w * in_c).saturating_sub(from)).unwrap_or(buffer);
+        for cell in buffer {
+            let ix = left.wrapping_add(kx * self.p.dilation_w);
+            let at = ix.wrapping_mul(self.p.in_c).wrapping_add(self.first_c + c);
+            let x = if ix < self.p.in_w { image.get(at) } else { None };
+            cell.set(x.map_or(pad, Cell::get));
+            c += 1;
+            if c == in_c {
+                (kx, c) = (kx + 1, 0);
+            }
+        }
+        buffer
     }
 }

@@ -82,12 +82,12 @@ impl<S: Sum> Layer<'_, S> {
     fn channels<const N: usize, const M: usize>(&self, o: usize, c: usize) {
         let Conv { in_h, in_w, in_c, out_w, out_c, k_h, k_w, stride_h, stride_w, .. } = *self.p;
         let Conv { dilation_h, dilation_w, pad_top, pad_left, .. } = *self.p;
-        let start: [S::Acc; N] = core::array::from_fn(|lane| self.sum.start(o + lane));
+        let channels: [S::Channel; N] = core::array::from_fn(|lane| self.sum.channel(o + lane));
         let top = (self.row * stride_h).wrapping_sub(pad_top);
         let out = self.y.row(self.row);
         for column in 0..out_w {
             let left = (column * stride_w).wrapping_sub(pad_left);
-            let mut acc = start;
+            let mut acc = channels.map(S::start);
             for ky in 0..k_h {
                 let iy = top.wrapping_add(ky * dilation_h);
                 let image = if iy < in_h { self.x.row(iy) } else { &[] };
@@ -102,16 +102,16 @@ impl<S: Sum> Layer<'_, S> {
                             *acc = S::add(*acc, x.get(), w);
                         }
                     } else {
-                        for (acc, w) in acc.iter_mut().zip(w) {
-                            *acc = self.sum.add_padding(*acc, core::slice::from_ref(w));
+                        for (acc, &w) in acc.iter_mut().zip(w) {
+                            *acc = S::add(*acc, self.sum.pad(), w);
                         }
                     }
                 }
             }
             let at = column * out_c + o;
             let Some(out) = out.get(at..at + N) else { return };
-            for (lane, (out, acc)) in out.iter().zip(acc).enumerate() {
-                out.set(self.sum.finish(o + lane, acc));
+            for ((out, acc), channel) in out.iter().zip(acc).zip(channels) {
+                out.set(self.sum.finish(channel, acc));
             }
         }
     }

@@ -1,26 +1,35 @@
 //! Sums of products: the arithmetic that convolutions and matrix products share.
 
-use crate::params::Requant;
+use crate::fixed::to_i8;
+use crate::params::{Requant, Scale};
 use core::cell::Cell;
 
 /// How products are summed and how a sum becomes a result.
 pub(crate) trait Sum: Copy {
     /// Elements of operand, weights and result.
     type T: Copy + 'static;
+    /// Any element.
+    const ZERO: Self::T;
     /// Accumulator.
     type Acc: Copy;
 
-    /// The accumulator before the first product of output channel `o`.
-    fn start(self, o: usize) -> Self::Acc;
+    /// What is particular to an output channel.
+    type Channel: Copy;
+
+    /// Output channel `o`.
+    fn channel(self, o: usize) -> Self::Channel;
+
+    /// The accumulator of a channel before its first product.
+    fn start(channel: Self::Channel) -> Self::Acc;
 
     /// Adds one product.
     fn add(acc: Self::Acc, x: Self::T, w: Self::T) -> Self::Acc;
 
-    /// Adds the products of padding with the weights `w`.
-    fn add_padding(self, acc: Self::Acc, w: &[Self::T]) -> Self::Acc;
+    /// What taps in the padding read as.
+    fn pad(self) -> Self::T;
 
-    /// The result of output channel `o`.
-    fn finish(self, o: usize, acc: Self::Acc) -> Self::T;
+    /// The result of a channel.
+    fn finish(self, channel: Self::Channel, acc: Self::Acc) -> Self::T;
 }
 
 /// `i8`: exact sums modulo 2³², from the bias on; padding counts as a stored value.
@@ -36,11 +45,18 @@ pub(crate) struct Int8<'a> {
 
 impl Sum for Int8<'_> {
     type T = i8;
+    const ZERO: i8 = 0;
     type Acc = i32;
+    type Channel = (i32, Scale);
 
     #[inline(always)]
-    fn start(self, o: usize) -> i32 {
-        self.bias.get(o).copied().unwrap_or(0)
+    fn channel(self, o: usize) -> (i32, Scale) {
+        (self.bias.get(o).copied().unwrap_or(0), self.requant.scale(o))
+    }
+
+    #[inline(always)]
+    fn start((bias, _): (i32, Scale)) -> i32 {
+        bias
     }
 
     #[inline(always)]
@@ -49,17 +65,18 @@ impl Sum for Int8<'_> {
     }
 
     #[inline(always)]
-    fn add_padding(self, acc: i32, w: &[i8]) -> i32 {
-        acc.wrapping_add(sum(w).wrapping_mul(self.pad.into()))
+    fn pad(self) -> i8 {
+        self.pad
     }
 
     #[inline(always)]
-    fn finish(self, o: usize, acc: i32) -> i8 {
-        self.requant.apply(o, acc)
+    fn finish(self, (_, scale): (i32, Scale), acc: i32) -> i8 {
+        let Requant { zero_point, lo, hi, .. } = *self.requant;
+        to_i8(scale.apply(acc), zero_point, lo, hi)
     }
 }
 
-/// `f32`: one addition after the other in the order of the taps, then the bias; padding does not count.
+/// `f32`: one addition after the other in the order of the taps, then the bias; padding reads as 0.
 #[derive(Clone, Copy)]
 pub(crate) struct Float<'a> {
     /// Bias of each output channel.
@@ -72,10 +89,17 @@ pub(crate) struct Float<'a> {
 
 impl Sum for Float<'_> {
     type T = f32;
+    const ZERO: f32 = 0.0;
     type Acc = f32;
+    type Channel = f32;
 
     #[inline(always)]
-    fn start(self, _: usize) -> f32 {
+    fn channel(self, o: usize) -> f32 {
+        self.bias.get(o).copied().unwrap_or(0.0)
+    }
+
+    #[inline(always)]
+    fn start(_: f32) -> f32 {
         0.0
     }
 
@@ -85,13 +109,13 @@ impl Sum for Float<'_> {
     }
 
     #[inline(always)]
-    fn add_padding(self, acc: f32, _: &[f32]) -> f32 {
-        acc
+    fn pad(self) -> f32 {
+        0.0
     }
 
     #[inline(always)]
-    fn finish(self, o: usize, acc: f32) -> f32 {
-        clip(acc + self.bias.get(o).copied().unwrap_or(0.0), self.lo, self.hi)
+    fn finish(self, bias: f32, acc: f32) -> f32 {
+        clip(acc + bias, self.lo, self.hi)
     }
 }
 
@@ -106,28 +130,23 @@ pub(crate) fn clip(x: f32, lo: f32, hi: f32) -> f32 {
     }
 }
 
-/// Adds the products of `x` with `N` filters of the same length to `N` accumulators.
-#[inline(always)]
-pub(crate) fn dot<S: Sum, const N: usize>(
-    acc: [S::Acc; N],
-    x: &[Cell<S::T>],
-    filters: [&[S::T]; N],
-) -> [S::Acc; N] {
-    let mut acc = acc;
-    let filters = filters.map(|w| w.get(..x.len()).unwrap_or(&[]));
+/// Adds the products of `x` with the `N` filters that begin `size` apart in `w`.
+#[inline(never)]
+pub(crate) fn dot<S: Sum, const N: usize>(x: &[Cell<S::T>], w: &[S::T], size: usize, acc: &mut [S::Acc; N]) {
+    let mut filters = [w; N];
+    for (lane, filter) in filters.iter_mut().enumerate() {
+        let Some(w) = w.get(lane.wrapping_mul(size)..) else { return };
+        let Some(w) = w.get(..x.len()) else { return };
+        *filter = w;
+    }
+    let mut sums = *acc;
     for (i, x) in x.iter().enumerate() {
         let x = x.get();
-        for (acc, w) in acc.iter_mut().zip(filters) {
+        for (sum, w) in sums.iter_mut().zip(filters) {
             if let Some(&w) = w.get(i) {
-                *acc = S::add(*acc, x, w);
+                *sum = S::add(*sum, x, w);
             }
         }
     }
-    acc
-}
-
-/// Padding is rare: a call costs less than copies of the loop.
-#[inline(never)]
-fn sum(w: &[i8]) -> i32 {
-    w.iter().fold(0i32, |sum, &w| sum.wrapping_add(w.into()))
+    *acc = sums;
 }
