@@ -1,0 +1,165 @@
+//! The interpreter against golden files: its outputs are those of the reference kernels, integers to the bit.
+//!
+//! - `own`: the project's own models (`host-tests/models`), always.
+//! - `corpus`: of the corpus that `KILN_CORPUS` names, every model that the reader accepts. `corpus_layers`: those with
+//!   layer files, tensor by tensor.
+//! - `generated_ops`, `litert_ops`: single operators of the conformance suites beside it (`$KILN_CORPUS/../conformance`).
+//!
+//! Float outputs may differ by 1e-5 of the largest magnitude in the same tensor. What differs, or is refused though its operator and number
+//! format are in scope, must be listed with a reason in `known_gaps.txt`, and what is listed there must not pass.
+
+mod case;
+mod npz;
+mod table;
+
+use case::{Case, Verdict};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// What is known not to pass, by `<suite>/<name>`, with the reason.
+fn known_gaps() -> BTreeMap<String, String> {
+    let line = |line: &str| {
+        let (name, reason) = line.split_once(": ").expect("`suite/name: reason`");
+        (name.to_string(), reason.to_string())
+    };
+    let text = include_str!("known_gaps.txt");
+    text.lines().filter(|l| !l.is_empty() && !l.starts_with('#')).map(line).collect()
+}
+
+/// Runs a suite, several cases at a time, and fails on every verdict that is not the expected one.
+fn check(suite: &str, cases: Vec<Case>) {
+    let gaps = known_gaps();
+    let verdicts = case::run_all(&cases);
+    let (mut passed, mut refused, mut known) = (0, 0, 0);
+    let mut wrong = Vec::new();
+    for (case, verdict) in cases.iter().zip(verdicts) {
+        let name = format!("{suite}/{}", case.name);
+        match (&verdict, gaps.get(&name)) {
+            (Verdict::Passes, None) => passed += 1,
+            (Verdict::Passes, Some(reason)) => {
+                wrong.push(format!("{name} passes, but is a known gap: {reason}"))
+            }
+            (Verdict::Refused(_), None) if !case.in_scope => refused += 1,
+            (Verdict::Refused(why), None) => wrong.push(format!("{name} is refused: {why}")),
+            (Verdict::Differs(how), None) => wrong.push(format!("{name} differs: {how}")),
+            (_, Some(_)) => known += 1,
+        }
+    }
+    println!("{suite}: {passed} pass, {refused} out of scope, {known} known gaps");
+    let mine = |name: &&String| name.strip_prefix(suite).is_some_and(|rest| rest.starts_with('/'));
+    for name in gaps.keys().filter(mine) {
+        let exists = cases.iter().any(|case| name.ends_with(&format!("/{}", case.name)));
+        if !exists {
+            wrong.push(format!("{name} is a known gap, but no case"));
+        }
+    }
+    assert!(wrong.is_empty(), "{} unexpected:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// The corpus, or `None` (said aloud).
+fn corpus() -> Option<PathBuf> {
+    let corpus = std::env::var_os("KILN_CORPUS").map(PathBuf::from);
+    if corpus.is_none() {
+        println!("KILN_CORPUS is not set: nothing but the project's own models is checked");
+    }
+    corpus
+}
+
+/// The TFLite models that a folder's manifest lists.
+fn listed_models(folder: &Path) -> Vec<Case> {
+    let rows = table::read(&folder.join("MANIFEST.csv"));
+    let tflite = rows.into_iter().filter(|row| row.get("format").is_none_or(|f| f == "tflite"));
+    tflite
+        .map(|row| {
+            let name = row["name"].clone();
+            Case {
+                model: folder.join(format!("tflite/{name}.tflite")),
+                golden: folder.join(format!("golden/{name}.npz")),
+                layers: None,
+                sequence: row["sequence"] == "yes",
+                in_scope: false,
+                name,
+            }
+        })
+        .collect()
+}
+
+#[test]
+fn own_models() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("models");
+    let cases = listed_models(&folder).into_iter().map(|case| Case { in_scope: true, ..case }).collect();
+    check("own", cases);
+}
+
+#[test]
+fn corpus_models() {
+    let Some(corpus) = corpus() else { return };
+    check("corpus", listed_models(&corpus));
+}
+
+#[test]
+fn corpus_layers() {
+    let Some(corpus) = corpus() else { return };
+    let with_layers = listed_models(&corpus).into_iter().filter_map(|case| {
+        let layers = corpus.join(format!("golden/{}.layers.npz", case.name));
+        layers.exists().then_some(Case { layers: Some(layers), ..case })
+    });
+    check("corpus_layers", with_layers.collect());
+}
+
+/// Operators of which every float32 and int8 case is in scope.
+const OPERATORS: &[&str] = &[
+    "ADD",
+    "AVERAGE_POOL_2D",
+    "CONCATENATION",
+    "CONV_2D",
+    "DEPTHWISE_CONV_2D",
+    "DEQUANTIZE",
+    "EXPAND_DIMS",
+    "FULLY_CONNECTED",
+    "LEAKY_RELU",
+    "LOGISTIC",
+    "MAX_POOL_2D",
+    "MEAN",
+    "MUL",
+    "PAD",
+    "QUANTIZE",
+    "RELU",
+    "RELU6",
+    "RESHAPE",
+    "SOFTMAX",
+    "SPLIT",
+    "SPLIT_V",
+    "SQUEEZE",
+    "STRIDED_SLICE",
+    "SUB",
+    "TANH",
+    "TRANSPOSE",
+];
+
+#[test]
+fn conformance_cases() {
+    let Some(corpus) = corpus() else { return };
+    let folder = corpus.join("../conformance");
+    if !folder.join("INDEX.csv").exists() {
+        println!("there are no conformance suites beside the corpus");
+        return;
+    }
+    let rows = table::read(&folder.join("INDEX.csv"));
+    for suite in ["generated_ops", "litert_ops"] {
+        let of_suite = rows.iter().filter(|row| row["suite"] == suite);
+        let cases = of_suite.map(|row| {
+            let name = row["case"].clone();
+            Case {
+                model: folder.join(format!("{suite}/{name}.tflite")),
+                golden: folder.join(format!("{suite}/{name}.npz")),
+                layers: None,
+                sequence: false,
+                in_scope: OPERATORS.contains(&row["op"].as_str())
+                    && ["float32", "int8"].contains(&row["format"].as_str()),
+                name,
+            }
+        });
+        check(suite, cases.collect());
+    }
+}
