@@ -3,6 +3,9 @@
 //! `KILN_CORPUS` names a folder with a `tflite/` in it; without it there is nothing to test, and the test says so.
 //! Prints one line per model: nodes before and after, steps, arena, lower bound, state.
 
+// Helpers of a test may panic as the test itself may.
+#![allow(clippy::panic, clippy::expect_used)]
+
 use kiln_codegen::interp::Machine;
 use kiln_codegen::ir::{DType, Data, Graph, Op, Type};
 use kiln_codegen::verify::verify;

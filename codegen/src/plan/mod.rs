@@ -4,6 +4,8 @@
 //! the result on every compile by running the schedule over tagged memory.
 
 mod check;
+#[cfg(test)]
+mod device;
 mod lifetime;
 mod problem;
 mod search;
