@@ -1,18 +1,21 @@
-//! `cargo xtask demo`: the main job, on real input. The example does the work; this builds and runs it in both places.
-use crate::step::{cargo, root, run, say, Failure};
+//! `cargo xtask demo`: the main job, on real input. A network that reads handwritten digits goes through `include_model!` into
+//! a program for this machine and into firmware; both read the same held-out images. Then one inference is measured.
+use crate::step::{cargo, root, run, Failure};
 use kiln_boards::{toolchain, Board};
 
 /// The board whose emulation the demonstration runs on.
 const BOARD: &str = "qemu-cortex-m4";
+const MODEL: &str = "examples/digits/models/digits_int8.tflite";
 
 pub(crate) fn run_all() -> Result<(), Failure> {
     let example = root().join("examples/digits");
-    if !example.join("Cargo.toml").exists() {
-        say("examples/digits is not there: nothing to show");
-        return Ok(());
-    }
-    run("handwritten digits on this machine", &mut cargo(&example, &["run", "--release"]))?;
-    let mut firmware = cargo(&example.join("firmware"), &["run", "--release"]);
+    let host = example.join("host");
+    run("handwritten digits on this machine", &mut cargo(&host, &["run", "--release", "--quiet"]))?;
+
+    let mut firmware = cargo(&example.join("firmware").join(BOARD), &["run", "--release", "--quiet"]);
     toolchain::ensure_target(&Board::find(BOARD)?.target)?.apply(&mut firmware);
-    run(&format!("handwritten digits as firmware on {BOARD}"), &mut firmware)
+    run(&format!("the same as firmware on {BOARD}"), &mut firmware)?;
+
+    let bench = ["kiln", "bench", MODEL, "--on", BOARD];
+    run("what one inference takes", &mut cargo(&root(), &bench))
 }
