@@ -30,6 +30,7 @@ mod rows;
 
 pub use arch::memory::{Arena, Bytes, Element, Memory};
 pub use kernels::{Band, Rows};
+#[cfg(feature = "macros")]
 pub use kiln_macros::include_model;
 pub use model::{trace, DType, Model, ModelInfo, TensorInfo};
 pub use quantized::{dequantize, quantize, Quantized};
