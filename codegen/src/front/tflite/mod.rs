@@ -5,16 +5,24 @@
 
 mod budget;
 mod flatbuffer;
+mod inspect;
 mod lower;
 mod names;
 mod options;
 mod schema;
+#[cfg(any(test, feature = "testing"))]
+#[doc(hidden)]
+pub mod seeds;
+#[cfg(any(test, feature = "testing"))]
+#[doc(hidden)]
+pub mod testing;
 #[cfg(test)]
 mod tests;
 
 use crate::error::{Error, Problem};
 use crate::ir::Graph;
 use budget::Budget;
+pub use inspect::{inspect, OperatorSummary, QuantizationSummary, Summary, TensorSummary};
 use schema::Model;
 
 /// Whether the bytes carry the file identifier of TFLite.

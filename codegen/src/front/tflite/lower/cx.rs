@@ -157,6 +157,17 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
         self.bind(k, value)
     }
 
+    /// Lets result `k` be `x` with shape `dims`, and with the quantisation that the file declares for the result.
+    pub(super) fn emit_reshaped(&mut self, x: ValueId, k: usize, dims: &[usize]) -> Lowered {
+        let declared = self.declared(k)?;
+        if self.ty(x).dtype != declared.dtype {
+            let what =
+                format!("operand {} and result {} differ in type", describe(self.ty(x)), describe(&declared));
+            return Err(Refusal::malformed(what));
+        }
+        self.emit(Op::Reshape {}, &[x], k, dims)
+    }
+
     /// The same stored values with another quantisation.
     fn reinterpret(&mut self, x: ValueId, quant: Option<Quant>, k: usize) -> Lowered<ValueId> {
         match self.ty(x).quant == quant {

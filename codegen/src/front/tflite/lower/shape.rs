@@ -2,7 +2,7 @@
 
 use super::cx::{axis, describe, OpCx};
 use super::{Lowered, Refusal};
-use crate::ir::{DType, Data, Op};
+use crate::ir::{DType, Data};
 
 /// RESHAPE. The target is the second operand, else the attribute, else the declared shape of the result.
 pub(super) fn reshape(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
@@ -24,7 +24,7 @@ pub(super) fn reshape(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let dims = resolve(&target, count).ok_or_else(|| {
         Refusal::malformed(format!("{} cannot take the shape {target:?}", describe(cx.ty(x))))
     })?;
-    cx.emit(Op::Reshape {}, &[x], 0, &dims)
+    cx.emit_reshaped(x, 0, &dims)
 }
 
 /// The target with its −1, if any, replaced; `None` if the number of elements does not fit.
@@ -56,7 +56,7 @@ pub(super) fn squeeze(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     }
     let kept = |&(i, &d): &(usize, &usize)| if all { d != 1 } else { !axes.contains(&i) };
     let dims: Vec<usize> = dims.iter().enumerate().filter(kept).map(|(_, &d)| d).collect();
-    cx.emit(Op::Reshape {}, &[x], 0, &dims)
+    cx.emit_reshaped(x, 0, &dims)
 }
 
 /// EXPAND_DIMS: a new axis of size 1.
@@ -68,7 +68,7 @@ pub(super) fn expand_dims(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     };
     let at = axis(index, dims.len() + 1)?;
     dims.insert(at, 1);
-    cx.emit(Op::Reshape {}, &[x], 0, &dims)
+    cx.emit_reshaped(x, 0, &dims)
 }
 
 /// SHAPE: a constant, since shapes are static.

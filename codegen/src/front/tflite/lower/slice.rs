@@ -39,7 +39,7 @@ pub(super) fn strided_slice(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     cx.same_quant(cx.ty(x), &result)?;
     let ty = cx.ty(x).with_shape(&sliced);
     let value = cx.node(op, &[x], 0, ty)?;
-    cx.emit(Op::Reshape {}, &[value], 0, &plan.result)
+    cx.emit_reshaped(value, 0, &plan.result)
 }
 
 /// The meaning of begin, end, strides and masks for an operand of shape `dims`: NumPy's indexing.
@@ -190,7 +190,7 @@ pub(super) fn unpack(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     for k in 0..cx.output_count() {
         let (op, ty) = (piece(dims.len(), axis, k), cx.ty(x).with_shape(&dims));
         let value = cx.node(op, &[x], k, ty)?;
-        cx.emit(Op::Reshape {}, &[value], k, &shrunk)?;
+        cx.emit_reshaped(value, k, &shrunk)?;
     }
     Ok(())
 }

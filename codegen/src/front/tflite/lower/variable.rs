@@ -6,7 +6,7 @@
 
 use super::cx::{describe, OpCx};
 use super::{Importer, Layout, Lowered, Refusal};
-use crate::ir::{Data, Op, Type, ValueId};
+use crate::ir::{Data, Type, ValueId};
 use std::collections::HashMap;
 
 /// Longest name of a variable.
@@ -76,7 +76,7 @@ pub(super) fn read_variable(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     }
     // Bytes are copied, whatever they mean on either side.
     let dims = declared.shape.0;
-    cx.emit(Op::Reshape {}, &[value], 0, &dims)
+    cx.emit_reshaped(value, 0, &dims)
 }
 
 /// ASSIGN_VARIABLE.

@@ -1,3 +1,4 @@
 //! Tests of the reader as a whole.
 
 mod corpus;
+mod mutation;
