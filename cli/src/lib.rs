@@ -1,6 +1,8 @@
 //! The commands of `cargo kiln`, as functions: the binary parses arguments and calls them, and so do tests.
 
+pub mod bench;
 pub mod compare;
+pub mod explain;
 pub mod golden;
 pub mod place;
 pub mod plan;

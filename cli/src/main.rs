@@ -1,7 +1,7 @@
 //! `cargo kiln`: the compiler on the command line.
 
-use anyhow::Result;
-use cargo_kiln::{plan, validate};
+use anyhow::{Context, Result};
+use cargo_kiln::{bench, explain, plan, validate};
 use clap::{Args, Parser, Subcommand};
 use kiln_codegen::{compile_file, write_whole, Compiled, Optimize, Options};
 use quote::quote;
@@ -136,7 +136,12 @@ fn main() -> ExitCode {
 /// Runs a command; `false` where it did its work and the answer is no.
 fn run(command: Command) -> Result<bool> {
     match command {
-        Command::Explain { .. } => Ok(false),
+        Command::Explain { model } => {
+            let bytes = std::fs::read(&model).with_context(|| format!("cannot read `{}`", model.display()))?;
+            let (text, compiles) = explain::explain(&bytes, &kiln_codegen::model_name(&model))?;
+            print!("{text}");
+            Ok(compiles)
+        }
         Command::Compile { model, output } => {
             let compiled = model.compile()?;
             write_whole(&output, &compiled.file(&quote!(pub))?)?;
@@ -159,6 +164,13 @@ fn run(command: Command) -> Result<bool> {
             }
             Ok(report.passes())
         }
-        Command::Bench { .. } => Ok(false),
+        Command::Bench { model, on, per_layer, json } => {
+            let report = bench::bench(&model.model, &model.options()?, &on, per_layer)?;
+            match json {
+                true => println!("{:#}", report.json()),
+                false => print!("{}", report.text()),
+            }
+            Ok(true)
+        }
     }
 }

@@ -1,0 +1,156 @@
+//! `cargo kiln bench`: what one inference costs on an emulated board.
+
+use crate::place::{build_firmware, Place, TIME_LIMIT};
+use anyhow::{bail, Context, Result};
+use kiln_boards::qemu::BenchResult;
+use kiln_boards::{firmware, qemu};
+use kiln_codegen::schedule::StepKind;
+use kiln_codegen::{compile, Compiled, Options};
+use serde_json::{json, Value};
+use std::fmt::Write;
+use std::path::Path;
+
+/// What a benchmark found.
+#[derive(Clone, Debug)]
+pub struct Report {
+    compiled: Compiled,
+    board: String,
+    result: BenchResult,
+    layers: Vec<Layer>,
+}
+
+/// One step.
+#[derive(Clone, Debug)]
+struct Layer {
+    op: String,
+    name: String,
+    instructions: u64,
+    cycles: u64,
+}
+
+/// Measures one inference: executed instructions (exact), cycles of a Cortex-M4 (estimated), memory.
+///
+/// With `per_layer` the model is measured once more with a marker before each step; the totals are those without.
+///
+/// # Errors
+/// Where the model does not compile, build or run there.
+pub fn bench(model: &Path, options: &Options, on: &str, per_layer: bool) -> Result<Report> {
+    let Place::Emulated(board) = Place::find(on)? else {
+        bail!("instructions are counted on emulated boards, such as qemu-cortex-m4");
+    };
+    let bytes = std::fs::read(model).with_context(|| format!("cannot read `{}`", model.display()))?;
+    let name = kiln_codegen::model_name(model);
+    let measure = |trace: bool| -> Result<(Compiled, BenchResult)> {
+        let compiled = compile(&bytes, &name, &Options { trace, ..options.clone() })?;
+        let image = build_firmware(&compiled, board, firmware::Mode::Bench)?;
+        let result = qemu::bench(&image, None, TIME_LIMIT)?;
+        Ok((compiled, result))
+    };
+    let (compiled, result) = measure(false)?;
+    let layers = if per_layer { layers(&compiled, &measure(true)?.1) } else { Vec::new() };
+    Ok(Report { compiled, board: on.into(), result, layers })
+}
+
+fn layers(compiled: &Compiled, traced: &BenchResult) -> Vec<Layer> {
+    // Steps without a kernel call have no marker.
+    let mut steps: Vec<usize> = compiled.program.calls.iter().map(|c| c.step).collect();
+    steps.dedup();
+    let named = |&step: &usize| {
+        let (op, value) = match &compiled.schedule.steps[step].kind {
+            StepKind::Compute(id) => (compiled.graph.node(*id).op.name(), compiled.graph.node(*id).result),
+            StepKind::Copy { value, .. } => ("copy", *value),
+        };
+        (op.to_string(), compiled.graph.value(value).name.clone())
+    };
+    let counts = steps.iter().map(named).zip(&traced.steps);
+    counts
+        .map(|((op, name), count)| Layer { op, name, instructions: count.instructions, cycles: count.cycles })
+        .collect()
+}
+
+impl Report {
+    /// Executed instructions of one inference.
+    pub fn instructions(&self) -> u64 {
+        self.result.total.instructions
+    }
+
+    /// Bytes of arena and state.
+    pub fn ram_bytes(&self) -> usize {
+        self.compiled.plan.arena_bytes + self.compiled.plan.state_bytes
+    }
+
+    /// Bytes of flash that are not model data: code and other constants of the whole image.
+    pub fn flash_besides_weights(&self) -> u64 {
+        self.result.flash.code + self.result.flash.constants
+    }
+
+    /// The measurements.
+    pub fn result(&self) -> &BenchResult {
+        &self.result
+    }
+
+    /// For people.
+    pub fn text(&self) -> String {
+        let (result, plan) = (&self.result, &self.compiled.plan);
+        let mut out = format!(
+            "{} on {}, optimize = {:?}\n\
+             \x20 instructions      {:>12}\n\
+             \x20 cycles, estimated {:>12}  (Cortex-M4, no wait states)\n\
+             \x20 arena             {:>12}  bytes\n\
+             \x20 state             {:>12}  bytes\n\
+             \x20 stack, measured   {:>12}  bytes\n\
+             \x20 flash: code       {:>12}  bytes (whole image)\n\
+             \x20 flash: constants  {:>12}  bytes\n\
+             \x20 flash: weights    {:>12}  bytes\n",
+            self.compiled.graph.name,
+            self.board,
+            self.compiled.options.optimize.name(),
+            result.total.instructions,
+            result.total.cycles,
+            plan.arena_bytes,
+            plan.state_bytes,
+            result.stack_bytes,
+            result.flash.code,
+            result.flash.constants,
+            result.flash.weights,
+        );
+        if !self.layers.is_empty() {
+            let width = self.layers.iter().map(|l| l.op.len()).max().unwrap_or(0);
+            // Writing to a string cannot fail.
+            let _ = writeln!(out, "\n{:>4}  {:<width$}  {:>12}  {:>12}      %  name", "step", "op", "instructions", "cycles");
+            let all: u64 = self.layers.iter().map(|l| l.cycles).sum();
+            for (step, layer) in self.layers.iter().enumerate() {
+                let share = 100.0 * layer.cycles as f64 / all.max(1) as f64;
+                let _ = writeln!(
+                    out,
+                    "{step:>4}  {:<width$}  {:>12}  {:>12}  {share:>5.1}  {}",
+                    layer.op, layer.instructions, layer.cycles, layer.name
+                );
+            }
+        }
+        out
+    }
+
+    /// For programs.
+    pub fn json(&self) -> Value {
+        let layers: Vec<Value> = self
+            .layers
+            .iter()
+            .map(|l| json!({ "op": l.op, "name": l.name, "instructions": l.instructions, "cycles_estimated": l.cycles }))
+            .collect();
+        json!({
+            "model": self.compiled.graph.name,
+            "board": self.board,
+            "optimize": self.compiled.options.optimize.name(),
+            "instructions": self.result.total.instructions,
+            "cycles_estimated": self.result.total.cycles,
+            "arena_bytes": self.compiled.plan.arena_bytes,
+            "state_bytes": self.compiled.plan.state_bytes,
+            "stack_bytes": self.result.stack_bytes,
+            "flash_code_bytes": self.result.flash.code,
+            "flash_const_bytes": self.result.flash.constants,
+            "flash_weights_bytes": self.result.flash.weights,
+            "layers": layers,
+        })
+    }
+}

@@ -1,0 +1,118 @@
+//! `cargo kiln explain`: what a model is, and whether it compiles.
+
+use crate::plan;
+use anyhow::Result;
+use kiln_codegen::front::tflite::{inspect, OperatorSummary, QuantizationSummary, Summary, TensorSummary};
+use kiln_codegen::{compile, Options};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// Describes a model. The flag says whether it compiles; the text has every reason if it does not.
+///
+/// # Errors
+/// Where the bytes are no sound model.
+pub fn explain(bytes: &[u8], name: &str) -> Result<(String, bool)> {
+    let summary = inspect(bytes)?;
+    let mut out = overview(name, &summary);
+    out += &operators(&summary);
+    match compile(bytes, name, &Options::default()) {
+        Ok(compiled) => {
+            let _ = writeln!(out, "\ncompiles: {}", plan::summary(&compiled));
+            Ok((out, true))
+        }
+        Err(error) => {
+            let _ = writeln!(out, "\n{error}");
+            Ok((out, false))
+        }
+    }
+}
+
+// Writing to a string cannot fail: the results of `writeln!` are dropped below.
+
+fn overview(name: &str, summary: &Summary) -> String {
+    let mut out = format!("{name}: TensorFlow Lite, {} bytes", summary.file_bytes);
+    if !summary.description.is_empty() {
+        let _ = write!(out, " ({})", summary.description.trim());
+    }
+    out.push('\n');
+    for (what, tensors) in [("input", &summary.inputs), ("output", &summary.outputs)] {
+        for tensor in tensors {
+            let _ = writeln!(out, "  {what:<7} {} {:?}{}", shape(tensor), tensor.name, quantization(tensor));
+        }
+    }
+    let mut histogram: BTreeMap<&str, usize> = BTreeMap::new();
+    for operator in &summary.operators {
+        *histogram.entry(&operator.name).or_default() += 1;
+    }
+    let counts: Vec<String> = histogram.iter().map(|(name, count)| format!("{name} ×{count}")).collect();
+    let _ = writeln!(out, "  {} operators: {}", summary.operators.len(), counts.join(", "));
+    let _ = writeln!(out, "  {} MACs, {} bytes of weights", grouped(summary.macs), grouped(summary.weight_bytes));
+    out
+}
+
+fn operators(summary: &Summary) -> String {
+    let width = summary.operators.iter().map(|o| o.name.len()).max().unwrap_or(0);
+    let mut out = format!("\n{:>4}  {:<width$}  {:>13}  {:>9}  shapes\n", "", "operator", "MACs", "weights B");
+    for operator in &summary.operators {
+        let _ = writeln!(
+            out,
+            "{:>4}  {:<width$}  {:>13}  {:>9}  {}{}",
+            operator.index,
+            operator.name,
+            grouped(operator.macs),
+            grouped(operator.weight_bytes),
+            shapes(operator),
+            if operator.is_known { "" } else { "  ← not supported" },
+        );
+    }
+    out
+}
+
+fn shapes(operator: &OperatorSummary) -> String {
+    let computed = operator.inputs.iter().flatten().filter(|t| !t.is_constant);
+    let inputs: Vec<String> = computed.map(shape).collect();
+    let outputs: Vec<String> = operator.outputs.iter().map(shape).collect();
+    let weights = operator.inputs.iter().flatten().find(|t| t.is_constant);
+    let channels = match weights.map(|t| t.quantization) {
+        Some(QuantizationSummary::PerChannel { channels }) => format!(", weights per channel ({channels})"),
+        Some(QuantizationSummary::PerTensor { .. }) => ", weights per tensor".into(),
+        _ => String::new(),
+    };
+    format!("{} → {}{channels}", inputs.join(", "), outputs.join(", "))
+}
+
+fn shape(tensor: &TensorSummary) -> String {
+    let dims: Vec<String> = tensor.dims.iter().map(|d| if *d < 0 { "?".into() } else { d.to_string() }).collect();
+    format!("{}[{}]", tensor.element, dims.join(","))
+}
+
+fn quantization(tensor: &TensorSummary) -> String {
+    match tensor.quantization {
+        QuantizationSummary::None => String::new(),
+        QuantizationSummary::PerTensor { scale, zero_point } => format!(", scale {scale}, zero point {zero_point}"),
+        QuantizationSummary::PerChannel { channels } => format!(", {channels} scales"),
+    }
+}
+
+/// A number with commas.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn thousands() {
+        assert_eq!(super::grouped(0), "0");
+        assert_eq!(super::grouped(999), "999");
+        assert_eq!(super::grouped(2_656_768), "2,656,768");
+    }
+}

@@ -1,0 +1,117 @@
+//! The rules of the house that a program can check.
+
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap()
+}
+
+/// Rust files below a folder, as (path from the root, text).
+fn sources(folder: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut folders = vec![root().join(folder)];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).unwrap().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                if entry.file_name() != "target" {
+                    folders.push(path);
+                }
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                let name = path.strip_prefix(root()).unwrap().to_string_lossy().replace('\\', "/");
+                found.push((name, std::fs::read_to_string(&path).unwrap()));
+            }
+        }
+    }
+    assert!(!found.is_empty(), "{folder} has no Rust file");
+    found.sort();
+    found
+}
+
+/// Lines that are code: no comment.
+fn code(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().map(str::trim).filter(|line| !line.starts_with("//"))
+}
+
+/// The rooms of the compiler, and the rooms that each may use (`ARCHITECTURE.md`). `error` and `options` are the furniture of all.
+const ROOMS: &[(&str, &[&str])] = &[
+    ("ir", &[]),
+    ("front", &["ir"]),
+    ("verify", &["ir"]),
+    ("interp", &["ir"]),
+    ("passes", &["ir", "interp", "verify"]),
+    ("schedule", &["ir"]),
+    ("plan", &["ir", "schedule"]),
+    ("select", &["ir", "interp", "passes", "plan", "schedule"]),
+    ("emit", &["ir", "select"]),
+    ("report", &["ir", "front", "passes", "schedule", "plan", "select", "emit"]),
+];
+
+#[test]
+fn rooms_use_only_what_they_may() {
+    let mut wrong = Vec::new();
+    for (room, allowed) in ROOMS {
+        for (file, text) in sources(&format!("codegen/src/{room}")) {
+            // Tests may use everything.
+            let production = text.split("#[cfg(test)]").next().unwrap_or_default();
+            if file.contains("/tests") || file.contains("/testing") {
+                continue;
+            }
+            for (other, _) in ROOMS.iter().filter(|(other, _)| other != room && !allowed.contains(other)) {
+                let uses = code(production).any(|line| line.contains(&format!("crate::{other}::")) || line.contains(&format!("crate::{other};")));
+                if uses {
+                    wrong.push(format!("{file} uses {other}"));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn compiler_and_runtime_do_not_know_each_other() {
+    for (krate, other) in [("codegen", "kiln"), ("runtime-nostd", "kiln-codegen")] {
+        let manifest = std::fs::read_to_string(root().join(krate).join("Cargo.toml")).unwrap();
+        let depends = manifest.lines().any(|line| line.split(['=', '.', ' ']).next() == Some(other));
+        assert!(!depends, "{krate} depends on {other}");
+    }
+}
+
+/// `unsafe` stands in the runtime's `arch` folder, in the harness that is a program of its own, and in the QEMU plugin.
+#[test]
+fn unsafe_stands_where_it_may() {
+    let allowed = ["runtime-nostd/src/arch/", "boards/harness/", "boards/cycles/"];
+    let mut wrong = Vec::new();
+    for folder in ["codegen", "macros", "runtime-nostd", "boards", "cli", "kiln-test", "xtask"] {
+        for (file, text) in sources(folder) {
+            let says_unsafe = code(&text).any(|line| line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == "unsafe"));
+            if says_unsafe && !allowed.iter().any(|place| file.starts_with(place)) {
+                wrong.push(file);
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "unsafe in {wrong:?}");
+}
+
+#[test]
+fn files_are_of_reasonable_size() {
+    let mut long = Vec::new();
+    for folder in ["codegen", "macros", "runtime-nostd", "boards", "cli", "kiln-test", "xtask", "host-tests", "examples"] {
+        let files = sources(folder).into_iter().map(|(file, text)| (text.lines().count(), file));
+        long.extend(files.filter(|(lines, _)| *lines > 650));
+    }
+    assert!(long.is_empty(), "over 650 lines: {long:?}");
+}
+
+#[test]
+fn nothing_is_left_for_later() {
+    // Spelled in parts, so that this file does not find itself.
+    let marks = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("todo", "!("), concat!("unimplemented", "!("), concat!("#[", "ignore")];
+    let mut found = Vec::new();
+    for folder in ["codegen", "macros", "runtime-nostd", "boards", "cli", "kiln-test", "xtask", "host-tests", "examples"] {
+        for (file, text) in sources(folder) {
+            found.extend(marks.iter().filter(|mark| text.contains(*mark)).map(|mark| format!("{file}: {mark}")));
+        }
+    }
+    assert!(found.is_empty(), "{found:?}");
+}
