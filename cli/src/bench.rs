@@ -74,6 +74,11 @@ impl Report {
         self.result.total.instructions
     }
 
+    /// The model's name.
+    pub fn model(&self) -> &str {
+        &self.compiled.graph.name
+    }
+
     /// Bytes of arena and state.
     pub fn ram_bytes(&self) -> usize {
         self.compiled.plan.arena_bytes + self.compiled.plan.state_bytes

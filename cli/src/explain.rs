@@ -94,8 +94,8 @@ fn quantization(tensor: &TensorSummary) -> String {
     }
 }
 
-/// A number with commas.
-fn grouped(number: u64) -> String {
+/// A number with commas between groups of three digits.
+pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (i, digit) in digits.chars().enumerate() {

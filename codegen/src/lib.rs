@@ -48,6 +48,10 @@ pub fn import(bytes: &[u8], name: &str, options: &Options) -> Result<ir::Graph, 
     if options.io == Io::Quantized {
         passes::quantized_io::run(&mut graph);
     }
+    verify::verify(&graph).map_err(|violations| {
+        let list: Vec<String> = violations.iter().map(ToString::to_string).collect();
+        Error::internal("front", list.join("; "))
+    })?;
     Ok(graph)
 }
 
