@@ -1,0 +1,27 @@
+//! The digits example on the nRF52840-DK. It prints through the debug probe: `cargo run --release` flashes it and shows the output.
+#![no_std]
+#![no_main]
+
+use cortex_m_rt::entry;
+use cortex_m_semihosting::debug;
+use defmt_rtt as _;
+use panic_probe as _;
+
+#[entry]
+fn main() -> ! {
+    let total = digits_firmware::run(|answer| {
+        if answer.seen == answer.label {
+            defmt::debug!("image {}: a {}, right (score {})", answer.image, answer.label, answer.score);
+        } else {
+            defmt::info!("image {}: a {}, seen as {} (score {})", answer.image, answer.label, answer.seen, answer.score);
+        }
+    });
+    let (percent, hundredths) = (total.accuracy() / 100, total.accuracy() % 100);
+    defmt::info!("{} of {} right, {}.{:02} %", total.right, total.images, percent, hundredths);
+    defmt::info!("TensorFlow Lite Micro: {} right; arena {} B", total.right_with_tflm, total.arena_bytes);
+    // Ends `probe-rs run` with this status.
+    debug::exit(if total.agrees() { debug::EXIT_SUCCESS } else { debug::EXIT_FAILURE });
+    loop {
+        cortex_m::asm::wfi();
+    }
+}
