@@ -153,7 +153,7 @@ fn means_equal_the_definition() {
             })
             .collect();
         let mut y = vec![99; expected.len()];
-        mean_i8(&p, x_zero, scale, out_zero, -128, 120, cells(&mut x), cells(&mut y));
+        mean_i8(&p, x_zero, &scale, out_zero, -128, 120, cells(&mut x), cells(&mut y));
         assert_same(&y, &expected, p);
 
         let mut x = rng.f32s(n);

@@ -11,7 +11,7 @@ use core::cell::Cell;
 pub fn mean_i8(
     p: &Reduce,
     x_zero: i32,
-    scale: Scale,
+    scale: &Scale,
     out_zero: i32,
     lo: i32,
     hi: i32,
