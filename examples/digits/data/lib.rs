@@ -37,3 +37,26 @@ pub fn best<T: PartialOrd>(scores: &[T]) -> u8 {
     let better = |best: usize, i: usize| if scores[i] > scores[best] { i } else { best };
     (0..scores.len()).fold(0, better) as u8
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_files_belong_together() {
+        assert_eq!(INK.len(), PIXELS * LABELS.len());
+        assert!(images().all(|image| image.label < 10 && image.ink.iter().all(|&ink| ink <= 16)));
+        assert!(images().len() == 360 && (0..10).all(|digit| images().any(|image| image.label == digit)));
+    }
+
+    #[test]
+    fn the_record_is_read() {
+        assert_eq!(right_with_tflm("digits_int8"), Some(354));
+        assert_eq!(right_with_tflm("digits_f64"), None);
+    }
+
+    #[test]
+    fn the_first_of_equals_is_best() {
+        assert_eq!((best(&[1, 7, 7]), best(&[0.5]), best::<i8>(&[])), (1, 0, 0));
+    }
+}

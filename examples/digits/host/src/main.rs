@@ -71,7 +71,12 @@ mod tests {
 
     #[test]
     fn generated_code_means_what_the_models_mean() {
-        kiln_test::assert_equivalent!(DigitsF32, "../models/digits_f32.tflite", cases = 100, range = (0.0, 1.0));
+        kiln_test::assert_equivalent!(
+            DigitsF32,
+            "../models/digits_f32.tflite",
+            cases = 100,
+            range = (0.0, 1.0)
+        );
         kiln_test::assert_equivalent!(DigitsInt8, "../models/digits_int8.tflite", cases = 100);
     }
 }

@@ -13,7 +13,13 @@ fn main() -> ! {
         if answer.seen == answer.label {
             defmt::debug!("image {}: a {}, right (score {})", answer.image, answer.label, answer.score);
         } else {
-            defmt::info!("image {}: a {}, seen as {} (score {})", answer.image, answer.label, answer.seen, answer.score);
+            defmt::info!(
+                "image {}: a {}, seen as {} (score {})",
+                answer.image,
+                answer.label,
+                answer.seen,
+                answer.score
+            );
         }
     });
     let (percent, hundredths) = (total.accuracy() / 100, total.accuracy() % 100);

@@ -11,12 +11,23 @@ fn main() -> ! {
     let total = digits_firmware::run(|answer| {
         if answer.image < 10 || answer.seen != answer.label {
             let verdict = if answer.seen == answer.label { "right" } else { "WRONG" };
-            hprintln!("image {:3}: a {}, seen as {} (score {:.2}) {}", answer.image, answer.label, answer.seen, answer.score, verdict);
+            hprintln!(
+                "image {:3}: a {}, seen as {} (score {:.2}) {}",
+                answer.image,
+                answer.label,
+                answer.seen,
+                answer.score,
+                verdict
+            );
         }
     });
     let (percent, hundredths) = (total.accuracy() / 100, total.accuracy() % 100);
     hprintln!("{} of {} right, {}.{:02} %", total.right, total.images, percent, hundredths);
-    hprintln!("TensorFlow Lite Micro: {:?} right; arena {} B", total.right_with_tflm.unwrap_or(0), total.arena_bytes);
+    hprintln!(
+        "TensorFlow Lite Micro: {:?} right; arena {} B",
+        total.right_with_tflm.unwrap_or(0),
+        total.arena_bytes
+    );
     debug::exit(if total.agrees() { debug::EXIT_SUCCESS } else { debug::EXIT_FAILURE });
     loop {}
 }
