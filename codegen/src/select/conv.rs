@@ -39,7 +39,11 @@ impl<'a> Selector<'a> {
         ];
         let conv = Struct { name: "Conv", fields };
         let weights = self.data(node, w, "weights")?;
-        let packed = if depthwise { taps_first(weights, out_c, tw.dtype.size()) } else { weights.clone() };
+        let packed = if depthwise {
+            taps_first(weights, out_c, tw.dtype.size())
+        } else {
+            alternating(weights, out_c, groups, tw.dtype.size())
+        };
         let (kernel, constants, after_x) = match (tx.dtype, tw.dtype, ty.dtype) {
             (DType::I8, DType::I8, DType::I8) => {
                 let (constants, requant) = self.integer_constants(node, packed, rescale, clamp)?;
@@ -76,7 +80,7 @@ impl<'a> Selector<'a> {
         let (x, w) = (node.operands[0], node.operands[1]);
         let (tx, tw, ty) = (self.ty(x), self.ty(w), self.ty(node.result));
         let (k, n) = (tx.shape.last(), ty.shape.last());
-        let weights = self.data(node, w, "weights")?.clone();
+        let weights = alternating(self.data(node, w, "weights")?, n, 1, tw.dtype.size());
         let (kernel, constants, after_x) = match (tx.dtype, tw.dtype, ty.dtype) {
             (DType::I8, DType::I8, DType::I8) => {
                 let (constants, requant) = self.integer_constants(node, weights, rescale, clamp)?;
@@ -242,9 +246,42 @@ fn taps_first(weights: &Data, out_c: usize, element: usize) -> Data {
     Data::new(packed)
 }
 
+/// Filters `[o][…]` as the kernels read them: in each group four filters alternate element by element, as long as there are
+/// four; the others follow one by one.
+fn alternating(weights: &Data, out_c: usize, groups: usize, element: usize) -> Data {
+    const LANES: usize = 4;
+    let bytes = weights.bytes();
+    let filter = bytes.len() / out_c.max(1);
+    let group = filter * (out_c / groups.max(1));
+    let mut packed = Vec::with_capacity(bytes.len());
+    for filters in bytes.chunks(group.max(1)) {
+        for block in filters.chunks((LANES * filter).max(1)) {
+            let lanes = if block.len() == LANES * filter { LANES } else { 1 };
+            for block in block.chunks((lanes * filter).max(1)) {
+                for at in (0..filter).step_by(element) {
+                    for lane in 0..lanes {
+                        packed.extend_from_slice(&block[lane * filter + at..][..element]);
+                    }
+                }
+            }
+        }
+    }
+    Data::new(packed)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn four_filters_alternate() {
+        let weights = Data::from_i8(&[1, 2, 11, 12, 21, 22, 31, 32, 41, 42, 51, 52]);
+        assert_eq!(alternating(&weights, 6, 1, 1).to_i8(), [1, 11, 21, 31, 2, 12, 22, 32, 41, 42, 51, 52]);
+        assert_eq!(alternating(&weights, 6, 2, 1).to_i8(), weights.to_i8());
+        let weights = Data::from_f32(&[1.0, 2.0, 3.0, 4.0]);
+        assert_eq!(alternating(&weights, 4, 1, 4), weights);
+        assert_eq!(alternating(&weights, 4, 1, 1).bytes().len(), 16);
+    }
 
     #[test]
     fn depthwise_weights_are_packed_tap_by_tap() {

@@ -7,13 +7,33 @@ use kiln::kernels::{
     Scale,
 };
 
-/// Weight of output channel `o`, tap `(ky, kx)`, channel `c` of its group, in the order of the kernel.
+/// Weight of output channel `o`, tap `(ky, kx)`, channel `c` of its group, in the order of the kernel: depthwise weights tap by
+/// tap, others filter by filter, with four filters alternating as long as there are four in their group.
 fn weight(p: &Conv, depthwise: bool, o: usize, ky: usize, kx: usize, c: usize) -> usize {
     if depthwise {
-        (ky * p.k_w + kx) * p.out_c + o
-    } else {
-        ((o * p.k_h + ky) * p.k_w + kx) * (p.in_c / p.groups) + c
+        return (ky * p.k_w + kx) * p.out_c + o;
     }
+    let size = p.k_h * p.k_w * p.in_c / p.groups;
+    let tap = (ky * p.k_w + kx) * (p.in_c / p.groups) + c;
+    let per_group = p.out_c / p.groups;
+    let (first, lane) = (o - o % per_group, o % per_group);
+    if lane / 4 * 4 + 4 <= per_group {
+        (first + lane / 4 * 4) * size + tap * 4 + lane % 4
+    } else {
+        o * size + tap
+    }
+}
+
+/// Filters `[n][k]` in the order of the dense kernels.
+fn packed<T: Copy>(w: &[T], k: usize, n: usize) -> Vec<T> {
+    let p = Conv { in_c: k, out_c: n, k_h: 1, k_w: 1, groups: 1, ..CONVOLUTIONS[0].conv };
+    let mut packed = w.to_vec();
+    for o in 0..n {
+        for c in 0..k {
+            packed[weight(&p, false, o, 0, 0, c)] = w[o * k + c];
+        }
+    }
+    packed
 }
 
 /// Calls `tap(operand index if inside the image, weight index)` for all taps of a result element, in order.
@@ -219,8 +239,8 @@ fn dense_equals_the_definition() {
         let mut y = vec![99; rows * n];
         let (rows_x, rows_y) = (Rows::whole(cells(&mut x), k), Rows::whole(cells(&mut y), n));
         // In two bands.
-        dense_i8(rows_x, &w, &bias, &q, rows_y, Band { first: 1, rows: rows - 1 });
-        dense_i8(rows_x, &w, &bias, &q, rows_y, Band { first: 0, rows: 1 });
+        dense_i8(rows_x, &packed(&w, k, n), &bias, &q, rows_y, Band { first: 1, rows: rows - 1 });
+        dense_i8(rows_x, &packed(&w, k, n), &bias, &q, rows_y, Band { first: 0, rows: 1 });
         assert_same(&y, &expected, (k, n));
 
         let (mut x, w, bias) = (rng.f32s(rows * k), rng.f32s(n * k), rng.f32s(n));
@@ -232,7 +252,7 @@ fn dense_equals_the_definition() {
         }
         let mut y = vec![9e9; rows * n];
         let (rows_x, rows_y) = (Rows::whole(cells(&mut x), k), Rows::whole(cells(&mut y), n));
-        dense_f32(rows_x, &w, &bias, -1.0, f32::INFINITY, rows_y, Band { first: 0, rows });
+        dense_f32(rows_x, &packed(&w, k, n), &bias, -1.0, f32::INFINITY, rows_y, Band { first: 0, rows });
         assert_same(&y, &expected, (k, n));
     }
 }

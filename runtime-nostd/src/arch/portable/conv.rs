@@ -3,10 +3,9 @@
 use super::sum::{dot, Float, Int8, Sum};
 use crate::params::{Conv, Requant};
 use crate::rows::{Band, Rows};
-use core::array::from_fn;
 use core::cell::Cell;
 
-/// Convolution of `i8` images with filters `w` \[out_c\]\[k_h\]\[k_w\]\[in_c / groups\].
+/// Convolution of `i8` images with filters `w` \[out_c\]\[k_h\]\[k_w\]\[in_c / groups\], packed.
 ///
 /// Every tap counts, also in the padding, which reads as `pad` (the zero point): `bias` holds `bias − zero point · Σ w`.
 #[inline(never)]
@@ -72,107 +71,113 @@ fn matrix(k: usize, n: usize) -> Conv {
 /// Channels computed in one pass over the operand.
 const LANES: usize = 4;
 
-/// Elements gathered at once where taps do not lie side by side, or not all inside the image.
-const GATHERED: usize = 64;
+/// Elements gathered where a pixel's taps do not lie side by side, or not all inside the image.
+const GATHERED: usize = 256;
 
 #[inline(always)]
 fn conv2d<S: Sum>(p: &Conv, x: Rows<'_, S::T>, w: &[S::T], sum: S, y: Rows<'_, S::T>, band: Band) {
     let groups = p.groups.max(1);
     let (in_c, out_c) = (p.in_c / groups, p.out_c / groups);
     let size = p.k_h * p.k_w * in_c;
+    let buffer = [const { Cell::new(S::ANY) }; GATHERED];
     for row in band.range() {
-        for group in 0..groups {
-            let line = Line { p, x, sum, in_c, first_c: group * in_c, row };
-            let (mut o, end) = (group * out_c, (group + 1) * out_c);
-            while o < end {
-                let Some(w) = w.get(o * size..) else { return };
-                let out = y.row(row).get(o..).unwrap_or(&[]);
-                if end - o >= LANES {
-                    line.channels::<LANES>(o, w, out);
-                    o += LANES;
-                } else {
-                    line.channels::<1>(o, w, out);
-                    o += 1;
+        let top = (row * p.stride_h).wrapping_sub(p.pad_top);
+        for (column, out) in y.row(row).chunks_exact(p.out_c.max(1)).take(p.out_w).enumerate() {
+            let left = (column * p.stride_w).wrapping_sub(p.pad_left);
+            for group in 0..groups {
+                let patch = Patch { p, x, pad: sum.pad(), top, left, in_c, first_c: group * in_c, size };
+                // All filters read the same patch: what can be gathered at once is gathered once.
+                let whole = if size <= GATHERED || p.k_h == 1 { patch.part(0, &buffer) } else { &[] };
+                let (mut o, end) = (group * out_c, (group + 1) * out_c);
+                while o < end {
+                    let (Some(w), Some(out)) = (w.get(o * size..), out.get(o..end)) else { return };
+                    if let Some(out) = out.first_chunk::<LANES>() {
+                        patch.channels(sum, whole, &buffer, o, w, out);
+                        o += LANES;
+                    } else if let Some(out) = out.first_chunk::<1>() {
+                        patch.channels(sum, whole, &buffer, o, w, out);
+                        o += 1;
+                    }
                 }
             }
         }
     }
 }
 
-/// One group of channels of one result row.
-struct Line<'a, S: Sum> {
+/// What the filters of one group read for one pixel of the result: `size` elements, in the order of the weights.
+struct Patch<'a, T> {
     p: &'a Conv,
-    x: Rows<'a, S::T>,
-    sum: S,
-    /// Operand channels per group.
+    x: Rows<'a, T>,
+    pad: T,
+    /// Row and column of the first tap; may be negative.
+    top: usize,
+    left: usize,
+    /// Operand channels of the group: how many, and the first.
     in_c: usize,
-    /// First operand channel of the group.
     first_c: usize,
-    row: usize,
+    size: usize,
 }
 
-impl<S: Sum> Line<'_, S> {
-    /// Computes `N` channels from `o` on, with the filters that `w` begins with, into `out`: the result row from channel `o` of
-    /// its first pixel on.
+impl<T: Copy> Patch<'_, T> {
+    /// Computes the `N` channels from `o` on, with the filters that `w` begins with. `whole` is the patch, if it is at hand.
     #[inline(always)]
-    fn channels<const N: usize>(&self, o: usize, w: &[S::T], out: &[Cell<S::T>]) {
-        let Conv {
-            in_h, in_w, in_c, out_w, out_c, k_h, k_w, stride_h, stride_w, dilation_h, dilation_w, ..
-        } = *self.p;
-        let len = k_w * self.in_c;
-        let size = k_h * len;
-        let channels: [S::Channel; N] = from_fn(|lane| self.sum.channel(o + lane));
-        let top = (self.row * stride_h).wrapping_sub(self.p.pad_top);
-        let joined = self.in_c == in_c && dilation_w == 1;
-        let buffer = [const { Cell::new(S::ZERO) }; GATHERED];
-        for column in 0..out_w {
-            let left = (column * stride_w).wrapping_sub(self.p.pad_left);
-            let inside = joined && left < in_w && left + k_w <= in_w;
-            let mut acc = channels.map(S::start);
-            for ky in 0..k_h {
-                let iy = top.wrapping_add(ky * dilation_h);
-                let image = if iy < in_h { self.x.row(iy) } else { &[] };
-                let run =
-                    if inside { image.get(left * in_c..(left + k_w) * in_c).unwrap_or(&[]) } else { &[] };
-                let mut done = 0;
-                while done < len {
-                    let x = if run.is_empty() { self.gather(image, left, done, &buffer) } else { run };
-                    let Some(w) = w.get(ky * len + done..) else { return };
-                    dot::<S, N>(x, w, size, &mut acc);
-                    done += x.len().max(1);
-                }
-            }
-            let at = column * out_c;
-            let Some(out) = out.get(at..at + N) else { return };
-            for ((out, acc), channel) in out.iter().zip(acc).zip(channels) {
-                out.set(self.sum.finish(channel, acc));
-            }
+    fn channels<'b, S: Sum<T = T>, const N: usize>(
+        &'b self,
+        sum: S,
+        whole: &'b [Cell<T>],
+        buffer: &'b [Cell<T>],
+        o: usize,
+        w: &[T],
+        out: &[Cell<T>; N],
+    ) {
+        let mut acc = [S::EMPTY; N];
+        let mut done = 0;
+        while done < self.size {
+            let x = if whole.len() == self.size { whole } else { self.part(done, buffer) };
+            let Some(w) = w.get(done * N..) else { return };
+            dot::<S, N>(x, w, &mut acc);
+            done += x.len().max(1);
         }
+        sum.finish(o, &acc, out);
     }
 
-    /// Collects the operand of a filter row from its element `from` on, as far as the buffer holds it.
+    /// Elements of the patch from `from` on, at least one: where they are, or gathered.
     #[inline(never)]
-    fn gather<'b>(
-        &self,
-        image: &[Cell<S::T>],
-        left: usize,
-        from: usize,
-        buffer: &'b [Cell<S::T>],
-    ) -> &'b [Cell<S::T>] {
-        let pad = self.sum.pad();
-        let in_c = self.in_c.max(1);
-        let (mut kx, mut c) = (from / in_c, from % in_c);
-        let buffer = buffer.get(..(self.p.k_w * in_c).saturating_sub(from)).unwrap_or(buffer);
-        for cell in buffer {
-            let ix = left.wrapping_add(kx * self.p.dilation_w);
-            let at = ix.wrapping_mul(self.p.in_c).wrapping_add(self.first_c + c);
-            let x = if ix < self.p.in_w { image.get(at) } else { None };
-            cell.set(x.map_or(pad, Cell::get));
-            c += 1;
-            if c == in_c {
-                (kx, c) = (kx + 1, 0);
+    fn part<'b>(&'b self, from: usize, buffer: &'b [Cell<T>]) -> &'b [Cell<T>] {
+        let Conv { in_h, in_w, in_c, k_w, .. } = *self.p;
+        let line = k_w * self.in_c;
+        let ky = from.checked_div(line).unwrap_or(0);
+        if self.in_c == in_c && self.p.dilation_w == 1 && self.left < in_w && self.left + k_w <= in_w {
+            let iy = self.top.wrapping_add(ky * self.p.dilation_h);
+            let image = if iy < in_h { self.x.row(iy) } else { &[] };
+            let start = self.left * in_c;
+            if let Some(line) = image.get(start + from - ky * line..start + line) {
+                if line.len() == self.size || self.size > buffer.len() {
+                    return line;
+                }
             }
         }
-        buffer
+        self.gather(from, buffer)
+    }
+
+    /// Collects elements of the patch from `from` on, as many as the buffer holds.
+    fn gather<'b>(&self, from: usize, buffer: &'b [Cell<T>]) -> &'b [Cell<T>] {
+        let Conv { in_h, in_w, in_c, k_w, dilation_h, dilation_w, .. } = *self.p;
+        let mut done = 0;
+        let end = buffer.len().min(self.size.saturating_sub(from));
+        while done < end {
+            let at = from + done;
+            let (tap, c) = (at / self.in_c.max(1), at % self.in_c.max(1));
+            let (ky, kx) = (tap / k_w.max(1), tap % k_w.max(1));
+            let (iy, ix) = (self.top.wrapping_add(ky * dilation_h), self.left.wrapping_add(kx * dilation_w));
+            let image = if iy < in_h && ix < in_w { self.x.row(iy) } else { &[] };
+            let pixel = image.get(ix.wrapping_mul(in_c).wrapping_add(self.first_c + c)..).unwrap_or(&[]);
+            let n = (self.in_c - c).min(end - done);
+            for (i, cell) in buffer.get(done..done + n).unwrap_or(&[]).iter().enumerate() {
+                cell.set(pixel.get(i).map_or(self.pad, Cell::get));
+            }
+            done += n;
+        }
+        buffer.get(..end).unwrap_or(&[])
     }
 }

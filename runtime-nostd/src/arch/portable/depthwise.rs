@@ -82,12 +82,11 @@ impl<S: Sum> Layer<'_, S> {
     fn channels<const N: usize, const M: usize>(&self, o: usize, c: usize) {
         let Conv { in_h, in_w, in_c, out_w, out_c, k_h, k_w, stride_h, stride_w, .. } = *self.p;
         let Conv { dilation_h, dilation_w, pad_top, pad_left, .. } = *self.p;
-        let channels: [S::Channel; N] = core::array::from_fn(|lane| self.sum.channel(o + lane));
         let top = (self.row * stride_h).wrapping_sub(pad_top);
         let out = self.y.row(self.row);
         for column in 0..out_w {
             let left = (column * stride_w).wrapping_sub(pad_left);
-            let mut acc = channels.map(S::start);
+            let mut acc = [S::EMPTY; N];
             for ky in 0..k_h {
                 let iy = top.wrapping_add(ky * dilation_h);
                 let image = if iy < in_h { self.x.row(iy) } else { &[] };
@@ -109,10 +108,8 @@ impl<S: Sum> Layer<'_, S> {
                 }
             }
             let at = column * out_c + o;
-            let Some(out) = out.get(at..at + N) else { return };
-            for ((out, acc), channel) in out.iter().zip(acc).zip(channels) {
-                out.set(self.sum.finish(channel, acc));
-            }
+            let Some(out) = out.get(at..).and_then(|out| out.first_chunk::<N>()) else { return };
+            self.sum.finish(o, &acc, out);
         }
     }
 }

@@ -1,26 +1,20 @@
 //! Sums of products: the arithmetic that convolutions and matrix products share.
 
 use crate::fixed::to_i8;
-use crate::params::{Requant, Scale};
+use crate::params::Requant;
 use core::cell::Cell;
 
-/// How products are summed and how a sum becomes a result.
+/// How products are summed and how sums become results.
 pub(crate) trait Sum: Copy {
     /// Elements of operand, weights and result.
     type T: Copy + 'static;
-    /// Any element.
-    const ZERO: Self::T;
-    /// Accumulator.
+    /// A sum of products.
     type Acc: Copy;
 
-    /// What is particular to an output channel.
-    type Channel: Copy;
-
-    /// Output channel `o`.
-    fn channel(self, o: usize) -> Self::Channel;
-
-    /// The accumulator of a channel before its first product.
-    fn start(channel: Self::Channel) -> Self::Acc;
+    /// Any element.
+    const ANY: Self::T;
+    /// The empty sum.
+    const EMPTY: Self::Acc;
 
     /// Adds one product.
     fn add(acc: Self::Acc, x: Self::T, w: Self::T) -> Self::Acc;
@@ -28,36 +22,27 @@ pub(crate) trait Sum: Copy {
     /// What taps in the padding read as.
     fn pad(self) -> Self::T;
 
-    /// The result of a channel.
-    fn finish(self, channel: Self::Channel, acc: Self::Acc) -> Self::T;
+    /// Writes the results of the output channels from `o` on.
+    fn finish<const N: usize>(self, o: usize, acc: &[Self::Acc; N], out: &[Cell<Self::T>; N]);
 }
 
-/// `i8`: exact sums modulo 2³², from the bias on; padding counts as a stored value.
+/// `i8`: exact sums modulo 2³²; padding counts as a stored value.
 #[derive(Clone, Copy)]
 pub(crate) struct Int8<'a> {
     /// Bias of each output channel, zero points folded in.
     pub bias: &'a [i32],
     /// Stored value of padding.
     pub pad: i8,
-    /// Accumulator to result.
+    /// Sum to result.
     pub requant: &'a Requant<'a>,
 }
 
 impl Sum for Int8<'_> {
     type T = i8;
-    const ZERO: i8 = 0;
     type Acc = i32;
-    type Channel = (i32, Scale);
 
-    #[inline(always)]
-    fn channel(self, o: usize) -> (i32, Scale) {
-        (self.bias.get(o).copied().unwrap_or(0), self.requant.scale(o))
-    }
-
-    #[inline(always)]
-    fn start((bias, _): (i32, Scale)) -> i32 {
-        bias
-    }
+    const ANY: i8 = 0;
+    const EMPTY: i32 = 0;
 
     #[inline(always)]
     fn add(acc: i32, x: i8, w: i8) -> i32 {
@@ -70,9 +55,18 @@ impl Sum for Int8<'_> {
     }
 
     #[inline(always)]
-    fn finish(self, (_, scale): (i32, Scale), acc: i32) -> i8 {
-        let Requant { zero_point, lo, hi, .. } = *self.requant;
-        to_i8(scale.apply(acc), zero_point, lo, hi)
+    fn finish<const N: usize>(self, o: usize, acc: &[i32; N], out: &[Cell<i8>; N]) {
+        requantize(self.bias, self.requant, o, acc, out);
+    }
+}
+
+/// Adds biases to the sums of the channels from `o` on, and rescales them.
+#[inline(never)]
+fn requantize<const N: usize>(bias: &[i32], q: &Requant<'_>, o: usize, acc: &[i32; N], out: &[Cell<i8>; N]) {
+    for (lane, (acc, out)) in acc.iter().zip(out).enumerate() {
+        let channel = o + lane;
+        let acc = acc.wrapping_add(bias.get(channel).copied().unwrap_or(0));
+        out.set(to_i8(q.scale(channel).apply(acc), q.zero_point, q.lo, q.hi));
     }
 }
 
@@ -89,19 +83,10 @@ pub(crate) struct Float<'a> {
 
 impl Sum for Float<'_> {
     type T = f32;
-    const ZERO: f32 = 0.0;
     type Acc = f32;
-    type Channel = f32;
 
-    #[inline(always)]
-    fn channel(self, o: usize) -> f32 {
-        self.bias.get(o).copied().unwrap_or(0.0)
-    }
-
-    #[inline(always)]
-    fn start(_: f32) -> f32 {
-        0.0
-    }
+    const ANY: f32 = 0.0;
+    const EMPTY: f32 = 0.0;
 
     #[inline(always)]
     fn add(acc: f32, x: f32, w: f32) -> f32 {
@@ -114,8 +99,11 @@ impl Sum for Float<'_> {
     }
 
     #[inline(always)]
-    fn finish(self, bias: f32, acc: f32) -> f32 {
-        clip(acc + bias, self.lo, self.hi)
+    fn finish<const N: usize>(self, o: usize, acc: &[f32; N], out: &[Cell<f32>; N]) {
+        for (lane, (acc, out)) in acc.iter().zip(out).enumerate() {
+            let bias = self.bias.get(o + lane).copied().unwrap_or(0.0);
+            out.set(clip(acc + bias, self.lo, self.hi));
+        }
     }
 }
 
@@ -130,22 +118,25 @@ pub(crate) fn clip(x: f32, lo: f32, hi: f32) -> f32 {
     }
 }
 
-/// Adds the products of `x` with the `N` filters that begin `size` apart in `w`.
+/// Adds the products of `x` with `N` filters whose elements alternate in `w`.
 #[inline(never)]
-pub(crate) fn dot<S: Sum, const N: usize>(x: &[Cell<S::T>], w: &[S::T], size: usize, acc: &mut [S::Acc; N]) {
-    let mut filters = [w; N];
-    for (lane, filter) in filters.iter_mut().enumerate() {
-        let Some(w) = w.get(lane.wrapping_mul(size)..) else { return };
-        let Some(w) = w.get(..x.len()) else { return };
-        *filter = w;
-    }
+pub(crate) fn dot<S: Sum, const N: usize>(x: &[Cell<S::T>], w: &[S::T], acc: &mut [S::Acc; N]) {
     let mut sums = *acc;
-    for (i, x) in x.iter().enumerate() {
+    let (mut x, mut w) = (x, w);
+    // Slices that shrink together become two pointers, and two taps at a time fit the registers of small cores.
+    while let [x0, x1, more_x @ ..] = x {
+        let Some((w0, more_w)) = w.split_first_chunk::<N>() else { break };
+        let Some((w1, more_w)) = more_w.split_first_chunk::<N>() else { break };
+        let (x0, x1) = (x0.get(), x1.get());
+        for ((sum, &w0), &w1) in sums.iter_mut().zip(w0).zip(w1) {
+            *sum = S::add(S::add(*sum, x0, w0), x1, w1);
+        }
+        (x, w) = (more_x, more_w);
+    }
+    if let ([x], Some(w)) = (x, w.first_chunk::<N>()) {
         let x = x.get();
-        for (sum, w) in sums.iter_mut().zip(filters) {
-            if let Some(&w) = w.get(i) {
-                *sum = S::add(*sum, x, w);
-            }
+        for (sum, &w) in sums.iter_mut().zip(w) {
+            *sum = S::add(*sum, x, w);
         }
     }
     *acc = sums;
