@@ -11,22 +11,16 @@ const LEFT_SHIFT: u32 = 20;
 /// ADD.
 pub(super) fn add(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let sum = |cx: &mut OpCx<'_, '_, '_>, x: &Type, y: &Type, result: &Type, clamp| {
-        let [x, y, out] = scales(cx, x, y, result)?.map(f64::from);
-        let twice_max = 2.0 * x.max(y);
-        let out = twice_max / (f64::from(1 << LEFT_SHIFT) * out);
-        Ok(Op::Add { rescale: fixed_point(x / twice_max, y / twice_max, out)?, clamp })
+        Ok(Op::Add { rescale: add_rescale(scales(cx, x, y, result)?)?, clamp })
     };
     binary(cx, 11, sum, |clamp| Op::Add { rescale: AddRescale::Real, clamp })
 }
 
-/// SUB: as ADD, but the ratios of scales are computed in `f32`.
+/// SUB. Ratios of scales are divided in `f64`, as for ADD: those are the bits of TFLite Micro's published builds, although older
+/// sources divide in `f32`.
 pub(super) fn sub(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let difference = |cx: &mut OpCx<'_, '_, '_>, x: &Type, y: &Type, result: &Type, clamp| {
-        let [x, y, out] = scales(cx, x, y, result)?;
-        let twice_max = 2.0 * x.max(y);
-        let out = twice_max / ((1 << LEFT_SHIFT) as f32 * out);
-        let [x, y, out] = [x / twice_max, y / twice_max, out].map(f64::from);
-        Ok(Op::Sub { rescale: fixed_point(x, y, out)?, clamp })
+        Ok(Op::Sub { rescale: add_rescale(scales(cx, x, y, result)?)?, clamp })
     };
     binary(cx, 28, difference, |clamp| Op::Sub { rescale: AddRescale::Real, clamp })
 }
@@ -101,15 +95,19 @@ fn scales(cx: &OpCx<'_, '_, '_>, x: &Type, y: &Type, result: &Type) -> Lowered<[
     Ok([cx.scale(x, "first operand")?, cx.scale(y, "second operand")?, cx.scale(result, "result")?])
 }
 
-fn fixed_point(x: f64, y: f64, out: f64) -> Lowered<AddRescale> {
+/// Operands to half the larger one's scale, and from there to the result's.
+fn add_rescale(scales: [f32; 3]) -> Lowered<AddRescale> {
+    let [x, y, out] = scales.map(f64::from);
+    let twice_max = 2.0 * x.max(y);
+    let out = twice_max / (f64::from(1 << LEFT_SHIFT) * out);
     if out >= 1.0 {
         let what = format!("the scale of its result is too small for its operands (ratio {out:e})");
         return Err(Refusal::malformed(what));
     }
     Ok(AddRescale::FixedPoint {
         left_shift: LEFT_SHIFT,
-        x: multiplier(x)?,
-        y: multiplier(y)?,
+        x: multiplier(x / twice_max)?,
+        y: multiplier(y / twice_max)?,
         out: multiplier(out)?,
     })
 }

@@ -25,7 +25,7 @@ fn convolution(cx: &mut OpCx<'_, '_, '_>, options: &WindowOptions, layout: Layou
         let (x, w) = (describe(cx.ty(x)), describe(cx.ty(weights)));
         return Err(Refusal::malformed(format!("image {x} and weights {w} must have four axes")));
     };
-    let groups = if group_c == 0 { 0 } else { c / group_c };
+    let groups = c.checked_div(group_c).unwrap_or(0);
     if groups == 0 || c % group_c != 0 || o == 0 || o % groups != 0 {
         let what = format!("{c} channels cannot be divided into groups of {group_c} for {o} filters");
         return Err(Refusal::malformed(what));

@@ -2,7 +2,7 @@
 
 use super::conv::{per_channel, weights_and_bias};
 use super::cx::{describe, Format, OpCx};
-use super::quant::{multiplier, Activation};
+use super::quant::Activation;
 use super::{Layout, Lowered, Refusal};
 use crate::ir::{Op, Rescale, ValueId};
 
@@ -35,14 +35,7 @@ pub(super) fn fully_connected(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let result = cx.declared(0)?;
     let rescale = match format {
         Format::Float => Rescale::Real,
-        Format::Int8 if cx.ty(weights).scale().is_none() => per_channel(cx, x, weights, &result)?,
-        Format::Int8 => {
-            // Unlike in convolutions, the product of the scales is rounded to f32.
-            let product = cx.scale(cx.ty(x), "operand")? * cx.scale(cx.ty(weights), "weights")?;
-            Rescale::FixedPoint(vec![multiplier(
-                f64::from(product) / f64::from(cx.scale(&result, "result")?),
-            )?])
-        }
+        Format::Int8 => per_channel(cx, x, weights, &result)?,
     };
     let x = match with_last(k) {
         dims if dims == x_dims => x,

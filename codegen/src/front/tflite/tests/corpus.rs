@@ -74,3 +74,23 @@ fn corpus_models_are_read_or_refused_for_the_right_reasons() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+#[test]
+fn multiplications_are_those_of_the_manifest() {
+    let Some(models) = models() else { return };
+    let corpus = PathBuf::from(std::env::var_os("KILN_CORPUS").unwrap());
+    let manifest = std::fs::read_to_string(corpus.join("MANIFEST.csv")).unwrap();
+    // The columns in front of `macs` have no quotes but around the shapes, which end in `]"`.
+    let macs = |name: &str| {
+        let row = manifest.lines().find(|line| line.starts_with(&format!("{name},tflite,")))?;
+        row.split("]\",").last()?.split(',').next()?.parse::<u64>().ok()
+    };
+    for (name, bytes) in models {
+        let summary = crate::front::tflite::inspect(&bytes).unwrap();
+        // Recurrent operators are not counted, and shapes that the file leaves open count as it states them.
+        let counted = summary.operators.iter().all(|o| !o.name.contains("LSTM") && o.name != "SVDF");
+        if let (true, Some(expected)) = (counted, macs(&name)) {
+            assert_eq!(summary.macs, expected, "{name}");
+        }
+    }
+}
