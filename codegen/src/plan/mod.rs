@@ -4,10 +4,10 @@
 //! the result on every compile by running the schedule over tagged memory.
 
 mod check;
-#[cfg(test)]
-mod device;
 mod lifetime;
 mod problem;
+#[cfg(any(test, feature = "testing"))]
+pub mod replay;
 mod search;
 #[cfg(test)]
 mod tests;

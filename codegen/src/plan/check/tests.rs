@@ -2,8 +2,7 @@
 
 use super::check;
 use crate::ir::{Graph, ValueId};
-use crate::plan::device::assert_runs;
-use crate::plan::{plan, Plan};
+use crate::plan::{plan, replay, Plan};
 use crate::schedule::random::{self, Random};
 use crate::schedule::{schedule, BufferId, Place, Role, Schedule, Step, StepKind};
 
@@ -256,7 +255,7 @@ fn accepted_mutants_are_right() {
             Err(_) => refused += 1,
             Ok(()) => {
                 accepted += 1;
-                assert_runs(&graph, &schedule, &plan, &mut random)
+                replay::compare(&graph, &schedule, &plan, || random.inputs(&graph))
                     .unwrap_or_else(|e| panic!("seed {seed}: {e}"));
             }
         }
