@@ -10,7 +10,8 @@
 //!
 //! - `macros` (default): `include_model!`, which compiles a model while the crate around it compiles.
 //! - `defmt`: `defmt::Format` on the public types.
-//! - `micromath`: approximate exponentials and hyperbolic tangents in the float kernels (see [`kernels`]).
+//! - `micromath`: approximate exponentials in the float kernels, smaller and faster than exact ones. Exponentials are then off by at most
+//!   0.25 %, logistic values by 0.0006, hyperbolic tangents by 0.0011. Integer kernels are not affected.
 //!
 //! The crate needs Rust 1.82, `core` and a little-endian target.
 #![no_std]

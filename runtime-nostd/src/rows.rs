@@ -44,39 +44,6 @@ impl<'a, T> Rows<'a, T> {
     }
 }
 
-impl<'a, T> Rows<'a, T> {
-    /// All cells, and where in them each of the rows `first`, `first + step`, … begins.
-    #[inline(always)]
-    pub(crate) fn walk(&self, first: usize, step: usize) -> (&'a [Cell<T>], Starts) {
-        let wrap = |r: usize| if r < self.ring { r } else { r.checked_rem(self.ring).unwrap_or(0) };
-        let at = wrap(first).wrapping_mul(self.row);
-        (
-            self.cells,
-            Starts { at, step: wrap(step).wrapping_mul(self.row), end: self.ring.wrapping_mul(self.row) },
-        )
-    }
-}
-
-/// Where rows begin; endless.
-#[derive(Clone, Copy)]
-pub(crate) struct Starts {
-    at: usize,
-    step: usize,
-    end: usize,
-}
-
-impl Iterator for Starts {
-    type Item = usize;
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<usize> {
-        let at = self.at;
-        let next = at.wrapping_add(self.step);
-        self.at = if next < self.end { next } else { next.wrapping_sub(self.end) };
-        Some(at)
-    }
-}
-
 /// Some rows of a result: all that one call of a kernel computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]

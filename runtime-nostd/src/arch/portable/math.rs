@@ -16,18 +16,27 @@ pub(crate) fn tanh(x: f32) -> f32 {
     libm::tanhf(x)
 }
 
-/// eˣ.
+/// eˣ, with a relative error below 0.25 %; 0 below −87, infinite above 88.
 #[cfg(feature = "micromath")]
 #[inline(always)]
 pub(crate) fn exp(x: f32) -> f32 {
-    micromath::F32(x).exp().0
+    // Outside of these bounds the approximation leaves the range of exponents.
+    if x < -87.0 {
+        0.0
+    } else if x > 88.0 {
+        f32::INFINITY
+    } else if x.is_nan() {
+        x
+    } else {
+        micromath::F32(x).exp().0
+    }
 }
 
-/// tanh.
+/// tanh, with an absolute error below 0.0011.
 #[cfg(feature = "micromath")]
 #[inline(always)]
 pub(crate) fn tanh(x: f32) -> f32 {
-    micromath::F32(x).tanh().0
+    1.0 - 2.0 / (exp(2.0 * x) + 1.0)
 }
 
 /// The nearest integer, ties away from zero.
