@@ -147,7 +147,7 @@ fn check_length(ty: &Type, data: &Data) -> Result<(), InterpError> {
     if have == want {
         return Ok(());
     }
-    Err(InterpError::new(format!("{have} bytes of data for a {:?} of {want} bytes", ty.shape.0)))
+    Err(InterpError::new(format!("{have} bytes of data for a {ty}, {want} wanted")))
 }
 
 /// Computes one op: the definition of all of them.
@@ -204,3 +204,6 @@ fn single(rescale: &Rescale) -> Result<Multiplier, InterpError> {
         _ => Err(InterpError::new("one multiplier wanted")),
     }
 }
+
+#[cfg(test)]
+mod tests;
