@@ -3,7 +3,7 @@
 use crate::error::Error;
 
 /// Allowance that every file has, however small.
-const BASE: usize = 64 << 10;
+const BASE: usize = 8 << 10;
 /// Bytes of allowance per byte of file.
 const PER_BYTE: usize = 8;
 
@@ -34,9 +34,9 @@ mod tests {
     #[test]
     fn the_sum_is_bounded() {
         let mut budget = Budget::new(1000);
-        assert!(budget.charge(70_000).is_ok());
-        assert!(budget.charge(4_000).is_err());
-        assert!(budget.charge(3_000).is_ok());
+        assert!(budget.charge(14_000).is_ok());
+        assert!(budget.charge(3_000).is_err());
+        assert!(budget.charge(2_000).is_ok());
         assert!(Budget::new(usize::MAX).charge(usize::MAX).is_ok());
     }
 }

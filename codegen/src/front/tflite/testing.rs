@@ -89,6 +89,8 @@ pub enum Node {
     Vector(usize, Vec<u8>),
     /// A vector of tables.
     Tables(Vec<Table>),
+    /// A vector that refers to one table many times.
+    Repeated(usize, Box<Table>),
 }
 
 /// A table: its fields by slot.
@@ -125,6 +127,12 @@ impl From<&str> for Field {
 impl From<Table> for Field {
     fn from(table: Table) -> Field {
         Field::Node(Node::Table(table))
+    }
+}
+
+impl From<Node> for Field {
+    fn from(node: Node) -> Field {
+        Field::Node(node)
     }
 }
 
@@ -226,6 +234,15 @@ fn write_node(node: &Node, out: &mut Vec<u8>) -> usize {
             out.extend(bytes);
             // Strings end with a zero that is not counted.
             out.push(0);
+            at
+        }
+        Node::Repeated(count, table) => {
+            align(out, 4);
+            let at = out.len();
+            out.extend(u32::try_from(*count).unwrap_or(0).to_le_bytes());
+            out.resize(out.len() + 4 * count, 0);
+            let target = write_table(table, out);
+            (0..*count).for_each(|i| patch(out, at + 4 + 4 * i, target));
             at
         }
         Node::Tables(tables) => {
