@@ -1,7 +1,7 @@
 //! Fixed-point arithmetic of TensorFlow Lite Micro's reference kernels (gemmlowp's `fixedpoint.h`, TFLite's
 //! `MultiplyByQuantizedMultiplier` with double rounding), bit for bit.
 
-use crate::params::{Requant, Scale};
+use crate::params::Scale;
 
 impl Scale {
     /// `x` times the factor. A left shift loses high bits, as the reference does.
@@ -11,18 +11,6 @@ impl Scale {
             high_mul(x.wrapping_shl(self.shift.unsigned_abs()), self.multiplier)
         } else {
             round_shift(high_mul(x, self.multiplier), self.shift.unsigned_abs())
-        }
-    }
-}
-
-impl Requant<'_> {
-    /// The factor of output channel `o`.
-    #[inline(always)]
-    pub(crate) fn scale(&self, o: usize) -> Scale {
-        let at = |len: usize| if len == 1 { 0 } else { o };
-        Scale {
-            multiplier: self.multipliers.get(at(self.multipliers.len())).copied().unwrap_or(0),
-            shift: self.shifts.get(at(self.shifts.len())).copied().unwrap_or(0).into(),
         }
     }
 }

@@ -144,39 +144,33 @@ impl<T: Copy> Patch<'_, T> {
     /// Elements of the patch from `from` on, at least one: where they are, or gathered.
     #[inline(never)]
     fn part<'b>(&'b self, from: usize, buffer: &'b [Cell<T>]) -> &'b [Cell<T>] {
-        let Conv { in_h, in_w, in_c, k_w, .. } = *self.p;
-        let line = k_w * self.in_c;
-        let ky = from.checked_div(line).unwrap_or(0);
-        if self.in_c == in_c && self.p.dilation_w == 1 && self.left < in_w && self.left + k_w <= in_w {
-            let iy = self.top.wrapping_add(ky * self.p.dilation_h);
-            let image = if iy < in_h { self.x.row(iy) } else { &[] };
-            let start = self.left * in_c;
-            if let Some(line) = image.get(start + from - ky * line..start + line) {
-                if line.len() == self.size || self.size > buffer.len() {
-                    return line;
-                }
-            }
-        }
-        self.gather(from, buffer)
-    }
-
-    /// Collects elements of the patch from `from` on, as many as the buffer holds.
-    fn gather<'b>(&self, from: usize, buffer: &'b [Cell<T>]) -> &'b [Cell<T>] {
         let Conv { in_h, in_w, in_c, k_w, dilation_h, dilation_w, .. } = *self.p;
+        // Elements that lie side by side in the operand: a row of the filter, or one tap.
+        let joined = self.in_c == in_c && dilation_w == 1 && self.left < in_w && self.left + k_w <= in_w;
+        let taps = if joined { k_w } else { 1 };
+        let unit = taps * self.in_c;
         let mut done = 0;
         let end = buffer.len().min(self.size.saturating_sub(from));
         while done < end {
             let at = from + done;
-            let (tap, c) = (at / self.in_c.max(1), at % self.in_c.max(1));
-            let (ky, kx) = (tap / k_w.max(1), tap % k_w.max(1));
+            let (index, offset) = (at.checked_div(unit).unwrap_or(0), at.checked_rem(unit).unwrap_or(0));
+            let (ky, kx) = if joined { (index, 0) } else { (index / k_w.max(1), index % k_w.max(1)) };
             let (iy, ix) = (self.top.wrapping_add(ky * dilation_h), self.left.wrapping_add(kx * dilation_w));
             let image = if iy < in_h && ix < in_w { self.x.row(iy) } else { &[] };
-            let pixel = image.get(ix.wrapping_mul(in_c).wrapping_add(self.first_c + c)..).unwrap_or(&[]);
-            let n = (self.in_c - c).min(end - done);
-            for (i, cell) in buffer.get(done..done + n).unwrap_or(&[]).iter().enumerate() {
-                cell.set(pixel.get(i).map_or(self.pad, Cell::get));
+            let start = ix.wrapping_mul(in_c).wrapping_add(self.first_c + offset);
+            let x = image.get(start..start.wrapping_add(unit - offset)).unwrap_or(&[]);
+            // Rows need no gathering if there is one only, or if the patch does not fit the buffer anyway.
+            if joined && done == 0 && !x.is_empty() && (unit == self.size || self.size > buffer.len()) {
+                return x;
             }
-            done += n;
+            let cells = buffer.get(done..end).unwrap_or(&[]);
+            for (cell, x) in cells.iter().zip(x) {
+                cell.set(x.get());
+            }
+            if x.is_empty() {
+                cells.iter().take(unit - offset).for_each(|cell| cell.set(self.pad));
+            }
+            done += (unit - offset).max(1);
         }
         buffer.get(..end).unwrap_or(&[])
     }

@@ -3,6 +3,7 @@
 use super::sum::{Float, Int8, Sum};
 use crate::params::{Conv, Requant};
 use crate::rows::{Band, Rows};
+use core::cell::Cell;
 
 /// Depthwise convolution of `i8` images with filters `w` \[k_h\]\[k_w\]\[out_c\]; channel `o` of the result reads channel
 /// `o / (out_c / in_c)` of the operand.
@@ -38,78 +39,83 @@ pub fn depthwise2d_f32(
     depthwise2d(p, x, w, Float { bias, lo, hi }, y, band);
 }
 
-/// Channels computed in one pass over the taps.
-const LANES: usize = 4;
+/// Channels of the result computed in one pass over the taps.
+const CHANNELS: usize = 32;
 
 #[inline(always)]
 fn depthwise2d<S: Sum>(p: &Conv, x: Rows<'_, S::T>, w: &[S::T], sum: S, y: Rows<'_, S::T>, band: Band) {
-    let multiplier = p.out_c / p.in_c.max(1);
+    let multiplier = p.out_c.checked_div(p.in_c).unwrap_or(0).max(1);
+    // A pass takes whole channels of the operand, or one in parts.
+    let pass = CHANNELS.checked_div(multiplier).unwrap_or(0).max(1) * multiplier;
     for row in band.range() {
-        let layer = Layer { p, x, w, sum, y, row };
-        // Neighbouring channels of the result read neighbouring channels of the operand, or all the same one.
-        let (channels, share) = if multiplier == 1 { (1, p.in_c) } else { (p.in_c, multiplier) };
-        for c in 0..channels {
-            let (mut o, end) = (c * share, (c + 1) * share);
-            while end - o >= LANES {
-                if multiplier == 1 {
-                    layer.channels::<LANES, LANES>(o, o);
-                } else {
-                    layer.channels::<LANES, 1>(o, c);
+        let top = (row * p.stride_h).wrapping_sub(p.pad_top);
+        for (column, out) in y.row(row).chunks_exact(p.out_c.max(1)).take(p.out_w).enumerate() {
+            let left = (column * p.stride_w).wrapping_sub(p.pad_left);
+            let window = Window { p, x, w, pad: sum.pad(), top, left };
+            for (i, out) in out.chunks(pass.max(1)).enumerate() {
+                for (j, out) in out.chunks(CHANNELS).enumerate() {
+                    let mut acc = [S::EMPTY; CHANNELS];
+                    let Some(acc) = acc.get_mut(..out.len()) else { return };
+                    let o = i * pass + j * CHANNELS;
+                    window.sums::<S>(o, i * pass / multiplier, multiplier.min(out.len()), acc);
+                    sum.finish(o, acc, out);
                 }
-                o += LANES;
-            }
-            while o < end {
-                layer.channels::<1, 1>(o, if multiplier == 1 { o } else { c });
-                o += 1;
             }
         }
     }
 }
 
-/// One result row.
-struct Layer<'a, S: Sum> {
+/// The taps of one pixel of the result.
+struct Window<'a, T> {
     p: &'a Conv,
-    x: Rows<'a, S::T>,
-    w: &'a [S::T],
-    sum: S,
-    y: Rows<'a, S::T>,
-    row: usize,
+    x: Rows<'a, T>,
+    w: &'a [T],
+    pad: T,
+    /// Row and column of the first tap; may be negative.
+    top: usize,
+    left: usize,
 }
 
-impl<S: Sum> Layer<'_, S> {
-    /// Computes `N` channels of the result from `o` on, out of `M` (as many, or one) of the operand from `c` on.
-    #[inline(always)]
-    fn channels<const N: usize, const M: usize>(&self, o: usize, c: usize) {
-        let Conv { in_h, in_w, in_c, out_w, out_c, k_h, k_w, stride_h, stride_w, .. } = *self.p;
-        let Conv { dilation_h, dilation_w, pad_top, pad_left, .. } = *self.p;
-        let top = (self.row * stride_h).wrapping_sub(pad_top);
-        let out = self.y.row(self.row);
-        for column in 0..out_w {
-            let left = (column * stride_w).wrapping_sub(pad_left);
-            let mut acc = [S::EMPTY; N];
-            for ky in 0..k_h {
-                let iy = top.wrapping_add(ky * dilation_h);
-                let image = if iy < in_h { self.x.row(iy) } else { &[] };
-                for kx in 0..k_w {
-                    let ix = left.wrapping_add(kx * dilation_w);
-                    let tap = (ky * k_w + kx) * out_c + o;
-                    let Some(w) = self.w.get(tap..tap + N) else { return };
-                    let at = ix.wrapping_mul(in_c).wrapping_add(c);
-                    let x = if ix < in_w { image.get(at..at.wrapping_add(M)) } else { None };
-                    if let Some(x) = x {
-                        for ((acc, x), &w) in acc.iter_mut().zip(x.iter().cycle()).zip(w) {
-                            *acc = S::add(*acc, x.get(), w);
-                        }
-                    } else {
-                        for (acc, &w) in acc.iter_mut().zip(w) {
-                            *acc = S::add(*acc, self.sum.pad(), w);
-                        }
+impl<T: Copy> Window<'_, T> {
+    /// Sums of the output channels from `o` on; each channel of the operand, from `c` on, is read by `share` of them.
+    #[inline(never)]
+    fn sums<S: Sum<T = T>>(&self, o: usize, c: usize, share: usize, acc: &mut [S::Acc]) {
+        let Conv { in_h, in_w, in_c, out_c, k_h, k_w, dilation_h, dilation_w, .. } = *self.p;
+        let share = share.max(1);
+        let read = acc.len() / share;
+        for ky in 0..k_h {
+            let iy = self.top.wrapping_add(ky * dilation_h);
+            let image = if iy < in_h { self.x.row(iy) } else { &[] };
+            for kx in 0..k_w {
+                let tap = (ky * k_w + kx) * out_c + o;
+                let Some(w) = self.w.get(tap..tap + acc.len()) else { return };
+                let ix = self.left.wrapping_add(kx * dilation_w);
+                let at = ix.wrapping_mul(in_c).wrapping_add(c);
+                match if ix < in_w { image.get(at..at.wrapping_add(read)) } else { None } {
+                    Some(x) if share == 1 => each::<S>(x, w, acc),
+                    Some(x) => {
+                        let shares = w.chunks_exact(share).zip(acc.chunks_exact_mut(share));
+                        x.iter().zip(shares).for_each(|(x, (w, acc))| all::<S>(x.get(), w, acc));
                     }
+                    None => all::<S>(self.pad, w, acc),
                 }
             }
-            let at = column * out_c + o;
-            let Some(out) = out.get(at..).and_then(|out| out.first_chunk::<N>()) else { return };
-            self.sum.finish(o, &acc, out);
         }
+    }
+}
+
+/// Adds the products of pairs.
+#[inline(never)]
+fn each<S: Sum>(x: &[Cell<S::T>], w: &[S::T], acc: &mut [S::Acc]) {
+    for ((acc, x), &w) in acc.iter_mut().zip(x).zip(w) {
+        *acc = S::add(*acc, x.get(), w);
+    }
+}
+
+/// Adds the products of one element with all weights.
+#[inline(never)]
+fn all<S: Sum>(x: S::T, w: &[S::T], acc: &mut [S::Acc]) {
+    for (acc, &w) in acc.iter_mut().zip(w) {
+        *acc = S::add(*acc, x, w);
     }
 }

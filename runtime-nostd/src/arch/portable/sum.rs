@@ -1,7 +1,7 @@
 //! Sums of products: the arithmetic that convolutions and matrix products share.
 
 use crate::fixed::to_i8;
-use crate::params::Requant;
+use crate::params::{Requant, Scale};
 use core::cell::Cell;
 
 /// How products are summed and how sums become results.
@@ -23,7 +23,7 @@ pub(crate) trait Sum: Copy {
     fn pad(self) -> Self::T;
 
     /// Writes the results of the output channels from `o` on.
-    fn finish<const N: usize>(self, o: usize, acc: &[Self::Acc; N], out: &[Cell<Self::T>; N]);
+    fn finish(self, o: usize, acc: &[Self::Acc], out: &[Cell<Self::T>]);
 }
 
 /// `i8`: exact sums modulo 2³²; padding counts as a stored value.
@@ -55,19 +55,31 @@ impl Sum for Int8<'_> {
     }
 
     #[inline(always)]
-    fn finish<const N: usize>(self, o: usize, acc: &[i32; N], out: &[Cell<i8>; N]) {
+    fn finish(self, o: usize, acc: &[i32], out: &[Cell<i8>]) {
         requantize(self.bias, self.requant, o, acc, out);
     }
 }
 
 /// Adds biases to the sums of the channels from `o` on, and rescales them.
 #[inline(never)]
-fn requantize<const N: usize>(bias: &[i32], q: &Requant<'_>, o: usize, acc: &[i32; N], out: &[Cell<i8>; N]) {
-    for (lane, (acc, out)) in acc.iter().zip(out).enumerate() {
-        let channel = o + lane;
-        let acc = acc.wrapping_add(bias.get(channel).copied().unwrap_or(0));
-        out.set(to_i8(q.scale(channel).apply(acc), q.zero_point, q.lo, q.hi));
+fn requantize(bias: &[i32], q: &Requant<'_>, o: usize, acc: &[i32], out: &[Cell<i8>]) {
+    let Requant { multipliers, shifts, zero_point, lo, hi } = *q;
+    // One factor for all channels, or one for each.
+    let (multipliers, step) =
+        if multipliers.len() == 1 { (multipliers, 0) } else { (from(multipliers, o), 1) };
+    let shifts = if step == 0 { shifts } else { from(shifts, o) };
+    for (i, ((acc, out), bias)) in acc.iter().zip(out).zip(from(bias, o)).enumerate() {
+        let (Some(&multiplier), Some(&shift)) = (multipliers.get(i * step), shifts.get(i * step)) else {
+            return;
+        };
+        let acc = Scale { multiplier, shift: shift.into() }.apply(acc.wrapping_add(*bias));
+        out.set(to_i8(acc, zero_point, lo, hi));
     }
+}
+
+/// The elements from `start` on.
+fn from<T>(all: &[T], start: usize) -> &[T] {
+    all.get(start..).unwrap_or(&[])
 }
 
 /// `f32`: one addition after the other in the order of the taps, then the bias; padding reads as 0.
@@ -99,7 +111,7 @@ impl Sum for Float<'_> {
     }
 
     #[inline(always)]
-    fn finish<const N: usize>(self, o: usize, acc: &[f32; N], out: &[Cell<f32>; N]) {
+    fn finish(self, o: usize, acc: &[f32], out: &[Cell<f32>]) {
         for (lane, (acc, out)) in acc.iter().zip(out).enumerate() {
             let bias = self.bias.get(o + lane).copied().unwrap_or(0.0);
             out.set(clip(acc + bias, self.lo, self.hi));
