@@ -32,7 +32,7 @@ pub struct Requant<'a> {
 /// A two-dimensional convolution of one image.
 ///
 /// Tap `(ky, kx)` of result `(oy, ox)` is the pixel `(oy · stride_h − pad_top + ky · dilation_h, …)`; outside the image it reads as
-/// the kernel's `pad` value (float kernels leave it out).
+/// the kernel's `pad` value (0 in float kernels).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Conv {

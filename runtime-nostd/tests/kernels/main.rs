@@ -1,5 +1,8 @@
 //! Every kernel against an implementation written straight from the arithmetic's definition, which shares no code with it.
 
+// Helpers of tests may panic as tests may.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 mod convolution;
 mod elementwise;
 mod movement;

@@ -1,11 +1,14 @@
 //! Convolution, and the matrix product as its special case.
+//!
+//! Filters are packed as they are read: in each group four of them alternate, element by element, as long as there are four; the
+//! others follow one by one. The elements of a filter are in the order \[k_h\]\[k_w\]\[in_c / groups\].
 
-use super::sum::{dot, Float, Int8, Sum};
+use super::sum::{dot, Float, Int8, Sum, LANES};
 use crate::params::{Conv, Requant};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
 
-/// Convolution of `i8` images with filters `w` \[out_c\]\[k_h\]\[k_w\]\[in_c / groups\], packed.
+/// Convolution of an `i8` image with packed filters `w`.
 ///
 /// Every tap counts, also in the padding, which reads as `pad` (the zero point): `bias` holds `bias − zero point · Σ w`.
 #[inline(never)]
@@ -22,8 +25,8 @@ pub fn conv2d_i8(
     conv2d(p, x, w, Int8 { bias, pad, requant: q }, y, band);
 }
 
-/// Convolution of `f32` images with filters `w` \[out_c\]\[k_h\]\[k_w\]\[in_c / groups\]: products are summed in that order,
-/// the bias comes last, and the result is clamped to `lo..=hi`.
+/// Convolution of an `f32` image with packed filters `w`: products are summed in the order of a filter's elements, the bias comes
+/// last, and the result is clamped to `lo..=hi`.
 #[inline(never)]
 pub fn conv2d_f32(
     p: &Conv,
@@ -38,7 +41,7 @@ pub fn conv2d_f32(
     conv2d(p, x, w, Float { bias, lo, hi }, y, band);
 }
 
-/// Product of the rows of `x` \[…\]\[k\] with the rows of `w` \[n\]\[k\]; zero points are folded into `bias`.
+/// Product of the rows of `x` \[…\]\[k\] with `n` packed filters `w` of `k` elements; zero points are folded into `bias`.
 pub fn dense_i8(x: Rows<'_, i8>, w: &[i8], bias: &[i32], q: &Requant<'_>, y: Rows<'_, i8>, band: Band) {
     conv2d_i8(&matrix(x.row_len(), y.row_len()), x, w, bias, 0, q, y, band);
 }
@@ -68,16 +71,14 @@ fn matrix(k: usize, n: usize) -> Conv {
     }
 }
 
-/// Channels computed in one pass over the operand.
-const LANES: usize = 4;
-
 /// Elements gathered where a pixel's taps do not lie side by side, or not all inside the image.
 const GATHERED: usize = 256;
 
 #[inline(always)]
 fn conv2d<S: Sum>(p: &Conv, x: Rows<'_, S::T>, w: &[S::T], sum: S, y: Rows<'_, S::T>, band: Band) {
     let groups = p.groups.max(1);
-    let (in_c, out_c) = (p.in_c / groups, p.out_c / groups);
+    let per_group = |c: usize| c.checked_div(groups).unwrap_or(0);
+    let (in_c, out_c) = (per_group(p.in_c), per_group(p.out_c));
     let size = p.k_h * p.k_w * in_c;
     let buffer = [const { Cell::new(S::ANY) }; GATHERED];
     for row in band.range() {
@@ -90,14 +91,13 @@ fn conv2d<S: Sum>(p: &Conv, x: Rows<'_, S::T>, w: &[S::T], sum: S, y: Rows<'_, S
                 let whole = if size <= GATHERED || p.k_h == 1 { patch.part(0, &buffer) } else { &[] };
                 let (mut o, end) = (group * out_c, (group + 1) * out_c);
                 while o < end {
-                    let (Some(w), Some(out)) = (w.get(o * size..), out.get(o..end)) else { return };
-                    if let Some(out) = out.first_chunk::<LANES>() {
-                        patch.channels(sum, whole, &buffer, o, w, out);
-                        o += LANES;
-                    } else if let Some(out) = out.first_chunk::<1>() {
-                        patch.channels(sum, whole, &buffer, o, w, out);
-                        o += 1;
-                    }
+                    let lanes = if end - o < LANES { 1 } else { LANES };
+                    let (Some(w), Some(out)) = (w.get(o * size..), out.get(o..o + lanes)) else { return };
+                    let mut acc = [S::EMPTY; LANES];
+                    let Some(acc) = acc.get_mut(..lanes) else { return };
+                    patch.sums::<S>(whole, &buffer, w, acc);
+                    sum.finish(o, acc, out);
+                    o += lanes;
                 }
             }
         }
@@ -119,26 +119,19 @@ struct Patch<'a, T> {
 }
 
 impl<T: Copy> Patch<'_, T> {
-    /// Computes the `N` channels from `o` on, with the filters that `w` begins with. `whole` is the patch, if it is at hand.
+    /// Adds the products with the filters that `w` begins with, one per accumulator. `whole` is the patch, if it is at hand.
     #[inline(always)]
-    fn channels<'b, S: Sum<T = T>, const N: usize>(
-        &'b self,
-        sum: S,
-        whole: &'b [Cell<T>],
-        buffer: &'b [Cell<T>],
-        o: usize,
-        w: &[T],
-        out: &[Cell<T>; N],
-    ) {
-        let mut acc = [S::EMPTY; N];
+    fn sums<S: Sum<T = T>>(&self, whole: &[Cell<T>], buffer: &[Cell<T>], w: &[T], acc: &mut [S::Acc]) {
+        if whole.len() == self.size {
+            return dot::<S>(whole, w, acc);
+        }
         let mut done = 0;
         while done < self.size {
-            let x = if whole.len() == self.size { whole } else { self.part(done, buffer) };
-            let Some(w) = w.get(done * N..) else { return };
-            dot::<S, N>(x, w, &mut acc);
+            let x = self.part(done, buffer);
+            let Some(w) = w.get(done * acc.len()..) else { return };
+            dot::<S>(x, w, acc);
             done += x.len().max(1);
         }
-        sum.finish(o, &acc, out);
     }
 
     /// Elements of the patch from `from` on, at least one: where they are, or gathered.
@@ -153,8 +146,8 @@ impl<T: Copy> Patch<'_, T> {
         let end = buffer.len().min(self.size.saturating_sub(from));
         while done < end {
             let at = from + done;
-            let (index, offset) = (at.checked_div(unit).unwrap_or(0), at.checked_rem(unit).unwrap_or(0));
-            let (ky, kx) = if joined { (index, 0) } else { (index / k_w.max(1), index % k_w.max(1)) };
+            let (index, offset) = divide(at, unit);
+            let (ky, kx) = if joined { (index, 0) } else { divide(index, k_w) };
             let (iy, ix) = (self.top.wrapping_add(ky * dilation_h), self.left.wrapping_add(kx * dilation_w));
             let image = if iy < in_h && ix < in_w { self.x.row(iy) } else { &[] };
             let start = ix.wrapping_mul(in_c).wrapping_add(self.first_c + offset);
@@ -174,4 +167,10 @@ impl<T: Copy> Patch<'_, T> {
         }
         buffer.get(..end).unwrap_or(&[])
     }
+}
+
+/// Quotient and remainder; zeros instead of a division by zero.
+#[inline(always)]
+fn divide(a: usize, b: usize) -> (usize, usize) {
+    (a.checked_div(b).unwrap_or(0), a.checked_rem(b).unwrap_or(0))
 }

@@ -46,7 +46,8 @@ const CHANNELS: usize = 32;
 fn depthwise2d<S: Sum>(p: &Conv, x: Rows<'_, S::T>, w: &[S::T], sum: S, y: Rows<'_, S::T>, band: Band) {
     let multiplier = p.out_c.checked_div(p.in_c).unwrap_or(0).max(1);
     // A pass takes whole channels of the operand, or one in parts.
-    let pass = CHANNELS.checked_div(multiplier).unwrap_or(0).max(1) * multiplier;
+    let channels = CHANNELS.checked_div(multiplier).unwrap_or(0).max(1);
+    let pass = channels * multiplier;
     for row in band.range() {
         let top = (row * p.stride_h).wrapping_sub(p.pad_top);
         for (column, out) in y.row(row).chunks_exact(p.out_c.max(1)).take(p.out_w).enumerate() {
@@ -57,7 +58,7 @@ fn depthwise2d<S: Sum>(p: &Conv, x: Rows<'_, S::T>, w: &[S::T], sum: S, y: Rows<
                     let mut acc = [S::EMPTY; CHANNELS];
                     let Some(acc) = acc.get_mut(..out.len()) else { return };
                     let o = i * pass + j * CHANNELS;
-                    window.sums::<S>(o, i * pass / multiplier, multiplier.min(out.len()), acc);
+                    window.sums::<S>(o, i * channels, multiplier.min(out.len()), acc);
                     sum.finish(o, acc, out);
                 }
             }
@@ -82,7 +83,7 @@ impl<T: Copy> Window<'_, T> {
     fn sums<S: Sum<T = T>>(&self, o: usize, c: usize, share: usize, acc: &mut [S::Acc]) {
         let Conv { in_h, in_w, in_c, out_c, k_h, k_w, dilation_h, dilation_w, .. } = *self.p;
         let share = share.max(1);
-        let read = acc.len() / share;
+        let read = acc.len().checked_div(share).unwrap_or(0);
         for ky in 0..k_h {
             let iy = self.top.wrapping_add(ky * dilation_h);
             let image = if iy < in_h { self.x.row(iy) } else { &[] };

@@ -130,26 +130,37 @@ pub(crate) fn clip(x: f32, lo: f32, hi: f32) -> f32 {
     }
 }
 
-/// Adds the products of `x` with `N` filters whose elements alternate in `w`.
+/// How many filters alternate.
+pub(crate) const LANES: usize = 4;
+
+/// Adds the products of `x` with one filter per accumulator: with [`LANES`] whose elements alternate in `w`, or with a single one.
 #[inline(never)]
-pub(crate) fn dot<S: Sum, const N: usize>(x: &[Cell<S::T>], w: &[S::T], acc: &mut [S::Acc; N]) {
-    let mut sums = *acc;
-    let (mut x, mut w) = (x, w);
-    // Slices that shrink together become two pointers, and two taps at a time fit the registers of small cores.
-    while let [x0, x1, more_x @ ..] = x {
-        let Some((w0, more_w)) = w.split_first_chunk::<N>() else { break };
-        let Some((w1, more_w)) = more_w.split_first_chunk::<N>() else { break };
-        let (x0, x1) = (x0.get(), x1.get());
-        for ((sum, &w0), &w1) in sums.iter_mut().zip(w0).zip(w1) {
-            *sum = S::add(S::add(*sum, x0, w0), x1, w1);
+pub(crate) fn dot<S: Sum>(x: &[Cell<S::T>], w: &[S::T], acc: &mut [S::Acc]) {
+    match acc {
+        [a, b, c, d] => {
+            let (mut x, mut w) = (x, w);
+            let mut sums = (*a, *b, *c, *d);
+            // Slices that shrink together become two pointers, and two taps at a time fit the registers of small cores.
+            while let [x0, x1, more_x @ ..] = x {
+                let Some(([a0, b0, c0, d0], more_w)) = w.split_first_chunk() else { break };
+                let Some(([a1, b1, c1, d1], more_w)) = more_w.split_first_chunk() else { break };
+                let (x0, x1) = (x0.get(), x1.get());
+                sums.0 = S::add(S::add(sums.0, x0, *a0), x1, *a1);
+                sums.1 = S::add(S::add(sums.1, x0, *b0), x1, *b1);
+                sums.2 = S::add(S::add(sums.2, x0, *c0), x1, *c1);
+                sums.3 = S::add(S::add(sums.3, x0, *d0), x1, *d1);
+                (x, w) = (more_x, more_w);
+            }
+            if let ([x], [a, b, c, d, ..]) = (x, w) {
+                let x = x.get();
+                sums.0 = S::add(sums.0, x, *a);
+                sums.1 = S::add(sums.1, x, *b);
+                sums.2 = S::add(sums.2, x, *c);
+                sums.3 = S::add(sums.3, x, *d);
+            }
+            (*a, *b, *c, *d) = sums;
         }
-        (x, w) = (more_x, more_w);
+        [sum] => *sum = x.iter().zip(w).fold(*sum, |sum, (x, &w)| S::add(sum, x.get(), w)),
+        _ => {}
     }
-    if let ([x], Some(w)) = (x, w.first_chunk::<N>()) {
-        let x = x.get();
-        for (sum, &w) in sums.iter_mut().zip(w) {
-            *sum = S::add(*sum, x, w);
-        }
-    }
-    *acc = sums;
 }
