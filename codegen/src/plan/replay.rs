@@ -46,7 +46,9 @@ impl Device<'_> {
     fn bytes(&mut self, place: Place, len: usize) -> Result<&mut [u8], String> {
         let index = place.buffer.0 as usize;
         let (memory, base) = match self.schedule.storage.buffer(place.buffer).role {
-            Role::Scratch => (&mut self.arena, self.plan.offsets[index].ok_or("a scratch buffer has no offset")?),
+            Role::Scratch => {
+                (&mut self.arena, self.plan.offsets[index].ok_or("a scratch buffer has no offset")?)
+            }
             Role::State(state) => (&mut self.states, self.plan.state[state]),
         };
         let start = base + place.offset;
@@ -89,7 +91,8 @@ impl Device<'_> {
             match step.kind {
                 StepKind::Compute(id) => {
                     let node = graph.node(id);
-                    let operands = node.operands.iter().map(|&o| self.value(o)).collect::<Result<Vec<_>, _>>()?;
+                    let operands =
+                        node.operands.iter().map(|&o| self.value(o)).collect::<Result<Vec<_>, _>>()?;
                     let typed: Vec<_> = node.operands.iter().map(|&o| graph.ty(o)).zip(&operands).collect();
                     let result = eval(&node.op, &typed, graph.ty(node.result)).map_err(|e| e.to_string())?;
                     self.store(self.place(node.result)?, &result)?;

@@ -7,7 +7,7 @@ use crate::verify::verify;
 
 #[test]
 fn random_graphs_run_in_their_plans() {
-    let mut views = 0;
+    let (mut views, mut histories) = (0, 0);
     for seed in 0..1500 {
         let mut random = Random::new(seed);
         let size = 2 + random.below(25);
@@ -19,9 +19,11 @@ fn random_graphs_run_in_their_plans() {
             panic!("seed {seed}: {violations:#?}\n{graph:#?}\n{schedule:#?}");
         }
         assert!(plan.arena_bytes >= plan.lower_bound, "seed {seed}");
+        let states: usize = graph.states.iter().map(|s| s.init.bytes().len().next_multiple_of(4)).sum();
+        histories += usize::from(plan.state_bytes > states);
         views += usize::from(schedule.steps.len() < graph.order.len());
         replay::compare(&graph, &schedule, &plan, || random.inputs(&graph))
             .unwrap_or_else(|e| panic!("seed {seed}: {e}"));
     }
-    assert!(views > 500, "random graphs must exercise views");
+    assert!(views > 500 && histories > 50, "{views} graphs with views, {histories} with histories");
 }

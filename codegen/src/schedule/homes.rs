@@ -35,7 +35,8 @@ pub(super) struct Homes {
     spans: Vec<Option<Life>>,
     lives: Vec<Option<Life>>,
     bytes: Vec<usize>,
-    is_state: Vec<bool>,
+    /// By root: the state whose memory it is.
+    states: Vec<Option<usize>>,
 }
 
 impl Homes {
@@ -43,8 +44,10 @@ impl Homes {
     pub(super) fn new(graph: &Graph, lives: &Lives) -> Self {
         let ids = || graph.values().map(|(id, _)| id);
         let lives: Vec<Option<Life>> = ids().map(|id| lives.get(id)).collect();
-        let mut is_state = vec![false; lives.len()];
-        graph.states.iter().for_each(|state| is_state[state.current.0 as usize] = true);
+        let mut states = vec![None; lives.len()];
+        for (index, state) in graph.states.iter().enumerate() {
+            states[state.current.0 as usize] = Some(index);
+        }
         Homes {
             spots: ids().map(|id| Spot { root: id, offset: 0, data: id }).collect(),
             residents: ids().map(|id| vec![id]).collect(),
@@ -52,7 +55,7 @@ impl Homes {
             spans: lives.clone(),
             lives,
             bytes: ids().map(|id| graph.ty(id).bytes()).collect(),
-            is_state,
+            states,
         }
     }
 
@@ -71,9 +74,9 @@ impl Homes {
         self.spot(id).root == id
     }
 
-    /// Whether the value is what a state holds at the beginning.
-    pub(super) fn is_state(&self, id: ValueId) -> bool {
-        self.is_state[id.0 as usize]
+    /// Whether the memory of a root is retained.
+    pub(super) fn is_state(&self, root: ValueId) -> bool {
+        self.states[root.0 as usize].is_some()
     }
 
     /// The values in the memory of a root.
@@ -99,6 +102,9 @@ impl Homes {
             }
         }
         let root = to.root.0 as usize;
+        if let Some(state) = self.states[child.0 as usize].take() {
+            self.states[root] = Some(state);
+        }
         let span = self.spans[child.0 as usize].take();
         // Nobody dead by now can collide with what is placed from now on: decisions are made in the order of the nodes. Only
         // states can be entered by values from before.
@@ -152,13 +158,9 @@ impl Homes {
     pub(super) fn storage(&self, graph: &Graph) -> Storage {
         let mut storage = Storage { buffers: Vec::new(), places: vec![None; self.spots.len()] };
         let mut buffers = vec![None; self.spots.len()];
-        let mut states = vec![None; self.spots.len()];
-        for (index, state) in graph.states.iter().enumerate() {
-            states[state.current.0 as usize] = Some(index);
-        }
         let live = |id: ValueId| self.lives[id.0 as usize].is_some();
         for (id, value) in graph.values().filter(|&(id, _)| live(id) && self.is_root(id)) {
-            let role = states[id.0 as usize].map_or(Role::Scratch, Role::State);
+            let role = self.states[id.0 as usize].map_or(Role::Scratch, Role::State);
             buffers[id.0 as usize] = Some(BufferId(storage.buffers.len() as u32));
             storage.buffers.push(Buffer { bytes: self.bytes(id), align: value.ty.dtype.size().max(4), role });
         }

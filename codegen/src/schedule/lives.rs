@@ -15,7 +15,10 @@ pub(super) struct Life {
 /// The life of every value; `None` for constants and results of dead nodes.
 pub(super) struct Lives {
     lives: Vec<Option<Life>>,
+    /// As `lives`, but for uses as output or next state.
+    in_nodes: Vec<Option<Life>>,
     outputs: Vec<bool>,
+    next_states: Vec<usize>,
 }
 
 impl Lives {
@@ -31,18 +34,33 @@ impl Lives {
             node.operands.iter().for_each(|&id| touch(&mut lives, id, time));
             lives[node.result.0 as usize] = Some(Life { first: time, last: time });
         }
+        let in_nodes = lives.clone();
         let end = graph.order.len() + 1;
         let mut outputs = vec![false; lives.len()];
         for &id in &graph.outputs {
             touch(&mut lives, id, end);
             outputs[id.0 as usize] = true;
         }
-        graph.states.iter().for_each(|state| touch(&mut lives, state.next, end));
-        Lives { lives, outputs }
+        let mut next_states = vec![0; lives.len()];
+        for state in graph.states.iter().filter(|state| state.next != state.current) {
+            touch(&mut lives, state.next, end);
+            next_states[state.next.0 as usize] += 1;
+        }
+        Lives { lives, in_nodes, outputs, next_states }
     }
 
     pub(super) fn get(&self, id: ValueId) -> Option<Life> {
         self.lives[id.0 as usize]
+    }
+
+    /// As [`Lives::get`], leaving aside uses after the last node.
+    pub(super) fn in_nodes(&self, id: ValueId) -> Option<Life> {
+        self.in_nodes[id.0 as usize]
+    }
+
+    /// How many other states the value is the next value of.
+    pub(super) fn next_states(&self, id: ValueId) -> usize {
+        self.next_states[id.0 as usize]
     }
 
     /// Whether the value is an output of the graph.

@@ -5,19 +5,23 @@
 //! 1. **Views** ([`views`]): a reshape, and a slice whose elements are adjacent, live inside their operand and have no step.
 //! 2. **Parts**: an operand of a concat whose elements stay adjacent is computed straight into the concat's result; the
 //!    concat's step copies the operands for which that is impossible, and is absent if there are none.
-//! 3. **States**: the next value of a state is computed straight into the state where all readers of the current value are
-//!    done by then; otherwise a copy at the end of the schedule writes it back.
-//! 4. **In place**: the result of an elementwise op takes the place of an operand that dies there.
+//! 3. **Histories**: a concat of a state and something new, of which a slice is the state's next value, lives in the state's memory.
+//! 4. **States**: the next value of a state is computed straight into the state where all readers of the current value are
+//!    done by then; otherwise a copy writes it back as soon as they are.
+//! 5. **In place**: the result of an elementwise op takes the place of an operand that dies there.
 //!
 //! Values that share memory form a tree ([`homes`]); each root becomes a [`Buffer`].
 
-mod copies;
 mod homes;
 mod lives;
 mod place;
 #[cfg(test)]
 pub(crate) mod random;
+#[cfg(test)]
+mod tests;
 pub mod views;
+mod write_back;
+mod writer;
 
 use crate::ir::{Graph, NodeId, Shape, ValueId};
 use std::ops::Range;
@@ -126,13 +130,16 @@ pub fn rows(shape: &Shape) -> usize {
 pub fn schedule(graph: &Graph) -> Schedule {
     let lives = lives::Lives::of(graph);
     let homes = place::assign(graph, &lives);
-    let mut writer = copies::Writer::new(graph, homes.storage(graph));
-    for (id, node) in graph.nodes() {
+    let mut writer = writer::Writer::new(graph, homes.storage(graph));
+    let mut write_backs = write_back::WriteBacks::of(graph, &lives, &homes, &writer);
+    write_backs.early(&mut writer, 0);
+    for (index, (id, node)) in graph.nodes().enumerate() {
         if homes.needs_step(graph, node) {
             writer.step(StepKind::Compute(id), node.result);
         }
+        write_backs.early(&mut writer, index + 1);
     }
     writer.outputs(&homes);
-    writer.states();
+    write_backs.late(&mut writer);
     writer.finish()
 }

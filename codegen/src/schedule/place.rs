@@ -3,13 +3,14 @@
 use super::homes::{Homes, Link};
 use super::lives::Lives;
 use super::views;
-use crate::ir::{Graph, Node, ValueDef, ValueId};
+use crate::ir::{Graph, Node, ValueId};
 
-/// The homes of all values. The order matters: views have no choice; parts and states save copies, in-place results only
-/// memory; and an in-place result may follow the others into a concat or a state.
+/// The homes of all values. The order matters: views have no choice; histories, parts and states save copies, in-place results
+/// only memory; and an in-place result may follow the others into a concat or a state.
 pub(super) fn assign(graph: &Graph, lives: &Lives) -> Homes {
     let mut homes = Homes::new(graph, lives);
     place_views(graph, &mut homes, lives);
+    place_histories(graph, &mut homes, lives);
     place_parts(graph, &mut homes, lives);
     place_states(graph, &mut homes, lives);
     place_in_place(graph, &mut homes, lives);
@@ -26,13 +27,33 @@ fn place_views(graph: &Graph, homes: &mut Homes, lives: &Lives) {
     }
 }
 
-/// The root of a value's memory, if the value fills it, a node computes it, and no output is in it: then its place is free to choose.
+/// The root of a value's memory, if the value fills it, a node computes it, and no state or output is in it: then its place is free
+/// to choose.
 fn movable(graph: &Graph, homes: &Homes, lives: &Lives, id: ValueId) -> Option<ValueId> {
     let root = homes.spot(id).root;
-    let computed = lives.get(root).is_some() && matches!(graph.value(root).def, ValueDef::Node(_));
+    let computed = lives.get(root).is_some() && graph.producer(root).is_some() && !homes.is_state(root);
     let filled = homes.bytes(root) == homes.bytes(id);
     let free = !homes.residents(root).iter().any(|&r| lives.is_output(r));
     (computed && filled && free).then_some(root)
+}
+
+/// Lets a state begin the concat that its next value is a slice of: the history of a stream, `state ++ new`, of which the end is kept.
+/// The concat then lives in the state's memory, larger by what is new; nothing is copied but the kept end to the beginning.
+fn place_histories(graph: &Graph, homes: &mut Homes, lives: &Lives) {
+    for state in &graph.states {
+        let whole = homes.spot(state.next);
+        let Some(node) = graph.producer(whole.root).map(|id| graph.node(id)) else { continue };
+        let Some(first) = views::concat_offsets(graph, node).and(node.operands.first()) else { continue };
+        let begins =
+            homes.spot(*first).root == state.current && homes.bytes(*first) == homes.bytes(state.current);
+        let free = homes.is_root(state.current) && !homes.is_state(whole.root);
+        let kept = homes.bytes(state.current);
+        let small = whole.offset > 0 && homes.bytes(whole.root) - kept <= kept;
+        let inside = |root: ValueId| !homes.residents(root).iter().any(|&id| lives.is_output(id));
+        if begins && free && small && inside(whole.root) && inside(state.current) {
+            homes.attach(state.current, whole.root, 0, Link::Same);
+        }
+    }
 }
 
 fn place_parts(graph: &Graph, homes: &mut Homes, lives: &Lives) {

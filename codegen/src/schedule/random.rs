@@ -75,7 +75,12 @@ pub(crate) fn graph(random: &mut Random, size: usize) -> Graph {
         let data = random.data(&ty);
         pool.push(g.add_const(format!("const{i}"), ty, data));
     }
+    let mut kept = Vec::new();
     for i in 0..size {
+        if random.one_in(12) && !g.states.is_empty() {
+            let state = random.below(g.states.len());
+            kept.push((state, history(random, &mut g, &mut pool, state)));
+        }
         // Mostly the youngest values, so that chains form.
         let recent = pool.len() - pool.len().min(5);
         let x = if random.one_in(3) {
@@ -98,7 +103,39 @@ pub(crate) fn graph(random: &mut Random, size: usize) -> Graph {
             pool.iter().rev().copied().filter(|&id| g.ty(id) == g.ty(g.states[s].current)).collect();
         g.states[s].next = if random.one_in(2) { fits[0] } else { random.pick(&fits) };
     }
+    for (state, next) in kept {
+        if !random.one_in(3) {
+            g.states[state].next = next;
+        }
+    }
     g
+}
+
+/// Appends something to a state along its first long axis, and slices the state's next value off the end. Both are new values.
+fn history(random: &mut Random, g: &mut Graph, pool: &mut Vec<ValueId>, state: usize) -> ValueId {
+    let current = g.states[state].current;
+    let t = g.ty(current).clone();
+    let mut dims = t.shape.dims().to_vec();
+    let axis = dims.iter().position(|&d| d > 1).unwrap_or(0);
+    let (kept, new) = (dims[axis], 1 + random.below(2));
+    dims[axis] = new;
+    let ty = t.with_shape(&dims);
+    let fits: Vec<ValueId> = pool.iter().copied().filter(|&id| g.ty(id) == &ty).collect();
+    let new_value = match fits.is_empty() {
+        true => {
+            let data = random.data(&ty);
+            g.add_const("new", ty, data)
+        }
+        false => random.pick(&fits),
+    };
+    dims[axis] = kept + new;
+    let whole = g.add_node(Op::Concat { axis }, &[current, new_value], "whole", t.with_shape(&dims), "");
+    let mut begin = vec![0; dims.len()];
+    begin[axis] = new;
+    let step = vec![1; dims.len()];
+    let next = g.add_node(Op::Slice { begin, step }, &[whole], "kept", t, "");
+    pool.extend([whole, next]);
+    next
 }
 
 fn node(

@@ -6,7 +6,7 @@
 //! - every buffer lies inside its memory, aligned, and every place inside its buffer, aligned to its element;
 //! - inputs are all there before the first step, and every step finds intact what it reads ([`contents`] says what that is);
 //! - no step overwrites what it still reads: its result overlaps an operand only where it is elementwise and both lie at the same
-//!   place, or where it is a concat and the operand already lies where it belongs;
+//!   place, or where it is a concat and the operand already lies where it belongs, or where it copies down;
 //! - after the last step every output is intact, in scratch and apart from the others, and every state holds its next value.
 //!
 //! Not checked: that kernels write no byte outside of the result (the types of the emitted code bound them).
@@ -269,8 +269,10 @@ impl Checker<'_> {
             Some(target) => {
                 let aligned = target.bytes.start.checked_rem(ty.dtype.size()) == Some(0);
                 self.expect(aligned, || format!("{at}: the target is not aligned"));
-                let apart = !source.is_some_and(|s| s.overlaps(&target));
-                self.expect(apart, || format!("{at}: the target overlaps the source"));
+                // Copies go from the first element to the last: down is safe.
+                let safe =
+                    !source.is_some_and(|s| s.overlaps(&target) && s.bytes.start <= target.bytes.start);
+                self.expect(safe, || format!("{at}: the target overlaps the source"));
                 self.write(&target, value);
             }
             None => self.fail(format!("{at}: the target exceeds its buffer")),
