@@ -60,7 +60,7 @@ fn layers(compiled: &Compiled, traced: &BenchResult) -> Vec<Layer> {
             StepKind::Compute(id) => (compiled.graph.node(*id).op.name(), compiled.graph.node(*id).result),
             StepKind::Copy { value, .. } => ("copy", *value),
         };
-        (op.to_string(), compiled.graph.value(value).name.clone())
+        (op.to_string(), compiled.graph.value(value).label().to_string())
     };
     let counts = steps.iter().map(named).zip(&traced.steps);
     counts
@@ -122,7 +122,11 @@ impl Report {
         if !self.layers.is_empty() {
             let width = self.layers.iter().map(|l| l.op.len()).max().unwrap_or(0);
             // Writing to a string cannot fail.
-            let _ = writeln!(out, "\n{:>4}  {:<width$}  {:>12}  {:>12}      %  name", "step", "op", "instructions", "cycles");
+            let _ = writeln!(
+                out,
+                "\n{:>4}  {:<width$}  {:>12}  {:>12}      %  name",
+                "step", "op", "instructions", "cycles"
+            );
             let all: u64 = self.layers.iter().map(|l| l.cycles).sum();
             for (step, layer) in self.layers.iter().enumerate() {
                 let share = 100.0 * layer.cycles as f64 / all.max(1) as f64;

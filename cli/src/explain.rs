@@ -46,13 +46,15 @@ fn overview(name: &str, summary: &Summary) -> String {
     }
     let counts: Vec<String> = histogram.iter().map(|(name, count)| format!("{name} ×{count}")).collect();
     let _ = writeln!(out, "  {} operators: {}", summary.operators.len(), counts.join(", "));
-    let _ = writeln!(out, "  {} MACs, {} bytes of weights", grouped(summary.macs), grouped(summary.weight_bytes));
+    let _ =
+        writeln!(out, "  {} MACs, {} bytes of weights", grouped(summary.macs), grouped(summary.weight_bytes));
     out
 }
 
 fn operators(summary: &Summary) -> String {
     let width = summary.operators.iter().map(|o| o.name.len()).max().unwrap_or(0);
-    let mut out = format!("\n{:>4}  {:<width$}  {:>13}  {:>9}  shapes\n", "", "operator", "MACs", "weights B");
+    let mut out =
+        format!("\n{:>4}  {:<width$}  {:>13}  {:>9}  shapes\n", "", "operator", "MACs", "weights B");
     for operator in &summary.operators {
         let _ = writeln!(
             out,
@@ -82,14 +84,17 @@ fn shapes(operator: &OperatorSummary) -> String {
 }
 
 fn shape(tensor: &TensorSummary) -> String {
-    let dims: Vec<String> = tensor.dims.iter().map(|d| if *d < 0 { "?".into() } else { d.to_string() }).collect();
+    let dims: Vec<String> =
+        tensor.dims.iter().map(|d| if *d < 0 { "?".into() } else { d.to_string() }).collect();
     format!("{}[{}]", tensor.element, dims.join(","))
 }
 
 fn quantization(tensor: &TensorSummary) -> String {
     match tensor.quantization {
         QuantizationSummary::None => String::new(),
-        QuantizationSummary::PerTensor { scale, zero_point } => format!(", scale {scale}, zero point {zero_point}"),
+        QuantizationSummary::PerTensor { scale, zero_point } => {
+            format!(", scale {scale}, zero point {zero_point}")
+        }
         QuantizationSummary::PerChannel { channels } => format!(", {channels} scales"),
     }
 }

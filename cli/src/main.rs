@@ -137,7 +137,8 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Result<bool> {
     match command {
         Command::Explain { model } => {
-            let bytes = std::fs::read(&model).with_context(|| format!("cannot read `{}`", model.display()))?;
+            let bytes =
+                std::fs::read(&model).with_context(|| format!("cannot read `{}`", model.display()))?;
             let (text, compiles) = explain::explain(&bytes, &kiln_codegen::model_name(&model))?;
             print!("{text}");
             Ok(compiles)

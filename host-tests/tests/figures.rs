@@ -40,13 +40,18 @@ fn the_readme_has_the_figures() {
         return;
     }
     let missing: Vec<&String> = rows.iter().filter(|row| !old.contains(row.as_str())).collect();
-    assert!(missing.is_empty(), "the README's figures are not fresh (KILN_BLESS=1 writes them); now:\n{missing:#?}");
+    assert!(
+        missing.is_empty(),
+        "the README's figures are not fresh (KILN_BLESS=1 writes them); now:\n{missing:#?}"
+    );
 }
 
 fn models() -> Vec<PathBuf> {
     let mut models = Vec::new();
     match corpus_folder() {
-        Some(folder) => models.extend(TFLM.iter().map(|(name, ..)| folder.join("tflite").join(format!("{name}.tflite")))),
+        Some(folder) => {
+            models.extend(TFLM.iter().map(|(name, ..)| folder.join("tflite").join(format!("{name}.tflite"))))
+        }
         None => println!("KILN_CORPUS is not set: the figures of the corpus models were not compared"),
     }
     let own = ["residual_int8", "stream_int8", "temporal_int8"];

@@ -32,7 +32,11 @@ fn mlperf_models_are_within_their_bounds() {
         let path = folder.join("tflite").join(name).with_extension("tflite");
         let report = bench(&path, &Options::default(), "qemu-cortex-m4", false).unwrap();
         print!("{}", report.text());
-        assert!(report.ram_bytes() <= *arena, "{name}: {} bytes of RAM, TFLM has {arena}", report.ram_bytes());
+        assert!(
+            report.ram_bytes() <= *arena,
+            "{name}: {} bytes of RAM, TFLM has {arena}",
+            report.ram_bytes()
+        );
         let executed = report.instructions();
         assert!(executed <= *instructions, "{name}: {executed} instructions, the bound is {instructions}");
         if *name == "mlperf_kws_int8" {
@@ -45,7 +49,10 @@ fn mlperf_models_are_within_their_bounds() {
 
 #[test]
 fn firmware_of_own_models_cannot_panic_format_or_allocate() {
-    for model in own_models().iter().filter(|m| ["residual_int8", "stream_int8", "temporal_f32"].contains(&m.name.as_str())) {
+    for model in own_models()
+        .iter()
+        .filter(|m| ["residual_int8", "stream_int8", "temporal_f32"].contains(&m.name.as_str()))
+    {
         no_unwanted_symbols(&model.path);
     }
 }

@@ -58,7 +58,9 @@ fn rooms_use_only_what_they_may() {
                 continue;
             }
             for (other, _) in ROOMS.iter().filter(|(other, _)| other != room && !allowed.contains(other)) {
-                let uses = code(production).any(|line| line.contains(&format!("crate::{other}::")) || line.contains(&format!("crate::{other};")));
+                let uses = code(production).any(|line| {
+                    line.contains(&format!("crate::{other}::")) || line.contains(&format!("crate::{other};"))
+                });
                 if uses {
                     wrong.push(format!("{file} uses {other}"));
                 }
@@ -84,7 +86,9 @@ fn unsafe_stands_where_it_may() {
     let mut wrong = Vec::new();
     for folder in ["codegen", "macros", "runtime-nostd", "boards", "cli", "kiln-test", "xtask"] {
         for (file, text) in sources(folder) {
-            let says_unsafe = code(&text).any(|line| line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == "unsafe"));
+            let says_unsafe = code(&text).any(|line| {
+                line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == "unsafe")
+            });
             if says_unsafe && !allowed.iter().any(|place| file.starts_with(place)) {
                 wrong.push(file);
             }
@@ -96,7 +100,17 @@ fn unsafe_stands_where_it_may() {
 #[test]
 fn files_are_of_reasonable_size() {
     let mut long = Vec::new();
-    for folder in ["codegen", "macros", "runtime-nostd", "boards", "cli", "kiln-test", "xtask", "host-tests", "examples"] {
+    for folder in [
+        "codegen",
+        "macros",
+        "runtime-nostd",
+        "boards",
+        "cli",
+        "kiln-test",
+        "xtask",
+        "host-tests",
+        "examples",
+    ] {
         let files = sources(folder).into_iter().map(|(file, text)| (text.lines().count(), file));
         long.extend(files.filter(|(lines, _)| *lines > 650));
     }
@@ -106,11 +120,29 @@ fn files_are_of_reasonable_size() {
 #[test]
 fn nothing_is_left_for_later() {
     // Spelled in parts, so that this file does not find itself.
-    let marks = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("todo", "!("), concat!("unimplemented", "!("), concat!("#[", "ignore")];
+    let marks = [
+        concat!("TO", "DO"),
+        concat!("FIX", "ME"),
+        concat!("todo", "!("),
+        concat!("unimplemented", "!("),
+        concat!("#[", "ignore"),
+    ];
     let mut found = Vec::new();
-    for folder in ["codegen", "macros", "runtime-nostd", "boards", "cli", "kiln-test", "xtask", "host-tests", "examples"] {
+    for folder in [
+        "codegen",
+        "macros",
+        "runtime-nostd",
+        "boards",
+        "cli",
+        "kiln-test",
+        "xtask",
+        "host-tests",
+        "examples",
+    ] {
         for (file, text) in sources(folder) {
-            found.extend(marks.iter().filter(|mark| text.contains(*mark)).map(|mark| format!("{file}: {mark}")));
+            found.extend(
+                marks.iter().filter(|mark| text.contains(*mark)).map(|mark| format!("{file}: {mark}")),
+            );
         }
     }
     assert!(found.is_empty(), "{found:?}");

@@ -45,7 +45,31 @@ pub fn emit(graph: &Graph, program: &Program, options: &Options, vis: &TokenStre
 /// The parser's message where the tokens are no Rust file, which is a bug in the emitter.
 pub fn pretty(tokens: TokenStream) -> Result<String, String> {
     let file = syn::parse2(tokens).map_err(|e| e.to_string())?;
-    Ok(prettyplease::unparse(&file))
+    Ok(spaced(&prettyplease::unparse(&file)))
+}
+
+/// With an empty line between items, as people write them.
+fn spaced(code: &str) -> String {
+    let starts = ["///", "#[", "pub ", "fn ", "impl ", "mod ", "const "];
+    let mut out = String::with_capacity(code.len() + code.len() / 16);
+    let mut before = "";
+    for line in code.lines() {
+        let begins_item = starts.iter().any(|start| line.trim_start().starts_with(start));
+        let ends_item = before == "}"
+            || before.ends_with(" }")
+            || (before.ends_with(';') && !before.trim_start().starts_with("use "));
+        if begins_item && ends_item && indent(before) == indent(line) {
+            out.push('\n');
+        }
+        out += line;
+        out.push('\n');
+        before = line;
+    }
+    out
+}
+
+fn indent(line: &str) -> usize {
+    line.len() - line.trim_start().len()
 }
 
 /// The identifiers of one model.

@@ -103,6 +103,13 @@ pub struct Value {
     pub def: ValueDef,
 }
 
+impl Value {
+    /// The name for people: converters join the names of all that they fused with `;`, of which this is the first.
+    pub fn label(&self) -> &str {
+        self.name.split(';').next().unwrap_or_default()
+    }
+}
+
 /// One operation: operands in, one result out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {

@@ -47,7 +47,7 @@ pub fn rows(compiled: &Compiled) -> Vec<Row> {
             Row {
                 step: index,
                 op: op.into(),
-                name: compiled.graph.value(value).name.clone(),
+                name: compiled.graph.value(value).label().into(),
                 live_bytes: buffers.iter().map(|b| b.bytes).sum(),
                 buffers,
             }
@@ -89,5 +89,5 @@ fn buffer_names(compiled: &Compiled) -> Vec<String> {
             *slot = Some(id);
         }
     }
-    named.iter().map(|id| id.map_or(String::new(), |id| compiled.graph.value(id).name.clone())).collect()
+    named.iter().map(|id| id.map_or(String::new(), |id| compiled.graph.value(id).label().into())).collect()
 }

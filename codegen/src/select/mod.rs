@@ -72,8 +72,8 @@ impl<'a> Selector<'a> {
                 self.node(node, step)
             }
             StepKind::Copy { value, from, to } => {
-                let Value { name, ty, .. } = self.graph.value(value);
-                self.comment = format!("copy {} {name:?}", short_type(ty));
+                let Value { ty, .. } = self.graph.value(value);
+                self.comment = format!("copy {} {:?}", short_type(ty), self.graph.value(value).label());
                 let from = match from {
                     Some(place) => Source::Region(self.region_at(place, ty)),
                     None => self.source_of(value)?,
@@ -244,7 +244,7 @@ fn describe(graph: &Graph, node: &Node) -> String {
         .filter(|&&o| graph.const_data(o).is_none())
         .map(|&o| short_type(graph.ty(o)))
         .collect();
-    let name = &graph.value(node.result).name;
+    let name = graph.value(node.result).label();
     format!("{} {} → {} {:?}", node.op.name(), operands.join(", "), short_type(graph.ty(node.result)), name)
 }
 
