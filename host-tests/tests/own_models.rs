@@ -27,7 +27,6 @@ fn run<M: Model + Default>(cases: &[Vec<Data>], sequence: bool) -> Vec<Vec<Data>
     outputs
 }
 
-#[allow(dead_code)] // Not every accessor of every model is used.
 mod generated {
     use super::{run, Run};
     include!(concat!(env!("OUT_DIR"), "/own_models.rs"));

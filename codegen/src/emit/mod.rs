@@ -25,9 +25,10 @@ pub fn emit(graph: &Graph, program: &Program, options: &Options, vis: &TokenStre
     quote! {
         #vis use #module::#ty;
 
+        // Nobody uses every accessor of a model, and the lints of the crate that includes it are not meant for it.
         #[doc(hidden)]
+        #[allow(dead_code, unreachable_pub, unused_imports, clippy::all, clippy::pedantic)]
         mod #module {
-            #[allow(unused_imports)]
             use ::kiln::{self, kernels as k};
 
             #structure
@@ -241,7 +242,6 @@ fn expand_constants(program: &Program, options: &Options) -> TokenStream {
     quote! {
         /// Model data in flash, little-endian, packed in the order in which the kernels read it.
         mod weights {
-            #[allow(unused_imports)]
             use ::kiln;
             #(#statics)*
         }
