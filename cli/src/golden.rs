@@ -8,6 +8,8 @@ use kiln_codegen::ir::{DType, Data};
 use npyz::{DType as NpyType, NpyFile, TypeChar};
 use std::io::Read;
 use std::path::Path;
+use zip::result::ZipError;
+use zip::ZipArchive;
 
 /// Cases of one model.
 #[derive(Clone, Debug)]
@@ -27,15 +29,18 @@ impl Golden {
     /// Says which array is missing or odd.
     pub fn read(path: &Path) -> Result<Golden> {
         let file = std::fs::File::open(path).with_context(|| format!("cannot open `{}`", path.display()))?;
-        let mut archive = npyz::npz::NpzArchive::new(std::io::BufReader::new(file))
+        let mut archive = ZipArchive::new(std::io::BufReader::new(file))
             .with_context(|| format!("`{}` is no NumPy archive (.npz)", path.display()))?;
         let mut read_all = |prefix: &str| -> Result<Vec<Array>> {
             let mut arrays = Vec::new();
-            while let Some(array) = archive.by_name(&format!("{prefix}_{}", arrays.len()))? {
+            loop {
                 let name = format!("{prefix}_{}", arrays.len());
-                arrays.push(Array::read(array).with_context(|| format!("array `{name}`"))?);
+                match archive.by_name(&format!("{name}.npy")) {
+                    Ok(entry) => arrays.push(Array::read(entry).with_context(|| format!("array `{name}`"))?),
+                    Err(ZipError::FileNotFound) => return Ok(arrays),
+                    Err(error) => return Err(error).with_context(|| format!("array `{name}`")),
+                }
             }
-            Ok(arrays)
         };
         let (inputs, outputs) = (read_all("in")?, read_all("out")?);
         if inputs.is_empty() || outputs.is_empty() {
@@ -62,7 +67,8 @@ struct Array {
 }
 
 impl Array {
-    fn read<R: Read>(file: NpyFile<R>) -> Result<Array> {
+    fn read(entry: impl Read) -> Result<Array> {
+        let file = NpyFile::new(entry)?;
         let header = file.header().clone();
         let NpyType::Plain(plain) = header.dtype() else { bail!("has a structured type") };
         let dtype = match (plain.type_char(), plain.size_field()) {

@@ -1,3 +1,0 @@
-kiln::include_model!(pub Picture = "../../../../host-tests/ui/models/picture.tflite");
-
-fn main() {}

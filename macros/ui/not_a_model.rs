@@ -1,0 +1,3 @@
+kiln::include_model!(pub Picture = "../../../../macros/ui/models/picture.tflite");
+
+fn main() {}
