@@ -29,6 +29,10 @@ fn drop_inputs(graph: &mut Graph) -> bool {
         let name = graph.value(input).name.clone();
         graph.value_mut(stored).name = name;
         graph.inputs[slot] = stored;
+        // The two change places: the float becomes the result of the conversion, which nobody runs.
+        graph.value_mut(input).def = ValueDef::Node(reader);
+        let node = graph.node_mut(reader);
+        (node.operands, node.result) = (vec![stored], input);
         changed = true;
     }
     changed
@@ -66,6 +70,7 @@ mod tests {
         let y = graph.add_node(Op::Dequantize {}, &[r], "y", float, "2 DEQUANTIZE");
         graph.outputs.push(y);
         assert!(run(&mut graph));
+        assert_eq!(crate::verify::verify(&graph), Ok(()));
         assert_eq!(graph.inputs, [q]);
         assert_eq!(graph.value(q).def, ValueDef::Input);
         assert_eq!(graph.value(q).name, "x");
