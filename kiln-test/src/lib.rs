@@ -10,7 +10,8 @@
 //! ```
 //!
 //! The generated code and the interpreter share nothing but the reader of the model file: the interpreter evaluates the graph as it
-//! was read, before any pass, schedule or plan, with arithmetic of its own. Whatever the compiler did to the model has to
+//! was read (with its edges dropped where it was compiled with `io = "quantized"`), before any optimisation, schedule or plan, with
+//! arithmetic of its own. Whatever the compiler did to the model has to
 //! give the same numbers.
 //!
 //! - **Inputs** are random, from a fixed seed: integers over their full range, floats over [`Options::range`]. Among them are all lowest,
@@ -36,7 +37,8 @@ pub use compare::{Mismatch, Number};
 /// Asserts that a generated model computes what its model file means. See the [crate documentation](crate).
 ///
 /// `assert_equivalent!(Type, "path/to/model.tflite")`, the path relative to the crate that calls it. Then, in any order, fields of
-/// [`Options`]: `cases = 100`, `seed = 7`, `range = (-60.0, 15.0)`, `float_bound = 1e-4`, `steps = 40`.
+/// [`Options`]: `cases = 100`, `seed = 7`, `range = (-60.0, 15.0)`, `float_bound = 1e-4`, `steps = 40`,
+/// `io = "quantized"`.
 ///
 /// # Panics
 ///
@@ -69,11 +71,13 @@ pub struct Options {
     pub float_bound: f32,
     /// Steps of a sequence of a model with state, from a reset. Default 12.
     pub steps: usize,
+    /// The option `io` that the model was compiled with. Default "native".
+    pub io: &'static str,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { cases: 100, seed: 1, range: (-4.0, 4.0), float_bound: 1e-5, steps: 12 }
+        Options { cases: 100, seed: 1, range: (-4.0, 4.0), float_bound: 1e-5, steps: 12, io: "native" }
     }
 }
 
@@ -134,7 +138,9 @@ pub fn check<M: Model>(
         })
     })?;
     let name = file.file_stem().unwrap_or_default().to_string_lossy();
-    let graph = kiln_codegen::front::read(&bytes, &name).map_err(Failure::Model)?;
+    let mut compiled_with = kiln_codegen::Options::default();
+    compiled_with.set("io", options.io).map_err(Failure::Model)?;
+    let graph = kiln_codegen::import(&bytes, &name, &compiled_with).map_err(Failure::Model)?;
     check_graph(new, &graph, options)
 }
 
