@@ -14,20 +14,20 @@ fn for_each_window(
     let (&[_, h, w, c], &[n, out_h, out_w, _]) = (x.shape.dims(), y.shape.dims()) else {
         return Err(InterpError::new("pooling wants tensors of four axes"));
     };
+    let before = [window.pad.top, window.pad.left];
+    // The part of output `out`'s window that lies inside the image, along one axis.
+    let inside = |axis: usize, out: usize, size: usize| {
+        let begin = out * window.stride[axis];
+        begin.saturating_sub(before[axis])..(begin + window.size[axis]).saturating_sub(before[axis]).min(size)
+    };
     let mut taps = Vec::new();
     for image in 0..n {
         for oy in 0..out_h {
             for ox in 0..out_w {
                 for channel in 0..c {
                     taps.clear();
-                    for ky in 0..window.size[0] {
-                        let row = oy * window.stride[0] + ky * window.dilation[0];
-                        let Some(iy) = row.checked_sub(window.pad.top).filter(|&iy| iy < h) else { continue };
-                        for kx in 0..window.size[1] {
-                            let column = ox * window.stride[1] + kx * window.dilation[1];
-                            let ix = column.checked_sub(window.pad.left).filter(|&ix| ix < w);
-                            taps.extend(ix.map(|ix| ((image * h + iy) * w + ix) * c + channel));
-                        }
+                    for iy in inside(0, oy, h) {
+                        taps.extend(inside(1, ox, w).map(|ix| ((image * h + iy) * w + ix) * c + channel));
                     }
                     visit(&taps);
                 }
