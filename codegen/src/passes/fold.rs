@@ -4,16 +4,25 @@ use super::rewrite::{each_node, Rewrite};
 use crate::interp;
 use crate::ir::{Data, Graph, Node, Op, Type};
 
-/// A folded constant is at most so many times larger than what it was computed from ...
-const GROWTH: usize = 16;
-/// ... or at most this large, in bytes.
-const SMALL: usize = 4096;
-/// Most multiplications that folding one node may take.
+/// All folded constants together are at most so many times larger than what the graph holds ...
+const GROWTH: usize = 4;
+/// ... and this much more, in bytes.
+const SMALL: usize = 1 << 16;
+/// Most multiplications that all folding together may take.
 const WORK: usize = 1 << 24;
+
+/// What may still be spent. A small file can describe constants without bound; those are computed on the device.
+struct Budget {
+    bytes: usize,
+    work: usize,
+}
 
 /// Runs the pass.
 pub fn run(graph: &mut Graph) -> bool {
-    each_node(graph, |graph, id| match folded(graph, graph.node(id)) {
+    let held: usize =
+        graph.values().filter_map(|(id, _)| graph.const_data(id)).map(|data| data.bytes().len()).sum();
+    let mut budget = Budget { bytes: held.saturating_mul(GROWTH).saturating_add(SMALL), work: WORK };
+    each_node(graph, |graph, id| match folded(graph, graph.node(id), &mut budget) {
         Some(data) => {
             let value = graph.value(graph.node(id).result);
             let (name, ty) = (value.name.clone(), value.ty.clone());
@@ -23,19 +32,20 @@ pub fn run(graph: &mut Graph) -> bool {
     })
 }
 
-fn folded(graph: &Graph, node: &Node) -> Option<Data> {
+fn folded(graph: &Graph, node: &Node, budget: &mut Budget) -> Option<Data> {
     let constant = |&id| Some((graph.ty(id), graph.const_data(id)?));
     let operands: Vec<(&Type, &Data)> = node.operands.iter().map(constant).collect::<Option<_>>()?;
     let result = graph.ty(node.result);
-    let given: usize = operands.iter().map(|(_, data)| data.bytes().len()).sum();
-    if result.bytes() > SMALL.max(given.saturating_mul(GROWTH)) || work(node, &operands, result) > WORK {
-        return None;
-    }
+    let left = Budget {
+        bytes: budget.bytes.checked_sub(result.bytes())?,
+        work: budget.work.checked_sub(multiplications(node, &operands, result))?,
+    };
+    *budget = left;
     interp::eval(&node.op, &operands, result).ok()
 }
 
-/// How many multiplications (or the like) the op takes.
-fn work(node: &Node, operands: &[(&Type, &Data)], result: &Type) -> usize {
+/// How many multiplications (or the like) an op takes, where it is not about one per element of its result or operands.
+fn multiplications(node: &Node, operands: &[(&Type, &Data)], result: &Type) -> usize {
     let taps = match &node.op {
         Op::Conv2d { window, .. } => {
             let channels = operands.get(1).map_or(1, |(ty, _)| ty.shape.last());
@@ -45,7 +55,7 @@ fn work(node: &Node, operands: &[(&Type, &Data)], result: &Type) -> usize {
         Op::AvgPool2d { window, .. } | Op::MaxPool2d { window, .. } => {
             window.size[0].saturating_mul(window.size[1])
         }
-        _ => 1,
+        _ => 0,
     };
     result.shape.numel().saturating_mul(taps)
 }
@@ -102,11 +112,28 @@ mod tests {
     }
 
     #[test]
+    fn growth_is_bounded_over_all() {
+        let mut text = String::from("const %a0: i8[1] q(1.0 : 0) = [4]\n");
+        for i in 1..=30 {
+            let (j, half, size) = (i - 1, 1u64 << (i - 1), 1u64 << i);
+            text += &format!(
+                "%a{i}: i8[{size}] q(1.0 : 0) = pad(%a{j}) {{before = [0], after = [{half}], value = 1}}\n"
+            );
+        }
+        let mut graph = super::super::testing::parse(&(text + "return %a30"));
+        assert!(run(&mut graph));
+        let largest =
+            graph.values().filter_map(|(id, _)| graph.const_data(id)).map(|data| data.bytes().len()).max();
+        assert_eq!(largest, Some(SMALL / 2));
+        assert_eq!(graph.order.len(), 15);
+    }
+
+    #[test]
     fn what_would_grow_too_much_is_computed_on_the_device() {
         keeps(
             run,
             "const %a: i8[1] q(1.0 : 0) = [4]
-             %y: i8[100000] q(1.0 : 0) = pad(%a) {before = [0], after = [99999], value = 0}
+             %y: i8[70000] q(1.0 : 0) = pad(%a) {before = [0], after = [69999], value = 0}
              return %y",
         );
     }

@@ -1,6 +1,6 @@
-//! Memory whose bytes are tagged with the data they hold.
+//! Memory whose bytes are tagged with the values they hold.
 
-use super::contents::Run;
+use super::same::{Run, Same};
 use crate::ir::ValueId;
 use std::collections::BTreeMap;
 
@@ -11,22 +11,15 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Puts runs one after the other from `start` on, over whatever was there.
-    pub(super) fn write(&mut self, start: usize, runs: &[Run]) {
-        let end = start + runs.iter().map(|run| run.bytes).sum::<usize>();
-        self.clear(start, end);
-        let mut at = start;
-        for &run in runs.iter().filter(|run| run.bytes > 0) {
-            self.runs.insert(at, run);
-            at += run.bytes;
-        }
-    }
-
-    fn clear(&mut self, start: usize, end: usize) {
+    /// Puts a whole value at `start`, over whatever was there.
+    pub(super) fn write(&mut self, start: usize, value: ValueId, bytes: usize) {
         self.split(start);
-        self.split(end);
-        while let Some((&at, _)) = self.runs.range(start..end).next() {
+        self.split(start + bytes);
+        while let Some((&at, _)) = self.runs.range(start..start + bytes).next() {
             self.runs.remove(&at);
+        }
+        if bytes > 0 {
+            self.runs.insert(start, Run { value, offset: 0, bytes });
         }
     }
 
@@ -41,52 +34,72 @@ impl Memory {
         }
     }
 
-    /// Whether the runs are there, one after the other, from `start` on; else the first address that holds something else.
-    pub(super) fn holds(&self, start: usize, runs: &[Run]) -> Result<(), usize> {
-        let mut at = start;
-        for want in runs {
-            let end = at + want.bytes;
-            let first = at;
-            while at < end {
-                let Some((&there, run)) = self.runs.range(..=at).next_back() else { return Err(at) };
-                let inside = at < there + run.bytes && run.source == want.source;
-                if !inside || run.offset + (at - there) != want.offset + (at - first) {
-                    return Err(at);
-                }
-                at = end.min(there + run.bytes);
+    /// Whether a whole value is at `start`; else an address that holds something else (or the first of a run that does).
+    pub(super) fn holds(
+        &mut self,
+        start: usize,
+        value: ValueId,
+        bytes: usize,
+        same: &mut Same,
+    ) -> Result<(), usize> {
+        let (mut at, end) = (start, start + bytes);
+        let mut pieces = 0;
+        while at < end {
+            let Some((&there, run)) = self.runs.range(..=at).next_back() else { return Err(at) };
+            let stop = end.min(there + run.bytes);
+            if stop <= at {
+                return Err(at);
             }
+            let held = Run { offset: run.offset + (at - there), bytes: stop - at, ..*run };
+            if !same.same(held, Run { value, offset: at - start, bytes: stop - at }) {
+                return Err(at);
+            }
+            at = stop;
+            pieces += 1;
+        }
+        if pieces > 1 {
+            // The same data under one name: the next look at it is quick.
+            self.write(start, value, bytes);
         }
         Ok(())
     }
 
     /// Whose data a byte holds.
-    pub(super) fn source(&self, at: usize) -> Option<ValueId> {
+    pub(super) fn value(&self, at: usize) -> Option<ValueId> {
         let (&there, run) = self.runs.range(..=at).next_back()?;
-        (at < there + run.bytes).then_some(run.source)
+        (at < there + run.bytes).then_some(run.value)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn run(source: u32, offset: usize, bytes: usize) -> Run {
-        Run { bytes, source: ValueId(source), offset }
-    }
+    use crate::ir::Graph;
 
     #[test]
     fn writes_split_what_they_cover() {
+        let graph = "graph \"g\" {
+            input %a: i8[20] q(1.0 : 0)
+            input %b: i8[5] q(1.0 : 0)
+            %head: i8[5] q(1.0 : 0) = slice(%a) {begin = [0], step = [1]}
+            %tail: i8[10] q(1.0 : 0) = slice(%a) {begin = [10], step = [1]}
+            %all: i8[20] q(1.0 : 0) = concat(%head, %b, %tail) {axis = 0}
+            return %all
+        }";
+        let mut same = Same::of(&Graph::parse(graph).unwrap());
+        let [a, b, head, tail, all] = [0, 1, 2, 3, 4].map(ValueId);
         let mut memory = Memory::default();
-        memory.write(10, &[run(1, 0, 20)]);
-        memory.write(15, &[run(2, 0, 5)]);
-        assert_eq!(memory.holds(10, &[run(1, 0, 5), run(2, 0, 5), run(1, 10, 10)]), Ok(()));
-        assert_eq!(memory.holds(10, &[run(1, 0, 20)]), Err(15));
-        assert_eq!(memory.holds(20, &[run(1, 9, 10)]), Err(20));
-        assert_eq!(memory.source(29), Some(ValueId(1)));
-        assert_eq!(memory.source(30), None);
-        assert_eq!(memory.holds(29, &[run(1, 19, 2)]), Err(30));
-        memory.write(0, &[run(3, 0, 40)]);
-        assert_eq!(memory.holds(0, &[run(3, 0, 40)]), Ok(()));
-        assert_eq!(memory.runs.len(), 1);
+        memory.write(10, a, 20);
+        assert_eq!(memory.holds(10, head, 5, &mut same), Ok(()));
+        memory.write(15, b, 5);
+        assert_eq!(memory.runs.len(), 3);
+        assert_eq!(memory.holds(10, a, 20, &mut same), Err(15));
+        assert_eq!(memory.holds(10, all, 20, &mut same), Ok(()));
+        assert_eq!(memory.runs.len(), 1, "one name from now on");
+        assert_eq!(memory.holds(20, tail, 10, &mut same), Ok(()));
+        assert_eq!(memory.holds(19, tail, 10, &mut same), Err(19));
+        assert_eq!((memory.value(29), memory.value(30), memory.value(9)), (Some(all), None, None));
+        assert_eq!(memory.holds(28, b, 5, &mut same), Err(28));
+        assert_eq!(memory.holds(0, b, 5, &mut same), Err(0));
     }
 }
