@@ -13,22 +13,11 @@ mod npz;
 mod table;
 
 use case::{Case, Verdict};
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-
-/// What is known not to pass, by `<suite>/<name>`, with the reason.
-fn known_gaps() -> BTreeMap<String, String> {
-    let line = |line: &str| {
-        let (name, reason) = line.split_once(": ").expect("`suite/name: reason`");
-        (name.to_string(), reason.to_string())
-    };
-    let text = include_str!("known_gaps.txt");
-    text.lines().filter(|l| !l.is_empty() && !l.starts_with('#')).map(line).collect()
-}
 
 /// Runs a suite, several cases at a time, and fails on every verdict that is not the expected one.
 fn check(suite: &str, cases: Vec<Case>) {
-    let gaps = known_gaps();
+    let gaps = kiln_host_tests::reasons(include_str!("known_gaps.txt"));
     let verdicts = case::run_all(&cases);
     let (mut passed, mut refused, mut known) = (0, 0, 0);
     let mut wrong = Vec::new();
@@ -48,7 +37,7 @@ fn check(suite: &str, cases: Vec<Case>) {
     println!("{suite}: {passed} pass, {refused} out of scope, {known} known gaps");
     let mine = |name: &&String| name.strip_prefix(suite).is_some_and(|rest| rest.starts_with('/'));
     for name in gaps.keys().filter(mine) {
-        let exists = cases.iter().any(|case| name.ends_with(&format!("/{}", case.name)));
+        let exists = cases.iter().any(|case| *name == format!("{suite}/{}", case.name));
         if !exists {
             wrong.push(format!("{name} is a known gap, but no case"));
         }
@@ -58,7 +47,7 @@ fn check(suite: &str, cases: Vec<Case>) {
 
 /// The corpus, or `None` (said aloud).
 fn corpus() -> Option<PathBuf> {
-    let corpus = std::env::var_os("KILN_CORPUS").map(PathBuf::from);
+    let corpus = kiln_host_tests::corpus_folder();
     if corpus.is_none() {
         println!("KILN_CORPUS is not set: nothing but the project's own models is checked");
     }

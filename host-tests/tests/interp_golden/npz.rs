@@ -1,8 +1,13 @@
 //! Arrays of a NumPy archive.
 
 use kiln_codegen::ir::{DType, Data};
+use npyz::{DType as NpyType, NpyFile, Order};
 use std::collections::HashMap;
+use std::error::Error;
+use std::fs::File;
+use std::io::BufReader;
 use std::path::Path;
+use zip::ZipArchive;
 
 /// One array, row-major.
 pub(crate) struct Array {
@@ -25,15 +30,16 @@ pub(crate) fn read(path: &Path) -> HashMap<String, Array> {
     read_all(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-fn read_all(path: &Path) -> std::io::Result<HashMap<String, Array>> {
-    let mut archive = npyz::npz::NpzArchive::open(path)?;
-    let names: Vec<String> = archive.array_names().map(String::from).collect();
+fn read_all(path: &Path) -> Result<HashMap<String, Array>, Box<dyn Error>> {
+    let mut archive = ZipArchive::new(BufReader::new(File::open(path)?))?;
     let mut arrays = HashMap::new();
-    for name in names {
-        let Some(file) = archive.by_name(&name)? else { continue };
-        assert_eq!(file.order(), npyz::Order::C, "{name} of {} is not row-major", path.display());
+    for index in 0..archive.len() {
+        let entry = archive.by_index(index)?;
+        let name = entry.name().trim_end_matches(".npy").to_string();
+        let file = NpyFile::new(entry)?;
+        assert_eq!(file.order(), Order::C, "{name} of {} is not row-major", path.display());
         let shape: Vec<usize> = file.shape().iter().map(|&d| d as usize).collect();
-        let npyz::DType::Plain(kind) = file.dtype() else { continue };
+        let NpyType::Plain(kind) = file.dtype() else { continue };
         let (dtype, data) = match kind.to_string().trim_start_matches(['<', '|', '>', '=']) {
             "f4" => (DType::F32, Data::from_f32(&file.into_vec()?)),
             "i1" => (DType::I8, Data::from_i8(&file.into_vec()?)),
