@@ -36,7 +36,7 @@ pub(super) fn declarations(graph: &Graph) -> Vec<Declaration> {
 impl Graph {
     /// The same graph without dead nodes and unused constants, with handles counted in the order of the textual form: two
     /// graphs that print alike but for their handles are equal when compact. The graph must be well formed (verified);
-    /// references to what does not exist are kept as they are.
+    /// references to what does not exist are kept as they are, and a state is named like its value.
     pub fn compact(&self) -> Graph {
         let mut graph = Graph::new(self.name.clone());
         let mut renamed: Vec<Option<ValueId>> = vec![None; self.values().count()];
@@ -51,9 +51,6 @@ impl Graph {
                     let state = self.states.iter().find(|s| s.current == id);
                     let (Some(v), Some(state)) = (self.get_value(id), state) else { continue };
                     let current = graph.add_state(v.name.clone(), v.ty.clone(), state.init.clone());
-                    if let Some(added) = graph.states.last_mut() {
-                        added.name = state.name.clone();
-                    }
                     (id, current)
                 }
                 Declaration::Const(id) => {
