@@ -4,7 +4,6 @@
 //! the result on every compile by running the schedule over tagged memory.
 
 mod check;
-mod lifetime;
 mod problem;
 #[cfg(any(test, feature = "testing"))]
 pub mod replay;
@@ -13,12 +12,13 @@ mod search;
 mod tests;
 
 pub use check::check;
-pub use lifetime::{lifetimes, Lifetime};
 pub use problem::{Item, Problem, Solution};
 
 use crate::error::{self, Error};
 use crate::ir::Graph;
-use crate::schedule::{Role, Schedule};
+use crate::schedule::{lifetimes, Role, Schedule};
+
+pub use crate::schedule::Lifetime;
 
 /// The largest arena or state memory, in bytes: offsets fit 32-bit targets.
 pub const MAX_BYTES: usize = i32::MAX as usize;

@@ -2,7 +2,7 @@
 
 use super::{check, plan, replay};
 use crate::schedule::random::{self, Random};
-use crate::schedule::schedule;
+use crate::schedule::{peak, schedule};
 use crate::verify::verify;
 
 #[test]
@@ -19,6 +19,7 @@ fn random_graphs_run_in_their_plans() {
             panic!("seed {seed}: {violations:#?}\n{graph:#?}\n{schedule:#?}");
         }
         assert!(plan.arena_bytes >= plan.lower_bound, "seed {seed}");
+        assert_eq!(plan.lower_bound, peak(&graph, &schedule), "seed {seed}");
         let states: usize = graph.states.iter().map(|s| s.init.bytes().len().next_multiple_of(4)).sum();
         histories += usize::from(plan.state_bytes > states);
         views += usize::from(schedule.steps.len() < graph.order.len());

@@ -4,7 +4,7 @@
 //!
 //! 1. **Views** ([`views`]): a reshape, and a slice whose elements are adjacent, live inside their operand and have no step.
 //! 2. **Parts**: an operand of a concat whose elements stay adjacent is computed straight into the concat's result; the
-//!    concat's step copies the operands for which that is impossible, and is absent if there are none.
+//!    concat's step copies the operands for which that is impossible or costs memory, and is absent if there are none.
 //! 3. **Histories**: a concat of a state and something new, of which a slice is the state's next value, lives in the state's memory.
 //! 4. **States**: the next value of a state is computed straight into the state where all readers of the current value are
 //!    done by then; otherwise a copy writes it back as soon as they are.
@@ -13,6 +13,7 @@
 //! Values that share memory form a tree ([`homes`]); each root becomes a [`Buffer`].
 
 mod homes;
+mod lifetime;
 mod lives;
 mod place;
 #[cfg(test)]
@@ -23,8 +24,11 @@ pub mod views;
 mod write_back;
 mod writer;
 
-use crate::ir::{Graph, NodeId, Shape, ValueId};
+use crate::ir::{Graph, NodeId, Op, Shape, ValueId};
+use std::collections::BTreeSet;
 use std::ops::Range;
+
+pub use lifetime::{lifetimes, peak, Lifetime};
 
 /// Handle of a buffer in a [`Storage`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -126,10 +130,36 @@ pub fn rows(shape: &Shape) -> usize {
     }
 }
 
+/// How many concats may be tried apart from their operands.
+const MOST_TRIALS: usize = 48;
+
 /// Whole-tensor schedule of a verified graph.
 pub fn schedule(graph: &Graph) -> Schedule {
+    let mut apart = BTreeSet::new();
+    let mut best = schedule_with(graph, &apart);
+    let mut lowest = peak(graph, &best);
+    // Operands that are computed inside a concat keep all of its memory from then on. Where that is what sets the peak, a copy is
+    // the better deal.
+    let is_concat = |id: &NodeId| matches!(graph.node(*id).op, Op::Concat { .. });
+    let concats: Vec<ValueId> =
+        graph.order.iter().filter(|id| is_concat(id)).map(|&id| graph.node(id).result).collect();
+    for &concat in concats.iter().filter(|_| concats.len() <= MOST_TRIALS) {
+        apart.insert(concat);
+        let trial = schedule_with(graph, &apart);
+        let bytes = peak(graph, &trial);
+        if bytes < lowest - lowest / 32 {
+            (best, lowest) = (trial, bytes);
+        } else {
+            apart.remove(&concat);
+        }
+    }
+    best
+}
+
+/// The schedule in which no operand is computed inside the concats of `apart`.
+fn schedule_with(graph: &Graph, apart: &BTreeSet<ValueId>) -> Schedule {
     let lives = lives::Lives::of(graph);
-    let homes = place::assign(graph, &lives);
+    let homes = place::assign(graph, &lives, apart);
     let mut writer = writer::Writer::new(graph, homes.storage(graph));
     let mut write_backs = write_back::WriteBacks::of(graph, &lives, &homes, &writer);
     write_backs.early(&mut writer, 0);

@@ -4,14 +4,16 @@ use super::homes::{Homes, Link};
 use super::lives::Lives;
 use super::views;
 use crate::ir::{Graph, Node, ValueId};
+use std::collections::BTreeSet;
 
 /// The homes of all values. The order matters: views have no choice; histories, parts and states save copies, in-place results
-/// only memory; and an in-place result may follow the others into a concat or a state.
-pub(super) fn assign(graph: &Graph, lives: &Lives) -> Homes {
+/// only memory; and an in-place result may follow the others into a concat or a state. The operands of the concats in `apart`
+/// are not placed inside them.
+pub(super) fn assign(graph: &Graph, lives: &Lives, apart: &BTreeSet<ValueId>) -> Homes {
     let mut homes = Homes::new(graph, lives);
     place_views(graph, &mut homes, lives);
     place_histories(graph, &mut homes, lives);
-    place_parts(graph, &mut homes, lives);
+    place_parts(graph, &mut homes, lives, apart);
     place_states(graph, &mut homes, lives);
     place_in_place(graph, &mut homes, lives);
     homes
@@ -56,8 +58,8 @@ fn place_histories(graph: &Graph, homes: &mut Homes, lives: &Lives) {
     }
 }
 
-fn place_parts(graph: &Graph, homes: &mut Homes, lives: &Lives) {
-    for (_, node) in graph.nodes() {
+fn place_parts(graph: &Graph, homes: &mut Homes, lives: &Lives, apart: &BTreeSet<ValueId>) {
+    for (_, node) in graph.nodes().filter(|(_, node)| !apart.contains(&node.result)) {
         let Some(offsets) = views::concat_offsets(graph, node) else { continue };
         let size = graph.ty(node.result).dtype.size();
         for (&operand, first) in node.operands.iter().zip(offsets) {

@@ -107,6 +107,21 @@ fn a_concat_copies_inputs_duplicates_and_what_lies_elsewhere() {
 }
 
 #[test]
+fn an_early_operand_of_a_large_concat_is_copied_where_that_saves_memory() {
+    let case = Case::new(
+        r#"input %x "x": f32[8]
+           %a "a": f32[8] = softmax(%x) {beta = 1.0, scale = real}
+           %p "p": f32[1000] = pad(%x) {before = [0], after = [992], value = 0}
+           %q "q": f32[1000] = softmax(%p) {beta = 1.0, scale = real}
+           %r "r": f32[500] = slice(%q) {begin = [0], step = [2]}
+           %c "c": f32[508] = concat(%a, %r) {axis = 0}
+           return %c"#,
+    );
+    assert_eq!(case.steps(), "a p q r c");
+    assert_eq!(case.distance("c", "a"), None);
+}
+
+#[test]
 fn elementwise_results_take_the_place_of_what_dies() {
     let case = Case::new(
         r#"input %x "x": f32[2,4]

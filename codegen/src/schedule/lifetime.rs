@@ -1,7 +1,7 @@
 //! When each buffer is live.
 
+use super::{Place, Role, Schedule, StepKind};
 use crate::ir::{Graph, ValueId};
-use crate::schedule::{Place, Schedule, StepKind};
 
 /// The steps during which a buffer must keep what it holds, both inclusive.
 ///
@@ -41,4 +41,22 @@ pub fn lifetimes(graph: &Graph, schedule: &Schedule) -> Vec<Lifetime> {
     }
     schedule.outputs.iter().for_each(|&output| touch(Some(output), schedule.steps.len() + 1));
     lives.into_iter().map(|life| life.unwrap_or(Lifetime { first: 0, last: 0 })).collect()
+}
+
+/// The largest sum of the bytes of scratch buffers that are live at the same time: no arena is smaller.
+pub fn peak(graph: &Graph, schedule: &Schedule) -> usize {
+    // What becomes live and what dies at each time; a buffer is still live at its last time.
+    let mut change = vec![(0usize, 0usize); schedule.steps.len() + 3];
+    for (buffer, life) in schedule.storage.buffers.iter().zip(lifetimes(graph, schedule)) {
+        if buffer.role == Role::Scratch {
+            change[life.first].0 += buffer.bytes;
+            change[life.last + 1].1 += buffer.bytes;
+        }
+    }
+    let (mut live, mut most) = (0usize, 0);
+    for (born, dead) in change {
+        live = live.saturating_sub(dead).saturating_add(born);
+        most = most.max(live);
+    }
+    most
 }
