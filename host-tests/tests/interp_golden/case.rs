@@ -1,6 +1,7 @@
 //! One model with its golden file.
 
-use crate::{npz, table};
+use crate::table;
+use cargo_kiln::npz;
 use kiln_codegen::interp::{Machine, Values};
 use kiln_codegen::ir::{DType, Data, Graph, ValueId};
 use kiln_codegen::{front, verify};
@@ -74,7 +75,7 @@ impl Case {
             return Err("its textual form reads back as another graph".into());
         }
 
-        let golden = npz::read(&self.golden);
+        let golden = npz::read(&self.golden).map_err(|e| format!("{e:#}"))?;
         let series = |kind: &str, index: usize| {
             let key = format!("{kind}_{index}");
             golden.get(&key).map(npz::Array::split).ok_or_else(|| format!("the golden file has no {key}"))
@@ -108,7 +109,7 @@ impl Case {
 
 /// The first layer that differs, in the order of evaluation.
 fn compare_layers(path: &Path, graph: &Graph, values: &Values) -> Result<(), String> {
-    let arrays = npz::read(path);
+    let arrays = npz::read(path).map_err(|e| format!("{e:#}"))?;
     let rows = table::read(&path.with_extension("csv"));
     let mut compared = 0;
     for row in &rows {

@@ -9,7 +9,6 @@
 //! format are in scope, must be listed with a reason in `known_gaps.txt`, and what is listed there must not pass.
 
 mod case;
-mod npz;
 mod table;
 
 use case::{Case, Verdict};
