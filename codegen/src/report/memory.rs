@@ -84,7 +84,7 @@ fn buffer_names(compiled: &Compiled) -> Vec<String> {
     for (id, value) in compiled.graph.values() {
         let Some(place) = storage.place(id) else { continue };
         let slot = &mut named[place.buffer.0 as usize];
-        let larger = slot.map_or(true, |old| value.ty.bytes() > compiled.graph.ty(old).bytes());
+        let larger = slot.is_none_or(|old| value.ty.bytes() > compiled.graph.ty(old).bytes());
         if storage.buffer(place.buffer).role == Role::Scratch && larger {
             *slot = Some(id);
         }

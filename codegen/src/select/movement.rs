@@ -8,7 +8,7 @@ pub(super) const MAX_RANK: usize = 6;
 /// Right-aligned in six places, filled from the left.
 pub(super) fn pad6<T: Copy + TryInto<i64>>(dims: &[T], fill: i64) -> Vec<i64> {
     let given = dims.iter().map(|&d| d.try_into().unwrap_or(i64::MAX));
-    std::iter::repeat(fill).take(MAX_RANK.saturating_sub(dims.len())).chain(given).collect()
+    std::iter::repeat_n(fill, MAX_RANK.saturating_sub(dims.len())).chain(given).collect()
 }
 
 /// What a copy reads.
