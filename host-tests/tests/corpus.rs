@@ -69,3 +69,18 @@ fn check(places: &[&str]) {
     );
     assert!(checked > 0);
 }
+
+/// The same bits on every emulated core: without 32-bit Thumb, without a floating-point unit, with the next architecture.
+#[test]
+fn every_emulated_board() {
+    let places: Vec<String> =
+        kiln_boards::Board::all().iter().filter(|b| b.is_emulated()).map(|b| b.name.clone()).collect();
+    assert!(places.len() >= 4, "{places:?}");
+    for name in ["residual_int8", "stream_int8", "temporal_f32"] {
+        let models = own_models();
+        let model = models.iter().find(|m| m.name == name).unwrap();
+        let report = validate(&model.path, &Options::default(), &model.golden, &places).unwrap();
+        print!("{}", report.text());
+        assert!(report.passes(), "{}", report.text());
+    }
+}

@@ -41,7 +41,11 @@ pub fn write_whole(path: &Path, text: &str) -> Result<(), Error> {
 }
 
 fn io_error(path: &Path, error: &std::io::Error) -> Error {
-    Error::Io { path: path.display().to_string(), message: error.to_string() }
+    // Without `..`, where the folder exists.
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).and_then(|p| p.canonicalize().ok());
+    let clean =
+        folder.zip(path.file_name()).map_or_else(|| path.to_owned(), |(folder, name)| folder.join(name));
+    Error::Io { path: clean.display().to_string(), message: error.to_string() }
 }
 
 /// Compiles a model from a build script.

@@ -65,7 +65,13 @@ fn parse_option(input: ParseStream<'_>, options: &mut Options) -> syn::Result<()
 impl Request {
     fn expand(&self, root: &Path) -> syn::Result<TokenStream> {
         let path = root.join(self.path.value());
-        let here = |error: Error| syn::Error::new(self.path.span(), error);
+        let here = |error: Error| match error {
+            Error::Io { .. } => syn::Error::new(
+                self.path.span(),
+                format!("{error}\n    help: the path is relative to the folder of the crate's Cargo.toml"),
+            ),
+            error => syn::Error::new(self.path.span(), error),
+        };
         let compiled = compile_file(&path, &self.options).map_err(here)?;
         let vis = &self.vis;
         let code = compiled.tokens(&quote!(#vis));

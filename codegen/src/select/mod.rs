@@ -36,6 +36,7 @@ pub fn select(graph: &Graph, schedule: &Schedule, plan: &Plan) -> Result<Program
         },
         step: 0,
         comment: String::new(),
+        label: String::new(),
     };
     let mut problems = Vec::new();
     for (index, step) in schedule.steps.iter().enumerate() {
@@ -59,7 +60,10 @@ struct Selector<'a> {
     plan: &'a Plan,
     program: Program,
     step: usize,
+    /// What the step computes, with types.
     comment: String,
+    /// The same in short: op and name.
+    label: String,
 }
 
 impl<'a> Selector<'a> {
@@ -69,10 +73,12 @@ impl<'a> Selector<'a> {
             StepKind::Compute(id) => {
                 let node = self.graph.node(id);
                 self.comment = describe(self.graph, node);
+                self.label = format!("{} {:?}", node.op.name(), self.graph.value(node.result).label());
                 self.node(node, step)
             }
             StepKind::Copy { value, from, to } => {
                 let Value { ty, .. } = self.graph.value(value);
+                self.label = format!("copy {:?}", self.graph.value(value).label());
                 self.comment = format!("copy {} {:?}", short_type(ty), self.graph.value(value).label());
                 let from = match from {
                     Some(place) => Source::Region(self.region_at(place, ty)),
@@ -196,7 +202,7 @@ impl<'a> Selector<'a> {
 
     /// A constant of the current step.
     fn step_constant(&mut self, what: &str, data: Data) -> ConstantId {
-        let doc = format!("{} of step {}", what.to_lowercase(), self.step);
+        let doc = format!("{} of step {} {}", what.to_lowercase(), self.step, self.label);
         self.constant(format!("STEP{:02}_{what}", self.step), doc, data)
     }
 
