@@ -23,6 +23,7 @@ pub fn emit(graph: &Graph, program: &Program, options: &Options, vis: &TokenStre
     let model = io::expand_model(graph, program, &names);
     let steps = call::expand_steps(program);
     quote! {
+        #[allow(unreachable_pub)]
         #vis use #module::#ty;
 
         // Nobody uses every accessor of a model, and the lints of the crate that includes it are not meant for it.

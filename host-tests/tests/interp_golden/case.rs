@@ -163,8 +163,7 @@ fn difference(dtype: DType, actual: &Data, expected: &Data) -> Option<String> {
     };
     let worst = (0..a.len()).max_by(|&i, &j| off(i).total_cmp(&off(j)))?;
     let error = off(worst);
-    // Also where the error is NaN.
-    (!(error <= TOLERANCE)).then(|| {
+    (error.is_nan() || error > TOLERANCE).then(|| {
         format!("element {worst} is {} instead of {}, off by {error:e} of the largest", a[worst], e[worst])
     })
 }
