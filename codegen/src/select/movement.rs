@@ -49,6 +49,30 @@ impl Moves {
         self
     }
 
+    /// The same movement of bytes as one of 32-bit words, where all runs begin and end on words.
+    ///
+    /// Also right where source and destination overlap: a word that is written ends before the next one that is read if its
+    /// bytes did.
+    fn as_words(&self) -> Option<Self> {
+        const WORD: usize = 4;
+        let last = self.dims.len().checked_sub(1)?;
+        let runs = self.src[last] == 1 && self.dst[last] == 1 && self.dims[last] % WORD == 0;
+        let outer = (0..last).all(|axis| self.src[axis] % WORD as i64 == 0 && self.dst[axis] % WORD == 0);
+        if !runs || !outer || self.src_offset % WORD != 0 || self.dst_offset % WORD != 0 {
+            return None;
+        }
+        let mut words = Moves {
+            dims: self.dims.clone(),
+            src: self.src.iter().map(|s| s / WORD as i64).collect(),
+            src_offset: self.src_offset / WORD,
+            dst: self.dst.iter().map(|s| s / WORD).collect(),
+            dst_offset: self.dst_offset / WORD,
+        };
+        words.dims[last] /= WORD;
+        (words.src[last], words.dst[last]) = (1, 1);
+        Some(words)
+    }
+
     fn merges(&self, axis: usize) -> bool {
         let n = self.dims[axis];
         self.src[axis - 1] == self.src[axis] * n as i64 && self.dst[axis - 1] == self.dst[axis] * n
@@ -71,7 +95,7 @@ impl<'a> Selector<'a> {
     }
 
     pub(super) fn moves(&mut self, from: Source, to: Region, moves: Moves) -> Selected {
-        let moves = moves.collapse();
+        let mut moves = moves.collapse();
         if moves.dims.len() > MAX_RANK {
             return Err(Problem {
                 place: self.comment.clone(),
@@ -79,7 +103,15 @@ impl<'a> Selector<'a> {
                 help: format!("at most {MAX_RANK} are supported; split the op in the model"),
             });
         }
-        let element = word(to.element);
+        let (mut from, mut to, mut element) = (from, to, word(to.element));
+        if let (true, Some(words)) =
+            (element == "u8" && in_words(&from) && to.offset % 4 == 0, moves.as_words())
+        {
+            if let Source::Region(region) = &mut from {
+                region.len /= 4;
+            }
+            (moves, to.len, element) = (words, to.len / 4, "u32");
+        }
         let fields = vec![
             ("dims", Field::Ints(pad6(&moves.dims, 1))),
             ("src", Field::Ints(pad6(&moves.src, 0))),
@@ -166,6 +198,14 @@ impl<'a> Selector<'a> {
     }
 }
 
+/// Whether what is read begins on a word (and, as a constant, is made of words).
+fn in_words(from: &Source) -> bool {
+    match from {
+        Source::Region(region) => region.offset % 4 == 0,
+        Source::Constant(data) => data.bytes().len() % 4 == 0,
+    }
+}
+
 /// The unsigned word as which an element of that Rust type is moved.
 fn word(element: &str) -> &'static str {
     match element {
@@ -191,6 +231,25 @@ mod tests {
         };
         let moves = moves.collapse();
         assert_eq!((moves.dims, moves.src, moves.dst), (vec![4, 30], vec![30, 1], vec![60, 1]));
+    }
+
+    #[test]
+    fn bytes_move_as_words_where_all_runs_are_words() {
+        let rows = |width: usize, stride: usize, offset: usize| Moves {
+            dims: vec![3, width],
+            src: vec![stride as i64, 1],
+            src_offset: offset,
+            dst: vec![width, 1],
+            dst_offset: 0,
+        };
+        let words = rows(8, 12, 4).as_words().unwrap();
+        assert_eq!(
+            (words.dims, words.src, words.src_offset, words.dst),
+            (vec![3, 2], vec![3, 1], 1, vec![2, 1])
+        );
+        assert!(rows(6, 12, 4).as_words().is_none());
+        assert!(rows(8, 10, 4).as_words().is_none());
+        assert!(rows(8, 12, 2).as_words().is_none());
     }
 
     #[test]
