@@ -28,7 +28,14 @@ use proc_macro2::TokenStream;
 /// # Errors
 /// [`Error`] says what is wrong and where; every problem of a stage is listed at once.
 pub fn compile(bytes: &[u8], name: &str, options: &Options) -> Result<Compiled, Error> {
-    let mut graph = import(bytes, name, options)?;
+    compile_graph(import(bytes, name, options)?, options)
+}
+
+/// Compiles an imported graph.
+///
+/// # Errors
+/// As [`compile`].
+pub fn compile_graph(mut graph: ir::Graph, options: &Options) -> Result<Compiled, Error> {
     passes::run(&mut graph, &mut |_, _| {})?;
     let schedule = schedule::schedule(&graph);
     let plan = plan::plan(&graph, &schedule)?;

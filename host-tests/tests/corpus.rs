@@ -1,7 +1,10 @@
 //! Every model, compiled and run, against its golden outputs: integers to the bit, floats within the stated tolerance.
 
+use cargo_kiln::compare::compare;
+use cargo_kiln::golden::Golden;
+use cargo_kiln::place::Place;
 use cargo_kiln::validate::validate;
-use kiln_codegen::{Error, Options};
+use kiln_codegen::{compile_graph, import, Error, Options};
 use kiln_host_tests::{corpus, own_models, reasons, Model};
 
 /// Models that cannot be compiled yet, with reasons.
@@ -69,6 +72,43 @@ fn check(places: &[&str]) {
     );
     assert!(checked > 0);
 }
+
+/// Every value that any operator computes, not just the outputs (those of several classifiers saturate, and hide what comes before).
+///
+/// The model is compiled with all results as outputs; generated code is held to the interpreter, which other tests hold to golden layers.
+#[test]
+fn every_layer_of_generated_code() {
+    let known = reasons(UNSUPPORTED);
+    let mut layers = 0;
+    for model in all_models().iter().filter(|m| !known.contains_key(&m.name)) {
+        let bytes = std::fs::read(&model.path).unwrap();
+        let mut graph = import(&bytes, &format!("{}_layers", model.name), &Options::default()).unwrap();
+        let results: Vec<_> =
+            graph.nodes().map(|(_, node)| node.result).filter(|id| !graph.outputs.contains(id)).collect();
+        let size: usize = results.iter().map(|&id| graph.ty(id).bytes()).sum();
+        if size > LAYER_BYTES {
+            continue;
+        }
+        graph.outputs.extend(results);
+        let compiled = compile_graph(graph.clone(), &Options::default()).unwrap();
+        let cases = Golden::read(&model.golden).unwrap().inputs;
+        let expected = Place::Interp.run(&graph, &compiled, &cases).unwrap();
+        let actual = Place::Host.run(&graph, &compiled, &cases).unwrap();
+        for (case, (actual, expected)) in actual.iter().zip(&expected).enumerate() {
+            for (k, (actual, expected)) in actual.iter().zip(expected).enumerate() {
+                let value = graph.value(graph.outputs[k]);
+                let difference = compare(value.ty.dtype, actual, expected);
+                assert!(difference.passes(), "{}, case {case}, {:?}: {difference:?}", model.name, value.name);
+            }
+        }
+        layers += graph.outputs.len();
+    }
+    println!("{layers} layers compared");
+    assert!(layers > 50);
+}
+
+/// Models whose results take more together are left out: they would need a process with as much static memory.
+const LAYER_BYTES: usize = 8 << 20;
 
 /// The same bits on every emulated core: without 32-bit Thumb, without a floating-point unit, with the next architecture.
 #[test]
