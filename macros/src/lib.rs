@@ -4,9 +4,15 @@
 
 /// Compiles a model into the type of that name.
 ///
-/// ```ignore
-/// kiln::include_model!(pub Kws = "models/kws.tflite");
-/// kiln::include_model!(Vww = "models/vww.tflite", optimize = "size", ram = "64K");
+/// ```
+/// kiln::include_model!(pub Temporal = "../host-tests/models/tflite/temporal_int8.tflite", ram = "1K");
+///
+/// const _: () = assert!(Temporal::ARENA_BYTES <= 1024);
+///
+/// let mut model = Temporal::new();
+/// model.input_mut().fill(0);
+/// model.invoke();
+/// assert_eq!(model.output().len(), 10);
 /// ```
 ///
 /// The path is relative to the crate's folder; the crate is rebuilt when the file changes. Options: `optimize` ("speed", "size",

@@ -38,7 +38,7 @@ pub use quantized::{dequantize, quantize, Quantized};
 
 /// Includes a model that the crate's build script compiled with `kiln_codegen::Build`.
 ///
-/// ```ignore
+/// ```text
 /// kiln::include_compiled!(kws); // from models/kws.tflite: the type `Kws`
 /// ```
 #[macro_export]
