@@ -28,7 +28,7 @@ pub struct PlaceReport {
     pub place: String,
     /// All outputs of all cases together.
     pub total: Difference,
-    /// The cases and outputs that differ, at most [`SHOWN`].
+    /// The cases and outputs that differ: the first eight.
     pub failures: Vec<String>,
 }
 
