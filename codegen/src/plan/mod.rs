@@ -1,6 +1,6 @@
 //! The memory plan: where each buffer lies in the arena, and where each state lies in retained memory.
 //!
-//! [`plan`] derives every buffer's [`Lifetime`] from the schedule and solves a packing [`Problem`]; [`check`] proves
+//! [`plan`] derives every buffer's [`Lifetime`] from the schedule and solves a packing [`Problem`]; [`check()`] proves
 //! the result on every compile by running the schedule over tagged memory.
 
 mod check;

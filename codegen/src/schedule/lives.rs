@@ -1,6 +1,6 @@
 //! When each value is defined and last used.
 //!
-//! Time 0 is before the first node (inputs and states are there), node `i` of the order runs at time `i + 1`, and [`Lives::end`]
+//! Time 0 is before the first node (inputs and states are there), node `i` of the order runs at time `i + 1`, and `end`
 //! is after the last node: outputs and next states are used there.
 
 use crate::ir::{Graph, ValueDef, ValueId};

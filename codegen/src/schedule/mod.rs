@@ -10,7 +10,7 @@
 //!    done by then; otherwise a copy writes it back as soon as they are.
 //! 5. **In place**: the result of an elementwise op takes the place of an operand that dies there.
 //!
-//! Values that share memory form a tree ([`homes`]); each root becomes a [`Buffer`].
+//! Values that share memory form a tree (`homes`); each root becomes a [`Buffer`].
 
 mod homes;
 mod lifetime;

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 const SPLAT_BYTES: usize = 1 << 26;
 
 impl Graph {
-    /// Reads the [textual form](super::super::text). What it reads is not yet [verified](crate::verify).
+    /// Reads the textual form. What it reads is not yet [verified](crate::verify).
     pub fn parse(text: &str) -> Result<Graph, ParseError> {
         let mut lexer = Lexer::new(text);
         lexer.expect_word("graph")?;
