@@ -36,6 +36,13 @@ pub enum Error {
         /// What the operating system says.
         message: String,
     },
+    /// The generated file could not be written; nothing of it was.
+    Write {
+        /// The path.
+        path: String,
+        /// What the operating system says.
+        message: String,
+    },
     /// The bytes are no model of a known format, or a damaged one.
     Malformed(Problem),
     /// The model is sound, but uses something Kiln cannot compile. Every such thing is listed.
@@ -74,6 +81,9 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Io { path, message } => write!(f, "cannot read `{path}`: {message}"),
+            Error::Write { path, message } => {
+                write!(f, "cannot write `{path}`: {message}\n    help: its folder has to exist, and to let you write")
+            }
             Error::Malformed(problem) => write!(f, "not a readable model: {problem}"),
             Error::Unsupported(problems) => list(f, "this model cannot be compiled:", problems),
             Error::Options(problem) => write!(f, "{problem}"),

@@ -17,7 +17,7 @@ pub mod schedule;
 pub mod select;
 pub mod verify;
 
-pub use door::{compile_file, include_model, model_name, write_whole, Build};
+pub use door::{compile_file, include_model, model_name, read_file, write_whole, Build};
 pub use error::{Error, Problem};
 pub use options::{Io, Optimize, Options};
 

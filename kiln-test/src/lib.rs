@@ -11,8 +11,8 @@
 //!
 //! The generated code and the interpreter share nothing but the reader of the model file: the interpreter evaluates the graph as it
 //! was read (with its edges dropped where it was compiled with `io = "quantized"`), before any optimisation, schedule or plan, with
-//! arithmetic of its own. Whatever the compiler did to the model has to
-//! give the same numbers.
+//! arithmetic of its own. Whatever the compiler did to the model has to give the same numbers. The crate under test may be
+//! `#![no_std]`; `kiln-test` is one of its `[dev-dependencies]`.
 //!
 //! - **Inputs** are random, from a fixed seed: integers over their full range, floats over [`Options::range`]. Among them are all lowest,
 //!   all highest and all zero (zero point). Not NaN or infinities.
@@ -34,6 +34,10 @@ use std::path::Path;
 
 pub use compare::{Mismatch, Number};
 
+/// For [`assert_equivalent!`], whose caller may have no `std`.
+#[doc(hidden)]
+pub use std::path as __path;
+
 /// Asserts that a generated model computes what its model file means. See the [crate documentation](crate).
 ///
 /// `assert_equivalent!(Type, "path/to/model.tflite")`, the path relative to the crate that calls it. Then, in any order, fields of
@@ -49,7 +53,7 @@ macro_rules! assert_equivalent {
         #[allow(unused_mut)]
         let mut options = $crate::Options::default();
         $(options.$option = $value;)*
-        let path = ::std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join($path);
+        let path = $crate::__path::Path::new(env!("CARGO_MANIFEST_DIR")).join($path);
         if let Err(failure) = $crate::check(|| <$model>::new(), &path, &options) {
             panic!("{} is not equivalent to {}: {failure}", stringify!($model), $path);
         }
@@ -131,13 +135,8 @@ pub fn check<M: Model>(
     file: &Path,
     options: &Options,
 ) -> Result<Summary, Failure> {
-    let bytes = std::fs::read(file).map_err(|error| {
-        Failure::Model(kiln_codegen::Error::Io {
-            path: file.display().to_string(),
-            message: error.to_string(),
-        })
-    })?;
-    let name = file.file_stem().unwrap_or_default().to_string_lossy();
+    let bytes = kiln_codegen::read_file(file).map_err(Failure::Model)?;
+    let name = kiln_codegen::model_name(file);
     let mut compiled_with = kiln_codegen::Options::default();
     compiled_with.set("io", options.io).map_err(Failure::Model)?;
     let graph = kiln_codegen::import(&bytes, &name, &compiled_with).map_err(Failure::Model)?;

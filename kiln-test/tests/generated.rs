@@ -1,4 +1,5 @@
-//! Models that `include_model!` generated, as in a user's crate.
+//! Models that `include_model!` generated, as in a user's crate: one without `std`.
+#![no_std]
 
 kiln::include_model!(Residual = "../host-tests/models/tflite/residual_int8.tflite");
 kiln::include_model!(ResidualFloat = "../host-tests/models/tflite/residual_f32.tflite", optimize = "memory");

@@ -15,8 +15,20 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// [`Error::Io`] where the file cannot be read, otherwise those of [`compile`].
 pub fn compile_file(path: &Path, options: &Options) -> Result<Compiled, Error> {
-    let bytes = std::fs::read(path).map_err(|e| io_error(path, &e))?;
-    compile(&bytes, &model_name(path), options)
+    compile(&read_file(path)?, &model_name(path), options)
+}
+
+/// The bytes of a model file.
+///
+/// # Errors
+/// [`Error::Io`] with the path (without `..`, where its folder exists) and the system's message.
+pub fn read_file(path: &Path) -> Result<Vec<u8>, Error> {
+    std::fs::read(path).map_err(|error| {
+        let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).and_then(|p| p.canonicalize().ok());
+        let clean =
+            folder.zip(path.file_name()).map_or_else(|| path.to_owned(), |(folder, name)| folder.join(name));
+        Error::Io { path: clean.display().to_string(), message: error.to_string() }
+    })
 }
 
 /// The name of the model in a file.
@@ -27,7 +39,7 @@ pub fn model_name(path: &Path) -> String {
 /// Writes a file so that it is never seen half-written: beside its place first, then moved there.
 ///
 /// # Errors
-/// [`Error::Io`] with the path and the system's message.
+/// [`Error::Write`] with the path and the system's message.
 pub fn write_whole(path: &Path, text: &str) -> Result<(), Error> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".part");
@@ -37,15 +49,7 @@ pub fn write_whole(path: &Path, text: &str) -> Result<(), Error> {
         // Best effort: the error below is the one that matters.
         let _ = std::fs::remove_file(&beside);
     }
-    written.map_err(|e| io_error(path, &e))
-}
-
-fn io_error(path: &Path, error: &std::io::Error) -> Error {
-    // Without `..`, where the folder exists.
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).and_then(|p| p.canonicalize().ok());
-    let clean =
-        folder.zip(path.file_name()).map_or_else(|| path.to_owned(), |(folder, name)| folder.join(name));
-    Error::Io { path: clean.display().to_string(), message: error.to_string() }
+    written.map_err(|e| Error::Write { path: path.display().to_string(), message: e.to_string() })
 }
 
 /// Compiles a model from a build script.
@@ -121,7 +125,7 @@ impl Build {
             })
         })?;
         let compiled = compile_file(&self.path, &self.options)?;
-        let file = Path::new(&out).join(model_name(&self.path)).with_extension("rs");
+        let file = Path::new(&out).join(model_name(&self.path) + ".rs");
         write_whole(&file, &compiled.file(&quote!(pub))?)?;
         Ok(file)
     }
