@@ -40,10 +40,14 @@ pub use quantized::{dequantize, quantize, Quantized};
 ///
 /// ```text
 /// kiln::include_compiled!(kws); // from models/kws.tflite: the type `Kws`
+/// kiln::include_compiled!("person-detect"); // where the file's name is no identifier: the type `PersonDetect`
 /// ```
 #[macro_export]
 macro_rules! include_compiled {
     ($name:ident) => {
         include!(concat!(env!("OUT_DIR"), "/", stringify!($name), ".rs"));
+    };
+    ($name:literal) => {
+        include!(concat!(env!("OUT_DIR"), "/", $name, ".rs"));
     };
 }
