@@ -1,7 +1,7 @@
 //! `cargo kiln bench`: what one inference costs on an emulated board.
 
-use crate::place::{build_firmware, Place, TIME_LIMIT};
-use anyhow::{bail, Context, Result};
+use crate::place::{build_firmware, emulated, TIME_LIMIT};
+use anyhow::{Context, Result};
 use kiln_boards::qemu::BenchResult;
 use kiln_boards::{firmware, qemu};
 use kiln_codegen::schedule::StepKind;
@@ -35,10 +35,8 @@ struct Layer {
 /// # Errors
 /// Where the model does not compile, build or run there.
 pub fn bench(model: &Path, options: &Options, on: &str, per_layer: bool) -> Result<Report> {
-    let Place::Emulated(board) = Place::find(on)? else {
-        bail!("instructions are counted on emulated boards, such as qemu-cortex-m4");
-    };
-    let bytes = std::fs::read(model).with_context(|| format!("cannot read `{}`", model.display()))?;
+    let board = emulated(on).context("instructions are counted under QEMU")?;
+    let bytes = kiln_codegen::read_file(model)?;
     let name = kiln_codegen::model_name(model);
     let measure = |trace: bool| -> Result<(Compiled, BenchResult)> {
         let compiled = compile(&bytes, &name, &Options { trace, ..options.clone() })?;

@@ -1,6 +1,7 @@
 //! Comparison of outputs with a golden file.
 
 use kiln_codegen::ir::{DType, Data};
+use std::fmt;
 
 /// Largest difference of floats that passes: relative to the largest magnitude in the expected output of the case.
 pub const FLOAT_TOLERANCE: f64 = 1e-5;
@@ -10,6 +11,8 @@ pub const FLOAT_TOLERANCE: f64 = 1e-5;
 pub struct Difference {
     /// Elements compared.
     pub elements: usize,
+    /// How many of them are floats.
+    pub floats: usize,
     /// Integer elements that differ.
     pub mismatches: usize,
     /// Largest difference of two integers.
@@ -27,9 +30,32 @@ impl Difference {
     /// Adds what another comparison found.
     pub fn merge(&mut self, other: Difference) {
         self.elements += other.elements;
+        self.floats += other.floats;
         self.mismatches += other.mismatches;
         self.largest = self.largest.max(other.largest);
         self.relative = self.relative.max(other.relative);
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let integers = self.elements - self.floats;
+        if integers > 0 {
+            write!(f, "{} of {integers} integers differ", self.mismatches)?;
+            if self.mismatches > 0 {
+                write!(f, ", by at most {}", self.largest)?;
+            }
+        }
+        if self.floats > 0 {
+            let (separator, floats) = (if integers > 0 { "; " } else { "" }, self.floats);
+            write!(
+                f,
+                "{separator}{floats} floats differ by at most {:.1e} of their output's",
+                self.relative
+            )?;
+            write!(f, " largest magnitude (limit {FLOAT_TOLERANCE:.0e})")?;
+        }
+        Ok(())
     }
 }
 
@@ -39,6 +65,7 @@ pub fn compare(dtype: DType, actual: &Data, expected: &Data) -> Difference {
     if actual.bytes().len() != expected.bytes().len() {
         return Difference {
             elements,
+            floats: 0,
             mismatches: elements.max(1),
             largest: u64::MAX,
             relative: f64::INFINITY,
@@ -47,6 +74,7 @@ pub fn compare(dtype: DType, actual: &Data, expected: &Data) -> Difference {
     if dtype == DType::F32 {
         return Difference {
             elements,
+            floats: elements,
             relative: relative(&actual.to_f32(), &expected.to_f32()),
             ..Difference::default()
         };
@@ -55,6 +83,7 @@ pub fn compare(dtype: DType, actual: &Data, expected: &Data) -> Difference {
     let differences: Vec<u64> = pairs.map(|(a, e)| a.abs_diff(e)).filter(|&d| d != 0).collect();
     Difference {
         elements,
+        floats: 0,
         mismatches: differences.len(),
         largest: differences.into_iter().max().unwrap_or(0),
         relative: 0.0,
@@ -87,7 +116,7 @@ mod tests {
         let expected = Data::from_i8(&[1, 2, 3, -128]);
         assert!(compare(DType::I8, &expected, &expected).passes());
         let difference = compare(DType::I8, &Data::from_i8(&[1, 2, 4, 127]), &expected);
-        assert_eq!((difference.mismatches, difference.largest), (2, 255));
+        assert_eq!(difference.to_string(), "2 of 4 integers differ, by at most 255");
         assert!(!difference.passes());
         assert!(!compare(DType::I8, &Data::from_i8(&[1]), &expected).passes());
     }
@@ -98,6 +127,11 @@ mod tests {
         assert!(compare(DType::F32, &Data::from_f32(&[100.0005, 0.0015]), &expected).passes());
         assert!(!compare(DType::F32, &Data::from_f32(&[100.01, 0.001]), &expected).passes());
         assert!(!compare(DType::F32, &Data::from_f32(&[f32::NAN, 0.001]), &expected).passes());
+        let difference = compare(DType::F32, &Data::from_f32(&[99.0, 0.001]), &expected);
+        assert_eq!(
+            difference.to_string(),
+            "2 floats differ by at most 1.0e-2 of their output's largest magnitude (limit 1e-5)"
+        );
         let infinite = Data::from_f32(&[f32::INFINITY]);
         assert!(compare(DType::F32, &infinite, &infinite).passes());
     }

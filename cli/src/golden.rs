@@ -15,6 +15,8 @@ pub struct Golden {
     pub inputs: Vec<Vec<Data>>,
     /// `outputs[case][k]`.
     pub outputs: Vec<Vec<Data>>,
+    /// Element types of the inputs.
+    pub input_types: Vec<DType>,
     /// Element types of the outputs.
     pub output_types: Vec<DType>,
 }
@@ -31,7 +33,10 @@ impl Golden {
         };
         let (inputs, outputs) = (numbered("in"), numbered("out"));
         if inputs.is_empty() || outputs.is_empty() {
-            bail!("`{}` has no arrays `in_0` and `out_0`", path.display());
+            bail!(
+                "`{}` lacks `in_0` or `out_0`: inputs are named in_0, in_1, …, outputs out_0, out_1, …",
+                path.display()
+            );
         }
         let cases = inputs[0].shape.first();
         if inputs.iter().chain(&outputs).any(|a| a.shape.first() != cases) {
@@ -40,6 +45,7 @@ impl Golden {
         Ok(Golden {
             inputs: by_case(&inputs),
             outputs: by_case(&outputs),
+            input_types: inputs.iter().map(|a| a.dtype).collect(),
             output_types: outputs.iter().map(|a| a.dtype).collect(),
         })
     }

@@ -1,69 +1,130 @@
 //! `cargo kiln`: the compiler on the command line.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use cargo_kiln::{bench, explain, plan, validate};
 use clap::{Args, Parser, Subcommand};
-use kiln_codegen::{compile_file, write_whole, Compiled, Optimize, Options};
+use kiln_codegen::{compile_file, read_file, write_whole, Compiled, Optimize, Options};
 use quote::quote;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Fires trained neural networks into plain no_std Rust.
+/// Fires trained neural networks into plain no_std Rust
+///
+/// The answer is on standard output, whatever goes wrong on standard error. The exit status is 0 where the answer is good, 1 where it is not
+/// (the model does not compile, outputs differ) or there is none, and 2 for arguments that make no sense.
 #[derive(Parser)]
-#[command(name = "cargo-kiln", bin_name = "cargo kiln", version, about, propagate_version = true)]
+#[command(name = "cargo-kiln", bin_name = "cargo kiln", version, propagate_version = true, after_long_help = EXAMPLES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
 }
 
+const EXAMPLES: &str = "\
+Examples:
+  cargo kiln explain kws.tflite
+      Operators, shapes, MACs; whether it compiles, and if not, why
+  cargo kiln compile kws.tflite -o src/kws.rs --ram 20K
+      A Rust file to check in; fails where arena and state need more than 20 KiB
+  cargo kiln validate kws.tflite --golden kws.npz --on interp,host,qemu-cortex-m4
+      Generated code against recorded outputs, in three places
+  cargo kiln bench kws.tflite --per-layer
+      Instructions, cycles, RAM and flash on an emulated Cortex-M4";
+
+const EXPLAIN_EXAMPLES: &str = "\
+Examples:
+  cargo kiln explain kws.tflite
+  cargo kiln explain kws.tflite > /dev/null && echo it compiles";
+
+const COMPILE_EXAMPLES: &str = "\
+Examples:
+  cargo kiln compile kws.tflite -o src/kws.rs
+      Then, in the crate: `mod kws;` and `use kws::Kws;`
+  cargo kiln compile kws.tflite -o src/kws.rs --name Keywords --optimize size --ram 20K --flash 64K";
+
+const PLAN_EXAMPLES: &str = "\
+Examples:
+  cargo kiln plan kws.tflite
+  cargo kiln plan kws.tflite --json | jq .arena_bytes";
+
+const VALIDATE_EXAMPLES: &str = "\
+A golden file is written with numpy.savez(\"kws.npz\", in_0=…, out_0=…): the k-th input and output of the model in the model's own types,
+the first axis counting cases. The cases of a model with state are the steps of one sequence, from a reset.
+
+Integers have to be equal. Floats may differ by 1e-5 of the largest magnitude in the output of the case.
+
+Examples:
+  cargo kiln validate kws.tflite --golden kws.npz
+  cargo kiln validate kws.tflite --golden kws.npz --on interp
+      Without building anything
+  cargo kiln validate kws.tflite --golden kws.npz --on qemu-cortex-m0,qemu-cortex-m33 --json";
+
+const BENCH_EXAMPLES: &str = "\
+Instructions are exact. Cycles are estimated with the timing of a Cortex-M4 without wait states, whatever core the board has.
+Flash is that of the whole image, which has 1 to 3 KB besides the model.
+
+Examples:
+  cargo kiln bench kws.tflite
+  cargo kiln bench kws.tflite --optimize size --per-layer
+  cargo kiln bench kws.tflite --on qemu-cortex-m0 --json";
+
 #[derive(Subcommand)]
 enum Command {
     /// Say what a model is and whether it compiles; exit 1 with every reason if it does not
+    #[command(after_long_help = EXPLAIN_EXAMPLES)]
     Explain {
-        /// The model file
+        /// The model, a .tflite file
         model: PathBuf,
     },
     /// Compile a model to a Rust file
+    #[command(after_long_help = COMPILE_EXAMPLES)]
     Compile {
         #[command(flatten)]
         model: ModelArgs,
-        /// The Rust file to write
-        #[arg(short, long)]
+        /// The Rust file to write; never left half-written
+        #[arg(short, long, value_name = "FILE")]
         output: PathBuf,
     },
     /// Show the arena step by step, against the lower bound
+    #[command(after_long_help = PLAN_EXAMPLES)]
     Plan {
         #[command(flatten)]
         model: ModelArgs,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
     /// Run a model on golden cases in several places and compare every output; exit 1 on a mismatch
+    #[command(after_long_help = VALIDATE_EXAMPLES)]
     Validate {
         #[command(flatten)]
         model: ModelArgs,
         /// NumPy archive with in_k and out_k, the first axis counting cases
-        #[arg(long)]
+        #[arg(long, value_name = "CASES.npz")]
         golden: PathBuf,
-        /// Where to run it: interp, host, or an emulated board such as qemu-cortex-m4
-        #[arg(long, value_delimiter = ',', default_value = "interp,host,qemu-cortex-m4")]
+        /// Where to run it: interp, host, qemu-cortex-m0, qemu-cortex-m3, qemu-cortex-m4, qemu-cortex-m33
+        #[arg(
+            long,
+            value_name = "PLACE",
+            value_delimiter = ',',
+            default_value = "interp,host,qemu-cortex-m4"
+        )]
         on: Vec<String>,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
     /// Count the instructions and estimate the cycles of one inference on an emulated board
+    #[command(after_long_help = BENCH_EXAMPLES)]
     Bench {
         #[command(flatten)]
         model: ModelArgs,
-        /// The board
-        #[arg(long, default_value = "qemu-cortex-m4")]
+        /// The emulated board: qemu-cortex-m0, qemu-cortex-m3, qemu-cortex-m4, qemu-cortex-m33
+        #[arg(long, value_name = "BOARD", default_value = "qemu-cortex-m4")]
         on: String,
-        /// Also per layer
+        /// Also per layer, from a second run with a marker before each
         #[arg(long)]
         per_layer: bool,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -71,25 +132,25 @@ enum Command {
 
 #[derive(Args)]
 struct ModelArgs {
-    /// The model file
+    /// The model, a .tflite file
     model: PathBuf,
     /// Name of the generated type [default: from the file's name]
-    #[arg(long)]
+    #[arg(long, value_name = "TYPE")]
     name: Option<String>,
     /// What to favour
-    #[arg(long, default_value = "speed", value_parser = Optimize::NAMES)]
+    #[arg(long, value_name = "WHAT", default_value = "speed", value_parser = Optimize::NAMES)]
     optimize: String,
-    /// Most bytes of arena and state, e.g. 20K
-    #[arg(long)]
+    /// Budget of arena and state in bytes, e.g. 20K; over it is an error
+    #[arg(long, value_name = "BYTES")]
     ram: Option<String>,
-    /// Most bytes of constants, e.g. 64K
-    #[arg(long)]
+    /// Budget of constants in bytes, e.g. 64K; over it is an error
+    #[arg(long, value_name = "BYTES")]
     flash: Option<String>,
-    /// Link section of the constants
-    #[arg(long)]
+    /// Link section of the constants, e.g. .flash2
+    #[arg(long, value_name = "SECTION")]
     weights_section: Option<String>,
-    /// Types of inputs and outputs
-    #[arg(long, default_value = "native", value_parser = ["native", "quantized"])]
+    /// Types of inputs and outputs: those of the file, or integers (QUANTIZE and DEQUANTIZE at the edges dropped)
+    #[arg(long, value_name = "TYPES", default_value = "native", value_parser = ["native", "quantized"])]
     io: String,
 }
 
@@ -137,8 +198,7 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Result<bool> {
     match command {
         Command::Explain { model } => {
-            let bytes =
-                std::fs::read(&model).with_context(|| format!("cannot read `{}`", model.display()))?;
+            let bytes = read_file(&model)?;
             let (text, compiles) = explain::explain(&bytes, &kiln_codegen::model_name(&model))?;
             print!("{text}");
             Ok(compiles)
@@ -172,6 +232,23 @@ fn run(command: Command) -> Result<bool> {
                 false => print!("{}", report.text()),
             }
             Ok(true)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn help_names_every_emulated_board() {
+        Cli::command().debug_assert();
+        for command in ["validate", "bench"] {
+            let help = Cli::command().find_subcommand_mut(command).unwrap().render_long_help().to_string();
+            for board in kiln_boards::Board::all().iter().filter(|board| board.is_emulated()) {
+                assert!(help.contains(&board.name), "{command}: {}", board.name);
+            }
         }
     }
 }

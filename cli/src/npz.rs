@@ -62,7 +62,7 @@ fn read_array(entry: impl Read) -> Result<Array> {
         (TypeChar::Int, 4) => (DType::I32, Data::from_i32(&file.into_vec()?)),
         (TypeChar::Int, 8) => (DType::I64, words(file.into_vec()?, i64::to_le_bytes)),
         (TypeChar::Bool, 1) => (DType::Bool, words(file.into_vec()?, |b: bool| [u8::from(b)])),
-        _ => bail!("has elements of type {plain}"),
+        _ => bail!("has elements of type {plain}; save it in the model's own type, with numpy.astype"),
     };
     Ok(Array { dtype, shape, data })
 }

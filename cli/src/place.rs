@@ -1,6 +1,6 @@
 //! Where a model can be run.
 
-use anyhow::{Context, Result};
+use anyhow::{bail, Context, Result};
 use kiln_boards::cases::Cases;
 use kiln_boards::{firmware, host, qemu, Board};
 use kiln_codegen::interp::Machine;
@@ -34,12 +34,7 @@ impl Place {
             "interp" => Ok(Place::Interp),
             "host" => Ok(Place::Host),
             _ => {
-                let board = Board::find(name).context("a place is `interp`, `host` or an emulated board")?;
-                if !board.is_emulated() {
-                    anyhow::bail!(
-                        "`{name}` is not emulated; models run on `interp`, `host` and the qemu boards"
-                    );
-                }
+                let board = emulated(name).context("a place is `interp`, `host` or an emulated board")?;
                 Ok(Place::Emulated(board))
             }
         }
@@ -66,6 +61,19 @@ impl Place {
             }
         }
     }
+}
+
+/// The emulated board of that name.
+///
+/// # Errors
+/// Lists the names there are.
+pub fn emulated(name: &str) -> Result<&'static Board> {
+    let boards: Vec<&Board> = Board::all().iter().filter(|board| board.is_emulated()).collect();
+    let Some(board) = boards.iter().find(|board| board.name == name) else {
+        let names: Vec<&str> = boards.iter().map(|board| board.name.as_str()).collect();
+        bail!("there is no emulated board `{name}`; there are {}", names.join(", "));
+    };
+    Ok(board)
 }
 
 /// Builds a compiled model as firmware of a board.
@@ -124,4 +132,18 @@ fn case_file(graph: &Graph, cases: &[Vec<Data>]) -> Cases {
 
 fn data(outputs: Vec<Vec<Vec<u8>>>) -> Vec<Vec<Data>> {
     outputs.into_iter().map(|case| case.into_iter().map(Data::new).collect()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_name_lists_the_right_ones() {
+        for name in ["nucleo", "nrf52840-dk", ""] {
+            let message = format!("{:#}", Place::find(name).unwrap_err());
+            assert!(message.contains("`interp`, `host`") && message.contains("qemu-cortex-m33"), "{message}");
+            assert!(!message.contains("raspberry-pi-pico"), "{message}");
+        }
+    }
 }
