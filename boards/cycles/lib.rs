@@ -2,7 +2,7 @@
 //!
 //! Compiled by `kiln_boards::cycles` with plain rustc, as it depends on nothing; `model` and `count` are also part of kiln-boards,
 //! which tests them.
-#![warn(unsafe_op_in_unsafe_fn)]
+#![warn(unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
 
 mod count;
 mod model;

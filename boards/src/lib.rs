@@ -20,4 +20,4 @@ pub mod toolchain;
 
 pub use board::{Board, Memory, Region, Runner};
 pub use error::Error;
-pub use project::work_dir;
+pub use project::{harness, work_dir};

@@ -38,6 +38,25 @@ pub(crate) fn checkout() -> Option<PathBuf> {
     root.join("runtime-nostd/Cargo.toml").exists().then(|| root.to_owned())
 }
 
+/// Writes the crate `kiln-harness`, by which every program runs its model, under [`work_dir`] and returns its folder.
+///
+/// # Errors
+/// Where a file cannot be written.
+pub fn harness() -> Result<PathBuf, Error> {
+    write_harness(&work_dir()?, &runtime_dependency())
+}
+
+fn write_harness(work: &Path, runtime: &str) -> Result<PathBuf, Error> {
+    let folder = work.join("harness");
+    let manifest =
+        HARNESS_MANIFEST.replace("\"{runtime}\"", &format!("{{ {runtime}, default-features = false }}"));
+    write(&folder.join("Cargo.toml"), manifest)?;
+    for (path, source) in HARNESS {
+        write(&folder.join(path), source)?;
+    }
+    Ok(folder)
+}
+
 /// One generated package: a `main.rs` around a model, depending on the harness and the runtime.
 pub(crate) struct Package<'a> {
     /// Folder of the package, and name of its executable: different for whatever may be built side by side.
@@ -54,15 +73,8 @@ pub(crate) struct Package<'a> {
 impl Package<'_> {
     /// Writes the package (only what changed, so that Cargo rebuilds only what it must) and returns its folder.
     pub(crate) fn write(&self, work: &Path) -> Result<PathBuf, Error> {
-        let harness = work.join("harness");
         let runtime = runtime_dependency();
-        write(
-            &harness.join("Cargo.toml"),
-            HARNESS_MANIFEST.replace("\"{runtime}\"", &format!("{{ {runtime}, default-features = false }}")),
-        )?;
-        for (path, source) in HARNESS {
-            write(&harness.join(path), source)?;
-        }
+        write_harness(work, &runtime)?;
         let folder = work.join("packages").join(&self.name);
         // Versions once resolved are kept for every later package, which then needs no registry.
         let lock = folder.join("Cargo.lock");

@@ -12,8 +12,7 @@ cargo xtask COMMAND
 
   setup   install what is missing to build and run firmware: Rust targets, QEMU
   demo    compile a real model, run it here and as firmware under QEMU, and print what it takes
-  test    all tests: format, lints, units, models, firmware, documentation, examples
-  ci      the same as test
+  test    everything that must hold: format, lints, tests, documentation, examples, firmware; .ci/run calls it
 
 The corpus of models is the folder named by KILN_CORPUS; tests that need it say so and pass where it is not set.
 ";
@@ -23,7 +22,7 @@ fn main() -> ExitCode {
     let result = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["setup"] => setup(),
         ["demo"] => setup().and_then(|()| demo::run_all()),
-        ["test" | "ci"] => setup().and_then(|()| test::run_all()),
+        ["test"] => setup().and_then(|()| test::run_all()),
         ["help" | "--help" | "-h"] => {
             print!("{HELP}");
             return ExitCode::SUCCESS;

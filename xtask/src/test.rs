@@ -1,7 +1,7 @@
 //! `cargo xtask test`: everything that must hold.
 use crate::demo;
 use crate::step::{cargo, root, run, Failure};
-use kiln_boards::toolchain;
+use kiln_boards::{toolchain, Board};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,6 +15,7 @@ pub(crate) fn run_all() -> Result<(), Failure> {
     run("format of the harness and the plugin", &mut rustfmt(&root))?;
     let lints = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
     run("lints", &mut cargo(&root, &lints))?;
+    lint_outside(&root)?;
     run("tests", &mut cargo(&root, &["test", "--workspace"]))?;
     let documentation = ["doc", "--workspace", "--no-deps"];
     run("documentation", cargo(&root, &documentation).env("RUSTDOCFLAGS", "-D warnings"))?;
@@ -32,6 +33,25 @@ fn rustfmt(root: &Path) -> Command {
     rustfmt.current_dir(root).args(["--check", "--edition", "2021"]);
     rustfmt.args(["boards/harness/src/lib.rs", "boards/harness/src/hosted.rs", "boards/cycles/lib.rs"]);
     rustfmt
+}
+
+/// Lints of the harness, for this machine and, where the toolchain with Clippy has the target, for a board; and of the plugin.
+fn lint_outside(root: &Path) -> Result<(), Failure> {
+    let harness = kiln_boards::harness()?;
+    let target = &Board::find("qemu-cortex-m4")?.target;
+    let mut targets = vec![vec![]];
+    if toolchain::ensure_target(target)?.rustc.is_none() {
+        targets.push(vec!["--target", target]);
+    }
+    for target in targets {
+        let lints = [&["clippy"], &target[..], &["--", "-D", "warnings"]].concat();
+        run("lints of the harness", &mut cargo(&harness, &lints))?;
+    }
+    // It depends on nothing: Clippy's driver, which takes rustc's arguments, is enough.
+    let mut plugin = Command::new("clippy-driver");
+    plugin.current_dir(root).args(["--edition", "2021", "--crate-type", "cdylib", "--emit", "metadata"]);
+    plugin.args(["--out-dir"]).arg(kiln_boards::work_dir()?).args(["-Dwarnings", "boards/cycles/lib.rs"]);
+    run("lints of the plugin", &mut plugin)
 }
 
 /// Tests a host package; builds a firmware, which is told by the target its own configuration names.

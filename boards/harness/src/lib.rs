@@ -6,6 +6,7 @@
 //!
 //! Nothing here formats, allocates or panics, so that a firmware's symbols speak about the model alone.
 #![cfg_attr(target_os = "none", no_std)]
+#![warn(unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
 
 mod bench;
 #[cfg(target_os = "none")]
