@@ -24,7 +24,7 @@ fn main() -> ! {
     let (percent, hundredths) = (total.accuracy() / 100, total.accuracy() % 100);
     hprintln!("{} of {} right, {}.{:02} %", total.right, total.images, percent, hundredths);
     hprintln!(
-        "TensorFlow Lite Micro: {:?} right; arena {} B",
+        "TensorFlow Lite Micro: {} right; arena {} B",
         total.right_with_tflm.unwrap_or(0),
         total.arena_bytes
     );
