@@ -123,3 +123,15 @@ fn inspection_works_without_compilation() {
     assert_eq!(image.weight_bytes, 36 + 16 + 36 + 8 + 48 + 12);
     assert!(image.operators.iter().all(|o| o.is_known));
 }
+
+#[test]
+fn the_readme_lists_the_operators() {
+    let readme = include_str!("../../../../../README.md");
+    let (_, section) = readme.split_once("## What it compiles").unwrap();
+    let (section, _) = section.split_once("\n## ").unwrap();
+    let words: Vec<&str> = section.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
+    for code in 0..=205 {
+        let name = tflite::names::builtin(code);
+        assert_eq!(words.contains(&name.as_str()), tflite::lower::is_known(code), "{name}");
+    }
+}
