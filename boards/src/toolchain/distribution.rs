@@ -91,11 +91,11 @@ fn build_libraries(target: &str) -> Result<Vec<PathBuf>, Error> {
 
 /// The folder of the `rust-lld` that comes with rustup's toolchain; Debian's rustc brings none.
 fn linker_dir() -> Option<PathBuf> {
-    let from_rustup = ["rustc"].iter().filter_map(|rustc| sysroot(Path::new(rustc))).find_map(|sysroot| {
-        let hosts = fs::read_dir(sysroot.join("lib/rustlib")).ok()?;
+    let bundled = || {
+        let hosts = fs::read_dir(sysroot(Path::new("rustc"))?.join("lib/rustlib")).ok()?;
         hosts.flatten().map(|host| host.path().join("bin")).find(|folder| folder.join("rust-lld").is_file())
-    });
-    from_rustup.or_else(|| Some(find_program("rust-lld")?.parent()?.to_owned()))
+    };
+    bundled().or_else(|| Some(find_program("rust-lld")?.parent()?.to_owned()))
 }
 
 /// Installs Debian packages, as root.
