@@ -8,9 +8,9 @@ use crate::params::{Conv, Requant};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
 
-/// Convolution of an `i8` image with packed filters `w`.
+/// Convolution of an `i8` image with packed filters `w`: TFLite's `CONV_2D`.
 ///
-/// Every tap counts, also in the padding, which reads as `pad` (the zero point): `bias` holds `bias − zero point · Σ w`.
+/// Rows of `x` have `in_w · in_c` elements, those of `y` `out_w · out_c`; `bias` has `out_c`. Every tap counts, also in the padding, which reads as `pad` (the zero point): `bias` holds `bias − zero point · Σ w`.
 #[inline(never)]
 pub fn conv2d_i8(
     p: &Conv,
@@ -25,7 +25,7 @@ pub fn conv2d_i8(
     conv2d(p, x, w, Int8 { bias, pad, requant: q }, y, band);
 }
 
-/// Convolution of an `f32` image with packed filters `w`: products are summed in the order of a filter's elements, the bias comes
+/// As [`conv2d_i8`] for floats, with padding that does not count and the bias as it is: products are summed in the order of a filter's elements, the bias comes
 /// last, and the result is clamped to `lo..=hi`.
 #[inline(never)]
 pub fn conv2d_f32(
@@ -41,7 +41,8 @@ pub fn conv2d_f32(
     conv2d(p, x, w, Float { bias, lo, hi }, y, band);
 }
 
-/// Product of the rows of `x` \[…\]\[k\] with `n` packed filters `w` of `k` elements; zero points are folded into `bias`.
+/// Product of the rows of `x` \[…\]\[k\] with `n` packed filters `w` of `k` elements, to rows of `n` results: TFLite Micro's
+/// `FULLY_CONNECTED`, which rescales with double rounding like a convolution. Zero points are folded into `bias`.
 pub fn dense_i8(x: Rows<'_, i8>, w: &[i8], bias: &[i32], q: &Requant<'_>, y: Rows<'_, i8>, band: Band) {
     conv2d_i8(&matrix(x.row_len(), y.row_len()), x, w, bias, 0, q, y, band);
 }

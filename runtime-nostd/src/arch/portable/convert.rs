@@ -4,7 +4,7 @@ use super::math;
 use super::unary::map;
 use core::cell::Cell;
 
-/// `x / scale`, rounded half away from zero, plus the zero point, saturating.
+/// TFLite's `QUANTIZE`: `x / scale`, rounded half away from zero, plus the zero point, saturating. NaN gives the zero point.
 #[inline(never)]
 pub fn quantize_f32_i8(scale: f32, zero_point: i32, x: &[Cell<f32>], y: &[Cell<i8>]) {
     map(x, y, |x| stored(x, scale, zero_point).clamp(-128, 127) as i8);
@@ -21,13 +21,13 @@ fn stored(x: f32, scale: f32, zero_point: i32) -> i32 {
     (math::round(x / scale) as i32).saturating_add(zero_point)
 }
 
-/// `scale · (x − zero_point)`.
+/// TFLite's `DEQUANTIZE`: `scale · (x − zero_point)`.
 #[inline(never)]
 pub fn dequantize_i8_f32(scale: f32, zero_point: i32, x: &[Cell<i8>], y: &[Cell<f32>]) {
     map(x, y, |x| scale * i32::from(x).wrapping_sub(zero_point) as f32);
 }
 
-/// `scale · (x − zero_point)`.
+/// As [`dequantize_i8_f32`].
 #[inline(never)]
 pub fn dequantize_u8_f32(scale: f32, zero_point: i32, x: &[Cell<u8>], y: &[Cell<f32>]) {
     map(x, y, |x| scale * i32::from(x).wrapping_sub(zero_point) as f32);

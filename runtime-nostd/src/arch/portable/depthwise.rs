@@ -5,10 +5,10 @@ use crate::params::{Conv, Requant};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
 
-/// Depthwise convolution of `i8` images with filters `w` \[k_h\]\[k_w\]\[out_c\]; channel `o` of the result reads channel
+/// TFLite's `DEPTHWISE_CONV_2D`, for one `i8` image: convolution with filters `w` \[k_h\]\[k_w\]\[out_c\]; channel `o` of the result reads channel
 /// `o / (out_c / in_c)` of the operand.
 ///
-/// Every tap counts, also in the padding, which reads as `pad` (the zero point): `bias` holds `bias − zero point · Σ w`.
+/// Rows of `x` have `in_w · in_c` elements, those of `y` `out_w · out_c`; `bias` has `out_c`. Every tap counts, also in the padding, which reads as `pad` (the zero point): `bias` holds `bias − zero point · Σ w`.
 #[inline(never)]
 pub fn depthwise2d_i8(
     p: &Conv,

@@ -9,7 +9,8 @@ use core::cell::Cell;
 
 /// Sum of `i8` operands: TFLite's `ADD`.
 ///
-/// `(a − x_zero) · 2^left_shift · x + (b − y_zero) · 2^left_shift · y`, rescaled by `out`.
+/// `(a − x_zero) · 2^left_shift · x + (b − y_zero) · 2^left_shift · y`, each product rounded, rescaled by `out`, plus `out_zero`, clamped to
+/// `lo..=hi`.
 #[inline(always)]
 pub fn add_i8(shape: &Broadcast, p: &AddParams, a: impl Read<i8>, b: impl Read<i8>, y: &[Cell<i8>]) {
     add_signed(shape, p, 1, a.slice(), b.slice(), y);
@@ -38,6 +39,8 @@ fn add_signed(
 }
 
 /// Product of `i8` operands: TFLite's `MUL`.
+///
+/// `(a − x_zero) · (b − y_zero)`, rescaled by `out`, plus `out_zero`, clamped to `lo..=hi`.
 #[inline(always)]
 pub fn mul_i8(shape: &Broadcast, p: &MulParams, a: impl Read<i8>, b: impl Read<i8>, y: &[Cell<i8>]) {
     multiply(shape, p, a.slice(), b.slice(), y);

@@ -1,4 +1,6 @@
-//! Pooling: windows of which only the taps inside the image count.
+//! Pooling: windows of which only the taps inside the image count, as in TFLite's `AVERAGE_POOL_2D` and `MAX_POOL_2D`.
+//!
+//! Rows of the operand have `in_w · c` elements, those of the result `out_w · c`.
 
 use super::sum::clip;
 use crate::params::Pool;

@@ -6,7 +6,7 @@ use crate::fixed::to_i8;
 use crate::params::{Reduce, Scale};
 use core::cell::Cell;
 
-/// Mean of `i8` elements: `Σ (x − x_zero)` rescaled by `scale`, which contains 1 / count, plus `out_zero`, clamped to `lo..=hi`.
+/// Mean of `i8` elements, as TFLite Micro's `MEAN` computes it: `Σ (x − x_zero)` rescaled by `scale`, which contains 1 / count, plus `out_zero`, clamped to `lo..=hi`.
 #[inline(never)]
 pub fn mean_i8(
     p: &Reduce,
