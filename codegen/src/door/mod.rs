@@ -130,3 +130,26 @@ impl Build {
         Ok(file)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_written_whole_or_not_at_all() {
+        let folder = std::env::temp_dir().join(format!("kiln-write-whole-{}", std::process::id()));
+        let file = folder.join("model.rs");
+        let message = write_whole(&file, "text").unwrap_err().to_string();
+        assert!(message.starts_with("cannot write `") && message.contains("help: "), "{message}");
+        assert!(!folder.exists());
+
+        std::fs::create_dir(&folder).unwrap();
+        write_whole(&file, "text").unwrap();
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "text");
+        // Over a folder it cannot be moved, and nothing stays behind.
+        std::fs::create_dir(folder.join("taken.rs")).unwrap();
+        write_whole(&folder.join("taken.rs"), "text").unwrap_err();
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}
