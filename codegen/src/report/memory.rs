@@ -22,7 +22,7 @@ pub struct Row {
 /// A live buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Region {
-    /// The name of the first value in it.
+    /// The name of the largest value in it.
     pub name: String,
     /// Bytes from the start of the arena.
     pub offset: usize,
@@ -67,7 +67,7 @@ pub fn peak(compiled: &Compiled) -> String {
 fn live(compiled: &Compiled, step: usize, names: &[String]) -> Vec<Region> {
     let plan = &compiled.plan;
     let mut regions: Vec<Region> = (0..names.len())
-        .filter(|&b| plan.lifetimes[b].first <= step && step <= plan.lifetimes[b].last)
+        .filter(|&b| plan.lifetimes[b].covers_step(step))
         .filter_map(|b| {
             let bytes = compiled.schedule.storage.buffer(BufferId(b as u32)).bytes;
             plan.offsets[b].map(|offset| Region { name: names[b].clone(), offset, bytes })
@@ -77,7 +77,7 @@ fn live(compiled: &Compiled, step: usize, names: &[String]) -> Vec<Region> {
     regions
 }
 
-/// The name of the largest named value in each scratch buffer.
+/// The name of the largest value in each scratch buffer.
 fn buffer_names(compiled: &Compiled) -> Vec<String> {
     let storage = &compiled.schedule.storage;
     let mut named: Vec<Option<ValueId>> = vec![None; storage.buffers.len()];
@@ -90,4 +90,36 @@ fn buffer_names(compiled: &Compiled) -> Vec<String> {
         }
     }
     named.iter().map(|id| id.map_or(String::new(), |id| compiled.graph.value(id).label().into())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ir::Graph, plan, schedule, select, verify, Options};
+
+    #[test]
+    fn operand_and_result_are_live_during_a_step() {
+        let text = "graph \"chain\" {
+            input %x: f32[1,4,4,1]
+            %big: f32[1,4,4,2] = concat(%x, %x) {axis = 3}
+            %small: f32[1,1,1,2] = max_pool2d(%big) {window = [4, 4], clamp = -inf..=inf}
+            return %small
+        }";
+        let graph = Graph::parse(text).unwrap();
+        verify::verify(&graph).unwrap();
+        let schedule = schedule::schedule(&graph);
+        let plan = plan::plan(&graph, &schedule).unwrap();
+        let program = select::select(&graph, &schedule, &plan).unwrap();
+        let compiled = Compiled { graph, schedule, plan, program, options: Options::default() };
+        let live: Vec<Vec<usize>> = rows(&compiled)
+            .iter()
+            .map(|row| {
+                let mut sizes: Vec<usize> = row.buffers.iter().map(|b| b.bytes).collect();
+                sizes.sort_unstable();
+                sizes
+            })
+            .collect();
+        assert_eq!(live, [[64, 128], [8, 128]]);
+        assert!(peak(&compiled).starts_with("step 0 concat"), "{}", peak(&compiled));
+    }
 }

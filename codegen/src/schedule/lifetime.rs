@@ -15,6 +15,13 @@ pub struct Lifetime {
     pub last: usize,
 }
 
+impl Lifetime {
+    /// Whether the buffer must keep what it holds during the step of that index.
+    pub fn covers_step(&self, step: usize) -> bool {
+        (self.first..=self.last).contains(&(step + 1))
+    }
+}
+
 /// The lifetime of every buffer of a schedule. A buffer that nothing touches has the lifetime 0 to 0.
 pub fn lifetimes(graph: &Graph, schedule: &Schedule) -> Vec<Lifetime> {
     let mut lives: Vec<Option<Lifetime>> = vec![None; schedule.storage.buffers.len()];
