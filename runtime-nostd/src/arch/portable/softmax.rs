@@ -8,13 +8,14 @@ use core::cell::Cell;
 ///
 /// `exps[d]` is the exponential (Q0.31) of an element `d` below its row's largest one, 0 where it does not count. The rest is
 /// gemmlowp's fixed-point division: sum in Q12.19, reciprocal by Newton's method, product rounded half away from zero.
+/// A sum of 2¹² and more (rows of 4096 equal elements) saturates: no share of it is half a step of the result.
 #[inline(never)]
 pub fn softmax_i8(depth: usize, exps: &[i32], x: &[Cell<i8>], y: &[Cell<i8>]) {
     let depth = depth.max(1);
     for (x, y) in x.chunks_exact(depth).zip(y.chunks_exact(depth)) {
         let max = x.iter().map(Cell::get).max().unwrap_or(0);
         let exp = |x: i8| exps.get(usize::from(max.abs_diff(x))).copied().unwrap_or(0);
-        let sum = x.iter().fold(0i32, |sum, x| sum.wrapping_add(round_shift(exp(x.get()), 12)));
+        let sum = x.iter().fold(0i32, |sum, x| sum.saturating_add(round_shift(exp(x.get()), 12)));
         // The sum is (1 + fraction) · 2^bits, with the fraction in Q0.31.
         let zeros = sum.leading_zeros();
         let bits = 12u32.wrapping_sub(zeros);
