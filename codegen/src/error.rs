@@ -66,9 +66,10 @@ impl Error {
         Error::Internal { stage: stage.into(), message: message.into() }
     }
 
-    /// An [`Error::Malformed`].
+    /// An [`Error::Malformed`] of a damaged file.
     pub fn malformed(place: impl Into<String>, what: impl Into<String>) -> Self {
-        Error::Malformed(Problem { place: place.into(), what: what.into(), help: String::new() })
+        let help = "the file is damaged or cut short: copy or export it again".into();
+        Error::Malformed(Problem { place: place.into(), what: what.into(), help })
     }
 }
 

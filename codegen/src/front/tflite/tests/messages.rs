@@ -74,7 +74,8 @@ fn contradictions_have_a_place() {
     m.outputs(&[y]);
     assert_eq!(
         message(&m),
-        "not a readable model: operator 0 FULLY_CONNECTED \"y\": constant \"weights\" has 40 bytes, expected 48"
+        "not a readable model: operator 0 FULLY_CONNECTED \"y\": constant \"weights\" has 40 bytes, expected 48\n    \
+         help: the file is damaged or cut short: copy or export it again"
     );
 
     let mut m = ModelBuilder::new();
