@@ -37,7 +37,7 @@ pub mod zero_point;
 
 use crate::error::Error;
 use crate::ir::Graph;
-use crate::verify::verify;
+use crate::verify;
 
 /// A pass.
 #[derive(Clone, Copy, Debug)]
@@ -88,16 +88,9 @@ fn run_each(
     for pass in passes {
         if (pass.run)(graph) {
             changed = true;
-            check(pass.name, graph)?;
+            verify::after_stage(&format!("pass {}", pass.name), graph)?;
             observer(pass.name, graph);
         }
     }
     Ok(changed)
-}
-
-fn check(pass: &str, graph: &Graph) -> Result<(), Error> {
-    verify(graph).map_err(|violations| {
-        let lines: Vec<String> = violations.iter().map(|v| v.to_string()).collect();
-        Error::internal(&format!("pass {pass}"), lines.join("; "))
-    })
 }

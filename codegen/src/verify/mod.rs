@@ -35,6 +35,7 @@ mod graph;
 mod shapes;
 mod types;
 
+use crate::error::Error;
 use crate::ir::{Graph, Op, Type};
 use std::fmt;
 
@@ -74,6 +75,17 @@ pub fn verify(graph: &Graph) -> Result<(), Vec<Violation>> {
     } else {
         Err(violations)
     }
+}
+
+/// As [`verify`], for the graph that a stage of the compiler made.
+///
+/// # Errors
+/// [`Error::Internal`] of that stage, with everything that is broken.
+pub fn after_stage(stage: &str, graph: &Graph) -> Result<(), Error> {
+    verify(graph).map_err(|violations| {
+        let list: Vec<String> = violations.iter().map(ToString::to_string).collect();
+        Error::internal(stage, list.join("; "))
+    })
 }
 
 /// Checks one op against the types of its operands and of its result, which are checked as types too.
