@@ -79,7 +79,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Every option's name.
+    /// Every option that a user sets by name.
     pub const NAMES: [&'static str; 6] = ["name", "optimize", "flash", "ram", "weights_section", "io"];
 
     /// Sets one option from the text a user wrote. `name` is the option's name in the macro.

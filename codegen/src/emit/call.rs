@@ -89,9 +89,16 @@ fn expand_arg(program: &Program, arg: &Arg) -> TokenStream {
             let value = expand_struct(program, value);
             quote! { &#value }
         }
+        Arg::Linear(len) => linear(*len),
         Arg::Int(value) => integer(*value),
         Arg::Float(value) => float(*value),
     }
+}
+
+/// `&Copy` of consecutive elements: a constant in flash, which a call in an ordinary expression would not be.
+pub(super) fn linear(len: usize) -> TokenStream {
+    let len = Literal::usize_unsuffixed(len);
+    quote! { const { &k::Copy::linear(#len) } }
 }
 
 /// `&[Cell<T>; N]` of a region.

@@ -32,7 +32,8 @@ fn expand_port(port: &Port, index: Option<usize>, direction: Direction) -> Token
     let (offset, len) =
         (Literal::usize_unsuffixed(port.region.offset), Literal::usize_unsuffixed(port.region.len));
     let info = expand_info(port);
-    let what = format!("{:?}, {}{:?}, row-major", port.name, port.ty.dtype.name(), port.ty.shape.dims());
+    // As code: rustdoc would take `[10]` for a link.
+    let what = format!("`{:?}`, `{}{:?}`, row-major", port.name, port.ty.dtype.name(), port.ty.shape.dims());
     match direction {
         Direction::Input => {
             let (constant, method) = (format_ident!("INPUT{}", number), format_ident!("input{}_mut", number));

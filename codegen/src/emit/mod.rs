@@ -57,9 +57,7 @@ fn spaced(code: &str) -> String {
     let mut before = "";
     for line in code.lines() {
         let begins_item = starts.iter().any(|start| line.trim_start().starts_with(start));
-        let ends_item = before == "}"
-            || before.ends_with(" }")
-            || (before.ends_with(';') && !before.trim_start().starts_with("use "));
+        let ends_item = before == "}" || before.ends_with(" }") || before.ends_with(';');
         if begins_item && ends_item && indent(before) == indent(line) {
             out.push('\n');
         }
@@ -86,13 +84,18 @@ impl Names {
     }
 }
 
-/// The model's type name: the option, or the file's name in camel case.
+/// The model's type name: the option, or the file's name in camel case; with `Model` in front where that alone is no identifier.
 pub fn type_name(graph: &Graph, options: &Options) -> String {
     let wanted = options.name.clone().unwrap_or_else(|| camel_case(&graph.name));
-    match syn::parse_str::<Ident>(&wanted) {
-        Ok(_) => wanted,
-        Err(_) => format!("Model{}", camel_case(&wanted)),
+    match is_identifier(&wanted) {
+        true => wanted,
+        false => format!("Model{}", camel_case(&wanted)),
     }
+}
+
+/// Whether the text is one identifier and nothing else: no keyword, no `r#`, no spaces or comments around it.
+fn is_identifier(text: &str) -> bool {
+    syn::parse_str::<Ident>(text).is_ok_and(|ident| ident == text && !text.starts_with("r#"))
 }
 
 fn camel_case(name: &str) -> String {
@@ -206,11 +209,12 @@ fn uses_memory(args: &[Arg], memory: Memory) -> bool {
 
 fn expand_reset(program: &Program, needs_start: bool) -> TokenStream {
     let body = program.state_inits.iter().map(|init| {
-        let region = call::cells(&crate::select::Region { element: "u8", ..init.region });
+        let region = call::cells(&init.region.seen_as("u8"));
         match init.constant {
             Some(id) => {
                 let constant = call::constant(program, id, "u8");
-                quote! { k::copy(&k::Copy::linear(#constant.len()), #constant, #region); }
+                let linear = call::linear(init.region.len);
+                quote! { k::copy(#linear, #constant, #region); }
             }
             None => quote! { k::fill(0u8, #region); },
         }
@@ -241,7 +245,7 @@ fn expand_constants(program: &Program, options: &Options) -> TokenStream {
         }
     });
     quote! {
-        /// Model data in flash, little-endian, packed in the order in which the kernels read it.
+        /// Model data in flash, little-endian, packed in the order in which the kernels read it. Biases include the operand's zero point.
         mod weights {
             use ::kiln;
             #(#statics)*
@@ -263,7 +267,23 @@ mod tests {
         assert_eq!(named("kws"), "Kws");
         assert_eq!(named("person-detect_v2"), "PersonDetectV2");
         assert_eq!(named("96x96"), "Model96x96");
-        assert_eq!(named("self"), "ModelSelf".replace("ModelSelf", &named("self")));
+        assert_eq!(named("self"), "ModelSelf");
+        assert_eq!(named("…"), "Model");
         assert_eq!(snake_case("PersonDetectV2"), "person_detect_v2");
+    }
+
+    #[test]
+    fn names_that_users_give_become_identifiers() {
+        let named = |name: &str| {
+            let options = Options { name: Some(name.into()), ..Options::default() };
+            type_name(&Graph::new("kws"), &options)
+        };
+        assert_eq!(named("kws_v2"), "kws_v2");
+        for (name, ident) in
+            [("r#type", "ModelRType"), (" Kws ", "ModelKws"), ("Kws /**/", "ModelKws"), ("_", "Model")]
+        {
+            assert_eq!(named(name), ident);
+            assert!(is_identifier(ident));
+        }
     }
 }

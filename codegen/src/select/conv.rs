@@ -4,6 +4,9 @@ use super::*;
 use crate::ir::{Clamp, Window};
 use crate::passes::zero_point::folded_bias;
 
+/// The largest batch. Each of its images is a kernel call of its own.
+const MOST_IMAGES: usize = 64;
+
 impl<'a> Selector<'a> {
     pub(super) fn conv(
         &mut self,
@@ -16,10 +19,7 @@ impl<'a> Selector<'a> {
     ) -> Selected {
         let (x, w) = (node.operands[0], node.operands[1]);
         let (tx, tw, ty) = (self.ty(x), self.ty(w), self.ty(node.result));
-        let (&[batch, in_h, in_w, in_c], &[_, out_h, out_w, out_c]) = (tx.shape.dims(), ty.shape.dims())
-        else {
-            return Err(self.no_kernel(node));
-        };
+        let ([batch, in_h, in_w, in_c], [_, out_h, out_w, out_c]) = self.images(node)?;
         let depthwise = groups == in_c && groups > 1;
         let fields = vec![
             ("in_h", int(in_h)),
@@ -70,13 +70,7 @@ impl<'a> Selector<'a> {
         Ok(())
     }
 
-    pub(super) fn dense(
-        &mut self,
-        node: &'a Node,
-        rescale: &Rescale,
-        clamp: &Clamp,
-        step: &Step,
-    ) -> Selected {
+    pub(super) fn dense(&mut self, node: &'a Node, rescale: &Rescale, clamp: &Clamp) -> Selected {
         let (x, w) = (node.operands[0], node.operands[1]);
         let (tx, tw, ty) = (self.ty(x), self.ty(w), self.ty(node.result));
         let (k, n) = (tx.shape.last(), ty.shape.last());
@@ -97,10 +91,8 @@ impl<'a> Selector<'a> {
         args.extend(constants);
         args.extend(after_x);
         args.push(Arg::Rows(self.region(node.result)?, n));
-        // The rows of a schedule count the first of two axes; a dense layer's rows are all the leading ones.
-        let all = ty.shape.numel() / n.max(1);
-        let _ = step;
-        args.push(Arg::Band(0, all));
+        // All of them: a dense layer's rows are those of all leading axes, a schedule's those of one.
+        args.push(Arg::Band(0, ty.shape.numel() / n.max(1)));
         self.call(kernel, args);
         Ok(())
     }
@@ -115,9 +107,7 @@ impl<'a> Selector<'a> {
     ) -> Selected {
         let x = node.operands[0];
         let (tx, ty) = (self.ty(x), self.ty(node.result));
-        let (&[batch, in_h, in_w, c], &[_, out_h, out_w, _]) = (tx.shape.dims(), ty.shape.dims()) else {
-            return Err(self.no_kernel(node));
-        };
+        let ([batch, in_h, in_w, c], [_, out_h, out_w, _]) = self.images(node)?;
         let fields = vec![
             ("in_h", int(in_h)),
             ("in_w", int(in_w)),
@@ -151,6 +141,20 @@ impl<'a> Selector<'a> {
             self.call(kernel, args);
         }
         Ok(())
+    }
+
+    /// The dimensions `[n, h, w, c]` of a layer's operand and result.
+    fn images(&self, node: &Node) -> Result<([usize; 4], [usize; 4]), Problem> {
+        let dims = |id: ValueId| self.ty(id).shape.dims().try_into().map_err(|_| self.no_kernel(node));
+        let (x, y): ([usize; 4], [usize; 4]) = (dims(node.operands[0])?, dims(node.result)?);
+        if x[0] > MOST_IMAGES {
+            return Err(Problem {
+                place: node.origin.clone(),
+                what: format!("it works on {} images at once, at most {MOST_IMAGES} are possible", x[0]),
+                help: "convert the model with a batch of 1, and call it once for each image".into(),
+            });
+        }
+        Ok((x, y))
     }
 
     /// Weights, folded bias, and the `Requant` of an integer layer.
@@ -224,12 +228,7 @@ pub(super) fn float_range(kernel: &'static str, clamp: &Clamp) -> (&'static str,
 /// The rows of one image of a batch.
 fn rows(region: Region, batch: usize, image: usize, row: usize) -> Arg {
     let len = region.len / batch.max(1);
-    let bytes = len * element_bytes(region.element);
-    Arg::Rows(Region { offset: region.offset + image * bytes, len, ..region }, row)
-}
-
-fn element_bytes(element: &str) -> usize {
-    DType::ALL.iter().find(|d| d.name() == element).map_or(1, |d| d.size())
+    Arg::Rows(region.part(image * len, len), row)
 }
 
 /// Depthwise weights `[o][kh][kw]` as `[kh][kw][o]`.

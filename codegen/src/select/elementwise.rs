@@ -21,11 +21,11 @@ impl<'a> Selector<'a> {
                 let fields = vec![
                     ("left_shift", Field::Int((*left_shift).into())),
                     ("x_zero", Field::Int(tx.zero_point().into())),
-                    ("x", scale(x)),
+                    ("x", Field::Struct(scale(x))),
                     ("y_zero", Field::Int(ty.zero_point().into())),
-                    ("y", scale(y)),
+                    ("y", Field::Struct(scale(y))),
                     ("out_zero", Field::Int(out.zero_point().into())),
-                    ("out", scale(o)),
+                    ("out", Field::Struct(scale(o))),
                     ("lo", Field::Int(lo.into())),
                     ("hi", Field::Int(hi.into())),
                 ];
@@ -50,7 +50,7 @@ impl<'a> Selector<'a> {
                     ("x_zero", Field::Int(tx.zero_point().into())),
                     ("y_zero", Field::Int(ty.zero_point().into())),
                     ("out_zero", Field::Int(out.zero_point().into())),
-                    ("out", scale(multiplier)),
+                    ("out", Field::Struct(scale(multiplier))),
                     ("lo", Field::Int(lo.into())),
                     ("hi", Field::Int(hi.into())),
                 ];
@@ -67,7 +67,7 @@ impl<'a> Selector<'a> {
     fn binary(&mut self, node: &'a Node, kernel: &'static str, params: Vec<Arg>) -> Selected {
         let out = self.ty(node.result).shape.dims();
         if out.len() > MAX_RANK {
-            return Err(self.no_kernel(node));
+            return Err(self.too_many_axes(node, out.len()));
         }
         let strides = |id: ValueId| {
             let shape = &self.ty(id).shape;
@@ -87,7 +87,7 @@ impl<'a> Selector<'a> {
         let mut args = vec![Arg::Struct(Struct { name: "Broadcast", fields })];
         args.extend(params);
         for side in 0..2 {
-            args.push(self.source(node, node.operands[side], "operand")?);
+            args.push(self.read(node.operands[side])?);
         }
         args.push(Arg::Cells(self.region(node.result)?));
         self.call(kernel, args);
@@ -95,13 +95,13 @@ impl<'a> Selector<'a> {
     }
 
     /// A value as a `Read` argument: cells, or a slice of a constant.
-    pub(super) fn source(&mut self, node: &'a Node, id: ValueId, what: &str) -> Result<Arg, Problem> {
-        if !self.is_const(id) {
-            return Ok(Arg::Cells(self.region(id)?));
-        }
-        let data = self.data(node, id, what)?.clone();
-        let constant = self.step_constant("OPERAND", data);
-        Ok(Arg::Constant(constant, rust_element(self.ty(id).dtype)))
+    fn read(&mut self, id: ValueId) -> Result<Arg, Problem> {
+        Ok(match self.source_of(id)? {
+            Source::Region(region) => Arg::Cells(region),
+            Source::Constant(data) => {
+                Arg::Constant(self.step_constant("OPERAND", data), rust_element(self.ty(id).dtype))
+            }
+        })
     }
 
     pub(super) fn clip(&mut self, node: &'a Node, clamp: &Clamp) -> Selected {
@@ -140,7 +140,7 @@ impl<'a> Selector<'a> {
             return Err(self.no_kernel(node));
         }
         let table = self.step_constant("TABLE", table);
-        let byte = |region| Arg::Cells(Region { element: "u8", ..region });
+        let byte = |region: Region| Arg::Cells(region.seen_as("u8"));
         let args =
             vec![Arg::Table(table), byte(self.region(node.operands[0])?), byte(self.region(node.result)?)];
         self.call("lookup_8", args);
@@ -194,7 +194,7 @@ impl<'a> Selector<'a> {
     ) -> Selected {
         let (tx, out) = (self.ty(node.operands[0]), self.ty(node.result));
         if tx.shape.rank() > MAX_RANK {
-            return Err(self.no_kernel(node));
+            return Err(self.too_many_axes(node, tx.shape.rank()));
         }
         let strides = tx.shape.strides();
         let (inner, outer): (Vec<usize>, Vec<usize>) =
@@ -211,10 +211,10 @@ impl<'a> Selector<'a> {
         let reduce = Arg::Struct(Struct { name: "Reduce", fields });
         match (tx.dtype, out.dtype, single(rescale)) {
             (DType::I8, DType::I8, Some(multiplier)) => {
-                let Field::Struct(by) = scale(multiplier) else { return Err(self.no_kernel(node)) };
                 let (kernel, lo, hi) = int_range("mean_i8", clamp);
+                let by = Arg::Struct(scale(multiplier));
                 let zero = |ty: &Type| Arg::Int(ty.zero_point().into());
-                self.unary(node, kernel, vec![reduce, zero(tx), Arg::Struct(by), zero(out), lo, hi])
+                self.unary(node, kernel, vec![reduce, zero(tx), by, zero(out), lo, hi])
             }
             (DType::F32, DType::F32, None) => {
                 let (kernel, lo, hi) = float_range("mean_f32", clamp);

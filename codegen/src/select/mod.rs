@@ -7,6 +7,8 @@ mod conv;
 mod elementwise;
 mod movement;
 mod program;
+#[cfg(test)]
+mod tests;
 
 use crate::error::{Error, Problem};
 use crate::ir::{DType, Data, Graph, Multiplier, Node, Op, Rescale, Type, Value, ValueId};
@@ -95,7 +97,7 @@ impl<'a> Selector<'a> {
             Op::Conv2d { window, groups, rescale, clamp } => {
                 self.conv(node, window, *groups, rescale, clamp, step)
             }
-            Op::Dense { rescale, clamp } => self.dense(node, rescale, clamp, step),
+            Op::Dense { rescale, clamp } => self.dense(node, rescale, clamp),
             Op::AvgPool2d { window, clamp } => self.pool(node, "avg_pool2d", window, clamp, step),
             Op::MaxPool2d { window, clamp } => self.pool(node, "max_pool2d", window, clamp, step),
             Op::Add { rescale, clamp } => self.add(node, "add", rescale, clamp),
@@ -158,10 +160,6 @@ impl<'a> Selector<'a> {
         self.graph.ty(id)
     }
 
-    fn is_const(&self, id: ValueId) -> bool {
-        self.graph.const_data(id).is_some()
-    }
-
     fn region_at(&self, place: Place, ty: &Type) -> Region {
         let (memory, base) = match self.schedule.storage.buffer(place.buffer).role {
             // The plan has an offset for every scratch buffer; the checker has seen it.
@@ -175,10 +173,14 @@ impl<'a> Selector<'a> {
         let value = self.graph.value(id);
         match self.schedule.storage.place(id) {
             Some(place) => Ok(self.region_at(place, &value.ty)),
+            // Only constants have none, and those with nothing but constants are computed ahead, if that is not too costly.
             None => Err(Problem {
-                place: format!("value {:?}", value.name),
-                what: "is constant or has no place where the kernel needs it in memory".into(),
-                help: "please report this model".into(),
+                place: self.label.clone(),
+                what: format!(
+                    "its operand {:?} is a constant, and its result too costly to compute ahead",
+                    value.label()
+                ),
+                help: "compute it once, and store the result in the model".into(),
             }),
         }
     }
@@ -220,8 +222,37 @@ impl<'a> Selector<'a> {
                 types.join(", "),
                 short_type(self.ty(node.result))
             ),
-            help: "float32 and int8 models are supported; convert the model with full-integer quantisation"
-                .into(),
+            help: format!(
+                "it has kernels for {}; convert the model with full-integer int8 quantisation, or without any",
+                kernel_types(&node.op)
+            ),
+        }
+    }
+
+    fn too_many_axes(&self, node: &Node, axes: usize) -> Problem {
+        Problem {
+            place: node.origin.clone(),
+            what: format!("`{}` of {axes} axes, at most {} are possible", node.op.name(), movement::MAX_RANK),
+            help: "reshape its operands in the model so that they have fewer axes".into(),
+        }
+    }
+}
+
+/// The element types an op has kernels for, in words.
+fn kernel_types(op: &Op) -> &'static str {
+    match op {
+        Op::Conv2d { .. } | Op::Dense { .. } => "int8 operands with int8 weights, and float32",
+        Op::AvgPool2d { .. } | Op::MaxPool2d { .. } | Op::Mean { .. } => "int8 and float32",
+        Op::Add { .. } | Op::Sub { .. } | Op::Mul { .. } | Op::Softmax { .. } => "int8 and float32",
+        Op::Clip { .. } | Op::LeakyRelu { .. } | Op::Logistic {} | Op::Tanh {} => {
+            "int8 and uint8 (as a table), and float32"
+        }
+        Op::Lookup {} => "8-bit types",
+        Op::Quantize {} => "float32 to int8 or uint8",
+        Op::Dequantize {} => "int8 or uint8, quantised per tensor, to float32",
+        Op::Requantize { .. } => "8-bit types (as a table)",
+        Op::Pad { .. } | Op::Concat { .. } | Op::Slice { .. } | Op::Transpose { .. } | Op::Reshape {} => {
+            "all types"
         }
     }
 }
@@ -259,9 +290,9 @@ fn int(value: usize) -> Field {
     Field::Int(value as i64)
 }
 
-fn scale(m: &Multiplier) -> Field {
+fn scale(m: &Multiplier) -> Struct {
     let fields = vec![("multiplier", Field::Int(m.value.into())), ("shift", Field::Int(m.shift.into()))];
-    Field::Struct(Struct { name: "Scale", fields })
+    Struct { name: "Scale", fields }
 }
 
 /// The one multiplier of a per-tensor rescale.

@@ -5,6 +5,9 @@ use super::*;
 /// Most axes of a strided kernel.
 pub(super) const MAX_RANK: usize = 6;
 
+/// Bytes of a word.
+const WORD: usize = 4;
+
 /// Right-aligned in six places, filled from the left.
 pub(super) fn pad6<T: Copy + TryInto<i64>>(dims: &[T], fill: i64) -> Vec<i64> {
     let given = dims.iter().map(|&d| d.try_into().unwrap_or(i64::MAX));
@@ -54,7 +57,6 @@ impl Moves {
     /// Also right where source and destination overlap: a word that is written ends before the next one that is read if its
     /// bytes did.
     fn as_words(&self) -> Option<Self> {
-        const WORD: usize = 4;
         let last = self.dims.len().checked_sub(1)?;
         let runs = self.src[last] == 1 && self.dst[last] == 1 && self.dims[last] % WORD == 0;
         let outer = (0..last).all(|axis| self.src[axis] % WORD as i64 == 0 && self.dst[axis] % WORD == 0);
@@ -78,6 +80,27 @@ impl Moves {
         self.src[axis - 1] == self.src[axis] * n as i64 && self.dst[axis - 1] == self.dst[axis] * n
     }
 
+    /// How many elements these are, if they are consecutive on both sides and the axes collapsed.
+    fn consecutive(&self) -> Option<usize> {
+        match (&self.dims[..], &self.src[..], &self.dst[..]) {
+            ([], [], []) => Some(1),
+            (&[len], [1], [1]) => Some(len),
+            _ => None,
+        }
+    }
+
+    /// The kernel's `Copy`.
+    fn params(&self) -> Struct {
+        let fields = vec![
+            ("dims", Field::Ints(pad6(&self.dims, 1))),
+            ("src", Field::Ints(pad6(&self.src, 0))),
+            ("src_offset", int(self.src_offset)),
+            ("dst", Field::Ints(pad6(&self.dst, 0))),
+            ("dst_offset", int(self.dst_offset)),
+        ];
+        Struct { name: "Copy", fields }
+    }
+
     fn remove(&mut self, axis: usize) {
         self.dims.remove(axis);
         self.src.remove(axis);
@@ -95,36 +118,43 @@ impl<'a> Selector<'a> {
     }
 
     pub(super) fn moves(&mut self, from: Source, to: Region, moves: Moves) -> Selected {
-        let mut moves = moves.collapse();
+        let moves = moves.collapse();
         if moves.dims.len() > MAX_RANK {
             return Err(Problem {
                 place: self.comment.clone(),
-                what: format!("moves elements along {} axes at once", moves.dims.len()),
-                help: format!("at most {MAX_RANK} are supported; split the op in the model"),
+                what: format!(
+                    "moves elements along {} axes at once, at most {MAX_RANK} are possible",
+                    moves.dims.len()
+                ),
+                help: "split the op in the model, or join axes that stay together".into(),
             });
         }
-        let (mut from, mut to, mut element) = (from, to, word(to.element));
-        if let (true, Some(words)) =
-            (element == "u8" && in_words(&from) && to.offset % 4 == 0, moves.as_words())
-        {
-            if let Source::Region(region) = &mut from {
-                region.len /= 4;
-            }
-            (moves, to.len, element) = (words, to.len / 4, "u32");
-        }
-        let fields = vec![
-            ("dims", Field::Ints(pad6(&moves.dims, 1))),
-            ("src", Field::Ints(pad6(&moves.src, 0))),
-            ("src_offset", int(moves.src_offset)),
-            ("dst", Field::Ints(pad6(&moves.dst, 0))),
-            ("dst_offset", int(moves.dst_offset)),
-        ];
+        let element = word(to.element);
+        let words = element == "u8" && in_words(&from) && to.offset % WORD == 0;
+        let (moves, element) = match moves.as_words().filter(|_| words) {
+            Some(words) => (words, "u32"),
+            None => (moves, element),
+        };
+        let to = to.seen_as(element);
         let from = match from {
-            Source::Region(region) => Arg::Cells(Region { element, ..region }),
+            Source::Region(region) => Source::Region(region.seen_as(element)),
+            constant => constant,
+        };
+        let (params, from, to) = match (moves.consecutive(), from) {
+            (Some(len), Source::Region(from)) => {
+                let from = Source::Region(from.part(moves.src_offset, len));
+                (Arg::Linear(len), from, to.part(moves.dst_offset, len))
+            }
+            (Some(len), constant) if moves.src_offset == 0 => {
+                (Arg::Linear(len), constant, to.part(moves.dst_offset, len))
+            }
+            (_, from) => (Arg::Struct(moves.params()), from, to),
+        };
+        let from = match from {
+            Source::Region(region) => Arg::Cells(region),
             Source::Constant(data) => Arg::Constant(self.step_constant("OPERAND", data), element),
         };
-        let copy = Arg::Struct(Struct { name: "Copy", fields });
-        self.call("copy", vec![copy, from, Arg::Cells(Region { element, ..to })]);
+        self.call("copy", vec![params, from, Arg::Cells(to)]);
         Ok(())
     }
 
@@ -138,7 +168,7 @@ impl<'a> Selector<'a> {
             4 => value & 0xffff_ffff,
             _ => value,
         };
-        self.call("fill", vec![Arg::Int(bits), Arg::Cells(Region { element: word(to.element), ..to })]);
+        self.call("fill", vec![Arg::Int(bits), Arg::Cells(to.seen_as(word(to.element)))]);
         let dst = out.shape.strides();
         let dst_offset = before.iter().zip(&dst).map(|(b, s)| b * s).sum();
         let src = tx.shape.strides().iter().map(|&s| s as i64).collect();
@@ -155,20 +185,15 @@ impl<'a> Selector<'a> {
             let ty = self.ty(operand);
             let dst_offset = first * dst[axis];
             first += ty.shape.dims()[axis];
-            let in_place = !self.is_const(operand)
-                && self.region(operand)?
-                    == Region {
-                        offset: to.offset + dst_offset * ty.dtype.size(),
-                        len: ty.shape.numel(),
-                        ..to
-                    };
-            if in_place {
+            let from = self.source_of(operand)?;
+            let place = to.part(dst_offset, ty.shape.numel());
+            if matches!(from, Source::Region(region) if region == place) {
                 continue;
             }
             let src = ty.shape.strides().iter().map(|&s| s as i64).collect();
             let moves =
                 Moves { dims: ty.shape.dims().to_vec(), src, src_offset: 0, dst: dst.clone(), dst_offset };
-            self.moves(self.source_of(operand)?, to, moves)?;
+            self.moves(from, to, moves)?;
         }
         Ok(())
     }
@@ -201,8 +226,8 @@ impl<'a> Selector<'a> {
 /// Whether what is read begins on a word (and, as a constant, is made of words).
 fn in_words(from: &Source) -> bool {
     match from {
-        Source::Region(region) => region.offset % 4 == 0,
-        Source::Constant(data) => data.bytes().len() % 4 == 0,
+        Source::Region(region) => region.offset % WORD == 0,
+        Source::Constant(data) => data.bytes().len() % WORD == 0,
     }
 }
 
@@ -250,6 +275,20 @@ mod tests {
         assert!(rows(6, 12, 4).as_words().is_none());
         assert!(rows(8, 10, 4).as_words().is_none());
         assert!(rows(8, 12, 2).as_words().is_none());
+    }
+
+    #[test]
+    fn consecutive_elements_are_known() {
+        let moves = |dst: Vec<usize>| Moves {
+            dims: vec![1, 4, 5],
+            src: vec![20, 5, 1],
+            src_offset: 3,
+            dst,
+            dst_offset: 7,
+        };
+        assert_eq!(moves(vec![20, 5, 1]).collapse().consecutive(), Some(20));
+        assert_eq!(moves(vec![40, 10, 1]).collapse().consecutive(), None);
+        assert_eq!(Moves::linear(1).collapse().consecutive(), Some(1));
     }
 
     #[test]

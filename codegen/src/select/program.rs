@@ -85,6 +85,26 @@ pub struct Region {
     pub len: usize,
 }
 
+impl Region {
+    /// The `len` elements from the one at index `first` on.
+    pub fn part(self, first: usize, len: usize) -> Region {
+        Region { offset: self.offset + first * self.element_bytes(), len, ..self }
+    }
+
+    /// The same memory seen as elements of another Rust type: as many as are whole.
+    pub fn seen_as(self, element: &'static str) -> Region {
+        let bytes = self.len * self.element_bytes();
+        let seen = Region { element, ..self };
+        Region { len: bytes / seen.element_bytes(), ..seen }
+    }
+
+    fn element_bytes(self) -> usize {
+        // The name of a Rust number ends in its bits.
+        let bits = self.element.trim_start_matches(|c: char| !c.is_ascii_digit());
+        bits.parse().map_or(1, |bits: usize| (bits / 8).max(1))
+    }
+}
+
 /// One kernel call.
 #[derive(Clone, Debug)]
 pub struct Call {
@@ -113,6 +133,8 @@ pub enum Arg {
     Band(usize, usize),
     /// A parameter struct of `kiln::kernels`, by reference.
     Struct(Struct),
+    /// `&Copy::linear(len)`: the parameters of a copy of consecutive elements.
+    Linear(usize),
     /// An integer literal.
     Int(i64),
     /// A `f32` literal.

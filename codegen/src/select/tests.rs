@@ -1,0 +1,80 @@
+//! What has no kernel is refused, with its place and the way out.
+
+use crate::ir::Graph;
+use crate::{plan, schedule, verify};
+
+/// The message about a graph, of which the lines between the braces are given.
+fn refusal(lines: &str) -> String {
+    let graph = Graph::parse(&format!("graph \"test\" {{\n{lines}\n}}")).unwrap();
+    verify::verify(&graph).unwrap();
+    let schedule = schedule::schedule(&graph);
+    let plan = plan::plan(&graph, &schedule).unwrap();
+    super::select(&graph, &schedule, &plan).unwrap_err().to_string()
+}
+
+#[test]
+fn types_without_a_kernel() {
+    let message = refusal(
+        "input %x: i16[1,4] q(0.5 : 0)
+         %y: f32[1,4] = dequantize(%x) from \"3 DEQUANTIZE\"
+         return %y",
+    );
+    assert!(
+        message.contains("3 DEQUANTIZE: there is no kernel for `dequantize` on (i16[1, 4]) giving f32[1, 4]"),
+        "{message}"
+    );
+    assert!(
+        message.contains("help: it has kernels for int8 or uint8, quantised per tensor, to float32;"),
+        "{message}"
+    );
+}
+
+#[test]
+fn too_many_axes() {
+    let seven = "f32[1,2,1,2,1,2,1]";
+    let message = refusal(&format!(
+        "input %x: {seven}
+         input %z: {seven}
+         %y: {seven} = add(%x, %z) {{rescale = real, clamp = -inf..=inf}} from \"0 ADD\"
+         return %y"
+    ));
+    assert!(message.contains("0 ADD: `add` of 7 axes, at most 6 are possible"), "{message}");
+    assert!(message.contains("help: reshape"), "{message}");
+}
+
+/// A small file can declare a batch of any size, and each of its images is a call.
+#[test]
+fn huge_batches() {
+    let message = refusal(
+        "input %x: f32[100000000,1,1,1]
+         %y: f32[100000000,1,1,1] = max_pool2d(%x) {window = [1, 1], clamp = -inf..=inf} from \"0 MAX_POOL_2D\"
+         return %y",
+    );
+    assert!(message.contains("0 MAX_POOL_2D: it works on 100000000 images at once, at most 64"), "{message}");
+    assert!(message.contains("help: convert the model with a batch of 1"), "{message}");
+}
+
+#[test]
+fn weights_that_are_computed() {
+    let message = refusal(
+        "input %x: f32[1,2]
+         input %w: f32[3,2]
+         %y: f32[1,3] = dense(%x, %w) {rescale = real, clamp = -inf..=inf} from \"0 FULLY_CONNECTED\"
+         return %y",
+    );
+    assert!(
+        message.contains("0 FULLY_CONNECTED: its weights are computed while the model runs"),
+        "{message}"
+    );
+}
+
+#[test]
+fn all_problems_at_once() {
+    let message = refusal(
+        "input %x: i16[1,4] q(0.5 : 0)
+         %y: f32[1,4] = dequantize(%x) from \"0 A\"
+         %z: f32[1,4] = dequantize(%x) from \"1 B\"
+         return %y, %z",
+    );
+    assert!(message.contains("0 A:") && message.contains("1 B:"), "{message}");
+}
