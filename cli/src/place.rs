@@ -7,6 +7,7 @@ use kiln_codegen::interp::Machine;
 use kiln_codegen::ir::{Data, Graph};
 use kiln_codegen::{write_whole, Compiled, Optimize};
 use quote::quote;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -101,10 +102,12 @@ pub fn build_firmware(
 fn write_model(compiled: &Compiled) -> Result<PathBuf> {
     let folder = kiln_boards::work_dir()?.join("models");
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot create `{}`", folder.display()))?;
-    let trace = if compiled.options.trace { "-trace" } else { "" };
-    let file = format!("{}-{}{trace}.rs", compiled.graph.name, compiled.options.optimize.name());
-    let path = folder.join(file);
-    write_whole(&path, &compiled.file(&quote!(pub))?)?;
+    // Named after its contents, so that processes that compile one model with different options do not meet.
+    let code = compiled.file(&quote!(pub))?;
+    let mut hasher = DefaultHasher::new();
+    code.hash(&mut hasher);
+    let path = folder.join(format!("{}-{:016x}.rs", compiled.graph.name, hasher.finish()));
+    write_whole(&path, &code)?;
     Ok(path)
 }
 
