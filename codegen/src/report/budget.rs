@@ -21,7 +21,7 @@ pub fn check(compiled: &Compiled) -> Result<(), Error> {
                 need - budget,
                 memory::peak(compiled),
             ),
-            help: "raise the budget, try optimize = \"memory\", or make those layers smaller".into(),
+            help: "raise the budget, or make those layers smaller".into(),
         });
     }
     let flash = compiled.program.constant_bytes();
