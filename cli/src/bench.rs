@@ -2,9 +2,10 @@
 
 use crate::place::{build_firmware, emulated, TIME_LIMIT};
 use anyhow::{Context, Result};
+use kiln_boards::cycles::Count;
 use kiln_boards::qemu::BenchResult;
 use kiln_boards::{firmware, qemu};
-use kiln_codegen::schedule::StepKind;
+use kiln_codegen::report::memory;
 use kiln_codegen::{compile, Compiled, Options};
 use serde_json::{json, Value};
 use std::fmt::Write;
@@ -53,17 +54,11 @@ fn layers(compiled: &Compiled, traced: &BenchResult) -> Vec<Layer> {
     // Steps without a kernel call have no marker.
     let mut steps: Vec<usize> = compiled.program.calls.iter().map(|c| c.step).collect();
     steps.dedup();
-    let named = |&step: &usize| {
-        let (op, value) = match &compiled.schedule.steps[step].kind {
-            StepKind::Compute(id) => (compiled.graph.node(*id).op.name(), compiled.graph.node(*id).result),
-            StepKind::Copy { value, .. } => ("copy", *value),
-        };
-        (op.to_string(), compiled.graph.value(value).label().to_string())
+    let layer = |(&step, count): (&usize, &Count)| {
+        let (op, name) = memory::computed(compiled, step);
+        Layer { op: op.into(), name: name.into(), instructions: count.instructions, cycles: count.cycles }
     };
-    let counts = steps.iter().map(named).zip(&traced.steps);
-    counts
-        .map(|((op, name), count)| Layer { op, name, instructions: count.instructions, cycles: count.cycles })
-        .collect()
+    steps.iter().zip(&traced.steps).map(layer).collect()
 }
 
 impl Report {

@@ -111,7 +111,11 @@ fn write_model(compiled: &Compiled) -> Result<PathBuf> {
     Ok(path)
 }
 
-fn interpret(graph: &Graph, cases: &[Vec<Data>]) -> Result<Vec<Vec<Data>>> {
+/// The interpreter's outputs of every case.
+///
+/// # Errors
+/// Where a case does not fit the graph.
+pub fn interpret(graph: &Graph, cases: &[Vec<Data>]) -> Result<Vec<Vec<Data>>> {
     let mut machine = Machine::new(graph);
     let mut outputs = Vec::new();
     for inputs in cases {

@@ -3,8 +3,8 @@
 
 use cargo_kiln::compare::{compare, Difference};
 use cargo_kiln::golden::Golden;
+use cargo_kiln::place::interpret;
 use kiln::Model;
-use kiln_codegen::interp::Machine;
 use kiln_codegen::ir::{Data, Graph};
 use kiln_codegen::Options;
 
@@ -45,7 +45,7 @@ fn generated_code_and_interpreter_give_the_golden_outputs() {
         let graph = kiln_codegen::import(&bytes, name, &Options::default()).unwrap();
         let sequence = !graph.states.is_empty();
         let generated = total(&graph, &run(&golden.inputs, sequence), &golden);
-        let interpreted = total(&graph, &interpret(&graph, &golden.inputs, sequence), &golden);
+        let interpreted = total(&graph, &interpret(&graph, &golden.inputs).unwrap(), &golden);
         for (place, difference) in [("generated code", generated), ("interpreter", interpreted)] {
             if !difference.passes() {
                 failed.push(format!("{name}, {place}: {difference:?}"));
@@ -53,17 +53,6 @@ fn generated_code_and_interpreter_give_the_golden_outputs() {
         }
     }
     assert!(failed.is_empty(), "{} of {}:\n{}", failed.len(), models.len(), failed.join("\n"));
-}
-
-fn interpret(graph: &Graph, cases: &[Vec<Data>], sequence: bool) -> Vec<Vec<Data>> {
-    let mut machine = Machine::new(graph);
-    let run = |inputs: &Vec<Data>| {
-        if !sequence {
-            machine.reset();
-        }
-        machine.run(inputs).unwrap()
-    };
-    cases.iter().map(run).collect()
 }
 
 fn total(graph: &Graph, actual: &[Vec<Data>], golden: &Golden) -> Difference {

@@ -33,26 +33,28 @@ pub struct Region {
 /// Every step of a compilation.
 pub fn rows(compiled: &Compiled) -> Vec<Row> {
     let names = buffer_names(compiled);
-    let steps = compiled.schedule.steps.iter().enumerate();
-    steps
-        .map(|(index, step)| {
-            let (op, value) = match &step.kind {
-                StepKind::Compute(id) => {
-                    let node = compiled.graph.node(*id);
-                    (node.op.name(), node.result)
-                }
-                StepKind::Copy { value, .. } => ("copy", *value),
-            };
-            let buffers = live(compiled, index, &names);
+    (0..compiled.schedule.steps.len())
+        .map(|step| {
+            let (op, name) = computed(compiled, step);
+            let buffers = live(compiled, step, &names);
             Row {
-                step: index,
+                step,
                 op: op.into(),
-                name: compiled.graph.value(value).label().into(),
+                name: name.into(),
                 live_bytes: buffers.iter().map(|b| b.bytes).sum(),
                 buffers,
             }
         })
         .collect()
+}
+
+/// What a step does and to which value: its op, or `copy`, and the value's label. Panics only on a step of another schedule.
+pub fn computed(compiled: &Compiled, step: usize) -> (&'static str, &str) {
+    let (op, value) = match compiled.schedule.steps[step].kind {
+        StepKind::Compute(id) => (compiled.graph.node(id).op.name(), compiled.graph.node(id).result),
+        StepKind::Copy { value, .. } => ("copy", value),
+    };
+    (op, compiled.graph.value(value).label())
 }
 
 /// The step that needs most memory, in words: its name and the buffers live there.
