@@ -19,7 +19,7 @@ pub mod verify;
 
 pub use door::{compile_file, include_model, model_name, read_file, write_whole, Build};
 pub use error::{Error, Problem};
-pub use options::{Io, Optimize, Options};
+pub use options::{Input, Io, Optimize, Options};
 
 use proc_macro2::TokenStream;
 

@@ -59,6 +59,31 @@ impl std::str::FromStr for Io {
     }
 }
 
+/// How a model is given its input.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Input {
+    /// All of it, before `invoke`.
+    #[default]
+    Whole,
+    /// Row by row, to `push_row`: rows of the second axis, camera lines or audio frames. No more rows are held than are needed.
+    Rows,
+    /// Row by row, to `slide`: as each row arrives, the window of the latest rows is the input. Only what is new is computed.
+    Sliding,
+}
+
+impl std::str::FromStr for Input {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        match name {
+            "whole" => Ok(Input::Whole),
+            "rows" => Ok(Input::Rows),
+            "sliding" => Ok(Input::Sliding),
+            _ => Err(bad_option("input", name, "use \"whole\", \"rows\" or \"sliding\"")),
+        }
+    }
+}
+
 /// Options of one compilation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
@@ -74,13 +99,16 @@ pub struct Options {
     pub weights_section: Option<String>,
     /// Types of inputs and outputs.
     pub io: Io,
+    /// How the input is given.
+    pub input: Input,
     /// Emits a call of `kiln::trace` before every step, for measurements.
     pub trace: bool,
 }
 
 impl Options {
     /// Every option that a user sets by name.
-    pub const NAMES: [&'static str; 6] = ["name", "optimize", "flash", "ram", "weights_section", "io"];
+    pub const NAMES: [&'static str; 7] =
+        ["name", "optimize", "flash", "ram", "weights_section", "io", "input"];
 
     /// Sets one option from the text a user wrote. `name` is the option's name in the macro.
     ///
@@ -94,6 +122,7 @@ impl Options {
             "ram" => self.ram = Some(parse_bytes("ram", value)?),
             "weights_section" => self.weights_section = Some(value.into()),
             "io" => self.io = value.parse()?,
+            "input" => self.input = value.parse()?,
             _ => {
                 return Err(Error::Options(Problem {
                     place: String::new(),

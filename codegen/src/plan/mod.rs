@@ -26,12 +26,10 @@ pub const MAX_BYTES: usize = i32::MAX as usize;
 /// Where everything lies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// By buffer: its offset in the arena, for buffers of [`Role::Scratch`].
-    pub offsets: Vec<Option<usize>>,
+    /// By buffer: its offset in the arena or, where its role says so, in retained memory.
+    pub offsets: Vec<usize>,
     /// Bytes of the arena.
     pub arena_bytes: usize,
-    /// By index in [`Graph::states`]: its offset in retained memory.
-    pub state: Vec<usize>,
     /// Bytes of retained memory.
     pub state_bytes: usize,
     /// No arena of this schedule can be smaller: the largest sum of bytes that are live at the same time.
@@ -47,7 +45,7 @@ pub struct Plan {
 pub fn plan(graph: &Graph, schedule: &Schedule) -> Result<Plan, Error> {
     let lifetimes = lifetimes(graph, schedule);
     let buffers = &schedule.storage.buffers;
-    let scratch: Vec<usize> = (0..buffers.len()).filter(|&b| buffers[b].role == Role::Scratch).collect();
+    let scratch: Vec<usize> = (0..buffers.len()).filter(|&b| buffers[b].role.in_arena()).collect();
     let item = |&b: &usize| Item {
         bytes: buffers[b].bytes,
         align: buffers[b].align,
@@ -64,36 +62,35 @@ pub fn plan(graph: &Graph, schedule: &Schedule) -> Result<Plan, Error> {
         return Err(too_large("activations", lower_bound));
     }
     let solution = problem.solve();
-    let mut offsets = vec![None; buffers.len()];
+    let mut offsets = vec![0; buffers.len()];
     for (&b, &offset) in scratch.iter().zip(&solution.offsets) {
-        offsets[b] = Some(offset);
+        offsets[b] = offset;
     }
-    let (state, state_bytes) = place_states(graph, schedule)?;
+    let state_bytes = place_states(schedule, &mut offsets)?;
     if solution.bytes > MAX_BYTES {
         return Err(too_large("activations", solution.bytes));
     }
-    Ok(Plan { offsets, arena_bytes: solution.bytes, state, state_bytes, lower_bound, lifetimes })
+    Ok(Plan { offsets, arena_bytes: solution.bytes, state_bytes, lower_bound, lifetimes })
 }
 
-/// States lie one after the other, those of the largest alignment first, so that nothing is lost between them.
-fn place_states(graph: &Graph, schedule: &Schedule) -> Result<(Vec<usize>, usize), Error> {
-    let mut states: Vec<(usize, usize, usize)> = Vec::new();
-    for buffer in &schedule.storage.buffers {
-        if let Role::State(index) = buffer.role {
-            states.push((buffer.align, index, buffer.bytes));
-        }
-    }
-    states.sort_by_key(|&(align, index, _)| (std::cmp::Reverse(align), index));
-    let mut offsets = vec![0; graph.states.len()];
+/// What is retained lies one after the other, that of the largest alignment first, so that nothing is lost between. Returns the bytes.
+fn place_states(schedule: &Schedule, offsets: &mut [usize]) -> Result<usize, Error> {
+    let buffers = &schedule.storage.buffers;
+    let mut retained: Vec<usize> = (0..buffers.len()).filter(|&b| !buffers[b].role.in_arena()).collect();
+    let state = |b: usize| match buffers[b].role {
+        Role::State(index) => index,
+        _ => usize::MAX,
+    };
+    retained.sort_by_key(|&b| (std::cmp::Reverse(buffers[b].align), state(b), b));
     let mut end = 0usize;
-    for (align, index, bytes) in states {
-        offsets[index] = end.next_multiple_of(align);
-        end = offsets[index].saturating_add(bytes);
+    for b in retained {
+        offsets[b] = end.next_multiple_of(buffers[b].align);
+        end = offsets[b].saturating_add(buffers[b].bytes);
         if end > MAX_BYTES {
             return Err(too_large("states", end));
         }
     }
-    Ok((offsets, end))
+    Ok(end)
 }
 
 fn too_large(what: &str, bytes: usize) -> Error {

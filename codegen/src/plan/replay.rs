@@ -45,13 +45,11 @@ struct Device<'a> {
 impl Device<'_> {
     fn bytes(&mut self, place: Place, len: usize) -> Result<&mut [u8], String> {
         let index = place.buffer.0 as usize;
-        let (memory, base) = match self.schedule.storage.buffer(place.buffer).role {
-            Role::Scratch => {
-                (&mut self.arena, self.plan.offsets[index].ok_or("a scratch buffer has no offset")?)
-            }
-            Role::State(state) => (&mut self.states, self.plan.state[state]),
+        let memory = match self.schedule.storage.buffer(place.buffer).role {
+            Role::Scratch | Role::Transient => &mut self.arena,
+            Role::State(_) | Role::Retained => &mut self.states,
         };
-        let start = base + place.offset;
+        let start = self.plan.offsets[index] + place.offset;
         memory.get_mut(start..start + len).ok_or_else(|| format!("{len} bytes at {start} leave the memory"))
     }
 
@@ -97,6 +95,7 @@ impl Device<'_> {
                     let result = eval(&node.op, &typed, graph.ty(node.result)).map_err(|e| e.to_string())?;
                     self.store(self.place(node.result)?, &result)?;
                 }
+                StepKind::Absorb { .. } => return Err("sums are not replayed".into()),
                 StepKind::Copy { value, from, to } => {
                     let data = match from {
                         Some(place) => self.load(place, value)?,

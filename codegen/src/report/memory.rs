@@ -1,7 +1,7 @@
 //! Memory over time: which buffers are live at each step.
 
 use crate::ir::ValueId;
-use crate::schedule::{BufferId, Role, StepKind};
+use crate::schedule::{BufferId, StepKind};
 use crate::Compiled;
 
 /// One step and what is live during it.
@@ -51,7 +51,9 @@ pub fn rows(compiled: &Compiled) -> Vec<Row> {
 /// What a step does and to which value: its op, or `copy`, and the value's label. Panics only on a step of another schedule.
 pub fn computed(compiled: &Compiled, step: usize) -> (&'static str, &str) {
     let (op, value) = match compiled.schedule.steps[step].kind {
-        StepKind::Compute(id) => (compiled.graph.node(id).op.name(), compiled.graph.node(id).result),
+        StepKind::Compute(id) | StepKind::Absorb { node: id, .. } => {
+            (compiled.graph.node(id).op.name(), compiled.graph.node(id).result)
+        }
         StepKind::Copy { value, .. } => ("copy", value),
     };
     (op, compiled.graph.value(value).label())
@@ -71,8 +73,9 @@ fn live(compiled: &Compiled, step: usize, names: &[String]) -> Vec<Region> {
     let mut regions: Vec<Region> = (0..names.len())
         .filter(|&b| plan.lifetimes[b].covers_step(step))
         .filter_map(|b| {
-            let bytes = compiled.schedule.storage.buffer(BufferId(b as u32)).bytes;
-            plan.offsets[b].map(|offset| Region { name: names[b].clone(), offset, bytes })
+            let buffer = compiled.schedule.storage.buffer(BufferId(b as u32));
+            let region = Region { name: names[b].clone(), offset: plan.offsets[b], bytes: buffer.bytes };
+            buffer.role.in_arena().then_some(region)
         })
         .collect();
     regions.sort_by_key(|r| r.offset);
@@ -87,7 +90,7 @@ fn buffer_names(compiled: &Compiled) -> Vec<String> {
         let Some(place) = storage.place(id) else { continue };
         let slot = &mut named[place.buffer.0 as usize];
         let larger = slot.is_none_or(|old| value.ty.bytes() > compiled.graph.ty(old).bytes());
-        if storage.buffer(place.buffer).role == Role::Scratch && larger {
+        if storage.buffer(place.buffer).role.in_arena() && larger {
             *slot = Some(id);
         }
     }

@@ -166,7 +166,7 @@ impl Homes {
         }
         for (id, _) in graph.values().filter(|&(id, _)| live(id)) {
             let spot = self.spot(id);
-            let place = buffers[spot.root.0 as usize].map(|buffer| Place { buffer, offset: spot.offset });
+            let place = buffers[spot.root.0 as usize].map(|buffer| Place::whole(buffer, spot.offset));
             storage.places[id.0 as usize] = place;
         }
         storage

@@ -1,6 +1,6 @@
 //! When each buffer is live.
 
-use super::{Place, Role, Schedule, StepKind};
+use super::{Place, Schedule, StepKind};
 use crate::ir::{Graph, ValueId};
 
 /// The steps during which a buffer must keep what it holds, both inclusive.
@@ -40,6 +40,12 @@ pub fn lifetimes(graph: &Graph, schedule: &Schedule) -> Vec<Lifetime> {
                 node.operands.iter().for_each(|&operand| touch(place(operand), time));
                 touch(place(node.result), time);
             }
+            StepKind::Absorb { node, sums } => {
+                let node = graph.node(*node);
+                node.operands.iter().for_each(|&operand| touch(place(operand), time));
+                touch(Some(*sums), time);
+                touch(place(node.result), time);
+            }
             StepKind::Copy { from, to, .. } => {
                 touch(*from, time);
                 touch(Some(*to), time);
@@ -55,7 +61,7 @@ pub fn peak(graph: &Graph, schedule: &Schedule) -> usize {
     // What becomes live and what dies at each time; a buffer is still live at its last time.
     let mut change = vec![(0usize, 0usize); schedule.steps.len() + 3];
     for (buffer, life) in schedule.storage.buffers.iter().zip(lifetimes(graph, schedule)) {
-        if buffer.role == Role::Scratch {
+        if buffer.role.in_arena() {
             change[life.first].0 += buffer.bytes;
             change[life.last + 1].1 += buffer.bytes;
         }

@@ -12,6 +12,7 @@
 //!
 //! Values that share memory form a tree (`homes`); each root becomes a [`Buffer`].
 
+pub mod geometry;
 mod homes;
 mod lifetime;
 mod lives;
@@ -39,8 +40,13 @@ pub struct BufferId(pub u32);
 pub enum Role {
     /// A region of the arena, planned by [`plan`](crate::plan).
     Scratch,
+    /// As `Scratch`, and inside a pipeline: what a tick leaves there is never read by a later tick, so that it is live only from
+    /// the first to the last of its steps.
+    Transient,
     /// Retained memory of the state of that index in [`Graph::states`].
     State(usize),
+    /// Retained memory of a sliding pipeline: a ring that outlasts the tick.
+    Retained,
 }
 
 /// A run of bytes that values live in.
@@ -54,6 +60,13 @@ pub struct Buffer {
     pub role: Role,
 }
 
+impl Role {
+    /// Whether the buffer is in the arena.
+    pub fn in_arena(self) -> bool {
+        matches!(self, Role::Scratch | Role::Transient)
+    }
+}
+
 /// Where a value lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -61,6 +74,15 @@ pub struct Place {
     pub buffer: BufferId,
     /// Bytes from the buffer's start: a multiple of the element's size.
     pub offset: usize,
+    /// How many rows are held (see [`rows`]): row `r` is `(r % ring)` rows behind `offset`. `None`: all of them, the whole value.
+    pub ring: Option<usize>,
+}
+
+impl Place {
+    /// The place of a whole value.
+    pub fn whole(buffer: BufferId, offset: usize) -> Self {
+        Place { buffer, offset, ring: None }
+    }
 }
 
 /// Where all values live.
@@ -87,9 +109,17 @@ impl Storage {
 /// What a step does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StepKind {
-    /// Computes a node's result, where its place is. A concat copies only the operands that are not yet there. A reshape or a
+    /// Computes rows of a node's result, where its place is. A concat copies only the operands that are not yet there. A reshape or a
     /// slice has a step only where it is no view (of a constant, or not adjacent): then it copies.
     Compute(NodeId),
+    /// Takes rows of a node's only varying operand into sums, and computes the node's one row with the last of them: a pooling
+    /// or mean over all rows, of which no more than one needs to be there at a time.
+    Absorb {
+        /// The node.
+        node: NodeId,
+        /// Where the sums are: an `i32`, or an `f32` for floats, for each element of the result.
+        sums: Place,
+    },
     /// Copies a value to a place.
     Copy {
         /// What is copied.
@@ -101,13 +131,70 @@ pub enum StepKind {
     },
 }
 
-/// One call of a kernel.
+/// When a step runs, in ticks of its pipeline: at tick `first` for the first time, from then on every `every` ticks, each time for
+/// the next `band` rows (fewer where fewer are left).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Beat {
+    /// Tick of the first band.
+    pub first: usize,
+    /// Ticks from one band to the next, at least 1.
+    pub every: usize,
+    /// Rows computed at a time, at least 1.
+    pub band: usize,
+}
+
+/// One kernel call, or one for each of its bands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     /// What it does.
     pub kind: StepKind,
-    /// The rows of the result it computes (see [`rows`]).
-    pub rows: Range<usize>,
+    /// How many rows it computes in all (see [`rows`]), or absorbs.
+    pub rows: usize,
+    /// How many at a time, and when. A step outside of pipelines runs once, at tick 0, for all rows.
+    pub beat: Beat,
+}
+
+impl Step {
+    /// A step outside of pipelines.
+    pub fn whole(kind: StepKind, rows: usize) -> Self {
+        Step { kind, rows, beat: Beat { first: 0, every: 1, band: rows.max(1) } }
+    }
+
+    /// The rows that are due at a tick, if any. In a [`Feed::Sliding`] pipeline rows never end: `endless`.
+    pub fn due(&self, tick: usize, endless: bool) -> Option<Range<usize>> {
+        let since = tick.checked_sub(self.beat.first)?;
+        if since % self.beat.every.max(1) != 0 {
+            return None;
+        }
+        let first = since / self.beat.every.max(1) * self.beat.band;
+        let end = if endless { first + self.beat.band } else { (first + self.beat.band).min(self.rows) };
+        // A value without rows is one empty band.
+        (first < end || (self.rows == 0 && first == 0)).then_some(first..end)
+    }
+}
+
+/// How the rows of the model's input come into a pipeline.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Feed {
+    /// They are all there before the first step.
+    #[default]
+    Whole,
+    /// Row `t` is written just before tick `t`. The input is a ring.
+    Rows,
+    /// As `Rows`, without end: the pipeline computes the next row of every value, of which each window is a run. The steps behind the
+    /// pipeline run after each tick that completes a window. Rings that outlast a tick are retained.
+    Sliding,
+}
+
+/// Consecutive steps that take turns: at every tick, each step whose band is due runs, in the order of the schedule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pipeline {
+    /// Indices of its steps.
+    pub steps: Range<usize>,
+    /// Number of ticks; for [`Feed::Sliding`], until the first window is complete.
+    pub ticks: usize,
+    /// Where its input comes from. Only the first pipeline can be fed, with the model's only input.
+    pub feed: Feed,
 }
 
 /// Steps in execution order, and storage.
@@ -115,10 +202,42 @@ pub struct Step {
 pub struct Schedule {
     /// The steps. Views have none.
     pub steps: Vec<Step>,
+    /// Which of them run as pipelines, in order. All others run once, one after the other.
+    pub pipelines: Vec<Pipeline>,
     /// Where values live.
     pub storage: Storage,
     /// Where each output is read, in the order of [`Graph::outputs`]: always in scratch, and no two overlap.
     pub outputs: Vec<Place>,
+}
+
+impl Schedule {
+    /// The pipeline that a step belongs to.
+    pub fn pipeline_of(&self, step: usize) -> Option<&Pipeline> {
+        self.pipelines.iter().find(|p| p.steps.contains(&step))
+    }
+
+    /// How the model's input arrives.
+    pub fn feed(&self) -> Feed {
+        self.pipelines.first().map_or(Feed::Whole, |p| p.feed)
+    }
+
+    /// Every call of every step in the order of execution: index of the step, and the rows. A sliding pipeline runs until the first
+    /// window is complete.
+    pub fn bands(&self) -> impl Iterator<Item = (usize, Range<usize>)> + '_ {
+        let mut next = 0;
+        let mut stages = Vec::new();
+        for pipeline in &self.pipelines {
+            stages.extend((next..pipeline.steps.start).map(|step| (step..step + 1, 1)));
+            stages.push((pipeline.steps.clone(), pipeline.ticks));
+            next = pipeline.steps.end;
+        }
+        stages.extend((next..self.steps.len()).map(|step| (step..step + 1, 1)));
+        stages.into_iter().flat_map(move |(steps, ticks)| {
+            (0..ticks).flat_map(move |tick| {
+                steps.clone().filter_map(move |step| Some((step, self.steps[step].due(tick, false)?)))
+            })
+        })
+    }
 }
 
 /// The number of rows of a tensor: the second axis of three or more, the first of two; a vector or scalar is one row.

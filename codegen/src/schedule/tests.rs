@@ -37,6 +37,7 @@ impl Case {
         let step = |kind: &StepKind| match *kind {
             StepKind::Compute(id) => name(self.graph.node(id).result),
             StepKind::Copy { value, .. } => format!("={}", name(value)),
+            StepKind::Absorb { node, .. } => format!("+{}", name(self.graph.node(node).result)),
         };
         self.schedule.steps.iter().map(|s| step(&s.kind)).collect::<Vec<_>>().join(" ")
     }
@@ -247,5 +248,5 @@ fn steps_compute_all_rows() {
            return %b, %c"#,
     );
     let rows: Vec<_> = case.schedule.steps.iter().map(|s| s.rows.clone()).collect();
-    assert_eq!(rows, [0..5, 0..3, 0..10]);
+    assert_eq!(rows, [5, 3, 10]);
 }

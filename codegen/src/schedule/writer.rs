@@ -12,12 +12,15 @@ pub(super) struct Writer<'g> {
 
 impl<'g> Writer<'g> {
     pub(super) fn new(graph: &'g Graph, storage: Storage) -> Self {
-        Writer { graph, out: Schedule { steps: Vec::new(), storage, outputs: Vec::new() } }
+        Writer {
+            graph,
+            out: Schedule { steps: Vec::new(), pipelines: Vec::new(), storage, outputs: Vec::new() },
+        }
     }
 
     /// Adds a step that makes all rows of a value.
     pub(super) fn step(&mut self, kind: StepKind, value: ValueId) {
-        self.out.steps.push(Step { kind, rows: 0..rows(&self.graph.ty(value).shape) });
+        self.out.steps.push(Step::whole(kind, rows(&self.graph.ty(value).shape)));
     }
 
     /// Where values live so far.
@@ -41,7 +44,7 @@ impl<'g> Writer<'g> {
         let buffer = BufferId(self.out.storage.buffers.len() as u32);
         let align = ty.dtype.size().max(4);
         self.out.storage.buffers.push(Buffer { bytes: ty.bytes(), align, role: Role::Scratch });
-        Place { buffer, offset: 0 }
+        Place::whole(buffer, 0)
     }
 
     /// Gives every output a place in scratch that it shares with no input, state or other output.
@@ -53,7 +56,7 @@ impl<'g> Writer<'g> {
             let range = |p: Place| (p.offset, p.offset + homes.bytes(id));
             let own = place.filter(|&p| {
                 let (first, end) = range(p);
-                let scratch = self.out.storage.buffer(p.buffer).role == Role::Scratch;
+                let scratch = self.out.storage.buffer(p.buffer).role.in_arena();
                 let overlap = |&(from, to): &(usize, usize)| first < to && from < end;
                 computed && scratch && !taken[p.buffer.0 as usize].iter().any(overlap)
             });

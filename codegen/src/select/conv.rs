@@ -64,7 +64,7 @@ impl<'a> Selector<'a> {
             args.extend(constants.iter().cloned());
             args.extend(after_x.iter().cloned());
             args.push(rows(ry, batch, image, out_w * out_c));
-            args.push(Arg::Band(step.rows.start, step.rows.len().min(out_h)));
+            args.push(Arg::Band(0, step.rows.min(out_h)));
             self.call(kernel, args);
         }
         Ok(())
@@ -136,7 +136,7 @@ impl<'a> Selector<'a> {
                 lo.clone(),
                 hi.clone(),
                 rows(ry, batch, image, out_w * c),
-                Arg::Band(step.rows.start, step.rows.len().min(out_h)),
+                Arg::Band(0, step.rows.min(out_h)),
             ];
             self.call(kernel, args);
         }

@@ -78,6 +78,7 @@ impl<'a> Selector<'a> {
                 self.label = format!("{} {:?}", node.op.name(), self.graph.value(node.result).label());
                 self.node(node, step)
             }
+            StepKind::Absorb { node, .. } => Err(self.no_kernel(self.graph.node(node))),
             StepKind::Copy { value, from, to } => {
                 let Value { ty, .. } = self.graph.value(value);
                 self.label = format!("copy {:?}", self.graph.value(value).label());
@@ -161,11 +162,11 @@ impl<'a> Selector<'a> {
     }
 
     fn region_at(&self, place: Place, ty: &Type) -> Region {
-        let (memory, base) = match self.schedule.storage.buffer(place.buffer).role {
-            // The plan has an offset for every scratch buffer; the checker has seen it.
-            Role::Scratch => (Memory::Arena, self.plan.offsets[place.buffer.0 as usize].unwrap_or(0)),
-            Role::State(index) => (Memory::State, self.plan.state[index]),
+        let memory = match self.schedule.storage.buffer(place.buffer).role {
+            Role::Scratch | Role::Transient => Memory::Arena,
+            Role::State(_) | Role::Retained => Memory::State,
         };
+        let base = self.plan.offsets[place.buffer.0 as usize];
         Region { memory, offset: base + place.offset, element: rust_element(ty.dtype), len: ty.shape.numel() }
     }
 

@@ -97,8 +97,8 @@ impl Checker<'_> {
     /// Where a buffer begins: in the states or not, and at which byte.
     fn base(&self, buffer: usize) -> Option<(bool, usize)> {
         match self.schedule.storage.buffers.get(buffer)?.role {
-            Role::Scratch => Some((false, (*self.plan.offsets.get(buffer)?)?)),
-            Role::State(index) => Some((true, *self.plan.state.get(index)?)),
+            Role::Scratch | Role::Transient => Some((false, *self.plan.offsets.get(buffer)?)),
+            Role::State(_) | Role::Retained => Some((true, *self.plan.offsets.get(buffer)?)),
         }
     }
 
@@ -181,10 +181,11 @@ impl Checker<'_> {
         for (index, step) in self.schedule.steps.iter().enumerate() {
             let value = match step.kind {
                 StepKind::Compute(node) => self.compute(index, node),
+                StepKind::Absorb { node, .. } => self.compute(index, node),
                 StepKind::Copy { value, from, to } => self.copy(index, value, from, to),
             };
             let rows = crate::schedule::rows(&graph.ty(value).shape);
-            self.expect(step.rows == (0..rows), || {
+            self.expect(step.rows == rows, || {
                 format!("step {index} computes rows {:?} of {rows}", step.rows)
             });
         }
