@@ -14,6 +14,7 @@ pub mod passes;
 pub mod plan;
 pub mod report;
 pub mod schedule;
+pub mod search;
 pub mod select;
 pub mod verify;
 
@@ -37,11 +38,10 @@ pub fn compile(bytes: &[u8], name: &str, options: &Options) -> Result<Compiled, 
 /// As [`compile`].
 pub fn compile_graph(mut graph: ir::Graph, options: &Options) -> Result<Compiled, Error> {
     passes::run(&mut graph, &mut |_, _| {})?;
-    let schedule = schedule::schedule(&graph);
-    let plan = plan::plan(&graph, &schedule)?;
+    let search::Found { schedule, plan, alternatives } = search::search(&graph, options)?;
     plan::check(&graph, &schedule, &plan).map_err(|broken| Error::internal("plan", broken.join("; ")))?;
     let program = select::select(&graph, &schedule, &plan)?;
-    let compiled = Compiled { graph, schedule, plan, program, options: options.clone() };
+    let compiled = Compiled { graph, schedule, plan, program, alternatives, options: options.clone() };
     report::budget::check(&compiled)?;
     Ok(compiled)
 }
@@ -70,6 +70,8 @@ pub struct Compiled {
     pub plan: plan::Plan,
     /// Kernel calls.
     pub program: select::Program,
+    /// The schedules that were tried.
+    pub alternatives: Vec<search::Alternative>,
     /// What was asked for.
     pub options: Options,
 }

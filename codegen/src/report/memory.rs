@@ -115,7 +115,14 @@ mod tests {
         let schedule = schedule::schedule(&graph);
         let plan = plan::plan(&graph, &schedule).unwrap();
         let program = select::select(&graph, &schedule, &plan).unwrap();
-        let compiled = Compiled { graph, schedule, plan, program, options: Options::default() };
+        let compiled = Compiled {
+            graph,
+            schedule,
+            plan,
+            program,
+            alternatives: Vec::new(),
+            options: Options::default(),
+        };
         let live: Vec<Vec<usize>> = rows(&compiled)
             .iter()
             .map(|row| {

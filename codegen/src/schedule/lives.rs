@@ -3,6 +3,7 @@
 //! Time 0 is before the first node (inputs and states are there), node `i` of the order runs at time `i + 1`, and `end`
 //! is after the last node: outputs and next states are used there.
 
+use super::pipeline::Draft;
 use crate::ir::{Graph, ValueDef, ValueId};
 
 /// Times of definition and last use, both inclusive.
@@ -22,7 +23,28 @@ pub(super) struct Lives {
 }
 
 impl Lives {
-    pub(super) fn of(graph: &Graph) -> Self {
+    /// The lives of all values but those that live inside of one of the pipelines. A pipeline's nodes run at the same time, as far as others
+    /// can tell: what they read lives to its end, and what they compute from its beginning on.
+    pub(super) fn with(graph: &Graph, drafts: &[Draft]) -> Self {
+        let mut lives = Lives::of(graph);
+        for draft in drafts {
+            let (start, end) = (draft.nodes.start + 1, draft.nodes.end);
+            for life in lives.lives.iter_mut().chain(&mut lives.in_nodes).flatten() {
+                if (start..=end).contains(&life.first) {
+                    *life = Life { first: start, last: life.last.max(end) };
+                } else if (start..=end).contains(&life.last) {
+                    life.last = end;
+                }
+            }
+            for id in draft.rings.iter().flat_map(|ring| &ring.values) {
+                lives.lives[id.0 as usize] = None;
+                lives.in_nodes[id.0 as usize] = None;
+            }
+        }
+        lives
+    }
+
+    fn of(graph: &Graph) -> Self {
         let mut lives: Vec<Option<Life>> = graph
             .values()
             .map(|(_, v)| {

@@ -12,10 +12,12 @@
 //!
 //! Values that share memory form a tree (`homes`); each root becomes a [`Buffer`].
 
+mod flow;
 pub mod geometry;
 mod homes;
 mod lifetime;
 mod lives;
+pub mod pipeline;
 mod place;
 #[cfg(test)]
 pub(crate) mod random;
@@ -26,9 +28,11 @@ mod write_back;
 mod writer;
 
 use crate::ir::{Graph, NodeId, Op, Shape, ValueId};
+use pipeline::Draft;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+pub use flow::{row_bytes, Flow};
 pub use lifetime::{lifetimes, peak, Lifetime};
 
 /// Handle of a buffer in a [`Storage`].
@@ -252,10 +256,16 @@ pub fn rows(shape: &Shape) -> usize {
 /// How many concats may be tried apart from their operands.
 const MOST_TRIALS: usize = 48;
 
-/// Whole-tensor schedule of a verified graph.
+/// The schedule of a verified graph without pipelines.
 pub fn schedule(graph: &Graph) -> Schedule {
+    with_pipelines(graph, &[])
+}
+
+/// The schedule of a verified graph in which these pipelines run, and everything else as whole tensors. The pipelines are in ascending
+/// order and share no node.
+pub fn with_pipelines(graph: &Graph, drafts: &[Draft]) -> Schedule {
     let mut apart = BTreeSet::new();
-    let mut best = schedule_with(graph, &apart);
+    let mut best = schedule_with(graph, drafts, &apart);
     let mut lowest = peak(graph, &best);
     // Operands that are computed inside a concat keep all of its memory from then on. Where that is what sets the peak, a copy is
     // the better deal.
@@ -264,7 +274,7 @@ pub fn schedule(graph: &Graph) -> Schedule {
         graph.order.iter().filter(|id| is_concat(id)).map(|&id| graph.node(id).result).collect();
     for &concat in concats.iter().filter(|_| concats.len() <= MOST_TRIALS) {
         apart.insert(concat);
-        let trial = schedule_with(graph, &apart);
+        let trial = schedule_with(graph, drafts, &apart);
         let bytes = peak(graph, &trial);
         if bytes < lowest - lowest / 32 {
             (best, lowest) = (trial, bytes);
@@ -276,17 +286,26 @@ pub fn schedule(graph: &Graph) -> Schedule {
 }
 
 /// The schedule in which no operand is computed inside the concats of `apart`.
-fn schedule_with(graph: &Graph, apart: &BTreeSet<ValueId>) -> Schedule {
-    let lives = lives::Lives::of(graph);
+fn schedule_with(graph: &Graph, drafts: &[Draft], apart: &BTreeSet<ValueId>) -> Schedule {
+    let lives = lives::Lives::with(graph, drafts);
     let homes = place::assign(graph, &lives, apart);
     let mut writer = writer::Writer::new(graph, homes.storage(graph));
     let mut write_backs = write_back::WriteBacks::of(graph, &lives, &homes, &writer);
+    let mut drafts = drafts.iter().peekable();
     write_backs.early(&mut writer, 0);
-    for (index, (id, node)) in graph.nodes().enumerate() {
-        if homes.needs_step(graph, node) {
-            writer.step(StepKind::Compute(id), node.result);
+    let mut index = 0;
+    while let Some(&id) = graph.order.get(index) {
+        if let Some(draft) = drafts.next_if(|draft| draft.nodes.start == index) {
+            writer.pipeline(draft);
+            index = draft.nodes.end.max(index + 1);
+        } else {
+            let node = graph.node(id);
+            if homes.needs_step(graph, node) {
+                writer.step(StepKind::Compute(id), node.result);
+            }
+            index += 1;
         }
-        write_backs.early(&mut writer, index + 1);
+        write_backs.early(&mut writer, index);
     }
     writer.outputs(&homes);
     write_backs.late(&mut writer);

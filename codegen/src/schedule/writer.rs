@@ -1,7 +1,8 @@
 //! Writes the steps: also the copies of outputs that have no place of their own.
 
 use super::homes::Homes;
-use super::{rows, Buffer, BufferId, Place, Role, Schedule, Step, StepKind, Storage};
+use super::pipeline::{Draft, Ring};
+use super::{rows, Buffer, BufferId, Feed, Pipeline, Place, Role, Schedule, Step, StepKind, Storage};
 use crate::ir::{Graph, ValueDef, ValueId};
 
 /// Writes a schedule.
@@ -23,6 +24,55 @@ impl<'g> Writer<'g> {
         self.out.steps.push(Step::whole(kind, rows(&self.graph.ty(value).shape)));
     }
 
+    /// Adds the steps of a pipeline, and the rings that its values live in.
+    pub(super) fn pipeline(&mut self, draft: &Draft) {
+        for ring in &draft.rings {
+            let place = match ring.within.and_then(|id| self.out.storage.place(id)) {
+                Some(place) => place,
+                None => self.ring(ring, draft.feed),
+            };
+            ring.values.iter().for_each(|id| self.out.storage.places[id.0 as usize] = Some(place));
+        }
+        let start = self.out.steps.len();
+        for lane in &draft.lanes {
+            let result = self.graph.node(lane.node).result;
+            if draft.feed == Feed::Sliding {
+                // What is left to later steps is the latest row.
+                let outside = self.out.storage.places[result.0 as usize].as_mut();
+                outside.into_iter().for_each(|place| place.ring = place.ring.or(Some(1)));
+            }
+            let kind = match lane.absorbs {
+                true => StepKind::Absorb { node: lane.node, sums: self.sums(result) },
+                false => StepKind::Compute(lane.node),
+            };
+            self.out.steps.push(Step { kind, rows: lane.rows, beat: lane.beat });
+        }
+        let steps = start..self.out.steps.len();
+        self.out.pipelines.push(Pipeline { steps, ticks: draft.ticks, feed: draft.feed });
+    }
+
+    fn ring(&mut self, ring: &Ring, feed: Feed) -> Place {
+        let role = match (ring.transient, feed) {
+            (true, _) => Role::Transient,
+            (false, Feed::Sliding) => Role::Retained,
+            (false, Feed::Whole | Feed::Rows) => Role::Scratch,
+        };
+        let align = ring.values.first().map_or(1, |&id| self.graph.ty(id).dtype.size()).max(4);
+        Place { ring: Some(ring.rows), ..self.buffer(ring.bytes(), align, role) }
+    }
+
+    /// A scratch buffer of one sum for each element of a value.
+    fn sums(&mut self, value: ValueId) -> Place {
+        self.buffer(4 * self.graph.ty(value).shape.numel(), 4, Role::Scratch)
+    }
+
+    /// A new buffer.
+    fn buffer(&mut self, bytes: usize, align: usize, role: Role) -> Place {
+        let buffer = BufferId(self.out.storage.buffers.len() as u32);
+        self.out.storage.buffers.push(Buffer { bytes, align, role });
+        Place::whole(buffer, 0)
+    }
+
     /// Where values live so far.
     pub(super) fn storage(&self) -> &Storage {
         &self.out.storage
@@ -41,10 +91,7 @@ impl<'g> Writer<'g> {
     /// A new scratch buffer for a value.
     pub(super) fn scratch(&mut self, value: ValueId) -> Place {
         let ty = self.graph.ty(value);
-        let buffer = BufferId(self.out.storage.buffers.len() as u32);
-        let align = ty.dtype.size().max(4);
-        self.out.storage.buffers.push(Buffer { bytes: ty.bytes(), align, role: Role::Scratch });
-        Place::whole(buffer, 0)
+        self.buffer(ty.bytes(), ty.dtype.size().max(4), Role::Scratch)
     }
 
     /// Gives every output a place in scratch that it shares with no input, state or other output.

@@ -1,0 +1,81 @@
+//! Pipelines whose input arrives row by row.
+
+use super::{Draft, Obstacle};
+use crate::ir::{Graph, NodeId};
+use crate::schedule::{Feed, Flow};
+use std::ops::Range;
+
+/// Why a model cannot take its input row by row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// There is not one input, or nothing reads it.
+    Inputs(usize),
+    /// A node stands in the way.
+    At(Obstacle),
+}
+
+impl Refused {
+    /// The reason, as a sentence.
+    pub fn describe(&self, graph: &Graph) -> String {
+        match self {
+            Refused::Inputs(1) => "nothing reads its input".into(),
+            Refused::Inputs(count) => format!("it has {count} inputs, not one"),
+            Refused::At(Obstacle { node, why }) => {
+                let node = graph.node(*node);
+                format!("{} {:?} {why}", node.op.name(), graph.value(node.result).label())
+            }
+        }
+    }
+
+    /// The node that stands in the way.
+    pub fn node(&self) -> Option<NodeId> {
+        match self {
+            Refused::Inputs(_) => None,
+            Refused::At(obstacle) => Some(obstacle.node),
+        }
+    }
+}
+
+/// The shortest run of nodes from the first on that reads all of the model's only input.
+fn readers(graph: &Graph, flow: &Flow) -> Result<Range<usize>, Refused> {
+    let &[input] = &graph.inputs[..] else { return Err(Refused::Inputs(graph.inputs.len())) };
+    let last = flow.readers(input).iter().map(|&(at, _)| at).max();
+    match last.filter(|_| !flow.is_kept(input)) {
+        Some(last) => Ok(0..last + 1),
+        None => Err(Refused::Inputs(1)),
+    }
+}
+
+/// The shortest pipeline that takes the model's only input row by row. Longer ones start with its nodes.
+///
+/// # Errors
+/// Why there is none.
+pub fn fed(graph: &Graph, flow: &Flow) -> Result<Draft, Refused> {
+    Draft::new(graph, flow, readers(graph, flow)?, Feed::Rows).map_err(Refused::At)
+}
+
+/// The longest pipeline that slides along the model's only input: of each window it leaves one row of each value to the nodes behind it.
+///
+/// # Errors
+/// Why there is none: the first node that depends on where in the window a row is, or that needs many rows at once.
+pub fn sliding(graph: &Graph, flow: &Flow) -> Result<Draft, Refused> {
+    let least = readers(graph, flow)?.end;
+    let mut first_refusal = None;
+    for end in (least..=graph.order.len()).rev() {
+        match Draft::new(graph, flow, 0..end, Feed::Sliding) {
+            Ok(draft) => return Ok(draft),
+            // The nodes that go row by row end before this one.
+            Err(obstacle) => first_refusal = Some(merge(graph, first_refusal, obstacle)),
+        }
+    }
+    Err(first_refusal.map_or(Refused::Inputs(1), Refused::At))
+}
+
+/// Of two reasons, the one that comes first in the model.
+fn merge(graph: &Graph, before: Option<Obstacle>, obstacle: Obstacle) -> Obstacle {
+    let at = |o: &Obstacle| graph.order.iter().position(|&id| id == o.node);
+    match before {
+        Some(before) if at(&before) <= at(&obstacle) => before,
+        _ => obstacle,
+    }
+}

@@ -1,0 +1,363 @@
+//! Pipelines: consecutive nodes whose rows are computed in turn, each as soon as the rows it needs are there.
+//!
+//! A [`Draft`] says for every node when its rows are due ([`rates`] and delays), and how many rows of every value must be held.
+//! Delays are the shortest possible, then longer ones are tried where they save memory: a value that is cheaper to hold
+//! than its operands is better computed early, one that is larger late.
+
+mod feed;
+mod rates;
+mod rings;
+#[cfg(test)]
+mod tests;
+
+use super::flow::Flow;
+use super::geometry::{absorbs, needs};
+use super::{rows, views, Beat, Feed};
+use crate::ir::{Graph, Node, NodeId, Op, ValueId};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+pub use feed::{fed, sliding, Refused};
+pub use rings::Ring;
+
+/// Most nodes of a pipeline.
+pub const MOST_NODES: usize = 48;
+
+/// Rows beyond a window that a sliding pipeline is tried on: enough for every ring to go round.
+const SLIDING_ROWS: usize = 64;
+
+/// Why some nodes are no pipeline: the node and what prevents it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Obstacle {
+    /// The node that does not fit.
+    pub node: NodeId,
+    /// Why, as the end of a sentence that begins with the node's name.
+    pub why: String,
+}
+
+/// One node of a pipeline.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lane {
+    /// The node.
+    pub node: NodeId,
+    /// Whether it absorbs its operand.
+    pub absorbs: bool,
+    /// Rows it computes or absorbs.
+    pub rows: usize,
+    /// When.
+    pub beat: Beat,
+}
+
+impl Lane {
+    /// The tick at which row `row` is computed or absorbed.
+    pub fn tick(&self, row: usize) -> usize {
+        self.beat.first + self.beat.every * row
+    }
+
+    /// The first row that is due at that tick or later.
+    fn row_from(&self, tick: usize) -> usize {
+        tick.saturating_sub(self.beat.first).div_ceil(self.beat.every)
+    }
+}
+
+/// A pipeline, before its values have places.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    /// Positions of its nodes in the order of the graph.
+    pub nodes: Range<usize>,
+    /// The nodes.
+    pub lanes: Vec<Lane>,
+    /// Where its input comes from.
+    pub feed: Feed,
+    /// What holds the values that live inside the pipeline only.
+    pub rings: Vec<Ring>,
+    /// Number of ticks.
+    pub ticks: usize,
+}
+
+impl Draft {
+    /// The pipeline of the nodes at those positions, with the delays that need least memory. With a feed, the graph's only input is
+    /// one of its rings.
+    ///
+    /// # Errors
+    /// The first node that does not go row by row with the others.
+    pub fn new(graph: &Graph, flow: &Flow, nodes: Range<usize>, feed: Feed) -> Result<Draft, Obstacle> {
+        let mut draft = Draft::sketch(graph, flow, nodes, feed)?;
+        draft.delay(graph, flow);
+        if feed == Feed::Sliding {
+            draft.ends_in_one_row(graph, flow)?;
+        }
+        Ok(draft)
+    }
+
+    /// As [`Draft::new`] with the shortest delays.
+    ///
+    /// # Errors
+    /// As [`Draft::new`].
+    pub fn sketch(graph: &Graph, flow: &Flow, nodes: Range<usize>, feed: Feed) -> Result<Draft, Obstacle> {
+        let mut draft = Draft { lanes: Vec::new(), rings: Vec::new(), ticks: 0, nodes, feed };
+        for at in draft.nodes.clone() {
+            let id = graph.order[at];
+            let absorbs =
+                draft.admit(graph, flow, graph.node(id)).map_err(|why| Obstacle { node: id, why })?;
+            let node = graph.node(id);
+            let counted = if absorbs { node.operands[0] } else { node.result };
+            let rows = rows(&graph.ty(counted).shape);
+            draft.lanes.push(Lane { node: id, absorbs, rows, beat: Beat { first: 0, every: 1, band: 1 } });
+        }
+        rates::assign(graph, &mut draft)?;
+        for lane in 0..draft.lanes.len() {
+            draft.lanes[lane].beat.first = draft.earliest(graph, flow, lane);
+        }
+        draft.measure(graph, flow);
+        Ok(draft)
+    }
+
+    /// Finds rings and ticks for the delays there are.
+    fn measure(&mut self, graph: &Graph, flow: &Flow) {
+        self.rings = rings::of(graph, flow, self);
+        self.ticks = self.lanes.iter().map(|l| l.tick(l.rows.saturating_sub(1)) + 1).max().unwrap_or(0);
+    }
+
+    /// How many rows of a lane to look at: all of them or, where there is no end, enough for every ring to go round.
+    fn horizon(&self, lane: &Lane) -> usize {
+        match self.feed {
+            Feed::Sliding => lane.rows + SLIDING_ROWS,
+            Feed::Whole | Feed::Rows => lane.rows,
+        }
+    }
+
+    /// Whether the rows of a value become available tick by tick, so that its readers have to go row by row.
+    pub fn streams(&self, graph: &Graph, flow: &Flow, id: ValueId) -> bool {
+        let inside = flow.producer(id).is_some_and(|at| self.nodes.contains(&at));
+        inside || (self.feed != Feed::Whole && graph.inputs.contains(&id))
+    }
+
+    /// Whether a value lives inside the pipeline only.
+    pub fn is_internal(&self, graph: &Graph, flow: &Flow, id: ValueId) -> bool {
+        self.streams(graph, flow, id)
+            && !flow.is_kept(id)
+            && flow.readers(id).iter().all(|(at, _)| self.nodes.contains(at))
+    }
+
+    /// Checks that a node fits, and says whether it absorbs its operand.
+    fn admit(&self, graph: &Graph, flow: &Flow, node: &Node) -> Result<bool, String> {
+        let streams = |id: ValueId| self.streams(graph, flow, id);
+        let sliding = self.feed == Feed::Sliding;
+        if flow.is_next_state(node.result) {
+            return Err("computes a state".into());
+        }
+        if matches!(node.op, Op::Concat { .. }) && views::concat_offsets(graph, node).is_some() {
+            return Err("joins its operands one after the other".into());
+        }
+        let pads_rows = match &node.op {
+            Op::Conv2d { window, .. } | Op::AvgPool2d { window, .. } | Op::MaxPool2d { window, .. } => {
+                window.pad.top + window.pad.bottom > 0
+            }
+            Op::Pad { before, after, .. } => {
+                before.get(1).is_some_and(|&n| n > 0) || after.get(1).is_some_and(|&n| n > 0)
+            }
+            _ => false,
+        };
+        if sliding && pads_rows {
+            return Err(
+                "pads its operand along the rows, so that the rows of one window are not those of the next"
+                    .into(),
+            );
+        }
+        let varying = |k: &usize| graph.const_data(node.operands[*k]).is_none();
+        let by_row = |k: &usize| needs(graph, node, *k, 0).is_some();
+        let operands: Vec<usize> = (0..node.operands.len()).filter(varying).collect();
+        let absorbable =
+            absorbs(graph, node) && !sliding && streams(node.operands[0]) && self.leaves(flow, node);
+        if let Some(&k) = operands.iter().find(|k| streams(node.operands[**k]) && !by_row(k)) {
+            return match absorbable {
+                true => Ok(true),
+                false => {
+                    Err(format!("needs all rows of {:?} at once", graph.value(node.operands[k]).label()))
+                }
+            };
+        }
+        if !operands.iter().any(by_row) {
+            return Err("does not go row by row".into());
+        }
+        if sliding && !operands.iter().all(|&k| streams(node.operands[k])) {
+            return Err("reads something that does not slide along".into());
+        }
+        // Sums are better than the rows they stand for where they are smaller.
+        let operand = graph.ty(node.operands[0]);
+        let sums = 4 * graph.ty(node.result).shape.numel();
+        Ok(absorbable && sums < operand.bytes())
+    }
+
+    /// Checks that what a sliding pipeline leaves to the steps behind it is one row of each value.
+    fn ends_in_one_row(&self, graph: &Graph, flow: &Flow) -> Result<(), Obstacle> {
+        for lane in &self.lanes {
+            let value = graph.node(lane.node).result;
+            let outside = |&(at, _): &(usize, usize)| !self.nodes.contains(&at);
+            if lane.rows == 1 || self.is_internal(graph, flow, value) {
+                continue;
+            }
+            let label = graph.value(value).label();
+            return Err(match flow.readers(value).iter().copied().find(outside) {
+                Some((at, _)) => Obstacle {
+                    node: graph.order[at],
+                    why: format!("needs all {} rows of {label:?} at once", lane.rows),
+                },
+                None => {
+                    Obstacle { node: lane.node, why: format!("has {} rows, and is an output", lane.rows) }
+                }
+            });
+        }
+        Ok(())
+    }
+
+    /// Whether the result of a node is read outside of the pipeline only.
+    fn leaves(&self, flow: &Flow, node: &Node) -> bool {
+        flow.readers(node.result).iter().all(|(at, _)| !self.nodes.contains(at))
+    }
+
+    /// The lane that computes a value.
+    pub fn lane_of(&self, flow: &Flow, id: ValueId) -> Option<&Lane> {
+        self.lanes.get(flow.producer(id)?.checked_sub(self.nodes.start)?)
+    }
+
+    /// The tick at which row `row` of a value that streams is there.
+    fn tick_of(&self, flow: &Flow, id: ValueId, row: usize) -> usize {
+        // A fed input's rows come with the ticks.
+        self.lane_of(flow, id).map_or(row, |lane| lane.tick(row))
+    }
+
+    /// The rows of an operand that a lane reads for its row `row`: all that it is made of, or the one it absorbs.
+    pub fn reads(&self, graph: &Graph, lane: &Lane, operand: usize, row: usize) -> Option<Range<usize>> {
+        match lane.absorbs {
+            true => (operand == 0).then_some(row..row + 1),
+            false if self.feed == Feed::Sliding => endless(graph, graph.node(lane.node), operand, row),
+            false => needs(graph, graph.node(lane.node), operand, row),
+        }
+    }
+
+    /// The shortest delay with which all that a lane reads is there in time.
+    fn earliest(&self, graph: &Graph, flow: &Flow, lane: usize) -> usize {
+        let lane = &self.lanes[lane];
+        let node = graph.node(lane.node);
+        let mut first = 0;
+        for (k, &operand) in node.operands.iter().enumerate().filter(|(_, &id)| self.streams(graph, flow, id))
+        {
+            for row in 0..self.horizon(lane) {
+                let Some(read) = self.reads(graph, lane, k, row).filter(|r| !r.is_empty()) else { continue };
+                let there = self.tick_of(flow, operand, read.end - 1);
+                first = first.max(there.saturating_sub(lane.beat.every * row));
+            }
+        }
+        first
+    }
+
+    /// The longest delay with which a lane is in time for its readers in the pipeline; `None` if it has none.
+    fn latest(&self, graph: &Graph, flow: &Flow, lane: usize) -> Option<usize> {
+        let lane = &self.lanes[lane];
+        let mut first: Option<usize> = None;
+        let value = graph.node(lane.node).result;
+        for &(at, k) in flow.readers(value) {
+            let reader = self.lanes.get(at.checked_sub(self.nodes.start)?)?;
+            for row in 0..self.horizon(reader) {
+                let Some(read) = self.reads(graph, reader, k, row).filter(|r| !r.is_empty()) else {
+                    continue;
+                };
+                let room = reader.tick(row).checked_sub(lane.beat.every * (read.end - 1))?;
+                first = Some(first.map_or(room, |first| first.min(room)));
+            }
+        }
+        first.filter(|_| self.is_internal(graph, flow, value))
+    }
+
+    /// Lengthens delays where that saves memory.
+    fn delay(&mut self, graph: &Graph, flow: &Flow) {
+        let mut bytes = self.bytes(graph);
+        for lane in (0..self.lanes.len()).rev() {
+            let now = self.lanes[lane].beat.first;
+            let Some(late) = self.latest(graph, flow, lane).filter(|&late| late > now) else { continue };
+            self.lanes[lane].beat.first = late;
+            let before = (std::mem::take(&mut self.rings), self.ticks);
+            self.measure(graph, flow);
+            let trial = self.bytes(graph);
+            if trial < bytes {
+                bytes = trial;
+            } else {
+                self.lanes[lane].beat.first = now;
+                (self.rings, self.ticks) = before;
+            }
+        }
+    }
+
+    /// Bytes that the pipeline needs for what lives inside it.
+    pub fn bytes(&self, graph: &Graph) -> usize {
+        let sums: usize = self
+            .lanes
+            .iter()
+            .filter(|l| l.absorbs)
+            .map(|l| 4 * graph.ty(graph.node(l.node).result).shape.numel())
+            .sum();
+        let held: usize = self.rings.iter().filter(|r| !r.transient).map(Ring::bytes).sum();
+        let mut passing = BTreeMap::<usize, usize>::new();
+        for ring in self.rings.iter().filter(|r| r.transient) {
+            ring.steps.clone().for_each(|step| *passing.entry(step).or_default() += ring.bytes());
+        }
+        sums + held + passing.values().max().unwrap_or(&0)
+    }
+
+    /// Calls of kernels.
+    pub fn calls(&self) -> usize {
+        self.lanes.iter().map(|lane| lane.rows).sum()
+    }
+
+    /// How far behind the start of `lower`, which the pipeline computes, `upper` must begin, whose rows it reads; at most the size of `lower`.
+    pub fn gap(&self, graph: &Graph, upper: ValueId, lower: ValueId) -> usize {
+        let (row_up, row_low) = (super::flow::row_bytes(graph, upper), super::flow::row_bytes(graph, lower));
+        let whole = graph.ty(lower).bytes();
+        // What is read, as (tick, lane, row of the lane) and the first byte.
+        let mut reads = Vec::new();
+        let mut writes = Vec::new();
+        for (l, lane) in self.lanes.iter().enumerate() {
+            let node = graph.node(lane.node);
+            for (k, _) in node.operands.iter().enumerate().filter(|(_, &id)| id == upper) {
+                let elementwise = views::elementwise(graph, node, k);
+                for row in 0..lane.rows {
+                    let Some(read) = self.reads(graph, lane, k, row) else { return whole };
+                    // An element is read before it is written.
+                    let start = if elementwise { read.end } else { read.start };
+                    if !read.is_empty() {
+                        reads.push(((lane.tick(row), l), start * row_up));
+                    }
+                }
+            }
+            if node.result == lower {
+                writes.extend((0..lane.rows).map(|row| ((lane.tick(row), l), (row + 1) * row_low)));
+            }
+        }
+        reads.sort_unstable();
+        let mut gap = 0;
+        let mut future = usize::MAX;
+        let mut next = reads.len();
+        for (when, end) in writes.into_iter().rev() {
+            while next > 0 && reads[next - 1].0 >= when {
+                next -= 1;
+                future = future.min(reads[next].1);
+            }
+            gap = gap.max(end.saturating_sub(future));
+        }
+        gap.min(whole)
+    }
+}
+
+/// As [`needs`], for rows without end: no row is outside.
+fn endless(graph: &Graph, node: &Node, operand: usize, row: usize) -> Option<Range<usize>> {
+    needs(graph, node, operand, 0)?;
+    Some(match &node.op {
+        Op::Conv2d { window, .. } | Op::AvgPool2d { window, .. } | Op::MaxPool2d { window, .. } => {
+            let first = row * window.stride[0];
+            first..first + (window.size[0].max(1) - 1) * window.dilation[0] + 1
+        }
+        _ => row..row + 1,
+    })
+}

@@ -1,0 +1,135 @@
+//! Which schedule: several are made and planned, one is kept.
+//!
+//! Whole tensors cost no call more than there are nodes; pipelines need less memory and one call per row. A dynamic program
+//! ([`cuts`]) finds the divisions of the nodes into pipelines and whole steps that are worth planning.
+
+mod cuts;
+#[cfg(test)]
+mod tests;
+
+use crate::error::{Error, Problem};
+use crate::ir::Graph;
+use crate::plan::{plan, Plan};
+use crate::schedule::pipeline::{self, Draft, Refused};
+use crate::schedule::{with_pipelines, Feed, Flow, Schedule};
+use crate::{Input, Optimize, Options};
+
+/// Most divisions that are scheduled and planned.
+const MOST_PLANNED: usize = 12;
+
+/// What was found.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The schedule.
+    pub schedule: Schedule,
+    /// Its plan.
+    pub plan: Plan,
+    /// All that was planned.
+    pub alternatives: Vec<Alternative>,
+}
+
+/// A schedule that was planned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Alternative {
+    /// The steps of each of its pipelines: the first, and how many.
+    pub pipelines: Vec<(usize, usize)>,
+    /// Bytes of the arena.
+    pub arena_bytes: usize,
+    /// Bytes of retained memory.
+    pub state_bytes: usize,
+    /// Calls of kernels in an inference.
+    pub calls: usize,
+    /// Whether it was kept.
+    pub kept: bool,
+}
+
+impl Alternative {
+    fn bytes(&self) -> usize {
+        self.arena_bytes + self.state_bytes
+    }
+}
+
+/// Finds the schedule that the options ask for.
+///
+/// With a RAM budget, the schedule with fewest calls that fits, and the smallest if none does.
+///
+/// # Errors
+/// [`Error::Options`] if the model cannot take its input as asked, [`Error::Unsupported`] if no arena is large enough.
+pub fn search(graph: &Graph, options: &Options) -> Result<Found, Error> {
+    let flow = Flow::of(graph);
+    let mut tried = Tried { graph, list: Vec::new() };
+    match options.input {
+        Input::Whole => tried.add(&[])?,
+        Input::Rows => {
+            tried.add(&[pipeline::fed(graph, &flow).map_err(|why| refused(graph, "rows", &why))?])?
+        }
+        Input::Sliding => {
+            tried.add(&[pipeline::sliding(graph, &flow).map_err(|why| refused(graph, "sliding", &why))?])?
+        }
+    }
+    let fits = |found: &Candidate| options.ram.is_none_or(|ram| found.about.bytes() <= ram);
+    let enough = options.optimize != Optimize::Memory && tried.list.iter().all(fits);
+    if !enough && options.input != Input::Sliding {
+        let feed = if options.input == Input::Rows { Feed::Rows } else { Feed::Whole };
+        for drafts in cuts::cuts(graph, &flow, feed).into_iter().take(MOST_PLANNED) {
+            tried.add(&drafts)?;
+        }
+    }
+    let bytes = |c: &&mut Candidate| (c.about.bytes(), c.about.calls);
+    let calls = |c: &&mut Candidate| (c.about.calls, c.about.bytes());
+    let fastest = match options.optimize {
+        Optimize::Memory if options.ram.is_none() => None,
+        _ => tried.list.iter_mut().filter(|c| fits(c)).min_by_key(calls).map(|c| c.about.kept = true),
+    };
+    if fastest.is_none() {
+        tried.list.iter_mut().min_by_key(bytes).into_iter().for_each(|c| c.about.kept = true);
+    }
+    let alternatives = tried.list.iter().map(|c| c.about.clone()).collect();
+    let kept = tried.list.into_iter().find(|c| c.about.kept);
+    let Candidate { schedule, plan, .. } =
+        kept.ok_or_else(|| Error::internal("search", "nothing was planned"))?;
+    Ok(Found { schedule, plan, alternatives })
+}
+
+/// A planned schedule.
+struct Candidate {
+    schedule: Schedule,
+    plan: Plan,
+    about: Alternative,
+}
+
+struct Tried<'g> {
+    graph: &'g Graph,
+    list: Vec<Candidate>,
+}
+
+impl Tried<'_> {
+    fn add(&mut self, drafts: &[Draft]) -> Result<(), Error> {
+        let schedule = with_pipelines(self.graph, drafts);
+        let plan = plan(self.graph, &schedule)?;
+        let about = Alternative {
+            pipelines: schedule.pipelines.iter().map(|p| (p.steps.start, p.steps.len())).collect(),
+            arena_bytes: plan.arena_bytes,
+            state_bytes: plan.state_bytes,
+            calls: schedule.bands().count(),
+            kept: false,
+        };
+        if self.list.iter().all(|c| c.about != about) {
+            self.list.push(Candidate { schedule, plan, about });
+        }
+        Ok(())
+    }
+}
+
+fn refused(graph: &Graph, value: &str, why: &Refused) -> Error {
+    Error::Options(Problem {
+        place: format!("option `input = \"{value}\"`"),
+        what: format!("the model cannot take its input so: {}", why.describe(graph)),
+        help: match value {
+            "sliding" => {
+                "train the model without padding along the rows, or use input = \"rows\" or \"whole\"".into()
+            }
+            _ => "use input = \"whole\"".into(),
+        },
+    })
+}
