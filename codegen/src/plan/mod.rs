@@ -3,25 +3,35 @@
 //! [`plan`] derives every buffer's [`Lifetime`] from the schedule and solves a packing [`Problem`]; [`check()`] proves
 //! the result on every compile by running the schedule over tagged memory.
 
+mod bound;
 mod check;
+mod distance;
+mod overlay;
+#[cfg(test)]
+mod overlay_tests;
 mod problem;
 #[cfg(any(test, feature = "testing"))]
 pub mod replay;
 mod search;
 #[cfg(test)]
 mod tests;
+mod trace;
 
 pub use check::check;
-pub use problem::{Item, Problem, Solution};
+pub use problem::{Item, Overlay, Problem, Solution};
 
 use crate::error::{self, Error};
 use crate::ir::Graph;
 use crate::schedule::{lifetimes, Role, Schedule};
+use overlay::Overlays;
 
 pub use crate::schedule::Lifetime;
 
 /// The largest arena or state memory, in bytes: offsets fit 32-bit targets.
 pub const MAX_BYTES: usize = i32::MAX as usize;
+
+/// Whether buffers overlap row by row ([`Overlay`]).
+const OVERLAYS: bool = false;
 
 /// Where everything lies.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +42,7 @@ pub struct Plan {
     pub arena_bytes: usize,
     /// Bytes of retained memory.
     pub state_bytes: usize,
-    /// No arena of this schedule can be smaller: the largest sum of bytes that are live at the same time.
+    /// No arena of this schedule can be smaller: the most bytes that are in use at the same time.
     pub lower_bound: usize,
     /// By buffer: when it is live.
     pub lifetimes: Vec<Lifetime>,
@@ -43,6 +53,10 @@ pub struct Plan {
 /// # Errors
 /// [`Error::Unsupported`] if the arena or the states exceed [`MAX_BYTES`].
 pub fn plan(graph: &Graph, schedule: &Schedule) -> Result<Plan, Error> {
+    plan_with(graph, schedule, OVERLAYS)
+}
+
+fn plan_with(graph: &Graph, schedule: &Schedule, overlays: bool) -> Result<Plan, Error> {
     let lifetimes = lifetimes(graph, schedule);
     let buffers = &schedule.storage.buffers;
     let scratch: Vec<usize> = (0..buffers.len()).filter(|&b| buffers[b].role.in_arena()).collect();
@@ -52,13 +66,19 @@ pub fn plan(graph: &Graph, schedule: &Schedule) -> Result<Plan, Error> {
         first: lifetimes[b].first,
         last: lifetimes[b].last,
     };
-    let problem = Problem { items: scratch.iter().map(item).collect() };
-    let lower_bound = problem.lower_bound();
+    let mut problem = Problem::new(scratch.iter().map(item).collect());
     let total = problem
         .items
         .iter()
         .try_fold(0usize, |sum, item| sum.checked_add(item.bytes)?.checked_add(item.align));
-    if lower_bound > MAX_BYTES || total.is_none() {
+    if total.is_none() {
+        return Err(too_large("activations", usize::MAX));
+    }
+    if overlays {
+        permit_overlays(&mut problem, &scratch, Overlays::of(graph, schedule, &lifetimes));
+    }
+    let lower_bound = problem.lower_bound();
+    if lower_bound > MAX_BYTES {
         return Err(too_large("activations", lower_bound));
     }
     let solution = problem.solve();
@@ -71,6 +91,14 @@ pub fn plan(graph: &Graph, schedule: &Schedule) -> Result<Plan, Error> {
         return Err(too_large("activations", solution.bytes));
     }
     Ok(Plan { offsets, arena_bytes: solution.bytes, state_bytes, lower_bound, lifetimes })
+}
+
+/// Adds overlays of buffers to a problem whose items are those of `scratch`.
+fn permit_overlays(problem: &mut Problem, scratch: &[usize], overlays: Overlays) {
+    let item = |buffer: usize| scratch.binary_search(&buffer).ok();
+    let by_item = |o: &Overlay| Some(Overlay { upper: item(o.upper)?, lower: item(o.lower)?, gap: o.gap });
+    problem.overlays = overlays.pairs.iter().filter_map(by_item).collect();
+    problem.floor = overlays.floor;
 }
 
 /// What is retained lies one after the other, that of the largest alignment first, so that nothing is lost between. Returns the bytes.

@@ -1,6 +1,6 @@
 //! Packing buffers with lifetimes into one arena: `Problem` → `Solution`.
 
-use super::search;
+use super::{bound, search};
 
 /// One buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,11 +22,26 @@ impl Item {
     }
 }
 
+/// A permission for two conflicting items: they may overlap if `upper` begins at least `gap` bytes behind the beginning of `lower`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overlay {
+    /// Index of the item at the higher offset: its first bytes are done with before `lower` fills up.
+    pub upper: usize,
+    /// Index of the item at the lower offset.
+    pub lower: usize,
+    /// Bytes between their beginnings, fewer than the bytes of `lower`.
+    pub gap: usize,
+}
+
 /// Buffers to be packed. The sum of all sizes and alignments must not overflow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Problem {
     /// The buffers.
     pub items: Vec<Item>,
+    /// Which of them may overlap; any number for the same two, of which one must hold.
+    pub overlays: Vec<Overlay>,
+    /// What is known from elsewhere: no solution has fewer bytes.
+    pub floor: usize,
 }
 
 /// A packing.
@@ -39,21 +54,14 @@ pub struct Solution {
 }
 
 impl Problem {
-    /// The largest sum of sizes live at one time: no solution is smaller.
+    /// A problem in which no items may overlap.
+    pub fn new(items: Vec<Item>) -> Self {
+        Problem { items, ..Problem::default() }
+    }
+
+    /// No solution is smaller: at each time, the bytes that are live without those that overlays can save at most.
     pub fn lower_bound(&self) -> usize {
-        // Births sort before deaths of the same time, as lifetimes include their ends.
-        let mut events: Vec<(usize, bool, usize)> = Vec::with_capacity(2 * self.items.len());
-        for item in &self.items {
-            events.push((item.first, false, item.bytes));
-            events.push((item.last, true, item.bytes));
-        }
-        events.sort_unstable();
-        let (mut live, mut most) = (0usize, 0);
-        for (_, dies, bytes) in events {
-            live = if dies { live.saturating_sub(bytes) } else { live.saturating_add(bytes) };
-            most = most.max(live);
-        }
-        most
+        bound::lower_bound(self)
     }
 
     /// A good packing: the best of several greedy ones, improved by a bounded search. Equal problems have equal solutions.
@@ -61,16 +69,22 @@ impl Problem {
         search::solve(self)
     }
 
-    /// Whether the solution is one: aligned, inside its bytes, and no two conflicting items overlap. Quadratic; for tests.
+    /// Whether the solution is one: aligned, inside its bytes, and no two conflicting items overlap but where they may. Quadratic;
+    /// for tests.
     pub fn accepts(&self, solution: &Solution) -> bool {
         let range = |i: usize| (solution.offsets[i], solution.offsets[i] + self.items[i].bytes);
+        let overlaid = |i: usize, j: usize| {
+            let mut overlays = self.overlays.iter().filter(|o| (o.upper, o.lower) == (i, j));
+            overlays.any(|o| range(i).0 >= range(j).0 + o.gap)
+        };
         let n = self.items.len();
         solution.offsets.len() == n
             && (0..n).all(|i| range(i).0 % self.items[i].align == 0 && range(i).1 <= solution.bytes)
             && (0..n).all(|i| {
                 (0..i).all(|j| {
                     let ((a, b), (c, d)) = (range(i), range(j));
-                    !self.items[i].conflicts(&self.items[j]) || b <= c || d <= a
+                    let apart = !self.items[i].conflicts(&self.items[j]) || b <= c || d <= a;
+                    apart || overlaid(i, j) || overlaid(j, i)
                 })
             })
     }

@@ -5,6 +5,7 @@
 //! item that ends at the top of the arena, or conflicts with one that does, moves forward. The number of items looked at is
 //! bounded, not the time, so that the result is the same everywhere.
 
+use super::distance::Distances;
 use super::problem::{Item, Problem, Solution};
 use std::cmp::Reverse;
 
@@ -16,7 +17,8 @@ const PATIENCE: usize = 4_000;
 
 pub(super) fn solve(problem: &Problem) -> Solution {
     let bound = problem.lower_bound();
-    let mut search = Search { items: &problem.items, looked: 0, best: None };
+    let mut search =
+        Search { items: &problem.items, distances: Distances::of(problem), looked: 0, best: None };
     for order in orders(problem) {
         search.attempt(&order);
         if search.is_done(bound) {
@@ -95,6 +97,7 @@ impl RangeMax {
 
 struct Search<'p> {
     items: &'p [Item],
+    distances: Distances,
     looked: usize,
     best: Option<(Vec<usize>, Solution)>,
 }
@@ -121,29 +124,46 @@ impl Search<'_> {
         // Placed items by offset.
         let mut placed: Vec<usize> = Vec::with_capacity(order.len());
         for &i in order {
-            let item = &self.items[i];
-            let mut offset = 0usize;
-            if item.bytes > 0 {
-                self.looked += placed.len();
-                for &j in &placed {
-                    if offsets[j] >= offset + item.bytes {
-                        break;
-                    }
-                    if self.items[j].conflicts(item) {
-                        offset = offset.max((offsets[j] + self.items[j].bytes).next_multiple_of(item.align));
-                    }
-                }
-                let end = offset + item.bytes;
+            if self.items[i].bytes > 0 {
+                offsets[i] = self.lowest(i, &placed, &offsets);
+                let end = offsets[i] + self.items[i].bytes;
                 if end > limit {
                     return None;
                 }
                 bytes = bytes.max(end);
-                let at = placed.partition_point(|&j| offsets[j] <= offset);
+                let at = placed.partition_point(|&j| offsets[j] <= offsets[i]);
                 placed.insert(at, i);
             }
-            offsets[i] = offset;
         }
         Some(Solution { offsets, bytes })
+    }
+
+    /// The lowest offset of an item that those already placed leave free.
+    fn lowest(&mut self, i: usize, placed: &[usize], offsets: &[usize]) -> usize {
+        let item = &self.items[i];
+        self.looked += placed.len();
+        // Where the item may overlap another, more offsets are free: these intervals begin later than those of items at the same offset.
+        let mut overlaid: Vec<(usize, usize, usize)> = Vec::new();
+        let mut offset = 0;
+        for &j in placed {
+            if offsets[j] >= offset + item.bytes {
+                break;
+            }
+            if !self.items[j].conflicts(item) {
+                continue;
+            }
+            match self.distances.get(i, j) {
+                None => offset = offset.max((offsets[j] + self.items[j].bytes).next_multiple_of(item.align)),
+                Some((above, below)) => overlaid.push((offsets[j], above, below)),
+            }
+            // Again, as the item has moved up.
+            while let Some(&(at, above, _)) =
+                overlaid.iter().find(|&&(at, above, below)| offset + below > at && offset < at + above)
+            {
+                offset = (at + above).next_multiple_of(item.align);
+            }
+        }
+        offset
     }
 
     /// Changes the best order until the bound or the end of the budget is reached.
@@ -211,8 +231,7 @@ mod tests {
 
     #[test]
     fn a_chain_needs_its_largest_pair() {
-        let problem =
-            Problem { items: vec![item(100, 0, 1), item(60, 1, 2), item(120, 2, 3), item(8, 3, 4)] };
+        let problem = Problem::new(vec![item(100, 0, 1), item(60, 1, 2), item(120, 2, 3), item(8, 3, 4)]);
         let solution = problem.solve();
         assert!(problem.accepts(&solution));
         assert_eq!((solution.bytes, problem.lower_bound()), (180, 180));
@@ -232,7 +251,7 @@ mod tests {
             (32, 1, 1),
             (8, 7, 12),
         ];
-        let problem = Problem { items: sizes.iter().map(|&(b, f, l)| item(b, f, l)).collect() };
+        let problem = Problem::new(sizes.iter().map(|&(b, f, l)| item(b, f, l)).collect());
         let solution = problem.solve();
         assert!(problem.accepts(&solution));
         assert_eq!(solution.bytes, problem.lower_bound());
@@ -249,7 +268,7 @@ mod tests {
                     Item { bytes: random.below(200), align, first, last: first + random.below(6) }
                 })
                 .collect();
-            let problem = Problem { items };
+            let problem = Problem::new(items);
             let solution = problem.solve();
             assert!(problem.accepts(&solution), "case {case}");
             assert!(solution.bytes >= problem.lower_bound());
@@ -266,7 +285,7 @@ mod tests {
         for i in 0..6000 {
             items.push(item(1 + random.below(5000), i, i + 1 + random.below(30)));
         }
-        let problem = Problem { items };
+        let problem = Problem::new(items);
         let solution = problem.solve();
         assert!(solution.bytes >= problem.lower_bound());
     }

@@ -1,6 +1,6 @@
 //! When each buffer is live.
 
-use super::{Place, Schedule, StepKind};
+use super::{Place, Role, Schedule, StepKind};
 use crate::ir::{Graph, ValueId};
 
 /// The steps during which a buffer must keep what it holds, both inclusive.
@@ -23,7 +23,26 @@ impl Lifetime {
 }
 
 /// The lifetime of every buffer of a schedule. A buffer that nothing touches has the lifetime 0 to 0.
+///
+/// What a step of a pipeline leaves in a buffer is read at a later tick: the buffer is live during the whole pipeline, unless it is
+/// [`Role::Transient`].
 pub fn lifetimes(graph: &Graph, schedule: &Schedule) -> Vec<Lifetime> {
+    let mut lives = touched(graph, schedule);
+    for (life, buffer) in lives.iter_mut().zip(&schedule.storage.buffers) {
+        if buffer.role != Role::Transient {
+            if let Some(pipeline) = life.first.checked_sub(1).and_then(|step| schedule.pipeline_of(step)) {
+                life.first = pipeline.steps.start + 1;
+            }
+            if let Some(pipeline) = life.last.checked_sub(1).and_then(|step| schedule.pipeline_of(step)) {
+                life.last = pipeline.steps.end;
+            }
+        }
+    }
+    lives
+}
+
+/// The first and the last step that touches each buffer.
+fn touched(graph: &Graph, schedule: &Schedule) -> Vec<Lifetime> {
     let mut lives: Vec<Option<Lifetime>> = vec![None; schedule.storage.buffers.len()];
     let mut touch = |place: Option<Place>, time: usize| {
         let Some(slot) = place.and_then(|p| lives.get_mut(p.buffer.0 as usize)) else { return };
@@ -56,7 +75,7 @@ pub fn lifetimes(graph: &Graph, schedule: &Schedule) -> Vec<Lifetime> {
     lives.into_iter().map(|life| life.unwrap_or(Lifetime { first: 0, last: 0 })).collect()
 }
 
-/// The largest sum of the bytes of scratch buffers that are live at the same time: no arena is smaller.
+/// The largest sum of the bytes of scratch buffers that are live at the same time: no arena in which none of them overlap is smaller.
 pub fn peak(graph: &Graph, schedule: &Schedule) -> usize {
     // What becomes live and what dies at each time; a buffer is still live at its last time.
     let mut change = vec![(0usize, 0usize); schedule.steps.len() + 3];
