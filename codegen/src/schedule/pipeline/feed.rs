@@ -57,25 +57,24 @@ pub fn fed(graph: &Graph, flow: &Flow) -> Result<Draft, Refused> {
 /// The longest pipeline that slides along the model's only input: of each window it leaves one row of each value to the nodes behind it.
 ///
 /// # Errors
-/// Why there is none: the first node that depends on where in the window a row is, or that needs many rows at once.
+/// Why there is none: the node that depends on where in the window a row is, or that needs many rows at once.
 pub fn sliding(graph: &Graph, flow: &Flow) -> Result<Draft, Refused> {
     let least = readers(graph, flow)?.end;
-    let mut first_refusal = None;
+    let mut refusal = None;
     for end in (least..=graph.order.len()).rev() {
         match Draft::new(graph, flow, 0..end, Feed::Sliding) {
             Ok(draft) => return Ok(draft),
-            // The nodes that go row by row end before this one.
-            Err(obstacle) => first_refusal = Some(merge(graph, first_refusal, obstacle)),
+            Err(obstacle) => refusal = Some(farther(graph, refusal, obstacle)),
         }
     }
-    Err(first_refusal.map_or(Refused::Inputs(1), Refused::At))
+    Err(refusal.map_or(Refused::Inputs(1), Refused::At))
 }
 
-/// Of two reasons, the one that comes first in the model.
-fn merge(graph: &Graph, before: Option<Obstacle>, obstacle: Obstacle) -> Obstacle {
+/// Of two reasons, the one that lets more of the model slide; of those at one node, the later one, for a shorter pipeline, says more.
+fn farther(graph: &Graph, before: Option<Obstacle>, obstacle: Obstacle) -> Obstacle {
     let at = |o: &Obstacle| graph.order.iter().position(|&id| id == o.node);
     match before {
-        Some(before) if at(&before) <= at(&obstacle) => before,
+        Some(before) if at(&before) > at(&obstacle) => before,
         _ => obstacle,
     }
 }

@@ -1,1 +1,173 @@
+//! Pipelines of small graphs, with the numbers worked out by hand.
 
+use super::*;
+
+/// A graph of `f32` values; `lines` are its nodes.
+fn graph(input: &str, lines: &[&str], output: &str) -> Graph {
+    let text = format!("graph \"g\" {{ input %x \"x\": f32{input}\n{}\nreturn {output} }}", lines.join("\n"));
+    let text = text.replace("WINDOW3", "window = [3, 3] pad [1, 1, 1, 1], clamp = -inf..=inf");
+    let graph = Graph::parse(&text).unwrap();
+    crate::verify::verify(&graph).unwrap();
+    graph
+}
+
+fn draft(graph: &Graph, feed: Feed) -> Result<Draft, Obstacle> {
+    Draft::new(graph, &Flow::of(graph), 0..graph.order.len(), feed)
+}
+
+/// Rows held by the ring of the value of that name, and whether it is transient.
+fn ring(graph: &Graph, draft: &Draft, name: &str) -> (usize, bool) {
+    let id = graph.values().find(|(_, v)| v.name == name).unwrap().0;
+    let ring = draft.rings.iter().find(|ring| ring.values.contains(&id)).unwrap();
+    (ring.rows, ring.transient)
+}
+
+fn beats(draft: &Draft) -> Vec<(usize, usize)> {
+    draft.lanes.iter().map(|lane| (lane.beat.first, lane.beat.every)).collect()
+}
+
+#[test]
+fn a_chain_holds_what_windows_need() {
+    let lines = [
+        "%a \"a\": f32[1,12,4,2] = max_pool2d(%x) {WINDOW3}",
+        "%b \"b\": f32[1,12,4,2] = max_pool2d(%a) {WINDOW3}",
+        "%c \"c\": f32[1,12,4,2] = softmax(%b) {beta = 1.0, scale = real}",
+        "%d \"d\": f32[1,6,2,2] = max_pool2d(%c) {window = [2, 2] stride [2, 2], clamp = -inf..=inf}",
+        "%e \"e\": f32[1,6,2,2] = max_pool2d(%d) {WINDOW3}",
+    ];
+    let graph = graph("[1,12,4,2]", &lines, "%e");
+    let draft = draft(&graph, Feed::Whole).unwrap();
+    // Row 0 of b needs row 1 of a; row 0 of d rows 0 and 1 of c, at tick 2; row 0 of e row 1 of d, at tick 4.
+    assert_eq!(beats(&draft), [(0, 1), (1, 1), (1, 1), (2, 2), (4, 2)]);
+    assert_eq!(draft.ticks, 15);
+    assert_eq!(
+        ["a", "b", "c", "d"].map(|v| ring(&graph, &draft, v)),
+        [(3, false), (1, true), (2, false), (3, false)]
+    );
+    assert_eq!(draft.bytes(&graph), 3 * 32 + 32 + 2 * 32 + 3 * 16);
+}
+
+#[test]
+fn a_skipped_value_is_kept_as_long_as_needed() {
+    let lines = [
+        "%a \"a\": f32[1,12,4,2] = max_pool2d(%x) {WINDOW3}",
+        "%b \"b\": f32[1,12,4,2] = max_pool2d(%a) {WINDOW3}",
+        "%c \"c\": f32[1,12,4,2] = max_pool2d(%b) {WINDOW3}",
+        "%d \"d\": f32[1,12,4,2] = add(%c, %a) {rescale = real, clamp = -inf..=inf}",
+        "%e \"e\": f32[1,12,4,2] = max_pool2d(%d) {WINDOW3}",
+    ];
+    let graph = graph("[1,12,4,2]", &lines, "%e");
+    let draft = draft(&graph, Feed::Whole).unwrap();
+    assert_eq!(beats(&draft), [(0, 1), (1, 1), (2, 1), (2, 1), (3, 1)]);
+    // The sum takes the place of c. Row r of a is last read with row r of d, two ticks after it was made.
+    assert_eq!(
+        ["a", "b", "c", "d"].map(|v| ring(&graph, &draft, v)),
+        [(3, false), (3, false), (3, false), (3, false)]
+    );
+    assert_eq!(draft.rings.len(), 3);
+}
+
+#[test]
+fn the_last_operand_of_a_sum_lives_in_the_result() {
+    let lines = [
+        "%a \"a\": f32[1,12,4,2] = max_pool2d(%x) {WINDOW3}",
+        "%d \"d\": f32[1,12,4,2] = add(%a, %x) {rescale = real, clamp = -inf..=inf}",
+    ];
+    let graph = graph("[1,12,4,2]", &lines, "%d");
+    let draft = draft(&graph, Feed::Whole).unwrap();
+    assert_eq!(draft.rings[0].within, Some(graph.outputs[0]));
+    assert_eq!(draft.bytes(&graph), 0);
+    // The sum may lie over x from one row ahead: its row r is written when the window that reads rows r-1 to r+1 of x is done.
+    assert_eq!(draft.gap(&graph, graph.inputs[0], graph.outputs[0]), 32);
+}
+
+#[test]
+fn delays_are_lengthened_where_that_saves_memory() {
+    // The skip is narrow before the concat with itself, wide behind: it is better widened late.
+    let lines = [
+        "%a \"a\": f32[1,12,4,2] = max_pool2d(%x) {WINDOW3}",
+        "%w \"w\": f32[1,12,4,4] = concat(%a, %a) {axis = 3}",
+        "%b \"b\": f32[1,12,4,2] = max_pool2d(%a) {WINDOW3}",
+        "%c \"c\": f32[1,12,4,2] = max_pool2d(%b) {WINDOW3}",
+        "%d \"d\": f32[1,12,4,6] = concat(%c, %w) {axis = 3}",
+        "%e \"e\": f32[1,12,4,6] = max_pool2d(%d) {WINDOW3}",
+    ];
+    let graph = graph("[1,12,4,2]", &lines, "%e");
+    let draft = draft(&graph, Feed::Whole).unwrap();
+    assert_eq!(beats(&draft), [(0, 1), (2, 1), (1, 1), (2, 1), (2, 1), (3, 1)]);
+    assert_eq!(["a", "w"].map(|v| ring(&graph, &draft, v)), [(3, false), (1, true)]);
+}
+
+#[test]
+fn branches_of_different_stride_meet() {
+    let lines = [
+        "%a \"a\": f32[1,12,4,2] = max_pool2d(%x) {WINDOW3}",
+        "%b \"b\": f32[1,6,2,2] = max_pool2d(%a) {window = [3, 3] stride [2, 2] pad [0, 1, 0, 1], clamp = -inf..=inf}",
+        "%s \"s\": f32[1,6,2,2] = max_pool2d(%a) {window = [1, 1] stride [2, 2], clamp = -inf..=inf}",
+        "%d \"d\": f32[1,6,2,2] = add(%b, %s) {rescale = real, clamp = -inf..=inf}",
+    ];
+    let graph = graph("[1,12,4,2]", &lines, "%d");
+    let draft = draft(&graph, Feed::Whole).unwrap();
+    assert_eq!(beats(&draft), [(0, 1), (2, 2), (2, 2), (2, 2)]);
+}
+
+#[test]
+fn rows_of_different_strides_do_not_meet() {
+    let lines = [
+        "%a \"a\": f32[1,4,4,2] = max_pool2d(%x) {window = [6, 1] stride [2, 1], clamp = -inf..=inf}",
+        "%b \"b\": f32[1,4,4,2] = max_pool2d(%x) {window = [9, 1], clamp = -inf..=inf}",
+        "%d \"d\": f32[1,4,4,2] = add(%a, %b) {rescale = real, clamp = -inf..=inf}",
+    ];
+    let graph = graph("[1,12,4,2]", &lines, "%d");
+    let obstacle = draft(&graph, Feed::Whole).unwrap_err();
+    assert_eq!(obstacle.why, "joins rows of different strides");
+}
+
+#[test]
+fn a_mean_over_all_rows_is_absorbed() {
+    let lines = [
+        "%a \"a\": f32[1,12,4,2] = max_pool2d(%x) {WINDOW3}",
+        "%m \"m\": f32[1,1,1,2] = mean(%a) {axes = [1, 2], rescale = real, clamp = -inf..=inf}",
+    ];
+    let graph = graph("[1,12,4,2]", &lines, "%m");
+    let draft = draft(&graph, Feed::Whole).unwrap();
+    assert!(draft.lanes[1].absorbs && draft.lanes[1].rows == 12);
+    assert_eq!((ring(&graph, &draft, "a"), draft.bytes(&graph)), ((1, true), 32 + 8));
+}
+
+const SLIDES: [&str; 4] = [
+    "%a \"a\": f32[1,10,1,2] = max_pool2d(%x) {window = [3, 1], clamp = -inf..=inf}",
+    "%b \"b\": f32[1,1,1,2] = max_pool2d(%a) {window = [10, 1], clamp = -inf..=inf}",
+    "%r \"r\": f32[1,2] = reshape(%b)",
+    "%p \"p\": f32[1,2] = softmax(%r) {beta = 1.0, scale = real}",
+];
+
+#[test]
+fn a_model_without_padding_slides() {
+    let graph = graph("[1,12,1,2]", &SLIDES, "%p");
+    let draft = sliding(&graph, &Flow::of(&graph)).unwrap();
+    assert_eq!((draft.nodes.clone(), draft.ticks), (0..2, 12));
+    assert_eq!((ring(&graph, &draft, "x"), ring(&graph, &draft, "a")), ((3, false), (10, false)));
+}
+
+#[test]
+fn what_prevents_sliding_is_named() {
+    let refused = |lines: &[&str]| {
+        let graph = graph("[1,12,1,2]", lines, "%p");
+        sliding(&graph, &Flow::of(&graph)).unwrap_err().describe(&graph)
+    };
+    let padded = [
+        "%a \"a\": f32[1,12,1,2] = max_pool2d(%x) {window = [3, 1] pad [1, 1, 0, 0], clamp = -inf..=inf}",
+        "%b \"b\": f32[1,1,1,2] = max_pool2d(%a) {window = [12, 1], clamp = -inf..=inf}",
+        SLIDES[2],
+        SLIDES[3],
+    ];
+    assert!(refused(&padded).starts_with("max_pool2d \"a\" pads its operand along the rows"));
+    let many = [
+        SLIDES[0],
+        "%b \"b\": f32[1,2,1,2] = max_pool2d(%a) {window = [9, 1], clamp = -inf..=inf}",
+        "%r \"r\": f32[1,4] = reshape(%b)",
+        "%p \"p\": f32[1,4] = softmax(%r) {beta = 1.0, scale = real}",
+    ];
+    assert_eq!(refused(&many), "reshape \"r\" needs all 2 rows of \"b\" at once");
+}
