@@ -13,6 +13,11 @@ pub struct Totals {
     pub classes: [u64; Class::ALL.len()],
 }
 
+impl Totals {
+    /// Nothing executed.
+    pub const ZERO: Totals = Totals { instructions: 0, cycles: 0, classes: [0; Class::ALL.len()] };
+}
+
 impl Add for Totals {
     type Output = Totals;
 
@@ -104,7 +109,7 @@ pub struct Counter<'a> {
 impl<'a> Counter<'a> {
     /// A counter that has seen nothing.
     pub const fn new() -> Self {
-        Counter { done: Totals { instructions: 0, cycles: 0, classes: [0; Class::ALL.len()] }, current: None }
+        Counter { done: Totals::ZERO, current: None }
     }
 
     /// `block` is about to be executed.

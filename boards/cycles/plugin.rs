@@ -2,11 +2,11 @@
 //!
 //! Arguments (`-plugin libkiln_cycles.so,begin=0x1000,end=0x1010,trace=0x1020,out=report.txt`):
 //!
-//! - `begin`, `end`: addresses of the instructions where the measured window starts and ends;
+//! - `begin`, `end`: addresses of the instructions where a measured window starts and ends; several windows add up to one;
 //! - `trace`: address of an instruction that starts a step of the window, every time it is executed;
 //! - `out`: the report's file.
 //!
-//! The report has one line per fact, counted from the window's start: `step N INSTRUCTIONS CYCLES` for the N-th time that `trace`
+//! The report has one line per fact, counted from the start of the first window without what is between windows: `step N INSTRUCTIONS CYCLES` for the N-th time that `trace`
 //! was executed, `class NAME INSTRUCTIONS`, and last `window INSTRUCTIONS CYCLES`.
 use crate::count::{Block, Counter, Totals};
 use crate::model::{is_wide, Class};
@@ -21,8 +21,10 @@ struct Plugin {
     markers: Markers,
     out: Option<String>,
     counter: Counter<'static>,
+    /// Of all windows that have ended.
+    measured: Totals,
+    /// Where the current window began.
     begin: Option<Totals>,
-    end: Option<Totals>,
     steps: Vec<Totals>,
 }
 
@@ -55,8 +57,8 @@ impl Plugin {
             markers: Markers { begin: None, end: None, trace: None },
             out: None,
             counter: Counter::new(),
+            measured: Totals::ZERO,
             begin: None,
-            end: None,
             steps: Vec::new(),
         }
     }
@@ -83,23 +85,24 @@ impl Plugin {
 
     fn at(&mut self, marked: Marked) {
         let now = self.counter.before(marked.index);
-        let inside = self.begin.is_some() && self.end.is_none();
-        match marked.kind {
-            // Only the first window counts.
-            Kind::Begin => self.begin = self.begin.or(Some(now)),
-            Kind::End if inside => self.end = Some(now),
-            Kind::Trace if inside => self.steps.push(now),
-            Kind::End | Kind::Trace => {}
+        match (marked.kind, self.begin) {
+            (Kind::Begin, None) => self.begin = Some(now),
+            (Kind::End, Some(begin)) => {
+                self.measured = self.measured + (now - begin);
+                self.begin = None;
+            }
+            (Kind::Trace, Some(begin)) => self.steps.push(self.measured + (now - begin)),
+            _ => {}
         }
     }
 
     fn report(&self) -> String {
-        let begin = self.begin.unwrap_or_default();
-        let window = self.end.unwrap_or_else(|| self.counter.finish()) - begin;
+        // A window that the program never left ends with it.
+        let open = self.begin.map_or(Totals::ZERO, |begin| self.counter.finish() - begin);
+        let window = self.measured + open;
         let mut text = String::new();
         for (index, step) in self.steps.iter().enumerate() {
-            let at = *step - begin;
-            let _ = writeln!(text, "step {index} {} {}", at.instructions, at.cycles);
+            let _ = writeln!(text, "step {index} {} {}", step.instructions, step.cycles);
         }
         for class in Class::ALL {
             let _ = writeln!(text, "class {} {}", class.name(), window.classes[class as usize]);

@@ -9,9 +9,10 @@
 //! | cases | u32 | cases | u32 |
 //! | inputs | u32 | outputs | u32 |
 //! | length of each input | u32 each, in bytes | length of each output | u32 each, in bytes |
-//! | cases, each with its inputs in order | | cases, each with its outputs in order | |
+//! | cases, each with its inputs in order | | cases: u8, whether its outputs are complete; if so, they in order | |
 //!
-//! A model is reset before every case, or only before the first where the cases are one sequence.
+//! A model is reset before every case, or only before the first where the cases are one sequence. A case of a model that is fed by rows
+//! is its whole input, or a single row of it: the cases of a sequence of rows have outputs whenever one completes them.
 use crate::Error;
 
 /// One tensor's elements, little-endian.
@@ -26,7 +27,7 @@ pub struct Cases {
     pub inputs: Vec<Vec<Bytes>>,
 }
 
-/// Outputs of each case, in the model's order.
+/// Outputs of each case, in the model's order; none where a row completed no outputs.
 pub type Outputs = Vec<Vec<Bytes>>;
 
 const CASES_MAGIC: &[u8; 8] = b"KILNCASE";
@@ -92,9 +93,11 @@ impl<'a> Reader<'a> {
         let (cases, outputs) = (self.word()?, self.word()?);
         // Collecting stops at the first `None`, so a hostile count ends with the bytes.
         let lengths: Vec<usize> = (0..outputs).map(|_| self.word()).collect::<Option<_>>()?;
-        (0..cases)
-            .map(|_| lengths.iter().map(|&length| Some(self.take(length)?.to_vec())).collect())
-            .collect()
+        let case = |_| match self.take(1)? {
+            [0] => Some(Vec::new()),
+            _ => lengths.iter().map(|&length| Some(self.take(length)?.to_vec())).collect(),
+        };
+        (0..cases).map(case).collect()
     }
 }
 
@@ -135,9 +138,10 @@ mod tests {
 
     #[test]
     fn outputs_are_read_back() {
-        let words: Vec<u8> = [2u32, 2, 1, 2].iter().flat_map(|word| word.to_le_bytes()).collect();
-        let file = [b"KILNOUTS".as_slice(), &words, &[1, 2, 3, 4, 5, 6]].concat();
-        assert_eq!(parse_outputs(&file).unwrap(), vec![vec![vec![1], vec![2, 3]], vec![vec![4], vec![5, 6]]]);
+        let words: Vec<u8> = [3u32, 2, 1, 2].iter().flat_map(|word| word.to_le_bytes()).collect();
+        let file = [b"KILNOUTS".as_slice(), &words, &[1, 1, 2, 3, 0, 1, 4, 5, 6]].concat();
+        let cases = vec![vec![vec![1], vec![2, 3]], vec![], vec![vec![4], vec![5, 6]]];
+        assert_eq!(parse_outputs(&file).unwrap(), cases);
         for end in 0..file.len() {
             assert!(parse_outputs(&file[..end]).is_err(), "truncated at {end}");
         }

@@ -23,16 +23,18 @@ pub fn validate(firmware: &Firmware, cases: &Cases, limit: Duration) -> Result<O
     run.take_outputs()
 }
 
-/// What one inference costs.
+/// What one inference costs: for a model that is fed by rows, all invocations until its outputs are complete; for a sliding
+/// model, those from one window's outputs to the next, in steady state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BenchResult {
-    /// Of one `invoke`, from the call to the return.
+    /// From the call of `invoke` to its return.
     pub total: Count,
-    /// Of each step, where the model was compiled with tracing (which itself costs a few instructions per step).
+    /// Of each step, where the model was compiled with tracing (which itself costs a few instructions per step). A step that is
+    /// executed several times is here each time.
     pub steps: Vec<Count>,
     /// Executed instructions of each class.
     pub classes: Vec<(Class, u64)>,
-    /// The most stack that `invoke` had in use, in bytes.
+    /// The most stack that `invoke` had in use, in bytes: what was free of it was painted before, and searched for the paint after.
     pub stack_bytes: u64,
     /// Flash of the whole image.
     pub flash: FlashSizes,

@@ -15,20 +15,18 @@ fn model_rs() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/models/running_sum.rs"))
 }
 
-fn build(board: &str, mode: Mode) -> Firmware {
-    build_model(board, mode, model_rs())
+fn row_fed_rs() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/models/row_fed.rs"))
 }
 
-fn build_model(board: &str, mode: Mode, model_rs: &Path) -> Firmware {
+fn build(board: &str, mode: Mode) -> Firmware {
+    build_model(board, mode, model_rs(), "RunningSum")
+}
+
+fn build_model(board: &str, mode: Mode, model_rs: &Path, model_type: &str) -> Firmware {
     let board = Board::find(board).unwrap();
-    let request = BuildRequest {
-        board,
-        model_rs,
-        model_type: "RunningSum",
-        mode,
-        opt_level: OptLevel::Speed,
-        runtime_features: &[],
-    };
+    let request =
+        BuildRequest { board, model_rs, model_type, mode, opt_level: OptLevel::Speed, runtime_features: &[] };
     let firmware = firmware::build(&request).unwrap_or_else(|error| panic!("{}: {error}", board.name));
     assert_eq!(firmware.warnings, "", "{}", board.name);
     firmware
@@ -64,6 +62,83 @@ fn the_host_runs_cases_and_sequences() {
     for sequence in [false, true] {
         assert_eq!(host::validate(&program, &cases(sequence), LIMIT).unwrap(), expected(sequence));
     }
+}
+
+/// Inputs of a model in `row_fed.rs`: a whole input each, or a row each.
+fn row_cases(sequence: bool, inputs: &[&[u8]]) -> Cases {
+    Cases { sequence, inputs: inputs.iter().map(|x| vec![x.to_vec()]).collect() }
+}
+
+/// A way to run cases: on the host, or emulated.
+type Run = Box<dyn Fn(&Cases) -> Outputs>;
+
+fn places(model_type: &'static str) -> [Run; 2] {
+    let request = host::BuildRequest { model_rs: row_fed_rs(), model_type, runtime_features: &[] };
+    let program = host::build(&request).unwrap();
+    let firmware = build_model("qemu-cortex-m4", Mode::Validate, row_fed_rs(), model_type);
+    [
+        Box::new(move |cases| host::validate(&program, cases, LIMIT).unwrap()),
+        Box::new(move |cases| qemu::validate(&firmware, cases, LIMIT).unwrap()),
+    ]
+}
+
+#[test]
+fn models_fed_by_rows_take_whole_cases_and_single_rows() {
+    let first = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
+    for run in places("ColumnSums") {
+        let outputs = run(&row_cases(false, &[&first, &[1; 12]]));
+        assert_eq!(outputs, [vec![vec![22, 26, 30]], vec![vec![4, 4, 4]]]);
+
+        let rows: Vec<&[u8]> = first.chunks(3).chain([&[1u8; 3][..]; 4]).collect();
+        let outputs = run(&row_cases(true, &rows));
+        let complete = [vec![], vec![], vec![], vec![vec![22, 26, 30]]];
+        assert_eq!(outputs[..4], complete);
+        assert_eq!(outputs[7], [vec![4, 4, 4]]);
+    }
+}
+
+#[test]
+fn sliding_models_take_one_row_after_the_other() {
+    let first = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
+    for run in places("MovingSums") {
+        // Each case is a window of its own.
+        let outputs = run(&row_cases(false, &[&first, &[1; 12]]));
+        assert_eq!(outputs, [vec![vec![22, 26, 30]], vec![vec![4, 4, 4]]]);
+
+        let rows: Vec<&[u8]> = first.chunks(3).chain([&[1u8; 3][..]; 4]).collect();
+        let outputs = run(&row_cases(true, &rows));
+        assert!(
+            outputs.iter().enumerate().all(|(row, o)| o.is_empty() != [3, 5, 7].contains(&row)),
+            "{outputs:?}"
+        );
+        assert_eq!(outputs[5], [vec![19, 21, 23]]);
+        assert_eq!(outputs[7], [vec![4, 4, 4]]);
+    }
+}
+
+#[test]
+fn a_case_that_is_neither_an_input_nor_a_row_is_refused() {
+    let firmware = build_model("qemu-cortex-m4", Mode::Validate, row_fed_rs(), "ColumnSums");
+    let message = qemu::validate(&firmware, &row_cases(false, &[&[1; 6]]), LIMIT).unwrap_err().to_string();
+    assert!(message.contains("input 0 has 12 bytes, in cases.bin 6"), "{message}");
+}
+
+#[test]
+fn rows_of_one_output_are_measured_together() {
+    let measure = |model_type| {
+        let firmware = build_model("qemu-cortex-m4", Mode::Bench, row_fed_rs(), model_type);
+        assert!(Image::read(&firmware.elf).unwrap().unwanted().is_empty());
+        qemu::bench(&firmware, None, LIMIT).unwrap()
+    };
+    let (input, hop) = (measure("ColumnSums"), measure("MovingSums"));
+    for result in [&input, &hop] {
+        assert_eq!(result.steps.len(), 1, "{result:?}");
+        assert!(result.steps[0].instructions < result.total.instructions, "{result:?}");
+        assert!((8..200).contains(&result.stack_bytes), "{result:?}");
+    }
+    // Three rows that complete nothing against one.
+    let difference = input.total.instructions as i64 - hop.total.instructions as i64;
+    assert!((10..100).contains(&difference), "{input:?} {hop:?}");
 }
 
 #[test]
@@ -129,7 +204,8 @@ fn what_does_not_fit_goes_to_the_extra_memory() {
         ("constants.rs", 5 * MB, 1, Placement::ConstantsInExtra),
         ("constants_and_statics.rs", 5 * MB, 5 * MB, Placement::ConstantsAndStaticsInExtra),
     ] {
-        let firmware = build_model("qemu-cortex-m4", Mode::Validate, &enlarged(name, constants, unused));
+        let firmware =
+            build_model("qemu-cortex-m4", Mode::Validate, &enlarged(name, constants, unused), "RunningSum");
         assert_eq!(firmware.placement, placement);
         assert_eq!(qemu::validate(&firmware, &cases(true), LIMIT).unwrap(), expected(true));
     }

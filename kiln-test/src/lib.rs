@@ -20,15 +20,18 @@
 //! - **Float outputs** may differ by [`Options::float_bound`] times the largest magnitude in that output of that case.
 //! - **Models with state** run sequences of [`Options::steps`] cases, each from a reset; others run all cases one after the other, so that
 //!   nothing may be left over from one to the next.
+//! - **Models fed by rows** get each case row by row. A sliding model gets one case behind the other without an end, and each of its outputs is
+//!   one of the cases that are counted: the interpreter computes it from the whole window. Neither needs an option.
 
 mod compare;
+mod feed;
 mod inputs;
 
 use compare::Tally;
 use inputs::Source;
-use kiln::{Model, TensorInfo};
+use kiln::{Feed, Model, TensorInfo};
 use kiln_codegen::interp::Machine;
-use kiln_codegen::ir::{DType, Graph, Type};
+use kiln_codegen::ir::{DType, Data, Graph, Type};
 use std::fmt;
 use std::path::Path;
 
@@ -172,27 +175,39 @@ fn run<M: Model>(model: &mut M, graph: &Graph, options: &Options) -> Result<Summ
     let mut machine = Machine::new(graph);
     let mut source = Source::new(options.seed, options.range);
     let mut tally = Tally::new(&outputs, f64::from(options.float_bound));
+    if M::INFO.feed == Feed::Sliding {
+        let mut windows = feed::Windows::new(model, &inputs)?;
+        for case in 0..options.cases {
+            let window = windows.next(model, || source.case(case, &inputs))?;
+            compare(model, &mut machine, case, &window, &mut tally)?;
+        }
+        return tally.finish(options.cases, None);
+    }
     for case in 0..options.cases {
         if stateful && case % options.steps.max(1) == 0 {
             machine.reset();
             model.reset();
         }
         let data = source.case(case, &inputs);
-        for (k, x) in data.iter().enumerate() {
-            let bytes = model.input_bytes_mut(k);
-            if bytes.len() != x.bytes().len() {
-                let what = format!("input {k} has {} bytes, not {}", bytes.len(), x.bytes().len());
-                return Err(Failure::Interface(what));
-            }
-            bytes.copy_from_slice(x.bytes());
-        }
-        model.invoke();
-        let expected = machine.run(&data).map_err(|error| Failure::Interpreter(error.to_string()))?;
-        for (k, y) in expected.iter().enumerate() {
-            tally.compare(case, k, model.output_bytes(k), y).map_err(Failure::Interface)?;
-        }
+        feed::give(model, &data)?;
+        compare(model, &mut machine, case, &data, &mut tally)?;
     }
     tally.finish(options.cases, stateful.then_some(options.steps.max(1)))
+}
+
+/// The model's outputs against what the interpreter computes from `inputs`.
+fn compare<M: Model>(
+    model: &M,
+    machine: &mut Machine,
+    case: usize,
+    inputs: &[Data],
+    tally: &mut Tally<'_>,
+) -> Result<(), Failure> {
+    let expected = machine.run(inputs).map_err(|error| Failure::Interpreter(error.to_string()))?;
+    for (k, y) in expected.iter().enumerate() {
+        tally.compare(case, k, model.output_bytes(k), y).map_err(Failure::Interface)?;
+    }
+    Ok(())
 }
 
 fn compare_interfaces(what: &str, generated: &[TensorInfo], model: &[Type]) -> Result<(), Failure> {

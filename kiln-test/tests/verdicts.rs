@@ -1,6 +1,6 @@
 //! Models written by hand, right and wrong ones: the check has to tell them apart.
 
-use kiln::{Model, ModelInfo, TensorInfo};
+use kiln::{Feed, Model, ModelInfo, TensorInfo};
 use kiln_codegen::ir::{AddRescale, Clamp, DType, Data, Graph, Op, Type};
 use kiln_test::{check_graph, Failure, Number, Options};
 
@@ -26,6 +26,7 @@ impl<const WRONG: bool> Model for Twice<WRONG> {
         name: "twice",
         arena_bytes: 30,
         state_bytes: 0,
+        feed: Feed::Whole,
         inputs: &[tensor(kiln::DType::I8, &[1, 5, 2])],
         outputs: &[tensor(kiln::DType::I8, &[1, 10, 2])],
     };
@@ -38,12 +39,13 @@ impl<const WRONG: bool> Model for Twice<WRONG> {
         &self.output
     }
 
-    fn invoke(&mut self) {
+    fn invoke(&mut self) -> bool {
         self.output[..10].copy_from_slice(&self.input);
         self.output[10..].copy_from_slice(&self.input);
         if WRONG {
             self.output[19] = 0;
         }
+        true
     }
 
     fn reset(&mut self) {}
@@ -100,6 +102,7 @@ impl<const FORGETS: bool> Model for Delay<FORGETS> {
         name: "delay",
         arena_bytes: 8,
         state_bytes: 4,
+        feed: Feed::Whole,
         inputs: &[tensor(kiln::DType::I8, &[1, 4])],
         outputs: &[tensor(kiln::DType::I8, &[1, 4])],
     };
@@ -112,9 +115,10 @@ impl<const FORGETS: bool> Model for Delay<FORGETS> {
         &self.output
     }
 
-    fn invoke(&mut self) {
+    fn invoke(&mut self) -> bool {
         self.output = self.state;
         self.state = self.input;
+        true
     }
 
     fn reset(&mut self) {
@@ -168,6 +172,7 @@ impl<const ERROR: u32> Model for Double<ERROR> {
         name: "double",
         arena_bytes: 24,
         state_bytes: 0,
+        feed: Feed::Whole,
         inputs: &[tensor(kiln::DType::F32, &[1, 3])],
         outputs: &[tensor(kiln::DType::F32, &[1, 3])],
     };
@@ -180,10 +185,11 @@ impl<const ERROR: u32> Model for Double<ERROR> {
         &self.output
     }
 
-    fn invoke(&mut self) {
+    fn invoke(&mut self) -> bool {
         let x = Data::new(&self.input[..]).to_f32();
         let y: Vec<f32> = x.iter().map(|x| 2.0 * x * (1.0 + ERROR as f32 * 1e-6)).collect();
         self.output.copy_from_slice(Data::from_f32(&y).bytes());
+        true
     }
 
     fn reset(&mut self) {}

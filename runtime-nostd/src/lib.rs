@@ -22,6 +22,7 @@
 compile_error!("models are stored in little-endian order: big-endian targets are not supported");
 
 mod arch;
+mod feed;
 mod fixed;
 pub mod kernels;
 mod model;
@@ -30,6 +31,7 @@ mod quantized;
 mod rows;
 
 pub use arch::memory::{Arena, Bytes, Element, Memory};
+pub use feed::{row_mut, write_row, Feed};
 pub use kernels::{Band, Rows};
 #[cfg(feature = "macros")]
 pub use kiln_macros::include_model;

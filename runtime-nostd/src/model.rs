@@ -1,5 +1,7 @@
 //! What every compiled model is: its description, and one interface to run it.
 
+use crate::Feed;
+
 /// How one element of a tensor is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -80,27 +82,49 @@ pub struct ModelInfo {
     pub arena_bytes: usize,
     /// Bytes retained from one invocation to the next.
     pub state_bytes: usize,
-    /// Its inputs.
+    /// How it is given its input.
+    pub feed: Feed,
+    /// Its inputs: of a sliding model, the window.
     pub inputs: &'static [TensorInfo],
     /// Its outputs.
     pub outputs: &'static [TensorInfo],
 }
 
-/// A compiled model. Generated types also have typed accessors; this is for code that runs any model.
+/// A compiled model. Generated types also have typed accessors; this is for code that runs any model:
+///
+/// ```
+/// # use kiln::{Feed, Model, ModelInfo};
+/// /// Runs a model of one input, however it is fed.
+/// fn run<'m, M: Model>(model: &'m mut M, input: &[u8]) -> &'m [u8] {
+///     let piece = model.input_bytes_mut(0).len();
+///     for piece in input.chunks(piece.max(1)) {
+///         for (to, from) in model.input_bytes_mut(0).iter_mut().zip(piece) {
+///             *to = *from;
+///         }
+///         model.invoke();
+///     }
+///     model.output_bytes(0)
+/// }
+/// ```
 pub trait Model {
     /// What the model is.
     const INFO: ModelInfo;
 
-    /// The bytes of an input (little-endian elements, row-major), to be written; empty where there is no such input.
+    /// The bytes (little-endian elements, row-major) that are to be written before the next [`invoke`](Model::invoke): those of an
+    /// input or, unless [`ModelInfo::feed`] is [`Feed::Whole`], of its next row. Empty where there is no such input.
     fn input_bytes_mut(&mut self, index: usize) -> &mut [u8];
 
-    /// The bytes of an output; empty where there is no such output. Valid until an input is written or the model is invoked.
+    /// The bytes of an output; empty where there is no such output. Valid once `invoke` says so, until an input is written or the
+    /// model is invoked.
     fn output_bytes(&self, index: usize) -> &[u8];
 
-    /// Computes the outputs from the inputs and the state. Inputs have to be written before every invocation: their memory is reused.
-    fn invoke(&mut self);
+    /// Takes what was written to the inputs, and says whether the outputs are complete: always with [`Feed::Whole`], after the last
+    /// row of an input with [`Feed::Rows`], after the last row of a window with [`Feed::Sliding`].
+    ///
+    /// Inputs have to be written before every invocation: their memory is reused.
+    fn invoke(&mut self) -> bool;
 
-    /// Puts the state back to what it is in a new model.
+    /// Puts the state back to what it is in a new model, and forgets the rows of an input that is not complete.
     fn reset(&mut self);
 }
 

@@ -3,38 +3,50 @@ use crate::platform::{self, Input};
 use crate::report::Line;
 use crate::validate::{read_inputs, Header};
 use crate::CASES;
-use kiln::{DType, Model};
+use kiln::{DType, Feed, Model};
 
-/// Resets the model, fills its inputs with the first case of `cases.bin` (or, where there is none, with reproducible noise),
-/// invokes it once between [`kiln_bench_begin`] and [`kiln_bench_end`], prints `kiln-stack-bytes N` and ends the program.
+/// Resets the model and invokes it, on the first case of `cases.bin` or (where there is none) on reproducible noise, until its outputs
+/// are complete; then prints `kiln-stack-bytes N` and ends the program. A model that is fed by rows takes one invocation per row; a
+/// sliding model is measured in steady state, from the outputs of its first window to the next.
+///
+/// Every invocation that is measured stands between [`kiln_bench_begin`] and [`kiln_bench_end`], the writing of its input before it.
 ///
 /// `N` is the most stack that `invoke` and everything below it had in use, in bytes (0 on a host, where it is not measured).
 pub fn bench<M: Model>(model: &mut M) -> ! {
     model.reset();
-    match Input::open(CASES) {
-        Some(mut cases) => {
-            Header::read(model, &mut cases);
-            read_inputs(model, &mut cases);
+    let mut source = Source::open(model);
+    if M::INFO.feed == Feed::Sliding {
+        source.write(model);
+        while !model.invoke() {
+            source.write(model);
         }
-        None => fill_inputs(model),
     }
-    #[cfg(target_os = "none")]
-    let stack = crate::stack::used_by(|| run(model));
-    #[cfg(not(target_os = "none"))]
-    let stack = {
-        run(model);
-        0
+    source.write(model);
+    let infer = || {
+        while !run(model) {
+            source.write(model);
+        }
     };
-    Line::new("kiln-stack-bytes ").number(stack).print();
+    Line::new("kiln-stack-bytes ").number(stack_of(infer)).print();
     platform::exit(0)
+}
+
+#[cfg(target_os = "none")]
+use crate::stack::used_by as stack_of;
+
+#[cfg(not(target_os = "none"))]
+fn stack_of(run: impl FnOnce()) -> u32 {
+    run();
+    0
 }
 
 // Its own function, so that a frame of `invoke` cannot merge with one that is not measured.
 #[inline(never)]
-fn run<M: Model>(model: &mut M) {
+fn run<M: Model>(model: &mut M) -> bool {
     kiln_bench_begin();
-    model.invoke();
+    let complete = model.invoke();
     kiln_bench_end();
+    complete
 }
 
 /// The measured window starts where this is called.
@@ -51,15 +63,41 @@ extern "C" fn kiln_bench_end() {
     core::hint::black_box(0xed);
 }
 
-/// Noise from a fixed seed: any byte for integers, numbers in [-1, 1) for floats.
-fn fill_inputs<M: Model>(model: &mut M) {
-    let mut noise = 0x9e37_79b9_u32;
+/// Where inputs come from.
+enum Source {
+    File(Input),
+    /// State of a generator with a fixed seed.
+    Noise(u32),
+}
+
+impl Source {
+    fn open<M: Model>(model: &mut M) -> Self {
+        match Input::open(CASES) {
+            Some(mut cases) => {
+                Header::read(model, &mut cases);
+                Source::File(cases)
+            }
+            None => Source::Noise(0x9e37_79b9),
+        }
+    }
+
+    /// Writes what the next invocation takes.
+    fn write<M: Model>(&mut self, model: &mut M) {
+        match self {
+            Source::File(cases) => read_inputs(model, cases),
+            Source::Noise(state) => write_noise(model, state),
+        }
+    }
+}
+
+/// Any byte for integers, numbers in [-1, 1) for floats.
+fn write_noise<M: Model>(model: &mut M, noise: &mut u32) {
     let mut next = || {
         // Marsaglia's xorshift32.
-        noise ^= noise << 13;
-        noise ^= noise >> 17;
-        noise ^= noise << 5;
-        noise
+        *noise ^= *noise << 13;
+        *noise ^= *noise >> 17;
+        *noise ^= *noise << 5;
+        *noise
     };
     for (index, info) in M::INFO.inputs.iter().enumerate() {
         let float = info.dtype == DType::F32;

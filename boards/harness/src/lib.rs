@@ -1,7 +1,7 @@
 //! Runs one model compiled by Kiln: on a Cortex-M board or emulator through semihosting, or as an ordinary process.
 //!
-//! [`validate`] runs every case of a case file and writes the outputs to another file. [`bench`] runs the model once
-//! between two marker functions, and reports how much stack it took. Which of them a firmware calls is decided by the
+//! [`validate`] runs every case of a case file and writes the outputs to another file. [`bench`] computes one output
+//! between marker functions, and reports how much stack it took. Which of them a firmware calls is decided by the
 //! few lines of `main.rs` that `kiln_boards::firmware` writes around a model.
 //!
 //! Nothing here formats, allocates or panics, so that a firmware's symbols speak about the model alone.

@@ -6,8 +6,8 @@ use kiln::Model;
 
 /// Runs every case of `cases.bin` and writes the outputs to `outputs.bin`, then ends the program with status 0.
 ///
-/// The model is reset before each case, or only before the first where the file is one sequence. Where the file does not
-/// fit the model, the program says so and ends with status 2.
+/// The model is reset before each case, or only before the first where the file is one sequence. A case of a model that is fed by
+/// rows is its input, or a single row of it. Where the file does not fit the model, the program says so and ends with status 2.
 pub fn validate<M: Model>(model: &mut M) -> ! {
     let Some(mut cases) = Input::open(CASES) else { fail("cases.bin is missing") };
     let header = Header::read(model, &mut cases);
@@ -22,10 +22,14 @@ pub fn validate<M: Model>(model: &mut M) -> ! {
         if case == 0 || !header.sequence {
             model.reset();
         }
-        read_inputs(model, &mut cases);
-        model.invoke();
+        let mut complete = false;
+        for _ in 0..header.pieces {
+            read_inputs(model, &mut cases);
+            complete = model.invoke();
+        }
+        written &= outputs.write(&[complete.into()]);
         for index in 0..M::INFO.outputs.len() {
-            written &= outputs.write(model.output_bytes(index));
+            written &= !complete || outputs.write(model.output_bytes(index));
         }
     }
     if !(written && outputs.close()) {
@@ -35,7 +39,7 @@ pub fn validate<M: Model>(model: &mut M) -> ! {
     platform::exit(0)
 }
 
-/// Reads one case into the inputs.
+/// Reads what the next invocation takes: the inputs, or the next row.
 pub(crate) fn read_inputs<M: Model>(model: &mut M, cases: &mut Input) {
     for index in 0..M::INFO.inputs.len() {
         if !cases.read(model.input_bytes_mut(index)) {
@@ -46,8 +50,10 @@ pub(crate) fn read_inputs<M: Model>(model: &mut M, cases: &mut Input) {
 
 /// The start of a case file.
 pub(crate) struct Header {
-    pub(crate) cases: u32,
-    pub(crate) sequence: bool,
+    cases: u32,
+    sequence: bool,
+    /// Invocations of each case: rows of a case that is given row by row.
+    pieces: u32,
 }
 
 impl Header {
@@ -63,9 +69,12 @@ impl Header {
         if inputs as usize != M::INFO.inputs.len() {
             fail("cases.bin has another number of inputs than the model");
         }
-        for index in 0..M::INFO.inputs.len() {
-            let (has, wants) = (word(file), model.input_bytes_mut(index).len() as u32);
-            if has != wants {
+        let mut pieces = 1;
+        for (index, info) in M::INFO.inputs.iter().enumerate() {
+            let (has, wants) = (word(file), info.bytes() as u32);
+            // What one invocation takes: `wants` unless the model is fed by rows.
+            let piece = model.input_bytes_mut(index).len() as u32;
+            if has != wants && has != piece {
                 Line::new("kiln-harness: input ")
                     .number(index as u32)
                     .text(" has ")
@@ -75,8 +84,9 @@ impl Header {
                     .print();
                 platform::exit(2)
             }
+            pieces = has.checked_div(piece).unwrap_or(1);
         }
-        Self { cases, sequence: flags & 1 != 0 }
+        Self { cases, sequence: flags & 1 != 0, pieces }
     }
 }
 

@@ -1,5 +1,5 @@
 // A model written by hand: adds its input to its state, and gives the state. Two inputs, two outputs.
-use kiln::{DType, ModelInfo, TensorInfo};
+use kiln::{DType, Feed, ModelInfo, TensorInfo};
 
 pub struct RunningSum {
     x: [u8; 4],
@@ -23,6 +23,7 @@ impl kiln::Model for RunningSum {
         name: "running_sum",
         arena_bytes: 5,
         state_bytes: 5,
+        feed: Feed::Whole,
         inputs: &[tensor("x", &[1, 4]), tensor("gain", &[1])],
         outputs: &[tensor("sum", &[1, 4]), tensor("steps", &[1])],
     };
@@ -43,7 +44,7 @@ impl kiln::Model for RunningSum {
         }
     }
 
-    fn invoke(&mut self) {
+    fn invoke(&mut self) -> bool {
         kiln::trace(0);
         let [gain] = self.gain;
         for ((sum, x), weight) in self.sum.iter_mut().zip(self.x).zip(weights::ONES.iter()) {
@@ -53,6 +54,7 @@ impl kiln::Model for RunningSum {
         for steps in &mut self.steps {
             *steps = steps.wrapping_add(1);
         }
+        true
     }
 
     fn reset(&mut self) {

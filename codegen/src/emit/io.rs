@@ -163,6 +163,7 @@ pub(super) fn expand_model(graph: &Graph, program: &Program, names: &Names) -> T
                 name: #name,
                 arena_bytes: #ty::ARENA_BYTES,
                 state_bytes: #ty::STATE_BYTES,
+                feed: kiln::Feed::Whole,
                 inputs: #inputs,
                 outputs: #outputs,
             };
@@ -181,8 +182,9 @@ pub(super) fn expand_model(graph: &Graph, program: &Program, names: &Names) -> T
                 }
             }
 
-            fn invoke(&mut self) {
+            fn invoke(&mut self) -> bool {
                 #ty::invoke(self);
+                true
             }
 
             fn reset(&mut self) {
