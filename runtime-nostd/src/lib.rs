@@ -29,6 +29,7 @@ mod model;
 mod params;
 mod quantized;
 mod rows;
+mod share;
 
 pub use arch::memory::{Arena, Bytes, Element, Memory};
 pub use feed::{row_mut, write_row, Feed};
@@ -37,6 +38,9 @@ pub use kernels::{Band, Rows};
 pub use kiln_macros::include_model;
 pub use model::{trace, DType, Model, ModelInfo, TensorInfo};
 pub use quantized::{dequantize, quantize, Quantized};
+pub use share::Share;
+#[doc(hidden)]
+pub use share::{largest, sum};
 
 /// Includes a model that the crate's build script compiled with `kiln_codegen::Build`.
 ///

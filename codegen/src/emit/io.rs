@@ -14,59 +14,77 @@ enum Direction {
     Output,
 }
 
-/// `input_mut`, `output`, their constants and quantisation helpers; numbered where there are several.
-pub(super) fn expand_accessors(program: &Program) -> TokenStream {
-    let ports = |ports: &[Port], direction| {
-        let all =
-            ports.iter().enumerate().map(|(i, p)| expand_port(p, (ports.len() > 1).then_some(i), direction));
-        quote! { #(#all)* }
-    };
-    let inputs = ports(&program.inputs, Direction::Input);
-    let outputs = ports(&program.outputs, Direction::Output);
-    quote! { #inputs #outputs }
+/// `INPUT`, `OUTPUT` and quantisation helpers; numbered where there are several.
+pub(super) fn expand_descriptions(program: &Program) -> TokenStream {
+    each_port(program, expand_description)
 }
 
-fn expand_port(port: &Port, index: Option<usize>, direction: Direction) -> TokenStream {
-    let number = index.map_or(String::new(), |i| format!("_{i}"));
+/// `input_mut` and `output`; numbered where there are several.
+pub(super) fn expand_accessors(program: &Program) -> TokenStream {
+    each_port(program, expand_accessor)
+}
+
+/// Expands every port, inputs first. The text is what distinguishes it from others of its direction.
+fn each_port(program: &Program, expand: fn(&Port, &str, Direction) -> TokenStream) -> TokenStream {
+    let all = [(&program.inputs, Direction::Input), (&program.outputs, Direction::Output)];
+    let ports = all.into_iter().flat_map(|(ports, direction)| {
+        let several = ports.len() > 1;
+        ports.iter().enumerate().map(move |(i, port)| {
+            let number = if several { format!("_{i}") } else { String::new() };
+            expand(port, &number, direction)
+        })
+    });
+    quote! { #(#ports)* }
+}
+
+/// Name and type of a port, as code: rustdoc would take `[10]` for a link.
+fn described(port: &Port) -> String {
+    format!("`{:?}`, `{}{:?}`, row-major", port.name, port.ty.dtype.name(), port.ty.shape.dims())
+}
+
+fn expand_description(port: &Port, number: &str, direction: Direction) -> TokenStream {
+    let info = expand_info(port);
+    let what = described(port);
+    let (constant, doc, helper) = match direction {
+        Direction::Input => {
+            (format_ident!("INPUT{}", number), format!(" Input {what}."), expand_quantize(port, number))
+        }
+        Direction::Output => {
+            (format_ident!("OUTPUT{}", number), format!(" Output {what}."), expand_dequantize(port, number))
+        }
+    };
+    quote! {
+        #[doc = #doc]
+        pub const #constant: kiln::TensorInfo = #info;
+
+        #helper
+    }
+}
+
+fn expand_accessor(port: &Port, number: &str, direction: Direction) -> TokenStream {
     let element = Ident::new(port.region.element, Span::call_site());
     let (offset, len) =
         (Literal::usize_unsuffixed(port.region.offset), Literal::usize_unsuffixed(port.region.len));
-    let info = expand_info(port);
-    // As code: rustdoc would take `[10]` for a link.
-    let what = format!("`{:?}`, `{}{:?}`, row-major", port.name, port.ty.dtype.name(), port.ty.shape.dims());
+    let what = described(port);
     match direction {
         Direction::Input => {
-            let (constant, method) = (format_ident!("INPUT{}", number), format_ident!("input{}_mut", number));
-            let info_doc = format!(" Input {what}.");
+            let method = format_ident!("input{}_mut", number);
             let doc = format!(" The input {what}, to be written before `invoke`.");
-            let quantize = expand_quantize(port, &number);
             quote! {
-                #[doc = #info_doc]
-                pub const #constant: kiln::TensorInfo = #info;
-
                 #[doc = #doc]
                 pub fn #method(&mut self) -> &mut [#element; #len] {
-                    self.arena.get_mut::<#element, #offset, #len>()
+                    self.arena.borrow_mut().get_mut::<#element, #offset, #len>()
                 }
-
-                #quantize
             }
         }
         Direction::Output => {
-            let (constant, method) = (format_ident!("OUTPUT{}", number), format_ident!("output{}", number));
-            let info_doc = format!(" Output {what}.");
+            let method = format_ident!("output{}", number);
             let doc = format!(" The output {what}. Valid after `invoke`, until an input is written.");
-            let dequantize = expand_dequantize(port, &number);
             quote! {
-                #[doc = #info_doc]
-                pub const #constant: kiln::TensorInfo = #info;
-
                 #[doc = #doc]
                 pub fn #method(&self) -> &[#element; #len] {
-                    self.arena.get::<#element, #offset, #len>()
+                    self.arena.borrow().get::<#element, #offset, #len>()
                 }
-
-                #dequantize
             }
         }
     }
@@ -146,19 +164,20 @@ pub(super) fn expand_model(graph: &Graph, program: &Program, names: &Names) -> T
         quote! { &[#(#ty::#all),*] }
     };
     let (inputs, outputs) = (infos(&program.inputs, "INPUT"), infos(&program.outputs, "OUTPUT"));
-    let arms = |ports: &[Port], method: &str| {
-        let method = format_ident!("{}", method);
+    let arms = |ports: &[Port], holder: &str, method: &str| {
+        let (holder, method) = (format_ident!("{}", holder), format_ident!("{}", method));
         let arms = ports.iter().enumerate().map(|(i, port)| {
             let index = Literal::usize_unsuffixed(i);
             let offset = Literal::usize_unsuffixed(port.region.offset);
             let len = Literal::usize_unsuffixed(port.ty.bytes());
-            quote! { #index => self.arena.#method::<u8, #offset, #len>(), }
+            quote! { #index => self.arena.#holder().#method::<u8, #offset, #len>(), }
         });
         quote! { #(#arms)* }
     };
-    let (read, write) = (arms(&program.outputs, "get"), arms(&program.inputs, "get_mut"));
+    let (read, write) =
+        (arms(&program.outputs, "borrow", "get"), arms(&program.inputs, "borrow_mut", "get_mut"));
     quote! {
-        impl kiln::Model for #ty {
+        impl<A: BorrowMut<Arena>, K: BorrowMut<Kept>> kiln::Model for #ty<A, K> {
             const INFO: kiln::ModelInfo = kiln::ModelInfo {
                 name: #name,
                 arena_bytes: #ty::ARENA_BYTES,

@@ -5,6 +5,7 @@
 
 mod call;
 mod io;
+mod structure;
 
 use crate::ir::Graph;
 use crate::options::Options;
@@ -18,7 +19,8 @@ pub fn emit(graph: &Graph, program: &Program, options: &Options, vis: &TokenStre
     let (ty, module) = (&names.ty, &names.module);
     let doc = model_doc(graph, program);
     let weights = expand_constants(program, options);
-    let structure = expand_struct(program, &names, &doc);
+    let structure = structure::expand_struct(program, &names, &doc);
+    let holders = structure::expand_holders(&names);
     let inherent = expand_inherent(program, &names, options);
     let model = io::expand_model(graph, program, &names);
     let steps = call::expand_steps(program);
@@ -30,10 +32,12 @@ pub fn emit(graph: &Graph, program: &Program, options: &Options, vis: &TokenStre
         #[doc(hidden)]
         #[allow(dead_code, unreachable_pub, unused_imports, clippy::all, clippy::pedantic)]
         mod #module {
+            use ::core::borrow::{Borrow, BorrowMut};
             use ::kiln::{self, kernels as k};
 
             #structure
             #inherent
+            #holders
             #model
             #steps
             #weights
@@ -52,7 +56,7 @@ pub fn pretty(tokens: TokenStream) -> Result<String, String> {
 
 /// With an empty line between items, as people write them.
 fn spaced(code: &str) -> String {
-    let starts = ["///", "#[", "pub ", "fn ", "impl ", "mod ", "const "];
+    let starts = ["///", "#[", "pub ", "fn ", "impl ", "impl<", "mod ", "const ", "type "];
     let mut out = String::with_capacity(code.len() + code.len() / 16);
     let mut before = "";
     for line in code.lines() {
@@ -125,39 +129,20 @@ fn model_doc(graph: &Graph, program: &Program) -> String {
     )
 }
 
-fn expand_struct(program: &Program, names: &Names, doc: &str) -> TokenStream {
-    let ty = &names.ty;
-    let has_state = program.state_bytes > 0;
-    let needs_start = program.state_inits.iter().any(|s| s.constant.is_some());
-    let state_field = has_state.then(|| quote! { state: kiln::Arena<{ #ty::STATE_BYTES }>, });
-    // A state that starts with other values than zero is set on the first use, so that the whole model stays in `.bss`.
-    let started_field = needs_start.then(|| quote! { started: bool, });
-    quote! {
-        #[doc = #doc]
-        pub struct #ty {
-            arena: kiln::Arena<{ #ty::ARENA_BYTES }>,
-            #state_field
-            #started_field
-        }
-    }
-}
-
 fn expand_inherent(program: &Program, names: &Names, options: &Options) -> TokenStream {
     let ty = &names.ty;
     let (arena_bytes, state_bytes) = (bytes(program.arena_bytes), bytes(program.state_bytes));
     let constant_bytes = bytes(program.constant_bytes());
-    let has_state = program.state_bytes > 0;
-    let needs_start = program.state_inits.iter().any(|s| s.constant.is_some());
-    let state_new = has_state.then(|| quote! { state: kiln::Arena::new(), });
-    let started_new = needs_start.then(|| quote! { started: false, });
+    let needs_start = structure::needs_start(program);
     let start = needs_start.then(|| {
         quote! {
-            if !self.started {
+            if !self.kept.borrow().started {
                 self.reset();
             }
         }
     });
     let reset = expand_reset(program, needs_start);
+    let descriptions = io::expand_descriptions(program);
     let accessors = io::expand_accessors(program);
     let memories = expand_memories(program);
     let calls = call::expand_step_calls(program, options.trace);
@@ -170,11 +155,15 @@ fn expand_inherent(program: &Program, names: &Names, options: &Options) -> Token
             /// Bytes of weights and other model data in flash.
             pub const CONSTANT_BYTES: usize = #constant_bytes;
 
+            #descriptions
+
             /// A model ready to run. Usable in a `static`.
             pub const fn new() -> Self {
-                Self { arena: kiln::Arena::new(), #state_new #started_new }
+                Self { arena: kiln::Arena::new(), kept: Kept::NEW }
             }
+        }
 
+        impl<A: BorrowMut<Arena>, K: BorrowMut<Kept>> #ty<A, K> {
             #accessors
 
             /// Runs the model once. The inputs' memory is reused: write every input before each call.
@@ -186,20 +175,14 @@ fn expand_inherent(program: &Program, names: &Names, options: &Options) -> Token
 
             #reset
         }
-
-        impl Default for #ty {
-            fn default() -> Self {
-                Self::new()
-            }
-        }
     }
 }
 
 /// `let` bindings of the memories that the steps use.
 fn expand_memories(program: &Program) -> TokenStream {
     let uses = |memory| program.calls.iter().any(|c| uses_memory(&c.args, memory));
-    let arena = uses(Memory::Arena).then(|| quote! { let m = self.arena.memory(); });
-    let state = uses(Memory::State).then(|| quote! { let s = self.state.memory(); });
+    let arena = uses(Memory::Arena).then(|| quote! { let m = self.arena.borrow_mut().memory(); });
+    let state = uses(Memory::State).then(|| quote! { let s = self.kept.borrow_mut().state.memory(); });
     quote! { #arena #state }
 }
 
@@ -219,8 +202,9 @@ fn expand_reset(program: &Program, needs_start: bool) -> TokenStream {
             None => quote! { k::fill(0u8, #region); },
         }
     });
-    let memory = (!program.state_inits.is_empty()).then(|| quote! { let s = self.state.memory(); });
-    let started = needs_start.then(|| quote! { self.started = true; });
+    let memory =
+        (!program.state_inits.is_empty()).then(|| quote! { let s = self.kept.borrow_mut().state.memory(); });
+    let started = needs_start.then(|| quote! { self.kept.borrow_mut().started = true; });
     quote! {
         /// Sets the model's state to what it was at first. Models without state have nothing to reset.
         pub fn reset(&mut self) {

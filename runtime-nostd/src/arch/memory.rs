@@ -48,6 +48,15 @@ impl<const N: usize> Arena<N> {
         Memory(Cell::from_mut(self))
     }
 
+    /// The first `BYTES` bytes as an arena of their own, for a model that needs no more. Larger than this one does not compile.
+    #[inline(always)]
+    pub fn first_mut<const BYTES: usize>(&mut self) -> &mut Arena<BYTES> {
+        const { assert!(BYTES <= N, "the arena is too small for the model") };
+        // SAFETY: both are bytes, aligned to 16 with the size rounded up to that, so the smaller lies inside the larger (checked
+        // above); any bytes are a valid arena, and the exclusive borrow of `self` keeps all others away.
+        unsafe { &mut *core::ptr::from_mut(self).cast() }
+    }
+
     /// The `LEN` elements that start at byte `OFFSET`.
     ///
     /// A region that leaves the arena or is not aligned for `T` does not compile.
@@ -162,6 +171,14 @@ mod tests {
         assert_eq!(arena.get::<u8, 4, 2>(), &[0xfe, 0xff]);
         assert_eq!(arena.get::<u64, 16, 1>(), &[0x0101_0101_0101_0101]);
         assert_eq!((arena.get::<u8, 0, 1>().as_ptr() as usize) % 16, 0);
+    }
+
+    #[test]
+    fn smaller_arenas_lie_at_the_front() {
+        let mut arena = Arena::<40>::new();
+        arena.first_mut::<33>().get_mut::<u8, 0, 33>().fill(7);
+        arena.first_mut::<0>().memory().cells::<u8, 0, 0>();
+        assert_eq!((arena.get::<u8, 32, 1>(), arena.get::<u8, 33, 7>()), (&[7], &[0; 7]));
     }
 
     #[test]
