@@ -184,9 +184,8 @@ impl Tracer<'_> {
         let ring = |id| self.place(id).is_some_and(|place| place.ring.is_some());
         let straight = part.len() <= 1 || !(ring(node.operands[k]) || ring(node.result));
         let row_by_row = geometry::needs(self.graph, node, k, part.start).is_some();
-        // All of both, where they have no rows.
-        let whole = self.row_bytes(node.result).is_none();
-        views::elementwise(self.graph, node, k) && straight && (row_by_row || whole)
+        let all = part.len() == rows(&self.graph.ty(node.result).shape);
+        views::elementwise(self.graph, node, k) && straight && (row_by_row || all)
     }
 
     /// The rows of an operand that some rows of the result need; `None` for all.

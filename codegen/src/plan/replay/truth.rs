@@ -1,0 +1,96 @@
+//! What every value is, by row.
+
+use crate::interp::{Machine, Values};
+use crate::ir::{Data, Graph, ValueId};
+use crate::schedule::{rows, Pipeline, Schedule, StepKind};
+
+/// The bytes of every value; of a value that slides, those of all its rows so far.
+#[derive(Default)]
+pub(super) struct Truth {
+    values: Vec<Vec<u8>>,
+}
+
+impl Truth {
+    /// Of one evaluation.
+    pub(super) fn of(graph: &Graph, values: &Values) -> Truth {
+        let bytes = |id: ValueId| values.get(id).map_or(Vec::new(), |data| data.bytes().to_vec());
+        Truth { values: graph.values().map(|(id, _)| bytes(id)).collect() }
+    }
+
+    /// All bytes known of a value.
+    pub(super) fn bytes(&self, id: ValueId) -> &[u8] {
+        self.values.get(id.0 as usize).map_or(&[], Vec::as_slice)
+    }
+
+    /// Adds the rows of a window that begins at row `start` of the input.
+    pub(super) fn extend(
+        &mut self,
+        graph: &Graph,
+        schedule: &Schedule,
+        pipeline: &Pipeline,
+        values: &Values,
+        start: usize,
+    ) -> Result<(), String> {
+        self.values.resize(graph.values().count(), Vec::new());
+        let lanes = schedule.steps[pipeline.steps.clone()].iter().filter_map(|step| match step.kind {
+            StepKind::Compute(id) => Some((graph.node(id).result, step.beat.every, step.beat.band)),
+            _ => None,
+        });
+        for (id, every, band) in graph.inputs.iter().map(|&id| (id, 1, 1)).chain(lanes) {
+            let data = values.get(id).map_err(|e| e.to_string())?.bytes();
+            let row = data.len() / rows(&graph.ty(id).shape).max(1);
+            let first = start / every * band * row;
+            let known = &mut self.values[id.0 as usize];
+            // What two windows share must be the same, or the model does not slide.
+            let shared = known.get(first..).ok_or("rows between windows are unknown")?;
+            let shared = shared.len().min(data.len());
+            if known[first..first + shared] != data[..shared] {
+                return Err(format!("rows of %{} differ between windows", id.0));
+            }
+            known.truncate(first);
+            known.extend_from_slice(data);
+        }
+        Ok(())
+    }
+
+    /// Sets the values outside of the pipeline to those of a window.
+    pub(super) fn set_others(
+        &mut self,
+        graph: &Graph,
+        schedule: &Schedule,
+        pipeline: &Pipeline,
+        values: &Values,
+    ) {
+        for step in &schedule.steps[pipeline.steps.end..] {
+            let ids: Vec<ValueId> = match step.kind {
+                StepKind::Compute(id) | StepKind::Absorb { node: id, .. } => {
+                    let node = graph.node(id);
+                    node.operands.iter().copied().chain([node.result]).collect()
+                }
+                StepKind::Copy { value, .. } => vec![value],
+            };
+            for id in ids {
+                let slides = schedule.steps[pipeline.steps.clone()]
+                    .iter()
+                    .any(|step| matches!(step.kind, StepKind::Compute(n) if graph.node(n).result == id));
+                if let (false, Ok(data)) = (slides, values.get(id)) {
+                    self.values[id.0 as usize] = data.bytes().to_vec();
+                }
+            }
+        }
+    }
+}
+
+/// Evaluates the window of a long input that begins at row `start`.
+pub(super) fn window(
+    graph: &Graph,
+    machine: &mut Machine,
+    input: &[u8],
+    start: usize,
+) -> Result<Values, String> {
+    let Some(&id) = graph.inputs.first() else { return Err("no input".into()) };
+    let ty = graph.ty(id);
+    let first = start * (ty.bytes() / rows(&ty.shape).max(1));
+    let bytes = input.get(first..first + ty.bytes()).ok_or("the input is too short")?;
+    machine.run_values(&[Data::new(bytes)]).map_err(|e| e.to_string())
+}
