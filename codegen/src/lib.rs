@@ -38,6 +38,8 @@ pub fn compile(bytes: &[u8], name: &str, options: &Options) -> Result<Compiled, 
 /// As [`compile`].
 pub fn compile_graph(mut graph: ir::Graph, options: &Options) -> Result<Compiled, Error> {
     passes::run(&mut graph, &mut |_, _| {})?;
+    graph.order = schedule::order::order(&graph);
+    verify::after_stage("order", &graph)?;
     let search::Found { schedule, plan, alternatives } = search::search(&graph, options)?;
     plan::check(&graph, &schedule, &plan).map_err(|broken| Error::internal("plan", broken.join("; ")))?;
     let program = select::select(&graph, &schedule, &plan)?;

@@ -17,6 +17,7 @@ pub mod geometry;
 mod homes;
 mod lifetime;
 mod lives;
+pub mod order;
 pub mod pipeline;
 mod place;
 #[cfg(test)]

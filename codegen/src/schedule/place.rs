@@ -10,12 +10,18 @@ use std::collections::BTreeSet;
 /// only memory; and an in-place result may follow the others into a concat or a state. The operands of the concats in `apart`
 /// are not placed inside them.
 pub(super) fn assign(graph: &Graph, lives: &Lives, apart: &BTreeSet<ValueId>) -> Homes {
+    let mut homes = share(graph, lives, apart);
+    place_states(graph, &mut homes, lives);
+    place_in_place(graph, &mut homes, lives);
+    homes
+}
+
+/// What shares memory in every order of the nodes: views, histories and parts.
+pub(super) fn share(graph: &Graph, lives: &Lives, apart: &BTreeSet<ValueId>) -> Homes {
     let mut homes = Homes::new(graph, lives);
     place_views(graph, &mut homes, lives);
     place_histories(graph, &mut homes, lives);
     place_parts(graph, &mut homes, lives, apart);
-    place_states(graph, &mut homes, lives);
-    place_in_place(graph, &mut homes, lives);
     homes
 }
 
