@@ -7,16 +7,19 @@
 //! Kernels go through their result row by row, and within elementwise kernels element by element in ascending order: all
 //! operands of an element are read before it is written.
 
+pub use crate::arch::portable::absorb::{avg_pool_rows_f32, avg_pool_rows_i8, mean_rows_f32, mean_rows_i8};
 pub use crate::arch::portable::conv::{conv2d_f32, conv2d_i8, dense_f32, dense_i8};
 pub use crate::arch::portable::convert::{
     dequantize_i8_f32, dequantize_u8_f32, quantize_f32_i8, quantize_f32_u8,
 };
 pub use crate::arch::portable::depthwise::{depthwise2d_f32, depthwise2d_i8};
 pub use crate::arch::portable::elementwise::{add_f32, add_i8, mul_f32, mul_i8, sub_f32, sub_i8};
-pub use crate::arch::portable::movement::{copy, fill};
+pub use crate::arch::portable::movement::{copy, fill, pad_rows};
 pub use crate::arch::portable::pool::{avg_pool2d_f32, avg_pool2d_i8, max_pool2d_f32, max_pool2d_i8};
 pub use crate::arch::portable::reduce::{mean_f32, mean_i8};
 pub use crate::arch::portable::softmax::{softmax_f32, softmax_i8};
 pub use crate::arch::portable::unary::{clip_f32, leaky_relu_f32, logistic_f32, lookup_8, tanh_f32};
-pub use crate::params::{AddParams, Broadcast, Conv, Copy, MulParams, Pool, Reduce, Requant, Scale};
+pub use crate::params::{
+    AddParams, Broadcast, Conv, Copy, MeanRows, MulParams, Pad, Pool, Reduce, Requant, Scale,
+};
 pub use crate::rows::{Band, Read, ReadSlice, Rows};

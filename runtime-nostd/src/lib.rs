@@ -38,6 +38,7 @@ pub use kernels::{Band, Rows};
 pub use kiln_macros::include_model;
 pub use model::{trace, DType, Model, ModelInfo, TensorInfo};
 pub use quantized::{dequantize, quantize, Quantized};
+pub use rows::{constant_row, due};
 pub use share::Share;
 #[doc(hidden)]
 pub use share::{largest, sum};

@@ -164,6 +164,32 @@ pub struct Reduce {
     pub inner_strides: [usize; 6],
 }
 
+/// Mean over all rows and columns of an `i8` image, row by row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct MeanRows {
+    /// Rows of the operand.
+    pub rows: usize,
+    /// Zero point of the operand.
+    pub x_zero: i32,
+    /// Factor of a sum; contains 1 / number of pixels.
+    pub scale: Scale,
+    /// Zero point of the result.
+    pub out_zero: i32,
+}
+
+/// Padding of an image, row by row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Pad {
+    /// Rows of the result before the operand's first.
+    pub before: usize,
+    /// Rows of the operand.
+    pub rows: usize,
+    /// From a row of the operand to its place in a row of the result.
+    pub row: Copy,
+}
+
 /// A movement of elements: index `i` goes from `src_offset + Σ i·src` to `dst_offset + Σ i·dst`, all in elements.
 ///
 /// Right-aligned: missing outer dimensions are 1.

@@ -57,9 +57,32 @@ pub struct Band {
 impl Band {
     /// The rows' indices.
     #[inline(always)]
-    pub(crate) fn range(self) -> core::ops::Range<usize> {
+    pub fn range(self) -> core::ops::Range<usize> {
         self.first..self.first.saturating_add(self.rows)
     }
+}
+
+/// The rows of a step of a pipeline that are due at `tick`, if any: at tick `first` the first `band` rows, and every `every` ticks from
+/// then on the next ones, as long as there are any of all `rows`.
+///
+/// Emitted code calls it with constants, of which little more than a comparison remains.
+#[inline(always)]
+pub const fn due(tick: usize, first: usize, every: usize, band: usize, rows: usize) -> Option<Band> {
+    let since = tick.wrapping_sub(first);
+    let (Some(turn), Some(0)) = (since.checked_div(every), since.checked_rem(every)) else { return None };
+    let start = turn.wrapping_mul(band);
+    if tick < first || start >= rows {
+        return None;
+    }
+    let left = rows.wrapping_sub(start);
+    Some(Band { first: start, rows: if band < left { band } else { left } })
+}
+
+/// Row `row` of a constant with `len` elements per row; empty where it has no such row.
+#[inline(always)]
+pub fn constant_row<T>(all: &[T], len: usize, row: usize) -> &[T] {
+    let start = row.wrapping_mul(len);
+    all.get(start..start.wrapping_add(len)).unwrap_or(&[])
 }
 
 /// Operands of elementwise and movement kernels: cells of an arena, or constants.
@@ -160,5 +183,27 @@ mod tests {
         assert!(Rows::ring(cells, 2, 0).row(1).len() == 2);
         assert!(Rows::whole(cells, 0).row(7).is_empty());
         assert!(Rows::ring(cells, usize::MAX, 3).row(2).is_empty());
+    }
+
+    #[test]
+    fn bands_are_due_in_turn() {
+        let due =
+            |tick, first, every, band, rows| super::due(tick, first, every, band, rows).map(Band::range);
+        let ticks = |first, every, band, rows| {
+            (0..9).filter_map(move |tick| Some((tick, due(tick, first, every, band, rows)?)))
+        };
+        assert!(ticks(2, 1, 1, 3).eq([(2, 0..1), (3, 1..2), (4, 2..3)]));
+        assert!(ticks(1, 3, 2, 5).eq([(1, 0..2), (4, 2..4), (7, 4..5)]));
+        assert!(ticks(4, 1, 7, 7).eq([(4, 0..7)]));
+        assert!(ticks(7, 1, 1, usize::MAX).eq([(7, 0..1), (8, 1..2)]));
+        assert_eq!(due(3, 0, 0, 1, 9), None);
+        assert_eq!(due(0, usize::MAX, 2, 1, 9), None);
+    }
+
+    #[test]
+    fn constants_have_rows() {
+        assert_eq!(constant_row(&[1, 2, 3, 4, 5], 2, 1), [3, 4]);
+        assert!(constant_row(&[1, 2, 3, 4, 5], 2, 2).is_empty());
+        assert!(constant_row(&[1], usize::MAX, 2).is_empty());
     }
 }

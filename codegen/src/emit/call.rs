@@ -1,40 +1,73 @@
 //! Steps and the kernel calls in them.
 
+use super::pipeline::{self, Stage};
 use super::uses_memory;
-use crate::select::{Arg, Call, ConstantId, Field, Memory, Program, Region, Struct};
+use crate::select::{Arg, Call, Cells, ConstantId, Field, Memory, Program, Region, Strip, Struct};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote};
 
 /// One documented function per step.
 pub(super) fn expand_steps(program: &Program) -> TokenStream {
-    let steps = by_step(program).into_iter().map(|calls| expand_step(program, calls));
+    let steps = program.calls.chunk_by(|a, b| a.step == b.step).map(|calls| expand_step(program, calls));
     quote! { #(#steps)* }
 }
 
-/// The body of `invoke`: every step in order.
-pub(super) fn expand_step_calls(program: &Program, trace: bool) -> TokenStream {
-    let steps = by_step(program).into_iter().map(|calls| {
-        let name = step_name(calls[0].step);
-        let memories = memories(calls).map(|(memory, _)| memory_ident(memory));
-        let index = Literal::u32_unsuffixed(calls[0].step as u32);
-        let mark = trace.then(|| quote! { kiln::trace(#index); });
-        quote! { #mark #name(#(#memories),*); }
+/// The body of `invoke`: every step in order, those of a pipeline in a loop.
+pub(super) fn expand_stages(program: &Program, trace: bool) -> TokenStream {
+    let stages = pipeline::stages(program).into_iter().map(|stage| match stage {
+        Stage::Loop(index, body) => pipeline::expand_loop(program, index, body),
+        Stage::Step(step) => expand_step_call(program, step, trace),
     });
     let end = trace.then(|| quote! { kiln::trace(u32::MAX); });
-    quote! { #(#steps)* #end }
+    quote! { #(#stages)* #end }
 }
 
-fn by_step(program: &Program) -> Vec<&[Call]> {
-    program.calls.chunk_by(|a, b| a.step == b.step).collect()
+/// The call of a step that runs once.
+fn expand_step_call(program: &Program, step: usize, trace: bool) -> TokenStream {
+    let name = step_name(step);
+    let memories = memory_idents(program.calls.iter().filter(|call| call.step == step));
+    let mark = expand_trace(step, trace);
+    quote! { #mark #name(#(#memories),*); }
 }
 
-fn step_name(step: usize) -> Ident {
+/// The marker before a step.
+pub(super) fn expand_trace(step: usize, trace: bool) -> Option<TokenStream> {
+    let index = Literal::usize_unsuffixed(step);
+    trace.then(|| quote! { kiln::trace(#index); })
+}
+
+pub(super) fn step_name(step: usize) -> Ident {
     format_ident!("step_{:02}", step)
 }
 
-fn memories(calls: &[Call]) -> impl Iterator<Item = (Memory, TokenStream)> + '_ {
-    let all = [(Memory::Arena, quote!(ARENA_BYTES)), (Memory::State, quote!(STATE_BYTES))];
-    all.into_iter().filter(|(memory, _)| calls.iter().any(|c| uses_memory(&c.args, *memory)))
+/// The memories that some calls use.
+fn memories<'a>(calls: impl Iterator<Item = &'a Call> + Clone) -> impl Iterator<Item = Memory> {
+    let uses = |&memory: &Memory| calls.clone().any(|c| uses_memory(&c.args, memory));
+    let used: Vec<Memory> = [Memory::Arena, Memory::State].into_iter().filter(uses).collect();
+    used.into_iter()
+}
+
+/// The memories that some calls use, as arguments.
+pub(super) fn memory_idents<'a>(
+    calls: impl Iterator<Item = &'a Call> + Clone,
+) -> impl Iterator<Item = Ident> {
+    memories(calls).map(memory_ident)
+}
+
+/// The memories that some calls use, as parameters.
+pub(super) fn memory_parameters<'a>(
+    program: &Program,
+    calls: impl Iterator<Item = &'a Call> + Clone,
+) -> Vec<TokenStream> {
+    let parameter = |memory| {
+        let ident = memory_ident(memory);
+        let size = Literal::usize_unsuffixed(match memory {
+            Memory::Arena => program.arena_bytes,
+            Memory::State => program.state_bytes,
+        });
+        quote! { #ident: kiln::Memory<'_, #size> }
+    };
+    memories(calls).map(parameter).collect()
 }
 
 fn memory_ident(memory: Memory) -> Ident {
@@ -46,45 +79,66 @@ fn memory_ident(memory: Memory) -> Ident {
 }
 
 fn expand_step(program: &Program, calls: &[Call]) -> TokenStream {
-    let name = step_name(calls[0].step);
+    let step = calls[0].step;
+    let name = step_name(step);
+    let turn = pipeline::turn_of(program, step);
     let doc = format!(" {}", calls[0].comment);
-    let parameters = memories(calls).map(|(memory, _)| {
-        let ident = memory_ident(memory);
-        let size = Literal::usize_unsuffixed(match memory {
-            Memory::Arena => program.arena_bytes,
-            Memory::State => program.state_bytes,
-        });
-        quote! { #ident: kiln::Memory<'_, #size> }
+    let beat = turn.map(|turn| {
+        let doc = format!(" {}", pipeline::describe(turn));
+        quote! { #[doc = ""] #[doc = #doc] }
     });
-    let calls = calls.iter().map(|call| {
-        let kernel = Ident::new(call.kernel, Span::call_site());
-        let args = call.args.iter().map(|arg| expand_arg(program, arg));
-        quote! { k::#kernel(#(#args),*); }
+    let parameters = memory_parameters(program, calls.iter());
+    let tick = turn.map(|_| quote! { tick: usize });
+    let parameters = parameters.into_iter().chain(tick);
+    let due = turn.map(pipeline::expand_due);
+    // Calls that follow each other are for the same row, if they are for single rows.
+    let groups = calls.chunk_by(|a, b| by_row(a) && by_row(b)).map(|group| {
+        let calls = group.iter().map(|call| {
+            let kernel = Ident::new(call.kernel, Span::call_site());
+            let args = call.args.iter().map(|arg| expand_arg(program, arg));
+            quote! { k::#kernel(#(#args),*); }
+        });
+        match by_row(&group[0]) {
+            true => quote! { for row in band.range() { #(#calls)* } },
+            false => quote! { #(#calls)* },
+        }
     });
     quote! {
         #[doc = #doc]
+        #beat
         fn #name(#(#parameters),*) {
-            #(#calls)*
+            #due
+            #(#groups)*
         }
     }
 }
 
+fn by_row(call: &Call) -> bool {
+    call.args.iter().any(Arg::by_row)
+}
+
 fn expand_arg(program: &Program, arg: &Arg) -> TokenStream {
     match arg {
-        Arg::Cells(region) => cells(region),
-        Arg::Rows(region, row) => {
-            let (cells, row) = (cells(region), Literal::usize_unsuffixed(*row));
-            quote! { kiln::Rows::whole(#cells, #row) }
+        Arg::Cells(Cells::All(region)) => cells(region),
+        Arg::Cells(Cells::Row(strip)) => {
+            let rows = rows(strip);
+            quote! { #rows.row(row) }
         }
+        Arg::Rows(strip) => rows(strip),
         Arg::Constant(id, element) => constant(program, *id, element),
+        Arg::ConstantRow(id, element, len) => {
+            let (all, len) = (constant(program, *id, element), Literal::usize_unsuffixed(*len));
+            quote! { kiln::constant_row(#all, #len, row) }
+        }
         Arg::Table(id) => {
             let ident = Ident::new(&program.constants[id.0].ident, Span::call_site());
             quote! { &weights::#ident.0 }
         }
-        Arg::Band(first, rows) => {
-            let (first, rows) = (Literal::usize_unsuffixed(*first), Literal::usize_unsuffixed(*rows));
-            quote! { kiln::Band { first: #first, rows: #rows } }
+        Arg::Band(rows) => {
+            let rows = Literal::usize_unsuffixed(*rows);
+            quote! { kiln::Band { first: 0, rows: #rows } }
         }
+        Arg::Due => quote! { band },
         Arg::Struct(value) => {
             let value = expand_struct(program, value);
             quote! { &#value }
@@ -107,6 +161,15 @@ pub(super) fn cells(region: &Region) -> TokenStream {
     let element = Ident::new(region.element, Span::call_site());
     let (offset, len) = (Literal::usize_unsuffixed(region.offset), Literal::usize_unsuffixed(region.len));
     quote! { #memory.cells::<#element, #offset, #len>() }
+}
+
+/// `Rows` of a strip.
+fn rows(strip: &Strip) -> TokenStream {
+    let (cells, row) = (cells(&strip.region), Literal::usize_unsuffixed(strip.row));
+    match strip.ring.map(Literal::usize_unsuffixed) {
+        Some(ring) => quote! { kiln::Rows::ring(#cells, #row, #ring) },
+        None => quote! { kiln::Rows::whole(#cells, #row) },
+    }
 }
 
 /// `&[T]` of a constant.

@@ -5,6 +5,7 @@
 
 mod call;
 mod io;
+mod pipeline;
 mod structure;
 
 use crate::ir::Graph;
@@ -23,6 +24,7 @@ pub fn emit(graph: &Graph, program: &Program, options: &Options, vis: &TokenStre
     let holders = structure::expand_holders(&names);
     let inherent = expand_inherent(program, &names, options);
     let model = io::expand_model(graph, program, &names);
+    let loops = pipeline::expand_loops(program, options.trace);
     let steps = call::expand_steps(program);
     quote! {
         #[allow(unreachable_pub)]
@@ -39,6 +41,7 @@ pub fn emit(graph: &Graph, program: &Program, options: &Options, vis: &TokenStre
             #inherent
             #holders
             #model
+            #loops
             #steps
             #weights
         }
@@ -145,7 +148,7 @@ fn expand_inherent(program: &Program, names: &Names, options: &Options) -> Token
     let descriptions = io::expand_descriptions(program);
     let accessors = io::expand_accessors(program);
     let memories = expand_memories(program);
-    let calls = call::expand_step_calls(program, options.trace);
+    let calls = call::expand_stages(program, options.trace);
     quote! {
         impl #ty {
             /// Bytes of RAM for activations, inputs and outputs included.
@@ -187,7 +190,7 @@ fn expand_memories(program: &Program) -> TokenStream {
 }
 
 fn uses_memory(args: &[Arg], memory: Memory) -> bool {
-    args.iter().any(|arg| matches!(arg, Arg::Cells(r) | Arg::Rows(r, _) if r.memory == memory))
+    args.iter().any(|arg| arg.region().is_some_and(|region| region.memory == memory))
 }
 
 fn expand_reset(program: &Program, needs_start: bool) -> TokenStream {

@@ -15,12 +15,12 @@ impl<'a> Selector<'a> {
         groups: usize,
         rescale: &Rescale,
         clamp: &Clamp,
-        step: &Step,
     ) -> Selected {
         let (x, w) = (node.operands[0], node.operands[1]);
         let (tx, tw, ty) = (self.ty(x), self.ty(w), self.ty(node.result));
         let ([batch, in_h, in_w, in_c], [_, out_h, out_w, out_c]) = self.images(node)?;
         let depthwise = groups == in_c && groups > 1;
+        let in_h = self.height(in_h);
         let fields = vec![
             ("in_h", int(in_h)),
             ("in_w", int(in_w)),
@@ -58,13 +58,13 @@ impl<'a> Selector<'a> {
             }
             _ => return Err(self.no_kernel(node)),
         };
-        let (rx, ry) = (self.region(x)?, self.region(node.result)?);
+        let (rx, ry) = (self.rows(x)?, self.rows(node.result)?);
         for image in 0..batch {
-            let mut args = vec![Arg::Struct(conv.clone()), rows(rx, batch, image, in_w * in_c)];
+            let mut args = vec![Arg::Struct(conv.clone()), rows(rx, batch, image)];
             args.extend(constants.iter().cloned());
             args.extend(after_x.iter().cloned());
-            args.push(rows(ry, batch, image, out_w * out_c));
-            args.push(Arg::Band(0, step.rows.min(out_h)));
+            args.push(rows(ry, batch, image));
+            args.push(self.band(out_h));
             self.call(kernel, args);
         }
         Ok(())
@@ -87,12 +87,13 @@ impl<'a> Selector<'a> {
             }
             _ => return Err(self.no_kernel(node)),
         };
-        let mut args = vec![Arg::Rows(self.region(x)?, k)];
+        // A dense layer's rows are those of all leading axes, a schedule's those of one.
+        let rows = |region, row| Arg::Rows(Strip { region, row, ring: None });
+        let mut args = vec![rows(self.region(x)?, k)];
         args.extend(constants);
         args.extend(after_x);
-        args.push(Arg::Rows(self.region(node.result)?, n));
-        // All of them: a dense layer's rows are those of all leading axes, a schedule's those of one.
-        args.push(Arg::Band(0, ty.shape.numel() / n.max(1)));
+        args.push(rows(self.region(node.result)?, n));
+        args.push(Arg::Band(ty.shape.numel() / n.max(1)));
         self.call(kernel, args);
         Ok(())
     }
@@ -103,11 +104,11 @@ impl<'a> Selector<'a> {
         family: &'static str,
         window: &Window,
         clamp: &Clamp,
-        step: &Step,
     ) -> Selected {
         let x = node.operands[0];
         let (tx, ty) = (self.ty(x), self.ty(node.result));
         let ([batch, in_h, in_w, c], [_, out_h, out_w, _]) = self.images(node)?;
+        let in_h = self.height(in_h);
         let fields = vec![
             ("in_h", int(in_h)),
             ("in_w", int(in_w)),
@@ -128,19 +129,37 @@ impl<'a> Selector<'a> {
             ("max_pool2d", DType::F32, DType::F32) => float_range("max_pool2d_f32", clamp),
             _ => return Err(self.no_kernel(node)),
         };
-        let (rx, ry) = (self.region(x)?, self.region(node.result)?);
+        let (rx, ry) = (self.rows(x)?, self.rows(node.result)?);
         for image in 0..batch {
             let args = vec![
                 Arg::Struct(pool.clone()),
-                rows(rx, batch, image, in_w * c),
+                rows(rx, batch, image),
                 lo.clone(),
                 hi.clone(),
-                rows(ry, batch, image, out_w * c),
-                Arg::Band(0, step.rows.min(out_h)),
+                rows(ry, batch, image),
+                self.band(out_h),
             ];
             self.call(kernel, args);
         }
         Ok(())
+    }
+
+    /// The kernels' `Pool`.
+    pub(super) fn pool_params(&self, node: &Node, window: &Window) -> Result<Struct, Problem> {
+        let ([_, in_h, in_w, c], [_, _, out_w, _]) = self.images(node)?;
+        let fields = vec![
+            ("in_h", int(self.height(in_h))),
+            ("in_w", int(in_w)),
+            ("c", int(c)),
+            ("out_w", int(out_w)),
+            ("k_h", int(window.size[0])),
+            ("k_w", int(window.size[1])),
+            ("stride_h", int(window.stride[0])),
+            ("stride_w", int(window.stride[1])),
+            ("pad_top", int(window.pad.top)),
+            ("pad_left", int(window.pad.left)),
+        ];
+        Ok(Struct { name: "Pool", fields })
     }
 
     /// The dimensions `[n, h, w, c]` of a layer's operand and result.
@@ -226,9 +245,9 @@ pub(super) fn float_range(kernel: &'static str, clamp: &Clamp) -> (&'static str,
 }
 
 /// The rows of one image of a batch.
-fn rows(region: Region, batch: usize, image: usize, row: usize) -> Arg {
-    let len = region.len / batch.max(1);
-    Arg::Rows(region.part(image * len, len), row)
+fn rows(strip: Strip, batch: usize, image: usize) -> Arg {
+    let len = strip.region.len / batch.max(1);
+    Arg::Rows(Strip { region: strip.region.part(image * len, len), ..strip })
 }
 
 /// Depthwise weights `[o][kh][kw]` as `[kh][kw][o]`.

@@ -65,12 +65,14 @@ impl<'a> Selector<'a> {
     }
 
     fn binary(&mut self, node: &'a Node, kernel: &'static str, params: Vec<Arg>) -> Selected {
-        let out = self.ty(node.result).shape.dims();
-        if out.len() > MAX_RANK {
-            return Err(self.too_many_axes(node, out.len()));
+        let rank = self.ty(node.result).shape.rank();
+        if rank > MAX_RANK {
+            return Err(self.too_many_axes(node, rank));
         }
+        let out = self.shape_of_call(node.result, node.result);
+        let out = out.dims();
         let strides = |id: ValueId| {
-            let shape = &self.ty(id).shape;
+            let shape = self.shape_of_call(id, node.result);
             let own = shape.strides();
             let lead = out.len() - shape.rank().min(out.len());
             let along = |axis: usize| match axis.checked_sub(lead) {
@@ -87,21 +89,17 @@ impl<'a> Selector<'a> {
         let mut args = vec![Arg::Struct(Struct { name: "Broadcast", fields })];
         args.extend(params);
         for side in 0..2 {
-            args.push(self.read(node.operands[side])?);
+            args.push(self.read(node.operands[side], node.result)?);
         }
-        args.push(Arg::Cells(self.region(node.result)?));
+        args.push(Arg::Cells(self.cells(node.result, node.result)?));
         self.call(kernel, args);
         Ok(())
     }
 
-    /// A value as a `Read` argument: cells, or a slice of a constant.
-    fn read(&mut self, id: ValueId) -> Result<Arg, Problem> {
-        Ok(match self.source_of(id)? {
-            Source::Region(region) => Arg::Cells(region),
-            Source::Constant(data) => {
-                Arg::Constant(self.step_constant("OPERAND", data), rust_element(self.ty(id).dtype))
-            }
-        })
+    /// An operand of `result` as a `Read` argument: cells, or a slice of a constant.
+    fn read(&mut self, id: ValueId, result: ValueId) -> Result<Arg, Problem> {
+        let source = self.source_of(id, result)?;
+        Ok(self.source_arg(source, rust_element(self.ty(id).dtype)))
     }
 
     pub(super) fn clip(&mut self, node: &'a Node, clamp: &Clamp) -> Selected {
@@ -127,8 +125,8 @@ impl<'a> Selector<'a> {
     }
 
     fn unary(&mut self, node: &'a Node, kernel: &'static str, mut args: Vec<Arg>) -> Selected {
-        args.push(Arg::Cells(self.region(node.operands[0])?));
-        args.push(Arg::Cells(self.region(node.result)?));
+        args.push(Arg::Cells(self.cells(node.operands[0], node.result)?));
+        args.push(Arg::Cells(self.cells(node.result, node.result)?));
         self.call(kernel, args);
         Ok(())
     }
@@ -140,9 +138,8 @@ impl<'a> Selector<'a> {
             return Err(self.no_kernel(node));
         }
         let table = self.step_constant("TABLE", table);
-        let byte = |region: Region| Arg::Cells(region.seen_as("u8"));
-        let args =
-            vec![Arg::Table(table), byte(self.region(node.operands[0])?), byte(self.region(node.result)?)];
+        let byte = |id| Ok(Arg::Cells(self.cells(id, node.result)?.seen_as("u8")));
+        let args = vec![Arg::Table(table), byte(node.operands[0])?, byte(node.result)?];
         self.call("lookup_8", args);
         Ok(())
     }
@@ -222,5 +219,50 @@ impl<'a> Selector<'a> {
             }
             _ => Err(self.no_kernel(node)),
         }
+    }
+
+    /// Rows of the operand are added to sums, of which the last one makes the result.
+    pub(super) fn absorb(&mut self, node: &'a Node, sums: Place) -> Selected {
+        let x = node.operands[0];
+        let (tx, out) = (self.ty(x), self.ty(node.result));
+        let rows = int(schedule::rows(&tx.shape));
+        let (kernel, params) = match (&node.op, tx.dtype, out.dtype) {
+            (Op::AvgPool2d { window, clamp }, from, to) => {
+                let pool = Arg::Struct(self.pool_params(node, window)?);
+                let (kernel, lo, hi) = match (from, to) {
+                    (DType::I8, DType::I8) => int_range("avg_pool_rows_i8", clamp),
+                    (DType::F32, DType::F32) => float_range("avg_pool_rows_f32", clamp),
+                    _ => return Err(self.no_kernel(node)),
+                };
+                (kernel, vec![pool, lo, hi])
+            }
+            (Op::Mean { rescale, clamp, .. }, DType::I8, DType::I8) => {
+                let Some(multiplier) = single(rescale) else { return Err(self.no_kernel(node)) };
+                let fields = vec![
+                    ("rows", rows),
+                    ("x_zero", Field::Int(tx.zero_point().into())),
+                    ("scale", Field::Struct(scale(multiplier))),
+                    ("out_zero", Field::Int(out.zero_point().into())),
+                ];
+                let (kernel, lo, hi) = int_range("mean_rows_i8", clamp);
+                (kernel, vec![Arg::Struct(Struct { name: "MeanRows", fields }), lo, hi])
+            }
+            (Op::Mean { clamp, .. }, DType::F32, DType::F32) => {
+                let (kernel, lo, hi) = float_range("mean_rows_f32", clamp);
+                let Field::Int(rows) = rows else { return Err(self.no_kernel(node)) };
+                (kernel, vec![Arg::Int(rows), lo, hi])
+            }
+            _ => return Err(self.no_kernel(node)),
+        };
+        let element = if tx.dtype == DType::F32 { "f32" } else { "i32" };
+        let (memory, offset) = self.address(sums);
+        let sums = Cells::All(Region { memory, offset, element, len: out.shape.numel() });
+        let mut args = params;
+        args.push(Arg::Rows(self.rows(x)?));
+        args.push(Arg::Cells(sums));
+        args.push(Arg::Cells(Cells::All(self.region(node.result)?)));
+        args.push(Arg::Due);
+        self.call(kernel, args);
+        Ok(())
     }
 }

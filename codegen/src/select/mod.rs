@@ -7,13 +7,14 @@ mod conv;
 mod elementwise;
 mod movement;
 mod program;
+mod rows;
 #[cfg(test)]
 mod tests;
 
 use crate::error::{Error, Problem};
 use crate::ir::{DType, Data, Graph, Multiplier, Node, Op, Rescale, Type, Value, ValueId};
 use crate::plan::Plan;
-use crate::schedule::{Place, Role, Schedule, Step, StepKind};
+use crate::schedule::{self, Feed, Place, Role, Schedule, Step, StepKind};
 use movement::{Moves, Source};
 
 pub use program::*;
@@ -32,11 +33,15 @@ pub fn select(graph: &Graph, schedule: &Schedule, plan: &Plan) -> Result<Program
             state_bytes: plan.state_bytes,
             constants: Vec::new(),
             calls: Vec::new(),
+            loops: Vec::new(),
             inputs: Vec::new(),
             outputs: Vec::new(),
             state_inits: Vec::new(),
         },
         step: 0,
+        in_loop: false,
+        endless: false,
+        by_row: false,
         comment: String::new(),
         label: String::new(),
     };
@@ -49,6 +54,7 @@ pub fn select(graph: &Graph, schedule: &Schedule, plan: &Plan) -> Result<Program
     if !problems.is_empty() {
         return Err(Error::Unsupported(problems));
     }
+    selector.loops();
     selector.ports()?;
     Ok(selector.program)
 }
@@ -62,6 +68,11 @@ struct Selector<'a> {
     plan: &'a Plan,
     program: Program,
     step: usize,
+    /// Whether the step runs in a loop, and there without end.
+    in_loop: bool,
+    endless: bool,
+    /// Whether the step's calls are for the rows that are due.
+    by_row: bool,
     /// What the step computes, with types.
     comment: String,
     /// The same in short: op and name.
@@ -70,37 +81,52 @@ struct Selector<'a> {
 
 impl<'a> Selector<'a> {
     fn step(&mut self, index: usize, step: &Step) -> Selected {
-        self.step = index;
+        self.begin(index, step);
         match step.kind {
             StepKind::Compute(id) => {
                 let node = self.graph.node(id);
                 self.comment = describe(self.graph, node);
                 self.label = format!("{} {:?}", node.op.name(), self.graph.value(node.result).label());
-                self.node(node, step)
+                self.node(node)
             }
-            StepKind::Absorb { node, .. } => Err(self.no_kernel(self.graph.node(node))),
+            StepKind::Absorb { node, sums } => {
+                let node = self.graph.node(node);
+                self.comment = describe(self.graph, node);
+                self.label = format!("{} {:?}", node.op.name(), self.graph.value(node.result).label());
+                self.absorb(node, sums)
+            }
             StepKind::Copy { value, from, to } => {
                 let Value { ty, .. } = self.graph.value(value);
                 self.label = format!("copy {:?}", self.graph.value(value).label());
                 self.comment = format!("copy {} {:?}", short_type(ty), self.graph.value(value).label());
-                let from = match from {
-                    Some(place) => Source::Region(self.region_at(place, ty)),
-                    None => self.source_of(value)?,
+                let cells = |place| match self.by_row {
+                    true => Cells::Row(self.strip_at(place, ty, rows::row_axis(ty.shape.rank()))),
+                    false => Cells::All(self.region_at(place, ty)),
                 };
-                let to = self.region_at(to, ty);
-                self.moves(from, to, Moves::linear(ty.shape.numel()))
+                let from = match from {
+                    Some(place) => Source::Cells(cells(place)),
+                    None => self.source_of(value, value)?,
+                };
+                let to = cells(to);
+                let len = self.by_row.then(|| self.shape_of_call(value, value).numel());
+                self.moves(from, to, Moves::linear(len.unwrap_or(ty.shape.numel())))
             }
         }
     }
 
-    fn node(&mut self, node: &'a Node, step: &Step) -> Selected {
+    fn node(&mut self, node: &'a Node) -> Selected {
+        let whole = matches!(
+            node.op,
+            Op::Dense { .. } | Op::Mean { .. } | Op::Slice { .. } | Op::Transpose { .. } | Op::Reshape {}
+        );
+        if whole && self.by_row {
+            return Err(self.not_by_row());
+        }
         match &node.op {
-            Op::Conv2d { window, groups, rescale, clamp } => {
-                self.conv(node, window, *groups, rescale, clamp, step)
-            }
+            Op::Conv2d { window, groups, rescale, clamp } => self.conv(node, window, *groups, rescale, clamp),
             Op::Dense { rescale, clamp } => self.dense(node, rescale, clamp),
-            Op::AvgPool2d { window, clamp } => self.pool(node, "avg_pool2d", window, clamp, step),
-            Op::MaxPool2d { window, clamp } => self.pool(node, "max_pool2d", window, clamp, step),
+            Op::AvgPool2d { window, clamp } => self.pool(node, "avg_pool2d", window, clamp),
+            Op::MaxPool2d { window, clamp } => self.pool(node, "max_pool2d", window, clamp),
             Op::Add { rescale, clamp } => self.add(node, "add", rescale, clamp),
             Op::Sub { rescale, clamp } => self.add(node, "sub", rescale, clamp),
             Op::Mul { rescale, clamp } => self.mul(node, rescale, clamp),
@@ -118,10 +144,19 @@ impl<'a> Selector<'a> {
             Op::Concat { axis } => self.concat(node, *axis),
             Op::Slice { begin, step } => self.slice(node, begin, step),
             Op::Transpose { perm } => self.transpose(node, perm),
-            Op::Reshape {} => {
-                let moves = Moves::linear(self.ty(node.result).shape.numel());
-                self.moves(self.source_of(node.operands[0])?, self.region(node.result)?, moves)
+            Op::Reshape {} => self.reshape(node),
+        }
+    }
+
+    fn loops(&mut self) {
+        for pipeline in &self.schedule.pipelines {
+            let mut turns: Vec<(usize, String)> = Vec::new();
+            for call in self.program.calls.iter().filter(|call| pipeline.steps.contains(&call.step)) {
+                if turns.last().is_none_or(|&(step, _)| step != call.step) {
+                    turns.push((call.step, self.held(&self.schedule.steps[call.step].kind)));
+                }
             }
+            self.program.loops.push(rows::looped(pipeline, &self.schedule.steps, turns));
         }
     }
 
@@ -129,17 +164,15 @@ impl<'a> Selector<'a> {
         let missing = |what: &str| Error::internal("select", format!("{what} has no place"));
         for &id in &self.graph.inputs {
             let value = self.graph.value(id);
-            let region = match self.schedule.storage.place(id) {
-                Some(place) => self.region_at(place, &value.ty),
-                None => return Err(missing("an input")),
-            };
-            self.program.inputs.push(Port { name: value.name.clone(), ty: value.ty.clone(), region });
+            let Ok(Strip { region, ring, .. }) = self.rows(id) else { return Err(missing("an input")) };
+            self.program.inputs.push(Port { name: value.name.clone(), ty: value.ty.clone(), region, ring });
         }
         for (k, &id) in self.graph.outputs.iter().enumerate() {
             let value = self.graph.value(id);
             let place = *self.schedule.outputs.get(k).ok_or_else(|| missing("an output"))?;
             let region = self.region_at(place, &value.ty);
-            self.program.outputs.push(Port { name: value.name.clone(), ty: value.ty.clone(), region });
+            let (name, ty) = (value.name.clone(), value.ty.clone());
+            self.program.outputs.push(Port { name, ty, region, ring: None });
         }
         for (index, state) in self.graph.states.iter().enumerate() {
             let Some(place) = self.schedule.storage.place(state.current) else { continue };
@@ -161,28 +194,39 @@ impl<'a> Selector<'a> {
         self.graph.ty(id)
     }
 
-    fn region_at(&self, place: Place, ty: &Type) -> Region {
+    /// The memory of a place, and the first byte in it.
+    fn address(&self, place: Place) -> (Memory, usize) {
         let memory = match self.schedule.storage.buffer(place.buffer).role {
             Role::Scratch | Role::Transient => Memory::Arena,
             Role::State(_) | Role::Retained => Memory::State,
         };
-        let base = self.plan.offsets[place.buffer.0 as usize];
-        Region { memory, offset: base + place.offset, element: rust_element(ty.dtype), len: ty.shape.numel() }
+        (memory, self.plan.offsets[place.buffer.0 as usize] + place.offset)
     }
 
+    /// A whole value at a place.
+    fn region_at(&self, place: Place, ty: &Type) -> Region {
+        let (memory, offset) = self.address(place);
+        Region { memory, offset, element: rust_element(ty.dtype), len: ty.shape.numel() }
+    }
+
+    fn place(&self, id: ValueId) -> Result<Place, Problem> {
+        // Only constants have none, and those with nothing but constants are computed ahead, if that is not too costly.
+        self.schedule.storage.place(id).ok_or_else(|| Problem {
+            place: self.label.clone(),
+            what: format!(
+                "its operand {:?} is a constant, and its result too costly to compute ahead",
+                self.graph.value(id).label()
+            ),
+            help: "compute it once, and store the result in the model".into(),
+        })
+    }
+
+    /// All of a value.
     fn region(&self, id: ValueId) -> Result<Region, Problem> {
-        let value = self.graph.value(id);
-        match self.schedule.storage.place(id) {
-            Some(place) => Ok(self.region_at(place, &value.ty)),
-            // Only constants have none, and those with nothing but constants are computed ahead, if that is not too costly.
-            None => Err(Problem {
-                place: self.label.clone(),
-                what: format!(
-                    "its operand {:?} is a constant, and its result too costly to compute ahead",
-                    value.label()
-                ),
-                help: "compute it once, and store the result in the model".into(),
-            }),
+        let (place, ty) = (self.place(id)?, self.ty(id));
+        match place.ring {
+            Some(ring) if ring < schedule::rows(&ty.shape) => Err(self.not_by_row()),
+            _ => Ok(self.region_at(place, ty)),
         }
     }
 
@@ -227,6 +271,15 @@ impl<'a> Selector<'a> {
                 "it has kernels for {}; convert the model with full-integer int8 quantisation, or without any",
                 kernel_types(&node.op)
             ),
+        }
+    }
+
+    /// The schedule holds rows of what can only be computed as a whole.
+    fn not_by_row(&self) -> Problem {
+        Problem {
+            place: self.label.clone(),
+            what: "it is scheduled row by row, and has no kernel for that".into(),
+            help: "this is a bug in Kiln: please report it with the model".into(),
         }
     }
 

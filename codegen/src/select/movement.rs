@@ -14,11 +14,47 @@ pub(super) fn pad6<T: Copy + TryInto<i64>>(dims: &[T], fill: i64) -> Vec<i64> {
     std::iter::repeat_n(fill, MAX_RANK.saturating_sub(dims.len())).chain(given).collect()
 }
 
-/// What a copy reads.
+/// What is read.
 #[derive(Clone)]
 pub(super) enum Source {
-    Region(Region),
+    Cells(Cells),
     Constant(Data),
+    /// The row that a call is made for, with bytes per row.
+    ConstantRow(Data, usize),
+}
+
+impl Source {
+    /// Whether it begins on a word (and, as a constant, is made of words).
+    fn in_words(&self) -> bool {
+        match self {
+            Source::Cells(cells) => cells.in_words(WORD),
+            Source::Constant(data) => data.bytes().len() % WORD == 0,
+            Source::ConstantRow(data, row) => data.bytes().len() % WORD == 0 && row % WORD == 0,
+        }
+    }
+
+    fn seen_as(self, element: &'static str) -> Self {
+        match self {
+            Source::Cells(cells) => Source::Cells(cells.seen_as(element)),
+            constant => constant,
+        }
+    }
+
+    /// The `len` elements from the one at index `first` on, where that is a place of its own.
+    fn part(&self, first: usize, len: usize) -> Option<Self> {
+        match self {
+            Source::Cells(cells) => Some(Source::Cells(part(*cells, first, len)?)),
+            constant => (first == 0).then(|| constant.clone()),
+        }
+    }
+}
+
+/// The `len` cells from the one at index `first` on, where that is a place of its own.
+fn part(cells: Cells, first: usize, len: usize) -> Option<Cells> {
+    match cells {
+        Cells::All(region) => Some(Cells::All(region.part(first, len))),
+        Cells::Row(_) => (first == 0).then_some(cells),
+    }
 }
 
 /// A strided copy in elements: `dst[dst_offset + Σ i·dst] = src[src_offset + Σ i·src]`.
@@ -109,15 +145,50 @@ impl Moves {
 }
 
 impl<'a> Selector<'a> {
-    /// Where a value is read.
-    pub(super) fn source_of(&self, value: ValueId) -> Result<Source, Problem> {
-        match self.graph.const_data(value) {
-            Some(data) => Ok(Source::Constant(data.clone())),
-            None => Ok(Source::Region(self.region(value)?)),
+    /// Where an operand of `result` is read: all of it, or the row that the call is made for.
+    pub(super) fn source_of(&self, value: ValueId, result: ValueId) -> Result<Source, Problem> {
+        let Some(data) = self.graph.const_data(value) else {
+            return Ok(Source::Cells(self.cells(value, result)?));
+        };
+        let all = self.ty(value).bytes();
+        Ok(match self.axis_of_rows(value, result).map(|axis| self.ty(value).shape.dims()[axis]) {
+            Some(rows) if rows > 1 => Source::ConstantRow(data.clone(), all / rows),
+            _ => Source::Constant(data.clone()),
+        })
+    }
+
+    /// What is read, as an argument with elements of that Rust type.
+    pub(super) fn source_arg(&mut self, source: Source, element: &'static str) -> Arg {
+        match source {
+            Source::Cells(cells) => Arg::Cells(cells.seen_as(element)),
+            Source::Constant(data) => Arg::Constant(self.step_constant("OPERAND", data), element),
+            Source::ConstantRow(data, row) => {
+                let row = row / element_bytes(element);
+                Arg::ConstantRow(self.step_constant("OPERAND", data), element, row)
+            }
         }
     }
 
-    pub(super) fn moves(&mut self, from: Source, to: Region, moves: Moves) -> Selected {
+    pub(super) fn moves(&mut self, from: Source, to: Cells, moves: Moves) -> Selected {
+        let (moves, from, to, element) = self.in_words(from, to, moves)?;
+        let linear =
+            |len: usize| Some((len, from.part(moves.src_offset, len)?, part(to, moves.dst_offset, len)?));
+        let (params, from, to) = match moves.consecutive().and_then(linear) {
+            Some((len, from, to)) => (Arg::Linear(len), from, to),
+            None => (Arg::Struct(moves.params()), from, to),
+        };
+        let from = self.source_arg(from, element);
+        self.call("copy", vec![params, from, Arg::Cells(to)]);
+        Ok(())
+    }
+
+    /// The movement, with as few axes and of as large elements as possible, and the Rust type of these elements.
+    fn in_words(
+        &self,
+        from: Source,
+        to: Cells,
+        moves: Moves,
+    ) -> Result<(Moves, Source, Cells, &'static str), Problem> {
         let moves = moves.collapse();
         if moves.dims.len() > MAX_RANK {
             return Err(Problem {
@@ -129,70 +200,63 @@ impl<'a> Selector<'a> {
                 help: "split the op in the model, or join axes that stay together".into(),
             });
         }
-        let element = word(to.element);
-        let words = element == "u8" && in_words(&from) && to.offset % WORD == 0;
+        let element = word(to.region().element);
+        let words = element == "u8" && from.in_words() && to.in_words(WORD);
         let (moves, element) = match moves.as_words().filter(|_| words) {
             Some(words) => (words, "u32"),
             None => (moves, element),
         };
-        let to = to.seen_as(element);
-        let from = match from {
-            Source::Region(region) => Source::Region(region.seen_as(element)),
-            constant => constant,
-        };
-        let (params, from, to) = match (moves.consecutive(), from) {
-            (Some(len), Source::Region(from)) => {
-                let from = Source::Region(from.part(moves.src_offset, len));
-                (Arg::Linear(len), from, to.part(moves.dst_offset, len))
-            }
-            (Some(len), constant) if moves.src_offset == 0 => {
-                (Arg::Linear(len), constant, to.part(moves.dst_offset, len))
-            }
-            (_, from) => (Arg::Struct(moves.params()), from, to),
-        };
-        let from = match from {
-            Source::Region(region) => Arg::Cells(region),
-            Source::Constant(data) => Arg::Constant(self.step_constant("OPERAND", data), element),
-        };
-        self.call("copy", vec![params, from, Arg::Cells(to)]);
-        Ok(())
+        Ok((moves, from.seen_as(element), to.seen_as(element), element))
     }
 
     pub(super) fn pad(&mut self, node: &'a Node, before: &[usize], value: i64) -> Selected {
-        let (tx, out) = (self.ty(node.operands[0]), self.ty(node.result));
-        let to = self.region(node.result)?;
-        // The stored value as an unsigned word of the element's size.
-        let bits = match tx.dtype.size() {
-            1 => value & 0xff,
-            2 => value & 0xffff,
-            4 => value & 0xffff_ffff,
-            _ => value,
-        };
-        self.call("fill", vec![Arg::Int(bits), Arg::Cells(to.seen_as(word(to.element)))]);
-        let dst = out.shape.strides();
-        let dst_offset = before.iter().zip(&dst).map(|(b, s)| b * s).sum();
-        let src = tx.shape.strides().iter().map(|&s| s as i64).collect();
-        let moves = Moves { dims: tx.shape.dims().to_vec(), src, src_offset: 0, dst, dst_offset };
-        self.moves(self.source_of(node.operands[0])?, to, moves)
+        let x = node.operands[0];
+        let out = self.shape_of_call(node.result, node.result);
+        let dst = out.strides();
+        // Of the rows, the kernel takes care.
+        let along = |(axis, &before): (usize, &usize)| if self.by_row && axis == 1 { 0 } else { before };
+        let dst_offset = before.iter().enumerate().map(along).zip(&dst).map(|(b, s)| b * s).sum();
+        let operand = self.shape_of_call(x, node.result);
+        let src = operand.strides().iter().map(|&s| s as i64).collect();
+        let moves = Moves { dims: operand.dims().to_vec(), src, src_offset: 0, dst, dst_offset };
+        let size = self.ty(x).dtype.size();
+        if self.by_row {
+            let to = Cells::Row(self.rows(node.result)?);
+            let from = Source::Cells(Cells::Row(self.rows(x)?));
+            let (moves, from, to, element) = self.in_words(from, to, moves)?;
+            let (Source::Cells(Cells::Row(from)), Cells::Row(to)) = (from, to) else { return Ok(()) };
+            let fields = vec![
+                ("before", int(before.get(1).copied().unwrap_or(0))),
+                ("rows", int(schedule::rows(&self.ty(x).shape))),
+                ("row", Field::Struct(moves.params())),
+            ];
+            let params = Arg::Struct(Struct { name: "Pad", fields });
+            let value = Arg::Int(repeated(value, size, element_bytes(element)));
+            self.call("pad_rows", vec![params, value, Arg::Rows(from), Arg::Rows(to), Arg::Due]);
+            return Ok(());
+        }
+        let to = Cells::All(self.region(node.result)?);
+        let value = Arg::Int(repeated(value, size, size));
+        self.call("fill", vec![value, Arg::Cells(to.seen_as(word(to.region().element)))]);
+        self.moves(self.source_of(x, node.result)?, to, moves)
     }
 
     pub(super) fn concat(&mut self, node: &'a Node, axis: usize) -> Selected {
-        let out = self.ty(node.result);
-        let to = self.region(node.result)?;
-        let dst = out.shape.strides();
+        let to = self.cells(node.result, node.result)?;
+        let dst = self.shape_of_call(node.result, node.result).strides();
         let mut first = 0;
         for &operand in &node.operands {
-            let ty = self.ty(operand);
+            let shape = self.shape_of_call(operand, node.result);
             let dst_offset = first * dst[axis];
-            first += ty.shape.dims()[axis];
-            let from = self.source_of(operand)?;
-            let place = to.part(dst_offset, ty.shape.numel());
-            if matches!(from, Source::Region(region) if region == place) {
+            first += shape.dims()[axis];
+            let from = self.source_of(operand, node.result)?;
+            let there = part(to, dst_offset, shape.numel());
+            if matches!(from, Source::Cells(cells) if Some(cells) == there) {
                 continue;
             }
-            let src = ty.shape.strides().iter().map(|&s| s as i64).collect();
+            let src = shape.strides().iter().map(|&s| s as i64).collect();
             let moves =
-                Moves { dims: ty.shape.dims().to_vec(), src, src_offset: 0, dst: dst.clone(), dst_offset };
+                Moves { dims: shape.dims().to_vec(), src, src_offset: 0, dst: dst.clone(), dst_offset };
             self.moves(from, to, moves)?;
         }
         Ok(())
@@ -210,7 +274,7 @@ impl<'a> Selector<'a> {
             dst: out.shape.strides(),
             dst_offset: 0,
         };
-        self.moves(self.source_of(node.operands[0])?, self.region(node.result)?, moves)
+        self.move_all(node, moves)
     }
 
     pub(super) fn transpose(&mut self, node: &'a Node, perm: &[usize]) -> Selected {
@@ -218,17 +282,38 @@ impl<'a> Selector<'a> {
         let strides = tx.shape.strides();
         let src = perm.iter().map(|&axis| strides[axis] as i64).collect();
         let dims = out.shape.dims().to_vec();
-        let moves = Moves { dims, src, src_offset: 0, dst: out.shape.strides(), dst_offset: 0 };
-        self.moves(self.source_of(node.operands[0])?, self.region(node.result)?, moves)
+        self.move_all(node, Moves { dims, src, src_offset: 0, dst: out.shape.strides(), dst_offset: 0 })
+    }
+
+    pub(super) fn reshape(&mut self, node: &'a Node) -> Selected {
+        self.move_all(node, Moves::linear(self.ty(node.result).shape.numel()))
+    }
+
+    /// From all of the operand to all of the result.
+    fn move_all(&mut self, node: &'a Node, moves: Moves) -> Selected {
+        let x = node.operands[0];
+        let from = match self.graph.const_data(x) {
+            Some(data) => Source::Constant(data.clone()),
+            None => Source::Cells(Cells::All(self.region(x)?)),
+        };
+        self.moves(from, Cells::All(self.region(node.result)?), moves)
     }
 }
 
-/// Whether what is read begins on a word (and, as a constant, is made of words).
-fn in_words(from: &Source) -> bool {
-    match from {
-        Source::Region(region) => region.offset % WORD == 0,
-        Source::Constant(data) => data.bytes().len() % WORD == 0,
+/// A stored value of `from` bytes as an unsigned word of `to` bytes, which holds it several times if it is larger.
+fn repeated(value: i64, from: usize, to: usize) -> i64 {
+    match (from, to) {
+        (1, 4) => (value & 0xff) * 0x0101_0101,
+        (_, 1) => value & 0xff,
+        (_, 2) => value & 0xffff,
+        (_, 4) => value & 0xffff_ffff,
+        _ => value,
     }
+}
+
+/// Bytes of an element of that Rust type.
+fn element_bytes(element: &'static str) -> usize {
+    Region { memory: Memory::Arena, offset: 0, element, len: 0 }.element_bytes()
 }
 
 /// The unsigned word as which an element of that Rust type is moved.

@@ -1,6 +1,7 @@
 //! What `select` decides and `emit` writes down: a model as a list of kernel calls.
 
 use crate::ir::{Data, Type};
+use crate::schedule::{Beat, Feed};
 
 /// A compiled model, ready to be written as Rust.
 #[derive(Clone, Debug)]
@@ -13,6 +14,8 @@ pub struct Program {
     pub constants: Vec<Constant>,
     /// Kernel calls in order.
     pub calls: Vec<Call>,
+    /// Which of their steps take turns in a loop, in order. All others run once.
+    pub loops: Vec<Loop>,
     /// Inputs in the model's order.
     pub inputs: Vec<Port>,
     /// Outputs in the model's order.
@@ -26,6 +29,30 @@ impl Program {
     pub fn constant_bytes(&self) -> usize {
         self.constants.iter().map(|c| c.data.bytes().len()).sum()
     }
+}
+
+/// Steps that take turns: at every tick, each whose rows are due runs, in order.
+#[derive(Clone, Debug)]
+pub struct Loop {
+    /// Its steps, of which each has a call at least.
+    pub steps: Vec<Turn>,
+    /// Number of ticks; for [`Feed::Sliding`], until the first window is complete.
+    pub ticks: usize,
+    /// Where the rows of its input come from.
+    pub feed: Feed,
+}
+
+/// When a step of a [`Loop`] runs.
+#[derive(Clone, Debug)]
+pub struct Turn {
+    /// Index of the step.
+    pub step: usize,
+    /// When its rows are due.
+    pub beat: Beat,
+    /// How many rows in all; `None` where they never end.
+    pub rows: Option<usize>,
+    /// How many rows of its operands and its result are held, in words.
+    pub held: String,
 }
 
 /// Handle of a [`Constant`].
@@ -50,8 +77,10 @@ pub struct Port {
     pub name: String,
     /// Its type.
     pub ty: Type,
-    /// Where it is.
+    /// Where it is: all of its memory, whose rows are a ring if `ring` says so.
     pub region: Region,
+    /// How many rows are held, where it is a ring: row `r` is `(r % ring)` rows behind the region's start.
+    pub ring: Option<usize>,
 }
 
 /// The first value of a state.
@@ -98,14 +127,71 @@ impl Region {
         Region { len: bytes / seen.element_bytes(), ..seen }
     }
 
-    fn element_bytes(self) -> usize {
+    /// Bytes of an element.
+    pub fn element_bytes(self) -> usize {
         // The name of a Rust number ends in its bits.
         let bits = self.element.trim_start_matches(|c: char| !c.is_ascii_digit());
         bits.parse().map_or(1, |bits: usize| (bits / 8).max(1))
     }
 }
 
-/// One kernel call.
+/// Rows of equal length in one memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Strip {
+    /// All elements that are held.
+    pub region: Region,
+    /// Elements of a row.
+    pub row: usize,
+    /// How many rows are held, if not all: row `r` is `(r % ring)` rows behind the region's start.
+    pub ring: Option<usize>,
+}
+
+impl Strip {
+    /// The same memory seen as elements of another Rust type: as many as are whole.
+    pub fn seen_as(self, element: &'static str) -> Strip {
+        let region = self.region.seen_as(element);
+        let row = self.row * self.region.element_bytes() / region.element_bytes();
+        Strip { region, row, ..self }
+    }
+}
+
+/// Cells that a kernel reads or writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cells {
+    /// All of a region.
+    All(Region),
+    /// The row that a call is made for.
+    Row(Strip),
+}
+
+impl Cells {
+    /// All elements that are held, of which these are some.
+    pub fn region(&self) -> Region {
+        match self {
+            Cells::All(region) => *region,
+            Cells::Row(strip) => strip.region,
+        }
+    }
+
+    /// The same memory seen as elements of another Rust type: as many as are whole.
+    pub fn seen_as(self, element: &'static str) -> Cells {
+        match self {
+            Cells::All(region) => Cells::All(region.seen_as(element)),
+            Cells::Row(strip) => Cells::Row(strip.seen_as(element)),
+        }
+    }
+
+    /// Whether they begin and end on words of so many bytes.
+    pub fn in_words(&self, word: usize) -> bool {
+        let row = match self {
+            Cells::All(_) => 0,
+            Cells::Row(strip) => strip.row * strip.region.element_bytes(),
+        };
+        self.region().offset % word == 0 && row % word == 0
+    }
+}
+
+/// One kernel call, or one for each row that is due where an argument is a row.
 #[derive(Clone, Debug)]
 pub struct Call {
     /// Index of the step it belongs to.
@@ -122,15 +208,19 @@ pub struct Call {
 #[derive(Clone, Debug)]
 pub enum Arg {
     /// `&[Cell<T>]`.
-    Cells(Region),
-    /// `Rows` over a whole region, with elements per row.
-    Rows(Region, usize),
+    Cells(Cells),
+    /// `Rows`.
+    Rows(Strip),
     /// `&[T]` of a constant, read as elements of that Rust type.
     Constant(ConstantId, &'static str),
+    /// The same of the row that the call is made for, with elements per row.
+    ConstantRow(ConstantId, &'static str, usize),
     /// `&[u8; N]` of a constant.
     Table(ConstantId),
-    /// `Band { first, rows }`.
-    Band(usize, usize),
+    /// `Band` of that many rows from the first on.
+    Band(usize),
+    /// The `Band` that is due, in a loop.
+    Due,
     /// A parameter struct of `kiln::kernels`, by reference.
     Struct(Struct),
     /// `&Copy::linear(len)`: the parameters of a copy of consecutive elements.
@@ -139,6 +229,22 @@ pub enum Arg {
     Int(i64),
     /// A `f32` literal.
     Float(f32),
+}
+
+impl Arg {
+    /// Whether it is another one for each row, so that the call is made row by row.
+    pub fn by_row(&self) -> bool {
+        matches!(self, Arg::Cells(Cells::Row(_)) | Arg::ConstantRow(..))
+    }
+
+    /// The memory it is in, unless it is a constant.
+    pub fn region(&self) -> Option<Region> {
+        match self {
+            Arg::Cells(cells) => Some(cells.region()),
+            Arg::Rows(strip) => Some(strip.region),
+            _ => None,
+        }
+    }
 }
 
 /// A struct literal.

@@ -1,5 +1,6 @@
 //! Kernels for every machine. They stay simple: faster ones stand in the other folders of [`arch`](crate::arch) and equal these bit for bit.
 
+pub(crate) mod absorb;
 pub(crate) mod conv;
 pub(crate) mod convert;
 pub(crate) mod depthwise;

@@ -1,8 +1,8 @@
 //! Moving elements without changing them.
 
 use super::walk::Walk;
-use crate::params::Copy as Movement;
-use crate::rows::{Read, ReadSlice};
+use crate::params::{Copy as Movement, Pad};
+use crate::rows::{Band, Read, ReadSlice, Rows};
 use crate::Element;
 use core::cell::Cell;
 
@@ -41,5 +41,18 @@ fn move_elements<T: Element>(p: &Movement, x: impl ReadSlice<T>, y: &[Cell<T>]) 
 pub fn fill<T: Element>(value: T, y: &[Cell<T>]) {
     for y in y {
         y.set(value);
+    }
+}
+
+/// Rows of a padded image: those of the operand, between elements of `value`, which the rows before and behind the operand are made of.
+#[inline(never)]
+pub fn pad_rows<T: Element>(p: &Pad, value: T, x: Rows<'_, T>, y: Rows<'_, T>, band: Band) {
+    for row in band.range() {
+        let to = y.row(row);
+        fill(value, to);
+        let from = row.wrapping_sub(p.before);
+        if from < p.rows {
+            move_elements(&p.row, x.row(from), to);
+        }
     }
 }

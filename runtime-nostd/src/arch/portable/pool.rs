@@ -11,12 +11,19 @@ use core::num::NonZeroU32;
 #[inline(never)]
 pub fn avg_pool2d_i8(p: &Pool, x: Rows<'_, i8>, lo: i32, hi: i32, y: Rows<'_, i8>, band: Band) {
     let add = |sum: i32, x: i8| sum.wrapping_add(x.into());
-    pool2d(p, x, y, band, 0, add, |sum, taps| {
-        let Some(n) = NonZeroU32::new(taps) else { return 0 };
-        let magnitude = (sum.unsigned_abs().wrapping_add(taps / 2) / n) as i32;
-        let mean = if sum < 0 { magnitude.wrapping_neg() } else { magnitude };
-        mean.max(lo).min(hi) as i8
-    });
+    pool2d(p, x, y, band, 0, add, |sum, taps| mean_of(sum, taps).max(lo).min(hi) as i8);
+}
+
+/// `sum / taps`, rounded half away from zero; 0 without taps.
+#[inline(always)]
+pub(crate) fn mean_of(sum: i32, taps: u32) -> i32 {
+    let Some(n) = NonZeroU32::new(taps) else { return 0 };
+    let magnitude = (sum.unsigned_abs().wrapping_add(taps / 2) / n) as i32;
+    if sum < 0 {
+        magnitude.wrapping_neg()
+    } else {
+        magnitude
+    }
 }
 
 /// Largest element of each window, clamped to `lo..=hi`. Operand and result have the same quantisation.
@@ -70,7 +77,7 @@ fn pool2d<T: Copy, A: Copy>(
 
 /// Where a window of `size` that starts `pad` before `start` begins and ends inside an image of `len`.
 #[inline(always)]
-fn inside(start: usize, pad: usize, size: usize, len: usize) -> (usize, usize) {
+pub(crate) fn inside(start: usize, pad: usize, size: usize, len: usize) -> (usize, usize) {
     let first = start.saturating_sub(pad);
     let end = (start + size).saturating_sub(pad).min(len);
     (first.min(end), end)

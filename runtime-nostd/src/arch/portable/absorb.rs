@@ -1,0 +1,122 @@
+//! Poolings and means over all rows of an image, which take the rows as they come: they are added to sums, and the last one makes the result.
+//!
+//! Bands come in ascending order and begin with row 0, which clears the sums: one for each element of the result. Row by row, each sum is made of the same
+//! additions in the same order as in the kernels that take the whole image.
+
+use super::pool::{inside, mean_of};
+use super::sum::clip;
+use crate::fixed::to_i8;
+use crate::params::{MeanRows, Pool};
+use crate::rows::{Band, Rows};
+use core::cell::Cell;
+
+/// As [`avg_pool2d_i8`](super::pool::avg_pool2d_i8) with a window over all rows: `band` are rows of the operand, `y` \[out_w\]\[c\] is the result.
+#[inline(never)]
+pub fn avg_pool_rows_i8(
+    p: &Pool,
+    lo: i32,
+    hi: i32,
+    x: Rows<'_, i8>,
+    sums: &[Cell<i32>],
+    y: &[Cell<i8>],
+    band: Band,
+) {
+    let add = |sum: i32, x: i8| sum.wrapping_add(x.into());
+    absorb(p, x, sums, y, band, 0, add, |sum, taps| mean_of(sum, taps).max(lo).min(hi) as i8);
+}
+
+/// As [`avg_pool2d_f32`](super::pool::avg_pool2d_f32) with a window over all rows: `band` are rows of the operand, `y` \[out_w\]\[c\] is the result.
+#[inline(never)]
+pub fn avg_pool_rows_f32(
+    p: &Pool,
+    lo: f32,
+    hi: f32,
+    x: Rows<'_, f32>,
+    sums: &[Cell<f32>],
+    y: &[Cell<f32>],
+    band: Band,
+) {
+    let add = |sum: f32, x: f32| sum + x;
+    absorb(p, x, sums, y, band, 0.0, add, |sum, taps| clip(sum / taps as f32, lo, hi));
+}
+
+/// As [`mean_i8`](super::reduce::mean_i8) over all rows and columns: `band` are rows of the operand, `y` \[c\] is the result.
+#[inline(never)]
+pub fn mean_rows_i8(
+    p: &MeanRows,
+    lo: i32,
+    hi: i32,
+    x: Rows<'_, i8>,
+    sums: &[Cell<i32>],
+    y: &[Cell<i8>],
+    band: Band,
+) {
+    let add = |sum: i32, x: i8| sum.wrapping_add(x.into()).wrapping_sub(p.x_zero);
+    let shape = one_column(p.rows, x.row_len(), y.len());
+    absorb(&shape, x, sums, y, band, 0, add, |sum, _| to_i8(p.scale.apply(sum), p.out_zero, lo, hi));
+}
+
+/// As [`mean_f32`](super::reduce::mean_f32) over all `rows` and columns: `band` are rows of the operand, `y` \[c\] is the result.
+#[inline(never)]
+pub fn mean_rows_f32(
+    rows: usize,
+    lo: f32,
+    hi: f32,
+    x: Rows<'_, f32>,
+    sums: &[Cell<f32>],
+    y: &[Cell<f32>],
+    band: Band,
+) {
+    let shape = one_column(rows, x.row_len(), y.len());
+    let add = |sum: f32, x: f32| sum + x;
+    absorb(&shape, x, sums, y, band, 0.0, add, |sum, taps| clip(sum / taps as f32, lo, hi));
+}
+
+/// A window as large as an image of `c` channels.
+fn one_column(rows: usize, row_len: usize, c: usize) -> Pool {
+    let columns = row_len.checked_div(c).unwrap_or(0);
+    Pool {
+        in_h: rows,
+        in_w: columns,
+        c,
+        out_w: 1,
+        k_h: rows,
+        k_w: columns,
+        stride_h: 1,
+        stride_w: 1,
+        pad_top: 0,
+        pad_left: 0,
+    }
+}
+
+/// Folds the taps of each window in the rows of a band into its sum; after the last row, `finish` gets their number as well.
+#[inline(always)]
+fn absorb<T: Copy, A: Copy>(
+    p: &Pool,
+    x: Rows<'_, T>,
+    sums: &[Cell<A>],
+    y: &[Cell<T>],
+    band: Band,
+    start: A,
+    fold: impl Fn(A, T) -> A,
+    finish: impl Fn(A, u32) -> T,
+) {
+    let pitch = p.c.max(1);
+    for row in band.range() {
+        let image = x.row(row);
+        for (column, (sums, out)) in
+            sums.chunks_exact(pitch).zip(y.chunks_exact(pitch)).take(p.out_w).enumerate()
+        {
+            let (left, right) = inside(column * p.stride_w, p.pad_left, p.k_w, p.in_w);
+            for (c, (sum, out)) in sums.iter().zip(out).enumerate() {
+                let taps = image.get(left * pitch + c..right * pitch).unwrap_or(&[]);
+                let acc = if row == 0 { start } else { sum.get() };
+                let acc = taps.iter().step_by(pitch).fold(acc, |acc, x| fold(acc, x.get()));
+                sum.set(acc);
+                if row.wrapping_add(1) == p.in_h {
+                    out.set(finish(acc, p.in_h.wrapping_mul(right - left) as u32));
+                }
+            }
+        }
+    }
+}
