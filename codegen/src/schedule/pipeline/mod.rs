@@ -116,7 +116,10 @@ impl Draft {
     /// Finds rings and ticks for the delays there are.
     fn measure(&mut self, graph: &Graph, flow: &Flow) {
         self.rings = rings::of(graph, flow, self);
-        self.ticks = self.lanes.iter().map(|l| l.tick(l.rows.saturating_sub(1)) + 1).max().unwrap_or(0);
+        let computed = self.lanes.iter().map(|l| l.tick(l.rows.saturating_sub(1)) + 1).max().unwrap_or(0);
+        // Rows of the input that nothing reads come all the same.
+        let fed = if self.feed == Feed::Whole { None } else { graph.inputs.first() };
+        self.ticks = fed.map_or(0, |&input| rows(&graph.ty(input).shape)).max(computed);
     }
 
     /// How many rows of a lane to look at: all of them or, where there is no end, enough for every ring to go round.
