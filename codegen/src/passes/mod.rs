@@ -5,7 +5,7 @@
 //! 1. `fold` first, so that everything after it sees constants.
 //! 2. `simplify` removes what does nothing, which brings the partners of fusions together.
 //! 3. `cse` and `dce` leave one copy of what is used, so that the fusions see true use counts.
-//! 4. `fuse_pad` and `fuse_activation` make fewer, larger ops.
+//! 4. `fuse_pad` and `fuse_activation` make fewer, larger ops, and `merge_depthwise` one of several.
 //!
 //! These repeat until nothing changes. Then, once:
 //!
@@ -26,6 +26,7 @@ pub mod fold;
 pub mod fuse_activation;
 pub mod fuse_pad;
 pub mod lower_tables;
+pub mod merge_depthwise;
 pub mod quantized_io;
 mod rewrite;
 pub mod simplify;
@@ -54,10 +55,11 @@ const CSE: Pass = Pass { name: "cse", run: cse::run };
 const DCE: Pass = Pass { name: "dce", run: dce::run };
 const FUSE_PAD: Pass = Pass { name: "fuse_pad", run: fuse_pad::run };
 const FUSE_ACTIVATION: Pass = Pass { name: "fuse_activation", run: fuse_activation::run };
+const MERGE_DEPTHWISE: Pass = Pass { name: "merge_depthwise", run: merge_depthwise::run };
 const LOWER_TABLES: Pass = Pass { name: "lower_tables", run: lower_tables::run };
 
 /// The passes that repeat.
-pub const REPEATED: &[Pass] = &[FOLD, SIMPLIFY, CSE, DCE, FUSE_PAD, FUSE_ACTIVATION];
+pub const REPEATED: &[Pass] = &[FOLD, SIMPLIFY, CSE, DCE, FUSE_PAD, FUSE_ACTIVATION, MERGE_DEPTHWISE];
 
 /// The passes that run once, at the end.
 pub const FINAL: &[Pass] = &[LOWER_TABLES, CSE, DCE];
