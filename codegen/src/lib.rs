@@ -41,7 +41,8 @@ pub fn compile_graph(mut graph: ir::Graph, options: &Options) -> Result<Compiled
     graph.order = schedule::order::order(&graph);
     verify::after_stage("order", &graph)?;
     let search::Found { schedule, plan, alternatives } = search::search(&graph, options)?;
-    plan::check(&graph, &schedule, &plan).map_err(|broken| Error::internal("plan", broken.join("; ")))?;
+    schedule::check(&graph, &schedule).map_err(|objection| objection.into_error("schedule"))?;
+    plan::check(&graph, &schedule, &plan).map_err(|objection| objection.into_error("plan"))?;
     let program = select::select(&graph, &schedule, &plan)?;
     let compiled = Compiled { graph, schedule, plan, program, alternatives, options: options.clone() };
     report::budget::check(&compiled)?;

@@ -12,6 +12,7 @@
 //!
 //! Values that share memory form a tree (`homes`); each root becomes a [`Buffer`].
 
+pub mod check;
 mod flow;
 pub mod geometry;
 mod homes;
@@ -33,6 +34,7 @@ use pipeline::Draft;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+pub use check::check;
 pub use flow::{row_bytes, Flow};
 pub use lifetime::{lifetimes, peak, Lifetime};
 

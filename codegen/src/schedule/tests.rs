@@ -247,6 +247,6 @@ fn steps_compute_all_rows() {
            %c "c": f32[10,3] = tanh(%r)
            return %b, %c"#,
     );
-    let rows: Vec<_> = case.schedule.steps.iter().map(|s| s.rows.clone()).collect();
+    let rows: Vec<_> = case.schedule.steps.iter().map(|s| s.rows).collect();
     assert_eq!(rows, [5, 3, 10]);
 }

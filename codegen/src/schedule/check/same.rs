@@ -13,6 +13,13 @@ pub(super) struct Run {
     pub(super) bytes: usize,
 }
 
+impl Run {
+    /// Whether the run, which is as long or longer, ends with the same bytes of the same value as the other.
+    pub(super) fn ends_like(self, other: Run) -> bool {
+        self.value == other.value && self.offset + self.bytes == other.offset + other.bytes
+    }
+}
+
 /// What a value is made of.
 enum Parts {
     /// Data of its own.
@@ -23,7 +30,7 @@ enum Parts {
     Joined(Vec<(usize, ValueId)>),
 }
 
-/// Most comparisons of runs in all: a bound on the time that towers of concats can take.
+/// Most comparisons of runs in all: a bound on the time that towers of concats and very many rows can take.
 const MOST_WORK: usize = 20_000_000;
 
 /// The relation between values.
@@ -36,7 +43,8 @@ pub(super) struct Same {
 
 impl Same {
     pub(super) fn of(graph: &Graph) -> Self {
-        let count = graph.values().count();
+        // Every value, and the sums of which it may be made.
+        let count = 2 * graph.values().count();
         let mut same =
             Same { parts: (0..count).map(|_| Parts::Own).collect(), time: vec![0; count], work: 0 };
         for (index, (_, node)) in graph.nodes().enumerate() {
@@ -45,6 +53,17 @@ impl Same {
             same.time[result] = index + 1;
         }
         same
+    }
+
+    /// The name of the sums of which a value is made: no value of the graph.
+    pub(super) fn sums(&self, value: ValueId) -> ValueId {
+        let values = self.parts.len() / 2;
+        ValueId((values + value.0 as usize) as u32)
+    }
+
+    /// Counts other work.
+    pub(super) fn spend(&mut self, work: usize) {
+        self.work = self.work.saturating_add(work);
     }
 
     /// Whether too much was compared to go on: then nothing is known to be the same any more.
