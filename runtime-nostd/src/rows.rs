@@ -38,9 +38,29 @@ impl<'a, T> Rows<'a, T> {
     /// The elements of row `r`; empty where the memory does not hold it.
     #[inline(always)]
     pub fn row(&self, r: usize) -> &'a [Cell<T>] {
-        let slot = if r < self.ring { r } else { r.checked_rem(self.ring).unwrap_or(0) };
+        let next_lap = r.wrapping_sub(self.ring);
+        let slot = if r < self.ring {
+            r
+        } else if next_lap < self.ring {
+            next_lap
+        } else {
+            r.checked_rem(self.ring).unwrap_or(0)
+        };
         let start = slot.wrapping_mul(self.row);
         self.cells.get(start..start.wrapping_add(self.row)).unwrap_or(&[])
+    }
+}
+
+impl<T> Rows<'_, T> {
+    /// How many rows belong to the laps around the ring before the one that row `r` is in. Row `r` and as many behind it as are held are found without a
+    /// division under indices that do not count them.
+    #[inline(always)]
+    pub(crate) fn laps_before(&self, r: usize) -> usize {
+        if r < self.ring {
+            0
+        } else {
+            r.wrapping_sub(r.checked_rem(self.ring).unwrap_or(0))
+        }
     }
 }
 
@@ -183,6 +203,14 @@ mod tests {
         assert!(Rows::ring(cells, 2, 0).row(1).len() == 2);
         assert!(Rows::whole(cells, 0).row(7).is_empty());
         assert!(Rows::ring(cells, usize::MAX, 3).row(2).is_empty());
+        for r in 0..20 {
+            let skipped = ring.laps_before(r);
+            assert!(r - skipped < 3);
+            for ahead in 0..4 {
+                assert_eq!(ring.row(r - skipped + ahead)[0], ring.row(r + ahead)[0]);
+            }
+        }
+        assert_eq!((whole.laps_before(2), Rows::ring(cells, 2, 0).laps_before(5)), (0, 5));
     }
 
     #[test]

@@ -91,6 +91,7 @@ fn expand_step(program: &Program, calls: &[Call]) -> TokenStream {
     let tick = turn.map(|_| quote! { tick: usize });
     let parameters = parameters.into_iter().chain(tick);
     let due = turn.map(pipeline::expand_due);
+    let parameters_in_flash = expand_statics(program, calls);
     // Calls that follow each other are for the same row, if they are for single rows.
     let groups = calls.chunk_by(|a, b| by_row(a) && by_row(b)).map(|group| {
         let calls = group.iter().map(|call| {
@@ -107,10 +108,30 @@ fn expand_step(program: &Program, calls: &[Call]) -> TokenStream {
         #[doc = #doc]
         #beat
         fn #name(#(#parameters),*) {
+            #parameters_in_flash
             #due
             #(#groups)*
         }
     }
+}
+
+/// Structs that refer to constants, as statics: in an ordinary expression they would be put together on the stack at each call. The calls of a step that
+/// have one share it.
+fn expand_statics(program: &Program, calls: &[Call]) -> Option<TokenStream> {
+    let value = calls.iter().flat_map(|call| &call.args).find_map(|arg| match arg {
+        Arg::Struct(value) if refers(value) => Some(value),
+        _ => None,
+    })?;
+    let (ident, name, value) = (static_name(value), type_name(value), expand_struct(program, value));
+    Some(quote! { static #ident: #name<'static> = #value; })
+}
+
+fn refers(value: &Struct) -> bool {
+    value.fields.iter().any(|(_, field)| matches!(field, Field::Constant(..)))
+}
+
+fn static_name(value: &Struct) -> Ident {
+    Ident::new(&value.name.to_ascii_uppercase(), Span::call_site())
 }
 
 fn by_row(call: &Call) -> bool {
@@ -139,6 +160,10 @@ fn expand_arg(program: &Program, arg: &Arg) -> TokenStream {
             quote! { kiln::Band { first: 0, rows: #rows } }
         }
         Arg::Due => quote! { band },
+        Arg::Struct(value) if refers(value) => {
+            let ident = static_name(value);
+            quote! { &#ident }
+        }
         Arg::Struct(value) => {
             let value = expand_struct(program, value);
             quote! { &#value }
@@ -180,7 +205,7 @@ pub(super) fn constant(program: &Program, id: ConstantId, element: &str) -> Toke
 }
 
 fn expand_struct(program: &Program, value: &Struct) -> TokenStream {
-    let name = Ident::new(value.name, Span::call_site());
+    let name = type_name(value);
     let fields = value.fields.iter().map(|(field, value)| {
         let field = Ident::new(field, Span::call_site());
         let value = match value {
@@ -194,7 +219,12 @@ fn expand_struct(program: &Program, value: &Struct) -> TokenStream {
         };
         quote! { #field: #value }
     });
-    quote! { k::#name { #(#fields),* } }
+    quote! { #name { #(#fields),* } }
+}
+
+fn type_name(value: &Struct) -> TokenStream {
+    let name = Ident::new(value.name, Span::call_site());
+    quote! { k::#name }
 }
 
 fn integer(value: i64) -> TokenStream {

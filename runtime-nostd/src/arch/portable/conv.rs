@@ -83,11 +83,14 @@ fn conv2d<S: Sum>(p: &Conv, x: Rows<'_, S::T>, w: &[S::T], sum: S, y: Rows<'_, S
     let size = p.k_h * p.k_w * in_c;
     let buffer = [const { Cell::new(S::ANY) }; GATHERED];
     for row in band.range() {
-        let top = (row * p.stride_h).wrapping_sub(p.pad_top);
+        let top = row * p.stride_h;
+        let skipped = x.laps_before(top.saturating_sub(p.pad_top));
+        let (top, in_h) = (top.wrapping_sub(p.pad_top).wrapping_sub(skipped), p.in_h.saturating_sub(skipped));
         for (column, out) in y.row(row).chunks_exact(p.out_c.max(1)).take(p.out_w).enumerate() {
             let left = (column * p.stride_w).wrapping_sub(p.pad_left);
             for group in 0..groups {
-                let patch = Patch { p, x, pad: sum.pad(), top, left, in_c, first_c: group * in_c, size };
+                let patch =
+                    Patch { p, x, in_h, pad: sum.pad(), top, left, in_c, first_c: group * in_c, size };
                 // All filters read the same patch: what can be gathered at once is gathered once.
                 let whole = if size <= GATHERED || p.k_h == 1 { patch.part(0, &buffer) } else { &[] };
                 let (mut o, end) = (group * out_c, (group + 1) * out_c);
@@ -109,8 +112,10 @@ fn conv2d<S: Sum>(p: &Conv, x: Rows<'_, S::T>, w: &[S::T], sum: S, y: Rows<'_, S
 struct Patch<'a, T> {
     p: &'a Conv,
     x: Rows<'a, T>,
+    /// Rows of the operand.
+    in_h: usize,
     pad: T,
-    /// Row and column of the first tap; may be negative.
+    /// Row and column of the first tap; may be negative. Rows are counted from the lap of the ring in which the first one is.
     top: usize,
     left: usize,
     /// Operand channels of the group: how many, and the first.
@@ -138,7 +143,7 @@ impl<T: Copy> Patch<'_, T> {
     /// Elements of the patch from `from` on, at least one: where they are, or gathered.
     #[inline(never)]
     fn part<'b>(&'b self, from: usize, buffer: &'b [Cell<T>]) -> &'b [Cell<T>] {
-        let Conv { in_h, in_w, in_c, k_w, dilation_h, dilation_w, .. } = *self.p;
+        let Conv { in_w, in_c, k_w, dilation_h, dilation_w, .. } = *self.p;
         // Elements that lie side by side in the operand: a row of the filter, or one tap.
         let joined = self.in_c == in_c && dilation_w == 1 && self.left < in_w && self.left + k_w <= in_w;
         let taps = if joined { k_w } else { 1 };
@@ -150,7 +155,7 @@ impl<T: Copy> Patch<'_, T> {
             let (index, offset) = divide(at, unit);
             let (ky, kx) = if joined { (index, 0) } else { divide(index, k_w) };
             let (iy, ix) = (self.top.wrapping_add(ky * dilation_h), self.left.wrapping_add(kx * dilation_w));
-            let image = if iy < in_h && ix < in_w { self.x.row(iy) } else { &[] };
+            let image = if iy < self.in_h && ix < in_w { self.x.row(iy) } else { &[] };
             let start = ix.wrapping_mul(in_c).wrapping_add(self.first_c + offset);
             let x = image.get(start..start.wrapping_add(unit - offset)).unwrap_or(&[]);
             // Rows need no gathering if there is one only, or if the patch does not fit the buffer anyway.

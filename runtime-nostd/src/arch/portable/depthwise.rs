@@ -49,10 +49,12 @@ fn depthwise2d<S: Sum>(p: &Conv, x: Rows<'_, S::T>, w: &[S::T], sum: S, y: Rows<
     let channels = CHANNELS.checked_div(multiplier).unwrap_or(0).max(1);
     let pass = channels * multiplier;
     for row in band.range() {
-        let top = (row * p.stride_h).wrapping_sub(p.pad_top);
+        let top = row * p.stride_h;
+        let skipped = x.laps_before(top.saturating_sub(p.pad_top));
+        let (top, in_h) = (top.wrapping_sub(p.pad_top).wrapping_sub(skipped), p.in_h.saturating_sub(skipped));
         for (column, out) in y.row(row).chunks_exact(p.out_c.max(1)).take(p.out_w).enumerate() {
             let left = (column * p.stride_w).wrapping_sub(p.pad_left);
-            let window = Window { p, x, w, pad: sum.pad(), top, left };
+            let window = Window { p, x, in_h, w, pad: sum.pad(), top, left };
             for (i, out) in out.chunks(pass.max(1)).enumerate() {
                 for (j, out) in out.chunks(CHANNELS).enumerate() {
                     let mut acc = [S::EMPTY; CHANNELS];
@@ -70,9 +72,11 @@ fn depthwise2d<S: Sum>(p: &Conv, x: Rows<'_, S::T>, w: &[S::T], sum: S, y: Rows<
 struct Window<'a, T> {
     p: &'a Conv,
     x: Rows<'a, T>,
+    /// Rows of the operand.
+    in_h: usize,
     w: &'a [T],
     pad: T,
-    /// Row and column of the first tap; may be negative.
+    /// Row and column of the first tap; may be negative. Rows are counted from the lap of the ring in which the first one is.
     top: usize,
     left: usize,
 }
@@ -81,12 +85,12 @@ impl<T: Copy> Window<'_, T> {
     /// Sums of the output channels from `o` on; each channel of the operand, from `c` on, is read by `share` of them.
     #[inline(never)]
     fn sums<S: Sum<T = T>>(&self, o: usize, c: usize, share: usize, acc: &mut [S::Acc]) {
-        let Conv { in_h, in_w, in_c, out_c, k_h, k_w, dilation_h, dilation_w, .. } = *self.p;
+        let Conv { in_w, in_c, out_c, k_h, k_w, dilation_h, dilation_w, .. } = *self.p;
         let share = share.max(1);
         let read = acc.len().checked_div(share).unwrap_or(0);
         for ky in 0..k_h {
             let iy = self.top.wrapping_add(ky * dilation_h);
-            let image = if iy < in_h { self.x.row(iy) } else { &[] };
+            let image = if iy < self.in_h { self.x.row(iy) } else { &[] };
             for kx in 0..k_w {
                 let tap = (ky * k_w + kx) * out_c + o;
                 let Some(w) = self.w.get(tap..tap + acc.len()) else { return };

@@ -60,6 +60,8 @@ fn pool2d<T: Copy, A: Copy>(
     let pitch = p.c.max(1);
     for row in band.range() {
         let (top, bottom) = inside(row * p.stride_h, p.pad_top, p.k_h, p.in_h);
+        let skipped = x.laps_before(top);
+        let (top, bottom) = (top.wrapping_sub(skipped), bottom.wrapping_sub(skipped));
         for (column, out) in y.row(row).chunks_exact(pitch).take(p.out_w).enumerate() {
             let (left, right) = inside(column * p.stride_w, p.pad_left, p.k_w, p.in_w);
             let taps = (bottom - top).wrapping_mul(right - left);
