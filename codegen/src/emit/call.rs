@@ -14,12 +14,18 @@ pub(super) fn expand_steps(program: &Program) -> TokenStream {
 
 /// The body of `invoke`: every step in order, those of a pipeline in a loop.
 pub(super) fn expand_stages(program: &Program, trace: bool) -> TokenStream {
-    let stages = pipeline::stages(program).into_iter().map(|stage| match stage {
-        Stage::Loop(index, body) => pipeline::expand_loop(program, index, body),
-        Stage::Step(step) => expand_step_call(program, step, trace),
-    });
-    let end = trace.then(|| quote! { kiln::trace(u32::MAX); });
+    let stages = pipeline::stages(program);
+    let stages = stages.iter().map(|stage| expand_stage(program, stage, trace));
+    let end = expand_trace_end(trace);
     quote! { #(#stages)* #end }
+}
+
+/// One step, or one pipeline.
+pub(super) fn expand_stage(program: &Program, stage: &Stage<'_>, trace: bool) -> TokenStream {
+    match stage {
+        Stage::Loop(index, body) => pipeline::expand_loop(program, *index, body),
+        Stage::Step(step) => expand_step_call(program, *step, trace),
+    }
 }
 
 /// The call of a step that runs once.
@@ -34,6 +40,11 @@ fn expand_step_call(program: &Program, step: usize, trace: bool) -> TokenStream 
 pub(super) fn expand_trace(step: usize, trace: bool) -> Option<TokenStream> {
     let index = Literal::usize_unsuffixed(step);
     trace.then(|| quote! { kiln::trace(#index); })
+}
+
+/// The marker behind the last step.
+pub(super) fn expand_trace_end(trace: bool) -> Option<TokenStream> {
+    trace.then(|| quote! { kiln::trace(u32::MAX); })
 }
 
 pub(super) fn step_name(step: usize) -> Ident {

@@ -1,7 +1,7 @@
 //! Typed access to inputs and outputs, and the `kiln::Model` implementation.
 
 use super::call::float;
-use super::Names;
+use super::{feed, Names};
 use crate::ir::{DType, Graph};
 use crate::select::{Port, Program};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
@@ -19,16 +19,26 @@ pub(super) fn expand_descriptions(program: &Program) -> TokenStream {
     each_port(program, expand_description)
 }
 
-/// `input_mut` and `output`; numbered where there are several.
+/// `input_mut` (unless it is fed by rows) and `output`; numbered where there are several.
 pub(super) fn expand_accessors(program: &Program) -> TokenStream {
-    each_port(program, expand_accessor)
+    let valid = match program.fed.map(|fed| fed.slide.is_some()) {
+        None => "after `invoke`, until an input is written",
+        Some(false) => "when an input is complete, until the next row is pushed",
+        Some(true) => "when a window is complete, until the next frame is taken",
+    };
+    each_port(program, |port, number, direction| match direction {
+        Direction::Input if program.fed.is_some() => TokenStream::new(),
+        Direction::Input => expand_input(port, number),
+        Direction::Output => expand_output(port, number, valid),
+    })
 }
 
 /// Expands every port, inputs first. The text is what distinguishes it from others of its direction.
-fn each_port(program: &Program, expand: fn(&Port, &str, Direction) -> TokenStream) -> TokenStream {
+fn each_port(program: &Program, expand: impl Fn(&Port, &str, Direction) -> TokenStream) -> TokenStream {
     let all = [(&program.inputs, Direction::Input), (&program.outputs, Direction::Output)];
     let ports = all.into_iter().flat_map(|(ports, direction)| {
         let several = ports.len() > 1;
+        let expand = &expand;
         ports.iter().enumerate().map(move |(i, port)| {
             let number = if several { format!("_{i}") } else { String::new() };
             expand(port, &number, direction)
@@ -38,7 +48,7 @@ fn each_port(program: &Program, expand: fn(&Port, &str, Direction) -> TokenStrea
 }
 
 /// Name and type of a port, as code: rustdoc would take `[10]` for a link.
-fn described(port: &Port) -> String {
+pub(super) fn described(port: &Port) -> String {
     format!("`{:?}`, `{}{:?}`, row-major", port.name, port.ty.dtype.name(), port.ty.shape.dims())
 }
 
@@ -61,33 +71,34 @@ fn expand_description(port: &Port, number: &str, direction: Direction) -> TokenS
     }
 }
 
-fn expand_accessor(port: &Port, number: &str, direction: Direction) -> TokenStream {
-    let element = Ident::new(port.region.element, Span::call_site());
-    let (offset, len) =
-        (Literal::usize_unsuffixed(port.region.offset), Literal::usize_unsuffixed(port.region.len));
-    let what = described(port);
-    match direction {
-        Direction::Input => {
-            let method = format_ident!("input{}_mut", number);
-            let doc = format!(" The input {what}, to be written before `invoke`.");
-            quote! {
-                #[doc = #doc]
-                pub fn #method(&mut self) -> &mut [#element; #len] {
-                    self.arena.borrow_mut().get_mut::<#element, #offset, #len>()
-                }
-            }
-        }
-        Direction::Output => {
-            let method = format_ident!("output{}", number);
-            let doc = format!(" The output {what}. Valid after `invoke`, until an input is written.");
-            quote! {
-                #[doc = #doc]
-                pub fn #method(&self) -> &[#element; #len] {
-                    self.arena.borrow().get::<#element, #offset, #len>()
-                }
-            }
+fn expand_input(port: &Port, number: &str) -> TokenStream {
+    let method = format_ident!("input{}_mut", number);
+    let doc = format!(" The input {}, to be written before `invoke`.", described(port));
+    let (element, offset, len) = expand_region(port);
+    quote! {
+        #[doc = #doc]
+        pub fn #method(&mut self) -> &mut [#element; #len] {
+            self.arena.borrow_mut().get_mut::<#element, #offset, #len>()
         }
     }
+}
+
+fn expand_output(port: &Port, number: &str, valid: &str) -> TokenStream {
+    let method = format_ident!("output{}", number);
+    let doc = format!(" The output {}. Valid {valid}.", described(port));
+    let (element, offset, len) = expand_region(port);
+    quote! {
+        #[doc = #doc]
+        pub fn #method(&self) -> &[#element; #len] {
+            self.arena.borrow().get::<#element, #offset, #len>()
+        }
+    }
+}
+
+/// Element type, offset and number of elements.
+fn expand_region(port: &Port) -> (Ident, Literal, Literal) {
+    let element = Ident::new(port.region.element, Span::call_site());
+    (element, Literal::usize_unsuffixed(port.region.offset), Literal::usize_unsuffixed(port.region.len))
 }
 
 /// `quantize_input(real) -> stored` of a quantised input.
@@ -174,24 +185,33 @@ pub(super) fn expand_model(graph: &Graph, program: &Program, names: &Names) -> T
         });
         quote! { #(#arms)* }
     };
-    let (read, write) =
-        (arms(&program.outputs, "borrow", "get"), arms(&program.inputs, "borrow_mut", "get_mut"));
+    let read = arms(&program.outputs, "borrow", "get");
+    let (write, invoke, feed) = match &program.fed {
+        None => {
+            let arms = arms(&program.inputs, "borrow_mut", "get_mut");
+            let invoke = quote! { #ty::invoke(self); true };
+            (quote! { match index { #arms _ => &mut [], } }, invoke, "Whole")
+        }
+        Some(fed) => {
+            let feed = if fed.slide.is_some() { "Sliding" } else { "Rows" };
+            let write = feed::expand_row_bytes(program, fed);
+            (quote! { #write }, quote! { self.advance() }, feed)
+        }
+    };
+    let feed = Ident::new(feed, Span::call_site());
     quote! {
         impl<A: BorrowMut<Arena>, K: BorrowMut<Kept>> kiln::Model for #ty<A, K> {
             const INFO: kiln::ModelInfo = kiln::ModelInfo {
                 name: #name,
                 arena_bytes: #ty::ARENA_BYTES,
                 state_bytes: #ty::STATE_BYTES,
-                feed: kiln::Feed::Whole,
+                feed: kiln::Feed::#feed,
                 inputs: #inputs,
                 outputs: #outputs,
             };
 
             fn input_bytes_mut(&mut self, index: usize) -> &mut [u8] {
-                match index {
-                    #write
-                    _ => &mut [],
-                }
+                #write
             }
 
             fn output_bytes(&self, index: usize) -> &[u8] {
@@ -202,8 +222,7 @@ pub(super) fn expand_model(graph: &Graph, program: &Program, names: &Names) -> T
             }
 
             fn invoke(&mut self) -> bool {
-                #ty::invoke(self);
-                true
+                #invoke
             }
 
             fn reset(&mut self) {

@@ -4,6 +4,7 @@
 //! same through every door; [`pretty`] formats them for a file.
 
 mod call;
+mod feed;
 mod io;
 mod pipeline;
 mod structure;
@@ -21,7 +22,7 @@ pub fn emit(graph: &Graph, program: &Program, options: &Options, vis: &TokenStre
     let doc = model_doc(graph, program);
     let weights = expand_constants(program, options);
     let structure = structure::expand_struct(program, &names, &doc);
-    let holders = structure::expand_holders(&names);
+    let holders = structure::expand_holders(program, &names);
     let inherent = expand_inherent(program, &names, options);
     let model = io::expand_model(graph, program, &names);
     let loops = pipeline::expand_loops(program, options.trace);
@@ -144,39 +145,53 @@ fn expand_inherent(program: &Program, names: &Names, options: &Options) -> Token
             }
         }
     });
-    let reset = expand_reset(program, needs_start);
     let descriptions = io::expand_descriptions(program);
+    let rows = program.fed.as_ref().map(feed::expand_constants);
+    let tick = structure::expand_tick(program);
     let accessors = io::expand_accessors(program);
-    let memories = expand_memories(program);
-    let calls = call::expand_stages(program, options.trace);
+    let methods = match &program.fed {
+        Some(fed) => feed::expand_methods(program, fed, start, options.trace),
+        None => expand_invoke(program, start, options.trace),
+    };
+    let reset = expand_reset(program, needs_start);
     quote! {
         impl #ty {
             /// Bytes of RAM for activations, inputs and outputs included.
             pub const ARENA_BYTES: usize = #arena_bytes;
-            /// Bytes of RAM that keep their contents from one `invoke` to the next.
+            /// Bytes of RAM that keep their contents from one inference to the next.
             pub const STATE_BYTES: usize = #state_bytes;
             /// Bytes of weights and other model data in flash.
             pub const CONSTANT_BYTES: usize = #constant_bytes;
+            #rows
 
             #descriptions
 
             /// A model ready to run. Usable in a `static`.
             pub const fn new() -> Self {
-                Self { arena: kiln::Arena::new(), kept: Kept::NEW }
+                Self { arena: kiln::Arena::new(), kept: Kept::NEW, #tick }
             }
         }
 
         impl<A: BorrowMut<Arena>, K: BorrowMut<Kept>> #ty<A, K> {
             #accessors
 
-            /// Runs the model once. The inputs' memory is reused: write every input before each call.
-            pub fn invoke(&mut self) {
-                #start
-                #memories
-                #calls
-            }
+            #methods
 
             #reset
+        }
+    }
+}
+
+/// `invoke` of a model that is given its inputs whole. `start` sets the state on the first use.
+fn expand_invoke(program: &Program, start: Option<TokenStream>, trace: bool) -> TokenStream {
+    let memories = expand_memories(program);
+    let calls = call::expand_stages(program, trace);
+    quote! {
+        /// Runs the model once. The inputs' memory is reused: write every input before each call.
+        pub fn invoke(&mut self) {
+            #start
+            #memories
+            #calls
         }
     }
 }
@@ -208,12 +223,19 @@ fn expand_reset(program: &Program, needs_start: bool) -> TokenStream {
     let memory =
         (!program.state_inits.is_empty()).then(|| quote! { let s = self.kept.borrow_mut().state.memory(); });
     let started = needs_start.then(|| quote! { self.kept.borrow_mut().started = true; });
+    let restart = feed::expand_restart(program);
+    let doc = match program.fed.map(|fed| fed.slide.is_some()) {
+        None => " Sets the model's state to what it was at first. Models without state have nothing to reset.",
+        Some(false) => " Sets the model's state to what it was at first, and drops the rows of an input that is not complete.",
+        Some(true) => " Starts over, as a new model: forgets all frames.",
+    };
     quote! {
-        /// Sets the model's state to what it was at first. Models without state have nothing to reset.
+        #[doc = #doc]
         pub fn reset(&mut self) {
             #memory
             #(#body)*
             #started
+            #restart
         }
     }
 }

@@ -41,13 +41,14 @@ pub(super) fn stages(program: &Program) -> Vec<Stage<'_>> {
 
 /// The loop over all ticks of a pipeline.
 pub(super) fn expand_loop(program: &Program, index: usize, body: &Loop) -> TokenStream {
+    let (call, ticks) = (expand_tick(program, index, body), Literal::usize_unsuffixed(body.ticks));
+    quote! { for tick in 0..#ticks { #call } }
+}
+
+/// The call that runs tick `tick` of a pipeline.
+pub(super) fn expand_tick(program: &Program, index: usize, body: &Loop) -> TokenStream {
     let (name, memories) = (loop_name(index), memory_idents(calls(program, body)));
-    let ticks = Literal::usize_unsuffixed(body.ticks);
-    quote! {
-        for tick in 0..#ticks {
-            #name(#(#memories,)* tick);
-        }
-    }
+    quote! { #name(#(#memories,)* tick); }
 }
 
 /// One documented function per pipeline, which runs one tick.

@@ -3,7 +3,7 @@
 //! `Kws` owns its arena and what it keeps. `Kws<&mut Arena, &mut Kept>` is lent both: [`kiln::share_arena!`] lends the same arena to several
 //! models in turn, and a user places an arena where it belongs. There is one implementation of the methods, for all of them.
 
-use super::{bytes, Names};
+use super::{bytes, feed, Names};
 use crate::select::Program;
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -23,6 +23,9 @@ pub(super) fn expand_struct(program: &Program, names: &Names, doc: &str) -> Toke
     let state_new = has_state.then(|| quote! { state: kiln::Arena::new(), });
     let started_field = needs_start.then(|| quote! { started: bool, });
     let started_new = needs_start.then(|| quote! { started: false, });
+    let kept_tick = feed::counts_in_kept(program).then(|| quote! { tick: usize, });
+    let kept_tick_new = feed::counts_in_kept(program).then(|| quote! { tick: 0, });
+    let tick = feed::counts_in_model(program).then(|| quote! { tick: usize, });
     quote! {
         type Arena = kiln::Arena<#arena_bytes>;
 
@@ -32,28 +35,36 @@ pub(super) fn expand_struct(program: &Program, names: &Names, doc: &str) -> Toke
         pub struct #ty<A = Arena, K = Kept> {
             arena: A,
             kept: K,
+            #tick
         }
 
         /// What the model keeps from one inference to the next.
         pub struct Kept {
             #state_field
             #started_field
+            #kept_tick
         }
 
         impl Kept {
-            const NEW: Kept = Kept { #state_new #started_new };
+            const NEW: Kept = Kept { #state_new #started_new #kept_tick_new };
         }
     }
 }
 
+/// The first value of the field that counts rows, if there is one.
+pub(super) fn expand_tick(program: &Program) -> Option<TokenStream> {
+    feed::counts_in_model(program).then(|| quote! { tick: 0, })
+}
+
 /// `new`, `with_arena` and `Default`, and the model as one of several that share an arena.
-pub(super) fn expand_holders(names: &Names) -> TokenStream {
+pub(super) fn expand_holders(program: &Program, names: &Names) -> TokenStream {
     let ty = &names.ty;
+    let tick = expand_tick(program);
     quote! {
         impl<A: BorrowMut<Arena>> #ty<A> {
             /// A model in an arena that is elsewhere: `&'static mut kiln::Arena<{ ARENA_BYTES }>`, placed by its `#[link_section]`.
             pub const fn with_arena(arena: A) -> Self {
-                Self { arena, kept: Kept::NEW }
+                Self { arena, kept: Kept::NEW, #tick }
             }
         }
 
@@ -74,7 +85,7 @@ pub(super) fn expand_holders(names: &Names) -> TokenStream {
                 arena: &'a mut kiln::Arena<BYTES>,
                 kept: &'a mut Kept,
             ) -> Self::Lent<'a> {
-                #ty { arena: arena.first_mut(), kept }
+                #ty { arena: arena.first_mut(), kept, #tick }
             }
         }
     }

@@ -5,6 +5,7 @@
 
 mod conv;
 mod elementwise;
+mod fed;
 mod movement;
 mod program;
 mod rows;
@@ -17,6 +18,7 @@ use crate::plan::Plan;
 use crate::schedule::{self, Feed, Place, Role, Schedule, Step, StepKind};
 use movement::{Moves, Source};
 
+pub use fed::{Fed, Slide};
 pub use program::*;
 
 /// Turns a planned schedule into kernel calls.
@@ -34,6 +36,7 @@ pub fn select(graph: &Graph, schedule: &Schedule, plan: &Plan) -> Result<Program
             constants: Vec::new(),
             calls: Vec::new(),
             loops: Vec::new(),
+            fed: None,
             inputs: Vec::new(),
             outputs: Vec::new(),
             state_inits: Vec::new(),
@@ -56,6 +59,7 @@ pub fn select(graph: &Graph, schedule: &Schedule, plan: &Plan) -> Result<Program
     }
     selector.loops();
     selector.ports()?;
+    selector.program.fed = fed::fed(&selector.program)?;
     Ok(selector.program)
 }
 

@@ -1,5 +1,6 @@
 //! What `select` decides and `emit` writes down: a model as a list of kernel calls.
 
+use super::Fed;
 use crate::ir::{Data, Type};
 use crate::schedule::{Beat, Feed};
 
@@ -16,6 +17,8 @@ pub struct Program {
     pub calls: Vec<Call>,
     /// Which of their steps take turns in a loop, in order. All others run once.
     pub loops: Vec<Loop>,
+    /// How the first of them takes the model's only input row by row, if it does.
+    pub fed: Option<Fed>,
     /// Inputs in the model's order.
     pub inputs: Vec<Port>,
     /// Outputs in the model's order.
