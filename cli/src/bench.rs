@@ -6,8 +6,10 @@ use kiln_boards::cycles::Count;
 use kiln_boards::qemu::BenchResult;
 use kiln_boards::{firmware, qemu};
 use kiln_codegen::report::memory;
-use kiln_codegen::{compile, Compiled, Options};
+use kiln_codegen::select::{Fed, Slide};
+use kiln_codegen::{compile, Compiled, Input, Options};
 use serde_json::{json, Value};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -18,6 +20,8 @@ pub struct Report {
     board: String,
     result: BenchResult,
     layers: Vec<Layer>,
+    /// Of a sliding model: an inference on a whole window, as the same model computes it without sliding.
+    window: Option<Count>,
 }
 
 /// One step.
@@ -29,7 +33,8 @@ struct Layer {
     cycles: u64,
 }
 
-/// Measures one inference: executed instructions (exact), cycles of a Cortex-M4 (estimated), memory.
+/// Measures one inference: executed instructions (exact), cycles of a Cortex-M4 (estimated), memory. Of a model that is fed by rows it is all
+/// rows of an input, of a sliding model one hop, beside which the model is measured on whole windows.
 ///
 /// With `per_layer` the model is measured once more with a marker before each step; the totals are those without.
 ///
@@ -39,32 +44,51 @@ pub fn bench(model: &Path, options: &Options, on: &str, per_layer: bool) -> Resu
     let board = emulated(on).context("instructions are counted under QEMU")?;
     let bytes = kiln_codegen::read_file(model)?;
     let name = kiln_codegen::model_name(model);
-    let measure = |trace: bool| -> Result<(Compiled, BenchResult)> {
-        let compiled = compile(&bytes, &name, &Options { trace, ..options.clone() })?;
+    let measure = |options: &Options| -> Result<(Compiled, BenchResult)> {
+        let compiled = compile(&bytes, &name, options)?;
         let image = build_firmware(&compiled, board, firmware::Mode::Bench)?;
         let result = qemu::bench(&image, None, TIME_LIMIT)?;
         Ok((compiled, result))
     };
-    let (compiled, result) = measure(false)?;
-    let layers = if per_layer { layers(&compiled, &measure(true)?.1) } else { Vec::new() };
-    Ok(Report { compiled, board: on.into(), result, layers })
+    let (compiled, result) = measure(options)?;
+    let layers = match per_layer {
+        true => layers(&compiled, &measure(&Options { trace: true, ..options.clone() })?.1),
+        false => Vec::new(),
+    };
+    let window = match options.input {
+        // A budget is for what slides.
+        Input::Sliding => {
+            let whole = Options { input: Input::Whole, ram: None, flash: None, ..options.clone() };
+            Some(measure(&whole)?.1.total)
+        }
+        Input::Whole | Input::Rows => None,
+    };
+    Ok(Report { compiled, board: on.into(), result, layers, window })
 }
 
+/// What was counted from mark to mark, by step.
 fn layers(compiled: &Compiled, traced: &BenchResult) -> Vec<Layer> {
-    // Steps without a kernel call have no marker.
-    let mut steps: Vec<usize> = compiled.program.calls.iter().map(|c| c.step).collect();
-    steps.dedup();
-    let layer = |(&step, count): (&usize, &Count)| {
-        let (op, name) = memory::computed(compiled, step);
-        Layer { op: op.into(), name: name.into(), instructions: count.instructions, cycles: count.cycles }
-    };
-    steps.iter().zip(&traced.steps).map(layer).collect()
+    let mut layers: BTreeMap<usize, Layer> = BTreeMap::new();
+    for (step, count) in compiled.program.marks().into_iter().zip(&traced.steps) {
+        let layer = layers.entry(step).or_insert_with(|| {
+            let (op, name) = memory::computed(compiled, step);
+            Layer { op: op.into(), name: name.into(), instructions: 0, cycles: 0 }
+        });
+        layer.instructions += count.instructions;
+        layer.cycles += count.cycles;
+    }
+    layers.into_values().collect()
 }
 
 impl Report {
     /// Executed instructions of one inference.
     pub fn instructions(&self) -> u64 {
         self.result.total.instructions
+    }
+
+    /// Of a sliding model: executed instructions of an inference on a whole window, without sliding.
+    pub fn window_instructions(&self) -> Option<u64> {
+        self.window.map(|count| count.instructions)
     }
 
     /// The model's name.
@@ -91,18 +115,19 @@ impl Report {
     pub fn text(&self) -> String {
         let (result, plan) = (&self.result, &self.compiled.plan);
         let mut out = format!(
-            "{} on {}, optimize = {:?}\n\
+            "{} on {}, optimize = {:?}{}\n\
              \x20 instructions      {:>12}\n\
              \x20 cycles, estimated {:>12}  (Cortex-M4, no wait states)\n\
-             \x20 arena             {:>12}  bytes\n\
-             \x20 state             {:>12}  bytes\n\
-             \x20 stack, measured   {:>12}  bytes\n\
+             \x20 arena             {:>12}  bytes (scratch)\n\
+             \x20 state             {:>12}  bytes (retained)\n\
+             \x20 stack, measured   {:>12}  bytes (painted before, high-water mark after)\n\
              \x20 flash: code       {:>12}  bytes (whole image)\n\
              \x20 flash: constants  {:>12}  bytes\n\
              \x20 flash: weights    {:>12}  bytes\n",
             self.compiled.graph.name,
             self.board,
             self.compiled.options.optimize.name(),
+            self.what(),
             result.total.instructions,
             result.total.cycles,
             plan.arena_bytes,
@@ -112,9 +137,20 @@ impl Report {
             result.flash.constants,
             result.flash.weights,
         );
+        if let Some(window) = self.window {
+            let percent = |hop: u64, window: u64| 100.0 * hop as f64 / window.max(1) as f64;
+            // Writing to a string cannot fail.
+            let _ = writeln!(
+                out,
+                "without sliding, a window takes {} instructions and {} cycles: a hop is {:.1} % and {:.1} % of it",
+                window.instructions,
+                window.cycles,
+                percent(result.total.instructions, window.instructions),
+                percent(result.total.cycles, window.cycles),
+            );
+        }
         if !self.layers.is_empty() {
             let width = self.layers.iter().map(|l| l.op.len()).max().unwrap_or(0);
-            // Writing to a string cannot fail.
             let _ = writeln!(
                 out,
                 "\n{:>4}  {:<width$}  {:>12}  {:>12}      %  name",
@@ -133,6 +169,16 @@ impl Report {
         out
     }
 
+    /// What was measured, if not an inference on a whole input.
+    fn what(&self) -> String {
+        match self.compiled.program.fed {
+            None => String::new(),
+            Some(Fed { slide: Some(Slide { hop: 1, .. }), .. }) => ", each frame".into(),
+            Some(Fed { slide: Some(Slide { hop, .. }), .. }) => format!(", each hop of {hop} frames"),
+            Some(Fed { rows, .. }) => format!(", {rows} rows"),
+        }
+    }
+
     /// For programs.
     pub fn json(&self) -> Value {
         let layers: Vec<Value> = self
@@ -144,6 +190,7 @@ impl Report {
             "model": self.compiled.graph.name,
             "board": self.board,
             "optimize": self.compiled.options.optimize.name(),
+            "input": self.compiled.options.input.name(),
             "instructions": self.result.total.instructions,
             "cycles_estimated": self.result.total.cycles,
             "arena_bytes": self.compiled.plan.arena_bytes,
@@ -152,6 +199,8 @@ impl Report {
             "flash_code_bytes": self.result.flash.code,
             "flash_const_bytes": self.result.flash.constants,
             "flash_weights_bytes": self.result.flash.weights,
+            "window_instructions": self.window.map(|count| count.instructions),
+            "window_cycles_estimated": self.window.map(|count| count.cycles),
             "layers": layers,
         })
     }

@@ -3,7 +3,9 @@
 use crate::plan;
 use anyhow::Result;
 use kiln_codegen::front::tflite::{inspect, OperatorSummary, QuantizationSummary, Summary, TensorSummary};
-use kiln_codegen::{compile, Options};
+use kiln_codegen::ir::Graph;
+use kiln_codegen::schedule::{pipeline, Flow};
+use kiln_codegen::{compile, Input, Options};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -18,6 +20,9 @@ pub fn explain(bytes: &[u8], name: &str) -> Result<(String, bool)> {
     match compile(bytes, name, &Options::default()) {
         Ok(compiled) => {
             let _ = writeln!(out, "\ncompiles: {}", plan::summary(&compiled));
+            for input in [Input::Rows, Input::Sliding] {
+                let _ = writeln!(out, "{}", row_by_row(&compiled.graph, input));
+            }
             Ok((out, true))
         }
         Err(error) => {
@@ -49,6 +54,27 @@ fn overview(name: &str, summary: &Summary) -> String {
     let _ =
         writeln!(out, "  {} MACs, {} bytes of weights", grouped(summary.macs), grouped(summary.weight_bytes));
     out
+}
+
+/// Whether a model takes its input row by row, or slides, or what prevents it.
+fn row_by_row(graph: &Graph, input: Input) -> String {
+    let flow = Flow::of(graph);
+    let draft = match input {
+        Input::Sliding => pipeline::sliding(graph, &flow),
+        Input::Whole | Input::Rows => pipeline::fed(graph, &flow),
+    };
+    let what = match input {
+        Input::Sliding => "slides",
+        Input::Whole | Input::Rows => "takes its input by rows",
+    };
+    match draft {
+        Ok(draft) => {
+            let held = draft.rings.iter().find(|ring| ring.values.first() == graph.inputs.first());
+            let rows = held.map_or(0, |ring| ring.rows);
+            format!("{what}: yes, with input = {:?}; {rows} rows of it are held at a time", input.name())
+        }
+        Err(why) => format!("{what}: no, {}", why.describe(graph)),
+    }
 }
 
 fn operators(summary: &Summary) -> String {

@@ -7,4 +7,5 @@ pub mod golden;
 pub mod npz;
 pub mod place;
 pub mod plan;
+pub mod slide;
 pub mod validate;

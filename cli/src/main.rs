@@ -52,18 +52,27 @@ the first axis counting cases. The cases of a model with state are the steps of 
 
 Integers have to be equal. Floats may differ by 1e-5 of the largest magnitude in the output of the case.
 
+With --input rows or sliding, the cases are given row by row. A sliding model is also given 200 frames or more without an end, and each of
+its outputs compared with the interpreter's on the window of the latest frames.
+
 Examples:
   cargo kiln validate kws.tflite --golden kws.npz
   cargo kiln validate kws.tflite --golden kws.npz --on interp
       Without building anything
-  cargo kiln validate kws.tflite --golden kws.npz --on qemu-cortex-m0,qemu-cortex-m33 --json";
+  cargo kiln validate kws.tflite --golden kws.npz --on qemu-cortex-m0,qemu-cortex-m33 --json
+  cargo kiln validate wakeword.tflite --golden wakeword.npz --input sliding";
 
 const BENCH_EXAMPLES: &str = "\
 Instructions are exact. Cycles are estimated with the timing of a Cortex-M4 without wait states, whatever core the board has.
-Flash is that of the whole image, which has 1 to 3 KB besides the model.
+Flash is that of the whole image, which has 1 to 3 KB besides the model. Stack is the high-water mark of one inference: all that is free of
+it is painted before, and searched for the deepest word that changed.
+
+An inference with --input rows is all rows of one input. With --input sliding it is one hop in steady state: the frames from one window's
+output to the next, and beside it what the model costs when it is invoked on every window.
 
 Examples:
   cargo kiln bench kws.tflite
+  cargo kiln bench wakeword.tflite --input sliding
   cargo kiln bench kws.tflite --optimize size --per-layer
   cargo kiln bench kws.tflite --on qemu-cortex-m0 --json";
 
@@ -152,6 +161,9 @@ struct ModelArgs {
     /// Types of inputs and outputs: those of the file, or integers (QUANTIZE and DEQUANTIZE at the edges dropped)
     #[arg(long, value_name = "TYPES", default_value = "native", value_parser = ["native", "quantized"])]
     io: String,
+    /// How the input is given: whole, row by row (`push_row`), or as the window of the latest rows (`slide`)
+    #[arg(long, value_name = "HOW", default_value = "whole", value_parser = ["whole", "rows", "sliding"])]
+    input: String,
 }
 
 impl ModelArgs {
@@ -159,6 +171,7 @@ impl ModelArgs {
         let mut options = Options::default();
         options.set("optimize", &self.optimize)?;
         options.set("io", &self.io)?;
+        options.set("input", &self.input)?;
         let optional = [
             ("name", &self.name),
             ("ram", &self.ram),

@@ -41,26 +41,58 @@ impl Place {
         }
     }
 
-    /// The outputs of every case.
+    /// The outputs of every case, which are the steps of one sequence if the model has state.
     ///
     /// # Errors
     /// Where the model cannot be built or run there.
     pub fn run(&self, imported: &Graph, compiled: &Compiled, cases: &[Vec<Data>]) -> Result<Vec<Vec<Data>>> {
-        match self {
-            Place::Interp => interpret(imported, cases),
-            Place::Host => {
-                let program = host::build(&host::BuildRequest {
-                    model_rs: &write_model(compiled)?,
-                    model_type: &compiled.type_name(),
-                    runtime_features: &[],
-                })?;
-                Ok(data(host::validate(&program, &case_file(imported, cases), TIME_LIMIT)?))
-            }
+        self.build(imported, compiled)?.run(cases, is_sequence(imported))
+    }
+
+    /// The model in this place, ready to run.
+    ///
+    /// # Errors
+    /// Where the model cannot be built for it.
+    pub fn build<'g>(&self, imported: &'g Graph, compiled: &Compiled) -> Result<Built<'g>> {
+        Ok(match self {
+            Place::Interp => Built::Interp(imported),
+            Place::Host => Built::Host(host::build(&host::BuildRequest {
+                model_rs: &write_model(compiled)?,
+                model_type: &compiled.type_name(),
+                runtime_features: &[],
+            })?),
             Place::Emulated(board) => {
-                let image = build_firmware(compiled, board, firmware::Mode::Validate)?;
-                Ok(data(qemu::validate(&image, &case_file(imported, cases), TIME_LIMIT)?))
+                Built::Emulated(Box::new(build_firmware(compiled, board, firmware::Mode::Validate)?))
             }
-        }
+        })
+    }
+}
+
+/// A model that is ready to run in a place.
+#[derive(Debug)]
+pub enum Built<'g> {
+    /// As a graph.
+    Interp(&'g Graph),
+    /// As a program of this machine.
+    Host(host::Program),
+    /// As firmware.
+    Emulated(Box<firmware::Firmware>),
+}
+
+impl Built<'_> {
+    /// The outputs of every case; none where a case is a row (of a model that is fed by rows) that completes none. `sequence`: the model
+    /// is reset before the first case only. The interpreter takes no rows.
+    ///
+    /// # Errors
+    /// Where the model cannot run.
+    pub fn run(&self, cases: &[Vec<Data>], sequence: bool) -> Result<Vec<Vec<Data>>> {
+        let inputs = || cases.iter().map(|case| case.iter().map(|d| d.bytes().to_vec()).collect()).collect();
+        let file = || Cases { sequence, inputs: inputs() };
+        Ok(match self {
+            Built::Interp(graph) => interpret(graph, cases)?,
+            Built::Host(program) => data(host::validate(program, &file(), TIME_LIMIT)?),
+            Built::Emulated(image) => data(qemu::validate(image, &file(), TIME_LIMIT)?),
+        })
     }
 }
 
@@ -128,13 +160,8 @@ pub fn interpret(graph: &Graph, cases: &[Vec<Data>]) -> Result<Vec<Vec<Data>>> {
 }
 
 /// Whether cases are steps of one sequence: the model has state.
-fn is_sequence(graph: &Graph) -> bool {
+pub fn is_sequence(graph: &Graph) -> bool {
     !graph.states.is_empty()
-}
-
-fn case_file(graph: &Graph, cases: &[Vec<Data>]) -> Cases {
-    let inputs = cases.iter().map(|case| case.iter().map(|d| d.bytes().to_vec()).collect()).collect();
-    Cases { sequence: is_sequence(graph), inputs }
 }
 
 fn data(outputs: Vec<Vec<Vec<u8>>>) -> Vec<Vec<Data>> {

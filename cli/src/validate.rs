@@ -2,7 +2,8 @@
 
 use crate::compare::{compare, Difference};
 use crate::golden::Golden;
-use crate::place::Place;
+use crate::place::{is_sequence, Built, Place};
+use crate::slide::Sequence;
 use anyhow::{bail, Context, Result};
 use kiln_codegen::ir::{Data, Graph};
 use kiln_codegen::Options;
@@ -17,6 +18,8 @@ pub struct Report {
     pub model: String,
     /// Number of cases.
     pub cases: usize,
+    /// Number of frames that a sliding model was given one after the other.
+    pub frames: usize,
     /// By place.
     pub places: Vec<PlaceReport>,
 }
@@ -26,9 +29,9 @@ pub struct Report {
 pub struct PlaceReport {
     /// The place's name.
     pub place: String,
-    /// All outputs of all cases together.
+    /// All outputs of all cases and frames together.
     pub total: Difference,
-    /// The cases and outputs that differ: the first eight.
+    /// The cases, frames and outputs that differ: the first eight.
     pub failures: Vec<String>,
 }
 
@@ -47,11 +50,26 @@ pub fn validate(model: &Path, options: &Options, golden: &Path, on: &[String]) -
     let imported = kiln_codegen::import(&bytes, &name, options)?;
     check_fit(&imported, &golden)?;
     let compiled = kiln_codegen::compile(&bytes, &name, options)?;
-    let mut report = Report { model: name, cases: golden.inputs.len(), places: Vec::new() };
+    let sequence = match compiled.program.fed.and_then(|fed| Some((fed.rows, fed.slide?))) {
+        Some((rows, slide)) => Some(Sequence::new(&imported, &golden.inputs, rows, slide.hop)?),
+        None => None,
+    };
+    let frames = sequence.as_ref().map_or(0, |sequence| sequence.frames.len());
+    let mut report = Report { model: name, cases: golden.inputs.len(), frames, places: Vec::new() };
     for (place, name) in places.iter().zip(on) {
-        let outputs =
-            place.run(&imported, &compiled, &golden.inputs).with_context(|| format!("on {name}"))?;
-        report.places.push(compare_place(name, &imported, &outputs, &golden.outputs));
+        let run = || -> Result<PlaceReport> {
+            let built = place.build(&imported, &compiled)?;
+            let mut report = PlaceReport::new(name);
+            let outputs = built.run(&golden.inputs, is_sequence(&imported))?;
+            report.compare("case", &imported, &outputs, &golden.outputs);
+            // The interpreter's own outputs are what frames are compared with.
+            if let Some(sequence) = sequence.as_ref().filter(|_| !matches!(built, Built::Interp(_))) {
+                let outputs = built.run(&sequence.frames, true)?;
+                report.compare("frame", &imported, &outputs, &sequence.outputs);
+            }
+            Ok(report)
+        };
+        report.places.push(run().with_context(|| format!("on {name}"))?);
     }
     Ok(report)
 }
@@ -83,21 +101,28 @@ fn check_fit(graph: &Graph, golden: &Golden) -> Result<()> {
     Ok(())
 }
 
-fn compare_place(place: &str, graph: &Graph, actual: &[Vec<Data>], expected: &[Vec<Data>]) -> PlaceReport {
-    let mut report = PlaceReport { place: place.into(), total: Difference::default(), failures: Vec::new() };
-    for (case, expected) in expected.iter().enumerate() {
-        for (k, data) in expected.iter().enumerate() {
-            let dtype = graph.ty(graph.outputs[k]).dtype;
-            let missing = Data::new([]);
-            let found = actual.get(case).and_then(|outputs| outputs.get(k)).unwrap_or(&missing);
-            let difference = compare(dtype, found, data);
-            report.total.merge(difference);
-            if !difference.passes() && report.failures.len() < SHOWN {
-                report.failures.push(format!("case {case}, output {k}: {difference}"));
+impl PlaceReport {
+    fn new(place: &str) -> Self {
+        PlaceReport { place: place.into(), total: Difference::default(), failures: Vec::new() }
+    }
+
+    /// Compares the outputs of cases, or of frames: `what` they are. Where no outputs are expected, there have to be none.
+    fn compare(&mut self, what: &str, graph: &Graph, actual: &[Vec<Data>], expected: &[Vec<Data>]) {
+        let none = Vec::new();
+        for (case, expected) in expected.iter().enumerate() {
+            let actual = actual.get(case).unwrap_or(&none);
+            for (k, &id) in graph.outputs.iter().enumerate() {
+                // An output that is missing on one side is an empty one.
+                let missing = Data::new([]);
+                let (found, data) = (actual.get(k).unwrap_or(&missing), expected.get(k).unwrap_or(&missing));
+                let difference = compare(graph.ty(id).dtype, found, data);
+                self.total.merge(difference);
+                if !difference.passes() && self.failures.len() < SHOWN {
+                    self.failures.push(format!("{what} {case}, output {k}: {difference}"));
+                }
             }
         }
     }
-    report
 }
 
 impl Report {
@@ -108,7 +133,11 @@ impl Report {
 
     /// For people.
     pub fn text(&self) -> String {
-        let mut out = format!("{}: {} cases\n", self.model, self.cases);
+        let frames = match self.frames {
+            0 => String::new(),
+            frames => format!(", a sequence of {frames} frames"),
+        };
+        let mut out = format!("{}: {} cases{frames}\n", self.model, self.cases);
         for place in &self.places {
             let verdict = if place.total.passes() { "ok" } else { "FAILED" };
             // Writing to a string cannot fail.
@@ -137,6 +166,6 @@ impl Report {
                 })
             })
             .collect();
-        json!({ "model": self.model, "cases": self.cases, "passes": self.passes(), "places": places })
+        json!({ "model": self.model, "cases": self.cases, "frames": self.frames, "passes": self.passes(), "places": places })
     }
 }

@@ -71,6 +71,17 @@ pub enum Input {
     Sliding,
 }
 
+impl Input {
+    /// The name users write.
+    pub fn name(self) -> &'static str {
+        match self {
+            Input::Whole => "whole",
+            Input::Rows => "rows",
+            Input::Sliding => "sliding",
+        }
+    }
+}
+
 impl std::str::FromStr for Input {
     type Err = Error;
 

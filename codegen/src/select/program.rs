@@ -32,6 +32,26 @@ impl Program {
     pub fn constant_bytes(&self) -> usize {
         self.constants.iter().map(|c| c.data.bytes().len()).sum()
     }
+
+    /// Indices of the steps in the order in which an inference of a traced model marks them: in a loop each at every tick, whether its
+    /// rows are due or not. An inference of a sliding model is one hop.
+    pub fn marks(&self) -> Vec<usize> {
+        let mut steps: Vec<usize> = self.calls.iter().map(|call| call.step).collect();
+        steps.dedup();
+        let mut marks = Vec::new();
+        for step in steps {
+            match self.loops.iter().find(|body| body.steps.iter().any(|turn| turn.step == step)) {
+                None => marks.push(step),
+                Some(body) if body.steps[0].step == step => {
+                    let slide = self.fed.and_then(|fed| fed.slide).filter(|_| body.feed == Feed::Sliding);
+                    let ticks = slide.map_or(body.ticks, |slide| slide.hop);
+                    (0..ticks).for_each(|_| marks.extend(body.steps.iter().map(|turn| turn.step)));
+                }
+                Some(_) => {}
+            }
+        }
+        marks
+    }
 }
 
 /// Steps that take turns: at every tick, each whose rows are due runs, in order.
