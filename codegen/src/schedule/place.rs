@@ -45,6 +45,19 @@ fn movable(graph: &Graph, homes: &Homes, lives: &Lives, id: ValueId) -> Option<V
     (computed && filled && free).then_some(root)
 }
 
+/// The root of an input's memory, if the value fills it and no output is in it: it may be inside of something else in the arena.
+fn free_input(graph: &Graph, homes: &Homes, lives: &Lives, id: ValueId) -> Option<ValueId> {
+    let root = homes.spot(id).root;
+    let input = lives.get(root).is_some() && graph.inputs.contains(&root);
+    let filled = homes.bytes(root) == homes.bytes(id);
+    (input && filled && !homes.residents(root).iter().any(|&r| lives.is_output(r))).then_some(root)
+}
+
+/// Whether a root may become a part of another: inputs stay out of retained memory.
+fn may_enter(graph: &Graph, homes: &Homes, root: ValueId, into: ValueId) -> bool {
+    !homes.is_state(into) || !homes.residents(root).iter().any(|id| graph.inputs.contains(id))
+}
+
 /// Lets a state begin the concat that its next value is a slice of: the history of a stream, `state ++ new`, of which the end is kept.
 /// The concat then lives in the state's memory, larger by what is new; nothing is copied but the kept end to the beginning.
 fn place_histories(graph: &Graph, homes: &mut Homes, lives: &Lives) {
@@ -69,8 +82,10 @@ fn place_parts(graph: &Graph, homes: &mut Homes, lives: &Lives, apart: &BTreeSet
         let Some(offsets) = views::concat_offsets(graph, node) else { continue };
         let size = graph.ty(node.result).dtype.size();
         for (&operand, first) in node.operands.iter().zip(offsets) {
-            match movable(graph, homes, lives, operand) {
-                Some(root) if root != homes.spot(node.result).root => {
+            let whole = homes.spot(node.result).root;
+            let input = || free_input(graph, homes, lives, operand);
+            match movable(graph, homes, lives, operand).or_else(input) {
+                Some(root) if root != whole && may_enter(graph, homes, root, whole) => {
                     homes.attach(root, node.result, first * size, Link::Same);
                 }
                 _ => {}
@@ -82,7 +97,8 @@ fn place_parts(graph: &Graph, homes: &mut Homes, lives: &Lives, apart: &BTreeSet
 fn place_states(graph: &Graph, homes: &mut Homes, lives: &Lives) {
     for state in &graph.states {
         let Some(root) = movable(graph, homes, lives, state.next) else { continue };
-        let fits = homes.bytes(root) == homes.bytes(state.current);
+        let fits = homes.bytes(root) == homes.bytes(state.current)
+            && may_enter(graph, homes, root, homes.spot(state.current).root);
         let spot = homes.spot(state.current);
         if fits && homes.room_for(root, spot, &|old, new| is_heir(graph, lives, old, new)) {
             homes.attach(root, state.current, 0, Link::Reuse);
@@ -127,7 +143,7 @@ fn take_place(graph: &Graph, homes: &mut Homes, lives: &Lives, node: &Node, oper
 fn give_place(graph: &Graph, homes: &mut Homes, lives: &Lives, node: &Node, operand: ValueId) -> bool {
     let Some(root) = movable(graph, homes, lives, operand) else { return false };
     let spot = homes.spot(node.result);
-    if homes.is_root(node.result) || spot.root == root {
+    if homes.is_root(node.result) || spot.root == root || !may_enter(graph, homes, root, spot.root) {
         return false;
     }
     let (Some(early), Some(whole)) = (homes.span(root), homes.span(spot.root)) else { return false };
