@@ -7,6 +7,7 @@ mod convolution;
 mod elementwise;
 mod movement;
 mod pooling;
+mod rings;
 mod softmax;
 mod support;
 mod table;

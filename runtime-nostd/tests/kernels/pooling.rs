@@ -5,7 +5,7 @@ use kiln::kernels::{
     avg_pool2d_f32, avg_pool2d_i8, max_pool2d_f32, max_pool2d_i8, mean_f32, mean_i8, Band, Pool, Reduce, Rows,
 };
 
-fn random_pool(rng: &mut Rng) -> (Pool, usize) {
+pub(crate) fn random_pool(rng: &mut Rng) -> (Pool, usize) {
     let [k_h, k_w, stride_h, stride_w] = [4, 4, 3, 3].map(|largest| rng.size(1, largest));
     let (in_h, in_w) = (rng.size(1, 9), rng.size(1, 9));
     // Every window has a tap inside the image.
