@@ -35,24 +35,39 @@ mod generated {
 #[test]
 fn generated_code_and_interpreter_give_the_golden_outputs() {
     assert_eq!(generated::REFUSED, []);
-    let models = kiln_host_tests::own_models();
-    assert_eq!(models.len(), generated::MODELS.len());
+    assert_eq!(kiln_host_tests::own_models().len(), generated::MODELS.len());
+    let interpreter = |graph: &Graph, golden: &Golden| interpret(graph, &golden.inputs).unwrap();
+    let generated =
+        |run: Run| move |graph: &Graph, golden: &Golden| run(&golden.inputs, !graph.states.is_empty());
     let mut failed = Vec::new();
-    for (model, (name, run)) in models.iter().zip(generated::MODELS) {
-        assert_eq!(model.name, *name);
-        let golden = Golden::read(&model.golden).unwrap();
-        let bytes = std::fs::read(&model.path).unwrap();
-        let graph = kiln_codegen::import(&bytes, name, &Options::default()).unwrap();
-        let sequence = !graph.states.is_empty();
-        let generated = total(&graph, &run(&golden.inputs, sequence), &golden);
-        let interpreted = total(&graph, &interpret(&graph, &golden.inputs).unwrap(), &golden);
-        for (place, difference) in [("generated code", generated), ("interpreter", interpreted)] {
-            if !difference.passes() {
-                failed.push(format!("{name}, {place}: {difference:?}"));
-            }
-        }
+    for &(name, run) in generated::MODELS {
+        failed.extend(against_golden(name, "interpreter", interpreter));
+        failed.extend(against_golden(name, "generated code", generated(run)));
     }
-    assert!(failed.is_empty(), "{} of {}:\n{}", failed.len(), models.len(), failed.join("\n"));
+    for &(name, run) in generated::PIPELINES {
+        failed.extend(against_golden(name, "generated code, row by row", generated(run)));
+    }
+    for &(name, run) in generated::BANDS {
+        failed.extend(against_golden(name, "generated code, in bands", generated(run)));
+    }
+    assert!(failed.is_empty(), "{} failed:\n{}", failed.len(), failed.join("\n"));
+    // Everything that can go row by row does.
+    assert!(generated::PIPELINES.len() >= 80, "{}", generated::PIPELINES.len());
+    assert_eq!(generated::BANDS.len(), generated::PIPELINES.len());
+}
+
+/// A line if the outputs are not the golden ones.
+fn against_golden(
+    name: &str,
+    place: &str,
+    run: impl Fn(&Graph, &Golden) -> Vec<Vec<Data>>,
+) -> Option<String> {
+    let model = kiln_host_tests::own_models().into_iter().find(|model| model.name == name).unwrap();
+    let golden = Golden::read(&model.golden).unwrap();
+    let graph =
+        kiln_codegen::import(&std::fs::read(&model.path).unwrap(), name, &Options::default()).unwrap();
+    let difference = total(&graph, &run(&graph, &golden), &golden);
+    (!difference.passes()).then(|| format!("{name}, {place}: {difference:?}"))
 }
 
 fn total(graph: &Graph, actual: &[Vec<Data>], golden: &Golden) -> Difference {

@@ -101,7 +101,7 @@ fn expand_step(program: &Program, calls: &[Call]) -> TokenStream {
     let parameters = memory_parameters(program, calls.iter());
     let tick = turn.map(|_| quote! { tick: usize });
     let parameters = parameters.into_iter().chain(tick);
-    let due = turn.map(pipeline::expand_due);
+    let due = turn.map(|turn| pipeline::expand_due(turn, calls));
     let parameters_in_flash = expand_statics(program, calls);
     // Calls that follow each other are for the same row, if they are for single rows.
     let groups = calls.chunk_by(|a, b| by_row(a) && by_row(b)).map(|group| {

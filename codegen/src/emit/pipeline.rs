@@ -2,7 +2,7 @@
 
 use super::call::{expand_trace, memory_idents, memory_parameters, step_name};
 use crate::schedule::Beat;
-use crate::select::{Call, Loop, Program, Turn};
+use crate::select::{Arg, Call, Loop, Program, Turn};
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 
@@ -89,8 +89,8 @@ fn doc(body: &Loop) -> [String; 3] {
     ]
 }
 
-/// `let band = …`: the rows of a step that are due at this tick, or the end of it.
-pub(super) fn expand_due(turn: &Turn) -> TokenStream {
+/// `let band = …`: the rows of a step that are due at this tick, or the end of it. Without a name if no kernel asks for them.
+pub(super) fn expand_due(turn: &Turn, calls: &[Call]) -> TokenStream {
     let Beat { first, every, band } = turn.beat;
     let [first, every, band] = [first, every, band].map(Literal::usize_unsuffixed);
     let rows = match turn.rows {
@@ -100,7 +100,14 @@ pub(super) fn expand_due(turn: &Turn) -> TokenStream {
         }
         None => quote! { usize::MAX },
     };
-    quote! { let Some(band) = kiln::due(tick, #first, #every, #band, #rows) else { return }; }
+    let asks = |arg: &Arg| matches!(arg, Arg::Due) || arg.by_row();
+    let asked = calls.iter().flat_map(|call| &call.args).any(asks);
+    let name = if asked {
+        quote! { band }
+    } else {
+        quote! { _ }
+    };
+    quote! { let Some(#name) = kiln::due(tick, #first, #every, #band, #rows) else { return }; }
 }
 
 /// When a step computes how many rows, and how many are held, in words.

@@ -106,11 +106,17 @@ impl<'a> Selector<'a> {
         let places = self.places(kind);
         let Some(((result, _), operands)) = places.split_last() else { return String::new() };
         let rings = |&(place, ty): &(Place, &Type)| {
-            place.ring.map(|ring| format!("the last {ring} of {} rows", rows(&ty.shape)))
+            place.ring.map(|ring| match ring {
+                1 => format!("the last of {} rows", rows(&ty.shape)),
+                _ => format!("the last {ring} of {} rows", rows(&ty.shape)),
+            })
         };
         let mut read: Vec<String> = operands.iter().filter_map(rings).collect();
         read.dedup();
-        let own = result.ring.map(|ring| format!("the last {ring} of its own"));
+        let own = result.ring.map(|ring| match ring {
+            1 => "only the last of its own".into(),
+            _ => format!("the last {ring} of its own"),
+        });
         match (read.is_empty(), own) {
             (true, None) => String::new(),
             (true, Some(own)) => format!("It keeps {own}."),
