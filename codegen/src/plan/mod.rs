@@ -6,10 +6,10 @@
 mod bound;
 mod check;
 mod distance;
+mod exact;
 mod overlay;
-#[cfg(test)]
-mod overlay_tests;
 mod problem;
+mod prove;
 #[cfg(any(test, feature = "testing"))]
 pub mod replay;
 mod search;
@@ -42,7 +42,8 @@ pub struct Plan {
     pub arena_bytes: usize,
     /// Bytes of retained memory.
     pub state_bytes: usize,
-    /// No arena of this schedule can be smaller: the most bytes that are in use at the same time.
+    /// No arena of this schedule can be smaller, as has been proved: the most bytes that are in use at the same time, or `arena_bytes`
+    /// itself where everything smaller was tried.
     pub lower_bound: usize,
     /// By buffer: when it is live.
     pub lifetimes: Vec<Lifetime>,
@@ -90,6 +91,7 @@ fn plan_with(graph: &Graph, schedule: &Schedule, overlays: bool) -> Result<Plan,
     if solution.bytes > MAX_BYTES {
         return Err(too_large("activations", solution.bytes));
     }
+    let lower_bound = solution.bound;
     Ok(Plan { offsets, arena_bytes: solution.bytes, state_bytes, lower_bound, lifetimes })
 }
 

@@ -1,6 +1,6 @@
 //! Packing buffers with lifetimes into one arena: `Problem` → `Solution`.
 
-use super::{bound, search};
+use super::{bound, prove, search};
 
 /// One buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +51,15 @@ pub struct Solution {
     pub offsets: Vec<usize>,
     /// The end of the item that reaches farthest.
     pub bytes: usize,
+    /// No packing has fewer bytes, as has been proved: by a sum of what is live at one time, or by trying all that have fewer.
+    pub bound: usize,
+}
+
+impl Solution {
+    /// Whether no other solution is smaller.
+    pub fn is_optimal(&self) -> bool {
+        self.bytes <= self.bound
+    }
 }
 
 impl Problem {
@@ -64,9 +73,10 @@ impl Problem {
         bound::lower_bound(self)
     }
 
-    /// A good packing: the best of several greedy ones, improved by a bounded search. Equal problems have equal solutions.
+    /// A good packing: the best of several greedy ones, improved by a bounded search, and then by one that either finds a smaller
+    /// one or proves that there is none, as far as its bounds allow. Equal problems have equal solutions.
     pub fn solve(&self) -> Solution {
-        search::solve(self)
+        prove::improve(self, search::solve(self))
     }
 
     /// Whether the solution is one: aligned, inside its bytes, and no two conflicting items overlap but where they may. Quadratic;

@@ -18,15 +18,15 @@ const PATIENCE: usize = 4_000;
 pub(super) fn solve(problem: &Problem) -> Solution {
     let bound = problem.lower_bound();
     let mut search =
-        Search { items: &problem.items, distances: Distances::of(problem), looked: 0, best: None };
+        Search { bound, items: &problem.items, distances: Distances::of(problem), looked: 0, best: None };
     for order in orders(problem) {
         search.attempt(&order);
-        if search.is_done(bound) {
+        if search.is_done() {
             break;
         }
     }
-    search.improve(bound);
-    search.best.map_or(Solution { offsets: Vec::new(), bytes: 0 }, |(_, solution)| solution)
+    search.improve();
+    search.best.map_or(Solution { offsets: Vec::new(), bytes: 0, bound }, |(_, solution)| solution)
 }
 
 /// Orders to start from, the most promising first.
@@ -96,6 +96,7 @@ impl RangeMax {
 }
 
 struct Search<'p> {
+    bound: usize,
     items: &'p [Item],
     distances: Distances,
     looked: usize,
@@ -103,8 +104,8 @@ struct Search<'p> {
 }
 
 impl Search<'_> {
-    fn is_done(&self, bound: usize) -> bool {
-        let optimal = self.best.as_ref().is_some_and(|(_, s)| s.bytes <= bound);
+    fn is_done(&self) -> bool {
+        let optimal = self.best.as_ref().is_some_and(|(_, s)| s.bytes <= self.bound);
         optimal || (self.best.is_some() && self.looked >= BUDGET)
     }
 
@@ -135,7 +136,7 @@ impl Search<'_> {
                 placed.insert(at, i);
             }
         }
-        Some(Solution { offsets, bytes })
+        Some(Solution { offsets, bytes, bound: self.bound })
     }
 
     /// The lowest offset of an item that those already placed leave free.
@@ -167,10 +168,10 @@ impl Search<'_> {
     }
 
     /// Changes the best order until the bound or the end of the budget is reached.
-    fn improve(&mut self, bound: usize) {
+    fn improve(&mut self) {
         let mut random = XorShift(0x9E37_79B9_7F4A_7C15);
         let mut failures = 0;
-        while !self.is_done(bound) && failures < PATIENCE {
+        while !self.is_done() && failures < PATIENCE {
             let Some((order, solution)) = &self.best else { return };
             if order.len() < 2 {
                 return;

@@ -1,5 +1,8 @@
 //! Random graphs: scheduled, planned and checked, and the plan run on real bytes.
 
+mod overlays;
+mod packing;
+
 use super::{check, plan, replay};
 use crate::schedule::random::{self, Random};
 use crate::schedule::{peak, schedule};
@@ -19,7 +22,10 @@ fn random_graphs_run_in_their_plans() {
             panic!("seed {seed}: {violations:#?}\n{graph:#?}\n{schedule:#?}");
         }
         assert!(plan.arena_bytes >= plan.lower_bound, "seed {seed}");
-        assert_eq!(plan.lower_bound, peak(&graph, &schedule), "seed {seed}");
+        assert!(
+            super::plan_with(&graph, &schedule, false).unwrap().lower_bound >= peak(&graph, &schedule),
+            "seed {seed}"
+        );
         let states: usize = graph.states.iter().map(|s| s.init.bytes().len().next_multiple_of(4)).sum();
         histories += usize::from(plan.state_bytes > states);
         views += usize::from(schedule.steps.len() < graph.order.len());

@@ -1,7 +1,7 @@
 //! Overlays of small graphs, by hand, and of random ones on real bytes.
 
-use super::{plan_with, replay};
 use crate::ir::Graph;
+use crate::plan::{plan_with, replay};
 use crate::schedule::random::{self, Random};
 use crate::schedule::schedule;
 
