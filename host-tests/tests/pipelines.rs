@@ -1,0 +1,128 @@
+//! Ops row by row that no model of the project's own has: operands that are the same for all rows, constants with rows of their own, tables,
+//! changes of type. Generated code against the interpreter.
+
+#[path = "../streamed.rs"]
+mod streamed;
+
+use cargo_kiln::compare::compare;
+use cargo_kiln::place::{interpret, Place};
+use kiln_codegen::ir::{DType, Data, Graph, Type};
+use kiln_codegen::{verify, Compiled, Options};
+
+/// Constants and nodes; `const NAME TYPE` becomes a constant with elements of its own.
+fn graph(lines: &[&str]) -> Graph {
+    let text: Vec<String> = lines.iter().map(|line| with_elements(line)).collect();
+    let graph = Graph::parse(&format!("graph \"pipelines\" {{\n{}\n}}", text.join("\n"))).unwrap();
+    verify::verify(&graph).unwrap();
+    graph
+}
+
+fn with_elements(line: &str) -> String {
+    let Some(declared) = line.strip_prefix("const ").filter(|line| !line.contains('=')) else {
+        return line.into();
+    };
+    let dims = declared.split_once('[').and_then(|(_, dims)| dims.split_once(']')).unwrap().0;
+    let count: usize = dims.split(',').map(|dim| dim.parse::<usize>().unwrap()).product();
+    let element = |i: usize| match declared.contains("f32") {
+        true => format!("{:?}", (i * 7 % 23) as f32 / 8.0 - 1.3),
+        false => format!("{}", (i * 37 % 251) as i32 - 128),
+    };
+    format!("const {declared} = [{}]", (0..count).map(element).collect::<Vec<_>>().join(", "))
+}
+
+/// Inputs that differ from each other and from case to case.
+fn inputs(graph: &Graph, case: usize) -> Vec<Data> {
+    let data = |(k, ty): (usize, &Type)| {
+        let number = |i: usize| (i * (2 * case + 5) + k * 11 + case * 31) * 2_654_435_761 % 4093;
+        match ty.dtype {
+            DType::F32 => Data::from_f32(
+                &(0..ty.shape.numel()).map(|i| number(i) as f32 / 1024.0 - 2.0).collect::<Vec<_>>(),
+            ),
+            _ => Data::new((0..ty.bytes()).map(|i| number(i) as u8).collect::<Vec<_>>()),
+        }
+    };
+    graph.inputs.iter().map(|&id| graph.ty(id)).enumerate().map(data).collect()
+}
+
+/// Runs the graph row by row and in bands; returns the compiled pipelines.
+#[track_caller]
+fn check(graph: &Graph) -> Compiled {
+    let options = || Options { name: Some("Model".into()), ..Options::default() };
+    let long = streamed::in_long_pipelines(graph.clone(), options()).unwrap().unwrap();
+    let bands = streamed::in_bands(graph.clone(), options()).unwrap().unwrap();
+    let cases: Vec<Vec<Data>> = (0..4).map(|case| inputs(graph, case)).collect();
+    let expected = interpret(graph, &cases).unwrap();
+    for compiled in [&long, &bands] {
+        let got = Place::Host.run(graph, compiled, &cases).unwrap();
+        for (case, (got, expected)) in got.iter().zip(&expected).enumerate() {
+            for (k, (got, expected)) in got.iter().zip(expected).enumerate() {
+                let difference = compare(graph.ty(graph.outputs[k]).dtype, got, expected);
+                assert!(difference.passes(), "case {case}, output {k}: {difference:?}");
+            }
+        }
+    }
+    long
+}
+
+#[test]
+fn floats() {
+    let graph = graph(&[
+        "input %x: f32[1,9,6,4]",
+        "input %gate: f32[1,1,1,4]",
+        "input %column: f32[1,9,1,1]",
+        "const %rows: f32[1,9,6,4]",
+        "const %rank3: f32[9,6,4]",
+        "const %channels: f32[4]",
+        "const %beside: f32[1,9,6,3]",
+        "const %w: f32[5,3,3,8]",
+        "%a: f32[1,9,6,4] = add(%x, %rows) {rescale = real, clamp = -inf..=inf}",
+        "%b: f32[1,9,6,4] = sub(%rank3, %a) {rescale = real, clamp = -2.0..=inf}",
+        "%c: f32[1,9,6,4] = mul(%b, %gate) {rescale = real, clamp = -inf..=inf}",
+        "%d: f32[1,9,6,4] = mul(%channels, %c) {rescale = real, clamp = -inf..=inf}",
+        "%e: f32[1,9,6,4] = add(%d, %column) {rescale = real, clamp = -inf..=inf}",
+        "%f: f32[1,9,6,4] = leaky_relu(%e) {alpha = 0.25, rescale = real}",
+        "%g: f32[1,9,6,4] = tanh(%f)",
+        "%h: f32[1,9,6,4] = logistic(%g)",
+        "%i: f32[1,9,6,7] = concat(%beside, %h) {axis = 3}",
+        "%j: f32[1,12,8,8] = pad(%i) {before = [0, 2, 1, 1], after = [0, 1, 1, 0], value = 0}",
+        "%k: f32[1,5,6,5] = conv2d(%j, %w) {window = [3, 3] stride [2, 1], groups = 1, rescale = real, clamp = -inf..=inf}",
+        "%l: f32[1,5,6,5] = softmax(%k) {beta = 2.0, scale = real}",
+        "%m: f32[1,5,12,5] = concat(%l, %k) {axis = 2}",
+        "%n: f32[1,1,1,5] = mean(%m) {axes = [1, 2], rescale = real, clamp = -inf..=inf}",
+        "return %n, %l",
+    ]);
+    let compiled = check(&graph);
+    assert_eq!(compiled.schedule.pipelines.len(), 1);
+    let kernels: Vec<&str> = compiled.program.calls.iter().map(|call| call.kernel).collect();
+    for kernel in ["pad_rows", "mean_rows_f32", "softmax_f32", "conv2d_f32", "copy", "mul_f32"] {
+        assert!(kernels.contains(&kernel), "{kernel}: {kernels:?}");
+    }
+}
+
+#[test]
+fn bytes() {
+    let q = "q(0.25 : -3)";
+    let graph = graph(&[
+        "input %x: f32[1,7,5,4]",
+        &format!("const %beside: i8[1,7,5,4] {q}"),
+        "const %table: i8[256]",
+        &format!("%a: i8[1,7,5,4] {q} = quantize(%x)"),
+        &format!("%b: i8[1,7,5,4] {q} = lookup(%a, %table)"),
+        &format!("%c: i8[1,7,5,8] {q} = concat(%b, %beside) {{axis = 3}}"),
+        &format!(
+            "%d: i8[1,10,6,9] {q} = pad(%c) {{before = [0, 1, 0, 1], after = [0, 2, 1, 0], value = -3}}"
+        ),
+        &format!(
+            "%e: i8[1,10,2,9] {q} = avg_pool2d(%d) {{window = [1, 3] stride [1, 3], clamp = -128..=127}}"
+        ),
+        &format!("%f: i8[1,1,2,9] {q} = avg_pool2d(%e) {{window = [10, 1], clamp = -128..=127}}"),
+        "%g: f32[1,10,2,9] = dequantize(%e)",
+        "return %f, %g",
+    ]);
+    let compiled = check(&graph);
+    let kernels: Vec<&str> = compiled.program.calls.iter().map(|call| call.kernel).collect();
+    for kernel in ["quantize_f32_i8", "lookup_8", "copy", "pad_rows", "avg_pool_rows_i8", "dequantize_i8_f32"]
+    {
+        assert!(kernels.contains(&kernel), "{kernel}: {kernels:?}");
+    }
+}
