@@ -5,7 +5,8 @@
 //! 1. **Views** ([`views`]): a reshape, and a slice whose elements are adjacent, live inside their operand and have no step.
 //! 2. **Parts**: an operand of a concat whose elements stay adjacent is computed straight into the concat's result; the
 //!    concat's step copies the operands for which that is impossible or costs memory, and is absent if there are none.
-//! 3. **Histories**: a concat of a state and something new, of which a slice is the state's next value, lives in the state's memory.
+//! 3. **Histories**: a concat of a state and something new, of which a slice is the state's next value, lives in the state's memory. What
+//!    several histories add lies over what others have dropped (`stagger`).
 //! 4. **States**: the next value of a state is computed straight into the state where all readers of the current value are
 //!    done by then; otherwise a copy writes it back as soon as they are.
 //! 5. **In place**: the result of an elementwise op takes the place of an operand that dies there.
@@ -23,6 +24,7 @@ pub mod pipeline;
 mod place;
 #[cfg(test)]
 pub(crate) mod random;
+mod stagger;
 #[cfg(test)]
 mod tests;
 pub mod views;
@@ -50,7 +52,7 @@ pub enum Role {
     /// As `Scratch`, and inside a pipeline: what a tick leaves there is never read by a later tick, so that it is live only from
     /// the first to the last of its steps.
     Transient,
-    /// Retained memory of the state of that index in [`Graph::states`].
+    /// Retained memory of the state of that index in [`Graph::states`], and of those whose histories share it.
     State(usize),
     /// Retained memory of a sliding pipeline: a ring that outlasts the tick.
     Retained,
@@ -292,8 +294,10 @@ pub fn with_pipelines(graph: &Graph, drafts: &[Draft]) -> Schedule {
 fn schedule_with(graph: &Graph, drafts: &[Draft], apart: &BTreeSet<ValueId>) -> Schedule {
     let lives = lives::Lives::with(graph, drafts);
     let homes = place::assign(graph, &lives, apart);
-    let mut writer = writer::Writer::new(graph, homes.storage(graph));
-    let mut write_backs = write_back::WriteBacks::of(graph, &lives, &homes, &writer);
+    let mut storage = homes.storage(graph);
+    let staggered = stagger::stagger(graph, &lives, &homes, &mut storage);
+    let mut writer = writer::Writer::new(graph, storage);
+    let mut write_backs = write_back::WriteBacks::of(graph, &lives, &homes, &writer, &staggered);
     let mut drafts = drafts.iter().peekable();
     write_backs.early(&mut writer, 0);
     let mut index = 0;

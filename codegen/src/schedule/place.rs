@@ -69,7 +69,7 @@ fn place_histories(graph: &Graph, homes: &mut Homes, lives: &Lives) {
             homes.spot(*first).root == state.current && homes.bytes(*first) == homes.bytes(state.current);
         let free = homes.is_root(state.current) && !homes.is_state(whole.root);
         let kept = homes.bytes(state.current);
-        let small = whole.offset > 0 && homes.bytes(whole.root) - kept <= kept;
+        let small = whole.offset > 0 && homes.bytes(whole.root) - kept <= 2 * kept;
         let inside = |root: ValueId| !homes.residents(root).iter().any(|&id| lives.is_output(id));
         if begins && free && small && inside(whole.root) && inside(state.current) {
             homes.attach(state.current, whole.root, 0, Link::Same);

@@ -250,3 +250,47 @@ fn steps_compute_all_rows() {
     let rows: Vec<_> = case.schedule.steps.iter().map(|s| s.rows).collect();
     assert_eq!(rows, [5, 3, 10]);
 }
+
+#[test]
+fn what_histories_add_lies_over_what_others_dropped() {
+    let step = |n: usize, x: &str, rows: usize, new: usize| {
+        let whole = rows + new;
+        format!(
+            r#"state %s{n} "s{n}": f32[1,{rows},1,2] = splat 0.0
+               %c{n} "c{n}": f32[1,{whole},1,2] = concat(%s{n}, {x}) {{axis = 1}}
+               %n{n} "n{n}": f32[1,{rows},1,2] = slice(%c{n}) {{begin = [0, {new}, 0, 0], step = [1, 1, 1, 1]}}
+               %m{n} "m{n}": f32[1,1,1,2] = max_pool2d(%c{n}) {{window = [{whole}, 1], clamp = -inf..=inf}}
+               %y{n} "y{n}": f32[1,1,1,2] = softmax(%m{n}) {{beta = 1.0, scale = real}}
+               next %s{n} = %n{n}"#
+        )
+    };
+    let lines = [
+        r#"input %x "x": f32[1,2,1,2]"#.to_string(),
+        step(0, "%x", 3, 2),
+        step(1, "%y0", 4, 1),
+        step(2, "%y1", 5, 1),
+        "return %y2".into(),
+    ];
+    // States and their next values stand with the inputs and at the end.
+    let (mut first, mut middle, mut last) = (String::new(), String::new(), String::new());
+    for line in lines.iter().flat_map(|part| part.lines()) {
+        let to = match line.trim() {
+            line if line.starts_with("state") || line.starts_with("input") => &mut first,
+            line if line.starts_with("next") || line.starts_with("return") => &mut last,
+            _ => &mut middle,
+        };
+        to.push_str(line);
+        to.push('\n');
+    }
+    let case = Case::new(&format!("{first}{middle}{last}"));
+    assert_eq!(case.steps(), "c0 m0 y0 m1 y1 m2 =n2 =n1 =n0 y2");
+    let offsets = ["s2", "s1", "s0"].map(|name| case.place(name).offset);
+    assert_eq!(
+        offsets,
+        [0, 5 * 8, 5 * 8 + 4 * 8],
+        "the last one is the lowest, none has room for what it adds"
+    );
+    assert_eq!(case.distance("s2", "y1"), Some(5 * 8), "over the first row of s1");
+    let buffer = case.schedule.storage.buffer(case.place("s0").buffer);
+    assert_eq!(buffer.bytes, (5 + 4 + 3 + 2) * 8);
+}

@@ -2,6 +2,7 @@
 
 use super::homes::Homes;
 use super::lives::Lives;
+use super::stagger::Staggered;
 use super::writer::Writer;
 use super::Place;
 use crate::ir::{Graph, State, ValueId};
@@ -31,16 +32,25 @@ pub(super) struct WriteBacks {
 }
 
 impl WriteBacks {
-    pub(super) fn of(graph: &Graph, lives: &Lives, homes: &Homes, writer: &Writer<'_>) -> Self {
+    pub(super) fn of(
+        graph: &Graph,
+        lives: &Lives,
+        homes: &Homes,
+        writer: &Writer<'_>,
+        staggered: &Staggered,
+    ) -> Self {
         let (mut early, mut late) = (Vec::new(), Vec::new());
-        for state in &graph.states {
+        let alone = (0..graph.states.len()).filter(|index| !staggered.states.contains(index));
+        let in_turn = staggered.states.iter().copied();
+        for (index, state) in in_turn.chain(alone).filter_map(|i| Some((i, graph.states.get(i)?))) {
             let place = |id| writer.storage().place(id);
             let (from, Some(to)) = (place(state.next), place(state.current)) else { continue };
             if from == Some(to) {
                 continue;
             }
             let write_back = WriteBack { value: state.next, from, to };
-            match free_from(lives, homes, state) {
+            let together = staggered.states.contains(&index).then_some(staggered.time);
+            match together.or_else(|| free_from(lives, homes, state)) {
                 Some(time) => early.push((time, write_back)),
                 None => late.push(write_back),
             }
@@ -103,7 +113,7 @@ impl WriteBacks {
 
 /// The time from which on nothing reads what a state's memory holds but the write-back itself, and the next value is there; `None` if that
 /// is after the last node.
-fn free_from(lives: &Lives, homes: &Homes, state: &State) -> Option<usize> {
+pub(super) fn free_from(lives: &Lives, homes: &Homes, state: &State) -> Option<usize> {
     let memory = homes.spot(state.current);
     let end = homes.bytes(state.current);
     let mut time = lives.in_nodes(state.next).map_or(0, |life| life.first);
