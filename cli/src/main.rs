@@ -44,6 +44,7 @@ Examples:
 const PLAN_EXAMPLES: &str = "\
 Examples:
   cargo kiln plan kws.tflite
+  cargo kiln plan kws.tflite --optimize memory --input rows --svg .
   cargo kiln plan kws.tflite --json | jq .arena_bytes";
 
 const VALIDATE_EXAMPLES: &str = "\
@@ -93,7 +94,7 @@ enum Command {
         #[arg(short, long, value_name = "FILE")]
         output: PathBuf,
     },
-    /// Show the arena step by step, against the lower bound
+    /// Show what runs when, the arena step by step against the lower bound, and which schedules were tried
     #[command(after_long_help = PLAN_EXAMPLES)]
     Plan {
         #[command(flatten)]
@@ -101,6 +102,9 @@ enum Command {
         /// Print JSON
         #[arg(long)]
         json: bool,
+        /// Also write pictures there: the arena over time, and each pipeline
+        #[arg(long, value_name = "FOLDER")]
+        svg: Option<PathBuf>,
     },
     /// Run a model on golden cases in several places and compare every output; exit 1 on a mismatch
     #[command(after_long_help = VALIDATE_EXAMPLES)]
@@ -222,8 +226,13 @@ fn run(command: Command) -> Result<bool> {
             println!("{}: {}", output.display(), plan::summary(&compiled));
             Ok(true)
         }
-        Command::Plan { model, json } => {
+        Command::Plan { model, json, svg } => {
             let compiled = model.compile()?;
+            if let Some(folder) = svg {
+                for (name, picture) in plan::pictures(&compiled) {
+                    write_whole(&folder.join(name), &picture)?;
+                }
+            }
             match json {
                 true => println!("{:#}", plan::json(&compiled)),
                 false => print!("{}", plan::text(&compiled)),

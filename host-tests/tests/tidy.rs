@@ -46,9 +46,10 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("passes", &["ir", "interp", "verify"]),
     ("schedule", &["ir"]),
     ("plan", &["ir", "schedule", "interp"]),
+    ("search", &["ir", "schedule", "plan"]),
     ("select", &["ir", "interp", "passes", "plan", "schedule"]),
     ("emit", &["ir", "select"]),
-    ("report", &["ir", "front", "passes", "schedule", "plan", "select", "emit"]),
+    ("report", &["ir", "front", "passes", "schedule", "plan", "search", "select", "emit"]),
 ];
 
 #[test]

@@ -16,6 +16,20 @@ kiln::share_arena! {
     }
 }
 
+kiln::include_model!(
+    Digits = "../examples/digits/models/digits_int8.tflite",
+    optimize = "memory",
+    input = "rows"
+);
+kiln::include_model!(
+    Window = "../host-tests/models/tflite/op_conv2d_whole_image_int8.tflite",
+    input = "sliding"
+);
+
+kiln::share_arena! {
+    struct Fed { digits: Digits, window: Window }
+}
+
 static IN_A_STATIC: std::sync::Mutex<Trio> = std::sync::Mutex::new(Trio::new());
 
 /// As much as the largest model needs, and the states: no byte more but for alignment.
@@ -104,4 +118,33 @@ fn lent_models_are_models() {
         model.output_bytes(0).to_vec()
     }
     assert_eq!(run(Trio::default().temporal()), run(Temporal::default()));
+}
+
+/// A sliding model's rows are kept, and it carries on where it was; a model fed by rows begins a new input each time it is lent.
+#[test]
+fn rows_of_lent_models() {
+    let mut fed = Fed::new();
+    assert_eq!(Fed::STATE_BYTES, Window::STATE_BYTES);
+    let (mut digits, mut window) = (Digits::new(), Window::new());
+    let row =
+        |k: usize| -> [i8; Digits::ROW_LEN] { std::array::from_fn(|x| ((k * 8 + x) * 7 % 251) as u8 as i8) };
+    let image: Vec<i8> = (0..Digits::ROWS).flat_map(row).collect();
+    let expected = *digits.invoke(image.as_slice().try_into().unwrap());
+    for frame in 0..3 * Window::ROWS as i8 {
+        // Most of an input, which is lost when the other model is lent.
+        let mut lent = fed.digits();
+        (0..Digits::ROWS - 1).for_each(|k| assert!(lent.push_row(&row(k)).is_none()));
+
+        let frame = std::array::from_fn(|k| frame.wrapping_mul(31).wrapping_add(k as i8));
+        let output = fed.window().slide(&frame).copied();
+        assert_eq!(output, window.slide(&frame).copied());
+
+        let mut lent = fed.digits();
+        let outputs: Vec<bool> = (0..Digits::ROWS).map(|k| lent.push_row(&row(k)).is_some()).collect();
+        assert_eq!(outputs.iter().position(|&complete| complete), Some(Digits::ROWS - 1));
+        assert_eq!(lent.output(), &expected);
+    }
+    assert!(fed.window().slide(&[0; Window::ROW_LEN]).is_some());
+    fed.window().reset();
+    assert!(fed.window().slide(&[0; Window::ROW_LEN]).is_none());
 }

@@ -1,8 +1,15 @@
-//! Budgets: more memory than the user allows is an error that says where it goes.
+//! Budgets: more memory than the user allows is an error that says where it goes, and what to do.
 
-use super::memory;
+use super::memory::{self, Region, Row};
+use super::schedule::held;
 use crate::error::{Error, Problem};
-use crate::Compiled;
+use crate::ir::{DType, Op};
+use crate::plan::Plan;
+use crate::search::{search, Found};
+use crate::{Compiled, Input, Io, Options};
+
+/// How many buffers are named.
+const MOST_NAMED: usize = 4;
 
 /// Holds a compilation to the budgets in its options.
 ///
@@ -10,18 +17,12 @@ use crate::Compiled;
 /// [`Error::OverBudget`] with the excess and the largest contributors.
 pub fn check(compiled: &Compiled) -> Result<(), Error> {
     let mut problems = Vec::new();
-    let need = compiled.program.arena_bytes + compiled.program.state_bytes;
+    let need = ram(&compiled.plan);
     if let Some(budget) = compiled.options.ram.filter(|&b| need > b) {
         problems.push(Problem {
             place: "ram".into(),
-            what: format!(
-                "{need} bytes of RAM are needed (arena {}, state {}), {} more than the budget of {budget}; the peak is at {}",
-                compiled.program.arena_bytes,
-                compiled.program.state_bytes,
-                need - budget,
-                memory::peak(compiled),
-            ),
-            help: "raise the budget, or make those layers smaller".into(),
+            what: over_ram(compiled, budget),
+            help: ways_out(compiled, budget),
         });
     }
     let flash = compiled.program.constant_bytes();
@@ -45,4 +46,87 @@ pub fn check(compiled: &Compiled) -> Result<(), Error> {
     } else {
         Err(Error::OverBudget(problems))
     }
+}
+
+fn ram(plan: &Plan) -> usize {
+    plan.arena_bytes + plan.state_bytes
+}
+
+/// What is needed at least, and what holds it up.
+fn over_ram(compiled: &Compiled, budget: usize) -> String {
+    let plan = &compiled.plan;
+    let tried = match compiled.alternatives.len() {
+        0 | 1 => "",
+        count => &format!(", the least of {count} schedules"),
+    };
+    let peak = match memory::peak(compiled) {
+        Some(row) => format!("; the peak is at {}", describe(&row)),
+        None => String::new(),
+    };
+    format!(
+        "{} bytes of RAM are needed (arena {}, state {}){tried}: {} more than the budget of {budget}{peak}",
+        ram(plan),
+        plan.arena_bytes,
+        plan.state_bytes,
+        ram(plan) - budget,
+    )
+}
+
+/// A step, and what is live during it, the largest first.
+fn describe(row: &Row) -> String {
+    let mut live: Vec<&Region> = row.buffers.iter().collect();
+    live.sort_by_key(|b| std::cmp::Reverse(b.bytes));
+    let rows = |b: &Region| b.ring.map_or(String::new(), |rows| format!(", {rows} rows"));
+    let mut named: Vec<String> = live
+        .iter()
+        .take(MOST_NAMED)
+        .map(|b| format!("{:?} ({} bytes{})", b.name, b.bytes, rows(b)))
+        .collect();
+    if live.len() > MOST_NAMED {
+        let rest: usize = live[MOST_NAMED..].iter().map(|b| b.bytes).sum();
+        named.push(format!("{} more ({rest} bytes)", live.len() - MOST_NAMED));
+    }
+    format!("step {} {} {:?}, where {} are live", row.step, row.op, row.name, named.join(" and "))
+}
+
+/// What the user can do, with what it gives.
+fn ways_out(compiled: &Compiled, budget: usize) -> String {
+    let mut ways = Vec::new();
+    if compiled.options.input == Input::Whole {
+        let options = Options { input: Input::Rows, ..compiled.options.clone() };
+        let fed = search(&compiled.graph, &options).map(|Found { plan, .. }| ram(&plan));
+        match fed {
+            Ok(bytes) if bytes <= budget => {
+                ways.push(format!(
+                    "give the input row by row: with input = \"rows\" {bytes} bytes are enough"
+                ));
+            }
+            Ok(bytes) if bytes < ram(&compiled.plan) => {
+                ways.push(format!(
+                    "give the input row by row: with input = \"rows\" {bytes} bytes are needed"
+                ));
+            }
+            Ok(_) | Err(_) => {}
+        }
+    }
+    if compiled.options.io == Io::Native && has_float_edges(compiled) {
+        ways.push("give integers: io = \"quantized\" drops the conversions at the edges".into());
+    }
+    let input: usize =
+        compiled.graph.inputs.iter().filter_map(|&id| held(compiled, id)).map(|h| h.bytes).sum();
+    ways.push(match 4 * input >= compiled.plan.arena_bytes && input > 0 {
+        true => {
+            format!("raise the budget, or use a smaller input (it takes {input} bytes) or smaller layers")
+        }
+        false => "raise the budget, or make those layers smaller".into(),
+    });
+    ways.join("; ")
+}
+
+/// Whether a float input is only there to be quantised.
+fn has_float_edges(compiled: &Compiled) -> bool {
+    let graph = &compiled.graph;
+    graph.inputs.iter().filter(|&&id| graph.ty(id).dtype == DType::F32).any(|id| {
+        graph.nodes().any(|(_, node)| matches!(node.op, Op::Quantize {}) && node.operands.contains(id))
+    })
 }

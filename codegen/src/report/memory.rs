@@ -1,8 +1,9 @@
-//! Memory over time: which buffers are live at each step.
+//! Memory over time: which buffers are live at each step, and which of them overlap.
 
 use crate::ir::ValueId;
-use crate::schedule::{BufferId, StepKind};
+use crate::schedule::{BufferId, Role, StepKind};
 use crate::Compiled;
+use std::ops::Range;
 
 /// One step and what is live during it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,7 +14,7 @@ pub struct Row {
     pub op: String,
     /// The name of what it computes.
     pub name: String,
-    /// Sum of the sizes of the live scratch buffers.
+    /// Bytes of the arena that the live buffers occupy: where some overlap, fewer than the sum of their sizes.
     pub live_bytes: usize,
     /// The live scratch buffers, by offset.
     pub buffers: Vec<Region>,
@@ -28,22 +29,33 @@ pub struct Region {
     pub offset: usize,
     /// Its size.
     pub bytes: usize,
+    /// How many rows of the value it holds at a time; `None`: all.
+    pub ring: Option<usize>,
+}
+
+/// Two buffers that are live at the same time and share bytes: row by row, `lower` takes the place of what has been read of `upper`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Overlap {
+    /// The steps during which both are live.
+    pub steps: Range<usize>,
+    /// The buffer at the lower offset.
+    pub lower: String,
+    /// The buffer at the higher offset.
+    pub upper: String,
+    /// How far behind the beginning of `lower` the beginning of `upper` is.
+    pub gap: usize,
+    /// How many bytes they share.
+    pub bytes: usize,
 }
 
 /// Every step of a compilation.
 pub fn rows(compiled: &Compiled) -> Vec<Row> {
-    let names = buffer_names(compiled);
+    let (names, rings) = (buffer_names(compiled), buffer_rings(compiled));
     (0..compiled.schedule.steps.len())
         .map(|step| {
             let (op, name) = computed(compiled, step);
-            let buffers = live(compiled, step, &names);
-            Row {
-                step,
-                op: op.into(),
-                name: name.into(),
-                live_bytes: buffers.iter().map(|b| b.bytes).sum(),
-                buffers,
-            }
+            let buffers = live(compiled, step, &names, &rings);
+            Row { step, op: op.into(), name: name.into(), live_bytes: occupied(&buffers), buffers }
         })
         .collect()
 }
@@ -59,22 +71,80 @@ pub fn computed(compiled: &Compiled, step: usize) -> (&'static str, &str) {
     (op, compiled.graph.value(value).label())
 }
 
-/// The step that needs most memory, in words: its name and the buffers live there.
-pub fn peak(compiled: &Compiled) -> String {
-    let rows = rows(compiled);
-    let Some(row) = rows.iter().max_by_key(|row| row.live_bytes) else { return "no step at all".into() };
-    let buffers: Vec<String> =
-        row.buffers.iter().map(|b| format!("{:?} ({} bytes)", b.name, b.bytes)).collect();
-    format!("step {} {} {:?}, where {} are live", row.step, row.op, row.name, buffers.join(" and "))
+/// The step at which most of the arena is occupied; `None` where there is no step.
+pub fn peak(compiled: &Compiled) -> Option<Row> {
+    // The first of equals.
+    rows(compiled).into_iter().rev().max_by_key(|row| row.live_bytes)
 }
 
-fn live(compiled: &Compiled, step: usize, names: &[String]) -> Vec<Region> {
+/// What is kept from one inference to the next, with offsets in the retained memory.
+pub fn retained(compiled: &Compiled) -> Vec<Region> {
+    let (names, rings) = (buffer_names(compiled), buffer_rings(compiled));
+    let buffers = compiled.schedule.storage.buffers.iter().enumerate();
+    let mut regions: Vec<Region> = buffers
+        .filter(|(_, buffer)| !buffer.role.in_arena())
+        .map(|(b, buffer)| Region {
+            name: names[b].clone(),
+            offset: compiled.plan.offsets[b],
+            bytes: buffer.bytes,
+            ring: rings[b],
+        })
+        .collect();
+    regions.sort_by_key(|r| r.offset);
+    regions
+}
+
+/// All overlaps, by their steps.
+pub fn overlaps(compiled: &Compiled) -> Vec<Overlap> {
+    let (plan, names) = (&compiled.plan, buffer_names(compiled));
+    let buffers = &compiled.schedule.storage.buffers;
+    let end = compiled.schedule.steps.len();
+    let both = |a: usize, b: usize| {
+        let (x, y) = (plan.lifetimes[a], plan.lifetimes[b]);
+        // Times to steps.
+        x.first.max(y.first).max(1) - 1..x.last.min(y.last).min(end)
+    };
+    let mut arena: Vec<usize> = (0..buffers.len()).filter(|&b| buffers[b].role.in_arena()).collect();
+    arena.sort_by_key(|&b| (plan.offsets[b], b));
+    let mut found = Vec::new();
+    for (i, &lower) in arena.iter().enumerate() {
+        let reach = plan.offsets[lower] + buffers[lower].bytes;
+        for &upper in arena[i + 1..].iter().take_while(|&&b| plan.offsets[b] < reach) {
+            let steps = both(lower, upper);
+            if !steps.is_empty() {
+                found.push(Overlap {
+                    steps,
+                    lower: names[lower].clone(),
+                    upper: names[upper].clone(),
+                    gap: plan.offsets[upper] - plan.offsets[lower],
+                    bytes: reach.min(plan.offsets[upper] + buffers[upper].bytes) - plan.offsets[upper],
+                });
+            }
+        }
+    }
+    found.sort_by_key(|o| (o.steps.start, o.steps.end));
+    found
+}
+
+/// The bytes that regions, sorted by offset, cover together.
+fn occupied(regions: &[Region]) -> usize {
+    let (mut bytes, mut end) = (0, 0);
+    for region in regions {
+        let reach = region.offset + region.bytes;
+        bytes += reach.saturating_sub(region.offset.max(end));
+        end = end.max(reach);
+    }
+    bytes
+}
+
+fn live(compiled: &Compiled, step: usize, names: &[String], rings: &[Option<usize>]) -> Vec<Region> {
     let plan = &compiled.plan;
     let mut regions: Vec<Region> = (0..names.len())
         .filter(|&b| plan.lifetimes[b].covers_step(step))
         .filter_map(|b| {
             let buffer = compiled.schedule.storage.buffer(BufferId(b as u32));
-            let region = Region { name: names[b].clone(), offset: plan.offsets[b], bytes: buffer.bytes };
+            let (name, offset) = (names[b].clone(), plan.offsets[b]);
+            let region = Region { name, offset, bytes: buffer.bytes, ring: rings[b] };
             buffer.role.in_arena().then_some(region)
         })
         .collect();
@@ -82,25 +152,59 @@ fn live(compiled: &Compiled, step: usize, names: &[String]) -> Vec<Region> {
     regions
 }
 
-/// The name of the largest value in each scratch buffer.
-fn buffer_names(compiled: &Compiled) -> Vec<String> {
+/// The name of the largest value in each buffer; of a state, its own name.
+pub(super) fn buffer_names(compiled: &Compiled) -> Vec<String> {
     let storage = &compiled.schedule.storage;
     let mut named: Vec<Option<ValueId>> = vec![None; storage.buffers.len()];
     for (id, value) in compiled.graph.values() {
         let Some(place) = storage.place(id) else { continue };
         let slot = &mut named[place.buffer.0 as usize];
-        let larger = slot.is_none_or(|old| value.ty.bytes() > compiled.graph.ty(old).bytes());
-        if storage.buffer(place.buffer).role.in_arena() && larger {
+        if slot.is_none_or(|old| value.ty.bytes() > compiled.graph.ty(old).bytes()) {
             *slot = Some(id);
         }
     }
-    named.iter().map(|id| id.map_or(String::new(), |id| compiled.graph.value(id).label().into())).collect()
+    let mut names: Vec<String> = named
+        .iter()
+        .map(|id| id.map_or(String::new(), |id| compiled.graph.value(id).label().into()))
+        .collect();
+    for (buffer, name) in storage.buffers.iter().zip(&mut names) {
+        let Role::State(index) = buffer.role else { continue };
+        compiled.graph.states.get(index).into_iter().for_each(|state| name.clone_from(&state.name));
+    }
+    // What no value lives in.
+    for step in &compiled.schedule.steps {
+        let (buffer, name) = match &step.kind {
+            StepKind::Absorb { node, sums } => {
+                let result = compiled.graph.node(*node).result;
+                (sums.buffer, format!("sums of {}", compiled.graph.value(result).label()))
+            }
+            StepKind::Copy { value, to, .. } => {
+                (to.buffer, format!("copy of {}", compiled.graph.value(*value).label()))
+            }
+            StepKind::Compute(_) => continue,
+        };
+        if let Some(slot) = names.get_mut(buffer.0 as usize).filter(|slot| slot.is_empty()) {
+            *slot = name;
+        }
+    }
+    names
+}
+
+/// The rows that each buffer holds at a time, where it is a ring.
+fn buffer_rings(compiled: &Compiled) -> Vec<Option<usize>> {
+    let storage = &compiled.schedule.storage;
+    let mut rings = vec![None; storage.buffers.len()];
+    for place in storage.places.iter().flatten().filter(|place| place.ring.is_some()) {
+        rings[place.buffer.0 as usize] = place.ring;
+    }
+    rings
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ir::Graph, plan, schedule, select, verify, Options};
+    use crate::report::testing::{compiled, CHAIN, SLIDING};
+    use crate::Input;
 
     #[test]
     fn operand_and_result_are_live_during_a_step() {
@@ -110,19 +214,7 @@ mod tests {
             %small: f32[1,1,1,2] = max_pool2d(%big) {window = [4, 4], clamp = -inf..=inf}
             return %small
         }";
-        let graph = Graph::parse(text).unwrap();
-        verify::verify(&graph).unwrap();
-        let schedule = schedule::schedule(&graph);
-        let plan = plan::plan(&graph, &schedule).unwrap();
-        let program = select::select(&graph, &schedule, &plan).unwrap();
-        let compiled = Compiled {
-            graph,
-            schedule,
-            plan,
-            program,
-            alternatives: Vec::new(),
-            options: Options::default(),
-        };
+        let compiled = compiled(text, Input::Whole);
         let live: Vec<Vec<usize>> = rows(&compiled)
             .iter()
             .map(|row| {
@@ -132,6 +224,41 @@ mod tests {
             })
             .collect();
         assert_eq!(live, [[64, 128], [8, 128]]);
-        assert!(peak(&compiled).starts_with("step 0 concat"), "{}", peak(&compiled));
+        assert_eq!(peak(&compiled).map(|row| row.op), Some("concat".into()));
+    }
+
+    #[test]
+    fn overlapping_bytes_count_once() {
+        let mut compiled = compiled(CHAIN, Input::Whole);
+        let apart = overlaps(&compiled);
+        let [input, pooled] = ["x", "a"].map(|name| {
+            let value = compiled.graph.values().find(|(_, v)| v.label() == name).unwrap().0;
+            compiled.schedule.storage.place(value).unwrap().buffer.0 as usize
+        });
+        compiled.plan.offsets[pooled] = 0;
+        compiled.plan.offsets[input] = 48;
+        let expected =
+            Overlap { steps: 0..1, lower: "a".into(), upper: "x".into(), gap: 48, bytes: 128 - 48 };
+        let now: Vec<Overlap> = overlaps(&compiled).into_iter().filter(|o| !apart.contains(o)).collect();
+        assert!(now.contains(&expected), "{now:?}");
+        assert_eq!(rows(&compiled)[0].live_bytes, 128 + 48);
+    }
+
+    #[test]
+    fn rings_of_sliding_models_are_retained() {
+        let kept = retained(&compiled(SLIDING, Input::Sliding));
+        let about: Vec<_> = kept.iter().map(|r| (r.name.as_str(), r.bytes, r.ring)).collect();
+        assert_eq!(about, [("x", 48, Some(3))]);
+    }
+
+    #[test]
+    fn rings_and_sums_have_names() {
+        let rows = rows(&compiled(CHAIN, Input::Rows));
+        let buffers = |row: &Row| -> Vec<(String, Option<usize>)> {
+            row.buffers.iter().map(|b| (b.name.clone(), b.ring)).collect()
+        };
+        let mean = buffers(&rows[2]);
+        assert!(mean.contains(&("x".into(), Some(3))), "{mean:?}");
+        assert!(mean.contains(&("sums of m".into(), None)), "{mean:?}");
     }
 }

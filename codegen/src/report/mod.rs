@@ -2,3 +2,7 @@
 
 pub mod budget;
 pub mod memory;
+pub mod picture;
+pub mod schedule;
+#[cfg(test)]
+mod testing;

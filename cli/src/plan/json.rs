@@ -1,0 +1,102 @@
+//! The plan for programs.
+
+use kiln_codegen::report::{memory, schedule};
+use kiln_codegen::schedule::{Feed, Role};
+use kiln_codegen::Compiled;
+use serde_json::{json, Value};
+
+/// The plan as JSON.
+pub fn json(compiled: &Compiled) -> Value {
+    let (schedule, plan) = (&compiled.schedule, &compiled.plan);
+    let pipelines: Vec<Value> = schedule
+        .pipelines
+        .iter()
+        .map(|p| json!({ "first_step": p.steps.start, "steps": p.steps.len(), "ticks": p.ticks, "feed": feed(p.feed) }))
+        .collect();
+    let state: Vec<Value> = memory::retained(compiled)
+        .iter()
+        .map(|b| json!({ "name": b.name, "offset": b.offset, "bytes": b.bytes, "ring_rows": b.ring }))
+        .collect();
+    let overlaps: Vec<Value> = memory::overlaps(compiled)
+        .iter()
+        .map(|o| {
+            json!({
+                "first_step": o.steps.start, "steps": o.steps.len(),
+                "lower": o.lower, "upper": o.upper, "gap": o.gap, "bytes": o.bytes,
+            })
+        })
+        .collect();
+    let alternatives: Vec<Value> = compiled
+        .alternatives
+        .iter()
+        .map(|a| {
+            let pipelines: Vec<Value> = a
+                .pipelines
+                .iter()
+                .map(|(first, count)| json!({ "first_step": first, "steps": count }))
+                .collect();
+            json!({
+                "arena_bytes": a.arena_bytes, "state_bytes": a.state_bytes, "calls": a.calls,
+                "kept": a.kept, "pipelines": pipelines,
+            })
+        })
+        .collect();
+    json!({
+        "model": compiled.graph.name,
+        "feed": feed(schedule.feed()),
+        "arena_bytes": plan.arena_bytes,
+        "lower_bound": plan.lower_bound,
+        "state_bytes": plan.state_bytes,
+        "constant_bytes": compiled.program.constant_bytes(),
+        "pipelines": pipelines,
+        "steps": steps(compiled),
+        "state": state,
+        "overlaps": overlaps,
+        "alternatives": alternatives,
+    })
+}
+
+fn steps(compiled: &Compiled) -> Vec<Value> {
+    let rows = memory::rows(compiled);
+    schedule::lines(compiled)
+        .iter()
+        .zip(&rows)
+        .map(|(line, row)| {
+            let buffers: Vec<Value> = row
+                .buffers
+                .iter()
+                .map(|b| json!({ "name": b.name, "offset": b.offset, "bytes": b.bytes, "ring_rows": b.ring }))
+                .collect();
+            json!({
+                "step": line.step,
+                "op": line.op,
+                "name": line.name,
+                "pipeline": line.pipeline,
+                "rows": line.rows,
+                "band": line.beat.band,
+                "first_tick": line.beat.first,
+                "every_ticks": line.beat.every,
+                "sum_bytes": line.absorbs,
+                "result": { "bytes": line.held.bytes, "ring_rows": line.held.ring, "memory": memory(line.held.role) },
+                "in_place_of": line.in_place_of,
+                "live_bytes": row.live_bytes,
+                "buffers": buffers,
+            })
+        })
+        .collect()
+}
+
+fn feed(feed: Feed) -> &'static str {
+    match feed {
+        Feed::Whole => "whole",
+        Feed::Rows => "rows",
+        Feed::Sliding => "sliding",
+    }
+}
+
+fn memory(role: Role) -> &'static str {
+    match role {
+        Role::Scratch | Role::Transient => "arena",
+        Role::State(_) | Role::Retained => "state",
+    }
+}

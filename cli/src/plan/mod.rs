@@ -1,0 +1,45 @@
+//! `cargo kiln plan`: the schedule, the arena step by step, and what else was tried.
+
+mod json;
+mod text;
+
+pub use json::json;
+pub use text::text;
+
+use kiln_codegen::report::picture;
+use kiln_codegen::Compiled;
+
+/// One line about a compiled model.
+pub fn summary(compiled: &Compiled) -> String {
+    format!(
+        "type {}, {} steps, arena {} B ({}), state {} B, constants {} B",
+        compiled.type_name(),
+        compiled.schedule.steps.len(),
+        compiled.plan.arena_bytes,
+        bound(compiled),
+        compiled.plan.state_bytes,
+        compiled.program.constant_bytes(),
+    )
+}
+
+/// Pictures with the names of their files: the arena over time, and each pipeline.
+pub fn pictures(compiled: &Compiled) -> Vec<(String, String)> {
+    let model = &compiled.graph.name;
+    let mut all = vec![(format!("{model}.arena.svg"), picture::arena(compiled))];
+    all.extend((0..compiled.schedule.pipelines.len()).filter_map(|index| {
+        Some((format!("{model}.pipeline-{index}.svg"), picture::pipeline(compiled, index)?))
+    }));
+    all
+}
+
+/// How good the packing is.
+fn bound(compiled: &Compiled) -> String {
+    let (bytes, least) = (compiled.plan.arena_bytes, compiled.plan.lower_bound);
+    match bytes <= least {
+        true => "the least possible with this schedule".into(),
+        false => format!(
+            "{:.1} % above the lower bound of {least} B",
+            100.0 * (bytes - least) as f64 / least.max(1) as f64
+        ),
+    }
+}
