@@ -4,8 +4,10 @@
 //! rows; and takes constants as plain slices in the order in which it reads them. It never panics, allocates or recurses: an
 //! impossible index ends a loop early. Integer kernels give the bits of TensorFlow Lite Micro's reference kernels.
 //!
-//! Kernels go through their result row by row, and within elementwise kernels element by element in ascending order: all
-//! operands of an element are read before it is written.
+//! Kernels go through the rows of a band in ascending order. When row `r` of the result is written, rows of the operands that only earlier rows read
+//! are no longer needed, and the result may lie over them; what row `r` and later rows read has to be elsewhere. Elementwise kernels go through their
+//! elements in ascending order, and read all operands of an element before they write it: their result may also lie in the place of an operand
+//! whose elements have the same size, or below it. Kernels without a band are called for a whole tensor, or for one row of it after the other.
 
 pub use crate::arch::portable::absorb::{avg_pool_rows_f32, avg_pool_rows_i8, mean_rows_f32, mean_rows_i8};
 pub use crate::arch::portable::conv::{conv2d_f32, conv2d_i8, dense_f32, dense_i8};

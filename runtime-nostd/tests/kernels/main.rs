@@ -6,6 +6,7 @@
 mod convolution;
 mod elementwise;
 mod movement;
+mod overlays;
 mod pooling;
 mod rings;
 mod softmax;
