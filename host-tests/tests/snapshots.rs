@@ -1,7 +1,7 @@
 //! What the compiler makes of a few models, stage by stage, as committed text. `KILN_BLESS=1` writes it; look at the diff.
 
 use cargo_kiln::plan;
-use kiln_codegen::{compile, import, Options};
+use kiln_codegen::{compile, import, Optimize, Options};
 use kiln_host_tests::own_models;
 use quote::quote;
 use std::path::Path;
@@ -18,10 +18,13 @@ fn stages() {
         let options = Options::default();
         let imported = import(&bytes, &model.name, &options).unwrap();
         let compiled = compile(&bytes, &model.name, &options).unwrap();
+        let least = Options { optimize: Optimize::Memory, ..Options::default() };
+        let memory = compile(&bytes, &model.name, &least).unwrap();
         let stages = [
             ("imported.ir", imported.print_short()),
             ("compiled.ir", compiled.graph.print_short()),
             ("plan.txt", plan::text(&compiled)),
+            ("memory.plan.txt", plan::text(&memory)),
             ("rs.txt", without_data(&compiled.file(&quote!(pub)).unwrap())),
         ];
         for (stage, text) in stages {

@@ -76,7 +76,11 @@ fn over_ram(compiled: &Compiled, budget: usize) -> String {
 fn describe(row: &Row) -> String {
     let mut live: Vec<&Region> = row.buffers.iter().collect();
     live.sort_by_key(|b| std::cmp::Reverse(b.bytes));
-    let rows = |b: &Region| b.ring.map_or(String::new(), |rows| format!(", {rows} rows"));
+    let rows = |b: &Region| match b.ring {
+        Some(1) => ", 1 row".into(),
+        Some(rows) => format!(", {rows} rows"),
+        None => String::new(),
+    };
     let mut named: Vec<String> = live
         .iter()
         .take(MOST_NAMED)
@@ -86,7 +90,16 @@ fn describe(row: &Row) -> String {
         let rest: usize = live[MOST_NAMED..].iter().map(|b| b.bytes).sum();
         named.push(format!("{} more ({rest} bytes)", live.len() - MOST_NAMED));
     }
-    format!("step {} {} {:?}, where {} are live", row.step, row.op, row.name, named.join(" and "))
+    format!("step {} {} {:?}, where {} are live", row.step, row.op, row.name, list(&named))
+}
+
+/// `a, b and c`.
+fn list(items: &[String]) -> String {
+    match items {
+        [] => "nothing".into(),
+        [one] => one.clone(),
+        [most @ .., last] => format!("{} and {last}", most.join(", ")),
+    }
 }
 
 /// What the user can do, with what it gives.

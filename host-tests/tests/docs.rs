@@ -1,0 +1,40 @@
+//! The pictures and the plan in `docs/` are those of the digits example as it is compiled now. `KILN_BLESS=1` writes them.
+
+use cargo_kiln::plan;
+use kiln_codegen::report::picture;
+use kiln_codegen::{compile_file, Optimize, Options};
+use std::path::Path;
+
+const BEGIN: &str = "<!-- digits plan: begin -->\n";
+const END: &str = "<!-- digits plan: end -->";
+
+#[test]
+fn pictures_and_plan_are_fresh() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let model = root.join("examples/digits/models/digits_int8.tflite");
+    let compiled =
+        compile_file(&model, &Options { optimize: Optimize::Memory, ..Options::default() }).unwrap();
+    assert!(
+        !compiled.schedule.pipelines.is_empty(),
+        "the page is about a model that is compiled to a pipeline"
+    );
+
+    let page = std::fs::read_to_string(root.join("docs/memory.md")).unwrap();
+    let (before, rest) = page.split_once(BEGIN).expect("the page has no place for the plan");
+    let (_, after) = rest.split_once(END).expect("the page has no end of the plan");
+    let plan = format!("```text\n{}```\n", plan::text(&compiled));
+    let files = [
+        ("docs/memory.md", format!("{before}{BEGIN}{plan}{END}{after}")),
+        ("docs/digits.pipeline.svg", picture::pipeline(&compiled, 0).unwrap()),
+        ("docs/digits.arena.svg", picture::arena(&compiled)),
+    ];
+    for (file, text) in files {
+        let path = root.join(file);
+        if std::env::var_os("KILN_BLESS").is_some() {
+            std::fs::write(&path, text).unwrap();
+        } else {
+            let old = std::fs::read_to_string(&path).unwrap_or_default();
+            assert!(old == text, "{file} is not fresh (KILN_BLESS=1 writes it)");
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! The table of memory in the README is what the compiler gives. `KILN_BLESS=1` writes it, with the models of `KILN_CORPUS`.
+
+use cargo_kiln::explain::grouped;
+use kiln_codegen::schedule::{peak, schedule};
+use kiln_codegen::{compile, Compiled, Error, Input, Io, Optimize, Options};
+use kiln_host_tests::{corpus_folder, own_models};
+use std::path::{Path, PathBuf};
+
+const BEGIN: &str = "<!-- memory: begin -->\n";
+const END: &str = "<!-- memory: end -->";
+
+/// A model of the corpus: the arena of TensorFlow Lite Micro in bytes (with CMSIS-NN, August 2026), and what others published.
+struct Known {
+    model: &'static str,
+    io: Io,
+    tflm: usize,
+    published: &'static str,
+}
+
+const fn known(model: &'static str, tflm: usize) -> Known {
+    Known { model, io: Io::Native, tflm, published: "" }
+}
+
+const KNOWN: &[Known] = &[
+    known("mlperf_kws_int8", 22_820),
+    known("mlperf_ic_int8", 54_996),
+    known("mlperf_vww_int8", 100_708),
+    known("mlperf_ad_int8", 2_580),
+    known("mlperf_strww_int8", 16_596),
+    known("mww_okay_nabu", 19_268),
+    known("mww_hey_jarvis", 17_492),
+    known("mww_vad", 10_052),
+    known("micro_kws_int8", 41_316),
+    known("tflm_person_detect_int8", 82_308),
+    Known {
+        model: "tinyengine_mcunet_vww_int8",
+        io: Io::Quantized,
+        tflm: 219_808,
+        published: "TinyEngine 92 kB, X-CUBE-AI 113 kB (a)",
+    },
+    Known {
+        model: "mobilenet_v2_035_160_int8",
+        io: Io::Native,
+        tflm: 450_756,
+        published: "with 144×144 pixels: TinyEngine 295 kB, X-CUBE-AI 296 kB (a), MCUNetV2 63 kB (b)",
+    },
+];
+
+/// The project's own models in the table.
+const OWN: [&str; 3] = ["residual_int8", "stream_int8", "temporal_int8"];
+
+const NOTES: &str = "\
+RAM in bytes: arena and state, inputs and outputs included. *Layer by layer* is what whole tensors need that are computed one after the other, \
+with elementwise operators in place and in the best order found. *By rows*: `input = \"rows\"` with `optimize = \"memory\"`, for models whose first layers go row by \
+row. TFLM is the arena of TensorFlow Lite Micro with CMSIS-NN (August 2026); tinyengine_mcunet_vww_int8 takes floats there and, with \
+`io = \"quantized\"`, integers here. [How this works](docs/memory.md).
+
+What others published: (a) peak SRAM measured on an STM32H743, [TinyEngine's README](https://github.com/mit-han-lab/tinyengine#measured-results) \
+(December 2022; the models are mcunet-vww1 and mbv2-w0.35); (b) computed for patch-based inference in \
+[arXiv 2505.11483](https://arxiv.org/abs/2505.11483), table 4. MCUNetV2 itself ([arXiv 2110.15352](https://arxiv.org/abs/2110.15352)) reports 32 kB for a network \
+of its own on the Visual Wake Words data; it gives no figure for tflm_person_detect_int8.";
+
+#[test]
+fn the_readme_has_the_memory() {
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
+    let text = std::fs::read_to_string(&readme).unwrap();
+    let (before, rest) = text.split_once(BEGIN).expect("the README has no place for the table of memory");
+    let (old, after) = rest.split_once(END).expect("the README has no end of the table of memory");
+    let rows: Vec<String> = models().iter().map(|(path, known)| row(path, *known)).collect();
+    if std::env::var_os("KILN_BLESS").is_some() {
+        assert!(corpus_folder().is_some(), "set KILN_CORPUS: the table has the corpus models");
+        std::fs::write(&readme, format!("{before}{BEGIN}{}{END}{after}", table(&rows))).unwrap();
+        return;
+    }
+    let missing: Vec<&String> = rows.iter().filter(|row| !old.contains(row.as_str())).collect();
+    assert!(
+        missing.is_empty(),
+        "the README's memory is not fresh (KILN_BLESS=1 writes it); now:\n{missing:#?}"
+    );
+}
+
+fn models() -> Vec<(PathBuf, Option<&'static Known>)> {
+    let mut models = Vec::new();
+    match corpus_folder() {
+        Some(folder) => models.extend(
+            KNOWN
+                .iter()
+                .map(|known| (folder.join("tflite").join(known.model).with_extension("tflite"), Some(known))),
+        ),
+        None => println!("KILN_CORPUS is not set: the memory of the corpus models was not compared"),
+    }
+    models
+        .extend(own_models().into_iter().filter(|m| OWN.contains(&m.name.as_str())).map(|m| (m.path, None)));
+    models
+}
+
+fn row(path: &Path, known: Option<&Known>) -> String {
+    let bytes = std::fs::read(path).unwrap();
+    let name = kiln_codegen::model_name(path);
+    let io = known.map_or(Io::Native, |known| known.io);
+    let compiled =
+        |optimize, input| compile(&bytes, &name, &Options { optimize, input, io, ..Options::default() });
+    let speed = compiled(Optimize::Speed, Input::Whole).unwrap();
+    let memory = compiled(Optimize::Memory, Input::Whole).unwrap();
+    let by_rows = match compiled(Optimize::Memory, Input::Rows) {
+        Ok(compiled) => grouped(ram(&compiled)),
+        Err(Error::Options(_)) => "–".into(),
+        Err(error) => panic!("{name} with its input by rows: {error}"),
+    };
+    assert!(ram(&memory) <= ram(&speed), "{name}: optimising for memory needs more of it");
+    let (tflm, published) = match known {
+        Some(known) => {
+            assert!(ram(&speed) <= known.tflm as u64, "{name} needs more memory than TensorFlow Lite Micro");
+            (grouped(known.tflm as u64), known.published)
+        }
+        None => ("–".into(), ""),
+    };
+    format!(
+        "| {name} | {} | {} | {} | {by_rows} | {tflm} | {published} |",
+        grouped(layer_by_layer(&speed)),
+        grouped(ram(&speed)),
+        grouped(ram(&memory)),
+    )
+}
+
+fn ram(compiled: &Compiled) -> u64 {
+    (compiled.plan.arena_bytes + compiled.plan.state_bytes) as u64
+}
+
+/// Bytes that are live at the same time where every layer computes a whole tensor, and what is retained.
+fn layer_by_layer(compiled: &Compiled) -> u64 {
+    let whole = schedule(&compiled.graph);
+    let retained: usize = whole.storage.buffers.iter().filter(|b| !b.role.in_arena()).map(|b| b.bytes).sum();
+    (peak(&compiled.graph, &whole) + retained) as u64
+}
+
+fn table(rows: &[String]) -> String {
+    format!(
+        "| model | layer by layer | `\"speed\"` | `\"memory\"` | by rows | TFLM | published by others |\n\
+         |---|--:|--:|--:|--:|--:|---|\n{}\n\n{NOTES}\n",
+        rows.join("\n")
+    )
+}
