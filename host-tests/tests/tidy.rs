@@ -48,7 +48,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("plan", &["ir", "schedule", "interp"]),
     ("search", &["ir", "schedule", "plan"]),
     ("select", &["ir", "interp", "passes", "plan", "schedule"]),
-    ("emit", &["ir", "select"]),
+    ("emit", &["ir", "schedule", "select"]),
     ("report", &["ir", "front", "passes", "schedule", "plan", "search", "select", "emit"]),
 ];
 

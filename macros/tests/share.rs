@@ -109,6 +109,22 @@ fn an_arena_elsewhere() {
     assert_ne!(arena.get::<u8, 0, BYTES>(), &[0; BYTES]);
 }
 
+/// What is kept in a place of its own as well, and lent anew for each step.
+#[test]
+fn arena_and_state_elsewhere() {
+    let mut arena = kiln::Arena::<{ Stream::ARENA_BYTES }>::new();
+    let mut kept = <Stream as kiln::Share>::KEPT;
+    let mut here = Stream::new();
+    for step in 0..4 {
+        let mut there = <Stream as kiln::Share>::lend(&mut arena, &mut kept);
+        here.input_mut().fill(step);
+        there.input_mut().fill(step);
+        here.invoke();
+        there.invoke();
+        assert_eq!(here.output(), there.output());
+    }
+}
+
 /// Through the trait that harnesses use.
 #[test]
 fn lent_models_are_models() {
