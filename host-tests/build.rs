@@ -1,62 +1,95 @@
-//! Compiles the project's own models through the build-script door, and once more with everything in pipelines that can be; lists them for
-//! `tests/own_models.rs`.
+//! Compiles the project's own models through the build-script door, and again in all ways that go row by row: everything in pipelines that can
+//! be, and fed by rows. Lists them for `tests/own_models.rs`.
 
 mod streamed;
 
-use kiln_codegen::{Compiled, Error, Options};
+use kiln_codegen::ir::Graph;
+use kiln_codegen::{compile_graph, Build, Compiled, Error, Input, Optimize, Options};
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// Compiles a model in some way, if that is possible.
+type Way = fn(Graph, Options) -> Result<Option<Compiled>, Error>;
+
+/// The ways besides the build-script door: name of the list, prefix of the types.
+const WAYS: [(&str, &str, Way); 5] = [
+    ("PIPELINES", "P", streamed::in_long_pipelines),
+    ("BANDS", "B", streamed::in_bands),
+    ("ROWS", "R", |graph, options| fed(graph, Options { input: Input::Rows, ..options })),
+    ("ROWS_MEMORY", "Q", |graph, options| {
+        fed(graph, Options { input: Input::Rows, optimize: Optimize::Memory, ..options })
+    }),
+    ("SLIDING", "S", |graph, options| fed(graph, Options { input: Input::Sliding, ..options })),
+];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo:rerun-if-changed=models/tflite");
     println!("cargo:rerun-if-changed=streamed.rs");
     let mut models: Vec<_> = std::fs::read_dir("models/tflite")?.collect::<Result<Vec<_>, _>>()?;
     models.sort_by_key(|entry| entry.file_name());
-    let out = std::env::var("OUT_DIR")?;
-    // A model that does not compile is a failing test, not a failing build.
-    let (mut includes, mut refused) = (String::new(), String::new());
-    let mut tables = [String::new(), String::new(), String::new()];
-    for entry in &models {
-        let path = entry.path();
-        let name = kiln_codegen::model_name(&path);
-        let mut add = |table: usize, prefix: &str, file: Result<Option<std::path::PathBuf>, Error>| match file
-        {
-            Ok(Some(file)) => {
-                writeln!(includes, "include!({:?});", file.display().to_string())?;
-                writeln!(tables[table], "    ({name:?}, run::<{}>),", type_name(prefix, &name))
-            }
-            Ok(None) => Ok(()),
-            Err(error) => writeln!(refused, "    ({name:?}, {:?}),", error.to_string()),
-        };
-        add(0, "M", kiln_codegen::Build::new(&path).name(&type_name("M", &name)).compile().map(Some))?;
-        add(1, "P", compile(&path, "P", Path::new(&out), streamed::in_long_pipelines))?;
-        add(2, "B", compile(&path, "B", Path::new(&out), streamed::in_bands))?;
+    let models: Vec<PathBuf> = models.iter().map(std::fs::DirEntry::path).collect();
+    let out = PathBuf::from(std::env::var("OUT_DIR")?);
+    let mut lists = Lists::default();
+    let door = |path: &Path, ty: &str| Build::new(path).name(ty).compile().map(Some);
+    lists.add("MODELS", "M", &models, door)?;
+    for (list, prefix, way) in WAYS {
+        lists.add(list, prefix, &models, |path, ty| compile(path, ty, &out, way))?;
     }
-    let [whole, pipelines, bands] = tables;
-    let list = format!(
-        "{includes}\npub const MODELS: &[(&str, Run)] = &[\n{whole}];\npub const PIPELINES: &[(&str, Run)] = &[\n{pipelines}];\n\
-         pub const BANDS: &[(&str, Run)] = &[\n{bands}];\npub const REFUSED: &[(&str, &str)] = &[\n{refused}];\n"
-    );
-    std::fs::write(Path::new(&out).join("own_models.rs"), list)?;
+    let Lists { code, refused } = lists;
+    let code = format!("{code}pub const REFUSED: &[(&str, &str)] = &[\n{refused}];\n");
+    std::fs::write(out.join("own_models.rs"), code)?;
     Ok(())
 }
 
-fn type_name(prefix: &str, model: &str) -> String {
-    format!("{prefix}{}", model.replace('_', "x"))
+/// What the tests include.
+#[derive(Default)]
+struct Lists {
+    code: String,
+    /// Models that do not compile: a failing test, not a failing build.
+    refused: String,
 }
 
-/// A model's file as a test wants it scheduled, if there is something to schedule so.
-fn compile(
-    path: &Path,
-    prefix: &str,
-    out: &Path,
-    schedule: fn(kiln_codegen::ir::Graph, Options) -> Result<Option<Compiled>, Error>,
-) -> Result<Option<std::path::PathBuf>, Error> {
+impl Lists {
+    /// Adds a list of all models that `compile` makes a file of, given their path and the name of their type.
+    fn add(
+        &mut self,
+        list: &str,
+        prefix: &str,
+        models: &[PathBuf],
+        compile: impl Fn(&Path, &str) -> Result<Option<PathBuf>, Error>,
+    ) -> std::fmt::Result {
+        let mut table = String::new();
+        for path in models {
+            let name = kiln_codegen::model_name(path);
+            let ty = format!("{prefix}{}", name.replace('_', "x"));
+            match compile(path, &ty) {
+                Ok(Some(file)) => {
+                    writeln!(self.code, "include!({:?});", file.display().to_string())?;
+                    writeln!(table, "    ({name:?}, run::<{ty}>),")?;
+                }
+                Ok(None) => {}
+                Err(error) => writeln!(self.refused, "    ({name:?}, {:?}),", error.to_string())?,
+            }
+        }
+        writeln!(self.code, "pub const {list}: &[(&str, Run)] = &[\n{table}];")
+    }
+}
+
+/// A model's file as a way of compiling makes it, if it is possible.
+fn compile(path: &Path, ty: &str, out: &Path, way: Way) -> Result<Option<PathBuf>, Error> {
     let name = kiln_codegen::model_name(path);
-    let options = Options { name: Some(type_name(prefix, &name)), ..Options::default() };
+    let options = Options { name: Some(ty.into()), ..Options::default() };
     let graph = kiln_codegen::import(&kiln_codegen::read_file(path)?, &name, &options)?;
-    let Some(compiled) = schedule(graph, options)? else { return Ok(None) };
-    let file = out.join(format!("{prefix}_{name}.rs"));
+    let Some(compiled) = way(graph, options)? else { return Ok(None) };
+    let file = out.join(format!("{ty}.rs"));
     kiln_codegen::write_whole(&file, &compiled.file(&quote::quote!(pub))?)?;
     Ok(Some(file))
+}
+
+/// A model that takes its input row by row, if it can.
+fn fed(graph: Graph, options: Options) -> Result<Option<Compiled>, Error> {
+    match compile_graph(graph, &options) {
+        Err(Error::Options(_)) => Ok(None),
+        compiled => compiled.map(Some),
+    }
 }

@@ -1,6 +1,7 @@
 //! The three doors give the same Rust.
 
-use kiln_codegen::{compile, emit, Build, Options};
+use kiln_codegen::{compile, emit, Build, Error, Input, Options};
+use kiln_host_tests::Model;
 use quote::quote;
 use std::path::Path;
 
@@ -8,41 +9,53 @@ use std::path::Path;
 #[test]
 fn build_script_and_command_line_write_the_same_file() {
     let models = kiln_host_tests::own_models();
-    let model = models.first().expect("the project's own models are missing");
+    let model = models.iter().find(|model| model.name == "residual_int8").unwrap();
     let out = std::env::temp_dir().join(format!("kiln-doors-{}", std::process::id()));
     std::fs::create_dir_all(&out).unwrap();
     std::env::set_var("OUT_DIR", &out);
-    let written = Build::new(&model.path).compile().unwrap();
-    let by_build = std::fs::read_to_string(written).unwrap();
-
     let bytes = std::fs::read(&model.path).unwrap();
-    let compiled = compile(&bytes, &model.name, &Options::default()).unwrap();
-    assert_eq!(by_build, compiled.file(&quote!(pub)).unwrap());
+    for input in [Input::Whole, Input::Rows] {
+        let written = Build::new(&model.path).input(input).compile().unwrap();
+        let by_build = std::fs::read_to_string(written).unwrap();
+        let options = Options { input, ..Options::default() };
+        let compiled = compile(&bytes, &model.name, &options).unwrap();
+        assert_eq!(by_build, compiled.file(&quote!(pub)).unwrap());
+        assert_eq!(by_build, by_command_line(model, input.name(), &out));
+    }
+    std::fs::remove_dir_all(out).unwrap();
+}
 
+fn by_command_line(model: &Model, input: &str, out: &Path) -> String {
     let by_cli = out.join("cli.rs");
     let status = std::process::Command::new(env!("CARGO"))
         .args(["run", "--quiet", "--package", "cargo-kiln", "--", "compile"])
         .arg(&model.path)
-        .arg("-o")
+        .args(["--input", input, "-o"])
         .arg(&by_cli)
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
         .status()
         .unwrap();
     assert!(status.success());
-    assert_eq!(by_build, std::fs::read_to_string(by_cli).unwrap());
-    std::fs::remove_dir_all(out).unwrap();
+    std::fs::read_to_string(by_cli).unwrap()
 }
 
 /// The macro gives the same items, and one more that makes the compiler watch the model file.
 #[test]
 fn the_macro_gives_the_same_items() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    for model in kiln_host_tests::own_models() {
+    let each = kiln_host_tests::own_models().into_iter().flat_map(|model| {
+        [Input::Whole, Input::Rows].map(|input| (model.clone(), Options { input, ..Options::default() }))
+    });
+    for (model, options) in each {
         let bytes = std::fs::read(&model.path).unwrap();
-        let compiled = compile(&bytes, &model.name, &Options::default()).unwrap();
+        let compiled = match compile(&bytes, &model.name, &options) {
+            // Not every model takes rows.
+            Err(Error::Options(_)) if options.input == Input::Rows => continue,
+            compiled => compiled.unwrap(),
+        };
         let name = quote::format_ident!("{}", compiled.type_name());
-        let path = model.path.to_str().unwrap();
-        let expanded = kiln_codegen::include_model(quote!(pub #name = #path), root).unwrap();
+        let (path, input) = (model.path.to_str().unwrap(), options.input.name());
+        let expanded = kiln_codegen::include_model(quote!(pub #name = #path, input = #input), root).unwrap();
         let file = compiled.file(&quote!(pub)).unwrap();
         let of_macro = emit::pretty(expanded).unwrap();
         let (items, watch) = of_macro.rsplit_once("const _:").unwrap();

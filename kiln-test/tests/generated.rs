@@ -8,6 +8,15 @@ kiln::include_model!(StreamFloat = "../host-tests/models/tflite/stream_f32.tflit
 kiln::include_model!(Split = "../host-tests/models/tflite/op_split_v_int8.tflite");
 kiln::include_model!(Edges = "../host-tests/models/tflite/diabetes_floatedges_int8.tflite");
 kiln::include_model!(Core = "../host-tests/models/tflite/diabetes_floatedges_int8.tflite", io = "quantized");
+kiln::include_model!(
+    Rows = "../host-tests/models/tflite/residual_f32.tflite",
+    input = "rows",
+    optimize = "memory"
+);
+kiln::include_model!(
+    Slide = "../host-tests/models/tflite/op_conv2d_whole_image_int8.tflite",
+    input = "sliding"
+);
 
 #[test]
 fn networks() {
@@ -28,6 +37,12 @@ fn state() {
         "../host-tests/models/tflite/stream_f32.tflite",
         range = (0.0, 1.0)
     );
+}
+
+#[test]
+fn row_by_row() {
+    kiln_test::assert_equivalent!(Rows, "../host-tests/models/tflite/residual_f32.tflite", cases = 20);
+    kiln_test::assert_equivalent!(Slide, "../host-tests/models/tflite/op_conv2d_whole_image_int8.tflite");
 }
 
 #[test]

@@ -219,6 +219,66 @@ fn floats_have_a_bound() {
     assert!(check_graph(Double::<100>::new, &double_graph(), &wide).is_ok());
 }
 
+/// `Twice`, fed by rows; sliding, the output is the latest row behind the one before. `LATE` outputs do not come with the last row.
+struct ByRow<const SLIDING: bool, const LATE: bool> {
+    rows: Vec<u8>,
+    output: Vec<u8>,
+    count: usize,
+}
+
+impl<const SLIDING: bool, const LATE: bool> ByRow<SLIDING, LATE> {
+    fn new() -> Self {
+        ByRow { rows: vec![0; 10], output: vec![0; 20], count: 0 }
+    }
+}
+
+impl<const SLIDING: bool, const LATE: bool> Model for ByRow<SLIDING, LATE> {
+    const INFO: ModelInfo = ModelInfo {
+        name: "by_row",
+        arena_bytes: 30,
+        state_bytes: 0,
+        feed: if SLIDING { Feed::Sliding } else { Feed::Rows },
+        inputs: &[tensor(kiln::DType::I8, &[1, 5, 2])],
+        outputs: &[tensor(kiln::DType::I8, &[1, 10, 2])],
+    };
+
+    fn input_bytes_mut(&mut self, _: usize) -> &mut [u8] {
+        &mut self.rows[8..]
+    }
+
+    fn output_bytes(&self, _: usize) -> &[u8] {
+        &self.output
+    }
+
+    fn invoke(&mut self) -> bool {
+        self.output = [&self.rows[..], &self.rows[..]].concat();
+        self.rows.copy_within(2.., 0);
+        self.count += 1;
+        let due = if LATE { 6 } else { 5 };
+        if SLIDING {
+            self.count >= due
+        } else {
+            self.count % due == 0
+        }
+    }
+
+    fn reset(&mut self) {
+        *self = Self::new();
+    }
+}
+
+#[test]
+fn models_fed_by_rows_get_rows() {
+    let bytes = std::fs::read(TWICE).unwrap();
+    let graph = kiln_codegen::import(&bytes, "twice", &kiln_codegen::Options::default()).unwrap();
+    let summary = check_graph(ByRow::<false, false>::new, &graph, &options(30)).unwrap();
+    assert_eq!((summary.cases, summary.elements), (30, 600));
+    let summary = check_graph(ByRow::<true, false>::new, &graph, &options(30)).unwrap();
+    assert_eq!((summary.cases, summary.elements), (30, 600));
+    let late = check_graph(ByRow::<false, true>::new, &graph, &options(30)).unwrap_err().to_string();
+    assert!(late.contains("the outputs are not complete when the input is"), "{late}");
+}
+
 #[test]
 fn a_panic_of_the_model_is_a_failure() {
     let failure = check_graph(|| -> Delay<false> { panic!("made to fail") }, &delay_graph(), &options(1));

@@ -5,7 +5,7 @@ mod request;
 pub use request::include_model;
 
 use crate::error::{Error, Problem};
-use crate::options::{Io, Optimize, Options};
+use crate::options::{Input, Io, Optimize, Options};
 use crate::{compile, Compiled};
 use quote::quote;
 use std::path::{Path, PathBuf};
@@ -108,6 +108,12 @@ impl Build {
     /// Types of inputs and outputs.
     pub fn io(mut self, io: Io) -> Self {
         self.options.io = io;
+        self
+    }
+
+    /// How the input is given.
+    pub fn input(mut self, input: Input) -> Self {
+        self.options.input = input;
         self
     }
 

@@ -3,7 +3,7 @@
 use super::compile_file;
 use crate::error::Error;
 use crate::options::Options;
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::quote;
 use std::path::Path;
 use syn::parse::{Parse, ParseStream};
@@ -22,6 +22,8 @@ struct Request {
     vis: Visibility,
     path: LitStr,
     options: Options,
+    /// Where each option's value stands, by the option's name.
+    spans: Vec<(String, Span)>,
 }
 
 impl Parse for Request {
@@ -31,18 +33,20 @@ impl Parse for Request {
         input.parse::<Token![=]>()?;
         let path = input.parse()?;
         let mut options = Options { name: Some(name.to_string()), ..Options::default() };
+        let mut spans = Vec::new();
         while !input.is_empty() {
             input.parse::<Token![,]>()?;
             if input.is_empty() {
                 break;
             }
-            parse_option(input, &mut options)?;
+            spans.push(parse_option(input, &mut options)?);
         }
-        Ok(Request { vis, path, options })
+        Ok(Request { vis, path, options, spans })
     }
 }
 
-fn parse_option(input: ParseStream<'_>, options: &mut Options) -> syn::Result<()> {
+/// Sets an option, and returns its name and where its value stands.
+fn parse_option(input: ParseStream<'_>, options: &mut Options) -> syn::Result<(String, Span)> {
     let name: Ident = input.parse()?;
     if name == "name" {
         return Err(syn::Error::new(
@@ -59,10 +63,18 @@ fn parse_option(input: ParseStream<'_>, options: &mut Options) -> syn::Result<()
     };
     let known = Options::NAMES.contains(&name.to_string().as_str());
     let span = if known { value.span() } else { name.span() };
-    options.set(&name.to_string(), &text).map_err(|e| syn::Error::new(span, e))
+    options.set(&name.to_string(), &text).map_err(|e| syn::Error::new(span, e))?;
+    Ok((name.to_string(), value.span()))
 }
 
 impl Request {
+    /// Where the option stands that an error is about.
+    fn option_span(&self, error: &Error) -> Option<Span> {
+        let Error::Options(problem) = error else { return None };
+        let named = |(name, _): &&(String, Span)| problem.place.starts_with(&format!("option `{name}"));
+        self.spans.iter().find(named).map(|(_, span)| *span)
+    }
+
     fn expand(&self, root: &Path) -> syn::Result<TokenStream> {
         let path = root.join(self.path.value());
         let here = |error: Error| match error {
@@ -70,7 +82,7 @@ impl Request {
                 self.path.span(),
                 format!("{error}\n    help: the path is relative to the folder of the crate's Cargo.toml"),
             ),
-            error => syn::Error::new(self.path.span(), error),
+            error => syn::Error::new(self.option_span(&error).unwrap_or(self.path.span()), error),
         };
         let compiled = compile_file(&path, &self.options).map_err(here)?;
         let vis = &self.vis;

@@ -1,0 +1,94 @@
+//! Sliding models with strides, branches and rows that no window needs: every output of a long sequence of frames is the interpreter's on
+//! that window, on the host and as firmware.
+
+use cargo_kiln::compare::compare;
+use cargo_kiln::place::{Built, Place};
+use cargo_kiln::slide::Sequence;
+use kiln_codegen::ir::{Data, Graph};
+use kiln_codegen::select::Slide;
+use kiln_codegen::{compile_graph, Compiled, Input, Options};
+
+const POOLS: &str = "clamp = -128..=127";
+const FLOATS: &str = "clamp = -inf..=inf";
+
+/// The graph of those lines, and it compiled to slide.
+fn compiled(name: &str, lines: &str) -> (Graph, Compiled) {
+    let graph = Graph::parse(&format!("graph \"{name}\" {{\n{lines}\n}}")).unwrap();
+    kiln_codegen::verify::verify(&graph).unwrap();
+    let options = Options { input: Input::Sliding, ..Options::default() };
+    let compiled = compile_graph(graph.clone(), &options).unwrap();
+    (graph, compiled)
+}
+
+/// Compares all outputs of a sequence, and returns how the model slides.
+fn slide(name: &str, lines: &str) -> Slide {
+    let (graph, compiled) = compiled(name, lines);
+    let fed = compiled.program.fed.unwrap();
+    let slide = fed.slide.unwrap();
+    // Floats of a few different sizes; integers get noise as well.
+    let ty = graph.ty(graph.inputs[0]);
+    let window: Vec<f32> = (0..ty.shape.numel()).map(|k| ((k * 37 + 11) % 101) as f32 / 16.0 - 3.0).collect();
+    let window = match ty.dtype.size() {
+        4 => Data::from_f32(&window),
+        _ => Data::from_i8(&window.iter().map(|x| (x * 40.0) as i8).collect::<Vec<_>>()),
+    };
+    let sequence = Sequence::new(&graph, &[vec![window]], fed.rows, slide.hop).unwrap();
+    assert!(sequence.frames.len() > fed.rows + 2 * slide.period, "the count of frames does not go back twice");
+    for place in ["host", "qemu-cortex-m4"] {
+        let built: Built<'_> = Place::find(place).unwrap().build(&graph, &compiled).unwrap();
+        // Twice: a run begins with a reset.
+        let actual = built.run(&sequence.frames, true).unwrap();
+        assert_eq!(actual.len(), sequence.outputs.len());
+        for (frame, (actual, expected)) in actual.iter().zip(&sequence.outputs).enumerate() {
+            assert_eq!(actual.len(), expected.len(), "{name} on {place}, frame {frame}");
+            for (k, (actual, expected)) in actual.iter().zip(expected).enumerate() {
+                let difference = compare(graph.ty(graph.outputs[k]).dtype, actual, expected);
+                assert!(difference.passes(), "{name} on {place}, frame {frame}, output {k}: {difference:?}");
+            }
+        }
+    }
+    slide
+}
+
+#[test]
+fn strides_make_hops() {
+    let lines = format!(
+        "input %x: i8[1,9,2,3] q(0.5 : 3)
+         %a: i8[1,7,1,3] q(0.5 : 3) = max_pool2d(%x) {{window = [3, 2], {POOLS}}}
+         %b: i8[1,3,1,3] q(0.5 : 3) = avg_pool2d(%a) {{window = [3, 1] stride [2, 1], {POOLS}}}
+         %d: i8[1,1,1,3] q(0.5 : 3) = avg_pool2d(%b) {{window = [3, 1], {POOLS}}}
+         return %d"
+    );
+    assert_eq!(slide("strides", &lines).hop, 2);
+}
+
+/// A window of ten frames, of which the first path needs nine.
+#[test]
+fn branches_need_different_rows() {
+    let lines = format!(
+        "input %x: i8[1,10,2,3] q(0.5 : 3)
+         %a: i8[1,8,1,3] q(0.5 : 3) = max_pool2d(%x) {{window = [3, 2], {POOLS}}}
+         %b: i8[1,3,1,3] q(0.5 : 3) = avg_pool2d(%a) {{window = [3, 1] stride [2, 1], {POOLS}}}
+         %d: i8[1,1,1,3] q(0.5 : 3) = avg_pool2d(%b) {{window = [3, 1], {POOLS}}}
+         %e: i8[1,1,1,3] q(0.5 : 3) = max_pool2d(%x) {{window = [10, 2], {POOLS}}}
+         %c: i8[1,1,1,6] q(0.5 : 3) = concat(%d, %e) {{axis = 3}}
+         return %c, %d"
+    );
+    assert_eq!(slide("branches", &lines).hop, 2);
+}
+
+#[test]
+fn floats_slide() {
+    let lines = format!(
+        "input %x: f32[1,8,3,2]
+         const %w: f32[2,3,1,2] = [0.5, -1, 2, 0.25, 1.5, -0.5, 1, 1, -2, 0.125, 3, -1]
+         const %b: f32[2] = [0.5, -4]
+         %a: f32[1,6,3,2] = conv2d(%x, %w, %b) {{window = [3, 1], groups = 1, rescale = real, {FLOATS}}}
+         %t: f32[1,6,3,2] = tanh(%a)
+         %m: f32[1,6,3,2] = mul(%t, %a) {{rescale = real, {FLOATS}}}
+         %p: f32[1,1,1,2] = max_pool2d(%m) {{window = [6, 3], {FLOATS}}}
+         %y: f32[1,1,1,2] = softmax(%p) {{beta = 1.0, scale = real}}
+         return %y"
+    );
+    assert_eq!(slide("floats", &lines).hop, 1);
+}
