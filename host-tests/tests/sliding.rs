@@ -2,8 +2,10 @@
 //! that window, on the host and as firmware.
 
 use cargo_kiln::compare::compare;
-use cargo_kiln::place::{Built, Place};
+use cargo_kiln::place::{build_firmware, Built, Place};
 use cargo_kiln::slide::Sequence;
+use kiln_boards::firmware::Mode;
+use kiln_boards::image::Image;
 use kiln_codegen::ir::{Data, Graph};
 use kiln_codegen::select::Slide;
 use kiln_codegen::{compile_graph, Compiled, Input, Options};
@@ -33,10 +35,12 @@ fn slide(name: &str, lines: &str) -> Slide {
         _ => Data::from_i8(&window.iter().map(|x| (x * 40.0) as i8).collect::<Vec<_>>()),
     };
     let sequence = Sequence::new(&graph, &[vec![window]], fed.rows, slide.hop).unwrap();
-    assert!(sequence.frames.len() > fed.rows + 2 * slide.period, "the count of frames does not go back twice");
+    assert!(
+        sequence.frames.len() > fed.rows + 2 * slide.period,
+        "the count of frames does not go back twice"
+    );
     for place in ["host", "qemu-cortex-m4"] {
         let built: Built<'_> = Place::find(place).unwrap().build(&graph, &compiled).unwrap();
-        // Twice: a run begins with a reset.
         let actual = built.run(&sequence.frames, true).unwrap();
         assert_eq!(actual.len(), sequence.outputs.len());
         for (frame, (actual, expected)) in actual.iter().zip(&sequence.outputs).enumerate() {
@@ -47,6 +51,9 @@ fn slide(name: &str, lines: &str) -> Slide {
             }
         }
     }
+    let board = kiln_boards::Board::find("qemu-cortex-m4").unwrap();
+    let image = build_firmware(&compiled, board, Mode::Bench).unwrap();
+    assert!(Image::read(&image.elf).unwrap().unwanted().is_empty(), "{name} may panic");
     slide
 }
 
@@ -62,19 +69,59 @@ fn strides_make_hops() {
     assert_eq!(slide("strides", &lines).hop, 2);
 }
 
-/// A window of ten frames, of which the first path needs nine.
+/// A window of ten frames, of which the path with the strides needs nine.
 #[test]
-fn branches_need_different_rows() {
+fn the_last_frame_may_be_of_no_use() {
     let lines = format!(
         "input %x: i8[1,10,2,3] q(0.5 : 3)
          %a: i8[1,8,1,3] q(0.5 : 3) = max_pool2d(%x) {{window = [3, 2], {POOLS}}}
          %b: i8[1,3,1,3] q(0.5 : 3) = avg_pool2d(%a) {{window = [3, 1] stride [2, 1], {POOLS}}}
          %d: i8[1,1,1,3] q(0.5 : 3) = avg_pool2d(%b) {{window = [3, 1], {POOLS}}}
-         %e: i8[1,1,1,3] q(0.5 : 3) = max_pool2d(%x) {{window = [10, 2], {POOLS}}}
+         return %d"
+    );
+    assert_eq!(slide("unused", &lines).hop, 2);
+}
+
+/// One branch needs all rows of the window, the other all but the last.
+#[test]
+fn branches_join() {
+    let lines = format!(
+        "input %x: i8[1,10,2,3] q(0.5 : 3)
+         %a: i8[1,8,1,3] q(0.5 : 3) = max_pool2d(%x) {{window = [3, 2], {POOLS}}}
+         %b: i8[1,3,1,3] q(0.5 : 3) = avg_pool2d(%a) {{window = [3, 1] stride [2, 1], {POOLS}}}
+         %d: i8[1,1,1,3] q(0.5 : 3) = avg_pool2d(%b) {{window = [3, 1], {POOLS}}}
+         %m: i8[1,5,1,3] q(0.5 : 3) = max_pool2d(%x) {{window = [2, 2] stride [2, 1], {POOLS}}}
+         %e: i8[1,1,1,3] q(0.5 : 3) = max_pool2d(%m) {{window = [5, 1], {POOLS}}}
          %c: i8[1,1,1,6] q(0.5 : 3) = concat(%d, %e) {{axis = 3}}
          return %c, %d"
     );
     assert_eq!(slide("branches", &lines).hop, 2);
+}
+
+/// What cannot slide says which node prevents it.
+#[test]
+fn obstacles_are_named() {
+    let refused = |lines: &str| {
+        let graph = Graph::parse(&format!("graph \"g\" {{\n{lines}\n}}")).unwrap();
+        let options = Options { input: Input::Sliding, ..Options::default() };
+        compile_graph(graph, &options).unwrap_err().to_string()
+    };
+    let strides = refused(&format!(
+        "input %x: i8[1,10,2,3] q(0.5 : 3)
+         %m \"every\": i8[1,1,1,3] q(0.5 : 3) = max_pool2d(%x) {{window = [10, 2], {POOLS}}}
+         %a \"other\": i8[1,5,1,3] q(0.5 : 3) = max_pool2d(%x) {{window = [2, 2] stride [2, 1], {POOLS}}}
+         %e \"pace\": i8[1,1,1,3] q(0.5 : 3) = max_pool2d(%a) {{window = [5, 1], {POOLS}}}
+         return %m, %e"
+    ));
+    assert!(strides.contains("max_pool2d \"pace\""), "{strides}");
+    let rows = refused(&format!(
+        "input %x: f32[1,4,2,3]
+         const %k: f32[1,4,2,3] = splat 0.5
+         %y \"embedded\": f32[1,4,2,3] = add(%x, %k) {{rescale = real, {FLOATS}}}
+         %z: f32[1,1,1,3] = max_pool2d(%y) {{window = [4, 2], {FLOATS}}}
+         return %z"
+    ));
+    assert!(rows.contains("add \"embedded\" has constants that differ from row to row"), "{rows}");
 }
 
 #[test]

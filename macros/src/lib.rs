@@ -16,9 +16,43 @@
 /// ```
 ///
 /// The path is relative to the crate's folder; the crate is rebuilt when the file changes. Options: `optimize` ("speed", "size",
-/// "memory"), `ram` and `flash` (budgets: over budget is a compile error), `io` ("native", "quantized"), `weights_section`.
+/// "memory"), `ram` and `flash` (budgets: over budget is a compile error), `io` ("native", "quantized"), `input` ("whole", "rows",
+/// "sliding"), `weights_section`.
 ///
 /// A model that cannot be compiled is an error at the path, with everything that is wrong with it.
+///
+/// # Row by row
+///
+/// With `input = "rows"` a model takes its only input as it comes, camera lines or audio frames, and holds no more of it than is still to
+/// be read. A row is one index of the second axis of `[1, rows, …]`:
+///
+/// ```
+/// kiln::include_model!(Digits = "../host-tests/models/tflite/residual_int8.tflite", input = "rows", optimize = "memory");
+///
+/// let mut model = Digits::new();
+/// for line in [[0i8; Digits::ROW_LEN]; Digits::ROWS] {
+///     if let Some(scores) = model.push_row(&line) { // with the last row
+///         assert_eq!(scores.len(), 10);
+///     }
+/// }
+/// let scores = model.invoke(&[0; 64]); // or all rows of an input that is there
+/// # assert_eq!(scores.len(), 10);
+/// ```
+///
+/// With `input = "sliding"` the input is the window of the latest rows. `slide` takes the next one and computes only what is new: the bits are
+/// those of an inference on the whole window. That works for models that do not pad along the rows; `cargo kiln explain` names the
+/// operator that prevents it elsewhere.
+///
+/// ```
+/// kiln::include_model!(Window = "../host-tests/models/tflite/op_conv2d_whole_image_int8.tflite", input = "sliding");
+///
+/// let mut model = Window::new();
+/// for frame in 1..20 {
+///     let output = model.slide(&[frame as i8; Window::ROW_LEN]); // with the first complete window, then every `HOP` frames
+///     assert_eq!(output.is_some(), frame >= Window::ROWS);
+/// }
+/// model.reset(); // forgets all frames
+/// ```
 #[proc_macro]
 pub fn include_model(arguments: proc_macro::TokenStream) -> proc_macro::TokenStream {
     let root = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_default();

@@ -10,6 +10,8 @@ use std::ops::Range;
 pub enum Refused {
     /// There is not one input, or nothing reads it.
     Inputs(usize),
+    /// It has state, which a window would share with the one before.
+    State,
     /// A node stands in the way.
     At(Obstacle),
 }
@@ -20,6 +22,7 @@ impl Refused {
         match self {
             Refused::Inputs(1) => "nothing reads its input".into(),
             Refused::Inputs(count) => format!("it has {count} inputs, not one"),
+            Refused::State => "it has state of its own from one inference to the next".into(),
             Refused::At(Obstacle { node, why }) => {
                 let node = graph.node(*node);
                 format!("{} {:?} {why}", node.op.name(), graph.value(node.result).label())
@@ -30,7 +33,7 @@ impl Refused {
     /// The node that stands in the way.
     pub fn node(&self) -> Option<NodeId> {
         match self {
-            Refused::Inputs(_) => None,
+            Refused::Inputs(_) | Refused::State => None,
             Refused::At(obstacle) => Some(obstacle.node),
         }
     }
@@ -60,6 +63,9 @@ pub fn fed(graph: &Graph, flow: &Flow) -> Result<Draft, Refused> {
 /// Why there is none: the node that depends on where in the window a row is, or that needs many rows at once.
 pub fn sliding(graph: &Graph, flow: &Flow) -> Result<Draft, Refused> {
     let least = readers(graph, flow)?.end;
+    if !graph.states.is_empty() {
+        return Err(Refused::State);
+    }
     let mut refusal = None;
     for end in (least..=graph.order.len()).rev() {
         match Draft::new(graph, flow, 0..end, Feed::Sliding) {

@@ -83,6 +83,9 @@ impl Draft {
     /// The first node that does not go row by row with the others.
     pub fn new(graph: &Graph, flow: &Flow, nodes: Range<usize>, feed: Feed) -> Result<Draft, Obstacle> {
         let mut draft = Draft::sketch(graph, flow, nodes, feed)?;
+        if feed == Feed::Sliding {
+            draft.end_together(graph, flow);
+        }
         draft.delay(graph, flow);
         if feed == Feed::Sliding {
             draft.ends_in_one_row(graph, flow)?;
@@ -184,6 +187,9 @@ impl Draft {
         if !operands.iter().any(by_row) {
             return Err("does not go row by row".into());
         }
+        if sliding && differs_by_row(graph, node) {
+            return Err("has constants that differ from row to row".into());
+        }
         if sliding && !operands.iter().all(|&k| streams(node.operands[k])) {
             return Err("reads something that does not slide along".into());
         }
@@ -193,12 +199,27 @@ impl Draft {
         Ok(absorbable && sums < operand.bytes())
     }
 
-    /// Checks that what a sliding pipeline leaves to the steps behind it is one row of each value.
+    /// Delays what a window has one row of until the window is complete: what is left to later steps is computed in the tick before them.
+    fn end_together(&mut self, graph: &Graph, flow: &Flow) {
+        let last = self.ticks.saturating_sub(1);
+        self.lanes.iter_mut().filter(|lane| lane.rows == 1).for_each(|lane| lane.beat.first = last);
+        self.measure(graph, flow);
+    }
+
+    /// Checks that what a sliding pipeline leaves to the steps behind it is one row of each value, all of the same pace.
     fn ends_in_one_row(&self, graph: &Graph, flow: &Flow) -> Result<(), Obstacle> {
+        let mut pace = None;
         for lane in &self.lanes {
             let value = graph.node(lane.node).result;
             let outside = |&(at, _): &(usize, usize)| !self.nodes.contains(&at);
-            if lane.rows == 1 || self.is_internal(graph, flow, value) {
+            if self.is_internal(graph, flow, value) {
+                continue;
+            }
+            if lane.rows == 1 {
+                if *pace.get_or_insert(lane.beat.every) != lane.beat.every {
+                    let why = "has another stride than a branch beside it".into();
+                    return Err(Obstacle { node: lane.node, why });
+                }
                 continue;
             }
             let label = graph.value(value).label();
@@ -351,6 +372,19 @@ impl Draft {
         }
         gap.min(whole)
     }
+}
+
+/// Whether a node has a constant operand of which each row is for one row of the result.
+fn differs_by_row(graph: &Graph, node: &Node) -> bool {
+    let rank = graph.ty(node.result).shape.rank();
+    let rows = |id: &ValueId| {
+        let dims = graph.ty(*id).shape.dims();
+        // Axes are aligned at the right; rows are the second of the result.
+        (dims.len() + 1).checked_sub(rank).and_then(|axis| dims.get(axis)).copied()
+    };
+    let by_row = matches!(node.op, Op::Add { .. } | Op::Sub { .. } | Op::Mul { .. } | Op::Concat { .. });
+    let constants = node.operands.iter().filter(|&&id| graph.const_data(id).is_some());
+    by_row && constants.filter_map(rows).any(|rows| rows > 1)
 }
 
 /// As [`needs`], for rows without end: no row is outside.
