@@ -105,7 +105,6 @@ fn an_arena_elsewhere() {
         there.invoke();
         assert_eq!(here.output(), there.output());
     }
-    drop(there);
     assert_ne!(arena.get::<u8, 0, BYTES>(), &[0; BYTES]);
 }
 
