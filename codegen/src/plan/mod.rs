@@ -31,7 +31,7 @@ pub use crate::schedule::Lifetime;
 pub const MAX_BYTES: usize = i32::MAX as usize;
 
 /// Whether buffers overlap row by row ([`Overlay`]).
-const OVERLAYS: bool = true;
+const OVERLAYS: bool = false;
 
 /// Where everything lies.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,6 +8,8 @@
 //! - what is retained is apart.
 
 #[cfg(test)]
+mod mutations;
+#[cfg(test)]
 mod tests;
 
 use super::Plan;

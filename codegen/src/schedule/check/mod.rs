@@ -18,6 +18,8 @@
 //!
 //! Not checked: that kernels write no byte outside of the result (the types of the emitted code bound them).
 
+#[cfg(test)]
+pub(crate) mod cases;
 mod engine;
 mod geometry;
 mod job;
@@ -27,6 +29,8 @@ pub(crate) mod rules;
 mod run;
 mod same;
 mod sliding;
+#[cfg(test)]
+mod tests;
 
 use super::{Pipeline, Role, Schedule, Step};
 use crate::error::{Error, Problem};

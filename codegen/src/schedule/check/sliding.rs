@@ -61,7 +61,13 @@ pub(super) fn check<'a>(
         if rate.checked_mul(step.beat.band) != Some(step.beat.every) {
             return Err(format!("step {index} ({}): its beat is not the pace of the input", job.name));
         }
-        hop = rate;
+        if step.rows != job.counted {
+            return Err(format!(
+                "step {index} ({}): {} of {} rows of a window",
+                job.name, step.rows, job.counted
+            ));
+        }
+        hop = hop.max(rate);
         slots = job
             .reads
             .iter()
