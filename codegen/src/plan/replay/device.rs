@@ -97,7 +97,11 @@ impl<'a> Device<'a> {
         let varying = |k: &usize| self.graph.const_data(node.operands[*k]).is_none();
         // Elements of operands in place of which those of the result may come, and operands that are read at any time.
         let (paired, others): (Vec<usize>, Vec<usize>) =
-            (0..node.operands.len()).filter(varying).partition(|&k| views::elementwise(self.graph, node, k));
+            (0..node.operands.len()).filter(varying).partition(|&k| {
+                // Elements of another size are read in the same order.
+                let converts = matches!(node.op, Op::Quantize {} | Op::Dequantize {});
+                converts || views::elementwise(self.graph, node, k)
+            });
         let paired: Vec<ValueId> = paired.into_iter().map(|k| node.operands[k]).collect();
         let mut first = band.start;
         while first < band.end {
@@ -128,11 +132,13 @@ impl<'a> Device<'a> {
             let element = row * bytes + at;
             for &operand in paired {
                 let from = self.place(operand)?;
+                let read = self.graph.ty(operand).dtype.size();
                 let start = match rows(&self.graph.ty(operand).shape) == height {
-                    true => self.slot(operand, from, row) + at,
-                    false => from.offset + element,
+                    true => self.slot(operand, from, row) + at / size * read,
+                    false => from.offset + element / size * read,
                 };
-                self.expect(truth, operand, Place { offset: 0, ..from }, start..start + size, element)?;
+                let place = Place { offset: 0, ..from };
+                self.expect(truth, operand, place, start..start + read, element / size * read)?;
             }
             let to = self.slot(id, place, row) + at;
             let data = truth.bytes(id).get(element..element + size).ok_or("a row of nothing")?.to_vec();
@@ -247,7 +253,9 @@ impl<'a> Device<'a> {
 
     /// Where a row is, from the start of the buffer.
     fn slot(&self, id: ValueId, place: Place, row: usize) -> usize {
-        place.offset + place.ring.map_or(row, |ring| row % ring.max(1)) * self.row(id)
+        // Rows that never end come round to the first one.
+        let held = place.ring.unwrap_or_else(|| rows(&self.graph.ty(id).shape));
+        place.offset + row % held.max(1) * self.row(id)
     }
 
     /// Bytes of a row: of the second axis, if the first has one element; else of all.

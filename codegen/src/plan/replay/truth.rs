@@ -52,33 +52,6 @@ impl Truth {
         }
         Ok(())
     }
-
-    /// Sets the values outside of the pipeline to those of a window.
-    pub(super) fn set_others(
-        &mut self,
-        graph: &Graph,
-        schedule: &Schedule,
-        pipeline: &Pipeline,
-        values: &Values,
-    ) {
-        for step in &schedule.steps[pipeline.steps.end..] {
-            let ids: Vec<ValueId> = match step.kind {
-                StepKind::Compute(id) | StepKind::Absorb { node: id, .. } => {
-                    let node = graph.node(id);
-                    node.operands.iter().copied().chain([node.result]).collect()
-                }
-                StepKind::Copy { value, .. } => vec![value],
-            };
-            for id in ids {
-                let slides = schedule.steps[pipeline.steps.clone()]
-                    .iter()
-                    .any(|step| matches!(step.kind, StepKind::Compute(n) if graph.node(n).result == id));
-                if let (false, Ok(data)) = (slides, values.get(id)) {
-                    self.values[id.0 as usize] = data.bytes().to_vec();
-                }
-            }
-        }
-    }
 }
 
 /// Evaluates the window of a long input that begins at row `start`.
