@@ -7,6 +7,11 @@ mod call;
 mod feed;
 mod io;
 mod pipeline;
+#[cfg(test)]
+mod pipeline_tests;
+#[cfg(test)]
+#[path = "tests.rs"]
+mod pipeline_tests;
 mod structure;
 
 use crate::ir::Graph;

@@ -78,3 +78,26 @@ fn all_problems_at_once() {
     );
     assert!(message.contains("0 A:") && message.contains("1 B:"), "{message}");
 }
+
+/// A dense layer needs all rows of its operand.
+#[test]
+fn rows_of_what_has_none() {
+    let graph = Graph::parse(
+        "graph \"test\" {
+           input %x: f32[4,2]
+           const %w: f32[3,2] = splat 1.0
+           %a: f32[4,2] = tanh(%x)
+           %y: f32[4,3] = dense(%a, %w) {rescale = real, clamp = -inf..=inf}
+           return %y
+         }",
+    )
+    .unwrap();
+    verify::verify(&graph).unwrap();
+    let mut schedule = schedule::schedule(&graph);
+    let a = graph.node(graph.order[0]).result;
+    let place = schedule.storage.places[a.0 as usize].as_mut().unwrap();
+    place.ring = Some(2);
+    let plan = plan::plan(&graph, &schedule).unwrap();
+    let message = super::select(&graph, &schedule, &plan).unwrap_err().to_string();
+    assert!(message.contains("it is scheduled row by row, and has no kernel for that"), "{message}");
+}
