@@ -9,9 +9,6 @@ mod io;
 mod pipeline;
 #[cfg(test)]
 mod pipeline_tests;
-#[cfg(test)]
-#[path = "tests.rs"]
-mod pipeline_tests;
 mod structure;
 
 use crate::ir::Graph;
