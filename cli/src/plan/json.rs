@@ -100,3 +100,34 @@ fn memory(role: Role) -> &'static str {
         Role::State(_) | Role::Retained => "state",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kiln_codegen::{compile_file, Input, Optimize, Options};
+
+    /// What programs read is what the compiler planned: pipelines cover their steps, and every buffer lies in the arena.
+    #[test]
+    fn the_plan_of_a_pipeline() {
+        let model = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/digits/models/digits_int8.tflite");
+        let options = Options { optimize: Optimize::Memory, input: Input::Rows, ..Options::default() };
+        let compiled = compile_file(model.as_ref(), &options).unwrap();
+        let plan = json(&compiled);
+        let number = |value: &Value| value.as_u64().unwrap();
+        assert_eq!(plan["feed"], "rows");
+        let steps = plan["steps"].as_array().unwrap();
+        assert_eq!(steps.len(), compiled.schedule.steps.len());
+        let in_first = steps.iter().filter(|step| step["pipeline"] == 0).count() as u64;
+        assert_eq!(in_first, number(&plan["pipelines"][0]["steps"]));
+        let arena = number(&plan["arena_bytes"]);
+        for step in steps {
+            assert!(number(&step["live_bytes"]) <= arena);
+            for buffer in step["buffers"].as_array().unwrap() {
+                assert!(number(&buffer["offset"]) + number(&buffer["bytes"]) <= arena);
+            }
+        }
+        let kept: Vec<&Value> =
+            plan["alternatives"].as_array().unwrap().iter().filter(|a| a["kept"] == true).collect();
+        assert_eq!(kept.iter().map(|a| number(&a["arena_bytes"])).collect::<Vec<_>>(), [arena]);
+    }
+}
