@@ -80,7 +80,9 @@ impl Tally {
             self.add(case, "a tick too many", |s, _| s.pipelines[p].ticks += 1);
             self.add(case, "a step outside", |s, _| s.pipelines[p].steps.end -= 1);
             self.add(case, "a step outside", |s, _| s.pipelines[p].steps.start += 1);
-            self.add(case, "no pipeline", |s, _| drop(s.pipelines.remove(p)));
+            self.add(case, "no pipeline", |s, _| {
+                s.pipelines.remove(p);
+            });
             for feed in [Feed::Whole, Feed::Rows, Feed::Sliding] {
                 self.add(case, "another feed", |s, _| s.pipelines[p].feed = feed);
             }
@@ -164,7 +166,7 @@ impl Tally {
                 }
             }
             self.add(case, "a moved result", |s, _| {
-                s.storage.places[result.0 as usize].as_mut().map(|place| place.offset += 4);
+                s.storage.places[result.0 as usize].iter_mut().for_each(|place| place.offset += 4);
             });
         }
     }

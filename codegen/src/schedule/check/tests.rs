@@ -1,10 +1,12 @@
 //! The checker accepts what is sound and finds what was broken on purpose.
 
-use super::cases;
-use super::check;
+use super::{cases, check, Objection};
+use crate::ir::Graph;
 use crate::plan;
+use crate::schedule::pipeline::Draft;
 use crate::schedule::random::Random;
-use crate::schedule::Feed;
+use crate::schedule::{with_pipelines, Feed, Flow, Schedule, StepKind};
+use std::time::{Duration, Instant};
 
 #[test]
 fn all_pipelines_are_accepted() {
@@ -21,11 +23,92 @@ fn all_pipelines_are_accepted() {
             count[schedule.feed() as usize] += 1;
         }
     }
-    println!("{count:?}");
     assert!(
         count[Feed::Whole as usize] > 60
             && count[Feed::Rows as usize] > 30
             && count[Feed::Sliding as usize] > 2,
         "{count:?}"
     );
+}
+
+/// The model of that name as one pipeline of its first nodes.
+fn streamed(name: &str, nodes: usize) -> (Graph, Schedule) {
+    let (_, graph) = cases::models().into_iter().find(|(found, _)| *found == name).unwrap();
+    let draft = Draft::new(&graph, &Flow::of(&graph), 0..nodes, Feed::Whole).unwrap();
+    let schedule = with_pipelines(&graph, &[draft]);
+    check(&graph, &schedule).unwrap();
+    (graph, schedule)
+}
+
+/// The checker must object, with these words.
+fn objects(graph: &Graph, schedule: &Schedule, words: &str) {
+    let Err(Objection::Broken(violations)) = check(graph, schedule) else { panic!("the checker accepts") };
+    assert!(violations.iter().any(|v| v.contains(words)), "{violations:#?}");
+}
+
+#[test]
+fn a_ring_one_row_short() {
+    let (graph, mut schedule) = streamed("chain", 4);
+    let a = graph.values().find(|(_, v)| v.name == "a").unwrap().0;
+    let place = schedule.storage.places[a.0 as usize].as_mut().unwrap();
+    assert_eq!(place.ring, Some(3));
+    place.ring = Some(2);
+    objects(&graph, &schedule, "step 1 (max_pool2d");
+    objects(&graph, &schedule, "\"a\", of which 2 are held");
+}
+
+#[test]
+fn a_row_that_is_not_there_yet() {
+    let (graph, mut schedule) = streamed("chain", 4);
+    schedule.steps[1].beat.first -= 1;
+    objects(&graph, &schedule, "\"b\") at tick 0, row 0: row 1 of");
+    let (graph, mut schedule) = streamed("residual", 6);
+    schedule.steps.swap(2, 3);
+    objects(&graph, &schedule, "step 2 (add");
+}
+
+#[test]
+fn memory_that_is_forgotten_between_ticks() {
+    let (graph, mut schedule) = streamed("chain", 4);
+    let a = graph.values().find(|(_, v)| v.name == "a").unwrap().0;
+    let buffer = schedule.storage.places[a.0 as usize].unwrap().buffer;
+    schedule.storage.buffers[buffer.0 as usize].role = crate::schedule::Role::Transient;
+    objects(&graph, &schedule, "which holds nothing");
+}
+
+#[test]
+fn a_result_in_place_of_rows_that_are_still_read() {
+    let (graph, mut schedule) = streamed("chain", 4);
+    let id = |name: &str| graph.values().find(|(_, v)| v.name == name).unwrap().0 .0 as usize;
+    // c, a softmax, in the memory of a, of which the next row of b still needs a row.
+    schedule.storage.places[id("c")] = schedule.storage.places[id("a")];
+    objects(&graph, &schedule, "\"a\" is not intact");
+}
+
+#[test]
+fn sums_over_something_else() {
+    let (graph, mut schedule) = streamed("absorbed", 3);
+    let place = schedule.storage.place(graph.inputs[0]).unwrap();
+    let sums = schedule.steps.iter_mut().find_map(|step| match &mut step.kind {
+        StepKind::Absorb { sums, .. } => Some(sums),
+        _ => None,
+    });
+    *sums.unwrap() = place;
+    objects(&graph, &schedule, "which holds sums");
+}
+
+#[test]
+fn a_long_pipeline_is_checked_quickly() {
+    let mut lines = String::from("input %v0: f32[1,200,4,8]\n");
+    for i in 1..=40 {
+        let before = i - 1;
+        lines += &format!("%v{i}: f32[1,200,4,8] = max_pool2d(%v{before}) {{window = [3, 3] pad [1, 1, 1, 1], clamp = -inf..=inf}}\n");
+    }
+    let graph = Graph::parse(&format!("graph \"long\" {{ {lines} return %v40 }}")).unwrap();
+    let draft = Draft::new(&graph, &Flow::of(&graph), 0..40, Feed::Whole).unwrap();
+    let schedule = with_pipelines(&graph, &[draft]);
+    let start = Instant::now();
+    check(&graph, &schedule).unwrap();
+    // Many times what it takes, for slow and busy machines.
+    assert!(start.elapsed() < Duration::from_secs(2));
 }
