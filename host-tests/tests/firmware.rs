@@ -1,13 +1,16 @@
 //! What firmware costs and contains: memory and instructions against TensorFlow Lite Micro's, no path that panics, formats or allocates.
 
+#[path = "../streamed.rs"]
+#[allow(dead_code)]
+mod streamed;
+
 use cargo_kiln::bench::bench;
 use cargo_kiln::place::build_firmware;
 use kiln_boards::firmware::Mode;
 use kiln_boards::image::Image;
 use kiln_boards::Board;
-use kiln_codegen::{compile_file, Options};
+use kiln_codegen::{compile_file, Compiled, Optimize, Options};
 use kiln_host_tests::{corpus_folder, own_models};
-use std::path::Path;
 
 /// TensorFlow Lite Micro on the MLPerf Tiny models: its arena in bytes, and half of the instructions that its reference kernels execute
 /// on a Cortex-M4 (arm-none-eabi-gcc 12.2, -O3, August 2026).
@@ -43,7 +46,10 @@ fn mlperf_models_are_within_their_bounds() {
             let flash = report.flash_besides_weights();
             assert!(flash <= KWS_FLASH, "{name}: {flash} bytes of flash besides weights");
         }
-        no_unwanted_symbols(&path);
+        for optimize in [Optimize::Speed, Optimize::Memory] {
+            let options = Options { optimize, ..Options::default() };
+            no_unwanted_symbols(&compile_file(&path, &options).unwrap());
+        }
     }
 }
 
@@ -53,16 +59,19 @@ fn firmware_of_own_models_cannot_panic_format_or_allocate() {
         .iter()
         .filter(|m| ["residual_int8", "stream_int8", "temporal_f32"].contains(&m.name.as_str()))
     {
-        no_unwanted_symbols(&model.path);
+        no_unwanted_symbols(&compile_file(&model.path, &Options::default()).unwrap());
+        let graph =
+            kiln_codegen::import(&std::fs::read(&model.path).unwrap(), &model.name, &Options::default());
+        let row_by_row = streamed::in_long_pipelines(graph.unwrap(), Options::default()).unwrap();
+        row_by_row.iter().for_each(no_unwanted_symbols);
     }
 }
 
-fn no_unwanted_symbols(model: &Path) {
-    let compiled = compile_file(model, &Options::default()).unwrap();
+fn no_unwanted_symbols(compiled: &Compiled) {
     let board = Board::find("qemu-cortex-m4").unwrap();
-    let firmware = build_firmware(&compiled, board, Mode::Bench).unwrap();
+    let firmware = build_firmware(compiled, board, Mode::Bench).unwrap();
     let image = Image::read(&firmware.elf).unwrap();
     assert!(image.symbols().iter().any(|s| s.name.contains("kiln::")), "the image has no symbols");
     let unwanted: Vec<&str> = image.unwanted().iter().map(|s| s.name.as_str()).collect();
-    assert_eq!(unwanted, Vec::<&str>::new(), "{}", model.display());
+    assert_eq!(unwanted, Vec::<&str>::new(), "{}", compiled.graph.name);
 }
