@@ -21,7 +21,6 @@ fn poolings(pipeline: Range<usize>) -> (Graph, Schedule) {
          }",
     )
     .unwrap();
-    crate::verify::verify(&graph).unwrap();
     let draft = Draft::new(&graph, &Flow::of(&graph), pipeline, Feed::Whole).unwrap();
     let schedule = with_pipelines(&graph, &[draft]);
     (graph, schedule)
