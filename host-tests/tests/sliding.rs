@@ -1,9 +1,11 @@
 //! Sliding models with strides, branches and rows that no window needs: every output of a long sequence of frames is the interpreter's on
 //! that window, on the host and as firmware.
 
+use cargo_kiln::bench::bench;
 use cargo_kiln::compare::compare;
 use cargo_kiln::place::{build_firmware, Built, Place};
 use cargo_kiln::slide::Sequence;
+use cargo_kiln::validate::validate;
 use kiln_boards::firmware::Mode;
 use kiln_boards::image::Image;
 use kiln_codegen::ir::{Data, Graph};
@@ -138,4 +140,24 @@ fn floats_slide() {
          return %y"
     );
     assert_eq!(slide("floats", &lines).hop, 1);
+}
+
+/// MLPerf's streaming wake word: 230 frames and the golden windows, at no more than 6 % of an inference's instructions per frame.
+#[test]
+fn a_frame_costs_a_fraction_of_a_window() {
+    let Some(folder) = kiln_host_tests::corpus_folder() else {
+        println!("KILN_CORPUS is not set: the streaming wake word was not measured");
+        return;
+    };
+    let model = folder.join("tflite/mlperf_strww_int8.tflite");
+    let golden = folder.join("golden/mlperf_strww_int8.npz");
+    let options = Options { input: Input::Sliding, ..Options::default() };
+    let places = ["host".to_string(), "qemu-cortex-m4".to_string()];
+    let report = validate(&model, &options, &golden, &places).unwrap();
+    assert!(report.passes() && report.frames >= 200, "{}", report.text());
+    let report = bench(&model, &options, "qemu-cortex-m4", false).unwrap();
+    let (hop, window) = (report.instructions(), report.window_instructions().unwrap());
+    assert!(hop * 100 <= window * 6, "{hop} of {window} instructions");
+    assert!(report.ram_bytes() <= 4500, "{} bytes", report.ram_bytes());
+    assert!(report.result().stack_bytes < 1024, "{} bytes of stack", report.result().stack_bytes);
 }
