@@ -3,7 +3,9 @@
 // Helpers of a test may panic as the test itself may.
 #![allow(clippy::panic, clippy::unwrap_used)]
 
-use kiln_codegen::ir::{AddRescale, Clamp, DType, Data, Graph, Op, Real, Type, ValueId};
+use kiln_codegen::ir::{
+    AddRescale, Clamp, DType, Data, Graph, Op, Padding, Real, SoftmaxScale, Type, ValueId, Window,
+};
 use kiln_codegen::{passes, plan, schedule};
 use std::time::{Duration, Instant};
 
@@ -112,4 +114,44 @@ fn many_states() {
     }
     g.outputs.push(sum);
     compile("states", g);
+}
+
+/// Numbers that look random, the same every time.
+fn noise(seed: usize) -> usize {
+    let mut x = (seed as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    x ^= x >> 32;
+    x = x.wrapping_mul(0xD6E8_FEB8_6659_FD93);
+    (x ^ (x >> 32)) as usize
+}
+
+#[test]
+fn random_images() {
+    let mut g = Graph::new("images");
+    let sizes = [[1, 8, 4, 2], [1, 4, 2, 8], [1, 16, 4, 1]];
+    let mut values: Vec<ValueId> = sizes.iter().map(|dims| g.add_input("x", float(dims))).collect();
+    let clamp = Clamp::NO_FLOAT;
+    while g.order.len() < NODES {
+        let dice = |k: usize| noise(7 * values.len() + k);
+        // Mostly what is young, sometimes what is old.
+        let back = if dice(0) % 8 == 0 { 1 + dice(1) % 200 } else { 1 + dice(1) % 6 };
+        let x = last(&values, back);
+        let ty = g.ty(x).clone();
+        let alike: Vec<ValueId> = values.iter().rev().take(30).copied().filter(|&v| *g.ty(v) == ty).collect();
+        let window = |size: usize| Window {
+            size: [size, size],
+            stride: [1, 1],
+            dilation: [1, 1],
+            pad: Padding { top: size / 2, bottom: size / 2, left: size / 2, right: size / 2 },
+        };
+        let (op, operands) = match dice(2) % 5 {
+            0 => (Op::Tanh {}, vec![x]),
+            1 => (Op::Softmax { beta: Real(1.0), scale: SoftmaxScale::Real }, vec![x]),
+            2 => (Op::MaxPool2d { window: window(3), clamp }, vec![x]),
+            _ if alike.is_empty() => (Op::Tanh {}, vec![x]),
+            _ => (Op::Add { rescale: AddRescale::Real, clamp }, vec![x, alike[dice(3) % alike.len()]]),
+        };
+        values.push(g.add_node(op, &operands, "", ty, ""));
+    }
+    g.outputs.extend(values.iter().rev().take(3));
+    compile("images", g);
 }

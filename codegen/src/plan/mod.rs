@@ -10,6 +10,7 @@ mod exact;
 mod overlay;
 mod problem;
 mod prove;
+mod regions;
 #[cfg(any(test, feature = "testing"))]
 pub mod replay;
 mod search;
@@ -19,6 +20,7 @@ mod trace;
 
 pub use check::check;
 pub use problem::{Item, Overlay, Problem, Solution};
+pub use regions::{accesses, Regions};
 
 use crate::error::{self, Error};
 use crate::ir::Graph;
@@ -29,9 +31,6 @@ pub use crate::schedule::Lifetime;
 
 /// The largest arena or state memory, in bytes: offsets fit 32-bit targets.
 pub const MAX_BYTES: usize = i32::MAX as usize;
-
-/// Whether buffers overlap row by row ([`Overlay`]).
-const OVERLAYS: bool = false;
 
 /// Where everything lies.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,13 +53,17 @@ pub struct Plan {
 /// # Errors
 /// [`Error::Unsupported`] if the arena or the states exceed [`MAX_BYTES`].
 pub fn plan(graph: &Graph, schedule: &Schedule) -> Result<Plan, Error> {
-    plan_with(graph, schedule, OVERLAYS)
+    plan_with(schedule, lifetimes(graph, schedule), problem(graph, schedule)?)
 }
 
-fn plan_with(graph: &Graph, schedule: &Schedule, overlays: bool) -> Result<Plan, Error> {
+/// The packing problem of a schedule: one item for each buffer in the arena, in their order.
+///
+/// # Errors
+/// [`Error::Unsupported`] if the arena exceeds [`MAX_BYTES`].
+pub fn problem(graph: &Graph, schedule: &Schedule) -> Result<Problem, Error> {
     let lifetimes = lifetimes(graph, schedule);
     let buffers = &schedule.storage.buffers;
-    let scratch: Vec<usize> = (0..buffers.len()).filter(|&b| buffers[b].role.in_arena()).collect();
+    let scratch = scratch(schedule);
     let item = |&b: &usize| Item {
         bytes: buffers[b].bytes,
         align: buffers[b].align,
@@ -68,39 +71,40 @@ fn plan_with(graph: &Graph, schedule: &Schedule, overlays: bool) -> Result<Plan,
         last: lifetimes[b].last,
     };
     let mut problem = Problem::new(scratch.iter().map(item).collect());
-    let total = problem
-        .items
-        .iter()
-        .try_fold(0usize, |sum, item| sum.checked_add(item.bytes)?.checked_add(item.align));
-    if total.is_none() {
+    let add = |sum: usize, item: &Item| sum.checked_add(item.bytes)?.checked_add(item.align);
+    if problem.items.iter().try_fold(0, add).is_none() {
         return Err(too_large("activations", usize::MAX));
     }
-    if overlays {
-        permit_overlays(&mut problem, &scratch, Overlays::of(graph, schedule, &lifetimes));
-    }
+    let overlays = Overlays::of(graph, schedule, &lifetimes);
+    let item = |buffer: usize| scratch.binary_search(&buffer).ok();
+    let by_item = |o: &Overlay| Some(Overlay { upper: item(o.upper)?, lower: item(o.lower)?, gap: o.gap });
+    problem.overlays = overlays.pairs.iter().filter_map(by_item).collect();
+    problem.floor = overlays.floor;
+    Ok(problem)
+}
+
+/// The buffers in the arena.
+fn scratch(schedule: &Schedule) -> Vec<usize> {
+    let buffers = &schedule.storage.buffers;
+    (0..buffers.len()).filter(|&b| buffers[b].role.in_arena()).collect()
+}
+
+fn plan_with(schedule: &Schedule, lifetimes: Vec<Lifetime>, problem: Problem) -> Result<Plan, Error> {
     let lower_bound = problem.lower_bound();
     if lower_bound > MAX_BYTES {
         return Err(too_large("activations", lower_bound));
     }
     let solution = problem.solve();
-    let mut offsets = vec![0; buffers.len()];
-    for (&b, &offset) in scratch.iter().zip(&solution.offsets) {
-        offsets[b] = offset;
-    }
-    let state_bytes = place_states(schedule, &mut offsets)?;
     if solution.bytes > MAX_BYTES {
         return Err(too_large("activations", solution.bytes));
     }
-    let lower_bound = solution.bound;
-    Ok(Plan { offsets, arena_bytes: solution.bytes, state_bytes, lower_bound, lifetimes })
-}
-
-/// Adds overlays of buffers to a problem whose items are those of `scratch`.
-fn permit_overlays(problem: &mut Problem, scratch: &[usize], overlays: Overlays) {
-    let item = |buffer: usize| scratch.binary_search(&buffer).ok();
-    let by_item = |o: &Overlay| Some(Overlay { upper: item(o.upper)?, lower: item(o.lower)?, gap: o.gap });
-    problem.overlays = overlays.pairs.iter().filter_map(by_item).collect();
-    problem.floor = overlays.floor;
+    let mut offsets = vec![0; schedule.storage.buffers.len()];
+    for (b, &offset) in scratch(schedule).into_iter().zip(&solution.offsets) {
+        offsets[b] = offset;
+    }
+    let state_bytes = place_states(schedule, &mut offsets)?;
+    let (arena_bytes, lower_bound) = (solution.bytes, solution.bound);
+    Ok(Plan { offsets, arena_bytes, state_bytes, lower_bound, lifetimes })
 }
 
 /// What is retained lies one after the other, that of the largest alignment first, so that nothing is lost between. Returns the bytes.

@@ -40,12 +40,11 @@ impl Access {
     fn finish(&mut self) {
         let mut lowest = usize::MAX;
         let mut kept: Vec<(usize, usize)> = Vec::new();
-        for &(time, byte) in self.touched.iter().rev().filter(|touch| {
-            let lower = touch.1 < lowest;
-            lowest = lowest.min(touch.1);
-            lower
-        }) {
-            kept.push((time, byte));
+        for &(time, byte) in self.touched.iter().rev() {
+            if byte < lowest {
+                lowest = byte;
+                kept.push((time, byte));
+            }
         }
         kept.reverse();
         self.touched = kept;

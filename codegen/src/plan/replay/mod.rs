@@ -96,11 +96,12 @@ fn slide(device: &mut Device<'_>, mut draw: impl FnMut() -> Vec<Data>) -> Result
         device.tick(&truth, pipeline.steps.clone(), tick, true)?;
         if tick + 1 == pipeline.ticks + next * hop {
             let (values, machine) = &windows[next];
-            let truth = Truth::of(graph, values);
+            // Behind the pipeline, its last rows are whole values.
+            let window = Truth::of(graph, values);
             for step in pipeline.steps.end..schedule.steps.len() {
-                device.tick(&truth, step..step + 1, 0, false)?;
+                device.tick(&window, step..step + 1, 0, false)?;
             }
-            device.ends(&truth, machine).map_err(|e| format!("window {next}: {e}"))?;
+            device.ends(&window, machine).map_err(|e| format!("window {next}: {e}"))?;
             next += 1;
         }
     }
