@@ -53,10 +53,16 @@ fn images(random: &mut Random, flat: bool) -> Graph {
         }
     }
     let last = values[values.len() - 1];
-    let ty = g.ty(last).with_shape(&[1, 1, 1, g.ty(last).shape.dims()[3]]);
-    if random.below(2) == 0 {
-        let rescale = crate::ir::Rescale::Real;
-        values.push(g.add_node(Op::Mean { axes: vec![1, 2], rescale, clamp: CLAMP }, &[last], "", ty, ""));
+    let dims = g.ty(last).shape.dims().to_vec();
+    if flat {
+        // All rows of a window become one.
+        let pad = Padding { top: 0, bottom: 0, left: 0, right: 0 };
+        let window = Window { size: [dims[1], 1], stride: [1, 1], dilation: [1, 1], pad };
+        let ty = float(&[1, 1, dims[2], dims[3]]);
+        values.push(g.add_node(Op::MaxPool2d { window, clamp: CLAMP }, &[last], "", ty, ""));
+    } else if random.below(2) == 0 {
+        let mean = Op::Mean { axes: vec![1, 2], rescale: crate::ir::Rescale::Real, clamp: CLAMP };
+        values.push(g.add_node(mean, &[last], "", float(&[1, 1, 1, dims[3]]), ""));
     }
     g.outputs.push(values[values.len() - 1]);
     crate::passes::run(&mut g, &mut |_, _| {}).unwrap();
@@ -115,5 +121,5 @@ fn fed_pipelines_of_random_graphs() {
             sliding += 1;
         }
     }
-    assert!(fed > 100 && sliding > 30, "{fed} fed, {sliding} sliding");
+    assert!(fed > 100 && sliding > 10, "{fed} fed, {sliding} sliding");
 }
