@@ -2,7 +2,7 @@
 
 use super::check;
 use crate::ir::{Graph, ValueId};
-use crate::plan::{plan, replay, Plan};
+use crate::plan::{self, replay, Plan};
 use crate::schedule::check::cases;
 use crate::schedule::random::Random;
 use crate::schedule::{self, Feed, Place, Role, Schedule, StepKind};
@@ -64,7 +64,7 @@ impl Tally {
         };
         if accepted && mutant.schedule != case.schedule {
             // What the schedule's checker accepts runs in the plan that is made for it.
-            let plan = plan(mutant.graph, &mutant.schedule).unwrap();
+            let plan = plan::plan(mutant.graph, &mutant.schedule).unwrap();
             let mutant = Case { plan, ..mutant };
             check(mutant.graph, &mutant.schedule, &mutant.plan).unwrap_or_else(|e| fails(&mutant, &e));
             mutant.runs().unwrap_or_else(|e| fails(&mutant, &e));
@@ -205,7 +205,7 @@ fn accepted_mutants_of_pipelines_are_right() {
     let mut tally = Tally::default();
     for (_, graph) in cases::models() {
         for schedule in cases::schedules(&graph) {
-            let mut plan = plan(&graph, &schedule).unwrap();
+            let mut plan = plan::plan(&graph, &schedule).unwrap();
             // Room to move to.
             plan.arena_bytes += 64;
             let case = Case { graph: &graph, schedule, plan };
