@@ -4,7 +4,7 @@ use cargo_kiln::compare::compare;
 use cargo_kiln::golden::Golden;
 use cargo_kiln::place::Place;
 use cargo_kiln::validate::validate;
-use kiln_codegen::{compile_graph, import, Error, Options};
+use kiln_codegen::{compile_graph, import, Error, Input, Optimize, Options};
 use kiln_host_tests::{corpus, own_models, reasons, Model};
 
 /// Models that cannot be compiled yet, with reasons.
@@ -38,21 +38,50 @@ fn every_model_compiles_or_is_known() {
 
 #[test]
 fn interpreter_and_host() {
-    check(&["interp", "host"]);
+    check(&Options::default(), &["interp", "host"]);
 }
 
 #[test]
 fn cortex_m4() {
-    check(&["qemu-cortex-m4"]);
+    check(&Options::default(), &["qemu-cortex-m4"]);
 }
 
-fn check(places: &[&str]) {
+/// The same bits with pipelines, with the input row by row, and sliding where a model can.
+#[test]
+fn least_memory() {
+    let options = |input| Options { optimize: Optimize::Memory, input, ..Options::default() };
+    assert_eq!(check(&options(Input::Whole), &["host"]), 0);
+    let fed = check(&options(Input::Rows), &["host"]);
+    let sliding = check(&options(Input::Sliding), &["host"]);
+    println!("{fed} models cannot take rows, {sliding} cannot slide");
+    assert!(fed < sliding);
+}
+
+/// With pipelines on a device: the quantised models.
+#[test]
+fn least_memory_on_cortex_m4() {
+    let options = Options { optimize: Optimize::Memory, ..Options::default() };
+    let models: Vec<Model> = all_models().into_iter().filter(|m| !m.name.ends_with("_f32")).collect();
+    check_models(&models, &options, &["qemu-cortex-m4"]);
+}
+
+/// Validates every known model; returns how many cannot take their input so.
+fn check(options: &Options, places: &[&str]) -> usize {
+    check_models(&all_models(), options, places)
+}
+
+fn check_models(models: &[Model], options: &Options, places: &[&str]) -> usize {
     let places: Vec<String> = places.iter().map(|p| p.to_string()).collect();
     let known = reasons(UNSUPPORTED);
     let mut failed = Vec::new();
-    let mut checked = 0;
-    for model in all_models().iter().filter(|m| !known.contains_key(&m.name)) {
-        match validate(&model.path, &Options::default(), &model.golden, &places) {
+    let (mut checked, mut otherwise) = (0, 0);
+    for model in models.iter().filter(|m| !known.contains_key(&m.name)) {
+        let bytes = std::fs::read(&model.path).unwrap();
+        if let Err(Error::Options(_)) = kiln_codegen::compile(&bytes, &model.name, options) {
+            otherwise += 1;
+            continue;
+        }
+        match validate(&model.path, options, &model.golden, &places) {
             Ok(report) => {
                 print!("{}", report.text());
                 checked += 1;
@@ -71,6 +100,7 @@ fn check(places: &[&str]) {
         failed.join("\n")
     );
     assert!(checked > 0);
+    otherwise
 }
 
 /// Every value that any operator computes, not just the outputs (those of several classifiers saturate, and hide what comes before).
