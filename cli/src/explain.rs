@@ -5,7 +5,7 @@ use anyhow::Result;
 use kiln_codegen::front::tflite::{inspect, OperatorSummary, QuantizationSummary, Summary, TensorSummary};
 use kiln_codegen::ir::Graph;
 use kiln_codegen::schedule::{pipeline, Flow};
-use kiln_codegen::{compile, Input, Options};
+use kiln_codegen::{compile, import, passes, Input, Options};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -21,7 +21,7 @@ pub fn explain(bytes: &[u8], name: &str) -> Result<(String, bool)> {
         Ok(compiled) => {
             let _ = writeln!(out, "\ncompiles: {}", plan::summary(&compiled));
             for input in [Input::Rows, Input::Sliding] {
-                let _ = writeln!(out, "{}", row_by_row(&compiled.graph, input));
+                let _ = writeln!(out, "{}", row_by_row(import(bytes, name, &Options::default())?, input)?);
             }
             Ok((out, true))
         }
@@ -57,8 +57,9 @@ fn overview(name: &str, summary: &Summary) -> String {
 }
 
 /// Whether a model takes its input row by row, or slides, or what prevents it.
-fn row_by_row(graph: &Graph, input: Input) -> String {
-    let flow = Flow::of(graph);
+fn row_by_row(mut graph: Graph, input: Input) -> Result<String> {
+    passes::run_for(&mut graph, &Options { input, ..Options::default() })?;
+    let (graph, flow) = (&graph, Flow::of(&graph));
     let draft = match input {
         Input::Sliding => pipeline::sliding(graph, &flow),
         Input::Whole | Input::Rows => pipeline::fed(graph, &flow),
@@ -67,14 +68,14 @@ fn row_by_row(graph: &Graph, input: Input) -> String {
         Input::Sliding => "slides",
         Input::Whole | Input::Rows => "takes its input by rows",
     };
-    match draft {
+    Ok(match draft {
         Ok(draft) => {
             let held = draft.rings.iter().find(|ring| ring.values.first() == graph.inputs.first());
             let rows = held.map_or(0, |ring| ring.rows);
             format!("{what}: yes, with input = {:?}; {rows} rows of it are held at a time", input.name())
         }
         Err(why) => format!("{what}: no, {}", why.describe(graph)),
-    }
+    })
 }
 
 fn operators(summary: &Summary) -> String {

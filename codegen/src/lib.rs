@@ -37,13 +37,7 @@ pub fn compile(bytes: &[u8], name: &str, options: &Options) -> Result<Compiled, 
 /// # Errors
 /// As [`compile`].
 pub fn compile_graph(mut graph: ir::Graph, options: &Options) -> Result<Compiled, Error> {
-    passes::run(&mut graph, &mut |_, _| {})?;
-    if options.input != Input::Whole || options.optimize == Optimize::Memory {
-        passes::run_by_rows(&mut graph, &mut |_, _| {})?;
-    }
-    if options.input == Input::Sliding {
-        passes::run_sliding(&mut graph, &mut |_, _| {})?;
-    }
+    passes::run_for(&mut graph, options)?;
     graph.order = schedule::order::order(&graph);
     verify::after_stage("order", &graph)?;
     let search::Found { schedule, plan, alternatives } = search::search(&graph, options)?;

@@ -15,9 +15,9 @@
 //! Every pass goes towards fewer or cheaper ops, so that the repetition ends; [`MOST_ROUNDS`] bounds it all the same. A pass says
 //! whether it changed the graph; after each change the graph is [verified](crate::verify). Everything is deterministic.
 //!
-//! [`quantized_io`] is not among them: it changes the model's interface, so that callers ask for it, before the others. Those that
-//! want rows ask for more, behind the others: [`run_by_rows`] for pipelines, and [`run_sliding`] for models that slide. Both make
-//! operations that go row by row of some that do not, at the price of a few cycles.
+//! [`quantized_io`] is not among them: it changes the model's interface, so that callers ask for it, before the others. What options
+//! ask for comes behind the others ([`run_for`]): [`FED`] for inputs that arrive row by row, [`BY_ROWS`] for pipelines, [`SLIDING`] for models that
+//! slide. They make operations that go row by row of some that do not, at the price of a few cycles.
 //!
 //! Integers are exact. On floats the passes are exact too, but for the sign of zeros and NaNs where a padding of zeros is
 //! skipped instead of added.
@@ -31,6 +31,7 @@ pub mod fuse_pad;
 pub mod lower_tables;
 pub mod merge_depthwise;
 pub mod quantized_io;
+pub mod reshaped_input;
 mod rewrite;
 pub mod rows_first;
 pub mod simplify;
@@ -42,6 +43,7 @@ pub mod zero_point;
 
 use crate::error::Error;
 use crate::ir::Graph;
+use crate::options::{Input, Optimize, Options};
 use crate::verify;
 
 /// A pass.
@@ -62,6 +64,7 @@ const FUSE_ACTIVATION: Pass = Pass { name: "fuse_activation", run: fuse_activati
 const MERGE_DEPTHWISE: Pass = Pass { name: "merge_depthwise", run: merge_depthwise::run };
 const ROWS_FIRST: Pass = Pass { name: "rows_first", run: rows_first::run };
 const FLATTEN_DENSE: Pass = Pass { name: "flatten_dense", run: flatten_dense::run };
+const RESHAPED_INPUT: Pass = Pass { name: "reshaped_input", run: reshaped_input::run };
 const LOWER_TABLES: Pass = Pass { name: "lower_tables", run: lower_tables::run };
 
 /// The passes that repeat.
@@ -69,6 +72,9 @@ pub const REPEATED: &[Pass] = &[FOLD, SIMPLIFY, CSE, DCE, FUSE_PAD, FUSE_ACTIVAT
 
 /// The passes that run once, at the end.
 pub const FINAL: &[Pass] = &[LOWER_TABLES, CSE, DCE];
+
+/// The passes for models whose input arrives row by row.
+pub const FED: &[Pass] = &[RESHAPED_INPUT, SIMPLIFY];
 
 /// The passes for graphs that shall run row by row.
 pub const BY_ROWS: &[Pass] = &[ROWS_FIRST, SIMPLIFY, CSE, DCE, FUSE_PAD, FUSE_ACTIVATION, DCE];
@@ -93,20 +99,23 @@ pub fn run(graph: &mut Graph, observer: &mut dyn FnMut(&str, &Graph)) -> Result<
     Ok(())
 }
 
-/// Runs [`BY_ROWS`] on a graph behind [`run`].
+/// Runs all passes, and those that the options ask for.
 ///
 /// # Errors
 /// As [`run`].
-pub fn run_by_rows(graph: &mut Graph, observer: &mut dyn FnMut(&str, &Graph)) -> Result<(), Error> {
-    run_each(BY_ROWS, graph, observer).map(drop)
-}
-
-/// Runs [`SLIDING`] on a graph behind [`run_by_rows`].
-///
-/// # Errors
-/// As [`run`].
-pub fn run_sliding(graph: &mut Graph, observer: &mut dyn FnMut(&str, &Graph)) -> Result<(), Error> {
-    run_each(SLIDING, graph, observer).map(drop)
+pub fn run_for(graph: &mut Graph, options: &Options) -> Result<(), Error> {
+    let ignore: &mut dyn FnMut(&str, &Graph) = &mut |_, _| {};
+    run(graph, ignore)?;
+    if options.input != Input::Whole {
+        run_each(FED, graph, ignore)?;
+    }
+    if options.input != Input::Whole || options.optimize == Optimize::Memory {
+        run_each(BY_ROWS, graph, ignore)?;
+    }
+    if options.input == Input::Sliding {
+        run_each(SLIDING, graph, ignore)?;
+    }
+    Ok(())
 }
 
 fn run_each(

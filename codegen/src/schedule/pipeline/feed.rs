@@ -76,11 +76,12 @@ pub fn sliding(graph: &Graph, flow: &Flow) -> Result<Draft, Refused> {
     Err(refusal.map_or(Refused::Inputs(1), Refused::At))
 }
 
-/// Of two reasons, the one that lets more of the model slide; of those at one node, the later one, for a shorter pipeline, says more.
+/// Of two reasons, the one that lets more of the model slide. What is said of a node first is about the node itself, not about what would be
+/// left to it.
 fn farther(graph: &Graph, before: Option<Obstacle>, obstacle: Obstacle) -> Obstacle {
     let at = |o: &Obstacle| graph.order.iter().position(|&id| id == o.node);
     match before {
-        Some(before) if at(&before) > at(&obstacle) => before,
+        Some(before) if at(&before) >= at(&obstacle) => before,
         _ => obstacle,
     }
 }
