@@ -66,7 +66,7 @@ impl History {
         (ends && alone).then_some(History { state: index, buffer: to.buffer, kept, bytes, grows, free })
     }
 
-    fn new(&self) -> usize {
+    fn added(&self) -> usize {
         self.bytes - self.kept
     }
 }
@@ -87,9 +87,9 @@ pub(super) fn stagger(graph: &Graph, lives: &Lives, homes: &Homes, storage: &mut
         let (below, above) = (&pair[0], &pair[1]);
         let start = offsets.last().copied().unwrap_or(0);
         // What is new lies over what is dead by then of the history above.
-        let dead = if above.free < below.grows { above.new() } else { 0 };
+        let dead = if above.free < below.grows { above.added() } else { 0 };
         let end = start + below.kept;
-        offsets.push((end + below.new().saturating_sub(dead)).next_multiple_of(align));
+        offsets.push((end + below.added().saturating_sub(dead)).next_multiple_of(align));
     }
     let bytes = histories.iter().zip(&offsets).map(|(h, offset)| offset + h.bytes).max().unwrap_or(0);
     let moves: Vec<(BufferId, usize)> = histories.iter().map(|h| h.buffer).zip(offsets).collect();
