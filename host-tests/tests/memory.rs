@@ -39,7 +39,7 @@ const KNOWN: &[Known] = &[
         io: Io::Quantized,
         tflm: 219_808,
         most: 45_000,
-        published: "TinyEngine 92 kB, X-CUBE-AI 113 kB (a)",
+        published: "TinyEngine 92 kB, X-CUBE-AI 113 kB (a), MCUNetV2 45 kB (b)",
     },
     Known {
         model: "mobilenet_v2_035_160_int8",
@@ -55,14 +55,15 @@ const OWN: [&str; 3] = ["residual_int8", "stream_int8", "temporal_int8"];
 
 const NOTES: &str = "\
 RAM in bytes: arena and state, inputs and outputs included. *Layer by layer* is what whole tensors need that are computed one after the other, \
-with elementwise operators in place and in the best order found. *By rows*: `input = \"rows\"` with `optimize = \"memory\"`, for models whose first layers go row by \
+with elementwise operators in place, in the best order found and without alignment. *By rows*: `input = \"rows\"` with `optimize = \"memory\"`, for models whose first layers go row by \
 row. TFLM is the arena of TensorFlow Lite Micro with CMSIS-NN (August 2026); tinyengine_mcunet_vww_int8 takes floats there and, with \
 `io = \"quantized\"`, integers here. [How this works](docs/memory.md).
 
 What others published: (a) peak SRAM measured on an STM32H743, [TinyEngine's README](https://github.com/mit-han-lab/tinyengine#measured-results) \
-(December 2022; the models are mcunet-vww1 and mbv2-w0.35); (b) computed for patch-based inference in \
-[arXiv 2505.11483](https://arxiv.org/abs/2505.11483), table 4. MCUNetV2 itself ([arXiv 2110.15352](https://arxiv.org/abs/2110.15352)) reports 32 kB for a network \
-of its own on the Visual Wake Words data; it gives no figure for tflm_person_detect_int8.";
+(December 2022), for mcunet-vww1 and mbv2-w0.35 of [MCUNet's model zoo](https://github.com/mit-han-lab/mcunet#model-zoo), which takes 144×144 pixels there; \
+(b) patch-based inference as [msf-CNN](https://arxiv.org/abs/2505.11483) gives it for models of these names (MN2-vww5, MBV2-w0.35); its own \
+schedules need less still and compute parts of a layer more than once, which Kiln never does. MCUNetV2 itself ([arXiv 2110.15352](https://arxiv.org/abs/2110.15352)) \
+names 32 kB, for a network of its own on the Visual Wake Words data.";
 
 #[test]
 fn the_readme_has_the_memory() {

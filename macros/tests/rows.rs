@@ -22,7 +22,7 @@ kiln::share_arena! {
 
 /// Numbers that do not repeat soon.
 fn noise(seed: usize) -> impl Iterator<Item = i8> {
-    (0..).map(move |k: usize| ((k + 1) * (seed + 1) * 40_503 >> 7) as i8)
+    (0..).map(move |k: usize| (((k + 1) * (seed + 1) * 40_503) >> 7) as i8)
 }
 
 fn image(seed: usize) -> [i8; 64] {
