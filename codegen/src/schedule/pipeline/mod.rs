@@ -4,15 +4,17 @@
 //! Delays are the shortest possible, then longer ones are tried where they save memory: a value that is cheaper to hold
 //! than its operands is better computed early, one that is larger late.
 
+mod admit;
 mod feed;
+mod gap;
 mod rates;
 mod rings;
 #[cfg(test)]
 mod tests;
 
 use super::flow::Flow;
-use super::geometry::{absorbs, needs};
-use super::{rows, views, Beat, Feed};
+use super::geometry::needs;
+use super::{rows, Beat, Feed};
 use crate::ir::{Graph, Node, NodeId, Op, ValueId};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -146,99 +148,11 @@ impl Draft {
             && flow.readers(id).iter().all(|(at, _)| self.nodes.contains(at))
     }
 
-    /// Checks that a node fits, and says whether it absorbs its operand.
-    fn admit(&self, graph: &Graph, flow: &Flow, node: &Node) -> Result<bool, String> {
-        let streams = |id: ValueId| self.streams(graph, flow, id);
-        let sliding = self.feed == Feed::Sliding;
-        if flow.is_next_state(node.result) {
-            return Err("computes a state".into());
-        }
-        if matches!(node.op, Op::Concat { .. }) && views::concat_offsets(graph, node).is_some() {
-            return Err("joins its operands one after the other".into());
-        }
-        let pads_rows = match &node.op {
-            Op::Conv2d { window, .. } | Op::AvgPool2d { window, .. } | Op::MaxPool2d { window, .. } => {
-                window.pad.top + window.pad.bottom > 0
-            }
-            Op::Pad { before, after, .. } => {
-                before.get(1).is_some_and(|&n| n > 0) || after.get(1).is_some_and(|&n| n > 0)
-            }
-            _ => false,
-        };
-        if sliding && pads_rows {
-            return Err(
-                "pads its operand along the rows, so that the rows of one window are not those of the next"
-                    .into(),
-            );
-        }
-        let varying = |k: &usize| graph.const_data(node.operands[*k]).is_none();
-        let by_row = |k: &usize| needs(graph, node, *k, 0).is_some();
-        let operands: Vec<usize> = (0..node.operands.len()).filter(varying).collect();
-        let absorbable =
-            absorbs(graph, node) && !sliding && streams(node.operands[0]) && self.leaves(flow, node);
-        if let Some(&k) = operands.iter().find(|k| streams(node.operands[**k]) && !by_row(k)) {
-            return match absorbable {
-                true => Ok(true),
-                false => {
-                    Err(format!("needs all rows of {:?} at once", graph.value(node.operands[k]).label()))
-                }
-            };
-        }
-        if !operands.iter().any(by_row) {
-            return Err("does not go row by row".into());
-        }
-        if sliding && differs_by_row(graph, node) {
-            return Err("has constants that differ from row to row".into());
-        }
-        if sliding && !operands.iter().all(|&k| streams(node.operands[k])) {
-            return Err("reads something that does not slide along".into());
-        }
-        // Sums are better than the rows they stand for where they are smaller.
-        let operand = graph.ty(node.operands[0]);
-        let sums = 4 * graph.ty(node.result).shape.numel();
-        Ok(absorbable && sums < operand.bytes())
-    }
-
     /// Delays what a window has one row of until the window is complete: what is left to later steps is computed in the tick before them.
     fn end_together(&mut self, graph: &Graph, flow: &Flow) {
         let last = self.ticks.saturating_sub(1);
         self.lanes.iter_mut().filter(|lane| lane.rows == 1).for_each(|lane| lane.beat.first = last);
         self.measure(graph, flow);
-    }
-
-    /// Checks that what a sliding pipeline leaves to the steps behind it is one row of each value, all of the same pace.
-    fn ends_in_one_row(&self, graph: &Graph, flow: &Flow) -> Result<(), Obstacle> {
-        let mut pace = None;
-        for lane in &self.lanes {
-            let value = graph.node(lane.node).result;
-            let outside = |&(at, _): &(usize, usize)| !self.nodes.contains(&at);
-            if self.is_internal(graph, flow, value) {
-                continue;
-            }
-            if lane.rows == 1 {
-                if *pace.get_or_insert(lane.beat.every) != lane.beat.every {
-                    let why = "has another stride than a branch beside it".into();
-                    return Err(Obstacle { node: lane.node, why });
-                }
-                continue;
-            }
-            let label = graph.value(value).label();
-            return Err(match flow.readers(value).iter().copied().find(outside) {
-                Some((at, _)) => Obstacle {
-                    node: graph.order[at],
-                    why: format!("needs all {} rows of {label:?} at once", lane.rows),
-                },
-                None => {
-                    Obstacle { node: lane.node, why: format!("has {} rows, and is an output", lane.rows) }
-                }
-            });
-        }
-        Ok(())
-    }
-
-    /// Whether the result of a node is read outside of the pipeline only.
-    fn leaves(&self, flow: &Flow, node: &Node) -> bool {
-        flow.readers(node.result).iter().all(|(at, _)| !self.nodes.contains(at))
     }
 
     /// The lane that computes a value.
@@ -334,57 +248,6 @@ impl Draft {
     pub fn calls(&self) -> usize {
         self.lanes.iter().map(|lane| lane.rows).sum()
     }
-
-    /// How far behind the start of `lower`, which the pipeline computes, `upper` must begin, whose rows it reads; at most the size of `lower`.
-    pub fn gap(&self, graph: &Graph, upper: ValueId, lower: ValueId) -> usize {
-        let (row_up, row_low) = (super::flow::row_bytes(graph, upper), super::flow::row_bytes(graph, lower));
-        let whole = graph.ty(lower).bytes();
-        // What is read, as (tick, lane, row of the lane) and the first byte.
-        let mut reads = Vec::new();
-        let mut writes = Vec::new();
-        for (l, lane) in self.lanes.iter().enumerate() {
-            let node = graph.node(lane.node);
-            for (k, _) in node.operands.iter().enumerate().filter(|(_, &id)| id == upper) {
-                let elementwise = views::elementwise(graph, node, k);
-                for row in 0..lane.rows {
-                    let Some(read) = self.reads(graph, lane, k, row) else { return whole };
-                    // An element is read before it is written.
-                    let start = if elementwise { read.end } else { read.start };
-                    if !read.is_empty() {
-                        reads.push(((lane.tick(row), l), start * row_up));
-                    }
-                }
-            }
-            if node.result == lower {
-                writes.extend((0..lane.rows).map(|row| ((lane.tick(row), l), (row + 1) * row_low)));
-            }
-        }
-        reads.sort_unstable();
-        let mut gap = 0;
-        let mut future = usize::MAX;
-        let mut next = reads.len();
-        for (when, end) in writes.into_iter().rev() {
-            while next > 0 && reads[next - 1].0 >= when {
-                next -= 1;
-                future = future.min(reads[next].1);
-            }
-            gap = gap.max(end.saturating_sub(future));
-        }
-        gap.min(whole)
-    }
-}
-
-/// Whether a node has a constant operand of which each row is for one row of the result.
-fn differs_by_row(graph: &Graph, node: &Node) -> bool {
-    let rank = graph.ty(node.result).shape.rank();
-    let rows = |id: &ValueId| {
-        let dims = graph.ty(*id).shape.dims();
-        // Axes are aligned at the right; rows are the second of the result.
-        (dims.len() + 1).checked_sub(rank).and_then(|axis| dims.get(axis)).copied()
-    };
-    let by_row = matches!(node.op, Op::Add { .. } | Op::Sub { .. } | Op::Mul { .. } | Op::Concat { .. });
-    let constants = node.operands.iter().filter(|&&id| graph.const_data(id).is_some());
-    by_row && constants.filter_map(rows).any(|rows| rows > 1)
 }
 
 /// As [`needs`], for rows without end: no row is outside.
