@@ -1,1 +1,212 @@
+//! Which of the schedules that were tried is kept, and what is refused.
 
+use super::*;
+use crate::schedule::random::{images, Random};
+use crate::{compile_graph, plan, schedule};
+
+/// Widens, then narrows: whole tensors need far more than rows of them.
+const WIDE: [&str; 6] = [
+    r#"%a "a": f32[1,16,4,4] = concat(%x, %x) {axis = 3}"#,
+    r#"%b "b": f32[1,16,4,8] = concat(%a, %a) {axis = 3}"#,
+    r#"%c "c": f32[1,16,4,8] = max_pool2d(%b) {window = [3, 3] pad [1, 1, 1, 1], clamp = -inf..=inf}"#,
+    r#"%d "d": f32[1,8,2,8] = max_pool2d(%c) {window = [2, 2] stride [2, 2], clamp = -inf..=inf}"#,
+    r#"%e "e": f32[1,8,2,8] = max_pool2d(%d) {window = [3, 3] pad [1, 1, 1, 1], clamp = -inf..=inf}"#,
+    r#"%m "m": f32[1,1,1,8] = mean(%e) {axes = [1, 2], rescale = real, clamp = -inf..=inf}"#,
+];
+
+fn graph(lines: &[&str], output: &str) -> Graph {
+    let body = lines.join("\n");
+    let text = format!("graph \"g\" {{ input %x \"x\": f32[1,16,4,2]\n{body}\nreturn {output} }}");
+    let graph = Graph::parse(&text).unwrap();
+    crate::verify::verify(&graph).unwrap_or_else(|v| panic!("{v:#?}"));
+    graph
+}
+
+fn wide() -> Graph {
+    graph(&WIDE, "%m")
+}
+
+fn options(optimize: Optimize, ram: Option<usize>) -> Options {
+    Options { optimize, ram, ..Options::default() }
+}
+
+/// Searches, and asserts that exactly one alternative was kept and that it is what was found.
+fn found(graph: &Graph, options: &Options) -> (Found, Alternative) {
+    let found = search(graph, options).unwrap();
+    let kept: Vec<Alternative> = found.alternatives.iter().filter(|a| a.kept).cloned().collect();
+    assert_eq!(kept.len(), 1, "{:#?}", found.alternatives);
+    assert_eq!(kept[0], Alternative { kept: true, ..about(&found.schedule, &found.plan) });
+    (found, kept[0].clone())
+}
+
+/// What an alternative says about a schedule and its plan.
+fn about(schedule: &Schedule, plan: &Plan) -> Alternative {
+    Alternative {
+        pipelines: schedule.pipelines.iter().map(|p| (p.steps.start, p.steps.len())).collect(),
+        arena_bytes: plan.arena_bytes,
+        state_bytes: plan.state_bytes,
+        calls: schedule.bands().count(),
+        kept: false,
+    }
+}
+
+#[test]
+fn speed_keeps_whole_tensors() {
+    let graph = wide();
+    for optimize in [Optimize::Speed, Optimize::Size] {
+        let (found, kept) = found(&graph, &options(optimize, None));
+        assert_eq!(found.alternatives.len(), 1, "nothing else is planned");
+        assert!(kept.pipelines.is_empty());
+        assert_eq!(kept.calls, graph.order.len());
+        assert_eq!(found.schedule, schedule::schedule(&graph));
+    }
+}
+
+#[test]
+fn memory_keeps_the_smallest() {
+    let graph = wide();
+    let (_, speed) = found(&graph, &options(Optimize::Speed, None));
+    let (found, kept) = found(&graph, &options(Optimize::Memory, None));
+    assert!(found.alternatives.len() > 2 && found.alternatives.len() <= 1 + MOST_PLANNED);
+    assert_eq!(Some(kept.bytes()), found.alternatives.iter().map(Alternative::bytes).min());
+    let equal = found.alternatives.iter().filter(|a| a.bytes() == kept.bytes());
+    assert_eq!(Some(kept.calls), equal.map(|a| a.calls).min(), "of several smallest, the fastest");
+    // b and c are 2048 bytes each as a whole, x is 1024, and a few rows of the others are less than half of that.
+    assert!(speed.bytes() >= 2048 + 1024, "{}", speed.bytes());
+    assert!((1024..1024 + 512).contains(&kept.bytes()), "{}", kept.bytes());
+    assert!(!kept.pipelines.is_empty() && kept.calls > speed.calls);
+}
+
+#[test]
+fn a_budget_keeps_the_fewest_calls_that_fit() {
+    let graph = wide();
+    let tried = search(&graph, &options(Optimize::Memory, None)).unwrap().alternatives;
+    let mut kept = std::collections::BTreeSet::new();
+    for limit in &tried {
+        for optimize in [Optimize::Speed, Optimize::Memory] {
+            let (_, alternative) = found(&graph, &options(optimize, Some(limit.bytes())));
+            assert!(alternative.bytes() <= limit.bytes());
+            let fit = tried.iter().filter(|a| a.bytes() <= limit.bytes());
+            assert_eq!(Some(alternative.calls), fit.map(|a| a.calls).min(), "within {}", limit.bytes());
+            kept.insert(alternative.bytes());
+        }
+    }
+    assert!(kept.len() > 2, "{kept:?}: schedules between the fastest and the smallest are kept too");
+}
+
+#[test]
+fn a_budget_that_whole_tensors_fit_changes_nothing() {
+    let graph = wide();
+    let (speed, alternative) = found(&graph, &options(Optimize::Speed, None));
+    let (same, _) = found(&graph, &options(Optimize::Speed, Some(alternative.bytes())));
+    assert_eq!((same.schedule, same.plan), (speed.schedule, speed.plan));
+    assert_eq!(same.alternatives.len(), 1, "nothing else is planned");
+    let (_, other) = found(&graph, &options(Optimize::Speed, Some(alternative.bytes() - 1)));
+    assert!(other.calls > alternative.calls && other.bytes() < alternative.bytes());
+}
+
+#[test]
+fn a_budget_that_nothing_fits_keeps_the_smallest_and_is_refused() {
+    let graph = wide();
+    let (_, smallest) = found(&graph, &options(Optimize::Memory, None));
+    for budget in [0, smallest.bytes() - 1] {
+        let (_, kept) = found(&graph, &options(Optimize::Speed, Some(budget)));
+        assert_eq!(kept, smallest);
+    }
+    let compiled = compile_graph(graph.clone(), &options(Optimize::Memory, None)).unwrap();
+    let need = compiled.plan.arena_bytes + compiled.plan.state_bytes;
+    compile_graph(graph.clone(), &options(Optimize::Speed, Some(need))).unwrap();
+    match compile_graph(graph, &options(Optimize::Speed, Some(need - 1))) {
+        Err(Error::OverBudget(problems)) => {
+            assert_eq!(problems[0].place, "ram");
+            assert!(problems[0].what.starts_with(&format!("{need} bytes of RAM are needed")));
+        }
+        other => panic!("{other:#?}"),
+    }
+}
+
+#[test]
+fn retained_memory_counts() {
+    let lines = [
+        r#"state %s "s": f32[1,16,4,8] = splat 0.0"#,
+        WIDE[0],
+        WIDE[1],
+        WIDE[2],
+        r#"%n "n": f32[1,16,4,8] = add(%c, %s) {rescale = real, clamp = -inf..=inf}"#,
+        r#"%m "m": f32[1,1,1,8] = mean(%n) {axes = [1, 2], rescale = real, clamp = -inf..=inf}"#,
+        "next %s = %n",
+    ];
+    let graph = graph(&lines, "%m");
+    let (_, smallest) = found(&graph, &options(Optimize::Memory, None));
+    assert_eq!(smallest.state_bytes, 2048);
+    let (_, kept) = found(&graph, &options(Optimize::Speed, Some(smallest.arena_bytes + 2048)));
+    assert_eq!(kept.bytes(), smallest.bytes());
+    let (_, kept) = found(&graph, &options(Optimize::Speed, Some(2047)));
+    assert_eq!(kept, smallest, "the arena alone would fit");
+}
+
+#[test]
+fn rows_are_fed_in_every_alternative() {
+    let graph = wide();
+    let fed = |optimize, ram| found(&graph, &Options { input: Input::Rows, ..options(optimize, ram) });
+    let (speed, fast) = fed(Optimize::Speed, None);
+    assert_eq!((speed.schedule.feed(), speed.alternatives.len()), (Feed::Rows, 1));
+    let (memory, small) = fed(Optimize::Memory, None);
+    assert_eq!(memory.schedule.feed(), Feed::Rows);
+    assert!(memory.alternatives.iter().all(|a| a.pipelines.first().is_some_and(|&(start, _)| start == 0)));
+    assert!(small.bytes() < fast.bytes());
+    let (budget, _) = fed(Optimize::Speed, Some(fast.bytes() - 1));
+    assert_eq!(budget.schedule.feed(), Feed::Rows);
+}
+
+#[test]
+fn inputs_that_cannot_arrive_by_rows_name_the_node() {
+    let refused = |lines: &[&str], output: &str, input: Input| {
+        let options = Options { input, ..Options::default() };
+        match search(&graph(lines, output), &options) {
+            Err(Error::Options(problem)) => problem,
+            other => panic!("{other:#?}"),
+        }
+    };
+    let across = [r#"%t "turned": f32[1,4,16,2] = transpose(%x) {perm = [0, 2, 1, 3]}"#];
+    let rows = refused(&across, "%t", Input::Rows);
+    assert_eq!((&*rows.place, &*rows.help), ("option `input = \"rows\"`", "use input = \"whole\""));
+    assert!(rows.what.contains(r#"transpose "turned""#), "{}", rows.what);
+    let sliding = refused(&across, "%t", Input::Sliding);
+    assert_eq!(sliding.place, "option `input = \"sliding\"`");
+    assert!(sliding.what.contains(r#"transpose "turned""#), "{}", sliding.what);
+    let padded = refused(&WIDE, "%m", Input::Sliding);
+    assert!(padded.what.contains(r#"max_pool2d "c" pads"#), "{}", padded.what);
+    assert!(padded.help.contains("without padding"), "{}", padded.help);
+}
+
+/// Everything that is tried for random graphs is what its alternative says, and sound; memory never needs more than speed.
+#[test]
+fn all_that_is_tried_is_sound() {
+    let (mut count, mut smaller) = (0, 0);
+    for seed in 0..150 {
+        let graph = images(&mut Random::new(seed + 7_000), seed % 2 == 0);
+        let flow = Flow::of(&graph);
+        for feed in [Feed::Whole, Feed::Rows] {
+            if feed == Feed::Rows && pipeline::fed(&graph, &flow).is_err() {
+                continue;
+            }
+            let mut tried = Tried { graph: &graph, list: Vec::new() };
+            for drafts in cuts::cuts(&graph, &flow, feed).into_iter().take(MOST_PLANNED) {
+                tried.add(&drafts).unwrap();
+            }
+            for Candidate { schedule, plan, about: said } in &tried.list {
+                let what = format!("seed {seed}, {feed:?}: {said:?}\n{graph}");
+                assert_eq!(*said, about(schedule, plan), "{what}");
+                schedule::check(&graph, schedule).unwrap_or_else(|e| panic!("{what}: {e:#?}"));
+                plan::check(&graph, schedule, plan).unwrap_or_else(|e| panic!("{what}: {e:#?}"));
+            }
+            count += tried.list.len();
+        }
+        let (_, speed) = found(&graph, &options(Optimize::Speed, None));
+        let (_, memory) = found(&graph, &options(Optimize::Memory, None));
+        assert!(memory.bytes() <= speed.bytes() && speed.calls <= memory.calls, "seed {seed}\n{graph}");
+        smaller += usize::from(memory.bytes() < speed.bytes());
+    }
+    assert!(count > 500 && smaller > 50, "{count} schedules, {smaller} graphs smaller than with speed");
+}
