@@ -123,7 +123,16 @@ pub trait ReadSlice<T>: Copy {
     fn at(self, i: usize) -> Option<T>;
 
     /// The `len` elements from `start`, if they are all there.
-    fn run(self, start: usize, len: usize) -> Option<impl ExactSizeIterator<Item = T>>;
+    fn run(self, start: usize, len: usize) -> Option<Self>;
+
+    /// The elements, one by one.
+    fn each(self) -> impl ExactSizeIterator<Item = T>;
+
+    /// The blocks of four elements, and what is left behind them.
+    fn blocks(self) -> (impl ExactSizeIterator<Item = Self>, Self);
+
+    /// The elements of a block of four.
+    fn block(self) -> Option<[T; 4]>;
 }
 
 impl<'a, T: Copy> Read<T> for &'a [Cell<T>] {
@@ -169,8 +178,26 @@ impl<T: Copy> ReadSlice<T> for &[Cell<T>] {
     }
 
     #[inline(always)]
-    fn run(self, start: usize, len: usize) -> Option<impl ExactSizeIterator<Item = T>> {
-        Some(self.get(start..start.checked_add(len)?)?.iter().map(Cell::get))
+    fn run(self, start: usize, len: usize) -> Option<Self> {
+        self.get(start..start.checked_add(len)?)
+    }
+
+    #[inline(always)]
+    fn each(self) -> impl ExactSizeIterator<Item = T> {
+        self.iter().map(Cell::get)
+    }
+
+    #[inline(always)]
+    fn blocks(self) -> (impl ExactSizeIterator<Item = Self>, Self) {
+        let blocks = self.chunks_exact(4);
+        let rest = blocks.remainder();
+        (blocks, rest)
+    }
+
+    #[inline(always)]
+    fn block(self) -> Option<[T; 4]> {
+        let [a, b, c, d] = self else { return None };
+        Some([a.get(), b.get(), c.get(), d.get()])
     }
 }
 
@@ -181,8 +208,26 @@ impl<T: Copy> ReadSlice<T> for &[T] {
     }
 
     #[inline(always)]
-    fn run(self, start: usize, len: usize) -> Option<impl ExactSizeIterator<Item = T>> {
-        Some(self.get(start..start.checked_add(len)?)?.iter().copied())
+    fn run(self, start: usize, len: usize) -> Option<Self> {
+        self.get(start..start.checked_add(len)?)
+    }
+
+    #[inline(always)]
+    fn each(self) -> impl ExactSizeIterator<Item = T> {
+        self.iter().copied()
+    }
+
+    #[inline(always)]
+    fn blocks(self) -> (impl ExactSizeIterator<Item = Self>, Self) {
+        let blocks = self.chunks_exact(4);
+        let rest = blocks.remainder();
+        (blocks, rest)
+    }
+
+    #[inline(always)]
+    fn block(self) -> Option<[T; 4]> {
+        let [a, b, c, d] = self else { return None };
+        Some([*a, *b, *c, *d])
     }
 }
 

@@ -80,6 +80,42 @@ fn copies_may_overlap_downwards() {
 }
 
 #[test]
+fn runs_of_any_length_move_by_any_distance() {
+    fn check<T: Element + PartialEq + std::fmt::Debug>(element: fn(usize) -> T) {
+        for n in 0..40 {
+            for (from, to) in [(0, 0), (1, 0), (2, 0), (3, 1), (4, 0), (5, 0), (7, 2), (11, 3), (23, 1)] {
+                let mut memory: Vec<T> = (0..70).map(element).collect();
+                let start = memory.clone();
+                let mut expected = memory.clone();
+                expected.copy_within(from..from + n, to);
+                let p = Copy { src_offset: from, dst_offset: to, ..Copy::linear(n) };
+                let all = cells(&mut memory);
+                copy(&p, all, all);
+                assert_same(&memory, &expected, p);
+                let mut y = start.clone();
+                copy(&Copy::linear(n), &start[from..from + n], &cells(&mut y)[to..to + n]);
+                assert_same(&y, &expected, p);
+            }
+        }
+    }
+    check::<u8>(|i| i as u8);
+    check::<u32>(|i| i as u32);
+    check::<u64>(|i| i as u64);
+}
+
+#[test]
+fn runs_that_are_not_all_there_do_not_move() {
+    for (from, to, n) in
+        [(0, 0, 7), (1, 0, 6), (0, 3, 5), (usize::MAX, 0, 2), (0, usize::MAX, 2), (0, 0, usize::MAX)]
+    {
+        let mut y = [0u8; 7];
+        let p = Copy { src_offset: from, dst_offset: to, ..Copy::linear(n) };
+        copy(&p, &[1u8, 2, 3, 4, 5, 6], cells(&mut y));
+        assert_eq!(y, [0; 7], "{p:?}");
+    }
+}
+
+#[test]
 fn impossible_copies_end_early() {
     let mut y = [0u8; 6];
     let p = Copy {

@@ -8,10 +8,15 @@ use core::cell::Cell;
 
 /// Copies elements from strided places to strided places: transpositions, slices, concatenations, paddings.
 ///
-/// Elements are copied in ascending order of their index, one after the other.
+/// Elements are copied in ascending order of their index: none is written before those of lower index, and none is read after an
+/// element of higher index is written. So both may overlap where that moves elements towards lower addresses.
 #[inline(always)]
 pub fn copy<T: Element>(p: &Movement, x: impl Read<T>, y: &[Cell<T>]) {
-    move_elements(p, x.slice(), y);
+    // Emitted code knows which: one of these remains.
+    match (p.dims, p.src, p.dst) {
+        ([1, 1, 1, 1, 1, n], [.., 1], [.., 1]) => move_run(n, x.slice(), p.src_offset, y, p.dst_offset),
+        _ => move_elements(p, x.slice(), y),
+    }
 }
 
 #[inline(never)]
@@ -21,10 +26,7 @@ fn move_elements<T: Element>(p: &Movement, x: impl ReadSlice<T>, y: &[Cell<T>]) 
     let ([.., n], [.., from_step], [.., to_step]) = (p.dims, src, p.dst);
     for [mut from, mut to] in Walk::new(&p.dims, [(&src, p.src_offset), (&p.dst, p.dst_offset)]) {
         if from_step == 1 && to_step == 1 {
-            let to = y.get(to..to.wrapping_add(n)).unwrap_or(&[]);
-            for (x, y) in x.run(from, n).into_iter().flatten().zip(to) {
-                y.set(x);
-            }
+            move_run(n, x, from, y, to);
         } else {
             for _ in 0..n {
                 let (Some(x), Some(y)) = (x.at(from), y.get(to)) else { return };
@@ -33,6 +35,22 @@ fn move_elements<T: Element>(p: &Movement, x: impl ReadSlice<T>, y: &[Cell<T>]) 
                 to = to.wrapping_add(to_step);
             }
         }
+    }
+}
+
+/// Copies `n` consecutive elements, if all are there, four at a time: those of a block are all read before the first of them is written.
+#[inline(never)]
+fn move_run<T: Element>(n: usize, x: impl ReadSlice<T>, from: usize, y: &[Cell<T>], to: usize) {
+    let (Some(x), Some(y)) = (x.run(from, n), y.run(to, n)) else { return };
+    let (x_blocks, x_rest) = x.blocks();
+    let (y_blocks, y_rest) = y.blocks();
+    for (x, y) in x_blocks.zip(y_blocks) {
+        if let Some(x) = x.block() {
+            y.iter().zip(x).for_each(|(y, x)| y.set(x));
+        }
+    }
+    for (x, y) in x_rest.each().zip(y_rest) {
+        y.set(x);
     }
 }
 
