@@ -128,11 +128,8 @@ pub trait ReadSlice<T>: Copy {
     /// The elements, one by one.
     fn each(self) -> impl ExactSizeIterator<Item = T>;
 
-    /// The blocks of four elements, and what is left behind them.
-    fn blocks(self) -> (impl ExactSizeIterator<Item = Self>, Self);
-
-    /// The elements of a block of four.
-    fn block(self) -> Option<[T; 4]>;
+    /// The first four elements, and what is behind them.
+    fn four(self) -> Option<([T; 4], Self)>;
 }
 
 impl<'a, T: Copy> Read<T> for &'a [Cell<T>] {
@@ -188,16 +185,9 @@ impl<T: Copy> ReadSlice<T> for &[Cell<T>] {
     }
 
     #[inline(always)]
-    fn blocks(self) -> (impl ExactSizeIterator<Item = Self>, Self) {
-        let blocks = self.chunks_exact(4);
-        let rest = blocks.remainder();
-        (blocks, rest)
-    }
-
-    #[inline(always)]
-    fn block(self) -> Option<[T; 4]> {
-        let [a, b, c, d] = self else { return None };
-        Some([a.get(), b.get(), c.get(), d.get()])
+    fn four(self) -> Option<([T; 4], Self)> {
+        let [a, b, c, d, behind @ ..] = self else { return None };
+        Some(([a.get(), b.get(), c.get(), d.get()], behind))
     }
 }
 
@@ -218,16 +208,9 @@ impl<T: Copy> ReadSlice<T> for &[T] {
     }
 
     #[inline(always)]
-    fn blocks(self) -> (impl ExactSizeIterator<Item = Self>, Self) {
-        let blocks = self.chunks_exact(4);
-        let rest = blocks.remainder();
-        (blocks, rest)
-    }
-
-    #[inline(always)]
-    fn block(self) -> Option<[T; 4]> {
-        let [a, b, c, d] = self else { return None };
-        Some([*a, *b, *c, *d])
+    fn four(self) -> Option<([T; 4], Self)> {
+        let [a, b, c, d, behind @ ..] = self else { return None };
+        Some(([*a, *b, *c, *d], behind))
     }
 }
 

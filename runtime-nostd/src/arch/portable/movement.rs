@@ -8,8 +8,8 @@ use core::cell::Cell;
 
 /// Copies elements from strided places to strided places: transpositions, slices, concatenations, paddings.
 ///
-/// Elements are copied in ascending order of their index: none is written before those of lower index, and none is read after an
-/// element of higher index is written. So both may overlap where that moves elements towards lower addresses.
+/// Elements are written in ascending order of their index, each after it and all of lower index have been read. So both places may
+/// overlap where elements move towards lower addresses.
 #[inline(always)]
 pub fn copy<T: Element>(p: &Movement, x: impl Read<T>, y: &[Cell<T>]) {
     // Emitted code knows which: one of these remains.
@@ -41,15 +41,12 @@ fn move_elements<T: Element>(p: &Movement, x: impl ReadSlice<T>, y: &[Cell<T>]) 
 /// Copies `n` consecutive elements, if all are there, four at a time: those of a block are all read before the first of them is written.
 #[inline(never)]
 fn move_run<T: Element>(n: usize, x: impl ReadSlice<T>, from: usize, y: &[Cell<T>], to: usize) {
-    let (Some(x), Some(y)) = (x.run(from, n), y.run(to, n)) else { return };
-    let (x_blocks, x_rest) = x.blocks();
-    let (y_blocks, y_rest) = y.blocks();
-    for (x, y) in x_blocks.zip(y_blocks) {
-        if let Some(x) = x.block() {
-            y.iter().zip(x).for_each(|(y, x)| y.set(x));
-        }
+    let (Some(mut x), Some(mut y)) = (x.run(from, n), y.run(to, n)) else { return };
+    while let (Some((block, x_behind)), [a, b, c, d, y_behind @ ..]) = (x.four(), y) {
+        [a, b, c, d].into_iter().zip(block).for_each(|(y, x)| y.set(x));
+        (x, y) = (x_behind, y_behind);
     }
-    for (x, y) in x_rest.each().zip(y_rest) {
+    for (x, y) in x.each().zip(y) {
         y.set(x);
     }
 }
