@@ -5,12 +5,13 @@ use crate::error::{Error, Problem};
 /// What to favour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Optimize {
-    /// Fewest cycles.
+    /// Fewest cycles: whole tensors, one kernel call for each layer, unless a RAM budget asks for less.
     #[default]
     Speed,
-    /// Least flash.
+    /// Least flash. The schedule is that of [`Optimize::Speed`]; the crate's own build decides how rustc optimises.
     Size,
-    /// Least RAM.
+    /// Least RAM: layers compute rows in turns where that needs less, at the price of one kernel call for each row. With a RAM budget,
+    /// the fewest calls that fit.
     Memory,
 }
 
@@ -65,9 +66,11 @@ pub enum Input {
     /// All of it, before `invoke`.
     #[default]
     Whole,
-    /// Row by row, to `push_row`: rows of the second axis, camera lines or audio frames. No more rows are held than are needed.
+    /// Row by row, to `push_row`: rows of the second axis, camera lines or audio frames. No more rows are held than are needed. For models
+    /// with one input, whose first layers go row by row.
     Rows,
-    /// Row by row, to `slide`: as each row arrives, the window of the latest rows is the input. Only what is new is computed.
+    /// Row by row, to `slide`: as each row arrives, the window of the latest rows is the input. Only what is new is computed. For models
+    /// with one input that do not pad along the rows.
     Sliding,
 }
 
@@ -104,7 +107,7 @@ pub struct Options {
     pub optimize: Optimize,
     /// Most bytes of constants (weights, biases, multipliers, tables) the model may have.
     pub flash: Option<usize>,
-    /// Most bytes of arena and state the model may need.
+    /// Most bytes of arena and state the model may need. Of the schedules that fit, the one with the fewest kernel calls is taken.
     pub ram: Option<usize>,
     /// Link section of the constants, e.g. `.flash2`.
     pub weights_section: Option<String>,

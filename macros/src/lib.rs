@@ -15,9 +15,18 @@
 /// assert_eq!(model.output().len(), 10);
 /// ```
 ///
-/// The path is relative to the crate's folder; the crate is rebuilt when the file changes. Options: `optimize` ("speed", "size",
-/// "memory"), `ram` and `flash` (budgets: over budget is a compile error), `io` ("native", "quantized"), `input` ("whole", "rows",
-/// "sliding"), `weights_section`.
+/// The path is relative to the crate's folder; the crate is rebuilt when the file changes.
+///
+/// | option | values | |
+/// |---|---|---|
+/// | `optimize` | `"speed"`, `"size"`, `"memory"` | what to favour: cycles (the default), flash or RAM |
+/// | `ram` | `"20K"`, `"20480"` | most bytes of arena and state; the schedule with the fewest kernel calls that fits is taken |
+/// | `flash` | as `ram` | most bytes of constants |
+/// | `input` | `"whole"`, `"rows"`, `"sliding"` | how the input is given, see below |
+/// | `io` | `"native"`, `"quantized"` | `"quantized"` drops QUANTIZE and DEQUANTIZE at the edges of the model |
+/// | `weights_section` | `".flash2"` | link section of the constants |
+///
+/// Over budget is a compile error that says what is needed and what holds it up.
 ///
 /// A model that cannot be compiled is an error at the path, with everything that is wrong with it.
 ///

@@ -6,6 +6,9 @@
 //! Generated code contains no `unsafe`: [`Arena::memory`] hands out regions as slices of [`Cell`](core::cell::Cell),
 //! which may overlap, and checks their range and alignment while the firmware compiles.
 //!
+//! A model takes its input at once (`invoke`), row by row (`push_row`) or as a window that slides (`slide`): see [`Feed`]. Several
+//! models can share one arena: [`share_arena!`].
+//!
 //! # Features
 //!
 //! - `macros` (default): `include_model!`, which compiles a model while the crate around it compiles.

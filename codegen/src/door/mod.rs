@@ -87,13 +87,14 @@ impl Build {
         self
     }
 
-    /// Most bytes of constants.
+    /// Most bytes of constants. More is an error of [`Build::compile`].
     pub fn flash(mut self, bytes: usize) -> Self {
         self.options.flash = Some(bytes);
         self
     }
 
-    /// Most bytes of arena and state.
+    /// Most bytes of arena and state: the schedule with the fewest kernel calls that fits is taken. None that fits is an error of
+    /// [`Build::compile`].
     pub fn ram(mut self, bytes: usize) -> Self {
         self.options.ram = Some(bytes);
         self
@@ -111,7 +112,7 @@ impl Build {
         self
     }
 
-    /// How the input is given.
+    /// How the input is given: all at once, row by row (`push_row`), or as a window that slides (`slide`).
     pub fn input(mut self, input: Input) -> Self {
         self.options.input = input;
         self

@@ -19,7 +19,7 @@ const MOST_KEPT: usize = 16;
 struct Division {
     /// Bytes of its largest run.
     peak: usize,
-    /// Bytes of all runs together, to tell divisions of the same peak apart.
+    /// Kernel calls of all runs together.
     calls: usize,
     /// Where its last run begins, and which division of the nodes before that it continues.
     run: usize,
