@@ -38,23 +38,24 @@ fn every_model_compiles_or_is_known() {
 
 #[test]
 fn interpreter_and_host() {
-    check(&Options::default(), &["interp", "host"]);
+    assert!(check(&Options::default(), &["interp", "host"]) > 0);
 }
 
 #[test]
 fn cortex_m4() {
-    check(&Options::default(), &["qemu-cortex-m4"]);
+    assert!(check(&Options::default(), &["qemu-cortex-m4"]) > 0);
 }
 
 /// The same bits with pipelines, with the input row by row, and sliding where a model can.
 #[test]
 fn least_memory() {
     let options = |input| Options { optimize: Optimize::Memory, input, ..Options::default() };
-    assert_eq!(check(&options(Input::Whole), &["host"]), 0);
-    let fed = check(&options(Input::Rows), &["host"]);
+    let whole = check(&options(Input::Whole), &["host"]);
+    let rows = check(&options(Input::Rows), &["host"]);
+    // Few models slide; of the project's own only single operators (`tests/sliding.rs`, `tests/own_models.rs`).
     let sliding = check(&options(Input::Sliding), &["host"]);
-    println!("{fed} models cannot take rows, {sliding} cannot slide");
-    assert!(fed < sliding);
+    println!("of {whole} models, {rows} take rows and {sliding} slide");
+    assert!(whole > rows && rows > sliding);
 }
 
 /// With pipelines on a device: the quantised models.
@@ -62,10 +63,10 @@ fn least_memory() {
 fn least_memory_on_cortex_m4() {
     let options = Options { optimize: Optimize::Memory, ..Options::default() };
     let models: Vec<Model> = all_models().into_iter().filter(|m| !m.name.ends_with("_f32")).collect();
-    check_models(&models, &options, &["qemu-cortex-m4"]);
+    assert!(check_models(&models, &options, &["qemu-cortex-m4"]) > 0);
 }
 
-/// Validates every known model; returns how many cannot take their input so.
+/// Validates every supported model that can take its input as the options say; returns how many.
 fn check(options: &Options, places: &[&str]) -> usize {
     check_models(&all_models(), options, places)
 }
@@ -74,8 +75,9 @@ fn check(options: &Options, places: &[&str]) -> usize {
 #[test]
 fn arenas_are_packed() {
     let known = reasons(UNSUPPORTED);
-    let mut packed = 0;
+    let (mut packed, mut models) = (0, 0);
     for model in all_models().iter().filter(|m| !known.contains_key(&m.name)) {
+        models += 1;
         let bytes = std::fs::read(&model.path).unwrap();
         for optimize in [Optimize::Speed, Optimize::Memory] {
             for input in [Input::Whole, Input::Rows, Input::Sliding] {
@@ -88,18 +90,17 @@ fn arenas_are_packed() {
         }
     }
     println!("{packed} arenas");
-    assert!(packed > 30);
+    assert!(models > 0 && packed >= 2 * models);
 }
 
 fn check_models(models: &[Model], options: &Options, places: &[&str]) -> usize {
     let places: Vec<String> = places.iter().map(|p| p.to_string()).collect();
     let known = reasons(UNSUPPORTED);
     let mut failed = Vec::new();
-    let (mut checked, mut otherwise) = (0, 0);
+    let mut checked = 0;
     for model in models.iter().filter(|m| !known.contains_key(&m.name)) {
         let bytes = std::fs::read(&model.path).unwrap();
         if let Err(Error::Options(_)) = kiln_codegen::compile(&bytes, &model.name, options) {
-            otherwise += 1;
             continue;
         }
         match validate(&model.path, options, &model.golden, &places) {
@@ -120,8 +121,7 @@ fn check_models(models: &[Model], options: &Options, places: &[&str]) -> usize {
         failed.len() + checked,
         failed.join("\n")
     );
-    assert!(checked > 0);
-    otherwise
+    checked
 }
 
 /// Every value that any operator computes, not just the outputs (those of several classifiers saturate, and hide what comes before).
