@@ -1,7 +1,7 @@
 //! Which schedule: several are made and planned, one is kept.
 //!
 //! Whole tensors cost no call more than there are nodes; pipelines need less memory and one call per row. A dynamic program
-//! ([`cuts`]) finds the divisions of the nodes into pipelines and whole steps that are worth planning.
+//! (`cuts`) finds the divisions of the nodes into pipelines and whole steps that are worth planning.
 
 mod cuts;
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The order of the nodes: one that lowers the peak of memory where a graph branches.
 //!
-//! Between points that every order passes (see [`segments`]) a graph falls apart into segments. A segment is ordered exactly, or, where that
+//! Between points that every order passes (`segments`) a graph falls apart into segments. A segment is ordered exactly, or, where that
 //! takes too long, from the better of the file's order and a greedy one, window by window around the peak. A segment keeps the file's order
 //! unless another one has a lower peak. The estimate of memory is in `model`; which nodes become pipelines is decided later, and what
 //! the nodes compute does not depend on their order.

@@ -1,6 +1,6 @@
 //! Pipelines: consecutive nodes whose rows are computed in turn, each as soon as the rows it needs are there.
 //!
-//! A [`Draft`] says for every node when its rows are due ([`rates`] and delays), and how many rows of every value must be held.
+//! A [`Draft`] says for every node when its rows are due (`rates` and delays), and how many rows of every value must be held.
 //! Delays are the shortest possible, then longer ones are tried where they save memory: a value that is cheaper to hold
 //! than its operands is better computed early, one that is larger late.
 
