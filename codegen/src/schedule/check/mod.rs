@@ -6,13 +6,13 @@
 //! - pipelines are runs of steps that do not overlap; every step computes all of its rows once, in order; no node is computed twice;
 //! - every buffer is aligned, and every place inside its buffer and aligned to its element; a ring holds adjacent rows;
 //! - every row that is read has been written, and not been overwritten since: by the ring's next round, by a result in place, or in
-//!   transient memory by the end of the tick ([`same`] says which data may stand for a row);
+//!   transient memory by the end of the tick (`same` says which data may stand for a row);
 //! - no step overwrites what it still reads: where its result overlaps an operand, the step goes row by row or element by element
 //!   and is never ahead of its reading, or it is a concat and the operand already lies where it belongs;
 //! - sums are added up from each row of their operand once, in order, in memory that nothing else touches meanwhile;
 //! - inputs are all there before the first step, or come row by row; after the last step every output is intact, in the arena and
 //!   apart from the others, and every state holds its next value;
-//! - what slides computes in each window what a fresh one would ([`sliding`]), with nothing kept from window to window but in retained memory.
+//! - what slides computes in each window what a fresh one would (`sliding`), with nothing kept from window to window but in retained memory.
 //!
 //! Here each buffer is a memory of its own; [`plan::check`](crate::plan::check()) executes the same with buffers at their planned addresses.
 //!
