@@ -1,5 +1,5 @@
 //! Compiles the project's own models through the build-script door, and again in all ways that go row by row: everything in pipelines that can
-//! be, and fed by rows. Lists them for `tests/own_models.rs`.
+//! be, and fed by rows; and in two arenas. Lists them for `tests/own_models.rs`.
 
 mod streamed;
 
@@ -12,13 +12,14 @@ use std::path::{Path, PathBuf};
 type Way = fn(Graph, Options) -> Result<Option<Compiled>, Error>;
 
 /// The ways besides the build-script door: name of the list, prefix of the types.
-const WAYS: [(&str, &str, Way); 5] = [
+const WAYS: [(&str, &str, Way); 6] = [
     ("PIPELINES", "P", streamed::in_long_pipelines),
     ("BANDS", "B", streamed::in_bands),
     ("ROWS", "R", |graph, options| fed(graph, Options { input: Input::Rows, ..options })),
     ("ROWS_MEMORY", "Q", |graph, options| {
         fed(graph, Options { input: Input::Rows, optimize: Optimize::Memory, ..options })
     }),
+    ("FAST", "F", in_two_arenas),
     ("SLIDING", "S", |graph, options| fed(graph, Options { input: Input::Sliding, ..options })),
 ];
 
@@ -84,6 +85,12 @@ fn compile(path: &Path, ty: &str, out: &Path, way: Way) -> Result<Option<PathBuf
     let file = out.join(format!("{ty}.rs"));
     kiln_codegen::write_whole(&file, &compiled.file(&quote::quote!(pub))?)?;
     Ok(Some(file))
+}
+
+/// A model of which half the arena is in fast RAM, as far as that can be divided.
+fn in_two_arenas(graph: Graph, options: Options) -> Result<Option<Compiled>, Error> {
+    let arena_bytes = compile_graph(graph.clone(), &options)?.plan.arena_bytes;
+    compile_graph(graph, &Options { fast_ram: Some(arena_bytes / 2), ..options }).map(Some)
 }
 
 /// A model that takes its input row by row, if it can.

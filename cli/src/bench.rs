@@ -96,9 +96,9 @@ impl Report {
         &self.compiled.graph.name
     }
 
-    /// Bytes of arena and state.
+    /// Bytes of arenas and state.
     pub fn ram_bytes(&self) -> usize {
-        self.compiled.plan.arena_bytes + self.compiled.plan.state_bytes
+        self.compiled.plan.ram_bytes()
     }
 
     /// Bytes of flash that are not model data: code and other constants of the whole image.
@@ -114,10 +114,13 @@ impl Report {
     /// For people.
     pub fn text(&self) -> String {
         let (result, plan) = (&self.result, &self.compiled.plan);
+        let fast = plan
+            .fast_bytes
+            .map_or(String::new(), |bytes| format!("\n\x20 fast arena        {bytes:>12}  bytes (scratch)"));
         let mut out = format!(
             "{} on {}, optimize = {:?}{}\n\
              \x20 instructions      {:>12}\n\
-             \x20 cycles, estimated {:>12}  (Cortex-M4, no wait states)\n\
+             \x20 cycles, estimated {:>12}  (Cortex-M4, no wait states){fast}\n\
              \x20 arena             {:>12}  bytes (scratch)\n\
              \x20 state             {:>12}  bytes (retained)\n\
              \x20 stack, measured   {:>12}  bytes (painted before, high-water mark after)\n\
@@ -194,6 +197,7 @@ impl Report {
             "instructions": self.result.total.instructions,
             "cycles_estimated": self.result.total.cycles,
             "arena_bytes": self.compiled.plan.arena_bytes,
+            "fast_bytes": self.compiled.plan.fast_bytes,
             "state_bytes": self.compiled.plan.state_bytes,
             "stack_bytes": self.result.stack_bytes,
             "flash_code_bytes": self.result.flash.code,

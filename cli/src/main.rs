@@ -159,6 +159,9 @@ struct ModelArgs {
     /// Budget of constants in bytes, e.g. 64K; over it is an error
     #[arg(long, value_name = "BYTES")]
     flash: Option<String>,
+    /// Bytes of faster RAM, e.g. 16K: an arena of at most that many holds what is accessed most, another one the rest
+    #[arg(long, value_name = "BYTES")]
+    fast_ram: Option<String>,
     /// Link section of the constants, e.g. .flash2
     #[arg(long, value_name = "SECTION")]
     weights_section: Option<String>,
@@ -180,6 +183,7 @@ impl ModelArgs {
             ("name", &self.name),
             ("ram", &self.ram),
             ("flash", &self.flash),
+            ("fast_ram", &self.fast_ram),
             ("weights_section", &self.weights_section),
         ];
         for (option, value) in optional {

@@ -109,6 +109,8 @@ pub struct Options {
     pub flash: Option<usize>,
     /// Most bytes of arena and state the model may need. Of the schedules that fit, the one with the fewest kernel calls is taken.
     pub ram: Option<usize>,
+    /// Bytes of faster memory: an arena of at most that many holds the values with most accesses, another one the rest.
+    pub fast_ram: Option<usize>,
     /// Link section of the constants, e.g. `.flash2`.
     pub weights_section: Option<String>,
     /// Types of inputs and outputs.
@@ -121,8 +123,8 @@ pub struct Options {
 
 impl Options {
     /// Every option that a user sets by name.
-    pub const NAMES: [&'static str; 7] =
-        ["name", "optimize", "flash", "ram", "weights_section", "io", "input"];
+    pub const NAMES: [&'static str; 8] =
+        ["name", "optimize", "flash", "ram", "fast_ram", "weights_section", "io", "input"];
 
     /// Sets one option from the text a user wrote. `name` is the option's name in the macro.
     ///
@@ -134,6 +136,7 @@ impl Options {
             "optimize" => self.optimize = value.parse()?,
             "flash" => self.flash = Some(parse_bytes("flash", value)?),
             "ram" => self.ram = Some(parse_bytes("ram", value)?),
+            "fast_ram" => self.fast_ram = Some(parse_bytes("fast_ram", value)?),
             "weights_section" => self.weights_section = Some(value.into()),
             "io" => self.io = value.parse()?,
             "input" => self.input = value.parse()?,
@@ -183,6 +186,15 @@ mod tests {
         assert!(parse_bytes("ram", "20Q").is_err());
         assert!(parse_bytes("ram", "K").is_err());
         assert!(parse_bytes("ram", "99999999999999999999").is_err());
+    }
+
+    #[test]
+    fn sizes_are_read_for_the_option_they_are_given_to() {
+        let mut options = Options::default();
+        options.set("fast_ram", "16K").unwrap();
+        assert_eq!(options, Options { fast_ram: Some(16 * 1024), ..Options::default() });
+        let error = options.set("fast_ram", "all").unwrap_err().to_string();
+        assert!(error.contains("`fast_ram`") && error.contains("20K"), "{error}");
     }
 
     #[test]

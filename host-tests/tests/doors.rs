@@ -20,17 +20,22 @@ fn build_script_and_command_line_write_the_same_file() {
         let options = Options { input, ..Options::default() };
         let compiled = compile(&bytes, &model.name, &options).unwrap();
         assert_eq!(by_build, compiled.file(&quote!(pub)).unwrap());
-        assert_eq!(by_build, by_command_line(model, input.name(), &out));
+        assert_eq!(by_build, by_command_line(model, &["--input", input.name()], &out));
     }
+    let written = Build::new(&model.path).fast_ram(256).compile().unwrap();
+    let by_build = std::fs::read_to_string(written).unwrap();
+    assert!(by_build.contains("pub const FAST_BYTES: usize = 256;"));
+    assert_eq!(by_build, by_command_line(model, &["--fast-ram", "256"], &out));
     std::fs::remove_dir_all(out).unwrap();
 }
 
-fn by_command_line(model: &Model, input: &str, out: &Path) -> String {
+fn by_command_line(model: &Model, flags: &[&str], out: &Path) -> String {
     let by_cli = out.join("cli.rs");
     let status = std::process::Command::new(env!("CARGO"))
         .args(["run", "--quiet", "--package", "cargo-kiln", "--", "compile"])
         .arg(&model.path)
-        .args(["--input", input, "-o"])
+        .args(flags)
+        .arg("-o")
         .arg(&by_cli)
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
         .status()

@@ -61,12 +61,16 @@ fn generated_code_and_interpreter_give_the_golden_outputs() {
     for &(name, run) in generated::ROWS.iter().chain(generated::ROWS_MEMORY) {
         failed.extend(against_golden(name, "generated code, fed by rows", generated(run)));
     }
+    for &(name, run) in generated::FAST {
+        failed.extend(against_golden(name, "generated code, in two arenas", generated(run)));
+    }
     for &(name, run) in generated::SLIDING {
         failed.extend(against_golden(name, "generated code, sliding", generated(run)));
     }
     assert!(failed.is_empty(), "{} failed:\n{}", failed.len(), failed.join("\n"));
     // Everything that can go row by row does.
     assert!(generated::PIPELINES.len() >= 80, "{}", generated::PIPELINES.len());
+    assert_eq!(generated::FAST.len(), generated::MODELS.len());
     assert_eq!(generated::BANDS.len(), generated::PIPELINES.len());
     assert!(generated::ROWS.len() >= 60, "{}", generated::ROWS.len());
     assert_eq!(generated::ROWS_MEMORY.len(), generated::ROWS.len());

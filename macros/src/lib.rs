@@ -21,6 +21,7 @@
 /// |---|---|---|
 /// | `optimize` | `"speed"`, `"size"`, `"memory"` | what to favour: cycles (the default), flash or RAM |
 /// | `ram` | `"20K"`, `"20480"` | most bytes of arena and state; the schedule with the fewest kernel calls that fits is taken |
+/// | `fast_ram` | as `ram` | most bytes of a second arena, for fast RAM, see below |
 /// | `flash` | as `ram` | most bytes of constants |
 /// | `input` | `"whole"`, `"rows"`, `"sliding"` | how the input is given, see below |
 /// | `io` | `"native"`, `"quantized"` | `"quantized"` drops QUANTIZE and DEQUANTIZE at the edges of the model |
@@ -61,6 +62,24 @@
 ///     assert_eq!(output.is_some(), frame >= Window::ROWS);
 /// }
 /// model.reset(); // forgets all frames
+/// ```
+///
+/// # Fast RAM
+///
+/// With `fast_ram = "16K"` there are two arenas: one of at most that many bytes holds the values that are accessed most, the other one the
+/// rest. Each is a static in a section of your choice:
+///
+/// ```
+/// kiln::include_model!(Kws = "../host-tests/models/tflite/residual_int8.tflite", fast_ram = "256");
+///
+/// const _: () = assert!(Kws::FAST_BYTES <= 256);
+///
+/// let mut fast = kiln::Arena::<{ Kws::FAST_BYTES }>::new(); // in firmware: statics with a `#[link_section]`
+/// let mut slow = kiln::Arena::<{ Kws::ARENA_BYTES }>::new();
+/// let mut model = Kws::with_arenas(&mut fast, &mut slow);
+/// model.input_mut().fill(0);
+/// model.invoke();
+/// assert_eq!(model.output().len(), 10);
 /// ```
 #[proc_macro]
 pub fn include_model(arguments: proc_macro::TokenStream) -> proc_macro::TokenStream {

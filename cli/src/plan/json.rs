@@ -45,6 +45,7 @@ pub fn json(compiled: &Compiled) -> Value {
         "model": compiled.graph.name,
         "feed": feed(schedule.feed()),
         "arena_bytes": plan.arena_bytes,
+        "fast_bytes": plan.fast_bytes,
         "lower_bound": plan.lower_bound,
         "state_bytes": plan.state_bytes,
         "constant_bytes": compiled.program.constant_bytes(),
@@ -65,7 +66,11 @@ fn steps(compiled: &Compiled) -> Vec<Value> {
             let buffers: Vec<Value> = row
                 .buffers
                 .iter()
-                .map(|b| json!({ "name": b.name, "offset": b.offset, "bytes": b.bytes, "ring_rows": b.ring }))
+                .map(|b| {
+                    json!({
+                        "name": b.name, "fast": b.fast, "offset": b.offset, "bytes": b.bytes, "ring_rows": b.ring,
+                    })
+                })
                 .collect();
             json!({
                 "step": line.step,

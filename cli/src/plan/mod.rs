@@ -11,8 +11,9 @@ use kiln_codegen::Compiled;
 
 /// One line about a compiled model.
 pub fn summary(compiled: &Compiled) -> String {
+    let fast = compiled.plan.fast_bytes.map_or(String::new(), |bytes| format!("fast arena {bytes} B, "));
     format!(
-        "type {}, {} steps, arena {} B ({}), state {} B, constants {} B",
+        "type {}, {} steps, {fast}arena {} B ({}), state {} B, constants {} B",
         compiled.type_name(),
         compiled.schedule.steps.len(),
         compiled.plan.arena_bytes,
@@ -34,11 +35,12 @@ pub fn pictures(compiled: &Compiled) -> Vec<(String, String)> {
 
 /// How good the packing is.
 fn bound(compiled: &Compiled) -> String {
-    let (bytes, least) = (compiled.plan.arena_bytes, compiled.plan.lower_bound);
+    let (bytes, least) = (compiled.plan.scratch_bytes(), compiled.plan.lower_bound);
+    let together = if compiled.plan.fast_bytes.is_some() { "together " } else { "" };
     match bytes <= least {
-        true => "the least possible with this schedule".into(),
+        true => format!("{together}the least possible with this schedule"),
         false => format!(
-            "{:.1} % above the lower bound of {least} B",
+            "{together}{:.1} % above the lower bound of {least} B",
             100.0 * (bytes - least) as f64 / least.max(1) as f64
         ),
     }

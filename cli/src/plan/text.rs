@@ -118,7 +118,10 @@ fn arena(out: &mut String, rows: &[Row]) -> std::fmt::Result {
         let buffers: Vec<String> = first
             .buffers
             .iter()
-            .map(|b| format!("{}..{} {:?}", b.offset, b.offset + b.bytes, short(&b.name)))
+            .map(|b| {
+                let arena = if b.fast { "fast " } else { "" };
+                format!("{arena}{}..{} {:?}", b.offset, b.offset + b.bytes, short(&b.name))
+            })
             .collect();
         let steps = range(first.step, same.len());
         writeln!(out, "{steps:<8} {:>10}{mark} {}", first.live_bytes, buffers.join("  "))?;

@@ -100,6 +100,12 @@ impl Build {
         self
     }
 
+    /// Bytes of faster memory: an arena of at most that many holds the values with most accesses, another one the rest.
+    pub fn fast_ram(mut self, bytes: usize) -> Self {
+        self.options.fast_ram = Some(bytes);
+        self
+    }
+
     /// Link section of the constants.
     pub fn weights_section(mut self, section: &str) -> Self {
         self.options.weights_section = Some(section.into());

@@ -54,7 +54,7 @@ pub(super) fn step_name(step: usize) -> Ident {
 /// The memories that some calls use.
 fn memories<'a>(calls: impl Iterator<Item = &'a Call> + Clone) -> impl Iterator<Item = Memory> {
     let uses = |&memory: &Memory| calls.clone().any(|c| uses_memory(&c.args, memory));
-    let used: Vec<Memory> = [Memory::Arena, Memory::State].into_iter().filter(uses).collect();
+    let used: Vec<Memory> = [Memory::Arena, Memory::Fast, Memory::State].into_iter().filter(uses).collect();
     used.into_iter()
 }
 
@@ -74,6 +74,7 @@ pub(super) fn memory_parameters<'a>(
         let ident = memory_ident(memory);
         let size = Literal::usize_unsuffixed(match memory {
             Memory::Arena => program.arena_bytes,
+            Memory::Fast => program.fast_bytes.unwrap_or(0),
             Memory::State => program.state_bytes,
         });
         quote! { #ident: kiln::Memory<'_, #size> }
@@ -84,6 +85,7 @@ pub(super) fn memory_parameters<'a>(
 fn memory_ident(memory: Memory) -> Ident {
     let name = match memory {
         Memory::Arena => "m",
+        Memory::Fast => "f",
         Memory::State => "s",
     };
     Ident::new(name, Span::call_site())

@@ -284,6 +284,7 @@ fn expand_write(fed: &Fed, port: &Port) -> TokenStream {
 fn memory_mut(port: &Port) -> TokenStream {
     match port.region.memory {
         Memory::Arena => quote! { self.arena.borrow_mut() },
+        Memory::Fast => quote! { self.fast.borrow_mut() },
         Memory::State => quote! { self.kept.borrow_mut().state },
     }
 }

@@ -1,9 +1,9 @@
 //! Typed access to inputs and outputs, and the `kiln::Model` implementation.
 
 use super::call::float;
-use super::{feed, Names};
+use super::{feed, structure, Names};
 use crate::ir::{DType, Graph};
-use crate::select::{Port, Program};
+use crate::select::{Memory, Port, Program};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote};
 
@@ -74,11 +74,11 @@ fn expand_description(port: &Port, number: &str, direction: Direction) -> TokenS
 fn expand_input(port: &Port, number: &str) -> TokenStream {
     let method = format_ident!("input{}_mut", number);
     let doc = format!(" The input {}, to be written before `invoke`.", described(port));
-    let (element, offset, len) = expand_region(port);
+    let (arena, (element, offset, len)) = (arena_of(port), expand_region(port));
     quote! {
         #[doc = #doc]
         pub fn #method(&mut self) -> &mut [#element; #len] {
-            self.arena.borrow_mut().get_mut::<#element, #offset, #len>()
+            self.#arena.borrow_mut().get_mut::<#element, #offset, #len>()
         }
     }
 }
@@ -86,13 +86,19 @@ fn expand_input(port: &Port, number: &str) -> TokenStream {
 fn expand_output(port: &Port, number: &str, valid: &str) -> TokenStream {
     let method = format_ident!("output{}", number);
     let doc = format!(" The output {}. Valid {valid}.", described(port));
-    let (element, offset, len) = expand_region(port);
+    let (arena, (element, offset, len)) = (arena_of(port), expand_region(port));
     quote! {
         #[doc = #doc]
         pub fn #method(&self) -> &[#element; #len] {
-            self.arena.borrow().get::<#element, #offset, #len>()
+            self.#arena.borrow().get::<#element, #offset, #len>()
         }
     }
+}
+
+/// The field that holds the arena of a port.
+fn arena_of(port: &Port) -> Ident {
+    let fast = port.region.memory == Memory::Fast;
+    Ident::new(if fast { "fast" } else { "arena" }, Span::call_site())
 }
 
 /// Element type, offset and number of elements.
@@ -181,7 +187,8 @@ pub(super) fn expand_model(graph: &Graph, program: &Program, names: &Names) -> T
             let index = Literal::usize_unsuffixed(i);
             let offset = Literal::usize_unsuffixed(port.region.offset);
             let len = Literal::usize_unsuffixed(port.ty.bytes());
-            quote! { #index => self.arena.#holder().#method::<u8, #offset, #len>(), }
+            let arena = arena_of(port);
+            quote! { #index => self.#arena.#holder().#method::<u8, #offset, #len>(), }
         });
         quote! { #(#arms)* }
     };
@@ -199,11 +206,13 @@ pub(super) fn expand_model(graph: &Graph, program: &Program, names: &Names) -> T
         }
     };
     let feed = Ident::new(feed, Span::call_site());
+    let (parameters, holders) = structure::expand_generics(program);
+    let fast = program.fast_bytes.map(|_| quote! { + #ty::FAST_BYTES });
     quote! {
-        impl<A: BorrowMut<Arena>, K: BorrowMut<Kept>> kiln::Model for #ty<A, K> {
+        impl<#parameters> kiln::Model for #ty<#holders> {
             const INFO: kiln::ModelInfo = kiln::ModelInfo {
                 name: #name,
-                arena_bytes: #ty::ARENA_BYTES,
+                arena_bytes: #ty::ARENA_BYTES #fast,
                 state_bytes: #ty::STATE_BYTES,
                 feed: kiln::Feed::#feed,
                 inputs: #inputs,

@@ -125,8 +125,9 @@ fn snake_case(name: &str) -> String {
 }
 
 fn model_doc(graph: &Graph, program: &Program) -> String {
+    let fast = program.fast_bytes.map_or(String::new(), |bytes| format!("{bytes} bytes of fast arena, "));
     format!(
-        " The model `{}`, compiled by Kiln: {} steps, {} bytes of arena, {} bytes of state, {} bytes of constants.",
+        " The model `{}`, compiled by Kiln: {} steps, {fast}{} bytes of arena, {} bytes of state, {} bytes of constants.",
         graph.name,
         program.calls.last().map_or(0, |c| c.step + 1),
         program.arena_bytes,
@@ -147,6 +148,9 @@ fn expand_inherent(program: &Program, names: &Names, options: &Options) -> Token
             }
         }
     });
+    let fast_constant = structure::expand_fast_constant(program);
+    let new_fast = structure::expand_new_fast(program);
+    let (parameters, holders) = structure::expand_generics(program);
     let descriptions = io::expand_descriptions(program);
     let rows = program.fed.as_ref().map(feed::expand_constants);
     let tick = structure::expand_tick(program);
@@ -160,6 +164,7 @@ fn expand_inherent(program: &Program, names: &Names, options: &Options) -> Token
         impl #ty {
             /// Bytes of RAM for activations, inputs and outputs included.
             pub const ARENA_BYTES: usize = #arena_bytes;
+            #fast_constant
             /// Bytes of RAM that keep their contents from one inference to the next.
             pub const STATE_BYTES: usize = #state_bytes;
             /// Bytes of weights and other model data in flash.
@@ -170,11 +175,11 @@ fn expand_inherent(program: &Program, names: &Names, options: &Options) -> Token
 
             /// A model ready to run. Usable in a `static`.
             pub const fn new() -> Self {
-                Self { arena: kiln::Arena::new(), kept: Kept::NEW, #tick }
+                Self { arena: kiln::Arena::new(), kept: Kept::NEW, #new_fast #tick }
             }
         }
 
-        impl<A: BorrowMut<Arena>, K: BorrowMut<Kept>> #ty<A, K> {
+        impl<#parameters> #ty<#holders> {
             #accessors
 
             #methods
@@ -202,8 +207,9 @@ fn expand_invoke(program: &Program, start: Option<TokenStream>, trace: bool) -> 
 fn expand_memories(program: &Program) -> TokenStream {
     let uses = |memory| program.calls.iter().any(|c| uses_memory(&c.args, memory));
     let arena = uses(Memory::Arena).then(|| quote! { let m = self.arena.borrow_mut().memory(); });
+    let fast = uses(Memory::Fast).then(|| quote! { let f = self.fast.borrow_mut().memory(); });
     let state = uses(Memory::State).then(|| quote! { let s = self.kept.borrow_mut().state.memory(); });
-    quote! { #arena #state }
+    quote! { #arena #fast #state }
 }
 
 fn uses_memory(args: &[Arg], memory: Memory) -> bool {

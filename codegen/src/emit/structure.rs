@@ -1,7 +1,7 @@
 //! The model's type, and who holds its memory.
 //!
 //! `Kws` owns its arena and what it keeps. `Kws<&mut Arena, &mut Kept>` is lent both: [`kiln::share_arena!`] lends the same arena to several
-//! models in turn, and a user places an arena where it belongs. There is one implementation of the methods, for all of them.
+//! models in turn, and a user places an arena where it belongs. With an arena in fast RAM, `Kws<&mut Arena, Kept, &mut FastArena>` is lent both arenas. There is one implementation of the methods, for all of them.
 
 use super::{bytes, feed, Names};
 use crate::select::Program;
@@ -26,15 +26,28 @@ pub(super) fn expand_struct(program: &Program, names: &Names, doc: &str) -> Toke
     let kept_tick = feed::counts_in_kept(program).then(|| quote! { tick: usize, });
     let kept_tick_new = feed::counts_in_kept(program).then(|| quote! { tick: 0, });
     let tick = feed::counts_in_model(program).then(|| quote! { tick: usize, });
+    let fast_arena = program.fast_bytes.map(|fast_bytes| {
+        let fast_bytes = bytes(fast_bytes);
+        quote! { type FastArena = kiln::Arena<#fast_bytes>; }
+    });
+    let fast_parameter = program.fast_bytes.map(|_| quote! { , F = FastArena });
+    let fast_field = program.fast_bytes.map(|_| quote! { fast: F, });
+    let elsewhere = match program.fast_bytes {
+        None => " It owns its memory, unless it is given another holder of it: see `with_arena` and `kiln::share_arena!`.",
+        Some(_) => " It owns its memory, unless it is given other holders of its arenas: see `with_arenas`.",
+    };
     quote! {
         type Arena = kiln::Arena<#arena_bytes>;
 
+        #fast_arena
+
         #[doc = #doc]
         ///
-        /// It owns its memory, unless it is given another holder of it: see `with_arena` and `kiln::share_arena!`.
-        pub struct #ty<A = Arena, K = Kept> {
+        #[doc = #elsewhere]
+        pub struct #ty<A = Arena, K = Kept #fast_parameter> {
             arena: A,
             kept: K,
+            #fast_field
             #tick
         }
 
@@ -56,17 +69,39 @@ pub(super) fn expand_tick(program: &Program) -> Option<TokenStream> {
     feed::counts_in_model(program).then(|| quote! { tick: 0, })
 }
 
-/// `new`, `with_arena` and `Default`, and the model as one of several that share an arena.
+/// The type parameters of a model with any holders of its memory, with their bounds and without.
+pub(super) fn expand_generics(program: &Program) -> (TokenStream, TokenStream) {
+    let (bound, name) = match program.fast_bytes {
+        None => (None, None),
+        Some(_) => (Some(quote! { , F: BorrowMut<FastArena> }), Some(quote! { , F })),
+    };
+    (quote! { A: BorrowMut<Arena>, K: BorrowMut<Kept> #bound }, quote! { A, K #name })
+}
+
+/// The constant that is as large as the fast arena, if there is one.
+pub(super) fn expand_fast_constant(program: &Program) -> Option<TokenStream> {
+    let fast_bytes = bytes(program.fast_bytes?);
+    Some(quote! {
+        /// Bytes of fast RAM for those activations, inputs and outputs that are accessed most. `ARENA_BYTES` are the others'.
+        pub const FAST_BYTES: usize = #fast_bytes;
+    })
+}
+
+/// The first value of the field that holds the fast arena, if there is one.
+pub(super) fn expand_new_fast(program: &Program) -> Option<TokenStream> {
+    program.fast_bytes.map(|_| quote! { fast: kiln::Arena::new(), })
+}
+
+/// `with_arena` or `with_arenas`, `Default`, and the model as one of several that share an arena.
 pub(super) fn expand_holders(program: &Program, names: &Names) -> TokenStream {
     let ty = &names.ty;
-    let tick = expand_tick(program);
+    let elsewhere = match program.fast_bytes {
+        None => expand_elsewhere(program, names),
+        Some(_) => expand_two_elsewhere(program, names),
+    };
+    let share = program.fast_bytes.is_none().then(|| expand_share(program, names));
     quote! {
-        impl<A: BorrowMut<Arena>> #ty<A> {
-            /// A model in an arena that is elsewhere: `&'static mut kiln::Arena<{ ARENA_BYTES }>`, placed by its `#[link_section]`.
-            pub const fn with_arena(arena: A) -> Self {
-                Self { arena, kept: Kept::NEW, #tick }
-            }
-        }
+        #elsewhere
 
         impl Default for #ty {
             fn default() -> Self {
@@ -74,6 +109,38 @@ pub(super) fn expand_holders(program: &Program, names: &Names) -> TokenStream {
             }
         }
 
+        #share
+    }
+}
+
+fn expand_elsewhere(program: &Program, names: &Names) -> TokenStream {
+    let (ty, tick) = (&names.ty, expand_tick(program));
+    quote! {
+        impl<A: BorrowMut<Arena>> #ty<A> {
+            /// A model in an arena that is elsewhere: `&'static mut kiln::Arena<{ ARENA_BYTES }>`, placed by its `#[link_section]`.
+            pub const fn with_arena(arena: A) -> Self {
+                Self { arena, kept: Kept::NEW, #tick }
+            }
+        }
+    }
+}
+
+fn expand_two_elsewhere(program: &Program, names: &Names) -> TokenStream {
+    let (ty, tick) = (&names.ty, expand_tick(program));
+    quote! {
+        impl<A: BorrowMut<Arena>, F: BorrowMut<FastArena>> #ty<A, Kept, F> {
+            /// A model in arenas that are elsewhere: `&'static mut kiln::Arena<{ FAST_BYTES }>` and
+            /// `&'static mut kiln::Arena<{ ARENA_BYTES }>`, each placed by its `#[link_section]`.
+            pub const fn with_arenas(fast: F, arena: A) -> Self {
+                Self { arena, kept: Kept::NEW, fast, #tick }
+            }
+        }
+    }
+}
+
+fn expand_share(program: &Program, names: &Names) -> TokenStream {
+    let (ty, tick) = (&names.ty, expand_tick(program));
+    quote! {
         impl kiln::Share for #ty {
             type Kept = Kept;
 

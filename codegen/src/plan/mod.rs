@@ -7,6 +7,7 @@ mod bound;
 mod check;
 mod distance;
 mod exact;
+mod fast;
 mod overlay;
 mod problem;
 mod prove;
@@ -19,6 +20,7 @@ mod tests;
 mod trace;
 
 pub use check::check;
+pub use fast::with_fast;
 pub use problem::{Item, Overlay, Problem, Solution};
 pub use regions::{accesses, Regions};
 
@@ -37,15 +39,31 @@ pub const MAX_BYTES: usize = i32::MAX as usize;
 pub struct Plan {
     /// By buffer: its offset in the arena or, where its role says so, in retained memory.
     pub offsets: Vec<usize>,
-    /// Bytes of the arena.
+    /// By buffer: whether it lies in the fast arena, where there is one.
+    pub fast: Vec<bool>,
+    /// Bytes of the arena; of the slow one, where there are two.
     pub arena_bytes: usize,
+    /// Bytes of the fast arena; `None` where there is one arena only.
+    pub fast_bytes: Option<usize>,
     /// Bytes of retained memory.
     pub state_bytes: usize,
     /// No arena of this schedule can be smaller, as has been proved: the most bytes that are in use at the same time, or `arena_bytes`
-    /// itself where everything smaller was tried.
+    /// itself where everything smaller was tried. Of two arenas: their sum cannot be smaller, but for what alignment takes.
     pub lower_bound: usize,
     /// By buffer: when it is live.
     pub lifetimes: Vec<Lifetime>,
+}
+
+impl Plan {
+    /// Bytes of the arena, or of both.
+    pub fn scratch_bytes(&self) -> usize {
+        self.arena_bytes.saturating_add(self.fast_bytes.unwrap_or(0))
+    }
+
+    /// Bytes of RAM in all.
+    pub fn ram_bytes(&self) -> usize {
+        self.scratch_bytes().saturating_add(self.state_bytes)
+    }
 }
 
 /// Plans the memory of a schedule.
@@ -104,7 +122,8 @@ fn plan_with(schedule: &Schedule, lifetimes: Vec<Lifetime>, problem: Problem) ->
     }
     let state_bytes = place_states(schedule, &mut offsets)?;
     let (arena_bytes, lower_bound) = (solution.bytes, solution.bound);
-    Ok(Plan { offsets, arena_bytes, state_bytes, lower_bound, lifetimes })
+    let fast = vec![false; offsets.len()];
+    Ok(Plan { offsets, fast, arena_bytes, fast_bytes: None, state_bytes, lower_bound, lifetimes })
 }
 
 /// What is retained lies one after the other, that of the largest alignment first, so that nothing is lost between. Returns the bytes.

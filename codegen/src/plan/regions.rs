@@ -1,6 +1,7 @@
 //! Packing into several memories: what is touched most lies in the fastest that has room for it.
 
 use super::problem::{Overlay, Problem, Solution};
+use super::search;
 use crate::ir::{Graph, Node, ValueId};
 use crate::schedule::{geometry, row_bytes, rows, Schedule, StepKind};
 use std::cmp::Reverse;
@@ -88,14 +89,14 @@ impl Problem {
     fn choose(&self, items: &[usize], capacity: usize) -> Vec<usize> {
         let mut all = items.to_vec();
         all.sort_unstable();
-        if self.packing(&all).bytes <= capacity {
+        if self.fits(&all, capacity) {
             return all;
         }
         let mut chosen: Vec<usize> = Vec::new();
         for &i in items {
             let at = chosen.partition_point(|&j| j < i);
             chosen.insert(at, i);
-            if self.items[i].bytes > capacity || self.packing(&chosen).bytes > capacity {
+            if self.items[i].bytes > capacity || !self.fits(&chosen, capacity) {
                 chosen.remove(at);
             }
         }
@@ -104,14 +105,24 @@ impl Problem {
 
     /// A packing of some of the items, by ascending index.
     fn packing(&self, chosen: &[usize]) -> Solution {
+        self.part(chosen).solve()
+    }
+
+    /// Whether a packing of some of the items that is quickly found has at most so many bytes: then that of [`Self::packing`] has too.
+    fn fits(&self, chosen: &[usize], capacity: usize) -> bool {
+        let part = self.part(chosen);
+        part.lower_bound() <= capacity && search::solve(&part).bytes <= capacity
+    }
+
+    /// The problem of some of the items, by ascending index.
+    fn part(&self, chosen: &[usize]) -> Problem {
         let inside = |i: usize| chosen.binary_search(&i).ok();
         let overlay = |o: &Overlay| Some(Overlay { upper: inside(o.upper)?, lower: inside(o.lower)?, ..*o });
-        let part = Problem {
+        Problem {
             items: chosen.iter().map(|&i| self.items[i]).collect(),
             overlays: self.overlays.iter().filter_map(overlay).collect(),
             floor: 0,
-        };
-        part.solve()
+        }
     }
 }
 

@@ -4,7 +4,6 @@ use super::memory::{self, Region, Row};
 use super::schedule::held;
 use crate::error::{Error, Problem};
 use crate::ir::{DType, Op};
-use crate::plan::Plan;
 use crate::search::{search, Found};
 use crate::{Compiled, Input, Io, Options};
 
@@ -17,7 +16,7 @@ const MOST_NAMED: usize = 4;
 /// [`Error::OverBudget`] with the excess and the largest contributors.
 pub fn check(compiled: &Compiled) -> Result<(), Error> {
     let mut problems = Vec::new();
-    let need = ram(&compiled.plan);
+    let need = compiled.plan.ram_bytes();
     if let Some(budget) = compiled.options.ram.filter(|&b| need > b) {
         problems.push(Problem {
             place: "ram".into(),
@@ -48,10 +47,6 @@ pub fn check(compiled: &Compiled) -> Result<(), Error> {
     }
 }
 
-fn ram(plan: &Plan) -> usize {
-    plan.arena_bytes + plan.state_bytes
-}
-
 /// What is needed at least, and what holds it up.
 fn over_ram(compiled: &Compiled, budget: usize) -> String {
     let plan = &compiled.plan;
@@ -65,10 +60,10 @@ fn over_ram(compiled: &Compiled, budget: usize) -> String {
     };
     format!(
         "{} bytes of RAM are needed (arena {}, state {}){tried}: {} more than the budget of {budget}{peak}",
-        ram(plan),
-        plan.arena_bytes,
+        plan.ram_bytes(),
+        plan.scratch_bytes(),
         plan.state_bytes,
-        ram(plan) - budget,
+        plan.ram_bytes() - budget,
     )
 }
 
@@ -107,14 +102,14 @@ fn ways_out(compiled: &Compiled, budget: usize) -> String {
     let mut ways = Vec::new();
     if compiled.options.input == Input::Whole {
         let options = Options { input: Input::Rows, ..compiled.options.clone() };
-        let fed = search(&compiled.graph, &options).map(|Found { plan, .. }| ram(&plan));
+        let fed = search(&compiled.graph, &options).map(|Found { plan, .. }| plan.ram_bytes());
         match fed {
             Ok(bytes) if bytes <= budget => {
                 ways.push(format!(
                     "give the input row by row: with input = \"rows\" {bytes} bytes are enough"
                 ));
             }
-            Ok(bytes) if bytes < ram(&compiled.plan) => {
+            Ok(bytes) if bytes < compiled.plan.ram_bytes() => {
                 ways.push(format!(
                     "give the input row by row: with input = \"rows\" {bytes} bytes are needed"
                 ));
@@ -127,7 +122,7 @@ fn ways_out(compiled: &Compiled, budget: usize) -> String {
     }
     let input: usize =
         compiled.graph.inputs.iter().filter_map(|&id| held(compiled, id)).map(|h| h.bytes).sum();
-    ways.push(match 4 * input >= compiled.plan.arena_bytes && input > 0 {
+    ways.push(match 4 * input >= compiled.plan.scratch_bytes() && input > 0 {
         true => {
             format!("raise the budget, or use a smaller input (it takes {input} bytes) or smaller layers")
         }

@@ -16,7 +16,7 @@ pub struct Row {
     pub name: String,
     /// Bytes of the arena that the live buffers occupy: where some overlap, fewer than the sum of their sizes.
     pub live_bytes: usize,
-    /// The live scratch buffers, by offset.
+    /// The live scratch buffers, those in the fast arena first, by offset.
     pub buffers: Vec<Region>,
 }
 
@@ -25,7 +25,9 @@ pub struct Row {
 pub struct Region {
     /// The name of the largest value in it.
     pub name: String,
-    /// Bytes from the start of the arena.
+    /// Whether it is in the fast arena.
+    pub fast: bool,
+    /// Bytes from the start of its arena.
     pub offset: usize,
     /// Its size.
     pub bytes: usize,
@@ -85,6 +87,7 @@ pub fn retained(compiled: &Compiled) -> Vec<Region> {
         .filter(|(_, buffer)| !buffer.role.in_arena())
         .map(|(b, buffer)| Region {
             name: names[b].clone(),
+            fast: false,
             offset: compiled.plan.offsets[b],
             bytes: buffer.bytes,
             ring: rings[b],
@@ -105,11 +108,12 @@ pub fn overlaps(compiled: &Compiled) -> Vec<Overlap> {
         x.first.max(y.first).max(1) - 1..x.last.min(y.last).min(end)
     };
     let mut arena: Vec<usize> = (0..buffers.len()).filter(|&b| buffers[b].role.in_arena()).collect();
-    arena.sort_by_key(|&b| (plan.offsets[b], b));
+    arena.sort_by_key(|&b| (plan.fast[b], plan.offsets[b], b));
     let mut found = Vec::new();
     for (i, &lower) in arena.iter().enumerate() {
         let reach = plan.offsets[lower] + buffers[lower].bytes;
-        for &upper in arena[i + 1..].iter().take_while(|&&b| plan.offsets[b] < reach) {
+        let reached = |&&b: &&usize| plan.fast[b] == plan.fast[lower] && plan.offsets[b] < reach;
+        for &upper in arena[i + 1..].iter().take_while(reached) {
             let steps = both(lower, upper);
             if !steps.is_empty() {
                 found.push(Overlap {
@@ -126,13 +130,16 @@ pub fn overlaps(compiled: &Compiled) -> Vec<Overlap> {
     found
 }
 
-/// The bytes that regions, sorted by offset, cover together.
+/// The bytes that regions, sorted by arena and offset, cover together.
 fn occupied(regions: &[Region]) -> usize {
-    let (mut bytes, mut end) = (0, 0);
-    for region in regions {
-        let reach = region.offset + region.bytes;
-        bytes += reach.saturating_sub(region.offset.max(end));
-        end = end.max(reach);
+    let mut bytes = 0;
+    for arena in regions.chunk_by(|a, b| a.fast == b.fast) {
+        let mut end = 0;
+        for region in arena {
+            let reach = region.offset + region.bytes;
+            bytes += reach.saturating_sub(region.offset.max(end));
+            end = end.max(reach);
+        }
     }
     bytes
 }
@@ -144,11 +151,11 @@ fn live(compiled: &Compiled, step: usize, names: &[String], rings: &[Option<usiz
         .filter_map(|b| {
             let buffer = compiled.schedule.storage.buffer(BufferId(b as u32));
             let (name, offset) = (names[b].clone(), plan.offsets[b]);
-            let region = Region { name, offset, bytes: buffer.bytes, ring: rings[b] };
+            let region = Region { name, fast: plan.fast[b], offset, bytes: buffer.bytes, ring: rings[b] };
             buffer.role.in_arena().then_some(region)
         })
         .collect();
-    regions.sort_by_key(|r| r.offset);
+    regions.sort_by_key(|r| (!r.fast, r.offset));
     regions
 }
 
@@ -204,7 +211,7 @@ fn buffer_rings(compiled: &Compiled) -> Vec<Option<usize>> {
 mod tests {
     use super::*;
     use crate::report::testing::{compiled, CHAIN, SLIDING};
-    use crate::Input;
+    use crate::{compile_graph, Input, Options};
 
     #[test]
     fn operand_and_result_are_live_during_a_step() {
@@ -242,6 +249,17 @@ mod tests {
         let now: Vec<Overlap> = overlaps(&compiled).into_iter().filter(|o| !apart.contains(o)).collect();
         assert!(now.contains(&expected), "{now:?}");
         assert_eq!(rows(&compiled)[0].live_bytes, 128 + 48);
+    }
+
+    #[test]
+    fn each_buffer_is_in_its_arena() {
+        let one = compiled(CHAIN, Input::Whole);
+        let options = Options { fast_ram: Some(one.plan.arena_bytes / 2), ..one.options.clone() };
+        let two = compile_graph(one.graph.clone(), &options).unwrap();
+        let bytes = [two.plan.arena_bytes, two.plan.fast_bytes.unwrap()];
+        let all: Vec<Region> = rows(&two).into_iter().flat_map(|row| row.buffers).collect();
+        assert!(all.iter().all(|r| r.offset + r.bytes <= bytes[usize::from(r.fast)]), "{all:?} in {bytes:?}");
+        assert!(all.iter().any(|r| r.fast) && all.iter().any(|r| !r.fast), "{all:?}");
     }
 
     #[test]

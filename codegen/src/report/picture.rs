@@ -27,7 +27,7 @@ pub fn pipeline(compiled: &Compiled, index: usize) -> Option<String> {
     Some(svg(|out| draw_pipeline(out, compiled, pipeline)))
 }
 
-/// The arena over time: a column for each step, a box for each buffer, as high as it has bytes.
+/// The arena over time: a column for each step, a box for each buffer, as high as it has bytes. A fast arena lies below the other.
 pub fn arena(compiled: &Compiled) -> String {
     svg(|out| draw_arena(out, compiled))
 }
@@ -156,7 +156,7 @@ fn draw_arena(out: &mut String, compiled: &Compiled) -> Result<Size, fmt::Error>
     let steps = compiled.schedule.steps.len();
     let wide = (900 / (steps + 2)).clamp(14, 60);
     let (left, top) = (60, 20);
-    let pixels = |bytes: usize| bytes * ARENA / plan.arena_bytes.max(1);
+    let pixels = |bytes: usize| bytes * ARENA / plan.scratch_bytes().max(1);
     for time in 0..steps + 2 {
         let x = left + time * wide + wide / 2;
         let name = match time {
@@ -170,7 +170,7 @@ fn draw_arena(out: &mut String, compiled: &Compiled) -> Result<Size, fmt::Error>
             top - 6
         )?;
     }
-    for (bytes, y) in [(0, top + 10), (plan.arena_bytes, top + ARENA)] {
+    for (bytes, y) in [(0, top + 10), (plan.scratch_bytes(), top + ARENA)] {
         writeln!(
             out,
             "<text x=\"{}\" y=\"{y}\" text-anchor=\"end\" fill=\"#888\">{bytes} B</text>",
@@ -184,10 +184,12 @@ fn draw_arena(out: &mut String, compiled: &Compiled) -> Result<Size, fmt::Error>
             continue;
         }
         let life = plan.lifetimes[index];
-        let (x, y) = (left + life.first * wide, top + pixels(plan.offsets[index]));
+        let (behind, arena) =
+            if plan.fast[index] { (plan.arena_bytes, " in the fast arena") } else { (0, "") };
+        let (x, y) = (left + life.first * wide, top + pixels(behind + plan.offsets[index]));
         let (w, h) = ((life.last + 1 - life.first) * wide, pixels(buffer.bytes).max(1));
         let colour = COLOURS[index % COLOURS.len()];
-        let title = escape(&format!("{name}: {} B at {}", buffer.bytes, plan.offsets[index]));
+        let title = escape(&format!("{name}: {} B at {}{arena}", buffer.bytes, plan.offsets[index]));
         writeln!(
             out,
             "<rect x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\" fill=\"{colour}\" fill-opacity=\"0.6\" stroke=\"#555\"><title>{title}</title></rect>"

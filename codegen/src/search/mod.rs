@@ -9,7 +9,7 @@ mod tests;
 
 use crate::error::{Error, Problem};
 use crate::ir::Graph;
-use crate::plan::{plan, Plan};
+use crate::plan::{plan, with_fast, Plan};
 use crate::schedule::pipeline::{self, Draft, Refused};
 use crate::schedule::{with_pipelines, Feed, Flow, Schedule};
 use crate::{Input, Optimize, Options};
@@ -88,6 +88,13 @@ pub fn search(graph: &Graph, options: &Options) -> Result<Found, Error> {
     let kept = tried.list.into_iter().find(|c| c.about.kept);
     let Candidate { schedule, plan, .. } =
         kept.ok_or_else(|| Error::internal("search", "nothing was planned"))?;
+    let plan = match options.fast_ram {
+        Some(capacity) => {
+            let most = options.ram.map_or(usize::MAX, |ram| ram.saturating_sub(plan.state_bytes));
+            with_fast(graph, &schedule, plan, capacity, most)?
+        }
+        None => plan,
+    };
     Ok(Found { schedule, plan, alternatives })
 }
 

@@ -32,6 +32,7 @@ pub fn select(graph: &Graph, schedule: &Schedule, plan: &Plan) -> Result<Program
         plan,
         program: Program {
             arena_bytes: plan.arena_bytes,
+            fast_bytes: plan.fast_bytes,
             state_bytes: plan.state_bytes,
             constants: Vec::new(),
             calls: Vec::new(),
@@ -201,6 +202,7 @@ impl<'a> Selector<'a> {
     /// The memory of a place, and the first byte in it.
     fn address(&self, place: Place) -> (Memory, usize) {
         let memory = match self.schedule.storage.buffer(place.buffer).role {
+            Role::Scratch | Role::Transient if self.plan.fast[place.buffer.0 as usize] => Memory::Fast,
             Role::Scratch | Role::Transient => Memory::Arena,
             Role::State(_) | Role::Retained => Memory::State,
         };

@@ -7,8 +7,10 @@ use crate::schedule::{Beat, Feed};
 /// A compiled model, ready to be written as Rust.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// Bytes of the arena.
+    /// Bytes of the arena; of the slow one, where there are two.
     pub arena_bytes: usize,
+    /// Bytes of the fast arena; `None` where there is one arena only.
+    pub fast_bytes: Option<usize>,
     /// Bytes of retained state.
     pub state_bytes: usize,
     /// Model data in flash.
@@ -118,8 +120,10 @@ pub struct StateInit {
 /// Which memory a region is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Memory {
-    /// The arena.
+    /// The arena; the slow one, where there are two.
     Arena,
+    /// The fast arena.
+    Fast,
     /// Retained state.
     State,
 }

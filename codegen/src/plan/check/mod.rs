@@ -20,6 +20,7 @@ use crate::schedule::Schedule;
 /// Indices of the memories.
 const ARENA: usize = 0;
 const RETAINED: usize = 1;
+const FAST: usize = 2;
 
 /// Checks a plan.
 ///
@@ -36,7 +37,18 @@ pub fn check(graph: &Graph, schedule: &Schedule, plan: &Plan) -> Result<(), Obje
             continue;
         };
         let arena = buffer.role.in_arena();
-        let limit = if arena { plan.arena_bytes } else { plan.state_bytes };
+        let Some(&fast) = plan.fast.get(index) else {
+            wrong.push(format!("buffer {index} is in no memory"));
+            continue;
+        };
+        let (memory, limit) = match (arena, fast) {
+            (true, false) => (ARENA, plan.arena_bytes),
+            (true, true) => (FAST, plan.fast_bytes.unwrap_or(0)),
+            (false, _) => (RETAINED, plan.state_bytes),
+        };
+        if fast && !arena {
+            wrong.push(format!("buffer {index} is retained, and in the fast arena"));
+        }
         let end = base.saturating_add(buffer.bytes);
         if end > limit {
             wrong.push(format!("buffer {index} ends beyond its memory of {limit} bytes"));
@@ -44,7 +56,7 @@ pub fn check(graph: &Graph, schedule: &Schedule, plan: &Plan) -> Result<(), Obje
         if base.checked_rem(buffer.align) != Some(0) {
             wrong.push(format!("buffer {index} at {base} is not aligned to {}", buffer.align));
         }
-        homes.push(Home { memory: if arena { ARENA } else { RETAINED }, base });
+        homes.push(Home { memory, base });
         if !arena {
             retained.push(base..end);
         }
@@ -56,6 +68,7 @@ pub fn check(graph: &Graph, schedule: &Schedule, plan: &Plan) -> Result<(), Obje
     if !wrong.is_empty() {
         return Err(Objection::Broken(wrong));
     }
-    let memories = vec![("the arena".into(), true), ("the states".into(), false)];
+    let memories =
+        vec![("the arena".into(), true), ("the states".into(), false), ("the fast arena".into(), true)];
     run(graph, schedule, &Layout { homes, memories, transient: Vec::new() })
 }

@@ -212,6 +212,22 @@ fn a_state_outside_of_its_memory() {
 }
 
 #[test]
+fn what_is_kept_is_not_in_the_fast_arena() {
+    let mut case = streaming();
+    let kept = case.schedule.storage.buffers.iter().position(|b| !b.role.in_arena()).unwrap();
+    case.plan.fast[kept] = true;
+    case.fails("is retained, and in the fast arena");
+}
+
+#[test]
+fn a_fast_arena_that_is_not_there() {
+    let mut case = branches();
+    let scratch = case.schedule.storage.buffers.iter().position(|b| b.role.in_arena()).unwrap();
+    case.plan.fast[scratch] = true;
+    case.fails("ends beyond its memory of 0 bytes");
+}
+
+#[test]
 fn the_arena_is_too_small_or_not_aligned() {
     let mut case = branches();
     case.plan.arena_bytes -= 4;

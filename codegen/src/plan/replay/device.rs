@@ -11,13 +11,14 @@ pub(super) struct Device<'a> {
     pub(super) graph: &'a Graph,
     pub(super) schedule: &'a Schedule,
     plan: &'a Plan,
+    /// The arena, and the fast one behind it.
     arena: Vec<u8>,
     states: Vec<u8>,
 }
 
 impl<'a> Device<'a> {
     pub(super) fn new(graph: &'a Graph, schedule: &'a Schedule, plan: &'a Plan) -> Self {
-        let (arena, states) = (vec![0; plan.arena_bytes], vec![0; plan.state_bytes]);
+        let (arena, states) = (vec![0; plan.scratch_bytes()], vec![0; plan.state_bytes]);
         Device { graph, schedule, plan, arena, states }
     }
 
@@ -270,7 +271,8 @@ impl<'a> Device<'a> {
             Role::Scratch | Role::Transient => &mut self.arena,
             Role::State(_) | Role::Retained => &mut self.states,
         };
-        let start = self.plan.offsets[index] + place.offset;
+        let behind = if self.plan.fast[index] { self.plan.arena_bytes } else { 0 };
+        let start = behind + self.plan.offsets[index] + place.offset;
         let range = start + bytes.start..start + bytes.end;
         memory.get_mut(range.clone()).ok_or_else(|| format!("bytes {range:?} leave the memory"))
     }

@@ -1,5 +1,6 @@
 //! Random graphs: scheduled, planned and checked, and the plan run on real bytes.
 
+mod fast;
 mod overlays;
 mod packing;
 mod pipelines;

@@ -2,7 +2,7 @@
 
 use super::apart;
 use crate::ir::Graph;
-use crate::plan::{check, plan, replay};
+use crate::plan::{check, plan, replay, with_fast};
 use crate::schedule::pipeline::{self, Draft};
 use crate::schedule::random::{images, Random};
 use crate::schedule::{self, with_pipelines, Feed, Flow, Schedule};
@@ -13,6 +13,9 @@ fn prove(graph: &Graph, schedule: &Schedule, random: &mut Random, what: &str) ->
     let fails = |e: &dyn std::fmt::Debug| panic!("{what}: {e:#?}\n{graph:#?}\n{schedule:#?}\n{plan:#?}");
     check(graph, schedule, &plan).unwrap_or_else(|e| fails(&e));
     replay::compare(graph, schedule, &plan, || random.inputs(graph)).unwrap_or_else(|e| fails(&e));
+    let split = with_fast(graph, schedule, plan.clone(), plan.arena_bytes / 2, usize::MAX).unwrap();
+    check(graph, schedule, &split).unwrap_or_else(|e| fails(&e));
+    replay::compare(graph, schedule, &split, || random.inputs(graph)).unwrap_or_else(|e| fails(&e));
     let apart = apart(graph, schedule);
     assert!(plan.lower_bound <= plan.arena_bytes && plan.arena_bytes <= apart, "{what}");
     plan.arena_bytes < apart
