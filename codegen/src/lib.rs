@@ -36,7 +36,22 @@ pub fn compile(bytes: &[u8], name: &str, options: &Options) -> Result<Compiled, 
 ///
 /// # Errors
 /// As [`compile`].
-pub fn compile_graph(mut graph: ir::Graph, options: &Options) -> Result<Compiled, Error> {
+pub fn compile_graph(graph: ir::Graph, options: &Options) -> Result<Compiled, Error> {
+    let again = options.ram.filter(|_| options.optimize != Optimize::Memory).map(|ram| (ram, graph.clone()));
+    let mut compiled = lower(graph, options)?;
+    // What makes more operations go row by row costs cycles: it is tried where nothing else fits.
+    if let Some((_, graph)) = again.filter(|&(ram, _)| compiled.ram_bytes() > ram) {
+        let least = lower(graph, &Options { optimize: Optimize::Memory, ..options.clone() })?;
+        if least.ram_bytes() < compiled.ram_bytes() {
+            compiled = Compiled { options: options.clone(), ..least };
+        }
+    }
+    report::budget::check(&compiled)?;
+    Ok(compiled)
+}
+
+/// Compiles an imported graph, whatever it needs.
+fn lower(mut graph: ir::Graph, options: &Options) -> Result<Compiled, Error> {
     passes::run_for(&mut graph, options)?;
     graph.order = schedule::order::order(&graph);
     verify::after_stage("order", &graph)?;
@@ -44,9 +59,7 @@ pub fn compile_graph(mut graph: ir::Graph, options: &Options) -> Result<Compiled
     schedule::check(&graph, &schedule).map_err(|objection| objection.into_error("schedule"))?;
     plan::check(&graph, &schedule, &plan).map_err(|objection| objection.into_error("plan"))?;
     let program = select::select(&graph, &schedule, &plan)?;
-    let compiled = Compiled { graph, schedule, plan, program, alternatives, options: options.clone() };
-    report::budget::check(&compiled)?;
-    Ok(compiled)
+    Ok(Compiled { graph, schedule, plan, program, alternatives, options: options.clone() })
 }
 
 /// Reads a model as the graph whose meaning compilation preserves.
@@ -80,6 +93,11 @@ pub struct Compiled {
 }
 
 impl Compiled {
+    /// Bytes of RAM: arena and state.
+    pub fn ram_bytes(&self) -> usize {
+        self.plan.arena_bytes + self.plan.state_bytes
+    }
+
     /// Name of the generated type.
     pub fn type_name(&self) -> String {
         emit::type_name(&self.graph, &self.options)

@@ -51,7 +51,8 @@ pub const fn sum(sizes: &[usize]) -> usize {
 /// The models do not run at the same time: each method lends one of them, until the last use of what it returns. An output is read, and an
 /// input that is given row by row is completed, before another model is lent. State persists.
 ///
-/// ```
+#[cfg_attr(feature = "macros", doc = "```")]
+#[cfg_attr(not(feature = "macros"), doc = "```ignore")]
 /// # mod models {
 /// #     kiln::include_model!(pub Kws = "../host-tests/models/tflite/temporal_int8.tflite");
 /// #     kiln::include_model!(pub Vad = "../host-tests/models/tflite/stream_int8.tflite");

@@ -106,11 +106,11 @@ pub fn run(graph: &mut Graph, observer: &mut dyn FnMut(&str, &Graph)) -> Result<
 pub fn run_for(graph: &mut Graph, options: &Options) -> Result<(), Error> {
     let ignore: &mut dyn FnMut(&str, &Graph) = &mut |_, _| {};
     run(graph, ignore)?;
-    if options.input != Input::Whole {
-        run_each(FED, graph, ignore)?;
-    }
     if options.input != Input::Whole || options.optimize == Optimize::Memory {
         run_each(BY_ROWS, graph, ignore)?;
+    }
+    if options.input != Input::Whole {
+        run_each(FED, graph, ignore)?;
     }
     if options.input == Input::Sliding {
         run_each(SLIDING, graph, ignore)?;
