@@ -40,9 +40,9 @@ pub fn compile_graph(graph: ir::Graph, options: &Options) -> Result<Compiled, Er
     let again = options.ram.filter(|_| options.optimize != Optimize::Memory).map(|ram| (ram, graph.clone()));
     let mut compiled = lower(graph, options)?;
     // What makes more operations go row by row costs cycles: it is tried where nothing else fits.
-    if let Some((_, graph)) = again.filter(|&(ram, _)| compiled.ram_bytes() > ram) {
+    if let Some((_, graph)) = again.filter(|&(ram, _)| compiled.plan.ram_bytes() > ram) {
         let least = lower(graph, &Options { optimize: Optimize::Memory, ..options.clone() })?;
-        if least.ram_bytes() < compiled.ram_bytes() {
+        if least.plan.ram_bytes() < compiled.plan.ram_bytes() {
             compiled = Compiled { options: options.clone(), ..least };
         }
     }
@@ -93,11 +93,6 @@ pub struct Compiled {
 }
 
 impl Compiled {
-    /// Bytes of RAM: arena and state.
-    pub fn ram_bytes(&self) -> usize {
-        self.plan.arena_bytes + self.plan.state_bytes
-    }
-
     /// Name of the generated type.
     pub fn type_name(&self) -> String {
         emit::type_name(&self.graph, &self.options)

@@ -22,7 +22,7 @@ static FAST: Mutex<kiln::Arena<{ Fast::FAST_BYTES }>> = Mutex::new(kiln::Arena::
 static SLOW: Mutex<kiln::Arena<{ Fast::ARENA_BYTES }>> = Mutex::new(kiln::Arena::new());
 
 fn image(seed: usize) -> [i8; 64] {
-    std::array::from_fn(|k| ((k + 1) * (seed + 1) * 40_503 >> 7) as i8)
+    std::array::from_fn(|k| (((k + 1) * (seed + 1) * 40_503) >> 7) as i8)
 }
 
 fn whole(image: &[i8; 64]) -> [i8; 10] {

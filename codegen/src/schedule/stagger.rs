@@ -62,7 +62,12 @@ impl History {
         let others = graph.states.iter().enumerate().filter(|&(other, _)| other != index);
         let mut others = others.flat_map(|(_, s)| [s.current, s.next]);
         let alone = !others.any(|id| storage.place(id).is_some_and(|place| place.buffer == to.buffer));
-        let free = free_from(lives, homes, state)?;
+        // Those above it move back over what is behind its kept part too: all that is there must have been read.
+        if residents.iter().any(|&id| lives.is_output(id)) {
+            return None;
+        }
+        let read = residents.iter().filter_map(|&id| Some(lives.in_nodes(id)?.last)).max()?;
+        let free = free_from(lives, homes, state)?.max(read);
         (ends && alone).then_some(History { state: index, buffer: to.buffer, kept, bytes, grows, free })
     }
 

@@ -19,9 +19,9 @@ fn apart(graph: &Graph, schedule: &Schedule) -> usize {
 #[test]
 fn random_graphs_run_in_their_plans() {
     let (mut views, mut histories, mut smaller, mut tight) = (0, 0, 0, 0);
-    for seed in 0..1500 {
-        let mut random = Random::new(seed);
-        let size = 2 + random.below(25);
+    for seed in 0..2500 {
+        let mut random = Random::new(seed % 1500);
+        let size = 2 + random.below(if seed < 1500 { 25 } else { 20 });
         let graph = random::graph(&mut random, size);
         verify(&graph).unwrap();
         let schedule = schedule(&graph);
@@ -39,6 +39,6 @@ fn random_graphs_run_in_their_plans() {
         replay::compare(&graph, &schedule, &plan, || random.inputs(&graph))
             .unwrap_or_else(|e| panic!("seed {seed}: {e}"));
     }
-    assert!(smaller > 100 && tight > 1400, "{smaller} need less with overlays, {tight} are proven the least");
+    assert!(smaller > 100 && tight > 2300, "{smaller} need less with overlays, {tight} are proven the least");
     assert!(views > 500 && histories > 50, "{views} graphs with views, {histories} with histories");
 }
