@@ -1,6 +1,6 @@
 //! `cargo kiln bench`: what one inference costs on an emulated board.
 
-use crate::place::{build_firmware, emulated, TIME_LIMIT};
+use crate::place::{build_firmware, emulated, for_board, TIME_LIMIT};
 use anyhow::{Context, Result};
 use kiln_boards::cycles::Count;
 use kiln_boards::qemu::BenchResult;
@@ -42,6 +42,7 @@ struct Layer {
 /// Where the model does not compile, build or run there.
 pub fn bench(model: &Path, options: &Options, on: &str, per_layer: bool) -> Result<Report> {
     let board = emulated(on).context("instructions are counted under QEMU")?;
+    let options = &for_board(options, board);
     let bytes = kiln_codegen::read_file(model)?;
     let name = kiln_codegen::model_name(model);
     let measure = |options: &Options| -> Result<(Compiled, BenchResult)> {

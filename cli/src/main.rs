@@ -3,7 +3,7 @@
 use anyhow::Result;
 use cargo_kiln::{bench, explain, plan, validate};
 use clap::{Args, Parser, Subcommand};
-use kiln_codegen::{compile_file, read_file, write_whole, Compiled, Optimize, Options};
+use kiln_codegen::{compile_file, read_file, write_whole, Compiled, Optimize, Options, Target};
 use quote::quote;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -171,6 +171,9 @@ struct ModelArgs {
     /// How the input is given: whole, row by row (`push_row`), or as the window of the latest rows (`slide`)
     #[arg(long, value_name = "HOW", default_value = "whole", value_parser = ["whole", "rows", "sliding"])]
     input: String,
+    /// The processor that code is made for [default: that of the board it runs on, otherwise any]
+    #[arg(long, value_name = "CPU", value_parser = Target::NAMES)]
+    target: Option<String>,
 }
 
 impl ModelArgs {
@@ -185,6 +188,7 @@ impl ModelArgs {
             ("flash", &self.flash),
             ("fast_ram", &self.fast_ram),
             ("weights_section", &self.weights_section),
+            ("target", &self.target),
         ];
         for (option, value) in optional {
             if let Some(value) = value {

@@ -5,7 +5,7 @@ use kiln_boards::cases::Cases;
 use kiln_boards::{firmware, host, qemu, Board};
 use kiln_codegen::interp::Machine;
 use kiln_codegen::ir::{Data, Graph};
-use kiln_codegen::{write_whole, Compiled, Optimize};
+use kiln_codegen::{write_whole, Compiled, Optimize, Options, Target};
 use quote::quote;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
@@ -38,6 +38,14 @@ impl Place {
                 let board = emulated(name).context("a place is `interp`, `host` or an emulated board")?;
                 Ok(Place::Emulated(board))
             }
+        }
+    }
+
+    /// The options with which code is compiled that runs here: for the board's processor, unless another target is asked for.
+    pub fn options(&self, options: &Options) -> Options {
+        match self {
+            Place::Interp | Place::Host => options.clone(),
+            Place::Emulated(board) => for_board(options, board),
         }
     }
 
@@ -94,6 +102,12 @@ impl Built<'_> {
             Built::Emulated(image) => data(qemu::validate(image, &file(), TIME_LIMIT)?),
         })
     }
+}
+
+/// The options with which code is compiled for a board: for its processor, unless another target is asked for.
+pub fn for_board(options: &Options, board: &Board) -> Options {
+    let target = options.target.unwrap_or_else(|| Target::of_triple(&board.target, &board.rustflags));
+    Options { target: Some(target), ..options.clone() }
 }
 
 /// The emulated board of that name.

@@ -55,9 +55,11 @@ pub fn validate(model: &Path, options: &Options, golden: &Path, on: &[String]) -
         None => None,
     };
     let frames = sequence.as_ref().map_or(0, |sequence| sequence.frames.len());
+    let model_name = name.clone();
     let mut report = Report { model: name, cases: golden.inputs.len(), frames, places: Vec::new() };
     for (place, name) in places.iter().zip(on) {
         let run = || -> Result<PlaceReport> {
+            let compiled = kiln_codegen::compile(&bytes, &model_name, &place.options(options))?;
             let built = place.build(&imported, &compiled)?;
             let mut report = PlaceReport::new(name);
             let outputs = built.run(&golden.inputs, is_sequence(&imported))?;

@@ -16,11 +16,13 @@ pub mod report;
 pub mod schedule;
 pub mod search;
 pub mod select;
+mod target;
 pub mod verify;
 
 pub use door::{compile_file, include_model, model_name, read_file, write_whole, Build};
 pub use error::{Error, Problem};
 pub use options::{Input, Io, Optimize, Options};
+pub use target::Target;
 
 use proc_macro2::TokenStream;
 

@@ -1,6 +1,7 @@
 //! What a user can ask for. Macro arguments, `Build` methods and command-line flags are the same set.
 
 use crate::error::{Error, Problem};
+use crate::target::Target;
 
 /// What to favour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -117,14 +118,21 @@ pub struct Options {
     pub io: Io,
     /// How the input is given.
     pub input: Input,
+    /// The processor that code is made for; [`Target::Portable`] where absent.
+    pub target: Option<Target>,
     /// Emits a call of `kiln::trace` before every step, for measurements.
     pub trace: bool,
 }
 
 impl Options {
     /// Every option that a user sets by name.
-    pub const NAMES: [&'static str; 8] =
-        ["name", "optimize", "flash", "ram", "fast_ram", "weights_section", "io", "input"];
+    pub const NAMES: [&'static str; 9] =
+        ["name", "optimize", "flash", "ram", "fast_ram", "weights_section", "io", "input", "target"];
+
+    /// The processor that code is made for.
+    pub fn target(&self) -> Target {
+        self.target.unwrap_or_default()
+    }
 
     /// Sets one option from the text a user wrote. `name` is the option's name in the macro.
     ///
@@ -140,6 +148,7 @@ impl Options {
             "weights_section" => self.weights_section = Some(value.into()),
             "io" => self.io = value.parse()?,
             "input" => self.input = value.parse()?,
+            "target" => self.target = Some(value.parse()?),
             _ => {
                 return Err(Error::Options(Problem {
                     place: String::new(),

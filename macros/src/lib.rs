@@ -26,6 +26,7 @@
 /// | `input` | `"whole"`, `"rows"`, `"sliding"` | how the input is given, see below |
 /// | `io` | `"native"`, `"quantized"` | `"quantized"` drops QUANTIZE and DEQUANTIZE at the edges of the model |
 /// | `weights_section` | `".flash2"` | link section of the constants |
+/// | `target` | `"portable"`, `"cortex-m0"`, `"cortex-m4"` … | the processor that code is made for; that of the crate being compiled where absent |
 ///
 /// Over budget is a compile error that says what is needed and what holds it up.
 ///

@@ -38,13 +38,36 @@ pub use arch::memory::{Arena, Bytes, Element, Memory};
 pub use feed::{row_mut, write_row, Feed};
 pub use kernels::{Band, Rows};
 #[cfg(feature = "macros")]
-pub use kiln_macros::include_model;
+#[doc(hidden)]
+pub use kiln_macros::include_model as __include_model;
 pub use model::{trace, DType, Model, ModelInfo, TensorInfo};
 pub use quantized::{dequantize, quantize, Quantized};
 pub use rows::{constant_row, due};
 pub use share::Share;
 #[doc(hidden)]
 pub use share::{largest, sum};
+
+/// Defines `include_model!`, which tells the compiler what this crate is compiled for.
+#[cfg(feature = "macros")]
+macro_rules! define_include_model {
+    ($d:tt, $target:literal) => {
+        /// Compiles a model into a type of that name.
+        ///
+        /// See [`kiln_macros::include_model`] for its options.
+        #[macro_export]
+        macro_rules! include_model {
+            ($d($d arguments:tt)*) => {
+                $crate::__include_model! { @ $target $d($d arguments)* }
+            };
+        }
+    };
+}
+#[cfg(all(feature = "macros", kiln_dsp))]
+define_include_model!($, "cortex-m4");
+#[cfg(all(feature = "macros", kiln_v6m))]
+define_include_model!($, "cortex-m0");
+#[cfg(all(feature = "macros", not(any(kiln_dsp, kiln_v6m))))]
+define_include_model!($, "portable");
 
 /// Includes a model that the crate's build script compiled with `kiln_codegen::Build`.
 ///

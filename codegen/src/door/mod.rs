@@ -6,6 +6,7 @@ pub use request::include_model;
 
 use crate::error::{Error, Problem};
 use crate::options::{Input, Io, Optimize, Options};
+use crate::target::Target;
 use crate::{compile, Compiled};
 use quote::quote;
 use std::path::{Path, PathBuf};
@@ -124,11 +125,17 @@ impl Build {
         self
     }
 
+    /// The processor that code is made for. Where it is not said, that of the `TARGET` that cargo builds for.
+    pub fn target(mut self, target: Target) -> Self {
+        self.options.target = Some(target);
+        self
+    }
+
     /// Compiles into `OUT_DIR/<file name>.rs`, tells cargo what to watch, and returns the file's path.
     ///
     /// # Errors
     /// Those of [`compile_file`], and [`Error::Options`] outside a build script.
-    pub fn compile(self) -> Result<PathBuf, Error> {
+    pub fn compile(mut self) -> Result<PathBuf, Error> {
         println!("cargo:rerun-if-changed={}", self.path.display());
         let out = std::env::var_os("OUT_DIR").ok_or_else(|| {
             Error::Options(Problem {
@@ -137,6 +144,12 @@ impl Build {
                 help: "call it from a build script, or use `cargo kiln compile`".into(),
             })
         })?;
+        let target = std::env::var("TARGET").ok().map(|triple| {
+            // What cargo passes on to build scripts, separated by that character.
+            let flags = std::env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
+            Target::of_triple(&triple, &flags.split('\u{1f}').map(String::from).collect::<Vec<_>>())
+        });
+        self.options.target = self.options.target.or(target);
         let compiled = compile_file(&self.path, &self.options)?;
         let file = Path::new(&out).join(model_name(&self.path) + ".rs");
         write_whole(&file, &compiled.file(&quote!(pub))?)?;

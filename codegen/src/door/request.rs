@@ -17,7 +17,7 @@ pub fn include_model(arguments: TokenStream, root: &Path) -> syn::Result<TokenSt
     syn::parse2::<Request>(arguments)?.expand(root)
 }
 
-/// `pub Name = "path", option = value, …`
+/// `pub Name = "path", option = value, …`, behind `@ "target"` where the runtime knows what it is compiled for.
 struct Request {
     vis: Visibility,
     path: LitStr,
@@ -28,6 +28,10 @@ struct Request {
 
 impl Parse for Request {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let target = match input.parse::<Option<Token![@]>>()? {
+            Some(_) => Some(input.parse::<LitStr>()?.value()),
+            None => None,
+        };
         let vis = input.parse()?;
         let name: Ident = input.parse()?;
         input.parse::<Token![=]>()?;
@@ -40,6 +44,9 @@ impl Parse for Request {
                 break;
             }
             spans.push(parse_option(input, &mut options)?);
+        }
+        if let (Some(target), None) = (target, options.target) {
+            options.set("target", &target).map_err(|e| syn::Error::new(Span::call_site(), e))?;
         }
         Ok(Request { vis, path, options, spans })
     }

@@ -3,5 +3,7 @@
 //! The folders mirror each other file for file; [`kernels`](crate::kernels) chooses between them. `unsafe` may stand in this
 //! module only, and not in `portable`.
 
+pub(crate) mod dsp;
 pub(crate) mod memory;
 pub(crate) mod portable;
+pub(crate) mod v6m;

@@ -1,0 +1,82 @@
+//! The processors that code is made for. Kernels, packing of weights and layouts depend on it.
+
+use crate::error::{Error, Problem};
+
+/// A kind of processor. What is compiled for one runs on every other as well, with the same results, but not fast.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Target {
+    /// Any: plain Rust. Cortex-M3, RISC-V and hosts have nothing better.
+    #[default]
+    Portable,
+    /// Armv6-M and Armv8-M Baseline: Cortex-M0, M0+ and M23. No long multiplication, eight low registers.
+    CortexM0,
+    /// Armv7E-M, and Armv8-M Mainline with the DSP extension: Cortex-M4, M7 and M33. Two 16-bit products in one instruction.
+    CortexMDsp,
+}
+
+impl Target {
+    /// The names users write.
+    pub const NAMES: [&'static str; 7] =
+        ["portable", "cortex-m0", "cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33"];
+
+    /// A name of it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Target::Portable => "portable",
+            Target::CortexM0 => "cortex-m0",
+            Target::CortexMDsp => "cortex-m4",
+        }
+    }
+
+    /// The processor of a Rust target such as `thumbv7em-none-eabihf`, compiled with those flags of rustc. The DSP extension of Armv8-M is an option
+    /// of the chip: it counts where a flag says so, `-Ctarget-cpu=cortex-m33` or `-Ctarget-feature=+dsp`. The runtime's build script decides alike.
+    pub fn of_triple(triple: &str, rustflags: &[String]) -> Target {
+        let flagged = |what: &str| rustflags.iter().any(|flag| flag.contains(what));
+        match triple.split('-').next().unwrap_or_default() {
+            "thumbv6m" | "thumbv8m.base" => Target::CortexM0,
+            "thumbv7em" => Target::CortexMDsp,
+            "thumbv8m.main" if flagged("cortex-m33") || flagged("+dsp") => Target::CortexMDsp,
+            _ => Target::Portable,
+        }
+    }
+}
+
+impl std::str::FromStr for Target {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        match name {
+            "portable" | "cortex-m3" => Ok(Target::Portable),
+            "cortex-m0" | "cortex-m0plus" => Ok(Target::CortexM0),
+            "cortex-m4" | "cortex-m7" | "cortex-m33" => Ok(Target::CortexMDsp),
+            _ => Err(Error::Options(Problem {
+                place: "option `target`".into(),
+                what: format!("`{name}` is no value for it"),
+                help: format!("use one of {}", Self::NAMES.join(", ")),
+            })),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_triples() {
+        for name in Target::NAMES {
+            let target: Target = name.parse().unwrap();
+            assert_eq!(target.name().parse(), Ok(target));
+        }
+        assert!("cortex-m99".parse::<Target>().unwrap_err().to_string().contains("cortex-m33"));
+        let of = |triple, flags: &[&str]| {
+            Target::of_triple(triple, &flags.iter().map(|f| f.to_string()).collect::<Vec<_>>())
+        };
+        assert_eq!(of("thumbv6m-none-eabi", &[]), Target::CortexM0);
+        assert_eq!(of("thumbv7m-none-eabi", &[]), Target::Portable);
+        assert_eq!(of("thumbv7em-none-eabihf", &[]), Target::CortexMDsp);
+        assert_eq!(of("thumbv8m.main-none-eabi", &[]), Target::Portable);
+        assert_eq!(of("thumbv8m.main-none-eabi", &["-Ctarget-cpu=cortex-m33"]), Target::CortexMDsp);
+        assert_eq!(of("x86_64-unknown-linux-gnu", &[]), Target::Portable);
+    }
+}

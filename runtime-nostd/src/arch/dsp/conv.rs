@@ -1,0 +1,1 @@
+//! Convolution in tiles of two pixels and four filters.

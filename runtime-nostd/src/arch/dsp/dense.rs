@@ -1,0 +1,1 @@
+//! Matrix products of single pixels, four filters at a time.

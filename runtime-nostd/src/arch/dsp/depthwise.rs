@@ -1,0 +1,1 @@
+//! Depthwise convolution of planar rows, and of images one column wide.

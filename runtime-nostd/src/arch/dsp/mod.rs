@@ -1,0 +1,9 @@
+//! Kernels for Cortex-M4, M7 and M33: cores with the DSP extension, two 16-bit products in one instruction.
+//!
+//! Their inner blocks are assembly where `kiln_dsp` is set, and plain Rust with the same results elsewhere.
+
+pub(crate) mod conv;
+pub(crate) mod dense;
+pub(crate) mod depthwise;
+pub(crate) mod elementwise;
+pub(crate) mod pool;
