@@ -1,0 +1,5 @@
+//! Matrix products.
+
+use crate::Check;
+
+pub(crate) const CHECKS: &[Check] = &[];

@@ -1,0 +1,5 @@
+//! Depthwise convolutions.
+
+use crate::Check;
+
+pub(crate) const CHECKS: &[Check] = &[];

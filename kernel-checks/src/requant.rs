@@ -1,0 +1,5 @@
+//! Rescaling of accumulators.
+
+use crate::Check;
+
+pub(crate) const CHECKS: &[Check] = &[];

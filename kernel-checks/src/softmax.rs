@@ -1,0 +1,5 @@
+//! Softmax.
+
+use crate::Check;
+
+pub(crate) const CHECKS: &[Check] = &[];

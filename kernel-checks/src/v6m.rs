@@ -1,0 +1,5 @@
+//! Kernels for cores without DSP instructions.
+
+use crate::Check;
+
+pub(crate) const CHECKS: &[Check] = &[];
