@@ -53,6 +53,19 @@ pub struct BuildRequest<'a> {
     pub runtime_features: &'a [String],
 }
 
+/// What to build where there is no model: a program of one's own.
+#[derive(Debug, Clone)]
+pub struct ProgramRequest<'a> {
+    /// For which board.
+    pub board: &'a Board,
+    /// Its name.
+    pub name: &'a str,
+    /// The whole of `main.rs`. The crate `kiln-harness` gives it an entry point, and ways to print and to end.
+    pub main_rs: String,
+    /// Crates it depends on, besides `kiln` and `kiln-harness`: names and folders.
+    pub dependencies: &'a [(&'a str, &'a Path)],
+}
+
 /// A linked image.
 #[derive(Debug, Clone)]
 pub struct Firmware {
@@ -85,6 +98,14 @@ const LIMIT: Duration = Duration::from_secs(1800);
 /// From this size of generated source on, its constants (about three characters a byte) cannot fit 4 MB of flash.
 const SURELY_LARGE: u64 = 16 << 20;
 
+/// What all firmware profiles have in common. The harness is not what is measured: it should be small.
+macro_rules! profile {
+    () => {
+        "lto = \"fat\"\ncodegen-units = 1\npanic = \"abort\"\ndebug = false\n\n\
+         [profile.release.package.kiln-harness]\nopt-level = \"s\"\n"
+    };
+}
+
 /// Builds firmware for `request`.
 ///
 /// Dependencies are compiled once per target and kept under [`work_dir`]. Installs the target if it is missing. An image
@@ -94,34 +115,75 @@ const SURELY_LARGE: u64 = 16 << 20;
 /// # Errors
 /// [`Error::TooLarge`] where the image does not fit, [`Error::Failed`] where the model does not compile.
 pub fn build(request: &BuildRequest) -> Result<Firmware, Error> {
-    let toolchain = toolchain::ensure_target(&request.board.target)?;
     let work = work_dir()?;
     let model_rs = request.model_rs.canonicalize().map_err(at(request.model_rs))?;
     let size = fs::metadata(&model_rs).map_err(at(&model_rs))?.len();
+    let what = format!("building firmware for {} from {}", request.board.name, model_rs.display());
 
     let mut too_large = String::new();
     for placement in placements(request.board, size) {
-        let package = package(request, &model_rs, placement);
-        let folder = package.write(&work)?;
-        let mut cargo = cargo();
-        cargo.current_dir(&folder).args(["build", "--release", "--quiet"]);
-        toolchain.apply(&mut cargo);
-        let what = format!("building firmware for {} from {}", request.board.name, model_rs.display());
-        let ended = process::run(&mut cargo, &what, LIMIT)?;
-        if ended.status.success() {
-            Package::keep_lock(&work, &folder)?;
-            let elf = work.join("target").join(&request.board.target).join("release").join(&package.name);
-            let (board, mode, warnings) = (request.board.clone(), request.mode, ended.output);
-            return Ok(Firmware { elf, board, mode, placement, warnings });
+        match link(&package(request, &model_rs, placement), request.board, &what)? {
+            Linked::Image { elf, folder, warnings } => {
+                Package::keep_lock(&work, &folder)?;
+                let (board, mode) = (request.board.clone(), request.mode);
+                return Ok(Firmware { elf, board, mode, placement, warnings });
+            }
+            Linked::TooLarge(output) => too_large = output,
         }
-        if !ended.output.contains("will not fit in region") {
-            return Err(Error::Failed { what, status: ended.status, output: ended.output });
-        }
-        too_large = ended.output;
     }
     let reasons: Vec<&str> =
         too_large.lines().filter(|line| line.contains("will not fit in region")).collect();
     Err(Error::TooLarge { board: request.board.name.clone(), output: reasons.join("\n") })
+}
+
+/// Builds a program of one's own, for [`qemu::run`](crate::qemu::run), and returns the ELF file.
+///
+/// # Errors
+/// [`Error::Failed`] where it does not compile, [`Error::TooLarge`] where it does not fit.
+pub fn build_program(request: &ProgramRequest) -> Result<PathBuf, Error> {
+    let board = request.board;
+    let package = Package {
+        name: unique_name(Path::new(request.name), (&board.name, &request.main_rs)),
+        main_rs: request.main_rs.clone(),
+        harness_features: &board.harness_features,
+        runtime_features: &[],
+        dependencies: request.dependencies,
+        profile: concat!("[profile.release]\nopt-level = 3\n", profile!()),
+        files: files(board, Placement::Board),
+    };
+    match link(&package, board, &format!("building {} for {}", request.name, board.name))? {
+        Linked::Image { elf, .. } => Ok(elf),
+        Linked::TooLarge(output) => Err(Error::TooLarge { board: board.name.clone(), output }),
+    }
+}
+
+enum Linked {
+    Image {
+        elf: PathBuf,
+        /// The package it was built from.
+        folder: PathBuf,
+        warnings: String,
+    },
+    /// With what the linker said.
+    TooLarge(String),
+}
+
+fn link(package: &Package, board: &Board, what: &str) -> Result<Linked, Error> {
+    let toolchain = toolchain::ensure_target(&board.target)?;
+    let work = work_dir()?;
+    let folder = package.write(&work)?;
+    let mut cargo = cargo();
+    cargo.current_dir(&folder).args(["build", "--release", "--quiet"]);
+    toolchain.apply(&mut cargo);
+    let ended = process::run(&mut cargo, what, LIMIT)?;
+    if ended.status.success() {
+        let elf = work.join("target").join(&board.target).join("release").join(&package.name);
+        Ok(Linked::Image { elf, folder, warnings: ended.output })
+    } else if ended.output.contains("will not fit in region") {
+        Ok(Linked::TooLarge(ended.output))
+    } else {
+        Err(Error::Failed { what: what.to_owned(), status: ended.status, output: ended.output })
+    }
 }
 
 /// The placements to try, in order.
@@ -134,14 +196,6 @@ fn placements(board: &Board, model_rs_size: u64) -> Vec<Placement> {
         placements.extend([Placement::ConstantsInExtra, Placement::ConstantsAndStaticsInExtra]);
     }
     placements
-}
-
-/// What all firmware profiles have in common. The harness is not what is measured: it should be small.
-macro_rules! profile {
-    () => {
-        "lto = \"fat\"\ncodegen-units = 1\npanic = \"abort\"\ndebug = false\n\n\
-         [profile.release.package.kiln-harness]\nopt-level = \"s\"\n"
-    };
 }
 
 fn package<'a>(request: &BuildRequest<'a>, model_rs: &Path, placement: Placement) -> Package<'a> {
@@ -181,8 +235,14 @@ fn package<'a>(request: &BuildRequest<'a>, model_rs: &Path, placement: Placement
             OptLevel::Speed => concat!("[profile.release]\nopt-level = 3\n", profile!()),
             OptLevel::Size => concat!("[profile.release]\nopt-level = \"s\"\n", profile!()),
         },
-        files: vec![("memory.x", memory_x(board, placement)), (".cargo/config.toml", config_toml(board))],
+        dependencies: &[],
+        files: files(board, placement),
     }
+}
+
+/// What a package for a board has besides its source.
+fn files(board: &Board, placement: Placement) -> Vec<(&'static str, String)> {
+    vec![("memory.x", memory_x(board, placement)), (".cargo/config.toml", config_toml(board))]
 }
 
 /// Makes `cargo run` in the package's folder do the right thing, also without this crate: on a real board, flash and print.

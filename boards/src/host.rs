@@ -59,6 +59,7 @@ pub fn build(request: &BuildRequest) -> Result<Program, Error> {
         ),
         harness_features: &[],
         runtime_features: request.runtime_features,
+        dependencies: &[],
         profile: "[profile.release]\nopt-level = 3\npanic = \"abort\"\ndebug = \"line-tables-only\"\noverflow-checks = true",
         files: Vec::new(),
     };

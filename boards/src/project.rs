@@ -10,6 +10,7 @@ const HARNESS: &[(&str, &str)] = &[
     ("src/firmware.rs", include_str!("../harness/src/firmware.rs")),
     ("src/hosted.rs", include_str!("../harness/src/hosted.rs")),
     ("src/lib.rs", include_str!("../harness/src/lib.rs")),
+    ("src/program.rs", include_str!("../harness/src/program.rs")),
     ("src/report.rs", include_str!("../harness/src/report.rs")),
     ("src/semihosting.rs", include_str!("../harness/src/semihosting.rs")),
     ("src/stack.rs", include_str!("../harness/src/stack.rs")),
@@ -64,6 +65,8 @@ pub(crate) struct Package<'a> {
     pub(crate) main_rs: String,
     pub(crate) harness_features: &'a [String],
     pub(crate) runtime_features: &'a [String],
+    /// Further crates: names and folders.
+    pub(crate) dependencies: &'a [(&'a str, &'a Path)],
     /// `[profile.release]` and what else there is of profiles.
     pub(crate) profile: &'a str,
     /// Further files: path in the package, and content.
@@ -90,6 +93,11 @@ impl Package<'_> {
     }
 
     fn manifest(&self, runtime: &str) -> String {
+        let dependencies: String = self
+            .dependencies
+            .iter()
+            .map(|(name, folder)| format!("{name} = {{ path = {folder:?} }}\n"))
+            .collect();
         // Every package has the same name, and so the same lock file.
         format!(
             "[package]\n\
@@ -104,7 +112,7 @@ impl Package<'_> {
              [dependencies]\n\
              kiln = {{ {runtime}, default-features = false, features = {runtime_features:?} }}\n\
              kiln-harness = {{ path = \"../../harness\", features = {harness_features:?} }}\n\
-             \n\
+             {dependencies}\n\
              {profile}\n\
              \n\
              [workspace]\n",

@@ -5,6 +5,7 @@ use crate::error::{at, Error};
 use crate::firmware::Firmware;
 use crate::image::{FlashSizes, Image};
 use crate::run::RunDir;
+use crate::Board;
 use crate::{process, toolchain};
 use std::fs;
 use std::path::Path;
@@ -19,8 +20,16 @@ use std::time::Duration;
 pub fn validate(firmware: &Firmware, cases: &Cases, limit: Duration) -> Result<Outputs, Error> {
     let run = RunDir::new()?;
     run.put_cases(cases)?;
-    execute(firmware, run.path(), &[], limit)?;
+    execute(&firmware.board, &firmware.elf, run.path(), &[], limit)?;
     run.take_outputs()
+}
+
+/// Runs a program of one's own on an emulated board, in a folder of its own, and returns what it printed.
+///
+/// # Errors
+/// [`Error::Failed`] with what it printed where it ends with a status other than 0, [`Error::TimedOut`] after `limit`.
+pub fn run(board: &Board, elf: &Path, limit: Duration) -> Result<String, Error> {
+    execute(board, elf, RunDir::new()?.path(), &[], limit)
 }
 
 /// What one inference costs: for a model that is fed by rows, all invocations until its outputs are complete; for a sliding
@@ -64,7 +73,8 @@ pub fn bench(firmware: &Firmware, cases: Option<&Cases>, limit: Duration) -> Res
     if let Some(trace) = image.address("kiln::model::trace") {
         plugin += &format!(",trace={trace:#x}");
     }
-    let printed = execute(firmware, run.path(), &["-plugin".to_owned(), plugin], limit)?;
+    let printed =
+        execute(&firmware.board, &firmware.elf, run.path(), &["-plugin".to_owned(), plugin], limit)?;
     let report = run.path().join("cycles.txt");
     let Report { window, steps, classes } =
         Report::parse(&fs::read_to_string(&report).map_err(at(&report))?)?;
@@ -80,18 +90,18 @@ pub fn bench(firmware: &Firmware, cases: Option<&Cases>, limit: Duration) -> Res
     })
 }
 
-/// Runs `firmware` in `folder` until it exits, and returns what it printed.
+/// Runs a board's image in `folder` until it exits, and returns what it printed.
 fn execute(
-    firmware: &Firmware,
+    board: &Board,
+    elf: &Path,
     folder: &Path,
     arguments: &[String],
     limit: Duration,
 ) -> Result<String, Error> {
-    let board = &firmware.board;
     if !board.is_emulated() {
         return Err(Error::NotEmulated { board: board.name.clone() });
     }
     let mut qemu = Command::new(toolchain::ensure_qemu()?);
-    qemu.current_dir(folder).args(board.runner.command().iter().skip(1)).arg(&firmware.elf).args(arguments);
+    qemu.current_dir(folder).args(board.runner.command().iter().skip(1)).arg(elf).args(arguments);
     process::succeed(&mut qemu, &format!("running {} under QEMU", board.name), limit)
 }

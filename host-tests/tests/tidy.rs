@@ -125,7 +125,9 @@ fn compiler_and_runtime_do_not_know_each_other() {
 fn unsafe_stands_where_it_may() {
     let allowed = ["runtime-nostd/src/arch/", "boards/harness/", "boards/cycles/"];
     let mut wrong = Vec::new();
-    for folder in ["codegen", "macros", "runtime-nostd", "boards", "cli", "kiln-test", "kernel-checks", "xtask"] {
+    for folder in
+        ["codegen", "macros", "runtime-nostd", "boards", "cli", "kiln-test", "kernel-checks", "xtask"]
+    {
         for (file, text) in sources(folder) {
             let says_unsafe = code(&text).any(|line| {
                 line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == "unsafe")

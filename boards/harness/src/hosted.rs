@@ -43,6 +43,6 @@ pub(crate) fn print(line: &CStr) {
 }
 
 /// Ends the process.
-pub(crate) fn exit(status: u32) -> ! {
+pub fn exit(status: u32) -> ! {
     std::process::exit(status as i32)
 }

@@ -4,7 +4,9 @@
 //! between marker functions, and reports how much stack it took. Which of them a firmware calls is decided by the
 //! few lines of `main.rs` that `kiln_boards::firmware` writes around a model.
 //!
-//! Nothing here formats, allocates or panics, so that a firmware's symbols speak about the model alone.
+//! Programs that run something else than a model have [`print`] and [`exit`].
+//!
+//! Nothing else here formats, allocates or panics, so that a firmware's symbols speak about the model alone.
 #![cfg_attr(target_os = "none", no_std)]
 #![warn(unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
 
@@ -17,6 +19,7 @@ mod platform;
 #[cfg(target_os = "none")]
 #[path = "semihosting.rs"]
 mod platform;
+mod program;
 mod report;
 #[cfg(target_os = "none")]
 mod stack;
@@ -25,6 +28,8 @@ mod validate;
 pub use bench::bench;
 #[cfg(target_os = "none")]
 pub use cortex_m_rt::entry;
+pub use platform::exit;
+pub use program::print;
 pub use validate::validate;
 
 /// File with the cases, in the directory the emulator (or process) runs in. Its layout is documented in `kiln_boards::cases`.

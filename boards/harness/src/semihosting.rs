@@ -60,7 +60,7 @@ pub(crate) fn print(line: &CStr) {
 }
 
 /// Ends the program; `status` becomes the exit status of QEMU or probe-rs.
-pub(crate) fn exit(status: u32) -> ! {
+pub fn exit(status: u32) -> ! {
     call(SYS_EXIT_EXTENDED, &[STOPPED_APPLICATION_EXIT, status as usize]);
     loop {
         core::hint::spin_loop();
