@@ -22,6 +22,6 @@ pub use crate::arch::portable::reduce::{mean_f32, mean_i8};
 pub use crate::arch::portable::softmax::{softmax_f32, softmax_i8};
 pub use crate::arch::portable::unary::{clip_f32, leaky_relu_f32, logistic_f32, lookup_8, tanh_f32};
 pub use crate::params::{
-    AddParams, Broadcast, Conv, Copy, MeanRows, MulParams, Pad, Pool, Reduce, Requant, Scale,
+    AddParams, Broadcast, Conv, Copy, MeanRows, MulParams, Pad, Pool, Reduce, Requant, Scale, Stride,
 };
 pub use crate::rows::{Band, Read, ReadSlice, Rows};

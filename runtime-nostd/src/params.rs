@@ -66,6 +66,16 @@ pub struct Conv {
     pub groups: usize,
 }
 
+/// Where a kernel writes the pixels and channels of a row of its result, in elements: `out_c` and 1 channel-last, 1 and `out_w` planar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Stride {
+    /// From one pixel to the next.
+    pub pixel: usize,
+    /// From one channel to the next.
+    pub channel: usize,
+}
+
 /// Pooling of one image. Taps outside of the image do not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
