@@ -2,7 +2,7 @@
 
 use super::tensor::{centred, clamp_f32, clamp_i32, ints, pack_i32};
 use super::{fixed_point::multiply, InterpError};
-use crate::ir::{Clamp, Data, Multiplier, Rescale, Type, Window};
+use crate::ir::{Clamp, Data, Layout, Multiplier, Order, Rescale, Type, Window};
 
 /// Turns accumulators into results: multiplier of the channel, zero point, clamp.
 struct Output<'a> {
@@ -33,26 +33,29 @@ fn centred_weights(ty: &Type, data: &Data) -> Vec<i32> {
     ints(ty, data).into_iter().enumerate().map(centre).collect()
 }
 
-/// The geometry of one convolution.
+/// The geometry of one convolution; sizes of images are \[n, h, w, c\] in any layout.
 struct Geometry<'a> {
     x: [usize; 4],
     w: [usize; 4],
     y: [usize; 4],
     window: &'a Window,
     groups: usize,
+    layout: Layout,
 }
 
 impl Geometry<'_> {
-    /// Calls `visit(result position, output channel, taps)` for every result, in order, where `taps` lists the positions in
+    /// Calls `visit(result position, output channel, taps)` for every result, where `taps` lists the positions in
     /// operand and weights of every tap inside the image, in the order kh, kw, c.
     fn for_each_result(&self, mut visit: impl FnMut(usize, usize, &[(usize, usize)])) {
-        let [_, h, w, c] = self.x;
+        let [_, h, w, _] = self.x;
         let [_, k_h, k_w, group_c] = self.w;
         let [n, out_h, out_w, out_c] = self.y;
         let window = self.window;
         let per_group = out_c / self.groups;
         let mut taps = Vec::with_capacity(k_h * k_w * group_c);
-        let mut position = 0;
+        let from = |place| position(self.layout.x.strides(self.x), place);
+        let to = |place| position(self.layout.y.strides(self.y), place);
+        let channel_step = from([0, 0, 0, 1]);
         for (image, oy, ox, o) in (0..n).flat_map(|b| {
             (0..out_h).flat_map(move |y| (0..out_w).flat_map(move |x| (0..out_c).map(move |o| (b, y, x, o))))
         }) {
@@ -63,19 +66,25 @@ impl Geometry<'_> {
                 for kx in 0..k_w {
                     let column = ox * window.stride[1] + kx * window.dilation[1];
                     let Some(ix) = column.checked_sub(window.pad.left).filter(|&ix| ix < w) else { continue };
-                    let from = ((image * h + iy) * w + ix) * c + o / per_group * group_c;
+                    let first = from([image, iy, ix, o / per_group * group_c]);
                     let weight = ((o * k_h + ky) * k_w + kx) * group_c;
-                    taps.extend((0..group_c).map(|i| (from + i, weight + i)));
+                    taps.extend((0..group_c).map(|i| (first + i * channel_step, weight + i)));
                 }
             }
-            visit(position, o, &taps);
-            position += 1;
+            visit(to([image, oy, ox, o]), o, &taps);
         }
     }
 }
 
-fn dims4(ty: &Type) -> Result<[usize; 4], InterpError> {
-    ty.shape.dims().try_into().map_err(|_| InterpError::new("conv2d wants tensors of four axes"))
+/// Where an element is, from its image, row, column and channel.
+fn position(strides: [usize; 4], place: [usize; 4]) -> usize {
+    strides.iter().zip(place).map(|(stride, index)| stride * index).sum()
+}
+
+/// The dimensions \[n, h, w, c\] of an image (or those of weights).
+fn image(ty: &Type, order: Order) -> Result<[usize; 4], InterpError> {
+    let wrong = || InterpError::new("conv2d wants tensors of four axes");
+    order.image(ty.shape.dims()).ok_or_else(wrong)
 }
 
 /// See `conv2d` in the op table. Taps outside the image count as zero (that is, are left out).
@@ -84,11 +93,19 @@ pub(super) fn conv2d(
     groups: usize,
     rescale: &Rescale,
     clamp: &Clamp,
+    layout: Layout,
     operands: &[(&Type, &Data)],
     result: &Type,
 ) -> Result<Data, InterpError> {
     let (x, w) = (operands[0], operands[1]);
-    let geometry = Geometry { x: dims4(x.0)?, w: dims4(w.0)?, y: dims4(result)?, window, groups };
+    let geometry = Geometry {
+        x: image(x.0, layout.x)?,
+        w: image(w.0, Order::ChannelLast)?,
+        y: image(result, layout.y)?,
+        window,
+        groups,
+        layout,
+    };
     match rescale {
         Rescale::Real => {
             let (xs, ws) = (x.1.to_f32(), w.1.to_f32());

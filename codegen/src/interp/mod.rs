@@ -164,8 +164,8 @@ pub fn eval(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Result<Data,
     }
     let first = operands[0];
     let y = match op {
-        Op::Conv2d { window, groups, rescale, clamp } => {
-            conv::conv2d(window, *groups, rescale, clamp, operands, result)?
+        Op::Conv2d { window, groups, rescale, clamp, layout } => {
+            conv::conv2d(window, *groups, rescale, clamp, *layout, operands, result)?
         }
         Op::Dense { rescale, clamp } => conv::dense(rescale, clamp, operands, result)?,
         Op::AvgPool2d { window, clamp } => pool::avg(window, clamp, first, result)?,

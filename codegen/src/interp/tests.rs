@@ -47,6 +47,47 @@ fn dilated_and_strided_convolution() {
     assert_eq!(f32s(text, &x), [13020.0, 15242.0, 18000.0, 18000.0]);
 }
 
+/// A convolution of planar images is that of the same images channel-last.
+#[test]
+fn layouts_do_not_change_a_convolution() {
+    let quant = "q(1.0 : 1)";
+    let attributes = |groups: usize, layout: &str| {
+        let window = "window = [2, 3] stride [2, 1] pad [1, 0, 1, 1]";
+        let rescale = "rescale = [1073741824 * 2^1, 1273741824 * 2^0, 1173741824 * 2^1, 1373741824 * 2^0]";
+        format!("{{{window}, groups = {groups}, {rescale}, clamp = -100..=120{layout}}}")
+    };
+    for (groups, weights) in [(1, "[4,2,3,2]"), (2, "[4,2,3,1]")] {
+        let ty = |dims: &str| format!("i8{dims} {quant}");
+        let (last, planar) = (ty("[2,3,5,4]"), ty("[2,3,4,5]"));
+        let graph = Graph::parse(&format!(
+            "graph \"g\" {{
+               input %x: {} input %w: i8{weights} q(axis 0, [1.0, 1.0, 1.0, 1.0] : 0) input %b: i32[4]
+               %p: {} = transpose(%x) {{perm = [0, 1, 3, 2]}}
+               %1: {last} = conv2d(%x, %w, %b) {}
+               %2: {planar} = conv2d(%x, %w, %b) {}
+               %3: {last} = conv2d(%p, %w, %b) {}
+               %4: {planar} = conv2d(%p, %w, %b) {}
+               %t: {last} = transpose(%2) {{perm = [0, 1, 3, 2]}}
+               %u: {last} = transpose(%4) {{perm = [0, 1, 3, 2]}}
+               return %1, %t, %3, %u
+             }}",
+            ty("[2,5,5,2]"),
+            ty("[2,5,2,5]"),
+            attributes(groups, ""),
+            attributes(groups, ", layout = channel_last to planar"),
+            attributes(groups, ", layout = planar to channel_last"),
+            attributes(groups, ", layout = planar to planar"),
+        ))
+        .unwrap();
+        assert_eq!(crate::verify::verify(&graph), Ok(()));
+        assert_eq!(Graph::parse(&graph.to_string()).unwrap(), graph.compact());
+        let mut random = crate::schedule::random::Random::new(3);
+        let outputs = Machine::new(&graph).run(&random.inputs(&graph)).unwrap();
+        let distinct: std::collections::BTreeSet<&[u8]> = outputs.iter().map(Data::bytes).collect();
+        assert_eq!(distinct.len(), 1);
+    }
+}
+
 #[test]
 fn dense_multiplies_every_row() {
     let text = r#"graph "g" {

@@ -3,11 +3,15 @@
 use super::text::{Lexer, ParseError};
 
 /// An attribute type: it has a textual form, which reads back as the same value.
-pub trait Attr: Sized {
+pub trait Attr: Sized + PartialEq {
     /// Appends the textual form.
     fn print(&self, out: &mut String);
     /// Reads the textual form.
     fn parse(lexer: &mut Lexer<'_>) -> Result<Self, ParseError>;
+    /// The value that an attribute has where the text leaves it out; `None` if it is always written.
+    fn implied() -> Option<Self> {
+        None
+    }
 }
 
 /// A float compared and hashed by its bits.

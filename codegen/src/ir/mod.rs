@@ -11,7 +11,7 @@
 //! # Types
 //!
 //! Every value has a [`Type`]: storage element, static shape (row-major, last axis contiguous; images are
-//! NHWC, convolution weights OHWI) and, where the storage is quantised, a [`Quant`]: real = scale · (stored −
+//! NHWC unless the op that reads or writes them has another [`Layout`], convolution weights OHWI) and, where the storage is quantised, a [`Quant`]: real = scale · (stored −
 //! zero point), per tensor or along one axis. Scales are kept as the bits of the `f32` in the file.
 //!
 //! # Arithmetic
@@ -24,7 +24,9 @@
 
 mod attr;
 mod graph;
+mod layout;
 mod op;
+mod property;
 mod text;
 mod types;
 
@@ -32,6 +34,7 @@ pub use attr::{
     AddRescale, Attr, Clamp, LeakyRescale, Multiplier, Padding, Real, Rescale, SoftmaxScale, Window,
 };
 pub use graph::{Data, Graph, Node, NodeId, State, Value, ValueDef, ValueId};
+pub use layout::{Layout, Order};
 pub use op::{Op, OpInfo};
 pub use text::{Lexer, ParseError};
 pub use types::{DType, Quant, Shape, Type};

@@ -2,7 +2,7 @@
 //! matrix) derives from it; what an op computes is defined by [`interp`](crate::interp).
 
 use super::text::{self, Lexer, ParseError};
-use super::{AddRescale, Attr, Clamp, LeakyRescale, Rescale, SoftmaxScale, Window};
+use super::{AddRescale, Attr, Clamp, Layout, LeakyRescale, Rescale, SoftmaxScale, Window};
 
 /// One row of the table.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +47,7 @@ macro_rules! op_table {
             pub fn print_attrs(&self, out: &mut String) {
                 match self {
                     $( Op::$variant { $($attr),* } => {
-                        let fields: &[(&str, &dyn Fn(&mut String))] = &[$( (stringify!($attr), &|o: &mut String| Attr::print($attr, o)) ),*];
+                        let fields: &[text::Field<'_>] = &[$( (stringify!($attr), Attr::implied().as_ref() == Some($attr), &|o: &mut String| Attr::print($attr, o)) ),*];
                         text::print_fields(fields, out);
                     } )+
                 }
@@ -59,7 +59,7 @@ macro_rules! op_table {
                     $( $name => {
                         #[allow(unused_mut, unused_variables)]
                         let mut fields = text::FieldReader::new(lexer);
-                        $( let $attr = <$ty as Attr>::parse(fields.field(stringify!($attr))?)?; )*
+                        $( let $attr = fields.read::<$ty>(stringify!($attr))?; )*
                         fields.end()?;
                         Ok(Op::$variant { $($attr),* })
                     } )+
@@ -73,7 +73,8 @@ macro_rules! op_table {
 op_table! {
     /// Convolution of `x` \[n, h, w, c\] with `weights` \[o, kh, kw, c / groups\] and an optional `bias` \[o\]:
     /// acc = Σ (x − zx)·(w − zw) + bias, rescaled, plus the result's zero point, clamped. Output channel `o` reads the
-    /// input channels of group `o / (O / groups)`; a depthwise convolution has groups = c.
+    /// input channels of group `o / (O / groups)`; a depthwise convolution has groups = c. The layout says in which order the axes
+    /// of `x` and of the result are stored.
     Conv2d "conv2d" (2..=3) {
         /// The sliding window; its size equals the weights' kh, kw.
         window: Window,
@@ -83,6 +84,8 @@ op_table! {
         rescale: Rescale,
         /// Fused activation.
         clamp: Clamp,
+        /// Orders of `x` and the result; channel-last if left out.
+        layout: Layout,
     }
     /// Matrix product of `x` \[…, k\] with `weights` \[n, k\] and an optional `bias` \[n\]: result \[…, n\], same arithmetic as `conv2d`.
     Dense "dense" (2..=3) {

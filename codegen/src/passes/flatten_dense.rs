@@ -4,7 +4,7 @@
 //! So what comes before can slide: of a convolution it is known which rows it reads. For callers who ask for it, since a dense kernel
 //! reads its operand faster.
 
-use crate::ir::{Graph, Node, NodeId, Op, Padding, Type, ValueId, Window};
+use crate::ir::{Graph, Layout, Node, NodeId, Op, Padding, Type, ValueId, Window};
 
 /// Runs the pass.
 pub fn run(graph: &mut Graph) -> bool {
@@ -44,7 +44,8 @@ fn as_convolution(graph: &mut Graph, id: NodeId) -> Option<(Op, ValueId, ValueId
         return None;
     }
     let window = Window { size: [height, width], stride: [1, 1], dilation: [1, 1], pad: Padding::default() };
-    let op = Op::Conv2d { window, groups: 1, rescale: rescale.clone(), clamp: *clamp };
+    let layout = Layout::default();
+    let op = Op::Conv2d { window, groups: 1, rescale: rescale.clone(), clamp: *clamp, layout };
     let result = result.with_shape(&[1, 1, 1, outputs]);
     let (value, data) = (graph.value(weights).clone(), graph.const_data(weights)?.clone());
     // The scales stay with the first axis.

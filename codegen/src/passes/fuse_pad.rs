@@ -24,7 +24,7 @@ pub fn run(graph: &mut Graph) -> bool {
 /// The image before the pad, and the convolution's new padding.
 fn fused(graph: &Graph, id: NodeId) -> Option<(ValueId, Padding)> {
     let node = graph.node(id);
-    let Op::Conv2d { window, .. } = &node.op else { return None };
+    let Op::Conv2d { window, layout, .. } = &node.op else { return None };
     let producer = first_producer(graph, node)?;
     let Op::Pad { before, after, value } = &producer.op else { return None };
     let image = *producer.operands.first()?;
@@ -33,7 +33,7 @@ fn fused(graph: &Graph, id: NodeId) -> Option<(ValueId, Padding)> {
         DType::F32 => *value == 0,
         _ => *value == i64::from(from.zero_point()),
     };
-    let (&[0, top, left, 0], &[0, bottom, right, 0]) = (before.as_slice(), after.as_slice()) else {
+    let ([0, top, left, 0], [0, bottom, right, 0]) = (layout.x.image(before)?, layout.x.image(after)?) else {
         return None;
     };
     let pad = window.pad;

@@ -6,7 +6,7 @@
 //! copies goes the memory that they needed. Not for floats, where nothing times infinity is something.
 
 use super::rewrite::{each_node, Rewrite};
-use crate::ir::{Data, Graph, Node, NodeId, Op, Quant, Rescale, Type, ValueId, Window};
+use crate::ir::{Data, Graph, Layout, Node, NodeId, Op, Quant, Rescale, Type, ValueId, Window};
 
 /// Runs the pass.
 pub fn run(graph: &mut Graph) -> bool {
@@ -85,6 +85,7 @@ fn merged(graph: &Graph, uses: &[usize], id: NodeId) -> Option<Merged> {
             groups: channels,
             rescale: Rescale::FixedPoint(rescale),
             clamp: *clamp_of(lead.node)?,
+            layout: Layout::default(),
         },
         image: lead.image,
         weights: weights(graph, &branches, size)?,
@@ -110,7 +111,11 @@ fn branch<'g>(graph: &'g Graph, uses: &[usize], value: ValueId) -> Option<Branch
     let &operand = node.operands.first()?;
     let &[_, _, width, channels] = graph.ty(operand).shape.dims() else { return None };
     let depthwise = *groups == channels && graph.ty(value).shape.last() == channels;
-    if !depthwise || window.pad != Default::default() || window.dilation != [1, 1] {
+    if !depthwise
+        || node.op.layout() != Layout::default()
+        || window.pad != Default::default()
+        || window.dilation != [1, 1]
+    {
         return None;
     }
     let whole = Branch { node, window, image: operand, first: (0, 0), channels, copied: 0 };

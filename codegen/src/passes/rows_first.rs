@@ -5,7 +5,7 @@
 //! neighbours cancel, and those that are left cost nothing. What stands between two such operations as \[1, time, channels\] follows them, so
 //! that pads and activations meet their convolutions.
 
-use crate::ir::{Graph, Node, NodeId, Op, Padding, Type, ValueId, Window};
+use crate::ir::{Graph, Layout, Node, NodeId, Op, Padding, Type, ValueId, Window};
 
 /// Runs the pass.
 pub fn run(graph: &mut Graph) -> bool {
@@ -74,6 +74,9 @@ fn turned(graph: &Graph, id: NodeId) -> Option<Turned> {
     let y = graph.ty(node.result);
     let windowed = matches!(node.op, Op::Conv2d { .. } | Op::AvgPool2d { .. } | Op::MaxPool2d { .. });
     let time = upright(x.shape.dims())?[1];
+    if node.op.layout() != Layout::default() {
+        return None;
+    }
     // A window needs an image; the rest follows what was turned before it.
     if time < 2 || (if windowed { x.shape.rank() != 4 } else { !follows(graph, node) }) {
         return None;

@@ -53,18 +53,7 @@ pub fn view_of(graph: &Graph, node: &Node) -> Option<(ValueId, usize)> {
 /// of the other), and has the same size: then the result may take that operand's place.
 pub fn elementwise(graph: &Graph, node: &Node, operand: usize) -> bool {
     let Some(&id) = node.operands.get(operand) else { return false };
-    let in_place = match node.op {
-        Op::Add { .. } | Op::Sub { .. } | Op::Mul { .. } => true,
-        Op::Clip { .. }
-        | Op::LeakyRelu { .. }
-        | Op::Logistic {}
-        | Op::Tanh {}
-        | Op::Quantize {}
-        | Op::Dequantize {}
-        | Op::Requantize { .. }
-        | Op::Lookup {} => operand == 0,
-        _ => false,
-    };
+    let in_place = operand < node.op.elementwise_operands();
     let (from, to) = (graph.ty(id), graph.ty(node.result));
     in_place && from.dtype.size() == to.dtype.size() && from.shape.numel() == to.shape.numel()
 }

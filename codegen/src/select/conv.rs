@@ -1,7 +1,7 @@
 //! Convolutions, dense layers and pooling.
 
 use super::*;
-use crate::ir::{Clamp, Window};
+use crate::ir::{Clamp, Layout, Order, Window};
 use crate::passes::zero_point::folded_bias;
 
 /// The largest batch. Each of its images is a kernel call of its own.
@@ -19,6 +19,9 @@ impl<'a> Selector<'a> {
         let (x, w) = (node.operands[0], node.operands[1]);
         let (tx, tw, ty) = (self.ty(x), self.ty(w), self.ty(node.result));
         let ([batch, in_h, in_w, in_c], [_, out_h, out_w, out_c]) = self.images(node)?;
+        if node.op.layout() != Layout::default() {
+            return Err(self.no_kernel(node));
+        }
         let depthwise = groups == in_c && groups > 1;
         let in_h = self.height(in_h);
         let fields = vec![
@@ -164,8 +167,11 @@ impl<'a> Selector<'a> {
 
     /// The dimensions `[n, h, w, c]` of a layer's operand and result.
     fn images(&self, node: &Node) -> Result<([usize; 4], [usize; 4]), Problem> {
-        let dims = |id: ValueId| self.ty(id).shape.dims().try_into().map_err(|_| self.no_kernel(node));
-        let (x, y): ([usize; 4], [usize; 4]) = (dims(node.operands[0])?, dims(node.result)?);
+        let image = |id: ValueId, order: Order| {
+            order.image(self.ty(id).shape.dims()).ok_or_else(|| self.no_kernel(node))
+        };
+        let layout = node.op.layout();
+        let (x, y) = (image(node.operands[0], layout.x)?, image(node.result, layout.y)?);
         if x[0] > MOST_IMAGES {
             return Err(Problem {
                 place: node.origin.clone(),
@@ -194,7 +200,7 @@ impl<'a> Selector<'a> {
                 help: "convert the model with symmetric int8 weights".into(),
             });
         }
-        let out_c = self.ty(node.result).shape.last();
+        let out_c = tw.shape.dims().first().copied().unwrap_or(1);
         let bias = match node.operands.get(2) {
             Some(&b) => self.data(node, b, "biases")?.to_i32(),
             None => vec![0; out_c],

@@ -128,7 +128,9 @@ impl<'a> Selector<'a> {
             return Err(self.not_by_row());
         }
         match &node.op {
-            Op::Conv2d { window, groups, rescale, clamp } => self.conv(node, window, *groups, rescale, clamp),
+            Op::Conv2d { window, groups, rescale, clamp, .. } => {
+                self.conv(node, window, *groups, rescale, clamp)
+            }
             Op::Dense { rescale, clamp } => self.dense(node, rescale, clamp),
             Op::AvgPool2d { window, clamp } => self.pool(node, "avg_pool2d", window, clamp),
             Op::MaxPool2d { window, clamp } => self.pool(node, "max_pool2d", window, clamp),

@@ -1,14 +1,14 @@
 //! Shape rules of every op. Types are well formed: no empty dimensions, no overflowing products.
 
 use super::ensure;
-use crate::ir::{Op, Shape, Type, Window};
+use crate::ir::{Layout, Op, Order, Shape, Type, Window};
 
 /// The shapes of operands and result agree with the op and its attributes. The number of operands is right.
 pub(super) fn check(op: &Op, operands: &[&Type], result: &Type) -> Result<(), String> {
     let x = &operands[0].shape;
     let y = &result.shape;
     match op {
-        Op::Conv2d { window, groups, .. } => conv2d(window, *groups, operands, y),
+        Op::Conv2d { window, groups, layout, .. } => conv2d(window, *groups, *layout, operands, y),
         Op::Dense { .. } => dense(operands, y),
         Op::AvgPool2d { window, .. } | Op::MaxPool2d { window, .. } => pool(window, x, y),
         Op::Add { .. } | Op::Sub { .. } | Op::Mul { .. } => broadcast(x, &operands[1].shape, y),
@@ -56,6 +56,11 @@ fn axes<const N: usize>(what: &str, shape: &Shape) -> Result<[usize; N], String>
     shape.dims().try_into().map_err(wrong)
 }
 
+/// The dimensions \[n, h, w, c\] of an image in that order.
+fn image(shape: &Shape, order: Order) -> Result<[usize; 4], String> {
+    axes("the image", shape).map(|dims: [usize; 4]| order.image(&dims).unwrap_or(dims))
+}
+
 fn window_output(window: &Window, input: [usize; 2]) -> Result<[usize; 2], String> {
     for (what, pair) in [("size", window.size), ("stride", window.stride), ("dilation", window.dilation)] {
         ensure!(!pair.contains(&0), "the window's {what} is {pair:?}");
@@ -65,8 +70,14 @@ fn window_output(window: &Window, input: [usize; 2]) -> Result<[usize; 2], Strin
         .ok_or_else(|| format!("the window {:?} does not fit the image {input:?}", window.size))
 }
 
-fn conv2d(window: &Window, groups: usize, operands: &[&Type], y: &Shape) -> Result<(), String> {
-    let [n, h, w, c] = axes("the image", &operands[0].shape)?;
+fn conv2d(
+    window: &Window,
+    groups: usize,
+    layout: Layout,
+    operands: &[&Type],
+    y: &Shape,
+) -> Result<(), String> {
+    let [n, h, w, c] = image(&operands[0].shape, layout.x)?;
     let [o, k_h, k_w, group_c] = axes("the weights tensor", &operands[1].shape)?;
     ensure!(window.size == [k_h, k_w], "the window is {:?}, the weights {:?}", window.size, [k_h, k_w]);
     ensure!(groups >= 1, "there are no groups");
@@ -78,7 +89,7 @@ fn conv2d(window: &Window, groups: usize, operands: &[&Type], y: &Shape) -> Resu
     );
     bias(operands, o)?;
     let [out_h, out_w] = window_output(window, [h, w])?;
-    expect(y, &[n, out_h, out_w, o])
+    expect(y, &layout.y.stored([n, out_h, out_w, o]))
 }
 
 fn dense(operands: &[&Type], y: &Shape) -> Result<(), String> {
@@ -99,7 +110,7 @@ fn bias(operands: &[&Type], channels: usize) -> Result<(), String> {
 }
 
 fn pool(window: &Window, x: &Shape, y: &Shape) -> Result<(), String> {
-    let [n, h, w, c] = axes("the image", x)?;
+    let [n, h, w, c] = image(x, Order::ChannelLast)?;
     let out = window_output(window, [h, w])?;
     ensure!(window.dilation == [1, 1], "pooling with the dilation {:?}", window.dilation);
     let before = [window.pad.top, window.pad.left];

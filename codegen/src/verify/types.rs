@@ -208,7 +208,9 @@ fn weighted(rescale: &Rescale, operands: &[&Type], y: &Type) -> Result<(), Strin
     if let Some(bias) = operands.get(2) {
         ensure!(bias.dtype == DType::I32, "a bias of {}", bias.dtype.name());
     }
-    let (count, channels) = (multipliers.len(), y.shape.last());
+    // The filters are the first axis of the weights.
+    let channels = w.shape.dims().first().copied().unwrap_or(1);
+    let count = multipliers.len();
     ensure!(count == 1 || count == channels, "{count} multipliers for {channels} channels");
     multipliers.iter().try_for_each(check_multiplier)
 }

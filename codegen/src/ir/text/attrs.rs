@@ -2,7 +2,8 @@
 
 use super::lexer::{Lexer, ParseError, Token, CANONICAL_NAN, RANGE};
 use crate::ir::{
-    AddRescale, Attr, Clamp, LeakyRescale, Multiplier, Padding, Real, Rescale, SoftmaxScale, Window,
+    AddRescale, Attr, Clamp, Layout, LeakyRescale, Multiplier, Order, Padding, Real, Rescale, SoftmaxScale,
+    Window,
 };
 use std::fmt::Write as _;
 
@@ -228,5 +229,40 @@ impl Attr for Clamp {
         let lo = Real::parse(lexer)?;
         lexer.expect(RANGE)?;
         Ok(Clamp::Float { lo, hi: Real::parse(lexer)? })
+    }
+}
+
+impl Attr for Order {
+    fn print(&self, out: &mut String) {
+        out.push_str(match self {
+            Order::ChannelLast => "channel_last",
+            Order::Planar => "planar",
+        });
+    }
+
+    fn parse(lexer: &mut Lexer<'_>) -> Result<Self, ParseError> {
+        match lexer.any_word()? {
+            "channel_last" => Ok(Order::ChannelLast),
+            "planar" => Ok(Order::Planar),
+            other => Err(lexer.error(format!("`channel_last` or `planar` wanted, `{other}` found"))),
+        }
+    }
+}
+
+impl Attr for Layout {
+    fn print(&self, out: &mut String) {
+        self.x.print(out);
+        out.push_str(" to ");
+        self.y.print(out);
+    }
+
+    fn parse(lexer: &mut Lexer<'_>) -> Result<Self, ParseError> {
+        let x = Order::parse(lexer)?;
+        lexer.expect_word("to")?;
+        Ok(Layout { x, y: Order::parse(lexer)? })
+    }
+
+    fn implied() -> Option<Self> {
+        Some(Layout::default())
     }
 }

@@ -1,5 +1,6 @@
 //! Tokens of the textual form, and the pieces that attributes are read with.
 
+use crate::ir::Attr;
 use std::fmt;
 
 /// What is wrong with a textual graph.
@@ -298,18 +299,20 @@ impl<'a> Lexer<'a> {
 /// The NaN that is printed as `nan`.
 pub(super) const CANONICAL_NAN: u32 = 0x7fc0_0000;
 
-/// One attribute: its name, and what appends its textual form.
-type Field<'a> = (&'a str, &'a dyn Fn(&mut String));
+/// One attribute: its name, whether it is left out, and what appends its textual form.
+pub(in crate::ir) type Field<'a> = (&'a str, bool, &'a dyn Fn(&mut String));
 
 /// Appends ` {name = value, …}`, or nothing where there are no fields.
 pub(in crate::ir) fn print_fields(fields: &[Field<'_>], out: &mut String) {
-    for (i, (name, print)) in fields.iter().enumerate() {
-        out.push_str(if i == 0 { " {" } else { ", " });
+    let mut any = false;
+    for (name, _, print) in fields.iter().filter(|(_, implied, _)| !implied) {
+        out.push_str(if any { ", " } else { " {" });
         out.push_str(name);
         out.push_str(" = ");
         print(out);
+        any = true;
     }
-    if !fields.is_empty() {
+    if any {
         out.push('}');
     }
 }
@@ -325,13 +328,33 @@ impl<'l, 'a> FieldReader<'l, 'a> {
         FieldReader { lexer, any: false }
     }
 
-    /// Takes everything before a field's value.
-    pub(in crate::ir) fn field(&mut self, name: &str) -> Result<&mut Lexer<'a>, ParseError> {
-        self.lexer.expect(if self.any { ',' } else { '{' })?;
-        self.any = true;
-        self.lexer.expect_word(name)?;
-        self.lexer.expect('=')?;
-        Ok(self.lexer)
+    /// Takes a field, which may be missing if something is implied then.
+    pub(in crate::ir) fn read<T: Attr>(&mut self, name: &str) -> Result<T, ParseError> {
+        let implied = T::implied();
+        match implied {
+            Some(value) if !self.follows(name)? => Ok(value),
+            _ => {
+                self.lexer.expect(self.before())?;
+                self.any = true;
+                self.lexer.expect_word(name)?;
+                self.lexer.expect('=')?;
+                T::parse(self.lexer)
+            }
+        }
+    }
+
+    /// What stands before the next field.
+    fn before(&self) -> char {
+        match self.any {
+            true => ',',
+            false => '{',
+        }
+    }
+
+    /// Whether the next field is the one of that name.
+    fn follows(&self, name: &str) -> Result<bool, ParseError> {
+        let mut ahead = self.lexer.clone();
+        Ok(ahead.accept(self.before())? && ahead.accept_word(name)?)
     }
 
     /// Takes the closing brace.

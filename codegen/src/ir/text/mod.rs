@@ -20,6 +20,7 @@
 //! - Floats are written with the fewest digits that read back to the same bits, `inf`, `-inf`, `nan`, or
 //!   `bits "7fc00001"` for other NaNs.
 //! - A multiplier is `mantissa * 2^shift`, its mantissa in Q0.31.
+//! - An attribute `layout = planar to channel_last` is left out where all is channel-last.
 //! - `//` starts a comment.
 //!
 //! Only what is live is printed: dead nodes and unused constants are not, so `parse(g.to_string()) == g.compact()`.
@@ -30,7 +31,7 @@ mod lexer;
 mod parse;
 mod print;
 
-pub(super) use lexer::{print_fields, FieldReader};
+pub(super) use lexer::{print_fields, Field, FieldReader};
 pub use lexer::{Lexer, ParseError};
 
 #[cfg(test)]

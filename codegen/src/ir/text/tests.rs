@@ -70,6 +70,10 @@ impl Random {
         Window { size, stride, dilation, pad: Padding { top: a[0], bottom: a[1], left: b[0], right: b[1] } }
     }
 
+    fn order(&mut self) -> Order {
+        [Order::ChannelLast, Order::Planar][self.below(2)]
+    }
+
     fn op(&mut self) -> Op {
         match self.below(22) {
             0 => Op::Conv2d {
@@ -77,6 +81,7 @@ impl Random {
                 groups: self.below(9),
                 rescale: self.rescale(),
                 clamp: self.clamp(),
+                layout: Layout { x: self.order(), y: self.order() },
             },
             1 => Op::Dense { rescale: self.rescale(), clamp: self.clamp() },
             2 => Op::AvgPool2d { window: self.window(), clamp: self.clamp() },

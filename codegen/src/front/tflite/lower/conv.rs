@@ -40,7 +40,7 @@ fn convolution(cx: &mut OpCx<'_, '_, '_>, options: &WindowOptions, layout: Layou
         Format::Float => Rescale::Real,
         Format::Int8 => per_channel(cx, x, weights, &result)?,
     };
-    let op = Op::Conv2d { window, groups, rescale, clamp };
+    let op = Op::Conv2d { window, groups, rescale, clamp, layout: ir::Layout::default() };
     let operands: Vec<ValueId> = [x, weights].into_iter().chain(bias).collect();
     cx.emit(op, &operands, 0, &[n, out_h, out_w, o])
 }
