@@ -7,7 +7,7 @@
 #![allow(clippy::panic, clippy::expect_used)]
 
 use kiln_codegen::interp::Machine;
-use kiln_codegen::ir::{DType, Data, Graph, Op, Type};
+use kiln_codegen::ir::{DType, Data, Graph, Op, Order, Type};
 use kiln_codegen::verify::verify;
 use kiln_codegen::{front, passes, plan, schedule, Error};
 use std::path::PathBuf;
@@ -24,6 +24,10 @@ const LIMITS: [(&str, usize); 5] = [
     ("mlperf_ad_int8", 2_580),
     ("mlperf_strww_int8", 16_596),
 ];
+
+/// Models and how many of their images are planar where the processor's depthwise kernels like that.
+const PLANAR: [(&str, usize); 4] =
+    [("mlperf_kws_int8", 4), ("mlperf_vww_int8", 13), ("mlperf_ic_int8", 0), ("mlperf_ad_int8", 0)];
 
 #[test]
 fn models_keep_their_meaning_and_are_planned_well() {
@@ -79,6 +83,28 @@ fn model(name: &str, bytes: &[u8]) {
     }
     if work(&before) <= MOST_WORK {
         assert_equivalent(name, &before, &after);
+    }
+    layouts(name, &after);
+}
+
+/// The same with planar images, and how many of them there are.
+fn layouts(name: &str, graph: &Graph) {
+    let mut planar = graph.clone();
+    passes::planar::run(&mut planar);
+    verify(&planar).unwrap_or_else(|v| panic!("{name}: {v:#?}"));
+    let count = planar.nodes().filter(|(_, node)| node.op.layout().y == Order::Planar).count();
+    if let Some((_, wanted)) = PLANAR.iter().find(|(model, _)| *model == name) {
+        assert_eq!(count, *wanted, "{name}: planar images");
+    }
+    if count == 0 {
+        return;
+    }
+    println!("{name:44} {count} planar images");
+    let schedule = schedule::schedule(&planar);
+    let plan = plan::plan(&planar, &schedule).unwrap_or_else(|e| panic!("{name}: {e}"));
+    plan::check(&planar, &schedule, &plan).unwrap_or_else(|v| panic!("{name}: {v:#?}"));
+    if work(graph) <= MOST_WORK {
+        assert_equivalent(name, graph, &planar);
     }
 }
 

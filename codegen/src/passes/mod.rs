@@ -30,6 +30,7 @@ pub mod fuse_activation;
 pub mod fuse_pad;
 pub mod lower_tables;
 pub mod merge_depthwise;
+pub mod planar;
 pub mod quantized_io;
 pub mod reshaped_input;
 mod rewrite;
