@@ -13,6 +13,7 @@ mod options;
 pub mod passes;
 pub mod plan;
 pub mod report;
+pub mod requant;
 pub mod schedule;
 pub mod search;
 pub mod select;

@@ -57,7 +57,8 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("schedule", &["ir"]),
     ("plan", &["ir", "schedule", "interp"]),
     ("search", &["ir", "schedule", "plan"]),
-    ("select", &["ir", "interp", "passes", "plan", "schedule"]),
+    ("requant", &["ir"]),
+    ("select", &["ir", "interp", "passes", "plan", "schedule", "requant"]),
     ("emit", &["ir", "schedule", "select"]),
     ("report", &["ir", "front", "passes", "schedule", "plan", "search", "select", "emit"]),
 ];

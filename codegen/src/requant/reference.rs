@@ -1,0 +1,104 @@
+//! What an accumulator means, and the steps that it takes.
+
+use super::search::first_where;
+use super::Interval;
+use crate::ir::Multiplier;
+
+/// The exact meaning of a channel's requantisation: the multiplier with TensorFlow Lite's double rounding, plus the zero point,
+/// clamped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Reference {
+    /// The real factor.
+    pub multiplier: Multiplier,
+    /// Of the result.
+    pub zero_point: i32,
+    /// Smallest result, at least −128.
+    pub lo: i32,
+    /// Largest result, at most 127.
+    pub hi: i32,
+}
+
+impl Reference {
+    /// The result of one accumulator, for multipliers that are not negative.
+    pub fn apply(&self, acc: i32) -> i32 {
+        let result = self.rescaled(acc).wrapping_add(self.zero_point);
+        result.max(self.lo).min(self.hi)
+    }
+
+    /// The accumulator times the multiplier, rounded to a whole number of 2^`shift` and then to one. (The first rounding takes ties
+    /// up, the second away from zero.)
+    fn rescaled(&self, acc: i32) -> i32 {
+        let Multiplier { value, shift } = self.multiplier;
+        let scaled = acc.wrapping_shl(shift.max(0).unsigned_abs());
+        let product = (i64::from(scaled) * i64::from(value) + (1 << 30)) >> 31;
+        match shift.min(0).unsigned_abs().min(32) {
+            0 => product as i32,
+            right => ((product + (1i64 << (right - 1)) - i64::from(product < 0)) >> right) as i32,
+        }
+    }
+
+    /// Whether nothing overflows for the accumulators of a range, so that the reference is monotone there.
+    pub fn is_monotone(&self, range: Interval) -> bool {
+        let Multiplier { value, shift } = self.multiplier;
+        let end = |acc: i64| self.rescaled(acc as i32).checked_add(self.zero_point).is_some();
+        value >= 0
+            && (-31..=30).contains(&shift)
+            && range.lo <= range.hi
+            && range.fits_i32(shift.max(0).unsigned_abs())
+            && end(range.lo)
+            && end(range.hi)
+            && -128 <= self.lo
+            && self.lo <= self.hi
+            && self.hi <= 127
+    }
+
+    /// The smallest accumulator of a range whose result is at least `y`; `range.hi + 1` if there is none.
+    /// The reference has to be monotone on the range.
+    pub fn step(&self, y: i32, range: Interval) -> i64 {
+        let scale = f64::from(self.multiplier.value) * f64::from(self.multiplier.shift - 31).exp2();
+        let guess = ((f64::from(y) - f64::from(self.zero_point) - 0.5) / scale).ceil();
+        first_where(range, guess as i64, |acc| self.apply(acc as i32) >= y)
+    }
+}
+
+/// All steps of a reference on a range: what a cheaper arithmetic has to reproduce.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Steps {
+    /// The accumulators for which they hold.
+    pub range: Interval,
+    /// Result of the smallest accumulator.
+    pub first: i32,
+    /// For each result above `first`, in ascending order, the smallest accumulator that gives at least that.
+    pub at: Vec<i64>,
+}
+
+impl Steps {
+    /// The steps of a reference, or `None` where it is not monotone on the range.
+    pub fn of(reference: &Reference, range: Interval) -> Option<Steps> {
+        if !reference.is_monotone(range) {
+            return None;
+        }
+        let first = reference.apply(range.lo as i32);
+        let last = reference.apply(range.hi as i32);
+        let at = (first + 1..=last).map(|y| reference.step(y, range)).collect();
+        Some(Steps { range, first, at })
+    }
+
+    /// Result of the largest accumulator.
+    pub fn last(&self) -> i32 {
+        self.first + self.at.len() as i32
+    }
+
+    /// The steps as pairs of a result and the smallest accumulator that gives at least that.
+    pub fn iter(&self) -> impl Iterator<Item = (i32, i64)> + '_ {
+        (self.first + 1..).zip(self.at.iter().copied())
+    }
+
+    /// Whether a monotone function equals the reference on the whole range: it does if it has the same values at both ends and takes
+    /// the same steps at the same accumulators.
+    pub fn are_those_of(&self, function: impl Fn(i32) -> i32) -> bool {
+        function(self.range.lo as i32) == self.first
+            && function(self.range.hi as i32) == self.last()
+            && self.iter().all(|(y, at)| function((at - 1) as i32) < y && y <= function(at as i32))
+    }
+}

@@ -1,0 +1,108 @@
+//! Which forms of requantisation the channels of real models get. `KILN_CORPUS` names the models.
+
+use kiln_codegen::ir::{Graph, Node, Op, Rescale};
+use kiln_codegen::passes::{self, zero_point::folded_bias};
+use kiln_codegen::requant::{choose, reachable, Affine, Channel, Choice, Reference};
+use kiln_codegen::{import, Options};
+use kiln_host_tests::corpus;
+
+/// Whether a kernel has four filters per tile, of which every second comes with a gain of 8 bits.
+#[derive(Clone, Copy, PartialEq)]
+enum Tile {
+    Pairs,
+    Single,
+}
+
+/// The channels of an integer convolution or dense layer.
+fn channels(graph: &Graph, node: &Node, tile: Tile) -> Option<Vec<Channel>> {
+    let (rescale, clamp) = match &node.op {
+        Op::Conv2d { rescale, clamp, .. } | Op::Dense { rescale, clamp, .. } => (rescale, clamp),
+        _ => return None,
+    };
+    let Rescale::FixedPoint(multipliers) = rescale else { return None };
+    let weights = graph.const_data(node.operands[1])?.to_i8();
+    let (x, y) = (graph.ty(node.operands[0]), graph.ty(node.result));
+    let n = y.shape.last();
+    let bias = node.operands.get(2).and_then(|&bias| graph.const_data(bias));
+    let bias = bias.map_or(vec![0; n], |bias| bias.to_i32());
+    let bias = folded_bias(&weights, &bias, x.zero_point(), n);
+    let (lo, hi) = clamp.int_bounds();
+    let taps = weights.len() / n;
+    Some(
+        (0..n)
+            .map(|o| Channel {
+                reference: Reference {
+                    multiplier: multipliers[if multipliers.len() == 1 { 0 } else { o }],
+                    zero_point: y.zero_point(),
+                    lo,
+                    hi,
+                },
+                range: reachable(weights[o * taps..][..taps].iter().copied(), bias[o], (-128, 127)),
+                gain_bits: if tile == Tile::Pairs && o % 2 == 1 { 8 } else { 0 },
+            })
+            .collect(),
+    )
+}
+
+/// Layers and channels of a model, and how many have a form.
+#[derive(Default)]
+struct Count {
+    channels: usize,
+    unsigned: usize,
+    signed: usize,
+    largest_delta: i32,
+}
+
+impl Count {
+    fn add(&mut self, channels: &[Channel], choice: Option<&Choice>) {
+        self.channels += channels.len();
+        let Some(choice) = choice else { return };
+        *(if choice.form.signed { &mut self.signed } else { &mut self.unsigned }) += channels.len();
+        let deltas = choice.affine.iter().map(|a: &Affine| a.delta.abs()).max();
+        self.largest_delta = self.largest_delta.max(deltas.unwrap_or(0));
+    }
+}
+
+#[test]
+fn channels_of_real_models() {
+    let mut failed = Vec::new();
+    for model in corpus().into_iter().filter(|model| !model.name.contains("f32")) {
+        let bytes = std::fs::read(&model.path).unwrap();
+        let options = Options::default();
+        let Ok(mut graph) = import(&bytes, &model.name, &options) else { continue };
+        if passes::run_for(&mut graph, &options).is_err() {
+            continue;
+        }
+        for tile in [Tile::Single, Tile::Pairs] {
+            let (mut count, mut preferred) = (Count::default(), Vec::new());
+            for (_, node) in graph.nodes() {
+                let Some(channels) = channels(&graph, node, tile) else { continue };
+                let choice = choose(&channels, &preferred);
+                match &choice {
+                    Ok(choice) if !preferred.contains(&choice.form.shift) => {
+                        preferred.push(choice.form.shift)
+                    }
+                    Ok(_) => {}
+                    Err(best) => {
+                        let Channel { reference, .. } = &channels[0];
+                        println!("  {}: {best} of {}, {reference:?}", node.origin, channels.len());
+                    }
+                }
+                count.add(&channels, choice.as_ref().ok());
+            }
+            let Count { channels, unsigned, signed, largest_delta } = count;
+            if channels == 0 {
+                continue;
+            }
+            println!(
+                "{}{}: {channels} channels, {unsigned} unsigned, {signed} signed, shifts {preferred:?}, delta up to {largest_delta}",
+                model.name,
+                if tile == Tile::Pairs { ", pairs" } else { "" },
+            );
+            if model.name.starts_with("mlperf") && unsigned + signed < channels {
+                failed.push(model.name.clone());
+            }
+        }
+    }
+    assert!(failed.is_empty(), "channels without a form in {failed:?}");
+}
