@@ -17,7 +17,8 @@
 //!
 //! [`quantized_io`] is not among them: it changes the model's interface, so that callers ask for it, before the others. What options
 //! ask for comes behind the others ([`run_for`]): [`FED`] for inputs that arrive row by row, [`BY_ROWS`] for pipelines, [`SLIDING`] for models that
-//! slide. They make operations that go row by row of some that do not, at the price of a few cycles.
+//! slide. They make operations that go row by row of some that do not, at the price of a few cycles. Layouts come last of all: [`DSP`], for processors whose
+//! kernels know several.
 //!
 //! Integers are exact. On floats the passes are exact too, but for the sign of zeros and NaNs where a padding of zeros is
 //! skipped instead of added.
@@ -45,6 +46,7 @@ pub mod zero_point;
 use crate::error::Error;
 use crate::ir::Graph;
 use crate::options::{Input, Optimize, Options};
+use crate::target::Target;
 use crate::verify;
 
 /// A pass.
@@ -65,6 +67,7 @@ const FUSE_ACTIVATION: Pass = Pass { name: "fuse_activation", run: fuse_activati
 const MERGE_DEPTHWISE: Pass = Pass { name: "merge_depthwise", run: merge_depthwise::run };
 const ROWS_FIRST: Pass = Pass { name: "rows_first", run: rows_first::run };
 const FLATTEN_DENSE: Pass = Pass { name: "flatten_dense", run: flatten_dense::run };
+const PLANAR: Pass = Pass { name: "planar", run: planar::run };
 const RESHAPED_INPUT: Pass = Pass { name: "reshaped_input", run: reshaped_input::run };
 const LOWER_TABLES: Pass = Pass { name: "lower_tables", run: lower_tables::run };
 
@@ -82,6 +85,9 @@ pub const BY_ROWS: &[Pass] = &[ROWS_FIRST, SIMPLIFY, CSE, DCE, FUSE_PAD, FUSE_AC
 
 /// The passes for models that slide along their input.
 pub const SLIDING: &[Pass] = &[FLATTEN_DENSE, DCE];
+
+/// The passes for processors with DSP instructions.
+pub const DSP: &[Pass] = &[PLANAR];
 
 /// How often the repeated passes run at most. Real models need two or three rounds.
 pub const MOST_ROUNDS: usize = 10;
@@ -115,6 +121,9 @@ pub fn run_for(graph: &mut Graph, options: &Options) -> Result<(), Error> {
     }
     if options.input == Input::Sliding {
         run_each(SLIDING, graph, ignore)?;
+    }
+    if options.target() == Target::CortexMDsp && planar::SELECTED {
+        run_each(DSP, graph, ignore)?;
     }
     Ok(())
 }
