@@ -17,10 +17,10 @@ pub fn needs(graph: &Graph, node: &Node, operand: usize, row: usize) -> Option<R
     }
     let height = rows(&x.shape);
     let same = (row < height).then_some(row..row + 1);
+    if let Some(window) = node.op.window() {
+        return (operand == 0).then(|| taps(window, height, row));
+    }
     match &node.op {
-        Op::Conv2d { window, .. } | Op::AvgPool2d { window, .. } | Op::MaxPool2d { window, .. } => {
-            (operand == 0).then(|| taps(window, height, row))
-        }
         Op::Softmax { .. } => same,
         Op::Pad { before, .. } => {
             let lead = *before.get(1)?;

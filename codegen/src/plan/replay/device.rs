@@ -201,13 +201,12 @@ impl<'a> Device<'a> {
     fn needed(&self, node: &Node, k: usize, part: &Range<usize>, endless: bool) -> Option<Range<usize>> {
         let mut all: Option<Range<usize>> = None;
         for row in part.clone() {
-            let read = match (endless, &node.op) {
-                (false, _) => geometry::needs(self.graph, node, k, row)?,
-                (
-                    true,
-                    Op::Conv2d { window, .. } | Op::AvgPool2d { window, .. } | Op::MaxPool2d { window, .. },
-                ) => shift(geometry::needs(self.graph, node, k, 0)?, row * window.stride[0]),
-                (true, _) => shift(geometry::needs(self.graph, node, k, 0)?, row),
+            let read = match endless {
+                false => geometry::needs(self.graph, node, k, row)?,
+                true => {
+                    let stride = node.op.window().map_or(1, |window| window.stride[0]);
+                    shift(geometry::needs(self.graph, node, k, 0)?, row * stride)
+                }
             };
             if !read.is_empty() {
                 all = Some(all.map_or(read.clone(), |all| all.start.min(read.start)..all.end.max(read.end)));

@@ -89,13 +89,10 @@ impl Draft {
 /// Whether rows of the result are made of padding.
 fn pads_rows(node: &Node) -> bool {
     match &node.op {
-        Op::Conv2d { window, .. } | Op::AvgPool2d { window, .. } | Op::MaxPool2d { window, .. } => {
-            window.pad.top + window.pad.bottom > 0
-        }
         Op::Pad { before, after, .. } => {
             before.get(1).is_some_and(|&n| n > 0) || after.get(1).is_some_and(|&n| n > 0)
         }
-        _ => false,
+        op => op.window().is_some_and(|window| window.pad.top + window.pad.bottom > 0),
     }
 }
 

@@ -15,7 +15,7 @@ mod tests;
 use super::flow::Flow;
 use super::geometry::needs;
 use super::{rows, Beat, Feed};
-use crate::ir::{Graph, Node, NodeId, Op, ValueId};
+use crate::ir::{Graph, Node, NodeId, ValueId};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -253,11 +253,7 @@ impl Draft {
 /// As [`needs`], for rows without end: no row is outside.
 fn endless(graph: &Graph, node: &Node, operand: usize, row: usize) -> Option<Range<usize>> {
     needs(graph, node, operand, 0)?;
-    Some(match &node.op {
-        Op::Conv2d { window, .. } | Op::AvgPool2d { window, .. } | Op::MaxPool2d { window, .. } => {
-            let first = row * window.stride[0];
-            first..first + (window.size[0].max(1) - 1) * window.dilation[0] + 1
-        }
-        _ => row..row + 1,
-    })
+    let Some(window) = node.op.window() else { return Some(row..row + 1) };
+    let first = row * window.stride[0];
+    Some(first..first + (window.size[0].max(1) - 1) * window.dilation[0] + 1)
 }

@@ -2,7 +2,7 @@
 
 use super::super::geometry::needs;
 use super::{Draft, Obstacle};
-use crate::ir::{Graph, Node, Op, ValueId};
+use crate::ir::{Graph, Node, ValueId};
 use crate::schedule::Feed;
 use std::collections::BTreeMap;
 
@@ -31,12 +31,7 @@ fn gcd(a: usize, b: usize) -> usize {
 
 /// Rows of the operand from one row of the result to the next.
 fn stride(node: &Node) -> usize {
-    match &node.op {
-        Op::Conv2d { window, .. } | Op::AvgPool2d { window, .. } | Op::MaxPool2d { window, .. } => {
-            window.stride[0]
-        }
-        _ => 1,
-    }
+    node.op.window().map_or(1, |window| window.stride[0])
 }
 
 /// Sets `every` of each lane.
