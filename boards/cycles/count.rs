@@ -1,5 +1,6 @@
 //! From costs of instructions to totals of a run: blocks, which are decoded once, and a counter, which sees them executed.
-use super::model::{cost, Class, Cost, Overlap, REFILL};
+use super::cores::Core;
+use super::model::{Class, Cost, Overlap};
 use std::ops::{Add, Sub};
 
 /// Executed instructions, and what they cost.
@@ -9,13 +10,18 @@ pub struct Totals {
     pub instructions: u64,
     /// Their cycles by the model.
     pub cycles: u64,
+    /// Branches that were taken, and other instructions that changed the flow.
+    pub taken: u64,
+    /// Cycles that loads from unaligned addresses take more. They are not in `cycles`.
+    pub unaligned: u64,
     /// Executed instructions of each class, by its discriminant.
     pub classes: [u64; Class::ALL.len()],
 }
 
 impl Totals {
     /// Nothing executed.
-    pub const ZERO: Totals = Totals { instructions: 0, cycles: 0, classes: [0; Class::ALL.len()] };
+    pub const ZERO: Totals =
+        Totals { instructions: 0, cycles: 0, taken: 0, unaligned: 0, classes: [0; Class::ALL.len()] };
 }
 
 impl Add for Totals {
@@ -25,6 +31,8 @@ impl Add for Totals {
         Totals {
             instructions: self.instructions + other.instructions,
             cycles: self.cycles + other.cycles,
+            taken: self.taken + other.taken,
+            unaligned: self.unaligned + other.unaligned,
             classes: std::array::from_fn(|class| self.classes[class] + other.classes[class]),
         }
     }
@@ -38,6 +46,8 @@ impl Sub for Totals {
         Totals {
             instructions: self.instructions.saturating_sub(before.instructions),
             cycles: self.cycles.saturating_sub(before.cycles),
+            taken: self.taken.saturating_sub(before.taken),
+            unaligned: self.unaligned.saturating_sub(before.unaligned),
             classes: std::array::from_fn(|class| self.classes[class].saturating_sub(before.classes[class])),
         }
     }
@@ -59,9 +69,9 @@ impl Block {
         Block { start, end: start, instructions: Vec::new(), whole: Totals::default() }
     }
 
-    /// Appends an instruction of one halfword, or of two.
-    pub fn push(&mut self, first: u16, second: Option<u16>) {
-        let cost = cost(first, second);
+    /// Appends an instruction of one halfword, or of two, as a core executes it.
+    pub fn push(&mut self, core: Core, first: u16, second: Option<u16>) {
+        let cost = core.cost(first, second);
         let cycles =
             cost.cycles_after(self.instructions.last().map_or(Overlap::None, |(last, _)| last.overlap));
         self.instructions.push((cost, cycles));
@@ -77,17 +87,17 @@ impl Block {
             .fold(Totals::default(), |sum, (cost, cycles)| sum + totals(cost, *cycles))
     }
 
-    /// Cycles more (or less) because `next` was executed after this.
-    fn transition(&self, next: &Block) -> i64 {
+    /// What it costs more (or less) that `next` was executed after this: cycles, and whether the flow changed.
+    fn transition(&self, next: &Block) -> (i64, bool) {
         let (Some((last, _)), Some((first, cycles))) = (self.instructions.last(), next.instructions.first())
         else {
-            return 0;
+            return (0, false);
         };
-        match (last.branches, self.end == next.start) {
-            (true, false) => i64::from(REFILL),
+        match (last.refill > 0, self.end == next.start) {
+            (true, false) => (i64::from(last.refill), true),
             // The emulator also ends blocks where no branch is. Loads and stores overlap across such an end.
-            (false, true) => i64::from(first.cycles_after(last.overlap)) - i64::from(*cycles),
-            _ => 0,
+            (false, true) => (i64::from(first.cycles_after(last.overlap)) - i64::from(*cycles), false),
+            _ => (0, false),
         }
     }
 }
@@ -116,7 +126,9 @@ impl<'a> Counter<'a> {
     pub fn enter(&mut self, block: &'a Block) {
         if let Some(left) = self.current.replace(block) {
             self.done = self.done + left.whole;
-            self.done.cycles = self.done.cycles.saturating_add_signed(left.transition(block));
+            let (cycles, taken) = left.transition(block);
+            self.done.cycles = self.done.cycles.saturating_add_signed(cycles);
+            self.done.taken += u64::from(taken);
         }
     }
 
@@ -144,7 +156,7 @@ mod tests {
     fn block(start: u32, instructions: &[u16]) -> Block {
         let mut block = Block::new(start);
         for &op in instructions {
-            block.push(op, None);
+            block.push(Core::CortexM4, op, None);
         }
         block
     }
@@ -160,7 +172,7 @@ mod tests {
         }
         counter.enter(&after);
         let totals = counter.finish();
-        assert_eq!((totals.instructions, totals.cycles), (51, 10 * 6 + 9 * 2 + 1));
+        assert_eq!((totals.instructions, totals.cycles, totals.taken), (51, 10 * 6 + 9 * 2 + 1, 9));
         assert_eq!(totals.classes[Class::Load as usize], 20);
         assert_eq!(totals.classes[Class::Store as usize], 10);
         assert_eq!(totals.classes[Class::Branch as usize], 11);

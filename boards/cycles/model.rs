@@ -1,4 +1,5 @@
-//! What one instruction costs on a Cortex-M4: its class, its cycles, and how it interacts with its neighbours.
+//! What one instruction costs on a Cortex-M4: its class, its cycles, and how it interacts with its neighbours. What other cores
+//! do otherwise is in `cores`; the whole model, and what it leaves out, is described in `docs/cycles.md`.
 //!
 //! Source: Cortex-M4 Technical Reference Manual (Arm 100166), section 3.3, tables 3-1 to 3-3, for memory without wait states.
 //!
@@ -21,9 +22,6 @@
 //! | `VMLA`, `VMLS`, `VFMA` and their kin | 3 |
 //! | `VMOV` of two core registers | 2 |
 //! | other float instructions | 1 |
-//!
-//! Not modelled: wait states and contention on the bus, the folding of `IT`, instructions that an `IT` block skips (they count
-//! as executed), stalls when an address is used right after it was loaded.
 
 /// Extra cycles of a change of flow. The manual says 1 to 3, depending on alignment and prefetch.
 pub const REFILL: u32 = 2;
@@ -108,13 +106,13 @@ pub struct Cost {
     pub cycles: u32,
     /// How it overlaps.
     pub overlap: Overlap,
-    /// Whether it may change the flow, which costs [`REFILL`] more when it does.
-    pub branches: bool,
+    /// What it costs more when it changes the flow; 0 for what never does.
+    pub refill: u32,
 }
 
 impl Cost {
     const fn new(class: Class, cycles: u32) -> Self {
-        Cost { class, cycles, overlap: Overlap::None, branches: false }
+        Cost { class, cycles, overlap: Overlap::None, refill: 0 }
     }
 
     const fn load() -> Self {
@@ -138,7 +136,7 @@ impl Cost {
     }
 
     const fn branching_if(self, branches: bool) -> Self {
-        Cost { branches, ..self }
+        Cost { refill: if branches { REFILL } else { 0 }, ..self }
     }
 
     /// Its cycles after `before`.
@@ -290,7 +288,7 @@ mod tests {
     /// Class, cycles by itself, and whether it may branch.
     fn of(first: u16, second: Option<u16>) -> (Class, u32, bool) {
         let cost = cost(first, second);
-        (cost.class, cost.cycles, cost.branches)
+        (cost.class, cost.cycles, cost.refill > 0)
     }
 
     #[test]

@@ -1,23 +1,31 @@
 //! The plugin itself: gives QEMU's blocks to the counter, notes the totals at the markers, and writes a report at exit.
 //!
-//! Arguments (`-plugin libkiln_cycles.so,begin=0x1000,end=0x1010,trace=0x1020,out=report.txt`):
+//! Arguments (`-plugin libkiln_cycles.so,core=cortex-m4,begin=0x1000,end=0x1010,trace=0x1020,out=report.txt`):
 //!
+//! - `core`: whose cycles to estimate;
 //! - `begin`, `end`: addresses of the instructions where a measured window starts and ends; several windows add up to one;
 //! - `trace`: address of an instruction that starts a step of the window, every time it is executed;
 //! - `out`: the report's file.
 //!
 //! The report has one line per fact, counted from the start of the first window without what is between windows: `step N INSTRUCTIONS CYCLES` for the N-th time that `trace`
-//! was executed, `class NAME INSTRUCTIONS`, and last `window INSTRUCTIONS CYCLES`.
+//! was executed, `class NAME INSTRUCTIONS`, `taken INSTRUCTIONS` (that changed the flow), `unaligned CYCLES` (more, for loads from unaligned
+//! addresses), and last `window INSTRUCTIONS CYCLES`.
+use crate::cores::Core;
 use crate::count::{Block, Counter, Totals};
 use crate::model::{is_wide, Class};
 use crate::qemu::*;
 use std::ffi::{c_char, c_int, c_uint, c_void, CStr};
 use std::fmt::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 static PLUGIN: Mutex<Plugin> = Mutex::new(Plugin::new());
 
+/// Cycles that unaligned loads took more. Not in [`PLUGIN`]: it changes with single loads, and one processor is all there is.
+static UNALIGNED: AtomicU64 = AtomicU64::new(0);
+
 struct Plugin {
+    core: Core,
     markers: Markers,
     out: Option<String>,
     counter: Counter<'static>,
@@ -54,6 +62,7 @@ enum Kind {
 impl Plugin {
     const fn new() -> Self {
         Plugin {
+            core: Core::CortexM4,
             markers: Markers { begin: None, end: None, trace: None },
             out: None,
             counter: Counter::new(),
@@ -74,6 +83,7 @@ impl Plugin {
                 .map_err(|error| format!("{argument}: {error}"))
         };
         match name {
+            "core" => self.core = Core::named(value).ok_or_else(|| format!("there is no core `{value}`"))?,
             "begin" => self.markers.begin = address()?,
             "end" => self.markers.end = address()?,
             "trace" => self.markers.trace = address()?,
@@ -84,7 +94,7 @@ impl Plugin {
     }
 
     fn at(&mut self, marked: Marked) {
-        let now = self.counter.before(marked.index);
+        let now = with_unaligned(self.counter.before(marked.index));
         match (marked.kind, self.begin) {
             (Kind::Begin, None) => self.begin = Some(now),
             (Kind::End, Some(begin)) => {
@@ -98,7 +108,7 @@ impl Plugin {
 
     fn report(&self) -> String {
         // A window that the program never left ends with it.
-        let open = self.begin.map_or(Totals::ZERO, |begin| self.counter.finish() - begin);
+        let open = self.begin.map_or(Totals::ZERO, |begin| with_unaligned(self.counter.finish()) - begin);
         let window = self.measured + open;
         let mut text = String::new();
         for (index, step) in self.steps.iter().enumerate() {
@@ -107,9 +117,15 @@ impl Plugin {
         for class in Class::ALL {
             let _ = writeln!(text, "class {} {}", class.name(), window.classes[class as usize]);
         }
+        let _ = writeln!(text, "taken {}", window.taken);
+        let _ = writeln!(text, "unaligned {}", window.unaligned);
         let _ = writeln!(text, "window {} {}", window.instructions, window.cycles);
         text
     }
+}
+
+fn with_unaligned(totals: Totals) -> Totals {
+    Totals { unaligned: UNALIGNED.load(Ordering::Relaxed), ..totals }
 }
 
 impl Markers {
@@ -160,7 +176,7 @@ pub unsafe extern "C" fn qemu_plugin_install(
 
 /// Decodes a block, and asks to be called when it, or a marker in it, is executed.
 extern "C" fn on_translation(_: PluginId, tb: *mut Tb) {
-    let markers = plugin().markers;
+    let Plugin { markers, core, .. } = *plugin();
     // SAFETY: QEMU keeps `tb` and its instructions alive during this call. What is registered lives forever: QEMU does not say
     // when it forgets a translation, and a run translates each of a firmware's few thousand blocks a few times at most.
     unsafe {
@@ -168,7 +184,11 @@ extern "C" fn on_translation(_: PluginId, tb: *mut Tb) {
         for index in 0..qemu_plugin_tb_n_insns(tb) {
             let insn = qemu_plugin_tb_get_insn(tb, index);
             let (first, second) = halfwords(insn);
-            block.push(first, second);
+            block.push(core, first, second);
+            if core.cost(first, second).class == Class::Load {
+                let nothing = std::ptr::null_mut();
+                qemu_plugin_register_vcpu_mem_cb(insn, on_load, NO_REGISTERS, READS_AND_WRITES, nothing);
+            }
             if let Some(kind) = markers.at(qemu_plugin_insn_vaddr(insn) as u32) {
                 let marked = Box::into_raw(Box::new(Marked { index, kind }));
                 qemu_plugin_register_vcpu_insn_exec_cb(insn, on_marker, NO_REGISTERS, marked.cast());
@@ -202,6 +222,19 @@ extern "C" fn on_block(_: c_uint, block: *mut c_void) {
 extern "C" fn on_marker(_: c_uint, marked: *mut c_void) {
     // SAFETY: registered by `on_translation` with a `Marked` that lives forever and is never written.
     plugin().at(unsafe { *marked.cast::<Marked>() });
+}
+
+/// A load of one register. An unaligned one takes a cycle more, a word from an odd address two (Cortex-M4 Technical Reference
+/// Manual, 3.3.3).
+extern "C" fn on_load(_: c_uint, access: Access, address: u64, _: *mut c_void) {
+    // SAFETY: `access` is what QEMU just gave.
+    let bits = unsafe { qemu_plugin_mem_size_shift(access) };
+    let more = match (bits, address & 3) {
+        (1, 1 | 3) | (2, 2) => 1,
+        (2, 1 | 3) => 2,
+        _ => return,
+    };
+    UNALIGNED.fetch_add(more, Ordering::Relaxed);
 }
 
 extern "C" fn on_exit(_: PluginId, _: *mut c_void) {

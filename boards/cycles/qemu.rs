@@ -19,11 +19,19 @@ pub(crate) struct Insn {
 pub(crate) type OnTranslation = extern "C" fn(PluginId, *mut Tb);
 /// Called when a block, or an instruction, is about to be executed: number of the virtual CPU, and what was registered with it.
 pub(crate) type OnExecution = extern "C" fn(c_uint, *mut c_void);
+/// Says how large an access to memory is, and more.
+pub(crate) type Access = u32;
+/// Called when an instruction has accessed memory: number of the virtual CPU, what kind of access, address, and what was registered
+/// with it.
+pub(crate) type OnAccess = extern "C" fn(c_uint, Access, u64, *mut c_void);
 /// Called when QEMU exits.
 pub(crate) type OnExit = extern "C" fn(PluginId, *mut c_void);
 
 /// `QEMU_PLUGIN_CB_NO_REGS`: a callback neither reads nor writes registers.
 pub(crate) const NO_REGISTERS: c_int = 0;
+
+/// `QEMU_PLUGIN_MEM_RW`: accesses of either kind. QEMU 7.2 never calls who asks for those that read only.
+pub(crate) const READS_AND_WRITES: c_int = 3;
 
 /// The version of the interface; QEMU looks it up by this name.
 #[no_mangle]
@@ -44,6 +52,14 @@ extern "C" {
         flags: c_int,
         data: *mut c_void,
     );
+    pub(crate) fn qemu_plugin_register_vcpu_mem_cb(
+        insn: *mut Insn,
+        call: OnAccess,
+        flags: c_int,
+        accesses: c_int,
+        data: *mut c_void,
+    );
+    pub(crate) fn qemu_plugin_mem_size_shift(access: Access) -> c_uint;
     pub(crate) fn qemu_plugin_register_atexit_cb(id: PluginId, call: OnExit, data: *mut c_void);
     pub(crate) fn qemu_plugin_tb_n_insns(tb: *const Tb) -> usize;
     pub(crate) fn qemu_plugin_tb_vaddr(tb: *const Tb) -> u64;

@@ -1,4 +1,5 @@
 //! What is known about a board, read from its folder.
+use crate::cycles::cores::Core;
 use crate::Error;
 use serde::Deserialize;
 use std::sync::OnceLock;
@@ -13,6 +14,9 @@ pub struct Board {
     pub description: String,
     /// Rust target triple.
     pub target: String,
+    /// The processor core that firmware is for, whose cycles are estimated. An emulator may run it on another one.
+    #[serde(deserialize_with = "core")]
+    pub core: Core,
     /// Flags for rustc besides the target, such as the CPU.
     #[serde(default)]
     pub rustflags: Vec<String>,
@@ -30,6 +34,14 @@ pub struct Board {
     /// The linker's memory map (`memory.x` of the cortex-m-rt crate).
     #[serde(skip)]
     pub memory_x: String,
+}
+
+fn core<'de, D: serde::Deserializer<'de>>(name: D) -> Result<Core, D::Error> {
+    let name = String::deserialize(name)?;
+    Core::named(&name).ok_or_else(|| {
+        let known = Core::ALL.map(Core::name).join(", ");
+        serde::de::Error::custom(format!("`{name}` is no core; there are {known}"))
+    })
 }
 
 /// What runs a board's firmware.
@@ -170,7 +182,8 @@ mod tests {
     fn an_unknown_name_lists_the_known_ones() {
         let message = Board::find("nucleo").unwrap_err().to_string();
         assert!(
-            message.contains("`nucleo`") && message.contains("qemu-cortex-m33, qemu-cortex-m4, nrf52840-dk"),
+            message.contains("`nucleo`")
+                && message.contains("qemu-cortex-m33, qemu-cortex-m4, qemu-cortex-m7, nrf52840-dk"),
             "{message}"
         );
     }

@@ -1,8 +1,10 @@
 //! Counting instructions and cycles: the QEMU plugin of `boards/cycles`, compiled on first use, and its report.
 //!
-//! [`model`] says what an instruction costs on a Cortex-M4, and [`count`] how costs add up. Both are parts of the plugin, and
-//! parts of this crate.
+//! [`model`] says what an instruction costs on a Cortex-M4, [`cores`] what other cores do otherwise, and [`count`] how costs add up.
+//! All are parts of the plugin, and parts of this crate.
 
+#[path = "../cycles/cores.rs"]
+pub mod cores;
 #[path = "../cycles/count.rs"]
 pub mod count;
 #[path = "../cycles/model.rs"]
@@ -17,7 +19,8 @@ use std::process::Command;
 use std::time::Duration;
 
 /// The plugin's sources.
-const SOURCES: [(&str, &str); 5] = [
+const SOURCES: [(&str, &str); 6] = [
+    ("cores.rs", include_str!("../cycles/cores.rs")),
     ("lib.rs", include_str!("../cycles/lib.rs")),
     ("count.rs", include_str!("../cycles/count.rs")),
     ("model.rs", include_str!("../cycles/model.rs")),
@@ -60,7 +63,7 @@ pub fn plugin() -> Result<PathBuf, Error> {
 pub struct Count {
     /// Executed instructions, exactly.
     pub instructions: u64,
-    /// Cycles of a Cortex-M4 without wait states, by [`model`].
+    /// Estimated cycles of the board's core, without wait states.
     pub cycles: u64,
 }
 
@@ -68,6 +71,8 @@ pub struct Count {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Report {
     pub(crate) window: Count,
+    pub(crate) taken: u64,
+    pub(crate) unaligned: u64,
     /// From each execution of the trace marker to the next, or to the window's end.
     pub(crate) steps: Vec<Count>,
     /// Executed instructions of each class.
@@ -85,6 +90,7 @@ impl Report {
             },
         };
         let mut window = None;
+        let (mut taken, mut unaligned) = (0, 0);
         let mut starts = Vec::new();
         let mut classes = Vec::new();
         for line in text.lines() {
@@ -95,6 +101,8 @@ impl Report {
             let count = |index| Ok(Count { instructions: number(index)?, cycles: number(index + 1)? });
             match words[0] {
                 "window" => window = Some(count(1)?),
+                "taken" => taken = number(1)?,
+                "unaligned" => unaligned = number(1)?,
                 "step" => starts.push(count(2)?),
                 "class" => {
                     let class =
@@ -110,7 +118,7 @@ impl Report {
             instructions: end.instructions.saturating_sub(start.instructions),
             cycles: end.cycles.saturating_sub(start.cycles),
         });
-        Ok(Report { window, steps: steps.collect(), classes })
+        Ok(Report { window, taken, unaligned, steps: steps.collect(), classes })
     }
 }
 
@@ -120,10 +128,14 @@ mod tests {
 
     #[test]
     fn a_step_lasts_to_the_next_one_or_to_the_end() {
-        let report = Report::parse("step 0 10 12\nstep 1 100 150\nclass alu 7\nwindow 250 400\n").unwrap();
+        let report = Report::parse(
+            "step 0 10 12\nstep 1 100 150\nclass alu 7\ntaken 3\nunaligned 4\nwindow 250 400\n",
+        )
+        .unwrap();
         let expected = [Count { instructions: 90, cycles: 138 }, Count { instructions: 150, cycles: 250 }];
         assert_eq!(report.steps, expected);
         assert_eq!(report.window, Count { instructions: 250, cycles: 400 });
+        assert_eq!((report.taken, report.unaligned), (3, 4));
         assert_eq!(report.classes, [(model::Class::Alu, 7)]);
     }
 

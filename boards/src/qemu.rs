@@ -1,5 +1,6 @@
 //! Running firmware under QEMU.
 use crate::cases::{Cases, Outputs};
+use crate::cycles::cores::{Core, SLOW_MULTIPLIER};
 use crate::cycles::{self, model::Class, Count, Report};
 use crate::error::{at, Error};
 use crate::firmware::Firmware;
@@ -43,51 +44,119 @@ pub struct BenchResult {
     pub steps: Vec<Count>,
     /// Executed instructions of each class.
     pub classes: Vec<(Class, u64)>,
+    /// Executed branches that were taken, and other instructions that changed the flow.
+    pub taken: u64,
+    /// Cycles that loads from unaligned addresses take more, on cores that can do that. They are not in `total`.
+    pub unaligned_cycles: u64,
+    /// Whose cycles these are.
+    pub core: Core,
     /// The most stack that `invoke` had in use, in bytes: what was free of it was painted before, and searched for the paint after.
     pub stack_bytes: u64,
     /// Flash of the whole image.
     pub flash: FlashSizes,
 }
 
+impl BenchResult {
+    /// Executed instructions of a class.
+    pub fn executed(&self, class: Class) -> u64 {
+        self.classes.iter().find(|(of, _)| *of == class).map_or(0, |(_, count)| *count)
+    }
+
+    /// What the cycles of a Cortex-M0+ become elsewhere: with the small multiplier, which takes 32 cycles, and on a Cortex-M0, which takes
+    /// one more wherever the flow changes. `None` where the cycles are those of another core.
+    pub fn small_cores(&self) -> Option<[u64; 2]> {
+        let slow = self.total.cycles + SLOW_MULTIPLIER * self.executed(Class::Multiply);
+        (self.core == Core::CortexM0Plus).then(|| [slow, self.total.cycles + self.taken])
+    }
+}
+
 /// Runs one inference on the emulated board and counts. `firmware` is one built to benchmark.
 ///
-/// The input is the first of `cases`, or reproducible noise. Instructions are exact; cycles are those of a Cortex-M4 executing
-/// the same instructions, whatever core the board has.
+/// The input is the first of `cases`, or reproducible noise. Instructions are exact, cycles are estimated.
 ///
 /// # Errors
 /// As [`validate`].
 pub fn bench(firmware: &Firmware, cases: Option<&Cases>, limit: Duration) -> Result<BenchResult, Error> {
-    let image = Image::read(&firmware.elf)?;
-    let marker = |name: &str| {
-        image.address(name).ok_or_else(|| Error::Malformed {
-            what: firmware.elf.display().to_string(),
-            why: format!("there is no `{name}` in it: it was not built to benchmark"),
-        })
-    };
+    let Firmware { board, elf, .. } = firmware;
+    let image = Image::read(elf)?;
     let run = RunDir::new()?;
     if let Some(cases) = cases {
         run.put_cases(cases)?;
     }
-    let (begin, end) = (marker("kiln_bench_begin")?, marker("kiln_bench_end")?);
-    let mut plugin = format!("{},begin={begin:#x},end={end:#x},out=cycles.txt", cycles::plugin()?.display());
-    if let Some(trace) = image.address("kiln::model::trace") {
-        plugin += &format!(",trace={trace:#x}");
-    }
-    let printed =
-        execute(&firmware.board, &firmware.elf, run.path(), &["-plugin".to_owned(), plugin], limit)?;
-    let report = run.path().join("cycles.txt");
-    let Report { window, steps, classes } =
-        Report::parse(&fs::read_to_string(&report).map_err(at(&report))?)?;
+    let step = "kiln::model::trace";
+    let step = image.address(step).map(|_| step);
+    let markers = Markers { begin: "kiln_bench_begin", end: "kiln_bench_end", step };
+    let (report, printed) = counted(board, elf, &image, &markers, &run, limit)?;
+    let Report { window, steps, classes, taken, unaligned } = report;
     let stack_bytes =
         printed.lines().find_map(|line| line.strip_prefix("kiln-stack-bytes ")?.trim().parse().ok());
     Ok(BenchResult {
         total: window,
         steps,
         classes,
+        taken,
+        unaligned_cycles: unaligned,
+        core: board.core,
         stack_bytes: stack_bytes
             .ok_or_else(|| Error::Malformed { what: "the firmware's report".to_owned(), why: printed })?,
         flash: image.flash(),
     })
+}
+
+/// Names of the symbols at which a measured window begins and ends, and at which each step of it begins.
+#[derive(Debug, Clone, Copy)]
+pub struct Markers<'a> {
+    /// Where the window begins.
+    pub begin: &'a str,
+    /// Where it ends.
+    pub end: &'a str,
+    /// What begins a step, wherever it is executed in the window.
+    pub step: Option<&'a str>,
+}
+
+/// What was counted in a program of one's own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Steps {
+    /// Of each step, from its beginning to that of the next, or to the window's end.
+    pub steps: Vec<Count>,
+    /// Cycles that loads from unaligned addresses take more. They are not in `steps`.
+    pub unaligned_cycles: u64,
+}
+
+/// Runs a program of one's own as [`run`] does, and counts its steps.
+///
+/// # Errors
+/// As [`run`], and [`Error::Malformed`] where a marker is missing.
+pub fn count_steps(board: &Board, elf: &Path, markers: &Markers, limit: Duration) -> Result<Steps, Error> {
+    let report = counted(board, elf, &Image::read(elf)?, markers, &RunDir::new()?, limit)?.0;
+    Ok(Steps { steps: report.steps, unaligned_cycles: report.unaligned })
+}
+
+/// Runs an image in a folder, and returns what was counted and printed.
+fn counted(
+    board: &Board,
+    elf: &Path,
+    image: &Image,
+    markers: &Markers,
+    run: &RunDir,
+    limit: Duration,
+) -> Result<(Report, String), Error> {
+    let address = |name: &str| {
+        image.address(name).ok_or_else(|| Error::Malformed {
+            what: elf.display().to_string(),
+            why: format!("there is no `{name}` in it: it was not built to benchmark"),
+        })
+    };
+    let (begin, end) = (address(markers.begin)?, address(markers.end)?);
+    let (plugin, core) = (cycles::plugin()?, board.core.name());
+    let mut plugin = format!("{},core={core},begin={begin:#x},end={end:#x},out=cycles.txt", plugin.display());
+    if let Some(step) = markers.step {
+        plugin += &format!(",trace={:#x}", address(step)?);
+    }
+    let printed = execute(board, elf, run.path(), &["-plugin".to_owned(), plugin], limit)?;
+    let report = run.path().join("cycles.txt");
+    let report = Report::parse(&fs::read_to_string(&report).map_err(at(&report))?)?;
+    Ok((report, printed))
 }
 
 /// Runs a board's image in `folder` until it exits, and returns what it printed.
