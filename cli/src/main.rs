@@ -114,7 +114,7 @@ enum Command {
         /// NumPy archive with in_k and out_k, the first axis counting cases
         #[arg(long, value_name = "CASES.npz")]
         golden: PathBuf,
-        /// Where to run it: interp, host, qemu-cortex-m0, qemu-cortex-m3, qemu-cortex-m4, qemu-cortex-m33
+        /// Where to run it: interp, host, qemu-cortex-m0, qemu-cortex-m3, qemu-cortex-m4, qemu-cortex-m7, qemu-cortex-m33
         #[arg(
             long,
             value_name = "PLACE",
@@ -131,7 +131,7 @@ enum Command {
     Bench {
         #[command(flatten)]
         model: ModelArgs,
-        /// The emulated board: qemu-cortex-m0, qemu-cortex-m3, qemu-cortex-m4, qemu-cortex-m33
+        /// The emulated board: qemu-cortex-m0, qemu-cortex-m3, qemu-cortex-m4, qemu-cortex-m7, qemu-cortex-m33
         #[arg(long, value_name = "BOARD", default_value = "qemu-cortex-m4")]
         on: String,
         /// Also per layer, from a second run with a marker before each
