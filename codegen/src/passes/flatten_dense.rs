@@ -4,34 +4,15 @@
 //! So what comes before can slide: of a convolution it is known which rows it reads. For callers who ask for it, since a dense kernel
 //! reads its operand faster.
 
-use crate::ir::{Graph, Layout, Node, NodeId, Op, Padding, Type, ValueId, Window};
+use super::rewrite::{each_reshaped, Reshaped};
+use crate::ir::{Graph, Layout, NodeId, Op, Padding, Window};
 
 /// Runs the pass.
 pub fn run(graph: &mut Graph) -> bool {
-    let mut order = Vec::with_capacity(graph.order.len());
-    let before = std::mem::take(&mut graph.order);
-    let count = before.len();
-    for id in before {
-        if let Some((op, image, weights, result)) = as_convolution(graph, id) {
-            let Node { operands, result: name, origin, .. } = graph.node(id).clone();
-            let name = graph.value(name).name.clone();
-            let mut parts = vec![image, weights];
-            parts.extend(operands.get(2));
-            let convolution = graph.add_detached_node(op, &parts, name, result, origin);
-            order.push(convolution);
-            let value = graph.node(convolution).result;
-            let node = graph.node_mut(id);
-            (node.op, node.operands) = (Op::Reshape {}, vec![value]);
-        }
-        order.push(id);
-    }
-    let changed = order.len() != count;
-    graph.order = order;
-    changed
+    each_reshaped(graph, |graph, _, id| as_convolution(graph, id))
 }
 
-/// The convolution, its image and weights, and the type of its result.
-fn as_convolution(graph: &mut Graph, id: NodeId) -> Option<(Op, ValueId, ValueId, Type)> {
+fn as_convolution(graph: &mut Graph, id: NodeId) -> Option<Reshaped> {
     let node = graph.node(id);
     let Op::Dense { rescale, clamp } = &node.op else { return None };
     let &[vector, weights, ..] = node.operands.as_slice() else { return None };
@@ -47,10 +28,13 @@ fn as_convolution(graph: &mut Graph, id: NodeId) -> Option<(Op, ValueId, ValueId
     let layout = Layout::default();
     let op = Op::Conv2d { window, groups: 1, rescale: rescale.clone(), clamp: *clamp, layout };
     let result = result.with_shape(&[1, 1, 1, outputs]);
+    let mut operands = node.operands.clone();
+    operands[0] = image;
     let (value, data) = (graph.value(weights).clone(), graph.const_data(weights)?.clone());
     // The scales stay with the first axis.
     let ty = value.ty.with_shape(&[outputs, height, width, channels]);
-    Some((op, image, graph.add_const(value.name, ty, data), result))
+    operands[1] = graph.add_const(value.name, ty, data);
+    Some(Reshaped { op, operands, result })
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The walk that rewriting passes share.
 
-use crate::ir::{Graph, Node, NodeId, ValueId};
+use crate::ir::{Graph, Node, NodeId, Op, Type, ValueId};
 
 /// What a rule did to a node.
 pub(super) enum Rewrite {
@@ -44,6 +44,38 @@ pub(super) fn each_node(graph: &mut Graph, mut rule: impl FnMut(&mut Graph, Node
     outputs.iter_mut().for_each(|id| swap(&replaced, id));
     graph.outputs = outputs;
     graph.states.iter_mut().for_each(|state| swap(&replaced, &mut state.next));
+    changed
+}
+
+/// What computes the elements of a node's result, under another shape.
+pub(super) struct Reshaped {
+    pub(super) op: Op,
+    pub(super) operands: Vec<ValueId>,
+    pub(super) result: Type,
+}
+
+/// Applies a rule to every live node in evaluation order. Where it gives something, that becomes a node of its own, and the node a reshape of its
+/// result. The rule may put nodes before it at the end of the order that it is given. Says whether anything changed.
+pub(super) fn each_reshaped(
+    graph: &mut Graph,
+    mut rule: impl FnMut(&mut Graph, &mut Vec<NodeId>, NodeId) -> Option<Reshaped>,
+) -> bool {
+    let mut order = Vec::with_capacity(graph.order.len());
+    let mut changed = false;
+    for id in std::mem::take(&mut graph.order) {
+        if let Some(Reshaped { op, operands, result }) = rule(graph, &mut order, id) {
+            let node = graph.node(id);
+            let (name, origin) = (graph.value(node.result).name.clone(), node.origin.clone());
+            let new = graph.add_detached_node(op, &operands, name, result, origin);
+            order.push(new);
+            let value = graph.node(new).result;
+            let node = graph.node_mut(id);
+            (node.op, node.operands) = (Op::Reshape {}, vec![value]);
+            changed = true;
+        }
+        order.push(id);
+    }
+    graph.order = order;
     changed
 }
 

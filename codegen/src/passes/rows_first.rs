@@ -5,35 +5,20 @@
 //! neighbours cancel, and those that are left cost nothing. What stands between two such operations as \[1, time, channels\] follows them, so
 //! that pads and activations meet their convolutions.
 
+use super::rewrite::{each_reshaped, Reshaped};
 use crate::ir::{Graph, Layout, Node, NodeId, Op, Padding, Type, ValueId, Window};
 
 /// Runs the pass.
 pub fn run(graph: &mut Graph) -> bool {
-    let mut order = Vec::with_capacity(graph.order.len());
-    let before = std::mem::take(&mut graph.order);
-    let count = before.len();
-    for id in before {
-        if let Some(Turned { op, operands, result }) = turned(graph, id) {
-            let node = graph.node(id).clone();
-            let mut parts = Vec::with_capacity(operands.len());
-            for (&operand, ty) in node.operands.iter().zip(operands) {
-                parts.push(match ty {
-                    None => operand,
-                    Some(ty) => reshaped(graph, &mut order, operand, ty, &node.origin),
-                });
-            }
-            let name = graph.value(node.result).name.clone();
-            let new = graph.add_detached_node(op, &parts, name, result, node.origin);
-            order.push(new);
-            let value = graph.node(new).result;
-            let node = graph.node_mut(id);
-            (node.op, node.operands) = (Op::Reshape {}, vec![value]);
-        }
-        order.push(id);
-    }
-    let changed = order.len() != count;
-    graph.order = order;
-    changed
+    each_reshaped(graph, |graph, order, id| {
+        let Turned { op, operands: types, result } = turned(graph, id)?;
+        let Node { operands, origin, .. } = graph.node(id).clone();
+        let turn = |(operand, ty)| match ty {
+            None => operand,
+            Some(ty) => reshaped(graph, order, operand, ty, &origin),
+        };
+        Some(Reshaped { op, operands: operands.into_iter().zip(types).map(turn).collect(), result })
+    })
 }
 
 /// The value under another shape: a constant, or the result of a new node.
@@ -72,7 +57,7 @@ fn turned(graph: &Graph, id: NodeId) -> Option<Turned> {
     let node = graph.node(id);
     let x = graph.ty(*node.operands.first()?);
     let y = graph.ty(node.result);
-    let windowed = matches!(node.op, Op::Conv2d { .. } | Op::AvgPool2d { .. } | Op::MaxPool2d { .. });
+    let windowed = node.op.window().is_some();
     let time = upright(x.shape.dims())?[1];
     if node.op.layout() != Layout::default() {
         return None;

@@ -110,21 +110,8 @@ impl<'a> Selector<'a> {
     ) -> Selected {
         let x = node.operands[0];
         let (tx, ty) = (self.ty(x), self.ty(node.result));
-        let ([batch, in_h, in_w, c], [_, out_h, out_w, _]) = self.images(node)?;
-        let in_h = self.height(in_h);
-        let fields = vec![
-            ("in_h", int(in_h)),
-            ("in_w", int(in_w)),
-            ("c", int(c)),
-            ("out_w", int(out_w)),
-            ("k_h", int(window.size[0])),
-            ("k_w", int(window.size[1])),
-            ("stride_h", int(window.stride[0])),
-            ("stride_w", int(window.stride[1])),
-            ("pad_top", int(window.pad.top)),
-            ("pad_left", int(window.pad.left)),
-        ];
-        let pool = Struct { name: "Pool", fields };
+        let ([batch, ..], [_, out_h, ..]) = self.images(node)?;
+        let pool = self.pool_params(node, window)?;
         let (kernel, lo, hi) = match (family, tx.dtype, ty.dtype) {
             ("avg_pool2d", DType::I8, DType::I8) => int_range("avg_pool2d_i8", clamp),
             ("max_pool2d", DType::I8, DType::I8) => int_range("max_pool2d_i8", clamp),
