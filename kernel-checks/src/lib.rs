@@ -16,6 +16,7 @@
 #![allow(clippy::result_large_err)]
 
 mod conv;
+mod conv_dsp;
 mod dense;
 mod depthwise;
 mod elementwise;
@@ -44,6 +45,7 @@ pub struct Check {
 /// The checks of each family of kernels.
 pub const CHECKS: &[&[Check]] = &[
     conv::CHECKS,
+    conv_dsp::CHECKS,
     dense::CHECKS,
     depthwise::CHECKS,
     elementwise::CHECKS,

@@ -7,3 +7,6 @@ pub(crate) mod dense;
 pub(crate) mod depthwise;
 pub(crate) mod elementwise;
 pub(crate) mod pool;
+pub(crate) mod window;
+
+mod tile;

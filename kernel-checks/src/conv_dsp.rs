@@ -1,0 +1,245 @@
+//! Convolutions for cores with the DSP extension.
+
+use crate::conv::describe;
+use crate::reference::{requantize, tap};
+use crate::{cells, Case, Check, Mismatch, Rng, Scratch};
+use core::cell::Cell;
+use kiln::kernels::{
+    conv2d_i8_dsp, conv2d_i8_dsp_exact, conv2d_work_words, Band, Conv, Requant, Rows, Stride,
+};
+
+pub(crate) const CHECKS: &[Check] =
+    &[Check { name: "conv2d_i8_dsp", run: requantised }, Check { name: "conv2d_i8_dsp_exact", run: exact }];
+
+/// Rows, columns, channels, stride and filters of a layer, the width of its result, and the kernel that is made for it.
+struct Layer {
+    p: Conv,
+    out: Stride,
+    shift: u32,
+    signed: bool,
+    kernel: Kernel,
+    exact: ExactKernel,
+}
+
+type Kernel = fn(&Conv, Rows<'_, i8>, &[i32], i8, &[Cell<i32>], Rows<'_, i8>, Band);
+type ExactKernel =
+    fn(&Conv, Rows<'_, i8>, &[i32], i8, &[Cell<i32>], &Requant<'_>, Rows<'_, i8>, Stride, Band);
+
+macro_rules! layer {
+    ($k_h:literal x $k_w:literal / $stride:literal, $in_c:literal -> $out_w:literal x $out_c:literal $planar:literal, unroll $unroll:literal, shift $shift:literal $signed:literal) => {{
+        const XD: usize = 2 * $stride * $k_h * $in_c;
+        const PAIRS: usize = ($k_h * $k_w * $in_c + 1) / 2;
+        const PIXEL: usize = if $planar { 1 } else { $out_c };
+        const CHANNEL: usize = if $planar { $out_w } else { 1 };
+        Layer {
+            p: Conv {
+                in_h: 0,
+                in_w: 0,
+                in_c: $in_c,
+                out_w: $out_w,
+                out_c: $out_c,
+                k_h: $k_h,
+                k_w: $k_w,
+                stride_h: 1,
+                stride_w: $stride,
+                dilation_h: 1,
+                dilation_w: 1,
+                pad_top: 0,
+                pad_left: 0,
+                groups: 1,
+            },
+            out: Stride { pixel: PIXEL, channel: CHANNEL },
+            shift: $shift,
+            signed: $signed,
+            kernel: conv2d_i8_dsp::<XD, PAIRS, $unroll, PIXEL, CHANNEL, $shift, $signed>,
+            exact: conv2d_i8_dsp_exact::<XD, PAIRS, $unroll>,
+        }
+    }};
+}
+
+const LAYERS: &[Layer] = &[
+    layer!(1 x 1 / 1, 8 -> 6 x 16 true, unroll 8, shift 7 false),
+    layer!(1 x 1 / 1, 16 -> 5 x 8 false, unroll 3, shift 5 true),
+    layer!(1 x 1 / 1, 1 -> 4 x 4 false, unroll 4, shift 0 false),
+    layer!(1 x 1 / 2, 7 -> 3 x 9 true, unroll 2, shift 3 true),
+    layer!(1 x 1 / 1, 68 -> 2 x 70 false, unroll 16, shift 9 false),
+    layer!(3 x 3 / 1, 3 -> 7 x 8 false, unroll 31, shift 6 false),
+    layer!(3 x 3 / 2, 3 -> 4 x 8 true, unroll 13, shift 6 true),
+    layer!(3 x 3 / 1, 12 -> 4 x 6 true, unroll 8, shift 8 false),
+    layer!(3 x 3 / 2, 4 -> 1 x 8 false, unroll 5, shift 8 true),
+    layer!(10 x 4 / 2, 1 -> 5 x 12 true, unroll 6, shift 4 false),
+    layer!(2 x 5 / 3, 5 -> 6 x 3 false, unroll 1, shift 2 true),
+    layer!(1 x 3 / 4, 2 -> 80 x 4 true, unroll 4, shift 22 false),
+];
+
+/// Operands of a layer, and its accumulators by definition.
+struct Operands<'a> {
+    p: Conv,
+    out_h: usize,
+    x: &'a [Cell<i8>],
+    filters: &'a [i8],
+    first: &'a [i32],
+    pad: i8,
+}
+
+impl<'a> Operands<'a> {
+    fn new(layer: &Layer, rng: &mut Rng, scratch: &mut Scratch<'a>) -> Self {
+        let (pad_left, pad_top, stride_h) =
+            (rng.size(0, layer.p.k_w - 1), rng.size(0, layer.p.k_h - 1), rng.size(1, 2));
+        // As much to the right of the last pixel as there happens to be, padding or image.
+        let covered = (layer.p.out_w - 1) * layer.p.stride_w + layer.p.k_w;
+        let in_w = (covered - pad_left + rng.size(0, 3)).saturating_sub(rng.size(0, 2)).max(1);
+        let (in_h, dilation_h) = (rng.size(1, 5), rng.size(1, 2));
+        let p = Conv { in_h, in_w, pad_left, pad_top, stride_h, dilation_h, ..layer.p };
+        let size = p.k_h * p.k_w * p.in_c;
+        let x = scratch.bytes.take_at(in_h * in_w * p.in_c, rng.size(0, 3));
+        rng.fill_i8(x);
+        let filters = scratch.bytes.take(p.out_c.next_multiple_of(4) * size);
+        let (real, none) = filters.split_at_mut(p.out_c * size);
+        rng.fill_i8(real);
+        none.fill(0);
+        // What does not fit a halfword together.
+        for (a, b) in
+            (0..size).flat_map(|k| (0..p.out_c / 2).map(move |o| (2 * o * size + k, (2 * o + 1) * size + k)))
+        {
+            if real[a] < 0 {
+                real[b] = real[b].max(-127);
+            }
+        }
+        let first = scratch.words.take(p.out_c.next_multiple_of(4));
+        rng.fill_i32(first, -20_000, 20_000);
+        Operands { p, out_h: rng.size(1, 4), x: cells(x), filters, first, pad: rng.i8() }
+    }
+
+    fn accumulator(&self, [oy, ox]: [usize; 2], o: usize) -> i32 {
+        let p = &self.p;
+        let size = p.k_h * p.k_w * p.in_c;
+        let mut acc = self.first[o];
+        for (at, w) in self.filters[o * size..][..size].iter().enumerate() {
+            let (k, c) = (at / p.in_c, at % p.in_c);
+            let x = tap(p, [oy, ox], [k / p.k_w, k % p.k_w], c).map_or(self.pad, |at| self.x[at].get());
+            acc += i32::from(x) * i32::from(*w);
+        }
+        acc
+    }
+
+    /// Calls for each element of the result: where it is, the filter, and the accumulator.
+    fn each(&self, out: Stride, mut element: impl FnMut(usize, usize, i32)) {
+        let row = self.p.out_w * self.p.out_c;
+        for (oy, ox, o) in (0..self.out_h)
+            .flat_map(|oy| (0..self.p.out_w).map(move |ox| (oy, ox)))
+            .flat_map(|(oy, ox)| (0..self.p.out_c).map(move |o| (oy, ox, o)))
+        {
+            element(oy * row + ox * out.pixel + o * out.channel, o, self.accumulator([oy, ox], o));
+        }
+    }
+
+    /// Weights as the kernel reads them, with `factors` behind each quad if there are any.
+    fn pack(&self, to: &mut [i32], factors: Option<&[[i32; 2]]>) {
+        let p = &self.p;
+        let size = p.k_h * p.k_w * p.in_c;
+        let weight = |o: usize, tap: usize| {
+            // Columns first.
+            let (k, c) = (tap / p.in_c, tap % p.in_c);
+            let tap = (k % p.k_h * p.k_w + k / p.k_h) * p.in_c + c;
+            i32::from(self.filters[o * size..][..size].get(tap).copied().unwrap_or(0))
+        };
+        let mut words = to.iter_mut();
+        let mut push = |word| *words.next().unwrap() = word;
+        for a in (0..p.out_c).step_by(4) {
+            for o in [a, a + 2] {
+                push(self.first[o]);
+                push(self.first[o].wrapping_add(self.first[o + 1] << 8));
+            }
+            for pair in 0..size.div_ceil(2) {
+                let (i, j) = match p.in_c % 4 {
+                    0 => (pair / 2 * 4 + pair % 2, pair / 2 * 4 + pair % 2 + 2),
+                    _ => (2 * pair, 2 * pair + 1),
+                };
+                for o in [a, a + 2] {
+                    let half = |tap| {
+                        let weight = |o| if tap < size { weight(o, tap) } else { 0 };
+                        i16::try_from(weight(o) + 256 * weight(o + 1)).unwrap() as u16 as u32
+                    };
+                    push((half(i) | half(j) << 16) as i32);
+                }
+            }
+            for &[m, c] in factors.iter().flat_map(|factors| &factors[a..a + 4]) {
+                push(m);
+                push(c);
+            }
+        }
+    }
+
+    /// Bands that make up the result, one of which may be empty.
+    fn bands(&self, rng: &mut Rng) -> [Band; 2] {
+        let first = rng.size(0, self.out_h);
+        [Band { first: 0, rows: first }, Band { first, rows: self.out_h - first }]
+    }
+
+    fn describe(&self) -> Case {
+        describe(&self.p)
+    }
+}
+
+fn requantised(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
+    let layer = &LAYERS[rng.size(0, LAYERS.len() - 1)];
+    let t = Operands::new(layer, rng, &mut scratch);
+    let p = &t.p;
+    let size = p.k_h * p.k_w * p.in_c;
+    // Multipliers that bring the sums to the range of results; constants may be anything.
+    let bits = 32 - (size as u32 * 8192).leading_zeros();
+    let exponent = (39 + layer.shift - bits).min(30);
+    let mut factors = [[0; 2]; 72];
+    for (o, [m, c]) in factors.iter_mut().enumerate() {
+        let constant = 1 << (layer.shift + 6 + if o % 2 == 1 { 8 } else { 0 }).min(30);
+        *m = rng.int(1 << (exponent - 1), 1 << exponent);
+        *c = rng.int(-constant, constant);
+    }
+    let words = p.out_c.div_ceil(4) * (4 + size.div_ceil(2) * 2 + 8);
+    let w = scratch.words.take(words);
+    t.pack(w, Some(&factors));
+    let (row, offset) = (p.out_w * p.out_c, rng.size(0, 3));
+    let y = scratch.bytes.twins(t.out_h * row, offset, rng.i8());
+    t.each(layer.out, |at, o, acc| {
+        let (d, shift) = if o % 2 == 1 { (acc << 8, layer.shift + 8) } else { (acc, layer.shift) };
+        let [m, c] = factors[o];
+        let x = ((i64::from(d) * i64::from(m) + (i64::from(c) << 32) + (1 << 31)) >> 32) as i32;
+        let x = if layer.signed { x.wrapping_add(d >> 31) } else { x };
+        y.expected()[at].set((x >> shift).clamp(-128, 127) as i8);
+    });
+    let pixels = rng.size(1, p.out_w.div_ceil(2)) * 2;
+    let work = cells(scratch.words.take(conv2d_work_words(p, pixels)));
+    let (x, got) = (Rows::whole(t.x, p.in_w * p.in_c), Rows::whole(y.got(), row));
+    for band in t.bands(rng) {
+        (layer.kernel)(p, x, w, t.pad, work, got, band);
+    }
+    y.compare(t.describe().with("offset", offset).with("pixels", pixels))
+}
+
+fn exact(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
+    let layer = &LAYERS[rng.size(0, LAYERS.len() - 1)];
+    let t = Operands::new(layer, rng, &mut scratch);
+    let p = &t.p;
+    let size = p.k_h * p.k_w * p.in_c;
+    let (multipliers, shifts) = (scratch.words.take(p.out_c), scratch.bytes.take(p.out_c));
+    for (multiplier, shift) in multipliers.iter_mut().zip(shifts.iter_mut()) {
+        let scale = rng.scale(size as u32 * 8192);
+        (*multiplier, *shift) = (scale.multiplier, scale.shift as i8);
+    }
+    let zero_point = rng.i8().into();
+    let (lo, hi) = rng.clamp(zero_point);
+    let q = Requant { multipliers, shifts, zero_point, lo, hi };
+    let w = scratch.words.take(p.out_c.div_ceil(4) * (4 + size.div_ceil(2) * 2));
+    t.pack(w, None);
+    let (row, offset) = (p.out_w * p.out_c, rng.size(0, 3));
+    let y = scratch.bytes.twins(t.out_h * row, offset, rng.i8());
+    t.each(layer.out, |at, o, acc| y.expected()[at].set(requantize(acc, o, &q)));
+    let pixels = rng.size(1, p.out_w.div_ceil(2)) * 2;
+    let work = cells(scratch.words.take(conv2d_work_words(p, pixels)));
+    let (x, got) = (Rows::whole(t.x, p.in_w * p.in_c), Rows::whole(y.got(), row));
+    for band in t.bands(rng) {
+        (layer.exact)(p, x, w, t.pad, work, &q, got, layer.out, band);
+    }
+    y.compare(t.describe().with("offset", offset).with("pixels", pixels))
+}

@@ -1,0 +1,372 @@
+//! The inner block of convolution: two pixels and four filters at a time.
+//!
+//! Two weights share a halfword `h = a + 256 · b`. `SMLAD` with such halves sums `A + 256 · B`, and with their low bytes, sign-extended by one `SXTB16`,
+//! it sums `A`; the difference is `256 · B`. A pair of taps takes four loads in a row, two `SXTB16` and eight `SMLAD`: 15 cycles for 16 products.
+#![allow(unsafe_code)]
+
+use core::cell::Cell;
+
+/// Words of a quad's weights besides those of its pairs of taps: first values, and factors and constants of the requantisation.
+pub(super) const FIRST_WORDS: usize = 4;
+pub(super) const REQUANT_WORDS: usize = 8;
+
+/// Consecutive pixels of a row, and the quads of filters applied to them.
+#[derive(Clone, Copy)]
+pub(super) struct Tiles<'a> {
+    /// Weights of the quads.
+    pub w: &'a [i32],
+    /// The taps of each pixel as pairs of `i16`.
+    pub x: &'a [Cell<i32>],
+    /// The row of the result.
+    pub y: &'a [Cell<i8>],
+    /// Where in it the first channel of the first pixel is.
+    pub at: usize,
+    /// Number of pixels.
+    pub pixels: usize,
+    /// Number of quads.
+    pub quads: usize,
+}
+
+/// What the block for pairs of pixels reads, in its order: addresses and counts.
+#[repr(C)]
+#[cfg(kiln_dsp)]
+struct Registers {
+    /// The result of the first filter of a quad for the first pixel.
+    y: usize,
+    /// The word before the first taps.
+    x: usize,
+    /// The last word of the last quad.
+    w_end: usize,
+    /// The last word of the first pixel's taps.
+    x_end: usize,
+    /// Pairs of pixels.
+    count: usize,
+    /// From the result behind the last filter to the next pair's first.
+    y_step: usize,
+    /// The word before the weights.
+    w: usize,
+}
+
+/// All quads for an even number of pixels, requantised.
+///
+/// `XD`: bytes from one pixel's taps to the next one's; `PAIRS`: pairs of taps; `UNROLL`: pairs per turn of the loop; `PIXEL`, `CHANNEL`: elements from one
+/// result to the next. Nothing happens where the slices are too short.
+#[inline(never)]
+pub(super) fn pairs_of_pixels<
+    const XD: usize,
+    const PAIRS: usize,
+    const UNROLL: usize,
+    const PIXEL: usize,
+    const CHANNEL: usize,
+    const SHIFT: u32,
+    const SIGNED: bool,
+>(
+    t: Tiles<'_>,
+) {
+    let quad = FIRST_WORDS + 2 * PAIRS + REQUANT_WORDS;
+    let (Some(last_pixel), Some(last_channel)) = (t.pixels.checked_sub(1), (4 * t.quads).checked_sub(1))
+    else {
+        return;
+    };
+    let fits = t.pixels % 2 == 0
+        && t.w.len() >= t.quads.saturating_mul(quad)
+        && 4 * t.x.len() >= last_pixel.saturating_mul(XD).saturating_add(4 * PAIRS)
+        && t.y.len() > t.at + last_pixel.saturating_mul(PIXEL) + last_channel.saturating_mul(CHANNEL);
+    if !fits || PAIRS == 0 {
+        return;
+    }
+    #[cfg(kiln_dsp)]
+    {
+        let x = (t.x.as_ptr() as usize).wrapping_sub(4);
+        let w = (t.w.as_ptr() as usize).wrapping_sub(4);
+        let registers = Registers {
+            y: t.y.as_ptr() as usize + t.at,
+            x,
+            w_end: w + 4 * t.quads * quad,
+            x_end: x + 4 * PAIRS,
+            count: t.pixels / 2,
+            y_step: (2 * PIXEL).wrapping_sub(4 * t.quads * CHANNEL),
+            w,
+        };
+        // SAFETY: the slices hold all that the block reads and writes (checked above), through cells or constants.
+        unsafe { block::<XD, PAIRS, UNROLL, PIXEL, CHANNEL, SHIFT, SIGNED>(&registers) }
+    }
+    #[cfg(not(kiln_dsp))]
+    for (pixel, q) in (0..t.pixels).flat_map(|pixel| (0..t.quads).map(move |q| (pixel, q))) {
+        let Some(w) = t.w.get(q * quad..(q + 1) * quad) else { return };
+        let results = requantised::<SHIFT, SIGNED>(sums(w, t.x, pixel * XD, PAIRS), w);
+        for (f, result) in results.into_iter().enumerate() {
+            let Some(y) = t.y.get(t.at + pixel * PIXEL + (4 * q + f) * CHANNEL) else { return };
+            y.set(result);
+        }
+    }
+}
+
+/// Sums of a quad's filters for the pixel whose taps begin at byte `from`: A, 256 · B, C, 256 · D.
+pub(super) fn sums(w: &[i32], x: &[Cell<i32>], from: usize, pairs: usize) -> [i32; 4] {
+    let &[a, ab, c, cd, ref taps @ ..] = w else { return [0; 4] };
+    let mut acc = [a, ab, c, cd];
+    for (i, h) in taps.chunks_exact(2).take(pairs).enumerate() {
+        let &[h_ab, h_cd] = h else { return acc };
+        let x = unaligned(x, from + 4 * i);
+        let [a, ab, c, cd] = acc;
+        acc = [smlad(x, sxtb16(h_ab), a), smlad(x, h_ab, ab), smlad(x, sxtb16(h_cd), c), smlad(x, h_cd, cd)];
+    }
+    let [a, ab, c, cd] = acc;
+    [a, ab.wrapping_sub(a), c, cd.wrapping_sub(c)]
+}
+
+/// Results of sums as [`sums`] gives them, with the factors and constants at the end of `w`.
+pub(super) fn requantised<const SHIFT: u32, const SIGNED: bool>(sums: [i32; 4], w: &[i32]) -> [i8; 4] {
+    let mut results = [0; 4];
+    let factors = w.get(w.len().saturating_sub(REQUANT_WORDS)..).unwrap_or(&[]);
+    for (f, ((result, d), factor)) in results.iter_mut().zip(sums).zip(factors.chunks_exact(2)).enumerate() {
+        let &[m, c] = factor else { return results };
+        let product = i64::from(d) * i64::from(m) + (i64::from(c) << 32) + (1 << 31);
+        let mut x = (product >> 32) as i32;
+        if SIGNED {
+            x = x.wrapping_add(d >> 31);
+        }
+        *result = (x >> (SHIFT + if f % 2 == 1 { 8 } else { 0 })).clamp(-128, 127) as i8;
+    }
+    results
+}
+
+/// The word at byte `at`, which need only be even.
+fn unaligned(x: &[Cell<i32>], at: usize) -> i32 {
+    let word = |i: usize| x.get(i).map_or(0, Cell::get);
+    if at % 4 == 0 {
+        word(at / 4)
+    } else {
+        (word(at / 4) as u32 >> 16 | (word(at / 4 + 1) as u32) << 16) as i32
+    }
+}
+
+/// Both products of halfwords, added to `acc`.
+fn smlad(x: i32, y: i32, acc: i32) -> i32 {
+    let low = i32::from(x as i16) * i32::from(y as i16);
+    acc.wrapping_add(low).wrapping_add((x >> 16).wrapping_mul(y >> 16))
+}
+
+/// Bytes 0 and 2, sign-extended to halfwords.
+fn sxtb16(x: i32) -> i32 {
+    (x as i8 as u16 as u32 | ((x >> 16) as i8 as u16 as u32) << 16) as i32
+}
+
+/// Assembly: as many pairs of taps as the assembler's symbol `kiln_n` says. The loads of the last one move the pointers behind all of them.
+#[cfg(kiln_dsp)]
+macro_rules! pairs_of_taps {
+    () => {
+        ".set kiln_k, 0
+        .rept kiln_n
+        .set kiln_k, kiln_k + 1
+        ldr r10, [r8, #(8 * kiln_k - 4)]
+        .if kiln_k == kiln_n
+        ldr r11, [r8, #(8 * kiln_k)]!
+        ldr lr, [r9, #(4 * kiln_k + {xd})]
+        ldr r12, [r9, #(4 * kiln_k)]!
+        .else
+        ldr r11, [r8, #(8 * kiln_k)]
+        ldr lr, [r9, #(4 * kiln_k + {xd})]
+        ldr r12, [r9, #(4 * kiln_k)]
+        .endif
+        smlad r3, lr, r10, r3
+        smlad r2, r12, r10, r2
+        sxtb16 r10, r10
+        smlad r7, lr, r11, r7
+        smlad r6, r12, r11, r6
+        sxtb16 r11, r11
+        smlad r1, lr, r10, r1
+        smlad r0, r12, r10, r0
+        smlad r5, lr, r11, r5
+        smlad r4, r12, r11, r4
+        .endr"
+    };
+}
+
+/// Pairs of taps behind the first that make no full turn of the loop, and whether there is one.
+#[cfg(kiln_dsp)]
+const fn turns(pairs: usize, unroll: usize) -> (usize, usize) {
+    let others = pairs - 1;
+    if others <= unroll {
+        (others, 0)
+    } else {
+        (others % unroll, 1)
+    }
+}
+
+/// The assembly of [`pairs_of_pixels`].
+///
+/// r0–r7 accumulate A and A' (the second pixel's), A + 256 · B and its like, and the same of C and D; r8 is the word before the next weights, r9 the one before
+/// the next taps; r10, r11, r12 and lr hold a pair of taps: weights, and both pixels' activations.
+///
+/// # Safety
+///
+/// The addresses in `registers` are those of memory as large as [`pairs_of_pixels`] checks.
+#[cfg(kiln_dsp)]
+#[inline(always)]
+unsafe fn block<
+    const XD: usize,
+    const PAIRS: usize,
+    const UNROLL: usize,
+    const PIXEL: usize,
+    const CHANNEL: usize,
+    const SHIFT: u32,
+    const SIGNED: bool,
+>(
+    registers: &Registers,
+) {
+    // SAFETY: as the caller promises. Every register is declared, or saved and restored.
+    unsafe {
+        core::arch::asm!(
+            "push {{r6, r7}}",
+            "ldm r0, {{r0, r1, r2, r3, r4, r5, r6}}",
+            "push {{r0, r1, r2, r3, r4, r5, r6}}",
+            // Each pair of pixels.
+            "2:",
+            "ldr r8, [sp, #24]",
+            "ldr r9, [sp, #4]",
+            // Each quad: first values, and the first pair of taps, which takes them to the second pixel as well.
+            "3:",
+            "ldr r0, [r8, #4]",
+            "ldr r2, [r8, #8]",
+            "ldr r4, [r8, #12]",
+            "ldr r6, [r8, #16]",
+            "ldr r10, [r8, #20]",
+            "ldr r11, [r8, #24]!",
+            "ldr lr, [r9, #({xd} + 4)]",
+            "ldr r12, [r9, #4]!",
+            "smlad r3, lr, r10, r2",
+            "smlad r2, r12, r10, r2",
+            "sxtb16 r10, r10",
+            "smlad r7, lr, r11, r6",
+            "smlad r6, r12, r11, r6",
+            "sxtb16 r11, r11",
+            "smlad r1, lr, r10, r0",
+            "smlad r0, r12, r10, r0",
+            "smlad r5, lr, r11, r4",
+            "smlad r4, r12, r11, r4",
+            // The others.
+            ".set kiln_n, {rest}",
+            pairs_of_taps!(),
+            ".if {looped}",
+            "4:",
+            ".set kiln_n, {unroll}",
+            pairs_of_taps!(),
+            "ldr r10, [sp, #12]",
+            "cmp r9, r10",
+            "bne 4b",
+            ".endif",
+            // Sums, factors, results.
+            "sub r2, r2, r0",
+            "sub r3, r3, r1",
+            "sub r6, r6, r4",
+            "sub r7, r7, r5",
+            "ldr r10, [r8, #4]",
+            "ldr r11, [r8, #8]",
+            "ldr r12, [r8, #12]",
+            "ldr lr, [r8, #16]",
+            ".if {signed}",
+            "smmlar r9, r0, r10, r11",
+            "add r0, r9, r0, asr #31",
+            "smmlar r9, r1, r10, r11",
+            "add r1, r9, r1, asr #31",
+            "smmlar r9, r2, r12, lr",
+            "add r2, r9, r2, asr #31",
+            "smmlar r9, r3, r12, lr",
+            "add r3, r9, r3, asr #31",
+            ".else",
+            "smmlar r0, r0, r10, r11",
+            "smmlar r1, r1, r10, r11",
+            "smmlar r2, r2, r12, lr",
+            "smmlar r3, r3, r12, lr",
+            ".endif",
+            "ldr r10, [r8, #20]",
+            "ldr r11, [r8, #24]",
+            "ldr r12, [r8, #28]",
+            "ldr lr, [r8, #32]!",
+            ".if {signed}",
+            "smmlar r9, r4, r10, r11",
+            "add r4, r9, r4, asr #31",
+            "smmlar r9, r5, r10, r11",
+            "add r5, r9, r5, asr #31",
+            "smmlar r9, r6, r12, lr",
+            "add r6, r9, r6, asr #31",
+            "smmlar r9, r7, r12, lr",
+            "add r7, r9, r7, asr #31",
+            "ldr r9, [sp]",
+            ".else",
+            "ldr r9, [sp]",
+            "smmlar r4, r4, r10, r11",
+            "smmlar r5, r5, r10, r11",
+            "smmlar r6, r6, r12, lr",
+            "smmlar r7, r7, r12, lr",
+            ".endif",
+            ".if {shift}",
+            "ssat r0, #8, r0, asr #{shift}",
+            "ssat r1, #8, r1, asr #{shift}",
+            "ssat r4, #8, r4, asr #{shift}",
+            "ssat r5, #8, r5, asr #{shift}",
+            ".else",
+            "ssat r0, #8, r0",
+            "ssat r1, #8, r1",
+            "ssat r4, #8, r4",
+            "ssat r5, #8, r5",
+            ".endif",
+            "ssat r2, #8, r2, asr #({shift} + 8)",
+            "ssat r3, #8, r3, asr #({shift} + 8)",
+            "ssat r6, #8, r6, asr #({shift} + 8)",
+            "ssat r7, #8, r7, asr #({shift} + 8)",
+            "strb r1, [r9, #{pixel}]",
+            "strb r3, [r9, #({pixel} + {channel})]",
+            "strb r5, [r9, #({pixel} + 2 * {channel})]",
+            "strb r7, [r9, #({pixel} + 3 * {channel})]",
+            "strb r2, [r9, #{channel}]",
+            "strb r4, [r9, #(2 * {channel})]",
+            "strb r6, [r9, #(3 * {channel})]",
+            ".if {channel} < 64",
+            "strb r0, [r9], #(4 * {channel})",
+            "ldr r10, [sp, #8]",
+            ".else",
+            "strb r0, [r9]",
+            "ldr r10, [sp, #8]",
+            "addw r9, r9, #(4 * {channel})",
+            ".endif",
+            "str r9, [sp]",
+            "ldr r9, [sp, #4]",
+            "cmp r8, r10",
+            "bne 3b",
+            // The next pair of pixels.
+            "ldr r10, [sp, #16]",
+            "ldr r11, [sp, #20]",
+            "ldr r12, [sp]",
+            ".if {looped}",
+            "ldr lr, [sp, #12]",
+            "addw lr, lr, #{xd}",
+            "addw lr, lr, #{xd}",
+            "str lr, [sp, #12]",
+            ".endif",
+            "addw r9, r9, #{xd}",
+            "addw r9, r9, #{xd}",
+            "add r12, r12, r11",
+            "str r9, [sp, #4]",
+            "str r12, [sp]",
+            "subs r10, r10, #1",
+            "str r10, [sp, #16]",
+            "bne 2b",
+            "add sp, sp, #28",
+            "pop {{r6, r7}}",
+            xd = const XD,
+            rest = const { turns(PAIRS, UNROLL).0 },
+            looped = const { turns(PAIRS, UNROLL).1 },
+            unroll = const UNROLL,
+            pixel = const PIXEL,
+            channel = const CHANNEL,
+            shift = const SHIFT,
+            signed = const { SIGNED as usize },
+            inout("r0") registers => _,
+            out("r1") _, out("r2") _, out("r3") _, out("r4") _, out("r5") _,
+            out("r8") _, out("r9") _, out("r10") _, out("r11") _, out("r12") _, out("lr") _,
+        )
+    }
+}
