@@ -41,7 +41,7 @@ fn compile(
         widen(&mut schedule, band);
     }
     let plan = plan::plan(&graph, &schedule)?;
-    let program = select::select(&graph, &schedule, &plan)?;
+    let program = select::select(&graph, &schedule, &plan, &options)?;
     Ok(Some(Compiled { graph, schedule, plan, program, alternatives: Vec::new(), options }))
 }
 

@@ -9,6 +9,7 @@ mod error;
 pub mod front;
 pub mod interp;
 pub mod ir;
+pub mod kernel;
 mod options;
 pub mod passes;
 pub mod plan;
@@ -61,7 +62,7 @@ fn lower(mut graph: ir::Graph, options: &Options) -> Result<Compiled, Error> {
     let search::Found { schedule, plan, alternatives } = search::search(&graph, options)?;
     schedule::check(&graph, &schedule).map_err(|objection| objection.into_error("schedule"))?;
     plan::check(&graph, &schedule, &plan).map_err(|objection| objection.into_error("plan"))?;
-    let program = select::select(&graph, &schedule, &plan)?;
+    let program = select::select(&graph, &schedule, &plan, options)?;
     Ok(Compiled { graph, schedule, plan, program, alternatives, options: options.clone() })
 }
 

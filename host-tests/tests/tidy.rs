@@ -56,11 +56,12 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("passes", &["ir", "interp", "verify"]),
     ("schedule", &["ir"]),
     ("plan", &["ir", "schedule", "interp"]),
-    ("search", &["ir", "schedule", "plan"]),
     ("requant", &["ir"]),
-    ("select", &["ir", "interp", "passes", "plan", "schedule", "requant"]),
+    ("kernel", &["ir"]),
+    ("search", &["ir", "kernel", "schedule", "plan"]),
+    ("select", &["ir", "interp", "kernel", "passes", "plan", "requant", "schedule"]),
     ("emit", &["ir", "schedule", "select"]),
-    ("report", &["ir", "front", "passes", "schedule", "plan", "search", "select", "emit"]),
+    ("report", &["ir", "front", "kernel", "passes", "schedule", "plan", "search", "select", "emit"]),
 ];
 
 /// Files and folders of the modules that a file declares for tests only: their paths, a folder's with its slash.

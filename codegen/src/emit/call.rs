@@ -2,9 +2,9 @@
 
 use super::pipeline::{self, Stage};
 use super::uses_memory;
-use crate::select::{Arg, Call, Cells, ConstantId, Field, Memory, Program, Region, Strip, Struct};
+use crate::select::{Arg, Call, Cells, ConstantId, Field, Generic, Memory, Program, Region, Strip, Struct};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
-use quote::{format_ident, quote};
+use quote::{format_ident, quote, ToTokens};
 
 /// One documented function per step.
 pub(super) fn expand_steps(program: &Program) -> TokenStream {
@@ -109,8 +109,9 @@ fn expand_step(program: &Program, calls: &[Call]) -> TokenStream {
     let groups = calls.chunk_by(|a, b| by_row(a) && by_row(b)).map(|group| {
         let calls = group.iter().map(|call| {
             let kernel = Ident::new(call.kernel, Span::call_site());
+            let generics = expand_generics(&call.generics);
             let args = call.args.iter().map(|arg| expand_arg(program, arg));
-            quote! { k::#kernel(#(#args),*); }
+            quote! { k::#kernel #generics(#(#args),*); }
         });
         match by_row(&group[0]) {
             true => quote! { for row in band.range() { #(#calls)* } },
@@ -145,6 +146,15 @@ fn refers(value: &Struct) -> bool {
 
 fn static_name(value: &Struct) -> Ident {
     Ident::new(&value.name.to_ascii_uppercase(), Span::call_site())
+}
+
+/// `::<32, false>`, or nothing.
+fn expand_generics(generics: &[Generic]) -> Option<TokenStream> {
+    let generics = generics.iter().map(|generic| match *generic {
+        Generic::Size(value) => Literal::usize_unsuffixed(value).to_token_stream(),
+        Generic::Flag(value) => value.to_token_stream(),
+    });
+    (generics.len() > 0).then(|| quote! { ::<#(#generics),*> })
 }
 
 fn by_row(call: &Call) -> bool {

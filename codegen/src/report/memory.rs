@@ -179,7 +179,10 @@ pub(super) fn buffer_names(compiled: &Compiled) -> Vec<String> {
         compiled.graph.states.get(index).into_iter().for_each(|state| name.clone_from(&state.name));
     }
     // What no value lives in.
-    for step in &compiled.schedule.steps {
+    for (index, step) in compiled.schedule.steps.iter().enumerate() {
+        if let Some(slot) = step.workspace.and_then(|id| names.get_mut(id.0 as usize)) {
+            *slot = format!("workspace of {}", computed(compiled, index).1);
+        }
         let (buffer, name) = match &step.kind {
             StepKind::Absorb { node, sums } => {
                 let result = compiled.graph.node(*node).result;

@@ -53,6 +53,7 @@ fn touched(graph: &Graph, schedule: &Schedule) -> Vec<Lifetime> {
     graph.inputs.iter().for_each(|&id| touch(place(id), 0));
     for (i, step) in schedule.steps.iter().enumerate() {
         let time = i + 1;
+        touch(step.workspace.map(|buffer| Place::whole(buffer, 0)), time);
         match &step.kind {
             StepKind::Compute(id) => {
                 let node = graph.node(*id);

@@ -161,12 +161,14 @@ pub struct Step {
     pub rows: usize,
     /// How many at a time, and when. A step outside of pipelines runs once, at tick 0, for all rows.
     pub beat: Beat,
+    /// A whole buffer of the arena that its kernel uses while it runs, and nothing else at that time.
+    pub workspace: Option<BufferId>,
 }
 
 impl Step {
     /// A step outside of pipelines.
     pub fn whole(kind: StepKind, rows: usize) -> Self {
-        Step { kind, rows, beat: Beat { first: 0, every: 1, band: rows.max(1) } }
+        Step { kind, rows, beat: Beat { first: 0, every: 1, band: rows.max(1) }, workspace: None }
     }
 
     /// The rows that are due at a tick, if any. In a [`Feed::Sliding`] pipeline rows never end: `endless`.
@@ -228,6 +230,19 @@ impl Schedule {
     /// How the model's input arrives.
     pub fn feed(&self) -> Feed {
         self.pipelines.first().map_or(Feed::Whole, |p| p.feed)
+    }
+
+    /// Gives each step that computes a node the workspace its kernel needs, in bytes, where it computes the node as a whole or (`false`) in turns.
+    pub fn add_workspaces(&mut self, bytes: impl Fn(NodeId, bool) -> usize) {
+        for (index, step) in self.steps.iter_mut().enumerate() {
+            let StepKind::Compute(node) = step.kind else { continue };
+            let whole = !self.pipelines.iter().any(|p| p.steps.contains(&index));
+            let bytes = bytes(node, whole);
+            step.workspace = (bytes > 0).then_some(BufferId(self.storage.buffers.len() as u32));
+            // Between two calls of the kernel nothing in it matters.
+            let buffer = Buffer { bytes, align: 4, role: Role::Transient };
+            self.storage.buffers.extend(step.workspace.map(|_| buffer));
+        }
     }
 
     /// Every call of every step in the order of execution: index of the step, and the rows. A sliding pipeline runs until the first

@@ -45,7 +45,7 @@ impl<'g> Writer<'g> {
                 true => StepKind::Absorb { node: lane.node, sums: self.sums(result) },
                 false => StepKind::Compute(lane.node),
             };
-            self.out.steps.push(Step { kind, rows: lane.rows, beat: lane.beat });
+            self.out.steps.push(Step { kind, rows: lane.rows, beat: lane.beat, workspace: None });
         }
         let steps = start..self.out.steps.len();
         self.out.pipelines.push(Pipeline { steps, ticks: draft.ticks, feed: draft.feed });

@@ -9,6 +9,7 @@ mod tests;
 
 use crate::error::{Error, Problem};
 use crate::ir::Graph;
+use crate::kernel::Kernel;
 use crate::plan::{plan, with_fast, Plan};
 use crate::schedule::pipeline::{self, Draft, Refused};
 use crate::schedule::{with_pipelines, Feed, Flow, Schedule};
@@ -57,7 +58,7 @@ impl Alternative {
 /// [`Error::Options`] if the model cannot take its input as asked, [`Error::Unsupported`] if no arena is large enough.
 pub fn search(graph: &Graph, options: &Options) -> Result<Found, Error> {
     let flow = Flow::of(graph);
-    let mut tried = Tried { graph, list: Vec::new() };
+    let mut tried = Tried { graph, options, list: Vec::new() };
     match options.input {
         Input::Whole => tried.add(&[])?,
         Input::Rows => {
@@ -107,12 +108,16 @@ struct Candidate {
 
 struct Tried<'g> {
     graph: &'g Graph,
+    options: &'g Options,
     list: Vec<Candidate>,
 }
 
 impl Tried<'_> {
     fn add(&mut self, drafts: &[Draft]) -> Result<(), Error> {
-        let schedule = with_pipelines(self.graph, drafts);
+        let mut schedule = with_pipelines(self.graph, drafts);
+        schedule.add_workspaces(|node, whole| {
+            Kernel::of(self.graph, self.graph.node(node), self.options, whole).workspace()
+        });
         let plan = plan(self.graph, &schedule)?;
         let about = Alternative {
             pipelines: schedule.pipelines.iter().map(|p| (p.steps.start, p.steps.len())).collect(),

@@ -194,15 +194,26 @@ impl<'a> Selector<'a> {
         };
         let zero = self.ty(node.operands[0]).zero_point();
         let bias = folded_bias(&self.data(node, w, "weights")?.to_i8(), &bias, zero, out_c);
+        let weights = self.step_constant("WEIGHTS", weights);
+        let bias = self.step_constant("BIAS", Data::from_i32(&bias));
+        let requant = self.requant_struct(node, multipliers, clamp);
+        Ok((vec![Arg::Constant(weights, "i8"), Arg::Constant(bias, "i32")], Arg::Struct(requant)))
+    }
+
+    /// The kernels' `Requant`, of the reference's arithmetic.
+    pub(super) fn requant_struct(
+        &mut self,
+        node: &'a Node,
+        multipliers: &[Multiplier],
+        clamp: &Clamp,
+    ) -> Struct {
         let values: Vec<i32> = multipliers.iter().map(|m| m.value).collect();
         // Shifts of verified graphs are within -31..=30.
         let shifts: Vec<i8> = multipliers.iter().map(|m| m.shift as i8).collect();
-        let weights = self.step_constant("WEIGHTS", weights);
-        let bias = self.step_constant("BIAS", Data::from_i32(&bias));
         let values = self.step_constant("MULTIPLIERS", Data::from_i32(&values));
         let shifts = self.step_constant("SHIFTS", Data::from_i8(&shifts));
         let (lo, hi) = clamp.int_bounds();
-        let requant = Struct {
+        Struct {
             name: "Requant",
             fields: vec![
                 ("multipliers", Field::Constant(values, "i32")),
@@ -211,8 +222,7 @@ impl<'a> Selector<'a> {
                 ("lo", Field::Int(lo.into())),
                 ("hi", Field::Int(hi.into())),
             ],
-        };
-        Ok((vec![Arg::Constant(weights, "i8"), Arg::Constant(bias, "i32")], Arg::Struct(requant)))
+        }
     }
 
     /// Weights and bias of a float layer.

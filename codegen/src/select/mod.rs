@@ -4,6 +4,7 @@
 //! reported as a [`Problem`]; all of them are collected.
 
 mod conv;
+mod dsp;
 mod elementwise;
 mod fed;
 mod movement;
@@ -16,18 +17,21 @@ use crate::error::{Error, Problem};
 use crate::ir::{DType, Data, Graph, Multiplier, Node, Op, Rescale, Type, Value, ValueId};
 use crate::plan::Plan;
 use crate::schedule::{self, Feed, Place, Role, Schedule, Step, StepKind};
+use crate::Options;
 use movement::{Moves, Source};
 
 pub use fed::{Fed, Slide};
 pub use program::*;
 
-/// Turns a planned schedule into kernel calls.
+/// Turns a planned schedule into kernel calls, for the processor that the options name.
 ///
 /// # Errors
 /// [`Error::Unsupported`] with every step that has no kernel.
-pub fn select(graph: &Graph, schedule: &Schedule, plan: &Plan) -> Result<Program, Error> {
+pub fn select(graph: &Graph, schedule: &Schedule, plan: &Plan, options: &Options) -> Result<Program, Error> {
     let mut selector = Selector {
         graph,
+        options,
+        shifts: Vec::new(),
         schedule,
         plan,
         program: Program {
@@ -69,6 +73,9 @@ type Selected = Result<(), Problem>;
 
 struct Selector<'a> {
     graph: &'a Graph,
+    options: &'a Options,
+    /// Shifts in the forms of requantisation so far: layers of the same one share code.
+    shifts: Vec<u32>,
     schedule: &'a Schedule,
     plan: &'a Plan,
     program: Program,
@@ -126,6 +133,9 @@ impl<'a> Selector<'a> {
         );
         if whole && self.by_row {
             return Err(self.not_by_row());
+        }
+        if self.dsp(node)? {
+            return Ok(());
         }
         match &node.op {
             Op::Conv2d { window, groups, rescale, clamp, .. } => {
@@ -262,7 +272,12 @@ impl<'a> Selector<'a> {
     }
 
     fn call(&mut self, kernel: &'static str, args: Vec<Arg>) {
-        self.program.calls.push(Call { step: self.step, comment: self.comment.clone(), kernel, args });
+        self.call_generic(kernel, Vec::new(), args);
+    }
+
+    fn call_generic(&mut self, kernel: &'static str, generics: Vec<Generic>, args: Vec<Arg>) {
+        let comment = self.comment.clone();
+        self.program.calls.push(Call { step: self.step, comment, kernel, generics, args });
     }
 
     fn no_kernel(&self, node: &Node) -> Problem {

@@ -227,8 +227,19 @@ pub struct Call {
     pub comment: String,
     /// Function in `kiln::kernels`.
     pub kernel: &'static str,
+    /// Its const arguments.
+    pub generics: Vec<Generic>,
     /// Its arguments.
     pub args: Vec<Arg>,
+}
+
+/// A const argument of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Generic {
+    /// A size, or a number of bits.
+    Size(usize),
+    /// A choice.
+    Flag(bool),
 }
 
 /// An argument of a kernel call.

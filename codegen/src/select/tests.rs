@@ -9,7 +9,7 @@ fn refusal(lines: &str) -> String {
     verify::verify(&graph).unwrap();
     let schedule = schedule::schedule(&graph);
     let plan = plan::plan(&graph, &schedule).unwrap();
-    super::select(&graph, &schedule, &plan).unwrap_err().to_string()
+    super::select(&graph, &schedule, &plan, &crate::Options::default()).unwrap_err().to_string()
 }
 
 #[test]
@@ -98,6 +98,7 @@ fn rows_of_what_has_none() {
     let place = schedule.storage.places[a.0 as usize].as_mut().unwrap();
     place.ring = Some(2);
     let plan = plan::plan(&graph, &schedule).unwrap();
-    let message = super::select(&graph, &schedule, &plan).unwrap_err().to_string();
+    let message =
+        super::select(&graph, &schedule, &plan, &crate::Options::default()).unwrap_err().to_string();
     assert!(message.contains("it is scheduled row by row, and has no kernel for that"), "{message}");
 }

@@ -57,6 +57,7 @@ impl<'a> Device<'a> {
         for index in steps {
             let step = &self.schedule.steps[index];
             let Some(band) = step.due(tick, endless) else { continue };
+            self.work(index)?;
             let done = match step.kind {
                 StepKind::Compute(id) => self.compute(truth, id, band, endless),
                 StepKind::Absorb { node, sums } => {
@@ -66,6 +67,16 @@ impl<'a> Device<'a> {
                 StepKind::Copy { value, from, to } => self.copy(truth, value, from, to),
             };
             done.map_err(|e| format!("step {index}, tick {tick}: {e}"))?;
+            self.work(index)?;
+        }
+        Ok(())
+    }
+
+    /// The kernel of a step leaves anything in its workspace.
+    fn work(&mut self, step: usize) -> Result<(), String> {
+        if let Some(buffer) = self.schedule.steps[step].workspace {
+            let bytes = self.schedule.storage.buffer(buffer).bytes;
+            self.at(Place::whole(buffer, 0), 0..bytes)?.fill(0x5A);
         }
         Ok(())
     }

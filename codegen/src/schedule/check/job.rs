@@ -38,6 +38,8 @@ pub(super) struct Job {
     /// What it reads but for constants.
     pub(super) reads: Vec<Read>,
     pub(super) result: Tape,
+    /// What its kernel uses while it runs.
+    pub(super) workspace: Option<Span>,
     /// Whether all of the result may be written while all operands are still to be read: they are apart, or the step goes element by
     /// element and is never ahead of its reading.
     pub(super) apart: bool,
@@ -76,6 +78,7 @@ impl Job {
                     counted,
                     reads,
                     result,
+                    workspace: None,
                     apart: false,
                 }
             }
@@ -88,9 +91,21 @@ impl Job {
                 let kind = Kind::Map(Order::Elements);
                 let counted = geometry::count(&graph.ty(value).shape);
                 let (rows, reads) = (result.extent.rows, source.into_iter().collect());
-                Job { name: "copy", kind, rows, counted, reads, result, apart: false }
+                Job { name: "copy", kind, rows, counted, reads, result, workspace: None, apart: false }
             }
         };
+        if let Some(id) = step.workspace {
+            let index = id.0 as usize;
+            let (Some(buffer), Some(home)) = (schedule.storage.buffers.get(index), layout.homes.get(index))
+            else {
+                return Err("has its workspace in no buffer".into());
+            };
+            if home.base % WORD_BYTES != 0 {
+                return Err("has a workspace that is not aligned".into());
+            }
+            let bytes = home.base..home.base.saturating_add(buffer.bytes);
+            job.workspace = Some(Span { memory: home.memory, bytes });
+        }
         if let StepKind::Absorb { node, sums } = step.kind {
             job.absorb(graph, schedule, layout, graph.node(node), sums)?;
         }
@@ -115,7 +130,7 @@ impl Job {
         if read.operand != 0 || !geometry::sums_up(graph, node) {
             return Err("does not add up the rows of its operand".into());
         }
-        let bytes = graph.ty(node.result).shape.numel().saturating_mul(SUM_BYTES);
+        let bytes = graph.ty(node.result).shape.numel().saturating_mul(WORD_BYTES);
         let index = sums.buffer.0 as usize;
         let (Some(buffer), Some(home)) = (schedule.storage.buffers.get(index), layout.homes.get(index))
         else {
@@ -125,7 +140,7 @@ impl Job {
             return Err(format!("needs {bytes} bytes for its sums, which exceed their buffer"));
         }
         let start = home.base.saturating_add(sums.offset);
-        if start % SUM_BYTES != 0 {
+        if start % WORD_BYTES != 0 {
             return Err("has sums that are not aligned".into());
         }
         self.rows = read.tape.extent.rows;
@@ -163,8 +178,8 @@ impl Job {
     }
 }
 
-/// Bytes of a sum.
-const SUM_BYTES: usize = 4;
+/// Bytes of a sum, and of a word of a workspace.
+const WORD_BYTES: usize = 4;
 
 impl Read {
     fn of(graph: &Graph, node: &Node, operand: usize, tape: Tape) -> Read {

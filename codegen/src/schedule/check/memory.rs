@@ -2,6 +2,7 @@
 
 use super::same::{Run, Same};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// Tagged memory: runs by the address of their first byte. Bytes of no run hold nothing.
 #[derive(Default)]
@@ -22,11 +23,7 @@ impl Memory {
         }
         let mut start = start;
         let end = start + run.bytes;
-        self.split(start);
-        self.split(end);
-        while let Some((&at, _)) = self.runs.range(start..end).next() {
-            self.runs.remove(&at);
-        }
+        self.forget(start..end);
         // Rows that lie one after the other are one run, which is quicker to look at.
         if let Some((&before, head)) = self.runs.range(..start).next_back() {
             let joined = Run { bytes: head.bytes + run.bytes, ..*head };
@@ -42,6 +39,15 @@ impl Memory {
             }
         }
         self.runs.insert(start, run);
+    }
+
+    /// Forgets what is in a range.
+    pub(super) fn forget(&mut self, range: Range<usize>) {
+        self.split(range.start);
+        self.split(range.end);
+        while let Some((&at, _)) = self.runs.range(range.clone()).next() {
+            self.runs.remove(&at);
+        }
     }
 
     /// Cuts the run across an address in two.

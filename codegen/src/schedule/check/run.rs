@@ -193,6 +193,7 @@ impl<'a> Engine<'a> {
     /// All rows at once: the operands are all there.
     fn all(&mut self, index: usize, order: Order) {
         let job = &self.jobs[index];
+        self.work(index);
         for read in &job.reads {
             self.read_all(&read.tape, &|e| e.at(index, None));
         }
@@ -214,12 +215,21 @@ impl<'a> Engine<'a> {
                 )
             }),
         }
+        self.work(index);
+    }
+
+    /// What is in the workspace of a step does not matter before it, nor after it.
+    fn work(&mut self, index: usize) {
+        if let Some(span) = &self.jobs[index].workspace {
+            self.memories[span.memory].forget(span.bytes.clone());
+        }
     }
 
     /// Some rows: all that they need is read before they are written, but for what goes element by element.
     fn band(&mut self, index: usize, rows: Range<usize>) {
         let job = &self.jobs[index];
         let Kind::Map(order) = job.kind else { return };
+        self.work(index);
         let written = |row: usize| job.written(&job.result.row(row), Some(row));
         let written: Vec<Span> = rows.clone().flat_map(written).collect();
         for row in rows.clone() {
@@ -238,6 +248,7 @@ impl<'a> Engine<'a> {
             }
         }
         rows.for_each(|row| self.write_row(&job.result, row));
+        self.work(index);
     }
 
     /// Takes a row of the operand into the sums; the last one makes the result.

@@ -97,6 +97,21 @@ fn sums_over_something_else() {
     objects(&graph, &schedule, "which holds sums");
 }
 
+/// A workspace in place of what the step reads, and of what it writes: its kernel would overwrite it.
+#[test]
+fn a_workspace_over_something_else() {
+    let (graph, mut schedule) = streamed("chain", 4);
+    schedule.add_workspaces(|_, _| 16);
+    check(&graph, &schedule).unwrap();
+    let StepKind::Compute(first) = schedule.steps[0].kind else { panic!("a copy") };
+    let node = graph.node(first);
+    for (value, found) in [(node.operands[0], "is not intact"), (node.result, "is not intact")] {
+        let mut schedule = schedule.clone();
+        schedule.steps[0].workspace = schedule.storage.place(value).map(|place| place.buffer);
+        objects(&graph, &schedule, found);
+    }
+}
+
 #[test]
 fn a_long_pipeline_is_checked_quickly() {
     let mut lines = String::from("input %v0: f32[1,200,4,8]\n");

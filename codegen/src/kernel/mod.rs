@@ -1,0 +1,105 @@
+//! Which kernel computes a node on which processor, and what it needs besides operands and result.
+//!
+//! The schedule asks for workspaces before there are addresses, `select` for the kernel when there are: both ask here. What depends on the values of
+//! weights (whether a cheap requantisation is exact) is `select`'s.
+
+mod shape;
+
+pub use shape::Shape;
+
+use crate::ir::{DType, Graph, Node, Op};
+use crate::{Optimize, Options, Target};
+
+/// A kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kernel {
+    /// Plain Rust.
+    Portable,
+    /// Convolution in tiles of two pixels and four filters, from a window of so many pixels that is widened to 16 bits.
+    Tiled(Shape, usize),
+    /// Convolution of images of which every row of the result is one pixel.
+    Column(Shape),
+    /// Matrix product of single rows.
+    Dense,
+}
+
+impl Kernel {
+    /// The kernel of a node, in a step that computes all rows at once (`whole`) or runs in a pipeline.
+    pub fn of(graph: &Graph, node: &Node, options: &Options, whole: bool) -> Kernel {
+        if !TILES || options.target() != Target::CortexMDsp || !packs(graph, node) {
+            return Kernel::Portable;
+        }
+        match node.op {
+            Op::Dense { .. } => Kernel::Dense,
+            Op::Conv2d { groups: 1, .. } => Shape::of(graph, node).map_or(Kernel::Portable, |shape| {
+                let shape = if whole { shape.as_row() } else { shape };
+                match shape {
+                    _ if shape.dilation_w > 1 && shape.k_w > 1 => Kernel::Portable,
+                    _ if shape.is_column() => Kernel::Column(shape),
+                    _ if shape.dilation_h == 1 && in_reach(&shape) => {
+                        Kernel::Tiled(shape, window_pixels(&shape, options.optimize))
+                    }
+                    _ => Kernel::Portable,
+                }
+            }),
+            _ => Kernel::Portable,
+        }
+    }
+
+    /// Bytes of its workspace.
+    pub fn workspace(&self) -> usize {
+        match self {
+            Kernel::Portable | Kernel::Dense | Kernel::Column(_) => 0,
+            Kernel::Tiled(shape, pixels) => 4 * shape.window_words(*pixels),
+        }
+    }
+}
+
+/// Whether the runtime has the kernels.
+const TILES: bool = false;
+
+/// Whether the offsets of a tile fit its instructions.
+fn in_reach(shape: &Shape) -> bool {
+    shape.second_pixel() <= 3840 && shape.out_c + 3 <= 4095 && shape.out_w <= 1023
+}
+
+/// How many pixels of the result the window covers: an even number. What neighbours have in common is widened once if they are in it together.
+fn window_pixels(shape: &Shape, optimize: Optimize) -> usize {
+    let most = shape.out_w.next_multiple_of(2).max(2);
+    let pixels = match optimize {
+        Optimize::Memory => 2,
+        Optimize::Speed | Optimize::Size => {
+            let fits = |&pixels: &usize| 4 * shape.window_words(pixels) <= SPEEDY_WINDOW;
+            (2..=most).step_by(2).take_while(fits).last().unwrap_or(2)
+        }
+    };
+    pixels.min(most)
+}
+
+/// Bytes of a window that is not to cost much RAM.
+const SPEEDY_WINDOW: usize = 2048;
+
+/// Whether a convolution's or dense layer's filters can be packed in pairs: `a + 256·b` of two 8-bit weights has to fit 16 bits, and the sums of
+/// the second filter 24.
+fn packs(graph: &Graph, node: &Node) -> bool {
+    let [x, w, ..] = node.operands[..] else { return false };
+    let types = [x, w, node.result].map(|id| graph.ty(id).dtype);
+    let Some(weights) = graph.const_data(w).filter(|_| types == [DType::I8; 3]) else { return false };
+    let weights = weights.to_i8();
+    let filters = graph.ty(w).shape.dims().first().copied().unwrap_or(1);
+    let taps = weights.len().checked_div(filters).unwrap_or(0).max(1);
+    let bias =
+        node.operands.get(2).and_then(|&b| graph.const_data(b)).map(|b| b.to_i32()).unwrap_or_default();
+    let pairs: Vec<&[i8]> = weights.chunks(2 * taps).collect();
+    pairs.iter().enumerate().all(|(pair, weights)| {
+        let (even, odd) = weights.split_at(taps.min(weights.len()));
+        let fits = even.iter().zip(odd).all(|(&even, &odd)| odd != i8::MIN || even >= 0);
+        let bias = bias.get(2 * pair + 1).map_or(0, |b| u64::from(b.unsigned_abs()));
+        // Each operand is at most 255 from its zero point, of which 128 may be in the folded bias.
+        let sum: u64 = odd.iter().map(|w| 255 * u64::from(w.unsigned_abs())).sum();
+        fits && bias + sum < MOST_SUM
+    })
+}
+
+/// 256 times a sum has to fit 32 bits, with room for what requantisation adds.
+const MOST_SUM: u64 = (1 << 23) - (1 << 16);

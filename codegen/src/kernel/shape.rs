@@ -1,0 +1,108 @@
+//! Convolutions of one image, as kernels see them.
+
+use crate::ir::{Graph, Node, Op};
+
+/// The sizes of a convolution of one image: those of the kernels' `Conv`, and the rows of the result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // They are those of `Conv`.
+pub struct Shape {
+    pub in_h: usize,
+    pub in_w: usize,
+    pub in_c: usize,
+    pub out_h: usize,
+    pub out_w: usize,
+    pub out_c: usize,
+    pub k_h: usize,
+    pub k_w: usize,
+    pub stride_h: usize,
+    pub stride_w: usize,
+    pub dilation_h: usize,
+    pub dilation_w: usize,
+    pub pad_top: usize,
+    pub pad_left: usize,
+    pub groups: usize,
+    /// Images in the batch.
+    pub images: usize,
+}
+
+impl Shape {
+    /// The shape of a convolution of images.
+    pub fn of(graph: &Graph, node: &Node) -> Option<Shape> {
+        let Op::Conv2d { window, groups, .. } = &node.op else { return None };
+        let dims = |id| <[usize; 4]>::try_from(graph.ty(id).shape.dims()).ok();
+        let ([images, in_h, in_w, in_c], [_, out_h, out_w, out_c]) =
+            (dims(*node.operands.first()?)?, dims(node.result)?);
+        Some(Shape {
+            in_h,
+            in_w,
+            in_c,
+            out_h,
+            out_w,
+            out_c,
+            k_h: window.size[0],
+            k_w: window.size[1],
+            stride_h: window.stride[0],
+            stride_w: window.stride[1],
+            dilation_h: window.dilation[0],
+            dilation_w: window.dilation[1],
+            pad_top: window.pad.top,
+            pad_left: window.pad.left,
+            groups: *groups,
+            images,
+        })
+    }
+
+    /// The same convolution as one of an image that is a single row, where it is one: pixels that are computed alone, or a column. So pairs of
+    /// pixels may come from two rows. Only for whole tensors.
+    pub fn as_row(self) -> Shape {
+        let alone = self.k_h == 1 && self.k_w == 1 && self.stride_h == 1 && self.stride_w == 1;
+        let padded = self.pad_top + self.pad_left > 0;
+        if alone && !padded && self.out_h == self.in_h && self.out_w == self.in_w {
+            let pixels = self.images * self.in_h * self.in_w;
+            return Shape { images: 1, in_h: 1, in_w: pixels, out_h: 1, out_w: pixels, ..self };
+        }
+        let column = self.in_w == 1 && self.out_w == 1 && self.k_w == 1 && self.pad_left == 0;
+        if column && self.dilation_h == 1 {
+            return Shape {
+                in_h: 1,
+                in_w: self.in_h,
+                out_h: 1,
+                out_w: self.out_h,
+                k_h: 1,
+                k_w: self.k_h,
+                stride_h: 1,
+                stride_w: self.stride_h,
+                pad_top: 0,
+                pad_left: self.pad_top,
+                ..self
+            };
+        }
+        self
+    }
+
+    /// Whether every row of the result is one pixel, computed from whole columns of the operand.
+    pub fn is_column(&self) -> bool {
+        self.out_w == 1 && self.pad_left == 0 && self.k_w <= self.in_w
+    }
+
+    /// Taps of a filter.
+    pub fn taps(&self) -> usize {
+        self.k_h * self.k_w * self.in_c / self.groups.max(1)
+    }
+
+    /// Bytes from the taps of a pixel to those of the next in a window: columns of 16-bit elements.
+    pub fn second_pixel(&self) -> usize {
+        2 * self.stride_w * self.k_h * self.in_c
+    }
+
+    /// Words of a window that covers so many pixels of the result.
+    pub fn window_words(&self, pixels: usize) -> usize {
+        let before_last = pixels.saturating_sub(1) * self.stride_w * self.k_h * self.in_c;
+        (before_last + 2 * self.taps().div_ceil(2)).div_ceil(2)
+    }
+
+    /// Multiplications of one image and the batch.
+    pub fn macs(&self) -> usize {
+        self.images * self.out_h * self.out_w * self.taps() * self.out_c
+    }
+}

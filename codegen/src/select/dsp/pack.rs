@@ -1,0 +1,138 @@
+//! Weights as the tiles of four filters read them.
+//!
+//! For each four filters a, b, c, d (missing ones are zeros): their first values, then the taps in pairs, then what requantises them. A word of
+//! taps holds two filters: its halves are `a + 256·b` of one tap and of the next. So one `SMLAD` sums a + 256·b, another one, on the low
+//! bytes alone, a.
+
+use crate::kernel::Shape;
+use crate::requant::{Affine, Form};
+
+/// The order of a filter's taps: pairs, each tap an index into the filter's weights or nothing.
+pub(super) type Pairs = Vec<[Option<usize>; 2]>;
+
+/// Pairs of neighbours in each run of `run` taps, the last one alone where their number is odd.
+pub(super) fn neighbours(runs: usize, run: usize) -> Pairs {
+    let pair = |base: usize| {
+        (0..run).step_by(2).map(move |k| [Some(base + k), (k + 1 < run).then_some(base + k + 1)])
+    };
+    (0..runs).flat_map(|r| pair(r * run)).collect()
+}
+
+/// As bytes of words come apart: of each four taps in a run the first and the third, then the second and the fourth; what is left at the end of a
+/// run as [`neighbours`].
+pub(super) fn crossed(runs: usize, run: usize) -> Pairs {
+    let mut pairs = Vec::new();
+    for base in (0..runs).map(|r| r * run) {
+        let whole = run / 4 * 4;
+        for k in (base..base + whole).step_by(4) {
+            pairs.extend([[Some(k), Some(k + 2)], [Some(k + 1), Some(k + 3)]]);
+        }
+        let rest = neighbours(1, run - whole).into_iter();
+        pairs.extend(rest.map(|pair| pair.map(|tap| tap.map(|k| base + whole + k))));
+    }
+    pairs
+}
+
+/// The taps of a convolution in the order of a window of columns: `[k_w][k_h][in_c]`, while filters are `[k_h][k_w][in_c]`. Channels in fours come
+/// apart as bytes of words do.
+pub(super) fn columns_first(shape: &Shape) -> Pairs {
+    let taps = shape.taps();
+    let pairs = if shape.in_c % 4 == 0 { crossed(1, taps) } else { neighbours(1, taps) };
+    let of_filter = |tap: usize| {
+        let (column, c) = (tap / shape.in_c.max(1), tap % shape.in_c.max(1));
+        let (kx, ky) = (column / shape.k_h.max(1), column % shape.k_h.max(1));
+        (ky * shape.k_w + kx) * shape.in_c + c
+    };
+    pairs.into_iter().map(|pair| pair.map(|tap| tap.map(of_filter))).collect()
+}
+
+/// What ends four filters.
+pub(super) enum Tail<'a> {
+    /// The multiplier and the constant of each; in a signed form, the correction too.
+    Affine(Form, &'a [Affine]),
+    /// Nothing: the kernel leaves sums.
+    Sums,
+}
+
+/// Packs filters `[o][taps]`. `bias` is that of each filter, the operand's zero point folded in.
+pub(super) fn quads(weights: &[i8], bias: &[i32], pairs: &Pairs, tail: &Tail<'_>) -> Vec<i32> {
+    let filters = bias.len();
+    let taps = weights.len().checked_div(filters).unwrap_or(0);
+    let weight = |o: usize, tap: Option<usize>| {
+        let in_range = tap.filter(|&tap| o < filters && tap < taps);
+        in_range.and_then(|tap| weights.get(o * taps + tap)).map_or(0, |&w| i32::from(w))
+    };
+    let affine = |o: usize| match tail {
+        Tail::Affine(_, list) => list.get(o).copied().unwrap_or_default(),
+        Tail::Sums => Affine::default(),
+    };
+    let first = |o: usize| bias.get(o).copied().unwrap_or(0).wrapping_add(affine(o).delta);
+    let mut words = Vec::new();
+    for quad in (0..filters).step_by(4) {
+        for even in [quad, quad + 2] {
+            words.extend([first(even), first(even).wrapping_add(first(even + 1).wrapping_shl(8))]);
+        }
+        for &[low, high] in pairs {
+            for even in [quad, quad + 2] {
+                let half = |tap| weight(even, tap) + 256 * weight(even + 1, tap);
+                words.push((half(low) & 0xffff) | half(high).wrapping_shl(16));
+            }
+        }
+        if let Tail::Affine(form, _) = tail {
+            for affine in (quad..quad + 4).map(affine) {
+                words.extend([affine.multiplier, affine.constant]);
+                words.extend(form.signed.then_some(affine.correction));
+            }
+        }
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn taps_in_pairs() {
+        assert_eq!(
+            neighbours(2, 3),
+            [[Some(0), Some(1)], [Some(2), None], [Some(3), Some(4)], [Some(5), None]]
+        );
+        assert_eq!(crossed(1, 6), [[Some(0), Some(2)], [Some(1), Some(3)], [Some(4), Some(5)]]);
+        assert_eq!(
+            crossed(2, 4),
+            [[Some(0), Some(2)], [Some(1), Some(3)], [Some(4), Some(6)], [Some(5), Some(7)]]
+        );
+    }
+
+    /// The sums of a packed quad, as the kernel takes them apart.
+    #[test]
+    fn sums_come_apart() {
+        let weights: Vec<i8> = (0..15).map(|i| (i * 37 % 255 - 127) as i8).collect();
+        let bias = [1000, -70_000, 5, 123_456, -1];
+        let pairs = neighbours(1, 3);
+        let words = quads(&weights, &bias, &pairs, &Tail::Sums);
+        assert_eq!(words.len(), 2 * (4 + 2 * 2));
+        let x = [[-128i32, 127], [77, 0]];
+        for (quad, words) in words.chunks(8).enumerate() {
+            for half in 0..2 {
+                let (mut low, mut both) = (words[2 * half], words[2 * half + 1]);
+                for (pair, x) in x.iter().enumerate() {
+                    let word = words[4 + 2 * pair + half];
+                    for (lane, x) in x.iter().enumerate() {
+                        let half = (word >> (16 * lane)) as i16;
+                        both = both.wrapping_add(x * i32::from(half));
+                        low = low.wrapping_add(x * i32::from(half as i8));
+                    }
+                }
+                let sums = [low, both.wrapping_sub(low) >> 8];
+                for (o, sum) in (4 * quad + 2 * half..).zip(sums) {
+                    let taps = weights.get(3 * o..).unwrap_or(&[]).iter().zip([-128, 127, 77]);
+                    let want =
+                        bias.get(o).map_or(0, |b| b + taps.map(|(&w, x)| i32::from(w) * x).sum::<i32>());
+                    assert_eq!(sum, want, "filter {o}");
+                }
+            }
+        }
+    }
+}
