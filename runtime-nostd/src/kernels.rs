@@ -10,6 +10,7 @@
 //! whose elements have the same size, or below it. Kernels without a band are called for a whole tensor, or for one row of it after the other.
 
 pub use crate::arch::dsp::conv::{conv2d_i8_dsp, conv2d_i8_dsp_exact};
+pub use crate::arch::dsp::depthwise_planar::{depthwise2d_planar_i8_dsp, depthwise2d_planar_i8_dsp_exact};
 pub use crate::arch::dsp::window::conv2d_work_words;
 pub use crate::arch::portable::absorb::{avg_pool_rows_f32, avg_pool_rows_i8, mean_rows_f32, mean_rows_i8};
 pub use crate::arch::portable::conv::{conv2d_f32, conv2d_i8, dense_f32, dense_i8};

@@ -5,6 +5,9 @@
 pub(crate) mod conv;
 pub(crate) mod dense;
 pub(crate) mod depthwise;
+pub(crate) mod depthwise_planar;
+#[cfg(kiln_dsp)]
+mod depthwise_planar_asm;
 pub(crate) mod elementwise;
 pub(crate) mod pool;
 pub(crate) mod window;

@@ -1,0 +1,151 @@
+//! Depthwise convolution of planar rows: the pixels of a channel lie side by side, so that one word loads four of them.
+
+use crate::fixed::to_i8;
+use crate::params::{Conv, Requant, Scale, Stride};
+use crate::rows::{Band, Rows};
+use core::cell::Cell;
+
+/// As [`depthwise2d_i8`](crate::kernels::depthwise2d_i8), for an operand whose rows are planar, \[in_c\]\[in_w\], and sums that need no more than one
+/// multiplication to be rescaled: `y = SSAT8((d·M + C·2³² + 2³¹) >> 32 >> SHIFT)`, where `d` is the sum. With `SIGNED`, `d` is 256 times the sum, plus a
+/// correction if the sum is negative, and the last shift is `SHIFT + 8`.
+///
+/// Multiplier and dilation are 1. Element `c` of pixel `ox` of a row of `y` is at `ox · PIXEL + c · channel`.
+///
+/// `w` holds for each channel in turn, where `k_w` = 3:
+/// - `k_h` words: the outer taps of a row of the filter, (w₀, w₂) as 16-bit halves, the first one low;
+/// - `⌈k_h / 2⌉` words: the middle taps of two rows, the earlier one low; 0 where there is no later one;
+/// - the sum's first value, bias and what exactness asks for; M; C; with `SIGNED` the correction.
+///
+/// Every tap counts, also in the padding, which reads as `pad`.
+#[inline(never)]
+pub fn depthwise2d_planar_i8_dsp<const PIXEL: usize, const SHIFT: u32, const SIGNED: bool>(
+    p: &Conv,
+    x: Rows<'_, i8>,
+    w: &[i32],
+    pad: i8,
+    y: Rows<'_, i8>,
+    channel: usize,
+    band: Band,
+) {
+    for row in band.range() {
+        let Some(rows) = Window::of(p, x, row) else { return };
+        let out = y.row(row);
+        #[cfg(kiln_dsp)]
+        if super::depthwise_planar_asm::row::<PIXEL, SHIFT, SIGNED>(p, &rows, w, pad, out, channel) {
+            continue;
+        }
+        let words = words_per_channel::<SIGNED>(p);
+        let finish = |d: i32, _, w: &[i32]| Some(rescale::<SHIFT, SIGNED>(d, w));
+        plain(p, &rows, w, words, pad, out, (PIXEL, channel), finish);
+    }
+}
+
+/// As [`depthwise2d_planar_i8_dsp`] for sums that are rescaled as TensorFlow Lite Micro does; in `w`, M and C are missing, and the first value is the bias.
+#[inline(never)]
+pub fn depthwise2d_planar_i8_dsp_exact(
+    p: &Conv,
+    x: Rows<'_, i8>,
+    w: &[i32],
+    pad: i8,
+    q: &Requant<'_>,
+    y: Rows<'_, i8>,
+    out: Stride,
+    band: Band,
+) {
+    for row in band.range() {
+        let Some(rows) = Window::of(p, x, row) else { return };
+        let words = words_per_channel::<false>(p) - 2;
+        let finish = |d, c, _: &[i32]| exact(q, d, c);
+        plain(p, &rows, w, words, pad, y.row(row), (out.pixel, out.channel), finish);
+    }
+}
+
+/// The rows of the operand that a row of the result reads.
+pub(crate) struct Window<'a> {
+    /// The first row; may be negative.
+    top: usize,
+    x: Rows<'a, i8>,
+    in_h: usize,
+}
+
+impl<'a> Window<'a> {
+    /// Of row `row` of the result.
+    #[inline(always)]
+    fn of(p: &Conv, x: Rows<'a, i8>, row: usize) -> Option<Self> {
+        Some(Window { top: row.checked_mul(p.stride_h)?.wrapping_sub(p.pad_top), x, in_h: p.in_h })
+    }
+
+    /// The row that row `ky` of the filter reads, `None` in the padding.
+    #[inline(always)]
+    pub(crate) fn row(&self, ky: usize) -> Option<&'a [Cell<i8>]> {
+        let row = self.top.wrapping_add(ky);
+        (row < self.in_h).then(|| self.x.row(row))
+    }
+}
+
+/// Words of `w` for each channel.
+#[inline(always)]
+pub(crate) fn words_per_channel<const SIGNED: bool>(p: &Conv) -> usize {
+    p.k_h + p.k_h.div_ceil(2) + 3 + SIGNED as usize
+}
+
+/// Tap (`ky`, `kx`) of a channel whose words these are.
+#[inline(always)]
+fn tap(p: &Conv, w: &[i32], ky: usize, kx: usize) -> i32 {
+    let (word, high) = if kx == 1 { (p.k_h + ky / 2, ky % 2 == 1) } else { (ky, kx == 2) };
+    let word = w.get(word).copied().unwrap_or(0);
+    (if high { word >> 16 } else { word }) as i16 as i32
+}
+
+/// One row of the result, in plain Rust.
+#[inline(always)]
+fn plain(
+    p: &Conv,
+    rows: &Window<'_>,
+    w: &[i32],
+    words: usize,
+    pad: i8,
+    out: &[Cell<i8>],
+    (pixel, channel): (usize, usize),
+    finish: impl Fn(i32, usize, &[i32]) -> Option<i8>,
+) {
+    let first = p.k_h + p.k_h.div_ceil(2);
+    for (c, w) in w.chunks_exact(words.max(1)).take(p.in_c).enumerate() {
+        for ox in 0..p.out_w {
+            let mut d = w.get(first).copied().unwrap_or(0);
+            for ky in 0..p.k_h {
+                let row = rows.row(ky).and_then(|row| row.get(c * p.in_w..(c + 1) * p.in_w));
+                for kx in 0..p.k_w {
+                    let ix = (ox * p.stride_w).wrapping_add(kx).wrapping_sub(p.pad_left);
+                    let x = row.and_then(|row| row.get(ix)).map_or(pad, Cell::get);
+                    d = d.wrapping_add(i32::from(x).wrapping_mul(tap(p, w, ky, kx)));
+                }
+            }
+            let (Some(y), Some(cell)) = (finish(d, c, w), out.get(ox * pixel + c * channel)) else { return };
+            cell.set(y);
+        }
+    }
+}
+
+/// The cheap form of rescaling: `w` ends with M and C, and with `SIGNED` the correction.
+#[inline(always)]
+pub(crate) fn rescale<const SHIFT: u32, const SIGNED: bool>(sum: i32, w: &[i32]) -> i8 {
+    let (d, m, c, shift) = match *w {
+        [.., m, c, correction] if SIGNED => {
+            (sum.wrapping_shl(8).wrapping_add(correction & (sum >> 31)), m, c, SHIFT + 8)
+        }
+        [.., m, c] => (sum, m, c, SHIFT),
+        _ => return 0,
+    };
+    let product =
+        i64::from(d).wrapping_mul(i64::from(m)).wrapping_add(i64::from(c) << 32).wrapping_add(1 << 31);
+    (((product >> 32) as i32) >> shift.min(31)).clamp(-128, 127) as i8
+}
+
+/// Rescaling as TensorFlow Lite Micro does it, for channel `c`.
+#[inline(always)]
+pub(crate) fn exact(q: &Requant<'_>, d: i32, c: usize) -> Option<i8> {
+    let c = if q.multipliers.len() == 1 { 0 } else { c };
+    let scale = Scale { multiplier: *q.multipliers.get(c)?, shift: i32::from(*q.shifts.get(c)?) };
+    Some(to_i8(scale.apply(d), q.zero_point, q.lo, q.hi))
+}

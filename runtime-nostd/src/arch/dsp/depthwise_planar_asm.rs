@@ -1,0 +1,355 @@
+//! Rows of a depthwise convolution 3 × 3 in assembly.
+//!
+//! Two pixels at a time. Of each row of the operand one load brings the four pixels x₀ … x₃ that they read, `SXTB16` makes the pairs (x₀, x₂) and
+//! (x₁, x₃) of them, and with (w₀, w₂) and w₁ in halves of registers the sums are
+//!
+//! ```text
+//! y0 += (x0, x2)·(w0, w2) + x1·w1      SMLAD, SMLABB
+//! y1 += (x1, x3)·(w0, w2) + x2·w1      SMLAD, SMLATB
+//! ```
+//!
+//! The first and the last two pixels of a row shift the padding into what they load. Everything that a turn of the loop needs is in the fourteen registers:
+//!
+//! | r0–r2 | r3–r5 | r6, r7 | r8, r9 | r10 | r11 | r12, lr |
+//! |---|---|---|---|---|---|---|
+//! | next pixels of the three rows | (w₀, w₂) of each | w₁ of each; turns that are left | sums | result | M, C | pixels |
+#![allow(unsafe_code)]
+
+use super::depthwise_planar::{words_per_channel, Window};
+use crate::params::Conv;
+use core::arch::asm;
+use core::cell::Cell;
+
+/// What the loops find on the stack. The offsets are in the assembly.
+#[repr(C)]
+struct Frame {
+    /// 0: the sum's first value.
+    first: i32,
+    /// 4: the padding, in the low byte only.
+    pad: u32,
+    /// 8: the padding, in both halves.
+    pads: u32,
+    /// 12: turns of the loop but one, in the high half.
+    turns: u32,
+    /// 16: bytes from where the loop ends to the end of a channel's row.
+    rest: usize,
+    /// 20: from where the loop ends in the result to the next channel.
+    next: usize,
+    /// 24: end of the weights.
+    end: *const i32,
+    /// 28: bits by which the last word of a channel's row is shifted.
+    shift: u32,
+    /// 32: the padding, in as many high bits.
+    last: u32,
+    /// 36: pixels behind the loop, 0 to 2.
+    behind: usize,
+    /// 40: pairs of pixels in the loop.
+    pairs: usize,
+    /// 44: whether the first row of the filter (1) or the last one (2) reads padding.
+    clipped: u32,
+    /// 48: whether the first pixel reads padding.
+    left: usize,
+}
+
+/// One row of the result; nothing where it has another shape than this is written for.
+#[inline(always)]
+pub(super) fn row<const PIXEL: usize, const SHIFT: u32, const SIGNED: bool>(
+    p: &Conv,
+    rows: &Window<'_>,
+    w: &[i32],
+    pad: i8,
+    out: &[Cell<i8>],
+    channel: usize,
+) -> bool {
+    let Conv { in_w, in_c, out_w, pad_left: left, .. } = *p;
+    let shape = (p.k_h, p.k_w, p.stride_w) == (3, 3, 1)
+        && in_w >= 4
+        && left <= 1
+        && PIXEL < 2048
+        && in_c > 0
+        && out_w > 0;
+    let (Some(middle), true) = (rows.row(1), shape && in_w < 1 << 16 && out_w >= 2 * left) else {
+        return false;
+    };
+    let (above, below) = (rows.row(0), rows.row(2));
+    let pairs = ((in_w - 2 - left) / 2).min((out_w - 2 * left) / 2);
+    let done = left + pairs;
+    let behind = out_w - 2 * done;
+    // The word that the last pixels read ends with the row, or behind it by the padding.
+    let Some(beyond) =
+        (left + 2 * pairs + 4).checked_sub(in_w).filter(|&beyond| behind == 0 || beyond + behind <= 3)
+    else {
+        return false;
+    };
+    let words = words_per_channel::<SIGNED>(p);
+    let length = in_c.saturating_mul(in_w);
+    let fits = |row: Option<&[Cell<i8>]>| row.is_none_or(|row| row.len() >= length);
+    let last = (out_w - 1).saturating_mul(PIXEL).saturating_add((in_c - 1).saturating_mul(channel));
+    if !(fits(above)
+        && fits(Some(middle))
+        && fits(below)
+        && last < out.len()
+        && w.len() >= in_c.saturating_mul(words))
+    {
+        return false;
+    }
+    let byte = u32::from(pad as u8);
+    let shift = 8 * beyond as u32;
+    let frame = Frame {
+        first: 0,
+        pad: byte,
+        pads: (pad as i16 as u16 as u32) * 0x1_0001,
+        turns: (pairs.div_ceil(2).saturating_sub(1) as u32) << 16,
+        rest: in_w - left - 2 * pairs,
+        next: channel.wrapping_sub(2 * done * PIXEL),
+        end: w.as_ptr_range().start.wrapping_add(in_c * words),
+        shift,
+        last: (byte * 0x0101_0101).checked_shl(32 - shift).unwrap_or(0),
+        behind,
+        pairs,
+        clipped: u32::from(above.is_none()) + 2 * u32::from(below.is_none()),
+        left,
+    };
+    let [above, middle, below] =
+        [above.unwrap_or(middle), middle, below.unwrap_or(middle)].map(<[_]>::as_ptr);
+    // SAFETY: all three rows have `in_c` channels of `in_w` bytes. Words are read at pixels `0`, then from `1` or `0` on in steps of two as long as
+    // they end inside of the channel's row, and at `in_w − 4 ≥ 0`. The result is written at `out_w` pixels of each channel, the last of which lies in
+    // `out`, and the weights are read up to `end`. The stack pointer, r6, r7 and r11 are as they were when the block ends; cells may be written
+    // through a shared reference.
+    unsafe {
+        channels::<PIXEL, SHIFT, SIGNED>(
+            &frame,
+            above.cast(),
+            middle.cast(),
+            below.cast(),
+            w.as_ptr(),
+            out.as_ptr().cast_mut().cast(),
+        )
+    }
+    true
+}
+
+/// Four pixels of a row in r12 become pairs in lr and r12, and are added to both sums, or to their first value.
+macro_rules! row {
+    ($outer:literal, $middle:literal, $half:literal, $zero:literal, $one:literal) => {
+        concat!(
+            "sxtb16 lr, r12\n",
+            "sxtb16 r12, r12, ror #8\n",
+            "smlad r8, lr, ",
+            $outer,
+            ", ",
+            $zero,
+            "\n",
+            "smlad r9, r12, ",
+            $outer,
+            ", ",
+            $one,
+            "\n",
+            "smlab",
+            $half,
+            " r8, r12, ",
+            $middle,
+            ", r8\n",
+            "smlat",
+            $half,
+            " r9, lr, ",
+            $middle,
+            ", r9\n",
+        )
+    };
+}
+
+/// Both sums become results.
+macro_rules! rescale {
+    () => {
+        ".if {signed}
+        ldr r12, [r11, #8]
+        and lr, r12, r8, asr #31
+        add r8, lr, r8, lsl #8
+        and lr, r12, r9, asr #31
+        add r9, lr, r9, lsl #8
+        .endif
+        ldr r12, [r11]
+        ldr lr, [r11, #4]
+        smmlar r8, r8, r12, lr
+        smmlar r9, r9, r12, lr
+        .if {shift}
+        ssat r8, #8, r8, asr #{shift}
+        ssat r9, #8, r9, asr #{shift}
+        .else
+        ssat r8, #8, r8
+        ssat r9, #8, r9
+        .endif
+        "
+    };
+}
+
+/// Writes both results and goes to the next pair.
+macro_rules! store {
+    () => {
+        ".if {pixel} < 256
+        strb r8, [r10], #{pixel}
+        strb r9, [r10], #{pixel}
+        .else
+        strb r8, [r10]
+        strb r9, [r10, #{pixel}]
+        addw r10, r10, #{pixel} * 2
+        .endif
+        "
+    };
+}
+
+/// Two pixels.
+macro_rules! pair {
+    () => {
+        concat!(
+            "ldr r9, [sp]\n",
+            "ldr r12, [r0], #2\n",
+            row!("r3", "r6", "b", "r9", "r9"),
+            "ldr r12, [r1], #2\n",
+            row!("r4", "r6", "t", "r8", "r9"),
+            "ldr r12, [r2], #2\n",
+            row!("r5", "r7", "b", "r8", "r9"),
+            rescale!(),
+            store!(),
+        )
+    };
+}
+
+/// Loads the last word of a row, from behind its end, with padding behind it.
+macro_rules! last {
+    ($at:literal) => {
+        concat!(
+            "ldr r12, [",
+            $at,
+            ", #-4]\n",
+            "ldr lr, [sp, #28]\n",
+            "lsr r12, r12, lr\n",
+            "ldr lr, [sp, #32]\n",
+            "orr r12, r12, lr\n",
+        )
+    };
+}
+
+/// All channels.
+///
+/// # Safety
+/// `frame` describes rows, weights and results that are there.
+#[inline(always)]
+unsafe fn channels<const PIXEL: usize, const SHIFT: u32, const SIGNED: bool>(
+    frame: *const Frame,
+    above: *const i8,
+    middle: *const i8,
+    below: *const i8,
+    w: *const i32,
+    out: *mut i8,
+) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        asm!(
+            "push {{r6, r7, r11}}",
+            "mov r11, r3",
+            "sub sp, sp, #52",
+            "mov r5, sp",
+            "ldmia r4!, {{r6, r7, r8, r9, r12, lr}}",
+            "stmia r5!, {{r6, r7, r8, r9, r12, lr}}",
+            "ldmia r4!, {{r3, r6, r7, r8, r9, r12, lr}}",
+            "stmia r5!, {{r3, r6, r7, r8, r9, r12, lr}}",
+            // A channel.
+            "2:",
+            "ldmia r11!, {{r3, r4, r5, r6, r7, r8}}",
+            "ldr r12, [sp, #44]",
+            "cmp r12, #0",
+            "beq 3f",
+            // Rows of the filter that read padding: it counts once and for all.
+            "ldr lr, [sp, #8]",
+            "tst r12, #1",
+            "beq 4f",
+            "smlad r8, lr, r3, r8",
+            "smlabb r8, lr, r6, r8",
+            "movs r3, #0",
+            "lsrs r6, r6, #16",
+            "lsls r6, r6, #16",
+            "4:",
+            "tst r12, #2",
+            "beq 3f",
+            "smlad r8, lr, r5, r8",
+            "smlabb r8, lr, r7, r8",
+            "movs r5, #0",
+            "movs r7, #0",
+            "3:",
+            "str r8, [sp]",
+            "ldr r9, [sp, #48]",
+            "ldr r12, [sp, #12]",
+            "pkhbt r7, r7, r12",
+            "cmp r9, #0",
+            "beq 4f",
+            // The first two pixels.
+            "ldr r9, [sp]",
+            "ldr lr, [sp, #4]",
+            "ldr r12, [r0], #1",
+            "orr r12, lr, r12, lsl #8",
+            row!("r3", "r6", "b", "r9", "r9"),
+            "ldr r12, [r1], #1",
+            "ldr lr, [sp, #4]",
+            "orr r12, lr, r12, lsl #8",
+            row!("r4", "r6", "t", "r8", "r9"),
+            "ldr r12, [r2], #1",
+            "ldr lr, [sp, #4]",
+            "orr r12, lr, r12, lsl #8",
+            row!("r5", "r7", "b", "r8", "r9"),
+            rescale!(),
+            store!(),
+            "4:",
+            // The others but for the last; an odd number of them begins amid the loop.
+            "ldr r12, [sp, #40]",
+            "cmp r12, #0",
+            "beq 7f",
+            "lsrs r12, r12, #1",
+            "bcs 6f",
+            "5:",
+            pair!(),
+            "6:",
+            pair!(),
+            "subs r7, r7, #65536",
+            "bcs 5b",
+            "7:",
+            // The last one or two.
+            "ldr r12, [sp, #16]",
+            "add r0, r0, r12",
+            "add r1, r1, r12",
+            "add r2, r2, r12",
+            "ldr r12, [sp, #36]",
+            "cmp r12, #0",
+            "beq 8f",
+            last!("r0"),
+            "ldr r9, [sp]",
+            row!("r3", "r6", "b", "r9", "r9"),
+            last!("r1"),
+            row!("r4", "r6", "t", "r8", "r9"),
+            last!("r2"),
+            row!("r5", "r7", "b", "r8", "r9"),
+            rescale!(),
+            "ldr r12, [sp, #36]",
+            "strb r8, [r10]",
+            "lsrs r12, r12, #1",
+            "beq 8f",
+            "strb r9, [r10, #{pixel}]",
+            "8:",
+            "ldr r12, [sp, #20]",
+            "ldr lr, [sp, #24]",
+            "add r10, r10, r12",
+            "add r11, r11, #8 + {signed} * 4",
+            "cmp r11, lr",
+            "bne 2b",
+            "add sp, sp, #52",
+            "pop {{r6, r7, r11}}",
+            pixel = const PIXEL,
+            signed = const SIGNED as u32,
+            shift = const SHIFT + if SIGNED { 8 } else { 0 },
+            inout("r0") above => _, inout("r1") middle => _, inout("r2") below => _,
+            inout("r3") w => _, inout("r4") frame => _, inout("r10") out => _,
+            out("r5") _, out("r8") _, out("r9") _, out("r12") _, out("lr") _,
+        );
+    }
+}
