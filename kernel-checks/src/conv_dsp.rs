@@ -135,7 +135,7 @@ impl<'a> Operands<'a> {
     }
 
     /// Weights as the kernel reads them, with `factors` behind each quad if there are any.
-    fn pack(&self, to: &mut [i32], factors: Option<&[[i32; 2]]>) {
+    fn pack(&self, to: &mut [i32], factors: Option<&[[i32; 3]]>, signed: bool) {
         let p = &self.p;
         let size = p.k_h * p.k_w * p.in_c;
         let weight = |o: usize, tap: usize| {
@@ -164,7 +164,9 @@ impl<'a> Operands<'a> {
                     push((half(i) | half(j) << 16) as i32);
                 }
             }
-            for &[m, c] in factors.iter().flat_map(|factors| &factors[a..a + 4]) {
+            let factors = factors.map_or(&[][..], |factors| &factors[a..a + 4]);
+            factors.iter().filter(|_| signed).for_each(|&[_, _, correction]| push(correction));
+            for &[m, c, _] in factors {
                 push(m);
                 push(c);
             }
@@ -190,23 +192,24 @@ fn requantised(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> 
     // Multipliers that bring the sums to the range of results; constants may be anything.
     let bits = 32 - (size as u32 * 8192).leading_zeros();
     let exponent = (39 + layer.shift - bits).min(30);
-    let mut factors = [[0; 2]; 72];
-    for (o, [m, c]) in factors.iter_mut().enumerate() {
-        let constant = 1 << (layer.shift + 6 + if o % 2 == 1 { 8 } else { 0 }).min(30);
+    let mut factors = [[0; 3]; 72];
+    for (o, [m, c, correction]) in factors.iter_mut().enumerate() {
+        let constant = 1 << (layer.shift + 6 + if o % 2 == 1 || layer.signed { 8 } else { 0 }).min(30);
         *m = rng.int(1 << (exponent - 1), 1 << exponent);
         *c = rng.int(-constant, constant);
+        *correction = if layer.signed { -rng.int(0, 1000) } else { 0 };
     }
-    let words = p.out_c.div_ceil(4) * (4 + size.div_ceil(2) * 2 + 8);
+    let words = p.out_c.div_ceil(4) * (4 + size.div_ceil(2) * 2 + if layer.signed { 12 } else { 8 });
     let w = scratch.words.take(words);
-    t.pack(w, Some(&factors));
+    t.pack(w, Some(&factors), layer.signed);
     let (row, offset) = (p.out_w * p.out_c, rng.size(0, 3));
     let y = scratch.bytes.twins(t.out_h * row, offset, rng.i8());
     t.each(layer.out, |at, o, acc| {
-        let (d, shift) = if o % 2 == 1 { (acc << 8, layer.shift + 8) } else { (acc, layer.shift) };
-        let [m, c] = factors[o];
-        let x = ((i64::from(d) * i64::from(m) + (i64::from(c) << 32) + (1 << 31)) >> 32) as i32;
-        let x = if layer.signed { x.wrapping_add(d >> 31) } else { x };
-        y.expected()[at].set((x >> shift).clamp(-128, 127) as i8);
+        let gain = if o % 2 == 1 || layer.signed { 8 } else { 0 };
+        let [m, c, correction] = factors[o];
+        let d = (acc << gain) + if acc < 0 { correction } else { 0 };
+        let x = (i64::from(d) * i64::from(m) + (i64::from(c) << 32) + (1 << 31)) >> 32;
+        y.expected()[at].set((x >> (layer.shift + gain)).clamp(-128, 127) as i8);
     });
     let pixels = rng.size(1, p.out_w.div_ceil(2)) * 2;
     let work = cells(scratch.words.take(conv2d_work_words(p, pixels)));
@@ -231,7 +234,7 @@ fn exact(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
     let (lo, hi) = rng.clamp(zero_point);
     let q = Requant { multipliers, shifts, zero_point, lo, hi };
     let w = scratch.words.take(p.out_c.div_ceil(4) * (4 + size.div_ceil(2) * 2));
-    t.pack(w, None);
+    t.pack(w, None, false);
     let (row, offset) = (p.out_w * p.out_c, rng.size(0, 3));
     let y = scratch.bytes.twins(t.out_h * row, offset, rng.i8());
     t.each(layer.out, |at, o, acc| y.expected()[at].set(requantize(acc, o, &q)));

@@ -1,6 +1,6 @@
 //! Convolution in tiles of two pixels and four filters.
 
-use super::tile::{pairs_of_pixels, requantised, sums, Tiles, FIRST_WORDS, REQUANT_WORDS};
+use super::tile::{pairs_of_pixels, requant_words, requantised, sums, Tiles, FIRST_WORDS};
 use super::window::{fill, pixels_that_fit};
 use crate::fixed::to_i8;
 use crate::params::{Conv, Requant, Scale, Stride};
@@ -12,13 +12,14 @@ use core::cell::Cell;
 /// `w` holds quads of filters a, b, c, d, of which the last are zero where `out_c` is not a multiple of four:
 /// - four words: first values `[A, A + 256 · B, C, C + 256 · D]`, wrapping, where A … is the filter's bias;
 /// - for each pair of taps (i, j) two words: halves `a_i + 256 · b_i` (low) and `a_j + 256 · b_j` (high), and the same of c and d;
+/// - with `SIGNED` four words: corrections `[K_a, K_b, K_c, K_d]`;
 /// - eight words: `[M, C]` of each filter.
 ///
 /// Taps are in the order \[k_w\]\[k_h\]\[in_c\]. Pairs are of neighbours, with a zero tap at the end where the number of taps is odd; but where `in_c` is a
 /// multiple of four, each four taps are the pairs (0, 2) and (1, 3).
 ///
-/// A result is `SSAT8(x >> s)`, where `x = (d · M + C · 2³² + 2³¹) >> 32`, and with `SIGNED` `d >> 31` more; `d` is the sum and `s` `SHIFT` in filters a and c,
-/// and `d` is 256 times the sum, which is less than 2²³, and `s` `SHIFT + 8` in filters b and d.
+/// A result is `SSAT8(x >> s)`, where `x = (d · M + C · 2³² + 2³¹) >> 32`. In filters a and c `d` is the sum and `s` is `SHIFT`; in filters b and d, and with
+/// `SIGNED` in all, `d` is 256 times the sum, which is less than 2²³, and `s` is `SHIFT + 8`. With `SIGNED`, K is added to a negative `d`.
 ///
 /// `XD` is 2 · `stride_w` · `k_h` · `in_c`, at most 3840; `PAIRS` half the number of taps, rounded up; `UNROLL`, up to 31, the pairs of one turn of the inner loop;
 /// `PIXEL` and `CHANNEL` are elements of a row of the result from one pixel or channel to the next: `PIXEL + 3 · CHANNEL` is at most 4095, `CHANNEL` at most 1023.
@@ -42,7 +43,7 @@ pub fn conv2d_i8_dsp<
     y: Rows<'_, i8>,
     band: Band,
 ) {
-    let quad = FIRST_WORDS + 2 * PAIRS + REQUANT_WORDS;
+    let quad = FIRST_WORDS + 2 * PAIRS + requant_words(SIGNED);
     rows(p, XD, PAIRS, x, w, pad, work, y, PIXEL, band, &|t, out_c| {
         let (whole, paired) = (out_c / 4, t.pixels & !1);
         pairs_of_pixels::<XD, PAIRS, UNROLL, PIXEL, CHANNEL, SHIFT, SIGNED>(Tiles {

@@ -6,9 +6,16 @@
 
 use core::cell::Cell;
 
-/// Words of a quad's weights besides those of its pairs of taps: first values, and factors and constants of the requantisation.
+/// Words of a quad before those of its pairs of taps: first values.
 pub(super) const FIRST_WORDS: usize = 4;
-pub(super) const REQUANT_WORDS: usize = 8;
+/// The same at the end of a quad: factors and constants, behind the corrections of signed layers.
+pub(super) const fn requant_words(signed: bool) -> usize {
+    if signed {
+        12
+    } else {
+        8
+    }
+}
 
 /// Consecutive pixels of a row, and the quads of filters applied to them.
 #[derive(Clone, Copy)]
@@ -63,7 +70,7 @@ pub(super) fn pairs_of_pixels<
 >(
     t: Tiles<'_>,
 ) {
-    let quad = FIRST_WORDS + 2 * PAIRS + REQUANT_WORDS;
+    let quad = FIRST_WORDS + 2 * PAIRS + requant_words(SIGNED);
     let (Some(last_pixel), Some(last_channel)) = (t.pixels.checked_sub(1), (4 * t.quads).checked_sub(1))
     else {
         return;
@@ -116,18 +123,20 @@ pub(super) fn sums(w: &[i32], x: &[Cell<i32>], from: usize, pairs: usize) -> [i3
     [a, ab.wrapping_sub(a), c, cd.wrapping_sub(c)]
 }
 
-/// Results of sums as [`sums`] gives them, with the factors and constants at the end of `w`.
+/// Results of sums as [`sums`] gives them, with the corrections, factors and constants at the end of `w`.
 pub(super) fn requantised<const SHIFT: u32, const SIGNED: bool>(sums: [i32; 4], w: &[i32]) -> [i8; 4] {
     let mut results = [0; 4];
-    let factors = w.get(w.len().saturating_sub(REQUANT_WORDS)..).unwrap_or(&[]);
+    let end = w.get(w.len().saturating_sub(requant_words(SIGNED))..).unwrap_or(&[]);
+    let (corrections, factors) = end.split_at(end.len().saturating_sub(8));
     for (f, ((result, d), factor)) in results.iter_mut().zip(sums).zip(factors.chunks_exact(2)).enumerate() {
         let &[m, c] = factor else { return results };
+        let odd = f % 2 == 1;
+        let (d, gain) = match corrections.get(f) {
+            None => (d, if odd { 8 } else { 0 }),
+            Some(correction) => (if odd { d } else { d << 8 }.wrapping_add(correction & (d >> 31)), 8),
+        };
         let product = i64::from(d) * i64::from(m) + (i64::from(c) << 32) + (1 << 31);
-        let mut x = (product >> 32) as i32;
-        if SIGNED {
-            x = x.wrapping_add(d >> 31);
-        }
-        *result = (x >> (SHIFT + if f % 2 == 1 { 8 } else { 0 })).clamp(-128, 127) as i8;
+        *result = ((product >> 32) as i32 >> (SHIFT + gain)).clamp(-128, 127) as i8;
     }
     results
 }
@@ -262,61 +271,60 @@ unsafe fn block<
             "sub r3, r3, r1",
             "sub r6, r6, r4",
             "sub r7, r7, r5",
+            ".if {signed}",
+            "ldr r10, [r8, #4]",
+            "ldr r11, [r8, #8]",
+            "ldr r12, [r8, #12]",
+            "ldr lr, [r8, #16]!",
+            "and r9, r10, r0, asr #31",
+            "add r0, r9, r0, lsl #8",
+            "and r9, r10, r1, asr #31",
+            "add r1, r9, r1, lsl #8",
+            "and r9, r11, r2, asr #31",
+            "add r2, r2, r9",
+            "and r9, r11, r3, asr #31",
+            "add r3, r3, r9",
+            "and r9, r12, r4, asr #31",
+            "add r4, r9, r4, lsl #8",
+            "and r9, r12, r5, asr #31",
+            "add r5, r9, r5, lsl #8",
+            "and r9, lr, r6, asr #31",
+            "add r6, r6, r9",
+            "and r9, lr, r7, asr #31",
+            "add r7, r7, r9",
+            ".endif",
             "ldr r10, [r8, #4]",
             "ldr r11, [r8, #8]",
             "ldr r12, [r8, #12]",
             "ldr lr, [r8, #16]",
-            ".if {signed}",
-            "smmlar r9, r0, r10, r11",
-            "add r0, r9, r0, asr #31",
-            "smmlar r9, r1, r10, r11",
-            "add r1, r9, r1, asr #31",
-            "smmlar r9, r2, r12, lr",
-            "add r2, r9, r2, asr #31",
-            "smmlar r9, r3, r12, lr",
-            "add r3, r9, r3, asr #31",
-            ".else",
             "smmlar r0, r0, r10, r11",
             "smmlar r1, r1, r10, r11",
             "smmlar r2, r2, r12, lr",
             "smmlar r3, r3, r12, lr",
-            ".endif",
             "ldr r10, [r8, #20]",
             "ldr r11, [r8, #24]",
             "ldr r12, [r8, #28]",
             "ldr lr, [r8, #32]!",
-            ".if {signed}",
-            "smmlar r9, r4, r10, r11",
-            "add r4, r9, r4, asr #31",
-            "smmlar r9, r5, r10, r11",
-            "add r5, r9, r5, asr #31",
-            "smmlar r9, r6, r12, lr",
-            "add r6, r9, r6, asr #31",
-            "smmlar r9, r7, r12, lr",
-            "add r7, r9, r7, asr #31",
-            "ldr r9, [sp]",
-            ".else",
             "ldr r9, [sp]",
             "smmlar r4, r4, r10, r11",
             "smmlar r5, r5, r10, r11",
             "smmlar r6, r6, r12, lr",
             "smmlar r7, r7, r12, lr",
-            ".endif",
-            ".if {shift}",
-            "ssat r0, #8, r0, asr #{shift}",
-            "ssat r1, #8, r1, asr #{shift}",
-            "ssat r4, #8, r4, asr #{shift}",
-            "ssat r5, #8, r5, asr #{shift}",
+            ".if {even_shift}",
+            "ssat r0, #8, r0, asr #{even_shift}",
+            "ssat r1, #8, r1, asr #{even_shift}",
+            "ssat r4, #8, r4, asr #{even_shift}",
+            "ssat r5, #8, r5, asr #{even_shift}",
             ".else",
             "ssat r0, #8, r0",
             "ssat r1, #8, r1",
             "ssat r4, #8, r4",
             "ssat r5, #8, r5",
             ".endif",
-            "ssat r2, #8, r2, asr #({shift} + 8)",
-            "ssat r3, #8, r3, asr #({shift} + 8)",
-            "ssat r6, #8, r6, asr #({shift} + 8)",
-            "ssat r7, #8, r7, asr #({shift} + 8)",
+            "ssat r2, #8, r2, asr #{odd_shift}",
+            "ssat r3, #8, r3, asr #{odd_shift}",
+            "ssat r6, #8, r6, asr #{odd_shift}",
+            "ssat r7, #8, r7, asr #{odd_shift}",
             "strb r1, [r9, #{pixel}]",
             "strb r3, [r9, #({pixel} + {channel})]",
             "strb r5, [r9, #({pixel} + 2 * {channel})]",
@@ -362,7 +370,8 @@ unsafe fn block<
             unroll = const UNROLL,
             pixel = const PIXEL,
             channel = const CHANNEL,
-            shift = const SHIFT,
+            even_shift = const { if SIGNED { SHIFT + 8 } else { SHIFT } },
+            odd_shift = const { SHIFT + 8 },
             signed = const { SIGNED as usize },
             inout("r0") registers => _,
             out("r1") _, out("r2") _, out("r3") _, out("r4") _, out("r5") _,
