@@ -7,7 +7,7 @@ mod shape;
 
 pub use shape::Shape;
 
-use crate::ir::{DType, Graph, Node, Op};
+use crate::ir::{DType, Graph, Node, Op, Order};
 use crate::{Optimize, Options, Target};
 
 /// A kernel.
@@ -26,16 +26,17 @@ pub enum Kernel {
 impl Kernel {
     /// The kernel of a node, in a step that computes all rows at once (`whole`) or runs in a pipeline.
     pub fn of(graph: &Graph, node: &Node, options: &Options, whole: bool) -> Kernel {
-        if !TILES || options.target() != Target::CortexMDsp || !packs(graph, node) {
+        if options.target() != Target::CortexMDsp || !packs(graph, node) {
             return Kernel::Portable;
         }
         match node.op {
-            Op::Dense { .. } => Kernel::Dense,
+            Op::Dense { .. } if SINGLE => Kernel::Dense,
             Op::Conv2d { groups: 1, .. } => Shape::of(graph, node).map_or(Kernel::Portable, |shape| {
                 let shape = if whole { shape.as_row() } else { shape };
                 match shape {
+                    _ if shape.layout.x == Order::Planar => Kernel::Portable,
                     _ if shape.dilation_w > 1 && shape.k_w > 1 => Kernel::Portable,
-                    _ if shape.is_column() => Kernel::Column(shape),
+                    _ if shape.is_column() && SINGLE => Kernel::Column(shape),
                     _ if shape.dilation_h == 1 && in_reach(&shape) => {
                         Kernel::Tiled(shape, window_pixels(&shape, options.optimize))
                     }
@@ -55,12 +56,13 @@ impl Kernel {
     }
 }
 
-/// Whether the runtime has the kernels.
-const TILES: bool = false;
+/// Whether the runtime has the kernels for single pixels.
+const SINGLE: bool = false;
 
 /// Whether the offsets of a tile fit its instructions.
 fn in_reach(shape: &Shape) -> bool {
-    shape.second_pixel() <= 3840 && shape.out_c + 3 <= 4095 && shape.out_w <= 1023
+    let (pixel, channel) = shape.out_strides();
+    shape.second_pixel() <= 3840 && pixel + 3 * channel <= 4095 && channel <= 1023
 }
 
 /// How many pixels of the result the window covers: an even number. What neighbours have in common is widened once if they are in it together.

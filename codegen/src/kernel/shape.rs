@@ -1,6 +1,6 @@
 //! Convolutions of one image, as kernels see them.
 
-use crate::ir::{Graph, Node, Op};
+use crate::ir::{Graph, Layout, Node, Op, Order};
 
 /// The sizes of a convolution of one image: those of the kernels' `Conv`, and the rows of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,15 +23,18 @@ pub struct Shape {
     pub groups: usize,
     /// Images in the batch.
     pub images: usize,
+    /// How operand and result are stored.
+    pub layout: Layout,
 }
 
 impl Shape {
     /// The shape of a convolution of images.
     pub fn of(graph: &Graph, node: &Node) -> Option<Shape> {
         let Op::Conv2d { window, groups, .. } = &node.op else { return None };
-        let dims = |id| <[usize; 4]>::try_from(graph.ty(id).shape.dims()).ok();
-        let ([images, in_h, in_w, in_c], [_, out_h, out_w, out_c]) =
-            (dims(*node.operands.first()?)?, dims(node.result)?);
+        let layout = node.op.layout();
+        let image = |id, order: Order| order.image(graph.ty(id).shape.dims());
+        let [images, in_h, in_w, in_c] = image(*node.operands.first()?, layout.x)?;
+        let [_, out_h, out_w, out_c] = image(node.result, layout.y)?;
         Some(Shape {
             in_h,
             in_w,
@@ -49,12 +52,16 @@ impl Shape {
             pad_left: window.pad.left,
             groups: *groups,
             images,
+            layout,
         })
     }
 
     /// The same convolution as one of an image that is a single row, where it is one: pixels that are computed alone, or a column. So pairs of
     /// pixels may come from two rows. Only for whole tensors.
     pub fn as_row(self) -> Shape {
+        if self.layout != Layout::default() {
+            return self;
+        }
         let alone = self.k_h == 1 && self.k_w == 1 && self.stride_h == 1 && self.stride_w == 1;
         let padded = self.pad_top + self.pad_left > 0;
         if alone && !padded && self.out_h == self.in_h && self.out_w == self.in_w {
@@ -83,6 +90,12 @@ impl Shape {
     /// Whether every row of the result is one pixel, computed from whole columns of the operand.
     pub fn is_column(&self) -> bool {
         self.out_w == 1 && self.pad_left == 0 && self.k_w <= self.in_w
+    }
+
+    /// Elements of a row of the result from one pixel to the next, and from one channel to the next.
+    pub fn out_strides(&self) -> (usize, usize) {
+        let [.., pixel, channel] = self.layout.y.strides([1, 1, self.out_w, self.out_c]);
+        (pixel, channel)
     }
 
     /// Taps of a filter.

@@ -19,7 +19,7 @@ impl<'a> Selector<'a> {
         let (x, y) = (node.operands[0], node.result);
         let pairs = pack::columns_first(shape);
         let (weights, requant) = self.quads(node, &pairs)?;
-        let (unroll, out) = (pairs.len().min(UNROLL), (shape.out_c, 1));
+        let (unroll, out) = (pairs.len().min(UNROLL), shape.out_strides());
         let mut generics = vec![shape.second_pixel(), pairs.len(), unroll];
         if let Requant::Affine(_) = requant {
             generics.extend([out.0, out.1]);
@@ -109,14 +109,14 @@ impl<'a> Selector<'a> {
         };
         let channels: Vec<Channel> = layer.references.iter().enumerate().map(channel).collect();
         let (words, requant) = match requant::choose(&channels, &self.shifts) {
-            Ok(Choice { form, affine }) => {
+            Ok(Choice { form, affine }) if !form.signed => {
                 if !self.shifts.contains(&form.shift) {
                     self.shifts.push(form.shift);
                 }
                 let words = pack::quads(&layer.weights, &layer.bias, pairs, &Tail::Affine(form, &affine));
                 (words, Requant::Affine(form))
             }
-            Err(_) => {
+            _ => {
                 let words = pack::quads(&layer.weights, &layer.bias, pairs, &Tail::Sums);
                 (words, Requant::Exact(self.requant_struct(node, multipliers, clamp)))
             }
