@@ -9,8 +9,11 @@
 //! elements in ascending order, and read all operands of an element before they write it: their result may also lie in the place of an operand
 //! whose elements have the same size, or below it. Kernels without a band are called for a whole tensor, or for one row of it after the other.
 
+pub use crate::arch::dsp::avg_pool::mean_pool2d_i8_dsp;
 pub use crate::arch::dsp::conv::{conv2d_i8_dsp, conv2d_i8_dsp_exact};
 pub use crate::arch::dsp::depthwise_planar::{depthwise2d_planar_i8_dsp, depthwise2d_planar_i8_dsp_exact};
+pub use crate::arch::dsp::elementwise::add_i8_dsp;
+pub use crate::arch::dsp::max_pool::max_pool2d_i8_dsp;
 pub use crate::arch::dsp::window::conv2d_work_words;
 pub use crate::arch::portable::absorb::{avg_pool_rows_f32, avg_pool_rows_i8, mean_rows_f32, mean_rows_i8};
 pub use crate::arch::portable::conv::{conv2d_f32, conv2d_i8, dense_f32, dense_i8};
@@ -25,6 +28,7 @@ pub use crate::arch::portable::reduce::{mean_f32, mean_i8};
 pub use crate::arch::portable::softmax::{softmax_f32, softmax_i8};
 pub use crate::arch::portable::unary::{clip_f32, leaky_relu_f32, logistic_f32, lookup_8, tanh_f32};
 pub use crate::params::{
-    AddParams, Broadcast, Conv, Copy, MeanRows, MulParams, Pad, Pool, Reduce, Requant, Scale, Stride,
+    AddLinear, AddParams, Broadcast, Conv, Copy, MeanLinear, MeanRows, MulParams, Pad, Pool, Reduce, Requant,
+    Scale, Stride,
 };
 pub use crate::rows::{Band, Read, ReadSlice, Rows};

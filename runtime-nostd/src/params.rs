@@ -140,6 +140,20 @@ pub struct AddParams {
     pub hi: i32,
 }
 
+/// Integer sum in one pass: `clamp((start + (256·a·x >> 16) + (256·b·y >> 16)) >> shift, −128, 127)`, modulo 2³², with a shift that the kernel knows.
+///
+/// The compiler fits it to an [`AddParams`] and compares all pairs of operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct AddLinear {
+    /// Factor of the first operand.
+    pub x: i32,
+    /// Factor of the second operand; negative in differences.
+    pub y: i32,
+    /// What zero points add, and half a step of the result.
+    pub start: i32,
+}
+
 /// Integer product: `(x − x_zero) · (y − y_zero)`, rescaled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -186,6 +200,37 @@ pub struct MeanRows {
     pub scale: Scale,
     /// Zero point of the result.
     pub out_zero: i32,
+}
+
+/// Mean from the sum of stored values, from −32768 to 32767: `clamp((start + (factor·sum >> 16)) >> SHIFT, −128, 127)`.
+///
+/// The compiler fits it to what the mean is defined as, and compares all sums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct MeanLinear {
+    /// Factor of a sum, in units of 2^−30.
+    pub factor: i32,
+    /// What zero points add, and half a step of the result.
+    pub start: i32,
+}
+
+impl MeanLinear {
+    /// Bits behind the point of `start`.
+    pub const SHIFT: u32 = 14;
+
+    /// The result of a sum.
+    #[inline(always)]
+    pub const fn apply(&self, sum: i32) -> i8 {
+        let part = ((self.factor as i64 * sum as i64) >> 16) as i32;
+        let mean = self.start.wrapping_add(part) >> Self::SHIFT;
+        if mean > 127 {
+            127
+        } else if mean < -128 {
+            -128
+        } else {
+            mean as i8
+        }
+    }
 }
 
 /// Padding of an image, row by row.

@@ -51,7 +51,15 @@ impl<'a, T> Rows<'a, T> {
     }
 }
 
-impl<T> Rows<'_, T> {
+impl<'a, T> Rows<'a, T> {
+    /// The elements of `count` rows from row `first` on, if the memory holds them one behind the other.
+    #[inline(always)]
+    pub(crate) fn run(&self, first: usize, count: usize) -> Option<&'a [Cell<T>]> {
+        let slot = first.wrapping_sub(self.laps_before(first));
+        let (start, len) = (slot.wrapping_mul(self.row), count.checked_mul(self.row)?);
+        self.cells.get(start..start.checked_add(len)?)
+    }
+
     /// How many rows belong to the laps around the ring before the one that row `r` is in. Row `r` and as many behind it as are held are found without a
     /// division under indices that do not count them.
     #[inline(always)]
@@ -130,6 +138,9 @@ pub trait ReadSlice<T>: Copy {
 
     /// The first four elements, and what is behind them.
     fn four(self) -> Option<([T; 4], Self)>;
+
+    /// Where the first element is: as many as [`each`](Self::each) yields may be read from there.
+    fn start(self) -> *const T;
 }
 
 impl<'a, T: Copy> Read<T> for &'a [Cell<T>] {
@@ -189,6 +200,11 @@ impl<T: Copy> ReadSlice<T> for &[Cell<T>] {
         let [a, b, c, d, behind @ ..] = self else { return None };
         Some(([a.get(), b.get(), c.get(), d.get()], behind))
     }
+
+    #[inline(always)]
+    fn start(self) -> *const T {
+        self.as_ptr().cast()
+    }
 }
 
 impl<T: Copy> ReadSlice<T> for &[T] {
@@ -211,6 +227,11 @@ impl<T: Copy> ReadSlice<T> for &[T] {
     fn four(self) -> Option<([T; 4], Self)> {
         let [a, b, c, d, behind @ ..] = self else { return None };
         Some(([*a, *b, *c, *d], behind))
+    }
+
+    #[inline(always)]
+    fn start(self) -> *const T {
+        self.as_ptr()
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Their inner blocks are assembly where `kiln_dsp` is set, and plain Rust with the same results elsewhere.
 
+pub(crate) mod avg_pool;
 pub(crate) mod conv;
 pub(crate) mod dense;
 pub(crate) mod depthwise;
@@ -9,7 +10,7 @@ pub(crate) mod depthwise_planar;
 #[cfg(kiln_dsp)]
 mod depthwise_planar_asm;
 pub(crate) mod elementwise;
-pub(crate) mod pool;
+pub(crate) mod max_pool;
 pub(crate) mod window;
 
 mod tile;
