@@ -42,38 +42,31 @@ fn sum<const SHIFT: u32>(p: &AddLinear, a: i8, b: i8) -> i8 {
 #[cfg(kiln_dsp)]
 #[inline(always)]
 unsafe fn add_blocks<const SHIFT: u32>(p: &AddLinear, a: *const i8, b: *const i8, y: *mut i8, blocks: usize) {
-    // One element: r6 = its sum.
+    // r0, r1: operands; r2: result; r4, r5: factors; r8: start; r9: mask; r10, r11 and r12, lr: elements (0, 2) and (1, 3) of the operands.
+    #[rustfmt::skip]
     macro_rules! element {
         ($half:literal, $a:literal, $b:literal) => {
             concat!(
-                "smlaw",
-                $half,
-                " r6, {fx}, {",
-                $a,
-                "}, {start}\n",
-                "smlaw",
-                $half,
-                " r6, {fy}, {",
-                $b,
-                "}, r6\n",
+                "smlaw", $half, " r6, r4, ", $a, ", r8\n",
+                "smlaw", $half, " r6, r5, ", $b, ", r6\n",
                 "ssat r6, #8, r6, asr #{shift}\n",
-                "strb r6, [{y}], #1\n",
+                "strb r6, [r2], #1\n",
             )
         };
     }
     macro_rules! block {
         () => {
             concat!(
-                "ldr {a0}, [{a}], #4\n",
-                "ldr {b0}, [{b}], #4\n",
-                "and {a1}, {upper}, {a0}\n",
-                "and {a0}, {upper}, {a0}, lsl #8\n",
-                "and {b1}, {upper}, {b0}\n",
-                "and {b0}, {upper}, {b0}, lsl #8\n",
-                element!("b", "a0", "b0"),
-                element!("b", "a1", "b1"),
-                element!("t", "a0", "b0"),
-                element!("t", "a1", "b1"),
+                "ldr r10, [r0], #4\n",
+                "ldr r12, [r1], #4\n",
+                "and r11, r9, r10\n",
+                "and r10, r9, r10, lsl #8\n",
+                "and lr, r9, r12\n",
+                "and r12, r9, r12, lsl #8\n",
+                element!("b", "r10", "r12"),
+                element!("b", "r11", "lr"),
+                element!("t", "r10", "r12"),
+                element!("t", "r11", "lr"),
             )
         };
     }
@@ -81,33 +74,33 @@ unsafe fn add_blocks<const SHIFT: u32>(p: &AddLinear, a: *const i8, b: *const i8
     unsafe {
         core::arch::asm!(
             "push {{r6, r7}}",
-            "subs {left}, #4",
+            "subs r3, #4",
             "blo 3f",
             "2:",
             block!(), block!(), block!(), block!(),
-            "subs {left}, #4",
+            "subs r3, #4",
             "bhs 2b",
             "3:",
-            "adds {left}, #4",
+            "adds r3, #4",
             "beq 5f",
             "4:",
             block!(),
-            "subs {left}, #1",
+            "subs r3, #1",
             "bne 4b",
             "5:",
             "pop {{r6, r7}}",
-            a = inout(reg) a => _,
-            b = inout(reg) b => _,
-            y = inout(reg) y => _,
-            left = inout(reg) blocks => _,
-            fx = in(reg) p.x,
-            fy = in(reg) p.y,
-            start = in(reg) p.start,
-            upper = in(reg) 0xff00_ff00_u32,
-            a0 = out(reg) _,
-            a1 = out(reg) _,
-            b0 = out(reg) _,
-            b1 = out(reg) _,
+            inout("r0") a => _,
+            inout("r1") b => _,
+            inout("r2") y => _,
+            inout("r3") blocks => _,
+            in("r4") p.x,
+            in("r5") p.y,
+            in("r8") p.start,
+            in("r9") 0xff00_ff00_u32,
+            out("r10") _,
+            out("r11") _,
+            out("r12") _,
+            out("lr") _,
             shift = const SHIFT,
         );
     }
