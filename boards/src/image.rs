@@ -1,16 +1,20 @@
 //! What is in a linked image.
 use crate::error::{at, Error};
 use object::{Object, ObjectSection, ObjectSymbol, SectionFlags};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 /// Flash that an image takes, in bytes, by purpose.
 ///
-/// Code and constants include the harness's own (1 to 3 KB), the vector table and the start-up code.
+/// Code and constants include the vector table, start-up code and the harness's own, 1 to 3 KB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FlashSizes {
     /// Machine code and the vector table.
     pub code: u64,
+    /// Of that, the model's: its functions, the kernels, and what both call (`memset`, arithmetic of the compiler's runtime). The rest
+    /// is start-up code, handlers of exceptions and the harness.
+    pub model_code: u64,
     /// Constants that are no weights, and the initial values of statics.
     pub constants: u64,
     /// Model constants: the statics in modules called `weights`.
@@ -102,7 +106,7 @@ fn is_unwanted(name: &str) -> bool {
 fn flash_sizes(file: &object::File, symbols: &[Symbol]) -> FlashSizes {
     let weights =
         symbols.iter().filter(|symbol| symbol.name.contains("::weights::")).map(|symbol| symbol.size).sum();
-    let mut sizes = FlashSizes { weights, ..FlashSizes::default() };
+    let mut sizes = FlashSizes { weights, model_code: model_code(symbols), ..FlashSizes::default() };
     for section in file.sections() {
         let SectionFlags::Elf { sh_flags } = section.flags() else { continue };
         let loaded = sh_flags & u64::from(object::elf::SHF_ALLOC) != 0 && section.file_range().is_some();
@@ -115,6 +119,35 @@ fn flash_sizes(file: &object::File, symbols: &[Symbol]) -> FlashSizes {
     }
     sizes.constants = sizes.constants.saturating_sub(weights);
     sizes
+}
+
+/// Bytes of functions that are there for the model.
+fn model_code(symbols: &[Symbol]) -> u64 {
+    let functions = symbols.iter().filter(|symbol| symbol.address & 1 == 1 && is_of_model(&symbol.name));
+    // Several names may stand for one function.
+    let sizes: BTreeMap<u64, u64> = functions.map(|symbol| (symbol.address, symbol.size)).collect();
+    sizes.values().sum()
+}
+
+fn is_of_model(name: &str) -> bool {
+    // `run` is what calls `invoke`, which the compiler may put into it.
+    const RUN: &str = "kiln_harness::bench::run";
+    const HARNESS: [&str; 2] = ["kiln_harness::", "cortex_m_rt"];
+    const START: [&str; 10] = [
+        "Reset",
+        "HardFault",
+        "HardFaultTrampoline",
+        "DefaultHandler",
+        "DefaultHandler_",
+        "DefaultPreInit",
+        "__pre_init",
+        "main",
+        "kiln_bench_begin",
+        "kiln_bench_end",
+    ];
+    let is_harness = HARNESS.iter().any(|path| name.contains(path)) || START.contains(&name);
+    name.starts_with(RUN)
+        || !(is_harness || name.starts_with("_HardFault") || name.contains("rust_begin_unwind"))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! `cargo kiln`: the compiler on the command line.
 
-use anyhow::Result;
+use anyhow::{bail, Result};
+use cargo_kiln::bench::Report;
 use cargo_kiln::{bench, explain, plan, validate};
 use clap::{Args, Parser, Subcommand};
 use kiln_codegen::{compile_file, read_file, write_whole, Compiled, Optimize, Options, Target};
@@ -64,7 +65,7 @@ Examples:
   cargo kiln validate wakeword.tflite --golden wakeword.npz --input sliding";
 
 const BENCH_EXAMPLES: &str = "\
-Instructions are exact. Cycles are estimated with the timing of a Cortex-M4 without wait states, whatever core the board has.
+Instructions are exact. Cycles are estimated by the tables of the core's manual, without wait states; docs/cycles.md says what that leaves out.
 Flash is that of the whole image, which has 1 to 3 KB besides the model. Stack is the high-water mark of one inference: all that is free of
 it is painted before, and searched for the deepest word that changed.
 
@@ -75,6 +76,8 @@ Examples:
   cargo kiln bench kws.tflite
   cargo kiln bench wakeword.tflite --input sliding
   cargo kiln bench kws.tflite --optimize size --per-layer
+  cargo kiln bench kws.tflite --optimize speed,size,memory
+      What each costs, in one table
   cargo kiln bench kws.tflite --on qemu-cortex-m0 --json";
 
 #[derive(Subcommand)]
@@ -150,9 +153,9 @@ struct ModelArgs {
     /// Name of the generated type [default: from the file's name]
     #[arg(long, value_name = "TYPE")]
     name: Option<String>,
-    /// What to favour
-    #[arg(long, value_name = "WHAT", default_value = "speed", value_parser = Optimize::NAMES)]
-    optimize: String,
+    /// What to favour; for `bench` also several at once, e.g. speed,size
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', default_value = "speed", value_parser = Optimize::NAMES)]
+    optimize: Vec<String>,
     /// Budget of arena and state in bytes, e.g. 20K; over it is an error
     #[arg(long, value_name = "BYTES")]
     ram: Option<String>,
@@ -177,9 +180,23 @@ struct ModelArgs {
 }
 
 impl ModelArgs {
+    /// The options, where there is one thing to favour.
     fn options(&self) -> Result<Options> {
+        let mut all = self.each_options()?;
+        match (all.pop(), all.is_empty()) {
+            (Some(options), true) => Ok(options),
+            _ => bail!("--optimize takes one value here; several are for `cargo kiln bench`"),
+        }
+    }
+
+    /// The options for each thing to favour.
+    fn each_options(&self) -> Result<Vec<Options>> {
+        self.optimize.iter().map(|optimize| self.options_for(optimize)).collect()
+    }
+
+    fn options_for(&self, optimize: &str) -> Result<Options> {
         let mut options = Options::default();
-        options.set("optimize", &self.optimize)?;
+        options.set("optimize", optimize)?;
         options.set("io", &self.io)?;
         options.set("input", &self.input)?;
         let optional = [
@@ -256,10 +273,21 @@ fn run(command: Command) -> Result<bool> {
             Ok(report.passes())
         }
         Command::Bench { model, on, per_layer, json } => {
-            let report = bench::bench(&model.model, &model.options()?, &on, per_layer)?;
-            match json {
-                true => println!("{:#}", report.json()),
-                false => print!("{}", report.text()),
+            let options = model.each_options()?;
+            let reports: Vec<Report> = options
+                .iter()
+                .map(|options| bench::bench(&model.model, options, &on, per_layer))
+                .collect::<Result<_>>()?;
+            match (reports.as_slice(), json) {
+                ([report], true) => println!("{:#}", report.json()),
+                ([report], false) => print!("{}", report.text()),
+                (reports, true) => println!("{:#}", bench::trade_json(reports)),
+                (reports, false) => {
+                    if per_layer {
+                        reports.iter().for_each(|report| println!("{}", report.text()));
+                    }
+                    print!("{}", bench::trade(reports));
+                }
             }
             Ok(true)
         }

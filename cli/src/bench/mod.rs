@@ -1,16 +1,20 @@
 //! `cargo kiln bench`: what one inference costs on an emulated board.
 
+mod macs;
+mod text;
+mod trade;
+
+pub use trade::{trade, trade_json};
+
 use crate::place::{build_firmware, emulated, for_board, TIME_LIMIT};
 use anyhow::{Context, Result};
 use kiln_boards::cycles::Count;
 use kiln_boards::qemu::BenchResult;
 use kiln_boards::{firmware, qemu};
 use kiln_codegen::report::memory;
-use kiln_codegen::select::{Fed, Slide};
 use kiln_codegen::{compile, Compiled, Input, Options};
 use serde_json::{json, Value};
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::path::Path;
 
 /// What a benchmark found.
@@ -29,11 +33,15 @@ pub struct Report {
 struct Layer {
     op: String,
     name: String,
+    /// The kernels it calls.
+    kernels: String,
+    /// Multiply-accumulates; `None` for a hop of a sliding model, which computes a part of them.
+    macs: Option<u64>,
     instructions: u64,
     cycles: u64,
 }
 
-/// Measures one inference: executed instructions (exact), cycles of a Cortex-M4 (estimated), memory. Of a model that is fed by rows it is all
+/// Measures one inference: executed instructions (exact), cycles of the board's core (estimated), memory. Of a model that is fed by rows it is all
 /// rows of an input, of a sliding model one hop, beside which the model is measured on whole windows.
 ///
 /// With `per_layer` the model is measured once more with a marker before each step; the totals are those without.
@@ -73,12 +81,26 @@ fn layers(compiled: &Compiled, traced: &BenchResult) -> Vec<Layer> {
     for (step, count) in compiled.program.marks().into_iter().zip(&traced.steps) {
         let layer = layers.entry(step).or_insert_with(|| {
             let (op, name) = memory::computed(compiled, step);
-            Layer { op: op.into(), name: name.into(), instructions: 0, cycles: 0 }
+            let macs = (!slides(compiled)).then(|| macs::macs(compiled, step));
+            let kernels = kernels(compiled, step);
+            Layer { op: op.into(), name: name.into(), kernels, macs, instructions: 0, cycles: 0 }
         });
         layer.instructions += count.instructions;
         layer.cycles += count.cycles;
     }
     layers.into_values().collect()
+}
+
+/// Names of the kernels that a step calls, each once.
+fn kernels(compiled: &Compiled, step: usize) -> String {
+    let calls = compiled.program.calls.iter().filter(|call| call.step == step);
+    let mut names: Vec<&str> = calls.map(|call| call.kernel).collect();
+    names.dedup();
+    names.join(", ")
+}
+
+fn slides(compiled: &Compiled) -> bool {
+    compiled.program.fed.is_some_and(|fed| fed.slide.is_some())
 }
 
 impl Report {
@@ -112,75 +134,10 @@ impl Report {
         &self.result
     }
 
-    /// For people.
-    pub fn text(&self) -> String {
-        let (result, plan) = (&self.result, &self.compiled.plan);
-        let fast = plan
-            .fast_bytes
-            .map_or(String::new(), |bytes| format!("\n\x20 fast arena        {bytes:>12}  bytes (scratch)"));
-        let mut out = format!(
-            "{} on {}, optimize = {:?}{}\n\
-             \x20 instructions      {:>12}\n\
-             \x20 cycles, estimated {:>12}  (Cortex-M4, no wait states){fast}\n\
-             \x20 arena             {:>12}  bytes (scratch)\n\
-             \x20 state             {:>12}  bytes (retained)\n\
-             \x20 stack, measured   {:>12}  bytes (painted before, high-water mark after)\n\
-             \x20 flash: code       {:>12}  bytes (whole image)\n\
-             \x20 flash: constants  {:>12}  bytes\n\
-             \x20 flash: weights    {:>12}  bytes\n",
-            self.compiled.graph.name,
-            self.board,
-            self.compiled.options.optimize.name(),
-            self.what(),
-            result.total.instructions,
-            result.total.cycles,
-            plan.arena_bytes,
-            plan.state_bytes,
-            result.stack_bytes,
-            result.flash.code,
-            result.flash.constants,
-            result.flash.weights,
-        );
-        if let Some(window) = self.window {
-            let percent = |hop: u64, window: u64| 100.0 * hop as f64 / window.max(1) as f64;
-            // Writing to a string cannot fail.
-            let _ = writeln!(
-                out,
-                "without sliding, a window takes {} instructions and {} cycles: a hop is {:.1} % and {:.1} % of it",
-                window.instructions,
-                window.cycles,
-                percent(result.total.instructions, window.instructions),
-                percent(result.total.cycles, window.cycles),
-            );
-        }
-        if !self.layers.is_empty() {
-            let width = self.layers.iter().map(|l| l.op.len()).max().unwrap_or(0);
-            let _ = writeln!(
-                out,
-                "\n{:>4}  {:<width$}  {:>12}  {:>12}      %  name",
-                "step", "op", "instructions", "cycles"
-            );
-            let all: u64 = self.layers.iter().map(|l| l.cycles).sum();
-            for (step, layer) in self.layers.iter().enumerate() {
-                let share = 100.0 * layer.cycles as f64 / all.max(1) as f64;
-                let _ = writeln!(
-                    out,
-                    "{step:>4}  {:<width$}  {:>12}  {:>12}  {share:>5.1}  {}",
-                    layer.op, layer.instructions, layer.cycles, layer.name
-                );
-            }
-        }
-        out
-    }
-
-    /// What was measured, if not an inference on a whole input.
-    fn what(&self) -> String {
-        match self.compiled.program.fed {
-            None => String::new(),
-            Some(Fed { slide: Some(Slide { hop: 1, .. }), .. }) => ", each frame".into(),
-            Some(Fed { slide: Some(Slide { hop, .. }), .. }) => format!(", each hop of {hop} frames"),
-            Some(Fed { rows, .. }) => format!(", {rows} rows"),
-        }
+    /// Multiply-accumulates of one inference; `None` of a sliding model, a hop of which computes a part of them.
+    pub fn macs(&self) -> Option<u64> {
+        let steps = 0..self.compiled.schedule.steps.len();
+        (!slides(&self.compiled)).then(|| steps.map(|step| macs::macs(&self.compiled, step)).sum())
     }
 
     /// For programs.
@@ -188,7 +145,7 @@ impl Report {
         let layers: Vec<Value> = self
             .layers
             .iter()
-            .map(|l| json!({ "op": l.op, "name": l.name, "instructions": l.instructions, "cycles_estimated": l.cycles }))
+            .map(|l| json!({ "op": l.op, "name": l.name, "kernels": l.kernels, "macs": l.macs, "instructions": l.instructions, "cycles_estimated": l.cycles }))
             .collect();
         json!({
             "model": self.compiled.graph.name,
@@ -197,11 +154,15 @@ impl Report {
             "input": self.compiled.options.input.name(),
             "instructions": self.result.total.instructions,
             "cycles_estimated": self.result.total.cycles,
+            "cycles_estimated_of": self.result.core.estimate(),
+            "unaligned_cycles": self.result.unaligned_cycles,
+            "macs": self.macs(),
             "arena_bytes": self.compiled.plan.arena_bytes,
             "fast_bytes": self.compiled.plan.fast_bytes,
             "state_bytes": self.compiled.plan.state_bytes,
             "stack_bytes": self.result.stack_bytes,
             "flash_code_bytes": self.result.flash.code,
+            "flash_model_code_bytes": self.result.flash.model_code,
             "flash_const_bytes": self.result.flash.constants,
             "flash_weights_bytes": self.result.flash.weights,
             "window_instructions": self.window.map(|count| count.instructions),
