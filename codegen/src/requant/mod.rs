@@ -8,21 +8,27 @@
 //! | form | for | file |
 //! |---|---|---|
 //! | [`Affine`] | cores with `SMMLAR` and `SSAT`: Cortex-M4, M7, M33 | `affine.rs`, fitted in `fit.rs` |
+//! | [`AddAffine`] | sums and differences of two operands, on all cores | `add.rs` |
+//! | [`AverageAffine`] | average pooling, on all cores | `pool.rs` |
 //!
 //! [`choose`] finds the form of a whole layer.
 
+mod add;
 mod affine;
 mod choose;
 mod fit;
+mod pool;
 mod reference;
 mod residue;
 mod search;
 #[cfg(test)]
 mod tests;
 
+pub use add::{fit_add, AddAffine, AddReference, Products};
 pub use affine::{Affine, Form, SIGNED_GAIN_BITS};
 pub use choose::{choose, Channel, Choice};
 pub use fit::fit;
+pub use pool::{fit_average, AverageAffine, AverageReference};
 pub use reference::{Reference, Steps};
 
 /// A range of accumulators, both ends included.

@@ -21,26 +21,14 @@ pub struct Reference {
 impl Reference {
     /// The result of one accumulator, for multipliers that are not negative.
     pub fn apply(&self, acc: i32) -> i32 {
-        let result = self.rescaled(acc).wrapping_add(self.zero_point);
+        let result = self.multiplier.apply(acc).wrapping_add(self.zero_point);
         result.max(self.lo).min(self.hi)
-    }
-
-    /// The accumulator times the multiplier, rounded to a whole number of 2^`shift` and then to one. (The first rounding takes ties
-    /// up, the second away from zero.)
-    fn rescaled(&self, acc: i32) -> i32 {
-        let Multiplier { value, shift } = self.multiplier;
-        let scaled = acc.wrapping_shl(shift.max(0).unsigned_abs());
-        let product = (i64::from(scaled) * i64::from(value) + (1 << 30)) >> 31;
-        match shift.min(0).unsigned_abs().min(32) {
-            0 => product as i32,
-            right => ((product + (1i64 << (right - 1)) - i64::from(product < 0)) >> right) as i32,
-        }
     }
 
     /// Whether nothing overflows for the accumulators of a range, so that the reference is monotone there.
     pub fn is_monotone(&self, range: Interval) -> bool {
         let Multiplier { value, shift } = self.multiplier;
-        let end = |acc: i64| self.rescaled(acc as i32).checked_add(self.zero_point).is_some();
+        let end = |acc: i64| self.multiplier.apply(acc as i32).checked_add(self.zero_point).is_some();
         value >= 0
             && (-31..=30).contains(&shift)
             && range.lo <= range.hi
@@ -55,9 +43,30 @@ impl Reference {
     /// The smallest accumulator of a range whose result is at least `y`; `range.hi + 1` if there is none.
     /// The reference has to be monotone on the range.
     pub fn step(&self, y: i32, range: Interval) -> i64 {
-        let scale = f64::from(self.multiplier.value) * f64::from(self.multiplier.shift - 31).exp2();
-        let guess = ((f64::from(y) - f64::from(self.zero_point) - 0.5) / scale).ceil();
-        first_where(range, guess as i64, |acc| self.apply(acc as i32) >= y)
+        first_where(range, self.guess(y), |acc| self.apply(acc as i32) >= y)
+    }
+
+    /// About where the step to `y` is.
+    fn guess(&self, y: i32) -> i64 {
+        ((f64::from(y) - f64::from(self.zero_point) - 0.5) / self.multiplier.factor()).ceil() as i64
+    }
+}
+
+impl Multiplier {
+    /// An integer times the multiplier, rounded to a whole number of 2^`shift` and then to one: the first rounding takes ties up, the
+    /// second away from zero. For multipliers that are not negative.
+    pub(super) fn apply(self, x: i32) -> i32 {
+        let scaled = x.wrapping_shl(self.shift.max(0).unsigned_abs());
+        let product = (i64::from(scaled) * i64::from(self.value) + (1 << 30)) >> 31;
+        match self.shift.min(0).unsigned_abs().min(32) {
+            0 => product as i32,
+            right => ((product + (1i64 << (right - 1)) - i64::from(product < 0)) >> right) as i32,
+        }
+    }
+
+    /// The real factor.
+    pub(super) fn factor(self) -> f64 {
+        f64::from(self.value) * f64::from(self.shift - 31).exp2()
     }
 }
 
@@ -75,13 +84,15 @@ pub struct Steps {
 impl Steps {
     /// The steps of a reference, or `None` where it is not monotone on the range.
     pub fn of(reference: &Reference, range: Interval) -> Option<Steps> {
-        if !reference.is_monotone(range) {
-            return None;
-        }
-        let first = reference.apply(range.lo as i32);
-        let last = reference.apply(range.hi as i32);
-        let at = (first + 1..=last).map(|y| reference.step(y, range)).collect();
-        Some(Steps { range, first, at })
+        let steps = || Steps::taken(range, |y| reference.guess(y), |acc| reference.apply(acc));
+        reference.is_monotone(range).then(steps)
+    }
+
+    /// The steps of a monotone function, with a guess of where they are.
+    pub(super) fn taken(range: Interval, guess: impl Fn(i32) -> i64, function: impl Fn(i32) -> i32) -> Steps {
+        let (first, last) = (function(range.lo as i32), function(range.hi as i32));
+        let at = |y| first_where(range, guess(y), |acc| function(acc as i32) >= y);
+        Steps { range, first, at: (first + 1..=last).map(at).collect() }
     }
 
     /// Result of the largest accumulator.

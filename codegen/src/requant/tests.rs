@@ -122,3 +122,78 @@ fn reachable_accumulators() {
     assert_eq!(range.hi, 1000 + 127 * 3 + 128 * 128 + 127 * 127);
     assert_eq!(reachable([].into_iter(), -5, (-128, 127)), Interval { lo: -5, hi: -5 });
 }
+
+fn definition_of_sum(reference: &AddReference, x: i8, y: i8) -> i32 {
+    let of = |stored: i8, (zero, by): (i32, Multiplier)| {
+        fixed_point::multiply((i32::from(stored) - zero) << reference.left_shift, by)
+    };
+    let (x, y) = (of(x, reference.x), of(y, reference.y));
+    let sum = if reference.subtract { x - y } else { x + y };
+    (fixed_point::multiply(sum, reference.out.1) + reference.out.0).clamp(reference.lo, reference.hi)
+}
+
+/// TFLite's preparation of an ADD: both operands to twice the larger scale, the sum to the result's.
+fn quantized_multiplier(real: f64) -> Multiplier {
+    let shift = real.log2().floor() as i32 + 1;
+    let value = (real * f64::from(31 - shift).exp2()).round();
+    if value >= 2f64.powi(31) {
+        return Multiplier { value: 1 << 30, shift: shift + 1 };
+    }
+    Multiplier { value: value as i32, shift }
+}
+
+#[test]
+fn sums_are_exact_for_all_pairs() {
+    let mut random = Random(4);
+    let mut fitted = [0; 2];
+    const CASES: usize = 60;
+    for case in 0..CASES {
+        let mut scale = || 0.02 + random.below(1000) as f64 / 5000.0;
+        let (x, y) = (scale(), scale());
+        let out = (x + y) * (0.4 + scale() * 2.0);
+        let twice = 2.0 * x.max(y);
+        let mut zero = || random.below(256) as i32 - 128;
+        let reference = AddReference {
+            left_shift: 20,
+            x: (zero(), quantized_multiplier(x / twice)),
+            y: (zero(), quantized_multiplier(y / twice)),
+            subtract: case % 3 == 0,
+            out: (
+                if case % 4 == 0 { -128 } else { zero() },
+                quantized_multiplier(twice / (f64::from(1 << 20) * out)),
+            ),
+            lo: -128,
+            hi: 127,
+        };
+        for (products, fitted) in [Products::High, Products::Low].into_iter().zip(&mut fitted) {
+            let Some(affine) = fit_add(&reference, products) else { continue };
+            *fitted += 1;
+            for (x, y) in (-128..=127).flat_map(|x| (-128..=127).map(move |y| (x as i8, y as i8))) {
+                let expected = definition_of_sum(&reference, x, y);
+                assert_eq!(i32::from(affine.apply(x, y, products)), expected, "{x}, {y} of {reference:?}");
+            }
+        }
+    }
+    println!("sums: {fitted:?} of {CASES}");
+    assert!(fitted[0] * 10 > CASES * 8 && fitted[1] * 10 > CASES * 9, "{fitted:?} of {CASES}");
+}
+
+#[test]
+fn averages_are_exact_for_all_sums() {
+    let clamps = [(-128, 127), (-128, 100), (0, 127)];
+    for count in (1..=256).chain([400, 625, 1024]) {
+        for (lo, hi) in clamps {
+            let reference = AverageReference { count, lo, hi };
+            let affine = fit_average(&reference);
+            let free = (lo, hi) == (-128, 127);
+            assert!(affine.is_some() == free || free && count > 200, "{count} in {lo}..={hi}: {affine:?}");
+            let Some(affine) = affine else { continue };
+            let n = count as i32;
+            for sum in -128 * n..=127 * n {
+                // Half away from zero, from the definition.
+                let expected = (f64::from(sum) / f64::from(n)).round() as i32;
+                assert_eq!(i32::from(affine.apply(sum)), expected, "{sum} / {count}");
+            }
+        }
+    }
+}

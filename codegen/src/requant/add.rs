@@ -1,0 +1,202 @@
+//! Sums and differences of two 8-bit operands.
+//!
+//! The reference rescales each operand, and then their sum: three double roundings. All together is nearly linear in both operands, and there
+//! are 65,536 pairs: coefficients that are right for each of them replace it.
+
+use crate::ir::Multiplier;
+
+/// The exact meaning of an ADD or SUB: `(x − x_zero) << left_shift` times its multiplier, the same of y, the sum or difference of both
+/// times the multiplier of the result, plus its zero point, clamped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct AddReference {
+    /// Bits of headroom.
+    pub left_shift: u32,
+    /// Zero point and multiplier of the first operand.
+    pub x: (i32, Multiplier),
+    /// Zero point and multiplier of the second operand.
+    pub y: (i32, Multiplier),
+    /// Whether the second is subtracted.
+    pub subtract: bool,
+    /// Zero point and multiplier of the result.
+    pub out: (i32, Multiplier),
+    /// Smallest result, at least −128.
+    pub lo: i32,
+    /// Largest result, at most 127.
+    pub hi: i32,
+}
+
+/// How the products of an [`AddAffine`] are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Products {
+    /// `SMLAWB`, `SMLAWT`: a coefficient times a halfword, of which the low 16 bits are dropped (towards −∞). The operands are
+    /// pairs of sign-extended bytes, as `SXTB16` gives them.
+    High,
+    /// `MLA`, or `MULS` and `ADDS`: a coefficient times a word, modulo 2³². The operands are sign-extended bytes.
+    Low,
+}
+
+/// An ADD or SUB by two multiplications: `z = clamp((x·cx + y·cy + constant) >> shift, −128, 127)`, on stored values.
+///
+/// ```text
+/// Products::High                          Products::Low
+/// SMLAWB t, cx, x, constant               MLA  t, x, cx, constant
+/// SMLAWB t, cy, y, t                      MLA  t, y, cy, t
+/// SSAT   z, #8, t, ASR #shift             SSAT z, #8, t, ASR #shift
+/// ```
+///
+/// with `SMLAWT` for the high halves. Nothing overflows for any pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct AddAffine {
+    /// Coefficient of the first operand.
+    pub x: i32,
+    /// Coefficient of the second operand, negative in a difference.
+    pub y: i32,
+    /// Added to both products.
+    pub constant: i32,
+    /// At most 23.
+    pub shift: u32,
+}
+
+impl AddReference {
+    /// The result of one pair of stored values.
+    pub fn apply(&self, x: i8, y: i8) -> i32 {
+        self.result(scaled(x, self.x, self.left_shift), scaled(y, self.y, self.left_shift))
+    }
+
+    /// The result of two rescaled operands.
+    fn result(&self, x: i32, y: i32) -> i32 {
+        let sum = if self.subtract { x.wrapping_sub(y) } else { x.wrapping_add(y) };
+        let (zero, by) = self.out;
+        by.apply(sum).wrapping_add(zero).max(self.lo).min(self.hi)
+    }
+
+    /// The results of all pairs, 256 for each x from −128 on.
+    fn all(&self) -> Vec<i8> {
+        let operand = |of| BYTES.map(move |byte| scaled(byte as i8, of, self.left_shift));
+        let ys: Vec<i32> = operand(self.y).collect();
+        operand(self.x).flat_map(|x| ys.iter().map(move |&y| self.result(x, y) as i8)).collect()
+    }
+}
+
+/// All stored values.
+const BYTES: std::ops::RangeInclusive<i32> = -128..=127;
+
+fn scaled(stored: i8, (zero, by): (i32, Multiplier), left_shift: u32) -> i32 {
+    by.apply(i32::from(stored).wrapping_sub(zero).wrapping_shl(left_shift))
+}
+
+impl Products {
+    /// Bits that are dropped of each product.
+    fn dropped(self) -> u32 {
+        match self {
+            Products::High => 16,
+            Products::Low => 0,
+        }
+    }
+
+    fn of(self, coefficient: i32, operand: i32) -> i64 {
+        (i64::from(coefficient) * i64::from(operand)) >> self.dropped()
+    }
+}
+
+impl AddAffine {
+    /// The twin of the instructions.
+    pub fn apply(&self, x: i8, y: i8, products: Products) -> i8 {
+        let sum = products.of(self.x, x.into()) + products.of(self.y, y.into()) + i64::from(self.constant);
+        (sum as i32 >> self.shift.min(31)).clamp(-128, 127) as i8
+    }
+
+    /// Whether all pairs give what `expected` lists, without overflow.
+    fn is_exact(&self, expected: &[i8], products: Products) -> bool {
+        let corner = |x, y| products.of(self.x, x) + products.of(self.y, y) + i64::from(self.constant);
+        let corners = [(-128, -128), (-128, 127), (127, -128), (127, 127)];
+        let pairs = BYTES.flat_map(|x| BYTES.map(move |y| (x as i8, y as i8)));
+        corners.into_iter().all(|(x, y)| i32::try_from(corner(x, y)).is_ok())
+            && pairs.zip(expected).all(|((x, y), &z)| self.apply(x, y, products) == z)
+    }
+}
+
+/// Finds coefficients that are exact for all pairs, or `None` where there are none near the real ones.
+pub fn fit_add(reference: &AddReference, products: Products) -> Option<AddAffine> {
+    let expected = reference.all();
+    let unit = f64::from(reference.left_shift).exp2() * reference.out.1.factor();
+    let factors = [reference.x.1.factor() * unit, reference.y.1.factor() * unit];
+    let sign = if reference.subtract { -1.0 } else { 1.0 };
+    let (fx, fy) = (factors[0], sign * factors[1]);
+    // The largest shift with which neither the coefficients nor the sums overflow.
+    let largest = fx.abs().max(fy.abs()).max(f64::MIN_POSITIVE);
+    let by_coefficient = 30 - i64::from(products.dropped()) - largest.log2().floor() as i64;
+    let centre = f64::from(reference.out.0) - fx * f64::from(reference.x.0) - fy * f64::from(reference.y.0);
+    let sums = 128.0 * (fx.abs() + fy.abs()) + centre.abs() + 1.0;
+    let by_sum = 30 - sums.log2().floor() as i64;
+    let shift = u32::try_from(by_coefficient.min(by_sum).min(23)).ok()?;
+    let coefficient = |f: f64| (f * f64::from(shift + products.dropped()).exp2()).round() as i64;
+    let search = Search { expected: &expected, products, shift };
+    search.near(coefficient(fx), coefficient(fy))
+}
+
+struct Search<'a> {
+    expected: &'a [i8],
+    products: Products,
+    shift: u32,
+}
+
+/// What a pair demands of the constant: at least, at most.
+type Demand = (i64, i64);
+
+impl Search<'_> {
+    /// Tries coefficients around the given ones. Only pairs that are close to a step are looked at, until those agree.
+    fn near(&self, x: i64, y: i64) -> Option<AddAffine> {
+        let (cx, cy) = (i32::try_from(x).ok()?, i32::try_from(y).ok()?);
+        let pairs = || BYTES.flat_map(|x| BYTES.map(move |y| (x, y))).zip(self.expected);
+        let (least, most) = pairs().map(|((x, y), &z)| self.demand((cx, cy), x, y, z)).fold(ANY, both);
+        // A coefficient's neighbours move a product by less than this.
+        const CLOSE: i64 = 6;
+        let critical: Vec<(i32, i32, i8)> = pairs()
+            .filter(|&((x, y), &z)| {
+                let (lo, hi) = self.demand((cx, cy), x, y, z);
+                lo + CLOSE >= least.min(most) || hi - CLOSE <= most.max(least)
+            })
+            .map(|((x, y), &z)| (x, y, z))
+            .collect();
+        // A step moves the product of the largest operand by a quarter.
+        let step = 1i32 << self.products.dropped().saturating_sub(9);
+        let around = || spiral(20).map(move |d| d * step);
+        for cx in around().filter_map(|d| cx.checked_add(d)) {
+            for cy in around().filter_map(|d| cy.checked_add(d)) {
+                let demands = critical.iter().map(|&(x, y, z)| self.demand((cx, cy), x, y, z));
+                let (least, most) = demands.fold(ANY, both);
+                if least > most {
+                    continue;
+                }
+                let constant = (least.max(-1 << 31) / 2 + most.min(1 << 31) / 2).clamp(least, most);
+                let Ok(constant) = i32::try_from(constant) else { continue };
+                let affine = AddAffine { x: cx, y: cy, constant, shift: self.shift };
+                if affine.is_exact(self.expected, self.products) {
+                    return Some(affine);
+                }
+            }
+        }
+        None
+    }
+
+    fn demand(&self, (cx, cy): (i32, i32), x: i32, y: i32, z: i8) -> Demand {
+        let products = self.products.of(cx, x) + self.products.of(cy, y);
+        let (least, most) = (i64::from(z) << self.shift, (i64::from(z) + 1) << self.shift);
+        (
+            if z > i8::MIN { least - products } else { ANY.0 },
+            if z < i8::MAX { most - 1 - products } else { ANY.1 },
+        )
+    }
+}
+
+const ANY: Demand = (i64::MIN / 4, i64::MAX / 4);
+
+fn both(a: Demand, b: Demand) -> Demand {
+    (a.0.max(b.0), a.1.min(b.1))
+}
+
+/// 0, 1, −1, 2, −2, … ±`radius`.
+fn spiral(radius: i32) -> impl Iterator<Item = i32> + Clone {
+    (0..=2 * radius).map(|i| if i % 2 == 1 { i / 2 + 1 } else { -(i / 2) })
+}
