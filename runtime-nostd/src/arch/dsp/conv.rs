@@ -43,24 +43,13 @@ pub fn conv2d_i8_dsp<
     y: Rows<'_, i8>,
     band: Band,
 ) {
-    let quad = FIRST_WORDS + 2 * PAIRS + requant_words(SIGNED);
-    rows(p, XD, PAIRS, x, w, pad, work, y, PIXEL, band, &|t, out_c| {
-        let (whole, paired) = (out_c / 4, t.pixels & !1);
-        pairs_of_pixels::<XD, PAIRS, UNROLL, PIXEL, CHANNEL, SHIFT, SIGNED>(Tiles {
-            pixels: paired,
-            quads: whole,
-            ..t
-        });
-        // What makes no full tile.
-        for pixel in 0..t.pixels {
-            let first = if pixel < paired { whole } else { 0 };
-            for (q, w) in t.w.chunks_exact(quad).enumerate().skip(first) {
-                let results = requantised::<SHIFT, SIGNED>(sums(w, t.x, pixel * XD, PAIRS), w);
-                for (o, result) in (4 * q..out_c).zip(results) {
-                    let Some(y) = t.y.get(t.at + pixel * PIXEL + o * CHANNEL) else { return };
-                    y.set(result);
-                }
-            }
+    rows(p, XD, PAIRS, x, w, pad, work, y, PIXEL, band, &|t| {
+        let paired = Tiles { pixels: t.pixels & !1, ..t };
+        pairs_of_pixels::<XD, PAIRS, UNROLL, PIXEL, CHANNEL, SHIFT, SIGNED>(paired);
+        if paired.pixels < t.pixels || p.out_c % 4 != 0 {
+            let out = Stride { pixel: PIXEL, channel: CHANNEL };
+            let finish = Finish { words: requant_words(SIGNED), requantise: &requantised::<SHIFT, SIGNED> };
+            one_by_one(p, t, XD, PAIRS, out, paired.pixels, &finish);
         }
     });
 }
@@ -78,22 +67,50 @@ pub fn conv2d_i8_dsp_exact<const XD: usize, const PAIRS: usize, const UNROLL: us
     out: Stride,
     band: Band,
 ) {
-    let quad = FIRST_WORDS + 2 * PAIRS;
-    rows(p, XD, PAIRS, x, w, pad, work, y, out.pixel, band, &|t, out_c| {
-        for pixel in 0..t.pixels {
-            for (i, w) in t.w.chunks_exact(quad).enumerate() {
-                let [a, b, c, d] = sums(w, t.x, pixel * XD, PAIRS);
-                for (o, acc) in (4 * i..out_c).zip([a, b >> 8, c, d >> 8]) {
-                    let (Some(result), Some(y)) =
-                        (exact(q, o, acc), t.y.get(t.at + pixel * out.pixel + o * out.channel))
-                    else {
-                        return;
-                    };
-                    y.set(result);
-                }
+    rows(p, XD, PAIRS, x, w, pad, work, y, out.pixel, band, &|t| {
+        let results = |o: usize, sums: [i32; 4], _: &[i32]| {
+            let mut results = [0; 4];
+            for (f, (result, sum)) in results.iter_mut().zip(sums).enumerate() {
+                let acc = if f % 2 == 1 { sum >> 8 } else { sum };
+                *result = exact(q, o + f, acc).unwrap_or(0);
+            }
+            results
+        };
+        one_by_one(p, t, XD, PAIRS, out, 0, &Finish { words: 0, requantise: &results });
+    });
+}
+
+/// What becomes of a quad's sums.
+struct Finish<'a> {
+    /// Words at the end of a quad that it reads.
+    words: usize,
+    /// Results of the quad whose first filter it is told.
+    requantise: &'a dyn Fn(usize, [i32; 4], &[i32]) -> [i8; 4],
+}
+
+/// What makes no full tile: all filters of the pixels from `paired` on, and the filters behind the last full quad of those before.
+#[inline(never)]
+fn one_by_one(
+    p: &Conv,
+    t: Tiles<'_>,
+    xd: usize,
+    pairs: usize,
+    out: Stride,
+    paired: usize,
+    finish: &Finish<'_>,
+) {
+    let quad = FIRST_WORDS + 2 * pairs + finish.words;
+    let quads = p.out_c.div_ceil(4);
+    for pixel in 0..t.pixels {
+        let first = if pixel < paired { t.quads } else { 0 };
+        for (q, w) in t.w.chunks_exact(quad).enumerate().take(quads).skip(first) {
+            let results = (finish.requantise)(4 * q, sums(w, t.x, pixel * xd, pairs), w);
+            for (o, result) in (4 * q..p.out_c).zip(results) {
+                let Some(y) = t.y.get(t.at + pixel * out.pixel + o * out.channel) else { return };
+                y.set(result);
             }
         }
-    });
+    }
 }
 
 /// The result of channel `o`.
@@ -116,7 +133,7 @@ fn rows(
     y: Rows<'_, i8>,
     pixel: usize,
     band: Band,
-    tiles: &dyn Fn(Tiles<'_>, usize),
+    tiles: &dyn Fn(Tiles<'_>),
 ) {
     let column = p.k_h.saturating_mul(p.in_c);
     let taps = p.k_w.saturating_mul(column);
@@ -130,7 +147,7 @@ fn rows(
         while ox < p.out_w {
             let pixels = pixels.min(p.out_w - ox);
             fill(p, x, pad, work, oy, ox, pixels);
-            tiles(Tiles { w, x: work, y, at: ox * pixel, pixels, quads: 0 }, p.out_c);
+            tiles(Tiles { w, x: work, y, at: ox * pixel, pixels, quads: p.out_c / 4 });
             ox += pixels;
         }
     }
