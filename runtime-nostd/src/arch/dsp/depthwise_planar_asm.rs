@@ -8,7 +8,7 @@
 //! y1 += (x1, x3)·(w0, w2) + x2·w1      SMLAD, SMLATB
 //! ```
 //!
-//! The first and the last two pixels of a row shift the padding into what they load. Everything that a turn of the loop needs is in the fourteen registers:
+//! With a stride of two, y1 reads (x₂, x₄) and x₃; a second load brings the pixel x₄. The first and the last two pixels of a row shift the padding into what they load. Everything that a turn of the loop needs is in the fourteen registers:
 //!
 //! | r0–r2 | r3–r5 | r6, r7 | r8, r9 | r10 | r11 | r12, lr |
 //! |---|---|---|---|---|---|---|
@@ -49,6 +49,8 @@ struct Frame {
     clipped: u32,
     /// 48: whether the first pixel reads padding.
     left: usize,
+    /// 52: the padding, in the high byte only.
+    high: u32,
 }
 
 /// One row of the result; nothing where it has another shape than this is written for.
@@ -61,25 +63,22 @@ pub(super) fn row<const PIXEL: usize, const SHIFT: u32, const SIGNED: bool>(
     out: &[Cell<i8>],
     channel: usize,
 ) -> bool {
-    let Conv { in_w, in_c, out_w, pad_left: left, .. } = *p;
-    let shape = (p.k_h, p.k_w, p.stride_w) == (3, 3, 1)
-        && in_w >= 4
-        && left <= 1
-        && PIXEL < 2048
-        && in_c > 0
-        && out_w > 0;
-    let (Some(middle), true) = (rows.row(1), shape && in_w < 1 << 16 && out_w >= 2 * left) else {
-        return false;
-    };
+    let Conv { in_w, in_c, out_w, pad_left: left, stride_w: stride, .. } = *p;
+    let shape = (p.k_h, p.k_w) == (3, 3) && matches!(stride, 1 | 2) && left <= 1 && PIXEL < 2048;
+    let sizes = in_w >= 4 && in_w < 1 << 16 && in_c > 0 && out_w > 0 && out_w >= 2 * left;
+    let (Some(middle), true) = (rows.row(1), shape && sizes) else { return false };
     let (above, below) = (rows.row(0), rows.row(2));
-    let pairs = ((in_w - 2 - left) / 2).min((out_w - 2 * left) / 2);
+    // The first pair of the loop reads the operand from `start` on.
+    let (start, step) = (left * (2 * stride - 1), 2 * stride);
+    let fit = (in_w + step).saturating_sub(start + stride + 3) / step;
+    let pairs = fit.min((out_w - 2 * left) / 2);
     let done = left + pairs;
-    let behind = out_w - 2 * done;
+    let (at, behind) = (start + pairs * step, out_w - 2 * done);
     // The word that the last pixels read ends with the row, or behind it by the padding.
-    let Some(beyond) =
-        (left + 2 * pairs + 4).checked_sub(in_w).filter(|&beyond| behind == 0 || beyond + behind <= 3)
-    else {
-        return false;
+    let beyond = match (at + 4).checked_sub(in_w) {
+        _ if behind == 0 => 0,
+        Some(beyond) if beyond + stride * (behind - 1) <= 2 => beyond,
+        _ => return false,
     };
     let words = words_per_channel::<SIGNED>(p);
     let length = in_c.saturating_mul(in_w);
@@ -100,7 +99,7 @@ pub(super) fn row<const PIXEL: usize, const SHIFT: u32, const SIGNED: bool>(
         pad: byte,
         pads: (pad as i16 as u16 as u32) * 0x1_0001,
         turns: (pairs.div_ceil(2).saturating_sub(1) as u32) << 16,
-        rest: in_w - left - 2 * pairs,
+        rest: in_w.wrapping_sub(at),
         next: channel.wrapping_sub(2 * done * PIXEL),
         end: w.as_ptr_range().start.wrapping_add(in_c * words),
         shift,
@@ -109,42 +108,50 @@ pub(super) fn row<const PIXEL: usize, const SHIFT: u32, const SIGNED: bool>(
         pairs,
         clipped: u32::from(above.is_none()) + 2 * u32::from(below.is_none()),
         left,
+        high: byte << 24,
     };
     let [above, middle, below] =
         [above.unwrap_or(middle), middle, below.unwrap_or(middle)].map(<[_]>::as_ptr);
-    // SAFETY: all three rows have `in_c` channels of `in_w` bytes. Words are read at pixels `0`, then from `1` or `0` on in steps of two as long as
-    // they end inside of the channel's row, and at `in_w − 4 ≥ 0`. The result is written at `out_w` pixels of each channel, the last of which lies in
-    // `out`, and the weights are read up to `end`. The stack pointer, r6, r7 and r11 are as they were when the block ends; cells may be written
-    // through a shared reference.
+    let out = out.as_ptr().cast_mut().cast();
+    // SAFETY: all three rows have `in_c` channels of `in_w` bytes. Words are read at pixel 0, then from `start` on in steps of `step`, `pairs` times, where the
+    // last of the four or five pixels of a pair lies in the channel's row, and at `in_w − 4 ≥ 0`. The result is written at `out_w` pixels of each channel,
+    // the last of which lies in `out`, and the weights are read up to `end`. Cells may be written through a shared reference.
     unsafe {
-        channels::<PIXEL, SHIFT, SIGNED>(
-            &frame,
-            above.cast(),
-            middle.cast(),
-            below.cast(),
-            w.as_ptr(),
-            out.as_ptr().cast_mut().cast(),
-        )
+        match stride {
+            1 => stride_1::<PIXEL, SHIFT, SIGNED>(
+                &frame,
+                above.cast(),
+                middle.cast(),
+                below.cast(),
+                w.as_ptr(),
+                out,
+            ),
+            _ => stride_2::<PIXEL, SHIFT, SIGNED>(
+                &frame,
+                above.cast(),
+                middle.cast(),
+                below.cast(),
+                w.as_ptr(),
+                out,
+            ),
+        }
     }
     true
 }
 
-/// Four pixels of a row in r12 become pairs in lr and r12, and are added to both sums, or to their first value.
-macro_rules! row {
-    ($outer:literal, $middle:literal, $half:literal, $zero:literal, $one:literal) => {
+/// Adds what a row of the operand at `$at` contributes to both sums: to their first value in r9 if it is the `first` row, whose sum r8 is free until then.
+/// `$outer` holds (w₀, w₂), half `$half` of `$middle` w₁. In r12 are the four pixels from the first one of y0 on.
+macro_rules! add {
+    (stride_1 first, $outer:literal, $middle:literal, $half:literal) => {
         concat!(
             "sxtb16 lr, r12\n",
             "sxtb16 r12, r12, ror #8\n",
             "smlad r8, lr, ",
             $outer,
-            ", ",
-            $zero,
-            "\n",
+            ", r9\n",
             "smlad r9, r12, ",
             $outer,
-            ", ",
-            $one,
-            "\n",
+            ", r9\n",
             "smlab",
             $half,
             " r8, r12, ",
@@ -155,6 +162,160 @@ macro_rules! row {
             " r9, lr, ",
             $middle,
             ", r9\n",
+        )
+    };
+    (stride_1 further, $outer:literal, $middle:literal, $half:literal) => {
+        concat!(
+            "sxtb16 lr, r12\n",
+            "sxtb16 r12, r12, ror #8\n",
+            "smlad r8, lr, ",
+            $outer,
+            ", r8\n",
+            "smlad r9, r12, ",
+            $outer,
+            ", r9\n",
+            "smlab",
+            $half,
+            " r8, r12, ",
+            $middle,
+            ", r8\n",
+            "smlat",
+            $half,
+            " r9, lr, ",
+            $middle,
+            ", r9\n",
+        )
+    };
+    // In lr is (x₂, x₄).
+    (stride_2 first, $outer:literal, $middle:literal, $half:literal) => {
+        concat!(
+            "sxtb16 r8, r12\n",
+            "smlad r8, r8, ",
+            $outer,
+            ", r9\n",
+            "smlad r9, lr, ",
+            $outer,
+            ", r9\n",
+            "sxtb16 r12, r12, ror #8\n",
+            "smlab",
+            $half,
+            " r8, r12, ",
+            $middle,
+            ", r8\n",
+            "smlat",
+            $half,
+            " r9, r12, ",
+            $middle,
+            ", r9\n",
+        )
+    };
+    (stride_2 further, $outer:literal, $middle:literal, $half:literal) => {
+        concat!(
+            "smlad r9, lr, ",
+            $outer,
+            ", r9\n",
+            "sxtb16 lr, r12\n",
+            "smlad r8, lr, ",
+            $outer,
+            ", r8\n",
+            "sxtb16 r12, r12, ror #8\n",
+            "smlab",
+            $half,
+            " r8, r12, ",
+            $middle,
+            ", r8\n",
+            "smlat",
+            $half,
+            " r9, r12, ",
+            $middle,
+            ", r9\n",
+        )
+    };
+}
+
+/// A row's share of two pixels amid the row.
+macro_rules! amid {
+    (stride_1 $which:ident, $at:literal, $($weights:literal),*) => {
+        concat!("ldr r12, [", $at, "], #2\n", add!(stride_1 $which, $($weights),*))
+    };
+    (stride_2 $which:ident, $at:literal, $($weights:literal),*) => {
+        concat!(
+            "ldr lr, [", $at, ", #1]\n",
+            "ldr r12, [", $at, "], #4\n",
+            "sxtb16 lr, lr, ror #8\n",
+            add!(stride_2 $which, $($weights),*),
+        )
+    };
+}
+
+/// A row's share of the first two pixels, the first of which reads padding.
+macro_rules! left {
+    (stride_1 $which:ident, $at:literal, $($weights:literal),*) => {
+        concat!(
+            "ldr r12, [", $at, "], #1\n",
+            "ldr lr, [sp, #4]\n",
+            "orr r12, lr, r12, lsl #8\n",
+            add!(stride_1 $which, $($weights),*),
+        )
+    };
+    (stride_2 first, $at:literal, $($weights:literal),*) => {
+        concat!(
+            "ldr r12, [", $at, "], #3\n",
+            "ldr r8, [sp, #4]\n",
+            "sxtb16 lr, r12, ror #8\n",
+            "orr r12, r8, r12, lsl #8\n",
+            add!(stride_2 first, $($weights),*),
+        )
+    };
+    (stride_2 further, $at:literal, $outer:literal, $middle:literal, $half:literal) => {
+        concat!(
+            "ldr r12, [", $at, "], #3\n",
+            "sxtb16 lr, r12, ror #8\n",
+            "smlad r9, lr, ", $outer, ", r9\n",
+            "ldr lr, [sp, #4]\n",
+            "orr r12, lr, r12, lsl #8\n",
+            "sxtb16 lr, r12\n",
+            "smlad r8, lr, ", $outer, ", r8\n",
+            "sxtb16 r12, r12, ror #8\n",
+            "smlab", $half, " r8, r12, ", $middle, ", r8\n",
+            "smlat", $half, " r9, r12, ", $middle, ", r9\n",
+        )
+    };
+}
+
+/// A row's share of the last one or two pixels. The row ends at `$at`.
+macro_rules! right {
+    (load $at:literal) => {
+        concat!(
+            "ldr r12, [", $at, ", #-4]\n",
+            "ldr lr, [sp, #28]\n",
+            "lsr r12, r12, lr\n",
+            "ldr lr, [sp, #32]\n",
+            "orr r12, r12, lr\n",
+        )
+    };
+    (stride_1 $which:ident, $at:literal, $($weights:literal),*) => {
+        concat!(right!(load $at), add!(stride_1 $which, $($weights),*))
+    };
+    (stride_2 $which:ident, $at:literal, $($weights:literal),*) => {
+        concat!(
+            right!(load $at),
+            "ldr lr, [sp, #52]\n",
+            "orr lr, lr, r12, lsr #8\n",
+            "sxtb16 lr, lr, ror #8\n",
+            add!(stride_2 $which, $($weights),*),
+        )
+    };
+}
+
+/// The sums of two pixels, somewhere in the row.
+macro_rules! sums {
+    ($where:ident, $stride:ident) => {
+        concat!(
+            "ldr r9, [sp]\n",
+            $where!($stride first, "r0", "r3", "r6", "b"),
+            $where!($stride further, "r1", "r4", "r6", "t"),
+            $where!($stride further, "r2", "r5", "r7", "b"),
         )
     };
 }
@@ -199,44 +360,14 @@ macro_rules! store {
     };
 }
 
-/// Two pixels.
-macro_rules! pair {
-    () => {
-        concat!(
-            "ldr r9, [sp]\n",
-            "ldr r12, [r0], #2\n",
-            row!("r3", "r6", "b", "r9", "r9"),
-            "ldr r12, [r1], #2\n",
-            row!("r4", "r6", "t", "r8", "r9"),
-            "ldr r12, [r2], #2\n",
-            row!("r5", "r7", "b", "r8", "r9"),
-            rescale!(),
-            store!(),
-        )
-    };
-}
-
-/// Loads the last word of a row, from behind its end, with padding behind it.
-macro_rules! last {
-    ($at:literal) => {
-        concat!(
-            "ldr r12, [",
-            $at,
-            ", #-4]\n",
-            "ldr lr, [sp, #28]\n",
-            "lsr r12, r12, lr\n",
-            "ldr lr, [sp, #32]\n",
-            "orr r12, r12, lr\n",
-        )
-    };
-}
-
+macro_rules! channels {
+    ($name:ident) => {
 /// All channels.
 ///
 /// # Safety
 /// `frame` describes rows, weights and results that are there.
 #[inline(always)]
-unsafe fn channels<const PIXEL: usize, const SHIFT: u32, const SIGNED: bool>(
+unsafe fn $name<const PIXEL: usize, const SHIFT: u32, const SIGNED: bool>(
     frame: *const Frame,
     above: *const i8,
     middle: *const i8,
@@ -249,10 +380,10 @@ unsafe fn channels<const PIXEL: usize, const SHIFT: u32, const SIGNED: bool>(
         asm!(
             "push {{r6, r7, r11}}",
             "mov r11, r3",
-            "sub sp, sp, #52",
+            "sub sp, sp, #56",
             "mov r5, sp",
-            "ldmia r4!, {{r6, r7, r8, r9, r12, lr}}",
-            "stmia r5!, {{r6, r7, r8, r9, r12, lr}}",
+            "ldmia r4!, {{r3, r6, r7, r8, r9, r12, lr}}",
+            "stmia r5!, {{r3, r6, r7, r8, r9, r12, lr}}",
             "ldmia r4!, {{r3, r6, r7, r8, r9, r12, lr}}",
             "stmia r5!, {{r3, r6, r7, r8, r9, r12, lr}}",
             // A channel.
@@ -285,19 +416,7 @@ unsafe fn channels<const PIXEL: usize, const SHIFT: u32, const SIGNED: bool>(
             "cmp r9, #0",
             "beq 4f",
             // The first two pixels.
-            "ldr r9, [sp]",
-            "ldr lr, [sp, #4]",
-            "ldr r12, [r0], #1",
-            "orr r12, lr, r12, lsl #8",
-            row!("r3", "r6", "b", "r9", "r9"),
-            "ldr r12, [r1], #1",
-            "ldr lr, [sp, #4]",
-            "orr r12, lr, r12, lsl #8",
-            row!("r4", "r6", "t", "r8", "r9"),
-            "ldr r12, [r2], #1",
-            "ldr lr, [sp, #4]",
-            "orr r12, lr, r12, lsl #8",
-            row!("r5", "r7", "b", "r8", "r9"),
+            sums!(left, $name),
             rescale!(),
             store!(),
             "4:",
@@ -308,9 +427,13 @@ unsafe fn channels<const PIXEL: usize, const SHIFT: u32, const SIGNED: bool>(
             "lsrs r12, r12, #1",
             "bcs 6f",
             "5:",
-            pair!(),
+            sums!(amid, $name),
+            rescale!(),
+            store!(),
             "6:",
-            pair!(),
+            sums!(amid, $name),
+            rescale!(),
+            store!(),
             "subs r7, r7, #65536",
             "bcs 5b",
             "7:",
@@ -322,13 +445,7 @@ unsafe fn channels<const PIXEL: usize, const SHIFT: u32, const SIGNED: bool>(
             "ldr r12, [sp, #36]",
             "cmp r12, #0",
             "beq 8f",
-            last!("r0"),
-            "ldr r9, [sp]",
-            row!("r3", "r6", "b", "r9", "r9"),
-            last!("r1"),
-            row!("r4", "r6", "t", "r8", "r9"),
-            last!("r2"),
-            row!("r5", "r7", "b", "r8", "r9"),
+            sums!(right, $name),
             rescale!(),
             "ldr r12, [sp, #36]",
             "strb r8, [r10]",
@@ -342,7 +459,7 @@ unsafe fn channels<const PIXEL: usize, const SHIFT: u32, const SIGNED: bool>(
             "add r11, r11, #8 + {signed} * 4",
             "cmp r11, lr",
             "bne 2b",
-            "add sp, sp, #52",
+            "add sp, sp, #56",
             "pop {{r6, r7, r11}}",
             pixel = const PIXEL,
             signed = const SIGNED as u32,
@@ -353,3 +470,8 @@ unsafe fn channels<const PIXEL: usize, const SHIFT: u32, const SIGNED: bool>(
         );
     }
 }
+    };
+}
+
+channels!(stride_1);
+channels!(stride_2);
