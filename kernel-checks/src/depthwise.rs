@@ -15,19 +15,27 @@ pub(crate) const CHECKS: &[Check] = &[
 /// How a planar kernel is called.
 type Planar = fn(&Conv, Rows<'_, i8>, &[i32], i8, Rows<'_, i8>, usize, Band);
 
-/// Distance of the pixels of the result, shift, signed form, and the kernel for them.
-const PLANAR: &[(usize, u32, bool, Planar)] = &[
-    (1, 6, false, planar::<1, 6, false>),
-    (5, 0, false, planar::<5, 0, false>),
-    (8, 9, false, planar::<8, 9, false>),
-    (8, 3, true, planar::<8, 3, true>),
-    (300, 7, false, planar::<300, 7, false>),
-    (300, 0, true, planar::<300, 0, true>),
+/// Width of rows (0: any), stride, distance of the pixels of the result, shift, signed form, and the kernel for them.
+const PLANAR: &[(usize, usize, usize, u32, bool, Planar)] = &[
+    (0, 1, 1, 6, false, planar::<0, 1, 1, 6, false>),
+    (0, 1, 5, 0, false, planar::<0, 1, 5, 0, false>),
+    (0, 1, 8, 3, true, planar::<0, 1, 8, 3, true>),
+    (0, 1, 300, 7, false, planar::<0, 1, 300, 7, false>),
+    (0, 2, 8, 9, false, planar::<0, 2, 8, 9, false>),
+    (0, 2, 300, 0, true, planar::<0, 2, 300, 0, true>),
+    (3, 1, 8, 6, false, planar::<3, 1, 8, 6, false>),
+    (4, 1, 1, 5, false, planar::<4, 1, 1, 5, false>),
+    (5, 1, 8, 7, false, planar::<5, 1, 8, 7, false>),
+    (6, 1, 300, 8, false, planar::<6, 1, 300, 8, false>),
+    (3, 1, 1, 0, true, planar::<3, 1, 1, 0, true>),
+    (4, 1, 300, 8, true, planar::<4, 1, 300, 8, true>),
+    (5, 1, 8, 6, true, planar::<5, 1, 8, 6, true>),
+    (6, 1, 8, 9, true, planar::<6, 1, 8, 9, true>),
 ];
 
 fn planar_dsp(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
-    let &(pixel, shift, signed, kernel) = &rng.pick(PLANAR);
-    let (p, out_h) = shape(rng, pixel);
+    let &(width, stride, pixel, shift, signed, kernel) = &rng.pick(PLANAR);
+    let (p, out_h) = shape(rng, width, stride, pixel);
     let pad = rng.i8();
     let weights = scratch.bytes.take(p.k_h * p.k_w * p.in_c);
     rng.fill_i8(weights);
@@ -52,6 +60,10 @@ fn planar_dsp(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
     let len = pack(&p, weights, stream, |c, tail| {
         let len = if signed { 4 } else { 3 };
         tail[..len].copy_from_slice(&forms[4 * c..][..len]);
+        if width > 0 {
+            let sum: i32 = weights.iter().skip(c).step_by(p.in_c).map(|&w| i32::from(w)).sum();
+            tail[0] += i32::from(pad) * sum;
+        }
         len
     });
     let out = Stride { pixel, channel: if pixel == 1 { p.out_w } else { 1 } };
@@ -62,7 +74,8 @@ fn planar_dsp(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
 
 fn planar_dsp_exact(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
     let pixel = rng.pick(&[1, 8]);
-    let (p, out_h) = shape(rng, pixel);
+    let stride = rng.size(1, 2);
+    let (p, out_h) = shape(rng, 0, stride, pixel);
     let pad = rng.i8();
     let weights = scratch.bytes.take(p.k_h * p.k_w * p.in_c);
     rng.fill_i8(weights);
@@ -89,23 +102,25 @@ fn planar_dsp_exact(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Misma
     compare(rng, scratch, (&p, out_h, out), (weights, pad), finish, run)
 }
 
-/// A depthwise convolution with a filter of three columns, whose result's pixels are `pixel` elements apart (1: planar), and its number of result rows.
-fn shape(rng: &mut Rng, pixel: usize) -> (Conv, usize) {
+/// A depthwise convolution with a filter of three columns, and its number of result rows: 3 × 3 with rows of `width` pixels unless
+/// that is 0. The pixels of the result are `pixel` elements apart (1: planar).
+fn shape(rng: &mut Rng, width: usize, stride_w: usize, pixel: usize) -> (Conv, usize) {
     let k_h = if rng.one_in(3) { rng.size(1, 4) } else { 3 };
     let (in_h, in_w) = (rng.size(1, 6), if rng.one_in(6) { rng.size(1, 49) } else { rng.size(1, 12) });
-    let (stride_h, stride_w) = (rng.size(1, 2), rng.size(1, 2));
+    let stride_h = rng.size(1, 2);
     let (pad_top, pad_left) = (rng.size(0, k_h - 1), rng.size(0, 2));
     let channels = if pixel == 1 { rng.size(1, 7) } else { rng.size(1, pixel.min(7)) };
+    let (k_h, in_w, pad_left) = if width > 0 { (3, width, 1) } else { (k_h, in_w, pad_left) };
     // Up to all there is, with at most two columns of padding on the right.
     let out =
         |size: usize, pad: usize, k: usize, stride: usize| (size + 2 * pad).saturating_sub(k) / stride + 1;
     let (out_h, out_w) = (out(in_h, pad_top, k_h, stride_h), out(in_w, pad_left, 3, stride_w));
-    let out_w = if rng.one_in(4) { rng.size(1, out_w) } else { out_w };
+    let out_w = if width == 0 && rng.one_in(4) { rng.size(1, out_w) } else { out_w };
     let p = Conv {
         in_h,
         in_w,
         in_c: channels,
-        out_w: if pixel > 255 { out_w.min(7) } else { out_w },
+        out_w: if pixel > 255 { out_w.min(6) } else { out_w },
         out_c: channels,
         k_h,
         k_w: 3,

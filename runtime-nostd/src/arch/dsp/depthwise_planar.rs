@@ -9,16 +9,24 @@ use core::cell::Cell;
 /// multiplication to be rescaled: `y = SSAT8((d·M + C·2³² + 2³¹) >> 32 >> SHIFT)`, where `d` is the sum. With `SIGNED`, `d` is 256 times the sum, plus a
 /// correction if the sum is negative, and the last shift is `SHIFT + 8`.
 ///
-/// Multiplier and dilation are 1. Element `c` of pixel `ox` of a row of `y` is at `ox · PIXEL + c · channel`.
+/// Multiplier and dilation are 1, and `STRIDE` is `stride_w`. Element `c` of pixel `ox` of a row of `y` is at `ox · PIXEL + c · channel`. `WIDTH` is `in_w` for
+/// rows of 3 to 6 pixels with a filter 3 × 3, one column of padding on either side and strides of 1, whose sums are all kept in registers; else it is 0.
 ///
 /// `w` holds for each channel in turn, where `k_w` = 3:
 /// - `k_h` words: the outer taps of a row of the filter, (w₀, w₂) as 16-bit halves, the first one low;
 /// - `⌈k_h / 2⌉` words: the middle taps of two rows, the earlier one low; 0 where there is no later one;
 /// - the sum's first value, bias and what exactness asks for; M; C; with `SIGNED` the correction.
 ///
-/// Every tap counts, also in the padding, which reads as `pad`.
+/// Every tap counts, also in the padding, which reads as `pad`. Where `WIDTH` is not 0, `pad` is subtracted from each element instead, and the first value is greater by
+/// `pad · Σ w`.
 #[inline(never)]
-pub fn depthwise2d_planar_i8_dsp<const PIXEL: usize, const SHIFT: u32, const SIGNED: bool>(
+pub fn depthwise2d_planar_i8_dsp<
+    const WIDTH: usize,
+    const STRIDE: usize,
+    const PIXEL: usize,
+    const SHIFT: u32,
+    const SIGNED: bool,
+>(
     p: &Conv,
     x: Rows<'_, i8>,
     w: &[i32],
@@ -31,12 +39,20 @@ pub fn depthwise2d_planar_i8_dsp<const PIXEL: usize, const SHIFT: u32, const SIG
         let Some(rows) = Window::of(p, x, row) else { return };
         let out = y.row(row);
         #[cfg(kiln_dsp)]
-        if super::depthwise_planar_asm::row::<PIXEL, SHIFT, SIGNED>(p, &rows, w, pad, out, channel) {
+        if match WIDTH {
+            0 => super::depthwise_planar_asm::row::<STRIDE, PIXEL, SHIFT, SIGNED>(
+                p, &rows, w, pad, out, channel,
+            ),
+            _ => super::depthwise_narrow_asm::row::<WIDTH, PIXEL, SHIFT, SIGNED>(
+                p, &rows, w, pad, out, channel,
+            ),
+        } {
             continue;
         }
         let words = words_per_channel::<SIGNED>(p);
         let finish = |d: i32, _, w: &[i32]| Some(rescale::<SHIFT, SIGNED>(d, w));
-        plain(p, &rows, w, words, pad, out, (PIXEL, channel), finish);
+        let zero = if WIDTH == 0 { 0 } else { pad };
+        plain(p, &rows, w, words, (pad, zero), out, (PIXEL, channel), finish);
     }
 }
 
@@ -56,7 +72,7 @@ pub fn depthwise2d_planar_i8_dsp_exact(
         let Some(rows) = Window::of(p, x, row) else { return };
         let words = words_per_channel::<false>(p) - 2;
         let finish = |d, c, _: &[i32]| exact(q, d, c);
-        plain(p, &rows, w, words, pad, y.row(row), (out.pixel, out.channel), finish);
+        plain(p, &rows, w, words, (pad, 0), y.row(row), (out.pixel, out.channel), finish);
     }
 }
 
@@ -97,14 +113,14 @@ fn tap(p: &Conv, w: &[i32], ky: usize, kx: usize) -> i32 {
     (if high { word >> 16 } else { word }) as i16 as i32
 }
 
-/// One row of the result, in plain Rust.
+/// One row of the result, in plain Rust; `zero` is subtracted from each element.
 #[inline(always)]
 fn plain(
     p: &Conv,
     rows: &Window<'_>,
     w: &[i32],
     words: usize,
-    pad: i8,
+    (pad, zero): (i8, i8),
     out: &[Cell<i8>],
     (pixel, channel): (usize, usize),
     finish: impl Fn(i32, usize, &[i32]) -> Option<i8>,
@@ -118,7 +134,8 @@ fn plain(
                 for kx in 0..p.k_w {
                     let ix = (ox * p.stride_w).wrapping_add(kx).wrapping_sub(p.pad_left);
                     let x = row.and_then(|row| row.get(ix)).map_or(pad, Cell::get);
-                    d = d.wrapping_add(i32::from(x).wrapping_mul(tap(p, w, ky, kx)));
+                    let x = i32::from(x) - i32::from(zero);
+                    d = d.wrapping_add(x.wrapping_mul(tap(p, w, ky, kx)));
                 }
             }
             let (Some(y), Some(cell)) = (finish(d, c, w), out.get(ox * pixel + c * channel)) else { return };

@@ -55,7 +55,7 @@ struct Frame {
 
 /// One row of the result; nothing where it has another shape than this is written for.
 #[inline(always)]
-pub(super) fn row<const PIXEL: usize, const SHIFT: u32, const SIGNED: bool>(
+pub(super) fn row<const STRIDE: usize, const PIXEL: usize, const SHIFT: u32, const SIGNED: bool>(
     p: &Conv,
     rows: &Window<'_>,
     w: &[i32],
@@ -64,7 +64,8 @@ pub(super) fn row<const PIXEL: usize, const SHIFT: u32, const SIGNED: bool>(
     channel: usize,
 ) -> bool {
     let Conv { in_w, in_c, out_w, pad_left: left, stride_w: stride, .. } = *p;
-    let shape = (p.k_h, p.k_w) == (3, 3) && matches!(stride, 1 | 2) && left <= 1 && PIXEL < 2048;
+    let shape =
+        (p.k_h, p.k_w) == (3, 3) && stride == STRIDE && matches!(STRIDE, 1 | 2) && left <= 1 && PIXEL < 2048;
     let sizes = in_w >= 4 && in_w < 1 << 16 && in_c > 0 && out_w > 0 && out_w >= 2 * left;
     let (Some(middle), true) = (rows.row(1), shape && sizes) else { return false };
     let (above, below) = (rows.row(0), rows.row(2));
@@ -117,7 +118,7 @@ pub(super) fn row<const PIXEL: usize, const SHIFT: u32, const SIGNED: bool>(
     // last of the four or five pixels of a pair lies in the channel's row, and at `in_w − 4 ≥ 0`. The result is written at `out_w` pixels of each channel,
     // the last of which lies in `out`, and the weights are read up to `end`. Cells may be written through a shared reference.
     unsafe {
-        match stride {
+        match STRIDE {
             1 => stride_1::<PIXEL, SHIFT, SIGNED>(
                 &frame,
                 above.cast(),
