@@ -66,7 +66,7 @@ pub(super) fn row<const STRIDE: usize, const PIXEL: usize, const SHIFT: u32, con
     let Conv { in_w, in_c, out_w, pad_left: left, stride_w: stride, .. } = *p;
     let shape =
         (p.k_h, p.k_w) == (3, 3) && stride == STRIDE && matches!(STRIDE, 1 | 2) && left <= 1 && PIXEL < 2048;
-    let sizes = in_w >= 4 && in_w < 1 << 16 && in_c > 0 && out_w > 0 && out_w >= 2 * left;
+    let sizes = (4..1 << 16).contains(&in_w) && in_c > 0 && out_w > 0 && out_w >= 2 * left;
     let (Some(middle), true) = (rows.row(1), shape && sizes) else { return false };
     let (above, below) = (rows.row(0), rows.row(2));
     // The first pair of the loop reads the operand from `start` on.
