@@ -153,7 +153,7 @@ impl<'a> Selector<'a> {
     }
 
     /// The dimensions `[n, h, w, c]` of a layer's operand and result.
-    fn images(&self, node: &Node) -> Result<([usize; 4], [usize; 4]), Problem> {
+    pub(super) fn images(&self, node: &Node) -> Result<([usize; 4], [usize; 4]), Problem> {
         let image = |id: ValueId, order: Order| {
             order.image(self.ty(id).shape.dims()).ok_or_else(|| self.no_kernel(node))
         };

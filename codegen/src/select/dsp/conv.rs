@@ -204,7 +204,7 @@ impl Requant {
 }
 
 /// One image of a batch.
-fn image_of(strip: Strip, images: usize, image: usize) -> Arg {
+pub(super) fn image_of(strip: Strip, images: usize, image: usize) -> Arg {
     let len = strip.region.len / images.max(1);
     Arg::Rows(Strip { region: strip.region.part(image * len, len), ..strip })
 }

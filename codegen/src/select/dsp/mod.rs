@@ -2,16 +2,21 @@
 
 mod conv;
 mod pack;
+mod pool;
 
 use super::*;
 use crate::kernel::{Kernel, Shape as Sizes};
 use crate::passes::zero_point::folded_bias;
 use crate::requant::{self, Channel, Choice, Form, Reference};
+use crate::Target;
 use pack::Tail;
 
 impl<'a> Selector<'a> {
     /// Selects the DSP kernel of a node; `false` where it has none.
     pub(super) fn dsp(&mut self, node: &'a Node) -> Result<bool, Problem> {
+        if self.options.target() == Target::CortexMDsp && self.windows(node)? {
+            return Ok(true);
+        }
         match Kernel::of(self.graph, node, self.options, !self.in_loop) {
             Kernel::Portable => return Ok(false),
             Kernel::Tiled(shape, _) => self.tiled(node, &shape)?,
