@@ -70,7 +70,8 @@ fn corpus() -> Vec<(String, PathBuf)> {
         return Vec::new();
     };
     let files = std::fs::read_dir(PathBuf::from(folder).join("tflite")).into_iter().flatten().flatten();
-    let mut models: Vec<_> = files.map(|file| (kiln_codegen::model_name(&file.path()), file.path())).collect();
+    let mut models: Vec<_> =
+        files.map(|file| (kiln_codegen::model_name(&file.path()), file.path())).collect();
     models.retain(|(name, _)| !name.contains("f32"));
     models.sort();
     models

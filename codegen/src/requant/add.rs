@@ -31,6 +31,8 @@ pub enum Products {
     /// `SMLAWB`, `SMLAWT`: a coefficient times a halfword, of which the low 16 bits are dropped (towards −∞). The operands are
     /// pairs of sign-extended bytes, as `SXTB16` gives them.
     High,
+    /// The same with operands 256 times as large: bytes in the upper halves of halfwords, as masking a word leaves them.
+    Upper,
     /// `MLA`, or `MULS` and `ADDS`: a coefficient times a word, modulo 2³². The operands are sign-extended bytes.
     Low,
 }
@@ -90,6 +92,7 @@ impl Products {
     fn dropped(self) -> u32 {
         match self {
             Products::High => 16,
+            Products::Upper => 8,
             Products::Low => 0,
         }
     }

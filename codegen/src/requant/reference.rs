@@ -65,7 +65,7 @@ impl Multiplier {
     }
 
     /// The real factor.
-    pub(super) fn factor(self) -> f64 {
+    pub(crate) fn factor(self) -> f64 {
         f64::from(self.value) * f64::from(self.shift - 31).exp2()
     }
 }

@@ -97,7 +97,7 @@ impl<'a> Selector<'a> {
     }
 
     /// An operand of `result` as a `Read` argument: cells, or a slice of a constant.
-    fn read(&mut self, id: ValueId, result: ValueId) -> Result<Arg, Problem> {
+    pub(super) fn read(&mut self, id: ValueId, result: ValueId) -> Result<Arg, Problem> {
         let source = self.source_of(id, result)?;
         Ok(self.source_arg(source, rust_element(self.ty(id).dtype)))
     }

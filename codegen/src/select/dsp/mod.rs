@@ -1,6 +1,7 @@
 //! Kernels of cores with the DSP extension: which of them a layer gets, and its weights as they read them.
 
 mod conv;
+mod elementwise;
 mod pack;
 mod pool;
 
@@ -14,7 +15,7 @@ use pack::Tail;
 impl<'a> Selector<'a> {
     /// Selects the DSP kernel of a node; `false` where it has none.
     pub(super) fn dsp(&mut self, node: &'a Node) -> Result<bool, Problem> {
-        if self.options.target() == Target::CortexMDsp && self.windows(node)? {
+        if self.options.target() == Target::CortexMDsp && (self.sum(node)? || self.windows(node)?) {
             return Ok(true);
         }
         match Kernel::of(self.graph, node, self.options, !self.in_loop) {

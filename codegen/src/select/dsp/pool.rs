@@ -69,9 +69,8 @@ impl<'a> Selector<'a> {
         };
         let (x_zero, out_zero, (lo, hi)) = (tx.zero_point(), ty.zero_point(), clamp.int_bounds());
         let reference = Reference { multiplier: *by, zero_point: out_zero, lo, hi };
-        let factor = f64::from(by.value) * f64::from(by.shift - 31).exp2();
         let mean = |sum: i32| reference.apply(sum.wrapping_sub(x_zero.wrapping_mul(taps as i32)));
-        let Some(mean) = fit_mean(taps, factor, mean) else { return Ok(false) };
+        let Some(mean) = fit_mean(taps, by.factor(), mean) else { return Ok(false) };
         let fields = [
             ("in_h", images),
             ("in_w", taps),

@@ -1,0 +1,42 @@
+//! Sums and differences.
+
+use super::*;
+use crate::ir::AddRescale;
+use crate::requant::{fit_add, AddReference, Products};
+
+impl<'a> Selector<'a> {
+    /// Selects the kernel of a sum or difference; `false` where it has none.
+    pub(super) fn sum(&mut self, node: &'a Node) -> Result<bool, Problem> {
+        let (Op::Add { rescale, clamp } | Op::Sub { rescale, clamp }) = &node.op else { return Ok(false) };
+        let &AddRescale::FixedPoint { left_shift, x, y, out } = rescale else { return Ok(false) };
+        let [a, b] = node.operands[..] else { return Ok(false) };
+        let types = [a, b, node.result].map(|id| self.ty(id));
+        let whole = self.shape_of_call(node.result, node.result).numel();
+        let broadcast = [a, b].iter().any(|&id| self.shape_of_call(id, node.result).numel() != whole);
+        if types.iter().any(|ty| ty.dtype != DType::I8) || broadcast {
+            return Ok(false);
+        }
+        let [x_zero, y_zero, out_zero] = types.map(|ty| ty.zero_point());
+        let (lo, hi) = clamp.int_bounds();
+        let subtract = matches!(node.op, Op::Sub { .. });
+        let reference = AddReference {
+            left_shift,
+            x: (x_zero, x),
+            y: (y_zero, y),
+            subtract,
+            out: (out_zero, out),
+            lo,
+            hi,
+        };
+        let Some(affine) = fit_add(&reference, Products::Upper) else { return Ok(false) };
+        let fields = [("x", affine.x), ("y", affine.y), ("start", affine.constant)];
+        let fields = fields.map(|(name, value)| (name, Field::Int(value.into()))).to_vec();
+        let mut args = vec![Arg::Struct(Struct { name: "AddLinear", fields })];
+        for operand in [a, b] {
+            args.push(self.read(operand, node.result)?);
+        }
+        args.push(Arg::Cells(self.cells(node.result, node.result)?));
+        self.call_generic("add_i8_dsp", vec![Generic::Size(affine.shift as usize)], args);
+        Ok(true)
+    }
+}
