@@ -60,6 +60,14 @@ impl<'a, T> Rows<'a, T> {
         self.cells.get(start..start.checked_add(len)?)
     }
 
+    /// The elements of row `r` and of the rows behind it, as far as they lie behind each other and are at most `most`, and how many rows they are: at least one.
+    #[inline(always)]
+    pub(crate) fn rows_from(&self, r: usize, most: usize) -> (Option<&'a [Cell<T>]>, usize) {
+        let slot = r.wrapping_sub(self.laps_before(r));
+        let rows = self.ring.wrapping_sub(slot).min(most).max(1);
+        (self.run(r, rows), rows)
+    }
+
     /// How many rows belong to the laps around the ring before the one that row `r` is in. Row `r` and as many behind it as are held are found without a
     /// division under indices that do not count them.
     #[inline(always)]

@@ -114,7 +114,7 @@ fn one_by_one(
 }
 
 /// The result of channel `o`.
-fn exact(q: &Requant<'_>, o: usize, acc: i32) -> Option<i8> {
+pub(super) fn exact(q: &Requant<'_>, o: usize, acc: i32) -> Option<i8> {
     let multiplier = *q.multipliers.get(o).or(q.multipliers.first())?;
     let shift = i32::from(*q.shifts.get(o).or(q.shifts.first())?);
     Some(to_i8(Scale { multiplier, shift }.apply(acc), q.zero_point, q.lo, q.hi))

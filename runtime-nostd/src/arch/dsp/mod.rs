@@ -15,4 +15,5 @@ pub(crate) mod elementwise;
 pub(crate) mod max_pool;
 pub(crate) mod window;
 
+mod pixel;
 mod tile;

@@ -173,14 +173,14 @@ fn unaligned(x: &[Cell<i32>], at: usize) -> i32 {
 
 /// Both products of halfwords, added to `acc`.
 #[cfg(not(kiln_dsp))]
-fn smlad(x: i32, y: i32, acc: i32) -> i32 {
+pub(super) fn smlad(x: i32, y: i32, acc: i32) -> i32 {
     let low = i32::from(x as i16) * i32::from(y as i16);
     acc.wrapping_add(low).wrapping_add((x >> 16).wrapping_mul(y >> 16))
 }
 
 /// Bytes 0 and 2, sign-extended to halfwords.
 #[cfg(not(kiln_dsp))]
-fn sxtb16(x: i32) -> i32 {
+pub(super) fn sxtb16(x: i32) -> i32 {
     (x as i8 as u16 as u32 | ((x >> 16) as i8 as u16 as u32) << 16) as i32
 }
 

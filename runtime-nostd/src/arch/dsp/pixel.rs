@@ -1,0 +1,326 @@
+//! The inner block for single pixels: four filters at a time, with the operand as it is.
+//!
+//! Weights are packed as for [`tile`](super::tile). Of a word of four elements `SXTB16` makes the pairs (0, 2) and (1, 3), so the taps are in that order;
+//! one to three elements behind the words are pairs of neighbours. Four taps of four filters take 20 cycles.
+#![allow(unsafe_code)]
+
+use super::tile::{requant_words, FIRST_WORDS};
+use core::cell::Cell;
+
+/// Most runs of elements that a pixel's taps may consist of.
+pub(super) const RUNS: usize = 12;
+
+/// A pixel's taps: runs of elements, all of them whole words or all of the same length.
+pub(super) struct Taps<'a> {
+    runs: [&'a [Cell<i8>]; RUNS],
+    len: usize,
+    /// Words of weights of two filters.
+    pairs: usize,
+}
+
+impl<'a> Taps<'a> {
+    /// No taps.
+    pub(super) const fn new() -> Self {
+        Taps { runs: [&[]; RUNS], len: 0, pairs: 0 }
+    }
+
+    /// Adds a run, if there is place.
+    #[inline(always)]
+    pub(super) fn push(&mut self, run: &'a [Cell<i8>]) -> Option<()> {
+        *self.runs.get_mut(self.len)? = run;
+        self.len += 1;
+        self.pairs += run.len().div_ceil(2);
+        Some(())
+    }
+
+    /// Words of weights per four filters, without those for requantisation.
+    pub(super) fn quad_words(&self) -> usize {
+        FIRST_WORDS + 2 * self.pairs
+    }
+
+    fn runs(&self) -> &[&'a [Cell<i8>]] {
+        self.runs.get(..self.len).unwrap_or(&[])
+    }
+}
+
+/// Results of all filters, requantised: one for each cell of `y`. Nothing happens where there are fewer weights.
+#[inline(never)]
+pub(super) fn results<const SHIFT: u32, const SIGNED: bool>(taps: &Taps<'_>, w: &[i32], y: &[Cell<i8>]) {
+    let quad = taps.quad_words() + requant_words(SIGNED);
+    if w.len() < y.len().div_ceil(4).saturating_mul(quad) || y.is_empty() || taps.len == 0 {
+        return;
+    }
+    #[cfg(kiln_dsp)]
+    // SAFETY: there are weights of all quads (checked above), and one cell for each result.
+    unsafe {
+        block::<SHIFT, SIGNED, false>(taps, w.as_ptr(), y.as_ptr().cast_mut().cast(), y.len());
+    }
+    #[cfg(not(kiln_dsp))]
+    for (y, w) in y.chunks(4).zip(w.chunks_exact(quad)) {
+        let results = super::tile::requantised::<SHIFT, SIGNED>(0, plain_sums(taps, w), w);
+        y.iter().zip(results).for_each(|(y, result)| y.set(result));
+    }
+}
+
+/// Sums of the filters of one quad: A, 256 · B, C, 256 · D. Zeros where `w` is too short.
+#[inline(never)]
+pub(super) fn sums(taps: &Taps<'_>, w: &[i32]) -> [i32; 4] {
+    let mut sums = [0; 4];
+    if w.len() < taps.quad_words() || taps.len == 0 {
+        return sums;
+    }
+    #[cfg(kiln_dsp)]
+    // SAFETY: there are weights of one quad (checked above), and room for four sums.
+    unsafe {
+        block::<0, false, true>(taps, w.as_ptr(), sums.as_mut_ptr().cast(), 4);
+    }
+    #[cfg(not(kiln_dsp))]
+    {
+        sums = plain_sums(taps, w);
+    }
+    sums
+}
+
+#[cfg(not(kiln_dsp))]
+fn plain_sums(taps: &Taps<'_>, w: &[i32]) -> [i32; 4] {
+    use super::tile::{smlad, sxtb16};
+    let &[a, ab, c, cd, ref w @ ..] = w else { return [0; 4] };
+    let mut acc = [a, ab, c, cd];
+    let mut w = w.chunks_exact(2);
+    let mut add = |i: i8, j: i8| {
+        let Some(&[h_ab, h_cd]) = w.next() else { return };
+        let x = (i16::from(i) as u16 as u32 | (i16::from(j) as u16 as u32) << 16) as i32;
+        let [a, ab, c, cd] = acc;
+        acc = [smlad(x, sxtb16(h_ab), a), smlad(x, h_ab, ab), smlad(x, sxtb16(h_cd), c), smlad(x, h_cd, cd)];
+    };
+    for run in taps.runs() {
+        let words = run.chunks_exact(4);
+        let rest = words.remainder();
+        for word in words {
+            let [x0, x1, x2, x3] = word else { break };
+            add(x0.get(), x2.get());
+            add(x1.get(), x3.get());
+        }
+        for pair in rest.chunks(2) {
+            if let [x0, behind @ ..] = pair {
+                add(x0.get(), behind.first().map_or(0, Cell::get));
+            }
+        }
+    }
+    let [a, ab, c, cd] = acc;
+    [a, ab.wrapping_sub(a), c, cd.wrapping_sub(c)]
+}
+
+/// Words of four elements in a turn of the loop, and the bytes of code of each.
+#[cfg(kiln_dsp)]
+const UNROLL: usize = 8;
+#[cfg(kiln_dsp)]
+const STEP: usize = 76;
+
+/// A run as the assembly reads it: its address, where its whole words end, and where it enters the loop, in bytes from the first step.
+#[cfg(kiln_dsp)]
+type Run = [usize; 3];
+
+/// The assembly of [`results`], and with `SUMS` of [`sums`], which goes to `y` as words.
+///
+/// r0–r3 accumulate A, A + 256 · B, C and C + 256 · D; r8 is the next weight, r9 the next element, r6 where the run's words end, r7 the next run; r4 and
+/// r5 hold four elements, r10, r11, r12 and lr their weights.
+///
+/// # Safety
+///
+/// `w` are the weights of as many quads as `count` filters need, and `count` results fit `y`.
+#[cfg(kiln_dsp)]
+#[inline(always)]
+unsafe fn block<const SHIFT: u32, const SIGNED: bool, const SUMS: bool>(
+    taps: &Taps<'_>,
+    w: *const i32,
+    y: *mut u8,
+    count: usize,
+) {
+    let mut runs = [const { core::mem::MaybeUninit::<Run>::uninit() }; RUNS];
+    let mut rest = 0;
+    for (to, run) in runs.iter_mut().zip(taps.runs()) {
+        let (x, words) = (run.as_ptr() as usize, run.len() / 4);
+        let skipped = if words == 0 { UNROLL } else { words.wrapping_neg() % UNROLL };
+        to.write([x, x + 4 * words, skipped * STEP]);
+        rest = run.len() % 4;
+    }
+    let first = runs.as_mut_ptr() as usize;
+    let registers = [
+        y as usize,
+        count,
+        first,
+        first + taps.len * size_of::<Run>() + usize::from(rest > 0),
+        rest,
+        w as usize,
+    ];
+    // SAFETY: as the caller promises; the runs are what slices hold. Every register is declared, or saved and restored.
+    unsafe {
+        core::arch::asm!(
+            "push {{r6, r7}}",
+            "ldm r0, {{r0, r1, r2, r3, r4, r8}}",
+            "push {{r0, r1, r2, r3, r4}}",
+            // Runs enter the loop at these addresses. (Where code is not aligned to four bytes, the assembler miscalculates them.)
+            ".p2align 2",
+            "adr.w r5, 4f",
+            "add r5, r5, #1",
+            "bic r3, r3, #1",
+            "2:",
+            "ldr r6, [r2, #8]",
+            "add r6, r6, r5",
+            "str r6, [r2, #8]",
+            "add r2, r2, #12",
+            "cmp r2, r3",
+            "bne 2b",
+            // Each quad.
+            "22:",
+            "ldr r7, [sp, #8]",
+            "ldr r0, [r8], #16",
+            "ldr r1, [r8, #-12]",
+            "ldr r2, [r8, #-8]",
+            "ldr r3, [r8, #-4]",
+            // Each run.
+            "3:",
+            "ldr r9, [r7], #12",
+            "ldr r6, [r7, #-8]",
+            "ldr r5, [r7, #-4]",
+            "bx r5",
+            "4:",
+            ".rept {unroll}",
+            "ldr r4, [r9], #4",
+            "ldr r10, [r8], #16",
+            "ldr r11, [r8, #-12]",
+            "ldr r12, [r8, #-8]",
+            "ldr lr, [r8, #-4]",
+            "sxtb16 r5, r4",
+            "sxtb16 r4, r4, ror #8",
+            "smlad r1, r5, r10, r1",
+            "sxtb16 r10, r10",
+            "smlad r3, r5, r11, r3",
+            "sxtb16 r11, r11",
+            "smlad r0, r5, r10, r0",
+            "smlad r2, r5, r11, r2",
+            "smlad r1, r4, r12, r1",
+            "sxtb16 r12, r12",
+            "smlad r3, r4, lr, r3",
+            "sxtb16 lr, lr",
+            "smlad r0, r4, r12, r0",
+            "smlad r2, r4, lr, r2",
+            ".endr",
+            ".if (. - 4b) != ({unroll} * {step})",
+            ".error \"the steps of the loop are not as long as their entries assume\"",
+            ".endif",
+            "cmp r9, r6",
+            "bne 4b",
+            "ldr r4, [sp, #12]",
+            "cmp r7, r4",
+            "bne 8f",
+            // Sums and results.
+            "5:",
+            "sub r1, r1, r0",
+            "sub r3, r3, r2",
+            ".if {sums}",
+            "ldr r9, [sp]",
+            "stm r9, {{r0, r1, r2, r3}}",
+            "b 7f",
+            ".endif",
+            ".if {signed}",
+            "ldr r4, [r8], #16",
+            "ldr r5, [r8, #-12]",
+            "ldr r6, [r8, #-8]",
+            "ldr r7, [r8, #-4]",
+            "and r4, r4, r0, asr #31",
+            "add r0, r4, r0, lsl #8",
+            "and r5, r5, r1, asr #31",
+            "add r1, r1, r5",
+            "and r6, r6, r2, asr #31",
+            "add r2, r6, r2, lsl #8",
+            "and r7, r7, r3, asr #31",
+            "add r3, r3, r7",
+            ".endif",
+            "ldr r4, [r8], #32",
+            "ldr r5, [r8, #-28]",
+            "ldr r6, [r8, #-24]",
+            "ldr r7, [r8, #-20]",
+            "ldr r10, [r8, #-16]",
+            "ldr r11, [r8, #-12]",
+            "ldr r12, [r8, #-8]",
+            "ldr lr, [r8, #-4]",
+            "ldr r9, [sp]",
+            "smmlar r0, r0, r4, r5",
+            "smmlar r1, r1, r6, r7",
+            "smmlar r2, r2, r10, r11",
+            "smmlar r3, r3, r12, lr",
+            ".if {even_shift}",
+            "ssat r0, #8, r0, asr #{even_shift}",
+            "ssat r2, #8, r2, asr #{even_shift}",
+            ".else",
+            "ssat r0, #8, r0",
+            "ssat r2, #8, r2",
+            ".endif",
+            "ssat r1, #8, r1, asr #{odd_shift}",
+            "ssat r3, #8, r3, asr #{odd_shift}",
+            "ldr r4, [sp, #4]",
+            "subs r4, r4, #4",
+            "blt 6f",
+            "strb r0, [r9], #4",
+            "strb r1, [r9, #-3]",
+            "strb r2, [r9, #-2]",
+            "strb r3, [r9, #-1]",
+            "str r9, [sp]",
+            "str r4, [sp, #4]",
+            "bne 22b",
+            "b 7f",
+            // One to three results.
+            "6:",
+            "strb r0, [r9]",
+            "cmp r4, #-3",
+            "beq 7f",
+            "strb r1, [r9, #1]",
+            "cmp r4, #-2",
+            "beq 7f",
+            "strb r2, [r9, #2]",
+            "b 7f",
+            // Another run, if none has elements behind its words.
+            "8:",
+            "ldr r5, [sp, #16]",
+            "cmp r5, #0",
+            "beq 3b",
+            // One to three elements; the end of the runs is odd then.
+            "11:",
+            "ldrsb r4, [r9], #1",
+            "cmp r5, #1",
+            "beq 9f",
+            "ldrsb r12, [r9], #1",
+            "pkhbt r4, r4, r12, lsl #16",
+            "9:",
+            "ldr r10, [r8], #8",
+            "ldr r11, [r8, #-4]",
+            "smlad r1, r4, r10, r1",
+            "sxtb16 r10, r10",
+            "smlad r3, r4, r11, r3",
+            "sxtb16 r11, r11",
+            "smlad r0, r4, r10, r0",
+            "smlad r2, r4, r11, r2",
+            "subs r5, r5, #2",
+            "bgt 11b",
+            "ldr r4, [sp, #12]",
+            "sub r4, r4, #1",
+            "cmp r7, r4",
+            "bne 3b",
+            "b 5b",
+            "7:",
+            "add sp, sp, #20",
+            "pop {{r6, r7}}",
+            unroll = const UNROLL,
+            step = const STEP,
+            sums = const { SUMS as usize },
+            signed = const { SIGNED as usize },
+            even_shift = const { if SIGNED { SHIFT + 8 } else { SHIFT } },
+            odd_shift = const { SHIFT + 8 },
+            inout("r0") registers.as_ptr() => _,
+            out("r1") _, out("r2") _, out("r3") _, out("r4") _, out("r5") _,
+            out("r8") _, out("r9") _, out("r10") _, out("r11") _, out("r12") _, out("lr") _,
+        )
+    }
+}
