@@ -6,11 +6,12 @@
 //! 2. `simplify` removes what does nothing, which brings the partners of fusions together.
 //! 3. `cse` and `dce` leave one copy of what is used, so that the fusions see true use counts.
 //! 4. `fuse_pad` and `fuse_activation` make fewer, larger ops, and `merge_depthwise` one of several.
+//! 5. `constant_channels` finds channels that never change, now that activations are fused, and `dead_channels` removes them.
 //!
 //! These repeat until nothing changes. Then, once:
 //!
-//! 5. `lower_tables` turns 8-bit unary ops into tables. Last, because a table can no longer be fused into a convolution.
-//! 6. `cse` and `dce` again, for tables that are alike.
+//! 6. `lower_tables` turns 8-bit unary ops into tables. Last, because a table can no longer be fused into a convolution.
+//! 7. `cse` and `dce` again, for tables that are alike.
 //!
 //! Every pass goes towards fewer or cheaper ops, so that the repetition ends; [`MOST_ROUNDS`] bounds it all the same. A pass says
 //! whether it changed the graph; after each change the graph is [verified](crate::verify). Everything is deterministic.
@@ -23,8 +24,10 @@
 //! Integers are exact. On floats the passes are exact too, but for the sign of zeros and NaNs where a padding of zeros is
 //! skipped instead of added.
 
+pub mod constant_channels;
 pub mod cse;
 pub mod dce;
+pub mod dead_channels;
 pub mod flatten_dense;
 pub mod fold;
 pub mod fuse_activation;
@@ -65,6 +68,8 @@ const DCE: Pass = Pass { name: "dce", run: dce::run };
 const FUSE_PAD: Pass = Pass { name: "fuse_pad", run: fuse_pad::run };
 const FUSE_ACTIVATION: Pass = Pass { name: "fuse_activation", run: fuse_activation::run };
 const MERGE_DEPTHWISE: Pass = Pass { name: "merge_depthwise", run: merge_depthwise::run };
+const CONSTANT_CHANNELS: Pass = Pass { name: "constant_channels", run: constant_channels::run };
+const DEAD_CHANNELS: Pass = Pass { name: "dead_channels", run: dead_channels::run };
 const ROWS_FIRST: Pass = Pass { name: "rows_first", run: rows_first::run };
 const FLATTEN_DENSE: Pass = Pass { name: "flatten_dense", run: flatten_dense::run };
 const PLANAR: Pass = Pass { name: "planar", run: planar::run };
@@ -72,7 +77,8 @@ const RESHAPED_INPUT: Pass = Pass { name: "reshaped_input", run: reshaped_input:
 const LOWER_TABLES: Pass = Pass { name: "lower_tables", run: lower_tables::run };
 
 /// The passes that repeat.
-pub const REPEATED: &[Pass] = &[FOLD, SIMPLIFY, CSE, DCE, FUSE_PAD, FUSE_ACTIVATION, MERGE_DEPTHWISE];
+pub const REPEATED: &[Pass] =
+    &[FOLD, SIMPLIFY, CSE, DCE, FUSE_PAD, FUSE_ACTIVATION, MERGE_DEPTHWISE, CONSTANT_CHANNELS, DEAD_CHANNELS];
 
 /// The passes that run once, at the end.
 pub const FINAL: &[Pass] = &[LOWER_TABLES, CSE, DCE];

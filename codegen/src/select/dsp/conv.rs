@@ -109,14 +109,14 @@ impl<'a> Selector<'a> {
         };
         let channels: Vec<Channel> = layer.references.iter().enumerate().map(channel).collect();
         let (words, requant) = match requant::choose(&channels, &self.shifts) {
-            Ok(Choice { form, affine }) if !form.signed => {
+            Ok(Choice { form, affine }) => {
                 if !self.shifts.contains(&form.shift) {
                     self.shifts.push(form.shift);
                 }
                 let words = pack::quads(&layer.weights, &layer.bias, pairs, &Tail::Affine(form, &affine));
                 (words, Requant::Affine(form))
             }
-            _ => {
+            Err(_) => {
                 let words = pack::quads(&layer.weights, &layer.bias, pairs, &Tail::Sums);
                 (words, Requant::Exact(self.requant_struct(node, multipliers, clamp)))
             }
