@@ -182,4 +182,15 @@ impl Window {
         }
         Some(out)
     }
+
+    /// Whether each output's window holds something of an input of that size, and not padding alone (without dilation).
+    pub fn meets(&self, input: [usize; 2]) -> bool {
+        let Some(out) = self.output(input) else { return false };
+        let before = [self.pad.top, self.pad.left];
+        // The first window ends inside the image, the last begins there.
+        (0..2).all(|axis| {
+            let last = (out[axis] - 1) * self.stride[axis];
+            before[axis] < self.size[axis] && last < input[axis] + before[axis]
+        })
+    }
 }

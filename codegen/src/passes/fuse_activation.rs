@@ -45,7 +45,8 @@ fn clamp_mut(op: &mut Op) -> Option<&mut Clamp> {
     }
 }
 
-fn clamp_of(op: &Op) -> Option<Clamp> {
+/// The range that an op clamps its result to.
+pub(super) fn clamp_of(op: &Op) -> Option<Clamp> {
     clamp_mut(&mut op.clone()).map(|clamp| *clamp)
 }
 

@@ -1,10 +1,11 @@
-//! Pads before convolutions: afterwards no convolution reads an image that was padded, in height and width alone, with what
-//! its own padding would read: the zero point, or 0.0.
+//! Pads before windows: afterwards no convolution reads an image that was padded, in height and width alone, with what its own padding would read: the zero
+//! point, or 0.0. And no maximum is taken over an image that was so padded with what is not larger than anything in it.
 //!
-//! Not for pooling, which does not count its padding.
+//! Not for averages, which count what was padded, but not their own padding.
 
+use super::fuse_activation::clamp_of;
 use super::rewrite::{each_node, first_producer, Rewrite};
-use crate::ir::{DType, Graph, NodeId, Op, Padding, ValueId};
+use crate::ir::{DType, Graph, NodeId, Op, Padding, ValueId, Window};
 
 /// Runs the pass.
 pub fn run(graph: &mut Graph) -> bool {
@@ -12,7 +13,7 @@ pub fn run(graph: &mut Graph) -> bool {
         Some((image, padding)) => {
             let node = graph.node_mut(id);
             node.operands[0] = image;
-            if let Op::Conv2d { window, .. } = &mut node.op {
+            if let Op::Conv2d { window, .. } | Op::MaxPool2d { window, .. } = &mut node.op {
                 window.pad = padding;
             }
             Rewrite::Changed
@@ -21,29 +22,49 @@ pub fn run(graph: &mut Graph) -> bool {
     })
 }
 
-/// The image before the pad, and the convolution's new padding.
+/// The image before the pad, and the new padding of the window.
 fn fused(graph: &Graph, id: NodeId) -> Option<(ValueId, Padding)> {
     let node = graph.node(id);
-    let Op::Conv2d { window, layout, .. } = &node.op else { return None };
+    let window = node.op.window()?;
     let producer = first_producer(graph, node)?;
     let Op::Pad { before, after, value } = &producer.op else { return None };
     let image = *producer.operands.first()?;
-    let (from, to) = (graph.ty(image), graph.ty(producer.result));
-    let neutral = match from.dtype {
-        DType::F32 => *value == 0,
-        _ => *value == i64::from(from.zero_point()),
-    };
-    let ([0, top, left, 0], [0, bottom, right, 0]) = (layout.x.image(before)?, layout.x.image(after)?) else {
+    let order = node.op.layout().x;
+    let ([0, top, left, 0], [0, bottom, right, 0]) = (order.image(before)?, order.image(after)?) else {
         return None;
     };
     let pad = window.pad;
-    let padding = Padding {
+    let pad = Padding {
         top: pad.top.checked_add(top)?,
         bottom: pad.bottom.checked_add(bottom)?,
         left: pad.left.checked_add(left)?,
         right: pad.right.checked_add(right)?,
     };
-    (neutral && from.quant == to.quant).then_some((image, padding))
+    let neutral = match &node.op {
+        Op::Conv2d { .. } => reads_as_nothing(graph, image, *value),
+        Op::MaxPool2d { .. } => {
+            let [_, height, width, _] = order.image(graph.ty(image).shape.dims())?;
+            never_largest(graph, image, *value) && Window { pad, ..*window }.meets([height, width])
+        }
+        _ => false,
+    };
+    let same = graph.ty(image).quant == graph.ty(producer.result).quant;
+    (neutral && same).then_some((image, pad))
+}
+
+/// Whether a stored value counts as zero in an image.
+fn reads_as_nothing(graph: &Graph, image: ValueId, value: i64) -> bool {
+    let ty = graph.ty(image);
+    value == if ty.dtype == DType::F32 { 0 } else { i64::from(ty.zero_point()) }
+}
+
+/// Whether no element of an image is smaller than a stored value. (The maximum of floats begins with the smallest finite one.)
+fn never_largest(graph: &Graph, image: ValueId, value: i64) -> bool {
+    let Some((lowest, _)) = graph.ty(image).dtype.int_range() else {
+        return u32::try_from(value).is_ok_and(|bits| f32::from_bits(bits) <= f32::MIN);
+    };
+    let clamp = graph.producer(image).and_then(|id| clamp_of(&graph.node(id).op));
+    value <= clamp.map_or(lowest, |clamp| lowest.max(clamp.int_bounds().0.into()))
 }
 
 #[cfg(test)]
@@ -90,6 +111,49 @@ mod tests {
              %y: f32[1,2,2,1] = avg_pool2d(%p) {window = [2, 2] stride [2, 2], clamp = -inf..=inf}
              return %y",
         );
+    }
+
+    /// A maximum over %i, padded with the value, or over `of` with a padding of its own.
+    fn maximum(before: &str, value: i32, of: &str, pad: &str) -> String {
+        format!(
+            "input %x: i8[1,3,3,1] q(0.5 : -3)
+             %i: i8[1,3,3,1] q(0.5 : -3) = clip(%x) {{clamp = -3..=100}}
+             %p: i8[1,5,4,1] q(0.5 : -3) = pad(%i) {{before = {before}, after = [0, 1, 0, 0], value = {value}}}
+             %y: i8[1,2,2,1] q(0.5 : -3) = max_pool2d({of}) {{window = [3, 2] stride [2, 2]{pad}, clamp = -128..=127}}
+             return %y"
+        )
+    }
+
+    #[test]
+    fn the_smallest_value_joins_the_window_of_a_maximum() {
+        let before = "[0, 1, 1, 0]";
+        for value in [-128, -3] {
+            rewrites(
+                run,
+                &maximum(before, value, "%p", ""),
+                &maximum(before, value, "%i", " pad [1, 1, 1, 0]"),
+            );
+        }
+        // What may be larger, and a window of nothing else.
+        keeps(run, &maximum(before, -2, "%p", ""));
+        let outside = "input %x: i8[1,1,1,1] q(0.5 : -3)
+             %p: i8[1,3,1,1] q(0.5 : -3) = pad(%x) {before = [0, 2, 0, 0], after = [0, 0, 0, 0], value = -128}
+             %y: i8[1,2,1,1] q(0.5 : -3) = max_pool2d(%p) {window = [2, 1], clamp = -128..=127}
+             return %y";
+        keeps(run, outside);
+    }
+
+    #[test]
+    fn floats_smaller_than_any_join_the_window_of_a_maximum() {
+        let lines = |of: &str, pad: &str| {
+            format!(
+                "input %x: f32[1,3,3,1]
+                 %p: f32[1,5,3,1] = pad(%x) {{before = [0, 1, 0, 0], after = [0, 1, 0, 0], value = 4286578688}}
+                 %y: f32[1,3,3,1] = max_pool2d({of}) {{window = [3, 1]{pad}, clamp = -inf..=inf}}
+                 return %y"
+            )
+        };
+        rewrites(run, &lines("%p", ""), &lines("%x", " pad [1, 1, 0, 0]"));
     }
 
     #[test]

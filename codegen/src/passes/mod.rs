@@ -7,11 +7,12 @@
 //! 3. `cse` and `dce` leave one copy of what is used, so that the fusions see true use counts.
 //! 4. `fuse_pad` and `fuse_activation` make fewer, larger ops, and `merge_depthwise` one of several.
 //! 5. `constant_channels` finds channels that never change, now that activations are fused, and `dead_channels` removes them.
+//! 6. `mean_of_transposed`, `sink_quantize` and `integer_states` move ops to where there is less to do, or nothing: they count uses too.
 //!
 //! These repeat until nothing changes. Then, once:
 //!
-//! 6. `lower_tables` turns 8-bit unary ops into tables. Last, because a table can no longer be fused into a convolution.
-//! 7. `cse` and `dce` again, for tables that are alike.
+//! 7. `lower_tables` turns 8-bit unary ops into tables. Last, because a table can no longer be fused into a convolution.
+//! 8. `cse` and `dce` again, for tables that are alike.
 //!
 //! Every pass goes towards fewer or cheaper ops, so that the repetition ends; [`MOST_ROUNDS`] bounds it all the same. A pass says
 //! whether it changed the graph; after each change the graph is [verified](crate::verify). Everything is deterministic.
@@ -32,7 +33,9 @@ pub mod flatten_dense;
 pub mod fold;
 pub mod fuse_activation;
 pub mod fuse_pad;
+pub mod integer_states;
 pub mod lower_tables;
+pub mod mean_of_transposed;
 pub mod merge_depthwise;
 pub mod planar;
 pub mod quantized_io;
@@ -40,6 +43,7 @@ pub mod reshaped_input;
 mod rewrite;
 pub mod rows_first;
 pub mod simplify;
+pub mod sink_quantize;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
@@ -70,6 +74,9 @@ const FUSE_ACTIVATION: Pass = Pass { name: "fuse_activation", run: fuse_activati
 const MERGE_DEPTHWISE: Pass = Pass { name: "merge_depthwise", run: merge_depthwise::run };
 const CONSTANT_CHANNELS: Pass = Pass { name: "constant_channels", run: constant_channels::run };
 const DEAD_CHANNELS: Pass = Pass { name: "dead_channels", run: dead_channels::run };
+const SINK_QUANTIZE: Pass = Pass { name: "sink_quantize", run: sink_quantize::run };
+const INTEGER_STATES: Pass = Pass { name: "integer_states", run: integer_states::run };
+const MEAN_OF_TRANSPOSED: Pass = Pass { name: "mean_of_transposed", run: mean_of_transposed::run };
 const ROWS_FIRST: Pass = Pass { name: "rows_first", run: rows_first::run };
 const FLATTEN_DENSE: Pass = Pass { name: "flatten_dense", run: flatten_dense::run };
 const PLANAR: Pass = Pass { name: "planar", run: planar::run };
@@ -77,8 +84,20 @@ const RESHAPED_INPUT: Pass = Pass { name: "reshaped_input", run: reshaped_input:
 const LOWER_TABLES: Pass = Pass { name: "lower_tables", run: lower_tables::run };
 
 /// The passes that repeat.
-pub const REPEATED: &[Pass] =
-    &[FOLD, SIMPLIFY, CSE, DCE, FUSE_PAD, FUSE_ACTIVATION, MERGE_DEPTHWISE, CONSTANT_CHANNELS, DEAD_CHANNELS];
+pub const REPEATED: &[Pass] = &[
+    FOLD,
+    SIMPLIFY,
+    CSE,
+    DCE,
+    FUSE_PAD,
+    FUSE_ACTIVATION,
+    MERGE_DEPTHWISE,
+    CONSTANT_CHANNELS,
+    DEAD_CHANNELS,
+    MEAN_OF_TRANSPOSED,
+    SINK_QUANTIZE,
+    INTEGER_STATES,
+];
 
 /// The passes that run once, at the end.
 pub const FINAL: &[Pass] = &[LOWER_TABLES, CSE, DCE];

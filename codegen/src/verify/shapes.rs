@@ -113,13 +113,7 @@ fn pool(window: &Window, x: &Shape, y: &Shape) -> Result<(), String> {
     let [n, h, w, c] = image(x, Order::ChannelLast)?;
     let out = window_output(window, [h, w])?;
     ensure!(window.dilation == [1, 1], "pooling with the dilation {:?}", window.dilation);
-    let before = [window.pad.top, window.pad.left];
-    for axis in 0..2 {
-        // The first window ends inside the image, the last begins there.
-        let last = (out[axis] - 1) * window.stride[axis];
-        let holds = before[axis] < window.size[axis] && last < [h, w][axis] + before[axis];
-        ensure!(holds, "a window {:?} holds nothing but padding", window.size);
-    }
+    ensure!(window.meets([h, w]), "a window {:?} holds nothing but padding", window.size);
     expect(y, &[n, out[0], out[1], c])
 }
 
