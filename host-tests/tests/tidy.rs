@@ -53,7 +53,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("front", &["ir"]),
     ("verify", &["ir"]),
     ("interp", &["ir", "verify"]),
-    ("passes", &["ir", "interp", "verify"]),
+    ("passes", &["ir", "interp", "kernel", "verify"]),
     ("schedule", &["ir"]),
     ("plan", &["ir", "schedule", "interp"]),
     ("requant", &["ir"]),

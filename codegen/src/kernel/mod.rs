@@ -3,8 +3,10 @@
 //! The schedule asks for workspaces before there are addresses, `select` for the kernel when there are: both ask here. What depends on the values of
 //! weights (whether a cheap requantisation is exact) is `select`'s.
 
+mod planar;
 mod shape;
 
+pub use planar::{planar_operand, planar_result};
 pub use shape::Shape;
 
 use crate::ir::{DType, Graph, Node, Op, Order};
@@ -37,9 +39,7 @@ impl Kernel {
                     _ if shape.layout.x == Order::Planar => Kernel::Portable,
                     _ if shape.dilation_w > 1 && shape.k_w > 1 => Kernel::Portable,
                     _ if shape.is_column() && SINGLE => Kernel::Column(shape),
-                    _ if shape.dilation_h == 1 && in_reach(&shape) => {
-                        Kernel::Tiled(shape, window_pixels(&shape, options.optimize))
-                    }
+                    _ if tiles(&shape) => Kernel::Tiled(shape, window_pixels(&shape, options.optimize)),
                     _ => Kernel::Portable,
                 }
             }),
@@ -58,6 +58,12 @@ impl Kernel {
 
 /// Whether the runtime has the kernels for single pixels.
 const SINGLE: bool = false;
+
+/// Whether a convolution over all channels can be computed in tiles.
+fn tiles(shape: &Shape) -> bool {
+    let dilated = shape.dilation_h > 1 || shape.dilation_w > 1 && shape.k_w > 1;
+    !dilated && in_reach(shape)
+}
 
 /// Whether the offsets of a tile fit its instructions.
 fn in_reach(shape: &Shape) -> bool {

@@ -12,7 +12,8 @@
 //! The type of a value says which layout it has: its shape is \[n, h, c, w\] then. So its rows stay rows, and whatever asks for sizes need not know.
 //! Runs behind all other passes, which look for channel-last images.
 
-use crate::ir::{DType, Graph, Node, Op, Order, ValueId};
+use crate::ir::{Graph, Node, Order, ValueId};
+use crate::kernel::{planar_operand, planar_result};
 
 /// Whether `select` has kernels for planar images, so that the pass is worth running.
 pub const SELECTED: bool = false;
@@ -39,35 +40,6 @@ pub fn run(graph: &mut Graph) -> bool {
         }
     }
     !planar.is_empty()
-}
-
-/// Whether the kernel of a node can write its result planar: int8 convolutions over all channels. Asked of the node in any layout.
-pub fn planar_result(graph: &Graph, node: &Node) -> bool {
-    matches!(node.op, Op::Conv2d { groups: 1, .. }) && all_i8(graph, node)
-}
-
-/// Whether the kernel of a node can read its first operand planar: int8 depthwise convolutions of three taps in a row, each at most one pixel beyond the image,
-/// over rows long enough for the words that it loads. Asked of the node in any layout.
-pub fn planar_operand(graph: &Graph, node: &Node) -> bool {
-    let Op::Conv2d { window, groups, layout, .. } = &node.op else { return false };
-    let image = |id: ValueId, order: Order| order.image(graph.ty(id).shape.dims());
-    let x = node.operands.first().and_then(|&x| image(x, layout.x));
-    let (Some([_, _, width, channels]), Some([.., filters])) = (x, image(node.result, layout.y)) else {
-        return false;
-    };
-    let depthwise = *groups > 1 && *groups == channels && filters == channels;
-    let pads = window.pad.left <= 1 && window.pad.right <= 1;
-    let taps = window.size[1] == 3 && window.dilation == [1, 1] && matches!(window.stride[1], 1 | 2) && pads;
-    depthwise && taps && width >= LEAST_WIDTH && all_i8(graph, node)
-}
-
-/// Pixels that a row must have for the depthwise kernel.
-const LEAST_WIDTH: usize = 3;
-
-/// Whether image, weights and result are int8.
-fn all_i8(graph: &Graph, node: &Node) -> bool {
-    let mut values = node.operands.iter().take(2).chain([&node.result]);
-    values.all(|&id| graph.ty(id).dtype == DType::I8)
 }
 
 /// Whether an op computes each element of an image from those at the same place, so that it works in any layout.
