@@ -1,0 +1,119 @@
+//! The README's tables.
+
+use crate::baselines::Baseline;
+use crate::measured::Measured;
+use cargo_kiln::bench::Report;
+use cargo_kiln::explain::grouped;
+
+/// Rows of the three tables.
+pub struct Tables {
+    pub speed: Vec<String>,
+    pub memory: Vec<String>,
+    pub small: Vec<String>,
+}
+
+impl Tables {
+    pub fn new(measured: &[Measured]) -> Tables {
+        let rows = |row: fn(&Measured) -> Option<String>| measured.iter().filter_map(row).collect();
+        Tables { speed: rows(speed), memory: rows(memory), small: rows(small) }
+    }
+
+    pub fn rows(&self) -> impl Iterator<Item = &String> {
+        self.speed.iter().chain(&self.memory).chain(&self.small)
+    }
+
+    /// What stands between the marks in the README.
+    pub fn text(&self, compiler: &str) -> String {
+        format!(
+            "One inference under QEMU, compiled with `{compiler}`: executed instructions are exact, cycles are estimated for memory without \
+             wait states, by [one model](docs/cycles.md) for both. TFLM is TensorFlow Lite Micro with CMSIS-NN at its best optimisation level \
+             (August 2026, arm-none-eabi-gcc 12.2; [how it was measured](host-tests/baselines/tflm.toml)). Kiln with `optimize = \"speed\"` where nothing \
+             else is said. `cargo kiln bench MODEL --optimize speed,size` prints a row's figures.\n\n\
+             **Cortex-M4**\n\n\
+             | model | MACs | TFLM cycles | Kiln cycles | faster | TFLM cycles/MAC | Kiln cycles/MAC | TFLM instructions | Kiln instructions | Kiln cycles, `\"size\"` |\n\
+             |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n{}\n\n\
+             **Flash and RAM** in bytes. Code is that of the model and its kernels; start-up code and the harness, 2 to 3 KB, are not in it. Other constants are parameters \
+             of kernels, and the harness's own. TFLM is code and constants without the model file. RAM is arena and state; the stack comes on top.\n\n\
+             | model | TFLM flash besides the model | code, `\"speed\"` | code, `\"size\"` | other constants | weights | TFLM arena | RAM | stack |\n\
+             |---|--:|--:|--:|--:|--:|--:|--:|--:|\n{}\n\n\
+             **Cortex-M0+**: cycles with the single-cycle multiplier, and with the small one, which takes 32.\n\n\
+             | model | TFLM instructions | Kiln instructions | of TFLM's | cycles | cycles, small multiplier |\n\
+             |---|--:|--:|--:|--:|--:|\n{}\n",
+            self.speed.join("\n"),
+            self.memory.join("\n"),
+            self.small.join("\n"),
+        )
+    }
+}
+
+fn speed(measured: &Measured) -> Option<String> {
+    let name = title(measured);
+    let theirs = measured.baseline.as_ref();
+    let of_theirs = |value: fn(&Baseline) -> String| theirs.map_or("–".into(), value);
+    let their_cycles = of_theirs(|b| grouped(b.cycles));
+    let their_instructions = of_theirs(|b| grouped(b.instructions));
+    let each = of_theirs(|b| per(b.cycles, b.macs, 1));
+    let Some(report) = &measured.speed else {
+        let (macs, operator) = (of_theirs(|b| grouped(b.macs)), theirs?.lacks.clone()?);
+        return Some(format!(
+            "| {name} | {macs} | {their_cycles} | not yet: {operator} | – | {each} | – | {their_instructions} | – | – |"
+        ));
+    };
+    let ours = report.result().total;
+    let macs = report.macs();
+    Some(format!(
+        "| {name} | {} | {their_cycles} | {} | {} | {each} | {} | {their_instructions} | {} | {} |",
+        macs.map_or("–".into(), grouped),
+        grouped(ours.cycles),
+        theirs.map_or("–".into(), |b| format!("{} ×", per(b.cycles, ours.cycles, 1))),
+        macs.map_or("–".into(), |macs| per(ours.cycles, macs, 2)),
+        grouped(ours.instructions),
+        measured.size.as_ref().map_or("–".into(), |size| grouped(size.result().total.cycles)),
+    ))
+}
+
+fn memory(measured: &Measured) -> Option<String> {
+    let (speed, size) = (measured.speed.as_ref()?, measured.size.as_ref()?);
+    let theirs = |value: fn(&Baseline) -> u64| {
+        measured.baseline.as_ref().map_or("–".into(), |baseline| grouped(value(baseline)))
+    };
+    let flash = |report: &Report| report.result().flash;
+    Some(format!(
+        "| {} | {} | {} | {} | {} | {} | {} | {} | {} |",
+        title(measured),
+        theirs(|b| b.flash),
+        grouped(flash(speed).model_code),
+        grouped(flash(size).model_code),
+        grouped(flash(speed).constants),
+        grouped(flash(speed).weights),
+        theirs(|b| b.arena),
+        grouped(speed.ram_bytes() as u64),
+        grouped(speed.result().stack_bytes),
+    ))
+}
+
+fn small(measured: &Measured) -> Option<String> {
+    let (report, theirs) = (measured.m0.as_ref()?, measured.baseline.as_ref()?.m0_instructions?);
+    let ours = report.result().total;
+    let [slow, _] = report.result().small_cores()?;
+    Some(format!(
+        "| {} | {} | {} | {} | {} | {} |",
+        title(measured),
+        grouped(theirs),
+        grouped(ours.instructions),
+        per(ours.instructions, theirs, 2),
+        grouped(ours.cycles),
+        grouped(slow),
+    ))
+}
+
+fn title(measured: &Measured) -> String {
+    match &measured.baseline {
+        Some(baseline) if baseline.sliding => format!("{}, one hop of `slide`", measured.name),
+        _ => measured.name.clone(),
+    }
+}
+
+fn per(a: u64, b: u64, digits: usize) -> String {
+    format!("{:.digits$}", a as f64 / b.max(1) as f64)
+}
