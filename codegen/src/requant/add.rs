@@ -162,25 +162,20 @@ impl Search<'_> {
             })
             .map(|((x, y), &z)| (x, y, z))
             .collect();
-        // A step moves the product of the largest operand by a quarter.
-        let step = 1i32 << self.products.dropped().saturating_sub(9);
-        let around = || spiral(20).map(move |d| d * step);
-        for cx in around().filter_map(|d| cx.checked_add(d)) {
-            for cy in around().filter_map(|d| cy.checked_add(d)) {
-                let demands = critical.iter().map(|&(x, y, z)| self.demand((cx, cy), x, y, z));
-                let (least, most) = demands.fold(ANY, both);
-                if least > most {
-                    continue;
-                }
-                let constant = (least.max(-1 << 31) / 2 + most.min(1 << 31) / 2).clamp(least, most);
-                let Ok(constant) = i32::try_from(constant) else { continue };
-                let affine = AddAffine { x: cx, y: cy, constant, shift: self.shift };
-                if affine.is_exact(self.expected, self.products) {
-                    return Some(affine);
-                }
-            }
-        }
-        None
+        // A step moves the product of the largest operand by a sixteenth.
+        let step = 1i32 << self.products.dropped().saturating_sub(11);
+        neighbours(64).find_map(|(dx, dy)| {
+            let (cx, cy) = (cx.checked_add(dx * step)?, cy.checked_add(dy * step)?);
+            let narrowed = critical.iter().try_fold(ANY, |window, &(x, y, z)| {
+                let window = both(window, self.demand((cx, cy), x, y, z));
+                (window.0 <= window.1).then_some(window)
+            });
+            let (least, most) = narrowed?;
+            let constant = (least.max(-1 << 31) / 2 + most.min(1 << 31) / 2).clamp(least, most);
+            let constant = i32::try_from(constant).ok()?;
+            let affine = AddAffine { x: cx, y: cy, constant, shift: self.shift };
+            affine.is_exact(self.expected, self.products).then_some(affine)
+        })
     }
 
     fn demand(&self, (cx, cy): (i32, i32), x: i32, y: i32, z: i8) -> Demand {
@@ -199,7 +194,10 @@ fn both(a: Demand, b: Demand) -> Demand {
     (a.0.max(b.0), a.1.min(b.1))
 }
 
-/// 0, 1, −1, 2, −2, … ±`radius`.
-fn spiral(radius: i32) -> impl Iterator<Item = i32> + Clone {
-    (0..=2 * radius).map(|i| if i % 2 == 1 { i / 2 + 1 } else { -(i / 2) })
+/// Points around zero, square by square.
+fn neighbours(radius: i32) -> impl Iterator<Item = (i32, i32)> {
+    (0..=radius).flat_map(|r| {
+        let inside = move |&(x, y): &(i32, i32)| x.abs() == r || y.abs() == r;
+        (-r..=r).flat_map(move |x| (-r..=r).map(move |y| (x, y))).filter(inside)
+    })
 }

@@ -53,21 +53,15 @@ pub fn choose(channels: &[Channel], preferred: &[u32]) -> Result<Choice, usize> 
         return Err(channels.iter().filter_map(Fitted::of).count().min(channels.len().saturating_sub(1)));
     };
     let most = fitted.iter().map(Fitted::most_shift).min().unwrap_or(MOST_SHIFT);
-    let mut best = 0;
-    for signed in [false, true] {
-        for &shift in preferred.iter().filter(|&&shift| shift < most) {
-            if let Some(choice) = all(&fitted, Form { shift, signed }) {
-                return Ok(choice);
-            }
+    let signs = [false, true];
+    for signed in signs {
+        let shifts = preferred.iter().copied().filter(|&shift| shift < most).chain([most]);
+        if let Some(choice) = shifts.into_iter().find_map(|shift| all(&fitted, Form { shift, signed })) {
+            return Ok(choice);
         }
-        let form = Form { shift: most, signed };
-        let affine: Vec<Affine> = fitted.iter().filter_map(|channel| channel.fit(form)).collect();
-        if affine.len() == channels.len() {
-            return Ok(Choice { form, affine });
-        }
-        best = best.max(affine.len());
     }
-    Err(best)
+    let count = |form| fitted.iter().filter(|channel| channel.fit(form).is_some()).count();
+    Err(signs.map(|signed| count(Form { shift: most, signed })).into_iter().max().unwrap_or(0))
 }
 
 /// A form for all channels, which gives up at the first that it does not fit.

@@ -24,15 +24,16 @@ pub(super) fn fit_steps(reference: &Reference, steps: &Steps, gain_bits: u32, fo
     if form.shift > MOST_SHIFT || form.shift + form.product_gain(gain_bits) > 31 {
         return None;
     }
+    if steps.clamped(reference) {
+        return None;
+    }
     let fitting = Fitting { steps, zero_point: reference.zero_point, gain_bits, form };
     let exact = exact_multiplier(reference, form.shift);
     let nearest = exact.map(|m| [m, m + 1, m - 1]).into_iter().flatten();
     // A result that never changes needs no accumulator.
     let none = (steps.at.is_empty()).then_some(0);
-    none.into_iter()
-        .chain(nearest)
-        .find_map(|m| fitting.with_multiplier(m))
-        .or_else(|| fitting.with_multiplier(fitting.widest(exact?)))
+    let near = none.into_iter().chain(nearest).find_map(|m| fitting.with_multiplier(m));
+    near.or_else(|| fitting.around(fitting.widest(exact?)))
 }
 
 /// The reference's factor in units of 2^−(32 + shift), or `None` where it is no positive `i32`.
@@ -79,6 +80,10 @@ impl Window {
             (None, Some((hi, _))) => Some((hi.saturating_sub(2 * unit), hi)),
             (None, None) => None,
         }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.width().is_some_and(|(width, _)| width < 0)
     }
 
     /// Width, and its derivative by the multiplier.
@@ -133,12 +138,11 @@ impl Fitting<'_> {
 
     /// The multiplier with the widest window, near `exact`.
     fn widest(&self, exact: i64) -> i64 {
-        let sides = if self.form.signed { &[Side::Above, Side::Below][..] } else { &[Side::All] };
         let reach = (exact >> 6) + 2;
         let (mut lo, mut hi) = ((exact - reach).max(0), (exact + reach).min(i32::MAX.into()));
         while lo < hi {
             let middle = lo + (hi - lo) / 2;
-            let narrowest = sides.iter().filter_map(|&side| self.window(middle, side).width()).min();
+            let narrowest = self.sides().iter().filter_map(|&side| self.window(middle, side).width()).min();
             match narrowest {
                 Some((_, slope)) if slope > 0 => lo = middle + 1,
                 _ => hi = middle,
@@ -147,17 +151,44 @@ impl Fitting<'_> {
         lo
     }
 
+    /// The constants with a multiplier close to the one of the widest window.
+    fn around(&self, widest: i64) -> Option<Affine> {
+        const MOST: i64 = 100;
+        // Windows only become narrower on the way out.
+        let out = |step: i64| {
+            let multipliers = (0..MOST).map(move |i| widest + i * step);
+            multipliers.take_while(|&m| self.sides().iter().all(|&side| !self.window(m, side).is_empty()))
+        };
+        out(1).chain(out(-1)).find_map(|m| self.with_multiplier(m))
+    }
+
+    /// Which windows there are.
+    fn sides(&self) -> &'static [Side] {
+        if self.form.signed {
+            &[Side::Above, Side::Below]
+        } else {
+            &[Side::All]
+        }
+    }
+
     /// The constants with a given multiplier.
     fn with_multiplier(&self, m: i64) -> Option<Affine> {
         let multiplier = i32::try_from(m).ok().filter(|&m| m >= 0)?;
-        let affine = if self.form.signed { self.signed(m, multiplier) } else { self.unsigned(m, multiplier) };
-        affine.filter(|affine| affine.is_exact(self.steps, self.gain_bits, self.form))
+        let exact = |affine: &Affine| affine.is_exact(self.steps, self.gain_bits, self.form);
+        // Channels of signed layers whose results lie on one side need no correction.
+        let plain = self.uncorrected(m, multiplier).filter(exact);
+        plain.or_else(|| self.corrected(m, multiplier).filter(exact).filter(|_| self.form.signed))
     }
 
-    fn unsigned(&self, m: i64, multiplier: i32) -> Option<Affine> {
+    fn uncorrected(&self, m: i64, multiplier: i32) -> Option<Affine> {
         let (lo, hi) = self.window(m, Side::All).ends(self.unit())?;
-        let coarse = 1 << (32 - self.gain_bits);
-        let delta = nearest_factor(m, coarse, lo - coarse / 2, hi - coarse / 2)?;
+        let gain = self.form.product_gain(self.gain_bits);
+        let coarse = 1 << (32 - gain);
+        // Accumulators far from zero are brought to where they do not overflow.
+        let Interval { lo: least, hi: most } = self.steps.range;
+        let start = if self.steps.range.fits_i32(gain + 1) { 0 } else { -(least + (most - least) / 2) };
+        let taken = start * m + coarse / 2;
+        let delta = start + nearest_factor(m, coarse, lo - taken, hi - taken)?;
         let constant = div_ceil(lo - coarse / 2 - delta * m, coarse);
         Some(Affine {
             delta: delta.try_into().ok()?,
@@ -167,7 +198,7 @@ impl Fitting<'_> {
         })
     }
 
-    fn signed(&self, m: i64, multiplier: i32) -> Option<Affine> {
+    fn corrected(&self, m: i64, multiplier: i32) -> Option<Affine> {
         let (above, below) = (self.window(m, Side::Above), self.window(m, Side::Below));
         let (above, below) = (above.ends(self.unit()), below.ends(self.unit()));
         let (above, below) = (above.or(below)?, below.or(above)?);

@@ -95,6 +95,13 @@ impl Steps {
         Steps { range, first, at: (first + 1..=last).map(at).collect() }
     }
 
+    /// Whether the reference's clamp, not that of 8 bits, decides a result: saturation does not replace it.
+    pub(super) fn clamped(&self, reference: &Reference) -> bool {
+        let free = Reference { lo: -128, hi: 127, ..*reference };
+        let differs = |acc: i64| free.apply(acc as i32) != reference.apply(acc as i32);
+        differs(self.range.lo) || differs(self.range.hi)
+    }
+
     /// Result of the largest accumulator.
     pub fn last(&self) -> i32 {
         self.first + self.at.len() as i32
