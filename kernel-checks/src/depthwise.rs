@@ -97,7 +97,7 @@ fn planar_dsp_exact(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Misma
     });
     let out = Stride { pixel, channel: if pixel == 1 { p.out_w } else { 1 } };
     let run = |x: Rows<'_, i8>, y: Rows<'_, i8>, band| {
-        depthwise2d_planar_i8_dsp_exact(&p, x, &stream[..len], pad, &q, y, out, band)
+        depthwise2d_planar_i8_dsp_exact(&p, x, &stream[..len], pad, &q, y, &out, band)
     };
     compare(rng, scratch, (&p, out_h, out), (weights, pad), finish, run)
 }

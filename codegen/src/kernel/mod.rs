@@ -21,6 +21,8 @@ pub enum Kernel {
     Tiled(Shape, usize),
     /// Convolution of images of which every row of the result is one pixel.
     Column(Shape),
+    /// Depthwise convolution of planar rows.
+    DepthwisePlanar(Shape),
     /// Matrix product of single rows.
     Dense,
 }
@@ -28,7 +30,11 @@ pub enum Kernel {
 impl Kernel {
     /// The kernel of a node, in a step that computes all rows at once (`whole`) or runs in a pipeline.
     pub fn of(graph: &Graph, node: &Node, options: &Options, whole: bool) -> Kernel {
-        if options.target() != Target::CortexMDsp || !packs(graph, node) {
+        let dsp = options.target() == Target::CortexMDsp;
+        if let Some(shape) = Shape::of(graph, node).filter(|shape| dsp && shape.layout.x == Order::Planar) {
+            return Kernel::DepthwisePlanar(shape);
+        }
+        if !dsp || !packs(graph, node) {
             return Kernel::Portable;
         }
         match node.op {
@@ -50,7 +56,7 @@ impl Kernel {
     /// Bytes of its workspace.
     pub fn workspace(&self) -> usize {
         match self {
-            Kernel::Portable | Kernel::Dense | Kernel::Column(_) => 0,
+            Kernel::Portable | Kernel::Dense | Kernel::Column(_) | Kernel::DepthwisePlanar(_) => 0,
             Kernel::Tiled(shape, pixels) => 4 * shape.window_words(*pixels),
         }
     }

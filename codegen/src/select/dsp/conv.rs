@@ -4,13 +4,13 @@ use super::*;
 use crate::ir::Clamp;
 
 /// An integer layer in numbers.
-struct Layer {
+pub(super) struct Layer {
     /// Of one filter after the other.
-    weights: Vec<i8>,
+    pub(super) weights: Vec<i8>,
     /// Of each filter, with the operand's zero point folded in.
-    bias: Vec<i32>,
+    pub(super) bias: Vec<i32>,
     /// What becomes of the sums of each filter.
-    references: Vec<Reference>,
+    pub(super) references: Vec<Reference>,
 }
 
 impl<'a> Selector<'a> {
@@ -125,7 +125,12 @@ impl<'a> Selector<'a> {
         Ok((Arg::Constant(weights, "i32"), requant))
     }
 
-    fn layer(&self, node: &'a Node, multipliers: &[Multiplier], clamp: &Clamp) -> Result<Layer, Problem> {
+    pub(super) fn layer(
+        &self,
+        node: &'a Node,
+        multipliers: &[Multiplier],
+        clamp: &Clamp,
+    ) -> Result<Layer, Problem> {
         let (x, w) = (node.operands[0], node.operands[1]);
         let weights = self.data(node, w, "weights")?.to_i8();
         let filters = self.ty(w).shape.dims().first().copied().unwrap_or(1);
@@ -162,7 +167,7 @@ impl<'a> Selector<'a> {
         Ok(Strip { region, row: region.len / rows.max(1), ring: None })
     }
 
-    fn conv_params(&self, shape: &Sizes) -> Struct {
+    pub(super) fn conv_params(&self, shape: &Sizes) -> Struct {
         let fields = vec![
             ("in_h", int(self.height(shape.in_h))),
             ("in_w", int(shape.in_w)),
@@ -187,7 +192,7 @@ impl<'a> Selector<'a> {
 const UNROLL: usize = 8;
 
 /// How sums become results.
-enum Requant {
+pub(super) enum Requant {
     /// In the cheap form, whose parameters are packed with the weights.
     Affine(Form),
     /// As the reference does, with these parameters.
@@ -195,7 +200,7 @@ enum Requant {
 }
 
 impl Requant {
-    fn argument(&self) -> Option<Arg> {
+    pub(super) fn argument(&self) -> Option<Arg> {
         match self {
             Requant::Affine(_) => None,
             Requant::Exact(parameters) => Some(Arg::Struct(parameters.clone())),

@@ -1,6 +1,7 @@
 //! Kernels of cores with the DSP extension: which of them a layer gets, and its weights as they read them.
 
 mod conv;
+mod depthwise;
 mod elementwise;
 mod pack;
 mod pool;
@@ -22,6 +23,7 @@ impl<'a> Selector<'a> {
             Kernel::Portable => return Ok(false),
             Kernel::Tiled(shape, _) => self.tiled(node, &shape)?,
             Kernel::Column(shape) => self.column(node, &shape)?,
+            Kernel::DepthwisePlanar(shape) => self.depthwise_planar(node, &shape)?,
             Kernel::Dense => self.dense_rows(node)?,
         }
         Ok(true)

@@ -65,7 +65,7 @@ pub fn depthwise2d_planar_i8_dsp_exact(
     pad: i8,
     q: &Requant<'_>,
     y: Rows<'_, i8>,
-    out: Stride,
+    out: &Stride,
     band: Band,
 ) {
     for row in band.range() {
