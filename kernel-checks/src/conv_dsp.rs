@@ -60,6 +60,10 @@ macro_rules! layer {
 const LAYERS: &[Layer] = &[
     layer!(1 x 1 / 1, 8 -> 6 x 16 true, unroll 8, shift 7 false),
     layer!(1 x 1 / 1, 16 -> 5 x 8 false, unroll 3, shift 5 true),
+    layer!(1 x 1 / 1, 8 -> 5 x 8 true, unroll 3, shift 5 true),
+    layer!(1 x 1 / 1, 12 -> 3 x 12 true, unroll 9, shift 5 false),
+    layer!(1 x 1 / 1, 4 -> 3 x 4 false, unroll 9, shift 6 false),
+    layer!(1 x 1 / 1, 16 -> 1 x 16 false, unroll 4, shift 7 true),
     layer!(1 x 1 / 1, 1 -> 4 x 4 false, unroll 4, shift 0 false),
     layer!(1 x 1 / 2, 7 -> 3 x 9 true, unroll 2, shift 3 true),
     layer!(1 x 1 / 1, 68 -> 2 x 70 false, unroll 16, shift 9 false),
@@ -88,7 +92,10 @@ impl<'a> Operands<'a> {
             (rng.size(0, layer.p.k_w - 1), rng.size(0, layer.p.k_h - 1), rng.size(1, 2));
         // As much to the right of the last pixel as there happens to be, padding or image.
         let covered = (layer.p.out_w - 1) * layer.p.stride_w + layer.p.k_w;
-        let in_w = (covered - pad_left + rng.size(0, 3)).saturating_sub(rng.size(0, 2)).max(1);
+        let in_w = match rng.one_in(2) {
+            true => covered - pad_left,
+            false => (covered - pad_left + rng.size(0, 3)).saturating_sub(rng.size(0, 2)).max(1),
+        };
         let (in_h, dilation_h) = (rng.size(1, 5), rng.size(1, 2));
         let p = Conv { in_h, in_w, pad_left, pad_top, stride_h, dilation_h, ..layer.p };
         let size = p.k_h * p.k_w * p.in_c;

@@ -1,7 +1,7 @@
 //! Convolution in tiles of two pixels and four filters.
 
-use super::tile::{pairs_of_pixels, requant_words, requantised, sums, Tiles, FIRST_WORDS};
-use super::window::{fill, pixels_that_fit};
+use super::tile::{pairs_of_pixels, requant_words, requantised, split, sums, Tiles, FIRST_WORDS};
+use super::window::{fill, pixels_that_fit, widen_pixels};
 use crate::fixed::to_i8;
 use crate::params::{Conv, Requant, Scale, Stride};
 use crate::rows::{Band, Rows};
@@ -43,13 +43,25 @@ pub fn conv2d_i8_dsp<
     y: Rows<'_, i8>,
     band: Band,
 ) {
-    rows(p, XD, PAIRS, x, w, pad, work, y, PIXEL, band, &|t| {
-        let paired = Tiles { pixels: t.pixels & !1, ..t };
-        pairs_of_pixels::<XD, PAIRS, UNROLL, PIXEL, CHANNEL, SHIFT, SIGNED>(paired);
-        if paired.pixels < t.pixels || p.out_c % 4 != 0 {
-            let out = Stride { pixel: PIXEL, channel: CHANNEL };
-            let finish = Finish { words: requant_words(SIGNED), requantise: &requantised::<SHIFT, SIGNED> };
-            one_by_one(p, t, XD, PAIRS, out, paired.pixels, &finish);
+    let layer =
+        Layer { p, xd: XD, pairs: PAIRS, x, w, pad, work, y, out: Stride { pixel: PIXEL, channel: CHANNEL } };
+    let tiles = pairs_of_pixels::<XD, PAIRS, UNROLL, PIXEL, CHANNEL, SHIFT, SIGNED>;
+    let Some(pixels) = layer.pixels_at_once() else { return };
+    if layer.is_one_run(band) {
+        return layer.one_run(band, pixels, &tiles);
+    }
+    let finish = Finish { words: requant_words(SIGNED), requantise: &requantised::<SHIFT, SIGNED> };
+    layer.rows(band, pixels, &|t| {
+        let paired = if t.pixels == 1 { 0 } else { t.pixels };
+        tiles(t);
+        if t.pixels % 2 == 1 && paired > 0 {
+            // The last pixel, once more with the one before it.
+            let first = t.pixels - 2;
+            let at = t.at + first * PIXEL;
+            tiles(Tiles { x_at: first * XD, at, second: (t.y, at + PIXEL), pixels: 2, ..t });
+        }
+        if paired == 0 || p.out_c % 4 != 0 {
+            layer.one_by_one(t, paired, &finish);
         }
     });
 }
@@ -67,50 +79,17 @@ pub fn conv2d_i8_dsp_exact<const XD: usize, const PAIRS: usize, const UNROLL: us
     out: Stride,
     band: Band,
 ) {
-    rows(p, XD, PAIRS, x, w, pad, work, y, out.pixel, band, &|t| {
-        let results = |o: usize, sums: [i32; 4], _: &[i32]| {
-            let mut results = [0; 4];
-            for (f, (result, sum)) in results.iter_mut().zip(sums).enumerate() {
-                let acc = if f % 2 == 1 { sum >> 8 } else { sum };
-                *result = exact(q, o + f, acc).unwrap_or(0);
-            }
-            results
-        };
-        one_by_one(p, t, XD, PAIRS, out, 0, &Finish { words: 0, requantise: &results });
-    });
-}
-
-/// What becomes of a quad's sums.
-struct Finish<'a> {
-    /// Words at the end of a quad that it reads.
-    words: usize,
-    /// Results of the quad whose first filter it is told.
-    requantise: &'a dyn Fn(usize, [i32; 4], &[i32]) -> [i8; 4],
-}
-
-/// What makes no full tile: all filters of the pixels from `paired` on, and the filters behind the last full quad of those before.
-#[inline(never)]
-fn one_by_one(
-    p: &Conv,
-    t: Tiles<'_>,
-    xd: usize,
-    pairs: usize,
-    out: Stride,
-    paired: usize,
-    finish: &Finish<'_>,
-) {
-    let quad = FIRST_WORDS + 2 * pairs + finish.words;
-    let quads = p.out_c.div_ceil(4);
-    for pixel in 0..t.pixels {
-        let first = if pixel < paired { t.quads } else { 0 };
-        for (q, w) in t.w.chunks_exact(quad).enumerate().take(quads).skip(first) {
-            let results = (finish.requantise)(4 * q, sums(w, t.x, pixel * xd, pairs), w);
-            for (o, result) in (4 * q..p.out_c).zip(results) {
-                let Some(y) = t.y.get(t.at + pixel * out.pixel + o * out.channel) else { return };
-                y.set(result);
-            }
+    let layer = Layer { p, xd: XD, pairs: PAIRS, x, w, pad, work, y, out };
+    let Some(pixels) = layer.pixels_at_once() else { return };
+    let results = |o: usize, sums: [i32; 4], _: &[i32]| {
+        let mut results = [0; 4];
+        for (f, (result, sum)) in results.iter_mut().zip(sums).enumerate() {
+            let acc = if f % 2 == 1 { sum >> 8 } else { sum };
+            *result = exact(q, o + f, acc).unwrap_or(0);
         }
-    }
+        results
+    };
+    layer.rows(band, pixels, &|t| layer.one_by_one(t, 0, &Finish { words: 0, requantise: &results }));
 }
 
 /// The result of channel `o`.
@@ -120,35 +99,163 @@ pub(super) fn exact(q: &Requant<'_>, o: usize, acc: i32) -> Option<i8> {
     Some(to_i8(Scale { multiplier, shift }.apply(acc), q.zero_point, q.lo, q.hi))
 }
 
-/// Row by row, widens the operand of as many pixels as fit the work space, and leaves them to `tiles`.
-#[inline(never)]
-fn rows(
-    p: &Conv,
+/// What becomes of a quad's sums.
+struct Finish<'a> {
+    /// Words at the end of a quad that it reads.
+    words: usize,
+    /// Results of the quad whose first filter it is told.
+    requantise: &'a Requantise<'a>,
+}
+
+type Requantise<'a> = dyn Fn(usize, [i32; 4], &[i32]) -> [i8; 4] + 'a;
+
+/// The arguments of a convolution.
+struct Layer<'a> {
+    p: &'a Conv,
     xd: usize,
     pairs: usize,
-    x: Rows<'_, i8>,
-    w: &[i32],
+    x: Rows<'a, i8>,
+    w: &'a [i32],
     pad: i8,
-    work: &[Cell<i32>],
-    y: Rows<'_, i8>,
-    pixel: usize,
-    band: Band,
-    tiles: &dyn Fn(Tiles<'_>),
-) {
-    let column = p.k_h.saturating_mul(p.in_c);
-    let taps = p.k_w.saturating_mul(column);
-    let pixels = pixels_that_fit(p, work.len());
-    if xd != 2 * p.stride_w.saturating_mul(column) || pairs != taps.div_ceil(2) || pixels == 0 {
-        return;
+    work: &'a [Cell<i32>],
+    y: Rows<'a, i8>,
+    out: Stride,
+}
+
+impl<'a> Layer<'a> {
+    /// How many pixels the work space holds; `None` if the arguments do not fit each other.
+    fn pixels_at_once(&self) -> Option<usize> {
+        let column = self.p.k_h.saturating_mul(self.p.in_c);
+        let taps = self.p.k_w.saturating_mul(column);
+        let fits = self.xd == 2 * self.p.stride_w.saturating_mul(column) && self.pairs == taps.div_ceil(2);
+        let pixels = pixels_that_fit(self.p, self.work.len());
+        (fits && pixels > 0).then_some(pixels)
     }
-    for oy in band.range() {
-        let y = y.row(oy);
-        let mut ox = 0;
-        while ox < p.out_w {
-            let pixels = pixels.min(p.out_w - ox);
-            fill(p, x, pad, work, oy, ox, pixels);
-            tiles(Tiles { w, x: work, y, at: ox * pixel, pixels, quads: p.out_c / 4 });
-            ox += pixels;
+
+    /// Row by row, widens the operand of as many pixels as fit the work space, and leaves them to `tiles`.
+    #[inline(never)]
+    fn rows(&self, band: Band, pixels: usize, tiles: &dyn Fn(Tiles<'a>)) {
+        let Layer { p, x, w, pad, work, out, .. } = *self;
+        for oy in band.range() {
+            let y = self.y.row(oy);
+            let mut ox = 0;
+            while ox < p.out_w {
+                let mut pixels = pixels.min(p.out_w - ox);
+                if pixels == 1 && ox > 0 {
+                    // The last pixel, once more with the one before it.
+                    (ox, pixels) = (ox - 1, 2);
+                }
+                fill(p, x, pad, work, oy, ox, pixels);
+                let (at, quads) = (ox * out.pixel, p.out_c / 4);
+                tiles(Tiles { w, x: work, x_at: 0, y, at, second: (y, at + out.pixel), pixels, quads });
+                ox += pixels;
+            }
+        }
+    }
+
+    /// Whether pixels of a band can be paired as if they were one row: those of rows with an odd number of them, in convolutions of single pixels.
+    fn is_one_run(&self, band: Band) -> bool {
+        let Conv { k_h, k_w, stride_h, stride_w, pad_top, pad_left, in_c, in_w, out_c, out_w, .. } = *self.p;
+        let pointwise =
+            (k_h, k_w, stride_h, stride_w, pad_top, pad_left) == (1, 1, 1, 1, 0, 0) && in_w == out_w;
+        let paired = self.in_one_row(band).is_some() || split(self.out.pixel, self.out.channel);
+        let inside = band.range().end <= self.p.in_h;
+        pointwise && inside && in_c % 4 == 0 && out_c % 4 == 0 && out_w % 2 == 1 && band.rows > 1 && paired
+    }
+
+    /// The result of the band as if it were one row.
+    fn in_one_row(&self, band: Band) -> Option<&'a [Cell<i8>]> {
+        let Conv { out_c, out_w, .. } = *self.p;
+        let channel_last =
+            self.out == Stride { pixel: out_c, channel: 1 } && self.y.row_len() == out_w * out_c;
+        self.y.run(band.first, band.rows).filter(|_| channel_last)
+    }
+
+    /// As [`Layer::rows`] where pixels are paired across rows.
+    #[inline(never)]
+    fn one_run(&self, band: Band, pixels: usize, tiles: &dyn Fn(Tiles<'a>)) {
+        let Layer { p, x, w, work, out, .. } = *self;
+        let (one_row, total, quads) = (self.in_one_row(band), band.rows * p.out_w, p.out_c / 4);
+        let (mut from, mut done) = (Place { row: band.first, column: 0 }, 0);
+        while done < total {
+            let mut pixels = pixels.min(total - done);
+            if pixels == 1 {
+                // The last pixel, once more with the one before it, which is still in the work space if there is only one row.
+                from = from.back(p.out_w);
+                (done, pixels) = (done - 1, 2);
+            }
+            let pixels = pixels & !1;
+            let mut place = from;
+            let mut filled = 0;
+            while filled < pixels {
+                let run = (p.out_w - place.column).min(pixels - filled);
+                widen_pixels(x.row(place.row), p.in_c, place.column, run, work, filled);
+                filled += run;
+                place = place.forward(run, p.out_w);
+            }
+            let tile = Tiles { w, x: work, x_at: 0, y: &[], at: 0, second: (&[], 0), pixels, quads };
+            if let Some(y) = one_row {
+                let at = done * out.pixel;
+                tiles(Tiles { y, at, second: (y, at + out.pixel), ..tile });
+            } else {
+                let (mut place, mut paired) = (from, 0);
+                while paired < pixels {
+                    let (y, at) = (self.y.row(place.row), place.column * out.pixel);
+                    let run = (p.out_w - place.column).min(pixels - paired) & !1;
+                    let second = if run == 0 { (self.y.row(place.row + 1), 0) } else { (y, at + out.pixel) };
+                    let run = run.max(2);
+                    tiles(Tiles { x_at: paired * self.xd, y, at, second, pixels: run, ..tile });
+                    paired += run;
+                    place = place.forward(run, p.out_w);
+                }
+            }
+            done += pixels;
+            from = from.forward(pixels, p.out_w);
+        }
+    }
+
+    /// What makes no full tile: all filters of the pixels from `paired` on, and the filters behind the last full quad of those before.
+    #[inline(never)]
+    fn one_by_one(&self, t: Tiles<'_>, paired: usize, finish: &Finish<'_>) {
+        let quad = FIRST_WORDS + 2 * self.pairs + finish.words;
+        let (filters, quads) = (self.p.out_c, self.p.out_c.div_ceil(4));
+        for pixel in 0..t.pixels {
+            let first = if pixel < paired { t.quads } else { 0 };
+            for (q, w) in t.w.chunks_exact(quad).enumerate().take(quads).skip(first) {
+                let results = (finish.requantise)(4 * q, sums(w, t.x, pixel * self.xd, self.pairs), w);
+                for (o, result) in (4 * q..filters).zip(results) {
+                    let at = t.at + pixel * self.out.pixel + o * self.out.channel;
+                    let Some(y) = t.y.get(at) else { return };
+                    y.set(result);
+                }
+            }
+        }
+    }
+}
+
+/// A pixel of an image.
+#[derive(Clone, Copy)]
+struct Place {
+    row: usize,
+    column: usize,
+}
+
+impl Place {
+    /// `pixels` further on.
+    fn forward(mut self, pixels: usize, width: usize) -> Self {
+        self.column += pixels;
+        while self.column >= width {
+            self.column -= width;
+            self.row += 1;
+        }
+        self
+    }
+
+    /// One pixel back.
+    fn back(self, width: usize) -> Self {
+        match self.column.checked_sub(1) {
+            Some(column) => Place { column, ..self },
+            None => Place { row: self.row.wrapping_sub(1), column: width.wrapping_sub(1) },
         }
     }
 }

@@ -17,21 +17,30 @@ pub(super) const fn requant_words(signed: bool) -> usize {
     }
 }
 
-/// Consecutive pixels of a row, and the quads of filters applied to them.
+/// Pairs of pixels, and the quads of filters applied to them.
 #[derive(Clone, Copy)]
 pub(super) struct Tiles<'a> {
     /// Weights of the quads.
     pub w: &'a [i32],
     /// The taps of each pixel as pairs of `i16`.
     pub x: &'a [Cell<i32>],
-    /// The row of the result.
+    /// Where in it the taps of the first pixel are, in bytes.
+    pub x_at: usize,
+    /// The row of the result that the first pixel of each pair is in.
     pub y: &'a [Cell<i8>],
     /// Where in it the first channel of the first pixel is.
     pub at: usize,
+    /// The row of the second pixels, and where the first of them is: behind the first pixel, unless tiles are [`split`].
+    pub second: (&'a [Cell<i8>], usize),
     /// Number of pixels.
     pub pixels: usize,
     /// Number of quads.
     pub quads: usize,
+}
+
+/// Whether the second pixel of a pair may be in another row than the first: in planar rows with an odd number of pixels.
+pub(super) const fn split(pixel: usize, channel: usize) -> bool {
+    pixel == 1 && channel % 2 == 1
 }
 
 /// What the block for pairs of pixels reads, in its order: addresses and counts.
@@ -52,6 +61,8 @@ struct Registers {
     y_step: usize,
     /// The word before the weights.
     w: usize,
+    /// From a result of the first pixel to that of the second.
+    second: usize,
 }
 
 /// All quads for an even number of pixels, requantised.
@@ -71,39 +82,46 @@ pub(super) fn pairs_of_pixels<
     t: Tiles<'_>,
 ) {
     let quad = FIRST_WORDS + 2 * PAIRS + requant_words(SIGNED);
-    let (Some(last_pixel), Some(last_channel)) = (t.pixels.checked_sub(1), (4 * t.quads).checked_sub(1))
+    let (Some(last_pair), Some(last_channel)) = ((t.pixels / 2).checked_sub(1), (4 * t.quads).checked_sub(1))
     else {
         return;
     };
-    let fits = t.pixels % 2 == 0
-        && t.w.len() >= t.quads.saturating_mul(quad)
-        && 4 * t.x.len() >= last_pixel.saturating_mul(XD).saturating_add(4 * PAIRS)
-        && t.y.len() > t.at + last_pixel.saturating_mul(PIXEL) + last_channel.saturating_mul(CHANNEL);
+    let ((second_y, second), split) = (t.second, split(PIXEL, CHANNEL));
+    let last = last_pair.saturating_mul(2 * PIXEL).saturating_add(last_channel.saturating_mul(CHANNEL));
+    let x_end = (2 * last_pair + 1).saturating_mul(XD).saturating_add(t.x_at).saturating_add(4 * PAIRS);
+    let fits = t.w.len() >= t.quads.saturating_mul(quad)
+        && 4 * t.x.len() >= x_end
+        && t.y.len() > t.at.saturating_add(last)
+        && second_y.len() > second.saturating_add(last)
+        && (split || (second_y.as_ptr() == t.y.as_ptr() && second == t.at + PIXEL));
     if !fits || PAIRS == 0 {
         return;
     }
     #[cfg(kiln_dsp)]
     {
-        let x = (t.x.as_ptr() as usize).wrapping_sub(4);
+        let x = (t.x.as_ptr() as usize).wrapping_add(t.x_at).wrapping_sub(4);
         let w = (t.w.as_ptr() as usize).wrapping_sub(4);
+        let y = t.y.as_ptr() as usize + t.at;
         let registers = Registers {
-            y: t.y.as_ptr() as usize + t.at,
+            y,
             x,
             w_end: w + 4 * t.quads * quad,
             x_end: x + 4 * PAIRS,
             count: t.pixels / 2,
             y_step: (2 * PIXEL).wrapping_sub(4 * t.quads * CHANNEL),
             w,
+            second: (second_y.as_ptr() as usize + second).wrapping_sub(y),
         };
         // SAFETY: the slices hold all that the block reads and writes (checked above), through cells or constants.
         unsafe { block::<XD, PAIRS, UNROLL, PIXEL, CHANNEL, SHIFT, SIGNED>(&registers) }
     }
     #[cfg(not(kiln_dsp))]
-    for (pixel, q) in (0..t.pixels).flat_map(|pixel| (0..t.quads).map(move |q| (pixel, q))) {
+    for (pixel, q) in (0..t.pixels & !1).flat_map(|pixel| (0..t.quads).map(move |q| (pixel, q))) {
         let Some(w) = t.w.get(q * quad..(q + 1) * quad) else { return };
-        let results = requantised::<SHIFT, SIGNED>(4 * q, sums(w, t.x, pixel * XD, PAIRS), w);
+        let results = requantised::<SHIFT, SIGNED>(4 * q, sums(w, t.x, t.x_at + pixel * XD, PAIRS), w);
+        let (y, at) = if pixel % 2 == 1 { t.second } else { (t.y, t.at) };
         for (f, result) in results.into_iter().enumerate() {
-            let Some(y) = t.y.get(t.at + pixel * PIXEL + (4 * q + f) * CHANNEL) else { return };
+            let Some(y) = y.get(at + pixel / 2 * 2 * PIXEL + (4 * q + f) * CHANNEL) else { return };
             y.set(result);
         }
     }
@@ -314,8 +332,8 @@ unsafe fn block<
     unsafe {
         core::arch::asm!(
             "push {{r6, r7}}",
-            "ldm r0, {{r0, r1, r2, r3, r4, r5, r6}}",
-            "push {{r0, r1, r2, r3, r4, r5, r6}}",
+            "ldm r0, {{r0, r1, r2, r3, r4, r5, r6, r7}}",
+            "push {{r0, r1, r2, r3, r4, r5, r6, r7}}",
             // Each pair of pixels.
             "2:",
             "ldr r8, [sp, #24]",
@@ -410,10 +428,19 @@ unsafe fn block<
             "ssat r3, #8, r3, asr #{odd_shift}",
             "ssat r6, #8, r6, asr #{odd_shift}",
             "ssat r7, #8, r7, asr #{odd_shift}",
+            ".if {split}",
+            "ldr r10, [sp, #28]",
+            "add r10, r10, r9",
+            "strb r1, [r10]",
+            "strb r3, [r10, #{channel}]",
+            "strb r5, [r10, #(2 * {channel})]",
+            "strb r7, [r10, #(3 * {channel})]",
+            ".else",
             "strb r1, [r9, #{pixel}]",
             "strb r3, [r9, #({pixel} + {channel})]",
             "strb r5, [r9, #({pixel} + 2 * {channel})]",
             "strb r7, [r9, #({pixel} + 3 * {channel})]",
+            ".endif",
             "strb r2, [r9, #{channel}]",
             "strb r4, [r9, #(2 * {channel})]",
             "strb r6, [r9, #(3 * {channel})]",
@@ -447,7 +474,7 @@ unsafe fn block<
             "subs r10, r10, #1",
             "str r10, [sp, #16]",
             "bne 2b",
-            "add sp, sp, #28",
+            "add sp, sp, #32",
             "pop {{r6, r7}}",
             xd = const XD,
             rest = const { turns(PAIRS, UNROLL).0 },
@@ -458,6 +485,7 @@ unsafe fn block<
             even_shift = const { if SIGNED { SHIFT + 8 } else { SHIFT } },
             odd_shift = const { SHIFT + 8 },
             signed = const { SIGNED as usize },
+            split = const { split(PIXEL, CHANNEL) as usize },
             inout("r0") registers => _,
             out("r1") _, out("r2") _, out("r3") _, out("r4") _, out("r5") _,
             out("r8") _, out("r9") _, out("r10") _, out("r11") _, out("r12") _, out("lr") _,

@@ -23,7 +23,7 @@ pub(super) fn pixels_that_fit(p: &Conv, words: usize) -> usize {
     };
     let pixel = p.stride_w.saturating_mul(p.k_h).saturating_mul(p.in_c);
     let pixels = others.checked_div(pixel).unwrap_or(0).saturating_add(1);
-    pixels.min(p.out_w.saturating_add(1)) & !1
+    pixels & !1
 }
 
 /// Fills the work space with all that `pixels` pixels from column `ox` of row `oy` of the result read; what is outside of the image reads as `pad`.
@@ -70,6 +70,20 @@ pub(super) fn fill(
     }
 }
 
+/// Fills the work space from pixel `at` on with `pixels` pixels of `row`, of `channels` channels each, a multiple of four.
+pub(super) fn widen_pixels(
+    row: &[Cell<i8>],
+    channels: usize,
+    first: usize,
+    pixels: usize,
+    work: &[Cell<i32>],
+    at: usize,
+) {
+    let x = row.get(first * channels..(first + pixels) * channels).unwrap_or(&[]);
+    let y = halves(work).get(at * channels..).unwrap_or(&[]);
+    spread(x, x.len(), y, x.len());
+}
+
 /// Words as their halves, the low one first.
 fn halves(words: &[Cell<i32>]) -> &[Cell<i16>] {
     // SAFETY: the halves cover exactly the words, are less aligned, and any bits are valid; all access is through cells of one thread.
@@ -92,15 +106,15 @@ fn spread(x: &[Cell<i8>], run: usize, y: &[Cell<i16>], step: usize) {
         // SAFETY: `x` holds `runs` runs, and so does `y` (checked above); what is written is in cells.
         unsafe {
             match run {
-                1 => ones(from, to, runs / 4, 2 * step),
+                1 => ones(from, to, runs, 2 * step),
                 3 => threes(from, to, runs / 4, 2 * step),
                 _ if run % 4 == 0 => fours(from, to, run / 4, runs, 2 * (step - run)),
                 _ => {}
             }
         }
         match run {
-            1 | 3 => runs & !3,
-            _ if run % 4 == 0 => runs,
+            3 => runs & !3,
+            _ if run == 1 || run % 4 == 0 => runs,
             _ => 0,
         }
     };
@@ -246,21 +260,29 @@ unsafe fn threes(from: *const u8, to: *mut u8, fours: usize, step: usize) {
     }
 }
 
-/// Widens `fours` times four elements to places `step` bytes from each other.
+/// Widens `runs` elements to places `step` bytes from each other; at least one.
 ///
 /// # Safety
 ///
 /// `from` is readable and `to` writable as far as that.
 #[cfg(kiln_dsp)]
 #[inline(always)]
-unsafe fn ones(from: *const u8, to: *mut u8, fours: usize, step: usize) {
-    if fours == 0 {
-        return;
-    }
+unsafe fn ones(from: *const u8, to: *mut u8, runs: usize, step: usize) {
     // SAFETY: as the caller promises.
     unsafe {
         core::arch::asm!(
+            "ands {n}, {runs}, #3",
+            "beq 3f",
             "2:",
+            "ldrsb {a}, [{from}], #1",
+            "strh {a}, [{to}]",
+            "add {to}, {to}, {step}",
+            "subs {n}, {n}, #1",
+            "bne 2b",
+            "3:",
+            "lsrs {n}, {runs}, #2",
+            "beq 5f",
+            "4:",
             "ldr {a}, [{from}], #4",
             "sxtb16 {b}, {a}",
             "sxtb16 {a}, {a}, ror #8",
@@ -272,13 +294,14 @@ unsafe fn ones(from: *const u8, to: *mut u8, fours: usize, step: usize) {
             "strh {b}, [{to}]",
             "strh {a}, [{to}, {step}]",
             "add {to}, {to}, {step}, lsl #1",
-            "subs {fours}, {fours}, #1",
-            "bne 2b",
+            "subs {n}, {n}, #1",
+            "bne 4b",
+            "5:",
             from = inout(reg) from => _,
             to = inout(reg) to => _,
-            fours = inout(reg) fours => _,
+            runs = in(reg) runs,
             step = in(reg) step,
-            a = out(reg) _, b = out(reg) _,
+            n = out(reg) _, a = out(reg) _, b = out(reg) _,
             options(nostack),
         )
     }
