@@ -38,13 +38,13 @@ impl Kernel {
             return Kernel::Portable;
         }
         match node.op {
-            Op::Dense { .. } if SINGLE => Kernel::Dense,
+            Op::Dense { .. } => Kernel::Dense,
             Op::Conv2d { groups: 1, .. } => Shape::of(graph, node).map_or(Kernel::Portable, |shape| {
-                let shape = if whole { shape.as_row() } else { shape };
+                let shape = if whole { shape.as_row() } else { shape }.as_column();
                 match shape {
                     _ if shape.layout.x == Order::Planar => Kernel::Portable,
                     _ if shape.dilation_w > 1 && shape.k_w > 1 => Kernel::Portable,
-                    _ if shape.is_column() && SINGLE => Kernel::Column(shape),
+                    _ if shape.is_column() => Kernel::Column(shape),
                     _ if tiles(&shape) => Kernel::Tiled(shape, window_pixels(&shape, options.optimize)),
                     _ => Kernel::Portable,
                 }
@@ -61,9 +61,6 @@ impl Kernel {
         }
     }
 }
-
-/// Whether the runtime has the kernels for single pixels.
-const SINGLE: bool = false;
 
 /// Whether a convolution over all channels can be computed in tiles.
 fn tiles(shape: &Shape) -> bool {

@@ -87,9 +87,23 @@ impl Shape {
         self
     }
 
-    /// Whether every row of the result is one pixel, computed from whole columns of the operand.
+    /// The same convolution with whole rows as pixels, where a filter covers those.
+    pub fn as_column(self) -> Shape {
+        if self.layout == Layout::default() && self.k_w == self.in_w && self.out_w == 1 && self.pad_left == 0 {
+            return Shape { in_w: 1, k_w: 1, stride_w: 1, in_c: self.in_w * self.in_c, ..self };
+        }
+        self
+    }
+
+    /// Whether operand and result are one pixel wide, and the taps of a pixel come in no more runs than the kernel for such takes.
     pub fn is_column(&self) -> bool {
-        self.out_w == 1 && self.pad_left == 0 && self.k_w <= self.in_w
+        let one_wide = self.in_w == 1 && self.out_w == 1 && self.k_w == 1 && self.pad_left == 0;
+        let bottom = ((self.out_h.max(1) - 1) * self.stride_h + (self.k_h - 1) * self.dilation_h + 1)
+            .saturating_sub(self.in_h + self.pad_top);
+        let padding = self.pad_top + bottom;
+        // Rows of whole words that follow each other are one run, but where the ring begins again.
+        let runs = if self.dilation_h == 1 && self.in_c % 4 == 0 { 2 + padding } else { self.k_h };
+        one_wide && runs <= 12 && (padding == 0 || self.in_c <= 128)
     }
 
     /// Elements of a row of the result from one pixel to the next, and from one channel to the next.
