@@ -48,7 +48,7 @@ pub(super) fn columns_first(shape: &Shape) -> Pairs {
 
 /// What ends four filters.
 pub(super) enum Tail<'a> {
-    /// The multiplier and the constant of each; in a signed form, the correction too.
+    /// In a signed form the corrections, then the multiplier and the constant of each.
     Affine(Form, &'a [Affine]),
     /// Nothing: the kernel leaves sums.
     Sums,
@@ -79,10 +79,10 @@ pub(super) fn quads(weights: &[i8], bias: &[i32], pairs: &Pairs, tail: &Tail<'_>
             }
         }
         if let Tail::Affine(form, _) = tail {
-            for affine in (quad..quad + 4).map(affine) {
-                words.extend([affine.multiplier, affine.constant]);
-                words.extend(form.signed.then_some(affine.correction));
+            if form.signed {
+                words.extend((quad..quad + 4).map(|o| affine(o).correction));
             }
+            words.extend((quad..quad + 4).flat_map(|o| [affine(o).multiplier, affine(o).constant]));
         }
     }
     words
