@@ -53,7 +53,7 @@ pub fn dense_f32(x: Rows<'_, f32>, w: &[f32], bias: &[f32], lo: f32, hi: f32, y:
 }
 
 /// The convolution that a matrix product is: rows are images of one pixel.
-fn matrix(k: usize, n: usize) -> Conv {
+pub(crate) fn matrix(k: usize, n: usize) -> Conv {
     Conv {
         in_h: isize::MAX as usize,
         in_w: 1,

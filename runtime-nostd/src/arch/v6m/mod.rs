@@ -1,1 +1,22 @@
-//! Kernels for Cortex-M0, M0+ and M23: eight low registers, no long multiplication.
+//! Kernels for Cortex-M0, M0+ and M23: eight low registers, no long multiplication, one instruction for a 32-bit product.
+//!
+//! # Two products in one multiplication
+//!
+//! `(a + 2¹⁶·b) · w = a·w + 2¹⁶·b·w`: one `MULS` multiplies a weight with two pixels ([`pair`]), or a pixel with two weights ([`single`]). Both
+//! products stay apart as long as their sums fit 16 bits, which two taps do. A *window* is two taps. Three words stand for the operands of one:
+//! those of its taps, and a correction. The correction makes the sum that belongs to weights between −128 and 127 out of one with bytes
+//! between 0 and 255, which is what `LDRB` loads, and moves the lower field into the range of an unsigned 16-bit number, so that a shift
+//! parts the fields.
+//!
+//! The sums of windows go to two accumulators, `q += window` and `h += window >> 16`: `h` is the sum of the upper fields, `q − (h << 16)` that of the
+//! lower ones. First values and corrections are chosen so that both results come out with their bias.
+//!
+//! The hot loops are assembly where `kiln_v6m` is set, and plain Rust with the same results elsewhere.
+
+pub(crate) mod conv;
+pub(crate) mod depthwise;
+pub(crate) mod steps;
+
+mod operand;
+mod pair;
+mod single;

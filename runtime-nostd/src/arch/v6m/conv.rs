@@ -1,0 +1,186 @@
+//! Convolution and matrix product with packed windows.
+
+use super::operand::{Operand, Pixel, Tap, Words, PART};
+use super::pair::{Stream, Work};
+use super::single;
+use super::steps::HalfRequant;
+use crate::arch::portable::conv::matrix;
+use crate::params::Conv;
+use crate::rows::{Band, Rows};
+use core::cell::Cell;
+
+/// Filters whose accumulators are kept at once, where they have to be: two words each.
+const BLOCK: usize = 33;
+
+/// Convolution of an `i8` image without groups, for at least two filters.
+///
+/// Rows of `x` have `in_w · in_c` elements, those of `y` `out_w · out_c`. Padding reads as `pad`.
+///
+/// A filter's rows of `k_w · in_c` taps are filled up to an even number; its `k_h` rows are taken in parts of `part` taps, an even number of at most 128. `first` are the
+/// accumulators' first values, two per filter. Weights are ordered by *blocks* of filters (33, or 31 where 33 would leave a single one, if the
+/// layer has several parts or is signed; otherwise all), parts, tiles (of three filters, and of two for what is left), taps, filters.
+#[inline(never)]
+pub fn conv2d_i8_pairs(
+    p: &Conv,
+    x: Rows<'_, i8>,
+    w: &[u8],
+    first: &[i32],
+    part: usize,
+    pad: i8,
+    q: &HalfRequant<'_>,
+    y: Rows<'_, i8>,
+    band: Band,
+) {
+    let row = p.k_w.wrapping_mul(p.in_c);
+    let size = p.k_h.wrapping_mul(row.wrapping_add(row % 2));
+    let operand = Operand { p, x, pad };
+    let part = part.clamp(2, PART) & !1;
+    let staged = size > part || q.signed;
+    let words: Words = [const { Cell::new(0) }; PART / 2 * 3];
+    let results = |row: usize, column: usize| {
+        let out = y.row(row);
+        let start = column.wrapping_mul(p.out_c);
+        out.get(start..start.wrapping_add(p.out_c)).unwrap_or(&[])
+    };
+    let mut pixels = band.range().flat_map(|row| (0..p.out_w).map(move |column| (row, column)));
+    while let Some(a) = pixels.next() {
+        let b = pixels.next().unwrap_or(a);
+        let both = [a, b].map(|(row, column)| Pixel::new(p, x, row, column));
+        let out = [a, b].map(|(row, column)| results(row, column));
+        let mut stream = Stream(w);
+        if staged {
+            let layer = Staged { operand: &operand, pixels: both, size, part, words: &words };
+            layer.run(&mut stream, first, q, out);
+        } else {
+            operand.pairs(both, Tap::default(), size, &words);
+            Work { words: &words, windows: size / 2 }.finish(&mut stream, first, q, out);
+        }
+    }
+}
+
+/// Two pixels of a layer whose accumulators are kept from part to part.
+struct Staged<'a> {
+    operand: &'a Operand<'a>,
+    pixels: [Pixel; 2],
+    size: usize,
+    part: usize,
+    words: &'a Words,
+}
+
+impl Staged<'_> {
+    #[inline(never)]
+    fn run(
+        &self,
+        stream: &mut Stream<'_>,
+        first: &[i32],
+        q: &HalfRequant<'_>,
+        out: [&[Cell<i8>]; 2],
+    ) {
+        let kept = [const { Cell::new(0) }; 2 * BLOCK];
+        let filters = out[0].len().min(out[1].len());
+        let mut o = 0;
+        while o < filters {
+            let block = match filters - o {
+                left @ ..=BLOCK => left,
+                left if left == BLOCK + 1 => BLOCK - 2,
+                _ => BLOCK,
+            };
+            let (Some(sums), Some(first)) = (kept.get(..2 * block), first.get(2 * o..)) else { return };
+            sums.iter().zip(first).for_each(|(sum, &first)| sum.set(first));
+            let (mut tap, mut done) = (Tap::default(), 0);
+            while done < self.size {
+                let taps = self.part.min(self.size - done);
+                // What is there from the block before is there still, if it is all.
+                if o == 0 || taps < self.size {
+                    tap = self.operand.pairs(self.pixels, tap, taps, self.words);
+                }
+                Work { words: self.words, windows: taps / 2 }.add(stream, sums);
+                done += taps.max(1);
+            }
+            let pairs = || sums.chunks_exact(2);
+            let value = |pair: &[Cell<i32>], i: usize| pair.get(i).map_or(0, Cell::get);
+            let [a, b] = out.map(|out| out.get(o..).unwrap_or(&[]));
+            q.finish(o, pairs().map(|pair| value(pair, 1)), b.get(..block).unwrap_or(&[]));
+            let lower = |pair| value(pair, 0).wrapping_sub(value(pair, 1) << 16);
+            q.finish(o, pairs().map(lower), a.get(..block).unwrap_or(&[]));
+            o += block;
+        }
+    }
+}
+
+/// Convolution as [`conv2d_i8_pairs`], pixel by pixel, for any number of filters.
+///
+/// Weights are ordered by blocks of 64 filters, parts, tiles of four filters (filled up), taps: one word for four filters, 0, 2, 1, 3 from the lowest byte on. `first` has
+/// four values for each tile.
+#[inline(never)]
+pub fn conv2d_i8_singles(
+    p: &Conv,
+    x: Rows<'_, i8>,
+    w: &[u32],
+    first: &[i32],
+    part: usize,
+    pad: i8,
+    q: &HalfRequant<'_>,
+    y: Rows<'_, i8>,
+    band: Band,
+) {
+    const KEPT: usize = 64;
+    let row = p.k_w.wrapping_mul(p.in_c);
+    let size = p.k_h.wrapping_mul(row.wrapping_add(row % 2));
+    let operand = Operand { p, x, pad };
+    let part = part.clamp(2, PART) & !1;
+    let words: Words = [const { Cell::new(0) }; PART / 2 * 3];
+    let kept = [const { Cell::new(0) }; KEPT];
+    for row in band.range() {
+        for (column, out) in y.row(row).chunks_exact(p.out_c.max(1)).take(p.out_w).enumerate() {
+            let pixel = Pixel::new(p, x, row, column);
+            let mut w = w;
+            for (block, (out, first)) in out.chunks(KEPT).zip(first.chunks(KEPT)).enumerate() {
+                let Some(sums) = kept.get(..first.len()) else { return };
+                sums.iter().zip(first).for_each(|(sum, &first)| sum.set(first));
+                let (mut tap, mut done) = (Tap::default(), 0);
+                while done < size {
+                    let taps = part.min(size - done);
+                    // What is there from the block before is there still, if it is all.
+                    if block == 0 || taps < size {
+                        tap = operand.singles(pixel, tap, taps, &words);
+                    }
+                    single::add(&words, taps / 2, w, sums);
+                    w = w.get(taps * (sums.len() / 4)..).unwrap_or(&[]);
+                    done += taps.max(1);
+                }
+                let fields = sums.chunks_exact(2).flat_map(|pair| match pair {
+                    [q, h] => [q.get().wrapping_sub(h.get() << 16), h.get()],
+                    _ => [0; 2],
+                });
+                q.finish(block * KEPT, fields, out);
+            }
+        }
+    }
+}
+
+/// Product of the rows of `x` \[…\]\[k\] with `n` filters packed as [`conv2d_i8_singles`] reads them, to rows of `n` results.
+pub fn dense_i8_singles(
+    x: Rows<'_, i8>,
+    w: &[u32],
+    first: &[i32],
+    part: usize,
+    q: &HalfRequant<'_>,
+    y: Rows<'_, i8>,
+    band: Band,
+) {
+    conv2d_i8_singles(&matrix(x.row_len(), y.row_len()), x, w, first, part, 0, q, y, band);
+}
+
+/// As [`dense_i8_singles`] with two rows at a time, and filters packed as [`conv2d_i8_pairs`] reads them.
+pub fn dense_i8_pairs(
+    x: Rows<'_, i8>,
+    w: &[u8],
+    first: &[i32],
+    part: usize,
+    q: &HalfRequant<'_>,
+    y: Rows<'_, i8>,
+    band: Band,
+) {
+    conv2d_i8_pairs(&matrix(x.row_len(), y.row_len()), x, w, first, part, 0, q, y, band);
+}

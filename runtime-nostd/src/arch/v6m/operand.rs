@@ -1,0 +1,212 @@
+//! Operands of windows: what the filters read for a pixel of the result, or for two, in the words that the tiles multiply.
+
+use crate::params::Conv;
+use crate::rows::Rows;
+use core::cell::Cell;
+
+/// Most taps whose operands are held at once: the taps of a filter are taken in parts of at most that many.
+pub(super) const PART: usize = 128;
+
+/// Words for them: three for two taps.
+pub(super) type Words = [Cell<i32>; PART / 2 * 3];
+
+/// Where the filters' first tap is for one pixel of the result.
+#[derive(Clone, Copy)]
+pub(super) struct Pixel {
+    /// Row and column; may be negative. Rows are counted from the lap of the ring in which the first one is.
+    top: usize,
+    left: usize,
+    /// Rows of the operand.
+    in_h: usize,
+}
+
+impl Pixel {
+    pub(super) fn new(p: &Conv, x: Rows<'_, i8>, row: usize, column: usize) -> Self {
+        let top = row.wrapping_mul(p.stride_h);
+        let skipped = x.laps_before(top.saturating_sub(p.pad_top));
+        Pixel {
+            top: top.wrapping_sub(p.pad_top).wrapping_sub(skipped),
+            left: column.wrapping_mul(p.stride_w).wrapping_sub(p.pad_left),
+            in_h: p.in_h.saturating_sub(skipped),
+        }
+    }
+
+    /// The row of the operand `below` the first tap; empty in the padding.
+    #[inline(always)]
+    pub(super) fn row<'a>(&self, x: Rows<'a, i8>, below: usize) -> &'a [Cell<i8>] {
+        let iy = self.top.wrapping_add(below);
+        if iy < self.in_h {
+            x.row(iy)
+        } else {
+            &[]
+        }
+    }
+
+    /// The column of the operand `behind` the first tap; no column of it in the padding.
+    #[inline(always)]
+    pub(super) fn column(&self, behind: usize) -> usize {
+        self.left.wrapping_add(behind)
+    }
+}
+
+/// The operand of a convolution.
+#[derive(Clone, Copy)]
+pub(super) struct Operand<'a> {
+    pub p: &'a Conv,
+    pub x: Rows<'a, i8>,
+    /// What padding reads as.
+    pub pad: i8,
+}
+
+/// A tap: row of the filter, and element within the row. Rows of odd length count one more, which is no tap.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Tap {
+    pub ky: usize,
+    pub at: usize,
+}
+
+impl Operand<'_> {
+    /// Writes the words of `taps` taps from `from` on, for both pixels, and returns the tap behind them.
+    pub(super) fn pairs(&self, pixels: [Pixel; 2], from: Tap, taps: usize, words: &Words) -> Tap {
+        self.parts(from, taps, words, |at, len, buffers, words| {
+            let ([a, b], [buffer_a, buffer_b]) = (pixels, buffers);
+            interleave(self.run(a, at, len, buffer_a), self.run(b, at, len, buffer_b), words);
+        })
+    }
+
+    /// As [`Operand::pairs`] for one pixel.
+    pub(super) fn singles(&self, pixel: Pixel, from: Tap, taps: usize, words: &Words) -> Tap {
+        self.parts(from, taps, words, |at, len, [buffer, _], words| {
+            single(self.run(pixel, at, len, buffer), words);
+        })
+    }
+
+    /// Calls `write` for the taps of each row of the filter, with the words to write.
+    #[inline(always)]
+    fn parts(
+        &self,
+        from: Tap,
+        taps: usize,
+        words: &Words,
+        write: impl Fn(Tap, usize, [&[Cell<i8>]; 2], &[Cell<i32>]),
+    ) -> Tap {
+        let row = self.p.k_w.wrapping_mul(self.p.in_c);
+        let even = row.wrapping_add(row % 2);
+        let buffers = [const { [const { Cell::new(0) }; PART] }; 2];
+        let (mut at, mut done) = (from, 0);
+        while done < taps {
+            let len = even.saturating_sub(at.at).min(taps - done);
+            let Some(words) = words.get(done / 2 * 3..) else { break };
+            let [a, b] = &buffers;
+            write(at, len, [a, b], words);
+            at.at += len;
+            if at.at >= even {
+                at = Tap { ky: at.ky + 1, at: 0 };
+            }
+            done += len.max(1);
+        }
+        at
+    }
+
+    /// `len` elements of one row of taps: where they are, or gathered. What is behind the row's end reads as padding.
+    #[inline(never)]
+    fn run<'b>(&'b self, pixel: Pixel, tap: Tap, len: usize, buffer: &'b [Cell<i8>]) -> &'b [Cell<i8>] {
+        let Conv { in_w, in_c, k_w, dilation_h, dilation_w, .. } = *self.p;
+        let image = pixel.row(self.x, tap.ky.wrapping_mul(dilation_h));
+        let row = k_w.wrapping_mul(in_c);
+        // Taps that lie side by side in the operand.
+        if dilation_w == 1 && pixel.left < in_w && tap.at.wrapping_add(len) <= row {
+            let start = pixel.left.wrapping_mul(in_c).wrapping_add(tap.at);
+            if let Some(x) = image.get(start..start.wrapping_add(len)) {
+                if pixel.left + k_w <= in_w {
+                    return x;
+                }
+            }
+        }
+        let buffer = buffer.get(..len).unwrap_or(&[]);
+        let (mut kx, mut c) = (0, tap.at);
+        while c >= in_c && kx < k_w {
+            (kx, c) = (kx + 1, c - in_c);
+        }
+        let mut done = 0;
+        while let Some(cells @ [_, ..]) = buffer.get(done..) {
+            let ix = pixel.column(kx.wrapping_mul(dilation_w));
+            let start = ix.wrapping_mul(in_c).wrapping_add(c);
+            let count = if kx < k_w { in_c.saturating_sub(c).min(cells.len()) } else { cells.len() };
+            let x = if kx < k_w && ix < in_w { image.get(start..start.wrapping_add(count)) } else { None };
+            match x {
+                Some(x) => cells.iter().zip(x).for_each(|(cell, x)| cell.set(x.get())),
+                None => cells.iter().take(count).for_each(|cell| cell.set(self.pad)),
+            }
+            (kx, c) = (kx + 1, 0);
+            done += count.max(1);
+        }
+        buffer
+    }
+}
+
+/// The words of windows of two pixels: for each two taps of `a` and `b` two words `a + 2¹⁶·b`, and 128 · (255 − their sum).
+#[cfg(kiln_v6m)]
+#[inline(never)]
+#[allow(unsafe_code)]
+fn interleave(a: &[Cell<i8>], b: &[Cell<i8>], words: &[Cell<i32>]) {
+    let windows = (a.len() / 2).min(b.len() / 2).min(words.len() / 3);
+    if windows == 0 {
+        return;
+    }
+    // SAFETY: the loop reads `2 · windows` elements of `a` and of `b` and writes `3 · windows` words, as many as there are; they
+    // are cells, which may be read and written through shared references. r6 and r7 are restored.
+    unsafe {
+        core::arch::asm!(
+            "push {{r6, r7}}",
+            "movs r7, #255",
+            "2:",
+            "ldrsb r4, [r0, r3]",
+            "ldrsb r5, [r1, r3]",
+            "adds r3, r3, #1",
+            "lsls r5, r5, #16",
+            "adds r4, r4, r5",
+            "ldrsb r5, [r0, r3]",
+            "ldrsb r6, [r1, r3]",
+            "lsls r6, r6, #16",
+            "adds r5, r5, r6",
+            "adds r6, r4, r5",
+            "subs r6, r7, r6",
+            "lsls r6, r6, #7",
+            "stm r2!, {{r4, r5, r6}}",
+            "adds r3, r3, #1",
+            "bmi 2b",
+            "pop {{r6, r7}}",
+            inout("r0") a.as_ptr().add(2 * windows) => _,
+            inout("r1") b.as_ptr().add(2 * windows) => _,
+            inout("r2") words.as_ptr() => _,
+            inout("r3") (2 * windows).wrapping_neg() => _,
+            out("r4") _,
+            out("r5") _,
+        );
+    }
+}
+
+#[cfg(not(kiln_v6m))]
+fn interleave(a: &[Cell<i8>], b: &[Cell<i8>], words: &[Cell<i32>]) {
+    let both = |a: &Cell<i8>, b: &Cell<i8>| i32::from(a.get()).wrapping_add(i32::from(b.get()) << 16);
+    for ((a, b), words) in a.chunks_exact(2).zip(b.chunks_exact(2)).zip(words.chunks_exact(3)) {
+        let ([a0, a1], [b0, b1], [first, second, correction]) = (a, b, words) else { return };
+        let (x0, x1) = (both(a0, b0), both(a1, b1));
+        first.set(x0);
+        second.set(x1);
+        correction.set(255i32.wrapping_sub(x0.wrapping_add(x1)).wrapping_shl(7));
+    }
+}
+
+/// The words of windows of one pixel: for each two taps their elements, and (1 + 2¹⁶) · 128 · (255 − their sum).
+fn single(a: &[Cell<i8>], words: &[Cell<i32>]) {
+    for (a, words) in a.chunks_exact(2).zip(words.chunks_exact(3)) {
+        let ([a0, a1], [first, second, correction]) = (a, words) else { return };
+        let (x0, x1) = (i32::from(a0.get()), i32::from(a1.get()));
+        first.set(x0);
+        second.set(x1);
+        let low = (255 - x0 - x1) << 7;
+        correction.set(low.wrapping_add(low.wrapping_shl(16)));
+    }
+}
