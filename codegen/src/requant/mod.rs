@@ -10,6 +10,7 @@
 //! | [`Affine`] | cores with `SMMLAR` and `SSAT`: Cortex-M4, M7, M33 | `affine.rs`, fitted in `fit.rs` |
 //! | [`AddAffine`] | sums and differences of two operands, on all cores | `add.rs` |
 //! | [`AverageAffine`] | average pooling, on all cores | `pool.rs` |
+//! | [`Halves`] | cores whose product has 32 bits: Cortex-M0, M0+, M23 | `halves.rs` |
 //!
 //! [`choose`] finds the form of a whole layer.
 
@@ -18,6 +19,7 @@ mod affine;
 mod choose;
 mod fit;
 mod pool;
+mod halves;
 mod reference;
 mod residue;
 mod search;
@@ -29,6 +31,7 @@ pub use affine::{Affine, Form, SIGNED_GAIN_BITS};
 pub use choose::{choose, Channel, Choice};
 pub use fit::fit;
 pub use pool::{fit_average, AverageAffine, AverageReference};
+pub use halves::{choose_halves, Halves, HalvesForm};
 pub use reference::{Reference, Steps};
 
 /// A range of accumulators, both ends included.

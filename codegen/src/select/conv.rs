@@ -18,29 +18,12 @@ impl<'a> Selector<'a> {
     ) -> Selected {
         let (x, w) = (node.operands[0], node.operands[1]);
         let (tx, tw, ty) = (self.ty(x), self.ty(w), self.ty(node.result));
-        let ([batch, in_h, in_w, in_c], [_, out_h, out_w, out_c]) = self.images(node)?;
+        let ([batch, _, _, in_c], [_, out_h, _, out_c]) = self.images(node)?;
         if node.op.layout() != Layout::default() {
             return Err(self.no_kernel(node));
         }
         let depthwise = groups == in_c && groups > 1;
-        let in_h = self.height(in_h);
-        let fields = vec![
-            ("in_h", int(in_h)),
-            ("in_w", int(in_w)),
-            ("in_c", int(in_c)),
-            ("out_w", int(out_w)),
-            ("out_c", int(out_c)),
-            ("k_h", int(window.size[0])),
-            ("k_w", int(window.size[1])),
-            ("stride_h", int(window.stride[0])),
-            ("stride_w", int(window.stride[1])),
-            ("dilation_h", int(window.dilation[0])),
-            ("dilation_w", int(window.dilation[1])),
-            ("pad_top", int(window.pad.top)),
-            ("pad_left", int(window.pad.left)),
-            ("groups", int(groups)),
-        ];
-        let conv = Struct { name: "Conv", fields };
+        let conv = self.conv_params(node, window, groups)?;
         let weights = self.data(node, w, "weights")?;
         let packed = if depthwise {
             taps_first(weights, out_c, tw.dtype.size())
@@ -71,6 +54,28 @@ impl<'a> Selector<'a> {
             self.call(kernel, args);
         }
         Ok(())
+    }
+
+    /// The kernels' `Conv`.
+    pub(super) fn conv_params(&self, node: &Node, window: &Window, groups: usize) -> Result<Struct, Problem> {
+        let ([_, in_h, in_w, in_c], [_, _, out_w, out_c]) = self.images(node)?;
+        let fields = vec![
+            ("in_h", int(self.height(in_h))),
+            ("in_w", int(in_w)),
+            ("in_c", int(in_c)),
+            ("out_w", int(out_w)),
+            ("out_c", int(out_c)),
+            ("k_h", int(window.size[0])),
+            ("k_w", int(window.size[1])),
+            ("stride_h", int(window.stride[0])),
+            ("stride_w", int(window.stride[1])),
+            ("dilation_h", int(window.dilation[0])),
+            ("dilation_w", int(window.dilation[1])),
+            ("pad_top", int(window.pad.top)),
+            ("pad_left", int(window.pad.left)),
+            ("groups", int(groups)),
+        ];
+        Ok(Struct { name: "Conv", fields })
     }
 
     pub(super) fn dense(&mut self, node: &'a Node, rescale: &Rescale, clamp: &Clamp) -> Selected {
@@ -248,7 +253,7 @@ pub(super) fn float_range(kernel: &'static str, clamp: &Clamp) -> (&'static str,
 }
 
 /// The rows of one image of a batch.
-fn rows(strip: Strip, batch: usize, image: usize) -> Arg {
+pub(super) fn rows(strip: Strip, batch: usize, image: usize) -> Arg {
     let len = strip.region.len / batch.max(1);
     Arg::Rows(Strip { region: strip.region.part(image * len, len), ..strip })
 }

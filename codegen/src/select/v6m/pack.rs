@@ -1,0 +1,184 @@
+//! Weights and first values as the kernels of cores without DSP read them.
+//!
+//! Both come in windows of two taps, with weights from 1 to 255: 128 more than they are. A filter's rows are filled up to an even number of taps.
+
+/// Most taps of a part: how many operands the kernels hold.
+const MOST_PART: usize = 128;
+
+/// Filters whose accumulators the kernel of pairs keeps at once.
+const PAIR_BLOCK: usize = 33;
+
+/// Filters whose accumulators the kernel of single pixels keeps at once.
+const SINGLE_BLOCK: usize = 64;
+
+/// What a window adds to the lower field, so that it is never negative: 255 · 128.
+const LIFT: i32 = 32_640;
+
+/// Filters of equal length.
+pub(super) struct Filters {
+    /// One after the other, each an even number of taps.
+    taps: Vec<i8>,
+    /// Taps of each.
+    size: usize,
+    /// How many.
+    count: usize,
+}
+
+impl Filters {
+    /// Filters `[count][rows][row]`.
+    pub(super) fn new(weights: &[i8], count: usize, row: usize) -> Filters {
+        let rows = weights.len() / (count * row).max(1);
+        let mut taps = Vec::with_capacity(weights.len() + count * rows);
+        for row in weights.chunks(row.max(1)) {
+            taps.extend(row);
+            taps.extend((row.len() % 2 == 1).then_some(0));
+        }
+        Filters { taps, size: rows * (row + row % 2), count }
+    }
+
+    /// Whether the sums of each window fit 16 bits, whatever the operands are.
+    pub(super) fn fit_windows(&self) -> bool {
+        self.taps.chunks(2).all(|window| window.iter().map(|w| w.unsigned_abs() as u32).sum::<u32>() <= 255)
+    }
+
+    /// Taps of a part: as few parts as possible, of nearly the same size.
+    pub(super) fn part(&self) -> usize {
+        let parts = self.size.div_ceil(MOST_PART).max(1);
+        self.size.div_ceil(parts).next_multiple_of(2).max(2)
+    }
+
+    /// A weight as the kernels read it; 0 for a filter beyond the last.
+    fn byte(&self, o: usize, tap: usize) -> u8 {
+        let weight = if o < self.count { self.taps[o * self.size + tap] } else { 0 };
+        (i32::from(weight) + 128) as u8
+    }
+
+    /// The parts, each as the range of its taps.
+    fn parts(&self) -> impl Iterator<Item = std::ops::Range<usize>> + '_ {
+        let part = self.part();
+        (0..self.size).step_by(part).map(move |from| from..(from + part).min(self.size))
+    }
+
+    /// Weights for tiles of two pixels; `signed` as the requantisation.
+    pub(super) fn pairs(&self, signed: bool) -> Vec<u8> {
+        let staged = signed || self.size > self.part();
+        let mut packed = Vec::with_capacity(self.taps.len());
+        let mut first = 0;
+        while first < self.count {
+            let block = match self.count - first {
+                left if !staged || left <= PAIR_BLOCK => left,
+                left if left == PAIR_BLOCK + 1 => PAIR_BLOCK - 2,
+                _ => PAIR_BLOCK,
+            };
+            for taps in self.parts() {
+                let mut o = first;
+                for filters in tiles(block) {
+                    for tap in taps.clone() {
+                        packed.extend((o..o + filters).map(|o| self.byte(o, tap)));
+                    }
+                    o += filters;
+                }
+            }
+            first += block;
+        }
+        packed
+    }
+
+    /// First values of the accumulators in tiles of two pixels, for filters with these biases.
+    pub(super) fn pair_firsts(&self, bias: &[i32]) -> Vec<i32> {
+        let lift = LIFT.wrapping_mul((self.size / 2) as i32);
+        let pair = |&b: &i32| [b.wrapping_add(b.wrapping_shl(16)).wrapping_sub(lift), b];
+        bias.iter().flat_map(pair).collect()
+    }
+
+    /// Weights for tiles of one pixel: words of four filters.
+    pub(super) fn singles(&self) -> Vec<u8> {
+        let mut packed = Vec::with_capacity(self.taps.len());
+        for block in (0..self.count).step_by(SINGLE_BLOCK) {
+            let filters = (self.count - block).min(SINGLE_BLOCK);
+            for taps in self.parts() {
+                for o in (block..block + filters).step_by(4) {
+                    for tap in taps.clone() {
+                        packed.extend([0, 2, 1, 3].map(|lane| self.byte(o + lane, tap)));
+                    }
+                }
+            }
+        }
+        packed
+    }
+
+    /// First values of the accumulators in tiles of one pixel.
+    pub(super) fn single_firsts(&self, bias: &[i32]) -> Vec<i32> {
+        let lift = LIFT.wrapping_mul((self.size / 2) as i32);
+        let mut firsts = Vec::with_capacity(self.count.next_multiple_of(4));
+        for pair in bias.chunks(2) {
+            let upper = pair.get(1).copied().unwrap_or(0).wrapping_sub(lift);
+            firsts.extend([pair[0].wrapping_sub(lift).wrapping_add(upper.wrapping_shl(16)), upper]);
+        }
+        firsts.resize(firsts.len().next_multiple_of(4), 0);
+        firsts
+    }
+}
+
+/// The tiles of so many filters, as numbers of filters: threes, and twos for what is left.
+fn tiles(filters: usize) -> impl Iterator<Item = usize> {
+    let (threes, left) = (filters / 3, filters % 3);
+    let (threes, twos) = match left {
+        0 => (threes, 0),
+        1 => (threes.saturating_sub(1), 2),
+        _ => (threes, 1),
+    };
+    std::iter::repeat_n(3, threes).chain(std::iter::repeat_n(2, twos))
+}
+
+/// Depthwise weights `[o][taps]` as `[taps][o]`, with zeros to a number of taps that three divides.
+pub(super) fn taps_in_threes(weights: &[i8], channels: usize) -> Vec<i8> {
+    let taps = weights.len() / channels.max(1);
+    let weight = |tap: usize, o: usize| if tap < taps { weights[o * taps + tap] } else { 0 };
+    let filled = 0..taps.next_multiple_of(3);
+    filled.flat_map(|tap| (0..channels).map(move |o| (tap, o))).map(|(tap, o)| weight(tap, o)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiles_take_all_filters() {
+        for filters in 2..200 {
+            assert_eq!(tiles(filters).sum::<usize>(), filters);
+        }
+    }
+
+    #[test]
+    fn odd_rows_are_filled_up() {
+        let filters = Filters::new(&[1, 2, 3, 4, 5, 6, -1, -2, -3, -4, -5, -6], 2, 3);
+        assert_eq!((filters.size, filters.part()), (8, 8));
+        let lanes = |w: &[i32]| w.iter().map(|w| (w + 128) as u8).collect::<Vec<_>>();
+        let expected = lanes(&[1, -1, 2, -2, 3, -3, 0, 0, 4, -4, 5, -5, 6, -6, 0, 0]);
+        assert_eq!(filters.pairs(false), expected);
+        assert_eq!(filters.singles()[..4], lanes(&[1, 0, -1, 0]));
+    }
+
+    #[test]
+    fn parts_are_even() {
+        for size in 1..700 {
+            let filters = Filters::new(&vec![1; size], 1, size);
+            let sizes: Vec<usize> = filters.parts().map(|part| part.len()).collect();
+            assert_eq!(sizes.iter().sum::<usize>(), filters.size);
+            assert!(sizes.iter().all(|&size| size % 2 == 0 && size <= MOST_PART), "{sizes:?}");
+        }
+    }
+
+    #[test]
+    fn windows_of_two_extremes_do_not_fit() {
+        let fit = |weights: &[i8]| Filters::new(weights, 1, weights.len()).fit_windows();
+        assert!(fit(&[127, -127, 127, -128]) && fit(&[1, -128, -128, 1]));
+        assert!(!fit(&[1, 1, -128, -128]));
+    }
+
+    #[test]
+    fn depthwise_taps_come_in_threes() {
+        assert_eq!(taps_in_threes(&[1, 2, 3, 4, 5, 6, 7, 8], 2), [1, 5, 2, 6, 3, 7, 4, 8, 0, 0, 0, 0]);
+    }
+}
