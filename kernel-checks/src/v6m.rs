@@ -1,5 +1,244 @@
-//! Kernels for cores without DSP instructions.
+//! Kernels of cores without DSP: tiles of two pixels, of one pixel, and tables of taps.
 
-use crate::Check;
+use crate::conv::describe;
+use crate::reference::tap;
+use crate::{cells, Check, Mismatch, Rng, Scratch};
+use kiln::kernels::{conv2d_i8_pairs, conv2d_i8_singles, depthwise2d_i8_taps, Band, Conv, HalfRequant, Rows};
 
-pub(crate) const CHECKS: &[Check] = &[];
+pub(crate) const CHECKS: &[Check] = &[
+    Check { name: "conv2d_i8_pairs, by definition", run: |rng, scratch| convolution(rng, scratch, true) },
+    Check { name: "conv2d_i8_singles, by definition", run: |rng, scratch| convolution(rng, scratch, false) },
+    Check { name: "depthwise2d_i8_taps, by definition", run: depthwise },
+];
+
+/// Filters whose accumulators are kept at once.
+const PAIR_BLOCK: usize = 33;
+const SINGLE_BLOCK: usize = 64;
+
+fn convolution(rng: &mut Rng, mut scratch: Scratch<'_>, pairs: bool) -> Result<(), Mismatch> {
+    let (p, out_h) = shape(rng, pairs);
+    let row = p.k_w * p.in_c;
+    let row = row + row % 2;
+    let size = p.k_h * row;
+    let x = scratch.bytes.take_at(p.in_h * p.in_w * p.in_c, rng.size(0, 3));
+    rng.fill_i8(x);
+    let x = cells(x);
+    // Filters one after the other, with rows of an even number of taps. Two weights of −128 would not fit a window.
+    let filters = scratch.bytes.take(p.out_c * size);
+    rng.fill_i8_in(filters, -127, 127);
+    for row in filters.chunks_mut(row) {
+        row[p.k_w * p.in_c..].fill(0);
+    }
+    let bias = scratch.words.take(p.out_c);
+    rng.fill_i32(bias, -20_000, 20_000);
+    let words = if rng.one_in(2) { 3 } else { 5 };
+    let channels = scratch.words.take(p.out_c * words);
+    channels.chunks_mut(words).for_each(|channel| draw_channel(rng, channel));
+    let (lo, hi) = rng.clamp(0);
+    let q = HalfRequant { channels, words, shift: rng.int(0, 24) as u32, lo, hi };
+    let pad = rng.i8();
+    let (out_row, offset) = (p.out_w * p.out_c, rng.size(0, 3));
+    let y = scratch.bytes.twins(out_h * out_row, offset, rng.i8());
+
+    for (index, y) in y.expected().iter().enumerate() {
+        let (pixel, o) = (index / p.out_c, index % p.out_c);
+        let mut v = bias[o];
+        for (at, w) in filters[o * size..][..size].iter().enumerate() {
+            let (ky, k) = (at / row, at % row);
+            if k < p.k_w * p.in_c {
+                let at = tap(&p, [pixel / p.out_w, pixel % p.out_w], [ky, k / p.in_c], k % p.in_c);
+                v += i32::from(at.map_or(pad, |at| x[at].get())) * i32::from(*w);
+            }
+        }
+        y.set(requantize(v, &channels[o * words..][..words], &q));
+    }
+
+    let part = if rng.one_in(3) { 2 * rng.size(1, 72) } else { 144 };
+    let (x, got) = (Rows::whole(x, p.in_w * p.in_c), Rows::whole(y.got(), out_row));
+    let lift = 32_640 * (size / 2) as i32;
+    let mut packer = Packer { filters, size, part, packed: scratch.bytes.take((p.out_c + 3) * size), len: 0 };
+    let count = if pairs { 2 * p.out_c } else { p.out_c.next_multiple_of(4) };
+    let first = scratch.words.take(count);
+    first.fill(0);
+    if pairs {
+        for (first, bias) in first.chunks_mut(2).zip(bias.iter()) {
+            first.copy_from_slice(&[bias.wrapping_add(bias << 16).wrapping_sub(lift), *bias]);
+        }
+        packer.pairs(p.out_c, size > part);
+    } else {
+        for (first, bias) in first.chunks_mut(2).zip(bias.chunks(2)) {
+            let upper = bias.get(1).unwrap_or(&0) - lift;
+            first.copy_from_slice(&[(bias[0] - lift).wrapping_add(upper << 16), upper]);
+        }
+        packer.singles(p.out_c);
+    }
+    let len = packer.len;
+    let bytes = &packer.packed[..len];
+    let w = scratch.words.take(len / 4);
+    for (word, bytes) in w.iter_mut().zip(bytes.chunks_exact(4)) {
+        *word = bytes.iter().rev().fold(0, |word, &byte| word << 8 | i32::from(byte as u8));
+    }
+    // Two calls, so that a band that does not begin at the top is tried too.
+    let split = rng.size(0, out_h);
+    for band in [Band { first: 0, rows: split }, Band { first: split, rows: out_h - split }] {
+        if pairs {
+            conv2d_i8_pairs(&p, x, bytes, first, part, pad, &q, got, band);
+        } else {
+            conv2d_i8_singles(&p, x, w, first, part, pad, &q, got, band);
+        }
+    }
+    let case = describe(&p).with("offset", offset).with("part", part).with("words", words);
+    y.compare(case.with("split", split).with("dilation_h", p.dilation_h).with("dilation_w", p.dilation_w))
+}
+
+fn depthwise(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
+    let (mut p, mut out_h) = shape(rng, false);
+    if rng.one_in(6) {
+        // More than one table serves.
+        (p.in_c, p.in_h, p.in_w) = (rng.size(60, 140), 5, 5);
+        out_h = resize(&mut p);
+    }
+    (p.out_c, p.groups) = (p.in_c, p.in_c);
+    let taps = p.k_h * p.k_w;
+    let x = scratch.bytes.take_at(p.in_h * p.in_w * p.in_c, rng.size(0, 3));
+    rng.fill_i8(x);
+    let x = cells(x);
+    let w = scratch.bytes.take_at(taps.next_multiple_of(3) * p.in_c, rng.size(0, 3));
+    rng.fill_i8(w);
+    w[taps * p.in_c..].fill(0);
+    let channels = scratch.words.take(4 * p.in_c);
+    for channel in channels.chunks_mut(4) {
+        channel[0] = rng.int(-20_000, 20_000);
+        draw_channel(rng, &mut channel[1..]);
+    }
+    let (lo, hi) = rng.clamp(0);
+    let q = HalfRequant { channels, words: 4, shift: rng.int(0, 24) as u32, lo, hi };
+    let pad = rng.i8();
+    let (out_row, offset) = (p.out_w * p.out_c, rng.size(0, 3));
+    let y = scratch.bytes.twins(out_h * out_row, offset, rng.i8());
+    for (index, y) in y.expected().iter().enumerate() {
+        let (pixel, o) = (index / p.out_c, index % p.out_c);
+        let channel = &channels[4 * o..][..4];
+        let v = (0..taps).fold(channel[0], |v, k| {
+            let at = tap(&p, [pixel / p.out_w, pixel % p.out_w], [k / p.k_w, k % p.k_w], o);
+            v + i32::from(at.map_or(pad, |at| x[at].get())) * i32::from(w[k * p.in_c + o])
+        });
+        y.set(requantize(v, &channel[1..], &q));
+    }
+    let (x, got) = (Rows::whole(x, p.in_w * p.in_c), Rows::whole(y.got(), out_row));
+    let split = rng.size(0, out_h);
+    for band in [Band { first: 0, rows: split }, Band { first: split, rows: out_h - split }] {
+        depthwise2d_i8_taps(&p, x, w, pad, &q, got, band);
+    }
+    y.compare(describe(&p).with("offset", offset).with("split", split))
+}
+
+/// A random convolution and its number of result rows: dilated now and then, with many filters or taps now and then.
+fn shape(rng: &mut Rng, pairs: bool) -> (Conv, usize) {
+    let (mut p, mut out_h) = crate::conv::shape(rng);
+    if pairs {
+        p.out_c = p.out_c.max(2);
+    }
+    match rng.int(0, 7) {
+        0 => p.out_c = rng.size(30, 70),
+        1 => {
+            p.in_c = rng.size(30, 70);
+            p.out_c = p.out_c.min(6);
+        }
+        2 => {
+            (p.dilation_h, p.dilation_w) = (rng.size(1, 2), rng.size(1, 2));
+            out_h = resize(&mut p);
+        }
+        _ => {}
+    }
+    (p, out_h)
+}
+
+/// Makes the operand large enough for one result, and returns the number of result rows.
+fn resize(p: &mut Conv) -> usize {
+    let reach = [(p.k_h - 1) * p.dilation_h + 1, (p.k_w - 1) * p.dilation_w + 1];
+    (p.in_h, p.in_w) = (p.in_h.max(reach[0]), p.in_w.max(reach[1]));
+    p.out_w = (p.in_w + 2 * p.pad_left - reach[1]) / p.stride_w + 1;
+    (p.in_h + 2 * p.pad_top - reach[0]) / p.stride_h + 1
+}
+
+/// Constants of a channel: any that the arithmetic, which is modular, may meet.
+fn draw_channel(rng: &mut Rng, channel: &mut [i32]) {
+    channel.iter_mut().for_each(|word| *word = rng.word() as i32 >> rng.int(0, 20));
+    let limit = channel.len() - 3;
+    channel[limit] = match rng.int(0, 3) {
+        0 => 0,
+        1 => i32::MAX,
+        _ => rng.int(1, 1 << 18),
+    };
+    if let [origin, _, _, _, _] = channel {
+        *origin = rng.int(-1000, 20_000);
+    }
+}
+
+/// The definition of `HalfRequant`, for the last three words of a channel, or all five.
+fn requantize(v: i32, channel: &[i32], q: &HalfRequant<'_>) -> i8 {
+    let (signed, own) = channel.split_at(channel.len() - 3);
+    if v as u32 >= own[0] as u32 {
+        return if v < 0 { q.lo as i8 } else { q.hi as i8 };
+    }
+    let constant = if signed.first().is_some_and(|&origin| v < origin) { signed[1] } else { own[1] };
+    let (low, high) = (own[2] as u32 & 0xffff, own[2] as u32 >> 16);
+    let sum = (v as u32).wrapping_mul(low) >> 14;
+    let sum = sum.wrapping_add((v as u32).wrapping_mul(high)).wrapping_add(constant as u32);
+    (sum as i32 >> q.shift) as i8
+}
+
+/// Packs filters, each of `size` taps, in parts of `part` taps.
+struct Packer<'a> {
+    filters: &'a [i8],
+    size: usize,
+    part: usize,
+    packed: &'a mut [i8],
+    len: usize,
+}
+
+impl Packer<'_> {
+    /// For each tap of a part the weights of some filters, 128 more than they are; those that are missing are zeros.
+    fn tile(&mut self, from: usize, filters: impl Iterator<Item = usize> + Clone) {
+        for tap in from..(from + self.part).min(self.size) {
+            for o in filters.clone() {
+                let weight = self.filters.get(o * self.size + tap).copied().unwrap_or(0);
+                self.packed[self.len] = weight.wrapping_add(-128);
+                self.len += 1;
+            }
+        }
+    }
+
+    fn pairs(&mut self, count: usize, staged: bool) {
+        let mut first = 0;
+        while first < count {
+            let left = count - first;
+            let block = match left {
+                _ if !staged => left,
+                34 => 31,
+                _ => left.min(PAIR_BLOCK),
+            };
+            for from in (0..self.size).step_by(self.part) {
+                let mut o = first;
+                while o < first + block {
+                    // As many threes as leave no single one.
+                    let filters = if matches!(first + block - o, 2 | 4) { 2 } else { 3 };
+                    self.tile(from, o..o + filters);
+                    o += filters;
+                }
+            }
+            first += block;
+        }
+    }
+
+    fn singles(&mut self, count: usize) {
+        for first in (0..count).step_by(SINGLE_BLOCK) {
+            for from in (0..self.size).step_by(self.part) {
+                for o in (first..count.min(first + SINGLE_BLOCK)).step_by(4) {
+                    self.tile(from, [o, o + 2, o + 1, o + 3].into_iter());
+                }
+            }
+        }
+    }
+}

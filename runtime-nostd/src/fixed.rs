@@ -26,9 +26,34 @@ pub(crate) fn to_i8(x: i32, zero_point: i32, lo: i32, hi: i32) -> i8 {
 ///
 /// Its nudge and truncating division equal one rounding shift of the 64-bit product. It saturates only where both factors are
 /// −2³¹, and multipliers are never negative. For `b ≥ 0` the result lies strictly between `i32::MIN` and `i32::MAX`.
+#[cfg(not(kiln_v6m))]
 #[inline(always)]
 pub(crate) fn high_mul(a: i32, b: i32) -> i32 {
     ((i64::from(a) * i64::from(b) + (1 << 30)) >> 31) as i32
+}
+
+/// The same where a product of 64 bits would be a call: from four products of halves.
+#[cfg(kiln_v6m)]
+#[inline(never)]
+pub(crate) fn high_mul(a: i32, b: i32) -> i32 {
+    high_mul_halves(a, b)
+}
+
+/// [`high_mul`] for `b ≥ 0`, from products of 32 bits.
+#[cfg(any(kiln_v6m, test))]
+#[inline(always)]
+fn high_mul_halves(a: i32, b: i32) -> i32 {
+    let (a_low, a_high, b_low, b_high) = (a & 0xffff, a >> 16, b & 0xffff, b >> 16);
+    let low = a_low.wrapping_mul(b_low) as u32;
+    // Neither of these overflows: |a_high · b_low| ≤ 2¹⁵ · (2¹⁶ − 1).
+    let middle = a_high.wrapping_mul(b_low).wrapping_add((low >> 16) as i32);
+    let other = a_low.wrapping_mul(b_high);
+    // Bits 16 to 31 of the product, and what they carry.
+    let carried = (middle & 0xffff).wrapping_add(other & 0xffff);
+    let high = a_high.wrapping_mul(b_high).wrapping_add(middle >> 16).wrapping_add(other >> 16);
+    let high = high.wrapping_add(carried >> 16);
+    let rounded = ((carried >> 14 & 3) + 1) >> 1;
+    high.wrapping_shl(1).wrapping_add(rounded)
 }
 
 /// `x / 2^shift`, rounded to nearest with ties away from zero: gemmlowp's `RoundingDivideByPOT`, for shifts up to 31.
@@ -94,6 +119,22 @@ mod tests {
             let shift = (x.rotate_left(5) % 24) as i32 - 20;
             let got = Scale { multiplier, shift }.apply(value);
             assert_eq!(got, reference(value, multiplier, shift), "{value} · {multiplier} · 2^{shift}");
+        }
+    }
+
+    #[test]
+    fn halves_make_the_whole_product() {
+        let ends = [0, 1, 2, 0x7fff, 0x8000, 0xffff, 0x1_0000, 0x3fff_ffff, 0x4000_0000, i32::MAX];
+        for b in ends {
+            for a in ends.into_iter().flat_map(|a| [a, -a, !a, a ^ 0x5555]) {
+                assert_eq!(high_mul_halves(a, b), high_mul(a, b), "{a} · {b}");
+            }
+        }
+        let mut x = 1u32;
+        for _ in 0..1_000_000 {
+            x = x.wrapping_mul(0x9e37_79b1).wrapping_add(0x7f4a_7c15) ^ (x >> 13);
+            let (a, b) = (x.rotate_left(7) as i32 >> (x % 20), (x.wrapping_mul(0x85eb_ca6b) >> 1) as i32);
+            assert_eq!(high_mul_halves(a, b), high_mul(a, b), "{a} · {b}");
         }
     }
 }

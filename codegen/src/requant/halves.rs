@@ -71,7 +71,11 @@ impl Halves {
         let Interval { lo, hi } = steps.range;
         let moved = |acc: i64| i32::try_from(acc + i64::from(self.delta)).is_ok();
         let rises = !(lo < 0 && 0 <= hi) || self.apply(-1, form) <= self.apply(0, form);
-        moved(lo) && moved(hi) && rises && self.never_wraps() && steps.are_those_of(|acc| self.apply(acc, form))
+        moved(lo)
+            && moved(hi)
+            && rises
+            && self.never_wraps()
+            && steps.are_those_of(|acc| self.apply(acc, form))
     }
 
     /// Whether products and sums of all `v` below the limit are what they are without a modulus.
@@ -98,7 +102,8 @@ pub fn choose_halves(channels: &[(Reference, Interval)]) -> Option<(HalvesForm, 
     for signed in [false, true] {
         for shift in (most.saturating_sub(3)..=most).rev() {
             let form = HalvesForm { shift, signed, lo, hi };
-            let fitted = channels.iter().zip(&steps).map(|((reference, _), steps)| fit(reference, steps, form));
+            let fitted =
+                channels.iter().zip(&steps).map(|((reference, _), steps)| fit(reference, steps, form));
             if let Some(all) = fitted.collect() {
                 return Some((form, all));
             }
@@ -199,7 +204,12 @@ mod tests {
         let (form, halves) = choose_halves(&[(reference, range)])?;
         for acc in range.lo..=range.hi {
             let acc = acc as i32;
-            assert_eq!(halves[0].apply(acc, form), reference.apply(acc), "{acc}: {reference:?} {form:?} {:?}", halves[0]);
+            assert_eq!(
+                halves[0].apply(acc, form),
+                reference.apply(acc),
+                "{acc}: {reference:?} {form:?} {:?}",
+                halves[0]
+            );
         }
         Some(form)
     }

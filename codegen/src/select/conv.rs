@@ -23,7 +23,7 @@ impl<'a> Selector<'a> {
             return Err(self.no_kernel(node));
         }
         let depthwise = groups == in_c && groups > 1;
-        let conv = self.conv_params(node, window, groups)?;
+        let conv = self.convolution_params(node, window, groups)?;
         let weights = self.data(node, w, "weights")?;
         let packed = if depthwise {
             taps_first(weights, out_c, tw.dtype.size())
@@ -57,7 +57,12 @@ impl<'a> Selector<'a> {
     }
 
     /// The kernels' `Conv`.
-    pub(super) fn conv_params(&self, node: &Node, window: &Window, groups: usize) -> Result<Struct, Problem> {
+    pub(super) fn convolution_params(
+        &self,
+        node: &Node,
+        window: &Window,
+        groups: usize,
+    ) -> Result<Struct, Problem> {
         let ([_, in_h, in_w, in_c], [_, _, out_w, out_c]) = self.images(node)?;
         let fields = vec![
             ("in_h", int(self.height(in_h))),

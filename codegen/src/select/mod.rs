@@ -12,6 +12,7 @@ mod program;
 mod rows;
 #[cfg(test)]
 mod tests;
+mod v6m;
 
 use crate::error::{Error, Problem};
 use crate::ir::{DType, Data, Graph, Multiplier, Node, Op, Rescale, Type, Value, ValueId};
@@ -134,7 +135,7 @@ impl<'a> Selector<'a> {
         if whole && self.by_row {
             return Err(self.not_by_row());
         }
-        if self.dsp(node)? {
+        if self.dsp(node)? || self.v6m(node)? {
             return Ok(());
         }
         match &node.op {

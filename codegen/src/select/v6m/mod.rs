@@ -65,19 +65,14 @@ impl<'a> Selector<'a> {
             }
             let weights = Data::from_i8(&pack::taps_in_threes(&layer.weights, out_c));
             let weights = self.step_constant("WEIGHTS", weights);
-            let channel = |(first, halves): (&i32, &Halves)| {
-                [&[*first], channel_words(halves, layer.form).as_slice()].concat()
-            };
-            let channels: Vec<i32> = layer.bias.iter().zip(&layer.halves).flat_map(channel).collect();
-            let channels = self.step_constant("CHANNELS", Data::from_i32(&channels));
-            let constants = vec![Arg::Constant(weights, "i8"), Arg::Constant(channels, "i32")];
+            let constants = vec![Arg::Constant(weights, "i8")];
             ("depthwise2d_i8_taps", constants)
         } else {
             return Ok(false);
         };
-        let conv = self.conv_params(node, window, groups)?;
+        let conv = self.convolution_params(node, window, groups)?;
         let pad = Arg::Int(self.ty(x).zero_point().into());
-        let requant = self.half_requant(layer, kernel != "depthwise2d_i8_taps");
+        let requant = self.half_requant(layer, kernel == "depthwise2d_i8_taps");
         let (rx, ry) = (self.rows(x)?, self.rows(y)?);
         for image in 0..batch {
             let mut args = vec![Arg::Struct(conv.clone()), conv::rows(rx, batch, image)];
@@ -101,7 +96,7 @@ impl<'a> Selector<'a> {
         let rows = |region, row| Arg::Rows(Strip { region, row, ring: None });
         let mut args = vec![rows(self.region(x)?, k)];
         args.extend(self.filters(&filters, layer, pairs));
-        args.push(self.half_requant(layer, true));
+        args.push(self.half_requant(layer, false));
         args.push(rows(self.region(y)?, n));
         args.push(Arg::Band(count));
         self.call(if pairs { "dense_i8_pairs" } else { "dense_i8_singles" }, args);
@@ -111,31 +106,33 @@ impl<'a> Selector<'a> {
     /// Weights, first values, and taps of a part.
     fn filters(&mut self, filters: &Filters, layer: &Layer, pairs: bool) -> Vec<Arg> {
         let (weights, element, firsts) = if pairs {
-            (filters.pairs(layer.form.signed), "u8", filters.pair_firsts(&layer.bias))
+            (filters.pairs(), "i8", filters.pair_firsts(&layer.bias))
         } else {
-            (filters.singles(), "u32", filters.single_firsts(&layer.bias))
+            (filters.singles(), "i32", filters.single_firsts(&layer.bias))
         };
         let weights = self.step_constant("WEIGHTS", Data::new(weights));
         let firsts = self.step_constant("FIRST", Data::from_i32(&firsts));
         vec![
             Arg::Constant(weights, element),
             Arg::Constant(firsts, "i32"),
-            // At most 128.
+            // At most 144.
             Arg::Int(filters.part() as i64),
         ]
     }
 
-    /// The kernels' `HalfRequant`, with the channels' constants or without.
-    fn half_requant(&mut self, layer: &Layer, channels: bool) -> Arg {
-        let HalvesForm { shift, signed, lo, hi } = layer.form;
-        let words: Vec<i32> = match channels {
-            true => layer.halves.iter().flat_map(|halves| channel_words(halves, layer.form)).collect(),
-            false => Vec::new(),
+    /// The kernels' `HalfRequant`; first values are in it for the depthwise kernel.
+    fn half_requant(&mut self, layer: &Layer, firsts: bool) -> Arg {
+        let HalvesForm { shift, lo, hi, .. } = layer.form;
+        let channel = |(first, halves): (&i32, &Halves)| {
+            let before = if firsts { vec![*first] } else { vec![] };
+            [before, channel_words(halves, layer.form)].concat()
         };
-        let words = self.step_constant("CHANNELS", Data::from_i32(&words));
+        let channels: Vec<i32> = layer.bias.iter().zip(&layer.halves).flat_map(channel).collect();
+        let words = channels.len() / layer.bias.len().max(1);
+        let channels = self.step_constant("CHANNELS", Data::from_i32(&channels));
         let fields = vec![
-            ("channels", Field::Constant(words, "i32")),
-            ("words", Field::Int(if signed { 5 } else { 3 })),
+            ("channels", Field::Constant(channels, "i32")),
+            ("words", int(words)),
             ("shift", Field::Int(shift.into())),
             ("lo", Field::Int(lo.into())),
             ("hi", Field::Int(hi.into())),

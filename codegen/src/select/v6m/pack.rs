@@ -3,7 +3,7 @@
 //! Both come in windows of two taps, with weights from 1 to 255: 128 more than they are. A filter's rows are filled up to an even number of taps.
 
 /// Most taps of a part: how many operands the kernels hold.
-const MOST_PART: usize = 128;
+const MOST_PART: usize = 144;
 
 /// Filters whose accumulators the kernel of pairs keeps at once.
 const PAIR_BLOCK: usize = 33;
@@ -59,9 +59,9 @@ impl Filters {
         (0..self.size).step_by(part).map(move |from| from..(from + part).min(self.size))
     }
 
-    /// Weights for tiles of two pixels; `signed` as the requantisation.
-    pub(super) fn pairs(&self, signed: bool) -> Vec<u8> {
-        let staged = signed || self.size > self.part();
+    /// Weights for tiles of two pixels.
+    pub(super) fn pairs(&self) -> Vec<u8> {
+        let staged = self.size > self.part();
         let mut packed = Vec::with_capacity(self.taps.len());
         let mut first = 0;
         while first < self.count {
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!((filters.size, filters.part()), (8, 8));
         let lanes = |w: &[i32]| w.iter().map(|w| (w + 128) as u8).collect::<Vec<_>>();
         let expected = lanes(&[1, -1, 2, -2, 3, -3, 0, 0, 4, -4, 5, -5, 6, -6, 0, 0]);
-        assert_eq!(filters.pairs(false), expected);
+        assert_eq!(filters.pairs(), expected);
         assert_eq!(filters.singles()[..4], lanes(&[1, 0, -1, 0]));
     }
 

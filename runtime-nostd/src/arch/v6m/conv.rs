@@ -1,7 +1,7 @@
 //! Convolution and matrix product with packed windows.
 
-use super::operand::{Operand, Pixel, Tap, Words, PART};
-use super::pair::{Stream, Work};
+use super::operand::{Gathered, Operand, Pixel, Tap, Words, PART};
+use super::pair::{First, Stream, Work};
 use super::single;
 use super::steps::HalfRequant;
 use crate::arch::portable::conv::matrix;
@@ -16,14 +16,14 @@ const BLOCK: usize = 33;
 ///
 /// Rows of `x` have `in_w · in_c` elements, those of `y` `out_w · out_c`. Padding reads as `pad`.
 ///
-/// A filter's rows of `k_w · in_c` taps are filled up to an even number; its `k_h` rows are taken in parts of `part` taps, an even number of at most 128. `first` are the
+/// A filter's rows of `k_w · in_c` taps are filled up to an even number; its `k_h` rows are taken in parts of `part` taps, an even number of at most 144. `first` are the
 /// accumulators' first values, two per filter. Weights are ordered by *blocks* of filters (33, or 31 where 33 would leave a single one, if the
-/// layer has several parts or is signed; otherwise all), parts, tiles (of three filters, and of two for what is left), taps, filters.
+/// layer has several parts; otherwise all), parts, tiles (of three filters, and of two for what is left), taps, filters.
 #[inline(never)]
 pub fn conv2d_i8_pairs(
     p: &Conv,
     x: Rows<'_, i8>,
-    w: &[u8],
+    w: &[i8],
     first: &[i32],
     part: usize,
     pad: i8,
@@ -33,27 +33,24 @@ pub fn conv2d_i8_pairs(
 ) {
     let row = p.k_w.wrapping_mul(p.in_c);
     let size = p.k_h.wrapping_mul(row.wrapping_add(row % 2));
-    let operand = Operand { p, x, pad };
+    let gathered = Gathered::default();
+    let operand = Operand { p, x, pad, gathered: &gathered };
     let part = part.clamp(2, PART) & !1;
-    let staged = size > part || q.signed;
     let words: Words = [const { Cell::new(0) }; PART / 2 * 3];
-    let results = |row: usize, column: usize| {
-        let out = y.row(row);
-        let start = column.wrapping_mul(p.out_c);
-        out.get(start..start.wrapping_add(p.out_c)).unwrap_or(&[])
-    };
+    let results = |row: usize, column: usize| part_of(y.row(row), column.wrapping_mul(p.out_c), p.out_c);
     let mut pixels = band.range().flat_map(|row| (0..p.out_w).map(move |column| (row, column)));
     while let Some(a) = pixels.next() {
         let b = pixels.next().unwrap_or(a);
         let both = [a, b].map(|(row, column)| Pixel::new(p, x, row, column));
         let out = [a, b].map(|(row, column)| results(row, column));
         let mut stream = Stream(w);
-        if staged {
+        if size > part {
             let layer = Staged { operand: &operand, pixels: both, size, part, words: &words };
             layer.run(&mut stream, first, q, out);
         } else {
             operand.pairs(both, Tap::default(), size, &words);
-            Work { words: &words, windows: size / 2 }.finish(&mut stream, first, q, out);
+            let work = Work { words: &words, windows: size / 2 };
+            work.finish(&mut stream, First::Constant(first), q.channels, q, out);
         }
     }
 }
@@ -69,13 +66,7 @@ struct Staged<'a> {
 
 impl Staged<'_> {
     #[inline(never)]
-    fn run(
-        &self,
-        stream: &mut Stream<'_>,
-        first: &[i32],
-        q: &HalfRequant<'_>,
-        out: [&[Cell<i8>]; 2],
-    ) {
+    fn run(&self, stream: &mut Stream<'_>, first: &[i32], q: &HalfRequant<'_>, out: [&[Cell<i8>]; 2]) {
         let kept = [const { Cell::new(0) }; 2 * BLOCK];
         let filters = out[0].len().min(out[1].len());
         let mut o = 0;
@@ -94,18 +85,24 @@ impl Staged<'_> {
                 if o == 0 || taps < self.size {
                     tap = self.operand.pairs(self.pixels, tap, taps, self.words);
                 }
-                Work { words: self.words, windows: taps / 2 }.add(stream, sums);
+                let work = Work { words: self.words, windows: taps / 2 };
                 done += taps.max(1);
+                if done < self.size {
+                    work.add(stream, sums);
+                } else {
+                    let channels = q.channels.get(q.words.wrapping_mul(o)..).unwrap_or(&[]);
+                    let out = out.map(|out| part_of(out, o, block));
+                    work.finish(stream, First::Kept(sums), channels, q, out);
+                }
             }
-            let pairs = || sums.chunks_exact(2);
-            let value = |pair: &[Cell<i32>], i: usize| pair.get(i).map_or(0, Cell::get);
-            let [a, b] = out.map(|out| out.get(o..).unwrap_or(&[]));
-            q.finish(o, pairs().map(|pair| value(pair, 1)), b.get(..block).unwrap_or(&[]));
-            let lower = |pair| value(pair, 0).wrapping_sub(value(pair, 1) << 16);
-            q.finish(o, pairs().map(lower), a.get(..block).unwrap_or(&[]));
             o += block;
         }
     }
+}
+
+/// `len` elements from `start` on.
+fn part_of(out: &[Cell<i8>], start: usize, len: usize) -> &[Cell<i8>] {
+    out.get(start..start.wrapping_add(len)).unwrap_or(&[])
 }
 
 /// Convolution as [`conv2d_i8_pairs`], pixel by pixel, for any number of filters.
@@ -116,7 +113,7 @@ impl Staged<'_> {
 pub fn conv2d_i8_singles(
     p: &Conv,
     x: Rows<'_, i8>,
-    w: &[u32],
+    w: &[i32],
     first: &[i32],
     part: usize,
     pad: i8,
@@ -127,7 +124,8 @@ pub fn conv2d_i8_singles(
     const KEPT: usize = 64;
     let row = p.k_w.wrapping_mul(p.in_c);
     let size = p.k_h.wrapping_mul(row.wrapping_add(row % 2));
-    let operand = Operand { p, x, pad };
+    let gathered = Gathered::default();
+    let operand = Operand { p, x, pad, gathered: &gathered };
     let part = part.clamp(2, PART) & !1;
     let words: Words = [const { Cell::new(0) }; PART / 2 * 3];
     let kept = [const { Cell::new(0) }; KEPT];
@@ -162,7 +160,7 @@ pub fn conv2d_i8_singles(
 /// Product of the rows of `x` \[…\]\[k\] with `n` filters packed as [`conv2d_i8_singles`] reads them, to rows of `n` results.
 pub fn dense_i8_singles(
     x: Rows<'_, i8>,
-    w: &[u32],
+    w: &[i32],
     first: &[i32],
     part: usize,
     q: &HalfRequant<'_>,
@@ -175,7 +173,7 @@ pub fn dense_i8_singles(
 /// As [`dense_i8_singles`] with two rows at a time, and filters packed as [`conv2d_i8_pairs`] reads them.
 pub fn dense_i8_pairs(
     x: Rows<'_, i8>,
-    w: &[u8],
+    w: &[i8],
     first: &[i32],
     part: usize,
     q: &HalfRequant<'_>,

@@ -15,14 +15,12 @@ const TAPS: usize = 27;
 /// Depthwise convolution of one `i8` image, as many channels in the result as in the operand, with at most 27 taps.
 ///
 /// Rows of `x` have `in_w · in_c` elements, those of `y` `out_w · in_c`. `w` is \[taps\]\[in_c\], filled up with zeros to a number of taps that
-/// three divides. `channels` has four constants of each: the accumulator's first value, and the three of [`HalfRequant`], whose own are not used.
-/// Padding reads as `pad`.
+/// three divides. Padding reads as `pad`. `q` has four words for each channel.
 #[inline(never)]
 pub fn depthwise2d_i8_taps(
     p: &Conv,
     x: Rows<'_, i8>,
     w: &[i8],
-    channels: &[i32],
     pad: i8,
     q: &HalfRequant<'_>,
     y: Rows<'_, i8>,
@@ -38,7 +36,7 @@ pub fn depthwise2d_i8_taps(
                 let c = block * CHANNELS;
                 let mut table = Table { taps: [Tap::NONE; TAPS], len: 0 };
                 let (Some(()), Some(channels)) =
-                    (layer.fill(pixel, c, out.len(), &mut table), channels.get(4 * c..))
+                    (layer.fill(pixel, c, out.len(), &mut table), q.channels.get(4 * c..))
                 else {
                     return;
                 };

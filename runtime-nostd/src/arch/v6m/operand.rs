@@ -5,7 +5,7 @@ use crate::rows::Rows;
 use core::cell::Cell;
 
 /// Most taps whose operands are held at once: the taps of a filter are taken in parts of at most that many.
-pub(super) const PART: usize = 128;
+pub(super) const PART: usize = 144;
 
 /// Words for them: three for two taps.
 pub(super) type Words = [Cell<i32>; PART / 2 * 3];
@@ -56,6 +56,17 @@ pub(super) struct Operand<'a> {
     pub x: Rows<'a, i8>,
     /// What padding reads as.
     pub pad: i8,
+    /// For taps that do not lie side by side.
+    pub gathered: &'a Gathered,
+}
+
+/// Taps of two pixels.
+pub(super) struct Gathered([[Cell<i8>; PART]; 2]);
+
+impl Default for Gathered {
+    fn default() -> Self {
+        Gathered([const { [const { Cell::new(0) }; PART] }; 2])
+    }
 }
 
 /// A tap: row of the filter, and element within the row. Rows of odd length count one more, which is no tap.
@@ -92,12 +103,11 @@ impl Operand<'_> {
     ) -> Tap {
         let row = self.p.k_w.wrapping_mul(self.p.in_c);
         let even = row.wrapping_add(row % 2);
-        let buffers = [const { [const { Cell::new(0) }; PART] }; 2];
         let (mut at, mut done) = (from, 0);
         while done < taps {
             let len = even.saturating_sub(at.at).min(taps - done);
             let Some(words) = words.get(done / 2 * 3..) else { break };
-            let [a, b] = &buffers;
+            let [a, b] = &self.gathered.0;
             write(at, len, [a, b], words);
             at.at += len;
             if at.at >= even {
@@ -108,19 +118,16 @@ impl Operand<'_> {
         at
     }
 
-    /// `len` elements of one row of taps: where they are, or gathered. What is behind the row's end reads as padding.
+    /// `len` elements of one row of taps: where they are, or gathered. What an odd row is filled up with may be anything.
     #[inline(never)]
     fn run<'b>(&'b self, pixel: Pixel, tap: Tap, len: usize, buffer: &'b [Cell<i8>]) -> &'b [Cell<i8>] {
         let Conv { in_w, in_c, k_w, dilation_h, dilation_w, .. } = *self.p;
         let image = pixel.row(self.x, tap.ky.wrapping_mul(dilation_h));
-        let row = k_w.wrapping_mul(in_c);
-        // Taps that lie side by side in the operand.
-        if dilation_w == 1 && pixel.left < in_w && tap.at.wrapping_add(len) <= row {
+        // Taps that lie side by side in the operand. What an odd row is filled up with has no weight, and may be anything.
+        if dilation_w == 1 && pixel.left < in_w && pixel.left + k_w <= in_w {
             let start = pixel.left.wrapping_mul(in_c).wrapping_add(tap.at);
             if let Some(x) = image.get(start..start.wrapping_add(len)) {
-                if pixel.left + k_w <= in_w {
-                    return x;
-                }
+                return x;
             }
         }
         let buffer = buffer.get(..len).unwrap_or(&[]);

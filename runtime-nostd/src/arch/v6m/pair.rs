@@ -8,11 +8,11 @@ use core::cell::Cell;
 
 /// Weights as the tiles read them, from the next tile on.
 #[derive(Clone, Copy)]
-pub(super) struct Stream<'a>(pub &'a [u8]);
+pub(super) struct Stream<'a>(pub &'a [i8]);
 
 impl<'a> Stream<'a> {
     /// The weights of some tiles, which are then behind.
-    pub(super) fn next(&mut self, len: usize) -> Option<&'a [u8]> {
+    pub(super) fn next(&mut self, len: usize) -> Option<&'a [i8]> {
         if len > self.0.len() {
             return None;
         }
@@ -54,11 +54,13 @@ impl Work<'_> {
         run(2, twos, two);
     }
 
-    /// Results of both pixels, from accumulators with the first values `first`. The pixels may be the same.
+    /// Results of both pixels, from accumulators with these first values, for channels with the constants that `channels` begins with. The pixels may
+    /// be the same.
     pub(super) fn finish(
         &self,
         stream: &mut Stream<'_>,
-        first: &[i32],
+        first: First<'_>,
+        channels: &[i32],
         q: &HalfRequant<'_>,
         out: [&[Cell<i8>]; 2],
     ) {
@@ -66,14 +68,36 @@ impl Work<'_> {
         let mut done = 0;
         for (filters, count) in [(3, threes), (2, twos)] {
             let Some(w) = stream.next(2 * filters * self.windows * count) else { return };
-            let (Some(first), [Some(a), Some(b)]) =
-                (first.get(2 * done..), out.map(|out| out.get(done..)))
+            let (Some(first), Some(channels), [Some(a), Some(b)]) =
+                (first.from(2 * done), channels.get(q.words * done..), out.map(|out| out.get(done..)))
             else {
                 return;
             };
-            let channels = q.from(done);
             self.run(filters, count, w, Sums::Finished { first, channels, q, out: [a, b] });
             done += filters * count;
+        }
+    }
+}
+
+/// First values of accumulators, two for each filter.
+#[derive(Clone, Copy)]
+pub(super) enum First<'a> {
+    Constant(&'a [i32]),
+    Kept(&'a [Cell<i32>]),
+}
+
+impl First<'_> {
+    fn from(self, start: usize) -> Option<Self> {
+        match self {
+            First::Constant(all) => all.get(start..).map(First::Constant),
+            First::Kept(all) => all.get(start..).map(First::Kept),
+        }
+    }
+
+    fn len(self) -> usize {
+        match self {
+            First::Constant(all) => all.len(),
+            First::Kept(all) => all.len(),
         }
     }
 }
@@ -83,7 +107,7 @@ enum Sums<'a> {
     /// In memory.
     Kept(&'a [Cell<i32>]),
     /// With first values, and as results.
-    Finished { first: &'a [i32], channels: &'a [i32], q: &'a HalfRequant<'a>, out: [&'a [Cell<i8>]; 2] },
+    Finished { first: First<'a>, channels: &'a [i32], q: &'a HalfRequant<'a>, out: [&'a [Cell<i8>]; 2] },
 }
 
 impl Sums<'_> {
@@ -92,8 +116,9 @@ impl Sums<'_> {
         match self {
             Sums::Kept(sums) => sums.len() >= 2 * filters,
             Sums::Finished { first, channels, q, out: [a, b] } => {
-                let sizes = [first.len() / 2, channels.len() / 3, a.len(), b.len()];
-                !q.signed && sizes.iter().all(|&size| size >= filters)
+                let channels = channels.len().checked_div(q.words).unwrap_or(0);
+                let sizes = [first.len() / 2, channels, a.len(), b.len()];
+                matches!(q.words, 3 | 5) && sizes.iter().all(|&size| size >= filters)
             }
         }
     }
@@ -102,7 +127,7 @@ impl Sums<'_> {
 #[cfg(not(kiln_v6m))]
 impl Work<'_> {
     /// Runs `count` tiles of so many filters.
-    fn run(&self, filters: usize, count: usize, w: &[u8], sums: Sums<'_>) {
+    fn run(&self, filters: usize, count: usize, w: &[i8], sums: Sums<'_>) {
         let tile = 2 * filters * self.windows;
         let windows = self.windows;
         if !sums.suffice(filters * count) || w.len() != tile * count || windows > self.words.len() / 3 {
@@ -112,13 +137,14 @@ impl Work<'_> {
             let (Some(w), lane) = (w.get(o / filters * tile..), o % filters) else { return };
             let pair = |at: usize| match &sums {
                 Sums::Kept(sums) => sums.get(at).map_or(0, Cell::get),
-                Sums::Finished { first, .. } => first.get(at).copied().unwrap_or(0),
+                Sums::Finished { first: First::Constant(first), .. } => first.get(at).copied().unwrap_or(0),
+                Sums::Finished { first: First::Kept(first), .. } => first.get(at).map_or(0, Cell::get),
             };
             let (mut q, mut h) = (pair(2 * o), pair(2 * o + 1));
             let windows = self.words.chunks_exact(3).zip(w.chunks_exact(2 * filters)).take(windows);
             for (words, w) in windows {
                 let [x0, x1, correction] = words else { return };
-                let weight = |tap: usize| w.get(tap * filters + lane).map_or(0, |&w| i32::from(w));
+                let weight = |tap: usize| w.get(tap * filters + lane).map_or(0, |&w| i32::from(w as u8));
                 let window = (x0.get().wrapping_mul(weight(0)))
                     .wrapping_add(x1.get().wrapping_mul(weight(1)))
                     .wrapping_add(correction.get());
@@ -132,9 +158,13 @@ impl Work<'_> {
                         }
                     }
                 }
-                Sums::Finished { q: requant, out, .. } => {
-                    for (v, out) in [q.wrapping_sub(h << 16), h].into_iter().zip(out) {
-                        requant.finish(o, core::iter::once(v), out.get(o..).unwrap_or(&[]));
+                Sums::Finished { channels, q: requant, out, .. } => {
+                    for (v, out) in [h, q.wrapping_sub(h << 16)].into_iter().zip(out.iter().rev()) {
+                        let (Some(channel), Some(out)) = (channels.get(requant.words * o..), out.get(o))
+                        else {
+                            return;
+                        };
+                        out.set(requant.result(v, channel));
                     }
                 }
             }
@@ -145,7 +175,7 @@ impl Work<'_> {
 #[cfg(kiln_v6m)]
 mod assembly {
     #![allow(unsafe_code)]
-    use super::{HalfRequant, Sums, Work};
+    use super::{First, Sums, Work};
     use core::ptr::{null, null_mut};
 
     /// What the blocks find in memory: half of it is on their stack as they run, in the order of `SLOTS`.
@@ -165,13 +195,13 @@ mod assembly {
         sums: *mut i32,
         channels: *const i32,
         out: [*mut i8; 2],
-        w: *const u8,
+        w: *const i8,
     }
 
     impl Work<'_> {
         /// Runs `count` tiles of so many filters.
         #[inline(never)]
-        pub(super) fn run(&self, filters: usize, count: usize, w: &[u8], sums: Sums<'_>) {
+        pub(super) fn run(&self, filters: usize, count: usize, w: &[i8], sums: Sums<'_>) {
             let size = 2 * filters * self.windows;
             let enough = sums.suffice(filters * count) && w.len() == size * count;
             if !enough || count == 0 || self.windows == 0 || self.windows > self.words.len() / 3 {
@@ -199,17 +229,20 @@ mod assembly {
             };
             match sums {
                 Sums::Kept(sums) => parameters.sums = sums.as_ptr().cast_mut().cast(),
-                Sums::Finished { first, channels, q: HalfRequant { shift, lo, hi, .. }, out: [a, b] } => {
-                    parameters.finished = 1;
+                Sums::Finished { first, channels, q, out: [a, b] } => {
+                    parameters.finished = if q.is_signed() { 2 } else { 1 };
                     // Only read where results are finished.
-                    parameters.sums = first.as_ptr().cast_mut();
+                    parameters.sums = match first {
+                        First::Constant(first) => first.as_ptr().cast_mut(),
+                        First::Kept(first) => first.as_ptr().cast_mut().cast(),
+                    };
                     parameters.channels = channels.as_ptr();
                     parameters.out = [a.as_ptr().cast_mut().cast(), b.as_ptr().cast_mut().cast()];
-                    (parameters.shift, parameters.hi, parameters.span) = (*shift, *hi, hi - lo);
+                    (parameters.shift, parameters.hi, parameters.span) = (q.shift, q.hi, q.hi - q.lo);
                 }
             }
             // SAFETY: `count` tiles read `size` weights each, the words of `windows` windows, and two accumulators for each filter, which they write
-            // if they are kept. Else they read three constants of each filter and write one result of each pixel. All of them are there (`suffice`
+            // if they are kept. Else they read `words` constants of each filter and write one result of each pixel. All of them are there (`suffice`
             // and the checks above), and what is written are cells.
             unsafe {
                 if filters == 3 {
@@ -282,7 +315,7 @@ mod assembly {
         };
     }
 
-    /// The assembler's macro `kiln_filter`: results of both pixels from the accumulators in registers `q` and `h`. The upper field comes first: where
+    /// The assembler's macros `kiln_filter` and, for signed layers, `kiln_signed_filter`: results of both pixels from the accumulators in registers `q` and `h`. The upper field comes first: where
     /// the pixels are the same, the lower one stays.
     macro_rules! define_filter {
         () => {
@@ -296,6 +329,27 @@ mod assembly {
             lsls r5, r5, #16
             subs r4, r4, r5
             kiln_result 5, \\at
+            .endm
+            .macro kiln_signed_result slot, at
+            ldr r5, [r0, #0]
+            ldr r2, [r0, #12]
+            cmp r4, r5
+            bge 3f
+            ldr r2, [r0, #4]
+            3:
+            kiln_result \\slot, \\at
+            .endm
+            .macro kiln_signed_filter q, h, at
+            ldr r1, [r0, #8]
+            ldr r3, [r0, #16]
+            mov r4, \\h
+            kiln_signed_result 6, \\at
+            mov r4, \\q
+            mov r5, \\h
+            lsls r5, r5, #16
+            subs r4, r4, r5
+            kiln_signed_result 5, \\at
+            adds r0, r0, #20
             .endm
             "
         };
@@ -327,6 +381,8 @@ mod assembly {
                 8:
                 .purgem kiln_result
                 .purgem kiln_filter
+                .purgem kiln_signed_result
+                .purgem kiln_signed_filter
                 .purgem kiln_window
                 "
             )
@@ -405,8 +461,11 @@ mod assembly {
                 cmp r3, r0
                 bne 2b
                 ldr r0, [sp, #4*0]
-                cmp r0, #0
-                bne 6f
+                cmp r0, #1
+                beq 6f
+                blo 5f
+                b 9f
+                5:
                 ldr r0, [sp, #4*3]
                 subs r0, r0, #24
                 mov r1, r8
@@ -424,6 +483,15 @@ mod assembly {
                 kiln_filter r8, r11, 0
                 kiln_filter r9, r12, 1
                 kiln_filter r10, lr, 2
+                b 6f
+                9:
+                str r2, [sp, #4*13]
+                ldr r0, [sp, #4*4]
+                ldr r7, [sp, #4*8]
+                kiln_signed_filter r8, r11, 0
+                kiln_signed_filter r9, r12, 1
+                kiln_signed_filter r10, lr, 2
+                6:
                 ",
                 next_tile!("3"),
                 leave!(),
@@ -494,8 +562,11 @@ mod assembly {
                 cmp r3, r0
                 bne 2b
                 ldr r0, [sp, #4*0]
-                cmp r0, #0
-                bne 6f
+                cmp r0, #1
+                beq 6f
+                blo 5f
+                b 9f
+                5:
                 ldr r0, [sp, #4*3]
                 subs r0, r0, #16
                 mov r1, r8
@@ -510,6 +581,14 @@ mod assembly {
                 ldr r7, [sp, #4*8]
                 kiln_filter r8, r11, 0
                 kiln_filter r9, r12, 1
+                b 6f
+                9:
+                str r2, [sp, #4*13]
+                ldr r0, [sp, #4*4]
+                ldr r7, [sp, #4*8]
+                kiln_signed_filter r8, r11, 0
+                kiln_signed_filter r9, r12, 1
+                6:
                 ",
                 next_tile!("2"),
                 leave!(),

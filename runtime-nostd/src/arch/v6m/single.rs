@@ -7,7 +7,7 @@ use super::operand::Words;
 use core::cell::Cell;
 
 /// Adds the products of `windows` windows to the accumulators of tiles: `q` and `h` of filters 0 and 1, then those of 2 and 3. Weights that are missing end it.
-pub(super) fn add(words: &Words, windows: usize, w: &[u32], sums: &[Cell<i32>]) {
+pub(super) fn add(words: &Words, windows: usize, w: &[i32], sums: &[Cell<i32>]) {
     let size = 2 * windows;
     let tiles = sums.len() / 4;
     if windows == 0 || windows > words.len() / 3 || w.len() < size * tiles {
@@ -17,12 +17,12 @@ pub(super) fn add(words: &Words, windows: usize, w: &[u32], sums: &[Cell<i32>]) 
 }
 
 #[cfg(not(kiln_v6m))]
-fn run(words: &Words, windows: usize, w: &[u32], sums: &[Cell<i32>], tiles: usize) {
+fn run(words: &Words, windows: usize, w: &[i32], sums: &[Cell<i32>], tiles: usize) {
     for (w, sums) in w.chunks_exact(2 * windows).zip(sums.chunks_exact(4)).take(tiles) {
         for (words, w) in words.chunks_exact(3).zip(w.chunks_exact(2)) {
             let ([x0, x1, correction], [w0, w1], [q0, h0, q1, h1]) = (words, w, sums) else { return };
             for (shift, q, h) in [(0, q0, h0), (8, q1, h1)] {
-                let product = |x: &Cell<i32>, w: u32| x.get().wrapping_mul((w >> shift & 0x00ff_00ff) as i32);
+                let product = |x: &Cell<i32>, w: i32| x.get().wrapping_mul(w >> shift & 0x00ff_00ff);
                 let window = product(x0, *w0).wrapping_add(product(x1, *w1)).wrapping_add(correction.get());
                 q.set(q.get().wrapping_add(window));
                 h.set(h.get().wrapping_add((window as u32 >> 16) as i32));
@@ -34,15 +34,12 @@ fn run(words: &Words, windows: usize, w: &[u32], sums: &[Cell<i32>], tiles: usiz
 #[cfg(kiln_v6m)]
 #[inline(never)]
 #[allow(unsafe_code)]
-fn run(words: &Words, windows: usize, w: &[u32], sums: &[Cell<i32>], tiles: usize) {
+fn run(words: &Words, windows: usize, w: &[i32], sums: &[Cell<i32>], tiles: usize) {
     if tiles == 0 {
         return;
     }
-    let parameters: [usize; 3] = [
-        sums.as_ptr() as usize,
-        words.as_ptr() as usize,
-        words.as_ptr() as usize + 12 * windows,
-    ];
+    let parameters: [usize; 3] =
+        [sums.as_ptr() as usize, words.as_ptr() as usize, words.as_ptr() as usize + 12 * windows];
     // SAFETY: each of `tiles` tiles reads the words of `windows` windows and two words of weights for each, and adds to four accumulators: the caller
     // has checked that they are there; what is written are cells. r6, r7, r11 and the stack are restored.
     unsafe {

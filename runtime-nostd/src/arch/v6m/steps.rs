@@ -13,11 +13,11 @@ use core::cell::Cell;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct HalfRequant<'a> {
-    /// Of each channel: `limit`, `constant`, `low | high << 16`. In signed layers five: before them `origin`, from which on the constant holds, and
-    /// the constant below.
+    /// Of each channel: `limit`, `constant`, `low | high << 16`. In signed layers two more before them: `origin`, from which on the constant
+    /// holds, and the constant below. In depthwise layers one more before them: the accumulator's first value.
     pub channels: &'a [i32],
-    /// Whether there are five.
-    pub signed: bool,
+    /// How many of each channel: 3, 5 in signed layers, 4 in depthwise ones.
+    pub words: usize,
     /// Common to the channels.
     pub shift: u32,
     /// Smallest result.
@@ -27,10 +27,9 @@ pub struct HalfRequant<'a> {
 }
 
 impl HalfRequant<'_> {
-    /// The constants of the channels from `o` on.
-    pub(super) fn from(&self, o: usize) -> &[i32] {
-        let words = if self.signed { 5 } else { 3 };
-        self.channels.get(o.wrapping_mul(words)..).unwrap_or(&[])
+    /// Whether results below the zero point have a constant of their own.
+    pub(super) fn is_signed(&self) -> bool {
+        self.words == 5
     }
 
     /// Result of an accumulator.
@@ -45,21 +44,23 @@ impl HalfRequant<'_> {
         sum.wrapping_shr(self.shift) as i8
     }
 
-    /// Results of the channels from `o` on.
+    /// Result of an accumulator, for the channel whose constants come first; 0 where they are missing.
     #[inline(never)]
+    pub(super) fn result(&self, v: i32, channel: &[i32]) -> i8 {
+        match *channel {
+            [origin, below, limit, constant, multiplier, ..] if self.is_signed() => {
+                self.apply(v, limit, if v < origin { below } else { constant }, multiplier)
+            }
+            [limit, constant, multiplier, ..] => self.apply(v, limit, constant, multiplier),
+            _ => 0,
+        }
+    }
+
+    /// Results of the channels from `o` on.
     pub(super) fn finish(&self, o: usize, v: impl Iterator<Item = i32>, out: &[Cell<i8>]) {
-        let results = v.zip(out);
-        if self.signed {
-            for ((v, out), channel) in results.zip(self.from(o).chunks_exact(5)) {
-                let [origin, below, limit, constant, multiplier] = *channel else { return };
-                let constant = if v < origin { below } else { constant };
-                out.set(self.apply(v, limit, constant, multiplier));
-            }
-        } else {
-            for ((v, out), channel) in results.zip(self.from(o).chunks_exact(3)) {
-                let [limit, constant, multiplier] = *channel else { return };
-                out.set(self.apply(v, limit, constant, multiplier));
-            }
+        let channels = self.channels.get(o.wrapping_mul(self.words)..).unwrap_or(&[]);
+        for ((v, out), channel) in v.zip(out).zip(channels.chunks_exact(self.words.max(1))) {
+            out.set(self.result(v, channel));
         }
     }
 }
