@@ -18,8 +18,8 @@ mod add;
 mod affine;
 mod choose;
 mod fit;
-mod pool;
 mod halves;
+mod pool;
 mod reference;
 mod residue;
 mod search;
@@ -30,8 +30,8 @@ pub use add::{fit_add, AddAffine, AddReference, Products};
 pub use affine::{Affine, Form, SIGNED_GAIN_BITS};
 pub use choose::{choose, Channel, Choice};
 pub use fit::fit;
-pub use pool::{fit_average, AverageAffine, AverageReference};
 pub use halves::{choose_halves, Halves, HalvesForm};
+pub use pool::{fit_average, AverageAffine, AverageReference};
 pub use reference::{Reference, Steps};
 
 /// A range of accumulators, both ends included.
