@@ -24,6 +24,11 @@ fn cortex_m4() {
 }
 
 #[test]
+fn cortex_m7() {
+    run_on("qemu-cortex-m7");
+}
+
+#[test]
 fn cortex_m33() {
     run_on("qemu-cortex-m33");
 }
