@@ -157,6 +157,10 @@ unsafe fn block<const SHIFT: u32, const SIGNED: bool, const SUMS: bool>(
     // SAFETY: as the caller promises; the runs are what slices hold. Every register is declared, or saved and restored.
     unsafe {
         core::arch::asm!(
+            // The compiler takes the size of assembly from its lines, which repetitions make more of.
+            ".if 0",
+            ".space {repeated}",
+            ".endif",
             "push {{r6, r7}}",
             "ldm r0, {{r0, r1, r2, r3, r4, r8}}",
             "push {{r0, r1, r2, r3, r4}}",
@@ -314,6 +318,7 @@ unsafe fn block<const SHIFT: u32, const SIGNED: bool, const SUMS: bool>(
             "pop {{r6, r7}}",
             unroll = const UNROLL,
             step = const STEP,
+            repeated = const UNROLL * STEP,
             sums = const { SUMS as usize },
             signed = const { SIGNED as usize },
             even_shift = const { if SIGNED { SHIFT + 8 } else { SHIFT } },

@@ -331,6 +331,10 @@ unsafe fn block<
     // SAFETY: as the caller promises. Every register is declared, or saved and restored.
     unsafe {
         core::arch::asm!(
+            // The compiler takes the size of assembly from its lines, which repetitions make more of: twelve instructions for each pair of taps.
+            ".if 0",
+            ".space {repeated}",
+            ".endif",
             "push {{r6, r7}}",
             "ldm r0, {{r0, r1, r2, r3, r4, r5, r6, r7}}",
             "push {{r0, r1, r2, r3, r4, r5, r6, r7}}",
@@ -476,6 +480,7 @@ unsafe fn block<
             "bne 2b",
             "add sp, sp, #32",
             "pop {{r6, r7}}",
+            repeated = const 48 * 2 * UNROLL,
             xd = const XD,
             rest = const { turns(PAIRS, UNROLL).0 },
             looped = const { turns(PAIRS, UNROLL).1 },
