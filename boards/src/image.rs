@@ -173,4 +173,31 @@ mod tests {
             assert!(!is_unwanted(name), "{name}");
         }
     }
+
+    #[test]
+    fn code_of_the_model_is_told_by_name() {
+        for name in [
+            "kiln::arch::portable::conv::conv2d_i8",
+            "kws_1b2c::model::Kws<A,K>::tick",
+            "kiln_harness::bench::run",
+            "compiler_builtins::mem::memcpy",
+            "__aeabi_memclr4",
+            "libm::math::exp::exp",
+        ] {
+            assert!(is_of_model(name), "{name}");
+        }
+        for name in [
+            "Reset",
+            "main",
+            "DefaultPreInit",
+            "_HardFault",
+            "kiln_bench_begin",
+            "kws_1b2c::__cortex_m_rt_main",
+            "kiln_harness::bench::bench",
+            "kiln_harness::stack::used_by",
+            "__rustc::rust_begin_unwind",
+        ] {
+            assert!(!is_of_model(name), "{name}");
+        }
+    }
 }

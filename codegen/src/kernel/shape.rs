@@ -89,7 +89,8 @@ impl Shape {
 
     /// The same convolution with whole rows as pixels, where a filter covers those.
     pub fn as_column(self) -> Shape {
-        if self.layout == Layout::default() && self.k_w == self.in_w && self.out_w == 1 && self.pad_left == 0 {
+        if self.layout == Layout::default() && self.k_w == self.in_w && self.out_w == 1 && self.pad_left == 0
+        {
             return Shape { in_w: 1, k_w: 1, stride_w: 1, in_c: self.in_w * self.in_c, ..self };
         }
         self
