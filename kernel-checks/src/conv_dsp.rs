@@ -5,11 +5,15 @@ use crate::reference::{requantize, tap};
 use crate::{cells, Case, Check, Mismatch, Rng, Scratch};
 use core::cell::Cell;
 use kiln::kernels::{
-    conv2d_i8_dsp, conv2d_i8_dsp_exact, conv2d_work_words, Band, Conv, Requant, Rows, Stride,
+    conv2d_i8_dsp, conv2d_i8_dsp_exact, conv2d_i8_dsp_small, conv2d_work_words, Band, Conv, Requant, Rows,
+    Stride,
 };
 
-pub(crate) const CHECKS: &[Check] =
-    &[Check { name: "conv2d_i8_dsp", run: requantised }, Check { name: "conv2d_i8_dsp_exact", run: exact }];
+pub(crate) const CHECKS: &[Check] = &[
+    Check { name: "conv2d_i8_dsp", run: |rng, scratch| requantised(rng, scratch, false) },
+    Check { name: "conv2d_i8_dsp_small", run: |rng, scratch| requantised(rng, scratch, true) },
+    Check { name: "conv2d_i8_dsp_exact", run: exact },
+];
 
 /// Rows, columns, channels, stride and filters of a layer, the width of its result, and the kernel that is made for it.
 struct Layer {
@@ -19,9 +23,11 @@ struct Layer {
     signed: bool,
     kernel: Kernel,
     exact: ExactKernel,
+    small: SmallKernel,
 }
 
 type Kernel = fn(&Conv, Rows<'_, i8>, &[i32], i8, &[Cell<i32>], Rows<'_, i8>, Band);
+type SmallKernel = fn(&Conv, Rows<'_, i8>, &[i32], i8, &[Cell<i32>], Rows<'_, i8>, Stride, Band);
 type ExactKernel =
     fn(&Conv, Rows<'_, i8>, &[i32], i8, &[Cell<i32>], &Requant<'_>, Rows<'_, i8>, Stride, Band);
 
@@ -53,6 +59,7 @@ macro_rules! layer {
             signed: $signed,
             kernel: conv2d_i8_dsp::<XD, PAIRS, $unroll, PIXEL, CHANNEL, $shift, $signed>,
             exact: conv2d_i8_dsp_exact::<XD, PAIRS, $unroll>,
+            small: conv2d_i8_dsp_small::<$shift, $signed>,
         }
     }};
 }
@@ -191,7 +198,7 @@ impl<'a> Operands<'a> {
     }
 }
 
-fn requantised(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
+fn requantised(rng: &mut Rng, mut scratch: Scratch<'_>, small: bool) -> Result<(), Mismatch> {
     let layer = &LAYERS[rng.size(0, LAYERS.len() - 1)];
     let t = Operands::new(layer, rng, &mut scratch);
     let p = &t.p;
@@ -222,7 +229,10 @@ fn requantised(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> 
     let work = cells(scratch.words.take(conv2d_work_words(p, pixels)));
     let (x, got) = (Rows::whole(t.x, p.in_w * p.in_c), Rows::whole(y.got(), row));
     for band in t.bands(rng) {
-        (layer.kernel)(p, x, w, t.pad, work, got, band);
+        match small {
+            true => (layer.small)(p, x, w, t.pad, work, got, layer.out, band),
+            false => (layer.kernel)(p, x, w, t.pad, work, got, band),
+        }
     }
     y.compare(t.describe().with("offset", offset).with("pixels", pixels))
 }

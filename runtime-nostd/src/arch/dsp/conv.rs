@@ -1,6 +1,7 @@
 //! Convolution in tiles of two pixels and four filters.
 
 use super::tile::{pairs_of_pixels, requant_words, requantised, split, sums, Tiles, FIRST_WORDS};
+use super::tile_of_any::{pairs_of_any, Shape};
 use super::window::{fill, pixels_that_fit, widen_pixels};
 use crate::fixed::to_i8;
 use crate::params::{Conv, Requant, Scale, Stride};
@@ -45,25 +46,29 @@ pub fn conv2d_i8_dsp<
 ) {
     let layer =
         Layer { p, xd: XD, pairs: PAIRS, x, w, pad, work, y, out: Stride { pixel: PIXEL, channel: CHANNEL } };
-    let tiles = pairs_of_pixels::<XD, PAIRS, UNROLL, PIXEL, CHANNEL, SHIFT, SIGNED>;
-    let Some(pixels) = layer.pixels_at_once() else { return };
-    if layer.is_one_run(band) {
-        return layer.one_run(band, pixels, &tiles);
-    }
     let finish = Finish { words: requant_words(SIGNED), requantise: &requantised::<SHIFT, SIGNED> };
-    layer.rows(band, pixels, &|t| {
-        let paired = if t.pixels == 1 { 0 } else { t.pixels };
-        tiles(t);
-        if t.pixels % 2 == 1 && paired > 0 {
-            // The last pixel, once more with the one before it.
-            let first = t.pixels - 2;
-            let at = t.at + first * PIXEL;
-            tiles(Tiles { x_at: first * XD, at, second: (t.y, at + PIXEL), pixels: 2, ..t });
-        }
-        if paired == 0 || p.out_c % 4 != 0 {
-            layer.one_by_one(t, paired, &finish);
-        }
-    });
+    layer.run(band, &pairs_of_pixels::<XD, PAIRS, UNROLL, PIXEL, CHANNEL, SHIFT, SIGNED>, &finish);
+}
+
+/// As [`conv2d_i8_dsp`], with the same weights: one function for layers of all shapes, which is smaller than one for each, and takes 16 cycles or so
+/// where those take 15.
+#[inline(never)]
+pub fn conv2d_i8_dsp_small<const SHIFT: u32, const SIGNED: bool>(
+    p: &Conv,
+    x: Rows<'_, i8>,
+    w: &[i32],
+    pad: i8,
+    work: &[Cell<i32>],
+    y: Rows<'_, i8>,
+    out: Stride,
+    band: Band,
+) {
+    let column = p.k_h.saturating_mul(p.in_c);
+    let (xd, taps) = (2 * p.stride_w.saturating_mul(column), p.k_w.saturating_mul(column));
+    let shape = Shape { xd, pairs: taps.div_ceil(2), out };
+    let layer = Layer { p, xd, pairs: shape.pairs, x, w, pad, work, y, out };
+    let finish = Finish { words: requant_words(SIGNED), requantise: &requantised::<SHIFT, SIGNED> };
+    layer.run(band, &|t| pairs_of_any::<SHIFT, SIGNED>(t, &shape), &finish);
 }
 
 /// As [`conv2d_i8_dsp`], rescaled as the reference does: for any multiplier and shift. Quads of `w` have no `[M, C]`; the sums of filters b and d are less than 2²³.
@@ -130,6 +135,29 @@ impl<'a> Layer<'a> {
         let fits = self.xd == 2 * self.p.stride_w.saturating_mul(column) && self.pairs == taps.div_ceil(2);
         let pixels = pixels_that_fit(self.p, self.work.len());
         (fits && pixels > 0).then_some(pixels)
+    }
+
+    /// The band, by `tiles` where they are full.
+    #[inline(never)]
+    fn run(&self, band: Band, tiles: &dyn Fn(Tiles<'a>), finish: &Finish<'_>) {
+        let Some(pixels) = self.pixels_at_once() else { return };
+        if self.is_one_run(band) {
+            return self.one_run(band, pixels, tiles);
+        }
+        self.rows(band, pixels, &|t| {
+            let paired = if t.pixels == 1 { 0 } else { t.pixels };
+            tiles(t);
+            if t.pixels % 2 == 1 && paired > 0 {
+                // The last pixel, once more with the one before it.
+                let first = t.pixels - 2;
+                let at = t.at + first * self.out.pixel;
+                let second = (t.y, at + self.out.pixel);
+                tiles(Tiles { x_at: first * self.xd, at, second, pixels: 2, ..t });
+            }
+            if paired == 0 || self.p.out_c % 4 != 0 {
+                self.one_by_one(t, paired, finish);
+            }
+        });
     }
 
     /// Row by row, widens the operand of as many pixels as fit the work space, and leaves them to `tiles`.

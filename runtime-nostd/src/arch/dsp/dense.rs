@@ -71,7 +71,7 @@ pub fn conv1_i8_dsp_exact(
 const PADDING: usize = 128;
 
 /// Collects the taps of each row of the result.
-#[inline(never)]
+#[inline(always)]
 fn column(
     p: &Conv,
     x: Rows<'_, i8>,
@@ -80,30 +80,61 @@ fn column(
     band: Band,
     finish: &dyn Fn(&Taps<'_>, &[Cell<i8>]),
 ) {
-    let padding = [const { Cell::new(0) }; PADDING];
     let last = band.range().end.saturating_sub(1) * p.stride_h + p.k_h.saturating_sub(1) * p.dilation_h;
-    let padded = p.pad_top > 0 || last >= p.in_h;
-    if padded {
-        padding.iter().for_each(|cell| cell.set(pad));
+    if p.pad_top > 0 || last >= p.in_h {
+        return padded_column(p, x, pad, y, band, finish);
     }
     for oy in band.range() {
         let mut taps = Taps::new();
-        let top = (oy * p.stride_h).wrapping_sub(p.pad_top);
-        let mut ky = 0;
-        while ky < p.k_h {
-            let iy = top.wrapping_add(ky * p.dilation_h);
-            let (run, rows) = if iy >= p.in_h {
-                (padding.get(..p.in_c), 1)
-            } else if p.dilation_h == 1 && p.in_c % 4 == 0 && x.row_len() == p.in_c {
-                x.rows_from(iy, (p.k_h - ky).min(p.in_h - iy))
-            } else {
-                (x.row(iy).get(..p.in_c), 1)
-            };
-            let Some(()) = run.and_then(|run| taps.push(run)) else { return };
-            ky += rows;
-        }
+        let Some(()) = push_rows(&mut taps, p, x, &[], oy) else { return };
         finish(&taps, y.row(oy));
     }
+}
+
+/// As [`column`], where some rows are padding.
+#[inline(never)]
+fn padded_column(
+    p: &Conv,
+    x: Rows<'_, i8>,
+    pad: i8,
+    y: Rows<'_, i8>,
+    band: Band,
+    finish: &dyn Fn(&Taps<'_>, &[Cell<i8>]),
+) {
+    let padding = [const { Cell::new(0) }; PADDING];
+    padding.iter().for_each(|cell| cell.set(pad));
+    for oy in band.range() {
+        let mut taps = Taps::new();
+        let Some(()) = push_rows(&mut taps, p, x, &padding, oy) else { return };
+        finish(&taps, y.row(oy));
+    }
+}
+
+/// Collects the taps of one row of the result.
+#[inline(never)]
+fn push_rows<'a>(
+    taps: &mut Taps<'a>,
+    p: &Conv,
+    x: Rows<'a, i8>,
+    padding: &'a [Cell<i8>],
+    oy: usize,
+) -> Option<()> {
+    let top = (oy * p.stride_h).wrapping_sub(p.pad_top);
+    let joined = p.dilation_h == 1 && p.in_c % 4 == 0 && x.row_len() == p.in_c;
+    let mut ky = 0;
+    while ky < p.k_h {
+        let iy = top.wrapping_add(ky * p.dilation_h);
+        let (run, rows) = if iy >= p.in_h {
+            (padding.get(..p.in_c), 1)
+        } else if joined {
+            x.rows_from(iy, (p.k_h - ky).min(p.in_h - iy))
+        } else {
+            (x.row(iy).get(..p.in_c), 1)
+        };
+        taps.push(run?)?;
+        ky += rows;
+    }
+    Some(())
 }
 
 /// Results of all filters, quad by quad.

@@ -17,3 +17,4 @@ pub(crate) mod window;
 
 mod pixel;
 mod tile;
+mod tile_of_any;

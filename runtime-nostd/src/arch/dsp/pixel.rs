@@ -6,13 +6,15 @@
 
 use super::tile::{requant_words, FIRST_WORDS};
 use core::cell::Cell;
+use core::mem::MaybeUninit;
 
 /// Most runs of elements that a pixel's taps may consist of.
 pub(super) const RUNS: usize = 12;
 
 /// A pixel's taps: runs of elements, all of them whole words or all of the same length.
 pub(super) struct Taps<'a> {
-    runs: [&'a [Cell<i8>]; RUNS],
+    runs: [MaybeUninit<&'a [Cell<i8>]>; RUNS],
+    /// How many of the runs there are.
     len: usize,
     /// Words of weights of two filters.
     pairs: usize,
@@ -20,14 +22,15 @@ pub(super) struct Taps<'a> {
 
 impl<'a> Taps<'a> {
     /// No taps.
+    #[inline(always)]
     pub(super) const fn new() -> Self {
-        Taps { runs: [&[]; RUNS], len: 0, pairs: 0 }
+        Taps { runs: [const { MaybeUninit::uninit() }; RUNS], len: 0, pairs: 0 }
     }
 
     /// Adds a run, if there is place.
     #[inline(always)]
     pub(super) fn push(&mut self, run: &'a [Cell<i8>]) -> Option<()> {
-        *self.runs.get_mut(self.len)? = run;
+        self.runs.get_mut(self.len)?.write(run);
         self.len += 1;
         self.pairs += run.len().div_ceil(2);
         Some(())
@@ -38,8 +41,10 @@ impl<'a> Taps<'a> {
         FIRST_WORDS + 2 * self.pairs
     }
 
-    fn runs(&self) -> &[&'a [Cell<i8>]] {
-        self.runs.get(..self.len).unwrap_or(&[])
+    #[inline(always)]
+    fn runs(&self) -> impl Iterator<Item = &'a [Cell<i8>]> + '_ {
+        // SAFETY: as many have been written, one after the other.
+        self.runs.iter().take(self.len).map(|run| unsafe { run.assume_init() })
     }
 }
 
@@ -113,7 +118,7 @@ fn plain_sums(taps: &Taps<'_>, w: &[i32]) -> [i32; 4] {
 
 /// Words of four elements in a turn of the loop, and the bytes of code of each.
 #[cfg(kiln_dsp)]
-const UNROLL: usize = 8;
+const UNROLL: usize = 16;
 #[cfg(kiln_dsp)]
 const STEP: usize = 76;
 
@@ -137,7 +142,7 @@ unsafe fn block<const SHIFT: u32, const SIGNED: bool, const SUMS: bool>(
     y: *mut u8,
     count: usize,
 ) {
-    let mut runs = [const { core::mem::MaybeUninit::<Run>::uninit() }; RUNS];
+    let mut runs = [const { MaybeUninit::<Run>::uninit() }; RUNS];
     let mut rest = 0;
     for (to, run) in runs.iter_mut().zip(taps.runs()) {
         let (x, words) = (run.as_ptr() as usize, run.len() / 4);

@@ -1,0 +1,270 @@
+//! As [`tile`](super::tile), for layers of any shape: what is an immediate there is a word in memory here.
+#![allow(unsafe_code)]
+
+use super::tile::{requant_words, Tiles, FIRST_WORDS};
+use crate::params::Stride;
+
+/// What makes the tiles of a layer.
+#[derive(Clone, Copy)]
+pub(super) struct Shape {
+    /// Bytes from one pixel's taps to the next one's.
+    pub xd: usize,
+    /// Pairs of taps.
+    pub pairs: usize,
+    /// From one result to the next.
+    pub out: Stride,
+}
+
+/// Pairs of taps in a turn of the loop, and the bytes of code of each.
+#[cfg(kiln_dsp)]
+const UNROLL: usize = 4;
+#[cfg(kiln_dsp)]
+const STEP: usize = 60;
+
+/// What the block reads, in its order: addresses, counts and distances.
+#[repr(C)]
+#[cfg(kiln_dsp)]
+struct Registers {
+    /// The result of the first filter of a quad for the first pixel.
+    y: usize,
+    /// The first taps.
+    x: usize,
+    /// Behind the last quad.
+    w_end: usize,
+    /// Behind the first pixel's taps.
+    x_end: usize,
+    /// Pairs of pixels.
+    count: usize,
+    /// From the result behind the last filter to the next pair's first.
+    y_step: usize,
+    /// The weights.
+    w: usize,
+    /// From a result of the first pixel to that of the second.
+    second: usize,
+    /// [`Shape::xd`].
+    xd: usize,
+    /// Where the loop is entered, in bytes from its first step.
+    entry: usize,
+    /// From one channel's result to the next.
+    channel: usize,
+}
+
+/// All quads for pairs of pixels, requantised; the second ones may be in another row. Nothing happens where the slices are too short.
+#[inline(never)]
+pub(super) fn pairs_of_any<const SHIFT: u32, const SIGNED: bool>(t: Tiles<'_>, shape: &Shape) {
+    let &Shape { xd, pairs, out } = shape;
+    let quad = FIRST_WORDS + 2 * pairs + requant_words(SIGNED);
+    let (Some(last_pair), Some(last_channel)) = ((t.pixels / 2).checked_sub(1), (4 * t.quads).checked_sub(1))
+    else {
+        return;
+    };
+    let (second_y, second) = t.second;
+    let last =
+        last_pair.saturating_mul(2 * out.pixel).saturating_add(last_channel.saturating_mul(out.channel));
+    let x_end = (2 * last_pair + 1).saturating_mul(xd).saturating_add(t.x_at).saturating_add(4 * pairs);
+    let fits = t.w.len() >= t.quads.saturating_mul(quad)
+        && 4 * t.x.len() >= x_end
+        && t.y.len() > t.at.saturating_add(last)
+        && second_y.len() > second.saturating_add(last);
+    if !fits || pairs == 0 {
+        return;
+    }
+    #[cfg(kiln_dsp)]
+    {
+        let (x, w) = (t.x.as_ptr() as usize + t.x_at, t.w.as_ptr() as usize);
+        let y = t.y.as_ptr() as usize + t.at;
+        let registers = Registers {
+            y,
+            x,
+            w_end: w + 4 * t.quads * quad,
+            x_end: x + 4 * pairs,
+            count: t.pixels / 2,
+            y_step: (2 * out.pixel).wrapping_sub(4 * t.quads * out.channel),
+            w,
+            second: (second_y.as_ptr() as usize + second).wrapping_sub(y),
+            xd,
+            entry: pairs.wrapping_neg() % UNROLL * STEP,
+            channel: out.channel,
+        };
+        // SAFETY: the slices hold all that the block reads and writes (checked above), through cells or constants.
+        unsafe { block::<SHIFT, SIGNED>(&registers) }
+    }
+    #[cfg(not(kiln_dsp))]
+    for (pixel, q) in (0..t.pixels & !1).flat_map(|pixel| (0..t.quads).map(move |q| (pixel, q))) {
+        use super::tile::{requantised, sums};
+        let Some(w) = t.w.get(q * quad..(q + 1) * quad) else { return };
+        let results = requantised::<SHIFT, SIGNED>(4 * q, sums(w, t.x, t.x_at + pixel * xd, pairs), w);
+        let (y, at) = if pixel % 2 == 1 { t.second } else { (t.y, t.at) };
+        for (f, result) in results.into_iter().enumerate() {
+            let Some(y) = y.get(at + pixel / 2 * 2 * out.pixel + (4 * q + f) * out.channel) else { return };
+            y.set(result);
+        }
+    }
+}
+
+/// The assembly of [`pairs_of_any`].
+///
+/// r0–r7 accumulate A and A' (the second pixel's), A + 256 · B and its like, and the same of C and D; r8 is the next weight, r9 the next tap; r10, r11, r12 and lr
+/// hold a pair of taps: weights, and both pixels' activations.
+///
+/// # Safety
+///
+/// The addresses in `registers` are those of memory as large as [`pairs_of_any`] checks.
+#[cfg(kiln_dsp)]
+#[inline(always)]
+unsafe fn block<const SHIFT: u32, const SIGNED: bool>(registers: &Registers) {
+    // SAFETY: as the caller promises. Every register is declared, or saved and restored.
+    unsafe {
+        core::arch::asm!(
+            "push {{r6, r7}}",
+            "ldm r0, {{r0, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10}}",
+            // The entry as an address. (Where code is not aligned to four bytes, the assembler miscalculates it.)
+            ".p2align 2",
+            "adr.w r11, 4f",
+            "add r9, r9, r11",
+            "add r9, r9, #1",
+            "push {{r0, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10}}",
+            // Each pair of pixels.
+            "2:",
+            "ldr r8, [sp, #24]",
+            "ldr r9, [sp, #4]",
+            // Each quad.
+            "3:",
+            "ldr r0, [r8], #16",
+            "ldr r2, [r8, #-12]",
+            "ldr r4, [r8, #-8]",
+            "ldr r6, [r8, #-4]",
+            "mov r1, r0",
+            "mov r3, r2",
+            "mov r5, r4",
+            "mov r7, r6",
+            "ldr pc, [sp, #36]",
+            "4:",
+            ".rept {unroll}",
+            "ldr lr, [sp, #32]",
+            "ldr r10, [r8], #8",
+            "ldr r11, [r8, #-4]",
+            "ldr lr, [r9, lr]",
+            "ldr r12, [r9], #4",
+            "smlad r3, lr, r10, r3",
+            "smlad r2, r12, r10, r2",
+            "sxtb16 r10, r10",
+            "smlad r7, lr, r11, r7",
+            "smlad r6, r12, r11, r6",
+            "sxtb16 r11, r11",
+            "smlad r1, lr, r10, r1",
+            "smlad r0, r12, r10, r0",
+            "smlad r5, lr, r11, r5",
+            "smlad r4, r12, r11, r4",
+            ".endr",
+            ".if (. - 4b) != ({unroll} * {step})",
+            ".error \"the steps of the loop are not as long as their entry assumes\"",
+            ".endif",
+            "ldr r10, [sp, #12]",
+            "cmp r9, r10",
+            "bne 4b",
+            // Sums, factors, results.
+            "sub r2, r2, r0",
+            "sub r3, r3, r1",
+            "sub r6, r6, r4",
+            "sub r7, r7, r5",
+            ".if {signed}",
+            "ldr r10, [r8], #16",
+            "ldr r11, [r8, #-12]",
+            "ldr r12, [r8, #-8]",
+            "ldr lr, [r8, #-4]",
+            "and r9, r10, r0, asr #31",
+            "add r0, r9, r0, lsl #8",
+            "and r9, r10, r1, asr #31",
+            "add r1, r9, r1, lsl #8",
+            "and r9, r11, r2, asr #31",
+            "add r2, r2, r9",
+            "and r9, r11, r3, asr #31",
+            "add r3, r3, r9",
+            "and r9, r12, r4, asr #31",
+            "add r4, r9, r4, lsl #8",
+            "and r9, r12, r5, asr #31",
+            "add r5, r9, r5, lsl #8",
+            "and r9, lr, r6, asr #31",
+            "add r6, r6, r9",
+            "and r9, lr, r7, asr #31",
+            "add r7, r7, r9",
+            ".endif",
+            "ldr r10, [r8], #16",
+            "ldr r11, [r8, #-12]",
+            "ldr r12, [r8, #-8]",
+            "ldr lr, [r8, #-4]",
+            "smmlar r0, r0, r10, r11",
+            "smmlar r1, r1, r10, r11",
+            "smmlar r2, r2, r12, lr",
+            "smmlar r3, r3, r12, lr",
+            "ldr r10, [r8], #16",
+            "ldr r11, [r8, #-12]",
+            "ldr r12, [r8, #-8]",
+            "ldr lr, [r8, #-4]",
+            "ldr r9, [sp]",
+            "smmlar r4, r4, r10, r11",
+            "smmlar r5, r5, r10, r11",
+            "smmlar r6, r6, r12, lr",
+            "smmlar r7, r7, r12, lr",
+            ".if {even_shift}",
+            "ssat r0, #8, r0, asr #{even_shift}",
+            "ssat r1, #8, r1, asr #{even_shift}",
+            "ssat r4, #8, r4, asr #{even_shift}",
+            "ssat r5, #8, r5, asr #{even_shift}",
+            ".else",
+            "ssat r0, #8, r0",
+            "ssat r1, #8, r1",
+            "ssat r4, #8, r4",
+            "ssat r5, #8, r5",
+            ".endif",
+            "ssat r2, #8, r2, asr #{odd_shift}",
+            "ssat r3, #8, r3, asr #{odd_shift}",
+            "ssat r6, #8, r6, asr #{odd_shift}",
+            "ssat r7, #8, r7, asr #{odd_shift}",
+            "ldr r10, [sp, #28]",
+            "ldr r11, [sp, #40]",
+            "add r10, r10, r9",
+            "add r12, r11, r11, lsl #1",
+            "strb r0, [r9]",
+            "strb r2, [r9, r11]",
+            "strb r4, [r9, r11, lsl #1]",
+            "strb r6, [r9, r12]",
+            "strb r1, [r10]",
+            "strb r3, [r10, r11]",
+            "strb r5, [r10, r11, lsl #1]",
+            "strb r7, [r10, r12]",
+            "ldr r10, [sp, #8]",
+            "add r9, r9, r11, lsl #2",
+            "str r9, [sp]",
+            "ldr r9, [sp, #4]",
+            "cmp r8, r10",
+            "bne 3b",
+            // The next pair of pixels.
+            "ldr r10, [sp, #16]",
+            "ldr r11, [sp, #20]",
+            "ldr r12, [sp]",
+            "ldr lr, [sp, #12]",
+            "ldr r8, [sp, #32]",
+            "add lr, lr, r8, lsl #1",
+            "add r9, r9, r8, lsl #1",
+            "add r12, r12, r11",
+            "str lr, [sp, #12]",
+            "str r9, [sp, #4]",
+            "str r12, [sp]",
+            "subs r10, r10, #1",
+            "str r10, [sp, #16]",
+            "bne 2b",
+            "add sp, sp, #44",
+            "pop {{r6, r7}}",
+            unroll = const UNROLL,
+            step = const STEP,
+            even_shift = const { if SIGNED { SHIFT + 8 } else { SHIFT } },
+            odd_shift = const { SHIFT + 8 },
+            signed = const { SIGNED as usize },
+            inout("r0") registers => _,
+            out("r1") _, out("r2") _, out("r3") _, out("r4") _, out("r5") _,
+            out("r8") _, out("r9") _, out("r10") _, out("r11") _, out("r12") _, out("lr") _,
+        )
+    }
+}
