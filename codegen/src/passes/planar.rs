@@ -16,7 +16,7 @@ use crate::ir::{Graph, Node, Order, ValueId};
 use crate::kernel::{planar_operand, planar_result};
 
 /// Whether `select` has kernels for planar images, so that the pass is worth running.
-pub const SELECTED: bool = false;
+pub const SELECTED: bool = true;
 
 /// Runs the pass.
 pub fn run(graph: &mut Graph) -> bool {
