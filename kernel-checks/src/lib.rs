@@ -19,6 +19,7 @@ mod conv;
 mod conv_dsp;
 mod dense;
 mod depthwise;
+mod depthwise_last;
 mod elementwise;
 mod movement;
 mod pool;
@@ -48,6 +49,7 @@ pub const CHECKS: &[&[Check]] = &[
     conv_dsp::CHECKS,
     dense::CHECKS,
     depthwise::CHECKS,
+    depthwise_last::CHECKS,
     elementwise::CHECKS,
     movement::CHECKS,
     pool::CHECKS,

@@ -12,6 +12,7 @@
 pub use crate::arch::dsp::avg_pool::mean_pool2d_i8_dsp;
 pub use crate::arch::dsp::conv::{conv2d_i8_dsp, conv2d_i8_dsp_exact, conv2d_i8_dsp_small};
 pub use crate::arch::dsp::dense::{conv1_i8_dsp, conv1_i8_dsp_exact, dense_i8_dsp, dense_i8_dsp_exact};
+pub use crate::arch::dsp::depthwise::{depthwise2d_i8_dsp, depthwise2d_i8_dsp_exact};
 pub use crate::arch::dsp::depthwise_planar::{depthwise2d_planar_i8_dsp, depthwise2d_planar_i8_dsp_exact};
 pub use crate::arch::dsp::elementwise::add_i8_dsp;
 pub use crate::arch::dsp::max_pool::max_pool2d_i8_dsp;

@@ -12,18 +12,24 @@ pub fn planar_result(graph: &Graph, node: &Node) -> bool {
     Shape::of(graph, node).is_some_and(|shape| tiles(&Shape { layout, ..shape })) && packs(graph, node)
 }
 
-/// Whether a node's first operand can be planar: that of a depthwise convolution of three taps in a row, each at most one pixel beyond the image.
+/// Whether a node's first operand can be planar: that of a depthwise convolution 3 × 3, whose taps are at most one pixel beyond the row.
 pub fn planar_operand(graph: &Graph, node: &Node) -> bool {
     let Op::Conv2d { window, .. } = &node.op else { return false };
     let Some(shape) = Shape::of(graph, node) else { return false };
     let depthwise = shape.groups > 1 && shape.groups == shape.in_c && shape.out_c == shape.in_c;
-    let row = shape.k_w == 3 && matches!(shape.stride_w, 1 | 2) && window.dilation == [1, 1];
+    let taps = window.size == [3, 3] && matches!(shape.stride_w, 1 | 2) && window.dilation == [1, 1];
     let pads = window.pad.left <= 1 && window.pad.right <= 1;
-    depthwise && row && pads && shape.in_w >= LEAST_WIDTH && constants(graph, node)
+    // Shorter rows are in registers as a whole, for which they need padding on both sides.
+    let both = shape.stride_w == 1 && window.pad.left + window.pad.right == 2;
+    let long = shape.in_w >= if both { LEAST_WIDTH } else { LEAST_WIDTH + 1 };
+    depthwise && taps && pads && long && shape.out_c < MOST_CHANNELS && constants(graph, node)
 }
 
 /// Pixels of a row at least.
 const LEAST_WIDTH: usize = 3;
+
+/// Channels that a result must not have, for its pixels to be in reach of the kernel's stores.
+const MOST_CHANNELS: usize = 2048;
 
 /// Whether image, weights and result are int8, and the weights known.
 fn constants(graph: &Graph, node: &Node) -> bool {

@@ -7,6 +7,8 @@ pub(crate) mod conv;
 pub(crate) mod dense;
 pub(crate) mod depthwise;
 #[cfg(kiln_dsp)]
+mod depthwise_asm;
+#[cfg(kiln_dsp)]
 mod depthwise_narrow_asm;
 pub(crate) mod depthwise_planar;
 #[cfg(kiln_dsp)]

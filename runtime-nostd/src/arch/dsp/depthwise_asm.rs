@@ -1,0 +1,254 @@
+//! Pixels of a depthwise convolution of a channel-last image in assembly.
+//!
+//! Four channels at a time: `SXTAB16` makes two pairs of 16-bit numbers of their bytes and subtracts the padding, `SXTB16` two pairs of their weights, and
+//! `SMLABB` and `SMLATT` add the products of halves to four sums. The taps are *runs* at equal distances, which Rust has listed; a run enters the unrolled loop
+//! where as many taps are left as it has.
+//!
+//! | r0–r3 | r4, r6 | r5, r7 | r8 | r9 | r10 | r11 | r12 | lr |
+//! |---|---|---|---|---|---|---|---|---|
+//! | sums | pixels | weights | next tap | next weights | −padding twice | next run | turns that are left | channel |
+#![allow(unsafe_code)]
+
+use super::depthwise::Pixel;
+use crate::params::Conv;
+use core::arch::asm;
+use core::cell::Cell;
+
+/// Taps at equal distances.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Run {
+    /// The first one, in the first channel.
+    at: *const i8,
+    /// Bytes of weights that are left out before it.
+    skipped: usize,
+    /// Turns of the loop.
+    turns: usize,
+    /// Where the first turn begins: bytes of code.
+    entry: usize,
+}
+
+/// Runs of a pixel at most, with the one that ends the list.
+const RUNS: usize = 9;
+
+/// Bytes of code per tap.
+const fn tap_bytes(step: usize) -> usize {
+    if step < 256 {
+        40
+    } else {
+        44
+    }
+}
+
+/// What the loops find on the stack. The offsets are in the assembly.
+#[repr(C)]
+struct Frame {
+    /// 0: the list.
+    runs: *mut Run,
+    /// 4: the result.
+    out: *mut i8,
+    /// 8: the channel with which the last four begin.
+    last: usize,
+}
+
+/// One pixel of the result; nothing where it has another shape than this is written for.
+#[inline(always)]
+pub(super) fn pixel<const STEP: usize, const UNROLL: usize, const SHIFT: u32, const SIGNED: bool>(
+    p: &Conv,
+    pixel: &Pixel<'_>,
+    w: &[i32],
+    pad: i8,
+    out: &[Cell<i8>],
+) -> bool {
+    let column = p.k_w == 1;
+    let step = if column { p.in_w * p.in_c * p.dilation_h } else { p.in_c * p.dilation_w };
+    let words = 4 + p.k_h * p.k_w + if SIGNED { 12 } else { 8 };
+    let quads = p.in_c.div_ceil(4);
+    let sizes =
+        p.in_c >= 4 && p.out_c == p.in_c && out.len() >= p.in_c && w.len() >= quads.saturating_mul(words);
+    if step != STEP || STEP > 4095 || UNROLL == 0 || !sizes {
+        return false;
+    }
+    let (first, end) = pixel.columns;
+    let mut runs = [Run { at: core::ptr::null(), skipped: 0, turns: 0, entry: 0 }; RUNS];
+    // Taps of a run stand in `turns` until all are known. `at` counts the weights that have been passed.
+    let (mut count, mut at) = (0usize, 0);
+    for ky in 0..p.k_h {
+        let Some(row) = pixel.row(p, ky) else { continue };
+        let from: *const i8 = row.as_ptr().cast();
+        match runs.get_mut(count.wrapping_sub(1)) {
+            Some(run) if column && run.at.wrapping_add(run.turns * STEP) == from => run.turns += 1,
+            _ => {
+                let Some(run) = runs.get_mut(..RUNS - 1).and_then(|runs| runs.get_mut(count)) else {
+                    return false;
+                };
+                *run = Run { at: from, skipped: 4 * (ky * p.k_w + first - at), turns: end - first, entry: 0 };
+                count += 1;
+            }
+        }
+        at = ky * p.k_w + end;
+    }
+    for run in runs.iter_mut().take(count) {
+        let taps = run.turns;
+        run.turns = taps.div_ceil(UNROLL);
+        run.entry = (run.turns * UNROLL - taps) * tap_bytes(STEP);
+    }
+    if let Some(run) = runs.get_mut(count) {
+        run.skipped = 4 * (p.k_h * p.k_w - at);
+    }
+    let frame = Frame { runs: runs.as_mut_ptr(), out: out.as_ptr().cast_mut().cast(), last: p.in_c - 4 };
+    let zero = (-i32::from(pad) as u32 & 0xffff) * 0x1_0001;
+    // SAFETY: a run's taps are pixels of the operand, each `in_c` bytes that are there. Channels go up to `last` + 4 = `in_c`, which `out` has as well. Each four
+    // channels take `words` words of `w`: those that the runs skip and read are all its weights. `count` runs and the last one are in the list.
+    // Cells may be written through a shared reference.
+    unsafe { quads_of::<STEP, UNROLL, SHIFT, SIGNED>(&frame, w.as_ptr(), zero, count) }
+    true
+}
+
+/// One sum in `$sum` becomes a result. The next multiplier is read.
+macro_rules! rescale {
+    ($sum:literal) => {
+        concat!(
+            ".if {signed}\n",
+            "ldmia r9!, {{r4, r5, r6}}\n",
+            "and r7, r6, ",
+            $sum,
+            ", asr #31\n",
+            "add ",
+            $sum,
+            ", r7, ",
+            $sum,
+            ", lsl #8\n",
+            ".else\n",
+            "ldmia r9!, {{r4, r5}}\n",
+            ".endif\n",
+            "smmlar ",
+            $sum,
+            ", ",
+            $sum,
+            ", r4, r5\n",
+            ".if {shift}\n",
+            "ssat ",
+            $sum,
+            ", #8, ",
+            $sum,
+            ", asr #{shift}\n",
+            ".else\n",
+            "ssat ",
+            $sum,
+            ", #8, ",
+            $sum,
+            "\n",
+            ".endif\n",
+        )
+    };
+}
+
+/// All channels of a pixel.
+///
+/// # Safety
+/// `frame` describes a list of `count` runs and one more, and results that are there; `w` has the weights of all channels.
+// Never inlined: the compiler does not know how long repeated code is, and might place constants out of reach.
+#[inline(never)]
+unsafe fn quads_of<const STEP: usize, const UNROLL: usize, const SHIFT: u32, const SIGNED: bool>(
+    frame: *const Frame,
+    w: *const i32,
+    zero: u32,
+    count: usize,
+) {
+    // SAFETY: as the caller promises. The stack pointer, r6, r7 and r11 are as they were when the block ends.
+    unsafe {
+        asm!(
+            "push {{r6, r7, r11}}",
+            "mov r9, r1",
+            "mov r10, r2",
+            "ldmia r0, {{r0, r1, r2}}",
+            "push {{r0, r1, r2}}",
+            "b 9f",
+            // Four channels.
+            "2:",
+            "ldmia r9!, {{r0, r1, r2, r3}}",
+            "ldr r11, [sp]",
+            "ldmia r11!, {{r4, r5, r12}}",
+            "add r8, r4, lr",
+            "add r9, r9, r5",
+            "ldr pc, [r11], #4",
+            // Called once for the address behind it.
+            "9:",
+            "bl 8f",
+            "4:",
+            ".rept {unroll}",
+            ".if {step} < 256",
+            "ldr.w r4, [r8], #{step}",
+            ".else",
+            "ldr.w r4, [r8]",
+            "addw r8, r8, #{step}",
+            ".endif",
+            "ldr.w r5, [r9], #4",
+            "sxtab16 r6, r10, r4",
+            "sxtab16 r4, r10, r4, ror #8",
+            "sxtb16 r7, r5",
+            "sxtb16 r5, r5, ror #8",
+            "smlabb r0, r6, r7, r0",
+            "smlatt r2, r6, r7, r2",
+            "smlabb r1, r4, r5, r1",
+            "smlatt r3, r4, r5, r3",
+            ".endr",
+            "subs r12, r12, #1",
+            "bne 4b",
+            "ldmia r11!, {{r4, r5, r12}}",
+            "add r8, r4, lr",
+            "add r9, r9, r5",
+            "ldr pc, [r11], #4",
+            // No more runs. Called once, too.
+            "7:",
+            "bl 5f",
+            rescale!("r0"),
+            rescale!("r1"),
+            rescale!("r2"),
+            rescale!("r3"),
+            "ldr r4, [sp, #4]",
+            "ldr r5, [sp, #8]",
+            "add r4, r4, lr",
+            "strb r0, [r4]",
+            "strb r1, [r4, #1]",
+            "strb r2, [r4, #2]",
+            "strb r3, [r4, #3]",
+            "cmp lr, r5",
+            "beq 6f",
+            "add lr, lr, #4",
+            "cmp lr, r5",
+            "it hi",
+            "movhi lr, r5",
+            "b 2b",
+            "8:",
+            "mov r4, lr",
+            "b 7b",
+            // Where the runs enter becomes an address.
+            "5:",
+            "mov r11, r0",
+            "cmp r3, #0",
+            "beq 3f",
+            "4:",
+            "ldr r6, [r11, #12]",
+            "add r6, r6, r4",
+            "str r6, [r11, #12]",
+            "add r11, r11, #16",
+            "subs r3, r3, #1",
+            "bne 4b",
+            "3:",
+            "str lr, [r11, #12]",
+            "mov lr, r3",
+            "b 2b",
+            "6:",
+            "add sp, sp, #12",
+            "pop {{r6, r7, r11}}",
+            step = const STEP,
+            unroll = const UNROLL,
+            signed = const SIGNED as u32,
+            shift = const SHIFT + if SIGNED { 8 } else { 0 },
+            inout("r0") frame => _, inout("r1") w => _, inout("r2") zero => _, inout("r3") count => _,
+            out("r4") _, out("r5") _, out("r8") _, out("r9") _, out("r10") _, out("r12") _, out("lr") _,
+        );
+    }
+}
