@@ -28,7 +28,7 @@ impl Tables {
             "One inference under QEMU, compiled with `{compiler}`: executed instructions are exact, cycles are estimated for memory without \
              wait states, by [one model](docs/cycles.md) for both. TFLM is TensorFlow Lite Micro with CMSIS-NN at its best optimisation level \
              (August 2026, arm-none-eabi-gcc 12.2; [how it was measured](host-tests/baselines/tflm.toml)). Kiln with `optimize = \"speed\"` where nothing \
-             else is said. `cargo kiln bench MODEL --optimize speed,size` prints a row's figures.\n\n\
+             else is said. MACs are those of the model file, also where fewer are computed. `cargo kiln bench MODEL --optimize speed,size` prints a row's figures.\n\n\
              **Cortex-M4**\n\n\
              | model | MACs | TFLM cycles | Kiln cycles | faster | TFLM cycles/MAC | Kiln cycles/MAC | TFLM instructions | Kiln instructions | Kiln cycles, `\"size\"` |\n\
              |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n{}\n\n\
@@ -60,7 +60,7 @@ fn speed(measured: &Measured) -> Option<String> {
         ));
     };
     let ours = report.result().total;
-    let macs = report.macs();
+    let macs = theirs.filter(|b| !b.sliding).map_or(report.macs(), |b| Some(b.macs));
     Some(format!(
         "| {name} | {} | {their_cycles} | {} | {} | {each} | {} | {their_instructions} | {} | {} |",
         macs.map_or("–".into(), grouped),
