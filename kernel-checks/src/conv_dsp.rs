@@ -34,7 +34,7 @@ type ExactKernel =
 macro_rules! layer {
     ($k_h:literal x $k_w:literal / $stride:literal, $in_c:literal -> $out_w:literal x $out_c:literal $planar:literal, unroll $unroll:literal, shift $shift:literal $signed:literal) => {{
         const XD: usize = 2 * $stride * $k_h * $in_c;
-        const PAIRS: usize = ($k_h * $k_w * $in_c + 1) / 2;
+        const PAIRS: usize = usize::div_ceil($k_h * $k_w * $in_c, 2);
         const PIXEL: usize = if $planar { 1 } else { $out_c };
         const CHANNEL: usize = if $planar { $out_w } else { 1 };
         Layer {
@@ -227,14 +227,29 @@ fn requantised(rng: &mut Rng, mut scratch: Scratch<'_>, small: bool) -> Result<(
     });
     let pixels = rng.size(1, p.out_w.div_ceil(2)) * 2;
     let work = cells(scratch.words.take(conv2d_work_words(p, pixels)));
-    let (x, got) = (Rows::whole(t.x, p.in_w * p.in_c), Rows::whole(y.got(), row));
-    for band in t.bands(rng) {
-        match small {
-            true => (layer.small)(p, x, w, t.pad, work, got, layer.out, band),
-            false => (layer.kernel)(p, x, w, t.pad, work, got, band),
+    let got = Rows::whole(y.got(), row);
+    let call = |x: Rows<'_, i8>, band| match small {
+        true => (layer.small)(p, x, w, t.pad, work, got, layer.out, band),
+        false => (layer.kernel)(p, x, w, t.pad, work, got, band),
+    };
+    let ring = rng.one_in(3);
+    if ring {
+        // Row by row, from as many rows as one row of the result reads, and now and then one more.
+        let held = (p.k_h - 1) * p.dilation_h + 1 + rng.size(0, 1);
+        let (len, cells) =
+            (p.in_w * p.in_c, cells(scratch.bytes.take_at(held * p.in_w * p.in_c, rng.size(0, 3))));
+        for first in 0..t.out_h {
+            let top = (first * p.stride_h).saturating_sub(p.pad_top);
+            for r in top..(first * p.stride_h + held).saturating_sub(p.pad_top).min(p.in_h) {
+                let to = &cells[r % held * len..][..len];
+                to.iter().zip(&t.x[r * len..]).for_each(|(to, x)| to.set(x.get()));
+            }
+            call(Rows::ring(cells, len, held), Band { first, rows: 1 });
         }
+    } else {
+        t.bands(rng).into_iter().for_each(|band| call(Rows::whole(t.x, p.in_w * p.in_c), band));
     }
-    y.compare(t.describe().with("offset", offset).with("pixels", pixels))
+    y.compare(t.describe().with("offset", offset).with("pixels", pixels).with("ring", i32::from(ring)))
 }
 
 fn exact(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {

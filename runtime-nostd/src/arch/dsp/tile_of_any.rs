@@ -116,6 +116,10 @@ unsafe fn block<const SHIFT: u32, const SIGNED: bool>(registers: &Registers) {
     // SAFETY: as the caller promises. Every register is declared, or saved and restored.
     unsafe {
         core::arch::asm!(
+            // The compiler takes the size of assembly from its lines, which repetitions make more of.
+            ".if 0",
+            ".space {repeated}",
+            ".endif",
             "push {{r6, r7}}",
             "ldm r0, {{r0, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10}}",
             // The entry as an address. (Where code is not aligned to four bytes, the assembler miscalculates it.)
@@ -259,6 +263,7 @@ unsafe fn block<const SHIFT: u32, const SIGNED: bool>(registers: &Registers) {
             "pop {{r6, r7}}",
             unroll = const UNROLL,
             step = const STEP,
+            repeated = const UNROLL * STEP,
             even_shift = const { if SIGNED { SHIFT + 8 } else { SHIFT } },
             odd_shift = const { SHIFT + 8 },
             signed = const { SIGNED as usize },
