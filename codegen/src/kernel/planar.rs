@@ -37,3 +37,47 @@ fn constants(graph: &Graph, node: &Node) -> bool {
     node.operands.iter().take(2).chain([&node.result]).all(i8)
         && node.operands.iter().skip(1).all(|&id| graph.const_data(id).is_some())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether result and operand of a convolution of an image of two channels, `width` pixels wide, can be planar.
+    fn planar(weights: &str, width: usize, window: &str, groups: usize, out: &str) -> (bool, bool) {
+        let graph = Graph::parse(&format!(
+            "graph \"g\" {{
+               input %x: i8[1,4,{width},2] q(0.5 : -3)
+               const %w: {weights}
+               %y: i8[1,{out}] q(0.5 : -3) = conv2d(%x, %w) {{window = {window}, groups = {groups}, rescale = [1073741824 * 2^-1], clamp = -128..=127}}
+               return %y
+             }}"
+        ))
+        .unwrap();
+        assert_eq!(crate::verify::verify(&graph), Ok(()));
+        let (_, node) = graph.nodes().next().unwrap();
+        (planar_result(&graph, node), planar_operand(&graph, node))
+    }
+
+    #[test]
+    fn tiles_write_planar_rows_if_their_filters_pack() {
+        let filters = |last: &str| format!("i8[2,1,1,2] q(0.5 : 0) = [1, -1, 2, {last}]");
+        let written = |last: &str| planar(&filters(last), 5, "[1, 1]", 1, "4,5,2");
+        assert_eq!((written("-127"), written("-128")), ((true, false), (false, false)));
+    }
+
+    #[test]
+    fn depthwise_kernels_read_planar_rows() {
+        let filters = "i8[2,3,3,1] q(0.5 : 0) = splat 3";
+        let read = |width, window: &str, out: &str| planar(filters, width, window, 2, out);
+        let padded = "[3, 3] pad [1, 1, 1, 1]";
+        assert_eq!(read(5, padded, "4,5,2"), (false, true));
+        assert_eq!(read(3, padded, "4,3,2"), (false, true));
+        assert_eq!(read(6, "[3, 3] stride [2, 2] pad [0, 1, 0, 1]", "2,3,2"), (false, true));
+        // Short rows, distant taps and pixels, several filters for a channel.
+        assert_eq!(read(2, padded, "4,2,2"), (false, false));
+        assert_eq!(read(5, "[3, 3] dilation [1, 2] pad [1, 1, 2, 2]", "4,5,2"), (false, false));
+        assert_eq!(read(9, "[3, 3] stride [1, 3] pad [1, 1, 0, 0]", "4,3,2"), (false, false));
+        let several = "i8[4,3,3,1] q(0.5 : 0) = splat 3";
+        assert_eq!(planar(several, 5, padded, 2, "4,5,4"), (false, false));
+    }
+}
