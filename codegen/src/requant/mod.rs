@@ -8,6 +8,7 @@
 //! | form | for | file |
 //! |---|---|---|
 //! | [`Affine`] | cores with `SMMLAR` and `SSAT`: Cortex-M4, M7, M33 | `affine.rs`, fitted in `fit.rs` |
+//! | [`Wide`] | cores with one: Cortex-M3, hosts | `wide.rs` |
 //! | [`AddAffine`] | sums and differences of two operands, on all cores | `add.rs` |
 //! | [`AverageAffine`] | average pooling, on all cores | `pool.rs` |
 //! | [`Halves`] | cores whose product has 32 bits: Cortex-M0, M0+, M23 | `halves.rs` |
@@ -17,6 +18,7 @@
 mod add;
 mod affine;
 mod choose;
+mod corridor;
 mod fit;
 mod halves;
 mod pool;
@@ -25,6 +27,7 @@ mod residue;
 mod search;
 #[cfg(test)]
 mod tests;
+mod wide;
 
 pub use add::{fit_add, AddAffine, AddReference, Products};
 pub use affine::{Affine, Form, SIGNED_GAIN_BITS};
@@ -33,6 +36,7 @@ pub use fit::fit;
 pub use halves::{choose_halves, Halves, HalvesForm};
 pub use pool::{fit_average, AverageAffine, AverageReference};
 pub use reference::{Reference, Steps};
+pub use wide::{choose_wide, fit_wide, Wide, WideChoice, WideForm};
 
 /// A range of accumulators, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
