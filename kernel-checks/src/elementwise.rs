@@ -2,12 +2,13 @@
 
 use crate::{cells, Case, Check, Mismatch, Rng, Scratch};
 use core::cell::Cell;
-use kiln::kernels::{add_i8_dsp, AddLinear};
+use kiln::kernels::{add_i8_dsp, quantize_f32_i8, quantize_f32_i8_dsp, AddLinear, QuantizeLinear};
 
 pub(crate) const CHECKS: &[Check] = &[
     Check { name: "add_i8_dsp, by definition", run: add_i8_dsp_by_definition },
     Check { name: "add_i8_dsp, of a constant", run: add_i8_dsp_of_a_constant },
     Check { name: "add_i8_dsp, over its operand", run: add_i8_dsp_over_its_operand },
+    Check { name: "quantize_f32_i8_dsp", run: quantize_f32_i8_dsp_against_portable },
 ];
 
 /// Calls the kernel with one of the shifts that the compiler uses.
@@ -94,4 +95,36 @@ fn add_i8_dsp_over_its_operand(rng: &mut Rng, mut scratch: Scratch<'_>) -> Resul
     let (a, b) = if swapped { (other, at) } else { (at, other) };
     add(shift, &p, a, b, &y.got()[..n]);
     y.compare(describe(shift, &p, n).with("below", below))
+}
+
+/// Around the steps of the result, and numbers of any kind.
+fn quantize_f32_i8_dsp_against_portable(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
+    let scale = f32::from_bits(rng.int(0x3000_0000, 0x4200_0000) as u32);
+    let scale = if rng.one_in(8) { f32::from_bits(scale.to_bits() & 0x7f80_0000) } else { scale };
+    let zero_point = i32::from(rng.i8());
+    let exact = 1.0 / f64::from(scale);
+    let nearest = exact as f32;
+    let high = if f64::from(nearest) > exact { f32::from_bits(nearest.to_bits() - 1) } else { nearest };
+    let low = ((exact - f64::from(high)) as f32).max(f32::MIN_POSITIVE);
+    let p = QuantizeLinear { high, low, scale, zero_point };
+    let n = rng.size(0, 40);
+    let mut x = [0.0f32; 40];
+    for x in &mut x {
+        *x = match rng.int(0, 9) {
+            0 => f32::from_bits(rng.word()),
+            1 => {
+                rng.pick(&[f32::INFINITY, f32::NEG_INFINITY, f32::NAN, 0.0, -0.0, f32::MAX, f32::MIN, 1e-40])
+            }
+            2 => rng.int(-20_000, 20_000) as f32 * scale / 64.0,
+            _ => {
+                let step = (rng.int(-260, 260) as f32 + 0.5) * scale;
+                f32::from_bits(step.to_bits().wrapping_add(rng.int(-2, 2) as u32))
+            }
+        };
+    }
+    let x = Cell::from_mut(&mut x[..]).as_slice_of_cells();
+    let y = scratch.bytes.twins(n, rng.size(0, 3), rng.i8());
+    quantize_f32_i8(scale, zero_point, x, y.expected());
+    quantize_f32_i8_dsp::<true>(&p, x, y.got());
+    y.compare(Case::new().with("scale's bits", scale.to_bits()).with("zero_point", zero_point).with("n", n))
 }

@@ -11,6 +11,7 @@
 
 pub use crate::arch::dsp::avg_pool::mean_pool2d_i8_dsp;
 pub use crate::arch::dsp::conv::{conv2d_i8_dsp, conv2d_i8_dsp_exact, conv2d_i8_dsp_small};
+pub use crate::arch::dsp::convert::quantize_f32_i8_dsp;
 pub use crate::arch::dsp::dense::{conv1_i8_dsp, conv1_i8_dsp_exact, dense_i8_dsp, dense_i8_dsp_exact};
 pub use crate::arch::dsp::depthwise::{depthwise2d_i8_dsp, depthwise2d_i8_dsp_exact};
 pub use crate::arch::dsp::depthwise_planar::{depthwise2d_planar_i8_dsp, depthwise2d_planar_i8_dsp_exact};
@@ -33,7 +34,7 @@ pub use crate::arch::v6m::conv::{conv2d_i8_pairs, conv2d_i8_singles, dense_i8_pa
 pub use crate::arch::v6m::depthwise::depthwise2d_i8_taps;
 pub use crate::arch::v6m::steps::HalfRequant;
 pub use crate::params::{
-    AddLinear, AddParams, Broadcast, Conv, Copy, MeanLinear, MeanRows, MulParams, Pad, Pool, Reduce, Requant,
-    Scale, Stride,
+    AddLinear, AddParams, Broadcast, Conv, Copy, MeanLinear, MeanRows, MulParams, Pad, Pool, QuantizeLinear,
+    Reduce, Requant, Scale, Stride,
 };
 pub use crate::rows::{Band, Read, ReadSlice, Rows};

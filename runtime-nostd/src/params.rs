@@ -233,6 +233,23 @@ impl MeanLinear {
     }
 }
 
+/// Quantisation by multiplication with 1 / `scale`, as a sum of two floats.
+///
+/// The compiler compares all steps of the result: `x·high + (x·low)`, the parentheses and the whole rounded to `f32`, steps from one stored value to the next
+/// where `x / scale` does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct QuantizeLinear {
+    /// The greater part of 1 / `scale`.
+    pub high: f32,
+    /// The rest: positive, so that infinity remains what it is.
+    pub low: f32,
+    /// Step of the stored value.
+    pub scale: f32,
+    /// Zero point of the stored value.
+    pub zero_point: i32,
+}
+
 /// Padding of an image, row by row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]

@@ -4,6 +4,7 @@
 
 pub(crate) mod avg_pool;
 pub(crate) mod conv;
+pub(crate) mod convert;
 pub(crate) mod dense;
 pub(crate) mod depthwise;
 #[cfg(kiln_dsp)]

@@ -7,13 +7,18 @@ use core::cell::Cell;
 /// TFLite's `QUANTIZE`: `x / scale`, rounded half away from zero, plus the zero point, saturating. NaN gives the zero point.
 #[inline(never)]
 pub fn quantize_f32_i8(scale: f32, zero_point: i32, x: &[Cell<f32>], y: &[Cell<i8>]) {
-    map(x, y, |x| stored(x, scale, zero_point).clamp(-128, 127) as i8);
+    map(x, y, |x| stored_i8(x, scale, zero_point));
 }
 
 /// As [`quantize_f32_i8`].
 #[inline(never)]
 pub fn quantize_f32_u8(scale: f32, zero_point: i32, x: &[Cell<f32>], y: &[Cell<u8>]) {
     map(x, y, |x| stored(x, scale, zero_point).clamp(0, 255) as u8);
+}
+
+#[inline(always)]
+pub(crate) fn stored_i8(x: f32, scale: f32, zero_point: i32) -> i8 {
+    stored(x, scale, zero_point).clamp(-128, 127) as i8
 }
 
 #[inline(always)]
