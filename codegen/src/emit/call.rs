@@ -237,6 +237,7 @@ fn expand_struct(program: &Program, value: &Struct) -> TokenStream {
                 let list = list.iter().map(|&v| integer(v));
                 quote! { [#(#list),*] }
             }
+            Field::Float(value) => float(*value),
             Field::Constant(id, element) => constant(program, *id, element),
             Field::Struct(inner) => expand_struct(program, inner),
         };

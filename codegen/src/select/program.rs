@@ -299,6 +299,8 @@ pub struct Struct {
 pub enum Field {
     /// An integer.
     Int(i64),
+    /// A float.
+    Float(f32),
     /// An array of integers.
     Ints(Vec<i64>),
     /// `&[T]` of a constant.

@@ -5,6 +5,7 @@ mod depthwise;
 mod elementwise;
 mod pack;
 mod pool;
+mod quantize;
 
 use super::*;
 use crate::kernel::{Kernel, Shape as Sizes};
@@ -16,7 +17,9 @@ use pack::Tail;
 impl<'a> Selector<'a> {
     /// Selects the DSP kernel of a node; `false` where it has none.
     pub(super) fn dsp(&mut self, node: &'a Node) -> Result<bool, Problem> {
-        if self.options.target() == Target::CortexMDsp && (self.sum(node)? || self.windows(node)?) {
+        if self.options.target() == Target::CortexMDsp
+            && (self.sum(node)? || self.windows(node)? || self.quantize_dsp(node)?)
+        {
             return Ok(true);
         }
         match Kernel::of(self.graph, node, self.options, !self.in_loop) {

@@ -1,0 +1,128 @@
+//! Quantisation by multiplication.
+
+use super::*;
+
+impl<'a> Selector<'a> {
+    /// Selects the kernel of a quantisation; `false` where it has none.
+    pub(super) fn quantize_dsp(&mut self, node: &'a Node) -> Result<bool, Problem> {
+        if !matches!(node.op, Op::Quantize { .. }) {
+            return Ok(false);
+        }
+        let (tx, out) = (self.ty(node.operands[0]), self.ty(node.result));
+        let Some(scale) = out.scale().filter(|_| (tx.dtype, out.dtype) == (DType::F32, DType::I8)) else {
+            return Ok(false);
+        };
+        let zero_point = out.zero_point();
+        let Some(inverse) = fit(scale, zero_point) else { return Ok(false) };
+        let fields = vec![
+            ("high", Field::Float(inverse.high)),
+            ("low", Field::Float(inverse.low.unwrap_or(0.0))),
+            ("scale", Field::Float(scale)),
+            ("zero_point", Field::Int(zero_point.into())),
+        ];
+        let args = vec![
+            Arg::Struct(Struct { name: "QuantizeLinear", fields }),
+            Arg::Cells(self.cells(node.operands[0], node.result)?),
+            Arg::Cells(self.cells(node.result, node.result)?),
+        ];
+        self.call_generic("quantize_f32_i8_dsp", vec![Generic::Flag(inverse.low.is_some())], args);
+        Ok(true)
+    }
+}
+
+/// About 1 / scale.
+#[derive(Clone, Copy, Debug)]
+struct Inverse {
+    high: f32,
+    /// What is added to `high`, positive, if anything.
+    low: Option<f32>,
+}
+
+impl Inverse {
+    /// What the kernel takes for `x / scale`.
+    fn times(self, x: f32) -> f32 {
+        match self.low {
+            Some(low) => x.mul_add(self.high, x * low),
+            None => x * self.high,
+        }
+    }
+
+    /// The kernel's result: 1/32s towards zero, in 16 bits, then rounded half away from zero.
+    fn stored(self, x: f32, zero_point: i32) -> i32 {
+        let t = ((self.times(x) * 32.0) as i32).clamp(i16::MIN.into(), i16::MAX.into());
+        ((t * ((1 << 15) + 1) + ((2 * zero_point + 1) << 19)) >> 20).clamp(-128, 127)
+    }
+}
+
+/// Finds an inverse with which every float is stored as division stores it. Both are monotone, so they are the same if they take their steps at the same floats.
+fn fit(scale: f32, zero_point: i32) -> Option<Inverse> {
+    if !scale.is_normal() || scale <= 0.0 || !(-128..=127).contains(&zero_point) {
+        return None;
+    }
+    let reference = |x: f32| ((x / scale).round() as i32).saturating_add(zero_point).clamp(-128, 127);
+    let steps: Vec<(i32, f32, f32)> = (-127..=127).map(|y| step(y, reference)).collect();
+    let exact = 1.0 / f64::from(scale);
+    let nearest = exact as f32;
+    // With a positive rest, infinity times either is the same infinity.
+    let below = if f64::from(nearest) > exact { nearest.next_down() } else { nearest };
+    let rest = ((exact - f64::from(below)) as f32).max(f32::MIN_POSITIVE);
+    let single = [nearest, nearest.next_up(), nearest.next_down()].map(|high| Inverse { high, low: None });
+    let candidates = single.into_iter().chain([Inverse { high: below, low: Some(rest) }]);
+    candidates.into_iter().filter(|inverse| inverse.high.is_normal()).find(|inverse| {
+        let at = |x: f32| inverse.stored(x, zero_point);
+        steps.iter().all(|&(y, before, from)| at(before) < y && at(from) >= y)
+    })
+}
+
+/// The two floats between which a monotone function that is −128 at −∞ and 127 at ∞ reaches `y`.
+fn step(y: i32, f: impl Fn(f32) -> i32) -> (i32, f32, f32) {
+    let float = |key: i64| {
+        let bits = key.unsigned_abs() as u32 | if key < 0 { 1 << 31 } else { 0 };
+        f32::from_bits(bits)
+    };
+    let infinity = i64::from(f32::INFINITY.to_bits());
+    let (mut before, mut from) = (-infinity, infinity);
+    while from - before > 1 {
+        let middle = (before + from).div_euclid(2);
+        match f(float(middle)) >= y {
+            true => from = middle,
+            false => before = middle,
+        }
+    }
+    (y, float(before), float(from))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inverses_of_many_scales() {
+        let mut single = 0;
+        for i in 1..400 {
+            let (scale, zero) = (1.7f32.powi(i % 40 - 30) / i as f32, (i * 37) % 256 - 128);
+            let inverse = fit(scale, zero).unwrap_or_else(|| panic!("{scale}"));
+            single += i32::from(inverse.low.is_none());
+            for j in -20_000..20_000 {
+                let x = j as f32 * scale / 64.0;
+                let expected = ((x / scale).round() as i32 + zero).clamp(-128, 127);
+                assert_eq!(inverse.stored(x, zero), expected, "{x} / {scale}");
+            }
+        }
+        println!("{single} need one factor only");
+    }
+
+    #[test]
+    fn extreme_operands() {
+        for scale in [1.0f32, 0.25, 1.0 / 255.0, 0.1] {
+            let inverse = fit(scale, -1).unwrap();
+            assert_eq!(inverse.stored(f32::INFINITY, -1), 127);
+            assert_eq!(inverse.stored(f32::NEG_INFINITY, -1), -128);
+            assert_eq!(inverse.stored(f32::NAN, -1), -1);
+            assert_eq!(inverse.stored(f32::MAX, -1), 127);
+            assert_eq!(inverse.stored(-0.0, -1), -1);
+        }
+        assert_eq!(fit(1.0, 0).unwrap().low, None);
+        assert!(fit(f32::INFINITY, 0).is_none() && fit(0.0, 0).is_none() && fit(1e-41, 0).is_none());
+    }
+}
