@@ -64,14 +64,19 @@ fn fit(scale: f32, zero_point: i32) -> Option<Inverse> {
     let exact = 1.0 / f64::from(scale);
     let nearest = exact as f32;
     // With a positive rest, infinity times either is the same infinity.
-    let below = if f64::from(nearest) > exact { nearest.next_down() } else { nearest };
+    let below = if f64::from(nearest) > exact { next(nearest, -1) } else { nearest };
     let rest = ((exact - f64::from(below)) as f32).max(f32::MIN_POSITIVE);
-    let single = [nearest, nearest.next_up(), nearest.next_down()].map(|high| Inverse { high, low: None });
+    let single = [0, 1, -1].map(|ulps| next(nearest, ulps)).map(|high| Inverse { high, low: None });
     let candidates = single.into_iter().chain([Inverse { high: below, low: Some(rest) }]);
     candidates.into_iter().filter(|inverse| inverse.high.is_normal()).find(|inverse| {
         let at = |x: f32| inverse.stored(x, zero_point);
         steps.iter().all(|&(y, before, from)| at(before) < y && at(from) >= y)
     })
+}
+
+/// The float that is so many further from zero.
+fn next(x: f32, ulps: i32) -> f32 {
+    f32::from_bits(x.to_bits().wrapping_add_signed(ulps))
 }
 
 /// The two floats between which a monotone function that is −128 at −∞ and 127 at ∞ reaches `y`.
