@@ -197,7 +197,27 @@ fn both(a: Demand, b: Demand) -> Demand {
 /// Points around zero, square by square.
 fn neighbours(radius: i32) -> impl Iterator<Item = (i32, i32)> {
     (0..=radius).flat_map(|r| {
-        let inside = move |&(x, y): &(i32, i32)| x.abs() == r || y.abs() == r;
-        (-r..=r).flat_map(move |x| (-r..=r).map(move |y| (x, y))).filter(inside)
+        (-r..=r).flat_map(move |x| {
+            // All of the left and the right side, two points of every line between them.
+            let step = if x.abs() == r { 1 } else { 2 * r };
+            (-r..=r).step_by(step as usize).map(move |y| (x, y))
+        })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_are_all_points_of_a_square_once() {
+        let points: Vec<(i32, i32)> = neighbours(3).collect();
+        assert_eq!(points.len(), 49);
+        let mut sorted = points.clone();
+        sorted.sort_unstable();
+        sorted.dedup();
+        assert_eq!(sorted.len(), 49);
+        let distance = |&(x, y): &(i32, i32)| x.abs().max(y.abs());
+        assert!(points.windows(2).all(|pair| distance(&pair[0]) <= distance(&pair[1])));
+    }
 }

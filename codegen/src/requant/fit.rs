@@ -74,6 +74,9 @@ impl Fitting<'_> {
             return None;
         }
         let (least, most) = self.deltas_by_sign();
+        if least > most {
+            return None;
+        }
         let coarse = 1 << (32 - SIGNED_GAIN_BITS);
         let start = 0.clamp(least, most);
         (0..=1024)

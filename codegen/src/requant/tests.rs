@@ -162,10 +162,12 @@ fn quantized_multiplier(real: f64) -> Multiplier {
     Multiplier { value: value as i32, shift }
 }
 
+const PRODUCTS: [Products; 3] = [Products::High, Products::Upper, Products::Low];
+
 #[test]
 fn sums_are_exact_for_all_pairs() {
     let mut random = Random(4);
-    let mut fitted = [0; 2];
+    let mut fitted = [0; 3];
     const CASES: usize = 60;
     for case in 0..CASES {
         let mut scale = || 0.02 + random.below(1000) as f64 / 5000.0;
@@ -185,7 +187,7 @@ fn sums_are_exact_for_all_pairs() {
             lo: -128,
             hi: 127,
         };
-        for (products, fitted) in [Products::High, Products::Low].into_iter().zip(&mut fitted) {
+        for (products, fitted) in PRODUCTS.into_iter().zip(&mut fitted) {
             let Some(affine) = fit_add(&reference, products) else { continue };
             *fitted += 1;
             for (x, y) in (-128..=127).flat_map(|x| (-128..=127).map(move |y| (x as i8, y as i8))) {
@@ -195,7 +197,76 @@ fn sums_are_exact_for_all_pairs() {
         }
     }
     println!("sums: {fitted:?} of {CASES}");
-    assert!(fitted[0] * 10 > CASES * 8 && fitted[1] * 10 > CASES * 9, "{fitted:?} of {CASES}");
+    assert!(
+        fitted[0] * 10 > CASES * 8 && fitted[1..].iter().all(|fitted| fitted * 10 > CASES * 9),
+        "{fitted:?} of {CASES}"
+    );
+}
+
+/// Of ResNet-8: rectified sums, whose operands' scales are close to a third and to one of the result's.
+#[test]
+fn sums_of_a_real_model_are_exact() {
+    let multiplier = |value, shift| Multiplier { value, shift };
+    let layers = [
+        (-128, multiplier(1623821475, -2), 4, multiplier(1098017566, -17)),
+        (-17, multiplier(1699529983, -2), 4, multiplier(1140768826, -17)),
+        (38, multiplier(1657902019, -2), -2, multiplier(1835721671, -18)),
+    ];
+    for (x_zero, x, y_zero, out) in layers {
+        let y = (y_zero, multiplier(1 << 30, 0));
+        let (x, out) = ((x_zero, x), (-128, out));
+        let reference = AddReference { left_shift: 20, x, y, subtract: false, out, lo: -128, hi: 127 };
+        for products in [Products::Upper, Products::Low] {
+            let affine = fit_add(&reference, products).unwrap();
+            for (x, y) in (-128..=127).flat_map(|x| (-128..=127).map(move |y| (x as i8, y as i8))) {
+                let expected = definition_of_sum(&reference, x, y);
+                assert_eq!(i32::from(affine.apply(x, y, products)), expected, "{x}, {y} of {reference:?}");
+            }
+        }
+    }
+}
+
+/// Accumulators at the ends of what 32 bits hold, and multipliers at the ends of what shifts can do: no panic, nothing wrong.
+#[test]
+fn extreme_channels_are_fitted_or_refused() {
+    let (least, most) = (i64::from(i32::MIN), i64::from(i32::MAX));
+    let ranges =
+        [(least, most), (least, least), (most, most), (most - 9, most), (least, least + 9), (-1, 0), (5, 4)];
+    for (lo, hi) in ranges {
+        let range = Interval { lo, hi };
+        for shift in [-31, -30, -24, -9, -1, 0, 1, 30] {
+            for (value, zero_point) in
+                [(0, 3), (1, -128), (1 << 30, -128), (i32::MAX, 0), (1 << 30, 127), (-5, 0)]
+            {
+                let reference =
+                    Reference { multiplier: Multiplier { value, shift }, zero_point, lo: -128, hi: 127 };
+                let ends = [lo, lo + 1, lo / 2, hi / 2, hi - 1, hi, 0]
+                    .into_iter()
+                    .filter(|acc| (lo..=hi).contains(acc));
+                let ends: Vec<i32> = ends.filter_map(|acc| i32::try_from(acc).ok()).collect();
+                for gain_bits in [0, 8] {
+                    let channel = Channel { reference, range, gain_bits };
+                    if let Ok(Choice { form, affine }) = choose(&[channel], &[0, 7, 22, 60]) {
+                        for &acc in &ends {
+                            let got = affine[0].apply(acc, gain_bits, form);
+                            assert_eq!(i32::from(got), definition(&reference, acc), "{acc} of {channel:?}");
+                        }
+                    }
+                }
+                if let Ok(WideChoice { form, wide }) =
+                    choose_wide(&[Channel { reference, range, gain_bits: 0 }])
+                {
+                    for &acc in &ends {
+                        assert_eq!(
+                            i32::from(wide[0].apply(acc, form)),
+                            definition(&reference, acc),
+                            "{acc}, {reference:?}"
+                        );
+                    }
+                }
+            }
+        }
+    }
 }
 
 #[test]
