@@ -100,6 +100,11 @@ impl Products {
     fn of(self, coefficient: i32, operand: i32) -> i64 {
         (i64::from(coefficient) * i64::from(operand)) >> self.dropped()
     }
+
+    /// The products of all stored values, from −128 on.
+    fn of_all(self, coefficient: i32) -> Vec<i64> {
+        BYTES.map(|byte| self.of(coefficient, byte)).collect()
+    }
 }
 
 impl AddAffine {
@@ -111,11 +116,14 @@ impl AddAffine {
 
     /// Whether all pairs give what `expected` lists, without overflow.
     fn is_exact(&self, expected: &[i8], products: Products) -> bool {
-        let corner = |x, y| products.of(self.x, x) + products.of(self.y, y) + i64::from(self.constant);
-        let corners = [(-128, -128), (-128, 127), (127, -128), (127, 127)];
-        let pairs = BYTES.flat_map(|x| BYTES.map(move |y| (x as i8, y as i8)));
-        corners.into_iter().all(|(x, y)| i32::try_from(corner(x, y)).is_ok())
-            && pairs.zip(expected).all(|((x, y), &z)| self.apply(x, y, products) == z)
+        let (xs, ys) = (products.of_all(self.x), products.of_all(self.y));
+        let constant = i64::from(self.constant);
+        xs.iter().zip(expected.chunks(ys.len())).all(|(x, row)| {
+            ys.iter().zip(row).all(|(y, &z)| {
+                let sum = i32::try_from(x + y + constant);
+                sum.is_ok_and(|sum| (sum >> self.shift).clamp(-128, 127) == z.into())
+            })
+        })
     }
 }
 
@@ -151,23 +159,31 @@ impl Search<'_> {
     /// Tries coefficients around the given ones. Only pairs that are close to a step are looked at, until those agree.
     fn near(&self, x: i64, y: i64) -> Option<AddAffine> {
         let (cx, cy) = (i32::try_from(x).ok()?, i32::try_from(y).ok()?);
-        let pairs = || BYTES.flat_map(|x| BYTES.map(move |y| (x, y))).zip(self.expected);
-        let (least, most) = pairs().map(|((x, y), &z)| self.demand((cx, cy), x, y, z)).fold(ANY, both);
+        let (xs, ys) = (self.products.of_all(cx), self.products.of_all(cy));
+        let rows = || BYTES.zip(&xs).zip(self.expected.chunks(ys.len()));
+        let pairs = || {
+            rows().flat_map(|((x, px), row)| {
+                BYTES.zip(&ys).zip(row).map(move |((y, py), &z)| ((x, y, z), px + py))
+            })
+        };
+        let (least, most) = pairs().map(|((.., z), sum)| self.demand(sum, z)).fold(ANY, both);
         // A coefficient's neighbours move a product by less than this.
         const CLOSE: i64 = 6;
+        let (lowest, highest) = (least.min(most) - CLOSE, most.max(least) + CLOSE);
         let critical: Vec<(i32, i32, i8)> = pairs()
-            .filter(|&((x, y), &z)| {
-                let (lo, hi) = self.demand((cx, cy), x, y, z);
-                lo + CLOSE >= least.min(most) || hi - CLOSE <= most.max(least)
+            .filter(|&((.., z), sum)| {
+                let (lo, hi) = self.demand(sum, z);
+                lo >= lowest || hi <= highest
             })
-            .map(|((x, y), &z)| (x, y, z))
+            .map(|(pair, _)| pair)
             .collect();
         // A step moves the product of the largest operand by a sixteenth.
         let step = 1i32 << self.products.dropped().saturating_sub(11);
         neighbours(64).find_map(|(dx, dy)| {
             let (cx, cy) = (cx.checked_add(dx * step)?, cy.checked_add(dy * step)?);
             let narrowed = critical.iter().try_fold(ANY, |window, &(x, y, z)| {
-                let window = both(window, self.demand((cx, cy), x, y, z));
+                let sum = self.products.of(cx, x) + self.products.of(cy, y);
+                let window = both(window, self.demand(sum, z));
                 (window.0 <= window.1).then_some(window)
             });
             let (least, most) = narrowed?;
@@ -178,13 +194,11 @@ impl Search<'_> {
         })
     }
 
-    fn demand(&self, (cx, cy): (i32, i32), x: i32, y: i32, z: i8) -> Demand {
-        let products = self.products.of(cx, x) + self.products.of(cy, y);
-        let (least, most) = (i64::from(z) << self.shift, (i64::from(z) + 1) << self.shift);
-        (
-            if z > i8::MIN { least - products } else { ANY.0 },
-            if z < i8::MAX { most - 1 - products } else { ANY.1 },
-        )
+    /// What a pair with that sum of products demands.
+    fn demand(&self, sum: i64, z: i8) -> Demand {
+        let least = i64::from(z) << self.shift;
+        let most = least + (1 << self.shift) - 1;
+        (if z > i8::MIN { least - sum } else { ANY.0 }, if z < i8::MAX { most - sum } else { ANY.1 })
     }
 }
 
