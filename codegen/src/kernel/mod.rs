@@ -101,16 +101,21 @@ fn packs(graph: &Graph, node: &Node) -> bool {
     let taps = weights.len().checked_div(filters).unwrap_or(0).max(1);
     let bias =
         node.operands.get(2).and_then(|&b| graph.const_data(b)).map(|b| b.to_i32()).unwrap_or_default();
+    let zero = i64::from(graph.ty(x).zero_point());
     let pairs: Vec<&[i8]> = weights.chunks(2 * taps).collect();
     pairs.iter().enumerate().all(|(pair, weights)| {
         let (even, odd) = weights.split_at(taps.min(weights.len()));
         let fits = even.iter().zip(odd).all(|(&even, &odd)| odd != i8::MIN || even >= 0);
-        let bias = bias.get(2 * pair + 1).map_or(0, |b| u64::from(b.unsigned_abs()));
-        // Each operand is at most 255 from its zero point, of which 128 may be in the folded bias.
-        let sum: u64 = odd.iter().map(|w| 255 * u64::from(w.unsigned_abs())).sum();
-        fits && bias + sum < MOST_SUM
+        let bias = bias.get(2 * pair + 1).map_or(0, |&b| i64::from(b));
+        // What operands at either end of their range add.
+        let sum = |ends: [i64; 2], pick: fn(i64, i64) -> i64| {
+            let sum = odd.iter().map(|&w| pick(i64::from(w) * ends[0], i64::from(w) * ends[1])).sum::<i64>();
+            bias + sum
+        };
+        let ends = [-128 - zero, 127 - zero];
+        fits && sum(ends, i64::min) > -MOST_SUM && sum(ends, i64::max) < MOST_SUM
     })
 }
 
-/// 256 times a sum has to fit 32 bits, with room for what requantisation adds.
-const MOST_SUM: u64 = (1 << 23) - (1 << 16);
+/// 256 times a sum has to fit 32 bits.
+const MOST_SUM: i64 = (1 << 23) - 1;

@@ -54,7 +54,7 @@ impl<'a> Selector<'a> {
         let pairs = pack::crossed(shape.k_h, shape.k_w * shape.in_c);
         let (weights, requant) = self.quads(node, &pairs)?;
         let pad = Arg::Int(self.ty(x).zero_point().into());
-        let (rx, ry) = (self.rows(x)?, self.rows(y)?);
+        let (rx, ry) = (self.image_rows(x, shape.in_h)?, self.image_rows(y, shape.out_h)?);
         for image in 0..shape.images {
             let (rx, ry) = (image_of(rx, shape.images, image), image_of(ry, shape.images, image));
             let mut args = vec![Arg::Struct(self.conv_params(shape)), rx, weights.clone(), pad.clone()];
