@@ -23,6 +23,8 @@ pub enum Kernel {
     Column(Shape),
     /// Depthwise convolution of planar rows.
     DepthwisePlanar(Shape),
+    /// Depthwise convolution of channel-last images.
+    Depthwise(Shape),
     /// Matrix product of single rows.
     Dense,
 }
@@ -33,6 +35,11 @@ impl Kernel {
         let dsp = options.target() == Target::CortexMDsp;
         if let Some(shape) = Shape::of(graph, node).filter(|shape| dsp && shape.layout.x == Order::Planar) {
             return Kernel::DepthwisePlanar(shape);
+        }
+        if let Some(shape) =
+            Shape::of(graph, node).filter(|shape| dsp && planar::by_fours(graph, node, shape))
+        {
+            return Kernel::Depthwise(shape);
         }
         if !dsp || !packs(graph, node) {
             return Kernel::Portable;
@@ -56,7 +63,8 @@ impl Kernel {
     /// Bytes of its workspace.
     pub fn workspace(&self) -> usize {
         match self {
-            Kernel::Portable | Kernel::Dense | Kernel::Column(_) | Kernel::DepthwisePlanar(_) => 0,
+            Kernel::Portable | Kernel::Dense | Kernel::Column(_) => 0,
+            Kernel::DepthwisePlanar(_) | Kernel::Depthwise(_) => 0,
             Kernel::Tiled(shape, pixels) => 4 * shape.window_words(*pixels),
         }
     }

@@ -31,6 +31,14 @@ const LEAST_WIDTH: usize = 3;
 /// Channels that a result must not have, for its pixels to be in reach of the kernel's stores.
 const MOST_CHANNELS: usize = 2048;
 
+/// Whether a depthwise convolution of channel-last images can be computed four channels at a time.
+pub(super) fn by_fours(graph: &Graph, node: &Node, shape: &Shape) -> bool {
+    let depthwise = shape.groups >= 4 && shape.groups == shape.in_c && shape.out_c == shape.in_c;
+    let last = shape.layout == Layout { x: Order::ChannelLast, y: Order::ChannelLast };
+    // Taps are in reach of a load.
+    depthwise && last && shape.tap_distance() <= 4095 && constants(graph, node)
+}
+
 /// Whether image, weights and result are int8, and the weights known.
 fn constants(graph: &Graph, node: &Node) -> bool {
     let i8 = |&id: &ValueId| graph.ty(id).dtype == DType::I8;

@@ -118,6 +118,14 @@ impl Shape {
         self.k_h * self.k_w * self.in_c / self.groups.max(1)
     }
 
+    /// Bytes from one tap of a depthwise filter to the next in a row of it, or in its only column.
+    pub fn tap_distance(&self) -> usize {
+        match self.k_w {
+            1 => self.in_w * self.in_c * self.dilation_h,
+            _ => self.in_c * self.dilation_w,
+        }
+    }
+
     /// Bytes from the taps of a pixel to those of the next in a window: columns of 16-bit elements.
     pub fn second_pixel(&self) -> usize {
         2 * self.stride_w * self.k_h * self.in_c

@@ -1,6 +1,6 @@
 //! Depthwise convolutions.
 
-use super::conv::{image_of, Requant};
+use super::conv::{image_of, Layer, Requant};
 use super::*;
 
 impl<'a> Selector<'a> {
@@ -8,30 +8,13 @@ impl<'a> Selector<'a> {
     pub(super) fn depthwise_planar(&mut self, node: &'a Node, shape: &Sizes) -> Selected {
         let (x, y) = (node.operands[0], node.result);
         let pad = self.ty(x).zero_point();
-        let Op::Conv2d { rescale: Rescale::FixedPoint(multipliers), clamp, .. } = &node.op else {
-            return Err(self.no_kernel(node));
-        };
-        let layer = self.layer(node, multipliers, clamp)?;
-        let taps = shape.k_h * shape.k_w;
-        let channel = |(c, reference): (usize, &Reference)| {
-            let weights = layer.weights.iter().skip(c * taps).take(taps).copied();
-            let range = requant::reachable(weights, layer.bias[c], (i8::MIN.into(), i8::MAX.into()));
-            Channel { reference: *reference, range, gain_bits: 0 }
-        };
-        let channels: Vec<Channel> = layer.references.iter().enumerate().map(channel).collect();
+        let (layer, tail, requant) = self.depthwise_layer(node, shape)?;
         let (width, (pixel, channel)) = (width_in_registers(shape), shape.out_strides());
         let mut generics = Vec::new();
-        let (tail, requant) = match requant::choose(&channels, &self.shifts) {
-            Ok(Choice { form, affine }) => {
-                if !self.shifts.contains(&form.shift) {
-                    self.shifts.push(form.shift);
-                }
-                generics.extend([width, shape.stride_w, pixel, form.shift as usize].map(Generic::Size));
-                generics.push(Generic::Flag(form.signed));
-                (affine.into_iter().map(|affine| (affine, Some(form))).collect(), Requant::Affine(form))
-            }
-            Err(_) => (Vec::new(), Requant::Exact(self.requant_struct(node, multipliers, clamp))),
-        };
+        if let Requant::Affine(form) = requant {
+            generics.extend([width, shape.stride_w, pixel, form.shift as usize].map(Generic::Size));
+            generics.push(Generic::Flag(form.signed));
+        }
         let centred = (!generics.is_empty() && width > 0).then_some(pad);
         let words = planar_words(&layer.weights, shape.k_h, &layer.bias, centred, &tail);
         let weights = Arg::Constant(self.step_constant("WEIGHTS", Data::from_i32(&words)), "i32");
@@ -57,7 +40,71 @@ impl<'a> Selector<'a> {
         }
         Ok(())
     }
+
+    /// Depthwise convolutions of channel-last images.
+    pub(super) fn depthwise_last(&mut self, node: &'a Node, shape: &Sizes) -> Selected {
+        let (x, y) = (node.operands[0], node.result);
+        let pad = self.ty(x).zero_point();
+        let (layer, tail, requant) = self.depthwise_layer(node, shape)?;
+        let words = quads_of_channels(&layer.weights, &layer.bias, pad, &tail);
+        let weights = Arg::Constant(self.step_constant("WEIGHTS", Data::from_i32(&words)), "i32");
+        let mut generics = Vec::new();
+        let kernel = match requant {
+            Requant::Affine(form) => {
+                let unroll = if shape.k_w > 1 { shape.k_w } else { shape.k_h.min(UNROLL) };
+                generics.extend([shape.tap_distance(), unroll, form.shift as usize].map(Generic::Size));
+                generics.push(Generic::Flag(form.signed));
+                "depthwise2d_i8_dsp"
+            }
+            Requant::Exact(_) => "depthwise2d_i8_dsp_exact",
+        };
+        let (rx, ry) = (self.rows(x)?, self.rows(y)?);
+        for image in 0..shape.images {
+            let (rx, ry) = (image_of(rx, shape.images, image), image_of(ry, shape.images, image));
+            let mut args =
+                vec![Arg::Struct(self.conv_params(shape)), rx, weights.clone(), Arg::Int(pad.into())];
+            args.extend(requant.argument());
+            args.extend([ry, self.band(shape.out_h)]);
+            self.call_generic(kernel, generics.clone(), args);
+        }
+        Ok(())
+    }
+
+    /// Weights and biases, and what requantises: for each channel where there is a cheap form.
+    fn depthwise_layer(
+        &mut self,
+        node: &'a Node,
+        shape: &Sizes,
+    ) -> Result<(Layer, Vec<Tail>, Requant), Problem> {
+        let Op::Conv2d { rescale: Rescale::FixedPoint(multipliers), clamp, .. } = &node.op else {
+            return Err(self.no_kernel(node));
+        };
+        let layer = self.layer(node, multipliers, clamp)?;
+        let taps = shape.k_h * shape.k_w;
+        let channel = |(c, reference): (usize, &Reference)| {
+            let weights = layer.weights.iter().skip(c * taps).take(taps).copied();
+            let range = requant::reachable(weights, layer.bias[c], (i8::MIN.into(), i8::MAX.into()));
+            Channel { reference: *reference, range, gain_bits: 0 }
+        };
+        let channels: Vec<Channel> = layer.references.iter().enumerate().map(channel).collect();
+        let (tail, requant) = match requant::choose(&channels, &self.shifts) {
+            Ok(Choice { form, affine }) => {
+                if !self.shifts.contains(&form.shift) {
+                    self.shifts.push(form.shift);
+                }
+                (affine.into_iter().map(|affine| (affine, Some(form))).collect(), Requant::Affine(form))
+            }
+            Err(_) => (Vec::new(), Requant::Exact(self.requant_struct(node, multipliers, clamp))),
+        };
+        Ok((layer, tail, requant))
+    }
 }
+
+/// Taps in a turn of the loop over a column of them.
+const UNROLL: usize = 8;
+
+/// What requantises a channel, in which form.
+type Tail = (requant::Affine, Option<Form>);
 
 /// `WIDTH` of the planar kernel: pixels of a row whose sums are all kept in registers, 0 for others.
 fn width_in_registers(shape: &Sizes) -> usize {
@@ -74,13 +121,7 @@ fn width_in_registers(shape: &Sizes) -> usize {
 /// Filters `[c][k_h][3]` as the planar kernel reads them, channel by channel: the outer taps of each row, (w₀, w₂); the middle taps of each two rows; the first
 /// value; what requantises (nothing where `tail` is empty). Halves of words, the first one low. Where the kernel subtracts the padding from
 /// elements (`centred`), the first value is greater by that times Σ w.
-fn planar_words(
-    weights: &[i8],
-    k_h: usize,
-    bias: &[i32],
-    centred: Option<i32>,
-    tail: &[(requant::Affine, Option<Form>)],
-) -> Vec<i32> {
+fn planar_words(weights: &[i8], k_h: usize, bias: &[i32], centred: Option<i32>, tail: &[Tail]) -> Vec<i32> {
     let halves = |low: i8, high: i8| (i32::from(low) & 0xffff) | i32::from(high) << 16;
     let mut words = Vec::new();
     for (c, (filter, bias)) in weights.chunks_exact((3 * k_h).max(1)).zip(bias).enumerate() {
@@ -94,6 +135,29 @@ fn planar_words(
         if let Some(form) = form {
             words.extend([affine.multiplier, affine.constant]);
             words.extend(form.signed.then_some(affine.correction));
+        }
+    }
+    words
+}
+
+/// Filters `[c][taps]` as the channel-last kernel reads them, four channels at a time, the last four of which may begin before the others end: the first values of
+/// the sums of elements less `pad`; of each tap a word with four weights; what requantises (nothing where `tail` is empty).
+fn quads_of_channels(weights: &[i8], bias: &[i32], pad: i32, tail: &[Tail]) -> Vec<i32> {
+    let channels = bias.len();
+    let taps = weights.len().checked_div(channels).unwrap_or(0);
+    let filter = |c: usize| weights.iter().skip(c * taps).take(taps);
+    let mut words = Vec::new();
+    for quad in (0..channels).step_by(4).map(|quad| quad.min(channels.saturating_sub(4))) {
+        for (c, bias) in bias.iter().enumerate().skip(quad).take(4) {
+            let sum: i32 = filter(c).map(|&w| i32::from(w)).sum();
+            let delta = tail.get(c).map_or(0, |(affine, _)| affine.delta);
+            words.push(bias.wrapping_add(delta).wrapping_add(pad.wrapping_mul(sum)));
+        }
+        let lane = |tap: usize, lane: usize| filter(quad + lane).nth(tap).map_or(0, |&w| w as u8);
+        words.extend((0..taps).map(|tap| i32::from_le_bytes([0, 1, 2, 3].map(|l| lane(tap, l)))));
+        for (affine, form) in tail.iter().skip(quad).take(4) {
+            words.extend([affine.multiplier, affine.constant]);
+            words.extend(form.filter(|form| form.signed).map(|_| affine.correction));
         }
     }
     words
@@ -134,5 +198,28 @@ mod tests {
                 );
             }
         }
+    }
+
+    /// The last four of six channels begin with the third.
+    #[test]
+    fn four_channels_at_a_time() {
+        let weights: Vec<i8> = (0..12).map(|i| i * 7 - 40).collect();
+        let affine = |c: i32| Affine { delta: c, multiplier: 10 + c, constant: 20 + c, correction: -c };
+        let tail: Vec<Tail> =
+            (0..6).map(|c| (affine(c), Some(Form { shift: 1, signed: c % 2 == 1 }))).collect();
+        let words = quads_of_channels(&weights, &[100; 6], -3, &tail);
+        let firsts = |words: &[i32], from: usize| {
+            for (c, &first) in (from..).zip(&words[..4]) {
+                let sum = i32::from(weights[2 * c]) + i32::from(weights[2 * c + 1]);
+                assert_eq!(first, 100 + c as i32 - 3 * sum);
+                for tap in 0..2 {
+                    assert_eq!(words[4 + tap].to_le_bytes()[c - from] as i8, weights[2 * c + tap]);
+                }
+            }
+        };
+        let (four, last) = words.split_at(4 + 2 + 4 * 2 + 2);
+        firsts(four, 0);
+        firsts(last, 2);
+        assert_eq!((&four[6..9], &last[6..11]), (&[10, 20, 11][..], &[12, 22, 13, 23, -3][..]));
     }
 }

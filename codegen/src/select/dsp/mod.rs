@@ -27,6 +27,7 @@ impl<'a> Selector<'a> {
             Kernel::Tiled(shape, _) => self.tiled(node, &shape)?,
             Kernel::Column(shape) => self.column(node, &shape)?,
             Kernel::DepthwisePlanar(shape) => self.depthwise_planar(node, &shape)?,
+            Kernel::Depthwise(shape) => self.depthwise_last(node, &shape)?,
             Kernel::Dense => self.dense_rows(node)?,
         }
         Ok(true)
