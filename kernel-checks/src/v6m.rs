@@ -2,13 +2,14 @@
 
 use crate::conv::describe;
 use crate::reference::tap;
-use crate::{cells, Check, Mismatch, Rng, Scratch};
+use crate::{cells, Case, Check, Mismatch, Rng, Scratch};
 use kiln::kernels::{conv2d_i8_pairs, conv2d_i8_singles, depthwise2d_i8_taps, Band, Conv, HalfRequant, Rows};
 
 pub(crate) const CHECKS: &[Check] = &[
     Check { name: "conv2d_i8_pairs, by definition", run: |rng, scratch| convolution(rng, scratch, true) },
     Check { name: "conv2d_i8_singles, by definition", run: |rng, scratch| convolution(rng, scratch, false) },
     Check { name: "depthwise2d_i8_taps, by definition", run: depthwise },
+    Check { name: "add_i8_linear, by definition", run: add },
 ];
 
 /// Filters whose accumulators are kept at once.
@@ -106,23 +107,29 @@ fn depthwise(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
     let w = scratch.bytes.take_at(taps.next_multiple_of(3) * p.in_c, rng.size(0, 3));
     rng.fill_i8(w);
     w[taps * p.in_c..].fill(0);
-    let channels = scratch.words.take(4 * p.in_c);
-    for channel in channels.chunks_mut(4) {
-        channel[0] = rng.int(-20_000, 20_000);
+    let words = if rng.one_in(2) { 4 } else { 6 };
+    let channels = scratch.words.take(words * p.in_c);
+    for channel in channels.chunks_mut(words) {
+        // As in other layers, but for the first value in front, and what is signed behind.
         draw_channel(rng, &mut channel[1..]);
+        channel[1..].rotate_left(words - 4);
+        channel[0] = rng.int(-20_000, 20_000);
     }
     let (lo, hi) = rng.clamp(0);
-    let q = HalfRequant { channels, words: 4, shift: rng.int(0, 24) as u32, lo, hi };
+    let q = HalfRequant { channels, words, shift: rng.int(0, 24) as u32, lo, hi };
     let pad = rng.i8();
     let (out_row, offset) = (p.out_w * p.out_c, rng.size(0, 3));
     let y = scratch.bytes.twins(out_h * out_row, offset, rng.i8());
     for (index, y) in y.expected().iter().enumerate() {
         let (pixel, o) = (index / p.out_c, index % p.out_c);
-        let channel = &channels[4 * o..][..4];
+        let mut channel = [0; 6];
+        let channel = &mut channel[..words];
+        channel.copy_from_slice(&channels[words * o..][..words]);
         let v = (0..taps).fold(channel[0], |v, k| {
             let at = tap(&p, [pixel / p.out_w, pixel % p.out_w], [k / p.k_w, k % p.k_w], o);
             v + i32::from(at.map_or(pad, |at| x[at].get())) * i32::from(w[k * p.in_c + o])
         });
+        channel[1..].rotate_right(words - 4);
         y.set(requantize(v, &channel[1..], &q));
     }
     let (x, got) = (Rows::whole(x, p.in_w * p.in_c), Rows::whole(y.got(), out_row));
@@ -130,7 +137,24 @@ fn depthwise(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
     for band in [Band { first: 0, rows: split }, Band { first: split, rows: out_h - split }] {
         depthwise2d_i8_taps(&p, x, w, pad, &q, got, band);
     }
-    y.compare(describe(&p).with("offset", offset).with("split", split))
+    y.compare(describe(&p).with("offset", offset).with("split", split).with("words", words))
+}
+
+fn add(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
+    let n = rng.size(0, 40);
+    let (a, b) = (scratch.bytes.take_at(n, rng.size(0, 3)), scratch.bytes.take_at(n, rng.size(0, 3)));
+    rng.fill_i8(a);
+    rng.fill_i8(b);
+    let mut factor = || rng.int(-(1 << 20), 1 << 20);
+    let p = AddLinear { x: factor(), y: factor(), start: factor() };
+    let (offset, fill) = (rng.size(0, 3), rng.i8());
+    let y = scratch.bytes.twins(n, offset, fill);
+    for ((a, b), y) in a.iter().zip(b.iter()).zip(y.expected()) {
+        let sum = i64::from(*a) * i64::from(p.x) + i64::from(*b) * i64::from(p.y) + i64::from(p.start);
+        y.set((sum >> 17).clamp(-128, 127) as i8);
+    }
+    add_i8_linear::<17>(&p, cells(a), &*b, y.got());
+    y.compare(Case::new().with("n", n).with("x", p.x).with("y", p.y).with("start", p.start))
 }
 
 /// A random convolution and its number of result rows: dilated now and then, with many filters or taps now and then.

@@ -32,6 +32,7 @@ pub use crate::arch::portable::softmax::{softmax_f32, softmax_i8};
 pub use crate::arch::portable::unary::{clip_f32, leaky_relu_f32, logistic_f32, lookup_8, tanh_f32};
 pub use crate::arch::v6m::conv::{conv2d_i8_pairs, conv2d_i8_singles, dense_i8_pairs, dense_i8_singles};
 pub use crate::arch::v6m::depthwise::depthwise2d_i8_taps;
+pub use crate::arch::v6m::elementwise::add_i8_linear;
 pub use crate::arch::v6m::steps::HalfRequant;
 pub use crate::params::{
     AddLinear, AddParams, Broadcast, Conv, Copy, MeanLinear, MeanRows, MulParams, Pad, Pool, QuantizeLinear,

@@ -142,7 +142,7 @@ pub struct AddParams {
 
 /// Integer sum in one pass: `clamp((start + (256·a·x >> 16) + (256·b·y >> 16)) >> shift, −128, 127)`, modulo 2³², with a shift that the kernel knows.
 ///
-/// The compiler fits it to an [`AddParams`] and compares all pairs of operands.
+/// The compiler fits it to an [`AddParams`] and compares all pairs of operands. On cores without DSP the products are `a·x` and `b·y`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct AddLinear {

@@ -5,8 +5,8 @@ use crate::ir::AddRescale;
 use crate::requant::{fit_add, AddReference, Products};
 
 impl<'a> Selector<'a> {
-    /// Selects the kernel of a sum or difference; `false` where it has none.
-    pub(super) fn sum(&mut self, node: &'a Node) -> Result<bool, Problem> {
+    /// Selects the kernel of a sum or difference that makes such products; `false` where it has none.
+    pub(in crate::select) fn sum(&mut self, node: &'a Node, products: Products) -> Result<bool, Problem> {
         let (Op::Add { rescale, clamp } | Op::Sub { rescale, clamp }) = &node.op else { return Ok(false) };
         let &AddRescale::FixedPoint { left_shift, x, y, out } = rescale else { return Ok(false) };
         let [a, b] = node.operands[..] else { return Ok(false) };
@@ -28,7 +28,7 @@ impl<'a> Selector<'a> {
             lo,
             hi,
         };
-        let Some(affine) = fit_add(&reference, Products::Upper) else { return Ok(false) };
+        let Some(affine) = fit_add(&reference, products) else { return Ok(false) };
         let fields = [("x", affine.x), ("y", affine.y), ("start", affine.constant)];
         let fields = fields.map(|(name, value)| (name, Field::Int(value.into()))).to_vec();
         let mut args = vec![Arg::Struct(Struct { name: "AddLinear", fields })];
@@ -36,7 +36,8 @@ impl<'a> Selector<'a> {
             args.push(self.read(operand, node.result)?);
         }
         args.push(Arg::Cells(self.cells(node.result, node.result)?));
-        self.call_generic("add_i8_dsp", vec![Generic::Size(affine.shift as usize)], args);
+        let kernel = if products == Products::Low { "add_i8_linear" } else { "add_i8_dsp" };
+        self.call_generic(kernel, vec![Generic::Size(affine.shift as usize)], args);
         Ok(true)
     }
 }

@@ -8,7 +8,7 @@ mod pack;
 use super::*;
 use crate::ir::{Clamp, Layout, Window};
 use crate::passes::zero_point::folded_bias;
-use crate::requant::{choose_halves, reachable, Halves, HalvesForm, Reference};
+use crate::requant::{choose_halves, reachable, Halves, HalvesForm, Products, Reference};
 use crate::Target;
 use pack::Filters;
 
@@ -37,6 +37,7 @@ impl<'a> Selector<'a> {
                 let Some(layer) = self.halves(node, rescale, clamp) else { return Ok(false) };
                 self.dense_windowed(node, &layer)
             }
+            Op::Add { .. } | Op::Sub { .. } => self.sum(node, Products::Low),
             _ => Ok(false),
         }
     }
@@ -60,9 +61,6 @@ impl<'a> Selector<'a> {
             let weights = self.filters(&filters, layer, pairs);
             (if pairs { "conv2d_i8_pairs" } else { "conv2d_i8_singles" }, weights)
         } else if groups == in_c && groups == out_c && window.size[0] * window.size[1] <= MOST_TAPS {
-            if layer.form.signed {
-                return Ok(false);
-            }
             let weights = Data::from_i8(&pack::taps_in_threes(&layer.weights, out_c));
             let weights = self.step_constant("WEIGHTS", weights);
             let constants = vec![Arg::Constant(weights, "i8")];
@@ -123,9 +121,9 @@ impl<'a> Selector<'a> {
     /// The kernels' `HalfRequant`; first values are in it for the depthwise kernel.
     fn half_requant(&mut self, layer: &Layer, firsts: bool) -> Arg {
         let HalvesForm { shift, lo, hi, .. } = layer.form;
-        let channel = |(first, halves): (&i32, &Halves)| {
-            let before = if firsts { vec![*first] } else { vec![] };
-            [before, channel_words(halves, layer.form)].concat()
+        let channel = |(first, halves): (&i32, &Halves)| match firsts {
+            true => [vec![*first], own_words(halves), signed_words(halves, layer.form)].concat(),
+            false => [signed_words(halves, layer.form), own_words(halves)].concat(),
         };
         let channels: Vec<i32> = layer.bias.iter().zip(&layer.halves).flat_map(channel).collect();
         let words = channels.len() / layer.bias.len().max(1);
@@ -180,10 +178,16 @@ fn in_pairs(pixels: usize, filters: usize) -> bool {
     filters >= 2 && 5 * pixels.next_multiple_of(2) < 6 * pixels
 }
 
-/// The constants of a channel, as the kernels read them.
-fn channel_words(halves: &Halves, form: HalvesForm) -> Vec<i32> {
-    let signed = [halves.origin, halves.below];
+/// The constants of a channel.
+fn own_words(halves: &Halves) -> Vec<i32> {
     let multiplier = u32::from(halves.low) | u32::from(halves.high) << 16;
-    let own = [halves.limit as i32, halves.constant, multiplier as i32];
-    [if form.signed { &signed[..] } else { &[] }, &own].concat()
+    vec![halves.limit as i32, halves.constant, multiplier as i32]
+}
+
+/// Those that signed layers have besides.
+fn signed_words(halves: &Halves, form: HalvesForm) -> Vec<i32> {
+    match form.signed {
+        true => vec![halves.origin, halves.below],
+        false => vec![],
+    }
 }

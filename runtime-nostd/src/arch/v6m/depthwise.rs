@@ -15,7 +15,7 @@ const TAPS: usize = 27;
 /// Depthwise convolution of one `i8` image, as many channels in the result as in the operand, with at most 27 taps.
 ///
 /// Rows of `x` have `in_w · in_c` elements, those of `y` `out_w · in_c`. `w` is \[taps\]\[in_c\], filled up with zeros to a number of taps that
-/// three divides. Padding reads as `pad`. `q` has four words for each channel.
+/// three divides. Padding reads as `pad`. `q` has four or six words for each channel.
 #[inline(never)]
 pub fn depthwise2d_i8_taps(
     p: &Conv,
@@ -30,18 +30,21 @@ pub fn depthwise2d_i8_taps(
     padding.iter().for_each(|cell| cell.set(pad));
     let layer = Layer { p, x, w, padding: &padding };
     for row in band.range() {
-        for (column, out) in y.row(row).chunks_exact(p.in_c.max(1)).take(p.out_w).enumerate() {
-            let pixel = Pixel::new(p, x, row, column);
-            for (block, out) in out.chunks(CHANNELS).enumerate() {
-                let c = block * CHANNELS;
-                let mut table = Table { taps: [Tap::NONE; TAPS], len: 0 };
-                let (Some(()), Some(channels)) =
-                    (layer.fill(pixel, c, out.len(), &mut table), q.channels.get(4 * c..))
-                else {
-                    return;
-                };
+        let out = y.row(row);
+        let mut c = 0;
+        while c < p.in_c {
+            let count = CHANNELS.min(p.in_c - c);
+            let mut table = Table { taps: [Tap::NONE; TAPS], len: 0 };
+            let channels = q.channels.get(q.words.wrapping_mul(c)..).unwrap_or(&[]);
+            if layer.weights(c, count, &mut table).is_none() {
+                return;
+            }
+            for (column, out) in out.chunks_exact(p.in_c).take(p.out_w).enumerate() {
+                let out = out.get(c..c.wrapping_add(count)).unwrap_or(&[]);
+                layer.elements(Pixel::new(p, x, row, column), c, count, &mut table);
                 sum(&table, channels, q, out);
             }
+            c += count;
         }
     }
 }
@@ -52,14 +55,6 @@ struct Table<'a> {
     len: usize,
 }
 
-impl<'a> Table<'a> {
-    fn push(&mut self, tap: Tap<'a>) -> Option<()> {
-        *self.taps.get_mut(self.len)? = tap;
-        self.len += 1;
-        Some(())
-    }
-}
-
 struct Layer<'a> {
     p: &'a Conv,
     x: Rows<'a, i8>,
@@ -68,29 +63,38 @@ struct Layer<'a> {
 }
 
 impl<'a> Layer<'a> {
-    /// The taps of `count` channels from `c` on; `None` where there is no such thing.
-    fn fill(&self, pixel: Pixel, c: usize, count: usize, table: &mut Table<'a>) -> Option<()> {
-        let Conv { in_w, in_c, k_h, k_w, dilation_h, dilation_w, .. } = *self.p;
+    /// The taps of `count` channels from `c` on, with their weights; `None` where there is no such thing.
+    fn weights(&self, c: usize, count: usize, table: &mut Table<'a>) -> Option<()> {
         let padding = self.padding.get(..count)?;
-        let mut weights = c;
-        let mut weight = || {
-            let w = self.w.get(weights..weights.wrapping_add(count));
-            weights = weights.wrapping_add(in_c);
-            w
-        };
+        let taps = self.p.k_h.checked_mul(self.p.k_w)?.checked_next_multiple_of(3)?;
+        let mut at = c;
+        for tap in table.taps.get_mut(..taps)? {
+            *tap = Tap::new(padding, self.w.get(at..at.wrapping_add(count))?);
+            at = at.wrapping_add(self.p.in_c);
+        }
+        table.len = taps;
+        Some(())
+    }
+
+    /// What they read for a pixel.
+    #[inline(never)]
+    fn elements(&self, pixel: Pixel, c: usize, count: usize, table: &mut Table<'a>) {
+        let Conv { in_w, in_c, k_h, k_w, dilation_h, dilation_w, .. } = *self.p;
+        let padding = self.padding.get(..count).unwrap_or(&[]);
+        let mut taps = table.taps.iter_mut().take(table.len);
+        let step = dilation_w.wrapping_mul(in_c);
+        let left = pixel.column(0);
+        let first = left.wrapping_mul(in_c).wrapping_add(c);
         for ky in 0..k_h {
             let image = pixel.row(self.x, ky.wrapping_mul(dilation_h));
-            for kx in 0..k_w {
-                let ix = pixel.column(kx.wrapping_mul(dilation_w));
-                let at = ix.wrapping_mul(in_c).wrapping_add(c);
+            let (mut ix, mut at) = (left, first);
+            for _ in 0..k_w {
                 let x = if ix < in_w { image.get(at..at.wrapping_add(count)) } else { None };
-                table.push(Tap::new(x.unwrap_or(padding), weight()?))?;
+                let Some(tap) = taps.next() else { return };
+                tap.read(x.unwrap_or(padding));
+                (ix, at) = (ix.wrapping_add(dilation_w), at.wrapping_add(step));
             }
         }
-        while table.len % 3 != 0 {
-            table.push(Tap::new(padding, weight()?))?;
-        }
-        Some(())
     }
 }
 
@@ -109,18 +113,26 @@ impl<'a> Tap<'a> {
     fn new(x: &'a [Cell<i8>], w: &'a [i8]) -> Self {
         Tap { x, w }
     }
+
+    fn read(&mut self, x: &'a [Cell<i8>]) {
+        self.x = x;
+    }
 }
 
-/// Results of the channels of a block. `channels` has four constants of each.
+/// Results of the channels of a block, with the constants that `channels` begins with.
 #[cfg(not(kiln_v6m))]
 fn sum(table: &Table<'_>, channels: &[i32], q: &HalfRequant<'_>, out: &[Cell<i8>]) {
-    for (c, (out, channel)) in out.iter().zip(channels.chunks_exact(4)).enumerate() {
-        let [first, limit, constant, multiplier] = *channel else { return };
+    for (c, (out, channel)) in out.iter().zip(channels.chunks_exact(q.words.max(4))).enumerate() {
+        let [first, limit, constant, multiplier, ref signed @ ..] = *channel else { return };
         let product = |tap: &Tap<'_>| match (tap.x.get(c), tap.w.get(c)) {
             (Some(x), Some(&w)) => i32::from(x.get()) * i32::from(w),
             _ => 0,
         };
         let v = table.taps.iter().take(table.len).map(product).fold(first, i32::wrapping_add);
+        let constant = match *signed {
+            [origin, below] if v < origin => below,
+            _ => constant,
+        };
         out.set(q.apply(v, limit, constant, multiplier));
     }
 }
@@ -142,14 +154,21 @@ impl<'a> Tap<'a> {
     fn new(x: &'a [Cell<i8>], w: &'a [i8]) -> Self {
         Tap { x: x.as_ptr(), w: w.as_ptr(), of: core::marker::PhantomData }
     }
+
+    fn read(&mut self, x: &'a [Cell<i8>]) {
+        self.x = x.as_ptr();
+    }
 }
 
-/// Results of the channels of a block. `channels` has four constants of each.
+/// Results of the channels of a block, with the constants that `channels` begins with.
 #[cfg(kiln_v6m)]
 #[inline(never)]
 #[allow(unsafe_code)]
 fn sum(table: &Table<'_>, channels: &[i32], q: &HalfRequant<'_>, out: &[Cell<i8>]) {
-    if table.len == 0 || table.len % 3 != 0 || out.is_empty() || channels.len() < 4 * out.len() {
+    if table.len == 0 || table.len % 3 != 0 || out.is_empty() {
+        return;
+    }
+    if !matches!(q.words, 4 | 6) || channels.len() < q.words * out.len() {
         return;
     }
     // The loop takes two groups of three taps at a time, behind the first: it begins with the second one if their number is odd.
@@ -159,19 +178,20 @@ fn sum(table: &Table<'_>, channels: &[i32], q: &HalfRequant<'_>, out: &[Cell<i8>
         _ => 0,
     };
     let taps = table.taps.as_ptr_range().start as usize;
-    let parameters: [usize; 9] = [
+    let parameters: [usize; 10] = [
         q.shift as usize,
         out.len(),
         q.hi as usize,
         (q.hi - q.lo) as usize,
+        q.words - 4,
         taps,
         jump,
         taps + 8 * table.len,
         channels.as_ptr() as usize,
         out.as_ptr() as usize,
     ];
-    // SAFETY: `Layer::fill` gave each tap as many elements and weights as there are results; four constants are read and one result, a cell,
-    // is written for each. r6, r7, r11 and the stack are restored.
+    // SAFETY: each tap has as many elements and weights as there are results (`Layer` made both, for as many channels); `words` constants are read
+    // and one result, a cell, is written for each. r6, r7, r11 and the stack are restored.
     unsafe {
         core::arch::asm!(
             // Three taps: 13 instructions.
@@ -199,8 +219,8 @@ fn sum(table: &Table<'_>, channels: &[i32], q: &HalfRequant<'_>, out: &[Cell<i8>
             push {{r6, r7}}
             mov r6, r11
             push {{r6}}
-            ldm r0!, {{r1, r2, r3, r4}}
-            push {{r1, r2, r3, r4}}
+            ldm r0!, {{r1, r2, r3, r4, r5}}
+            push {{r1, r2, r3, r4, r5}}
             ldm r0!, {{r1, r2, r3, r4, r5}}
             mov r9, r1
             mov r10, r2
@@ -223,8 +243,12 @@ fn sum(table: &Table<'_>, channels: &[i32], q: &HalfRequant<'_>, out: &[Cell<i8>
             mov r0, r12
             ldm r0!, {{r2, r3, r4, r5}}
             mov r12, r0
+            ldr r6, [sp, #16]
+            cmp r6, #0
+            bne 6f
             mov r0, r8
             adds r0, r0, r2
+            7:
             cmp r0, r3
             blo 4f
             ldr r2, [sp, #12]
@@ -250,8 +274,21 @@ fn sum(table: &Table<'_>, channels: &[i32], q: &HalfRequant<'_>, out: &[Cell<i8>
             ldr r3, [sp, #4]
             cmp r1, r3
             bne 2b
+            b 8f
 
-            add sp, #16
+            // Signed layers: origin and the constant below.
+            6:
+            ldm r0!, {{r6, r7}}
+            mov r12, r0
+            mov r0, r8
+            adds r0, r0, r2
+            cmp r0, r6
+            bge 7b
+            mov r4, r7
+            b 7b
+
+            8:
+            add sp, #20
             pop {{r6}}
             mov r11, r6
             pop {{r6, r7}}

@@ -15,6 +15,7 @@
 
 pub(crate) mod conv;
 pub(crate) mod depthwise;
+pub(crate) mod elementwise;
 pub(crate) mod steps;
 
 mod operand;

@@ -13,10 +13,11 @@ use core::cell::Cell;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct HalfRequant<'a> {
-    /// Of each channel: `limit`, `constant`, `low | high << 16`. In signed layers two more before them: `origin`, from which on the constant
-    /// holds, and the constant below. In depthwise layers one more before them: the accumulator's first value.
+    /// Of each channel: `limit`, `constant`, `low | high << 16`; in signed layers before them `origin`, from which on the constant holds, and the
+    /// constant below. In depthwise layers the accumulator's first value, `limit`, `constant`, `low | high << 16`, and in signed ones `origin` and
+    /// the constant below.
     pub channels: &'a [i32],
-    /// How many of each channel: 3, 5 in signed layers, 4 in depthwise ones.
+    /// How many of each channel: 3 or 5; in depthwise layers 4 or 6.
     pub words: usize,
     /// Common to the channels.
     pub shift: u32,
