@@ -3,7 +3,10 @@
 use crate::conv::describe;
 use crate::reference::tap;
 use crate::{cells, Case, Check, Mismatch, Rng, Scratch};
-use kiln::kernels::{conv2d_i8_pairs, conv2d_i8_singles, depthwise2d_i8_taps, Band, Conv, HalfRequant, Rows};
+use kiln::kernels::{
+    add_i8_linear, conv2d_i8_pairs, conv2d_i8_singles, depthwise2d_i8_taps, AddLinear, Band, Conv,
+    HalfRequant, Rows,
+};
 
 pub(crate) const CHECKS: &[Check] = &[
     Check { name: "conv2d_i8_pairs, by definition", run: |rng, scratch| convolution(rng, scratch, true) },

@@ -1,7 +1,7 @@
 //! Convolution and matrix product with packed windows.
 
 use super::operand::{Gathered, Operand, Pixel, Tap, Words, PART};
-use super::pair::{First, Stream, Work};
+use super::pair::{First, Stream, Tiles, Work};
 use super::single;
 use super::steps::HalfRequant;
 use crate::arch::portable::conv::matrix;
@@ -37,6 +37,7 @@ pub fn conv2d_i8_pairs(
     let operand = Operand { p, x, pad, gathered: &gathered };
     let part = part.clamp(2, PART) & !1;
     let words: Words = [const { Cell::new(0) }; PART / 2 * 3];
+    let tiles = Tiles::of(p.out_c);
     let results = |row: usize, column: usize| part_of(y.row(row), column.wrapping_mul(p.out_c), p.out_c);
     let mut pixels = band.range().flat_map(|row| (0..p.out_w).map(move |column| (row, column)));
     while let Some(a) = pixels.next() {
@@ -50,7 +51,7 @@ pub fn conv2d_i8_pairs(
         } else {
             operand.pairs(both, Tap::default(), size, &words);
             let work = Work { words: &words, windows: size / 2 };
-            work.finish(&mut stream, First::Constant(first), q.channels, q, out);
+            work.finish(tiles, &mut stream, First::Constant(first), q.channels, q, out);
         }
     }
 }
@@ -76,6 +77,7 @@ impl Staged<'_> {
                 left if left == BLOCK + 1 => BLOCK - 2,
                 _ => BLOCK,
             };
+            let tiles = Tiles::of(block);
             let (Some(sums), Some(first)) = (kept.get(..2 * block), first.get(2 * o..)) else { return };
             sums.iter().zip(first).for_each(|(sum, &first)| sum.set(first));
             let (mut tap, mut done) = (Tap::default(), 0);
@@ -88,11 +90,11 @@ impl Staged<'_> {
                 let work = Work { words: self.words, windows: taps / 2 };
                 done += taps.max(1);
                 if done < self.size {
-                    work.add(stream, sums);
+                    work.add(tiles, stream, sums);
                 } else {
                     let channels = q.channels.get(q.words.wrapping_mul(o)..).unwrap_or(&[]);
                     let out = out.map(|out| part_of(out, o, block));
-                    work.finish(stream, First::Kept(sums), channels, q, out);
+                    work.finish(tiles, stream, First::Kept(sums), channels, q, out);
                 }
             }
             o += block;

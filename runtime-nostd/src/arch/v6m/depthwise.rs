@@ -28,7 +28,8 @@ pub fn depthwise2d_i8_taps(
 ) {
     let padding = [const { Cell::new(0) }; CHANNELS];
     padding.iter().for_each(|cell| cell.set(pad));
-    let layer = Layer { p, x, w, padding: &padding };
+    let full = p.in_w.checked_mul(p.in_c).is_some_and(|len| len <= x.row_len());
+    let layer = Layer { p, x, w, padding: &padding, full };
     for row in band.range() {
         let out = y.row(row);
         let mut c = 0;
@@ -39,9 +40,18 @@ pub fn depthwise2d_i8_taps(
             if layer.weights(c, count, &mut table).is_none() {
                 return;
             }
+            // Whether no tap of the pixel before was left or right of the image.
+            let mut inside = false;
             for (column, out) in out.chunks_exact(p.in_c).take(p.out_w).enumerate() {
                 let out = out.get(c..c.wrapping_add(count)).unwrap_or(&[]);
-                layer.elements(Pixel::new(p, x, row, column), c, count, &mut table);
+                let pixel = Pixel::new(p, x, row, column);
+                let was_inside = inside && column > 0;
+                inside = layer.is_inside(pixel);
+                if was_inside && inside {
+                    layer.advance(pixel, &mut table);
+                } else {
+                    layer.elements(pixel, c, count, &mut table);
+                }
                 sum(&table, channels, q, out);
             }
             c += count;
@@ -60,6 +70,8 @@ struct Layer<'a> {
     x: Rows<'a, i8>,
     w: &'a [i8],
     padding: &'a [Cell<i8>],
+    /// Whether rows of the operand have all of its columns.
+    full: bool,
 }
 
 impl<'a> Layer<'a> {
@@ -76,6 +88,31 @@ impl<'a> Layer<'a> {
         Some(())
     }
 
+    /// Whether no tap of a pixel is left or right of the image.
+    #[inline(always)]
+    fn is_inside(&self, pixel: Pixel) -> bool {
+        let Conv { in_w, k_w, dilation_w, .. } = *self.p;
+        let (left, reach) = (pixel.column(0), k_w.wrapping_sub(1).wrapping_mul(dilation_w));
+        self.full && left < in_w && reach < in_w.wrapping_sub(left)
+    }
+
+    /// From a pixel inside the image to the next one in its row, which is inside as well: taps move, but for those above and below the image.
+    #[inline(never)]
+    fn advance(&self, pixel: Pixel, table: &mut Table<'a>) {
+        let Conv { in_c, k_h, k_w, stride_w, dilation_h, .. } = *self.p;
+        let step = stride_w.wrapping_mul(in_c);
+        let mut taps = table.taps.iter_mut();
+        for ky in 0..k_h {
+            let is_image = !pixel.row(self.x, ky.wrapping_mul(dilation_h)).is_empty();
+            for _ in 0..k_w {
+                let Some(tap) = taps.next() else { return };
+                if is_image {
+                    tap.advance(step);
+                }
+            }
+        }
+    }
+
     /// What they read for a pixel.
     #[inline(never)]
     fn elements(&self, pixel: Pixel, c: usize, count: usize, table: &mut Table<'a>) {
@@ -89,16 +126,16 @@ impl<'a> Layer<'a> {
             let image = pixel.row(self.x, ky.wrapping_mul(dilation_h));
             let (mut ix, mut at) = (left, first);
             for _ in 0..k_w {
-                let x = if ix < in_w { image.get(at..at.wrapping_add(count)) } else { None };
                 let Some(tap) = taps.next() else { return };
-                tap.read(x.unwrap_or(padding));
+                let x = if ix < in_w { image.get(at..) } else { None };
+                tap.read(x.filter(|x| x.len() >= count).unwrap_or(padding));
                 (ix, at) = (ix.wrapping_add(dilation_w), at.wrapping_add(step));
             }
         }
     }
 }
 
-/// One tap: elements and weights, both of all channels of the block.
+/// One tap: elements and weights, of all channels of the block and more. The elements are those of a row of the image from some on, or padding.
 #[cfg(not(kiln_v6m))]
 #[derive(Clone, Copy)]
 struct Tap<'a> {
@@ -116,6 +153,10 @@ impl<'a> Tap<'a> {
 
     fn read(&mut self, x: &'a [Cell<i8>]) {
         self.x = x;
+    }
+
+    fn advance(&mut self, step: usize) {
+        self.x = self.x.get(step..).unwrap_or(&[]);
     }
 }
 
@@ -158,6 +199,11 @@ impl<'a> Tap<'a> {
     fn read(&mut self, x: &'a [Cell<i8>]) {
         self.x = x.as_ptr();
     }
+
+    /// Where that many elements more are in the row.
+    fn advance(&mut self, step: usize) {
+        self.x = self.x.wrapping_add(step);
+    }
 }
 
 /// Results of the channels of a block, with the constants that `channels` begins with.
@@ -190,7 +236,8 @@ fn sum(table: &Table<'_>, channels: &[i32], q: &HalfRequant<'_>, out: &[Cell<i8>
         channels.as_ptr() as usize,
         out.as_ptr() as usize,
     ];
-    // SAFETY: each tap has as many elements and weights as there are results (`Layer` made both, for as many channels); `words` constants are read
+    // SAFETY: each tap has as many elements and weights as there are results: `Layer` made both for as many channels, and only lets taps
+    // advance in rows that have all columns, to columns that they have; `words` constants are read
     // and one result, a cell, is written for each. r6, r7, r11 and the stack are restored.
     unsafe {
         core::arch::asm!(

@@ -22,13 +22,24 @@ impl<'a> Stream<'a> {
     }
 }
 
-/// How many tiles of three and of two filters `filters` of them make: at least two, as many threes as leave no single one.
-pub(super) fn tiles(filters: usize) -> [usize; 2] {
-    let (threes, left) = (filters / 3, filters % 3);
-    match left {
-        0 => [threes, 0],
-        1 => [threes.saturating_sub(1), 2],
-        _ => [threes, 1],
+/// The tiles of some filters.
+#[derive(Clone, Copy)]
+pub(super) struct Tiles {
+    /// Of three filters.
+    threes: usize,
+    /// Of two.
+    twos: usize,
+}
+
+impl Tiles {
+    /// The tiles of at least two filters: as many threes as leave no single one.
+    pub(super) fn of(filters: usize) -> Self {
+        let (threes, left) = (filters / 3, filters % 3);
+        match left {
+            0 => Tiles { threes, twos: 0 },
+            1 => Tiles { threes: threes.saturating_sub(1), twos: 2 },
+            _ => Tiles { threes, twos: 1 },
+        }
     }
 }
 
@@ -42,8 +53,8 @@ pub(super) struct Work<'a> {
 
 impl Work<'_> {
     /// Adds to the accumulators of `sums`, a `q` and an `h` per filter.
-    pub(super) fn add(&self, stream: &mut Stream<'_>, sums: &[Cell<i32>]) {
-        let [threes, twos] = tiles(sums.len() / 2);
+    pub(super) fn add(&self, tiles: Tiles, stream: &mut Stream<'_>, sums: &[Cell<i32>]) {
+        let Tiles { threes, twos } = tiles;
         let (three, two) = sums.split_at(sums.len().min(6 * threes));
         let mut run = |filters: usize, count: usize, sums: &[Cell<i32>]| {
             if let Some(w) = stream.next(2 * filters * self.windows * count) {
@@ -58,15 +69,18 @@ impl Work<'_> {
     /// be the same.
     pub(super) fn finish(
         &self,
+        tiles: Tiles,
         stream: &mut Stream<'_>,
         first: First<'_>,
         channels: &[i32],
         q: &HalfRequant<'_>,
         out: [&[Cell<i8>]; 2],
     ) {
-        let [threes, twos] = tiles(out[0].len().min(out[1].len()));
         let mut done = 0;
-        for (filters, count) in [(3, threes), (2, twos)] {
+        for (filters, count) in [(3, tiles.threes), (2, tiles.twos)] {
+            if count == 0 {
+                continue;
+            }
             let Some(w) = stream.next(2 * filters * self.windows * count) else { return };
             let (Some(first), Some(channels), [Some(a), Some(b)]) =
                 (first.from(2 * done), channels.get(q.words * done..), out.map(|out| out.get(done..)))
@@ -116,9 +130,8 @@ impl Sums<'_> {
         match self {
             Sums::Kept(sums) => sums.len() >= 2 * filters,
             Sums::Finished { first, channels, q, out: [a, b] } => {
-                let channels = channels.len().checked_div(q.words).unwrap_or(0);
-                let sizes = [first.len() / 2, channels, a.len(), b.len()];
-                matches!(q.words, 3 | 5) && sizes.iter().all(|&size| size >= filters)
+                let channels = matches!(q.words, 3 | 5) && channels.len() >= q.words * filters;
+                channels && first.len() >= 2 * filters && a.len() >= filters && b.len() >= filters
             }
         }
     }
