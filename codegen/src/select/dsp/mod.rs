@@ -18,7 +18,9 @@ impl<'a> Selector<'a> {
     /// Selects the DSP kernel of a node; `false` where it has none.
     pub(super) fn dsp(&mut self, node: &'a Node) -> Result<bool, Problem> {
         if self.options.target() == Target::CortexMDsp
-            && (self.sum(node, requant::Products::Upper)? || self.windows(node)? || self.quantize_dsp(node)?)
+            && (self.sum(node, requant::Products::Upper)?
+                || self.windows(node)?
+                || self.quantize_dsp(node)?)
         {
             return Ok(true);
         }
