@@ -2,7 +2,7 @@
 
 use super::tile::{pairs_of_pixels, requant_words, requantised, split, sums, Tiles, FIRST_WORDS};
 use super::tile_of_any::{pairs_of_any, Shape};
-use super::window::{fill, pixels_that_fit, widen_pixels};
+use super::window::{fill, move_rows, pixels_that_fit, rows_kept, widen_pixels};
 use crate::fixed::to_i8;
 use crate::params::{Conv, Requant, Scale, Stride};
 use crate::rows::{Band, Rows};
@@ -164,6 +164,8 @@ impl<'a> Layer<'a> {
     #[inline(never)]
     fn rows(&self, band: Band, pixels: usize, tiles: &dyn Fn(Tiles<'a>)) {
         let Layer { p, x, w, pad, work, out, .. } = *self;
+        // What a row of the result shares with the next one stays where all of it is in the work space.
+        let kept = if pixels >= p.out_w { rows_kept(p) } else { 0 };
         for oy in band.range() {
             let y = self.y.row(oy);
             let mut ox = 0;
@@ -173,7 +175,11 @@ impl<'a> Layer<'a> {
                     // The last pixel, once more with the one before it.
                     (ox, pixels) = (ox - 1, 2);
                 }
-                fill(p, x, pad, work, oy, ox, pixels);
+                let kept = if oy > band.first { kept } else { 0 };
+                if kept > 0 {
+                    move_rows(p, work, pixels);
+                }
+                fill(p, x, pad, work, oy, ox, pixels, kept);
                 let (at, quads) = (ox * out.pixel, p.out_c / 4);
                 tiles(Tiles { w, x: work, x_at: 0, y, at, second: (y, at + out.pixel), pixels, quads });
                 ox += pixels;

@@ -26,7 +26,71 @@ pub(super) fn pixels_that_fit(p: &Conv, words: usize) -> usize {
     pixels & !1
 }
 
-/// Fills the work space with all that `pixels` pixels from column `ox` of row `oy` of the result read; what is outside of the image reads as `pad`.
+/// How many rows of the operand stay in the work space from one row of the result to the next, if moving them costs less than widening them again.
+pub(super) fn rows_kept(p: &Conv) -> usize {
+    let kept = p.k_h.saturating_sub(p.stride_h);
+    if p.dilation_h == 1 && 2 * kept >= p.k_h {
+        kept
+    } else {
+        0
+    }
+}
+
+/// Moves what the work space holds for `pixels` pixels up to the place of a row of the result further down.
+pub(super) fn move_rows(p: &Conv, work: &[Cell<i32>], pixels: usize) {
+    let work = halves(work);
+    let all = (pixels.saturating_sub(1) * p.stride_w + p.k_w) * p.k_h * p.in_c;
+    let by = p.stride_h * p.in_c;
+    let Some(moved) = work.get(by..all) else { return };
+    // SAFETY: both places are in the work space, whose cells may be written; the second one begins before the first.
+    #[cfg(kiln_dsp)]
+    let moved = unsafe {
+        let done = moved.len() & !7;
+        copy_down(moved.as_ptr().cast(), work.as_ptr().cast_mut().cast(), done / 8);
+        moved.get(done..).unwrap_or(&[])
+    };
+    let done = all.saturating_sub(by).saturating_sub(moved.len());
+    for (to, from) in work.iter().skip(done).zip(moved) {
+        to.set(from.get());
+    }
+}
+
+/// Copies `fours` times four words, in ascending order.
+///
+/// # Safety
+///
+/// `from` is readable and `to` writable as far as that.
+#[cfg(kiln_dsp)]
+#[inline(always)]
+unsafe fn copy_down(from: *const u8, to: *mut u8, fours: usize) {
+    if fours == 0 {
+        return;
+    }
+    // SAFETY: as the caller promises.
+    unsafe {
+        core::arch::asm!(
+            "2:",
+            "ldr {a}, [{from}], #16",
+            "ldr {b}, [{from}, #-12]",
+            "ldr {c}, [{from}, #-8]",
+            "ldr {d}, [{from}, #-4]",
+            "str {a}, [{to}], #16",
+            "str {b}, [{to}, #-12]",
+            "str {c}, [{to}, #-8]",
+            "str {d}, [{to}, #-4]",
+            "subs {fours}, {fours}, #1",
+            "bne 2b",
+            from = inout(reg) from => _,
+            to = inout(reg) to => _,
+            fours = inout(reg) fours => _,
+            a = out(reg) _, b = out(reg) _, c = out(reg) _, d = out(reg) _,
+            options(nostack),
+        )
+    }
+}
+
+/// Fills the work space with all that `pixels` pixels from column `ox` of row `oy` of the result read, but for the first `kept` rows of the operand; what is
+/// outside of the image reads as `pad`.
 #[inline(never)]
 pub(super) fn fill(
     p: &Conv,
@@ -36,6 +100,7 @@ pub(super) fn fill(
     oy: usize,
     ox: usize,
     pixels: usize,
+    kept: usize,
 ) {
     let work = halves(work);
     let columns = pixels.saturating_sub(1) * p.stride_w + p.k_w;
@@ -45,7 +110,7 @@ pub(super) fn fill(
     let to = (p.in_w + p.pad_left).saturating_sub(first).clamp(from, columns);
     let at = (first + from).wrapping_sub(p.pad_left).wrapping_mul(p.in_c);
     let top = (oy * p.stride_h).wrapping_sub(p.pad_top);
-    for ky in 0..p.k_h {
+    for ky in kept..p.k_h {
         let iy = top.wrapping_add(ky * p.dilation_h);
         let row = if iy < p.in_h { x.row(iy) } else { &[] };
         let image = row.get(at..at.wrapping_add((to - from) * p.in_c)).unwrap_or(&[]);
