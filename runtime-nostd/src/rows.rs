@@ -68,6 +68,13 @@ impl<'a, T> Rows<'a, T> {
         (self.run(r, rows), rows)
     }
 
+    /// How many rows from row `r` on lie one behind the other, up to the end of the ring.
+    #[cfg(any(kiln_dsp, test))]
+    #[inline(always)]
+    pub(crate) fn run_from(&self, r: usize) -> usize {
+        self.ring.wrapping_sub(r.checked_rem(self.ring).unwrap_or(0))
+    }
+
     /// How many rows belong to the laps around the ring before the one that row `r` is in. Row `r` and as many behind it as are held are found without a
     /// division under indices that do not count them.
     #[inline(always)]
@@ -261,6 +268,7 @@ mod tests {
         assert!(Rows::whole(cells, 0).row(7).is_empty());
         assert!(Rows::ring(cells, usize::MAX, 3).row(2).is_empty());
         for r in 0..20 {
+            assert_eq!(ring.run_from(r), 3 - r % 3);
             let skipped = ring.laps_before(r);
             assert!(r - skipped < 3);
             for ahead in 0..4 {

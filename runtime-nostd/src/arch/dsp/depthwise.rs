@@ -99,6 +99,19 @@ impl<'a> Pixel<'a> {
         self.x.row(row).get(column.wrapping_mul(p.in_c)..behind.wrapping_mul(p.in_c))
     }
 
+    /// How many taps of the only column of filters are read from one row of the operand behind the other, from row `ky` on: up to the end of the ring, and of
+    /// the operand. None where rows have another length than `p` says.
+    #[cfg(kiln_dsp)]
+    #[inline(always)]
+    pub(crate) fn run(&self, p: &Conv, ky: usize) -> usize {
+        if self.x.row_len() != p.in_w * p.in_c {
+            return 0;
+        }
+        let row = self.top.wrapping_add(ky * p.dilation_h);
+        let rows = self.x.run_from(row).min(p.in_h.saturating_sub(row));
+        rows.div_ceil(p.dilation_h.max(1)).min(p.k_h - ky)
+    }
+
     /// All channels, in plain Rust. `tail` is the number of words behind the weights of four channels.
     #[inline(always)]
     fn plain(

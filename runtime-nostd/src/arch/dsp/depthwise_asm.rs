@@ -72,21 +72,27 @@ pub(super) fn pixel<const STEP: usize, const UNROLL: usize, const SHIFT: u32, co
     let (first, end) = pixel.columns;
     let mut runs = [Run { at: core::ptr::null(), skipped: 0, turns: 0, entry: 0 }; RUNS];
     // Taps of a run stand in `turns` until all are known. `at` counts the weights that have been passed.
-    let (mut count, mut at) = (0usize, 0);
-    for ky in 0..p.k_h {
-        let Some(row) = pixel.row(p, ky) else { continue };
-        let from: *const i8 = row.as_ptr().cast();
-        match runs.get_mut(count.wrapping_sub(1)) {
-            Some(run) if column && run.at.wrapping_add(run.turns * STEP) == from => run.turns += 1,
-            _ => {
-                let Some(run) = runs.get_mut(..RUNS - 1).and_then(|runs| runs.get_mut(count)) else {
-                    return false;
-                };
-                *run = Run { at: from, skipped: 4 * (ky * p.k_w + first - at), turns: end - first, entry: 0 };
-                count += 1;
-            }
+    let (mut count, mut at) = (0, 0);
+    let mut ky = 0;
+    while ky < p.k_h {
+        let Some(row) = pixel.row(p, ky) else {
+            ky += 1;
+            continue;
+        };
+        let taps = if column { pixel.run(p, ky) } else { end - first };
+        // The last row of the run is there as well.
+        let rows = if column { taps } else { 1 };
+        let (Some(run), true) = (runs.get_mut(..RUNS - 1).and_then(|runs| runs.get_mut(count)), taps > 0)
+        else {
+            return false;
+        };
+        if pixel.row(p, ky + rows - 1).is_none_or(<[_]>::is_empty) || row.is_empty() {
+            return false;
         }
-        at = ky * p.k_w + end;
+        *run = Run { at: row.as_ptr().cast(), skipped: 4 * (ky * p.k_w + first - at), turns: taps, entry: 0 };
+        count += 1;
+        at = if column { ky + taps } else { ky * p.k_w + end };
+        ky += rows;
     }
     for run in runs.iter_mut().take(count) {
         let taps = run.turns;
