@@ -7,6 +7,7 @@ fn main() {
     println!("cargo:rerun-if-env-changed=CARGO_ENCODED_RUSTFLAGS");
     println!("cargo:rustc-check-cfg=cfg(kiln_dsp)");
     println!("cargo:rustc-check-cfg=cfg(kiln_v6m)");
+    println!("cargo:rustc-check-cfg=cfg(kiln_long_product)");
     println!("cargo:rustc-check-cfg=cfg(kiln_fpu)");
     let triple = env::var("TARGET").unwrap_or_default();
     let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
@@ -21,6 +22,11 @@ fn main() {
         "thumbv7em" => println!("cargo:rustc-cfg=kiln_dsp"),
         "thumbv8m.main" if says_dsp => println!("cargo:rustc-cfg=kiln_dsp"),
         "thumbv6m" | "thumbv8m.base" => println!("cargo:rustc-cfg=kiln_v6m"),
+        // Cortex-M3 runs the same kernels, and has a long multiplication besides.
+        "thumbv7m" => {
+            println!("cargo:rustc-cfg=kiln_v6m");
+            println!("cargo:rustc-cfg=kiln_long_product");
+        }
         _ => {}
     }
 }

@@ -5,10 +5,11 @@ use crate::error::{Error, Problem};
 /// A kind of processor. What is compiled for one runs on every other as well, with the same results, but not fast.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Target {
-    /// Any: plain Rust. Cortex-M3, RISC-V and hosts have nothing better.
+    /// Any: plain Rust. RISC-V and hosts have nothing better.
     #[default]
     Portable,
-    /// Armv6-M and Armv8-M Baseline: Cortex-M0, M0+ and M23. No long multiplication, eight low registers.
+    /// Armv6-M and Armv8-M Baseline: Cortex-M0, M0+ and M23. No long multiplication, eight low registers. Cortex-M3 has both, but nothing that
+    /// multiplies more at once: the same kernels are the fastest there.
     CortexM0,
     /// Armv7E-M, and Armv8-M Mainline with the DSP extension: Cortex-M4, M7 and M33. Two 16-bit products in one instruction.
     CortexMDsp,
@@ -33,7 +34,7 @@ impl Target {
     pub fn of_triple(triple: &str, rustflags: &[String]) -> Target {
         let flagged = |what: &str| rustflags.iter().any(|flag| flag.contains(what));
         match triple.split('-').next().unwrap_or_default() {
-            "thumbv6m" | "thumbv8m.base" => Target::CortexM0,
+            "thumbv6m" | "thumbv7m" | "thumbv8m.base" => Target::CortexM0,
             "thumbv7em" => Target::CortexMDsp,
             "thumbv8m.main" if flagged("cortex-m33") || flagged("+dsp") => Target::CortexMDsp,
             _ => Target::Portable,
@@ -46,8 +47,8 @@ impl std::str::FromStr for Target {
 
     fn from_str(name: &str) -> Result<Self, Error> {
         match name {
-            "portable" | "cortex-m3" => Ok(Target::Portable),
-            "cortex-m0" | "cortex-m0plus" => Ok(Target::CortexM0),
+            "portable" => Ok(Target::Portable),
+            "cortex-m0" | "cortex-m0plus" | "cortex-m3" => Ok(Target::CortexM0),
             "cortex-m4" | "cortex-m7" | "cortex-m33" => Ok(Target::CortexMDsp),
             _ => Err(Error::Options(Problem {
                 place: "option `target`".into(),
@@ -73,7 +74,7 @@ mod tests {
             Target::of_triple(triple, &flags.iter().map(|f| f.to_string()).collect::<Vec<_>>())
         };
         assert_eq!(of("thumbv6m-none-eabi", &[]), Target::CortexM0);
-        assert_eq!(of("thumbv7m-none-eabi", &[]), Target::Portable);
+        assert_eq!(of("thumbv7m-none-eabi", &[]), Target::CortexM0);
         assert_eq!(of("thumbv7em-none-eabihf", &[]), Target::CortexMDsp);
         assert_eq!(of("thumbv8m.main-none-eabi", &[]), Target::Portable);
         assert_eq!(of("thumbv8m.main-none-eabi", &["-Ctarget-cpu=cortex-m33"]), Target::CortexMDsp);
