@@ -147,7 +147,7 @@ pub fn run_for(graph: &mut Graph, options: &Options) -> Result<(), Error> {
     if options.input == Input::Sliding {
         run_each(SLIDING, graph, ignore)?;
     }
-    if options.target() == Target::CortexMDsp && planar::SELECTED {
+    if options.target() == Target::CortexMDsp && options.optimize != Optimize::Size {
         run_each(DSP, graph, ignore)?;
     }
     Ok(())

@@ -7,16 +7,14 @@
 //! - all that compute its values can write planar rows and all that read them can read those: [`planar_result`], [`planar_operand`]. No conversions are
 //!   inserted: one would read and write each byte once, about as many cycles as a depthwise kernel saves on it. Inputs, outputs and states keep
 //!   the layout that the caller knows;
-//! - a depthwise convolution reads one of them. That is the gain, and there is no cost: writing planar rows takes a kernel as long as writing others.
+//! - a depthwise convolution reads one of them that has a hundredth of the model's multiplications or more. That is the gain, and writing planar rows takes a
+//!   kernel as long as writing others; but the planar kernel is compiled for each number of channels, about 2 KB of code.
 //!
 //! The type of a value says which layout it has: its shape is \[n, h, c, w\] then. So its rows stay rows, and whatever asks for sizes need not know.
 //! Runs behind all other passes, which look for channel-last images.
 
 use crate::ir::{Graph, Node, Order, ValueId};
-use crate::kernel::{planar_operand, planar_result};
-
-/// Whether `select` has kernels for planar images, so that the pass is worth running.
-pub const SELECTED: bool = true;
+use crate::kernel::{planar_operand, planar_result, Shape};
 
 /// Runs the pass.
 pub fn run(graph: &mut Graph) -> bool {
@@ -40,6 +38,13 @@ pub fn run(graph: &mut Graph) -> bool {
         }
     }
     !planar.is_empty()
+}
+
+/// The part of all multiplications that a depthwise convolution is worth code of its own for: one in so many.
+const WORTH: usize = 100;
+
+fn macs(graph: &Graph, node: &Node) -> usize {
+    Shape::of(graph, node).map_or(0, |shape| shape.macs())
 }
 
 /// Whether an op computes each element of an image from those at the same place, so that it works in any layout.
@@ -84,13 +89,14 @@ impl Regions {
         let mut ends: Vec<ValueId> = graph.inputs.iter().chain(&graph.outputs).copied().collect();
         ends.extend(graph.states.iter().flat_map(|state| [state.current, state.next]));
         ends.into_iter().for_each(|id| regions.facts(id).fixed = true);
+        let all: usize = graph.nodes().map(|(_, node)| macs(graph, node)).sum();
         for (_, node) in graph.nodes().filter(|(_, node)| !any_order(graph, node)) {
             regions.facts(node.result).fixed |= !planar_result(graph, node);
             for (k, &operand) in node.operands.iter().enumerate() {
                 let reads = k == 0 && planar_operand(graph, node);
                 let facts = regions.facts(operand);
                 facts.fixed |= !reads;
-                facts.gain |= reads;
+                facts.gain |= reads && macs(graph, node) * WORTH >= all;
             }
         }
         for (id, value) in graph.values() {

@@ -32,6 +32,7 @@ pub fn select(graph: &Graph, schedule: &Schedule, plan: &Plan, options: &Options
     let mut selector = Selector {
         graph,
         options,
+        special: dsp::special::instances(graph, schedule, options),
         shifts: Vec::new(),
         schedule,
         plan,
@@ -75,6 +76,8 @@ type Selected = Result<(), Problem>;
 struct Selector<'a> {
     graph: &'a Graph,
     options: &'a Options,
+    /// The convolutions that have code of their own.
+    special: Vec<dsp::special::Instance>,
     /// Shifts in the forms of requantisation so far: layers of the same one share code.
     shifts: Vec<u32>,
     schedule: &'a Schedule,

@@ -19,21 +19,23 @@ impl<'a> Selector<'a> {
         let (x, y) = (node.operands[0], node.result);
         let pairs = pack::columns_first(shape);
         let (weights, requant) = self.quads(node, &pairs)?;
-        let (unroll, out) = (pairs.len().min(UNROLL), shape.out_strides());
-        let mut generics = vec![shape.second_pixel(), pairs.len(), unroll];
-        if let Requant::Affine(_) = requant {
-            generics.extend([out.0, out.1]);
-        }
-        let generics: Vec<Generic> = generics.into_iter().map(Generic::Size).collect();
-        let pad = Arg::Int(self.ty(x).zero_point().into());
-        let work = self.workspace()?;
-        let out = match requant {
-            Requant::Affine(_) => None,
-            Requant::Exact(_) => {
-                let fields = vec![("pixel", int(out.0)), ("channel", int(out.1))];
-                Some(Arg::Struct(Struct { name: "Stride", fields }))
+        let (unroll, out) = (pairs.len().min(special::UNROLL), shape.out_strides());
+        let special = self.special.contains(&special::Instance::of(shape));
+        let (kernel, sizes) = match (&requant, special) {
+            (Requant::Affine(_), true) => {
+                ("conv2d_i8_dsp", vec![shape.second_pixel(), pairs.len(), unroll, out.0, out.1])
+            }
+            (Requant::Affine(_), false) => ("conv2d_i8_dsp_small", Vec::new()),
+            (Requant::Exact(_), _) => {
+                ("conv2d_i8_dsp_exact", vec![shape.second_pixel(), pairs.len(), unroll])
             }
         };
+        let generics: Vec<Generic> = sizes.into_iter().map(Generic::Size).collect();
+        let pad = Arg::Int(self.ty(x).zero_point().into());
+        let work = self.workspace()?;
+        let fields = vec![("pixel", int(out.0)), ("channel", int(out.1))];
+        // What is no part of the instance is told at run time.
+        let out = (kernel != "conv2d_i8_dsp").then_some(Arg::Struct(Struct { name: "Stride", fields }));
         let (rx, ry) = (self.image_rows(x, shape.in_h)?, self.image_rows(y, shape.out_h)?);
         for image in 0..shape.images {
             let (rx, ry) = (image_of(rx, shape.images, image), image_of(ry, shape.images, image));
@@ -43,7 +45,7 @@ impl<'a> Selector<'a> {
             args.push(ry);
             args.extend(out.clone());
             args.push(self.band(shape.out_h));
-            self.tile_call("conv2d_i8_dsp", &generics, &requant, args);
+            self.tile_call(kernel, &generics, &requant, args);
         }
         Ok(())
     }
@@ -86,9 +88,9 @@ impl<'a> Selector<'a> {
                 generics.extend([Generic::Size(form.shift as usize), Generic::Flag(form.signed)]);
                 kernel
             }
-            (Requant::Exact(_), "conv2d_i8_dsp") => "conv2d_i8_dsp_exact",
             (Requant::Exact(_), "conv1_i8_dsp") => "conv1_i8_dsp_exact",
-            (Requant::Exact(_), _) => "dense_i8_dsp_exact",
+            (Requant::Exact(_), "dense_i8_dsp") => "dense_i8_dsp_exact",
+            (Requant::Exact(_), kernel) => kernel,
         };
         self.call_generic(kernel, generics, args);
     }
@@ -187,9 +189,6 @@ impl<'a> Selector<'a> {
         Struct { name: "Conv", fields }
     }
 }
-
-/// Pairs of taps in a turn of a tile's loop.
-const UNROLL: usize = 8;
 
 /// How sums become results.
 pub(super) enum Requant {

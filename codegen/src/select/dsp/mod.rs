@@ -6,6 +6,7 @@ mod elementwise;
 mod pack;
 mod pool;
 mod quantize;
+pub(super) mod special;
 
 use super::*;
 use crate::kernel::{Kernel, Shape as Sizes};

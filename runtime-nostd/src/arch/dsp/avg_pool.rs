@@ -38,7 +38,7 @@ pub fn mean_pool2d_i8_dsp(p: &Pool, x: Rows<'_, i8>, mean: &MeanLinear, y: Rows<
 }
 
 /// Adds the taps of eight channels from `first` on, `c` elements from one to the next, to sums of channels (0, 2), (1, 3), (4, 6) and (5, 7): low half first.
-#[inline(always)]
+#[inline(never)]
 fn add(x: &[Cell<i8>], first: usize, c: usize, taps: usize, sums: [u32; 4]) -> [u32; 4] {
     let Some(last) = taps.checked_sub(1) else { return sums };
     match x.get(first..) {
@@ -49,7 +49,7 @@ fn add(x: &[Cell<i8>], first: usize, c: usize, taps: usize, sums: [u32; 4]) -> [
 }
 
 /// Rescales eight sums, if there is room for them.
-#[inline(always)]
+#[inline(never)]
 fn finish(mean: &MeanLinear, sums: [u32; 4], out: &[Cell<i8>]) {
     if out.len() >= 8 {
         // SAFETY: there are eight elements.

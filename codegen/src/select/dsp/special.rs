@@ -1,0 +1,66 @@
+//! Which convolutions get code of their own: shapes as constants, loops unrolled. All others share one function, which takes one cycle in sixteen more.
+
+use crate::ir::Graph;
+use crate::kernel::{Kernel, Shape};
+use crate::schedule::{Schedule, StepKind};
+use crate::{Optimize, Options};
+
+/// Pairs of taps in a turn of the loop.
+pub(in crate::select) const UNROLL: usize = 8;
+
+/// Bytes of code that convolutions may have of their own, without a budget of flash.
+const SPEEDY_CODE: usize = 8 * 1024;
+
+/// What a function of its own is made for; layers that agree in it share one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::select) struct Instance {
+    second_pixel: usize,
+    pairs: usize,
+    out: (usize, usize),
+}
+
+impl Instance {
+    pub(in crate::select) fn of(shape: &Shape) -> Instance {
+        Instance {
+            second_pixel: shape.second_pixel(),
+            pairs: shape.taps().div_ceil(2),
+            out: shape.out_strides(),
+        }
+    }
+
+    /// Bytes of its code: 56 for each pair of taps that stands in it, and what is around them.
+    fn code_bytes(&self) -> usize {
+        let others = self.pairs.saturating_sub(1);
+        let unrolled = if others <= UNROLL { others } else { UNROLL + others % UNROLL };
+        56 * (1 + unrolled) + 500
+    }
+}
+
+/// The instances that a model has: those with most multiplications first, as long as the code fits what `optimize` and `flash` leave.
+pub(in crate::select) fn instances(graph: &Graph, schedule: &Schedule, options: &Options) -> Vec<Instance> {
+    let constants: usize =
+        graph.values().filter_map(|(id, _)| graph.const_data(id)).map(|d| d.bytes().len()).sum();
+    let mut left = match (options.optimize, options.flash) {
+        (Optimize::Size, _) => 0,
+        (_, Some(flash)) => SPEEDY_CODE.min(flash.saturating_sub(constants)),
+        (_, None) => SPEEDY_CODE,
+    };
+    let mut found: Vec<(Instance, usize)> = Vec::new();
+    for (index, step) in schedule.steps.iter().enumerate() {
+        let StepKind::Compute(id) = step.kind else { continue };
+        let whole = schedule.pipeline_of(index).is_none();
+        let Kernel::Tiled(shape, _) = Kernel::of(graph, graph.node(id), options, whole) else { continue };
+        let instance = Instance::of(&shape);
+        match found.iter_mut().find(|(other, _)| *other == instance) {
+            Some((_, macs)) => *macs += shape.macs(),
+            None => found.push((instance, shape.macs())),
+        }
+    }
+    found.sort_by_key(|&(_, macs)| std::cmp::Reverse(macs));
+    found.retain(|(instance, _)| {
+        let fits = instance.code_bytes() <= left;
+        left -= if fits { instance.code_bytes() } else { 0 };
+        fits
+    });
+    found.into_iter().map(|(instance, _)| instance).collect()
+}
