@@ -27,9 +27,9 @@ struct Layer {
 }
 
 type Kernel = fn(&Conv, Rows<'_, i8>, &[i32], i8, &[Cell<i32>], Rows<'_, i8>, Band);
-type SmallKernel = fn(&Conv, Rows<'_, i8>, &[i32], i8, &[Cell<i32>], Rows<'_, i8>, Stride, Band);
+type SmallKernel = fn(&Conv, Rows<'_, i8>, &[i32], i8, &[Cell<i32>], Rows<'_, i8>, &Stride, Band);
 type ExactKernel =
-    fn(&Conv, Rows<'_, i8>, &[i32], i8, &[Cell<i32>], &Requant<'_>, Rows<'_, i8>, Stride, Band);
+    fn(&Conv, Rows<'_, i8>, &[i32], i8, &[Cell<i32>], &Requant<'_>, Rows<'_, i8>, &Stride, Band);
 
 macro_rules! layer {
     ($k_h:literal x $k_w:literal / $stride:literal, $in_c:literal -> $out_w:literal x $out_c:literal $planar:literal, unroll $unroll:literal, shift $shift:literal $signed:literal) => {{
@@ -229,7 +229,7 @@ fn requantised(rng: &mut Rng, mut scratch: Scratch<'_>, small: bool) -> Result<(
     let work = cells(scratch.words.take(conv2d_work_words(p, pixels)));
     let got = Rows::whole(y.got(), row);
     let call = |x: Rows<'_, i8>, y: Rows<'_, i8>, band| match small {
-        true => (layer.small)(p, x, w, t.pad, work, y, layer.out, band),
+        true => (layer.small)(p, x, w, t.pad, work, y, &layer.out, band),
         false => (layer.kernel)(p, x, w, t.pad, work, y, band),
     };
     let (ring, overlaid) = (rng.one_in(3), rng.one_in(3));
@@ -292,7 +292,7 @@ fn exact(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
     let work = cells(scratch.words.take(conv2d_work_words(p, pixels)));
     let (x, got) = (Rows::whole(t.x, p.in_w * p.in_c), Rows::whole(y.got(), row));
     for band in t.bands(rng) {
-        (layer.exact)(p, x, w, t.pad, work, &q, got, layer.out, band);
+        (layer.exact)(p, x, w, t.pad, work, &q, got, &layer.out, band);
     }
     y.compare(t.describe().with("offset", offset).with("pixels", pixels))
 }

@@ -85,18 +85,18 @@ fn in_reach(shape: &Shape) -> bool {
 /// How many pixels of the result the window covers: an even number. What neighbours have in common is widened once if they are in it together.
 fn window_pixels(shape: &Shape, optimize: Optimize) -> usize {
     let most = shape.out_w.next_multiple_of(2).max(2);
-    let pixels = match optimize {
-        Optimize::Memory => 2,
-        Optimize::Speed | Optimize::Size => {
-            let fits = |&pixels: &usize| 4 * shape.window_words(pixels) <= SPEEDY_WINDOW;
-            (2..=most).step_by(2).take_while(fits).last().unwrap_or(2)
-        }
+    let bytes = match optimize {
+        Optimize::Memory => THRIFTY_WINDOW,
+        Optimize::Speed | Optimize::Size => SPEEDY_WINDOW,
     };
+    let fits = |&pixels: &usize| 4 * shape.window_words(pixels) <= bytes;
+    let pixels = (2..=most).step_by(2).take_while(fits).last().unwrap_or(2);
     pixels.min(most)
 }
 
-/// Bytes of a window that is not to cost much RAM.
-const SPEEDY_WINDOW: usize = 2048;
+/// Bytes of a window, if two pixels do not need more.
+const SPEEDY_WINDOW: usize = 4096;
+const THRIFTY_WINDOW: usize = 640;
 
 /// Whether a convolution's or dense layer's filters can be packed in pairs: `a + 256·b` of two 8-bit weights has to fit 16 bits, and the sums of
 /// the second filter 24.

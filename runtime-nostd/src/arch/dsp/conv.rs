@@ -60,13 +60,13 @@ pub fn conv2d_i8_dsp_small<const SHIFT: u32, const SIGNED: bool>(
     pad: i8,
     work: &[Cell<i32>],
     y: Rows<'_, i8>,
-    out: Stride,
+    out: &Stride,
     band: Band,
 ) {
     let column = p.k_h.saturating_mul(p.in_c);
     let (xd, taps) = (2 * p.stride_w.saturating_mul(column), p.k_w.saturating_mul(column));
-    let shape = Shape { xd, pairs: taps.div_ceil(2), out };
-    let layer = Layer { p, xd, pairs: shape.pairs, x, w, pad, work, y, out };
+    let shape = Shape { xd, pairs: taps.div_ceil(2), out: *out };
+    let layer = Layer { p, xd, pairs: shape.pairs, x, w, pad, work, y, out: *out };
     let finish = Finish { words: requant_words(SIGNED), requantise: &requantised::<SHIFT, SIGNED> };
     layer.run(band, &|t| pairs_of_any::<SHIFT, SIGNED>(t, &shape), &finish);
 }
@@ -81,10 +81,10 @@ pub fn conv2d_i8_dsp_exact<const XD: usize, const PAIRS: usize, const UNROLL: us
     work: &[Cell<i32>],
     q: &Requant<'_>,
     y: Rows<'_, i8>,
-    out: Stride,
+    out: &Stride,
     band: Band,
 ) {
-    let layer = Layer { p, xd: XD, pairs: PAIRS, x, w, pad, work, y, out };
+    let layer = Layer { p, xd: XD, pairs: PAIRS, x, w, pad, work, y, out: *out };
     let Some(pixels) = layer.pixels_at_once() else { return };
     let results = |o: usize, sums: [i32; 4], _: &[i32]| {
         let mut results = [0; 4];
