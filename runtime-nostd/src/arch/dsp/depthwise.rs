@@ -1,6 +1,6 @@
 //! Depthwise convolution of channel-last images, four channels at a time.
 
-use super::depthwise_planar::{exact, rescale};
+use super::depthwise_planar::Finish;
 use crate::params::{Conv, Requant};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
@@ -26,16 +26,14 @@ pub fn depthwise2d_i8_dsp<const STEP: usize, const UNROLL: usize, const SHIFT: u
     y: Rows<'_, i8>,
     band: Band,
 ) {
-    let each = if SIGNED { 3 } else { 2 };
-    let finish = |d: i32, lane: usize, _, tail: &[i32]| {
-        Some(rescale::<SHIFT, SIGNED>(d, tail.get(lane * each..)?.get(..each)?))
-    };
-    for_pixels(p, x, y, band, |pixel, out| {
+    #[cfg(kiln_dsp)]
+    let block = super::depthwise_asm::Block::of::<STEP, UNROLL, SHIFT, SIGNED>();
+    for_pixels(p, x, y, band, &mut |pixel, out| {
         #[cfg(kiln_dsp)]
-        if super::depthwise_asm::pixel::<STEP, UNROLL, SHIFT, SIGNED>(p, &pixel, w, pad, out) {
+        if super::depthwise_asm::pixel(p, &pixel, w, pad, out, &block) {
             return;
         }
-        pixel.plain(p, w, 4 * each, pad, out, finish);
+        pixel.plain(p, w, pad, out, &Finish::Affine { shift: SHIFT, signed: SIGNED });
     });
 }
 
@@ -50,8 +48,7 @@ pub fn depthwise2d_i8_dsp_exact(
     y: Rows<'_, i8>,
     band: Band,
 ) {
-    let finish = |d, _, c, _: &[i32]| exact(q, d, c);
-    for_pixels(p, x, y, band, |pixel, out| pixel.plain(p, w, 0, pad, out, finish));
+    for_pixels(p, x, y, band, &mut |pixel, out| pixel.plain(p, w, pad, out, &Finish::Exact(q)));
 }
 
 /// A pixel of the result: which taps of its filters are inside of the image.
@@ -65,13 +62,13 @@ pub(crate) struct Pixel<'a> {
 }
 
 /// Goes through the pixels of a band of the result.
-#[inline(always)]
+#[inline(never)]
 fn for_pixels(
     p: &Conv,
     x: Rows<'_, i8>,
     y: Rows<'_, i8>,
     band: Band,
-    mut each: impl FnMut(Pixel<'_>, &[Cell<i8>]),
+    each: &mut dyn FnMut(Pixel<'_>, &[Cell<i8>]),
 ) {
     for row in band.range() {
         let top = (row * p.stride_h).wrapping_sub(p.pad_top);
@@ -112,19 +109,11 @@ impl<'a> Pixel<'a> {
         rows.div_ceil(p.dilation_h.max(1)).min(p.k_h - ky)
     }
 
-    /// All channels, in plain Rust. `tail` is the number of words behind the weights of four channels.
-    #[inline(always)]
-    fn plain(
-        &self,
-        p: &Conv,
-        w: &[i32],
-        tail: usize,
-        pad: i8,
-        out: &[Cell<i8>],
-        finish: impl Fn(i32, usize, usize, &[i32]) -> Option<i8>,
-    ) {
-        let taps = p.k_h * p.k_w;
-        for (quad, w) in w.chunks_exact(4 + taps + tail).enumerate() {
+    /// All channels, in plain Rust.
+    #[inline(never)]
+    fn plain(&self, p: &Conv, w: &[i32], pad: i8, out: &[Cell<i8>], finish: &Finish<'_>) {
+        let (taps, each) = (p.k_h * p.k_w, finish.words());
+        for (quad, w) in w.chunks_exact(4 + taps + 4 * each).enumerate() {
             let c = (4 * quad).min(p.in_c.saturating_sub(4));
             for lane in 0..4 {
                 let mut d = w.get(lane).copied().unwrap_or(0);
@@ -137,8 +126,10 @@ impl<'a> Pixel<'a> {
                         d = d.wrapping_add((i32::from(x.get()) - i32::from(pad)).wrapping_mul(w));
                     }
                 }
-                let y = finish(d, lane, c + lane, w.get(4 + taps..).unwrap_or(&[]));
-                let (Some(y), Some(cell)) = (y, out.get(c + lane)) else { return };
+                let tail = w.get(4 + taps + lane * each..).and_then(|w| w.get(..each)).unwrap_or(&[]);
+                let (Some(y), Some(cell)) = (finish.result(d, c + lane, tail), out.get(c + lane)) else {
+                    return;
+                };
                 cell.set(y);
             }
         }

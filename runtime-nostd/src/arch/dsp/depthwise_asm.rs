@@ -51,22 +51,39 @@ struct Frame {
     last: usize,
 }
 
-/// One pixel of the result; nothing where it has another shape than this is written for.
-#[inline(always)]
-pub(super) fn pixel<const STEP: usize, const UNROLL: usize, const SHIFT: u32, const SIGNED: bool>(
+/// Assembly that is made for one distance of taps.
+pub(super) struct Block {
+    step: usize,
+    unroll: usize,
+    signed: bool,
+    quads: unsafe fn(*const Frame, *const i32, u32, usize),
+}
+
+impl Block {
+    pub(super) const fn of<const STEP: usize, const UNROLL: usize, const SHIFT: u32, const SIGNED: bool>(
+    ) -> Self {
+        let quads = quads_of::<STEP, UNROLL, SHIFT, SIGNED>;
+        Block { step: STEP, unroll: UNROLL, signed: SIGNED, quads }
+    }
+}
+
+/// One pixel of the result; nothing where it has another shape than the block is made for.
+#[inline(never)]
+pub(super) fn pixel(
     p: &Conv,
     pixel: &Pixel<'_>,
     w: &[i32],
     pad: i8,
     out: &[Cell<i8>],
+    block: &Block,
 ) -> bool {
     let column = p.k_w == 1;
     let step = if column { p.in_w * p.in_c * p.dilation_h } else { p.in_c * p.dilation_w };
-    let words = 4 + p.k_h * p.k_w + if SIGNED { 12 } else { 8 };
+    let words = 4 + p.k_h * p.k_w + if block.signed { 12 } else { 8 };
     let quads = p.in_c.div_ceil(4);
     let sizes =
         p.in_c >= 4 && p.out_c == p.in_c && out.len() >= p.in_c && w.len() >= quads.saturating_mul(words);
-    if step != STEP || STEP > 4095 || UNROLL == 0 || !sizes {
+    if step != block.step || step > 4095 || block.unroll == 0 || !sizes {
         return false;
     }
     let (first, end) = pixel.columns;
@@ -96,8 +113,8 @@ pub(super) fn pixel<const STEP: usize, const UNROLL: usize, const SHIFT: u32, co
     }
     for run in runs.iter_mut().take(count) {
         let taps = run.turns;
-        run.turns = taps.div_ceil(UNROLL);
-        run.entry = (run.turns * UNROLL - taps) * tap_bytes(STEP);
+        run.turns = taps.div_ceil(block.unroll);
+        run.entry = (run.turns * block.unroll - taps) * tap_bytes(step);
     }
     if let Some(run) = runs.get_mut(count) {
         run.skipped = 4 * (p.k_h * p.k_w - at);
@@ -107,7 +124,7 @@ pub(super) fn pixel<const STEP: usize, const UNROLL: usize, const SHIFT: u32, co
     // SAFETY: a run's taps are pixels of the operand, each `in_c` bytes that are there. Channels go up to `last` + 4 = `in_c`, which `out` has as well. Each four
     // channels take `words` words of `w`: those that the runs skip and read are all its weights. `count` runs and the last one are in the list.
     // Cells may be written through a shared reference.
-    unsafe { quads_of::<STEP, UNROLL, SHIFT, SIGNED>(&frame, w.as_ptr(), zero, count) }
+    unsafe { (block.quads)(&frame, w.as_ptr(), zero, count) }
     true
 }
 

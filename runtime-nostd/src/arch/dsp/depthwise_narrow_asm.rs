@@ -41,7 +41,7 @@ pub(super) fn row<const WIDTH: usize, const PIXEL: usize, const SHIFT: u32, cons
 ) -> bool {
     let shape = (p.k_h, p.k_w, p.stride_w, p.pad_left) == (3, 3, 1, 1) && (p.in_w, p.out_w) == (WIDTH, WIDTH);
     let (Some(middle), true) = (rows.row(1), shape && p.in_c > 0 && PIXEL <= 4095 / 5) else { return false };
-    let words = words_per_channel::<SIGNED>(p);
+    let words = words_per_channel(p, SIGNED);
     let (above, below) = (rows.row(0), rows.row(2));
     let length = p.in_c.saturating_mul(WIDTH);
     let fits = |row: Option<&[Cell<i8>]>| row.is_none_or(|row| row.len() >= length);

@@ -35,24 +35,23 @@ pub fn depthwise2d_planar_i8_dsp<
     channel: usize,
     band: Band,
 ) {
+    #[cfg(kiln_dsp)]
+    let block = super::depthwise_planar_asm::Block::of::<STRIDE, PIXEL, SHIFT, SIGNED>();
     for row in band.range() {
         let Some(rows) = Window::of(p, x, row) else { return };
         let out = y.row(row);
         #[cfg(kiln_dsp)]
         if match WIDTH {
-            0 => super::depthwise_planar_asm::row::<STRIDE, PIXEL, SHIFT, SIGNED>(
-                p, &rows, w, pad, out, channel,
-            ),
+            0 => super::depthwise_planar_asm::row(p, &rows, w, pad, out, channel, &block),
             _ => super::depthwise_narrow_asm::row::<WIDTH, PIXEL, SHIFT, SIGNED>(
                 p, &rows, w, pad, out, channel,
             ),
         } {
             continue;
         }
-        let words = words_per_channel::<SIGNED>(p);
-        let finish = |d: i32, _, w: &[i32]| Some(rescale::<SHIFT, SIGNED>(d, w));
         let zero = if WIDTH == 0 { 0 } else { pad };
-        plain(p, &rows, w, words, (pad, zero), out, (PIXEL, channel), finish);
+        let finish = Finish::Affine { shift: SHIFT, signed: SIGNED };
+        plain(p, &rows, w, (pad, zero), out, (PIXEL, channel), &finish);
     }
 }
 
@@ -70,9 +69,7 @@ pub fn depthwise2d_planar_i8_dsp_exact(
 ) {
     for row in band.range() {
         let Some(rows) = Window::of(p, x, row) else { return };
-        let words = words_per_channel::<false>(p) - 2;
-        let finish = |d, c, _: &[i32]| exact(q, d, c);
-        plain(p, &rows, w, words, (pad, 0), y.row(row), (out.pixel, out.channel), finish);
+        plain(p, &rows, w, (pad, 0), y.row(row), (out.pixel, out.channel), &Finish::Exact(q));
     }
 }
 
@@ -100,9 +97,10 @@ impl<'a> Window<'a> {
 }
 
 /// Words of `w` for each channel.
+#[cfg(kiln_dsp)]
 #[inline(always)]
-pub(crate) fn words_per_channel<const SIGNED: bool>(p: &Conv) -> usize {
-    p.k_h + p.k_h.div_ceil(2) + 3 + SIGNED as usize
+pub(crate) fn words_per_channel(p: &Conv, signed: bool) -> usize {
+    p.k_h + p.k_h.div_ceil(2) + 3 + usize::from(signed)
 }
 
 /// Tap (`ky`, `kx`) of a channel whose words these are.
@@ -114,19 +112,18 @@ fn tap(p: &Conv, w: &[i32], ky: usize, kx: usize) -> i32 {
 }
 
 /// One row of the result, in plain Rust; `zero` is subtracted from each element.
-#[inline(always)]
+#[inline(never)]
 fn plain(
     p: &Conv,
     rows: &Window<'_>,
     w: &[i32],
-    words: usize,
     (pad, zero): (i8, i8),
     out: &[Cell<i8>],
     (pixel, channel): (usize, usize),
-    finish: impl Fn(i32, usize, &[i32]) -> Option<i8>,
+    finish: &Finish<'_>,
 ) {
     let first = p.k_h + p.k_h.div_ceil(2);
-    for (c, w) in w.chunks_exact(words.max(1)).take(p.in_c).enumerate() {
+    for (c, w) in w.chunks_exact(first + 1 + finish.words()).take(p.in_c).enumerate() {
         for ox in 0..p.out_w {
             let mut d = w.get(first).copied().unwrap_or(0);
             for ky in 0..p.k_h {
@@ -138,20 +135,51 @@ fn plain(
                     d = d.wrapping_add(x.wrapping_mul(tap(p, w, ky, kx)));
                 }
             }
-            let (Some(y), Some(cell)) = (finish(d, c, w), out.get(ox * pixel + c * channel)) else { return };
+            let (Some(y), Some(cell)) = (finish.result(d, c, w), out.get(ox * pixel + c * channel)) else {
+                return;
+            };
             cell.set(y);
         }
     }
 }
 
-/// The cheap form of rescaling: `w` ends with M and C, and with `SIGNED` the correction.
-#[inline(always)]
-pub(crate) fn rescale<const SHIFT: u32, const SIGNED: bool>(sum: i32, w: &[i32]) -> i8 {
-    let (d, m, c, shift) = match *w {
-        [.., m, c, correction] if SIGNED => {
-            (sum.wrapping_shl(8).wrapping_add(correction & (sum >> 31)), m, c, SHIFT + 8)
+/// How sums are rescaled.
+pub(crate) enum Finish<'a> {
+    /// By one multiplication: a channel's words end with M and C, and where they are signed with the correction.
+    Affine {
+        /// The last shift.
+        shift: u32,
+        /// Whether negative sums are corrected.
+        signed: bool,
+    },
+    /// As TensorFlow Lite Micro does it.
+    Exact(&'a Requant<'a>),
+}
+
+impl Finish<'_> {
+    /// Words of a channel for it.
+    pub(crate) fn words(&self) -> usize {
+        match self {
+            Finish::Affine { signed, .. } => 2 + usize::from(*signed),
+            Finish::Exact(_) => 0,
         }
-        [.., m, c] => (sum, m, c, SHIFT),
+    }
+
+    /// The result of channel `c`, whose words end `w`.
+    pub(crate) fn result(&self, sum: i32, c: usize, w: &[i32]) -> Option<i8> {
+        match *self {
+            Finish::Affine { shift, signed } => Some(rescale(sum, w, shift, signed)),
+            Finish::Exact(q) => exact(q, sum, c),
+        }
+    }
+}
+
+fn rescale(sum: i32, w: &[i32], shift: u32, signed: bool) -> i8 {
+    let (d, m, c, shift) = match *w {
+        [.., m, c, correction] if signed => {
+            (sum.wrapping_shl(8).wrapping_add(correction & (sum >> 31)), m, c, shift + 8)
+        }
+        [.., m, c] => (sum, m, c, shift),
         _ => return 0,
     };
     let product =
@@ -159,9 +187,7 @@ pub(crate) fn rescale<const SHIFT: u32, const SIGNED: bool>(sum: i32, w: &[i32])
     (((product >> 32) as i32) >> shift.min(31)).clamp(-128, 127) as i8
 }
 
-/// Rescaling as TensorFlow Lite Micro does it, for channel `c`.
-#[inline(always)]
-pub(crate) fn exact(q: &Requant<'_>, d: i32, c: usize) -> Option<i8> {
+fn exact(q: &Requant<'_>, d: i32, c: usize) -> Option<i8> {
     let c = if q.multipliers.len() == 1 { 0 } else { c };
     let scale = Scale { multiplier: *q.multipliers.get(c)?, shift: i32::from(*q.shifts.get(c)?) };
     Some(to_i8(scale.apply(d), q.zero_point, q.lo, q.hi))

@@ -53,19 +53,42 @@ struct Frame {
     high: u32,
 }
 
-/// One row of the result; nothing where it has another shape than this is written for.
-#[inline(always)]
-pub(super) fn row<const STRIDE: usize, const PIXEL: usize, const SHIFT: u32, const SIGNED: bool>(
+/// Assembly that is made for one distance of a result's pixels.
+pub(super) struct Block {
+    stride: usize,
+    pixel: usize,
+    signed: bool,
+    row: unsafe fn(*const Frame, *const i8, *const i8, *const i8, *const i32, *mut i8),
+}
+
+impl Block {
+    pub(super) const fn of<const STRIDE: usize, const PIXEL: usize, const SHIFT: u32, const SIGNED: bool>(
+    ) -> Self {
+        let row = match STRIDE {
+            1 => stride_1::<PIXEL, SHIFT, SIGNED>,
+            _ => stride_2::<PIXEL, SHIFT, SIGNED>,
+        };
+        Block { stride: STRIDE, pixel: PIXEL, signed: SIGNED, row }
+    }
+}
+
+/// One row of the result; nothing where it has another shape than the block is made for.
+#[inline(never)]
+pub(super) fn row(
     p: &Conv,
     rows: &Window<'_>,
     w: &[i32],
     pad: i8,
     out: &[Cell<i8>],
     channel: usize,
+    block: &Block,
 ) -> bool {
     let Conv { in_w, in_c, out_w, pad_left: left, stride_w: stride, .. } = *p;
-    let shape =
-        (p.k_h, p.k_w) == (3, 3) && stride == STRIDE && matches!(STRIDE, 1 | 2) && left <= 1 && PIXEL < 2048;
+    let shape = (p.k_h, p.k_w) == (3, 3)
+        && stride == block.stride
+        && matches!(stride, 1 | 2)
+        && left <= 1
+        && block.pixel < 2048;
     let sizes = (4..1 << 16).contains(&in_w) && in_c > 0 && out_w > 0 && out_w >= 2 * left;
     let (Some(middle), true) = (rows.row(1), shape && sizes) else { return false };
     let (above, below) = (rows.row(0), rows.row(2));
@@ -81,10 +104,10 @@ pub(super) fn row<const STRIDE: usize, const PIXEL: usize, const SHIFT: u32, con
         Some(beyond) if beyond + stride * (behind - 1) <= 2 => beyond,
         _ => return false,
     };
-    let words = words_per_channel::<SIGNED>(p);
+    let words = words_per_channel(p, block.signed);
     let length = in_c.saturating_mul(in_w);
     let fits = |row: Option<&[Cell<i8>]>| row.is_none_or(|row| row.len() >= length);
-    let last = (out_w - 1).saturating_mul(PIXEL).saturating_add((in_c - 1).saturating_mul(channel));
+    let last = (out_w - 1).saturating_mul(block.pixel).saturating_add((in_c - 1).saturating_mul(channel));
     if !(fits(above)
         && fits(Some(middle))
         && fits(below)
@@ -101,7 +124,7 @@ pub(super) fn row<const STRIDE: usize, const PIXEL: usize, const SHIFT: u32, con
         pads: (pad as i16 as u16 as u32) * 0x1_0001,
         turns: (pairs.div_ceil(2).saturating_sub(1) as u32) << 16,
         rest: in_w.wrapping_sub(at),
-        next: channel.wrapping_sub(2 * done * PIXEL),
+        next: channel.wrapping_sub(2 * done * block.pixel),
         end: w.as_ptr_range().start.wrapping_add(in_c * words),
         shift,
         last: (byte * 0x0101_0101).checked_shl(32 - shift).unwrap_or(0),
@@ -117,26 +140,7 @@ pub(super) fn row<const STRIDE: usize, const PIXEL: usize, const SHIFT: u32, con
     // SAFETY: all three rows have `in_c` channels of `in_w` bytes. Words are read at pixel 0, then from `start` on in steps of `step`, `pairs` times, where the
     // last of the four or five pixels of a pair lies in the channel's row, and at `in_w − 4 ≥ 0`. The result is written at `out_w` pixels of each channel,
     // the last of which lies in `out`, and the weights are read up to `end`. Cells may be written through a shared reference.
-    unsafe {
-        match STRIDE {
-            1 => stride_1::<PIXEL, SHIFT, SIGNED>(
-                &frame,
-                above.cast(),
-                middle.cast(),
-                below.cast(),
-                w.as_ptr(),
-                out,
-            ),
-            _ => stride_2::<PIXEL, SHIFT, SIGNED>(
-                &frame,
-                above.cast(),
-                middle.cast(),
-                below.cast(),
-                w.as_ptr(),
-                out,
-            ),
-        }
-    }
+    unsafe { (block.row)(&frame, above.cast(), middle.cast(), below.cast(), w.as_ptr(), out) }
     true
 }
 
@@ -367,7 +371,7 @@ macro_rules! channels {
 ///
 /// # Safety
 /// `frame` describes rows, weights and results that are there.
-#[inline(always)]
+#[inline(never)]
 unsafe fn $name<const PIXEL: usize, const SHIFT: u32, const SIGNED: bool>(
     frame: *const Frame,
     above: *const i8,
