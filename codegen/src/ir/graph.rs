@@ -275,6 +275,13 @@ impl Graph {
         }
     }
 
+    /// Bytes of the constants that live nodes read.
+    pub fn live_constant_bytes(&self) -> usize {
+        let uses = self.use_counts();
+        let used = self.values().filter(|(id, _)| uses[id.0 as usize] > 0);
+        used.filter_map(|(id, _)| self.const_data(id)).map(|data| data.bytes().len()).sum()
+    }
+
     /// The node that computes a value.
     pub fn producer(&self, id: ValueId) -> Option<NodeId> {
         match self.value(id).def {

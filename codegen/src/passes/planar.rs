@@ -7,7 +7,7 @@
 //! - all that compute its values can write planar rows and all that read them can read those: [`planar_result`], [`planar_operand`]. No conversions are
 //!   inserted: one would read and write each byte once, about as many cycles as a depthwise kernel saves on it. Inputs, outputs and states keep
 //!   the layout that the caller knows;
-//! - a depthwise convolution reads one of them that has a hundredth of the model's multiplications or more. That is the gain, and writing planar rows takes a
+//! - a depthwise convolution reads one of them that has a hundredth of the model's multiplications or more (less in large models). That is the gain, and writing planar rows takes a
 //!   kernel as long as writing others; but the planar kernel is compiled for each number of channels, about 2 KB of code.
 //!
 //! The type of a value says which layout it has: its shape is \[n, h, c, w\] then. So its rows stay rows, and whatever asks for sizes need not know.
@@ -40,8 +40,10 @@ pub fn run(graph: &mut Graph) -> bool {
     !planar.is_empty()
 }
 
-/// The part of all multiplications that a depthwise convolution is worth code of its own for: one in so many.
+/// The part of all multiplications that a depthwise convolution is worth code of its own for: one in so many. Less where a model has several times so many
+/// bytes of constants, beside which a little code does not count.
 const WORTH: usize = 100;
+const LARGE_MODEL: usize = 64 * 1024;
 
 fn macs(graph: &Graph, node: &Node) -> usize {
     Shape::of(graph, node).map_or(0, |shape| shape.macs())
@@ -89,6 +91,7 @@ impl Regions {
         let mut ends: Vec<ValueId> = graph.inputs.iter().chain(&graph.outputs).copied().collect();
         ends.extend(graph.states.iter().flat_map(|state| [state.current, state.next]));
         ends.into_iter().for_each(|id| regions.facts(id).fixed = true);
+        let worth = WORTH * (graph.live_constant_bytes() / LARGE_MODEL).max(1);
         let all: usize = graph.nodes().map(|(_, node)| macs(graph, node)).sum();
         for (_, node) in graph.nodes().filter(|(_, node)| !any_order(graph, node)) {
             regions.facts(node.result).fixed |= !planar_result(graph, node);
@@ -96,7 +99,7 @@ impl Regions {
                 let reads = k == 0 && planar_operand(graph, node);
                 let facts = regions.facts(operand);
                 facts.fixed |= !reads;
-                facts.gain |= reads && macs(graph, node) * WORTH >= all;
+                facts.gain |= reads && macs(graph, node) * worth >= all;
             }
         }
         for (id, value) in graph.values() {

@@ -8,8 +8,16 @@ use crate::{Optimize, Options};
 /// Pairs of taps in a turn of the loop.
 pub(in crate::select) const UNROLL: usize = 8;
 
-/// Bytes of code that convolutions may have of their own, without a budget of flash.
-const SPEEDY_CODE: usize = 8 * 1024;
+/// Bytes of code that layers may have of their own, without a budget of flash, and those that convolutions have at least.
+const SPEEDY_CODE: usize = 9 * 1024;
+const LEAST_CODE: usize = 1500;
+
+/// Where there are many constants, code may be one byte for so many of theirs.
+const CONSTANTS_PER_CODE: usize = 32;
+
+/// Bytes of code that a depthwise kernel takes for each shape it is made for.
+const PLANAR_CODE: usize = 1300;
+const CHANNEL_LAST_CODE: usize = 450;
 
 /// What a function of its own is made for; layers that agree in it share one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,24 +46,39 @@ impl Instance {
 
 /// The instances that a model has: those with most multiplications first, as long as the code fits what `optimize` and `flash` leave.
 pub(in crate::select) fn instances(graph: &Graph, schedule: &Schedule, options: &Options) -> Vec<Instance> {
-    let constants: usize =
-        graph.values().filter_map(|(id, _)| graph.const_data(id)).map(|d| d.bytes().len()).sum();
-    let mut left = match (options.optimize, options.flash) {
-        (Optimize::Size, _) => 0,
-        (_, Some(flash)) => SPEEDY_CODE.min(flash.saturating_sub(constants)),
-        (_, None) => SPEEDY_CODE,
-    };
+    let constants = graph.live_constant_bytes();
+    let mut depthwise: Vec<(usize, usize)> = Vec::new();
     let mut found: Vec<(Instance, usize)> = Vec::new();
     for (index, step) in schedule.steps.iter().enumerate() {
         let StepKind::Compute(id) = step.kind else { continue };
         let whole = schedule.pipeline_of(index).is_none();
-        let Kernel::Tiled(shape, _) = Kernel::of(graph, graph.node(id), options, whole) else { continue };
+        let shape = match Kernel::of(graph, graph.node(id), options, whole) {
+            Kernel::Tiled(shape, _) => shape,
+            Kernel::DepthwisePlanar(shape) => {
+                depthwise.push((PLANAR_CODE, shape.out_c));
+                continue;
+            }
+            Kernel::Depthwise(shape) => {
+                depthwise.push((CHANNEL_LAST_CODE, shape.out_c));
+                continue;
+            }
+            Kernel::Portable | Kernel::Column(_) | Kernel::Dense => continue,
+        };
         let instance = Instance::of(&shape);
         match found.iter_mut().find(|(other, _)| *other == instance) {
             Some((_, macs)) => *macs += shape.macs(),
             None => found.push((instance, shape.macs())),
         }
     }
+    depthwise.sort_unstable();
+    depthwise.dedup();
+    let depthwise: usize = depthwise.iter().map(|(bytes, _)| bytes).sum();
+    let speedy = SPEEDY_CODE.saturating_sub(depthwise).max(LEAST_CODE).max(constants / CONSTANTS_PER_CODE);
+    let mut left = match (options.optimize, options.flash) {
+        (Optimize::Size, _) => 0,
+        (_, Some(flash)) => speedy.min(flash.saturating_sub(constants)),
+        (_, None) => speedy,
+    };
     found.sort_by_key(|&(_, macs)| std::cmp::Reverse(macs));
     found.retain(|(instance, _)| {
         let fits = instance.code_bytes() <= left;

@@ -86,8 +86,24 @@ pub(super) fn pixel(
     if step != block.step || step > 4095 || block.unroll == 0 || !sizes {
         return false;
     }
+    let zero = (-i32::from(pad) as u32 & 0xffff) * 0x1_0001;
+    let frame = |runs: *mut Run| Frame { runs, out: out.as_ptr().cast_mut().cast(), last: p.in_c - 4 };
+    let end_of_list = Run { at: core::ptr::null(), skipped: 0, turns: 0, entry: 0 };
+    // The usual case of a column: its taps lie one behind the other.
+    if column && p.dilation_h == 1 {
+        if let (Some(row), Some(last)) = (pixel.row(p, 0), pixel.row(p, p.k_h.wrapping_sub(1))) {
+            if !row.is_empty() && !last.is_empty() && pixel.run(p, 0) == p.k_h {
+                let turns = p.k_h.div_ceil(block.unroll);
+                let entry = (turns * block.unroll - p.k_h) * tap_bytes(step);
+                let mut runs = [Run { at: row.as_ptr().cast(), skipped: 0, turns, entry }, end_of_list];
+                // SAFETY: as below, with one run that reads all weights.
+                unsafe { (block.quads)(&frame(runs.as_mut_ptr()), w.as_ptr(), zero, 1) }
+                return true;
+            }
+        }
+    }
     let (first, end) = pixel.columns;
-    let mut runs = [Run { at: core::ptr::null(), skipped: 0, turns: 0, entry: 0 }; RUNS];
+    let mut runs = [end_of_list; RUNS];
     // Taps of a run stand in `turns` until all are known. `at` counts the weights that have been passed.
     let (mut count, mut at) = (0, 0);
     let mut ky = 0;
@@ -119,12 +135,10 @@ pub(super) fn pixel(
     if let Some(run) = runs.get_mut(count) {
         run.skipped = 4 * (p.k_h * p.k_w - at);
     }
-    let frame = Frame { runs: runs.as_mut_ptr(), out: out.as_ptr().cast_mut().cast(), last: p.in_c - 4 };
-    let zero = (-i32::from(pad) as u32 & 0xffff) * 0x1_0001;
     // SAFETY: a run's taps are pixels of the operand, each `in_c` bytes that are there. Channels go up to `last` + 4 = `in_c`, which `out` has as well. Each four
     // channels take `words` words of `w`: those that the runs skip and read are all its weights. `count` runs and the last one are in the list.
     // Cells may be written through a shared reference.
-    unsafe { (block.quads)(&frame, w.as_ptr(), zero, count) }
+    unsafe { (block.quads)(&frame(runs.as_mut_ptr()), w.as_ptr(), zero, count) }
     true
 }
 
