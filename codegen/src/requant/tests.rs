@@ -31,7 +31,7 @@ impl Random {
     }
 
     fn channel(&mut self) -> Channel {
-        let shift = self.pick(&[-12, -11, -10, -9, -8, -7, -6, -5, -4, -2, -1, 0, 2]) as i32;
+        let shift = self.pick(&[-12, -11, -10, -9, -8, -7, -6, -5, -4, -2, -1, 0, 2]);
         let value = match self.below(12) {
             0 => 1 << 30,
             1 => i32::MAX,

@@ -8,9 +8,8 @@ use crate::{Optimize, Options};
 /// Pairs of taps in a turn of the loop.
 pub(in crate::select) const UNROLL: usize = 8;
 
-/// Bytes of code that layers may have of their own, without a budget of flash, and those that convolutions have at least.
+/// Bytes of code that layers may have of their own, without a budget of flash.
 const SPEEDY_CODE: usize = 9 * 1024;
-const LEAST_CODE: usize = 1500;
 
 /// Where there are many constants, code may be one byte for so many of theirs.
 const CONSTANTS_PER_CODE: usize = 32;
@@ -73,7 +72,7 @@ pub(in crate::select) fn instances(graph: &Graph, schedule: &Schedule, options: 
     depthwise.sort_unstable();
     depthwise.dedup();
     let depthwise: usize = depthwise.iter().map(|(bytes, _)| bytes).sum();
-    let speedy = SPEEDY_CODE.saturating_sub(depthwise).max(LEAST_CODE).max(constants / CONSTANTS_PER_CODE);
+    let speedy = SPEEDY_CODE.saturating_sub(depthwise).max(constants / CONSTANTS_PER_CODE);
     let mut left = match (options.optimize, options.flash) {
         (Optimize::Size, _) => 0,
         (_, Some(flash)) => speedy.min(flash.saturating_sub(constants)),
