@@ -4,6 +4,7 @@ pub mod bench;
 pub mod compare;
 pub mod explain;
 pub mod golden;
+pub mod kernels;
 pub mod npz;
 pub mod place;
 pub mod plan;

@@ -2,7 +2,7 @@
 
 use anyhow::{bail, Result};
 use cargo_kiln::bench::Report;
-use cargo_kiln::{bench, explain, plan, validate};
+use cargo_kiln::{bench, explain, kernels, plan, validate};
 use clap::{Args, Parser, Subcommand};
 use kiln_codegen::{compile_file, read_file, write_whole, Compiled, Optimize, Options, Target};
 use quote::quote;
@@ -34,6 +34,7 @@ Examples:
 const EXPLAIN_EXAMPLES: &str = "\
 Examples:
   cargo kiln explain kws.tflite
+  cargo kiln explain kws.tflite --kernels --target cortex-m0
   cargo kiln explain kws.tflite > /dev/null && echo it compiles";
 
 const COMPILE_EXAMPLES: &str = "\
@@ -87,6 +88,12 @@ enum Command {
     Explain {
         /// The model, a .tflite file
         model: PathBuf,
+        /// Also say which kernel each step gets, with its constants, workspace and requantisation
+        #[arg(long)]
+        kernels: bool,
+        /// The processor whose kernels they are
+        #[arg(long, value_name = "CPU", default_value = "cortex-m4", value_parser = Target::NAMES)]
+        target: String,
     },
     /// Compile a model to a Rust file
     #[command(after_long_help = COMPILE_EXAMPLES)]
@@ -239,10 +246,14 @@ fn main() -> ExitCode {
 /// Runs a command; `false` where it did its work and the answer is no.
 fn run(command: Command) -> Result<bool> {
     match command {
-        Command::Explain { model } => {
+        Command::Explain { model, kernels, target } => {
             let bytes = read_file(&model)?;
             let (text, compiles) = explain::explain(&bytes, &kiln_codegen::model_name(&model))?;
             print!("{text}");
+            if compiles && kernels {
+                let options = Options { target: Some(target.parse()?), ..Options::default() };
+                print!("{}", kernels::kernels(&compile_file(&model, &options)?));
+            }
             Ok(compiles)
         }
         Command::Compile { model, output } => {

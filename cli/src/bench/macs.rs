@@ -6,7 +6,7 @@ use kiln_codegen::Compiled;
 
 /// Multiply-accumulates of a step for a whole input: of every element of the result of a convolution or matrix product, one for each weight of its
 /// filter, also where that lies in the padding. 0 for anything else.
-pub(super) fn macs(compiled: &Compiled, step: usize) -> u64 {
+pub(crate) fn macs(compiled: &Compiled, step: usize) -> u64 {
     let StepKind::Compute(id) = compiled.schedule.steps[step].kind else { return 0 };
     let (graph, node) = (&compiled.graph, compiled.graph.node(id));
     let (Op::Conv2d { .. } | Op::Dense { .. }, Some(weights)) = (&node.op, node.operands.get(1)) else {

@@ -1,6 +1,6 @@
 //! `cargo kiln bench`: what one inference costs on an emulated board.
 
-mod macs;
+pub(crate) mod macs;
 mod text;
 mod trade;
 
