@@ -5,7 +5,7 @@
 mod streamed;
 
 use cargo_kiln::bench::bench;
-use cargo_kiln::place::build_firmware;
+use cargo_kiln::place::{build_firmware, for_board};
 use kiln_boards::firmware::Mode;
 use kiln_boards::image::Image;
 use kiln_boards::Board;
@@ -47,7 +47,7 @@ fn mlperf_models_are_within_their_bounds() {
             assert!(flash <= KWS_FLASH, "{name}: {flash} bytes of flash besides weights");
         }
         for optimize in [Optimize::Speed, Optimize::Memory] {
-            let options = Options { optimize, ..Options::default() };
+            let options = for_board(&Options { optimize, ..Options::default() }, board());
             no_unwanted_symbols(&compile_file(&path, &options).unwrap());
         }
     }
@@ -60,6 +60,7 @@ fn firmware_of_own_models_cannot_panic_format_or_allocate() {
         .filter(|m| ["residual_int8", "stream_int8", "temporal_f32"].contains(&m.name.as_str()))
     {
         no_unwanted_symbols(&compile_file(&model.path, &Options::default()).unwrap());
+        no_unwanted_symbols(&compile_file(&model.path, &for_board(&Options::default(), board())).unwrap());
         let graph =
             kiln_codegen::import(&std::fs::read(&model.path).unwrap(), &model.name, &Options::default());
         let row_by_row = streamed::in_long_pipelines(graph.unwrap(), Options::default()).unwrap();
@@ -67,9 +68,12 @@ fn firmware_of_own_models_cannot_panic_format_or_allocate() {
     }
 }
 
+fn board() -> &'static Board {
+    Board::find("qemu-cortex-m4").unwrap()
+}
+
 fn no_unwanted_symbols(compiled: &Compiled) {
-    let board = Board::find("qemu-cortex-m4").unwrap();
-    let firmware = build_firmware(compiled, board, Mode::Bench).unwrap();
+    let firmware = build_firmware(compiled, board(), Mode::Bench).unwrap();
     let image = Image::read(&firmware.elf).unwrap();
     assert!(image.symbols().iter().any(|s| s.name.contains("kiln::")), "the image has no symbols");
     let unwanted: Vec<&str> = image.unwanted().iter().map(|s| s.name.as_str()).collect();

@@ -33,7 +33,7 @@ pub fn select(graph: &Graph, schedule: &Schedule, plan: &Plan, options: &Options
         graph,
         options,
         special: dsp::special::instances(graph, schedule, options),
-        shifts: Vec::new(),
+        shifts: vec![COMMON_SHIFT],
         schedule,
         plan,
         program: Program {
@@ -69,6 +69,9 @@ pub fn select(graph: &Graph, schedule: &Schedule, plan: &Plan, options: &Options
     selector.program.fed = fed::fed(&selector.program)?;
     Ok(selector.program)
 }
+
+/// The shift that is tried first: small enough for nearly all layers, large enough to keep the bits that exactness needs.
+const COMMON_SHIFT: u32 = 4;
 
 /// A failed selection: what has no kernel.
 type Selected = Result<(), Problem>;
