@@ -255,7 +255,7 @@ impl<'a> Layer<'a> {
         let (filters, quads) = (self.p.out_c, self.p.out_c.div_ceil(4));
         for pixel in 0..t.pixels {
             let first = if pixel < paired { t.quads } else { 0 };
-            for (q, w) in t.w.chunks_exact(quad).enumerate().take(quads).skip(first) {
+            for (q, w) in t.w.chunks_exact(quad.max(1)).enumerate().take(quads).skip(first) {
                 let results = (finish.requantise)(4 * q, sums(w, t.x, pixel * self.xd, self.pairs), w);
                 for (o, result) in (4 * q..filters).zip(results) {
                     let at = t.at + pixel * self.out.pixel + o * self.out.channel;

@@ -140,7 +140,7 @@ fn push_rows<'a>(
 /// Results of all filters, quad by quad.
 #[inline(never)]
 fn exact_results(taps: &Taps<'_>, w: &[i32], q: &Requant<'_>, y: &[Cell<i8>]) {
-    for (i, (y, w)) in y.chunks(4).zip(w.chunks_exact(taps.quad_words())).enumerate() {
+    for (i, (y, w)) in y.chunks(4).zip(w.chunks_exact(taps.quad_words().max(1))).enumerate() {
         for (f, (y, sum)) in y.iter().zip(sums(taps, w)).enumerate() {
             let acc = if f % 2 == 1 { sum >> 8 } else { sum };
             let Some(result) = exact(q, 4 * i + f, acc) else { return };

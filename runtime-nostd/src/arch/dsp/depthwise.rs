@@ -113,7 +113,7 @@ impl<'a> Pixel<'a> {
     #[inline(never)]
     fn plain(&self, p: &Conv, w: &[i32], pad: i8, out: &[Cell<i8>], finish: &Finish<'_>) {
         let (taps, each) = (p.k_h * p.k_w, finish.words());
-        for (quad, w) in w.chunks_exact(4 + taps + 4 * each).enumerate() {
+        for (quad, w) in w.chunks_exact((4 + taps + 4 * each).max(1)).enumerate() {
             let c = (4 * quad).min(p.in_c.saturating_sub(4));
             for lane in 0..4 {
                 let mut d = w.get(lane).copied().unwrap_or(0);

@@ -93,7 +93,7 @@ pub(super) fn pixel(
     if column && p.dilation_h == 1 {
         if let (Some(row), Some(last)) = (pixel.row(p, 0), pixel.row(p, p.k_h.wrapping_sub(1))) {
             if !row.is_empty() && !last.is_empty() && pixel.run(p, 0) == p.k_h {
-                let turns = p.k_h.div_ceil(block.unroll);
+                let turns = p.k_h.div_ceil(block.unroll.max(1));
                 let entry = (turns * block.unroll - p.k_h) * tap_bytes(step);
                 let mut runs = [Run { at: row.as_ptr().cast(), skipped: 0, turns, entry }, end_of_list];
                 // SAFETY: as below, with one run that reads all weights.
@@ -129,7 +129,7 @@ pub(super) fn pixel(
     }
     for run in runs.iter_mut().take(count) {
         let taps = run.turns;
-        run.turns = taps.div_ceil(block.unroll);
+        run.turns = taps.div_ceil(block.unroll.max(1));
         run.entry = (run.turns * block.unroll - taps) * tap_bytes(step);
     }
     if let Some(run) = runs.get_mut(count) {

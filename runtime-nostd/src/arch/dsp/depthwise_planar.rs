@@ -123,7 +123,7 @@ fn plain(
     finish: &Finish<'_>,
 ) {
     let first = p.k_h + p.k_h.div_ceil(2);
-    for (c, w) in w.chunks_exact(first + 1 + finish.words()).take(p.in_c).enumerate() {
+    for (c, w) in w.chunks_exact((first + 1 + finish.words()).max(1)).take(p.in_c).enumerate() {
         for ox in 0..p.out_w {
             let mut d = w.get(first).copied().unwrap_or(0);
             for ky in 0..p.k_h {

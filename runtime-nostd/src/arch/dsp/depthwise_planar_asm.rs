@@ -94,7 +94,7 @@ pub(super) fn row(
     let (above, below) = (rows.row(0), rows.row(2));
     // The first pair of the loop reads the operand from `start` on.
     let (start, step) = (left * (2 * stride - 1), 2 * stride);
-    let fit = (in_w + step).saturating_sub(start + stride + 3) / step;
+    let fit = (in_w + step).saturating_sub(start + stride + 3).checked_div(step).unwrap_or(0);
     let pairs = fit.min((out_w - 2 * left) / 2);
     let done = left + pairs;
     let (at, behind) = (start + pairs * step, out_w - 2 * done);

@@ -58,7 +58,7 @@ fn max_pool<const K_H: usize, const K_W: usize>(p: &Pool, x: Rows<'_, i8>, y: Ro
 /// One window of pixels of `c` channels.
 fn narrow(rows: &[&[Cell<i8>]], c: usize, out: &[Cell<i8>]) {
     for (channel, out) in out.iter().enumerate() {
-        let taps = rows.iter().flat_map(|row| row.iter().skip(channel).step_by(c));
+        let taps = rows.iter().flat_map(|row| row.iter().skip(channel).step_by(c.max(1)));
         out.set(taps.map(Cell::get).fold(i8::MIN, i8::max));
     }
 }
@@ -70,7 +70,7 @@ fn columns<const K_H: usize, const K_W: usize>(
     step: usize,
     out: &[Cell<i8>],
 ) {
-    let windows = out.len() / c;
+    let windows = out.len().checked_div(c).unwrap_or(0);
     let Some(last) = windows.checked_sub(1) else { return };
     if rows.iter().any(|row| row.len() < last * step + K_W * c) {
         return;
@@ -81,7 +81,7 @@ fn columns<const K_H: usize, const K_W: usize>(
             words::<K_H, K_W>(rows.map(|row| row.as_ptr().cast()), c, step, windows, c / 4, out)
         };
     }
-    for (window, out) in out.chunks_exact(c).enumerate() {
+    for (window, out) in out.chunks_exact(c.max(1)).enumerate() {
         let taps = rows.map(|row| row.get(window * step..window * step + K_W * c).unwrap_or(&[]));
         // The last four channels: some of them twice, which changes nothing.
         for (first, fours) in [(0, c / 4), (c.saturating_sub(4), usize::from(c >= 4))] {

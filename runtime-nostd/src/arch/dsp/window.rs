@@ -185,7 +185,7 @@ fn spread(x: &[Cell<i8>], run: usize, y: &[Cell<i16>], step: usize) {
     };
     #[cfg(not(kiln_dsp))]
     let done = 0;
-    for (i, x) in x.chunks_exact(run).enumerate().skip(done) {
+    for (i, x) in x.chunks_exact(run.max(1)).enumerate().skip(done) {
         let Some(y) = y.get(i * step..i * step + run) else { return };
         if run % 4 != 0 {
             y.iter().zip(x).for_each(|(y, x)| y.set(x.get().into()));

@@ -42,7 +42,7 @@ pub fn depthwise2d_i8_taps(
             }
             // Whether no tap of the pixel before was left or right of the image.
             let mut inside = false;
-            for (column, out) in out.chunks_exact(p.in_c).take(p.out_w).enumerate() {
+            for (column, out) in out.chunks_exact(p.in_c.max(1)).take(p.out_w).enumerate() {
                 let out = out.get(c..c.wrapping_add(count)).unwrap_or(&[]);
                 let pixel = Pixel::new(p, x, row, column);
                 let was_inside = inside && column > 0;

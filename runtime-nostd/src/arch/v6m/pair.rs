@@ -157,7 +157,7 @@ impl Work<'_> {
                 Sums::Finished { first: First::Kept(first), .. } => first.get(at).map_or(0, Cell::get),
             };
             let (mut q, mut h) = (pair(2 * o), pair(2 * o + 1));
-            let windows = self.words.chunks_exact(3).zip(w.chunks_exact(2 * filters)).take(windows);
+            let windows = self.words.chunks_exact(3).zip(w.chunks_exact((2 * filters).max(1))).take(windows);
             for (words, w) in windows {
                 let [x0, x1, correction] = words else { return };
                 let weight = |tap: usize| w.get(tap * filters + lane).map_or(0, |&w| i32::from(w as u8));
