@@ -42,7 +42,15 @@ fn compile(
     }
     let plan = plan::plan(&graph, &schedule)?;
     let program = select::select(&graph, &schedule, &plan, &options)?;
-    Ok(Some(Compiled { graph, schedule, plan, program, alternatives: Vec::new(), options }))
+    Ok(Some(Compiled {
+        graph,
+        schedule,
+        plan,
+        program,
+        alternatives: Vec::new(),
+        log: Default::default(),
+        options,
+    }))
 }
 
 /// More rows at a time, where no ring is in the way.

@@ -1,5 +1,6 @@
 //! What other cores than the Cortex-M4 do otherwise. `docs/cycles.md` has the tables and says what is left out.
 use super::model::{cost as cortex_m4, Class, Cost, Overlap};
+use super::riscv;
 
 /// A processor core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -15,6 +16,10 @@ pub enum Core {
     CortexM7,
     /// Armv8-M Mainline. Arm publishes no timing of its instructions: those of the Cortex-M4 stand in.
     CortexM33,
+    /// Armv8.1-M Mainline with Helium. Arm publishes no timing of its instructions: those of the Cortex-M4 stand in.
+    CortexM55,
+    /// RISC-V with three stages, as in the RP2350.
+    Hazard3,
 }
 
 /// Cycles that the small multiplier of a Cortex-M0+ takes more than the fast one.
@@ -22,8 +27,15 @@ pub const SLOW_MULTIPLIER: u64 = 31;
 
 impl Core {
     /// Every core.
-    pub const ALL: [Core; 5] =
-        [Core::CortexM0Plus, Core::CortexM3, Core::CortexM4, Core::CortexM7, Core::CortexM33];
+    pub const ALL: [Core; 7] = [
+        Core::CortexM0Plus,
+        Core::CortexM3,
+        Core::CortexM4,
+        Core::CortexM7,
+        Core::CortexM33,
+        Core::CortexM55,
+        Core::Hazard3,
+    ];
 
     /// Its name in `board.toml`, and as an argument of the plugin.
     pub fn name(self) -> &'static str {
@@ -33,6 +45,8 @@ impl Core {
             Core::CortexM4 => "cortex-m4",
             Core::CortexM7 => "cortex-m7",
             Core::CortexM33 => "cortex-m33",
+            Core::CortexM55 => "cortex-m55",
+            Core::Hazard3 => "hazard3",
         }
     }
 
@@ -49,17 +63,35 @@ impl Core {
             Core::CortexM4 => "Cortex-M4, no wait states",
             Core::CortexM7 => "as a Cortex-M4 would take, no wait states",
             Core::CortexM33 => "as a Cortex-M4 would take, no wait states",
+            Core::CortexM55 => "as a Cortex-M4 would take, Helium aside, no wait states",
+            Core::Hazard3 => "Hazard3, each load as if its result was waited for, no wait states",
         }
     }
 
     /// The cost of an instruction of one halfword, or of two.
     pub fn cost(self, first: u16, second: Option<u16>) -> Cost {
-        let cost = cortex_m4(first, second);
+        let cost = match self {
+            Core::Hazard3 => return riscv::hazard3(first, second),
+            _ => cortex_m4(first, second),
+        };
         match self {
             Core::CortexM0Plus => cortex_m0plus(cost, second),
             Core::CortexM3 => cortex_m3(cost, first, second),
-            Core::CortexM4 | Core::CortexM7 | Core::CortexM33 => cost,
+            Core::CortexM4 | Core::CortexM7 | Core::CortexM33 | Core::CortexM55 | Core::Hazard3 => cost,
         }
+    }
+
+    /// Whether an instruction that begins with this halfword has a second one.
+    pub fn is_wide(self, first: u16) -> bool {
+        match self {
+            Core::Hazard3 => riscv::is_wide(first),
+            _ => super::model::is_wide(first),
+        }
+    }
+
+    /// Whether loads from unaligned addresses take longer, and not a trap.
+    pub fn loads_unaligned(self) -> bool {
+        !matches!(self, Core::CortexM0Plus | Core::Hazard3)
     }
 }
 

@@ -12,7 +12,7 @@
 //! addresses), and last `window INSTRUCTIONS CYCLES`.
 use crate::cores::Core;
 use crate::count::{Block, Counter, Totals};
-use crate::model::{is_wide, Class};
+use crate::model::Class;
 use crate::qemu::*;
 use std::ffi::{c_char, c_int, c_uint, c_void, CStr};
 use std::fmt::Write;
@@ -183,9 +183,9 @@ extern "C" fn on_translation(_: PluginId, tb: *mut Tb) {
         let mut block = Block::new(qemu_plugin_tb_vaddr(tb) as u32);
         for index in 0..qemu_plugin_tb_n_insns(tb) {
             let insn = qemu_plugin_tb_get_insn(tb, index);
-            let (first, second) = halfwords(insn);
+            let (first, second) = halfwords(core, insn);
             block.push(core, first, second);
-            if core.cost(first, second).class == Class::Load {
+            if core.loads_unaligned() && core.cost(first, second).class == Class::Load {
                 let nothing = std::ptr::null_mut();
                 qemu_plugin_register_vcpu_mem_cb(insn, on_load, NO_REGISTERS, READS_AND_WRITES, nothing);
             }
@@ -204,14 +204,14 @@ extern "C" fn on_translation(_: PluginId, tb: *mut Tb) {
 ///
 /// # Safety
 /// `insn` is an instruction of the block being translated.
-unsafe fn halfwords(insn: *const Insn) -> (u16, Option<u16>) {
+unsafe fn halfwords(core: Core, insn: *const Insn) -> (u16, Option<u16>) {
     // SAFETY: QEMU holds that many bytes of the instruction, in guest order.
     let bytes = unsafe {
         std::slice::from_raw_parts(qemu_plugin_insn_data(insn).cast::<u8>(), qemu_plugin_insn_size(insn))
     };
     let halfword = |at: usize| bytes.get(at..at + 2).map_or(0, |pair| u16::from_le_bytes([pair[0], pair[1]]));
     let first = halfword(0);
-    (first, is_wide(first).then(|| halfword(2)))
+    (first, core.is_wide(first).then(|| halfword(2)))
 }
 
 extern "C" fn on_block(_: c_uint, block: *mut c_void) {

@@ -20,7 +20,8 @@ pub struct Board {
     /// Flags for rustc besides the target, such as the CPU.
     #[serde(default)]
     pub rustflags: Vec<String>,
-    /// The clock that firmware can expect, in Hz. QEMU's boards do not keep time; theirs is that of the board they stand for.
+    /// The clock that the processor usually runs at once firmware has set it up, in Hz. QEMU's boards do not keep time; theirs is that
+    /// of the board they stand for.
     pub clock_hz: u32,
     /// The pin of an LED, if there is one.
     pub led: Option<String>,
@@ -48,43 +49,77 @@ fn core<'de, D: serde::Deserializer<'de>>(name: D) -> Result<Core, D::Error> {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Runner {
-    /// `qemu-system-arm`.
+    /// QEMU.
     Qemu {
         /// `-machine`.
         machine: String,
+        /// The emulator: `qemu-system-arm`, if nothing else is said.
+        #[serde(default = "emulator")]
+        program: String,
+        /// What it is to be told besides.
+        #[serde(default)]
+        arguments: Vec<String>,
     },
-    /// `probe-rs run`, over a debug probe.
+    /// A debug probe.
     ProbeRs {
-        /// `--chip`: the name by which probe-rs knows the chip.
+        /// The name by which probe-rs knows the chip.
         chip: String,
+        /// The name for flashing, where the chip's processors have names of their own and only one of them can flash.
+        #[serde(rename = "flash-chip")]
+        flash_chip: Option<String>,
+        /// How the chip says what it is.
+        identity: Identity,
     },
+}
+
+/// A register that holds a chip's part number.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Identity {
+    /// Its address.
+    pub address: u32,
+    /// The bits that tell the part.
+    pub mask: u32,
+    /// Their values in the board's chip (and its revisions).
+    pub values: Vec<u32>,
+}
+
+impl Identity {
+    /// Whether a chip whose register reads so is the board's.
+    pub fn matches(&self, register: u32) -> bool {
+        self.values.contains(&(register & self.mask))
+    }
+}
+
+fn emulator() -> String {
+    "qemu-system-arm".to_owned()
 }
 
 impl Runner {
     /// The command, to be followed by the path of an ELF file.
     pub fn command(&self) -> Vec<String> {
-        let words: &[&str] = match self {
-            Runner::Qemu { machine } => &[
-                "qemu-system-arm",
-                "-machine",
-                machine,
-                "-nographic",
-                "-monitor",
-                "none",
-                "-serial",
-                "none",
-                "-semihosting-config",
-                "enable=on,target=native",
-                "-kernel",
-            ],
-            Runner::ProbeRs { chip } => &["probe-rs", "run", "--chip", chip],
-        };
-        words.iter().map(|&word| word.to_owned()).collect()
+        match self {
+            Runner::Qemu { machine, program, arguments } => {
+                let before = [program, "-machine", machine].map(str::to_owned);
+                const AFTER: [&str; 8] = [
+                    "-nographic",
+                    "-monitor",
+                    "none",
+                    "-serial",
+                    "none",
+                    "-semihosting-config",
+                    "enable=on,target=native",
+                    "-kernel",
+                ];
+                before.into_iter().chain(arguments.iter().cloned()).chain(AFTER.map(str::to_owned)).collect()
+            }
+            Runner::ProbeRs { chip, .. } => ["probe-rs", "run", "--chip", chip].map(str::to_owned).to_vec(),
+        }
     }
 }
 
 /// The memories of a board.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Memory {
     /// Code and constants.
@@ -93,6 +128,19 @@ pub struct Memory {
     pub ram: Region,
     /// Slower or external RAM that the loader can fill: for images that do not fit otherwise.
     pub extra: Option<Region>,
+    /// RAM without wait states beside slower `ram`, for a fast arena. Each is a section too, `.dtcm` for `DTCM`.
+    #[serde(default)]
+    pub fast: Vec<FastRegion>,
+}
+
+/// A fast memory.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct FastRegion {
+    /// Its name in `memory.x`.
+    pub name: String,
+    /// Where it is.
+    #[serde(flatten)]
+    pub region: Region,
 }
 
 /// A range of addresses.
@@ -103,6 +151,14 @@ pub struct Region {
     pub origin: u32,
     /// Bytes.
     pub length: u32,
+}
+
+impl Region {
+    /// The addresses, in 64 bits: a region may end at the end of memory.
+    pub fn range(&self) -> std::ops::Range<u64> {
+        let origin = u64::from(self.origin);
+        origin..origin + u64::from(self.length)
+    }
 }
 
 include!(concat!(env!("OUT_DIR"), "/folders.rs"));
@@ -139,6 +195,11 @@ impl Board {
         Ok(Board { memory_x: memory_x.to_owned(), ..toml::from_str(board_toml)? })
     }
 
+    /// Whether its processor is a RISC-V one; otherwise it is a Cortex-M.
+    pub fn is_riscv(&self) -> bool {
+        self.target.starts_with("riscv")
+    }
+
     /// Whether the board is emulated by QEMU.
     pub fn is_emulated(&self) -> bool {
         matches!(self.runner, Runner::Qemu { .. })
@@ -161,9 +222,29 @@ mod tests {
     #[test]
     fn memory_x_says_what_board_toml_says() {
         for board in Board::all() {
-            let Memory { flash, ram, extra } = board.memory;
-            for (name, region) in [("FLASH", Some(flash)), ("RAM", Some(ram)), ("EXTRA", extra)] {
-                assert_eq!(region_of(&board.memory_x, name), region, "{}: {name}", board.name);
+            let Memory { flash, ram, extra, fast } = &board.memory;
+            for (name, region) in [("FLASH", Some(flash)), ("RAM", Some(ram)), ("EXTRA", extra.as_ref())] {
+                assert_eq!(region_of(&board.memory_x, name).as_ref(), region, "{}: {name}", board.name);
+            }
+            for FastRegion { name, region } in fast {
+                assert_eq!(region_of(&board.memory_x, name).as_ref(), Some(region), "{}: {name}", board.name);
+                let section = format!("*(.{0} .{0}.*)", name.to_lowercase());
+                assert!(board.memory_x.contains(&section), "{}: no {section}", board.name);
+            }
+        }
+    }
+
+    #[test]
+    fn memories_are_apart() {
+        for board in Board::all() {
+            let Memory { flash, ram, extra, fast } = &board.memory;
+            let mut all: Vec<&Region> = [flash, ram].into_iter().chain(extra).collect();
+            all.extend(fast.iter().map(|fast| &fast.region));
+            for (k, one) in all.iter().enumerate() {
+                for other in &all[k + 1..] {
+                    let (one, other) = (one.range(), other.range());
+                    assert!(one.end <= other.start || other.end <= one.start, "{}", board.name);
+                }
             }
         }
     }
@@ -181,10 +262,9 @@ mod tests {
     #[test]
     fn an_unknown_name_lists_the_known_ones() {
         let message = Board::find("nucleo").unwrap_err().to_string();
-        assert!(
-            message.contains("`nucleo`")
-                && message.contains("qemu-cortex-m33, qemu-cortex-m4, qemu-cortex-m7, nrf52840-dk"),
-            "{message}"
-        );
+        assert!(message.contains("`nucleo`"), "{message}");
+        for board in Board::all() {
+            assert!(message.contains(&board.name), "{message}");
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Counting instructions and cycles: the QEMU plugin of `boards/cycles`, compiled on first use, and its report.
 //!
-//! [`model`] says what an instruction costs on a Cortex-M4, [`cores`] what other cores do otherwise, and [`count`] how costs add up.
+//! [`model`] says what an instruction costs on a Cortex-M4, [`cores`] what other cores do otherwise, [`riscv`] what one costs there, and [`count`] how costs add up.
 //! All are parts of the plugin, and parts of this crate.
 
 #[path = "../cycles/cores.rs"]
@@ -9,6 +9,8 @@ pub mod cores;
 pub mod count;
 #[path = "../cycles/model.rs"]
 pub mod model;
+#[path = "../cycles/riscv.rs"]
+pub mod riscv;
 
 use crate::error::{at, Error};
 use crate::project::{unique_name, write};
@@ -19,13 +21,14 @@ use std::process::Command;
 use std::time::Duration;
 
 /// The plugin's sources.
-const SOURCES: [(&str, &str); 6] = [
+const SOURCES: [(&str, &str); 7] = [
     ("cores.rs", include_str!("../cycles/cores.rs")),
     ("lib.rs", include_str!("../cycles/lib.rs")),
     ("count.rs", include_str!("../cycles/count.rs")),
     ("model.rs", include_str!("../cycles/model.rs")),
     ("plugin.rs", include_str!("../cycles/plugin.rs")),
     ("qemu.rs", include_str!("../cycles/qemu.rs")),
+    ("riscv.rs", include_str!("../cycles/riscv.rs")),
 ];
 
 /// The compiled plugin. Compiles it (with rustc alone: it depends on nothing) unless this was done before.

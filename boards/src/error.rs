@@ -83,7 +83,10 @@ impl fmt::Display for Error {
                 write!(f, "there is no board `{name}`; there are {}", known.join(", "))
             }
             Error::NotEmulated { board } => {
-                write!(f, "board `{board}` is a real one: Kiln runs firmware on it by `cargo run` with a debug probe, not here")
+                write!(
+                    f,
+                    "board `{board}` is a real one: firmware runs on it with a debug probe, not under QEMU"
+                )
             }
             Error::Missing { what, why, hint } => write!(f, "{what} is not installed: {why}\n{hint}"),
             Error::Io { path, source } => write!(f, "{}: {source}", path.display()),

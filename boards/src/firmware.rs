@@ -145,7 +145,7 @@ pub fn build_program(request: &ProgramRequest) -> Result<PathBuf, Error> {
     let package = Package {
         name: unique_name(Path::new(request.name), (&board.name, &request.main_rs)),
         main_rs: request.main_rs.clone(),
-        harness_features: &board.harness_features,
+        harness_features: board.harness_features.clone(),
         runtime_features: &[],
         dependencies: request.dependencies,
         profile: concat!("[profile.release]\nopt-level = 3\n", profile!()),
@@ -200,6 +200,10 @@ fn placements(board: &Board, model_rs_size: u64) -> Vec<Placement> {
 
 fn package<'a>(request: &BuildRequest<'a>, model_rs: &Path, placement: Placement) -> Package<'a> {
     let board = request.board;
+    let mut harness_features = board.harness_features.clone();
+    if request.mode == Mode::Bench && !board.is_emulated() {
+        harness_features.push("counter".to_owned());
+    }
     let different = (
         model_rs,
         request.model_type,
@@ -223,13 +227,18 @@ fn package<'a>(request: &BuildRequest<'a>, model_rs: &Path, placement: Placement
              #[kiln_harness::entry]\n\
              fn main() -> ! {{\n    \
                  static mut MODEL: model::{model} = model::{model}::new();\n    \
-                 kiln_harness::{run}(MODEL)\n\
+                 kiln_harness::{run}({reference})\n\
              }}\n",
             board = board.name,
             model = request.model_type,
             run = request.mode.function(),
+            // The entry attribute of cortex-m-rt makes a reference of such a static; that of riscv-rt does not.
+            reference = match board.is_riscv() {
+                true => "unsafe { &mut *(&raw mut MODEL) }",
+                false => "MODEL",
+            },
         ),
-        harness_features: &board.harness_features,
+        harness_features,
         runtime_features: request.runtime_features,
         profile: match request.opt_level {
             OptLevel::Speed => concat!("[profile.release]\nopt-level = 3\n", profile!()),

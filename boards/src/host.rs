@@ -57,7 +57,7 @@ pub fn build(request: &BuildRequest) -> Result<Program, Error> {
             model = request.model_type,
             run = Mode::Validate.function(),
         ),
-        harness_features: &[],
+        harness_features: Vec::new(),
         runtime_features: request.runtime_features,
         dependencies: &[],
         profile: "[profile.release]\nopt-level = 3\npanic = \"abort\"\ndebug = \"line-tables-only\"\noverflow-checks = true",

@@ -1,6 +1,6 @@
 //! What is in a linked image.
 use crate::error::{at, Error};
-use object::{Object, ObjectSection, ObjectSymbol, SectionFlags};
+use object::{Object, ObjectSection, ObjectSymbol, SectionFlags, SymbolKind};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -26,10 +26,12 @@ pub struct FlashSizes {
 pub struct Symbol {
     /// Its path in the source, or its plain name where it has no mangled one.
     pub name: String,
-    /// Its address; bit 0 is set for functions.
+    /// Its address; bit 0 is set for functions of Arm code.
     pub address: u64,
     /// Its size in bytes.
     pub size: u64,
+    /// Whether it is a function.
+    pub function: bool,
 }
 
 /// A linked image.
@@ -55,7 +57,8 @@ impl Image {
                 let name = symbol.name().ok().filter(|name| !name.is_empty() && !name.starts_with('$'))?;
                 // The alternate form leaves out the hash.
                 let name = format!("{:#}", rustc_demangle::demangle(name));
-                Some(Symbol { name, address: symbol.address(), size: symbol.size() })
+                let function = symbol.kind() == SymbolKind::Text;
+                Some(Symbol { name, address: symbol.address(), size: symbol.size(), function })
             })
             .collect();
         let flash = flash_sizes(&file, &symbols);
@@ -123,7 +126,7 @@ fn flash_sizes(file: &object::File, symbols: &[Symbol]) -> FlashSizes {
 
 /// Bytes of functions that are there for the model.
 fn model_code(symbols: &[Symbol]) -> u64 {
-    let functions = symbols.iter().filter(|symbol| symbol.address & 1 == 1 && is_of_model(&symbol.name));
+    let functions = symbols.iter().filter(|symbol| symbol.function && is_of_model(&symbol.name));
     // Several names may stand for one function.
     let sizes: BTreeMap<u64, u64> = functions.map(|symbol| (symbol.address, symbol.size)).collect();
     sizes.values().sum()
@@ -132,8 +135,8 @@ fn model_code(symbols: &[Symbol]) -> u64 {
 fn is_of_model(name: &str) -> bool {
     // `run` is what calls `invoke`, which the compiler may put into it.
     const RUN: &str = "kiln_harness::bench::run";
-    const HARNESS: [&str; 2] = ["kiln_harness::", "cortex_m_rt"];
-    const START: [&str; 10] = [
+    const HARNESS: [&str; 3] = ["kiln_harness::", "cortex_m_rt", "riscv_rt"];
+    const START: [&str; 22] = [
         "Reset",
         "HardFault",
         "HardFaultTrampoline",
@@ -144,6 +147,18 @@ fn is_of_model(name: &str) -> bool {
         "main",
         "kiln_bench_begin",
         "kiln_bench_end",
+        "_start",
+        "_abs_start",
+        "_start_rust",
+        "_start_trap_rust",
+        "_default_start_trap",
+        "_default_abort",
+        "_dispatch_core_interrupt",
+        "_dispatch_exception",
+        "_setup_interrupts",
+        "_pre_init_trap",
+        "ExceptionHandler",
+        "abort",
     ];
     let is_harness = HARNESS.iter().any(|path| name.contains(path)) || START.contains(&name);
     name.starts_with(RUN)

@@ -12,12 +12,13 @@ mod error;
 pub mod firmware;
 pub mod host;
 pub mod image;
+pub mod probe;
 mod process;
 mod project;
 pub mod qemu;
 mod run;
 pub mod toolchain;
 
-pub use board::{Board, Memory, Region, Runner};
+pub use board::{Board, FastRegion, Identity, Memory, Region, Runner};
 pub use error::Error;
-pub use project::{harness, work_dir};
+pub use project::{checkout, harness, work_dir};

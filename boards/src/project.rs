@@ -6,12 +6,16 @@ use std::{env, fs};
 
 /// The sources of `kiln-harness`, by path inside the crate.
 const HARNESS: &[(&str, &str)] = &[
+    ("src/arm.rs", include_str!("../harness/src/arm.rs")),
     ("src/bench.rs", include_str!("../harness/src/bench.rs")),
+    ("src/counter_arm.rs", include_str!("../harness/src/counter_arm.rs")),
+    ("src/counter_riscv.rs", include_str!("../harness/src/counter_riscv.rs")),
     ("src/firmware.rs", include_str!("../harness/src/firmware.rs")),
     ("src/hosted.rs", include_str!("../harness/src/hosted.rs")),
     ("src/lib.rs", include_str!("../harness/src/lib.rs")),
     ("src/program.rs", include_str!("../harness/src/program.rs")),
     ("src/report.rs", include_str!("../harness/src/report.rs")),
+    ("src/riscv.rs", include_str!("../harness/src/riscv.rs")),
     ("src/semihosting.rs", include_str!("../harness/src/semihosting.rs")),
     ("src/stack.rs", include_str!("../harness/src/stack.rs")),
     ("src/validate.rs", include_str!("../harness/src/validate.rs")),
@@ -34,7 +38,7 @@ pub fn work_dir() -> Result<PathBuf, Error> {
 }
 
 /// The checkout of Kiln that this crate was compiled in, if it still exists.
-pub(crate) fn checkout() -> Option<PathBuf> {
+pub fn checkout() -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent()?;
     root.join("runtime-nostd/Cargo.toml").exists().then(|| root.to_owned())
 }
@@ -63,7 +67,7 @@ pub(crate) struct Package<'a> {
     /// Folder of the package, and name of its executable: different for whatever may be built side by side.
     pub(crate) name: String,
     pub(crate) main_rs: String,
-    pub(crate) harness_features: &'a [String],
+    pub(crate) harness_features: Vec<String>,
     pub(crate) runtime_features: &'a [String],
     /// Further crates: names and folders.
     pub(crate) dependencies: &'a [(&'a str, &'a Path)],

@@ -6,8 +6,8 @@ use crate::error::{at, Error};
 use crate::firmware::Firmware;
 use crate::image::{FlashSizes, Image};
 use crate::run::RunDir;
-use crate::Board;
 use crate::{process, toolchain};
+use crate::{Board, Runner};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -159,6 +159,19 @@ fn counted(
     Ok((report, printed))
 }
 
+/// QEMU as a board, to be followed by the path of an ELF file.
+///
+/// # Errors
+/// [`Error::NotEmulated`] for a real board, [`Error::Missing`] where QEMU cannot be installed.
+pub fn command(board: &Board) -> Result<Command, Error> {
+    let Runner::Qemu { program, .. } = &board.runner else {
+        return Err(Error::NotEmulated { board: board.name.clone() });
+    };
+    let mut qemu = Command::new(toolchain::ensure_qemu(program)?);
+    qemu.args(board.runner.command().iter().skip(1));
+    Ok(qemu)
+}
+
 /// Runs a board's image in `folder` until it exits, and returns what it printed.
 fn execute(
     board: &Board,
@@ -167,10 +180,7 @@ fn execute(
     arguments: &[String],
     limit: Duration,
 ) -> Result<String, Error> {
-    if !board.is_emulated() {
-        return Err(Error::NotEmulated { board: board.name.clone() });
-    }
-    let mut qemu = Command::new(toolchain::ensure_qemu()?);
-    qemu.current_dir(folder).args(board.runner.command().iter().skip(1)).arg(elf).args(arguments);
+    let mut qemu = command(board)?;
+    qemu.current_dir(folder).arg(elf).args(arguments);
     process::succeed(&mut qemu, &format!("running {} under QEMU", board.name), limit)
 }

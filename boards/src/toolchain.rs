@@ -109,21 +109,41 @@ fn add_with_rustup(target: &str) -> Result<(), String> {
     }
 }
 
-/// The path of `qemu-system-arm`, which is installed from the distribution's packages if it is missing.
+/// The path of an emulator, `qemu-system-arm` or another one, which is installed from the distribution's packages if it is missing.
 ///
 /// # Errors
 /// [`Error::Missing`] where it cannot be; it says what to do.
-pub fn ensure_qemu() -> Result<PathBuf, Error> {
+pub fn ensure_qemu(program: &str) -> Result<PathBuf, Error> {
     static LOCK: Mutex<()> = Mutex::new(());
     let _one_at_a_time = LOCK.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(qemu) = find_program("qemu-system-arm") {
+    if let Some(qemu) = find_program(program) {
         return Ok(qemu);
     }
-    let hint = "Install it (Debian, Ubuntu: apt-get install qemu-system-arm) and see that qemu-system-arm is on the PATH.";
-    distribution::apt_install("QEMU", &["qemu-system-arm"], hint)?;
-    find_program("qemu-system-arm").ok_or_else(|| Error::Missing {
+    let package = if program == "qemu-system-arm" { program } else { "qemu-system-misc" };
+    let hint = format!(
+        "Install it (Debian, Ubuntu: apt-get install {package}) and see that {program} is on the PATH."
+    );
+    distribution::apt_install("QEMU", &[package], &hint)?;
+    find_program(program).ok_or_else(|| Error::Missing {
         what: "QEMU".to_owned(),
-        why: "the package qemu-system-arm holds no such program".to_owned(),
+        why: format!("the package {package} holds no {program}"),
+        hint,
+    })
+}
+
+/// Chromium, which the page of `cargo kiln report` is tested in; installs it on Debian and Ubuntu if it is missing.
+///
+/// # Errors
+/// [`Error::Missing`] where it cannot be; it says what to do.
+pub fn ensure_chromium() -> Result<PathBuf, Error> {
+    if let Some(chromium) = find_program("chromium") {
+        return Ok(chromium);
+    }
+    let hint = "Install it (Debian, Ubuntu: apt-get install chromium) and see that chromium is on the PATH.";
+    distribution::apt_install("Chromium", &["chromium"], hint)?;
+    find_program("chromium").ok_or_else(|| Error::Missing {
+        what: "Chromium".to_owned(),
+        why: "the package chromium holds no such program".to_owned(),
         hint: hint.to_owned(),
     })
 }
@@ -149,7 +169,8 @@ fn sysroot(rustc: &Path) -> Option<PathBuf> {
     output.status.success().then(|| PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()))
 }
 
-fn find_program(name: &str) -> Option<PathBuf> {
+/// A program on the PATH.
+pub fn find_program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(name)).find(|candidate| candidate.is_file())
 }

@@ -109,7 +109,7 @@ fn sequences_on_a_cortex_m4() {
 
 #[test]
 fn the_same_on_cores_whose_timing_nobody_knows() {
-    for board in ["qemu-cortex-m7", "qemu-cortex-m33"] {
+    for board in ["qemu-cortex-m7", "qemu-cortex-m33", "qemu-cortex-m55"] {
         check(board, CORTEX_M4, Count { instructions: 2, cycles: 3 + 3 });
     }
 }
@@ -122,6 +122,26 @@ fn sequences_on_a_cortex_m3() {
 #[test]
 fn sequences_on_a_cortex_m0plus() {
     check("qemu-cortex-m0", CORTEX_M0PLUS, Count { instructions: 2, cycles: 2 + 3 });
+}
+
+/// The same on Hazard3.
+const HAZARD3: &[Sequence] = &[
+    ("add a0, a1, a2; slli a0, a0, 3; lui a0, 5", 3, 3),
+    ("lw a0, 0(s0); lbu a1, 4(s0)", 2, 4),
+    ("sw a0, 0(s0); sb a0, 4(s0)", 2, 2),
+    ("mul a0, a1, a2; mulh a0, a1, a2", 2, 2),
+    ("div a0, s1, s1; remu a0, s1, s1", 2, 36),
+    ("beq s1, s1, 2f; nop; 2:", 1, 2),
+    ("bne s1, s1, 2f; nop; 2:", 2, 2),
+    ("j 2f; nop; 2:", 1, 2),
+    ("li a0, 10; 2: addi a0, a0, -1; bnez a0, 2b", 21, 1 + 10 * 2 + 9),
+    ("jal leaf", 2, 2 + 2),
+    ("csrr a0, mstatus", 1, 1),
+];
+
+#[test]
+fn sequences_on_hazard3() {
+    check("qemu-rv32imc", HAZARD3, Count { instructions: 2, cycles: 2 + 2 });
 }
 
 #[test]
@@ -139,7 +159,8 @@ fn unaligned_loads_are_counted_apart() {
 #[track_caller]
 fn check(board: &str, sequences: &[Sequence], mark: Count) -> Steps {
     let board = Board::find(board).unwrap();
-    let request = ProgramRequest { board, name: "sequences", main_rs: main_rs(sequences), dependencies: &[] };
+    let main_rs = if board.is_riscv() { riscv_main_rs(sequences) } else { main_rs(sequences) };
+    let request = ProgramRequest { board, name: "sequences", main_rs, dependencies: &[] };
     let elf = build_program(&request).unwrap_or_else(|error| panic!("{error}"));
     let markers = Markers { begin: "sequences_begin", end: "sequences_end", step: Some("mark") };
     let counted = count_steps(board, &elf, &markers, Duration::from_secs(60)).unwrap();
@@ -212,6 +233,58 @@ extern "C" {{
 fn main() -> ! {{
     static mut MEMORY: Memory = Memory([0; 16]);
     unsafe {{ sequences(MEMORY) }};
+    kiln_harness::exit(0)
+}}
+"##
+    )
+}
+
+fn riscv_main_rs(sequences: &[Sequence]) -> String {
+    let body: String = sequences.iter().map(|(text, ..)| format!("jal mark\n{text}\n")).collect();
+    format!(
+        r##"#![no_std]
+#![no_main]
+core::arch::global_asm!(r#"
+.section .text.sequences, "ax"
+.balign 1024
+.global sequences, sequences_begin, sequences_end, mark
+sequences:
+    addi sp, sp, -16
+    sw ra, 0(sp)
+    sw s0, 4(sp)
+    sw s1, 8(sp)
+    mv s0, a0
+    li s1, 4
+    jal sequences_begin
+    {body}
+    jal mark
+    jal sequences_end
+    lw ra, 0(sp)
+    lw s0, 4(sp)
+    lw s1, 8(sp)
+    addi sp, sp, 16
+    ret
+sequences_begin:
+    ret
+sequences_end:
+    ret
+mark:
+    ret
+leaf:
+    ret
+"#, options(raw));
+
+#[repr(align(16))]
+struct Memory([u32; 16]);
+
+extern "C" {{
+    fn sequences(memory: *mut Memory);
+}}
+
+#[kiln_harness::entry]
+fn main() -> ! {{
+    static mut MEMORY: Memory = Memory([0; 16]);
+    unsafe {{ sequences(&raw mut MEMORY) }};
     kiln_harness::exit(0)
 }}
 "##

@@ -1,32 +1,38 @@
-//! `cargo kiln explain`: what a model is, and whether it compiles.
+//! `cargo kiln explain`: what a model is, whether it compiles, and what could be better.
 
-use crate::plan;
+use crate::{plan, report};
 use anyhow::Result;
+use kiln_codegen::advice::advise;
 use kiln_codegen::front::tflite::{inspect, OperatorSummary, QuantizationSummary, Summary, TensorSummary};
 use kiln_codegen::ir::Graph;
 use kiln_codegen::schedule::{pipeline, Flow};
-use kiln_codegen::{compile, import, passes, Input, Options};
+use kiln_codegen::{compile, import, passes, Error, Input, Options, Problem};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Describes a model. The flag says whether it compiles; the text has every reason if it does not.
+/// Describes a model. The flag says whether it compiles; the text has every reason if it does not, and otherwise what makes it slower or larger on a
+/// processor than it could be.
 ///
 /// # Errors
 /// Where the bytes are no sound model.
-pub fn explain(bytes: &[u8], name: &str) -> Result<(String, bool)> {
+pub fn explain(bytes: &[u8], name: &str, options: &Options) -> Result<(String, bool)> {
     let summary = inspect(bytes)?;
     let mut out = overview(name, &summary);
     out += &operators(&summary);
-    match compile(bytes, name, &Options::default()) {
+    match compile(bytes, name, options) {
         Ok(compiled) => {
-            let _ = writeln!(out, "\ncompiles: {}", plan::summary(&compiled));
+            let imported = import(bytes, name, options)?;
+            let advice: Vec<_> = advise(&imported, &compiled).into_iter().map(report::Advice::from).collect();
+            let _ = writeln!(out, "\ncompiles for {}: {}", options.target().name(), plan::summary(&compiled));
             for input in [Input::Rows, Input::Sliding] {
                 let _ = writeln!(out, "{}", row_by_row(import(bytes, name, &Options::default())?, input)?);
             }
+            out += &report::advice(&advice, options.target().name());
             Ok((out, true))
         }
         Err(error) => {
             let _ = writeln!(out, "\n{error}");
+            out += &compiles_up_to(&summary, &error).map_or(String::new(), |line| format!("\n{line}\n"));
             Ok((out, false))
         }
     }
@@ -54,6 +60,23 @@ fn overview(name: &str, summary: &Summary) -> String {
     let _ =
         writeln!(out, "  {} MACs, {} bytes of weights", grouped(summary.macs), grouped(summary.weight_bytes));
     out
+}
+
+/// Of a model that cannot be compiled: what stands before the first operator that is refused, where that is most of the work.
+fn compiles_up_to(summary: &Summary, error: &Error) -> Option<String> {
+    let Error::Unsupported(problems) = error else { return None };
+    let index = |problem: &Problem| -> Option<usize> {
+        problem.place.strip_prefix("operator ")?.split(' ').next()?.parse().ok()
+    };
+    let indices: Vec<usize> = problems.iter().map(index).collect::<Option<_>>()?;
+    let first = indices.into_iter().min()?;
+    let macs: u64 = summary.operators.iter().take(first).map(|operator| operator.macs).sum();
+    let share = 100.0 * macs as f64 / summary.macs.max(1) as f64;
+    (share > 50.0).then(|| {
+        format!(
+            "before the first of these stand {first} operators with {share:.1} % of the multiplications: end the model there, and compute the rest in your code"
+        )
+    })
 }
 
 /// Whether a model takes its input row by row, or slides, or what prevents it.
@@ -141,10 +164,36 @@ pub fn grouped(number: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+
+    #[test]
+    fn most_of_a_model_may_compile() {
+        let operator = |(index, macs)| OperatorSummary {
+            index,
+            name: "CONV_2D".into(),
+            is_known: true,
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            macs,
+            weight_bytes: 0,
+        };
+        let operators = [60, 30, 10].into_iter().enumerate().map(operator).collect();
+        let summary = Summary { operators, macs: 100, ..Summary::default() };
+        let at = |places: &[&str]| {
+            let problem =
+                |place: &&str| Problem { place: place.to_string(), what: String::new(), help: String::new() };
+            compiles_up_to(&summary, &Error::Unsupported(places.iter().map(problem).collect()))
+        };
+        let line = at(&["operator 2 ARG_MAX \"x\"", "operator 12 CAST"]).unwrap();
+        assert!(line.contains("2 operators with 90.0 %"), "{line}");
+        assert_eq!(at(&["operator 0 CAST"]), None);
+        assert_eq!(at(&["operator 2 CAST", "input \"x\""]), None);
+    }
+
     #[test]
     fn thousands() {
-        assert_eq!(super::grouped(0), "0");
-        assert_eq!(super::grouped(999), "999");
-        assert_eq!(super::grouped(2_656_768), "2,656,768");
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(999), "999");
+        assert_eq!(grouped(2_656_768), "2,656,768");
     }
 }

@@ -2,11 +2,15 @@
 
 pub mod bench;
 pub mod compare;
+pub mod emit;
 pub mod explain;
+pub mod flash;
 pub mod golden;
 pub mod kernels;
+pub mod new;
 pub mod npz;
 pub mod place;
 pub mod plan;
+pub mod report;
 pub mod slide;
 pub mod validate;

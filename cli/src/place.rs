@@ -2,7 +2,7 @@
 
 use anyhow::{bail, Context, Result};
 use kiln_boards::cases::Cases;
-use kiln_boards::{firmware, host, qemu, Board};
+use kiln_boards::{firmware, host, probe, qemu, Board};
 use kiln_codegen::interp::Machine;
 use kiln_codegen::ir::{Data, Graph};
 use kiln_codegen::{write_whole, Compiled, Optimize, Options, Target};
@@ -23,10 +23,12 @@ pub enum Place {
     Host,
     /// Generated code as firmware on an emulated board.
     Emulated(&'static Board),
+    /// Generated code as firmware on a real board, with the serial number of its debug probe where there are several.
+    Real(&'static Board, Option<String>),
 }
 
 impl Place {
-    /// The place of that name.
+    /// The place of that name. A real board may have the serial number of its debug probe behind it: `nrf52840-dk@1050001234`.
     ///
     /// # Errors
     /// Lists the names there are.
@@ -35,8 +37,16 @@ impl Place {
             "interp" => Ok(Place::Interp),
             "host" => Ok(Place::Host),
             _ => {
-                let board = emulated(name).context("a place is `interp`, `host` or an emulated board")?;
-                Ok(Place::Emulated(board))
+                let (board, serial) = match name.split_once('@') {
+                    Some((board, serial)) => (board, Some(serial.to_owned())),
+                    None => (name, None),
+                };
+                let board = Board::find(board).context("a place is `interp`, `host` or a board")?;
+                match (board.is_emulated(), serial) {
+                    (true, Some(_)) => bail!("board `{}` is emulated: it has no debug probe", board.name),
+                    (true, None) => Ok(Place::Emulated(board)),
+                    (false, serial) => Ok(Place::Real(board, serial)),
+                }
             }
         }
     }
@@ -45,7 +55,7 @@ impl Place {
     pub fn options(&self, options: &Options) -> Options {
         match self {
             Place::Interp | Place::Host => options.clone(),
-            Place::Emulated(board) => for_board(options, board),
+            Place::Emulated(board) | Place::Real(board, _) => for_board(options, board),
         }
     }
 
@@ -72,6 +82,10 @@ impl Place {
             Place::Emulated(board) => {
                 Built::Emulated(Box::new(build_firmware(compiled, board, firmware::Mode::Validate)?))
             }
+            Place::Real(board, serial) => {
+                let image = build_firmware(compiled, board, firmware::Mode::Validate)?;
+                Built::Real(Box::new(image), serial.clone())
+            }
         })
     }
 }
@@ -83,8 +97,10 @@ pub enum Built<'g> {
     Interp(&'g Graph),
     /// As a program of this machine.
     Host(host::Program),
-    /// As firmware.
+    /// As firmware for QEMU.
     Emulated(Box<firmware::Firmware>),
+    /// As firmware for a real board, with the serial number of its debug probe.
+    Real(Box<firmware::Firmware>, Option<String>),
 }
 
 impl Built<'_> {
@@ -100,6 +116,9 @@ impl Built<'_> {
             Built::Interp(graph) => interpret(graph, cases)?,
             Built::Host(program) => data(host::validate(program, &file(), TIME_LIMIT)?),
             Built::Emulated(image) => data(qemu::validate(image, &file(), TIME_LIMIT)?),
+            Built::Real(image, serial) => {
+                data(probe::validate(image, &file(), serial.as_deref(), TIME_LIMIT)?)
+            }
         })
     }
 }
@@ -188,10 +207,19 @@ mod tests {
 
     #[test]
     fn a_wrong_name_lists_the_right_ones() {
-        for name in ["nucleo", "nrf52840-dk", ""] {
+        for name in ["nucleo", "", "nrf52840"] {
             let message = format!("{:#}", Place::find(name).unwrap_err());
             assert!(message.contains("`interp`, `host`") && message.contains("qemu-cortex-m33"), "{message}");
-            assert!(!message.contains("raspberry-pi-pico"), "{message}");
+            assert!(message.contains("raspberry-pi-pico"), "{message}");
         }
+    }
+
+    #[test]
+    fn a_real_board_may_say_which_probe() {
+        let Place::Real(board, serial) = Place::find("nrf52840-dk@1234").unwrap() else { panic!() };
+        assert_eq!((board.name.as_str(), serial.as_deref()), ("nrf52840-dk", Some("1234")));
+        assert!(matches!(Place::find("nrf52840-dk").unwrap(), Place::Real(_, None)));
+        let message = Place::find("qemu-cortex-m4@1234").unwrap_err().to_string();
+        assert!(message.contains("has no debug probe"), "{message}");
     }
 }

@@ -3,6 +3,7 @@
 //! [`compile`] is the whole way. The doors to it are `kiln::include_model!`, [`Build`] for build scripts, and
 //! `cargo kiln compile`; the same options give the same Rust through each.
 
+pub mod advice;
 mod door;
 pub mod emit;
 mod error;
@@ -23,7 +24,7 @@ pub mod verify;
 
 pub use door::{compile_file, include_model, model_name, read_file, write_whole, Build};
 pub use error::{Error, Problem};
-pub use options::{Input, Io, Optimize, Options};
+pub use options::{Events, Input, Io, Optimize, Options};
 pub use target::Target;
 
 use proc_macro2::TokenStream;
@@ -56,14 +57,16 @@ pub fn compile_graph(graph: ir::Graph, options: &Options) -> Result<Compiled, Er
 
 /// Compiles an imported graph, whatever it needs.
 fn lower(mut graph: ir::Graph, options: &Options) -> Result<Compiled, Error> {
-    passes::run_for(&mut graph, options)?;
+    let mut recorder = report::passes::Recorder::new(&graph);
+    passes::run_observed(&mut graph, options, &mut |pass, graph| recorder.after(pass, graph))?;
     graph.order = schedule::order::order(&graph);
     verify::after_stage("order", &graph)?;
     let search::Found { schedule, plan, alternatives } = search::search(&graph, options)?;
     schedule::check(&graph, &schedule).map_err(|objection| objection.into_error("schedule"))?;
     plan::check(&graph, &schedule, &plan).map_err(|objection| objection.into_error("plan"))?;
     let program = select::select(&graph, &schedule, &plan, options)?;
-    Ok(Compiled { graph, schedule, plan, program, alternatives, options: options.clone() })
+    let log = recorder.finish();
+    Ok(Compiled { graph, schedule, plan, program, alternatives, log, options: options.clone() })
 }
 
 /// Reads a model as the graph whose meaning compilation preserves.
@@ -92,6 +95,8 @@ pub struct Compiled {
     pub program: select::Program,
     /// The schedules that were tried.
     pub alternatives: Vec<search::Alternative>,
+    /// What the passes did.
+    pub log: report::passes::Log,
     /// What was asked for.
     pub options: Options,
 }

@@ -99,6 +99,28 @@ impl std::str::FromStr for Input {
     }
 }
 
+/// What a model tells about while it runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Events {
+    /// Nothing: there is no code for it.
+    #[default]
+    None,
+    /// Each layer: how long it took, and the range of its values, to the observer of `kiln::events`.
+    Layers,
+}
+
+impl std::str::FromStr for Events {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        match name {
+            "none" => Ok(Events::None),
+            "layers" => Ok(Events::Layers),
+            _ => Err(bad_option("events", name, "use \"none\" or \"layers\"")),
+        }
+    }
+}
+
 /// Options of one compilation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
@@ -120,14 +142,26 @@ pub struct Options {
     pub input: Input,
     /// The processor that code is made for; [`Target::Portable`] where absent.
     pub target: Option<Target>,
+    /// What the model tells about while it runs.
+    pub events: Events,
     /// Emits a call of `kiln::trace` before every step, for measurements.
     pub trace: bool,
 }
 
 impl Options {
     /// Every option that a user sets by name.
-    pub const NAMES: [&'static str; 9] =
-        ["name", "optimize", "flash", "ram", "fast_ram", "weights_section", "io", "input", "target"];
+    pub const NAMES: [&'static str; 10] = [
+        "name",
+        "optimize",
+        "flash",
+        "ram",
+        "fast_ram",
+        "weights_section",
+        "io",
+        "input",
+        "target",
+        "events",
+    ];
 
     /// The processor that code is made for.
     pub fn target(&self) -> Target {
@@ -149,6 +183,7 @@ impl Options {
             "io" => self.io = value.parse()?,
             "input" => self.input = value.parse()?,
             "target" => self.target = Some(value.parse()?),
+            "events" => self.events = value.parse()?,
             _ => {
                 return Err(Error::Options(Problem {
                     place: String::new(),

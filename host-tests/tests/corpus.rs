@@ -161,17 +161,22 @@ fn every_layer_of_generated_code() {
 /// Models whose results take more together are left out: they would need a process with as much static memory.
 const LAYER_BYTES: usize = 8 << 20;
 
-/// The same bits on every emulated core: without 32-bit Thumb, without a floating-point unit, with the next architecture.
+/// The same bits on every emulated core: without 32-bit Thumb, without a floating-point unit, with the next architecture. With `KILN_SWEEP`
+/// set, of every model of at most 1 MB and in every mode, which takes hours.
 #[test]
 fn every_emulated_board() {
-    let places: Vec<String> =
-        kiln_boards::Board::all().iter().filter(|b| b.is_emulated()).map(|b| b.name.clone()).collect();
+    let places: Vec<&str> =
+        kiln_boards::Board::all().iter().filter(|b| b.is_emulated()).map(|b| b.name.as_str()).collect();
     assert!(places.len() >= 4, "{places:?}");
-    for name in ["residual_int8", "stream_int8", "temporal_f32"] {
-        let models = own_models();
-        let model = models.iter().find(|m| m.name == name).unwrap();
-        let report = validate(&model.path, &Options::default(), &model.golden, &places).unwrap();
-        print!("{}", report.text());
-        assert!(report.passes(), "{}", report.text());
+    let sweep = std::env::var_os("KILN_SWEEP").is_some();
+    let modes = [Optimize::Speed, Optimize::Size, Optimize::Memory];
+    let mut models = if sweep { all_models() } else { own_models() };
+    models.retain(|m| match sweep {
+        true => std::fs::metadata(&m.path).unwrap().len() <= 1 << 20,
+        false => ["residual_int8", "stream_int8", "temporal_f32"].contains(&m.name.as_str()),
+    });
+    for optimize in &modes[..if sweep { 3 } else { 1 }] {
+        let options = Options { optimize: *optimize, ..Options::default() };
+        assert!(check_models(&models, &options, &places) >= 3);
     }
 }

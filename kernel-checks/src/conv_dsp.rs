@@ -5,15 +5,25 @@ use crate::reference::{requantize, tap};
 use crate::{cells, Case, Check, Mismatch, Rng, Scratch};
 use core::cell::Cell;
 use kiln::kernels::{
-    conv2d_i8_dsp, conv2d_i8_dsp_exact, conv2d_i8_dsp_small, conv2d_work_words, Band, Conv, Requant, Rows,
-    Stride,
+    conv2d_i8_compact, conv2d_i8_dsp, conv2d_i8_dsp_exact, conv2d_i8_dsp_small, conv2d_work_words, Band,
+    CompactConv, Conv, Requant, Rows, Stride,
 };
 
 pub(crate) const CHECKS: &[Check] = &[
-    Check { name: "conv2d_i8_dsp", run: |rng, scratch| requantised(rng, scratch, false) },
-    Check { name: "conv2d_i8_dsp_small", run: |rng, scratch| requantised(rng, scratch, true) },
+    Check { name: "conv2d_i8_dsp", run: |rng, scratch| requantised(rng, scratch, Which::Special) },
+    Check { name: "conv2d_i8_dsp_small", run: |rng, scratch| requantised(rng, scratch, Which::Small) },
+    Check { name: "conv2d_i8_compact", run: |rng, scratch| requantised(rng, scratch, Which::Compact) },
     Check { name: "conv2d_i8_dsp_exact", run: exact },
 ];
+
+/// A kernel that is made for a layer, or one of those that are made for several.
+#[derive(Clone, Copy, PartialEq)]
+enum Which {
+    Special,
+    Small,
+    /// Channel-last results only.
+    Compact,
+}
 
 /// Rows, columns, channels, stride and filters of a layer, the width of its result, and the kernel that is made for it.
 struct Layer {
@@ -58,7 +68,7 @@ macro_rules! layer {
             shift: $shift,
             signed: $signed,
             kernel: conv2d_i8_dsp::<XD, PAIRS, $unroll, PIXEL, CHANNEL, $shift, $signed>,
-            exact: conv2d_i8_dsp_exact::<XD, PAIRS, $unroll>,
+            exact: conv2d_i8_dsp_exact,
             small: conv2d_i8_dsp_small::<$shift, $signed>,
         }
     }};
@@ -198,7 +208,7 @@ impl<'a> Operands<'a> {
     }
 }
 
-fn requantised(rng: &mut Rng, mut scratch: Scratch<'_>, small: bool) -> Result<(), Mismatch> {
+fn requantised(rng: &mut Rng, mut scratch: Scratch<'_>, which: Which) -> Result<(), Mismatch> {
     let layer = &LAYERS[rng.size(0, LAYERS.len() - 1)];
     let t = Operands::new(layer, rng, &mut scratch);
     let p = &t.p;
@@ -218,19 +228,29 @@ fn requantised(rng: &mut Rng, mut scratch: Scratch<'_>, small: bool) -> Result<(
     t.pack(w, Some(&factors), layer.signed);
     let (row, offset) = (p.out_w * p.out_c, rng.size(0, 3));
     let y = scratch.bytes.twins(t.out_h * row, offset, rng.i8());
-    t.each(layer.out, |at, o, acc| {
+    let out = match which {
+        Which::Compact => Stride { pixel: p.out_c, channel: 1 },
+        Which::Special | Which::Small => layer.out,
+    };
+    t.each(out, |at, o, acc| {
         let gain = if o % 2 == 1 || layer.signed { 8 } else { 0 };
         let [m, c, correction] = factors[o];
         let d = (acc << gain) + if acc < 0 { correction } else { 0 };
         let x = (i64::from(d) * i64::from(m) + (i64::from(c) << 32) + (1 << 31)) >> 32;
         y.expected()[at].set((x >> (layer.shift + gain)).clamp(-128, 127) as i8);
     });
-    let pixels = rng.size(1, p.out_w.div_ceil(2)) * 2;
+    let pixels = match which {
+        Which::Compact => rng.size(1, p.out_w),
+        Which::Special | Which::Small => rng.size(1, p.out_w.div_ceil(2)) * 2,
+    };
     let work = cells(scratch.words.take(conv2d_work_words(p, pixels)));
     let got = Rows::whole(y.got(), row);
-    let call = |x: Rows<'_, i8>, y: Rows<'_, i8>, band| match small {
-        true => (layer.small)(p, x, w, t.pad, work, y, &layer.out, band),
-        false => (layer.kernel)(p, x, w, t.pad, work, y, band),
+    let (weights, shift, signed) = (&*w, layer.shift, layer.signed);
+    let compact = CompactConv { conv: *p, weights, pad: t.pad, shift, signed, pixels };
+    let call = |x: Rows<'_, i8>, y: Rows<'_, i8>, band| match which {
+        Which::Special => (layer.kernel)(p, x, w, t.pad, work, y, band),
+        Which::Small => (layer.small)(p, x, w, t.pad, work, y, &out, band),
+        Which::Compact => conv2d_i8_compact(&compact, x, work, y, band),
     };
     let (ring, overlaid) = (rng.one_in(3), rng.one_in(3));
     if overlaid {

@@ -4,29 +4,50 @@ use crate::conv::describe;
 use crate::reference::{requantize, tap};
 use crate::{cells, Check, Mismatch, Rng, Scratch};
 use kiln::kernels::{
-    conv1_i8_dsp, conv1_i8_dsp_exact, dense_i8_dsp, dense_i8_dsp_exact, Band, Conv, Requant, Rows,
+    conv1_i8_dsp, conv1_i8_dsp_eights, conv1_i8_dsp_exact, dense_i8_compact, dense_i8_dsp, dense_i8_dsp_dot,
+    dense_i8_dsp_eights, dense_i8_dsp_exact, Band, CompactDense, Conv, Requant, Rows,
 };
 
 pub(crate) const CHECKS: &[Check] = &[
-    Check { name: "dense_i8_dsp", run: |rng, scratch| check(rng, scratch, false, false) },
-    Check { name: "dense_i8_dsp_exact", run: |rng, scratch| check(rng, scratch, false, true) },
-    Check { name: "conv1_i8_dsp", run: |rng, scratch| check(rng, scratch, true, false) },
-    Check { name: "conv1_i8_dsp_exact", run: |rng, scratch| check(rng, scratch, true, true) },
+    Check { name: "dense_i8_dsp", run: |rng, scratch| check(rng, scratch, false, Kind::Quads) },
+    Check { name: "dense_i8_dsp_eights", run: |rng, scratch| check(rng, scratch, false, Kind::Eights) },
+    Check { name: "dense_i8_dsp_dot", run: |rng, scratch| check(rng, scratch, false, Kind::Dots) },
+    Check { name: "dense_i8_dsp_exact", run: |rng, scratch| check(rng, scratch, false, Kind::Exact) },
+    Check { name: "dense_i8_compact", run: |rng, scratch| check(rng, scratch, false, Kind::Compact) },
+    Check { name: "conv1_i8_dsp", run: |rng, scratch| check(rng, scratch, true, Kind::Quads) },
+    Check { name: "conv1_i8_dsp_eights", run: |rng, scratch| check(rng, scratch, true, Kind::Eights) },
+    Check { name: "conv1_i8_dsp_exact", run: |rng, scratch| check(rng, scratch, true, Kind::Exact) },
 ];
+
+/// How many filters are taken at a time, and how their sums are requantised.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Quads,
+    Eights,
+    Dots,
+    Exact,
+    /// As quads, with rows of which the length is a multiple of four.
+    Compact,
+}
 
 /// Last shifts, and which of them stand for a signed form.
 const SHIFTS: [u32; 5] = [0, 3, 8, 5, 9];
 const SIGNED_FROM: usize = 3;
 
-fn check(rng: &mut Rng, mut scratch: Scratch<'_>, column: bool, exact: bool) -> Result<(), Mismatch> {
+fn check(rng: &mut Rng, mut scratch: Scratch<'_>, column: bool, kind: Kind) -> Result<(), Mismatch> {
+    let exact = kind == Kind::Exact;
     let (in_h, k_h) = if column { (rng.size(1, 14), rng.size(1, 9)) } else { (isize::MAX as usize, 1) };
     let rows = if column { rng.size(1, 6) } else { rng.size(1, 3) };
     let p = Conv {
         in_h,
         in_w: 1,
-        in_c: if rng.one_in(2) { rng.size(1, 18) * 4 } else { rng.size(1, 70) },
+        in_c: if kind == Kind::Compact || rng.one_in(2) { rng.size(1, 18) * 4 } else { rng.size(1, 70) },
         out_w: 1,
-        out_c: rng.size(1, 13),
+        out_c: match kind {
+            Kind::Quads | Kind::Exact | Kind::Compact => rng.size(1, 13),
+            Kind::Eights => rng.size(1, 20),
+            Kind::Dots => rng.size(1, 3),
+        },
         k_h,
         k_w: 1,
         stride_h: if column { rng.size(1, 2) } else { 1 },
@@ -42,28 +63,33 @@ fn check(rng: &mut Rng, mut scratch: Scratch<'_>, column: bool, exact: bool) -> 
     // Of a ring, what is read has to be held; where the ring begins anew is anywhere.
     let x = scratch.bytes.take_at(held * p.in_c, rng.size(0, 3));
     rng.fill_i8(x);
-    let quads = p.out_c.div_ceil(4);
-    let filters = scratch.bytes.take(4 * quads * size);
+    // Five to seven filters make an eight, four or fewer a quad.
+    let eights = if kind == Kind::Eights { (p.out_c + 3) / 8 } else { 0 };
+    let quads = p.out_c.saturating_sub(8 * eights).div_ceil(4);
+    let all = 8 * eights + 4 * quads;
+    let filters = scratch.bytes.take(all * size);
     rng.fill_i8(&mut filters[..p.out_c * size]);
     filters[p.out_c * size..].fill(0);
     // What does not fit a halfword together.
-    for o in (1..4 * quads).step_by(2) {
+    for o in (1..all).step_by(2) {
         for k in 0..size {
             if filters[(o - 1) * size + k] < 0 {
                 filters[o * size + k] = filters[o * size + k].max(-127);
             }
         }
     }
-    let first = scratch.words.take(4 * quads);
+    let first = scratch.words.take(all);
     rng.fill_i32(first, -20_000, 20_000);
     let pad = rng.i8();
     let form = rng.size(0, SHIFTS.len() - 1);
     let (shift, signed) = (SHIFTS[form], form >= SIGNED_FROM && !exact);
     let bits = 32 - (size as u32 * 8192).leading_zeros();
     let exponent = (39 + shift - bits).min(30);
-    let mut factors = [[0; 3]; 16];
+    // Whose sums come multiplied by 256.
+    let shifted = |o: usize| signed || o % 2 == 1 && kind != Kind::Dots;
+    let mut factors = [[0; 3]; 24];
     for (o, [m, c, correction]) in factors.iter_mut().enumerate() {
-        let constant = 1 << (shift + 6 + if o % 2 == 1 || signed { 8 } else { 0 }).min(30);
+        let constant = 1 << (shift + 6 + if shifted(o) { 8 } else { 0 }).min(30);
         *m = rng.int(1 << (exponent - 1), 1 << exponent);
         *c = rng.int(-constant, constant);
         *correction = -rng.int(0, 1000);
@@ -88,7 +114,7 @@ fn check(rng: &mut Rng, mut scratch: Scratch<'_>, column: bool, exact: bool) -> 
         y.set(if exact {
             requantize(acc, o, &q)
         } else {
-            let gain = if o % 2 == 1 || signed { 8 } else { 0 };
+            let gain = if shifted(o) { 8 } else { 0 };
             let [m, c, correction] = factors[o];
             let d = (acc << gain) + if acc < 0 && signed { correction } else { 0 };
             let x = (i64::from(d) * i64::from(m) + (i64::from(c) << 32) + (1 << 31)) >> 32;
@@ -96,7 +122,7 @@ fn check(rng: &mut Rng, mut scratch: Scratch<'_>, column: bool, exact: bool) -> 
         });
     }
 
-    // Quads of filters.
+    // Eights and quads of filters.
     let pairs = p.k_h * p.in_c.div_ceil(2);
     let tail = if exact {
         0
@@ -105,11 +131,24 @@ fn check(rng: &mut Rng, mut scratch: Scratch<'_>, column: bool, exact: bool) -> 
     } else {
         8
     };
-    let w = scratch.words.take(quads * (4 + 2 * pairs + tail));
+    let w = match kind {
+        Kind::Dots => scratch.words.take(p.out_c * (4 + size.div_ceil(4))),
+        _ => scratch.words.take(all / 4 * (4 + 2 * pairs + tail)),
+    };
     let mut words = w.iter_mut();
     let mut push = |word| *words.next().unwrap() = word;
-    for a in (0..4 * quads).step_by(4) {
-        for o in [a, a + 2] {
+    for o in (0..p.out_c).filter(|_| kind == Kind::Dots) {
+        let [m, c, correction] = factors[o];
+        push(first[o]);
+        for taps in filters[o * size..][..size].chunks(4) {
+            push((0..4).fold(0, |word, i| word | i32::from(*taps.get(i).unwrap_or(&0) as u8) << (8 * i)));
+        }
+        [correction, m, c].into_iter().skip(usize::from(!signed)).for_each(&mut push);
+    }
+    let tiled = if kind == Kind::Dots { 0 } else { all };
+    let quads = (8 * eights..tiled).step_by(4).map(|a| a..a + 4);
+    for tile in (0..8 * eights).step_by(8).map(|a| a..a + 8).chain(quads) {
+        for o in tile.clone().step_by(2) {
             push(first[o]);
             push(first[o] + (first[o + 1] << 8));
         }
@@ -119,7 +158,7 @@ fn check(rng: &mut Rng, mut scratch: Scratch<'_>, column: bool, exact: bool) -> 
                 true => (pair / 2 * 4 + pair % 2, pair / 2 * 4 + pair % 2 + 2),
                 false => (2 * pair, 2 * pair + 1),
             };
-            for o in [a, a + 2] {
+            for o in tile.clone().step_by(2) {
                 let half = |c| {
                     let weight = |o: usize| {
                         if c < p.in_c {
@@ -134,8 +173,9 @@ fn check(rng: &mut Rng, mut scratch: Scratch<'_>, column: bool, exact: bool) -> 
             }
         }
         if !exact {
-            factors[a..a + 4].iter().filter(|_| signed).for_each(|&[_, _, correction]| push(correction));
-            factors[a..a + 4].iter().for_each(|&[m, c, _]| {
+            let factors = &factors[tile];
+            factors.iter().filter(|_| signed).for_each(|&[_, _, correction]| push(correction));
+            factors.iter().for_each(|&[m, c, _]| {
                 push(m);
                 push(c);
             });
@@ -145,19 +185,34 @@ fn check(rng: &mut Rng, mut scratch: Scratch<'_>, column: bool, exact: bool) -> 
     let (x, got) = (Rows::whole(cells(x), p.in_c), Rows::whole(y.got(), p.out_c));
     let split = rng.size(0, rows);
     for band in [Band { first: 0, rows: split }, Band { first: split, rows: rows - split }] {
-        match (column, exact, form) {
-            (true, true, _) => conv1_i8_dsp_exact(&p, x, w, pad, &q, got, band),
-            (false, true, _) => dense_i8_dsp_exact(x, w, &q, got, band),
-            (true, _, 0) => conv1_i8_dsp::<0, false>(&p, x, w, pad, got, band),
-            (true, _, 1) => conv1_i8_dsp::<3, false>(&p, x, w, pad, got, band),
-            (true, _, 2) => conv1_i8_dsp::<8, false>(&p, x, w, pad, got, band),
-            (true, _, 3) => conv1_i8_dsp::<5, true>(&p, x, w, pad, got, band),
-            (true, ..) => conv1_i8_dsp::<9, true>(&p, x, w, pad, got, band),
-            (_, _, 0) => dense_i8_dsp::<0, false>(x, w, got, band),
-            (_, _, 1) => dense_i8_dsp::<3, false>(x, w, got, band),
-            (_, _, 2) => dense_i8_dsp::<8, false>(x, w, got, band),
-            (_, _, 3) => dense_i8_dsp::<5, true>(x, w, got, band),
-            _ => dense_i8_dsp::<9, true>(x, w, got, band),
+        // The kernel in the drawn form.
+        macro_rules! run {
+            ($kernel:ident, $exact:ident, $([$($rest:tt)*])?, $($args:expr),*) => {
+                match form {
+                    _ if exact => $exact($($args,)* &q, got, band),
+                    0 => $kernel::<0, false $($($rest)*)?>($($args,)* got, band),
+                    1 => $kernel::<3, false $($($rest)*)?>($($args,)* got, band),
+                    2 => $kernel::<8, false $($($rest)*)?>($($args,)* got, band),
+                    3 => $kernel::<5, true $($($rest)*)?>($($args,)* got, band),
+                    _ => $kernel::<9, true $($($rest)*)?>($($args,)* got, band),
+                }
+            };
+        }
+        match (column, kind, all > 8 * eights) {
+            (_, Kind::Compact, _) => {
+                dense_i8_compact(&CompactDense { weights: w, shift, signed }, x, got, band);
+            }
+            (true, Kind::Eights, true) => {
+                run!(conv1_i8_dsp_eights, conv1_i8_dsp_exact, [, true], &p, x, w, pad)
+            }
+            (true, Kind::Eights, false) => {
+                run!(conv1_i8_dsp_eights, conv1_i8_dsp_exact, [, false], &p, x, w, pad)
+            }
+            (true, ..) => run!(conv1_i8_dsp, conv1_i8_dsp_exact, , &p, x, w, pad),
+            (false, Kind::Eights, true) => run!(dense_i8_dsp_eights, dense_i8_dsp_exact, [, true], x, w),
+            (false, Kind::Eights, false) => run!(dense_i8_dsp_eights, dense_i8_dsp_exact, [, false], x, w),
+            (false, Kind::Dots, _) => run!(dense_i8_dsp_dot, dense_i8_dsp_exact, , x, w),
+            (false, ..) => run!(dense_i8_dsp, dense_i8_dsp_exact, , x, w),
         }
     }
     y.compare(describe(&p).with("rows", rows).with("shift", shift as i32).with("signed", signed as i32))

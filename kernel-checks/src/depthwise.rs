@@ -1,5 +1,6 @@
 //! Depthwise convolutions.
 
+use crate::affine::Forms;
 use crate::conv::describe;
 use crate::reference::{requantize, tap};
 use crate::{cells, Check, Mismatch, Rng, Scratch};
@@ -39,32 +40,17 @@ fn planar_dsp(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
     let pad = rng.i8();
     let weights = scratch.bytes.take(p.k_h * p.k_w * p.in_c);
     rng.fill_i8(weights);
-    // First values, M, C and corrections.
-    let forms = scratch.words.take(4 * p.in_c);
-    for form in forms.chunks_exact_mut(4) {
-        let ranges = [(-20_000, 20_000), (0, i32::MAX), (-1000 << shift, 100 << shift), (-700, 0)];
-        form.iter_mut().zip(ranges).for_each(|(word, (lo, hi))| *word = rng.int(lo, hi));
-        form[1] >>= rng.size(0, 9);
-    }
-    let finish = |sum: i32, c: usize| {
-        let [first, m, constant, correction] = [0, 1, 2, 3].map(|i| forms[4 * c + i]);
-        let sum = sum.wrapping_add(first);
-        let (d, shift) = match signed {
-            true => (sum.wrapping_mul(256).wrapping_add(if sum < 0 { correction } else { 0 }), shift + 8),
-            false => (sum, shift),
-        };
-        let product = i128::from(d) * i128::from(m) + (i128::from(constant) << 32) + (1 << 31);
-        (((product >> 32) as i32) >> shift).clamp(-128, 127) as i8
-    };
+    let forms = Forms::draw(rng, &mut scratch, p.in_c, shift, signed);
+    let finish = |sum: i32, c: usize| forms.result(sum.wrapping_add(forms.first(c)), c);
     let stream = scratch.words.take((p.k_h + p.k_h.div_ceil(2) + 4) * p.in_c);
     let len = pack(&p, weights, stream, |c, tail| {
-        let len = if signed { 4 } else { 3 };
-        tail[..len].copy_from_slice(&forms[4 * c..][..len]);
+        let words = forms.words(c);
+        tail[..words.len()].copy_from_slice(words);
         if width > 0 {
             let sum: i32 = weights.iter().skip(c).step_by(p.in_c).map(|&w| i32::from(w)).sum();
             tail[0] += i32::from(pad) * sum;
         }
-        len
+        words.len()
     });
     let out = Stride { pixel, channel: if pixel == 1 { p.out_w } else { 1 } };
     let run =

@@ -1,12 +1,17 @@
 //! Depthwise convolutions of channel-last images for cores with DSP.
 
+use crate::affine::Forms;
 use crate::conv::describe;
 use crate::reference::{requantize, tap};
 use crate::{cells, Check, Mismatch, Rng, Scratch};
-use kiln::kernels::{depthwise2d_i8_dsp as kernel, depthwise2d_i8_dsp_exact, Band, Conv, Requant, Rows};
+use kiln::kernels::{
+    depthwise2d_i8_compact, depthwise2d_i8_dsp as kernel, depthwise2d_i8_dsp_exact, Band, CompactConv, Conv,
+    Requant, Rows,
+};
 
 pub(crate) const CHECKS: &[Check] = &[
-    Check { name: "depthwise2d_i8_dsp", run: dsp },
+    Check { name: "depthwise2d_i8_dsp", run: |rng, scratch| dsp(rng, scratch, false) },
+    Check { name: "depthwise2d_i8_compact", run: |rng, scratch| dsp(rng, scratch, true) },
     Check { name: "depthwise2d_i8_dsp_exact", run: dsp_exact },
 ];
 
@@ -24,33 +29,24 @@ const KERNELS: &[(usize, usize, usize, u32, bool, Kernel)] = &[
     (10, 1, 2, 5, true, kernel::<20, 3, 5, true>),
 ];
 
-fn dsp(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
+fn dsp(rng: &mut Rng, mut scratch: Scratch<'_>, compact: bool) -> Result<(), Mismatch> {
     let (channels, k_w, dilation, shift, signed, kernel) = rng.pick(KERNELS);
     let (p, out_h) = shape(rng, channels, k_w, dilation);
     let pad = rng.i8();
     let weights = scratch.bytes.take(p.k_h * p.k_w * p.in_c);
     rng.fill_i8(weights);
-    let forms = scratch.words.take(4 * p.in_c);
-    for form in forms.chunks_exact_mut(4) {
-        let ranges = [(-20_000, 20_000), (0, i32::MAX), (-1000 << shift, 100 << shift), (-700, 0)];
-        form.iter_mut().zip(ranges).for_each(|(word, (lo, hi))| *word = rng.int(lo, hi));
-        form[1] >>= rng.size(0, 9);
-    }
-    let finish = |sum: i32, c: usize| {
-        let [m, constant, correction] = [1, 2, 3].map(|i| forms[4 * c + i]);
-        let (d, shift) = match signed {
-            true => (sum.wrapping_mul(256).wrapping_add(if sum < 0 { correction } else { 0 }), shift + 8),
-            false => (sum, shift),
-        };
-        let product = i128::from(d) * i128::from(m) + (i128::from(constant) << 32) + (1 << 31);
-        (((product >> 32) as i32) >> shift).clamp(-128, 127) as i8
-    };
+    let forms = Forms::draw(rng, &mut scratch, p.in_c, shift, signed);
     let each = if signed { 4 } else { 3 };
     let stream = scratch.words.take(p.in_c.div_ceil(4) * (p.k_h * p.k_w + 4 * each));
-    pack(&p, weights, stream, |c| &forms[4 * c..][..each]);
-    let first = |c: usize| forms[4 * c];
-    compare(rng, scratch, (&p, out_h), (weights, pad), first, finish, |x, y, band| {
-        kernel(&p, x, stream, pad, y, band)
+    pack(&p, weights, stream, |c| forms.words(c));
+    if compact && signed {
+        corrections_first(stream, 4 + p.k_h * p.k_w);
+    }
+    let (first, finish) = (|c: usize| forms.first(c), |sum: i32, c: usize| forms.result(sum, c));
+    let all = CompactConv { conv: p, weights: stream, pad, shift, signed, pixels: 1 };
+    compare(rng, scratch, (&p, out_h), (weights, pad), first, finish, |x, y, band| match compact {
+        true => depthwise2d_i8_compact(&all, x, y, band),
+        false => kernel(&p, x, stream, pad, y, band),
     })
 }
 
@@ -121,6 +117,18 @@ fn pack<'a>(p: &Conv, weights: &[i8], stream: &mut [i32], of: impl Fn(usize) -> 
             push(i32::from_le_bytes([0, 1, 2, 3].map(|lane| tap[quad + lane] as u8)));
         }
         (quad..quad + 4).for_each(|c| of(c)[1..].iter().for_each(|&word| push(word)));
+    }
+}
+
+/// Moves the corrections of each four channels in front of their factors and constants, which begin behind as many words.
+fn corrections_first(stream: &mut [i32], before: usize) {
+    for quad in stream.chunks_exact_mut(before + 12) {
+        let mut sorted = [0; 12];
+        for (lane, form) in quad[before..].chunks_exact(3).enumerate() {
+            sorted[lane] = form[2];
+            sorted[4 + 2 * lane..][..2].copy_from_slice(&form[..2]);
+        }
+        quad[before..].copy_from_slice(&sorted);
     }
 }
 

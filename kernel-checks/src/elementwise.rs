@@ -2,12 +2,16 @@
 
 use crate::{cells, Case, Check, Mismatch, Rng, Scratch};
 use core::cell::Cell;
-use kiln::kernels::{add_i8_dsp, quantize_f32_i8, quantize_f32_i8_dsp, AddLinear, QuantizeLinear};
+use kiln::kernels::{
+    add_i8_compact, add_i8_dsp, quantize_f32_i8, quantize_f32_i8_dsp, AddLinear, QuantizeLinear,
+};
 
 pub(crate) const CHECKS: &[Check] = &[
-    Check { name: "add_i8_dsp, by definition", run: add_i8_dsp_by_definition },
+    Check { name: "add_i8_dsp, by definition", run: |r, s| by_definition(r, s, add) },
     Check { name: "add_i8_dsp, of a constant", run: add_i8_dsp_of_a_constant },
-    Check { name: "add_i8_dsp, over its operand", run: add_i8_dsp_over_its_operand },
+    Check { name: "add_i8_dsp, over its operand", run: |r, s| over_its_operand(r, s, add) },
+    Check { name: "add_i8_compact, by definition", run: |r, s| by_definition(r, s, add_compact) },
+    Check { name: "add_i8_compact, over its operand", run: |r, s| over_its_operand(r, s, add_compact) },
     Check { name: "quantize_f32_i8_dsp", run: quantize_f32_i8_dsp_against_portable },
 ];
 
@@ -20,6 +24,14 @@ fn add(shift: u32, p: &AddLinear, a: &[Cell<i8>], b: &[Cell<i8>], y: &[Cell<i8>]
         _ => add_i8_dsp::<22>(p, a, b, y),
     }
 }
+
+/// The same of the kernel that is told.
+fn add_compact(shift: u32, p: &AddLinear, a: &[Cell<i8>], b: &[Cell<i8>], y: &[Cell<i8>]) {
+    add_i8_compact(p, shift, a, b, y);
+}
+
+/// How a kernel is called.
+type Add = fn(u32, &AddLinear, &[Cell<i8>], &[Cell<i8>], &[Cell<i8>]);
 
 /// Factors that are none of a sum of quantised values, too.
 fn parameters(rng: &mut Rng) -> (u32, AddLinear) {
@@ -44,7 +56,7 @@ fn describe(shift: u32, p: &AddLinear, n: usize) -> Case {
     Case::new().with("shift", shift).with("x", p.x).with("y", p.y).with("start", p.start).with("n", n)
 }
 
-fn add_i8_dsp_by_definition(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
+fn by_definition(rng: &mut Rng, mut scratch: Scratch<'_>, add: Add) -> Result<(), Mismatch> {
     let (shift, p) = parameters(rng);
     let n = rng.size(0, 70);
     let a = cells(scratch.bytes.take_at(n + rng.size(0, 2), rng.size(0, 3)));
@@ -74,7 +86,7 @@ fn add_i8_dsp_of_a_constant(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(
 }
 
 /// The result in the place of an operand, or below it.
-fn add_i8_dsp_over_its_operand(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
+fn over_its_operand(rng: &mut Rng, mut scratch: Scratch<'_>, add: Add) -> Result<(), Mismatch> {
     let (shift, p) = parameters(rng);
     let n = rng.size(0, 40);
     let below = rng.pick(&[0, 0, 1, 2, 3, 4, 5, 9, 16]);

@@ -15,6 +15,7 @@
 // A message that says everything is large, and there is no allocator to keep it elsewhere.
 #![allow(clippy::result_large_err)]
 
+mod affine;
 mod conv;
 mod conv_dsp;
 mod dense;
@@ -28,6 +29,7 @@ mod requant;
 pub mod rng;
 pub mod scratch;
 mod softmax;
+mod temporal;
 mod v6m;
 
 pub use rng::Rng;
@@ -55,6 +57,7 @@ pub const CHECKS: &[&[Check]] = &[
     pool::CHECKS,
     requant::CHECKS,
     softmax::CHECKS,
+    temporal::CHECKS,
     v6m::CHECKS,
 ];
 

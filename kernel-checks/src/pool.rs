@@ -2,13 +2,25 @@
 
 use crate::{cells, Case, Check, Mismatch, Rng, Scratch};
 use kiln::kernels::{
-    avg_pool2d_i8, max_pool2d_i8, max_pool2d_i8_dsp, mean_pool2d_i8_dsp, Band, MeanLinear, Pool, Rows,
+    avg_pool2d_i8, max_pool2d_i8, max_pool2d_i8_dsp, mean_pool2d_i8_compact, mean_pool2d_i8_dsp, Band,
+    MeanLinear, Pool, Rows,
 };
 
 pub(crate) const CHECKS: &[Check] = &[
     Check { name: "max_pool2d_i8_dsp", run: max_pool2d_i8_dsp_against_portable },
-    Check { name: "mean_pool2d_i8_dsp, by definition", run: mean_pool2d_i8_dsp_by_definition },
-    Check { name: "mean_pool2d_i8_dsp, average of taps", run: mean_pool2d_i8_dsp_average },
+    Check {
+        name: "mean_pool2d_i8_dsp, by definition",
+        run: |r, s| mean_by_definition(r, s, mean_pool2d_i8_dsp),
+    },
+    Check { name: "mean_pool2d_i8_dsp, average of taps", run: |r, s| mean_average(r, s, mean_pool2d_i8_dsp) },
+    Check {
+        name: "mean_pool2d_i8_compact, by definition",
+        run: |r, s| mean_by_definition(r, s, mean_pool2d_i8_compact),
+    },
+    Check {
+        name: "mean_pool2d_i8_compact, average of taps",
+        run: |r, s| mean_average(r, s, mean_pool2d_i8_compact),
+    },
 ];
 
 fn describe(p: &Pool) -> Case {
@@ -77,7 +89,10 @@ fn mean_shape(rng: &mut Rng) -> (Pool, usize) {
     }
 }
 
-fn mean_pool2d_i8_dsp_by_definition(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
+/// A kernel of means.
+type MeanKernel = fn(&Pool, Rows<'_, i8>, &MeanLinear, Rows<'_, i8>, Band);
+
+fn mean_by_definition(rng: &mut Rng, mut scratch: Scratch<'_>, kernel: MeanKernel) -> Result<(), Mismatch> {
     let (p, out_h) = mean_shape(rng);
     let row = p.out_w * p.c;
     let x = cells(scratch.bytes.take_at(p.in_h * p.in_w * p.c, rng.size(0, 3)));
@@ -97,12 +112,12 @@ fn mean_pool2d_i8_dsp_by_definition(rng: &mut Rng, mut scratch: Scratch<'_>) -> 
         y.set((mean.start.wrapping_add(part) >> MeanLinear::SHIFT).clamp(-128, 127) as i8);
     }
     let x = Rows::whole(x, p.in_w * p.c);
-    mean_pool2d_i8_dsp(&p, x, &mean, Rows::whole(y.got(), row), Band { first: 0, rows: out_h });
+    kernel(&p, x, &mean, Rows::whole(y.got(), row), Band { first: 0, rows: out_h });
     y.compare(describe(&p).with("factor", mean.factor).with("start", mean.start))
 }
 
 /// The average of up to 256 taps, from a ring that wraps within windows.
-fn mean_pool2d_i8_dsp_average(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
+fn mean_average(rng: &mut Rng, mut scratch: Scratch<'_>, kernel: MeanKernel) -> Result<(), Mismatch> {
     let (mut p, _) = mean_shape(rng);
     if rng.one_in(4) {
         (p.k_h, p.k_w) = (16, 16);
@@ -119,6 +134,6 @@ fn mean_pool2d_i8_dsp_average(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result
     let y = scratch.bytes.twins(row, rng.size(0, 3), rng.i8());
     let (x, band) = (Rows::ring(x, p.in_w * p.c, ring), Band { first, rows: 1 });
     avg_pool2d_i8(&p, x, -128, 127, Rows::ring(y.expected(), row, 1), band);
-    mean_pool2d_i8_dsp(&p, x, &mean, Rows::ring(y.got(), row, 1), band);
+    kernel(&p, x, &mean, Rows::ring(y.got(), row, 1), band);
     y.compare(describe(&p).with("ring", ring).with("first", first))
 }

@@ -25,6 +25,7 @@
 /// | `flash` | as `ram` | most bytes of constants |
 /// | `input` | `"whole"`, `"rows"`, `"sliding"` | how the input is given, see below |
 /// | `io` | `"native"`, `"quantized"` | `"quantized"` drops QUANTIZE and DEQUANTIZE at the edges of the model |
+/// | `events` | `"layers"` | tells `kiln::events` about each layer: time, range of values; default `"none"` |
 /// | `weights_section` | `".flash2"` | link section of the constants |
 /// | `target` | `"portable"`, `"cortex-m0"`, `"cortex-m4"` … | the processor that code is made for; that of the crate being compiled where absent |
 ///
@@ -63,6 +64,20 @@
 ///     assert_eq!(output.is_some(), frame >= Window::ROWS);
 /// }
 /// model.reset(); // forgets all frames
+/// ```
+///
+/// # Among other tasks
+///
+/// `invoke_async` computes what `invoke` does and lets other tasks run after each step, on any executor:
+///
+/// ```
+/// kiln::include_model!(Kws = "../host-tests/models/tflite/temporal_int8.tflite");
+///
+/// async fn listen(model: &mut Kws) -> i8 {
+///     model.input_mut().fill(0);
+///     model.invoke_async().await;
+///     model.output()[0]
+/// }
 /// ```
 ///
 /// # Fast RAM

@@ -10,13 +10,24 @@
 //! whose elements have the same size, or below it. Kernels without a band are called for a whole tensor, or for one row of it after the other.
 
 pub use crate::arch::dsp::avg_pool::mean_pool2d_i8_dsp;
+pub use crate::arch::dsp::compact::add::add_i8_compact;
+pub use crate::arch::dsp::compact::conv::conv2d_i8_compact;
+pub use crate::arch::dsp::compact::dense::dense_i8_compact;
+pub use crate::arch::dsp::compact::depthwise::depthwise2d_i8_compact;
+pub use crate::arch::dsp::compact::mean::mean_pool2d_i8_compact;
 pub use crate::arch::dsp::conv::{conv2d_i8_dsp, conv2d_i8_dsp_exact, conv2d_i8_dsp_small};
 pub use crate::arch::dsp::convert::quantize_f32_i8_dsp;
-pub use crate::arch::dsp::dense::{conv1_i8_dsp, conv1_i8_dsp_exact, dense_i8_dsp, dense_i8_dsp_exact};
+pub use crate::arch::dsp::dense::{
+    conv1_i8_dsp, conv1_i8_dsp_eights, conv1_i8_dsp_exact, dense_i8_dsp, dense_i8_dsp_eights,
+    dense_i8_dsp_exact,
+};
 pub use crate::arch::dsp::depthwise::{depthwise2d_i8_dsp, depthwise2d_i8_dsp_exact};
 pub use crate::arch::dsp::depthwise_planar::{depthwise2d_planar_i8_dsp, depthwise2d_planar_i8_dsp_exact};
+pub use crate::arch::dsp::dot::dense_i8_dsp_dot;
 pub use crate::arch::dsp::elementwise::add_i8_dsp;
 pub use crate::arch::dsp::max_pool::max_pool2d_i8_dsp;
+pub use crate::arch::dsp::movement::copy_words_dsp;
+pub use crate::arch::dsp::temporal::depthwise1d_i8_dsp;
 pub use crate::arch::dsp::window::conv2d_work_words;
 pub use crate::arch::portable::absorb::{avg_pool_rows_f32, avg_pool_rows_i8, mean_rows_f32, mean_rows_i8};
 pub use crate::arch::portable::conv::{conv2d_f32, conv2d_i8, dense_f32, dense_i8};
@@ -35,7 +46,7 @@ pub use crate::arch::v6m::depthwise::depthwise2d_i8_taps;
 pub use crate::arch::v6m::elementwise::add_i8_linear;
 pub use crate::arch::v6m::steps::HalfRequant;
 pub use crate::params::{
-    AddLinear, AddParams, Broadcast, Conv, Copy, MeanLinear, MeanRows, MulParams, Pad, Pool, QuantizeLinear,
-    Reduce, Requant, Scale, Stride,
+    AddLinear, AddParams, Broadcast, CompactConv, CompactDense, Conv, Copy, MeanLinear, MeanRows, MulParams,
+    Pad, Pool, QuantizeLinear, Reduce, Requant, Scale, Stride,
 };
 pub use crate::rows::{Band, Read, ReadSlice, Rows};

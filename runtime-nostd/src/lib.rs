@@ -7,12 +7,15 @@
 //! which may overlap, and checks their range and alignment while the firmware compiles.
 //!
 //! A model takes its input at once (`invoke`), row by row (`push_row`) or as a window that slides (`slide`): see [`Feed`]. Several
-//! models can share one arena: [`share_arena!`].
+//! models can share one arena: [`share_arena!`]. `invoke_async` lets other tasks run between the steps of a long inference.
+//!
+//! What outputs mean, which class, since when and where, says [`post`].
 //!
 //! # Features
 //!
 //! - `macros` (default): `include_model!`, which compiles a model while the crate around it compiles.
-//! - `defmt`: `defmt::Format` on the public types.
+//! - `heapless`: lists of bounded length in [`post`]: the best `K` classes, detections without duplicates. Needs Rust 1.87.
+//! - `defmt`: `defmt::Format` on the public types, and a sink for [`events`] that prints them.
 //! - `micromath`: approximate exponentials in the float kernels, smaller and faster than exact ones. Exponentials are then off by at most
 //!   0.25 %, logistic values by 0.0006, hyperbolic tangents by 0.0011. Integer kernels are not affected.
 //!
@@ -25,16 +28,22 @@
 compile_error!("models are stored in little-endian order: big-endian targets are not supported");
 
 mod arch;
+pub mod events;
 mod feed;
 mod fixed;
 pub mod kernels;
 mod model;
 mod params;
+pub mod post;
 mod quantized;
 mod rows;
 mod share;
+mod turns;
 
 pub use arch::memory::{Arena, Bytes, Element, Memory};
+#[cfg(feature = "defmt")]
+#[doc(hidden)]
+pub use defmt as __defmt;
 pub use feed::{row_mut, write_row, Feed};
 pub use kernels::{Band, Rows};
 #[cfg(feature = "macros")]
@@ -46,6 +55,7 @@ pub use rows::{constant_row, due};
 pub use share::Share;
 #[doc(hidden)]
 pub use share::{largest, sum};
+pub use turns::{yield_now, YieldNow};
 
 /// Defines `include_model!`, which tells the compiler what this crate is compiled for.
 #[cfg(feature = "macros")]

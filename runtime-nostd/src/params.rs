@@ -66,6 +66,36 @@ pub struct Conv {
     pub groups: usize,
 }
 
+/// A convolution for the kernels that one function serves all layers with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct CompactConv<'a> {
+    /// Its sizes.
+    pub conv: Conv,
+    /// Weights, and what requantises, in the kernel's order.
+    pub weights: &'a [i32],
+    /// What padding reads as.
+    pub pad: i8,
+    /// The last shift of a sum, at most 23.
+    pub shift: u32,
+    /// Whether negative sums are corrected.
+    pub signed: bool,
+    /// Pixels of the result whose taps fit the work space, at least one.
+    pub pixels: usize,
+}
+
+/// A product of a matrix and a vector, for the kernel that one function serves all layers with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct CompactDense<'a> {
+    /// Weights, and what requantises, in the kernel's order.
+    pub weights: &'a [i32],
+    /// The last shift of a sum, at most 23.
+    pub shift: u32,
+    /// Whether negative sums are corrected.
+    pub signed: bool,
+}
+
 /// Where a kernel writes the pixels and channels of a row of its result, in elements: `out_c` and 1 channel-last, 1 and `out_w` planar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]

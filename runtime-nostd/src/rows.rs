@@ -68,6 +68,18 @@ impl<'a, T> Rows<'a, T> {
         (self.run(r, rows), rows)
     }
 
+    /// How many rows are held; `None` if the memory is smaller.
+    #[inline(always)]
+    pub(crate) fn held(&self) -> Option<usize> {
+        self.lap().map(|_| self.ring)
+    }
+
+    /// All rows that are held, in the order of the memory.
+    #[inline(always)]
+    pub(crate) fn lap(&self) -> Option<&'a [Cell<T>]> {
+        self.cells.get(..self.ring.checked_mul(self.row)?)
+    }
+
     /// How many rows from row `r` on lie one behind the other, up to the end of the ring.
     #[cfg(any(kiln_dsp, test))]
     #[inline(always)]

@@ -3,14 +3,14 @@ mod demo;
 mod step;
 mod test;
 
-use kiln_boards::{toolchain, Board};
+use kiln_boards::{toolchain, Board, Runner};
 use std::process::ExitCode;
 use step::{say, Failure};
 
 const HELP: &str = "\
 cargo xtask COMMAND
 
-  setup   install what is missing to build and run firmware: Rust targets, QEMU
+  setup   install what is missing to build and run firmware, and to test reports: Rust targets, QEMU, Chromium
   demo    compile a real model, run it here and as firmware under QEMU, and print what it takes
   test    everything that must hold: format, lints, tests, documentation, examples, firmware; .ci/run calls it
 
@@ -49,7 +49,12 @@ fn setup() -> Result<(), Failure> {
     for target in targets {
         toolchain::ensure_target(target)?;
     }
-    let qemu = toolchain::ensure_qemu()?;
-    say(&format!("Rust targets are installed; QEMU is {}", qemu.display()));
+    for board in Board::all() {
+        if let Runner::Qemu { program, .. } = &board.runner {
+            toolchain::ensure_qemu(program)?;
+        }
+    }
+    let chromium = toolchain::ensure_chromium()?;
+    say(&format!("Rust targets and QEMU are installed; Chromium is {}", chromium.display()));
     Ok(())
 }

@@ -24,6 +24,13 @@ pub(crate) fn cargo(folder: &Path, arguments: &[&str]) -> Command {
     command
 }
 
+/// The same for packages that are workspaces of their own. All have one target folder: the compiler in them is built once.
+pub(crate) fn cargo_outside(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = cargo(folder, arguments);
+    command.env("CARGO_TARGET_DIR", root().join("target/examples"));
+    command
+}
+
 /// Runs a command, showing its output.
 ///
 /// # Errors

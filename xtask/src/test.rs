@@ -1,6 +1,6 @@
 //! `cargo xtask test`: everything that must hold.
 use crate::demo;
-use crate::step::{cargo, root, run, Failure};
+use crate::step::{cargo, cargo_outside, root, run, Failure};
 use kiln_boards::{toolchain, Board};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,6 +15,8 @@ pub(crate) fn run_all() -> Result<(), Failure> {
     run("format of the harness and the plugin", &mut rustfmt(&root))?;
     let lints = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
     run("lints", &mut cargo(&root, &lints))?;
+    let lints = ["clippy", "-p", "kiln", "--features", "defmt,heapless", "--", "-D", "warnings"];
+    run("lints of the runtime with its features", &mut cargo(&root, &lints))?;
     lint_outside(&root)?;
     run("tests", &mut cargo(&root, &["test", "--workspace"]))?;
     let documentation = ["doc", "--workspace", "--no-deps"];
@@ -24,7 +26,16 @@ pub(crate) fn run_all() -> Result<(), Failure> {
             test_package(&root, &package)?;
         }
     }
+    test_probe(&root.join("probe"))?;
     demo::run_all()
+}
+
+/// The crate that has probe-rs in it: a workspace of its own, not optimised, because compiling it is what takes time.
+fn test_probe(folder: &Path) -> Result<(), Failure> {
+    run("format of probe", &mut cargo(folder, &["fmt", "--check"]))?;
+    let lints = ["clippy", "--all-targets", "--", "-D", "warnings"];
+    run("lints of probe", &mut cargo(folder, &lints))?;
+    run("tests of probe", &mut cargo(folder, &["test"]))
 }
 
 /// Files that belong to no package: `kiln_boards` writes them out where they are compiled.
@@ -32,6 +43,7 @@ fn rustfmt(root: &Path) -> Command {
     let mut rustfmt = Command::new("rustfmt");
     rustfmt.current_dir(root).args(["--check", "--edition", "2021"]);
     rustfmt.args(["boards/harness/src/lib.rs", "boards/harness/src/hosted.rs", "boards/cycles/lib.rs"]);
+    rustfmt.arg("host-tests/firmware/events/src/lib.rs");
     rustfmt
 }
 
@@ -54,16 +66,18 @@ fn lint_outside(root: &Path) -> Result<(), Failure> {
     run("lints of the plugin", &mut plugin)
 }
 
-/// Tests a host package; builds a firmware, which is told by the target its own configuration names.
+/// Tests a host package; builds a firmware, which is told by the target its own configuration names, and runs it where that is emulated.
 fn test_package(root: &Path, package: &Path) -> Result<(), Failure> {
     let name = package.strip_prefix(root).unwrap_or(package).display().to_string();
     run(&format!("format of {name}"), &mut cargo(package, &["fmt", "--check"]))?;
     match configured_target(package) {
-        None => run(&format!("tests of {name}"), &mut cargo(package, &["test", "--release"])),
+        None => run(&format!("tests of {name}"), &mut cargo_outside(package, &["test", "--release"])),
         Some(target) => {
-            let mut build = cargo(package, &["build", "--release"]);
-            toolchain::ensure_target(&target)?.apply(&mut build);
-            run(&format!("firmware of {name}"), &mut build)
+            // What runs under QEMU checks its own output.
+            let verb = if is_emulated(package) { "run" } else { "build" };
+            let mut firmware = cargo_outside(package, &[verb, "--release"]);
+            toolchain::ensure_target(&target)?.apply(&mut firmware);
+            run(&format!("firmware of {name}"), &mut firmware)
         }
     }
 }
@@ -87,6 +101,11 @@ fn packages_below(folder: &Path) -> Vec<PathBuf> {
     }
     found.sort();
     found
+}
+
+/// Whether a package's `.cargo/config.toml` has firmware run by QEMU.
+fn is_emulated(package: &Path) -> bool {
+    fs::read_to_string(package.join(".cargo/config.toml")).is_ok_and(|config| config.contains("qemu-system"))
 }
 
 /// `build.target` of a package's `.cargo/config.toml`.

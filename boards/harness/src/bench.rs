@@ -11,7 +11,8 @@ use kiln::{DType, Feed, Model};
 ///
 /// Every invocation that is measured stands between [`kiln_bench_begin`] and [`kiln_bench_end`], the writing of its input before it.
 ///
-/// `N` is the most stack that `invoke` and everything below it had in use, in bytes (0 on a host, where it is not measured).
+/// `N` is the most stack that `invoke` and everything below it had in use, in bytes (0 on a host, where it is not measured). With the feature
+/// `counter` a line `kiln-cycles HIGH LOW` comes before it: the upper and lower 32 bits of the cycles that were measured.
 pub fn bench<M: Model>(model: &mut M) -> ! {
     model.reset();
     let mut source = Source::open(model);
@@ -22,12 +23,15 @@ pub fn bench<M: Model>(model: &mut M) -> ! {
         }
     }
     source.write(model);
+    let mut window = Window::new();
     let infer = || {
-        while !run(model) {
+        while !window.measure(|| run(model)) {
             source.write(model);
         }
     };
-    Line::new("kiln-stack-bytes ").number(stack_of(infer)).print();
+    let stack = stack_of(infer);
+    window.print();
+    Line::new("kiln-stack-bytes ").number(stack).print();
     platform::exit(0)
 }
 
@@ -38,6 +42,65 @@ use crate::stack::used_by as stack_of;
 fn stack_of(run: impl FnOnce()) -> u32 {
     run();
     0
+}
+
+/// Cycles of several invocations.
+#[cfg(all(target_os = "none", feature = "counter"))]
+struct Window {
+    counter: crate::counter::Counter,
+    /// What it takes to measure nothing.
+    nothing: u64,
+    cycles: u64,
+}
+
+#[cfg(all(target_os = "none", feature = "counter"))]
+impl Window {
+    fn new() -> Self {
+        let counter = crate::counter::Counter::start();
+        let mut window = Window { counter, nothing: 0, cycles: 0 };
+        // The first time instructions may have to be fetched that are at hand later.
+        for _ in 0..2 {
+            window.cycles = 0;
+            window.measure(|| {
+                kiln_bench_begin();
+                kiln_bench_end();
+                true
+            });
+        }
+        window.nothing = core::mem::take(&mut window.cycles);
+        window
+    }
+
+    #[inline(never)]
+    fn measure(&mut self, run: impl FnOnce() -> bool) -> bool {
+        let start = self.counter.now();
+        let complete = run();
+        self.cycles += self.counter.since(start).saturating_sub(self.nothing);
+        complete
+    }
+
+    fn print(&self) {
+        let (high, low) = ((self.cycles >> 32) as u32, self.cycles as u32);
+        Line::new("kiln-cycles ").number(high).text(" ").number(low).print();
+    }
+}
+
+/// Without a counter, nothing is measured.
+#[cfg(not(all(target_os = "none", feature = "counter")))]
+struct Window;
+
+#[cfg(not(all(target_os = "none", feature = "counter")))]
+impl Window {
+    fn new() -> Self {
+        Window
+    }
+
+    #[inline(always)]
+    fn measure(&mut self, run: impl FnOnce() -> bool) -> bool {
+        run()
+    }
+
+    fn print(&self) {}
 }
 
 // Its own function, so that a frame of `invoke` cannot merge with one that is not measured.

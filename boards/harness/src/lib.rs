@@ -1,4 +1,4 @@
-//! Runs one model compiled by Kiln: on a Cortex-M board or emulator through semihosting, or as an ordinary process.
+//! Runs one model compiled by Kiln: on a Cortex-M or RISC-V board or emulator through semihosting, or as an ordinary process.
 //!
 //! [`validate`] runs every case of a case file and writes the outputs to another file. [`bench`] computes one output
 //! between marker functions, and reports how much stack it took. Which of them a firmware calls is decided by the
@@ -10,7 +10,19 @@
 #![cfg_attr(target_os = "none", no_std)]
 #![warn(unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
 
+#[cfg(all(target_os = "none", target_arch = "arm"))]
+#[path = "arm.rs"]
+mod arch;
+#[cfg(all(target_os = "none", target_arch = "riscv32"))]
+#[path = "riscv.rs"]
+mod arch;
 mod bench;
+#[cfg(all(target_os = "none", target_arch = "arm", feature = "counter"))]
+#[path = "counter_arm.rs"]
+mod counter;
+#[cfg(all(target_os = "none", target_arch = "riscv32", feature = "counter"))]
+#[path = "counter_riscv.rs"]
+mod counter;
 #[cfg(target_os = "none")]
 mod firmware;
 #[cfg(not(target_os = "none"))]
@@ -25,9 +37,9 @@ mod report;
 mod stack;
 mod validate;
 
-pub use bench::bench;
 #[cfg(target_os = "none")]
-pub use cortex_m_rt::entry;
+pub use arch::entry;
+pub use bench::bench;
 pub use platform::exit;
 pub use program::print;
 pub use validate::validate;

@@ -1,6 +1,7 @@
-//! Files and exit status through Arm semihosting: the debugger (QEMU, or probe-rs) answers `BKPT 0xAB`.
+//! Files and exit status through semihosting: the debugger (QEMU, or probe-rs) answers a breakpoint.
 //!
 //! Operation numbers and parameter blocks are those of "Semihosting for AArch32 and AArch64" (Arm IHI 0100).
+use crate::arch::semihosting;
 use core::ffi::CStr;
 
 const SYS_OPEN: usize = 0x01;
@@ -55,7 +56,7 @@ impl Output {
 pub(crate) fn print(line: &CStr) {
     for text in [line, c"\n"] {
         // SAFETY: SYS_WRITE0 reads the zero-terminated string at its argument, which a `CStr` is.
-        unsafe { breakpoint(SYS_WRITE0, text.as_ptr() as usize) };
+        unsafe { semihosting(SYS_WRITE0, text.as_ptr() as usize) };
     }
 }
 
@@ -75,16 +76,5 @@ fn open(name: &CStr, mode: usize) -> Option<usize> {
 fn call(operation: usize, block: &[usize]) -> usize {
     // SAFETY: every operation called here takes the address of a block of words, and reads or writes only the buffers
     // that the block names, all of which outlive the call.
-    unsafe { breakpoint(operation, block.as_ptr() as usize) }
-}
-
-/// # Safety
-/// `argument` is what `operation` takes, and buffers it names are valid.
-unsafe fn breakpoint(operation: usize, argument: usize) -> usize {
-    let answer;
-    // SAFETY: the caller vouches for the arguments; the debugger changes r0 and the named buffers only.
-    unsafe {
-        core::arch::asm!("bkpt 0xab", inout("r0") operation => answer, in("r1") argument, options(nostack, preserves_flags));
-    }
-    answer
+    unsafe { semihosting(operation, block.as_ptr() as usize) }
 }

@@ -1,10 +1,10 @@
 //! How deep the stack grew, by painting what is free of it.
-use core::arch::asm;
+use crate::arch::fill_to_stack;
 
 const PAINT: u32 = 0x4b49_4c4e;
 
 extern "C" {
-    /// First word above the statics (from cortex-m-rt's linker script). The stack grows towards it.
+    /// First word above the statics (from the linker script of cortex-m-rt or riscv-rt). The stack grows towards it.
     static mut __sheap: u32;
 }
 
@@ -15,24 +15,8 @@ extern "C" {
 #[inline(never)]
 pub(crate) fn used_by(run: impl FnOnce()) -> u32 {
     let bottom = &raw mut __sheap;
-    let top: *mut u32;
-    // SAFETY: nothing lives between the end of the statics and the stack pointer, and no call is made in between, so the
-    // words written belong to nobody. All of it is RAM by construction of the linker script.
-    unsafe {
-        asm!(
-            "mov {top}, sp",
-            "2:",
-            "cmp {word}, {top}",
-            "bhs 3f",
-            "str {paint}, [{word}]",
-            "adds {word}, #4",
-            "b 2b",
-            "3:",
-            top = out(reg) top,
-            word = inout(reg) bottom => _,
-            paint = in(reg) PAINT,
-        );
-    }
+    // SAFETY: nothing lives between the end of the statics and the stack pointer. All of it is RAM by construction of the linker script.
+    let top = unsafe { fill_to_stack(bottom, PAINT) };
     run();
     let mut word = bottom;
     // SAFETY: reads of the words painted above; volatile, because the compiler does not know that they are the stack.

@@ -1,9 +1,11 @@
-//! `cargo kiln bench`: what one inference costs on an emulated board.
+//! `cargo kiln bench`: what one inference costs, on an emulated board or a real one.
 
 pub(crate) mod macs;
+mod measured;
 mod text;
 mod trade;
 
+pub use measured::{measure, Measurement};
 pub use trade::{trade, trade_json};
 
 use crate::place::{build_firmware, emulated, for_board, TIME_LIMIT};
@@ -31,6 +33,7 @@ pub struct Report {
 /// One step.
 #[derive(Clone, Debug)]
 struct Layer {
+    step: usize,
     op: String,
     name: String,
     /// The kernels it calls.
@@ -83,7 +86,7 @@ fn layers(compiled: &Compiled, traced: &BenchResult) -> Vec<Layer> {
             let (op, name) = memory::computed(compiled, step);
             let macs = (!slides(compiled)).then(|| macs::macs(compiled, step));
             let kernels = kernels(compiled, step);
-            Layer { op: op.into(), name: name.into(), kernels, macs, instructions: 0, cycles: 0 }
+            Layer { step, op: op.into(), name: name.into(), kernels, macs, instructions: 0, cycles: 0 }
         });
         layer.instructions += count.instructions;
         layer.cycles += count.cycles;
@@ -127,6 +130,16 @@ impl Report {
     /// Bytes of flash that are not model data: code and other constants of the whole image.
     pub fn flash_besides_weights(&self) -> u64 {
         self.result.flash.code + self.result.flash.constants
+    }
+
+    /// What was measured.
+    pub fn compiled(&self) -> &Compiled {
+        &self.compiled
+    }
+
+    /// Counts of each step, where they were measured.
+    pub fn step_counts(&self) -> impl Iterator<Item = (usize, Count)> + '_ {
+        self.layers.iter().map(|l| (l.step, Count { instructions: l.instructions, cycles: l.cycles }))
     }
 
     /// The measurements.

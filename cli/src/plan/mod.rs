@@ -4,7 +4,7 @@ mod json;
 mod text;
 
 pub use json::json;
-pub use text::text;
+pub use text::{schedule_text, text};
 
 use kiln_codegen::report::picture;
 use kiln_codegen::Compiled;

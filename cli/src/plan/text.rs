@@ -10,15 +10,22 @@ use std::fmt::Write;
 
 /// The plan as tables: schedule, arena, overlaps, alternatives.
 pub fn text(compiled: &Compiled) -> String {
-    let mut out = summary(compiled) + "\n";
+    let mut out = summary(compiled) + "\n" + &schedule_text(compiled);
     let rows = memory::rows(compiled);
     // Writing to a string cannot fail.
-    let _ = inputs(&mut out, compiled);
-    let _ = steps(&mut out, compiled);
     let _ = arena(&mut out, &rows);
     let _ = state(&mut out, compiled);
     let _ = overlaps(&mut out, compiled);
     let _ = alternatives(&mut out, &compiled.alternatives);
+    out
+}
+
+/// The schedule as a table.
+pub fn schedule_text(compiled: &Compiled) -> String {
+    let mut out = String::new();
+    // Writing to a string cannot fail.
+    let _ = inputs(&mut out, compiled);
+    let _ = steps(&mut out, compiled);
     out
 }
 

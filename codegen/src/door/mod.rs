@@ -5,7 +5,7 @@ mod request;
 pub use request::include_model;
 
 use crate::error::{Error, Problem};
-use crate::options::{Input, Io, Optimize, Options};
+use crate::options::{Events, Input, Io, Optimize, Options};
 use crate::target::Target;
 use crate::{compile, Compiled};
 use quote::quote;
@@ -122,6 +122,12 @@ impl Build {
     /// How the input is given: all at once, row by row (`push_row`), or as a window that slides (`slide`).
     pub fn input(mut self, input: Input) -> Self {
         self.options.input = input;
+        self
+    }
+
+    /// What the model tells about while it runs, to the observer of `kiln::events`.
+    pub fn events(mut self, events: Events) -> Self {
+        self.options.events = events;
         self
     }
 

@@ -1,7 +1,7 @@
 //! Steps and the kernel calls in them.
 
 use super::pipeline::{self, Stage};
-use super::uses_memory;
+use super::{event, uses_memory};
 use crate::select::{Arg, Call, Cells, ConstantId, Field, Generic, Memory, Program, Region, Strip, Struct};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote, ToTokens};
@@ -65,6 +65,22 @@ pub(super) fn memory_idents<'a>(
     memories(calls).map(memory_ident)
 }
 
+/// The memories that some calls use, as arguments that borrow them from the model.
+pub(super) fn memory_borrows<'a>(
+    calls: impl Iterator<Item = &'a Call> + Clone,
+) -> impl Iterator<Item = TokenStream> {
+    memories(calls).map(borrow_memory)
+}
+
+/// A memory of the model, borrowed.
+pub(super) fn borrow_memory(memory: Memory) -> TokenStream {
+    match memory {
+        Memory::Arena => quote! { self.arena.borrow_mut().memory() },
+        Memory::Fast => quote! { self.fast.borrow_mut().memory() },
+        Memory::State => quote! { self.kept.borrow_mut().state.memory() },
+    }
+}
+
 /// The memories that some calls use, as parameters.
 pub(super) fn memory_parameters<'a>(
     program: &Program,
@@ -82,7 +98,7 @@ pub(super) fn memory_parameters<'a>(
     memories(calls).map(parameter).collect()
 }
 
-fn memory_ident(memory: Memory) -> Ident {
+pub(super) fn memory_ident(memory: Memory) -> Ident {
     let name = match memory {
         Memory::Arena => "m",
         Memory::Fast => "f",
@@ -103,7 +119,10 @@ fn expand_step(program: &Program, calls: &[Call]) -> TokenStream {
     let parameters = memory_parameters(program, calls.iter());
     let tick = turn.map(|_| quote! { tick: usize });
     let parameters = parameters.into_iter().chain(tick);
-    let due = turn.map(|turn| pipeline::expand_due(turn, calls));
+    let result = program.results.iter().find(|result| result.step == step);
+    let due = turn.map(|turn| pipeline::expand_due(turn, calls, result.is_some()));
+    let begin = result.map(|_| event::expand_begin());
+    let end = result.map(|result| event::expand_end(result, turn));
     let parameters_in_flash = expand_statics(program, calls);
     // Calls that follow each other are for the same row, if they are for single rows.
     let groups = calls.chunk_by(|a, b| by_row(a) && by_row(b)).map(|group| {
@@ -124,7 +143,9 @@ fn expand_step(program: &Program, calls: &[Call]) -> TokenStream {
         fn #name(#(#parameters),*) {
             #parameters_in_flash
             #due
+            #begin
             #(#groups)*
+            #end
         }
     }
 }
@@ -212,7 +233,7 @@ pub(super) fn cells(region: &Region) -> TokenStream {
 }
 
 /// `Rows` of a strip.
-fn rows(strip: &Strip) -> TokenStream {
+pub(super) fn rows(strip: &Strip) -> TokenStream {
     let (cells, row) = (cells(&strip.region), Literal::usize_unsuffixed(strip.row));
     match strip.ring.map(Literal::usize_unsuffixed) {
         Some(ring) => quote! { kiln::Rows::ring(#cells, #row, #ring) },
@@ -238,6 +259,7 @@ fn expand_struct(program: &Program, value: &Struct) -> TokenStream {
                 quote! { [#(#list),*] }
             }
             Field::Float(value) => float(*value),
+            Field::Flag(value) => value.to_token_stream(),
             Field::Constant(id, element) => constant(program, *id, element),
             Field::Struct(inner) => expand_struct(program, inner),
         };

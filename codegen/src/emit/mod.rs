@@ -4,12 +4,14 @@
 //! same through every door; [`pretty`] formats them for a file.
 
 mod call;
+mod event;
 mod feed;
 mod io;
 mod pipeline;
 #[cfg(test)]
 mod pipeline_tests;
 mod structure;
+mod turns;
 
 use crate::ir::Graph;
 use crate::options::Options;
@@ -193,6 +195,7 @@ fn expand_inherent(program: &Program, names: &Names, options: &Options) -> Token
 fn expand_invoke(program: &Program, start: Option<TokenStream>, trace: bool) -> TokenStream {
     let memories = expand_memories(program);
     let calls = call::expand_stages(program, trace);
+    let turns = turns::expand_turns(program);
     quote! {
         /// Runs the model once. The inputs' memory is reused: write every input before each call.
         pub fn invoke(&mut self) {
@@ -200,16 +203,26 @@ fn expand_invoke(program: &Program, start: Option<TokenStream>, trace: bool) -> 
             #memories
             #calls
         }
+
+        /// As `invoke`, and lets other tasks run after each step: for models that would hold up an async executor for too long.
+        ///
+        /// A future that is dropped before it is ready leaves a model with state between two inferences: `reset` it.
+        pub async fn invoke_async(&mut self) {
+            #start
+            #turns
+        }
     }
 }
 
 /// `let` bindings of the memories that the steps use.
 fn expand_memories(program: &Program) -> TokenStream {
     let uses = |memory| program.calls.iter().any(|c| uses_memory(&c.args, memory));
-    let arena = uses(Memory::Arena).then(|| quote! { let m = self.arena.borrow_mut().memory(); });
-    let fast = uses(Memory::Fast).then(|| quote! { let f = self.fast.borrow_mut().memory(); });
-    let state = uses(Memory::State).then(|| quote! { let s = self.kept.borrow_mut().state.memory(); });
-    quote! { #arena #fast #state }
+    let bindings =
+        [Memory::Arena, Memory::Fast, Memory::State].into_iter().filter(|&m| uses(m)).map(|memory| {
+            let (ident, borrow) = (call::memory_ident(memory), call::borrow_memory(memory));
+            quote! { let #ident = #borrow; }
+        });
+    quote! { #(#bindings)* }
 }
 
 fn uses_memory(args: &[Arg], memory: Memory) -> bool {

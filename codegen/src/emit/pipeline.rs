@@ -89,8 +89,8 @@ fn doc(body: &Loop) -> [String; 3] {
     ]
 }
 
-/// `let band = …`: the rows of a step that are due at this tick, or the end of it. Without a name if no kernel asks for them.
-pub(super) fn expand_due(turn: &Turn, calls: &[Call]) -> TokenStream {
+/// `let band = …`: the rows of a step that are due at this tick, or the end of it. Without a name if neither `named` nor any kernel asks for them.
+pub(super) fn expand_due(turn: &Turn, calls: &[Call], named: bool) -> TokenStream {
     let Beat { first, every, band } = turn.beat;
     let [first, every, band] = [first, every, band].map(Literal::usize_unsuffixed);
     let rows = match turn.rows {
@@ -101,7 +101,7 @@ pub(super) fn expand_due(turn: &Turn, calls: &[Call]) -> TokenStream {
         None => quote! { usize::MAX },
     };
     let asks = |arg: &Arg| matches!(arg, Arg::Due) || arg.by_row();
-    let asked = calls.iter().flat_map(|call| &call.args).any(asks);
+    let asked = named || calls.iter().flat_map(|call| &call.args).any(asks);
     let name = if asked {
         quote! { band }
     } else {
@@ -136,14 +136,16 @@ pub(super) fn turn_of(program: &Program, step: usize) -> Option<&Turn> {
     program.loops.iter().flat_map(|l| &l.steps).find(|turn| turn.step == step)
 }
 
-fn loop_name(index: usize) -> Ident {
+pub(super) fn loop_name(index: usize) -> Ident {
     format_ident!("pipeline_{:02}", index)
 }
 
-fn calls<'a>(program: &'a Program, body: &'a Loop) -> impl Iterator<Item = &'a Call> + Clone {
+/// The calls of a pipeline.
+pub(super) fn calls<'a>(program: &'a Program, body: &'a Loop) -> impl Iterator<Item = &'a Call> + Clone {
     program.calls.iter().filter(|call| body.steps.iter().any(|turn| turn.step == call.step))
 }
 
-fn calls_of(program: &Program, step: usize) -> impl Iterator<Item = &Call> + Clone {
+/// The calls of a step.
+pub(super) fn calls_of(program: &Program, step: usize) -> impl Iterator<Item = &Call> + Clone {
     program.calls.iter().filter(move |call| call.step == step)
 }

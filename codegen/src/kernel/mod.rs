@@ -3,9 +3,11 @@
 //! The schedule asks for workspaces before there are addresses, `select` for the kernel when there are: both ask here. What depends on the values of
 //! weights (whether a cheap requantisation is exact) is `select`'s.
 
+mod compact;
 mod planar;
 mod shape;
 
+pub use compact::CODE_BYTES;
 pub use planar::{planar_operand, planar_result};
 pub use shape::Shape;
 
@@ -25,6 +27,8 @@ pub enum Kernel {
     DepthwisePlanar(Shape),
     /// Depthwise convolution of channel-last images.
     Depthwise(Shape),
+    /// Depthwise convolution along the only axis of channel-last images.
+    Temporal(Shape),
     /// Matrix product of single rows.
     Dense,
 }
@@ -32,31 +36,45 @@ pub enum Kernel {
 impl Kernel {
     /// The kernel of a node, in a step that computes all rows at once (`whole`) or runs in a pipeline.
     pub fn of(graph: &Graph, node: &Node, options: &Options, whole: bool) -> Kernel {
-        let dsp = options.target() == Target::CortexMDsp;
-        if let Some(shape) = Shape::of(graph, node).filter(|shape| dsp && shape.layout.x == Order::Planar) {
-            return Kernel::DepthwisePlanar(shape);
-        }
-        if let Some(shape) =
-            Shape::of(graph, node).filter(|shape| dsp && planar::by_fours(graph, node, shape))
-        {
-            return Kernel::Depthwise(shape);
-        }
-        if !dsp || !packs(graph, node) {
+        if options.target() != Target::CortexMDsp {
             return Kernel::Portable;
         }
-        match node.op {
-            Op::Dense { .. } => Kernel::Dense,
-            Op::Conv2d { groups: 1, .. } => Shape::of(graph, node).map_or(Kernel::Portable, |shape| {
-                let shape = if whole { shape.as_row() } else { shape }.as_column();
-                match shape {
-                    _ if shape.layout.x == Order::Planar => Kernel::Portable,
-                    _ if shape.dilation_w > 1 && shape.k_w > 1 => Kernel::Portable,
-                    _ if shape.is_column() => Kernel::Column(shape),
-                    _ if tiles(&shape) => Kernel::Tiled(shape, window_pixels(&shape, options.optimize)),
-                    _ => Kernel::Portable,
+        if options.optimize == Optimize::Size {
+            return compact::kernel(graph, node, whole);
+        }
+        match (&node.op, Shape::of(graph, node)) {
+            (_, Some(shape)) if shape.layout.x == Order::Planar => Kernel::DepthwisePlanar(shape),
+            (_, Some(shape)) if planar::by_fours(graph, node, &shape) => {
+                // Unrolled for each number of taps; in a pipeline a ring may divide them.
+                match whole && shape.along().is_some() {
+                    true => Kernel::Temporal(shape),
+                    false => Kernel::Depthwise(shape),
                 }
-            }),
+            }
+            (Op::Dense { .. }, _) if packs(graph, node) => Kernel::Dense,
+            (Op::Conv2d { groups: 1, .. }, Some(shape)) if packs(graph, node) => {
+                let shape = if whole { shape.as_row() } else { shape }.as_column();
+                if shape.is_column() {
+                    Kernel::Column(shape)
+                } else if tiles(&shape) {
+                    Kernel::Tiled(shape, window_pixels(&shape, options.optimize))
+                } else {
+                    Kernel::Portable
+                }
+            }
             _ => Kernel::Portable,
+        }
+    }
+
+    /// Images that it computes one after the other.
+    pub fn images(&self) -> usize {
+        match self {
+            Kernel::Portable | Kernel::Dense => 1,
+            Kernel::Column(shape)
+            | Kernel::Depthwise(shape)
+            | Kernel::DepthwisePlanar(shape)
+            | Kernel::Temporal(shape)
+            | Kernel::Tiled(shape, _) => shape.images,
         }
     }
 
@@ -64,7 +82,7 @@ impl Kernel {
     pub fn workspace(&self) -> usize {
         match self {
             Kernel::Portable | Kernel::Dense | Kernel::Column(_) => 0,
-            Kernel::DepthwisePlanar(_) | Kernel::Depthwise(_) => 0,
+            Kernel::DepthwisePlanar(_) | Kernel::Depthwise(_) | Kernel::Temporal(_) => 0,
             Kernel::Tiled(shape, pixels) => 4 * shape.window_words(*pixels),
         }
     }

@@ -27,6 +27,20 @@ pub struct Shape {
     pub layout: Layout,
 }
 
+/// A convolution along one axis, in pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Axis {
+    /// Taps of a filter.
+    pub taps: usize,
+    /// From the first tap of one result to that of the next.
+    pub stride: usize,
+    /// From tap to tap.
+    pub dilation: usize,
+}
+
+/// Taps of a filter that is unrolled, 32 bytes of code each.
+const MOST_TAPS: usize = 32;
+
 impl Shape {
     /// The shape of a convolution of images.
     pub fn of(graph: &Graph, node: &Node) -> Option<Shape> {
@@ -53,6 +67,31 @@ impl Shape {
             groups: *groups,
             images,
             layout,
+        })
+    }
+
+    /// A product of the rows of a matrix with filters, as a convolution of single pixels.
+    pub fn of_dense(graph: &Graph, node: &Node) -> Option<Shape> {
+        let (x, y) = (&graph.ty(*node.operands.first()?).shape, &graph.ty(node.result).shape);
+        let rows = y.numel().checked_div(y.last())?;
+        Some(Shape {
+            in_h: 1,
+            in_w: rows,
+            in_c: x.last(),
+            out_h: 1,
+            out_w: rows,
+            out_c: y.last(),
+            k_h: 1,
+            k_w: 1,
+            stride_h: 1,
+            stride_w: 1,
+            dilation_h: 1,
+            dilation_w: 1,
+            pad_top: 0,
+            pad_left: 0,
+            groups: 1,
+            images: 1,
+            layout: Layout::default(),
         })
     }
 
@@ -94,6 +133,24 @@ impl Shape {
             return Shape { in_w: 1, k_w: 1, stride_w: 1, in_c: self.in_w * self.in_c, ..self };
         }
         self
+    }
+
+    /// The axis of a depthwise convolution whose images have no other, where no tap is in the padding and the kernel for such takes its sizes.
+    pub fn along(&self) -> Option<Axis> {
+        let (columns, rows) = ((self.in_w, self.k_w, self.out_w), (self.in_h, self.k_h, self.out_h));
+        let (axis, (size, pixels)) = if columns == (1, 1, 1) && self.pad_left == 0 {
+            let axis = Axis { taps: self.k_h, stride: self.stride_h, dilation: self.dilation_h };
+            (axis, (self.in_h + self.pad_top, self.out_h))
+        } else if rows == (1, 1, 1) && self.pad_top == 0 {
+            let axis = Axis { taps: self.k_w, stride: self.stride_w, dilation: self.dilation_w };
+            (axis, (self.in_w + self.pad_left, self.out_w))
+        } else {
+            return None;
+        };
+        let reach = pixels.saturating_sub(1) * axis.stride + (axis.taps - 1) * axis.dilation + 1;
+        let padded = self.pad_top + self.pad_left > 0 || reach > size;
+        let near = axis.stride.max(axis.taps * axis.dilation) * self.in_c <= 4095;
+        (!padded && near && axis.taps <= MOST_TAPS).then_some(axis)
     }
 
     /// Whether operand and result are one pixel wide, and the taps of a pixel come in no more runs than the kernel for such takes.
@@ -140,5 +197,60 @@ impl Shape {
     /// Multiplications of one image and the batch.
     pub fn macs(&self) -> usize {
         self.images * self.out_h * self.out_w * self.taps() * self.out_c
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A depthwise convolution of a column of 30 pixels with 40 channels, 5 taps.
+    const COLUMN: Shape = Shape {
+        in_h: 30,
+        in_w: 1,
+        in_c: 40,
+        out_h: 13,
+        out_w: 1,
+        out_c: 40,
+        k_h: 5,
+        k_w: 1,
+        stride_h: 2,
+        stride_w: 1,
+        dilation_h: 1,
+        dilation_w: 1,
+        pad_top: 0,
+        pad_left: 0,
+        groups: 40,
+        images: 1,
+        layout: Layout { x: Order::ChannelLast, y: Order::ChannelLast },
+    };
+
+    #[test]
+    fn columns_and_rows_have_one_axis() {
+        let axis = Axis { taps: 5, stride: 2, dilation: 1 };
+        assert_eq!(COLUMN.along(), Some(axis));
+        let row = Shape {
+            in_h: 1,
+            in_w: 30,
+            out_h: 1,
+            out_w: 13,
+            k_h: 1,
+            k_w: 5,
+            stride_h: 1,
+            stride_w: 2,
+            ..COLUMN
+        };
+        assert_eq!(row.along(), Some(axis));
+        assert_eq!(Shape { in_h: 2, ..row }.along(), None);
+    }
+
+    #[test]
+    fn an_axis_has_no_padding_and_near_taps() {
+        assert_eq!(Shape { pad_top: 1, ..COLUMN }.along(), None);
+        // The thirteenth pixel reads the twenty-ninth of the operand.
+        assert!(Shape { in_h: 29, ..COLUMN }.along().is_some());
+        assert_eq!(Shape { in_h: 28, ..COLUMN }.along(), None);
+        assert_eq!(Shape { in_c: 820, ..COLUMN }.along(), None);
+        assert_eq!(Shape { k_h: 33, out_h: 1, in_h: 40, in_c: 8, ..COLUMN }.along(), None);
     }
 }

@@ -136,19 +136,30 @@ pub fn run(graph: &mut Graph, observer: &mut dyn FnMut(&str, &Graph)) -> Result<
 /// # Errors
 /// As [`run`].
 pub fn run_for(graph: &mut Graph, options: &Options) -> Result<(), Error> {
-    let ignore: &mut dyn FnMut(&str, &Graph) = &mut |_, _| {};
-    run(graph, ignore)?;
+    run_observed(graph, options, &mut |_, _| {})
+}
+
+/// As [`run_for`], with an observer as [`run`] has one.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_observed(
+    graph: &mut Graph,
+    options: &Options,
+    observer: &mut dyn FnMut(&str, &Graph),
+) -> Result<(), Error> {
+    run(graph, observer)?;
     if options.input != Input::Whole || options.optimize == Optimize::Memory {
-        run_each(BY_ROWS, graph, ignore)?;
+        run_each(BY_ROWS, graph, observer)?;
     }
     if options.input != Input::Whole {
-        run_each(FED, graph, ignore)?;
+        run_each(FED, graph, observer)?;
     }
     if options.input == Input::Sliding {
-        run_each(SLIDING, graph, ignore)?;
+        run_each(SLIDING, graph, observer)?;
     }
     if options.target() == Target::CortexMDsp && options.optimize != Optimize::Size {
-        run_each(DSP, graph, ignore)?;
+        run_each(DSP, graph, observer)?;
     }
     Ok(())
 }

@@ -160,7 +160,7 @@ fn live(compiled: &Compiled, step: usize, names: &[String], rings: &[Option<usiz
 }
 
 /// The name of the largest value in each buffer; of a state, its own name.
-pub(super) fn buffer_names(compiled: &Compiled) -> Vec<String> {
+pub fn buffer_names(compiled: &Compiled) -> Vec<String> {
     let storage = &compiled.schedule.storage;
     let mut named: Vec<Option<ValueId>> = vec![None; storage.buffers.len()];
     for (id, value) in compiled.graph.values() {
@@ -201,7 +201,7 @@ pub(super) fn buffer_names(compiled: &Compiled) -> Vec<String> {
 }
 
 /// The rows that each buffer holds at a time, where it is a ring.
-fn buffer_rings(compiled: &Compiled) -> Vec<Option<usize>> {
+pub fn buffer_rings(compiled: &Compiled) -> Vec<Option<usize>> {
     let storage = &compiled.schedule.storage;
     let mut rings = vec![None; storage.buffers.len()];
     for place in storage.places.iter().flatten().filter(|place| place.ring.is_some()) {

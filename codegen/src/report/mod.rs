@@ -1,8 +1,14 @@
 //! Reports about a compilation. Read-only.
 
 pub mod budget;
+pub mod certificate;
+pub mod kernels;
+mod macs;
 pub mod memory;
+pub mod passes;
 pub mod picture;
 pub mod schedule;
 #[cfg(test)]
 mod testing;
+
+pub use macs::macs;

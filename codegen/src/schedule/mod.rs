@@ -233,7 +233,7 @@ impl Schedule {
     }
 
     /// Gives each step that computes a node the workspace its kernel needs, in bytes, where it computes the node as a whole or (`false`) in turns.
-    pub fn add_workspaces(&mut self, bytes: impl Fn(NodeId, bool) -> usize) {
+    pub fn add_workspaces(&mut self, mut bytes: impl FnMut(NodeId, bool) -> usize) {
         for (index, step) in self.steps.iter_mut().enumerate() {
             let StepKind::Compute(node) = step.kind else { continue };
             let whole = !self.pipelines.iter().any(|p| p.steps.contains(&index));

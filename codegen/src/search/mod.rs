@@ -8,12 +8,13 @@ mod cuts;
 mod tests;
 
 use crate::error::{Error, Problem};
-use crate::ir::Graph;
+use crate::ir::{Graph, NodeId};
 use crate::kernel::Kernel;
 use crate::plan::{plan, with_fast, Plan};
 use crate::schedule::pipeline::{self, Draft, Refused};
 use crate::schedule::{with_pipelines, Feed, Flow, Schedule};
 use crate::{Input, Optimize, Options};
+use std::collections::HashMap;
 
 /// Most divisions that are scheduled and planned.
 const MOST_PLANNED: usize = 12;
@@ -58,7 +59,7 @@ impl Alternative {
 /// [`Error::Options`] if the model cannot take its input as asked, [`Error::Unsupported`] if no arena is large enough.
 pub fn search(graph: &Graph, options: &Options) -> Result<Found, Error> {
     let flow = Flow::of(graph);
-    let mut tried = Tried { graph, options, list: Vec::new() };
+    let mut tried = Tried { graph, options, workspaces: HashMap::new(), list: Vec::new() };
     match options.input {
         Input::Whole => tried.add(&[])?,
         Input::Rows => {
@@ -109,14 +110,19 @@ struct Candidate {
 struct Tried<'g> {
     graph: &'g Graph,
     options: &'g Options,
+    /// Bytes of the workspace of a node as a whole, or in turns: looking for the kernel reads all weights.
+    workspaces: HashMap<(NodeId, bool), usize>,
     list: Vec<Candidate>,
 }
 
 impl Tried<'_> {
     fn add(&mut self, drafts: &[Draft]) -> Result<(), Error> {
         let mut schedule = with_pipelines(self.graph, drafts);
+        let (graph, options) = (self.graph, self.options);
+        let workspaces = &mut self.workspaces;
         schedule.add_workspaces(|node, whole| {
-            Kernel::of(self.graph, self.graph.node(node), self.options, whole).workspace()
+            let of = || Kernel::of(graph, graph.node(node), options, whole).workspace();
+            *workspaces.entry((node, whole)).or_insert_with(of)
         });
         let plan = plan(self.graph, &schedule)?;
         let about = Alternative {

@@ -191,7 +191,12 @@ fn all_that_is_tried_is_sound() {
             if feed == Feed::Rows && pipeline::fed(&graph, &flow).is_err() {
                 continue;
             }
-            let mut tried = Tried { graph: &graph, options: &Options::default(), list: Vec::new() };
+            let mut tried = Tried {
+                graph: &graph,
+                options: &Options::default(),
+                workspaces: HashMap::new(),
+                list: Vec::new(),
+            };
             for drafts in cuts::cuts(&graph, &flow, feed).into_iter().take(MOST_PLANNED) {
                 tried.add(&drafts).unwrap();
             }

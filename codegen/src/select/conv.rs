@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::ir::{Clamp, Layout, Order, Window};
+use crate::kernel::Shape as Sizes;
 use crate::passes::zero_point::folded_bias;
 
 /// The largest batch. Each of its images is a kernel call of its own.
@@ -11,7 +12,6 @@ impl<'a> Selector<'a> {
     pub(super) fn conv(
         &mut self,
         node: &'a Node,
-        window: &Window,
         groups: usize,
         rescale: &Rescale,
         clamp: &Clamp,
@@ -23,7 +23,8 @@ impl<'a> Selector<'a> {
             return Err(self.no_kernel(node));
         }
         let depthwise = groups == in_c && groups > 1;
-        let conv = self.convolution_params(node, window, groups)?;
+        let conv = Sizes::of(self.graph, node).ok_or_else(|| self.no_kernel(node))?;
+        let conv = self.conv_params(&conv);
         let weights = self.data(node, w, "weights")?;
         let packed = if depthwise {
             taps_first(weights, out_c, tw.dtype.size())
@@ -57,30 +58,24 @@ impl<'a> Selector<'a> {
     }
 
     /// The kernels' `Conv`.
-    pub(super) fn convolution_params(
-        &self,
-        node: &Node,
-        window: &Window,
-        groups: usize,
-    ) -> Result<Struct, Problem> {
-        let ([_, in_h, in_w, in_c], [_, _, out_w, out_c]) = self.images(node)?;
+    pub(super) fn conv_params(&self, shape: &Sizes) -> Struct {
         let fields = vec![
-            ("in_h", int(self.height(in_h))),
-            ("in_w", int(in_w)),
-            ("in_c", int(in_c)),
-            ("out_w", int(out_w)),
-            ("out_c", int(out_c)),
-            ("k_h", int(window.size[0])),
-            ("k_w", int(window.size[1])),
-            ("stride_h", int(window.stride[0])),
-            ("stride_w", int(window.stride[1])),
-            ("dilation_h", int(window.dilation[0])),
-            ("dilation_w", int(window.dilation[1])),
-            ("pad_top", int(window.pad.top)),
-            ("pad_left", int(window.pad.left)),
-            ("groups", int(groups)),
+            ("in_h", int(self.height(shape.in_h))),
+            ("in_w", int(shape.in_w)),
+            ("in_c", int(shape.in_c)),
+            ("out_w", int(shape.out_w)),
+            ("out_c", int(shape.out_c)),
+            ("k_h", int(shape.k_h)),
+            ("k_w", int(shape.k_w)),
+            ("stride_h", int(shape.stride_h)),
+            ("stride_w", int(shape.stride_w)),
+            ("dilation_h", int(shape.dilation_h)),
+            ("dilation_w", int(shape.dilation_w)),
+            ("pad_top", int(shape.pad_top)),
+            ("pad_left", int(shape.pad_left)),
+            ("groups", int(shape.groups)),
         ];
-        Ok(Struct { name: "Conv", fields })
+        Struct { name: "Conv", fields }
     }
 
     pub(super) fn dense(&mut self, node: &'a Node, rescale: &Rescale, clamp: &Clamp) -> Selected {

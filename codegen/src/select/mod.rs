@@ -18,7 +18,7 @@ use crate::error::{Error, Problem};
 use crate::ir::{DType, Data, Graph, Multiplier, Node, Op, Rescale, Type, Value, ValueId};
 use crate::plan::Plan;
 use crate::schedule::{self, Feed, Place, Role, Schedule, Step, StepKind};
-use crate::Options;
+use crate::{Events, Options};
 use movement::{Moves, Source};
 
 pub use fed::{Fed, Slide};
@@ -46,6 +46,7 @@ pub fn select(graph: &Graph, schedule: &Schedule, plan: &Plan, options: &Options
             fed: None,
             inputs: Vec::new(),
             outputs: Vec::new(),
+            results: Vec::new(),
             state_inits: Vec::new(),
         },
         step: 0,
@@ -57,8 +58,10 @@ pub fn select(graph: &Graph, schedule: &Schedule, plan: &Plan, options: &Options
     };
     let mut problems = Vec::new();
     for (index, step) in schedule.steps.iter().enumerate() {
-        if let Err(problem) = selector.step(index, step) {
-            problems.push(problem);
+        match selector.step(index, step) {
+            Ok(()) if options.events == Events::Layers => selector.result(step),
+            Ok(()) => {}
+            Err(problem) => problems.push(problem),
         }
     }
     if !problems.is_empty() {
@@ -145,9 +148,7 @@ impl<'a> Selector<'a> {
             return Ok(());
         }
         match &node.op {
-            Op::Conv2d { window, groups, rescale, clamp, .. } => {
-                self.conv(node, window, *groups, rescale, clamp)
-            }
+            Op::Conv2d { groups, rescale, clamp, .. } => self.conv(node, *groups, rescale, clamp),
             Op::Dense { rescale, clamp } => self.dense(node, rescale, clamp),
             Op::AvgPool2d { window, clamp } => self.pool(node, "avg_pool2d", window, clamp),
             Op::MaxPool2d { window, clamp } => self.pool(node, "max_pool2d", window, clamp),
@@ -170,6 +171,33 @@ impl<'a> Selector<'a> {
             Op::Transpose { perm } => self.transpose(node, perm),
             Op::Reshape {} => self.reshape(node),
         }
+    }
+
+    /// Keeps what the step computes, for the model to tell about.
+    fn result(&mut self, step: &Step) {
+        let (value, place) = match step.kind {
+            StepKind::Compute(id) | StepKind::Absorb { node: id, .. } => {
+                let value = self.graph.node(id).result;
+                (value, self.schedule.storage.place(value))
+            }
+            StepKind::Copy { value, to, .. } => (value, Some(to)),
+        };
+        let Some(place) = place else { return };
+        let ty = self.ty(value);
+        let absorbs = match step.kind {
+            StepKind::Absorb { .. } => Some(step.rows),
+            _ => None,
+        };
+        let strip = match absorbs {
+            // Its rows are those of the operand.
+            Some(_) => {
+                let region = self.region_at(place, ty);
+                Strip { region, row: region.len, ring: None }
+            }
+            None => self.strip_at(place, ty, rows::row_axis(ty.shape.rank())),
+        };
+        let name = self.label.clone();
+        self.program.results.push(StepResult { step: self.step, name, strip, absorbs });
     }
 
     fn loops(&mut self) {

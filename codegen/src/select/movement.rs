@@ -1,6 +1,7 @@
 //! Ops that move elements without looking at them: all are one strided copy.
 
 use super::*;
+use crate::{Optimize, Target};
 
 /// Most axes of a strided kernel.
 pub(super) const MAX_RANK: usize = 6;
@@ -13,6 +14,9 @@ pub(super) fn pad6<T: Copy + TryInto<i64>>(dims: &[T], fill: i64) -> Vec<i64> {
     let given = dims.iter().map(|&d| d.try_into().unwrap_or(i64::MAX));
     std::iter::repeat_n(fill, MAX_RANK.saturating_sub(dims.len())).chain(given).collect()
 }
+
+/// Words that are worth a kernel of their own.
+const LEAST_WORDS: usize = 8;
 
 /// What is read.
 #[derive(Clone)]
@@ -173,7 +177,16 @@ impl<'a> Selector<'a> {
         let (moves, from, to, element) = self.in_words(from, to, moves)?;
         let linear =
             |len: usize| Some((len, from.part(moves.src_offset, len)?, part(to, moves.dst_offset, len)?));
-        let (params, from, to) = match moves.consecutive().and_then(linear) {
+        let linear = moves.consecutive().and_then(linear);
+        let fast = self.options.target() == Target::CortexMDsp && self.options.optimize != Optimize::Size;
+        if let Some((_, from, to)) = linear.clone().filter(|(len, _, to)| {
+            fast && element == "u32" && *len >= LEAST_WORDS && matches!(to, Cells::All(_))
+        }) {
+            let from = self.source_arg(from, element);
+            self.call("copy_words_dsp", vec![from, Arg::Cells(to)]);
+            return Ok(());
+        }
+        let (params, from, to) = match linear {
             Some((len, from, to)) => (Arg::Linear(len), from, to),
             None => (Arg::Struct(moves.params()), from, to),
         };

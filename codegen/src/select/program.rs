@@ -25,6 +25,8 @@ pub struct Program {
     pub inputs: Vec<Port>,
     /// Outputs in the model's order.
     pub outputs: Vec<Port>,
+    /// What each step computes, where the model is to tell about it (`events`): otherwise empty.
+    pub results: Vec<StepResult>,
     /// What a reset writes where, for states that do not start as zeros.
     pub state_inits: Vec<StateInit>,
 }
@@ -106,6 +108,19 @@ pub struct Port {
     pub region: Region,
     /// How many rows are held, where it is a ring: row `r` is `(r % ring)` rows behind the region's start.
     pub ring: Option<usize>,
+}
+
+/// What a step computes.
+#[derive(Clone, Debug)]
+pub struct StepResult {
+    /// Index of the step.
+    pub step: usize,
+    /// Operator and name.
+    pub name: String,
+    /// Where it is.
+    pub strip: Strip,
+    /// Where the step absorbs rows: how many, until the result is there.
+    pub absorbs: Option<usize>,
 }
 
 /// The first value of a state.
@@ -301,6 +316,8 @@ pub enum Field {
     Int(i64),
     /// A float.
     Float(f32),
+    /// A choice.
+    Flag(bool),
     /// An array of integers.
     Ints(Vec<i64>),
     /// `&[T]` of a constant.

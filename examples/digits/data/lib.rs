@@ -32,12 +32,6 @@ pub fn right_with_tflm(model: &str) -> Option<usize> {
     TFLM.lines().find_map(|line| usize::from_str(line.strip_prefix(model)?.trim()).ok())
 }
 
-/// The digit with the highest score; the first of equals.
-pub fn best<T: PartialOrd>(scores: &[T]) -> u8 {
-    let better = |best: usize, i: usize| if scores[i] > scores[best] { i } else { best };
-    (0..scores.len()).fold(0, better) as u8
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -53,10 +47,5 @@ mod tests {
     fn the_record_is_read() {
         assert_eq!(right_with_tflm("digits_int8"), Some(354));
         assert_eq!(right_with_tflm("digits_f64"), None);
-    }
-
-    #[test]
-    fn the_first_of_equals_is_best() {
-        assert_eq!((best(&[1, 7, 7]), best(&[0.5]), best::<i8>(&[])), (1, 0, 0));
     }
 }

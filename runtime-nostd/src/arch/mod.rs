@@ -5,5 +5,6 @@
 
 pub(crate) mod dsp;
 pub(crate) mod memory;
+pub(crate) mod observer;
 pub(crate) mod portable;
 pub(crate) mod v6m;

@@ -1,7 +1,9 @@
-//! Convolutions and dense layers in tiles of four filters.
+//! Convolutions in tiles of two pixels and four filters, and what all layers with filters have in common.
 
+use super::pack::Tiling;
 use super::*;
 use crate::ir::Clamp;
+use crate::select::conv::rows;
 
 /// An integer layer in numbers.
 pub(super) struct Layer {
@@ -18,7 +20,7 @@ impl<'a> Selector<'a> {
     pub(super) fn tiled(&mut self, node: &'a Node, shape: &Sizes) -> Selected {
         let (x, y) = (node.operands[0], node.result);
         let pairs = pack::columns_first(shape);
-        let (weights, requant) = self.quads(node, &pairs)?;
+        let (weights, requant) = self.packed(node, &pairs, Tiling::Quads)?;
         let (unroll, out) = (pairs.len().min(special::UNROLL), shape.out_strides());
         let special = self.special.contains(&special::Instance::of(shape));
         let (kernel, sizes) = match (&requant, special) {
@@ -26,11 +28,10 @@ impl<'a> Selector<'a> {
                 ("conv2d_i8_dsp", vec![shape.second_pixel(), pairs.len(), unroll, out.0, out.1])
             }
             (Requant::Affine(_), false) => ("conv2d_i8_dsp_small", Vec::new()),
-            (Requant::Exact(_), _) => {
-                ("conv2d_i8_dsp_exact", vec![shape.second_pixel(), pairs.len(), unroll])
-            }
+            (Requant::Exact(_), _) => ("conv2d_i8_dsp_exact", Vec::new()),
         };
-        let generics: Vec<Generic> = sizes.into_iter().map(Generic::Size).collect();
+        let mut generics: Vec<Generic> = sizes.into_iter().map(Generic::Size).collect();
+        generics.extend(requant.generics());
         let pad = Arg::Int(self.ty(x).zero_point().into());
         let work = self.workspace()?;
         let fields = vec![("pixel", int(out.0)), ("channel", int(out.1))];
@@ -38,93 +39,58 @@ impl<'a> Selector<'a> {
         let out = (kernel != "conv2d_i8_dsp").then_some(Arg::Struct(Struct { name: "Stride", fields }));
         let (rx, ry) = (self.image_rows(x, shape.in_h)?, self.image_rows(y, shape.out_h)?);
         for image in 0..shape.images {
-            let (rx, ry) = (image_of(rx, shape.images, image), image_of(ry, shape.images, image));
+            let (rx, ry) = (rows(rx, shape.images, image), rows(ry, shape.images, image));
             let mut args =
                 vec![Arg::Struct(self.conv_params(shape)), rx, weights.clone(), pad.clone(), work.clone()];
             args.extend(requant.argument());
             args.push(ry);
             args.extend(out.clone());
             args.push(self.band(shape.out_h));
-            self.tile_call(kernel, &generics, &requant, args);
+            self.call_generic(kernel, generics.clone(), args);
         }
         Ok(())
     }
 
-    /// Images one pixel wide, row by row.
-    pub(super) fn column(&mut self, node: &'a Node, shape: &Sizes) -> Selected {
-        let (x, y) = (node.operands[0], node.result);
-        let pairs = pack::crossed(shape.k_h, shape.k_w * shape.in_c);
-        let (weights, requant) = self.quads(node, &pairs)?;
-        let pad = Arg::Int(self.ty(x).zero_point().into());
-        let (rx, ry) = (self.image_rows(x, shape.in_h)?, self.image_rows(y, shape.out_h)?);
-        for image in 0..shape.images {
-            let (rx, ry) = (image_of(rx, shape.images, image), image_of(ry, shape.images, image));
-            let mut args = vec![Arg::Struct(self.conv_params(shape)), rx, weights.clone(), pad.clone()];
-            args.extend(requant.argument());
-            args.extend([ry, self.band(shape.out_h)]);
-            self.tile_call("conv1_i8_dsp", &[], &requant, args);
-        }
-        Ok(())
-    }
-
-    /// Rows of a matrix.
-    pub(super) fn dense_rows(&mut self, node: &'a Node) -> Selected {
-        let (x, y) = (node.operands[0], node.result);
-        let (k, n) = (self.ty(x).shape.last(), self.ty(y).shape.last());
-        let (weights, requant) = self.quads(node, &pack::crossed(1, k))?;
-        let rows = |region, row| Arg::Rows(Strip { region, row, ring: None });
-        let mut args = vec![rows(self.region(x)?, k), weights];
-        args.extend(requant.argument());
-        args.extend([rows(self.region(y)?, n), Arg::Band(self.ty(y).shape.numel() / n.max(1))]);
-        self.tile_call("dense_i8_dsp", &[], &requant, args);
-        Ok(())
-    }
-
-    /// A call of the kernel that requantises so.
-    fn tile_call(&mut self, kernel: &'static str, generics: &[Generic], requant: &Requant, args: Vec<Arg>) {
-        let mut generics = generics.to_vec();
-        let kernel = match (requant, kernel) {
-            (Requant::Affine(form), kernel) => {
-                generics.extend([Generic::Size(form.shift as usize), Generic::Flag(form.signed)]);
-                kernel
-            }
-            (Requant::Exact(_), "conv1_i8_dsp") => "conv1_i8_dsp_exact",
-            (Requant::Exact(_), "dense_i8_dsp") => "dense_i8_dsp_exact",
-            (Requant::Exact(_), kernel) => kernel,
-        };
-        self.call_generic(kernel, generics, args);
-    }
-
-    /// The packed filters of a layer as an argument, and how their sums become results.
-    fn quads(&mut self, node: &'a Node, pairs: &pack::Pairs) -> Result<(Arg, Requant), Problem> {
+    /// The packed filters of a layer as an argument, and how their sums become results: in quads where there is no cheap form.
+    pub(super) fn packed(
+        &mut self,
+        node: &'a Node,
+        pairs: &pack::Pairs,
+        tiling: Tiling,
+    ) -> Result<(Arg, Requant), Problem> {
         let (Op::Conv2d { rescale, clamp, .. } | Op::Dense { rescale, clamp }) = &node.op else {
             return Err(self.no_kernel(node));
         };
         let Rescale::FixedPoint(multipliers) = rescale else { return Err(self.no_kernel(node)) };
         let layer = self.layer(node, multipliers, clamp)?;
-        let taps = layer.weights.len().checked_div(layer.bias.len()).unwrap_or(0);
-        let channel = |(o, reference): (usize, &Reference)| {
-            let weights = layer.weights.iter().skip(o * taps).take(taps).copied();
-            let range = requant::reachable(weights, layer.bias[o], (i8::MIN.into(), i8::MAX.into()));
-            // Every other filter's sums come multiplied by 256.
-            Channel { reference: *reference, range, gain_bits: if o % 2 == 0 { 0 } else { 8 } }
-        };
-        let channels: Vec<Channel> = layer.references.iter().enumerate().map(channel).collect();
-        let (words, requant) = match requant::choose(&channels, &self.shifts) {
-            Ok(Choice { form, affine }) => {
-                if !self.shifts.contains(&form.shift) {
-                    self.shifts.push(form.shift);
-                }
-                let words = pack::quads(&layer.weights, &layer.bias, pairs, &Tail::Affine(form, &affine));
-                (words, Requant::Affine(form))
+        let pack = |tail: &Tail<'_>, tiling| pack::filters(&layer.weights, &layer.bias, pairs, tail, tiling);
+        let (words, requant) = match self.choice(&layer, |o| tiling.gain_bits(o)) {
+            Some(Choice { form, affine }) => {
+                (pack(&Tail::Affine(form, &affine), tiling), Requant::Affine(form))
             }
-            Err(_) => {
-                let words = pack::quads(&layer.weights, &layer.bias, pairs, &Tail::Sums);
+            None => {
+                let words = pack(&Tail::Sums, Tiling::Quads);
                 (words, Requant::Exact(self.requant_struct(node, multipliers, clamp)))
             }
         };
         let weights = self.step_constant("WEIGHTS", Data::from_i32(&words));
         Ok((Arg::Constant(weights, "i32"), requant))
+    }
+
+    /// The cheap form in which all filters of a layer are requantised, if there is one; `gain_bits`: of the sums that the kernel has of each.
+    pub(super) fn choice(&mut self, layer: &Layer, gain_bits: impl Fn(usize) -> u32) -> Option<Choice> {
+        let taps = layer.weights.len().checked_div(layer.bias.len()).unwrap_or(0);
+        let channel = |(o, reference): (usize, &Reference)| {
+            let weights = layer.weights.iter().skip(o * taps).take(taps).copied();
+            let range = requant::reachable(weights, layer.bias[o], (i8::MIN.into(), i8::MAX.into()));
+            Channel { reference: *reference, range, gain_bits: gain_bits(o) }
+        };
+        let channels: Vec<Channel> = layer.references.iter().enumerate().map(channel).collect();
+        let choice = requant::choose(&channels, &self.shifts).ok()?;
+        if !self.shifts.contains(&choice.form.shift) {
+            self.shifts.push(choice.form.shift);
+        }
+        Some(choice)
     }
 
     pub(super) fn layer(
@@ -150,7 +116,7 @@ impl<'a> Selector<'a> {
     }
 
     /// The step's workspace, as words.
-    fn workspace(&self) -> Result<Arg, Problem> {
+    pub(super) fn workspace(&self) -> Result<Arg, Problem> {
         let buffer = self.schedule.steps.get(self.step).and_then(|step| step.workspace);
         let buffer = buffer.ok_or_else(|| self.not_by_row())?;
         let (memory, offset) = self.address(Place::whole(buffer, 0));
@@ -159,7 +125,7 @@ impl<'a> Selector<'a> {
     }
 
     /// The rows of an image, or all of it as one.
-    fn image_rows(&self, id: ValueId, rows: usize) -> Result<Strip, Problem> {
+    pub(super) fn image_rows(&self, id: ValueId, rows: usize) -> Result<Strip, Problem> {
         let strip = self.rows(id)?;
         let all = schedule::rows(&self.ty(id).shape);
         if rows == all || self.in_loop {
@@ -167,26 +133,6 @@ impl<'a> Selector<'a> {
         }
         let region = self.region(id)?;
         Ok(Strip { region, row: region.len / rows.max(1), ring: None })
-    }
-
-    pub(super) fn conv_params(&self, shape: &Sizes) -> Struct {
-        let fields = vec![
-            ("in_h", int(self.height(shape.in_h))),
-            ("in_w", int(shape.in_w)),
-            ("in_c", int(shape.in_c)),
-            ("out_w", int(shape.out_w)),
-            ("out_c", int(shape.out_c)),
-            ("k_h", int(shape.k_h)),
-            ("k_w", int(shape.k_w)),
-            ("stride_h", int(shape.stride_h)),
-            ("stride_w", int(shape.stride_w)),
-            ("dilation_h", int(shape.dilation_h)),
-            ("dilation_w", int(shape.dilation_w)),
-            ("pad_top", int(shape.pad_top)),
-            ("pad_left", int(shape.pad_left)),
-            ("groups", int(shape.groups)),
-        ];
-        Struct { name: "Conv", fields }
     }
 }
 
@@ -205,10 +151,12 @@ impl Requant {
             Requant::Exact(parameters) => Some(Arg::Struct(parameters.clone())),
         }
     }
-}
 
-/// One image of a batch.
-pub(super) fn image_of(strip: Strip, images: usize, image: usize) -> Arg {
-    let len = strip.region.len / images.max(1);
-    Arg::Rows(Strip { region: strip.region.part(image * len, len), ..strip })
+    /// What a kernel is told of the form: its shift, and whether it is signed.
+    pub(super) fn generics(&self) -> Vec<Generic> {
+        match self {
+            Requant::Affine(form) => vec![Generic::Size(form.shift as usize), Generic::Flag(form.signed)],
+            Requant::Exact(_) => Vec::new(),
+        }
+    }
 }

@@ -1,14 +1,15 @@
 //! Depthwise convolutions.
 
-use super::conv::{image_of, Layer, Requant};
+use super::conv::{Layer, Requant};
 use super::*;
+use crate::select::conv::rows;
 
 impl<'a> Selector<'a> {
     /// Depthwise convolutions of planar rows.
     pub(super) fn depthwise_planar(&mut self, node: &'a Node, shape: &Sizes) -> Selected {
         let (x, y) = (node.operands[0], node.result);
         let pad = self.ty(x).zero_point();
-        let (layer, tail, requant) = self.depthwise_layer(node, shape)?;
+        let (layer, tail, requant) = self.depthwise_layer(node)?;
         let (width, (pixel, channel)) = (width_in_registers(shape), shape.out_strides());
         let mut generics = Vec::new();
         if let Requant::Affine(form) = requant {
@@ -20,7 +21,7 @@ impl<'a> Selector<'a> {
         let weights = Arg::Constant(self.step_constant("WEIGHTS", Data::from_i32(&words)), "i32");
         let (rx, ry) = (self.rows(x)?, self.rows(y)?);
         for image in 0..shape.images {
-            let (rx, ry) = (image_of(rx, shape.images, image), image_of(ry, shape.images, image));
+            let (rx, ry) = (rows(rx, shape.images, image), rows(ry, shape.images, image));
             let mut args =
                 vec![Arg::Struct(self.conv_params(shape)), rx, weights.clone(), Arg::Int(pad.into())];
             let kernel = match &requant {
@@ -45,7 +46,7 @@ impl<'a> Selector<'a> {
     pub(super) fn depthwise_last(&mut self, node: &'a Node, shape: &Sizes) -> Selected {
         let (x, y) = (node.operands[0], node.result);
         let pad = self.ty(x).zero_point();
-        let (layer, tail, requant) = self.depthwise_layer(node, shape)?;
+        let (layer, tail, requant) = self.depthwise_layer(node)?;
         let words = quads_of_channels(&layer.weights, &layer.bias, pad, &tail);
         let weights = Arg::Constant(self.step_constant("WEIGHTS", Data::from_i32(&words)), "i32");
         let mut generics = Vec::new();
@@ -60,7 +61,7 @@ impl<'a> Selector<'a> {
         };
         let (rx, ry) = (self.rows(x)?, self.rows(y)?);
         for image in 0..shape.images {
-            let (rx, ry) = (image_of(rx, shape.images, image), image_of(ry, shape.images, image));
+            let (rx, ry) = (rows(rx, shape.images, image), rows(ry, shape.images, image));
             let mut args =
                 vec![Arg::Struct(self.conv_params(shape)), rx, weights.clone(), Arg::Int(pad.into())];
             args.extend(requant.argument());
@@ -71,30 +72,16 @@ impl<'a> Selector<'a> {
     }
 
     /// Weights and biases, and what requantises: for each channel where there is a cheap form.
-    fn depthwise_layer(
-        &mut self,
-        node: &'a Node,
-        shape: &Sizes,
-    ) -> Result<(Layer, Vec<Tail>, Requant), Problem> {
+    pub(super) fn depthwise_layer(&mut self, node: &'a Node) -> Result<(Layer, Vec<Tail>, Requant), Problem> {
         let Op::Conv2d { rescale: Rescale::FixedPoint(multipliers), clamp, .. } = &node.op else {
             return Err(self.no_kernel(node));
         };
         let layer = self.layer(node, multipliers, clamp)?;
-        let taps = shape.k_h * shape.k_w;
-        let channel = |(c, reference): (usize, &Reference)| {
-            let weights = layer.weights.iter().skip(c * taps).take(taps).copied();
-            let range = requant::reachable(weights, layer.bias[c], (i8::MIN.into(), i8::MAX.into()));
-            Channel { reference: *reference, range, gain_bits: 0 }
-        };
-        let channels: Vec<Channel> = layer.references.iter().enumerate().map(channel).collect();
-        let (tail, requant) = match requant::choose(&channels, &self.shifts) {
-            Ok(Choice { form, affine }) => {
-                if !self.shifts.contains(&form.shift) {
-                    self.shifts.push(form.shift);
-                }
+        let (tail, requant) = match self.choice(&layer, |_| 0) {
+            Some(Choice { form, affine }) => {
                 (affine.into_iter().map(|affine| (affine, Some(form))).collect(), Requant::Affine(form))
             }
-            Err(_) => (Vec::new(), Requant::Exact(self.requant_struct(node, multipliers, clamp))),
+            None => (Vec::new(), Requant::Exact(self.requant_struct(node, multipliers, clamp))),
         };
         Ok((layer, tail, requant))
     }
@@ -104,7 +91,7 @@ impl<'a> Selector<'a> {
 const UNROLL: usize = 8;
 
 /// What requantises a channel, in which form.
-type Tail = (requant::Affine, Option<Form>);
+pub(super) type Tail = (requant::Affine, Option<Form>);
 
 /// `WIDTH` of the planar kernel: pixels of a row whose sums are all kept in registers, 0 for others.
 fn width_in_registers(shape: &Sizes) -> usize {

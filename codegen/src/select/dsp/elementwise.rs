@@ -32,12 +32,22 @@ impl<'a> Selector<'a> {
         let fields = [("x", affine.x), ("y", affine.y), ("start", affine.constant)];
         let fields = fields.map(|(name, value)| (name, Field::Int(value.into()))).to_vec();
         let mut args = vec![Arg::Struct(Struct { name: "AddLinear", fields })];
+        let shift = affine.shift as usize;
+        let compact = products == Products::Upper && self.compact();
+        if compact {
+            args.push(Arg::Int(shift as i64));
+        }
         for operand in [a, b] {
             args.push(self.read(operand, node.result)?);
         }
         args.push(Arg::Cells(self.cells(node.result, node.result)?));
-        let kernel = if products == Products::Low { "add_i8_linear" } else { "add_i8_dsp" };
-        self.call_generic(kernel, vec![Generic::Size(affine.shift as usize)], args);
+        match products {
+            Products::Upper if compact => self.call("add_i8_compact", args),
+            Products::Low => self.call_generic("add_i8_linear", vec![Generic::Size(shift)], args),
+            Products::Upper | Products::High => {
+                self.call_generic("add_i8_dsp", vec![Generic::Size(shift)], args)
+            }
+        }
         Ok(true)
     }
 }

@@ -1,12 +1,15 @@
 //! Kernels of cores with the DSP extension: which of them a layer gets, and its weights as they read them.
 
+mod compact;
 mod conv;
 mod depthwise;
 mod elementwise;
 mod pack;
 mod pool;
 mod quantize;
+mod single;
 pub(super) mod special;
+mod temporal;
 
 use super::*;
 use crate::kernel::{Kernel, Shape as Sizes};
@@ -25,12 +28,28 @@ impl<'a> Selector<'a> {
         {
             return Ok(true);
         }
-        match Kernel::of(self.graph, node, self.options, !self.in_loop) {
+        let kernel = Kernel::of(self.graph, node, self.options, !self.in_loop);
+        if kernel.images() > 1 {
+            // Refuses too many: each is a call.
+            self.images(node)?;
+        }
+        if self.compact() {
+            return match kernel {
+                Kernel::Tiled(shape, pixels) => self.compact_conv(node, &shape, pixels),
+                Kernel::Depthwise(shape) => self.compact_depthwise(node, &shape),
+                Kernel::Dense => self.compact_dense(node),
+                Kernel::Portable | Kernel::Column(_) | Kernel::DepthwisePlanar(_) | Kernel::Temporal(_) => {
+                    Ok(false)
+                }
+            };
+        }
+        match kernel {
             Kernel::Portable => return Ok(false),
             Kernel::Tiled(shape, _) => self.tiled(node, &shape)?,
             Kernel::Column(shape) => self.column(node, &shape)?,
             Kernel::DepthwisePlanar(shape) => self.depthwise_planar(node, &shape)?,
             Kernel::Depthwise(shape) => self.depthwise_last(node, &shape)?,
+            Kernel::Temporal(shape) => self.temporal(node, &shape)?,
             Kernel::Dense => self.dense_rows(node)?,
         }
         Ok(true)

@@ -1,6 +1,6 @@
-//! Weights as the tiles of four filters read them.
+//! Weights as the tiles of four or eight filters read them.
 //!
-//! For each four filters a, b, c, d (missing ones are zeros): their first values, then the taps in pairs, then what requantises them. A word of
+//! For each tile of filters a, b, c, d … (missing ones are zeros): their first values, then the taps in pairs, then what requantises them. A word of
 //! taps holds two filters: its halves are `a + 256·b` of one tap and of the next. So one `SMLAD` sums a + 256·b, another one, on the low
 //! bytes alone, a.
 
@@ -46,7 +46,7 @@ pub(super) fn columns_first(shape: &Shape) -> Pairs {
     pairs.into_iter().map(|pair| pair.map(|tap| tap.map(of_filter))).collect()
 }
 
-/// What ends four filters.
+/// What ends the filters of a tile.
 pub(super) enum Tail<'a> {
     /// In a signed form the corrections, then the multiplier and the constant of each.
     Affine(Form, &'a [Affine]),
@@ -54,8 +54,64 @@ pub(super) enum Tail<'a> {
     Sums,
 }
 
-/// Packs filters `[o][taps]`. `bias` is that of each filter, the operand's zero point folded in.
-pub(super) fn quads(weights: &[i8], bias: &[i32], pairs: &Pairs, tail: &Tail<'_>) -> Vec<i32> {
+/// How many filters are taken at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tiling {
+    /// Four.
+    Quads,
+    /// Eight, so many times, and four behind those.
+    Eights(usize),
+    /// One, with weights as bytes.
+    Dots,
+}
+
+impl Tiling {
+    /// Bits by which the sums of filter `o` come shifted.
+    pub(super) fn gain_bits(self, o: usize) -> u32 {
+        match self {
+            Tiling::Quads | Tiling::Eights(_) if o % 2 == 1 => 8,
+            _ => 0,
+        }
+    }
+}
+
+/// Packs filters `[o][taps]`. `bias` is that of each filter, the operand's zero point folded in; `pairs` says nothing about [`Tiling::Dots`].
+pub(super) fn filters(
+    weights: &[i8],
+    bias: &[i32],
+    pairs: &Pairs,
+    tail: &Tail<'_>,
+    tiling: Tiling,
+) -> Vec<i32> {
+    match tiling {
+        Tiling::Quads => tiles(weights, bias, pairs, tail, 0),
+        Tiling::Eights(eights) => tiles(weights, bias, pairs, tail, eights),
+        Tiling::Dots => dots(weights, bias, tail),
+    }
+}
+
+/// For each filter its first value, its taps as bytes, the correction in a signed form, the multiplier and the constant.
+fn dots(weights: &[i8], bias: &[i32], tail: &Tail<'_>) -> Vec<i32> {
+    let taps = weights.len().checked_div(bias.len()).unwrap_or(0);
+    let mut words = Vec::new();
+    for (o, bias) in bias.iter().enumerate() {
+        let Tail::Affine(form, affine) = tail else { continue };
+        let affine = affine.get(o).copied().unwrap_or_default();
+        words.push(bias.wrapping_add(affine.delta));
+        let taps = weights.iter().skip(o * taps).take(taps).map(|&w| w as u8).collect::<Vec<_>>();
+        words.extend(taps.chunks(4).map(|bytes| {
+            let mut word = [0; 4];
+            word.iter_mut().zip(bytes).for_each(|(to, byte)| *to = *byte);
+            i32::from_le_bytes(word)
+        }));
+        words.extend(form.signed.then_some(affine.correction));
+        words.extend([affine.multiplier, affine.constant]);
+    }
+    words
+}
+
+/// The first filters in `eights` times eight, all others in fours.
+fn tiles(weights: &[i8], bias: &[i32], pairs: &Pairs, tail: &Tail<'_>, eights: usize) -> Vec<i32> {
     let filters = bias.len();
     let taps = weights.len().checked_div(filters).unwrap_or(0);
     let weight = |o: usize, tap: Option<usize>| {
@@ -68,21 +124,22 @@ pub(super) fn quads(weights: &[i8], bias: &[i32], pairs: &Pairs, tail: &Tail<'_>
     };
     let first = |o: usize| bias.get(o).copied().unwrap_or(0).wrapping_add(affine(o).delta);
     let mut words = Vec::new();
-    for quad in (0..filters).step_by(4) {
-        for even in [quad, quad + 2] {
+    let quads = (8 * eights..filters).step_by(4).map(|quad| quad..quad + 4);
+    for tile in (0..eights).map(|eight| 8 * eight..8 * eight + 8).chain(quads) {
+        for even in tile.clone().step_by(2) {
             words.extend([first(even), first(even).wrapping_add(first(even + 1).wrapping_shl(8))]);
         }
         for &[low, high] in pairs {
-            for even in [quad, quad + 2] {
+            for even in tile.clone().step_by(2) {
                 let half = |tap| weight(even, tap) + 256 * weight(even + 1, tap);
                 words.push((half(low) & 0xffff) | half(high).wrapping_shl(16));
             }
         }
         if let Tail::Affine(form, _) = tail {
             if form.signed {
-                words.extend((quad..quad + 4).map(|o| affine(o).correction));
+                words.extend(tile.clone().map(|o| affine(o).correction));
             }
-            words.extend((quad..quad + 4).flat_map(|o| [affine(o).multiplier, affine(o).constant]));
+            words.extend(tile.flat_map(|o| [affine(o).multiplier, affine(o).constant]));
         }
     }
     words
@@ -105,13 +162,45 @@ mod tests {
         );
     }
 
+    #[test]
+    fn eights_and_a_quad() {
+        let (weights, pairs) = ([1, 2, 3, 4, 5, 6, 7, 8, 9], neighbours(1, 1));
+        let pack = |tiling| filters(&weights, &[0; 9], &pairs, &Tail::Sums, tiling);
+        let halves = |a: i32, b: i32| a + 256 * b;
+        let eight = [halves(1, 2), halves(3, 4), halves(5, 6), halves(7, 8)];
+        let rest = [0, 0, 0, 0, halves(9, 0), 0];
+        assert_eq!(pack(Tiling::Eights(1)), [&[0; 8][..], &eight, &rest].concat());
+        let quads = [&[0; 4][..], &eight[..2], &[0; 4], &eight[2..], &rest].concat();
+        assert_eq!(pack(Tiling::Quads), quads);
+    }
+
+    #[test]
+    fn dots_are_bytes() {
+        let affine = |delta, correction| Affine { multiplier: 100, constant: -5, delta, correction };
+        let pack = |signed| {
+            let form = Form { shift: 3, signed };
+            let tail = [affine(7, -9), affine(-1, -8)];
+            filters(
+                &[1, -2, 3, 4, 5, 6, 7, 8, 9, -128],
+                &[10, 20],
+                &Vec::new(),
+                &Tail::Affine(form, &tail),
+                Tiling::Dots,
+            )
+        };
+        let first = [17, i32::from_le_bytes([1, 0xfe, 3, 4]), 5];
+        let second = [19, i32::from_le_bytes([6, 7, 8, 9]), 0x80];
+        assert_eq!(pack(false), [&first[..], &[100, -5], &second, &[100, -5]].concat());
+        assert_eq!(pack(true), [&first[..], &[-9, 100, -5], &second, &[-8, 100, -5]].concat());
+    }
+
     /// The sums of a packed quad, as the kernel takes them apart.
     #[test]
     fn sums_come_apart() {
         let weights: Vec<i8> = (0..15).map(|i| (i * 37 % 255 - 127) as i8).collect();
         let bias = [1000, -70_000, 5, 123_456, -1];
         let pairs = neighbours(1, 3);
-        let words = quads(&weights, &bias, &pairs, &Tail::Sums);
+        let words = tiles(&weights, &bias, &pairs, &Tail::Sums, 0);
         assert_eq!(words.len(), 2 * (4 + 2 * 2));
         let x = [[-128i32, 127], [77, 0]];
         for (quad, words) in words.chunks(8).enumerate() {

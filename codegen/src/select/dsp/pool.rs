@@ -1,8 +1,8 @@
 //! Largest elements and means of windows.
 
-use super::conv::image_of;
 use super::*;
 use crate::ir::{Clamp, Window};
+use crate::select::conv::rows;
 
 impl<'a> Selector<'a> {
     /// Selects the kernel of a pooling or mean; `false` where it has none.
@@ -42,9 +42,7 @@ impl<'a> Selector<'a> {
         let n = taps as i32;
         let average = |sum: i32| (((sum.abs() + n / 2) / n) * sum.signum()).max(lo).min(hi);
         match fit_mean(taps, 1.0 / f64::from(n), average) {
-            Some(mean) => {
-                self.pool_calls(node, window, "mean_pool2d_i8_dsp", Vec::new(), &[Arg::Struct(mean)])
-            }
+            Some(mean) => self.pool_calls(node, window, self.mean_kernel(), Vec::new(), &[Arg::Struct(mean)]),
             None => Ok(false),
         }
     }
@@ -92,8 +90,16 @@ impl<'a> Selector<'a> {
             rows(self.region(y)?, c),
             Arg::Band(images),
         ];
-        self.call("mean_pool2d_i8_dsp", args);
+        self.call(self.mean_kernel(), args);
         Ok(true)
+    }
+
+    fn mean_kernel(&self) -> &'static str {
+        if self.compact() {
+            "mean_pool2d_i8_compact"
+        } else {
+            "mean_pool2d_i8_dsp"
+        }
     }
 
     /// Calls of a kernel for each image of a batch.
@@ -109,9 +115,9 @@ impl<'a> Selector<'a> {
         let pool = self.pool_params(node, window)?;
         let (x, y) = (self.rows(node.operands[0])?, self.rows(node.result)?);
         for image in 0..images {
-            let mut args = vec![Arg::Struct(pool.clone()), image_of(x, images, image)];
+            let mut args = vec![Arg::Struct(pool.clone()), rows(x, images, image)];
             args.extend(parameters.iter().cloned());
-            args.extend([image_of(y, images, image), self.band(out_h)]);
+            args.extend([rows(y, images, image), self.band(out_h)]);
             self.call_generic(kernel, generics.clone(), args);
         }
         Ok(true)

@@ -17,6 +17,8 @@ const CONSTANTS_PER_CODE: usize = 32;
 /// Bytes of code that a depthwise kernel takes for each shape it is made for.
 const PLANAR_CODE: usize = 1300;
 const CHANNEL_LAST_CODE: usize = 450;
+/// Besides 32 for each tap.
+const TEMPORAL_CODE: usize = 250;
 
 /// What a function of its own is made for; layers that agree in it share one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +61,10 @@ pub(in crate::select) fn instances(graph: &Graph, schedule: &Schedule, options: 
             }
             Kernel::Depthwise(shape) => {
                 depthwise.push((CHANNEL_LAST_CODE, shape.out_c));
+                continue;
+            }
+            Kernel::Temporal(shape) => {
+                depthwise.push((TEMPORAL_CODE + 32 * shape.taps(), shape.out_c));
                 continue;
             }
             Kernel::Portable | Kernel::Column(_) | Kernel::Dense => continue,

@@ -68,7 +68,8 @@ impl<'a> Selector<'a> {
         } else {
             return Ok(false);
         };
-        let conv = self.convolution_params(node, window, groups)?;
+        let sizes = crate::kernel::Shape::of(self.graph, node).ok_or_else(|| self.no_kernel(node))?;
+        let conv = self.conv_params(&sizes);
         let pad = Arg::Int(self.ty(x).zero_point().into());
         let requant = self.half_requant(layer, kernel == "depthwise2d_i8_taps");
         let (rx, ry) = (self.rows(x)?, self.rows(y)?);

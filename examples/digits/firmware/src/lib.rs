@@ -1,7 +1,8 @@
 //! What every board does with the digits network: it runs all held-out images and counts the right answers.
 #![no_std]
 
-use digits_data::{best, images, right_with_tflm, FULL_INK};
+use digits_data::{images, right_with_tflm, FULL_INK};
+use kiln::post::{Labelled, Labels};
 use static_cell::ConstStaticCell;
 
 kiln::include_model!(pub Digits = "../models/digits_int8.tflite");
@@ -12,17 +13,28 @@ static DIGITS: ConstStaticCell<Digits> = ConstStaticCell::new(Digits::new());
 // RAM is known while the firmware compiles.
 const _: () = assert!(Digits::ARENA_BYTES <= 16 * 1024);
 
+/// The network's classes. As many as it has scores, or it would not compile.
+const DIGIT: Labels<10> =
+    Labels(["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]);
+
 /// One image, classified.
 #[derive(Clone, Copy)]
 pub struct Answer {
     /// Which image.
     pub image: usize,
     /// The digit that was written.
-    pub label: u8,
-    /// The digit that the network sees.
-    pub seen: u8,
-    /// Its score, 0 to 1.
-    pub score: f32,
+    pub written: &'static str,
+    /// The digit that the network sees, with its score, 0 to 1.
+    pub seen: Labelled<f32>,
+    /// What it would see otherwise.
+    pub otherwise: Labelled<f32>,
+}
+
+impl Answer {
+    /// Whether the network is right.
+    pub fn is_right(&self) -> bool {
+        self.seen.label == self.written
+    }
 }
 
 /// All images, classified.
@@ -59,11 +71,13 @@ pub fn run(mut each: impl FnMut(Answer)) -> Total {
             *x = Digits::quantize_input(f32::from(ink) / FULL_INK);
         }
         digits.invoke();
-        let scores = digits.output();
-        let seen = best(scores);
-        let score = Digits::dequantize_output(scores[usize::from(seen)]);
-        right += usize::from(seen == image.label);
-        each(Answer { image: index, label: image.label, seen, score });
+        if let Ok([seen, otherwise]) = DIGIT.top_k::<_, 2>(digits.output()).into_array() {
+            let written = DIGIT.name(usize::from(image.label));
+            let [seen, otherwise] = [seen, otherwise].map(|guess| guess.real(&Digits::OUTPUT));
+            let answer = Answer { image: index, written, seen, otherwise };
+            right += usize::from(answer.is_right());
+            each(answer);
+        }
     }
     let right_with_tflm = right_with_tflm("digits_int8");
     Total { images: images().len(), right, right_with_tflm, arena_bytes: Digits::ARENA_BYTES }

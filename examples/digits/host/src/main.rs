@@ -1,6 +1,7 @@
 //! Runs both digits networks on all held-out images and compares the number of right answers with TensorFlow Lite Micro's.
 
-use digits_data::{best, images, right_with_tflm, Image, FULL_INK};
+use digits_data::{images, right_with_tflm, Image, FULL_INK};
+use kiln::post::{argmax, Ranked};
 use std::process::ExitCode;
 
 kiln::include_model!(pub DigitsF32 = "../models/digits_f32.tflite");
@@ -13,14 +14,14 @@ fn main() -> ExitCode {
     if let Some(image) = images().next() {
         println!("{}", drawing(&image));
         println!("scores of the float network:   {:.3?}", float_scores(&mut float, &image));
-        let scores = int8_scores(&mut int8, &image).map(DigitsInt8::dequantize_output);
+        let scores = int8_scores(&mut int8, &image).map(|score| DigitsInt8::OUTPUT.real(score));
         println!("scores of the integer network: {scores:.3?}\n");
     }
 
     println!("network         right     of TFLite Micro  arena");
     let agreed = [
-        report("digits_f32", DigitsF32::ARENA_BYTES, |image| best(float_scores(&mut float, image))),
-        report("digits_int8", DigitsInt8::ARENA_BYTES, |image| best(int8_scores(&mut int8, image))),
+        report("digits_f32", DigitsF32::ARENA_BYTES, |image| argmax(float_scores(&mut float, image))),
+        report("digits_int8", DigitsInt8::ARENA_BYTES, |image| argmax(int8_scores(&mut int8, image))),
     ];
     if agreed == [true; 2] {
         ExitCode::SUCCESS
@@ -47,9 +48,10 @@ fn int8_scores<'a>(model: &'a mut DigitsInt8, image: &Image) -> &'a [i8; 10] {
 }
 
 /// Prints how a network does on all images; whether TFLite Micro gets as many right.
-fn report(name: &str, arena_bytes: usize, mut classify: impl FnMut(&Image) -> u8) -> bool {
+fn report<T>(name: &str, arena_bytes: usize, mut classify: impl FnMut(&Image) -> Option<Ranked<T>>) -> bool {
     let all = images().len();
-    let right = images().filter(|image| classify(image) == image.label).count();
+    let is_right = |image: &Image| classify(image).is_some_and(|seen| seen.index == image.label.into());
+    let right = images().filter(is_right).count();
     let tflm = right_with_tflm(name);
     let percent = 100.0 * right as f64 / all as f64;
     let theirs = tflm.map_or("?".to_owned(), |n| n.to_string());

@@ -63,17 +63,15 @@ pub fn conv2d_i8_dsp_small<const SHIFT: u32, const SIGNED: bool>(
     out: &Stride,
     band: Band,
 ) {
-    let column = p.k_h.saturating_mul(p.in_c);
-    let (xd, taps) = (2 * p.stride_w.saturating_mul(column), p.k_w.saturating_mul(column));
-    let shape = Shape { xd, pairs: taps.div_ceil(2), out: *out };
-    let layer = Layer { p, xd, pairs: shape.pairs, x, w, pad, work, y, out: *out };
+    let layer = Layer::of(p, x, w, pad, work, y, out);
+    let shape = Shape { xd: layer.xd, pairs: layer.pairs, out: *out };
     let finish = Finish { words: requant_words(SIGNED), requantise: &requantised::<SHIFT, SIGNED> };
     layer.run(band, &|t| pairs_of_any::<SHIFT, SIGNED>(t, &shape), &finish);
 }
 
 /// As [`conv2d_i8_dsp`], rescaled as the reference does: for any multiplier and shift. Quads of `w` have no `[M, C]`; the sums of filters b and d are less than 2²³.
 #[inline(never)]
-pub fn conv2d_i8_dsp_exact<const XD: usize, const PAIRS: usize, const UNROLL: usize>(
+pub fn conv2d_i8_dsp_exact(
     p: &Conv,
     x: Rows<'_, i8>,
     w: &[i32],
@@ -84,7 +82,7 @@ pub fn conv2d_i8_dsp_exact<const XD: usize, const PAIRS: usize, const UNROLL: us
     out: &Stride,
     band: Band,
 ) {
-    let layer = Layer { p, xd: XD, pairs: PAIRS, x, w, pad, work, y, out: *out };
+    let layer = Layer::of(p, x, w, pad, work, y, out);
     let Some(pixels) = layer.pixels_at_once() else { return };
     let results = |o: usize, sums: [i32; 4], _: &[i32]| {
         let mut results = [0; 4];
@@ -128,6 +126,21 @@ struct Layer<'a> {
 }
 
 impl<'a> Layer<'a> {
+    /// Of any shape.
+    fn of(
+        p: &'a Conv,
+        x: Rows<'a, i8>,
+        w: &'a [i32],
+        pad: i8,
+        work: &'a [Cell<i32>],
+        y: Rows<'a, i8>,
+        out: &Stride,
+    ) -> Self {
+        let column = p.k_h.saturating_mul(p.in_c);
+        let (xd, taps) = (2 * p.stride_w.saturating_mul(column), p.k_w.saturating_mul(column));
+        Layer { p, xd, pairs: taps.div_ceil(2), x, w, pad, work, y, out: *out }
+    }
+
     /// How many pixels the work space holds; `None` if the arguments do not fit each other.
     fn pixels_at_once(&self) -> Option<usize> {
         let column = self.p.k_h.saturating_mul(self.p.in_c);

@@ -1,7 +1,8 @@
-//! Matrix products, and convolutions of images one column wide: single pixels, four filters at a time.
+//! Matrix products, and convolutions of images one column wide: single pixels, four or eight filters at a time.
 
 use super::conv::exact;
 use super::pixel::{results, sums, Taps};
+use super::pixel_eights;
 use crate::params::{Conv, Requant};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
@@ -23,6 +24,26 @@ pub fn dense_i8_dsp<const SHIFT: u32, const SIGNED: bool>(
             return;
         }
         results::<SHIFT, SIGNED>(&taps, w, y.row(row));
+    }
+}
+
+/// As [`dense_i8_dsp`], with eight filters at a time: more code, and less to do where there are many filters.
+///
+/// `w` holds eights of filters like quads, in all of which there are eight instead of four. The last one may be of five to seven, completed by zeros; fewer filters behind the eights make
+/// a quad, with `REST`. Without it there are none.
+#[inline(never)]
+pub fn dense_i8_dsp_eights<const SHIFT: u32, const SIGNED: bool, const REST: bool>(
+    x: Rows<'_, i8>,
+    w: &[i32],
+    y: Rows<'_, i8>,
+    band: Band,
+) {
+    for row in band.range() {
+        let mut taps = Taps::new();
+        if taps.push(x.row(row)).is_none() {
+            return;
+        }
+        results_of_many::<SHIFT, SIGNED, REST>(&taps, w, y.row(row));
     }
 }
 
@@ -51,6 +72,19 @@ pub fn conv1_i8_dsp<const SHIFT: u32, const SIGNED: bool>(
     band: Band,
 ) {
     column(p, x, pad, y, band, &|taps, y| results::<SHIFT, SIGNED>(taps, w, y));
+}
+
+/// As [`conv1_i8_dsp`], with weights as for [`dense_i8_dsp_eights`], and as many filters at a time.
+#[inline(never)]
+pub fn conv1_i8_dsp_eights<const SHIFT: u32, const SIGNED: bool, const REST: bool>(
+    p: &Conv,
+    x: Rows<'_, i8>,
+    w: &[i32],
+    pad: i8,
+    y: Rows<'_, i8>,
+    band: Band,
+) {
+    column(p, x, pad, y, band, &|taps, y| results_of_many::<SHIFT, SIGNED, REST>(taps, w, y));
 }
 
 /// As [`conv1_i8_dsp`], rescaled as the reference does; quads of `w` are those of [`conv2d_i8_dsp_exact`](crate::kernels::conv2d_i8_dsp_exact).
@@ -135,6 +169,19 @@ fn push_rows<'a>(
         ky += rows;
     }
     Some(())
+}
+
+/// Results of all filters: eights, and with `REST` quads of those behind them.
+#[inline(always)]
+fn results_of_many<const SHIFT: u32, const SIGNED: bool, const REST: bool>(
+    taps: &Taps<'_>,
+    w: &[i32],
+    y: &[Cell<i8>],
+) {
+    let (w, y) = pixel_eights::results::<SHIFT, SIGNED>(taps, w, y);
+    if REST {
+        results::<SHIFT, SIGNED>(taps, w, y);
+    }
 }
 
 /// Results of all filters, quad by quad.

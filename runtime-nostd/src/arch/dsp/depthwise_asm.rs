@@ -9,6 +9,7 @@
 //! | sums | pixels | weights | next tap | next weights | −padding twice | next run | turns that are left | channel |
 #![allow(unsafe_code)]
 
+use super::affine_asm::affine;
 use super::depthwise::Pixel;
 use crate::params::Conv;
 use core::arch::asm;
@@ -148,35 +149,10 @@ macro_rules! rescale {
         concat!(
             ".if {signed}\n",
             "ldmia r9!, {{r4, r5, r6}}\n",
-            "and r7, r6, ",
-            $sum,
-            ", asr #31\n",
-            "add ",
-            $sum,
-            ", r7, ",
-            $sum,
-            ", lsl #8\n",
             ".else\n",
             "ldmia r9!, {{r4, r5}}\n",
             ".endif\n",
-            "smmlar ",
-            $sum,
-            ", ",
-            $sum,
-            ", r4, r5\n",
-            ".if {shift}\n",
-            "ssat ",
-            $sum,
-            ", #8, ",
-            $sum,
-            ", asr #{shift}\n",
-            ".else\n",
-            "ssat ",
-            $sum,
-            ", #8, ",
-            $sum,
-            "\n",
-            ".endif\n",
+            affine!($sum, "r4", "r5", "r6"),
         )
     };
 }

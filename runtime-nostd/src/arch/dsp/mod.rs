@@ -2,7 +2,10 @@
 //!
 //! Their inner blocks are assembly where `kiln_dsp` is set, and plain Rust with the same results elsewhere.
 
+#[cfg(kiln_dsp)]
+mod affine_asm;
 pub(crate) mod avg_pool;
+pub(crate) mod compact;
 pub(crate) mod conv;
 pub(crate) mod convert;
 pub(crate) mod dense;
@@ -14,10 +17,16 @@ mod depthwise_narrow_asm;
 pub(crate) mod depthwise_planar;
 #[cfg(kiln_dsp)]
 mod depthwise_planar_asm;
+pub(crate) mod dot;
 pub(crate) mod elementwise;
 pub(crate) mod max_pool;
+pub(crate) mod movement;
+pub(crate) mod temporal;
+#[cfg(kiln_dsp)]
+mod temporal_asm;
 pub(crate) mod window;
 
 mod pixel;
+mod pixel_eights;
 mod tile;
 mod tile_of_any;

@@ -6,34 +6,64 @@
 
 use super::tile::{requant_words, FIRST_WORDS};
 use core::cell::Cell;
+use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 
 /// Most runs of elements that a pixel's taps may consist of.
-pub(super) const RUNS: usize = 12;
+const RUNS: usize = 12;
+
+/// A run of elements, as the assembly reads it.
+#[repr(C)]
+struct Run<'a> {
+    /// Where the code for it begins, in bytes from a first step: the assembly's own.
+    entry: Cell<usize>,
+    /// Where its whole words end.
+    end: *const Cell<i8>,
+    /// Where it begins.
+    x: *const Cell<i8>,
+    elements: PhantomData<&'a [Cell<i8>]>,
+}
 
 /// A pixel's taps: runs of elements, all of them whole words or all of the same length.
 pub(super) struct Taps<'a> {
-    runs: [MaybeUninit<&'a [Cell<i8>]>; RUNS],
+    runs: [MaybeUninit<Run<'a>>; RUNS],
     /// How many of the runs there are.
     len: usize,
-    /// Words of weights of two filters.
+    /// Pairs of taps.
     pairs: usize,
+    /// Elements behind the words of a run.
+    rest: usize,
 }
 
 impl<'a> Taps<'a> {
     /// No taps.
     #[inline(always)]
     pub(super) const fn new() -> Self {
-        Taps { runs: [const { MaybeUninit::uninit() }; RUNS], len: 0, pairs: 0 }
+        Taps { runs: [const { MaybeUninit::uninit() }; RUNS], len: 0, pairs: 0, rest: 0 }
     }
 
     /// Adds a run, if there is place.
     #[inline(always)]
     pub(super) fn push(&mut self, run: &'a [Cell<i8>]) -> Option<()> {
-        self.runs.get_mut(self.len)?.write(run);
+        let end = run.get(run.len() & !3..)?.as_ptr();
+        let run_of = Run { entry: Cell::new(0), end, x: run.as_ptr(), elements: PhantomData };
+        self.runs.get_mut(self.len)?.write(run_of);
         self.len += 1;
         self.pairs += run.len().div_ceil(2);
+        self.rest = run.len() % 4;
         Some(())
+    }
+
+    /// How many pairs of taps there are.
+    #[inline(always)]
+    pub(super) fn pairs(&self) -> usize {
+        self.pairs
+    }
+
+    /// Whether there are none.
+    #[inline(always)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.len == 0
     }
 
     /// Words of weights per four filters, without those for requantisation.
@@ -41,28 +71,44 @@ impl<'a> Taps<'a> {
         FIRST_WORDS + 2 * self.pairs
     }
 
+    /// What the assembly is told of them: the first run, where the runs end, and how many elements are behind the words of each. That end is odd if there are any.
+    #[cfg(kiln_dsp)]
     #[inline(always)]
+    pub(super) fn registers(&self) -> [usize; 3] {
+        let first = self.runs.as_ptr() as usize;
+        [first, first + self.len * size_of::<Run<'_>>() + usize::from(self.rest > 0), self.rest]
+    }
+
+    /// The runs, in the order in which they were added.
+    #[cfg(not(kiln_dsp))]
     fn runs(&self) -> impl Iterator<Item = &'a [Cell<i8>]> + '_ {
-        // SAFETY: as many have been written, one after the other.
-        self.runs.iter().take(self.len).map(|run| unsafe { run.assume_init() })
+        self.runs.iter().take(self.len).map(|run| {
+            // SAFETY: as many have been written, one after the other: each of them is what a slice holds.
+            unsafe {
+                let Run { x, end, .. } = run.assume_init_ref();
+                core::slice::from_raw_parts(*x, end.offset_from(*x) as usize + self.rest)
+            }
+        })
     }
 }
 
 /// Results of all filters, requantised: one for each cell of `y`. Nothing happens where there are fewer weights.
-#[inline(never)]
+#[inline(always)]
 pub(super) fn results<const SHIFT: u32, const SIGNED: bool>(taps: &Taps<'_>, w: &[i32], y: &[Cell<i8>]) {
     let quad = taps.quad_words() + requant_words(SIGNED);
-    if w.len() < y.len().div_ceil(4).saturating_mul(quad) || y.is_empty() || taps.len == 0 {
+    if w.len() < y.len().div_ceil(4).saturating_mul(quad) || y.is_empty() || taps.is_empty() {
         return;
     }
     #[cfg(kiln_dsp)]
     // SAFETY: there are weights of all quads (checked above), and one cell for each result.
     unsafe {
-        block::<SHIFT, SIGNED, false>(taps, w.as_ptr(), y.as_ptr().cast_mut().cast(), y.len());
+        let [first, end, rest] = taps.registers();
+        let registers = [y.as_ptr() as usize, y.len(), first, end, rest, w.as_ptr() as usize];
+        block::<SHIFT, SIGNED, false>(&registers);
     }
     #[cfg(not(kiln_dsp))]
     for (y, w) in y.chunks(4).zip(w.chunks_exact(quad)) {
-        let results = super::tile::requantised::<SHIFT, SIGNED>(0, plain_sums(taps, w), w);
+        let results = super::tile::requantised::<SHIFT, SIGNED>(0, plain_quad(taps, w), w);
         y.iter().zip(results).for_each(|(y, result)| y.set(result));
     }
 }
@@ -71,32 +117,42 @@ pub(super) fn results<const SHIFT: u32, const SIGNED: bool>(taps: &Taps<'_>, w: 
 #[inline(never)]
 pub(super) fn sums(taps: &Taps<'_>, w: &[i32]) -> [i32; 4] {
     let mut sums = [0; 4];
-    if w.len() < taps.quad_words() || taps.len == 0 {
+    if w.len() < taps.quad_words() || taps.is_empty() {
         return sums;
     }
     #[cfg(kiln_dsp)]
     // SAFETY: there are weights of one quad (checked above), and room for four sums.
     unsafe {
-        block::<0, false, true>(taps, w.as_ptr(), sums.as_mut_ptr().cast(), 4);
+        let [first, end, rest] = taps.registers();
+        let registers = [sums.as_mut_ptr() as usize, 4, first, end, rest, w.as_ptr() as usize];
+        block::<0, false, true>(&registers);
     }
     #[cfg(not(kiln_dsp))]
     {
-        sums = plain_sums(taps, w);
+        sums = plain_quad(taps, w);
     }
     sums
 }
 
 #[cfg(not(kiln_dsp))]
-fn plain_sums(taps: &Taps<'_>, w: &[i32]) -> [i32; 4] {
+fn plain_quad(taps: &Taps<'_>, w: &[i32]) -> [i32; 4] {
+    let [[a, b], [c, d]] = plain_sums::<2>(taps, w);
+    [a, b, c, d]
+}
+
+/// Sums of as many pairs of filters as there are words for a pair of taps: A and 256 · B of each.
+#[cfg(not(kiln_dsp))]
+pub(super) fn plain_sums<const WORDS: usize>(taps: &Taps<'_>, w: &[i32]) -> [[i32; 2]; WORDS] {
     use super::tile::{smlad, sxtb16};
-    let &[a, ab, c, cd, ref w @ ..] = w else { return [0; 4] };
-    let mut acc = [a, ab, c, cd];
-    let mut w = w.chunks_exact(2);
+    let (first, w) = w.split_at_checked(2 * WORDS).unwrap_or_default();
+    let mut sums = [[0; 2]; WORDS];
+    sums.iter_mut().flatten().zip(first).for_each(|(sum, first)| *sum = *first);
+    let mut w = w.chunks_exact(WORDS);
     let mut add = |i: i8, j: i8| {
-        let Some(&[h_ab, h_cd]) = w.next() else { return };
         let x = (i16::from(i) as u16 as u32 | (i16::from(j) as u16 as u32) << 16) as i32;
-        let [a, ab, c, cd] = acc;
-        acc = [smlad(x, sxtb16(h_ab), a), smlad(x, h_ab, ab), smlad(x, sxtb16(h_cd), c), smlad(x, h_cd, cd)];
+        for ([a, ab], h) in sums.iter_mut().zip(w.next().unwrap_or(&[])) {
+            (*a, *ab) = (smlad(x, sxtb16(*h), *a), smlad(x, *h, *ab));
+        }
     };
     for run in taps.runs() {
         let words = run.chunks_exact(4);
@@ -112,8 +168,7 @@ fn plain_sums(taps: &Taps<'_>, w: &[i32]) -> [i32; 4] {
             }
         }
     }
-    let [a, ab, c, cd] = acc;
-    [a, ab.wrapping_sub(a), c, cd.wrapping_sub(c)]
+    sums.map(|[a, ab]| [a, ab.wrapping_sub(a)])
 }
 
 /// Words of four elements in a turn of the loop, and the bytes of code of each.
@@ -122,10 +177,6 @@ const UNROLL: usize = 16;
 #[cfg(kiln_dsp)]
 const STEP: usize = 76;
 
-/// A run as the assembly reads it: its address, where its whole words end, and where it enters the loop, in bytes from the first step.
-#[cfg(kiln_dsp)]
-type Run = [usize; 3];
-
 /// The assembly of [`results`], and with `SUMS` of [`sums`], which goes to `y` as words.
 ///
 /// r0–r3 accumulate A, A + 256 · B, C and C + 256 · D; r8 is the next weight, r9 the next element, r6 where the run's words end, r7 the next run; r4 and
@@ -133,32 +184,10 @@ type Run = [usize; 3];
 ///
 /// # Safety
 ///
-/// `w` are the weights of as many quads as `count` filters need, and `count` results fit `y`.
+/// `registers` are the address of results and how many they are, [`Taps::registers`], and the address of the weights of as many quads as they need.
 #[cfg(kiln_dsp)]
-#[inline(always)]
-unsafe fn block<const SHIFT: u32, const SIGNED: bool, const SUMS: bool>(
-    taps: &Taps<'_>,
-    w: *const i32,
-    y: *mut u8,
-    count: usize,
-) {
-    let mut runs = [const { MaybeUninit::<Run>::uninit() }; RUNS];
-    let mut rest = 0;
-    for (to, run) in runs.iter_mut().zip(taps.runs()) {
-        let (x, words) = (run.as_ptr() as usize, run.len() / 4);
-        let skipped = if words == 0 { UNROLL } else { words.wrapping_neg() % UNROLL };
-        to.write([x, x + 4 * words, skipped * STEP]);
-        rest = run.len() % 4;
-    }
-    let first = runs.as_mut_ptr() as usize;
-    let registers = [
-        y as usize,
-        count,
-        first,
-        first + taps.len * size_of::<Run>() + usize::from(rest > 0),
-        rest,
-        w as usize,
-    ];
+#[inline(never)]
+unsafe fn block<const SHIFT: u32, const SIGNED: bool, const SUMS: bool>(registers: &[usize; 6]) {
     // SAFETY: as the caller promises; the runs are what slices hold. Every register is declared, or saved and restored.
     unsafe {
         core::arch::asm!(
@@ -169,16 +198,20 @@ unsafe fn block<const SHIFT: u32, const SIGNED: bool, const SUMS: bool>(
             "push {{r6, r7}}",
             "ldm r0, {{r0, r1, r2, r3, r4, r8}}",
             "push {{r0, r1, r2, r3, r4}}",
-            // Runs enter the loop at these addresses. (Where code is not aligned to four bytes, the assembler miscalculates them.)
-            ".p2align 2",
-            "adr.w r5, 4f",
-            "add r5, r5, #1",
+            // Where each run enters the loop.
             "bic r3, r3, #1",
+            "mov r6, #{step}",
             "2:",
-            "ldr r6, [r2, #8]",
-            "add r6, r6, r5",
-            "str r6, [r2, #8]",
-            "add r2, r2, #12",
+            "ldr r4, [r2, #4]",
+            "ldr r5, [r2, #8]",
+            "sub r4, r4, r5",
+            "lsrs r4, r4, #2",
+            "rsb r4, r4, #0",
+            "ite ne",
+            "andne r4, r4, #({unroll} - 1)",
+            "moveq r4, #{unroll}",
+            "mul r4, r4, r6",
+            "str r4, [r2], #12",
             "cmp r2, r3",
             "bne 2b",
             // Each quad.
@@ -190,10 +223,12 @@ unsafe fn block<const SHIFT: u32, const SIGNED: bool, const SUMS: bool>(
             "ldr r3, [r8, #-4]",
             // Each run.
             "3:",
-            "ldr r9, [r7], #12",
+            "ldr r5, [r7], #12",
             "ldr r6, [r7, #-8]",
-            "ldr r5, [r7, #-4]",
-            "bx r5",
+            "ldr r9, [r7, #-4]",
+            // The program counter reads as the address behind the next instruction.
+            "add pc, r5",
+            "nop",
             "4:",
             ".rept {unroll}",
             "ldr r4, [r9], #4",

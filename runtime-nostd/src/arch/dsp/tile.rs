@@ -265,6 +265,30 @@ unsafe fn sums_of_one(w: *const i32, x: *const u8, pairs: usize) -> [i32; 4] {
     [a, ab, c, cd]
 }
 
+/// Assembly: the sums in r0 to r7, multiplied, become results.
+#[cfg(kiln_dsp)]
+macro_rules! saturated {
+    () => {
+        ".if {even_shift}
+        ssat r0, #8, r0, asr #{even_shift}
+        ssat r1, #8, r1, asr #{even_shift}
+        ssat r4, #8, r4, asr #{even_shift}
+        ssat r5, #8, r5, asr #{even_shift}
+        .else
+        ssat r0, #8, r0
+        ssat r1, #8, r1
+        ssat r4, #8, r4
+        ssat r5, #8, r5
+        .endif
+        ssat r2, #8, r2, asr #{odd_shift}
+        ssat r3, #8, r3, asr #{odd_shift}
+        ssat r6, #8, r6, asr #{odd_shift}
+        ssat r7, #8, r7, asr #{odd_shift}"
+    };
+}
+#[cfg(kiln_dsp)]
+pub(super) use saturated;
+
 /// Assembly: as many pairs of taps as the assembler's symbol `kiln_n` says. The loads of the last one move the pointers behind all of them.
 #[cfg(kiln_dsp)]
 macro_rules! pairs_of_taps {
@@ -417,21 +441,7 @@ unsafe fn block<
             "smmlar r5, r5, r10, r11",
             "smmlar r6, r6, r12, lr",
             "smmlar r7, r7, r12, lr",
-            ".if {even_shift}",
-            "ssat r0, #8, r0, asr #{even_shift}",
-            "ssat r1, #8, r1, asr #{even_shift}",
-            "ssat r4, #8, r4, asr #{even_shift}",
-            "ssat r5, #8, r5, asr #{even_shift}",
-            ".else",
-            "ssat r0, #8, r0",
-            "ssat r1, #8, r1",
-            "ssat r4, #8, r4",
-            "ssat r5, #8, r5",
-            ".endif",
-            "ssat r2, #8, r2, asr #{odd_shift}",
-            "ssat r3, #8, r3, asr #{odd_shift}",
-            "ssat r6, #8, r6, asr #{odd_shift}",
-            "ssat r7, #8, r7, asr #{odd_shift}",
+            saturated!(),
             ".if {split}",
             "ldr r10, [sp, #28]",
             "add r10, r10, r9",

@@ -1,6 +1,8 @@
 //! As [`tile`](super::tile), for layers of any shape: what is an immediate there is a word in memory here.
 #![allow(unsafe_code)]
 
+#[cfg(kiln_dsp)]
+use super::tile::saturated;
 use super::tile::{requant_words, Tiles, FIRST_WORDS};
 use crate::params::Stride;
 
@@ -211,21 +213,7 @@ unsafe fn block<const SHIFT: u32, const SIGNED: bool>(registers: &Registers) {
             "smmlar r5, r5, r10, r11",
             "smmlar r6, r6, r12, lr",
             "smmlar r7, r7, r12, lr",
-            ".if {even_shift}",
-            "ssat r0, #8, r0, asr #{even_shift}",
-            "ssat r1, #8, r1, asr #{even_shift}",
-            "ssat r4, #8, r4, asr #{even_shift}",
-            "ssat r5, #8, r5, asr #{even_shift}",
-            ".else",
-            "ssat r0, #8, r0",
-            "ssat r1, #8, r1",
-            "ssat r4, #8, r4",
-            "ssat r5, #8, r5",
-            ".endif",
-            "ssat r2, #8, r2, asr #{odd_shift}",
-            "ssat r3, #8, r3, asr #{odd_shift}",
-            "ssat r6, #8, r6, asr #{odd_shift}",
-            "ssat r7, #8, r7, asr #{odd_shift}",
+            saturated!(),
             "ldr r10, [sp, #28]",
             "ldr r11, [sp, #40]",
             "add r10, r10, r9",

@@ -11,6 +11,6 @@ pub(crate) mod reduce;
 pub(crate) mod softmax;
 pub(crate) mod unary;
 
-mod math;
+pub(crate) mod math;
 mod sum;
 mod walk;

@@ -10,15 +10,15 @@ use panic_probe as _;
 #[entry]
 fn main() -> ! {
     let total = digits_firmware::run(|answer| {
-        if answer.seen == answer.label {
-            defmt::debug!("image {}: a {}, right (score {})", answer.image, answer.label, answer.score);
+        if answer.is_right() {
+            defmt::debug!("image {}: right, {}", answer.image, answer.seen);
         } else {
             defmt::info!(
-                "image {}: a {}, seen as {} (score {})",
+                "image {}: {}, seen as {}, otherwise {}",
                 answer.image,
-                answer.label,
+                answer.written,
                 answer.seen,
-                answer.score
+                answer.otherwise
             );
         }
     });

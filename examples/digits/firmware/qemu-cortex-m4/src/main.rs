@@ -9,15 +9,18 @@ use panic_semihosting as _;
 #[entry]
 fn main() -> ! {
     let total = digits_firmware::run(|answer| {
-        if answer.image < 10 || answer.seen != answer.label {
-            let verdict = if answer.seen == answer.label { "right" } else { "WRONG" };
+        let (seen, otherwise) = (answer.seen, answer.otherwise);
+        if answer.is_right() && answer.image < 10 {
+            hprintln!("image {:3}: {}, right (score {:.2})", answer.image, seen.label, seen.score);
+        } else if !answer.is_right() {
             hprintln!(
-                "image {:3}: a {}, seen as {} (score {:.2}) {}",
+                "image {:3}: {}, WRONG: seen as {} (score {:.2}), otherwise {} ({:.2})",
                 answer.image,
-                answer.label,
-                answer.seen,
-                answer.score,
-                verdict
+                answer.written,
+                seen.label,
+                seen.score,
+                otherwise.label,
+                otherwise.score
             );
         }
     });

@@ -15,15 +15,15 @@ static BOOT2: [u8; 256] = rp2040_boot2::BOOT_LOADER_W25Q080;
 #[entry]
 fn main() -> ! {
     let total = digits_firmware::run(|answer| {
-        if answer.seen == answer.label {
-            defmt::debug!("image {}: a {}, right (score {})", answer.image, answer.label, answer.score);
+        if answer.is_right() {
+            defmt::debug!("image {}: right, {}", answer.image, answer.seen);
         } else {
             defmt::info!(
-                "image {}: a {}, seen as {} (score {})",
+                "image {}: {}, seen as {}, otherwise {}",
                 answer.image,
-                answer.label,
+                answer.written,
                 answer.seen,
-                answer.score
+                answer.otherwise
             );
         }
     });

@@ -1,0 +1,118 @@
+//! `cargo kiln new`: a firmware crate for a model and a board.
+//!
+//! Everything is checked, computed and rendered first; only then is anything written, and then all of it or nothing.
+
+mod destination;
+mod fit;
+mod sample;
+mod template;
+
+pub use template::Flavour;
+
+use anyhow::{Context, Result};
+use destination::Destination;
+use kiln_boards::Board;
+use kiln_codegen::{import, model_name, read_file, Optimize};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The folder to be made: its name is the crate's.
+    pub folder: PathBuf,
+    /// Name of the board.
+    pub board: String,
+    /// The model, a .tflite file.
+    pub model: PathBuf,
+    /// What the firmware is built around.
+    pub flavour: Flavour,
+    /// What the compiler favours.
+    pub optimize: Optimize,
+    /// Checkout of Kiln that the crate depends on; otherwise the one this program was built in, or else the release of its version.
+    pub kiln: Option<PathBuf>,
+}
+
+/// What was made.
+#[derive(Clone, Debug)]
+pub struct Created {
+    /// The folder.
+    pub folder: PathBuf,
+    /// Its files, relative to it.
+    pub files: Vec<String>,
+    /// Bytes of RAM the model needs, and bytes of constants.
+    pub ram_and_constants: (usize, usize),
+}
+
+impl fmt::Display for Created {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (ram, constants) = self.ram_and_constants;
+        let folder = self.folder.display();
+        writeln!(
+            f,
+            "{folder}: {} files; the model takes {ram} B of RAM and {constants} B of constants",
+            self.files.len()
+        )?;
+        writeln!(f, "    cd {folder}")?;
+        writeln!(f, "    cargo run --release    # on the board")?;
+        writeln!(f, "    cargo host-test        # its tests, on this machine")
+    }
+}
+
+/// Makes the crate.
+///
+/// # Errors
+/// Where the name is none for a crate, the folder is not empty, the board is not known or has no template of that flavour, the model
+/// does not compile or does not fit the board, or a file cannot be written. Nothing is written then.
+pub fn create(request: &Request) -> Result<Created> {
+    let destination = Destination::check(&request.folder)?;
+    let board = Board::find(&request.board)?;
+    let platform = template::platform(board, request.flavour)?;
+    let kiln = template::Dependency::find(request.kiln.as_deref())?;
+
+    let bytes = read_file(&request.model)?;
+    let file = model_file(&request.model);
+    let name = model_name(Path::new(&file));
+    let graph = import(&bytes, &name, &fit::options(board, request.optimize))?;
+    let sample = sample::answered(&graph).context("the interpreter cannot run the model: a bug in Kiln")?;
+    let fitting =
+        fit::compile_for(&bytes, &name, request.optimize, board, sample.inputs.len() + sample.outputs.len())?;
+
+    let mut files = template::render(&template::Project {
+        destination: &destination,
+        board,
+        platform: &platform,
+        kiln: &kiln,
+        model_file: &file,
+        fitting: &fitting,
+    })?;
+    files.push((format!("models/{file}"), bytes));
+    files.push(("models/sample.in".into(), sample.inputs));
+    files.push(("models/sample.out".into(), sample.outputs));
+    files.push(("memory.x".into(), board.memory_x.clone().into_bytes()));
+    files.sort();
+    destination.write(&files)?;
+    Ok(Created {
+        folder: request.folder.clone(),
+        files: files.into_iter().map(|(path, _)| path).collect(),
+        ram_and_constants: (fitting.compiled.plan.ram_bytes(), fitting.compiled.program.constant_bytes()),
+    })
+}
+
+/// The name of the model's copy: that of the file, without what manifests, shells and source code trip over.
+fn model_file(model: &Path) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '_' };
+    let name: String = model.file_name().unwrap_or_default().to_string_lossy().chars().map(plain).collect();
+    name.trim_start_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_have_plain_names() {
+        assert_eq!(model_file(Path::new("a b/kws-v1.2.tflite")), "kws-v1.2.tflite");
+        assert_eq!(model_file(Path::new("my \"model\" (3).tflite")), "my__model___3_.tflite");
+    }
+}

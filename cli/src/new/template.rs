@@ -1,0 +1,231 @@
+//! The files of a new crate, from the templates in `cli/templates`.
+
+mod platform;
+mod port;
+
+pub(super) use platform::{platform, Platform};
+
+use super::destination::Destination;
+use super::fit::Fitting;
+use anyhow::{bail, Context, Result};
+use kiln_boards::{Board, Runner};
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::Serde;
+use minijinja::{context, Environment, UndefinedBehavior};
+use port::Port;
+use std::path::Path;
+
+/// What firmware is built around.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flavour {
+    /// The runtime of `cortex-m-rt`, and nothing else: every Cortex-M board.
+    Bare,
+    /// Embassy's async executor, with a task beside the model.
+    Embassy,
+    /// RTIC, with the model in a task.
+    Rtic,
+}
+
+/// Templates by name; those without an ending are files as they are.
+const TEMPLATES: &[(&str, &str)] = &[
+    ("Cargo.toml.j2", include_str!("../../templates/Cargo.toml.j2")),
+    ("README.md.j2", include_str!("../../templates/README.md.j2")),
+    ("bare.rs.j2", include_str!("../../templates/bare.rs.j2")),
+    ("build.rs.j2", include_str!("../../templates/build.rs.j2")),
+    ("config.toml.j2", include_str!("../../templates/config.toml.j2")),
+    ("embassy.rs.j2", include_str!("../../templates/embassy.rs.j2")),
+    ("embassy_emulated.rs.j2", include_str!("../../templates/embassy_emulated.rs.j2")),
+    ("gitignore", include_str!("../../templates/gitignore")),
+    ("inputs.j2", include_str!("../../templates/inputs.j2")),
+    ("lib.rs.j2", include_str!("../../templates/lib.rs.j2")),
+    ("outputs.j2", include_str!("../../templates/outputs.j2")),
+    ("rtic.rs.j2", include_str!("../../templates/rtic.rs.j2")),
+    ("sample.rs.j2", include_str!("../../templates/sample.rs.j2")),
+];
+
+/// How the crate depends on Kiln: values for its manifest.
+#[derive(Debug)]
+pub(super) struct Dependency {
+    kiln: String,
+    kiln_test: String,
+}
+
+impl Dependency {
+    /// On the checkout in that folder, on the checkout that this program was built in, or on the release of its version.
+    ///
+    /// # Errors
+    /// Where the folder is no checkout of Kiln.
+    pub(super) fn find(checkout: Option<&Path>) -> Result<Dependency> {
+        let root = match checkout {
+            None => kiln_boards::checkout(),
+            Some(folder) => {
+                let root =
+                    folder.canonicalize().with_context(|| format!("no folder `{}`", folder.display()))?;
+                if ["runtime-nostd", "kiln-test"]
+                    .iter()
+                    .any(|krate| !root.join(krate).join("Cargo.toml").exists())
+                {
+                    bail!(
+                        "`{}` is no checkout of Kiln: it lacks `runtime-nostd` or `kiln-test`",
+                        root.display()
+                    );
+                }
+                Some(root)
+            }
+        };
+        let version = || format!("{:?}", env!("CARGO_PKG_VERSION"));
+        let path = |krate: &str| root.as_ref().map(|root| format!("{{ path = {:?} }}", root.join(krate)));
+        Ok(Dependency {
+            kiln: path("runtime-nostd").unwrap_or_else(version),
+            kiln_test: path("kiln-test").unwrap_or_else(version),
+        })
+    }
+}
+
+/// All that the templates are filled with.
+pub(super) struct Project<'a> {
+    pub(super) destination: &'a Destination,
+    pub(super) board: &'a Board,
+    pub(super) platform: &'a Platform,
+    pub(super) kiln: &'a Dependency,
+    pub(super) model_file: &'a str,
+    pub(super) fitting: &'a Fitting,
+}
+
+/// The files that come from templates: path in the crate, and content.
+///
+/// # Errors
+/// Where a template is broken: a bug in Kiln.
+pub(super) fn render(project: &Project<'_>) -> Result<Vec<(String, Vec<u8>)>> {
+    let environment = environment()?;
+    let context = values(project);
+    let files = [
+        ("Cargo.toml.j2", "Cargo.toml"),
+        ("README.md.j2", "README.md"),
+        ("build.rs.j2", "build.rs"),
+        ("config.toml.j2", ".cargo/config.toml"),
+        ("gitignore", ".gitignore"),
+        ("lib.rs.j2", "src/lib.rs"),
+        ("sample.rs.j2", "src/sample.rs"),
+        (project.platform.main, "src/main.rs"),
+    ];
+    files
+        .into_iter()
+        .map(|(template, path)| {
+            let text = environment.get_template(template).and_then(|template| template.render(&context));
+            Ok((
+                path.to_owned(),
+                text.with_context(|| format!("template {template}: a bug in Kiln"))?.into_bytes(),
+            ))
+        })
+        .collect()
+}
+
+fn environment() -> Result<Environment<'static>> {
+    let mut environment = Environment::new();
+    let syntax =
+        SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build();
+    environment.set_syntax(syntax.context("the templates' syntax is wrong: a bug in Kiln")?);
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
+    for (name, source) in TEMPLATES {
+        environment.add_template(name, source).context("a template does not parse: a bug in Kiln")?;
+    }
+    Ok(environment)
+}
+
+fn values(project: &Project<'_>) -> minijinja::Value {
+    let Project { destination, board, platform, kiln, model_file, fitting } = project;
+    let compiled = &fitting.compiled;
+    let (plan, program) = (&compiled.plan, &compiled.program);
+    let outputs = Port::all(&program.outputs, "output", "");
+    context! {
+        // The crate.
+        name => destination.name.as_str(),
+        crate => destination.crate_ident(),
+        kiln => kiln.kiln.as_str(),
+        kiln_test => kiln.kiln_test.as_str(),
+        dependencies => Serde(&platform.dependencies),
+        // The board.
+        board => board.name.as_str(),
+        board_description => board.description.as_str(),
+        target => board.target.as_str(),
+        rustflags => Serde(&board.rustflags),
+        runner => runner(board),
+        emulated => board.is_emulated(),
+        bench_board => if board.is_emulated() { board.name.as_str() } else { "qemu-cortex-m4" },
+        chip => chip(board),
+        hal => platform.hal,
+        led => platform.led,
+        device => platform.device,
+        dispatchers => platform.dispatchers,
+        // The model.
+        model_file => *model_file,
+        type => compiled.type_name(),
+        optimize => compiled.options.optimize.name(),
+        ram => fitting.ram,
+        float_outputs => outputs.iter().any(|output| output.element == "f32"),
+        inputs => Serde(Port::all(&program.inputs, "input", "_mut")),
+        outputs => Serde(outputs),
+        arena_bytes => thousands(plan.scratch_bytes()),
+        state_bytes => thousands(plan.state_bytes),
+        constant_bytes => thousands(program.constant_bytes()),
+    }
+}
+
+/// What `cargo run` calls: QEMU itself, or the command that flashes.
+fn runner(board: &Board) -> Vec<String> {
+    match board.is_emulated() {
+        true => board.runner.command(),
+        false => ["cargo", "kiln", "run", "--board", &board.name].map(str::to_owned).to_vec(),
+    }
+}
+
+/// The chip as probe-rs knows it; empty for an emulated one.
+fn chip(board: &Board) -> &str {
+    match &board.runner {
+        Runner::Qemu { .. } => "",
+        Runner::ProbeRs { chip, .. } => chip,
+    }
+}
+
+/// A number with commas.
+fn thousands(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_template_is_known_and_parses() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("templates");
+        let mut names: Vec<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        assert_eq!(names, TEMPLATES.iter().map(|template| template.0).collect::<Vec<_>>());
+        environment().unwrap();
+    }
+
+    #[test]
+    fn numbers_are_readable() {
+        assert_eq!([0, 999, 1000, 1234567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn a_path_that_is_no_checkout() {
+        let message = Dependency::find(Some(Path::new("src"))).unwrap_err().to_string();
+        assert!(message.contains("is no checkout of Kiln"), "{message}");
+    }
+}

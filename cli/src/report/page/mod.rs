@@ -1,0 +1,119 @@
+//! A report as one page that needs nothing else: no network, no file beside it.
+//!
+//! `maud` escapes all that is written into it: names come from a model's file, and may be anything.
+
+mod arena;
+mod graph;
+mod tables;
+
+use super::Report;
+use maud::{html, Markup, PreEscaped, DOCTYPE};
+
+const STYLE: &str = include_str!("style.css");
+const SCRIPT: &str = include_str!("script.js");
+
+/// Lets a browser fetch nothing, whatever stands in the page.
+const POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
+
+/// The sections: id and title.
+const SECTIONS: [(&str, &str); 7] = [
+    ("graph", "Graph as compiled"),
+    ("arena", "Arena over time"),
+    ("layers", "Layers"),
+    ("passes", "Passes"),
+    ("advice", "What could be better"),
+    ("certificate", "Certificate"),
+    ("modes", "Modes"),
+];
+
+impl Report {
+    /// The page.
+    pub fn page(&self) -> String {
+        let title = format!("{}: Kiln report", self.model.name);
+        let page = html! {
+            (DOCTYPE)
+            html lang="en" {
+                head {
+                    meta charset="utf-8";
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    meta name="color-scheme" content="light dark";
+                    meta http-equiv="Content-Security-Policy" content=(POLICY);
+                    // Otherwise browsers ask a server for an icon.
+                    link rel="icon" href="data:,";
+                    title { (title) }
+                    style { (PreEscaped(STYLE)) }
+                }
+                body {
+                    header {
+                        h1 { (self.model.name) }
+                        p { "Compiled by Kiln " (self.kiln) ", " (self.options.describe()) }
+                        nav aria-label="Sections" {
+                            ul { @for (id, title) in SECTIONS { li { a href={ "#" (id) } { (title) } } } }
+                        }
+                    }
+                    main {
+                        (self.summary())
+                        (section(0, self.graph_section()))
+                        (section(1, self.arena_section()))
+                        (section(2, self.layers_section()))
+                        (section(3, self.passes_section()))
+                        (section(4, self.advice_section()))
+                        (section(5, self.certificate_section()))
+                        (section(6, self.modes_section()))
+                    }
+                    script { (PreEscaped(SCRIPT)) }
+                }
+            }
+        };
+        page.into_string()
+    }
+
+    fn summary(&self) -> Markup {
+        let tensors = [("Input", &self.model.inputs), ("Output", &self.model.outputs)];
+        html! {
+            section #summary aria-label="Summary" {
+                dl.facts {
+                    @for (what, value) in self.facts() {
+                        div { dt { (what) } dd { (value) } }
+                    }
+                    @for (what, tensors) in tensors {
+                        @for tensor in tensors {
+                            div {
+                                dt { (what) }
+                                dd {
+                                    code { (tensor.ty) } " " (tensor.name)
+                                    @if let Some(quantization) = &tensor.quantization { br; small { (quantization) } }
+                                }
+                            }
+                        }
+                    }
+                    div { dt { "Type" } dd { code { (self.totals.type_name) } } }
+                }
+            }
+        }
+    }
+}
+
+fn section(index: usize, content: Markup) -> Markup {
+    let Some((id, title)) = SECTIONS.get(index) else { return content };
+    html! {
+        section id=(id) aria-labelledby={ (id) "-title" } {
+            h2 id={ (id) "-title" } { (title) }
+            (content)
+        }
+    }
+}
+
+/// Something wider than a phone: it scrolls by itself, by keyboard too.
+fn scroll(label: &str, content: Markup) -> Markup {
+    html! { div.scroll role="region" aria-label=(label) tabindex="0" { (content) } }
+}
+
+/// The beginning of a text that has to fit so many letters.
+fn short(text: &str, letters: usize) -> String {
+    if text.chars().count() <= letters {
+        return text.into();
+    }
+    text.chars().take(letters.saturating_sub(1)).chain(['…']).collect()
+}

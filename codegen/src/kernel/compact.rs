@@ -1,0 +1,59 @@
+//! Kernels where code is to be small.
+//!
+//! The rule: of all sets of kernels that can compute a model, the one with the fewest bytes of code. A kernel that another one could stand in for is in the set only
+//! if it is what the model needs instead of that one, however many cycles it would spare.
+
+use super::{packs, planar, Kernel, Shape};
+use crate::ir::{Graph, Layout, Node, Op};
+
+/// Bytes of code of the kernels that `optimize = "size"` shares among layers, by the name that emitted code calls them by: as measured for Cortex-M4 at `opt-level = "s"`, with
+/// what only they call.
+pub const CODE_BYTES: [(&str, usize); 5] = [
+    ("conv2d_i8_compact", CONV),
+    ("dense_i8_compact", DENSE),
+    ("depthwise2d_i8_compact", 1230),
+    ("mean_pool2d_i8_compact", 300),
+    ("add_i8_compact", 80),
+];
+
+const CONV: usize = 1850;
+const DENSE: usize = 370;
+
+/// The kernel of a node.
+pub(super) fn kernel(graph: &Graph, node: &Node, whole: bool) -> Kernel {
+    match (&node.op, Shape::of(graph, node)) {
+        (_, Some(shape)) if planar::by_fours(graph, node, &shape) => Kernel::Depthwise(shape),
+        (Op::Conv2d { groups: 1, .. }, Some(shape)) if serves(&shape) && packs(graph, node) => {
+            tiled(if whole { shape.as_row() } else { shape }.as_column())
+        }
+        (Op::Dense { .. }, _) if packs(graph, node) => dense(graph, node, whole),
+        _ => Kernel::Portable,
+    }
+}
+
+/// Whether the one kernel for convolutions computes such a one.
+fn serves(shape: &Shape) -> bool {
+    shape.layout == Layout::default() && (shape.dilation_w == 1 || shape.k_w == 1)
+}
+
+fn tiled(shape: Shape) -> Kernel {
+    let pixels = super::window_pixels(&shape, crate::Optimize::Size).min(shape.out_w);
+    Kernel::Tiled(shape, pixels)
+}
+
+/// Products of matrices are computed as convolutions, if there is code for those, or if their own kernel does not know some of them.
+fn dense(graph: &Graph, node: &Node, whole: bool) -> Kernel {
+    let own = graph.nodes().all(|(_, other)| match other.op {
+        Op::Dense { .. } => graph.ty(other.operands[0]).shape.last() % 4 == 0,
+        _ => true,
+    });
+    let conv = graph.nodes().any(|(_, other)| Shape::of(graph, other).is_some_and(|shape| shape.groups == 1));
+    // Bytes that either kernel adds.
+    let by_conv = if conv { 0 } else { CONV };
+    let rows = Shape::of_dense(graph, node);
+    match rows.filter(|shape| whole || shape.out_w == 1) {
+        Some(shape) if !own || by_conv <= DENSE => tiled(shape),
+        _ if own => Kernel::Dense,
+        _ => Kernel::Portable,
+    }
+}

@@ -1,0 +1,88 @@
+//! Single pixels, one, four or eight filters at a time: dense layers, and convolutions of images one pixel wide.
+
+use super::conv::Requant;
+use super::pack::Tiling;
+use super::*;
+use crate::select::conv::rows;
+use crate::Optimize;
+
+/// Weights from which on a layer is worth the code for eight filters at a time, and filters from which on it is worth that for the last ones too.
+const MANY_WEIGHTS: usize = 1024;
+const MANY_FILTERS: usize = 32;
+
+/// Filters up to which each of them by itself is faster than a quad that is mostly zeros.
+const FEW_FILTERS: usize = 2;
+
+impl<'a> Selector<'a> {
+    /// Images one pixel wide, row by row.
+    pub(super) fn column(&mut self, node: &'a Node, shape: &Sizes) -> Selected {
+        let (x, y) = (node.operands[0], node.result);
+        let run = shape.k_w * shape.in_c;
+        // Each row by itself is a product with a matrix.
+        let dense = (shape.k_h, shape.stride_h, shape.pad_top) == (1, 1, 0) && shape.out_h <= shape.in_h;
+        let tiling = self.tiling(shape.out_c, shape.k_h * run, dense);
+        let (weights, requant) = self.packed(node, &pack::crossed(shape.k_h, run), tiling)?;
+        let pad = Arg::Int(self.ty(x).zero_point().into());
+        let (rx, ry) = (self.image_rows(x, shape.in_h)?, self.image_rows(y, shape.out_h)?);
+        for image in 0..shape.images {
+            let (rx, ry) = (rows(rx, shape.images, image), rows(ry, shape.images, image));
+            let mut args = match dense {
+                true => vec![rx, weights.clone()],
+                false => vec![Arg::Struct(self.conv_params(shape)), rx, weights.clone(), pad.clone()],
+            };
+            args.extend(requant.argument());
+            args.extend([ry, self.band(shape.out_h)]);
+            self.single(dense, shape.out_c, tiling, &requant, args);
+        }
+        Ok(())
+    }
+
+    /// Rows of a matrix.
+    pub(super) fn dense_rows(&mut self, node: &'a Node) -> Selected {
+        let (x, y) = (node.operands[0], node.result);
+        let (k, n) = (self.ty(x).shape.last(), self.ty(y).shape.last());
+        let tiling = self.tiling(n, k, true);
+        let (weights, requant) = self.packed(node, &pack::crossed(1, k), tiling)?;
+        let rows = |region, row| Arg::Rows(Strip { region, row, ring: None });
+        let mut args = vec![rows(self.region(x)?, k), weights];
+        args.extend(requant.argument());
+        args.extend([rows(self.region(y)?, n), Arg::Band(self.ty(y).shape.numel() / n.max(1))]);
+        self.single(true, n, tiling, &requant, args);
+        Ok(())
+    }
+
+    /// How many of a layer's filters of so many taps are taken at a time; `dense`: in a product with a matrix.
+    fn tiling(&self, filters: usize, taps: usize, dense: bool) -> Tiling {
+        let (eights, left) = ((filters + 3) / 8, filters % 8);
+        let no_quad = left == 0 || left > 4;
+        let worth = self.options.optimize != Optimize::Size && filters * taps >= MANY_WEIGHTS;
+        if dense && filters <= FEW_FILTERS {
+            Tiling::Dots
+        } else if worth && (no_quad || filters >= MANY_FILTERS) {
+            Tiling::Eights(eights)
+        } else {
+            Tiling::Quads
+        }
+    }
+
+    /// A call of the kernel that takes as many filters at a time, and requantises so.
+    fn single(&mut self, dense: bool, filters: usize, tiling: Tiling, requant: &Requant, args: Vec<Arg>) {
+        let mut generics = requant.generics();
+        let kernel = match (requant, tiling) {
+            (Requant::Exact(_), _) if dense => "dense_i8_dsp_exact",
+            (Requant::Exact(_), _) => "conv1_i8_dsp_exact",
+            (_, Tiling::Eights(eights)) => {
+                generics.push(Generic::Flag(filters > 8 * eights));
+                if dense {
+                    "dense_i8_dsp_eights"
+                } else {
+                    "conv1_i8_dsp_eights"
+                }
+            }
+            (_, Tiling::Dots) => "dense_i8_dsp_dot",
+            (_, Tiling::Quads) if dense => "dense_i8_dsp",
+            (_, Tiling::Quads) => "conv1_i8_dsp",
+        };
+        self.call_generic(kernel, generics, args);
+    }
+}

@@ -1,0 +1,263 @@
+//! Tiles of two pixels and four filters, as in [`super::super::tile`], for layers of any shape.
+#![allow(unsafe_code)]
+
+use super::{requant_words, FIRST_WORDS};
+use crate::params::CompactConv;
+use core::cell::Cell;
+
+/// Pixels whose taps are in the work space.
+#[derive(Clone, Copy)]
+pub(super) struct Pixels<'a> {
+    /// The taps as pairs of `i16`.
+    pub taps: &'a [Cell<i32>],
+    /// Where in it those of the first pixel are, in bytes.
+    pub from: usize,
+    /// Bytes from one pixel's taps to the next one's.
+    pub step: usize,
+    /// How many pixels, an even number; but at least one, which is computed twice if it is alone.
+    pub count: usize,
+}
+
+/// Pairs of taps in a turn of the loop, and the bytes of code of each.
+#[cfg(kiln_dsp)]
+const UNROLL: usize = 4;
+#[cfg(kiln_dsp)]
+const STEP: usize = 60;
+
+/// What the block reads, in its order.
+#[repr(C)]
+#[cfg(kiln_dsp)]
+struct Frame {
+    /// 0: the next result of the first pixel.
+    y: *const Cell<i8>,
+    /// 4: the first taps, and 8: behind the first pixel's.
+    x: usize,
+    x_end: usize,
+    /// 12: the weights.
+    w: *const i32,
+    /// 16: pairs of pixels.
+    count: usize,
+    /// 20: [`Pixels::step`].
+    step: usize,
+    /// 24: where the loop is entered, in bytes from its first step; odd, as addresses of code are.
+    entry: usize,
+    /// 28: filters.
+    filters: usize,
+    /// 32 and 36: shifts of even and odd filters.
+    shifts: [u32; 2],
+    /// 40: whether negative sums are corrected.
+    signed: usize,
+    /// 44: filters that are left, a variable of the block.
+    left: usize,
+    /// 48: from a result of the first pixel to that of the second.
+    second: usize,
+}
+
+/// All filters for some pixels, requantised, channel after channel and pixel after pixel to `out`. Nothing happens where the slices are too short.
+#[inline(never)]
+pub(super) fn tiles(p: &CompactConv<'_>, pairs: usize, pixels: Pixels<'_>, out: &[Cell<i8>]) {
+    let filters = p.conv.out_c;
+    let quad = FIRST_WORDS + 2 * pairs + requant_words(p.signed);
+    let Some(last) = pixels.count.checked_sub(1) else { return };
+    let fits = pairs <= pixels.taps.len()
+        && p.weights.len() >= filters.div_ceil(4).saturating_mul(quad)
+        && 4 * pixels.taps.len()
+            >= last.saturating_mul(pixels.step).saturating_add(pixels.from).saturating_add(4 * pairs)
+        && out.len() >= pixels.count.saturating_mul(filters)
+        && (last == 0 || last % 2 == 1);
+    if !fits || pairs == 0 || filters == 0 {
+        return;
+    }
+    #[cfg(kiln_dsp)]
+    {
+        let x = pixels.taps.as_ptr() as usize + pixels.from;
+        // A single pixel is its own neighbour.
+        let (step, second) = if last == 0 { (0, 0) } else { (pixels.step, filters) };
+        let frame = Frame {
+            y: out.as_ptr(),
+            x,
+            x_end: x + 4 * pairs,
+            w: p.weights.as_ptr(),
+            count: pixels.count.div_ceil(2),
+            step,
+            entry: pairs.wrapping_neg() % UNROLL * STEP + 1,
+            filters,
+            shifts: [if p.signed { p.shift + 8 } else { p.shift }, p.shift + 8],
+            signed: p.signed.into(),
+            left: 0,
+            second,
+        };
+        // SAFETY: the slices hold all that the block reads and writes (checked above), through cells or constants.
+        unsafe { block(&frame) }
+    }
+    #[cfg(not(kiln_dsp))]
+    for (pixel, out) in out.chunks_exact(filters).take(pixels.count).enumerate() {
+        for (out, w) in out.chunks(4).zip(p.weights.chunks_exact(quad)) {
+            let sums = crate::arch::dsp::tile::sums(w, pixels.taps, pixels.from + pixel * pixels.step, pairs);
+            let tail = w.get(FIRST_WORDS + 2 * pairs..).unwrap_or(&[]);
+            for ((f, out), sum) in out.iter().enumerate().zip(sums) {
+                let gain = if f % 2 == 1 { 8 } else { 0 };
+                out.set(super::requantised(sum, f, gain, tail, p.shift, p.signed));
+            }
+        }
+    }
+}
+
+/// The assembly of [`tiles`].
+///
+/// r0–r7 accumulate A and A' (the second pixel's), A + 256 · B and its like, and the same of C and D; r8 is the next weight, r9 the next tap; r10, r11, r12 and lr
+/// hold a pair of taps: weights, and both pixels' activations.
+///
+/// # Safety
+///
+/// The frame describes memory as large as [`tiles`] checks.
+#[cfg(kiln_dsp)]
+#[inline(always)]
+unsafe fn block(frame: &Frame) {
+    // SAFETY: as the caller promises. Every register is declared, or saved and restored.
+    unsafe {
+        core::arch::asm!(
+            // The compiler takes the size of assembly from its lines, which repetitions make more of.
+            ".if 0",
+            ".space {repeated}",
+            ".endif",
+            "push {{r6, r7}}",
+            "ldm r0, {{r0, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12}}",
+            // The entry as an address. (Where code is not aligned to four bytes, the assembler miscalculates it.)
+            ".p2align 2",
+            "adr.w lr, 4f",
+            "add r6, r6, lr",
+            "push {{r0, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12}}",
+            // Each pair of pixels.
+            "2:",
+            "ldr r8, [sp, #12]",
+            "ldr r10, [sp, #28]",
+            // Each quad.
+            "3:",
+            "str r10, [sp, #44]",
+            "ldr r9, [sp, #4]",
+            "ldm r8!, {{r0, r2, r4, r6}}",
+            "mov r1, r0",
+            "mov r3, r2",
+            "mov r5, r4",
+            "mov r7, r6",
+            "ldr pc, [sp, #24]",
+            "4:",
+            ".rept {unroll}",
+            "ldr lr, [sp, #20]",
+            "ldr r10, [r8], #8",
+            "ldr r11, [r8, #-4]",
+            "ldr lr, [r9, lr]",
+            "ldr r12, [r9], #4",
+            "smlad r3, lr, r10, r3",
+            "smlad r2, r12, r10, r2",
+            "sxtb16 r10, r10",
+            "smlad r7, lr, r11, r7",
+            "smlad r6, r12, r11, r6",
+            "sxtb16 r11, r11",
+            "smlad r1, lr, r10, r1",
+            "smlad r0, r12, r10, r0",
+            "smlad r5, lr, r11, r5",
+            "smlad r4, r12, r11, r4",
+            ".endr",
+            ".if (. - 4b) != ({unroll} * {step})",
+            ".error \"the steps of the loop are not as long as their entry assumes\"",
+            ".endif",
+            "ldr r10, [sp, #8]",
+            "cmp r9, r10",
+            "bne 4b",
+            // Sums, factors, results.
+            "sub r2, r2, r0",
+            "sub r3, r3, r1",
+            "sub r6, r6, r4",
+            "sub r7, r7, r5",
+            "ldr r10, [sp, #40]",
+            "cmp r10, #0",
+            "beq 5f",
+            "ldm r8!, {{r9, r10, r11, r12}}",
+            "and lr, r9, r0, asr #31",
+            "add r0, lr, r0, lsl #8",
+            "and lr, r9, r1, asr #31",
+            "add r1, lr, r1, lsl #8",
+            "and lr, r10, r2, asr #31",
+            "add r2, r2, lr",
+            "and lr, r10, r3, asr #31",
+            "add r3, r3, lr",
+            "and lr, r11, r4, asr #31",
+            "add r4, lr, r4, lsl #8",
+            "and lr, r11, r5, asr #31",
+            "add r5, lr, r5, lsl #8",
+            "and lr, r12, r6, asr #31",
+            "add r6, r6, lr",
+            "and lr, r12, r7, asr #31",
+            "add r7, r7, lr",
+            "5:",
+            "ldm r8!, {{r9, r10, r11, r12}}",
+            "smmlar r0, r0, r9, r10",
+            "smmlar r1, r1, r9, r10",
+            "smmlar r2, r2, r11, r12",
+            "smmlar r3, r3, r11, r12",
+            "ldm r8!, {{r9, r10, r11, r12}}",
+            "smmlar r4, r4, r9, r10",
+            "smmlar r5, r5, r9, r10",
+            "smmlar r6, r6, r11, r12",
+            "smmlar r7, r7, r11, r12",
+            "ldrd r9, r10, [sp, #32]",
+            "asr r0, r0, r9",
+            "asr r1, r1, r9",
+            "asr r2, r2, r10",
+            "asr r3, r3, r10",
+            "asr r4, r4, r9",
+            "asr r5, r5, r9",
+            "asr r6, r6, r10",
+            "asr r7, r7, r10",
+            "ssat r0, #8, r0",
+            "ssat r1, #8, r1",
+            "ssat r2, #8, r2",
+            "ssat r3, #8, r3",
+            "ssat r4, #8, r4",
+            "ssat r5, #8, r5",
+            "ssat r6, #8, r6",
+            "ssat r7, #8, r7",
+            // As many results as there are filters.
+            "ldr r9, [sp, #0]",
+            "ldrd r10, r11, [sp, #44]",
+            "strb r1, [r9, r11]",
+            "strb r0, [r9], #1",
+            "subs r10, r10, #2",
+            "blt 6f",
+            "strb r3, [r9, r11]",
+            "strb r2, [r9], #1",
+            "beq 6f",
+            "strb r5, [r9, r11]",
+            "strb r4, [r9], #1",
+            "subs r10, r10, #2",
+            "blt 6f",
+            "strb r7, [r9, r11]",
+            "strb r6, [r9], #1",
+            "6:",
+            "str r9, [sp, #0]",
+            "bgt 3b",
+            // The next pair of pixels: its results begin behind those of the second pixel.
+            "add r9, r9, r11",
+            "str r9, [sp, #0]",
+            "ldr r10, [sp, #20]",
+            "ldrd r11, r12, [sp, #4]",
+            "add r11, r11, r10, lsl #1",
+            "add r12, r12, r10, lsl #1",
+            "strd r11, r12, [sp, #4]",
+            "ldr r10, [sp, #16]",
+            "subs r10, r10, #1",
+            "str r10, [sp, #16]",
+            "bne 2b",
+            "add sp, sp, #52",
+            "pop {{r6, r7}}",
+            unroll = const UNROLL,
+            step = const STEP,
+            repeated = const UNROLL * STEP,
+            inout("r0") frame => _,
+            out("r1") _, out("r2") _, out("r3") _, out("r4") _, out("r5") _,
+            out("r8") _, out("r9") _, out("r10") _, out("r11") _, out("r12") _, out("lr") _,
+        )
+    }
+}
