@@ -127,10 +127,11 @@ fn run(compiled: &Compiled) -> Vec<Layer> {
     let frames = decoded(&elf, &output_of(&elf));
     let (info, rest) = frames.split_first().expect("there are no frames");
     assert!(info.starts_with("ModelInfo { name: \"residual_int8\""), "{info}");
-    let (layers, after) = rest.split_at(rest.len().saturating_sub(2));
+    let (layers, after) = rest.split_at(rest.len().saturating_sub(3));
     assert_eq!(after[0], "Labelled { label: \"yes\", index: 1, score: 7 }");
     let rect = "Rect { left: 0.25, top: 0.5, right: 0.75, bottom: 1.0 }";
     assert_eq!(after[1], format!("Detection {{ rect: {rect}, class: 1, score: 0.5 }}"));
+    assert_eq!(after[2], "Exponential { smoothed: Some([32768]), weight: 0.5, fixed: 32768 }");
     layers.iter().map(|text| Layer::read(text).unwrap_or_else(|| panic!("no layer: {text}"))).collect()
 }
 
@@ -216,4 +217,49 @@ fn events_cannot_panic() {
     let transport = unwanted(&build(&without));
     assert_eq!(unwanted(&build(&with)), transport);
     assert!(transport.iter().all(|name| !name.contains("core::fmt")), "{transport:?}");
+}
+
+/// Public in a private module, or hidden: nobody else has one.
+const INTERNAL: [&str; 2] = ["Cutoff", "Started"];
+
+/// Memory, not values: these have no `Debug` either.
+const MEMORY: [&str; 4] = ["Arena", "Bytes", "Memory", "Rows"];
+
+/// The firmware of these tests has `defmt::Format` asked of each type that is named there: it compiles only if they have it.
+#[test]
+fn every_public_type_can_be_printed() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let asked = std::fs::read_to_string(root.join("host-tests/firmware/events/src/formats.rs")).unwrap();
+    let is_asked = |name: &str| {
+        let names = [">", "<"].map(|end| format!("::{name}{end}"));
+        names.iter().any(|name| asked.contains(name))
+    };
+    let types = public_types(&root.join("runtime-nostd/src"));
+    assert!(types.len() > 40, "{types:?}");
+    for name in &types {
+        let is_other = INTERNAL.contains(&name.as_str()) || MEMORY.contains(&name.as_str());
+        assert!(is_asked(name) != is_other, "{name}: in formats.rs, or else listed here, and not both");
+    }
+    for name in INTERNAL.iter().chain(&MEMORY) {
+        assert!(types.contains(*name), "there is no {name} any more");
+    }
+}
+
+/// Names of the types that files below a folder declare as `pub`.
+fn public_types(folder: &Path) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        if entry.path().is_dir() {
+            found.extend(public_types(&entry.path()));
+            continue;
+        }
+        let text = std::fs::read_to_string(entry.path()).unwrap();
+        let declared = |line: &str| {
+            let rest =
+                ["pub struct ", "pub enum ", "pub union "].iter().find_map(|kind| line.strip_prefix(kind))?;
+            Some(rest.split(|c: char| !c.is_alphanumeric()).next().unwrap().to_owned())
+        };
+        found.extend(text.lines().filter_map(declared));
+    }
+    found
 }

@@ -224,8 +224,16 @@ pub fn to_defmt(layer: &Layer) {
 
 #[cfg(feature = "defmt")]
 mod formats {
-    use super::{Layer, Name, Range};
+    use super::{Layer, Name, Observer, Range};
     use defmt::{write, Format, Formatter};
+
+    impl Format for Observer {
+        fn format(&self, f: Formatter<'_>) {
+            // Where the two functions are.
+            let (clock, sink) = (self.clock as *const (), self.sink as *const ());
+            write!(f, "Observer {{ clock: {}, sink: {} }}", clock, sink);
+        }
+    }
 
     impl Format for Layer {
         fn format(&self, f: Formatter<'_>) {

@@ -15,6 +15,7 @@ pub fn yield_now() -> YieldNow {
 
 /// See [`yield_now`].
 #[derive(Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct YieldNow {
     yielded: bool,
 }

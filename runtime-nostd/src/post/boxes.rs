@@ -189,6 +189,7 @@ pub enum BoxOrder {
 /// assert_eq!(count, 1);
 /// ```
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct SsdHead<'a> {
     /// The anchors, in the order of the outputs.
     pub anchors: &'a [Anchor],
@@ -259,6 +260,7 @@ impl SsdHead<'_> {
 /// assert_eq!(left, Some(0.625));
 /// ```
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct GridHead<'a> {
     /// Columns of the grid. Its rows are as many as there are in the output.
     pub columns: usize,

@@ -33,6 +33,7 @@ use crate::TensorInfo;
 /// assert_eq!(reports.next(), None);
 /// ```
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct StreamDetector<T, const WINDOW: usize, const CLASSES: usize = 1> {
     average: MovingAverage<T, WINDOW, CLASSES>,
     cutoff: Cutoff,
@@ -138,6 +139,7 @@ impl<T: Score, const WINDOW: usize, const CLASSES: usize> StreamDetector<T, WIND
 /// assert_eq!(heard, [false, true, true, true, false, false]);
 /// ```
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Hysteresis {
     on: Cutoff,
     off: Cutoff,

@@ -84,6 +84,7 @@ impl<T: Score> Labelled<T> {
 /// assert_eq!(ANSWERS.argmax(scores).label, "person");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Labels<const CLASSES: usize>(pub [&'static str; CLASSES]);
 
 impl<const CLASSES: usize> Labels<CLASSES> {

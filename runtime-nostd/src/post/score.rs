@@ -166,6 +166,7 @@ impl sealed::Sealed for f32 {
 
 /// A threshold for the sum of some scores.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Cutoff {
     /// The least sum of stored values that reaches it.
     pub(super) stored: i32,

@@ -16,6 +16,7 @@ use super::Score;
 /// assert_eq!(speech.mean(0), 253.0); // of 250, 255 and 254
 /// ```
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct MovingAverage<T, const WINDOW: usize, const CLASSES: usize = 1> {
     scores: [[T; CLASSES]; WINDOW],
     /// Where the next scores go: in place of the oldest.
@@ -138,5 +139,20 @@ impl<T: Score, const CLASSES: usize> Exponential<T, CLASSES> {
     pub fn value(&self, class: usize) -> f32 {
         let smoothed = self.smoothed.as_ref().and_then(|smoothed| smoothed.get(class));
         smoothed.map_or(0.0, |&value| T::blended(value))
+    }
+}
+
+// By hand: it is the type of smoothed scores that has to be printed, not that of scores.
+#[cfg(feature = "defmt")]
+impl<T: Score<Wide: defmt::Format>, const CLASSES: usize> defmt::Format for Exponential<T, CLASSES> {
+    fn format(&self, f: defmt::Formatter) {
+        let Exponential { smoothed, weight, fixed } = self;
+        defmt::write!(
+            f,
+            "Exponential {{ smoothed: {}, weight: {=f32}, fixed: {=u32} }}",
+            smoothed,
+            *weight,
+            *fixed
+        );
     }
 }

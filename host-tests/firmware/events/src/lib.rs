@@ -1,12 +1,14 @@
 //! Runs a model once and tells about its layers over defmt. `host-tests/tests/events.rs` writes the `main` around it and reads the frames.
 #![no_std]
 
+mod formats;
+
 use core::sync::atomic::{AtomicU32, Ordering};
 use cortex_m::peripheral::{syst::SystClkSource, SYST};
 use cortex_m::Peripherals;
 use defmt_semihosting as _;
 use kiln::events::{observe, to_defmt, Observer};
-use kiln::post::{Detection, Labels, Rect};
+use kiln::post::{Detection, Exponential, Labels, Rect};
 use kiln::Model;
 
 static OBSERVER: Observer = Observer { clock: cycles, sink: to_defmt };
@@ -40,6 +42,9 @@ pub fn run<M: Model>(model: &mut M) {
     defmt::println!("{}", Labels(["silence", "yes"]).argmax(&[-3i8, 7]));
     let rect = Rect { left: 0.25, top: 0.5, right: 0.75, bottom: 1.0 };
     defmt::println!("{}", Detection { rect, class: 1, score: 0.5 });
+    let mut smoothed = Exponential::<i8>::new(0.5);
+    smoothed.push(&[2]);
+    defmt::println!("{}", smoothed);
 }
 
 /// Counts up. QEMU has no cycle counter of the DWT, but a SysTick timer, of 24 bits.

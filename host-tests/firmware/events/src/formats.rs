@@ -1,0 +1,61 @@
+//! All public types of the runtime have `defmt::Format`, or this does not compile. That it names all of them checks `host-tests/tests/events.rs`.
+
+use kiln::{events, kernels, post};
+
+const _: fn() = || {
+    formatted::<kiln::Band>();
+    formatted::<kiln::DType>();
+    formatted::<kiln::Feed>();
+    formatted::<kiln::ModelInfo>();
+    formatted::<kiln::TensorInfo>();
+    formatted::<kiln::YieldNow>();
+
+    formatted::<events::Layer>();
+    formatted::<events::Name>();
+    formatted::<events::Observer>();
+    formatted::<events::Range>();
+
+    formatted::<post::Anchor>();
+    formatted::<post::BoxOrder>();
+    formatted::<post::Detection>();
+    formatted::<post::Detections<3>>();
+    formatted::<post::Exponential<f32, 2>>();
+    formatted::<post::Exponential<i16>>();
+    formatted::<post::GridHead>();
+    formatted::<post::Hysteresis>();
+    formatted::<post::Labelled<f32>>();
+    formatted::<post::Labels<2>>();
+    formatted::<post::MovingAverage<u8, 5, 2>>();
+    formatted::<post::Offsets>();
+    formatted::<post::Ranked<i8>>();
+    formatted::<post::Rect>();
+    formatted::<post::SsdHead>();
+    formatted::<post::StreamDetector<i8, 5, 2>>();
+    formatted::<post::Variances>();
+
+    formatted::<kernels::AddLinear>();
+    formatted::<kernels::AddParams>();
+    formatted::<kernels::Broadcast>();
+    formatted::<kernels::CompactConv>();
+    formatted::<kernels::CompactDense>();
+    formatted::<kernels::Conv>();
+    formatted::<kernels::Copy>();
+    formatted::<kernels::HalfRequant>();
+    formatted::<kernels::MeanLinear>();
+    formatted::<kernels::MeanRows>();
+    formatted::<kernels::MulParams>();
+    formatted::<kernels::Pad>();
+    formatted::<kernels::Pool>();
+    formatted::<kernels::QuantizeLinear>();
+    formatted::<kernels::Reduce>();
+    formatted::<kernels::Requant>();
+    formatted::<kernels::Scale>();
+    formatted::<kernels::Stride>();
+
+    // `heapless::Vec`: what `top_k` returns.
+    let _ = |scores: &[i8; 4]| prints(&post::top_k::<i8, 2>(scores));
+};
+
+fn formatted<T: defmt::Format>() {}
+
+fn prints<T: defmt::Format>(_: &T) {}
