@@ -14,13 +14,13 @@
 //! # Features
 //!
 //! - `macros` (default): `include_model!`, which compiles a model while the crate around it compiles.
-//! - `heapless`: lists of bounded length in [`post`]: the best `K` classes, detections without duplicates. Needs Rust 1.87.
+//! - `heapless`: lists of bounded length in [`post`]: the best `K` classes, detections without duplicates.
 //! - `defmt`: `defmt::Format` on all public types but those that are memory ([`Arena`], [`Memory`], [`Bytes`], [`Rows`]), and a sink for [`events`] that
 //!   prints them.
 //! - `micromath`: approximate exponentials in the float kernels, smaller and faster than exact ones. Exponentials are then off by at most
 //!   0.25 %, logistic values by 0.0006, hyperbolic tangents by 0.0011. Integer kernels are not affected.
 //!
-//! The crate needs Rust 1.82, `core` and a little-endian target.
+//! The crate needs Rust 1.82, or 1.87 with the feature `heapless`, whose crate asks for that; `core`; and a little-endian target.
 #![no_std]
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
