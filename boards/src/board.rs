@@ -195,11 +195,6 @@ impl Board {
         Ok(Board { memory_x: memory_x.to_owned(), ..toml::from_str(board_toml)? })
     }
 
-    /// Whether its processor is a RISC-V one; otherwise it is a Cortex-M.
-    pub fn is_riscv(&self) -> bool {
-        self.target.starts_with("riscv")
-    }
-
     /// Whether the board is emulated by QEMU.
     pub fn is_emulated(&self) -> bool {
         matches!(self.runner, Runner::Qemu { .. })

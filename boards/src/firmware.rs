@@ -1,7 +1,7 @@
 //! Building firmware: one generated model, the harness around it, linked for a board.
 use crate::board::Region;
 use crate::error::{at, Error};
-use crate::project::{unique_name, work_dir, Package};
+use crate::project::{main_rs, unique_name, work_dir, Package};
 use crate::{process, toolchain, Board};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -215,29 +215,7 @@ fn package<'a>(request: &BuildRequest<'a>, model_rs: &Path, placement: Placement
     );
     Package {
         name: unique_name(model_rs, different),
-        main_rs: format!(
-            "//! Runs one model on {board}.\n\
-             #![no_std]\n\
-             #![no_main]\n\
-             \n\
-             #[path = {model_rs:?}]\n\
-             #[allow(dead_code)]\n\
-             mod model;\n\
-             \n\
-             #[kiln_harness::entry]\n\
-             fn main() -> ! {{\n    \
-                 static mut MODEL: model::{model} = model::{model}::new();\n    \
-                 kiln_harness::{run}({reference})\n\
-             }}\n",
-            board = board.name,
-            model = request.model_type,
-            run = request.mode.function(),
-            // The entry attribute of cortex-m-rt makes a reference of such a static; that of riscv-rt does not.
-            reference = match board.is_riscv() {
-                true => "unsafe { &mut *(&raw mut MODEL) }",
-                false => "MODEL",
-            },
-        ),
+        main_rs: main_rs(&board.name, model_rs, request.model_type, request.mode),
         harness_features,
         runtime_features: request.runtime_features,
         profile: match request.opt_level {

@@ -3,7 +3,7 @@ use crate::cases::{Cases, Outputs};
 use crate::error::{at, Error};
 use crate::firmware::{cargo, Mode};
 use crate::process;
-use crate::project::{unique_name, work_dir, Package};
+use crate::project::{main_rs, unique_name, work_dir, Package};
 use crate::run::RunDir;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -40,23 +40,7 @@ pub fn build(request: &BuildRequest) -> Result<Program, Error> {
     let model_rs = request.model_rs.canonicalize().map_err(at(request.model_rs))?;
     let package = Package {
         name: unique_name(&model_rs, (&model_rs, request.model_type, request.runtime_features)),
-        main_rs: format!(
-            "//! Runs one model on this machine.\n\
-             #[path = {model_rs:?}]\n\
-             #[allow(dead_code)]\n\
-             mod model;\n\
-             \n\
-             fn main() {{\n    \
-                 // A static, because a model may be larger than the stack.\n    \
-                 static MODEL: std::sync::Mutex<model::{model}> = std::sync::Mutex::new(model::{model}::new());\n    \
-                 match MODEL.lock() {{\n        \
-                     Ok(mut model) => kiln_harness::{run}(&mut *model),\n        \
-                     Err(_) => std::process::exit(2),\n    \
-                 }}\n\
-             }}\n",
-            model = request.model_type,
-            run = Mode::Validate.function(),
-        ),
+        main_rs: main_rs("this machine", &model_rs, request.model_type, Mode::Validate),
         harness_features: Vec::new(),
         runtime_features: request.runtime_features,
         dependencies: &[],

@@ -1,5 +1,6 @@
 //! The crates that a build is made of: written out under one folder, so that an installed Kiln needs no checkout.
 use crate::error::{at, Error};
+use crate::firmware::Mode;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -140,6 +141,21 @@ fn runtime_dependency() -> String {
         Some(root) => format!("path = {:?}", root.join("runtime-nostd")),
         None => format!("version = \"={}\"", env!("CARGO_PKG_VERSION")),
     }
+}
+
+/// A program around the model in `model_rs`, for a board or for a process.
+pub(crate) fn main_rs(machine: &str, model_rs: &Path, model: &str, mode: Mode) -> String {
+    format!(
+        "//! Runs one model on {machine}.\n\
+         #![cfg_attr(target_os = \"none\", no_std, no_main)]\n\
+         \n\
+         #[path = {model_rs:?}]\n\
+         #[allow(dead_code)]\n\
+         mod model;\n\
+         \n\
+         kiln_harness::main!(model::{model} = model::{model}::new(), kiln_harness::{run});\n",
+        run = mode.function(),
+    )
 }
 
 /// A name for files and Cargo targets: `stem` made safe, and a hash of everything that tells one build from another.

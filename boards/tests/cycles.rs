@@ -159,8 +159,8 @@ fn unaligned_loads_are_counted_apart() {
 #[track_caller]
 fn check(board: &str, sequences: &[Sequence], mark: Count) -> Steps {
     let board = Board::find(board).unwrap();
-    let main_rs = if board.is_riscv() { riscv_main_rs(sequences) } else { main_rs(sequences) };
-    let request = ProgramRequest { board, name: "sequences", main_rs, dependencies: &[] };
+    let assembly = if board.target.starts_with("riscv") { riscv(sequences) } else { cortex_m(sequences) };
+    let request = ProgramRequest { board, name: "sequences", main_rs: main_rs(&assembly), dependencies: &[] };
     let elf = build_program(&request).unwrap_or_else(|error| panic!("{error}"));
     let markers = Markers { begin: "sequences_begin", end: "sequences_end", step: Some("mark") };
     let counted = count_steps(board, &elf, &markers, Duration::from_secs(60)).unwrap();
@@ -182,13 +182,33 @@ fn check(board: &str, sequences: &[Sequence], mark: Count) -> Steps {
     counted
 }
 
-fn main_rs(sequences: &[Sequence]) -> String {
-    let body: String = sequences.iter().map(|(text, ..)| format!("bl mark\n{text}\n")).collect();
-    // In places of their own, so that no sequence depends on the addresses of the others.
+/// Calls `sequences(memory)`, which `assembly` defines.
+fn main_rs(assembly: &str) -> String {
     format!(
         r##"#![no_std]
 #![no_main]
-core::arch::global_asm!(r#"
+core::arch::global_asm!(r#"{assembly}"#, options(raw));
+
+#[repr(align(16))]
+struct Memory([u32; 16]);
+
+extern "C" {{
+    fn sequences(memory: *mut Memory);
+}}
+
+kiln_harness::main!(Memory = Memory([0; 16]), |memory| {{
+    unsafe {{ sequences(memory) }};
+    kiln_harness::exit(0)
+}});
+"##
+    )
+}
+
+fn cortex_m(sequences: &[Sequence]) -> String {
+    let body: String = sequences.iter().map(|(text, ..)| format!("bl mark\n{text}\n")).collect();
+    // In places of their own, so that no sequence depends on the addresses of the others.
+    format!(
+        r#"
 .section .text.sequences, "ax"
 .balign 1024
 .global sequences, sequences_begin, sequences_end, mark
@@ -220,31 +240,14 @@ leaf:
 leaf_pop:
     push {{r0, lr}}
     pop {{r0, pc}}
-"#, options(raw));
-
-#[repr(align(16))]
-struct Memory([u32; 16]);
-
-extern "C" {{
-    fn sequences(memory: *mut Memory);
-}}
-
-#[kiln_harness::entry]
-fn main() -> ! {{
-    static mut MEMORY: Memory = Memory([0; 16]);
-    unsafe {{ sequences(MEMORY) }};
-    kiln_harness::exit(0)
-}}
-"##
+"#
     )
 }
 
-fn riscv_main_rs(sequences: &[Sequence]) -> String {
+fn riscv(sequences: &[Sequence]) -> String {
     let body: String = sequences.iter().map(|(text, ..)| format!("jal mark\n{text}\n")).collect();
     format!(
-        r##"#![no_std]
-#![no_main]
-core::arch::global_asm!(r#"
+        r#"
 .section .text.sequences, "ax"
 .balign 1024
 .global sequences, sequences_begin, sequences_end, mark
@@ -272,21 +275,6 @@ mark:
     ret
 leaf:
     ret
-"#, options(raw));
-
-#[repr(align(16))]
-struct Memory([u32; 16]);
-
-extern "C" {{
-    fn sequences(memory: *mut Memory);
-}}
-
-#[kiln_harness::entry]
-fn main() -> ! {{
-    static mut MEMORY: Memory = Memory([0; 16]);
-    unsafe {{ sequences(&raw mut MEMORY) }};
-    kiln_harness::exit(0)
-}}
-"##
+"#
     )
 }

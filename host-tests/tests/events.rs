@@ -156,12 +156,10 @@ fn build(compiled: &Compiled) -> PathBuf {
 #[allow(dead_code)]
 mod model;
 
-#[kiln_harness::entry]
-fn main() -> ! {{
-    static mut MODEL: model::{model} = model::{model}::new();
-    kiln_events_firmware::run(MODEL);
+kiln_harness::main!(model::{model} = model::{model}::new(), |model| {{
+    kiln_events_firmware::run(model);
     kiln_harness::exit(0)
-}}
+}});
 "
         ),
         dependencies: &[("kiln-events-firmware", &firmware)],

@@ -137,7 +137,6 @@ fn unsafe_stands_where_it_may() {
         "boards/harness/",
         "boards/cycles/",
         "boards/tests/cycles.rs",
-        "boards/src/firmware.rs",
         "codegen/src/report/certificate.rs",
         "cli/src/report/page/mod.rs",
     ];

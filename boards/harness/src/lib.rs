@@ -44,6 +44,20 @@ pub use platform::exit;
 pub use program::print;
 pub use validate::validate;
 
+/// The entry point of a program that has one static to itself: `main!(TYPE = VALUE, RUN)` calls `RUN(&'static mut TYPE)`, which does not return.
+#[macro_export]
+macro_rules! main {
+    ($state:ty = $value:expr, $run:expr) => {
+        static mut STATE: $state = $value;
+
+        #[cfg_attr(target_os = "none", $crate::entry)]
+        fn main() -> ! {
+            // SAFETY: nothing else refers to the static, and `main` is called once.
+            ($run)(unsafe { &mut *(&raw mut STATE) })
+        }
+    };
+}
+
 /// File with the cases, in the directory the emulator (or process) runs in. Its layout is documented in `kiln_boards::cases`.
 pub(crate) const CASES: &core::ffi::CStr = c"cases.bin";
 /// File that [`validate`] writes.

@@ -12,7 +12,7 @@ mod overlay;
 mod problem;
 mod prove;
 mod regions;
-#[cfg(any(test, feature = "testing"))]
+#[doc(hidden)]
 pub mod replay;
 mod search;
 #[cfg(test)]

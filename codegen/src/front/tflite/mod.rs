@@ -10,10 +10,9 @@ mod lower;
 mod names;
 mod options;
 mod schema;
-#[cfg(any(test, feature = "testing"))]
+// For tests in this and other crates. They are no feature, because each set of features would compile this crate once more.
 #[doc(hidden)]
 pub mod seeds;
-#[cfg(any(test, feature = "testing"))]
 #[doc(hidden)]
 pub mod testing;
 #[cfg(test)]
