@@ -4,13 +4,18 @@
 #[allow(dead_code)]
 mod streamed;
 
+#[path = "../firmware/post/src/all.rs"]
+mod post;
+
 use cargo_kiln::bench::bench;
 use cargo_kiln::place::{build_firmware, for_board};
-use kiln_boards::firmware::Mode;
+use kiln_boards::firmware::{build_program, Mode, ProgramRequest};
 use kiln_boards::image::Image;
-use kiln_boards::Board;
+use kiln_boards::{qemu, Board};
 use kiln_codegen::{compile_file, Compiled, Optimize, Options};
 use kiln_host_tests::{corpus_folder, own_models};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// TensorFlow Lite Micro on the MLPerf Tiny models: its arena in bytes, and half of the instructions that its reference kernels execute
 /// on a Cortex-M4 (arm-none-eabi-gcc 12.2, -O3, August 2026).
@@ -68,14 +73,68 @@ fn firmware_of_own_models_cannot_panic_format_or_allocate() {
     }
 }
 
+/// Compiled for this machine and for two kinds of core the same functions of `kiln::post` have the same answers; the firmware can do nothing but return them.
+#[test]
+fn what_comes_after_the_output_cannot_panic_format_or_allocate() {
+    let expected = post::run();
+    for name in ["qemu-cortex-m0", "qemu-cortex-m4"] {
+        let board = Board::find(name).unwrap();
+        let request = ProgramRequest {
+            board,
+            name: "post",
+            main_rs: format!(
+                "#![no_std]
+#![no_main]
+
+#[kiln_harness::entry]
+fn main() -> ! {{
+    kiln_harness::exit((kiln_post_firmware::run() != {expected}).into())
+}}
+"
+            ),
+            dependencies: &[("kiln-post-firmware", &post_firmware())],
+        };
+        let elf = build_program(&request).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(unwanted(&elf), Vec::<String>::new(), "{name}");
+        qemu::run(board, &elf, Duration::from_secs(60)).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+/// The firmware of the test above would say nothing about a function that it does not call.
+#[test]
+fn that_firmware_calls_every_function() {
+    let calls = std::fs::read_to_string(post_firmware().join("src/all.rs")).unwrap();
+    let calls: Vec<&str> = calls.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+    let mut functions = 0;
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../runtime-nostd/src/post");
+    for file in std::fs::read_dir(folder).unwrap().flatten() {
+        let text = std::fs::read_to_string(file.path()).unwrap();
+        for line in text.lines().map(str::trim) {
+            let public = ["pub fn ", "pub const fn "].iter().find_map(|start| line.strip_prefix(start));
+            let Some(name) = public.and_then(|rest| rest.split(['(', '<']).next()) else { continue };
+            assert!(calls.contains(&name), "{name} of {:?}", file.path());
+            functions += 1;
+        }
+    }
+    assert!(functions > 30, "{functions}");
+}
+
+fn post_firmware() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("firmware/post").canonicalize().unwrap()
+}
+
 fn board() -> &'static Board {
     Board::find("qemu-cortex-m4").unwrap()
 }
 
 fn no_unwanted_symbols(compiled: &Compiled) {
     let firmware = build_firmware(compiled, board(), Mode::Bench).unwrap();
-    let image = Image::read(&firmware.elf).unwrap();
+    assert_eq!(unwanted(&firmware.elf), Vec::<String>::new(), "{}", compiled.graph.name);
+}
+
+/// What can panic, format or allocate.
+fn unwanted(elf: &Path) -> Vec<String> {
+    let image = Image::read(elf).unwrap();
     assert!(image.symbols().iter().any(|s| s.name.contains("kiln::")), "the image has no symbols");
-    let unwanted: Vec<&str> = image.unwanted().iter().map(|s| s.name.as_str()).collect();
-    assert_eq!(unwanted, Vec::<&str>::new(), "{}", compiled.graph.name);
+    image.unwanted().iter().map(|s| s.name.clone()).collect()
 }

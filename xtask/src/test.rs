@@ -43,7 +43,7 @@ fn rustfmt(root: &Path) -> Command {
     let mut rustfmt = Command::new("rustfmt");
     rustfmt.current_dir(root).args(["--check", "--edition", "2021"]);
     rustfmt.args(["boards/harness/src/lib.rs", "boards/harness/src/hosted.rs", "boards/cycles/lib.rs"]);
-    rustfmt.arg("host-tests/firmware/events/src/lib.rs");
+    rustfmt.args(["host-tests/firmware/events/src/lib.rs", "host-tests/firmware/post/src/lib.rs"]);
     rustfmt
 }
 

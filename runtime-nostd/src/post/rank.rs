@@ -106,7 +106,12 @@ impl<const CLASSES: usize> Labels<CLASSES> {
     /// ```
     #[cfg(feature = "heapless")]
     pub fn top_k<T: Score, const K: usize>(&self, scores: &[T; CLASSES]) -> heapless::Vec<Labelled<T>, K> {
-        super::top_k::<T, K>(scores).iter().map(|&ranked| self.named(ranked)).collect()
+        let mut named = heapless::Vec::new();
+        for ranked in &super::top_k::<T, K>(scores) {
+            // As many as there is room for: where `collect` would not know that, `push` says so.
+            let _ = named.push(self.named(*ranked));
+        }
+        named
     }
 
     /// A class's name; empty if there is no such class.
