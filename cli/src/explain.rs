@@ -1,41 +1,55 @@
 //! `cargo kiln explain`: what a model is, whether it compiles, and what could be better.
 
 use crate::{plan, report};
-use anyhow::Result;
 use kiln_codegen::advice::advise;
 use kiln_codegen::front::tflite::{inspect, OperatorSummary, QuantizationSummary, Summary, TensorSummary};
 use kiln_codegen::ir::Graph;
 use kiln_codegen::schedule::{pipeline, Flow};
-use kiln_codegen::{compile, import, passes, Error, Input, Options, Problem};
+use kiln_codegen::{compile_graph, import, passes, Compiled, Error, Input, Options, Problem};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Describes a model. The flag says whether it compiles; the text has every reason if it does not, and otherwise what makes it slower or larger on a
-/// processor than it could be.
+/// What there is to say of a model.
+#[derive(Clone, Debug)]
+pub struct Explained {
+    /// What it is; then every reason why it does not compile, or what makes it slower or larger on a processor than it could be.
+    pub text: String,
+    /// The model compiled, if it compiles.
+    pub compiled: Option<Compiled>,
+}
+
+/// Describes a model.
 ///
 /// # Errors
 /// Where the bytes are no sound model.
-pub fn explain(bytes: &[u8], name: &str, options: &Options) -> Result<(String, bool)> {
+pub fn explain(bytes: &[u8], name: &str, options: &Options) -> Result<Explained, Error> {
     let summary = inspect(bytes)?;
-    let mut out = overview(name, &summary);
-    out += &operators(&summary);
+    let mut text = overview(name, &summary);
+    text += &operators(&summary);
     match compile(bytes, name, options) {
-        Ok(compiled) => {
-            let imported = import(bytes, name, options)?;
-            let advice: Vec<_> = advise(&imported, &compiled).into_iter().map(report::Advice::from).collect();
-            let _ = writeln!(out, "\ncompiles for {}: {}", options.target().name(), plan::summary(&compiled));
+        Ok((imported, compiled)) => {
+            let _ =
+                writeln!(text, "\ncompiles for {}: {}", options.target().name(), plan::summary(&compiled));
             for input in [Input::Rows, Input::Sliding] {
-                let _ = writeln!(out, "{}", row_by_row(import(bytes, name, &Options::default())?, input)?);
+                let _ = writeln!(text, "{}", row_by_row(imported.clone(), input)?);
             }
-            out += &report::advice(&advice, options.target().name());
-            Ok((out, true))
+            let advice: Vec<_> = advise(&imported, &compiled).into_iter().map(report::Advice::from).collect();
+            text += &report::advice(&advice, options.target().name());
+            Ok(Explained { text, compiled: Some(compiled) })
         }
         Err(error) => {
-            let _ = writeln!(out, "\n{error}");
-            out += &compiles_up_to(&summary, &error).map_or(String::new(), |line| format!("\n{line}\n"));
-            Ok((out, false))
+            let _ = writeln!(text, "\n{error}");
+            text += &compiles_up_to(&summary, &error).map_or(String::new(), |line| format!("\n{line}\n"));
+            Ok(Explained { text, compiled: None })
         }
     }
+}
+
+/// The model as imported, and compiled.
+fn compile(bytes: &[u8], name: &str, options: &Options) -> Result<(Graph, Compiled), Error> {
+    let imported = import(bytes, name, options)?;
+    let compiled = compile_graph(imported.clone(), options)?;
+    Ok((imported, compiled))
 }
 
 // Writing to a string cannot fail: the results of `writeln!` are dropped below.
@@ -80,7 +94,7 @@ fn compiles_up_to(summary: &Summary, error: &Error) -> Option<String> {
 }
 
 /// Whether a model takes its input row by row, or slides, or what prevents it.
-fn row_by_row(mut graph: Graph, input: Input) -> Result<String> {
+fn row_by_row(mut graph: Graph, input: Input) -> Result<String, Error> {
     passes::run_for(&mut graph, &Options { input, ..Options::default() })?;
     let (graph, flow) = (&graph, Flow::of(&graph));
     let draft = match input {

@@ -12,8 +12,8 @@ use std::process::{Command, Stdio};
 pub struct Firmware {
     /// The ELF file [default: what `cargo build --release` makes of the package in this folder]
     pub elf: Option<PathBuf>,
-    /// The board, by its name in boards/
-    #[arg(long)]
+    /// The board: `cargo kiln boards` lists them
+    #[arg(long, value_parser = crate::boards::any(), hide_possible_values = true)]
     pub board: String,
     /// Serial number of the debug probe, where there are several; or VID:PID, or VID:PID:SERIAL
     #[arg(long, value_name = "SERIAL")]

@@ -1,6 +1,7 @@
 //! The commands of `cargo kiln`, as functions: the binary parses arguments and calls them, and so do tests.
 
 pub mod bench;
+pub mod boards;
 pub mod compare;
 pub mod emit;
 pub mod explain;

@@ -7,7 +7,7 @@ mod streamed;
 #[path = "../firmware/post/src/all.rs"]
 mod post;
 
-use cargo_kiln::bench::bench;
+use cargo_kiln::bench::{bench, Benchmark};
 use cargo_kiln::place::{build_firmware, for_board};
 use kiln_boards::firmware::{build_program, Mode, ProgramRequest};
 use kiln_boards::image::Image;

@@ -1,16 +1,14 @@
 //! What one inference takes on a real board, measured there.
 
-use super::macs;
-use super::text::per_mac;
+use super::costs::{Benchmark, Costs};
 use crate::place::{build_firmware, for_board, TIME_LIMIT};
-use anyhow::{Context, Result};
+use anyhow::{bail, Context, Result};
 use kiln_boards::{firmware, probe, Board};
 use kiln_codegen::{compile, Compiled, Options};
 use serde_json::{json, Value};
-use std::fmt::Write;
 use std::path::Path;
 
-/// What was measured on a board.
+/// What was measured on a real board.
 #[derive(Clone, Debug)]
 pub struct Measurement {
     compiled: Compiled,
@@ -27,7 +25,11 @@ pub fn measure(
     options: &Options,
     board: &'static Board,
     probe: Option<&str>,
+    per_layer: bool,
 ) -> Result<Measurement> {
+    if per_layer {
+        bail!("layers are counted under QEMU: --per-layer takes an emulated board, such as --board qemu-cortex-m4");
+    }
     let bytes = kiln_codegen::read_file(model)?;
     let compiled = compile(&bytes, &kiln_codegen::model_name(model), &for_board(options, board))?;
     let image = build_firmware(&compiled, board, firmware::Mode::Bench)?;
@@ -35,73 +37,30 @@ pub fn measure(
     Ok(Measurement { compiled, board, result })
 }
 
-impl Measurement {
-    /// For people.
-    pub fn text(&self) -> String {
-        let (plan, result) = (&self.compiled.plan, &self.result);
-        let mut out = format!(
-            "{} on {}, optimize = {:?}\n",
-            self.compiled.graph.name,
-            self.board.name,
-            self.compiled.options.optimize.name()
-        );
-        let mut line = |what: &str, number: u64, note: &str| {
-            // Writing to a string cannot fail.
-            let _ = writeln!(out, "  {what:<17} {number:>13}  {note}");
-        };
-        line(
-            "cycles, measured",
-            result.cycles,
-            "at the clock after reset, wait states of that clock included",
-        );
-        let macs = self.macs();
-        if macs > 0 {
-            line("MACs", macs, &format!("{} cycles each", per_mac(result.cycles, macs)));
+impl Benchmark for Measurement {
+    fn costs(&self) -> Costs<'_> {
+        Costs {
+            compiled: &self.compiled,
+            board: &self.board.name,
+            instructions: None,
+            cycles: self.result.cycles,
+            clock: "measured at the clock after reset".into(),
+            stack_bytes: self.result.stack_bytes,
+            flash: &self.result.flash,
+            layers: &[],
         }
-        let micros = result.cycles.saturating_mul(1_000_000) / u64::from(self.board.clock_hz).max(1);
+    }
+
+    fn text(&self) -> String {
+        let cycles = self.result.cycles;
+        let micros = cycles.saturating_mul(1_000_000) / u64::from(self.board.clock_hz).max(1);
         let note = format!("µs at {} MHz, if no wait states come on top", self.board.clock_hz / 1_000_000);
-        line("time", micros, &note);
-        line("arena", plan.arena_bytes as u64, "bytes (scratch)");
-        line("state", plan.state_bytes as u64, "bytes (retained)");
-        line("stack, measured", result.stack_bytes, "bytes (painted before, high-water mark after)");
-        line(
-            "flash: code",
-            result.flash.code,
-            &format!("bytes: {} of the model and its kernels", result.flash.model_code),
-        );
-        line("flash: constants", result.flash.constants, "bytes");
-        line("flash: weights", result.flash.weights, "bytes");
-        out
+        let after_reset = "at the clock after reset, wait states of that clock included";
+        let time = vec![("cycles, measured", cycles, after_reset.into()), ("time", micros, note)];
+        self.costs().text(time, "")
     }
 
-    /// For programs.
-    pub fn json(&self) -> Value {
-        json!({
-            "model": self.compiled.graph.name,
-            "board": self.board.name,
-            "optimize": self.compiled.options.optimize.name(),
-            "input": self.compiled.options.input.name(),
-            "cycles_measured": self.result.cycles,
-            "clock_hz": self.board.clock_hz,
-            "macs": self.macs(),
-            "arena_bytes": self.compiled.plan.arena_bytes,
-            "fast_bytes": self.compiled.plan.fast_bytes,
-            "state_bytes": self.compiled.plan.state_bytes,
-            "stack_bytes": self.result.stack_bytes,
-            "flash_code_bytes": self.result.flash.code,
-            "flash_model_code_bytes": self.result.flash.model_code,
-            "flash_const_bytes": self.result.flash.constants,
-            "flash_weights_bytes": self.result.flash.weights,
-        })
-    }
-
-    /// Multiply-accumulates of one inference; 0 of a sliding model, a hop of which computes a part of them.
-    fn macs(&self) -> u64 {
-        match super::slides(&self.compiled) {
-            true => 0,
-            false => {
-                (0..self.compiled.schedule.steps.len()).map(|step| macs::macs(&self.compiled, step)).sum()
-            }
-        }
+    fn json(&self) -> Value {
+        self.costs().json(json!({ "cycles_measured": self.result.cycles, "clock_hz": self.board.clock_hz }))
     }
 }

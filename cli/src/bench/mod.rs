@@ -1,47 +1,34 @@
 //! `cargo kiln bench`: what one inference costs, on an emulated board or a real one.
 
-pub(crate) mod macs;
+mod costs;
+mod layers;
 mod measured;
-mod text;
 mod trade;
 
+pub use costs::{Benchmark, Costs};
 pub use measured::{measure, Measurement};
 pub use trade::{trade, trade_json};
 
 use crate::place::{build_firmware, emulated, for_board, TIME_LIMIT};
 use anyhow::{Context, Result};
+use costs::Line;
 use kiln_boards::cycles::Count;
 use kiln_boards::qemu::BenchResult;
-use kiln_boards::{firmware, qemu};
-use kiln_codegen::report::memory;
+use kiln_boards::{firmware, qemu, Board};
 use kiln_codegen::{compile, Compiled, Input, Options};
+use layers::{layers, Layer};
 use serde_json::{json, Value};
-use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What a benchmark found.
+/// What a benchmark on an emulated board found.
 #[derive(Clone, Debug)]
 pub struct Report {
     compiled: Compiled,
-    board: String,
+    board: &'static Board,
     result: BenchResult,
     layers: Vec<Layer>,
     /// Of a sliding model: an inference on a whole window, as the same model computes it without sliding.
     window: Option<Count>,
-}
-
-/// One step.
-#[derive(Clone, Debug)]
-struct Layer {
-    step: usize,
-    op: String,
-    name: String,
-    /// The kernels it calls.
-    kernels: String,
-    /// Multiply-accumulates; `None` for a hop of a sliding model, which computes a part of them.
-    macs: Option<u64>,
-    instructions: u64,
-    cycles: u64,
 }
 
 /// Measures one inference: executed instructions (exact), cycles of the board's core (estimated), memory. Of a model that is fed by rows it is all
@@ -64,7 +51,11 @@ pub fn bench(model: &Path, options: &Options, on: &str, per_layer: bool) -> Resu
     };
     let (compiled, result) = measure(options)?;
     let layers = match per_layer {
-        true => layers(&compiled, &measure(&Options { trace: true, ..options.clone() })?.1),
+        true => {
+            // What is counted from mark to mark is of the step that the mark announces.
+            let counts = measure(&Options { trace: true, ..options.clone() })?.1.steps;
+            layers(&compiled, compiled.program.marks().into_iter().zip(counts))
+        }
         false => Vec::new(),
     };
     let window = match options.input {
@@ -75,35 +66,7 @@ pub fn bench(model: &Path, options: &Options, on: &str, per_layer: bool) -> Resu
         }
         Input::Whole | Input::Rows => None,
     };
-    Ok(Report { compiled, board: on.into(), result, layers, window })
-}
-
-/// What was counted from mark to mark, by step.
-fn layers(compiled: &Compiled, traced: &BenchResult) -> Vec<Layer> {
-    let mut layers: BTreeMap<usize, Layer> = BTreeMap::new();
-    for (step, count) in compiled.program.marks().into_iter().zip(&traced.steps) {
-        let layer = layers.entry(step).or_insert_with(|| {
-            let (op, name) = memory::computed(compiled, step);
-            let macs = (!slides(compiled)).then(|| macs::macs(compiled, step));
-            let kernels = kernels(compiled, step);
-            Layer { step, op: op.into(), name: name.into(), kernels, macs, instructions: 0, cycles: 0 }
-        });
-        layer.instructions += count.instructions;
-        layer.cycles += count.cycles;
-    }
-    layers.into_values().collect()
-}
-
-/// Names of the kernels that a step calls, each once.
-fn kernels(compiled: &Compiled, step: usize) -> String {
-    let calls = compiled.program.calls.iter().filter(|call| call.step == step);
-    let mut names: Vec<&str> = calls.map(|call| call.kernel).collect();
-    names.dedup();
-    names.join(", ")
-}
-
-fn slides(compiled: &Compiled) -> bool {
-    compiled.program.fed.is_some_and(|fed| fed.slide.is_some())
+    Ok(Report { compiled, board, result, layers, window })
 }
 
 impl Report {
@@ -149,38 +112,67 @@ impl Report {
 
     /// Multiply-accumulates of one inference; `None` of a sliding model, a hop of which computes a part of them.
     pub fn macs(&self) -> Option<u64> {
-        let steps = 0..self.compiled.schedule.steps.len();
-        (!slides(&self.compiled)).then(|| steps.map(|step| macs::macs(&self.compiled, step)).sum())
+        self.costs().macs()
     }
 
-    /// For programs.
-    pub fn json(&self) -> Value {
-        let layers: Vec<Value> = self
-            .layers
-            .iter()
-            .map(|l| json!({ "op": l.op, "name": l.name, "kernels": l.kernels, "macs": l.macs, "instructions": l.instructions, "cycles_estimated": l.cycles }))
-            .collect();
-        json!({
-            "model": self.compiled.graph.name,
-            "board": self.board,
-            "optimize": self.compiled.options.optimize.name(),
-            "input": self.compiled.options.input.name(),
+    /// Instructions and cycles for people.
+    fn time(&self) -> Vec<Line> {
+        let result = &self.result;
+        let Count { instructions, cycles } = result.total;
+        let mut lines = vec![("instructions", instructions, String::new())];
+        lines.push(("cycles, estimated", cycles, format!("({})", result.core.estimate())));
+        if let Some([slow, cortex_m0]) = result.small_cores() {
+            lines.push(("", slow, "(with a multiplier of 32 cycles)".into()));
+            lines.push(("", cortex_m0, "(Cortex-M0 with single-cycle multiplier)".into()));
+        }
+        if result.unaligned_cycles > 0 {
+            let note = "more, for loads from unaligned addresses".into();
+            lines.push(("cycles, unaligned", result.unaligned_cycles, note));
+        }
+        lines
+    }
+
+    /// What sliding saves, in one line.
+    fn beside_a_window(&self) -> Option<String> {
+        let (hop, window) = (self.result.total, self.window?);
+        let percent = |hop: u64, window: u64| 100.0 * hop as f64 / window.max(1) as f64;
+        Some(format!(
+            "without sliding, a window takes {} instructions and {} cycles: a hop is {:.1} % and {:.1} % of it\n",
+            window.instructions,
+            window.cycles,
+            percent(hop.instructions, window.instructions),
+            percent(hop.cycles, window.cycles),
+        ))
+    }
+}
+
+impl Benchmark for Report {
+    fn costs(&self) -> Costs<'_> {
+        Costs {
+            compiled: &self.compiled,
+            board: &self.board.name,
+            instructions: Some(self.result.total.instructions),
+            cycles: self.result.total.cycles,
+            clock: format!("estimated ({})", self.result.core.estimate()),
+            stack_bytes: self.result.stack_bytes,
+            flash: &self.result.flash,
+            layers: &self.layers,
+        }
+    }
+
+    fn text(&self) -> String {
+        self.costs().text(self.time(), &self.beside_a_window().unwrap_or_default())
+    }
+
+    fn json(&self) -> Value {
+        self.costs().json(json!({
             "instructions": self.result.total.instructions,
             "cycles_estimated": self.result.total.cycles,
             "cycles_estimated_of": self.result.core.estimate(),
             "unaligned_cycles": self.result.unaligned_cycles,
-            "macs": self.macs(),
-            "arena_bytes": self.compiled.plan.arena_bytes,
-            "fast_bytes": self.compiled.plan.fast_bytes,
-            "state_bytes": self.compiled.plan.state_bytes,
-            "stack_bytes": self.result.stack_bytes,
-            "flash_code_bytes": self.result.flash.code,
-            "flash_model_code_bytes": self.result.flash.model_code,
-            "flash_const_bytes": self.result.flash.constants,
-            "flash_weights_bytes": self.result.flash.weights,
             "window_instructions": self.window.map(|count| count.instructions),
             "window_cycles_estimated": self.window.map(|count| count.cycles),
-            "layers": layers,
-        })
+            "layers": self.layers.iter().map(Layer::json).collect::<Value>(),
+        }))
     }
 }

@@ -1,19 +1,19 @@
 //! Several ways to optimise one model, side by side.
 
-use super::text::per_mac;
-use super::Report;
+use super::layers::per_mac;
+use super::Benchmark;
 use serde_json::Value;
 use std::fmt::Write;
 
 /// One table: what each report's model costs in cycles, flash and RAM.
-pub fn trade(reports: &[Report]) -> String {
-    let Some(first) = reports.first() else { return String::new() };
+pub fn trade(reports: &[impl Benchmark]) -> String {
+    let Some(first) = reports.first().map(Benchmark::costs) else { return String::new() };
     let mut out = format!(
-        "{} on {}: cycles estimated ({}), memory in bytes\n\n\
+        "{} on {}: cycles {}, memory in bytes\n\n\
          {:<8}  {:>12}  {:>12}  {:>6}  {:>8}  {:>9}  {:>8}  {:>8}  {:>8}  {:>6}\n",
-        first.model(),
+        first.compiled.graph.name,
         first.board,
-        first.result.core.estimate(),
+        first.clock,
         "optimize",
         "instructions",
         "cycles",
@@ -26,28 +26,29 @@ pub fn trade(reports: &[Report]) -> String {
         "stack"
     );
     for report in reports {
-        let (result, plan) = (&report.result, &report.compiled.plan);
-        let macs = report.macs().filter(|macs| *macs > 0);
+        let costs = report.costs();
+        let plan = &costs.compiled.plan;
+        let macs = costs.macs().filter(|macs| *macs > 0);
         // Writing to a string cannot fail.
         let _ = writeln!(
             out,
             "{:<8}  {:>12}  {:>12}  {:>6}  {:>8}  {:>9}  {:>8}  {:>8}  {:>8}  {:>6}",
-            report.compiled.options.optimize.name(),
-            result.total.instructions,
-            result.total.cycles,
-            macs.map_or("–".into(), |macs| per_mac(result.total.cycles, macs)),
-            result.flash.model_code,
-            result.flash.constants,
-            result.flash.weights,
+            costs.compiled.options.optimize.name(),
+            costs.instructions.map_or("–".into(), |count| count.to_string()),
+            costs.cycles,
+            macs.map_or("–".into(), |macs| per_mac(costs.cycles, macs)),
+            costs.flash.model_code,
+            costs.flash.constants,
+            costs.flash.weights,
             plan.arena_bytes + plan.fast_bytes.unwrap_or(0),
             plan.state_bytes,
-            result.stack_bytes
+            costs.stack_bytes
         );
     }
     out + "\ncode is that of the model and its kernels; start-up and harness are not in it\n"
 }
 
 /// All of them for programs.
-pub fn trade_json(reports: &[Report]) -> Value {
-    reports.iter().map(Report::json).collect()
+pub fn trade_json(reports: &[impl Benchmark]) -> Value {
+    reports.iter().map(Benchmark::json).collect()
 }

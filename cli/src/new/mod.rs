@@ -7,7 +7,7 @@ mod fit;
 mod sample;
 mod template;
 
-pub use template::Flavour;
+pub use template::{flavours, Flavour};
 
 use anyhow::{Context, Result};
 use destination::Destination;

@@ -3,6 +3,7 @@
 mod platform;
 mod port;
 
+pub use platform::flavours;
 pub(super) use platform::{platform, Platform};
 
 use super::destination::Destination;
@@ -24,6 +25,20 @@ pub enum Flavour {
     Embassy,
     /// RTIC, with the model in a task.
     Rtic,
+}
+
+impl Flavour {
+    /// All of them.
+    pub const ALL: [Flavour; 3] = [Flavour::Bare, Flavour::Embassy, Flavour::Rtic];
+
+    /// Its name: that of the flag of `cargo kiln new`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Flavour::Bare => "bare",
+            Flavour::Embassy => "embassy",
+            Flavour::Rtic => "rtic",
+        }
+    }
 }
 
 /// Templates by name; those without an ending are files as they are.

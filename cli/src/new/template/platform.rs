@@ -52,6 +52,11 @@ pub(crate) fn platform(board: &Board, flavour: Flavour) -> Result<Platform> {
     Ok(platform)
 }
 
+/// The flavours of firmware that there are for a board.
+pub fn flavours(board: &Board) -> Vec<Flavour> {
+    Flavour::ALL.into_iter().filter(|&flavour| find(board, flavour).is_some()).collect()
+}
+
 fn find(board: &Board, flavour: Flavour) -> Option<Platform> {
     if !board.target.starts_with("thumb") {
         return None;

@@ -1,0 +1,102 @@
+//! Layer by layer.
+
+use kiln_boards::cycles::Count;
+use kiln_codegen::report::{self, memory};
+use kiln_codegen::schedule::StepKind;
+use kiln_codegen::Compiled;
+use serde_json::{json, Value};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// One step.
+#[derive(Clone, Debug)]
+pub(super) struct Layer {
+    pub(super) step: usize,
+    op: String,
+    name: String,
+    /// The kernels it calls.
+    kernels: String,
+    /// Multiply-accumulates; `None` for a hop of a sliding model, which computes a part of them.
+    macs: Option<u64>,
+    pub(super) instructions: u64,
+    pub(super) cycles: u64,
+}
+
+/// What was counted of steps, in any order and of some several times, by step.
+pub(super) fn layers(compiled: &Compiled, counts: impl IntoIterator<Item = (usize, Count)>) -> Vec<Layer> {
+    let mut layers: BTreeMap<usize, Layer> = BTreeMap::new();
+    for (step, count) in counts {
+        let layer = layers.entry(step).or_insert_with(|| {
+            let (op, name) = memory::computed(compiled, step);
+            let (kernels, macs) = (kernels(compiled, step), macs(compiled, step));
+            Layer { step, op: op.into(), name: name.into(), kernels, macs, instructions: 0, cycles: 0 }
+        });
+        layer.instructions += count.instructions;
+        layer.cycles += count.cycles;
+    }
+    layers.into_values().collect()
+}
+
+/// Multiply-accumulates of a step for a whole input, 0 for what absorbs or copies; `None` of a sliding model, a hop of which computes a part of them.
+pub(super) fn macs(compiled: &Compiled, step: usize) -> Option<u64> {
+    let slides = compiled.program.fed.is_some_and(|fed| fed.slide.is_some());
+    (!slides).then(|| match compiled.schedule.steps[step].kind {
+        StepKind::Compute(id) => report::macs(&compiled.graph, compiled.graph.node(id)),
+        StepKind::Absorb { .. } | StepKind::Copy { .. } => 0,
+    })
+}
+
+/// Names of the kernels that a step calls, each once.
+fn kernels(compiled: &Compiled, step: usize) -> String {
+    let calls = compiled.program.calls.iter().filter(|call| call.step == step);
+    let mut names: Vec<&str> = calls.map(|call| call.kernel).collect();
+    names.dedup();
+    names.join(", ")
+}
+
+/// A table for people; empty where there are no layers.
+pub(super) fn table(layers: &[Layer]) -> String {
+    if layers.is_empty() {
+        return String::new();
+    }
+    let width = |text: fn(&Layer) -> &str| layers.iter().map(|l| text(l).len()).max().unwrap_or(0);
+    let (ops, names) = (width(|l| &l.op), width(|l| &l.kernels).max("kernel".len()));
+    let mut out = format!(
+        "\n{:>4}  {:<ops$}  {:<names$}  {:>12}  {:>12}      %  {:>10}  {:>6}  name\n",
+        "step", "op", "kernel", "instructions", "cycles", "MACs", "c/MAC"
+    );
+    let all: u64 = layers.iter().map(|l| l.cycles).sum();
+    for layer in layers {
+        let Layer { step, op, name, kernels, macs, instructions, cycles } = layer;
+        let share = 100.0 * *cycles as f64 / all.max(1) as f64;
+        let (macs, each) = match macs.filter(|macs| *macs > 0) {
+            Some(macs) => (macs.to_string(), per_mac(*cycles, macs)),
+            None => ("–".into(), "–".into()),
+        };
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            out,
+            "{step:>4}  {op:<ops$}  {kernels:<names$}  {instructions:>12}  {cycles:>12}  {share:>5.1}  {macs:>10}  {each:>6}  {name}"
+        );
+    }
+    out
+}
+
+/// Cycles for each multiply-accumulate.
+pub(super) fn per_mac(cycles: u64, macs: u64) -> String {
+    format!("{:.2}", cycles as f64 / macs.max(1) as f64)
+}
+
+impl Layer {
+    /// For programs.
+    pub(super) fn json(&self) -> Value {
+        json!({
+            "op": self.op,
+            "name": self.name,
+            "kernels": self.kernels,
+            "macs": self.macs,
+            "instructions": self.instructions,
+            "cycles_estimated": self.cycles,
+        })
+    }
+}

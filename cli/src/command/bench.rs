@@ -1,0 +1,77 @@
+//! `cargo kiln bench`.
+
+use super::model::ModelArgs;
+use anyhow::Result;
+use cargo_kiln::bench::{bench, measure, trade, trade_json, Benchmark};
+use cargo_kiln::boards;
+use clap::Args;
+use kiln_boards::Board;
+use std::process::ExitCode;
+
+pub(super) const EXAMPLES: &str = "\
+On an emulated board, instructions are exact and cycles are estimated by the tables of the core's manual, without wait states; docs/cycles.md \
+says what that leaves out. On a real board, cycles are measured by a counter of its processor.
+
+Flash is that of the whole image, which has 1 to 3 KB besides the model. Stack is the high-water mark of one inference: all that is free of \
+it is painted before, and searched for the deepest word that changed.
+
+An inference with --input rows is all rows of one input. With --input sliding it is one hop in steady state: the frames from one window's \
+output to the next, and beside it what the model costs when it is invoked on every window.
+
+Examples:
+  cargo kiln bench kws.tflite
+  cargo kiln bench wakeword.tflite --input sliding
+  cargo kiln bench kws.tflite --optimize size --per-layer
+  cargo kiln bench kws.tflite --optimize speed,size,memory
+      What each costs, in one table
+  cargo kiln bench kws.tflite --board qemu-cortex-m0 --json
+  cargo kiln bench kws.tflite --board nrf52840-dk
+      Cycles measured on the board";
+
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The board, emulated or real: `cargo kiln boards` lists them
+    #[arg(long, visible_alias = "on", default_value = "qemu-cortex-m4", value_parser = boards::any(), hide_possible_values = true)]
+    board: String,
+    /// Serial number of a real board's debug probe, where there are several
+    #[arg(long, value_name = "SERIAL")]
+    probe: Option<String>,
+    /// Also per layer, from a second run with a marker before each
+    #[arg(long)]
+    per_layer: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    model: ModelArgs,
+}
+
+impl Arguments {
+    pub(super) fn run(self) -> Result<ExitCode> {
+        let (model, options, probe) = (&self.model.model, self.model.each_options()?, self.probe.as_deref());
+        let board = Board::find(&self.board)?;
+        let each = options.iter();
+        if board.is_emulated() {
+            let reports = each.map(|options| bench(model, options, &board.name, self.per_layer));
+            self.print(&reports.collect::<Result<Vec<_>>>()?);
+        } else {
+            let reports = each.map(|options| measure(model, options, board, probe, self.per_layer));
+            self.print(&reports.collect::<Result<Vec<_>>>()?);
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn print<B: Benchmark>(&self, reports: &[B]) {
+        match (reports, self.json) {
+            ([report], true) => println!("{:#}", report.json()),
+            ([report], false) => print!("{}", report.text()),
+            (reports, true) => println!("{:#}", trade_json(reports)),
+            (reports, false) => {
+                if self.per_layer {
+                    reports.iter().for_each(|report| println!("{}", report.text()));
+                }
+                print!("{}", trade(reports));
+            }
+        }
+    }
+}

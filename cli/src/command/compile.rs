@@ -1,0 +1,45 @@
+//! `cargo kiln compile`.
+
+use super::model::ModelArgs;
+use super::write_or_print;
+use anyhow::Result;
+use cargo_kiln::{emit, plan};
+use clap::Args;
+use kiln_codegen::write_whole;
+use quote::quote;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  cargo kiln compile kws.tflite -o src/kws.rs
+      Then, in the crate: `mod kws;` and `use kws::Kws;`
+  cargo kiln compile kws.tflite -o src/kws.rs --name Keywords --optimize size --ram 20K --flash 64K
+  cargo kiln compile kws.tflite --emit ir-after-each-pass
+      For those who work on the compiler: what each pass left of the graph";
+
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The file to write; never left half-written
+    #[arg(short, long, value_name = "FILE", required_unless_present = "emit")]
+    output: Option<PathBuf>,
+    /// What to write, for those who work on the compiler [default: rust]; to standard output where no file is named
+    #[arg(long, value_name = "STAGE", value_parser = emit::STAGES)]
+    emit: Option<String>,
+    #[command(flatten)]
+    model: ModelArgs,
+}
+
+impl Arguments {
+    pub(super) fn run(self) -> Result<ExitCode> {
+        let Arguments { model, output, emit } = self;
+        if let (Some(output), None) = (&output, &emit) {
+            let compiled = model.compile()?;
+            write_whole(output, &compiled.file(&quote!(pub))?)?;
+            println!("{}: {}", output.display(), plan::summary(&compiled));
+            return Ok(ExitCode::SUCCESS);
+        }
+        let stage = emit.as_deref().unwrap_or("rust");
+        write_or_print(output.as_deref(), &emit::emit(&model.model, &model.options()?, stage)?)
+    }
+}

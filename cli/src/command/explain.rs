@@ -1,0 +1,48 @@
+//! `cargo kiln explain`.
+
+use super::status;
+use anyhow::Result;
+use cargo_kiln::explain::explain;
+use cargo_kiln::kernels::kernels;
+use clap::Args;
+use kiln_codegen::{model_name, read_file, Optimize, Options, Target};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+pub(super) const EXAMPLES: &str = "\
+The exit status is 1 where the model does not compile.
+
+Examples:
+  cargo kiln explain kws.tflite
+  cargo kiln explain kws.tflite --kernels --target cortex-m0
+  cargo kiln explain kws.tflite --kernels --optimize size
+  cargo kiln explain kws.tflite > /dev/null && echo it compiles";
+
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The model, a .tflite file
+    model: PathBuf,
+    /// Also say which kernel each step gets, with its constants, workspace and requantisation
+    #[arg(long)]
+    kernels: bool,
+    /// The processor whose kernels they are, and that advice is for
+    #[arg(long, value_name = "CPU", default_value = "cortex-m4", value_parser = Target::NAMES)]
+    target: String,
+    /// What they are to favour
+    #[arg(long, value_name = "WHAT", default_value = "speed", value_parser = Optimize::NAMES)]
+    optimize: String,
+}
+
+impl Arguments {
+    pub(super) fn run(self) -> Result<ExitCode> {
+        let bytes = read_file(&self.model)?;
+        let (target, optimize) = (Some(self.target.parse()?), self.optimize.parse()?);
+        let options = Options { target, optimize, ..Options::default() };
+        let explained = explain(&bytes, &model_name(&self.model), &options)?;
+        print!("{}", explained.text);
+        if let Some(compiled) = explained.compiled.as_ref().filter(|_| self.kernels) {
+            print!("{}", kernels(compiled));
+        }
+        Ok(status(explained.compiled.is_some()))
+    }
+}

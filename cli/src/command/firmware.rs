@@ -1,0 +1,37 @@
+//! `cargo kiln flash` and `cargo kiln run`.
+
+use anyhow::Result;
+use cargo_kiln::flash::{self, Firmware};
+use std::process::ExitCode;
+
+pub(super) const FLASH_EXAMPLES: &str = "\
+The image is checked against the board before a probe is looked for, and the chip's part number against the board's before anything is \
+erased. Then the sectors that the image touches are erased, programmed, read back and compared, and the chip is reset.
+
+Examples:
+  cargo kiln flash --board nrf52840-dk
+      The package in this folder
+  cargo kiln flash --board nrf52840-dk target/thumbv7em-none-eabihf/release/app --probe 1050001234
+  cargo kiln flash --board stm32l4r5zi-nucleo --dry-run
+      What would be written, without a probe";
+
+pub(super) const RUN_EXAMPLES: &str = "\
+The firmware's output (RTT, defmt frames decoded, semihosting) is on standard output. It ends by a semihosting call, or with Ctrl-C. \
+In .cargo/config.toml it is a runner: `runner = \"cargo kiln run --board nrf52840-dk\"`.
+
+Examples:
+  cargo kiln run --board nrf52840-dk
+  cargo kiln run --board qemu-cortex-m4 target/thumbv7em-none-eabihf/release/app";
+
+pub(super) fn flash(firmware: &Firmware) -> Result<ExitCode> {
+    end_with(flash::flash(firmware)?)
+}
+
+pub(super) fn run(firmware: &Firmware) -> Result<ExitCode> {
+    end_with(flash::run(firmware)?)
+}
+
+/// Ends with the status of a program that said itself what went wrong: 32 bits of it, where the system has as many.
+fn end_with(status: i32) -> ! {
+    std::process::exit(status)
+}

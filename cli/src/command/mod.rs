@@ -1,0 +1,95 @@
+//! The commands: for each its arguments, and what calls the library with them.
+
+mod bench;
+mod boards;
+mod compile;
+mod explain;
+mod firmware;
+mod model;
+mod new;
+mod plan;
+mod report;
+mod validate;
+
+use anyhow::Result;
+use clap::Subcommand;
+use kiln_codegen::write_whole;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// What can be asked for.
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Create a firmware crate for a model and a board
+    #[command(after_long_help = new::EXAMPLES)]
+    New(new::Arguments),
+    /// List the boards, real and emulated
+    #[command(after_long_help = boards::EXAMPLES)]
+    Boards,
+    /// Show what a model is, whether it compiles (and if not, why), and what could be better
+    #[command(after_long_help = explain::EXAMPLES)]
+    Explain(explain::Arguments),
+    /// Compile a model to a Rust file
+    #[command(after_long_help = compile::EXAMPLES)]
+    Compile(compile::Arguments),
+    /// Show what runs when and where each value lies in memory
+    #[command(after_long_help = plan::EXAMPLES)]
+    Plan(plan::Arguments),
+    /// Write a page with everything about a compiled model (HTML, text or JSON)
+    #[command(after_long_help = report::EXAMPLES)]
+    Report(report::Arguments),
+    /// Compare outputs with recorded ones: interpreter, host, emulated and real boards
+    #[command(after_long_help = validate::EXAMPLES)]
+    Validate(validate::Arguments),
+    /// Measure cycles, stack, RAM and flash of one inference on a board
+    #[command(after_long_help = bench::EXAMPLES)]
+    Bench(bench::Arguments),
+    /// Flash firmware to a board through its debug probe, and start it
+    #[command(after_long_help = firmware::FLASH_EXAMPLES)]
+    Flash(cargo_kiln::flash::Firmware),
+    /// Flash and run firmware (or start QEMU), print what it says, end with its exit status
+    #[command(after_long_help = firmware::RUN_EXAMPLES)]
+    Run(cargo_kiln::flash::Firmware),
+}
+
+impl Command {
+    /// Runs the command; the exit status says whether the answer is good.
+    ///
+    /// # Errors
+    /// Where there is no answer.
+    pub(crate) fn run(self) -> Result<ExitCode> {
+        match self {
+            Command::New(arguments) => arguments.run(),
+            Command::Boards => boards::run(),
+            Command::Explain(arguments) => arguments.run(),
+            Command::Compile(arguments) => arguments.run(),
+            Command::Plan(arguments) => arguments.run(),
+            Command::Report(arguments) => arguments.run(),
+            Command::Validate(arguments) => arguments.run(),
+            Command::Bench(arguments) => arguments.run(),
+            Command::Flash(firmware) => firmware::flash(&firmware),
+            Command::Run(firmware) => firmware::run(&firmware),
+        }
+    }
+}
+
+/// The exit status of an answer.
+fn status(good: bool) -> ExitCode {
+    if good {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+/// Writes a file and says so, or prints the text where there is none.
+fn write_or_print(path: Option<&Path>, text: &str) -> Result<ExitCode> {
+    match path {
+        Some(path) => {
+            write_whole(path, text)?;
+            println!("{}", path.display());
+        }
+        None => print!("{text}"),
+    }
+    Ok(ExitCode::SUCCESS)
+}

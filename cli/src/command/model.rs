@@ -1,0 +1,87 @@
+//! A model, and how it is compiled.
+
+use anyhow::{bail, Result};
+use clap::Args;
+use kiln_codegen::{compile_file, Compiled, Optimize, Options, Target};
+use std::path::PathBuf;
+
+/// What commands that compile a model have in common. Stands last among their arguments: its heading is that of all that follow.
+#[derive(Args)]
+#[command(next_help_heading = "Compiler options")]
+pub(super) struct ModelArgs {
+    /// The model, a .tflite file
+    #[arg(help_heading = None)]
+    pub(super) model: PathBuf,
+    /// What to favour; for `bench` also several at once, e.g. speed,size
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', default_value = "speed", value_parser = Optimize::NAMES)]
+    optimize: Vec<String>,
+    /// Budget of arena and state in bytes, e.g. 20K; over it is an error
+    #[arg(long, value_name = "BYTES")]
+    ram: Option<String>,
+    /// Budget of constants in bytes, e.g. 64K; over it is an error
+    #[arg(long, value_name = "BYTES")]
+    flash: Option<String>,
+    /// How the input is given: whole, row by row (`push_row`), or as the window of the latest rows (`slide`)
+    #[arg(long, value_name = "HOW", default_value = "whole", value_parser = ["whole", "rows", "sliding"])]
+    input: String,
+    /// Types of inputs and outputs: those of the file, or integers (QUANTIZE and DEQUANTIZE at the edges dropped)
+    #[arg(long, value_name = "TYPES", default_value = "native", value_parser = ["native", "quantized"])]
+    io: String,
+    /// The processor that code is made for [default: that of the board it runs on, otherwise any]
+    #[arg(long, value_name = "CPU", value_parser = Target::NAMES)]
+    pub(super) target: Option<String>,
+    /// Bytes of faster RAM, e.g. 16K: an arena of at most that many holds what is accessed most, another one the rest
+    #[arg(long, value_name = "BYTES")]
+    fast_ram: Option<String>,
+    /// Link section of the constants, e.g. .flash2
+    #[arg(long, value_name = "SECTION")]
+    weights_section: Option<String>,
+    /// What the model tells the observer of `kiln::events` while it runs: for each layer its time and the range of its values
+    #[arg(long, value_name = "WHAT", default_value = "none", value_parser = ["none", "layers"])]
+    events: String,
+    /// Name of the generated type [default: from the file's name]
+    #[arg(long, value_name = "TYPE")]
+    name: Option<String>,
+}
+
+impl ModelArgs {
+    /// The options, where there is one thing to favour.
+    pub(super) fn options(&self) -> Result<Options> {
+        let mut all = self.each_options()?;
+        match (all.pop(), all.is_empty()) {
+            (Some(options), true) => Ok(options),
+            _ => bail!("--optimize takes one value here; several are for `cargo kiln bench`"),
+        }
+    }
+
+    /// The options for each thing to favour.
+    pub(super) fn each_options(&self) -> Result<Vec<Options>> {
+        self.optimize.iter().map(|optimize| self.options_for(optimize)).collect()
+    }
+
+    fn options_for(&self, optimize: &str) -> Result<Options> {
+        let mut options = Options::default();
+        options.set("optimize", optimize)?;
+        options.set("io", &self.io)?;
+        options.set("input", &self.input)?;
+        options.set("events", &self.events)?;
+        let optional = [
+            ("name", &self.name),
+            ("ram", &self.ram),
+            ("flash", &self.flash),
+            ("fast_ram", &self.fast_ram),
+            ("weights_section", &self.weights_section),
+            ("target", &self.target),
+        ];
+        for (option, value) in optional {
+            if let Some(value) = value {
+                options.set(option, value)?;
+            }
+        }
+        Ok(options)
+    }
+
+    pub(super) fn compile(&self) -> Result<Compiled> {
+        Ok(compile_file(&self.model, &self.options()?)?)
+    }
+}

@@ -1,0 +1,73 @@
+//! `cargo kiln new`.
+
+use anyhow::Result;
+use cargo_kiln::boards;
+use cargo_kiln::new::{create, Flavour, Request};
+use clap::Args;
+use kiln_codegen::Optimize;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+pub(super) const EXAMPLES: &str = "\
+The crate has a Cargo.toml, a .cargo/config.toml (target, and what `cargo run` calls), the board's memory.x, the model as src/lib.rs with a test \
+that runs on this machine (`cargo host-test`), src/main.rs with the firmware, and a README. The firmware runs the model on a sample and compares \
+with the answer of Kiln's interpreter.
+
+It depends on the release of Kiln that this program is, or on the checkout that it was built in. Before anything is written, the model is compiled \
+and has to fit the board's memories.
+
+Examples:
+  cargo kiln new kws-demo --board qemu-cortex-m4 --model kws.tflite && cd kws-demo && cargo run --release
+  cargo kiln new kws-demo --board raspberry-pi-pico --model kws.tflite --embassy
+  cargo kiln new kws-demo --board nrf52840-dk --model kws.tflite --kiln-path ~/kiln";
+
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The folder to be made; its name is the crate's
+    #[arg(value_name = "NAME")]
+    folder: PathBuf,
+    /// The board: `cargo kiln boards` lists them
+    #[arg(long, value_name = "BOARD", value_parser = boards::any(), hide_possible_values = true)]
+    board: String,
+    /// The model, a .tflite file, which is copied into the crate
+    #[arg(long, value_name = "MODEL")]
+    model: PathBuf,
+    /// Firmware without an operating system or executor (the default)
+    #[arg(long, group = "flavour")]
+    bare: bool,
+    /// An Embassy application: another task runs between the layers of the model
+    #[arg(long, group = "flavour")]
+    embassy: bool,
+    /// An RTIC application with the model in a task
+    #[arg(long, group = "flavour")]
+    rtic: bool,
+    /// What to favour
+    #[arg(long, value_name = "WHAT", default_value = "speed", value_parser = Optimize::NAMES)]
+    optimize: String,
+    /// The checkout of Kiln that the crate is to depend on
+    #[arg(long, value_name = "FOLDER")]
+    kiln_path: Option<PathBuf>,
+}
+
+impl Arguments {
+    pub(super) fn run(self) -> Result<ExitCode> {
+        print!("{}", create(&self.request()?)?);
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn request(self) -> Result<Request> {
+        let flavour = match (self.embassy, self.rtic) {
+            (true, _) => Flavour::Embassy,
+            (_, true) => Flavour::Rtic,
+            _ => Flavour::Bare,
+        };
+        Ok(Request {
+            folder: self.folder,
+            board: self.board,
+            model: self.model,
+            flavour,
+            optimize: self.optimize.parse()?,
+            kiln: self.kiln_path,
+        })
+    }
+}

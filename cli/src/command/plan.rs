@@ -1,0 +1,45 @@
+//! `cargo kiln plan`.
+
+use super::model::ModelArgs;
+use anyhow::Result;
+use cargo_kiln::plan;
+use clap::Args;
+use kiln_codegen::write_whole;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+pub(super) const EXAMPLES: &str = "\
+What runs when, the arena step by step against the lower bound, and which schedules were tried.
+
+Examples:
+  cargo kiln plan kws.tflite
+  cargo kiln plan kws.tflite --optimize memory --input rows --svg .
+  cargo kiln plan kws.tflite --json | jq .arena_bytes";
+
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Also write pictures there: the arena over time, and each pipeline
+    #[arg(long, value_name = "FOLDER")]
+    svg: Option<PathBuf>,
+    #[command(flatten)]
+    model: ModelArgs,
+}
+
+impl Arguments {
+    pub(super) fn run(self) -> Result<ExitCode> {
+        let compiled = self.model.compile()?;
+        if let Some(folder) = self.svg {
+            for (name, picture) in plan::pictures(&compiled) {
+                write_whole(&folder.join(name), &picture)?;
+            }
+        }
+        match self.json {
+            true => println!("{:#}", plan::json(&compiled)),
+            false => print!("{}", plan::text(&compiled)),
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}

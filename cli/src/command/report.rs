@@ -1,0 +1,54 @@
+//! `cargo kiln report`.
+
+use super::model::ModelArgs;
+use super::write_or_print;
+use anyhow::Result;
+use cargo_kiln::boards;
+use cargo_kiln::report::report;
+use clap::Args;
+use kiln_codegen::Target;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+pub(super) const EXAMPLES: &str = "\
+The page needs nothing else: no network, no file beside it. It has the graph as compiled, the arena over time, a table of layers, what each \
+pass did, what is proven, and the ways to optimise side by side. Text and JSON say the same. With --board, cycles are estimated layer by layer.
+
+Examples:
+  cargo kiln report kws.tflite -o report.html
+  cargo kiln report kws.tflite -o report.html --board qemu-cortex-m4
+  cargo kiln report kws.tflite --optimize memory --format text
+  cargo kiln report kws.tflite --format json | jq .totals";
+
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The file to write; never left half-written [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// How [default: as the file ends, otherwise text]
+    #[arg(long, value_name = "FORMAT", value_parser = ["html", "text", "json"])]
+    format: Option<String>,
+    /// Also estimate cycles, on an emulated board
+    #[arg(long, visible_alias = "on", value_name = "BOARD", value_parser = boards::emulated())]
+    board: Option<String>,
+    #[command(flatten)]
+    model: ModelArgs,
+}
+
+impl Arguments {
+    pub(super) fn run(self) -> Result<ExitCode> {
+        let Arguments { model, output, format, board } = self;
+        let mut options = model.options()?;
+        if model.target.is_none() {
+            options.target = Some(Target::CortexMDsp);
+        }
+        let report = report(&model.model, &options, board.as_deref())?;
+        let ending = output.as_ref().and_then(|path| path.extension()?.to_str());
+        let text = match format.as_deref().or(ending) {
+            Some("html") => report.page(),
+            Some("json") => report.json()?,
+            _ => report.text(),
+        };
+        write_or_print(output.as_deref(), &text)
+    }
+}

@@ -1,0 +1,64 @@
+//! `cargo kiln validate`.
+
+use super::model::ModelArgs;
+use super::status;
+use anyhow::Result;
+use cargo_kiln::boards;
+use cargo_kiln::validate::validate;
+use clap::Args;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+pub(super) const EXAMPLES: &str = "\
+A golden file is written with numpy.savez(\"kws.npz\", in_0=…, out_0=…): the k-th input and output of the model in the model's own types, \
+the first axis counting cases. The cases of a model with state are the steps of one sequence, from a reset.
+
+Integers have to be equal. Floats may differ by 1e-5 of the largest magnitude in the output of the case. The exit status is 1 on a mismatch.
+
+With --input rows or sliding, the cases are given row by row. A sliding model is also given 200 frames or more without an end, and each of \
+its outputs compared with the interpreter's on the window of the latest frames.
+
+Examples:
+  cargo kiln validate kws.tflite --golden kws.npz
+  cargo kiln validate kws.tflite --golden kws.npz --on interp
+      Without building anything
+  cargo kiln validate kws.tflite --golden kws.npz --on qemu-cortex-m0,qemu-cortex-m33 --json
+  cargo kiln validate wakeword.tflite --golden wakeword.npz --input sliding";
+
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// NumPy archive with in_k and out_k, the first axis counting cases
+    #[arg(long, value_name = "CASES.npz")]
+    golden: PathBuf,
+    /// Where to run it: interp, host, a board, or BOARD@SERIAL of its debug probe
+    #[arg(long, value_name = "PLACE", value_delimiter = ',', default_value = "interp,host,qemu-cortex-m4")]
+    on: Vec<String>,
+    /// On this board instead: `cargo kiln boards` lists them
+    #[arg(long, conflicts_with = "on", value_parser = boards::any(), hide_possible_values = true)]
+    board: Option<String>,
+    /// Serial number of the debug probe, where there are several
+    #[arg(long, value_name = "SERIAL", requires = "board")]
+    probe: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    model: ModelArgs,
+}
+
+impl Arguments {
+    pub(super) fn run(self) -> Result<ExitCode> {
+        let Arguments { model, golden, on, board, probe, json } = self;
+        let on = match (board, probe) {
+            (None, _) => on,
+            (Some(board), None) => vec![board],
+            (Some(board), Some(probe)) => vec![format!("{board}@{probe}")],
+        };
+        let report = validate(&model.model, &model.options()?, &golden, &on)?;
+        match json {
+            true => println!("{:#}", report.json()),
+            false => print!("{}", report.text()),
+        }
+        Ok(status(report.passes()))
+    }
+}
