@@ -46,7 +46,7 @@ pub const CONVERT: u64 = 14;
 /// Cycles of an element of a float op, with a floating-point unit.
 pub fn float_element(op: &Op) -> u64 {
     match op {
-        Op::Logistic {} | Op::Tanh {} | Op::Softmax { .. } => 120,
+        Op::Logistic {} | Op::Tanh {} | Op::Softmax { .. } | Op::Unary { .. } => 120,
         Op::Quantize {} | Op::Dequantize {} => CONVERT,
         _ => 8,
     }

@@ -37,7 +37,7 @@ impl Binary {
 }
 
 /// Calls `visit` with the positions in both operands of every element of the result.
-fn for_each_pair(a: &Type, b: &Type, result: &Type, mut visit: impl FnMut(usize, usize)) {
+pub(super) fn for_each_pair(a: &Type, b: &Type, result: &Type, mut visit: impl FnMut(usize, usize)) {
     let rank = result.shape.rank();
     let (a, b) = (broadcast_strides(a, rank), broadcast_strides(b, rank));
     for_each_index(result.shape.dims(), |index| visit(offset(index, &a), offset(index, &b)));
@@ -110,7 +110,7 @@ fn plain(op: Binary, clamp: &Clamp, operands: &[(&Type, &Data)], result: &Type) 
     pack(result.dtype, z)
 }
 
-fn clamp_i64(value: i64, clamp: &Clamp) -> i64 {
+pub(super) fn clamp_i64(value: i64, clamp: &Clamp) -> i64 {
     let (lo, hi) = clamp.int_bounds();
     let lo = if lo == i32::MIN { i64::MIN } else { i64::from(lo) };
     let hi = if hi == i32::MAX { i64::MAX } else { i64::from(hi) };

@@ -10,6 +10,7 @@ mod activation;
 mod conv;
 mod elementwise;
 pub mod fixed_point;
+mod function;
 mod movement;
 mod pool;
 mod quantise;
@@ -176,6 +177,8 @@ pub fn eval(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Result<Data,
         Op::Sub { rescale, clamp } => {
             elementwise::add_sub(elementwise::Binary::Sub, rescale, clamp, operands, result)
         }
+        Op::Unary { function } => function::unary(*function, first.1),
+        Op::Binary { function, clamp } => function::binary(*function, clamp, operands, result),
         Op::Mul { rescale, clamp } => elementwise::mul(rescale, clamp, operands, result),
         Op::Clip { clamp } => elementwise::clip(clamp, first, result),
         Op::LeakyRelu { alpha, rescale } => elementwise::leaky_relu(alpha.0, rescale, first, result),

@@ -23,6 +23,7 @@
 //! from the operands' and the result's types. [`interp`](crate::interp) is the definition of every op.
 
 mod attr;
+mod function;
 mod graph;
 mod layout;
 mod op;
@@ -33,6 +34,7 @@ mod types;
 pub use attr::{
     AddRescale, Attr, Clamp, LeakyRescale, Multiplier, Padding, Real, Rescale, SoftmaxScale, Window,
 };
+pub use function::{Binary, Unary};
 pub use graph::{Data, Graph, Node, NodeId, State, Value, ValueDef, ValueId};
 pub use layout::{Layout, Order};
 pub use op::{Op, OpInfo};

@@ -2,7 +2,7 @@
 //! matrix) derives from it; what an op computes is defined by [`interp`](crate::interp).
 
 use super::text::{self, Lexer, ParseError};
-use super::{AddRescale, Attr, Clamp, Layout, LeakyRescale, Rescale, SoftmaxScale, Window};
+use super::{AddRescale, Attr, Binary, Clamp, Layout, LeakyRescale, Rescale, SoftmaxScale, Unary, Window};
 
 /// One row of the table.
 #[derive(Clone, Copy, Debug)]
@@ -141,6 +141,19 @@ op_table! {
         alpha: super::Real,
         /// Both factors to the result's scale.
         rescale: LeakyRescale,
+    }
+    /// A function of each element of a float tensor.
+    Unary "unary" (1..=1) {
+        /// The function.
+        function: Unary,
+    }
+    /// A function of each pair of elements of float tensors, with NumPy broadcasting. `max` and `min` also compare stored
+    /// integers: operands and result have the same quantisation.
+    Binary "binary" (2..=2) {
+        /// The function.
+        function: Binary,
+        /// Fused activation.
+        clamp: Clamp,
     }
     /// 1 / (1 + exp(−x)). On `i8`: exact function of the dequantised value, rounded as TFLite's tables and fixed point do.
     Logistic "logistic" (1..=1) {}

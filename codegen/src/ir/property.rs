@@ -17,9 +17,10 @@ impl Op {
     /// those that have its shape, in whatever order the elements are stored.
     pub fn elementwise_operands(&self) -> usize {
         match self {
-            Op::Add { .. } | Op::Sub { .. } | Op::Mul { .. } => 2,
+            Op::Add { .. } | Op::Sub { .. } | Op::Mul { .. } | Op::Binary { .. } => 2,
             Op::Clip { .. }
             | Op::LeakyRelu { .. }
+            | Op::Unary { .. }
             | Op::Logistic {}
             | Op::Tanh {}
             | Op::Quantize {}

@@ -102,6 +102,7 @@ fn turned(graph: &Graph, id: NodeId) -> Option<Turned> {
         }
         Op::Clip { .. }
         | Op::LeakyRelu { .. }
+        | Op::Unary { .. }
         | Op::Logistic {}
         | Op::Tanh {}
         | Op::Lookup {}
@@ -109,7 +110,7 @@ fn turned(graph: &Graph, id: NodeId) -> Option<Turned> {
         | Op::Dequantize {}
         | Op::Requantize { .. }
         | Op::Softmax { .. } => one(operands, op),
-        Op::Add { .. } | Op::Sub { .. } | Op::Mul { .. } => {
+        Op::Add { .. } | Op::Sub { .. } | Op::Mul { .. } | Op::Binary { .. } => {
             for (slot, &operand) in operands.iter_mut().zip(&node.operands) {
                 let ty = graph.ty(operand);
                 let same = ty.shape == y.shape;

@@ -4,7 +4,7 @@ use super::conv::{float_range, int_range};
 use super::movement::{pad6, MAX_RANK};
 use super::*;
 use crate::interp::softmax_exp_table;
-use crate::ir::{AddRescale, Clamp, SoftmaxScale};
+use crate::ir::{AddRescale, Binary, Clamp, SoftmaxScale, Unary};
 
 impl<'a> Selector<'a> {
     pub(super) fn add(
@@ -62,6 +62,26 @@ impl<'a> Selector<'a> {
             }
             _ => Err(self.no_kernel(node)),
         }
+    }
+
+    pub(super) fn function_of_two(&mut self, node: &'a Node, function: Binary, clamp: &Clamp) -> Selected {
+        let kernel = match (function, self.ty(node.result).dtype) {
+            (Binary::Div, DType::F32) => "div_f32",
+            (Binary::FloorDiv, DType::F32) => "floor_div_f32",
+            (Binary::FloorMod, DType::F32) => "floor_mod_f32",
+            (Binary::Max, DType::F32) => "max_f32",
+            (Binary::Min, DType::F32) => "min_f32",
+            (Binary::Pow, DType::F32) => "pow_f32",
+            (Binary::SquaredDifference, DType::F32) => "squared_difference_f32",
+            (Binary::Max, DType::I8) => "max_i8",
+            (Binary::Min, DType::I8) => "min_i8",
+            _ => return Err(self.no_kernel(node)),
+        };
+        let (kernel, lo, hi) = match self.ty(node.result).dtype {
+            DType::F32 => float_range(kernel, clamp),
+            _ => int_range(kernel, clamp),
+        };
+        self.binary(node, kernel, vec![lo, hi])
     }
 
     fn binary(&mut self, node: &'a Node, kernel: &'static str, params: Vec<Arg>) -> Selected {
@@ -264,5 +284,25 @@ impl<'a> Selector<'a> {
         args.push(Arg::Due);
         self.call(kernel, args);
         Ok(())
+    }
+}
+
+/// The kernel of a function of one float.
+pub(super) fn unary_kernel(function: Unary) -> &'static str {
+    match function {
+        Unary::Abs => "abs_f32",
+        Unary::Ceil => "ceil_f32",
+        Unary::Cos => "cos_f32",
+        Unary::Elu => "elu_f32",
+        Unary::Exp => "exp_f32",
+        Unary::Floor => "floor_f32",
+        Unary::HardSwish => "hard_swish_f32",
+        Unary::Log => "log_f32",
+        Unary::Neg => "neg_f32",
+        Unary::Round => "round_f32",
+        Unary::Rsqrt => "rsqrt_f32",
+        Unary::Sin => "sin_f32",
+        Unary::Sqrt => "sqrt_f32",
+        Unary::Square => "square_f32",
     }
 }

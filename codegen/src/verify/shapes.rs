@@ -11,9 +11,12 @@ pub(super) fn check(op: &Op, operands: &[&Type], result: &Type) -> Result<(), St
         Op::Conv2d { window, groups, layout, .. } => conv2d(window, *groups, *layout, operands, y),
         Op::Dense { .. } => dense(operands, y),
         Op::AvgPool2d { window, .. } | Op::MaxPool2d { window, .. } => pool(window, x, y),
-        Op::Add { .. } | Op::Sub { .. } | Op::Mul { .. } => broadcast(x, &operands[1].shape, y),
+        Op::Add { .. } | Op::Sub { .. } | Op::Mul { .. } | Op::Binary { .. } => {
+            broadcast(x, &operands[1].shape, y)
+        }
         Op::Clip { .. }
         | Op::LeakyRelu { .. }
+        | Op::Unary { .. }
         | Op::Logistic {}
         | Op::Tanh {}
         | Op::Quantize {}

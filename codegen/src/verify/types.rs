@@ -67,6 +67,14 @@ pub(super) fn check(op: &Op, operands: &[&Type], y: &Type) -> Result<(), String>
                 }
             }
         }
+        Op::Unary { .. } => float(x, y),
+        Op::Binary { function, clamp } => {
+            check_clamp(clamp, y)?;
+            match function.chooses() {
+                true => operands.iter().try_for_each(|x| same_storage(x, y)),
+                false => operands.iter().try_for_each(|x| float(x, y)),
+            }
+        }
         Op::Clip { clamp } => {
             same_storage(x, y)?;
             check_clamp(clamp, y)

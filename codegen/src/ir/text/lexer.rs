@@ -229,7 +229,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// Takes any word.
-    pub(super) fn any_word(&mut self) -> Result<&'a str, ParseError> {
+    pub(in crate::ir) fn any_word(&mut self) -> Result<&'a str, ParseError> {
         match self.next()? {
             Token::Word(word) => Ok(word),
             other => Err(self.error(format!("a word wanted, {other} found"))),

@@ -94,7 +94,8 @@ pub(crate) fn order(graph: &Graph, node: &Node) -> Order {
                 false => Order::None,
             }
         }
-        Op::Add { .. } | Op::Sub { .. } | Op::Mul { .. } => Order::Elements,
+        Op::Add { .. } | Op::Sub { .. } | Op::Mul { .. } | Op::Binary { .. } => Order::Elements,
+        Op::Unary { .. } => Order::Elements,
         Op::Clip { .. } | Op::LeakyRelu { .. } | Op::Logistic {} | Op::Tanh {} => Order::Elements,
         Op::Quantize {} | Op::Dequantize {} | Op::Requantize { .. } | Op::Lookup {} => Order::Elements,
         Op::Dense { .. } | Op::Mean { .. } | Op::Pad { .. } => Order::None,
@@ -105,7 +106,7 @@ pub(crate) fn order(graph: &Graph, node: &Node) -> Order {
 /// Whether element `i` of the result is computed from element `i` of the operand, and from no other of it.
 pub(crate) fn pointwise(graph: &Graph, node: &Node, operand: usize) -> bool {
     let Some(&id) = node.operands.get(operand) else { return false };
-    let unary = !matches!(node.op, Op::Add { .. } | Op::Sub { .. } | Op::Mul { .. });
+    let unary = !matches!(node.op, Op::Add { .. } | Op::Sub { .. } | Op::Mul { .. } | Op::Binary { .. });
     let same = graph.ty(id).shape.numel() == graph.ty(node.result).shape.numel();
     order(graph, node) == Order::Elements && same && !(unary && operand > 0)
 }
@@ -130,7 +131,10 @@ pub(crate) fn need(graph: &Graph, node: &Node, operand: usize) -> Need {
         // The filters and the bias are needed for every row.
         Op::Dense { .. } => one_to_one(operand == 0 && x.rank() == y.rank()),
         // Broadcast shapes are aligned at their ends.
-        Op::Add { .. } | Op::Sub { .. } | Op::Mul { .. } => one_to_one(x.rank() - of_x == y.rank() - of_y),
+        Op::Add { .. } | Op::Sub { .. } | Op::Mul { .. } | Op::Binary { .. } => {
+            one_to_one(x.rank() - of_x == y.rank() - of_y)
+        }
+        Op::Unary { .. } => one_to_one(true),
         Op::Clip { .. } | Op::LeakyRelu { .. } | Op::Logistic {} | Op::Tanh {} => one_to_one(true),
         Op::Quantize {} | Op::Dequantize {} | Op::Requantize { .. } => one_to_one(true),
         Op::Lookup {} => one_to_one(operand == 0),

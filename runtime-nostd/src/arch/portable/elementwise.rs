@@ -72,6 +72,76 @@ pub fn mul_f32(shape: &Broadcast, lo: f32, hi: f32, a: impl Read<f32>, b: impl R
     float(shape, lo, hi, a.slice(), b.slice(), y, |a, b| a * b);
 }
 
+macro_rules! functions {
+    ($( $(#[doc = $doc:literal])+ $name:ident $f:expr; )+) => {$(
+        $(#[doc = $doc])+
+        ///
+        /// Results are clamped to `lo..=hi`.
+        #[inline(always)]
+        pub fn $name(
+            shape: &Broadcast,
+            lo: f32,
+            hi: f32,
+            a: impl Read<f32>,
+            b: impl Read<f32>,
+            y: &[Cell<f32>],
+        ) {
+            float(shape, lo, hi, a.slice(), b.slice(), y, $f);
+        }
+    )+};
+}
+
+functions! {
+    /// Quotient of floats.
+    div_f32 |a, b| a / b;
+    /// The greatest integers that are not above the quotients.
+    floor_div_f32 |a, b| libm::floorf(a / b);
+    /// What the greatest such integers leave, with the sign of the divisor.
+    floor_mod_f32 floor_mod;
+    /// The larger one of two floats; `b` where one is NaN.
+    max_f32 |a, b| if a > b { a } else { b };
+    /// The smaller one of two floats; `b` where one is NaN.
+    min_f32 |a, b| if a < b { a } else { b };
+    /// Powers: `a` to the `b`.
+    pow_f32 libm::powf;
+    /// Squares of differences.
+    squared_difference_f32 |a, b| (a - b) * (a - b);
+}
+
+fn floor_mod(a: f32, b: f32) -> f32 {
+    let rest = libm::fmodf(a, b);
+    if rest != 0.0 && (b < 0.0) != (rest < 0.0) {
+        rest + b
+    } else {
+        rest
+    }
+}
+
+/// The larger one of two stored values of the same quantisation, clamped to `lo..=hi`: TFLite's `MAXIMUM`.
+#[inline(always)]
+pub fn max_i8(shape: &Broadcast, lo: i8, hi: i8, a: impl Read<i8>, b: impl Read<i8>, y: &[Cell<i8>]) {
+    choose(shape, lo, hi, a.slice(), b.slice(), y, i8::max);
+}
+
+/// The smaller one of two stored values of the same quantisation, clamped to `lo..=hi`: TFLite's `MINIMUM`.
+#[inline(always)]
+pub fn min_i8(shape: &Broadcast, lo: i8, hi: i8, a: impl Read<i8>, b: impl Read<i8>, y: &[Cell<i8>]) {
+    choose(shape, lo, hi, a.slice(), b.slice(), y, i8::min);
+}
+
+#[inline(never)]
+fn choose(
+    shape: &Broadcast,
+    lo: i8,
+    hi: i8,
+    a: impl ReadSlice<i8>,
+    b: impl ReadSlice<i8>,
+    y: &[Cell<i8>],
+    f: impl Fn(i8, i8) -> i8,
+) {
+    zip(shape, a, b, y, |a, b| f(a, b).max(lo).min(hi));
+}
+
 #[inline(never)]
 fn float(
     shape: &Broadcast,

@@ -42,6 +42,47 @@ pub fn tanh_f32(x: &[Cell<f32>], y: &[Cell<f32>]) {
     map(x, y, math::tanh);
 }
 
+macro_rules! functions {
+    ($( $(#[doc = $doc:literal])+ $name:ident $f:expr; )+) => {$(
+        $(#[doc = $doc])+
+        #[inline(never)]
+        pub fn $name(x: &[Cell<f32>], y: &[Cell<f32>]) {
+            map(x, y, $f);
+        }
+    )+};
+}
+
+functions! {
+    /// `|x|`.
+    abs_f32 f32::abs;
+    /// The least integer that is not below `x`.
+    ceil_f32 libm::ceilf;
+    /// `cos(x)`, `x` in radians.
+    cos_f32 libm::cosf;
+    /// `x` where it is not negative, else `exp(x) − 1`.
+    elu_f32 |x| if x < 0.0 { libm::expm1f(x) } else { x };
+    /// `exp(x)`.
+    exp_f32 math::exp;
+    /// The greatest integer that is not above `x`.
+    floor_f32 libm::floorf;
+    /// `x · min(max(x + 3, 0), 6) / 6`.
+    hard_swish_f32 |x| x * clip(x + 3.0, 0.0, 6.0) / 6.0;
+    /// The natural logarithm of `x`.
+    log_f32 libm::logf;
+    /// `−x`.
+    neg_f32 |x| -x;
+    /// The integer nearest to `x`; the even one of two.
+    round_f32 libm::rintf;
+    /// `1 / √x`.
+    rsqrt_f32 |x| 1.0 / libm::sqrtf(x);
+    /// `sin(x)`, `x` in radians.
+    sin_f32 libm::sinf;
+    /// `√x`.
+    sqrt_f32 libm::sqrtf;
+    /// `x²`.
+    square_f32 |x| x * x;
+}
+
 /// Applies `f` to all elements, in order.
 #[inline(always)]
 pub(crate) fn map<X: Copy, Y>(x: &[Cell<X>], y: &[Cell<Y>], f: impl Fn(X) -> Y) {

@@ -72,7 +72,7 @@ fn is_shape_arithmetic(cx: &OpCx<'_, '_, '_>, x: ValueId, y: ValueId, result: &T
 }
 
 /// The common shape of two operands, as NumPy does it.
-fn broadcast(cx: &OpCx<'_, '_, '_>, x: ValueId, y: ValueId) -> Lowered<Vec<usize>> {
+pub(super) fn broadcast(cx: &OpCx<'_, '_, '_>, x: ValueId, y: ValueId) -> Lowered<Vec<usize>> {
     let (a, b) = (cx.dims(x), cx.dims(y));
     let rank = a.len().max(b.len());
     let dim = |dims: &[usize], axis: usize| match (axis + dims.len()).checked_sub(rank) {

@@ -56,17 +56,13 @@ impl Entry {
 /// What to use instead of an operator that is not supported.
 pub(super) fn way_out(operator: &str) -> &'static str {
     match operator {
-        "MAXIMUM" | "MINIMUM" => "clip with RELU, RELU6 or RELU_N1_TO_1 if the other operand is constant",
         "PRELU" => "use LEAKY_RELU (one slope for all channels)",
-        "ELU" | "GELU" | "HARD_SWISH" | "EXP" | "LOG" | "SQRT" | "RSQRT" => {
-            "use RELU, RELU6, LEAKY_RELU, LOGISTIC or TANH and train again"
-        }
+        "GELU" => "use RELU, RELU6, LEAKY_RELU, HARD_SWISH, LOGISTIC or TANH and train again",
         "LOG_SOFTMAX" => "end the model with SOFTMAX, or leave it out and compare the logits",
         "ARG_MAX" | "ARG_MIN" | "TOPK_V2" => {
             "let the model return the scores, and pick the best in your code"
         }
         "SUM" | "REDUCE_MAX" | "REDUCE_MIN" => "use MEAN or a pooling operator",
-        "DIV" => "multiply by the reciprocal (MUL)",
         "BATCH_MATMUL" => "use FULLY_CONNECTED with constant weights",
         "TRANSPOSE_CONV" | "RESIZE_BILINEAR" | "RESIZE_NEAREST_NEIGHBOR" => {
             "this kind of upsampling has no replacement; leave the decoder out of the model"

@@ -12,8 +12,6 @@ const REFUSED: &[(&str, &[&str])] = &[
     ("catdog_cnn_hybrid", &["operator 2 CONV_2D", "hybrid", "FULLY_CONNECTED"]),
     ("deeplab_v3_dm05_uint8", &["uint8[1, 513, 513, 3]", "RESIZE_BILINEAR", "ARG_MAX"]),
     ("dtln_1_hybrid", &["FULLY_CONNECTED", "hybrid"]),
-    ("face_landmarks_192_int8", &["operator 5 MAXIMUM", "operators 12, 19, 28"]),
-    ("lstm_cell_f32", &["MINIMUM", "MAXIMUM"]),
     ("lstm_mnist_coral_int8", &["UNIDIRECTIONAL_SEQUENCE_LSTM", "unroll"]),
     ("mediapipe_face_landmark_fp16w", &["PRELU", "LEAKY_RELU"]),
     ("mlperf_ad_hybrid", &["FULLY_CONNECTED", "hybrid", "operators 1, 2, 3, 4, 5, 6, 7, 8, 9"]),

@@ -1,0 +1,96 @@
+//! Functions that are applied element by element.
+
+use super::text::{Lexer, ParseError};
+use super::Attr;
+
+macro_rules! functions {
+    ($(#[doc = $doc:literal])+ $name:ident { $( $(#[doc = $each:literal])+ $variant:ident $word:literal, )+ }) => {
+        $(#[doc = $doc])+
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum $name { $( $(#[doc = $each])+ $variant, )+ }
+
+        impl $name {
+            /// Every function, in the order of the table.
+            pub const ALL: &'static [$name] = &[$( $name::$variant ),+];
+
+            /// Its name in the textual form.
+            pub fn name(self) -> &'static str {
+                match self { $( $name::$variant => $word ),+ }
+            }
+        }
+
+        impl Attr for $name {
+            fn print(&self, out: &mut String) {
+                out.push_str(self.name());
+            }
+
+            fn parse(lexer: &mut Lexer<'_>) -> Result<Self, ParseError> {
+                match lexer.any_word()? {
+                    $( $word => Ok($name::$variant), )+
+                    other => Err(lexer.error(format!("there is no function named `{other}`"))),
+                }
+            }
+        }
+    };
+}
+
+functions! {
+    /// A function of one real number.
+    Unary {
+        /// |x|.
+        Abs "abs",
+        /// The least integer that is not below x.
+        Ceil "ceil",
+        /// cos x, x in radians.
+        Cos "cos",
+        /// x where it is not negative, else eˣ − 1.
+        Elu "elu",
+        /// eˣ.
+        Exp "exp",
+        /// The greatest integer that is not above x.
+        Floor "floor",
+        /// x · min(max(x + 3, 0), 6) / 6.
+        HardSwish "hard_swish",
+        /// The natural logarithm.
+        Log "log",
+        /// −x.
+        Neg "neg",
+        /// The nearest integer; the even one of two.
+        Round "round",
+        /// 1 / √x.
+        Rsqrt "rsqrt",
+        /// sin x, x in radians.
+        Sin "sin",
+        /// √x.
+        Sqrt "sqrt",
+        /// x².
+        Square "square",
+    }
+}
+
+functions! {
+    /// A function of two real numbers.
+    Binary {
+        /// a / b.
+        Div "div",
+        /// The greatest integer that is not above a / b.
+        FloorDiv "floor_div",
+        /// What `floor_div` leaves: it has the sign of b.
+        FloorMod "floor_mod",
+        /// The larger one; b where one of them is NaN.
+        Max "max",
+        /// The smaller one; b where one of them is NaN.
+        Min "min",
+        /// aᵇ.
+        Pow "pow",
+        /// (a − b)².
+        SquaredDifference "squared_difference",
+    }
+}
+
+impl Binary {
+    /// Whether the result is always one of the operands, so that it needs no arithmetic on stored values either.
+    pub fn chooses(self) -> bool {
+        matches!(self, Binary::Max | Binary::Min)
+    }
+}

@@ -1,0 +1,65 @@
+//! Functions of each element, generated code against the interpreter: on this machine and on a core without a floating-point unit.
+
+use cargo_kiln::compare::compare;
+use cargo_kiln::place::Place;
+use kiln_codegen::ir::{Binary, DType, Data, Graph, Unary};
+use kiln_codegen::{compile_graph, Options};
+
+const ROWS: usize = 6;
+const COLUMNS: usize = 40;
+
+/// A graph with every function, as results of their own, of %x and %y (floats), and with those that compare of %a and %b (stored integers).
+fn every_function() -> Graph {
+    let float = format!("f32[{ROWS},{COLUMNS}]");
+    let int = format!("i8[{ROWS},{COLUMNS}] q(0.5 : 3)");
+    let mut text = format!(
+        "graph \"functions\" {{
+           input %x: {float}
+           input %y: f32[{COLUMNS}]
+           input %a: {int}
+           input %b: i8[{ROWS},1] q(0.5 : 3)\n"
+    );
+    let mut results = Vec::new();
+    for function in Unary::ALL {
+        let name = function.name();
+        text += &format!("%{name}: {float} = unary(%x) {{function = {name}}}\n");
+        results.push(format!("%{name}"));
+    }
+    for function in Binary::ALL {
+        let name = function.name();
+        text += &format!("%{name}: {float} = binary(%x, %y) {{function = {name}, clamp = -1000.0..=inf}}\n");
+        results.push(format!("%{name}"));
+        if function.chooses() {
+            text +=
+                &format!("%{name}_i8: {int} = binary(%b, %a) {{function = {name}, clamp = -100..=100}}\n");
+            results.push(format!("%{name}_i8"));
+        }
+    }
+    Graph::parse(&format!("{text} return {}\n}}", results.join(", "))).unwrap()
+}
+
+#[test]
+fn generated_functions_are_those_of_the_interpreter() {
+    let graph = every_function();
+    // Halves, whole numbers, both signs, zero, large and small ones.
+    let x: Vec<f32> = (0..ROWS * COLUMNS).map(|i| (i as f32 - 120.0) / [2.0, 8.0, 5.0][i % 3]).collect();
+    let y: Vec<f32> = (0..COLUMNS).map(|i| [1.5, -2.0, 3.0, 0.5][i % 4]).collect();
+    let a: Vec<i8> = (0..ROWS * COLUMNS).map(|i| (i * 37 % 256) as u8 as i8).collect();
+    let b: Vec<i8> = vec![-128, -1, 0, 3, 100, 127];
+    let case = vec![Data::from_f32(&x), Data::from_f32(&y), Data::from_i8(&a), Data::from_i8(&b)];
+    let compiled = compile_graph(graph.clone(), &Options::default()).unwrap();
+    let expected = Place::Interp.run(&graph, &compiled, std::slice::from_ref(&case)).unwrap();
+    for name in ["host", "qemu-cortex-m3"] {
+        let place = Place::find(name).unwrap();
+        let actual = place.run(&graph, &compiled, std::slice::from_ref(&case)).unwrap();
+        for (k, &output) in graph.outputs.iter().enumerate() {
+            let value = graph.value(output);
+            let node = graph.node(graph.producer(output).unwrap());
+            let difference = compare(value.ty.dtype, &actual[0][k], &expected[0][k]);
+            assert!(difference.passes(), "{:?} on {name}: {difference:?}", node.op);
+        }
+        assert_eq!(graph.outputs.len(), Unary::ALL.len() + Binary::ALL.len() + 2);
+        let whole = graph.outputs.iter().filter(|&&id| graph.ty(id).dtype == DType::I8).count();
+        assert_eq!(whole, 2);
+    }
+}
