@@ -1,7 +1,8 @@
 //! Functions of each element, generated code against the interpreter: on this machine and on a core without a floating-point unit.
 
 use cargo_kiln::compare::compare;
-use cargo_kiln::place::Place;
+use cargo_kiln::place::{Built, Place};
+use kiln_boards::image::Image;
 use kiln_codegen::ir::{Binary, DType, Data, Graph, Unary};
 use kiln_codegen::{compile_graph, Options};
 
@@ -51,7 +52,12 @@ fn generated_functions_are_those_of_the_interpreter() {
     let expected = Place::Interp.run(&graph, &compiled, std::slice::from_ref(&case)).unwrap();
     for name in ["host", "qemu-cortex-m3"] {
         let place = Place::find(name).unwrap();
-        let actual = place.run(&graph, &compiled, std::slice::from_ref(&case)).unwrap();
+        let built = place.build(&graph, &compiled).unwrap();
+        if let Built::Emulated(firmware) = &built {
+            let image = Image::read(&firmware.elf).unwrap();
+            assert!(image.unwanted().is_empty(), "{:?}", image.unwanted());
+        }
+        let actual = built.run(std::slice::from_ref(&case), false).unwrap();
         for (k, &output) in graph.outputs.iter().enumerate() {
             let value = graph.value(output);
             let node = graph.node(graph.producer(output).unwrap());

@@ -1,7 +1,7 @@
 //! Elementwise operations with two operands.
 
-use super::sum::clip;
 use super::walk::Walk;
+use super::{math, sum::clip};
 use crate::fixed::to_i8;
 use crate::params::{AddParams, Broadcast, MulParams};
 use crate::rows::{Read, ReadSlice};
@@ -109,7 +109,7 @@ functions! {
 }
 
 fn floor_mod(a: f32, b: f32) -> f32 {
-    let rest = libm::fmodf(a, b);
+    let rest = math::fmod(a, b);
     if rest != 0.0 && (b < 0.0) != (rest < 0.0) {
         rest + b
     } else {
