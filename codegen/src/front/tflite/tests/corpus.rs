@@ -20,7 +20,7 @@ const REFUSED: &[(&str, &[&str])] = &[
     ("mobilenet_v1_025_128_uint8", &["CONV_2D", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "SOFTMAX"]),
     (
         "movenet_lightning_int8",
-        &["CAST", "RESIZE_BILINEAR", "GATHER_ND", "ARG_MAX", "FLOOR_DIV", "SQRT", "DIV", "MUL"],
+        &["CAST", "RESIZE_BILINEAR", "GATHER_ND", "ARG_MAX", "FLOOR_DIV", "DIV", "MUL"],
     ),
     ("nl_classifier_f32", &["GATHER", "float32[10003, 16]"]),
     ("text_class_f32", &["CAST", "GATHER"]),
