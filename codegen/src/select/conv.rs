@@ -81,7 +81,7 @@ impl<'a> Selector<'a> {
     pub(super) fn dense(&mut self, node: &'a Node, rescale: &Rescale, clamp: &Clamp) -> Selected {
         let (x, w) = (node.operands[0], node.operands[1]);
         let (tx, tw, ty) = (self.ty(x), self.ty(w), self.ty(node.result));
-        let (k, n) = (tx.shape.last(), ty.shape.last());
+        let n = ty.shape.last();
         let weights = alternating(self.data(node, w, "weights")?, n, 1, tw.dtype.size());
         let (kernel, constants, after_x) = match (tx.dtype, tw.dtype, ty.dtype) {
             (DType::I8, DType::I8, DType::I8) => {
@@ -95,15 +95,21 @@ impl<'a> Selector<'a> {
             }
             _ => return Err(self.no_kernel(node)),
         };
-        // A dense layer's rows are those of all leading axes, a schedule's those of one.
-        let rows = |region, row| Arg::Rows(Strip { region, row, ring: None });
-        let mut args = vec![rows(self.region(x)?, k)];
+        let [x, y, band] = self.matrix_rows(node)?;
+        let mut args = vec![x];
         args.extend(constants);
         args.extend(after_x);
-        args.push(rows(self.region(node.result)?, n));
-        args.push(Arg::Band(ty.shape.numel() / n.max(1)));
+        args.extend([y, band]);
         self.call(kernel, args);
         Ok(())
+    }
+
+    /// The rows of a matrix product's operand and result, and the band of all of them. They are those of all leading axes, while a schedule's are those of one.
+    pub(super) fn matrix_rows(&self, node: &Node) -> Result<[Arg; 3], Problem> {
+        let (x, y) = (node.operands[0], node.result);
+        let (k, n) = (self.ty(x).shape.last(), self.ty(y).shape.last());
+        let band = Arg::Band(self.ty(y).shape.numel() / n.max(1));
+        Ok([whole(self.region(x)?, k), whole(self.region(y)?, n), band])
     }
 
     pub(super) fn pool(
@@ -250,6 +256,11 @@ pub(super) fn int_range(kernel: &'static str, clamp: &Clamp) -> (&'static str, A
 pub(super) fn float_range(kernel: &'static str, clamp: &Clamp) -> (&'static str, Arg, Arg) {
     let (lo, hi) = clamp.float_bounds();
     (kernel, Arg::Float(lo), Arg::Float(hi))
+}
+
+/// All of a region as rows of so many elements.
+pub(super) fn whole(region: Region, row: usize) -> Arg {
+    Arg::Rows(Strip { region, row, ring: None })
 }
 
 /// The rows of one image of a batch.

@@ -15,6 +15,14 @@ pub(super) struct Layer {
     pub(super) references: Vec<Reference>,
 }
 
+impl Layer {
+    /// The weights of filter `o`; none where there is no such filter.
+    pub(super) fn filter(&self, o: usize) -> &[i8] {
+        let taps = self.weights.len().checked_div(self.bias.len()).unwrap_or(0);
+        self.weights.get(o * taps..(o + 1) * taps).unwrap_or(&[])
+    }
+}
+
 impl<'a> Selector<'a> {
     /// Pairs of pixels, from a window of 16-bit elements.
     pub(super) fn tiled(&mut self, node: &'a Node, shape: &Sizes) -> Selected {
@@ -58,30 +66,50 @@ impl<'a> Selector<'a> {
         pairs: &pack::Pairs,
         tiling: Tiling,
     ) -> Result<(Arg, Requant), Problem> {
-        let (Op::Conv2d { rescale, clamp, .. } | Op::Dense { rescale, clamp }) = &node.op else {
-            return Err(self.no_kernel(node));
-        };
-        let Rescale::FixedPoint(multipliers) = rescale else { return Err(self.no_kernel(node)) };
-        let layer = self.layer(node, multipliers, clamp)?;
-        let pack = |tail: &Tail<'_>, tiling| pack::filters(&layer.weights, &layer.bias, pairs, tail, tiling);
-        let (words, requant) = match self.choice(&layer, |o| tiling.gain_bits(o)) {
-            Some(Choice { form, affine }) => {
-                (pack(&Tail::Affine(form, &affine), tiling), Requant::Affine(form))
-            }
-            None => {
-                let words = pack(&Tail::Sums, Tiling::Quads);
-                (words, Requant::Exact(self.requant_struct(node, multipliers, clamp)))
-            }
-        };
-        let weights = self.step_constant("WEIGHTS", Data::from_i32(&words));
-        Ok((Arg::Constant(weights, "i32"), requant))
+        let (layer, choice) = self.layer(node, |o| tiling.gain_bits(o))?;
+        let tiling = if choice.is_some() { tiling } else { Tiling::Quads };
+        let words = pack::filters(&layer, pairs, choice.as_ref(), tiling);
+        let requant = self.requant(node, choice.as_ref())?;
+        Ok((self.words(&words), requant))
     }
 
-    /// The cheap form in which all filters of a layer are requantised, if there is one; `gain_bits`: of the sums that the kernel has of each.
-    pub(super) fn choice(&mut self, layer: &Layer, gain_bits: impl Fn(usize) -> u32) -> Option<Choice> {
-        let taps = layer.weights.len().checked_div(layer.bias.len()).unwrap_or(0);
+    /// Packed filters as an argument.
+    pub(super) fn words(&mut self, words: &[i32]) -> Arg {
+        Arg::Constant(self.step_constant("WEIGHTS", Data::from_i32(words)), "i32")
+    }
+
+    /// A layer in numbers, and the cheap form in which all its filters are requantised, if there is one; `gain_bits`: of the sums that the kernel has of each filter.
+    pub(super) fn layer(
+        &mut self,
+        node: &'a Node,
+        gain_bits: impl Fn(usize) -> u32,
+    ) -> Result<(Layer, Option<Choice>), Problem> {
+        let layer = self.numbers(node)?;
+        let choice = self.choice(&layer, gain_bits);
+        Ok((layer, choice))
+    }
+
+    /// What a kernel is told of how sums become results.
+    pub(super) fn requant(&mut self, node: &'a Node, choice: Option<&Choice>) -> Result<Requant, Problem> {
+        if let Some(choice) = choice {
+            return Ok(Requant::Affine(choice.form));
+        }
+        let (multipliers, clamp) = self.fixed_point(node)?;
+        Ok(Requant::Exact(self.requant_struct(node, multipliers, clamp)))
+    }
+
+    /// How a layer of integers with filters rescales and clamps its sums.
+    fn fixed_point(&self, node: &'a Node) -> Result<(&'a [Multiplier], &'a Clamp), Problem> {
+        match &node.op {
+            Op::Conv2d { rescale: Rescale::FixedPoint(multipliers), clamp, .. }
+            | Op::Dense { rescale: Rescale::FixedPoint(multipliers), clamp } => Ok((multipliers, clamp)),
+            _ => Err(self.no_kernel(node)),
+        }
+    }
+
+    fn choice(&mut self, layer: &Layer, gain_bits: impl Fn(usize) -> u32) -> Option<Choice> {
         let channel = |(o, reference): (usize, &Reference)| {
-            let weights = layer.weights.iter().skip(o * taps).take(taps).copied();
+            let weights = layer.filter(o).iter().copied();
             let range = requant::reachable(weights, layer.bias[o], (i8::MIN.into(), i8::MAX.into()));
             Channel { reference: *reference, range, gain_bits: gain_bits(o) }
         };
@@ -93,12 +121,8 @@ impl<'a> Selector<'a> {
         Some(choice)
     }
 
-    pub(super) fn layer(
-        &self,
-        node: &'a Node,
-        multipliers: &[Multiplier],
-        clamp: &Clamp,
-    ) -> Result<Layer, Problem> {
+    fn numbers(&self, node: &'a Node) -> Result<Layer, Problem> {
+        let (multipliers, clamp) = self.fixed_point(node)?;
         let (x, w) = (node.operands[0], node.operands[1]);
         let weights = self.data(node, w, "weights")?.to_i8();
         let filters = self.ty(w).shape.dims().first().copied().unwrap_or(1);

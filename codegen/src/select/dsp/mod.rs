@@ -16,7 +16,6 @@ use crate::kernel::{Kernel, Shape as Sizes};
 use crate::passes::zero_point::folded_bias;
 use crate::requant::{self, Channel, Choice, Form, Reference};
 use crate::Target;
-use pack::Tail;
 
 impl<'a> Selector<'a> {
     /// Selects the DSP kernel of a node; `false` where it has none.

@@ -4,8 +4,10 @@
 //! taps holds two filters: its halves are `a + 256·b` of one tap and of the next. So one `SMLAD` sums a + 256·b, another one, on the low
 //! bytes alone, a.
 
+use super::conv::Layer;
 use crate::kernel::Shape;
-use crate::requant::{Affine, Form};
+use crate::requant::{Affine, Choice};
+use std::ops::Range;
 
 /// The order of a filter's taps: pairs, each tap an index into the filter's weights or nothing.
 pub(super) type Pairs = Vec<[Option<usize>; 2]>;
@@ -46,14 +48,6 @@ pub(super) fn columns_first(shape: &Shape) -> Pairs {
     pairs.into_iter().map(|pair| pair.map(|tap| tap.map(of_filter))).collect()
 }
 
-/// What ends the filters of a tile.
-pub(super) enum Tail<'a> {
-    /// In a signed form the corrections, then the multiplier and the constant of each.
-    Affine(Form, &'a [Affine]),
-    /// Nothing: the kernel leaves sums.
-    Sums,
-}
-
 /// How many filters are taken at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tiling {
@@ -75,54 +69,64 @@ impl Tiling {
     }
 }
 
-/// Packs filters `[o][taps]`. `bias` is that of each filter, the operand's zero point folded in; `pairs` says nothing about [`Tiling::Dots`].
-pub(super) fn filters(
-    weights: &[i8],
-    bias: &[i32],
-    pairs: &Pairs,
-    tail: &Tail<'_>,
-    tiling: Tiling,
-) -> Vec<i32> {
+/// Packs the filters of a layer and what requantises them: nothing where there is no `choice`, and the kernel leaves sums. `pairs` says nothing about [`Tiling::Dots`].
+pub(super) fn filters(layer: &Layer, pairs: &Pairs, choice: Option<&Choice>, tiling: Tiling) -> Vec<i32> {
     match tiling {
-        Tiling::Quads => tiles(weights, bias, pairs, tail, 0),
-        Tiling::Eights(eights) => tiles(weights, bias, pairs, tail, eights),
-        Tiling::Dots => dots(weights, bias, tail),
+        Tiling::Quads => tiles(layer, pairs, choice, 0),
+        Tiling::Eights(eights) => tiles(layer, pairs, choice, eights),
+        Tiling::Dots => dots(layer, choice),
     }
 }
 
-/// For each filter its first value, its taps as bytes, the correction in a signed form, the multiplier and the constant.
-fn dots(weights: &[i8], bias: &[i32], tail: &Tail<'_>) -> Vec<i32> {
-    let taps = weights.len().checked_div(bias.len()).unwrap_or(0);
+/// The first value of filter `o`'s sums; 0 where there is no such filter.
+pub(super) fn first(layer: &Layer, choice: Option<&Choice>, o: usize) -> i32 {
+    layer.bias.get(o).copied().unwrap_or(0).wrapping_add(affine(choice, o).delta)
+}
+
+/// What requantises filters, one after the other: the multiplier and the constant, in a signed form also the correction.
+pub(super) fn one_by_one(choice: Option<&Choice>, filters: Range<usize>) -> Vec<i32> {
+    let Some(Choice { form, .. }) = choice else { return Vec::new() };
+    let words = |affine: Affine| {
+        [affine.multiplier, affine.constant].into_iter().chain(form.signed.then_some(affine.correction))
+    };
+    filters.flat_map(|o| words(affine(choice, o))).collect()
+}
+
+/// What requantises filters, in a signed form all corrections first.
+pub(super) fn corrections_first(choice: Option<&Choice>, filters: Range<usize>) -> Vec<i32> {
+    let Some(Choice { form, .. }) = choice else { return Vec::new() };
+    let all = || filters.clone().map(|o| affine(choice, o));
+    let corrections = all().filter(|_| form.signed).map(|affine| affine.correction);
+    corrections.chain(all().flat_map(|affine| [affine.multiplier, affine.constant])).collect()
+}
+
+fn affine(choice: Option<&Choice>, o: usize) -> Affine {
+    choice.and_then(|choice| choice.affine.get(o)).copied().unwrap_or_default()
+}
+
+/// For each filter its first value, its taps as bytes, and what requantises it.
+fn dots(layer: &Layer, choice: Option<&Choice>) -> Vec<i32> {
+    let word = |bytes: &[i8]| {
+        let mut word = [0; 4];
+        word.iter_mut().zip(bytes).for_each(|(to, byte)| *to = *byte as u8);
+        i32::from_le_bytes(word)
+    };
     let mut words = Vec::new();
-    for (o, bias) in bias.iter().enumerate() {
-        let Tail::Affine(form, affine) = tail else { continue };
-        let affine = affine.get(o).copied().unwrap_or_default();
-        words.push(bias.wrapping_add(affine.delta));
-        let taps = weights.iter().skip(o * taps).take(taps).map(|&w| w as u8).collect::<Vec<_>>();
-        words.extend(taps.chunks(4).map(|bytes| {
-            let mut word = [0; 4];
-            word.iter_mut().zip(bytes).for_each(|(to, byte)| *to = *byte);
-            i32::from_le_bytes(word)
-        }));
-        words.extend(form.signed.then_some(affine.correction));
-        words.extend([affine.multiplier, affine.constant]);
+    for o in 0..layer.bias.len() {
+        words.push(first(layer, choice, o));
+        words.extend(layer.filter(o).chunks(4).map(word));
+        words.extend(corrections_first(choice, o..o + 1));
     }
     words
 }
 
 /// The first filters in `eights` times eight, all others in fours.
-fn tiles(weights: &[i8], bias: &[i32], pairs: &Pairs, tail: &Tail<'_>, eights: usize) -> Vec<i32> {
-    let filters = bias.len();
-    let taps = weights.len().checked_div(filters).unwrap_or(0);
+fn tiles(layer: &Layer, pairs: &Pairs, choice: Option<&Choice>, eights: usize) -> Vec<i32> {
+    let filters = layer.bias.len();
     let weight = |o: usize, tap: Option<usize>| {
-        let in_range = tap.filter(|&tap| o < filters && tap < taps);
-        in_range.and_then(|tap| weights.get(o * taps + tap)).map_or(0, |&w| i32::from(w))
+        tap.and_then(|tap| layer.filter(o).get(tap)).map_or(0, |&w| i32::from(w))
     };
-    let affine = |o: usize| match tail {
-        Tail::Affine(_, list) => list.get(o).copied().unwrap_or_default(),
-        Tail::Sums => Affine::default(),
-    };
-    let first = |o: usize| bias.get(o).copied().unwrap_or(0).wrapping_add(affine(o).delta);
+    let first = |o| first(layer, choice, o);
     let mut words = Vec::new();
     let quads = (8 * eights..filters).step_by(4).map(|quad| quad..quad + 4);
     for tile in (0..eights).map(|eight| 8 * eight..8 * eight + 8).chain(quads) {
@@ -135,12 +139,7 @@ fn tiles(weights: &[i8], bias: &[i32], pairs: &Pairs, tail: &Tail<'_>, eights: u
                 words.push((half(low) & 0xffff) | half(high).wrapping_shl(16));
             }
         }
-        if let Tail::Affine(form, _) = tail {
-            if form.signed {
-                words.extend(tile.clone().map(|o| affine(o).correction));
-            }
-            words.extend(tile.flat_map(|o| [affine(o).multiplier, affine(o).constant]));
-        }
+        words.extend(corrections_first(choice, tile));
     }
     words
 }
@@ -148,6 +147,11 @@ fn tiles(weights: &[i8], bias: &[i32], pairs: &Pairs, tail: &Tail<'_>, eights: u
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::requant::Form;
+
+    fn layer(weights: &[i8], bias: &[i32]) -> Layer {
+        Layer { weights: weights.to_vec(), bias: bias.to_vec(), references: Vec::new() }
+    }
 
     #[test]
     fn taps_in_pairs() {
@@ -165,7 +169,8 @@ mod tests {
     #[test]
     fn eights_and_a_quad() {
         let (weights, pairs) = ([1, 2, 3, 4, 5, 6, 7, 8, 9], neighbours(1, 1));
-        let pack = |tiling| filters(&weights, &[0; 9], &pairs, &Tail::Sums, tiling);
+        let layer = layer(&weights, &[0; 9]);
+        let pack = |tiling| filters(&layer, &pairs, None, tiling);
         let halves = |a: i32, b: i32| a + 256 * b;
         let eight = [halves(1, 2), halves(3, 4), halves(5, 6), halves(7, 8)];
         let rest = [0, 0, 0, 0, halves(9, 0), 0];
@@ -178,15 +183,10 @@ mod tests {
     fn dots_are_bytes() {
         let affine = |delta, correction| Affine { multiplier: 100, constant: -5, delta, correction };
         let pack = |signed| {
-            let form = Form { shift: 3, signed };
-            let tail = [affine(7, -9), affine(-1, -8)];
-            filters(
-                &[1, -2, 3, 4, 5, 6, 7, 8, 9, -128],
-                &[10, 20],
-                &Vec::new(),
-                &Tail::Affine(form, &tail),
-                Tiling::Dots,
-            )
+            let choice =
+                Choice { form: Form { shift: 3, signed }, affine: vec![affine(7, -9), affine(-1, -8)] };
+            let layer = layer(&[1, -2, 3, 4, 5, 6, 7, 8, 9, -128], &[10, 20]);
+            filters(&layer, &Vec::new(), Some(&choice), Tiling::Dots)
         };
         let first = [17, i32::from_le_bytes([1, 0xfe, 3, 4]), 5];
         let second = [19, i32::from_le_bytes([6, 7, 8, 9]), 0x80];
@@ -200,7 +200,7 @@ mod tests {
         let weights: Vec<i8> = (0..15).map(|i| (i * 37 % 255 - 127) as i8).collect();
         let bias = [1000, -70_000, 5, 123_456, -1];
         let pairs = neighbours(1, 3);
-        let words = tiles(&weights, &bias, &pairs, &Tail::Sums, 0);
+        let words = tiles(&layer(&weights, &bias), &pairs, None, 0);
         assert_eq!(words.len(), 2 * (4 + 2 * 2));
         let x = [[-128i32, 127], [77, 0]];
         for (quad, words) in words.chunks(8).enumerate() {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::ir::{Clamp, Window};
-use crate::select::conv::rows;
+use crate::select::conv::{rows, whole};
 
 impl<'a> Selector<'a> {
     /// Selects the kernel of a pooling or mean; `false` where it has none.
@@ -82,12 +82,11 @@ impl<'a> Selector<'a> {
             ("pad_left", 0),
         ];
         let fields = fields.map(|(name, value)| (name, int(value))).to_vec();
-        let rows = |region, row| Arg::Rows(Strip { region, row, ring: None });
         let args = vec![
             Arg::Struct(Struct { name: "Pool", fields }),
-            rows(self.region(x)?, taps * c),
+            whole(self.region(x)?, taps * c),
             Arg::Struct(mean),
-            rows(self.region(y)?, c),
+            whole(self.region(y)?, c),
             Arg::Band(images),
         ];
         self.call(self.mean_kernel(), args);

@@ -4,7 +4,6 @@ use super::conv::Requant;
 use super::pack::Tiling;
 use super::*;
 use crate::select::conv::rows;
-use crate::Optimize;
 
 /// Weights from which on a layer is worth the code for eight filters at a time, and filters from which on it is worth that for the last ones too.
 const MANY_WEIGHTS: usize = 1024;
@@ -20,7 +19,7 @@ impl<'a> Selector<'a> {
         let run = shape.k_w * shape.in_c;
         // Each row by itself is a product with a matrix.
         let dense = (shape.k_h, shape.stride_h, shape.pad_top) == (1, 1, 0) && shape.out_h <= shape.in_h;
-        let tiling = self.tiling(shape.out_c, shape.k_h * run, dense);
+        let tiling = tiling(shape.out_c, shape.k_h * run, dense);
         let (weights, requant) = self.packed(node, &pack::crossed(shape.k_h, run), tiling)?;
         let pad = Arg::Int(self.ty(x).zero_point().into());
         let (rx, ry) = (self.image_rows(x, shape.in_h)?, self.image_rows(y, shape.out_h)?);
@@ -39,30 +38,15 @@ impl<'a> Selector<'a> {
 
     /// Rows of a matrix.
     pub(super) fn dense_rows(&mut self, node: &'a Node) -> Selected {
-        let (x, y) = (node.operands[0], node.result);
-        let (k, n) = (self.ty(x).shape.last(), self.ty(y).shape.last());
-        let tiling = self.tiling(n, k, true);
+        let [x, y, band] = self.matrix_rows(node)?;
+        let (k, n) = (self.ty(node.operands[0]).shape.last(), self.ty(node.result).shape.last());
+        let tiling = tiling(n, k, true);
         let (weights, requant) = self.packed(node, &pack::crossed(1, k), tiling)?;
-        let rows = |region, row| Arg::Rows(Strip { region, row, ring: None });
-        let mut args = vec![rows(self.region(x)?, k), weights];
+        let mut args = vec![x, weights];
         args.extend(requant.argument());
-        args.extend([rows(self.region(y)?, n), Arg::Band(self.ty(y).shape.numel() / n.max(1))]);
+        args.extend([y, band]);
         self.single(true, n, tiling, &requant, args);
         Ok(())
-    }
-
-    /// How many of a layer's filters of so many taps are taken at a time; `dense`: in a product with a matrix.
-    fn tiling(&self, filters: usize, taps: usize, dense: bool) -> Tiling {
-        let (eights, left) = ((filters + 3) / 8, filters % 8);
-        let no_quad = left == 0 || left > 4;
-        let worth = self.options.optimize != Optimize::Size && filters * taps >= MANY_WEIGHTS;
-        if dense && filters <= FEW_FILTERS {
-            Tiling::Dots
-        } else if worth && (no_quad || filters >= MANY_FILTERS) {
-            Tiling::Eights(eights)
-        } else {
-            Tiling::Quads
-        }
     }
 
     /// A call of the kernel that takes as many filters at a time, and requantises so.
@@ -84,5 +68,18 @@ impl<'a> Selector<'a> {
             (_, Tiling::Quads) => "conv1_i8_dsp",
         };
         self.call_generic(kernel, generics, args);
+    }
+}
+
+/// How many of a layer's filters of so many taps are taken at a time; `dense`: in a product with a matrix.
+fn tiling(filters: usize, taps: usize, dense: bool) -> Tiling {
+    let (eights, left) = ((filters + 3) / 8, filters % 8);
+    let no_quad = left == 0 || left > 4;
+    if dense && filters <= FEW_FILTERS {
+        Tiling::Dots
+    } else if filters * taps >= MANY_WEIGHTS && (no_quad || filters >= MANY_FILTERS) {
+        Tiling::Eights(eights)
+    } else {
+        Tiling::Quads
     }
 }

@@ -47,6 +47,10 @@ impl Instance {
 
 /// The instances that a model has: those with most multiplications first, as long as the code fits what `optimize` and `flash` leave.
 pub(in crate::select) fn instances(graph: &Graph, schedule: &Schedule, options: &Options) -> Vec<Instance> {
+    if options.optimize == Optimize::Size {
+        // All layers share one.
+        return Vec::new();
+    }
     let constants = graph.live_constant_bytes();
     let mut depthwise: Vec<(usize, usize)> = Vec::new();
     let mut found: Vec<(Instance, usize)> = Vec::new();
@@ -79,11 +83,7 @@ pub(in crate::select) fn instances(graph: &Graph, schedule: &Schedule, options: 
     depthwise.dedup();
     let depthwise: usize = depthwise.iter().map(|(bytes, _)| bytes).sum();
     let speedy = SPEEDY_CODE.saturating_sub(depthwise).max(constants / CONSTANTS_PER_CODE);
-    let mut left = match (options.optimize, options.flash) {
-        (Optimize::Size, _) => 0,
-        (_, Some(flash)) => speedy.min(flash.saturating_sub(constants)),
-        (_, None) => speedy,
-    };
+    let mut left = options.flash.map_or(speedy, |flash| speedy.min(flash.saturating_sub(constants)));
     found.sort_by_key(|&(_, macs)| std::cmp::Reverse(macs));
     found.retain(|(instance, _)| {
         let fits = instance.code_bytes() <= left;

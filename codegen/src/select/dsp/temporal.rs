@@ -1,18 +1,18 @@
 //! Depthwise convolutions along one axis.
 
-use super::conv::Requant;
-use super::depthwise::Tail;
+use super::conv::Layer;
+use super::depthwise::quads;
 use super::*;
 
 impl<'a> Selector<'a> {
     /// Depthwise convolutions of images with one axis, all pixels at once.
     pub(super) fn temporal(&mut self, node: &'a Node, shape: &Sizes) -> Selected {
-        let (layer, tail, requant) = self.depthwise_layer(node)?;
-        let (Requant::Affine(form), Some(axis)) = (requant, shape.along()) else {
+        let (layer, choice) = self.layer(node, |_| 0)?;
+        let (Some(choice), Some(axis)) = (choice, shape.along()) else {
             return self.depthwise_last(node, shape);
         };
-        let words = pairs_of_taps(&layer.weights, &layer.bias, &tail);
-        let weights = Arg::Constant(self.step_constant("WEIGHTS", Data::from_i32(&words)), "i32");
+        let form = choice.form;
+        let weights = self.words(&pairs_of_taps(&layer, &choice));
         let sizes = [shape.in_c, axis.taps, axis.stride, axis.dilation, form.shift as usize];
         let mut generics: Vec<Generic> = sizes.map(Generic::Size).into();
         generics.push(Generic::Flag(form.signed));
@@ -32,27 +32,22 @@ impl<'a> Selector<'a> {
     }
 }
 
-/// Filters `[c][taps]` as the kernel reads them, four channels at a time, the last four of which may begin before the others end: the first values of the sums;
-/// for each two taps a word of each channel; of a tap that is left two words with two channels each; what requantises. Halves of words, the first one low.
-fn pairs_of_taps(weights: &[i8], bias: &[i32], tail: &[Tail]) -> Vec<i32> {
-    let channels = bias.len();
-    let taps = weights.len().checked_div(channels).unwrap_or(0);
-    let weight = |c: usize, tap: usize| i32::from(weights.get(c * taps + tap).copied().unwrap_or(0));
+/// Filters `[c][taps]` as the kernel reads them, four channels at a time ([`quads`]): the first values of the sums; for each two taps a word of each channel; of a tap
+/// that is left two words with two channels each; what requantises. Halves of words, the first one low.
+fn pairs_of_taps(layer: &Layer, choice: &Choice) -> Vec<i32> {
+    let taps = layer.filter(0).len();
+    let weight = |c: usize, tap: usize| layer.filter(c).get(tap).map_or(0, |&w| i32::from(w));
     let halves = |low: i32, high: i32| (low & 0xffff) | high << 16;
     let mut words = Vec::new();
-    for quad in (0..channels).step_by(4).map(|quad| quad.min(channels.saturating_sub(4))) {
-        let lanes = bias.iter().zip(tail).skip(quad).take(4);
-        words.extend(lanes.map(|(bias, (affine, _))| bias.wrapping_add(affine.delta)));
+    for quad in quads(layer.bias.len()) {
+        words.extend(quad.clone().map(|c| pack::first(layer, Some(choice), c)));
         for tap in (0..taps / 2 * 2).step_by(2) {
-            words.extend((quad..quad + 4).map(|c| halves(weight(c, tap), weight(c, tap + 1))));
+            words.extend(quad.clone().map(|c| halves(weight(c, tap), weight(c, tap + 1))));
         }
         if taps % 2 == 1 {
-            words.extend([quad, quad + 1].map(|c| halves(weight(c, taps - 1), weight(c + 2, taps - 1))));
+            words.extend(quad.clone().take(2).map(|c| halves(weight(c, taps - 1), weight(c + 2, taps - 1))));
         }
-        for (affine, form) in tail.iter().skip(quad).take(4) {
-            words.extend([affine.multiplier, affine.constant]);
-            words.extend(form.filter(|form| form.signed).map(|_| affine.correction));
-        }
+        words.extend(pack::one_by_one(Some(choice), quad));
     }
     words
 }
@@ -67,8 +62,9 @@ mod tests {
     fn taps_in_pairs() {
         let weights: Vec<i8> = (0..15).map(|i| i * 7 - 40).collect();
         let affine = |c: i32| Affine { delta: c, multiplier: 10 + c, constant: 20 + c, correction: -c };
-        let tail: Vec<Tail> = (0..5).map(|c| (affine(c), Some(Form { shift: 1, signed: true }))).collect();
-        let words = pairs_of_taps(&weights, &[100, 200, 300, 400, 500], &tail);
+        let choice = Choice { form: Form { shift: 1, signed: true }, affine: (0..5).map(affine).collect() };
+        let bias = vec![100, 200, 300, 400, 500];
+        let words = pairs_of_taps(&Layer { weights: weights.clone(), bias, references: Vec::new() }, &choice);
         assert_eq!(words.len(), 2 * (4 + 4 + 2 + 12));
         let halves = |word: i32| (word as i16, (word >> 16) as i16);
         let at = |c: usize, tap: usize| i16::from(weights[3 * c + tap]);
@@ -88,8 +84,10 @@ mod tests {
     #[test]
     fn unsigned_forms_have_no_corrections() {
         let affine = Affine { delta: 0, multiplier: 1, constant: 2, correction: 3 };
-        let tail = [(affine, Some(Form { shift: 1, signed: false })); 4];
-        let words = pairs_of_taps(&[1, 2, 3, 4, 5, 6, 7, -8], &[0; 4], &tail);
+        let choice = Choice { form: Form { shift: 1, signed: false }, affine: vec![affine; 4] };
+        let layer =
+            Layer { weights: vec![1, 2, 3, 4, 5, 6, 7, -8], bias: vec![0; 4], references: Vec::new() };
+        let words = pairs_of_taps(&layer, &choice);
         let pair = |low: i32, high: i32| (low & 0xffff) | high << 16;
         assert_eq!(words[4..], [pair(1, 2), pair(3, 4), pair(5, 6), pair(7, -8), 1, 2, 1, 2, 1, 2, 1, 2]);
     }

@@ -89,15 +89,12 @@ impl<'a> Selector<'a> {
         if !filters.fit_windows() {
             return Ok(false);
         }
-        let count = self.ty(y).shape.numel() / n.max(1);
-        let pairs = in_pairs(count, n);
-        // A dense layer's rows are those of all leading axes, a schedule's those of one.
-        let rows = |region, row| Arg::Rows(Strip { region, row, ring: None });
-        let mut args = vec![rows(self.region(x)?, k)];
+        let pairs = in_pairs(self.ty(y).shape.numel() / n.max(1), n);
+        let [x, y, band] = self.matrix_rows(node)?;
+        let mut args = vec![x];
         args.extend(self.filters(&filters, layer, pairs));
         args.push(self.half_requant(layer, false));
-        args.push(rows(self.region(y)?, n));
-        args.push(Arg::Band(count));
+        args.extend([y, band]);
         self.call(if pairs { "dense_i8_pairs" } else { "dense_i8_singles" }, args);
         Ok(true)
     }
