@@ -1,6 +1,7 @@
 //! Convolution in tiles of two pixels and four filters.
 
-use super::tile::{pairs_of_pixels, requant_words, requantised, split, sums, Tiles, FIRST_WORDS};
+use super::affine::requant_words;
+use super::tile::{pairs_of_pixels, requantised, split, sums, Tiles, FIRST_WORDS};
 use super::tile_of_any::{pairs_of_any, Shape};
 use super::window::{fill, move_rows, pixels_that_fit, rows_kept, widen_pixels};
 use crate::fixed::to_i8;

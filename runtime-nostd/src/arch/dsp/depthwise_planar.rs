@@ -1,5 +1,6 @@
 //! Depthwise convolution of planar rows: the pixels of a channel lie side by side, so that one word loads four of them.
 
+use super::affine::{affine, corrected};
 use crate::fixed::to_i8;
 use crate::params::{Conv, Requant, Scale, Stride};
 use crate::rows::{Band, Rows};
@@ -176,15 +177,11 @@ impl Finish<'_> {
 
 fn rescale(sum: i32, w: &[i32], shift: u32, signed: bool) -> i8 {
     let (d, m, c, shift) = match *w {
-        [.., m, c, correction] if signed => {
-            (sum.wrapping_shl(8).wrapping_add(correction & (sum >> 31)), m, c, shift + 8)
-        }
+        [.., m, c, correction] if signed => (corrected(sum, 8, correction), m, c, shift + 8),
         [.., m, c] => (sum, m, c, shift),
         _ => return 0,
     };
-    let product =
-        i64::from(d).wrapping_mul(i64::from(m)).wrapping_add(i64::from(c) << 32).wrapping_add(1 << 31);
-    (((product >> 32) as i32) >> shift.min(31)).clamp(-128, 127) as i8
+    affine(d, [m, c], shift)
 }
 
 fn exact(q: &Requant<'_>, d: i32, c: usize) -> Option<i8> {

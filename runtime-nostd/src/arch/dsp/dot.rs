@@ -1,6 +1,7 @@
 //! Matrix products of one or two filters, one after the other: nothing to share, so weights are bytes as the operand's elements are.
 #![allow(unsafe_code)]
 
+use super::affine::{affine, corrected};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
 
@@ -23,12 +24,11 @@ pub fn dense_i8_dsp_dot<const SHIFT: u32, const SIGNED: bool>(
             let Some((taps, behind)) = behind.split_at_checked(x.len().div_ceil(4)) else { return };
             let acc = dot(x, taps, first);
             let (d, shift, behind) = match behind.split_first() {
-                Some((k, behind)) if SIGNED => ((acc << 8).wrapping_add(k & (acc >> 31)), SHIFT + 8, behind),
+                Some((&k, behind)) if SIGNED => (corrected(acc, 8, k), SHIFT + 8, behind),
                 _ => (acc, SHIFT, behind),
             };
             let &[m, c, ref behind @ ..] = behind else { return };
-            let product = i64::from(d) * i64::from(m) + (i64::from(c) << 32) + (1 << 31);
-            y.set(((product >> 32) as i32 >> shift).clamp(-128, 127) as i8);
+            y.set(affine(d, [m, c], shift));
             w = behind;
         }
     }

@@ -2,6 +2,7 @@
 //!
 //! Their inner blocks are assembly where `kiln_dsp` is set, and plain Rust with the same results elsewhere.
 
+mod affine;
 #[cfg(kiln_dsp)]
 mod affine_asm;
 pub(crate) mod avg_pool;
@@ -29,4 +30,6 @@ pub(crate) mod window;
 mod pixel;
 mod pixel_eights;
 mod tile;
+#[cfg(kiln_dsp)]
+mod tile_asm;
 mod tile_of_any;

@@ -4,7 +4,10 @@
 //! one to three elements behind the words are pairs of neighbours. Four taps of four filters take 20 cycles.
 #![allow(unsafe_code)]
 
-use super::tile::{requant_words, FIRST_WORDS};
+use super::affine::requant_words;
+use super::tile::FIRST_WORDS;
+#[cfg(kiln_dsp)]
+use super::tile_asm::{corrected_single, four_elements, shifts};
 use core::cell::Cell;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
@@ -236,20 +239,7 @@ unsafe fn block<const SHIFT: u32, const SIGNED: bool, const SUMS: bool>(register
             "ldr r11, [r8, #-12]",
             "ldr r12, [r8, #-8]",
             "ldr lr, [r8, #-4]",
-            "sxtb16 r5, r4",
-            "sxtb16 r4, r4, ror #8",
-            "smlad r1, r5, r10, r1",
-            "sxtb16 r10, r10",
-            "smlad r3, r5, r11, r3",
-            "sxtb16 r11, r11",
-            "smlad r0, r5, r10, r0",
-            "smlad r2, r5, r11, r2",
-            "smlad r1, r4, r12, r1",
-            "sxtb16 r12, r12",
-            "smlad r3, r4, lr, r3",
-            "sxtb16 lr, lr",
-            "smlad r0, r4, r12, r0",
-            "smlad r2, r4, lr, r2",
+            four_elements!(),
             ".endr",
             ".if (. - 4b) != ({unroll} * {step})",
             ".error \"the steps of the loop are not as long as their entries assume\"",
@@ -273,14 +263,7 @@ unsafe fn block<const SHIFT: u32, const SIGNED: bool, const SUMS: bool>(register
             "ldr r5, [r8, #-12]",
             "ldr r6, [r8, #-8]",
             "ldr r7, [r8, #-4]",
-            "and r4, r4, r0, asr #31",
-            "add r0, r4, r0, lsl #8",
-            "and r5, r5, r1, asr #31",
-            "add r1, r1, r5",
-            "and r6, r6, r2, asr #31",
-            "add r2, r6, r2, lsl #8",
-            "and r7, r7, r3, asr #31",
-            "add r3, r3, r7",
+            corrected_single!(),
             ".endif",
             "ldr r4, [r8], #32",
             "ldr r5, [r8, #-28]",
@@ -361,8 +344,8 @@ unsafe fn block<const SHIFT: u32, const SIGNED: bool, const SUMS: bool>(register
             repeated = const UNROLL * STEP,
             sums = const { SUMS as usize },
             signed = const { SIGNED as usize },
-            even_shift = const { if SIGNED { SHIFT + 8 } else { SHIFT } },
-            odd_shift = const { SHIFT + 8 },
+            even_shift = const { shifts(SHIFT, SIGNED)[0] },
+            odd_shift = const { shifts(SHIFT, SIGNED)[1] },
             inout("r0") registers.as_ptr() => _,
             out("r1") _, out("r2") _, out("r3") _, out("r4") _, out("r5") _,
             out("r8") _, out("r9") _, out("r10") _, out("r11") _, out("r12") _, out("lr") _,

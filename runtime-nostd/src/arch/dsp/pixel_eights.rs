@@ -6,6 +6,8 @@
 #![allow(unsafe_code)]
 
 use super::pixel::Taps;
+#[cfg(kiln_dsp)]
+use super::tile_asm::shifts;
 use core::cell::Cell;
 
 /// Words of weights per eight filters, for so many pairs of taps: first values, taps, and what requantises them.
@@ -362,8 +364,8 @@ unsafe fn block<const SHIFT: u32, const SIGNED: bool>(registers: &[usize; 6]) {
             single = const SINGLE,
             repeated = const SINGLE + UNROLL * STEP,
             signed = const { SIGNED as usize },
-            even_shift = const { if SIGNED { SHIFT + 8 } else { SHIFT } },
-            odd_shift = const { SHIFT + 8 },
+            even_shift = const { shifts(SHIFT, SIGNED)[0] },
+            odd_shift = const { shifts(SHIFT, SIGNED)[1] },
             inout("r0") registers.as_ptr() => _,
             out("r1") _, out("r2") _, out("r3") _, out("r4") _, out("r5") _,
             out("r8") _, out("r9") _, out("r10") _, out("r11") _, out("r12") _, out("lr") _,

@@ -4,18 +4,13 @@
 //! it sums `A`; the difference is `256 · B`. A pair of taps takes four loads in a row, two `SXTB16` and eight `SMLAD`: 15 cycles for 16 products.
 #![allow(unsafe_code)]
 
+use super::affine::{quad, requant_words};
+#[cfg(kiln_dsp)]
+use super::tile_asm::{corrected, saturated, shifts};
 use core::cell::Cell;
 
 /// Words of a quad before those of its pairs of taps: first values.
 pub(super) const FIRST_WORDS: usize = 4;
-/// The same at the end of a quad: factors and constants, behind the corrections of signed layers.
-pub(super) const fn requant_words(signed: bool) -> usize {
-    if signed {
-        12
-    } else {
-        8
-    }
-}
 
 /// Pairs of pixels, and the quads of filters applied to them.
 #[derive(Clone, Copy)]
@@ -162,20 +157,7 @@ pub(super) fn requantised<const SHIFT: u32, const SIGNED: bool>(
     sums: [i32; 4],
     w: &[i32],
 ) -> [i8; 4] {
-    let mut results = [0; 4];
-    let end = w.get(w.len().saturating_sub(requant_words(SIGNED))..).unwrap_or(&[]);
-    let (corrections, factors) = end.split_at(end.len().saturating_sub(8));
-    for (f, ((result, d), factor)) in results.iter_mut().zip(sums).zip(factors.chunks_exact(2)).enumerate() {
-        let &[m, c] = factor else { return results };
-        let odd = f % 2 == 1;
-        let (d, gain) = match corrections.get(f) {
-            None => (d, if odd { 8 } else { 0 }),
-            Some(correction) => (if odd { d } else { d << 8 }.wrapping_add(correction & (d >> 31)), 8),
-        };
-        let product = i64::from(d) * i64::from(m) + (i64::from(c) << 32) + (1 << 31);
-        *result = ((product >> 32) as i32 >> (SHIFT + gain)).clamp(-128, 127) as i8;
-    }
-    results
+    quad(sums, 8, w, SHIFT, SIGNED)
 }
 
 /// The word at byte `at`, which need only be even.
@@ -264,30 +246,6 @@ unsafe fn sums_of_one(w: *const i32, x: *const u8, pairs: usize) -> [i32; 4] {
     }
     [a, ab, c, cd]
 }
-
-/// Assembly: the sums in r0 to r7, multiplied, become results.
-#[cfg(kiln_dsp)]
-macro_rules! saturated {
-    () => {
-        ".if {even_shift}
-        ssat r0, #8, r0, asr #{even_shift}
-        ssat r1, #8, r1, asr #{even_shift}
-        ssat r4, #8, r4, asr #{even_shift}
-        ssat r5, #8, r5, asr #{even_shift}
-        .else
-        ssat r0, #8, r0
-        ssat r1, #8, r1
-        ssat r4, #8, r4
-        ssat r5, #8, r5
-        .endif
-        ssat r2, #8, r2, asr #{odd_shift}
-        ssat r3, #8, r3, asr #{odd_shift}
-        ssat r6, #8, r6, asr #{odd_shift}
-        ssat r7, #8, r7, asr #{odd_shift}"
-    };
-}
-#[cfg(kiln_dsp)]
-pub(super) use saturated;
 
 /// Assembly: as many pairs of taps as the assembler's symbol `kiln_n` says. The loads of the last one move the pointers behind all of them.
 #[cfg(kiln_dsp)]
@@ -407,22 +365,7 @@ unsafe fn block<
             "ldr r11, [r8, #8]",
             "ldr r12, [r8, #12]",
             "ldr lr, [r8, #16]!",
-            "and r9, r10, r0, asr #31",
-            "add r0, r9, r0, lsl #8",
-            "and r9, r10, r1, asr #31",
-            "add r1, r9, r1, lsl #8",
-            "and r9, r11, r2, asr #31",
-            "add r2, r2, r9",
-            "and r9, r11, r3, asr #31",
-            "add r3, r3, r9",
-            "and r9, r12, r4, asr #31",
-            "add r4, r9, r4, lsl #8",
-            "and r9, r12, r5, asr #31",
-            "add r5, r9, r5, lsl #8",
-            "and r9, lr, r6, asr #31",
-            "add r6, r6, r9",
-            "and r9, lr, r7, asr #31",
-            "add r7, r7, r9",
+            corrected!(),
             ".endif",
             "ldr r10, [r8, #4]",
             "ldr r11, [r8, #8]",
@@ -497,8 +440,8 @@ unsafe fn block<
             unroll = const UNROLL,
             pixel = const PIXEL,
             channel = const CHANNEL,
-            even_shift = const { if SIGNED { SHIFT + 8 } else { SHIFT } },
-            odd_shift = const { SHIFT + 8 },
+            even_shift = const { shifts(SHIFT, SIGNED)[0] },
+            odd_shift = const { shifts(SHIFT, SIGNED)[1] },
             signed = const { SIGNED as usize },
             split = const { split(PIXEL, CHANNEL) as usize },
             inout("r0") registers => _,

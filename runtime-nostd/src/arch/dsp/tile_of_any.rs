@@ -1,9 +1,10 @@
 //! As [`tile`](super::tile), for layers of any shape: what is an immediate there is a word in memory here.
 #![allow(unsafe_code)]
 
+use super::affine::requant_words;
+use super::tile::{Tiles, FIRST_WORDS};
 #[cfg(kiln_dsp)]
-use super::tile::saturated;
-use super::tile::{requant_words, Tiles, FIRST_WORDS};
+use super::tile_asm::{corrected, entry, saturated, shifts, steps, STEP, UNROLL};
 use crate::params::Stride;
 
 /// What makes the tiles of a layer.
@@ -16,12 +17,6 @@ pub(super) struct Shape {
     /// From one result to the next.
     pub out: Stride,
 }
-
-/// Pairs of taps in a turn of the loop, and the bytes of code of each.
-#[cfg(kiln_dsp)]
-const UNROLL: usize = 4;
-#[cfg(kiln_dsp)]
-const STEP: usize = 60;
 
 /// What the block reads, in its order: addresses, counts and distances.
 #[repr(C)]
@@ -85,7 +80,7 @@ pub(super) fn pairs_of_any<const SHIFT: u32, const SIGNED: bool>(t: Tiles<'_>, s
             w,
             second: (second_y.as_ptr() as usize + second).wrapping_sub(y),
             xd,
-            entry: pairs.wrapping_neg() % UNROLL * STEP,
+            entry: entry(pairs),
             channel: out.channel,
         };
         // SAFETY: the slices hold all that the block reads and writes (checked above), through cells or constants.
@@ -145,27 +140,7 @@ unsafe fn block<const SHIFT: u32, const SIGNED: bool>(registers: &Registers) {
             "mov r5, r4",
             "mov r7, r6",
             "ldr pc, [sp, #36]",
-            "4:",
-            ".rept {unroll}",
-            "ldr lr, [sp, #32]",
-            "ldr r10, [r8], #8",
-            "ldr r11, [r8, #-4]",
-            "ldr lr, [r9, lr]",
-            "ldr r12, [r9], #4",
-            "smlad r3, lr, r10, r3",
-            "smlad r2, r12, r10, r2",
-            "sxtb16 r10, r10",
-            "smlad r7, lr, r11, r7",
-            "smlad r6, r12, r11, r6",
-            "sxtb16 r11, r11",
-            "smlad r1, lr, r10, r1",
-            "smlad r0, r12, r10, r0",
-            "smlad r5, lr, r11, r5",
-            "smlad r4, r12, r11, r4",
-            ".endr",
-            ".if (. - 4b) != ({unroll} * {step})",
-            ".error \"the steps of the loop are not as long as their entry assumes\"",
-            ".endif",
+            steps!("32"),
             "ldr r10, [sp, #12]",
             "cmp r9, r10",
             "bne 4b",
@@ -179,22 +154,7 @@ unsafe fn block<const SHIFT: u32, const SIGNED: bool>(registers: &Registers) {
             "ldr r11, [r8, #-12]",
             "ldr r12, [r8, #-8]",
             "ldr lr, [r8, #-4]",
-            "and r9, r10, r0, asr #31",
-            "add r0, r9, r0, lsl #8",
-            "and r9, r10, r1, asr #31",
-            "add r1, r9, r1, lsl #8",
-            "and r9, r11, r2, asr #31",
-            "add r2, r2, r9",
-            "and r9, r11, r3, asr #31",
-            "add r3, r3, r9",
-            "and r9, r12, r4, asr #31",
-            "add r4, r9, r4, lsl #8",
-            "and r9, r12, r5, asr #31",
-            "add r5, r9, r5, lsl #8",
-            "and r9, lr, r6, asr #31",
-            "add r6, r6, r9",
-            "and r9, lr, r7, asr #31",
-            "add r7, r7, r9",
+            corrected!(),
             ".endif",
             "ldr r10, [r8], #16",
             "ldr r11, [r8, #-12]",
@@ -252,8 +212,8 @@ unsafe fn block<const SHIFT: u32, const SIGNED: bool>(registers: &Registers) {
             unroll = const UNROLL,
             step = const STEP,
             repeated = const UNROLL * STEP,
-            even_shift = const { if SIGNED { SHIFT + 8 } else { SHIFT } },
-            odd_shift = const { SHIFT + 8 },
+            even_shift = const { shifts(SHIFT, SIGNED)[0] },
+            odd_shift = const { shifts(SHIFT, SIGNED)[1] },
             signed = const { SIGNED as usize },
             inout("r0") registers => _,
             out("r1") _, out("r2") _, out("r3") _, out("r4") _, out("r5") _,

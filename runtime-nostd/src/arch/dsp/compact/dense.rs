@@ -1,7 +1,10 @@
 //! Products of matrices and vectors, four filters at a time.
 #![allow(unsafe_code)]
 
-use super::{requant_words, FIRST_WORDS};
+use crate::arch::dsp::affine::requant_words;
+use crate::arch::dsp::tile::FIRST_WORDS;
+#[cfg(kiln_dsp)]
+use crate::arch::dsp::tile_asm::{corrected_single, four_elements, shifts};
 use crate::params::CompactDense;
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
@@ -52,7 +55,7 @@ fn vector(p: &CompactDense<'_>, x: &[Cell<i8>], y: &[Cell<i8>]) {
             y: y.as_ptr(),
             left: y.len(),
             signed: p.signed.into(),
-            shifts: [if p.signed { p.shift + 8 } else { p.shift }, p.shift + 8],
+            shifts: shifts(p.shift, p.signed),
             w: p.weights.as_ptr(),
         };
         // SAFETY: there are weights for all elements and results (checked above), which are cells.
@@ -60,13 +63,12 @@ fn vector(p: &CompactDense<'_>, x: &[Cell<i8>], y: &[Cell<i8>]) {
     }
     #[cfg(not(kiln_dsp))]
     for (y, w) in y.chunks(4).zip(p.weights.chunks_exact(quad)) {
-        let (first, others) = w.split_at(FIRST_WORDS);
-        let (taps, tail) = others.split_at(x.len());
+        let (first, taps) = w.split_at(FIRST_WORDS);
         let mut sums = [0; 4];
         for (half, (sums, first)) in sums.chunks_exact_mut(2).zip(first.chunks_exact(2)).enumerate() {
             let (&mut [ref mut low, ref mut high], &[a, ab]) = (sums, first) else { return };
             let (mut even, mut both) = (a, ab);
-            for (i, w) in taps.iter().skip(half).step_by(2).enumerate() {
+            for (i, w) in taps.iter().take(x.len()).skip(half).step_by(2).enumerate() {
                 // Of each four elements the first and the third, then the second and the fourth.
                 for (tap, w) in [(i / 2 * 4 + i % 2, *w), (i / 2 * 4 + i % 2 + 2, w >> 16)] {
                     let x = x.get(tap).map_or(0, |x| i32::from(x.get()));
@@ -76,10 +78,8 @@ fn vector(p: &CompactDense<'_>, x: &[Cell<i8>], y: &[Cell<i8>]) {
             }
             (*low, *high) = (even, both.wrapping_sub(even));
         }
-        for ((f, y), sum) in y.iter().enumerate().zip(sums) {
-            let gain = if f % 2 == 1 { 8 } else { 0 };
-            y.set(super::requantised(sum, f, gain, tail, p.shift, p.signed));
-        }
+        let results = crate::arch::dsp::affine::quad(sums, 8, w, p.shift, p.signed);
+        y.iter().zip(results).for_each(|(y, result)| y.set(result));
     }
 }
 
@@ -107,20 +107,7 @@ unsafe fn block(frame: &Frame) {
             "3:",
             "ldr r4, [r9], #4",
             "ldm r8!, {{r10, r11, r12, lr}}",
-            "sxtb16 r5, r4",
-            "sxtb16 r4, r4, ror #8",
-            "smlad r1, r5, r10, r1",
-            "sxtb16 r10, r10",
-            "smlad r3, r5, r11, r3",
-            "sxtb16 r11, r11",
-            "smlad r0, r5, r10, r0",
-            "smlad r2, r5, r11, r2",
-            "smlad r1, r4, r12, r1",
-            "sxtb16 r12, r12",
-            "smlad r3, r4, lr, r3",
-            "sxtb16 lr, lr",
-            "smlad r0, r4, r12, r0",
-            "smlad r2, r4, lr, r2",
+            four_elements!(),
             "subs r6, r6, #1",
             "bne 3b",
             // Sums and results.
@@ -129,14 +116,7 @@ unsafe fn block(frame: &Frame) {
             "ldr r4, [sp, #16]",
             "cbz r4, 4f",
             "ldm r8!, {{r4, r5, r6, r7}}",
-            "and r4, r4, r0, asr #31",
-            "add r0, r4, r0, lsl #8",
-            "and r5, r5, r1, asr #31",
-            "add r1, r1, r5",
-            "and r6, r6, r2, asr #31",
-            "add r2, r6, r2, lsl #8",
-            "and r7, r7, r3, asr #31",
-            "add r3, r3, r7",
+            corrected_single!(),
             "4:",
             "ldm r8!, {{r4, r5, r6, r7}}",
             "smmlar r0, r0, r4, r5",

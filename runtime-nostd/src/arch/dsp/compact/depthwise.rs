@@ -4,7 +4,9 @@
 //! add the products of halves to four sums: 16 cycles a tap.
 #![allow(unsafe_code)]
 
-use super::requant_words;
+use crate::arch::dsp::affine::requant_words;
+#[cfg(kiln_dsp)]
+use crate::arch::dsp::tile_asm::shifts;
 use crate::params::{CompactConv, Conv};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
@@ -146,7 +148,7 @@ fn pixel(
         end: lap.as_ptr_range().end,
         lap: lap.len(),
         last: in_c - 4,
-        shift: if p.signed { p.shift + 8 } else { p.shift },
+        shift: shifts(p.shift, p.signed)[0],
         signed: p.signed.into(),
         w: p.weights.as_ptr(),
         zero: (-i32::from(p.pad) as u32 & 0xffff) * 0x1_0001,
@@ -172,18 +174,19 @@ fn pixel(
     let words = 4 + k_h * k_w + requant_words(p.signed);
     for (quad, w) in p.weights.chunks_exact(words).enumerate() {
         let c = (4 * quad).min(in_c - 4);
-        for (lane, out) in out.iter().skip(c).take(4).enumerate() {
-            let mut sum = w.get(lane).copied().unwrap_or(0);
+        let mut sums = [0; 4];
+        for (lane, sum) in sums.iter_mut().enumerate() {
+            *sum = w.get(lane).copied().unwrap_or(0);
             for (ky, kx) in (0..rows.count).flat_map(|ky| (0..columns.count).map(move |kx| (ky, kx))) {
                 let pixel = x.row(rows.at + ky * dilation_h);
                 let x = pixel.get((columns.at + kx * dilation_w) * in_c + c + lane).map_or(0, Cell::get);
                 let w = w.get(4 + (rows.first + ky) * k_w + columns.first + kx).copied().unwrap_or(0);
                 let w = i32::from((w >> (8 * lane)) as i8);
-                sum = sum.wrapping_add((i32::from(x) - i32::from(p.pad)).wrapping_mul(w));
+                *sum = sum.wrapping_add((i32::from(x) - i32::from(p.pad)).wrapping_mul(w));
             }
-            let tail = w.get(4 + k_h * k_w..).unwrap_or(&[]);
-            out.set(super::requantised(sum, lane, 0, tail, p.shift, p.signed));
         }
+        let results = crate::arch::dsp::affine::quad(sums, 0, w, p.shift, p.signed);
+        out.iter().skip(c).zip(results).for_each(|(out, result)| out.set(result));
     }
 }
 

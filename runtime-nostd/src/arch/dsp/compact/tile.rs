@@ -1,7 +1,10 @@
 //! Tiles of two pixels and four filters, as in [`super::super::tile`], for layers of any shape.
 #![allow(unsafe_code)]
 
-use super::{requant_words, FIRST_WORDS};
+use crate::arch::dsp::affine::requant_words;
+use crate::arch::dsp::tile::FIRST_WORDS;
+#[cfg(kiln_dsp)]
+use crate::arch::dsp::tile_asm::{corrected, entry, shifts, steps, STEP, UNROLL};
 use crate::params::CompactConv;
 use core::cell::Cell;
 
@@ -17,12 +20,6 @@ pub(super) struct Pixels<'a> {
     /// How many pixels, an even number; but at least one, which is computed twice if it is alone.
     pub count: usize,
 }
-
-/// Pairs of taps in a turn of the loop, and the bytes of code of each.
-#[cfg(kiln_dsp)]
-const UNROLL: usize = 4;
-#[cfg(kiln_dsp)]
-const STEP: usize = 60;
 
 /// What the block reads, in its order.
 #[repr(C)]
@@ -80,9 +77,9 @@ pub(super) fn tiles(p: &CompactConv<'_>, pairs: usize, pixels: Pixels<'_>, out: 
             w: p.weights.as_ptr(),
             count: pixels.count.div_ceil(2),
             step,
-            entry: pairs.wrapping_neg() % UNROLL * STEP + 1,
+            entry: entry(pairs) + 1,
             filters,
-            shifts: [if p.signed { p.shift + 8 } else { p.shift }, p.shift + 8],
+            shifts: shifts(p.shift, p.signed),
             signed: p.signed.into(),
             left: 0,
             second,
@@ -93,12 +90,10 @@ pub(super) fn tiles(p: &CompactConv<'_>, pairs: usize, pixels: Pixels<'_>, out: 
     #[cfg(not(kiln_dsp))]
     for (pixel, out) in out.chunks_exact(filters).take(pixels.count).enumerate() {
         for (out, w) in out.chunks(4).zip(p.weights.chunks_exact(quad)) {
-            let sums = crate::arch::dsp::tile::sums(w, pixels.taps, pixels.from + pixel * pixels.step, pairs);
-            let tail = w.get(FIRST_WORDS + 2 * pairs..).unwrap_or(&[]);
-            for ((f, out), sum) in out.iter().enumerate().zip(sums) {
-                let gain = if f % 2 == 1 { 8 } else { 0 };
-                out.set(super::requantised(sum, f, gain, tail, p.shift, p.signed));
-            }
+            use crate::arch::dsp::{affine, tile::sums};
+            let sums = sums(w, pixels.taps, pixels.from + pixel * pixels.step, pairs);
+            let results = affine::quad(sums, 8, w, p.shift, p.signed);
+            out.iter().zip(results).for_each(|(out, result)| out.set(result));
         }
     }
 }
@@ -142,27 +137,7 @@ unsafe fn block(frame: &Frame) {
             "mov r5, r4",
             "mov r7, r6",
             "ldr pc, [sp, #24]",
-            "4:",
-            ".rept {unroll}",
-            "ldr lr, [sp, #20]",
-            "ldr r10, [r8], #8",
-            "ldr r11, [r8, #-4]",
-            "ldr lr, [r9, lr]",
-            "ldr r12, [r9], #4",
-            "smlad r3, lr, r10, r3",
-            "smlad r2, r12, r10, r2",
-            "sxtb16 r10, r10",
-            "smlad r7, lr, r11, r7",
-            "smlad r6, r12, r11, r6",
-            "sxtb16 r11, r11",
-            "smlad r1, lr, r10, r1",
-            "smlad r0, r12, r10, r0",
-            "smlad r5, lr, r11, r5",
-            "smlad r4, r12, r11, r4",
-            ".endr",
-            ".if (. - 4b) != ({unroll} * {step})",
-            ".error \"the steps of the loop are not as long as their entry assumes\"",
-            ".endif",
+            steps!("20"),
             "ldr r10, [sp, #8]",
             "cmp r9, r10",
             "bne 4b",
@@ -174,23 +149,8 @@ unsafe fn block(frame: &Frame) {
             "ldr r10, [sp, #40]",
             "cmp r10, #0",
             "beq 5f",
-            "ldm r8!, {{r9, r10, r11, r12}}",
-            "and lr, r9, r0, asr #31",
-            "add r0, lr, r0, lsl #8",
-            "and lr, r9, r1, asr #31",
-            "add r1, lr, r1, lsl #8",
-            "and lr, r10, r2, asr #31",
-            "add r2, r2, lr",
-            "and lr, r10, r3, asr #31",
-            "add r3, r3, lr",
-            "and lr, r11, r4, asr #31",
-            "add r4, lr, r4, lsl #8",
-            "and lr, r11, r5, asr #31",
-            "add r5, lr, r5, lsl #8",
-            "and lr, r12, r6, asr #31",
-            "add r6, r6, lr",
-            "and lr, r12, r7, asr #31",
-            "add r7, r7, lr",
+            "ldm r8!, {{r10, r11, r12, lr}}",
+            corrected!(),
             "5:",
             "ldm r8!, {{r9, r10, r11, r12}}",
             "smmlar r0, r0, r9, r10",
