@@ -1,6 +1,28 @@
-//! Requantisation by one multiplication, as depthwise kernels of cores with DSP have it for each channel.
+//! Requantisation by one multiplication, as kernels of cores with DSP have it for each channel.
 
+use crate::reference::affine;
 use crate::{Rng, Scratch};
+
+/// M, C and corrections (0 where there are none) of filters whose sums are of so many products and come multiplied by 2^`gain`: multipliers that bring them to the range of
+/// results, and any constants.
+pub(crate) fn factors<const N: usize>(
+    rng: &mut Rng,
+    products: usize,
+    shift: u32,
+    signed: bool,
+    gain: impl Fn(usize) -> u32,
+) -> [[i32; 3]; N] {
+    let bits = 32 - (products as u32 * 8192).leading_zeros();
+    let exponent = (39 + shift - bits).min(30);
+    let mut factors = [[0; 3]; N];
+    for (o, [m, c, correction]) in factors.iter_mut().enumerate() {
+        let constant = 1 << (shift + 6 + gain(o)).min(30);
+        *m = rng.int(1 << (exponent - 1), 1 << exponent);
+        *c = rng.int(-constant, constant);
+        *correction = if signed { -rng.int(0, 1000) } else { 0 };
+    }
+    factors
+}
 
 /// First values, M, C and corrections of all channels.
 pub(crate) struct Forms<'a> {
@@ -41,13 +63,9 @@ impl<'a> Forms<'a> {
     /// The result of a channel, in exact arithmetic.
     pub(crate) fn result(&self, sum: i32, c: usize) -> i8 {
         let [m, constant, correction] = [1, 2, 3].map(|i| self.words[4 * c + i]);
-        let (d, shift) = match self.signed {
-            true => {
-                (sum.wrapping_mul(256).wrapping_add(if sum < 0 { correction } else { 0 }), self.shift + 8)
-            }
-            false => (sum, self.shift),
-        };
-        let product = i128::from(d) * i128::from(m) + (i128::from(constant) << 32) + (1 << 31);
-        (((product >> 32) as i32) >> shift).clamp(-128, 127) as i8
+        match self.signed {
+            true => affine(sum, 8, [m, constant, correction], self.shift + 8),
+            false => affine(sum, 0, [m, constant, 0], self.shift),
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! Convolutions for cores with the DSP extension.
 
+use crate::affine::factors;
 use crate::conv::describe;
-use crate::reference::{requantize, tap};
+use crate::reference::{affine, requantize, tap};
 use crate::{cells, Case, Check, Mismatch, Rng, Scratch};
 use core::cell::Cell;
 use kiln::kernels::{
@@ -213,16 +214,8 @@ fn requantised(rng: &mut Rng, mut scratch: Scratch<'_>, which: Which) -> Result<
     let t = Operands::new(layer, rng, &mut scratch);
     let p = &t.p;
     let size = p.k_h * p.k_w * p.in_c;
-    // Multipliers that bring the sums to the range of results; constants may be anything.
-    let bits = 32 - (size as u32 * 8192).leading_zeros();
-    let exponent = (39 + layer.shift - bits).min(30);
-    let mut factors = [[0; 3]; 72];
-    for (o, [m, c, correction]) in factors.iter_mut().enumerate() {
-        let constant = 1 << (layer.shift + 6 + if o % 2 == 1 || layer.signed { 8 } else { 0 }).min(30);
-        *m = rng.int(1 << (exponent - 1), 1 << exponent);
-        *c = rng.int(-constant, constant);
-        *correction = if layer.signed { -rng.int(0, 1000) } else { 0 };
-    }
+    let gain = |o: usize| if layer.signed || o % 2 == 1 { 8 } else { 0 };
+    let factors: [_; 72] = factors(rng, size, layer.shift, layer.signed, gain);
     let words = p.out_c.div_ceil(4) * (4 + size.div_ceil(2) * 2 + if layer.signed { 12 } else { 8 });
     let w = scratch.words.take(words);
     t.pack(w, Some(&factors), layer.signed);
@@ -233,11 +226,7 @@ fn requantised(rng: &mut Rng, mut scratch: Scratch<'_>, which: Which) -> Result<
         Which::Special | Which::Small => layer.out,
     };
     t.each(out, |at, o, acc| {
-        let gain = if o % 2 == 1 || layer.signed { 8 } else { 0 };
-        let [m, c, correction] = factors[o];
-        let d = (acc << gain) + if acc < 0 { correction } else { 0 };
-        let x = (i64::from(d) * i64::from(m) + (i64::from(c) << 32) + (1 << 31)) >> 32;
-        y.expected()[at].set((x >> (layer.shift + gain)).clamp(-128, 127) as i8);
+        y.expected()[at].set(affine(acc, gain(o), factors[o], layer.shift + gain(o)));
     });
     let pixels = match which {
         Which::Compact => rng.size(1, p.out_w),

@@ -1,7 +1,8 @@
 //! Matrix products, and convolutions of images one column wide.
 
+use crate::affine::factors;
 use crate::conv::describe;
-use crate::reference::{requantize, tap};
+use crate::reference::{affine, requantize, tap};
 use crate::{cells, Check, Mismatch, Rng, Scratch};
 use kiln::kernels::{
     conv1_i8_dsp, conv1_i8_dsp_eights, conv1_i8_dsp_exact, dense_i8_compact, dense_i8_dsp, dense_i8_dsp_dot,
@@ -83,17 +84,8 @@ fn check(rng: &mut Rng, mut scratch: Scratch<'_>, column: bool, kind: Kind) -> R
     let pad = rng.i8();
     let form = rng.size(0, SHIFTS.len() - 1);
     let (shift, signed) = (SHIFTS[form], form >= SIGNED_FROM && !exact);
-    let bits = 32 - (size as u32 * 8192).leading_zeros();
-    let exponent = (39 + shift - bits).min(30);
-    // Whose sums come multiplied by 256.
-    let shifted = |o: usize| signed || o % 2 == 1 && kind != Kind::Dots;
-    let mut factors = [[0; 3]; 24];
-    for (o, [m, c, correction]) in factors.iter_mut().enumerate() {
-        let constant = 1 << (shift + 6 + if shifted(o) { 8 } else { 0 }).min(30);
-        *m = rng.int(1 << (exponent - 1), 1 << exponent);
-        *c = rng.int(-constant, constant);
-        *correction = -rng.int(0, 1000);
-    }
+    let gain = |o: usize| if signed || o % 2 == 1 && kind != Kind::Dots { 8 } else { 0 };
+    let factors: [_; 24] = factors(rng, size, shift, signed, gain);
     let (multipliers, shifts) = (scratch.words.take(p.out_c), scratch.bytes.take(p.out_c));
     for (multiplier, shift) in multipliers.iter_mut().zip(shifts.iter_mut()) {
         let scale = rng.scale(size as u32 * 8192);
@@ -111,15 +103,7 @@ fn check(rng: &mut Rng, mut scratch: Scratch<'_>, column: bool, kind: Kind) -> R
             let at = tap(&p, [oy, 0], [at / p.in_c, 0], at % p.in_c);
             acc += i32::from(at.map_or(pad, |at| x[at])) * i32::from(*w);
         }
-        y.set(if exact {
-            requantize(acc, o, &q)
-        } else {
-            let gain = if shifted(o) { 8 } else { 0 };
-            let [m, c, correction] = factors[o];
-            let d = (acc << gain) + if acc < 0 && signed { correction } else { 0 };
-            let x = (i64::from(d) * i64::from(m) + (i64::from(c) << 32) + (1 << 31)) >> 32;
-            (x >> (shift + gain)).clamp(-128, 127) as i8
-        });
+        y.set(if exact { requantize(acc, o, &q) } else { affine(acc, gain(o), factors[o], shift + gain(o)) });
     }
 
     // Eights and quads of filters.

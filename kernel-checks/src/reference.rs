@@ -23,6 +23,13 @@ pub fn requantize(acc: i32, o: usize, q: &Requant<'_>) -> i8 {
     (i64::from(rescale(acc, scale)) + i64::from(q.zero_point)).clamp(q.lo.into(), q.hi.into()) as i8
 }
 
+/// The result of a sum by one multiplication, for M, C and a correction: `d` is 2^`gain` times the sum, and the correction more if that is negative.
+pub fn affine(sum: i32, gain: u32, [m, c, correction]: [i32; 3], shift: u32) -> i8 {
+    let d = (sum << gain).wrapping_add(if sum < 0 { correction } else { 0 });
+    let product = i128::from(d) * i128::from(m) + (i128::from(c) << 32) + (1 << 31);
+    (((product >> 32) as i32) >> shift).clamp(-128, 127) as i8
+}
+
 /// Where in the operand a tap of a convolution reads: result `(oy, ox)`, tap `(ky, kx)`, channel `c`. `None` in the padding.
 pub fn tap(p: &Conv, [oy, ox]: [usize; 2], [ky, kx]: [usize; 2], c: usize) -> Option<usize> {
     let inside = |o: usize, stride: usize, k: usize, dilation: usize, pad, size: usize| {
