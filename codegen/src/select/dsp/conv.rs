@@ -107,6 +107,7 @@ impl<'a> Selector<'a> {
         }
     }
 
+    /// The cheap form, which later layers prefer.
     fn choice(&mut self, layer: &Layer, gain_bits: impl Fn(usize) -> u32) -> Option<Choice> {
         let channel = |(o, reference): (usize, &Reference)| {
             let weights = layer.filter(o).iter().copied();
@@ -121,6 +122,7 @@ impl<'a> Selector<'a> {
         Some(choice)
     }
 
+    /// Weights, biases and what is to become of sums.
     fn numbers(&self, node: &'a Node) -> Result<Layer, Problem> {
         let (multipliers, clamp) = self.fixed_point(node)?;
         let (x, w) = (node.operands[0], node.operands[1]);
