@@ -6,13 +6,13 @@
 use super::{packs, planar, Kernel, Shape};
 use crate::ir::{Graph, Layout, Node, Op};
 
-/// Bytes of code of the kernels that `optimize = "size"` shares among layers, by the name that emitted code calls them by: as measured for Cortex-M4 at `opt-level = "s"`, with
-/// what only they call.
+/// Bytes of code of the kernels that `optimize = "size"` shares among layers, by the name that emitted code calls them by: on Cortex-M4 at `opt-level = "s"`, with what only
+/// they call, where several layers share them. (Of a kernel with one layer the compiler knows all sizes, and it is smaller.) `host-tests/tests/code_bytes.rs` measures them.
 pub const CODE_BYTES: [(&str, usize); 5] = [
     ("conv2d_i8_compact", CONV),
     ("dense_i8_compact", DENSE),
     ("depthwise2d_i8_compact", 1230),
-    ("mean_pool2d_i8_compact", 300),
+    ("mean_pool2d_i8_compact", 480),
     ("add_i8_compact", 80),
 ];
 
