@@ -53,12 +53,12 @@ fn main_rs(rounds: u32) -> String {
 #![no_main]
 use kiln_kernel_checks::{{all, Storage}};
 
-#[kiln_harness::entry]
-fn main() -> ! {{
-    let mut storage = Storage::new();
+kiln_harness::main!(Storage = Storage::new(), run);
+
+fn run(storage: &mut Storage) -> ! {{
     let (mut passed, mut failed) = (0, 0);
     for check in all() {{
-        match check.run(&mut storage, {rounds}) {{
+        match check.run(storage, {rounds}) {{
             Ok(()) => passed += 1,
             Err(failure) => {{
                 kiln_harness::print(failure);
