@@ -3,7 +3,7 @@
 // Helpers of tests may unwrap, as tests may.
 #![allow(clippy::unwrap_used)]
 
-use cargo_kiln::new::{create, Flavour, Request};
+use cargo_kiln::new::{create, flavours, Flavour, Request};
 use kiln_boards::{toolchain, work_dir, Board};
 use kiln_codegen::Optimize;
 use std::fs;
@@ -13,82 +13,74 @@ use std::process::Command;
 const INT8: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/digits/models/digits_int8.tflite");
 const F32: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/digits/models/digits_f32.tflite");
 
-/// One board for each target that bare firmware is run on.
-const RUN_BARE: [&str; 4] = ["qemu-cortex-m0", "qemu-cortex-m3", "qemu-cortex-m4", "qemu-cortex-m33"];
-/// One board for each start of an image: an ordinary one, a second-stage boot loader, an image definition.
-const BUILD_BARE: [&str; 3] = ["nrf52840-dk", "raspberry-pi-pico", "raspberry-pi-pico-2"];
-
 #[test]
 fn bare() {
-    for board in RUN_BARE {
-        let output = cargo(&project(board, Flavour::Bare, INT8), board, &["run", "--release"]);
-        assert!(
-            output.contains("output: [") && output.contains("the sample's answer is right"),
-            "{board}: {output}"
-        );
-    }
-    for board in BUILD_BARE {
-        cargo(&project(board, Flavour::Bare, INT8), board, &["build", "--release"]);
-    }
-}
-
-/// The same firmware as on the boards above, with other memories.
-#[test]
-fn bare_on_all_other_boards() {
-    let covered = [&RUN_BARE[..], &BUILD_BARE[..]].concat();
-    for board in
-        Board::all().iter().filter(|b| b.target.starts_with("thumb") && !covered.contains(&b.name.as_str()))
-    {
-        cargo(&project(&board.name, Flavour::Bare, INT8), &board.name, &["check", "--release"]);
+    for board in boards(Flavour::Bare) {
+        let folder = project(board, Flavour::Bare, INT8);
+        if board.is_emulated() {
+            let output = cargo(&folder, board, &["run", "--release"]);
+            assert!(output.contains("output: ["), "{}: {output}", board.name);
+            assert!(output.contains("the sample's answer is right"), "{}: {output}", board.name);
+        } else {
+            cargo(&folder, board, &["build", "--release"]);
+        }
     }
 }
 
 #[test]
 fn embassy() {
-    for board in ["qemu-cortex-m0", "qemu-cortex-m4"] {
-        let output = cargo(&project(board, Flavour::Embassy, INT8), board, &["run", "--release"]);
-        let turns = output.lines().find_map(|line| line.strip_prefix("turns of the other task meanwhile: "));
-        let turns: u32 =
-            turns.and_then(|text| text.parse().ok()).unwrap_or_else(|| panic!("{board}: {output}"));
-        assert!(turns > 3 && output.contains("the sample's answer is right"), "{board}: {output}");
-    }
-    for board in ["nrf52840-dk", "raspberry-pi-pico"] {
-        cargo(&project(board, Flavour::Embassy, INT8), board, &["build", "--release"]);
-    }
+    turns(Flavour::Embassy);
 }
 
 #[test]
 fn rtic() {
-    cargo(&project("nrf52840-dk", Flavour::Rtic, INT8), "nrf52840-dk", &["build", "--release"]);
+    turns(Flavour::Rtic);
+}
+
+/// Firmware whose model runs among other tasks: these have turns in between.
+fn turns(flavour: Flavour) {
+    for board in boards(flavour) {
+        let (folder, name) = (project(board, flavour, INT8), &board.name);
+        if !board.is_emulated() {
+            cargo(&folder, board, &["build", "--release"]);
+            continue;
+        }
+        let output = cargo(&folder, board, &["run", "--release"]);
+        let turns = output.lines().find_map(|line| line.strip_prefix("turns of the other task meanwhile: "));
+        let turns: u32 = turns.unwrap_or("0").parse().unwrap();
+        assert!(turns > 3 && output.contains("the sample's answer is right"), "{name}: {output}");
+    }
+}
+
+/// The boards that there are templates of a flavour for: some at least.
+fn boards(flavour: Flavour) -> impl Iterator<Item = &'static Board> {
+    let boards = Board::all().iter().filter(move |board| flavours(board).contains(&flavour));
+    assert!(boards.clone().any(Board::is_emulated) && boards.clone().any(|board| !board.is_emulated()));
+    boards
 }
 
 /// Float outputs, whose sample is compared with a tolerance; the tests on this machine; the format.
 #[test]
 fn floats_and_the_crates_own_tests() {
-    let folder = project("qemu-cortex-m7", Flavour::Bare, F32);
-    let output = cargo(&folder, "qemu-cortex-m7", &["run", "--release"]);
+    let board = Board::find("qemu-cortex-m7").unwrap();
+    let folder = project(board, Flavour::Bare, F32);
+    let output = cargo(&folder, board, &["run", "--release"]);
     assert!(output.contains("the sample's answer is right"), "{output}");
-    let output = cargo(&folder, "qemu-cortex-m7", &["host-test"]);
+    let output = cargo(&folder, board, &["host-test"]);
     assert!(output.contains("2 passed"), "{output}");
 }
 
 #[test]
 fn sources_are_formatted() {
-    for (board, flavour) in [
-        ("qemu-cortex-m4", Flavour::Bare),
-        ("raspberry-pi-pico", Flavour::Bare),
-        ("raspberry-pi-pico-2", Flavour::Bare),
-        ("qemu-cortex-m4", Flavour::Embassy),
-        ("nrf52840-dk", Flavour::Embassy),
-        ("raspberry-pi-pico", Flavour::Embassy),
-        ("nrf52840-dk", Flavour::Rtic),
-    ] {
-        for model in [INT8, F32] {
-            // Outside the checkout, whose style is its own.
-            let folder = std::env::temp_dir().join(format!("kiln-new-{}", std::process::id()));
-            create(&request(folder.clone(), board, flavour, model)).unwrap();
-            cargo(&folder, board, &["fmt", "--check"]);
-            fs::remove_dir_all(folder).unwrap();
+    // Outside the checkout, whose style is its own.
+    let folder = std::env::temp_dir().join(format!("kiln-new-{}", std::process::id()));
+    for flavour in Flavour::ALL {
+        for board in boards(flavour) {
+            for model in [INT8, F32] {
+                create(&request(folder.clone(), &board.name, flavour, model)).unwrap();
+                cargo(&folder, board, &["fmt", "--check"]);
+                fs::remove_dir_all(&folder).unwrap();
+            }
         }
     }
 }
@@ -135,30 +127,43 @@ fn request(folder: PathBuf, board: &str, flavour: Flavour, model: &str) -> Reque
 }
 
 /// A new project.
-fn project(board: &str, flavour: Flavour, model: &str) -> PathBuf {
+fn project(board: &Board, flavour: Flavour, model: &str) -> PathBuf {
     let kind = if model == F32 { "f32" } else { "int8" };
-    let folder = work_dir().unwrap().join("new").join(format!("p-{board}-{flavour:?}-{kind}").to_lowercase());
+    let name = format!("p-{}-{}-{kind}", board.name, flavour.name());
+    let folder = work_dir().unwrap().join("new").join(name);
     // Versions once resolved are kept: the registry is asked once.
     let lock = fs::read(folder.join("Cargo.lock"));
     if folder.exists() {
         fs::remove_dir_all(&folder).unwrap();
     }
-    create(&request(folder.clone(), board, flavour, model)).unwrap();
+    create(&request(folder.clone(), &board.name, flavour, model)).unwrap();
     if let Ok(lock) = lock {
         fs::write(folder.join("Cargo.lock"), lock).unwrap();
     }
     folder
 }
 
+/// What makes builds quick: the compiler has one small model to compile, the firmware to run once.
+const QUICKLY: [&str; 6] = [
+    "profile.release.package.kiln-codegen.opt-level=0",
+    "profile.dev.package.kiln-codegen.opt-level=0",
+    "profile.dev.debug=false",
+    "profile.release.debug=false",
+    "profile.release.lto=\"off\"",
+    "profile.release.codegen-units=16",
+];
+
 /// Runs Cargo in a project of a board; its output.
-fn cargo(folder: &Path, board: &str, arguments: &[&str]) -> String {
+fn cargo(folder: &Path, board: &Board, arguments: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO"));
-    toolchain::ensure_target(&Board::find(board).unwrap().target).unwrap().apply(&mut command);
+    toolchain::ensure_target(&board.target).unwrap().apply(&mut command);
     command.current_dir(folder).args(arguments);
-    // The compiler is built for several sets of dependencies: quickly. It has one small model to compile.
-    for profile in ["release", "dev"].iter().filter(|_| arguments != ["fmt", "--check"]) {
-        command.arg("--config").arg(format!("profile.{profile}.package.kiln-codegen.opt-level=0"));
-        command.arg("--config").arg(format!("profile.{profile}.package.kiln-codegen.debug=false"));
+    if arguments[0] != "fmt" {
+        command.args(QUICKLY.iter().flat_map(|setting| ["--config", setting]));
+    }
+    if arguments[0] == "build" {
+        // Nobody runs it.
+        command.args(["--config", "profile.release.opt-level=1"]);
     }
     command.env("CARGO_TARGET_DIR", work_dir().unwrap().join("new/target"));
     let output = command.output().unwrap();

@@ -22,7 +22,14 @@ pub(super) fn options(board: &Board, optimize: Optimize) -> Options {
     for_board(&Options { optimize, ..Options::default() }, board)
 }
 
-/// Compiles the model for the board, within its memories: as fast as that goes.
+/// What firmware can use of a board's memories, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Room {
+    pub(super) flash: usize,
+    pub(super) ram: usize,
+}
+
+/// Compiles the model for the board, within that room: as fast as that goes.
 ///
 /// # Errors
 /// Those of the compiler; among them how many bytes there are too many, and which.
@@ -31,16 +38,16 @@ pub(super) fn compile_for(
     name: &str,
     optimize: Optimize,
     board: &Board,
+    room: Room,
     sample_bytes: usize,
 ) -> Result<Fitting> {
-    let memory = &board.memory;
-    let ram = (memory.ram.length as usize).saturating_sub(OTHER_RAM);
-    let flash = (memory.flash.length as usize).saturating_sub(OTHER_FLASH + sample_bytes);
+    let ram = room.ram.saturating_sub(OTHER_RAM);
+    let flash = room.flash.saturating_sub(OTHER_FLASH + sample_bytes);
     let does_not_fit = || {
         format!(
             "the model does not fit the board {}: of its {} bytes of RAM it can have {ram}, of its {} bytes of flash {flash} \
              (the rest is for the stack and for code)",
-            board.name, memory.ram.length, memory.flash.length
+            board.name, room.ram, room.flash
         )
     };
     let whole = compile(bytes, name, &options(board, optimize))?;
@@ -60,16 +67,10 @@ mod tests {
 
     const DIGITS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/digits/models/digits_int8.tflite");
 
-    /// A board like the nRF52840-DK with other memories.
-    fn board(flash: u32, ram: u32) -> Board {
-        let mut board = Board::find("nrf52840-dk").unwrap().clone();
-        (board.memory.flash.length, board.memory.ram.length) = (flash, ram);
-        board
-    }
-
-    fn fitted(flash: u32, ram: u32) -> Result<Fitting> {
-        let bytes = read_file(DIGITS.as_ref()).unwrap();
-        compile_for(&bytes, "digits_int8", Optimize::Speed, &board(flash, ram), 74)
+    /// On a board like the nRF52840-DK with other memories.
+    fn fitted(flash: usize, ram: usize) -> Result<Fitting> {
+        let (bytes, board) = (read_file(DIGITS.as_ref()).unwrap(), Board::find("nrf52840-dk").unwrap());
+        compile_for(&bytes, "digits_int8", Optimize::Speed, board, Room { flash, ram }, 74)
     }
 
     #[test]
@@ -78,7 +79,7 @@ mod tests {
         assert_eq!(roomy.ram, None);
         let need = roomy.compiled.plan.ram_bytes();
 
-        let tight = fitted(1 << 20, (OTHER_RAM + need - 1) as u32).unwrap();
+        let tight = fitted(1 << 20, OTHER_RAM + need - 1).unwrap();
         assert_eq!(tight.ram, Some(need - 1));
         assert!(tight.compiled.plan.ram_bytes() < need);
     }
@@ -87,7 +88,7 @@ mod tests {
     fn too_many_bytes_are_counted() {
         let constants = fitted(1 << 20, 1 << 18).unwrap().compiled.program.constant_bytes();
         let flash = OTHER_FLASH + 74 + constants - 7;
-        let message = format!("{:#}", fitted(flash as u32, 1 << 18).map(|_| ()).unwrap_err());
+        let message = format!("{:#}", fitted(flash, 1 << 18).map(|_| ()).unwrap_err());
         assert!(message.contains("does not fit the board nrf52840-dk"), "{message}");
         assert!(
             message.contains(&format!("{constants} bytes of constants are needed, 7 more than")),

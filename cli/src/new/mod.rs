@@ -75,8 +75,9 @@ pub fn create(request: &Request) -> Result<Created> {
     let name = model_name(Path::new(&file));
     let graph = import(&bytes, &name, &fit::options(board, request.optimize))?;
     let sample = sample::answered(&graph).context("the interpreter cannot run the model: a bug in Kiln")?;
-    let fitting =
-        fit::compile_for(&bytes, &name, request.optimize, board, sample.inputs.len() + sample.outputs.len())?;
+    let sample_bytes = sample.inputs.len() + sample.outputs.len();
+    let room = platform.room(board);
+    let fitting = fit::compile_for(&bytes, &name, request.optimize, board, room, sample_bytes)?;
 
     let mut files = template::render(&template::Project {
         destination: &destination,
@@ -89,7 +90,9 @@ pub fn create(request: &Request) -> Result<Created> {
     files.push((format!("models/{file}"), bytes));
     files.push(("models/sample.in".into(), sample.inputs));
     files.push(("models/sample.out".into(), sample.outputs));
-    files.push(("memory.x".into(), board.memory_x.clone().into_bytes()));
+    if platform.has_memory_x() {
+        files.push(("memory.x".into(), board.memory_x.clone().into_bytes()));
+    }
     files.sort();
     destination.write(&files)?;
     Ok(Created {

@@ -19,7 +19,7 @@ use std::path::Path;
 /// What firmware is built around.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flavour {
-    /// The runtime of `cortex-m-rt`, and nothing else: every Cortex-M board.
+    /// A runtime crate (or, on an ESP32, its HAL), and nothing else: every board.
     Bare,
     /// Embassy's async executor, with a task beside the model.
     Embassy,
@@ -48,8 +48,11 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("bare.rs.j2", include_str!("../../templates/bare.rs.j2")),
     ("build.rs.j2", include_str!("../../templates/build.rs.j2")),
     ("config.toml.j2", include_str!("../../templates/config.toml.j2")),
+    ("device.rs.j2", include_str!("../../templates/device.rs.j2")),
+    ("device.x", include_str!("../../templates/device.x")),
     ("embassy.rs.j2", include_str!("../../templates/embassy.rs.j2")),
     ("embassy_emulated.rs.j2", include_str!("../../templates/embassy_emulated.rs.j2")),
+    ("esp.rs.j2", include_str!("../../templates/esp.rs.j2")),
     ("gitignore", include_str!("../../templates/gitignore")),
     ("inputs.j2", include_str!("../../templates/inputs.j2")),
     ("lib.rs.j2", include_str!("../../templates/lib.rs.j2")),
@@ -126,6 +129,7 @@ pub(super) fn render(project: &Project<'_>) -> Result<Vec<(String, Vec<u8>)>> {
     ];
     files
         .into_iter()
+        .chain(project.platform.files.iter().copied())
         .map(|(template, path)| {
             let text = environment.get_template(template).and_then(|template| template.render(&context));
             Ok((
@@ -168,6 +172,10 @@ fn values(project: &Project<'_>) -> minijinja::Value {
         rustflags => Serde(&board.rustflags),
         runner => runner(board),
         emulated => board.is_emulated(),
+        riscv => platform::is_riscv(board),
+        emulator => emulator(board),
+        hal_links => !platform.has_memory_x(),
+        priority_bits => if board.target.starts_with("thumbv6m") { 2 } else { 3 },
         bench_board => if board.is_emulated() { board.name.as_str() } else { "qemu-cortex-m4" },
         chip => chip(board),
         hal => platform.hal,
@@ -201,6 +209,14 @@ fn chip(board: &Board) -> &str {
     match &board.runner {
         Runner::Qemu { .. } => "",
         Runner::ProbeRs { chip, .. } => chip,
+    }
+}
+
+/// The program that emulates the board; empty for a real one.
+fn emulator(board: &Board) -> &str {
+    match &board.runner {
+        Runner::Qemu { program, .. } => program,
+        Runner::ProbeRs { .. } => "",
     }
 }
 

@@ -1,6 +1,7 @@
 //! What firmware of a flavour needs on a board.
 
 use super::Flavour;
+use crate::new::fit::Room;
 use anyhow::{bail, Result};
 use kiln_boards::{Board, Runner};
 
@@ -9,24 +10,66 @@ use kiln_boards::{Board, Runner};
 pub(crate) struct Platform {
     /// The template of `src/main.rs`.
     pub(super) main: &'static str,
+    /// Other templates of files that only this has, with their paths in the crate.
+    pub(super) files: Vec<(&'static str, &'static str)>,
     /// Lines of the manifest.
     pub(super) dependencies: Vec<&'static str>,
+    /// Where the linker script comes from.
+    pub(super) linker_script: LinkerScript,
     /// Embassy's crate for the chip.
     pub(super) hal: &'static str,
     /// The field of the LED's pin in Embassy's peripherals.
     pub(super) led: &'static str,
-    /// The crate with the chip's interrupts.
+    /// The crate or module with the interrupts.
     pub(super) device: &'static str,
     /// An interrupt that nothing else uses.
     pub(super) dispatchers: &'static str,
 }
 
+impl Platform {
+    /// Whether the image is laid out in the memories of the board's `memory.x`.
+    pub(crate) fn has_memory_x(&self) -> bool {
+        matches!(self.linker_script, LinkerScript::Runtime)
+    }
+
+    /// What firmware can use of the board's memories.
+    pub(crate) fn room(&self, board: &Board) -> Room {
+        match self.linker_script {
+            LinkerScript::Runtime => {
+                Room { flash: board.memory.flash.length as usize, ram: board.memory.ram.length as usize }
+            }
+            LinkerScript::Hal(room) => room,
+        }
+    }
+}
+
+/// Who lays out the image.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) enum LinkerScript {
+    /// The runtime crate, in the memories of the board's `memory.x`.
+    #[default]
+    Runtime,
+    /// The HAL, in memories that it knows itself: as much of them.
+    Hal(Room),
+}
+
 const CORTEX_M: &str = r#"cortex-m = { version = "0.7", features = ["critical-section-single-core"] }"#;
+const CORTEX_M_RT: &str = r#"cortex-m-rt = "0.7""#;
+const CORTEX_M_RT_DEVICE: &str = r#"cortex-m-rt = { version = "0.7", features = ["device"] }"#;
+const RISCV: &str = r#"riscv = { version = "0.16", features = ["critical-section-single-hart"] }"#;
+const RISCV_RT: &str = r#"riscv-rt = { version = "0.18", features = ["memory", "single-hart"] }"#;
 const PORTABLE_ATOMIC: &str = "\
-# A Cortex-M0 has no compare-and-swap, which static_cell needs: through a critical section then.
+# The processor has no compare-and-swap, which static_cell needs: through a critical section then.
 portable-atomic = { version = \"1\", features = [\"critical-section\"] }";
 const EXECUTOR: &str =
     r#"embassy-executor = { version = "0.10", features = ["executor-thread", "platform-cortex-m"] }"#;
+const EXECUTOR_RISCV: &str =
+    r#"embassy-executor = { version = "0.10", features = ["executor-thread", "platform-riscv32"] }"#;
+const DEFMT: [&str; 2] = [r#"defmt = "1""#, r#"defmt-rtt = "1""#];
+const PANIC_PROBE: &str = r#"panic-probe = { version = "1", features = ["print-defmt"] }"#;
+const SEMIHOSTING: &str = r#"semihosting = "0.1""#;
+const SEMIHOSTING_TEXT: &str = r#"semihosting = { version = "0.1", features = ["panic-handler", "stdio"] }"#;
+const STATIC_CELL: &str = r#"static_cell = "2""#;
 
 /// What a flavour needs on a board.
 ///
@@ -36,18 +79,16 @@ pub(crate) fn platform(board: &Board, flavour: Flavour) -> Result<Platform> {
     let Some(platform) = find(board, flavour) else {
         let boards: Vec<&str> =
             Board::all().iter().filter(|b| find(b, flavour).is_some()).map(|b| b.name.as_str()).collect();
-        let (name, boards) = (&board.name, boards.join(", "));
-        match flavour {
-            Flavour::Bare => {
-                bail!("there is no template for the board {name} (RISC-V); there are some for {boards}")
-            }
-            Flavour::Embassy => {
-                bail!("there is no Embassy template for the board {name}: there are some for {boards}; `--bare` suits every board")
-            }
-            Flavour::Rtic => {
-                bail!("there is no RTIC template for the board {name}: there is one for {boards}; `--bare` suits every board")
-            }
-        }
+        let what = match flavour {
+            Flavour::Bare => "bare",
+            Flavour::Embassy => "Embassy",
+            Flavour::Rtic => "RTIC",
+        };
+        bail!(
+            "there is no {what} template for the board {}: there are some for {}; `--bare` suits every board",
+            board.name,
+            boards.join(", ")
+        )
     };
     Ok(platform)
 }
@@ -58,52 +99,69 @@ pub fn flavours(board: &Board) -> Vec<Flavour> {
 }
 
 fn find(board: &Board, flavour: Flavour) -> Option<Platform> {
-    if !board.target.starts_with("thumb") {
-        return None;
-    }
-    let mut platform = match &board.runner {
-        Runner::Qemu { .. } => emulated(flavour)?,
-        Runner::ProbeRs { chip, .. } => on_chip(flavour, chip)?,
+    let mut platform = match (&board.runner, is_riscv(board)) {
+        (Runner::Qemu { .. }, false) => emulated(flavour),
+        (Runner::Qemu { .. }, true) => emulated_riscv(flavour)?,
+        (Runner::ProbeRs { chip, .. }, false) => on_chip(flavour, chip)?,
+        (Runner::ProbeRs { chip, .. }, true) => on_riscv_chip(flavour, chip)?,
     };
-    if board.target.starts_with("thumbv6m") {
+    if flavour == Flavour::Rtic {
+        platform.dependencies.push(rtic(&board.target)?);
+    }
+    let lacks_compare_and_swap = ["thumbv6m", "riscv32imc"].iter().any(|core| board.target.starts_with(core));
+    if lacks_compare_and_swap && platform.has_memory_x() {
         platform.dependencies.push(PORTABLE_ATOMIC);
     }
-    platform.dependencies.push(r#"cortex-m-rt = "0.7""#);
     platform.dependencies.sort_by_key(|line| line.lines().last());
     Some(platform)
 }
 
-fn emulated(flavour: Flavour) -> Option<Platform> {
-    let common = [
-        CORTEX_M,
-        r#"cortex-m-semihosting = "0.5""#,
-        r#"panic-semihosting = { version = "0.6", features = ["exit"] }"#,
-        r#"static_cell = "2""#,
-    ];
+fn emulated(flavour: Flavour) -> Platform {
+    let common = [CORTEX_M, SEMIHOSTING_TEXT];
+    match flavour {
+        Flavour::Bare => Platform {
+            main: "bare.rs.j2",
+            dependencies: [&common[..], &[CORTEX_M_RT, STATIC_CELL]].concat(),
+            ..Platform::default()
+        },
+        Flavour::Embassy => Platform {
+            main: "embassy_emulated.rs.j2",
+            dependencies: [&common[..], &[CORTEX_M_RT, EXECUTOR, STATIC_CELL]].concat(),
+            ..Platform::default()
+        },
+        Flavour::Rtic => Platform {
+            main: "rtic.rs.j2",
+            files: vec![("device.rs.j2", "src/device.rs"), ("device.x", "device.x")],
+            dependencies: [&common[..], &[CORTEX_M_RT_DEVICE]].concat(),
+            device: "crate::device",
+            dispatchers: "SPARE",
+            ..Platform::default()
+        },
+    }
+}
+
+fn emulated_riscv(flavour: Flavour) -> Option<Platform> {
+    let common = [RISCV, RISCV_RT, SEMIHOSTING_TEXT, STATIC_CELL];
     match flavour {
         Flavour::Bare => {
             Some(Platform { main: "bare.rs.j2", dependencies: common.to_vec(), ..Platform::default() })
         }
         Flavour::Embassy => Some(Platform {
             main: "embassy_emulated.rs.j2",
-            dependencies: [&common[..], &[EXECUTOR]].concat(),
+            dependencies: [&common[..], &[EXECUTOR_RISCV]].concat(),
             ..Platform::default()
         }),
+        // RTIC's ports for RISC-V are for interrupt controllers that QEMU's machine does not have.
         Flavour::Rtic => None,
     }
 }
 
 fn on_chip(flavour: Flavour, chip: &str) -> Option<Platform> {
-    let common = [
-        r#"defmt = "1""#,
-        r#"defmt-rtt = "1""#,
-        r#"panic-probe = { version = "1", features = ["print-defmt"] }"#,
-    ];
+    let common = [&DEFMT[..], &[CORTEX_M_RT, PANIC_PROBE]].concat();
     let (platform, own): (Platform, &[&str]) = match (flavour, chip) {
         (Flavour::Bare, _) => {
             let boot = if chip == "RP2040" { Some(r#"rp2040-boot2 = "0.3""#) } else { None };
-            let own = [CORTEX_M, r#"cortex-m-semihosting = "0.5""#, r#"static_cell = "2""#];
-            let dependencies = own.into_iter().chain(boot).collect();
+            let dependencies = [CORTEX_M, SEMIHOSTING, STATIC_CELL].into_iter().chain(boot).collect();
             (Platform { main: "bare.rs.j2", dependencies, ..Platform::default() }, &[])
         }
         (Flavour::Embassy, "nRF52840_xxAA") => (
@@ -113,7 +171,7 @@ fn on_chip(flavour: Flavour, chip: &str) -> Option<Platform> {
                 EXECUTOR,
                 r#"embassy-nrf = { version = "0.11", features = ["defmt", "nrf52840", "time-driver-rtc1"] }"#,
                 r#"embassy-time = "0.5""#,
-                r#"static_cell = "2""#,
+                STATIC_CELL,
             ],
         ),
         (Flavour::Embassy, "RP2040") => (
@@ -123,7 +181,7 @@ fn on_chip(flavour: Flavour, chip: &str) -> Option<Platform> {
                 EXECUTOR,
                 r#"embassy-rp = { version = "0.10", features = ["critical-section-impl", "defmt", "rp2040", "time-driver"] }"#,
                 r#"embassy-time = "0.5""#,
-                r#"static_cell = "2""#,
+                STATIC_CELL,
             ],
         ),
         (Flavour::Rtic, "nRF52840_xxAA") => (
@@ -133,11 +191,7 @@ fn on_chip(flavour: Flavour, chip: &str) -> Option<Platform> {
                 dispatchers: "SWI0_EGU0",
                 ..Platform::default()
             },
-            &[
-                CORTEX_M,
-                r#"nrf52840-pac = { version = "0.12", features = ["rt"] }"#,
-                r#"rtic = { version = "2", features = ["thumbv7-backend"] }"#,
-            ],
+            &[CORTEX_M, r#"nrf52840-pac = { version = "0.12", features = ["rt"] }"#],
         ),
         _ => return None,
     };
@@ -145,13 +199,51 @@ fn on_chip(flavour: Flavour, chip: &str) -> Option<Platform> {
     Some(Platform { dependencies, ..platform })
 }
 
+fn on_riscv_chip(flavour: Flavour, chip: &str) -> Option<Platform> {
+    let common = [&DEFMT[..], &[SEMIHOSTING, STATIC_CELL]].concat();
+    let (platform, own): (Platform, &[&str]) = match (flavour, chip) {
+        (Flavour::Bare, "RP235x_riscv") => {
+            (Platform { main: "bare.rs.j2", ..Platform::default() }, &[RISCV, RISCV_RT])
+        }
+        (Flavour::Bare, "esp32c3") => (
+            Platform {
+                main: "esp.rs.j2",
+                // 4 MB of flash behind boot loader and partition table; of 313 KB of RAM some are for code.
+                linker_script: LinkerScript::Hal(Room { flash: 0x3f_0000, ram: 256 * 1024 }),
+                ..Platform::default()
+            },
+            &[
+                r#"esp-bootloader-esp-idf = { version = "0.6", features = ["esp32c3"] }"#,
+                r#"esp-hal = { version = "1", features = ["esp32c3"] }"#,
+            ],
+        ),
+        _ => return None,
+    };
+    Some(Platform { dependencies: [&common[..], own].concat(), ..platform })
+}
+
+/// Whether the processor is a RISC-V one; otherwise it is a Cortex-M.
+pub(super) fn is_riscv(board: &Board) -> bool {
+    board.target.starts_with("riscv")
+}
+
+/// RTIC for a processor.
+fn rtic(target: &str) -> Option<&'static str> {
+    Some(match target.split('-').next()? {
+        "thumbv6m" => r#"rtic = { version = "2", features = ["thumbv6-backend"] }"#,
+        "thumbv7m" | "thumbv7em" => r#"rtic = { version = "2", features = ["thumbv7-backend"] }"#,
+        "thumbv8m.main" => r#"rtic = { version = "2", features = ["thumbv8main-backend"] }"#,
+        _ => return None,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn bare_firmware_is_for_every_cortex_m() {
-        for board in Board::all().iter().filter(|board| board.target.starts_with("thumb")) {
+    fn bare_firmware_is_for_every_board() {
+        for board in Board::all() {
             assert!(platform(board, Flavour::Bare).is_ok(), "{}", board.name);
         }
     }
@@ -165,6 +257,6 @@ mod tests {
             "{message}"
         );
         let message = platform(blackpill, Flavour::Rtic).unwrap_err().to_string();
-        assert!(message.contains("there is one for nrf52840-dk;"), "{message}");
+        assert!(message.contains("qemu-cortex-m7, nrf52840-dk; `--bare`"), "{message}");
     }
 }
