@@ -15,6 +15,8 @@ pub enum Mode {
     Validate,
     /// Runs once between markers: `kiln_harness::bench`.
     Bench,
+    /// Runs once, and measures each layer by a counter of the processor: `kiln_harness::bench_layers`. For models with `events = "layers"`.
+    Layers,
 }
 
 impl Mode {
@@ -22,6 +24,7 @@ impl Mode {
         match self {
             Mode::Validate => "validate",
             Mode::Bench => "bench",
+            Mode::Layers => "bench_layers",
         }
     }
 }
@@ -201,7 +204,7 @@ fn placements(board: &Board, model_rs_size: u64) -> Vec<Placement> {
 fn package<'a>(request: &BuildRequest<'a>, model_rs: &Path, placement: Placement) -> Package<'a> {
     let board = request.board;
     let mut harness_features = board.harness_features.clone();
-    if request.mode == Mode::Bench && !board.is_emulated() {
+    if request.mode == Mode::Layers || (request.mode == Mode::Bench && !board.is_emulated()) {
         harness_features.push("counter".to_owned());
     }
     let different = (

@@ -53,6 +53,37 @@ pub fn bench(firmware: &Firmware, probe: Option<&str>, limit: Duration) -> Resul
     Measured::parse(&execute(firmware, probe, RunDir::new()?.path(), limit)?, image.flash())
 }
 
+/// Cycles of each layer of one inference on a real board. `firmware` is one built to measure layers.
+///
+/// # Errors
+/// As [`validate`].
+pub fn layers(firmware: &Firmware, probe: Option<&str>, limit: Duration) -> Result<Vec<u64>, Error> {
+    parse_layers(&execute(firmware, probe, RunDir::new()?.path(), limit)?)
+}
+
+/// Cycles of each layer, from what the firmware printed.
+///
+/// # Errors
+/// [`Error::Malformed`] where that is not such a report.
+pub fn parse_layers(printed: &str) -> Result<Vec<u64>, Error> {
+    let mut layers = Vec::new();
+    for line in printed.lines().filter_map(|line| line.strip_prefix("kiln-layer ")) {
+        let (index, cycles) = line.split_once(' ').unwrap_or_default();
+        match (index.parse() == Ok(layers.len()), cycles.trim_end().parse()) {
+            (true, Ok(cycles)) => layers.push(cycles),
+            _ => return Err(no_report(printed)),
+        }
+    }
+    match layers.is_empty() {
+        true => Err(no_report(printed)),
+        false => Ok(layers),
+    }
+}
+
+fn no_report(printed: &str) -> Error {
+    Error::Malformed { what: "the firmware's report".to_owned(), why: printed.to_owned() }
+}
+
 impl Measured {
     /// From what the firmware printed.
     ///
@@ -68,7 +99,7 @@ impl Measured {
             (Some([high, low]), Some([stack_bytes])) => {
                 Ok(Measured { cycles: high << 32 | low, stack_bytes: *stack_bytes, flash })
             }
-            _ => Err(Error::Malformed { what: "the firmware's report".to_owned(), why: printed.to_owned() }),
+            _ => Err(no_report(printed)),
         }
     }
 }
@@ -133,6 +164,14 @@ mod tests {
             "kiln-cycles 1 x\nkiln-stack-bytes 2\n",
         ] {
             assert!(Measured::parse(printed, flash).is_err(), "{printed:?}");
+        }
+    }
+
+    #[test]
+    fn layers_are_read_in_order() {
+        assert_eq!(parse_layers("hello\nkiln-layer 0 7\nkiln-layer 1 5\r\n").unwrap(), [7, 5]);
+        for printed in ["", "kiln-layer 1 7\n", "kiln-layer 0\n", "kiln-layer 0 7\nkiln-layer 2 7\n"] {
+            assert!(parse_layers(printed).is_err(), "{printed:?}");
         }
     }
 }

@@ -13,6 +13,7 @@ const HARNESS: &[(&str, &str)] = &[
     ("src/counter_riscv.rs", include_str!("../harness/src/counter_riscv.rs")),
     ("src/firmware.rs", include_str!("../harness/src/firmware.rs")),
     ("src/hosted.rs", include_str!("../harness/src/hosted.rs")),
+    ("src/layers.rs", include_str!("../harness/src/layers.rs")),
     ("src/lib.rs", include_str!("../harness/src/lib.rs")),
     ("src/program.rs", include_str!("../harness/src/program.rs")),
     ("src/report.rs", include_str!("../harness/src/report.rs")),

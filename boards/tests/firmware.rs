@@ -5,7 +5,7 @@
 use kiln_boards::cases::{Cases, Outputs};
 use kiln_boards::firmware::{self, BuildRequest, Firmware, Mode, OptLevel, Placement};
 use kiln_boards::image::Image;
-use kiln_boards::{host, qemu, Board, Error};
+use kiln_boards::{host, probe, qemu, Board, Error};
 use std::path::Path;
 use std::time::Duration;
 
@@ -13,6 +13,10 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 fn model_rs() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/models/running_sum.rs"))
+}
+
+fn two_layers_rs() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/models/two_layers.rs"))
 }
 
 fn row_fed_rs() -> &'static Path {
@@ -225,4 +229,15 @@ fn what_fits_nowhere_is_an_error() {
     let error = firmware::build(&request).unwrap_err();
     assert!(matches!(error, Error::TooLarge { .. }), "{error}");
     assert!(error.to_string().contains("'FLASH'"), "{error}");
+}
+
+/// Under QEMU the counter follows the clock of this machine: it counts, and nobody knows how far.
+#[test]
+fn layers_are_measured_by_a_counter_of_the_processor() {
+    for board in ["qemu-cortex-m0", "qemu-cortex-m4", "qemu-cortex-m33", "qemu-rv32imc"] {
+        let firmware = build_model(board, Mode::Layers, two_layers_rs(), "TwoLayers");
+        let printed = qemu::run(&firmware.board, &firmware.elf, LIMIT).unwrap();
+        let cycles = probe::parse_layers(&printed).unwrap();
+        assert!(cycles.len() == 2 && cycles[1] > 0, "{board}: {cycles:?}");
+    }
 }

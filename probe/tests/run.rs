@@ -8,13 +8,14 @@ mod support;
 use kiln_boards::cases::{parse_outputs, Cases};
 use kiln_boards::firmware::{self, BuildRequest, Mode, OptLevel, ProgramRequest};
 use kiln_boards::image::FlashSizes;
-use kiln_boards::{probe::Measured, Board};
+use kiln_boards::probe::{parse_layers, Measured};
+use kiln_boards::Board;
 use kiln_probe::{attach, flash, run, Chip, Error, Image, Options, Plan, Unlock};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use support::EmulatedProbe;
 
-const MODEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../boards/tests/models/running_sum.rs");
+const MODELS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../boards/tests/models");
 
 /// Plans, attaches, flashes and runs, as the program does; what was printed, and the status.
 fn execute(board: &Board, machine: &str, elf: &Path, options: &Options) -> (String, Result<u32, Error>) {
@@ -33,10 +34,14 @@ fn execute(board: &Board, machine: &str, elf: &Path, options: &Options) -> (Stri
 }
 
 fn model(board: &Board, mode: Mode) -> PathBuf {
+    let (file, model_type) = match mode {
+        Mode::Layers => ("two_layers.rs", "TwoLayers"),
+        _ => ("running_sum.rs", "RunningSum"),
+    };
     let request = BuildRequest {
         board,
-        model_rs: Path::new(MODEL),
-        model_type: "RunningSum",
+        model_rs: &Path::new(MODELS).join(file),
+        model_type,
         mode,
         opt_level: OptLevel::Speed,
         runtime_features: &[],
@@ -78,6 +83,15 @@ fn cycles_are_measured() {
     assert_eq!(status.unwrap(), 0, "{printed}");
     let measured = Measured::parse(&printed, FlashSizes::default()).unwrap();
     assert!((8..300).contains(&measured.stack_bytes), "{measured:?}");
+}
+
+#[test]
+fn layers_are_measured() {
+    let board = support::board(support::AN386);
+    let (printed, status) = execute(&board, "mps2-an386", &model(&board, Mode::Layers), &limit());
+    assert_eq!(status.unwrap(), 0, "{printed}");
+    let cycles = parse_layers(&printed).unwrap();
+    assert!(cycles.len() == 2 && cycles[1] > 0, "{cycles:?}");
 }
 
 #[test]

@@ -14,15 +14,7 @@ use kiln::{DType, Feed, Model};
 /// `N` is the most stack that `invoke` and everything below it had in use, in bytes (0 on a host, where it is not measured). With the feature
 /// `counter` a line `kiln-cycles HIGH LOW` comes before it: the upper and lower 32 bits of the cycles that were measured.
 pub fn bench<M: Model>(model: &mut M) -> ! {
-    model.reset();
-    let mut source = Source::open(model);
-    if M::INFO.feed == Feed::Sliding {
-        source.write(model);
-        while !model.invoke() {
-            source.write(model);
-        }
-    }
-    source.write(model);
+    let mut source = prepare(model);
     let mut window = Window::new();
     let infer = || {
         while !window.measure(|| run(model)) {
@@ -33,6 +25,32 @@ pub fn bench<M: Model>(model: &mut M) -> ! {
     window.print();
     Line::new("kiln-stack-bytes ").number(stack).print();
     platform::exit(0)
+}
+
+/// As [`bench`], of a model that was compiled with `events = "layers"`: prints `kiln-layer INDEX CYCLES` for each layer.
+#[cfg(all(target_os = "none", feature = "counter"))]
+pub fn bench_layers<M: Model>(model: &mut M) -> ! {
+    let mut source = prepare(model);
+    crate::layers::observe();
+    while !model.invoke() {
+        source.write(model);
+    }
+    crate::layers::print();
+    platform::exit(0)
+}
+
+/// Brings the model to where measuring begins, with its next input written.
+fn prepare<M: Model>(model: &mut M) -> Source {
+    model.reset();
+    let mut source = Source::open(model);
+    if M::INFO.feed == Feed::Sliding {
+        source.write(model);
+        while !model.invoke() {
+            source.write(model);
+        }
+    }
+    source.write(model);
+    source
 }
 
 #[cfg(target_os = "none")]

@@ -56,6 +56,15 @@ impl Counter {
         Counter::SysTick
     }
 
+    /// The one that was started.
+    pub(crate) fn running() -> Self {
+        // SAFETY: as above; reading clears a flag that nobody looks at.
+        match unsafe { SYST_CSR.read_volatile() } & 1 {
+            0 => Counter::Dwt,
+            _ => Counter::SysTick,
+        }
+    }
+
     /// Cycles since some moment. Differences are right as long as they are below 2³² (DWT) or 2⁵⁶ (SysTick).
     pub(crate) fn now(self) -> u64 {
         match self {

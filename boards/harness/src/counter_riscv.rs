@@ -5,6 +5,13 @@ use core::arch::asm;
 #[derive(Clone, Copy)]
 pub(crate) struct Counter;
 
+impl Counter {
+    /// The one that was started.
+    pub(crate) fn running() -> Self {
+        Counter
+    }
+}
+
 #[cfg(not(feature = "counter-esp32"))]
 impl Counter {
     /// Lets it count: it may be stopped after reset.

@@ -25,6 +25,8 @@ mod counter;
 mod counter;
 #[cfg(target_os = "none")]
 mod firmware;
+#[cfg(all(target_os = "none", feature = "counter"))]
+mod layers;
 #[cfg(not(target_os = "none"))]
 #[path = "hosted.rs"]
 mod platform;
@@ -40,6 +42,8 @@ mod validate;
 #[cfg(target_os = "none")]
 pub use arch::entry;
 pub use bench::bench;
+#[cfg(all(target_os = "none", feature = "counter"))]
+pub use bench::bench_layers;
 pub use platform::exit;
 pub use program::print;
 pub use validate::validate;

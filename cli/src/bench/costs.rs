@@ -97,6 +97,7 @@ impl Costs<'_> {
             "flash_model_code_bytes": flash.model_code,
             "flash_const_bytes": flash.constants,
             "flash_weights_bytes": flash.weights,
+            "layers": self.layers.iter().map(Layer::json).collect::<Value>(),
         });
         let fields = [time, common].into_iter().filter_map(|part| match part {
             Value::Object(fields) => Some(fields),

@@ -18,23 +18,42 @@ pub(super) struct Layer {
     kernels: String,
     /// Multiply-accumulates; `None` for a hop of a sliding model, which computes a part of them.
     macs: Option<u64>,
-    pub(super) instructions: u64,
-    pub(super) cycles: u64,
+    pub(super) took: Took,
 }
 
-/// What was counted of steps, in any order and of some several times, by step.
-pub(super) fn layers(compiled: &Compiled, counts: impl IntoIterator<Item = (usize, Count)>) -> Vec<Layer> {
-    let mut layers: BTreeMap<usize, Layer> = BTreeMap::new();
-    for (step, count) in counts {
-        let layer = layers.entry(step).or_insert_with(|| {
-            let (op, name) = memory::computed(compiled, step);
-            let (kernels, macs) = (kernels(compiled, step), macs(compiled, step));
-            Layer { step, op: op.into(), name: name.into(), kernels, macs, instructions: 0, cycles: 0 }
-        });
-        layer.instructions += count.instructions;
-        layer.cycles += count.cycles;
+/// What a step takes.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Took {
+    /// Counted, and cycles estimated of that.
+    Counted(Count),
+    /// Cycles measured by a counter of the processor.
+    Measured(u64),
+}
+
+impl Took {
+    fn cycles(self) -> u64 {
+        match self {
+            Took::Counted(count) => count.cycles,
+            Took::Measured(cycles) => cycles,
+        }
     }
-    layers.into_values().collect()
+}
+
+/// Counts of steps, in any order and of some several times, by step.
+pub(super) fn counted(compiled: &Compiled, counts: impl IntoIterator<Item = (usize, Count)>) -> Vec<Layer> {
+    let mut sums: BTreeMap<usize, Count> = BTreeMap::new();
+    for (step, count) in counts {
+        let sum = sums.entry(step).or_default();
+        sum.instructions += count.instructions;
+        sum.cycles += count.cycles;
+    }
+    sums.into_iter().map(|(step, sum)| Layer::new(compiled, step, Took::Counted(sum))).collect()
+}
+
+/// Measured cycles of all steps, in order.
+pub(super) fn measured(compiled: &Compiled, cycles: Vec<u64>) -> Vec<Layer> {
+    let cycles = cycles.into_iter().enumerate();
+    cycles.map(|(step, cycles)| Layer::new(compiled, step, Took::Measured(cycles))).collect()
 }
 
 /// Multiply-accumulates of a step for a whole input, 0 for what absorbs or copies; `None` of a sliding model, a hop of which computes a part of them.
@@ -65,12 +84,17 @@ pub(super) fn table(layers: &[Layer]) -> String {
         "\n{:>4}  {:<ops$}  {:<names$}  {:>12}  {:>12}      %  {:>10}  {:>6}  name\n",
         "step", "op", "kernel", "instructions", "cycles", "MACs", "c/MAC"
     );
-    let all: u64 = layers.iter().map(|l| l.cycles).sum();
+    let all: u64 = layers.iter().map(|l| l.took.cycles()).sum();
     for layer in layers {
-        let Layer { step, op, name, kernels, macs, instructions, cycles } = layer;
-        let share = 100.0 * *cycles as f64 / all.max(1) as f64;
+        let Layer { step, op, name, kernels, macs, took } = layer;
+        let cycles = took.cycles();
+        let share = 100.0 * cycles as f64 / all.max(1) as f64;
+        let instructions = match took {
+            Took::Counted(count) => count.instructions.to_string(),
+            Took::Measured(_) => "–".into(),
+        };
         let (macs, each) = match macs.filter(|macs| *macs > 0) {
-            Some(macs) => (macs.to_string(), per_mac(*cycles, macs)),
+            Some(macs) => (macs.to_string(), per_mac(cycles, macs)),
             None => ("–".into(), "–".into()),
         };
         // Writing to a string cannot fail.
@@ -88,15 +112,23 @@ pub(super) fn per_mac(cycles: u64, macs: u64) -> String {
 }
 
 impl Layer {
+    fn new(compiled: &Compiled, step: usize, took: Took) -> Layer {
+        let (op, name) = memory::computed(compiled, step);
+        let (kernels, macs) = (kernels(compiled, step), macs(compiled, step));
+        Layer { step, op: op.into(), name: name.into(), kernels, macs, took }
+    }
+
     /// For programs.
     pub(super) fn json(&self) -> Value {
-        json!({
-            "op": self.op,
-            "name": self.name,
-            "kernels": self.kernels,
-            "macs": self.macs,
-            "instructions": self.instructions,
-            "cycles_estimated": self.cycles,
-        })
+        let mut layer =
+            json!({ "op": self.op, "name": self.name, "kernels": self.kernels, "macs": self.macs });
+        match self.took {
+            Took::Counted(count) => {
+                layer["instructions"] = count.instructions.into();
+                layer["cycles_estimated"] = count.cycles.into();
+            }
+            Took::Measured(cycles) => layer["cycles_measured"] = cycles.into(),
+        }
+        layer
     }
 }

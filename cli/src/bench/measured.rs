@@ -1,10 +1,11 @@
 //! What one inference takes on a real board, measured there.
 
 use super::costs::{Benchmark, Costs};
+use super::layers::{self, Layer};
 use crate::place::{build_firmware, for_board, TIME_LIMIT};
-use anyhow::{bail, Context, Result};
+use anyhow::{Context, Result};
 use kiln_boards::{firmware, probe, Board};
-use kiln_codegen::{compile, Compiled, Options};
+use kiln_codegen::{compile, Compiled, Events, Options};
 use serde_json::{json, Value};
 use std::path::Path;
 
@@ -14,9 +15,11 @@ pub struct Measurement {
     compiled: Compiled,
     board: &'static Board,
     result: probe::Measured,
+    layers: Vec<Layer>,
 }
 
 /// Measures one inference on a real board: cycles by a counter of the processor, memory. `probe` is the serial number of the debug probe.
+/// With `per_layer` each layer is measured in a second run, in which the model tells about them: what that takes is not in their cycles.
 ///
 /// # Errors
 /// Where the model does not compile, build or run there.
@@ -27,14 +30,26 @@ pub fn measure(
     probe: Option<&str>,
     per_layer: bool,
 ) -> Result<Measurement> {
-    if per_layer {
-        bail!("layers are counted under QEMU: --per-layer takes an emulated board, such as --board qemu-cortex-m4");
-    }
-    let bytes = kiln_codegen::read_file(model)?;
-    let compiled = compile(&bytes, &kiln_codegen::model_name(model), &for_board(options, board))?;
-    let image = build_firmware(&compiled, board, firmware::Mode::Bench)?;
-    let result = probe::bench(&image, probe, TIME_LIMIT).with_context(|| format!("on {}", board.name))?;
-    Ok(Measurement { compiled, board, result })
+    let (bytes, name) = (kiln_codegen::read_file(model)?, kiln_codegen::model_name(model));
+    let options = for_board(options, board);
+    let build = |options: &Options, mode| -> Result<(Compiled, firmware::Firmware)> {
+        let compiled = compile(&bytes, &name, options)?;
+        let image = build_firmware(&compiled, board, mode)?;
+        Ok((compiled, image))
+    };
+    // Everything that can be wrong with the model is, before a board is touched.
+    let (compiled, image) = build(&options, firmware::Mode::Bench)?;
+    let told = Options { events: Events::Layers, ..options };
+    let told = per_layer.then(|| build(&told, firmware::Mode::Layers)).transpose()?;
+    let on = || format!("on {}", board.name);
+    let result = probe::bench(&image, probe, TIME_LIMIT).with_context(on)?;
+    let layers = match told {
+        Some((_, image)) => {
+            layers::measured(&compiled, probe::layers(&image, probe, TIME_LIMIT).with_context(on)?)
+        }
+        None => Vec::new(),
+    };
+    Ok(Measurement { compiled, board, result, layers })
 }
 
 impl Benchmark for Measurement {
@@ -47,7 +62,7 @@ impl Benchmark for Measurement {
             clock: "measured at the clock after reset".into(),
             stack_bytes: self.result.stack_bytes,
             flash: &self.result.flash,
-            layers: &[],
+            layers: &self.layers,
         }
     }
 

@@ -16,7 +16,7 @@ use kiln_boards::cycles::Count;
 use kiln_boards::qemu::BenchResult;
 use kiln_boards::{firmware, qemu, Board};
 use kiln_codegen::{compile, Compiled, Input, Options};
-use layers::{layers, Layer};
+use layers::{Layer, Took};
 use serde_json::{json, Value};
 use std::path::Path;
 
@@ -54,7 +54,7 @@ pub fn bench(model: &Path, options: &Options, on: &str, per_layer: bool) -> Resu
         true => {
             // What is counted from mark to mark is of the step that the mark announces.
             let counts = measure(&Options { trace: true, ..options.clone() })?.1.steps;
-            layers(&compiled, compiled.program.marks().into_iter().zip(counts))
+            layers::counted(&compiled, compiled.program.marks().into_iter().zip(counts))
         }
         false => Vec::new(),
     };
@@ -102,7 +102,10 @@ impl Report {
 
     /// Counts of each step, where they were measured.
     pub fn step_counts(&self) -> impl Iterator<Item = (usize, Count)> + '_ {
-        self.layers.iter().map(|l| (l.step, Count { instructions: l.instructions, cycles: l.cycles }))
+        self.layers.iter().filter_map(|layer| match layer.took {
+            Took::Counted(count) => Some((layer.step, count)),
+            Took::Measured(_) => None,
+        })
     }
 
     /// The measurements.
@@ -172,7 +175,6 @@ impl Benchmark for Report {
             "unaligned_cycles": self.result.unaligned_cycles,
             "window_instructions": self.window.map(|count| count.instructions),
             "window_cycles_estimated": self.window.map(|count| count.cycles),
-            "layers": self.layers.iter().map(Layer::json).collect::<Value>(),
         }))
     }
 }
