@@ -28,8 +28,29 @@ pub fn read_file(path: &Path) -> Result<Vec<u8>, Error> {
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).and_then(|p| p.canonicalize().ok());
         let clean =
             folder.zip(path.file_name()).map_or_else(|| path.to_owned(), |(folder, name)| folder.join(name));
-        Error::Io { path: clean.display().to_string(), message: error.to_string() }
+        Error::Io { path: clean.display().to_string(), message: format!("{error}{}", way_out(&clean)) }
     })
+}
+
+/// What helps where a path is not that of a file: the models that are near.
+fn way_out(path: &Path) -> String {
+    if path.join("saved_model.pb").exists() {
+        return "\n    help: it is a SavedModel: convert it with tf.lite.TFLiteConverter.from_saved_model"
+            .into();
+    }
+    let folder = if path.is_dir() { path } else { path.parent().unwrap_or(path) };
+    let is_model = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "tflite");
+    let entries = std::fs::read_dir(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
+    let mut models: Vec<PathBuf> =
+        entries.into_iter().flatten().flatten().map(|entry| entry.path()).filter(is_model).collect();
+    models.sort();
+    let mut names = models.iter().filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
+    let near: Vec<String> = names.by_ref().take(5).collect();
+    let more = if names.next().is_some() { ", …" } else { "" };
+    match near.is_empty() {
+        true => String::new(),
+        false => format!("\n    help: in {} there are {}{more}", folder.display(), near.join(", ")),
+    }
 }
 
 /// The name of the model in a file.

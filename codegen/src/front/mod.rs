@@ -12,11 +12,13 @@ use crate::ir::Graph;
 /// [`Error::Malformed`] for bytes of no known format and for damaged models, [`Error::Unsupported`] for models that
 /// use something Kiln cannot compile.
 pub fn read(bytes: &[u8], name: &str) -> Result<Graph, Error> {
-    if tflite::is_tflite(bytes) {
-        return tflite::read(bytes, name);
-    }
+    tflite::read(bytes, name)
+}
+
+/// The error for bytes that are no TFLite model.
+fn other_format(bytes: &[u8]) -> Error {
     let (what, help) = unknown(bytes);
-    Err(Error::Malformed(Problem { place: String::new(), what: what.into(), help: help.into() }))
+    Error::Malformed(Problem { place: String::new(), what: what.into(), help: help.into() })
 }
 
 /// What bytes look like that are no TFLite model, and what to do about it.
@@ -28,17 +30,32 @@ fn unknown(bytes: &[u8]) -> (&'static str, &'static str) {
         () if begins(b"version https://git-lfs") => {
             ("not a TFLite model but a Git LFS pointer", "run `git lfs pull` to fetch the model itself")
         }
-        // A protobuf whose first field is a small version number, then a string.
+        // A protobuf whose first field is a version number, 1 so far, and whose second is the graph.
+        () if begins(&[0x08, 0x01, 0x12]) => (
+            "not a TFLite model but probably the graph of a SavedModel",
+            "convert its folder with tf.lite.TFLiteConverter.from_saved_model",
+        ),
+        // The same, of larger version numbers, and with a string as second field.
         () if begins(&[0x08]) && (contains(b"onnx") || contains(b"pytorch") || contains(&[0x12])) => {
             ("not a TFLite model but probably an ONNX one", "convert it to TFLite, for instance with onnx2tf")
         }
         () if begins(b"\x89HDF") => {
-            ("not a TFLite model but an HDF5 file (Keras)", "convert it with tf.lite.TFLiteConverter")
+            (
+                "not a TFLite model but an HDF5 file (Keras)",
+                "load it with tf.keras.models.load_model and convert it with tf.lite.TFLiteConverter.from_keras_model",
+            )
         }
-        () if begins(b"PK\x03\x04") => (
-            "not a TFLite model but a zip archive (Keras or PyTorch)",
-            "convert it with tf.lite.TFLiteConverter or ai_edge_torch",
+        () if begins(b"PK\x03\x04") && contains(b"data.pkl") => (
+            "not a TFLite model but a PyTorch one",
+            "convert it with litert-torch",
         ),
+        () if begins(b"PK\x03\x04") => (
+            "not a TFLite model but a zip archive, perhaps of Keras",
+            "load it with tf.keras.models.load_model and convert it with tf.lite.TFLiteConverter.from_keras_model",
+        ),
+        () if bytes.get(4..6) == Some(b"ET") => {
+            ("not a TFLite model but an ExecuTorch program", "convert the PyTorch model with litert-torch")
+        }
         () => (
             "not a TFLite model: the identifier `TFL3` is missing",
             "give a .tflite file, as written by the TensorFlow Lite converter",
@@ -55,7 +72,11 @@ mod tests {
         let message = |bytes: &[u8]| read(bytes, "m").unwrap_err().to_string();
         assert!(message(b"").contains("empty"));
         assert!(message(b"\x08\x07\x12\x07pytorch").contains("ONNX"));
-        assert!(message(b"PK\x03\x04rest").contains("zip archive"));
+        assert!(message(b"\x08\x01\x12\x07").contains("SavedModel"));
+        assert!(message(b"\x89HDF\r\n").contains("from_keras_model"));
+        assert!(message(b"PK\x03\x04 config.json").contains("Keras"));
+        assert!(message(b"PK\x03\x04 archive/data.pkl").contains("PyTorch"));
+        assert!(message(b"\x1c\0\0\0ET12").contains("ExecuTorch"));
         assert!(message(b"version https://git-lfs.github.com/spec/v1").contains("git lfs pull"));
         assert!(message(b"hello world, this is text").contains("TFL3"));
         assert!(message(b"\x1c\0\0\0TFL3").contains("not a readable model"));

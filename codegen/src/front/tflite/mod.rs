@@ -18,7 +18,7 @@ pub mod testing;
 #[cfg(test)]
 mod tests;
 
-use crate::error::{Error, Problem};
+use crate::error::Error;
 use crate::ir::Graph;
 use budget::Budget;
 pub use inspect::{inspect, OperatorSummary, QuantizationSummary, Summary, TensorSummary};
@@ -43,11 +43,7 @@ pub fn read(bytes: &[u8], name: &str) -> Result<Graph, Error> {
 
 fn parse<'a>(bytes: &'a [u8], budget: &mut Budget) -> Result<Model<'a>, Error> {
     if !is_tflite(bytes) {
-        return Err(Error::Malformed(Problem {
-            place: String::new(),
-            what: "these bytes are no TFLite model (the identifier `TFL3` is missing)".into(),
-            help: "give a .tflite file, as written by the TensorFlow Lite converter".into(),
-        }));
+        return Err(super::other_format(bytes));
     }
     Model::parse(bytes, budget)
 }
