@@ -68,7 +68,7 @@ fn kernels(graph: &str) -> BTreeMap<&'static str, usize> {
     let mut kernels = BTreeMap::new();
     for symbol in image.symbols().iter().filter(|s| s.function && s.name.contains("kiln::")) {
         let of = |module: &&str| symbol.name.contains(&format!("kiln::arch::dsp::compact::{module}::"));
-        let kernel = MODULES.iter().find(|(_, modules)| modules.iter().any(|m| of(m)));
+        let kernel = MODULES.iter().find(|(_, modules)| modules.iter().any(of));
         let (name, _) = kernel.unwrap_or_else(|| panic!("{} is no kernel's", symbol.name));
         *kernels.entry(*name).or_default() += symbol.size as usize;
     }
