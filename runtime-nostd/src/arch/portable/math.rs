@@ -52,7 +52,7 @@ pub(crate) fn fmod(a: f32, b: f32) -> f32 {
     if !a.is_finite() || b.is_nan() || b == 0.0 {
         return f32::NAN;
     }
-    if a.abs() < b.abs() {
+    if libm::fabsf(a) < libm::fabsf(b) {
         return a;
     }
     let ((mut rest, from), (divisor, to)) = (mantissa(a), mantissa(b));
@@ -65,13 +65,13 @@ pub(crate) fn fmod(a: f32, b: f32) -> f32 {
     }
     // Powers of two from 2⁻¹⁷² on are ordinary numbers in `f64`, and the result is one in `f32`.
     let power = f64::from_bits(((1023 + to) as u64) << 52);
-    ((f64::from(rest) * power) as f32).copysign(a)
+    libm::copysignf((f64::from(rest) * power) as f32, a)
 }
 
 /// |x| = m · 2ᵉ for a finite number that is not 0: m of 24 bits, the first of them set, and e.
 #[inline(always)]
 fn mantissa(x: f32) -> (u32, i32) {
-    let bits = x.abs().to_bits();
+    let bits = libm::fabsf(x).to_bits();
     match (bits >> 23) as i32 {
         0 => {
             let up = bits.leading_zeros().saturating_sub(8);

@@ -54,7 +54,7 @@ macro_rules! functions {
 
 functions! {
     /// `|x|`.
-    abs_f32 f32::abs;
+    abs_f32 libm::fabsf;
     /// The least integer that is not below `x`.
     ceil_f32 libm::ceilf;
     /// `cos(x)`, `x` in radians.
