@@ -27,6 +27,8 @@ pub(crate) fn cargo(folder: &Path, arguments: &[&str]) -> Command {
 /// The same for packages that are workspaces of their own. All have one target folder: the compiler in them is built once.
 pub(crate) fn cargo_outside(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = cargo(folder, arguments);
+    // Optimising the compiler would take minutes, and it has small models to compile.
+    command.args(["--config", "profile.release.package.kiln-codegen.opt-level=0"]);
     command.env("CARGO_TARGET_DIR", root().join("target/examples"));
     command
 }
