@@ -19,7 +19,7 @@ use crate::Compiled;
 /// What a piece of advice is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Topic {
-    /// Floating-point ops in a model of integers.
+    /// Floating-point ops: some in a model of integers, or all.
     Float,
     /// A kernel that is not the fastest of its kind.
     Kernel,
@@ -75,6 +75,7 @@ pub fn advise(imported: &Graph, compiled: &Compiled) -> Vec<Advice> {
     let target = compiled.options.target();
     let mut all = float::edges(imported, compiled);
     all.extend(float::islands(compiled));
+    all.extend(float::whole(compiled));
     all.extend(kernels::advise(compiled));
     all.extend(leftovers::advise(compiled));
     all.extend(padding::advise(compiled));

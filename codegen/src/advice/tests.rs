@@ -116,6 +116,20 @@ fn a_float_island() {
 }
 
 #[test]
+fn a_model_of_floats() {
+    let text = "graph \"g\" {
+        input %x: f32[1,8,8,4]
+        const %w: f32[4,3,3,4] = splat 0.5
+        %y: f32[1,6,6,4] = conv2d(%x, %w) {window = [3, 3], groups = 1, rescale = real, clamp = -inf..=inf} from \"0 CONV_2D\"
+        return %y
+      }";
+    let found = advice(text);
+    let whole = found.iter().find(|advice| advice.topic == Topic::Float).unwrap();
+    assert!(whole.what.starts_with("all layers compute in floats"), "{found:?}");
+    assert!(whole.cycles > 0 && whole.bytes > 400, "{whole:?}");
+}
+
+#[test]
 fn what_ends_a_pipeline() {
     let text = "graph \"g\" {
         input %x: f32[1,16,16,2]
