@@ -3,9 +3,11 @@
 //! `in_k` and `out_k` are the model's k-th input and output, in the model's own types; the first axis counts cases. The cases of a
 //! stateful model are consecutive steps of one sequence.
 
+use crate::noise::Noise;
 use crate::npz::{self, Array};
+use crate::place::interpret;
 use anyhow::{bail, Result};
-use kiln_codegen::ir::{DType, Data};
+use kiln_codegen::ir::{DType, Data, Graph, ValueId};
 use std::path::Path;
 
 /// Cases of one model.
@@ -34,7 +36,7 @@ impl Golden {
         let (inputs, outputs) = (numbered("in"), numbered("out"));
         if inputs.is_empty() || outputs.is_empty() {
             bail!(
-                "`{}` lacks `in_0` or `out_0`: inputs are named in_0, in_1, …, outputs out_0, out_1, …",
+                "`{}` lacks `in_0` or `out_0`: write it with numpy.savez(file, in_0=…, out_0=…), in_1, out_1 … where there are more",
                 path.display()
             );
         }
@@ -47,6 +49,22 @@ impl Golden {
             outputs: by_case(&outputs),
             input_types: inputs.iter().map(|a| a.dtype).collect(),
             output_types: outputs.iter().map(|a| a.dtype).collect(),
+        })
+    }
+
+    /// So many cases of noise, and what the interpreter makes of them: the meaning of the model, but for what is wrong with the interpreter.
+    ///
+    /// # Errors
+    /// Where the interpreter cannot run the model: a bug in Kiln.
+    pub fn of_noise(graph: &Graph, cases: usize) -> Result<Golden> {
+        let mut noise = Noise::default();
+        let inputs: Vec<Vec<Data>> = (0..cases).map(|_| noise.inputs(graph)).collect();
+        let types = |ids: &[ValueId]| ids.iter().map(|&id| graph.ty(id).dtype).collect();
+        Ok(Golden {
+            outputs: interpret(graph, &inputs)?,
+            inputs,
+            input_types: types(&graph.inputs),
+            output_types: types(&graph.outputs),
         })
     }
 }

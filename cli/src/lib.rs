@@ -9,6 +9,7 @@ pub mod flash;
 pub mod golden;
 pub mod kernels;
 pub mod new;
+pub mod noise;
 pub mod npz;
 pub mod place;
 pub mod plan;

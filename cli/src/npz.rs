@@ -34,8 +34,9 @@ impl Array {
 /// Says which file or array cannot be read: one that is column-major, or of elements that no tensor has.
 pub fn read(path: &Path) -> Result<BTreeMap<String, Array>> {
     let file = std::fs::File::open(path).with_context(|| format!("cannot open `{}`", path.display()))?;
-    let mut archive = ZipArchive::new(BufReader::new(file))
-        .with_context(|| format!("`{}` is no NumPy archive (.npz)", path.display()))?;
+    let mut archive = ZipArchive::new(BufReader::new(file)).with_context(|| {
+        format!("`{}` is no NumPy archive (.npz, as numpy.savez writes it)", path.display())
+    })?;
     let mut arrays = BTreeMap::new();
     for index in 0..archive.len() {
         let entry = archive.by_index(index)?;

@@ -1,4 +1,4 @@
-//! `cargo kiln validate`: generated code against golden outputs.
+//! `cargo kiln validate`: generated code against golden outputs, or the interpreter's.
 
 use crate::compare::{compare, Difference};
 use crate::golden::Golden;
@@ -9,7 +9,7 @@ use kiln_codegen::ir::{Data, Graph};
 use kiln_codegen::Options;
 use serde_json::{json, Value};
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What a validation found.
 #[derive(Clone, Debug)]
@@ -18,10 +18,21 @@ pub struct Report {
     pub model: String,
     /// Number of cases.
     pub cases: usize,
+    /// Where they come from.
+    pub source: Source,
     /// Number of frames that a sliding model was given one after the other.
     pub frames: usize,
     /// By place.
     pub places: Vec<PlaceReport>,
+}
+
+/// Where cases come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A golden file.
+    Golden(PathBuf),
+    /// So many cases of noise, and the interpreter.
+    Noise(usize),
 }
 
 /// What was found in one place.
@@ -43,11 +54,28 @@ const SHOWN: usize = 8;
 /// # Errors
 /// Where the model does not compile, the golden file does not fit it, or a place cannot run it.
 pub fn validate(model: &Path, options: &Options, golden: &Path, on: &[String]) -> Result<Report> {
-    let places = on.iter().map(|name| Place::find(name)).collect::<Result<Vec<_>>>()?;
-    let golden = Golden::read(golden)?;
+    validate_on(model, options, Source::Golden(golden.to_owned()), on)
+}
+
+/// Runs a model on cases in every place and compares. Of the interpreter's own cases it cannot be compared with itself: that place is left out.
+///
+/// # Errors
+/// As [`validate`].
+pub fn validate_on(model: &Path, options: &Options, source: Source, on: &[String]) -> Result<Report> {
+    let mut places = on.iter().map(|name| Ok((Place::find(name)?, name))).collect::<Result<Vec<_>>>()?;
+    if let Source::Noise(_) = source {
+        places.retain(|(place, _)| !matches!(place, Place::Interp));
+        if places.is_empty() {
+            bail!("the interpreter is what others are compared with: give recorded cases by --golden, or another place");
+        }
+    }
     let bytes = kiln_codegen::read_file(model)?;
     let name = kiln_codegen::model_name(model);
     let imported = kiln_codegen::import(&bytes, &name, options)?;
+    let golden = match &source {
+        Source::Golden(path) => Golden::read(path)?,
+        Source::Noise(cases) => Golden::of_noise(&imported, *cases)?,
+    };
     check_fit(&imported, &golden)?;
     let compiled = kiln_codegen::compile(&bytes, &name, options)?;
     let sequence = match compiled.program.fed.and_then(|fed| Some((fed.rows, fed.slide?))) {
@@ -56,8 +84,8 @@ pub fn validate(model: &Path, options: &Options, golden: &Path, on: &[String]) -
     };
     let frames = sequence.as_ref().map_or(0, |sequence| sequence.frames.len());
     let model_name = name.clone();
-    let mut report = Report { model: name, cases: golden.inputs.len(), frames, places: Vec::new() };
-    for (place, name) in places.iter().zip(on) {
+    let mut report = Report { model: name, cases: golden.inputs.len(), source, frames, places: Vec::new() };
+    for (place, name) in &places {
         let run = || -> Result<PlaceReport> {
             let compiled = kiln_codegen::compile(&bytes, &model_name, &place.options(options))?;
             let built = place.build(&imported, &compiled)?;
@@ -139,7 +167,11 @@ impl Report {
             0 => String::new(),
             frames => format!(", a sequence of {frames} frames"),
         };
-        let mut out = format!("{}: {} cases{frames}\n", self.model, self.cases);
+        let noise = match self.source {
+            Source::Golden(_) => "",
+            Source::Noise(_) => " of noise, answered by the interpreter",
+        };
+        let mut out = format!("{}: {} cases{noise}{frames}\n", self.model, self.cases);
         for place in &self.places {
             let verdict = if place.total.passes() { "ok" } else { "FAILED" };
             // Writing to a string cannot fail.
@@ -168,6 +200,17 @@ impl Report {
                 })
             })
             .collect();
-        json!({ "model": self.model, "cases": self.cases, "frames": self.frames, "passes": self.passes(), "places": places })
+        let golden = match &self.source {
+            Source::Golden(path) => json!(path),
+            Source::Noise(_) => Value::Null,
+        };
+        json!({
+            "model": self.model,
+            "golden": golden,
+            "cases": self.cases,
+            "frames": self.frames,
+            "passes": self.passes(),
+            "places": places,
+        })
     }
 }

@@ -38,7 +38,7 @@ pub(crate) enum Command {
     /// Write a page with everything about a compiled model (HTML, text or JSON)
     #[command(after_long_help = report::EXAMPLES)]
     Report(report::Arguments),
-    /// Compare outputs with recorded ones: interpreter, host, emulated and real boards
+    /// Check outputs on this machine and on boards against recorded ones, or the interpreter's
     #[command(after_long_help = validate::EXAMPLES)]
     Validate(validate::Arguments),
     /// Measure cycles, stack, RAM and flash of one inference on a board

@@ -4,14 +4,15 @@ use super::model::ModelArgs;
 use super::status;
 use anyhow::Result;
 use cargo_kiln::boards;
-use cargo_kiln::validate::validate;
+use cargo_kiln::validate::{validate_on, Source};
 use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 pub(super) const EXAMPLES: &str = "\
 A golden file is written with numpy.savez(\"kws.npz\", in_0=…, out_0=…): the k-th input and output of the model in the model's own types, \
-the first axis counting cases. The cases of a model with state are the steps of one sequence, from a reset.
+the first axis counting cases. The cases of a model with state are the steps of one sequence, from a reset. Without one, generated code is \
+compared with Kiln's interpreter on noise: that says nothing about how the model was converted.
 
 Integers have to be equal. Floats may differ by 1e-5 of the largest magnitude in the output of the case. The exit status is 1 on a mismatch.
 
@@ -19,6 +20,7 @@ With --input rows or sliding, the cases are given row by row. A sliding model is
 its outputs compared with the interpreter's on the window of the latest frames.
 
 Examples:
+  cargo kiln validate kws.tflite
   cargo kiln validate kws.tflite --golden kws.npz
   cargo kiln validate kws.tflite --golden kws.npz --on interp
       Without building anything
@@ -27,9 +29,12 @@ Examples:
 
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// NumPy archive with in_k and out_k, the first axis counting cases
+    /// NumPy archive with in_k and out_k, the first axis counting cases [default: noise, answered by the interpreter]
     #[arg(long, value_name = "CASES.npz")]
-    golden: PathBuf,
+    golden: Option<PathBuf>,
+    /// How many cases of noise
+    #[arg(long, value_name = "COUNT", default_value_t = 20, conflicts_with = "golden", value_parser = clap::value_parser!(u16).range(1..))]
+    cases: u16,
     /// Where to run it: interp, host, a board, or BOARD@SERIAL of its debug probe
     #[arg(long, value_name = "PLACE", value_delimiter = ',', default_value = "interp,host,qemu-cortex-m4")]
     on: Vec<String>,
@@ -48,13 +53,14 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     pub(super) fn run(self) -> Result<ExitCode> {
-        let Arguments { model, golden, on, board, probe, json } = self;
+        let Arguments { model, golden, cases, on, board, probe, json } = self;
         let on = match (board, probe) {
             (None, _) => on,
             (Some(board), None) => vec![board],
             (Some(board), Some(probe)) => vec![format!("{board}@{probe}")],
         };
-        let report = validate(&model.model, &model.options()?, &golden, &on)?;
+        let source = golden.map_or(Source::Noise(cases.into()), Source::Golden);
+        let report = validate_on(&model.model, &model.options()?, source, &on)?;
         match json {
             true => println!("{:#}", report.json()),
             false => print!("{}", report.text()),
