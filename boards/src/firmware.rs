@@ -281,5 +281,7 @@ pub(crate) fn cargo() -> Command {
     {
         cargo.env_remove(name);
     }
+    // Code compiled incrementally is other code, with other figures.
+    cargo.env("CARGO_INCREMENTAL", "0");
     cargo
 }

@@ -21,4 +21,4 @@ pub mod toolchain;
 
 pub use board::{Board, FastRegion, Identity, Memory, Region, Runner};
 pub use error::Error;
-pub use project::{checkout, harness, work_dir};
+pub use project::{checkout, harness, source, work_dir};

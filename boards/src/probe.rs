@@ -131,7 +131,7 @@ pub fn program() -> Result<PathBuf, Error> {
     folders.map(|folder| folder.join(&name)).find(|file| file.is_file()).ok_or_else(|| Error::Missing {
         what: PROGRAM.to_owned(),
         why: "it is a package of its own, which has probe-rs in it".to_owned(),
-        hint: format!("Install it: cargo install {PROGRAM}"),
+        hint: "Install it: cargo install --path probe, in a checkout of Kiln".to_owned(),
     })
 }
 

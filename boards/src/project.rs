@@ -41,8 +41,31 @@ pub fn work_dir() -> Result<PathBuf, Error> {
 
 /// The checkout of Kiln that this crate was compiled in, if it still exists.
 pub fn checkout() -> Option<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent()?;
-    root.join("runtime-nostd/Cargo.toml").exists().then(|| root.to_owned())
+    checkout_of(Path::new(env!("CARGO_MANIFEST_DIR"))).ok().flatten()
+}
+
+/// What crates depend on: that checkout, or (`None`) the release of the same version, where this crate is one.
+///
+/// # Errors
+/// [`Error::Missing`] where the checkout has gone: a registry may have something else under the same name and version.
+pub fn source() -> Result<Option<PathBuf>, Error> {
+    checkout_of(Path::new(env!("CARGO_MANIFEST_DIR")))
+}
+
+/// The checkout that the folder of this crate is in; a registry's folder has the crate's name and version.
+fn checkout_of(boards: &Path) -> Result<Option<PathBuf>, Error> {
+    let Some(root) = boards.parent().filter(|_| boards.ends_with("boards")) else { return Ok(None) };
+    match root.join("runtime-nostd/Cargo.toml").exists() {
+        true => Ok(Some(root.to_owned())),
+        false => Err(Error::Missing {
+            what: "the runtime".to_owned(),
+            why: format!(
+                "the checkout of Kiln that this program was built in is no longer at {}",
+                root.display()
+            ),
+            hint: "Install cargo-kiln again, where the checkout is now: cargo install --path cli".to_owned(),
+        }),
+    }
 }
 
 /// Writes the crate `kiln-harness`, by which every program runs its model, under [`work_dir`] and returns its folder.
@@ -50,7 +73,7 @@ pub fn checkout() -> Option<PathBuf> {
 /// # Errors
 /// Where a file cannot be written.
 pub fn harness() -> Result<PathBuf, Error> {
-    write_harness(&work_dir()?, &runtime_dependency())
+    write_harness(&work_dir()?, &runtime_dependency()?)
 }
 
 fn write_harness(work: &Path, runtime: &str) -> Result<PathBuf, Error> {
@@ -82,7 +105,7 @@ pub(crate) struct Package<'a> {
 impl Package<'_> {
     /// Writes the package (only what changed, so that Cargo rebuilds only what it must) and returns its folder.
     pub(crate) fn write(&self, work: &Path) -> Result<PathBuf, Error> {
-        let runtime = runtime_dependency();
+        let runtime = runtime_dependency()?;
         write_harness(work, &runtime)?;
         let folder = work.join("packages").join(&self.name);
         // Versions once resolved are kept for every later package, which then needs no registry.
@@ -137,11 +160,11 @@ impl Package<'_> {
 }
 
 /// Where the runtime comes from: the checkout, or the registry's release of the same version.
-fn runtime_dependency() -> String {
-    match checkout() {
+fn runtime_dependency() -> Result<String, Error> {
+    Ok(match source()? {
         Some(root) => format!("path = {:?}", root.join("runtime-nostd")),
         None => format!("version = \"={}\"", env!("CARGO_PKG_VERSION")),
-    }
+    })
 }
 
 /// A program around the model in `model_rs`, for a board or for a process.
@@ -195,6 +218,14 @@ mod tests {
             .collect();
         found.sort();
         assert_eq!(found, HARNESS.iter().map(|file| file.0).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_checkout_that_is_gone_is_no_release() {
+        assert!(checkout().is_some() && source().unwrap() == checkout());
+        assert_eq!(checkout_of(Path::new("/registry/src/index/kiln-boards-0.1.0")).unwrap(), None);
+        let message = checkout_of(Path::new("/no/such/checkout/boards")).unwrap_err().to_string();
+        assert!(message.contains("no longer at /no/such/checkout\n"), "{message}");
     }
 
     #[test]

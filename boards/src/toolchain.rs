@@ -66,6 +66,25 @@ pub fn ensure_target(target: &str) -> Result<Toolchain, Error> {
     Ok(toolchain)
 }
 
+/// Whether the compiler that Cargo takes by itself can build for `target`.
+pub fn has_target_already(target: &str) -> bool {
+    has_target(&current_rustc(), target)
+}
+
+/// How to install an emulator, for people.
+pub fn how_to_install(program: &str) -> String {
+    format!("Debian, Ubuntu: apt-get install {}; macOS: brew install qemu", package_of(program))
+}
+
+/// The package of Debian and Ubuntu that has an emulator.
+fn package_of(program: &str) -> &str {
+    if program == "qemu-system-arm" {
+        program
+    } else {
+        "qemu-system-misc"
+    }
+}
+
 /// A compiler that has `target` already.
 fn installed(target: &str) -> Option<Toolchain> {
     if has_target(&current_rustc(), target) {
@@ -119,10 +138,8 @@ pub fn ensure_qemu(program: &str) -> Result<PathBuf, Error> {
     if let Some(qemu) = find_program(program) {
         return Ok(qemu);
     }
-    let package = if program == "qemu-system-arm" { program } else { "qemu-system-misc" };
-    let hint = format!(
-        "Install it (Debian, Ubuntu: apt-get install {package}) and see that {program} is on the PATH."
-    );
+    let package = package_of(program);
+    let hint = format!("Install it ({}) and see that {program} is on the PATH.", how_to_install(program));
     distribution::apt_install("QEMU", &[package], &hint)?;
     find_program(program).ok_or_else(|| Error::Missing {
         what: "QEMU".to_owned(),

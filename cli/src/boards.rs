@@ -8,7 +8,7 @@ use std::fmt::Write;
 /// A line for each board: its name, what runs it, which templates `cargo kiln new` has for it, and what it is.
 pub fn table() -> String {
     let rows: Vec<[String; 4]> = Board::all().iter().map(row).collect();
-    let heading = ["board", "runs on", "new", "what it is"].map(str::to_owned);
+    let heading = ["board", "runs on", "templates", "what it is"].map(str::to_owned);
     let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
     let (names, runners, templates) = (width(0), width(1), width(2));
     let mut out = String::new();

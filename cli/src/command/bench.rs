@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
     /// Serial number of a real board's debug probe, where there are several
     #[arg(long, value_name = "SERIAL")]
     probe: Option<String>,
-    /// Also per layer, from a second run with a marker before each
+    /// Also show each layer, from a second run
     #[arg(long)]
     per_layer: bool,
     /// Print JSON

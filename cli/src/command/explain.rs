@@ -14,7 +14,8 @@ The exit status is 1 where the model does not compile.
 
 Examples:
   cargo kiln explain kws.tflite
-  cargo kiln explain kws.tflite --kernels --target cortex-m0
+  cargo kiln explain kws.tflite --target cortex-m0
+      Advice for a core without DSP instructions
   cargo kiln explain kws.tflite --kernels --optimize size
   cargo kiln explain kws.tflite > /dev/null && echo it compiles";
 
@@ -22,13 +23,13 @@ Examples:
 pub(crate) struct Arguments {
     /// The model, a .tflite file
     model: PathBuf,
-    /// Also say which kernel each step gets, with its constants, workspace and requantisation
+    /// Also show the kernel of each step: its constants, workspace and requantisation
     #[arg(long)]
     kernels: bool,
-    /// The processor whose kernels they are, and that advice is for
+    /// The processor that advice and kernels are for
     #[arg(long, value_name = "CPU", default_value = "cortex-m4", value_parser = Target::NAMES)]
     target: String,
-    /// What they are to favour
+    /// What kernels are to favour
     #[arg(long, value_name = "WHAT", default_value = "speed", value_parser = Optimize::NAMES)]
     optimize: String,
 }

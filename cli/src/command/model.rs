@@ -12,7 +12,7 @@ pub(super) struct ModelArgs {
     /// The model, a .tflite file
     #[arg(help_heading = None)]
     pub(super) model: PathBuf,
-    /// What to favour; for `bench` also several at once, e.g. speed,size
+    /// What to favour (for `bench` several at once, too: speed,size)
     #[arg(long, value_name = "WHAT", value_delimiter = ',', default_value = "speed", value_parser = Optimize::NAMES)]
     optimize: Vec<String>,
     /// Budget of arena and state in bytes, e.g. 20K; over it is an error
@@ -30,7 +30,7 @@ pub(super) struct ModelArgs {
     /// The processor that code is made for [default: that of the board it runs on, otherwise any]
     #[arg(long, value_name = "CPU", value_parser = Target::NAMES)]
     pub(super) target: Option<String>,
-    /// Bytes of faster RAM, e.g. 16K: an arena of at most that many holds what is accessed most, another one the rest
+    /// Bytes of faster RAM, e.g. 16K: an arena of at most that many holds what is accessed most, a second one the rest
     #[arg(long, value_name = "BYTES")]
     fast_ram: Option<String>,
     /// Link section of the constants, e.g. .flash2

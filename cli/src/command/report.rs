@@ -25,10 +25,10 @@ pub(crate) struct Arguments {
     /// The file to write; never left half-written [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// How [default: as the file ends, otherwise text]
+    /// As what it is written [default: as the file's name ends, otherwise text]
     #[arg(long, value_name = "FORMAT", value_parser = ["html", "text", "json"])]
     format: Option<String>,
-    /// Also estimate cycles, on an emulated board
+    /// Also run it on an emulated board and estimate the cycles of each layer
     #[arg(long, visible_alias = "on", value_name = "BOARD", value_parser = boards::emulated())]
     board: Option<String>,
     #[command(flatten)]

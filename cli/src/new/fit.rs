@@ -1,7 +1,8 @@
 //! The model compiled so that it fits the board.
 
+use super::template::{platform, Flavour};
 use crate::place::for_board;
-use anyhow::{Context, Result};
+use anyhow::{bail, Result};
 use kiln_boards::Board;
 use kiln_codegen::{compile, Compiled, Optimize, Options};
 
@@ -56,8 +57,28 @@ pub(super) fn compile_for(
         return Ok(Fitting { compiled: whole, ram: None });
     }
     let budgets = Options { ram: Some(ram), flash: Some(flash), ..options(board, optimize) };
-    let compiled = compile(bytes, name, &budgets).with_context(does_not_fit)?;
-    Ok(Fitting { compiled, ram: Some(ram) })
+    match compile(bytes, name, &budgets) {
+        Ok(compiled) => Ok(Fitting { compiled, ram: Some(ram) }),
+        Err(error) => {
+            bail!("{}: {error}\n    help: {}", does_not_fit(), boards_with_room(board, need, sample_bytes))
+        }
+    }
+}
+
+/// Which boards, as real or as emulated as this one, have room for what a model needs: RAM and constants, in bytes.
+fn boards_with_room(like: &Board, need: (usize, usize), sample_bytes: usize) -> String {
+    let has_room = |board: &&Board| {
+        platform(board, Flavour::Bare).is_ok_and(|platform| {
+            let room = platform.room(board);
+            need.0 + OTHER_RAM <= room.ram && need.1 + OTHER_FLASH + sample_bytes <= room.flash
+        })
+    };
+    let boards = Board::all().iter().filter(|board| board.is_emulated() == like.is_emulated());
+    let names: Vec<&str> = boards.filter(has_room).map(|board| board.name.as_str()).collect();
+    match names.is_empty() {
+        true => "no other board of `cargo kiln boards` has room for it either".into(),
+        false => format!("boards with room for it: {}", names.join(", ")),
+    }
 }
 
 #[cfg(test)]
@@ -94,6 +115,7 @@ mod tests {
             message.contains(&format!("{constants} bytes of constants are needed, 7 more than")),
             "{message}"
         );
+        assert!(message.contains("boards with room for it: esp32-c3, microbit-v2"), "{message}");
 
         let message = format!("{:#}", fitted(1 << 20, 6 * 1024 + 100).map(|_| ()).unwrap_err());
         assert!(message.contains("more than the budget of 100"), "{message}");

@@ -11,7 +11,7 @@ pub use template::{flavours, Flavour};
 
 use anyhow::{Context, Result};
 use destination::Destination;
-use kiln_boards::Board;
+use kiln_boards::{toolchain, Board, Runner};
 use kiln_codegen::{import, model_name, read_file, Optimize};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -42,6 +42,8 @@ pub struct Created {
     pub files: Vec<String>,
     /// Bytes of RAM the model needs, and bytes of constants.
     pub ram_and_constants: (usize, usize),
+    /// The board.
+    pub board: &'static Board,
 }
 
 impl fmt::Display for Created {
@@ -53,10 +55,30 @@ impl fmt::Display for Created {
             "{folder}: {} files; the model takes {ram} B of RAM and {constants} B of constants",
             self.files.len()
         )?;
+        let missing = missing(self.board);
+        if !missing.is_empty() {
+            writeln!(f, "first, since it is missing here:")?;
+            missing.iter().try_for_each(|what| writeln!(f, "    {what}"))?;
+            writeln!(f, "then:")?;
+        }
+        let place = if self.board.is_emulated() { "under QEMU" } else { "on the board" };
         writeln!(f, "    cd {folder}")?;
-        writeln!(f, "    cargo run --release    # on the board")?;
+        writeln!(f, "    cargo run --release    # {place}")?;
         writeln!(f, "    cargo host-test        # its tests, on this machine")
     }
+}
+
+/// What firmware for the board needs that is not here, and how to get it.
+fn missing(board: &Board) -> Vec<String> {
+    let target = (!toolchain::has_target_already(&board.target))
+        .then(|| format!("rustup target add {}", board.target));
+    let emulator = match &board.runner {
+        Runner::Qemu { program, .. } if toolchain::find_program(program).is_none() => {
+            Some(format!("install {program} ({})", toolchain::how_to_install(program)))
+        }
+        _ => None,
+    };
+    target.into_iter().chain(emulator).collect()
 }
 
 /// Makes the crate.
@@ -99,6 +121,7 @@ pub fn create(request: &Request) -> Result<Created> {
         folder: request.folder.clone(),
         files: files.into_iter().map(|(path, _)| path).collect(),
         ram_and_constants: (fitting.compiled.plan.ram_bytes(), fitting.compiled.program.constant_bytes()),
+        board,
     })
 }
 

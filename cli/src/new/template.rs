@@ -9,7 +9,7 @@ pub(super) use platform::{platform, Platform};
 use super::destination::Destination;
 use super::fit::Fitting;
 use anyhow::{bail, Context, Result};
-use kiln_boards::{Board, Runner};
+use kiln_boards::{toolchain, Board, Runner};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use minijinja::{context, Environment, UndefinedBehavior};
@@ -72,10 +72,10 @@ impl Dependency {
     /// On the checkout in that folder, on the checkout that this program was built in, or on the release of its version.
     ///
     /// # Errors
-    /// Where the folder is no checkout of Kiln.
+    /// Where the folder is no checkout of Kiln, or that of this program is gone.
     pub(super) fn find(checkout: Option<&Path>) -> Result<Dependency> {
         let root = match checkout {
-            None => kiln_boards::checkout(),
+            None => kiln_boards::source()?,
             Some(folder) => {
                 let root =
                     folder.canonicalize().with_context(|| format!("no folder `{}`", folder.display()))?;
@@ -174,6 +174,7 @@ fn values(project: &Project<'_>) -> minijinja::Value {
         emulated => board.is_emulated(),
         riscv => platform::is_riscv(board),
         emulator => emulator(board),
+        emulator_install => toolchain::how_to_install(emulator(board)),
         hal_links => !platform.has_memory_x(),
         priority_bits => if board.target.starts_with("thumbv6m") { 2 } else { 3 },
         bench_board => if board.is_emulated() { board.name.as_str() } else { "qemu-cortex-m4" },

@@ -39,17 +39,18 @@ fn way_out(path: &Path) -> String {
             .into();
     }
     let folder = if path.is_dir() { path } else { path.parent().unwrap_or(path) };
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let is_model = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "tflite");
-    let entries = std::fs::read_dir(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
-    let mut models: Vec<PathBuf> =
-        entries.into_iter().flatten().flatten().map(|entry| entry.path()).filter(is_model).collect();
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut models: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_model).collect();
     models.sort();
     let mut names = models.iter().filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
     let near: Vec<String> = names.by_ref().take(5).collect();
     let more = if names.next().is_some() { ", …" } else { "" };
+    let place = if folder == Path::new(".") { "this folder".into() } else { folder.display().to_string() };
     match near.is_empty() {
         true => String::new(),
-        false => format!("\n    help: in {} there are {}{more}", folder.display(), near.join(", ")),
+        false => format!("\n    help: models in {place}: {}{more}", near.join(", ")),
     }
 }
 

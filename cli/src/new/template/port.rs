@@ -54,7 +54,7 @@ impl Port {
                     len,
                     shape: format!("{:?}", ty.shape.dims()),
                     scale: scaled.map_or(String::new(), |scale| {
-                        format!(", value = {scale:e} · (element − {})", ty.zero_point()).replace("− -", "+ ")
+                        format!(", value = {scale} · (element − {})", ty.zero_point()).replace("− -", "+ ")
                     }),
                     quantised: scaled.map(|_| format!("{verb}_{word}{number}")),
                 }
