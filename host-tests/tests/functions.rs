@@ -9,7 +9,7 @@ use kiln_codegen::{compile_graph, Options};
 const ROWS: usize = 6;
 const COLUMNS: usize = 40;
 
-/// A graph with every function, as results of their own, of %x and %y (floats), and with those that compare of %a and %b (stored integers).
+/// A graph with every function, as results of their own, of %x and %y (floats), and with those on stored integers of %a and %b.
 fn every_function() -> Graph {
     let float = format!("f32[{ROWS},{COLUMNS}]");
     let int = format!("i8[{ROWS},{COLUMNS}] q(0.5 : 3)");
@@ -28,13 +28,22 @@ fn every_function() -> Graph {
     }
     for function in Binary::ALL {
         let name = function.name();
-        text += &format!("%{name}: {float} = binary(%x, %y) {{function = {name}, clamp = -1000.0..=inf}}\n");
+        let (float_call, int_call) = ("binary(%x, %y)", "binary(%b, %a)");
+        text += &format!(
+            "%{name}: {float} = {float_call} {{function = {name}, rescale = real, clamp = -1000.0..=inf}}\n"
+        );
         results.push(format!("%{name}"));
-        if function.chooses() {
-            text +=
-                &format!("%{name}_i8: {int} = binary(%b, %a) {{function = {name}, clamp = -100..=100}}\n");
-            results.push(format!("%{name}_i8"));
-        }
+        let rescale = match function.multipliers() {
+            None if function.chooses() => "real",
+            None => continue,
+            Some(1) => "[1610612736 * 2^3]",
+            Some(2) => "[1610612736 * 2^0, 1342177280 * 2^-4]",
+            Some(_) => "[1610612736 * 2^-1, 1342177280 * 2^0, 1073741824 * 2^-14]",
+        };
+        text += &format!(
+            "%{name}_i8: {int} = {int_call} {{function = {name}, rescale = {rescale}, clamp = -100..=100}}\n"
+        );
+        results.push(format!("%{name}_i8"));
     }
     Graph::parse(&format!("{text} return {}\n}}", results.join(", "))).unwrap()
 }
@@ -64,8 +73,8 @@ fn generated_functions_are_those_of_the_interpreter() {
             let difference = compare(value.ty.dtype, &actual[0][k], &expected[0][k]);
             assert!(difference.passes(), "{:?} on {name}: {difference:?}", node.op);
         }
-        assert_eq!(graph.outputs.len(), Unary::ALL.len() + Binary::ALL.len() + 2);
+        assert_eq!(graph.outputs.len(), Unary::ALL.len() + Binary::ALL.len() + 5);
         let whole = graph.outputs.iter().filter(|&&id| graph.ty(id).dtype == DType::I8).count();
-        assert_eq!(whole, 2);
+        assert_eq!(whole, 5);
     }
 }

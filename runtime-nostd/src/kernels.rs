@@ -36,16 +36,18 @@ pub use crate::arch::portable::convert::{
 };
 pub use crate::arch::portable::depthwise::{depthwise2d_f32, depthwise2d_i8};
 pub use crate::arch::portable::elementwise::{
-    add_f32, add_i8, div_f32, floor_div_f32, floor_mod_f32, max_f32, max_i8, min_f32, min_i8, mul_f32,
-    mul_i8, pow_f32, squared_difference_f32, sub_f32, sub_i8,
+    add_f32, add_i8, atan2_f32, div_f32, div_i8, floor_div_f32, floor_mod_f32, max_f32, max_i8, min_f32,
+    min_i8, mul_f32, mul_i8, pow_f32, prelu_f32, prelu_i8, squared_difference_f32, squared_difference_i8,
+    sub_f32, sub_i8,
 };
 pub use crate::arch::portable::movement::{copy, fill, pad_rows};
 pub use crate::arch::portable::pool::{avg_pool2d_f32, avg_pool2d_i8, max_pool2d_f32, max_pool2d_i8};
 pub use crate::arch::portable::reduce::{mean_f32, mean_i8};
 pub use crate::arch::portable::softmax::{softmax_f32, softmax_i8};
 pub use crate::arch::portable::unary::{
-    abs_f32, ceil_f32, clip_f32, cos_f32, elu_f32, exp_f32, floor_f32, hard_swish_f32, leaky_relu_f32,
-    log_f32, logistic_f32, lookup_8, neg_f32, round_f32, rsqrt_f32, sin_f32, sqrt_f32, square_f32, tanh_f32,
+    abs_f32, ceil_f32, clip_f32, cos_f32, elu_f32, exp_f32, floor_f32, gelu_f32, gelu_tanh_f32,
+    hard_swish_f32, leaky_relu_f32, log_f32, logistic_f32, lookup_8, neg_f32, round_f32, rsqrt_f32, sign_f32,
+    sin_f32, sqrt_f32, square_f32, tanh_f32,
 };
 pub use crate::arch::v6m::conv::{conv2d_i8_pairs, conv2d_i8_singles, dense_i8_pairs, dense_i8_singles};
 pub use crate::arch::v6m::depthwise::depthwise2d_i8_taps;

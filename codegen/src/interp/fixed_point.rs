@@ -153,6 +153,41 @@ pub fn reciprocal(x: i32, integer_bits: u32) -> (i32, i32) {
     (one_over_one_plus(minus_one), integer_bits as i32 - headroom as i32)
 }
 
+/// 1 / √x for `x` > 0: `(r, e)` with 1 / √x = r · 2^(−31 − e), by five steps of Newton and Raphson from 1. (TFLite's
+/// `GetInvSqrtQuantizedMultiplierExp`.)
+pub fn inverse_sqrt(x: i32) -> (i32, i32) {
+    const HALF_SQRT_2: i32 = 1518500250;
+    /// 1 and 3/2 in Q3.28.
+    const ONE: i32 = 1 << 28;
+    const THREE_HALVES: i32 = ONE + ONE / 2;
+    if x <= 1 {
+        return (i32::MAX, 0);
+    }
+    let (mut x, mut right) = (x, 11);
+    while x >= 1 << 29 {
+        x /= 4;
+        right += 1;
+    }
+    // To between 2²⁷ and 2²⁹, by pairs of bits.
+    let pairs = (x.leading_zeros() - 1) / 2 - 1;
+    right -= pairs as i32;
+    x <<= 2 * pairs;
+    let argument = x >> 1;
+    let half = rounding_shift_right(argument, 1);
+    let mut root = ONE;
+    for _ in 0..5 {
+        let cube = doubling_high_mul(doubling_high_mul(root, root), root);
+        let cube = saturating_shift_left(cube, 6);
+        let next = doubling_high_mul(THREE_HALVES, root).wrapping_sub(doubling_high_mul(half, cube));
+        root = saturating_shift_left(next, 3);
+    }
+    root = doubling_high_mul(root, HALF_SQRT_2);
+    if right < 0 {
+        return (root.wrapping_shl(right.unsigned_abs()), 0);
+    }
+    (root, right)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -219,6 +254,17 @@ mod tests {
             let (l, t) = (logistic(a, 4), tanh(a, 4));
             assert!(l >= 0 && (t >= 0) == (a > 0) || t == 0, "{a}: {l} {t}");
         }
+    }
+
+    #[test]
+    fn inverse_roots_are_close_to_the_real_ones() {
+        for x in [2, 3, 4, 100, 255, 65_025, 1 << 20, 999_999_937, i32::MAX] {
+            let (r, right) = inverse_sqrt(x);
+            let actual = f64::from(r) * 2f64.powi(-31 - right);
+            let expected = 1.0 / f64::from(x).sqrt();
+            assert!((actual / expected - 1.0).abs() < 2e-6, "{x}: {actual:e}, {expected:e}");
+        }
+        assert_eq!(inverse_sqrt(1), (i32::MAX, 0));
     }
 
     #[test]

@@ -1,15 +1,18 @@
 //! Functions of each element: `unary` and `binary` of the op table. What each computes is what TFLite Micro's reference kernels compute, in `f32`.
 
 use super::elementwise::{clamp_i64, for_each_pair};
-use super::tensor::{clamp_f32, pack};
-use crate::ir::{Binary, Clamp, DType, Data, Type, Unary};
+use super::fixed_point::{doubling_high_mul, multiply, reciprocal, rounding_shift_right};
+use super::tensor::{centred, clamp_f32, clamp_i32, pack, pack_i32};
+use super::InterpError;
+use crate::ir::{Binary, Clamp, DType, Data, Multiplier, Rescale, Type, Unary};
 
 /// See `unary` in the op table.
 pub(super) fn unary(function: Unary, data: &Data) -> Data {
     Data::from_f32(&data.to_f32().into_iter().map(|x| of_one(function, x)).collect::<Vec<_>>())
 }
 
-fn of_one(function: Unary, x: f32) -> f32 {
+/// The function of one number.
+pub fn of_one(function: Unary, x: f32) -> f32 {
     match function {
         Unary::Abs => x.abs(),
         Unary::Ceil => x.ceil(),
@@ -18,11 +21,18 @@ fn of_one(function: Unary, x: f32) -> f32 {
         Unary::Elu => x,
         Unary::Exp => x.exp(),
         Unary::Floor => x.floor(),
+        Unary::Gelu => 0.5 * x * (1.0 + libm::erff(x * std::f32::consts::FRAC_1_SQRT_2)),
+        Unary::GeluTanh => {
+            let inner = (2.0 / std::f32::consts::PI).sqrt() * (x + 0.044_715 * x * x * x);
+            0.5 * x * (1.0 + inner.tanh())
+        }
         Unary::HardSwish => x * (x + 3.0).clamp(0.0, 6.0) / 6.0,
         Unary::Log => x.ln(),
         Unary::Neg => -x,
         Unary::Round => x.round_ties_even(),
         Unary::Rsqrt => 1.0 / x.sqrt(),
+        Unary::Sign if x == 0.0 => 0.0,
+        Unary::Sign => x.signum(),
         Unary::Sin => x.sin(),
         Unary::Sqrt => x.sqrt(),
         Unary::Square => x * x,
@@ -30,15 +40,36 @@ fn of_one(function: Unary, x: f32) -> f32 {
 }
 
 /// See `binary` in the op table.
-pub(super) fn binary(function: Binary, clamp: &Clamp, operands: &[(&Type, &Data)], result: &Type) -> Data {
+pub(super) fn binary(
+    function: Binary,
+    rescale: &Rescale,
+    clamp: &Clamp,
+    operands: &[(&Type, &Data)],
+    result: &Type,
+) -> Result<Data, InterpError> {
     let (x, y) = (operands[0], operands[1]);
+    if let Rescale::FixedPoint(by) = rescale {
+        let (xs, ys) = (centred(x.0, x.1), centred(y.0, y.1));
+        let mut z = Vec::with_capacity(result.shape.numel());
+        let mut fits = true;
+        for_each_pair(x.0, y.0, result, |i, j| {
+            let value = of_two_stored(function, by, xs[i], ys[j]);
+            fits &= value.is_some();
+            let value = value.unwrap_or(0).saturating_add(result.zero_point());
+            z.push(clamp_i32(value, clamp.int_bounds()));
+        });
+        return match fits {
+            true => Ok(pack_i32(result.dtype, z)),
+            false => Err(InterpError::new(format!("`{}` with {} multipliers", function.name(), by.len()))),
+        };
+    }
     if result.dtype == DType::F32 {
         let (xs, ys) = (x.1.to_f32(), y.1.to_f32());
         let mut z = Vec::with_capacity(result.shape.numel());
         for_each_pair(x.0, y.0, result, |i, j| {
             z.push(clamp_f32(of_two(function, xs[i], ys[j]), clamp.float_bounds()))
         });
-        return Data::from_f32(&z);
+        return Ok(Data::from_f32(&z));
     }
     let (xs, ys) = (x.1.to_ints(x.0.dtype), y.1.to_ints(y.0.dtype));
     let mut z = Vec::with_capacity(result.shape.numel());
@@ -47,11 +78,46 @@ pub(super) fn binary(function: Binary, clamp: &Clamp, operands: &[(&Type, &Data)
         let chosen = if function == Binary::Max { xs[i].max(ys[j]) } else { xs[i].min(ys[j]) };
         z.push(clamp_i64(chosen, clamp));
     });
-    pack(result.dtype, z)
+    Ok(pack(result.dtype, z))
+}
+
+/// Differences to the operands' zero points to one from the result's; `None` if the multipliers are not those of the function.
+fn of_two_stored(function: Binary, by: &[Multiplier], a: i32, b: i32) -> Option<i32> {
+    Some(match (function, by) {
+        (Binary::Div, &[out]) => quotient(a, b, out),
+        (Binary::Prelu, &[identity, _]) if a >= 0 => multiply(a, identity),
+        (Binary::Prelu, &[_, product]) => multiply(a.wrapping_mul(b), product),
+        (Binary::SquaredDifference, &[x, y, out]) => {
+            let difference = multiply(a << 7, x).wrapping_sub(multiply(b << 7, y));
+            multiply(difference.wrapping_mul(difference), out)
+        }
+        _ => return None,
+    })
+}
+
+/// a / b times a factor. Divided by zero: as if by the least positive difference. Where the final shift is beyond 31 bits, which is where the quotient is
+/// zero or nearly so, TFLite's kernels give one step up or down, on Arm; so does this.
+fn quotient(a: i32, b: i32, by: Multiplier) -> i32 {
+    let (a, b) = if b < 0 { (a.wrapping_neg(), b.wrapping_neg()) } else { (a, b.max(1)) };
+    let (inverse, right) = reciprocal(b, 31);
+    let headroom = a.unsigned_abs().leading_zeros() as i32 - 1;
+    let unscaled = doubling_high_mul(a << headroom, inverse);
+    let scaled = doubling_high_mul(unscaled, by.value);
+    match (by.shift - right - headroom).min(0).unsigned_abs() {
+        shift @ 0..=31 => rounding_shift_right(scaled, shift),
+        _ if scaled < 0 => -1,
+        _ => 1,
+    }
+}
+
+/// The reciprocals by which an integer `div` multiplies: of b in steps of 1 from 0 (which counts as 1) to 255, in Q0.31 between 1/2 and 1.
+pub fn div_reciprocals() -> [i32; 256] {
+    std::array::from_fn(|b| reciprocal((b as i32).max(1), 31).0)
 }
 
 fn of_two(function: Binary, a: f32, b: f32) -> f32 {
     match function {
+        Binary::Atan2 => a.atan2(b),
         Binary::Div => a / b,
         Binary::FloorDiv => (a / b).floor(),
         Binary::FloorMod => {
@@ -66,6 +132,8 @@ fn of_two(function: Binary, a: f32, b: f32) -> f32 {
         Binary::Min if a < b => a,
         Binary::Max | Binary::Min => b,
         Binary::Pow => a.powf(b),
+        Binary::Prelu if a >= 0.0 => a,
+        Binary::Prelu => a * b,
         Binary::SquaredDifference => (a - b) * (a - b),
     }
 }

@@ -23,6 +23,7 @@ use crate::verify::check_op;
 use std::fmt;
 
 pub use activation::unary_table;
+pub use function::{div_reciprocals, of_one as function_of};
 pub use softmax::softmax_exp_table;
 
 /// Why an evaluation was not possible: data that does not fit its type, or a graph that is not verified.
@@ -178,7 +179,9 @@ pub fn eval(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Result<Data,
             elementwise::add_sub(elementwise::Binary::Sub, rescale, clamp, operands, result)
         }
         Op::Unary { function } => function::unary(*function, first.1),
-        Op::Binary { function, clamp } => function::binary(*function, clamp, operands, result),
+        Op::Binary { function, rescale, clamp } => {
+            function::binary(*function, rescale, clamp, operands, result)?
+        }
         Op::Mul { rescale, clamp } => elementwise::mul(rescale, clamp, operands, result),
         Op::Clip { clamp } => elementwise::clip(clamp, first, result),
         Op::LeakyRelu { alpha, rescale } => elementwise::leaky_relu(alpha.0, rescale, first, result),

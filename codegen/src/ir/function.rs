@@ -49,6 +49,10 @@ functions! {
         Exp "exp",
         /// The greatest integer that is not above x.
         Floor "floor",
+        /// x · Φ(x), Φ the standard normal distribution.
+        Gelu "gelu",
+        /// `gelu` by the approximation 0.5·x·(1 + tanh(√(2/π)·(x + 0.044715·x³))).
+        GeluTanh "gelu_tanh",
         /// x · min(max(x + 3, 0), 6) / 6.
         HardSwish "hard_swish",
         /// The natural logarithm.
@@ -59,6 +63,8 @@ functions! {
         Round "round",
         /// 1 / √x.
         Rsqrt "rsqrt",
+        /// −1, 0 or 1, as x is negative, zero or positive.
+        Sign "sign",
         /// sin x, x in radians.
         Sin "sin",
         /// √x.
@@ -71,6 +77,8 @@ functions! {
 functions! {
     /// A function of two real numbers.
     Binary {
+        /// The angle of the point (b, a), in radians.
+        Atan2 "atan2",
         /// a / b.
         Div "div",
         /// The greatest integer that is not above a / b.
@@ -83,6 +91,8 @@ functions! {
         Min "min",
         /// aᵇ.
         Pow "pow",
+        /// a where it is not negative, else a · b.
+        Prelu "prelu",
         /// (a − b)².
         SquaredDifference "squared_difference",
     }
@@ -92,5 +102,15 @@ impl Binary {
     /// Whether the result is always one of the operands, so that it needs no arithmetic on stored values either.
     pub fn chooses(self) -> bool {
         matches!(self, Binary::Max | Binary::Min)
+    }
+
+    /// Number of multipliers of its arithmetic on `i8`; `None` where it has none.
+    pub fn multipliers(self) -> Option<usize> {
+        match self {
+            Binary::Div => Some(1),
+            Binary::Prelu => Some(2),
+            Binary::SquaredDifference => Some(3),
+            _ => None,
+        }
     }
 }

@@ -148,10 +148,13 @@ op_table! {
         function: Unary,
     }
     /// A function of each pair of elements of float tensors, with NumPy broadcasting. `max` and `min` also compare stored
-    /// integers: operands and result have the same quantisation.
+    /// integers: operands and result have the same quantisation. Three more compute on `i8`, in fixed point: `div` with one multiplier;
+    /// `prelu` with those of a and of a · b; `squared_difference` with those of a, of b (both shifted left by 7 bits) and of the square.
     Binary "binary" (2..=2) {
         /// The function.
         function: Binary,
+        /// To the result's scale; `real` where stored values are only compared.
+        rescale: Rescale,
         /// Fused activation.
         clamp: Clamp,
     }

@@ -3,7 +3,7 @@
 use super::conv::{float_range, int_range};
 use super::movement::{pad6, MAX_RANK};
 use super::*;
-use crate::interp::softmax_exp_table;
+use crate::interp::{div_reciprocals, softmax_exp_table};
 use crate::ir::{AddRescale, Binary, Clamp, SoftmaxScale, Unary};
 
 impl<'a> Selector<'a> {
@@ -17,19 +17,7 @@ impl<'a> Selector<'a> {
         let (tx, ty, out) = (self.ty(node.operands[0]), self.ty(node.operands[1]), self.ty(node.result));
         match (tx.dtype, ty.dtype, out.dtype, rescale) {
             (DType::I8, DType::I8, DType::I8, AddRescale::FixedPoint { left_shift, x, y, out: o }) => {
-                let (lo, hi) = clamp.int_bounds();
-                let fields = vec![
-                    ("left_shift", Field::Int((*left_shift).into())),
-                    ("x_zero", Field::Int(tx.zero_point().into())),
-                    ("x", Field::Struct(scale(x))),
-                    ("y_zero", Field::Int(ty.zero_point().into())),
-                    ("y", Field::Struct(scale(y))),
-                    ("out_zero", Field::Int(out.zero_point().into())),
-                    ("out", Field::Struct(scale(o))),
-                    ("lo", Field::Int(lo.into())),
-                    ("hi", Field::Int(hi.into())),
-                ];
-                let params = Arg::Struct(Struct { name: "AddParams", fields });
+                let params = self.add_params(node, (*left_shift, x, y, o), clamp);
                 self.binary(node, if family == "add" { "add_i8" } else { "sub_i8" }, vec![params])
             }
             (DType::F32, DType::F32, DType::F32, AddRescale::Real) => {
@@ -45,16 +33,8 @@ impl<'a> Selector<'a> {
         let (tx, ty, out) = (self.ty(node.operands[0]), self.ty(node.operands[1]), self.ty(node.result));
         match (tx.dtype, ty.dtype, out.dtype, single(rescale)) {
             (DType::I8, DType::I8, DType::I8, Some(multiplier)) => {
-                let (lo, hi) = clamp.int_bounds();
-                let fields = vec![
-                    ("x_zero", Field::Int(tx.zero_point().into())),
-                    ("y_zero", Field::Int(ty.zero_point().into())),
-                    ("out_zero", Field::Int(out.zero_point().into())),
-                    ("out", Field::Struct(scale(multiplier))),
-                    ("lo", Field::Int(lo.into())),
-                    ("hi", Field::Int(hi.into())),
-                ];
-                self.binary(node, "mul_i8", vec![Arg::Struct(Struct { name: "MulParams", fields })])
+                let params = self.mul_params(node, multiplier, clamp);
+                self.binary(node, "mul_i8", vec![params])
             }
             (DType::F32, DType::F32, DType::F32, None) => {
                 let (kernel, lo, hi) = float_range("mul_f32", clamp);
@@ -64,14 +44,25 @@ impl<'a> Selector<'a> {
         }
     }
 
-    pub(super) fn function_of_two(&mut self, node: &'a Node, function: Binary, clamp: &Clamp) -> Selected {
+    pub(super) fn function_of_two(
+        &mut self,
+        node: &'a Node,
+        function: Binary,
+        rescale: &Rescale,
+        clamp: &Clamp,
+    ) -> Selected {
+        if let Rescale::FixedPoint(by) = rescale {
+            return self.stored_function_of_two(node, function, by, clamp);
+        }
         let kernel = match (function, self.ty(node.result).dtype) {
+            (Binary::Atan2, DType::F32) => "atan2_f32",
             (Binary::Div, DType::F32) => "div_f32",
             (Binary::FloorDiv, DType::F32) => "floor_div_f32",
             (Binary::FloorMod, DType::F32) => "floor_mod_f32",
             (Binary::Max, DType::F32) => "max_f32",
             (Binary::Min, DType::F32) => "min_f32",
             (Binary::Pow, DType::F32) => "pow_f32",
+            (Binary::Prelu, DType::F32) => "prelu_f32",
             (Binary::SquaredDifference, DType::F32) => "squared_difference_f32",
             (Binary::Max, DType::I8) => "max_i8",
             (Binary::Min, DType::I8) => "min_i8",
@@ -82,6 +73,73 @@ impl<'a> Selector<'a> {
             _ => int_range(kernel, clamp),
         };
         self.binary(node, kernel, vec![lo, hi])
+    }
+
+    /// Arithmetic of its own on int8.
+    fn stored_function_of_two(
+        &mut self,
+        node: &'a Node,
+        function: Binary,
+        by: &[Multiplier],
+        clamp: &Clamp,
+    ) -> Selected {
+        if self.ty(node.result).dtype != DType::I8 {
+            return Err(self.no_kernel(node));
+        }
+        match (function, by) {
+            (Binary::Div, [out]) => {
+                let reciprocals = self.step_constant("RECIPROCALS", Data::from_i32(&div_reciprocals()));
+                let params = self.mul_params(node, out, clamp);
+                self.binary(node, "div_i8", vec![params, Arg::Constant(reciprocals, "i32")])
+            }
+            (Binary::Prelu, [identity, product]) => {
+                let params = self.mul_params(node, product, clamp);
+                self.binary(node, "prelu_i8", vec![params, Arg::Struct(scale(identity))])
+            }
+            (Binary::SquaredDifference, [x, y, out]) => {
+                let rescale = (7, x, y, out);
+                let params = self.add_params(node, rescale, clamp);
+                self.binary(node, "squared_difference_i8", vec![params])
+            }
+            _ => Err(self.no_kernel(node)),
+        }
+    }
+
+    /// Bits of headroom; factors of the operands and of what they give together.
+    fn add_params(
+        &self,
+        node: &Node,
+        (left_shift, x, y, out): (u32, &Multiplier, &Multiplier, &Multiplier),
+        clamp: &Clamp,
+    ) -> Arg {
+        let (lo, hi) = clamp.int_bounds();
+        let zero = |id| Field::Int(self.ty(id).zero_point().into());
+        let fields = vec![
+            ("left_shift", Field::Int(left_shift.into())),
+            ("x_zero", zero(node.operands[0])),
+            ("x", Field::Struct(scale(x))),
+            ("y_zero", zero(node.operands[1])),
+            ("y", Field::Struct(scale(y))),
+            ("out_zero", zero(node.result)),
+            ("out", Field::Struct(scale(out))),
+            ("lo", Field::Int(lo.into())),
+            ("hi", Field::Int(hi.into())),
+        ];
+        Arg::Struct(Struct { name: "AddParams", fields })
+    }
+
+    fn mul_params(&self, node: &Node, out: &Multiplier, clamp: &Clamp) -> Arg {
+        let (lo, hi) = clamp.int_bounds();
+        let zero = |id| Field::Int(self.ty(id).zero_point().into());
+        let fields = vec![
+            ("x_zero", zero(node.operands[0])),
+            ("y_zero", zero(node.operands[1])),
+            ("out_zero", zero(node.result)),
+            ("out", Field::Struct(scale(out))),
+            ("lo", Field::Int(lo.into())),
+            ("hi", Field::Int(hi.into())),
+        ];
+        Arg::Struct(Struct { name: "MulParams", fields })
     }
 
     fn binary(&mut self, node: &'a Node, kernel: &'static str, params: Vec<Arg>) -> Selected {
@@ -296,11 +354,14 @@ pub(super) fn unary_kernel(function: Unary) -> &'static str {
         Unary::Elu => "elu_f32",
         Unary::Exp => "exp_f32",
         Unary::Floor => "floor_f32",
+        Unary::Gelu => "gelu_f32",
+        Unary::GeluTanh => "gelu_tanh_f32",
         Unary::HardSwish => "hard_swish_f32",
         Unary::Log => "log_f32",
         Unary::Neg => "neg_f32",
         Unary::Round => "round_f32",
         Unary::Rsqrt => "rsqrt_f32",
+        Unary::Sign => "sign_f32",
         Unary::Sin => "sin_f32",
         Unary::Sqrt => "sqrt_f32",
         Unary::Square => "square_f32",

@@ -156,7 +156,7 @@ impl<'a> Selector<'a> {
             Op::Sub { rescale, clamp } => self.add(node, "sub", rescale, clamp),
             Op::Mul { rescale, clamp } => self.mul(node, rescale, clamp),
             Op::Unary { function } => self.float_unary(node, elementwise::unary_kernel(*function)),
-            Op::Binary { function, clamp } => self.function_of_two(node, *function, clamp),
+            Op::Binary { function, rescale, clamp } => self.function_of_two(node, *function, rescale, clamp),
             Op::Clip { clamp } => self.clip(node, clamp),
             Op::LeakyRelu { alpha, .. } => self.leaky_relu(node, alpha.0),
             Op::Logistic {} => self.float_unary(node, "logistic_f32"),
@@ -359,7 +359,9 @@ fn kernel_types(op: &Op) -> &'static str {
         Op::AvgPool2d { .. } | Op::MaxPool2d { .. } | Op::Mean { .. } => "int8 and float32",
         Op::Add { .. } | Op::Sub { .. } | Op::Mul { .. } | Op::Softmax { .. } => "int8 and float32",
         Op::Unary { .. } => "float32",
-        Op::Binary { function, .. } if function.chooses() => "int8 and float32",
+        Op::Binary { function, .. } if function.chooses() || function.multipliers().is_some() => {
+            "int8 and float32"
+        }
         Op::Binary { .. } => "float32",
         Op::Clip { .. } | Op::LeakyRelu { .. } | Op::Logistic {} | Op::Tanh {} => {
             "int8 and uint8 (as a table), and float32"

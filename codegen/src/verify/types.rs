@@ -68,11 +68,18 @@ pub(super) fn check(op: &Op, operands: &[&Type], y: &Type) -> Result<(), String>
             }
         }
         Op::Unary { .. } => float(x, y),
-        Op::Binary { function, clamp } => {
+        Op::Binary { function, rescale, clamp } => {
             check_clamp(clamp, y)?;
-            match function.chooses() {
-                true => operands.iter().try_for_each(|x| same_storage(x, y)),
-                false => operands.iter().try_for_each(|x| float(x, y)),
+            match rescale {
+                Rescale::FixedPoint(by) => {
+                    quantised_alike(operands, y)?;
+                    let wanted = function.multipliers();
+                    let name = function.name();
+                    ensure!(wanted == Some(by.len()), "{} multipliers for `{name}` on integers", by.len());
+                    by.iter().try_for_each(check_multiplier)
+                }
+                Rescale::Real if function.chooses() => operands.iter().try_for_each(|x| same_storage(x, y)),
+                Rescale::Real => operands.iter().try_for_each(|x| float(x, y)),
             }
         }
         Op::Clip { clamp } => {

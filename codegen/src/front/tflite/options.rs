@@ -122,6 +122,11 @@ impl<'a> Options<'a> {
         self.f32(0)
     }
 
+    /// `GeluOptions`: whether the approximation with tanh is meant.
+    pub(super) fn approximate(self) -> Result<bool, Broken> {
+        self.flag(0)
+    }
+
     /// `ReshapeOptions` and `SqueezeOptions`: the list of dimensions.
     pub(super) fn dims(self) -> Result<Vector<'a, i32>, Broken> {
         self.ints(0)

@@ -39,7 +39,7 @@ pub mod op {
     pub const SUB: i32 = 41;
     pub const SQUEEZE: i32 = 43;
     pub const STRIDED_SLICE: i32 = 45;
-    pub const GELU: i32 = 150;
+    pub const LOCAL_RESPONSE_NORMALIZATION: i32 = 13;
     pub const SPLIT: i32 = 49;
     pub const CAST: i32 = 53;
     pub const SHAPE: i32 = 77;

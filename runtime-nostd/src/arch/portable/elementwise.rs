@@ -2,8 +2,8 @@
 
 use super::walk::Walk;
 use super::{math, sum::clip};
-use crate::fixed::to_i8;
-use crate::params::{AddParams, Broadcast, MulParams};
+use crate::fixed::{high_mul, round_shift, to_i8};
+use crate::params::{AddParams, Broadcast, MulParams, Scale};
 use crate::rows::{Read, ReadSlice};
 use core::cell::Cell;
 
@@ -92,6 +92,8 @@ macro_rules! functions {
 }
 
 functions! {
+    /// Angles of the points (`b`, `a`), in radians.
+    atan2_f32 libm::atan2f;
     /// Quotient of floats.
     div_f32 |a, b| a / b;
     /// The greatest integers that are not above the quotients.
@@ -104,6 +106,8 @@ functions! {
     min_f32 |a, b| if a < b { a } else { b };
     /// Powers: `a` to the `b`.
     pow_f32 libm::powf;
+    /// `a` where it is not negative, else `a · b`.
+    prelu_f32 |a, b| if a >= 0.0 { a } else { a * b };
     /// Squares of differences.
     squared_difference_f32 |a, b| (a - b) * (a - b);
 }
@@ -115,6 +119,73 @@ fn floor_mod(a: f32, b: f32) -> f32 {
     } else {
         rest
     }
+}
+
+/// Squares of differences of `i8` operands: TFLite's `SQUARED_DIFFERENCE`.
+///
+/// Operands are brought to a common scale as by [`add_i8`]; the square of their difference is rescaled by `out`.
+#[inline(never)]
+pub fn squared_difference_i8(
+    shape: &Broadcast,
+    p: &AddParams,
+    a: impl Read<i8>,
+    b: impl Read<i8>,
+    y: &[Cell<i8>],
+) {
+    zip(shape, a.slice(), b.slice(), y, |a, b| {
+        let x = p.x.apply(i32::from(a).wrapping_sub(p.x_zero).wrapping_shl(p.left_shift));
+        let y = p.y.apply(i32::from(b).wrapping_sub(p.y_zero).wrapping_shl(p.left_shift));
+        let difference = x.wrapping_sub(y);
+        to_i8(p.out.apply(difference.wrapping_mul(difference)), p.out_zero, p.lo, p.hi)
+    });
+}
+
+/// `i8` operands where they are not below their zero point, rescaled by `identity`; else their products as of [`mul_i8`]: TFLite's `PRELU`.
+#[inline(never)]
+pub fn prelu_i8(
+    shape: &Broadcast,
+    p: &MulParams,
+    identity: &Scale,
+    a: impl Read<i8>,
+    b: impl Read<i8>,
+    y: &[Cell<i8>],
+) {
+    zip(shape, a.slice(), b.slice(), y, |a, b| {
+        let (a, b) = (i32::from(a).wrapping_sub(p.x_zero), i32::from(b).wrapping_sub(p.y_zero));
+        let real = if a >= 0 { identity.apply(a) } else { p.out.apply(a.wrapping_mul(b)) };
+        to_i8(real, p.out_zero, p.lo, p.hi)
+    });
+}
+
+/// Quotients of `i8` operands: TFLite's `DIV`.
+///
+/// `(a − x_zero) / (b − y_zero)`, rescaled by `out`, plus `out_zero`, clamped to `lo..=hi`. `reciprocals` are those of 0 to 255 in Q0.31 between
+/// 1/2 and 1, with that of 1 for 0.
+#[inline(never)]
+pub fn div_i8(
+    shape: &Broadcast,
+    p: &MulParams,
+    reciprocals: &[i32],
+    a: impl Read<i8>,
+    b: impl Read<i8>,
+    y: &[Cell<i8>],
+) {
+    zip(shape, a.slice(), b.slice(), y, |a, b| {
+        let (a, b) = (i32::from(a).wrapping_sub(p.x_zero), i32::from(b).wrapping_sub(p.y_zero));
+        let (a, b) = if b < 0 { (a.wrapping_neg(), b.wrapping_neg()) } else { (a, b.max(1)) };
+        let reciprocal = reciprocals.get(b.unsigned_abs() as usize).copied().unwrap_or(0);
+        let right = 31i32.wrapping_sub(b.leading_zeros() as i32);
+        let headroom = (a.unsigned_abs().leading_zeros() as i32).wrapping_sub(1);
+        let unscaled = high_mul(a.wrapping_shl(headroom.unsigned_abs()), reciprocal);
+        let scaled = high_mul(unscaled, p.out.multiplier);
+        // Beyond 31 bits the reference gives one step up or down.
+        let quotient = match p.out.shift.wrapping_sub(right).wrapping_sub(headroom).min(0).unsigned_abs() {
+            shift @ 0..=31 => round_shift(scaled, shift),
+            _ if scaled < 0 => -1,
+            _ => 1,
+        };
+        to_i8(quotient, p.out_zero, p.lo, p.hi)
+    });
 }
 
 /// The larger one of two stored values of the same quantisation, clamped to `lo..=hi`: TFLite's `MAXIMUM`.

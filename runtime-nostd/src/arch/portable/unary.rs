@@ -65,6 +65,14 @@ functions! {
     exp_f32 math::exp;
     /// The greatest integer that is not above `x`.
     floor_f32 libm::floorf;
+    /// `x` times the probability of a standard normal variable below it.
+    gelu_f32 |x| 0.5 * x * (1.0 + libm::erff(x * core::f32::consts::FRAC_1_SQRT_2));
+    /// [`gelu_f32`] by the usual approximation with tanh.
+    gelu_tanh_f32 |x| {
+        // √(2/π).
+        let inner = 0.797_884_6 * (x + 0.044_715 * x * x * x);
+        0.5 * x * (1.0 + math::tanh(inner))
+    };
     /// `x · min(max(x + 3, 0), 6) / 6`.
     hard_swish_f32 |x| x * clip(x + 3.0, 0.0, 6.0) / 6.0;
     /// The natural logarithm of `x`.
@@ -75,6 +83,8 @@ functions! {
     round_f32 libm::rintf;
     /// `1 / √x`.
     rsqrt_f32 |x| 1.0 / libm::sqrtf(x);
+    /// −1, 0 or 1, as `x` is negative, zero or positive.
+    sign_f32 |x| if x > 0.0 { 1.0 } else if x < 0.0 { -1.0 } else { x };
     /// `sin(x)`, `x` in radians.
     sin_f32 libm::sinf;
     /// `√x`.

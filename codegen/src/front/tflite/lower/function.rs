@@ -2,9 +2,9 @@
 
 use super::arithmetic::broadcast;
 use super::cx::{describe, Format, OpCx};
-use super::quant::Activation;
-use super::{Lowered, Refusal};
-use crate::ir::{Binary, Op, Unary};
+use super::quant::{multiplier, Activation};
+use super::{table, Lowered, Refusal};
+use crate::ir::{Binary, Multiplier, Op, Rescale, Type, Unary};
 
 /// The lowering of an operator that is a function of one operand.
 macro_rules! unary {
@@ -27,6 +27,7 @@ unary! {
     neg Neg
     round Round
     rsqrt Rsqrt
+    sign Sign
     sin Sin
     sqrt Sqrt
     square Square
@@ -34,20 +35,21 @@ unary! {
 
 fn unary(cx: &mut OpCx<'_, '_, '_>, function: Unary) -> Lowered {
     let x = cx.input(0)?;
-    float_only(cx.format(&[x])?)?;
     let dims = cx.dims(x);
-    cx.emit(Op::Unary { function }, &[x], 0, &dims)
-}
-
-fn float_only(format: Format) -> Lowered {
-    match format {
-        Format::Float => Ok(()),
-        Format::Int8 => Err(Refusal::unsupported(
-            "its int8 arithmetic cannot be compiled yet; that on float32 can".to_string(),
-            "leave this operator out of the quantisation of the model",
-        )),
+    match cx.format(&[x])? {
+        Format::Float => cx.emit(Op::Unary { function }, &[x], 0, &dims),
+        Format::Int8 => table::int8(cx, function),
     }
 }
+
+/// GELU, exact or by its approximation.
+pub(super) fn gelu(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+    let approximate = cx.options(GELU_OPTIONS)?.approximate()?;
+    unary(cx, if approximate { Unary::GeluTanh } else { Unary::Gelu })
+}
+
+/// Number of `GeluOptions` in the schema's `BuiltinOptions`.
+const GELU_OPTIONS: u8 = 116;
 
 /// DIV, with a fused activation.
 pub(super) fn div(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
@@ -85,13 +87,25 @@ pub(super) fn squared_difference(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     binary(cx, Binary::SquaredDifference, Activation::None)
 }
 
+/// ATAN2.
+pub(super) fn atan2(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+    binary(cx, Binary::Atan2, Activation::None)
+}
+
+/// PRELU.
+pub(super) fn prelu(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+    binary(cx, Binary::Prelu, Activation::None)
+}
+
 fn binary(cx: &mut OpCx<'_, '_, '_>, function: Binary, activation: Activation) -> Lowered {
     let (x, y) = (cx.input(0)?, cx.input(1)?);
     let dims = broadcast(cx, x, y)?;
     let result = cx.declared(0)?;
     let format = cx.format(&[x, y])?;
-    if !function.chooses() {
-        float_only(format)?;
+    let clamp = activation.clamp(&result);
+    if format == Format::Int8 && !function.chooses() {
+        let rescale = Rescale::FixedPoint(multipliers(cx, function, [cx.ty(x), cx.ty(y), &result])?);
+        return cx.emit(Op::Binary { function, rescale, clamp }, &[x, y], 0, &dims);
     }
     let differs = [x, y].into_iter().find(|&v| cx.ty(v).quant != result.quant);
     if let Some(operand) = differs {
@@ -102,6 +116,31 @@ fn binary(cx: &mut OpCx<'_, '_, '_>, function: Binary, activation: Activation) -
         );
         return Err(Refusal::unsupported(what, "convert the model again with a current converter"));
     }
-    let clamp = activation.clamp(&result);
-    cx.emit(Op::Binary { function, clamp }, &[x, y], 0, &dims)
+    cx.emit(Op::Binary { function, rescale: Rescale::Real, clamp }, &[x, y], 0, &dims)
+}
+
+/// The multipliers of a function on int8, as TFLite Micro's `Prepare` functions compute them.
+fn multipliers(
+    cx: &OpCx<'_, '_, '_>,
+    function: Binary,
+    [x, y, result]: [&Type; 3],
+) -> Lowered<Vec<Multiplier>> {
+    let (x, y, out) = (cx.scale(x, "operand")?, cx.scale(y, "operand")?, cx.scale(result, "result")?);
+    let [wide_x, wide_y, wide_out] = [x, y, out].map(f64::from);
+    let factors = match function {
+        Binary::Div => vec![f64::from(x / (y * out))],
+        Binary::Prelu => vec![wide_x / wide_out, wide_x * wide_y / wide_out],
+        Binary::SquaredDifference => {
+            let common = 2.0 * wide_x.max(wide_y);
+            // Both operands are shifted left by 7 bits before they are squared.
+            vec![wide_x / common, wide_y / common, common * common / (f64::from(1 << 14) * wide_out)]
+        }
+        _ => {
+            return Err(Refusal::unsupported(
+                format!("`{}` has no int8 arithmetic in TFLite", function.name()),
+                "leave this operator out of the quantisation of the model",
+            ))
+        }
+    };
+    factors.into_iter().map(multiplier).collect()
 }

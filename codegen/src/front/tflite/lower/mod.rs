@@ -23,6 +23,7 @@ mod quantize;
 mod report;
 mod shape;
 mod slice;
+mod table;
 mod tensor;
 mod variable;
 
@@ -312,6 +313,7 @@ const OPERATORS: &[(i32, Lower)] = &[
     (45, slice::strided_slice),
     (47, function::exp),
     (49, slice::split),
+    (54, function::prelu),
     (55, function::maximum),
     (57, function::minimum),
     (59, function::neg),
@@ -343,7 +345,10 @@ const OPERATORS: &[(i32, Lower)] = &[
     (142, variable::var_handle),
     (143, variable::read_variable),
     (144, variable::assign_variable),
+    (150, function::gelu),
     (152, activation::relu_0_to_1),
+    (156, function::atan2),
+    (158, function::sign),
 ];
 
 fn find(builtin: i32) -> Option<Lower> {

@@ -56,8 +56,9 @@ impl Entry {
 /// What to use instead of an operator that is not supported.
 pub(super) fn way_out(operator: &str) -> &'static str {
     match operator {
-        "PRELU" => "use LEAKY_RELU (one slope for all channels)",
-        "GELU" => "use RELU, RELU6, LEAKY_RELU, HARD_SWISH, LOGISTIC or TANH and train again",
+        "LOCAL_RESPONSE_NORMALIZATION" => {
+            "train with batch normalisation instead, which becomes part of the convolution before it"
+        }
         "LOG_SOFTMAX" => "end the model with SOFTMAX, or leave it out and compare the logits",
         "ARG_MAX" | "ARG_MIN" | "TOPK_V2" => {
             "let the model return the scores, and pick the best in your code"
