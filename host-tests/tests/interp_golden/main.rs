@@ -95,7 +95,7 @@ fn corpus_layers() {
     check("corpus_layers", with_layers.collect());
 }
 
-/// Operators of which every float32 and int8 case is in scope.
+/// Operators of which every float32 and int8 case is in scope, those with float16 and int4 weights included.
 const OPERATORS: &[&str] = &[
     "ABS",
     "ADD",
@@ -175,8 +175,10 @@ fn conformance_cases() {
                 layers: None,
                 sequence: false,
                 in_scope: match row["format"].as_str() {
-                    "float32" => [OPERATORS, FLOAT_OPERATORS].concat().contains(&row["op"].as_str()),
-                    "int8" => OPERATORS.contains(&row["op"].as_str()),
+                    "float32" | "float16w" => {
+                        [OPERATORS, FLOAT_OPERATORS].concat().contains(&row["op"].as_str())
+                    }
+                    "int8" | "int4w" => OPERATORS.contains(&row["op"].as_str()),
                     _ => false,
                 },
                 name,

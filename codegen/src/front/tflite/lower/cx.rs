@@ -228,6 +228,15 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
         }
     }
 
+    /// Lets result `k` be the constant that operand `of` is.
+    pub(super) fn bind_constant(&mut self, k: usize, of: usize) -> Lowered {
+        let constant = self.input_tensor(of)?;
+        if let Some(index) = self.operator.outputs.get(k) {
+            self.importer.set_slot(index, Slot::Constant(constant));
+        }
+        Ok(())
+    }
+
     // ---- Checks
 
     /// The format in which all of `values` and result 0 are, if it is one that Kiln computes in.

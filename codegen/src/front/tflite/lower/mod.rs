@@ -17,6 +17,7 @@ mod dense;
 mod function;
 mod mean;
 mod movement;
+mod packed;
 mod pool;
 mod quant;
 mod quantize;
@@ -76,6 +77,8 @@ enum Slot {
     Value(ValueId),
     /// A handle of a resource variable.
     Handle(usize),
+    /// What the constant of another tensor is, in any layout.
+    Constant(i32),
     /// The result of an operator that was refused.
     Refused,
 }

@@ -1,5 +1,6 @@
 //! Tensors of the file to types and constants of the graph.
 
+use super::packed::Packed;
 use super::{Importer, Layout, Lowered, Refusal, Slot};
 use crate::front::tflite::names;
 use crate::front::tflite::schema::{Quantization, Tensor};
@@ -56,6 +57,8 @@ impl<'m, 'a> Importer<'m, 'a> {
     pub(super) fn read(&mut self, index: i32, layout: Layout) -> Lowered<ValueId> {
         match self.slot(index) {
             Slot::Value(value) => return Ok(value),
+            // Its operand is a constant of the file, no such alias: this goes no deeper.
+            Slot::Constant(constant) => return self.read(constant, layout),
             Slot::Refused => return Err(Refusal::Follows),
             Slot::Handle(_) => {
                 return Err(Refusal::malformed(format!("tensor {index} is a variable's handle")))
@@ -104,8 +107,11 @@ impl<'m, 'a> Importer<'m, 'a> {
             let what = format!("constant \"{}\" is stored as a sparse tensor", tensor.name);
             return Err(Refusal::unsupported(what, "convert the model without sparsity"));
         }
-        let mut ty = self.tensor_type(tensor)?;
-        let expected = ty.bytes();
+        let packed = Packed::of(tensor.element);
+        let mut tensor = *tensor;
+        tensor.element = packed.map_or(tensor.element, Packed::element);
+        let mut ty = self.tensor_type(&tensor)?;
+        let expected = packed.map_or(ty.bytes(), |packed| packed.bytes(ty.shape.numel()));
         if bytes.len() != expected {
             let (name, have) = (tensor.name, bytes.len());
             return Err(Refusal::malformed(format!(
@@ -117,12 +123,22 @@ impl<'m, 'a> Importer<'m, 'a> {
                 q.axis = Some(0);
             }
         }
+        let unpacked;
+        let (bytes, shared) = match packed {
+            None => (bytes, true),
+            Some(packed) => {
+                self.budget.charge(2 * ty.bytes()).map_err(Refusal::Fatal)?;
+                unpacked = packed.unpack(bytes, ty.shape.numel());
+                (&unpacked[..], false)
+            }
+        };
         if layout == Layout::Depthwise {
             self.budget.charge(bytes.len()).map_err(Refusal::Fatal)?;
             return depthwise(ty, bytes).map(Some);
         }
         let key = (bytes.as_ptr() as usize, bytes.len());
         let data = match self.copies.get(&key) {
+            _ if !shared => Data::new(bytes),
             Some(data) => data.clone(),
             None => {
                 self.budget.charge(bytes.len()).map_err(Refusal::Fatal)?;

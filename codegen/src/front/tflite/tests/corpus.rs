@@ -13,7 +13,6 @@ const REFUSED: &[(&str, &[&str])] = &[
     ("deeplab_v3_dm05_uint8", &["uint8[1, 513, 513, 3]", "RESIZE_BILINEAR", "ARG_MAX"]),
     ("dtln_1_hybrid", &["FULLY_CONNECTED", "hybrid"]),
     ("lstm_mnist_coral_int8", &["UNIDIRECTIONAL_SEQUENCE_LSTM", "unroll"]),
-    ("mediapipe_face_landmark_fp16w", &["PRELU", "LEAKY_RELU"]),
     ("mlperf_ad_hybrid", &["FULLY_CONNECTED", "hybrid", "operators 1, 2, 3, 4, 5, 6, 7, 8, 9"]),
     ("mlperf_kws_hybrid", &["CONV_2D", "hybrid"]),
     ("mnist_hybrid", &["FULLY_CONNECTED", "hybrid"]),

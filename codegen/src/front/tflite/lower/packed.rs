@@ -1,0 +1,100 @@
+//! Constants that are stored more densely than their arithmetic wants them: float16 becomes float32, int4 becomes int8, both exactly.
+
+/// How a constant is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Packed {
+    /// IEEE 754 half precision.
+    Float16,
+    /// Two's complement of 4 bits, two to a byte, the first in the low half; the tensor as a whole fills whole bytes.
+    Int4,
+}
+
+impl Packed {
+    /// By the schema's `TensorType`; `None` for elements that are stored as they are.
+    pub(super) fn of(element: i8) -> Option<Self> {
+        match element {
+            1 => Some(Packed::Float16),
+            17 => Some(Packed::Int4),
+            _ => None,
+        }
+    }
+
+    /// The `TensorType` of the elements once they are unpacked.
+    pub(super) fn element(self) -> i8 {
+        match self {
+            Packed::Float16 => 0,
+            Packed::Int4 => 9,
+        }
+    }
+
+    /// Bytes in the file that `count` elements take.
+    pub(super) fn bytes(self, count: usize) -> usize {
+        match self {
+            Packed::Float16 => count.saturating_mul(2),
+            Packed::Int4 => count.div_ceil(2),
+        }
+    }
+
+    /// The bytes of the unpacked elements.
+    pub(super) fn unpack(self, bytes: &[u8], count: usize) -> Vec<u8> {
+        match self {
+            Packed::Float16 => {
+                let halves = bytes.chunks_exact(2).map(|b| u16::from_le_bytes([b[0], b[1]]));
+                halves.take(count).flat_map(|half| widen(half).to_le_bytes()).collect()
+            }
+            Packed::Int4 => {
+                let nibbles = bytes.iter().flat_map(|&b| [(b << 4) as i8 >> 4, b as i8 >> 4]);
+                nibbles.take(count).map(|nibble| nibble as u8).collect()
+            }
+        }
+    }
+}
+
+/// The same number in single precision; infinities and NaNs stay what they are.
+fn widen(half: u16) -> f32 {
+    let sign = u32::from(half & 0x8000) << 16;
+    let magnitude = u32::from(half & 0x7fff);
+    let bits = match magnitude >> 10 {
+        // Subnormal: a multiple of 2⁻²⁴.
+        0 => (magnitude as f32 * 2f32.powi(-24)).to_bits(),
+        31 => 0x7f80_0000 | magnitude << 13,
+        _ => (magnitude << 13) + ((127 - 15) << 23),
+    };
+    f32::from_bits(sign | bits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halves_are_widened_exactly() {
+        let known = [
+            (0x0000, 0.0),
+            (0x0001, 5.960_464_5e-8),
+            (0x03ff, 6.097_555e-5),
+            (0x0400, 6.103_515_6e-5),
+            (0x3555, 0.333_251_95),
+            (0x3c00, 1.0),
+            (0xc000, -2.0),
+            (0x7bff, 65504.0),
+            (0x7c00, f32::INFINITY),
+            (0xfc00, f32::NEG_INFINITY),
+        ];
+        for (half, single) in known {
+            assert_eq!(widen(half), single, "{half:#x}");
+        }
+        assert!(widen(0x8000).is_sign_negative() && widen(0x7e01).is_nan());
+        assert_eq!(
+            Packed::Float16.unpack(&[0, 0x3c, 0, 0xc0], 2),
+            [1f32, -2.0].map(f32::to_le_bytes).concat()
+        );
+    }
+
+    #[test]
+    fn nibbles_are_signed_and_the_low_one_comes_first() {
+        let bytes = Packed::Int4.unpack(&[0x87, 0xf0, 0x0d], 5);
+        assert_eq!(bytes.iter().map(|&b| b as i8).collect::<Vec<_>>(), [7, -8, 0, -1, -3]);
+        assert_eq!((Packed::Int4.bytes(5), Packed::Int4.bytes(6), Packed::Float16.bytes(3)), (3, 3, 6));
+    }
+}
