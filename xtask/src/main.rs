@@ -1,5 +1,6 @@
 //! Kiln's own chores: `cargo xtask COMMAND`.
 mod demo;
+mod msrv;
 mod step;
 mod test;
 

@@ -1,6 +1,6 @@
 //! `cargo xtask test`: everything that must hold.
-use crate::demo;
 use crate::step::{cargo, cargo_outside, root, run, Failure};
+use crate::{demo, msrv};
 use kiln_boards::{toolchain, Board};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,6 +20,7 @@ pub(crate) fn run_all() -> Result<(), Failure> {
     lint_outside(&root)?;
     run("tests", &mut cargo(&root, &["test", "--workspace"]))?;
     make_room(&root);
+    msrv::check_runtime()?;
     let documentation = ["doc", "--workspace", "--no-deps"];
     run("documentation", cargo(&root, &documentation).env("RUSTDOCFLAGS", "-D warnings"))?;
     for folder in OUTSIDE {
