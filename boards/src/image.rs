@@ -39,6 +39,18 @@ pub struct Symbol {
 pub struct Image {
     symbols: Vec<Symbol>,
     flash: FlashSizes,
+    log: Log,
+}
+
+/// How a program logs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Log {
+    /// As text, or not at all.
+    Text,
+    /// In defmt frames.
+    Defmt,
+    /// Into a buffer that a debug probe reads (RTT), in defmt frames or as text.
+    Rtt,
 }
 
 impl Image {
@@ -62,7 +74,18 @@ impl Image {
             })
             .collect();
         let flash = flash_sizes(&file, &symbols);
-        Ok(Image { symbols, flash })
+        let defmt = file.section_by_name(".defmt").is_some_and(|section| section.size() > 0);
+        let log = match symbols.iter().any(|symbol| symbol.name == "_SEGGER_RTT") {
+            true => Log::Rtt,
+            false if defmt => Log::Defmt,
+            false => Log::Text,
+        };
+        Ok(Image { symbols, flash, log })
+    }
+
+    /// How it logs.
+    pub fn log(&self) -> Log {
+        self.log
     }
 
     /// Its functions and statics.

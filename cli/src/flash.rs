@@ -1,8 +1,9 @@
 //! `cargo kiln flash` and `cargo kiln run`: firmware on a board.
 
+use crate::emulated;
 use anyhow::{bail, Context, Result};
 use clap::Args;
-use kiln_boards::{probe, qemu, Board};
+use kiln_boards::{probe, Board};
 use serde_json::Value;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -51,12 +52,13 @@ pub fn flash(firmware: &Firmware) -> Result<i32> {
 pub fn run(firmware: &Firmware) -> Result<i32> {
     let board = Board::find(&firmware.board)?;
     if board.is_emulated() {
-        return status(qemu::command(board)?.arg(firmware.image()?));
+        return emulated::run(board, &firmware.image()?);
     }
     start("run", firmware)
 }
 
 fn start(what: &str, firmware: &Firmware) -> Result<i32> {
+    // Before the program that flashes, which may have to be compiled first.
     let image = firmware.image()?;
     let mut command = Command::new(probe::program()?);
     command.args([what, "--board", &firmware.board]).arg(image);
@@ -85,10 +87,23 @@ impl Firmware {
     /// The ELF file, built if none was given.
     fn image(&self) -> Result<PathBuf> {
         match &self.elf {
+            Some(elf) if !elf.is_file() => bail!(
+                "there is no file `{}`: build the firmware first, or leave it out in the package's folder",
+                elf.display()
+            ),
             Some(elf) => Ok(elf.clone()),
+            None if !in_package() => {
+                bail!("no package in this folder (Cargo.toml): go to that of your firmware, or name an ELF file")
+            }
             None => build(self.bin.as_deref()),
         }
     }
+}
+
+/// Whether the current folder, or one above it, is that of a package.
+fn in_package() -> bool {
+    let folder = std::env::current_dir().unwrap_or_default();
+    folder.ancestors().any(|folder| folder.join("Cargo.toml").exists())
 }
 
 /// Builds the package in the current folder, and returns its program.
@@ -143,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn an_emulated_board_cannot_be_flashed() {
+    fn what_cannot_be_flashed_is_said_first() {
         let firmware = Firmware {
             elf: Some("x".into()),
             board: "qemu-cortex-m4".into(),
@@ -155,7 +170,9 @@ mod tests {
         };
         let message = flash(&firmware).unwrap_err().to_string();
         assert!(message.contains("cargo kiln run --board qemu-cortex-m4"), "{message}");
-        let message = run(&Firmware { board: "nrf52".into(), ..firmware }).unwrap_err().to_string();
+        let message = run(&Firmware { board: "nrf52".into(), ..firmware.clone() }).unwrap_err().to_string();
         assert!(message.contains("nrf52840-dk"), "{message}");
+        let message = flash(&Firmware { board: "nrf52840-dk".into(), ..firmware }).unwrap_err().to_string();
+        assert!(message.contains("no file `x`"), "{message}");
     }
 }

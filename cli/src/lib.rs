@@ -4,6 +4,7 @@ pub mod bench;
 pub mod boards;
 pub mod compare;
 pub mod emit;
+mod emulated;
 pub mod explain;
 pub mod flash;
 pub mod golden;

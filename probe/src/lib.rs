@@ -24,6 +24,7 @@ pub use chip::{register_chips, Chip};
 pub use error::Error;
 pub use flash::{flash, reset, Event};
 pub use image::{Image, Processor, Segment};
+pub use log::decode_all;
 pub use plan::{Part, Plan};
 pub use run::{run, Options};
 pub use select::select;

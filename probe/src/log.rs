@@ -1,9 +1,10 @@
 //! What firmware logs over RTT: text, and defmt frames where the ELF file says how to read them.
-use crate::error::lost;
+use crate::error::{at, lost};
 use crate::{Error, Image};
 use defmt_decoder::{DecodeError, Locations, StreamDecoder, Table};
 use probe_rs::rtt::{ChannelMode, Error as RttError, Rtt, ScanRegion};
 use probe_rs::Core;
+use std::io::Read;
 
 /// The channel that defmt's logger for RTT writes to.
 const DEFMT_CHANNEL: &str = "defmt";
@@ -25,6 +26,27 @@ impl Frames {
         // Without debug information, messages are shown without their place.
         let locations = table.get_locations(&image.bytes).ok();
         Ok(Some(Frames { table, locations }))
+    }
+}
+
+/// Reads the defmt frames of an image to their end, and gives what they say to `print`.
+///
+/// # Errors
+/// [`Error::Log`] where the image has no defmt messages or the frames are damaged, [`Error::Io`] where reading fails.
+pub fn decode_all(image: &Image, mut frames: impl Read, mut print: impl FnMut(&[u8])) -> Result<(), Error> {
+    let Some(known) = Frames::of(image)? else {
+        return Err(Error::Log { why: "the image has no defmt messages".to_owned() });
+    };
+    let mut decoder = known.table.new_stream_decoder();
+    let mut bytes = [0; 1024];
+    loop {
+        match frames.read(&mut bytes).map_err(at("the frames"))? {
+            0 => return Ok(()),
+            count => {
+                decoder.received(bytes.get(..count).unwrap_or_default());
+                decode(&known, decoder.as_mut(), &mut print)?;
+            }
+        }
     }
 }
 

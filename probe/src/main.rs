@@ -3,7 +3,7 @@
 use clap::{Args, Parser, Subcommand};
 use kiln_boards::Board;
 use kiln_probe::progress::Bars;
-use kiln_probe::{attach, flash, reset, run, select, Chip, Error, Image, Options, Plan, Unlock};
+use kiln_probe::{attach, decode_all, flash, reset, run, select, Chip, Error, Image, Options, Plan, Unlock};
 use probe_rs::probe::list::Lister;
 use probe_rs::Session;
 use std::io::Write;
@@ -39,6 +39,11 @@ enum Command {
         /// The longest it may take
         #[arg(long, value_name = "SECONDS")]
         limit: Option<u64>,
+    },
+    /// Print what defmt frames on standard input say
+    Decode {
+        /// The ELF file that they are of
+        elf: PathBuf,
     },
 }
 
@@ -84,16 +89,21 @@ fn execute(command: Command) -> Result<u8, Box<dyn std::error::Error>> {
         Command::Run { image, files, limit } => {
             let Some(mut ready) = image.flash()? else { return Ok(0) };
             let options = Options { files, limit: limit.map(Duration::from_secs) };
-            let mut out = std::io::stdout();
-            // Where standard output is closed, the firmware's status is still worth having.
-            let print = |bytes: &[u8]| {
-                let _ = out.write_all(bytes).and_then(|()| out.flush());
-            };
             let status = run(&mut ready.session, &ready.image, &options, print)?;
             // A status that does not fit is still no success.
             Ok(u8::try_from(status).unwrap_or(u8::MAX))
         }
+        Command::Decode { elf } => {
+            decode_all(&Image::read(&elf)?, std::io::stdin().lock(), print)?;
+            Ok(0)
+        }
     }
+}
+
+/// Prints what firmware says. Where standard output is closed, its status is still worth having.
+fn print(bytes: &[u8]) {
+    let mut out = std::io::stdout();
+    let _ = out.write_all(bytes).and_then(|()| out.flush());
 }
 
 /// A board with its image in flash.
