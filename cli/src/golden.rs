@@ -29,6 +29,12 @@ impl Golden {
     /// # Errors
     /// Says which array is missing or odd.
     pub fn read(path: &Path) -> Result<Golden> {
+        if !path.exists() {
+            bail!(
+                "there is no file `{}`\n    help: `cargo kiln validate --help` says how to write one; without --golden, Kiln's interpreter answers noise",
+                path.display()
+            );
+        }
         let mut arrays = npz::read(path)?;
         let mut numbered = |prefix: &str| -> Vec<Array> {
             (0..).map_while(|k| arrays.remove(&format!("{prefix}_{k}"))).collect()
@@ -74,4 +80,15 @@ fn by_case(arrays: &[Array]) -> Vec<Vec<Data>> {
     let split: Vec<Vec<Data>> = arrays.iter().map(Array::split).collect();
     let cases = split.first().map_or(0, Vec::len);
     (0..cases).map(|case| split.iter().map(|cases| cases[case].clone()).collect()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_missing_has_a_way_out() {
+        let message = Golden::read(Path::new("none.npz")).unwrap_err().to_string();
+        assert!(message.contains("no file `none.npz`\n    help: "), "{message}");
+    }
 }

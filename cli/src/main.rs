@@ -2,6 +2,7 @@
 
 mod command;
 
+use clap::error::{ContextKind, ErrorKind};
 use clap::Parser;
 use command::Command;
 use std::process::ExitCode;
@@ -43,13 +44,29 @@ fn main() -> ExitCode {
     if args.get(1).is_some_and(|arg| arg == "kiln") {
         args.remove(1);
     }
-    match Cli::parse_from(args).command.run() {
+    let cli = Cli::try_parse_from(args).unwrap_or_else(|error| {
+        // Where standard error is closed, the exit status still says it.
+        let _ = error.print();
+        if lacks_board(&error) {
+            eprintln!(
+                "\n  tip: `cargo kiln boards` lists the boards; `--board qemu-cortex-m4` needs no hardware"
+            );
+        }
+        std::process::exit(error.exit_code())
+    });
+    match cli.command.run() {
         Ok(status) => status,
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE
         }
     }
+}
+
+/// Whether what is missing is a board, whose names nobody can guess.
+fn lacks_board(error: &clap::Error) -> bool {
+    let missing = error.get(ContextKind::InvalidArg).map(ToString::to_string).unwrap_or_default();
+    error.kind() == ErrorKind::MissingRequiredArgument && missing.contains("--board")
 }
 
 #[cfg(test)]
@@ -75,6 +92,15 @@ mod tests {
             let help = command.render_long_help().to_string();
             assert!(help.contains("Examples:\n  cargo kiln "), "{help}");
         }
+    }
+
+    #[test]
+    fn a_board_that_is_missing_is_told_from_others() {
+        let error = |arguments: &[&str]| Cli::try_parse_from(arguments).err().unwrap();
+        assert!(lacks_board(&error(&["cargo-kiln", "flash"])));
+        assert!(lacks_board(&error(&["cargo-kiln", "new", "kws"])));
+        assert!(!lacks_board(&error(&["cargo-kiln", "new", "kws", "--board", "qemu-cortex-m4"])));
+        assert!(!lacks_board(&error(&["cargo-kiln", "flash", "--board", "nrf52840"])));
     }
 
     #[test]
