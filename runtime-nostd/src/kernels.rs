@@ -29,19 +29,25 @@ pub use crate::arch::dsp::max_pool::max_pool2d_i8_dsp;
 pub use crate::arch::dsp::movement::copy_words_dsp;
 pub use crate::arch::dsp::temporal::depthwise1d_i8_dsp;
 pub use crate::arch::dsp::window::conv2d_work_words;
-pub use crate::arch::portable::absorb::{avg_pool_rows_f32, avg_pool_rows_i8, mean_rows_f32, mean_rows_i8};
-pub use crate::arch::portable::conv::{conv2d_f32, conv2d_i8, dense_f32, dense_i8};
+pub use crate::arch::portable::absorb::{
+    avg_pool_rows_f32, avg_pool_rows_i8, avg_pool_rows_u8, mean_rows_f32, mean_rows_i8,
+};
+pub use crate::arch::portable::conv::{
+    conv2d_f32, conv2d_i8, conv2d_i8_wide, dense_f32, dense_i8, dense_i8_wide,
+};
 pub use crate::arch::portable::convert::{
     dequantize_i8_f32, dequantize_u8_f32, quantize_f32_i8, quantize_f32_u8,
 };
-pub use crate::arch::portable::depthwise::{depthwise2d_f32, depthwise2d_i8};
+pub use crate::arch::portable::depthwise::{depthwise2d_f32, depthwise2d_i8, depthwise2d_i8_wide};
 pub use crate::arch::portable::elementwise::{
     add_f32, add_i8, atan2_f32, div_f32, div_i8, floor_div_f32, floor_mod_f32, max_f32, max_i8, min_f32,
     min_i8, mul_f32, mul_i8, pow_f32, prelu_f32, prelu_i8, squared_difference_f32, squared_difference_i8,
     sub_f32, sub_i8,
 };
 pub use crate::arch::portable::movement::{copy, fill, pad_rows};
-pub use crate::arch::portable::pool::{avg_pool2d_f32, avg_pool2d_i8, max_pool2d_f32, max_pool2d_i8};
+pub use crate::arch::portable::pool::{
+    avg_pool2d_f32, avg_pool2d_i8, avg_pool2d_u8, max_pool2d_f32, max_pool2d_i8,
+};
 pub use crate::arch::portable::reduce::{mean_f32, mean_i8};
 pub use crate::arch::portable::softmax::{softmax_f32, softmax_i8};
 pub use crate::arch::portable::unary::{

@@ -26,6 +26,11 @@ impl Data {
         Data(v.iter().map(|&x| x as u8).collect())
     }
 
+    /// From `i16` elements.
+    pub fn from_i16(v: &[i16]) -> Self {
+        Data(v.iter().flat_map(|x| x.to_le_bytes()).collect())
+    }
+
     /// From `i32` elements.
     pub fn from_i32(v: &[i32]) -> Self {
         Data(v.iter().flat_map(|x| x.to_le_bytes()).collect())

@@ -6,11 +6,16 @@
 
 /// The bias of each channel with the operand's zero point folded in. `weights` holds the taps of one output channel after the
 /// other (OHWI), and has the zero point 0; there is one bias per channel.
-pub fn folded_bias(weights: &[i8], bias: &[i32], zero_point: i32, channels: usize) -> Vec<i32> {
+pub fn folded_bias<W: Copy + Into<i32>>(
+    weights: &[W],
+    bias: &[i32],
+    zero_point: i32,
+    channels: usize,
+) -> Vec<i32> {
     let taps = weights.len().checked_div(channels).unwrap_or(0);
     let fold = |(channel, &bias): (usize, &i32)| {
         let own = weights.iter().skip(channel * taps).take(taps);
-        let sum = own.fold(0i32, |sum, &w| sum.wrapping_add(i32::from(w)));
+        let sum = own.fold(0i32, |sum, &w| sum.wrapping_add(w.into()));
         bias.wrapping_sub(zero_point.wrapping_mul(sum))
     };
     bias.iter().take(channels).enumerate().map(fold).collect()
@@ -37,8 +42,8 @@ mod tests {
 
     #[test]
     fn channels_are_counted_by_weights_and_bias() {
-        assert_eq!(folded_bias(&[1, 2, 3, 4], &[0, 0], 10, 2), [-30, -70]);
-        assert_eq!(folded_bias(&[], &[1, 2], 10, 2), [1, 2]);
-        assert_eq!(folded_bias(&[1], &[], 10, 0), [0i32; 0]);
+        assert_eq!(folded_bias(&[1i8, 2, 3, 4], &[0, 0], 10, 2), [-30, -70]);
+        assert_eq!(folded_bias::<i8>(&[], &[1, 2], 10, 2), [1, 2]);
+        assert_eq!(folded_bias(&[1i8], &[], 10, 0), [0i32; 0]);
     }
 }

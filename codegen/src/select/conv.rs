@@ -32,10 +32,16 @@ impl<'a> Selector<'a> {
             alternating(weights, out_c, groups, tw.dtype.size())
         };
         let (kernel, constants, after_x) = match (tx.dtype, tw.dtype, ty.dtype) {
-            (DType::I8, DType::I8, DType::I8) => {
+            (DType::I8, DType::I8 | DType::I16, DType::I8) => {
                 let (constants, requant) = self.integer_constants(node, packed, rescale, clamp)?;
                 let pad = Arg::Int(tx.zero_point().into());
-                (if depthwise { "depthwise2d_i8" } else { "conv2d_i8" }, constants, vec![pad, requant])
+                let kernel = match (depthwise, tw.dtype) {
+                    (false, DType::I8) => "conv2d_i8",
+                    (false, _) => "conv2d_i8_wide",
+                    (true, DType::I8) => "depthwise2d_i8",
+                    (true, _) => "depthwise2d_i8_wide",
+                };
+                (kernel, constants, vec![pad, requant])
             }
             (DType::F32, DType::F32, DType::F32) => {
                 let constants = self.float_constants(node, packed, out_c)?;
@@ -84,9 +90,9 @@ impl<'a> Selector<'a> {
         let n = ty.shape.last();
         let weights = alternating(self.data(node, w, "weights")?, n, 1, tw.dtype.size());
         let (kernel, constants, after_x) = match (tx.dtype, tw.dtype, ty.dtype) {
-            (DType::I8, DType::I8, DType::I8) => {
+            (DType::I8, DType::I8 | DType::I16, DType::I8) => {
                 let (constants, requant) = self.integer_constants(node, weights, rescale, clamp)?;
-                ("dense_i8", constants, vec![requant])
+                (if tw.dtype == DType::I8 { "dense_i8" } else { "dense_i8_wide" }, constants, vec![requant])
             }
             (DType::F32, DType::F32, DType::F32) => {
                 let constants = self.float_constants(node, weights, n)?;
@@ -125,6 +131,7 @@ impl<'a> Selector<'a> {
         let pool = self.pool_params(node, window)?;
         let (kernel, lo, hi) = match (family, tx.dtype, ty.dtype) {
             ("avg_pool2d", DType::I8, DType::I8) => int_range("avg_pool2d_i8", clamp),
+            ("avg_pool2d", DType::U8, DType::U8) => int_range("avg_pool2d_u8", clamp),
             ("max_pool2d", DType::I8, DType::I8) => int_range("max_pool2d_i8", clamp),
             ("avg_pool2d", DType::F32, DType::F32) => float_range("avg_pool2d_f32", clamp),
             ("max_pool2d", DType::F32, DType::F32) => float_range("max_pool2d_f32", clamp),
@@ -204,11 +211,17 @@ impl<'a> Selector<'a> {
             None => vec![0; out_c],
         };
         let zero = self.ty(node.operands[0]).zero_point();
-        let bias = folded_bias(&self.data(node, w, "weights")?.to_i8(), &bias, zero, out_c);
+        let unpacked = self.data(node, w, "weights")?.to_ints(tw.dtype);
+        // Weights of verified graphs have at most 16 bits.
+        let unpacked: Vec<i32> = unpacked.into_iter().map(|w| w as i32).collect();
+        let bias = folded_bias(&unpacked, &bias, zero, out_c);
         let weights = self.step_constant("WEIGHTS", weights);
         let bias = self.step_constant("BIAS", Data::from_i32(&bias));
         let requant = self.requant_struct(node, multipliers, clamp);
-        Ok((vec![Arg::Constant(weights, "i8"), Arg::Constant(bias, "i32")], Arg::Struct(requant)))
+        Ok((
+            vec![Arg::Constant(weights, rust_element(tw.dtype)), Arg::Constant(bias, "i32")],
+            Arg::Struct(requant),
+        ))
     }
 
     /// The kernels' `Requant`, of the reference's arithmetic.

@@ -309,6 +309,7 @@ impl<'a> Selector<'a> {
                 let pool = Arg::Struct(self.pool_params(node, window)?);
                 let (kernel, lo, hi) = match (from, to) {
                     (DType::I8, DType::I8) => int_range("avg_pool_rows_i8", clamp),
+                    (DType::U8, DType::U8) => int_range("avg_pool_rows_u8", clamp),
                     (DType::F32, DType::F32) => float_range("avg_pool_rows_f32", clamp),
                     _ => return Err(self.no_kernel(node)),
                 };

@@ -95,7 +95,7 @@ fn corpus_layers() {
     check("corpus_layers", with_layers.collect());
 }
 
-/// Operators of which every float32 and int8 case is in scope, those with float16 and int4 weights included.
+/// Operators of which every float32 and int8 case is in scope, those with float16 and int4 weights included, and every uint8 case.
 const OPERATORS: &[&str] = &[
     "ABS",
     "ADD",
@@ -178,7 +178,7 @@ fn conformance_cases() {
                     "float32" | "float16w" => {
                         [OPERATORS, FLOAT_OPERATORS].concat().contains(&row["op"].as_str())
                     }
-                    "int8" | "int4w" => OPERATORS.contains(&row["op"].as_str()),
+                    "int8" | "int4w" | "uint8" => OPERATORS.contains(&row["op"].as_str()),
                     _ => false,
                 },
                 name,

@@ -25,6 +25,21 @@ pub fn avg_pool_rows_i8(
     absorb(p, x, sums, y, band, 0, add, |sum, taps| mean_of(sum, taps).max(lo).min(hi) as i8);
 }
 
+/// As [`avg_pool2d_u8`](super::pool::avg_pool2d_u8) with a window over all rows: `band` are rows of the operand, `y` \[out_w\]\[c\] is the result.
+#[inline(never)]
+pub fn avg_pool_rows_u8(
+    p: &Pool,
+    lo: i32,
+    hi: i32,
+    x: Rows<'_, u8>,
+    sums: &[Cell<i32>],
+    y: &[Cell<u8>],
+    band: Band,
+) {
+    let add = |sum: i32, x: u8| sum.wrapping_add(x.into());
+    absorb(p, x, sums, y, band, 0, add, |sum, taps| mean_of(sum, taps).max(lo).min(hi) as u8);
+}
+
 /// As [`avg_pool2d_f32`](super::pool::avg_pool2d_f32) with a window over all rows: `band` are rows of the operand, `y` \[out_w\]\[c\] is the result.
 #[inline(never)]
 pub fn avg_pool_rows_f32(

@@ -3,7 +3,7 @@
 //! Filters are packed as they are read: in each group four of them alternate, element by element, as long as there are four; the
 //! others follow one by one. The elements of a filter are in the order \[k_h\]\[k_w\]\[in_c / groups\].
 
-use super::sum::{dot, Float, Int8, Sum, LANES};
+use super::sum::{dot, Float, Int8, Int8Wide, Sum, LANES};
 use crate::params::{Conv, Requant};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
@@ -23,6 +23,21 @@ pub fn conv2d_i8(
     band: Band,
 ) {
     conv2d(p, x, w, Int8 { bias, pad, requant: q }, y, band);
+}
+
+/// As [`conv2d_i8`] with weights of 16 bits: those of old models, whose 8-bit weights have a zero point.
+#[inline(never)]
+pub fn conv2d_i8_wide(
+    p: &Conv,
+    x: Rows<'_, i8>,
+    w: &[i16],
+    bias: &[i32],
+    pad: i8,
+    q: &Requant<'_>,
+    y: Rows<'_, i8>,
+    band: Band,
+) {
+    conv2d(p, x, w, Int8Wide(Int8 { bias, pad, requant: q }), y, band);
 }
 
 /// As [`conv2d_i8`] for floats, with padding that does not count and the bias as it is: products are summed in the order of a filter's elements, the bias comes
@@ -45,6 +60,11 @@ pub fn conv2d_f32(
 /// `FULLY_CONNECTED`, which rescales with double rounding like a convolution. Zero points are folded into `bias`.
 pub fn dense_i8(x: Rows<'_, i8>, w: &[i8], bias: &[i32], q: &Requant<'_>, y: Rows<'_, i8>, band: Band) {
     conv2d_i8(&matrix(x.row_len(), y.row_len()), x, w, bias, 0, q, y, band);
+}
+
+/// As [`dense_i8`] with weights of 16 bits.
+pub fn dense_i8_wide(x: Rows<'_, i8>, w: &[i16], bias: &[i32], q: &Requant<'_>, y: Rows<'_, i8>, band: Band) {
+    conv2d_i8_wide(&matrix(x.row_len(), y.row_len()), x, w, bias, 0, q, y, band);
 }
 
 /// As [`dense_i8`] for floats: products are summed in order, the bias comes last, and the result is clamped to `lo..=hi`.
@@ -76,7 +96,7 @@ pub(crate) fn matrix(k: usize, n: usize) -> Conv {
 const GATHERED: usize = 256;
 
 #[inline(always)]
-fn conv2d<S: Sum>(p: &Conv, x: Rows<'_, S::T>, w: &[S::T], sum: S, y: Rows<'_, S::T>, band: Band) {
+fn conv2d<S: Sum>(p: &Conv, x: Rows<'_, S::T>, w: &[S::W], sum: S, y: Rows<'_, S::T>, band: Band) {
     let groups = p.groups.max(1);
     let per_group = |c: usize| c.checked_div(groups).unwrap_or(0);
     let (in_c, out_c) = (per_group(p.in_c), per_group(p.out_c));
@@ -127,7 +147,7 @@ struct Patch<'a, T> {
 impl<T: Copy> Patch<'_, T> {
     /// Adds the products with the filters that `w` begins with, one per accumulator. `whole` is the patch, if it is at hand.
     #[inline(always)]
-    fn sums<S: Sum<T = T>>(&self, whole: &[Cell<T>], buffer: &[Cell<T>], w: &[T], acc: &mut [S::Acc]) {
+    fn sums<S: Sum<T = T>>(&self, whole: &[Cell<T>], buffer: &[Cell<T>], w: &[S::W], acc: &mut [S::Acc]) {
         if whole.len() == self.size {
             return dot::<S>(whole, w, acc);
         }

@@ -1,6 +1,6 @@
 //! Depthwise convolution: every channel of the operand has filters of its own.
 
-use super::sum::{Float, Int8, Sum};
+use super::sum::{Float, Int8, Int8Wide, Sum};
 use crate::params::{Conv, Requant};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
@@ -23,6 +23,21 @@ pub fn depthwise2d_i8(
     depthwise2d(p, x, w, Int8 { bias, pad, requant: q }, y, band);
 }
 
+/// As [`depthwise2d_i8`] with weights of 16 bits.
+#[inline(never)]
+pub fn depthwise2d_i8_wide(
+    p: &Conv,
+    x: Rows<'_, i8>,
+    w: &[i16],
+    bias: &[i32],
+    pad: i8,
+    q: &Requant<'_>,
+    y: Rows<'_, i8>,
+    band: Band,
+) {
+    depthwise2d(p, x, w, Int8Wide(Int8 { bias, pad, requant: q }), y, band);
+}
+
 /// As [`depthwise2d_i8`] for floats: products are summed in the order of the taps, the bias comes last, padding does not
 /// count, and the result is clamped to `lo..=hi`.
 #[inline(never)]
@@ -43,7 +58,7 @@ pub fn depthwise2d_f32(
 const CHANNELS: usize = 32;
 
 #[inline(always)]
-fn depthwise2d<S: Sum>(p: &Conv, x: Rows<'_, S::T>, w: &[S::T], sum: S, y: Rows<'_, S::T>, band: Band) {
+fn depthwise2d<S: Sum>(p: &Conv, x: Rows<'_, S::T>, w: &[S::W], sum: S, y: Rows<'_, S::T>, band: Band) {
     let multiplier = p.out_c.checked_div(p.in_c).unwrap_or(0).max(1);
     // A pass takes whole channels of the operand, or one in parts.
     let channels = CHANNELS.checked_div(multiplier).unwrap_or(0).max(1);
@@ -69,22 +84,22 @@ fn depthwise2d<S: Sum>(p: &Conv, x: Rows<'_, S::T>, w: &[S::T], sum: S, y: Rows<
 }
 
 /// The taps of one pixel of the result.
-struct Window<'a, T> {
+struct Window<'a, T, W> {
     p: &'a Conv,
     x: Rows<'a, T>,
     /// Rows of the operand.
     in_h: usize,
-    w: &'a [T],
+    w: &'a [W],
     pad: T,
     /// Row and column of the first tap; may be negative. Rows are counted from the lap of the ring in which the first one is.
     top: usize,
     left: usize,
 }
 
-impl<T: Copy> Window<'_, T> {
+impl<T: Copy, W: Copy> Window<'_, T, W> {
     /// Sums of the output channels from `o` on; each channel of the operand, from `c` on, is read by `share` of them.
     #[inline(never)]
-    fn sums<S: Sum<T = T>>(&self, o: usize, c: usize, share: usize, acc: &mut [S::Acc]) {
+    fn sums<S: Sum<T = T, W = W>>(&self, o: usize, c: usize, share: usize, acc: &mut [S::Acc]) {
         let Conv { in_w, in_c, out_c, k_h, k_w, dilation_h, dilation_w, .. } = *self.p;
         let share = share.max(1);
         let read = acc.len().checked_div(share).unwrap_or(0);
@@ -111,7 +126,7 @@ impl<T: Copy> Window<'_, T> {
 
 /// Adds the products of pairs.
 #[inline(never)]
-fn each<S: Sum>(x: &[Cell<S::T>], w: &[S::T], acc: &mut [S::Acc]) {
+fn each<S: Sum>(x: &[Cell<S::T>], w: &[S::W], acc: &mut [S::Acc]) {
     for ((acc, x), &w) in acc.iter_mut().zip(x).zip(w) {
         *acc = S::add(*acc, x.get(), w);
     }
@@ -119,7 +134,7 @@ fn each<S: Sum>(x: &[Cell<S::T>], w: &[S::T], acc: &mut [S::Acc]) {
 
 /// Adds the products of one element with all weights.
 #[inline(never)]
-fn all<S: Sum>(x: S::T, w: &[S::T], acc: &mut [S::Acc]) {
+fn all<S: Sum>(x: S::T, w: &[S::W], acc: &mut [S::Acc]) {
     for (acc, &w) in acc.iter_mut().zip(w) {
         *acc = S::add(*acc, x, w);
     }

@@ -14,6 +14,13 @@ pub fn avg_pool2d_i8(p: &Pool, x: Rows<'_, i8>, lo: i32, hi: i32, y: Rows<'_, i8
     pool2d(p, x, y, band, 0, add, |sum, taps| mean_of(sum, taps).max(lo).min(hi) as i8);
 }
 
+/// As [`avg_pool2d_i8`] for unsigned stored values.
+#[inline(never)]
+pub fn avg_pool2d_u8(p: &Pool, x: Rows<'_, u8>, lo: i32, hi: i32, y: Rows<'_, u8>, band: Band) {
+    let add = |sum: i32, x: u8| sum.wrapping_add(x.into());
+    pool2d(p, x, y, band, 0, add, |sum, taps| mean_of(sum, taps).max(lo).min(hi) as u8);
+}
+
 /// `sum / taps`, rounded half away from zero; 0 without taps.
 #[inline(always)]
 pub(crate) fn mean_of(sum: i32, taps: u32) -> i32 {

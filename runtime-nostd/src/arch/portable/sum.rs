@@ -6,8 +6,10 @@ use core::cell::Cell;
 
 /// How products are summed and how sums become results.
 pub(crate) trait Sum: Copy {
-    /// Elements of operand, weights and result.
+    /// Elements of operand and result.
     type T: Copy + 'static;
+    /// Elements of weights.
+    type W: Copy + 'static;
     /// A sum of products.
     type Acc: Copy;
 
@@ -17,7 +19,7 @@ pub(crate) trait Sum: Copy {
     const EMPTY: Self::Acc;
 
     /// Adds one product.
-    fn add(acc: Self::Acc, x: Self::T, w: Self::T) -> Self::Acc;
+    fn add(acc: Self::Acc, x: Self::T, w: Self::W) -> Self::Acc;
 
     /// What taps in the padding read as.
     fn pad(self) -> Self::T;
@@ -39,6 +41,7 @@ pub(crate) struct Int8<'a> {
 
 impl Sum for Int8<'_> {
     type T = i8;
+    type W = i8;
     type Acc = i32;
 
     const ANY: i8 = 0;
@@ -57,6 +60,34 @@ impl Sum for Int8<'_> {
     #[inline(always)]
     fn finish(self, o: usize, acc: &[i32], out: &[Cell<i8>]) {
         requantize(self.bias, self.requant, o, acc, out);
+    }
+}
+
+/// [`Int8`] with weights of 16 bits.
+#[derive(Clone, Copy)]
+pub(crate) struct Int8Wide<'a>(pub Int8<'a>);
+
+impl Sum for Int8Wide<'_> {
+    type T = i8;
+    type W = i16;
+    type Acc = i32;
+
+    const ANY: i8 = 0;
+    const EMPTY: i32 = 0;
+
+    #[inline(always)]
+    fn add(acc: i32, x: i8, w: i16) -> i32 {
+        acc.wrapping_add(i32::from(x) * i32::from(w))
+    }
+
+    #[inline(always)]
+    fn pad(self) -> i8 {
+        self.0.pad
+    }
+
+    #[inline(always)]
+    fn finish(self, o: usize, acc: &[i32], out: &[Cell<i8>]) {
+        self.0.finish(o, acc, out);
     }
 }
 
@@ -95,6 +126,7 @@ pub(crate) struct Float<'a> {
 
 impl Sum for Float<'_> {
     type T = f32;
+    type W = f32;
     type Acc = f32;
 
     const ANY: f32 = 0.0;
@@ -135,7 +167,7 @@ pub(crate) const LANES: usize = 4;
 
 /// Adds the products of `x` with one filter per accumulator: with [`LANES`] whose elements alternate in `w`, or with a single one.
 #[inline(never)]
-pub(crate) fn dot<S: Sum>(x: &[Cell<S::T>], w: &[S::T], acc: &mut [S::Acc]) {
+pub(crate) fn dot<S: Sum>(x: &[Cell<S::T>], w: &[S::W], acc: &mut [S::Acc]) {
     match acc {
         [a, b, c, d] => {
             let (mut x, mut w) = (x, w);

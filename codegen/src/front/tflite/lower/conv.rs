@@ -4,7 +4,7 @@ use super::cx::{describe, Format, OpCx};
 use super::quant::{multiplier, Activation};
 use super::{Layout, Lowered, Refusal};
 use crate::front::tflite::options::{Padding, WindowOptions};
-use crate::ir::{self, DType, Op, Rescale, Type, ValueId, Window};
+use crate::ir::{self, DType, Data, Op, Rescale, Type, ValueId, Window};
 
 /// CONV_2D, grouped where the weights have fewer channels than the image.
 pub(super) fn conv_2d(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
@@ -67,6 +67,7 @@ pub(super) fn weights_and_bias(
             return Err(Refusal::malformed("weights quantised per channel have a zero point other than 0"));
         }
     }
+    let weights = symmetric(cx, weights);
     let Some(bias) = cx.optional_input(2)? else { return Ok((weights, None, format)) };
     if !cx.is_const(bias) {
         return Err(Refusal::unsupported("its bias is computed at run time", help));
@@ -82,6 +83,21 @@ pub(super) fn weights_and_bias(
         return Err(Refusal::malformed(what));
     }
     Ok((weights, Some(bias), format))
+}
+
+/// Weights without a zero point: their differences to it, in 16 bits where they do not fit 8.
+fn symmetric(cx: &mut OpCx<'_, '_, '_>, weights: ValueId) -> ValueId {
+    let ty = cx.ty(weights).clone();
+    let (zero, scale) = (i64::from(ty.zero_point()), ty.scale());
+    let (Some(scale), Some(data), true) = (scale, cx.data(weights), zero != 0) else { return weights };
+    let centred: Vec<i16> = data.to_ints(ty.dtype).into_iter().map(|w| (w - zero) as i16).collect();
+    let narrow: Option<Vec<i8>> = centred.iter().map(|&w| i8::try_from(w).ok()).collect();
+    let (dtype, data) = match narrow {
+        Some(narrow) => (DType::I8, Data::from_i8(&narrow)),
+        None => (DType::I16, Data::from_i16(&centred)),
+    };
+    let ty = Type::quantized(dtype, ty.shape.dims(), scale, 0);
+    cx.constant("weights", ty, data)
 }
 
 /// One factor per channel, or one for all: input scale · weight scale / output scale, the products in `f64`.

@@ -228,6 +228,19 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
         }
     }
 
+    /// The type that a value has in the file where that is uint8, and the graph has int8 instead.
+    pub(super) fn as_stored(&self, value: ValueId) -> Option<Type> {
+        let ty = self.ty(value);
+        let (scale, zero_point) = (ty.scale()?, ty.zero_point());
+        let signed_here = self.importer.is_unsigned && ty.dtype == DType::I8;
+        signed_here.then(|| Type::quantized(DType::U8, ty.shape.dims(), scale, zero_point + 128))
+    }
+
+    /// `value` as one of type `ty`, which differs at most in signedness.
+    pub(super) fn same_number(&mut self, value: ValueId, ty: Type) -> ValueId {
+        self.importer.same_number(value, ty)
+    }
+
     /// Lets result `k` be the constant that operand `of` is.
     pub(super) fn bind_constant(&mut self, k: usize, of: usize) -> Lowered {
         let constant = self.input_tensor(of)?;

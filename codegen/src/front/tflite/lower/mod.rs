@@ -31,7 +31,7 @@ mod variable;
 use super::budget::Budget;
 use super::schema::{Model, Operator, SubGraph, CUSTOM};
 use crate::error::Error;
-use crate::ir::{Data, Graph, ValueId};
+use crate::ir::{Clamp, DType, Data, Graph, Multiplier, Op, Rescale, Type, ValueId};
 use cx::OpCx;
 use report::Report;
 use std::collections::HashMap;
@@ -107,6 +107,8 @@ pub(super) struct Importer<'m, 'a> {
     /// Data already copied, by position in the file (many tensors may share a buffer).
     copies: HashMap<(usize, usize), Data>,
     resources: Resources<'a>,
+    /// Whether the model computes on uint8, the old scheme of quantisation. The graph then has int8 in its place, but for inputs and outputs.
+    is_unsigned: bool,
     budget: Budget,
     report: Report,
 }
@@ -124,6 +126,7 @@ pub(super) fn lower(model: &Model<'_>, name: &str, budget: Budget) -> Result<Gra
         constants: HashMap::new(),
         copies: HashMap::new(),
         resources: Resources::default(),
+        is_unsigned: computes_on_uint8(model, sub),
         budget,
         report: Report::default(),
     };
@@ -137,6 +140,19 @@ pub(super) fn lower(model: &Model<'_>, name: &str, budget: Budget) -> Result<Gra
         true => Ok(importer.graph),
         false => Err(Error::Unsupported(importer.report.into_problems())),
     }
+}
+
+/// Whether an operator other than a conversion works on quantised uint8.
+fn computes_on_uint8(model: &Model<'_>, sub: &SubGraph<'_>) -> bool {
+    /// CAST, DEQUANTIZE, QUANTIZE: models that compute on int8 or floats may take and give bytes, too.
+    const CONVERSIONS: [i32; 3] = [53, 6, 114];
+    let is_quantised_byte = |index: i32| {
+        sub.tensor(index).is_some_and(|t| t.element == tensor::UINT8 && t.quantization.is_some())
+    };
+    sub.operators.iter().any(|operator| {
+        let converts = model.code(operator).is_none_or(|code| CONVERSIONS.contains(&code.builtin));
+        !converts && operator.inputs.iter().any(is_quantised_byte)
+    })
 }
 
 /// Bytes of graph that an operator takes: its nodes and values with their names.
@@ -156,7 +172,7 @@ impl<'m, 'a> Importer<'m, 'a> {
             }
             // An open first axis is the batch, and Kiln compiles for one.
             let open: Vec<usize> = tensor.open_axes().into_iter().filter(|&axis| axis > 0).collect();
-            let slot = match self.tensor_type(tensor) {
+            let slot = match self.stored_type(tensor) {
                 Err(refusal) => {
                     self.refuse(place, None, refusal)?;
                     Slot::Refused
@@ -165,9 +181,16 @@ impl<'m, 'a> Importer<'m, 'a> {
                     if !open.is_empty() {
                         let what = format!("the sizes of axes {open:?} of its shape are open");
                         let help = "convert the model with a fixed input shape";
-                        self.refuse(place, None, Refusal::unsupported(what, help))?;
+                        self.refuse(place.clone(), None, Refusal::unsupported(what, help))?;
                     }
-                    Slot::Value(self.graph.add_input(tensor.name.text(), ty))
+                    let input = self.graph.add_input(tensor.name.text(), ty);
+                    match self.tensor_type(tensor) {
+                        Ok(ty) => Slot::Value(self.same_number(input, ty)),
+                        Err(refusal) => {
+                            self.refuse(place, None, refusal)?;
+                            Slot::Refused
+                        }
+                    }
                 }
             };
             self.set_slot(index, slot);
@@ -227,8 +250,15 @@ impl<'m, 'a> Importer<'m, 'a> {
                     ))
                 }
             };
-            match self.read(index, Layout::Plain) {
-                Ok(value) => self.graph.outputs.push(value),
+            let output = self.sub.tensor(index).copied().map(|tensor| self.stored_type(&tensor)).transpose();
+            let value = self.read(index, Layout::Plain).and_then(|value| Ok((value, output?)));
+            match value {
+                Ok((value, Some(stored))) if stored.dtype == DType::U8 => {
+                    let ty = Type { shape: self.graph.ty(value).shape.clone(), ..stored };
+                    let value = self.same_number(value, ty);
+                    self.graph.outputs.push(value);
+                }
+                Ok((value, _)) => self.graph.outputs.push(value),
                 Err(refusal) => self.refuse(place, None, refusal)?,
             }
         }
@@ -236,6 +266,18 @@ impl<'m, 'a> Importer<'m, 'a> {
             true => Err(Error::malformed("model", "it has no outputs")),
             false => Ok(()),
         }
+    }
+
+    /// `value` as one of type `ty`, which differs at most in signedness: every number stays what it is.
+    fn same_number(&mut self, value: ValueId, ty: Type) -> ValueId {
+        if *self.graph.ty(value) == ty {
+            return value;
+        }
+        let (lo, hi) = quant::int_range(ty.dtype);
+        let one = Rescale::FixedPoint(vec![Multiplier { value: 1 << 30, shift: 1 }]);
+        let op = Op::Requantize { rescale: one, clamp: Clamp::Int { lo, hi } };
+        let name = self.graph.value(value).name.clone();
+        self.graph.add_node(op, &[value], &name, ty, "uint8 as int8".to_string())
     }
 
     /// Notes what was refused, or gives up. `operator` is the index and name of a refused operator.

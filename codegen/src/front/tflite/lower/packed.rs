@@ -1,4 +1,6 @@
-//! Constants that are stored more densely than their arithmetic wants them: float16 becomes float32, int4 becomes int8, both exactly.
+//! Constants that are stored in another way than their arithmetic wants them: float16 becomes float32, int4 and uint8 become int8, all exactly.
+
+use super::tensor::UINT8;
 
 /// How a constant is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -7,10 +9,12 @@ pub(super) enum Packed {
     Float16,
     /// Two's complement of 4 bits, two to a byte, the first in the low half; the tensor as a whole fills whole bytes.
     Int4,
+    /// 128 more than the signed element.
+    Unsigned,
 }
 
 impl Packed {
-    /// By the schema's `TensorType`; `None` for elements that are stored as they are.
+    /// By the schema's `TensorType`; `None` for elements that are stored as they are, or may be.
     pub(super) fn of(element: i8) -> Option<Self> {
         match element {
             1 => Some(Packed::Float16),
@@ -24,6 +28,7 @@ impl Packed {
         match self {
             Packed::Float16 => 0,
             Packed::Int4 => 9,
+            Packed::Unsigned => UINT8,
         }
     }
 
@@ -32,6 +37,7 @@ impl Packed {
         match self {
             Packed::Float16 => count.saturating_mul(2),
             Packed::Int4 => count.div_ceil(2),
+            Packed::Unsigned => count,
         }
     }
 
@@ -46,6 +52,7 @@ impl Packed {
                 let nibbles = bytes.iter().flat_map(|&b| [(b << 4) as i8 >> 4, b as i8 >> 4]);
                 nibbles.take(count).map(|nibble| nibble as u8).collect()
             }
+            Packed::Unsigned => bytes.iter().take(count).map(|byte| byte ^ 0x80).collect(),
         }
     }
 }

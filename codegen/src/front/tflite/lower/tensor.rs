@@ -14,7 +14,25 @@ pub(super) const LARGEST_RANK: usize = 6;
 
 impl<'m, 'a> Importer<'m, 'a> {
     /// The type of a tensor as the file declares it. Open dimensions count 1.
+    ///
+    /// Where the model [computes on uint8](Importer::is_unsigned), quantised bytes are int8: 128 less, their zero point too.
     pub(super) fn tensor_type(&mut self, tensor: &Tensor<'a>) -> Lowered<Type> {
+        let mut ty = self.stored_type(tensor)?;
+        if self.is_signed_here(tensor) {
+            ty.dtype = DType::I8;
+            let zero_points = ty.quant.iter_mut().flat_map(|quant| &mut quant.zero_points);
+            zero_points.for_each(|zero_point| *zero_point -= 128);
+        }
+        Ok(ty)
+    }
+
+    /// Whether a tensor's bytes are unsigned in the file and signed in the graph.
+    fn is_signed_here(&self, tensor: &Tensor<'a>) -> bool {
+        self.is_unsigned && tensor.element == UINT8 && tensor.quantization.is_some()
+    }
+
+    /// The type of a tensor, with its elements as the file has them.
+    pub(super) fn stored_type(&mut self, tensor: &Tensor<'a>) -> Lowered<Type> {
         let dtype = dtype(tensor.element)?;
         let dims = dims(tensor)?;
         check_size(dtype, &dims)?;
@@ -107,7 +125,10 @@ impl<'m, 'a> Importer<'m, 'a> {
             let what = format!("constant \"{}\" is stored as a sparse tensor", tensor.name);
             return Err(Refusal::unsupported(what, "convert the model without sparsity"));
         }
-        let packed = Packed::of(tensor.element);
+        let packed = match self.is_signed_here(tensor) {
+            true => Some(Packed::Unsigned),
+            false => Packed::of(tensor.element),
+        };
         let mut tensor = *tensor;
         tensor.element = packed.map_or(tensor.element, Packed::element);
         let mut ty = self.tensor_type(&tensor)?;
@@ -151,12 +172,15 @@ impl<'m, 'a> Importer<'m, 'a> {
     }
 }
 
+/// `TensorType` of uint8.
+pub(super) const UINT8: i8 = 3;
+
 /// The element type, if the graph has it.
 pub(super) fn dtype(element: i8) -> Lowered<DType> {
     Ok(match element {
         0 => DType::F32,
         2 => DType::I32,
-        3 => DType::U8,
+        UINT8 => DType::U8,
         4 => DType::I64,
         6 => DType::Bool,
         7 => DType::I16,
