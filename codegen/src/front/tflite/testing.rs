@@ -67,6 +67,7 @@ pub enum Element {
     Int16 = 7,
     Int8 = 9,
     Resource = 13,
+    Int4 = 17,
 }
 
 // ---- Flatbuffers

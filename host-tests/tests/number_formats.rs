@@ -1,0 +1,159 @@
+//! Number formats other than int8 and float32: models as files, each against arithmetic that is written out here, interpreted and as generated code.
+
+use cargo_kiln::place::Place;
+use kiln_codegen::front::tflite::testing::{op, Element, ModelBuilder, Options as Attributes, Tensor};
+use kiln_codegen::interp::fixed_point::multiply;
+use kiln_codegen::ir::{DType, Data, Multiplier};
+use kiln_codegen::{compile_graph, front, Options};
+
+/// The outputs of a model with one input and one output, everywhere alike.
+fn outputs(model: &ModelBuilder, input: &Data) -> Data {
+    let graph = front::read(&model.build(), "formats").unwrap();
+    let compiled = compile_graph(graph.clone(), &Options::default()).unwrap();
+    let case = vec![vec![input.clone()]];
+    let [interpreted, host, target] = ["interp", "host", "qemu-cortex-m3"]
+        .map(|place| Place::find(place).unwrap().run(&graph, &compiled, &case).unwrap()[0][0].clone());
+    assert_eq!(interpreted, host);
+    assert_eq!(interpreted, target);
+    interpreted
+}
+
+/// The mantissa and shift of a factor below 1.
+fn factor(real: f64) -> Multiplier {
+    let shift = -((1.0 / real).log2().floor() as i32);
+    Multiplier { value: (real * 2f64.powi(31 - shift)).round() as i32, shift }
+}
+
+/// Numbers from 0 to 255 without an order.
+fn noise(seed: u32, count: usize) -> Vec<u8> {
+    let mut state = seed;
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 24) as u8
+    };
+    (0..count).map(|_| next()).collect()
+}
+
+const SIZE: usize = 7;
+const IN: usize = 3;
+const OUT: usize = 6;
+
+/// A uint8 tensor.
+fn byte(dims: &[usize], scale: f32, zero_point: i64) -> Tensor {
+    let dims: Vec<i32> = dims.iter().map(|&d| d as i32).collect();
+    Tensor::new(Element::Uint8, &dims).quantized(scale, zero_point)
+}
+
+#[test]
+fn uint8_with_zero_points_everywhere() {
+    // Weights from far below to far above their zero point, as training with uint8 gives them.
+    let (x_zero, y_zero, z_zero) = (131, 120, 7);
+    for w_zero in [0i64, 100, 128, 255] {
+        let weights = noise(3, OUT * 9 * IN);
+        let taps = noise(5, 9 * OUT);
+        let bias: Vec<i32> = (0..OUT as i32).map(|o| 700 * o - 2000).collect();
+        let mut m = ModelBuilder::new();
+        let x = m.input("x", byte(&[1, SIZE, SIZE, IN], 0.02, x_zero));
+        let w = m.constant("w", byte(&[OUT, 3, 3, IN], 0.01, w_zero), &weights);
+        let words: Vec<u8> = bias.iter().flat_map(|b| b.to_le_bytes()).collect();
+        let b = m.constant("b", Tensor::new(Element::Int32, &[OUT as i32]), &words);
+        let y = m.value("y", byte(&[1, SIZE, SIZE, OUT], 0.08, y_zero));
+        m.operator(op::CONV_2D, Attributes::conv(true, [1, 1], 0), &[x, w, b], &[y]);
+        let t = m.constant("t", byte(&[1, 3, 3, OUT], 0.02, w_zero), &taps);
+        let z = m.value("z", byte(&[1, 3, 3, OUT], 0.1, z_zero));
+        m.operator(op::DEPTHWISE_CONV_2D, Attributes::depthwise(false, [2, 2], 1, 1), &[y, t, b], &[z]);
+        let mean = m.value("mean", byte(&[1, 2, 2, OUT], 0.1, z_zero));
+        m.operator(op::AVERAGE_POOL_2D, Attributes::pool(true, 2, 2), &[z], &[mean]);
+        m.outputs(&[mean]);
+
+        let input = noise(17, SIZE * SIZE * IN);
+        let at = |row: usize, column: usize, c: usize| {
+            let inside = (1..=SIZE).contains(&row) && (1..=SIZE).contains(&column);
+            let stored = inside.then(|| input[((row - 1) * SIZE + column - 1) * IN + c]);
+            stored.map_or(0, |stored| i32::from(stored) - x_zero as i32)
+        };
+        let centred = |w: u8| i32::from(w) - w_zero as i32;
+        let scaled = |sum: i32, by: f64, zero: i64, least: i32| {
+            (multiply(sum, factor(by)) + zero as i32).clamp(least, 255)
+        };
+        let scale = |x: f32| f64::from(x);
+        let by = scale(0.02) * scale(0.01) / scale(0.08);
+        let mut conv = vec![0; SIZE * SIZE * OUT];
+        for (i, y) in conv.iter_mut().enumerate() {
+            let (row, column, o) = (i / OUT / SIZE, i / OUT % SIZE, i % OUT);
+            let products = (0..9 * IN).map(|tap| {
+                let (ky, kx, c) = (tap / IN / 3, tap / IN % 3, tap % IN);
+                at(row + ky, column + kx, c) * centred(weights[o * 9 * IN + tap])
+            });
+            *y = scaled(products.sum::<i32>() + bias[o], by, y_zero, 0);
+        }
+        let by = scale(0.08) * scale(0.02) / scale(0.1);
+        let mut depthwise = vec![0; 9 * OUT];
+        for (i, z) in depthwise.iter_mut().enumerate() {
+            let (row, column, o) = (i / OUT / 3 * 2, i / OUT % 3 * 2, i % OUT);
+            let products = (0..9).map(|tap| {
+                let y = conv[((row + tap / 3) * SIZE + column + tap % 3) * OUT + o] - y_zero as i32;
+                y * centred(taps[tap * OUT + o])
+            });
+            // A fused RELU: nothing below the zero point.
+            *z = scaled(products.sum::<i32>() + bias[o], by, z_zero, z_zero as i32);
+        }
+        let mut expected = Vec::new();
+        for i in 0..4 * OUT {
+            let (row, column, o) = (i / OUT / 2 * 2, i / OUT % 2 * 2, i % OUT);
+            let pixels =
+                (row..(row + 2).min(3)).flat_map(|r| (column..(column + 2).min(3)).map(move |c| (r, c)));
+            let values: Vec<i32> = pixels.map(|(r, c)| depthwise[(r * 3 + c) * OUT + o]).collect();
+            let count = values.len() as i32;
+            expected.push(((values.iter().sum::<i32>() + count / 2) / count) as u8);
+        }
+        assert!(expected.iter().any(|&y| y > z_zero as u8 && y < 255), "{expected:?}");
+        let actual = outputs(&m, &Data::new(input));
+        assert_eq!(actual.to_ints(DType::U8), expected.iter().map(|&y| i64::from(y)).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn int4_weights_are_int8_weights() {
+    let (rows, columns) = (5, 9);
+    let nibbles: Vec<i8> = noise(9, rows * columns).iter().map(|b| (*b as i8) >> 4).collect();
+    let packed: Vec<u8> = nibbles
+        .chunks(2)
+        .map(|pair| (pair[0] as u8 & 15) | (pair.get(1).copied().unwrap_or(0) as u8) << 4)
+        .collect();
+    let model = |element: Element, weights: &[u8]| {
+        let mut m = ModelBuilder::new();
+        let x = m.input("x", Tensor::new(Element::Int8, &[1, columns as i32]).quantized(0.05, -3));
+        let shape = [rows as i32, columns as i32];
+        let w = m.constant("w", Tensor::new(element, &shape).quantized(0.1, 0), weights);
+        let y = m.value("y", Tensor::new(Element::Int8, &[1, rows as i32]).quantized(0.2, 10));
+        m.operator(op::FULLY_CONNECTED, Attributes::fully_connected(0), &[x, w, -1], &[y]);
+        m.outputs(&[y]);
+        m
+    };
+    let input = Data::new(noise(21, columns));
+    let bytes: Vec<u8> = nibbles.iter().map(|&w| w as u8).collect();
+    let expected = outputs(&model(Element::Int8, &bytes), &input);
+    assert!(expected.bytes().windows(2).any(|pair| pair[0] != pair[1]), "{expected:?}");
+    assert_eq!(outputs(&model(Element::Int4, &packed), &input), expected);
+}
+
+#[test]
+fn float16_weights_are_widened() {
+    // 1, −2, 0.5, 65504 and the least subnormal, in columns of three.
+    let halves: [u16; 6] = [0x3c00, 0xc000, 0x3800, 0x7bff, 0x0001, 0x8000];
+    let widened = [1.0f32, -2.0, 0.5, 65504.0, 2f32.powi(-24), -0.0];
+    let mut m = ModelBuilder::new();
+    let x = m.input("x", Tensor::new(Element::Float32, &[1, 1, 1, 3]));
+    let bytes: Vec<u8> = halves.iter().flat_map(|half| half.to_le_bytes()).collect();
+    let packed = m.constant("half", Tensor::new(Element::Float16, &[2, 1, 1, 3]), &bytes);
+    let w = m.value("w", Tensor::new(Element::Float32, &[2, 1, 1, 3]));
+    m.operator(op::DEQUANTIZE, Attributes::none(), &[packed], &[w]);
+    let y = m.value("y", Tensor::new(Element::Float32, &[1, 1, 1, 2]));
+    m.operator(op::CONV_2D, Attributes::conv(false, [1, 1], 0), &[x, w, -1], &[y]);
+    m.outputs(&[y]);
+    let input = [3.0f32, 0.25, -7.0];
+    let sum = |row: &[f32]| row.iter().zip(input).map(|(w, x)| w * x).sum::<f32>();
+    let expected = [sum(&widened[..3]), sum(&widened[3..])];
+    assert_eq!(outputs(&m, &Data::from_f32(&input)).to_f32(), expected);
+}
