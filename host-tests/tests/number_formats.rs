@@ -157,3 +157,69 @@ fn float16_weights_are_widened() {
     let expected = [sum(&widened[..3]), sum(&widened[3..])];
     assert_eq!(outputs(&m, &Data::from_f32(&input)).to_f32(), expected);
 }
+
+#[test]
+fn float_activations_with_int8_weights() {
+    // A convolution whose weights have one scale for each filter, which quantises with a zero point, and a matrix product that does so around zero.
+    let (size, channels, filters, classes) = (4usize, 2usize, 3usize, 4usize);
+    let scales = [0.01f32, 0.02, 0.005];
+    let weights = noise(31, filters * channels);
+    let bias = [0.5f32, -0.25, 0.0];
+    let matrix = noise(33, classes * filters * size * size);
+    let mut m = ModelBuilder::new();
+    let float =
+        |dims: &[usize]| Tensor::new(Element::Float32, &dims.iter().map(|&d| d as i32).collect::<Vec<_>>());
+    let x = m.input("x", float(&[1, size, size, channels]));
+    let ty = Tensor::new(Element::Int8, &[filters as i32, 1, 1, channels as i32]);
+    let w = m.constant("w", ty.per_channel(&scales, &[0; 3], 0), &weights);
+    let b = m.constant("b", float(&[filters]), &bias.map(f32::to_le_bytes).concat());
+    let y = m.value("y", float(&[1, size, size, filters]));
+    m.operator(op::CONV_2D, Attributes::conv(true, [1, 1], 1), &[x, w, b], &[y]);
+    let ty = Tensor::new(Element::Int8, &[classes as i32, (filters * size * size) as i32]);
+    let w = m.constant("m", ty.quantized(0.03, 0), &matrix);
+    let z = m.value("z", float(&[1, classes]));
+    m.operator(op::FULLY_CONNECTED, Attributes::fully_connected(0), &[y, w, -1], &[z]);
+    m.outputs(&[y, z]);
+
+    let input: Vec<f32> =
+        noise(35, size * size * channels).iter().map(|&b| f32::from(b) / 50.0 - 1.5).collect();
+    let (lo, hi) = input.iter().fold((0f32, 0f32), |(lo, hi), &x| (lo.min(x), hi.max(x)));
+    let step = (hi - lo) / 255.0;
+    // The lower end is nearer to zero: its zero point is the more exact one.
+    assert!(-lo < hi);
+    let zero = (-128.0 - lo / step).round();
+    let stored: Vec<f32> =
+        input.iter().map(|x| (zero + x * (1.0 / step)).round().clamp(-128.0, 127.0)).collect();
+    let conv: Vec<f32> = stored
+        .chunks(channels)
+        .flat_map(|pixel| {
+            let weights = &weights;
+            (0..filters).map(move |o| {
+                let taps = weights[o * channels..][..channels].iter();
+                let sum: f32 = pixel.iter().zip(taps).map(|(x, &w)| (x - zero) * f32::from(w as i8)).sum();
+                (sum * (scales[o] * step) + bias[o]).max(0.0)
+            })
+        })
+        .collect();
+    let range = conv.iter().fold(0f32, |range, x| range.max(x.abs()));
+    let stored: Vec<f32> = conv.iter().map(|x| (x * (127.0 / range)).round()).collect();
+    let product: Vec<f32> = matrix
+        .chunks(stored.len())
+        .map(|row| {
+            let sum: f32 = stored.iter().zip(row).map(|(x, &w)| x * f32::from(w as i8)).sum();
+            sum * (0.03 * (range / 127.0))
+        })
+        .collect();
+    let graph = front::read(&m.build(), "hybrid").unwrap();
+    let compiled = compile_graph(graph.clone(), &Options::default()).unwrap();
+    let case = vec![vec![Data::from_f32(&input)]];
+    for place in ["interp", "host", "qemu-cortex-m3"] {
+        let outputs = &Place::find(place).unwrap().run(&graph, &compiled, &case).unwrap()[0];
+        for (actual, expected) in outputs.iter().zip([&conv, &product]) {
+            let largest = expected.iter().fold(0f32, |largest, x| largest.max(x.abs()));
+            for (a, e) in actual.to_f32().iter().zip(expected) {
+                assert!((a - e).abs() <= 1e-6 * largest, "{place}: {a} instead of {e}");
+            }
+        }
+    }
+}

@@ -39,6 +39,10 @@ pub use crate::arch::portable::convert::{
     dequantize_i8_f32, dequantize_u8_f32, quantize_f32_i8, quantize_f32_u8,
 };
 pub use crate::arch::portable::depthwise::{depthwise2d_f32, depthwise2d_i8, depthwise2d_i8_wide};
+pub use crate::arch::portable::dynamic::{
+    conv2d_dynamic, dense_dynamic, depthwise2d_dynamic, dynamic_quantize, dynamic_scale_asymmetric,
+    dynamic_scale_symmetric,
+};
 pub use crate::arch::portable::elementwise::{
     add_f32, add_i8, atan2_f32, div_f32, div_i8, floor_div_f32, floor_mod_f32, max_f32, max_i8, min_f32,
     min_i8, mul_f32, mul_i8, pow_f32, prelu_f32, prelu_i8, squared_difference_f32, squared_difference_i8,
@@ -60,7 +64,7 @@ pub use crate::arch::v6m::depthwise::depthwise2d_i8_taps;
 pub use crate::arch::v6m::elementwise::add_i8_linear;
 pub use crate::arch::v6m::steps::HalfRequant;
 pub use crate::params::{
-    AddLinear, AddParams, Broadcast, CompactConv, CompactDense, Conv, Copy, MeanLinear, MeanRows, MulParams,
-    Pad, Pool, QuantizeLinear, Reduce, Requant, Scale, Stride,
+    AddLinear, AddParams, Broadcast, CompactConv, CompactDense, Conv, Copy, DynamicLayer, MeanLinear,
+    MeanRows, MulParams, Pad, Pool, QuantizeLinear, Reduce, Requant, Scale, Stride,
 };
 pub use crate::rows::{Band, Read, ReadSlice, Rows};

@@ -29,6 +29,22 @@ pub struct Requant<'a> {
     pub hi: i32,
 }
 
+/// A layer with `i8` weights and float results, whose operand is quantised as it comes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct DynamicLayer<'a> {
+    /// Scale of the weights of each output channel, or one for all.
+    pub scales: &'a [f32],
+    /// Sum of the weights of each output channel.
+    pub sums: &'a [i32],
+    /// Bias of each output channel.
+    pub bias: &'a [f32],
+    /// Smallest result.
+    pub lo: f32,
+    /// Largest result.
+    pub hi: f32,
+}
+
 /// A two-dimensional convolution of one image.
 ///
 /// Tap `(ky, kx)` of result `(oy, ox)` is the pixel `(oy · stride_h − pad_top + ky · dilation_h, …)`; outside the image it reads as

@@ -34,7 +34,7 @@ fn centred_weights(ty: &Type, data: &Data) -> Vec<i32> {
 }
 
 /// The geometry of one convolution; sizes of images are \[n, h, w, c\] in any layout.
-struct Geometry<'a> {
+pub(super) struct Geometry<'a> {
     x: [usize; 4],
     w: [usize; 4],
     y: [usize; 4],
@@ -43,10 +43,27 @@ struct Geometry<'a> {
     layout: Layout,
 }
 
-impl Geometry<'_> {
+impl<'a> Geometry<'a> {
+    /// Of image, weights and result.
+    pub(super) fn of(
+        [x, w, y]: [&Type; 3],
+        window: &'a Window,
+        groups: usize,
+        layout: Layout,
+    ) -> Result<Self, InterpError> {
+        Ok(Geometry {
+            x: image(x, layout.x)?,
+            w: image(w, Order::ChannelLast)?,
+            y: image(y, layout.y)?,
+            window,
+            groups,
+            layout,
+        })
+    }
+
     /// Calls `visit(result position, output channel, taps)` for every result, where `taps` lists the positions in
     /// operand and weights of every tap inside the image, in the order kh, kw, c.
-    fn for_each_result(&self, mut visit: impl FnMut(usize, usize, &[(usize, usize)])) {
+    pub(super) fn for_each_result(&self, mut visit: impl FnMut(usize, usize, &[(usize, usize)])) {
         let [_, h, w, _] = self.x;
         let [_, k_h, k_w, group_c] = self.w;
         let [n, out_h, out_w, out_c] = self.y;
@@ -98,14 +115,7 @@ pub(super) fn conv2d(
     result: &Type,
 ) -> Result<Data, InterpError> {
     let (x, w) = (operands[0], operands[1]);
-    let geometry = Geometry {
-        x: image(x.0, layout.x)?,
-        w: image(w.0, Order::ChannelLast)?,
-        y: image(result, layout.y)?,
-        window,
-        groups,
-        layout,
-    };
+    let geometry = Geometry::of([x.0, w.0, result], window, groups, layout)?;
     match rescale {
         Rescale::Real => {
             let (xs, ws) = (x.1.to_f32(), w.1.to_f32());

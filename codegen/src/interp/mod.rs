@@ -8,6 +8,7 @@
 
 mod activation;
 mod conv;
+mod dynamic;
 mod elementwise;
 pub mod fixed_point;
 mod function;
@@ -23,6 +24,7 @@ use crate::verify::check_op;
 use std::fmt;
 
 pub use activation::unary_table;
+pub use dynamic::ROW as DYNAMIC_ROW;
 pub use function::{div_reciprocals, of_one as function_of};
 pub use softmax::softmax_exp_table;
 
@@ -170,6 +172,12 @@ pub fn eval(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Result<Data,
             conv::conv2d(window, *groups, rescale, clamp, *layout, operands, result)?
         }
         Op::Dense { rescale, clamp } => conv::dense(rescale, clamp, operands, result)?,
+        Op::DynamicScale { symmetric } => dynamic::scale(*symmetric, first),
+        Op::DynamicQuantize {} => dynamic::quantize(operands),
+        Op::DynamicConv2d { window, groups, clamp } => {
+            dynamic::conv2d(window, *groups, clamp, operands, result)?
+        }
+        Op::DynamicDense { clamp } => dynamic::dense(clamp, operands)?,
         Op::AvgPool2d { window, clamp } => pool::avg(window, clamp, first, result)?,
         Op::MaxPool2d { window, clamp } => pool::max(window, clamp, first, result)?,
         Op::Add { rescale, clamp } => {

@@ -94,6 +94,30 @@ op_table! {
         /// Fused activation.
         clamp: Clamp,
     }
+    /// Of each index of the first axis of float `x`, how its numbers become `i8`: the scale, the reciprocal by which they are multiplied, and the
+    /// zero point, as \[n, 3\] floats. Numbers between the least and the largest (and 0) become −128 to 127; with `symmetric`, those up to the
+    /// largest magnitude become −127 to 127.
+    DynamicScale "dynamic_scale" (1..=1) {
+        /// Whether the zero point is 0.
+        symmetric: bool,
+    }
+    /// Floats `x` as `i8`, by the rows of `dynamic_scale`: the zero point plus x times the reciprocal, rounded half away from zero, clamped.
+    DynamicQuantize "dynamic_quantize" (2..=2) {}
+    /// Convolution of `i8` from `dynamic_quantize` with the `scales` of its rows, `weights` as of `conv2d` and a float `bias`:
+    /// float(Σ (x − zx)·w) · (scale of the weights · scale) + bias, clamped. Taps outside the image do not count.
+    DynamicConv2d "dynamic_conv2d" (4..=4) {
+        /// The sliding window; its size equals the weights' kh, kw.
+        window: Window,
+        /// Channel groups; divides c and o.
+        groups: usize,
+        /// Fused activation.
+        clamp: Clamp,
+    }
+    /// Matrix product with the operands and arithmetic of `dynamic_conv2d`: `x` \[n, k\], `weights` \[o, k\].
+    DynamicDense "dynamic_dense" (4..=4) {
+        /// Fused activation.
+        clamp: Clamp,
+    }
     /// Mean over a window of \[n, h, w, c\], counting only taps inside the image; integers divide with rounding half away from zero
     /// (on stored values: operand and result have the same quantisation).
     AvgPool2d "avg_pool2d" (1..=1) {

@@ -44,7 +44,9 @@ const MOST_TAPS: usize = 32;
 impl Shape {
     /// The shape of a convolution of images.
     pub fn of(graph: &Graph, node: &Node) -> Option<Shape> {
-        let Op::Conv2d { window, groups, .. } = &node.op else { return None };
+        let (Op::Conv2d { window, groups, .. } | Op::DynamicConv2d { window, groups, .. }) = &node.op else {
+            return None;
+        };
         let layout = node.op.layout();
         let image = |id, order: Order| order.image(graph.ty(id).shape.dims());
         let [images, in_h, in_w, in_c] = image(*node.operands.first()?, layout.x)?;

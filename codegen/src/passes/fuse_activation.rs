@@ -33,6 +33,8 @@ fn clamp_mut(op: &mut Op) -> Option<&mut Clamp> {
     match op {
         Op::Conv2d { clamp, .. }
         | Op::Dense { clamp, .. }
+        | Op::DynamicConv2d { clamp, .. }
+        | Op::DynamicDense { clamp }
         | Op::AvgPool2d { clamp, .. }
         | Op::MaxPool2d { clamp, .. }
         | Op::Add { clamp, .. }

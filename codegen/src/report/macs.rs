@@ -5,9 +5,12 @@ use crate::ir::{Graph, Node, Op};
 /// Multiply-accumulates of a node: for every element of the result of a convolution or matrix product one for each weight of its filter, also where
 /// that lies in the padding. 0 for anything else.
 pub fn macs(graph: &Graph, node: &Node) -> u64 {
-    let (Op::Conv2d { .. } | Op::Dense { .. }, Some(&weights)) = (&node.op, node.operands.get(1)) else {
-        return 0;
+    let weights = match node.op {
+        Op::Conv2d { .. } | Op::Dense { .. } => node.operands.get(1),
+        Op::DynamicConv2d { .. } | Op::DynamicDense { .. } => node.operands.get(2),
+        _ => None,
     };
+    let Some(&weights) = weights else { return 0 };
     // The filters come first.
     let filter: usize = graph.ty(weights).shape.dims().iter().skip(1).product();
     (graph.ty(node.result).shape.numel() * filter) as u64

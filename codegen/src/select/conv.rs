@@ -283,7 +283,7 @@ pub(super) fn rows(strip: Strip, batch: usize, image: usize) -> Arg {
 }
 
 /// Depthwise weights `[o][kh][kw]` as `[kh][kw][o]`.
-fn taps_first(weights: &Data, out_c: usize, element: usize) -> Data {
+pub(super) fn taps_first(weights: &Data, out_c: usize, element: usize) -> Data {
     let bytes = weights.bytes();
     let taps = bytes.len() / (out_c * element).max(1);
     let mut packed = Vec::with_capacity(bytes.len());
@@ -298,7 +298,7 @@ fn taps_first(weights: &Data, out_c: usize, element: usize) -> Data {
 
 /// Filters `[o][…]` as the kernels read them: in each group four filters alternate element by element, as long as there are
 /// four; the others follow one by one.
-fn alternating(weights: &Data, out_c: usize, groups: usize, element: usize) -> Data {
+pub(super) fn alternating(weights: &Data, out_c: usize, groups: usize, element: usize) -> Data {
     const LANES: usize = 4;
     let bytes = weights.bytes();
     let filter = bytes.len() / out_c.max(1);

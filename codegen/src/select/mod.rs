@@ -5,6 +5,7 @@
 
 mod conv;
 mod dsp;
+mod dynamic;
 mod elementwise;
 mod fed;
 mod movement;
@@ -150,6 +151,10 @@ impl<'a> Selector<'a> {
         match &node.op {
             Op::Conv2d { groups, rescale, clamp, .. } => self.conv(node, *groups, rescale, clamp),
             Op::Dense { rescale, clamp } => self.dense(node, rescale, clamp),
+            Op::DynamicScale { symmetric } => self.dynamic_scale(node, *symmetric),
+            Op::DynamicQuantize {} => self.dynamic_quantize(node),
+            Op::DynamicConv2d { groups, clamp, .. } => self.dynamic_conv(node, *groups, clamp),
+            Op::DynamicDense { clamp } => self.dynamic_dense(node, clamp),
             Op::AvgPool2d { window, clamp } => self.pool(node, "avg_pool2d", window, clamp),
             Op::MaxPool2d { window, clamp } => self.pool(node, "max_pool2d", window, clamp),
             Op::Add { rescale, clamp } => self.add(node, "add", rescale, clamp),
@@ -366,6 +371,8 @@ fn kernel_types(op: &Op) -> &'static str {
         Op::Clip { .. } | Op::LeakyRelu { .. } | Op::Logistic {} | Op::Tanh {} => {
             "int8 and uint8 (as a table), and float32"
         }
+        Op::DynamicScale { .. } | Op::DynamicQuantize {} => "float32",
+        Op::DynamicConv2d { .. } | Op::DynamicDense { .. } => "int8 weights with float32 activations",
         Op::Lookup {} => "8-bit types",
         Op::Quantize {} => "float32 to int8 or uint8",
         Op::Dequantize {} => "int8 or uint8, quantised per tensor, to float32",

@@ -10,6 +10,23 @@ pub(super) fn check(op: &Op, operands: &[&Type], result: &Type) -> Result<(), St
     match op {
         Op::Conv2d { window, groups, layout, .. } => conv2d(window, *groups, *layout, operands, y),
         Op::Dense { .. } => dense(operands, y),
+        Op::DynamicScale { .. } => {
+            let Some(&rows) = x.dims().first() else { return Err("a scalar has no first axis".into()) };
+            expect(y, &[rows, 3])
+        }
+        Op::DynamicQuantize {} => {
+            let rows = x.dims().first().copied().unwrap_or(0);
+            expect(&operands[1].shape, &[rows, 3])?;
+            expect(y, x.dims())
+        }
+        Op::DynamicConv2d { window, groups, .. } => {
+            let layer = dynamic_layer(operands)?;
+            conv2d(window, *groups, Layout::default(), &layer, y)
+        }
+        Op::DynamicDense { .. } => {
+            ensure!(x.rank() == 2, "the operand has {} axes, 2 wanted", x.rank());
+            dense(&dynamic_layer(operands)?, y)
+        }
         Op::AvgPool2d { window, .. } | Op::MaxPool2d { window, .. } => pool(window, x, y),
         Op::Add { .. } | Op::Sub { .. } | Op::Mul { .. } | Op::Binary { .. } => {
             broadcast(x, &operands[1].shape, y)
@@ -42,6 +59,14 @@ pub(super) fn check(op: &Op, operands: &[&Type], result: &Type) -> Result<(), St
             Ok(())
         }
     }
+}
+
+/// Operand, weights and bias of a layer whose second operand describes the rows of the first.
+fn dynamic_layer<'t>(operands: &[&'t Type]) -> Result<[&'t Type; 3], String> {
+    let [x, scales, weights, bias] = operands else { return Err("four operands are wanted".into()) };
+    let rows = x.shape.dims().first().copied().unwrap_or(0);
+    expect(&scales.shape, &[rows, 3])?;
+    Ok([x, weights, bias])
 }
 
 fn list(dims: &[usize]) -> String {

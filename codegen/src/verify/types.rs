@@ -41,6 +41,28 @@ pub(super) fn check(op: &Op, operands: &[&Type], y: &Type) -> Result<(), String>
             check_clamp(clamp, y)?;
             weighted(rescale, operands, y)
         }
+        Op::DynamicScale { .. } => float(x, y),
+        Op::DynamicQuantize {} => {
+            float(x, operands[1])?;
+            let plain = y.dtype == DType::I8 && y.quant.is_none();
+            ensure!(plain, "the result is of type {y}, a plain i8 wanted");
+            Ok(())
+        }
+        Op::DynamicConv2d { clamp, .. } | Op::DynamicDense { clamp } => {
+            check_clamp(clamp, y)?;
+            let (scales, w, bias) = (operands[1], operands[2], operands[3]);
+            float(scales, bias).and_then(|()| float(scales, y))?;
+            ensure!(
+                x.dtype == DType::I8 && x.quant.is_none(),
+                "the operand is of type {x}, a plain i8 wanted"
+            );
+            let quant = w.quant.as_ref().filter(|_| w.dtype == DType::I8);
+            let symmetric = quant.is_some_and(|q| {
+                matches!(q.axis, None | Some(0)) && q.zero_points.iter().all(|&zero| zero == 0)
+            });
+            ensure!(symmetric, "the weights are of type {w}, symmetric i8 wanted");
+            Ok(())
+        }
         Op::AvgPool2d { clamp, .. } | Op::MaxPool2d { clamp, .. } => {
             ensure!(is_quantisable(y.dtype) || y.dtype == DType::F32, "pooling of {}", y.dtype.name());
             same_storage(x, y)?;

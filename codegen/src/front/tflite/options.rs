@@ -112,6 +112,11 @@ impl<'a> Options<'a> {
         Ok((self.i8(1)?, self.flag(2)?))
     }
 
+    /// `FullyConnectedOptions`: whether float operands of integer weights are quantised with a zero point.
+    pub(super) fn asymmetric_inputs(self) -> Result<bool, Broken> {
+        self.flag(3)
+    }
+
     /// β of `SoftmaxOptions`.
     pub(super) fn beta(self) -> Result<f32, Broken> {
         self.f32(0)

@@ -112,6 +112,20 @@ fn numbers<const N: usize>(lexer: &mut Lexer<'_>) -> Result<[usize; N], ParseErr
         .map_err(|list: Vec<usize>| lexer.error(format!("{N} numbers wanted, {} found", list.len())))
 }
 
+impl Attr for bool {
+    fn print(&self, out: &mut String) {
+        out.push_str(if *self { "true" } else { "false" });
+    }
+
+    fn parse(lexer: &mut Lexer<'_>) -> Result<Self, ParseError> {
+        match lexer.any_word()? {
+            "true" => Ok(true),
+            "false" => Ok(false),
+            other => Err(lexer.error(format!("`{other}` is neither true nor false"))),
+        }
+    }
+}
+
 impl Attr for Rescale {
     fn print(&self, out: &mut String) {
         match self {

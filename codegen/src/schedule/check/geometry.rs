@@ -98,6 +98,10 @@ pub(crate) fn order(graph: &Graph, node: &Node) -> Order {
         Op::Unary { .. } => Order::Elements,
         Op::Clip { .. } | Op::LeakyRelu { .. } | Op::Logistic {} | Op::Tanh {} => Order::Elements,
         Op::Quantize {} | Op::Dequantize {} | Op::Requantize { .. } | Op::Lookup {} => Order::Elements,
+        Op::DynamicScale { .. }
+        | Op::DynamicQuantize {}
+        | Op::DynamicConv2d { .. }
+        | Op::DynamicDense { .. } => Order::None,
         Op::Dense { .. } | Op::Mean { .. } | Op::Pad { .. } => Order::None,
         Op::Concat { .. } | Op::Slice { .. } | Op::Transpose { .. } | Op::Reshape {} => Order::None,
     }
@@ -128,6 +132,10 @@ pub(crate) fn need(graph: &Graph, node: &Node, operand: usize) -> Need {
                 Need::All
             }
         }
+        Op::DynamicScale { .. }
+        | Op::DynamicQuantize {}
+        | Op::DynamicConv2d { .. }
+        | Op::DynamicDense { .. } => Need::All,
         // The filters and the bias are needed for every row.
         Op::Dense { .. } => one_to_one(operand == 0 && x.rank() == y.rank()),
         // Broadcast shapes are aligned at their ends.

@@ -96,7 +96,7 @@ pub(crate) fn matrix(k: usize, n: usize) -> Conv {
 const GATHERED: usize = 256;
 
 #[inline(always)]
-fn conv2d<S: Sum>(p: &Conv, x: Rows<'_, S::T>, w: &[S::W], sum: S, y: Rows<'_, S::T>, band: Band) {
+pub(crate) fn conv2d<S: Sum>(p: &Conv, x: Rows<'_, S::T>, w: &[S::W], sum: S, y: Rows<'_, S::Y>, band: Band) {
     let groups = p.groups.max(1);
     let per_group = |c: usize| c.checked_div(groups).unwrap_or(0);
     let (in_c, out_c) = (per_group(p.in_c), per_group(p.out_c));

@@ -58,7 +58,14 @@ pub fn depthwise2d_f32(
 const CHANNELS: usize = 32;
 
 #[inline(always)]
-fn depthwise2d<S: Sum>(p: &Conv, x: Rows<'_, S::T>, w: &[S::W], sum: S, y: Rows<'_, S::T>, band: Band) {
+pub(crate) fn depthwise2d<S: Sum>(
+    p: &Conv,
+    x: Rows<'_, S::T>,
+    w: &[S::W],
+    sum: S,
+    y: Rows<'_, S::Y>,
+    band: Band,
+) {
     let multiplier = p.out_c.checked_div(p.in_c).unwrap_or(0).max(1);
     // A pass takes whole channels of the operand, or one in parts.
     let channels = CHANNELS.checked_div(multiplier).unwrap_or(0).max(1);

@@ -4,6 +4,7 @@ pub(crate) mod absorb;
 pub(crate) mod conv;
 pub(crate) mod convert;
 pub(crate) mod depthwise;
+pub(crate) mod dynamic;
 pub(crate) mod elementwise;
 pub(crate) mod movement;
 pub(crate) mod pool;

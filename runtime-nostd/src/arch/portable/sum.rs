@@ -6,10 +6,12 @@ use core::cell::Cell;
 
 /// How products are summed and how sums become results.
 pub(crate) trait Sum: Copy {
-    /// Elements of operand and result.
+    /// Elements of the operand.
     type T: Copy + 'static;
     /// Elements of weights.
     type W: Copy + 'static;
+    /// Elements of the result.
+    type Y: Copy + 'static;
     /// A sum of products.
     type Acc: Copy;
 
@@ -25,7 +27,7 @@ pub(crate) trait Sum: Copy {
     fn pad(self) -> Self::T;
 
     /// Writes the results of the output channels from `o` on.
-    fn finish(self, o: usize, acc: &[Self::Acc], out: &[Cell<Self::T>]);
+    fn finish(self, o: usize, acc: &[Self::Acc], out: &[Cell<Self::Y>]);
 }
 
 /// `i8`: exact sums modulo 2³²; padding counts as a stored value.
@@ -42,6 +44,7 @@ pub(crate) struct Int8<'a> {
 impl Sum for Int8<'_> {
     type T = i8;
     type W = i8;
+    type Y = i8;
     type Acc = i32;
 
     const ANY: i8 = 0;
@@ -70,6 +73,7 @@ pub(crate) struct Int8Wide<'a>(pub Int8<'a>);
 impl Sum for Int8Wide<'_> {
     type T = i8;
     type W = i16;
+    type Y = i8;
     type Acc = i32;
 
     const ANY: i8 = 0;
@@ -127,6 +131,7 @@ pub(crate) struct Float<'a> {
 impl Sum for Float<'_> {
     type T = f32;
     type W = f32;
+    type Y = f32;
     type Acc = f32;
 
     const ANY: f32 = 0.0;

@@ -2,7 +2,7 @@
 
 use super::cx::{describe, Format, OpCx};
 use super::quant::{multiplier, Activation};
-use super::{Layout, Lowered, Refusal};
+use super::{dynamic, Layout, Lowered, Refusal};
 use crate::front::tflite::options::{Padding, WindowOptions};
 use crate::ir::{self, DType, Data, Op, Rescale, Type, ValueId, Window};
 
@@ -20,7 +20,11 @@ pub(super) fn depthwise_conv_2d(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 
 fn convolution(cx: &mut OpCx<'_, '_, '_>, options: &WindowOptions, layout: Layout) -> Lowered {
     let x = cx.input(0)?;
-    let (weights, bias, format) = weights_and_bias(cx, x, layout)?;
+    let is_dynamic = dynamic::applies(cx, x, layout)?;
+    let (weights, bias, format) = match is_dynamic {
+        true => (cx.input_as(1, layout)?, None, Format::Float),
+        false => weights_and_bias(cx, x, layout)?,
+    };
     let (&[n, h, w, c], &[o, kh, kw, group_c]) = (&*cx.dims(x), &*cx.dims(weights)) else {
         let (x, w) = (describe(cx.ty(x)), describe(cx.ty(weights)));
         return Err(Refusal::malformed(format!("image {x} and weights {w} must have four axes")));
@@ -36,13 +40,18 @@ fn convolution(cx: &mut OpCx<'_, '_, '_>, options: &WindowOptions, layout: Layou
     };
     let result = cx.declared(0)?;
     let clamp = Activation::fused(options.activation)?.clamp(&result);
+    let y_dims = [n, out_h, out_w, o];
+    if is_dynamic {
+        let operands = dynamic::operands(cx, x, layout, None)?;
+        return cx.emit(Op::DynamicConv2d { window, groups, clamp }, &operands, 0, &y_dims);
+    }
     let rescale = match format {
         Format::Float => Rescale::Real,
         Format::Int8 => per_channel(cx, x, weights, &result)?,
     };
     let op = Op::Conv2d { window, groups, rescale, clamp, layout: ir::Layout::default() };
     let operands: Vec<ValueId> = [x, weights].into_iter().chain(bias).collect();
-    cx.emit(op, &operands, 0, &[n, out_h, out_w, o])
+    cx.emit(op, &operands, 0, &y_dims)
 }
 
 /// Operands 1 and 2, which must be constants of fitting shape and type, and the format of their arithmetic with `x`.

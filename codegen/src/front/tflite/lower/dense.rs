@@ -3,8 +3,8 @@
 use super::conv::{per_channel, weights_and_bias};
 use super::cx::{describe, Format, OpCx};
 use super::quant::Activation;
-use super::{Layout, Lowered, Refusal};
-use crate::ir::{Op, Rescale, ValueId};
+use super::{dynamic, Layout, Lowered, Refusal};
+use crate::ir::{Op, Rescale, Type, ValueId};
 
 /// FULLY_CONNECTED: the operand is read as rows of as many elements as the weights have columns.
 pub(super) fn fully_connected(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
@@ -15,7 +15,11 @@ pub(super) fn fully_connected(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
         return Err(Refusal::unsupported("its weights are stored shuffled", "convert the model again"));
     }
     let x = cx.input(0)?;
-    let (weights, bias, format) = weights_and_bias(cx, x, Layout::Rows)?;
+    let is_dynamic = dynamic::applies(cx, x, Layout::Rows)?;
+    let (weights, bias, format) = match is_dynamic {
+        true => (cx.input_as(1, Layout::Rows)?, None, Format::Float),
+        false => weights_and_bias(cx, x, Layout::Rows)?,
+    };
     let x_dims = cx.dims(x);
     let misfit = || {
         let what =
@@ -33,6 +37,19 @@ pub(super) fn fully_connected(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     };
     let with_last = |last: usize| rows.iter().copied().chain([last]).collect::<Vec<_>>();
     let result = cx.declared(0)?;
+    let clamp = activation.clamp(&result);
+    if is_dynamic {
+        let flat = [rows.iter().product(), k];
+        let x = cx.node(Op::Reshape {}, &[x], 0, cx.ty(x).with_shape(&flat))?;
+        let symmetric = !options.asymmetric_inputs()?;
+        let operands = dynamic::operands(cx, x, Layout::Rows, Some(symmetric))?;
+        let product = Type {
+            shape: flat[..1].iter().copied().chain([n]).collect::<Vec<_>>().as_slice().into(),
+            ..result
+        };
+        let product = cx.node(Op::DynamicDense { clamp }, &operands, 0, product)?;
+        return cx.emit(Op::Reshape {}, &[product], 0, &with_last(n));
+    }
     let rescale = match format {
         Format::Float => Rescale::Real,
         Format::Int8 => per_channel(cx, x, weights, &result)?,
@@ -41,7 +58,6 @@ pub(super) fn fully_connected(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
         dims if dims == x_dims => x,
         dims => cx.node(Op::Reshape {}, &[x], 0, cx.ty(x).with_shape(&dims))?,
     };
-    let clamp = activation.clamp(&result);
     let operands: Vec<ValueId> = [x, weights].into_iter().chain(bias).collect();
     cx.emit(Op::Dense { rescale, clamp }, &operands, 0, &with_last(n))
 }

@@ -14,6 +14,7 @@ mod consts;
 mod conv;
 mod cx;
 mod dense;
+mod dynamic;
 mod function;
 mod mean;
 mod movement;

@@ -8,13 +8,8 @@ use std::path::{Path, PathBuf};
 
 /// The models that are refused, and words that must all occur in the refusal.
 const REFUSED: &[(&str, &[&str])] = &[
-    ("catdog_cnn_hybrid", &["operator 2 CONV_2D", "hybrid", "FULLY_CONNECTED"]),
     ("deeplab_v3_dm05_uint8", &["uint8[1, 33, 33, 256]", "RESIZE_BILINEAR", "ARG_MAX"]),
-    ("dtln_1_hybrid", &["FULLY_CONNECTED", "hybrid"]),
     ("lstm_mnist_coral_int8", &["UNIDIRECTIONAL_SEQUENCE_LSTM", "unroll"]),
-    ("mlperf_ad_hybrid", &["FULLY_CONNECTED", "hybrid", "operators 1, 2, 3, 4, 5, 6, 7, 8, 9"]),
-    ("mlperf_kws_hybrid", &["CONV_2D", "hybrid"]),
-    ("mnist_hybrid", &["FULLY_CONNECTED", "hybrid"]),
     (
         "movenet_lightning_int8",
         &["CAST", "RESIZE_BILINEAR", "GATHER_ND", "ARG_MAX", "FLOOR_DIV", "DIV", "MUL"],

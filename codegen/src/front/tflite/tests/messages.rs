@@ -39,16 +39,16 @@ fn everything_in_the_way_is_listed_with_the_way_out() {
 }
 
 #[test]
-fn hybrid_models_are_told_how_to_convert() {
+fn hybrid_models_want_symmetric_weights() {
     let mut m = ModelBuilder::new();
     let x = m.input("x", float(&[1, 2]));
-    let w = m.constant("w", Tensor::new(Element::Int8, &[1, 2]).quantized(0.1, 0), &[1, 2]);
+    let w = m.constant("w", Tensor::new(Element::Int8, &[1, 2]).quantized(0.1, 7), &[1, 2]);
     let y = m.value("y", float(&[1, 1]));
     m.operator(op::FULLY_CONNECTED, Options::fully_connected(0), &[x, w, -1], &[y]);
     m.outputs(&[y]);
     let message = message(&m);
-    assert!(message.contains("hybrid arithmetic (int8 weights with float32 activations)"), "{message}");
-    assert!(message.contains("representative dataset"), "{message}");
+    assert!(message.contains("its weights int8[1, 2] are not symmetric"), "{message}");
+    assert!(message.contains("convert the model again"), "{message}");
 }
 
 #[test]
