@@ -6,6 +6,7 @@
 // Helpers of tests may unwrap, as tests may.
 #![allow(clippy::unwrap_used)]
 
+use kiln_boards::work_dir;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -76,7 +77,8 @@ impl Shell {
         let mut bash = Command::new("bash");
         bash.args(["-c", &script]).current_dir(&self.folder);
         bash.env("PATH", path)
-            .env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("guides-target"));
+            // That of the tests of new projects: the compiler is built once.
+            .env("CARGO_TARGET_DIR", work_dir().unwrap().join("new/target"));
         let output = bash.output().unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
