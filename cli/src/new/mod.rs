@@ -12,6 +12,7 @@ pub use template::{flavours, Flavour};
 use anyhow::{Context, Result};
 use destination::Destination;
 use kiln_boards::{toolchain, Board, Runner};
+use kiln_codegen::front::tflite::inspect;
 use kiln_codegen::{import, model_name, read_file, Optimize};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -108,6 +109,7 @@ pub fn create(request: &Request) -> Result<Created> {
         kiln: &kiln,
         model_file: &file,
         fitting: &fitting,
+        macs: inspect(&bytes)?.macs,
     })?;
     files.push((format!("models/{file}"), bytes));
     files.push(("models/sample.in".into(), sample.inputs));

@@ -108,6 +108,8 @@ pub(super) struct Project<'a> {
     pub(super) kiln: &'a Dependency,
     pub(super) model_file: &'a str,
     pub(super) fitting: &'a Fitting,
+    /// Multiply-accumulates of one inference.
+    pub(super) macs: u64,
 }
 
 /// The files that come from templates: path in the crate, and content.
@@ -154,7 +156,7 @@ fn environment() -> Result<Environment<'static>> {
 }
 
 fn values(project: &Project<'_>) -> minijinja::Value {
-    let Project { destination, board, platform, kiln, model_file, fitting } = project;
+    let Project { destination, board, platform, kiln, model_file, fitting, macs } = project;
     let compiled = &fitting.compiled;
     let (plan, program) = (&compiled.plan, &compiled.program);
     let outputs = Port::all(&program.outputs, "output", "");
@@ -186,6 +188,7 @@ fn values(project: &Project<'_>) -> minijinja::Value {
         // The model.
         model_file => *model_file,
         type => compiled.type_name(),
+        cases => cases(*macs),
         optimize => compiled.options.optimize.name(),
         ram => fitting.ram,
         float_outputs => outputs.iter().any(|output| output.element == "f32"),
@@ -221,6 +224,12 @@ fn emulator(board: &Board) -> &str {
     }
 }
 
+/// How many random inputs the test of a new crate compares: fewer where the interpreter, which is not optimised there, would take minutes.
+fn cases(macs: u64) -> u64 {
+    const MACS: u64 = 20_000_000;
+    (MACS / macs.max(1)).clamp(2, 20)
+}
+
 /// A number with commas.
 fn thousands(number: usize) -> String {
     let digits = number.to_string();
@@ -248,6 +257,11 @@ mod tests {
         names.sort();
         assert_eq!(names, TEMPLATES.iter().map(|template| template.0).collect::<Vec<_>>());
         environment().unwrap();
+    }
+
+    #[test]
+    fn large_models_are_tested_on_fewer_inputs() {
+        assert_eq!([0, 91_136, 5_709_472, 50_000_000].map(cases), [20, 20, 3, 2]);
     }
 
     #[test]
