@@ -164,6 +164,27 @@ impl<'a> Options<'a> {
         })
     }
 
+    /// `SpaceToDepthOptions` and `DepthToSpaceOptions`: pixels along a side of a block.
+    pub(super) fn block_size(self) -> Result<i32, Broken> {
+        self.i32(0, 0)
+    }
+
+    /// `MirrorPadOptions`: 0 leaves the edge out (reflect), 1 repeats it (symmetric).
+    pub(super) fn mirror_mode(self) -> Result<i8, Broken> {
+        self.i8(0)
+    }
+
+    /// `TransposeConvOptions`.
+    pub(super) fn transpose_conv(self) -> Result<WindowOptions, Broken> {
+        Ok(WindowOptions {
+            padding: self.padding()?,
+            stride: [self.i32(2, 0)?, self.i32(1, 0)?],
+            activation: self.i8(3)?,
+            dilation: [1; 2],
+            size: [0; 2],
+        })
+    }
+
     /// Subgraph that `CallOnceOptions` runs.
     pub(super) fn init_subgraph(self) -> Result<i32, Broken> {
         self.i32(0, 0)

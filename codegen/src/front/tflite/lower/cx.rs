@@ -192,6 +192,11 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
         Ok(self.importer.graph.add_node(op, operands, name, ty, self.origin.clone()))
     }
 
+    /// Accounts for so many bytes that the compiler makes of the file.
+    pub(super) fn charge(&mut self, bytes: usize) -> Lowered {
+        self.importer.budget.charge(bytes).map_err(Refusal::Fatal)
+    }
+
     /// Adds a constant.
     pub(super) fn constant(&mut self, name: &str, ty: Type, data: Data) -> ValueId {
         self.importer.graph.add_const(name, ty, data)

@@ -17,6 +17,7 @@ mod dense;
 mod dynamic;
 mod function;
 mod mean;
+mod mirror;
 mod movement;
 mod packed;
 mod pool;
@@ -26,7 +27,9 @@ mod report;
 mod shape;
 mod slice;
 mod table;
+mod space;
 mod tensor;
+mod transpose_conv;
 mod variable;
 
 use super::budget::Budget;
@@ -338,6 +341,7 @@ const OPERATORS: &[(i32, Lower)] = &[
     (2, movement::concatenation),
     (3, conv::conv_2d),
     (4, conv::depthwise_conv_2d),
+    (5, space::depth_to_space),
     (6, quantize::dequantize),
     (8, function::floor),
     (9, dense::fully_connected),
@@ -349,8 +353,11 @@ const OPERATORS: &[(i32, Lower)] = &[
     (21, activation::relu6),
     (22, shape::reshape),
     (25, activation::softmax),
+    (26, space::space_to_depth),
     (28, activation::tanh),
     (34, movement::pad),
+    (37, space::batch_to_space_nd),
+    (38, space::space_to_batch_nd),
     (39, movement::transpose),
     (40, mean::mean),
     (41, arithmetic::sub),
@@ -366,6 +373,7 @@ const OPERATORS: &[(i32, Lower)] = &[
     (60, movement::pad_v2),
     (65, slice::slice),
     (66, function::sin),
+    (67, transpose_conv::transpose_conv),
     (70, shape::expand_dims),
     (73, function::log),
     (75, function::sqrt),
@@ -379,9 +387,11 @@ const OPERATORS: &[(i32, Lower)] = &[
     (95, function::floor_mod),
     (98, activation::leaky_relu),
     (99, function::squared_difference),
+    (100, mirror::mirror_pad),
     (101, function::abs),
     (102, slice::split_v),
     (104, function::ceil),
+    (105, mirror::reverse),
     (108, function::cos),
     (111, function::elu),
     (114, quantize::quantize),
