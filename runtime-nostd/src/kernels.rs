@@ -32,6 +32,15 @@ pub use crate::arch::dsp::window::conv2d_work_words;
 pub use crate::arch::portable::absorb::{
     avg_pool_rows_f32, avg_pool_rows_i8, avg_pool_rows_u8, mean_rows_f32, mean_rows_i8,
 };
+pub use crate::arch::portable::compare::{
+    cast, cast_to_bool, equal_f32, equal_i16, equal_i32, equal_i64, equal_i8, equal_scaled_i8, equal_u8,
+    greater_equal_f32, greater_equal_i16, greater_equal_i32, greater_equal_i64, greater_equal_i8,
+    greater_equal_scaled_i8, greater_equal_u8, greater_f32, greater_i16, greater_i32, greater_i64,
+    greater_i8, greater_scaled_i8, greater_u8, less_equal_f32, less_equal_i16, less_equal_i32,
+    less_equal_i64, less_equal_i8, less_equal_scaled_i8, less_equal_u8, less_f32, less_i16, less_i32,
+    less_i64, less_i8, less_scaled_i8, less_u8, not_equal_f32, not_equal_i16, not_equal_i32, not_equal_i64,
+    not_equal_i8, not_equal_scaled_i8, not_equal_u8, select,
+};
 pub use crate::arch::portable::conv::{
     conv2d_f32, conv2d_i8, conv2d_i8_wide, dense_f32, dense_i8, dense_i8_wide,
 };
@@ -44,15 +53,21 @@ pub use crate::arch::portable::dynamic::{
     dynamic_scale_symmetric,
 };
 pub use crate::arch::portable::elementwise::{
-    add_f32, add_i8, atan2_f32, div_f32, div_i8, floor_div_f32, floor_mod_f32, max_f32, max_i8, min_f32,
-    min_i8, mul_f32, mul_i8, pow_f32, prelu_f32, prelu_i8, squared_difference_f32, squared_difference_i8,
-    sub_f32, sub_i8,
+    add_f32, add_i32, add_i64, add_i8, atan2_f32, div_f32, div_i8, floor_div_f32, floor_div_i32,
+    floor_div_i64, floor_mod_f32, floor_mod_i32, floor_mod_i64, max_f32, max_i32, max_i64, max_i8, min_f32,
+    min_i32, min_i64, min_i8, mul_f32, mul_i32, mul_i64, mul_i8, pow_f32, pow_i32, pow_i64, prelu_f32,
+    prelu_i8, squared_difference_f32, squared_difference_i32, squared_difference_i64, squared_difference_i8,
+    sub_f32, sub_i32, sub_i64, sub_i8,
 };
+pub use crate::arch::portable::gather::{gather_i32, gather_i64};
 pub use crate::arch::portable::movement::{copy, fill, pad_rows};
 pub use crate::arch::portable::pool::{
     avg_pool2d_f32, avg_pool2d_i8, avg_pool2d_u8, max_pool2d_f32, max_pool2d_i8,
 };
-pub use crate::arch::portable::reduce::{mean_f32, mean_i8};
+pub use crate::arch::portable::reduce::{
+    arg_max, arg_min, cumsum_f32, cumsum_i32, cumsum_i64, mean_f32, mean_i8, reduce_max, reduce_min,
+    reduce_product, reduce_sum,
+};
 pub use crate::arch::portable::softmax::{softmax_f32, softmax_i8};
 pub use crate::arch::portable::unary::{
     abs_f32, ceil_f32, clip_f32, cos_f32, elu_f32, exp_f32, floor_f32, gelu_f32, gelu_tanh_f32,
@@ -64,7 +79,8 @@ pub use crate::arch::v6m::depthwise::depthwise2d_i8_taps;
 pub use crate::arch::v6m::elementwise::add_i8_linear;
 pub use crate::arch::v6m::steps::HalfRequant;
 pub use crate::params::{
-    AddLinear, AddParams, Broadcast, CompactConv, CompactDense, Conv, Copy, DynamicLayer, MeanLinear,
-    MeanRows, MulParams, Pad, Pool, QuantizeLinear, Reduce, Requant, Scale, Stride,
+    AddLinear, AddParams, Along, Broadcast, Choice, CompactConv, CompactDense, CompareParams, Conv, Copy,
+    DynamicLayer, Gather, MeanLinear, MeanRows, MulParams, Pad, Pool, QuantizeLinear, Reduce, Requant, Scale,
+    Stride,
 };
 pub use crate::rows::{Band, Read, ReadSlice, Rows};

@@ -308,6 +308,68 @@ pub struct Pad {
     pub row: Copy,
 }
 
+/// Shapes of a choice between two operands: the result is contiguous, condition and operands are read through strides.
+///
+/// Right-aligned: missing outer dimensions are 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Choice {
+    /// Dimensions of the result.
+    pub dims: [usize; 6],
+    /// Elements from one index to the next in the condition; 0 where it is repeated.
+    pub c: [usize; 6],
+    /// The same of the first operand.
+    pub a: [usize; 6],
+    /// The same of the second operand.
+    pub b: [usize; 6],
+}
+
+/// How integers of two scales come to a common one: each `(x − zero) · 2^left_shift` is rescaled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct CompareParams {
+    /// Bits of headroom.
+    pub left_shift: u32,
+    /// Zero point of the first operand.
+    pub x_zero: i32,
+    /// Factor of the first operand.
+    pub x: Scale,
+    /// Zero point of the second operand.
+    pub y_zero: i32,
+    /// Factor of the second operand.
+    pub y: Scale,
+}
+
+/// An axis of an operand, between those in front of it and those behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Along {
+    /// Elements of the axes in front.
+    pub outer: usize,
+    /// Elements of the axis.
+    pub len: usize,
+    /// Elements of the axes behind.
+    pub inner: usize,
+}
+
+/// Parts of an operand \[batch, between, axes…, inner\] that indices \[batch, count, depth\] name: the result is \[batch, between, count, inner\].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Gather {
+    /// Axes that operand and indices share, as one.
+    pub batch: usize,
+    /// Axes of the operand between those and the indexed ones, as one.
+    pub between: usize,
+    /// Sizes of the indexed axes, the first ones of these.
+    pub axes: [usize; 6],
+    /// How many these are.
+    pub depth: usize,
+    /// How many parts are named, for each index of `batch`.
+    pub count: usize,
+    /// Elements of a part.
+    pub inner: usize,
+}
+
 /// A movement of elements: index `i` goes from `src_offset + Σ i·src` to `dst_offset + Σ i·dst`, all in elements.
 ///
 /// Right-aligned: missing outer dimensions are 1.

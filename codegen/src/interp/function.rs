@@ -74,9 +74,7 @@ pub(super) fn binary(
     let (xs, ys) = (x.1.to_ints(x.0.dtype), y.1.to_ints(y.0.dtype));
     let mut z = Vec::with_capacity(result.shape.numel());
     for_each_pair(x.0, y.0, result, |i, j| {
-        // No other function takes stored values.
-        let chosen = if function == Binary::Max { xs[i].max(ys[j]) } else { xs[i].min(ys[j]) };
-        z.push(clamp_i64(chosen, clamp));
+        z.push(clamp_i64(of_integers(function, xs[i], ys[j], result.dtype == DType::I32), clamp));
     });
     Ok(pack(result.dtype, z))
 }
@@ -113,6 +111,46 @@ fn quotient(a: i32, b: i32, by: Multiplier) -> i32 {
 /// The reciprocals by which an integer `div` multiplies: of b in steps of 1 from 0 (which counts as 1) to 255, in Q0.31 between 1/2 and 1.
 pub fn div_reciprocals() -> [i32; 256] {
     std::array::from_fn(|b| reciprocal((b as i32).max(1), 31).0)
+}
+
+/// On integers of 64 bits, or of 32 where `narrow`, which wrap.
+fn of_integers(function: Binary, a: i64, b: i64, narrow: bool) -> i64 {
+    let wrap = |x: i64| if narrow { i64::from(x as i32) } else { x };
+    match function {
+        Binary::Min => a.min(b),
+        Binary::FloorDiv if b == 0 => 0,
+        Binary::FloorDiv => {
+            let quotient = a.wrapping_div(b);
+            wrap(quotient.wrapping_sub(i64::from(a.wrapping_rem(b) != 0 && (a < 0) != (b < 0))))
+        }
+        Binary::FloorMod if b == 0 => 0,
+        Binary::FloorMod => {
+            let rest = a.wrapping_rem(b);
+            if rest != 0 && (rest < 0) != (b < 0) {
+                rest + b
+            } else {
+                rest
+            }
+        }
+        Binary::Pow if b < 0 => 0,
+        Binary::Pow => {
+            let (mut power, mut square, mut left) = (1i64, a, b);
+            while left > 0 {
+                if left & 1 == 1 {
+                    power = wrap(power.wrapping_mul(square));
+                }
+                square = wrap(square.wrapping_mul(square));
+                left >>= 1;
+            }
+            power
+        }
+        Binary::SquaredDifference => {
+            let difference = wrap(a.wrapping_sub(b));
+            wrap(difference.wrapping_mul(difference))
+        }
+        // No other function takes integers.
+        _ => a.max(b),
+    }
 }
 
 fn of_two(function: Binary, a: f32, b: f32) -> f32 {

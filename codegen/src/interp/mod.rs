@@ -7,6 +7,7 @@
 //! Graphs are expected to be [verified](crate::verify).
 
 mod activation;
+mod choose;
 mod conv;
 mod dynamic;
 mod elementwise;
@@ -190,6 +191,14 @@ pub fn eval(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Result<Data,
         Op::Binary { function, rescale, clamp } => {
             function::binary(*function, rescale, clamp, operands, result)?
         }
+        Op::Compare { function, rescale } => choose::compare(*function, rescale, operands, result),
+        Op::Select {} => choose::select(operands, result),
+        Op::Cast {} => choose::cast(first, result),
+        Op::Reduce { function, axes, rescale } => reduce::reduce(*function, axes, rescale, first, result)?,
+        Op::ArgReduce { axis, largest } => reduce::arg_reduce(*axis, *largest, first, result),
+        Op::CumSum { axis, exclusive, reverse } => reduce::cumsum(*axis, *exclusive, *reverse, first, result),
+        Op::Gather { batch, axis, depth } => movement::gather_at(*batch, *axis, *depth, operands, result)?,
+        Op::Broadcast {} => movement::broadcast(first, result)?,
         Op::Mul { rescale, clamp } => elementwise::mul(rescale, clamp, operands, result),
         Op::Clip { clamp } => elementwise::clip(clamp, first, result),
         Op::LeakyRelu { alpha, rescale } => elementwise::leaky_relu(alpha.0, rescale, first, result),

@@ -1,6 +1,6 @@
 //! Ops that move elements without looking at them.
 
-use super::tensor::{for_each_index, offset};
+use super::tensor::{broadcast_strides, for_each_index, offset};
 use super::InterpError;
 use crate::ir::{Data, Type};
 
@@ -87,5 +87,38 @@ pub(super) fn transpose(
 ) -> Result<Data, InterpError> {
     let strides = ty.shape.strides();
     let strides: Vec<usize> = perm.iter().map(|&axis| strides[axis]).collect();
+    gather(data, result, |index| Some(offset(index, &strides)), &[])
+}
+
+/// See `gather` in the op table.
+pub(super) fn gather_at(
+    batch: usize,
+    axis: usize,
+    depth: usize,
+    operands: &[(&Type, &Data)],
+    result: &Type,
+) -> Result<Data, InterpError> {
+    let ((ty, data), (named, indices)) = (operands[0], operands[1]);
+    let indices = indices.to_ints(named.dtype);
+    let (strides, of_indices) = (ty.shape.strides(), named.shape.strides());
+    // Axes of the result that come from the indices.
+    let named = named.shape.rank() - 1 - batch;
+    let source = |index: &[usize]| {
+        let (lead, rest) = index.split_at(axis);
+        let (chosen, inner) = rest.split_at(named);
+        let first = offset(&lead[..batch], &of_indices) + offset(chosen, &of_indices[batch..]);
+        let along = |k: usize| {
+            let last = ty.shape.dims()[axis + k] as i64 - 1;
+            indices[first + k].clamp(0, last) as usize * strides[axis + k]
+        };
+        let chosen: usize = (0..depth).map(along).sum();
+        Some(offset(lead, &strides) + chosen + offset(inner, &strides[axis + depth..]))
+    };
+    gather(data, result, source, &[])
+}
+
+/// See `broadcast` in the op table.
+pub(super) fn broadcast((ty, data): (&Type, &Data), result: &Type) -> Result<Data, InterpError> {
+    let strides = broadcast_strides(ty, result.shape.rank());
     gather(data, result, |index| Some(offset(index, &strides)), &[])
 }

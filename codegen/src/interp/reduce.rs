@@ -1,8 +1,9 @@
 //! Reductions.
 
 use super::fixed_point::multiply;
-use super::tensor::{clamp_f32, clamp_i32, for_each_index, ints, offset, pack_i32};
-use crate::ir::{Clamp, Data, Rescale, Type};
+use super::tensor::{clamp_f32, clamp_i32, for_each_index, ints, offset, pack, pack_i32};
+use super::{single, InterpError};
+use crate::ir::{Clamp, DType, Data, Reduction, Rescale, Type};
 
 /// See `mean` in the op table. Integers: `QuantizedMeanOrSum` of TFLite's `reference/reduce.h`.
 pub(super) fn mean(
@@ -47,5 +48,135 @@ pub(super) fn mean(
             };
             pack_i32(result.dtype, sums.into_iter().map(mean))
         }
+    }
+}
+
+/// See `reduce` in the op table. Floats are taken in the operand's order.
+pub(super) fn reduce(
+    function: Reduction,
+    axes: &[usize],
+    rescale: &Rescale,
+    (ty, data): (&Type, &Data),
+    result: &Type,
+) -> Result<Data, InterpError> {
+    if function == Reduction::Sum && result.quant.is_some() {
+        let by = Rescale::FixedPoint(vec![single(rescale)?]);
+        let (lo, hi) = result.dtype.int_range().unwrap_or((0, 0));
+        let clamp = Clamp::Int { lo: lo as i32, hi: hi as i32 };
+        return Ok(mean(axes, &by, &clamp, (ty, data), result));
+    }
+    let mut kept = ty.shape.clone();
+    axes.iter().for_each(|&axis| kept.0[axis] = 1);
+    let mut strides = kept.strides();
+    axes.iter().for_each(|&axis| strides[axis] = 0);
+    let mut position = 0;
+    if ty.dtype == DType::F32 {
+        let start = match function {
+            Reduction::Max => f32::MIN,
+            Reduction::Min => f32::MAX,
+            Reduction::Product => 1.0,
+            Reduction::Sum => 0.0,
+        };
+        let (xs, mut ys) = (data.to_f32(), vec![start; kept.numel()]);
+        for_each_index(ty.shape.dims(), |index| {
+            let (x, y) = (xs[position], &mut ys[offset(index, &strides)]);
+            *y = match function {
+                Reduction::Max if x > *y => x,
+                Reduction::Min if x < *y => x,
+                Reduction::Max | Reduction::Min => *y,
+                Reduction::Product => *y * x,
+                Reduction::Sum => *y + x,
+            };
+            position += 1;
+        });
+        return Ok(Data::from_f32(&ys));
+    }
+    let start = match function {
+        Reduction::Max => i64::MIN,
+        Reduction::Min => i64::MAX,
+        Reduction::Product => 1,
+        Reduction::Sum => 0,
+    };
+    let (xs, mut ys) = (data.to_ints(ty.dtype), vec![start; kept.numel()]);
+    for_each_index(ty.shape.dims(), |index| {
+        let (x, y) = (xs[position], &mut ys[offset(index, &strides)]);
+        *y = match function {
+            Reduction::Max => x.max(*y),
+            Reduction::Min => x.min(*y),
+            // Low bits of products and sums are those of their low bits.
+            Reduction::Product => y.wrapping_mul(x),
+            Reduction::Sum => y.wrapping_add(x),
+        };
+        position += 1;
+    });
+    Ok(pack(result.dtype, ys))
+}
+
+/// Positions along an axis: those of the elements at each index of the other axes, in order.
+fn along(ty: &Type, axis: usize) -> Vec<Vec<usize>> {
+    let (dims, strides) = (ty.shape.dims(), ty.shape.strides());
+    let mut others = dims.to_vec();
+    others[axis] = 1;
+    let mut runs = Vec::new();
+    for_each_index(&others, |index| {
+        let first = offset(index, &strides);
+        runs.push((0..dims[axis]).map(|i| first + i * strides[axis]).collect());
+    });
+    runs
+}
+
+/// See `arg_reduce` in the op table.
+pub(super) fn arg_reduce(axis: usize, largest: bool, (ty, data): (&Type, &Data), result: &Type) -> Data {
+    fn best<T: PartialOrd>(run: &[usize], x: &[T], largest: bool) -> i64 {
+        let better = |a: &T, b: &T| if largest { a > b } else { a < b };
+        (1..run.len()).fold(0, |best, i| if better(&x[run[i]], &x[run[best]]) { i } else { best }) as i64
+    }
+    let runs = along(ty, axis);
+    let found: Vec<i64> = match ty.dtype {
+        DType::F32 => {
+            let x = data.to_f32();
+            runs.iter().map(|run| best(run, &x, largest)).collect()
+        }
+        dtype => {
+            let x = data.to_ints(dtype);
+            runs.iter().map(|run| best(run, &x, largest)).collect()
+        }
+    };
+    pack(result.dtype, found)
+}
+
+/// See `cumsum` in the op table.
+pub(super) fn cumsum(
+    axis: usize,
+    exclusive: bool,
+    reverse: bool,
+    (ty, data): (&Type, &Data),
+    result: &Type,
+) -> Data {
+    fn sums<T: Copy>(
+        runs: Vec<Vec<usize>>,
+        x: &[T],
+        zero: T,
+        (exclusive, reverse): (bool, bool),
+        add: impl Fn(T, T) -> T,
+    ) -> Vec<T> {
+        let mut y = x.to_vec();
+        for mut run in runs {
+            if reverse {
+                run.reverse();
+            }
+            let mut sum = zero;
+            for at in run {
+                let before = sum;
+                sum = add(sum, x[at]);
+                y[at] = if exclusive { before } else { sum };
+            }
+        }
+        y
+    }
+    let (runs, how) = (along(ty, axis), (exclusive, reverse));
+    match ty.dtype {
+        DType::F32 => Data::from_f32(&sums(runs, &data.to_f32(), 0.0, how, |a, b| a + b)),
+        dtype => pack(result.dtype, sums(runs, &data.to_ints(dtype), 0, how, i64::wrapping_add)),
     }
 }

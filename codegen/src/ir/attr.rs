@@ -100,6 +100,22 @@ pub enum SoftmaxScale {
     },
 }
 
+/// How the operands of a comparison come to a common scale.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum CompareRescale {
+    /// Stored values are compared as they are.
+    Stored,
+    /// Each (x − zx) is shifted left by `left_shift` and multiplied.
+    FixedPoint {
+        /// Bits of headroom.
+        left_shift: u32,
+        /// Of the first operand.
+        x: Multiplier,
+        /// Of the second operand.
+        y: Multiplier,
+    },
+}
+
 /// The range a result is clamped to: the element type's own range, or an activation's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Clamp {

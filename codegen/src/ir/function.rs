@@ -98,7 +98,66 @@ functions! {
     }
 }
 
+functions! {
+    /// What two numbers are asked.
+    Comparison {
+        /// a = b.
+        Equal "equal",
+        /// a > b.
+        Greater "greater",
+        /// a ≥ b.
+        GreaterEqual "greater_equal",
+        /// a < b.
+        Less "less",
+        /// a ≤ b.
+        LessEqual "less_equal",
+        /// a ≠ b.
+        NotEqual "not_equal",
+    }
+}
+
+functions! {
+    /// What several numbers become one by.
+    Reduction {
+        /// The largest.
+        Max "max",
+        /// The smallest.
+        Min "min",
+        /// Their product.
+        Product "product",
+        /// Their sum.
+        Sum "sum",
+    }
+}
+
+impl Comparison {
+    /// The answer for two numbers.
+    pub fn holds<T: PartialOrd>(self, a: T, b: T) -> bool {
+        match self {
+            Comparison::Equal => a == b,
+            Comparison::Greater => a > b,
+            Comparison::GreaterEqual => a >= b,
+            Comparison::Less => a < b,
+            Comparison::LessEqual => a <= b,
+            Comparison::NotEqual => a != b,
+        }
+    }
+}
+
 impl Binary {
+    /// Whether it is defined on plain integers, too.
+    pub fn of_integers(self) -> bool {
+        matches!(
+            self,
+            Binary::FloorDiv
+                | Binary::FloorMod
+                | Binary::Max
+                | Binary::Min
+                | Binary::Pow
+                | Binary::SquaredDifference
+        )
+    }
+
     /// Whether the result is always one of the operands, so that it needs no arithmetic on stored values either.
     pub fn chooses(self) -> bool {
         matches!(self, Binary::Max | Binary::Min)

@@ -32,9 +32,10 @@ mod text;
 mod types;
 
 pub use attr::{
-    AddRescale, Attr, Clamp, LeakyRescale, Multiplier, Padding, Real, Rescale, SoftmaxScale, Window,
+    AddRescale, Attr, Clamp, CompareRescale, LeakyRescale, Multiplier, Padding, Real, Rescale, SoftmaxScale,
+    Window,
 };
-pub use function::{Binary, Unary};
+pub use function::{Binary, Comparison, Reduction, Unary};
 pub use graph::{Data, Graph, Node, NodeId, State, Value, ValueDef, ValueId};
 pub use layout::{Layout, Order};
 pub use op::{Op, OpInfo};

@@ -2,7 +2,10 @@
 //! matrix) derives from it; what an op computes is defined by [`interp`](crate::interp).
 
 use super::text::{self, Lexer, ParseError};
-use super::{AddRescale, Attr, Binary, Clamp, Layout, LeakyRescale, Rescale, SoftmaxScale, Unary, Window};
+use super::{
+    AddRescale, Attr, Binary, Clamp, CompareRescale, Comparison, Layout, LeakyRescale, Reduction, Rescale,
+    SoftmaxScale, Unary, Window,
+};
 
 /// One row of the table.
 #[derive(Clone, Copy, Debug)]
@@ -171,7 +174,8 @@ op_table! {
         /// The function.
         function: Unary,
     }
-    /// A function of each pair of elements of float tensors, with NumPy broadcasting. `max` and `min` also compare stored
+    /// A function of each pair of elements of float tensors, with NumPy broadcasting. Some are defined on plain integers, too, where
+    /// a division by zero and a negative exponent give 0. `max` and `min` also compare stored
     /// integers: operands and result have the same quantisation. Three more compute on `i8`, in fixed point: `div` with one multiplier;
     /// `prelu` with those of a and of a · b; `squared_difference` with those of a, of b (both shifted left by 7 bits) and of the square.
     Binary "binary" (2..=2) {
@@ -182,6 +186,18 @@ op_table! {
         /// Fused activation.
         clamp: Clamp,
     }
+    /// Whether a comparison of each pair of elements holds, with NumPy broadcasting. The result is `bool`.
+    Compare "compare" (2..=2) {
+        /// The comparison.
+        function: Comparison,
+        /// Operands to a common scale.
+        rescale: CompareRescale,
+    }
+    /// Elements of the second operand where the first, a `bool`, is true, else of the third; with NumPy broadcasting.
+    Select "select" (3..=3) {}
+    /// The same numbers as elements of another type: floats are rounded towards zero and saturate, wider integers lose their high bits,
+    /// and all that is not 0 is true. Stored values count as plain numbers.
+    Cast "cast" (1..=1) {}
     /// 1 / (1 + exp(−x)). On `i8`: exact function of the dequantised value, rounded as TFLite's tables and fixed point do.
     Logistic "logistic" (1..=1) {}
     /// tanh(x), as `logistic`.
@@ -216,6 +232,45 @@ op_table! {
         /// Range of the result.
         clamp: Clamp,
     }
+    /// All elements along `axes` made one. Sums of quantised integers are rescaled: Σ (x − zx), as in `mean`, clamped to the element's range; largest and
+    /// smallest ones are stored values, and operand and result have the same quantisation. The result's shape is as that of `mean`.
+    Reduce "reduce" (1..=1) {
+        /// How.
+        function: Reduction,
+        /// Reduced axes, ascending.
+        axes: Vec<usize>,
+        /// Sum to result (one multiplier), for sums of quantised integers.
+        rescale: Rescale,
+    }
+    /// Index of the largest or smallest element along `axis`, the first one of several; the result has the other axes.
+    ArgReduce "arg_reduce" (1..=1) {
+        /// The axis.
+        axis: usize,
+        /// Whether the largest is wanted.
+        largest: bool,
+    }
+    /// Sums of all elements up to each one along `axis`.
+    CumSum "cumsum" (1..=1) {
+        /// The axis.
+        axis: usize,
+        /// Whether the element itself is left out.
+        exclusive: bool,
+        /// Whether sums begin at the end.
+        reverse: bool,
+    }
+    /// Parts of `x` that the second operand, `indices` (`i32` or `i64`), names. Its last axis has `depth` coordinates along the axes of `x` from `axis`
+    /// on; its axes before that, behind the first `batch` ones, which both operands share, take the place of these axes.
+    /// Coordinates outside of `x` count as the nearest ones inside.
+    Gather "gather" (2..=2) {
+        /// Leading axes that both operands share.
+        batch: usize,
+        /// First axis of `x` that is indexed; not less than `batch`.
+        axis: usize,
+        /// How many axes are indexed.
+        depth: usize,
+    }
+    /// Repeats `x` along axes of size 1, and new ones in front, as NumPy does it.
+    Broadcast "broadcast" (1..=1) {}
     /// Surrounds `x` with the stored value `value` (a float's bits for floats).
     Pad "pad" (1..=1) {
         /// Elements before, per axis.

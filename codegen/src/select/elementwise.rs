@@ -4,7 +4,7 @@ use super::conv::{float_range, int_range};
 use super::movement::{pad6, MAX_RANK};
 use super::*;
 use crate::interp::{div_reciprocals, softmax_exp_table};
-use crate::ir::{AddRescale, Binary, Clamp, SoftmaxScale, Unary};
+use crate::ir::{AddRescale, Binary, Clamp, Shape, SoftmaxScale, Unary};
 
 impl<'a> Selector<'a> {
     pub(super) fn add(
@@ -25,8 +25,30 @@ impl<'a> Selector<'a> {
                     float_range(if family == "add" { "add_f32" } else { "sub_f32" }, clamp);
                 self.binary(node, kernel, vec![lo, hi])
             }
+            (a, b, DType::I32 | DType::I64, AddRescale::Real) if a == out.dtype && b == out.dtype => {
+                let kernels = match family {
+                    "add" => ["add_i32", "add_i64"],
+                    _ => ["sub_i32", "sub_i64"],
+                };
+                self.plain(node, kernels, clamp)
+            }
             _ => Err(self.no_kernel(node)),
         }
+    }
+
+    /// A function of plain integers, by its kernels for 32 and 64 bits.
+    fn plain(&mut self, node: &'a Node, kernels: [&'static str; 2], clamp: &Clamp) -> Selected {
+        let (lo, hi) = clamp.int_bounds();
+        let (kernel, lo, hi) = match self.ty(node.result).dtype {
+            // The ends of the smaller range are no bounds of the larger one.
+            DType::I64 => (
+                kernels[1],
+                if lo == i32::MIN { i64::MIN } else { lo.into() },
+                if hi == i32::MAX { i64::MAX } else { hi.into() },
+            ),
+            _ => (kernels[0], lo.into(), hi.into()),
+        };
+        self.binary(node, kernel, vec![Arg::Int(lo), Arg::Int(hi)])
     }
 
     pub(super) fn mul(&mut self, node: &'a Node, rescale: &Rescale, clamp: &Clamp) -> Selected {
@@ -39,6 +61,9 @@ impl<'a> Selector<'a> {
             (DType::F32, DType::F32, DType::F32, None) => {
                 let (kernel, lo, hi) = float_range("mul_f32", clamp);
                 self.binary(node, kernel, vec![lo, hi])
+            }
+            (a, b, DType::I32 | DType::I64, None) if a == out.dtype && b == out.dtype => {
+                self.plain(node, ["mul_i32", "mul_i64"], clamp)
             }
             _ => Err(self.no_kernel(node)),
         }
@@ -53,6 +78,19 @@ impl<'a> Selector<'a> {
     ) -> Selected {
         if let Rescale::FixedPoint(by) = rescale {
             return self.stored_function_of_two(node, function, by, clamp);
+        }
+        let plain = matches!(self.ty(node.result).dtype, DType::I32 | DType::I64);
+        let integers = match function {
+            Binary::FloorDiv => Some(["floor_div_i32", "floor_div_i64"]),
+            Binary::FloorMod => Some(["floor_mod_i32", "floor_mod_i64"]),
+            Binary::Max => Some(["max_i32", "max_i64"]),
+            Binary::Min => Some(["min_i32", "min_i64"]),
+            Binary::Pow => Some(["pow_i32", "pow_i64"]),
+            Binary::SquaredDifference => Some(["squared_difference_i32", "squared_difference_i64"]),
+            _ => None,
+        };
+        if let Some(kernels) = integers.filter(|_| plain) {
+            return self.plain(node, kernels, clamp);
         }
         let kernel = match (function, self.ty(node.result).dtype) {
             (Binary::Atan2, DType::F32) => "atan2_f32",
@@ -142,32 +180,33 @@ impl<'a> Selector<'a> {
         Arg::Struct(Struct { name: "MulParams", fields })
     }
 
-    fn binary(&mut self, node: &'a Node, kernel: &'static str, params: Vec<Arg>) -> Selected {
+    pub(super) fn binary(&mut self, node: &'a Node, kernel: &'static str, params: Vec<Arg>) -> Selected {
+        self.broadcasting(node, kernel, ("Broadcast", &["a", "b"]), params)
+    }
+
+    /// A kernel that reads its operands through strides, in a struct of that name with a field for each of them.
+    pub(super) fn broadcasting(
+        &mut self,
+        node: &'a Node,
+        kernel: &'static str,
+        (name, operands): (&'static str, &[&'static str]),
+        params: Vec<Arg>,
+    ) -> Selected {
         let rank = self.ty(node.result).shape.rank();
         if rank > MAX_RANK {
             return Err(self.too_many_axes(node, rank));
         }
         let out = self.shape_of_call(node.result, node.result);
         let out = out.dims();
-        let strides = |id: ValueId| {
-            let shape = self.shape_of_call(id, node.result);
-            let own = shape.strides();
-            let lead = out.len() - shape.rank().min(out.len());
-            let along = |axis: usize| match axis.checked_sub(lead) {
-                Some(a) if shape.dims()[a] != 1 => own[a],
-                _ => 0,
-            };
-            pad6(&(0..out.len()).map(along).collect::<Vec<_>>(), 0)
-        };
-        let fields = vec![
-            ("dims", Field::Ints(pad6(out, 1))),
-            ("a", Field::Ints(strides(node.operands[0]))),
-            ("b", Field::Ints(strides(node.operands[1]))),
-        ];
-        let mut args = vec![Arg::Struct(Struct { name: "Broadcast", fields })];
+        let mut fields = vec![("dims", Field::Ints(pad6(out, 1)))];
+        for (&field, &id) in operands.iter().zip(&node.operands) {
+            let strides = broadcast_strides(&self.shape_of_call(id, node.result), out.len());
+            fields.push((field, Field::Ints(pad6(&strides, 0))));
+        }
+        let mut args = vec![Arg::Struct(Struct { name, fields })];
         args.extend(params);
-        for side in 0..2 {
-            args.push(self.read(node.operands[side], node.result)?);
+        for &operand in &node.operands {
+            args.push(self.read(operand, node.result)?);
         }
         args.push(Arg::Cells(self.cells(node.result, node.result)?));
         self.call(kernel, args);
@@ -202,7 +241,7 @@ impl<'a> Selector<'a> {
         self.unary(node, kernel, Vec::new())
     }
 
-    fn unary(&mut self, node: &'a Node, kernel: &'static str, mut args: Vec<Arg>) -> Selected {
+    pub(super) fn unary(&mut self, node: &'a Node, kernel: &'static str, mut args: Vec<Arg>) -> Selected {
         args.push(Arg::Cells(self.cells(node.operands[0], node.result)?));
         args.push(Arg::Cells(self.cells(node.result, node.result)?));
         self.call(kernel, args);
@@ -268,22 +307,7 @@ impl<'a> Selector<'a> {
         clamp: &Clamp,
     ) -> Selected {
         let (tx, out) = (self.ty(node.operands[0]), self.ty(node.result));
-        if tx.shape.rank() > MAX_RANK {
-            return Err(self.too_many_axes(node, tx.shape.rank()));
-        }
-        let strides = tx.shape.strides();
-        let (inner, outer): (Vec<usize>, Vec<usize>) =
-            (0..tx.shape.rank()).partition(|axis| axes.contains(axis));
-        let dims =
-            |of: &[usize]| Field::Ints(pad6(&of.iter().map(|&a| tx.shape.dims()[a]).collect::<Vec<_>>(), 1));
-        let steps = |of: &[usize]| Field::Ints(pad6(&of.iter().map(|&a| strides[a]).collect::<Vec<_>>(), 0));
-        let fields = vec![
-            ("outer", dims(&outer)),
-            ("outer_strides", steps(&outer)),
-            ("inner", dims(&inner)),
-            ("inner_strides", steps(&inner)),
-        ];
-        let reduce = Arg::Struct(Struct { name: "Reduce", fields });
+        let reduce = self.reduced(node, axes)?;
         match (tx.dtype, out.dtype, single(rescale)) {
             (DType::I8, DType::I8, Some(multiplier)) => {
                 let (kernel, lo, hi) = int_range("mean_i8", clamp);
@@ -297,6 +321,27 @@ impl<'a> Selector<'a> {
             }
             _ => Err(self.no_kernel(node)),
         }
+    }
+
+    /// The kept and reduced axes of the operand.
+    pub(super) fn reduced(&self, node: &Node, axes: &[usize]) -> Result<Arg, Problem> {
+        let shape = &self.ty(node.operands[0]).shape;
+        if shape.rank() > MAX_RANK {
+            return Err(self.too_many_axes(node, shape.rank()));
+        }
+        let strides = shape.strides();
+        let (inner, outer): (Vec<usize>, Vec<usize>) =
+            (0..shape.rank()).partition(|axis| axes.contains(axis));
+        let dims =
+            |of: &[usize]| Field::Ints(pad6(&of.iter().map(|&a| shape.dims()[a]).collect::<Vec<_>>(), 1));
+        let steps = |of: &[usize]| Field::Ints(pad6(&of.iter().map(|&a| strides[a]).collect::<Vec<_>>(), 0));
+        let fields = vec![
+            ("outer", dims(&outer)),
+            ("outer_strides", steps(&outer)),
+            ("inner", dims(&inner)),
+            ("inner_strides", steps(&inner)),
+        ];
+        Ok(Arg::Struct(Struct { name: "Reduce", fields }))
     }
 
     /// Rows of the operand are added to sums, of which the last one makes the result.
@@ -344,6 +389,17 @@ impl<'a> Selector<'a> {
         self.call(kernel, args);
         Ok(())
     }
+}
+
+/// Strides with which an operand of that shape is read for a result of `rank` axes: right-aligned, 0 where it is repeated.
+pub(super) fn broadcast_strides(shape: &Shape, rank: usize) -> Vec<usize> {
+    let own = shape.strides();
+    let lead = rank - shape.rank().min(rank);
+    let along = |axis: usize| match axis.checked_sub(lead) {
+        Some(a) if shape.dims()[a] != 1 => own[a],
+        _ => 0,
+    };
+    (0..rank).map(along).collect()
 }
 
 /// The kernel of a function of one float.

@@ -3,6 +3,7 @@
 //! The kernels and their contracts are those of `ARCHITECTURE.md`. A combination of op and element types that has no kernel is
 //! reported as a [`Problem`]; all of them are collected.
 
+mod choose;
 mod conv;
 mod dsp;
 mod dynamic;
@@ -16,7 +17,7 @@ mod tests;
 mod v6m;
 
 use crate::error::{Error, Problem};
-use crate::ir::{DType, Data, Graph, Multiplier, Node, Op, Rescale, Type, Value, ValueId};
+use crate::ir::{DType, Data, Graph, Multiplier, Node, Op, Reduction, Rescale, Type, Value, ValueId};
 use crate::plan::Plan;
 use crate::schedule::{self, Feed, Place, Role, Schedule, Step, StepKind};
 use crate::{Events, Options};
@@ -142,6 +143,18 @@ impl<'a> Selector<'a> {
             node.op,
             Op::Dense { .. } | Op::Mean { .. } | Op::Slice { .. } | Op::Transpose { .. } | Op::Reshape {}
         );
+        let whole = whole
+            || matches!(
+                node.op,
+                Op::Compare { .. }
+                    | Op::Select {}
+                    | Op::Cast {}
+                    | Op::Reduce { .. }
+                    | Op::ArgReduce { .. }
+                    | Op::CumSum { .. }
+                    | Op::Gather { .. }
+                    | Op::Broadcast {}
+            );
         if whole && self.by_row {
             return Err(self.not_by_row());
         }
@@ -162,6 +175,14 @@ impl<'a> Selector<'a> {
             Op::Mul { rescale, clamp } => self.mul(node, rescale, clamp),
             Op::Unary { function } => self.float_unary(node, elementwise::unary_kernel(*function)),
             Op::Binary { function, rescale, clamp } => self.function_of_two(node, *function, rescale, clamp),
+            Op::Compare { function, rescale } => self.compare(node, *function, rescale),
+            Op::Select {} => self.select(node),
+            Op::Cast {} => self.cast(node),
+            Op::Reduce { function, axes, rescale } => self.reduce(node, *function, axes, rescale),
+            Op::ArgReduce { axis, largest } => self.arg_reduce(node, *axis, *largest),
+            Op::CumSum { axis, exclusive, reverse } => self.cumsum(node, *axis, *exclusive, *reverse),
+            Op::Gather { batch, axis, depth } => self.gather(node, *batch, *axis, *depth),
+            Op::Broadcast {} => self.broadcast(node),
             Op::Clip { clamp } => self.clip(node, clamp),
             Op::LeakyRelu { alpha, .. } => self.leaky_relu(node, alpha.0),
             Op::Logistic {} => self.float_unary(node, "logistic_f32"),
@@ -362,11 +383,15 @@ fn kernel_types(op: &Op) -> &'static str {
     match op {
         Op::Conv2d { .. } | Op::Dense { .. } => "int8 operands with int8 weights, and float32",
         Op::AvgPool2d { .. } | Op::MaxPool2d { .. } | Op::Mean { .. } => "int8 and float32",
-        Op::Add { .. } | Op::Sub { .. } | Op::Mul { .. } | Op::Softmax { .. } => "int8 and float32",
+        Op::Add { .. } | Op::Sub { .. } | Op::Mul { .. } => "int8, float32, and plain int32 and int64",
+        Op::Softmax { .. } => "int8 and float32",
+        Op::Compare { .. } => "8-bit types, int16, int32, int64 and float32",
+        Op::Reduce { function: Reduction::Sum, .. } => "int8, float32, and plain int32 and int64",
+        Op::Reduce { function: Reduction::Product, .. } | Op::CumSum { .. } => "float32, int32 and int64",
         Op::Unary { .. } => "float32",
-        Op::Binary { function, .. } if function.chooses() || function.multipliers().is_some() => {
-            "int8 and float32"
-        }
+        Op::Binary { function, .. } if function.chooses() => "int8, float32, and plain int32 and int64",
+        Op::Binary { function, .. } if function.multipliers().is_some() => "int8 and float32",
+        Op::Binary { function, .. } if function.of_integers() => "float32, int32 and int64",
         Op::Binary { .. } => "float32",
         Op::Clip { .. } | Op::LeakyRelu { .. } | Op::Logistic {} | Op::Tanh {} => {
             "int8 and uint8 (as a table), and float32"
@@ -380,6 +405,8 @@ fn kernel_types(op: &Op) -> &'static str {
         Op::Pad { .. } | Op::Concat { .. } | Op::Slice { .. } | Op::Transpose { .. } | Op::Reshape {} => {
             "all types"
         }
+        Op::Select {} | Op::Cast {} | Op::Reduce { .. } | Op::ArgReduce { .. } => "all types",
+        Op::Gather { .. } | Op::Broadcast {} => "all types",
     }
 }
 

@@ -1,5 +1,6 @@
 //! Ops that move elements without looking at them: all are one strided copy.
 
+use super::elementwise::broadcast_strides;
 use super::*;
 use crate::{Optimize, Target};
 
@@ -302,6 +303,48 @@ impl<'a> Selector<'a> {
         self.move_all(node, Moves { dims, src, src_offset: 0, dst: out.shape.strides(), dst_offset: 0 })
     }
 
+    pub(super) fn broadcast(&mut self, node: &'a Node) -> Selected {
+        let (tx, out) = (self.ty(node.operands[0]), self.ty(node.result));
+        let strides = broadcast_strides(&tx.shape, out.shape.rank());
+        let src = strides.into_iter().map(|stride| stride as i64).collect();
+        let dims = out.shape.dims().to_vec();
+        self.move_all(node, Moves { dims, src, src_offset: 0, dst: out.shape.strides(), dst_offset: 0 })
+    }
+
+    pub(super) fn gather(&mut self, node: &'a Node, batch: usize, axis: usize, depth: usize) -> Selected {
+        let (x, indices) = (node.operands[0], node.operands[1]);
+        let (dims, named) = (self.ty(x).shape.dims(), self.ty(indices).shape.dims());
+        let product = |dims: &[usize]| int(dims.iter().product());
+        let mut axes = dims[axis..axis + depth].to_vec();
+        if depth > MAX_RANK {
+            return Err(self.too_many_axes(node, depth));
+        }
+        axes.resize(MAX_RANK, 1);
+        let fields = vec![
+            ("batch", product(&dims[..batch])),
+            ("between", product(&dims[batch..axis])),
+            ("axes", Field::Ints(axes.iter().map(|&dim| dim as i64).collect())),
+            ("depth", int(depth)),
+            ("count", product(&named[batch..named.len() - 1])),
+            ("inner", product(&dims[axis + depth..])),
+        ];
+        let kernel = match self.ty(indices).dtype {
+            DType::I32 => "gather_i32",
+            DType::I64 => "gather_i64",
+            _ => return Err(self.no_kernel(node)),
+        };
+        let element = word(rust_element(self.ty(x).dtype));
+        let from = self.source_of(x, node.result)?;
+        let args = vec![
+            Arg::Struct(Struct { name: "Gather", fields }),
+            self.source_arg(from, element),
+            self.read(indices, node.result)?,
+            Arg::Cells(Cells::All(self.region(node.result)?.seen_as(element))),
+        ];
+        self.call(kernel, args);
+        Ok(())
+    }
+
     pub(super) fn reshape(&mut self, node: &'a Node) -> Selected {
         self.move_all(node, Moves::linear(self.ty(node.result).shape.numel()))
     }
@@ -334,7 +377,7 @@ fn element_bytes(element: &'static str) -> usize {
 }
 
 /// The unsigned word as which an element of that Rust type is moved.
-fn word(element: &str) -> &'static str {
+pub(super) fn word(element: &str) -> &'static str {
     match element {
         "i8" | "u8" => "u8",
         "i16" | "u16" => "u16",

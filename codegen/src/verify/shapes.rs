@@ -28,12 +28,22 @@ pub(super) fn check(op: &Op, operands: &[&Type], result: &Type) -> Result<(), St
             dense(&dynamic_layer(operands)?, y)
         }
         Op::AvgPool2d { window, .. } | Op::MaxPool2d { window, .. } => pool(window, x, y),
-        Op::Add { .. } | Op::Sub { .. } | Op::Mul { .. } | Op::Binary { .. } => {
+        Op::Add { .. } | Op::Sub { .. } | Op::Mul { .. } | Op::Binary { .. } | Op::Compare { .. } => {
             broadcast(x, &operands[1].shape, y)
+        }
+        Op::Select {} => {
+            let both = common(&operands[1].shape, &operands[2].shape)?;
+            broadcast(x, &both, y)
+        }
+        Op::Broadcast {} => {
+            let wider = common(x, y)?;
+            ensure!(wider == *y, "{} does not broadcast to {}", list(x.dims()), list(y.dims()));
+            Ok(())
         }
         Op::Clip { .. }
         | Op::LeakyRelu { .. }
         | Op::Unary { .. }
+        | Op::Cast {}
         | Op::Logistic {}
         | Op::Tanh {}
         | Op::Quantize {}
@@ -48,7 +58,18 @@ pub(super) fn check(op: &Op, operands: &[&Type], result: &Type) -> Result<(), St
             ensure!(table.dims() == [256], "the table has the shape {}, [256] wanted", list(table.dims()));
             expect(y, x.dims())
         }
-        Op::Mean { axes, .. } => mean(axes, x, y),
+        Op::Mean { axes, .. } | Op::Reduce { axes, .. } => mean(axes, x, y),
+        Op::ArgReduce { axis, .. } => {
+            ensure!(*axis < x.rank(), "axis {axis} of a tensor of {} axes", x.rank());
+            let mut kept = x.0.clone();
+            kept.remove(*axis);
+            expect(y, &kept)
+        }
+        Op::CumSum { axis, .. } => {
+            ensure!(*axis < x.rank(), "axis {axis} of a tensor of {} axes", x.rank());
+            expect(y, x.dims())
+        }
+        Op::Gather { batch, axis, depth } => gather(*batch, *axis, *depth, operands, y),
         Op::Pad { before, after, .. } => pad(before, after, x, y),
         Op::Concat { axis } => concat(*axis, operands, y),
         Op::Slice { begin, step } => slice(begin, step, x, y),
@@ -145,7 +166,26 @@ fn pool(window: &Window, x: &Shape, y: &Shape) -> Result<(), String> {
     expect(y, &[n, out[0], out[1], c])
 }
 
+fn gather(batch: usize, axis: usize, depth: usize, operands: &[&Type], y: &Shape) -> Result<(), String> {
+    let (x, indices) = (&operands[0].shape, &operands[1].shape);
+    let end = axis.checked_add(depth).filter(|&end| depth >= 1 && end <= x.rank());
+    let Some(end) = end else {
+        return Err(format!("{depth} axes from axis {axis} on of {}", list(x.dims())));
+    };
+    ensure!(batch <= axis && batch < indices.rank(), "{batch} axes in front of axis {axis} are shared");
+    let (named, last) = (&indices.dims()[batch..indices.rank() - 1], indices.last());
+    ensure!(last == depth, "{last} coordinates along {depth} axes");
+    let shared = x.dims()[..batch] == indices.dims()[..batch];
+    ensure!(shared, "{} and {} differ in the first {batch} axes", list(x.dims()), list(indices.dims()));
+    expect(y, &[&x.dims()[..axis], named, &x.dims()[end..]].concat())
+}
+
 fn broadcast(a: &Shape, b: &Shape, y: &Shape) -> Result<(), String> {
+    expect(y, common(a, b)?.dims())
+}
+
+/// The common shape of two operands.
+fn common(a: &Shape, b: &Shape) -> Result<Shape, String> {
     let rank = a.rank().max(b.rank());
     let dim = |shape: &Shape, axis: usize| {
         (axis + shape.rank()).checked_sub(rank).map_or(1, |axis| shape.dims()[axis])
@@ -158,7 +198,7 @@ fn broadcast(a: &Shape, b: &Shape, y: &Shape) -> Result<(), String> {
             _ => return Err(format!("{} and {} do not broadcast", list(a.dims()), list(b.dims()))),
         });
     }
-    expect(y, &want)
+    Ok(Shape(want))
 }
 
 fn mean(axes: &[usize], x: &Shape, y: &Shape) -> Result<(), String> {

@@ -1,7 +1,10 @@
 //! Element types, quantisation and attribute ranges of every op.
 
 use super::ensure;
-use crate::ir::{AddRescale, Clamp, DType, LeakyRescale, Multiplier, Op, Quant, Rescale, SoftmaxScale, Type};
+use crate::ir::{
+    AddRescale, Clamp, CompareRescale, DType, LeakyRescale, Multiplier, Op, Quant, Reduction, Rescale,
+    SoftmaxScale, Type,
+};
 
 /// Most bytes of one value.
 const MAX_BYTES: usize = i32::MAX as usize;
@@ -92,6 +95,7 @@ pub(super) fn check(op: &Op, operands: &[&Type], y: &Type) -> Result<(), String>
         Op::Unary { .. } => float(x, y),
         Op::Binary { function, rescale, clamp } => {
             check_clamp(clamp, y)?;
+            let plain = matches!(y.dtype, DType::I32 | DType::I64) && y.quant.is_none();
             match rescale {
                 Rescale::FixedPoint(by) => {
                     quantised_alike(operands, y)?;
@@ -100,10 +104,51 @@ pub(super) fn check(op: &Op, operands: &[&Type], y: &Type) -> Result<(), String>
                     ensure!(wanted == Some(by.len()), "{} multipliers for `{name}` on integers", by.len());
                     by.iter().try_for_each(check_multiplier)
                 }
-                Rescale::Real if function.chooses() => operands.iter().try_for_each(|x| same_storage(x, y)),
+                Rescale::Real if function.chooses() || (plain && function.of_integers()) => {
+                    operands.iter().try_for_each(|x| same_storage(x, y))
+                }
                 Rescale::Real => operands.iter().try_for_each(|x| float(x, y)),
             }
         }
+        Op::Compare { rescale, .. } => {
+            ensure!(y.dtype == DType::Bool, "the result is {}, bool wanted", y.dtype.name());
+            match rescale {
+                CompareRescale::Stored => same_storage(x, operands[1]),
+                CompareRescale::FixedPoint { left_shift, x: by_x, y: by_y } => {
+                    ensure!(*left_shift <= 30, "a left shift by {left_shift}");
+                    quantised_alike(operands, x)?;
+                    check_multiplier(by_x)?;
+                    check_multiplier(by_y)
+                }
+            }
+        }
+        Op::Select {} => {
+            ensure!(x.dtype == DType::Bool, "the condition is {}, bool wanted", x.dtype.name());
+            operands[1..].iter().try_for_each(|x| same_storage(x, y))
+        }
+        Op::Cast {} => Ok(()),
+        Op::Reduce { function, rescale, .. } => match (function, rescale) {
+            (Reduction::Max | Reduction::Min, Rescale::Real) => same_storage(x, y),
+            (Reduction::Sum, Rescale::FixedPoint(_)) => {
+                quantised_alike(operands, y)?;
+                check_multiplier(single(rescale)?)
+            }
+            (Reduction::Sum | Reduction::Product, Rescale::Real) => {
+                ensure!(x.quant.is_none() && y.quant.is_none(), "stored values of type {x} are no numbers");
+                arithmetic(operands, y)
+            }
+            _ => Err(format!("a {} with a multiplier", function.name())),
+        },
+        Op::ArgReduce { .. } => index("result", y),
+        Op::CumSum { .. } => {
+            ensure!(x.quant.is_none() && y.quant.is_none(), "stored values of type {x} are no numbers");
+            arithmetic(operands, y)
+        }
+        Op::Gather { .. } => {
+            index("index", operands[1])?;
+            unchanged(x, y)
+        }
+        Op::Broadcast {} => unchanged(x, y),
         Op::Clip { clamp } => {
             same_storage(x, y)?;
             check_clamp(clamp, y)
@@ -208,6 +253,20 @@ fn float(x: &Type, y: &Type) -> Result<(), String> {
 /// The same element and quantisation: stored values can be copied.
 fn same_storage(x: &Type, y: &Type) -> Result<(), String> {
     ensure!(x.dtype == y.dtype && x.quant == y.quant, "stored values of type {x} are no {y}");
+    Ok(())
+}
+
+/// Stored values can be copied to other places: no scale belongs to a place.
+fn unchanged(x: &Type, y: &Type) -> Result<(), String> {
+    let placed = x.quant.as_ref().is_some_and(|q| q.axis.is_some());
+    ensure!(!placed, "elements of type {x} have scales of their places");
+    same_storage(x, y)
+}
+
+/// Plain integers that count elements.
+fn index(what: &str, ty: &Type) -> Result<(), String> {
+    let plain = matches!(ty.dtype, DType::I32 | DType::I64) && ty.quant.is_none();
+    ensure!(plain, "the {what} is of type {ty}, i32 or i64 wanted");
     Ok(())
 }
 

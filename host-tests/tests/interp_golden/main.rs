@@ -95,73 +95,141 @@ fn corpus_layers() {
     check("corpus_layers", with_layers.collect());
 }
 
+/// Operators that move elements, or do not look at their scale, of which every case is in scope.
+const MOVING_OPERATORS: &[&str] = &[
+    "BATCH_TO_SPACE_ND",
+    "BROADCAST_TO",
+    "CAST",
+    "DEPTH_TO_SPACE",
+    "EXPAND_DIMS",
+    "GATHER",
+    "GATHER_ND",
+    "LOGICAL_AND",
+    "LOGICAL_NOT",
+    "LOGICAL_OR",
+    "MIRROR_PAD",
+    "PAD",
+    "PADV2",
+    "REDUCE_ALL",
+    "REDUCE_ANY",
+    "RESHAPE",
+    "RESIZE_NEAREST_NEIGHBOR",
+    "REVERSE_V2",
+    "SELECT",
+    "SELECT_V2",
+    "SLICE",
+    "SPACE_TO_BATCH_ND",
+    "SPACE_TO_DEPTH",
+    "SPLIT",
+    "SPLIT_V",
+    "SQUEEZE",
+    "STRIDED_SLICE",
+    "TILE",
+    "TRANSPOSE",
+    "UNPACK",
+];
+
 /// Operators of which every float32 and int8 case is in scope, those with float16 and int4 weights included, and every uint8 case.
 const OPERATORS: &[&str] = &[
     "ABS",
     "ADD",
+    "ARG_MAX",
+    "ARG_MIN",
     "AVERAGE_POOL_2D",
-    "BATCH_TO_SPACE_ND",
     "CONCATENATION",
     "CONV_2D",
     "DEPTHWISE_CONV_2D",
-    "DEPTH_TO_SPACE",
     "DEQUANTIZE",
     "DIV",
+    "EQUAL",
     "EXP",
-    "EXPAND_DIMS",
     "FULLY_CONNECTED",
     "GELU",
+    "GREATER",
+    "GREATER_EQUAL",
     "HARD_SWISH",
     "LEAKY_RELU",
+    "LESS",
+    "LESS_EQUAL",
     "LOG",
     "LOGISTIC",
     "MAXIMUM",
     "MAX_POOL_2D",
     "MEAN",
     "MINIMUM",
-    "MIRROR_PAD",
     "MUL",
-    "PAD",
+    "NOT_EQUAL",
+    "PACK",
     "PRELU",
     "QUANTIZE",
+    "REDUCE_MAX",
+    "REDUCE_MIN",
     "RELU",
     "RELU6",
     "RELU_N1_TO_1",
-    "RESHAPE",
-    "REVERSE_V2",
     "RSQRT",
     "SOFTMAX",
-    "SPACE_TO_BATCH_ND",
-    "SPACE_TO_DEPTH",
-    "SPLIT",
-    "SPLIT_V",
     "SQRT",
     "SQUARED_DIFFERENCE",
-    "SQUEEZE",
-    "STRIDED_SLICE",
     "SUB",
+    "SUM",
     "TANH",
-    "TRANSPOSE",
     "TRANSPOSE_CONV",
 ];
 
 /// Operators of which every float32 case is in scope.
 const FLOAT_OPERATORS: &[&str] = &[
+    "ADD_N",
     "ATAN2",
     "CEIL",
     "COS",
+    "CUMSUM",
     "ELU",
     "FLOOR",
     "FLOOR_DIV",
     "FLOOR_MOD",
     "NEG",
+    "ONE_HOT",
     "POW",
     "RELU_0_TO_1",
     "ROUND",
     "SIGN",
     "SIN",
     "SQUARE",
+    "ZEROS_LIKE",
 ];
+
+/// Operators of which every int32, int64 and bool case is in scope.
+const PLAIN_OPERATORS: &[&str] = &[
+    "ADD",
+    "CONCATENATION",
+    "CUMSUM",
+    "EQUAL",
+    "FLOOR_DIV",
+    "FLOOR_MOD",
+    "GREATER",
+    "GREATER_EQUAL",
+    "LESS",
+    "LESS_EQUAL",
+    "MAXIMUM",
+    "MINIMUM",
+    "MUL",
+    "NEG",
+    "NOT_EQUAL",
+    "PACK",
+    "POW",
+    "SUB",
+];
+
+fn in_scope(operator: &str, format: &str) -> bool {
+    let lists: &[&[&str]] = match format {
+        "float32" | "float16w" => &[OPERATORS, FLOAT_OPERATORS],
+        "int8" | "int4w" | "uint8" => &[OPERATORS],
+        "int32" | "int64" | "bool" => &[PLAIN_OPERATORS],
+        _ => &[],
+    };
+    MOVING_OPERATORS.contains(&operator) || lists.iter().any(|list| list.contains(&operator))
+}
 
 #[test]
 fn conformance_cases() {
@@ -181,13 +249,7 @@ fn conformance_cases() {
                 golden: folder.join(format!("{suite}/{name}.npz")),
                 layers: None,
                 sequence: false,
-                in_scope: match row["format"].as_str() {
-                    "float32" | "float16w" => {
-                        [OPERATORS, FLOAT_OPERATORS].concat().contains(&row["op"].as_str())
-                    }
-                    "int8" | "int4w" | "uint8" => OPERATORS.contains(&row["op"].as_str()),
-                    _ => false,
-                },
+                in_scope: in_scope(&row["op"], &row["format"]),
                 name,
             }
         });

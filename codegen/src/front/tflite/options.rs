@@ -169,6 +169,26 @@ impl<'a> Options<'a> {
         self.i32(0, 0)
     }
 
+    /// `GatherOptions`: axis, and how many leading axes are shared.
+    pub(super) fn gather(self) -> Result<(i32, i32), Broken> {
+        Ok((self.i32(0, 0)?, self.i32(1, 0)?))
+    }
+
+    /// Axis of `OneHotOptions`.
+    pub(super) fn axis(self) -> Result<i32, Broken> {
+        self.i32(0, 0)
+    }
+
+    /// `CumsumOptions`: whether an element itself is left out of its sum, and whether sums begin at the end.
+    pub(super) fn cumsum(self) -> Result<(bool, bool), Broken> {
+        Ok((self.flag(0)?, self.flag(1)?))
+    }
+
+    /// `ResizeNearestNeighborOptions`: whether corners are aligned, and whether pixels are at their centres.
+    pub(super) fn resize_nearest(self) -> Result<(bool, bool), Broken> {
+        Ok((self.flag(0)?, self.flag(1)?))
+    }
+
     /// `MirrorPadOptions`: 0 leaves the edge out (reflect), 1 repeats it (symmetric).
     pub(super) fn mirror_mode(self) -> Result<i8, Broken> {
         self.i8(0)

@@ -2,8 +2,8 @@
 
 use super::lexer::{Lexer, ParseError, Token, CANONICAL_NAN, RANGE};
 use crate::ir::{
-    AddRescale, Attr, Clamp, Layout, LeakyRescale, Multiplier, Order, Padding, Real, Rescale, SoftmaxScale,
-    Window,
+    AddRescale, Attr, Clamp, CompareRescale, Layout, LeakyRescale, Multiplier, Order, Padding, Real, Rescale,
+    SoftmaxScale, Window,
 };
 use std::fmt::Write as _;
 
@@ -196,6 +196,30 @@ impl Attr for LeakyRescale {
         let alpha = next_multiplier(lexer, "alpha")?;
         lexer.expect(')')?;
         Ok(LeakyRescale::FixedPoint { identity, alpha })
+    }
+}
+
+impl Attr for CompareRescale {
+    fn print(&self, out: &mut String) {
+        let CompareRescale::FixedPoint { left_shift, x, y } = self else { return out.push_str("stored") };
+        put!(out, "(left_shift {left_shift}, x ");
+        x.print(out);
+        out.push_str(", y ");
+        y.print(out);
+        out.push(')');
+    }
+
+    fn parse(lexer: &mut Lexer<'_>) -> Result<Self, ParseError> {
+        if lexer.accept_word("stored")? {
+            return Ok(CompareRescale::Stored);
+        }
+        lexer.expect('(')?;
+        lexer.expect_word("left_shift")?;
+        let left_shift = lexer.integer()?;
+        let x = next_multiplier(lexer, "x")?;
+        let y = next_multiplier(lexer, "y")?;
+        lexer.expect(')')?;
+        Ok(CompareRescale::FixedPoint { left_shift, x, y })
     }
 }
 

@@ -112,6 +112,97 @@ functions! {
     squared_difference_f32 |a, b| (a - b) * (a - b);
 }
 
+macro_rules! integers {
+    ($($t:ident : $( $(#[doc = $doc:literal])+ $name:ident $f:expr; )+ )+) => {$($(
+        $(#[doc = $doc])+
+        ///
+        /// Results are clamped to `lo..=hi`.
+        #[inline(always)]
+        pub fn $name(shape: &Broadcast, lo: $t, hi: $t, a: impl Read<$t>, b: impl Read<$t>, y: &[Cell<$t>]) {
+            plain(shape, lo, hi, a.slice(), b.slice(), y, $f);
+        }
+    )+)+};
+}
+
+integers! {
+    i32:
+    /// Sum of plain integers, which wraps.
+    add_i32 i32::wrapping_add;
+    /// Difference of plain integers, which wraps.
+    sub_i32 i32::wrapping_sub;
+    /// Product of plain integers, which wraps.
+    mul_i32 i32::wrapping_mul;
+    /// The larger one of two integers.
+    max_i32 i32::max;
+    /// The smaller one of two integers.
+    min_i32 i32::min;
+    /// The greatest integers that are not above the quotients; 0 for a division by zero.
+    floor_div_i32 |a, b| floor_div_mod(a.into(), b.into()).0 as i32;
+    /// What the greatest such integers leave, with the sign of the divisor; 0 for a division by zero.
+    floor_mod_i32 |a, b| floor_div_mod(a.into(), b.into()).1 as i32;
+    /// Powers, which wrap; 0 for negative exponents.
+    pow_i32 |a, b| power(a.into(), b.into()) as i32;
+    /// Squares of differences, which wrap.
+    squared_difference_i32 |a, b| a.wrapping_sub(b).wrapping_mul(a.wrapping_sub(b));
+    i64:
+    /// Sum of plain integers, which wraps.
+    add_i64 i64::wrapping_add;
+    /// Difference of plain integers, which wraps.
+    sub_i64 i64::wrapping_sub;
+    /// Product of plain integers, which wraps.
+    mul_i64 i64::wrapping_mul;
+    /// The larger one of two integers.
+    max_i64 i64::max;
+    /// The smaller one of two integers.
+    min_i64 i64::min;
+    /// The greatest integers that are not above the quotients; 0 for a division by zero.
+    floor_div_i64 |a, b| floor_div_mod(a, b).0;
+    /// What the greatest such integers leave, with the sign of the divisor; 0 for a division by zero.
+    floor_mod_i64 |a, b| floor_div_mod(a, b).1;
+    /// Powers, which wrap; 0 for negative exponents.
+    pow_i64 power;
+    /// Squares of differences, which wrap.
+    squared_difference_i64 |a, b| a.wrapping_sub(b).wrapping_mul(a.wrapping_sub(b));
+}
+
+#[inline(never)]
+fn plain<T: Copy + Ord>(
+    shape: &Broadcast,
+    lo: T,
+    hi: T,
+    a: impl ReadSlice<T>,
+    b: impl ReadSlice<T>,
+    y: &[Cell<T>],
+    f: impl Fn(T, T) -> T,
+) {
+    zip(shape, a, b, y, |a, b| f(a, b).max(lo).min(hi));
+}
+
+/// The greatest integer that is not above `a / b`, and what it leaves.
+fn floor_div_mod(a: i64, b: i64) -> (i64, i64) {
+    let (Some(quotient), Some(rest)) = (a.checked_div(b), a.checked_rem(b)) else {
+        // The one quotient that there is no number for wraps.
+        return (if b == 0 { 0 } else { a }, 0);
+    };
+    if rest != 0 && (rest < 0) != (b < 0) {
+        (quotient.wrapping_sub(1), rest.wrapping_add(b))
+    } else {
+        (quotient, rest)
+    }
+}
+
+fn power(a: i64, b: i64) -> i64 {
+    let (mut power, mut square, mut left) = (i64::from(b >= 0), a, b);
+    while left > 0 {
+        if left & 1 == 1 {
+            power = power.wrapping_mul(square);
+        }
+        square = square.wrapping_mul(square);
+        left >>= 1;
+    }
+    power
+}
+
 fn floor_mod(a: f32, b: f32) -> f32 {
     let rest = math::fmod(a, b);
     if rest != 0.0 && (b < 0.0) != (rest < 0.0) {
@@ -228,12 +319,12 @@ fn float(
 
 /// Applies `f` to all pairs of elements, in the order of the result.
 #[inline(always)]
-fn zip<T: Copy>(
+pub(crate) fn zip<T: Copy, Y>(
     shape: &Broadcast,
     a: impl ReadSlice<T>,
     b: impl ReadSlice<T>,
-    y: &[Cell<T>],
-    f: impl Fn(T, T) -> T,
+    y: &[Cell<Y>],
+    f: impl Fn(T, T) -> Y,
 ) {
     let [.., step_a] = shape.a;
     let [.., step_b] = shape.b;

@@ -1,11 +1,13 @@
 //! Kernels for every machine. They stay simple: faster ones stand in the other folders of [`arch`](crate::arch) and equal these bit for bit.
 
 pub(crate) mod absorb;
+pub(crate) mod compare;
 pub(crate) mod conv;
 pub(crate) mod convert;
 pub(crate) mod depthwise;
 pub(crate) mod dynamic;
 pub(crate) mod elementwise;
+pub(crate) mod gather;
 pub(crate) mod movement;
 pub(crate) mod pool;
 pub(crate) mod reduce;

@@ -1,9 +1,10 @@
-//! Means over some axes.
+//! Many elements made one: means, sums, largest and smallest ones, and where these are.
 
 use super::sum::clip;
 use super::walk::Walk;
 use crate::fixed::to_i8;
-use crate::params::{Reduce, Scale};
+use crate::params::{Along, Reduce, Scale};
+use crate::Element;
 use core::cell::Cell;
 
 /// Mean of `i8` elements, as TFLite Micro's `MEAN` computes it: `Σ (x − x_zero)` rescaled by `scale`, which contains 1 / count, plus `out_zero`, clamped to `lo..=hi`.
@@ -28,6 +29,176 @@ pub fn mean_f32(p: &Reduce, lo: f32, hi: f32, x: &[Cell<f32>], y: &[Cell<f32>]) 
     let count = p.inner.iter().fold(1usize, |n, &dim| n.wrapping_mul(dim));
     reduce(p, x, y, 0.0, |sum: f32, x: f32| sum + x, |sum| clip(sum / count as f32, lo, hi));
 }
+
+/// Sums and products of plain numbers; integers wrap.
+pub trait Arithmetic: Element {
+    /// The empty sum.
+    const ZERO: Self;
+    /// The empty product.
+    const ONE: Self;
+
+    /// A sum.
+    fn plus(self, other: Self) -> Self;
+
+    /// A product.
+    fn times(self, other: Self) -> Self;
+}
+
+impl Arithmetic for f32 {
+    const ZERO: f32 = 0.0;
+    const ONE: f32 = 1.0;
+
+    #[inline(always)]
+    fn plus(self, other: f32) -> f32 {
+        self + other
+    }
+
+    #[inline(always)]
+    fn times(self, other: f32) -> f32 {
+        self * other
+    }
+}
+
+/// Numbers that are compared.
+pub trait Ordered: Element + PartialOrd {
+    /// Not above any other one.
+    const LOWEST: Self;
+    /// Not below any other one.
+    const HIGHEST: Self;
+}
+
+macro_rules! integers {
+    ($($t:ident)+) => { $(
+        impl Arithmetic for $t {
+            const ZERO: $t = 0;
+            const ONE: $t = 1;
+
+            #[inline(always)]
+            fn plus(self, other: $t) -> $t {
+                self.wrapping_add(other)
+            }
+
+            #[inline(always)]
+            fn times(self, other: $t) -> $t {
+                self.wrapping_mul(other)
+            }
+        }
+    )+ };
+}
+integers! { i32 i64 }
+
+macro_rules! ordered {
+    ($($t:ident)+) => { $(
+        impl Ordered for $t {
+            const LOWEST: $t = $t::MIN;
+            const HIGHEST: $t = $t::MAX;
+        }
+    )+ };
+}
+ordered! { f32 i8 u8 i16 i32 i64 }
+
+/// Sum of plain numbers, in the operand's order.
+#[inline(never)]
+pub fn reduce_sum<T: Arithmetic>(p: &Reduce, x: &[Cell<T>], y: &[Cell<T>]) {
+    reduce(p, x, y, T::ZERO, T::plus, |sum| sum);
+}
+
+/// Product of plain numbers, in the operand's order.
+#[inline(never)]
+pub fn reduce_product<T: Arithmetic>(p: &Reduce, x: &[Cell<T>], y: &[Cell<T>]) {
+    reduce(p, x, y, T::ONE, T::times, |product| product);
+}
+
+/// The largest element.
+#[inline(never)]
+pub fn reduce_max<T: Ordered>(p: &Reduce, x: &[Cell<T>], y: &[Cell<T>]) {
+    reduce(p, x, y, T::LOWEST, |most, x| if x > most { x } else { most }, |most| most);
+}
+
+/// The smallest element.
+#[inline(never)]
+pub fn reduce_min<T: Ordered>(p: &Reduce, x: &[Cell<T>], y: &[Cell<T>]) {
+    reduce(p, x, y, T::HIGHEST, |least, x| if x < least { x } else { least }, |least| least);
+}
+
+/// Integers that count elements.
+pub trait Count: Element {
+    /// So many.
+    fn count(n: usize) -> Self;
+}
+
+impl Count for i32 {
+    #[inline(always)]
+    fn count(n: usize) -> i32 {
+        n as i32
+    }
+}
+
+impl Count for i64 {
+    #[inline(always)]
+    fn count(n: usize) -> i64 {
+        n as i64
+    }
+}
+
+/// Index of the largest element along an axis, the first one of several.
+#[inline(never)]
+pub fn arg_max<T: Ordered, I: Count>(p: &Along, x: &[Cell<T>], y: &[Cell<I>]) {
+    arg(p, x, y, |x, best| x > best);
+}
+
+/// Index of the smallest element along an axis, the first one of several.
+#[inline(never)]
+pub fn arg_min<T: Ordered, I: Count>(p: &Along, x: &[Cell<T>], y: &[Cell<I>]) {
+    arg(p, x, y, |x, best| x < best);
+}
+
+#[inline(always)]
+fn arg<T: Copy, I: Count>(p: &Along, x: &[Cell<T>], y: &[Cell<I>], better: impl Fn(T, T) -> bool) {
+    let block = p.len.wrapping_mul(p.inner).max(1);
+    for (x, y) in x.chunks_exact(block).zip(y.chunks_exact(p.inner.max(1))) {
+        for (first, y) in y.iter().enumerate() {
+            let mut run = x.iter().skip(first).step_by(p.inner.max(1)).map(Cell::get).enumerate();
+            let Some((mut at, mut best)) = run.next() else { return };
+            for (i, x) in run {
+                if better(x, best) {
+                    (at, best) = (i, x);
+                }
+            }
+            y.set(I::count(at));
+        }
+    }
+}
+
+#[inline(always)]
+fn cumsum<T: Arithmetic>(p: &Along, exclusive: bool, reverse: bool, x: &[Cell<T>], y: &[Cell<T>]) {
+    let inner = p.inner.max(1);
+    let block = p.len.wrapping_mul(inner).max(1);
+    for (x, y) in x.chunks_exact(block).zip(y.chunks_exact(block)) {
+        for first in 0..inner {
+            let mut sum = T::ZERO;
+            for i in 0..p.len {
+                let i = if reverse { p.len.wrapping_sub(1).wrapping_sub(i) } else { i };
+                let at = first.wrapping_add(i.wrapping_mul(inner));
+                let (Some(x), Some(y)) = (x.get(at), y.get(at)) else { return };
+                let with = sum.plus(x.get());
+                y.set(if exclusive { sum } else { with });
+                sum = with;
+            }
+        }
+    }
+}
+
+macro_rules! cumulative {
+    ($($name:ident $t:ident)+) => { $(
+        /// Sums of all elements up to each one along an axis, from its end on if `REVERSE`, without the element itself if `EXCLUSIVE`.
+        #[inline(never)]
+        pub fn $name<const EXCLUSIVE: bool, const REVERSE: bool>(p: &Along, x: &[Cell<$t>], y: &[Cell<$t>]) {
+            cumsum(p, EXCLUSIVE, REVERSE, x, y);
+        }
+    )+ };
+}
+cumulative! { cumsum_f32 f32 cumsum_i32 i32 cumsum_i64 i64 }
 
 /// Folds the reduced elements of each index of the kept axes.
 #[inline(always)]

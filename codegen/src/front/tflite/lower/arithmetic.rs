@@ -3,7 +3,7 @@
 use super::cx::{describe, Format, OpCx};
 use super::quant::{multiplier, Activation};
 use super::{Lowered, Refusal};
-use crate::ir::{AddRescale, Clamp, DType, Op, Rescale, Type, ValueId};
+use crate::ir::{AddRescale, Clamp, Op, Rescale, Type, ValueId};
 
 /// Headroom of 8-bit sums.
 const LEFT_SHIFT: u32 = 20;
@@ -45,7 +45,7 @@ fn binary(
     let dims = broadcast(cx, x, y)?;
     let result = cx.declared(0)?;
     let clamp = activation.clamp(&result);
-    if is_shape_arithmetic(cx, x, y, &result) {
+    if cx.is_plain(&[x, y])? {
         let op = real(clamp);
         return cx.emit(op, &[x, y], 0, &dims);
     }
@@ -59,33 +59,25 @@ fn binary(
     cx.emit(op, &[x, y], 0, &dims)
 }
 
-/// Plain integer constants, as in the computation of a RESHAPE target, are evaluated while reading.
-fn is_shape_arithmetic(cx: &OpCx<'_, '_, '_>, x: ValueId, y: ValueId, result: &Type) -> bool {
-    let plain = |ty: &Type| {
-        matches!(ty.dtype, DType::I32 | DType::I64)
-            && ty.quant.is_none()
-            && ty.shape.rank() <= 1
-            && ty.shape.numel() <= 64
-    };
-    let constant = |v| cx.is_const(v) && plain(cx.ty(v)) && cx.ty(v).dtype == result.dtype;
-    plain(result) && constant(x) && constant(y)
+/// The common shape of two operands.
+pub(super) fn broadcast(cx: &OpCx<'_, '_, '_>, x: ValueId, y: ValueId) -> Lowered<Vec<usize>> {
+    common(&cx.dims(x), &cx.dims(y)).ok_or_else(|| {
+        let (x, y) = (describe(cx.ty(x)), describe(cx.ty(y)));
+        Refusal::malformed(format!("{x} and {y} cannot be broadcast"))
+    })
 }
 
-/// The common shape of two operands, as NumPy does it.
-pub(super) fn broadcast(cx: &OpCx<'_, '_, '_>, x: ValueId, y: ValueId) -> Lowered<Vec<usize>> {
-    let (a, b) = (cx.dims(x), cx.dims(y));
+/// The common shape of two, as NumPy does it, if there is one.
+pub(super) fn common(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
     let rank = a.len().max(b.len());
     let dim = |dims: &[usize], axis: usize| match (axis + dims.len()).checked_sub(rank) {
         Some(own) => dims[own],
         None => 1,
     };
-    let join = |axis| match (dim(&a, axis), dim(&b, axis)) {
-        (p, q) if p == q || q == 1 => Ok(p),
-        (1, q) => Ok(q),
-        _ => {
-            let what = format!("{} and {} cannot be broadcast", describe(cx.ty(x)), describe(cx.ty(y)));
-            Err(Refusal::malformed(what))
-        }
+    let join = |axis| match (dim(a, axis), dim(b, axis)) {
+        (p, q) if p == q || q == 1 => Some(p),
+        (1, q) => Some(q),
+        _ => None,
     };
     (0..rank).map(join).collect()
 }

@@ -168,6 +168,14 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
         self.emit(Op::Reshape {}, &[x], k, dims)
     }
 
+    /// The stored values of `x` with the quantisation that the file declares for result `k`, which is the same up to the tolerance of TFLite's
+    /// own checks.
+    pub(super) fn as_result(&mut self, x: ValueId, k: usize) -> Lowered<ValueId> {
+        let declared = self.declared(k)?;
+        self.same_quant(self.ty(x), &declared)?;
+        self.reinterpret(x, declared.quant, k)
+    }
+
     /// The same stored values with another quantisation.
     fn reinterpret(&mut self, x: ValueId, quant: Option<Quant>, k: usize) -> Lowered<ValueId> {
         match self.ty(x).quant == quant {
@@ -256,6 +264,14 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
     }
 
     // ---- Checks
+
+    /// Whether all of `values` and result 0 are integers of one type without quantisation.
+    pub(super) fn is_plain(&mut self, values: &[ValueId]) -> Lowered<bool> {
+        let result = self.declared(0)?;
+        let plain = matches!(result.dtype, DType::I32 | DType::I64) && result.quant.is_none();
+        let alike = |&v: &ValueId| self.ty(v).dtype == result.dtype && self.ty(v).quant.is_none();
+        Ok(plain && values.iter().all(alike))
+    }
 
     /// The format in which all of `values` and result 0 are, if it is one that Kiln computes in.
     pub(super) fn format(&mut self, values: &[ValueId]) -> Lowered<Format> {

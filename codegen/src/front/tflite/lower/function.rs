@@ -4,7 +4,7 @@ use super::arithmetic::broadcast;
 use super::cx::{describe, Format, OpCx};
 use super::quant::{multiplier, Activation};
 use super::{table, Lowered, Refusal};
-use crate::ir::{Binary, Multiplier, Op, Rescale, Type, Unary};
+use crate::ir::{AddRescale, Binary, Clamp, Data, Multiplier, Op, Rescale, Type, Unary};
 
 /// The lowering of an operator that is a function of one operand.
 macro_rules! unary {
@@ -24,13 +24,26 @@ unary! {
     floor Floor
     hard_swish HardSwish
     log Log
-    neg Neg
     round Round
     rsqrt Rsqrt
     sign Sign
     sin Sin
     sqrt Sqrt
     square Square
+}
+
+/// NEG; plain integers are taken from 0.
+pub(super) fn neg(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+    let x = cx.input(0)?;
+    if !cx.is_plain(&[x])? {
+        return unary(cx, Unary::Neg);
+    }
+    let ty = Type::plain(cx.ty(x).dtype, &[]);
+    let zero = Data::new(vec![0u8; ty.bytes()]);
+    let zero = cx.constant("zero", ty, zero);
+    let op = Op::Sub { rescale: AddRescale::Real, clamp: Clamp::Int { lo: i32::MIN, hi: i32::MAX } };
+    let dims = cx.dims(x);
+    cx.emit(op, &[zero, x], 0, &dims)
 }
 
 fn unary(cx: &mut OpCx<'_, '_, '_>, function: Unary) -> Lowered {
@@ -101,9 +114,9 @@ fn binary(cx: &mut OpCx<'_, '_, '_>, function: Binary, activation: Activation) -
     let (x, y) = (cx.input(0)?, cx.input(1)?);
     let dims = broadcast(cx, x, y)?;
     let result = cx.declared(0)?;
-    let format = cx.format(&[x, y])?;
     let clamp = activation.clamp(&result);
-    if format == Format::Int8 && !function.chooses() {
+    let plain = function.of_integers() && cx.is_plain(&[x, y])?;
+    if !plain && cx.format(&[x, y])? == Format::Int8 && !function.chooses() {
         let rescale = Rescale::FixedPoint(multipliers(cx, function, [cx.ty(x), cx.ty(y), &result])?);
         return cx.emit(Op::Binary { function, rescale, clamp }, &[x, y], 0, &dims);
     }

@@ -10,12 +10,14 @@
 
 mod activation;
 mod arithmetic;
+mod choose;
 mod consts;
 mod conv;
 mod cx;
 mod dense;
 mod dynamic;
 mod function;
+mod gather;
 mod mean;
 mod mirror;
 mod movement;
@@ -23,11 +25,13 @@ mod packed;
 mod pool;
 mod quant;
 mod quantize;
+mod reduce;
+mod repeat;
 mod report;
 mod shape;
 mod slice;
-mod table;
 mod space;
+mod table;
 mod tensor;
 mod transpose_conv;
 mod variable;
@@ -343,6 +347,7 @@ const OPERATORS: &[(i32, Lower)] = &[
     (4, conv::depthwise_conv_2d),
     (5, space::depth_to_space),
     (6, quantize::dequantize),
+    (7, gather::embedding_lookup),
     (8, function::floor),
     (9, dense::fully_connected),
     (14, activation::logistic),
@@ -356,6 +361,7 @@ const OPERATORS: &[(i32, Lower)] = &[
     (26, space::space_to_depth),
     (28, activation::tanh),
     (34, movement::pad),
+    (36, gather::gather),
     (37, space::batch_to_space_nd),
     (38, space::space_to_batch_nd),
     (39, movement::transpose),
@@ -366,25 +372,48 @@ const OPERATORS: &[(i32, Lower)] = &[
     (45, slice::strided_slice),
     (47, function::exp),
     (49, slice::split),
+    (53, choose::cast),
     (54, function::prelu),
     (55, function::maximum),
+    (56, reduce::arg_max),
     (57, function::minimum),
+    (58, choose::less),
     (59, function::neg),
     (60, movement::pad_v2),
+    (61, choose::greater),
+    (62, choose::greater_equal),
+    (63, choose::less_equal),
+    (64, choose::select),
     (65, slice::slice),
     (66, function::sin),
     (67, transpose_conv::transpose_conv),
+    (69, repeat::tile),
     (70, shape::expand_dims),
+    (71, choose::equal),
+    (72, choose::not_equal),
     (73, function::log),
+    (74, reduce::sum),
     (75, function::sqrt),
     (76, function::rsqrt),
     (77, shape::shape),
     (78, function::pow),
+    (79, reduce::arg_min),
+    (81, reduce::product),
+    (82, reduce::max),
     (83, movement::pack),
+    (84, choose::logical_or),
+    (85, choose::one_hot),
+    (86, choose::logical_and),
+    (87, choose::logical_not),
     (88, slice::unpack),
+    (89, reduce::min),
     (90, function::floor_div),
+    (91, reduce::any),
     (92, function::square),
+    (93, repeat::zeros_like),
+    (94, repeat::fill),
     (95, function::floor_mod),
+    (97, gather::resize_nearest_neighbor),
     (98, activation::leaky_relu),
     (99, function::squared_difference),
     (100, mirror::mirror_pad),
@@ -392,15 +421,23 @@ const OPERATORS: &[(i32, Lower)] = &[
     (102, slice::split_v),
     (104, function::ceil),
     (105, mirror::reverse),
+    (106, repeat::add_n),
+    (107, gather::gather_nd),
     (108, function::cos),
+    (110, repeat::rank),
     (111, function::elu),
     (114, quantize::quantize),
     (116, function::round),
     (117, function::hard_swish),
+    (123, choose::select_v2),
+    (128, reduce::cumsum),
     (129, variable::call_once),
+    (130, repeat::broadcast_to),
+    (140, reduce::all),
     (142, variable::var_handle),
     (143, variable::read_variable),
     (144, variable::assign_variable),
+    (145, repeat::broadcast_args),
     (150, function::gelu),
     (152, activation::relu_0_to_1),
     (156, function::atan2),

@@ -1,0 +1,189 @@
+//! Operators that move, choose, compare and reduce elements, of every element type: generated code against the interpreter, on this machine and on a core without
+//! a floating-point unit.
+
+use cargo_kiln::compare::compare;
+use cargo_kiln::place::{Built, Place};
+use kiln_boards::image::Image;
+use kiln_codegen::ir::{Binary, Comparison, DType, Data, Graph, Reduction, Type};
+use kiln_codegen::{compile_graph, Options};
+
+/// A graph in text that grows line by line.
+struct Draft {
+    text: String,
+    results: Vec<String>,
+}
+
+impl Draft {
+    fn input(&mut self, name: &str, ty: &str) {
+        self.text += &format!("input %{name}: {ty}\n");
+    }
+
+    fn result(&mut self, name: &str, ty: &str, op: &str) {
+        self.text += &format!("%{name}: {ty} = {op}\n");
+        self.results.push(format!("%{name}"));
+    }
+
+    fn parse(self) -> Graph {
+        let Draft { text, results } = self;
+        Graph::parse(&format!("graph \"movement\" {{\n{text} return {}\n}}", results.join(", "))).unwrap()
+    }
+}
+
+fn draft() -> Draft {
+    let mut draft = Draft { text: String::new(), results: Vec::new() };
+    draft.input("i", "i32[2,2]");
+    draft.input("j", "i64[2,3,1]");
+    draft.input("v", "i8[2,3,4] q(0.05 : 3)");
+    draft.input("w", "i8[4] q(0.075 : -1)");
+    for dtype in DType::ALL {
+        let t = dtype.name();
+        for (name, dims) in [("x", "2,3,4"), ("y", "3,1"), ("z", "2,3,4")] {
+            draft.input(&format!("{name}_{t}"), &format!("{t}[{dims}]"));
+        }
+    }
+    draft
+}
+
+/// Is arithmetic on plain numbers of that type defined?
+fn is_arithmetic(dtype: DType) -> bool {
+    matches!(dtype, DType::F32 | DType::I32 | DType::I64)
+}
+
+/// Parts, repetitions and choices, which only move elements, and changes of type.
+fn moving() -> Graph {
+    let mut draft = draft();
+    for dtype in DType::ALL {
+        let t = dtype.name();
+        let image = format!("{t}[2,3,4]");
+        draft.result(&format!("c_{t}"), &image, &format!("select(%x_bool, %x_{t}, %y_{t})"));
+        draft.result(&format!("s_{t}"), &image, &format!("select(%y_bool, %y_{t}, %z_{t})"));
+        draft.result(&format!("b_{t}"), &format!("{t}[2,2,3,5]"), &format!("broadcast(%y_{t})"));
+        let op = format!("gather(%x_{t}, %i) {{batch = 0, axis = 0, depth = 2}}");
+        draft.result(&format!("g_{t}"), &format!("{t}[2,4]"), &op);
+        let op = format!("gather(%x_{t}, %j) {{batch = 1, axis = 2, depth = 1}}");
+        draft.result(&format!("h_{t}"), &format!("{t}[2,3,3]"), &op);
+        for to in DType::ALL {
+            let to = to.name();
+            draft.result(&format!("t_{t}_{to}"), &format!("{to}[2,3,4]"), &format!("cast(%x_{t})"));
+        }
+    }
+    draft.parse()
+}
+
+/// Comparisons, reductions and arithmetic on plain integers.
+fn computing() -> Graph {
+    let mut draft = draft();
+    for dtype in DType::ALL {
+        let t = dtype.name();
+        let image = format!("{t}[2,3,4]");
+        for function in Comparison::ALL {
+            let name = function.name();
+            let op = format!("compare(%x_{t}, %y_{t}) {{function = {name}, rescale = stored}}");
+            draft.result(&format!("q_{t}_{name}"), "bool[2,3,4]", &op);
+        }
+        for function in Reduction::ALL {
+            if !is_arithmetic(dtype) && matches!(function, Reduction::Sum | Reduction::Product) {
+                continue;
+            }
+            let name = function.name();
+            for (k, (axes, dims)) in [("1", "2,4"), ("0, 2", "3"), ("0, 1, 2", "1,1,1")].iter().enumerate() {
+                let op = format!("reduce(%x_{t}) {{function = {name}, axes = [{axes}], rescale = real}}");
+                draft.result(&format!("r_{t}_{name}_{k}"), &format!("{t}[{dims}]"), &op);
+            }
+        }
+        for (axis, largest, to, dims) in [(1, true, "i32", "2,4"), (2, false, "i64", "2,3")] {
+            let op = format!("arg_reduce(%x_{t}) {{axis = {axis}, largest = {largest}}}");
+            draft.result(&format!("a_{t}_{axis}"), &format!("{to}[{dims}]"), &op);
+        }
+        for (k, (exclusive, reverse)) in
+            [(false, false), (true, false), (false, true), (true, true)].iter().enumerate()
+        {
+            if is_arithmetic(dtype) {
+                let op = format!("cumsum(%x_{t}) {{axis = 1, exclusive = {exclusive}, reverse = {reverse}}}");
+                draft.result(&format!("u_{t}_{k}"), &image, &op);
+            }
+        }
+        if matches!(dtype, DType::I32 | DType::I64) {
+            for op in ["add", "sub", "mul"] {
+                let clamp = "clamp = -2147483648..=2147483647";
+                let call = format!("{op}(%x_{t}, %y_{t}) {{rescale = real, {clamp}}}");
+                draft.result(&format!("p_{t}_{op}"), &image, &call);
+            }
+            for function in Binary::ALL.iter().filter(|function| function.of_integers()) {
+                let name = function.name();
+                let op = format!("binary(%x_{t}, %y_{t}) {{function = {name}, clamp = -100..=2147483647}}");
+                draft.result(&format!("o_{t}_{name}"), &image, &op);
+            }
+        }
+    }
+    for function in Comparison::ALL {
+        let name = function.name();
+        let rescale = "(left_shift 8, x 1717986918 * 2^-4, y 1288490188 * 2^-3)";
+        let op = format!("compare(%v, %w) {{function = {name}, rescale = {rescale}}}");
+        draft.result(&format!("q_{name}"), "bool[2,3,4]", &op);
+    }
+    let op = "reduce(%v) {function = sum, axes = [0, 1], rescale = [1073741824 * 2^0]}";
+    draft.result("sum", "i8[4] q(0.1 : -2)", op);
+    draft.parse()
+}
+
+/// Numbers of a type, some of them equal, at its ends, or beyond those of narrower ones.
+fn sample(ty: &Type, seed: usize) -> Data {
+    let small = |i: usize| ((i * 7 + seed * 3) % 11) as i64 - 5;
+    let each = 0..ty.shape.numel();
+    match ty.dtype {
+        DType::F32 => {
+            let of =
+                |i: usize| [small(i) as f32, small(i) as f32 * 0.75, 70_000.5, -1e20][(i + seed) % 9 % 4];
+            Data::from_f32(&each.map(of).collect::<Vec<_>>())
+        }
+        DType::Bool => Data::new(each.map(|i| u8::from(small(i) > 0)).collect::<Vec<_>>()),
+        dtype => {
+            let (lo, hi) = dtype.int_range().unwrap();
+            let of = |i: usize| match (i + seed) % 13 {
+                0 => hi,
+                1 => lo,
+                2 => hi / 3,
+                _ => small(i).max(lo),
+            };
+            let bytes = each.flat_map(|i| of(i).to_le_bytes()[..dtype.size()].to_vec());
+            Data::new(bytes.collect::<Vec<_>>())
+        }
+    }
+}
+
+fn check(graph: Graph) {
+    let inputs = graph.inputs.iter().enumerate();
+    let mut case: Vec<Data> = inputs.map(|(k, &id)| sample(graph.ty(id), k)).collect();
+    // Indices, of which some are outside.
+    case[0] = Data::from_i32(&[1, 2, -3, 7]);
+    let wide: [i64; 6] = [0, 3, i64::MAX, 2, i64::MIN, 1];
+    case[1] = Data::new(wide.iter().flat_map(|i| i.to_le_bytes()).collect::<Vec<_>>());
+    let compiled = compile_graph(graph.clone(), &Options::default()).unwrap();
+    let expected = Place::Interp.run(&graph, &compiled, std::slice::from_ref(&case)).unwrap();
+    for name in ["host", "qemu-cortex-m3"] {
+        let place = Place::find(name).unwrap();
+        let built = place.build(&graph, &compiled).unwrap();
+        if let Built::Emulated(firmware) = &built {
+            let image = Image::read(&firmware.elf).unwrap();
+            assert!(image.unwanted().is_empty(), "{:?}", image.unwanted());
+        }
+        let actual = built.run(std::slice::from_ref(&case), false).unwrap();
+        for (k, &output) in graph.outputs.iter().enumerate() {
+            let value = graph.value(output);
+            let node = graph.node(graph.producer(output).unwrap());
+            let difference = compare(value.ty.dtype, &actual[0][k], &expected[0][k]);
+            assert!(difference.passes(), "{:?} of {} on {name}: {difference:?}", node.op, value.name);
+        }
+    }
+}
+
+#[test]
+fn generated_movements_are_those_of_the_interpreter() {
+    check(moving());
+}
+
+#[test]
+fn generated_comparisons_and_reductions_are_those_of_the_interpreter() {
+    check(computing());
+}
