@@ -127,6 +127,37 @@ fn computing() -> Graph {
     draft.parse()
 }
 
+/// Products of matrices, rows normalised, images of another size: floats, and integers of several scales.
+fn rows_and_images() -> Graph {
+    let mut draft = draft();
+    draft.input("a", "f32[1,3,5,2]");
+    draft.input("b", "i8[2,3,5,2] q(0.05 : 3)");
+    draft.input("m", "f32[3,2,4]");
+    draft.input("m1", "f32[4,4]");
+    draft.input("n", "i8[1,7,4] q(0.5 : 5)");
+    draft.result("mf", "f32[2,3,3]", "matmul(%x_f32, %z_f32) {rescale = real, clamp = -50.0..=inf}");
+    draft.result("mg", "f32[3,2,4]", "matmul(%m, %m1) {rescale = real, clamp = -inf..=inf}");
+    draft.result(
+        "mi",
+        "i8[2,3,7] q(0.3 : -4)",
+        "matmul(%v, %n) {rescale = [1431655765 * 2^-3], clamp = -100..=127}",
+    );
+    draft.result("lf", "f32[2,3,4]", "log_softmax(%x_f32) {scale = real, divisor = real}");
+    let op = "log_softmax(%v) {scale = (multiplier 1717986918 * 2^22, diff_min -495), divisor = [1342177280 * 2^-21]}";
+    draft.result("li", "i8[2,3,4] q(0.0625 : 127)", op);
+    draft.result("nf", "f32[2,3,4]", "l2_normalize(%x_f32)");
+    draft.result("ni", "i8[2,3,4] q(0.0078125 : 0)", "l2_normalize(%v)");
+    for (k, (corners, half)) in [(false, false), (true, false), (false, true)].iter().enumerate() {
+        for (size, h, w) in [("up", 7, 9), ("down", 2, 3), ("one", 1, 1)] {
+            let op =
+                |x: &str| format!("resize_bilinear(%{x}) {{align_corners = {corners}, half_pixel = {half}}}");
+            draft.result(&format!("af_{size}_{k}"), &format!("f32[1,{h},{w},2]"), &op("a"));
+            draft.result(&format!("ai_{size}_{k}"), &format!("i8[2,{h},{w},2] q(0.05 : 3)"), &op("b"));
+        }
+    }
+    draft.parse()
+}
+
 /// Numbers of a type, some of them equal, at its ends, or beyond those of narrower ones.
 fn sample(ty: &Type, seed: usize) -> Data {
     let small = |i: usize| ((i * 7 + seed * 3) % 11) as i64 - 5;
@@ -186,4 +217,9 @@ fn generated_movements_are_those_of_the_interpreter() {
 #[test]
 fn generated_comparisons_and_reductions_are_those_of_the_interpreter() {
     check(computing());
+}
+
+#[test]
+fn generated_products_and_images_are_those_of_the_interpreter() {
+    check(rows_and_images());
 }

@@ -60,7 +60,11 @@ pub use crate::arch::portable::elementwise::{
     sub_f32, sub_i32, sub_i64, sub_i8,
 };
 pub use crate::arch::portable::gather::{gather_i32, gather_i64};
+pub use crate::arch::portable::matmul::{matmul_f32, matmul_i8};
 pub use crate::arch::portable::movement::{copy, fill, pad_rows};
+pub use crate::arch::portable::normalise::{
+    l2_normalize_f32, l2_normalize_i8, log_softmax_f32, log_softmax_i8,
+};
 pub use crate::arch::portable::pool::{
     avg_pool2d_f32, avg_pool2d_i8, avg_pool2d_u8, max_pool2d_f32, max_pool2d_i8,
 };
@@ -68,6 +72,7 @@ pub use crate::arch::portable::reduce::{
     arg_max, arg_min, cumsum_f32, cumsum_i32, cumsum_i64, mean_f32, mean_i8, reduce_max, reduce_min,
     reduce_product, reduce_sum,
 };
+pub use crate::arch::portable::resize::{resize_bilinear_f32, resize_bilinear_i8};
 pub use crate::arch::portable::softmax::{softmax_f32, softmax_i8};
 pub use crate::arch::portable::unary::{
     abs_f32, ceil_f32, clip_f32, cos_f32, elu_f32, exp_f32, floor_f32, gelu_f32, gelu_tanh_f32,
@@ -80,7 +85,7 @@ pub use crate::arch::v6m::elementwise::add_i8_linear;
 pub use crate::arch::v6m::steps::HalfRequant;
 pub use crate::params::{
     AddLinear, AddParams, Along, Broadcast, Choice, CompactConv, CompactDense, CompareParams, Conv, Copy,
-    DynamicLayer, Gather, MeanLinear, MeanRows, MulParams, Pad, Pool, QuantizeLinear, Reduce, Requant, Scale,
-    Stride,
+    DynamicLayer, Gather, LogSoftmax, MatMul, MeanLinear, MeanRows, MulParams, Pad, Pool, QuantizeLinear,
+    Reduce, Requant, Resize, Scale, Stride,
 };
 pub use crate::rows::{Band, Read, ReadSlice, Rows};

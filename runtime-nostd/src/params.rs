@@ -370,6 +370,56 @@ pub struct Gather {
     pub inner: usize,
 }
 
+/// Products of matrices \[m, k\] with the transposes of matrices \[n, k\].
+///
+/// Right-aligned: missing outer dimensions are 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct MatMul {
+    /// How many products, along each axis in front.
+    pub dims: [usize; 6],
+    /// Elements from one matrix to the next in the first operand; 0 where it is repeated.
+    pub a: [usize; 6],
+    /// The same of the second operand.
+    pub b: [usize; 6],
+    /// Rows of the first operand, and of the result.
+    pub m: usize,
+    /// Rows of the second operand, columns of the result.
+    pub n: usize,
+    /// Columns of both operands.
+    pub k: usize,
+}
+
+/// Integer parameters of a logarithm of a softmax.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct LogSoftmax {
+    /// From differences of stored values to Q5.26.
+    pub diff: Scale,
+    /// The smallest difference whose exponential counts.
+    pub diff_min: i32,
+    /// From Q5.26 back to differences.
+    pub divisor: Scale,
+}
+
+/// Images and the size they get.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Resize {
+    /// How many.
+    pub images: usize,
+    /// Rows of the operand.
+    pub in_h: usize,
+    /// Columns of the operand.
+    pub in_w: usize,
+    /// Channels.
+    pub c: usize,
+    /// Rows of the result.
+    pub out_h: usize,
+    /// Columns of the result.
+    pub out_w: usize,
+}
+
 /// A movement of elements: index `i` goes from `src_offset + Σ i·src` to `dst_offset + Σ i·dst`, all in elements.
 ///
 /// Right-aligned: missing outer dimensions are 1.

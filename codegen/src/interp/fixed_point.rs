@@ -145,6 +145,45 @@ pub fn tanh(a: i32, integer_bits: u32) -> i32 {
     }
 }
 
+/// The natural logarithm, in Q5.26, of `x` in Q12.19, which is at least 1. (TFLite's `log_x_for_x_greater_than_or_equal_to_1`.)
+///
+/// x = r · 2^e with r near ⁴√½, of two candidates; log r is a rational function of r around there.
+pub fn log_from_one(x: i32) -> i32 {
+    const LOG_2: i32 = 1_488_522_236;
+    const FOURTH_ROOT_OF_HALF: i32 = 1_805_811_301;
+    const ROOT_OF_HALF: i32 = 1_518_500_250;
+    // 1/4 in Q6.25.
+    const QUARTER: i32 = 1 << 23;
+    const ALPHA_N: i32 = 117_049_297;
+    const ALPHA_D: i32 = 127_690_142;
+    const ALPHA_I: i32 = 1_057_819_769;
+    const ALPHA_F: i32 = 638_450_708;
+    const INTEGER_BITS: i32 = 12;
+    let mul = doubling_high_mul;
+    let whole = |bits: i32| {
+        let wide = i64::from(bits) << 25;
+        wide.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32
+    };
+    let zeros = x.leading_zeros();
+    let near = saturating_shift_left(mul(saturating_shift_left(x, zeros.saturating_sub(1)), ROOT_OF_HALF), 1);
+    let power = whole(INTEGER_BITS - zeros as i32).saturating_add(QUARTER);
+
+    let other_zeros = mul(x, ROOT_OF_HALF).leading_zeros().saturating_sub(1);
+    let other = saturating_shift_left(x, other_zeros);
+    let other_power = whole(INTEGER_BITS - other_zeros as i32).saturating_sub(QUARTER);
+
+    let (r, power) = (near.min(other), power.max(other_power));
+    let p = half_sum(r, FOURTH_ROOT_OF_HALF);
+    let q = r.wrapping_sub(FOURTH_ROOT_OF_HALF);
+    let q = q.wrapping_add(q);
+    let square = mul(q, q);
+    let numerator = mul(q, r).wrapping_add(mul(mul(q, square), ALPHA_N));
+    let sum = ALPHA_I.wrapping_add(q).wrapping_add(mul(ALPHA_D, square));
+    let denominator = mul(p, sum).wrapping_add(mul(ALPHA_F, q));
+    let quotient = mul(rounding_shift_right(numerator, 6), one_over_one_plus(denominator));
+    saturating_shift_left(mul(power, LOG_2).wrapping_add(quotient), 1)
+}
+
 /// The reciprocal of `x` > 0, which has `integer_bits` integer bits: `(r, e)` with 1 / x = r · 2^−e, r in Q0.31
 /// between 1/2 and 1. (TFLite's `GetReciprocal`.)
 pub fn reciprocal(x: i32, integer_bits: u32) -> (i32, i32) {

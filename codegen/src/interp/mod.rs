@@ -13,10 +13,13 @@ mod dynamic;
 mod elementwise;
 pub mod fixed_point;
 mod function;
+mod matmul;
 mod movement;
+mod normalise;
 mod pool;
 mod quantise;
 mod reduce;
+mod resize;
 mod softmax;
 mod tensor;
 
@@ -27,6 +30,7 @@ use std::fmt;
 pub use activation::unary_table;
 pub use dynamic::ROW as DYNAMIC_ROW;
 pub use function::{div_reciprocals, of_one as function_of};
+pub(crate) use resize::{integer_scale, real_scale};
 pub use softmax::softmax_exp_table;
 
 /// Why an evaluation was not possible: data that does not fit its type, or a graph that is not verified.
@@ -205,6 +209,12 @@ pub fn eval(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Result<Data,
         Op::Logistic {} => activation::logistic(first, result)?,
         Op::Tanh {} => activation::tanh(first, result)?,
         Op::Softmax { beta, scale } => softmax::softmax(beta.0, scale, first, result),
+        Op::LogSoftmax { scale, divisor } => normalise::log_softmax(scale, divisor, first, result)?,
+        Op::L2Normalize {} => normalise::l2_normalize(first, result),
+        Op::MatMul { rescale, clamp } => matmul::matmul(rescale, clamp, operands, result)?,
+        Op::ResizeBilinear { align_corners, half_pixel } => {
+            resize::bilinear(*align_corners, *half_pixel, first, result)
+        }
         Op::Lookup {} => activation::lookup(operands)?,
         Op::Quantize {} => quantise::quantize(first.1, result)?,
         Op::Dequantize {} => quantise::dequantize(first)?,

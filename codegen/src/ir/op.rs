@@ -209,6 +209,31 @@ op_table! {
         /// Integer parameters.
         scale: SoftmaxScale,
     }
+    /// x − log Σ exp(x) along the last axis. On `i8`, TFLite's fixed point: the result has 1/16 for a step, and 127 is 0.
+    LogSoftmax "log_softmax" (1..=1) {
+        /// Integer parameters, with β = 1.
+        scale: SoftmaxScale,
+        /// On integers, from Q5.26 to differences of stored values (one multiplier).
+        divisor: Rescale,
+    }
+    /// x / √Σ x² along the last axis, where the root is not less than 10⁻⁶. On `i8`, TFLite's fixed point: the result has 1/128 for a step.
+    L2Normalize "l2_normalize" (1..=1) {}
+    /// Products of matrices: `x` \[…, m, k\] with the transpose of `y` \[…, n, k\], with NumPy broadcasting of the axes in front: result \[…, m, n\], same
+    /// arithmetic as `conv2d`.
+    MatMul "matmul" (2..=2) {
+        /// Accumulator to result (one multiplier).
+        rescale: Rescale,
+        /// Range of the result.
+        clamp: Clamp,
+    }
+    /// An image \[n, h, w, c\] of another height and width, each pixel interpolated between four. Integers: TFLite's fixed point with 10 bits of a pixel;
+    /// operand and result have the same quantisation.
+    ResizeBilinear "resize_bilinear" (1..=1) {
+        /// Whether the corners of both images are the same pixels.
+        align_corners: bool,
+        /// Whether a pixel is its centre, and not its corner.
+        half_pixel: bool,
+    }
     /// Table of an 8-bit operand: `table` \[256\], indexed by the stored byte as unsigned, gives the result element.
     Lookup "lookup" (2..=2) {}
     /// Float to integer: x / scale rounded half away from zero, plus the zero point, clamped to the element's range.

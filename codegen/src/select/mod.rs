@@ -10,6 +10,7 @@ mod dynamic;
 mod elementwise;
 mod fed;
 mod movement;
+mod normalise;
 mod program;
 mod rows;
 #[cfg(test)]
@@ -153,6 +154,10 @@ impl<'a> Selector<'a> {
                     | Op::ArgReduce { .. }
                     | Op::CumSum { .. }
                     | Op::Gather { .. }
+                    | Op::LogSoftmax { .. }
+                    | Op::L2Normalize {}
+                    | Op::MatMul { .. }
+                    | Op::ResizeBilinear { .. }
                     | Op::Broadcast {}
             );
         if whole && self.by_row {
@@ -188,6 +193,12 @@ impl<'a> Selector<'a> {
             Op::Logistic {} => self.float_unary(node, "logistic_f32"),
             Op::Tanh {} => self.float_unary(node, "tanh_f32"),
             Op::Softmax { beta, scale } => self.softmax(node, beta.0, scale),
+            Op::LogSoftmax { scale, divisor } => self.log_softmax(node, scale, divisor),
+            Op::L2Normalize {} => self.l2_normalize(node),
+            Op::MatMul { rescale, clamp } => self.matmul(node, rescale, clamp),
+            Op::ResizeBilinear { align_corners, half_pixel } => {
+                self.resize_bilinear(node, *align_corners, *half_pixel)
+            }
             Op::Lookup {} => self.lookup(node),
             Op::Quantize {} => self.quantize(node),
             Op::Dequantize {} => self.dequantize(node),
@@ -384,7 +395,8 @@ fn kernel_types(op: &Op) -> &'static str {
         Op::Conv2d { .. } | Op::Dense { .. } => "int8 operands with int8 weights, and float32",
         Op::AvgPool2d { .. } | Op::MaxPool2d { .. } | Op::Mean { .. } => "int8 and float32",
         Op::Add { .. } | Op::Sub { .. } | Op::Mul { .. } => "int8, float32, and plain int32 and int64",
-        Op::Softmax { .. } => "int8 and float32",
+        Op::Softmax { .. } | Op::LogSoftmax { .. } | Op::L2Normalize {} => "int8 and float32",
+        Op::MatMul { .. } | Op::ResizeBilinear { .. } => "int8 and float32",
         Op::Compare { .. } => "8-bit types, int16, int32, int64 and float32",
         Op::Reduce { function: Reduction::Sum, .. } => "int8, float32, and plain int32 and int64",
         Op::Reduce { function: Reduction::Product, .. } | Op::CumSum { .. } => "float32, int32 and int64",

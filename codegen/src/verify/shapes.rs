@@ -49,7 +49,7 @@ pub(super) fn check(op: &Op, operands: &[&Type], result: &Type) -> Result<(), St
         | Op::Quantize {}
         | Op::Dequantize {}
         | Op::Requantize { .. } => expect(y, x.dims()),
-        Op::Softmax { .. } => {
+        Op::Softmax { .. } | Op::LogSoftmax { .. } | Op::L2Normalize {} => {
             ensure!(x.rank() >= 1, "a scalar has no last axis");
             expect(y, x.dims())
         }
@@ -57,6 +57,12 @@ pub(super) fn check(op: &Op, operands: &[&Type], result: &Type) -> Result<(), St
             let table = &operands[1].shape;
             ensure!(table.dims() == [256], "the table has the shape {}, [256] wanted", list(table.dims()));
             expect(y, x.dims())
+        }
+        Op::MatMul { .. } => matmul(x, &operands[1].shape, y),
+        Op::ResizeBilinear { .. } => {
+            let [n, _, _, c] = image(x, Order::ChannelLast)?;
+            let [_, h, w, _] = image(y, Order::ChannelLast)?;
+            expect(y, &[n, h, w, c])
         }
         Op::Mean { axes, .. } | Op::Reduce { axes, .. } => mean(axes, x, y),
         Op::ArgReduce { axis, .. } => {
@@ -164,6 +170,18 @@ fn pool(window: &Window, x: &Shape, y: &Shape) -> Result<(), String> {
     ensure!(window.dilation == [1, 1], "pooling with the dilation {:?}", window.dilation);
     ensure!(window.meets([h, w]), "a window {:?} holds nothing but padding", window.size);
     expect(y, &[n, out[0], out[1], c])
+}
+
+fn matmul(a: &Shape, b: &Shape, y: &Shape) -> Result<(), String> {
+    let matrix = |shape: &Shape| shape.rank().checked_sub(2);
+    let (Some(lead_a), Some(lead_b)) = (matrix(a), matrix(b)) else {
+        return Err(format!("{} and {} are not both matrices", list(a.dims()), list(b.dims())));
+    };
+    let ((front_a, rows_a), (front_b, rows_b)) = (a.dims().split_at(lead_a), b.dims().split_at(lead_b));
+    ensure!(rows_a[1] == rows_b[1], "rows of {} and {} elements", rows_a[1], rows_b[1]);
+    let mut want = common(&Shape::from(front_a), &Shape::from(front_b))?.0;
+    want.extend([rows_a[0], rows_b[0]]);
+    expect(y, &want)
 }
 
 fn gather(batch: usize, axis: usize, depth: usize, operands: &[&Type], y: &Shape) -> Result<(), String> {

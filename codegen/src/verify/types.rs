@@ -174,6 +174,32 @@ pub(super) fn check(op: &Op, operands: &[&Type], y: &Type) -> Result<(), String>
                 check_mantissa(multiplier)
             }
         },
+        Op::LogSoftmax { scale, divisor } => match scale {
+            SoftmaxScale::Real => float(x, y),
+            SoftmaxScale::FixedPoint { multiplier, diff_min } => {
+                ensure!(x.dtype != DType::F32, "integer parameters for f32");
+                float_or_fixed_scale(x, y, 16.0, 127)?;
+                ensure!(*diff_min <= 0, "the smallest difference is {diff_min}");
+                ensure!((0..=31).contains(&multiplier.shift), "a multiplier's shift is {}", multiplier.shift);
+                check_mantissa(multiplier)?;
+                check_multiplier(single(divisor)?)
+            }
+        },
+        Op::L2Normalize {} => float_or_fixed_scale(x, y, 128.0, 0).and_then(|()| activation_operand(x)),
+        Op::MatMul { rescale, clamp } => {
+            check_clamp(clamp, y)?;
+            match rescale {
+                Rescale::Real => operands.iter().try_for_each(|x| float(x, y)),
+                Rescale::FixedPoint(_) => {
+                    quantised_alike(operands, y)?;
+                    check_multiplier(single(rescale)?)
+                }
+            }
+        }
+        Op::ResizeBilinear { .. } => {
+            ensure!(is_quantisable(y.dtype) || y.dtype == DType::F32, "an image of {}", y.dtype.name());
+            unchanged(x, y)
+        }
         Op::Lookup {} => {
             let table = operands[1];
             ensure!(x.dtype.size() == 1, "a lookup of {}", x.dtype.name());

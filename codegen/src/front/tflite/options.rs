@@ -184,6 +184,16 @@ impl<'a> Options<'a> {
         Ok((self.flag(0)?, self.flag(1)?))
     }
 
+    /// `BatchMatMulOptions`: which of the operands are transposed.
+    pub(super) fn adjoint(self) -> Result<(bool, bool), Broken> {
+        Ok((self.flag(0)?, self.flag(1)?))
+    }
+
+    /// `ResizeBilinearOptions`: whether corners are aligned, and whether pixels are at their centres.
+    pub(super) fn resize_bilinear(self) -> Result<(bool, bool), Broken> {
+        Ok((self.flag(2)?, self.flag(3)?))
+    }
+
     /// `ResizeNearestNeighborOptions`: whether corners are aligned, and whether pixels are at their centres.
     pub(super) fn resize_nearest(self) -> Result<(bool, bool), Broken> {
         Ok((self.flag(0)?, self.flag(1)?))

@@ -106,7 +106,8 @@ pub(crate) fn order(graph: &Graph, node: &Node) -> Order {
         Op::Compare { .. } | Op::Select {} | Op::Cast {} | Op::Gather { .. } | Op::Broadcast {} => {
             Order::None
         }
-        Op::Reduce { .. } | Op::ArgReduce { .. } | Op::CumSum { .. } => Order::None,
+        Op::Reduce { .. } | Op::ArgReduce { .. } | Op::CumSum { .. } | Op::MatMul { .. } => Order::None,
+        Op::LogSoftmax { .. } | Op::L2Normalize {} | Op::ResizeBilinear { .. } => Order::None,
         Op::Concat { .. } | Op::Slice { .. } | Op::Transpose { .. } | Op::Reshape {} => Order::None,
     }
 }
@@ -154,7 +155,8 @@ pub(crate) fn need(graph: &Graph, node: &Node, operand: usize) -> Need {
         // What is left of the axes up to the rows stays in front.
         Op::Mean { axes, .. } => one_to_one(of_x == of_y && axes.iter().all(|&axis| axis > of_x)),
         Op::Compare { .. } | Op::Select {} | Op::Cast {} | Op::Gather { .. } | Op::Broadcast {} => Need::All,
-        Op::Reduce { .. } | Op::ArgReduce { .. } | Op::CumSum { .. } => Need::All,
+        Op::Reduce { .. } | Op::ArgReduce { .. } | Op::CumSum { .. } | Op::MatMul { .. } => Need::All,
+        Op::LogSoftmax { .. } | Op::L2Normalize {} | Op::ResizeBilinear { .. } => Need::All,
         Op::Pad { before, .. } => match before.get(of_x) {
             Some(&before) => Need::Rows { start: -to_i64(before), stride: 1, reach: 1 },
             None => Need::All,

@@ -8,9 +8,12 @@ pub(crate) mod depthwise;
 pub(crate) mod dynamic;
 pub(crate) mod elementwise;
 pub(crate) mod gather;
+pub(crate) mod matmul;
 pub(crate) mod movement;
+pub(crate) mod normalise;
 pub(crate) mod pool;
 pub(crate) mod reduce;
+pub(crate) mod resize;
 pub(crate) mod softmax;
 pub(crate) mod unary;
 

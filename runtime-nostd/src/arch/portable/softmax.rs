@@ -32,7 +32,7 @@ pub fn softmax_i8(depth: usize, exps: &[i32], x: &[Cell<i8>], y: &[Cell<i8>]) {
 }
 
 /// 1 / (1 + x) for `x` in 0..1, both in Q0.31: gemmlowp's `one_over_one_plus_x_for_x_in_0_1`.
-fn reciprocal(x: i32) -> i32 {
+pub(crate) fn reciprocal(x: i32) -> i32 {
     /// 48/17 and −32/17 in Q2.29: the best linear start.
     const START: (i32, i32) = (1_515_870_810, -1_010_580_540);
     const ONE: i32 = 1 << 29;

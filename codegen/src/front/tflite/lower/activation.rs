@@ -85,7 +85,7 @@ fn fixed_result(cx: &mut OpCx<'_, '_, '_>, op: Op, scale: f32, zero_point: i32) 
 }
 
 /// The kernels' fixed point has the result's quantisation built in.
-fn check_result(ty: &Type, scale: f32, zero_point: i32) -> Lowered {
+pub(super) fn check_result(ty: &Type, scale: f32, zero_point: i32) -> Lowered {
     if ty.scale() == Some(scale) && ty.zero_point() == zero_point {
         return Ok(());
     }
@@ -122,7 +122,7 @@ pub(super) fn softmax(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 }
 
 /// TFLite's `PreprocessSoftmaxScaling` and `CalculateInputRadius`.
-fn softmax_scale(beta: f64, scale: f64) -> Lowered<SoftmaxScale> {
+pub(super) fn softmax_scale(beta: f64, scale: f64) -> Lowered<SoftmaxScale> {
     let unit = f64::from(1u32 << (31 - INTEGER_BITS));
     let real = (beta * scale * unit).min(f64::from(i32::MAX));
     if real <= 1.0 {

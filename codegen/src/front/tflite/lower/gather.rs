@@ -1,4 +1,4 @@
-//! GATHER, GATHER_ND, EMBEDDING_LOOKUP and RESIZE_NEAREST_NEIGHBOR: parts of an operand that indices name.
+//! GATHER, GATHER_ND, EMBEDDING_LOOKUP and RESIZE_NEAREST_NEIGHBOR: parts of an operand that indices name. And RESIZE_BILINEAR.
 
 use super::cx::{axis, describe, OpCx};
 use super::{Lowered, Refusal};
@@ -109,6 +109,20 @@ pub(super) fn resize_nearest_neighbor(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     }
     let dims = cx.dims(resized);
     cx.emit_reshaped(resized, 0, &dims)
+}
+
+/// RESIZE_BILINEAR.
+pub(super) fn resize_bilinear(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+    let (align_corners, half_pixel) = cx.options(15)?.resize_bilinear()?;
+    let x = cx.input(0)?;
+    let size = cx.ints(1, "size")?;
+    cx.format(&[x])?;
+    let ([n, _, _, c], [out_h, out_w]) = resized(cx, x, &size)?;
+    if align_corners && half_pixel {
+        return Err(Refusal::malformed("its pixels are aligned both at corners and at centres"));
+    }
+    let x = cx.as_result(x, 0)?;
+    cx.emit(Op::ResizeBilinear { align_corners, half_pixel }, &[x], 0, &[n, out_h, out_w, c])
 }
 
 /// The image's dimensions, and the height and width it gets.

@@ -18,9 +18,11 @@ mod dense;
 mod dynamic;
 mod function;
 mod gather;
+mod matmul;
 mod mean;
 mod mirror;
 mod movement;
+mod normalise;
 mod packed;
 mod pool;
 mod quant;
@@ -350,6 +352,7 @@ const OPERATORS: &[(i32, Lower)] = &[
     (7, gather::embedding_lookup),
     (8, function::floor),
     (9, dense::fully_connected),
+    (11, normalise::l2_normalization),
     (14, activation::logistic),
     (17, pool::max),
     (18, arithmetic::mul),
@@ -357,6 +360,7 @@ const OPERATORS: &[(i32, Lower)] = &[
     (20, activation::relu_n1_to_1),
     (21, activation::relu6),
     (22, shape::reshape),
+    (23, gather::resize_bilinear),
     (25, activation::softmax),
     (26, space::space_to_depth),
     (28, activation::tanh),
@@ -372,6 +376,7 @@ const OPERATORS: &[(i32, Lower)] = &[
     (45, slice::strided_slice),
     (47, function::exp),
     (49, slice::split),
+    (50, normalise::log_softmax),
     (53, choose::cast),
     (54, function::prelu),
     (55, function::maximum),
@@ -430,6 +435,7 @@ const OPERATORS: &[(i32, Lower)] = &[
     (116, function::round),
     (117, function::hard_swish),
     (123, choose::select_v2),
+    (126, matmul::batch_matmul),
     (128, reduce::cumsum),
     (129, variable::call_once),
     (130, repeat::broadcast_to),

@@ -59,20 +59,10 @@ pub(super) fn way_out(operator: &str) -> &'static str {
         "LOCAL_RESPONSE_NORMALIZATION" => {
             "train with batch normalisation instead, which becomes part of the convolution before it"
         }
-        "LOG_SOFTMAX" => "end the model with SOFTMAX, or leave it out and compare the logits",
-        "ARG_MAX" | "ARG_MIN" | "TOPK_V2" => {
-            "let the model return the scores, and pick the best in your code"
-        }
-        "SUM" | "REDUCE_MAX" | "REDUCE_MIN" => "use MEAN or a pooling operator",
-        "BATCH_MATMUL" => "use FULLY_CONNECTED with constant weights",
-        "TRANSPOSE_CONV" | "RESIZE_BILINEAR" | "RESIZE_NEAREST_NEIGHBOR" => {
-            "this kind of upsampling has no replacement; leave the decoder out of the model"
-        }
+        "TOPK_V2" => "let the model return the scores, and pick the best in your code",
         "UNIDIRECTIONAL_SEQUENCE_LSTM" | "LSTM" | "SVDF" | "UNIDIRECTIONAL_SEQUENCE_RNN" => {
             "unroll the recurrence into FULLY_CONNECTED, MUL, ADD, LOGISTIC and TANH with explicit state"
         }
-        "CAST" => "convert types outside of the model, or use QUANTIZE and DEQUANTIZE",
-        "GATHER" | "EMBEDDING_LOOKUP" => "look the embedding up in your code and give the model its vectors",
         _ => "replace it by supported operators, or move the computation out of the model",
     }
 }

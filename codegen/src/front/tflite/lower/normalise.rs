@@ -1,0 +1,50 @@
+//! LOG_SOFTMAX and L2_NORMALIZATION.
+
+use super::activation::{check_result, softmax_scale};
+use super::cx::{Format, OpCx};
+use super::quant::{multiplier, Activation};
+use super::{Lowered, Refusal};
+use crate::ir::{Op, Rescale, SoftmaxScale};
+
+/// LOG_SOFTMAX along the last axis. An int8 result has scale 1/16 and zero point 127.
+pub(super) fn log_softmax(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+    let x = cx.input(0)?;
+    let dims = cx.dims(x);
+    if dims.is_empty() {
+        return Err(Refusal::malformed("its operand is a scalar"));
+    }
+    let (scale, divisor) = match cx.format(&[x])? {
+        Format::Float => (SoftmaxScale::Real, Rescale::Real),
+        Format::Int8 => {
+            check_result(&cx.declared(0)?, 1.0 / 16.0, 127)?;
+            let scale = softmax_scale(1.0, f64::from(cx.scale(cx.ty(x), "operand")?))?;
+            let divisor = match &scale {
+                // TFLite's `PreprocessLogSoftmaxScalingExp`.
+                SoftmaxScale::FixedPoint { multiplier: by, .. } => {
+                    multiplier(2f64.powi(31 - by.shift) / f64::from(by.value))?
+                }
+                SoftmaxScale::Real => multiplier(1.0)?,
+            };
+            (scale, Rescale::FixedPoint(vec![divisor]))
+        }
+    };
+    cx.emit(Op::LogSoftmax { scale, divisor }, &[x], 0, &dims)
+}
+
+/// L2_NORMALIZATION along the last axis. An int8 result has scale 1/128 and zero point 0.
+pub(super) fn l2_normalization(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+    if Activation::fused(cx.options(12)?.activation()?)? != Activation::None {
+        let help = "make the activation an operator of its own";
+        return Err(Refusal::unsupported("a fused activation cannot be compiled here", help));
+    }
+    let x = cx.input(0)?;
+    let dims = cx.dims(x);
+    if dims.is_empty() {
+        return Err(Refusal::malformed("its operand is a scalar"));
+    }
+    if cx.format(&[x])? == Format::Int8 {
+        cx.scale(cx.ty(x), "operand")?;
+        check_result(&cx.declared(0)?, 1.0 / 128.0, 0)?;
+    }
+    cx.emit(Op::L2Normalize {}, &[x], 0, &dims)
+}

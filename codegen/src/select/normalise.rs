@@ -1,0 +1,136 @@
+//! Logarithms of a softmax, vectors of length 1, products of matrices, and images of another size.
+
+use super::conv::float_range;
+use super::elementwise::broadcast_strides;
+use super::movement::{pad6, MAX_RANK};
+use super::*;
+use crate::interp::{integer_scale, real_scale, softmax_exp_table};
+use crate::ir::{Clamp, Shape, SoftmaxScale};
+
+impl<'a> Selector<'a> {
+    pub(super) fn log_softmax(&mut self, node: &'a Node, exps: &SoftmaxScale, divisor: &Rescale) -> Selected {
+        let (tx, out) = (self.ty(node.operands[0]), self.ty(node.result));
+        let depth = Arg::Int(tx.shape.last() as i64);
+        match (tx.dtype, out.dtype, exps, single(divisor)) {
+            (DType::F32, DType::F32, SoftmaxScale::Real, _) => {
+                self.unary(node, "log_softmax_f32", vec![depth])
+            }
+            (DType::I8, DType::I8, SoftmaxScale::FixedPoint { multiplier, diff_min }, Some(divisor)) => {
+                let table = self.step_constant("EXPS", Data::from_i32(&softmax_exp_table(exps)));
+                let fields = vec![
+                    ("diff", Field::Struct(scale(multiplier))),
+                    ("diff_min", Field::Int((*diff_min).into())),
+                    ("divisor", Field::Struct(scale(divisor))),
+                ];
+                let params = Arg::Struct(Struct { name: "LogSoftmax", fields });
+                self.unary(node, "log_softmax_i8", vec![depth, params, Arg::Constant(table, "i32")])
+            }
+            _ => Err(self.no_kernel(node)),
+        }
+    }
+
+    pub(super) fn l2_normalize(&mut self, node: &'a Node) -> Selected {
+        let (tx, out) = (self.ty(node.operands[0]), self.ty(node.result));
+        let depth = Arg::Int(tx.shape.last() as i64);
+        match (tx.dtype, out.dtype) {
+            (DType::F32, DType::F32) => self.unary(node, "l2_normalize_f32", vec![depth]),
+            (DType::I8, DType::I8) => {
+                self.unary(node, "l2_normalize_i8", vec![depth, Arg::Int(tx.zero_point().into())])
+            }
+            _ => Err(self.no_kernel(node)),
+        }
+    }
+
+    pub(super) fn matmul(&mut self, node: &'a Node, rescale: &Rescale, clamp: &Clamp) -> Selected {
+        let (tx, ty) = (self.ty(node.operands[0]), self.ty(node.operands[1]));
+        let out = self.ty(node.result);
+        let Some(lead) = out.shape.rank().checked_sub(2).filter(|&lead| lead <= MAX_RANK) else {
+            return Err(self.too_many_axes(node, out.shape.rank()));
+        };
+        let (front, last) = out.shape.dims().split_at(lead);
+        // Strides of whole matrices.
+        let strides = |ty: &Type| {
+            let (front, last) = ty.shape.dims().split_at(ty.shape.rank() - 2);
+            let size: usize = last.iter().product();
+            let each = broadcast_strides(&Shape::from(front), lead);
+            Field::Ints(pad6(&each.iter().map(|stride| stride * size).collect::<Vec<_>>(), 0))
+        };
+        let fields = vec![
+            ("dims", Field::Ints(pad6(front, 1))),
+            ("a", strides(tx)),
+            ("b", strides(ty)),
+            ("m", int(last[0])),
+            ("n", int(last[1])),
+            ("k", int(tx.shape.last())),
+        ];
+        let mut args = vec![Arg::Struct(Struct { name: "MatMul", fields })];
+        let kernel = match (tx.dtype, ty.dtype, out.dtype, single(rescale)) {
+            (DType::F32, DType::F32, DType::F32, None) => {
+                let (kernel, lo, hi) = float_range("matmul_f32", clamp);
+                args.extend([lo, hi]);
+                kernel
+            }
+            (DType::I8, DType::I8, DType::I8, Some(multiplier)) => {
+                let (lo, hi) = clamp.int_bounds();
+                let fields = vec![
+                    ("x_zero", Field::Int(tx.zero_point().into())),
+                    ("y_zero", Field::Int(ty.zero_point().into())),
+                    ("out_zero", Field::Int(out.zero_point().into())),
+                    ("out", Field::Struct(scale(multiplier))),
+                    ("lo", Field::Int(lo.into())),
+                    ("hi", Field::Int(hi.into())),
+                ];
+                args.push(Arg::Struct(Struct { name: "MulParams", fields }));
+                "matmul_i8"
+            }
+            _ => return Err(self.no_kernel(node)),
+        };
+        for &operand in &node.operands {
+            args.push(self.read(operand, node.result)?);
+        }
+        args.push(Arg::Cells(self.cells(node.result, node.result)?));
+        self.call(kernel, args);
+        Ok(())
+    }
+
+    pub(super) fn resize_bilinear(
+        &mut self,
+        node: &'a Node,
+        align_corners: bool,
+        half_pixel: bool,
+    ) -> Selected {
+        let (tx, out) = (self.ty(node.operands[0]), self.ty(node.result));
+        let (&[n, in_h, in_w, c], &[_, out_h, out_w, _]) = (tx.shape.dims(), out.shape.dims()) else {
+            return Err(self.no_kernel(node));
+        };
+        let fields = vec![
+            ("images", int(n)),
+            ("in_h", int(in_h)),
+            ("in_w", int(in_w)),
+            ("c", int(c)),
+            ("out_h", int(out_h)),
+            ("out_w", int(out_w)),
+        ];
+        let image = Arg::Struct(Struct { name: "Resize", fields });
+        match (tx.dtype, out.dtype) {
+            (DType::F32, DType::F32) => {
+                let side = |from, to| Arg::Float(real_scale(from, to, align_corners));
+                // Half a pixel, or none.
+                let half = Arg::Float(if half_pixel { 0.5 } else { 0.0 });
+                let args = vec![image, side(in_h, out_h), side(in_w, out_w), half];
+                self.unary(node, "resize_bilinear_f32", args)
+            }
+            (DType::I8, DType::I8) => {
+                let scales =
+                    [integer_scale(in_h, out_h, align_corners), integer_scale(in_w, out_w, align_corners)];
+                let start = |scale: i64| if half_pixel { scale / 2 - 512 } else { 0 };
+                let mut args = vec![image];
+                for scale in scales {
+                    args.extend([Arg::Int(scale), Arg::Int(start(scale))]);
+                }
+                self.unary(node, "resize_bilinear_i8", args)
+            }
+            _ => Err(self.no_kernel(node)),
+        }
+    }
+}

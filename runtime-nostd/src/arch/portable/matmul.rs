@@ -1,0 +1,57 @@
+//! Products of matrices.
+
+use super::sum::clip;
+use super::walk::Walk;
+use crate::fixed::to_i8;
+use crate::params::{MatMul, MulParams};
+use crate::rows::{Read, ReadSlice};
+use core::cell::Cell;
+
+/// Products of floats, summed in order, clamped to `lo..=hi`.
+#[inline(always)]
+pub fn matmul_f32(p: &MatMul, lo: f32, hi: f32, a: impl Read<f32>, b: impl Read<f32>, y: &[Cell<f32>]) {
+    products(p, a.slice(), b.slice(), y, 0.0, |sum, a, b| sum + a * b, |sum| clip(sum, lo, hi));
+}
+
+/// Products of `i8` operands, as TFLite's `BATCH_MATMUL`: Σ (a − x_zero) · (b − y_zero), rescaled by `out`, plus `out_zero`, clamped to `lo..=hi`.
+#[inline(always)]
+pub fn matmul_i8(p: &MatMul, q: &MulParams, a: impl Read<i8>, b: impl Read<i8>, y: &[Cell<i8>]) {
+    let add = |sum: i32, a: i8, b: i8| {
+        let product = i32::from(a).wrapping_sub(q.x_zero).wrapping_mul(i32::from(b).wrapping_sub(q.y_zero));
+        sum.wrapping_add(product)
+    };
+    products(p, a.slice(), b.slice(), y, 0, add, |sum| to_i8(q.out.apply(sum), q.out_zero, q.lo, q.hi));
+}
+
+#[inline(never)]
+fn products<T: Copy, A: Copy>(
+    p: &MatMul,
+    a: impl ReadSlice<T>,
+    b: impl ReadSlice<T>,
+    y: &[Cell<T>],
+    start: A,
+    add: impl Fn(A, T, T) -> A,
+    finish: impl Fn(A) -> T,
+) {
+    let [.., step_a] = p.a;
+    let [.., step_b] = p.b;
+    let [.., count] = p.dims;
+    let mut rows = y.chunks_exact(p.n.max(1));
+    for [mut at_a, mut at_b] in Walk::new(&p.dims, [(&p.a, 0), (&p.b, 0)]) {
+        for _ in 0..count {
+            for i in 0..p.m {
+                let row = at_a.wrapping_add(i.wrapping_mul(p.k));
+                let (Some(y), Some(a)) = (rows.next(), a.run(row, p.k)) else { return };
+                let mut column = at_b;
+                for y in y {
+                    let Some(b) = b.run(column, p.k) else { return };
+                    let sum = a.each().zip(b.each()).fold(start, |sum, (a, b)| add(sum, a, b));
+                    y.set(finish(sum));
+                    column = column.wrapping_add(p.k);
+                }
+            }
+            at_a = at_a.wrapping_add(step_a);
+            at_b = at_b.wrapping_add(step_b);
+        }
+    }
+}
