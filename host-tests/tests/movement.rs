@@ -111,7 +111,9 @@ fn computing() -> Graph {
             }
             for function in Binary::ALL.iter().filter(|function| function.of_integers()) {
                 let name = function.name();
-                let op = format!("binary(%x_{t}, %y_{t}) {{function = {name}, clamp = -100..=2147483647}}");
+                let op = format!(
+                    "binary(%x_{t}, %y_{t}) {{function = {name}, rescale = real, clamp = -100..=2147483647}}"
+                );
                 draft.result(&format!("o_{t}_{name}"), &image, &op);
             }
         }
@@ -124,6 +126,8 @@ fn computing() -> Graph {
     }
     let op = "reduce(%v) {function = sum, axes = [0, 1], rescale = [1073741824 * 2^0]}";
     draft.result("sum", "i8[4] q(0.1 : -2)", op);
+    let op = "reduce(%v) {function = product, axes = [1], rescale = [1503238554 * 2^-1]}";
+    draft.result("product", "i8[2,4] q(0.1 : -2)", op);
     draft.parse()
 }
 

@@ -15,6 +15,18 @@ impl Scale {
     }
 }
 
+impl Scale {
+    /// A wide `x` times the factor, by 16 bits of the multiplier, rounded half up once. Shifts are at most 7.
+    #[inline(always)]
+    pub(crate) fn apply_wide(self, x: i64) -> i32 {
+        let mantissa =
+            if self.multiplier < 0x7fff_0000 { self.multiplier.wrapping_add(1 << 15) >> 16 } else { 0x7fff };
+        let shift = 15i32.wrapping_sub(self.shift).max(1).min(62) as u32;
+        let half = 1i64 << (shift - 1);
+        (x.wrapping_mul(mantissa.into()).wrapping_add(half) >> shift) as i32
+    }
+}
+
 /// `x + zero_point`, clamped to `lo..=hi`: never wraps, because the sum is clamped before it is made.
 #[inline(always)]
 pub(crate) fn to_i8(x: i32, zero_point: i32, lo: i32, hi: i32) -> i8 {

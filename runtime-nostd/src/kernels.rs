@@ -70,7 +70,7 @@ pub use crate::arch::portable::pool::{
 };
 pub use crate::arch::portable::reduce::{
     arg_max, arg_min, cumsum_f32, cumsum_i32, cumsum_i64, mean_f32, mean_i8, reduce_max, reduce_min,
-    reduce_product, reduce_sum,
+    reduce_product, reduce_product_i8, reduce_sum,
 };
 pub use crate::arch::portable::resize::{resize_bilinear_f32, resize_bilinear_i8};
 pub use crate::arch::portable::softmax::{softmax_f32, softmax_i8};

@@ -46,6 +46,14 @@ pub fn multiply(x: i32, by: Multiplier) -> i32 {
     rounding_shift_right(doubling_high_mul(x.wrapping_shl(left), by.value), right)
 }
 
+/// The same for a wide `x`, by 16 bits of the mantissa, rounded half up once (TFLite's `MultiplyByQuantizedMultiplier` of 64-bit numbers). Shifts are at
+/// most 7.
+pub fn multiply_wide(x: i64, by: Multiplier) -> i32 {
+    let mantissa = if by.value < 0x7fff_0000 { (by.value + (1 << 15)) >> 16 } else { 0x7fff };
+    let shift = (15 - by.shift).clamp(1, 62);
+    (x.wrapping_mul(i64::from(mantissa)).wrapping_add(1 << (shift - 1)) >> shift) as i32
+}
+
 /// (a + b) / 2, rounded half away from zero.
 fn half_sum(a: i32, b: i32) -> i32 {
     let sum = i64::from(a) + i64::from(b);

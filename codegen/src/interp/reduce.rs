@@ -1,7 +1,7 @@
 //! Reductions.
 
-use super::fixed_point::multiply;
-use super::tensor::{clamp_f32, clamp_i32, for_each_index, ints, offset, pack, pack_i32};
+use super::fixed_point::{multiply, multiply_wide};
+use super::tensor::{centred, clamp_f32, clamp_i32, for_each_index, ints, offset, pack, pack_i32};
 use super::{single, InterpError};
 use crate::ir::{Clamp, DType, Data, Reduction, Rescale, Type};
 
@@ -70,6 +70,22 @@ pub(super) fn reduce(
     let mut strides = kept.strides();
     axes.iter().for_each(|&axis| strides[axis] = 0);
     let mut position = 0;
+    if function == Reduction::Product && result.quant.is_some() {
+        let (by, xs) = (single(rescale)?, centred(ty, data));
+        let mut products: Vec<Option<i32>> = vec![None; kept.numel()];
+        for_each_index(ty.shape.dims(), |index| {
+            let product = &mut products[offset(index, &strides)];
+            let next = |so_far| multiply_wide(i64::from(so_far) * i64::from(xs[position]), by);
+            *product = Some(product.map_or(xs[position], next));
+            position += 1;
+        });
+        let (lo, hi) = result.dtype.int_range().unwrap_or((0, 0));
+        let end = |product: Option<i32>| {
+            let value = multiply_wide(product.unwrap_or(1).into(), by).wrapping_add(result.zero_point());
+            i64::from(value).clamp(lo, hi)
+        };
+        return Ok(pack(result.dtype, products.into_iter().map(end)));
+    }
     if ty.dtype == DType::F32 {
         let start = match function {
             Reduction::Max => f32::MIN,

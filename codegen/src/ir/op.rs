@@ -257,14 +257,14 @@ op_table! {
         /// Range of the result.
         clamp: Clamp,
     }
-    /// All elements along `axes` made one. Sums of quantised integers are rescaled: Σ (x − zx), as in `mean`, clamped to the element's range; largest and
-    /// smallest ones are stored values, and operand and result have the same quantisation. The result's shape is as that of `mean`.
+    /// All elements along `axes` made one. Sums of quantised integers are rescaled: Σ (x − zx), as in `mean`, clamped to the element's range; products are rescaled by
+    /// 16 bits of the multiplier after each factor but the first, and once more in the end. Largest and smallest ones are stored values, and operand and result have the same quantisation. The result's shape is as that of `mean`.
     Reduce "reduce" (1..=1) {
         /// How.
         function: Reduction,
         /// Reduced axes, ascending.
         axes: Vec<usize>,
-        /// Sum to result (one multiplier), for sums of quantised integers.
+        /// For sums and products of quantised integers (one multiplier).
         rescale: Rescale,
     }
     /// Index of the largest or smallest element along `axis`, the first one of several; the result has the other axes.

@@ -83,6 +83,11 @@ impl<'a> Selector<'a> {
                 let (lo, hi) = (Arg::Int(-128), Arg::Int(127));
                 self.unary(node, "mean_i8", vec![params, zero(tx), by, zero(out), lo, hi])
             }
+            (Reduction::Product, Some(multiplier), DType::I8) => {
+                let (x_zero, by) = (Arg::Int(tx.zero_point().into()), Arg::Struct(scale(multiplier)));
+                let out_zero = Arg::Int(out.zero_point().into());
+                self.unary(node, "reduce_product_i8", vec![params, x_zero, by, out_zero])
+            }
             (Reduction::Sum, None, DType::F32 | DType::I32 | DType::I64) => {
                 self.unary(node, "reduce_sum", vec![params])
             }

@@ -398,8 +398,10 @@ fn kernel_types(op: &Op) -> &'static str {
         Op::Softmax { .. } | Op::LogSoftmax { .. } | Op::L2Normalize {} => "int8 and float32",
         Op::MatMul { .. } | Op::ResizeBilinear { .. } => "int8 and float32",
         Op::Compare { .. } => "8-bit types, int16, int32, int64 and float32",
-        Op::Reduce { function: Reduction::Sum, .. } => "int8, float32, and plain int32 and int64",
-        Op::Reduce { function: Reduction::Product, .. } | Op::CumSum { .. } => "float32, int32 and int64",
+        Op::Reduce { function: Reduction::Sum | Reduction::Product, .. } => {
+            "int8, float32, and plain int32 and int64"
+        }
+        Op::CumSum { .. } => "float32, int32 and int64",
         Op::Unary { .. } => "float32",
         Op::Binary { function, .. } if function.chooses() => "int8, float32, and plain int32 and int64",
         Op::Binary { function, .. } if function.multipliers().is_some() => "int8 and float32",

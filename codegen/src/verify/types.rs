@@ -133,6 +133,12 @@ pub(super) fn check(op: &Op, operands: &[&Type], y: &Type) -> Result<(), String>
                 quantised_alike(operands, y)?;
                 check_multiplier(single(rescale)?)
             }
+            (Reduction::Product, Rescale::FixedPoint(_)) => {
+                quantised_alike(operands, y)?;
+                let by = single(rescale)?;
+                ensure!(by.shift <= 7, "a multiplier's shift is {}", by.shift);
+                check_multiplier(by)
+            }
             (Reduction::Sum | Reduction::Product, Rescale::Real) => {
                 ensure!(x.quant.is_none() && y.quant.is_none(), "stored values of type {x} are no numbers");
                 arithmetic(operands, y)

@@ -167,6 +167,7 @@ const OPERATORS: &[&str] = &[
     "QUANTIZE",
     "REDUCE_MAX",
     "REDUCE_MIN",
+    "REDUCE_PROD",
     "RELU",
     "RELU6",
     "RELU_N1_TO_1",

@@ -109,6 +109,25 @@ pub fn reduce_product<T: Arithmetic>(p: &Reduce, x: &[Cell<T>], y: &[Cell<T>]) {
     reduce(p, x, y, T::ONE, T::times, |product| product);
 }
 
+/// Product of `i8` elements, as LiteRT's `REDUCE_PROD`: of `x − x_zero`, rescaled by `scale` after each factor but the first, and in the end; plus `out_zero`.
+#[inline(never)]
+pub fn reduce_product_i8(
+    p: &Reduce,
+    x_zero: i32,
+    scale: &Scale,
+    out_zero: i32,
+    x: &[Cell<i8>],
+    y: &[Cell<i8>],
+) {
+    let times = |product: Option<i32>, x: i8| {
+        let x = i32::from(x).wrapping_sub(x_zero);
+        Some(product.map_or(x, |product| scale.apply_wide(i64::from(product).wrapping_mul(x.into()))))
+    };
+    let finish =
+        |product: Option<i32>| to_i8(scale.apply_wide(product.unwrap_or(1).into()), out_zero, -128, 127);
+    reduce(p, x, y, None, times, finish);
+}
+
 /// The largest element.
 #[inline(never)]
 pub fn reduce_max<T: Ordered>(p: &Reduce, x: &[Cell<T>], y: &[Cell<T>]) {

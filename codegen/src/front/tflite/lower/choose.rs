@@ -183,6 +183,10 @@ pub(super) fn one_hot(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 /// CAST: stored values count as plain numbers.
 pub(super) fn cast(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
+    let x = match cx.as_stored(x) {
+        Some(stored) => cx.same_number(x, stored),
+        None => x,
+    };
     let dims = cx.dims(x);
     cx.emit(Op::Cast {}, &[x], 0, &dims)
 }

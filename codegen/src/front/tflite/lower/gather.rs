@@ -117,6 +117,13 @@ pub(super) fn resize_bilinear(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let size = cx.ints(1, "size")?;
     cx.format(&[x])?;
+    if let Some(stored) = cx.as_stored(x) {
+        let what = format!("its arithmetic on {} cannot be compiled", describe(&stored));
+        return Err(Refusal::unsupported(
+            what,
+            "convert again with int8 quantisation (uint8 is the old scheme)",
+        ));
+    }
     let ([n, _, _, c], [out_h, out_w]) = resized(cx, x, &size)?;
     if align_corners && half_pixel {
         return Err(Refusal::malformed("its pixels are aligned both at corners and at centres"));

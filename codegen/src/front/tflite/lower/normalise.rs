@@ -1,7 +1,7 @@
 //! LOG_SOFTMAX and L2_NORMALIZATION.
 
 use super::activation::{check_result, softmax_scale};
-use super::cx::{Format, OpCx};
+use super::cx::{describe, Format, OpCx};
 use super::quant::{multiplier, Activation};
 use super::{Lowered, Refusal};
 use crate::ir::{Op, Rescale, SoftmaxScale};
@@ -41,6 +41,13 @@ pub(super) fn l2_normalization(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let dims = cx.dims(x);
     if dims.is_empty() {
         return Err(Refusal::malformed("its operand is a scalar"));
+    }
+    if let Some(stored) = cx.as_stored(x) {
+        let what = format!("its arithmetic on {} cannot be compiled", describe(&stored));
+        return Err(Refusal::unsupported(
+            what,
+            "convert again with int8 quantisation (uint8 is the old scheme)",
+        ));
     }
     if cx.format(&[x])? == Format::Int8 {
         cx.scale(cx.ty(x), "operand")?;

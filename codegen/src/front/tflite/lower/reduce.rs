@@ -1,6 +1,7 @@
 //! SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD, REDUCE_ANY, REDUCE_ALL, ARG_MAX, ARG_MIN and CUMSUM.
 
 use super::cx::{axis, describe, Format, OpCx};
+use super::quant::multiplier;
 use super::{Lowered, Refusal};
 use crate::ir::{DType, Op, Reduction, Rescale, ValueId};
 
@@ -17,16 +18,31 @@ pub(super) fn sum(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     reduced(cx, x, Reduction::Sum, rescale)
 }
 
-/// REDUCE_PROD.
+/// REDUCE_PROD. Integers as LiteRT computes them (TFLite Micro does not have it): each of the n factors is rescaled by the operand's scale over the n-th root of
+/// the result's.
 pub(super) fn product(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
-    if !cx.is_plain(&[x])? && cx.format(&[x])? != Format::Float {
-        return Err(Refusal::unsupported(
-            "products of quantised integers cannot be compiled",
-            "leave this operator out of the quantisation of the model",
-        ));
+    if cx.is_plain(&[x])? || cx.format(&[x])? == Format::Float {
+        return reduced(cx, x, Reduction::Product, Rescale::Real);
     }
-    reduced(cx, x, Reduction::Product, Rescale::Real)
+    let result = cx.declared(0)?;
+    let scales = [cx.scale(cx.ty(x), "operand")?, cx.scale(&result, "result")?].map(f64::from);
+    let dims = cx.dims(x);
+    let mut factors = 1usize;
+    let mut axes = Vec::new();
+    for index in cx.ints(1, "axes")? {
+        let axis = axis(index, dims.len())?;
+        if !axes.contains(&axis) {
+            axes.push(axis);
+            factors = factors.saturating_mul(dims[axis]);
+        }
+    }
+    let by = multiplier(scales[0] / scales[1].powf(1.0 / factors as f64))?;
+    if by.shift > 7 {
+        let what = "the scale of its result is too small for its operand".to_string();
+        return Err(Refusal::unsupported(what, "check the quantisation of the model"));
+    }
+    reduced(cx, x, Reduction::Product, Rescale::FixedPoint(vec![by]))
 }
 
 /// REDUCE_MAX.

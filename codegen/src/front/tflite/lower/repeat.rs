@@ -82,13 +82,15 @@ fn numbers(cx: &mut OpCx<'_, '_, '_>, numbers: &[usize], dims: &[usize]) -> Lowe
     cx.bind(0, value)
 }
 
-/// ZEROS_LIKE: every byte is 0, also of quantised numbers.
+/// ZEROS_LIKE: every byte of the file's type is 0, also of quantised numbers.
 pub(super) fn zeros_like(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let ty = cx.declared(0)?.with_shape(&cx.dims(x));
     cx.charge(ty.bytes())?;
     let name = cx.output_tensor(0)?.name.text();
-    let zeros = Data::new(vec![0u8; ty.bytes()]);
+    // 128 less where the graph has int8 for uint8.
+    let zero = if cx.as_stored(x).is_some() { 0x80 } else { 0u8 };
+    let zeros = Data::new(vec![zero; ty.bytes()]);
     let value = cx.constant(&name, ty, zeros);
     cx.bind(0, value)
 }
