@@ -21,7 +21,7 @@ impl Scale {
     pub(crate) fn apply_wide(self, x: i64) -> i32 {
         let mantissa =
             if self.multiplier < 0x7fff_0000 { self.multiplier.wrapping_add(1 << 15) >> 16 } else { 0x7fff };
-        let shift = 15i32.wrapping_sub(self.shift).max(1).min(62) as u32;
+        let shift = 15i32.wrapping_sub(self.shift).clamp(1, 62) as u32;
         let half = 1i64 << (shift - 1);
         (x.wrapping_mul(mantissa.into()).wrapping_add(half) >> shift) as i32
     }

@@ -3,6 +3,7 @@
 // Helpers of tests may panic as tests may.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod choices;
 mod convolution;
 mod elementwise;
 mod movement;

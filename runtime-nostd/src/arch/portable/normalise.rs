@@ -35,7 +35,7 @@ pub fn log_softmax_i8(depth: usize, p: &LogSoftmax, exps: &[i32], x: &[Cell<i8>]
         for (x, y) in x.iter().zip(y) {
             let diff = i32::from(x.get()).wrapping_sub(max.into());
             let value = round_shift(p.diff.apply(diff).wrapping_sub(log), 22).wrapping_add(127);
-            y.set(if diff > least { value.max(-128).min(127) as i8 } else { -128 });
+            y.set(if diff > least { value.clamp(-128, 127) as i8 } else { -128 });
         }
     }
 }
@@ -62,7 +62,7 @@ pub fn l2_normalize_i8(depth: usize, zero: i32, x: &[Cell<i8>], y: &[Cell<i8>]) 
         let square = x.iter().map(centred).fold(0i32, |sum, x| sum.wrapping_add(x.wrapping_mul(x)));
         let by = reciprocal_root(square);
         for (x, y) in x.iter().zip(y) {
-            y.set(by.apply(centred(x)).max(-128).min(127) as i8);
+            y.set(by.apply(centred(x)).clamp(-128, 127) as i8);
         }
     }
 }
