@@ -53,21 +53,30 @@ pub(super) fn islands(compiled: &Compiled) -> Vec<Advice> {
     islands.iter().filter(|island| !island.is_empty()).filter_map(|island| advice(graph, island)).collect()
 }
 
-/// A model all of whose layers compute in floats.
+/// A model all of whose layers have float results: they compute in floats, or in integers that they make of floats as they come.
 pub(super) fn whole(compiled: &Compiled) -> Option<Advice> {
     let (graph, target) = (&compiled.graph, compiled.options.target());
-    let layers = || graph.nodes().filter(|(_, node)| matches!(node.op, Op::Conv2d { .. } | Op::Dense { .. }));
+    let is_dynamic = |node: &Node| matches!(node.op, Op::DynamicConv2d { .. } | Op::DynamicDense { .. });
+    let is_layer = |node: &Node| is_dynamic(node) || matches!(node.op, Op::Conv2d { .. } | Op::Dense { .. });
+    let layers = || graph.nodes().filter(|(_, node)| is_layer(node));
     if layers().next().is_none() || layers().any(|(_, node)| graph.ty(node.result).dtype != DType::F32) {
         return None;
     }
     let saved = layers()
         .map(|(_, node)| portable_layer(graph, node, target).saturating_sub(fast_layer(graph, node, target)));
-    let bytes = compiled.plan.ram_bytes() + compiled.program.constant_bytes();
+    let (ram, constants) = (compiled.plan.ram_bytes(), compiled.program.constant_bytes());
+    let (what, bytes) = if layers().any(|(_, node)| is_dynamic(node)) {
+        ("its weights are integers, and all else is floats: int8 takes a quarter of the RAM, and fewer cycles", ram)
+    } else {
+        (
+            "all layers compute in floats: int8 takes a quarter of the RAM and flash, and fewer cycles",
+            ram + constants,
+        )
+    };
     Some(Advice {
         topic: Topic::Float,
         place: String::new(),
-        what: "all layers compute in floats: int8 takes a quarter of the RAM and flash, and fewer cycles"
-            .into(),
+        what: what.into(),
         help: "quantise the model: convert it with a representative dataset".into(),
         cycles: saved.sum(),
         bytes: (bytes - bytes / 4) as u64,

@@ -130,6 +130,24 @@ fn a_model_of_floats() {
 }
 
 #[test]
+fn a_model_whose_weights_alone_are_integers() {
+    let text = "graph \"g\" {
+        input %x: f32[1,16]
+        const %w: i8[4,16] q(0.5 : 0) = splat 3
+        const %b: f32[4] = splat 0.0
+        %s: f32[1,3] = dynamic_scale(%x) {symmetric = true} from \"0 FULLY_CONNECTED\"
+        %q: i8[1,16] = dynamic_quantize(%x, %s) from \"0 FULLY_CONNECTED\"
+        %y: f32[1,4] = dynamic_dense(%q, %s, %w, %b) {clamp = -inf..=inf} from \"0 FULLY_CONNECTED\"
+        return %y
+      }";
+    let found = advice(text);
+    let whole = found.iter().find(|advice| advice.topic == Topic::Float).unwrap();
+    assert!(whole.what.starts_with("its weights are integers, and all else is floats"), "{found:?}");
+    // Its weights stay.
+    assert!(whole.cycles > 0 && whole.bytes > 0 && whole.bytes < 200, "{whole:?}");
+}
+
+#[test]
 fn what_ends_a_pipeline() {
     let text = "graph \"g\" {
         input %x: f32[1,16,16,2]
