@@ -31,6 +31,7 @@ pub mod scratch;
 mod softmax;
 mod temporal;
 mod v6m;
+mod wide;
 
 pub use rng::Rng;
 pub use scratch::{cells, Scratch, Storage};
@@ -59,6 +60,7 @@ pub const CHECKS: &[&[Check]] = &[
     softmax::CHECKS,
     temporal::CHECKS,
     v6m::CHECKS,
+    wide::CHECKS,
 ];
 
 /// Every check, family by family.

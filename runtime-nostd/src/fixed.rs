@@ -1,7 +1,7 @@
 //! Fixed-point arithmetic of TensorFlow Lite Micro's reference kernels (gemmlowp's `fixedpoint.h`, TFLite's
 //! `MultiplyByQuantizedMultiplier` with double rounding), bit for bit.
 
-use crate::params::Scale;
+use crate::params::{Rescale, Scale};
 
 impl Scale {
     /// `x` times the factor. A left shift loses high bits, as the reference does.
@@ -32,6 +32,16 @@ impl Scale {
 pub(crate) fn to_i8(x: i32, zero_point: i32, lo: i32, hi: i32) -> i8 {
     let (lo, hi) = (lo.wrapping_sub(zero_point), hi.wrapping_sub(zero_point));
     x.max(lo).min(hi).wrapping_add(zero_point) as i8
+}
+
+impl Rescale {
+    /// A sum as a result: it never wraps at the zero point, because it is clamped before.
+    #[inline(always)]
+    pub(crate) fn apply(&self, sum: i32) -> i32 {
+        let Rescale { by, zero_point, lo, hi } = *self;
+        let (lo, hi) = (lo.saturating_sub(zero_point), hi.saturating_sub(zero_point));
+        by.apply(sum).max(lo).min(hi).wrapping_add(zero_point)
+    }
 }
 
 /// `a · b / 2³¹`, rounded to nearest with ties towards +∞: gemmlowp's `SaturatingRoundingDoublingHighMul`.

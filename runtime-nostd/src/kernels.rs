@@ -25,9 +25,11 @@ pub use crate::arch::dsp::depthwise::{depthwise2d_i8_dsp, depthwise2d_i8_dsp_exa
 pub use crate::arch::dsp::depthwise_planar::{depthwise2d_planar_i8_dsp, depthwise2d_planar_i8_dsp_exact};
 pub use crate::arch::dsp::dot::dense_i8_dsp_dot;
 pub use crate::arch::dsp::elementwise::add_i8_dsp;
+pub use crate::arch::dsp::lstm::lstm_i8_dsp;
 pub use crate::arch::dsp::max_pool::max_pool2d_i8_dsp;
 pub use crate::arch::dsp::movement::copy_words_dsp;
 pub use crate::arch::dsp::temporal::depthwise1d_i8_dsp;
+pub use crate::arch::dsp::wide::{conv1_i16_i8_dsp, dense_i8_i16_dsp};
 pub use crate::arch::dsp::window::conv2d_work_words;
 pub use crate::arch::portable::absorb::{
     avg_pool_rows_f32, avg_pool_rows_i8, avg_pool_rows_u8, mean_rows_f32, mean_rows_i8,
@@ -60,6 +62,7 @@ pub use crate::arch::portable::elementwise::{
     sub_f32, sub_i32, sub_i64, sub_i8,
 };
 pub use crate::arch::portable::gather::{gather_i32, gather_i64};
+pub use crate::arch::portable::lstm::{lstm_f32, lstm_i8};
 pub use crate::arch::portable::matmul::{matmul_f32, matmul_i8};
 pub use crate::arch::portable::movement::{copy, fill, pad_rows};
 pub use crate::arch::portable::normalise::{
@@ -73,11 +76,15 @@ pub use crate::arch::portable::reduce::{
     reduce_product, reduce_product_i8, reduce_sum,
 };
 pub use crate::arch::portable::resize::{resize_bilinear_f32, resize_bilinear_i8};
-pub use crate::arch::portable::softmax::{softmax_f32, softmax_i8};
+pub use crate::arch::portable::softmax::{softmax_f32, softmax_i8, softmax_i8_i16};
 pub use crate::arch::portable::unary::{
     abs_f32, ceil_f32, clip_f32, cos_f32, elu_f32, exp_f32, floor_f32, gelu_f32, gelu_tanh_f32,
     hard_swish_f32, leaky_relu_f32, log_f32, logistic_f32, lookup_8, neg_f32, round_f32, rsqrt_f32, sign_f32,
     sin_f32, sqrt_f32, square_f32, tanh_f32,
+};
+pub use crate::arch::portable::wide::{
+    conv1_i16_i8, dense_i8_i16, requantize_i16, requantize_i16_i32, requantize_i16_i8, requantize_i32_i16,
+    requantize_i32_i8, requantize_i8_i16, requantize_i8_i32,
 };
 pub use crate::arch::v6m::conv::{conv2d_i8_pairs, conv2d_i8_singles, dense_i8_pairs, dense_i8_singles};
 pub use crate::arch::v6m::depthwise::depthwise2d_i8_taps;
@@ -85,7 +92,7 @@ pub use crate::arch::v6m::elementwise::add_i8_linear;
 pub use crate::arch::v6m::steps::HalfRequant;
 pub use crate::params::{
     AddLinear, AddParams, Along, Broadcast, Choice, CompactConv, CompactDense, CompareParams, Conv, Copy,
-    DynamicLayer, Gather, LogSoftmax, MatMul, MeanLinear, MeanRows, MulParams, Pad, Pool, QuantizeLinear,
-    Reduce, Requant, Resize, Scale, Stride,
+    DynamicLayer, Gather, LogSoftmax, Lstm, MatMul, MeanLinear, MeanRows, MulParams, Pad, Pool,
+    QuantizeLinear, Reduce, Requant, Rescale, Resize, Scale, Stride,
 };
 pub use crate::rows::{Band, Read, ReadSlice, Rows};

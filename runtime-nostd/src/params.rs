@@ -13,6 +13,43 @@ pub struct Scale {
     pub shift: i32,
 }
 
+/// An LSTM of integers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Lstm<'a> {
+    /// Elements of the input in each step.
+    pub inputs: usize,
+    /// Units.
+    pub units: usize,
+    /// Mantissas of eleven factors: of the inputs' sums of each gate (input, forget, cell, output), of the sums over the outputs before, of forget gate times cell state and of input gate times
+    /// cell gate to the cell state, and of the output.
+    pub multipliers: &'a [i32],
+    /// Their powers of two.
+    pub shifts: &'a [i8],
+    /// Stored value of 0 in the output.
+    pub zero_point: i32,
+    /// Fraction bits that the cell state lacks to twelve; negative if it has more.
+    pub tanh_shift: i32,
+    /// Smallest cell state.
+    pub lo: i32,
+    /// Largest cell state.
+    pub hi: i32,
+}
+
+/// How all sums of a layer become results: times one factor, plus `zero_point`, clamped to `lo..=hi`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Rescale {
+    /// The factor.
+    pub by: Scale,
+    /// Stored value of 0 in the result.
+    pub zero_point: i32,
+    /// Smallest result.
+    pub lo: i32,
+    /// Largest result.
+    pub hi: i32,
+}
+
 /// How accumulators of output channels become results: rescale, add `zero_point`, clamp to `lo..=hi`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]

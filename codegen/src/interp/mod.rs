@@ -13,6 +13,7 @@ mod dynamic;
 mod elementwise;
 pub mod fixed_point;
 mod function;
+mod lstm;
 mod matmul;
 mod movement;
 mod normalise;
@@ -214,6 +215,9 @@ pub fn eval(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Result<Data,
         Op::MatMul { rescale, clamp } => matmul::matmul(rescale, clamp, operands, result)?,
         Op::ResizeBilinear { align_corners, half_pixel } => {
             resize::bilinear(*align_corners, *half_pixel, first, result)
+        }
+        Op::Lstm { input, recurrent, cell, tanh_shift, clip } => {
+            lstm::lstm([input, recurrent, cell], *tanh_shift, clip, operands, result)?
         }
         Op::Lookup {} => activation::lookup(operands)?,
         Op::Quantize {} => quantise::quantize(first.1, result)?,

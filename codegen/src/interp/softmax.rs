@@ -35,8 +35,9 @@ fn integer_row(exps: &[i32; 256], row: &[i32], lo: i32, hi: i32) -> Vec<i32> {
     let sum =
         row.iter().fold(0i32, |sum, &x| sum.saturating_add(rounding_shift_right(exp(x), SUM_INTEGER_BITS)));
     let (scale, bits_over_unit) = reciprocal(sum, SUM_INTEGER_BITS);
-    // The result has 8 fraction bits.
-    let exponent = (bits_over_unit + 31 - 8).max(0) as u32;
+    // The result has as many fraction bits as its elements have bits.
+    let fraction_bits = if lo < -128 { 16 } else { 8 };
+    let exponent = (bits_over_unit + 31 - fraction_bits).max(0) as u32;
     let result = |&x: &i32| {
         rounding_shift_right(doubling_high_mul(scale, exp(x)), exponent).saturating_add(lo).clamp(lo, hi)
     };

@@ -40,4 +40,4 @@ pub use graph::{Data, Graph, Node, NodeId, State, Value, ValueDef, ValueId};
 pub use layout::{Layout, Order};
 pub use op::{Op, OpInfo};
 pub use text::{Lexer, ParseError};
-pub use types::{DType, Quant, Shape, Type};
+pub use types::{softmax_of_16_bits, DType, Quant, Shape, Type};

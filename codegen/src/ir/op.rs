@@ -234,6 +234,21 @@ op_table! {
         /// Whether a pixel is its centre, and not its corner.
         half_pixel: bool,
     }
+    /// Long short-term memory over the steps of `x` \[b, t, k\], from the last output `h` \[b, n\] and the cell state `c` before, with weights of inputs \[4·n, k\], of outputs \[4·n, n\]
+    /// and a `bias` \[4·n\]: of all units' input gates, then of the forget, cell and output gates. The result has for each of the `b` sequences the cell state behind the last step, then
+    /// the outputs of all steps. Integers: a cell state of 16 bits, of which `c` and the result hold the bytes: \[b, 2·n\].
+    Lstm "lstm" (6..=6) {
+        /// Sums over inputs to Q3.12, for each of the four gates.
+        input: Rescale,
+        /// Sums over outputs to Q3.12, for each of the four gates.
+        recurrent: Rescale,
+        /// Forget gate · cell state and input gate · cell gate to the cell state's scale, and output gate · tanh(cell state) to the output's.
+        cell: Rescale,
+        /// Fraction bits that the integer cell state lacks to twelve; negative if it has more.
+        tanh_shift: i64,
+        /// Range of the cell state.
+        clip: Clamp,
+    }
     /// Table of an 8-bit operand: `table` \[256\], indexed by the stored byte as unsigned, gives the result element.
     Lookup "lookup" (2..=2) {}
     /// Float to integer: x / scale rounded half away from zero, plus the zero point, clamped to the element's range.

@@ -177,3 +177,11 @@ impl Type {
         Type { dtype: self.dtype, shape: Shape(dims.to_vec()), quant: self.quant.clone() }
     }
 }
+
+/// Whether a type has the quantisation that a softmax in 16 bits has: the scale 1/65536, of which converters leave out a step, and the zero point −32768. (The
+/// tolerance is that of TFLite's own check.)
+pub fn softmax_of_16_bits(ty: &Type) -> bool {
+    let step = 1.0 / 65536.0;
+    let near = ty.scale().is_some_and(|scale| (scale - step).abs() <= 0.001 * step);
+    ty.dtype == DType::I16 && near && ty.zero_point() == -32768
+}

@@ -31,6 +31,8 @@ pub enum Kernel {
     Temporal(Shape),
     /// Matrix product of single rows.
     Dense,
+    /// The same with results of 16 bits.
+    DenseWide,
 }
 
 impl Kernel {
@@ -52,6 +54,7 @@ impl Kernel {
                 }
             }
             (Op::Dense { .. }, _) if packs(graph, node) => Kernel::Dense,
+            (Op::Dense { .. }, _) if widens(graph, node) => Kernel::DenseWide,
             (Op::Conv2d { groups: 1, .. }, Some(shape)) if packs(graph, node) => {
                 let shape = if whole { shape.as_row() } else { shape }.as_column();
                 if shape.is_column() {
@@ -69,7 +72,7 @@ impl Kernel {
     /// Images that it computes one after the other.
     pub fn images(&self) -> usize {
         match self {
-            Kernel::Portable | Kernel::Dense => 1,
+            Kernel::Portable | Kernel::Dense | Kernel::DenseWide => 1,
             Kernel::Column(shape)
             | Kernel::Depthwise(shape)
             | Kernel::DepthwisePlanar(shape)
@@ -81,7 +84,7 @@ impl Kernel {
     /// Bytes of its workspace.
     pub fn workspace(&self) -> usize {
         match self {
-            Kernel::Portable | Kernel::Dense | Kernel::Column(_) => 0,
+            Kernel::Portable | Kernel::Dense | Kernel::DenseWide | Kernel::Column(_) => 0,
             Kernel::DepthwisePlanar(_) | Kernel::Depthwise(_) | Kernel::Temporal(_) => 0,
             Kernel::Tiled(shape, pixels) => 4 * shape.window_words(*pixels),
         }
@@ -141,6 +144,13 @@ fn packs(graph: &Graph, node: &Node) -> bool {
         let ends = [-128 - zero, 127 - zero];
         fits && sum(ends, i64::min) > -MOST_SUM && sum(ends, i64::max) < MOST_SUM
     })
+}
+
+/// Whether a matrix product of 8 bits has results of 16.
+fn widens(graph: &Graph, node: &Node) -> bool {
+    let [x, w, ..] = node.operands[..] else { return false };
+    let types = [x, w, node.result].map(|id| graph.ty(id).dtype);
+    types == [DType::I8, DType::I8, DType::I16] && graph.const_data(w).is_some()
 }
 
 /// 256 times a sum has to fit 32 bits.

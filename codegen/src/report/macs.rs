@@ -5,6 +5,10 @@ use crate::ir::{Graph, Node, Op};
 /// Multiply-accumulates of a node: for every element of the result of a convolution or matrix product one for each weight of its filter, also where
 /// that lies in the padding. 0 for anything else.
 pub fn macs(graph: &Graph, node: &Node) -> u64 {
+    if let (Op::Lstm { .. }, [x, _, _, w, r, _]) = (&node.op, &node.operands[..]) {
+        let steps: usize = graph.ty(*x).shape.dims().iter().take(2).product();
+        return (steps * (graph.ty(*w).shape.numel() + graph.ty(*r).shape.numel())) as u64;
+    }
     let weights = match node.op {
         Op::Conv2d { .. } | Op::Dense { .. } => node.operands.get(1),
         Op::DynamicConv2d { .. } | Op::DynamicDense { .. } => node.operands.get(2),

@@ -22,6 +22,9 @@ impl<'a> Selector<'a> {
         if node.op.layout() != Layout::default() {
             return Err(self.no_kernel(node));
         }
+        if tx.dtype == DType::I16 {
+            return self.conv_of_16_bits(node, groups, rescale, clamp);
+        }
         let depthwise = groups == in_c && groups > 1;
         let conv = Sizes::of(self.graph, node).ok_or_else(|| self.no_kernel(node))?;
         let conv = self.conv_params(&conv);
@@ -93,6 +96,11 @@ impl<'a> Selector<'a> {
             (DType::I8, DType::I8 | DType::I16, DType::I8) => {
                 let (constants, requant) = self.integer_constants(node, weights, rescale, clamp)?;
                 (if tw.dtype == DType::I8 { "dense_i8" } else { "dense_i8_wide" }, constants, vec![requant])
+            }
+            (DType::I8, DType::I8, DType::I16) => {
+                let by = self.one_factor(node, rescale, clamp).ok_or_else(|| self.no_kernel(node))?;
+                let (constants, _) = self.integer_constants(node, weights, rescale, clamp)?;
+                ("dense_i8_i16", constants, vec![by])
             }
             (DType::F32, DType::F32, DType::F32) => {
                 let constants = self.float_constants(node, weights, n)?;

@@ -283,6 +283,22 @@ impl<'a> Selector<'a> {
         self.unary(node, kernel, vec![Arg::Float(step), Arg::Int(tx.zero_point().into())])
     }
 
+    pub(super) fn requantize(&mut self, node: &'a Node, rescale: &Rescale, clamp: &Clamp) -> Selected {
+        let (tx, out) = (self.ty(node.operands[0]), self.ty(node.result));
+        let kernel = match (tx.dtype, out.dtype) {
+            (DType::I16, DType::I8) => "requantize_i16_i8",
+            (DType::I16, DType::I16) => "requantize_i16",
+            (DType::I16, DType::I32) => "requantize_i16_i32",
+            (DType::I8, DType::I16) => "requantize_i8_i16",
+            (DType::I8, DType::I32) => "requantize_i8_i32",
+            (DType::I32, DType::I8) => "requantize_i32_i8",
+            (DType::I32, DType::I16) => "requantize_i32_i16",
+            _ => return Err(self.no_kernel(node)),
+        };
+        let by = self.one_factor(node, rescale, clamp).ok_or_else(|| self.no_kernel(node))?;
+        self.unary(node, kernel, vec![Arg::Int(tx.zero_point().into()), by])
+    }
+
     pub(super) fn softmax(&mut self, node: &'a Node, beta: f32, scale: &SoftmaxScale) -> Selected {
         let (tx, out) = (self.ty(node.operands[0]), self.ty(node.result));
         let depth = Arg::Int(tx.shape.last() as i64);
@@ -291,6 +307,11 @@ impl<'a> Selector<'a> {
                 let exps = Data::from_i32(&softmax_exp_table(scale));
                 let exps = self.step_constant("EXPS", exps);
                 self.unary(node, "softmax_i8", vec![depth, Arg::Constant(exps, "i32")])
+            }
+            (DType::I8, DType::I16, SoftmaxScale::FixedPoint { .. }) => {
+                let exps = Data::from_i32(&softmax_exp_table(scale));
+                let exps = self.step_constant("EXPS", exps);
+                self.unary(node, "softmax_i8_i16", vec![depth, Arg::Constant(exps, "i32")])
             }
             (DType::F32, DType::F32, SoftmaxScale::Real) => {
                 self.unary(node, "softmax_f32", vec![depth, Arg::Float(beta)])

@@ -9,6 +9,7 @@ mod dsp;
 mod dynamic;
 mod elementwise;
 mod fed;
+mod lstm;
 mod movement;
 mod normalise;
 mod program;
@@ -16,6 +17,7 @@ mod rows;
 #[cfg(test)]
 mod tests;
 mod v6m;
+mod wide;
 
 use crate::error::{Error, Problem};
 use crate::ir::{DType, Data, Graph, Multiplier, Node, Op, Reduction, Rescale, Type, Value, ValueId};
@@ -142,7 +144,12 @@ impl<'a> Selector<'a> {
     fn node(&mut self, node: &'a Node) -> Selected {
         let whole = matches!(
             node.op,
-            Op::Dense { .. } | Op::Mean { .. } | Op::Slice { .. } | Op::Transpose { .. } | Op::Reshape {}
+            Op::Dense { .. }
+                | Op::Lstm { .. }
+                | Op::Mean { .. }
+                | Op::Slice { .. }
+                | Op::Transpose { .. }
+                | Op::Reshape {}
         );
         let whole = whole
             || matches!(
@@ -199,10 +206,13 @@ impl<'a> Selector<'a> {
             Op::ResizeBilinear { align_corners, half_pixel } => {
                 self.resize_bilinear(node, *align_corners, *half_pixel)
             }
+            Op::Lstm { input, recurrent, cell, tanh_shift, clip } => {
+                self.lstm(node, [input, recurrent, cell], *tanh_shift, clip)
+            }
             Op::Lookup {} => self.lookup(node),
             Op::Quantize {} => self.quantize(node),
             Op::Dequantize {} => self.dequantize(node),
-            Op::Requantize { .. } => Err(self.no_kernel(node)),
+            Op::Requantize { rescale, clamp } => self.requantize(node, rescale, clamp),
             Op::Mean { axes, rescale, clamp } => self.mean(node, axes, rescale, clamp),
             Op::Pad { before, value, .. } => self.pad(node, before, *value),
             Op::Concat { axis } => self.concat(node, *axis),
@@ -412,10 +422,11 @@ fn kernel_types(op: &Op) -> &'static str {
         }
         Op::DynamicScale { .. } | Op::DynamicQuantize {} => "float32",
         Op::DynamicConv2d { .. } | Op::DynamicDense { .. } => "int8 weights with float32 activations",
+        Op::Lstm { .. } => "int8 operands with int8 weights, and float32",
         Op::Lookup {} => "8-bit types",
         Op::Quantize {} => "float32 to int8 or uint8",
         Op::Dequantize {} => "int8 or uint8, quantised per tensor, to float32",
-        Op::Requantize { .. } => "8-bit types (as a table)",
+        Op::Requantize { .. } => "8-bit types (as a table), int16, and int32 to or from these",
         Op::Pad { .. } | Op::Concat { .. } | Op::Slice { .. } | Op::Transpose { .. } | Op::Reshape {} => {
             "all types"
         }

@@ -1,7 +1,7 @@
 //! Shape rules of every op. Types are well formed: no empty dimensions, no overflowing products.
 
 use super::ensure;
-use crate::ir::{Layout, Op, Order, Shape, Type, Window};
+use crate::ir::{DType, Layout, Op, Order, Shape, Type, Window};
 
 /// The shapes of operands and result agree with the op and its attributes. The number of operands is right.
 pub(super) fn check(op: &Op, operands: &[&Type], result: &Type) -> Result<(), String> {
@@ -53,6 +53,7 @@ pub(super) fn check(op: &Op, operands: &[&Type], result: &Type) -> Result<(), St
             ensure!(x.rank() >= 1, "a scalar has no last axis");
             expect(y, x.dims())
         }
+        Op::Lstm { .. } => lstm(operands, y),
         Op::Lookup {} => {
             let table = &operands[1].shape;
             ensure!(table.dims() == [256], "the table has the shape {}, [256] wanted", list(table.dims()));
@@ -154,6 +155,25 @@ fn dense(operands: &[&Type], y: &Shape) -> Result<(), String> {
     ensure!(*last == k, "rows of {last} elements, weights for {k}");
     bias(operands, n)?;
     expect(y, &[outer, &[n]].concat())
+}
+
+fn lstm(operands: &[&Type], y: &Shape) -> Result<(), String> {
+    let [x, h, c, w, r, bias] = operands else { return Err("six operands wanted".into()) };
+    let [b, t, k] = axes("the operand", &x.shape)?;
+    let [_, n] = axes("the output before", &h.shape)?;
+    // Bytes, or floats.
+    let kept = n * (if c.dtype == DType::F32 { 1 } else { 2 });
+    for (what, ty, want) in [
+        ("output before", h, &[b, n][..]),
+        ("cell state", c, &[b, kept]),
+        ("weights of inputs", w, &[4 * n, k]),
+        ("weights of outputs", r, &[4 * n, n]),
+        ("bias", bias, &[4 * n]),
+    ] {
+        let dims = ty.shape.dims();
+        ensure!(dims == want, "the {what} has the shape {}, {} follows", list(dims), list(want));
+    }
+    expect(y, &[b, kept + t * n])
 }
 
 /// The optional third operand has one element per output channel.

@@ -2,8 +2,8 @@
 
 use super::ensure;
 use crate::ir::{
-    AddRescale, Clamp, CompareRescale, DType, LeakyRescale, Multiplier, Op, Quant, Reduction, Rescale,
-    SoftmaxScale, Type,
+    softmax_of_16_bits, AddRescale, Clamp, CompareRescale, DType, LeakyRescale, Multiplier, Op, Quant,
+    Reduction, Rescale, SoftmaxScale, Type,
 };
 
 /// Most bytes of one value.
@@ -174,7 +174,9 @@ pub(super) fn check(op: &Op, operands: &[&Type], y: &Type) -> Result<(), String>
             SoftmaxScale::Real => float(x, y),
             SoftmaxScale::FixedPoint { multiplier, diff_min } => {
                 ensure!(x.dtype != DType::F32, "integer parameters for f32");
-                float_or_fixed_scale(x, y, 256.0, -128)?;
+                if x.dtype != DType::I8 || !softmax_of_16_bits(y) {
+                    float_or_fixed_scale(x, y, 256.0, -128)?;
+                }
                 ensure!(*diff_min <= 0, "the smallest difference is {diff_min}");
                 ensure!((0..=31).contains(&multiplier.shift), "a multiplier's shift is {}", multiplier.shift);
                 check_mantissa(multiplier)
@@ -205,6 +207,29 @@ pub(super) fn check(op: &Op, operands: &[&Type], y: &Type) -> Result<(), String>
         Op::ResizeBilinear { .. } => {
             ensure!(is_quantisable(y.dtype) || y.dtype == DType::F32, "an image of {}", y.dtype.name());
             unchanged(x, y)
+        }
+        Op::Lstm { input, recurrent, cell, tanh_shift, clip } => {
+            let factors = [(input, 4), (recurrent, 4), (cell, 3)];
+            let c = operands.get(2).copied().unwrap_or(x);
+            if factors.iter().all(|(rescale, _)| **rescale == Rescale::Real) {
+                check_clamp(clip, c)?;
+                return operands.iter().try_for_each(|x| float(x, y));
+            }
+            for (rescale, count) in factors {
+                let Rescale::FixedPoint(list) = rescale else {
+                    return Err("fixed-point factors wanted".into());
+                };
+                ensure!(list.len() == count, "{} multipliers, {count} wanted", list.len());
+                list.iter().try_for_each(check_multiplier)?;
+            }
+            let types: Vec<DType> = operands.iter().map(|ty| ty.dtype).chain([y.dtype]).collect();
+            let wanted = [DType::I8, DType::I8, DType::I8, DType::I8, DType::I8, DType::I32, DType::I8];
+            ensure!(types == wanted, "operands and result of {types:?}, {wanted:?} wanted");
+            per_tensor("operand", x)?;
+            operands.get(1).map_or(Ok(()), |h| same_storage(h, y))?;
+            per_tensor("result", y)?;
+            ensure!((-15..=12).contains(tanh_shift), "a cell state of {} fraction bits", 12 - tanh_shift);
+            check_clamp(clip, &Type::plain(DType::I16, &[]))
         }
         Op::Lookup {} => {
             let table = operands[1];

@@ -178,8 +178,10 @@ const OPERATORS: &[&str] = &[
     "SQUARED_DIFFERENCE",
     "SUB",
     "SUM",
+    "SVDF",
     "TANH",
     "TRANSPOSE_CONV",
+    "UNIDIRECTIONAL_SEQUENCE_LSTM",
 ];
 
 /// Operators of which every float32 case is in scope.

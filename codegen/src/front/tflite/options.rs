@@ -117,6 +117,16 @@ impl<'a> Options<'a> {
         self.flag(3)
     }
 
+    /// `SVDFOptions`: rank and fused activation.
+    pub(super) fn svdf(self) -> Result<(i32, i8), Broken> {
+        Ok((self.i32(0, 0)?, self.i8(1)?))
+    }
+
+    /// `UnidirectionalSequenceLSTMOptions`: activation, largest cell state (0 for any), and whether steps are the first axis of the input.
+    pub(super) fn sequence_lstm(self) -> Result<(i8, f32, bool), Broken> {
+        Ok((self.i8(0)?, self.f32(1)?, self.flag(3)?))
+    }
+
     /// β of `SoftmaxOptions`.
     pub(super) fn beta(self) -> Result<f32, Broken> {
         self.f32(0)

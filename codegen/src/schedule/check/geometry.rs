@@ -107,6 +107,7 @@ pub(crate) fn order(graph: &Graph, node: &Node) -> Order {
             Order::None
         }
         Op::Reduce { .. } | Op::ArgReduce { .. } | Op::CumSum { .. } | Op::MatMul { .. } => Order::None,
+        Op::Lstm { .. } => Order::None,
         Op::LogSoftmax { .. } | Op::L2Normalize {} | Op::ResizeBilinear { .. } => Order::None,
         Op::Concat { .. } | Op::Slice { .. } | Op::Transpose { .. } | Op::Reshape {} => Order::None,
     }
@@ -150,6 +151,8 @@ pub(crate) fn need(graph: &Graph, node: &Node, operand: usize) -> Need {
         Op::Unary { .. } => one_to_one(true),
         Op::Clip { .. } | Op::LeakyRelu { .. } | Op::Logistic {} | Op::Tanh {} => one_to_one(true),
         Op::Quantize {} | Op::Dequantize {} | Op::Requantize { .. } => one_to_one(true),
+        // Each step needs the one before.
+        Op::Lstm { .. } => Need::All,
         Op::Lookup {} => one_to_one(operand == 0),
         Op::Softmax { .. } => one_to_one(true),
         // What is left of the axes up to the rows stays in front.

@@ -123,7 +123,7 @@ impl<'a> Selector<'a> {
     }
 
     /// Weights, biases and what is to become of sums.
-    fn numbers(&self, node: &'a Node) -> Result<Layer, Problem> {
+    pub(super) fn numbers(&self, node: &'a Node) -> Result<Layer, Problem> {
         let (multipliers, clamp) = self.fixed_point(node)?;
         let (x, w) = (node.operands[0], node.operands[1]);
         let weights = self.data(node, w, "weights")?.to_i8();

@@ -37,9 +37,11 @@ impl<'a> Selector<'a> {
                 Kernel::Tiled(shape, pixels) => self.compact_conv(node, &shape, pixels),
                 Kernel::Depthwise(shape) => self.compact_depthwise(node, &shape),
                 Kernel::Dense => self.compact_dense(node),
-                Kernel::Portable | Kernel::Column(_) | Kernel::DepthwisePlanar(_) | Kernel::Temporal(_) => {
-                    Ok(false)
-                }
+                Kernel::Portable
+                | Kernel::Column(_)
+                | Kernel::DenseWide
+                | Kernel::DepthwisePlanar(_)
+                | Kernel::Temporal(_) => Ok(false),
             };
         }
         match kernel {
@@ -50,6 +52,7 @@ impl<'a> Selector<'a> {
             Kernel::Depthwise(shape) => self.depthwise_last(node, &shape)?,
             Kernel::Temporal(shape) => self.temporal(node, &shape)?,
             Kernel::Dense => self.dense_rows(node)?,
+            Kernel::DenseWide => self.dense_wide(node)?,
         }
         Ok(true)
     }

@@ -104,17 +104,21 @@ fn affine(choice: Option<&Choice>, o: usize) -> Affine {
     choice.and_then(|choice| choice.affine.get(o)).copied().unwrap_or_default()
 }
 
-/// For each filter its first value, its taps as bytes, and what requantises it.
-fn dots(layer: &Layer, choice: Option<&Choice>) -> Vec<i32> {
-    let word = |bytes: &[i8]| {
+/// The taps of a filter as bytes of words, the last one completed by zeros.
+pub(super) fn bytes(filter: &[i8]) -> impl Iterator<Item = i32> + '_ {
+    filter.chunks(4).map(|bytes| {
         let mut word = [0; 4];
         word.iter_mut().zip(bytes).for_each(|(to, byte)| *to = *byte as u8);
         i32::from_le_bytes(word)
-    };
+    })
+}
+
+/// For each filter its first value, its taps as bytes, and what requantises it.
+fn dots(layer: &Layer, choice: Option<&Choice>) -> Vec<i32> {
     let mut words = Vec::new();
     for o in 0..layer.bias.len() {
         words.push(first(layer, choice, o));
-        words.extend(layer.filter(o).chunks(4).map(word));
+        words.extend(bytes(layer.filter(o)));
         words.extend(corrections_first(choice, o..o + 1));
     }
     words

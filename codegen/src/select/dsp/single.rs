@@ -49,6 +49,23 @@ impl<'a> Selector<'a> {
         Ok(())
     }
 
+    /// Rows of a matrix, with results of 16 bits.
+    pub(super) fn dense_wide(&mut self, node: &'a Node) -> Selected {
+        let by = match &node.op {
+            Op::Dense { rescale, clamp } => self.one_factor(node, rescale, clamp),
+            _ => None,
+        };
+        let by = by.ok_or_else(|| self.no_kernel(node))?;
+        let [x, y, band] = self.matrix_rows(node)?;
+        let k = self.ty(node.operands[0]).shape.last();
+        let layer = self.numbers(node)?;
+        let words: Vec<i32> = layer.weights.chunks(k.max(1)).flat_map(pack::bytes).collect();
+        let weights = self.words(&words);
+        let bias = Arg::Constant(self.step_constant("BIAS", Data::from_i32(&layer.bias)), "i32");
+        self.call("dense_i8_i16_dsp", vec![x, weights, bias, by, y, band]);
+        Ok(())
+    }
+
     /// A call of the kernel that takes as many filters at a time, and requantises so.
     fn single(&mut self, dense: bool, filters: usize, tiling: Tiling, requant: &Requant, args: Vec<Arg>) {
         let mut generics = requant.generics();

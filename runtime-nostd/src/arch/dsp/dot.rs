@@ -36,7 +36,7 @@ pub fn dense_i8_dsp_dot<const SHIFT: u32, const SIGNED: bool>(
 
 /// `acc`, and the products of elements and bytes of `w`, which has as many words as the elements need.
 #[inline(always)]
-fn dot(x: &[Cell<i8>], w: &[i32], acc: i32) -> i32 {
+pub(super) fn dot(x: &[Cell<i8>], w: &[i32], acc: i32) -> i32 {
     let words = x.len() / 4;
     let (x, rest) = x.split_at_checked(words * 4).unwrap_or_default();
     let (w, last) = w.split_at_checked(words).unwrap_or_default();

@@ -20,11 +20,13 @@ pub(crate) mod depthwise_planar;
 mod depthwise_planar_asm;
 pub(crate) mod dot;
 pub(crate) mod elementwise;
+pub(crate) mod lstm;
 pub(crate) mod max_pool;
 pub(crate) mod movement;
 pub(crate) mod temporal;
 #[cfg(kiln_dsp)]
 mod temporal_asm;
+pub(crate) mod wide;
 pub(crate) mod window;
 
 mod pixel;

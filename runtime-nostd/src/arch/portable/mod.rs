@@ -8,6 +8,7 @@ pub(crate) mod depthwise;
 pub(crate) mod dynamic;
 pub(crate) mod elementwise;
 pub(crate) mod gather;
+pub(crate) mod lstm;
 pub(crate) mod matmul;
 pub(crate) mod movement;
 pub(crate) mod normalise;
@@ -16,7 +17,9 @@ pub(crate) mod reduce;
 pub(crate) mod resize;
 pub(crate) mod softmax;
 pub(crate) mod unary;
+pub(crate) mod wide;
 
 pub(crate) mod math;
+mod sigmoid;
 mod sum;
 mod walk;

@@ -11,6 +11,25 @@ use core::cell::Cell;
 /// A sum of 2¹² and more (rows of 4096 equal elements) saturates: no share of it is half a step of the result.
 #[inline(never)]
 pub fn softmax_i8(depth: usize, exps: &[i32], x: &[Cell<i8>], y: &[Cell<i8>]) {
+    rows(depth, exps, x, y, 8, |value| value.wrapping_sub(128).clamp(-128, 127) as i8);
+}
+
+/// As [`softmax_i8`], with a result of scale 1/65536 and zero point −32768.
+#[inline(never)]
+pub fn softmax_i8_i16(depth: usize, exps: &[i32], x: &[Cell<i8>], y: &[Cell<i16>]) {
+    rows(depth, exps, x, y, 16, |value| value.wrapping_sub(1 << 15).clamp(-1 << 15, (1 << 15) - 1) as i16);
+}
+
+/// Rows whose results have so many bits, as fractions of one.
+#[inline(always)]
+fn rows<T>(
+    depth: usize,
+    exps: &[i32],
+    x: &[Cell<i8>],
+    y: &[Cell<T>],
+    bits_of_result: u32,
+    stored: impl Fn(i32) -> T,
+) {
     let depth = depth.max(1);
     for (x, y) in x.chunks_exact(depth).zip(y.chunks_exact(depth)) {
         let max = x.iter().map(Cell::get).max().unwrap_or(0);
@@ -24,9 +43,9 @@ pub fn softmax_i8(depth: usize, exps: &[i32], x: &[Cell<i8>], y: &[Cell<i8>]) {
         for (x, y) in x.iter().zip(y) {
             let product = high_mul(reciprocal, exp(x.get()));
             // Larger shifts leave less than half a step of the result.
-            let shift = bits.wrapping_add(31 - 8);
+            let shift = bits.wrapping_add(31 - bits_of_result);
             let value = if shift > 31 { 0 } else { round_shift(product, shift) };
-            y.set(value.wrapping_sub(128).clamp(-128, 127) as i8);
+            y.set(stored(value));
         }
     }
 }

@@ -25,15 +25,19 @@ pub fn leaky_relu_f32(alpha: f32, x: &[Cell<f32>], y: &[Cell<f32>]) {
 /// `1 / (1 + exp(−x))`. Where that is 1 in `f32` or `exp(x)` to more digits than needed, it is just that, as in TFLite.
 #[inline(never)]
 pub fn logistic_f32(x: &[Cell<f32>], y: &[Cell<f32>]) {
-    map(x, y, |x| {
-        if x > 16.619_047 {
-            1.0
-        } else if x < -9.0 {
-            math::exp(x)
-        } else {
-            1.0 / (1.0 + math::exp(-x))
-        }
-    });
+    map(x, y, logistic);
+}
+
+/// See [`logistic_f32`].
+#[inline(always)]
+pub(crate) fn logistic(x: f32) -> f32 {
+    if x > 16.619_047 {
+        1.0
+    } else if x < -9.0 {
+        math::exp(x)
+    } else {
+        1.0 / (1.0 + math::exp(-x))
+    }
 }
 
 /// `tanh(x)`.

@@ -3,7 +3,7 @@
 use super::cx::{Format, OpCx};
 use super::quant::{multiplier, Activation};
 use super::{Lowered, Refusal};
-use crate::ir::{LeakyRescale, Op, Real, Rescale, SoftmaxScale, Type};
+use crate::ir::{softmax_of_16_bits, DType, LeakyRescale, Op, Real, Rescale, SoftmaxScale, Type};
 
 /// RELU.
 pub(super) fn relu(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
@@ -100,7 +100,7 @@ pub(super) fn check_result(ty: &Type, scale: f32, zero_point: i32) -> Lowered {
 /// Integer bits of the softmax's scaled differences (Q5.26).
 const INTEGER_BITS: u32 = 5;
 
-/// SOFTMAX along the last axis. An int8 result has scale 1/256 and zero point −128.
+/// SOFTMAX along the last axis. An int8 result has scale 1/256 and zero point −128; an int16 result of an int8 operand nearly 1/65536 and −32768.
 pub(super) fn softmax(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let beta = cx.options(9)?.beta()?;
     if !beta.is_finite() || beta < 0.0 {
@@ -111,10 +111,15 @@ pub(super) fn softmax(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     if dims.is_empty() {
         return Err(Refusal::malformed("its operand is a scalar"));
     }
-    let scale = match cx.format(&[x])? {
+    let result = cx.declared(0)?;
+    let wide = (cx.ty(x).dtype, result.dtype) == (DType::I8, DType::I16);
+    let format = if wide { Format::Int8 } else { cx.format(&[x])? };
+    let scale = match format {
         Format::Float => SoftmaxScale::Real,
         Format::Int8 => {
-            check_result(&cx.declared(0)?, 1.0 / 256.0, -128)?;
+            if !wide || !softmax_of_16_bits(&result) {
+                check_result(&result, 1.0 / 256.0, -128)?;
+            }
             softmax_scale(f64::from(beta), f64::from(cx.scale(cx.ty(x), "operand")?))?
         }
     };

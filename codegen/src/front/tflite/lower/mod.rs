@@ -18,6 +18,7 @@ mod dense;
 mod dynamic;
 mod function;
 mod gather;
+mod lstm;
 mod matmul;
 mod mean;
 mod mirror;
@@ -33,6 +34,7 @@ mod report;
 mod shape;
 mod slice;
 mod space;
+mod svdf;
 mod table;
 mod tensor;
 mod transpose_conv;
@@ -363,6 +365,7 @@ const OPERATORS: &[(i32, Lower)] = &[
     (23, gather::resize_bilinear),
     (25, activation::softmax),
     (26, space::space_to_depth),
+    (27, svdf::svdf),
     (28, activation::tanh),
     (34, movement::pad),
     (36, gather::gather),
@@ -373,6 +376,7 @@ const OPERATORS: &[(i32, Lower)] = &[
     (41, arithmetic::sub),
     (42, function::div),
     (43, shape::squeeze),
+    (44, lstm::unidirectional_sequence_lstm),
     (45, slice::strided_slice),
     (47, function::exp),
     (49, slice::split),

@@ -5,7 +5,7 @@ use super::quant::int_range;
 use super::{Lowered, Refusal};
 use crate::ir::{Clamp, DType, Op, Rescale};
 
-/// QUANTIZE: float to 8 bits, or 8 bits to 8 bits of another scale or signedness.
+/// QUANTIZE: float to 8 bits, or integers to those of another scale, width or signedness.
 pub(super) fn quantize(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let result = cx.declared(0)?;
@@ -13,14 +13,17 @@ pub(super) fn quantize(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     cx.scale(&result, "result")?;
     let op = match (cx.ty(x).dtype, result.dtype) {
         (DType::F32, DType::I8 | DType::U8) => Op::Quantize {},
-        (DType::I8 | DType::U8, DType::I8 | DType::U8) => {
+        (DType::I8 | DType::U8, DType::I8 | DType::U8)
+        | (DType::I16, DType::I8 | DType::I16 | DType::I32)
+        | (DType::I8 | DType::I32, DType::I16)
+        | (DType::I32, DType::I8) => {
             let (lo, hi) = int_range(result.dtype);
             let ratio = cx.ratio(cx.ty(x), &result)?;
             Op::Requantize { rescale: Rescale::FixedPoint(vec![ratio]), clamp: Clamp::Int { lo, hi } }
         }
         _ => {
             let what = format!("{} to {} cannot be compiled", describe(cx.ty(x)), describe(&result));
-            return Err(Refusal::unsupported(what, "use float32, int8 or uint8 on both sides"));
+            return Err(Refusal::unsupported(what, "use float32, int8, uint8 or int16 on both sides"));
         }
     };
     cx.emit(op, &[x], 0, &dims)

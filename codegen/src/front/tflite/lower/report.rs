@@ -60,7 +60,7 @@ pub(super) fn way_out(operator: &str) -> &'static str {
             "train with batch normalisation instead, which becomes part of the convolution before it"
         }
         "TOPK_V2" => "let the model return the scores, and pick the best in your code",
-        "UNIDIRECTIONAL_SEQUENCE_LSTM" | "LSTM" | "SVDF" | "UNIDIRECTIONAL_SEQUENCE_RNN" => {
+        "LSTM" | "UNIDIRECTIONAL_SEQUENCE_RNN" | "BIDIRECTIONAL_SEQUENCE_LSTM" => {
             "unroll the recurrence into FULLY_CONNECTED, MUL, ADD, LOGISTIC and TANH with explicit state"
         }
         _ => "replace it by supported operators, or move the computation out of the model",

@@ -5,7 +5,7 @@
 //! initialisation subgraph of CALL_ONCE assigns, else TFLite Micro's default (every byte the zero point's low byte).
 
 use super::cx::{describe, OpCx};
-use super::{Importer, Layout, Lowered, Refusal};
+use super::{Importer, Layout, Lowered, Refusal, Slot};
 use crate::ir::{Data, Type, ValueId};
 use std::collections::HashMap;
 
@@ -97,6 +97,46 @@ pub(super) fn assign_variable(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 
 fn describe_held(ty: Option<&Type>) -> String {
     ty.map(describe).unwrap_or_default()
+}
+
+impl OpCx<'_, '_, '_> {
+    /// The type of operand `k` as the file declares it.
+    pub(super) fn declared_input(&mut self, k: usize) -> Lowered<Type> {
+        let index = self.input_tensor(k)?;
+        let Some(tensor) = self.importer.sub.tensor(index) else {
+            return Err(Refusal::malformed(format!("there is no tensor {index}")));
+        };
+        self.importer.tensor_type(tensor)
+    }
+
+    /// What operand `k`, a variable tensor that the operator keeps for itself, holds: a state of type `ty`, which begins as `init` or cleared. How the state is arranged is
+    /// the operator's own business, so that no other operator may use the tensor otherwise.
+    pub(super) fn variable(&mut self, k: usize, ty: Type, init: Option<Data>) -> Lowered<ValueId> {
+        let index = self.input_tensor(k)?;
+        match self.importer.slot(index) {
+            Slot::Value(value) if self.ty(value) == &ty && !self.is_const(value) => return Ok(value),
+            Slot::Empty if self.importer.sub.tensor(index).is_some_and(|tensor| tensor.is_variable) => {}
+            Slot::Empty => return Err(Refusal::malformed(format!("its state (operand {k}) is no variable"))),
+            Slot::Refused => return Err(Refusal::Follows),
+            Slot::Value(_) | Slot::Handle(_) => {
+                let what = format!("its state (operand {k}) is also used by an operator of another kind");
+                return Err(Refusal::unsupported(what, "give each operator a state of its own"));
+            }
+        }
+        let name = self.importer.sub.tensor(index).map(|tensor| tensor.name.text()).unwrap_or_default();
+        let cleared = self.importer.cleared(&ty)?;
+        let value = self.importer.graph.add_state(name, ty, init.unwrap_or(cleared));
+        self.importer.set_slot(index, Slot::Value(value));
+        Ok(value)
+    }
+
+    /// Lets the variable tensor that is operand `k`, and held `old` so far, hold `new`.
+    pub(super) fn set_variable(&mut self, k: usize, old: ValueId, new: ValueId) -> Lowered {
+        let index = self.input_tensor(k)?;
+        self.importer.write_variable(old, new)?;
+        self.importer.set_slot(index, Slot::Value(new));
+        Ok(())
+    }
 }
 
 /// CALL_ONCE: the subgraph may only assign constants to variables, and does so before everything else.

@@ -9,13 +9,8 @@ use std::path::{Path, PathBuf};
 /// The models that are refused, and words that must all occur in the refusal.
 const REFUSED: &[(&str, &[&str])] = &[
     ("deeplab_v3_dm05_uint8", &["uint8[1, 1, 1, 256]", "RESIZE_BILINEAR"]),
-    ("lstm_mnist_coral_int8", &["UNIDIRECTIONAL_SEQUENCE_LSTM", "unroll"]),
     ("tflm_audio_preprocessor_f32", &["CUSTOM:SignalWindow", "CUSTOM:SignalPCAN"]),
     ("tflm_audio_preprocessor_int8", &["CUSTOM:SignalWindow", "DIV"]),
-    ("tflm_dtln_noise_suppression_int8", &["UNIDIRECTIONAL_SEQUENCE_LSTM"]),
-    ("tflm_keyword_scrambled_svdf", &["SVDF", "QUANTIZE", "int16[1, 96]"]),
-    ("tflm_lstm_mnist_f32", &["UNIDIRECTIONAL_SEQUENCE_LSTM"]),
-    ("tflm_lstm_mnist_int8", &["UNIDIRECTIONAL_SEQUENCE_LSTM"]),
 ];
 
 /// The corpus' models with their names, or `None` (said aloud) where there is no corpus.

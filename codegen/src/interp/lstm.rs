@@ -1,0 +1,184 @@
+//! Long short-term memory.
+
+use super::fixed_point::multiply;
+use super::tensor::{centred, clamp_f32};
+use super::InterpError;
+use crate::ir::{Clamp, Data, Multiplier, Rescale, Type};
+
+/// Sizes of an LSTM: sequences, steps, inputs, units.
+struct Sizes([usize; 4]);
+
+/// See `lstm` in the op table. Integers: TFLite Micro's `lstm_eval` for 8-bit activations and a 16-bit cell state.
+pub(super) fn lstm(
+    factors: [&Rescale; 3],
+    tanh_shift: i64,
+    clip: &Clamp,
+    operands: &[(&Type, &Data)],
+    result: &Type,
+) -> Result<Data, InterpError> {
+    let ([(x, _), (h, _), ..], [input, recurrent, cell]) = (operands, factors) else {
+        return Err(InterpError::new("lstm wants six operands"));
+    };
+    let (&[sequences, steps, inputs], &[_, units]) = (x.shape.dims(), h.shape.dims()) else {
+        return Err(InterpError::new("lstm wants sequences"));
+    };
+    let sizes = Sizes([sequences, steps, inputs, units]);
+    match (input, recurrent, cell) {
+        (Rescale::FixedPoint(input), Rescale::FixedPoint(recurrent), Rescale::FixedPoint(cell)) => {
+            let factors = [&input[..], &recurrent[..], &cell[..]];
+            Ok(integers(&sizes, factors, tanh_shift, clip.int_bounds(), operands, result))
+        }
+        _ => Ok(floats(&sizes, clip.float_bounds(), operands)),
+    }
+}
+
+fn floats(sizes: &Sizes, clip: (f32, f32), operands: &[(&Type, &Data)]) -> Data {
+    let Sizes([sequences, steps, inputs, units]) = *sizes;
+    let data: Vec<Vec<f32>> = operands.iter().map(|(_, data)| data.to_f32()).collect();
+    let [x, h, c, w, r, bias] = [0, 1, 2, 3, 4, 5].map(|k| &data[k][..]);
+    let product = |w: &[f32], row: usize, x: &[f32]| {
+        w[row * x.len()..].iter().zip(x).fold(0f32, |sum, (w, x)| sum + x * w)
+    };
+    let mut y = Vec::new();
+    for sequence in 0..sequences {
+        let mut cells = c[sequence * units..][..units].to_vec();
+        let mut before = h[sequence * units..][..units].to_vec();
+        let mut outputs = Vec::new();
+        for step in 0..steps {
+            let x = &x[(sequence * steps + step) * inputs..][..inputs];
+            let mut after = Vec::new();
+            for (unit, cell) in cells.iter_mut().enumerate() {
+                let [i, f, g, o] = [0, 1, 2, 3].map(|gate| {
+                    let row = gate * units + unit;
+                    product(w, row, x) + bias[row] + product(r, row, &before)
+                });
+                let sigmoid = |x: f32| 1.0 / (1.0 + (-x).exp());
+                *cell = clamp_f32(sigmoid(f) * *cell + sigmoid(i) * g.tanh(), clip);
+                after.push(cell.tanh() * sigmoid(o));
+            }
+            outputs.extend_from_slice(&after);
+            before = after;
+        }
+        y.extend(cells);
+        y.extend(outputs);
+    }
+    Data::from_f32(&y)
+}
+
+fn integers(
+    sizes: &Sizes,
+    [input, recurrent, cell]: [&[Multiplier]; 3],
+    tanh_shift: i64,
+    (lo, hi): (i32, i32),
+    operands: &[(&Type, &Data)],
+    result: &Type,
+) -> Data {
+    let Sizes([sequences, steps, inputs, units]) = *sizes;
+    let zero = operands[1].0.zero_point();
+    let x = centred(operands[0].0, operands[0].1);
+    let h = centred(operands[1].0, operands[1].1);
+    let c: Vec<i16> =
+        operands[2].1.bytes().chunks_exact(2).map(|b| i16::from_le_bytes([b[0], b[1]])).collect();
+    let [w, r] = [3, 4].map(|k| operands[k].1.to_i8());
+    let bias = operands[5].1.to_i32();
+    let product = |w: &[i8], row: usize, x: &[i32], first: i32| {
+        let taps = w[row * x.len()..].iter().zip(x);
+        taps.fold(first, |sum, (&w, x)| sum.wrapping_add(x.wrapping_mul(w.into())))
+    };
+    let saturated = |x: i32| x.clamp(i16::MIN.into(), i16::MAX.into());
+    let mut y: Vec<i8> = Vec::new();
+    for sequence in 0..sequences {
+        let mut cells: Vec<i32> = c[sequence * units..][..units].iter().map(|&c| c.into()).collect();
+        let mut before = h[sequence * units..][..units].to_vec();
+        let mut outputs: Vec<i8> = Vec::new();
+        for step in 0..steps {
+            let x = &x[(sequence * steps + step) * inputs..][..inputs];
+            let mut after = Vec::new();
+            for (unit, state) in cells.iter_mut().enumerate() {
+                let [i, f, g, o] = [0, 1, 2, 3].map(|gate| {
+                    let row = gate * units + unit;
+                    let of_inputs = multiply(product(&w, row, x, bias[row]), input[gate]);
+                    let of_outputs = multiply(product(&r, row, &before, 0), recurrent[gate]);
+                    saturated(saturated(of_inputs) + saturated(of_outputs))
+                });
+                let (i, f, g, o) = (sigmoid(i), sigmoid(f), tanh(g, 0), sigmoid(o));
+                let kept = saturated(multiply(f * *state, cell[0]));
+                *state = saturated(kept + saturated(multiply(i * g, cell[1]))).clamp(lo, hi);
+                let output = multiply(tanh(*state, tanh_shift) * o, cell[2]).saturating_add(zero);
+                let output = output.clamp(-128, 127);
+                outputs.push(output as i8);
+                after.push(output - zero);
+            }
+            before = after;
+        }
+        y.extend(cells.iter().flat_map(|&c| (c as i16).to_le_bytes()).map(|byte| byte as i8));
+        y.extend(outputs);
+    }
+    debug_assert_eq!(y.len(), result.shape.numel());
+    Data::from_i8(&y)
+}
+
+/// Entries of TFLite's table that are one above the nearest number, which halves the largest error of interpolation.
+const RAISED: &[usize] = &[
+    4, 8, 12, 14, 15, 16, 17, 19, 20, 21, 22, 25, 27, 28, 29, 30, 31, 33, 34, 35, 37, 39, 40, 41, 43, 44, 45,
+    46, 49, 50, 54, 62, 63, 64, 66, 82, 86, 93, 100, 103, 112, 116, 135, 255,
+];
+
+/// TFLite's `sigmoid_table_uint16`: σ(i / 24) in Q0.16.
+fn table(i: usize) -> u32 {
+    let sigmoid = 1.0 / (1.0 + (-(i as f64) / 24.0).exp());
+    (sigmoid * 65536.0).round() as u32 + u32::from(RAISED.contains(&i))
+}
+
+/// σ(i / (24 · 2^bits)) in Q0.(16 + bits), between the entries of the table; 1 less its last bit from 255/24 on.
+fn interpolated(x: u32, bits: u32) -> u32 {
+    let i = (x >> bits) as usize;
+    match i {
+        255.. => ((1 << 16) - 1) << bits,
+        _ => (table(i) << bits) + (x & ((1 << bits) - 1)) * (table(i + 1) - table(i)),
+    }
+}
+
+/// σ of a number in Q3.12, in Q0.15 (TFLite's `integer_ops/logistic.h`).
+fn sigmoid(x: i32) -> i32 {
+    // 24 · 2⁹ = 3 · 2¹²: three times a number in Q3.12 is in steps of 1 / (24 · 2⁹).
+    let magnitude = (3 * x).unsigned_abs();
+    // Saturated to one bit less than the table has.
+    let value = if magnitude >> 9 >= 255 { 0x7fff << 10 } else { interpolated(magnitude, 9) as i32 };
+    let half = 1 << 9;
+    (if x >= 0 { value + half } else { (1 << 25) - value + half - 1 }) >> 10
+}
+
+/// tanh of a number with 12 − `shift` fraction bits, in Q0.15 (TFLite's `integer_ops/tanh.h`): 2 · σ(2x) − 1.
+fn tanh(x: i32, shift: i64) -> i32 {
+    let x = match shift {
+        0.. => (3 * x) << shift,
+        _ => (3 * x + (1 << (-shift - 1))) >> -shift,
+    };
+    let value = interpolated(x.unsigned_abs(), 8) as i32 - (1 << 23);
+    let half = 1 << 7;
+    (if x >= 0 { value + half } else { half - 1 - value }) >> 8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_are_close_to_the_real_ones() {
+        for x in (-32768..=32767).step_by(13) {
+            let real = f64::from(x) / 4096.0;
+            let (sigmoid, tanh) = (f64::from(sigmoid(x)) / 32768.0, f64::from(tanh(x, 0)) / 32768.0);
+            assert!((sigmoid - 1.0 / (1.0 + (-real).exp())).abs() < 1e-4, "σ({real}) = {sigmoid}");
+            assert!((tanh - real.tanh()).abs() < 1e-4, "tanh({real}) = {tanh}");
+        }
+        // Other numbers of fraction bits.
+        for x in (-32768..=32767).step_by(97) {
+            for shift in [-2, -1, 1, 3] {
+                let real = f64::from(x) / 2f64.powi(12 - shift as i32);
+                let tanh = f64::from(tanh(x, shift)) / 32768.0;
+                assert!((tanh - real.tanh()).abs() < 1e-4, "tanh({real}) = {tanh}");
+            }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Long short-term memory.
+
+use super::*;
+use crate::ir::Clamp;
+use crate::passes::zero_point::folded_bias;
+use crate::{Optimize, Target};
+
+const GATES: usize = 4;
+
+impl<'a> Selector<'a> {
+    pub(super) fn lstm(
+        &mut self,
+        node: &'a Node,
+        factors: [&Rescale; 3],
+        tanh_shift: i64,
+        clip: &Clamp,
+    ) -> Selected {
+        let [x, h, c, w, r, b] = node.operands[..] else { return Err(self.no_kernel(node)) };
+        let &[sequences, _, inputs] = self.ty(x).shape.dims() else { return Err(self.no_kernel(node)) };
+        let units = self.ty(h).shape.last();
+        let weights = [self.data(node, w, "weights")?.clone(), self.data(node, r, "weights")?.clone()];
+        let bias = self.data(node, b, "biases")?.clone();
+        let cells = [x, h, c, node.result].map(|id| self.region(id));
+        let [x_cells, h_cells, c_cells, y_cells] = cells;
+        let regions = [x_cells?, h_cells?, c_cells?, y_cells?];
+        let float = self.ty(x).dtype == DType::F32;
+        let (kernel, lead, constants, trail) = if float {
+            let words = |data: &Data| by_units(&data.to_f32(), units).concat();
+            let quads =
+                weights.each_ref().map(|data| alternating(&words(data), data.bytes().len() / 16 / units));
+            let [w, r] = quads.map(|data| Data::from_f32(&data));
+            let bias = Data::from_f32(&words(&bias));
+            let (lo, hi) = clip.float_bounds();
+            let constants = [("WEIGHTS", w, "f32"), ("RECURRENT", r, "f32"), ("BIAS", bias, "f32")];
+            let sizes = vec![Arg::Int(units as i64), Arg::Int(inputs as i64)];
+            ("lstm_f32", sizes, constants, vec![Arg::Float(lo), Arg::Float(hi)])
+        } else {
+            let pairs =
+                self.options.target() == Target::CortexMDsp && self.options.optimize != Optimize::Size;
+            let gates = GATES * units;
+            let zero = [x, h].map(|id| self.ty(id).zero_point());
+            let [w, r] = weights.each_ref().map(Data::to_i8);
+            let of_inputs = folded_bias(&w, &bias.to_i32(), zero[0], gates);
+            let of_outputs = folded_bias(&r, &vec![0; gates], zero[1], gates);
+            let both = by_units(&of_inputs, units).into_iter().zip(by_units(&of_outputs, units));
+            let bias: Vec<i32> = both.flat_map(|(x, h)| [x, h].concat()).collect();
+            let pack = |weights: &[i8]| {
+                let filter = weights.len() / gates;
+                let units = by_units(weights, units).concat();
+                match pairs {
+                    true => {
+                        let padded = |gate: &[i8]| {
+                            let mut bytes: Vec<i8> = gate.to_vec();
+                            bytes.resize(filter.next_multiple_of(4), 0);
+                            bytes
+                        };
+                        units.chunks(filter).flat_map(padded).collect()
+                    }
+                    false => alternating(&units, filter),
+                }
+            };
+            let [w, r] = [pack(&w), pack(&r)].map(|data: Vec<i8>| Data::from_i8(&data));
+            let element = if pairs { "i32" } else { "i8" };
+            let constants =
+                [("WEIGHTS", w, element), ("RECURRENT", r, element), ("BIAS", Data::from_i32(&bias), "i32")];
+            let params = self.lstm_params(node, factors, [inputs, units], tanh_shift, clip)?;
+            (if pairs { "lstm_i8_dsp" } else { "lstm_i8" }, vec![params], constants, Vec::new())
+        };
+        let constants =
+            constants.map(|(what, data, element)| Arg::Constant(self.step_constant(what, data), element));
+        for sequence in 0..sequences {
+            let part = |region: &Region| {
+                let len = region.len / sequences.max(1);
+                Arg::Cells(Cells::All(region.part(sequence * len, len)))
+            };
+            let [x, h, c, y] = regions.each_ref().map(part);
+            let mut args = lead.clone();
+            args.extend([x, h, c]);
+            args.extend(constants.iter().cloned());
+            args.extend(trail.iter().cloned());
+            args.push(y);
+            self.call(kernel, args);
+        }
+        Ok(())
+    }
+
+    /// The kernels' `Lstm`.
+    fn lstm_params(
+        &mut self,
+        node: &Node,
+        factors: [&Rescale; 3],
+        [inputs, units]: [usize; 2],
+        tanh_shift: i64,
+        clip: &Clamp,
+    ) -> Result<Arg, Problem> {
+        let mut all = Vec::new();
+        for rescale in factors {
+            let Rescale::FixedPoint(list) = rescale else { return Err(self.no_kernel(node)) };
+            all.extend_from_slice(list);
+        }
+        let values: Vec<i32> = all.iter().map(|m| m.value).collect();
+        // Shifts of verified graphs are within -31..=30.
+        let shifts: Vec<i8> = all.iter().map(|m| m.shift as i8).collect();
+        let values = self.step_constant("MULTIPLIERS", Data::from_i32(&values));
+        let shifts = self.step_constant("SHIFTS", Data::from_i8(&shifts));
+        let (lo, hi) = clip.int_bounds();
+        let fields = vec![
+            ("inputs", int(inputs)),
+            ("units", int(units)),
+            ("multipliers", Field::Constant(values, "i32")),
+            ("shifts", Field::Constant(shifts, "i8")),
+            ("zero_point", Field::Int(self.ty(node.result).zero_point().into())),
+            ("tanh_shift", Field::Int(tanh_shift)),
+            ("lo", Field::Int(lo.into())),
+            ("hi", Field::Int(hi.into())),
+        ];
+        Ok(Arg::Struct(Struct { name: "Lstm", fields }))
+    }
+}
+
+/// Of each unit what the four gates have, which is given gate by gate.
+fn by_units<T: Copy>(gates: &[T], units: usize) -> Vec<Vec<T>> {
+    let row = gates.len() / (GATES * units).max(1);
+    let rows: Vec<&[T]> = gates.chunks(row.max(1)).collect();
+    (0..units).map(|unit| (0..GATES).flat_map(|gate| rows[gate * units + unit].to_vec()).collect()).collect()
+}
+
+/// Filters of each unit's four gates, element by element.
+fn alternating<T: Copy>(units: &[T], filter: usize) -> Vec<T> {
+    let quads = units.chunks((GATES * filter).max(1));
+    quads
+        .flat_map(|quad| (0..filter).flat_map(move |i| (0..GATES).map(move |gate| quad[gate * filter + i])))
+        .collect()
+}

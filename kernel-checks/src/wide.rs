@@ -1,0 +1,177 @@
+//! Layers with 16-bit elements on one side, and long short-term memory.
+
+use crate::reference::rescale;
+use crate::{cells, Case, Check, Mismatch, Rng, Scratch};
+use kiln::kernels::{
+    conv1_i16_i8, conv1_i16_i8_dsp, dense_i8_i16, dense_i8_i16_dsp, lstm_i8, lstm_i8_dsp, Band, Conv, Lstm,
+    Rescale, Rows,
+};
+
+pub(crate) const CHECKS: &[Check] = &[
+    Check { name: "dense_i8_i16", run: |rng, scratch| dense(rng, scratch, false) },
+    Check { name: "dense_i8_i16_dsp", run: |rng, scratch| dense(rng, scratch, true) },
+    Check { name: "conv1_i16_i8", run: |rng, scratch| conv(rng, scratch, false) },
+    Check { name: "conv1_i16_i8_dsp", run: |rng, scratch| conv(rng, scratch, true) },
+    Check { name: "lstm_i8_dsp", run: lstm },
+];
+
+/// What `by` makes of a sum.
+fn result(sum: i32, by: &Rescale) -> i32 {
+    (i64::from(rescale(sum, by.by)) + i64::from(by.zero_point)).clamp(by.lo.into(), by.hi.into()) as i32
+}
+
+/// Packs each of the rows of so many bytes in words, the last one completed by zeros.
+fn words(to: &mut [i32], bytes: &[i8], row: usize) {
+    let rows = bytes.chunks(row).flat_map(|row| row.chunks(4));
+    for (word, bytes) in to.iter_mut().zip(rows) {
+        *word = (0..4).fold(0, |word, i| word | i32::from(*bytes.get(i).unwrap_or(&0) as u8) << (8 * i));
+    }
+}
+
+/// Packs filters in fours, element by element; what is left follows one by one.
+fn alternating(to: &mut [i8], filters: &[i8], size: usize) {
+    let mut at = to.iter_mut();
+    for four in filters.chunks(4 * size) {
+        let lanes = if four.len() == 4 * size { 4 } else { 1 };
+        for some in four.chunks(lanes * size) {
+            for element in (0..size).flat_map(|i| (0..lanes).map(move |lane| some[lane * size + i])) {
+                *at.next().unwrap() = element;
+            }
+        }
+    }
+}
+
+fn dense(rng: &mut Rng, mut scratch: Scratch<'_>, dsp: bool) -> Result<(), Mismatch> {
+    let (rows, size, filters) = (rng.size(1, 3), rng.size(1, 70), rng.size(1, 11));
+    let x = scratch.bytes.take_at(rows * size, rng.size(0, 3));
+    let w = scratch.bytes.take(filters * size);
+    rng.fill_i8(x);
+    rng.fill_i8(w);
+    let bias = scratch.words.take(filters);
+    rng.fill_i32(bias, -20_000, 20_000);
+    let zero_point = rng.int(-100, 100);
+    let lo = rng.pick(&[-32768, 0]);
+    let by = Rescale { by: rng.scale(size as u32 * 32), zero_point, lo, hi: rng.pick(&[32767, 1000]) };
+    let y = scratch.halves.twins(rows * filters, rng.size(0, 3), 77);
+    for (index, y) in y.expected().iter().enumerate() {
+        let (row, o) = (index / filters, index % filters);
+        let taps = x[row * size..].iter().zip(&w[o * size..][..size]);
+        let sum = taps.fold(bias[o], |sum, (x, w)| sum + i32::from(*x) * i32::from(*w));
+        y.set(result(sum, &by) as i16);
+    }
+    let band = Band { first: 0, rows };
+    let got = Rows::whole(y.got(), filters);
+    let x = Rows::whole(cells(x), size);
+    if dsp {
+        let packed = scratch.words.take(filters * size.div_ceil(4));
+        words(packed, w, size);
+        dense_i8_i16_dsp(x, packed, bias, &by, got, band);
+    } else {
+        let packed = scratch.bytes.take(filters * size);
+        alternating(packed, w, size);
+        dense_i8_i16(x, packed, bias, &by, got, band);
+    }
+    y.compare(Case::new().with("rows", rows).with("size", size).with("filters", filters))
+}
+
+fn conv(rng: &mut Rng, mut scratch: Scratch<'_>, dsp: bool) -> Result<(), Mismatch> {
+    let share = if rng.one_in(3) { rng.size(2, 4) } else { 1 };
+    let out_c = if rng.one_in(2) { 4 * rng.size(1, 4) } else { rng.size(1, 13) };
+    let (in_c, k_h, stride_h, rows) = (share * out_c, rng.size(1, 9), rng.size(1, 2), rng.size(1, 3));
+    let in_h = (rows - 1) * stride_h + k_h;
+    let p = Conv {
+        in_h,
+        in_w: 1,
+        in_c,
+        out_w: 1,
+        out_c,
+        k_h,
+        k_w: 1,
+        stride_h,
+        stride_w: 1,
+        dilation_h: 1,
+        dilation_w: 1,
+        pad_top: 0,
+        pad_left: 0,
+        groups: out_c,
+    };
+    // A ring may hold less than all rows, but those of a window.
+    let held = if rng.one_in(2) { in_h } else { rng.size(k_h, in_h) };
+    let rows_of_x = scratch.halves.take(in_h * in_c);
+    let ring = scratch.halves.take_at(held * in_c, rng.size(0, 3));
+    let w = scratch.halves.take(k_h * in_c);
+    rows_of_x.iter_mut().chain(w.iter_mut()).for_each(|x| *x = rng.word() as i16);
+    let bias = scratch.words.take(out_c);
+    rng.fill_i32(bias, -20_000, 20_000);
+    let zero_point = rng.i8().into();
+    let (lo, hi) = rng.clamp(zero_point);
+    let by = Rescale { by: rng.scale(1 << 30), zero_point, lo, hi };
+    let blocks = in_c.div_ceil(4);
+    let packed = scratch.halves.take(blocks * k_h * 4);
+    for (index, packed) in packed.iter_mut().enumerate() {
+        let (block, ky, lane) = (index / (4 * k_h), index / 4 % k_h, index % 4);
+        let c = 4 * block + lane;
+        *packed = if c < in_c { w[ky * in_c + c] } else { 0 };
+    }
+    let y = scratch.bytes.twins(rows * out_c, rng.size(0, 3), rng.i8());
+    for row in 0..rows {
+        for o in 0..out_c {
+            let mut sum = bias[o];
+            for (ky, c) in (0..k_h).flat_map(|ky| (o * share..(o + 1) * share).map(move |c| (ky, c))) {
+                let x = rows_of_x[(row * stride_h + ky) * in_c + c];
+                sum = sum.wrapping_add(i32::from(x) * i32::from(w[ky * in_c + c]));
+            }
+            y.expected()[row * out_c + o].set(result(sum, &by) as i8);
+        }
+        // The rows that the ring holds while this one is computed.
+        for of_x in row * stride_h..row * stride_h + k_h {
+            let slot = of_x % held * in_c;
+            ring[slot..slot + in_c].copy_from_slice(&rows_of_x[of_x * in_c..][..in_c]);
+        }
+        let x = Rows::ring(cells(ring), in_c, held);
+        let (got, band) = (Rows::whole(y.got(), out_c), Band { first: row, rows: 1 });
+        match dsp {
+            true => conv1_i16_i8_dsp(&p, x, packed, bias, &by, got, band),
+            false => conv1_i16_i8(&p, x, packed, bias, &by, got, band),
+        }
+    }
+    let case = Case::new().with("k_h", k_h).with("in_c", in_c).with("out_c", out_c);
+    y.compare(case.with("rows", rows).with("held", held))
+}
+
+/// Against the portable twin.
+fn lstm(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
+    let (steps, inputs, units) = (rng.size(1, 4), rng.size(1, 40), rng.size(1, 9));
+    let x = scratch.bytes.take_at(steps * inputs, rng.size(0, 3));
+    let h = scratch.bytes.take_at(units, rng.size(0, 3));
+    let c = scratch.bytes.take_at(2 * units, rng.size(0, 3));
+    rng.fill_i8(x);
+    rng.fill_i8(h);
+    rng.fill_i8(c);
+    let weights = [inputs, units].map(|size| {
+        let filters = scratch.bytes.take(4 * units * size);
+        rng.fill_i8(filters);
+        let (bytes, packed) =
+            (scratch.bytes.take(filters.len()), scratch.words.take(4 * units * size.div_ceil(4)));
+        alternating(bytes, filters, size);
+        words(packed, filters, size);
+        (bytes, packed)
+    });
+    let [(wx, packed_x), (wh, packed_h)] = weights;
+    let bias = scratch.words.take(8 * units);
+    rng.fill_i32(bias, -20_000, 20_000);
+    let (multipliers, shifts) = (scratch.words.take(11), scratch.bytes.take(11));
+    for (index, (multiplier, shift)) in multipliers.iter_mut().zip(shifts.iter_mut()).enumerate() {
+        let magnitude = [inputs as u32 * 64, units as u32 * 64, 1 << 22, 1 << 30][index / 4 + index / 10];
+        let scale = rng.scale(magnitude);
+        (*multiplier, *shift) = (scale.multiplier, scale.shift as i8);
+    }
+    let hi = rng.int(1, 32767);
+    let (zero_point, tanh_shift) = (rng.i8().into(), rng.int(-4, 4));
+    let p = Lstm { inputs, units, multipliers, shifts, zero_point, tanh_shift, lo: -hi, hi };
+    let y = scratch.bytes.twins(2 * units + steps * units, rng.size(0, 3), rng.i8());
+    let (x, h, c) = (cells(x), cells(h), cells(c));
+    lstm_i8(&p, x, h, c, wx, wh, bias, y.expected());
+    lstm_i8_dsp(&p, x, h, c, packed_x, packed_h, bias, y.got());
+    y.compare(Case::new().with("steps", steps).with("inputs", inputs).with("units", units))
+}

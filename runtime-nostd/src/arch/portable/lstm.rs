@@ -1,0 +1,149 @@
+//! Long short-term memory: TFLite's `UNIDIRECTIONAL_SEQUENCE_LSTM`, as TFLite Micro's `lstm_eval` computes it, for one sequence.
+
+use super::sigmoid::{sigmoid, tanh};
+use super::sum::{clip, dot, Float, Int8, Sum, LANES};
+use super::unary;
+use crate::params::{Lstm, Scale};
+use core::cell::Cell;
+
+/// Gates of a unit: input, forget, cell, output.
+const GATES: usize = LANES;
+
+/// An LSTM of `i8` with a cell state of `i16`, whose bytes lie before the outputs in `y`.
+///
+/// `x` holds the inputs of all steps, `h` the output before the first one, `c` the bytes of the cell state then. Weights of inputs and of outputs before are for each unit those of the four
+/// gates, which alternate element by element. `bias` has for each unit those of the inputs' sums and those of the outputs', zero points folded in. `scales` are the factors of the inputs' and the outputs'
+/// sums of each gate to Q3.12, of forget gate times cell state and of input gate times cell gate to the cell state, and of output gate times its tanh to the output.
+#[inline(never)]
+pub fn lstm_i8(
+    p: &Lstm<'_>,
+    x: &[Cell<i8>],
+    h: &[Cell<i8>],
+    c: &[Cell<i8>],
+    wx: &[i8],
+    wh: &[i8],
+    bias: &[i32],
+    y: &[Cell<i8>],
+) {
+    let sums = |x: &[Cell<i8>], w: &[i8], unit: usize, bias: [i32; GATES]| {
+        let mut sums = bias;
+        let filters = GATES * x.len();
+        dot::<Int8<'_>>(x, w.get(unit * filters..(unit + 1) * filters).unwrap_or(&[]), &mut sums);
+        sums
+    };
+    steps(
+        p,
+        x,
+        h,
+        c,
+        bias,
+        y,
+        |x, unit, bias| sums(x, wx, unit, bias),
+        |h, unit, bias| sums(h, wh, unit, bias),
+    );
+}
+
+/// As [`lstm_i8`], with what makes the sums of a unit's gates: from the inputs of a step, and from the outputs before it.
+#[inline(always)]
+pub(crate) fn steps(
+    p: &Lstm<'_>,
+    x: &[Cell<i8>],
+    h: &[Cell<i8>],
+    c: &[Cell<i8>],
+    bias: &[i32],
+    y: &[Cell<i8>],
+    of_inputs: impl Fn(&[Cell<i8>], usize, [i32; GATES]) -> [i32; GATES],
+    of_outputs: impl Fn(&[Cell<i8>], usize, [i32; GATES]) -> [i32; GATES],
+) {
+    let Some((cells, outputs)) = y.split_at_checked(2 * p.units) else { return };
+    cells.iter().zip(c).for_each(|(to, from)| to.set(from.get()));
+    let (mut before, mut after) = (h, outputs);
+    for x in x.chunks_exact(p.inputs.max(1)) {
+        let Some((out, rest)) = after.split_at_checked(p.units) else { return };
+        for (unit, ((out, cell), bias)) in
+            out.iter().zip(cells.chunks_exact(2)).zip(bias.chunks_exact(2 * GATES)).enumerate()
+        {
+            let (&[a, b, c, d, e, f, g, h], [low, high]) = (bias, cell) else { return };
+            let inputs = of_inputs(x, unit, [a, b, c, d]);
+            let outputs = of_outputs(before, unit, [e, f, g, h]);
+            let old = i16::from_le_bytes([low.get() as u8, high.get() as u8]);
+            let Some((new, result)) = p.update(inputs, outputs, old) else { return };
+            let [new_low, new_high] = new.to_le_bytes();
+            low.set(new_low as i8);
+            high.set(new_high as i8);
+            out.set(result);
+        }
+        (before, after) = (out, rest);
+    }
+}
+
+impl Lstm<'_> {
+    /// The cell state and output of a unit, from the sums of its gates and its cell state so far. `None` where there are too few scales.
+    #[inline(never)]
+    fn update(&self, inputs: [i32; GATES], outputs: [i32; GATES], cell: i16) -> Option<(i16, i8)> {
+        let (&multipliers, &shifts) =
+            (self.multipliers.first_chunk::<11>()?, self.shifts.first_chunk::<11>()?);
+        let scaled = |index: usize, x: i32| match (multipliers.get(index), shifts.get(index)) {
+            (Some(&multiplier), Some(&shift)) => Scale { multiplier, shift: shift.into() }.apply(x),
+            _ => 0,
+        };
+        let [i, f, g, o] = [0, 1, 2, 3].map(|gate: usize| {
+            let sum = |sums: [i32; GATES], first: usize| {
+                saturated(scaled(first + gate, sums.get(gate).copied().unwrap_or(0)))
+            };
+            saturated(sum(inputs, 0) + sum(outputs, GATES))
+        });
+        let (i, f, g, o) = (sigmoid(i), sigmoid(f), tanh(g, 0), sigmoid(o));
+        let kept = saturated(scaled(8, f * i32::from(cell)));
+        let cell = saturated(kept + saturated(scaled(9, i * g)));
+        let cell = cell.max(self.lo).min(self.hi);
+        let result = scaled(10, tanh(cell, self.tanh_shift) * o);
+        let result = result.clamp(-(1 << 15), 1 << 15) + self.zero_point;
+        Some((cell as i16, result.clamp(-128, 127) as i8))
+    }
+}
+
+/// A number within 16 bits.
+#[inline(always)]
+fn saturated(x: i32) -> i32 {
+    x.clamp(i16::MIN.into(), i16::MAX.into())
+}
+
+/// An LSTM of floats: the cell state lies before the outputs in `y`, weights are as for [`lstm_i8`], and `bias` has four for each unit. The cell state is clamped to `lo..=hi`.
+#[inline(never)]
+pub fn lstm_f32(
+    units: usize,
+    inputs: usize,
+    x: &[Cell<f32>],
+    h: &[Cell<f32>],
+    c: &[Cell<f32>],
+    wx: &[f32],
+    wh: &[f32],
+    bias: &[f32],
+    lo: f32,
+    hi: f32,
+    y: &[Cell<f32>],
+) {
+    let Some((cells, outputs)) = y.split_at_checked(units) else { return };
+    cells.iter().zip(c).for_each(|(to, from)| to.set(from.get()));
+    let sums = |x: &[Cell<f32>], w: &[f32], unit: usize| {
+        let mut sums = [Float::EMPTY; GATES];
+        let filters = GATES * x.len();
+        dot::<Float<'_>>(x, w.get(unit * filters..(unit + 1) * filters).unwrap_or(&[]), &mut sums);
+        sums
+    };
+    let (mut before, mut after) = (h, outputs);
+    for x in x.chunks_exact(inputs.max(1)) {
+        let Some((out, rest)) = after.split_at_checked(units) else { return };
+        for (unit, ((out, cell), bias)) in out.iter().zip(cells).zip(bias.chunks_exact(GATES)).enumerate() {
+            let ([xi, xf, xg, xo], [hi_, hf, hg, ho]) = (sums(x, wx, unit), sums(before, wh, unit));
+            let &[bi, bf, bg, bo] = bias else { return };
+            let (i, f) = (unary::logistic(xi + bi + hi_), unary::logistic(xf + bf + hf));
+            let (g, o) = (super::math::tanh(xg + bg + hg), unary::logistic(xo + bo + ho));
+            let new = clip(f * cell.get() + i * g, lo, hi);
+            cell.set(new);
+            out.set(super::math::tanh(new) * o);
+        }
+        (before, after) = (out, rest);
+    }
+}
