@@ -118,7 +118,7 @@ impl OpCx<'_, '_, '_> {
             Slot::Empty if self.importer.sub.tensor(index).is_some_and(|tensor| tensor.is_variable) => {}
             Slot::Empty => return Err(Refusal::malformed(format!("its state (operand {k}) is no variable"))),
             Slot::Refused => return Err(Refusal::Follows),
-            Slot::Value(_) | Slot::Handle(_) => {
+            Slot::Value(_) | Slot::Constant(_) | Slot::Handle(_) => {
                 let what = format!("its state (operand {k}) is also used by an operator of another kind");
                 return Err(Refusal::unsupported(what, "give each operator a state of its own"));
             }
