@@ -181,6 +181,18 @@ fn macs(builtin: i32, sub: &SubGraph<'_>, operator: &Operator<'_>) -> Option<u64
         (3, Some([_, taps @ ..])) => count(&y).saturating_mul(count(taps)),
         (4, Some([_, h, w, _])) => count(&y).saturating_mul(count(&[*h, *w])),
         (9, Some([_, k])) => count(&y).saturating_mul(*k),
+        // SVDF: weights of features [filters, k], weights of time [filters, memory].
+        (27, Some([filters, k])) => {
+            let time = count(&dims(operator.inputs, 2)?);
+            let features = filters.saturating_mul(*k);
+            x.first().copied().unwrap_or(1).saturating_mul(features.saturating_add(time))
+        }
+        // UNIDIRECTIONAL_SEQUENCE_LSTM: weights of a gate [n, k], and [n, n].
+        (44, Some([n, k])) => {
+            let steps = count(x.get(..2)?);
+            let gate = n.saturating_mul(k.saturating_add(*n));
+            steps.saturating_mul(gate).saturating_mul(4)
+        }
         // TRANSPOSE_CONV: output shape, weights [o, h, w, i], operand.
         (67, Some([o, h, w, _])) => count(&dims(operator.inputs, 2)?).saturating_mul(count(&[*o, *h, *w])),
         // BATCH_MATMUL.
