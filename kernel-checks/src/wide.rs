@@ -115,8 +115,8 @@ fn conv(rng: &mut Rng, mut scratch: Scratch<'_>, dsp: bool) -> Result<(), Mismat
     }
     let y = scratch.bytes.twins(rows * out_c, rng.size(0, 3), rng.i8());
     for row in 0..rows {
-        for o in 0..out_c {
-            let mut sum = bias[o];
+        for (o, &first) in bias.iter().enumerate() {
+            let mut sum = first;
             for (ky, c) in (0..k_h).flat_map(|ky| (o * share..(o + 1) * share).map(move |c| (ky, c))) {
                 let x = rows_of_x[(row * stride_h + ky) * in_c + c];
                 sum = sum.wrapping_add(i32::from(x) * i32::from(w[ky * in_c + c]));

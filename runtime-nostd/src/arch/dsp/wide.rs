@@ -140,12 +140,13 @@ unsafe fn rows_of_pairs(
     #[cfg(not(kiln_dsp))]
     for row in 0..rows {
         // SAFETY: as the caller promises.
-        let (x, w) = unsafe {
-            (x.add(row * channels).cast::<[i16; 4]>().read(), w.add(4 * row).cast::<[i16; 4]>().read())
+        let ([xa, xb, xc, xd], [wa, wb, wc, wd]) = unsafe {
+            let x = x.add(row * channels).cast::<[i16; 4]>().read();
+            (x, w.add(4 * row).cast::<[i16; 4]>().read())
         };
-        let product = |lane: usize| i32::from(x[lane]) * i32::from(w[lane]);
-        (a, b) = (a.wrapping_add(product(0)), b.wrapping_add(product(1)));
-        (c, d) = (c.wrapping_add(product(2)), d.wrapping_add(product(3)));
+        let product = |x: i16, w: i16| i32::from(x) * i32::from(w);
+        (a, b) = (a.wrapping_add(product(xa, wa)), b.wrapping_add(product(xb, wb)));
+        (c, d) = (c.wrapping_add(product(xc, wc)), d.wrapping_add(product(xd, wd)));
     }
     [a, b, c, d]
 }
