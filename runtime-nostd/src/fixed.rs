@@ -27,6 +27,59 @@ impl Scale {
     }
 }
 
+/// A sum of `i16` products: 32 bits wide, or 64.
+pub(crate) trait WideSum: Copy + 'static {
+    /// No products.
+    const EMPTY: Self;
+
+    /// Adds a product, or a bias.
+    fn plus(self, x: Self) -> Self;
+
+    /// A product of two 16-bit numbers.
+    fn product(x: i16, w: i8) -> Self;
+
+    /// Rescales it.
+    fn rescaled(self, by: Scale) -> i32;
+}
+
+impl WideSum for i32 {
+    const EMPTY: i32 = 0;
+
+    #[inline(always)]
+    fn plus(self, x: i32) -> i32 {
+        self.wrapping_add(x)
+    }
+
+    #[inline(always)]
+    fn product(x: i16, w: i8) -> i32 {
+        i32::from(x) * i32::from(w)
+    }
+
+    #[inline(always)]
+    fn rescaled(self, by: Scale) -> i32 {
+        by.apply(self)
+    }
+}
+
+impl WideSum for i64 {
+    const EMPTY: i64 = 0;
+
+    #[inline(always)]
+    fn plus(self, x: i64) -> i64 {
+        self.wrapping_add(x)
+    }
+
+    #[inline(always)]
+    fn product(x: i16, w: i8) -> i64 {
+        (i32::from(x) * i32::from(w)).into()
+    }
+
+    #[inline(always)]
+    fn rescaled(self, by: Scale) -> i32 {
+        by.apply_wide(self)
+    }
+}
+
 /// `x + zero_point`, clamped to `lo..=hi`: never wraps, because the sum is clamped before it is made.
 #[inline(always)]
 pub(crate) fn to_i8(x: i32, zero_point: i32, lo: i32, hi: i32) -> i8 {

@@ -62,6 +62,11 @@ pub use crate::arch::portable::elementwise::{
     sub_f32, sub_i32, sub_i64, sub_i8,
 };
 pub use crate::arch::portable::gather::{gather_i32, gather_i64};
+pub use crate::arch::portable::int16::{
+    add_i16, avg_pool2d_i16, clip_i16, conv2d_i16, conv2d_i16_narrow, dense_i16, depthwise2d_i16,
+    dequantize_i16_f32, leaky_relu_i16, max_i16, max_pool2d_i16, mean_i16, min_i16, mul_i16,
+    quantize_f32_i16, squared_difference_i16, sub_i16,
+};
 pub use crate::arch::portable::lstm::{lstm_f32, lstm_i8};
 pub use crate::arch::portable::matmul::{matmul_f32, matmul_i8};
 pub use crate::arch::portable::movement::{copy, fill, pad_rows};

@@ -1,20 +1,49 @@
 //! Convolution and matrix product.
 
+use super::fixed_point::{multiply, multiply_wide};
 use super::tensor::{centred, clamp_f32, clamp_i32, ints, pack_i32};
-use super::{fixed_point::multiply, InterpError};
-use crate::ir::{Clamp, Data, Layout, Multiplier, Order, Rescale, Type, Window};
+use super::InterpError;
+use crate::ir::{Clamp, DType, Data, Layout, Multiplier, Order, Rescale, Type, Window};
 
 /// Turns accumulators into results: multiplier of the channel, zero point, clamp.
 struct Output<'a> {
     multipliers: &'a [Multiplier],
+    bias: Bias,
     zero_point: i32,
     bounds: (i32, i32),
 }
 
+/// What is added to the sums, and how wide they are.
+enum Bias {
+    Narrow(Vec<i32>),
+    Wide(Vec<i64>),
+}
+
+impl Bias {
+    fn of(operands: &[(&Type, &Data)]) -> Bias {
+        match operands.get(2) {
+            Some((ty, data)) if ty.dtype == DType::I64 => Bias::Wide(data.to_ints(DType::I64)),
+            Some((ty, data)) => Bias::Narrow(ints(ty, data)),
+            None => Bias::Narrow(Vec::new()),
+        }
+    }
+}
+
 impl Output<'_> {
-    fn of(&self, accumulator: i32, channel: usize) -> i32 {
+    /// The result of the products of a channel.
+    fn of(&self, products: impl Iterator<Item = i32>, channel: usize) -> i32 {
         let by = self.multipliers[if self.multipliers.len() == 1 { 0 } else { channel }];
-        clamp_i32(multiply(accumulator, by).wrapping_add(self.zero_point), self.bounds)
+        let scaled = match &self.bias {
+            Bias::Narrow(bias) => {
+                let bias = bias.get(channel).copied().unwrap_or(0);
+                multiply(products.fold(0i32, i32::wrapping_add).wrapping_add(bias), by)
+            }
+            Bias::Wide(bias) => {
+                let sum = products.fold(0i64, |sum, product| sum.wrapping_add(product.into()));
+                multiply_wide(sum.wrapping_add(bias.get(channel).copied().unwrap_or(0)), by)
+            }
+        };
+        clamp_i32(scaled.wrapping_add(self.zero_point), self.bounds)
     }
 }
 
@@ -130,13 +159,15 @@ pub(super) fn conv2d(
         }
         Rescale::FixedPoint(multipliers) => {
             let (xs, ws) = (centred(x.0, x.1), centred_weights(w.0, w.1));
-            let bias = operands.get(2).map(|b| ints(b.0, b.1));
-            let output = Output { multipliers, zero_point: result.zero_point(), bounds: clamp.int_bounds() };
+            let output = Output {
+                multipliers,
+                bias: Bias::of(operands),
+                zero_point: result.zero_point(),
+                bounds: clamp.int_bounds(),
+            };
             let mut y = vec![0; result.shape.numel()];
             geometry.for_each_result(|position, o, taps| {
-                let sum = taps.iter().fold(0i32, |sum, &(i, j)| sum.wrapping_add(xs[i].wrapping_mul(ws[j])));
-                let sum = sum.wrapping_add(bias.as_ref().map_or(0, |b| b[o]));
-                y[position] = output.of(sum, o);
+                y[position] = output.of(taps.iter().map(|&(i, j)| xs[i].wrapping_mul(ws[j])), o);
             });
             Ok(pack_i32(result.dtype, y))
         }
@@ -169,14 +200,17 @@ pub(super) fn dense(
         }
         Rescale::FixedPoint(multipliers) => {
             let (xs, ws) = (centred(x.0, x.1), centred_weights(w.0, w.1));
-            let bias = operands.get(2).map(|b| ints(b.0, b.1));
-            let output = Output { multipliers, zero_point: result.zero_point(), bounds: clamp.int_bounds() };
+            let output = Output {
+                multipliers,
+                bias: Bias::of(operands),
+                zero_point: result.zero_point(),
+                bounds: clamp.int_bounds(),
+            };
             let mut y = Vec::with_capacity(result.shape.numel());
             for row in xs.chunks_exact(k) {
                 for o in 0..n {
                     let taps = row.iter().zip(&ws[o * k..]);
-                    let sum = taps.fold(0i32, |sum, (x, w)| sum.wrapping_add(x.wrapping_mul(*w)));
-                    y.push(output.of(sum.wrapping_add(bias.as_ref().map_or(0, |b| b[o])), o));
+                    y.push(output.of(taps.map(|(x, w)| x.wrapping_mul(*w)), o));
                 }
             }
             Ok(pack_i32(result.dtype, y))

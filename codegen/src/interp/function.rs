@@ -51,9 +51,9 @@ pub(super) fn binary(
     if let Rescale::FixedPoint(by) = rescale {
         let (xs, ys) = (centred(x.0, x.1), centred(y.0, y.1));
         let mut z = Vec::with_capacity(result.shape.numel());
-        let mut fits = true;
+        let (mut fits, shift) = (true, function.left_shift(x.0.dtype));
         for_each_pair(x.0, y.0, result, |i, j| {
-            let value = of_two_stored(function, by, xs[i], ys[j]);
+            let value = of_two_stored(function, shift, by, xs[i], ys[j]);
             fits &= value.is_some();
             let value = value.unwrap_or(0).saturating_add(result.zero_point());
             z.push(clamp_i32(value, clamp.int_bounds()));
@@ -80,13 +80,13 @@ pub(super) fn binary(
 }
 
 /// Differences to the operands' zero points to one from the result's; `None` if the multipliers are not those of the function.
-fn of_two_stored(function: Binary, by: &[Multiplier], a: i32, b: i32) -> Option<i32> {
+fn of_two_stored(function: Binary, shift: u32, by: &[Multiplier], a: i32, b: i32) -> Option<i32> {
     Some(match (function, by) {
         (Binary::Div, &[out]) => quotient(a, b, out),
         (Binary::Prelu, &[identity, _]) if a >= 0 => multiply(a, identity),
         (Binary::Prelu, &[_, product]) => multiply(a.wrapping_mul(b), product),
         (Binary::SquaredDifference, &[x, y, out]) => {
-            let difference = multiply(a << 7, x).wrapping_sub(multiply(b << 7, y));
+            let difference = multiply(a << shift, x).wrapping_sub(multiply(b << shift, y));
             multiply(difference.wrapping_mul(difference), out)
         }
         _ => return None,

@@ -1,7 +1,7 @@
 //! Functions that are applied element by element.
 
 use super::text::{Lexer, ParseError};
-use super::Attr;
+use super::{Attr, DType};
 
 macro_rules! functions {
     ($(#[doc = $doc:literal])+ $name:ident { $( $(#[doc = $each:literal])+ $variant:ident $word:literal, )+ }) => {
@@ -161,6 +161,14 @@ impl Binary {
     /// Whether the result is always one of the operands, so that it needs no arithmetic on stored values either.
     pub fn chooses(self) -> bool {
         matches!(self, Binary::Max | Binary::Min)
+    }
+
+    /// Bits by which stored operands are shifted left before anything else.
+    pub fn left_shift(self, dtype: DType) -> u32 {
+        match (self, dtype) {
+            (Binary::SquaredDifference, DType::I8) => 7,
+            _ => 0,
+        }
     }
 
     /// Number of multipliers of its arithmetic on `i8`; `None` where it has none.

@@ -77,7 +77,7 @@ op_table! {
     /// Convolution of `x` \[n, h, w, c\] with `weights` \[o, kh, kw, c / groups\] and an optional `bias` \[o\]:
     /// acc = Σ (x − zx)·(w − zw) + bias, rescaled, plus the result's zero point, clamped. Output channel `o` reads the
     /// input channels of group `o / (O / groups)`; a depthwise convolution has groups = c. The layout says in which order the axes
-    /// of `x` and of the result are stored.
+    /// of `x` and of the result are stored. A bias of `i64` makes sums of 64 bits, of which each is rescaled by the upper 16 bits of the mantissa, rounded once.
     Conv2d "conv2d" (2..=3) {
         /// The sliding window; its size equals the weights' kh, kw.
         window: Window,
@@ -177,7 +177,7 @@ op_table! {
     /// A function of each pair of elements of float tensors, with NumPy broadcasting. Some are defined on plain integers, too, where
     /// a division by zero and a negative exponent give 0. `max` and `min` also compare stored
     /// integers: operands and result have the same quantisation. Three more compute on `i8`, in fixed point: `div` with one multiplier;
-    /// `prelu` with those of a and of a · b; `squared_difference` with those of a, of b (both shifted left by 7 bits) and of the square.
+    /// `prelu` with those of a and of a · b; `squared_difference` with those of a, of b (both shifted left by 7 bits) and of the square, on `i16` too, without that shift.
     Binary "binary" (2..=2) {
         /// The function.
         function: Binary,

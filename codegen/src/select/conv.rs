@@ -46,6 +46,16 @@ impl<'a> Selector<'a> {
                 };
                 (kernel, constants, vec![pad, requant])
             }
+            (DType::I16, DType::I8, DType::I16) => {
+                let (constants, requant, narrow) = self.int16_constants(node, packed, rescale, clamp)?;
+                let kernel = match (depthwise, narrow) {
+                    (false, false) => "conv2d_i16",
+                    (false, true) => "conv2d_i16_narrow",
+                    (true, false) => "depthwise2d_i16",
+                    (true, true) => return Err(self.no_kernel(node)),
+                };
+                (kernel, constants, vec![requant])
+            }
             (DType::F32, DType::F32, DType::F32) => {
                 let constants = self.float_constants(node, packed, out_c)?;
                 let (lo, hi) = clamp.float_bounds();
@@ -102,6 +112,12 @@ impl<'a> Selector<'a> {
                 let (constants, _) = self.integer_constants(node, weights, rescale, clamp)?;
                 ("dense_i8_i16", constants, vec![by])
             }
+            (DType::I16, DType::I8, DType::I16) => {
+                match self.int16_constants(node, weights, rescale, clamp)? {
+                    (constants, requant, false) => ("dense_i16", constants, vec![requant]),
+                    _ => return Err(self.no_kernel(node)),
+                }
+            }
             (DType::F32, DType::F32, DType::F32) => {
                 let constants = self.float_constants(node, weights, n)?;
                 let (lo, hi) = clamp.float_bounds();
@@ -139,6 +155,8 @@ impl<'a> Selector<'a> {
         let pool = self.pool_params(node, window)?;
         let (kernel, lo, hi) = match (family, tx.dtype, ty.dtype) {
             ("avg_pool2d", DType::I8, DType::I8) => int_range("avg_pool2d_i8", clamp),
+            ("avg_pool2d", DType::I16, DType::I16) => int_range("avg_pool2d_i16", clamp),
+            ("max_pool2d", DType::I16, DType::I16) => int_range("max_pool2d_i16", clamp),
             ("avg_pool2d", DType::U8, DType::U8) => int_range("avg_pool2d_u8", clamp),
             ("max_pool2d", DType::I8, DType::I8) => int_range("max_pool2d_i8", clamp),
             ("avg_pool2d", DType::F32, DType::F32) => float_range("avg_pool2d_f32", clamp),
@@ -230,6 +248,31 @@ impl<'a> Selector<'a> {
             vec![Arg::Constant(weights, rust_element(tw.dtype)), Arg::Constant(bias, "i32")],
             Arg::Struct(requant),
         ))
+    }
+
+    /// Weights and bias, and the `Requant`, of a layer of `i16`; whether its sums have 32 bits.
+    fn int16_constants(
+        &mut self,
+        node: &'a Node,
+        weights: Data,
+        rescale: &Rescale,
+        clamp: &Clamp,
+    ) -> Result<(Vec<Arg>, Arg, bool), Problem> {
+        let Rescale::FixedPoint(multipliers) = rescale else { return Err(self.no_kernel(node)) };
+        let zeros = [node.operands[0], node.operands[1], node.result].map(|id| self.ty(id).zero_point());
+        if zeros != [0; 3] {
+            return Err(self.no_kernel(node));
+        }
+        let out_c = self.ty(node.operands[1]).shape.dims().first().copied().unwrap_or(1);
+        let (bias, narrow) = match node.operands.get(2) {
+            Some(&b) => (self.data(node, b, "biases")?.clone(), self.ty(b).dtype != DType::I64),
+            None => (Data::from_i32(&vec![0; out_c]), true),
+        };
+        let weights = self.step_constant("WEIGHTS", weights);
+        let bias = self.step_constant("BIAS", bias);
+        let requant = self.requant_struct(node, multipliers, clamp);
+        let bias = Arg::Constant(bias, if narrow { "i32" } else { "i64" });
+        Ok((vec![Arg::Constant(weights, "i8"), bias], Arg::Struct(requant), narrow))
     }
 
     /// The kernels' `Requant`, of the reference's arithmetic.

@@ -4,7 +4,7 @@ use super::conv::{float_range, int_range};
 use super::movement::{pad6, MAX_RANK};
 use super::*;
 use crate::interp::{div_reciprocals, softmax_exp_table};
-use crate::ir::{AddRescale, Binary, Clamp, Shape, SoftmaxScale, Unary};
+use crate::ir::{AddRescale, Binary, Clamp, LeakyRescale, Shape, SoftmaxScale, Unary};
 
 impl<'a> Selector<'a> {
     pub(super) fn add(
@@ -19,6 +19,11 @@ impl<'a> Selector<'a> {
             (DType::I8, DType::I8, DType::I8, AddRescale::FixedPoint { left_shift, x, y, out: o }) => {
                 let params = self.add_params(node, (*left_shift, x, y, o), clamp);
                 self.binary(node, if family == "add" { "add_i8" } else { "sub_i8" }, vec![params])
+            }
+            (DType::I16, DType::I16, DType::I16, AddRescale::FixedPoint { left_shift, x, y, out: o }) => {
+                self.without_zero_points(node)?;
+                let params = self.add_params(node, (*left_shift, x, y, o), clamp);
+                self.binary(node, if family == "add" { "add_i16" } else { "sub_i16" }, vec![params])
             }
             (DType::F32, DType::F32, DType::F32, AddRescale::Real) => {
                 let (kernel, lo, hi) =
@@ -57,6 +62,11 @@ impl<'a> Selector<'a> {
             (DType::I8, DType::I8, DType::I8, Some(multiplier)) => {
                 let params = self.mul_params(node, multiplier, clamp);
                 self.binary(node, "mul_i8", vec![params])
+            }
+            (DType::I16, DType::I16, DType::I16, Some(multiplier)) => {
+                self.without_zero_points(node)?;
+                let params = self.mul_params(node, multiplier, clamp);
+                self.binary(node, "mul_i16", vec![params])
             }
             (DType::F32, DType::F32, DType::F32, None) => {
                 let (kernel, lo, hi) = float_range("mul_f32", clamp);
@@ -104,6 +114,8 @@ impl<'a> Selector<'a> {
             (Binary::SquaredDifference, DType::F32) => "squared_difference_f32",
             (Binary::Max, DType::I8) => "max_i8",
             (Binary::Min, DType::I8) => "min_i8",
+            (Binary::Max, DType::I16) => "max_i16",
+            (Binary::Min, DType::I16) => "min_i16",
             _ => return Err(self.no_kernel(node)),
         };
         let (kernel, lo, hi) = match self.ty(node.result).dtype {
@@ -121,10 +133,14 @@ impl<'a> Selector<'a> {
         by: &[Multiplier],
         clamp: &Clamp,
     ) -> Selected {
-        if self.ty(node.result).dtype != DType::I8 {
-            return Err(self.no_kernel(node));
-        }
+        let dtype = self.ty(node.result).dtype;
         match (function, by) {
+            (Binary::SquaredDifference, [x, y, out]) if dtype == DType::I16 => {
+                self.without_zero_points(node)?;
+                let params = self.add_params(node, (function.left_shift(dtype), x, y, out), clamp);
+                self.binary(node, "squared_difference_i16", vec![params])
+            }
+            _ if dtype != DType::I8 => Err(self.no_kernel(node)),
             (Binary::Div, [out]) => {
                 let reciprocals = self.step_constant("RECIPROCALS", Data::from_i32(&div_reciprocals()));
                 let params = self.mul_params(node, out, clamp);
@@ -135,8 +151,7 @@ impl<'a> Selector<'a> {
                 self.binary(node, "prelu_i8", vec![params, Arg::Struct(scale(identity))])
             }
             (Binary::SquaredDifference, [x, y, out]) => {
-                let rescale = (7, x, y, out);
-                let params = self.add_params(node, rescale, clamp);
+                let params = self.add_params(node, (function.left_shift(dtype), x, y, out), clamp);
                 self.binary(node, "squared_difference_i8", vec![params])
             }
             _ => Err(self.no_kernel(node)),
@@ -219,7 +234,20 @@ impl<'a> Selector<'a> {
         Ok(self.source_arg(source, rust_element(self.ty(id).dtype)))
     }
 
+    /// Kernels for `i16` know no zero points.
+    fn without_zero_points(&self, node: &Node) -> Selected {
+        let mut values = node.operands.iter().chain([&node.result]);
+        match values.all(|&id| self.ty(id).zero_point() == 0) {
+            true => Ok(()),
+            false => Err(self.no_kernel(node)),
+        }
+    }
+
     pub(super) fn clip(&mut self, node: &'a Node, clamp: &Clamp) -> Selected {
+        if self.ty(node.result).dtype == DType::I16 {
+            let (kernel, lo, hi) = int_range("clip_i16", clamp);
+            return self.unary(node, kernel, vec![lo, hi]);
+        }
         if self.ty(node.result).dtype != DType::F32 {
             return Err(self.no_kernel(node));
         }
@@ -227,7 +255,14 @@ impl<'a> Selector<'a> {
         self.unary(node, kernel, vec![lo, hi])
     }
 
-    pub(super) fn leaky_relu(&mut self, node: &'a Node, alpha: f32) -> Selected {
+    pub(super) fn leaky_relu(&mut self, node: &'a Node, alpha: f32, rescale: &LeakyRescale) -> Selected {
+        if let (DType::I16, LeakyRescale::FixedPoint { identity, alpha }) =
+            (self.ty(node.result).dtype, rescale)
+        {
+            self.without_zero_points(node)?;
+            let factors = vec![Arg::Struct(scale(identity)), Arg::Struct(scale(alpha))];
+            return self.unary(node, "leaky_relu_i16", factors);
+        }
         if self.ty(node.result).dtype != DType::F32 {
             return Err(self.no_kernel(node));
         }
@@ -266,6 +301,7 @@ impl<'a> Selector<'a> {
         let kernel = match (self.ty(node.operands[0]).dtype, out.dtype) {
             (DType::F32, DType::I8) => "quantize_f32_i8",
             (DType::F32, DType::U8) => "quantize_f32_u8",
+            (DType::F32, DType::I16) => "quantize_f32_i16",
             _ => return Err(self.no_kernel(node)),
         };
         let Some(step) = out.scale() else { return Err(self.no_kernel(node)) };
@@ -277,6 +313,7 @@ impl<'a> Selector<'a> {
         let kernel = match (tx.dtype, self.ty(node.result).dtype) {
             (DType::I8, DType::F32) => "dequantize_i8_f32",
             (DType::U8, DType::F32) => "dequantize_u8_f32",
+            (DType::I16, DType::F32) => "dequantize_i16_f32",
             _ => return Err(self.no_kernel(node)),
         };
         let Some(step) = tx.scale() else { return Err(self.no_kernel(node)) };
@@ -330,8 +367,9 @@ impl<'a> Selector<'a> {
         let (tx, out) = (self.ty(node.operands[0]), self.ty(node.result));
         let reduce = self.reduced(node, axes)?;
         match (tx.dtype, out.dtype, single(rescale)) {
-            (DType::I8, DType::I8, Some(multiplier)) => {
-                let (kernel, lo, hi) = int_range("mean_i8", clamp);
+            (DType::I8, DType::I8, Some(multiplier)) | (DType::I16, DType::I16, Some(multiplier)) => {
+                let kernel = if tx.dtype == DType::I8 { "mean_i8" } else { "mean_i16" };
+                let (kernel, lo, hi) = int_range(kernel, clamp);
                 let by = Arg::Struct(scale(multiplier));
                 let zero = |ty: &Type| Arg::Int(ty.zero_point().into());
                 self.unary(node, kernel, vec![reduce, zero(tx), by, zero(out), lo, hi])

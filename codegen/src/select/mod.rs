@@ -196,7 +196,7 @@ impl<'a> Selector<'a> {
             Op::Gather { batch, axis, depth } => self.gather(node, *batch, *axis, *depth),
             Op::Broadcast {} => self.broadcast(node),
             Op::Clip { clamp } => self.clip(node, clamp),
-            Op::LeakyRelu { alpha, .. } => self.leaky_relu(node, alpha.0),
+            Op::LeakyRelu { alpha, rescale } => self.leaky_relu(node, alpha.0, rescale),
             Op::Logistic {} => self.float_unary(node, "logistic_f32"),
             Op::Tanh {} => self.float_unary(node, "tanh_f32"),
             Op::Softmax { beta, scale } => self.softmax(node, beta.0, scale),

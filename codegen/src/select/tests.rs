@@ -15,12 +15,12 @@ fn refusal(lines: &str) -> String {
 #[test]
 fn types_without_a_kernel() {
     let message = refusal(
-        "input %x: i16[1,4] q(0.5 : 0)
+        "input %x: i32[1,4] q(0.5 : 0)
          %y: f32[1,4] = dequantize(%x) from \"3 DEQUANTIZE\"
          return %y",
     );
     assert!(
-        message.contains("3 DEQUANTIZE: there is no kernel for `dequantize` on (i16[1, 4]) giving f32[1, 4]"),
+        message.contains("3 DEQUANTIZE: there is no kernel for `dequantize` on (i32[1, 4]) giving f32[1, 4]"),
         "{message}"
     );
     assert!(
@@ -71,7 +71,7 @@ fn weights_that_are_computed() {
 #[test]
 fn all_problems_at_once() {
     let message = refusal(
-        "input %x: i16[1,4] q(0.5 : 0)
+        "input %x: i32[1,4] q(0.5 : 0)
          %y: f32[1,4] = dequantize(%x) from \"0 A\"
          %z: f32[1,4] = dequantize(%x) from \"1 B\"
          return %y, %z",

@@ -359,7 +359,8 @@ fn weighted(rescale: &Rescale, operands: &[&Type], y: &Type) -> Result<(), Strin
     let axis = w.quant.as_ref().ok_or_else(|| format!("the weights of type {w} have no scale"))?.axis;
     ensure!(matches!(axis, None | Some(0)), "the weights are quantised along axis {}", axis.unwrap_or(0));
     if let Some(bias) = operands.get(2) {
-        ensure!(bias.dtype == DType::I32, "a bias of {}", bias.dtype.name());
+        let wide = bias.dtype == DType::I64 && x.dtype == DType::I16;
+        ensure!(wide || bias.dtype == DType::I32, "a bias of {}", bias.dtype.name());
     }
     // The filters are the first axis of the weights.
     let channels = w.shape.dims().first().copied().unwrap_or(1);

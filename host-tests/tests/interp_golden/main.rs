@@ -184,6 +184,36 @@ const OPERATORS: &[&str] = &[
     "UNIDIRECTIONAL_SEQUENCE_LSTM",
 ];
 
+/// Operators of which every case of int16 activations with int8 weights is in scope.
+const INT16_OPERATORS: &[&str] = &[
+    "ADD",
+    "AVERAGE_POOL_2D",
+    "CONCATENATION",
+    "CONV_2D",
+    "DEPTHWISE_CONV_2D",
+    "FULLY_CONNECTED",
+    "LEAKY_RELU",
+    "MAXIMUM",
+    "MAX_POOL_2D",
+    "MEAN",
+    "MINIMUM",
+    "MUL",
+    "PACK",
+    "PAD",
+    "RELU",
+    "RELU6",
+    "RESHAPE",
+    "SLICE",
+    "SPLIT",
+    "SPLIT_V",
+    "STRIDED_SLICE",
+    "SQUARED_DIFFERENCE",
+    "SUB",
+    "TRANSPOSE",
+    "TRANSPOSE_CONV",
+    "UNPACK",
+];
+
 /// Operators of which every float32 case is in scope.
 const FLOAT_OPERATORS: &[&str] = &[
     "ADD_N",
@@ -230,9 +260,10 @@ const PLAIN_OPERATORS: &[&str] = &[
 
 fn in_scope(operator: &str, format: &str) -> bool {
     let lists: &[&[&str]] = match format {
-        "float32" | "float16w" => &[OPERATORS, FLOAT_OPERATORS],
+        "float32" | "float16w" | "hybrid" | "hybrid-int4w" => &[OPERATORS, FLOAT_OPERATORS],
         "int8" | "int4w" | "uint8" => &[OPERATORS],
         "int32" | "int64" | "bool" => &[PLAIN_OPERATORS],
+        "int16" | "int16x8" => &[INT16_OPERATORS],
         _ => &[],
     };
     MOVING_OPERATORS.contains(&operator) || lists.iter().any(|list| list.contains(&operator))
@@ -247,7 +278,7 @@ fn conformance_cases() {
         return;
     }
     let rows = table::read(&folder.join("INDEX.csv"));
-    for suite in ["generated_ops", "litert_ops"] {
+    for suite in ["generated_ops", "litert_ops", "seanet"] {
         let of_suite = rows.iter().filter(|row| row["suite"] == suite);
         let cases = of_suite.map(|row| {
             let name = row["case"].clone();

@@ -8,6 +8,7 @@ pub(crate) mod depthwise;
 pub(crate) mod dynamic;
 pub(crate) mod elementwise;
 pub(crate) mod gather;
+pub(crate) mod int16;
 pub(crate) mod lstm;
 pub(crate) mod matmul;
 pub(crate) mod movement;

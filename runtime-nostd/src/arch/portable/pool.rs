@@ -55,7 +55,7 @@ pub fn max_pool2d_f32(p: &Pool, x: Rows<'_, f32>, lo: f32, hi: f32, y: Rows<'_, 
 
 /// Folds the taps of each window, starting from `start`; `finish` gets their number as well.
 #[inline(always)]
-fn pool2d<T: Copy, A: Copy>(
+pub(crate) fn pool2d<T: Copy, A: Copy>(
     p: &Pool,
     x: Rows<'_, T>,
     y: Rows<'_, T>,

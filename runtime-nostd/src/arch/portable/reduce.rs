@@ -221,7 +221,7 @@ cumulative! { cumsum_f32 f32 cumsum_i32 i32 cumsum_i64 i64 }
 
 /// Folds the reduced elements of each index of the kept axes.
 #[inline(always)]
-fn reduce<T: Copy, A: Copy>(
+pub(crate) fn reduce<T: Copy, A: Copy>(
     p: &Reduce,
     x: &[Cell<T>],
     y: &[Cell<T>],

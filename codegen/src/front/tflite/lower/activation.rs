@@ -33,8 +33,8 @@ fn clip(cx: &mut OpCx<'_, '_, '_>, activation: Activation) -> Lowered {
     let clamp = activation.clamp(&result);
     let op = match cx.format(&[x])? {
         Format::Float => Op::Clip { clamp },
-        Format::Int8 if cx.ty(x).quant == result.quant => Op::Clip { clamp },
-        Format::Int8 => {
+        Format::Int8 | Format::Int16 if cx.ty(x).quant == result.quant => Op::Clip { clamp },
+        Format::Int8 | Format::Int16 => {
             Op::Requantize { rescale: Rescale::FixedPoint(vec![cx.ratio(cx.ty(x), &result)?]), clamp }
         }
     };
@@ -51,6 +51,15 @@ pub(super) fn leaky_relu(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let rescale = match cx.format(&[x])? {
         Format::Float => LeakyRescale::Real,
+        // In `f32`, as the published sources have it; builds of TFLite Micro differ here.
+        Format::Int16 => {
+            let result = cx.declared(0)?;
+            let (x, y) = (cx.scale(cx.ty(x), "operand")?, cx.scale(&result, "result")?);
+            LeakyRescale::FixedPoint {
+                identity: multiplier(f64::from(x / y))?,
+                alpha: multiplier(f64::from(x * alpha / y))?,
+            }
+        }
         Format::Int8 => {
             let result = cx.declared(0)?;
             let (x, y) = (cx.scale(cx.ty(x), "operand")?, cx.scale(&result, "result")?);
@@ -76,12 +85,20 @@ pub(super) fn tanh(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 
 fn fixed_result(cx: &mut OpCx<'_, '_, '_>, op: Op, scale: f32, zero_point: i32) -> Lowered {
     let x = cx.input(0)?;
-    if cx.format(&[x])? == Format::Int8 {
-        cx.scale(cx.ty(x), "operand")?;
-        check_result(&cx.declared(0)?, scale, zero_point)?;
+    match cx.format(&[x])? {
+        Format::Float => {}
+        Format::Int8 => {
+            cx.scale(cx.ty(x), "operand")?;
+            check_result(&cx.declared(0)?, scale, zero_point)?;
+        }
+        Format::Int16 => return Err(no_int16()),
     }
     let dims = cx.dims(x);
     cx.emit(op, &[x], 0, &dims)
+}
+
+pub(super) fn no_int16() -> Refusal {
+    Refusal::unsupported("its int16 arithmetic cannot be compiled yet", "quantise this operator to int8")
 }
 
 /// The kernels' fixed point has the result's quantisation built in.
@@ -116,6 +133,7 @@ pub(super) fn softmax(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let format = if wide { Format::Int8 } else { cx.format(&[x])? };
     let scale = match format {
         Format::Float => SoftmaxScale::Real,
+        Format::Int16 => return Err(no_int16()),
         Format::Int8 => {
             if !wide || !softmax_of_16_bits(&result) {
                 check_result(&result, 1.0 / 256.0, -128)?;

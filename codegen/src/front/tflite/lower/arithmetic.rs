@@ -3,15 +3,21 @@
 use super::cx::{describe, Format, OpCx};
 use super::quant::{multiplier, Activation};
 use super::{Lowered, Refusal};
-use crate::ir::{AddRescale, Clamp, Op, Rescale, Type, ValueId};
+use crate::ir::{AddRescale, Clamp, DType, Op, Rescale, Type, ValueId};
 
-/// Headroom of 8-bit sums.
-const LEFT_SHIFT: u32 = 20;
+/// Headroom of sums.
+fn left_shift(ty: &Type) -> u32 {
+    if ty.dtype == DType::I16 {
+        15
+    } else {
+        20
+    }
+}
 
 /// ADD.
 pub(super) fn add(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let sum = |cx: &mut OpCx<'_, '_, '_>, x: &Type, y: &Type, result: &Type, clamp| {
-        Ok(Op::Add { rescale: add_rescale(scales(cx, x, y, result)?)?, clamp })
+        Ok(Op::Add { rescale: add_rescale(left_shift(x), scales(cx, x, y, result)?)?, clamp })
     };
     binary(cx, 11, sum, |clamp| Op::Add { rescale: AddRescale::Real, clamp })
 }
@@ -20,7 +26,7 @@ pub(super) fn add(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 /// sources divide in `f32`.
 pub(super) fn sub(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let difference = |cx: &mut OpCx<'_, '_, '_>, x: &Type, y: &Type, result: &Type, clamp| {
-        Ok(Op::Sub { rescale: add_rescale(scales(cx, x, y, result)?)?, clamp })
+        Ok(Op::Sub { rescale: add_rescale(left_shift(x), scales(cx, x, y, result)?)?, clamp })
     };
     binary(cx, 28, difference, |clamp| Op::Sub { rescale: AddRescale::Real, clamp })
 }
@@ -51,7 +57,7 @@ fn binary(
     }
     let op = match cx.format(&[x, y])? {
         Format::Float => real(clamp),
-        Format::Int8 => {
+        Format::Int8 | Format::Int16 => {
             let (x, y) = (cx.ty(x).clone(), cx.ty(y).clone());
             int8(cx, &x, &y, &result, clamp)?
         }
@@ -88,16 +94,16 @@ fn scales(cx: &OpCx<'_, '_, '_>, x: &Type, y: &Type, result: &Type) -> Lowered<[
 }
 
 /// Operands to half the larger one's scale, and from there to the result's.
-fn add_rescale(scales: [f32; 3]) -> Lowered<AddRescale> {
+fn add_rescale(left_shift: u32, scales: [f32; 3]) -> Lowered<AddRescale> {
     let [x, y, out] = scales.map(f64::from);
     let twice_max = 2.0 * x.max(y);
-    let out = twice_max / (f64::from(1 << LEFT_SHIFT) * out);
+    let out = twice_max / (f64::from(1 << left_shift) * out);
     if out >= 1.0 {
         let what = format!("the scale of its result is too small for its operands (ratio {out:e})");
         return Err(Refusal::malformed(what));
     }
     Ok(AddRescale::FixedPoint {
-        left_shift: LEFT_SHIFT,
+        left_shift,
         x: multiplier(x / twice_max)?,
         y: multiplier(y / twice_max)?,
         out: multiplier(out)?,

@@ -25,6 +25,11 @@ fn convolution(cx: &mut OpCx<'_, '_, '_>, options: &WindowOptions, layout: Layou
         true => (cx.input_as(1, layout)?, None, Format::Float),
         false => weights_and_bias(cx, x, layout)?,
     };
+    // Sums of 16-bit products: 64 bits in depthwise convolutions, and in others with a bias of 64 bits.
+    let bias = match (format, layout) {
+        (Format::Int16, Layout::Depthwise) => Some(wide_bias(cx, weights, bias)),
+        _ => bias,
+    };
     let (&[n, h, w, c], &[o, kh, kw, group_c]) = (&*cx.dims(x), &*cx.dims(weights)) else {
         let (x, w) = (describe(cx.ty(x)), describe(cx.ty(weights)));
         return Err(Refusal::malformed(format!("image {x} and weights {w} must have four axes")));
@@ -47,7 +52,7 @@ fn convolution(cx: &mut OpCx<'_, '_, '_>, options: &WindowOptions, layout: Layou
     }
     let rescale = match format {
         Format::Float => Rescale::Real,
-        Format::Int8 => per_channel(cx, x, weights, &result)?,
+        Format::Int8 | Format::Int16 => per_channel(cx, x, weights, &result)?,
     };
     let op = Op::Conv2d { window, groups, rescale, clamp, layout: ir::Layout::default() };
     let operands: Vec<ValueId> = [x, weights].into_iter().chain(bias).collect();
@@ -62,7 +67,8 @@ pub(super) fn weights_and_bias(
 ) -> Lowered<(ValueId, Option<ValueId>, Format)> {
     let help = "convert the model with frozen weights";
     let weights = cx.input_as(1, layout)?;
-    let format = cx.format(&[x, weights])?;
+    let is_wide = cx.ty(x).dtype == DType::I16 && cx.ty(weights).dtype == DType::I8;
+    let format = if is_wide { cx.format(&[x])? } else { cx.format(&[x, weights])? };
     if !cx.is_const(weights) {
         return Err(Refusal::unsupported("its weights are computed at run time", help));
     }
@@ -82,8 +88,12 @@ pub(super) fn weights_and_bias(
         return Err(Refusal::unsupported("its bias is computed at run time", help));
     }
     let (ty, channels) = (cx.ty(bias), cx.ty(weights).shape.dims().first().copied());
-    let expected = if format == Format::Float { DType::F32 } else { DType::I32 };
-    if ty.dtype != expected {
+    let fits = match format {
+        Format::Float => ty.dtype == DType::F32,
+        Format::Int8 => ty.dtype == DType::I32,
+        Format::Int16 => matches!(ty.dtype, DType::I32 | DType::I64),
+    };
+    if !fits {
         let what = format!("a bias of {} with weights of {}", describe(ty), describe(cx.ty(weights)));
         return Err(Refusal::unsupported(what, "convert the model to float32 or to full-integer int8"));
     }
@@ -107,6 +117,18 @@ fn symmetric(cx: &mut OpCx<'_, '_, '_>, weights: ValueId) -> ValueId {
     };
     let ty = Type::quantized(dtype, ty.shape.dims(), scale, 0);
     cx.constant("weights", ty, data)
+}
+
+/// The bias with elements of 64 bits, which is to say: with such sums.
+pub(super) fn wide_bias(cx: &mut OpCx<'_, '_, '_>, weights: ValueId, bias: Option<ValueId>) -> ValueId {
+    let filters = cx.ty(weights).shape.dims().first().copied().unwrap_or(1);
+    let of_bias = bias.and_then(|bias| Some((cx.ty(bias).dtype, cx.data(bias)?)));
+    let (name, wide) = match of_bias {
+        Some((dtype, data)) => ("bias", data.to_ints(dtype)),
+        None => ("no bias", vec![0; filters]),
+    };
+    let bytes: Vec<u8> = wide.iter().flat_map(|b| b.to_le_bytes()).collect();
+    cx.constant(name, Type::plain(DType::I64, &[wide.len()]), Data::new(bytes))
 }
 
 /// One factor per channel, or one for all: input scale · weight scale / output scale, the products in `f64`.

@@ -14,6 +14,8 @@ pub(super) enum Format {
     Float,
     /// 8-bit signed integers, quantised per tensor.
     Int8,
+    /// 16-bit integers, quantised per tensor around zero.
+    Int16,
 }
 
 /// One operator, its operands and its place in the import.
@@ -283,6 +285,13 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
         }
         let list = types.iter().map(describe).collect::<Vec<_>>().join(", ");
         let has = |dtype| types.iter().any(|t| t.dtype == dtype);
+        if types.iter().all(|t| t.dtype == DType::I16 && t.scale().is_some()) {
+            if let Some(ty) = types.iter().find(|t| t.zero_point() != 0) {
+                let what = format!("{} has the zero point {}, 0 wanted", describe(ty), ty.zero_point());
+                return Err(Refusal::unsupported(what, "convert the model again with a current converter"));
+            }
+            return Ok(Format::Int16);
+        }
         if types.iter().any(|t| t.dtype != DType::I8) {
             let help = match has(DType::F32) {
                 true => "convert with full-integer quantisation (a representative dataset), or without quantisation",

@@ -1,6 +1,6 @@
 //! FULLY_CONNECTED.
 
-use super::conv::{per_channel, weights_and_bias};
+use super::conv::{per_channel, weights_and_bias, wide_bias};
 use super::cx::{describe, Format, OpCx};
 use super::quant::Activation;
 use super::{dynamic, Layout, Lowered, Refusal};
@@ -19,6 +19,10 @@ pub(super) fn fully_connected(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let (weights, bias, format) = match is_dynamic {
         true => (cx.input_as(1, Layout::Rows)?, None, Format::Float),
         false => weights_and_bias(cx, x, Layout::Rows)?,
+    };
+    let bias = match format {
+        Format::Int16 => Some(wide_bias(cx, weights, bias)),
+        _ => bias,
     };
     let x_dims = cx.dims(x);
     let misfit = || {
@@ -52,7 +56,7 @@ pub(super) fn fully_connected(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     }
     let rescale = match format {
         Format::Float => Rescale::Real,
-        Format::Int8 => per_channel(cx, x, weights, &result)?,
+        Format::Int8 | Format::Int16 => per_channel(cx, x, weights, &result)?,
     };
     let x = match with_last(k) {
         dims if dims == x_dims => x,

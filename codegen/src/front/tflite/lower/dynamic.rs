@@ -23,7 +23,8 @@ pub(super) fn operands(
 ) -> Lowered<Operands> {
     let weights = cx.input_as(1, layout)?;
     let Some(quant) = cx.ty(weights).quant.clone() else {
-        return Err(Refusal::malformed("its weights have no quantisation"));
+        let what = format!("its weights {} have no scales, or one for each block", describe(cx.ty(weights)));
+        return Err(Refusal::unsupported(what, "quantise weights per tensor or per channel"));
     };
     if !matches!(quant.axis, None | Some(0)) || quant.zero_points.iter().any(|&zero| zero != 0) {
         let what = format!("its weights {} are not symmetric", describe(cx.ty(weights)));

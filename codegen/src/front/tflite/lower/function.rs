@@ -1,5 +1,6 @@
 //! Functions of each element: ABS to SQUARE of one operand, DIV to SQUARED_DIFFERENCE of two.
 
+use super::activation::no_int16;
 use super::arithmetic::broadcast;
 use super::cx::{describe, Format, OpCx};
 use super::quant::{multiplier, Activation};
@@ -52,6 +53,7 @@ fn unary(cx: &mut OpCx<'_, '_, '_>, function: Unary) -> Lowered {
     match cx.format(&[x])? {
         Format::Float => cx.emit(Op::Unary { function }, &[x], 0, &dims),
         Format::Int8 => table::int8(cx, function),
+        Format::Int16 => Err(no_int16()),
     }
 }
 
@@ -116,7 +118,11 @@ fn binary(cx: &mut OpCx<'_, '_, '_>, function: Binary, activation: Activation) -
     let result = cx.declared(0)?;
     let clamp = activation.clamp(&result);
     let plain = function.of_integers() && cx.is_plain(&[x, y])?;
-    if !plain && cx.format(&[x, y])? == Format::Int8 && !function.chooses() {
+    let format = if plain { Format::Float } else { cx.format(&[x, y])? };
+    if format != Format::Float && !function.chooses() {
+        if format == Format::Int16 && function != Binary::SquaredDifference {
+            return Err(no_int16());
+        }
         let rescale = Rescale::FixedPoint(multipliers(cx, function, [cx.ty(x), cx.ty(y), &result])?);
         return cx.emit(Op::Binary { function, rescale, clamp }, &[x, y], 0, &dims);
     }
@@ -145,8 +151,8 @@ fn multipliers(
         Binary::Prelu => vec![wide_x / wide_out, wide_x * wide_y / wide_out],
         Binary::SquaredDifference => {
             let common = 2.0 * wide_x.max(wide_y);
-            // Both operands are shifted left by 7 bits before they are squared.
-            vec![wide_x / common, wide_y / common, common * common / (f64::from(1 << 14) * wide_out)]
+            let headroom = f64::from(1 << (2 * function.left_shift(result.dtype)));
+            vec![wide_x / common, wide_y / common, common * common / (headroom * wide_out)]
         }
         _ => {
             return Err(Refusal::unsupported(

@@ -1,5 +1,6 @@
 //! BATCH_MATMUL.
 
+use super::activation::no_int16;
 use super::arithmetic::common;
 use super::cx::{describe, Format, OpCx};
 use super::quant::{multiplier, Activation};
@@ -22,6 +23,7 @@ pub(super) fn batch_matmul(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let result = cx.declared(0)?;
     let rescale = match format {
         Format::Float => Rescale::Real,
+        Format::Int16 => return Err(no_int16()),
         Format::Int8 => {
             let scale = |v: ValueId, what| cx.scale(cx.ty(v), what).map(f64::from);
             let product = scale(x, "first operand")? * scale(y, "second operand")?;

@@ -25,7 +25,7 @@ pub(super) fn mean(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let result = cx.declared(0)?;
     let (rescale, clamp) = match cx.format(&[x])? {
         Format::Float => (Rescale::Real, Clamp::NO_FLOAT),
-        Format::Int8 => {
+        Format::Int8 | Format::Int16 => {
             let (lo, hi) = int_range(result.dtype);
             let whole = cx.ratio(cx.ty(x), &result)?;
             (Rescale::FixedPoint(vec![divided(whole, count)?]), Clamp::Int { lo, hi })

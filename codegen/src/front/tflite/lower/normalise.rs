@@ -1,6 +1,6 @@
 //! LOG_SOFTMAX and L2_NORMALIZATION.
 
-use super::activation::{check_result, softmax_scale};
+use super::activation::{check_result, no_int16, softmax_scale};
 use super::cx::{describe, Format, OpCx};
 use super::quant::{multiplier, Activation};
 use super::{Lowered, Refusal};
@@ -15,6 +15,7 @@ pub(super) fn log_softmax(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     }
     let (scale, divisor) = match cx.format(&[x])? {
         Format::Float => (SoftmaxScale::Real, Rescale::Real),
+        Format::Int16 => return Err(no_int16()),
         Format::Int8 => {
             check_result(&cx.declared(0)?, 1.0 / 16.0, 127)?;
             let scale = softmax_scale(1.0, f64::from(cx.scale(cx.ty(x), "operand")?))?;
@@ -49,9 +50,13 @@ pub(super) fn l2_normalization(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
             "convert again with int8 quantisation (uint8 is the old scheme)",
         ));
     }
-    if cx.format(&[x])? == Format::Int8 {
-        cx.scale(cx.ty(x), "operand")?;
-        check_result(&cx.declared(0)?, 1.0 / 128.0, 0)?;
+    match cx.format(&[x])? {
+        Format::Float => {}
+        Format::Int8 => {
+            cx.scale(cx.ty(x), "operand")?;
+            check_result(&cx.declared(0)?, 1.0 / 128.0, 0)?;
+        }
+        Format::Int16 => return Err(no_int16()),
     }
     cx.emit(Op::L2Normalize {}, &[x], 0, &dims)
 }

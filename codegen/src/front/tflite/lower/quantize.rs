@@ -12,7 +12,7 @@ pub(super) fn quantize(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let dims = cx.dims(x);
     cx.scale(&result, "result")?;
     let op = match (cx.ty(x).dtype, result.dtype) {
-        (DType::F32, DType::I8 | DType::U8) => Op::Quantize {},
+        (DType::F32, DType::I8 | DType::U8 | DType::I16) => Op::Quantize {},
         (DType::I8 | DType::U8, DType::I8 | DType::U8)
         | (DType::I16, DType::I8 | DType::I16 | DType::I32)
         | (DType::I8 | DType::I32, DType::I16)
@@ -38,7 +38,7 @@ pub(super) fn dequantize(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     if cx.is_const(x) && from.dtype == DType::F32 && result.dtype == DType::F32 {
         return cx.bind_constant(0, 0);
     }
-    if !matches!(from.dtype, DType::I8 | DType::U8) || result.dtype != DType::F32 {
+    if !matches!(from.dtype, DType::I8 | DType::U8 | DType::I16) || result.dtype != DType::F32 {
         let what = format!("{} to {} cannot be compiled", describe(from), describe(&result));
         return Err(Refusal::unsupported(what, "use int8 or uint8 as the operand and float32 as the result"));
     }

@@ -5,7 +5,7 @@
 //! one convolution with a filter for every r computes all pixels of a block side by side as channels, which are then spread over the image. No product is
 //! computed for a zero between pixels, and sums, bias and rescaling are those of the operator.
 
-use super::conv::per_channel;
+use super::conv::{per_channel, wide_bias};
 use super::cx::{describe, Format, OpCx};
 use super::quant::Activation;
 use super::space::turn;
@@ -37,7 +37,8 @@ pub(super) fn transpose_conv(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let options = cx.options(49)?.transpose_conv()?;
     let target = cx.ints(0, "result shape")?;
     let (x, weights) = (cx.input(2)?, cx.input_as(1, Layout::Rows)?);
-    let format = cx.format(&[x, weights])?;
+    let is_wide = cx.ty(x).dtype == DType::I16 && cx.ty(weights).dtype == DType::I8;
+    let format = if is_wide { cx.format(&[x])? } else { cx.format(&[x, weights])? };
     let (&[n, h, w, c], &[o, kh, kw, depth]) = (&*cx.dims(x), &*cx.dims(weights)) else {
         let (x, w) = (describe(cx.ty(x)), describe(cx.ty(weights)));
         return Err(Refusal::malformed(format!("image {x} and weights {w} must have four axes")));
@@ -62,13 +63,16 @@ pub(super) fn transpose_conv(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let copies = rows.stride * columns.stride;
     let rescale = match format {
         Format::Float => Rescale::Real,
-        Format::Int8 => match per_channel(cx, x, weights, &result)? {
+        Format::Int8 | Format::Int16 => match per_channel(cx, x, weights, &result)? {
             Rescale::FixedPoint(list) if list.len() > 1 => Rescale::FixedPoint(list.repeat(copies)),
             one => one,
         },
     };
     let filters = filters(cx, weights, rows, columns)?;
-    let bias = bias(cx, format, o, copies)?;
+    let bias = match (format, bias(cx, format, o, copies)?) {
+        (Format::Int16, bias) => Some(wide_bias(cx, filters, bias)),
+        (_, bias) => bias,
+    };
     let pad = |axis: Axis| (axis.reach - 1, axis.blocks - axis.size);
     let ((top, bottom), (left, right)) = (pad(rows), pad(columns));
     let window = Window {
@@ -155,9 +159,13 @@ fn bias(cx: &mut OpCx<'_, '_, '_>, format: Format, o: usize, copies: usize) -> L
         let help = "convert the model with frozen weights";
         return Err(Refusal::unsupported("its bias is computed at run time", help));
     };
-    let expected = if format == Format::Float { DType::F32 } else { DType::I32 };
     let ty = cx.ty(bias).clone();
-    if ty.dtype != expected || ty.shape.dims() != [o] {
+    let fits = match format {
+        Format::Float => ty.dtype == DType::F32,
+        Format::Int8 => ty.dtype == DType::I32,
+        Format::Int16 => matches!(ty.dtype, DType::I32 | DType::I64),
+    };
+    if !fits || ty.shape.dims() != [o] {
         return Err(Refusal::malformed(format!("bias {} does not fit {o} channels", describe(&ty))));
     }
     let repeated = Type::plain(ty.dtype, &[o * copies]);
