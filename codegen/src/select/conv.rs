@@ -22,7 +22,7 @@ impl<'a> Selector<'a> {
         if node.op.layout() != Layout::default() {
             return Err(self.no_kernel(node));
         }
-        if tx.dtype == DType::I16 {
+        if [tx.dtype, tw.dtype] == [DType::I16; 2] {
             return self.conv_of_16_bits(node, groups, rescale, clamp);
         }
         let depthwise = groups == in_c && groups > 1;

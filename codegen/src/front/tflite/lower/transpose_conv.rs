@@ -35,7 +35,12 @@ struct Axis {
 /// TRANSPOSE_CONV with constant weights.
 pub(super) fn transpose_conv(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let options = cx.options(49)?.transpose_conv()?;
-    let target = cx.ints(0, "result shape")?;
+    // A shape that is computed at run time has to be the one that the file declares.
+    let shape = cx.input(0)?;
+    let target = match cx.is_const(shape) || !cx.output_tensor(0)?.has_static_shape() {
+        true => cx.ints(0, "result shape")?,
+        false => cx.declared(0)?.shape.dims().iter().map(|&d| d as i64).collect(),
+    };
     let (x, weights) = (cx.input(2)?, cx.input_as(1, Layout::Rows)?);
     let is_wide = cx.ty(x).dtype == DType::I16 && cx.ty(weights).dtype == DType::I8;
     let format = if is_wide { cx.format(&[x])? } else { cx.format(&[x, weights])? };
