@@ -1,6 +1,9 @@
 //! Operators that move, choose, compare and reduce elements, of every element type: generated code against the interpreter, on this machine and on a core without
 //! a floating-point unit.
 
+// Helpers of tests may unwrap, as tests may.
+#![allow(clippy::unwrap_used)]
+
 use cargo_kiln::compare::compare;
 use cargo_kiln::place::{Built, Place};
 use kiln_boards::image::Image;
