@@ -51,7 +51,7 @@ fn code(text: &str) -> impl Iterator<Item = &str> {
 /// The rooms of the compiler, and the rooms that each may use (`ARCHITECTURE.md`). `error` and `options` are the furniture of all.
 const ROOMS: &[(&str, &[&str])] = &[
     ("ir", &[]),
-    ("front", &["ir"]),
+    ("front", &["ir", "interp"]),
     ("verify", &["ir"]),
     ("interp", &["ir", "verify"]),
     ("passes", &["ir", "interp", "kernel", "verify"]),
