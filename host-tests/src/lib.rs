@@ -1,5 +1,10 @@
 //! What Kiln's own tests share: the models they run on.
 
+use cargo_kiln::compare::compare;
+use cargo_kiln::place::{Built, Place};
+use kiln_boards::image::Image;
+use kiln_codegen::ir::{Data, Graph};
+use kiln_codegen::{compile_graph, Options};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -49,6 +54,35 @@ fn models(models: &Path, golden: &Path) -> Vec<Model> {
     }
     found.sort_by(|a, b| a.name.cmp(&b.name));
     found
+}
+
+/// Holds generated code to the interpreter, output by output, at each place (`host`, or an emulated board), and firmware to being unable to panic.
+/// Returns the interpreter's outputs.
+///
+/// # Panics
+/// Where outputs differ, with the op that computes them.
+// Helpers of tests may unwrap, as tests may.
+#[allow(clippy::unwrap_used)]
+pub fn assert_generated_as_interpreted(graph: &Graph, case: &[Data], places: &[&str]) -> Vec<Data> {
+    let cases = [case.to_vec()];
+    let compiled = compile_graph(graph.clone(), &Options::default()).unwrap();
+    let expected = Place::Interp.run(graph, &compiled, &cases).unwrap().remove(0);
+    for name in places {
+        let built = Place::find(name).unwrap().build(graph, &compiled).unwrap();
+        if let Built::Emulated(firmware) = &built {
+            let image = Image::read(&firmware.elf).unwrap();
+            assert!(image.unwanted().is_empty(), "{:?}", image.unwanted());
+        }
+        let actual = built.run(&cases, false).unwrap().remove(0);
+        for ((actual, expected), &output) in actual.iter().zip(&expected).zip(&graph.outputs) {
+            let value = graph.value(output);
+            let op = graph.producer(output).map(|node| &graph.node(node).op);
+            let difference = compare(value.ty.dtype, actual, expected);
+            assert!(difference.passes(), "{op:?} of {} on {name}: {difference:?}", value.name);
+        }
+        assert_eq!(actual.len(), graph.outputs.len());
+    }
+    expected
 }
 
 /// A table of names with reasons: one `name: reason` per line, `#` begins a comment.

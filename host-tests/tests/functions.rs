@@ -1,10 +1,7 @@
 //! Functions of each element, generated code against the interpreter: on this machine and on a core without a floating-point unit.
 
-use cargo_kiln::compare::compare;
-use cargo_kiln::place::{Built, Place};
-use kiln_boards::image::Image;
 use kiln_codegen::ir::{Binary, DType, Data, Graph, Unary};
-use kiln_codegen::{compile_graph, Options};
+use kiln_host_tests::assert_generated_as_interpreted;
 
 const ROWS: usize = 6;
 const COLUMNS: usize = 40;
@@ -57,24 +54,8 @@ fn generated_functions_are_those_of_the_interpreter() {
     let a: Vec<i8> = (0..ROWS * COLUMNS).map(|i| (i * 37 % 256) as u8 as i8).collect();
     let b: Vec<i8> = vec![-128, -1, 0, 3, 100, 127];
     let case = vec![Data::from_f32(&x), Data::from_f32(&y), Data::from_i8(&a), Data::from_i8(&b)];
-    let compiled = compile_graph(graph.clone(), &Options::default()).unwrap();
-    let expected = Place::Interp.run(&graph, &compiled, std::slice::from_ref(&case)).unwrap();
-    for name in ["host", "qemu-cortex-m3"] {
-        let place = Place::find(name).unwrap();
-        let built = place.build(&graph, &compiled).unwrap();
-        if let Built::Emulated(firmware) = &built {
-            let image = Image::read(&firmware.elf).unwrap();
-            assert!(image.unwanted().is_empty(), "{:?}", image.unwanted());
-        }
-        let actual = built.run(std::slice::from_ref(&case), false).unwrap();
-        for (k, &output) in graph.outputs.iter().enumerate() {
-            let value = graph.value(output);
-            let node = graph.node(graph.producer(output).unwrap());
-            let difference = compare(value.ty.dtype, &actual[0][k], &expected[0][k]);
-            assert!(difference.passes(), "{:?} on {name}: {difference:?}", node.op);
-        }
-        assert_eq!(graph.outputs.len(), Unary::ALL.len() + Binary::ALL.len() + 5);
-        let whole = graph.outputs.iter().filter(|&&id| graph.ty(id).dtype == DType::I8).count();
-        assert_eq!(whole, 5);
-    }
+    assert_generated_as_interpreted(&graph, &case, &["host", "qemu-cortex-m3"]);
+    assert_eq!(graph.outputs.len(), Unary::ALL.len() + Binary::ALL.len() + 5);
+    let whole = graph.outputs.iter().filter(|&&id| graph.ty(id).dtype == DType::I8).count();
+    assert_eq!(whole, 5);
 }

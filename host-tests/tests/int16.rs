@@ -1,9 +1,7 @@
 //! Activations of 16 bits with weights of 8: generated code against the interpreter, on this machine and on cores with and without long products.
 
-use cargo_kiln::compare::compare;
-use cargo_kiln::place::Place;
 use kiln_codegen::ir::{Data, Graph};
-use kiln_codegen::{compile_graph, Options};
+use kiln_host_tests::assert_generated_as_interpreted;
 
 const SIZE: usize = 5;
 const CHANNELS: usize = 6;
@@ -50,9 +48,16 @@ fn every_layer() -> Graph {
            %average: i16[1,3,3,{CHANNELS}] q(0.001 : 0) = avg_pool2d(%x) {{window = [3, 3] stride [2, 2] pad [1, 1, 1, 1], clamp = -32768..=32767}}
            %largest: i16[1,3,3,{CHANNELS}] q(0.001 : 0) = max_pool2d(%x) {{window = [3, 3] stride [2, 2] pad [1, 1, 1, 1], clamp = -32768..=9000}}
            %mean: i16[1,{CHANNELS}] q(0.002 : 0) = mean(%x) {{axes = [1, 2], rescale = [1374389534 * 2^-5], clamp = -32768..=32767}}
+           %sigma: i16[1,{SIZE},{SIZE},{CHANNELS}] q(0.000030517578125 : 0) = logistic(%x)
+           %tanh: i16[1,{SIZE},{SIZE},{CHANNELS}] q(0.000030517578125 : 0) = tanh(%x)
+           %fine: i16[1,{SIZE},1,{CHANNELS}] q(0.000244140625 : 0) = reshape(%y)
+           %exact: i16[1,{SIZE},1,{CHANNELS}] q(0.000030517578125 : 0) = tanh(%fine)
+           %shares: i16[1,{SIZE},{SIZE},{CHANNELS}] q(0.000030517578125 : 0) = softmax(%x) {{beta = 1.0, scale = (multiplier 1759218604 * 2^-2, diff_min 0)}}
+           const %curve: i16[513] = [{}]
+           %function: {image} = interpolate(%x, %curve)
            %stored: i16[2,{CHANNELS}] q(0.001 : 0) = quantize(%r)
            %real: {} = dequantize(%x)
-           return %conv, %grouped, %short, %dense, %add, %sub, %mul, %max, %min, %square, %leaky, %steep, %clip, %average, %largest, %mean, %stored, %real
+           return %conv, %grouped, %short, %dense, %add, %sub, %mul, %max, %min, %square, %leaky, %steep, %clip, %average, %largest, %mean, %sigma, %tanh, %exact, %shares, %function, %stored, %real
          }}",
         weights(taps * CHANNELS),
         weights(taps),
@@ -60,6 +65,7 @@ fn every_layer() -> Graph {
         bias(CHANNELS),
         bias(CHANNELS),
         bias(7),
+        list(513, |i| (i as i64 - 200).pow(2) / 4 - 15_000),
         image.replace("i16", "f32").replace(" q(0.001 : 0)", ""),
     );
     Graph::parse(&text.replace("input %r", &format!("input %same: {image}\n input %r"))).unwrap()
@@ -89,17 +95,10 @@ fn generated_layers_are_those_of_the_interpreter() {
         Data::from_i16(&noise(pixels)),
         Data::from_f32(&reals),
     ];
-    let compiled = compile_graph(graph.clone(), &Options::default()).unwrap();
-    let expected = Place::Interp.run(&graph, &compiled, std::slice::from_ref(&case)).unwrap();
-    for name in ["host", "qemu-cortex-m0", "qemu-cortex-m4"] {
-        let actual = Place::find(name).unwrap().run(&graph, &compiled, std::slice::from_ref(&case)).unwrap();
-        for (k, &output) in graph.outputs.iter().enumerate() {
-            let difference = compare(graph.ty(output).dtype, &actual[0][k], &expected[0][k]);
-            assert!(difference.passes(), "output {k} on {name}: {difference:?}");
-        }
-    }
+    let places = ["host", "qemu-cortex-m0", "qemu-cortex-m4"];
+    let expected = assert_generated_as_interpreted(&graph, &case, &places);
     // Nothing saturates everywhere.
-    for (k, (data, &output)) in expected[0].iter().zip(&graph.outputs).enumerate() {
+    for (k, (data, &output)) in expected.iter().zip(&graph.outputs).enumerate() {
         let values = data.bytes().chunks(graph.ty(output).dtype.size());
         let distinct: std::collections::BTreeSet<_> = values.collect();
         assert!(distinct.len() > 3, "output {k} has {} values", distinct.len());

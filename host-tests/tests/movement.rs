@@ -4,11 +4,8 @@
 // Helpers of tests may unwrap, as tests may.
 #![allow(clippy::unwrap_used)]
 
-use cargo_kiln::compare::compare;
-use cargo_kiln::place::{Built, Place};
-use kiln_boards::image::Image;
 use kiln_codegen::ir::{Binary, Comparison, DType, Data, Graph, Reduction, Type};
-use kiln_codegen::{compile_graph, Options};
+use kiln_host_tests::assert_generated_as_interpreted;
 
 /// A graph in text that grows line by line.
 struct Draft {
@@ -197,23 +194,7 @@ fn check(graph: Graph) {
     case[0] = Data::from_i32(&[1, 2, -3, 7]);
     let wide: [i64; 6] = [0, 3, i64::MAX, 2, i64::MIN, 1];
     case[1] = Data::new(wide.iter().flat_map(|i| i.to_le_bytes()).collect::<Vec<_>>());
-    let compiled = compile_graph(graph.clone(), &Options::default()).unwrap();
-    let expected = Place::Interp.run(&graph, &compiled, std::slice::from_ref(&case)).unwrap();
-    for name in ["host", "qemu-cortex-m3"] {
-        let place = Place::find(name).unwrap();
-        let built = place.build(&graph, &compiled).unwrap();
-        if let Built::Emulated(firmware) = &built {
-            let image = Image::read(&firmware.elf).unwrap();
-            assert!(image.unwanted().is_empty(), "{:?}", image.unwanted());
-        }
-        let actual = built.run(std::slice::from_ref(&case), false).unwrap();
-        for (k, &output) in graph.outputs.iter().enumerate() {
-            let value = graph.value(output);
-            let node = graph.node(graph.producer(output).unwrap());
-            let difference = compare(value.ty.dtype, &actual[0][k], &expected[0][k]);
-            assert!(difference.passes(), "{:?} of {} on {name}: {difference:?}", node.op, value.name);
-        }
-    }
+    assert_generated_as_interpreted(&graph, &case, &["host", "qemu-cortex-m3"]);
 }
 
 #[test]

@@ -64,8 +64,8 @@ pub use crate::arch::portable::elementwise::{
 pub use crate::arch::portable::gather::{gather_i32, gather_i64};
 pub use crate::arch::portable::int16::{
     add_i16, avg_pool2d_i16, clip_i16, conv2d_i16, conv2d_i16_narrow, dense_i16, depthwise2d_i16,
-    dequantize_i16_f32, leaky_relu_i16, max_i16, max_pool2d_i16, mean_i16, min_i16, mul_i16,
-    quantize_f32_i16, squared_difference_i16, sub_i16,
+    dequantize_i16_f32, interpolate_i16, leaky_relu_i16, max_i16, max_pool2d_i16, mean_i16, min_i16, mul_i16,
+    quantize_f32_i16, softmax_i16, squared_difference_i16, sub_i16,
 };
 pub use crate::arch::portable::lstm::{lstm_f32, lstm_i8};
 pub use crate::arch::portable::matmul::{matmul_f32, matmul_i8};
@@ -81,6 +81,7 @@ pub use crate::arch::portable::reduce::{
     reduce_product, reduce_product_i8, reduce_sum,
 };
 pub use crate::arch::portable::resize::{resize_bilinear_f32, resize_bilinear_i8};
+pub use crate::arch::portable::sigmoid::{logistic_i16, tanh_i16};
 pub use crate::arch::portable::softmax::{softmax_f32, softmax_i8, softmax_i8_i16};
 pub use crate::arch::portable::unary::{
     abs_f32, ceil_f32, clip_f32, cos_f32, elu_f32, exp_f32, floor_f32, gelu_f32, gelu_tanh_f32,

@@ -2,7 +2,7 @@
 
 use super::fixed_point::{self, multiply, rounding_shift_right};
 use super::tensor::{centred, pack_i32};
-use super::{eval, InterpError};
+use super::{eval, sigmoid, InterpError};
 use crate::ir::{DType, Data, Multiplier, Op, Type};
 
 /// Integer bits of the argument of the fixed-point functions.
@@ -51,6 +51,9 @@ pub(super) fn logistic((ty, data): (&Type, &Data), result: &Type) -> Result<Data
     if ty.dtype == DType::F32 {
         return Ok(Data::from_f32(&data.to_f32().into_iter().map(logistic_f32).collect::<Vec<_>>()));
     }
+    if ty.dtype == DType::I16 {
+        return sigmoid::of_tensor(false, (ty, data), result);
+    }
     integer(ty, data, result, |argument| {
         rounding_shift_right(fixed_point::logistic(argument, INTEGER_BITS), 31 - 8) - 128
     })
@@ -60,6 +63,9 @@ pub(super) fn logistic((ty, data): (&Type, &Data), result: &Type) -> Result<Data
 pub(super) fn tanh((ty, data): (&Type, &Data), result: &Type) -> Result<Data, InterpError> {
     if ty.dtype == DType::F32 {
         return Ok(Data::from_f32(&data.to_f32().into_iter().map(f32::tanh).collect::<Vec<_>>()));
+    }
+    if ty.dtype == DType::I16 {
+        return sigmoid::of_tensor(true, (ty, data), result);
     }
     integer(ty, data, result, |argument| {
         rounding_shift_right(fixed_point::tanh(argument, INTEGER_BITS), 31 - 7)

@@ -1,6 +1,7 @@
 //! Long short-term memory.
 
 use super::fixed_point::multiply;
+use super::sigmoid::{sigmoid, tanh};
 use super::tensor::{centred, clamp_f32};
 use super::InterpError;
 use crate::ir::{Clamp, Data, Multiplier, Rescale, Type};
@@ -116,69 +117,4 @@ fn integers(
     }
     debug_assert_eq!(y.len(), result.shape.numel());
     Data::from_i8(&y)
-}
-
-/// Entries of TFLite's table that are one above the nearest number, which halves the largest error of interpolation.
-const RAISED: &[usize] = &[
-    4, 8, 12, 14, 15, 16, 17, 19, 20, 21, 22, 25, 27, 28, 29, 30, 31, 33, 34, 35, 37, 39, 40, 41, 43, 44, 45,
-    46, 49, 50, 54, 62, 63, 64, 66, 82, 86, 93, 100, 103, 112, 116, 135, 255,
-];
-
-/// TFLite's `sigmoid_table_uint16`: σ(i / 24) in Q0.16.
-fn table(i: usize) -> u32 {
-    let sigmoid = 1.0 / (1.0 + (-(i as f64) / 24.0).exp());
-    (sigmoid * 65536.0).round() as u32 + u32::from(RAISED.contains(&i))
-}
-
-/// σ(i / (24 · 2^bits)) in Q0.(16 + bits), between the entries of the table; 1 less its last bit from 255/24 on.
-fn interpolated(x: u32, bits: u32) -> u32 {
-    let i = (x >> bits) as usize;
-    match i {
-        255.. => ((1 << 16) - 1) << bits,
-        _ => (table(i) << bits) + (x & ((1 << bits) - 1)) * (table(i + 1) - table(i)),
-    }
-}
-
-/// σ of a number in Q3.12, in Q0.15 (TFLite's `integer_ops/logistic.h`).
-fn sigmoid(x: i32) -> i32 {
-    // 24 · 2⁹ = 3 · 2¹²: three times a number in Q3.12 is in steps of 1 / (24 · 2⁹).
-    let magnitude = (3 * x).unsigned_abs();
-    // Saturated to one bit less than the table has.
-    let value = if magnitude >> 9 >= 255 { 0x7fff << 10 } else { interpolated(magnitude, 9) as i32 };
-    let half = 1 << 9;
-    (if x >= 0 { value + half } else { (1 << 25) - value + half - 1 }) >> 10
-}
-
-/// tanh of a number with 12 − `shift` fraction bits, in Q0.15 (TFLite's `integer_ops/tanh.h`): 2 · σ(2x) − 1.
-fn tanh(x: i32, shift: i64) -> i32 {
-    let x = match shift {
-        0.. => (3 * x) << shift,
-        _ => (3 * x + (1 << (-shift - 1))) >> -shift,
-    };
-    let value = interpolated(x.unsigned_abs(), 8) as i32 - (1 << 23);
-    let half = 1 << 7;
-    (if x >= 0 { value + half } else { half - 1 - value }) >> 8
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn functions_are_close_to_the_real_ones() {
-        for x in (-32768..=32767).step_by(13) {
-            let real = f64::from(x) / 4096.0;
-            let (sigmoid, tanh) = (f64::from(sigmoid(x)) / 32768.0, f64::from(tanh(x, 0)) / 32768.0);
-            assert!((sigmoid - 1.0 / (1.0 + (-real).exp())).abs() < 1e-4, "σ({real}) = {sigmoid}");
-            assert!((tanh - real.tanh()).abs() < 1e-4, "tanh({real}) = {tanh}");
-        }
-        // Other numbers of fraction bits.
-        for x in (-32768..=32767).step_by(97) {
-            for shift in [-2, -1, 1, 3] {
-                let real = f64::from(x) / 2f64.powi(12 - shift as i32);
-                let tanh = f64::from(tanh(x, shift)) / 32768.0;
-                assert!((tanh - real.tanh()).abs() < 1e-4, "tanh({real}) = {tanh}");
-            }
-        }
-    }
 }

@@ -13,6 +13,7 @@ mod dynamic;
 mod elementwise;
 pub mod fixed_point;
 mod function;
+mod interpolate;
 mod lstm;
 mod matmul;
 mod movement;
@@ -21,6 +22,7 @@ mod pool;
 mod quantise;
 mod reduce;
 mod resize;
+mod sigmoid;
 mod softmax;
 mod tensor;
 
@@ -31,8 +33,10 @@ use std::fmt;
 pub use activation::unary_table;
 pub use dynamic::ROW as DYNAMIC_ROW;
 pub use function::{div_reciprocals, of_one as function_of};
+pub use interpolate::interpolation_table;
 pub(crate) use resize::{integer_scale, real_scale};
-pub use softmax::softmax_exp_table;
+pub use sigmoid::Steps;
+pub use softmax::{softmax_exp_table, softmax_tables_16};
 
 /// Why an evaluation was not possible: data that does not fit its type, or a graph that is not verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -220,6 +224,7 @@ pub fn eval(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Result<Data,
             lstm::lstm([input, recurrent, cell], *tanh_shift, clip, operands, result)?
         }
         Op::Lookup {} => activation::lookup(operands)?,
+        Op::Interpolate {} => interpolate::interpolate(first.1, operands[1].1)?,
         Op::Quantize {} => quantise::quantize(first.1, result)?,
         Op::Dequantize {} => quantise::dequantize(first)?,
         Op::Requantize { rescale, clamp } => elementwise::requantize(single(rescale)?, clamp, first, result),

@@ -1,8 +1,9 @@
 //! Softmax.
 
 use super::fixed_point::{doubling_high_mul, exp_on_negative, multiply, reciprocal, rounding_shift_right};
+use super::interpolate::{interpolation_table, lookup};
 use super::tensor::{ints, pack_i32};
-use crate::ir::{Data, SoftmaxScale, Type};
+use crate::ir::{DType, Data, Multiplier, SoftmaxScale, Type};
 
 /// Integer bits of the exponential's argument.
 const DIFF_INTEGER_BITS: u32 = 5;
@@ -16,10 +17,43 @@ pub(super) fn softmax(beta: f32, scale: &SoftmaxScale, (ty, data): (&Type, &Data
         let y = data.to_f32().chunks_exact(depth).flat_map(|row| real_row(beta, row)).collect::<Vec<_>>();
         return Data::from_f32(&y);
     }
+    if let (DType::I16, SoftmaxScale::FixedPoint { multiplier, .. }) = (ty.dtype, scale) {
+        let tables = softmax_tables_16();
+        let row = |row: &[i32]| row_of_16_bits(&tables, *multiplier, row);
+        return pack_i32(result.dtype, ints(ty, data).chunks_exact(depth).flat_map(row).collect::<Vec<_>>());
+    }
     let exps = softmax_exp_table(scale);
     let (lo, hi) = result.dtype.int_range().unwrap_or((-128, 127));
     let row = |row: &[i32]| integer_row(&exps, row, lo as i32, hi as i32);
     pack_i32(result.dtype, ints(ty, data).chunks_exact(depth).flat_map(row).collect::<Vec<_>>())
+}
+
+/// The tables of a softmax of 16 bits: exp(x) for x from −10 to 0, and 1 / (1 + x) for x from 0 to 1, both with 15 fraction bits.
+pub fn softmax_tables_16() -> [Vec<i16>; 2] {
+    let result = (2.0 / 65535.0, 0);
+    [
+        interpolation_table((10.0 / 65535.0, i32::from(i16::MAX)), result, f32::exp),
+        interpolation_table((1.0 / 65535.0, i32::from(i16::MIN)), result, |x| 1.0 / (1.0 + x)),
+    ]
+}
+
+/// TFLite's `SoftmaxInt16`.
+fn row_of_16_bits([exp, reciprocal]: &[Vec<i16>; 2], by: Multiplier, row: &[i32]) -> Vec<i32> {
+    let stored = |x: i32| x.clamp(i16::MIN.into(), i16::MAX.into()) as i16;
+    let max = row.iter().copied().max().unwrap_or(0);
+    let exps: Vec<i32> = row
+        .iter()
+        .map(|x| lookup(stored(multiply(x - max, by).saturating_add(i16::MAX.into())), exp).into())
+        .collect();
+    let sum = exps.iter().fold(0i32, |sum, &x| sum.wrapping_add(x));
+    let zeros = sum.leading_zeros();
+    // Between 1 and 2 with 16 fraction bits; what is above 1, as a stored value.
+    let scaled = ((i64::from(sum) << (zeros - 1).min(31)) + (1 << 13) >> 14) as i32;
+    let inverse = i32::from(lookup(stored(scaled.wrapping_sub(3 << 15)), reciprocal));
+    let right = (31 - zeros as i32).clamp(1, 30);
+    exps.iter()
+        .map(|&x| (x.wrapping_mul(inverse).wrapping_add(1 << (right - 1)) >> right).clamp(0, 32767))
+        .collect()
 }
 
 fn real_row(beta: f32, row: &[f32]) -> Vec<f32> {

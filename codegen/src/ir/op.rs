@@ -198,7 +198,7 @@ op_table! {
     /// The same numbers as elements of another type: floats are rounded towards zero and saturate, wider integers lose their high bits,
     /// and all that is not 0 is true. Stored values count as plain numbers.
     Cast "cast" (1..=1) {}
-    /// 1 / (1 + exp(−x)). On `i8`: exact function of the dequantised value, rounded as TFLite's tables and fixed point do.
+    /// 1 / (1 + exp(−x)). On `i16`: interpolated in TFLite's table of σ. On `i8`: exact function of the dequantised value, rounded as TFLite's tables and fixed point do.
     Logistic "logistic" (1..=1) {}
     /// tanh(x), as `logistic`.
     Tanh "tanh" (1..=1) {}
@@ -251,6 +251,9 @@ op_table! {
     }
     /// Table of an 8-bit operand: `table` \[256\], indexed by the stored byte as unsigned, gives the result element.
     Lookup "lookup" (2..=2) {}
+    /// Table of an `i16` operand: `table` \[513\] of `i16` has an entry for every 128 stored values from the least on; between two entries the result is
+    /// interpolated.
+    Interpolate "interpolate" (2..=2) {}
     /// Float to integer: x / scale rounded half away from zero, plus the zero point, clamped to the element's range.
     Quantize "quantize" (1..=1) {}
     /// Integer to float: scale · (x − zero point), in `f32`.

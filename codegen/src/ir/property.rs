@@ -26,7 +26,8 @@ impl Op {
             | Op::Quantize {}
             | Op::Dequantize {}
             | Op::Requantize { .. }
-            | Op::Lookup {} => 1,
+            | Op::Lookup {}
+            | Op::Interpolate {} => 1,
             _ => 0,
         }
     }

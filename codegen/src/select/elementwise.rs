@@ -3,7 +3,7 @@
 use super::conv::{float_range, int_range};
 use super::movement::{pad6, MAX_RANK};
 use super::*;
-use crate::interp::{div_reciprocals, softmax_exp_table};
+use crate::interp::{div_reciprocals, softmax_exp_table, softmax_tables_16, Steps};
 use crate::ir::{AddRescale, Binary, Clamp, LeakyRescale, Shape, SoftmaxScale, Unary};
 
 impl<'a> Selector<'a> {
@@ -296,6 +296,18 @@ impl<'a> Selector<'a> {
         Ok(())
     }
 
+    pub(super) fn interpolate(&mut self, node: &'a Node) -> Selected {
+        let table = self.data(node, node.operands[1], "table")?.clone();
+        let table = self.step_constant("TABLE", table);
+        self.unary(node, "interpolate_i16", vec![Arg::Constant(table, "i16")])
+    }
+
+    pub(super) fn sigmoid_of_16_bits(&mut self, node: &'a Node, tanh: bool) -> Selected {
+        let steps = Steps::of_operand(self.ty(node.operands[0]), tanh).map_err(|_| self.no_kernel(node))?;
+        let kernel = if tanh { "tanh_i16" } else { "logistic_i16" };
+        self.unary(node, kernel, vec![Arg::Int(steps.multiplier.into()), Arg::Int(steps.right.into())])
+    }
+
     pub(super) fn quantize(&mut self, node: &'a Node) -> Selected {
         let out = self.ty(node.result);
         let kernel = match (self.ty(node.operands[0]).dtype, out.dtype) {
@@ -349,6 +361,13 @@ impl<'a> Selector<'a> {
                 let exps = Data::from_i32(&softmax_exp_table(scale));
                 let exps = self.step_constant("EXPS", exps);
                 self.unary(node, "softmax_i8_i16", vec![depth, Arg::Constant(exps, "i32")])
+            }
+            (DType::I16, DType::I16, SoftmaxScale::FixedPoint { multiplier, .. }) => {
+                let by = Arg::Struct(super::scale(multiplier));
+                let [exp, reciprocal] = softmax_tables_16().map(|table| Data::from_i16(&table));
+                let exp = Arg::Constant(self.step_constant("EXP", exp), "i16");
+                let reciprocal = Arg::Constant(self.step_constant("RECIPROCAL", reciprocal), "i16");
+                self.unary(node, "softmax_i16", vec![depth, by, exp, reciprocal])
             }
             (DType::F32, DType::F32, SoftmaxScale::Real) => {
                 self.unary(node, "softmax_f32", vec![depth, Arg::Float(beta)])

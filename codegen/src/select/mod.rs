@@ -197,6 +197,10 @@ impl<'a> Selector<'a> {
             Op::Broadcast {} => self.broadcast(node),
             Op::Clip { clamp } => self.clip(node, clamp),
             Op::LeakyRelu { alpha, rescale } => self.leaky_relu(node, alpha.0, rescale),
+            Op::Logistic {} if self.ty(node.result).dtype == DType::I16 => {
+                self.sigmoid_of_16_bits(node, false)
+            }
+            Op::Tanh {} if self.ty(node.result).dtype == DType::I16 => self.sigmoid_of_16_bits(node, true),
             Op::Logistic {} => self.float_unary(node, "logistic_f32"),
             Op::Tanh {} => self.float_unary(node, "tanh_f32"),
             Op::Softmax { beta, scale } => self.softmax(node, beta.0, scale),
@@ -210,6 +214,7 @@ impl<'a> Selector<'a> {
                 self.lstm(node, [input, recurrent, cell], *tanh_shift, clip)
             }
             Op::Lookup {} => self.lookup(node),
+            Op::Interpolate {} => self.interpolate(node),
             Op::Quantize {} => self.quantize(node),
             Op::Dequantize {} => self.dequantize(node),
             Op::Requantize { rescale, clamp } => self.requantize(node, rescale, clamp),
@@ -424,6 +429,7 @@ fn kernel_types(op: &Op) -> &'static str {
         Op::DynamicConv2d { .. } | Op::DynamicDense { .. } => "int8 weights with float32 activations",
         Op::Lstm { .. } => "int8 operands with int8 weights, and float32",
         Op::Lookup {} => "8-bit types",
+        Op::Interpolate {} => "int16",
         Op::Quantize {} => "float32 to int8 or uint8",
         Op::Dequantize {} => "int8 or uint8, quantised per tensor, to float32",
         Op::Requantize { .. } => "8-bit types (as a table), int16, and int32 to or from these",

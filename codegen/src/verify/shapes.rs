@@ -54,6 +54,11 @@ pub(super) fn check(op: &Op, operands: &[&Type], result: &Type) -> Result<(), St
             expect(y, x.dims())
         }
         Op::Lstm { .. } => lstm(operands, y),
+        Op::Interpolate {} => {
+            let table = &operands[1].shape;
+            ensure!(table.dims() == [513], "the table has the shape {}, [513] wanted", list(table.dims()));
+            expect(y, x.dims())
+        }
         Op::Lookup {} => {
             let table = &operands[1].shape;
             ensure!(table.dims() == [256], "the table has the shape {}, [256] wanted", list(table.dims()));

@@ -178,6 +178,9 @@ pub(super) fn check(op: &Op, operands: &[&Type], y: &Type) -> Result<(), String>
                     float_or_fixed_scale(x, y, 256.0, -128)?;
                 }
                 ensure!(*diff_min <= 0, "the smallest difference is {diff_min}");
+                if x.dtype == DType::I16 {
+                    return check_multiplier(multiplier);
+                }
                 ensure!((0..=31).contains(&multiplier.shift), "a multiplier's shift is {}", multiplier.shift);
                 check_mantissa(multiplier)
             }
@@ -230,6 +233,11 @@ pub(super) fn check(op: &Op, operands: &[&Type], y: &Type) -> Result<(), String>
             per_tensor("result", y)?;
             ensure!((-15..=12).contains(tanh_shift), "a cell state of {} fraction bits", 12 - tanh_shift);
             check_clamp(clip, &Type::plain(DType::I16, &[]))
+        }
+        Op::Interpolate {} => {
+            let all = [x.dtype, operands[1].dtype, y.dtype];
+            ensure!(all == [DType::I16; 3], "interpolation of {}, i16 wanted", x.dtype.name());
+            Ok(())
         }
         Op::Lookup {} => {
             let table = operands[1];
@@ -373,6 +381,12 @@ fn weighted(rescale: &Rescale, operands: &[&Type], y: &Type) -> Result<(), Strin
 fn float_or_fixed_scale(x: &Type, y: &Type, inverse_scale: f32, zero_point: i32) -> Result<(), String> {
     if x.dtype == DType::F32 {
         return float(x, y);
+    }
+    if [x.dtype, y.dtype] == [DType::I16; 2] {
+        let implied = Quant::per_tensor(1.0 / 32768.0, 0);
+        ensure!(y.quant == Some(implied), "the result is of type {y}, its scale is 1/32768");
+        ensure!(x.zero_point() == 0, "an operand of 16 bits has the zero point {}", x.zero_point());
+        return per_tensor("operand", x);
     }
     ensure!(x.dtype == DType::I8 && y.dtype == DType::I8, "{} to {}", x.dtype.name(), y.dtype.name());
     let implied = Quant::per_tensor(1.0 / inverse_scale, zero_point);

@@ -97,7 +97,8 @@ pub(crate) fn order(graph: &Graph, node: &Node) -> Order {
         Op::Add { .. } | Op::Sub { .. } | Op::Mul { .. } | Op::Binary { .. } => Order::Elements,
         Op::Unary { .. } => Order::Elements,
         Op::Clip { .. } | Op::LeakyRelu { .. } | Op::Logistic {} | Op::Tanh {} => Order::Elements,
-        Op::Quantize {} | Op::Dequantize {} | Op::Requantize { .. } | Op::Lookup {} => Order::Elements,
+        Op::Quantize {} | Op::Dequantize {} | Op::Requantize { .. } => Order::Elements,
+        Op::Lookup {} | Op::Interpolate {} => Order::Elements,
         Op::DynamicScale { .. }
         | Op::DynamicQuantize {}
         | Op::DynamicConv2d { .. }
@@ -153,7 +154,7 @@ pub(crate) fn need(graph: &Graph, node: &Node, operand: usize) -> Need {
         Op::Quantize {} | Op::Dequantize {} | Op::Requantize { .. } => one_to_one(true),
         // Each step needs the one before.
         Op::Lstm { .. } => Need::All,
-        Op::Lookup {} => one_to_one(operand == 0),
+        Op::Lookup {} | Op::Interpolate {} => one_to_one(operand == 0),
         Op::Softmax { .. } => one_to_one(true),
         // What is left of the axes up to the rows stays in front.
         Op::Mean { axes, .. } => one_to_one(of_x == of_y && axes.iter().all(|&axis| axis > of_x)),

@@ -224,3 +224,52 @@ pub fn mean_i16(
     let add = |sum: i32, x: i16| sum.wrapping_add(x.into()).wrapping_sub(x_zero);
     reduce(p, x, y, 0, add, |sum| scale.apply(sum).saturating_add(out_zero).max(lo).min(hi) as i16);
 }
+
+/// A function of each `i16`, interpolated between 513 entries of `table`: one for every 128 stored values, and one behind them.
+#[inline(never)]
+pub fn interpolate_i16(table: &[i16], x: &[Cell<i16>], y: &[Cell<i16>]) {
+    map(x, y, |x: i16| interpolated(table, x));
+}
+
+#[inline(always)]
+fn interpolated(table: &[i16], x: i16) -> i16 {
+    let at = (256 + (i32::from(x) >> 7)) as usize;
+    let (Some(&base), Some(&next)) = (table.get(at), table.get(at.wrapping_add(1))) else { return 0 };
+    let step = i32::from(next).wrapping_sub(base.into());
+    let delta = step.wrapping_mul((x & 0x7f).into()).wrapping_add(64) >> 7;
+    delta.wrapping_add(base.into()) as i16
+}
+
+/// Softmax of `i16` rows: TFLite's `SoftmaxInt16`. `by` brings differences to the largest element of a row to steps of `exp`, the table of exp(x) from −10 to 0;
+/// `reciprocal` is that of 1 / (1 + x) from 0 to 1. The result has 15 fraction bits.
+#[inline(never)]
+pub fn softmax_i16(
+    depth: usize,
+    by: &Scale,
+    exp: &[i16],
+    reciprocal: &[i16],
+    x: &[Cell<i16>],
+    y: &[Cell<i16>],
+) {
+    let depth = depth.max(1);
+    let stored = |x: i32| x.max(i16::MIN.into()).min(i16::MAX.into()) as i16;
+    for (x, y) in x.chunks_exact(depth).zip(y.chunks_exact(depth)) {
+        let max = i32::from(x.iter().map(Cell::get).max().unwrap_or(0));
+        let mut sum = 0i32;
+        for (x, y) in x.iter().zip(y) {
+            let steps = by.apply(i32::from(x.get()).wrapping_sub(max)).saturating_add(i16::MAX.into());
+            let value = interpolated(exp, stored(steps));
+            sum = sum.wrapping_add(value.into());
+            y.set(value);
+        }
+        let zeros = sum.leading_zeros();
+        let scaled = i64::from(sum).wrapping_shl(zeros.wrapping_sub(1).min(31)).wrapping_add(1 << 13) >> 14;
+        let inverse = i32::from(interpolated(reciprocal, stored((scaled as i32).wrapping_sub(3 << 15))));
+        let right = 31u32.wrapping_sub(zeros).clamp(1, 30);
+        let half = 1i32.wrapping_shl(right.wrapping_sub(1));
+        for y in y {
+            let share = i32::from(y.get()).wrapping_mul(inverse).wrapping_add(half).wrapping_shr(right);
+            y.set(share.max(0).min(i16::MAX.into()) as i16);
+        }
+    }
+}

@@ -21,6 +21,6 @@ pub(crate) mod unary;
 pub(crate) mod wide;
 
 pub(crate) mod math;
-mod sigmoid;
+pub(crate) mod sigmoid;
 mod sum;
 mod walk;

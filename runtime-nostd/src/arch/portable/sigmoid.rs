@@ -1,5 +1,8 @@
 //! Sigmoid and hyperbolic tangent of 16 bits, by interpolation in one table: `reference/integer_ops/logistic.h` and `tanh.h` of TFLite.
 
+use super::unary::map;
+use core::cell::Cell;
+
 /// σ(i / 24) in Q0.16, as TFLite rounds it. `tanh(x) = 2 · σ(2 · x) − 1`, and both are symmetric.
 const SIGMOID: [u16; 256] = [
     32768, 33451, 34133, 34813, 35493, 36169, 36843, 37513, 38180, 38841, 39498, 40149, 40794, 41432, 42064,
@@ -26,7 +29,11 @@ const SIGMOID: [u16; 256] = [
 #[inline(always)]
 pub(crate) fn sigmoid(x: i32) -> i32 {
     // The table reaches from 0 to 10.7, three quarters of a number's range: its steps are 512 of these units.
-    let x = x.wrapping_mul(3);
+    sigmoid_of_steps(x.wrapping_mul(3))
+}
+
+#[inline(always)]
+fn sigmoid_of_steps(x: i32) -> i32 {
     let magnitude = x.unsigned_abs();
     let index = (magnitude >> 9) as usize;
     let value = match between(index) {
@@ -43,7 +50,11 @@ pub(crate) fn tanh(x: i32, shift: i32) -> i32 {
     let x = x.wrapping_mul(3);
     let right = shift.min(0).unsigned_abs();
     let half = if right > 0 { 1i32.wrapping_shl(right - 1) } else { 0 };
-    let x = x.wrapping_shl(shift.max(0).unsigned_abs()).wrapping_add(half).wrapping_shr(right);
+    tanh_of_steps(x.wrapping_shl(shift.max(0).unsigned_abs()).wrapping_add(half).wrapping_shr(right))
+}
+
+#[inline(always)]
+fn tanh_of_steps(x: i32) -> i32 {
     let magnitude = x.unsigned_abs();
     let index = (magnitude >> 8) as usize;
     let value = match between(index) {
@@ -59,4 +70,23 @@ pub(crate) fn tanh(x: i32, shift: i32) -> i32 {
 fn between(index: usize) -> Option<(u32, u32)> {
     let (&low, &high) = (SIGMOID.get(index)?, SIGMOID.get(index + 1)?);
     Some((u32::from(low), u32::from(high).wrapping_sub(u32::from(low))))
+}
+
+/// σ of each `i16`: the stored value times `multiplier`, shifted right by `right` bits (rounded half up), is in steps of the table. The result has 15 fraction
+/// bits.
+#[inline(never)]
+pub fn logistic_i16(multiplier: i32, right: u32, x: &[Cell<i16>], y: &[Cell<i16>]) {
+    map(x, y, |x: i16| sigmoid_of_steps(steps(x, multiplier, right)) as i16);
+}
+
+/// tanh of each `i16`: as [`logistic_i16`].
+#[inline(never)]
+pub fn tanh_i16(multiplier: i32, right: u32, x: &[Cell<i16>], y: &[Cell<i16>]) {
+    map(x, y, |x: i16| tanh_of_steps(steps(x, multiplier, right)) as i16);
+}
+
+#[inline(always)]
+fn steps(x: i16, multiplier: i32, right: u32) -> i32 {
+    let half = if right > 0 { 1i32.wrapping_shl(right - 1) } else { 0 };
+    i32::from(x).wrapping_mul(multiplier).wrapping_add(half).wrapping_shr(right)
 }

@@ -91,7 +91,7 @@ fn fixed_result(cx: &mut OpCx<'_, '_, '_>, op: Op, scale: f32, zero_point: i32) 
             cx.scale(cx.ty(x), "operand")?;
             check_result(&cx.declared(0)?, scale, zero_point)?;
         }
-        Format::Int16 => return Err(no_int16()),
+        Format::Int16 => check_result(&cx.declared(0)?, 1.0 / 32768.0, 0)?,
     }
     let dims = cx.dims(x);
     cx.emit(op, &[x], 0, &dims)
@@ -133,7 +133,13 @@ pub(super) fn softmax(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let format = if wide { Format::Int8 } else { cx.format(&[x])? };
     let scale = match format {
         Format::Float => SoftmaxScale::Real,
-        Format::Int16 => return Err(no_int16()),
+        Format::Int16 => {
+            check_result(&result, 1.0 / 32768.0, 0)?;
+            // Steps of the table of exponentials, which has 65535 of them from −10 to 0.
+            let scale = cx.scale(cx.ty(x), "operand")?;
+            let multiplier = multiplier(f64::from(scale) * f64::from(beta) / (10.0 / 65535.0))?;
+            SoftmaxScale::FixedPoint { multiplier, diff_min: 0 }
+        }
         Format::Int8 => {
             if !wide || !softmax_of_16_bits(&result) {
                 check_result(&result, 1.0 / 256.0, -128)?;

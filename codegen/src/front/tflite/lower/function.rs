@@ -53,7 +53,7 @@ fn unary(cx: &mut OpCx<'_, '_, '_>, function: Unary) -> Lowered {
     match cx.format(&[x])? {
         Format::Float => cx.emit(Op::Unary { function }, &[x], 0, &dims),
         Format::Int8 => table::int8(cx, function),
-        Format::Int16 => Err(no_int16()),
+        Format::Int16 => table::int16(cx, function),
     }
 }
 

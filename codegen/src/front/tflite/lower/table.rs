@@ -1,10 +1,12 @@
 //! Functions of one int8 value, as tables of 256 results. Each is computed as TFLite's kernel for the operator does: some from the real
 //! function, some in fixed point.
 
+use super::activation::no_int16;
 use super::cx::OpCx;
 use super::quant::multiplier;
 use super::{Lowered, Refusal};
 use crate::interp::fixed_point::{inverse_sqrt, multiply, rounding_shift_right};
+use crate::interp::{function_of, interpolation_table};
 use crate::ir::{DType, Data, Multiplier, Op, Type, Unary};
 
 /// Lets result 0 be a function of operand 0, both int8 and quantised per tensor.
@@ -37,6 +39,20 @@ pub(super) fn int8(cx: &mut OpCx<'_, '_, '_>, function: Unary) -> Lowered {
     cx.emit(Op::Lookup {}, &[x, table], 0, &dims)
 }
 
+/// As [`int8`] on int16: by a table that is interpolated.
+pub(super) fn int16(cx: &mut OpCx<'_, '_, '_>, function: Unary) -> Lowered {
+    let x = cx.input(0)?;
+    let (operand, result) = (cx.ty(x).clone(), cx.declared(0)?);
+    let (from, to) = (cx.scale(&operand, "operand")?, cx.scale(&result, "result")?);
+    let Unary::Exp = function else { return Err(no_int16()) };
+    let of = |x: f32| function_of(function, x);
+    let table = Data::from_i16(&interpolation_table((from, 0), (to, 0), of));
+    let ty = Type { dtype: DType::I16, shape: [513].as_slice().into(), quant: result.quant.clone() };
+    let table = cx.constant(function.name(), ty, table);
+    let dims = cx.dims(x);
+    cx.emit(Op::Interpolate {}, &[x, table], 0, &dims)
+}
+
 /// A result in steps of its scale, without its zero point, for a difference to the operand's zero point.
 type Stored = Box<dyn Fn(i32) -> i32>;
 
@@ -44,7 +60,7 @@ type Stored = Box<dyn Fn(i32) -> i32>;
 fn real(function: Unary, [x, y]: [f32; 2], zero: i32) -> Stored {
     let per_step = 1.0 / y;
     Box::new(move |difference| {
-        let result = crate::interp::function_of(function, x * difference as f32);
+        let result = function_of(function, x * difference as f32);
         let rounded = (result * per_step).round() + zero as f32;
         if rounded.is_nan() {
             i32::MIN / 2
