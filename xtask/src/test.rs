@@ -18,7 +18,7 @@ pub(crate) fn run_all() -> Result<(), Failure> {
     let lints = ["clippy", "-p", "kiln", "--features", "defmt,heapless", "--", "-D", "warnings"];
     run("lints of the runtime with its features", &mut cargo(&root, &lints))?;
     lint_outside(&root)?;
-    run("tests", &mut cargo(&root, &["test", "--workspace"]))?;
+    run("tests", &mut cargo(&root, &["test", "--workspace", "--no-fail-fast"]))?;
     make_room(&root);
     msrv::check_runtime()?;
     let documentation = ["doc", "--workspace", "--no-deps"];
