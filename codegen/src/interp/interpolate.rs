@@ -4,7 +4,7 @@ use super::InterpError;
 use crate::ir::{DType, Data};
 
 /// Entries of a table: one for every 128 stored values, and one behind them.
-pub const ENTRIES: usize = 513;
+pub(super) const ENTRIES: usize = 513;
 
 /// The table of a function whose operand and result have these scales and zero points. Where interpolation would err in the middle between two
 /// entries, half of that error is taken from the first one.
@@ -34,7 +34,7 @@ pub fn interpolation_table(operand: (f32, i32), result: (f32, i32), f: impl Fn(f
 pub(super) fn lookup(x: i16, table: &[i16]) -> i16 {
     let at = (256 + (x >> 7)) as usize;
     let (base, next) = (i32::from(table[at]), i32::from(table[at + 1]));
-    (base + ((next - base) * i32::from(x & 0x7f) + 64 >> 7)) as i16
+    (base + (((next - base) * i32::from(x & 0x7f) + 64) >> 7)) as i16
 }
 
 /// See `interpolate` in the op table.

@@ -87,7 +87,7 @@ impl Steps {
 
     fn apply(self, x: i32) -> i32 {
         let half = if self.right > 0 { 1 << (self.right - 1) } else { 0 };
-        (i64::from(x) * i64::from(self.multiplier) + half >> self.right) as i32
+        ((i64::from(x) * i64::from(self.multiplier) + half) >> self.right) as i32
     }
 }
 

@@ -48,7 +48,7 @@ fn row_of_16_bits([exp, reciprocal]: &[Vec<i16>; 2], by: Multiplier, row: &[i32]
     let sum = exps.iter().fold(0i32, |sum, &x| sum.wrapping_add(x));
     let zeros = sum.leading_zeros();
     // Between 1 and 2 with 16 fraction bits; what is above 1, as a stored value.
-    let scaled = ((i64::from(sum) << (zeros - 1).min(31)) + (1 << 13) >> 14) as i32;
+    let scaled = (((i64::from(sum) << zeros.saturating_sub(1).min(31)) + (1 << 13)) >> 14) as i32;
     let inverse = i32::from(lookup(stored(scaled.wrapping_sub(3 << 15)), reciprocal));
     let right = (31 - zeros as i32).clamp(1, 30);
     exps.iter()

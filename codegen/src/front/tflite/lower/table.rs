@@ -30,8 +30,9 @@ pub(super) fn int8(cx: &mut OpCx<'_, '_, '_>, function: Unary) -> Lowered {
         }
     };
     let zero = operand.zero_point();
-    let entry =
-        |byte: u8| (stored(i32::from(byte as i8) - zero) + result.zero_point()).clamp(-128, 127) as i8;
+    let entry = |byte: u8| {
+        (stored(i32::from(byte as i8) - zero).saturating_add(result.zero_point())).clamp(-128, 127) as i8
+    };
     let table = Data::from_i8(&(0..=255).map(entry).collect::<Vec<i8>>());
     let ty = Type { dtype: DType::I8, shape: [256].as_slice().into(), quant: result.quant.clone() };
     let table = cx.constant(function.name(), ty, table);
