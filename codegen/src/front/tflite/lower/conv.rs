@@ -131,7 +131,7 @@ pub(super) fn wide_bias(cx: &mut OpCx<'_, '_, '_>, weights: ValueId, bias: Optio
     cx.constant(name, Type::plain(DType::I64, &[wide.len()]), Data::new(bytes))
 }
 
-/// One factor per channel, or one for all: input scale · weight scale / output scale, the products in `f64`.
+/// One factor per channel, or one for all: input scale · weight scale / output scale, the products in `f64`, but for uint8, where they are in `f32`.
 pub(super) fn per_channel(
     cx: &mut OpCx<'_, '_, '_>,
     x: ValueId,
@@ -143,7 +143,11 @@ pub(super) fn per_channel(
     let Some(q) = &cx.ty(weights).quant else {
         return Err(Refusal::malformed("its weights have no quantisation"));
     };
-    let factor = |scale: &ir::Real| multiplier(x_scale * f64::from(scale.0) / y_scale);
+    let is_unsigned = cx.as_stored(x).is_some();
+    let factor = |scale: &ir::Real| match is_unsigned {
+        true => multiplier(f64::from(x_scale as f32 * scale.0) / y_scale),
+        false => multiplier(x_scale * f64::from(scale.0) / y_scale),
+    };
     Ok(Rescale::FixedPoint(q.scales.iter().map(factor).collect::<Lowered<_>>()?))
 }
 
