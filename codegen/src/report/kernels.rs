@@ -65,7 +65,7 @@ impl Requantisation {
             _ if call.kernel == "lookup_8" => Requantisation::Table,
             _ if takes(&["HalfRequant"]) => Requantisation::Halves,
             _ if takes(&["AddLinear", "MeanLinear", "QuantizeLinear"]) => Requantisation::Linear,
-            _ if takes(&["Requant", "AddParams", "MulParams", "MeanRows", "Scale"]) => {
+            _ if takes(&["Requant", "AddParams", "MulParams", "MeanRows", "Scale", "Rescale", "Lstm"]) => {
                 Requantisation::Reference
             }
             generics => fitted(generics).unwrap_or(Requantisation::None),

@@ -35,12 +35,20 @@ const _: fn() = || {
 
     formatted::<kernels::AddLinear>();
     formatted::<kernels::AddParams>();
+    formatted::<kernels::Along>();
     formatted::<kernels::Broadcast>();
+    formatted::<kernels::Choice>();
     formatted::<kernels::CompactConv>();
     formatted::<kernels::CompactDense>();
+    formatted::<kernels::CompareParams>();
     formatted::<kernels::Conv>();
     formatted::<kernels::Copy>();
+    formatted::<kernels::DynamicLayer>();
+    formatted::<kernels::Gather>();
     formatted::<kernels::HalfRequant>();
+    formatted::<kernels::LogSoftmax>();
+    formatted::<kernels::Lstm>();
+    formatted::<kernels::MatMul>();
     formatted::<kernels::MeanLinear>();
     formatted::<kernels::MeanRows>();
     formatted::<kernels::MulParams>();
@@ -49,6 +57,8 @@ const _: fn() = || {
     formatted::<kernels::QuantizeLinear>();
     formatted::<kernels::Reduce>();
     formatted::<kernels::Requant>();
+    formatted::<kernels::Rescale>();
+    formatted::<kernels::Resize>();
     formatted::<kernels::Scale>();
     formatted::<kernels::Stride>();
 
