@@ -219,7 +219,7 @@ op_table! {
     /// x / √Σ x² along the last axis, where the root is not less than 10⁻⁶. On `i8`, TFLite's fixed point: the result has 1/128 for a step.
     L2Normalize "l2_normalize" (1..=1) {}
     /// Products of matrices: `x` \[…, m, k\] with the transpose of `y` \[…, n, k\], with NumPy broadcasting of the axes in front: result \[…, m, n\], same
-    /// arithmetic as `conv2d`.
+    /// arithmetic as `conv2d`, on `i16` with sums of 64 bits.
     MatMul "matmul" (2..=2) {
         /// Accumulator to result (one multiplier).
         rescale: Rescale,

@@ -181,7 +181,7 @@ impl<'a> Selector<'a> {
         Arg::Struct(Struct { name: "AddParams", fields })
     }
 
-    fn mul_params(&self, node: &Node, out: &Multiplier, clamp: &Clamp) -> Arg {
+    pub(super) fn mul_params(&self, node: &Node, out: &Multiplier, clamp: &Clamp) -> Arg {
         let (lo, hi) = clamp.int_bounds();
         let zero = |id| Field::Int(self.ty(id).zero_point().into());
         let fields = vec![
@@ -235,7 +235,7 @@ impl<'a> Selector<'a> {
     }
 
     /// Kernels for `i16` know no zero points.
-    fn without_zero_points(&self, node: &Node) -> Selected {
+    pub(super) fn without_zero_points(&self, node: &Node) -> Selected {
         let mut values = node.operands.iter().chain([&node.result]);
         match values.all(|&id| self.ty(id).zero_point() == 0) {
             true => Ok(()),

@@ -70,17 +70,13 @@ impl<'a> Selector<'a> {
                 args.extend([lo, hi]);
                 kernel
             }
+            (DType::I16, DType::I16, DType::I16, Some(multiplier)) => {
+                self.without_zero_points(node)?;
+                args.push(self.mul_params(node, multiplier, clamp));
+                "matmul_i16"
+            }
             (DType::I8, DType::I8, DType::I8, Some(multiplier)) => {
-                let (lo, hi) = clamp.int_bounds();
-                let fields = vec![
-                    ("x_zero", Field::Int(tx.zero_point().into())),
-                    ("y_zero", Field::Int(ty.zero_point().into())),
-                    ("out_zero", Field::Int(out.zero_point().into())),
-                    ("out", Field::Struct(scale(multiplier))),
-                    ("lo", Field::Int(lo.into())),
-                    ("hi", Field::Int(hi.into())),
-                ];
-                args.push(Arg::Struct(Struct { name: "MulParams", fields }));
+                args.push(self.mul_params(node, multiplier, clamp));
                 "matmul_i8"
             }
             _ => return Err(self.no_kernel(node)),
@@ -120,7 +116,7 @@ impl<'a> Selector<'a> {
                 let args = vec![image, side(in_h, out_h), side(in_w, out_w), half];
                 self.unary(node, "resize_bilinear_f32", args)
             }
-            (DType::I8, DType::I8) => {
+            (DType::I8, DType::I8) | (DType::I16, DType::I16) => {
                 let scales =
                     [integer_scale(in_h, out_h, align_corners), integer_scale(in_w, out_w, align_corners)];
                 let start = |scale: i64| if half_pixel { scale / 2 - 512 } else { 0 };
@@ -128,7 +124,11 @@ impl<'a> Selector<'a> {
                 for scale in scales {
                     args.extend([Arg::Int(scale), Arg::Int(start(scale))]);
                 }
-                self.unary(node, "resize_bilinear_i8", args)
+                let kernel = match tx.dtype {
+                    DType::I8 => "resize_bilinear_i8",
+                    _ => "resize_bilinear_i16",
+                };
+                self.unary(node, kernel, args)
             }
             _ => Err(self.no_kernel(node)),
         }

@@ -186,8 +186,10 @@ const OPERATORS: &[&str] = &[
 
 /// Operators of which every case of int16 activations with int8 weights is in scope.
 const INT16_OPERATORS: &[&str] = &[
+    "ABS",
     "ADD",
     "AVERAGE_POOL_2D",
+    "BATCH_MATMUL",
     "CONCATENATION",
     "CONV_2D",
     "DEPTHWISE_CONV_2D",
@@ -205,6 +207,7 @@ const INT16_OPERATORS: &[&str] = &[
     "RELU",
     "RELU6",
     "RESHAPE",
+    "RESIZE_BILINEAR",
     "SLICE",
     "SOFTMAX",
     "SPLIT",

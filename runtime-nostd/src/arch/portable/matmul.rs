@@ -23,6 +23,13 @@ pub fn matmul_i8(p: &MatMul, q: &MulParams, a: impl Read<i8>, b: impl Read<i8>, 
     products(p, a.slice(), b.slice(), y, 0, add, |sum| to_i8(q.out.apply(sum), q.out_zero, q.lo, q.hi));
 }
 
+/// Products of `i16` operands without zero points: as [`matmul_i8`], with sums of 64 bits.
+#[inline(always)]
+pub fn matmul_i16(p: &MatMul, q: &MulParams, a: impl Read<i16>, b: impl Read<i16>, y: &[Cell<i16>]) {
+    let add = |sum: i64, a: i16, b: i16| sum.wrapping_add((i32::from(a) * i32::from(b)).into());
+    products(p, a.slice(), b.slice(), y, 0, add, |sum| q.out.apply_wide(sum).max(q.lo).min(q.hi) as i16);
+}
+
 #[inline(never)]
 fn products<T: Copy, A: Copy>(
     p: &MatMul,

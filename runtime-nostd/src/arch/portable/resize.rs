@@ -41,13 +41,6 @@ pub fn resize_bilinear_i8(
     x: &[Cell<i8>],
     y: &[Cell<i8>],
 ) {
-    let place = |i: usize, scale: i32, start: i32, size: usize| {
-        let at = (i as i32).wrapping_mul(scale).wrapping_add(start);
-        let last = size.wrapping_sub(1) as i32;
-        let before = (at >> 10).max(0).min(last);
-        let behind = (at.wrapping_add(1023) >> 10).max(0).min(last);
-        (before as usize, behind as usize, at.wrapping_sub(before.wrapping_shl(10)))
-    };
     let rows = |i| place(i, scale_y, start_y, p.in_h);
     let columns = |i| place(i, scale_x, start_x, p.in_w);
     interpolate(p, x, y, rows, columns, |[a, b, c, d]: [i8; 4], down: i32, right: i32| {
@@ -58,6 +51,39 @@ pub fn resize_bilinear_i8(
         let half = if sum > 0 { 1 << 19 } else { -(1 << 19) };
         (sum.wrapping_add(half) / (1 << 20)) as i8
     });
+}
+
+/// As [`resize_bilinear_i8`], with sums of 64 bits.
+#[inline(never)]
+pub fn resize_bilinear_i16(
+    p: &Resize,
+    scale_y: i32,
+    start_y: i32,
+    scale_x: i32,
+    start_x: i32,
+    x: &[Cell<i16>],
+    y: &[Cell<i16>],
+) {
+    let rows = |i| place(i, scale_y, start_y, p.in_h);
+    let columns = |i| place(i, scale_x, start_x, p.in_w);
+    interpolate(p, x, y, rows, columns, |[a, b, c, d]: [i16; 4], down: i32, right: i32| {
+        let (up, left) = (1024i32.wrapping_sub(down), 1024i32.wrapping_sub(right));
+        let part = |x: i16, v: i32, h: i32| i64::from(x).wrapping_mul(v.wrapping_mul(h).into());
+        let sum = part(a, up, left).wrapping_add(part(b, down, left));
+        let sum = sum.wrapping_add(part(c, up, right)).wrapping_add(part(d, down, right));
+        let half = if sum > 0 { 1 << 19 } else { -(1 << 19) };
+        (sum.wrapping_add(half) / (1 << 20)) as i16
+    });
+}
+
+/// The pixels before and behind a place of pixel `i`, and how far it is behind the first, in units of 1/1024.
+#[inline(always)]
+fn place(i: usize, scale: i32, start: i32, size: usize) -> (usize, usize, i32) {
+    let at = (i as i32).wrapping_mul(scale).wrapping_add(start);
+    let last = size.wrapping_sub(1) as i32;
+    let before = (at >> 10).max(0).min(last);
+    let behind = (at.wrapping_add(1023) >> 10).max(0).min(last);
+    (before as usize, behind as usize, at.wrapping_sub(before.wrapping_shl(10)))
 }
 
 /// Of each pixel of the result, `blend` makes one from the four around it (that above and left of it, those below, right, and below and right of it)

@@ -1,6 +1,5 @@
 //! BATCH_MATMUL.
 
-use super::activation::no_int16;
 use super::arithmetic::common;
 use super::cx::{describe, Format, OpCx};
 use super::quant::{multiplier, Activation};
@@ -23,8 +22,7 @@ pub(super) fn batch_matmul(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let result = cx.declared(0)?;
     let rescale = match format {
         Format::Float => Rescale::Real,
-        Format::Int16 => return Err(no_int16()),
-        Format::Int8 => {
+        Format::Int8 | Format::Int16 => {
             let scale = |v: ValueId, what| cx.scale(cx.ty(v), what).map(f64::from);
             let product = scale(x, "first operand")? * scale(y, "second operand")?;
             let real = product / f64::from(cx.scale(&result, "result")?);

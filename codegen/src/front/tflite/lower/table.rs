@@ -7,7 +7,7 @@ use super::quant::multiplier;
 use super::{Lowered, Refusal};
 use crate::interp::fixed_point::{inverse_sqrt, multiply, rounding_shift_right};
 use crate::interp::{function_of, interpolation_table};
-use crate::ir::{DType, Data, Multiplier, Op, Type, Unary};
+use crate::ir::{DType, Data, LeakyRescale, Multiplier, Op, Real, Type, Unary};
 
 /// Lets result 0 be a function of operand 0, both int8 and quantised per tensor.
 pub(super) fn int8(cx: &mut OpCx<'_, '_, '_>, function: Unary) -> Lowered {
@@ -45,6 +45,15 @@ pub(super) fn int16(cx: &mut OpCx<'_, '_, '_>, function: Unary) -> Lowered {
     let x = cx.input(0)?;
     let (operand, result) = (cx.ty(x).clone(), cx.declared(0)?);
     let (from, to) = (cx.scale(&operand, "operand")?, cx.scale(&result, "result")?);
+    if function == Unary::Abs {
+        // A leaky ReLU whose slope below zero is that above, downwards.
+        let by = multiplier(f64::from(from / to))?;
+        let alpha = Multiplier { value: -by.value, ..by };
+        let op =
+            Op::LeakyRelu { alpha: Real(-1.0), rescale: LeakyRescale::FixedPoint { identity: by, alpha } };
+        let dims = cx.dims(x);
+        return cx.emit(op, &[x], 0, &dims);
+    }
     let Unary::Exp = function else { return Err(no_int16()) };
     let of = |x: f32| function_of(function, x);
     let table = Data::from_i16(&interpolation_table((from, 0), (to, 0), of));
