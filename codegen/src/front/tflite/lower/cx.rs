@@ -256,12 +256,19 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
         self.importer.same_number(value, ty)
     }
 
-    /// Lets result `k` be the constant that operand `of` is.
+    /// Lets result `k` be the constant that operand `of` is, or is a name of.
     pub(super) fn bind_constant(&mut self, k: usize, of: usize) -> Lowered {
-        let constant = self.input_tensor(of)?;
-        if let Some(index) = self.operator.outputs.get(k) {
-            self.importer.set_slot(index, Slot::Constant(constant));
+        let operand = self.input_tensor(of)?;
+        let constant = match self.importer.slot(operand) {
+            Slot::Constant(constant) => constant,
+            _ => operand,
+        };
+        let Some(index) = self.operator.outputs.get(k) else { return Ok(()) };
+        // So that no name leads back to itself.
+        if self.importer.has_data(index) {
+            return Err(Refusal::malformed(format!("its result (tensor {index}) has data of its own")));
         }
+        self.importer.set_slot(index, Slot::Constant(constant));
         Ok(())
     }
 

@@ -75,7 +75,7 @@ impl<'m, 'a> Importer<'m, 'a> {
     pub(super) fn read(&mut self, index: i32, layout: Layout) -> Lowered<ValueId> {
         match self.slot(index) {
             Slot::Value(value) => return Ok(value),
-            // Its operand is a constant of the file, no such alias: this goes no deeper.
+            // A constant of the file, and not another such name: this goes no deeper.
             Slot::Constant(constant) => return self.read(constant, layout),
             Slot::Refused => return Err(Refusal::Follows),
             Slot::Handle(_) => {
@@ -102,6 +102,12 @@ impl<'m, 'a> Importer<'m, 'a> {
             return Ok(value);
         }
         Err(Refusal::malformed(format!("tensor {index} \"{}\" is used before it is computed", tensor.name)))
+    }
+
+    /// Whether the file has data for a tensor: it is no operator's result.
+    pub(super) fn has_data(&self, index: i32) -> bool {
+        let buffer = self.sub.tensor(index).map(|tensor| self.model.buffer(tensor.buffer));
+        buffer.is_some_and(|bytes| !matches!(bytes, Ok(None)))
     }
 
     /// What a variable of that type holds before it is first written: every byte is the zero point's low byte.

@@ -1,5 +1,6 @@
 //! Tests of the reader as a whole.
 
+mod aliases;
 mod corpus;
 mod lowering;
 mod messages;
