@@ -1,10 +1,10 @@
-//! New projects: every template is generated and built, on emulated boards it runs and compares its own output; and nothing is left of what
+//! New projects: every template is generated and built (`built`), on emulated boards it runs and compares its own output; and nothing is left of what
 //! is refused. All projects share one target folder, and one model.
 // Helpers of tests may unwrap, as tests may.
 #![allow(clippy::unwrap_used)]
 
 use cargo_kiln::new::{create, flavours, Flavour, Request};
-use kiln_boards::{toolchain, work_dir, Board};
+use kiln_boards::{toolchain, work_dir, Board, Runner};
 use kiln_codegen::Optimize;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ const F32: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/digits/model
 
 #[test]
 fn bare() {
-    for board in boards(Flavour::Bare) {
+    for board in built(Flavour::Bare) {
         let folder = project(board, Flavour::Bare, INT8);
         if board.is_emulated() {
             let output = cargo(&folder, board, &["run", "--release"]);
@@ -39,7 +39,7 @@ fn rtic() {
 
 /// Firmware whose model runs among other tasks: these have turns in between.
 fn turns(flavour: Flavour) {
-    for board in boards(flavour) {
+    for board in built(flavour) {
         let (folder, name) = (project(board, flavour, INT8), &board.name);
         if !board.is_emulated() {
             cargo(&folder, board, &["build", "--release"]);
@@ -52,11 +52,31 @@ fn turns(flavour: Flavour) {
     }
 }
 
-/// The boards that there are templates of a flavour for: some at least.
+/// The boards whose projects of a flavour are built: all emulated ones, and of the others the first of each family of chips. A sweep
+/// (`KILN_SWEEP`) builds all.
+fn built(flavour: Flavour) -> Vec<&'static Board> {
+    let mut families = Vec::new();
+    let mut is_first = |board: &Board| {
+        let family = family(board);
+        let first = family.is_none() || !families.contains(&family);
+        families.push(family);
+        first
+    };
+    let all = std::env::var_os("KILN_SWEEP").is_some();
+    let built: Vec<_> = boards(flavour).filter(|board| is_first(board) || all).collect();
+    assert!(built.iter().any(|board| board.is_emulated()) && built.iter().any(|board| !board.is_emulated()));
+    built
+}
+
+/// What the chip's maker calls the family: the letters that its name begins with. None for emulated boards.
+fn family(board: &Board) -> Option<String> {
+    let Runner::ProbeRs { chip, .. } = &board.runner else { return None };
+    Some(chip.chars().take_while(char::is_ascii_alphabetic).collect())
+}
+
+/// The boards that there are templates of a flavour for.
 fn boards(flavour: Flavour) -> impl Iterator<Item = &'static Board> {
-    let boards = Board::all().iter().filter(move |board| flavours(board).contains(&flavour));
-    assert!(boards.clone().any(Board::is_emulated) && boards.clone().any(|board| !board.is_emulated()));
-    boards
+    Board::all().iter().filter(move |board| flavours(board).contains(&flavour))
 }
 
 /// Float outputs, whose sample is compared with a tolerance; the tests on this machine; the format.

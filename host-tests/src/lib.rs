@@ -1,5 +1,7 @@
 //! What Kiln's own tests share: the models they run on.
 
+pub mod draw;
+
 use cargo_kiln::compare::compare;
 use cargo_kiln::place::{Built, Place};
 use kiln_boards::image::Image;

@@ -357,7 +357,11 @@ impl<'a> Selector<'a> {
     /// A constant of the current step.
     fn step_constant(&mut self, what: &str, data: Data) -> ConstantId {
         let doc = format!("{} of step {} {}", what.to_lowercase(), self.step, self.label);
-        self.constant(format!("STEP{:02}_{what}", self.step), doc, data)
+        let first = format!("STEP{:02}_{what}", self.step);
+        let names = (2..).map(|k| format!("{first}_{k}"));
+        let is_free = |name: &String| self.program.constants.iter().all(|c| c.ident != *name);
+        let ident = std::iter::once(first.clone()).chain(names).find(is_free);
+        self.constant(ident.unwrap_or(first), doc, data)
     }
 
     fn call(&mut self, kernel: &'static str, args: Vec<Arg>) {

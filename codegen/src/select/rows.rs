@@ -93,7 +93,8 @@ impl<'a> Selector<'a> {
     /// The rows of what is at a place, along an axis.
     pub(super) fn strip_at(&self, place: Place, ty: &Type, axis: usize) -> Strip {
         let dims = ty.shape.dims();
-        let row = dims.iter().skip(axis + usize::from(!dims.is_empty())).product();
+        // A vector is one row.
+        let row = dims.iter().skip(if dims.len() < 2 { 0 } else { axis + 1 }).product();
         // A ring that all rows fit into never wraps.
         let ring = place.ring.filter(|&ring| self.endless || ring < rows(&ty.shape));
         let len = ring.map_or(ty.shape.numel(), |ring| ring * row);

@@ -41,6 +41,11 @@ pub fn read(bytes: &[u8], name: &str) -> Result<Graph, Error> {
     lower::lower(&model, name, budget)
 }
 
+/// Number in the schema, and name, of every operator that can be lowered, in some number format at least.
+pub fn operators() -> impl Iterator<Item = (i32, String)> {
+    lower::builtins().map(|code| (code, names::builtin(code)))
+}
+
 fn parse<'a>(bytes: &'a [u8], budget: &mut Budget) -> Result<Model<'a>, Error> {
     if !is_tflite(bytes) {
         return Err(super::other_format(bytes));

@@ -461,6 +461,11 @@ impl ModelBuilder {
         index
     }
 
+    /// Whether a tensor is an input of the current subgraph.
+    pub fn is_input(&self, tensor: i32) -> bool {
+        self.subgraphs.last().is_some_and(|current| current.inputs.contains(&tensor))
+    }
+
     /// A constant of raw bytes.
     pub fn constant(&mut self, name: &str, tensor: Tensor, data: &[u8]) -> i32 {
         self.buffers.push(data.to_vec());

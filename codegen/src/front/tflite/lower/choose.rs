@@ -107,7 +107,7 @@ pub(super) fn select(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let rank = cx.dims(operand).len();
     let mut dims = cx.dims(condition);
     let whole = dims == cx.dims(operand);
-    if dims.len() == 1 && !whole && cx.ty(condition).shape.numel() > 1 {
+    if dims.len() == 1 && rank > 1 && !whole && cx.ty(condition).shape.numel() > 1 {
         dims.resize(rank, 1);
         let ty = cx.ty(condition).with_shape(&dims);
         let condition = cx.node(Op::Reshape {}, &[condition], 0, ty)?;

@@ -189,13 +189,17 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
     /// Adds a node on the way to result `k`, after which it is named.
     pub(super) fn node(&mut self, op: Op, operands: &[ValueId], k: usize, ty: Type) -> Lowered<ValueId> {
         check_size(ty.dtype, ty.shape.dims())?;
-        if ty.shape.numel() == 0 && !matches!(ty.dtype, DType::I32 | DType::I64) {
+        let name = self.output_tensor(k)?.name.text();
+        let is_empty = ty.shape.numel() == 0;
+        // Lists of dimensions may be empty.
+        if !is_empty || matches!(ty.dtype, DType::I32 | DType::I64) {
+            if let Some(data) = consts::evaluate(&self.importer.graph, &op, operands, &ty) {
+                return Ok(self.importer.graph.add_const(name, ty, data));
+            }
+        }
+        if is_empty {
             let what = format!("its result of shape {:?} has no elements", ty.shape.dims());
             return Err(Refusal::unsupported(what, "remove the operator, or use a larger input shape"));
-        }
-        let name = self.output_tensor(k)?.name.text();
-        if let Some(data) = consts::evaluate(&self.importer.graph, &op, operands, &ty) {
-            return Ok(self.importer.graph.add_const(name, ty, data));
         }
         let overhead = 256 + 16 * operands.len();
         self.importer.budget.charge(overhead).map_err(Refusal::Fatal)?;

@@ -340,6 +340,11 @@ pub(super) fn is_known(builtin: i32) -> bool {
     find(builtin).is_some()
 }
 
+/// The numbers of all operators that [`lower_operator`] knows.
+pub(super) fn builtins() -> impl Iterator<Item = i32> {
+    OPERATORS.iter().map(|&(code, _)| code)
+}
+
 type Lower = fn(&mut OpCx<'_, '_, '_>) -> Lowered;
 
 /// The operators that Kiln compiles: schema number and lowering.
