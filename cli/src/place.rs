@@ -165,6 +165,13 @@ pub fn build_firmware(
 }
 
 fn write_model(compiled: &Compiled) -> Result<PathBuf> {
+    if let Some(custom) = compiled.program.customs.first() {
+        bail!(
+            "the custom operator `{}` is the function `{}` of your crate, which is not known here: run the model in a test of that crate",
+            custom.name,
+            custom.path
+        );
+    }
     let folder = kiln_boards::work_dir()?.join("models");
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot create `{}`", folder.display()))?;
     // Named after its contents, so that processes that compile one model with different options do not meet.

@@ -24,7 +24,7 @@ pub mod verify;
 
 pub use door::{compile_file, include_model, model_name, read_file, write_whole, Build};
 pub use error::{Error, Problem};
-pub use options::{Events, Input, Io, Optimize, Options};
+pub use options::{CustomOp, Events, Input, Io, Optimize, Options};
 pub use target::Target;
 
 use proc_macro2::TokenStream;
@@ -74,7 +74,7 @@ fn lower(mut graph: ir::Graph, options: &Options) -> Result<Compiled, Error> {
 /// # Errors
 /// [`Error::Malformed`] and [`Error::Unsupported`].
 pub fn import(bytes: &[u8], name: &str, options: &Options) -> Result<ir::Graph, Error> {
-    let mut graph = front::read(bytes, name)?;
+    let mut graph = front::read_with(bytes, name, options)?;
     verify::after_stage("front", &graph)?;
     if options.io == Io::Quantized && passes::quantized_io::run(&mut graph) {
         verify::after_stage("pass quantized_io", &graph)?;
@@ -109,7 +109,12 @@ impl Compiled {
 
     /// The generated Rust. `vis` is the visibility of the type.
     pub fn tokens(&self, vis: &TokenStream) -> TokenStream {
-        emit::emit(&self.graph, &self.program, &self.options, vis)
+        self.tokens_with(vis, &[])
+    }
+
+    /// The generated Rust, with the paths of custom operators' functions as the user wrote them: errors point there.
+    fn tokens_with(&self, vis: &TokenStream, paths: &[syn::ExprPath]) -> TokenStream {
+        emit::emit(&self.graph, &self.program, &self.options, vis, paths)
     }
 
     /// The generated Rust as a formatted file.

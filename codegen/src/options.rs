@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Problem};
 use crate::target::Target;
+use quote::ToTokens;
 
 /// What to favour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -121,6 +122,38 @@ impl std::str::FromStr for Events {
     }
 }
 
+/// A custom operator of a model, and the function that computes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CustomOp {
+    /// Name of the operator in the model file.
+    pub name: String,
+    /// Path of the function, as the module that includes the model would write it: `crate::kernels::my_op`.
+    pub path: String,
+}
+
+impl std::str::FromStr for CustomOp {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let help = "write the operator's name and the path of its function: MyOp=crate::kernels::my_op";
+        let wrong = || bad_option("custom_op", text, help);
+        // No path has an equals sign before its generic arguments; a name may have any.
+        let (name, path) = text.rsplit_once('=').ok_or_else(wrong)?;
+        CustomOp::new(name.trim(), path).ok_or_else(wrong)
+    }
+}
+
+impl CustomOp {
+    /// `None` where `path` is no path.
+    pub(crate) fn new(name: &str, path: &str) -> Option<Self> {
+        let path: syn::ExprPath = syn::parse_str(path).ok()?;
+        let text = path.to_token_stream().to_string();
+        let is_path = path.attrs.is_empty() && path.qself.is_none() && !name.is_empty();
+        // `a :: b`, as tokens print, without the spaces.
+        is_path.then(|| CustomOp { name: name.into(), path: text.replace(' ', "") })
+    }
+}
+
 /// Options of one compilation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
@@ -140,6 +173,8 @@ pub struct Options {
     pub io: Io,
     /// How the input is given.
     pub input: Input,
+    /// What computes the model's custom operators.
+    pub custom_ops: Vec<CustomOp>,
     /// The processor that code is made for; [`Target::Portable`] where absent.
     pub target: Option<Target>,
     /// What the model tells about while it runs.
@@ -150,7 +185,7 @@ pub struct Options {
 
 impl Options {
     /// Every option that a user sets by name.
-    pub const NAMES: [&'static str; 10] = [
+    pub const NAMES: [&'static str; 11] = [
         "name",
         "optimize",
         "flash",
@@ -159,6 +194,7 @@ impl Options {
         "weights_section",
         "io",
         "input",
+        "custom_op",
         "target",
         "events",
     ];
@@ -182,6 +218,7 @@ impl Options {
             "weights_section" => self.weights_section = Some(value.into()),
             "io" => self.io = value.parse()?,
             "input" => self.input = value.parse()?,
+            "custom_op" => self.bind(value.parse()?)?,
             "target" => self.target = Some(value.parse()?),
             "events" => self.events = value.parse()?,
             _ => {
@@ -192,6 +229,24 @@ impl Options {
                 }))
             }
         }
+        Ok(())
+    }
+}
+
+impl Options {
+    /// Binds a custom operator to a function.
+    ///
+    /// # Errors
+    /// [`Error::Options`] where it is bound already.
+    pub fn bind(&mut self, custom_op: CustomOp) -> Result<(), Error> {
+        if let Some(bound) = self.custom_ops.iter().find(|bound| bound.name == custom_op.name) {
+            return Err(Error::Options(Problem {
+                place: "option `custom_op`".into(),
+                what: format!("`{}` is bound to `{}` already", bound.name, bound.path),
+                help: "bind each custom operator once".into(),
+            }));
+        }
+        self.custom_ops.push(custom_op);
         Ok(())
     }
 }
@@ -239,6 +294,24 @@ mod tests {
         assert_eq!(options, Options { fast_ram: Some(16 * 1024), ..Options::default() });
         let error = options.set("fast_ram", "all").unwrap_err().to_string();
         assert!(error.contains("`fast_ram`") && error.contains("20K"), "{error}");
+    }
+
+    #[test]
+    fn custom_operators_are_bound_once() {
+        let mut options = Options::default();
+        options.set("custom_op", "My=Op = crate::kernels::my_op::<3>").unwrap();
+        let bound = CustomOp { name: "My=Op".into(), path: "crate::kernels::my_op::<3>".into() };
+        assert_eq!(options.custom_ops, [bound]);
+        for (text, message) in [
+            ("My=Op=a::b", "bound to `crate::kernels::my_op::<3>` already"),
+            ("MyOp", "crate::kernels::my_op"),
+            ("MyOp=1 + 2", "MyOp=1 + 2"),
+            ("=a::b", "=a::b"),
+            ("MyOp=<u8 as T>::f", "MyOp=<u8 as T>::f"),
+        ] {
+            let error = options.set("custom_op", text).unwrap_err().to_string();
+            assert!(error.contains("option `custom_op`") && error.contains(message), "{error}");
+        }
     }
 
     #[test]

@@ -26,6 +26,13 @@ fn build_script_and_command_line_write_the_same_file() {
     let by_build = std::fs::read_to_string(written).unwrap();
     assert!(by_build.contains("pub const FAST_BYTES: usize = 256;"));
     assert_eq!(by_build, by_command_line(model, &["--fast-ram", "256"], &out));
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("models/custom/weighted_sum.tflite");
+    let function = ["WeightedSum", "crate::kernels::weighted_sum"];
+    let written = Build::new(&file).custom_op(function[0], function[1]).unwrap().compile().unwrap();
+    let by_build = std::fs::read_to_string(written).unwrap();
+    assert!(by_build.contains("= crate::kernels::weighted_sum;"), "{by_build}");
+    let custom = Model { name: "weighted_sum".into(), path: file, golden: out.clone() };
+    assert_eq!(by_build, by_command_line(&custom, &["--custom-op", &function.join("=")], &out));
     std::fs::remove_dir_all(out).unwrap();
 }
 

@@ -25,6 +25,7 @@
 /// | `flash` | as `ram` | most bytes of constants |
 /// | `input` | `"whole"`, `"rows"`, `"sliding"` | how the input is given, see below |
 /// | `io` | `"native"`, `"quantized"` | `"quantized"` drops QUANTIZE and DEQUANTIZE at the edges of the model |
+/// | `custom_op("MyOp", path::to::function)` | | computes a custom operator of the model, see below |
 /// | `events` | `"layers"` | tells `kiln::events` about each layer: time, range of values; default `"none"` |
 /// | `weights_section` | `".flash2"` | link section of the constants |
 /// | `target` | `"portable"`, `"cortex-m0"`, `"cortex-m4"` … | the processor that code is made for; that of the crate being compiled where absent |
@@ -64,6 +65,42 @@
 ///     assert_eq!(output.is_some(), frame >= Window::ROWS);
 /// }
 /// model.reset(); // forgets all frames
+/// ```
+///
+/// # Operators of your own
+///
+/// A custom operator of the model is computed by a function of yours, whose types and shapes are checked while the crate compiles
+/// (`kiln::custom`):
+///
+/// ```
+/// mod kernels {
+///     use kiln::custom::{Dims1, Dims3, Input, Output};
+///
+///     /// Of each row the sum of its elements, each times a weight of its column.
+///     pub fn weighted_sum(
+///         x: Input<'_, i8, Dims3<1, 2, 3>>,
+///         weights: Input<'_, i8, Dims1<3>>,
+///         y: Output<'_, f32, Dims3<1, 2, 1>>,
+///         _attributes: &'static [u8],
+///     ) {
+///         for (n, y) in y.cells().iter().enumerate() {
+///             let term = |c| Some((i32::from(x.get([0, n, c])?) - x.zero_point) * i32::from(weights.get([c])?));
+///             y.set((0..3).filter_map(term).sum::<i32>() as f32 * (x.scale * weights.scale));
+///         }
+///     }
+/// }
+///
+/// kiln::include_model!(
+///     Weighted = "../host-tests/models/custom/weighted_sum.tflite",
+///     custom_op("WeightedSum", kernels::weighted_sum),
+/// );
+///
+/// fn main() {
+///     let mut model = Weighted::new();
+///     model.input_mut().fill(Weighted::INPUT.zero_point as i8);
+///     model.invoke();
+///     assert_eq!(model.output(), &[10.0; 2]); // which the model adds
+/// }
 /// ```
 ///
 /// # Among other tasks

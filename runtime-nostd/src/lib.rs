@@ -9,13 +9,13 @@
 //! A model takes its input at once (`invoke`), row by row (`push_row`) or as a window that slides (`slide`): see [`Feed`]. Several
 //! models can share one arena: [`share_arena!`]. `invoke_async` lets other tasks run between the steps of a long inference.
 //!
-//! What outputs mean, which class, since when and where, says [`post`].
+//! What outputs mean, which class, since when and where, says [`post`]. Operators of your own: [`custom`].
 //!
 //! # Features
 //!
 //! - `macros` (default): `include_model!`, which compiles a model while the crate around it compiles.
 //! - `heapless`: lists of bounded length in [`post`]: the best `K` classes, detections without duplicates.
-//! - `defmt`: `defmt::Format` on all public types but those that are memory ([`Arena`], [`Memory`], [`Bytes`], [`Rows`]), and a sink for [`events`] that
+//! - `defmt`: `defmt::Format` on all public types but those that are memory ([`Arena`], [`Memory`], [`Bytes`], [`Rows`], and the tensors of [`custom`]), and a sink for [`events`] that
 //!   prints them.
 //! - `micromath`: approximate exponentials in the float kernels, smaller and faster than exact ones. Exponentials are then off by at most
 //!   0.25 %, logistic values by 0.0006, hyperbolic tangents by 0.0011. Integer kernels are not affected.
@@ -29,6 +29,7 @@
 compile_error!("models are stored in little-endian order: big-endian targets are not supported");
 
 mod arch;
+pub mod custom;
 pub mod events;
 mod feed;
 mod fixed;

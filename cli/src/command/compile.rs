@@ -15,6 +15,8 @@ Examples:
   cargo kiln compile kws.tflite -o src/kws.rs
       Then, in the crate: `mod kws;` and `use kws::Kws;`
   cargo kiln compile kws.tflite -o src/kws.rs --name Keywords --optimize size --ram 20K --flash 64K
+  cargo kiln compile kws.tflite -o src/kws.rs --custom-op MyOp=crate::kernels::my_op
+      A function of the crate computes a custom operator of the model
   cargo kiln compile kws.tflite --emit ir-after-each-pass
       For those who work on the compiler: what each pass left of the graph";
 

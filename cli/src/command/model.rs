@@ -24,6 +24,9 @@ pub(super) struct ModelArgs {
     /// How the input is given: whole, row by row (`push_row`), or as the window of the latest rows (`slide`)
     #[arg(long, value_name = "HOW", default_value = "whole", value_parser = ["whole", "rows", "sliding"])]
     input: String,
+    /// The function that computes a custom operator; may be given several times
+    #[arg(long, value_name = "NAME=PATH")]
+    custom_op: Vec<String>,
     /// Types of inputs and outputs: those of the file, or integers (QUANTIZE and DEQUANTIZE at the edges dropped)
     #[arg(long, value_name = "TYPES", default_value = "native", value_parser = ["native", "quantized"])]
     io: String,
@@ -65,6 +68,9 @@ impl ModelArgs {
         options.set("io", &self.io)?;
         options.set("input", &self.input)?;
         options.set("events", &self.events)?;
+        for custom_op in &self.custom_op {
+            options.set("custom_op", custom_op)?;
+        }
         let optional = [
             ("name", &self.name),
             ("ram", &self.ram),

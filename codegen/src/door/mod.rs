@@ -147,6 +147,16 @@ impl Build {
         self
     }
 
+    /// The function that computes a custom operator: the operator's name in the file, and the function's path as the module
+    /// that includes the model would write it, e.g. `crate::kernels::my_op`. What it takes says `kiln::custom`.
+    ///
+    /// # Errors
+    /// [`Error::Options`] where `path` is no path, or the operator has a function already.
+    pub fn custom_op(mut self, name: &str, path: &str) -> Result<Self, Error> {
+        self.options.set("custom_op", &format!("{name}={path}"))?;
+        Ok(self)
+    }
+
     /// What the model tells about while it runs, to the observer of `kiln::events`.
     pub fn events(mut self, events: Events) -> Self {
         self.options.events = events;

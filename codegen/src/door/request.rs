@@ -5,9 +5,10 @@ use crate::error::Error;
 use crate::options::Options;
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
+use quote::ToTokens;
 use std::path::Path;
 use syn::parse::{Parse, ParseStream};
-use syn::{Ident, Lit, LitStr, Token, Visibility};
+use syn::{ExprPath, Ident, Lit, LitStr, Token, Visibility};
 
 /// Expands the arguments of `include_model!`. `root` is the folder that the path is relative to.
 ///
@@ -24,6 +25,8 @@ struct Request {
     options: Options,
     /// Where each option's value stands, by the option's name.
     spans: Vec<(String, Span)>,
+    /// The functions of custom operators, as they were written.
+    paths: Vec<ExprPath>,
 }
 
 impl Parse for Request {
@@ -37,24 +40,31 @@ impl Parse for Request {
         input.parse::<Token![=]>()?;
         let path = input.parse()?;
         let mut options = Options { name: Some(name.to_string()), ..Options::default() };
-        let mut spans = Vec::new();
+        let (mut spans, mut paths) = (Vec::new(), Vec::new());
         while !input.is_empty() {
             input.parse::<Token![,]>()?;
             if input.is_empty() {
                 break;
             }
-            spans.push(parse_option(input, &mut options)?);
+            spans.push(parse_option(input, &mut options, &mut paths)?);
         }
         if let (Some(target), None) = (target, options.target) {
             options.set("target", &target).map_err(|e| syn::Error::new(Span::call_site(), e))?;
         }
-        Ok(Request { vis, path, options, spans })
+        Ok(Request { vis, path, options, spans, paths })
     }
 }
 
 /// Sets an option, and returns its name and where its value stands.
-fn parse_option(input: ParseStream<'_>, options: &mut Options) -> syn::Result<(String, Span)> {
+fn parse_option(
+    input: ParseStream<'_>,
+    options: &mut Options,
+    paths: &mut Vec<ExprPath>,
+) -> syn::Result<(String, Span)> {
     let name: Ident = input.parse()?;
+    if name == "custom_op" && input.peek(syn::token::Paren) {
+        return parse_custom_op(input, options, paths);
+    }
     if name == "name" {
         return Err(syn::Error::new(
             name.span(),
@@ -72,6 +82,29 @@ fn parse_option(input: ParseStream<'_>, options: &mut Options) -> syn::Result<(S
     let span = if known { value.span() } else { name.span() };
     options.set(&name.to_string(), &text).map_err(|e| syn::Error::new(span, e))?;
     Ok((name.to_string(), value.span()))
+}
+
+/// `("MyOp", crate::kernels::my_op)`.
+fn parse_custom_op(
+    input: ParseStream<'_>,
+    options: &mut Options,
+    paths: &mut Vec<ExprPath>,
+) -> syn::Result<(String, Span)> {
+    let arguments;
+    syn::parenthesized!(arguments in input);
+    let name: LitStr = arguments.parse()?;
+    arguments.parse::<Token![,]>()?;
+    let path: ExprPath = arguments.parse()?;
+    arguments.parse::<Option<Token![,]>>()?;
+    if !arguments.is_empty() {
+        return Err(
+            arguments.error("an operator has a name and a function: custom_op(\"…\", path::to::function)")
+        );
+    }
+    let text = format!("{}={}", name.value(), path.to_token_stream());
+    options.set("custom_op", &text).map_err(|e| syn::Error::new(name.span(), e))?;
+    paths.push(path);
+    Ok((format!("custom_op({:?}, …)", name.value()), name.span()))
 }
 
 impl Request {
@@ -93,7 +126,7 @@ impl Request {
         };
         let compiled = compile_file(&path, &self.options).map_err(here)?;
         let vis = &self.vis;
-        let code = compiled.tokens(&quote!(#vis));
+        let code = compiled.tokens_with(&quote!(#vis), &self.paths);
         let watched = path.to_string_lossy();
         Ok(quote! {
             #code

@@ -1,7 +1,7 @@
 //! Steps and the kernel calls in them.
 
 use super::pipeline::{self, Stage};
-use super::{event, uses_memory};
+use super::{custom, event, uses_memory};
 use crate::select::{Arg, Call, Cells, ConstantId, Field, Generic, Memory, Program, Region, Strip, Struct};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote, ToTokens};
@@ -127,10 +127,9 @@ fn expand_step(program: &Program, calls: &[Call]) -> TokenStream {
     // Calls that follow each other are for the same row, if they are for single rows.
     let groups = calls.chunk_by(|a, b| by_row(a) && by_row(b)).map(|group| {
         let calls = group.iter().map(|call| {
-            let kernel = Ident::new(call.kernel, Span::call_site());
-            let generics = expand_generics(&call.generics);
+            let kernel = expand_kernel(call);
             let args = call.args.iter().map(|arg| expand_arg(program, arg));
-            quote! { k::#kernel #generics(#(#args),*); }
+            quote! { #kernel(#(#args),*); }
         });
         match by_row(&group[0]) {
             true => quote! { for row in band.range() { #(#calls)* } },
@@ -169,6 +168,21 @@ fn static_name(value: &Struct) -> Ident {
     Ident::new(&value.name.to_ascii_uppercase(), Span::call_site())
 }
 
+/// The function that a call calls.
+fn expand_kernel(call: &Call) -> TokenStream {
+    match call.custom {
+        Some(index) => {
+            let ident = custom::ident(index);
+            quote! { custom::#ident }
+        }
+        None => {
+            let kernel = Ident::new(call.kernel, Span::call_site());
+            let generics = expand_generics(&call.generics);
+            quote! { k::#kernel #generics }
+        }
+    }
+}
+
 /// `::<32, false>`, or nothing.
 fn expand_generics(generics: &[Generic]) -> Option<TokenStream> {
     let generics = generics.iter().map(|generic| match *generic {
@@ -190,6 +204,8 @@ fn expand_arg(program: &Program, arg: &Arg) -> TokenStream {
             quote! { #rows.row(row) }
         }
         Arg::Rows(strip) => rows(strip),
+        Arg::Input(source, ty) => custom::expand_input(program, source, ty),
+        Arg::Output(region, ty) => custom::expand_output(region, ty),
         Arg::Constant(id, element) => constant(program, *id, element),
         Arg::ConstantRow(id, element, len) => {
             let (all, len) = (constant(program, *id, element), Literal::usize_unsuffixed(*len));

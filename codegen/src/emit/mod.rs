@@ -4,6 +4,7 @@
 //! same through every door; [`pretty`] formats them for a file.
 
 mod call;
+mod custom;
 mod event;
 mod feed;
 mod io;
@@ -20,7 +21,15 @@ use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote};
 
 /// The Rust of a compiled model: `vis use …::Name;` and the module that holds it.
-pub fn emit(graph: &Graph, program: &Program, options: &Options, vis: &TokenStream) -> TokenStream {
+///
+/// `paths` are those of custom operators' functions as the user wrote them, if they have a place where errors can point to.
+pub fn emit(
+    graph: &Graph,
+    program: &Program,
+    options: &Options,
+    vis: &TokenStream,
+    paths: &[syn::ExprPath],
+) -> TokenStream {
     let names = Names::new(&type_name(graph, options));
     let (ty, module) = (&names.ty, &names.module);
     let doc = model_doc(graph, program);
@@ -31,6 +40,7 @@ pub fn emit(graph: &Graph, program: &Program, options: &Options, vis: &TokenStre
     let model = io::expand_model(graph, program, &names);
     let loops = pipeline::expand_loops(program, options.trace);
     let steps = call::expand_steps(program);
+    let customs = custom::expand_customs(program, paths);
     quote! {
         #[allow(unreachable_pub)]
         #vis use #module::#ty;
@@ -48,6 +58,7 @@ pub fn emit(graph: &Graph, program: &Program, options: &Options, vis: &TokenStre
             #model
             #loops
             #steps
+            #customs
             #weights
         }
     }

@@ -4,6 +4,7 @@ pub mod tflite;
 
 use crate::error::{Error, Problem};
 use crate::ir::Graph;
+use crate::options::Options;
 
 /// Reads a model of any known format. `name` becomes the graph's name.
 ///
@@ -12,7 +13,16 @@ use crate::ir::Graph;
 /// [`Error::Malformed`] for bytes of no known format and for damaged models, [`Error::Unsupported`] for models that
 /// use something Kiln cannot compile.
 pub fn read(bytes: &[u8], name: &str) -> Result<Graph, Error> {
-    tflite::read(bytes, name)
+    read_with(bytes, name, &Options::default())
+}
+
+/// As [`read`], with what the options say about the model: its custom operators.
+///
+/// # Errors
+///
+/// Those of [`read`], and [`Error::Options`] for options that do not fit the model.
+pub fn read_with(bytes: &[u8], name: &str, options: &Options) -> Result<Graph, Error> {
+    tflite::read(bytes, name, options)
 }
 
 /// The error for bytes that are no TFLite model.

@@ -223,6 +223,11 @@ pub fn eval(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Result<Data,
         Op::Lstm { input, recurrent, cell, tanh_shift, clip } => {
             lstm::lstm([input, recurrent, cell], *tanh_shift, clip, operands, result)?
         }
+        Op::Custom { name, function, .. } => {
+            return Err(InterpError::new(format!(
+                "the custom operator `{name}` is the function `{function}`, which only generated code can call: the interpreter cannot evaluate it"
+            )))
+        }
         Op::Lookup {} => activation::lookup(operands)?,
         Op::Interpolate {} => interpolate::interpolate(first.1, operands[1].1)?,
         Op::Quantize {} => quantise::quantize(first.1, result)?,

@@ -249,6 +249,16 @@ op_table! {
         /// Range of the cell state.
         clip: Clamp,
     }
+    /// A function of the user's, bound to a custom operator of the file: it is given all operands and `options`, and no
+    /// one but generated code can call it.
+    Custom "custom" (1..=64) {
+        /// The operator's name in the file.
+        name: String,
+        /// The function's path in Rust.
+        function: String,
+        /// The operator's attributes, as the file has them.
+        options: Vec<u8>,
+    }
     /// Table of an 8-bit operand: `table` \[256\], indexed by the stored byte as unsigned, gives the result element.
     Lookup "lookup" (2..=2) {}
     /// Table of an `i16` operand: `table` \[513\] of `i16` has an entry for every 128 stored values from the least on; between two entries the result is

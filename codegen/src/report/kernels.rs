@@ -2,7 +2,7 @@
 
 use super::macs;
 use crate::schedule::StepKind;
-use crate::select::{Arg, Call, ConstantId, Field, Generic, Struct};
+use crate::select::{Arg, Call, ConstantId, Field, Generic, Operand, Program, Struct};
 use crate::Compiled;
 
 /// The kernels of a step.
@@ -97,7 +97,7 @@ pub fn kernels(compiled: &Compiled) -> Vec<StepKernels> {
 fn of_step(compiled: &Compiled, calls: &[Call]) -> Option<StepKernels> {
     let first = calls.first()?;
     let step = compiled.schedule.steps.get(first.step)?;
-    let mut kernels: Vec<String> = calls.iter().map(name).collect();
+    let mut kernels: Vec<String> = calls.iter().map(|call| name(&compiled.program, call)).collect();
     kernels.dedup();
     let mut constants: Vec<ConstantId> = calls.iter().flat_map(|c| &c.args).flat_map(constants).collect();
     constants.sort_by_key(|id| id.0);
@@ -119,7 +119,10 @@ fn of_step(compiled: &Compiled, calls: &[Call]) -> Option<StepKernels> {
 }
 
 /// The kernel as the emitted code names it.
-fn name(call: &Call) -> String {
+fn name(program: &Program, call: &Call) -> String {
+    if let Some(custom) = call.custom.and_then(|index| program.customs.get(index)) {
+        return custom.path.clone();
+    }
     if call.generics.is_empty() {
         return call.kernel.into();
     }
@@ -158,6 +161,7 @@ fn told(arg: &Arg) -> Option<Requantisation> {
 fn constants(arg: &Arg) -> Vec<ConstantId> {
     match arg {
         Arg::Constant(id, _) | Arg::ConstantRow(id, ..) | Arg::Table(id) => vec![*id],
+        Arg::Input(Operand::Constant(id), _) => vec![*id],
         Arg::Struct(value) => of_struct(value),
         _ => Vec::new(),
     }

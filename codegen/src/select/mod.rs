@@ -5,6 +5,7 @@
 
 mod choose;
 mod conv;
+mod custom;
 mod dsp;
 mod dynamic;
 mod elementwise;
@@ -46,6 +47,7 @@ pub fn select(graph: &Graph, schedule: &Schedule, plan: &Plan, options: &Options
             fast_bytes: plan.fast_bytes,
             state_bytes: plan.state_bytes,
             constants: Vec::new(),
+            customs: Vec::new(),
             calls: Vec::new(),
             loops: Vec::new(),
             fed: None,
@@ -146,6 +148,7 @@ impl<'a> Selector<'a> {
             node.op,
             Op::Dense { .. }
                 | Op::Lstm { .. }
+                | Op::Custom { .. }
                 | Op::Mean { .. }
                 | Op::Slice { .. }
                 | Op::Transpose { .. }
@@ -213,6 +216,7 @@ impl<'a> Selector<'a> {
             Op::Lstm { input, recurrent, cell, tanh_shift, clip } => {
                 self.lstm(node, [input, recurrent, cell], *tanh_shift, clip)
             }
+            Op::Custom { name, function, options } => self.custom(node, name, function, options),
             Op::Lookup {} => self.lookup(node),
             Op::Interpolate {} => self.interpolate(node),
             Op::Quantize {} => self.quantize(node),
@@ -370,7 +374,7 @@ impl<'a> Selector<'a> {
 
     fn call_generic(&mut self, kernel: &'static str, generics: Vec<Generic>, args: Vec<Arg>) {
         let comment = self.comment.clone();
-        self.program.calls.push(Call { step: self.step, comment, kernel, generics, args });
+        self.program.calls.push(Call { step: self.step, comment, kernel, custom: None, generics, args });
     }
 
     fn no_kernel(&self, node: &Node) -> Problem {
@@ -432,6 +436,7 @@ fn kernel_types(op: &Op) -> &'static str {
         Op::DynamicScale { .. } | Op::DynamicQuantize {} => "float32",
         Op::DynamicConv2d { .. } | Op::DynamicDense { .. } => "int8 weights with float32 activations",
         Op::Lstm { .. } => "int8 operands with int8 weights, and float32",
+        Op::Custom { .. } => "all types",
         Op::Lookup {} => "8-bit types",
         Op::Interpolate {} => "int16",
         Op::Quantize {} => "float32 to int8 or uint8",

@@ -15,6 +15,8 @@ pub struct Program {
     pub state_bytes: usize,
     /// Model data in flash.
     pub constants: Vec<Constant>,
+    /// Functions of the user's that calls name.
+    pub customs: Vec<Custom>,
     /// Kernel calls in order.
     pub calls: Vec<Call>,
     /// Which of their steps take turns in a loop, in order. All others run once.
@@ -240,8 +242,10 @@ pub struct Call {
     pub step: usize,
     /// What is computed; written above the call where the step begins.
     pub comment: String,
-    /// Function in `kiln::kernels`.
+    /// Function in `kiln::kernels`; `custom` where it is one of the user's.
     pub kernel: &'static str,
+    /// Which of the program's [`customs`](Program::customs) it is, if any.
+    pub custom: Option<usize>,
     /// Its const arguments.
     pub generics: Vec<Generic>,
     /// Its arguments.
@@ -264,6 +268,10 @@ pub enum Arg {
     Cells(Cells),
     /// `Rows`.
     Rows(Strip),
+    /// `Input` of a custom operator: cells or a constant of that type.
+    Input(Operand, Type),
+    /// `Output` of a custom operator.
+    Output(Region, Type),
     /// `&[T]` of a constant, read as elements of that Rust type.
     Constant(ConstantId, &'static str),
     /// The same of the row that the call is made for, with elements per row.
@@ -295,9 +303,32 @@ impl Arg {
         match self {
             Arg::Cells(cells) => Some(cells.region()),
             Arg::Rows(strip) => Some(strip.region),
+            Arg::Input(Operand::Cells(region), _) | Arg::Output(region, _) => Some(*region),
             _ => None,
         }
     }
+}
+
+/// What a custom operator reads.
+#[derive(Clone, Copy, Debug)]
+pub enum Operand {
+    /// Activations.
+    Cells(Region),
+    /// A constant.
+    Constant(ConstantId),
+}
+
+/// A function of the user's, of a custom operator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Custom {
+    /// The operator's name in the file.
+    pub name: String,
+    /// The function's path.
+    pub path: String,
+    /// The types of its operands.
+    pub operands: Vec<Type>,
+    /// The type of its result.
+    pub result: Type,
 }
 
 /// A struct literal.

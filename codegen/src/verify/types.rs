@@ -126,7 +126,7 @@ pub(super) fn check(op: &Op, operands: &[&Type], y: &Type) -> Result<(), String>
             ensure!(x.dtype == DType::Bool, "the condition is {}, bool wanted", x.dtype.name());
             operands[1..].iter().try_for_each(|x| same_storage(x, y))
         }
-        Op::Cast {} => Ok(()),
+        Op::Cast {} | Op::Custom { .. } => Ok(()),
         Op::Reduce { function, rescale, .. } => match (function, rescale) {
             (Reduction::Max | Reduction::Min, Rescale::Real) => same_storage(x, y),
             (Reduction::Sum, Rescale::FixedPoint(_)) => {

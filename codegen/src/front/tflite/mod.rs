@@ -20,6 +20,7 @@ mod tests;
 
 use crate::error::Error;
 use crate::ir::Graph;
+use crate::options::Options;
 use budget::Budget;
 pub use inspect::{inspect, OperatorSummary, QuantizationSummary, Summary, TensorSummary};
 use schema::Model;
@@ -29,16 +30,16 @@ pub fn is_tflite(bytes: &[u8]) -> bool {
     bytes.get(4..8) == Some(b"TFL3")
 }
 
-/// Reads a model and lowers it to a graph named `name`.
+/// Reads a model and lowers it to a graph named `name`. `options` say what its custom operators are.
 ///
 /// # Errors
 ///
 /// [`Error::Malformed`] for bytes that are no sound model, [`Error::Unsupported`] with every operator, type and shape
-/// that cannot be compiled.
-pub fn read(bytes: &[u8], name: &str) -> Result<Graph, Error> {
+/// that cannot be compiled, [`Error::Options`] for options that do not fit the model.
+pub fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Graph, Error> {
     let mut budget = Budget::new(bytes.len());
     let model = parse(bytes, &mut budget)?;
-    lower::lower(&model, name, budget)
+    lower::lower(&model, name, options, budget)
 }
 
 /// Number in the schema, and name, of every operator that can be lowered, in some number format at least.

@@ -149,6 +149,10 @@ pub(super) struct Operator<'a> {
     pub(super) options_type: u8,
     /// Its attributes.
     pub(super) options: Option<Table<'a>>,
+    /// The attributes of a custom operator: bytes of its own format.
+    pub(super) custom_options: &'a [u8],
+    /// Whether these lie behind the flatbuffer, in models of two gigabytes and more.
+    pub(super) has_far_options: bool,
 }
 
 impl<'a> Model<'a> {
@@ -175,6 +179,12 @@ impl<'a> Model<'a> {
             subgraphs,
             buffers: root.tables(4).map_err(at("buffers"))?,
         })
+    }
+
+    /// Names of the custom operators.
+    pub(super) fn custom_names(&self) -> Vec<String> {
+        let custom = self.codes.iter().filter(|code| code.builtin == CUSTOM);
+        custom.map(|code| code.custom.text().into_owned()).collect()
     }
 
     /// The kind of an operator.
@@ -281,6 +291,8 @@ impl<'a> Operator<'a> {
             outputs: table.vector(2)?.unwrap_or(Vector::empty()),
             options_type: table.scalar(3, 0)?,
             options: table.table(4)?,
+            custom_options: table.string(5)?,
+            has_far_options: table.scalar::<u64>(9, 0)? != 0,
         })
     }
 }

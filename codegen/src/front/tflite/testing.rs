@@ -495,6 +495,14 @@ impl ModelBuilder {
         self.operator_named(op::CUSTOM, name, Options::none(), inputs, outputs);
     }
 
+    /// A custom operator with attributes.
+    pub fn custom_with(&mut self, name: &str, options: &[u8], inputs: &[i32], outputs: &[i32]) {
+        self.custom(name, inputs, outputs);
+        if let Some(table) = self.current().operators.last_mut() {
+            *table = std::mem::take(table).with(5, options);
+        }
+    }
+
     fn operator_named(&mut self, code: i32, custom: &str, options: Options, inputs: &[i32], outputs: &[i32]) {
         let key = (code, custom.to_string());
         let known = self.codes.iter().position(|c| *c == key);

@@ -1,6 +1,7 @@
 //! The textual form of attribute types.
 
 use super::lexer::{Lexer, ParseError, Token, CANONICAL_NAN, RANGE};
+use super::print::quote;
 use crate::ir::{
     AddRescale, Attr, Clamp, CompareRescale, Layout, LeakyRescale, Multiplier, Order, Padding, Real, Rescale,
     SoftmaxScale, Window,
@@ -47,7 +48,17 @@ macro_rules! integer_attr {
         }
     )+ };
 }
-integer_attr!(usize, i64);
+integer_attr!(usize, i64, u8);
+
+impl Attr for String {
+    fn print(&self, out: &mut String) {
+        quote(self, out);
+    }
+
+    fn parse(lexer: &mut Lexer<'_>) -> Result<Self, ParseError> {
+        lexer.quoted()
+    }
+}
 
 impl Attr for Real {
     fn print(&self, out: &mut String) {

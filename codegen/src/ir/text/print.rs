@@ -190,7 +190,7 @@ fn print_elements(dtype: DType, data: &Data, out: &mut String) {
 }
 
 /// Appends a quoted string; the lexer undoes the escapes.
-fn quote(text: &str, out: &mut String) {
+pub(super) fn quote(text: &str, out: &mut String) {
     out.push('"');
     for c in text.chars() {
         match c {

@@ -107,6 +107,18 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
         }
     }
 
+    /// Name of a custom operator, and whether its attributes are where they are not read.
+    pub(super) fn custom_name(&self) -> Lowered<(String, bool)> {
+        let code = self.importer.model.code(self.operator);
+        let code = code.ok_or_else(|| Refusal::malformed("its operator code does not exist"))?;
+        Ok((code.custom.text().into_owned(), self.operator.has_far_options))
+    }
+
+    /// The attributes of a custom operator.
+    pub(super) fn custom_options(&self) -> &'a [u8] {
+        self.operator.custom_options
+    }
+
     /// The type of a value.
     pub(super) fn ty(&self, value: ValueId) -> &Type {
         self.importer.graph.ty(value)

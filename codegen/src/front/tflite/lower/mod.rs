@@ -13,6 +13,7 @@ mod arithmetic;
 mod choose;
 mod consts;
 mod conv;
+mod custom;
 mod cx;
 mod dense;
 mod dynamic;
@@ -44,6 +45,7 @@ use super::budget::Budget;
 use super::schema::{Model, Operator, SubGraph, CUSTOM};
 use crate::error::Error;
 use crate::ir::{Clamp, DType, Data, Graph, Multiplier, Op, Rescale, Type, ValueId};
+use crate::options::Options as UserOptions;
 use cx::OpCx;
 use report::Report;
 use std::collections::HashMap;
@@ -109,6 +111,8 @@ enum Layout {
 /// The state of one import.
 pub(super) struct Importer<'m, 'a> {
     model: &'m Model<'a>,
+    /// What the user says about the model.
+    options: &'m UserOptions,
     /// The subgraph being imported: the model's first.
     sub: &'m SubGraph<'a>,
     graph: Graph,
@@ -126,12 +130,18 @@ pub(super) struct Importer<'m, 'a> {
 }
 
 /// Lowers the model's first subgraph.
-pub(super) fn lower(model: &Model<'_>, name: &str, budget: Budget) -> Result<Graph, Error> {
+pub(super) fn lower(
+    model: &Model<'_>,
+    name: &str,
+    options: &UserOptions,
+    budget: Budget,
+) -> Result<Graph, Error> {
     let Some(sub) = model.subgraphs.first() else {
         return Err(Error::malformed("model", "it has no subgraph"));
     };
     let mut importer = Importer {
         model,
+        options,
         sub,
         graph: Graph::new(name),
         slots: vec![Slot::Empty; sub.tensors.len()],
@@ -142,6 +152,7 @@ pub(super) fn lower(model: &Model<'_>, name: &str, budget: Budget) -> Result<Gra
         budget,
         report: Report::default(),
     };
+    importer.check_custom_ops()?;
     importer.inputs()?;
     for (index, operator) in sub.operators.iter().enumerate() {
         importer.operator(index, operator)?;
@@ -466,10 +477,7 @@ fn find(builtin: i32) -> Option<Lower> {
 fn lower_operator(builtin: i32, name: &str, cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     match find(builtin) {
         Some(lower) => lower(cx),
-        None if builtin == CUSTOM => {
-            let what = format!("custom operators cannot be compiled{}", cx.describe());
-            Err(Refusal::unsupported(what, "build the model from builtin operators only"))
-        }
+        None if builtin == CUSTOM => custom::custom(cx),
         None => {
             let what = format!("this operator cannot be compiled{}", cx.describe());
             Err(Refusal::unsupported(what, report::way_out(name)))

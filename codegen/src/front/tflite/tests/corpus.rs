@@ -2,7 +2,7 @@
 //! are refused for the right reasons.
 
 use crate::error::Error;
-use crate::front::tflite::read;
+use crate::front::read;
 use crate::verify::verify;
 use std::path::{Path, PathBuf};
 

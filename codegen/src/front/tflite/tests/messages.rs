@@ -31,8 +31,8 @@ fn everything_in_the_way_is_listed_with_the_way_out() {
         "this model cannot be compiled:
   - operator 0 LOCAL_RESPONSE_NORMALIZATION \"lrn0\": this operator cannot be compiled (float32[1, 4] → float32[1, 4]); the same holds for operators 1, 2
     help: train with batch normalisation instead, which becomes part of the convolution before it
-  - operator 3 CUSTOM:MySpecialOp \"custom\": custom operators cannot be compiled (float32[1, 4] → float32[1, 4])
-    help: build the model from builtin operators only
+  - operator 3 CUSTOM:MySpecialOp \"custom\": custom operators are functions of your own, and it is none yet (float32[1, 4] → float32[1, 4])
+    help: name its function: custom_op(\"MySpecialOp\", crate::path::to::function)
   - operator 4 ADD \"out\": a fused TANH activation cannot be compiled
     help: make the activation an operator of its own"
     );

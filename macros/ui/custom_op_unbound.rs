@@ -1,0 +1,3 @@
+kiln::include_model!(pub Weighted = "../../../../host-tests/models/custom/weighted_sum.tflite");
+
+fn main() {}
