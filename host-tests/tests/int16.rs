@@ -57,9 +57,10 @@ fn every_layer() -> Graph {
            %function: {image} = interpolate(%x, %curve)
            %larger: i16[1,7,9,{CHANNELS}] q(0.001 : 0) = resize_bilinear(%x) {{align_corners = false, half_pixel = true}}
            %square_of: i16[1,{SIZE},{SIZE},{SIZE}] q(0.001 : 0) = matmul(%x, %x) {{rescale = [1610612736 * 2^-15], clamp = -32768..=32767}}
+           %inverse: {image} = inverse_root(%x) {{rescale = [1610612736 * 2^11]}}
            %stored: i16[2,{CHANNELS}] q(0.001 : 0) = quantize(%r)
            %real: {} = dequantize(%x)
-           return %conv, %grouped, %short, %dense, %add, %sub, %mul, %max, %min, %square, %leaky, %steep, %clip, %average, %largest, %mean, %sigma, %tanh, %exact, %shares, %function, %larger, %square_of, %stored, %real
+           return %conv, %grouped, %short, %dense, %add, %sub, %mul, %max, %min, %square, %leaky, %steep, %clip, %average, %largest, %mean, %sigma, %tanh, %exact, %shares, %function, %larger, %square_of, %inverse, %stored, %real
          }}",
         weights(taps * CHANNELS),
         weights(taps),

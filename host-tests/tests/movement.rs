@@ -95,6 +95,9 @@ fn computing() -> Graph {
             let op = format!("arg_reduce(%x_{t}) {{axis = {axis}, largest = {largest}}}");
             draft.result(&format!("a_{t}_{axis}"), &format!("{to}[{dims}]"), &op);
         }
+        if dtype != DType::Bool {
+            draft.result(&format!("k_{t}"), "i32[2,3,3]", &format!("top_k(%x_{t})"));
+        }
         for (k, (exclusive, reverse)) in
             [(false, false), (true, false), (false, true), (true, true)].iter().enumerate()
         {
@@ -151,12 +154,18 @@ fn rows_and_images() -> Graph {
     draft.result("li", "i8[2,3,4] q(0.0625 : 127)", op);
     draft.result("nf", "f32[2,3,4]", "l2_normalize(%x_f32)");
     draft.result("ni", "i8[2,3,4] q(0.0078125 : 0)", "l2_normalize(%v)");
+    draft.input("s", "u8[2,3,4] q(0.05 : 131)");
+    draft.input("u", "u8[2,3,5,2] q(0.05 : 131)");
+    draft.result("nu", "u8[2,3,4] q(0.0078125 : 128)", "l2_normalize(%s)");
+    let op = "local_normalize(%m) {radius = 2, bias = 1.5, alpha = 0.25, beta = 0.75}";
+    draft.result("nl", "f32[3,2,4]", op);
     for (k, (corners, half)) in [(false, false), (true, false), (false, true)].iter().enumerate() {
         for (size, h, w) in [("up", 7, 9), ("down", 2, 3), ("one", 1, 1)] {
             let op =
                 |x: &str| format!("resize_bilinear(%{x}) {{align_corners = {corners}, half_pixel = {half}}}");
             draft.result(&format!("af_{size}_{k}"), &format!("f32[1,{h},{w},2]"), &op("a"));
             draft.result(&format!("ai_{size}_{k}"), &format!("i8[2,{h},{w},2] q(0.05 : 3)"), &op("b"));
+            draft.result(&format!("au_{size}_{k}"), &format!("u8[2,{h},{w},2] q(0.05 : 131)"), &op("u"));
         }
     }
     draft.parse()

@@ -1,7 +1,7 @@
 //! Number formats other than int8 and float32: models as files, each against arithmetic that is written out here, interpreted and as generated code.
 
 use cargo_kiln::place::Place;
-use kiln_codegen::front::tflite::testing::{op, Element, ModelBuilder, Options as Attributes, Tensor};
+use kiln_codegen::front::tflite::testing::{op, Element, ModelBuilder, Options as Attributes, Table, Tensor};
 use kiln_codegen::interp::fixed_point::multiply;
 use kiln_codegen::ir::{DType, Data, Multiplier};
 use kiln_codegen::{compile_graph, front, Options};
@@ -111,6 +111,54 @@ fn uint8_with_zero_points_everywhere() {
         let actual = outputs(&m, &Data::new(input));
         assert_eq!(actual.to_ints(DType::U8), expected.iter().map(|&y| i64::from(y)).collect::<Vec<_>>());
     }
+}
+
+#[test]
+fn uint8_images_of_another_size_and_rows_of_length_1() {
+    let (side, wide, channels) = (3usize, 7usize, 2usize);
+    let mut m = ModelBuilder::new();
+    let x = m.input("x", byte(&[1, side, side, channels], 0.02, 131));
+    let size = [wide as i32; 2].map(i32::to_le_bytes).concat();
+    let size = m.constant("size", Tensor::new(Element::Int32, &[2]), &size);
+    let y = m.value("y", byte(&[1, wide, wide, channels], 0.02, 131));
+    // Half a pixel: corners are not aligned, pixels are their centres.
+    let centres = Attributes::table(15, Table::new().with(3, true));
+    m.operator(op::RESIZE_BILINEAR, centres, &[x, size], &[y]);
+    let z = m.value("z", byte(&[1, wide, wide, channels], 1.0 / 128.0, 128));
+    m.operator(op::L2_NORMALIZATION, Attributes::none(), &[y], &[z]);
+    m.outputs(&[z]);
+
+    let input = noise(41, side * side * channels);
+    let place = |i: usize| {
+        let at = (i as f32 + 0.5) * (side as f32 / wide as f32) - 0.5;
+        let before = at.max(0.0).floor() as usize;
+        (before, (at.ceil().max(0.0) as usize).min(side - 1), at - before as f32)
+    };
+    let mut resized = Vec::new();
+    for (i, j, c) in
+        (0..wide * wide * channels).map(|k| (k / channels / wide, k / channels % wide, k % channels))
+    {
+        let ((above, below, down), (left, behind, right)) = (place(i), place(j));
+        let pixel = |y: usize, x: usize| f32::from(input[(y * side + x) * channels + c]);
+        let sum = pixel(above, left) * (1.0 - down) * (1.0 - right)
+            + pixel(below, left) * down * (1.0 - right)
+            + pixel(above, behind) * (1.0 - down) * right
+            + pixel(below, behind) * down * right;
+        resized.push((sum + 0.5) as u8);
+    }
+    // Rounded twice: first with more bits, of which the fixed point of the square root has one for each factor of four in the square.
+    let expected: Vec<i64> = resized
+        .chunks(channels)
+        .flat_map(|pixel| {
+            let centred: Vec<f64> = pixel.iter().map(|&y| f64::from(y) - 131.0).collect();
+            let square = centred.iter().map(|x| x * x).sum::<f64>().max(1.0);
+            let (length, pairs) = (square.sqrt(), (28 - square.log2().floor() as i32) / 2);
+            let finer = f64::from(11 - pairs).max(0.0).exp2();
+            let rounded = move |x: f64| ((128.0 * x / length * finer).round() / finer).round();
+            centred.into_iter().map(move |x| (128.0 + rounded(x)).clamp(0.0, 255.0) as i64)
+        })
+        .collect();
+    assert_eq!(outputs(&m, &Data::new(input)).to_ints(DType::U8), expected);
 }
 
 #[test]

@@ -71,16 +71,19 @@ pub use crate::arch::portable::lstm::{lstm_f32, lstm_i8};
 pub use crate::arch::portable::matmul::{matmul_f32, matmul_i16, matmul_i8};
 pub use crate::arch::portable::movement::{copy, fill, pad_rows};
 pub use crate::arch::portable::normalise::{
-    l2_normalize_f32, l2_normalize_i8, log_softmax_f32, log_softmax_i8,
+    inverse_root_i16, l2_normalize_f32, l2_normalize_i8, l2_normalize_u8, local_normalize_f32,
+    log_softmax_f32, log_softmax_i8,
 };
 pub use crate::arch::portable::pool::{
     avg_pool2d_f32, avg_pool2d_i8, avg_pool2d_u8, max_pool2d_f32, max_pool2d_i8,
 };
 pub use crate::arch::portable::reduce::{
     arg_max, arg_min, cumsum_f32, cumsum_i32, cumsum_i64, mean_f32, mean_i8, reduce_max, reduce_min,
-    reduce_product, reduce_product_i8, reduce_sum,
+    reduce_product, reduce_product_i8, reduce_sum, top_k,
 };
-pub use crate::arch::portable::resize::{resize_bilinear_f32, resize_bilinear_i16, resize_bilinear_i8};
+pub use crate::arch::portable::resize::{
+    resize_bilinear_f32, resize_bilinear_i16, resize_bilinear_i8, resize_bilinear_u8,
+};
 pub use crate::arch::portable::sigmoid::{logistic_i16, tanh_i16};
 pub use crate::arch::portable::softmax::{softmax_f32, softmax_i8, softmax_i8_i16};
 pub use crate::arch::portable::unary::{

@@ -216,6 +216,11 @@ pub fn eval(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Result<Data,
         Op::Softmax { beta, scale } => softmax::softmax(beta.0, scale, first, result),
         Op::LogSoftmax { scale, divisor } => normalise::log_softmax(scale, divisor, first, result)?,
         Op::L2Normalize {} => normalise::l2_normalize(first, result),
+        Op::LocalNormalize { radius, bias, alpha, beta } => {
+            normalise::local_normalize(*radius, [bias.0, alpha.0, beta.0], first)
+        }
+        Op::InverseRoot { rescale } => normalise::inverse_root(single(rescale)?, first.1),
+        Op::TopK {} => reduce::top_k(first, result),
         Op::MatMul { rescale, clamp } => matmul::matmul(rescale, clamp, operands, result)?,
         Op::ResizeBilinear { align_corners, half_pixel } => {
             resize::bilinear(*align_corners, *half_pixel, first, result)

@@ -47,7 +47,8 @@ fn real_row(row: &[f32]) -> Vec<f32> {
     row.iter().map(|x| x - max - log).collect()
 }
 
-/// See `l2_normalize` in the op table. Integers: `L2Normalization` of TFLite's `integer_ops/l2normalization.h`.
+/// See `l2_normalize` in the op table. Integers: `L2Normalization` of TFLite's `integer_ops/l2normalization.h`, and of `reference/l2normalization.h` for `u8`,
+/// which shifts before it multiplies.
 pub(super) fn l2_normalize((ty, data): (&Type, &Data), result: &Type) -> Data {
     let depth = ty.shape.last().max(1);
     if ty.dtype == DType::F32 {
@@ -61,8 +62,50 @@ pub(super) fn l2_normalize((ty, data): (&Type, &Data), result: &Type) -> Data {
         let square = row.iter().fold(0i32, |sum, x| sum.wrapping_add(x.wrapping_mul(*x)));
         let (value, shift) = inverse_sqrt(square);
         // The result has 7 fraction bits.
-        let by = Multiplier { value, shift: 7 - shift };
-        row.iter().map(|&x| multiply(x, by).clamp(-128, 127)).collect()
+        match result.dtype {
+            DType::U8 => {
+                let by = Multiplier { value, shift: -shift };
+                row.iter().map(|&x| (128 + multiply(128 * x, by)).clamp(0, 255)).collect()
+            }
+            _ => {
+                let by = Multiplier { value, shift: 7 - shift };
+                row.iter().map(|&x| multiply(x, by).clamp(-128, 127)).collect()
+            }
+        }
     };
     pack_i32(result.dtype, centred(ty, data).chunks_exact(depth).flat_map(row).collect::<Vec<_>>())
+}
+
+/// See `local_normalize` in the op table: `LocalResponseNormalization` of TFLite's `reference_ops.h`, whose windows end one element early.
+pub(super) fn local_normalize(
+    radius: usize,
+    [bias, alpha, beta]: [f32; 3],
+    (ty, data): (&Type, &Data),
+) -> Data {
+    let depth = ty.shape.last().max(1);
+    let row = |row: &[f32]| -> Vec<f32> {
+        let normalised = |at: usize| {
+            let window = &row[at.saturating_sub(radius)..at.saturating_add(radius).min(depth)];
+            let sum = window.iter().fold(0f32, |sum, x| sum + x * x);
+            row[at] * (bias + alpha * sum).powf(-beta)
+        };
+        (0..depth).map(normalised).collect()
+    };
+    Data::from_f32(&data.to_f32().chunks_exact(depth).flat_map(row).collect::<Vec<_>>())
+}
+
+/// See `inverse_root` in the op table: `RsqrtEvalQuantized` of TFLite Micro's `elementwise.cc`.
+pub(super) fn inverse_root(by: Multiplier, data: &Data) -> Data {
+    /// Bits after the point of the intermediate result.
+    const BITS: i32 = 20;
+    let out = Multiplier { shift: by.shift - BITS, ..by };
+    let root = |x: i64| {
+        if x <= 0 {
+            return i16::MAX;
+        }
+        let (value, right) = inverse_sqrt(x as i32);
+        let fine = multiply(1, Multiplier { value, shift: BITS - right });
+        multiply(fine, out).clamp(i16::MIN.into(), i16::MAX.into()) as i16
+    };
+    Data::from_i16(&data.to_ints(DType::I16).into_iter().map(root).collect::<Vec<_>>())
 }

@@ -4,6 +4,7 @@ use super::fixed_point::{multiply, multiply_wide};
 use super::tensor::{centred, clamp_f32, clamp_i32, for_each_index, ints, offset, pack, pack_i32};
 use super::{single, InterpError};
 use crate::ir::{Clamp, DType, Data, Reduction, Rescale, Type};
+use std::cmp::Ordering;
 
 /// See `mean` in the op table. Integers: `QuantizedMeanOrSum` of TFLite's `reference/reduce.h`.
 pub(super) fn mean(
@@ -159,6 +160,24 @@ pub(super) fn arg_reduce(axis: usize, largest: bool, (ty, data): (&Type, &Data),
         }
     };
     pack(result.dtype, found)
+}
+
+/// See `top_k` in the op table.
+pub(super) fn top_k((ty, data): (&Type, &Data), result: &Type) -> Data {
+    fn ranked<T: Copy>(row: &[T], k: usize, order: impl Fn(&T, &T) -> Ordering) -> Vec<i32> {
+        let mut at: Vec<usize> = (0..row.len()).collect();
+        at.sort_by(|&i, &j| order(&row[j], &row[i]));
+        at.into_iter().take(k).map(|i| i as i32).collect()
+    }
+    let (depth, k) = (ty.shape.last().max(1), result.shape.last());
+    let found: Vec<i32> = match ty.dtype {
+        DType::F32 => {
+            let order = |a: &f32, b: &f32| a.partial_cmp(b).unwrap_or(b.is_nan().cmp(&a.is_nan()));
+            data.to_f32().chunks_exact(depth).flat_map(|row| ranked(row, k, order)).collect()
+        }
+        dtype => data.to_ints(dtype).chunks_exact(depth).flat_map(|row| ranked(row, k, i64::cmp)).collect(),
+    };
+    Data::from_i32(&found)
 }
 
 /// See `cumsum` in the op table.

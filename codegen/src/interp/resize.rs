@@ -3,8 +3,8 @@
 use super::tensor::{for_each_index, ints, pack_i32};
 use crate::ir::{DType, Data, Type};
 
-/// See `resize_bilinear` in the op table: `ResizeBilinear` and `ResizeBilinearInteger` of TFLite's `reference/resize_bilinear.h`, which for some sizes
-/// reads behind the image; there the last pixel is taken.
+/// See `resize_bilinear` in the op table: `ResizeBilinear` (floats and `u8`) and `ResizeBilinearInteger` of TFLite's `reference/resize_bilinear.h`, which for
+/// some sizes reads behind the image; there the last pixel is taken.
 pub(super) fn bilinear(
     align_corners: bool,
     half_pixel: bool,
@@ -16,8 +16,12 @@ pub(super) fn bilinear(
     let at = |index: &[usize], y: usize, x: usize| {
         index[0] * strides[0] + y * strides[1] + x * strides[2] + index[3]
     };
-    if ty.dtype == DType::F32 {
-        let xs = data.to_f32();
+    if matches!(ty.dtype, DType::F32 | DType::U8) {
+        let bytes = ty.dtype == DType::U8;
+        let xs = match bytes {
+            true => data.bytes().iter().map(|&x| f32::from(x)).collect(),
+            false => data.to_f32(),
+        };
         let side = |axis: usize| real_scale(from[axis], to[axis], align_corners);
         let scales = [side(1), side(2)];
         let mut out = Vec::with_capacity(result.shape.numel());
@@ -32,7 +36,10 @@ pub(super) fn bilinear(
                     + xs[at(index, y1, x1)] * down * right,
             );
         });
-        return Data::from_f32(&out);
+        return match bytes {
+            true => Data::new(out.iter().map(|x| (x + 0.5) as u8).collect::<Vec<_>>()),
+            false => Data::from_f32(&out),
+        };
     }
     let xs = ints(ty, data);
     let side = |axis: usize| integer_scale(from[axis], to[axis], align_corners);

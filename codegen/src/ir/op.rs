@@ -216,8 +216,24 @@ op_table! {
         /// On integers, from Q5.26 to differences of stored values (one multiplier).
         divisor: Rescale,
     }
-    /// x / √Σ x² along the last axis, where the root is not less than 10⁻⁶. On `i8`, TFLite's fixed point: the result has 1/128 for a step.
+    /// x / √Σ x² along the last axis, where the root is not less than 10⁻⁶. On `i8` and `u8`, TFLite's fixed point: the result has 1/128 for a step.
     L2Normalize "l2_normalize" (1..=1) {}
+    /// x · (bias + alpha · Σ x²)^−beta on floats, where the sum is over elements along the last axis: the `radius` ones before, x itself, and `radius` − 1 behind it.
+    LocalNormalize "local_normalize" (1..=1) {
+        /// How many neighbours on either side.
+        radius: usize,
+        /// What is added to the sum.
+        bias: super::Real,
+        /// The factor of the sum.
+        alpha: super::Real,
+        /// The exponent, negated.
+        beta: super::Real,
+    }
+    /// 1 / √x on `i16` in TFLite's fixed point, rescaled; the largest element for x ≤ 0, which has no such value.
+    InverseRoot "inverse_root" (1..=1) {
+        /// 1 / √(stored value) to the result's scale (one multiplier).
+        rescale: Rescale,
+    }
     /// Products of matrices: `x` \[…, m, k\] with the transpose of `y` \[…, n, k\], with NumPy broadcasting of the axes in front: result \[…, m, n\], same
     /// arithmetic as `conv2d`, on `i16` with sums of 64 bits.
     MatMul "matmul" (2..=2) {
@@ -226,8 +242,8 @@ op_table! {
         /// Range of the result.
         clamp: Clamp,
     }
-    /// An image \[n, h, w, c\] of another height and width, each pixel interpolated between four. Integers: TFLite's fixed point with 10 bits of a pixel;
-    /// operand and result have the same quantisation.
+    /// An image \[n, h, w, c\] of another height and width, each pixel interpolated between four. `i8` and `i16`: TFLite's fixed point with 10 bits of a pixel;
+    /// `u8`: in floats, plus one half and rounded down. Operand and result have the same quantisation.
     ResizeBilinear "resize_bilinear" (1..=1) {
         /// Whether the corners of both images are the same pixels.
         align_corners: bool,
@@ -302,6 +318,9 @@ op_table! {
         /// Whether the largest is wanted.
         largest: bool,
     }
+    /// Indices of the largest elements along the last axis, as many as the result has: the largest one first, and of equal ones the first. No number (NaN) is
+    /// below all numbers.
+    TopK "top_k" (1..=1) {}
     /// Sums of all elements up to each one along `axis`.
     CumSum "cumsum" (1..=1) {
         /// The axis.

@@ -166,6 +166,9 @@ impl<'a> Selector<'a> {
                     | Op::Gather { .. }
                     | Op::LogSoftmax { .. }
                     | Op::L2Normalize {}
+                    | Op::LocalNormalize { .. }
+                    | Op::InverseRoot { .. }
+                    | Op::TopK {}
                     | Op::MatMul { .. }
                     | Op::ResizeBilinear { .. }
                     | Op::Broadcast {}
@@ -209,6 +212,11 @@ impl<'a> Selector<'a> {
             Op::Softmax { beta, scale } => self.softmax(node, beta.0, scale),
             Op::LogSoftmax { scale, divisor } => self.log_softmax(node, scale, divisor),
             Op::L2Normalize {} => self.l2_normalize(node),
+            Op::LocalNormalize { radius, bias, alpha, beta } => {
+                self.local_normalize(node, *radius, [bias.0, alpha.0, beta.0])
+            }
+            Op::InverseRoot { rescale } => self.inverse_root(node, rescale),
+            Op::TopK {} => self.top_k(node),
             Op::MatMul { rescale, clamp } => self.matmul(node, rescale, clamp),
             Op::ResizeBilinear { align_corners, half_pixel } => {
                 self.resize_bilinear(node, *align_corners, *half_pixel)
@@ -418,8 +426,13 @@ fn kernel_types(op: &Op) -> &'static str {
         Op::Conv2d { .. } | Op::Dense { .. } => "int8 operands with int8 weights, and float32",
         Op::AvgPool2d { .. } | Op::MaxPool2d { .. } | Op::Mean { .. } => "int8 and float32",
         Op::Add { .. } | Op::Sub { .. } | Op::Mul { .. } => "int8, float32, and plain int32 and int64",
-        Op::Softmax { .. } | Op::LogSoftmax { .. } | Op::L2Normalize {} => "int8 and float32",
-        Op::MatMul { .. } | Op::ResizeBilinear { .. } => "int8 and float32",
+        Op::Softmax { .. } | Op::LogSoftmax { .. } => "int8 and float32",
+        Op::L2Normalize {} => "int8, uint8 and float32",
+        Op::LocalNormalize { .. } => "float32",
+        Op::InverseRoot { .. } => "int16",
+        Op::TopK {} => "all types but bool",
+        Op::MatMul { .. } => "int8, int16 and float32",
+        Op::ResizeBilinear { .. } => "int8, uint8, int16 and float32",
         Op::Compare { .. } => "8-bit types, int16, int32, int64 and float32",
         Op::Reduce { function: Reduction::Sum | Reduction::Product, .. } => {
             "int8, float32, and plain int32 and int64"

@@ -37,8 +37,34 @@ impl<'a> Selector<'a> {
             (DType::I8, DType::I8) => {
                 self.unary(node, "l2_normalize_i8", vec![depth, Arg::Int(tx.zero_point().into())])
             }
+            (DType::U8, DType::U8) => {
+                self.unary(node, "l2_normalize_u8", vec![depth, Arg::Int(tx.zero_point().into())])
+            }
             _ => Err(self.no_kernel(node)),
         }
+    }
+
+    pub(super) fn local_normalize(
+        &mut self,
+        node: &'a Node,
+        radius: usize,
+        [bias, alpha, beta]: [f32; 3],
+    ) -> Selected {
+        let depth = self.ty(node.operands[0]).shape.last();
+        // No row is longer.
+        let sizes = [depth, radius.min(depth)].map(|size| Arg::Int(size as i64));
+        let factors = [bias, alpha, beta].map(Arg::Float);
+        self.unary(node, "local_normalize_f32", sizes.into_iter().chain(factors).collect())
+    }
+
+    pub(super) fn inverse_root(&mut self, node: &'a Node, rescale: &Rescale) -> Selected {
+        let Some(by) = single(rescale) else { return Err(self.no_kernel(node)) };
+        self.unary(node, "inverse_root_i16", vec![Arg::Struct(scale(by))])
+    }
+
+    pub(super) fn top_k(&mut self, node: &'a Node) -> Selected {
+        let [depth, k] = [node.operands[0], node.result].map(|id| Arg::Int(self.ty(id).shape.last() as i64));
+        self.unary(node, "top_k", vec![depth, k])
     }
 
     pub(super) fn matmul(&mut self, node: &'a Node, rescale: &Rescale, clamp: &Clamp) -> Selected {
@@ -109,12 +135,16 @@ impl<'a> Selector<'a> {
         ];
         let image = Arg::Struct(Struct { name: "Resize", fields });
         match (tx.dtype, out.dtype) {
-            (DType::F32, DType::F32) => {
+            (DType::F32, DType::F32) | (DType::U8, DType::U8) => {
                 let side = |from, to| Arg::Float(real_scale(from, to, align_corners));
                 // Half a pixel, or none.
                 let half = Arg::Float(if half_pixel { 0.5 } else { 0.0 });
                 let args = vec![image, side(in_h, out_h), side(in_w, out_w), half];
-                self.unary(node, "resize_bilinear_f32", args)
+                let kernel = match tx.dtype {
+                    DType::F32 => "resize_bilinear_f32",
+                    _ => "resize_bilinear_u8",
+                };
+                self.unary(node, kernel, args)
             }
             (DType::I8, DType::I8) | (DType::I16, DType::I16) => {
                 let scales =

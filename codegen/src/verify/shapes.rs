@@ -49,7 +49,17 @@ pub(super) fn check(op: &Op, operands: &[&Type], result: &Type) -> Result<(), St
         | Op::Quantize {}
         | Op::Dequantize {}
         | Op::Requantize { .. } => expect(y, x.dims()),
-        Op::Softmax { .. } | Op::LogSoftmax { .. } | Op::L2Normalize {} => {
+        Op::InverseRoot { .. } => expect(y, x.dims()),
+        Op::TopK {} => {
+            let k = y.last();
+            ensure!(x.rank() >= 1, "a scalar has no last axis");
+            ensure!(k <= x.last(), "the {k} largest of {}", x.last());
+            let mut want = x.0.clone();
+            want.pop();
+            want.push(k);
+            expect(y, &want)
+        }
+        Op::Softmax { .. } | Op::LogSoftmax { .. } | Op::L2Normalize {} | Op::LocalNormalize { .. } => {
             ensure!(x.rank() >= 1, "a scalar has no last axis");
             expect(y, x.dims())
         }

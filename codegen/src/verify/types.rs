@@ -196,7 +196,25 @@ pub(super) fn check(op: &Op, operands: &[&Type], y: &Type) -> Result<(), String>
                 check_multiplier(single(divisor)?)
             }
         },
+        Op::L2Normalize {} if y.dtype == DType::U8 => {
+            let implied = Quant::per_tensor(1.0 / 128.0, 128);
+            ensure!(y.quant == Some(implied), "the result is of type {y}, its scale is 1/128 around 128");
+            quantised_alike(operands, y)
+        }
         Op::L2Normalize {} => float_or_fixed_scale(x, y, 128.0, 0).and_then(|()| activation_operand(x)),
+        Op::LocalNormalize { .. } => float(x, y),
+        Op::InverseRoot { rescale } => {
+            ensure!(y.dtype == DType::I16, "an inverse root of {}, i16 wanted", y.dtype.name());
+            quantised_alike(operands, y)?;
+            let centred = x.zero_point() == 0 && y.zero_point() == 0;
+            ensure!(centred, "{x} to {y}, zero points of 0 wanted");
+            check_multiplier(single(rescale)?)
+        }
+        Op::TopK {} => {
+            ensure!(x.dtype != DType::Bool, "the largest of {}", x.dtype.name());
+            ensure!(y.dtype == DType::I32 && y.quant.is_none(), "the result is of type {y}, i32 wanted");
+            unchanged(x, x)
+        }
         Op::MatMul { rescale, clamp } => {
             check_clamp(clamp, y)?;
             match rescale {

@@ -127,6 +127,16 @@ impl<'a> Options<'a> {
         Ok((self.i8(0)?, self.f32(1)?, self.flag(3)?))
     }
 
+    /// `LocalResponseNormalizationOptions`: radius, bias, α and β.
+    pub(super) fn local_response(self) -> Result<(i32, [f32; 3]), Broken> {
+        Ok((self.i32(0, 0)?, [self.f32(1)?, self.f32(2)?, self.f32(3)?]))
+    }
+
+    /// `ReverseSequenceOptions`: the axis of the sequence, and that of the batch.
+    pub(super) fn reverse_sequence(self) -> Result<(i32, i32), Broken> {
+        Ok((self.i32(0, 0)?, self.i32(1, 0)?))
+    }
+
     /// β of `SoftmaxOptions`.
     pub(super) fn beta(self) -> Result<f32, Broken> {
         self.f32(0)

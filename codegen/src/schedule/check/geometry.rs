@@ -109,7 +109,8 @@ pub(crate) fn order(graph: &Graph, node: &Node) -> Order {
         }
         Op::Reduce { .. } | Op::ArgReduce { .. } | Op::CumSum { .. } | Op::MatMul { .. } => Order::None,
         Op::Lstm { .. } | Op::Custom { .. } => Order::None,
-        Op::LogSoftmax { .. } | Op::L2Normalize {} | Op::ResizeBilinear { .. } => Order::None,
+        Op::LogSoftmax { .. } | Op::L2Normalize {} | Op::LocalNormalize { .. } => Order::None,
+        Op::ResizeBilinear { .. } | Op::TopK {} | Op::InverseRoot { .. } => Order::None,
         Op::Concat { .. } | Op::Slice { .. } | Op::Transpose { .. } | Op::Reshape {} => Order::None,
     }
 }
@@ -161,7 +162,8 @@ pub(crate) fn need(graph: &Graph, node: &Node, operand: usize) -> Need {
         Op::Mean { axes, .. } => one_to_one(of_x == of_y && axes.iter().all(|&axis| axis > of_x)),
         Op::Compare { .. } | Op::Select {} | Op::Cast {} | Op::Gather { .. } | Op::Broadcast {} => Need::All,
         Op::Reduce { .. } | Op::ArgReduce { .. } | Op::CumSum { .. } | Op::MatMul { .. } => Need::All,
-        Op::LogSoftmax { .. } | Op::L2Normalize {} | Op::ResizeBilinear { .. } => Need::All,
+        Op::LogSoftmax { .. } | Op::L2Normalize {} | Op::LocalNormalize { .. } => Need::All,
+        Op::ResizeBilinear { .. } | Op::TopK {} | Op::InverseRoot { .. } => Need::All,
         Op::Pad { before, .. } => match before.get(of_x) {
             Some(&before) => Need::Rows { start: -to_i64(before), stride: 1, reach: 1 },
             None => Need::All,

@@ -67,6 +67,63 @@ pub fn l2_normalize_i8(depth: usize, zero: i32, x: &[Cell<i8>], y: &[Cell<i8>]) 
     }
 }
 
+/// The same of `u8` rows, whose result is around 128: shifted before it is multiplied, so that it is rounded twice.
+#[inline(never)]
+pub fn l2_normalize_u8(depth: usize, zero: i32, x: &[Cell<u8>], y: &[Cell<u8>]) {
+    let depth = depth.max(1);
+    let centred = |x: &Cell<u8>| i32::from(x.get()).wrapping_sub(zero);
+    for (x, y) in x.chunks_exact(depth).zip(y.chunks_exact(depth)) {
+        let square = x.iter().map(centred).fold(0i32, |sum, x| sum.wrapping_add(x.wrapping_mul(x)));
+        let by = reciprocal_root(square);
+        let by = Scale { shift: by.shift.wrapping_sub(7), ..by };
+        for (x, y) in x.iter().zip(y) {
+            let scaled = by.apply(centred(x).wrapping_mul(128));
+            y.set(scaled.wrapping_add(128).clamp(0, 255) as u8);
+        }
+    }
+}
+
+/// x · (bias + alpha · Σ x²)^−beta, where the sum is over the `radius` elements before x, x itself, and the `radius` − 1 elements behind it.
+#[inline(never)]
+pub fn local_normalize_f32(
+    depth: usize,
+    radius: usize,
+    bias: f32,
+    alpha: f32,
+    beta: f32,
+    x: &[Cell<f32>],
+    y: &[Cell<f32>],
+) {
+    let depth = depth.max(1);
+    for (x, y) in x.chunks_exact(depth).zip(y.chunks_exact(depth)) {
+        for (at, y) in y.iter().enumerate() {
+            let window = x.get(at.saturating_sub(radius)..at.saturating_add(radius).min(depth));
+            let window = window.unwrap_or_default();
+            let sum = window.iter().fold(0.0, |sum: f32, x| sum + x.get() * x.get());
+            let x = x.get(at).map_or(0.0, Cell::get);
+            y.set(x * libm::powf(bias + alpha * sum, -beta));
+        }
+    }
+}
+
+/// 1 / √x of `i16` elements, as TFLite's fixed point; the largest element for x ≤ 0.
+#[inline(never)]
+pub fn inverse_root_i16(by: &Scale, x: &[Cell<i16>], y: &[Cell<i16>]) {
+    /// Bits after the point of the intermediate result.
+    const BITS: i32 = 20;
+    let by = Scale { shift: by.shift.wrapping_sub(BITS), ..*by };
+    for (x, y) in x.iter().zip(y) {
+        let x = i32::from(x.get());
+        if x <= 0 {
+            y.set(i16::MAX);
+            continue;
+        }
+        let root = reciprocal_root(x);
+        let root = Scale { shift: root.shift.wrapping_add(BITS - 7), ..root };
+        y.set(by.apply(root.apply(1)).clamp(i16::MIN.into(), i16::MAX.into()) as i16);
+    }
+}
+
 /// The natural logarithm, in Q5.26, of `x` in Q12.19, which is at least 1: TFLite's `log_x_for_x_greater_than_or_equal_to_1`.
 fn log_from_one(x: i32) -> i32 {
     const LOG_2: i32 = 1_488_522_236;

@@ -140,6 +140,30 @@ pub fn reduce_min<T: Ordered>(p: &Reduce, x: &[Cell<T>], y: &[Cell<T>]) {
     reduce(p, x, y, T::HIGHEST, |least, x| if x < least { x } else { least }, |least| least);
 }
 
+/// Of each row of `depth` elements, the indices of the `k` largest ones, the largest first, and of equal ones the first.
+#[inline(never)]
+pub fn top_k<T: Ordered>(depth: usize, k: usize, x: &[Cell<T>], y: &[Cell<i32>]) {
+    // What is no number is below all numbers, and like itself.
+    let is_number = |x: T| x.partial_cmp(&x).is_some();
+    let above = |a: T, b: T| a > b || (is_number(a) && !is_number(b));
+    for (x, y) in x.chunks_exact(depth.max(1)).zip(y.chunks_exact(k.max(1))) {
+        let mut last: Option<(T, usize)> = None;
+        for y in y {
+            let mut best: Option<(T, usize)> = None;
+            for (i, x) in x.iter().enumerate() {
+                let x = x.get();
+                let behind = last.is_none_or(|(most, at)| above(most, x) || (!above(x, most) && i > at));
+                if behind && best.is_none_or(|(most, _)| above(x, most)) {
+                    best = Some((x, i));
+                }
+            }
+            let Some((_, at)) = best else { break };
+            y.set(at as i32);
+            last = best;
+        }
+    }
+}
+
 /// Integers that count elements.
 pub trait Count: Element {
     /// So many.

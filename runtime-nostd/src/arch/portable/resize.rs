@@ -13,21 +13,35 @@ pub fn resize_bilinear_f32(
     x: &[Cell<f32>],
     y: &[Cell<f32>],
 ) {
-    let place = |i: usize, scale: f32, size: usize| {
-        let at = (i as f32 + half) * scale - half;
-        let last = size.wrapping_sub(1);
-        // Negative ones become 0.
-        let before = (libm::floorf(at) as usize).min(last);
-        (before, (libm::ceilf(at) as usize).min(last), at - before as f32)
-    };
-    let rows = |i| place(i, scale_y, p.in_h);
-    let columns = |i| place(i, scale_x, p.in_w);
-    interpolate(p, x, y, rows, columns, |[a, b, c, d]: [f32; 4], down, right| {
-        a * (1.0 - down) * (1.0 - right)
-            + b * down * (1.0 - right)
-            + c * (1.0 - down) * right
-            + d * down * right
+    let rows = |i| real_place(i, scale_y, half, p.in_h);
+    let columns = |i| real_place(i, scale_x, half, p.in_w);
+    interpolate(p, x, y, rows, columns, blend);
+}
+
+/// As [`resize_bilinear_f32`] of bytes: what comes of them is rounded, halves up.
+#[inline(never)]
+pub fn resize_bilinear_u8(p: &Resize, scale_y: f32, scale_x: f32, half: f32, x: &[Cell<u8>], y: &[Cell<u8>]) {
+    let rows = |i| real_place(i, scale_y, half, p.in_h);
+    let columns = |i| real_place(i, scale_x, half, p.in_w);
+    interpolate(p, x, y, rows, columns, |pixels: [u8; 4], down, right| {
+        (blend(pixels.map(f32::from), down, right) + 0.5) as u8
     });
+}
+
+/// The pixels before and behind a place of pixel `i`, and how far it is behind the first.
+#[inline(always)]
+fn real_place(i: usize, scale: f32, half: f32, size: usize) -> (usize, usize, f32) {
+    let at = (i as f32 + half) * scale - half;
+    let last = size.wrapping_sub(1);
+    // Negative ones become 0.
+    let before = (libm::floorf(at) as usize).min(last);
+    (before, (libm::ceilf(at) as usize).min(last), at - before as f32)
+}
+
+/// Four pixels made one, in TFLite's order.
+#[inline(always)]
+fn blend([a, b, c, d]: [f32; 4], down: f32, right: f32) -> f32 {
+    a * (1.0 - down) * (1.0 - right) + b * down * (1.0 - right) + c * (1.0 - down) * right + d * down * right
 }
 
 /// `i8`, as TFLite: pixel `i` of the result is pixel `(i · scale + start) / 1024` of the operand, for rows and columns.

@@ -4,6 +4,7 @@
 //! CONCATENATION, MUL …). A target must be known before the shapes behind it are, so such chains are evaluated here, on
 //! plain integers of at most one axis. All other constants are folded by a pass.
 
+use crate::interp;
 use crate::ir::{AddRescale, Clamp, DType, Data, Graph, Op, Rescale, Type, ValueId};
 
 /// Most elements of a shape computation.
@@ -78,4 +79,23 @@ fn elementwise(
     }
     let at = |v: &[i64], i: usize| v.get(if v.len() == 1 { 0 } else { i }).copied();
     (0..count).map(|i| f(at(x, i)?, at(y, i)?)).collect()
+}
+
+/// Most elements of a value that is computed to be [`known`], and of what it is computed from.
+const LARGEST_KNOWN: usize = 4096;
+
+/// What a value is, if it follows from constants by at most `ops` small ops.
+pub(super) fn known(graph: &Graph, id: ValueId, ops: &mut usize) -> Option<Data> {
+    if let Some(data) = graph.const_data(id) {
+        return Some(data.clone());
+    }
+    let node = graph.node(graph.producer(id)?);
+    *ops = ops.checked_sub(1)?;
+    let small = |id: &ValueId| graph.ty(*id).shape.numel() <= LARGEST_KNOWN;
+    if !small(&id) || !node.operands.iter().all(small) {
+        return None;
+    }
+    let data = node.operands.iter().map(|&id| known(graph, id, ops)).collect::<Option<Vec<_>>>()?;
+    let operands: Vec<(&Type, &Data)> = node.operands.iter().map(|&id| graph.ty(id)).zip(&data).collect();
+    interp::eval(&node.op, &operands, graph.ty(id)).ok()
 }

@@ -134,6 +134,11 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
         self.importer.graph.const_data(value).cloned()
     }
 
+    /// What a value is, if it follows from constants.
+    pub(super) fn known(&self, value: ValueId) -> Option<Data> {
+        consts::known(&self.importer.graph, value, &mut 64)
+    }
+
     // ---- Results
 
     /// The tensor of result `k`.

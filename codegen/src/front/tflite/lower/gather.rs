@@ -117,19 +117,22 @@ pub(super) fn resize_bilinear(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let size = cx.ints(1, "size")?;
     cx.format(&[x])?;
-    if let Some(stored) = cx.as_stored(x) {
-        let what = format!("its arithmetic on {} cannot be compiled", describe(&stored));
-        return Err(Refusal::unsupported(
-            what,
-            "convert again with int8 quantisation (uint8 is the old scheme)",
-        ));
-    }
     let ([n, _, _, c], [out_h, out_w]) = resized(cx, x, &size)?;
     if align_corners && half_pixel {
         return Err(Refusal::malformed("its pixels are aligned both at corners and at centres"));
     }
     let x = cx.as_result(x, 0)?;
-    cx.emit(Op::ResizeBilinear { align_corners, half_pixel }, &[x], 0, &[n, out_h, out_w, c])
+    let (op, dims) = (Op::ResizeBilinear { align_corners, half_pixel }, [n, out_h, out_w, c]);
+    match cx.as_stored(x) {
+        // TFLite computes with bytes as floats.
+        Some(stored) => {
+            let unsigned = cx.same_number(x, stored.clone());
+            let resized = cx.node(op, &[unsigned], 0, stored.with_shape(&dims))?;
+            let signed = cx.same_number(resized, cx.ty(x).with_shape(&dims));
+            cx.bind(0, signed)
+        }
+        None => cx.emit(op, &[x], 0, &dims),
+    }
 }
 
 /// The image's dimensions, and the height and width it gets.

@@ -38,7 +38,9 @@ mod space;
 mod svdf;
 mod table;
 mod tensor;
+mod top;
 mod transpose_conv;
+mod update;
 mod variable;
 
 use super::budget::Budget;
@@ -371,6 +373,8 @@ const OPERATORS: &[(i32, Lower)] = &[
     (8, function::floor),
     (9, dense::fully_connected),
     (11, normalise::l2_normalization),
+    (12, pool::l2),
+    (13, normalise::local_response_normalization),
     (14, activation::logistic),
     (17, pool::max),
     (18, arithmetic::mul),
@@ -395,6 +399,7 @@ const OPERATORS: &[(i32, Lower)] = &[
     (44, lstm::unidirectional_sequence_lstm),
     (45, slice::strided_slice),
     (47, function::exp),
+    (48, top::top_k),
     (49, slice::split),
     (50, normalise::log_softmax),
     (53, choose::cast),
@@ -449,8 +454,10 @@ const OPERATORS: &[(i32, Lower)] = &[
     (106, repeat::add_n),
     (107, gather::gather_nd),
     (108, function::cos),
+    (109, top::indices_where),
     (110, repeat::rank),
     (111, function::elu),
+    (112, mirror::reverse_sequence),
     (114, quantize::quantize),
     (116, function::round),
     (117, function::hard_swish),
@@ -465,6 +472,7 @@ const OPERATORS: &[(i32, Lower)] = &[
     (144, variable::assign_variable),
     (145, repeat::broadcast_args),
     (150, function::gelu),
+    (151, update::dynamic_update_slice),
     (152, activation::relu_0_to_1),
     (156, function::atan2),
     (158, function::sign),

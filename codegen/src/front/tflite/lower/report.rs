@@ -56,11 +56,7 @@ impl Entry {
 /// What to use instead of an operator that is not supported.
 pub(super) fn way_out(operator: &str) -> &'static str {
     match operator {
-        "LOCAL_RESPONSE_NORMALIZATION" => {
-            "train with batch normalisation instead, which becomes part of the convolution before it"
-        }
-        "TOPK_V2" => "let the model return the scores, and pick the best in your code",
-        "LSTM" | "UNIDIRECTIONAL_SEQUENCE_RNN" | "BIDIRECTIONAL_SEQUENCE_LSTM" => {
+        "UNIDIRECTIONAL_SEQUENCE_RNN" | "BIDIRECTIONAL_SEQUENCE_LSTM" => {
             "unroll the recurrence into FULLY_CONNECTED, MUL, ADD, LOGISTIC and TANH with explicit state"
         }
         _ => "replace it by supported operators, or move the computation out of the model",

@@ -7,7 +7,7 @@ use super::quant::multiplier;
 use super::{Lowered, Refusal};
 use crate::interp::fixed_point::{inverse_sqrt, multiply, rounding_shift_right};
 use crate::interp::{function_of, interpolation_table};
-use crate::ir::{DType, Data, LeakyRescale, Multiplier, Op, Real, Type, Unary};
+use crate::ir::{DType, Data, LeakyRescale, Multiplier, Op, Real, Rescale, Type, Unary};
 
 /// Lets result 0 be a function of operand 0, both int8 and quantised per tensor.
 pub(super) fn int8(cx: &mut OpCx<'_, '_, '_>, function: Unary) -> Lowered {
@@ -53,6 +53,11 @@ pub(super) fn int16(cx: &mut OpCx<'_, '_, '_>, function: Unary) -> Lowered {
             Op::LeakyRelu { alpha: Real(-1.0), rescale: LeakyRescale::FixedPoint { identity: by, alpha } };
         let dims = cx.dims(x);
         return cx.emit(op, &[x], 0, &dims);
+    }
+    if function == Unary::Rsqrt {
+        let by = multiplier(1.0 / (f64::from(from).sqrt() * f64::from(to)))?;
+        let dims = cx.dims(x);
+        return cx.emit(Op::InverseRoot { rescale: Rescale::FixedPoint(vec![by]) }, &[x], 0, &dims);
     }
     let Unary::Exp = function else { return Err(no_int16()) };
     let of = |x: f32| function_of(function, x);

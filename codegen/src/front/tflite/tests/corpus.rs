@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 /// The models that are refused, and words that must all occur in the refusal.
 const REFUSED: &[(&str, &[&str])] = &[
-    ("deeplab_v3_dm05_uint8", &["uint8[1, 1, 1, 256]", "RESIZE_BILINEAR"]),
     ("tflm_audio_preprocessor_f32", &["CUSTOM:SignalWindow", "CUSTOM:SignalPCAN"]),
     ("tflm_audio_preprocessor_int8", &["CUSTOM:SignalWindow", "DIV"]),
 ];

@@ -17,8 +17,8 @@ fn everything_in_the_way_is_listed_with_the_way_out() {
     let x = m.input("x", float(&[1, 4]));
     let mut last = x;
     for i in 0..3 {
-        let y = m.value(&format!("lrn{i}"), float(&[1, 4]));
-        m.operator(op::LOCAL_RESPONSE_NORMALIZATION, Options::none(), &[last], &[y]);
+        let y = m.value(&format!("unique{i}"), float(&[1, 4]));
+        m.operator(op::UNIQUE, Options::none(), &[last], &[y]);
         last = y;
     }
     let custom = m.value("custom", float(&[1, 4]));
@@ -29,8 +29,8 @@ fn everything_in_the_way_is_listed_with_the_way_out() {
     assert_eq!(
         message(&m),
         "this model cannot be compiled:
-  - operator 0 LOCAL_RESPONSE_NORMALIZATION \"lrn0\": this operator cannot be compiled (float32[1, 4] → float32[1, 4]); the same holds for operators 1, 2
-    help: train with batch normalisation instead, which becomes part of the convolution before it
+  - operator 0 UNIQUE \"unique0\": this operator cannot be compiled (float32[1, 4] → float32[1, 4]); the same holds for operators 1, 2
+    help: replace it by supported operators, or move the computation out of the model
   - operator 3 CUSTOM:MySpecialOp \"custom\": custom operators are functions of your own, and it is none yet (float32[1, 4] → float32[1, 4])
     help: name its function: custom_op(\"MySpecialOp\", crate::path::to::function)
   - operator 4 ADD \"out\": a fused TANH activation cannot be compiled

@@ -5,3 +5,4 @@ mod corpus;
 mod lowering;
 mod messages;
 mod mutation;
+mod operators;
