@@ -7,6 +7,7 @@ mod explain;
 mod firmware;
 mod model;
 mod new;
+mod ops;
 mod plan;
 mod report;
 mod validate;
@@ -26,6 +27,9 @@ pub(crate) enum Command {
     /// List the boards, real and emulated
     #[command(after_long_help = boards::EXAMPLES)]
     Boards,
+    /// List the operators, their number formats and the kernels they have
+    #[command(after_long_help = ops::EXAMPLES)]
+    Ops(ops::Arguments),
     /// Show what a model is, whether it compiles (and if not, why), and what could be better
     #[command(after_long_help = explain::EXAMPLES)]
     Explain(explain::Arguments),
@@ -61,6 +65,7 @@ impl Command {
         match self {
             Command::New(arguments) => arguments.run(),
             Command::Boards => boards::run(),
+            Command::Ops(arguments) => arguments.run(),
             Command::Explain(arguments) => arguments.run(),
             Command::Compile(arguments) => arguments.run(),
             Command::Plan(arguments) => arguments.run(),

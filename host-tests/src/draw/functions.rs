@@ -259,10 +259,9 @@ fn dequantize(d: &mut Draw, format: Format, code: i32) -> Option<()> {
 
 /// From floats, or to another scale.
 fn quantize(d: &mut Draw, format: Format, code: i32) -> Option<()> {
-    let from = if d.one_in(2) { Format::Float32 } else { format };
+    let from = d.pick(&[Format::Float32, Format::Float32, format, Format::Int8, Format::Int16]);
     let x = d.exact(from, 0..=5);
-    let to = d.pick(&[format, format, Format::Int8, Format::Int16]);
-    let kind = d.kind(to);
+    let kind = d.kind(format);
     d.emit(code, Attributes::none(), &[x.tensor], kind)
 }
 

@@ -411,6 +411,8 @@ pub struct ModelBuilder {
     /// The first one is the empty buffer of computed tensors.
     buffers: Vec<Vec<u8>>,
     subgraphs: Vec<SubGraph>,
+    /// The one that everything is added to.
+    current: usize,
     behind: bool,
 }
 
@@ -424,13 +426,25 @@ impl ModelBuilder {
     /// A model with an empty main subgraph.
     pub fn new() -> Self {
         let main = SubGraph { name: "main".into(), ..SubGraph::default() };
-        ModelBuilder { codes: Vec::new(), buffers: vec![Vec::new()], subgraphs: vec![main], behind: false }
+        ModelBuilder {
+            codes: Vec::new(),
+            buffers: vec![Vec::new()],
+            subgraphs: vec![main],
+            current: 0,
+            behind: false,
+        }
     }
 
     /// Begins a further subgraph, to which everything from here on belongs; returns its index.
     pub fn begin_subgraph(&mut self, name: &str) -> i32 {
         self.subgraphs.push(SubGraph { name: name.into(), ..SubGraph::default() });
-        self.subgraphs.len() as i32 - 1
+        self.current = self.subgraphs.len() - 1;
+        self.current as i32
+    }
+
+    /// Goes on with the main subgraph.
+    pub fn end_subgraph(&mut self) {
+        self.current = 0;
     }
 
     /// Puts the data of constants behind the flatbuffer, as large models have it.
@@ -439,8 +453,7 @@ impl ModelBuilder {
     }
 
     fn current(&mut self) -> &mut SubGraph {
-        let last = self.subgraphs.len() - 1;
-        &mut self.subgraphs[last]
+        &mut self.subgraphs[self.current]
     }
 
     fn add(&mut self, name: &str, tensor: Tensor, buffer: usize) -> i32 {
@@ -472,7 +485,7 @@ impl ModelBuilder {
 
     /// Whether a tensor is an input of the current subgraph.
     pub fn is_input(&self, tensor: i32) -> bool {
-        self.subgraphs.last().is_some_and(|current| current.inputs.contains(&tensor))
+        self.subgraphs[self.current].inputs.contains(&tensor)
     }
 
     /// A constant of raw bytes.

@@ -1,0 +1,29 @@
+//! `cargo kiln ops`.
+
+use anyhow::Result;
+use std::process::ExitCode;
+
+pub(super) const EXAMPLES: &str = "\
+`cargo kiln explain MODEL` says which operators of a model compile, and why others do not.
+
+Examples:
+  cargo kiln ops
+  cargo kiln ops CONV_2D FULLY_CONNECTED";
+
+/// What `ops` takes.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Operators whose kernels are to be named (all of them as a table, if none is given)
+    operators: Vec<String>,
+}
+
+impl Arguments {
+    pub(super) fn run(self) -> Result<ExitCode> {
+        let text = match self.operators.as_slice() {
+            [] => cargo_kiln::ops::table(),
+            operators => cargo_kiln::ops::kernels(operators)?,
+        };
+        print!("{text}");
+        Ok(ExitCode::SUCCESS)
+    }
+}
