@@ -94,9 +94,9 @@ fn kernels_of(imported: &Graph, compiled: &Compiled, operator: &str) -> Vec<Stri
         calls.map(|call| call.kernel.to_owned()).collect()
     };
     let own = of(&format!(" {operator}"));
-    if own.is_empty() {
-        of("uint8 as int8")
-    } else {
-        own
+    let is_function = |node: &Node| node.origin.contains(operator) && node.op.elementwise_operands() > 0;
+    match own.is_empty() && imported.nodes().any(|(_, node)| is_function(node)) {
+        true => of("uint8 as int8"),
+        false => own,
     }
 }
