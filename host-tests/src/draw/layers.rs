@@ -13,6 +13,8 @@ pub(super) const ROWS: &[Row] = &[
     row(126, batch_matmul),
     row(1, |d, f| pool(d, f, 1)),
     row(17, |d, f| pool(d, f, 17)),
+    row(12, |d, f| pool(d, f, 12)),
+    row(13, local_response_normalization),
     row(23, |d, f| resize(d, f, 23)),
     row(97, |d, f| resize(d, f, 97)),
 ];
@@ -225,6 +227,14 @@ fn pool(d: &mut Draw, format: Format, code: i32) -> Option<()> {
         d.keep_exact(&[&x]);
     }
     Some(())
+}
+
+fn local_response_normalization(d: &mut Draw, format: Format) -> Option<()> {
+    let x = d.image(format);
+    let kind = d.kind(format);
+    let (alpha, beta) = (d.random.unit().abs(), d.pick(&[0.5f32, 0.75, 1.0]));
+    let table = Table::new().with(0, d.between(0, 3)).with(1, 1.0f32).with(2, alpha).with(3, beta);
+    d.emit(13, attributes(13, table), &[x.tensor], kind)
 }
 
 fn resize(d: &mut Draw, format: Format, code: i32) -> Option<()> {

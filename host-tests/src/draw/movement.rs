@@ -22,6 +22,10 @@ pub(super) const ROWS: &[Row] = &[
     row(36, gather),
     row(107, gather_nd),
     row(7, embedding_lookup),
+    row(48, top_k),
+    row(109, indices_where),
+    row(112, reverse_sequence),
+    row(151, dynamic_update_slice),
     row(69, tile),
     row(130, broadcast_to),
     row(145, broadcast_args),
@@ -271,6 +275,42 @@ fn embedding_lookup(d: &mut Draw, format: Format) -> Option<()> {
     let dims = d.dims(1);
     let indices = indices(d, &dims, x.dims[0]);
     d.emit_moved(7, none(), &[&indices, &x], &[], x.kind)
+}
+
+fn top_k(d: &mut Draw, format: Format) -> Option<()> {
+    let x = d.exact(format, 1..=4);
+    let k = d.between(1, *x.dims.last()?);
+    let name = d.name();
+    let number = Kind::plain(Element::Int32);
+    let k = d.model.constant(&name, number.tensor(&[]), &k.to_le_bytes());
+    d.emit_all(48, none(), &[x.tensor, k], &[x.kind, number])?;
+    d.keep_exact(&[&x]);
+    Some(())
+}
+
+/// Of a constant: how many there are has to be known.
+fn indices_where(d: &mut Draw, format: Format) -> Option<()> {
+    let rank = 1 + d.below(3);
+    let dims = d.dims(rank);
+    let kind = d.kind(format);
+    let x = d.constant(kind, &dims);
+    d.emit(109, none(), &[x.tensor], Kind::plain(Element::Int64))
+}
+
+fn reverse_sequence(d: &mut Draw, format: Format) -> Option<()> {
+    let x = d.x(format, 2..=4);
+    let axes = shuffled(d, x.dims.len());
+    let lengths = indices(d, &[x.dims[axes[1] as usize]], x.dims[axes[0] as usize]);
+    let table = Table::new().with(0, axes[0]).with(1, axes[1]);
+    d.emit_moved(112, attributes(87, table), &[&x], &[lengths.tensor], x.kind)
+}
+
+fn dynamic_update_slice(d: &mut Draw, format: Format) -> Option<()> {
+    let x = d.x(format, 1..=4);
+    let part: Vec<i32> = x.dims.iter().map(|&dim| d.between(1, dim)).collect();
+    let update = d.other(x.kind, &part);
+    let first = indices(d, &[x.dims.len() as i32], *x.dims.iter().min()?);
+    d.emit_moved(151, none(), &[&x, &update], &[first.tensor], x.kind)
 }
 
 fn tile(d: &mut Draw, format: Format) -> Option<()> {
