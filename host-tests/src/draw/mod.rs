@@ -522,7 +522,9 @@ pub fn merged(components: &[Component]) -> Vec<u8> {
 
 /// A component of up to `most` operators, mostly of one format. In a model there is uint8 or int8, not both.
 pub fn component(random: &mut Random, is_unsigned: bool, most: usize) -> Component {
-    let rows = rows();
+    let mut rows = rows();
+    // CALL_ONCE comes first in a model, and components come side by side.
+    rows.retain(|row| row.code != states::CALL_ONCE);
     let mut component = Component::default();
     let formats: Vec<Format> = Format::ALL
         .into_iter()

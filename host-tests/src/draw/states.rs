@@ -3,9 +3,12 @@
 use super::{row, Draw, Format, Kind, Row, Value};
 use kiln_codegen::front::tflite::testing::{Element, Options as Attributes};
 
+/// The operator that initialises variables.
+pub(super) const CALL_ONCE: i32 = 129;
+
 /// CALL_ONCE, VAR_HANDLE, READ_VARIABLE and ASSIGN_VARIABLE come together.
 pub(super) const ROWS: &[Row] =
-    &[row(129, initialised), row(142, variable), row(143, variable), row(144, variable)];
+    &[row(CALL_ONCE, initialised), row(142, variable), row(143, variable), row(144, variable)];
 
 /// What came last and what comes.
 fn variable(d: &mut Draw, format: Format) -> Option<()> {
@@ -38,6 +41,6 @@ fn initialised(d: &mut Draw, format: Format) -> Option<()> {
     let first = d.constant(x.kind, &x.dims);
     d.model.operator(144, Attributes::none(), &[handle, first.tensor], &[]);
     d.model.end_subgraph();
-    d.model.operator(129, Attributes::call_once(init), &[], &[]);
+    d.model.operator(CALL_ONCE, Attributes::call_once(init), &[], &[]);
     followed(d, &x, &shared)
 }
