@@ -52,13 +52,12 @@ fn turns(flavour: Flavour) {
     }
 }
 
-/// The boards whose projects of a flavour are built: all emulated ones, and of the others the first of each family of chips. A sweep
-/// (`KILN_SWEEP`) builds all.
+/// The boards whose projects of a flavour are built: the first of each family. A sweep (`KILN_SWEEP`) builds all.
 fn built(flavour: Flavour) -> Vec<&'static Board> {
     let mut families = Vec::new();
-    let mut is_first = |board: &Board| {
-        let family = family(board);
-        let first = family.is_none() || !families.contains(&family);
+    let mut is_first = |board: &&'static Board| {
+        let family = family(board, flavour);
+        let first = !families.contains(&family);
         families.push(family);
         first
     };
@@ -68,10 +67,16 @@ fn built(flavour: Flavour) -> Vec<&'static Board> {
     built
 }
 
-/// What the chip's maker calls the family: the letters that its name begins with. None for emulated boards.
-fn family(board: &Board) -> Option<String> {
-    let Runner::ProbeRs { chip, .. } = &board.runner else { return None };
-    Some(chip.chars().take_while(char::is_ascii_alphabetic).collect())
+/// Of a real board what the chip's maker calls the family: the letters that its name begins with. Of an emulated one the target of rustc for bare metal,
+/// and Arm or RISC-V for the others, which depend on the processor through their executor only.
+fn family(board: &'static Board, flavour: Flavour) -> (bool, &'static str) {
+    let letters =
+        |name: &'static str| name.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
+    match &board.runner {
+        Runner::ProbeRs { chip, .. } => (true, letters(chip)),
+        Runner::Qemu { .. } if flavour == Flavour::Bare => (false, &board.target),
+        Runner::Qemu { .. } => (false, letters(&board.target)),
+    }
 }
 
 /// The boards that there are templates of a flavour for.

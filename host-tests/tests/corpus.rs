@@ -96,7 +96,7 @@ fn arenas_are_packed() {
     assert!(models > 0 && packed >= 2 * models);
 }
 
-/// Multiplications of a model that is emulated in every test run; the sweep runs larger ones, too.
+/// Multiplications of a model that is emulated, or compiled for the least memory, in every test run; the sweep runs larger ones, too.
 const MOST_WORK: u64 = 20_000_000;
 
 fn work(graph: &Graph) -> u64 {
@@ -111,14 +111,15 @@ fn sweeps() -> bool {
 fn check_models(models: &[Model], options: &Options, places: &[&str]) -> usize {
     let places: Vec<String> = places.iter().map(|p| p.to_string()).collect();
     let known = reasons(UNSUPPORTED);
-    let emulated = places.iter().any(|place| place.starts_with("qemu")) && !sweeps();
+    let emulated = places.iter().any(|place| place.starts_with("qemu"));
+    let only_small = (emulated || options.optimize == Optimize::Memory) && !sweeps();
     let mut failed = Vec::new();
     let mut checked = 0;
     for model in models.iter().filter(|m| !known.contains_key(&m.name)) {
         let bytes = std::fs::read(&model.path).unwrap();
         match kiln_codegen::compile(&bytes, &model.name, options) {
             Err(Error::Options(_)) => continue,
-            Ok(compiled) if emulated && work(&compiled.graph) > MOST_WORK => continue,
+            Ok(compiled) if only_small && work(&compiled.graph) > MOST_WORK => continue,
             _ => {}
         }
         match validate(&model.path, options, &model.golden, &places) {
