@@ -55,12 +55,13 @@ pub use crate::arch::portable::dynamic::{
     dynamic_scale_symmetric,
 };
 pub use crate::arch::portable::elementwise::{
-    add_f32, add_i32, add_i64, add_i8, atan2_f32, div_f32, div_i8, floor_div_f32, floor_div_i32,
-    floor_div_i64, floor_mod_f32, floor_mod_i32, floor_mod_i64, max_f32, max_i32, max_i64, max_i8, min_f32,
-    min_i32, min_i64, min_i8, mul_f32, mul_i32, mul_i64, mul_i8, pow_f32, pow_i32, pow_i64, prelu_f32,
-    prelu_i8, squared_difference_f32, squared_difference_i32, squared_difference_i64, squared_difference_i8,
-    sub_f32, sub_i32, sub_i64, sub_i8,
+    add_f32, add_i32, add_i64, add_i8, atan2_f32, div_f32, div_i32, div_i64, div_i8, floor_div_f32,
+    floor_div_i32, floor_div_i64, floor_mod_f32, floor_mod_i32, floor_mod_i64, max_f32, max_i32, max_i64,
+    max_i8, min_f32, min_i32, min_i64, min_i8, mul_f32, mul_i32, mul_i64, mul_i8, pow_f32, pow_i32, pow_i64,
+    prelu_f32, prelu_i8, squared_difference_f32, squared_difference_i32, squared_difference_i64,
+    squared_difference_i8, sub_f32, sub_i32, sub_i64, sub_i8,
 };
+pub use crate::arch::portable::fft::{irfft_f32, irfft_i16, irfft_i32, rfft_f32, rfft_i16, rfft_i32};
 pub use crate::arch::portable::gather::{gather_i32, gather_i64};
 pub use crate::arch::portable::int16::{
     add_i16, avg_pool2d_i16, clip_i16, conv2d_i16, conv2d_i16_narrow, dense_i16, depthwise2d_i16,
@@ -85,6 +86,10 @@ pub use crate::arch::portable::resize::{
     resize_bilinear_f32, resize_bilinear_i16, resize_bilinear_i8, resize_bilinear_u8,
 };
 pub use crate::arch::portable::sigmoid::{logistic_i16, tanh_i16};
+pub use crate::arch::portable::signal::{
+    energy_i16, filter_bank, headroom_i16, log_i16, noise_estimate, overlap_add_f32, overlap_add_i16, pcan,
+    shift_left_i16, square_root, subtract_noise, window_i16,
+};
 pub use crate::arch::portable::softmax::{softmax_f32, softmax_i8, softmax_i8_i16};
 pub use crate::arch::portable::unary::{
     abs_f32, ceil_f32, clip_f32, cos_f32, elu_f32, exp_f32, floor_f32, gelu_f32, gelu_tanh_f32,
@@ -101,7 +106,7 @@ pub use crate::arch::v6m::elementwise::add_i8_linear;
 pub use crate::arch::v6m::steps::HalfRequant;
 pub use crate::params::{
     AddLinear, AddParams, Along, Broadcast, Choice, CompactConv, CompactDense, CompareParams, Conv, Copy,
-    DynamicLayer, Gather, LogSoftmax, Lstm, MatMul, MeanLinear, MeanRows, MulParams, Pad, Pool,
-    QuantizeLinear, Reduce, Requant, Rescale, Resize, Scale, Stride,
+    DynamicLayer, Gather, LogSoftmax, Lstm, MatMul, MeanLinear, MeanRows, MulParams, Noise, NoiseFloor, Pad,
+    Pool, QuantizeLinear, Reduce, Requant, Rescale, Resize, Scale, Stride,
 };
 pub use crate::rows::{Band, Read, ReadSlice, Rows};

@@ -457,6 +457,34 @@ pub struct Resize {
     pub out_w: usize,
 }
 
+/// How an estimate of noise follows a signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Noise {
+    /// Weights of the signal and of the estimate before, in channels of even index.
+    pub even: [u32; 2],
+    /// The same in channels of odd index.
+    pub odd: [u32; 2],
+    /// Bits of fraction of estimates; less than 32.
+    pub smoothing_bits: u32,
+    /// Bits of fraction of the weights; less than 32.
+    pub bits: u32,
+    /// Whether the estimate never exceeds the signal.
+    pub clamping: bool,
+}
+
+/// How much is left of a signal, whatever the noise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct NoiseFloor {
+    /// The share.
+    pub min_signal_remaining: u32,
+    /// Bits of fraction of estimates of noise; less than 32.
+    pub smoothing_bits: u32,
+    /// Bits of fraction of the share; less than 32.
+    pub bits: u32,
+}
+
 /// A movement of elements: index `i` goes from `src_offset + Σ i·src` to `dst_offset + Σ i·dst`, all in elements.
 ///
 /// Right-aligned: missing outer dimensions are 1.

@@ -118,6 +118,8 @@ fn of_integers(function: Binary, a: i64, b: i64, narrow: bool) -> i64 {
     let wrap = |x: i64| if narrow { i64::from(x as i32) } else { x };
     match function {
         Binary::Min => a.min(b),
+        Binary::Div if b == 0 => 0,
+        Binary::Div => wrap(a.wrapping_div(b)),
         Binary::FloorDiv if b == 0 => 0,
         Binary::FloorDiv => {
             let quotient = a.wrapping_div(b);

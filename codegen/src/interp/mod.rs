@@ -23,6 +23,7 @@ mod quantise;
 mod reduce;
 mod resize;
 mod sigmoid;
+mod signal;
 mod softmax;
 mod tensor;
 
@@ -36,6 +37,7 @@ pub use function::{div_reciprocals, of_one as function_of};
 pub use interpolate::interpolation_table;
 pub(crate) use resize::{integer_scale, real_scale};
 pub use sigmoid::Steps;
+pub use signal::{half_twiddles, twiddles};
 pub use softmax::{softmax_exp_table, softmax_tables_16};
 
 /// Why an evaluation was not possible: data that does not fit its type, or a graph that is not verified.
@@ -233,6 +235,7 @@ pub fn eval(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Result<Data,
                 "the custom operator `{name}` is the function `{function}`, which only generated code can call: the interpreter cannot evaluate it"
             )))
         }
+        Op::Signal { function } => signal::eval(*function, operands, result)?,
         Op::Lookup {} => activation::lookup(operands)?,
         Op::Interpolate {} => interpolate::interpolate(first.1, operands[1].1)?,
         Op::Quantize {} => quantise::quantize(first.1, result)?,

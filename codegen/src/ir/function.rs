@@ -79,7 +79,7 @@ functions! {
     Binary {
         /// The angle of the point (b, a), in radians.
         Atan2 "atan2",
-        /// a / b.
+        /// a / b; of plain integers rounded towards zero.
         Div "div",
         /// The greatest integer that is not above a / b.
         FloorDiv "floor_div",
@@ -149,7 +149,8 @@ impl Binary {
     pub fn of_integers(self) -> bool {
         matches!(
             self,
-            Binary::FloorDiv
+            Binary::Div
+                | Binary::FloorDiv
                 | Binary::FloorMod
                 | Binary::Max
                 | Binary::Min

@@ -28,6 +28,7 @@ mod graph;
 mod layout;
 mod op;
 mod property;
+mod signal;
 mod text;
 mod types;
 
@@ -39,5 +40,6 @@ pub use function::{Binary, Comparison, Reduction, Unary};
 pub use graph::{Data, Graph, Node, NodeId, State, Value, ValueDef, ValueId};
 pub use layout::{Layout, Order};
 pub use op::{Op, OpInfo};
+pub use signal::Signal;
 pub use text::{Lexer, ParseError};
 pub use types::{softmax_of_16_bits, DType, Quant, Shape, Type};

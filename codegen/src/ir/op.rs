@@ -4,7 +4,7 @@
 use super::text::{self, Lexer, ParseError};
 use super::{
     AddRescale, Attr, Binary, Clamp, CompareRescale, Comparison, Layout, LeakyRescale, Reduction, Rescale,
-    SoftmaxScale, Unary, Window,
+    Signal, SoftmaxScale, Unary, Window,
 };
 
 /// One row of the table.
@@ -274,6 +274,11 @@ op_table! {
         function: String,
         /// The operator's attributes, as the file has them.
         options: Vec<u8>,
+    }
+    /// A step of an audio front end, as TensorFlow Lite Micro's signal library computes it. Stored values count, whatever they mean.
+    Signal "signal" (1..=6) {
+        /// Which one.
+        function: Signal,
     }
     /// Table of an 8-bit operand: `table` \[256\], indexed by the stored byte as unsigned, gives the result element.
     Lookup "lookup" (2..=2) {}

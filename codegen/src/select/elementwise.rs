@@ -91,6 +91,7 @@ impl<'a> Selector<'a> {
         }
         let plain = matches!(self.ty(node.result).dtype, DType::I32 | DType::I64);
         let integers = match function {
+            Binary::Div => Some(["div_i32", "div_i64"]),
             Binary::FloorDiv => Some(["floor_div_i32", "floor_div_i64"]),
             Binary::FloorMod => Some(["floor_mod_i32", "floor_mod_i64"]),
             Binary::Max => Some(["max_i32", "max_i64"]),

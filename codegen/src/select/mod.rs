@@ -15,6 +15,7 @@ mod movement;
 mod normalise;
 mod program;
 mod rows;
+mod signal;
 #[cfg(test)]
 mod tests;
 mod v6m;
@@ -149,6 +150,7 @@ impl<'a> Selector<'a> {
             Op::Dense { .. }
                 | Op::Lstm { .. }
                 | Op::Custom { .. }
+                | Op::Signal { .. }
                 | Op::Mean { .. }
                 | Op::Slice { .. }
                 | Op::Transpose { .. }
@@ -225,6 +227,7 @@ impl<'a> Selector<'a> {
                 self.lstm(node, [input, recurrent, cell], *tanh_shift, clip)
             }
             Op::Custom { name, function, options } => self.custom(node, name, function, options),
+            Op::Signal { function } => self.signal(node, *function),
             Op::Lookup {} => self.lookup(node),
             Op::Interpolate {} => self.interpolate(node),
             Op::Quantize {} => self.quantize(node),
@@ -450,6 +453,7 @@ fn kernel_types(op: &Op) -> &'static str {
         Op::DynamicConv2d { .. } | Op::DynamicDense { .. } => "int8 weights with float32 activations",
         Op::Lstm { .. } => "int8 operands with int8 weights, and float32",
         Op::Custom { .. } => "all types",
+        Op::Signal { .. } => "int16, and transforms and overlaps of float32",
         Op::Lookup {} => "8-bit types",
         Op::Interpolate {} => "int16",
         Op::Quantize {} => "float32 to int8 or uint8",

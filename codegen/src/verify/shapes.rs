@@ -66,6 +66,7 @@ pub(super) fn check(op: &Op, operands: &[&Type], result: &Type) -> Result<(), St
         Op::Lstm { .. } => lstm(operands, y),
         // What its shapes have to do with each other, its function knows.
         Op::Custom { .. } => Ok(()),
+        Op::Signal { function } => expect(y, function.result(operands)?.shape.dims()),
         Op::Interpolate {} => {
             let table = &operands[1].shape;
             ensure!(table.dims() == [513], "the table has the shape {}, [513] wanted", list(table.dims()));

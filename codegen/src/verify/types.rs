@@ -252,6 +252,11 @@ pub(super) fn check(op: &Op, operands: &[&Type], y: &Type) -> Result<(), String>
             ensure!((-15..=12).contains(tanh_shift), "a cell state of {} fraction bits", 12 - tanh_shift);
             check_clamp(clip, &Type::plain(DType::I16, &[]))
         }
+        Op::Signal { function } => {
+            let wanted = function.result(operands)?.dtype;
+            ensure!(y.dtype == wanted, "the result is {}, {} wanted", y.dtype.name(), wanted.name());
+            Ok(())
+        }
         Op::Interpolate {} => {
             let all = [x.dtype, operands[1].dtype, y.dtype];
             ensure!(all == [DType::I16; 3], "interpolation of {}, i16 wanted", x.dtype.name());

@@ -120,7 +120,7 @@ pub fn inspect(bytes: &[u8]) -> Result<Summary, Error> {
         summary.operators.push(OperatorSummary {
             index,
             name: code.map_or_else(|| "?".to_string(), |code| code.name()),
-            is_known: lower::is_known(builtin),
+            is_known: code.is_some_and(|code| lower::is_known(builtin, &code.name())),
             inputs: tensors(&model, sub, operator.inputs, &mut budget)?,
             outputs: tensors(&model, sub, operator.outputs, &mut budget)?.into_iter().flatten().collect(),
             macs,

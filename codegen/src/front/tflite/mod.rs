@@ -5,6 +5,7 @@
 
 mod budget;
 mod flatbuffer;
+mod flexbuffer;
 mod inspect;
 mod lower;
 mod names;

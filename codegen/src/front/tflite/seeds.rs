@@ -1,11 +1,17 @@
 //! Models that exercise most of the reader, for tests that mutate them.
 
 use super::testing::{op, Element, ModelBuilder, Options, Tensor};
-use Element::{Float32, Int32, Int8, Resource, Uint8};
+use Element::{Bool, Float32, Int16, Int32, Int8, Resource, Uint32, Uint8};
 
 /// All of them, with names.
 pub fn all() -> Vec<(&'static str, Vec<u8>)> {
-    vec![("image", image()), ("stream", stream()), ("float", float()), ("shapes", shapes())]
+    vec![
+        ("image", image()),
+        ("stream", stream()),
+        ("float", float()),
+        ("shapes", shapes()),
+        ("signal", signal()),
+    ]
 }
 
 /// An int8 image classifier: convolutions per channel, pooling, dense layer, softmax.
@@ -136,5 +142,32 @@ pub fn shapes() -> Vec<u8> {
     let z = m.value("z", Tensor::new(Float32, &[1, 1, 1]).signature(&[-1, -1, -1]));
     m.operator(op::TANH, Options::none(), &[y], &[z]);
     m.outputs(&[z]);
+    m.build()
+}
+
+/// A part of an audio front end, whose operators are custom ones with options of their own.
+pub fn signal() -> Vec<u8> {
+    let mut m = ModelBuilder::new();
+    let samples = m.input("samples", Tensor::new(Int16, &[1, 8]));
+    let (frames, valid) =
+        (m.value("frames", Tensor::new(Int16, &[1, 2, 8])), m.value("valid", Tensor::new(Bool, &[])));
+    let options = [("frame_size", 8), ("frame_step", 4), ("prefill", 0)];
+    m.custom_numbers("SignalFramer", &options, &[samples], &[frames, valid]);
+    let window = m.constant("window", Tensor::new(Int16, &[8]), &[5; 16]);
+    let windowed = m.value("windowed", Tensor::new(Int16, &[1, 2, 8]));
+    m.custom_numbers("SignalWindow", &[("shift", 12)], &[frames, window], &[windowed]);
+    let flat = m.ints("flat", &[16]);
+    let row = m.value("row", Tensor::new(Int16, &[16]));
+    m.operator(op::RESHAPE, Options::none(), &[windowed, flat], &[row]);
+    let (scaled, bits) =
+        (m.value("scaled", Tensor::new(Int16, &[16])), m.value("bits", Tensor::new(Int32, &[])));
+    m.custom("SignalFftAutoScale", &[row], &[scaled, bits]);
+    let spectrum = m.value("spectrum", Tensor::new(Int16, &[34]));
+    m.custom_numbers("SignalRfft", &[("T", 7), ("fft_length", 32)], &[scaled], &[spectrum]);
+    let energy = m.value("energy", Tensor::new(Uint32, &[17]));
+    m.custom_numbers("SignalEnergy", &[("end_index", 17), ("start_index", 1)], &[spectrum], &[energy]);
+    let numbers = m.value("numbers", Tensor::new(Int32, &[17]));
+    m.operator(op::CAST, Options::none(), &[energy], &[numbers]);
+    m.outputs(&[numbers, valid, bits]);
     m.build()
 }

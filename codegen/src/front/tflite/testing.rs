@@ -75,7 +75,9 @@ pub enum Element {
     Bool = 6,
     Int16 = 7,
     Int8 = 9,
+    Uint64 = 12,
     Resource = 13,
+    Uint32 = 15,
     Int4 = 17,
 }
 
@@ -525,6 +527,11 @@ impl ModelBuilder {
         }
     }
 
+    /// A custom operator with whole numbers for attributes, in the order of their names.
+    pub fn custom_numbers(&mut self, name: &str, options: &[(&str, i64)], inputs: &[i32], outputs: &[i32]) {
+        self.custom_with(name, &flexbuffer(options), inputs, outputs);
+    }
+
     fn operator_named(&mut self, code: i32, custom: &str, options: Options, inputs: &[i32], outputs: &[i32]) {
         let key = (code, custom.to_string());
         let known = self.codes.iter().position(|c| *c == key);
@@ -588,4 +595,36 @@ impl ModelBuilder {
             .with(3, "written by a test")
             .with(4, self.buffers.iter().map(&mut buffer).collect::<Vec<_>>())
     }
+}
+
+/// A map of whole numbers as a flexbuffer, everything in it of eight bytes.
+fn flexbuffer(numbers: &[(&str, i64)]) -> Vec<u8> {
+    const WIDTH: usize = 8;
+    let mut out = Vec::new();
+    let keys: Vec<usize> = numbers
+        .iter()
+        .map(|(key, _)| {
+            let at = out.len();
+            out.extend(key.as_bytes());
+            out.push(0);
+            at
+        })
+        .collect();
+    let put = |out: &mut Vec<u8>, number: usize| out.extend((number as u64).to_le_bytes());
+    put(&mut out, numbers.len());
+    let distances = out.len();
+    for key in keys {
+        let back = out.len() - key;
+        put(&mut out, back);
+    }
+    let back = out.len() - distances;
+    [back, WIDTH, numbers.len()].into_iter().for_each(|field| put(&mut out, field));
+    let values = out.len();
+    numbers.iter().for_each(|(_, number)| out.extend(number.to_le_bytes()));
+    // Integers, then a map: types above the code of their width.
+    out.extend(numbers.iter().map(|_| 1 << 2 | 3));
+    let back = out.len() - values;
+    put(&mut out, back);
+    out.extend([9 << 2 | 3, WIDTH as u8]);
+    out
 }

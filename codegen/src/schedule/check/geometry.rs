@@ -108,7 +108,7 @@ pub(crate) fn order(graph: &Graph, node: &Node) -> Order {
             Order::None
         }
         Op::Reduce { .. } | Op::ArgReduce { .. } | Op::CumSum { .. } | Op::MatMul { .. } => Order::None,
-        Op::Lstm { .. } | Op::Custom { .. } => Order::None,
+        Op::Lstm { .. } | Op::Custom { .. } | Op::Signal { .. } => Order::None,
         Op::LogSoftmax { .. } | Op::L2Normalize {} | Op::LocalNormalize { .. } => Order::None,
         Op::ResizeBilinear { .. } | Op::TopK {} | Op::InverseRoot { .. } => Order::None,
         Op::Concat { .. } | Op::Slice { .. } | Op::Transpose { .. } | Op::Reshape {} => Order::None,
@@ -154,7 +154,7 @@ pub(crate) fn need(graph: &Graph, node: &Node, operand: usize) -> Need {
         Op::Clip { .. } | Op::LeakyRelu { .. } | Op::Logistic {} | Op::Tanh {} => one_to_one(true),
         Op::Quantize {} | Op::Dequantize {} | Op::Requantize { .. } => one_to_one(true),
         // Each step needs the one before.
-        Op::Lstm { .. } => Need::All,
+        Op::Lstm { .. } | Op::Signal { .. } => Need::All,
         Op::Custom { .. } => Need::All,
         Op::Lookup {} | Op::Interpolate {} => one_to_one(operand == 0),
         Op::Softmax { .. } => one_to_one(true),

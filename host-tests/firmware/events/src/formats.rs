@@ -52,6 +52,8 @@ const _: fn() = || {
     formatted::<kernels::MeanLinear>();
     formatted::<kernels::MeanRows>();
     formatted::<kernels::MulParams>();
+    formatted::<kernels::Noise>();
+    formatted::<kernels::NoiseFloor>();
     formatted::<kernels::Pad>();
     formatted::<kernels::Pool>();
     formatted::<kernels::QuantizeLinear>();

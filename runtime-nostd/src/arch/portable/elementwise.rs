@@ -136,6 +136,8 @@ integers! {
     max_i32 i32::max;
     /// The smaller one of two integers.
     min_i32 i32::min;
+    /// Quotients, rounded towards zero; 0 for a division by zero.
+    div_i32 |a, b| if b == 0 { 0 } else { a.wrapping_div(b) };
     /// The greatest integers that are not above the quotients; 0 for a division by zero.
     floor_div_i32 |a, b| floor_div_mod(a.into(), b.into()).0 as i32;
     /// What the greatest such integers leave, with the sign of the divisor; 0 for a division by zero.
@@ -155,6 +157,8 @@ integers! {
     max_i64 i64::max;
     /// The smaller one of two integers.
     min_i64 i64::min;
+    /// Quotients, rounded towards zero; 0 for a division by zero.
+    div_i64 |a, b| if b == 0 { 0 } else { a.wrapping_div(b) };
     /// The greatest integers that are not above the quotients; 0 for a division by zero.
     floor_div_i64 |a, b| floor_div_mod(a, b).0;
     /// What the greatest such integers leave, with the sign of the divisor; 0 for a division by zero.

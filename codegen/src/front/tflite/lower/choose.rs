@@ -188,5 +188,23 @@ pub(super) fn cast(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
         None => x,
     };
     let dims = cx.dims(x);
+    let width = |ty: &Type| ty.dtype.size();
+    if cx.has_wide_unsigned() {
+        let result = cx.declared(0)?;
+        let whole =
+            matches!((cx.ty(x).dtype, result.dtype), (DType::I32, DType::I32) | (DType::I64, DType::I64));
+        // Integers lose their high bits, whether there is a sign or not.
+        let narrowed = width(&result) < width(cx.ty(x)) && result.dtype != DType::Bool;
+        return match whole {
+            true => cx.emit_reshaped(x, 0, &dims),
+            false if narrowed || !cx.is_unsigned_input(0) && cx.ty(x).dtype != DType::F32 => {
+                cx.emit(Op::Cast {}, &[x], 0, &dims)
+            }
+            false => {
+                let what = format!("CAST cannot be compiled{}", cx.describe());
+                Err(Refusal::unsupported(what, "cast uint32 to int32 in the model first"))
+            }
+        };
+    }
     cx.emit(Op::Cast {}, &[x], 0, &dims)
 }

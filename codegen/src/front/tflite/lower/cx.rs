@@ -1,7 +1,8 @@
 //! What one operator sees while it is lowered.
 
-use super::tensor::check_size;
+use super::tensor::{check_size, is_wide_unsigned};
 use super::{consts, Importer, Layout, Lowered, Refusal, Slot};
+use crate::front::tflite::flexbuffer;
 use crate::front::tflite::names;
 use crate::front::tflite::options::Options;
 use crate::front::tflite::schema::{Operator, Tensor};
@@ -112,6 +113,12 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
         let code = self.importer.model.code(self.operator);
         let code = code.ok_or_else(|| Refusal::malformed("its operator code does not exist"))?;
         Ok((code.custom.text().into_owned(), self.operator.has_far_options))
+    }
+
+    /// Whether a custom operator is a function of the user's.
+    pub(super) fn is_bound(&self) -> Lowered<bool> {
+        let (name, _) = self.custom_name()?;
+        Ok(self.importer.options.custom_ops.iter().any(|bound| bound.name == name))
     }
 
     /// The attributes of a custom operator.
@@ -293,7 +300,45 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
         Ok(())
     }
 
+    /// The value that result `k` is bound to.
+    pub(super) fn result(&mut self, k: usize) -> Lowered<ValueId> {
+        let index = self.operator.outputs.get(k);
+        let index = index.ok_or_else(|| Refusal::malformed(format!("result {k} is missing")))?;
+        self.importer.read(index, Layout::Plain)
+    }
+
+    /// What the operator remembers of earlier invocations: a new state, and its value so far.
+    pub(super) fn state(&mut self, what: &str, ty: Type, init: Data) -> Lowered<ValueId> {
+        check_size(ty.dtype, ty.shape.dims())?;
+        self.charge(super::OPERATOR_BYTES)?;
+        let name = format!("{}/{what}", self.output_tensor(0)?.name.text());
+        Ok(self.importer.graph.add_state(name, ty, init))
+    }
+
+    /// Lets a state whose value was `old` so far have the value `new` when the invocation ends.
+    pub(super) fn set_state(&mut self, old: ValueId, new: ValueId) -> Lowered {
+        self.importer.write_variable(old, new)
+    }
+
     // ---- Checks
+
+    /// Whether an operand or a result is of uint32 or uint64.
+    pub(super) fn has_wide_unsigned(&self) -> bool {
+        let tensors = self.operator.inputs.iter().chain(self.operator.outputs.iter());
+        tensors.filter_map(|index| self.importer.sub.tensor(index)).any(is_wide_unsigned)
+    }
+
+    /// Whether operand `k` has no sign in the file, and more than eight bits.
+    pub(super) fn is_unsigned_input(&self, k: usize) -> bool {
+        let tensor = self.operator.inputs.get(k).and_then(|index| self.importer.sub.tensor(index));
+        tensor.is_some_and(is_wide_unsigned)
+    }
+
+    /// The whole numbers among the options of a custom operator, by name.
+    pub(super) fn custom_numbers(&self) -> Lowered<Vec<(&'a [u8], i64)>> {
+        flexbuffer::numbers(self.operator.custom_options)
+            .map_err(|broken| Refusal::malformed(format!("its options are damaged: {broken}")))
+    }
 
     /// Whether all of `values` and result 0 are integers of one type without quantisation.
     pub(super) fn is_plain(&mut self, values: &[ValueId]) -> Lowered<bool> {

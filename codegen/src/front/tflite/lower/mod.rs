@@ -33,6 +33,7 @@ mod reduce;
 mod repeat;
 mod report;
 mod shape;
+mod signal;
 mod slice;
 mod space;
 mod svdf;
@@ -180,6 +181,12 @@ fn computes_on_uint8(model: &Model<'_>, sub: &SubGraph<'_>) -> bool {
     })
 }
 
+/// Why numbers without a sign stay inside of models.
+fn unsigned_interface() -> Refusal {
+    let what = "inputs and outputs of uint32 and uint64 cannot be compiled";
+    Refusal::unsupported(what, "cast to int32 in the model: the bits are the same")
+}
+
 /// Bytes of graph that an operator takes: its nodes and values with their names.
 const OPERATOR_BYTES: usize = 512;
 
@@ -200,6 +207,10 @@ impl<'m, 'a> Importer<'m, 'a> {
             let slot = match self.stored_type(tensor) {
                 Err(refusal) => {
                     self.refuse(place, None, refusal)?;
+                    Slot::Refused
+                }
+                Ok(_) if tensor::is_wide_unsigned(tensor) => {
+                    self.refuse(place, None, unsigned_interface())?;
                     Slot::Refused
                 }
                 Ok(ty) => {
@@ -275,6 +286,10 @@ impl<'m, 'a> Importer<'m, 'a> {
                     ))
                 }
             };
+            if self.sub.tensor(index).is_some_and(tensor::is_wide_unsigned) {
+                self.refuse(place, None, unsigned_interface())?;
+                continue;
+            }
             let output = self.sub.tensor(index).copied().map(|tensor| self.stored_type(&tensor)).transpose();
             let value = self.read(index, Layout::Plain).and_then(|value| Ok((value, output?)));
             match value {
@@ -349,8 +364,16 @@ impl<'m, 'a> Importer<'m, 'a> {
 }
 
 /// Whether [`lower_operator`] knows the operator at all.
-pub(super) fn is_known(builtin: i32) -> bool {
-    find(builtin).is_some()
+pub(super) fn is_known(builtin: i32, name: &str) -> bool {
+    lowering(builtin, name).is_some()
+}
+
+/// The lowering of an operator, of a custom one by its name.
+fn lowering(builtin: i32, name: &str) -> Option<Lower> {
+    match builtin {
+        CUSTOM => name.strip_prefix("CUSTOM:").and_then(signal::find),
+        _ => OPERATORS.iter().find(|(code, _)| *code == builtin).map(|(_, lower)| *lower),
+    }
 }
 
 /// The numbers of all operators that [`lower_operator`] knows.
@@ -478,12 +501,19 @@ const OPERATORS: &[(i32, Lower)] = &[
     (158, function::sign),
 ];
 
-fn find(builtin: i32) -> Option<Lower> {
-    OPERATORS.iter().find(|(code, _)| *code == builtin).map(|(_, lower)| *lower)
-}
+/// Operators that move elements, whatever they mean, and CAST, which looks at the file's types: CONCATENATION, RESHAPE, SQUEEZE, STRIDED_SLICE, SPLIT, CAST, SLICE, EXPAND_DIMS, PACK, UNPACK, SPLIT_V.
+const UNSIGNED: [i32; 11] = [2, 22, 43, 45, 49, 53, 65, 70, 83, 88, 102];
 
 fn lower_operator(builtin: i32, name: &str, cx: &mut OpCx<'_, '_, '_>) -> Lowered {
-    match find(builtin) {
+    // A function of the user's comes first, also where Kiln knows the operator.
+    let is_bound = builtin == CUSTOM && cx.is_bound()?;
+    let lowering = lowering(builtin, name).filter(|_| !is_bound);
+    let any_sign = UNSIGNED.contains(&builtin) || (builtin == CUSTOM && lowering.is_some());
+    if (lowering.is_some() || is_bound) && !any_sign && cx.has_wide_unsigned() {
+        let what = format!("arithmetic on uint32 and uint64 cannot be compiled{}", cx.describe());
+        return Err(Refusal::unsupported(what, "cast to int32 in the model, or compute with float32"));
+    }
+    match lowering {
         Some(lower) => lower(cx),
         None if builtin == CUSTOM => custom::custom(cx),
         None => {

@@ -180,14 +180,22 @@ impl<'m, 'a> Importer<'m, 'a> {
 
 /// `TensorType` of uint8.
 pub(super) const UINT8: i8 = 3;
+/// `TensorType` of uint64 and of uint32: signed elements of the graph hold their bits.
+const UINT64: i8 = 12;
+const UINT32: i8 = 15;
+
+/// Whether a tensor's elements have no sign and more than eight bits.
+pub(super) fn is_wide_unsigned(tensor: &Tensor<'_>) -> bool {
+    matches!(tensor.element, UINT64 | UINT32)
+}
 
 /// The element type, if the graph has it.
 pub(super) fn dtype(element: i8) -> Lowered<DType> {
     Ok(match element {
         0 => DType::F32,
-        2 => DType::I32,
+        2 | UINT32 => DType::I32,
         UINT8 => DType::U8,
-        4 => DType::I64,
+        4 | UINT64 => DType::I64,
         6 => DType::Bool,
         7 => DType::I16,
         9 => DType::I8,

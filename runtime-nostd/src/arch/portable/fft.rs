@@ -1,0 +1,367 @@
+//! Transforms of real numbers into half of a spectrum, and back. The arithmetic is that of KISS FFT, which TensorFlow Lite Micro computes with: radix 4, and radix 2 first
+//! where the length asks for it. Integers are scaled down at every step, and rounded there.
+//!
+//! Tables are what [`rfft_i16`] says. They are computed when a model is compiled, or by [`crate::frontend`] in a constant.
+
+use crate::Element;
+use core::cell::Cell;
+
+/// Numbers of a transform.
+trait Number: Element {
+    const ZERO: Self;
+
+    /// a·b + c·d; of integers the upper half, rounded.
+    fn products(a: Self, b: Self, c: Self, d: Self) -> Self;
+
+    /// a·b − c·d; of integers the upper half, rounded.
+    fn difference_of_products(a: Self, b: Self, c: Self, d: Self) -> Self;
+
+    /// Wrapping.
+    fn plus(self, other: Self) -> Self;
+
+    /// Wrapping.
+    fn minus(self, other: Self) -> Self;
+
+    /// (a + b) / 2, rounded down.
+    fn half_sum(self, other: Self) -> Self;
+
+    /// (a − b) / 2, rounded down.
+    fn half_difference(self, other: Self) -> Self;
+
+    /// Integers divided by 2, floats as they are.
+    fn halved(self) -> Self;
+
+    /// Integers divided by 4, floats as they are.
+    fn quartered(self) -> Self;
+}
+
+/// Integers with a wider type for products, whose upper bits are `$bits` of fraction; sums that are halved are of type `$sum`.
+macro_rules! fixed {
+    ($($t:ident $wide:ident $sum:ident $bits:literal)+) => { $(
+        impl Number for $t {
+            const ZERO: $t = 0;
+
+            #[inline(always)]
+            fn products(a: $t, b: $t, c: $t, d: $t) -> $t {
+                let sum = $wide::from(a).wrapping_mul(b.into()).wrapping_add($wide::from(c).wrapping_mul(d.into()));
+                (sum.wrapping_add(1 << ($bits - 1)) >> $bits) as $t
+            }
+
+            #[inline(always)]
+            fn difference_of_products(a: $t, b: $t, c: $t, d: $t) -> $t {
+                let sum = $wide::from(a).wrapping_mul(b.into()).wrapping_sub($wide::from(c).wrapping_mul(d.into()));
+                (sum.wrapping_add(1 << ($bits - 1)) >> $bits) as $t
+            }
+
+            #[inline(always)]
+            fn plus(self, other: $t) -> $t {
+                self.wrapping_add(other)
+            }
+
+            #[inline(always)]
+            fn minus(self, other: $t) -> $t {
+                self.wrapping_sub(other)
+            }
+
+            #[inline(always)]
+            fn half_sum(self, other: $t) -> $t {
+                ($sum::from(self).wrapping_add(other.into()) >> 1) as $t
+            }
+
+            #[inline(always)]
+            fn half_difference(self, other: $t) -> $t {
+                ($sum::from(self).wrapping_sub(other.into()) >> 1) as $t
+            }
+
+            #[inline(always)]
+            fn halved(self) -> $t {
+                $t::products(self, $t::MAX / 2, 0, 0)
+            }
+
+            #[inline(always)]
+            fn quartered(self) -> $t {
+                $t::products(self, $t::MAX / 4, 0, 0)
+            }
+        }
+    )+ };
+}
+fixed! { i16 i32 i32 15 i32 i64 i32 31 }
+
+impl Number for f32 {
+    const ZERO: f32 = 0.0;
+
+    #[inline(always)]
+    fn products(a: f32, b: f32, c: f32, d: f32) -> f32 {
+        a * b + c * d
+    }
+
+    #[inline(always)]
+    fn difference_of_products(a: f32, b: f32, c: f32, d: f32) -> f32 {
+        a * b - c * d
+    }
+
+    #[inline(always)]
+    fn plus(self, other: f32) -> f32 {
+        self + other
+    }
+
+    #[inline(always)]
+    fn minus(self, other: f32) -> f32 {
+        self - other
+    }
+
+    #[inline(always)]
+    fn half_sum(self, other: f32) -> f32 {
+        (self + other) * 0.5
+    }
+
+    #[inline(always)]
+    fn half_difference(self, other: f32) -> f32 {
+        (self - other) * 0.5
+    }
+
+    #[inline(always)]
+    fn halved(self) -> f32 {
+        self
+    }
+
+    #[inline(always)]
+    fn quartered(self) -> f32 {
+        self
+    }
+}
+
+/// A complex number.
+#[derive(Clone, Copy)]
+struct Complex<T> {
+    re: T,
+    im: T,
+}
+
+impl<T: Number> Complex<T> {
+    /// The number of that index in a list of real and imaginary parts.
+    #[inline(always)]
+    fn read(list: &[Cell<T>], index: usize) -> Option<Self> {
+        let at = index.wrapping_mul(2);
+        match list.get(at..at.wrapping_add(2))? {
+            [re, im] => Some(Complex { re: re.get(), im: im.get() }),
+            _ => None,
+        }
+    }
+
+    #[inline(always)]
+    fn write(self, list: &[Cell<T>], index: usize) {
+        let at = index.wrapping_mul(2);
+        if let Some([re, im]) = list.get(at..at.wrapping_add(2)) {
+            re.set(self.re);
+            im.set(self.im);
+        }
+    }
+
+    #[inline(always)]
+    fn constant(list: &[T], index: usize) -> Option<Self> {
+        let at = index.wrapping_mul(2);
+        match *list.get(at..at.wrapping_add(2))? {
+            [re, im] => Some(Complex { re, im }),
+            _ => None,
+        }
+    }
+
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        Complex { re: self.re.plus(other.re), im: self.im.plus(other.im) }
+    }
+
+    #[inline(always)]
+    fn minus(self, other: Self) -> Self {
+        Complex { re: self.re.minus(other.re), im: self.im.minus(other.im) }
+    }
+
+    #[inline(always)]
+    fn times(self, other: Self) -> Self {
+        Complex {
+            re: T::difference_of_products(self.re, other.re, self.im, other.im),
+            im: T::products(self.re, other.im, self.im, other.re),
+        }
+    }
+
+    #[inline(always)]
+    fn conjugate(self) -> Self {
+        Complex { re: self.re, im: T::ZERO.minus(self.im) }
+    }
+
+    #[inline(always)]
+    fn halved(self) -> Self {
+        Complex { re: self.re.halved(), im: self.im.halved() }
+    }
+
+    #[inline(always)]
+    fn quartered(self) -> Self {
+        Complex { re: self.re.quartered(), im: self.im.quartered() }
+    }
+}
+
+/// Where the number of that index stands before the first butterflies of a transform of `n` complex numbers: its digits, the radix 4 first, reversed.
+#[inline(always)]
+fn place(index: usize, n: usize) -> usize {
+    let (mut place, mut rest, mut width) = (0usize, index, n);
+    while width >= 4 {
+        width >>= 2;
+        place = place.wrapping_add((rest & 3).wrapping_mul(width));
+        rest >>= 2;
+    }
+    // What is left is one digit of radix 2, or none.
+    place.wrapping_add(rest)
+}
+
+/// The spectrum of the `n` complex numbers that stand at their [`place`]s, with points of the unit circle.
+#[inline(always)]
+fn butterflies<T: Number>(z: &[Cell<T>], n: usize, twiddles: &[T], inverse: bool) {
+    let mut width = 1usize;
+    if n.trailing_zeros() % 2 == 1 {
+        let Some(one) = Complex::constant(twiddles, 0) else { return };
+        for z in z.chunks_exact(4) {
+            let (Some(a), Some(b)) = (Complex::read(z, 0), Complex::read(z, 1)) else { return };
+            let (a, b) = (a.halved(), b.halved().times(one));
+            a.plus(b).write(z, 0);
+            a.minus(b).write(z, 1);
+        }
+        width = 2;
+    }
+    while width < n {
+        let wider = width.wrapping_mul(4);
+        let stride = n.checked_div(wider).unwrap_or(0);
+        for z in z.chunks_exact(wider.wrapping_mul(2).max(1)) {
+            for k in 0..width {
+                let at = |q: usize| k.wrapping_add(width.wrapping_mul(q));
+                let turned = |q: usize| {
+                    let twiddle = Complex::constant(twiddles, k.wrapping_mul(stride).wrapping_mul(q))?;
+                    Some(Complex::read(z, at(q))?.quartered().times(twiddle))
+                };
+                let Some(a) = Complex::read(z, k) else { return };
+                let (Some(b), Some(c), Some(d)) = (turned(1), turned(2), turned(3)) else { return };
+                let a = a.quartered();
+                let (even, odd) = (a.plus(c), b.plus(d));
+                let (left, right) = (a.minus(c), b.minus(d));
+                // Times −i and i.
+                let minus = Complex { re: left.re.plus(right.im), im: left.im.minus(right.re) };
+                let plus = Complex { re: left.re.minus(right.im), im: left.im.plus(right.re) };
+                let (second, fourth) = if inverse { (plus, minus) } else { (minus, plus) };
+                even.plus(odd).write(z, k);
+                second.write(z, at(1));
+                even.minus(odd).write(z, at(2));
+                fourth.write(z, at(3));
+            }
+        }
+        width = wider;
+    }
+}
+
+#[inline(always)]
+fn rfft<T: Number>(length: usize, row: usize, twiddles: &[T], halves: &[T], x: &[Cell<T>], y: &[Cell<T>]) {
+    let n = length >> 1;
+    for (x, y) in x.chunks_exact(row.max(1)).zip(y.chunks_exact(length.wrapping_add(2).max(1))) {
+        for i in 0..n {
+            let part = |at: usize| x.get(at).map_or(T::ZERO, Cell::get);
+            let at = i.wrapping_mul(2);
+            Complex { re: part(at), im: part(at.wrapping_add(1)) }.write(y, place(i, n));
+        }
+        let Some(z) = y.get(..length) else { return };
+        butterflies(z, n, twiddles, false);
+        let Some(first) = Complex::read(y, 0) else { return };
+        let Complex { re, im } = first.halved();
+        Complex { re: re.plus(im), im: T::ZERO }.write(y, 0);
+        Complex { re: re.minus(im), im: T::ZERO }.write(y, n);
+        for k in 1..=n >> 1 {
+            let mirror = n.wrapping_sub(k);
+            let (Some(low), Some(high)) = (Complex::read(y, k), Complex::read(y, mirror)) else { return };
+            let Some(turn) = Complex::constant(halves, k.wrapping_sub(1)) else { return };
+            let (low, high) = (low.halved(), high.conjugate().halved());
+            let (sum, turned) = (low.plus(high), low.minus(high).times(turn));
+            Complex { re: sum.re.half_sum(turned.re), im: sum.im.half_sum(turned.im) }.write(y, k);
+            Complex { re: sum.re.half_difference(turned.re), im: turned.im.half_difference(sum.im) }
+                .write(y, mirror);
+        }
+    }
+}
+
+#[inline(always)]
+fn irfft<T: Number>(length: usize, twiddles: &[T], halves: &[T], x: &[Cell<T>], y: &[Cell<T>]) {
+    let n = length >> 1;
+    for (x, y) in x.chunks_exact(length.wrapping_add(2).max(1)).zip(y.chunks_exact(length.max(1))) {
+        let (Some(first), Some(last)) = (Complex::read(x, 0), Complex::read(x, n)) else { return };
+        Complex { re: first.re.plus(last.re), im: first.re.minus(last.re) }.halved().write(y, 0);
+        for k in 1..=n >> 1 {
+            let mirror = n.wrapping_sub(k);
+            let (Some(low), Some(high)) = (Complex::read(x, k), Complex::read(x, mirror)) else { return };
+            let Some(turn) = Complex::constant(halves, k.wrapping_sub(1)) else { return };
+            let (low, high) = (low.halved(), high.conjugate().halved());
+            let (even, odd) = (low.plus(high), low.minus(high).times(turn));
+            even.plus(odd).write(y, place(k, n));
+            even.minus(odd).conjugate().write(y, place(mirror, n));
+        }
+        butterflies(y, n, twiddles, true);
+    }
+}
+
+/// Half of the spectrum of each row of `row` numbers, completed by zeros to `length` (a power of two, at least 4): `length` / 2 + 1 complex numbers. `twiddles` are points e^(−2πi·k/n) of the unit circle,
+/// n = `length` / 2, for k < 3n/4; `halves` points e^(−πi·(k/n + 1/2)) for k from 1 to n / 2; both as real and imaginary parts, in 15 bits of fraction. In the result, 15 bits of fraction are those of the operand
+/// divided by the length.
+#[inline(never)]
+pub fn rfft_i16(
+    length: usize,
+    row: usize,
+    twiddles: &[i16],
+    halves: &[i16],
+    x: &[Cell<i16>],
+    y: &[Cell<i16>],
+) {
+    rfft(length, row, twiddles, halves, x, y);
+}
+
+/// [`rfft_i16`] with 31 bits of fraction.
+#[inline(never)]
+pub fn rfft_i32(
+    length: usize,
+    row: usize,
+    twiddles: &[i32],
+    halves: &[i32],
+    x: &[Cell<i32>],
+    y: &[Cell<i32>],
+) {
+    rfft(length, row, twiddles, halves, x, y);
+}
+
+/// [`rfft_i16`] of floats, which are not divided by the length.
+#[inline(never)]
+pub fn rfft_f32(
+    length: usize,
+    row: usize,
+    twiddles: &[f32],
+    halves: &[f32],
+    x: &[Cell<f32>],
+    y: &[Cell<f32>],
+) {
+    rfft(length, row, twiddles, halves, x, y);
+}
+
+/// The `length` numbers of which each row is half of the spectrum. Tables are the conjugates of those of [`rfft_i16`].
+#[inline(never)]
+pub fn irfft_i16(length: usize, twiddles: &[i16], halves: &[i16], x: &[Cell<i16>], y: &[Cell<i16>]) {
+    irfft(length, twiddles, halves, x, y);
+}
+
+/// [`irfft_i16`] with 31 bits of fraction.
+#[inline(never)]
+pub fn irfft_i32(length: usize, twiddles: &[i32], halves: &[i32], x: &[Cell<i32>], y: &[Cell<i32>]) {
+    irfft(length, twiddles, halves, x, y);
+}
+
+/// [`irfft_i16`] of floats, divided by the length.
+#[inline(never)]
+pub fn irfft_f32(length: usize, twiddles: &[f32], halves: &[f32], x: &[Cell<f32>], y: &[Cell<f32>]) {
+    irfft(length, twiddles, halves, x, y);
+    for y in y {
+        y.set(y.get() / length as f32);
+    }
+}
