@@ -9,7 +9,7 @@
 //! A model takes its input at once (`invoke`), row by row (`push_row`) or as a window that slides (`slide`): see [`Feed`]. Several
 //! models can share one arena: [`share_arena!`]. `invoke_async` lets other tasks run between the steps of a long inference.
 //!
-//! What outputs mean, which class, since when and where, says [`post`]. Operators of your own: [`custom`].
+//! Features of speech from the samples of a microphone: [`frontend`]. What outputs mean, which class, since when and where, says [`post`]. Operators of your own: [`custom`].
 //!
 //! # Features
 //!
@@ -33,6 +33,7 @@ pub mod custom;
 pub mod events;
 mod feed;
 mod fixed;
+pub mod frontend;
 pub mod kernels;
 mod model;
 mod params;

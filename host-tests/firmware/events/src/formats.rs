@@ -1,6 +1,6 @@
 //! All public types of the runtime have `defmt::Format`, or this does not compile. That it names all of them checks `host-tests/tests/events.rs`.
 
-use kiln::{events, kernels, post};
+use kiln::{events, frontend, kernels, post};
 
 const _: fn() = || {
     formatted::<kiln::Band>();
@@ -14,6 +14,10 @@ const _: fn() = || {
     formatted::<events::Name>();
     formatted::<events::Observer>();
     formatted::<events::Range>();
+
+    formatted::<frontend::Frontend<480, 320, 257, 40>>();
+    formatted::<frontend::Parameters>();
+    formatted::<frontend::Tables<480, 257, 40>>();
 
     formatted::<post::Anchor>();
     formatted::<post::BoxOrder>();

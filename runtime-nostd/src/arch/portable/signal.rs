@@ -59,10 +59,21 @@ pub fn energy_i16(start: usize, end: usize, x: &[Cell<i16>], y: &[Cell<i32>]) {
 /// for the channel above, by turns. The first channel is there for the one above it only, and has no sum.
 #[inline(never)]
 pub fn filter_bank(channels: &[i16], weights: &[i16], x: &[Cell<i32>], y: &[Cell<i64>]) {
+    let rows = channels.chunks_exact(3).filter_map(|row| <&[i16; 3]>::try_from(row).ok());
+    filter_bank_of(rows, weights, x, y);
+}
+
+/// [`filter_bank`], with its channels one by one.
+#[inline(always)]
+pub(crate) fn filter_bank_of<'a>(
+    channels: impl Iterator<Item = &'a [i16; 3]>,
+    weights: &[i16],
+    x: &[Cell<i32>],
+    y: &[Cell<i64>],
+) {
     let mut sums = y.iter();
     let mut above = 0u64;
-    for (channel, row) in channels.chunks_exact(3).enumerate() {
-        let &[first, start, width] = row else { return };
+    for (channel, &[first, start, width]) in channels.enumerate() {
         let (mut own, mut next) = (above, 0u64);
         for i in 0..width {
             let at = |from: i16| usize::try_from(i32::from(from).wrapping_add(i.into())).ok();
