@@ -40,6 +40,32 @@ impl std::str::FromStr for Optimize {
     }
 }
 
+/// How flash holds weights of few bits: `i8` ones between −8 and 7, and floats that are numbers of half precision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Weights {
+    /// In 4 and in 16 bits, unpacked as they are read: half the flash, more cycles, since only portable kernels read them.
+    Packed,
+    /// As they are computed with.
+    Widened,
+}
+
+impl Weights {
+    /// The names users write.
+    pub const NAMES: [&'static str; 2] = ["packed", "widened"];
+}
+
+impl std::str::FromStr for Weights {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        match name {
+            "packed" => Ok(Weights::Packed),
+            "widened" => Ok(Weights::Widened),
+            _ => Err(bad_option("weights", name, "use \"packed\" or \"widened\"")),
+        }
+    }
+}
+
 /// Which types the model's inputs and outputs have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Io {
@@ -167,6 +193,8 @@ pub struct Options {
     pub ram: Option<usize>,
     /// Bytes of faster memory: an arena of at most that many holds the values with most accesses, another one the rest.
     pub fast_ram: Option<usize>,
+    /// How flash holds weights of few bits; where absent they are widened, but for [`Optimize::Size`], which packs those of layers where that saves a kilobyte.
+    pub weights: Option<Weights>,
     /// Link section of the constants, e.g. `.flash2`.
     pub weights_section: Option<String>,
     /// Types of inputs and outputs.
@@ -185,12 +213,13 @@ pub struct Options {
 
 impl Options {
     /// Every option that a user sets by name.
-    pub const NAMES: [&'static str; 11] = [
+    pub const NAMES: [&'static str; 12] = [
         "name",
         "optimize",
         "flash",
         "ram",
         "fast_ram",
+        "weights",
         "weights_section",
         "io",
         "input",
@@ -215,6 +244,7 @@ impl Options {
             "flash" => self.flash = Some(parse_bytes("flash", value)?),
             "ram" => self.ram = Some(parse_bytes("ram", value)?),
             "fast_ram" => self.fast_ram = Some(parse_bytes("fast_ram", value)?),
+            "weights" => self.weights = Some(value.parse()?),
             "weights_section" => self.weights_section = Some(value.into()),
             "io" => self.io = value.parse()?,
             "input" => self.input = value.parse()?,

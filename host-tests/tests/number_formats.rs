@@ -4,7 +4,8 @@ use cargo_kiln::place::Place;
 use kiln_codegen::front::tflite::testing::{op, Element, ModelBuilder, Options as Attributes, Table, Tensor};
 use kiln_codegen::interp::fixed_point::multiply;
 use kiln_codegen::ir::{DType, Data, Multiplier};
-use kiln_codegen::{compile_graph, front, Options};
+use kiln_codegen::report::packed;
+use kiln_codegen::{compile_graph, front, Optimize, Options, Target, Weights};
 
 /// The outputs of a model with one input and one output, everywhere alike.
 fn outputs(model: &ModelBuilder, input: &Data) -> Data {
@@ -270,4 +271,104 @@ fn float_activations_with_int8_weights() {
             }
         }
     }
+}
+
+/// A model of a convolution of 3 × 3, a depthwise one (of images with an odd number of channels) and a matrix product, all with weights of that type.
+fn every_weighted_layer(element: Element, quantised: bool, bytes: fn(usize, u32) -> Vec<u8>) -> ModelBuilder {
+    let (size, filters, classes) = (4usize, 7usize, 5usize);
+    let image = |dims: &[usize]| {
+        let dims: Vec<i32> = dims.iter().map(|&d| d as i32).collect();
+        match quantised {
+            true => Tensor::new(Element::Int8, &dims).quantized(0.05, -3),
+            false => Tensor::new(Element::Float32, &dims),
+        }
+    };
+    let mut m = ModelBuilder::new();
+    let weights = |m: &mut ModelBuilder, name: &str, dims: &[usize], seed: u32| {
+        let shape: Vec<i32> = dims.iter().map(|&d| d as i32).collect();
+        let ty = Tensor::new(element, &shape);
+        let int4 = element == Element::Int4;
+        let ty = if int4 { ty.quantized(0.1, 0) } else { ty };
+        let packed = m.constant(name, ty, &bytes(dims.iter().product(), seed));
+        if int4 {
+            return packed;
+        }
+        let wide = m.value(&format!("{name}_wide"), Tensor::new(Element::Float32, &shape));
+        m.operator(op::DEQUANTIZE, Attributes::none(), &[packed], &[wide]);
+        wide
+    };
+    let x = m.input("x", image(&[1, size, size, IN]));
+    let w = weights(&mut m, "w", &[filters, 3, 3, IN], 3);
+    let y = m.value("y", image(&[1, size, size, filters]));
+    m.operator(op::CONV_2D, Attributes::conv(true, [1, 1], 0), &[x, w, -1], &[y]);
+    let t = weights(&mut m, "t", &[1, 3, 3, filters], 5);
+    let z = m.value("z", image(&[1, 2, 2, filters]));
+    m.operator(op::DEPTHWISE_CONV_2D, Attributes::depthwise(true, [2, 2], 1, 1), &[y, t, -1], &[z]);
+    let d = weights(&mut m, "d", &[classes, 4 * filters], 7);
+    let out = m.value("out", image(&[1, classes]));
+    m.operator(op::FULLY_CONNECTED, Attributes::fully_connected(0), &[z, d, -1], &[out]);
+    m.outputs(&[out]);
+    m
+}
+
+/// With packed weights the model gives the bits of the interpreter, which knows no packing, everywhere, and takes `saved` bytes less.
+fn packs(model: &ModelBuilder, input: &Data, saved: usize) {
+    let graph = front::read(&model.build(), "packed").unwrap();
+    let case = vec![vec![input.clone()]];
+    let weights = |weights, target| Options { weights: Some(weights), target, ..Options::default() };
+    let widened = compile_graph(graph.clone(), &weights(Weights::Widened, None)).unwrap();
+    assert_eq!((packed::saved(&widened), packed::more(&widened)), (0, saved));
+    let expected = &Place::Interp.run(&graph, &widened, &case).unwrap()[0][0];
+    let values: std::collections::BTreeSet<_> = expected.bytes().chunks(expected.bytes().len() / 5).collect();
+    assert!(values.len() > 2, "{expected:?}");
+    // On processors that have kernels of their own for widened weights, too.
+    let places = [
+        ("host", None),
+        ("qemu-cortex-m0", Some(Target::CortexM0)),
+        ("qemu-cortex-m4", Some(Target::CortexMDsp)),
+    ];
+    for (place, target) in places {
+        let compiled = compile_graph(graph.clone(), &weights(Weights::Packed, target)).unwrap();
+        assert_eq!((packed::saved(&compiled), packed::more(&compiled)), (saved, 0));
+        let actual = Place::find(place).unwrap().run(&graph, &compiled, &case).unwrap();
+        assert_eq!(&actual[0][0], expected, "{place}");
+        if target.is_none() {
+            let bytes = [&widened, &compiled].map(|compiled| compiled.program.constant_bytes());
+            assert_eq!(bytes[0] - bytes[1], saved);
+        }
+    }
+    // Where only the size counts, these layers are too small for kernels of their own.
+    let small = Options { optimize: Optimize::Size, ..Options::default() };
+    let small = compile_graph(graph, &small).unwrap();
+    assert_eq!((packed::saved(&small), packed::more(&small)), (0, saved));
+}
+
+#[test]
+fn int4_weights_may_stay_packed() {
+    let model = every_weighted_layer(Element::Int4, true, |count, seed| noise(seed, count.div_ceil(2)));
+    let input = Data::new(noise(51, 16 * IN));
+    // Of 189, 63 and 140 weights.
+    packs(&model, &input, 94 + 31 + 70);
+}
+
+#[test]
+fn int4_weights_with_float_activations_may_stay_packed() {
+    let model = every_weighted_layer(Element::Int4, false, |count, seed| noise(seed, count.div_ceil(2)));
+    let input: Vec<f32> = noise(55, 16 * IN).iter().map(|&b| f32::from(b) / 64.0 - 2.0).collect();
+    packs(&model, &Data::from_f32(&input), 94 + 31 + 70);
+}
+
+#[test]
+fn float16_weights_may_stay_packed() {
+    // Of both signs, from subnormal to a few hundred.
+    let halves = |count: usize, seed: u32| -> Vec<u8> {
+        let bytes = noise(seed, 2 * count);
+        bytes
+            .chunks(2)
+            .flat_map(|pair| [pair[0], if pair[1] & 0x60 == 0x60 { pair[1] & 0x9f } else { pair[1] }])
+            .collect()
+    };
+    let model = every_weighted_layer(Element::Float16, false, halves);
+    let input: Vec<f32> = noise(53, 16 * IN).iter().map(|&b| f32::from(b) / 64.0 - 2.0).collect();
+    packs(&model, &Data::from_f32(&input), 2 * (189 + 63 + 140));
 }

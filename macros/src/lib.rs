@@ -27,6 +27,7 @@
 /// | `io` | `"native"`, `"quantized"` | `"quantized"` drops QUANTIZE and DEQUANTIZE at the edges of the model |
 /// | `custom_op("MyOp", path::to::function)` | | computes a custom operator of the model, see below |
 /// | `events` | `"layers"` | tells `kiln::events` about each layer: time, range of values; default `"none"` |
+/// | `weights` | `"packed"`, `"widened"` | how flash holds weights of few bits: int4 and float16 ones, or others that fit; only portable kernels unpack them; `"widened"` where absent, but for `optimize = "size"` |
 /// | `weights_section` | `".flash2"` | link section of the constants |
 /// | `target` | `"portable"`, `"cortex-m0"`, `"cortex-m4"` … | the processor that code is made for; that of the crate being compiled where absent |
 ///

@@ -75,6 +75,10 @@ pub use crate::arch::portable::normalise::{
     inverse_root_i16, l2_normalize_f32, l2_normalize_i8, l2_normalize_u8, local_normalize_f32,
     log_softmax_f32, log_softmax_i8,
 };
+pub use crate::arch::portable::packed::{
+    conv2d_dynamic_nibbles, conv2d_f32_halves, conv2d_i8_nibbles, dense_dynamic_nibbles, dense_f32_halves,
+    dense_i8_nibbles, depthwise2d_dynamic_nibbles, depthwise2d_f32_halves, depthwise2d_i8_nibbles,
+};
 pub use crate::arch::portable::pool::{
     avg_pool2d_f32, avg_pool2d_i8, avg_pool2d_u8, max_pool2d_f32, max_pool2d_i8,
 };

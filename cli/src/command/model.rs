@@ -2,7 +2,7 @@
 
 use anyhow::{bail, Result};
 use clap::Args;
-use kiln_codegen::{compile_file, Compiled, Optimize, Options, Target};
+use kiln_codegen::{compile_file, Compiled, Optimize, Options, Target, Weights};
 use std::path::PathBuf;
 
 /// What commands that compile a model have in common. Stands last among their arguments: its heading is that of all that follow.
@@ -36,6 +36,10 @@ pub(super) struct ModelArgs {
     /// Bytes of faster RAM, e.g. 16K: an arena of at most that many holds what is accessed most, a second one the rest
     #[arg(long, value_name = "BYTES")]
     fast_ram: Option<String>,
+    /// How flash holds weights of few bits (int8 between -8 and 7, floats of half precision): packed, or as wide as they are computed with [default: widened; packed
+    /// with --optimize size where that saves a kilobyte of a layer]
+    #[arg(long, value_name = "HOW", value_parser = Weights::NAMES)]
+    weights: Option<String>,
     /// Link section of the constants, e.g. .flash2
     #[arg(long, value_name = "SECTION")]
     weights_section: Option<String>,
@@ -76,6 +80,7 @@ impl ModelArgs {
             ("ram", &self.ram),
             ("flash", &self.flash),
             ("fast_ram", &self.fast_ram),
+            ("weights", &self.weights),
             ("weights_section", &self.weights_section),
             ("target", &self.target),
         ];

@@ -49,6 +49,7 @@ pub fn json(compiled: &Compiled) -> Value {
         "lower_bound": plan.lower_bound,
         "state_bytes": plan.state_bytes,
         "constant_bytes": compiled.program.constant_bytes(),
+        "packed_bytes": kiln_codegen::report::packed::saved(compiled),
         "pipelines": pipelines,
         "steps": steps(compiled),
         "state": state,

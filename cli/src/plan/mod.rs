@@ -6,14 +6,18 @@ mod text;
 pub use json::json;
 pub use text::{schedule_text, text};
 
-use kiln_codegen::report::picture;
+use kiln_codegen::report::{packed, picture};
 use kiln_codegen::Compiled;
 
 /// One line about a compiled model.
 pub fn summary(compiled: &Compiled) -> String {
     let fast = compiled.plan.fast_bytes.map_or(String::new(), |bytes| format!("fast arena {bytes} B, "));
+    let packed = match packed::saved(compiled) {
+        0 => String::new(),
+        saved => format!(" ({saved} B saved by packed weights)"),
+    };
     format!(
-        "type {}, {} steps, {fast}arena {} B ({}), state {} B, constants {} B",
+        "type {}, {} steps, {fast}arena {} B ({}), state {} B, constants {} B{packed}",
         compiled.type_name(),
         compiled.schedule.steps.len(),
         compiled.plan.arena_bytes,

@@ -97,6 +97,8 @@ pub struct Totals {
     pub state_bytes: usize,
     /// Bytes of constants in flash.
     pub constant_bytes: usize,
+    /// Bytes of flash that packed weights save: these constants would take so many more as they are computed with.
+    pub packed_bytes: usize,
     /// Multiply-accumulates of an inference, after all passes.
     pub macs: u64,
     /// Calls of kernels in an inference.

@@ -108,6 +108,7 @@ fn totals(run: &Run) -> Totals {
         arena_lower_bound: plan.lower_bound,
         state_bytes: plan.state_bytes,
         constant_bytes: program.constant_bytes(),
+        packed_bytes: kiln_codegen::report::packed::saved(&run.compiled),
         macs: graph.nodes().map(|(_, node)| macs(graph, node)).sum(),
         kernel_calls: schedule.bands().count(),
         measured: measured(run),

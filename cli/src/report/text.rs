@@ -55,7 +55,15 @@ impl Report {
                 ),
             ),
             ("arena", bound),
-            ("flash, constants", bytes(totals.constant_bytes)),
+            (
+                "flash, constants",
+                match totals.packed_bytes {
+                    0 => bytes(totals.constant_bytes),
+                    saved => {
+                        format!("{}, {} saved by packed weights", bytes(totals.constant_bytes), bytes(saved))
+                    }
+                },
+            ),
             (
                 "MACs",
                 match totals.macs == model.macs {

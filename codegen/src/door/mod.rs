@@ -5,7 +5,7 @@ mod request;
 pub use request::include_model;
 
 use crate::error::{Error, Problem};
-use crate::options::{Events, Input, Io, Optimize, Options};
+use crate::options::{Events, Input, Io, Optimize, Options, Weights};
 use crate::target::Target;
 use crate::{compile, Compiled};
 use quote::quote;
@@ -126,6 +126,12 @@ impl Build {
     /// Bytes of faster memory: an arena of at most that many holds the values with most accesses, another one the rest.
     pub fn fast_ram(mut self, bytes: usize) -> Self {
         self.options.fast_ram = Some(bytes);
+        self
+    }
+
+    /// How flash holds weights of few bits: `i8` ones between −8 and 7, and floats that are numbers of half precision.
+    pub fn weights(mut self, weights: Weights) -> Self {
+        self.options.weights = Some(weights);
         self
     }
 

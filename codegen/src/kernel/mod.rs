@@ -4,10 +4,12 @@
 //! weights (whether a cheap requantisation is exact) is `select`'s.
 
 mod compact;
+mod packed;
 mod planar;
 mod shape;
 
 pub use compact::CODE_BYTES;
+pub use packed::{packing, packs_any, Packing};
 pub use planar::{planar_operand, planar_result};
 pub use shape::Shape;
 
@@ -38,7 +40,7 @@ pub enum Kernel {
 impl Kernel {
     /// The kernel of a node, in a step that computes all rows at once (`whole`) or runs in a pipeline.
     pub fn of(graph: &Graph, node: &Node, options: &Options, whole: bool) -> Kernel {
-        if options.target() != Target::CortexMDsp {
+        if options.target() != Target::CortexMDsp || packing(graph, node, options).is_some() {
             return Kernel::Portable;
         }
         if options.optimize == Optimize::Size {

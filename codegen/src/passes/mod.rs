@@ -52,6 +52,7 @@ pub mod zero_point;
 
 use crate::error::Error;
 use crate::ir::Graph;
+use crate::kernel::packs_any;
 use crate::options::{Input, Optimize, Options};
 use crate::target::Target;
 use crate::verify;
@@ -158,7 +159,9 @@ pub fn run_observed(
     if options.input == Input::Sliding {
         run_each(SLIDING, graph, observer)?;
     }
-    if options.target() == Target::CortexMDsp && options.optimize != Optimize::Size {
+    let dsp = options.target() == Target::CortexMDsp && options.optimize != Optimize::Size;
+    // Kernels that unpack weights know channel-last images only.
+    if dsp && !packs_any(graph, options) {
         run_each(DSP, graph, observer)?;
     }
     Ok(())

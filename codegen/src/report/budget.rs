@@ -1,6 +1,7 @@
 //! Budgets: more memory than the user allows is an error that says where it goes, and what to do.
 
 use super::memory::{self, Region, Row};
+use super::packed;
 use super::schedule::held;
 use crate::error::{Error, Problem};
 use crate::ir::{DType, Op};
@@ -37,7 +38,12 @@ pub fn check(compiled: &Compiled) -> Result<(), Error> {
                 flash - budget,
                 largest.join(", "),
             ),
-            help: "raise the budget, or make those layers smaller".into(),
+            help: match packed::more(compiled) {
+                0 => "raise the budget, or make those layers smaller".into(),
+                more => format!(
+                    "`weights = \"packed\"` saves {more} bytes; or raise the budget, or make those layers smaller"
+                ),
+            },
         });
     }
     if problems.is_empty() {

@@ -5,6 +5,7 @@ pub mod certificate;
 pub mod kernels;
 mod macs;
 pub mod memory;
+pub mod packed;
 pub mod passes;
 pub mod picture;
 pub mod schedule;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::ir::{Clamp, Layout, Order, Window};
-use crate::kernel::Shape as Sizes;
+use crate::kernel::{packing, Packing, Shape as Sizes};
 use crate::passes::zero_point::folded_bias;
 
 /// The largest batch. Each of its images is a kernel call of its own.
@@ -34,6 +34,7 @@ impl<'a> Selector<'a> {
         } else {
             alternating(weights, out_c, groups, tw.dtype.size())
         };
+        let packed = self.stored(node, packed);
         let (kernel, constants, after_x) = match (tx.dtype, tw.dtype, ty.dtype) {
             (DType::I8, DType::I8 | DType::I16, DType::I8) => {
                 let (constants, requant) = self.integer_constants(node, packed, rescale, clamp)?;
@@ -64,6 +65,7 @@ impl<'a> Selector<'a> {
             }
             _ => return Err(self.no_kernel(node)),
         };
+        let (kernel, constants) = self.packed_layer(node, kernel, constants);
         let (rx, ry) = (self.rows(x)?, self.rows(node.result)?);
         for image in 0..batch {
             let mut args = vec![Arg::Struct(conv.clone()), rows(rx, batch, image)];
@@ -74,6 +76,30 @@ impl<'a> Selector<'a> {
             self.call(kernel, args);
         }
         Ok(())
+    }
+
+    /// How the weights of a layer are packed.
+    pub(super) fn packing(&self, node: &Node) -> Option<Packing> {
+        packing(self.graph, node, self.options)
+    }
+
+    /// A layer's weights as flash holds them, in their order.
+    pub(super) fn stored(&self, node: &Node, weights: Data) -> Data {
+        self.packing(node).map_or_else(|| weights.clone(), |packing| packing.pack(&weights))
+    }
+
+    /// The kernel for packed weights, if the layer's are, with their elements' type.
+    fn packed_layer(
+        &self,
+        node: &Node,
+        kernel: &'static str,
+        mut constants: Vec<Arg>,
+    ) -> (&'static str, Vec<Arg>) {
+        let Some(packing) = self.packing(node) else { return (kernel, constants) };
+        if let Some(Arg::Constant(_, element)) = constants.first_mut() {
+            *element = packing.element();
+        }
+        (packed_kernel(kernel), constants)
     }
 
     /// The kernels' `Conv`.
@@ -102,6 +128,7 @@ impl<'a> Selector<'a> {
         let (tx, tw, ty) = (self.ty(x), self.ty(w), self.ty(node.result));
         let n = ty.shape.last();
         let weights = alternating(self.data(node, w, "weights")?, n, 1, tw.dtype.size());
+        let weights = self.stored(node, weights);
         let (kernel, constants, after_x) = match (tx.dtype, tw.dtype, ty.dtype) {
             (DType::I8, DType::I8 | DType::I16, DType::I8) => {
                 let (constants, requant) = self.integer_constants(node, weights, rescale, clamp)?;
@@ -125,6 +152,7 @@ impl<'a> Selector<'a> {
             }
             _ => return Err(self.no_kernel(node)),
         };
+        let (kernel, constants) = self.packed_layer(node, kernel, constants);
         let [x, y, band] = self.matrix_rows(node)?;
         let mut args = vec![x];
         args.extend(constants);
@@ -309,6 +337,22 @@ impl<'a> Selector<'a> {
         let weights = self.step_constant("WEIGHTS", weights);
         let bias = self.step_constant("BIAS", bias);
         Ok(vec![Arg::Constant(weights, "f32"), Arg::Constant(bias, "f32")])
+    }
+}
+
+/// The kernel of the same layer with packed weights.
+pub(super) fn packed_kernel(kernel: &'static str) -> &'static str {
+    match kernel {
+        "conv2d_i8" => "conv2d_i8_nibbles",
+        "depthwise2d_i8" => "depthwise2d_i8_nibbles",
+        "dense_i8" => "dense_i8_nibbles",
+        "conv2d_dynamic" => "conv2d_dynamic_nibbles",
+        "depthwise2d_dynamic" => "depthwise2d_dynamic_nibbles",
+        "dense_dynamic" => "dense_dynamic_nibbles",
+        "conv2d_f32" => "conv2d_f32_halves",
+        "depthwise2d_f32" => "depthwise2d_f32_halves",
+        "dense_f32" => "dense_f32_halves",
+        other => other,
     }
 }
 

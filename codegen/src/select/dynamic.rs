@@ -1,6 +1,6 @@
 //! Layers of integers whose scale follows from the data.
 
-use super::conv::{alternating, rows, taps_first, whole};
+use super::conv::{alternating, packed_kernel, rows, taps_first, whole};
 use super::*;
 use crate::interp::DYNAMIC_ROW;
 use crate::ir::Clamp;
@@ -36,6 +36,7 @@ impl<'a> Selector<'a> {
             true => ("depthwise2d_dynamic", taps_first(weights, out_c, 1)),
             false => ("conv2d_dynamic", alternating(weights, out_c, groups, 1)),
         };
+        let kernel = self.packing(node).map_or(kernel, |_| packed_kernel(kernel));
         let (packed, layer) = self.dynamic_layer(node, packed, clamp)?;
         let (rx, ry) = (self.rows(x)?, self.rows(node.result)?);
         let scales = self.region(node.operands[1])?;
@@ -61,7 +62,8 @@ impl<'a> Selector<'a> {
         let (packed, layer) = self.dynamic_layer(node, weights, clamp)?;
         let scales = Arg::Cells(Cells::All(self.region(node.operands[1])?));
         let args = vec![whole(x?, k), packed, layer, scales, whole(y?, n)];
-        self.call("dense_dynamic", args);
+        let kernel = "dense_dynamic";
+        self.call(self.packing(node).map_or(kernel, |_| packed_kernel(kernel)), args);
         Ok(())
     }
 
@@ -76,6 +78,8 @@ impl<'a> Selector<'a> {
         let Some(quant) = self.ty(w).quant.as_ref() else { return Err(self.no_kernel(node)) };
         let scales: Vec<f32> = quant.scales.iter().map(|scale| scale.0).collect();
         let scales = self.step_constant("SCALES", Data::from_f32(&scales));
+        let element = self.packing(node).map_or("i8", |packing| packing.element());
+        let packed = self.stored(node, packed);
         let packed = self.step_constant("WEIGHTS", packed);
         let bias = self.step_constant("BIAS", bias);
         let sums = self.step_constant("SUMS", Data::from_i32(&sums));
@@ -87,6 +91,6 @@ impl<'a> Selector<'a> {
             ("lo", Field::Float(lo)),
             ("hi", Field::Float(hi)),
         ];
-        Ok((Arg::Constant(packed, "i8"), Arg::Struct(Struct { name: "DynamicLayer", fields })))
+        Ok((Arg::Constant(packed, element), Arg::Struct(Struct { name: "DynamicLayer", fields })))
     }
 }

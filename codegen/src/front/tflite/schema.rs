@@ -6,7 +6,7 @@
 use super::budget::Budget;
 use super::flatbuffer::{Broken, Table, Tables, Vector};
 use super::names;
-use crate::error::Error;
+use crate::error::{Error, Problem};
 use std::borrow::Cow;
 use std::fmt;
 
@@ -163,6 +163,7 @@ impl<'a> Model<'a> {
         if version != 3 {
             return Err(Error::malformed("model", format!("schema version {version}, expected 3")));
         }
+        compressed(&root)?;
         let codes = root.tables(1).map_err(at("operator codes"))?;
         let codes = list(codes, budget, |i| format!("operator code {i}"), OperatorCode::parse)?;
         let subgraphs = root.tables(2).map_err(at("subgraphs"))?;
@@ -302,6 +303,22 @@ fn at(place: &str) -> impl Fn(Broken) -> Error + '_ {
 }
 
 /// Parses every table of a list.
+/// Refuses files whose constants are indices into lookup tables: they would be read as the constants themselves.
+fn compressed(root: &Table<'_>) -> Result<(), Error> {
+    /// The name under which TFLite Micro finds the tables.
+    const NAME: &[u8] = b"COMPRESSION_METADATA";
+    for entry in root.tables(6).map_err(at("metadata"))?.iter() {
+        if entry.and_then(|entry| entry.string(0)).map_err(at("metadata"))? == NAME {
+            return Err(Error::Unsupported(vec![Problem {
+                place: "model".into(),
+                what: "its constants are compressed: indices into lookup tables, which its COMPRESSION_METADATA describes".into(),
+                help: "give Kiln the file as it was before it was compressed; weights of 4 bits stay so with `weights = \"packed\"`".into(),
+            }]));
+        }
+    }
+    Ok(())
+}
+
 fn list<'a, T>(
     tables: Tables<'a>,
     budget: &mut Budget,

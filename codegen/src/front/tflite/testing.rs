@@ -415,6 +415,7 @@ pub struct ModelBuilder {
     subgraphs: Vec<SubGraph>,
     /// The one that everything is added to.
     current: usize,
+    metadata: Vec<String>,
     behind: bool,
 }
 
@@ -433,6 +434,7 @@ impl ModelBuilder {
             buffers: vec![Vec::new()],
             subgraphs: vec![main],
             current: 0,
+            metadata: Vec::new(),
             behind: false,
         }
     }
@@ -568,6 +570,11 @@ impl ModelBuilder {
         out
     }
 
+    /// Adds metadata of that name.
+    pub fn metadata(&mut self, name: &str) {
+        self.metadata.push(name.into());
+    }
+
     /// The root table; `first` is where data behind the flatbuffer begins.
     fn model(&self, first: usize) -> Table {
         let code = |(code, custom): &(i32, String)| {
@@ -588,12 +595,14 @@ impl ModelBuilder {
             let lists = Table::new().with(0, s.tensors.clone()).with(1, &*s.inputs).with(2, &*s.outputs);
             lists.with(3, s.operators.clone()).with(4, s.name.as_str())
         };
+        let metadata = || self.metadata.iter().map(|name| Table::new().with(0, &**name)).collect::<Vec<_>>();
         Table::new()
             .with(0, 3u32)
             .with(1, self.codes.iter().map(code).collect::<Vec<_>>())
             .with(2, self.subgraphs.iter().map(subgraph).collect::<Vec<_>>())
             .with(3, "written by a test")
             .with(4, self.buffers.iter().map(&mut buffer).collect::<Vec<_>>())
+            .with_some(6, (!self.metadata.is_empty()).then(metadata))
     }
 }
 

@@ -25,7 +25,7 @@ struct Layer {
 impl<'a> Selector<'a> {
     /// Selects a kernel for such a core; `false` where there is none for the node.
     pub(super) fn v6m(&mut self, node: &'a Node) -> Result<bool, Problem> {
-        if self.options.target() != Target::CortexM0 {
+        if self.options.target() != Target::CortexM0 || self.packing(node).is_some() {
             return Ok(false);
         }
         match &node.op {

@@ -3,7 +3,8 @@
 //! Filters are packed as they are read: in each group four of them alternate, element by element, as long as there are four; the
 //! others follow one by one. The elements of a filter are in the order \[k_h\]\[k_w\]\[in_c / groups\].
 
-use super::sum::{dot, Float, Int8, Int8Wide, Sum, LANES};
+use super::packed::Weights;
+use super::sum::{Float, Int8, Int8Wide, Sum, LANES};
 use crate::params::{Conv, Requant};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
@@ -96,7 +97,14 @@ pub(crate) fn matrix(k: usize, n: usize) -> Conv {
 const GATHERED: usize = 256;
 
 #[inline(always)]
-pub(crate) fn conv2d<S: Sum>(p: &Conv, x: Rows<'_, S::T>, w: &[S::W], sum: S, y: Rows<'_, S::Y>, band: Band) {
+pub(crate) fn conv2d<S: Sum, P: Weights<W = S::W>>(
+    p: &Conv,
+    x: Rows<'_, S::T>,
+    w: P,
+    sum: S,
+    y: Rows<'_, S::Y>,
+    band: Band,
+) {
     let groups = p.groups.max(1);
     let per_group = |c: usize| c.checked_div(groups).unwrap_or(0);
     let (in_c, out_c) = (per_group(p.in_c), per_group(p.out_c));
@@ -116,10 +124,10 @@ pub(crate) fn conv2d<S: Sum>(p: &Conv, x: Rows<'_, S::T>, w: &[S::W], sum: S, y:
                 let (mut o, end) = (group * out_c, (group + 1) * out_c);
                 while o < end {
                     let lanes = if end - o < LANES { 1 } else { LANES };
-                    let (Some(w), Some(out)) = (w.get(o * size..), out.get(o..o + lanes)) else { return };
+                    let (Some(w), Some(out)) = (w.behind(o * size), out.get(o..o + lanes)) else { return };
                     let mut acc = [S::EMPTY; LANES];
                     let Some(acc) = acc.get_mut(..lanes) else { return };
-                    patch.sums::<S>(whole, &buffer, w, acc);
+                    patch.sums::<S, P>(whole, &buffer, w, acc);
                     sum.finish(o, acc, out);
                     o += lanes;
                 }
@@ -147,15 +155,21 @@ struct Patch<'a, T> {
 impl<T: Copy> Patch<'_, T> {
     /// Adds the products with the filters that `w` begins with, one per accumulator. `whole` is the patch, if it is at hand.
     #[inline(always)]
-    fn sums<S: Sum<T = T>>(&self, whole: &[Cell<T>], buffer: &[Cell<T>], w: &[S::W], acc: &mut [S::Acc]) {
+    fn sums<S: Sum<T = T>, P: Weights<W = S::W>>(
+        &self,
+        whole: &[Cell<T>],
+        buffer: &[Cell<T>],
+        w: P,
+        acc: &mut [S::Acc],
+    ) {
         if whole.len() == self.size {
-            return dot::<S>(whole, w, acc);
+            return w.dot::<S>(whole, acc);
         }
         let mut done = 0;
         while done < self.size {
             let x = self.part(done, buffer);
-            let Some(w) = w.get(done * acc.len()..) else { return };
-            dot::<S>(x, w, acc);
+            let Some(w) = w.behind(done * acc.len()) else { return };
+            w.dot::<S>(x, acc);
             done += x.len().max(1);
         }
     }

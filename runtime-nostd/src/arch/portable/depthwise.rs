@@ -1,5 +1,6 @@
 //! Depthwise convolution: every channel of the operand has filters of its own.
 
+use super::packed::Weights;
 use super::sum::{Float, Int8, Int8Wide, Sum};
 use crate::params::{Conv, Requant};
 use crate::rows::{Band, Rows};
@@ -58,10 +59,10 @@ pub fn depthwise2d_f32(
 const CHANNELS: usize = 32;
 
 #[inline(always)]
-pub(crate) fn depthwise2d<S: Sum>(
+pub(crate) fn depthwise2d<S: Sum, P: Weights<W = S::W>>(
     p: &Conv,
     x: Rows<'_, S::T>,
-    w: &[S::W],
+    w: P,
     sum: S,
     y: Rows<'_, S::Y>,
     band: Band,
@@ -91,31 +92,32 @@ pub(crate) fn depthwise2d<S: Sum>(
 }
 
 /// The taps of one pixel of the result.
-struct Window<'a, T, W> {
+struct Window<'a, T, P> {
     p: &'a Conv,
     x: Rows<'a, T>,
     /// Rows of the operand.
     in_h: usize,
-    w: &'a [W],
+    w: P,
     pad: T,
     /// Row and column of the first tap; may be negative. Rows are counted from the lap of the ring in which the first one is.
     top: usize,
     left: usize,
 }
 
-impl<T: Copy, W: Copy> Window<'_, T, W> {
+impl<T: Copy, P: Weights> Window<'_, T, P> {
     /// Sums of the output channels from `o` on; each channel of the operand, from `c` on, is read by `share` of them.
     #[inline(never)]
-    fn sums<S: Sum<T = T, W = W>>(&self, o: usize, c: usize, share: usize, acc: &mut [S::Acc]) {
+    fn sums<S: Sum<T = T, W = P::W>>(&self, o: usize, c: usize, share: usize, acc: &mut [S::Acc]) {
         let Conv { in_w, in_c, out_c, k_h, k_w, dilation_h, dilation_w, .. } = *self.p;
         let share = share.max(1);
         let read = acc.len().checked_div(share).unwrap_or(0);
+        let mut room = P::ROOM;
         for ky in 0..k_h {
             let iy = self.top.wrapping_add(ky * dilation_h);
             let image = if iy < self.in_h { self.x.row(iy) } else { &[] };
             for kx in 0..k_w {
                 let tap = (ky * k_w + kx) * out_c + o;
-                let Some(w) = self.w.get(tap..tap + acc.len()) else { return };
+                let Some(w) = self.w.part(tap, acc.len(), &mut room) else { return };
                 let ix = self.left.wrapping_add(kx * dilation_w);
                 let at = ix.wrapping_mul(in_c).wrapping_add(c);
                 match if ix < in_w { image.get(at..at.wrapping_add(read)) } else { None } {

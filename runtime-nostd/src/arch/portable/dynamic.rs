@@ -113,7 +113,7 @@ pub fn dense_dynamic(
 
 /// Exact sums modulo 2³², which become floats; padding reads as the zero point.
 #[derive(Clone, Copy)]
-struct Dynamic<'a> {
+pub(crate) struct Dynamic<'a> {
     layer: &'a DynamicLayer<'a>,
     scale: f32,
     zero: i32,
@@ -121,7 +121,7 @@ struct Dynamic<'a> {
 
 impl<'a> Dynamic<'a> {
     #[inline(always)]
-    fn new(layer: &'a DynamicLayer<'a>, scale: &[Cell<f32>]) -> Option<Self> {
+    pub(crate) fn new(layer: &'a DynamicLayer<'a>, scale: &[Cell<f32>]) -> Option<Self> {
         let [scale, _, zero] = scale else { return None };
         Some(Dynamic { layer, scale: scale.get(), zero: zero.get() as i32 })
     }

@@ -14,6 +14,7 @@ pub(crate) mod lstm;
 pub(crate) mod matmul;
 pub(crate) mod movement;
 pub(crate) mod normalise;
+pub(crate) mod packed;
 pub(crate) mod pool;
 pub(crate) mod reduce;
 pub(crate) mod resize;

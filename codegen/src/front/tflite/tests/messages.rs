@@ -39,6 +39,17 @@ fn everything_in_the_way_is_listed_with_the_way_out() {
 }
 
 #[test]
+fn constants_that_are_compressed_are_not_misread() {
+    let mut m = ModelBuilder::new();
+    let x = m.input("x", float(&[1, 4]));
+    m.outputs(&[x]);
+    m.metadata("min_runtime_version");
+    assert!(read(&m.build(), "model").is_ok());
+    m.metadata("COMPRESSION_METADATA");
+    assert!(message(&m).contains("its constants are compressed"), "{}", message(&m));
+}
+
+#[test]
 fn hybrid_models_want_symmetric_weights() {
     let mut m = ModelBuilder::new();
     let x = m.input("x", float(&[1, 2]));
