@@ -125,6 +125,14 @@ fn tones_are_in_their_channels_and_forgotten_by_a_reset() {
     }
 }
 
+/// The sizes that documents name, on a machine whose pointers are twice as long as a microcontroller's.
+#[test]
+fn memory_is_what_is_said() {
+    let kilobytes = |bytes: usize| (bytes as f64 / 100.0).round() / 10.0;
+    let sizes = [std::mem::size_of::<MicroSpeech>(), std::mem::size_of::<Tables<480, 257, 40>>()];
+    assert_eq!(sizes.map(kilobytes), [4.7, 4.6], "{sizes:?}");
+}
+
 /// Another front end altogether: 8 kHz, windows of 256 samples, 16 channels.
 #[test]
 fn parameters_make_other_front_ends() {

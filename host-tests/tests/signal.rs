@@ -209,7 +209,7 @@ fn steps_are_what_they_are_defined_to_be() {
     let y = assert_generated_as_interpreted(&graph, &case, &PLACES);
 
     let w = [4096, -4096, 0, 32767, -32768, 1];
-    let windowed = x.iter().zip(w.iter().cycle()).map(|(x, w)| (x * w >> 12).clamp(-32768, 32767));
+    let windowed = x.iter().zip(w.iter().cycle()).map(|(x, w)| ((x * w) >> 12).clamp(-32768, 32767));
     assert_eq!(ints(&y[0], DType::I16), windowed.collect::<Vec<_>>());
     // The magnitude of −32768 has a sign in 16 bits: the next element is larger, −3, and then 7.
     assert_eq!(ints(&y[1], DType::I32), [12]);
@@ -242,20 +242,16 @@ fn steps_are_what_they_are_defined_to_be() {
     assert_eq!(ints(&y[9], DType::I32), [0, 1, 2, 3, 4, 5, 6, 7].map(clamped));
     let clean = |i: usize| {
         let (noise, signal) = estimate(i);
-        let floor = (u64::from(level[i]) * 819 >> 14) as u32;
+        let floor = ((u64::from(level[i]) * 819) >> 14) as u32;
         stored((signal.saturating_sub(noise) >> 10).max(floor))
     };
     assert_eq!(ints(&y[10], DType::I32), [0, 1, 2, 3, 4, 5, 6, 7].map(clean));
-    let gained = |i: usize| {
-        let (x, gain) = (f64::from(level[i]), gain_of(noise[i]));
-        let snr = x * gain / 64.0 / 4096.0;
-        (snr, f64::from(ints(&y[11], DType::I32)[i] as u32) / 64.0)
-    };
-    for i in 0..7 {
-        let (snr, gained) = gained(i);
-        let want = if snr < 2.0 { snr * snr / 4.0 } else { snr - 1.0 };
+    for (i, gained) in ints(&y[11], DType::I32).into_iter().enumerate().take(7) {
         // The table has whole gains.
         let unit = f64::from(level[i]) / 64.0 / 4096.0;
+        let snr = unit * gain_of(noise[i]);
+        let want = if snr < 2.0 { snr * snr / 4.0 } else { snr - 1.0 };
+        let gained = f64::from(gained as u32) / 64.0;
         assert!((want - gained).abs() <= 0.03 + want * 1e-3 + unit, "{i}: {want} and {gained}");
     }
     for (i, &log) in ints(&y[12], DType::I16).iter().enumerate() {

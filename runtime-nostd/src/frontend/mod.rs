@@ -38,7 +38,7 @@ pub type MicroSpeech = Frontend<480, 320, 257, 40>;
 /// The front end of micro-wake-word models: the same, with a row for every 10 ms (160 samples).
 pub type MicroWakeWord = Frontend<480, 160, 257, 40>;
 
-/// What is left of a stream of samples: those of the next window, and the noise so far.
+/// What is left of a stream of samples: those of the next window, and the noise so far; and the memory to compute in. 4.7 KB for [`MicroSpeech`].
 ///
 /// Windows are of `WINDOW` samples, each `STEP` behind the one before, and have `BINS` frequencies: half the length of the transform and one more, where the length is a power of two, at least 8, and not
 /// less than `WINDOW`. A row has `CHANNELS` features. All of this is checked while the firmware compiles.

@@ -60,7 +60,7 @@ const SNR_BITS: u32 = 12;
 /// Two gains, and four numbers for each number of bits from 2 to 32, but for the last, which is 0.
 const GAINS: usize = 125;
 
-/// The constants of a front end: 7.5 KB for [`MICRO_SPEECH`].
+/// The constants of a front end: 4.6 KB for windows of 480 samples, 257 frequencies and 40 channels.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Tables<const WINDOW: usize, const BINS: usize, const CHANNELS: usize> {
