@@ -221,7 +221,7 @@ fn events_cannot_panic() {
 const INTERNAL: [&str; 2] = ["Cutoff", "Started"];
 
 /// Memory, not values: these have no `Debug` either.
-const MEMORY: [&str; 4] = ["Arena", "Bytes", "Memory", "Rows"];
+const MEMORY: [&str; 6] = ["Arena", "Bytes", "Input", "Memory", "Output", "Rows"];
 
 /// The firmware of these tests has `defmt::Format` asked of each type that is named there: it compiles only if they have it.
 #[test]
