@@ -8,6 +8,7 @@ mod convolution;
 mod elementwise;
 mod movement;
 mod overlays;
+mod packed;
 mod pooling;
 mod rings;
 mod softmax;

@@ -64,6 +64,9 @@ pub(crate) trait Format: Copy {
     /// Any weight.
     const ANY: Self::W;
 
+    /// Weights that the memory has room for.
+    fn room(self) -> usize;
+
     /// Weight `at`.
     fn weight(self, at: usize) -> Option<Self::W>;
 }
@@ -82,7 +85,8 @@ impl<F: Format> Weights for Packed<F> {
 
     #[inline(always)]
     fn behind(self, at: usize) -> Option<Self> {
-        Some(Packed { first: self.first.wrapping_add(at), ..self })
+        let first = self.first.wrapping_add(at);
+        (first <= self.all.room()).then_some(Packed { first, ..self })
     }
 
     #[inline(always)]
@@ -127,6 +131,11 @@ impl Format for Nibbles<'_> {
     const ANY: i8 = 0;
 
     #[inline(always)]
+    fn room(self) -> usize {
+        self.0.len().wrapping_mul(2)
+    }
+
+    #[inline(always)]
     fn weight(self, at: usize) -> Option<i8> {
         let byte = *self.0.get(at >> 1)?;
         let high = if at & 1 == 0 { byte.wrapping_shl(4) } else { byte };
@@ -141,6 +150,11 @@ struct Halves<'a>(&'a [u16]);
 impl Format for Halves<'_> {
     type W = f32;
     const ANY: f32 = 0.0;
+
+    #[inline(always)]
+    fn room(self) -> usize {
+        self.0.len()
+    }
 
     #[inline(always)]
     fn weight(self, at: usize) -> Option<f32> {

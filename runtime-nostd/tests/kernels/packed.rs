@@ -1,0 +1,135 @@
+//! Layers with packed weights against the same layers with whole ones.
+
+use super::support::{assert_same, cells, Rng};
+use super::table::random_convolution;
+use kiln::kernels::{
+    conv2d_f32, conv2d_f32_halves, conv2d_i8, conv2d_i8_nibbles, dense_f32, dense_f32_halves, dense_i8,
+    dense_i8_nibbles, depthwise2d_f32, depthwise2d_f32_halves, depthwise2d_i8, depthwise2d_i8_nibbles, Band,
+    Conv, Requant, Rows,
+};
+
+/// Weights of 4 bits, whole and two to a byte.
+fn nibbles(rng: &mut Rng, count: usize) -> (Vec<i8>, Vec<u8>) {
+    let whole: Vec<i8> = (0..count).map(|_| rng.int(-8, 7) as i8).collect();
+    let pair = |pair: &[i8]| (pair[0] as u8 & 15) | pair.get(1).map_or(0, |&w| (w as u8) << 4);
+    let packed = whole.chunks(2).map(pair).collect();
+    (whole, packed)
+}
+
+/// Multiples of 2⁻⁸ between −8 and 8, whole and as halves.
+fn halves(rng: &mut Rng, count: usize) -> (Vec<f32>, Vec<u16>) {
+    let steps: Vec<i64> = (0..count).map(|_| rng.int(-2047, 2047)).collect();
+    let half = |&n: &i64| {
+        let magnitude = n.unsigned_abs() as u32;
+        let sign = if n < 0 { 0x8000 } else { 0 };
+        if magnitude == 0 {
+            return sign;
+        }
+        let log = magnitude.ilog2();
+        sign | ((log as u16 + 15 - 8) << 10) | (((magnitude << 10 >> log) & 1023) as u16)
+    };
+    (steps.iter().map(|&n| n as f32 / 256.0).collect(), steps.iter().map(half).collect())
+}
+
+#[test]
+fn layers_unpack_what_they_read() {
+    let mut rng = Rng::new(61);
+    for depthwise in [false, true] {
+        for _ in 0..400 {
+            let shape = random_convolution(&mut rng, depthwise);
+            let p = shape.conv;
+            let count = p.out_c * p.k_h * p.k_w * p.in_c / p.groups;
+            let band = Band { first: 0, rows: shape.out_h };
+            let size = shape.out_h * shape.out_row();
+
+            let (w, packed) = nibbles(&mut rng, count);
+            let mut x = rng.i8s(p.in_h * shape.in_row());
+            let bias: Vec<i32> = (0..p.out_c).map(|_| rng.int(-5000, 5000) as i32).collect();
+            let scale = rng.scale(count as f64 * 64.0);
+            let (multipliers, shifts) = ([scale.multiplier], [scale.shift as i8]);
+            let q = Requant { multipliers: &multipliers, shifts: &shifts, zero_point: 3, lo: -128, hi: 127 };
+            let (mut whole, mut y) = (vec![99i8; size], vec![-99i8; size]);
+            let x = Rows::whole(cells(&mut x), shape.in_row());
+            let result = Rows::whole(cells(&mut whole), shape.out_row());
+            let kernel = if depthwise { depthwise2d_i8 } else { conv2d_i8 };
+            kernel(&p, x, &w, &bias, 5, &q, result, band);
+            let result = Rows::whole(cells(&mut y), shape.out_row());
+            let kernel = if depthwise { depthwise2d_i8_nibbles } else { conv2d_i8_nibbles };
+            kernel(&p, x, &packed, &bias, 5, &q, result, band);
+            assert_same(&y, &whole, shape);
+
+            let (w, packed) = halves(&mut rng, count);
+            let (mut x, bias) = (rng.f32s(p.in_h * shape.in_row()), rng.f32s(p.out_c));
+            let (mut whole, mut y) = (vec![9e9f32; size], vec![-9e9f32; size]);
+            let x = Rows::whole(cells(&mut x), shape.in_row());
+            let result = Rows::whole(cells(&mut whole), shape.out_row());
+            let kernel = if depthwise { depthwise2d_f32 } else { conv2d_f32 };
+            kernel(&p, x, &w, &bias, -6.0, 6.0, result, band);
+            let result = Rows::whole(cells(&mut y), shape.out_row());
+            let kernel = if depthwise { depthwise2d_f32_halves } else { conv2d_f32_halves };
+            kernel(&p, x, &packed, &bias, -6.0, 6.0, result, band);
+            assert_same(&y, &whole, shape);
+        }
+    }
+}
+
+#[test]
+fn products_unpack_what_they_read() {
+    let mut rng = Rng::new(62);
+    for _ in 0..200 {
+        let (k, n, rows) = (rng.size(1, 90), rng.size(1, 13), rng.size(1, 4));
+        let band = Band { first: 0, rows };
+        let (w, packed) = nibbles(&mut rng, k * n);
+        let mut x = rng.i8s(rows * k);
+        let bias = vec![7; n];
+        let scale = rng.scale(k as f64 * 512.0);
+        let (multipliers, shifts) = ([scale.multiplier], [scale.shift as i8]);
+        let q = Requant { multipliers: &multipliers, shifts: &shifts, zero_point: -3, lo: -128, hi: 127 };
+        let (mut whole, mut y) = (vec![99i8; rows * n], vec![-99i8; rows * n]);
+        let x = Rows::whole(cells(&mut x), k);
+        dense_i8(x, &w, &bias, &q, Rows::whole(cells(&mut whole), n), band);
+        dense_i8_nibbles(x, &packed, &bias, &q, Rows::whole(cells(&mut y), n), band);
+        assert_same(&y, &whole, (k, n));
+
+        let (w, packed) = halves(&mut rng, k * n);
+        let (mut x, bias) = (rng.f32s(rows * k), rng.f32s(n));
+        let (mut whole, mut y) = (vec![9e9f32; rows * n], vec![-9e9f32; rows * n]);
+        let x = Rows::whole(cells(&mut x), k);
+        dense_f32(x, &w, &bias, -9.0, 9.0, Rows::whole(cells(&mut whole), n), band);
+        dense_f32_halves(x, &packed, &bias, -9.0, 9.0, Rows::whole(cells(&mut y), n), band);
+        assert_same(&y, &whole, (k, n));
+    }
+}
+
+#[test]
+fn impossible_parameters_end_early() {
+    let mut rng = Rng::new(63);
+    let (mut x, mut y) = (rng.i8s(40), vec![7i8; 40]);
+    let (x, y) = (cells(&mut x), cells(&mut y));
+    let q = Requant { multipliers: &[1 << 30], shifts: &[0], zero_point: 0, lo: -128, hi: 127 };
+    for _ in 0..5_000 {
+        let mut size = || [0, 1, 2, 3, 5, 100][rng.size(0, 5)];
+        let p = Conv {
+            in_h: size(),
+            in_w: size(),
+            in_c: size(),
+            out_w: size(),
+            out_c: size(),
+            k_h: size(),
+            k_w: size(),
+            stride_h: size(),
+            stride_w: size(),
+            dilation_h: size(),
+            dilation_w: size(),
+            pad_top: size(),
+            pad_left: size(),
+            groups: size(),
+        };
+        let band = Band { first: size(), rows: size().min(3) };
+        let (rows_x, rows_y) = (Rows::ring(x, size(), size()), Rows::ring(y, size(), size()));
+        if p.out_w * p.out_c * p.k_h * p.k_w < 10_000 {
+            conv2d_i8_nibbles(&p, rows_x, &[0x21; 8], &[0; 2], 3, &q, rows_y, band);
+            depthwise2d_i8_nibbles(&p, rows_x, &[0x21; 8], &[0; 2], 3, &q, rows_y, band);
+        }
+    }
+}
