@@ -88,6 +88,33 @@ impl std::str::FromStr for Io {
     }
 }
 
+/// Whose integers are given where TensorFlow Lite's two sets of reference kernels disagree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Reference {
+    /// Those of TensorFlow Lite Micro.
+    #[default]
+    Tflm,
+    /// Those of LiteRT: FULLY_CONNECTED of int8 rounds once. (It gets the portable kernel.)
+    Litert,
+}
+
+impl Reference {
+    /// The names users write.
+    pub const NAMES: [&'static str; 2] = ["tflm", "litert"];
+}
+
+impl std::str::FromStr for Reference {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        match name {
+            "tflm" => Ok(Reference::Tflm),
+            "litert" => Ok(Reference::Litert),
+            _ => Err(bad_option("reference", name, "use \"tflm\" or \"litert\"")),
+        }
+    }
+}
+
 /// How a model is given its input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Input {
@@ -201,6 +228,8 @@ pub struct Options {
     pub io: Io,
     /// How the input is given.
     pub input: Input,
+    /// Whose integers are given.
+    pub reference: Reference,
     /// What computes the model's custom operators.
     pub custom_ops: Vec<CustomOp>,
     /// The processor that code is made for; [`Target::Portable`] where absent.
@@ -213,7 +242,7 @@ pub struct Options {
 
 impl Options {
     /// Every option that a user sets by name.
-    pub const NAMES: [&'static str; 12] = [
+    pub const NAMES: [&'static str; 13] = [
         "name",
         "optimize",
         "flash",
@@ -223,6 +252,7 @@ impl Options {
         "weights_section",
         "io",
         "input",
+        "reference",
         "custom_op",
         "target",
         "events",
@@ -248,6 +278,7 @@ impl Options {
             "weights_section" => self.weights_section = Some(value.into()),
             "io" => self.io = value.parse()?,
             "input" => self.input = value.parse()?,
+            "reference" => self.reference = value.parse()?,
             "custom_op" => self.bind(value.parse()?)?,
             "target" => self.target = Some(value.parse()?),
             "events" => self.events = value.parse()?,

@@ -6,7 +6,7 @@ use cargo_kiln::compare::compare;
 use cargo_kiln::noise::Noise;
 use cargo_kiln::place::Place;
 use kiln_codegen::ir::{Data, Graph, ValueId};
-use kiln_codegen::{compile, import, Optimize, Options};
+use kiln_codegen::{compile, import, Optimize, Options, Reference};
 use kiln_host_tests::draw::{component, merged, Random};
 
 /// Components in a file, so that compilers start less often.
@@ -57,12 +57,13 @@ fn check(file: usize) -> Result<usize, String> {
     let components: Vec<_> = (0..PER_FILE).map(|_| component(&mut random, is_unsigned, 6)).collect();
     let bytes = merged(&components);
     let optimize = [Optimize::Speed, Optimize::Speed, Optimize::Size, Optimize::Memory][random.below(4)];
-    let options = Options { optimize, ..Options::default() };
+    let reference = if file % 4 == 1 { Reference::Litert } else { Reference::Tflm };
+    let options = Options { optimize, reference, ..Options::default() };
     let name = format!("draws{}", file * PER_FILE);
     let failed = |what: String| {
         let path = kiln_boards::work_dir().unwrap().join(&name).with_extension("tflite");
         std::fs::write(&path, &bytes).unwrap();
-        format!("{} with {optimize:?}: {what}", path.display())
+        format!("{} with {optimize:?}, {reference:?}: {what}", path.display())
     };
     let graph = import(&bytes, &name, &options).map_err(|e| failed(e.to_string()))?;
     let mut noise = Noise::default();

@@ -25,6 +25,7 @@
 /// | `flash` | as `ram` | most bytes of constants |
 /// | `input` | `"whole"`, `"rows"`, `"sliding"` | how the input is given, see below |
 /// | `io` | `"native"`, `"quantized"` | `"quantized"` drops QUANTIZE and DEQUANTIZE at the edges of the model |
+/// | `reference` | `"tflm"`, `"litert"` | whose integers are given where TensorFlow Lite's reference kernels disagree |
 /// | `custom_op("MyOp", path::to::function)` | | computes a custom operator of the model, see below |
 /// | `events` | `"layers"` | tells `kiln::events` about each layer: time, range of values; default `"none"` |
 /// | `weights` | `"packed"`, `"widened"` | how flash holds weights of few bits: int4 and float16 ones, or others that fit; only portable kernels unpack them; `"widened"` where absent, but for `optimize = "size"` |

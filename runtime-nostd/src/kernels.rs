@@ -44,7 +44,7 @@ pub use crate::arch::portable::compare::{
     not_equal_i8, not_equal_scaled_i8, not_equal_u8, select,
 };
 pub use crate::arch::portable::conv::{
-    conv2d_f32, conv2d_i8, conv2d_i8_wide, dense_f32, dense_i8, dense_i8_wide,
+    conv2d_f32, conv2d_i8, conv2d_i8_wide, dense_f32, dense_i8, dense_i8_once, dense_i8_wide,
 };
 pub use crate::arch::portable::convert::{
     dequantize_i8_f32, dequantize_u8_f32, quantize_f32_i8, quantize_f32_u8,

@@ -2,7 +2,7 @@
 
 use anyhow::{bail, Result};
 use clap::Args;
-use kiln_codegen::{compile_file, Compiled, Optimize, Options, Target, Weights};
+use kiln_codegen::{compile_file, Compiled, Optimize, Options, Reference, Target, Weights};
 use std::path::PathBuf;
 
 /// What commands that compile a model have in common. Stands last among their arguments: its heading is that of all that follow.
@@ -30,6 +30,9 @@ pub(super) struct ModelArgs {
     /// Types of inputs and outputs: those of the file, or integers (QUANTIZE and DEQUANTIZE at the edges dropped)
     #[arg(long, value_name = "TYPES", default_value = "native", value_parser = ["native", "quantized"])]
     io: String,
+    /// Whose integers are given where TensorFlow Lite Micro and LiteRT disagree
+    #[arg(long, value_name = "WHOSE", default_value = "tflm", value_parser = Reference::NAMES)]
+    reference: String,
     /// The processor that code is made for [default: that of the board it runs on, otherwise any]
     #[arg(long, value_name = "CPU", value_parser = Target::NAMES)]
     pub(super) target: Option<String>,
@@ -71,6 +74,7 @@ impl ModelArgs {
         options.set("optimize", optimize)?;
         options.set("io", &self.io)?;
         options.set("input", &self.input)?;
+        options.set("reference", &self.reference)?;
         options.set("events", &self.events)?;
         for custom_op in &self.custom_op {
             options.set("custom_op", custom_op)?;

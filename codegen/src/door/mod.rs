@@ -5,7 +5,7 @@ mod request;
 pub use request::include_model;
 
 use crate::error::{Error, Problem};
-use crate::options::{Events, Input, Io, Optimize, Options, Weights};
+use crate::options::{Events, Input, Io, Optimize, Options, Reference, Weights};
 use crate::target::Target;
 use crate::{compile, Compiled};
 use quote::quote;
@@ -144,6 +144,12 @@ impl Build {
     /// Types of inputs and outputs.
     pub fn io(mut self, io: Io) -> Self {
         self.options.io = io;
+        self
+    }
+
+    /// Whose integers are given where TensorFlow Lite Micro and LiteRT disagree.
+    pub fn reference(mut self, reference: Reference) -> Self {
+        self.options.reference = reference;
         self
     }
 

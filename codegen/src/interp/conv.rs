@@ -1,6 +1,6 @@
 //! Convolution and matrix product.
 
-use super::fixed_point::{multiply, multiply_wide};
+use super::fixed_point::{multiply, multiply_once, multiply_wide};
 use super::tensor::{centred, clamp_f32, clamp_i32, ints, pack_i32};
 use super::InterpError;
 use crate::ir::{Clamp, DType, Data, Layout, Multiplier, Order, Rescale, Type, Window};
@@ -8,6 +8,8 @@ use crate::ir::{Clamp, DType, Data, Layout, Multiplier, Order, Rescale, Type, Wi
 /// Turns accumulators into results: multiplier of the channel, zero point, clamp.
 struct Output<'a> {
     multipliers: &'a [Multiplier],
+    /// How sums of 32 bits are multiplied.
+    multiply: fn(i32, Multiplier) -> i32,
     bias: Bias,
     zero_point: i32,
     bounds: (i32, i32),
@@ -36,7 +38,7 @@ impl Output<'_> {
         let scaled = match &self.bias {
             Bias::Narrow(bias) => {
                 let bias = bias.get(channel).copied().unwrap_or(0);
-                multiply(products.fold(0i32, i32::wrapping_add).wrapping_add(bias), by)
+                (self.multiply)(products.fold(0i32, i32::wrapping_add).wrapping_add(bias), by)
             }
             Bias::Wide(bias) => {
                 let sum = products.fold(0i64, |sum, product| sum.wrapping_add(product.into()));
@@ -161,6 +163,7 @@ pub(super) fn conv2d(
             let (xs, ws) = (centred(x.0, x.1), centred_weights(w.0, w.1));
             let output = Output {
                 multipliers,
+                multiply,
                 bias: Bias::of(operands),
                 zero_point: result.zero_point(),
                 bounds: clamp.int_bounds(),
@@ -171,6 +174,7 @@ pub(super) fn conv2d(
             });
             Ok(pack_i32(result.dtype, y))
         }
+        Rescale::Once(_) => Err(InterpError::new("no convolution rounds once")),
     }
 }
 
@@ -198,10 +202,11 @@ pub(super) fn dense(
             }
             Ok(Data::from_f32(&y))
         }
-        Rescale::FixedPoint(multipliers) => {
+        Rescale::FixedPoint(multipliers) | Rescale::Once(multipliers) => {
             let (xs, ws) = (centred(x.0, x.1), centred_weights(w.0, w.1));
             let output = Output {
                 multipliers,
+                multiply: if matches!(rescale, Rescale::Once(_)) { multiply_once } else { multiply },
                 bias: Bias::of(operands),
                 zero_point: result.zero_point(),
                 bounds: clamp.int_bounds(),

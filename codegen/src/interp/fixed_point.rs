@@ -46,6 +46,12 @@ pub fn multiply(x: i32, by: Multiplier) -> i32 {
     rounding_shift_right(doubling_high_mul(x.wrapping_shl(left), by.value), right)
 }
 
+/// The same, rounded half up once (TFLite's `MultiplyByQuantizedMultiplier` with single rounding).
+pub fn multiply_once(x: i32, by: Multiplier) -> i32 {
+    let shift = (31 - by.shift).clamp(1, 62);
+    ((i64::from(x) * i64::from(by.value) + (1 << (shift - 1))) >> shift) as i32
+}
+
 /// The same for a wide `x`, by 16 bits of the mantissa, rounded half up once (TFLite's `MultiplyByQuantizedMultiplier` of 64-bit numbers). Shifts are at
 /// most 7.
 pub fn multiply_wide(x: i64, by: Multiplier) -> i32 {
@@ -260,6 +266,16 @@ mod tests {
         assert_eq!(rounding_shift_right(i32::MAX, 31), 1);
         assert_eq!(rounding_shift_right(i32::MAX, 32), 0);
         assert_eq!(rounding_shift_right(-7, 0), -7);
+    }
+
+    #[test]
+    fn multiply_once_rounds_half_up() {
+        let quarter = Multiplier { value: 1 << 30, shift: -1 };
+        assert_eq!([-6, -3, -2, 1, 2, 6].map(|x| multiply_once(x, quarter)), [-1, -1, 0, 0, 1, 2]);
+        // Twice: 1.4995 becomes 1.5, and that 2.
+        let by = Multiplier { value: 0x7fff_ffff, shift: -1 };
+        assert_eq!((multiply(3, by), multiply_once(3, by)), (2, 1));
+        assert_eq!(multiply_once(5, Multiplier { value: 1 << 30, shift: 3 }), 20);
     }
 
     #[test]

@@ -34,7 +34,8 @@ pub(super) fn mean(
             let mean = |sum: f32| clamp_f32(sum / count as f32, clamp.float_bounds());
             Data::from_f32(&sums.into_iter().map(mean).collect::<Vec<_>>())
         }
-        Rescale::FixedPoint(multipliers) => {
+        // (Verified graphs round no mean once.)
+        Rescale::FixedPoint(multipliers) | Rescale::Once(multipliers) => {
             let xs = ints(ty, data);
             let mut sums = vec![0i32; outputs];
             for_each_index(dims, |index| {

@@ -50,6 +50,8 @@ pub enum Rescale {
     Real,
     /// Integers: one multiplier for the tensor, or one per output channel (the result's last axis).
     FixedPoint(Vec<Multiplier>),
+    /// As `FixedPoint`, but the product is rounded once, half up, where that rounds to 31 bits of the mantissa and then to the result. For products of matrices.
+    Once(Vec<Multiplier>),
 }
 
 /// How the two operands of an integer ADD or SUB come to the result's scale: each (x − zx) is shifted left by

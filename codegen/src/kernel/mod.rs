@@ -13,7 +13,7 @@ pub use packed::{packing, packs_any, Packing};
 pub use planar::{planar_operand, planar_result};
 pub use shape::Shape;
 
-use crate::ir::{DType, Graph, Node, Op, Order};
+use crate::ir::{DType, Graph, Node, Op, Order, Rescale};
 use crate::{Optimize, Options, Target};
 
 /// A kernel.
@@ -124,6 +124,9 @@ const THRIFTY_WINDOW: usize = 640;
 /// Whether a convolution's or dense layer's filters can be packed in pairs: `a + 256·b` of two 8-bit weights has to fit 16 bits, and the sums of
 /// the second filter 24.
 fn packs(graph: &Graph, node: &Node) -> bool {
+    if matches!(node.op, Op::Dense { rescale: Rescale::Once(_), .. }) {
+        return false;
+    }
     let [x, w, ..] = node.operands[..] else { return false };
     let types = [x, w, node.result].map(|id| graph.ty(id).dtype);
     let Some(weights) = graph.const_data(w).filter(|_| types == [DType::I8; 3]) else { return false };

@@ -3,7 +3,7 @@
 //! It is their values that count, not how the file stores them: `i8` weights that fit 4 bits, and floats that are numbers of half precision. Kernels unpack
 //! them as they read them.
 
-use crate::ir::{DType, Data, Graph, Node, Op};
+use crate::ir::{DType, Data, Graph, Node, Op, Rescale};
 use crate::{Optimize, Options, Weights};
 
 /// How a layer's weights are packed.
@@ -26,6 +26,8 @@ pub fn packing(graph: &Graph, node: &Node, options: &Options) -> Option<Packing>
         _ => return None,
     };
     let weights = match node.op {
+        // Its kernel knows whole weights only.
+        Op::Dense { rescale: Rescale::Once(_), .. } => return None,
         Op::Conv2d { .. } | Op::Dense { .. } => 1,
         Op::DynamicConv2d { .. } | Op::DynamicDense { .. } => 2,
         _ => return None,

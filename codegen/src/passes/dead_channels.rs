@@ -247,7 +247,7 @@ fn absorb(graph: &mut Graph, constants: &[Vec<Option<i32>>], id: NodeId, keep: &
 }
 
 fn gather_factors(rescale: &mut Rescale, keep: &[usize]) {
-    if let Rescale::FixedPoint(factors) = rescale {
+    if let Rescale::FixedPoint(factors) | Rescale::Once(factors) = rescale {
         if factors.len() > 1 {
             *factors = keep.iter().filter_map(|&o| factors.get(o).copied()).collect();
         }

@@ -132,7 +132,12 @@ impl<'a> Selector<'a> {
         let (kernel, constants, after_x) = match (tx.dtype, tw.dtype, ty.dtype) {
             (DType::I8, DType::I8 | DType::I16, DType::I8) => {
                 let (constants, requant) = self.integer_constants(node, weights, rescale, clamp)?;
-                (if tw.dtype == DType::I8 { "dense_i8" } else { "dense_i8_wide" }, constants, vec![requant])
+                let kernel = match (tw.dtype, rescale) {
+                    (DType::I8, Rescale::Once(_)) => "dense_i8_once",
+                    (DType::I8, _) => "dense_i8",
+                    _ => "dense_i8_wide",
+                };
+                (kernel, constants, vec![requant])
             }
             (DType::I8, DType::I8, DType::I16) => {
                 let by = self.one_factor(node, rescale, clamp).ok_or_else(|| self.no_kernel(node))?;
@@ -249,7 +254,9 @@ impl<'a> Selector<'a> {
         rescale: &Rescale,
         clamp: &Clamp,
     ) -> Result<(Vec<Arg>, Arg), Problem> {
-        let Rescale::FixedPoint(multipliers) = rescale else { return Err(self.no_kernel(node)) };
+        let (Rescale::FixedPoint(multipliers) | Rescale::Once(multipliers)) = rescale else {
+            return Err(self.no_kernel(node));
+        };
         let w = node.operands[1];
         let tw = self.ty(w);
         if tw.quant.as_ref().is_some_and(|q| q.zero_points.iter().any(|&z| z != 0)) {

@@ -42,7 +42,12 @@ pub(super) fn check(op: &Op, operands: &[&Type], y: &Type) -> Result<(), String>
     match op {
         Op::Conv2d { rescale, clamp, .. } | Op::Dense { rescale, clamp } => {
             check_clamp(clamp, y)?;
-            weighted(rescale, operands, y)
+            let bytes = operands.iter().take(2).chain([&y]).all(|ty| ty.dtype == DType::I8);
+            match (op, rescale) {
+                (Op::Dense { .. }, Rescale::Once(_)) if bytes => weighted(rescale, operands, y),
+                (_, Rescale::Once(_)) => rounded_once(),
+                _ => weighted(rescale, operands, y),
+            }
         }
         Op::DynamicScale { .. } => float(x, y),
         Op::DynamicQuantize {} => {
@@ -86,6 +91,7 @@ pub(super) fn check(op: &Op, operands: &[&Type], y: &Type) -> Result<(), String>
             check_clamp(clamp, y)?;
             match rescale {
                 Rescale::Real => arithmetic(operands, y),
+                Rescale::Once(_) => rounded_once(),
                 Rescale::FixedPoint(_) => {
                     quantised_alike(operands, y)?;
                     check_multiplier(single(rescale)?)
@@ -97,6 +103,7 @@ pub(super) fn check(op: &Op, operands: &[&Type], y: &Type) -> Result<(), String>
             check_clamp(clamp, y)?;
             let plain = matches!(y.dtype, DType::I32 | DType::I64) && y.quant.is_none();
             match rescale {
+                Rescale::Once(_) => rounded_once(),
                 Rescale::FixedPoint(by) => {
                     quantised_alike(operands, y)?;
                     let wanted = function.multipliers();
@@ -219,6 +226,7 @@ pub(super) fn check(op: &Op, operands: &[&Type], y: &Type) -> Result<(), String>
             check_clamp(clamp, y)?;
             match rescale {
                 Rescale::Real => operands.iter().try_for_each(|x| float(x, y)),
+                Rescale::Once(_) => rounded_once(),
                 Rescale::FixedPoint(_) => {
                     quantised_alike(operands, y)?;
                     check_multiplier(single(rescale)?)
@@ -293,6 +301,7 @@ pub(super) fn check(op: &Op, operands: &[&Type], y: &Type) -> Result<(), String>
             check_clamp(clamp, y)?;
             match rescale {
                 Rescale::Real => float(x, y),
+                Rescale::Once(_) => rounded_once(),
                 Rescale::FixedPoint(_) => {
                     quantised_alike(operands, y)?;
                     let by = single(rescale)?;
@@ -319,6 +328,11 @@ pub(super) fn check(op: &Op, operands: &[&Type], y: &Type) -> Result<(), String>
             Ok(())
         }
     }
+}
+
+/// For all but products of matrices of `i8`.
+fn rounded_once() -> Result<(), String> {
+    Err("a result that is rounded once".into())
 }
 
 /// Elements with a scale and a zero point that arithmetic is done on.
@@ -378,7 +392,7 @@ fn quantised_alike(operands: &[&Type], y: &Type) -> Result<(), String> {
 
 /// Convolution and matrix product.
 fn weighted(rescale: &Rescale, operands: &[&Type], y: &Type) -> Result<(), String> {
-    let Rescale::FixedPoint(multipliers) = rescale else {
+    let (Rescale::FixedPoint(multipliers) | Rescale::Once(multipliers)) = rescale else {
         return operands.iter().try_for_each(|x| float(x, y));
     };
     let (x, w) = (operands[0], operands[1]);
@@ -440,7 +454,7 @@ fn single(rescale: &Rescale) -> Result<&Multiplier, String> {
             [one] => Ok(one),
             several => Err(format!("{} multipliers, one wanted", several.len())),
         },
-        Rescale::Real => Err("one multiplier wanted".into()),
+        Rescale::Real | Rescale::Once(_) => Err("one multiplier wanted".into()),
     }
 }
 

@@ -142,12 +142,19 @@ impl Attr for Rescale {
         match self {
             Rescale::Real => out.push_str("real"),
             Rescale::FixedPoint(multipliers) => print_list(multipliers, out, Multiplier::print),
+            Rescale::Once(multipliers) => {
+                out.push_str("once ");
+                print_list(multipliers, out, Multiplier::print);
+            }
         }
     }
 
     fn parse(lexer: &mut Lexer<'_>) -> Result<Self, ParseError> {
         if lexer.accept_word("real")? {
             return Ok(Rescale::Real);
+        }
+        if lexer.accept_word("once")? {
+            return lexer.list(Multiplier::parse).map(Rescale::Once);
         }
         lexer.list(Multiplier::parse).map(Rescale::FixedPoint)
     }

@@ -4,7 +4,7 @@
 //! others follow one by one. The elements of a filter are in the order \[k_h\]\[k_w\]\[in_c / groups\].
 
 use super::packed::Weights;
-use super::sum::{Float, Int8, Int8Wide, Sum, LANES};
+use super::sum::{Float, Int8, Int8Once, Int8Wide, Sum, LANES};
 use crate::params::{Conv, Requant};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
@@ -61,6 +61,12 @@ pub fn conv2d_f32(
 /// `FULLY_CONNECTED`, which rescales with double rounding like a convolution. Zero points are folded into `bias`.
 pub fn dense_i8(x: Rows<'_, i8>, w: &[i8], bias: &[i32], q: &Requant<'_>, y: Rows<'_, i8>, band: Band) {
     conv2d_i8(&matrix(x.row_len(), y.row_len()), x, w, bias, 0, q, y, band);
+}
+
+/// As [`dense_i8`], but sums are rescaled with one rounding, as LiteRT does it.
+pub fn dense_i8_once(x: Rows<'_, i8>, w: &[i8], bias: &[i32], q: &Requant<'_>, y: Rows<'_, i8>, band: Band) {
+    let matrix = matrix(x.row_len(), y.row_len());
+    conv2d(&matrix, x, w, Int8Once(Int8 { bias, pad: 0, requant: q }), y, band);
 }
 
 /// As [`dense_i8`] with weights of 16 bits.

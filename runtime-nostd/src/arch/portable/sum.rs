@@ -95,9 +95,50 @@ impl Sum for Int8Wide<'_> {
     }
 }
 
+/// [`Int8`] whose sums are rescaled with one rounding.
+#[derive(Clone, Copy)]
+pub(crate) struct Int8Once<'a>(pub Int8<'a>);
+
+impl Sum for Int8Once<'_> {
+    type T = i8;
+    type W = i8;
+    type Y = i8;
+    type Acc = i32;
+
+    const ANY: i8 = 0;
+    const EMPTY: i32 = 0;
+
+    #[inline(always)]
+    fn add(acc: i32, x: i8, w: i8) -> i32 {
+        Int8::add(acc, x, w)
+    }
+
+    #[inline(always)]
+    fn pad(self) -> i8 {
+        self.0.pad
+    }
+
+    #[inline(always)]
+    fn finish(self, o: usize, acc: &[i32], out: &[Cell<i8>]) {
+        rescale(self.0.bias, self.0.requant, o, acc, out, Scale::apply_once);
+    }
+}
+
 /// Adds biases to the sums of the channels from `o` on, and rescales them.
 #[inline(never)]
 fn requantize(bias: &[i32], q: &Requant<'_>, o: usize, acc: &[i32], out: &[Cell<i8>]) {
+    rescale(bias, q, o, acc, out, Scale::apply);
+}
+
+#[inline(always)]
+fn rescale(
+    bias: &[i32],
+    q: &Requant<'_>,
+    o: usize,
+    acc: &[i32],
+    out: &[Cell<i8>],
+    apply: impl Fn(Scale, i32) -> i32,
+) {
     let Requant { multipliers, shifts, zero_point, lo, hi } = *q;
     // One factor for all channels, or one for each.
     let (multipliers, step) =
@@ -107,7 +148,7 @@ fn requantize(bias: &[i32], q: &Requant<'_>, o: usize, acc: &[i32], out: &[Cell<
         let (Some(&multiplier), Some(&shift)) = (multipliers.get(i * step), shifts.get(i * step)) else {
             return;
         };
-        let acc = Scale { multiplier, shift: shift.into() }.apply(acc.wrapping_add(*bias));
+        let acc = apply(Scale { multiplier, shift: shift.into() }, acc.wrapping_add(*bias));
         out.set(to_i8(acc, zero_point, lo, hi));
     }
 }

@@ -7,6 +7,7 @@ use crate::front::tflite::names;
 use crate::front::tflite::options::Options;
 use crate::front::tflite::schema::{Operator, Tensor};
 use crate::ir::{DType, Data, Op, Quant, Shape, Type, ValueDef, ValueId};
+use crate::options::Reference;
 
 /// The number formats whose arithmetic Kiln compiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,6 +125,11 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
     /// The attributes of a custom operator.
     pub(super) fn custom_options(&self) -> &'a [u8] {
         self.operator.custom_options
+    }
+
+    /// Whose arithmetic is wanted.
+    pub(super) fn reference(&self) -> Reference {
+        self.importer.options.reference
     }
 
     /// The type of a value.

@@ -4,7 +4,8 @@ use super::conv::{per_channel, weights_and_bias, wide_bias};
 use super::cx::{describe, Format, OpCx};
 use super::quant::Activation;
 use super::{dynamic, Layout, Lowered, Refusal};
-use crate::ir::{Op, Rescale, Type, ValueId};
+use crate::ir::{DType, Op, Rescale, Type, ValueId};
+use crate::options::Reference;
 
 /// FULLY_CONNECTED: the operand is read as rows of as many elements as the weights have columns.
 pub(super) fn fully_connected(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
@@ -56,7 +57,14 @@ pub(super) fn fully_connected(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     }
     let rescale = match format {
         Format::Float => Rescale::Real,
-        Format::Int8 | Format::Int16 => per_channel(cx, x, weights, &result)?,
+        Format::Int8 | Format::Int16 => {
+            let rescale = per_channel(cx, x, weights, &result)?;
+            let bytes = [cx.ty(x), cx.ty(weights), &result].iter().all(|ty| ty.dtype == DType::I8);
+            match (rescale, cx.reference()) {
+                (Rescale::FixedPoint(list), Reference::Litert) if bytes => Rescale::Once(list),
+                (rescale, _) => rescale,
+            }
+        }
     };
     let x = match with_last(k) {
         dims if dims == x_dims => x,
