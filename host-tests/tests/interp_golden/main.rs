@@ -132,6 +132,7 @@ const MOVING_OPERATORS: &[&str] = &[
     "TOPK_V2",
     "TRANSPOSE",
     "UNPACK",
+    "WHERE",
 ];
 
 /// Operators of which every float32 and int8 case is in scope, those with float16 and int4 weights included, and every uint8 case.
@@ -161,6 +162,7 @@ const OPERATORS: &[&str] = &[
     "LOG",
     "LOGISTIC",
     "LOG_SOFTMAX",
+    "LSTM",
     "MAXIMUM",
     "MAX_POOL_2D",
     "MEAN",
