@@ -466,6 +466,19 @@ impl Component {
         Grown::Yes(Box::new(graph))
     }
 
+    /// Operators as bytes name them: six for each, its row of the table, its format and a seed.
+    pub fn from_bytes(bytes: &[u8]) -> Self {
+        let rows = rows();
+        let mut component = Component::default();
+        for operator in bytes.chunks_exact(6) {
+            let &[row, format, ref seed @ ..] = operator else { continue };
+            let (row, format) = (usize::from(row) % rows.len(), usize::from(format) % Format::ALL.len());
+            let seed = seed.iter().fold(0, |seed, &byte| seed << 8 | u64::from(byte));
+            component.grow(rows[row], Format::ALL[format], seed);
+        }
+        component
+    }
+
     fn results(&self) -> impl Iterator<Item = &Value> {
         self.draw.pool.iter().filter(|v| !self.draw.is_input(v))
     }
