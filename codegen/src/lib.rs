@@ -24,7 +24,7 @@ pub mod verify;
 
 pub use door::{compile_file, include_model, model_name, read_file, write_whole, Build};
 pub use error::{Error, Problem};
-pub use options::{CustomOp, Events, Input, Io, Optimize, Options, Reference, Weights};
+pub use options::{CustomOp, Events, Input, InputShape, Io, Optimize, Options, Reference, Weights};
 pub use target::Target;
 
 use proc_macro2::TokenStream;

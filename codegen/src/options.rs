@@ -207,6 +207,45 @@ impl CustomOp {
     }
 }
 
+/// The shape of an input, whose sizes the model file leaves open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InputShape {
+    /// Name of the input in the model file; absent where the model has one input.
+    pub name: Option<String>,
+    /// Its sizes, outermost first.
+    pub dims: Vec<usize>,
+}
+
+impl std::str::FromStr for InputShape {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let help = "write sizes from 1 on, [1, 49, 40], behind the input's name where there are several: audio=[1, 49, 40]";
+        let wrong = || bad_option("input_shape", text, help);
+        let (name, list) = text.rsplit_once('[').ok_or_else(wrong)?;
+        let list = list.trim_end().strip_suffix(']').ok_or_else(wrong)?;
+        let name = match name.trim() {
+            "" => None,
+            name => Some(name.strip_suffix('=').ok_or_else(wrong)?.trim().to_string()),
+        };
+        let size = |size: &str| size.trim().parse().ok().filter(|&size: &usize| size > 0);
+        let dims = list.split(',').map(size).collect::<Option<Vec<_>>>().ok_or_else(wrong)?;
+        Ok(InputShape { name, dims })
+    }
+}
+
+impl<const N: usize> From<[usize; N]> for InputShape {
+    fn from(dims: [usize; N]) -> Self {
+        InputShape { name: None, dims: dims.to_vec() }
+    }
+}
+
+impl<const N: usize> From<(&str, [usize; N])> for InputShape {
+    fn from((name, dims): (&str, [usize; N])) -> Self {
+        InputShape { name: Some(name.into()), dims: dims.to_vec() }
+    }
+}
+
 /// Options of one compilation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
@@ -230,6 +269,8 @@ pub struct Options {
     pub input: Input,
     /// Whose integers are given.
     pub reference: Reference,
+    /// Sizes of inputs that the model file leaves open.
+    pub input_shapes: Vec<InputShape>,
     /// What computes the model's custom operators.
     pub custom_ops: Vec<CustomOp>,
     /// The processor that code is made for; [`Target::Portable`] where absent.
@@ -242,7 +283,7 @@ pub struct Options {
 
 impl Options {
     /// Every option that a user sets by name.
-    pub const NAMES: [&'static str; 13] = [
+    pub const NAMES: [&'static str; 14] = [
         "name",
         "optimize",
         "flash",
@@ -253,6 +294,7 @@ impl Options {
         "io",
         "input",
         "reference",
+        "input_shape",
         "custom_op",
         "target",
         "events",
@@ -279,6 +321,7 @@ impl Options {
             "io" => self.io = value.parse()?,
             "input" => self.input = value.parse()?,
             "reference" => self.reference = value.parse()?,
+            "input_shape" => self.input_shapes.push(value.parse()?),
             "custom_op" => self.bind(value.parse()?)?,
             "target" => self.target = Some(value.parse()?),
             "events" => self.events = value.parse()?,
@@ -355,6 +398,17 @@ mod tests {
         assert_eq!(options, Options { fast_ram: Some(16 * 1024), ..Options::default() });
         let error = options.set("fast_ram", "all").unwrap_err().to_string();
         assert!(error.contains("`fast_ram`") && error.contains("20K"), "{error}");
+    }
+
+    #[test]
+    fn shapes_of_inputs() {
+        let parse = |text: &str| text.parse::<InputShape>();
+        assert_eq!(parse(" [1, 49,40] "), Ok([1, 49, 40].into()));
+        assert_eq!(parse("serving=x:0 = [7]"), Ok(("serving=x:0", [7]).into()));
+        for text in ["1, 49", "[1, -1]", "[0]", "[]", "[1, 49", "audio [1]", "[1]x"] {
+            let error = parse(text).unwrap_err().to_string();
+            assert!(error.contains("option `input_shape`") && error.contains(text), "{error}");
+        }
     }
 
     #[test]

@@ -45,7 +45,7 @@ pub use std::path as __path;
 ///
 /// `assert_equivalent!(Type, "path/to/model.tflite")`, the path relative to the crate that calls it. Then, in any order, fields of
 /// [`Options`]: `cases = 100`, `seed = 7`, `range = (-60.0, 15.0)`, `float_bound = 1e-4`, `steps = 40`,
-/// `io = "quantized"`.
+/// `io = "quantized"`, `input_shapes = &["[1, 49, 40]"]`.
 ///
 /// # Panics
 ///
@@ -80,11 +80,21 @@ pub struct Options {
     pub steps: usize,
     /// The option `io` that the model was compiled with. Default "native".
     pub io: &'static str,
+    /// The option `input_shape` that the model was compiled with, once for each input that has one. Default none.
+    pub input_shapes: &'static [&'static str],
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { cases: 100, seed: 1, range: (-4.0, 4.0), float_bound: 1e-5, steps: 12, io: "native" }
+        Options {
+            cases: 100,
+            seed: 1,
+            range: (-4.0, 4.0),
+            float_bound: 1e-5,
+            steps: 12,
+            io: "native",
+            input_shapes: &[],
+        }
     }
 }
 
@@ -142,6 +152,9 @@ pub fn check<M: Model>(
     let name = kiln_codegen::model_name(file);
     let mut compiled_with = kiln_codegen::Options::default();
     compiled_with.set("io", options.io).map_err(Failure::Model)?;
+    for shape in options.input_shapes {
+        compiled_with.set("input_shape", shape).map_err(Failure::Model)?;
+    }
     let graph = kiln_codegen::import(&bytes, &name, &compiled_with).map_err(Failure::Model)?;
     check_graph(new, &graph, options)
 }

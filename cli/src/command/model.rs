@@ -24,6 +24,9 @@ pub(super) struct ModelArgs {
     /// How the input is given: whole, row by row (`push_row`), or as the window of the latest rows (`slide`)
     #[arg(long, value_name = "HOW", default_value = "whole", value_parser = ["whole", "rows", "sliding"])]
     input: String,
+    /// Sizes that the file leaves open: the shape of the input, e.g. "[1, 49, 40]", or of each of several by name: "audio=[1, 49, 40]"
+    #[arg(long, value_name = "[NAME=]SHAPE")]
+    input_shape: Vec<String>,
     /// The function that computes a custom operator; may be given several times
     #[arg(long, value_name = "NAME=PATH")]
     custom_op: Vec<String>,
@@ -76,6 +79,9 @@ impl ModelArgs {
         options.set("input", &self.input)?;
         options.set("reference", &self.reference)?;
         options.set("events", &self.events)?;
+        for shape in &self.input_shape {
+            options.set("input_shape", shape)?;
+        }
         for custom_op in &self.custom_op {
             options.set("custom_op", custom_op)?;
         }

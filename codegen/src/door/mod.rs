@@ -5,7 +5,7 @@ mod request;
 pub use request::include_model;
 
 use crate::error::{Error, Problem};
-use crate::options::{Events, Input, Io, Optimize, Options, Reference, Weights};
+use crate::options::{Events, Input, InputShape, Io, Optimize, Options, Reference, Weights};
 use crate::target::Target;
 use crate::{compile, Compiled};
 use quote::quote;
@@ -156,6 +156,13 @@ impl Build {
     /// How the input is given: all at once, row by row (`push_row`), or as a window that slides (`slide`).
     pub fn input(mut self, input: Input) -> Self {
         self.options.input = input;
+        self
+    }
+
+    /// The shape of an input whose sizes the model file leaves open: `[1, 49, 40]`, or `("audio", [1, 49, 40])` where the model has several
+    /// inputs.
+    pub fn input_shape(mut self, shape: impl Into<InputShape>) -> Self {
+        self.options.input_shapes.push(shape.into());
         self
     }
 

@@ -65,6 +65,9 @@ fn parse_option(
     if name == "custom_op" && input.peek(syn::token::Paren) {
         return parse_custom_op(input, options, paths);
     }
+    if name == "input_shape" && input.peek(syn::token::Paren) {
+        return parse_input_shape(input, options);
+    }
     if name == "name" {
         return Err(syn::Error::new(
             name.span(),
@@ -82,6 +85,26 @@ fn parse_option(
     let span = if known { value.span() } else { name.span() };
     options.set(&name.to_string(), &text).map_err(|e| syn::Error::new(span, e))?;
     Ok((name.to_string(), value.span()))
+}
+
+/// `([1, 49, 40])` or `("audio", [1, 49, 40])`.
+fn parse_input_shape(input: ParseStream<'_>, options: &mut Options) -> syn::Result<(String, Span)> {
+    let arguments;
+    syn::parenthesized!(arguments in input);
+    let name: Option<LitStr> = arguments.parse()?;
+    if name.is_some() {
+        arguments.parse::<Token![,]>()?;
+    }
+    let sizes: syn::ExprArray = arguments.parse()?;
+    arguments.parse::<Option<Token![,]>>()?;
+    if !arguments.is_empty() {
+        return Err(arguments.error("an input has a name and a shape: input_shape(\"…\", [1, 49, 40])"));
+    }
+    let text = name.map_or(String::new(), |name| name.value() + "=") + &sizes.to_token_stream().to_string();
+    options.set("input_shape", &text).map_err(|e| syn::Error::new_spanned(&sizes, e))?;
+    let span = sizes.bracket_token.span.join();
+    let index = options.input_shapes.len();
+    Ok((format!("input_shape` {index}"), span))
 }
 
 /// `("MyOp", crate::kernels::my_op)`.

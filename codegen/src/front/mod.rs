@@ -16,7 +16,7 @@ pub fn read(bytes: &[u8], name: &str) -> Result<Graph, Error> {
     read_with(bytes, name, &Options::default())
 }
 
-/// As [`read`], with what the options say about the model: its custom operators.
+/// As [`read`], with what the options say about the model: sizes that it leaves open, its custom operators.
 ///
 /// # Errors
 ///

@@ -31,7 +31,7 @@ pub fn is_tflite(bytes: &[u8]) -> bool {
     bytes.get(4..8) == Some(b"TFL3")
 }
 
-/// Reads a model and lowers it to a graph named `name`. `options` say what its custom operators are.
+/// Reads a model and lowers it to a graph named `name`. `options` say what it leaves open.
 ///
 /// # Errors
 ///

@@ -40,11 +40,15 @@ pub(super) fn custom(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
         operands.push(x);
     }
     let tensor = cx.output_tensor(0)?;
-    if tensor.open_axes().iter().any(|&axis| axis > 0) {
+    let open = tensor.open_axes();
+    if open.iter().any(|&axis| axis > 0) {
         let what = format!("the file leaves the shape of its result open{}", cx.describe());
         return Err(Refusal::unsupported(what, "convert the model with a fixed input shape"));
     }
-    let stored = cx.importer.stored_type(&tensor)?;
+    let mut stored = cx.importer.stored_type(&tensor)?;
+    if let (false, Some(batch)) = (open.is_empty(), stored.shape.0.first_mut()) {
+        *batch = cx.importer.batch;
+    }
     let types = operands.iter().map(|&x| cx.ty(x)).chain([&stored]);
     let per_channel = |ty: &&Type| ty.quant.as_ref().is_some_and(|quant| quant.axis.is_some());
     if let Some(ty) = types.into_iter().find(per_channel) {
@@ -54,7 +58,7 @@ pub(super) fn custom(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let options = cx.custom_options().to_vec();
     cx.charge(options.len())?;
     let value = cx.node(Op::Custom { name, function, options }, &operands, 0, stored)?;
-    let declared = cx.declared(0)?;
+    let declared = cx.declared(0)?.with_shape(&cx.dims(value));
     let value = cx.same_number(value, declared);
     cx.bind(0, value)
 }

@@ -160,6 +160,11 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
         tensor.copied().ok_or_else(|| Refusal::malformed(format!("result {k} is missing")))
     }
 
+    /// Whether the file says which shape result `k` has, and that is its shape with the sizes that were given for inputs.
+    pub(super) fn has_static_shape(&self, k: usize) -> Lowered<bool> {
+        Ok(!self.importer.is_resized && self.output_tensor(k)?.has_static_shape())
+    }
+
     /// The type of result `k` as the file declares it.
     pub(super) fn declared(&mut self, k: usize) -> Lowered<Type> {
         let tensor = self.output_tensor(k)?;
@@ -252,7 +257,9 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
         let declared = self.importer.tensor_type(&tensor)?;
         let inferred = self.ty(value).clone();
         let mut value = value;
-        if tensor.has_static_shape() && declared.shape != inferred.shape {
+        // Where the rank is open, files say so by calling it a scalar.
+        let is_open = declared.shape.rank() == 0 && inferred.shape.numel() != 1;
+        if self.has_static_shape(k)? && !is_open && declared.shape != inferred.shape {
             if declared.shape.checked_numel() != inferred.shape.checked_numel() {
                 return Err(Refusal::malformed(format!(
                     "the file says that result {k} has shape {:?}, but the operator computes {:?}",

@@ -19,6 +19,7 @@ mod dense;
 mod dynamic;
 mod function;
 mod gather;
+mod inputs;
 mod lstm;
 mod matmul;
 mod mean;
@@ -128,6 +129,10 @@ pub(super) struct Importer<'m, 'a> {
     resources: Resources<'a>,
     /// Whether the model computes on uint8, the old scheme of quantisation. The graph then has int8 in its place, but for inputs and outputs.
     is_unsigned: bool,
+    /// Size of the first axis, where the file leaves it open.
+    batch: usize,
+    /// Whether sizes were given that are not those of the file's placeholders: what it declares for computed tensors is worth nothing then.
+    is_resized: bool,
     budget: Budget,
     report: Report,
 }
@@ -152,6 +157,8 @@ pub(super) fn lower(
         copies: HashMap::new(),
         resources: Resources::default(),
         is_unsigned: computes_on_uint8(model, sub),
+        batch: 1,
+        is_resized: false,
         budget,
         report: Report::default(),
     };
@@ -191,49 +198,6 @@ fn unsigned_interface() -> Refusal {
 const OPERATOR_BYTES: usize = 512;
 
 impl<'m, 'a> Importer<'m, 'a> {
-    fn inputs(&mut self) -> Result<(), Error> {
-        for (k, index) in self.sub.inputs.iter().enumerate() {
-            let place = format!("input {k}");
-            let Some(tensor) = self.sub.tensor(index) else {
-                return Err(Error::malformed(place, format!("there is no tensor {index}")));
-            };
-            let place = format!("{place} \"{}\"", tensor.name);
-            self.budget.charge(OPERATOR_BYTES)?;
-            if !matches!(self.slot(index), Slot::Empty) {
-                return Err(Error::malformed(place, "the same tensor is an input twice"));
-            }
-            // An open first axis is the batch, and Kiln compiles for one.
-            let open: Vec<usize> = tensor.open_axes().into_iter().filter(|&axis| axis > 0).collect();
-            let slot = match self.stored_type(tensor) {
-                Err(refusal) => {
-                    self.refuse(place, None, refusal)?;
-                    Slot::Refused
-                }
-                Ok(_) if tensor::is_wide_unsigned(tensor) => {
-                    self.refuse(place, None, unsigned_interface())?;
-                    Slot::Refused
-                }
-                Ok(ty) => {
-                    if !open.is_empty() {
-                        let what = format!("the sizes of axes {open:?} of its shape are open");
-                        let help = "convert the model with a fixed input shape";
-                        self.refuse(place.clone(), None, Refusal::unsupported(what, help))?;
-                    }
-                    let input = self.graph.add_input(tensor.name.text(), ty);
-                    match self.tensor_type(tensor) {
-                        Ok(ty) => Slot::Value(self.same_number(input, ty)),
-                        Err(refusal) => {
-                            self.refuse(place, None, refusal)?;
-                            Slot::Refused
-                        }
-                    }
-                }
-            };
-            self.set_slot(index, slot);
-        }
-        Ok(())
-    }
-
     fn operator(&mut self, index: usize, operator: &Operator<'a>) -> Result<(), Error> {
         let sub = self.sub;
         let results = operator.outputs.len();
@@ -332,6 +296,10 @@ impl<'m, 'a> Importer<'m, 'a> {
             Refusal::Unsupported(what, help) => self.report.add(place, operator, what, help),
             // Behind a refused operator the declared shapes are all there is, and they may be placeholders.
             Refusal::Malformed(_) if !self.report.is_empty() => {}
+            Refusal::Malformed(what) if self.is_resized => {
+                let help = "give other sizes by `input_shape`: these do not fit the model";
+                self.report.add(place, operator, what, help.into());
+            }
             Refusal::Malformed(what) => return Err(Error::malformed(place, what)),
             Refusal::Fatal(error) => return Err(error),
         }
@@ -343,7 +311,7 @@ impl<'m, 'a> Importer<'m, 'a> {
     fn stand_in(&mut self, index: i32) -> Slot {
         let Some(tensor) = self.sub.tensor(index) else { return Slot::Refused };
         match self.tensor_type(tensor) {
-            Ok(ty) if tensor.open_axes().iter().all(|&axis| axis == 0) => {
+            Ok(ty) if !self.is_resized && tensor.open_axes().iter().all(|&axis| axis == 0) => {
                 let value = self.graph.add_input(tensor.name.text(), ty);
                 self.graph.inputs.pop();
                 Slot::Value(value)

@@ -12,7 +12,7 @@ pub(super) fn reshape(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
         None => None,
         Some(target) if cx.is_const(target) => Some(cx.ints(1, "target shape")?),
         // Computed at run time, but the file may know the result.
-        Some(_) if !cx.output_tensor(0)?.has_static_shape() => Some(cx.ints(1, "target shape")?),
+        Some(_) if !cx.has_static_shape(0)? => Some(cx.ints(1, "target shape")?),
         Some(_) => None,
     };
     let target = match operand {

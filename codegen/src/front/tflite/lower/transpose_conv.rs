@@ -37,7 +37,7 @@ pub(super) fn transpose_conv(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let options = cx.options(49)?.transpose_conv()?;
     // A shape that is computed at run time has to be the one that the file declares.
     let shape = cx.input(0)?;
-    let target = match cx.is_const(shape) || !cx.output_tensor(0)?.has_static_shape() {
+    let target = match cx.is_const(shape) || !cx.has_static_shape(0)? {
         true => cx.ints(0, "result shape")?,
         false => cx.declared(0)?.shape.dims().iter().map(|&d| d as i64).collect(),
     };

@@ -6,3 +6,4 @@ mod lowering;
 mod messages;
 mod mutation;
 mod operators;
+mod open_shapes;
