@@ -3,6 +3,7 @@
 //! Read-only. Each kind of advice is a file, and looks at the compiled graph: what passes have mended is no longer there. Costs are estimates of their
 //! order ([`cost`]), for ranking; `cargo kiln bench` counts.
 
+mod branches;
 pub mod cost;
 mod filters;
 mod float;
@@ -35,6 +36,8 @@ pub enum Topic {
     Weights,
     /// What keeps rows from streaming.
     Rows,
+    /// Branches that are both computed.
+    Branches,
 }
 
 impl Topic {
@@ -49,6 +52,7 @@ impl Topic {
             Topic::Padding => "padding",
             Topic::Weights => "weights",
             Topic::Rows => "rows",
+            Topic::Branches => "branches",
         }
     }
 }
@@ -82,6 +86,7 @@ pub fn advise(imported: &Graph, compiled: &Compiled) -> Vec<Advice> {
     all.extend(filters::advise(compiled));
     all.extend(rows::input(compiled));
     all.extend(rows::breaks(compiled));
+    all.extend(branches::advise(compiled));
     let layers: u64 =
         compiled.graph.nodes().map(|(_, node)| cost::fast_layer(&compiled.graph, node, target)).sum();
     let mut all = merged(all);

@@ -172,3 +172,24 @@ fn what_costs_most_comes_first() {
     assert_eq!(topics(&found), [Topic::Padding, Topic::Movement], "{found:?}");
     assert!(found[0].cycles >= found[1].cycles);
 }
+
+#[test]
+fn branches_that_are_both_computed() {
+    let found = advice(
+        "graph \"g\" {
+           input %x: i8[1,100] q(0.5 : 0)
+           input %b: bool[]
+           %m: i8[1,100] q(0.5 : 0) = binary(%x, %x) {function = max, rescale = real, clamp = -128..=100} from \"0 IF/0 MAXIMUM\"
+           %n: i8[1,100] q(0.5 : 0) = binary(%x, %x) {function = min, rescale = real, clamp = -100..=127} from \"0 IF/0 MINIMUM\"
+           %y: i8[1,100] q(0.5 : 0) = select(%b, %m, %n) from \"0 IF\"
+           return %y
+         }",
+    );
+    let branches: Vec<&Advice> = found.iter().filter(|advice| advice.topic == Topic::Branches).collect();
+    assert_eq!(branches.len(), 1, "{found:?}");
+    assert!(
+        branches[0].place.starts_with("0 IF ") && branches[0].what.contains("both branches"),
+        "{found:?}"
+    );
+    assert_eq!(branches[0].cycles, 600);
+}

@@ -6,6 +6,7 @@
 //!
 //! Everything follows from a seed.
 
+mod control;
 mod functions;
 mod layers;
 mod movement;
@@ -116,7 +117,7 @@ const fn layer(code: i32, recipe: Recipe) -> Row {
 
 /// The table: every operator that Kiln compiles.
 pub fn rows() -> Vec<Row> {
-    [functions::ROWS, layers::ROWS, movement::ROWS, states::ROWS].concat()
+    [functions::ROWS, layers::ROWS, movement::ROWS, states::ROWS, control::ROWS].concat()
 }
 
 /// What a tensor holds.

@@ -2,9 +2,10 @@
 
 use crate::table;
 use cargo_kiln::npz;
+use kiln_codegen::front::tflite;
 use kiln_codegen::interp::{Machine, Values};
 use kiln_codegen::ir::{DType, Data, Graph, ValueId};
-use kiln_codegen::{import, verify, Options, Reference};
+use kiln_codegen::{import, verify, InputShape, Options, Reference};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
@@ -67,7 +68,11 @@ impl Case {
 
     fn run(&self) -> Verdict {
         let bytes = std::fs::read(&self.model).unwrap_or_else(|e| panic!("{}: {e}", self.model.display()));
-        let options = Options { reference: self.reference(), ..Options::default() };
+        let options = Options {
+            reference: self.reference(),
+            input_shapes: self.open_shapes(&bytes),
+            ..Options::default()
+        };
         let graph = match import(&bytes, &self.name, &options) {
             Ok(graph) => graph,
             Err(error) => return Verdict::Refused(error.to_string()),
@@ -76,6 +81,24 @@ impl Case {
             Ok(()) => Verdict::Passes,
             Err(how) => Verdict::Differs(how),
         }
+    }
+
+    /// The shapes of the inputs whose sizes the file leaves open, but for the batch: those of the golden cases.
+    fn open_shapes(&self, bytes: &[u8]) -> Vec<InputShape> {
+        let Ok(summary) = tflite::inspect(bytes) else { return Vec::new() };
+        let is_open = |dims: &[i32]| dims.iter().skip(1).any(|&dim| dim < 0);
+        if !summary.inputs.iter().any(|input| is_open(&input.dims)) {
+            return Vec::new();
+        }
+        let golden = npz::read(&self.golden).unwrap_or_else(|e| panic!("{}: {e:#}", self.golden.display()));
+        let open = summary.inputs.iter().enumerate().filter(|(_, input)| is_open(&input.dims));
+        open.filter_map(|(k, input)| {
+            let shape = &golden.get(&format!("in_{k}"))?.shape;
+            // Some suites have one case, without an axis for it.
+            let dims = shape[shape.len().checked_sub(input.dims.len())?..].to_vec();
+            Some(InputShape { name: Some(input.name.clone()), dims })
+        })
+        .collect()
     }
 
     fn compare(&self, graph: &Graph) -> Result<(), String> {

@@ -240,6 +240,11 @@ impl<'a> Options<'a> {
         self.i32(0, 0)
     }
 
+    /// Two subgraphs: of `IfOptions` where the condition holds and where it does not, of `WhileOptions` condition and body.
+    pub(super) fn subgraphs(self) -> Result<(i32, i32), Broken> {
+        Ok((self.i32(0, 0)?, self.i32(1, 0)?))
+    }
+
     /// `VarHandleOptions`: container and shared name.
     pub(super) fn variable(self) -> Result<(&'a [u8], &'a [u8]), Broken> {
         Ok((self.string(0)?, self.string(1)?))

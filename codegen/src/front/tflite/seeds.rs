@@ -11,6 +11,7 @@ pub fn all() -> Vec<(&'static str, Vec<u8>)> {
         ("float", float()),
         ("shapes", shapes()),
         ("signal", signal()),
+        ("control", control()),
     ]
 }
 
@@ -122,6 +123,46 @@ pub fn float() -> Vec<u8> {
 
 fn paddings(values: &[i32]) -> Vec<u8> {
     values.iter().flat_map(|x| x.to_le_bytes()).collect()
+}
+
+/// A loop that counts to three, and in its body a branch that depends on the input.
+pub fn control() -> Vec<u8> {
+    let mut m = ModelBuilder::new();
+    let (int, bool) = (|| Tensor::new(Int32, &[]), || Tensor::new(Bool, &[]));
+    let float = || Tensor::new(Float32, &[1, 2]);
+    let x = m.input("x", float());
+    let above = m.input("above", bool());
+    let zero = m.constant("zero", int(), &0i32.to_le_bytes());
+    let [i, y, kept] = [("i", int()), ("y", float()), ("kept", bool())].map(|(name, ty)| m.value(name, ty));
+    m.operator(op::WHILE, Options::repeated(1, 2), &[zero, x, above], &[i, y, kept]);
+    m.outputs(&[y]);
+
+    m.begin_subgraph("condition");
+    let i = m.input("i", int());
+    m.input("x", float());
+    m.input("above", bool());
+    let three = m.constant("three", int(), &3i32.to_le_bytes());
+    let less = m.value("less", bool());
+    m.operator(op::LESS, Options::none(), &[i, three], &[less]);
+    m.outputs(&[less]);
+
+    m.begin_subgraph("body");
+    let (i, x, above) = (m.input("i", int()), m.input("x", float()), m.input("above", bool()));
+    let one = m.constant("one", int(), &1i32.to_le_bytes());
+    let (next, y) = (m.value("next", int()), m.value("y", float()));
+    m.operator(op::ADD, Options::add(0), &[i, one], &[next]);
+    m.operator(op::IF, Options::branches(3, 4), &[above, x], &[y]);
+    m.outputs(&[next, y, above]);
+
+    for (name, code) in [("sum", op::ADD), ("tanh", op::TANH)] {
+        m.begin_subgraph(name);
+        let x = m.input("x", float());
+        let y = m.value("y", float());
+        let operands = if code == op::ADD { vec![x, x] } else { vec![x] };
+        m.operator(code, Options::none(), &operands, &[y]);
+        m.outputs(&[y]);
+    }
+    m.build()
 }
 
 /// A reshape whose target is computed from the shape of its operand.

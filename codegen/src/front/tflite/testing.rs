@@ -55,6 +55,10 @@ pub mod op {
     pub const WHERE: i32 = 109;
     pub const REVERSE_SEQUENCE: i32 = 112;
     pub const QUANTIZE: i32 = 114;
+    pub const LESS: i32 = 58;
+    pub const GREATER: i32 = 61;
+    pub const IF: i32 = 118;
+    pub const WHILE: i32 = 119;
     pub const CALL_ONCE: i32 = 129;
     pub const VAR_HANDLE: i32 = 142;
     pub const READ_VARIABLE: i32 = 143;
@@ -171,6 +175,16 @@ impl Table {
         match field {
             Some(field) => self.with(slot, field),
             None => self,
+        }
+    }
+
+    /// Adds to a field of 32 bits.
+    fn add_to(&mut self, slot: usize, more: u32) {
+        for (_, field) in self.0.iter_mut().filter(|(at, _)| *at == slot) {
+            if let Field::Scalar(bytes) = field {
+                let number = bytes.iter().rev().fold(0u32, |number, &byte| number << 8 | u32::from(byte));
+                *bytes = (number + more).to_le_bytes().to_vec();
+            }
         }
     }
 
@@ -386,6 +400,16 @@ impl Options {
         Options::table(75, Table::new().with(0, alpha))
     }
 
+    /// IF.
+    pub fn branches(then: i32, otherwise: i32) -> Self {
+        Options::table(92, Table::new().with(0, then).with(1, otherwise))
+    }
+
+    /// WHILE.
+    pub fn repeated(condition: i32, body: i32) -> Self {
+        Options::table(93, Table::new().with(0, condition).with(1, body))
+    }
+
     /// CALL_ONCE.
     pub fn call_once(subgraph: i32) -> Self {
         Options::table(103, Table::new().with(0, subgraph))
@@ -449,6 +473,18 @@ impl ModelBuilder {
     /// Goes on with the main subgraph.
     pub fn end_subgraph(&mut self) {
         self.current = 0;
+    }
+
+    /// Takes the main subgraph of another model, whose constants and operators are known here afterwards.
+    pub fn main_from(&mut self, other: &ModelBuilder) {
+        let (first_code, first_buffer) = (self.codes.len() as u32, self.buffers.len() as u32);
+        self.codes.extend(other.codes.iter().cloned());
+        self.buffers.extend(other.buffers.iter().cloned());
+        let Some(main) = other.subgraphs.first() else { return };
+        let mut main = main.clone();
+        main.operators.iter_mut().for_each(|operator| operator.add_to(0, first_code));
+        main.tensors.iter_mut().for_each(|tensor| tensor.add_to(2, first_buffer));
+        self.subgraphs[0] = main;
     }
 
     /// Puts the data of constants behind the flatbuffer, as large models have it.

@@ -2,7 +2,8 @@
 //!
 //! SHAPE of a static tensor is a constant, and models compute RESHAPE targets from it (STRIDED_SLICE, PACK,
 //! CONCATENATION, MUL …). A target must be known before the shapes behind it are, so such chains are evaluated here, on
-//! plain integers of at most one axis. All other constants are folded by a pass.
+//! plain integers of at most one axis. So are conditions and counters of loops, of a few elements, by the interpreter. All other constants
+//! are folded by a pass.
 
 use crate::interp;
 use crate::ir::{AddRescale, Clamp, DType, Data, Graph, Op, Rescale, Type, ValueId};
@@ -10,8 +11,28 @@ use crate::ir::{AddRescale, Clamp, DType, Data, Graph, Op, Rescale, Type, ValueI
 /// Most elements of a shape computation.
 const LARGEST: usize = 64;
 
+/// The result of `op`, if it and its operands are a shape computation; in a subgraph, if they are constants of a few elements without quantisation, as counters
+/// of loops are.
+pub(super) fn evaluate(
+    graph: &Graph,
+    op: &Op,
+    operands: &[ValueId],
+    ty: &Type,
+    in_subgraph: bool,
+) -> Option<Data> {
+    let shape = shape_computation(graph, op, operands, ty);
+    shape.or_else(|| if in_subgraph { counter(graph, op, operands, ty) } else { None })
+}
+
+fn counter(graph: &Graph, op: &Op, operands: &[ValueId], ty: &Type) -> Option<Data> {
+    let few = |ty: &Type| ty.quant.is_none() && (1..=LARGEST).contains(&ty.shape.numel());
+    let operand = |&id: &ValueId| Some((graph.ty(id), graph.const_data(id).filter(|_| few(graph.ty(id)))?));
+    let operands = operands.iter().map(operand).collect::<Option<Vec<_>>>()?;
+    few(ty).then(|| interp::eval(op, &operands, ty).ok())?
+}
+
 /// The result of `op`, if it and its operands are a shape computation.
-pub(super) fn evaluate(graph: &Graph, op: &Op, operands: &[ValueId], ty: &Type) -> Option<Data> {
+fn shape_computation(graph: &Graph, op: &Op, operands: &[ValueId], ty: &Type) -> Option<Data> {
     let plain = |ty: &Type| matches!(ty.dtype, DType::I32 | DType::I64) && ty.quant.is_none();
     let small = |ty: &Type| ty.shape.rank() <= 1 && ty.shape.numel() <= LARGEST;
     if !plain(ty) || !small(ty) {

@@ -39,6 +39,11 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
 
     // ---- Operands and attributes
 
+    /// Where the operator stands: `12 CONV_2D`.
+    pub(super) fn origin(&self) -> &str {
+        &self.origin
+    }
+
     /// Number of operands, absent ones included.
     pub(super) fn input_count(&self) -> usize {
         self.operator.inputs.len()
@@ -214,7 +219,7 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
     }
 
     /// The same stored values with another quantisation.
-    fn reinterpret(&mut self, x: ValueId, quant: Option<Quant>, k: usize) -> Lowered<ValueId> {
+    pub(super) fn reinterpret(&mut self, x: ValueId, quant: Option<Quant>, k: usize) -> Lowered<ValueId> {
         match self.ty(x).quant == quant {
             true => Ok(x),
             false => self.node(Op::Reshape {}, &[x], k, Type { quant, ..self.ty(x).clone() }),
@@ -228,7 +233,8 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
         let is_empty = ty.shape.numel() == 0;
         // Lists of dimensions may be empty.
         if !is_empty || matches!(ty.dtype, DType::I32 | DType::I64) {
-            if let Some(data) = consts::evaluate(&self.importer.graph, &op, operands, &ty) {
+            let in_subgraph = !self.importer.caller.is_empty();
+            if let Some(data) = consts::evaluate(&self.importer.graph, &op, operands, &ty, in_subgraph) {
                 return Ok(self.importer.graph.add_const(name, ty, data));
             }
         }

@@ -12,6 +12,7 @@ mod activation;
 mod arithmetic;
 mod choose;
 mod consts;
+mod control;
 mod conv;
 mod custom;
 mod cx;
@@ -117,16 +118,22 @@ pub(super) struct Importer<'m, 'a> {
     model: &'m Model<'a>,
     /// What the user says about the model.
     options: &'m UserOptions,
-    /// The subgraph being imported: the model's first.
+    /// The subgraph being imported: the model's first, or one that a control operator calls.
     sub: &'m SubGraph<'a>,
+    /// Indices of the subgraphs that are being imported, each called by the one before it: the first is the model's.
+    calls: Vec<usize>,
+    /// What stands before the place of an operator in a subgraph: `12 WHILE/`.
+    caller: String,
     graph: Graph,
     /// By tensor.
     slots: Vec<Slot>,
-    /// Constants already in the graph.
-    constants: HashMap<(i32, Layout), ValueId>,
+    /// Constants already in the graph, by subgraph and tensor.
+    constants: HashMap<(usize, i32, Layout), ValueId>,
     /// Data already copied, by position in the file (many tensors may share a buffer).
     copies: HashMap<(usize, usize), Data>,
     resources: Resources<'a>,
+    /// How many times variables were written.
+    writes: usize,
     /// Whether the model computes on uint8, the old scheme of quantisation. The graph then has int8 in its place, but for inputs and outputs.
     is_unsigned: bool,
     /// Size of the first axis, where the file leaves it open.
@@ -151,12 +158,15 @@ pub(super) fn lower(
         model,
         options,
         sub,
+        calls: vec![0],
+        caller: String::new(),
         graph: Graph::new(name),
         slots: vec![Slot::Empty; sub.tensors.len()],
         constants: HashMap::new(),
         copies: HashMap::new(),
         resources: Resources::default(),
-        is_unsigned: computes_on_uint8(model, sub),
+        writes: 0,
+        is_unsigned: model.subgraphs.iter().any(|sub| computes_on_uint8(model, sub)),
         batch: 1,
         is_resized: false,
         budget,
@@ -207,7 +217,7 @@ impl<'m, 'a> Importer<'m, 'a> {
             return Err(Error::malformed(format!("operator {index}"), "its operator code does not exist"));
         };
         let name = code.name();
-        let origin = format!("{index} {name}");
+        let origin = format!("{}{index} {name}", self.caller);
         let first_result = operator.outputs.get(0).and_then(|i| sub.tensor(i));
         let place = match first_result {
             Some(tensor) => format!("operator {origin} \"{}\"", tensor.name),
@@ -223,7 +233,9 @@ impl<'m, 'a> Importer<'m, 'a> {
         }
         let lowered = lower_operator(code.builtin, &name, &mut OpCx::new(self, operator, origin));
         if let Err(refusal) = lowered {
-            self.refuse(place.clone(), Some((index, &name)), refusal)?;
+            // In a subgraph an operator's index alone does not say where it is.
+            let listed = self.caller.is_empty().then_some((index, name.as_str()));
+            self.refuse(place.clone(), listed, refusal)?;
             for result in operator.outputs.iter() {
                 let slot = self.stand_in(result);
                 self.set_slot(result, slot);
@@ -452,6 +464,8 @@ const OPERATORS: &[(i32, Lower)] = &[
     (114, quantize::quantize),
     (116, function::round),
     (117, function::hard_swish),
+    (118, control::branch),
+    (119, control::repeat),
     (123, choose::select_v2),
     (126, matmul::batch_matmul),
     (128, reduce::cumsum),
@@ -470,7 +484,7 @@ const OPERATORS: &[(i32, Lower)] = &[
 ];
 
 /// Operators that move elements, whatever they mean, and CAST, which looks at the file's types: CONCATENATION, RESHAPE, SQUEEZE, STRIDED_SLICE, SPLIT, CAST, SLICE, EXPAND_DIMS, PACK, UNPACK, SPLIT_V.
-const UNSIGNED: [i32; 11] = [2, 22, 43, 45, 49, 53, 65, 70, 83, 88, 102];
+const UNSIGNED: [i32; 13] = [2, 22, 43, 45, 49, 53, 65, 70, 83, 88, 102, 118, 119];
 
 fn lower_operator(builtin: i32, name: &str, cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     // A function of the user's comes first, also where Kiln knows the operator.

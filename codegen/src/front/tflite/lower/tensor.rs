@@ -83,7 +83,7 @@ impl<'m, 'a> Importer<'m, 'a> {
             }
             Slot::Empty => {}
         }
-        if let Some(&value) = self.constants.get(&(index, layout)) {
+        if let Some(&value) = self.constants.get(&(self.sub_index(), index, layout)) {
             return Ok(value);
         }
         let Some(tensor) = self.sub.tensor(index) else {
@@ -91,10 +91,11 @@ impl<'m, 'a> Importer<'m, 'a> {
         };
         if let Some((ty, data)) = self.constant(tensor, layout)? {
             let value = self.graph.add_const(tensor.name.text(), ty, data);
-            self.constants.insert((index, layout), value);
+            self.constants.insert((self.sub_index(), index, layout), value);
             return Ok(value);
         }
         if tensor.is_variable {
+            self.check_state_here()?;
             let ty = self.tensor_type(tensor)?;
             let init = self.cleared(&ty)?;
             let value = self.graph.add_state(tensor.name.text(), ty, init);

@@ -92,6 +92,7 @@ pub(super) fn assign_variable(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
         return Err(Refusal::malformed(what));
     }
     cx.importer.resources.get(handle)?.current = Some(value);
+    cx.importer.writes += 1;
     Ok(())
 }
 
@@ -123,6 +124,7 @@ impl OpCx<'_, '_, '_> {
                 return Err(Refusal::unsupported(what, "give each operator a state of its own"));
             }
         }
+        self.importer.check_state_here()?;
         let name = self.importer.sub.tensor(index).map(|tensor| tensor.name.text()).unwrap_or_default();
         let cleared = self.importer.cleared(&ty)?;
         let value = self.importer.graph.add_state(name, ty, init.unwrap_or(cleared));
@@ -210,6 +212,7 @@ impl Importer<'_, '_> {
 
     /// Notes that an operator wrote a variable tensor, whose value so far was `old`.
     pub(super) fn write_variable(&mut self, old: ValueId, new: ValueId) -> Lowered {
+        self.writes += 1;
         let (held, ty) = (self.graph.ty(old), self.graph.ty(new));
         if held.dtype != ty.dtype || held.shape != ty.shape {
             let what = format!("a variable that holds {} is assigned {}", describe(held), describe(ty));

@@ -1,9 +1,10 @@
 //! Tests of the reader as a whole.
 
 mod aliases;
+mod control;
 mod corpus;
 mod lowering;
 mod messages;
 mod mutation;
-mod operators;
 mod open_shapes;
+mod operators;
