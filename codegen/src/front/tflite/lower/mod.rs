@@ -483,7 +483,7 @@ const OPERATORS: &[(i32, Lower)] = &[
     (158, function::sign),
 ];
 
-/// Operators that move elements, whatever they mean, and CAST, which looks at the file's types: CONCATENATION, RESHAPE, SQUEEZE, STRIDED_SLICE, SPLIT, CAST, SLICE, EXPAND_DIMS, PACK, UNPACK, SPLIT_V.
+/// Operators that move elements, whatever they mean, and CAST, which looks at the file's types: CONCATENATION, RESHAPE, SQUEEZE, STRIDED_SLICE, SPLIT, CAST, SLICE, EXPAND_DIMS, PACK, UNPACK, SPLIT_V; IF and WHILE.
 const UNSIGNED: [i32; 13] = [2, 22, 43, 45, 49, 53, 65, 70, 83, 88, 102, 118, 119];
 
 fn lower_operator(builtin: i32, name: &str, cx: &mut OpCx<'_, '_, '_>) -> Lowered {
