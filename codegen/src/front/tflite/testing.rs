@@ -15,56 +15,7 @@
 //! The writer is simple rather than compact, aligns everything as TFLite wants it, and checks nothing: it also builds
 //! models that no reader should accept.
 
-/// Numbers of operators in the schema.
-#[allow(missing_docs)]
-pub mod op {
-    pub const ADD: i32 = 0;
-    pub const AVERAGE_POOL_2D: i32 = 1;
-    pub const CONCATENATION: i32 = 2;
-    pub const CONV_2D: i32 = 3;
-    pub const DEPTHWISE_CONV_2D: i32 = 4;
-    pub const DEQUANTIZE: i32 = 6;
-    pub const FULLY_CONNECTED: i32 = 9;
-    pub const L2_NORMALIZATION: i32 = 11;
-    pub const L2_POOL_2D: i32 = 12;
-    pub const LOGISTIC: i32 = 14;
-    pub const MAX_POOL_2D: i32 = 17;
-    pub const MUL: i32 = 18;
-    pub const RELU: i32 = 19;
-    pub const RESHAPE: i32 = 22;
-    pub const RESIZE_BILINEAR: i32 = 23;
-    pub const SOFTMAX: i32 = 25;
-    pub const TANH: i32 = 28;
-    pub const CUSTOM: i32 = 32;
-    pub const PAD: i32 = 34;
-    pub const TRANSPOSE: i32 = 39;
-    pub const MEAN: i32 = 40;
-    pub const SUB: i32 = 41;
-    pub const SQUEEZE: i32 = 43;
-    pub const STRIDED_SLICE: i32 = 45;
-    pub const TOPK_V2: i32 = 48;
-    pub const SPLIT: i32 = 49;
-    pub const CAST: i32 = 53;
-    pub const NOT_EQUAL: i32 = 72;
-    pub const SHAPE: i32 = 77;
-    pub const PACK: i32 = 83;
-    pub const LEAKY_RELU: i32 = 98;
-    pub const SPLIT_V: i32 = 102;
-    pub const UNIQUE: i32 = 103;
-    pub const GATHER_ND: i32 = 107;
-    pub const WHERE: i32 = 109;
-    pub const REVERSE_SEQUENCE: i32 = 112;
-    pub const QUANTIZE: i32 = 114;
-    pub const LESS: i32 = 58;
-    pub const GREATER: i32 = 61;
-    pub const IF: i32 = 118;
-    pub const WHILE: i32 = 119;
-    pub const CALL_ONCE: i32 = 129;
-    pub const VAR_HANDLE: i32 = 142;
-    pub const READ_VARIABLE: i32 = 143;
-    pub const ASSIGN_VARIABLE: i32 = 144;
-    pub const DYNAMIC_UPDATE_SLICE: i32 = 151;
-}
+pub mod op;
 
 /// Element types, with their numbers in the schema.
 #[allow(missing_docs)]
