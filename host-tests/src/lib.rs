@@ -66,8 +66,17 @@ fn models(models: &Path, golden: &Path) -> Vec<Model> {
 // Helpers of tests may unwrap, as tests may.
 #[allow(clippy::unwrap_used)]
 pub fn assert_generated_as_interpreted(graph: &Graph, case: &[Data], places: &[&str]) -> Vec<Data> {
+    assert_generated_with(&Options::default(), graph, case, places)
+}
+
+/// As [`assert_generated_as_interpreted`], with options, and for each place's processor.
+///
+/// # Panics
+/// Where outputs differ.
+#[allow(clippy::unwrap_used)]
+pub fn assert_generated_with(options: &Options, graph: &Graph, case: &[Data], places: &[&str]) -> Vec<Data> {
     let cases = [case.to_vec()];
-    let compiled = compile_graph(graph.clone(), &Options::default()).unwrap();
+    let compiled = compile_graph(graph.clone(), options).unwrap();
     let expected = Place::Interp.run(graph, &compiled, &cases).unwrap().remove(0);
     for name in places {
         let built = Place::find(name).unwrap().build(graph, &compiled).unwrap();

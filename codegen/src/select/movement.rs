@@ -381,7 +381,8 @@ pub(super) fn word(element: &str) -> &'static str {
     match element {
         "i8" | "u8" => "u8",
         "i16" | "u16" => "u16",
-        "i64" | "u64" => "u64",
+        // Signed, so that a negative number is one of them.
+        "i64" | "u64" => "i64",
         _ => "u32",
     }
 }

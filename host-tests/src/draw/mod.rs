@@ -1,6 +1,6 @@
 //! Random models: operators drawn from a table, with number formats, shapes, quantisation and attributes.
 //!
-//! A [`Row`] of [`ROWS`] knows how to add one operator to a model ([`Draw`]): it takes operands from what there is, or adds inputs and constants, and
+//! A [`Row`] of the table ([`rows`]) knows how to add one operator to a model ([`Draw`]): it takes operands from what there is, or adds inputs and constants, and
 //! chooses attributes. It need not know what Kiln compiles, nor which shape follows: each operator is compiled at once, and what is refused is dropped
 //! ([`Component::grow`]). So the table also tells which operators compile in which formats (`tests/draws.rs` makes the matrix of it).
 //!

@@ -82,8 +82,8 @@ impl<'a> Selector<'a> {
         before: &[Arg],
         behind: &[Arg],
     ) -> Result<bool, Problem> {
-        let x = self.image_rows(node.operands[0], shape.in_h)?;
-        let y = self.image_rows(node.result, shape.out_h)?;
+        let x = self.image_rows(node.operands[0], shape.images, shape.in_h)?;
+        let y = self.image_rows(node.result, shape.images, shape.out_h)?;
         for image in 0..shape.images {
             let mut args = before.to_vec();
             args.push(rows(x, shape.images, image));

@@ -45,7 +45,8 @@ impl<'a> Selector<'a> {
         let fields = vec![("pixel", int(out.0)), ("channel", int(out.1))];
         // What is no part of the instance is told at run time.
         let out = (kernel != "conv2d_i8_dsp").then_some(Arg::Struct(Struct { name: "Stride", fields }));
-        let (rx, ry) = (self.image_rows(x, shape.in_h)?, self.image_rows(y, shape.out_h)?);
+        let rx = self.image_rows(x, shape.images, shape.in_h)?;
+        let ry = self.image_rows(y, shape.images, shape.out_h)?;
         for image in 0..shape.images {
             let (rx, ry) = (rows(rx, shape.images, image), rows(ry, shape.images, image));
             let mut args =
@@ -150,15 +151,15 @@ impl<'a> Selector<'a> {
         Ok(Arg::Cells(Cells::All(Region { memory, offset, element: "i32", len })))
     }
 
-    /// The rows of an image, or all of it as one.
-    pub(super) fn image_rows(&self, id: ValueId, rows: usize) -> Result<Strip, Problem> {
+    /// The rows of so many images, which may be other ones than those of the tensor: all rows of an image as one, or all images of a batch.
+    pub(super) fn image_rows(&self, id: ValueId, images: usize, rows: usize) -> Result<Strip, Problem> {
         let strip = self.rows(id)?;
-        let all = schedule::rows(&self.ty(id).shape);
-        if rows == all || self.in_loop {
+        let all = self.ty(id).shape.numel() / strip.row.max(1);
+        if images * rows == all || self.in_loop {
             return Ok(strip);
         }
         let region = self.region(id)?;
-        Ok(Strip { region, row: region.len / rows.max(1), ring: None })
+        Ok(Strip { region, row: region.len / (images * rows).max(1), ring: None })
     }
 }
 

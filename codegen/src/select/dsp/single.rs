@@ -22,7 +22,8 @@ impl<'a> Selector<'a> {
         let tiling = tiling(shape.out_c, shape.k_h * run, dense);
         let (weights, requant) = self.packed(node, &pack::crossed(shape.k_h, run), tiling)?;
         let pad = Arg::Int(self.ty(x).zero_point().into());
-        let (rx, ry) = (self.image_rows(x, shape.in_h)?, self.image_rows(y, shape.out_h)?);
+        let rx = self.image_rows(x, shape.images, shape.in_h)?;
+        let ry = self.image_rows(y, shape.images, shape.out_h)?;
         for image in 0..shape.images {
             let (rx, ry) = (rows(rx, shape.images, image), rows(ry, shape.images, image));
             let mut args = match dense {
