@@ -69,7 +69,7 @@ pub fn assert_generated_as_interpreted(graph: &Graph, case: &[Data], places: &[&
     assert_generated_with(&Options::default(), graph, case, places)
 }
 
-/// As [`assert_generated_as_interpreted`], with options, and for each place's processor.
+/// As [`assert_generated_as_interpreted`], with options, whose target is that of every place.
 ///
 /// # Panics
 /// Where outputs differ.

@@ -17,7 +17,7 @@ pub use random::Random;
 
 use kiln_codegen::front::tflite::testing::{Element, ModelBuilder, Options as Attributes, Table, Tensor};
 use kiln_codegen::ir::Graph;
-use kiln_codegen::{compile, import, Error, Options};
+use kiln_codegen::{compile_graph, import, Error, Options};
 
 /// A number format of an operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -445,18 +445,15 @@ impl Component {
         }
         let outputs: Vec<i32> = self.results().chain(&draw.results).map(|v| v.tensor).collect();
         draw.model.outputs(&outputs);
-        let bytes = draw.model.build();
-        match compile(&bytes, "draw", &Options::default()) {
-            Ok(_) => {}
+        let compiles = import(&draw.model.build(), "draw", &Options::default())
+            .and_then(|graph| compile_graph(graph.clone(), &Options::default()).map(|_| graph));
+        let graph = match compiles {
+            Ok(graph) => graph,
             Err(Error::Unsupported(problems)) => {
                 return Grown::Refused(problems.iter().map(ToString::to_string).collect());
             }
             Err(error @ Error::Malformed(_)) => return Grown::Unsound(error.to_string()),
             Err(error) => panic!("operator {} in {} from seed {seed}: {error}", row.code, format.name()),
-        }
-        let graph = match import(&bytes, "draw", &Options::default()) {
-            Ok(graph) => graph,
-            Err(error) => panic!("what compiles can be read: {error}"),
         };
         let new = &graph.outputs[graph.outputs.len() - draw.results.len()..];
         let dims = |&id: &_| graph.ty(id).shape.dims().iter().map(|&d| d as i32).collect();
