@@ -2,7 +2,7 @@
 
 use super::elementwise::for_each_pair;
 use super::fixed_point::multiply;
-use super::tensor::{broadcast_strides, centred, for_each_index, offset, pack};
+use super::tensor::{broadcast_strides, centred, for_each_index, offset};
 use crate::ir::{CompareRescale, Comparison, DType, Data, Multiplier, Type};
 
 /// See `compare` in the op table. Quantised integers: `ComparisonWithScaling` of TFLite's `reference/comparisons.h`.
@@ -56,12 +56,14 @@ pub(super) fn cast((ty, data): (&Type, &Data), result: &Type) -> Data {
         (DType::F32, to) => {
             let (lo, hi) = to.int_range().unwrap_or((i64::MIN, i64::MAX));
             // Also what is no number becomes 0.
-            pack(to, data.to_f32().into_iter().map(|x| (x as i64).clamp(lo, hi)))
+            Data::from_ints(to, data.to_f32().into_iter().map(|x| (x as i64).clamp(lo, hi)))
         }
         (from, DType::F32) => {
             Data::from_f32(&data.to_ints(from).into_iter().map(|x| x as f32).collect::<Vec<_>>())
         }
-        (from, DType::Bool) => pack(DType::Bool, data.to_ints(from).into_iter().map(|x| i64::from(x != 0))),
-        (from, to) => pack(to, data.to_ints(from)),
+        (from, DType::Bool) => {
+            Data::from_ints(DType::Bool, data.to_ints(from).into_iter().map(|x| i64::from(x != 0)))
+        }
+        (from, to) => Data::from_ints(to, data.to_ints(from)),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::fixed_point::multiply;
 use super::tensor::{
-    broadcast_strides, centred, clamp_f32, clamp_i32, for_each_index, ints, offset, pack, pack_i32,
+    broadcast_strides, centred, clamp_f32, clamp_i32, for_each_index, ints, offset, pack_i32,
 };
 use crate::ir::{AddRescale, Clamp, DType, Data, LeakyRescale, Multiplier, Rescale, Type};
 
@@ -107,7 +107,7 @@ fn plain(op: Binary, clamp: &Clamp, operands: &[(&Type, &Data)], result: &Type) 
             i64::from(clamp_i32(value as i32, clamp.int_bounds()))
         });
     });
-    pack(result.dtype, z)
+    Data::from_ints(result.dtype, z)
 }
 
 pub(super) fn clamp_i64(value: i64, clamp: &Clamp) -> i64 {
@@ -123,7 +123,7 @@ pub(super) fn clip(clamp: &Clamp, (ty, data): (&Type, &Data), result: &Type) -> 
         let clipped = data.to_f32().into_iter().map(|x| clamp_f32(x, clamp.float_bounds()));
         return Data::from_f32(&clipped.collect::<Vec<_>>());
     }
-    pack(result.dtype, data.to_ints(ty.dtype).into_iter().map(|x| clamp_i64(x, clamp)))
+    Data::from_ints(result.dtype, data.to_ints(ty.dtype).into_iter().map(|x| clamp_i64(x, clamp)))
 }
 
 /// See `leaky_relu` in the op table.
@@ -145,7 +145,7 @@ pub(super) fn leaky_relu(
                 let y = multiply(x, if x >= 0 { identity } else { alpha }).wrapping_add(zero);
                 i64::from(y).clamp(lo, hi)
             };
-            pack(result.dtype, centred(ty, data).into_iter().map(leak))
+            Data::from_ints(result.dtype, centred(ty, data).into_iter().map(leak))
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::elementwise::{clamp_i64, for_each_pair};
 use super::fixed_point::{doubling_high_mul, multiply, reciprocal, rounding_shift_right};
-use super::tensor::{centred, clamp_f32, clamp_i32, pack, pack_i32};
+use super::tensor::{centred, clamp_f32, clamp_i32, pack_i32};
 use super::InterpError;
 use crate::ir::{Binary, Clamp, DType, Data, Multiplier, Rescale, Type, Unary};
 
@@ -76,7 +76,7 @@ pub(super) fn binary(
     for_each_pair(x.0, y.0, result, |i, j| {
         z.push(clamp_i64(of_integers(function, xs[i], ys[j], result.dtype == DType::I32), clamp));
     });
-    Ok(pack(result.dtype, z))
+    Ok(Data::from_ints(result.dtype, z))
 }
 
 /// Differences to the operands' zero points to one from the result's; `None` if the multipliers are not those of the function.

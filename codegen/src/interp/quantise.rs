@@ -1,6 +1,5 @@
 //! Between floats and integers.
 
-use super::tensor::pack;
 use super::InterpError;
 use crate::ir::{Data, Quant, Type};
 
@@ -30,7 +29,7 @@ pub(super) fn quantize(data: &Data, result: &Type) -> Result<Data, InterpError> 
         let rounded = (x / scale).round() as i32;
         i64::from(rounded.saturating_add(zero)).clamp(lo, hi)
     };
-    Ok(pack(result.dtype, data.to_f32().into_iter().enumerate().map(stored)))
+    Ok(Data::from_ints(result.dtype, data.to_f32().into_iter().enumerate().map(stored)))
 }
 
 /// See `dequantize` in the op table.

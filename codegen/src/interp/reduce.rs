@@ -1,7 +1,7 @@
 //! Reductions.
 
 use super::fixed_point::{multiply, multiply_wide};
-use super::tensor::{centred, clamp_f32, clamp_i32, for_each_index, ints, offset, pack, pack_i32};
+use super::tensor::{centred, clamp_f32, clamp_i32, for_each_index, ints, offset, pack_i32};
 use super::{single, InterpError};
 use crate::ir::{Clamp, DType, Data, Reduction, Rescale, Type};
 use std::cmp::Ordering;
@@ -86,7 +86,7 @@ pub(super) fn reduce(
             let value = multiply_wide(product.unwrap_or(1).into(), by).wrapping_add(result.zero_point());
             i64::from(value).clamp(lo, hi)
         };
-        return Ok(pack(result.dtype, products.into_iter().map(end)));
+        return Ok(Data::from_ints(result.dtype, products.into_iter().map(end)));
     }
     if ty.dtype == DType::F32 {
         let start = match function {
@@ -127,7 +127,7 @@ pub(super) fn reduce(
         };
         position += 1;
     });
-    Ok(pack(result.dtype, ys))
+    Ok(Data::from_ints(result.dtype, ys))
 }
 
 /// Positions along an axis: those of the elements at each index of the other axes, in order.
@@ -160,7 +160,7 @@ pub(super) fn arg_reduce(axis: usize, largest: bool, (ty, data): (&Type, &Data),
             runs.iter().map(|run| best(run, &x, largest)).collect()
         }
     };
-    pack(result.dtype, found)
+    Data::from_ints(result.dtype, found)
 }
 
 /// See `top_k` in the op table.
@@ -213,6 +213,6 @@ pub(super) fn cumsum(
     let (runs, how) = (along(ty, axis), (exclusive, reverse));
     match ty.dtype {
         DType::F32 => Data::from_f32(&sums(runs, &data.to_f32(), 0.0, how, |a, b| a + b)),
-        dtype => pack(result.dtype, sums(runs, &data.to_ints(dtype), 0, how, i64::wrapping_add)),
+        dtype => Data::from_ints(result.dtype, sums(runs, &data.to_ints(dtype), 0, how, i64::wrapping_add)),
     }
 }

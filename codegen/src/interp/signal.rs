@@ -13,8 +13,8 @@ pub(super) fn eval(
     let missing = || InterpError::new("an operand is missing");
     let x = operands.first().ok_or_else(missing)?;
     let ints = |k: usize| operands.get(k).map(|(ty, data)| data.to_ints(ty.dtype)).ok_or_else(missing);
-    let i16s = |values: Vec<i64>| Data::from_i16(&values.into_iter().map(|v| v as i16).collect::<Vec<_>>());
-    let u32s = |values: Vec<u32>| Data::from_i32(&values.into_iter().map(|v| v as i32).collect::<Vec<_>>());
+    let i16s = |values: Vec<i64>| Data::from_ints(DType::I16, values);
+    let u32s = |values: Vec<u32>| Data::from_ints(DType::I32, values.into_iter().map(i64::from));
     let unsigned =
         |k: usize| Ok::<_, InterpError>(ints(k)?.into_iter().map(|v| v as u32).collect::<Vec<_>>());
     let bits = |k: usize| Ok::<_, InterpError>(ints(k)?.first().copied().unwrap_or(0) as u32);

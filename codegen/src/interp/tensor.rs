@@ -13,21 +13,9 @@ pub(super) fn centred(ty: &Type, data: &Data) -> Vec<i32> {
     ints(ty, data).into_iter().map(|x| x.wrapping_sub(zero)).collect()
 }
 
-/// Packs integers as elements of `dtype`, keeping the low bits.
-pub(super) fn pack(dtype: DType, values: impl IntoIterator<Item = i64>) -> Data {
-    let values = values.into_iter();
-    let bytes: Vec<u8> = match dtype {
-        DType::I8 | DType::U8 | DType::Bool => values.map(|x| x as u8).collect(),
-        DType::I16 => values.flat_map(|x| (x as i16).to_le_bytes()).collect(),
-        DType::I32 | DType::F32 => values.flat_map(|x| (x as i32).to_le_bytes()).collect(),
-        DType::I64 => values.flat_map(|x| x.to_le_bytes()).collect(),
-    };
-    Data::new(bytes)
-}
-
 /// Packs `i32`s as elements of `dtype`.
 pub(super) fn pack_i32(dtype: DType, values: impl IntoIterator<Item = i32>) -> Data {
-    pack(dtype, values.into_iter().map(i64::from))
+    Data::from_ints(dtype, values.into_iter().map(i64::from))
 }
 
 /// Calls `visit` with every index of a tensor of these dimensions, in row-major order.

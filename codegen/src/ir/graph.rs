@@ -41,6 +41,17 @@ impl Data {
         Data(v.iter().flat_map(|x| x.to_le_bytes()).collect())
     }
 
+    /// From integers as elements of a type, of which the low bits are kept: the inverse of [`Data::to_ints`]. Of floats they are the bits.
+    pub fn from_ints(dtype: DType, values: impl IntoIterator<Item = i64>) -> Self {
+        let values = values.into_iter();
+        Data(match dtype {
+            DType::I8 | DType::U8 | DType::Bool => values.map(|x| x as u8).collect(),
+            DType::I16 => values.flat_map(|x| (x as i16).to_le_bytes()).collect(),
+            DType::I32 | DType::F32 => values.flat_map(|x| (x as i32).to_le_bytes()).collect(),
+            DType::I64 => values.flat_map(i64::to_le_bytes).collect(),
+        })
+    }
+
     /// The bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.0

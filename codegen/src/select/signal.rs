@@ -130,11 +130,10 @@ impl<'a> Selector<'a> {
         let [weights, complements, frequencies, starts, widths] = &tables[..] else {
             return Err(self.no_kernel(node));
         };
-        let i16s =
-            |values: Vec<i64>| Data::from_i16(&values.into_iter().map(|v| v as i16).collect::<Vec<_>>());
         let of_channels = frequencies.iter().zip(starts).zip(widths).flat_map(|((f, s), w)| [*f, *s, *w]);
         let of_weights = weights.iter().zip(complements).flat_map(|(w, c)| [*w, *c]);
-        let (channels, weights) = (i16s(of_channels.collect()), i16s(of_weights.collect()));
+        let [channels, weights] = [of_channels.collect(), of_weights.collect::<Vec<_>>()]
+            .map(|numbers| Data::from_ints(DType::I16, numbers));
         Ok([("CHANNELS", channels), ("WEIGHTS", weights)]
             .map(|(what, data)| Arg::Constant(self.step_constant(what, data), "i16")))
     }

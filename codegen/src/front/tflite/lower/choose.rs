@@ -150,18 +150,15 @@ pub(super) fn one_hot(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let at = if at == -1 { dims.len() } else { axis(i64::from(at), dims.len() + 1)? };
     dims.insert(at, 1);
     let dtype = cx.ty(indices).dtype;
-    let numbers: Vec<u8> = match dtype {
-        DType::I32 => (0..depth).flat_map(|i| (i as i32).to_le_bytes()).collect(),
-        DType::I64 => (0..depth).flat_map(|i| (i as i64).to_le_bytes()).collect(),
-        _ => {
-            let what = format!("its indices are {}", describe(cx.ty(indices)));
-            return Err(Refusal::unsupported(what, "use indices of int32 or int64"));
-        }
-    };
-    cx.charge(numbers.len())?;
+    if !matches!(dtype, DType::I32 | DType::I64) {
+        let what = format!("its indices are {}", describe(cx.ty(indices)));
+        return Err(Refusal::unsupported(what, "use indices of int32 or int64"));
+    }
+    let numbers = Data::from_ints(dtype, 0..depth as i64);
+    cx.charge(numbers.bytes().len())?;
     let mut counted = vec![1; dims.len() - at];
     counted[0] = depth;
-    let counted = cx.constant("numbers", Type::plain(dtype, &counted), Data::new(numbers));
+    let counted = cx.constant("numbers", Type::plain(dtype, &counted), numbers);
     let raised = cx.node(Op::Reshape {}, &[indices], 0, Type::plain(dtype, &dims))?;
     dims[at] = depth;
     let op = Op::Compare { function: Comparison::Equal, rescale: CompareRescale::Stored };

@@ -73,17 +73,9 @@ fn shape_computation(graph: &Graph, op: &Op, operands: &[ValueId], ty: &Type) ->
     if out.len() != count {
         return None;
     }
-    let bytes: Vec<u8> = match ty.dtype {
-        DType::I32 => out
-            .iter()
-            .map(|&x| i32::try_from(x).ok())
-            .collect::<Option<Vec<_>>>()
-            .map(|v| Data::from_i32(&v))?
-            .bytes()
-            .to_vec(),
-        _ => out.iter().flat_map(|x| x.to_le_bytes()).collect(),
-    };
-    Some(Data::new(bytes))
+    let fits = ty.dtype != DType::I32 || out.iter().all(|&x| i32::try_from(x).is_ok());
+    // The caller has seen to it that these are integers of 32 or 64 bits.
+    fits.then(|| Data::from_ints(ty.dtype, out))
 }
 
 /// `f` on operands of equal length, or on a scalar and a list.

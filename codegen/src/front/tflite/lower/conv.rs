@@ -127,8 +127,7 @@ pub(super) fn wide_bias(cx: &mut OpCx<'_, '_, '_>, weights: ValueId, bias: Optio
         Some((dtype, data)) => ("bias", data.to_ints(dtype)),
         None => ("no bias", vec![0; filters]),
     };
-    let bytes: Vec<u8> = wide.iter().flat_map(|b| b.to_le_bytes()).collect();
-    cx.constant(name, Type::plain(DType::I64, &[wide.len()]), Data::new(bytes))
+    cx.constant(name, Type::plain(DType::I64, &[wide.len()]), Data::from_ints(DType::I64, wide))
 }
 
 /// One factor per channel, or one for all: input scale · weight scale / output scale, the products in `f64`, but for uint8, where they are in `f32`.

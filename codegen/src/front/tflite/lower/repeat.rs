@@ -72,13 +72,12 @@ pub(super) fn rank(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 /// Lets the result be constant integers.
 fn numbers(cx: &mut OpCx<'_, '_, '_>, numbers: &[usize], dims: &[usize]) -> Lowered {
     let ty = cx.declared(0)?;
-    let data: Vec<u8> = match ty.dtype {
-        DType::I32 => numbers.iter().flat_map(|&n| (n as i32).to_le_bytes()).collect(),
-        DType::I64 => numbers.iter().flat_map(|&n| (n as i64).to_le_bytes()).collect(),
-        _ => return Err(Refusal::malformed(format!("its result is {}", describe(&ty)))),
-    };
+    if !matches!(ty.dtype, DType::I32 | DType::I64) {
+        return Err(Refusal::malformed(format!("its result is {}", describe(&ty))));
+    }
     let name = cx.output_tensor(0)?.name.text();
-    let value = cx.constant(&name, crate::ir::Type::plain(ty.dtype, dims), Data::new(data));
+    let data = Data::from_ints(ty.dtype, numbers.iter().map(|&n| n as i64));
+    let value = cx.constant(&name, crate::ir::Type::plain(ty.dtype, dims), data);
     cx.bind(0, value)
 }
 

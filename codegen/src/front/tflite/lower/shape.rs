@@ -78,13 +78,12 @@ pub(super) fn shape(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let mut ty = cx.declared(0)?;
     ty.shape.0 = vec![dims.len()];
     ty.quant = None;
-    let data = match ty.dtype {
-        DType::I32 => dims.iter().flat_map(|&d| (d as i32).to_le_bytes()).collect::<Vec<u8>>(),
-        DType::I64 => dims.iter().flat_map(|&d| (d as i64).to_le_bytes()).collect(),
-        _ => return Err(Refusal::malformed(format!("a shape of {}", describe(&ty)))),
-    };
+    if !matches!(ty.dtype, DType::I32 | DType::I64) {
+        return Err(Refusal::malformed(format!("a shape of {}", describe(&ty))));
+    }
     let name = cx.output_tensor(0)?.name.text();
-    let value = cx.constant(&name, ty, Data::new(data));
+    let data = Data::from_ints(ty.dtype, dims.into_iter().map(|dim| dim as i64));
+    let value = cx.constant(&name, ty, data);
     cx.bind(0, value)
 }
 

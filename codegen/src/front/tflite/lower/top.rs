@@ -61,7 +61,6 @@ pub(super) fn indices_where(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let dims = [found.len() / rank.max(1), rank];
     cx.charge(8 * found.len())?;
     let name = cx.output_tensor(0)?.name.text();
-    let bytes: Vec<u8> = found.iter().flat_map(|x| x.to_le_bytes()).collect();
-    let value = cx.constant(&name, Type::plain(DType::I64, &dims), Data::new(bytes));
+    let value = cx.constant(&name, Type::plain(DType::I64, &dims), Data::from_ints(DType::I64, found));
     cx.bind(0, value)
 }

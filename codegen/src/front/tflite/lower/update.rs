@@ -72,8 +72,7 @@ fn computed(cx: &mut OpCx<'_, '_, '_>, x: ValueId, update: ValueId, starts: Valu
         let slice = Op::Slice { begin: vec![axis], step: vec![1] };
         let mut start = cx.node(slice, &[starts], 0, one.clone())?;
         for (function, bound) in [(Binary::Max, 0), (Binary::Min, all - len)] {
-            let bytes: Vec<u8> = i64::from(bound).to_le_bytes()[..numbers.size()].to_vec();
-            let bound = cx.constant("bound", one.clone(), Data::new(bytes));
+            let bound = cx.constant("bound", one.clone(), Data::from_ints(numbers, [i64::from(bound)]));
             let op = Op::Binary { function, rescale: Rescale::Real, clamp };
             start = cx.node(op, &[start, bound], 0, one.clone())?;
         }
