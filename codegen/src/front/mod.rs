@@ -1,5 +1,8 @@
 //! Readers: bytes of a model file to a [`Graph`].
 
+pub(crate) mod budget;
+mod onnx;
+pub(crate) mod report;
 pub mod tflite;
 
 use crate::error::{Error, Problem};
@@ -22,7 +25,10 @@ pub fn read(bytes: &[u8], name: &str) -> Result<Graph, Error> {
 ///
 /// Those of [`read`], and [`Error::Options`] for options that do not fit the model.
 pub fn read_with(bytes: &[u8], name: &str, options: &Options) -> Result<Graph, Error> {
-    tflite::read(bytes, name, options)
+    match onnx::is_onnx(bytes) {
+        true => onnx::read(bytes, name, options),
+        false => tflite::read(bytes, name, options),
+    }
 }
 
 /// The error for bytes that are no TFLite model.

@@ -1,10 +1,10 @@
 //! What a file contains, whether or not it can be compiled.
 
-use super::budget::Budget;
 use super::flatbuffer::Vector;
 use super::schema::{Model, Operator, SubGraph, Tensor};
 use super::{lower, names};
 use crate::error::Error;
+use crate::front::budget::Budget;
 use std::collections::HashSet;
 
 /// A model at a glance, for people. Counts saturate.

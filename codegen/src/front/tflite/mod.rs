@@ -3,7 +3,6 @@
 //! The bytes are not trusted: every offset and length is checked, memory stays in proportion to the file, and whatever is
 //! wrong ends in an [`Error`] with its place.
 
-mod budget;
 mod flatbuffer;
 mod flexbuffer;
 mod inspect;
@@ -19,10 +18,10 @@ pub mod testing;
 #[cfg(test)]
 mod tests;
 
+use super::budget::Budget;
 use crate::error::Error;
 use crate::ir::Graph;
 use crate::options::Options;
-use budget::Budget;
 pub use inspect::{inspect, OperatorSummary, QuantizationSummary, Summary, TensorSummary};
 use schema::Model;
 

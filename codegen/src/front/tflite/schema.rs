@@ -3,10 +3,10 @@
 //! [`Model::parse`] walks every table once and checks it; what it returns borrows the file. Lists that become
 //! `Vec`s are charged to a [`Budget`] first, because a few bytes of hostile file can declare a great many entries.
 
-use super::budget::Budget;
 use super::flatbuffer::{Broken, Table, Tables, Vector};
 use super::names;
 use crate::error::{Error, Problem};
+use crate::front::budget::Budget;
 use std::borrow::Cow;
 use std::fmt;
 

@@ -2,7 +2,7 @@
 //!
 //! Of an IF whose condition is a constant, the branch that is taken is all there is; otherwise both are computed, and `select`
 //! takes the results of one. A WHILE is unrolled: its condition has to follow from constants, pass for pass (`consts.rs`).
-//! How much of it all there may be is bounded ([`Budget::inline`](crate::front::tflite::budget::Budget::inline)).
+//! How much of it all there may be is bounded ([`Budget::inline`](crate::front::budget::Budget::inline)).
 
 use super::cx::{describe, OpCx};
 use super::{Importer, Layout, Lowered, Refusal, Slot};

@@ -33,7 +33,6 @@ mod quant;
 mod quantize;
 mod reduce;
 mod repeat;
-mod report;
 mod shape;
 mod signal;
 mod slice;
@@ -46,13 +45,13 @@ mod transpose_conv;
 mod update;
 mod variable;
 
-use super::budget::Budget;
 use super::schema::{Model, Operator, SubGraph, CUSTOM};
 use crate::error::Error;
+use crate::front::budget::Budget;
+use crate::front::report::{self, Report};
 use crate::ir::{Clamp, DType, Data, Graph, Multiplier, Op, Rescale, Type, ValueId};
 use crate::options::Options as UserOptions;
 use cx::OpCx;
-use report::Report;
 use std::collections::HashMap;
 use variable::Resources;
 

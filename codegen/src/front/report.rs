@@ -4,7 +4,7 @@ use crate::error::Problem;
 
 /// The problems found so far. Refusals of one kind of operator for one reason count as one problem, which names them all.
 #[derive(Default)]
-pub(super) struct Report {
+pub(crate) struct Report {
     entries: Vec<Entry>,
 }
 
@@ -18,12 +18,12 @@ struct Entry {
 
 impl Report {
     /// Whether nothing stands in the way.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
     /// Notes a problem. `operator` is the index and name of a refused operator.
-    pub(super) fn add(&mut self, place: String, operator: Option<(usize, &str)>, what: String, help: String) {
+    pub(crate) fn add(&mut self, place: String, operator: Option<(usize, &str)>, what: String, help: String) {
         if let Some((index, name)) = operator {
             let same = |e: &&mut Entry| e.operator == name && e.problem.help == help;
             if let Some(entry) = self.entries.iter_mut().find(same) {
@@ -36,7 +36,7 @@ impl Report {
     }
 
     /// The problems, in the order in which they were found.
-    pub(super) fn into_problems(self) -> Vec<Problem> {
+    pub(crate) fn into_problems(self) -> Vec<Problem> {
         self.entries.into_iter().map(Entry::into_problem).collect()
     }
 }
@@ -54,7 +54,7 @@ impl Entry {
 }
 
 /// What to use instead of an operator that is not supported.
-pub(super) fn way_out(operator: &str) -> &'static str {
+pub(crate) fn way_out(operator: &str) -> &'static str {
     match operator {
         "UNIDIRECTIONAL_SEQUENCE_RNN" | "BIDIRECTIONAL_SEQUENCE_LSTM" => {
             "unroll the recurrence into FULLY_CONNECTED, MUL, ADD, LOGISTIC and TANH with explicit state"

@@ -14,19 +14,19 @@ const PER_INLINED: usize = 2 << 10;
 
 /// What is left of a file's allowance. A file can name the same few bytes many times (a table in a list of tables, a
 /// shape, a buffer); whoever makes a copy charges it here first, so that the sum stays in proportion to the file.
-pub(super) struct Budget {
+pub(crate) struct Budget {
     left: usize,
     inlined: usize,
 }
 
 impl Budget {
     /// The allowance of a file of that size.
-    pub(super) fn new(file_bytes: usize) -> Self {
+    pub(crate) fn new(file_bytes: usize) -> Self {
         Budget { left: file_bytes.saturating_mul(PER_BYTE).saturating_add(BASE), inlined: INLINED }
     }
 
     /// Takes `bytes` from the allowance.
-    pub(super) fn charge(&mut self, bytes: usize) -> Result<(), Error> {
+    pub(crate) fn charge(&mut self, bytes: usize) -> Result<(), Error> {
         let what = "it declares more than a file of its size can hold";
         self.left = self.left.checked_sub(bytes).ok_or_else(|| Error::malformed("model", what))?;
         Ok(())
@@ -34,7 +34,7 @@ impl Budget {
 
     /// Takes operators and tensors of a branch, or of a pass of a loop, from what loops may come to. Their bytes are on top of the file's
     /// allowance. `false` if that is too much.
-    pub(super) fn inline(&mut self, count: usize) -> bool {
+    pub(crate) fn inline(&mut self, count: usize) -> bool {
         let Some(left) = self.inlined.checked_sub(count.max(1)) else { return false };
         self.inlined = left;
         self.left = self.left.saturating_add(count.saturating_mul(PER_INLINED));

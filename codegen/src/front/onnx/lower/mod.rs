@@ -1,0 +1,337 @@
+//! Lowering of a parsed model to a [`Graph`].
+//!
+//! One file per family of operators. Each operator is given a [`NodeCx`], through which it sees its operands and attributes and adds nodes. An operator that
+//! cannot be lowered says why ([`Refusal`]); lowering goes on behind it, so that one run reports everything that stands in the way.
+//!
+//! Images are channel-first in ONNX and channel-last in the graph: transposes stand around every op that looks at an image, and passes remove them again.
+
+mod attributes;
+mod conv;
+mod cx;
+mod elementwise;
+mod pool;
+mod product;
+mod reduce;
+mod shape;
+mod tensor;
+
+use super::proto::{Dim, Model, Name, Node};
+use crate::error::Error;
+use crate::front::budget::Budget;
+use crate::front::report::Report;
+use crate::ir::{DType, Graph, Shape, Type, ValueId};
+use crate::options::Options;
+use cx::NodeCx;
+use std::collections::HashMap;
+
+/// Why an operator is not lowered.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    /// It is sound, but Kiln cannot compile it: what, and the way out.
+    Unsupported(String, String),
+    /// It contradicts itself.
+    Malformed(String),
+    /// The whole file is to be given up.
+    Fatal(Error),
+    /// An operand comes from an operator that was refused itself; nothing more to say.
+    Follows,
+}
+
+impl Refusal {
+    fn unsupported(what: impl Into<String>, help: impl Into<String>) -> Self {
+        Refusal::Unsupported(what.into(), help.into())
+    }
+
+    fn malformed(what: impl Into<String>) -> Self {
+        Refusal::Malformed(what.into())
+    }
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        Refusal::Fatal(error)
+    }
+}
+
+type Lowered<T = ()> = Result<T, Refusal>;
+
+/// The oldest and newest operator sets that are read.
+const OPSETS: std::ops::RangeInclusive<i64> = 7..=26;
+
+/// Bytes of graph that an operator takes: its nodes and values with their names.
+const OPERATOR_BYTES: usize = 512;
+
+/// The state of one import.
+struct Importer<'m, 'a> {
+    graph: Graph,
+    /// Values by name; `None` for results of operators that were refused.
+    values: HashMap<Name<'a>, Option<ValueId>>,
+    /// The model, whose constants are read when they are needed.
+    model: &'m Model<'a>,
+    /// Constants of the file, by name: their place in the list.
+    initializers: HashMap<Name<'a>, usize>,
+    /// Version of ONNX's own operators.
+    opset: i64,
+    budget: Budget,
+    report: Report,
+}
+
+/// Lowers the model's graph.
+pub(super) fn lower(model: &Model<'_>, name: &str, _: &Options, budget: Budget) -> Result<Graph, Error> {
+    let own = model.opsets.iter().find(|(domain, _)| matches!(domain.0, b"" | b"ai.onnx"));
+    let opset = own.map_or(0, |(_, version)| *version);
+    if !OPSETS.contains(&opset) && model.graph.nodes.iter().any(|node| is_own(node.domain)) {
+        let what = format!(
+            "its operators are those of set {opset} (ONNX), sets {} to {} are known",
+            OPSETS.start(),
+            OPSETS.end()
+        );
+        return Err(unsupported("model", what, "export it again, or convert it with onnx.version_converter"));
+    }
+    if model.has_functions {
+        let help = "export it without functions (`torch.onnx.export(…, dynamo=False)`), or inline them with onnx.inliner";
+        return Err(unsupported("model", "it defines functions of its own".into(), help));
+    }
+    let mut importer = Importer {
+        graph: Graph::new(name),
+        values: HashMap::new(),
+        model,
+        initializers: model.graph.initializers.iter().enumerate().map(|(i, t)| (t.name, i)).collect(),
+        opset,
+        budget,
+        report: Report::default(),
+    };
+    importer.inputs()?;
+    for (index, node) in model.graph.nodes.iter().enumerate() {
+        importer.node(index, node)?;
+    }
+    importer.outputs()?;
+    match importer.report.is_empty() {
+        true => Ok(importer.graph),
+        false => Err(Error::Unsupported(importer.report.into_problems())),
+    }
+}
+
+fn unsupported(place: &str, what: String, help: &str) -> Error {
+    Error::Unsupported(vec![crate::error::Problem { place: place.into(), what, help: help.into() }])
+}
+
+/// Whether a domain is ONNX's own.
+fn is_own(domain: Name<'_>) -> bool {
+    matches!(domain.0, b"" | b"ai.onnx")
+}
+
+impl<'m, 'a> Importer<'m, 'a> {
+    fn inputs(&mut self) -> Result<(), Error> {
+        let model = self.model;
+        for info in &model.graph.inputs {
+            // Old files list their constants among the inputs, too.
+            if self.initializers.contains_key(&info.name) {
+                continue;
+            }
+            let place = format!("input \"{}\"", info.name);
+            self.budget.charge(OPERATOR_BYTES)?;
+            if self.values.contains_key(&info.name) {
+                return Err(Error::malformed(place, "there is another input of that name"));
+            }
+            let value = match self.input_type(info.element, info.dims.as_deref()) {
+                Ok(ty) => Some(self.graph.add_input(info.name.text(), ty)),
+                Err(refusal) => {
+                    self.refuse(place, None, refusal)?;
+                    None
+                }
+            };
+            self.values.insert(info.name, value);
+        }
+        Ok(())
+    }
+
+    fn input_type(&mut self, element: Option<i64>, dims: Option<&[Dim<'_>]>) -> Lowered<Type> {
+        let Some(element) = element else {
+            return Err(Refusal::unsupported("it is no tensor", "give the model tensors only"));
+        };
+        let dtype = tensor::dtype(element)?;
+        let Some(dims) = dims else {
+            return Err(Refusal::unsupported(
+                "its shape is open",
+                "export the model with a fixed input shape",
+            ));
+        };
+        let size = |(axis, dim): (usize, &Dim<'_>)| match *dim {
+            Dim::Size(size) if size > 0 => {
+                usize::try_from(size).map_err(|_| Refusal::malformed("an axis is too long"))
+            }
+            Dim::Size(size) => Err(Refusal::malformed(format!("the size of axis {axis} is {size}"))),
+            // The batch.
+            Dim::Symbol(_) if axis == 0 => Ok(1),
+            Dim::Symbol(name) => {
+                let what = format!("the size of axis {axis} (\"{name}\") of its shape is open");
+                Err(Refusal::unsupported(what, "export the model with a fixed input shape"))
+            }
+        };
+        let dims = dims.iter().enumerate().map(size).collect::<Lowered<Vec<usize>>>()?;
+        tensor::check_size(dtype, &dims)?;
+        Ok(Type { dtype, shape: Shape(dims), quant: None })
+    }
+
+    fn node(&mut self, index: usize, node: &'m Node<'a>) -> Result<(), Error> {
+        self.budget.charge(OPERATOR_BYTES + 64 * (node.inputs.len() + node.outputs.len()))?;
+        let name = match is_own(node.domain) {
+            true => node.op_type.text(),
+            false => format!("{}.{}", node.domain, node.op_type),
+        };
+        let origin = format!("{index} {name}");
+        let place = match (node.name.is_empty(), node.outputs.first()) {
+            (false, _) => format!("operator {origin} \"{}\"", node.name),
+            (true, Some(result)) => format!("operator {origin} \"{result}\""),
+            (true, None) => format!("operator {origin}"),
+        };
+        for result in node.outputs.iter().filter(|name| !name.is_empty()) {
+            if self.values.contains_key(result) || self.initializers.contains_key(result) {
+                return Err(Error::malformed(place, format!("\"{result}\" is computed a second time")));
+            }
+        }
+        let lowered = match find(&name) {
+            Some(lower) => lower(&mut NodeCx::new(self, node, origin)),
+            None => {
+                let help = "replace it by supported operators, or move the computation out of the model";
+                Err(Refusal::unsupported("this operator cannot be compiled", help))
+            }
+        };
+        if let Err(refusal) = lowered {
+            self.refuse(place, Some((index, &name)), refusal)?;
+        }
+        // What was refused, or is not computed, can be named by the operators behind it.
+        for &result in node.outputs.iter().filter(|name| !name.is_empty()) {
+            self.values.entry(result).or_insert(None);
+        }
+        Ok(())
+    }
+
+    fn outputs(&mut self) -> Result<(), Error> {
+        let model = self.model;
+        for info in &model.graph.outputs {
+            self.budget.charge(OPERATOR_BYTES)?;
+            match self.read(info.name) {
+                Ok(value) => self.graph.outputs.push(value),
+                Err(refusal) => self.refuse(format!("output \"{}\"", info.name), None, refusal)?,
+            }
+        }
+        match model.graph.outputs.is_empty() {
+            true => Err(Error::malformed("model", "it has no outputs")),
+            false => Ok(()),
+        }
+    }
+
+    /// The value of that name.
+    fn read(&mut self, name: Name<'a>) -> Lowered<ValueId> {
+        if let Some(known) = self.values.get(&name) {
+            return known.ok_or(Refusal::Follows);
+        }
+        let model = self.model;
+        let tensor = self.initializers.get(&name).and_then(|&i| model.graph.initializers.get(i));
+        let Some(tensor) = tensor else {
+            return Err(Refusal::malformed(format!("\"{name}\" is used before it is computed")));
+        };
+        let (ty, data) = tensor::constant(tensor, &mut self.budget)?;
+        let value = self.graph.add_const(name.text(), ty, data);
+        self.values.insert(name, Some(value));
+        Ok(value)
+    }
+
+    /// Notes what was refused, or gives up. `operator` is the index and name of a refused operator.
+    fn refuse(
+        &mut self,
+        place: String,
+        operator: Option<(usize, &str)>,
+        refusal: Refusal,
+    ) -> Result<(), Error> {
+        match refusal {
+            Refusal::Follows => Ok(()),
+            Refusal::Unsupported(what, help) => {
+                self.report.add(place, operator, what, help);
+                Ok(())
+            }
+            Refusal::Malformed(what) => Err(Error::malformed(place, what)),
+            Refusal::Fatal(error) => Err(error),
+        }
+    }
+}
+
+type Lower = fn(&mut NodeCx<'_, '_, '_>) -> Lowered;
+
+/// The operators that Kiln compiles; those of other domains with the domain's name.
+const OPERATORS: &[(&str, Lower)] = &[
+    ("Abs", elementwise::abs),
+    ("Add", elementwise::add),
+    ("ArgMax", reduce::arg_max),
+    ("ArgMin", reduce::arg_min),
+    ("AveragePool", pool::average),
+    ("BatchNormalization", product::batch_normalization),
+    ("Cast", elementwise::cast),
+    ("Ceil", elementwise::ceil),
+    ("Clip", elementwise::clip),
+    ("Concat", shape::concat),
+    ("Constant", tensor::constant_node),
+    ("Conv", conv::conv),
+    ("Cos", elementwise::cos),
+    ("Div", elementwise::div),
+    ("Dropout", shape::identity),
+    ("Elu", elementwise::elu),
+    ("Exp", elementwise::exp),
+    ("Flatten", shape::flatten),
+    ("Floor", elementwise::floor),
+    ("Gather", shape::gather),
+    ("Gelu", elementwise::gelu),
+    ("Gemm", product::gemm),
+    ("GlobalAveragePool", pool::global_average),
+    ("GlobalMaxPool", pool::global_max),
+    ("HardSigmoid", elementwise::hard_sigmoid),
+    ("HardSwish", elementwise::hard_swish),
+    ("Identity", shape::identity),
+    ("LeakyRelu", elementwise::leaky_relu),
+    ("Log", elementwise::log),
+    ("MatMul", product::matmul),
+    ("Max", elementwise::max),
+    ("MaxPool", pool::max),
+    ("Min", elementwise::min),
+    ("Mul", elementwise::mul),
+    ("Neg", elementwise::neg),
+    ("PRelu", elementwise::prelu),
+    ("Pad", shape::pad),
+    ("Pow", elementwise::pow),
+    ("ReduceMax", reduce::max),
+    ("ReduceMean", reduce::mean),
+    ("ReduceMin", reduce::min),
+    ("ReduceSum", reduce::sum),
+    ("Relu", elementwise::relu),
+    ("Reshape", shape::reshape),
+    ("Round", elementwise::round),
+    ("Shape", shape::shape),
+    ("Sigmoid", elementwise::sigmoid),
+    ("Sign", elementwise::sign),
+    ("Sin", elementwise::sin),
+    ("Slice", shape::slice),
+    ("Softmax", reduce::softmax),
+    ("Split", shape::split),
+    ("Sqrt", elementwise::sqrt),
+    ("Squeeze", shape::squeeze),
+    ("Sub", elementwise::sub),
+    ("Tanh", elementwise::tanh),
+    ("Transpose", shape::transpose),
+    ("Unsqueeze", shape::unsqueeze),
+];
+
+fn find(name: &str) -> Option<Lower> {
+    OPERATORS.iter().find(|(known, _)| *known == name).map(|(_, lower)| *lower)
+}
+
+/// The name of an element type for messages.
+fn describe(ty: &Type) -> String {
+    format!("{}{:?}", ty.dtype.name(), ty.shape.dims())
+}
+
+/// The bytes of integers of that type.
+fn int_bytes(dtype: DType, numbers: &[i64]) -> Vec<u8> {
+    numbers.iter().flat_map(|n| n.to_le_bytes().into_iter().take(dtype.size())).collect()
+}

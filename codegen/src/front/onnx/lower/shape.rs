@@ -1,0 +1,287 @@
+//! What moves elements, and what tells shapes.
+
+use super::cx::NodeCx;
+use super::{describe, Lowered, Refusal};
+use crate::ir::{DType, Op, ValueId};
+
+/// Identity, and Dropout, which does nothing in inference.
+pub(super) fn identity(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let x = cx.input(0)?;
+    cx.bind(0, x)
+}
+
+/// Reshape: 0 keeps a dimension, −1 is what is left.
+pub(super) fn reshape(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let x = cx.input(0)?;
+    let Some(given) = cx.ints(1, "shape")? else { return Err(Refusal::malformed("its shape is missing")) };
+    let dims = cx.dims(x);
+    let wrong = || Refusal::malformed(format!("{} cannot become {given:?}", describe(cx.ty(x))));
+    let keeps = cx.int("allowzero", 0) == 0;
+    let mut result = Vec::new();
+    for (axis, &size) in given.iter().enumerate() {
+        result.push(match size {
+            0 if keeps => *dims.get(axis).ok_or_else(wrong)?,
+            -1 => 1,
+            size => usize::try_from(size).map_err(|_| wrong())?,
+        });
+    }
+    let open: Vec<usize> = (0..given.len()).filter(|&axis| given[axis] == -1).collect();
+    let (all, known) = (dims.iter().product::<usize>(), result.iter().product::<usize>());
+    match open[..] {
+        [] => {}
+        [axis] if known > 0 && all % known == 0 => result[axis] = all / known,
+        _ => return Err(wrong()),
+    }
+    if result.iter().product::<usize>() != all {
+        return Err(wrong());
+    }
+    let y = cx.reshaped(x, &result)?;
+    cx.bind(0, y)
+}
+
+/// Flatten to two axes.
+pub(super) fn flatten(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let x = cx.input(0)?;
+    let dims = cx.dims(x);
+    let axis = cx.int("axis", 1);
+    let axis = if axis == dims.len() as i64 { dims.len() } else { cx.axis(axis, dims.len())? };
+    let y = cx.reshaped(x, &[dims[..axis].iter().product(), dims[axis..].iter().product()])?;
+    cx.bind(0, y)
+}
+
+/// Axes that are an operand since operator set 13, and an attribute before.
+fn axes(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<Option<Vec<i64>>> {
+    match cx.opset() >= 13 {
+        true => cx.ints(1, "axes"),
+        false => Ok(cx.list("axes").map(<[i64]>::to_vec)),
+    }
+}
+
+/// Squeeze.
+pub(super) fn squeeze(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let x = cx.input(0)?;
+    let dims = cx.dims(x);
+    let named = match axes(cx)? {
+        Some(given) => {
+            given.iter().map(|&axis| cx.axis(axis, dims.len())).collect::<Lowered<Vec<usize>>>()?
+        }
+        None => (0..dims.len()).filter(|&axis| dims[axis] == 1).collect(),
+    };
+    if let Some(&axis) = named.iter().find(|&&axis| dims[axis] != 1) {
+        return Err(Refusal::malformed(format!("axis {axis} of {} is not 1", describe(cx.ty(x)))));
+    }
+    let kept: Vec<usize> =
+        (0..dims.len()).filter(|axis| !named.contains(axis)).map(|axis| dims[axis]).collect();
+    let y = cx.reshaped(x, &kept)?;
+    cx.bind(0, y)
+}
+
+/// Unsqueeze: the axes are those of the result.
+pub(super) fn unsqueeze(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let x = cx.input(0)?;
+    let Some(given) = axes(cx)? else { return Err(Refusal::malformed("its axes are missing")) };
+    let dims = cx.dims(x);
+    let rank = dims.len() + given.len();
+    let named = given.iter().map(|&axis| cx.axis(axis, rank)).collect::<Lowered<Vec<usize>>>()?;
+    let mut own = dims.into_iter();
+    let result: Vec<usize> =
+        (0..rank).map(|axis| if named.contains(&axis) { 1 } else { own.next().unwrap_or(1) }).collect();
+    if own.next().is_some() {
+        return Err(Refusal::malformed(format!("its axes are {given:?}")));
+    }
+    let y = cx.reshaped(x, &result)?;
+    cx.bind(0, y)
+}
+
+/// Transpose; without a permutation the axes are reversed.
+pub(super) fn transpose(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let x = cx.input(0)?;
+    let rank = cx.dims(x).len();
+    let perm = cx.sizes("perm")?.unwrap_or_else(|| (0..rank).rev().collect());
+    let mut sorted = perm.clone();
+    sorted.sort_unstable();
+    if !sorted.into_iter().eq(0..rank) {
+        return Err(Refusal::malformed(format!("{perm:?} is no permutation of {rank} axes")));
+    }
+    let y = cx.transposed(x, &perm)?;
+    cx.bind(0, y)
+}
+
+/// Concat.
+pub(super) fn concat(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let operands = cx.inputs()?;
+    let Some(&first) = operands.first() else { return Err(Refusal::malformed("it has no operands")) };
+    let mut dims = cx.dims(first);
+    let axis = cx.axis(cx.int("axis", 0), dims.len())?;
+    dims[axis] = 0;
+    for &x in &operands {
+        let mut own = cx.dims(x);
+        let fits = own.len() == dims.len() && cx.ty(x).dtype == cx.ty(first).dtype;
+        let size = if fits { std::mem::take(&mut own[axis]) } else { 0 };
+        let all = std::mem::take(&mut dims[axis]);
+        if own != dims {
+            let what = format!("{} is joined to {}", describe(cx.ty(x)), describe(cx.ty(first)));
+            return Err(Refusal::malformed(what));
+        }
+        dims[axis] = all + size;
+    }
+    cx.emit(Op::Concat { axis }, &operands, &dims)
+}
+
+/// Split into parts of given sizes, or into equal ones.
+pub(super) fn split(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let x = cx.input(0)?;
+    let mut dims = cx.dims(x);
+    let axis = cx.axis(cx.int("axis", 0), dims.len())?;
+    let given = match cx.opset() >= 13 {
+        true => cx.ints(1, "sizes")?,
+        false => cx.list("split").map(<[i64]>::to_vec),
+    };
+    let (all, count) = (dims[axis], cx.node.outputs.len().max(1));
+    // The last of equal parts may be smaller.
+    let equal = || {
+        (0..count).map(|k| all.div_ceil(count).min(all - (k * all.div_ceil(count)).min(all)) as i64).collect()
+    };
+    let sizes: Vec<i64> = given.unwrap_or_else(equal);
+    if sizes.len() != count || sizes.iter().sum::<i64>() != all as i64 || sizes.iter().any(|&size| size <= 0)
+    {
+        return Err(Refusal::malformed(format!("parts of {sizes:?} of {}", describe(cx.ty(x)))));
+    }
+    let mut first = 0;
+    for (k, &size) in sizes.iter().enumerate() {
+        dims[axis] = size as usize;
+        let begin = (0..dims.len()).map(|i| if i == axis { first } else { 0 }).collect();
+        let part = cx.add_like(Op::Slice { begin, step: vec![1; dims.len()] }, &[x], &dims)?;
+        cx.bind(k, part)?;
+        first += size as usize;
+    }
+    Ok(())
+}
+
+/// Slice: bounds are operands since operator set 10, and attributes before.
+pub(super) fn slice(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let x = cx.input(0)?;
+    let mut dims = cx.dims(x);
+    let (starts, ends, axes, steps) = match cx.opset() >= 10 {
+        true => (cx.ints(1, "starts")?, cx.ints(2, "ends")?, cx.ints(3, "axes")?, cx.ints(4, "steps")?),
+        false => {
+            let list = |name: &str| cx.list(name).map(<[i64]>::to_vec);
+            (list("starts"), list("ends"), list("axes"), None)
+        }
+    };
+    let (Some(starts), Some(ends)) = (starts, ends) else {
+        return Err(Refusal::malformed("its bounds are missing"));
+    };
+    let axes = axes.unwrap_or_else(|| (0..starts.len() as i64).collect());
+    let steps = steps.unwrap_or_else(|| vec![1; starts.len()]);
+    if [ends.len(), axes.len(), steps.len()] != [starts.len(); 3] {
+        return Err(Refusal::malformed("its bounds, axes and steps are not of one number"));
+    }
+    let (mut begin, mut step) = (vec![0; dims.len()], vec![1; dims.len()]);
+    for (((&start, &end), &axis), &by) in starts.iter().zip(&ends).zip(&axes).zip(&steps) {
+        let axis = cx.axis(axis, dims.len())?;
+        let size = dims[axis] as i64;
+        if by == 0 {
+            return Err(Refusal::malformed("a step is 0"));
+        }
+        let counted = |at: i64| if at < 0 { at.saturating_add(size) } else { at };
+        // Backwards, one index before the first is an end.
+        let (lo, hi) = if by > 0 { (0, size) } else { (-1, size - 1) };
+        let first = counted(start).clamp(if by > 0 { 0 } else { -1 }, hi.max(0));
+        let last = counted(end).clamp(lo, size);
+        let reach = if by > 0 { last.saturating_sub(first) } else { first.saturating_sub(last) };
+        let count = if reach > 0 { (reach as u64).div_ceil(by.unsigned_abs()) as usize } else { 0 };
+        (begin[axis], step[axis], dims[axis]) = (first.max(0) as usize, by, count);
+    }
+    cx.emit(Op::Slice { begin, step }, &[x], &dims)
+}
+
+/// Gather along an axis; constant indices may count from the end.
+pub(super) fn gather(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let (x, indices) = (cx.input(0)?, cx.input(1)?);
+    let (dims, named) = (cx.dims(x), cx.dims(indices));
+    let axis = cx.axis(cx.int("axis", 0), dims.len())?;
+    let result = [&dims[..axis], &named[..], &dims[axis + 1..]].concat();
+    let dtype = cx.ty(indices).dtype;
+    if !matches!(dtype, DType::I32 | DType::I64) {
+        return Err(Refusal::malformed(format!("its indices are {}", describe(cx.ty(indices)))));
+    }
+    let each = [&named[..], &[1]].concat();
+    let indices = match cx.data(indices) {
+        Some(data) => {
+            let size = dims[axis] as i64;
+            let counted =
+                data.to_ints(dtype).into_iter().map(|i| if i < 0 { i.saturating_add(size) } else { i });
+            let counted: Vec<i64> = counted.collect();
+            if let Some(index) = counted.iter().find(|index| !(0..size).contains(index)) {
+                return Err(Refusal::malformed(format!("there is no index {index} among {size}")));
+            }
+            cx.int_constant("indices", dtype, &each, &counted)?
+        }
+        None => cx.reshaped(indices, &each)?,
+    };
+    cx.emit(Op::Gather { batch: 0, axis, depth: 1 }, &[x, indices], &result)
+}
+
+/// Shape, or a part of it.
+pub(super) fn shape(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let x = cx.input(0)?;
+    let dims: Vec<i64> = cx.dims(x).into_iter().map(|dim| dim as i64).collect();
+    let rank = dims.len() as i64;
+    let at =
+        |given: i64| (if given < 0 { given.saturating_add(rank) } else { given }).clamp(0, rank) as usize;
+    let (start, end) = (at(cx.int("start", 0)), at(cx.int("end", rank)));
+    let part = dims.get(start..end.max(start)).unwrap_or_default().to_vec();
+    let value = cx.int_constant("shape", DType::I64, &[part.len()], &part)?;
+    cx.bind(0, value)
+}
+
+/// Pad with one number.
+pub(super) fn pad(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let x = cx.input(0)?;
+    if !matches!(cx.text("mode"), b"" | b"constant") {
+        let what = format!("padding by {:?} cannot be compiled", String::from_utf8_lossy(cx.text("mode")));
+        return Err(Refusal::unsupported(what, "pad with a constant"));
+    }
+    let dims = cx.dims(x);
+    let (given, number) = match cx.opset() >= 11 {
+        true => (cx.ints(1, "pads")?, padding(cx, x)?),
+        false => (cx.list("pads").map(<[i64]>::to_vec), i64::from(cx.float("value", 0.0).to_bits())),
+    };
+    let given = given.unwrap_or_default();
+    let axes = match cx.ints(3, "axes")? {
+        Some(axes) => axes.iter().map(|&axis| cx.axis(axis, dims.len())).collect::<Lowered<Vec<usize>>>()?,
+        None => (0..dims.len()).collect(),
+    };
+    if given.len() != 2 * axes.len() {
+        return Err(Refusal::malformed(format!("its pads are {given:?} for {}", describe(cx.ty(x)))));
+    }
+    let (mut before, mut after, mut result) = (vec![0; dims.len()], vec![0; dims.len()], dims.clone());
+    for (k, &axis) in axes.iter().enumerate() {
+        let amount = |at: usize| {
+            u32::try_from(given[at]).map_err(|_| {
+                Refusal::unsupported(
+                    format!("a padding of {} cannot be compiled", given[at]),
+                    "use Slice to cut off",
+                )
+            })
+        };
+        (before[axis], after[axis]) = (amount(k)? as usize, amount(k + axes.len())? as usize);
+        result[axis] += before[axis] + after[axis];
+    }
+    cx.emit(Op::Pad { before, after, value: number }, &[x], &result)
+}
+
+/// The stored value that is padded with.
+fn padding(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<i64> {
+    let Some(number) = cx.optional(2)? else { return Ok(0) };
+    let (dtype, own) = (cx.ty(number).dtype, cx.ty(x).dtype);
+    match cx.data(number) {
+        Some(data) if dtype == own && dtype == DType::F32 => {
+            Ok(data.to_f32().first().map_or(0, |number| i64::from(number.to_bits())))
+        }
+        Some(data) if dtype == own => Ok(data.to_ints(dtype).first().copied().unwrap_or(0)),
+        Some(_) => Err(Refusal::malformed(format!("it pads with {}", describe(cx.ty(number))))),
+        None => Err(Refusal::unsupported("what it pads with is computed at run time", "pad with a constant")),
+    }
+}

@@ -1,0 +1,43 @@
+//! Reader of ONNX models (`.onnx`).
+//!
+//! The bytes are not trusted: every length is checked, memory stays in proportion to the file, and whatever is wrong ends in an
+//! [`Error`](crate::error::Error) with its place. What operators mean is what the ONNX specification says, in the version of their sets that the file names.
+
+mod lower;
+mod proto;
+mod wire;
+
+use super::budget::Budget;
+use crate::error::Error;
+use crate::ir::Graph;
+use crate::options::Options;
+use proto::{Failure, Model};
+use wire::{Message, Value};
+
+/// Whether the bytes look like a model: a message with a version, a graph and operator sets.
+pub(super) fn is_onnx(bytes: &[u8]) -> bool {
+    let (mut version, mut graph, mut opsets) = (false, false, false);
+    for field in Message(bytes) {
+        match field {
+            Ok((1, Value::Varint(1..=1000))) => version = true,
+            Ok((7, Value::Bytes(_))) => graph = true,
+            Ok((8, Value::Bytes(_))) => opsets = true,
+            Ok(_) => {}
+            Err(_) => return false,
+        }
+    }
+    version && graph && opsets
+}
+
+/// Reads a model and lowers it to a graph named `name`.
+///
+/// # Errors
+/// [`Error::Malformed`] for bytes that are no sound model, [`Error::Unsupported`] with everything that cannot be compiled.
+pub(super) fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Graph, Error> {
+    let mut budget = Budget::new(bytes.len());
+    let model = Model::parse(bytes, &mut budget).map_err(|failure| match failure {
+        Failure::Broken(broken) => Error::malformed("model", broken.to_string()),
+        Failure::Budget(error) => error,
+    })?;
+    lower::lower(&model, name, options, budget)
+}
