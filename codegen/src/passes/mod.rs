@@ -31,6 +31,7 @@ pub mod dce;
 pub mod dead_channels;
 pub mod flatten_dense;
 pub mod fold;
+pub mod fold_scale;
 pub mod fuse_activation;
 pub mod fuse_pad;
 pub mod integer_states;
@@ -44,6 +45,7 @@ mod rewrite;
 pub mod rows_first;
 pub mod simplify;
 pub mod sink_quantize;
+pub mod sink_transposes;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
@@ -70,6 +72,8 @@ const FOLD: Pass = Pass { name: "fold", run: fold::run };
 const SIMPLIFY: Pass = Pass { name: "simplify", run: simplify::run };
 const CSE: Pass = Pass { name: "cse", run: cse::run };
 const DCE: Pass = Pass { name: "dce", run: dce::run };
+const SINK_TRANSPOSES: Pass = Pass { name: "sink_transposes", run: sink_transposes::run };
+const FOLD_SCALE: Pass = Pass { name: "fold_scale", run: fold_scale::run };
 const FUSE_PAD: Pass = Pass { name: "fuse_pad", run: fuse_pad::run };
 const FUSE_ACTIVATION: Pass = Pass { name: "fuse_activation", run: fuse_activation::run };
 const MERGE_DEPTHWISE: Pass = Pass { name: "merge_depthwise", run: merge_depthwise::run };
@@ -90,6 +94,8 @@ pub const REPEATED: &[Pass] = &[
     SIMPLIFY,
     CSE,
     DCE,
+    SINK_TRANSPOSES,
+    FOLD_SCALE,
     FUSE_PAD,
     FUSE_ACTIVATION,
     MERGE_DEPTHWISE,

@@ -34,7 +34,8 @@ pub(super) fn is_onnx(bytes: &[u8]) -> bool {
 /// # Errors
 /// [`Error::Malformed`] for bytes that are no sound model, [`Error::Unsupported`] with everything that cannot be compiled.
 pub(super) fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Graph, Error> {
-    let mut budget = Budget::new(bytes.len());
+    // Nodes and attributes are small messages, of which larger structures are made.
+    let mut budget = Budget::new(bytes.len().saturating_mul(4));
     let model = Model::parse(bytes, &mut budget).map_err(|failure| match failure {
         Failure::Broken(broken) => Error::malformed("model", broken.to_string()),
         Failure::Budget(error) => error,

@@ -110,6 +110,15 @@ impl<'c, 'm, 'a> NodeCx<'c, 'm, 'a> {
         inside.ok_or_else(|| Refusal::malformed(format!("axis {axis} of a tensor of {rank} axes")))
     }
 
+    /// As [`NodeCx::axis`], or the place behind the last axis.
+    pub(super) fn axis_or_end(&self, axis: i64, rank: usize) -> Lowered<usize> {
+        if axis == rank as i64 {
+            Ok(rank)
+        } else {
+            self.axis(axis, rank)
+        }
+    }
+
     // ---- Results
 
     /// Name of result `k`.

@@ -1,6 +1,7 @@
 //! Functions of each element, of one operand or of several with NumPy broadcasting.
 
 use super::cx::NodeCx;
+use super::logic::common;
 use super::{describe, tensor, Lowered, Refusal};
 use crate::ir::{AddRescale, Binary, Clamp, DType, LeakyRescale, Op, Real, Rescale, Type, Unary, ValueId};
 
@@ -32,6 +33,15 @@ fn unary(cx: &mut NodeCx<'_, '_, '_>, function: Unary) -> Lowered {
     cx.want_float(x)?;
     let dims = cx.dims(x);
     cx.emit(Op::Unary { function }, &[x], &dims)
+}
+
+/// Reciprocal.
+pub(super) fn reciprocal(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let x = cx.input(0)?;
+    cx.want_float(x)?;
+    let one = cx.float_constant("one", &[], &[1.0])?;
+    let value = pair(cx, one, x, function(Binary::Div))?;
+    cx.bind(0, value)
 }
 
 /// Gelu, exact or by its approximation.
@@ -126,18 +136,7 @@ pub(super) fn unlimited(dtype: DType) -> Clamp {
 
 /// The common shape of two, as NumPy does it.
 pub(super) fn broadcast(cx: &NodeCx<'_, '_, '_>, x: ValueId, y: ValueId) -> Lowered<Vec<usize>> {
-    let (a, b) = (cx.dims(x), cx.dims(y));
-    let rank = a.len().max(b.len());
-    let dim = |dims: &[usize], axis: usize| match (axis + dims.len()).checked_sub(rank) {
-        Some(own) => dims[own],
-        None => 1,
-    };
-    let join = |axis| match (dim(&a, axis), dim(&b, axis)) {
-        (p, q) if p == q || q == 1 => Some(p),
-        (1, q) => Some(q),
-        _ => None,
-    };
-    let joined: Option<Vec<usize>> = (0..rank).map(join).collect();
+    let joined = common(&cx.dims(x), &cx.dims(y));
     joined.ok_or_else(|| {
         let (x, y) = (describe(cx.ty(x)), describe(cx.ty(y)));
         Refusal::malformed(format!("{x} and {y} cannot be broadcast"))

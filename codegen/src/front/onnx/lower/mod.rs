@@ -9,6 +9,8 @@ mod attributes;
 mod conv;
 mod cx;
 mod elementwise;
+mod logic;
+mod normalise;
 mod pool;
 mod product;
 mod reduce;
@@ -161,11 +163,12 @@ impl<'m, 'a> Importer<'m, 'a> {
             Dim::Size(size) if size > 0 => {
                 usize::try_from(size).map_err(|_| Refusal::malformed("an axis is too long"))
             }
-            Dim::Size(size) => Err(Refusal::malformed(format!("the size of axis {axis} is {size}"))),
             // The batch.
-            Dim::Symbol(_) if axis == 0 => Ok(1),
-            Dim::Symbol(name) => {
-                let what = format!("the size of axis {axis} (\"{name}\") of its shape is open");
+            _ if axis == 0 => Ok(1),
+            // Some programs write −1 for a size that is open.
+            _ => {
+                let name = if let Dim::Symbol(name) = *dim { name.text() } else { String::new() };
+                let what = format!("the size of axis {axis} of its shape is open ({name:?})");
                 Err(Refusal::unsupported(what, "export the model with a fixed input shape"))
             }
         };
@@ -264,6 +267,7 @@ type Lower = fn(&mut NodeCx<'_, '_, '_>) -> Lowered;
 const OPERATORS: &[(&str, Lower)] = &[
     ("Abs", elementwise::abs),
     ("Add", elementwise::add),
+    ("And", logic::and),
     ("ArgMax", reduce::arg_max),
     ("ArgMin", reduce::arg_min),
     ("AveragePool", pool::average),
@@ -273,12 +277,16 @@ const OPERATORS: &[(&str, Lower)] = &[
     ("Clip", elementwise::clip),
     ("Concat", shape::concat),
     ("Constant", tensor::constant_node),
+    ("ConstantOfShape", shape::constant_of_shape),
     ("Conv", conv::conv),
     ("Cos", elementwise::cos),
+    ("DepthToSpace", shape::depth_to_space),
     ("Div", elementwise::div),
     ("Dropout", shape::identity),
     ("Elu", elementwise::elu),
+    ("Equal", logic::equal),
     ("Exp", elementwise::exp),
+    ("Expand", shape::expand),
     ("Flatten", shape::flatten),
     ("Floor", elementwise::floor),
     ("Gather", shape::gather),
@@ -286,10 +294,16 @@ const OPERATORS: &[(&str, Lower)] = &[
     ("Gemm", product::gemm),
     ("GlobalAveragePool", pool::global_average),
     ("GlobalMaxPool", pool::global_max),
+    ("Greater", logic::greater),
+    ("GreaterOrEqual", logic::greater_or_equal),
     ("HardSigmoid", elementwise::hard_sigmoid),
     ("HardSwish", elementwise::hard_swish),
     ("Identity", shape::identity),
+    ("InstanceNormalization", normalise::instance),
+    ("LayerNormalization", normalise::layer),
     ("LeakyRelu", elementwise::leaky_relu),
+    ("Less", logic::less),
+    ("LessOrEqual", logic::less_or_equal),
     ("Log", elementwise::log),
     ("MatMul", product::matmul),
     ("Max", elementwise::max),
@@ -297,9 +311,12 @@ const OPERATORS: &[(&str, Lower)] = &[
     ("Min", elementwise::min),
     ("Mul", elementwise::mul),
     ("Neg", elementwise::neg),
+    ("Not", logic::not),
+    ("Or", logic::or),
     ("PRelu", elementwise::prelu),
     ("Pad", shape::pad),
     ("Pow", elementwise::pow),
+    ("Reciprocal", elementwise::reciprocal),
     ("ReduceMax", reduce::max),
     ("ReduceMean", reduce::mean),
     ("ReduceMin", reduce::min),
@@ -313,13 +330,18 @@ const OPERATORS: &[(&str, Lower)] = &[
     ("Sin", elementwise::sin),
     ("Slice", shape::slice),
     ("Softmax", reduce::softmax),
+    ("SpaceToDepth", shape::space_to_depth),
     ("Split", shape::split),
     ("Sqrt", elementwise::sqrt),
     ("Squeeze", shape::squeeze),
     ("Sub", elementwise::sub),
     ("Tanh", elementwise::tanh),
+    ("Tile", shape::tile),
     ("Transpose", shape::transpose),
     ("Unsqueeze", shape::unsqueeze),
+    ("Where", logic::choose),
+    ("Xor", logic::xor),
+    ("com.microsoft.Gelu", elementwise::gelu),
 ];
 
 fn find(name: &str) -> Option<Lower> {

@@ -1,6 +1,7 @@
 //! Products of matrices, and BatchNormalization.
 
 use super::cx::NodeCx;
+use super::logic::common;
 use super::{describe, Lowered, Refusal};
 use crate::ir::{AddRescale, Clamp, Op, Rescale, ValueId};
 
@@ -115,17 +116,7 @@ pub(super) fn matmul(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     if own_x[1] != own_y[1] {
         return Err(misfit());
     }
-    let rank = front_x.len().max(front_y.len());
-    let dim =
-        |front: &[usize], axis: usize| (axis + front.len()).checked_sub(rank).map_or(1, |own| front[own]);
-    let mut dims = Vec::new();
-    for axis in 0..rank {
-        match (dim(front_x, axis), dim(front_y, axis)) {
-            (p, q) if p == q || q == 1 => dims.push(p),
-            (1, q) => dims.push(q),
-            _ => return Err(misfit()),
-        }
-    }
+    let mut dims = common(front_x, front_y).ok_or_else(misfit)?;
     let mut named = dims.clone();
     dims.extend([own_x[0], own_y[0]]);
     if left.len() > 1 {

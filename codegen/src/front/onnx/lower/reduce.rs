@@ -88,7 +88,7 @@ pub(super) fn softmax(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     }
     let op = Op::Softmax { beta: Real(1.0), scale: SoftmaxScale::Real };
     if cx.opset() < 13 {
-        let axis = cx.axis(cx.int("axis", 1), dims.len() + 1)?;
+        let axis = cx.axis_or_end(cx.int("axis", 1), dims.len())?;
         let flat = [dims[..axis].iter().product(), dims[axis..].iter().product()];
         let rows = cx.reshaped(x, &flat)?;
         let y = cx.add_like(op, &[rows], &flat)?;

@@ -1,6 +1,7 @@
 //! What moves elements, and what tells shapes.
 
 use super::cx::NodeCx;
+use super::logic::common;
 use super::{describe, Lowered, Refusal};
 use crate::ir::{DType, Op, ValueId};
 
@@ -43,8 +44,7 @@ pub(super) fn reshape(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 pub(super) fn flatten(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let dims = cx.dims(x);
-    let axis = cx.int("axis", 1);
-    let axis = if axis == dims.len() as i64 { dims.len() } else { cx.axis(axis, dims.len())? };
+    let axis = cx.axis_or_end(cx.int("axis", 1), dims.len())?;
     let y = cx.reshaped(x, &[dims[..axis].iter().product(), dims[axis..].iter().product()])?;
     cx.bind(0, y)
 }
@@ -221,6 +221,109 @@ pub(super) fn gather(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         None => cx.reshaped(indices, &each)?,
     };
     cx.emit(Op::Gather { batch: 0, axis, depth: 1 }, &[x, indices], &result)
+}
+
+/// Expand: the common shape of the operand and a list.
+pub(super) fn expand(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let x = cx.input(0)?;
+    let dims = cx.dims(x);
+    let given = sizes(cx, 1, "shape")?;
+    let Some(result) = common(&dims, &given) else {
+        return Err(Refusal::malformed(format!("{} does not fit {given:?}", describe(cx.ty(x)))));
+    };
+    let y = if result == dims { x } else { cx.add_like(Op::Broadcast {}, &[x], &result)? };
+    cx.bind(0, y)
+}
+
+/// Tile: axis by axis, everything from it on as often as asked.
+pub(super) fn tile(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let mut x = cx.input(0)?;
+    let (mut dims, times) = (cx.dims(x), sizes(cx, 1, "repeats")?);
+    if times.len() != dims.len() {
+        return Err(Refusal::malformed(format!("{} repeated {times:?} times", describe(cx.ty(x)))));
+    }
+    for (axis, &times) in times.iter().enumerate().filter(|&(_, &times)| times != 1) {
+        let (outer, run) = (dims[..axis].iter().product(), dims[axis..].iter().product());
+        x = cx.reshaped(x, &[outer, 1, run])?;
+        x = cx.add_like(Op::Broadcast {}, &[x], &[outer, times, run])?;
+        dims[axis] =
+            dims[axis].checked_mul(times).ok_or_else(|| Refusal::malformed("its result is too large"))?;
+        x = cx.reshaped(x, &dims)?;
+    }
+    cx.bind(0, x)
+}
+
+/// ConstantOfShape: one number everywhere, 0 unless another is given.
+pub(super) fn constant_of_shape(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let dims = sizes(cx, 0, "shape")?;
+    let number = match cx.tensor("value") {
+        Some(tensor) => {
+            let (ty, data) = super::tensor::constant(tensor, &mut cx.importer.budget)?;
+            cx.importer.graph.add_const("number", ty, data)
+        }
+        None => cx.float_constant("number", &[], &[0.0])?,
+    };
+    if cx.ty(number).shape.numel() != 1 {
+        return Err(Refusal::malformed(format!("{} is no single number", describe(cx.ty(number)))));
+    }
+    let number = cx.reshaped(number, &[])?;
+    let y = if dims.is_empty() { number } else { cx.add_like(Op::Broadcast {}, &[number], &dims)? };
+    cx.bind(0, y)
+}
+
+/// Operand `k` as sizes.
+fn sizes(cx: &mut NodeCx<'_, '_, '_>, k: usize, what: &str) -> Lowered<Vec<usize>> {
+    let given = cx.ints(k, what)?.ok_or_else(|| Refusal::malformed(format!("its {what} is missing")))?;
+    let size = |&x: &i64| u32::try_from(x).map(|x| x as usize);
+    let sizes: Result<Vec<usize>, _> = given.iter().map(size).collect();
+    sizes.map_err(|_| Refusal::malformed(format!("its {what} is {given:?}")))
+}
+
+/// DepthToSpace: channels become pixels of blocks, block first (DCR) or channel first (CRD).
+pub(super) fn depth_to_space(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let (x, block) = (cx.input(0)?, block_size(cx)?);
+    let &[n, c, h, w] = &*cx.dims(x) else { return Err(no_image(cx, x)) };
+    if c % (block * block) != 0 {
+        return Err(Refusal::malformed(format!(
+            "blocks of {block}×{block} do not divide {}",
+            describe(cx.ty(x))
+        )));
+    }
+    let depth = c / (block * block);
+    let (split, perm) = match cx.text("mode") {
+        b"CRD" => ([n, depth, block, block, h, w], [0, 1, 4, 2, 5, 3]),
+        _ => ([n, block, block, depth, h, w], [0, 3, 4, 1, 5, 2]),
+    };
+    let parts = cx.reshaped(x, &split)?;
+    let turned = cx.transposed(parts, &perm)?;
+    let y = cx.reshaped(turned, &[n, depth, h * block, w * block])?;
+    cx.bind(0, y)
+}
+
+/// SpaceToDepth.
+pub(super) fn space_to_depth(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let (x, block) = (cx.input(0)?, block_size(cx)?);
+    let &[n, c, h, w] = &*cx.dims(x) else { return Err(no_image(cx, x)) };
+    if h % block != 0 || w % block != 0 {
+        return Err(Refusal::malformed(format!(
+            "blocks of {block}×{block} do not divide {}",
+            describe(cx.ty(x))
+        )));
+    }
+    let parts = cx.reshaped(x, &[n, c, h / block, block, w / block, block])?;
+    let turned = cx.transposed(parts, &[0, 3, 5, 1, 2, 4])?;
+    let y = cx.reshaped(turned, &[n, c * block * block, h / block, w / block])?;
+    cx.bind(0, y)
+}
+
+fn block_size(cx: &NodeCx<'_, '_, '_>) -> Lowered<usize> {
+    let size = cx.int("blocksize", 0);
+    let found = u16::try_from(size).ok().filter(|&size| size > 0);
+    found.map(usize::from).ok_or_else(|| Refusal::malformed(format!("its block size is {size}")))
+}
+
+fn no_image(cx: &NodeCx<'_, '_, '_>, x: ValueId) -> Refusal {
+    Refusal::malformed(format!("{} has not the four axes of an image", describe(cx.ty(x))))
 }
 
 /// Shape, or a part of it.

@@ -1,0 +1,172 @@
+//! Transposes move towards the outputs: afterwards no elementwise op, concatenation or padding reads transposes by one permutation (and, besides, constants alone) that
+//! nothing else reads. Where they meet their inverse, which stands before the next convolution of a model whose images are channel-first, [`simplify`](super::simplify) removes both.
+//!
+//! Exact: every element is computed from the same elements.
+
+use crate::ir::{Data, Graph, Node, NodeId, Op, Shape, Type, ValueId};
+
+/// Runs the pass.
+pub fn run(graph: &mut Graph) -> bool {
+    let uses = graph.use_counts();
+    let mut changed = false;
+    let mut order = Vec::with_capacity(graph.order.len());
+    for id in std::mem::take(&mut graph.order) {
+        if let Some(Sunk { op, operands, result, perm }) = sunk(graph, &uses, id) {
+            let Node { result: old, origin, .. } = graph.node(id).clone();
+            let name = graph.value(old).name.clone();
+            let operands: Vec<ValueId> =
+                operands.into_iter().map(|operand| operand.into_value(graph)).collect();
+            let moved = graph.add_detached_node(op, &operands, name, result, origin);
+            order.push(moved);
+            let value = graph.node(moved).result;
+            let node = graph.node_mut(id);
+            (node.op, node.operands) = (Op::Transpose { perm }, vec![value]);
+            changed = true;
+        }
+        order.push(id);
+    }
+    graph.order = order;
+    changed
+}
+
+/// A node before the transpose.
+struct Sunk {
+    op: Op,
+    operands: Vec<Operand>,
+    result: Type,
+    /// What transposes its result.
+    perm: Vec<usize>,
+}
+
+enum Operand {
+    /// What was transposed.
+    Value(ValueId),
+    /// A constant in the order of axes before the transpose.
+    Constant(String, Type, Data),
+}
+
+impl Operand {
+    fn into_value(self, graph: &mut Graph) -> ValueId {
+        match self {
+            Operand::Value(value) => value,
+            Operand::Constant(name, ty, data) => graph.add_const(name, ty, data),
+        }
+    }
+}
+
+fn sunk(graph: &Graph, uses: &[usize], id: NodeId) -> Option<Sunk> {
+    let node = graph.node(id);
+    let mut op = node.op.clone();
+    // How many operands have the axes of the result.
+    let along = match &node.op {
+        Op::Concat { .. } => node.operands.len(),
+        Op::Pad { .. } | Op::Cast {} => 1,
+        op => op.elementwise_operands(),
+    };
+    if along == 0 {
+        return None;
+    }
+    let transposed = |&operand: &ValueId| {
+        let producer = graph.node(graph.producer(operand)?);
+        let Op::Transpose { perm } = &producer.op else { return None };
+        let all_read_here =
+            uses.get(operand.0 as usize) == Some(&node.operands.iter().filter(|&&o| o == operand).count());
+        all_read_here.then_some((perm, *producer.operands.first()?))
+    };
+    let (perm, _) = node.operands.iter().take(along).find_map(transposed)?;
+    let result = graph.ty(node.result);
+    let inverse = inverse(perm)?;
+    let mut operands = Vec::new();
+    for (k, operand) in node.operands.iter().enumerate() {
+        operands.push(match (transposed(operand), graph.const_data(*operand)) {
+            // Tables and the like stay as they are.
+            _ if k >= along => Operand::Value(*operand),
+            (Some((own, from)), _) if own == perm => Operand::Value(from),
+            (_, Some(data)) => turned(graph, *operand, data, &inverse)?,
+            _ => return None,
+        });
+    }
+    match &mut op {
+        Op::Concat { axis } => *axis = *perm.get(*axis)?,
+        Op::Pad { before, after, .. } => {
+            (*before, *after) = (permuted(before, &inverse)?, permuted(after, &inverse)?);
+        }
+        _ => {}
+    }
+    let result = result.with_shape(&permuted(result.shape.dims(), &inverse)?);
+    Some(Sunk { op, operands, result, perm: perm.clone() })
+}
+
+fn inverse(perm: &[usize]) -> Option<Vec<usize>> {
+    (0..perm.len()).map(|axis| perm.iter().position(|&from| from == axis)).collect()
+}
+
+fn permuted(list: &[usize], perm: &[usize]) -> Option<Vec<usize>> {
+    perm.iter().map(|&axis| list.get(axis).copied()).collect()
+}
+
+/// A constant whose axes are aligned with the last ones of a tensor, before that was transposed.
+fn turned(graph: &Graph, id: ValueId, data: &Data, perm: &[usize]) -> Option<Operand> {
+    let ty = graph.ty(id);
+    if ty.quant.as_ref().is_some_and(|quant| quant.axis.is_some()) || ty.shape.rank() > perm.len() {
+        return None;
+    }
+    let mut dims = vec![1; perm.len() - ty.shape.rank()];
+    dims.extend(ty.shape.dims());
+    let from = Shape(dims.clone()).strides();
+    let to = Shape(permuted(&dims, perm)?);
+    let (strides, size) = (to.strides(), ty.dtype.size());
+    let mut bytes = Vec::with_capacity(data.bytes().len());
+    for position in 0..to.numel() {
+        let index = |axis: usize| position / strides[axis] % to.dims()[axis];
+        let at: usize = perm.iter().enumerate().map(|(axis, &own)| index(axis) * from[own]).sum();
+        bytes.extend_from_slice(data.bytes().get(at * size..(at + 1) * size)?);
+    }
+    // A single number needs no axes.
+    let to = if to.numel() == 1 { ty.shape.clone() } else { to };
+    Some(Operand::Constant(graph.value(id).name.clone(), ty.with_shape(to.dims()), Data::new(bytes)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{keeps, rewrites};
+    use super::*;
+
+    #[test]
+    fn they_move_behind_elementwise_ops() {
+        rewrites(
+            run,
+            "input %x: f32[1,2,3,4]
+             input %z: f32[1,2,3,4]
+             const %c: f32[4,1,1] = [1.0, 2.0, 3.0, 4.0]
+             %a: f32[1,4,2,3] = transpose(%x) {perm = [0, 3, 1, 2]}
+             %b: f32[1,4,2,3] = transpose(%z) {perm = [0, 3, 1, 2]}
+             %s: f32[1,4,2,3] = add(%a, %b) {rescale = real, clamp = -inf..=inf}
+             %y: f32[1,4,2,3] = mul(%s, %c) {rescale = real, clamp = -inf..=inf}
+             return %y",
+            "input %x: f32[1,2,3,4]
+             input %z: f32[1,2,3,4]
+             const %c: f32[4,1,1] = [1.0, 2.0, 3.0, 4.0]
+             const %d: f32[1,1,1,4] = [1.0, 2.0, 3.0, 4.0]
+             %s: f32[1,2,3,4] = add(%x, %z) {rescale = real, clamp = -inf..=inf}
+             %y: f32[1,2,3,4] = mul(%s, %d) {rescale = real, clamp = -inf..=inf}
+             %t: f32[1,4,2,3] = transpose(%y) {perm = [0, 3, 1, 2]}
+             return %t",
+        );
+    }
+
+    #[test]
+    fn others_stay() {
+        // Another permutation, a value that is not transposed, another reader.
+        keeps(
+            run,
+            "input %x: f32[2,2,2]
+             input %z: f32[2,2,2]
+             %a: f32[2,2,2] = transpose(%x) {perm = [0, 2, 1]}
+             %b: f32[2,2,2] = transpose(%z) {perm = [1, 0, 2]}
+             %s: f32[2,2,2] = add(%a, %b) {rescale = real, clamp = -inf..=inf}
+             %t: f32[2,2,2] = add(%s, %z) {rescale = real, clamp = -inf..=inf}
+             return %t, %a",
+        );
+    }
+}
