@@ -101,13 +101,21 @@ fn folded(graph: &Graph, uses: &[usize], id: NodeId) -> Option<Folded> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::dce;
     use super::super::testing::{keeps, rewrites};
     use super::*;
+
+    /// The pass, and what it leaves unused removed.
+    fn run_and_clean(graph: &mut Graph) -> bool {
+        let changed = run(graph);
+        dce::run(graph);
+        changed
+    }
 
     #[test]
     fn factors_and_summands_of_channels() {
         rewrites(
-            run,
+            run_and_clean,
             "input %x: f32[1,3]
              const %w: f32[2,3] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
              const %b: f32[2] = [0.5, -0.5]
@@ -118,8 +126,8 @@ mod tests {
              %y: f32[1,2] = add(%s, %p) {rescale = real, clamp = 0.0..=6.0}
              return %y",
             "input %x: f32[1,3]
-             const %w: f32[2,3] = [2.0, 4.0, 6.0, 16.0, 20.0, 24.0]
-             const %b: f32[2] = [2.0, 1.0]
+             const %w \"weights\": f32[2,3] = [2.0, 4.0, 6.0, 16.0, 20.0, 24.0]
+             const %b \"bias\": f32[2] = [2.0, 1.0]
              %y: f32[1,2] = dense(%x, %w, %b) {rescale = real, clamp = 0.0..=6.0}
              return %y",
         );

@@ -7,12 +7,13 @@
 //! 3. `cse` and `dce` leave one copy of what is used, so that the fusions see true use counts.
 //! 4. `fuse_pad` and `fuse_activation` make fewer, larger ops, and `merge_depthwise` one of several.
 //! 5. `constant_channels` finds channels that never change, now that activations are fused, and `dead_channels` removes them.
-//! 6. `mean_of_transposed`, `sink_quantize` and `integer_states` move ops to where there is less to do, or nothing: they count uses too.
+//! 6. `sink_transposes`, `permute_dense`, `mean_of_transposed`, `sink_quantize` and `integer_states` move ops to where there is less to do, or nothing: they count uses too.
+//! 7. `fold_scale` makes batch normalisations part of the layers before them.
 //!
 //! These repeat until nothing changes. Then, once:
 //!
-//! 7. `lower_tables` turns 8-bit unary ops into tables. Last, because a table can no longer be fused into a convolution.
-//! 8. `cse` and `dce` again, for tables that are alike.
+//! 8. `lower_tables` turns 8-bit unary ops into tables. Last, because a table can no longer be fused into a convolution.
+//! 9. `cse` and `dce` again, for tables that are alike.
 //!
 //! Every pass goes towards fewer or cheaper ops, so that the repetition ends; [`MOST_ROUNDS`] bounds it all the same. A pass says
 //! whether it changed the graph; after each change the graph is [verified](crate::verify). Everything is deterministic.
@@ -23,7 +24,7 @@
 //! kernels know several.
 //!
 //! Integers are exact. On floats the passes are exact too, but for the sign of zeros and NaNs where a padding of zeros is
-//! skipped instead of added.
+//! skipped instead of added, for `fold_scale`, which rounds products of constants, and for `permute_dense`, which adds in another order.
 
 pub mod constant_channels;
 pub mod cse;
@@ -38,6 +39,7 @@ pub mod integer_states;
 pub mod lower_tables;
 pub mod mean_of_transposed;
 pub mod merge_depthwise;
+pub mod permute_dense;
 pub mod planar;
 pub mod quantized_io;
 pub mod reshaped_input;
@@ -73,6 +75,7 @@ const SIMPLIFY: Pass = Pass { name: "simplify", run: simplify::run };
 const CSE: Pass = Pass { name: "cse", run: cse::run };
 const DCE: Pass = Pass { name: "dce", run: dce::run };
 const SINK_TRANSPOSES: Pass = Pass { name: "sink_transposes", run: sink_transposes::run };
+const PERMUTE_DENSE: Pass = Pass { name: "permute_dense", run: permute_dense::run };
 const FOLD_SCALE: Pass = Pass { name: "fold_scale", run: fold_scale::run };
 const FUSE_PAD: Pass = Pass { name: "fuse_pad", run: fuse_pad::run };
 const FUSE_ACTIVATION: Pass = Pass { name: "fuse_activation", run: fuse_activation::run };
@@ -95,6 +98,7 @@ pub const REPEATED: &[Pass] = &[
     CSE,
     DCE,
     SINK_TRANSPOSES,
+    PERMUTE_DENSE,
     FOLD_SCALE,
     FUSE_PAD,
     FUSE_ACTIVATION,

@@ -56,6 +56,9 @@ impl Operand {
 
 fn sunk(graph: &Graph, uses: &[usize], id: NodeId) -> Option<Sunk> {
     let node = graph.node(id);
+    if let Op::Reshape {} = node.op {
+        return reshaped(graph, uses, node);
+    }
     let mut op = node.op.clone();
     // How many operands have the axes of the result.
     let along = match &node.op {
@@ -97,6 +100,81 @@ fn sunk(graph: &Graph, uses: &[usize], id: NodeId) -> Option<Sunk> {
     Some(Sunk { op, operands, result, perm: perm.clone() })
 }
 
+/// A reshape of a transposed value that leaves together and in order, in memory, the axes that it joins: the same of what was transposed.
+fn reshaped(graph: &Graph, uses: &[usize], node: &Node) -> Option<Sunk> {
+    let &[operand] = node.operands.as_slice() else { return None };
+    let producer = graph.node(graph.producer(operand)?);
+    let Op::Transpose { perm } = &producer.op else { return None };
+    if uses.get(operand.0 as usize) != Some(&1) {
+        return None;
+    }
+    let source = *producer.operands.first()?;
+    let (from, result) = (graph.ty(operand).shape.dims(), graph.ty(node.result));
+    let mut groups = groups(from, result.shape.dims())?;
+    // Where its elements lie in the source; axes of one element lie anywhere.
+    for group in &mut groups {
+        let axes: Vec<usize> = group
+            .from
+            .clone()
+            .filter(|&axis| from[axis] != 1)
+            .filter_map(|axis| perm.get(axis).copied())
+            .collect();
+        let dims = graph.ty(source).shape.dims();
+        let together =
+            |pair: &[usize]| pair[0] < pair[1] && dims[pair[0] + 1..pair[1]].iter().all(|&dim| dim == 1);
+        if !axes.windows(2).all(together) {
+            return None;
+        }
+        group.place = axes.first().copied();
+    }
+    let mut order: Vec<usize> = (0..groups.len()).collect();
+    order.sort_by_key(|&k| groups[k].place);
+    let axes: Vec<usize> = order.iter().flat_map(|&k| groups[k].to.clone()).collect();
+    let perm = inverse(&axes)?;
+    if perm.iter().copied().eq(0..perm.len()) {
+        return None;
+    }
+    let result = result.with_shape(&permuted(result.shape.dims(), &axes)?);
+    Some(Sunk { op: Op::Reshape {}, operands: vec![Operand::Value(source)], result, perm })
+}
+
+/// Axes of a shape that become axes of another, with as many elements.
+struct Group {
+    from: std::ops::Range<usize>,
+    to: std::ops::Range<usize>,
+    /// Its first axis that has more than one element, in the source.
+    place: Option<usize>,
+}
+
+/// The smallest groups in which a reshape takes one shape to another, in order.
+fn groups(from: &[usize], to: &[usize]) -> Option<Vec<Group>> {
+    let (mut groups, mut i, mut j) = (Vec::new(), 0, 0);
+    while i < from.len() || j < to.len() {
+        let start = (i, j);
+        // Axes of one element are groups of their own, from nothing or to nothing.
+        match (from.get(i), to.get(j)) {
+            (Some(1), _) => i += 1,
+            (_, Some(1)) => j += 1,
+            (Some(&x), Some(&y)) => {
+                let (mut a, mut b) = (x, y);
+                (i, j) = (i + 1, j + 1);
+                while a != b {
+                    if a < b {
+                        a *= *from.get(i)?;
+                        i += 1;
+                    } else {
+                        b *= *to.get(j)?;
+                        j += 1;
+                    }
+                }
+            }
+            _ => return None,
+        }
+        groups.push(Group { from: start.0..i, to: start.1..j, place: None });
+    }
+    Some(groups)
+}
+
 fn inverse(perm: &[usize]) -> Option<Vec<usize>> {
     (0..perm.len()).map(|axis| perm.iter().position(|&from| from == axis)).collect()
 }
@@ -129,13 +207,21 @@ fn turned(graph: &Graph, id: ValueId, data: &Data, perm: &[usize]) -> Option<Ope
 
 #[cfg(test)]
 mod tests {
+    use super::super::dce;
     use super::super::testing::{keeps, rewrites};
     use super::*;
+
+    /// The pass, and what it leaves unused removed.
+    fn run_and_clean(graph: &mut Graph) -> bool {
+        let changed = run(graph);
+        dce::run(graph);
+        changed
+    }
 
     #[test]
     fn they_move_behind_elementwise_ops() {
         rewrites(
-            run,
+            run_and_clean,
             "input %x: f32[1,2,3,4]
              input %z: f32[1,2,3,4]
              const %c: f32[4,1,1] = [1.0, 2.0, 3.0, 4.0]
@@ -152,6 +238,28 @@ mod tests {
              %y: f32[1,2,3,4] = mul(%s, %d) {rescale = real, clamp = -inf..=inf}
              %t: f32[1,4,2,3] = transpose(%y) {perm = [0, 3, 1, 2]}
              return %t",
+        );
+    }
+
+    #[test]
+    fn they_move_behind_reshapes() {
+        rewrites(
+            run_and_clean,
+            "input %x: f32[1,2,3,4]
+             %a: f32[1,4,2,3] = transpose(%x) {perm = [0, 3, 1, 2]}
+             %y: f32[1,4,6,1] = reshape(%a)
+             return %y",
+            "input %x: f32[1,2,3,4]
+             %r: f32[1,1,6,4] = reshape(%x)
+             %y: f32[1,4,6,1] = transpose(%r) {perm = [0, 3, 2, 1]}
+             return %y",
+        );
+        keeps(
+            run,
+            "input %x: f32[1,2,3,4]
+             %a: f32[1,4,2,3] = transpose(%x) {perm = [0, 3, 1, 2]}
+             %y: f32[1,8,3] = reshape(%a)
+             return %y",
         );
     }
 
