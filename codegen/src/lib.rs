@@ -21,6 +21,7 @@ pub mod search;
 pub mod select;
 mod target;
 pub mod verify;
+pub mod write;
 
 pub use door::{compile_file, include_model, model_name, read_file, write_whole, Build};
 pub use error::{Error, Problem};

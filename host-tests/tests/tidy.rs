@@ -66,6 +66,7 @@ const ROOMS: &[(&str, &[&str])] = &[
         "report",
         &["ir", "front", "kernel", "passes", "schedule", "plan", "search", "select", "emit", "verify"],
     ),
+    ("write", &["ir"]),
     ("advice", &["ir", "front", "kernel", "passes", "report", "requant", "schedule", "select"]),
 ];
 
