@@ -26,12 +26,17 @@ pub struct Model {
 /// Empty, with a line that says so, where the variable is not set.
 pub fn corpus() -> Vec<Model> {
     match corpus_folder() {
-        Some(folder) => models(&folder.join("tflite"), &folder.join("golden")),
+        Some(folder) => models(&folder, "tflite"),
         None => {
             println!("KILN_CORPUS is not set: the corpus tests ran on the project's own models only");
             Vec::new()
         }
     }
+}
+
+/// The ONNX models of the same folder: `onnx/<name>.onnx`.
+pub fn onnx_corpus() -> Vec<Model> {
+    corpus_folder().map(|folder| models(&folder, "onnx")).unwrap_or_default()
 }
 
 /// The folder named by `KILN_CORPUS`.
@@ -41,17 +46,17 @@ pub fn corpus_folder() -> Option<PathBuf> {
 
 /// The project's own models.
 pub fn own_models() -> Vec<Model> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("models");
-    models(&folder.join("tflite"), &folder.join("golden"))
+    models(&Path::new(env!("CARGO_MANIFEST_DIR")).join("models"), "tflite")
 }
 
-fn models(models: &Path, golden: &Path) -> Vec<Model> {
+/// The models of one format, which is their ending and the name of their folder.
+fn models(folder: &Path, format: &str) -> Vec<Model> {
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(models).into_iter().flatten().flatten() {
+    for entry in std::fs::read_dir(folder.join(format)).into_iter().flatten().flatten() {
         let path = entry.path();
-        if path.extension().is_some_and(|e| e == "tflite") {
+        if path.extension().is_some_and(|e| e == format) {
             let name = kiln_codegen::model_name(&path);
-            found.push(Model { golden: golden.join(&name).with_extension("npz"), name, path });
+            found.push(Model { golden: folder.join("golden").join(&name).with_extension("npz"), name, path });
         }
     }
     found.sort_by(|a, b| a.name.cmp(&b.name));

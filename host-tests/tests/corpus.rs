@@ -7,7 +7,7 @@ use cargo_kiln::validate::validate;
 use kiln_codegen::ir::Graph;
 use kiln_codegen::report::macs;
 use kiln_codegen::{compile_graph, import, Error, Input, Optimize, Options};
-use kiln_host_tests::{corpus, own_models, reasons, Model};
+use kiln_host_tests::{corpus, onnx_corpus, own_models, reasons, Model};
 
 /// Models that cannot be compiled yet, with reasons.
 const UNSUPPORTED: &str = include_str!("../corpus/unsupported.txt");
@@ -18,6 +18,7 @@ fn all_models() -> Vec<Model> {
     models.retain(|m| !m.name.starts_with("op_"));
     assert!(!models.is_empty(), "the project's own models are missing");
     models.extend(corpus());
+    models.extend(onnx_corpus());
     models
 }
 
@@ -38,7 +39,13 @@ fn every_model_compiles_or_is_known() {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
-/// (`tests/interp_golden` holds the interpreter to the same files.)
+/// (`tests/interp_golden` holds the interpreter to the TFLite files.)
+#[test]
+fn onnx_in_the_interpreter() {
+    let models = onnx_corpus();
+    assert!(check_models(&models, &Options::default(), &["interp"]) > 0 || models.is_empty());
+}
+
 #[test]
 fn host() {
     assert!(check(&Options::default(), &["host"]) > 0);

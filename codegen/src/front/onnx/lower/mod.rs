@@ -13,6 +13,7 @@ mod logic;
 mod normalise;
 mod pool;
 mod product;
+mod recurrent;
 mod reduce;
 mod shape;
 mod tensor;
@@ -292,6 +293,7 @@ const OPERATORS: &[(&str, Lower)] = &[
     ("Gather", shape::gather),
     ("Gelu", elementwise::gelu),
     ("Gemm", product::gemm),
+    ("GRU", recurrent::gru),
     ("GlobalAveragePool", pool::global_average),
     ("GlobalMaxPool", pool::global_max),
     ("Greater", logic::greater),
@@ -300,6 +302,7 @@ const OPERATORS: &[(&str, Lower)] = &[
     ("HardSwish", elementwise::hard_swish),
     ("Identity", shape::identity),
     ("InstanceNormalization", normalise::instance),
+    ("LSTM", recurrent::lstm),
     ("LayerNormalization", normalise::layer),
     ("LeakyRelu", elementwise::leaky_relu),
     ("Less", logic::less),
@@ -317,6 +320,7 @@ const OPERATORS: &[(&str, Lower)] = &[
     ("Pad", shape::pad),
     ("Pow", elementwise::pow),
     ("Reciprocal", elementwise::reciprocal),
+    ("RNN", recurrent::rnn),
     ("ReduceMax", reduce::max),
     ("ReduceMean", reduce::mean),
     ("ReduceMin", reduce::min),
