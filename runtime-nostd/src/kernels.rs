@@ -95,6 +95,7 @@ pub use crate::arch::portable::signal::{
     shift_left_i16, square_root, subtract_noise, window_i16,
 };
 pub use crate::arch::portable::softmax::{softmax_f32, softmax_i8, softmax_i8_i16};
+pub use crate::arch::portable::trees::trees_f32;
 pub use crate::arch::portable::unary::{
     abs_f32, ceil_f32, clip_f32, cos_f32, elu_f32, exp_f32, floor_f32, gelu_f32, gelu_tanh_f32,
     hard_swish_f32, leaky_relu_f32, log_f32, logistic_f32, lookup_8, neg_f32, round_f32, rsqrt_f32, sign_f32,

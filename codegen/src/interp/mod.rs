@@ -26,6 +26,7 @@ mod sigmoid;
 mod signal;
 mod softmax;
 mod tensor;
+mod trees;
 
 use crate::ir::{Data, Graph, Multiplier, Op, Rescale, Type, ValueDef, ValueId};
 use crate::verify::check_op;
@@ -223,6 +224,7 @@ pub fn eval(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Result<Data,
         }
         Op::InverseRoot { rescale } => normalise::inverse_root(single(rescale)?, first.1),
         Op::TopK {} => reduce::top_k(first, result),
+        Op::Trees {} => trees::trees(operands, result)?,
         Op::MatMul { rescale, clamp } => matmul::matmul(rescale, clamp, operands, result)?,
         Op::ResizeBilinear { align_corners, half_pixel } => {
             resize::bilinear(*align_corners, *half_pixel, first, result)

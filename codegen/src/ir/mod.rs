@@ -30,6 +30,7 @@ mod op;
 mod property;
 mod signal;
 mod text;
+pub mod trees;
 mod types;
 
 pub use attr::{

@@ -326,6 +326,11 @@ op_table! {
     /// Indices of the largest elements along the last axis, as many as the result has: the largest one first, and of equal ones the first. No number (NaN) is
     /// below all numbers.
     TopK "top_k" (1..=1) {}
+    /// Sums over decision trees: `x` \[n, features\] of floats, a `table` of `i32` \[records, 2\] and the `roots` of the trees, places in the table; result \[n, targets\]. The first
+    /// number of a record is a float's bits; of the second, the lower 16 bits say what it is, and the upper 16 are a number. A branch (bit 15 clear) goes on at the next record where the feature
+    /// that bits 0 to 12 name is at most the float, or equal to it (bit 13), or no number (bit 14); else that many records further on. A leaf (bit 15) adds the float to that target, and
+    /// the next record is one of the same leaf where bit 0 is set.
+    Trees "trees" (3..=3) {}
     /// Sums of all elements up to each one along `axis`.
     CumSum "cumsum" (1..=1) {
         /// The axis.

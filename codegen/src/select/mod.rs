@@ -171,6 +171,7 @@ impl<'a> Selector<'a> {
                     | Op::LocalNormalize { .. }
                     | Op::InverseRoot { .. }
                     | Op::TopK {}
+                    | Op::Trees {}
                     | Op::MatMul { .. }
                     | Op::ResizeBilinear { .. }
                     | Op::Broadcast {}
@@ -219,6 +220,7 @@ impl<'a> Selector<'a> {
             }
             Op::InverseRoot { rescale } => self.inverse_root(node, rescale),
             Op::TopK {} => self.top_k(node),
+            Op::Trees {} => self.trees(node),
             Op::MatMul { rescale, clamp } => self.matmul(node, rescale, clamp),
             Op::ResizeBilinear { align_corners, half_pixel } => {
                 self.resize_bilinear(node, *align_corners, *half_pixel)
@@ -431,7 +433,7 @@ fn kernel_types(op: &Op) -> &'static str {
         Op::Add { .. } | Op::Sub { .. } | Op::Mul { .. } => "int8, float32, and plain int32 and int64",
         Op::Softmax { .. } | Op::LogSoftmax { .. } => "int8 and float32",
         Op::L2Normalize {} => "int8, uint8 and float32",
-        Op::LocalNormalize { .. } => "float32",
+        Op::LocalNormalize { .. } | Op::Trees {} => "float32",
         Op::InverseRoot { .. } => "int16",
         Op::TopK {} => "all types but bool",
         Op::MatMul { .. } => "int8, int16 and float32",

@@ -59,6 +59,18 @@ pub(super) fn check(op: &Op, operands: &[&Type], result: &Type) -> Result<(), St
             want.push(k);
             expect(y, &want)
         }
+        Op::Trees {} => {
+            let (table, roots) = (&operands[1].shape, &operands[2].shape);
+            ensure!(x.rank() == 2, "{} axes, rows of features wanted", x.rank());
+            ensure!(
+                table.rank() == 2 && table.last() == 2,
+                "records of {:?}, two numbers wanted",
+                table.dims()
+            );
+            ensure!(roots.rank() == 1, "roots of {} axes", roots.rank());
+            ensure!(y.rank() == 2, "a result of {} axes, rows of targets wanted", y.rank());
+            expect(y, &[x.dims()[0], y.last()])
+        }
         Op::Softmax { .. } | Op::LogSoftmax { .. } | Op::L2Normalize {} | Op::LocalNormalize { .. } => {
             ensure!(x.rank() >= 1, "a scalar has no last axis");
             expect(y, x.dims())

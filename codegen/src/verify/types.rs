@@ -217,6 +217,11 @@ pub(super) fn check(op: &Op, operands: &[&Type], y: &Type) -> Result<(), String>
             ensure!(centred, "{x} to {y}, zero points of 0 wanted");
             check_multiplier(single(rescale)?)
         }
+        Op::Trees {} => {
+            let ints = operands[1..].iter().all(|ty| ty.dtype == DType::I32 && ty.quant.is_none());
+            ensure!(ints, "{} and {} for trees, i32 wanted", operands[1], operands[2]);
+            float(x, y)
+        }
         Op::TopK {} => {
             ensure!(x.dtype != DType::Bool, "the largest of {}", x.dtype.name());
             ensure!(y.dtype == DType::I32 && y.quant.is_none(), "the result is of type {y}, i32 wanted");

@@ -122,6 +122,7 @@ impl Writer<'_> {
             | Op::L2Normalize {}
             | Op::LocalNormalize { .. }
             | Op::TopK {}
+            | Op::Trees {}
             | Op::InverseRoot { .. }
             | Op::Requantize { .. }
             | Op::Lookup {}

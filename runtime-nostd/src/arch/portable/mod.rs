@@ -20,6 +20,7 @@ pub(crate) mod reduce;
 pub(crate) mod resize;
 pub(crate) mod signal;
 pub(crate) mod softmax;
+pub(crate) mod trees;
 pub(crate) mod unary;
 pub(crate) mod wide;
 

@@ -19,6 +19,16 @@ impl<'m, 'a> NodeCx<'_, 'm, 'a> {
         self.attribute(name).map_or(otherwise, |attribute| attribute.float)
     }
 
+    /// A list of floats, empty if there is none, or the constant of the same name with `_as_tensor` behind it.
+    pub(super) fn numbers(&mut self, name: &str) -> Vec<f32> {
+        let list = self.attribute(name).map(|attribute| attribute.floats.clone()).unwrap_or_default();
+        if !list.is_empty() {
+            return list;
+        }
+        let Some(tensor) = self.tensor(&format!("{name}_as_tensor")) else { return list };
+        super::tensor::constant(tensor, &mut self.importer.budget).map_or(list, |(_, data)| data.to_f32())
+    }
+
     /// A text; empty if there is none.
     pub(super) fn text(&self, name: &str) -> &'a [u8] {
         self.attribute(name).map_or(&[], |attribute| attribute.string.0)

@@ -6,6 +6,7 @@
 //! Images are channel-first in ONNX and channel-last in the graph: transposes stand around every op that looks at an image, and passes remove them again.
 
 mod attributes;
+mod classical;
 mod conv;
 mod cx;
 mod elementwise;
@@ -17,6 +18,7 @@ mod recurrent;
 mod reduce;
 mod shape;
 mod tensor;
+mod trees;
 
 use super::proto::{Dim, Model, Name, Node};
 use crate::error::Error;
@@ -345,6 +347,17 @@ const OPERATORS: &[(&str, Lower)] = &[
     ("Unsqueeze", shape::unsqueeze),
     ("Where", logic::choose),
     ("Xor", logic::xor),
+    ("ai.onnx.ml.ArrayFeatureExtractor", classical::array_feature_extractor),
+    ("ai.onnx.ml.Binarizer", classical::binarizer),
+    ("ai.onnx.ml.LabelEncoder", classical::label_encoder),
+    ("ai.onnx.ml.LinearClassifier", classical::linear_classifier),
+    ("ai.onnx.ml.LinearRegressor", classical::linear_regressor),
+    ("ai.onnx.ml.Normalizer", classical::normalizer),
+    ("ai.onnx.ml.SVMRegressor", classical::svm_regressor),
+    ("ai.onnx.ml.Scaler", classical::scaler),
+    ("ai.onnx.ml.TreeEnsembleClassifier", trees::classifier),
+    ("ai.onnx.ml.TreeEnsembleRegressor", trees::regressor),
+    ("ai.onnx.ml.ZipMap", classical::zip_map),
     ("com.microsoft.Gelu", elementwise::gelu),
 ];
 
