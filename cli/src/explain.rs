@@ -2,7 +2,7 @@
 
 use crate::{plan, report};
 use kiln_codegen::advice::advise;
-use kiln_codegen::front::tflite::{inspect, OperatorSummary, QuantizationSummary, Summary, TensorSummary};
+use kiln_codegen::front::{inspect, OperatorSummary, QuantizationSummary, Summary, TensorSummary};
 use kiln_codegen::ir::Graph;
 use kiln_codegen::schedule::{pipeline, Flow};
 use kiln_codegen::{compile_graph, import, passes, Compiled, Error, Input, Options, Problem};
@@ -55,7 +55,7 @@ fn compile(bytes: &[u8], name: &str, options: &Options) -> Result<(Graph, Compil
 // Writing to a string cannot fail: the results of `writeln!` are dropped below.
 
 fn overview(name: &str, summary: &Summary) -> String {
-    let mut out = format!("{name}: TensorFlow Lite, {} bytes", summary.file_bytes);
+    let mut out = format!("{name}: {}, {} bytes", summary.format, summary.file_bytes);
     if !summary.description.is_empty() {
         let _ = write!(out, " ({})", summary.description.trim());
     }

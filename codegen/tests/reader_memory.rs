@@ -25,7 +25,7 @@ fn memory_stays_in_proportion_to_the_file() {
     let mut worst: (f64, String) = (0.0, String::new());
     let mut check = |name: &str, file: &[u8]| {
         let read = peak(|| read(file, name));
-        let inspected = peak(|| tflite::inspect(file));
+        let inspected = peak(|| kiln_codegen::front::inspect(file));
         // A few bytes can make a loop of thousands of passes.
         let unrolled = if name == "control" { UNROLLED } else { 0 };
         let ratio = read.saturating_sub(unrolled).max(inspected) as f64 / file.len().max(512) as f64;

@@ -6,7 +6,7 @@
 #![allow(clippy::panic, clippy::unwrap_used)]
 
 use kiln_codegen::advice::{advise, Advice, Topic};
-use kiln_codegen::front::tflite::inspect;
+use kiln_codegen::front::inspect;
 use kiln_codegen::ir::{DType, Op};
 use kiln_codegen::report::certificate::certificate;
 use kiln_codegen::report::kernels::{kernels, Requantisation};

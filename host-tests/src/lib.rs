@@ -21,6 +21,16 @@ pub struct Model {
     pub golden: PathBuf,
 }
 
+impl Model {
+    /// Options with what this model needs besides: the sizes of its input, where the file leaves them open.
+    pub fn options(&self, options: &Options) -> Options {
+        let shapes = reasons(include_str!("../corpus/input_shapes.txt"));
+        let given = shapes.get(&self.name).map(|shape| shape.parse());
+        let input_shapes = given.map(|shape| vec![shape.unwrap_or_else(|e| panic!("{}: {e}", self.name))]);
+        Options { input_shapes: input_shapes.unwrap_or_default(), ..options.clone() }
+    }
+}
+
 /// The models of the folder named by `KILN_CORPUS`: `tflite/<name>.tflite` with `golden/<name>.npz`, by name.
 ///
 /// Empty, with a line that says so, where the variable is not set.

@@ -29,7 +29,7 @@ fn every_model_compiles_or_is_known() {
     let mut wrong = Vec::new();
     for model in all_models() {
         let bytes = std::fs::read(&model.path).unwrap();
-        let result = kiln_codegen::compile(&bytes, &model.name, &Options::default());
+        let result = kiln_codegen::compile(&bytes, &model.name, &model.options(&Options::default()));
         match (result, known.get(&model.name)) {
             (Ok(_), None) | (Err(Error::Unsupported(_)), Some(_)) => {}
             (Ok(_), Some(reason)) => wrong.push(format!("{} compiles, but is listed: {reason}", model.name)),
@@ -91,7 +91,7 @@ fn arenas_are_packed() {
         let bytes = std::fs::read(&model.path).unwrap();
         for optimize in [Optimize::Speed, Optimize::Memory] {
             for input in [Input::Whole, Input::Rows, Input::Sliding] {
-                let options = Options { optimize, input, ..Options::default() };
+                let options = model.options(&Options { optimize, input, ..Options::default() });
                 let Ok(compiled) = kiln_codegen::compile(&bytes, &model.name, &options) else { continue };
                 let (arena, least) = (compiled.plan.arena_bytes, compiled.plan.lower_bound);
                 assert!(arena <= least + least / 50, "{} {options:?}: {arena} of {least}", model.name);
@@ -124,6 +124,7 @@ fn check_models(models: &[Model], options: &Options, places: &[&str]) -> usize {
     let mut checked = 0;
     for model in models.iter().filter(|m| !known.contains_key(&m.name)) {
         let bytes = std::fs::read(&model.path).unwrap();
+        let options = &model.options(options);
         match kiln_codegen::compile(&bytes, &model.name, options) {
             Err(Error::Options(_)) => continue,
             Ok(compiled) if only_small && work(&compiled.graph) > MOST_WORK => continue,
@@ -159,7 +160,8 @@ fn every_layer_of_generated_code() {
     let mut layers = 0;
     for model in all_models().iter().filter(|m| !known.contains_key(&m.name)) {
         let bytes = std::fs::read(&model.path).unwrap();
-        let mut graph = import(&bytes, &format!("{}_layers", model.name), &Options::default()).unwrap();
+        let options = model.options(&Options::default());
+        let mut graph = import(&bytes, &format!("{}_layers", model.name), &options).unwrap();
         let results: Vec<_> =
             graph.nodes().map(|(_, node)| node.result).filter(|id| !graph.outputs.contains(id)).collect();
         let size: usize = results.iter().map(|&id| graph.ty(id).bytes()).sum();

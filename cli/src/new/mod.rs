@@ -12,7 +12,7 @@ pub use template::{flavours, Flavour};
 use anyhow::{Context, Result};
 use destination::Destination;
 use kiln_boards::{toolchain, Board, Runner};
-use kiln_codegen::front::tflite::inspect;
+use kiln_codegen::front::inspect;
 use kiln_codegen::{import, model_name, read_file, Optimize};
 use std::fmt;
 use std::path::{Path, PathBuf};

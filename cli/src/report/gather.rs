@@ -3,7 +3,7 @@
 use super::reads::{reads, steps_of_nodes};
 use super::*;
 use kiln_codegen::advice::advise;
-use kiln_codegen::front::tflite::Summary;
+use kiln_codegen::front::Summary;
 use kiln_codegen::ir::{Graph, Op, Order, Type, ValueId};
 use kiln_codegen::report::certificate::{certificate, NOT_PROVEN};
 use kiln_codegen::report::kernels::{kernels, StepKernels};

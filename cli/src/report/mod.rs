@@ -18,7 +18,7 @@ use anyhow::{Context, Result};
 use kiln_boards::firmware;
 use kiln_boards::image::Image;
 use kiln_boards::Board;
-use kiln_codegen::front::tflite::inspect;
+use kiln_codegen::front::inspect;
 use kiln_codegen::{compile, import, model_name, read_file, Compiled, Optimize, Options};
 use std::path::Path;
 

@@ -1,13 +1,16 @@
 //! Readers: bytes of a model file to a [`Graph`].
 
 pub(crate) mod budget;
+mod input_shapes;
 mod onnx;
 pub(crate) mod report;
+mod summary;
 pub mod tflite;
 
 use crate::error::{Error, Problem};
 use crate::ir::Graph;
 use crate::options::Options;
+pub use summary::{OperatorSummary, QuantizationSummary, Summary, TensorSummary};
 
 /// Reads a model of any known format. `name` becomes the graph's name.
 ///
@@ -28,6 +31,18 @@ pub fn read_with(bytes: &[u8], name: &str, options: &Options) -> Result<Graph, E
     match onnx::is_onnx(bytes) {
         true => onnx::read(bytes, name, options),
         false => tflite::read(bytes, name, options),
+    }
+}
+
+/// Lists what a file contains, whether or not it can be compiled.
+///
+/// # Errors
+///
+/// [`Error::Malformed`] for bytes that are no sound model.
+pub fn inspect(bytes: &[u8]) -> Result<Summary, Error> {
+    match onnx::is_onnx(bytes) {
+        true => onnx::inspect(bytes),
+        false => tflite::inspect(bytes),
     }
 }
 

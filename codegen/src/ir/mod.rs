@@ -26,6 +26,7 @@ mod attr;
 mod function;
 mod graph;
 mod layout;
+mod macs;
 mod op;
 mod property;
 mod signal;
@@ -40,6 +41,7 @@ pub use attr::{
 pub use function::{Binary, Comparison, Reduction, Unary};
 pub use graph::{Data, Graph, Node, NodeId, State, Value, ValueDef, ValueId};
 pub use layout::{Layout, Order};
+pub use macs::macs;
 pub use op::{Op, OpInfo};
 pub use signal::Signal;
 pub use text::{Lexer, ParseError};

@@ -3,7 +3,6 @@
 pub mod budget;
 pub mod certificate;
 pub mod kernels;
-mod macs;
 pub mod memory;
 pub mod packed;
 pub mod passes;
@@ -12,4 +11,4 @@ pub mod schedule;
 #[cfg(test)]
 mod testing;
 
-pub use macs::macs;
+pub use crate::ir::macs;

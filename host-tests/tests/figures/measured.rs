@@ -2,7 +2,7 @@
 
 use crate::baselines::{baselines, Baseline};
 use cargo_kiln::bench::{bench, Report};
-use kiln_codegen::front::tflite::inspect;
+use kiln_codegen::front::inspect;
 use kiln_codegen::{compile_file, Error, Input, Optimize, Options};
 use kiln_host_tests::{corpus_folder, own_models};
 use std::path::Path;

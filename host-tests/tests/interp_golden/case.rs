@@ -85,7 +85,7 @@ impl Case {
 
     /// The shapes of the inputs whose sizes the file leaves open, but for the batch: those of the golden cases.
     fn open_shapes(&self, bytes: &[u8]) -> Vec<InputShape> {
-        let Ok(summary) = tflite::inspect(bytes) else { return Vec::new() };
+        let Ok(summary) = kiln_codegen::front::inspect(bytes) else { return Vec::new() };
         let is_open = |dims: &[i32]| dims.iter().skip(1).any(|&dim| dim < 0);
         if !summary.inputs.iter().any(|input| is_open(&input.dims)) {
             return Vec::new();

@@ -9,6 +9,7 @@ mod wire;
 
 use super::budget::Budget;
 use crate::error::Error;
+use crate::front::Summary;
 use crate::ir::Graph;
 use crate::options::Options;
 use proto::{Failure, Model};
@@ -34,11 +35,25 @@ pub(super) fn is_onnx(bytes: &[u8]) -> bool {
 /// # Errors
 /// [`Error::Malformed`] for bytes that are no sound model, [`Error::Unsupported`] with everything that cannot be compiled.
 pub(super) fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Graph, Error> {
+    let (model, budget) = parse(bytes)?;
+    lower::lower(&model, name, options, budget)
+}
+
+/// Lists what a file contains, with shapes as far as the model can be followed.
+///
+/// # Errors
+/// [`Error::Malformed`] for bytes that are no sound model.
+pub(super) fn inspect(bytes: &[u8]) -> Result<Summary, Error> {
+    let (model, budget) = parse(bytes)?;
+    Ok(Summary { file_bytes: bytes.len(), ..lower::inspect(&model, budget)? })
+}
+
+fn parse(bytes: &[u8]) -> Result<(Model<'_>, Budget), Error> {
     // Nodes and attributes are small messages, of which larger structures are made.
     let mut budget = Budget::new(bytes.len().saturating_mul(4));
     let model = Model::parse(bytes, &mut budget).map_err(|failure| match failure {
         Failure::Broken(broken) => Error::malformed("model", broken.to_string()),
         Failure::Budget(error) => error,
     })?;
-    lower::lower(&model, name, options, budget)
+    Ok((model, budget))
 }

@@ -5,88 +5,15 @@ use super::schema::{Model, Operator, SubGraph, Tensor};
 use super::{lower, names};
 use crate::error::Error;
 use crate::front::budget::Budget;
+use crate::front::summary::{OperatorSummary, QuantizationSummary, Summary, TensorSummary};
 use std::collections::HashSet;
-
-/// A model at a glance, for people. Counts saturate.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Summary {
-    /// What the converter or author wrote about it.
-    pub description: String,
-    /// Size of the file in bytes.
-    pub file_bytes: usize,
-    /// Inputs in the model's order.
-    pub inputs: Vec<TensorSummary>,
-    /// Outputs in the model's order.
-    pub outputs: Vec<TensorSummary>,
-    /// Operators of the main subgraph in execution order.
-    pub operators: Vec<OperatorSummary>,
-    /// Further subgraphs (initialisation, branches, loop bodies).
-    pub other_subgraphs: Vec<String>,
-    /// Multiplications with accumulation per inference, in convolutions and matrix products.
-    pub macs: u64,
-    /// Bytes of constants that operators use, each counted once.
-    pub weight_bytes: u64,
-}
-
-/// One tensor.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TensorSummary {
-    /// Its name.
-    pub name: String,
-    /// Its element type as TFLite's tools write it: `int8`.
-    pub element: String,
-    /// Its dimensions; −1 for open ones.
-    pub dims: Vec<i32>,
-    /// Whether its value stands in the file.
-    pub is_constant: bool,
-    /// How real numbers are stored.
-    pub quantization: QuantizationSummary,
-}
-
-/// How real numbers are stored in a tensor.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum QuantizationSummary {
-    /// As they are.
-    None,
-    /// As scale · (stored − zero point).
-    PerTensor {
-        /// Real size of one step.
-        scale: f32,
-        /// Stored value of 0.
-        zero_point: i64,
-    },
-    /// The same, with parameters for each index of an axis.
-    PerChannel {
-        /// Number of scales.
-        channels: usize,
-    },
-}
-
-/// One operator.
-#[derive(Clone, Debug, PartialEq)]
-pub struct OperatorSummary {
-    /// Its position in the file.
-    pub index: usize,
-    /// Its name: `CONV_2D`, `CUSTOM:SignalFft`.
-    pub name: String,
-    /// Whether Kiln compiles operators of that name (not necessarily of these types).
-    pub is_known: bool,
-    /// Operands; `None` for those left out.
-    pub inputs: Vec<Option<TensorSummary>>,
-    /// Results.
-    pub outputs: Vec<TensorSummary>,
-    /// Multiplications with accumulation.
-    pub macs: u64,
-    /// Bytes of constants that no earlier operator uses.
-    pub weight_bytes: u64,
-}
 
 /// Lists what a file contains.
 ///
 /// # Errors
 ///
 /// [`Error::Malformed`] for bytes that are no sound model.
-pub fn inspect(bytes: &[u8]) -> Result<Summary, Error> {
+pub(in crate::front) fn inspect(bytes: &[u8]) -> Result<Summary, Error> {
     let mut budget = Budget::new(bytes.len());
     let model = super::parse(bytes, &mut budget)?;
     let Some((sub, others)) = model.subgraphs.split_first() else {
@@ -94,6 +21,7 @@ pub fn inspect(bytes: &[u8]) -> Result<Summary, Error> {
     };
     let mut seen = HashSet::new();
     let mut summary = Summary {
+        format: "TensorFlow Lite",
         description: model.description.text().into_owned(),
         file_bytes: bytes.len(),
         other_subgraphs: others.iter().map(|s| s.name.text().into_owned()).collect(),

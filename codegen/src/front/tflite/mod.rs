@@ -22,7 +22,7 @@ use super::budget::Budget;
 use crate::error::Error;
 use crate::ir::Graph;
 use crate::options::Options;
-pub use inspect::{inspect, OperatorSummary, QuantizationSummary, Summary, TensorSummary};
+pub(super) use inspect::inspect;
 use schema::Model;
 
 /// Whether the bytes carry the file identifier of TFLite.

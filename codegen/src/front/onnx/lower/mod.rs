@@ -10,6 +10,8 @@ mod classical;
 mod conv;
 mod cx;
 mod elementwise;
+mod inputs;
+mod inspect;
 mod logic;
 mod normalise;
 mod pool;
@@ -20,11 +22,12 @@ mod shape;
 mod tensor;
 mod trees;
 
-use super::proto::{Dim, Model, Name, Node};
+use super::proto::{Model, Name, Node};
 use crate::error::Error;
 use crate::front::budget::Budget;
 use crate::front::report::Report;
-use crate::ir::{DType, Graph, Shape, Type, ValueId};
+use crate::front::Summary;
+use crate::ir::{DType, Graph, Type, ValueId};
 use crate::options::Options;
 use cx::NodeCx;
 use std::collections::HashMap;
@@ -73,6 +76,7 @@ struct Importer<'m, 'a> {
     values: HashMap<Name<'a>, Option<ValueId>>,
     /// The model, whose constants are read when they are needed.
     model: &'m Model<'a>,
+    options: &'m Options,
     /// Constants of the file, by name: their place in the list.
     initializers: HashMap<Name<'a>, usize>,
     /// Version of ONNX's own operators.
@@ -82,7 +86,37 @@ struct Importer<'m, 'a> {
 }
 
 /// Lowers the model's graph.
-pub(super) fn lower(model: &Model<'_>, name: &str, _: &Options, budget: Budget) -> Result<Graph, Error> {
+pub(super) fn lower(
+    model: &Model<'_>,
+    name: &str,
+    options: &Options,
+    budget: Budget,
+) -> Result<Graph, Error> {
+    let importer = import(model, name, options, budget)?;
+    match importer.report.is_empty() {
+        true => Ok(importer.graph),
+        false => Err(Error::Unsupported(importer.report.into_problems())),
+    }
+}
+
+/// What the model's graph has, with shapes as far as it can be lowered.
+pub(super) fn inspect(model: &Model<'_>, budget: Budget) -> Result<Summary, Error> {
+    let options = Options::default();
+    match import(model, "", &options, budget) {
+        Ok(importer) => Ok(importer.summary()),
+        // Nothing of it can be lowered: its operators can be listed all the same.
+        Err(Error::Unsupported(_)) => Ok(Importer::new(model, "", &options, 0, Budget::new(0)).summary()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Lowers what can be lowered of the model's graph.
+fn import<'m, 'a>(
+    model: &'m Model<'a>,
+    name: &str,
+    options: &'m Options,
+    budget: Budget,
+) -> Result<Importer<'m, 'a>, Error> {
     let own = model.opsets.iter().find(|(domain, _)| matches!(domain.0, b"" | b"ai.onnx"));
     let opset = own.map_or(0, |(_, version)| *version);
     if !OPSETS.contains(&opset) && model.graph.nodes.iter().any(|node| is_own(node.domain)) {
@@ -97,24 +131,13 @@ pub(super) fn lower(model: &Model<'_>, name: &str, _: &Options, budget: Budget) 
         let help = "export it without functions (`torch.onnx.export(…, dynamo=False)`), or inline them with onnx.inliner";
         return Err(unsupported("model", "it defines functions of its own".into(), help));
     }
-    let mut importer = Importer {
-        graph: Graph::new(name),
-        values: HashMap::new(),
-        model,
-        initializers: model.graph.initializers.iter().enumerate().map(|(i, t)| (t.name, i)).collect(),
-        opset,
-        budget,
-        report: Report::default(),
-    };
+    let mut importer = Importer::new(model, name, options, opset, budget);
     importer.inputs()?;
     for (index, node) in model.graph.nodes.iter().enumerate() {
         importer.node(index, node)?;
     }
     importer.outputs()?;
-    match importer.report.is_empty() {
-        true => Ok(importer.graph),
-        false => Err(Error::Unsupported(importer.report.into_problems())),
-    }
+    Ok(importer)
 }
 
 fn unsupported(place: &str, what: String, help: &str) -> Error {
@@ -127,65 +150,22 @@ fn is_own(domain: Name<'_>) -> bool {
 }
 
 impl<'m, 'a> Importer<'m, 'a> {
-    fn inputs(&mut self) -> Result<(), Error> {
-        let model = self.model;
-        for info in &model.graph.inputs {
-            // Old files list their constants among the inputs, too.
-            if self.initializers.contains_key(&info.name) {
-                continue;
-            }
-            let place = format!("input \"{}\"", info.name);
-            self.budget.charge(OPERATOR_BYTES)?;
-            if self.values.contains_key(&info.name) {
-                return Err(Error::malformed(place, "there is another input of that name"));
-            }
-            let value = match self.input_type(info.element, info.dims.as_deref()) {
-                Ok(ty) => Some(self.graph.add_input(info.name.text(), ty)),
-                Err(refusal) => {
-                    self.refuse(place, None, refusal)?;
-                    None
-                }
-            };
-            self.values.insert(info.name, value);
+    fn new(model: &'m Model<'a>, name: &str, options: &'m Options, opset: i64, budget: Budget) -> Self {
+        Importer {
+            graph: Graph::new(name),
+            values: HashMap::new(),
+            model,
+            options,
+            initializers: model.graph.initializers.iter().enumerate().map(|(i, t)| (t.name, i)).collect(),
+            opset,
+            budget,
+            report: Report::default(),
         }
-        Ok(())
-    }
-
-    fn input_type(&mut self, element: Option<i64>, dims: Option<&[Dim<'_>]>) -> Lowered<Type> {
-        let Some(element) = element else {
-            return Err(Refusal::unsupported("it is no tensor", "give the model tensors only"));
-        };
-        let dtype = tensor::dtype(element)?;
-        let Some(dims) = dims else {
-            return Err(Refusal::unsupported(
-                "its shape is open",
-                "export the model with a fixed input shape",
-            ));
-        };
-        let size = |(axis, dim): (usize, &Dim<'_>)| match *dim {
-            Dim::Size(size) if size > 0 => {
-                usize::try_from(size).map_err(|_| Refusal::malformed("an axis is too long"))
-            }
-            // The batch.
-            _ if axis == 0 => Ok(1),
-            // Some programs write −1 for a size that is open.
-            _ => {
-                let name = if let Dim::Symbol(name) = *dim { name.text() } else { String::new() };
-                let what = format!("the size of axis {axis} of its shape is open ({name:?})");
-                Err(Refusal::unsupported(what, "export the model with a fixed input shape"))
-            }
-        };
-        let dims = dims.iter().enumerate().map(size).collect::<Lowered<Vec<usize>>>()?;
-        tensor::check_size(dtype, &dims)?;
-        Ok(Type { dtype, shape: Shape(dims), quant: None })
     }
 
     fn node(&mut self, index: usize, node: &'m Node<'a>) -> Result<(), Error> {
         self.budget.charge(OPERATOR_BYTES + 64 * (node.inputs.len() + node.outputs.len()))?;
-        let name = match is_own(node.domain) {
-            true => node.op_type.text(),
-            false => format!("{}.{}", node.domain, node.op_type),
-        };
+        let name = inspect::operator_name(node);
         let origin = format!("{index} {name}");
         let place = match (node.name.is_empty(), node.outputs.first()) {
             (false, _) => format!("operator {origin} \"{}\"", node.name),

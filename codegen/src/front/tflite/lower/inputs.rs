@@ -3,14 +3,20 @@
 use super::tensor::{check_size, is_wide_unsigned};
 use super::{unsigned_interface, Importer, Lowered, Refusal, Slot, OPERATOR_BYTES};
 use crate::error::{Error, Problem};
-use crate::front::tflite::schema::{Name, Tensor};
+use crate::front::input_shapes;
+use crate::front::tflite::schema::Tensor;
 use crate::ir::Type;
-use crate::options::InputShape;
 
 impl<'m, 'a> Importer<'m, 'a> {
     /// Adds all inputs of the model to the graph.
     pub(super) fn inputs(&mut self) -> Result<(), Error> {
-        self.check_input_shapes()?;
+        let inputs = self.sub.inputs;
+        let names: Vec<String> = inputs
+            .iter()
+            .take(64)
+            .filter_map(|index| Some(self.sub.tensor(index)?.name.text().into()))
+            .collect();
+        input_shapes::check(&self.options.input_shapes, &names)?;
         for (k, index) in self.sub.inputs.iter().enumerate() {
             let place = format!("input {k}");
             let Some(tensor) = self.sub.tensor(index) else {
@@ -21,7 +27,11 @@ impl<'m, 'a> Importer<'m, 'a> {
             if !matches!(self.slot(index), Slot::Empty) {
                 return Err(Error::malformed(place, "the same tensor is an input twice"));
             }
-            let given = self.options.input_shapes.iter().position(|shape| self.is_of(shape, tensor.name));
+            let given = {
+                let name = tensor.name.text();
+                let mut shapes = self.options.input_shapes.iter();
+                shapes.position(|shape| input_shapes::is_of(shape, &name, inputs.len()))
+            };
             let slot = match self.input_type(tensor, given) {
                 Err(refusal) => {
                     self.refuse(place, None, refusal)?;
@@ -100,44 +110,6 @@ impl<'m, 'a> Importer<'m, 'a> {
             1 => format!("input_shape({})", wanted(tensor)),
             _ => format!("input_shape({:?}, {})", tensor.name.text(), wanted(tensor)),
         }
-    }
-
-    /// Whether a shape is given for the input of that name. Names may be given without what exporters put around them:
-    /// `audio` of `serving_default_audio:0`.
-    fn is_of(&self, shape: &InputShape, name: Name<'_>) -> bool {
-        let name = name.text();
-        let bare = name.strip_prefix("serving_default_").unwrap_or(&name);
-        let bare = bare.strip_suffix(":0").unwrap_or(bare);
-        match &shape.name {
-            None => self.sub.inputs.len() == 1,
-            Some(given) => *given == name || *given == bare,
-        }
-    }
-
-    /// Refuses shapes of inputs that the model does not have, and several of one input.
-    fn check_input_shapes(&self) -> Result<(), Error> {
-        let names: Vec<Name<'_>> =
-            self.sub.inputs.iter().take(64).filter_map(|index| Some(self.sub.tensor(index)?.name)).collect();
-        let list: Vec<String> = names.iter().take(8).map(|name| format!("{:?}", name.text())).collect();
-        for (index, shape) in self.options.input_shapes.iter().enumerate() {
-            let mut of = names.iter().filter(|name| self.is_of(shape, **name));
-            let (first, second) = (of.next(), of.next());
-            let earlier = self.options.input_shapes.iter().take(index);
-            let twice = first.is_some_and(|name| earlier.clone().any(|other| self.is_of(other, *name)));
-            let what = match (&shape.name, first) {
-                (None, None) => format!("the model has {} inputs", self.sub.inputs.len()),
-                (Some(name), None) => format!("the model has no input {name:?}"),
-                (_, Some(_)) if second.is_some() => "several inputs have this name".into(),
-                (_, Some(_)) if twice => "the same input is given a shape twice".into(),
-                _ => continue,
-            };
-            return Err(Error::Options(Problem {
-                place: format!("option `input_shape` {}", index + 1),
-                what,
-                help: format!("give each input its shape by name; they are {}", list.join(", ")),
-            }));
-        }
-        Ok(())
     }
 }
 

@@ -60,7 +60,7 @@ fn multiplications_are_those_of_the_manifest() {
         row.split("]\",").last()?.split(',').next()?.parse::<u64>().ok()
     };
     for (name, bytes) in models {
-        let summary = crate::front::tflite::inspect(&bytes).unwrap();
+        let summary = crate::front::inspect(&bytes).unwrap();
         // Recurrent operators are not counted, and shapes that the file leaves open count as it states them.
         let counted = summary.operators.iter().all(|o| !o.name.contains("LSTM") && o.name != "SVDF");
         if let (true, Some(expected)) = (counted, macs(&name)) {

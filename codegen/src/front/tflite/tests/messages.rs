@@ -124,14 +124,14 @@ fn inspection_works_without_compilation() {
     let y = m.value("y", float(&[1, 4]));
     m.custom("Mystery", &[x, -1], &[y]);
     m.outputs(&[y]);
-    let summary = tflite::inspect(&m.build()).unwrap();
+    let summary = crate::front::inspect(&m.build()).unwrap();
     assert_eq!((summary.inputs[0].element.as_str(), &*summary.inputs[0].dims), ("float16", &[-1, 4][..]));
     let operator = &summary.operators[0];
     assert_eq!((operator.name.as_str(), operator.is_known), ("CUSTOM:Mystery", false));
     assert!(operator.inputs[1].is_none());
     assert_eq!(summary.description, "written by a test");
 
-    let image = tflite::inspect(&tflite::seeds::image()).unwrap();
+    let image = crate::front::inspect(&tflite::seeds::image()).unwrap();
     // 4·4·4 results of 9 taps twice, and 3 · 16.
     assert_eq!(image.macs, 2 * 64 * 9 + 48);
     assert_eq!(image.weight_bytes, 36 + 16 + 36 + 8 + 48 + 12);

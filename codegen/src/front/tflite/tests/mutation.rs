@@ -73,7 +73,7 @@ fn mutate(file: &mut Vec<u8>, random: &mut Random) {
 fn check(name: &str, file: &[u8]) -> bool {
     let start = Instant::now();
     let result = read(file, name);
-    let _ = tflite::inspect(file);
+    let _ = crate::front::inspect(file);
     let took = start.elapsed();
     assert!(took < TOO_LONG, "{name}: reading took {took:?}");
     match result {

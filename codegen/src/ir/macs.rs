@@ -1,6 +1,6 @@
 //! Multiply-accumulates.
 
-use crate::ir::{Graph, Node, Op};
+use super::{Graph, Node, Op};
 
 /// Multiply-accumulates of a node: for every element of the result of a convolution or matrix product one for each weight of its filter, also where
 /// that lies in the padding. 0 for anything else.
