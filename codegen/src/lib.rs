@@ -25,7 +25,7 @@ pub mod write;
 
 pub use door::{compile_file, include_model, model_name, read_file, write_whole, Build};
 pub use error::{Error, Problem};
-pub use options::{CustomOp, Events, Input, InputShape, Io, Optimize, Options, Reference, Weights};
+pub use options::{CustomOp, Events, Input, InputShape, Io, Optimize, Options, Qdq, Reference, Weights};
 pub use target::Target;
 
 use proc_macro2::TokenStream;

@@ -115,6 +115,33 @@ impl std::str::FromStr for Reference {
     }
 }
 
+/// What becomes of the layers of ONNX files in QDQ format, which are floats between integers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Qdq {
+    /// Integer layers, which may differ from the floats by one step.
+    #[default]
+    Integers,
+    /// The floats that the file describes.
+    Float,
+}
+
+impl Qdq {
+    /// The names users write.
+    pub const NAMES: [&'static str; 2] = ["integers", "float"];
+}
+
+impl std::str::FromStr for Qdq {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        match name {
+            "integers" => Ok(Qdq::Integers),
+            "float" => Ok(Qdq::Float),
+            _ => Err(bad_option("qdq", name, "use \"integers\" or \"float\"")),
+        }
+    }
+}
+
 /// How a model is given its input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Input {
@@ -269,6 +296,8 @@ pub struct Options {
     pub input: Input,
     /// Whose integers are given.
     pub reference: Reference,
+    /// What becomes of floats between integers.
+    pub qdq: Qdq,
     /// Sizes of inputs that the model file leaves open.
     pub input_shapes: Vec<InputShape>,
     /// What computes the model's custom operators.
@@ -283,7 +312,7 @@ pub struct Options {
 
 impl Options {
     /// Every option that a user sets by name.
-    pub const NAMES: [&'static str; 14] = [
+    pub const NAMES: [&'static str; 15] = [
         "name",
         "optimize",
         "flash",
@@ -294,6 +323,7 @@ impl Options {
         "io",
         "input",
         "reference",
+        "qdq",
         "input_shape",
         "custom_op",
         "target",
@@ -321,6 +351,7 @@ impl Options {
             "io" => self.io = value.parse()?,
             "input" => self.input = value.parse()?,
             "reference" => self.reference = value.parse()?,
+            "qdq" => self.qdq = value.parse()?,
             "input_shape" => self.input_shapes.push(value.parse()?),
             "custom_op" => self.bind(value.parse()?)?,
             "target" => self.target = Some(value.parse()?),

@@ -26,6 +26,7 @@
 /// | `input` | `"whole"`, `"rows"`, `"sliding"` | how the input is given, see below |
 /// | `io` | `"native"`, `"quantized"` | `"quantized"` drops QUANTIZE and DEQUANTIZE at the edges of the model |
 /// | `reference` | `"tflm"`, `"litert"` | whose integers are given where TensorFlow Lite's reference kernels disagree |
+/// | `qdq` | `"integers"`, `"float"` | ONNX files in QDQ format: integer layers (the default), or the floats that the file describes |
 /// | `input_shape` | `"[1, 49, 40]"` | sizes that the file leaves open; of one of several inputs `input_shape("audio", [1, 49, 40])` |
 /// | `custom_op("MyOp", path::to::function)` | | computes a custom operator of the model, see below |
 /// | `events` | `"layers"` | tells `kiln::events` about each layer: time, range of values; default `"none"` |

@@ -47,7 +47,8 @@ pub use crate::arch::portable::conv::{
     conv2d_f32, conv2d_i8, conv2d_i8_wide, dense_f32, dense_i8, dense_i8_once, dense_i8_wide,
 };
 pub use crate::arch::portable::convert::{
-    dequantize_i8_f32, dequantize_u8_f32, quantize_f32_i8, quantize_f32_u8,
+    dequantize_i8_f32, dequantize_u8_f32, quantize_f32_i16_even, quantize_f32_i8, quantize_f32_i8_even,
+    quantize_f32_i8_even_sum, quantize_f32_u8,
 };
 pub use crate::arch::portable::depthwise::{depthwise2d_f32, depthwise2d_i8, depthwise2d_i8_wide};
 pub use crate::arch::portable::dynamic::{

@@ -2,7 +2,7 @@
 
 use anyhow::{bail, Result};
 use clap::Args;
-use kiln_codegen::{compile_file, Compiled, Optimize, Options, Reference, Target, Weights};
+use kiln_codegen::{compile_file, Compiled, Optimize, Options, Qdq, Reference, Target, Weights};
 use std::path::PathBuf;
 
 /// What commands that compile a model have in common. Stands last among their arguments: its heading is that of all that follow.
@@ -36,6 +36,9 @@ pub(super) struct ModelArgs {
     /// Whose integers are given where TensorFlow Lite Micro and LiteRT disagree
     #[arg(long, value_name = "WHOSE", default_value = "tflm", value_parser = Reference::NAMES)]
     reference: String,
+    /// What becomes of the layers of ONNX files in QDQ format: integers, or the floats that the file describes
+    #[arg(long, value_name = "WHAT", default_value = "integers", value_parser = Qdq::NAMES)]
+    qdq: String,
     /// The processor that code is made for [default: that of the board it runs on, otherwise any]
     #[arg(long, value_name = "CPU", value_parser = Target::NAMES)]
     pub(super) target: Option<String>,
@@ -78,6 +81,7 @@ impl ModelArgs {
         options.set("io", &self.io)?;
         options.set("input", &self.input)?;
         options.set("reference", &self.reference)?;
+        options.set("qdq", &self.qdq)?;
         options.set("events", &self.events)?;
         for shape in &self.input_shape {
             options.set("input_shape", shape)?;

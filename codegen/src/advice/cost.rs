@@ -47,7 +47,7 @@ pub const CONVERT: u64 = 14;
 pub fn float_element(op: &Op) -> u64 {
     match op {
         Op::Logistic {} | Op::Tanh {} | Op::Softmax { .. } | Op::Unary { .. } => 120,
-        Op::Quantize {} | Op::Dequantize {} => CONVERT,
+        Op::Quantize { .. } | Op::Dequantize {} => CONVERT,
         _ => 8,
     }
 }

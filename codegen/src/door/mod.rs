@@ -5,7 +5,7 @@ mod request;
 pub use request::include_model;
 
 use crate::error::{Error, Problem};
-use crate::options::{Events, Input, InputShape, Io, Optimize, Options, Reference, Weights};
+use crate::options::{Events, Input, InputShape, Io, Optimize, Options, Qdq, Reference, Weights};
 use crate::target::Target;
 use crate::{compile, Compiled};
 use quote::quote;
@@ -150,6 +150,12 @@ impl Build {
     /// Whose integers are given where TensorFlow Lite Micro and LiteRT disagree.
     pub fn reference(mut self, reference: Reference) -> Self {
         self.options.reference = reference;
+        self
+    }
+
+    /// What becomes of the layers of ONNX files in QDQ format: integers, or the floats that the file describes.
+    pub fn qdq(mut self, qdq: Qdq) -> Self {
+        self.options.qdq = qdq;
         self
     }
 

@@ -1,15 +1,14 @@
 //! Convolution and matrix product.
 
-use super::fixed_point::{multiply, multiply_once, multiply_wide};
+use super::fixed_point::multiply_wide;
+use super::requantise::Factors;
 use super::tensor::{centred, clamp_f32, clamp_i32, ints, pack_i32};
 use super::InterpError;
 use crate::ir::{Clamp, DType, Data, Layout, Multiplier, Order, Rescale, Type, Window};
 
 /// Turns accumulators into results: multiplier of the channel, zero point, clamp.
 struct Output<'a> {
-    multipliers: &'a [Multiplier],
-    /// How sums of 32 bits are multiplied.
-    multiply: fn(i32, Multiplier) -> i32,
+    factors: Factors<'a>,
     bias: Bias,
     zero_point: i32,
     bounds: (i32, i32),
@@ -34,13 +33,17 @@ impl Bias {
 impl Output<'_> {
     /// The result of the products of a channel.
     fn of(&self, products: impl Iterator<Item = i32>, channel: usize) -> i32 {
-        let by = self.multipliers[if self.multipliers.len() == 1 { 0 } else { channel }];
-        let scaled = match &self.bias {
-            Bias::Narrow(bias) => {
+        let scaled = match (&self.bias, self.factors) {
+            (Bias::Narrow(bias), factors) => {
                 let bias = bias.get(channel).copied().unwrap_or(0);
-                (self.multiply)(products.fold(0i32, i32::wrapping_add).wrapping_add(bias), by)
+                factors.apply(products.fold(0i32, i32::wrapping_add).wrapping_add(bias), channel)
             }
-            Bias::Wide(bias) => {
+            (Bias::Wide(bias), factors) => {
+                let by = match factors {
+                    Factors::FixedPoint(list) => list[if list.len() == 1 { 0 } else { channel }],
+                    // (Verified graphs have no others for sums of 64 bits.)
+                    _ => Multiplier { value: 0, shift: 0 },
+                };
                 let sum = products.fold(0i64, |sum, product| sum.wrapping_add(product.into()));
                 multiply_wide(sum.wrapping_add(bias.get(channel).copied().unwrap_or(0)), by)
             }
@@ -159,11 +162,11 @@ pub(super) fn conv2d(
             });
             Ok(Data::from_f32(&y))
         }
-        Rescale::FixedPoint(multipliers) => {
+        Rescale::Once(_) => Err(InterpError::new("no convolution rounds once")),
+        rescale => {
             let (xs, ws) = (centred(x.0, x.1), centred_weights(w.0, w.1));
             let output = Output {
-                multipliers,
-                multiply,
+                factors: Factors::of(rescale)?,
                 bias: Bias::of(operands),
                 zero_point: result.zero_point(),
                 bounds: clamp.int_bounds(),
@@ -174,7 +177,6 @@ pub(super) fn conv2d(
             });
             Ok(pack_i32(result.dtype, y))
         }
-        Rescale::Once(_) => Err(InterpError::new("no convolution rounds once")),
     }
 }
 
@@ -202,11 +204,10 @@ pub(super) fn dense(
             }
             Ok(Data::from_f32(&y))
         }
-        Rescale::FixedPoint(multipliers) | Rescale::Once(multipliers) => {
+        rescale => {
             let (xs, ws) = (centred(x.0, x.1), centred_weights(w.0, w.1));
             let output = Output {
-                multipliers,
-                multiply: if matches!(rescale, Rescale::Once(_)) { multiply_once } else { multiply },
+                factors: Factors::of(rescale)?,
                 bias: Bias::of(operands),
                 zero_point: result.zero_point(),
                 bounds: clamp.int_bounds(),

@@ -1,10 +1,11 @@
 //! Arithmetic element by element.
 
 use super::fixed_point::multiply;
+use super::requantise::Factors;
 use super::tensor::{
     broadcast_strides, centred, clamp_f32, clamp_i32, for_each_index, ints, offset, pack_i32,
 };
-use crate::ir::{AddRescale, Clamp, DType, Data, LeakyRescale, Multiplier, Rescale, Type};
+use crate::ir::{AddRescale, Clamp, DType, Data, LeakyRescale, Multiplier, Real, Rescale, Type};
 
 /// The three binary operations.
 #[derive(Clone, Copy)]
@@ -67,20 +68,33 @@ pub(super) fn add_sub(
             });
             pack_i32(result.dtype, z)
         }
+        AddRescale::Float { x: by_x, y: by_y, constant, offset } => {
+            let (x, y) = (operands[0], operands[1]);
+            let scaled = |(ty, data): (&Type, &Data), by: Real| -> Vec<f32> {
+                ints(ty, data).into_iter().map(|v| v.wrapping_add(offset) as f32 * by.0).collect()
+            };
+            let (xs, ys) = (scaled(x, by_x), scaled(y, by_y));
+            let mut z = Vec::with_capacity(result.shape.numel());
+            for_each_pair(x.0, y.0, result, |i, j| {
+                // Differences negate the factor.
+                let sum = (constant.0 + xs[i]) + ys[j];
+                let stored = (sum.round_ties_even() as i32).saturating_sub(offset);
+                z.push(clamp_i32(stored, clamp.int_bounds()));
+            });
+            pack_i32(result.dtype, z)
+        }
     }
 }
 
 /// See `mul` in the op table.
 pub(super) fn mul(rescale: &Rescale, clamp: &Clamp, operands: &[(&Type, &Data)], result: &Type) -> Data {
-    let Rescale::FixedPoint(multipliers) = rescale else {
-        return plain(Binary::Mul, clamp, operands, result);
-    };
+    let Ok(factors) = Factors::of(rescale) else { return plain(Binary::Mul, clamp, operands, result) };
     let (x, y) = (operands[0], operands[1]);
     let (xs, ys) = (centred(x.0, x.1), centred(y.0, y.1));
     let zero = result.zero_point();
     let mut z = Vec::with_capacity(result.shape.numel());
     for_each_pair(x.0, y.0, result, |i, j| {
-        let product = multiply(xs[i].wrapping_mul(ys[j]), multipliers[0]).wrapping_add(zero);
+        let product = factors.apply(xs[i].wrapping_mul(ys[j]), 0).saturating_add(zero);
         z.push(clamp_i32(product, clamp.int_bounds()));
     });
     pack_i32(result.dtype, z)

@@ -1,6 +1,7 @@
 //! Products of matrices.
 
-use super::fixed_point::{multiply, multiply_wide};
+use super::fixed_point::multiply_wide;
+use super::requantise::Factors;
 use super::tensor::{centred, clamp_f32, clamp_i32, for_each_index, offset, pack_i32};
 use super::{single, InterpError};
 use crate::ir::{Clamp, DType, Data, Rescale, Type};
@@ -31,8 +32,9 @@ pub(super) fn matmul(
         };
         return Ok(Data::from_f32(&pairs.into_iter().map(dot).collect::<Vec<_>>()));
     }
-    let (xs, ys, by) = (centred(x.0, x.1), centred(y.0, y.1), single(rescale)?);
+    let (xs, ys, by) = (centred(x.0, x.1), centred(y.0, y.1), Factors::of(rescale)?);
     if x.0.dtype == DType::I16 {
+        let by = single(rescale)?;
         let dot = |(i, j): (usize, usize)| {
             let products = (0..depth).map(|k| i64::from(xs[i + k].wrapping_mul(ys[j + k])));
             let sum = products.fold(0i64, i64::wrapping_add);
@@ -42,7 +44,7 @@ pub(super) fn matmul(
     }
     let dot = |(i, j): (usize, usize)| {
         let sum = (0..depth).fold(0i32, |sum, k| sum.wrapping_add(xs[i + k].wrapping_mul(ys[j + k])));
-        clamp_i32(multiply(sum, by).wrapping_add(result.zero_point()), clamp.int_bounds())
+        clamp_i32(by.apply(sum, 0).wrapping_add(result.zero_point()), clamp.int_bounds())
     };
     Ok(pack_i32(result.dtype, pairs.into_iter().map(dot).collect::<Vec<_>>()))
 }

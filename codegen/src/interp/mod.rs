@@ -21,6 +21,7 @@ mod normalise;
 mod pool;
 mod quantise;
 mod reduce;
+mod requantise;
 mod resize;
 mod sigmoid;
 mod signal;
@@ -240,7 +241,7 @@ pub fn eval(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Result<Data,
         Op::Signal { function } => signal::eval(*function, operands, result)?,
         Op::Lookup {} => activation::lookup(operands)?,
         Op::Interpolate {} => interpolate::interpolate(first.1, operands[1].1)?,
-        Op::Quantize {} => quantise::quantize(first.1, result)?,
+        Op::Quantize { rounding } => quantise::quantize(*rounding, first.1, result)?,
         Op::Dequantize {} => quantise::dequantize(first)?,
         Op::Requantize { rescale, clamp } => elementwise::requantize(single(rescale)?, clamp, first, result),
         Op::Mean { axes, rescale, clamp } => reduce::mean(axes, rescale, clamp, first, result),

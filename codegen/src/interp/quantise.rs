@@ -1,7 +1,7 @@
 //! Between floats and integers.
 
 use super::InterpError;
-use crate::ir::{Data, Quant, Type};
+use crate::ir::{Data, Quant, Rounding, Type};
 
 /// Scale and zero point of every element of a tensor, in order.
 fn parameters<'a>(ty: &'a Type, quant: &'a Quant) -> Result<impl Fn(usize) -> (f32, i32) + 'a, InterpError> {
@@ -21,12 +21,18 @@ fn quant_of(ty: &Type) -> Result<&Quant, InterpError> {
 }
 
 /// See `quantize` in the op table. NaN becomes the zero point; what is beyond `i32` saturates.
-pub(super) fn quantize(data: &Data, result: &Type) -> Result<Data, InterpError> {
+pub(super) fn quantize(rounding: Rounding, data: &Data, result: &Type) -> Result<Data, InterpError> {
     let parameters = parameters(result, quant_of(result)?)?;
     let (lo, hi) = result.dtype.int_range().ok_or_else(|| InterpError::new("quantize yields integers"))?;
     let stored = |(i, x): (usize, f32)| {
         let (scale, zero) = parameters(i);
-        let rounded = (x / scale).round() as i32;
+        let rounded = match rounding {
+            Rounding::Away => (x / scale).round() as i32,
+            Rounding::Even => (x / scale).round_ties_even() as i32,
+            Rounding::EvenSum(plus) => {
+                ((x / scale + plus as f32).round_ties_even() as i32).saturating_sub(plus)
+            }
+        };
         i64::from(rounded.saturating_add(zero)).clamp(lo, hi)
     };
     Ok(Data::from_ints(result.dtype, data.to_f32().into_iter().enumerate().map(stored)))

@@ -1,6 +1,7 @@
 //! Reductions.
 
-use super::fixed_point::{multiply, multiply_wide};
+use super::fixed_point::multiply_wide;
+use super::requantise::Factors;
 use super::tensor::{centred, clamp_f32, clamp_i32, for_each_index, ints, offset, pack_i32};
 use super::{single, InterpError};
 use crate::ir::{Clamp, DType, Data, Reduction, Rescale, Type};
@@ -34,8 +35,10 @@ pub(super) fn mean(
             let mean = |sum: f32| clamp_f32(sum / count as f32, clamp.float_bounds());
             Data::from_f32(&sums.into_iter().map(mean).collect::<Vec<_>>())
         }
-        // (Verified graphs round no mean once.)
-        Rescale::FixedPoint(multipliers) | Rescale::Once(multipliers) => {
+        rescale => {
+            // (Verified graphs have factors for integers.)
+            let factors = Factors::of(rescale);
+            let apply = |sum| factors.as_ref().map_or(0, |factors| factors.apply(sum, 0));
             let xs = ints(ty, data);
             let mut sums = vec![0i32; outputs];
             for_each_index(dims, |index| {
@@ -45,7 +48,7 @@ pub(super) fn mean(
             });
             let zeros = ty.zero_point().wrapping_mul(count as i32);
             let mean = |sum: i32| {
-                let mean = multiply(sum.wrapping_sub(zeros), multipliers[0]);
+                let mean = apply(sum.wrapping_sub(zeros));
                 clamp_i32(mean.wrapping_add(result.zero_point()), clamp.int_bounds())
             };
             pack_i32(result.dtype, sums.into_iter().map(mean))

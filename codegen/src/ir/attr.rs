@@ -52,6 +52,28 @@ pub enum Rescale {
     FixedPoint(Vec<Multiplier>),
     /// As `FixedPoint`, but the product is rounded once, half up, where that rounds to 31 bits of the mantissa and then to the result. For products of matrices.
     Once(Vec<Multiplier>),
+    /// The integer sum as a float (rounded to even where it has more than 24 bits), times the factor in `f32`, rounded half to even, plus the zero point: what ONNX Runtime's kernels
+    /// do. One factor for the tensor, or one per output channel.
+    Float(Vec<Real>),
+    /// As `Float` with one factor, but the zero point is added in `f32`, before the rounding. For products of two operands.
+    FloatSum {
+        /// The factor.
+        by: Real,
+        /// What is added: the result's zero point, with the offset of stored values that were unsigned (128). It is subtracted again from what is rounded.
+        plus: i32,
+    },
+}
+
+/// How a float becomes a stored integer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Rounding {
+    /// x / scale rounded half away from zero, plus the zero point: TFLite's.
+    Away,
+    /// x / scale rounded half to even, plus the zero point: ONNX's.
+    Even,
+    /// x / scale plus this number in `f32`, rounded half to even; then the difference to the zero point is subtracted. What ONNX Runtime's poolings do; the number is the zero point, with the offset of stored
+    /// values that were unsigned (128).
+    EvenSum(i32),
 }
 
 /// How the two operands of an integer ADD or SUB come to the result's scale: each (x − zx) is shifted left by
@@ -70,6 +92,17 @@ pub enum AddRescale {
         y: Multiplier,
         /// Of the sum.
         out: Multiplier,
+    },
+    /// Integers, in `f32` as ONNX Runtime's kernels compute it: `(constant + (x + offset)·x_factor) + (y + offset)·y_factor` rounded half to even, less `offset`.
+    Float {
+        /// Factor of the first operand.
+        x: Real,
+        /// Factor of the second operand.
+        y: Real,
+        /// What is added: the zero points.
+        constant: Real,
+        /// 128 where stored values were unsigned, else 0.
+        offset: i32,
     },
 }
 

@@ -27,6 +27,7 @@ mod function;
 mod graph;
 mod layout;
 mod macs;
+mod multiplier;
 mod op;
 mod property;
 mod signal;
@@ -35,8 +36,8 @@ pub mod trees;
 mod types;
 
 pub use attr::{
-    AddRescale, Attr, Clamp, CompareRescale, LeakyRescale, Multiplier, Padding, Real, Rescale, SoftmaxScale,
-    Window,
+    AddRescale, Attr, Clamp, CompareRescale, LeakyRescale, Multiplier, Padding, Real, Rescale, Rounding,
+    SoftmaxScale, Window,
 };
 pub use function::{Binary, Comparison, Reduction, Unary};
 pub use graph::{Data, Graph, Node, NodeId, State, Value, ValueDef, ValueId};

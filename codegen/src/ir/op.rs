@@ -4,7 +4,7 @@
 use super::text::{self, Lexer, ParseError};
 use super::{
     AddRescale, Attr, Binary, Clamp, CompareRescale, Comparison, Layout, LeakyRescale, Reduction, Rescale,
-    Signal, SoftmaxScale, Unary, Window,
+    Rounding, Signal, SoftmaxScale, Unary, Window,
 };
 
 /// One row of the table.
@@ -285,8 +285,11 @@ op_table! {
     /// Table of an `i16` operand: `table` \[513\] of `i16` has an entry for every 128 stored values from the least on; between two entries the result is
     /// interpolated.
     Interpolate "interpolate" (2..=2) {}
-    /// Float to integer: x / scale rounded half away from zero, plus the zero point, clamped to the element's range.
-    Quantize "quantize" (1..=1) {}
+    /// Float to integer: x / scale rounded, plus the zero point, clamped to the element's range.
+    Quantize "quantize" (1..=1) {
+        /// How halves are rounded; away from zero if left out.
+        rounding: Rounding,
+    }
     /// Integer to float: scale · (x − zero point), in `f32`.
     Dequantize "dequantize" (1..=1) {}
     /// Integer to integer of another scale: (x − zx) rescaled, plus the result's zero point, clamped.

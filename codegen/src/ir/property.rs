@@ -23,7 +23,7 @@ impl Op {
             | Op::Unary { .. }
             | Op::Logistic {}
             | Op::Tanh {}
-            | Op::Quantize {}
+            | Op::Quantize { .. }
             | Op::Dequantize {}
             | Op::Requantize { .. }
             | Op::Lookup {}

@@ -23,7 +23,10 @@ pub fn run(graph: &mut Graph) -> bool {
     }
     let read = |graph: &Graph, id| {
         let node = graph.node(id);
-        node.operands.first().copied().filter(|x| matches!(node.op, Op::Quantize {}) && states.contains(x))
+        node.operands
+            .first()
+            .copied()
+            .filter(|x| matches!(node.op, Op::Quantize { .. }) && states.contains(x))
     };
     each_node(graph, |graph, id| read(graph, id).map_or(Rewrite::Keep, Rewrite::Same))
 }
@@ -46,21 +49,23 @@ fn integers(graph: &Graph, index: usize) -> Option<Integers> {
     if readers.peek().is_none() || ends || !fits {
         return None;
     }
-    let quantizes =
-        |node: &crate::ir::Node| matches!(node.op, Op::Quantize {}) && graph.ty(node.result) == ty;
-    if !readers.all(|(_, node)| quantizes(node)) || !comes_back(ty) {
+    let quantize = readers.peek().map(|(_, node)| node.op.clone())?;
+    let quantizes = |node: &crate::ir::Node| {
+        matches!(node.op, Op::Quantize { .. }) && node.op == quantize && graph.ty(node.result) == ty
+    };
+    if !readers.all(|(_, node)| quantizes(node)) || !comes_back(&quantize, ty) {
         return None;
     }
-    let init = interp::eval(&Op::Quantize {}, &[(float, &state.init)], ty).ok()?;
+    let init = interp::eval(&quantize, &[(float, &state.init)], ty).ok()?;
     Some(Integers { next, init })
 }
 
 /// Whether every 8-bit integer of a type is the same again after it was a float.
-fn comes_back(ty: &Type) -> bool {
+fn comes_back(quantize: &Op, ty: &Type) -> bool {
     let (ty, float) = (ty.with_shape(&[256]), Type::plain(DType::F32, &[256]));
     let all = Data::new((0..=255).collect::<Vec<u8>>());
     let floats = interp::eval(&Op::Dequantize {}, &[(&ty, &all)], &float);
-    let back = floats.and_then(|floats| interp::eval(&Op::Quantize {}, &[(&float, &floats)], &ty));
+    let back = floats.and_then(|floats| interp::eval(quantize, &[(&float, &floats)], &ty));
     back == Ok(all)
 }
 
@@ -68,6 +73,7 @@ fn comes_back(ty: &Type) -> bool {
 mod tests {
     use super::super::testing::{keeps, rewrites};
     use super::*;
+    use crate::ir::Rounding;
 
     fn history(next: &str, outputs: &str) -> String {
         format!(
@@ -107,7 +113,12 @@ mod tests {
     fn integers_that_do_not_come_back_stay() {
         // Twice the scale is no finite float.
         keeps(run, &history("dequantize(%k)", "%c").replace("q(0.5", "q(3e38"));
-        let back = |scale, zero| comes_back(&Type::quantized(DType::I8, &[1], scale, zero));
+        let back = |scale, zero| {
+            comes_back(
+                &Op::Quantize { rounding: Rounding::Away },
+                &Type::quantized(DType::I8, &[1], scale, zero),
+            )
+        };
         assert_eq!(
             [1.0, f32::from_bits(1), 0.1, 3e38].map(|scale| back(scale, 100)),
             [true, true, true, false]

@@ -86,7 +86,7 @@ fn is_identity(table: &[u8]) -> bool {
 fn variable_operand(graph: &Graph, node: &Node) -> Option<usize> {
     let operand = match node.op {
         Op::Clip { .. } | Op::LeakyRelu { .. } | Op::Logistic {} | Op::Tanh {} => 0,
-        Op::Quantize {} | Op::Dequantize {} | Op::Requantize { .. } | Op::Lookup {} => 0,
+        Op::Quantize { .. } | Op::Dequantize {} | Op::Requantize { .. } | Op::Lookup {} => 0,
         Op::Unary { .. } => 0,
         Op::Add { .. } | Op::Sub { .. } | Op::Mul { .. } | Op::Binary { .. } => {
             let constant = node.operands.iter().position(|&id| uniform(graph, id).is_some())?;

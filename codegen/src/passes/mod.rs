@@ -18,6 +18,8 @@
 //! Every pass goes towards fewer or cheaper ops, so that the repetition ends; [`MOST_ROUNDS`] bounds it all the same. A pass says
 //! whether it changed the graph; after each change the graph is [verified](crate::verify). Everything is deterministic.
 //!
+//! Before all of them, [`qdq`] turns floats between integers into integers ([`INTEGERS`]), if the options do not say otherwise.
+//!
 //! [`quantized_io`] is not among them: it changes the model's interface, so that callers ask for it, before the others. What options
 //! ask for comes behind the others ([`run_for`]): [`FED`] for inputs that arrive row by row, [`BY_ROWS`] for pipelines, [`SLIDING`] for models that
 //! slide. They make operations that go row by row of some that do not, at the price of a few cycles. Layouts come last of all: [`DSP`], for processors whose
@@ -41,6 +43,7 @@ pub mod mean_of_transposed;
 pub mod merge_depthwise;
 pub mod permute_dense;
 pub mod planar;
+pub mod qdq;
 pub mod quantized_io;
 pub mod reshaped_input;
 mod rewrite;
@@ -57,7 +60,7 @@ pub mod zero_point;
 use crate::error::Error;
 use crate::ir::Graph;
 use crate::kernel::packs_any;
-use crate::options::{Input, Optimize, Options};
+use crate::options::{Input, Optimize, Options, Qdq};
 use crate::target::Target;
 use crate::verify;
 
@@ -74,6 +77,7 @@ const FOLD: Pass = Pass { name: "fold", run: fold::run };
 const SIMPLIFY: Pass = Pass { name: "simplify", run: simplify::run };
 const CSE: Pass = Pass { name: "cse", run: cse::run };
 const DCE: Pass = Pass { name: "dce", run: dce::run };
+const QDQ: Pass = Pass { name: "qdq", run: qdq::run };
 const SINK_TRANSPOSES: Pass = Pass { name: "sink_transposes", run: sink_transposes::run };
 const PERMUTE_DENSE: Pass = Pass { name: "permute_dense", run: permute_dense::run };
 const FOLD_SCALE: Pass = Pass { name: "fold_scale", run: fold_scale::run };
@@ -90,6 +94,9 @@ const FLATTEN_DENSE: Pass = Pass { name: "flatten_dense", run: flatten_dense::ru
 const PLANAR: Pass = Pass { name: "planar", run: planar::run };
 const RESHAPED_INPUT: Pass = Pass { name: "reshaped_input", run: reshaped_input::run };
 const LOWER_TABLES: Pass = Pass { name: "lower_tables", run: lower_tables::run };
+
+/// The passes that come first, for models in QDQ format: before their weights become floats.
+pub const INTEGERS: &[Pass] = &[QDQ];
 
 /// The passes that repeat.
 pub const REPEATED: &[Pass] = &[
@@ -159,6 +166,9 @@ pub fn run_observed(
     options: &Options,
     observer: &mut dyn FnMut(&str, &Graph),
 ) -> Result<(), Error> {
+    if options.qdq == Qdq::Integers {
+        run_each(INTEGERS, graph, observer)?;
+    }
     run(graph, observer)?;
     if options.input != Input::Whole || options.optimize == Optimize::Memory {
         run_each(BY_ROWS, graph, observer)?;

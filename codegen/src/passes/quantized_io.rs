@@ -20,7 +20,7 @@ fn drop_inputs(graph: &mut Graph) -> bool {
         let reads = |id: &NodeId| graph.node(*id).operands.contains(&input);
         let Some(reader) = graph.order.iter().copied().find(reads) else { continue };
         let node = graph.node(reader);
-        if uses[input.0 as usize] != 1 || !matches!(node.op, Op::Quantize {}) {
+        if uses[input.0 as usize] != 1 || !matches!(node.op, Op::Quantize { .. }) {
             continue;
         }
         let stored = node.result;
@@ -56,7 +56,7 @@ fn drop_outputs(graph: &mut Graph) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::{Clamp, DType, Real, Type};
+    use crate::ir::{Clamp, DType, Real, Rounding, Type};
 
     #[test]
     fn edges_become_integers() {
@@ -64,7 +64,13 @@ mod tests {
         let float = Type::plain(DType::F32, &[4]);
         let stored = Type::quantized(DType::I8, &[4], 0.5, 3);
         let x = graph.add_input("x", float.clone());
-        let q = graph.add_node(Op::Quantize {}, &[x], "q", stored.clone(), "0 QUANTIZE");
+        let q = graph.add_node(
+            Op::Quantize { rounding: Rounding::Away },
+            &[x],
+            "q",
+            stored.clone(),
+            "0 QUANTIZE",
+        );
         let clamp = Clamp::Int { lo: 3, hi: 127 };
         let r = graph.add_node(Op::Clip { clamp }, &[q], "r", stored.clone(), "1 RELU");
         let y = graph.add_node(Op::Dequantize {}, &[r], "y", float, "2 DEQUANTIZE");
@@ -84,7 +90,7 @@ mod tests {
         let float = Type::plain(DType::F32, &[4]);
         let x = graph.add_input("x", float.clone());
         let q = graph.add_node(
-            Op::Quantize {},
+            Op::Quantize { rounding: Rounding::Away },
             &[x],
             "q",
             Type::quantized(DType::I8, &[4], 0.5, 3),

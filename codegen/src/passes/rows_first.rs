@@ -106,7 +106,7 @@ fn turned(graph: &Graph, id: NodeId) -> Option<Turned> {
         | Op::Logistic {}
         | Op::Tanh {}
         | Op::Lookup {}
-        | Op::Quantize {}
+        | Op::Quantize { .. }
         | Op::Dequantize {}
         | Op::Requantize { .. }
         | Op::Softmax { .. } => one(operands, op),

@@ -13,12 +13,11 @@ pub fn run(graph: &mut Graph) -> bool {
     let mut order = Vec::with_capacity(graph.order.len());
     for id in std::mem::take(&mut graph.order) {
         if let Some((axis, parts)) = joined(graph, &uses, id) {
-            let Node { result, origin, .. } = graph.node(id).clone();
+            let Node { op, result, origin, .. } = graph.node(id).clone();
             let (name, ty) = (graph.value(result).name.clone(), graph.ty(result).clone());
             let quantized = parts.iter().map(|&part| {
                 let ty = ty.with_shape(graph.ty(part).shape.dims());
-                let node =
-                    graph.add_detached_node(Op::Quantize {}, &[part], name.clone(), ty, origin.clone());
+                let node = graph.add_detached_node(op.clone(), &[part], name.clone(), ty, origin.clone());
                 order.push(node);
                 graph.node(node).result
             });
@@ -36,7 +35,7 @@ pub fn run(graph: &mut Graph) -> bool {
 /// The axis and the parts of the concat that a node quantises.
 fn joined(graph: &Graph, uses: &[usize], id: NodeId) -> Option<(usize, Vec<ValueId>)> {
     let node = graph.node(id);
-    let Op::Quantize {} = node.op else { return None };
+    let Op::Quantize { .. } = node.op else { return None };
     let &floats = node.operands.first()?;
     let concat = graph.producer(floats).map(|id| graph.node(id))?;
     let Op::Concat { axis } = concat.op else { return None };

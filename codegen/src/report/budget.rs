@@ -141,6 +141,6 @@ fn ways_out(compiled: &Compiled, budget: usize) -> String {
 fn has_float_edges(compiled: &Compiled) -> bool {
     let graph = &compiled.graph;
     graph.inputs.iter().filter(|&&id| graph.ty(id).dtype == DType::F32).any(|id| {
-        graph.nodes().any(|(_, node)| matches!(node.op, Op::Quantize {}) && node.operands.contains(id))
+        graph.nodes().any(|(_, node)| matches!(node.op, Op::Quantize { .. }) && node.operands.contains(id))
     })
 }

@@ -33,7 +33,7 @@ pub fn needs(graph: &Graph, node: &Node, operand: usize, row: usize) -> Option<R
         Op::Concat { axis } if *axis >= 2 => same,
         _ if views::elementwise(graph, node, operand) && x.shape.dims() == y.shape.dims() => same,
         // Between elements of different sizes too, though not in place.
-        Op::Quantize {} | Op::Dequantize {} | Op::Requantize { .. } => same,
+        Op::Quantize { .. } | Op::Dequantize {} | Op::Requantize { .. } => same,
         _ => None,
     }
 }

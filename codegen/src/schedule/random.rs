@@ -1,8 +1,8 @@
 //! Random graphs for property tests of schedules, plans and passes: small shapes, every kind of sharing.
 
 use crate::ir::{
-    AddRescale, Clamp, DType, Data, Graph, LeakyRescale, Multiplier, Op, Padding, Real, Rescale, Shape,
-    SoftmaxScale, Type, ValueId, Window,
+    AddRescale, Clamp, DType, Data, Graph, LeakyRescale, Multiplier, Op, Padding, Real, Rescale, Rounding,
+    Shape, SoftmaxScale, Type, ValueId, Window,
 };
 
 /// Marsaglia's xorshift generator.
@@ -230,7 +230,7 @@ fn node(
             let out: Vec<usize> = perm.iter().map(|&axis| dims[axis]).collect();
             (Op::Transpose { perm }, vec![x], like(&out))
         }
-        _ if float => (Op::Quantize {}, vec![x], ty(DType::I8, &dims)),
+        _ if float => (Op::Quantize { rounding: Rounding::Away }, vec![x], ty(DType::I8, &dims)),
         _ => (Op::Dequantize {}, vec![x], ty(DType::F32, &dims)),
     })
 }

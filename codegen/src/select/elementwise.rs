@@ -4,7 +4,7 @@ use super::conv::{float_range, int_range};
 use super::movement::{pad6, MAX_RANK};
 use super::*;
 use crate::interp::{div_reciprocals, softmax_exp_table, softmax_tables_16, Steps};
-use crate::ir::{AddRescale, Binary, Clamp, LeakyRescale, Shape, SoftmaxScale, Unary};
+use crate::ir::{AddRescale, Binary, Clamp, LeakyRescale, Rounding, Shape, SoftmaxScale, Unary};
 
 impl<'a> Selector<'a> {
     pub(super) fn add(
@@ -309,16 +309,26 @@ impl<'a> Selector<'a> {
         self.unary(node, kernel, vec![Arg::Int(steps.multiplier.into()), Arg::Int(steps.right.into())])
     }
 
-    pub(super) fn quantize(&mut self, node: &'a Node) -> Selected {
+    pub(super) fn quantize(&mut self, node: &'a Node, rounding: Rounding) -> Selected {
         let out = self.ty(node.result);
-        let kernel = match (self.ty(node.operands[0]).dtype, out.dtype) {
+        let types = (self.ty(node.operands[0]).dtype, out.dtype);
+        let kernel = match types {
+            (DType::F32, DType::I8) if rounding == Rounding::Even => "quantize_f32_i8_even",
+            (DType::F32, DType::I16) if rounding == Rounding::Even => "quantize_f32_i16_even",
+            (DType::F32, DType::I8) if rounding != Rounding::Away => "quantize_f32_i8_even_sum",
+            _ if rounding != Rounding::Away => return Err(self.no_kernel(node)),
             (DType::F32, DType::I8) => "quantize_f32_i8",
             (DType::F32, DType::U8) => "quantize_f32_u8",
             (DType::F32, DType::I16) => "quantize_f32_i16",
             _ => return Err(self.no_kernel(node)),
         };
         let Some(step) = out.scale() else { return Err(self.no_kernel(node)) };
-        self.unary(node, kernel, vec![Arg::Float(step), Arg::Int(out.zero_point().into())])
+        let zero = i64::from(out.zero_point());
+        let args = match rounding {
+            Rounding::EvenSum(plus) => vec![Arg::Float(plus as f32), Arg::Int(i64::from(plus) - zero)],
+            Rounding::Away | Rounding::Even => vec![Arg::Int(zero)],
+        };
+        self.unary(node, kernel, [vec![Arg::Float(step)], args].concat())
     }
 
     pub(super) fn dequantize(&mut self, node: &'a Node) -> Selected {

@@ -232,7 +232,7 @@ impl<'a> Selector<'a> {
             Op::Signal { function } => self.signal(node, *function),
             Op::Lookup {} => self.lookup(node),
             Op::Interpolate {} => self.interpolate(node),
-            Op::Quantize {} => self.quantize(node),
+            Op::Quantize { rounding } => self.quantize(node, *rounding),
             Op::Dequantize {} => self.dequantize(node),
             Op::Requantize { rescale, clamp } => self.requantize(node, rescale, clamp),
             Op::Mean { axes, rescale, clamp } => self.mean(node, axes, rescale, clamp),
@@ -458,7 +458,7 @@ fn kernel_types(op: &Op) -> &'static str {
         Op::Signal { .. } => "int16, and transforms and overlaps of float32",
         Op::Lookup {} => "8-bit types",
         Op::Interpolate {} => "int16",
-        Op::Quantize {} => "float32 to int8 or uint8",
+        Op::Quantize { .. } => "float32 to int8 or uint8",
         Op::Dequantize {} => "int8 or uint8, quantised per tensor, to float32",
         Op::Requantize { .. } => "8-bit types (as a table), int16, and int32 to or from these",
         Op::Pad { .. } | Op::Concat { .. } | Op::Slice { .. } | Op::Transpose { .. } | Op::Reshape {} => {

@@ -46,7 +46,7 @@ pub(super) fn check(op: &Op, operands: &[&Type], result: &Type) -> Result<(), St
         | Op::Cast {}
         | Op::Logistic {}
         | Op::Tanh {}
-        | Op::Quantize {}
+        | Op::Quantize { .. }
         | Op::Dequantize {}
         | Op::Requantize { .. } => expect(y, x.dims()),
         Op::InverseRoot { .. } => expect(y, x.dims()),

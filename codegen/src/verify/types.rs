@@ -2,7 +2,7 @@
 
 use super::ensure;
 use crate::ir::{
-    softmax_of_16_bits, AddRescale, Clamp, CompareRescale, DType, LeakyRescale, Multiplier, Op, Quant,
+    softmax_of_16_bits, AddRescale, Clamp, CompareRescale, DType, LeakyRescale, Multiplier, Op, Quant, Real,
     Reduction, Rescale, SoftmaxScale, Type,
 };
 
@@ -45,7 +45,7 @@ pub(super) fn check(op: &Op, operands: &[&Type], y: &Type) -> Result<(), String>
             let bytes = operands.iter().take(2).chain([&y]).all(|ty| ty.dtype == DType::I8);
             match (op, rescale) {
                 (Op::Dense { .. }, Rescale::Once(_)) if bytes => weighted(rescale, operands, y),
-                (_, Rescale::Once(_)) => rounded_once(),
+                (_, Rescale::Once(_) | Rescale::FloatSum { .. }) => odd_rescale(),
                 _ => weighted(rescale, operands, y),
             }
         }
@@ -85,16 +85,26 @@ pub(super) fn check(op: &Op, operands: &[&Type], y: &Type) -> Result<(), String>
                     ensure!(*left_shift <= 30, "a left shift by {left_shift}");
                     [by_x, by_y, out].into_iter().try_for_each(check_multiplier)
                 }
+                AddRescale::Float { x: by_x, y: by_y, constant, offset } => {
+                    ensure!(matches!(op, Op::Add { .. }), "a difference in floats");
+                    quantised_alike(operands, y)?;
+                    ensure!(matches!(offset, 0 | 128), "an offset of {offset}");
+                    [by_x, by_y, constant].into_iter().try_for_each(check_finite)
+                }
             }
         }
         Op::Mul { rescale, clamp } => {
             check_clamp(clamp, y)?;
             match rescale {
                 Rescale::Real => arithmetic(operands, y),
-                Rescale::Once(_) => rounded_once(),
-                Rescale::FixedPoint(_) => {
+                Rescale::Once(_) => odd_rescale(),
+                Rescale::FixedPoint(_) | Rescale::Float(_) => {
                     quantised_alike(operands, y)?;
-                    check_multiplier(single(rescale)?)
+                    check_single(rescale)
+                }
+                Rescale::FloatSum { by, .. } => {
+                    quantised_alike(operands, y)?;
+                    check_float(by)
                 }
             }
         }
@@ -103,7 +113,7 @@ pub(super) fn check(op: &Op, operands: &[&Type], y: &Type) -> Result<(), String>
             check_clamp(clamp, y)?;
             let plain = matches!(y.dtype, DType::I32 | DType::I64) && y.quant.is_none();
             match rescale {
-                Rescale::Once(_) => rounded_once(),
+                Rescale::Once(_) | Rescale::Float(_) | Rescale::FloatSum { .. } => odd_rescale(),
                 Rescale::FixedPoint(by) => {
                     quantised_alike(operands, y)?;
                     let wanted = function.multipliers();
@@ -231,10 +241,14 @@ pub(super) fn check(op: &Op, operands: &[&Type], y: &Type) -> Result<(), String>
             check_clamp(clamp, y)?;
             match rescale {
                 Rescale::Real => operands.iter().try_for_each(|x| float(x, y)),
-                Rescale::Once(_) => rounded_once(),
-                Rescale::FixedPoint(_) => {
+                Rescale::Once(_) | Rescale::FloatSum { .. } => odd_rescale(),
+                Rescale::FixedPoint(_) | Rescale::Float(_) => {
                     quantised_alike(operands, y)?;
-                    check_multiplier(single(rescale)?)
+                    ensure!(
+                        y.dtype != DType::I16 || matches!(rescale, Rescale::FixedPoint(_)),
+                        "sums of 64 bits as floats"
+                    );
+                    check_single(rescale)
                 }
             }
         }
@@ -286,7 +300,7 @@ pub(super) fn check(op: &Op, operands: &[&Type], y: &Type) -> Result<(), String>
             );
             Ok(())
         }
-        Op::Quantize {} => {
+        Op::Quantize { .. } => {
             ensure!(x.dtype == DType::F32, "the operand is {}, f32 wanted", x.dtype.name());
             integer_with_scale("result", y)
         }
@@ -306,7 +320,11 @@ pub(super) fn check(op: &Op, operands: &[&Type], y: &Type) -> Result<(), String>
             check_clamp(clamp, y)?;
             match rescale {
                 Rescale::Real => float(x, y),
-                Rescale::Once(_) => rounded_once(),
+                Rescale::Once(_) | Rescale::FloatSum { .. } => odd_rescale(),
+                Rescale::Float(_) => {
+                    quantised_alike(operands, y)?;
+                    check_single(rescale)
+                }
                 Rescale::FixedPoint(_) => {
                     quantised_alike(operands, y)?;
                     let by = single(rescale)?;
@@ -335,9 +353,31 @@ pub(super) fn check(op: &Op, operands: &[&Type], y: &Type) -> Result<(), String>
     }
 }
 
-/// For all but products of matrices of `i8`.
-fn rounded_once() -> Result<(), String> {
-    Err("a result that is rounded once".into())
+/// Ways of rounding that an op does not know.
+fn odd_rescale() -> Result<(), String> {
+    Err("a result that is rounded in another way than this op rounds".into())
+}
+
+fn check_finite(by: &Real) -> Result<(), String> {
+    ensure!(by.0.is_finite(), "a factor of {}", by.0);
+    Ok(())
+}
+
+/// One factor, not negative.
+fn check_float(by: &Real) -> Result<(), String> {
+    ensure!(by.0.is_finite() && by.0 >= 0.0, "a factor of {}", by.0);
+    Ok(())
+}
+
+/// Where there is one factor for the whole tensor.
+fn check_single(rescale: &Rescale) -> Result<(), String> {
+    match rescale {
+        Rescale::Float(factors) => match &factors[..] {
+            [one] => check_float(one),
+            several => Err(format!("{} factors, one wanted", several.len())),
+        },
+        _ => check_multiplier(single(rescale)?),
+    }
 }
 
 /// Elements with a scale and a zero point that arithmetic is done on.
@@ -397,9 +437,9 @@ fn quantised_alike(operands: &[&Type], y: &Type) -> Result<(), String> {
 
 /// Convolution and matrix product.
 fn weighted(rescale: &Rescale, operands: &[&Type], y: &Type) -> Result<(), String> {
-    let (Rescale::FixedPoint(multipliers) | Rescale::Once(multipliers)) = rescale else {
+    if *rescale == Rescale::Real {
         return operands.iter().try_for_each(|x| float(x, y));
-    };
+    }
     let (x, w) = (operands[0], operands[1]);
     for (what, ty) in [("operand", x), ("weights", w), ("result", y)] {
         ensure!(is_quantisable(ty.dtype), "the {what} of type {ty} in integer arithmetic");
@@ -414,9 +454,21 @@ fn weighted(rescale: &Rescale, operands: &[&Type], y: &Type) -> Result<(), Strin
     }
     // The filters are the first axis of the weights.
     let channels = w.shape.dims().first().copied().unwrap_or(1);
-    let count = multipliers.len();
+    let count = match rescale {
+        Rescale::FixedPoint(list) | Rescale::Once(list) => list.len(),
+        Rescale::Float(list) => list.len(),
+        Rescale::Real | Rescale::FloatSum { .. } => 1,
+    };
     ensure!(count == 1 || count == channels, "{count} multipliers for {channels} channels");
-    multipliers.iter().try_for_each(check_multiplier)
+    match rescale {
+        Rescale::FixedPoint(list) | Rescale::Once(list) => list.iter().try_for_each(check_multiplier),
+        Rescale::Float(list) => {
+            let narrow = operands.get(2).is_none_or(|bias| bias.dtype == DType::I32);
+            ensure!(narrow, "sums of 64 bits as floats");
+            list.iter().try_for_each(check_float)
+        }
+        Rescale::Real | Rescale::FloatSum { .. } => odd_rescale(),
+    }
 }
 
 /// Floats, or 8-bit integers with the result scale that the arithmetic implies.
@@ -459,7 +511,7 @@ fn single(rescale: &Rescale) -> Result<&Multiplier, String> {
             [one] => Ok(one),
             several => Err(format!("{} multipliers, one wanted", several.len())),
         },
-        Rescale::Real | Rescale::Once(_) => Err("one multiplier wanted".into()),
+        _ => Err("one multiplier wanted".into()),
     }
 }
 

@@ -4,7 +4,7 @@ use super::lexer::{Lexer, ParseError, Token, CANONICAL_NAN, RANGE};
 use super::print::quote;
 use crate::ir::{
     AddRescale, Attr, Clamp, CompareRescale, Layout, LeakyRescale, Multiplier, Order, Padding, Real, Rescale,
-    SoftmaxScale, Window,
+    Rounding, SoftmaxScale, Window,
 };
 use std::fmt::Write as _;
 
@@ -146,6 +146,15 @@ impl Attr for Rescale {
                 out.push_str("once ");
                 print_list(multipliers, out, Multiplier::print);
             }
+            Rescale::Float(factors) => {
+                out.push_str("float ");
+                print_list(factors, out, Real::print);
+            }
+            Rescale::FloatSum { by, plus } => {
+                out.push_str("float_sum ");
+                by.print(out);
+                put!(out, " plus {plus}");
+            }
         }
     }
 
@@ -156,13 +165,34 @@ impl Attr for Rescale {
         if lexer.accept_word("once")? {
             return lexer.list(Multiplier::parse).map(Rescale::Once);
         }
+        if lexer.accept_word("float")? {
+            return lexer.list(Real::parse).map(Rescale::Float);
+        }
+        if lexer.accept_word("float_sum")? {
+            let by = Real::parse(lexer)?;
+            lexer.expect_word("plus")?;
+            return Ok(Rescale::FloatSum { by, plus: lexer.integer()? });
+        }
         lexer.list(Multiplier::parse).map(Rescale::FixedPoint)
     }
 }
 
 impl Attr for AddRescale {
     fn print(&self, out: &mut String) {
-        let AddRescale::FixedPoint { left_shift, x, y, out: sum } = self else { return out.push_str("real") };
+        let (left_shift, x, y, sum) = match self {
+            AddRescale::Real => return out.push_str("real"),
+            AddRescale::FixedPoint { left_shift, x, y, out } => (left_shift, x, y, out),
+            AddRescale::Float { x, y, constant, offset } => {
+                out.push_str("float (x ");
+                x.print(out);
+                out.push_str(", y ");
+                y.print(out);
+                out.push_str(", constant ");
+                constant.print(out);
+                put!(out, ", offset {offset})");
+                return;
+            }
+        };
         put!(out, "(left_shift {left_shift}, x ");
         x.print(out);
         out.push_str(", y ");
@@ -175,6 +205,22 @@ impl Attr for AddRescale {
     fn parse(lexer: &mut Lexer<'_>) -> Result<Self, ParseError> {
         if lexer.accept_word("real")? {
             return Ok(AddRescale::Real);
+        }
+        if lexer.accept_word("float")? {
+            lexer.expect('(')?;
+            lexer.expect_word("x")?;
+            let x = Real::parse(lexer)?;
+            lexer.expect(',')?;
+            lexer.expect_word("y")?;
+            let y = Real::parse(lexer)?;
+            lexer.expect(',')?;
+            lexer.expect_word("constant")?;
+            let constant = Real::parse(lexer)?;
+            lexer.expect(',')?;
+            lexer.expect_word("offset")?;
+            let offset = lexer.integer()?;
+            lexer.expect(')')?;
+            return Ok(AddRescale::Float { x, y, constant, offset });
         }
         lexer.expect('(')?;
         lexer.expect_word("left_shift")?;
@@ -192,6 +238,29 @@ fn next_multiplier(lexer: &mut Lexer<'_>, name: &str) -> Result<Multiplier, Pars
     lexer.expect(',')?;
     lexer.expect_word(name)?;
     Multiplier::parse(lexer)
+}
+
+impl Attr for Rounding {
+    fn print(&self, out: &mut String) {
+        match self {
+            Rounding::Away => out.push_str("away"),
+            Rounding::Even => out.push_str("even"),
+            Rounding::EvenSum(plus) => put!(out, "even_sum {plus}"),
+        }
+    }
+
+    fn parse(lexer: &mut Lexer<'_>) -> Result<Self, ParseError> {
+        match lexer.any_word()? {
+            "away" => Ok(Rounding::Away),
+            "even" => Ok(Rounding::Even),
+            "even_sum" => lexer.integer().map(Rounding::EvenSum),
+            other => Err(lexer.error(format!("`{other}` is no rounding"))),
+        }
+    }
+
+    fn implied() -> Option<Self> {
+        Some(Rounding::Away)
+    }
 }
 
 impl Attr for LeakyRescale {

@@ -112,7 +112,7 @@ impl Random {
             17 => Op::Concat { axis: self.below(5) },
             18 => Op::Slice { begin: self.list(|r| r.below(9)), step: self.list(|r| r.int().into()) },
             19 => Op::Transpose { perm: self.list(|r| r.below(5)) },
-            20 => Op::Quantize {},
+            20 => Op::Quantize { rounding: Rounding::Away },
             _ => Op::Reshape {},
         }
     }

@@ -111,7 +111,7 @@ impl<'a> Device<'a> {
         let (paired, others): (Vec<usize>, Vec<usize>) =
             (0..node.operands.len()).filter(varying).partition(|&k| {
                 // Elements of another size are read in the same order.
-                let converts = matches!(node.op, Op::Quantize {} | Op::Dequantize {});
+                let converts = matches!(node.op, Op::Quantize { .. } | Op::Dequantize {});
                 converts || views::elementwise(self.graph, node, k)
             });
         let paired: Vec<ValueId> = paired.into_iter().map(|k| node.operands[k]).collect();

@@ -97,7 +97,7 @@ pub(crate) fn order(graph: &Graph, node: &Node) -> Order {
         Op::Add { .. } | Op::Sub { .. } | Op::Mul { .. } | Op::Binary { .. } => Order::Elements,
         Op::Unary { .. } => Order::Elements,
         Op::Clip { .. } | Op::LeakyRelu { .. } | Op::Logistic {} | Op::Tanh {} => Order::Elements,
-        Op::Quantize {} | Op::Dequantize {} | Op::Requantize { .. } => Order::Elements,
+        Op::Quantize { .. } | Op::Dequantize {} | Op::Requantize { .. } => Order::Elements,
         Op::Lookup {} | Op::Interpolate {} => Order::Elements,
         Op::DynamicScale { .. }
         | Op::DynamicQuantize {}
@@ -152,7 +152,7 @@ pub(crate) fn need(graph: &Graph, node: &Node, operand: usize) -> Need {
         }
         Op::Unary { .. } => one_to_one(true),
         Op::Clip { .. } | Op::LeakyRelu { .. } | Op::Logistic {} | Op::Tanh {} => one_to_one(true),
-        Op::Quantize {} | Op::Dequantize {} | Op::Requantize { .. } => one_to_one(true),
+        Op::Quantize { .. } | Op::Dequantize {} | Op::Requantize { .. } => one_to_one(true),
         // Each step needs the one before.
         Op::Lstm { .. } | Op::Signal { .. } => Need::All,
         Op::Custom { .. } => Need::All,

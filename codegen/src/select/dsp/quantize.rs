@@ -1,11 +1,12 @@
 //! Quantisation by multiplication.
 
 use super::*;
+use crate::ir::Rounding;
 
 impl<'a> Selector<'a> {
     /// Selects the kernel of a quantisation; `false` where it has none.
     pub(super) fn quantize_dsp(&mut self, node: &'a Node) -> Result<bool, Problem> {
-        if !matches!(node.op, Op::Quantize { .. }) {
+        if !matches!(node.op, Op::Quantize { rounding: Rounding::Away }) {
             return Ok(false);
         }
         let (tx, out) = (self.ty(node.operands[0]), self.ty(node.result));

@@ -26,6 +26,24 @@ fn stored(x: f32, scale: f32, zero_point: i32) -> i32 {
     (math::round(x / scale) as i32).saturating_add(zero_point)
 }
 
+/// ONNX's `QuantizeLinear`: `x / scale`, rounded half to even, plus the zero point, saturating. NaN gives the zero point.
+#[inline(never)]
+pub fn quantize_f32_i8_even(scale: f32, zero_point: i32, x: &[Cell<f32>], y: &[Cell<i8>]) {
+    map(x, y, |x| math::round_even(x / scale).wrapping_add(zero_point).clamp(-128, 127) as i8);
+}
+
+/// As [`quantize_f32_i8_even`].
+#[inline(never)]
+pub fn quantize_f32_i16_even(scale: f32, zero_point: i32, x: &[Cell<f32>], y: &[Cell<i16>]) {
+    map(x, y, |x| math::round_even(x / scale).wrapping_add(zero_point).clamp(-32768, 32767) as i16);
+}
+
+/// As [`quantize_f32_i8_even`], with `plus` added before the rounding, and `minus` subtracted behind it: what ONNX Runtime's poolings do.
+#[inline(never)]
+pub fn quantize_f32_i8_even_sum(scale: f32, plus: f32, minus: i32, x: &[Cell<f32>], y: &[Cell<i8>]) {
+    map(x, y, |x| math::round_even(x / scale + plus).wrapping_sub(minus).clamp(-128, 127) as i8);
+}
+
 /// TFLite's `DEQUANTIZE`: `scale · (x − zero_point)`.
 #[inline(never)]
 pub fn dequantize_i8_f32(scale: f32, zero_point: i32, x: &[Cell<i8>], y: &[Cell<f32>]) {

@@ -45,6 +45,20 @@ pub(crate) fn round(x: f32) -> f32 {
     libm::roundf(x)
 }
 
+/// The nearest integer, ties to even; what is beyond ±2¹⁷ becomes that, NaN 0.
+#[inline(always)]
+pub(crate) fn round_even(x: f32) -> i32 {
+    // Added to 1.5 · 2²³, a number loses its fraction, as the sum has one bit for each integer.
+    const UNIT: f32 = 12_582_912.0;
+    const MOST: f32 = 131_072.0;
+    if x.is_nan() {
+        return 0;
+    }
+    let x = if x > MOST { MOST } else { x };
+    let x = if x < -MOST { -MOST } else { x };
+    ((x + UNIT).to_bits() as i32).wrapping_sub(UNIT.to_bits() as i32)
+}
+
 /// What the whole multiples of `b` leave of `a`, exactly, with the sign of `a`; NaN for infinite `a`, for `b` = 0 and for NaN. As C's `fmodf`; that of
 /// `libm` has divisions of which the compiler cannot tell that they never panic.
 #[inline(never)]

@@ -97,7 +97,8 @@ pub(super) fn conv(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
             return Err(Refusal::malformed(what));
         }
     };
-    let Some(data) = cx.data(weights).or_else(|| cx.data(w)) else {
+    let stored = cx.dequantized(weights).is_some();
+    let Some(data) = cx.known(weights).or_else(|| cx.known(w)) else {
         let help = "export the model with constant weights";
         return Err(Refusal::unsupported("its weights are computed at run time", help));
     };
@@ -108,7 +109,9 @@ pub(super) fn conv(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
             format!("weights {} in {groups} groups do not fit {}", describe(cx.ty(w)), describe(cx.ty(x)));
         return Err(Refusal::malformed(what));
     }
-    let weights = {
+    let weights = if stored {
+        cx.transposed(weights, &LAST)?
+    } else {
         let (from, taps) = (data.to_f32(), kh * kw);
         let filter =
             |o: usize| (0..taps).flat_map(move |tap| (0..depth).map(move |i| (o * depth + i) * taps + tap));

@@ -67,7 +67,7 @@ impl<'c, 'm, 'a> NodeCx<'c, 'm, 'a> {
     pub(super) fn floats(&mut self, k: usize, what: &str) -> Lowered<Vec<f32>> {
         let value = self.input(k)?;
         let ty = self.ty(value);
-        match self.importer.graph.const_data(value) {
+        match self.known(value).as_ref() {
             Some(data) if ty.dtype == DType::F32 => Ok(data.to_f32()),
             Some(_) => Err(Refusal::malformed(format!("its {what} (operand {k}) is {}", describe(ty)))),
             None => {
@@ -90,6 +90,22 @@ impl<'c, 'm, 'a> NodeCx<'c, 'm, 'a> {
     /// The data of a constant.
     pub(super) fn data(&self, value: ValueId) -> Option<Data> {
         self.importer.graph.const_data(value).cloned()
+    }
+
+    /// The data of a constant, or of one that is stored as integers.
+    pub(super) fn known(&self, value: ValueId) -> Option<Data> {
+        let graph = &self.importer.graph;
+        let Some(stored) = self.dequantized(value) else { return graph.const_data(value).cloned() };
+        let data = graph.const_data(stored)?;
+        interp::eval(&Op::Dequantize {}, &[(graph.ty(stored), data)], graph.ty(value)).ok()
+    }
+
+    /// The constant of integers that a value is as floats.
+    pub(super) fn dequantized(&self, value: ValueId) -> Option<ValueId> {
+        let graph = &self.importer.graph;
+        let node = graph.node(graph.producer(value)?);
+        let stored = *node.operands.first()?;
+        (matches!(node.op, Op::Dequantize {}) && graph.const_data(stored).is_some()).then_some(stored)
     }
 
     /// Refuses operands that are no floats.
@@ -141,6 +157,12 @@ impl<'c, 'm, 'a> NodeCx<'c, 'm, 'a> {
                 return Ok(self.importer.graph.add_const(name, ty, data));
             }
         }
+        self.add_unfolded(op, operands, ty)
+    }
+
+    /// Adds a node, also where its operands are constants.
+    pub(super) fn add_unfolded(&mut self, op: Op, operands: &[ValueId], ty: Type) -> Lowered<ValueId> {
+        let name = self.result(0).text();
         if ty.shape.numel() == 0 {
             let what = format!("its result of shape {:?} has no elements", ty.shape.dims());
             return Err(Refusal::unsupported(what, "remove the operator, or use a larger input shape"));
@@ -149,17 +171,24 @@ impl<'c, 'm, 'a> NodeCx<'c, 'm, 'a> {
         Ok(self.importer.graph.add_node(op, operands, name, ty, self.origin.clone()))
     }
 
-    /// Adds a node whose result has the element type of its first operand.
+    /// Adds a node whose result has the element type of its first operand, and its scale.
     pub(super) fn add_like(&mut self, op: Op, operands: &[ValueId], dims: &[usize]) -> Lowered<ValueId> {
-        let dtype = operands.first().map_or(DType::F32, |&x| self.ty(x).dtype);
-        self.add(op, operands, Type::plain(dtype, dims))
+        let ty = match operands.first().map(|&x| self.ty(x)) {
+            Some(ty) if ty.scale().is_some() => ty.with_shape(dims),
+            Some(ty) => Type::plain(ty.dtype, dims),
+            None => Type::plain(DType::F32, dims),
+        };
+        self.add(op, operands, ty)
     }
 
     /// The same elements under another shape.
     pub(super) fn reshaped(&mut self, x: ValueId, dims: &[usize]) -> Lowered<ValueId> {
-        match self.ty(x).shape.dims() == dims {
-            true => Ok(x),
-            false => self.add_like(Op::Reshape {}, &[x], dims),
+        if self.ty(x).shape.dims() == dims {
+            return Ok(x);
+        }
+        match self.moved_constant(&Op::Reshape {}, x, dims)? {
+            Some(moved) => Ok(moved),
+            None => self.add_like(Op::Reshape {}, &[x], dims),
         }
     }
 
@@ -170,7 +199,24 @@ impl<'c, 'm, 'a> NodeCx<'c, 'm, 'a> {
             return Ok(x);
         }
         let dims: Vec<usize> = perm.iter().filter_map(|&axis| dims.get(axis).copied()).collect();
-        self.add_like(Op::Transpose { perm: perm.to_vec() }, &[x], &dims)
+        let op = Op::Transpose { perm: perm.to_vec() };
+        match self.moved_constant(&op, x, &dims)? {
+            Some(moved) => Ok(moved),
+            None => self.add_like(op, &[x], &dims),
+        }
+    }
+
+    /// A reshape or transpose of a constant that is stored as integers, which stays one.
+    fn moved_constant(&mut self, op: &Op, x: ValueId, dims: &[usize]) -> Lowered<Option<ValueId>> {
+        let Some(stored) = self.dequantized(x) else { return Ok(None) };
+        let graph = &self.importer.graph;
+        let (ty, Some(data)) = (graph.ty(stored), graph.const_data(stored)) else { return Ok(None) };
+        let Some(moved) = super::quantise::moved(op, ty, dims) else { return Ok(None) };
+        let Ok(data) = interp::eval(op, &[(ty, data)], &moved) else { return Ok(None) };
+        self.importer.budget.charge(moved.bytes())?;
+        let name = self.importer.graph.value(stored).name.clone();
+        let stored = self.importer.graph.add_const(name, moved, data);
+        self.add_unfolded(Op::Dequantize {}, &[stored], Type::plain(DType::F32, dims)).map(Some)
     }
 
     /// Adds a constant of floats.

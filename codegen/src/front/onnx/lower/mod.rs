@@ -16,6 +16,7 @@ mod logic;
 mod normalise;
 mod pool;
 mod product;
+mod quantise;
 mod recurrent;
 mod reduce;
 mod shape;
@@ -264,6 +265,7 @@ const OPERATORS: &[(&str, Lower)] = &[
     ("Conv", conv::conv),
     ("Cos", elementwise::cos),
     ("DepthToSpace", shape::depth_to_space),
+    ("DequantizeLinear", quantise::dequantize_linear),
     ("Div", elementwise::div),
     ("Dropout", shape::identity),
     ("Elu", elementwise::elu),
@@ -301,6 +303,7 @@ const OPERATORS: &[(&str, Lower)] = &[
     ("PRelu", elementwise::prelu),
     ("Pad", shape::pad),
     ("Pow", elementwise::pow),
+    ("QuantizeLinear", quantise::quantize_linear),
     ("Reciprocal", elementwise::reciprocal),
     ("RNN", recurrent::rnn),
     ("ReduceMax", reduce::max),

@@ -18,7 +18,10 @@ fn turned(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<ValueId> {
 
 /// A constant matrix \[k, n\] as \[n, k\], times a factor.
 fn filters(cx: &mut NodeCx<'_, '_, '_>, w: ValueId, turned: bool, factor: f32) -> Lowered<Option<ValueId>> {
-    let (Some(data), &[a, b]) = (cx.data(w), &*cx.dims(w)) else { return Ok(None) };
+    if cx.dequantized(w).is_some() && factor == 1.0 {
+        return cx.transposed(w, if turned { &[0, 1] } else { &[1, 0] }).map(Some);
+    }
+    let (Some(data), &[a, b]) = (cx.known(w), &*cx.dims(w)) else { return Ok(None) };
     let from = data.to_f32();
     let (n, k) = if turned { (a, b) } else { (b, a) };
     let at = |o: usize, i: usize| if turned { o * k + i } else { i * n + o };
@@ -57,7 +60,7 @@ pub(super) fn gemm(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     };
     let op = Op::Dense { rescale: Rescale::Real, clamp: Clamp::NO_FLOAT };
     // A constant of a row is a bias.
-    let bias = match c.map(|c| (cx.data(c), cx.dims(c))) {
+    let bias = match c.map(|c| (cx.known(c), cx.dims(c))) {
         Some((Some(data), dims)) if dims.iter().product::<usize>() == dims.last().copied().unwrap_or(1) => {
             let given = data.to_f32();
             let number = |o: usize| given.get(if given.len() == 1 { 0 } else { o }).map(|x| x * beta);

@@ -63,7 +63,12 @@ pub(super) fn constant(tensor: &Tensor<'_>, budget: &mut Budget) -> Lowered<(Typ
         let help = "save the model in one file (onnx.save with save_as_external_data=False)";
         return Err(Refusal::unsupported(format!("constant \"{name}\" lies in another file"), help));
     }
-    let dtype = dtype(tensor.element)?;
+    let dtype = match tensor.element {
+        // Integers of 4 bits take a byte each.
+        21 => DType::U8,
+        22 => DType::I8,
+        element => dtype(element)?,
+    };
     let size = |&d: &i64| {
         usize::try_from(d).map_err(|_| Refusal::malformed(format!("constant \"{name}\" has an axis of {d}")))
     };
@@ -80,6 +85,20 @@ pub(super) fn constant(tensor: &Tensor<'_>, budget: &mut Budget) -> Lowered<(Typ
         _ => dtype.size(),
     };
     budget.charge(ty.bytes())?;
+    if matches!(tensor.element, 21 | 22) {
+        let bytes: Vec<u8> = match tensor.raw {
+            Some(raw) => raw.to_vec(),
+            None => tensor.ints.iter().map(|&pair| pair as u8).collect(),
+        };
+        if bytes.len() != count.div_ceil(2) {
+            return Err(wrong(2 * bytes.len()));
+        }
+        // The first of two is in the low bits.
+        let halves = bytes.iter().flat_map(|&pair| [pair & 15, pair >> 4]).take(count);
+        let numbers =
+            halves.map(|half| if tensor.element == 22 { (half << 4) as i8 >> 4 } else { half as i8 });
+        return Ok((ty, Data::from_i8(&numbers.collect::<Vec<i8>>())));
+    }
     let data = match tensor.raw {
         Some(raw) if raw.len() != count * stored => return Err(wrong(raw.len() / stored)),
         Some(raw) => match tensor.element {

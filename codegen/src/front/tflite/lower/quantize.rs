@@ -3,7 +3,7 @@
 use super::cx::{describe, OpCx};
 use super::quant::int_range;
 use super::{Lowered, Refusal};
-use crate::ir::{Clamp, DType, Op, Rescale};
+use crate::ir::{Clamp, DType, Op, Rescale, Rounding};
 
 /// QUANTIZE: float to 8 bits, or integers to those of another scale, width or signedness.
 pub(super) fn quantize(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
@@ -12,7 +12,7 @@ pub(super) fn quantize(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let dims = cx.dims(x);
     cx.scale(&result, "result")?;
     let op = match (cx.ty(x).dtype, result.dtype) {
-        (DType::F32, DType::I8 | DType::U8 | DType::I16) => Op::Quantize {},
+        (DType::F32, DType::I8 | DType::U8 | DType::I16) => Op::Quantize { rounding: Rounding::Away },
         (DType::I8 | DType::U8, DType::I8 | DType::U8)
         | (DType::I16, DType::I8 | DType::I16 | DType::I32)
         | (DType::I8 | DType::I32, DType::I16)

@@ -1,0 +1,112 @@
+//! Floats between integers: afterwards no layer stands between DEQUANTIZEs and a QUANTIZE (of ONNX: one that rounds half to even) that integer arithmetic could stand for.
+//!
+//! Files in QDQ format describe a quantised model as floats: every layer reads DEQUANTIZEs of integers, and a QUANTIZE makes integers of its result. Three kinds of rewrites, until nothing
+//! changes:
+//!
+//! * `moves.rs`: ops that only move or compare elements change places with DEQUANTIZEs before them and QUANTIZEs behind them. Exact.
+//! * `tables.rs`: what is a function of one 8-bit element becomes a table, however many floats are computed on the way. Exact.
+//! * `layers.rs`: convolutions, matrix products, sums, products, poolings and means compute on the stored integers.
+//!
+//! # Where results may differ
+//!
+//! Layers of the third kind may differ by one step from what the floats would give, where the real number is close to halfway between two steps:
+//!
+//! | op | what is rounded | how |
+//! |---|---|---|
+//! | convolution, matrix product | Σ (x − zx)·(w − zw) + bias, exactly, times sx·sw/sy | as [`layers`] says, once or as TFLite does |
+//! | the bias | bias / (sx·sw) | half to even; files have it so already |
+//! | sum, difference | both operands to 20 more bits, their sum | TFLite's `ADD` |
+//! | product, mean | the exact integer times the ratio of scales | TFLite's fixed point |
+//! | average pooling | the exact sum | half away from zero |
+//!
+//! The floats have errors themselves, which are as large where many products are summed. The option `qdq = "float"` keeps them.
+
+mod layers;
+mod moves;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+use crate::ir::{Clamp, DType, Data, Graph, NodeId, Op, Real, Rounding, Type, ValueId};
+
+/// How often all rewrites run at most.
+const MOST_ROUNDS: usize = 100;
+
+/// Runs the pass.
+pub fn run(graph: &mut Graph) -> bool {
+    let mut changed = false;
+    for _ in 0..MOST_ROUNDS {
+        if !graph.nodes().any(|(_, node)| is_quantize(&node.op)) {
+            break;
+        }
+        // Each leaves operands behind that nothing reads, which would count as uses.
+        let mut now = super::dce::run(graph);
+        now |= moves::run(graph);
+        now |= super::dce::run(graph);
+        now |= layers::run(graph);
+        now |= super::dce::run(graph);
+        now |= tables::run(graph);
+        if !now {
+            break;
+        }
+        changed = true;
+    }
+    changed
+}
+
+fn is_quantize(op: &Op) -> bool {
+    matches!(op, Op::Quantize { rounding: Rounding::Even })
+}
+
+/// The integers, of one scale, that a value is as floats.
+fn stored(graph: &Graph, id: ValueId) -> Option<ValueId> {
+    let node = graph.node(graph.producer(id)?);
+    let stored = *node.operands.first()?;
+    (matches!(node.op, Op::Dequantize {}) && graph.ty(stored).scale().is_some()).then_some(stored)
+}
+
+/// The numbers of a constant, which may be stored as integers.
+fn known(graph: &Graph, id: ValueId) -> Option<Vec<f32>> {
+    if graph.ty(id).dtype != DType::F32 {
+        return None;
+    }
+    if let Some(data) = graph.const_data(id) {
+        return Some(data.to_f32());
+    }
+    let node = graph.node(graph.producer(id)?);
+    let stored = *node.operands.first()?;
+    let data = graph.const_data(stored).filter(|_| matches!(node.op, Op::Dequantize {}))?;
+    let floats = crate::interp::eval(&node.op, &[(graph.ty(stored), data)], graph.ty(id)).ok()?;
+    Some(floats.to_f32())
+}
+
+/// What QUANTIZE makes of a number.
+fn quantised(x: f32, ty: &Type) -> Option<i32> {
+    let (one, result) = (Type::plain(DType::F32, &[1]), ty.with_shape(&[1]));
+    let op = Op::Quantize { rounding: Rounding::Even };
+    let data = crate::interp::eval(&op, &[(&one, &Data::from_f32(&[x]))], &result).ok()?;
+    data.to_ints(ty.dtype).first().map(|&stored| stored as i32)
+}
+
+/// The range of floats as one of stored values. Exact, as QUANTIZE is monotone.
+fn stored_clamp(clamp: &Clamp, ty: &Type) -> Option<Clamp> {
+    let Clamp::Float { lo: Real(lo), hi: Real(hi) } = *clamp else { return None };
+    if lo.is_nan() || hi.is_nan() {
+        return None;
+    }
+    Some(Clamp::Int { lo: quantised(lo, ty)?, hi: quantised(hi, ty)? })
+}
+
+/// The whole range of an element.
+fn whole(ty: &Type) -> Option<Clamp> {
+    let (lo, hi) = ty.dtype.int_range()?;
+    Some(Clamp::Int { lo: i32::try_from(lo).ok()?, hi: i32::try_from(hi).ok()? })
+}
+
+/// What a QUANTIZE of the whole tensor reads, and the type that it makes.
+fn quantize_of(graph: &Graph, id: NodeId) -> Option<(ValueId, &Type)> {
+    let node = graph.node(id);
+    let ty = graph.ty(node.result);
+    let wanted = is_quantize(&node.op) && ty.scale().is_some() && matches!(ty.dtype, DType::I8 | DType::I16);
+    wanted.then_some((*node.operands.first()?, ty))
+}

@@ -1,0 +1,102 @@
+use super::super::testing::parse;
+use super::*;
+use crate::interp::Machine;
+use crate::schedule::random::Random;
+
+/// Runs the pass, and compares outputs of both graphs: stored values may differ by so many steps.
+fn changed(text: &str, steps: i64) -> Graph {
+    let before = parse(text);
+    let mut graph = before.clone();
+    assert!(run(&mut graph), "the pass did not fire on\n{before}");
+    super::super::dce::run(&mut graph);
+    crate::verify::verify(&graph).unwrap_or_else(|v| panic!("{v:#?}\n{graph}"));
+    assert!(!run(&mut graph.clone()), "the pass fires twice: {graph}");
+    let mut random = Random::new(3);
+    for _ in 0..20 {
+        let inputs = random.inputs(&before);
+        let want = Machine::new(&before).run(&inputs).unwrap();
+        let got = Machine::new(&graph).run(&inputs).unwrap();
+        for ((want, got), &id) in want.iter().zip(&got).zip(&before.outputs) {
+            let dtype = before.ty(id).dtype;
+            let pairs = want.to_ints(dtype).into_iter().zip(got.to_ints(dtype));
+            for (want, got) in pairs {
+                assert!((want - got).abs() <= steps, "{want} {got}\n{graph}");
+            }
+        }
+    }
+    graph
+}
+
+fn ops(graph: &Graph) -> Vec<&'static str> {
+    graph.nodes().map(|(_, node)| node.op.name()).collect()
+}
+
+#[test]
+fn a_convolution_between_transposes() {
+    let graph = changed(
+        "input %x: i8[1,2,4,4] q(0.05 : 3)
+         %d: f32[1,2,4,4] = dequantize(%x)
+         %t: f32[1,4,4,2] = transpose(%d) {perm = [0, 2, 3, 1]}
+         const %w: i8[3,1,1,2] q(axis 0, [0.02, 0.03, 0.04] : [0, 0, 0]) = [1, -2, 30, 4, 50, -60]
+         %v: f32[3,1,1,2] = dequantize(%w)
+         const %b: i32[3] q(axis 0, [0.001, 0.0015, 0.002] : [0, 0, 0]) = [100, -200, 300]
+         %f: f32[3] = dequantize(%b)
+         %c: f32[1,4,4,3] = conv2d(%t, %v, %f) {window = [1, 1], groups = 1, rescale = real, clamp = -inf..=inf}
+         %u: f32[1,3,4,4] = transpose(%c) {perm = [0, 3, 1, 2]}
+         %r: f32[1,3,4,4] = clip(%u) {clamp = 0.0..=inf}
+         %y: i8[1,3,4,4] q(0.04 : -128) = quantize(%r) {rounding = even}
+         return %y",
+        1,
+    );
+    assert_eq!(ops(&graph), ["transpose", "conv2d", "transpose", "clip"]);
+}
+
+#[test]
+fn pairs_go_and_functions_become_tables() {
+    let graph = changed(
+        "input %x: i8[5] q(0.05 : 3)
+         %d: f32[5] = dequantize(%x)
+         %s: f32[5] = logistic(%d)
+         %m: f32[5] = mul(%d, %s) {rescale = real, clamp = -inf..=inf}
+         %q: i8[5] q(0.04 : -100) = quantize(%m) {rounding = even}
+         %e: f32[5] = dequantize(%q)
+         %y: i8[5] q(0.04 : -100) = quantize(%e) {rounding = even}
+         return %y",
+        0,
+    );
+    assert_eq!(ops(&graph), ["lookup"]);
+}
+
+#[test]
+fn sums_products_means_and_joins() {
+    let graph = changed(
+        "input %x: i8[1,2,2,4] q(0.05 : 3)
+         input %z: i8[1,2,2,4] q(0.02 : -30)
+         %d: f32[1,2,2,4] = dequantize(%x)
+         %e: f32[1,2,2,4] = dequantize(%z)
+         %s: f32[1,2,2,4] = add(%d, %e) {rescale = real, clamp = 0.0..=inf}
+         %q: i8[1,2,2,4] q(0.03 : -128) = quantize(%s) {rounding = even}
+         %f: f32[1,2,2,4] = dequantize(%q)
+         %p: f32[1,2,2,4] = mul(%f, %d) {rescale = real, clamp = -inf..=inf}
+         %r: i8[1,2,2,4] q(0.15 : 5) = quantize(%p) {rounding = even}
+         %g: f32[1,2,2,4] = dequantize(%r)
+         %c: f32[1,2,2,8] = concat(%g, %f) {axis = 3}
+         %t: i8[1,2,2,8] q(0.15 : 5) = quantize(%c) {rounding = even}
+         %h: f32[1,2,2,8] = dequantize(%t)
+         %m: f32[1,1,1,8] = mean(%h) {axes = [1, 2], rescale = real, clamp = -inf..=inf}
+         %y: i8[1,1,1,8] q(0.1 : 0) = quantize(%m) {rounding = even}
+         return %y",
+        2,
+    );
+    assert_eq!(ops(&graph), ["add", "dequantize", "mul", "quantize", "concat", "mean"]);
+}
+
+#[test]
+fn other_floats_stay() {
+    let text = "input %x: i8[5] q(0.05 : 3)
+         %d: f32[5] = dequantize(%x)
+         %s: f32[5] = logistic(%d)
+         %y: i8[5] q(0.04 : -100) = quantize(%s)
+         return %y";
+    assert!(!run(&mut parse(text)), "TFLite's rounding");
+}
