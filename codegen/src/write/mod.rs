@@ -116,7 +116,7 @@ impl Writer<'_> {
             Op::Slice { begin, step } => self.slice(&node, begin, step),
             Op::Transpose { perm } => self.transpose(&node, perm),
             Op::Reshape {} => self.reshape(&node),
-            Op::Quantize {} => self.quantize(&node),
+            Op::Quantize { .. } => self.quantize(&node),
             Op::Dequantize {} => self.dequantize(&node),
             Op::Lstm { .. }
             | Op::L2Normalize {}
