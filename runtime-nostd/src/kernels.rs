@@ -44,23 +44,26 @@ pub use crate::arch::portable::compare::{
     not_equal_i8, not_equal_scaled_i8, not_equal_u8, select,
 };
 pub use crate::arch::portable::conv::{
-    conv2d_f32, conv2d_i8, conv2d_i8_wide, dense_f32, dense_i8, dense_i8_once, dense_i8_wide,
+    conv2d_f32, conv2d_i8, conv2d_i8_float, conv2d_i8_wide, conv2d_i8_wide_float, dense_f32, dense_i8,
+    dense_i8_float, dense_i8_once, dense_i8_wide, dense_i8_wide_float,
 };
 pub use crate::arch::portable::convert::{
     dequantize_i8_f32, dequantize_u8_f32, quantize_f32_i16_even, quantize_f32_i8, quantize_f32_i8_even,
     quantize_f32_i8_even_sum, quantize_f32_u8,
 };
-pub use crate::arch::portable::depthwise::{depthwise2d_f32, depthwise2d_i8, depthwise2d_i8_wide};
+pub use crate::arch::portable::depthwise::{
+    depthwise2d_f32, depthwise2d_i8, depthwise2d_i8_float, depthwise2d_i8_wide, depthwise2d_i8_wide_float,
+};
 pub use crate::arch::portable::dynamic::{
     conv2d_dynamic, dense_dynamic, depthwise2d_dynamic, dynamic_quantize, dynamic_scale_asymmetric,
     dynamic_scale_symmetric,
 };
 pub use crate::arch::portable::elementwise::{
-    add_f32, add_i32, add_i64, add_i8, atan2_f32, div_f32, div_i32, div_i64, div_i8, floor_div_f32,
-    floor_div_i32, floor_div_i64, floor_mod_f32, floor_mod_i32, floor_mod_i64, max_f32, max_i32, max_i64,
-    max_i8, min_f32, min_i32, min_i64, min_i8, mul_f32, mul_i32, mul_i64, mul_i8, pow_f32, pow_i32, pow_i64,
-    prelu_f32, prelu_i8, squared_difference_f32, squared_difference_i32, squared_difference_i64,
-    squared_difference_i8, sub_f32, sub_i32, sub_i64, sub_i8,
+    add_f32, add_i32, add_i64, add_i8, add_i8_float, atan2_f32, div_f32, div_i32, div_i64, div_i8,
+    floor_div_f32, floor_div_i32, floor_div_i64, floor_mod_f32, floor_mod_i32, floor_mod_i64, max_f32,
+    max_i32, max_i64, max_i8, min_f32, min_i32, min_i64, min_i8, mul_f32, mul_i32, mul_i64, mul_i8,
+    mul_i8_float, pow_f32, pow_i32, pow_i64, prelu_f32, prelu_i8, squared_difference_f32,
+    squared_difference_i32, squared_difference_i64, squared_difference_i8, sub_f32, sub_i32, sub_i64, sub_i8,
 };
 pub use crate::arch::portable::fft::{irfft_f32, irfft_i16, irfft_i32, rfft_f32, rfft_i16, rfft_i32};
 pub use crate::arch::portable::gather::{gather_i32, gather_i64};
@@ -70,7 +73,7 @@ pub use crate::arch::portable::int16::{
     quantize_f32_i16, softmax_i16, squared_difference_i16, sub_i16,
 };
 pub use crate::arch::portable::lstm::{lstm_f32, lstm_i8};
-pub use crate::arch::portable::matmul::{matmul_f32, matmul_i16, matmul_i8};
+pub use crate::arch::portable::matmul::{matmul_f32, matmul_i16, matmul_i8, matmul_i8_float};
 pub use crate::arch::portable::movement::{copy, fill, pad_rows};
 pub use crate::arch::portable::normalise::{
     inverse_root_i16, l2_normalize_f32, l2_normalize_i8, l2_normalize_u8, local_normalize_f32,
@@ -84,8 +87,8 @@ pub use crate::arch::portable::pool::{
     avg_pool2d_f32, avg_pool2d_i8, avg_pool2d_u8, max_pool2d_f32, max_pool2d_i8,
 };
 pub use crate::arch::portable::reduce::{
-    arg_max, arg_min, cumsum_f32, cumsum_i32, cumsum_i64, mean_f32, mean_i8, reduce_max, reduce_min,
-    reduce_product, reduce_product_i8, reduce_sum, top_k,
+    arg_max, arg_min, cumsum_f32, cumsum_i32, cumsum_i64, mean_f32, mean_i8, mean_i8_float, reduce_max,
+    reduce_min, reduce_product, reduce_product_i8, reduce_sum, top_k,
 };
 pub use crate::arch::portable::resize::{
     resize_bilinear_f32, resize_bilinear_i16, resize_bilinear_i8, resize_bilinear_u8,
@@ -111,8 +114,8 @@ pub use crate::arch::v6m::depthwise::depthwise2d_i8_taps;
 pub use crate::arch::v6m::elementwise::add_i8_linear;
 pub use crate::arch::v6m::steps::HalfRequant;
 pub use crate::params::{
-    AddLinear, AddParams, Along, Broadcast, Choice, CompactConv, CompactDense, CompareParams, Conv, Copy,
-    DynamicLayer, Gather, LogSoftmax, Lstm, MatMul, MeanLinear, MeanRows, MulParams, Noise, NoiseFloor, Pad,
-    Pool, QuantizeLinear, Reduce, Requant, Rescale, Resize, Scale, Stride,
+    AddFloat, AddLinear, AddParams, Along, Broadcast, Choice, CompactConv, CompactDense, CompareParams, Conv,
+    Copy, DynamicLayer, FloatRequant, Gather, LogSoftmax, Lstm, MatMul, MeanLinear, MeanRows, MulFloat,
+    MulParams, Noise, NoiseFloor, Pad, Pool, QuantizeLinear, Reduce, Requant, Rescale, Resize, Scale, Stride,
 };
 pub use crate::rows::{Band, Read, ReadSlice, Rows};

@@ -66,6 +66,21 @@ pub struct Requant<'a> {
     pub hi: i32,
 }
 
+/// How accumulators of output channels become results in ONNX Runtime's arithmetic: as a float times the channel's factor, rounded half to even, plus `zero_point`,
+/// clamped to `lo..=hi`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct FloatRequant<'a> {
+    /// Factor of each output channel, or one for all.
+    pub factors: &'a [f32],
+    /// Zero point of the result.
+    pub zero_point: i32,
+    /// Smallest result.
+    pub lo: i32,
+    /// Largest result.
+    pub hi: i32,
+}
+
 /// A layer with `i8` weights and float results, whose operand is quantised as it comes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -249,6 +264,44 @@ pub struct MulParams {
     pub out_zero: i32,
     /// Factor of the product.
     pub out: Scale,
+    /// Smallest result.
+    pub lo: i32,
+    /// Largest result.
+    pub hi: i32,
+}
+
+/// Integer sum in floats: `(constant + (a + offset)·x) + (b + offset)·y`, rounded half to even, less `offset`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct AddFloat {
+    /// Factor of the first operand.
+    pub x: f32,
+    /// Factor of the second operand.
+    pub y: f32,
+    /// What zero points add.
+    pub constant: f32,
+    /// 128 where stored values were unsigned, else 0.
+    pub offset: i32,
+    /// Smallest result.
+    pub lo: i32,
+    /// Largest result.
+    pub hi: i32,
+}
+
+/// Integer product: `(x − x_zero) · (y − y_zero)`, as a float times `by`, plus `plus`, rounded half to even, less `minus`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct MulFloat {
+    /// Zero point of the first operand.
+    pub x_zero: i32,
+    /// Zero point of the second operand.
+    pub y_zero: i32,
+    /// Factor of the product.
+    pub by: f32,
+    /// What is added before the rounding.
+    pub plus: f32,
+    /// What is subtracted behind it.
+    pub minus: i32,
     /// Smallest result.
     pub lo: i32,
     /// Largest result.

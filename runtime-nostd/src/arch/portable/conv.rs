@@ -4,10 +4,11 @@
 //! others follow one by one. The elements of a filter are in the order \[k_h\]\[k_w\]\[in_c / groups\].
 
 use super::packed::Weights;
-use super::sum::{Float, Int8, Int8Once, Int8Wide, Sum, LANES};
-use crate::params::{Conv, Requant};
+use super::sum::{Float, Int8, Int8Float, Int8Once, Int8Wide, Sum, LANES};
+use crate::params::{Conv, FloatRequant, Requant};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
+use core::marker::PhantomData;
 
 /// Convolution of an `i8` image with packed filters `w`: TFLite's `CONV_2D`.
 ///
@@ -41,6 +42,36 @@ pub fn conv2d_i8_wide(
     conv2d(p, x, w, Int8Wide(Int8 { bias, pad, requant: q }), y, band);
 }
 
+/// As [`conv2d_i8`], but sums are rescaled as floats: ONNX Runtime's `QLinearConv`.
+#[inline(never)]
+pub fn conv2d_i8_float(
+    p: &Conv,
+    x: Rows<'_, i8>,
+    w: &[i8],
+    bias: &[i32],
+    pad: i8,
+    q: &FloatRequant<'_>,
+    y: Rows<'_, i8>,
+    band: Band,
+) {
+    conv2d(p, x, w, Int8Float { bias, pad, requant: q, weights: PhantomData }, y, band);
+}
+
+/// As [`conv2d_i8_float`] with weights of 16 bits.
+#[inline(never)]
+pub fn conv2d_i8_wide_float(
+    p: &Conv,
+    x: Rows<'_, i8>,
+    w: &[i16],
+    bias: &[i32],
+    pad: i8,
+    q: &FloatRequant<'_>,
+    y: Rows<'_, i8>,
+    band: Band,
+) {
+    conv2d(p, x, w, Int8Float { bias, pad, requant: q, weights: PhantomData }, y, band);
+}
+
 /// As [`conv2d_i8`] for floats, with padding that does not count and the bias as it is: products are summed in the order of a filter's elements, the bias comes
 /// last, and the result is clamped to `lo..=hi`.
 #[inline(never)]
@@ -67,6 +98,30 @@ pub fn dense_i8(x: Rows<'_, i8>, w: &[i8], bias: &[i32], q: &Requant<'_>, y: Row
 pub fn dense_i8_once(x: Rows<'_, i8>, w: &[i8], bias: &[i32], q: &Requant<'_>, y: Rows<'_, i8>, band: Band) {
     let matrix = matrix(x.row_len(), y.row_len());
     conv2d(&matrix, x, w, Int8Once(Int8 { bias, pad: 0, requant: q }), y, band);
+}
+
+/// As [`dense_i8`], but sums are rescaled as floats.
+pub fn dense_i8_float(
+    x: Rows<'_, i8>,
+    w: &[i8],
+    bias: &[i32],
+    q: &FloatRequant<'_>,
+    y: Rows<'_, i8>,
+    band: Band,
+) {
+    conv2d_i8_float(&matrix(x.row_len(), y.row_len()), x, w, bias, 0, q, y, band);
+}
+
+/// As [`dense_i8_float`] with weights of 16 bits.
+pub fn dense_i8_wide_float(
+    x: Rows<'_, i8>,
+    w: &[i16],
+    bias: &[i32],
+    q: &FloatRequant<'_>,
+    y: Rows<'_, i8>,
+    band: Band,
+) {
+    conv2d_i8_wide_float(&matrix(x.row_len(), y.row_len()), x, w, bias, 0, q, y, band);
 }
 
 /// As [`dense_i8`] with weights of 16 bits.

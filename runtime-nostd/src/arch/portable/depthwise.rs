@@ -1,10 +1,11 @@
 //! Depthwise convolution: every channel of the operand has filters of its own.
 
 use super::packed::Weights;
-use super::sum::{Float, Int8, Int8Wide, Sum};
-use crate::params::{Conv, Requant};
+use super::sum::{Float, Int8, Int8Float, Int8Wide, Sum};
+use crate::params::{Conv, FloatRequant, Requant};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
+use core::marker::PhantomData;
 
 /// TFLite's `DEPTHWISE_CONV_2D`, for one `i8` image: convolution with filters `w` \[k_h\]\[k_w\]\[out_c\]; channel `o` of the result reads channel
 /// `o / (out_c / in_c)` of the operand.
@@ -37,6 +38,36 @@ pub fn depthwise2d_i8_wide(
     band: Band,
 ) {
     depthwise2d(p, x, w, Int8Wide(Int8 { bias, pad, requant: q }), y, band);
+}
+
+/// As [`depthwise2d_i8`], but sums are rescaled as floats: ONNX Runtime's `QLinearConv`.
+#[inline(never)]
+pub fn depthwise2d_i8_float(
+    p: &Conv,
+    x: Rows<'_, i8>,
+    w: &[i8],
+    bias: &[i32],
+    pad: i8,
+    q: &FloatRequant<'_>,
+    y: Rows<'_, i8>,
+    band: Band,
+) {
+    depthwise2d(p, x, w, Int8Float { bias, pad, requant: q, weights: PhantomData }, y, band);
+}
+
+/// As [`depthwise2d_i8_float`] with weights of 16 bits.
+#[inline(never)]
+pub fn depthwise2d_i8_wide_float(
+    p: &Conv,
+    x: Rows<'_, i8>,
+    w: &[i16],
+    bias: &[i32],
+    pad: i8,
+    q: &FloatRequant<'_>,
+    y: Rows<'_, i8>,
+    band: Band,
+) {
+    depthwise2d(p, x, w, Int8Float { bias, pad, requant: q, weights: PhantomData }, y, band);
 }
 
 /// As [`depthwise2d_i8`] for floats: products are summed in the order of the taps, the bias comes last, padding does not

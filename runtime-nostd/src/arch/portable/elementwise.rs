@@ -3,7 +3,7 @@
 use super::walk::Walk;
 use super::{math, sum::clip};
 use crate::fixed::{high_mul, round_shift, to_i8};
-use crate::params::{AddParams, Broadcast, MulParams, Scale};
+use crate::params::{AddFloat, AddParams, Broadcast, MulFloat, MulParams, Scale};
 use crate::rows::{Read, ReadSlice};
 use core::cell::Cell;
 
@@ -51,6 +51,41 @@ fn multiply(shape: &Broadcast, p: &MulParams, a: impl ReadSlice<i8>, b: impl Rea
     zip(shape, a, b, y, |a, b| {
         let product = i32::from(a).wrapping_sub(p.x_zero).wrapping_mul(i32::from(b).wrapping_sub(p.y_zero));
         to_i8(p.out.apply(product), p.out_zero, p.lo, p.hi)
+    });
+}
+
+/// Sum of `i8` operands in floats: ONNX Runtime's `QLinearAdd`.
+#[inline(always)]
+pub fn add_i8_float(shape: &Broadcast, p: &AddFloat, a: impl Read<i8>, b: impl Read<i8>, y: &[Cell<i8>]) {
+    add_float(shape, p, a.slice(), b.slice(), y);
+}
+
+#[inline(never)]
+fn add_float(shape: &Broadcast, p: &AddFloat, a: impl ReadSlice<i8>, b: impl ReadSlice<i8>, y: &[Cell<i8>]) {
+    zip(shape, a, b, y, |a, b| {
+        let (x, y) = (i32::from(a).wrapping_add(p.offset), i32::from(b).wrapping_add(p.offset));
+        let sum = (p.constant + x as f32 * p.x) + y as f32 * p.y;
+        to_i8(math::round_even(sum), p.offset.wrapping_neg(), p.lo, p.hi)
+    });
+}
+
+/// Product of `i8` operands in floats: ONNX Runtime's `QLinearMul`.
+#[inline(always)]
+pub fn mul_i8_float(shape: &Broadcast, p: &MulFloat, a: impl Read<i8>, b: impl Read<i8>, y: &[Cell<i8>]) {
+    multiply_float(shape, p, a.slice(), b.slice(), y);
+}
+
+#[inline(never)]
+fn multiply_float(
+    shape: &Broadcast,
+    p: &MulFloat,
+    a: impl ReadSlice<i8>,
+    b: impl ReadSlice<i8>,
+    y: &[Cell<i8>],
+) {
+    zip(shape, a, b, y, |a, b| {
+        let product = i32::from(a).wrapping_sub(p.x_zero).wrapping_mul(i32::from(b).wrapping_sub(p.y_zero));
+        to_i8(math::round_even(product as f32 * p.by + p.plus), p.minus.wrapping_neg(), p.lo, p.hi)
     });
 }
 

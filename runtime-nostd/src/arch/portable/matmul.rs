@@ -1,9 +1,10 @@
 //! Products of matrices.
 
+use super::math::round_even;
 use super::sum::clip;
 use super::walk::Walk;
 use crate::fixed::to_i8;
-use crate::params::{MatMul, MulParams};
+use crate::params::{MatMul, MulFloat, MulParams};
 use crate::rows::{Read, ReadSlice};
 use core::cell::Cell;
 
@@ -21,6 +22,17 @@ pub fn matmul_i8(p: &MatMul, q: &MulParams, a: impl Read<i8>, b: impl Read<i8>, 
         sum.wrapping_add(product)
     };
     products(p, a.slice(), b.slice(), y, 0, add, |sum| to_i8(q.out.apply(sum), q.out_zero, q.lo, q.hi));
+}
+
+/// As [`matmul_i8`], but sums are rescaled as floats: ONNX Runtime's `QLinearMatMul`.
+#[inline(always)]
+pub fn matmul_i8_float(p: &MatMul, q: &MulFloat, a: impl Read<i8>, b: impl Read<i8>, y: &[Cell<i8>]) {
+    let add = |sum: i32, a: i8, b: i8| {
+        let product = i32::from(a).wrapping_sub(q.x_zero).wrapping_mul(i32::from(b).wrapping_sub(q.y_zero));
+        sum.wrapping_add(product)
+    };
+    let finish = |sum: i32| to_i8(round_even(sum as f32 * q.by + q.plus), q.minus.wrapping_neg(), q.lo, q.hi);
+    products(p, a.slice(), b.slice(), y, 0, add, finish);
 }
 
 /// Products of `i16` operands without zero points: as [`matmul_i8`], with sums of 64 bits.

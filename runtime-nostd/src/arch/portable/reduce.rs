@@ -23,6 +23,22 @@ pub fn mean_i8(
     reduce(p, x, y, 0, add, |sum| to_i8(scale.apply(sum), out_zero, lo, hi));
 }
 
+/// As [`mean_i8`], but `Σ (x − x_zero)` is rescaled as a float, and rounded half to even: ONNX Runtime's `QLinearGlobalAveragePool`.
+#[inline(never)]
+pub fn mean_i8_float(
+    p: &Reduce,
+    x_zero: i32,
+    factor: f32,
+    out_zero: i32,
+    lo: i32,
+    hi: i32,
+    x: &[Cell<i8>],
+    y: &[Cell<i8>],
+) {
+    let add = |sum: i32, x: i8| sum.wrapping_add(x.into()).wrapping_sub(x_zero);
+    reduce(p, x, y, 0, add, |sum| to_i8(super::math::round_even(sum as f32 * factor), out_zero, lo, hi));
+}
+
 /// Mean of floats, summed in the operand's order, clamped to `lo..=hi`.
 #[inline(never)]
 pub fn mean_f32(p: &Reduce, lo: f32, hi: f32, x: &[Cell<f32>], y: &[Cell<f32>]) {

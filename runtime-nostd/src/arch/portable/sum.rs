@@ -1,8 +1,10 @@
 //! Sums of products: the arithmetic that convolutions and matrix products share.
 
+use super::math::round_even;
 use crate::fixed::to_i8;
-use crate::params::{Requant, Scale};
+use crate::params::{FloatRequant, Requant, Scale};
 use core::cell::Cell;
+use core::marker::PhantomData;
 
 /// How products are summed and how sums become results.
 pub(crate) trait Sum: Copy {
@@ -121,6 +123,62 @@ impl Sum for Int8Once<'_> {
     #[inline(always)]
     fn finish(self, o: usize, acc: &[i32], out: &[Cell<i8>]) {
         rescale(self.0.bias, self.0.requant, o, acc, out, Scale::apply_once);
+    }
+}
+
+/// `i8` with weights of type `W`, whose sums are rescaled as floats.
+pub(crate) struct Int8Float<'a, W> {
+    /// Bias of each output channel, zero points folded in.
+    pub bias: &'a [i32],
+    /// Stored value of padding.
+    pub pad: i8,
+    /// Sum to result.
+    pub requant: &'a FloatRequant<'a>,
+    /// The type of weights.
+    pub weights: PhantomData<W>,
+}
+
+impl<W> Clone for Int8Float<'_, W> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<W> Copy for Int8Float<'_, W> {}
+
+impl<W: Copy + Into<i32> + 'static> Sum for Int8Float<'_, W> {
+    type T = i8;
+    type W = W;
+    type Y = i8;
+    type Acc = i32;
+
+    const ANY: i8 = 0;
+    const EMPTY: i32 = 0;
+
+    #[inline(always)]
+    fn add(acc: i32, x: i8, w: W) -> i32 {
+        acc.wrapping_add(i32::from(x).wrapping_mul(w.into()))
+    }
+
+    #[inline(always)]
+    fn pad(self) -> i8 {
+        self.pad
+    }
+
+    #[inline(always)]
+    fn finish(self, o: usize, acc: &[i32], out: &[Cell<i8>]) {
+        rescale_float(self.bias, self.requant, o, acc, out);
+    }
+}
+
+/// Adds biases to the sums of the channels from `o` on, and rescales them as floats.
+#[inline(never)]
+fn rescale_float(bias: &[i32], q: &FloatRequant<'_>, o: usize, acc: &[i32], out: &[Cell<i8>]) {
+    let (factors, step) = if q.factors.len() == 1 { (q.factors, 0) } else { (from(q.factors, o), 1) };
+    for (i, ((acc, out), bias)) in acc.iter().zip(out).zip(from(bias, o)).enumerate() {
+        let Some(&factor) = factors.get(i * step) else { return };
+        let scaled = round_even(acc.wrapping_add(*bias) as f32 * factor);
+        out.set(to_i8(scaled, q.zero_point, q.lo, q.hi));
     }
 }
 
