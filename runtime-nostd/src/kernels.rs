@@ -101,9 +101,9 @@ pub use crate::arch::portable::signal::{
 pub use crate::arch::portable::softmax::{softmax_f32, softmax_i8, softmax_i8_i16};
 pub use crate::arch::portable::trees::trees_f32;
 pub use crate::arch::portable::unary::{
-    abs_f32, ceil_f32, clip_f32, cos_f32, elu_f32, exp_f32, floor_f32, gelu_f32, gelu_tanh_f32,
+    abs_f32, ceil_f32, clip_f32, cos_f32, elu_f32, erf_f32, exp_f32, floor_f32, gelu_f32, gelu_tanh_f32,
     hard_swish_f32, leaky_relu_f32, log_f32, logistic_f32, lookup_8, neg_f32, round_f32, rsqrt_f32, sign_f32,
-    sin_f32, sqrt_f32, square_f32, tanh_f32,
+    sin_f32, softplus_f32, sqrt_f32, square_f32, tanh_f32,
 };
 pub use crate::arch::portable::wide::{
     conv1_i16_i8, dense_i8_i16, requantize_i16, requantize_i16_i32, requantize_i16_i8, requantize_i32_i16,

@@ -19,6 +19,7 @@ pub fn of_one(function: Unary, x: f32) -> f32 {
         Unary::Cos => x.cos(),
         Unary::Elu if x < 0.0 => x.exp_m1(),
         Unary::Elu => x,
+        Unary::Erf => libm::erff(x),
         Unary::Exp => x.exp(),
         Unary::Floor => x.floor(),
         Unary::Gelu => 0.5 * x * (1.0 + libm::erff(x * std::f32::consts::FRAC_1_SQRT_2)),
@@ -34,6 +35,7 @@ pub fn of_one(function: Unary, x: f32) -> f32 {
         Unary::Sign if x == 0.0 => 0.0,
         Unary::Sign => x.signum(),
         Unary::Sin => x.sin(),
+        Unary::Softplus => x.max(0.0) + (-x.abs()).exp().ln_1p(),
         Unary::Sqrt => x.sqrt(),
         Unary::Square => x * x,
     }

@@ -45,6 +45,8 @@ functions! {
         Cos "cos",
         /// x where it is not negative, else eˣ − 1.
         Elu "elu",
+        /// 2/√π · ∫ e^(−t²) dt from 0 to x.
+        Erf "erf",
         /// eˣ.
         Exp "exp",
         /// The greatest integer that is not above x.
@@ -67,6 +69,8 @@ functions! {
         Sign "sign",
         /// sin x, x in radians.
         Sin "sin",
+        /// log(1 + eˣ), with as many digits far below zero as near it.
+        Softplus "softplus",
         /// √x.
         Sqrt "sqrt",
         /// x².

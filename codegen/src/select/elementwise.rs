@@ -498,6 +498,7 @@ pub(super) fn unary_kernel(function: Unary) -> &'static str {
         Unary::Ceil => "ceil_f32",
         Unary::Cos => "cos_f32",
         Unary::Elu => "elu_f32",
+        Unary::Erf => "erf_f32",
         Unary::Exp => "exp_f32",
         Unary::Floor => "floor_f32",
         Unary::Gelu => "gelu_f32",
@@ -509,6 +510,7 @@ pub(super) fn unary_kernel(function: Unary) -> &'static str {
         Unary::Rsqrt => "rsqrt_f32",
         Unary::Sign => "sign_f32",
         Unary::Sin => "sin_f32",
+        Unary::Softplus => "softplus_f32",
         Unary::Sqrt => "sqrt_f32",
         Unary::Square => "square_f32",
     }

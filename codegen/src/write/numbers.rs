@@ -153,6 +153,7 @@ impl Writer<'_> {
             Unary::Ceil => "Ceil",
             Unary::Cos => "Cos",
             Unary::Elu => "Elu",
+            Unary::Erf => "Erf",
             Unary::Exp => "Exp",
             Unary::Floor => "Floor",
             Unary::Gelu | Unary::GeluTanh => "Gelu",
@@ -162,6 +163,7 @@ impl Writer<'_> {
             Unary::Round => "Round",
             Unary::Sign => "Sign",
             Unary::Sin => "Sin",
+            Unary::Softplus => "Softplus",
             Unary::Rsqrt | Unary::Sqrt => "Sqrt",
             Unary::Square => "Mul",
         };

@@ -175,7 +175,8 @@ impl<'a> Model<'a> {
             match field? {
                 (1, version) => model.ir_version = version.int()?,
                 (2, producer) => model.producer = Name(producer.bytes()?),
-                (7, graph) => model.graph = parser.graph(graph.bytes()?, 0)?,
+                // A message that stands twice is one.
+                (7, graph) => parser.graph(graph.bytes()?, 0, &mut model.graph)?,
                 (8, opset) => {
                     parser.budget.charge(ENTRY)?;
                     model.opsets.push(opset_of(opset.bytes()?)?);
@@ -201,8 +202,7 @@ fn opset_of(bytes: &[u8]) -> Result<(Name<'_>, i64), Broken> {
 }
 
 impl<'b> Parser<'b> {
-    fn graph<'a>(&mut self, bytes: &'a [u8], depth: usize) -> Parsed<Graph<'a>> {
-        let mut graph = Graph::default();
+    fn graph<'a>(&mut self, bytes: &'a [u8], depth: usize, graph: &mut Graph<'a>) -> Parsed<()> {
         for field in Message(bytes) {
             let (number, value) = field?;
             if matches!(number, 1 | 5 | 11 | 12) {
@@ -217,7 +217,7 @@ impl<'b> Parser<'b> {
                 _ => {}
             }
         }
-        Ok(graph)
+        Ok(())
     }
 
     fn node<'a>(&mut self, bytes: &'a [u8], depth: usize) -> Parsed<Node<'a>> {
@@ -253,7 +253,7 @@ impl<'b> Parser<'b> {
                 (4, string) => attribute.string = Name(string.bytes()?),
                 (5, tensor) => attribute.tensor = Some(self.tensor(tensor.bytes()?)?),
                 (6, graph) if depth < DEEPEST => {
-                    attribute.graph = Some(self.graph(graph.bytes()?, depth + 1)?);
+                    self.graph(graph.bytes()?, depth + 1, attribute.graph.get_or_insert_default())?;
                 }
                 (6, _) => return Err(Error::malformed("model", "its graphs hold each other too deep").into()),
                 (7, list) => self.floats(list, &mut attribute.floats)?,

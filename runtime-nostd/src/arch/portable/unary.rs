@@ -65,6 +65,8 @@ functions! {
     cos_f32 libm::cosf;
     /// `x` where it is not negative, else `exp(x) − 1`.
     elu_f32 |x| if x < 0.0 { libm::expm1f(x) } else { x };
+    /// `2/√π` times the integral of `exp(−t²)` from 0 to `x`.
+    erf_f32 libm::erff;
     /// `exp(x)`.
     exp_f32 math::exp;
     /// The greatest integer that is not above `x`.
@@ -91,6 +93,8 @@ functions! {
     sign_f32 |x| if x > 0.0 { 1.0 } else if x < 0.0 { -1.0 } else { x };
     /// `sin(x)`, `x` in radians.
     sin_f32 libm::sinf;
+    /// `log(1 + exp(x))`.
+    softplus_f32 |x| (if x > 0.0 { x } else { 0.0 }) + libm::log1pf(libm::expf(-libm::fabsf(x)));
     /// `√x`.
     sqrt_f32 libm::sqrtf;
     /// `x²`.

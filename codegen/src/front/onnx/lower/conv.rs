@@ -1,4 +1,4 @@
-//! Conv, of images and of sequences, which are images of one row.
+//! Conv, of images, of sequences, which are images of one row, and of volumes; and ConvTranspose.
 
 use super::cx::NodeCx;
 use super::{describe, Lowered, Refusal};
@@ -31,98 +31,152 @@ pub(super) fn channel_first(cx: &mut NodeCx<'_, '_, '_>, y: ValueId, rank: usize
     }
 }
 
-/// The window of a convolution or pooling of an image of that height and width.
-pub(super) fn window(
-    cx: &NodeCx<'_, '_, '_>,
-    size: [usize; 2],
-    image: [usize; 2],
-    rank: usize,
-) -> Lowered<Window> {
-    let axes = rank - 2;
-    let pair = |name: &str, otherwise: usize| -> Lowered<[usize; 2]> {
-        match cx.sizes(name)?.as_deref() {
-            None => Ok([otherwise; 2]),
-            Some(&[h, w]) if axes == 2 => Ok([h, w]),
-            Some(&[w]) if axes == 1 => Ok([otherwise, w]),
-            Some(list) => Err(Refusal::malformed(format!("its {name} are {list:?}"))),
+/// A window along one axis of an image.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Axis {
+    /// Elements of the image.
+    pub(super) image: usize,
+    /// Taps.
+    pub(super) size: usize,
+    pub(super) stride: usize,
+    pub(super) dilation: usize,
+    /// Elements in front of the image, and behind it.
+    pub(super) pad: (usize, usize),
+}
+
+impl Axis {
+    /// Elements from the first tap to the last one.
+    fn reach(&self) -> Option<usize> {
+        self.size.checked_sub(1)?.checked_mul(self.dilation)?.checked_add(1)
+    }
+
+    /// How many windows there are.
+    pub(super) fn windows(&self) -> Option<usize> {
+        let all = self.image.checked_add(self.pad.0)?.checked_add(self.pad.1)?;
+        Some(all.checked_sub(self.reach()?)? / self.stride + 1)
+    }
+
+    /// Lets a last window that begins inside the image, or in the padding before it, end beyond.
+    pub(super) fn reach_out(&mut self) {
+        let Some(reach) = self.reach() else { return };
+        let room = (self.image + self.pad.0 + self.pad.1).saturating_sub(reach);
+        let last = room.div_ceil(self.stride);
+        let begins_inside = last * self.stride < self.image + self.pad.0;
+        let last = if begins_inside { last } else { last.saturating_sub(1) };
+        let (end, own) = ((last * self.stride).saturating_sub(room), room / self.stride);
+        self.pad.1 += end;
+        // A window in the padding behind the image is none.
+        if last < own {
+            self.pad.1 = self.pad.1.saturating_sub((own - last) * self.stride);
         }
-    };
-    let (stride, dilation) = (pair("strides", 1)?, pair("dilations", 1)?);
-    if stride.contains(&0) || dilation.contains(&0) || size.contains(&0) {
+    }
+
+    /// Whether every window has an element of the image in it.
+    pub(super) fn always_inside(&self) -> bool {
+        let Some(last) = self.windows().and_then(|windows| windows.checked_sub(1)) else { return false };
+        self.pad.0 < self.size && last * self.stride < self.pad.0 + self.image
+    }
+
+    /// The window of an image, or of a sequence.
+    pub(super) fn window(axes: &[Axis]) -> Window {
+        let rows = Axis { image: 1, size: 1, stride: 1, dilation: 1, pad: (0, 0) };
+        let (h, w) = match *axes {
+            [h, w] => (h, w),
+            [w] => (rows, w),
+            _ => (rows, rows),
+        };
+        let pad = Padding { top: h.pad.0, bottom: h.pad.1, left: w.pad.0, right: w.pad.1 };
+        let [size, stride, dilation] = [[h.size, w.size], [h.stride, w.stride], [h.dilation, w.dilation]];
+        Window { size, stride, dilation, pad }
+    }
+}
+
+/// A list with an entry for each axis; as many of one number if there is none.
+fn list(cx: &NodeCx<'_, '_, '_>, name: &str, otherwise: usize, len: usize) -> Lowered<Vec<usize>> {
+    match cx.sizes(name)? {
+        None => Ok(vec![otherwise; len]),
+        Some(list) if list.len() == len => Ok(list),
+        // Some programs write an empty list.
+        Some(list) if list.is_empty() => Ok(vec![otherwise; len]),
+        Some(list) => Err(Refusal::malformed(format!("its {name} are {list:?}"))),
+    }
+}
+
+/// The window of a convolution or pooling along the axes of an image.
+pub(super) fn window(cx: &NodeCx<'_, '_, '_>, size: &[usize], image: &[usize]) -> Lowered<Vec<Axis>> {
+    let count = size.len();
+    let (strides, dilations) = (list(cx, "strides", 1, count)?, list(cx, "dilations", 1, count)?);
+    if [size, &strides, &dilations].iter().any(|list| list.contains(&0)) {
         return Err(Refusal::malformed("a stride, dilation or size of its window is 0"));
     }
-    let reach =
-        |axis: usize| (size[axis] - 1).checked_mul(dilation[axis]).and_then(|reach| reach.checked_add(1));
-    let same = |axis: usize| -> Option<usize> {
-        let out = image[axis].div_ceil(stride[axis]);
-        Some(
-            (out.checked_sub(1)?.checked_mul(stride[axis])?.checked_add(reach(axis)?)?)
-                .saturating_sub(image[axis]),
-        )
-    };
-    let too_large = || Refusal::malformed("its window is too large");
-    let pad = match cx.text("auto_pad") {
-        b"" | b"NOTSET" => match cx.sizes("pads")?.as_deref() {
-            None => Padding::default(),
-            Some(&[top, left, bottom, right]) if axes == 2 => Padding { top, bottom, left, right },
-            Some(&[left, right]) if axes == 1 => Padding { left, right, ..Padding::default() },
-            Some(list) => return Err(Refusal::malformed(format!("its pads are {list:?}"))),
-        },
-        b"VALID" => Padding::default(),
+    let mut axes: Vec<Axis> = (0..count)
+        .map(|k| Axis {
+            image: image[k],
+            size: size[k],
+            stride: strides[k],
+            dilation: dilations[k],
+            pad: (0, 0),
+        })
+        .collect();
+    match cx.text("auto_pad") {
+        b"" | b"NOTSET" => {
+            let pads = list(cx, "pads", 0, 2 * count)?;
+            axes.iter_mut().enumerate().for_each(|(k, axis)| axis.pad = (pads[k], pads[k + count]));
+        }
+        b"VALID" => {}
         kind @ (b"SAME_UPPER" | b"SAME_LOWER") => {
-            let [h, w] = [same(0).ok_or_else(too_large)?, same(1).ok_or_else(too_large)?];
-            let (top, left) =
-                if kind == b"SAME_UPPER" { (h / 2, w / 2) } else { (h.div_ceil(2), w.div_ceil(2)) };
-            Padding { top, bottom: h - top, left, right: w - left }
+            for axis in &mut axes {
+                let out = axis.image.div_ceil(axis.stride);
+                let all = out
+                    .checked_sub(1)
+                    .and_then(|last| last.checked_mul(axis.stride)?.checked_add(axis.reach()?));
+                let all = all.ok_or_else(|| Refusal::malformed("its window is too large"))?;
+                let pad = all.saturating_sub(axis.image);
+                let before = if kind == b"SAME_UPPER" { pad / 2 } else { pad.div_ceil(2) };
+                axis.pad = (before, pad - before);
+            }
         }
         other => {
             return Err(Refusal::malformed(format!("its auto_pad is {:?}", String::from_utf8_lossy(other))));
         }
-    };
-    Ok(Window { size, stride, dilation, pad })
+    }
+    Ok(axes)
 }
 
-/// Conv.
-pub(super) fn conv(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    let (x, w, bias) = (cx.input(0)?, cx.input(1)?, cx.optional(2)?);
-    cx.want_float(x)?;
-    let rank = cx.dims(x).len();
-    let image = channel_last(cx, x)?;
-    let &[n, h, width, c] = &*cx.dims(image) else { return Err(Refusal::malformed("no image")) };
-    let weights = match *cx.dims(w) {
-        [o, c, kw] if rank == 3 => cx.reshaped(w, &[o, c, 1, kw])?,
-        [_, _, _, _] if rank == 4 => w,
-        _ => {
-            let what = format!("weights {} do not fit {}", describe(cx.ty(w)), describe(cx.ty(x)));
-            return Err(Refusal::malformed(what));
+/// The weights, which must be constant.
+pub(super) fn weights(cx: &NodeCx<'_, '_, '_>, w: ValueId) -> Lowered<Vec<f32>> {
+    cx.want_float(w)?;
+    match cx.known(w) {
+        Some(data) => Ok(data.to_f32()),
+        None => {
+            let help = "export the model with constant weights";
+            Err(Refusal::unsupported("its weights are computed at run time", help))
         }
-    };
-    let stored = cx.dequantized(weights).is_some();
-    let Some(data) = cx.known(weights).or_else(|| cx.known(w)) else {
-        let help = "export the model with constant weights";
-        return Err(Refusal::unsupported("its weights are computed at run time", help));
-    };
-    let &[o, depth, kh, kw] = &*cx.dims(weights) else { return Err(Refusal::malformed("no weights")) };
-    let groups = usize::try_from(cx.int("group", 1)).unwrap_or(0);
-    if groups == 0 || c != depth * groups || o % groups != 0 {
-        let what =
-            format!("weights {} in {groups} groups do not fit {}", describe(cx.ty(w)), describe(cx.ty(x)));
-        return Err(Refusal::malformed(what));
     }
-    let weights = if stored {
-        cx.transposed(weights, &LAST)?
-    } else {
-        let (from, taps) = (data.to_f32(), kh * kw);
-        let filter =
-            |o: usize| (0..taps).flat_map(move |tap| (0..depth).map(move |i| (o * depth + i) * taps + tap));
-        let ordered: Vec<f32> = (0..o).flat_map(filter).filter_map(|at| from.get(at).copied()).collect();
-        cx.float_constant("weights", &[o, kh, kw, depth], &ordered)?
+}
+
+/// The number of groups of channels.
+pub(super) fn groups(cx: &NodeCx<'_, '_, '_>) -> Lowered<usize> {
+    let groups = usize::try_from(cx.int("group", 1)).ok().filter(|&groups| groups > 0);
+    groups.ok_or_else(|| Refusal::malformed("it has no groups"))
+}
+
+/// Adds a convolution of a channel-last image with filters \[o, kh, kw, c / groups\].
+pub(super) fn convolution(
+    cx: &mut NodeCx<'_, '_, '_>,
+    image: ValueId,
+    filters: ValueId,
+    bias: Option<ValueId>,
+    window: Window,
+    groups: usize,
+) -> Lowered<ValueId> {
+    let (&[n, h, w, _], &[o, kh, kw, _]) = (&*cx.dims(image), &*cx.dims(filters)) else {
+        return Err(Refusal::malformed("no image"));
     };
-    let window = window(cx, [kh, kw], [h, width], rank)?;
-    let Some([out_h, out_w]) = window.output([h, width]) else {
-        return Err(Refusal::malformed(format!("a {kh}×{kw} window does not fit a {h}×{width} image")));
+    let Some([out_h, out_w]) = window.output([h, w]) else {
+        return Err(Refusal::malformed(format!("a {kh}×{kw} window does not fit a {h}×{w} image")));
     };
-    let mut operands = vec![image, weights];
+    let mut operands = vec![image, filters];
     operands.extend(bias);
     let op = Op::Conv2d {
         window,
@@ -131,7 +185,46 @@ pub(super) fn conv(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         clamp: Clamp::NO_FLOAT,
         layout: Default::default(),
     };
-    let y = cx.add_like(op, &operands, &[n, out_h, out_w, o])?;
+    cx.add_like(op, &operands, &[n, out_h, out_w, o])
+}
+
+/// Conv.
+pub(super) fn conv(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let (x, w, bias) = (cx.input(0)?, cx.input(1)?, cx.optional(2)?);
+    cx.want_float(x)?;
+    let (dims, shape, groups) = (cx.dims(x), cx.dims(w), groups(cx)?);
+    let misfit = |cx: &NodeCx<'_, '_, '_>| {
+        let (w, x) = (describe(cx.ty(w)), describe(cx.ty(x)));
+        Refusal::malformed(format!("weights {w} in {groups} groups do not fit {x}"))
+    };
+    let rank = dims.len();
+    let (&[o, depth, ref size @ ..], true) = (&*shape, shape.len() == rank && rank >= 3) else {
+        return Err(misfit(cx));
+    };
+    if dims[1] != depth * groups || o % groups != 0 {
+        return Err(misfit(cx));
+    }
+    if bias.is_some_and(|bias| cx.dims(bias) != [o]) {
+        return Err(misfit(cx));
+    }
+    let (data, axes) = (weights(cx, w)?, window(cx, size, &dims[2..])?);
+    if rank == 5 {
+        return super::volume::conv(cx, x, &data, &shape, bias, &axes, groups);
+    }
+    let image = channel_last(cx, x)?;
+    let taps: usize = size.iter().product();
+    let (kh, kw) = if rank == 4 { (size[0], size[1]) } else { (1, size[0]) };
+    // What is stored as integers stays so.
+    let filters = if cx.dequantized(w).is_some() {
+        let images = cx.reshaped(w, &[o, depth, kh, kw])?;
+        cx.transposed(images, &LAST)?
+    } else {
+        let filter =
+            |o: usize| (0..taps).flat_map(move |tap| (0..depth).map(move |i| (o * depth + i) * taps + tap));
+        let ordered: Vec<f32> = (0..o).flat_map(filter).filter_map(|at| data.get(at).copied()).collect();
+        cx.float_constant("weights", &[o, kh, kw, depth], &ordered)?
+    };
+    let y = convolution(cx, image, filters, bias, Axis::window(&axes), groups)?;
     let y = channel_first(cx, y, rank)?;
     cx.bind(0, y)
 }

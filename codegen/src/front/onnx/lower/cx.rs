@@ -13,7 +13,7 @@ pub(super) struct NodeCx<'c, 'm, 'a> {
     pub(super) importer: &'c mut Importer<'m, 'a>,
     pub(super) node: &'m Node<'a>,
     /// `12 Conv`.
-    origin: String,
+    pub(super) origin: String,
 }
 
 impl<'c, 'm, 'a> NodeCx<'c, 'm, 'a> {
@@ -163,8 +163,12 @@ impl<'c, 'm, 'a> NodeCx<'c, 'm, 'a> {
     /// Adds a node, also where its operands are constants.
     pub(super) fn add_unfolded(&mut self, op: Op, operands: &[ValueId], ty: Type) -> Lowered<ValueId> {
         let name = self.result(0).text();
+        // Without elements there is nothing to compute, and nothing to compute with.
         if ty.shape.numel() == 0 {
-            let what = format!("its result of shape {:?} has no elements", ty.shape.dims());
+            return Ok(self.empty(ty.dtype, ty.shape.dims()));
+        }
+        if let Some(ty) = operands.iter().map(|&id| self.ty(id)).find(|ty| ty.shape.numel() == 0) {
+            let what = format!("it is given {}, without elements", describe(ty));
             return Err(Refusal::unsupported(what, "remove the operator, or use a larger input shape"));
         }
         self.importer.budget.charge(256 + 16 * operands.len())?;
@@ -245,6 +249,16 @@ impl<'c, 'm, 'a> NodeCx<'c, 'm, 'a> {
             self.importer.values.insert(name, Some(value));
         }
         Ok(())
+    }
+
+    /// Whether result `k` is wanted.
+    pub(super) fn wants(&self, k: usize) -> bool {
+        !self.result(k).is_empty()
+    }
+
+    /// A constant without elements.
+    pub(super) fn empty(&mut self, dtype: DType, dims: &[usize]) -> ValueId {
+        self.importer.graph.add_const("nothing", Type::plain(dtype, dims), Data::new(Vec::new()))
     }
 
     /// Adds a node that computes the only result.

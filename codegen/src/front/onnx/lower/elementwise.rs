@@ -3,7 +3,7 @@
 use super::cx::NodeCx;
 use super::logic::common;
 use super::{describe, tensor, Lowered, Refusal};
-use crate::ir::{AddRescale, Binary, Clamp, DType, LeakyRescale, Op, Real, Rescale, Type, Unary, ValueId};
+use crate::ir::{Binary, Clamp, Comparison, DType, LeakyRescale, Op, Real, Unary, ValueId};
 
 macro_rules! unary {
     ($( $name:ident $function:ident )+) => {$(
@@ -14,34 +14,79 @@ macro_rules! unary {
 }
 
 unary! {
-    abs Abs
     ceil Ceil
     cos Cos
+    erf Erf
     exp Exp
     floor Floor
     hard_swish HardSwish
     log Log
-    neg Neg
     round Round
-    sign Sign
     sin Sin
+    softplus Softplus
     sqrt Sqrt
 }
 
 fn unary(cx: &mut NodeCx<'_, '_, '_>, function: Unary) -> Lowered {
     let x = cx.input(0)?;
-    cx.want_float(x)?;
-    let dims = cx.dims(x);
-    cx.emit(Op::Unary { function }, &[x], &dims)
+    let y = cx.unary(function, x)?;
+    cx.bind(0, y)
+}
+
+/// Abs.
+pub(super) fn abs(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let x = cx.input(0)?;
+    let y = magnitude(cx, x)?;
+    cx.bind(0, y)
+}
+
+/// |x|; of integers the larger one of x and −x.
+pub(super) fn magnitude(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<ValueId> {
+    match cx.ty(x).dtype {
+        DType::F32 => cx.unary(Unary::Abs, x),
+        _ => {
+            let less = negative(cx, x)?;
+            cx.binary(Binary::Max, x, less)
+        }
+    }
+}
+
+/// Neg.
+pub(super) fn neg(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let x = cx.input(0)?;
+    let y = negative(cx, x)?;
+    cx.bind(0, y)
+}
+
+fn negative(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<ValueId> {
+    match cx.ty(x).dtype {
+        DType::F32 => cx.unary(Unary::Neg, x),
+        _ => {
+            let zero = cx.number(x, 0.0)?;
+            cx.difference(zero, x)
+        }
+    }
+}
+
+/// Sign.
+pub(super) fn sign(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let x = cx.input(0)?;
+    if cx.ty(x).dtype == DType::F32 {
+        return unary(cx, Unary::Sign);
+    }
+    let (least, most) = (cx.number(x, -1.0)?, cx.number(x, 1.0)?);
+    let y = cx.binary(Binary::Max, x, least)?;
+    let y = cx.binary(Binary::Min, y, most)?;
+    cx.bind(0, y)
 }
 
 /// Reciprocal.
 pub(super) fn reciprocal(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     cx.want_float(x)?;
-    let one = cx.float_constant("one", &[], &[1.0])?;
-    let value = pair(cx, one, x, function(Binary::Div))?;
-    cx.bind(0, value)
+    let one = cx.number(x, 1.0)?;
+    let y = cx.quotient(one, x)?;
+    cx.bind(0, y)
 }
 
 /// Gelu, exact or by its approximation.
@@ -50,58 +95,58 @@ pub(super) fn gelu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     unary(cx, if approximate { Unary::GeluTanh } else { Unary::Gelu })
 }
 
-/// Elu with α = 1.
-pub(super) fn elu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    match cx.float("alpha", 1.0) {
-        1.0 => unary(cx, Unary::Elu),
-        alpha => Err(Refusal::unsupported(format!("Elu with α = {alpha} cannot be compiled"), "use α = 1")),
-    }
-}
-
 /// Sigmoid.
 pub(super) fn sigmoid(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
-    cx.want_float(x)?;
-    let dims = cx.dims(x);
-    cx.emit(Op::Logistic {}, &[x], &dims)
+    let y = cx.sigmoid(x)?;
+    cx.bind(0, y)
 }
 
 /// Tanh.
 pub(super) fn tanh(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
-    cx.want_float(x)?;
-    let dims = cx.dims(x);
-    cx.emit(Op::Tanh {}, &[x], &dims)
+    let y = cx.tanh(x)?;
+    cx.bind(0, y)
 }
 
 /// Relu.
 pub(super) fn relu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    clipped(cx, 0.0, f32::INFINITY)
+    let x = cx.input(0)?;
+    let y = match cx.ty(x).dtype {
+        DType::F32 => cx.clipped(x, 0.0, f32::INFINITY)?,
+        _ => {
+            let zero = cx.number(x, 0.0)?;
+            cx.binary(Binary::Max, x, zero)?
+        }
+    };
+    cx.bind(0, y)
 }
 
 /// Clip: bounds are attributes before set 11, and operands since.
 pub(super) fn clip(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let mut x = cx.input(0)?;
     if cx.opset() < 11 {
         let (lo, hi) = (cx.float("min", f32::NEG_INFINITY), cx.float("max", f32::INFINITY));
-        return clipped(cx, lo, hi);
+        let y = cx.clipped(x, lo, hi)?;
+        return cx.bind(0, y);
     }
-    let mut bounds = [f32::NEG_INFINITY, f32::INFINITY];
-    for (k, bound) in bounds.iter_mut().enumerate() {
-        if cx.optional(k + 1)?.is_some() {
-            match *cx.floats(k + 1, "bound")? {
-                [number] => *bound = number,
-                _ => return Err(Refusal::malformed("a bound is no single number")),
-            }
+    let bounds = [cx.optional(1)?, cx.optional(2)?];
+    let known = |bound: Option<ValueId>, otherwise: f32| match bound {
+        None => Some(otherwise),
+        Some(bound) => cx.data(bound).and_then(|data| data.to_f32().first().copied()),
+    };
+    if let (DType::F32, Some(lo), Some(hi)) =
+        (cx.ty(x).dtype, known(bounds[0], f32::NEG_INFINITY), known(bounds[1], f32::INFINITY))
+    {
+        let y = cx.clipped(x, lo, hi)?;
+        return cx.bind(0, y);
+    }
+    for (bound, function) in bounds.into_iter().zip([Binary::Max, Binary::Min]) {
+        if let Some(bound) = bound {
+            x = cx.binary(function, x, bound)?;
         }
     }
-    clipped(cx, bounds[0], bounds[1])
-}
-
-fn clipped(cx: &mut NodeCx<'_, '_, '_>, lo: f32, hi: f32) -> Lowered {
-    let x = cx.input(0)?;
-    cx.want_float(x)?;
-    let dims = cx.dims(x);
-    cx.emit(Op::Clip { clamp: Clamp::Float { lo: Real(lo), hi: Real(hi) } }, &[x], &dims)
+    cx.bind(0, x)
 }
 
 /// LeakyRelu.
@@ -110,20 +155,6 @@ pub(super) fn leaky_relu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     cx.want_float(x)?;
     let (dims, alpha) = (cx.dims(x), Real(cx.float("alpha", 0.01)));
     cx.emit(Op::LeakyRelu { alpha, rescale: LeakyRescale::Real }, &[x], &dims)
-}
-
-/// HardSigmoid: α·x + β between 0 and 1.
-pub(super) fn hard_sigmoid(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    let x = cx.input(0)?;
-    cx.want_float(x)?;
-    let (alpha, beta) = (cx.float("alpha", 0.2), cx.float("beta", 0.5));
-    let (alpha, beta) =
-        (cx.float_constant("alpha", &[], &[alpha])?, cx.float_constant("beta", &[], &[beta])?);
-    let dims = cx.dims(x);
-    let product =
-        cx.add_like(Op::Mul { rescale: Rescale::Real, clamp: Clamp::NO_FLOAT }, &[x, alpha], &dims)?;
-    let clamp = Clamp::Float { lo: Real(0.0), hi: Real(1.0) };
-    cx.emit(Op::Add { rescale: AddRescale::Real, clamp }, &[product, beta], &dims)
 }
 
 /// What plain arithmetic is limited to.
@@ -143,84 +174,152 @@ pub(super) fn broadcast(cx: &NodeCx<'_, '_, '_>, x: ValueId, y: ValueId) -> Lowe
     })
 }
 
-fn binary(cx: &mut NodeCx<'_, '_, '_>, op: impl Fn(Clamp) -> Op) -> Lowered {
+/// Both operands. Before set 7 the second one is laid along the axes from one on, if it is smaller.
+fn operands(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<(ValueId, ValueId)> {
     let (x, y) = (cx.input(0)?, cx.input(1)?);
-    let value = pair(cx, x, y, op)?;
-    cx.bind(0, value)
-}
-
-fn pair(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, y: ValueId, op: impl Fn(Clamp) -> Op) -> Lowered<ValueId> {
-    let dtype = cx.ty(x).dtype;
-    if dtype != cx.ty(y).dtype || !matches!(dtype, DType::F32 | DType::I32 | DType::I64) {
-        let what =
-            format!("arithmetic on {} and {} cannot be compiled", describe(cx.ty(x)), describe(cx.ty(y)));
-        return Err(Refusal::unsupported(what, "export the model in float32, int32 or int64"));
+    if cx.opset() >= 7 || cx.attribute("axis").is_none() {
+        return Ok((x, y));
     }
-    let dims = broadcast(cx, x, y)?;
-    cx.add_like(op(unlimited(dtype)), &[x, y], &dims)
+    let (rank, mut dims) = (cx.dims(x).len(), cx.dims(y));
+    let first = cx.axis(cx.int("axis", 0), rank)?;
+    dims.resize(rank.saturating_sub(first).max(dims.len()), 1);
+    Ok((x, cx.reshaped(y, &dims)?))
 }
 
 /// Add.
 pub(super) fn add(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    binary(cx, |clamp| Op::Add { rescale: AddRescale::Real, clamp })
+    let (x, y) = operands(cx)?;
+    let sum = cx.sum(x, y)?;
+    cx.bind(0, sum)
 }
 
 /// Sub.
 pub(super) fn sub(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    binary(cx, |clamp| Op::Sub { rescale: AddRescale::Real, clamp })
+    let (x, y) = operands(cx)?;
+    let difference = cx.difference(x, y)?;
+    cx.bind(0, difference)
 }
 
 /// Mul.
 pub(super) fn mul(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    binary(cx, |clamp| Op::Mul { rescale: Rescale::Real, clamp })
-}
-
-fn function(function: Binary) -> impl Fn(Clamp) -> Op {
-    move |clamp| Op::Binary { function, rescale: Rescale::Real, clamp }
+    let (x, y) = operands(cx)?;
+    let product = cx.product(x, y)?;
+    cx.bind(0, product)
 }
 
 /// Div; integers are rounded towards zero.
 pub(super) fn div(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    binary(cx, function(Binary::Div))
+    let (x, y) = operands(cx)?;
+    let quotient = cx.quotient(x, y)?;
+    cx.bind(0, quotient)
 }
 
-/// Pow.
+/// Pow: the result has the type of the base.
 pub(super) fn pow(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    binary(cx, function(Binary::Pow))
+    let (x, y) = operands(cx)?;
+    let dtype = cx.ty(x).dtype;
+    // Floats on either side make it one of floats.
+    let common = if cx.ty(y).dtype == DType::F32 { DType::F32 } else { dtype };
+    let (x, y) = (cx.cast(x, common)?, cx.cast(y, common)?);
+    let power = cx.binary(Binary::Pow, x, y)?;
+    let power = cx.cast(power, dtype)?;
+    cx.bind(0, power)
 }
 
-/// PRelu: the slope's shape is that of the operand's last axes.
+/// Mod: with the sign of the divisor, or, as C's fmod, of the dividend.
+pub(super) fn modulo(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let (x, y) = (cx.input(0)?, cx.input(1)?);
+    if cx.int("fmod", 0) == 0 {
+        let rest = cx.binary(Binary::FloorMod, x, y)?;
+        return cx.bind(0, rest);
+    }
+    let (dividend, divisor) = (magnitude(cx, x)?, magnitude(cx, y)?);
+    let rest = cx.binary(Binary::FloorMod, dividend, divisor)?;
+    let (zero, less) = (cx.number(x, 0.0)?, negative(cx, rest)?);
+    let is_negative = cx.compared(Comparison::Less, x, zero)?;
+    let rest = cx.choice(is_negative, less, rest)?;
+    cx.bind(0, rest)
+}
+
+/// PRelu: the slope's shape is that of the operand's last axes. Before set 7 a list of slopes is one for each channel.
 pub(super) fn prelu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    binary(cx, function(Binary::Prelu))
+    let (x, mut slope) = (cx.input(0)?, cx.input(1)?);
+    if let (true, &[slopes]) = (cx.opset() < 7, &*cx.dims(slope)) {
+        let mut along = vec![1; cx.dims(x).len().saturating_sub(1)];
+        if let Some(first) = along.first_mut() {
+            *first = slopes;
+        }
+        slope = cx.reshaped(slope, &along)?;
+    }
+    if cx.ty(x).dtype == DType::F32 {
+        let y = cx.binary(Binary::Prelu, x, slope)?;
+        return cx.bind(0, y);
+    }
+    let zero = cx.number(x, 0.0)?;
+    let (is_negative, product) = (cx.compared(Comparison::Less, x, zero)?, cx.product(x, slope)?);
+    let y = cx.choice(is_negative, product, x)?;
+    cx.bind(0, y)
 }
 
 /// Max of any number of operands.
 pub(super) fn max(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    several(cx, Binary::Max)
+    several(cx, |cx, x, y| cx.binary(Binary::Max, x, y))
 }
 
 /// Min of any number of operands.
 pub(super) fn min(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    several(cx, Binary::Min)
+    several(cx, |cx, x, y| cx.binary(Binary::Min, x, y))
 }
 
-fn several(cx: &mut NodeCx<'_, '_, '_>, of: Binary) -> Lowered {
+/// Sum of any number of operands.
+pub(super) fn sum(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    several(cx, |cx, x, y| cx.sum(x, y))
+}
+
+/// Mean of any number of operands.
+pub(super) fn mean(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let operands = cx.inputs()?;
+    let all = joined(cx, &operands, |cx, x, y| cx.sum(x, y))?;
+    let count = cx.number(all, operands.len() as f64)?;
+    let mean = cx.quotient(all, count)?;
+    cx.bind(0, mean)
+}
+
+type OfTwo<'m, 'a> = fn(&mut NodeCx<'_, 'm, 'a>, ValueId, ValueId) -> Lowered<ValueId>;
+
+fn several<'m, 'a>(cx: &mut NodeCx<'_, 'm, 'a>, of: OfTwo<'m, 'a>) -> Lowered {
+    let operands = cx.inputs()?;
+    let value = joined(cx, &operands, of)?;
+    cx.bind(0, value)
+}
+
+fn joined<'m, 'a>(cx: &mut NodeCx<'_, 'm, 'a>, operands: &[ValueId], of: OfTwo<'m, 'a>) -> Lowered<ValueId> {
     let Some((&first, rest)) = operands.split_first() else {
         return Err(Refusal::malformed("it has no operands"));
     };
-    let mut value = first;
-    for &other in rest {
-        value = pair(cx, value, other, function(of))?;
-    }
-    cx.bind(0, value)
+    rest.iter().try_fold(first, |all, &other| of(cx, all, other))
+}
+
+/// BitwiseNot: −1 − x.
+pub(super) fn bitwise_not(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let x = cx.input(0)?;
+    let all = cx.number(x, -1.0)?;
+    let y = cx.difference(all, x)?;
+    cx.bind(0, y)
 }
 
 /// Cast.
 pub(super) fn cast(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let dtype = tensor::dtype(cx.int("to", 0))?;
-    let ty = Type { dtype, shape: cx.ty(x).shape.clone(), quant: None };
-    let value = if cx.ty(x).dtype == dtype { x } else { cx.add(Op::Cast {}, &[x], ty)? };
+    let value = cx.cast(x, dtype)?;
+    cx.bind(0, value)
+}
+
+/// CastLike: to the type of the second operand.
+pub(super) fn cast_like(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let (x, like) = (cx.input(0)?, cx.input(1)?);
+    let dtype = cx.ty(like).dtype;
+    let value = cx.cast(x, dtype)?;
     cx.bind(0, value)
 }

@@ -76,7 +76,7 @@ impl<'m, 'a> Importer<'m, 'a> {
                 let ty = self.graph.ty(value);
                 (ty.dtype.name().to_owned(), ty.shape.dims().iter().map(|&dim| dim as i32).collect())
             }
-            None => match self.initializers.get(&name).and_then(|&k| self.model.graph.initializers.get(k)) {
+            None => match self.initializers.get(&name).copied() {
                 Some(tensor) => {
                     (element(tensor.element), tensor.dims.iter().map(|&dim| saturated(dim)).collect())
                 }
@@ -89,8 +89,7 @@ impl<'m, 'a> Importer<'m, 'a> {
 
     /// Bytes of a constant of the file, if no earlier operator reads it.
     fn constant_bytes(&self, name: Name<'a>, seen: &mut HashSet<Name<'a>>) -> u64 {
-        let Some(tensor) = self.initializers.get(&name).and_then(|&k| self.model.graph.initializers.get(k))
-        else {
+        let Some(tensor) = self.initializers.get(&name).copied() else {
             return 0;
         };
         if !seen.insert(name) {

@@ -5,25 +5,37 @@
 //!
 //! Images are channel-first in ONNX and channel-last in the graph: transposes stand around every op that looks at an image, and passes remove them again.
 
+mod activation;
+mod attention;
 mod attributes;
+mod build;
 mod classical;
+mod control;
 mod conv;
 mod cx;
+mod einsum;
 mod elementwise;
+mod gather;
+mod generate;
 mod inputs;
 mod inspect;
 mod logic;
 mod normalise;
+mod pad;
 mod pool;
 mod product;
 mod quantise;
 mod recurrent;
 mod reduce;
+mod resize;
+mod scatter;
 mod shape;
 mod tensor;
+mod transpose;
 mod trees;
+mod volume;
 
-use super::proto::{Model, Name, Node};
+use super::proto::{Model, Name, Node, Tensor};
 use crate::error::Error;
 use crate::front::budget::Budget;
 use crate::front::report::Report;
@@ -65,7 +77,7 @@ impl From<Error> for Refusal {
 type Lowered<T = ()> = Result<T, Refusal>;
 
 /// The oldest and newest operator sets that are read.
-const OPSETS: std::ops::RangeInclusive<i64> = 7..=26;
+const OPSETS: std::ops::RangeInclusive<i64> = 6..=27;
 
 /// Bytes of graph that an operator takes: its nodes and values with their names.
 const OPERATOR_BYTES: usize = 512;
@@ -78,8 +90,10 @@ struct Importer<'m, 'a> {
     /// The model, whose constants are read when they are needed.
     model: &'m Model<'a>,
     options: &'m Options,
-    /// Constants of the file, by name: their place in the list.
-    initializers: HashMap<Name<'a>, usize>,
+    /// Constants of the file, by name.
+    initializers: HashMap<Name<'a>, &'m Tensor<'a>>,
+    /// The way to the subgraph that is read: `12 Loop/`.
+    caller: String,
     /// Version of ONNX's own operators.
     opset: i64,
     budget: Budget,
@@ -157,7 +171,8 @@ impl<'m, 'a> Importer<'m, 'a> {
             values: HashMap::new(),
             model,
             options,
-            initializers: model.graph.initializers.iter().enumerate().map(|(i, t)| (t.name, i)).collect(),
+            initializers: model.graph.initializers.iter().map(|tensor| (tensor.name, tensor)).collect(),
+            caller: String::new(),
             opset,
             budget,
             report: Report::default(),
@@ -167,7 +182,7 @@ impl<'m, 'a> Importer<'m, 'a> {
     fn node(&mut self, index: usize, node: &'m Node<'a>) -> Result<(), Error> {
         self.budget.charge(OPERATOR_BYTES + 64 * (node.inputs.len() + node.outputs.len()))?;
         let name = inspect::operator_name(node);
-        let origin = format!("{index} {name}");
+        let origin = format!("{}{index} {name}", self.caller);
         let place = match (node.name.is_empty(), node.outputs.first()) {
             (false, _) => format!("operator {origin} \"{}\"", node.name),
             (true, Some(result)) => format!("operator {origin} \"{result}\""),
@@ -200,6 +215,11 @@ impl<'m, 'a> Importer<'m, 'a> {
         for info in &model.graph.outputs {
             self.budget.charge(OPERATOR_BYTES)?;
             match self.read(info.name) {
+                Ok(value) if self.graph.ty(value).shape.numel() == 0 => {
+                    let what = format!("it is {}, without elements", describe(self.graph.ty(value)));
+                    let refusal = Refusal::unsupported(what, "remove it from the outputs");
+                    self.refuse(format!("output \"{}\"", info.name), None, refusal)?;
+                }
                 Ok(value) => self.graph.outputs.push(value),
                 Err(refusal) => self.refuse(format!("output \"{}\"", info.name), None, refusal)?,
             }
@@ -215,9 +235,7 @@ impl<'m, 'a> Importer<'m, 'a> {
         if let Some(known) = self.values.get(&name) {
             return known.ok_or(Refusal::Follows);
         }
-        let model = self.model;
-        let tensor = self.initializers.get(&name).and_then(|&i| model.graph.initializers.get(i));
-        let Some(tensor) = tensor else {
+        let Some(&tensor) = self.initializers.get(&name) else {
             return Err(Refusal::malformed(format!("\"{name}\" is used before it is computed")));
         };
         let (ty, data) = tensor::constant(tensor, &mut self.budget)?;
@@ -250,84 +268,154 @@ type Lower = fn(&mut NodeCx<'_, '_, '_>) -> Lowered;
 /// The operators that Kiln compiles; those of other domains with the domain's name.
 const OPERATORS: &[(&str, Lower)] = &[
     ("Abs", elementwise::abs),
+    ("Acos", activation::acos),
+    ("Acosh", activation::acosh),
     ("Add", elementwise::add),
     ("And", logic::and),
     ("ArgMax", reduce::arg_max),
     ("ArgMin", reduce::arg_min),
+    ("Asin", activation::asin),
+    ("Asinh", activation::asinh),
+    ("Atan", activation::atan),
+    ("Atanh", activation::atanh),
+    ("Attention", attention::attention),
     ("AveragePool", pool::average),
     ("BatchNormalization", product::batch_normalization),
+    ("BitwiseNot", elementwise::bitwise_not),
+    ("BlackmanWindow", generate::blackman),
     ("Cast", elementwise::cast),
+    ("CastLike", elementwise::cast_like),
     ("Ceil", elementwise::ceil),
+    ("Celu", activation::celu),
+    ("CenterCropPad", pad::center),
     ("Clip", elementwise::clip),
+    ("Col2Im", scatter::col_to_im),
+    ("Compress", gather::compress),
     ("Concat", shape::concat),
     ("Constant", tensor::constant_node),
     ("ConstantOfShape", shape::constant_of_shape),
     ("Conv", conv::conv),
+    ("ConvTranspose", transpose::conv_transpose),
     ("Cos", elementwise::cos),
+    ("Cosh", activation::cosh),
+    ("CumProd", generate::cumulative_product),
+    ("CumSum", generate::cumulative_sum),
     ("DepthToSpace", shape::depth_to_space),
     ("DequantizeLinear", quantise::dequantize_linear),
     ("Div", elementwise::div),
-    ("Dropout", shape::identity),
-    ("Elu", elementwise::elu),
+    ("Dropout", shape::dropout),
+    ("Einsum", einsum::einsum),
+    ("Elu", activation::elu),
     ("Equal", logic::equal),
+    ("Erf", elementwise::erf),
     ("Exp", elementwise::exp),
     ("Expand", shape::expand),
+    ("EyeLike", generate::eye_like),
     ("Flatten", shape::flatten),
     ("Floor", elementwise::floor),
-    ("Gather", shape::gather),
+    ("GRU", recurrent::gru),
+    ("Gather", gather::gather),
+    ("GatherElements", gather::elements),
+    ("GatherND", gather::nd),
     ("Gelu", elementwise::gelu),
     ("Gemm", product::gemm),
-    ("GRU", recurrent::gru),
     ("GlobalAveragePool", pool::global_average),
+    ("GlobalLpPool", pool::global_lp),
     ("GlobalMaxPool", pool::global_max),
     ("Greater", logic::greater),
     ("GreaterOrEqual", logic::greater_or_equal),
-    ("HardSigmoid", elementwise::hard_sigmoid),
+    ("GroupNormalization", normalise::group),
+    ("HammingWindow", generate::hamming),
+    ("HannWindow", generate::hann),
+    ("HardSigmoid", activation::hard_sigmoid),
     ("HardSwish", elementwise::hard_swish),
+    ("Hardmax", activation::hardmax),
     ("Identity", shape::identity),
+    ("If", control::branch),
     ("InstanceNormalization", normalise::instance),
+    ("IsInf", logic::is_inf),
+    ("IsNaN", logic::is_nan),
+    ("LRN", normalise::local_response),
     ("LSTM", recurrent::lstm),
     ("LayerNormalization", normalise::layer),
     ("LeakyRelu", elementwise::leaky_relu),
     ("Less", logic::less),
     ("LessOrEqual", logic::less_or_equal),
     ("Log", elementwise::log),
+    ("LogSoftmax", activation::log_softmax),
+    ("Loop", control::repeat),
+    ("LpNormalization", normalise::lp),
+    ("LpPool", pool::lp),
     ("MatMul", product::matmul),
     ("Max", elementwise::max),
     ("MaxPool", pool::max),
+    ("Mean", elementwise::mean),
+    ("MeanVarianceNormalization", normalise::mean_variance),
     ("Min", elementwise::min),
+    ("Mish", activation::mish),
+    ("Mod", elementwise::modulo),
     ("Mul", elementwise::mul),
     ("Neg", elementwise::neg),
+    ("NonZero", generate::non_zero),
     ("Not", logic::not),
+    ("OneHot", gather::one_hot),
     ("Or", logic::or),
     ("PRelu", elementwise::prelu),
-    ("Pad", shape::pad),
+    ("Pad", pad::pad),
     ("Pow", elementwise::pow),
     ("QuantizeLinear", quantise::quantize_linear),
-    ("Reciprocal", elementwise::reciprocal),
+    ("RMSNormalization", normalise::root_mean_square),
     ("RNN", recurrent::rnn),
+    ("Range", generate::range),
+    ("Reciprocal", elementwise::reciprocal),
+    ("ReduceL1", reduce::l1),
+    ("ReduceL2", reduce::l2),
+    ("ReduceLogSum", reduce::log_sum),
+    ("ReduceLogSumExp", reduce::log_sum_exp),
     ("ReduceMax", reduce::max),
     ("ReduceMean", reduce::mean),
     ("ReduceMin", reduce::min),
+    ("ReduceProd", reduce::product),
     ("ReduceSum", reduce::sum),
+    ("ReduceSumSquare", reduce::sum_square),
     ("Relu", elementwise::relu),
     ("Reshape", shape::reshape),
+    ("Resize", resize::resize),
+    ("ReverseSequence", gather::reverse_sequence),
+    ("RotaryEmbedding", attention::rotary),
     ("Round", elementwise::round),
+    ("Scan", control::scan),
+    ("Scatter", scatter::elements),
+    ("ScatterElements", scatter::elements),
+    ("ScatterND", scatter::nd),
+    ("Selu", activation::selu),
     ("Shape", shape::shape),
+    ("Shrink", activation::shrink),
     ("Sigmoid", elementwise::sigmoid),
     ("Sign", elementwise::sign),
     ("Sin", elementwise::sin),
+    ("Sinh", activation::sinh),
+    ("Size", shape::size),
     ("Slice", shape::slice),
-    ("Softmax", reduce::softmax),
+    ("Softmax", activation::softmax),
+    ("Softplus", elementwise::softplus),
+    ("Softsign", activation::softsign),
     ("SpaceToDepth", shape::space_to_depth),
     ("Split", shape::split),
     ("Sqrt", elementwise::sqrt),
     ("Squeeze", shape::squeeze),
     ("Sub", elementwise::sub),
+    ("Sum", elementwise::sum),
+    ("Swish", activation::swish),
+    ("Tan", activation::tan),
     ("Tanh", elementwise::tanh),
+    ("ThresholdedRelu", activation::thresholded_relu),
     ("Tile", shape::tile),
+    ("TopK", gather::top),
     ("Transpose", shape::transpose),
+    ("Trilu", generate::trilu),
     ("Unsqueeze", shape::unsqueeze),
+    ("Upsample", resize::upsample),
     ("Where", logic::choose),
     ("Xor", logic::xor),
     ("ai.onnx.ml.ArrayFeatureExtractor", classical::array_feature_extractor),

@@ -1,51 +1,74 @@
-//! LayerNormalization and InstanceNormalization: what they mean, as a chain of ops.
+//! Normalisations: what they mean, as chains of ops.
 
 use super::cx::NodeCx;
+use super::elementwise::{broadcast, magnitude};
 use super::{describe, Lowered, Refusal};
-use crate::ir::{AddRescale, Clamp, Op, Rescale, Unary, ValueId};
+use crate::ir::{Binary, Reduction, Unary, ValueId};
 
-const PRODUCT: Op = Op::Mul { rescale: Rescale::Real, clamp: Clamp::NO_FLOAT };
-const SUM: Op = Op::Add { rescale: AddRescale::Real, clamp: Clamp::NO_FLOAT };
-const DIFFERENCE: Op = Op::Sub { rescale: AddRescale::Real, clamp: Clamp::NO_FLOAT };
+/// (x − mean) · factor with factor = 1 / √(variance + ε), both over `axes`: that, the mean and the factor.
+fn normal(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, axes: &[usize], epsilon: f32) -> Lowered<[ValueId; 3]> {
+    let mean = cx.mean(x, axes)?;
+    let centred = cx.difference(x, mean)?;
+    let factor = inverse_root(cx, centred, axes, epsilon)?;
+    Ok([cx.product(centred, factor)?, mean, factor])
+}
 
-/// (x − mean) / √(variance + ε), both over `axes`.
-fn normal(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, axes: &[usize]) -> Lowered<ValueId> {
-    let dims = cx.dims(x);
-    let mut one = dims.clone();
-    axes.iter().for_each(|&axis| one[axis] = 1);
-    let mean = || Op::Mean { axes: axes.to_vec(), rescale: Rescale::Real, clamp: Clamp::NO_FLOAT };
-    let average = cx.add_like(mean(), &[x], &one)?;
-    let centred = cx.add_like(DIFFERENCE, &[x, average], &dims)?;
-    let squares = cx.add_like(Op::Unary { function: Unary::Square }, &[centred], &dims)?;
-    let variance = cx.add_like(mean(), &[squares], &one)?;
-    let epsilon = cx.float("epsilon", 1e-5);
-    let epsilon = cx.float_constant("epsilon", &[], &[epsilon])?;
-    let variance = cx.add_like(SUM, &[variance, epsilon], &one)?;
-    let factor = cx.add_like(Op::Unary { function: Unary::Rsqrt }, &[variance], &one)?;
-    cx.add_like(PRODUCT, &[centred, factor], &dims)
+/// 1 / √(mean of x² + ε).
+fn inverse_root(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, axes: &[usize], epsilon: f32) -> Lowered<ValueId> {
+    let squares = cx.unary(Unary::Square, x)?;
+    let mean = cx.mean(squares, axes)?;
+    let mean = cx.plus(mean, epsilon.into())?;
+    cx.unary(Unary::Rsqrt, mean)
+}
+
+/// `x` times a factor, plus a bias, neither of which is larger.
+fn scaled(
+    cx: &mut NodeCx<'_, '_, '_>,
+    mut x: ValueId,
+    scale: Option<ValueId>,
+    bias: Option<ValueId>,
+) -> Lowered<ValueId> {
+    for operand in [scale, bias].into_iter().flatten() {
+        if broadcast(cx, x, operand)? != cx.dims(x) {
+            let what = format!("{} does not fit {}", describe(cx.ty(operand)), describe(cx.ty(x)));
+            return Err(Refusal::malformed(what));
+        }
+    }
+    if let Some(scale) = scale {
+        x = cx.product(x, scale)?;
+    }
+    bias.map_or(Ok(x), |bias| cx.sum(x, bias))
 }
 
 /// LayerNormalization over the axes from one on.
 pub(super) fn layer(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (x, scale, bias) = (cx.input(0)?, cx.input(1)?, cx.optional(2)?);
     cx.want_float(x)?;
-    if cx.node.outputs.iter().skip(1).any(|name| !name.is_empty()) {
-        let help = "leave the second and third result out: they are for training";
-        return Err(Refusal::unsupported("its mean and its deviation are asked for", help));
-    }
-    let dims = cx.dims(x);
-    let axis = cx.axis(cx.int("axis", -1), dims.len())?;
-    let axes: Vec<usize> = (axis..dims.len()).collect();
-    let mut value = normal(cx, x, &axes)?;
-    for (op, operand) in [(PRODUCT, Some(scale)), (SUM, bias)] {
-        let Some(operand) = operand else { continue };
-        if super::elementwise::broadcast(cx, value, operand)? != dims {
-            let what = format!("{} does not fit {}", describe(cx.ty(operand)), describe(cx.ty(x)));
-            return Err(Refusal::malformed(what));
-        }
-        value = cx.add_like(op, &[value, operand], &dims)?;
-    }
-    cx.bind(0, value)
+    let axes = axes_from(cx, x)?;
+    let epsilon = cx.float("epsilon", 1e-5);
+    let [value, mean, factor] = normal(cx, x, &axes, epsilon)?;
+    let y = scaled(cx, value, Some(scale), bias)?;
+    cx.bind(0, y)?;
+    cx.bind(1, mean)?;
+    cx.bind(2, factor)
+}
+
+/// The axes from `axis` on.
+fn axes_from(cx: &NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<Vec<usize>> {
+    let rank = cx.dims(x).len();
+    Ok((cx.axis(cx.int("axis", -1), rank)?..rank).collect())
+}
+
+/// RMSNormalization over the axes from one on: without the mean.
+pub(super) fn root_mean_square(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let (x, scale) = (cx.input(0)?, cx.input(1)?);
+    cx.want_float(x)?;
+    let axes = axes_from(cx, x)?;
+    let epsilon = cx.float("epsilon", 1e-5);
+    let factor = inverse_root(cx, x, &axes, epsilon)?;
+    let value = cx.product(x, factor)?;
+    let y = scaled(cx, value, Some(scale), None)?;
+    cx.bind(0, y)
 }
 
 /// InstanceNormalization: each channel of each image by itself.
@@ -60,8 +83,107 @@ pub(super) fn instance(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let axes: Vec<usize> = (2..dims.len()).collect();
     let mut along = vec![1; dims.len() - 1];
     along[0] = c;
-    let value = normal(cx, x, &axes)?;
+    let epsilon = cx.float("epsilon", 1e-5);
+    let [value, ..] = normal(cx, x, &axes, epsilon)?;
     let (scale, bias) = (cx.reshaped(scale, &along)?, cx.reshaped(bias, &along)?);
-    let value = cx.add_like(PRODUCT, &[value, scale], &dims)?;
-    cx.emit(SUM, &[value, bias], &dims)
+    let y = scaled(cx, value, Some(scale), Some(bias))?;
+    cx.bind(0, y)
+}
+
+/// GroupNormalization: each group of channels by itself. Factors are those of channels since operator set 21, and of groups before.
+pub(super) fn group(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let (x, scale, bias) = (cx.input(0)?, cx.input(1)?, cx.input(2)?);
+    cx.want_float(x)?;
+    let dims = cx.dims(x);
+    let groups = usize::try_from(cx.int("num_groups", 0)).unwrap_or(0);
+    let (&[n, c, ..], true) = (&*dims, dims.len() >= 3) else {
+        return Err(Refusal::malformed(format!("{} has no channels", describe(cx.ty(x)))));
+    };
+    if groups == 0 || c % groups != 0 {
+        return Err(Refusal::malformed(format!("{groups} groups of {c} channels")));
+    }
+    let pixels: usize = dims[2..].iter().product();
+    let parts = cx.reshaped(x, &[n, groups, c / groups * pixels])?;
+    let epsilon = cx.float("epsilon", 1e-5);
+    let [value, ..] = normal(cx, parts, &[2], epsilon)?;
+    let (shape, along) = match cx.opset() >= 21 {
+        true => (vec![n, c, pixels], [c, 1]),
+        false => (vec![n, groups, c / groups * pixels], [groups, 1]),
+    };
+    let value = cx.reshaped(value, &shape)?;
+    if [scale, bias].map(|list| cx.dims(list)) != [[along[0]], [along[0]]] {
+        return Err(Refusal::malformed(format!("its factors do not fit {}", describe(cx.ty(x)))));
+    }
+    let (scale, bias) = (cx.reshaped(scale, &along)?, cx.reshaped(bias, &along)?);
+    let y = scaled(cx, value, Some(scale), Some(bias))?;
+    let y = cx.reshaped(y, &dims)?;
+    cx.bind(0, y)
+}
+
+/// MeanVarianceNormalization: (x − mean) / (deviation + 10⁻⁹).
+pub(super) fn mean_variance(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let x = cx.input(0)?;
+    let rank = cx.dims(x).len();
+    let given = cx.list("axes").unwrap_or(&[0, 2, 3]).to_vec();
+    let mut axes = given.iter().map(|&axis| cx.axis(axis, rank)).collect::<Lowered<Vec<usize>>>()?;
+    axes.sort_unstable();
+    axes.dedup();
+    let mean = cx.mean(x, &axes)?;
+    let centred = cx.difference(x, mean)?;
+    let squares = cx.unary(Unary::Square, centred)?;
+    let variance = cx.mean(squares, &axes)?;
+    let deviation = cx.unary(Unary::Sqrt, variance)?;
+    let deviation = cx.plus(deviation, 1e-9)?;
+    let y = cx.quotient(centred, deviation)?;
+    cx.bind(0, y)
+}
+
+/// LpNormalization: divided by Σ |x| or √Σ x² along an axis; where that is 0, so is the result.
+pub(super) fn lp(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let x = cx.input(0)?;
+    cx.want_float(x)?;
+    let axis = cx.axis(cx.int("axis", -1), cx.dims(x).len())?;
+    let norm = match cx.int("p", 2) {
+        1 => {
+            let sizes = magnitude(cx, x)?;
+            cx.reduced(Reduction::Sum, sizes, &[axis])?
+        }
+        2 => {
+            let squares = cx.unary(Unary::Square, x)?;
+            let sum = cx.reduced(Reduction::Sum, squares, &[axis])?;
+            cx.unary(Unary::Sqrt, sum)?
+        }
+        p => return Err(Refusal::malformed(format!("its p is {p}"))),
+    };
+    // Nothing but zeros is divided by the least number.
+    let least = cx.number(norm, f32::MIN_POSITIVE.into())?;
+    let norm = cx.binary(Binary::Max, norm, least)?;
+    let y = cx.quotient(x, norm)?;
+    cx.bind(0, y)
+}
+
+/// LRN: x / (bias + α/size · Σ x²)^β, the sum over neighbouring channels.
+pub(super) fn local_response(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let x = cx.input(0)?;
+    cx.want_float(x)?;
+    let (dims, size) = (cx.dims(x), usize::try_from(cx.int("size", 0)).unwrap_or(0));
+    if dims.len() < 2 || size == 0 || size > 2 * dims[1] {
+        return Err(Refusal::malformed(format!("{size} channels of {}", describe(cx.ty(x)))));
+    }
+    let (alpha, beta, bias) = (cx.float("alpha", 1e-4), cx.float("beta", 0.75), cx.float("bias", 1.0));
+    let squares = cx.unary(Unary::Square, x)?;
+    let (mut before, mut after) = (vec![0; dims.len()], vec![0; dims.len()]);
+    (before[1], after[1]) = ((size - 1) / 2, size / 2);
+    let around = cx.padded(squares, &before, &after, 0)?;
+    let mut sum = cx.part(around, 1, 0, dims[1], 1)?;
+    for first in 1..size {
+        let next = cx.part(around, 1, first, dims[1], 1)?;
+        sum = cx.sum(sum, next)?;
+    }
+    let sum = cx.times(sum, (alpha / size as f32).into())?;
+    let sum = cx.plus(sum, bias.into())?;
+    let exponent = cx.number(sum, (-beta).into())?;
+    let factor = cx.binary(Binary::Pow, sum, exponent)?;
+    let y = cx.product(x, factor)?;
+    cx.bind(0, y)
 }

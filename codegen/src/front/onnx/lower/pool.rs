@@ -1,89 +1,191 @@
 //! Poolings.
 
-use super::conv::{channel_first, channel_last, window};
+use super::conv::{channel_first, channel_last, window, Axis};
 use super::cx::NodeCx;
+use super::elementwise::magnitude;
 use super::{describe, Lowered, Refusal};
-use crate::ir::{Clamp, Op, Padding, Reduction, Rescale};
+use crate::ir::{Binary, Clamp, DType, Op, Reduction, Unary, ValueId};
+
+/// What becomes of the elements of a window.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Of {
+    Max,
+    Sum,
+    /// Their mean; with zeros of the padding, or without.
+    Average {
+        padding_counts: bool,
+    },
+}
 
 /// AveragePool.
 pub(super) fn average(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    pool(cx, true)
+    let x = cx.input(0)?;
+    cx.want_float(x)?;
+    let padding_counts = cx.int("count_include_pad", 0) != 0;
+    let y = pool(cx, x, Of::Average { padding_counts })?;
+    cx.bind(0, y)
 }
 
 /// MaxPool, without indices.
 pub(super) fn max(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    if cx.node.outputs.get(1).is_some_and(|name| !name.is_empty()) {
+    if cx.wants(1) {
         let help = "leave the indices out";
         return Err(Refusal::unsupported("the indices of the largest elements cannot be compiled", help));
     }
-    pool(cx, false)
+    let x = cx.input(0)?;
+    let dtype = cx.ty(x).dtype;
+    // Bytes are compared as wider numbers.
+    let wide = if matches!(dtype, DType::I8 | DType::U8) { cx.cast(x, DType::F32)? } else { x };
+    cx.want_float(wide)?;
+    let y = pool(cx, wide, Of::Max)?;
+    let y = cx.cast(y, dtype)?;
+    cx.bind(0, y)
 }
 
-fn pool(cx: &mut NodeCx<'_, '_, '_>, average: bool) -> Lowered {
+/// LpPool: the p-th root of Σ |x|^p.
+pub(super) fn lp(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     cx.want_float(x)?;
-    let rank = cx.dims(x).len();
-    let mut image = channel_last(cx, x)?;
-    let &[n, mut h, mut w, c] = &*cx.dims(image) else { return Err(Refusal::malformed("no image")) };
-    let size = match cx.sizes("kernel_shape")?.as_deref() {
-        Some(&[kh, kw]) if rank == 4 => [kh, kw],
-        Some(&[kw]) if rank == 3 => [1, kw],
-        list => return Err(Refusal::malformed(format!("its kernel_shape is {:?}", list.unwrap_or(&[])))),
-    };
-    let mut window = window(cx, size, [h, w], rank)?;
-    if window.dilation != [1, 1] {
-        let help = "use a pooling without dilation";
-        return Err(Refusal::unsupported("a pooling with gaps in its window cannot be compiled", help));
-    }
-    if average && cx.int("count_include_pad", 0) != 0 && window.pad != Padding::default() {
-        // Zeros that count are elements of the image.
-        let Padding { top, bottom, left, right } = window.pad;
-        (h, w) = (h + top + bottom, w + left + right);
-        let op = Op::Pad { before: vec![0, top, left, 0], after: vec![0, bottom, right, 0], value: 0 };
-        image = cx.add_like(op, &[image], &[n, h, w, c])?;
-        window.pad = Padding::default();
-    }
-    if cx.int("ceil_mode", 0) != 0 {
-        // A last window that begins inside the image, or in the padding before it, may end beyond.
-        let more = |image: usize, before: usize, after: usize, size: usize, stride: usize| {
-            let room = (image + before + after).saturating_sub(size);
-            let windows = room.div_ceil(stride);
-            let begins_inside = windows * stride < image + before;
-            let windows = if begins_inside { windows } else { windows.saturating_sub(1) };
-            (windows * stride).saturating_sub(room)
-        };
-        let Padding { top, bottom, left, right } = window.pad;
-        window.pad.bottom += more(h, top, bottom, size[0], window.stride[0]);
-        window.pad.right += more(w, left, right, size[1], window.stride[1]);
-    }
-    let Some([out_h, out_w]) = window.output([h, w]).filter(|_| window.meets([h, w])) else {
-        let what = format!("a {}×{} window does not fit {}", size[0], size[1], describe(cx.ty(x)));
-        return Err(Refusal::malformed(what));
-    };
-    let clamp = Clamp::NO_FLOAT;
-    let op = if average { Op::AvgPool2d { window, clamp } } else { Op::MaxPool2d { window, clamp } };
-    let y = cx.add_like(op, &[image], &[n, out_h, out_w, c])?;
-    let y = channel_first(cx, y, rank)?;
+    let p = if cx.opset() < 2 { f64::from(cx.float("p", 2.0)) } else { cx.int("p", 2) as f64 };
+    let sizes = magnitude(cx, x)?;
+    let powers = power(cx, sizes, p)?;
+    let sums = pool(cx, powers, Of::Sum)?;
+    let y = power(cx, sums, 1.0 / p)?;
     cx.bind(0, y)
+}
+
+/// GlobalLpPool.
+pub(super) fn global_lp(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    global(cx, |cx, x, axes| {
+        let p = cx.int("p", 2) as f64;
+        let sizes = magnitude(cx, x)?;
+        let powers = power(cx, sizes, p)?;
+        let sum = cx.reduced(Reduction::Sum, powers, axes)?;
+        power(cx, sum, 1.0 / p)
+    })
+}
+
+/// xᵖ of what is not negative.
+fn power(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, p: f64) -> Lowered<ValueId> {
+    match p {
+        1.0 => Ok(x),
+        2.0 => cx.unary(Unary::Square, x),
+        0.5 => cx.unary(Unary::Sqrt, x),
+        _ => {
+            let exponent = cx.number(x, p)?;
+            cx.binary(Binary::Pow, x, exponent)
+        }
+    }
+}
+
+fn pool(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, of: Of) -> Lowered<ValueId> {
+    let dims = cx.dims(x);
+    let Some(size) = cx.sizes("kernel_shape")?.filter(|size| size.len() + 2 == dims.len()) else {
+        return Err(Refusal::malformed(format!("its kernel_shape does not fit {}", describe(cx.ty(x)))));
+    };
+    let mut axes = window(cx, &size, &dims[2..])?;
+    // Zeros that count are those of the padding, but not those of a last window that ends beyond it.
+    let padded: Vec<(usize, usize)> = axes.iter().map(|axis| axis.pad).collect();
+    if cx.int("ceil_mode", 0) != 0 {
+        axes.iter_mut().for_each(Axis::reach_out);
+    }
+    if axes.iter().any(|axis| axis.windows().is_none_or(|windows| windows == 0)) {
+        let what = format!("a window of {size:?} does not fit {}", describe(cx.ty(x)));
+        return Err(Refusal::malformed(what));
+    }
+    let is_inside = axes.iter().all(|axis| axis.pad == (0, 0));
+    let direct = match of {
+        Of::Max => true,
+        Of::Average { padding_counts } => !padding_counts || is_inside,
+        Of::Sum => false,
+    };
+    let touches = axes.iter().all(Axis::always_inside);
+    if direct && touches && axes.len() <= 2 && axes.iter().all(|axis| axis.dilation == 1) {
+        return flat(cx, x, &axes, of);
+    }
+    separate(cx, x, &axes, of, &padded)
+}
+
+/// By the ops for images.
+fn flat(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, axes: &[Axis], of: Of) -> Lowered<ValueId> {
+    let rank = cx.dims(x).len();
+    let image = channel_last(cx, x)?;
+    let &[n, h, w, c] = &*cx.dims(image) else { return Err(Refusal::malformed("no image")) };
+    let window = Axis::window(axes);
+    let Some([out_h, out_w]) = window.output([h, w]) else { return Err(Refusal::malformed("no window")) };
+    let clamp = Clamp::NO_FLOAT;
+    let op = if of == Of::Max { Op::MaxPool2d { window, clamp } } else { Op::AvgPool2d { window, clamp } };
+    let y = cx.add_like(op, &[image], &[n, out_h, out_w, c])?;
+    channel_first(cx, y, rank)
+}
+
+/// One axis after the other, tap by tap: for windows with gaps, in volumes, and where zeros of the padding count.
+fn separate(
+    cx: &mut NodeCx<'_, '_, '_>,
+    x: ValueId,
+    axes: &[Axis],
+    of: Of,
+    padded: &[(usize, usize)],
+) -> Lowered<ValueId> {
+    let rank = axes.len() + 2;
+    let (mut before, mut after) = (vec![0; rank], vec![0; rank]);
+    for (k, axis) in axes.iter().enumerate() {
+        (before[k + 2], after[k + 2]) = axis.pad;
+    }
+    let outside = if of == Of::Max { f32::NEG_INFINITY } else { 0.0 };
+    let mut y = cx.padded(x, &before, &after, i64::from(outside.to_bits()))?;
+    for (k, axis) in axes.iter().enumerate() {
+        let (count, step) = (axis.windows().unwrap_or(0), axis.stride);
+        let mut all = None;
+        for tap in 0..axis.size {
+            let part = cx.part(y, k + 2, tap * axis.dilation, count, step as i64)?;
+            all = Some(match (all, of) {
+                (None, _) => part,
+                (Some(all), Of::Max) => cx.binary(Binary::Max, all, part)?,
+                (Some(all), _) => cx.sum(all, part)?,
+            });
+        }
+        y = all.unwrap_or(y);
+    }
+    let Of::Average { padding_counts } = of else { return Ok(y) };
+    // How many elements count is a product over the axes.
+    for (k, (axis, padded)) in axes.iter().zip(padded).enumerate() {
+        let (lead, size) = (axis.pad.0, axis.image);
+        let inside = if padding_counts { lead - padded.0..lead + size + padded.1 } else { lead..lead + size };
+        let counts = |i: usize| {
+            let taps = (0..axis.size).map(|tap| i * axis.stride + tap * axis.dilation);
+            1.0 / taps.filter(|at| inside.contains(at)).count().max(1) as f32
+        };
+        cx.importer.budget.charge(8 * axis.windows().unwrap_or(0))?;
+        let factors: Vec<f32> = (0..axis.windows().unwrap_or(0)).map(counts).collect();
+        let mut along = vec![1; rank - k - 2];
+        along[0] = factors.len();
+        let factors = cx.float_constant("1 / count", &along, &factors)?;
+        y = cx.product(y, factors)?;
+    }
+    Ok(y)
 }
 
 /// GlobalAveragePool.
 pub(super) fn global_average(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    global(cx, |axes| Op::Mean { axes, rescale: Rescale::Real, clamp: Clamp::NO_FLOAT })
+    global(cx, |cx, x, axes| cx.mean(x, axes))
 }
 
 /// GlobalMaxPool.
 pub(super) fn global_max(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    global(cx, |axes| Op::Reduce { function: Reduction::Max, axes, rescale: Rescale::Real })
+    global(cx, |cx, x, axes| cx.reduced(Reduction::Max, x, axes))
 }
 
-fn global(cx: &mut NodeCx<'_, '_, '_>, op: impl Fn(Vec<usize>) -> Op) -> Lowered {
+type Reduce<'m, 'a> = fn(&mut NodeCx<'_, 'm, 'a>, ValueId, &[usize]) -> Lowered<ValueId>;
+
+fn global<'m, 'a>(cx: &mut NodeCx<'_, 'm, 'a>, reduce: Reduce<'m, 'a>) -> Lowered {
     let x = cx.input(0)?;
     cx.want_float(x)?;
-    let mut dims = cx.dims(x);
-    if dims.len() < 3 {
+    let rank = cx.dims(x).len();
+    if rank < 3 {
         return Err(Refusal::malformed(format!("{} is no image", describe(cx.ty(x)))));
     }
-    dims[2..].fill(1);
-    cx.emit(op((2..dims.len()).collect()), &[x], &dims)
+    let axes: Vec<usize> = (2..rank).collect();
+    let y = reduce(cx, x, &axes)?;
+    cx.bind(0, y)
 }

@@ -5,10 +5,29 @@ use super::logic::common;
 use super::{describe, Lowered, Refusal};
 use crate::ir::{DType, Op, ValueId};
 
-/// Identity, and Dropout, which does nothing in inference.
+/// Identity.
 pub(super) fn identity(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     cx.bind(0, x)
+}
+
+/// Dropout, which does nothing in inference; its mask is true everywhere.
+pub(super) fn dropout(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let x = cx.input(0)?;
+    if let Some(training) = cx.optional(2)? {
+        let known = cx.data(training).map(|data| data.bytes().iter().any(|&byte| byte != 0));
+        if known != Some(false) {
+            let help = "export the model for inference (model.eval())";
+            return Err(Refusal::unsupported("it is in training mode", help));
+        }
+    }
+    cx.bind(0, x)?;
+    if cx.wants(1) {
+        let (yes, dims) = (cx.truth(true), cx.dims(x));
+        let mask = cx.repeated(yes, &dims)?;
+        cx.bind(1, mask)?;
+    }
+    Ok(())
 }
 
 /// Reshape: 0 keeps a dimension, −1 is what is left.
@@ -125,7 +144,10 @@ pub(super) fn concat(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         }
         dims[axis] = all + size;
     }
-    cx.emit(Op::Concat { axis }, &operands, &dims)
+    // A part without elements adds nothing.
+    let parts: Vec<ValueId> = operands.iter().copied().filter(|&x| cx.ty(x).shape.numel() > 0).collect();
+    let y = if parts.is_empty() { first } else { cx.joined(&parts, axis)? };
+    cx.bind(0, y)
 }
 
 /// Split into parts of given sizes, or into equal ones.
@@ -143,15 +165,16 @@ pub(super) fn split(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         (0..count).map(|k| all.div_ceil(count).min(all - (k * all.div_ceil(count)).min(all)) as i64).collect()
     };
     let sizes: Vec<i64> = given.unwrap_or_else(equal);
-    if sizes.len() != count || sizes.iter().sum::<i64>() != all as i64 || sizes.iter().any(|&size| size <= 0)
-    {
+    if sizes.len() != count || sizes.iter().sum::<i64>() != all as i64 || sizes.iter().any(|&size| size < 0) {
         return Err(Refusal::malformed(format!("parts of {sizes:?} of {}", describe(cx.ty(x)))));
     }
     let mut first = 0;
     for (k, &size) in sizes.iter().enumerate() {
         dims[axis] = size as usize;
-        let begin = (0..dims.len()).map(|i| if i == axis { first } else { 0 }).collect();
-        let part = cx.add_like(Op::Slice { begin, step: vec![1; dims.len()] }, &[x], &dims)?;
+        let part = match size {
+            0 => cx.empty(cx.ty(x).dtype, &dims),
+            _ => cx.part(x, axis, first, size as usize, 1)?,
+        };
         cx.bind(k, part)?;
         first += size as usize;
     }
@@ -194,33 +217,6 @@ pub(super) fn slice(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         (begin[axis], step[axis], dims[axis]) = (first.max(0) as usize, by, count);
     }
     cx.emit(Op::Slice { begin, step }, &[x], &dims)
-}
-
-/// Gather along an axis; constant indices may count from the end.
-pub(super) fn gather(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    let (x, indices) = (cx.input(0)?, cx.input(1)?);
-    let (dims, named) = (cx.dims(x), cx.dims(indices));
-    let axis = cx.axis(cx.int("axis", 0), dims.len())?;
-    let result = [&dims[..axis], &named[..], &dims[axis + 1..]].concat();
-    let dtype = cx.ty(indices).dtype;
-    if !matches!(dtype, DType::I32 | DType::I64) {
-        return Err(Refusal::malformed(format!("its indices are {}", describe(cx.ty(indices)))));
-    }
-    let each = [&named[..], &[1]].concat();
-    let indices = match cx.data(indices) {
-        Some(data) => {
-            let size = dims[axis] as i64;
-            let counted =
-                data.to_ints(dtype).into_iter().map(|i| if i < 0 { i.saturating_add(size) } else { i });
-            let counted: Vec<i64> = counted.collect();
-            if let Some(index) = counted.iter().find(|index| !(0..size).contains(index)) {
-                return Err(Refusal::malformed(format!("there is no index {index} among {size}")));
-            }
-            cx.int_constant("indices", dtype, &each, &counted)?
-        }
-        None => cx.reshaped(indices, &each)?,
-    };
-    cx.emit(Op::Gather { batch: 0, axis, depth: 1 }, &[x, indices], &result)
 }
 
 /// Expand: the common shape of the operand and a list.
@@ -272,7 +268,7 @@ pub(super) fn constant_of_shape(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Operand `k` as sizes.
-fn sizes(cx: &mut NodeCx<'_, '_, '_>, k: usize, what: &str) -> Lowered<Vec<usize>> {
+pub(super) fn sizes(cx: &mut NodeCx<'_, '_, '_>, k: usize, what: &str) -> Lowered<Vec<usize>> {
     let given = cx.ints(k, what)?.ok_or_else(|| Refusal::malformed(format!("its {what} is missing")))?;
     let size = |&x: &i64| u32::try_from(x).map(|x| x as usize);
     let sizes: Result<Vec<usize>, _> = given.iter().map(size).collect();
@@ -339,52 +335,10 @@ pub(super) fn shape(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     cx.bind(0, value)
 }
 
-/// Pad with one number.
-pub(super) fn pad(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+/// Size: the number of elements.
+pub(super) fn size(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
-    if !matches!(cx.text("mode"), b"" | b"constant") {
-        let what = format!("padding by {:?} cannot be compiled", String::from_utf8_lossy(cx.text("mode")));
-        return Err(Refusal::unsupported(what, "pad with a constant"));
-    }
-    let dims = cx.dims(x);
-    let (given, number) = match cx.opset() >= 11 {
-        true => (cx.ints(1, "pads")?, padding(cx, x)?),
-        false => (cx.list("pads").map(<[i64]>::to_vec), i64::from(cx.float("value", 0.0).to_bits())),
-    };
-    let given = given.unwrap_or_default();
-    let axes = match cx.ints(3, "axes")? {
-        Some(axes) => axes.iter().map(|&axis| cx.axis(axis, dims.len())).collect::<Lowered<Vec<usize>>>()?,
-        None => (0..dims.len()).collect(),
-    };
-    if given.len() != 2 * axes.len() {
-        return Err(Refusal::malformed(format!("its pads are {given:?} for {}", describe(cx.ty(x)))));
-    }
-    let (mut before, mut after, mut result) = (vec![0; dims.len()], vec![0; dims.len()], dims.clone());
-    for (k, &axis) in axes.iter().enumerate() {
-        let amount = |at: usize| {
-            u32::try_from(given[at]).map_err(|_| {
-                Refusal::unsupported(
-                    format!("a padding of {} cannot be compiled", given[at]),
-                    "use Slice to cut off",
-                )
-            })
-        };
-        (before[axis], after[axis]) = (amount(k)? as usize, amount(k + axes.len())? as usize);
-        result[axis] += before[axis] + after[axis];
-    }
-    cx.emit(Op::Pad { before, after, value: number }, &[x], &result)
-}
-
-/// The stored value that is padded with.
-fn padding(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<i64> {
-    let Some(number) = cx.optional(2)? else { return Ok(0) };
-    let (dtype, own) = (cx.ty(number).dtype, cx.ty(x).dtype);
-    match cx.data(number) {
-        Some(data) if dtype == own && dtype == DType::F32 => {
-            Ok(data.to_f32().first().map_or(0, |number| i64::from(number.to_bits())))
-        }
-        Some(data) if dtype == own => Ok(data.to_ints(dtype).first().copied().unwrap_or(0)),
-        Some(_) => Err(Refusal::malformed(format!("it pads with {}", describe(cx.ty(number))))),
-        None => Err(Refusal::unsupported("what it pads with is computed at run time", "pad with a constant")),
-    }
+    let count = cx.ty(x).shape.numel() as i64;
+    let value = cx.int_constant("size", DType::I64, &[], &[count])?;
+    cx.bind(0, value)
 }
