@@ -15,6 +15,7 @@ pub mod npz;
 pub mod ops;
 pub mod place;
 pub mod plan;
+pub mod quantize;
 pub mod report;
 pub mod slide;
 pub mod validate;

@@ -14,6 +14,7 @@ pub mod kernel;
 mod options;
 pub mod passes;
 pub mod plan;
+pub mod quantize;
 pub mod report;
 pub mod requant;
 pub mod schedule;

@@ -67,6 +67,7 @@ const ROOMS: &[(&str, &[&str])] = &[
         &["ir", "front", "kernel", "passes", "schedule", "plan", "search", "select", "emit", "verify"],
     ),
     ("write", &["ir"]),
+    ("quantize", &["ir", "interp", "passes", "verify"]),
     ("advice", &["ir", "front", "kernel", "passes", "report", "requant", "schedule", "select"]),
 ];
 

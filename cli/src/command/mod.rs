@@ -9,6 +9,7 @@ mod model;
 mod new;
 mod ops;
 mod plan;
+mod quantize;
 mod report;
 mod validate;
 
@@ -36,6 +37,9 @@ pub(crate) enum Command {
     /// Compile a model to a Rust file
     #[command(after_long_help = compile::EXAMPLES)]
     Compile(compile::Arguments),
+    /// Quantise a float model (ONNX or TFLite) by samples of its inputs, and write it as ONNX
+    #[command(after_long_help = quantize::EXAMPLES)]
+    Quantize(quantize::Arguments),
     /// Show what runs when and where each value lies in memory
     #[command(after_long_help = plan::EXAMPLES)]
     Plan(plan::Arguments),
@@ -68,6 +72,7 @@ impl Command {
             Command::Ops(arguments) => arguments.run(),
             Command::Explain(arguments) => arguments.run(),
             Command::Compile(arguments) => arguments.run(),
+            Command::Quantize(arguments) => arguments.run(),
             Command::Plan(arguments) => arguments.run(),
             Command::Report(arguments) => arguments.run(),
             Command::Validate(arguments) => arguments.run(),

@@ -63,11 +63,11 @@ pub fn model_name(path: &Path) -> String {
 ///
 /// # Errors
 /// [`Error::Write`] with the path and the system's message.
-pub fn write_whole(path: &Path, text: &str) -> Result<(), Error> {
+pub fn write_whole(path: &Path, contents: impl AsRef<[u8]>) -> Result<(), Error> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".part");
     let beside = PathBuf::from(beside);
-    let written = std::fs::write(&beside, text).and_then(|()| std::fs::rename(&beside, path));
+    let written = std::fs::write(&beside, contents).and_then(|()| std::fs::rename(&beside, path));
     if written.is_err() {
         // Best effort: the error below is the one that matters.
         let _ = std::fs::remove_file(&beside);

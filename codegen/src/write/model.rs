@@ -4,11 +4,14 @@ use super::wire::Message;
 use crate::ir::{DType, Shape};
 use std::collections::HashSet;
 
-/// Version of the format that is written: the first one with 4-bit integers.
-const IR_VERSION: i64 = 10;
+/// The least version of ONNX's own operators that is written. Newer ones only where something needs them: fewer tools know those.
+const OPSET: i64 = 19;
 
-/// Version of ONNX's own operators that is written: the first one that quantises to 16 and 4 bits.
-pub(super) const OPSET: i64 = 21;
+/// The first version that has Gelu.
+pub(super) const OPSET_OF_GELU: i64 = 20;
+
+/// The first version that quantises to 16 and 4 bits.
+pub(super) const OPSET_OF_OTHER_BITS: i64 = 21;
 
 /// Handle of a tensor in its [`Model`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -73,8 +76,10 @@ struct Interface {
 }
 
 /// A model under way.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Model {
+    /// Version of ONNX's own operators.
+    opset: i64,
     /// What each tensor would like to be called.
     names: Vec<String>,
     nodes: Vec<Node>,
@@ -86,6 +91,24 @@ pub(super) struct Model {
 }
 
 impl Model {
+    /// An empty one.
+    pub(super) fn new() -> Self {
+        Model {
+            opset: OPSET,
+            names: Vec::new(),
+            nodes: Vec::new(),
+            constants: Vec::new(),
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            hint: String::new(),
+        }
+    }
+
+    /// Operators of this version are needed.
+    pub(super) fn needs(&mut self, opset: i64) {
+        self.opset = self.opset.max(opset);
+    }
+
     fn tensor(&mut self, name: String) -> TensorId {
         self.names.push(name);
         TensorId(self.names.len() - 1)
@@ -196,9 +219,11 @@ impl Model {
             }
         }
         let mut opset = Message::default();
-        opset.bytes(1, "").int(2, OPSET);
+        opset.bytes(1, "").int(2, self.opset);
         let mut model = Message::default();
-        model.int(1, IR_VERSION).bytes(2, "Kiln").bytes(3, env!("CARGO_PKG_VERSION"));
+        // Of the format, the version that came with those of the operators.
+        let version = if self.opset < OPSET_OF_OTHER_BITS { 9 } else { 10 };
+        model.int(1, version).bytes(2, "Kiln").bytes(3, env!("CARGO_PKG_VERSION"));
         model.message(7, graph).message(8, opset);
         model.into_bytes()
     }

@@ -1,6 +1,6 @@
 //! Arithmetic: products of matrices, functions of elements, reductions.
 
-use super::model::{Attribute, TensorId};
+use super::model::{Attribute, TensorId, OPSET_OF_GELU};
 use super::tensors::{permuted, Axes, Writer};
 use super::Refused;
 use crate::ir::{Binary, Clamp, Comparison, DType, Node, Reduction, Unary};
@@ -167,6 +167,9 @@ impl Writer<'_> {
             Unary::Rsqrt | Unary::Sqrt => "Sqrt",
             Unary::Square => "Mul",
         };
+        if operator == "Gelu" {
+            self.model.needs(OPSET_OF_GELU);
+        }
         let axes = self.axes_of(node);
         let x = self.tensor(node.operands[0], axes);
         let y = match function {

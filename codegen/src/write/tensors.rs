@@ -1,6 +1,6 @@
 //! Which tensors of the file hold which values of the graph, and in which order.
 
-use super::model::{Attribute, Element, Model, TensorId};
+use super::model::{Attribute, Element, Model, TensorId, OPSET_OF_OTHER_BITS};
 use super::{Refused, Settings};
 use crate::ir::{Clamp, DType, Data, Graph, Node, Op, Quant, Shape, Type, ValueDef, ValueId};
 use std::collections::HashMap;
@@ -56,7 +56,7 @@ impl<'g> Writer<'g> {
     pub(super) fn new(graph: &'g Graph, settings: Settings) -> Self {
         let mut writer = Writer {
             graph,
-            model: Model::default(),
+            model: Model::new(),
             settings,
             tensors: HashMap::new(),
             dequantised: HashMap::new(),
@@ -301,6 +301,9 @@ impl<'g> Writer<'g> {
         quant: &Quant,
         element: Option<Element>,
     ) -> TensorId {
+        if dtype == DType::I16 || element == Some(Element::I4) {
+            self.model.needs(OPSET_OF_OTHER_BITS);
+        }
         let dims: &[usize] = if quant.axis.is_some() { &[quant.scales.len()] } else { &[] };
         let scales: Vec<f32> = quant.scales.iter().map(|scale| scale.0).collect();
         let bytes = Data::from_f32(&scales);
