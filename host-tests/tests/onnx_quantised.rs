@@ -64,3 +64,16 @@ fn floats_between_integers() {
         }
     }
 }
+
+/// Operators on quantised tensors give ONNX Runtime's integers; the floats behind them are softmaxes, or the integers times their scale.
+#[test]
+fn quantised_operators() {
+    let models = ["micro_kws_qop", "micro_kws_qop_emx", "micro_kws_qop_emx123", "micro_kws_qop_tvm"];
+    for name in models {
+        let Some((path, golden)) = corpus(name) else { return };
+        for place in ["interp", "host"] {
+            let worst = difference(&path, &golden, Qdq::Float, place, 1.0);
+            assert!(worst <= 1e-6, "{name} on {place}: {worst}");
+        }
+    }
+}

@@ -40,7 +40,8 @@ pub enum Kernel {
 impl Kernel {
     /// The kernel of a node, in a step that computes all rows at once (`whole`) or runs in a pipeline.
     pub fn of(graph: &Graph, node: &Node, options: &Options, whole: bool) -> Kernel {
-        if options.target() != Target::CortexMDsp || packing(graph, node, options).is_some() {
+        if options.target() != Target::CortexMDsp || packing(graph, node, options).is_some() || is_float(node)
+        {
             return Kernel::Portable;
         }
         if options.optimize == Optimize::Size {
@@ -93,6 +94,14 @@ impl Kernel {
     }
 }
 
+/// Whether sums are rescaled as floats, which portable kernels do.
+fn is_float(node: &Node) -> bool {
+    matches!(
+        node.op,
+        Op::Conv2d { rescale: Rescale::Float(_), .. } | Op::Dense { rescale: Rescale::Float(_), .. }
+    )
+}
+
 /// Whether a convolution over all channels can be computed in tiles.
 fn tiles(shape: &Shape) -> bool {
     let dilated = shape.dilation_h > 1 || shape.dilation_w > 1 && shape.k_w > 1;
@@ -124,7 +133,7 @@ const THRIFTY_WINDOW: usize = 640;
 /// Whether a convolution's or dense layer's filters can be packed in pairs: `a + 256·b` of two 8-bit weights has to fit 16 bits, and the sums of
 /// the second filter 24.
 fn packs(graph: &Graph, node: &Node) -> bool {
-    if matches!(node.op, Op::Dense { rescale: Rescale::Once(_), .. }) {
+    if matches!(node.op, Op::Dense { rescale: Rescale::Once(_), .. }) || is_float(node) {
         return false;
     }
     let [x, w, ..] = node.operands[..] else { return false };

@@ -2,7 +2,7 @@
 //!
 //! The layout pass asks this of a graph in any layout, and what it finds here `select` has kernels for: there are no portable ones to fall back to.
 
-use super::{packs, tiles, Shape};
+use super::{is_float, packs, tiles, Shape};
 use crate::ir::{DType, Graph, Layout, Node, Op, Order, ValueId};
 
 /// Whether a node's result can be planar: that of a convolution in tiles.
@@ -42,7 +42,8 @@ pub(super) fn by_fours(graph: &Graph, node: &Node, shape: &Shape) -> bool {
 /// Whether image, weights and result are int8, and the weights known.
 fn constants(graph: &Graph, node: &Node) -> bool {
     let i8 = |&id: &ValueId| graph.ty(id).dtype == DType::I8;
-    node.operands.iter().take(2).chain([&node.result]).all(i8)
+    !is_float(node)
+        && node.operands.iter().take(2).chain([&node.result]).all(i8)
         && node.operands.iter().skip(1).all(|&id| graph.const_data(id).is_some())
 }
 

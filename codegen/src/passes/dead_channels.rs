@@ -247,10 +247,14 @@ fn absorb(graph: &mut Graph, constants: &[Vec<Option<i32>>], id: NodeId, keep: &
 }
 
 fn gather_factors(rescale: &mut Rescale, keep: &[usize]) {
-    if let Rescale::FixedPoint(factors) | Rescale::Once(factors) = rescale {
-        if factors.len() > 1 {
+    match rescale {
+        Rescale::FixedPoint(factors) | Rescale::Once(factors) if factors.len() > 1 => {
             *factors = keep.iter().filter_map(|&o| factors.get(o).copied()).collect();
         }
+        Rescale::Float(factors) if factors.len() > 1 => {
+            *factors = keep.iter().filter_map(|&o| factors.get(o).copied()).collect();
+        }
+        _ => {}
     }
 }
 

@@ -25,6 +25,30 @@ pub struct AddReference {
     pub hi: i32,
 }
 
+/// The exact meaning of an ADD in floats: `(constant + (x + offset)·x_factor) + (y + offset)·y_factor` rounded half to even, less `offset`, clamped.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AddFloatReference {
+    /// Factors of both operands.
+    pub by: [f32; 2],
+    /// What is added.
+    pub constant: f32,
+    /// 0 or 128.
+    pub offset: i32,
+    /// Smallest result, at least −128.
+    pub lo: i32,
+    /// Largest result, at most 127.
+    pub hi: i32,
+}
+
+impl AddFloatReference {
+    /// The result of one pair of stored values.
+    pub fn apply(&self, x: i8, y: i8) -> i32 {
+        let operand = |stored: i8| (i32::from(stored) + self.offset) as f32;
+        let sum = (self.constant + operand(x) * self.by[0]) + operand(y) * self.by[1];
+        (sum.round_ties_even() as i32).saturating_sub(self.offset).max(self.lo).min(self.hi)
+    }
+}
+
 /// How the products of an [`AddAffine`] are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Products {
@@ -129,20 +153,33 @@ impl AddAffine {
 
 /// Finds coefficients that are exact for all pairs, or `None` where there are none near the real ones.
 pub fn fit_add(reference: &AddReference, products: Products) -> Option<AddAffine> {
-    let expected = reference.all();
     let unit = f64::from(reference.left_shift).exp2() * reference.out.1.factor();
     let factors = [reference.x.1.factor() * unit, reference.y.1.factor() * unit];
     let sign = if reference.subtract { -1.0 } else { 1.0 };
     let (fx, fy) = (factors[0], sign * factors[1]);
+    let centre = f64::from(reference.out.0) - fx * f64::from(reference.x.0) - fy * f64::from(reference.y.0);
+    fit_all(&reference.all(), [fx, fy], centre, products)
+}
+
+/// As [`fit_add`].
+pub fn fit_add_float(reference: &AddFloatReference, products: Products) -> Option<AddAffine> {
+    let expected: Vec<i8> =
+        BYTES.flat_map(|x| BYTES.map(move |y| reference.apply(x as i8, y as i8) as i8)).collect();
+    let [fx, fy] = reference.by.map(f64::from);
+    let offset = f64::from(reference.offset);
+    fit_all(&expected, [fx, fy], f64::from(reference.constant) + offset * (fx + fy - 1.0), products)
+}
+
+/// Coefficients for these results of all pairs, which are about `x·fx + y·fy + centre`.
+fn fit_all(expected: &[i8], [fx, fy]: [f64; 2], centre: f64, products: Products) -> Option<AddAffine> {
     // The largest shift with which neither the coefficients nor the sums overflow.
     let largest = fx.abs().max(fy.abs()).max(f64::MIN_POSITIVE);
     let by_coefficient = 30 - i64::from(products.dropped()) - largest.log2().floor() as i64;
-    let centre = f64::from(reference.out.0) - fx * f64::from(reference.x.0) - fy * f64::from(reference.y.0);
     let sums = 128.0 * (fx.abs() + fy.abs()) + centre.abs() + 1.0;
     let by_sum = 30 - sums.log2().floor() as i64;
     let shift = u32::try_from(by_coefficient.min(by_sum).min(23)).ok()?;
     let coefficient = |f: f64| (f * f64::from(shift + products.dropped()).exp2()).round() as i64;
-    let search = Search { expected: &expected, products, shift };
+    let search = Search { expected, products, shift };
     search.near(coefficient(fx), coefficient(fy))
 }
 

@@ -13,6 +13,8 @@
 //! | [`AverageAffine`] | average pooling, on all cores | `pool.rs` |
 //! | [`Halves`] | cores whose product has 32 bits: Cortex-M0, M0+, M23 | `halves.rs` |
 //!
+//! What is rescaled as floats becomes a multiplier first, where one takes the same steps ([`as_fixed_point`]).
+//!
 //! [`choose`] finds the form of a whole layer.
 
 mod add;
@@ -20,6 +22,7 @@ mod affine;
 mod choose;
 mod corridor;
 mod fit;
+mod float;
 mod halves;
 mod pool;
 mod reference;
@@ -29,10 +32,11 @@ mod search;
 mod tests;
 mod wide;
 
-pub use add::{fit_add, AddAffine, AddReference, Products};
+pub use add::{fit_add, fit_add_float, AddAffine, AddFloatReference, AddReference, Products};
 pub use affine::{Affine, Form, SIGNED_GAIN_BITS};
 pub use choose::{choose, Channel, Choice};
 pub use fit::fit;
+pub use float::as_fixed_point;
 pub use halves::{choose_halves, Halves, HalvesForm};
 pub use pool::{fit_average, AverageAffine, AverageReference};
 pub use reference::{Reference, Steps};

@@ -1,7 +1,7 @@
 //! Convolutions, dense layers and pooling.
 
 use super::*;
-use crate::ir::{Clamp, Layout, Order, Window};
+use crate::ir::{Clamp, Layout, Order, Real, Window};
 use crate::kernel::{packing, Packing, Shape as Sizes};
 use crate::passes::zero_point::folded_bias;
 
@@ -45,7 +45,7 @@ impl<'a> Selector<'a> {
                     (true, DType::I8) => "depthwise2d_i8",
                     (true, _) => "depthwise2d_i8_wide",
                 };
-                (kernel, constants, vec![pad, requant])
+                (floating(kernel, rescale), constants, vec![pad, requant])
             }
             (DType::I16, DType::I8, DType::I16) => {
                 let (constants, requant, narrow) = self.int16_constants(node, packed, rescale, clamp)?;
@@ -137,7 +137,7 @@ impl<'a> Selector<'a> {
                     (DType::I8, _) => "dense_i8",
                     _ => "dense_i8_wide",
                 };
-                (kernel, constants, vec![requant])
+                (floating(kernel, rescale), constants, vec![requant])
             }
             (DType::I8, DType::I8, DType::I16) => {
                 let by = self.one_factor(node, rescale, clamp).ok_or_else(|| self.no_kernel(node))?;
@@ -254,9 +254,9 @@ impl<'a> Selector<'a> {
         rescale: &Rescale,
         clamp: &Clamp,
     ) -> Result<(Vec<Arg>, Arg), Problem> {
-        let (Rescale::FixedPoint(multipliers) | Rescale::Once(multipliers)) = rescale else {
+        if !matches!(rescale, Rescale::FixedPoint(_) | Rescale::Once(_) | Rescale::Float(_)) {
             return Err(self.no_kernel(node));
-        };
+        }
         let w = node.operands[1];
         let tw = self.ty(w);
         if tw.quant.as_ref().is_some_and(|q| q.zero_points.iter().any(|&z| z != 0)) {
@@ -278,7 +278,13 @@ impl<'a> Selector<'a> {
         let bias = folded_bias(&unpacked, &bias, zero, out_c);
         let weights = self.step_constant("WEIGHTS", weights);
         let bias = self.step_constant("BIAS", Data::from_i32(&bias));
-        let requant = self.requant_struct(node, multipliers, clamp);
+        let requant = match rescale {
+            Rescale::FixedPoint(multipliers) | Rescale::Once(multipliers) => {
+                self.requant_struct(node, multipliers, clamp)
+            }
+            Rescale::Float(factors) => self.float_requant(node, factors, clamp),
+            Rescale::Real | Rescale::FloatSum { .. } => return Err(self.no_kernel(node)),
+        };
         Ok((
             vec![Arg::Constant(weights, rust_element(tw.dtype)), Arg::Constant(bias, "i32")],
             Arg::Struct(requant),
@@ -335,6 +341,22 @@ impl<'a> Selector<'a> {
         }
     }
 
+    /// The kernels' `FloatRequant`.
+    fn float_requant(&mut self, node: &'a Node, factors: &[Real], clamp: &Clamp) -> Struct {
+        let factors: Vec<f32> = factors.iter().map(|factor| factor.0).collect();
+        let factors = self.step_constant("FACTORS", Data::from_f32(&factors));
+        let (lo, hi) = clamp.int_bounds();
+        Struct {
+            name: "FloatRequant",
+            fields: vec![
+                ("factors", Field::Constant(factors, "f32")),
+                ("zero_point", Field::Int(self.ty(node.result).zero_point().into())),
+                ("lo", Field::Int(lo.into())),
+                ("hi", Field::Int(hi.into())),
+            ],
+        }
+    }
+
     /// Weights and bias of a float layer.
     fn float_constants(&mut self, node: &'a Node, weights: Data, out_c: usize) -> Result<Vec<Arg>, Problem> {
         let bias = match node.operands.get(2) {
@@ -344,6 +366,19 @@ impl<'a> Selector<'a> {
         let weights = self.step_constant("WEIGHTS", weights);
         let bias = self.step_constant("BIAS", bias);
         Ok(vec![Arg::Constant(weights, "f32"), Arg::Constant(bias, "f32")])
+    }
+}
+
+/// The kernel of the same layer whose sums are rescaled as floats, if they are.
+fn floating(kernel: &'static str, rescale: &Rescale) -> &'static str {
+    match (kernel, rescale) {
+        ("conv2d_i8", Rescale::Float(_)) => "conv2d_i8_float",
+        ("conv2d_i8_wide", Rescale::Float(_)) => "conv2d_i8_wide_float",
+        ("depthwise2d_i8", Rescale::Float(_)) => "depthwise2d_i8_float",
+        ("depthwise2d_i8_wide", Rescale::Float(_)) => "depthwise2d_i8_wide_float",
+        ("dense_i8", Rescale::Float(_)) => "dense_i8_float",
+        ("dense_i8_wide", Rescale::Float(_)) => "dense_i8_wide_float",
+        (kernel, _) => kernel,
     }
 }
 

@@ -20,6 +20,18 @@ impl<'a> Selector<'a> {
                 let params = self.add_params(node, (*left_shift, x, y, o), clamp);
                 self.binary(node, if family == "add" { "add_i8" } else { "sub_i8" }, vec![params])
             }
+            (DType::I8, DType::I8, DType::I8, AddRescale::Float { x, y, constant, offset }) => {
+                let (lo, hi) = clamp.int_bounds();
+                let fields = vec![
+                    ("x", Field::Float(x.0)),
+                    ("y", Field::Float(y.0)),
+                    ("constant", Field::Float(constant.0)),
+                    ("offset", Field::Int((*offset).into())),
+                    ("lo", Field::Int(lo.into())),
+                    ("hi", Field::Int(hi.into())),
+                ];
+                self.binary(node, "add_i8_float", vec![Arg::Struct(Struct { name: "AddFloat", fields })])
+            }
             (DType::I16, DType::I16, DType::I16, AddRescale::FixedPoint { left_shift, x, y, out: o }) => {
                 self.without_zero_points(node)?;
                 let params = self.add_params(node, (*left_shift, x, y, o), clamp);
@@ -58,6 +70,9 @@ impl<'a> Selector<'a> {
 
     pub(super) fn mul(&mut self, node: &'a Node, rescale: &Rescale, clamp: &Clamp) -> Selected {
         let (tx, ty, out) = (self.ty(node.operands[0]), self.ty(node.operands[1]), self.ty(node.result));
+        if let Some(params) = self.float_params(node, rescale, clamp) {
+            return self.binary(node, "mul_i8_float", vec![params]);
+        }
         match (tx.dtype, ty.dtype, out.dtype, single(rescale)) {
             (DType::I8, DType::I8, DType::I8, Some(multiplier)) => {
                 let params = self.mul_params(node, multiplier, clamp);
@@ -194,6 +209,31 @@ impl<'a> Selector<'a> {
             ("hi", Field::Int(hi.into())),
         ];
         Arg::Struct(Struct { name: "MulParams", fields })
+    }
+
+    /// The kernels' `MulFloat`, for products of 8 bits whose sums are rescaled as floats.
+    pub(super) fn float_params(&self, node: &Node, rescale: &Rescale, clamp: &Clamp) -> Option<Arg> {
+        let zero = |id| self.ty(id).zero_point();
+        let out = zero(node.result);
+        let (by, plus) = match rescale {
+            Rescale::Float(factors) => (factors.first()?.0, 0),
+            Rescale::FloatSum { by, plus } => (by.0, *plus),
+            _ => return None,
+        };
+        if self.ty(node.result).dtype != DType::I8 {
+            return None;
+        }
+        let (lo, hi) = clamp.int_bounds();
+        let fields = vec![
+            ("x_zero", Field::Int(zero(node.operands[0]).into())),
+            ("y_zero", Field::Int(zero(node.operands[1]).into())),
+            ("by", Field::Float(by)),
+            ("plus", Field::Float(plus as f32)),
+            ("minus", Field::Int(i64::from(plus) - i64::from(out))),
+            ("lo", Field::Int(lo.into())),
+            ("hi", Field::Int(hi.into())),
+        ];
+        Some(Arg::Struct(Struct { name: "MulFloat", fields }))
     }
 
     pub(super) fn binary(&mut self, node: &'a Node, kernel: &'static str, params: Vec<Arg>) -> Selected {
@@ -396,6 +436,12 @@ impl<'a> Selector<'a> {
     ) -> Selected {
         let (tx, out) = (self.ty(node.operands[0]), self.ty(node.result));
         let reduce = self.reduced(node, axes)?;
+        if let (DType::I8, DType::I8, Rescale::Float(factors)) = (tx.dtype, out.dtype, rescale) {
+            let factor = factors.first().map_or(0.0, |factor| factor.0);
+            let (kernel, lo, hi) = int_range("mean_i8_float", clamp);
+            let zero = |ty: &Type| Arg::Int(ty.zero_point().into());
+            return self.unary(node, kernel, vec![reduce, zero(tx), Arg::Float(factor), zero(out), lo, hi]);
+        }
         match (tx.dtype, out.dtype, single(rescale)) {
             (DType::I8, DType::I8, Some(multiplier)) | (DType::I16, DType::I16, Some(multiplier)) => {
                 let kernel = if tx.dtype == DType::I8 { "mean_i8" } else { "mean_i16" };

@@ -100,7 +100,12 @@ impl<'a> Selector<'a> {
             ("k", int(tx.shape.last())),
         ];
         let mut args = vec![Arg::Struct(Struct { name: "MatMul", fields })];
+        let float = self.float_params(node, rescale, clamp);
         let kernel = match (tx.dtype, ty.dtype, out.dtype, single(rescale)) {
+            (DType::I8, DType::I8, DType::I8, None) if float.is_some() => {
+                args.extend(float);
+                "matmul_i8_float"
+            }
             (DType::F32, DType::F32, DType::F32, None) => {
                 let (kernel, lo, hi) = float_range("matmul_f32", clamp);
                 args.extend([lo, hi]);

@@ -2,13 +2,12 @@
 
 use super::*;
 use crate::ir::AddRescale;
-use crate::requant::{fit_add, AddReference, Products};
+use crate::requant::{fit_add, fit_add_float, AddFloatReference, AddReference, Products};
 
 impl<'a> Selector<'a> {
     /// Selects the kernel of a sum or difference that makes such products; `false` where it has none.
     pub(in crate::select) fn sum(&mut self, node: &'a Node, products: Products) -> Result<bool, Problem> {
         let (Op::Add { rescale, clamp } | Op::Sub { rescale, clamp }) = &node.op else { return Ok(false) };
-        let &AddRescale::FixedPoint { left_shift, x, y, out } = rescale else { return Ok(false) };
         let [a, b] = node.operands[..] else { return Ok(false) };
         let types = [a, b, node.result].map(|id| self.ty(id));
         let whole = self.shape_of_call(node.result, node.result).numel();
@@ -19,16 +18,18 @@ impl<'a> Selector<'a> {
         let [x_zero, y_zero, out_zero] = types.map(|ty| ty.zero_point());
         let (lo, hi) = clamp.int_bounds();
         let subtract = matches!(node.op, Op::Sub { .. });
-        let reference = AddReference {
-            left_shift,
-            x: (x_zero, x),
-            y: (y_zero, y),
-            subtract,
-            out: (out_zero, out),
-            lo,
-            hi,
+        let affine = match *rescale {
+            AddRescale::Real => None,
+            AddRescale::FixedPoint { left_shift, x, y, out } => {
+                let (x, y, out) = ((x_zero, x), (y_zero, y), (out_zero, out));
+                fit_add(&AddReference { left_shift, x, y, subtract, out, lo, hi }, products)
+            }
+            AddRescale::Float { x, y, constant, offset } => {
+                let (by, constant) = ([x.0, y.0], constant.0);
+                fit_add_float(&AddFloatReference { by, constant, offset, lo, hi }, products)
+            }
         };
-        let Some(affine) = fit_add(&reference, products) else { return Ok(false) };
+        let Some(affine) = affine else { return Ok(false) };
         let fields = [("x", affine.x), ("y", affine.y), ("start", affine.constant)];
         let fields = fields.map(|(name, value)| (name, Field::Int(value.into()))).to_vec();
         let mut args = vec![Arg::Struct(Struct { name: "AddLinear", fields })];

@@ -37,6 +37,7 @@ const _: fn() = || {
     formatted::<post::StreamDetector<i8, 5, 2>>();
     formatted::<post::Variances>();
 
+    formatted::<kernels::AddFloat>();
     formatted::<kernels::AddLinear>();
     formatted::<kernels::AddParams>();
     formatted::<kernels::Along>();
@@ -48,6 +49,7 @@ const _: fn() = || {
     formatted::<kernels::Conv>();
     formatted::<kernels::Copy>();
     formatted::<kernels::DynamicLayer>();
+    formatted::<kernels::FloatRequant>();
     formatted::<kernels::Gather>();
     formatted::<kernels::HalfRequant>();
     formatted::<kernels::LogSoftmax>();
@@ -55,6 +57,7 @@ const _: fn() = || {
     formatted::<kernels::MatMul>();
     formatted::<kernels::MeanLinear>();
     formatted::<kernels::MeanRows>();
+    formatted::<kernels::MulFloat>();
     formatted::<kernels::MulParams>();
     formatted::<kernels::Noise>();
     formatted::<kernels::NoiseFloor>();

@@ -25,6 +25,7 @@ mod pad;
 mod pool;
 mod product;
 mod quantise;
+mod quantise_layers;
 mod recurrent;
 mod reduce;
 mod resize;
@@ -363,6 +364,8 @@ const OPERATORS: &[(&str, Lower)] = &[
     ("PRelu", elementwise::prelu),
     ("Pad", pad::pad),
     ("Pow", elementwise::pow),
+    ("QLinearConv", quantise_layers::conv),
+    ("QLinearMatMul", quantise_layers::matmul),
     ("QuantizeLinear", quantise::quantize_linear),
     ("RMSNormalization", normalise::root_mean_square),
     ("RNN", recurrent::rnn),
@@ -430,6 +433,17 @@ const OPERATORS: &[(&str, Lower)] = &[
     ("ai.onnx.ml.TreeEnsembleRegressor", trees::regressor),
     ("ai.onnx.ml.ZipMap", classical::zip_map),
     ("com.microsoft.Gelu", elementwise::gelu),
+    ("com.microsoft.DequantizeLinear", quantise::dequantize_linear),
+    ("com.microsoft.QGemm", quantise_layers::gemm),
+    ("com.microsoft.QLinearAdd", quantise_layers::add),
+    ("com.microsoft.QLinearAveragePool", quantise_layers::average_pool),
+    ("com.microsoft.QLinearConcat", quantise_layers::concat),
+    ("com.microsoft.QLinearGlobalAveragePool", quantise_layers::global_average_pool),
+    ("com.microsoft.QLinearLeakyRelu", quantise_layers::leaky_relu),
+    ("com.microsoft.QLinearMul", quantise_layers::mul),
+    ("com.microsoft.QLinearSigmoid", quantise_layers::sigmoid),
+    ("com.microsoft.QLinearSoftmax", quantise_layers::softmax),
+    ("com.microsoft.QuantizeLinear", quantise::quantize_linear),
 ];
 
 fn find(name: &str) -> Option<Lower> {

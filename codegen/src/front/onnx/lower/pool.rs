@@ -3,7 +3,7 @@
 use super::conv::{channel_first, channel_last, window, Axis};
 use super::cx::NodeCx;
 use super::elementwise::magnitude;
-use super::{describe, Lowered, Refusal};
+use super::{describe, quantise, Lowered, Refusal};
 use crate::ir::{Binary, Clamp, DType, Op, Reduction, Unary, ValueId};
 
 /// What becomes of the elements of a window.
@@ -20,10 +20,15 @@ enum Of {
 /// AveragePool.
 pub(super) fn average(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
+    let y = average_of(cx, x)?;
+    cx.bind(0, y)
+}
+
+/// The means of the windows of an image of floats, as the attributes describe them.
+pub(super) fn average_of(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<ValueId> {
     cx.want_float(x)?;
     let padding_counts = cx.int("count_include_pad", 0) != 0;
-    let y = pool(cx, x, Of::Average { padding_counts })?;
-    cx.bind(0, y)
+    pool(cx, x, Of::Average { padding_counts })
 }
 
 /// MaxPool, without indices.
@@ -33,12 +38,19 @@ pub(super) fn max(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         return Err(Refusal::unsupported("the indices of the largest elements cannot be compiled", help));
     }
     let x = cx.input(0)?;
-    let dtype = cx.ty(x).dtype;
-    // Bytes are compared as wider numbers.
-    let wide = if matches!(dtype, DType::I8 | DType::U8) { cx.cast(x, DType::F32)? } else { x };
-    cx.want_float(wide)?;
-    let y = pool(cx, wide, Of::Max)?;
-    let y = cx.cast(y, dtype)?;
+    let ty = cx.ty(x).clone();
+    match ty.dtype {
+        DType::I8 | DType::I16 => {}
+        DType::U8 => {
+            // The largest of unsigned numbers is that of the signed ones.
+            let (scale, zero) = (ty.scale().unwrap_or(1.0), ty.zero_point());
+            let x = quantise::signed(cx, x, scale, zero.into())?;
+            let y = pool(cx, x, Of::Max)?;
+            return quantise::bind_stored(cx, y, DType::U8);
+        }
+        _ => cx.want_float(x)?,
+    }
+    let y = pool(cx, x, Of::Max)?;
     cx.bind(0, y)
 }
 
@@ -103,7 +115,15 @@ fn pool(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, of: Of) -> Lowered<ValueId> {
     if direct && touches && axes.len() <= 2 && axes.iter().all(|axis| axis.dilation == 1) {
         return flat(cx, x, &axes, of);
     }
-    separate(cx, x, &axes, of, &padded)
+    // Integers are compared as floats, which they are exactly.
+    let ty = cx.ty(x).clone();
+    let wide = cx.cast(x, DType::F32)?;
+    let y = separate(cx, wide, &axes, of, &padded)?;
+    let y = cx.cast(y, ty.dtype)?;
+    match ty.quant {
+        Some(quant) => quantise::scaled(cx, y, quant),
+        None => Ok(y),
+    }
 }
 
 /// By the ops for images.
@@ -113,7 +133,11 @@ fn flat(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, axes: &[Axis], of: Of) -> Lower
     let &[n, h, w, c] = &*cx.dims(image) else { return Err(Refusal::malformed("no image")) };
     let window = Axis::window(axes);
     let Some([out_h, out_w]) = window.output([h, w]) else { return Err(Refusal::malformed("no window")) };
-    let clamp = Clamp::NO_FLOAT;
+    let clamp = match cx.ty(image).dtype {
+        DType::I8 => Clamp::I8,
+        DType::I16 => Clamp::Int { lo: i16::MIN.into(), hi: i16::MAX.into() },
+        _ => Clamp::NO_FLOAT,
+    };
     let op = if of == Of::Max { Op::MaxPool2d { window, clamp } } else { Op::AvgPool2d { window, clamp } };
     let y = cx.add_like(op, &[image], &[n, out_h, out_w, c])?;
     channel_first(cx, y, rank)

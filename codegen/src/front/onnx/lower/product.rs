@@ -3,7 +3,7 @@
 use super::cx::NodeCx;
 use super::logic::common;
 use super::{describe, Lowered, Refusal};
-use crate::ir::{AddRescale, Clamp, Op, Rescale, ValueId};
+use crate::ir::{AddRescale, Clamp, DType, Op, Rescale, Type, ValueId};
 
 const PRODUCT: Op = Op::Mul { rescale: Rescale::Real, clamp: Clamp::NO_FLOAT };
 const SUM: Op = Op::Add { rescale: AddRescale::Real, clamp: Clamp::NO_FLOAT };
@@ -110,6 +110,21 @@ pub(super) fn matmul(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
             return cx.emit(op, &[a, weights], &dims);
         }
     }
+    let op = Op::MatMul { rescale: Rescale::Real, clamp: Clamp::NO_FLOAT };
+    let product = product_of(cx, a, b, |dims| Ok((op, Type::plain(DType::F32, dims))))?;
+    cx.bind(0, product)
+}
+
+/// The product of matrices, or of stacks of them, by an op that makes a result of that type from the dimensions.
+pub(super) fn product_of(
+    cx: &mut NodeCx<'_, '_, '_>,
+    a: ValueId,
+    b: ValueId,
+    op: impl FnOnce(&[usize]) -> Lowered<(Op, Type)>,
+) -> Lowered<ValueId> {
+    let (left, right) = (cx.dims(a), cx.dims(b));
+    let misfit = || Refusal::malformed(format!("{left:?} and {right:?} are no factors of a product"));
+    let (Some(&k), Some(&last)) = (left.last(), right.last()) else { return Err(misfit()) };
     // Vectors are matrices of one row, or of one column.
     let x = if left.len() == 1 { cx.reshaped(a, &[1, k])? } else { a };
     let y = if right.len() == 1 { cx.reshaped(b, &[1, last])? } else { turned(cx, b)? };
@@ -128,10 +143,9 @@ pub(super) fn matmul(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     if right.len() > 1 {
         named.push(own_y[0]);
     }
-    let op = Op::MatMul { rescale: Rescale::Real, clamp: Clamp::NO_FLOAT };
-    let product = cx.add_like(op, &[x, y], &dims)?;
-    let product = cx.reshaped(product, &named)?;
-    cx.bind(0, product)
+    let (op, ty) = op(&dims)?;
+    let product = cx.add(op, &[x, y], ty)?;
+    cx.reshaped(product, &named)
 }
 
 /// BatchNormalization with constant statistics: a factor and a summand for each channel.
