@@ -38,6 +38,7 @@ fn channels(graph: &Graph, node: &Node, tile: Tile) -> Option<Vec<Channel>> {
         (0..n)
             .map(|o| Channel {
                 reference: Reference {
+                    float: None,
                     multiplier: multipliers[if multipliers.len() == 1 { 0 } else { o }],
                     zero_point: y.zero_point(),
                     lo,

@@ -21,12 +21,14 @@ fn corpus(name: &str) -> Option<(PathBuf, Golden)> {
 
 /// The largest difference of any output of a model at a place; of floats in units of `step`.
 fn difference(path: &PathBuf, golden: &Golden, qdq: Qdq, place: &str, step: f64) -> f64 {
-    let options = Options { qdq, ..Options::default() };
+    let name_of_place = place;
+    let place = Place::find(place).unwrap();
+    let options = place.options(&Options { qdq, ..Options::default() });
     let bytes = std::fs::read(path).unwrap();
     let name = kiln_codegen::model_name(path);
     let compiled =
         kiln_codegen::compile(&bytes, &name, &options).unwrap_or_else(|error| panic!("{name}: {error}"));
-    let results = Place::find(place).unwrap().run(&compiled.graph, &compiled, &golden.inputs).unwrap();
+    let results = place.run(&compiled.graph, &compiled, &golden.inputs).unwrap();
     assert_eq!(results.len(), golden.outputs.len());
     let mut worst = 0f64;
     for (actual, expected) in results.iter().zip(&golden.outputs) {
@@ -40,7 +42,7 @@ fn difference(path: &PathBuf, golden: &Golden, qdq: Qdq, place: &str, step: f64)
             }
         }
     }
-    println!("{name} ({qdq:?}) on {place}: {worst}");
+    println!("{name} ({qdq:?}) on {name_of_place}: {worst}");
     worst
 }
 
@@ -71,9 +73,22 @@ fn quantised_operators() {
     let models = ["micro_kws_qop", "micro_kws_qop_emx", "micro_kws_qop_emx123", "micro_kws_qop_tvm"];
     for name in models {
         let Some((path, golden)) = corpus(name) else { return };
-        for place in ["interp", "host"] {
+        for place in ["interp", "host", "qemu-cortex-m4"] {
             let worst = difference(&path, &golden, Qdq::Float, place, 1.0);
             assert!(worst <= 1e-6, "{name} on {place}: {worst}");
         }
     }
+}
+
+/// They get the kernels that TFLite's layers get: their factors in floats have exact cheap forms.
+#[test]
+fn quantised_operators_are_fast() {
+    let Some((path, _)) = corpus("micro_kws_qop") else { return };
+    let place = Place::find("qemu-cortex-m4").unwrap();
+    let compiled = kiln_codegen::compile_file(&path, &place.options(&Options::default())).unwrap();
+    let kernels: Vec<&str> = compiled.program.calls.iter().map(|call| call.kernel).collect();
+    for kernel in ["conv2d_i8_dsp", "dense_i8_dsp", "add_i8_dsp"] {
+        assert!(kernels.iter().any(|name| name.starts_with(kernel)), "{kernel} in {kernels:?}");
+    }
+    assert!(!kernels.iter().any(|name| name.ends_with("_float") || name.ends_with("_exact")), "{kernels:?}");
 }

@@ -40,8 +40,7 @@ pub enum Kernel {
 impl Kernel {
     /// The kernel of a node, in a step that computes all rows at once (`whole`) or runs in a pipeline.
     pub fn of(graph: &Graph, node: &Node, options: &Options, whole: bool) -> Kernel {
-        if options.target() != Target::CortexMDsp || packing(graph, node, options).is_some() || is_float(node)
-        {
+        if options.target() != Target::CortexMDsp || packing(graph, node, options).is_some() {
             return Kernel::Portable;
         }
         if options.optimize == Optimize::Size {
@@ -94,8 +93,8 @@ impl Kernel {
     }
 }
 
-/// Whether sums are rescaled as floats, which portable kernels do.
-fn is_float(node: &Node) -> bool {
+/// Whether sums are rescaled as floats: by portable kernels, if there is no cheap form that is exact.
+pub(crate) fn is_float(node: &Node) -> bool {
     matches!(
         node.op,
         Op::Conv2d { rescale: Rescale::Float(_), .. } | Op::Dense { rescale: Rescale::Float(_), .. }
@@ -133,7 +132,7 @@ const THRIFTY_WINDOW: usize = 640;
 /// Whether a convolution's or dense layer's filters can be packed in pairs: `a + 256·b` of two 8-bit weights has to fit 16 bits, and the sums of
 /// the second filter 24.
 fn packs(graph: &Graph, node: &Node) -> bool {
-    if matches!(node.op, Op::Dense { rescale: Rescale::Once(_), .. }) || is_float(node) {
+    if matches!(node.op, Op::Dense { rescale: Rescale::Once(_), .. }) {
         return false;
     }
     let [x, w, ..] = node.operands[..] else { return false };

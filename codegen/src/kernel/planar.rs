@@ -9,7 +9,9 @@ use crate::ir::{DType, Graph, Layout, Node, Op, Order, ValueId};
 pub fn planar_result(graph: &Graph, node: &Node) -> bool {
     let Op::Conv2d { groups: 1, .. } = node.op else { return false };
     let layout = Layout { x: Order::ChannelLast, y: Order::Planar };
-    Shape::of(graph, node).is_some_and(|shape| tiles(&Shape { layout, ..shape })) && packs(graph, node)
+    Shape::of(graph, node).is_some_and(|shape| tiles(&Shape { layout, ..shape }))
+        && packs(graph, node)
+        && !is_float(node)
 }
 
 /// Whether a node's first operand can be planar: that of a depthwise convolution 3 × 3, whose taps are at most one pixel beyond the row.
@@ -22,7 +24,8 @@ pub fn planar_operand(graph: &Graph, node: &Node) -> bool {
     // Shorter rows are in registers as a whole, for which they need padding on both sides.
     let both = shape.stride_w == 1 && window.pad.left + window.pad.right == 2;
     let long = shape.in_w >= if both { LEAST_WIDTH } else { LEAST_WIDTH + 1 };
-    depthwise && taps && pads && long && shape.out_c < MOST_CHANNELS && constants(graph, node)
+    let fits = depthwise && taps && pads && long && shape.out_c < MOST_CHANNELS;
+    fits && !is_float(node) && constants(graph, node)
 }
 
 /// Pixels of a row at least.
@@ -42,8 +45,7 @@ pub(super) fn by_fours(graph: &Graph, node: &Node, shape: &Shape) -> bool {
 /// Whether image, weights and result are int8, and the weights known.
 fn constants(graph: &Graph, node: &Node) -> bool {
     let i8 = |&id: &ValueId| graph.ty(id).dtype == DType::I8;
-    !is_float(node)
-        && node.operands.iter().take(2).chain([&node.result]).all(i8)
+    node.operands.iter().take(2).chain([&node.result]).all(i8)
         && node.operands.iter().skip(1).all(|&id| graph.const_data(id).is_some())
 }
 

@@ -5,7 +5,7 @@
 //! 1. `fold` first, so that everything after it sees constants.
 //! 2. `simplify` removes what does nothing, which brings the partners of fusions together.
 //! 3. `cse` and `dce` leave one copy of what is used, so that the fusions see true use counts.
-//! 4. `fixed_point` lets layers that rescale as floats be as the others. `fuse_pad` and `fuse_activation` make fewer, larger ops, and `merge_depthwise` one of several.
+//! 4. `fuse_pad` and `fuse_activation` make fewer, larger ops, and `merge_depthwise` one of several.
 //! 5. `constant_channels` finds channels that never change, now that activations are fused, and `dead_channels` removes them.
 //! 6. `sink_transposes`, `permute_dense`, `mean_of_transposed`, `sink_quantize` and `integer_states` move ops to where there is less to do, or nothing: they count uses too.
 //! 7. `fold_scale` makes batch normalisations part of the layers before them.
@@ -32,7 +32,6 @@ pub mod constant_channels;
 pub mod cse;
 pub mod dce;
 pub mod dead_channels;
-pub mod fixed_point;
 pub mod flatten_dense;
 pub mod fold;
 pub mod fold_scale;
@@ -81,7 +80,6 @@ const DCE: Pass = Pass { name: "dce", run: dce::run };
 const QDQ: Pass = Pass { name: "qdq", run: qdq::run };
 const SINK_TRANSPOSES: Pass = Pass { name: "sink_transposes", run: sink_transposes::run };
 const PERMUTE_DENSE: Pass = Pass { name: "permute_dense", run: permute_dense::run };
-const FIXED_POINT: Pass = Pass { name: "fixed_point", run: fixed_point::run };
 const FOLD_SCALE: Pass = Pass { name: "fold_scale", run: fold_scale::run };
 const FUSE_PAD: Pass = Pass { name: "fuse_pad", run: fuse_pad::run };
 const FUSE_ACTIVATION: Pass = Pass { name: "fuse_activation", run: fuse_activation::run };
@@ -106,7 +104,6 @@ pub const REPEATED: &[Pass] = &[
     SIMPLIFY,
     CSE,
     DCE,
-    FIXED_POINT,
     SINK_TRANSPOSES,
     PERMUTE_DENSE,
     FOLD_SCALE,

@@ -196,7 +196,7 @@ mod tests {
     use crate::ir::Multiplier;
 
     fn reference(value: i32, shift: i32, zero_point: i32, lo: i32, hi: i32) -> Reference {
-        Reference { multiplier: Multiplier { value, shift }, zero_point, lo, hi }
+        Reference { multiplier: Multiplier { value, shift }, float: None, zero_point, lo, hi }
     }
 
     /// Compares every accumulator of a range.

@@ -1,6 +1,6 @@
 //! Requantisation: how an accumulator becomes an 8-bit result in as few instructions as exactness allows.
 //!
-//! The [`Reference`] is TensorFlow Lite's double rounding, zero point and clamp. Of a channel, and over the accumulators that
+//! The [`Reference`] is TensorFlow Lite's double rounding or ONNX Runtime's product of floats, zero point and clamp. Of a channel, and over the accumulators that
 //! its weights can reach ([`reachable`]), it is a monotone step function with at most 255 [`Steps`]. Cheaper arithmetic is
 //! *fitted* to the steps and then *proven*: it is monotone too, so it equals the reference wherever it takes the same steps
 //! at the same accumulators. No derivation is trusted: whatever has been fitted is compared, step by step.
@@ -13,8 +13,6 @@
 //! | [`AverageAffine`] | average pooling, on all cores | `pool.rs` |
 //! | [`Halves`] | cores whose product has 32 bits: Cortex-M0, M0+, M23 | `halves.rs` |
 //!
-//! What is rescaled as floats becomes a multiplier first, where one takes the same steps ([`as_fixed_point`]).
-//!
 //! [`choose`] finds the form of a whole layer.
 
 mod add;
@@ -22,7 +20,6 @@ mod affine;
 mod choose;
 mod corridor;
 mod fit;
-mod float;
 mod halves;
 mod pool;
 mod reference;
@@ -36,7 +33,6 @@ pub use add::{fit_add, fit_add_float, AddAffine, AddFloatReference, AddReference
 pub use affine::{Affine, Form, SIGNED_GAIN_BITS};
 pub use choose::{choose, Channel, Choice};
 pub use fit::fit;
-pub use float::as_fixed_point;
 pub use halves::{choose_halves, Halves, HalvesForm};
 pub use pool::{fit_average, AverageAffine, AverageReference};
 pub use reference::{Reference, Steps};

@@ -2,14 +2,17 @@
 
 use super::search::first_where;
 use super::Interval;
-use crate::ir::Multiplier;
+use crate::interp::rescaled_float;
+use crate::ir::{Multiplier, Real};
 
-/// The exact meaning of a channel's requantisation: the multiplier with TensorFlow Lite's double rounding, plus the zero point,
+/// The exact meaning of a channel's requantisation: the multiplier with TensorFlow Lite's double rounding, or the product of floats, plus the zero point,
 /// clamped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Reference {
-    /// The real factor.
+    /// The real factor, or the nearest one to it.
     pub multiplier: Multiplier,
+    /// The factor of a product of floats, which is rounded half to even.
+    pub float: Option<Real>,
     /// Of the result.
     pub zero_point: i32,
     /// Smallest result, at least −128.
@@ -19,9 +22,19 @@ pub struct Reference {
 }
 
 impl Reference {
+    /// The meaning of a factor in floats; `None` where there is no multiplier near it.
+    pub fn of_float(by: Real, zero_point: i32, (lo, hi): (i32, i32)) -> Option<Reference> {
+        let multiplier = Multiplier::of(by.0.into())?;
+        Some(Reference { multiplier, float: Some(by), zero_point, lo, hi })
+    }
+
     /// The result of one accumulator, for multipliers that are not negative.
     pub fn apply(&self, acc: i32) -> i32 {
-        let result = self.multiplier.apply(acc).wrapping_add(self.zero_point);
+        let scaled = match self.float {
+            Some(by) => rescaled_float(acc, by),
+            None => self.multiplier.apply(acc),
+        };
+        let result = scaled.wrapping_add(self.zero_point);
         result.max(self.lo).min(self.hi)
     }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::interp::fixed_point;
-use crate::ir::Multiplier;
+use crate::ir::{Multiplier, Real};
 
 /// The definition, as the interpreter has it.
 fn definition(reference: &Reference, acc: i32) -> i32 {
@@ -48,7 +48,8 @@ impl Random {
         let span = 1i64 << self.pick(&[4, 10, 17, 21]);
         let start = self.below(2 * span as u64) - span;
         let range = Interval { lo: start, hi: start + self.below(width) };
-        let reference = Reference { multiplier: Multiplier { value, shift }, zero_point, lo, hi };
+        let reference =
+            Reference { multiplier: Multiplier { value, shift }, float: None, zero_point, lo, hi };
         Channel { reference, range, gain_bits: self.pick(&[0, 8]) }
     }
 }
@@ -238,8 +239,13 @@ fn extreme_channels_are_fitted_or_refused() {
             for (value, zero_point) in
                 [(0, 3), (1, -128), (1 << 30, -128), (i32::MAX, 0), (1 << 30, 127), (-5, 0)]
             {
-                let reference =
-                    Reference { multiplier: Multiplier { value, shift }, zero_point, lo: -128, hi: 127 };
+                let reference = Reference {
+                    multiplier: Multiplier { value, shift },
+                    float: None,
+                    zero_point,
+                    lo: -128,
+                    hi: 127,
+                };
                 let ends = [lo, lo + 1, lo / 2, hi / 2, hi - 1, hi, 0]
                     .into_iter()
                     .filter(|acc| (lo..=hi).contains(acc));
@@ -287,4 +293,27 @@ fn averages_are_exact_for_all_sums() {
             }
         }
     }
+}
+
+#[test]
+fn products_of_floats_have_cheap_forms() {
+    let mut state = 11u64;
+    let mut random = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    let mut found = 0;
+    for _ in 0..100 {
+        let by = Real(0.0005 + random(1 << 24) as f32 / (1 << 24) as f32 * 0.01);
+        let width = 2000 + random(50_000) as i64;
+        let range = Interval { lo: -width, hi: width };
+        let reference = Reference::of_float(by, random(256) as i32 - 128, (-128, 127)).unwrap();
+        let Ok(choice) = choose(&[Channel { reference, range, gain_bits: 0 }], &[4]) else { continue };
+        found += 1;
+        for acc in range.lo..=range.hi {
+            let got = choice.affine[0].apply(acc as i32, 0, choice.form);
+            assert_eq!(i32::from(got), reference.apply(acc as i32), "{by:?} {acc}");
+        }
+    }
+    assert!(found > 90, "{found}");
 }

@@ -22,8 +22,9 @@ mod v6m;
 mod wide;
 
 use crate::error::{Error, Problem};
-use crate::ir::{DType, Data, Graph, Multiplier, Node, Op, Reduction, Rescale, Type, Value, ValueId};
+use crate::ir::{Clamp, DType, Data, Graph, Multiplier, Node, Op, Reduction, Rescale, Type, Value, ValueId};
 use crate::plan::Plan;
+use crate::requant::Reference;
 use crate::schedule::{self, Feed, Place, Role, Schedule, Step, StepKind};
 use crate::{Events, Options};
 use movement::{Moves, Source};
@@ -505,6 +506,20 @@ fn int(value: usize) -> Field {
 fn scale(m: &Multiplier) -> Struct {
     let fields = vec![("multiplier", Field::Int(m.value.into())), ("shift", Field::Int(m.shift.into()))];
     Struct { name: "Scale", fields }
+}
+
+/// What becomes of the sums of a filter of a layer of integers.
+fn reference_of(rescale: &Rescale, filter: usize, zero_point: i32, clamp: &Clamp) -> Option<Reference> {
+    let at = |len: usize| if len == 1 { 0 } else { filter };
+    let (lo, hi) = clamp.int_bounds();
+    match rescale {
+        Rescale::FixedPoint(list) => {
+            let multiplier = *list.get(at(list.len()))?;
+            Some(Reference { multiplier, float: None, zero_point, lo, hi })
+        }
+        Rescale::Float(list) => Reference::of_float(*list.get(at(list.len()))?, zero_point, (lo, hi)),
+        Rescale::Real | Rescale::Once(_) | Rescale::FloatSum { .. } => None,
+    }
 }
 
 /// The one multiplier of a per-tensor rescale.

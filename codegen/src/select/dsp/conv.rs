@@ -3,6 +3,7 @@
 use super::pack::Tiling;
 use super::*;
 use crate::ir::Clamp;
+use crate::kernel::is_float;
 use crate::select::conv::rows;
 
 /// An integer layer in numbers.
@@ -87,6 +88,10 @@ impl<'a> Selector<'a> {
     ) -> Result<(Layer, Option<Choice>), Problem> {
         let layer = self.numbers(node)?;
         let choice = self.choice(&layer, gain_bits);
+        if choice.is_none() && is_float(node) {
+            // Only portable kernels compute with floats.
+            return Err(self.no_kernel(node));
+        }
         Ok((layer, choice))
     }
 
@@ -125,7 +130,9 @@ impl<'a> Selector<'a> {
 
     /// Weights, biases and what is to become of sums.
     pub(super) fn numbers(&self, node: &'a Node) -> Result<Layer, Problem> {
-        let (multipliers, clamp) = self.fixed_point(node)?;
+        let (Op::Conv2d { rescale, clamp, .. } | Op::Dense { rescale, clamp }) = &node.op else {
+            return Err(self.no_kernel(node));
+        };
         let (x, w) = (node.operands[0], node.operands[1]);
         let weights = self.data(node, w, "weights")?.to_i8();
         let filters = self.ty(w).shape.dims().first().copied().unwrap_or(1);
@@ -135,10 +142,8 @@ impl<'a> Selector<'a> {
         };
         let bias = folded_bias(&weights, &bias, self.ty(x).zero_point(), filters);
         let zero_point = self.ty(node.result).zero_point();
-        let (lo, hi) = clamp.int_bounds();
-        // One factor for all filters, or one for each.
-        let factors = multipliers.iter().cycle().take(filters);
-        let references = factors.map(|&multiplier| Reference { multiplier, zero_point, lo, hi }).collect();
+        let references = (0..filters).map(|o| reference_of(rescale, o, zero_point, clamp));
+        let references = references.collect::<Option<_>>().ok_or_else(|| self.no_kernel(node))?;
         Ok(Layer { weights, bias, references })
     }
 

@@ -12,7 +12,7 @@ pub(super) mod special;
 mod temporal;
 
 use super::*;
-use crate::kernel::{Kernel, Shape as Sizes};
+use crate::kernel::{is_float, Kernel, Shape as Sizes};
 use crate::passes::zero_point::folded_bias;
 use crate::requant::{self, Channel, Choice, Form, Reference};
 use crate::Target;
@@ -33,7 +33,7 @@ impl<'a> Selector<'a> {
             self.images(node)?;
         }
         if self.compact() {
-            return match kernel {
+            let selected = match kernel {
                 Kernel::Tiled(shape, pixels) => self.compact_conv(node, &shape, pixels),
                 Kernel::Depthwise(shape) => self.compact_depthwise(node, &shape),
                 Kernel::Dense => self.compact_dense(node),
@@ -43,17 +43,21 @@ impl<'a> Selector<'a> {
                 | Kernel::DepthwisePlanar(_)
                 | Kernel::Temporal(_) => Ok(false),
             };
+            return if is_float(node) { Ok(selected.unwrap_or(false)) } else { selected };
         }
-        match kernel {
+        let selected = match kernel {
             Kernel::Portable => return Ok(false),
-            Kernel::Tiled(shape, _) => self.tiled(node, &shape)?,
-            Kernel::Column(shape) => self.column(node, &shape)?,
-            Kernel::DepthwisePlanar(shape) => self.depthwise_planar(node, &shape)?,
-            Kernel::Depthwise(shape) => self.depthwise_last(node, &shape)?,
-            Kernel::Temporal(shape) => self.temporal(node, &shape)?,
-            Kernel::Dense => self.dense_rows(node)?,
-            Kernel::DenseWide => self.dense_wide(node)?,
+            Kernel::Tiled(shape, _) => self.tiled(node, &shape),
+            Kernel::Column(shape) => self.column(node, &shape),
+            Kernel::DepthwisePlanar(shape) => self.depthwise_planar(node, &shape),
+            Kernel::Depthwise(shape) => self.depthwise_last(node, &shape),
+            Kernel::Temporal(shape) => self.temporal(node, &shape),
+            Kernel::Dense => self.dense_rows(node),
+            Kernel::DenseWide => self.dense_wide(node),
+        };
+        if is_float(node) {
+            return Ok(selected.is_ok());
         }
-        Ok(true)
+        selected.map(|()| true)
     }
 }

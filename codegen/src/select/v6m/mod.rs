@@ -8,7 +8,7 @@ mod pack;
 use super::*;
 use crate::ir::{Clamp, Layout, Window};
 use crate::passes::zero_point::folded_bias;
-use crate::requant::{choose_halves, reachable, Halves, HalvesForm, Products, Reference};
+use crate::requant::{choose_halves, reachable, Halves, HalvesForm, Products};
 use crate::Target;
 use pack::Filters;
 
@@ -140,7 +140,6 @@ impl<'a> Selector<'a> {
     fn halves(&self, node: &'a Node, rescale: &Rescale, clamp: &Clamp) -> Option<Layer> {
         let (x, w) = (self.ty(node.operands[0]), self.ty(node.operands[1]));
         let y = self.ty(node.result);
-        let Rescale::FixedPoint(multipliers) = rescale else { return None };
         let symmetric = w.quant.as_ref().is_none_or(|q| q.zero_points.iter().all(|&z| z == 0));
         if [x.dtype, w.dtype, y.dtype] != [DType::I8; 3] || !symmetric {
             return None;
@@ -152,13 +151,12 @@ impl<'a> Selector<'a> {
             None => vec![0; out_c],
         };
         let bias = folded_bias(&weights, &bias, x.zero_point(), out_c);
-        let (lo, hi) = clamp.int_bounds();
         let taps = weights.len() / out_c.max(1);
         let channel = |(o, &bias): (usize, &i32)| {
-            let multiplier = *multipliers.get(if multipliers.len() == 1 { 0 } else { o })?;
+            let reference = reference_of(rescale, o, y.zero_point(), clamp)?;
             let own = weights.iter().skip(o * taps).take(taps).copied();
             let range = reachable(own, bias, (-128, 127));
-            Some((Reference { multiplier, zero_point: y.zero_point(), lo, hi }, range))
+            Some((reference, range))
         };
         let channels = bias.iter().enumerate().map(channel).collect::<Option<Vec<_>>>()?;
         let (form, halves) = choose_halves(&channels)?;
