@@ -25,6 +25,7 @@ mod pad;
 mod pool;
 mod product;
 mod quantise;
+mod quantise_dynamic;
 mod quantise_layers;
 mod recurrent;
 mod reduce;
@@ -296,6 +297,7 @@ const OPERATORS: &[(&str, Lower)] = &[
     ("Constant", tensor::constant_node),
     ("ConstantOfShape", shape::constant_of_shape),
     ("Conv", conv::conv),
+    ("ConvInteger", quantise_dynamic::conv),
     ("ConvTranspose", transpose::conv_transpose),
     ("Cos", elementwise::cos),
     ("Cosh", activation::cosh),
@@ -305,6 +307,7 @@ const OPERATORS: &[(&str, Lower)] = &[
     ("DequantizeLinear", quantise::dequantize_linear),
     ("Div", elementwise::div),
     ("Dropout", shape::dropout),
+    ("DynamicQuantizeLinear", quantise_dynamic::quantize_linear),
     ("Einsum", einsum::einsum),
     ("Elu", activation::elu),
     ("Equal", logic::equal),
@@ -348,6 +351,7 @@ const OPERATORS: &[(&str, Lower)] = &[
     ("LpNormalization", normalise::lp),
     ("LpPool", pool::lp),
     ("MatMul", product::matmul),
+    ("MatMulInteger", quantise_dynamic::matmul),
     ("Max", elementwise::max),
     ("MaxPool", pool::max),
     ("Mean", elementwise::mean),
@@ -432,8 +436,10 @@ const OPERATORS: &[(&str, Lower)] = &[
     ("ai.onnx.ml.TreeEnsembleClassifier", trees::classifier),
     ("ai.onnx.ml.TreeEnsembleRegressor", trees::regressor),
     ("ai.onnx.ml.ZipMap", classical::zip_map),
+    ("com.microsoft.DynamicQuantizeMatMul", quantise_dynamic::dynamic_matmul),
     ("com.microsoft.Gelu", elementwise::gelu),
     ("com.microsoft.DequantizeLinear", quantise::dequantize_linear),
+    ("com.microsoft.MatMulIntegerToFloat", quantise_dynamic::matmul_to_float),
     ("com.microsoft.QGemm", quantise_layers::gemm),
     ("com.microsoft.QLinearAdd", quantise_layers::add),
     ("com.microsoft.QLinearAveragePool", quantise_layers::average_pool),
