@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 const OWN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../host-tests/models");
 
 /// The interpreter takes long for larger ones in a debug build.
-const MOST_BYTES: u64 = 1 << 20;
+const MOST_BYTES: u64 = 1 << 19;
 
 /// What cannot be written, and why.
 const REFUSED: &[(&str, &str)] = &[

@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
     #[arg(short, long, value_name = "OUT.onnx")]
     output: PathBuf,
     /// How ranges of activations are chosen: all numbers, all but the outermost, least squared error, least information lost [default: the
-    /// one of the first three with the best ratio]
+    /// one with the best ratio]
     #[arg(long, value_name = "METHOD", value_parser = Method::NAMES)]
     method: Option<String>,
     /// Which part of the numbers lies within each bound, in percent, with --method percentile

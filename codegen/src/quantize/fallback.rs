@@ -77,8 +77,11 @@ fn fall_back(
     let before = trial.precision.clone();
     let mut worst: Vec<(NodeId, f64)> = alone.iter().map(|(&id, &ratio)| (id, ratio)).collect();
     worst.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let attempts =
-        if trial.settings.wide { vec![Precision::Float] } else { vec![Precision::I16, Precision::Float] };
+    // What a layer gains shows only where others do not drown it: so 16 bits are tried twice.
+    let attempts = match trial.settings.wide {
+        true => vec![Precision::Float],
+        false => vec![Precision::I16, Precision::I16, Precision::Float],
+    };
     for to in attempts {
         for &(id, _) in &worst {
             if trial.snr >= budget {

@@ -161,7 +161,7 @@ pub fn quantize(
     }
     let methods = match settings.method {
         Some(method) => vec![method],
-        None => vec![Method::MinMax, Method::Percentile(99.99), Method::Mse],
+        None => Method::NAMES.iter().filter_map(|name| Method::of_name(name)).collect(),
     };
     let measured = spread(samples, MEASURED);
     let mut best: Option<Trial<'_>> = None;
