@@ -27,6 +27,8 @@ Examples:
       A firmware crate: `cargo run --release` in it builds the firmware and runs it under QEMU
   cargo kiln compile kws.tflite -o src/kws.rs --ram 20K
       A Rust file to check in; fails where arena and state need more than 20 KiB
+  cargo kiln quantize kws_f32.onnx --calibration samples.npz -o kws.onnx
+      Integers of a float model, and how much that costs layer by layer
   cargo kiln validate kws.tflite --golden kws.npz --on interp,host,qemu-cortex-m4
       Generated code against recorded outputs, in three places
   cargo kiln bench kws.tflite --per-layer
