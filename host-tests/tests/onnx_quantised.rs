@@ -4,9 +4,9 @@
 
 use cargo_kiln::golden::Golden;
 use cargo_kiln::place::Place;
-use kiln_codegen::ir::{DType, Data};
+use kiln_codegen::ir::{DType, Data, Graph};
 use kiln_codegen::{Options, Qdq};
-use kiln_host_tests::corpus_folder;
+use kiln_host_tests::{assert_generated_as_interpreted, corpus_folder};
 use std::path::PathBuf;
 
 /// The files of the corpus with their golden outputs, if there is a corpus.
@@ -91,4 +91,85 @@ fn quantised_operators_are_fast() {
         assert!(kernels.iter().any(|name| name.starts_with(kernel)), "{kernel} in {kernels:?}");
     }
     assert!(!kernels.iter().any(|name| name.ends_with("_float") || name.ends_with("_exact")), "{kernels:?}");
+}
+
+/// What ONNX's rounding needs of kernels, as the interpreter has it: factors that halve have no cheap form, others have one.
+#[test]
+fn generated_code() {
+    let image = "i8[1,5,6,8] q(0.05 : 3)";
+    let splat = |pattern: &str, count: usize| -> String {
+        let numbers: Vec<&str> = pattern.split(' ').cycle().take(count).collect();
+        numbers.join(", ")
+    };
+    let (dense, depthwise) = (splat("5 -7 11 64 -128 1 90", 64), splat("3 -9 127", 72));
+    let mut lines = format!(
+        "input %x: {image}
+         input %z: i8[1,5,6,8] q(0.02 : -30)
+         input %f: f32[1,5,6,8]
+         const %w: i8[8,1,1,8] q(0.01 : 0) = [{dense}]
+         const %v: i8[8,3,3,1] q(0.01 : 0) = [{depthwise}]
+         const %u: i16[8,1,1,8] q(0.01 : 0) = [{dense}]
+         const %m: i8[8,8] q(0.01 : 0) = [{dense}]
+         const %b: i32[8] = [100, -2000, 3, 0, 77, 1500, -1, 9]\n"
+    );
+    let mut outputs = Vec::new();
+    for (k, by) in ["0.0078125", "0.0061"].into_iter().enumerate() {
+        let ops = [
+            ("conv2d(%x, %w, %b) {window = [1, 1], groups = 1", "1,5,6,8"),
+            ("conv2d(%x, %v, %b) {window = [3, 3] pad [1, 1, 1, 1], groups = 8", "1,5,6,8"),
+            ("conv2d(%x, %u, %b) {window = [1, 1], groups = 1", "1,5,6,8"),
+            ("dense(%x, %m, %b) {", "1,5,6,8"),
+            ("mean(%x) {axes = [1, 2]", "1,1,1,8"),
+            ("matmul(%x, %z) {", "1,5,6,6"),
+        ];
+        for (i, (op, dims)) in ops.into_iter().enumerate() {
+            let comma = if op.ends_with('{') { "" } else { ", " };
+            lines += &format!(
+                "%y{k}{i}: i8[{dims}] q(0.1 : -5) = {op}{comma}rescale = float [{by}], clamp = -128..=127}}\n"
+            );
+            outputs.push(format!("%y{k}{i}"));
+        }
+        lines += &format!(
+            "%p{k}: {image} = mul(%x, %z) {{rescale = float_sum {by} plus 131, clamp = -128..=127}}
+             %s{k}: {image} = add(%x, %z) {{rescale = float (x 0.5, y {by}, constant 3.5, offset 128), clamp = -100..=127}}\n"
+        );
+        outputs.extend([format!("%p{k}"), format!("%s{k}")]);
+    }
+    for (name, ty, rounding) in [
+        ("qa", "i8[1,5,6,8] q(0.25 : 3)", "even"),
+        ("qb", "i16[1,5,6,8] q(0.25 : 0)", "even"),
+        ("qc", "i8[1,5,6,8] q(0.25 : 3)", "even_sum 131"),
+    ] {
+        lines += &format!("%{name}: {ty} = quantize(%f) {{rounding = {rounding}}}\n");
+        outputs.push(format!("%{name}"));
+    }
+    let text = format!("graph \"rounding\" {{\n{lines}return {}\n}}", outputs.join(", "));
+    let graph = Graph::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let bytes = |seed: u32| {
+        let noise = (0..240u32).map(move |i| (i.wrapping_mul(2_654_435_761).wrapping_add(seed) >> 13) as i8);
+        noise.collect::<Vec<i8>>()
+    };
+    // Eighths: many of them are halves of a step.
+    let floats: Vec<f32> = bytes(5).iter().map(|&byte| f32::from(byte) / 8.0).collect();
+    let case = [Data::from_i8(&bytes(1)), Data::from_i8(&bytes(9)), Data::from_f32(&floats)];
+    assert_generated_as_interpreted(&graph, &case, &["host", "qemu-cortex-m4", "qemu-cortex-m0"]);
+}
+
+/// Single operators over random shapes and scales, half of them with ties: `models/make_onnx_quantised.py` writes them.
+#[test]
+fn single_operators() {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("models/onnx_quantised");
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut models: Vec<PathBuf> =
+        files.filter(|path| path.extension().is_some_and(|e| e == "onnx")).collect();
+    models.sort();
+    let mut wrong = Vec::new();
+    for path in &models {
+        let golden = Golden::read(&path.with_extension("npz")).unwrap();
+        let worst = difference(path, &golden, Qdq::Float, "interp", 1.0);
+        if worst != 0.0 {
+            wrong.push(format!("{}: {worst}", path.display()));
+        }
+    }
+    assert!(wrong.is_empty() && models.len() > 30, "{wrong:#?}");
 }

@@ -43,15 +43,23 @@ impl Random {
     }
 
     fn rescale(&mut self) -> Rescale {
-        if self.below(3) == 0 {
-            return Rescale::Real;
+        match self.below(5) {
+            0 => Rescale::Real,
+            1 => Rescale::Once(self.list(Self::multiplier)),
+            2 => Rescale::Float(self.list(Self::real)),
+            3 => Rescale::FloatSum { by: self.real(), plus: self.int() },
+            _ => Rescale::FixedPoint(self.list(Self::multiplier)),
         }
-        Rescale::FixedPoint(self.list(Self::multiplier))
     }
 
     fn add_rescale(&mut self) -> AddRescale {
-        if self.below(3) == 0 {
-            return AddRescale::Real;
+        match self.below(4) {
+            0 => return AddRescale::Real,
+            1 => {
+                let (x, y, constant) = (self.real(), self.real(), self.real());
+                return AddRescale::Float { x, y, constant, offset: self.int() };
+            }
+            _ => {}
         }
         let (x, y, out) = (self.multiplier(), self.multiplier(), self.multiplier());
         AddRescale::FixedPoint { left_shift: self.below(30) as u32, x, y, out }
@@ -112,7 +120,9 @@ impl Random {
             17 => Op::Concat { axis: self.below(5) },
             18 => Op::Slice { begin: self.list(|r| r.below(9)), step: self.list(|r| r.int().into()) },
             19 => Op::Transpose { perm: self.list(|r| r.below(5)) },
-            20 => Op::Quantize { rounding: Rounding::Away },
+            20 => Op::Quantize {
+                rounding: [Rounding::Away, Rounding::Even, Rounding::EvenSum(self.int())][self.below(3)],
+            },
             _ => Op::Reshape {},
         }
     }
