@@ -80,17 +80,20 @@ fn quantised_operators() {
     }
 }
 
-/// They get the kernels that TFLite's layers get: their factors in floats have exact cheap forms.
+/// They get the kernels that TFLite's layers get: their factors in floats have exact cheap forms. And so do floats between integers.
 #[test]
-fn quantised_operators_are_fast() {
-    let Some((path, _)) = corpus("micro_kws_qop") else { return };
-    let place = Place::find("qemu-cortex-m4").unwrap();
-    let compiled = kiln_codegen::compile_file(&path, &place.options(&Options::default())).unwrap();
-    let kernels: Vec<&str> = compiled.program.calls.iter().map(|call| call.kernel).collect();
-    for kernel in ["conv2d_i8_dsp", "dense_i8_dsp", "add_i8_dsp"] {
-        assert!(kernels.iter().any(|name| name.starts_with(kernel)), "{kernel} in {kernels:?}");
+fn quantised_layers_are_fast() {
+    for name in ["micro_kws_qop", "micro_kws_qdq"] {
+        let Some((path, _)) = corpus(name) else { return };
+        let place = Place::find("qemu-cortex-m4").unwrap();
+        let compiled = kiln_codegen::compile_file(&path, &place.options(&Options::default())).unwrap();
+        let kernels: Vec<&str> = compiled.program.calls.iter().map(|call| call.kernel).collect();
+        for kernel in ["conv2d_i8_dsp", "dense_i8_dsp", "add_i8_dsp"] {
+            assert!(kernels.iter().any(|name| name.starts_with(kernel)), "{kernel} in {kernels:?}");
+        }
+        let slow = |name: &&str| name.ends_with("_float") || name.ends_with("_exact");
+        assert!(!kernels.iter().any(slow), "{kernels:?}");
     }
-    assert!(!kernels.iter().any(|name| name.ends_with("_float") || name.ends_with("_exact")), "{kernels:?}");
 }
 
 /// What ONNX's rounding needs of kernels, as the interpreter has it: factors that halve have no cheap form, others have one.

@@ -40,6 +40,6 @@ impl<'a> Factors<'a> {
 }
 
 /// A sum times a factor, rounded half to even; saturated to what no clamp of 16 bits tells from more.
-pub(crate) fn float(sum: i32, by: Real) -> i32 {
+fn float(sum: i32, by: Real) -> i32 {
     (sum as f32 * by.0).clamp(-131_072.0, 131_072.0).round_ties_even() as i32
 }

@@ -2,7 +2,6 @@
 
 use super::search::first_where;
 use super::Interval;
-use crate::interp::rescaled_float;
 use crate::ir::{Multiplier, Real};
 
 /// The exact meaning of a channel's requantisation: the multiplier with TensorFlow Lite's double rounding, or the product of floats, plus the zero point,
@@ -31,7 +30,7 @@ impl Reference {
     /// The result of one accumulator, for multipliers that are not negative.
     pub fn apply(&self, acc: i32) -> i32 {
         let scaled = match self.float {
-            Some(by) => rescaled_float(acc, by),
+            Some(by) => product(acc, by.0),
             None => self.multiplier.apply(acc),
         };
         let result = scaled.wrapping_add(self.zero_point);
@@ -81,6 +80,11 @@ impl Multiplier {
     pub(crate) fn factor(self) -> f64 {
         f64::from(self.value) * f64::from(self.shift - 31).exp2()
     }
+}
+
+/// A sum as a float times a factor, rounded half to even. What is beyond 2¹⁷ is clamped anyway, and so does not overflow.
+fn product(acc: i32, by: f32) -> i32 {
+    (acc as f32 * by).clamp(-131_072.0, 131_072.0).round_ties_even() as i32
 }
 
 /// All steps of a reference on a range: what a cheaper arithmetic has to reproduce.
