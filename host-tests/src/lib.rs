@@ -49,6 +49,18 @@ pub fn onnx_corpus() -> Vec<Model> {
     corpus_folder().map(|folder| models(&folder, "onnx")).unwrap_or_default()
 }
 
+/// The version of ONNX whose backend tests are run.
+pub const ONNX_VERSION: &str = "1.22.0";
+
+/// ONNX's backend tests: the folder that `KILN_ONNX_TESTS` names, or the one that `cargo xtask setup` fetches, if it is there.
+pub fn onnx_tests() -> Option<PathBuf> {
+    if let Some(folder) = std::env::var_os("KILN_ONNX_TESTS") {
+        return Some(folder.into());
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent()?;
+    Some(root.join(format!("target/kiln/onnx-{ONNX_VERSION}"))).filter(|folder| folder.exists())
+}
+
 /// The folder named by `KILN_CORPUS`.
 pub fn corpus_folder() -> Option<PathBuf> {
     std::env::var_os("KILN_CORPUS").map(PathBuf::from)

@@ -1,10 +1,11 @@
 //! Damaged model files end in an error or in a valid compilation, quickly: never in a panic or a hang.
 //!
-//! 20,000 of them, from five real models: flipped bits, hostile words (lengths, offsets, references back), copied and cut regions. What is
+//! Flipped bits, hostile words (lengths, offsets, references back), copied and cut regions, in 20,000 files from five real TFLite models, and in ONNX files: those that the
+//! compiler writes of own models, and ONNX's backend tests where `cargo xtask setup` has fetched them; as many, or what `KILN_MUTANTS` says. What is
 //! accepted has been verified and its plan checked by [`compile`] itself.
 
-use kiln_codegen::{compile, Options};
-use kiln_host_tests::own_models;
+use kiln_codegen::{compile, import, write, Options};
+use kiln_host_tests::{onnx_tests, own_models};
 use std::panic::catch_unwind;
 use std::time::{Duration, Instant};
 
@@ -13,23 +14,86 @@ const SEEDS: [&str; 5] =
 const MUTANTS: usize = 20_000;
 const LIMIT: Duration = Duration::from_secs(1);
 
+/// Backend tests in which a reader can get lost: subgraphs, generated constants, sizes that are computed.
+const ONNX_SEEDS: [&str; 16] = [
+    "node/test_attention_4d_gqa_with_past_and_present_expanded",
+    "node/test_center_crop_pad_crop_and_pad_expanded",
+    "node/test_einsum_batch_matmul",
+    "node/test_if",
+    "node/test_layer_normalization_3d_axis1_epsilon_expanded",
+    "node/test_linear_attention_delta_expanded",
+    "node/test_loop11",
+    "node/test_lstm_with_peepholes",
+    "node/test_quantizelinear_axis",
+    "node/test_range_float_type_positive_delta_expanded",
+    "node/test_scan9_sum",
+    "pytorch-converted/test_Conv2d_depthwise_strided",
+    "pytorch-converted/test_ConvTranspose2d",
+    "pytorch-converted/test_MaxPool3d_stride_padding",
+    "pytorch-converted/test_PixelShuffle",
+    "pytorch-converted/test_ReflectionPad2d",
+];
+/// Larger models are left out: each mutant is compiled.
+const LARGEST: usize = 40_000;
+/// Megabytes that the process has held at most, with all threads.
+const MOST_MEMORY: usize = 1_000;
+
 #[test]
 fn damaged_files_are_refused_or_compiled() {
     let models = own_models();
-    let seeds: Vec<Vec<u8>> = SEEDS
-        .iter()
-        .map(|seed| models.iter().find(|m| m.name == *seed).unwrap_or_else(|| panic!("{seed} is missing")))
-        .map(|model| std::fs::read(&model.path).unwrap())
-        .collect();
+    let seeds = SEEDS.map(|seed| {
+        let found = models.iter().find(|m| m.name == seed).unwrap_or_else(|| panic!("{seed} is missing"));
+        (seed.to_owned(), std::fs::read(&found.path).unwrap())
+    });
+    check(&seeds, MUTANTS);
+}
+
+#[test]
+fn damaged_onnx_files_are_refused_or_compiled() {
+    let mut seeds = Vec::new();
+    for model in own_models() {
+        let bytes = std::fs::read(&model.path).unwrap();
+        let options = model.options(&Options::default());
+        let Ok(graph) = import(&bytes, &model.name, &options) else { continue };
+        // Much of TFLite's integer arithmetic has no form in ONNX.
+        seeds.extend(write::onnx(&graph, &write::Settings::default()).ok().map(|file| (model.name, file)));
+    }
+    assert!(seeds.len() > 10, "{} of the own models can be written", seeds.len());
+    if let Some(folder) = onnx_tests() {
+        for name in ONNX_SEEDS {
+            let path = folder.join(name).join("model.onnx");
+            let bytes = std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+            seeds.push((name.to_owned(), bytes));
+        }
+    }
+    seeds.retain(|(_, bytes)| bytes.len() <= LARGEST);
+    let count = std::env::var("KILN_MUTANTS").map_or(MUTANTS, |count| count.parse().unwrap());
+    check(&seeds, count);
+    if let Some(most) = most_memory() {
+        assert!(most < MOST_MEMORY, "{most} MB");
+    }
+}
+
+/// Megabytes that this process has held at most, where the system tells.
+fn most_memory() -> Option<usize> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kilobytes: usize = line.split_whitespace().next()?.parse().ok()?;
+    Some(kilobytes / 1024)
+}
+
+/// Compiles as many mutants of these files.
+fn check(seeds: &[(String, Vec<u8>)], count: usize) {
     let mut random = Random(0x5eed);
     let (mut accepted, mut slowest) = (0, Duration::ZERO);
-    for index in 0..MUTANTS {
+    for index in 0..count {
         let state = random.0;
-        let file = random.mutant(&seeds[index % seeds.len()]);
+        let (name, seed) = &seeds[index % seeds.len()];
+        let file = random.mutant(seed);
         let started = Instant::now();
         let result = catch_unwind(|| compile(&file, "mutant", &Options::default()));
         let took = started.elapsed();
-        let which = format!("mutant {index} of {} (random state {state:#x})", SEEDS[index % SEEDS.len()]);
+        let which = format!("mutant {index} of {name} (random state {state:#x})");
         match result {
             Ok(Ok(_)) => accepted += 1,
             Ok(Err(kiln_codegen::Error::Internal { stage, message })) => {
@@ -41,9 +105,9 @@ fn damaged_files_are_refused_or_compiled() {
         assert!(took < LIMIT, "{which} took {took:?}");
         slowest = slowest.max(took);
     }
-    println!("{accepted} of {MUTANTS} mutants were accepted; the slowest took {slowest:?}");
+    println!("{accepted} of {count} mutants were accepted; the slowest took {slowest:?}");
     // Damage in names, weights and unused fields is harmless; damage elsewhere is found.
-    assert!(accepted > MUTANTS / 100 && accepted < MUTANTS);
+    assert!(accepted > count / 100 && accepted < count);
 }
 
 /// Marsaglia's xorshift64.

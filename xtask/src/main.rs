@@ -1,6 +1,7 @@
 //! Kiln's own chores: `cargo xtask COMMAND`.
 mod demo;
 mod msrv;
+mod onnx;
 mod step;
 mod test;
 
@@ -11,7 +12,7 @@ use step::{say, Failure};
 const HELP: &str = "\
 cargo xtask COMMAND
 
-  setup   install what is missing to build and run firmware, and to test reports: Rust targets, QEMU, Chromium
+  setup   install what is missing to build and run firmware, and to test: Rust targets, QEMU, Chromium, ONNX's tests
   demo    compile a real model, run it here and as firmware under QEMU, and print what it takes
   test    everything that must hold: format, lints, tests, documentation, examples, firmware; .ci/run calls it
 
@@ -55,6 +56,7 @@ fn setup() -> Result<(), Failure> {
             toolchain::ensure_qemu(program)?;
         }
     }
+    onnx::fetch_tests();
     let chromium = toolchain::ensure_chromium()?;
     say(&format!("Rust targets and QEMU are installed; Chromium is {}", chromium.display()));
     Ok(())

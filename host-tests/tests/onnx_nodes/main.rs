@@ -1,7 +1,7 @@
 //! ONNX's own backend tests, in the interpreter: the graph as it is read, and as passes leave it.
 //!
-//! Their data is part of ONNX's Python package ([`VERSION`]), which `cargo xtask setup` fetches. They are read from the folder that `KILN_ONNX_TESTS` names, or from
-//! `target/kiln/onnx-VERSION`.
+//! Their data is part of ONNX's Python package ([`ONNX_VERSION`](kiln_host_tests::ONNX_VERSION)), which `cargo xtask setup` fetches. They are read from the folder that `KILN_ONNX_TESTS` names, or from
+//! `target/kiln/onnx-` with the version behind it.
 //!
 //! Integers and truth values are compared exactly, floats with the tolerance of ONNX's runner. What is refused or differs stands with its reason in
 //! `onnx_gaps.txt`, and what stands there must not pass.
@@ -10,24 +10,14 @@ mod case;
 mod proto;
 
 use case::{Case, Constants, Verdict};
+use kiln_host_tests::onnx_tests;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-
-/// The version of ONNX whose tests they are.
-const VERSION: &str = "1.22.0";
 
 const SUITES: [&str; 4] = ["node", "pytorch-converted", "pytorch-operator", "simple"];
 
 /// Fewer passing cases are a fault, whatever the gap file says.
 const FEWEST: usize = 800;
-
-fn folder() -> Option<PathBuf> {
-    if let Some(folder) = std::env::var_os("KILN_ONNX_TESTS") {
-        return Some(folder.into());
-    }
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent()?;
-    Some(root.join(format!("target/kiln/onnx-{VERSION}"))).filter(|folder| folder.exists())
-}
 
 fn cases(folder: &Path) -> Vec<Case> {
     let mut cases = Vec::new();
@@ -48,7 +38,7 @@ fn cases(folder: &Path) -> Vec<Case> {
 
 #[test]
 fn backend_tests() {
-    let Some(folder) = folder() else {
+    let Some(folder) = onnx_tests() else {
         println!("ONNX's backend tests are not there: `cargo xtask setup` fetches them");
         return;
     };

@@ -100,6 +100,9 @@ impl NodeCx<'_, '_, '_> {
     /// Floats between two bounds.
     pub(super) fn clipped(&mut self, x: ValueId, lo: f32, hi: f32) -> Lowered<ValueId> {
         self.want_float(x)?;
+        if lo.is_nan() || hi.is_nan() {
+            return Err(Refusal::malformed(format!("its bounds are {lo} and {hi}")));
+        }
         let dims = self.dims(x);
         let clamp = Clamp::Float { lo: Real(lo.min(hi)), hi: Real(hi) };
         self.add_like(Op::Clip { clamp }, &[x], &dims)

@@ -465,3 +465,6 @@ fn describe(ty: &Type) -> String {
 fn int_bytes(dtype: DType, numbers: &[i64]) -> Vec<u8> {
     numbers.iter().flat_map(|n| n.to_le_bytes().into_iter().take(dtype.size())).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -33,7 +33,7 @@ fn filters(cx: &mut NodeCx<'_, '_, '_>, w: ValueId, turned: bool, factor: f32) -
 /// Gemm: α·A·B + β·C, either matrix transposed if asked for.
 pub(super) fn gemm(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (a, b, c) = (cx.input(0)?, cx.input(1)?, cx.optional(2)?);
-    cx.want_float(a)?;
+    [Some(a), Some(b), c].into_iter().flatten().try_for_each(|operand| cx.want_float(operand))?;
     let (alpha, beta) = (cx.float("alpha", 1.0), cx.float("beta", 1.0));
     let (turn_a, turn_b) = (cx.int("transA", 0) != 0, cx.int("transB", 0) != 0);
     if cx.dims(a).len() != 2 || cx.dims(b).len() != 2 {

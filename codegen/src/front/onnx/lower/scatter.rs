@@ -74,8 +74,10 @@ pub(super) fn col_to_im(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let dilations = list(cx, "dilations", 1, axes)?;
     let pads = list(cx, "pads", 0, 2 * axes)?;
     let &[n, rows, columns] = &*cx.dims(x) else { return Err(misfit(cx, x, x)) };
-    let taps: usize = block.iter().product();
     let wide: Vec<usize> = (0..axes).map(|k| image[k] + pads[k] + pads[axes + k]).collect();
+    super::tensor::check_size(DType::F32, &wide)?;
+    super::tensor::check_size(DType::F32, &block)?;
+    let taps: usize = block.iter().product();
     let blocks = |k: usize| {
         let reach = block.get(k)?.checked_sub(1)?.checked_mul(dilations[k])?;
         Some(wide[k].checked_sub(reach + 1)? / strides[k].max(1) + 1)
@@ -85,7 +87,6 @@ pub(super) fn col_to_im(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (Some(blocks), true) = (blocks, taps > 0 && rows % taps.max(1) == 0) else {
         return Err(misfit(cx, x, x));
     };
-    super::tensor::check_size(DType::F32, &wide)?;
     cx.importer.budget.charge(8 * taps * columns)?;
     let mut targets = Vec::with_capacity(taps * columns);
     for tap in 0..taps {

@@ -3,7 +3,7 @@
 use super::cx::NodeCx;
 use super::logic::common;
 use super::{describe, Lowered, Refusal};
-use crate::ir::{DType, Op, ValueId};
+use crate::ir::{DType, Op, Shape, ValueId};
 
 /// Identity.
 pub(super) fn identity(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
@@ -46,13 +46,14 @@ pub(super) fn reshape(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         });
     }
     let open: Vec<usize> = (0..given.len()).filter(|&axis| given[axis] == -1).collect();
-    let (all, known) = (dims.iter().product::<usize>(), result.iter().product::<usize>());
+    let all = dims.iter().product::<usize>();
+    let known = Shape(result.clone()).checked_numel().ok_or_else(wrong)?;
     match open[..] {
         [] => {}
         [axis] if known > 0 && all % known == 0 => result[axis] = all / known,
         _ => return Err(wrong()),
     }
-    if result.iter().product::<usize>() != all {
+    if Shape(result.clone()).checked_numel() != Some(all) {
         return Err(wrong());
     }
     let y = cx.reshaped(x, &result)?;
