@@ -12,7 +12,7 @@ mod proto;
 use case::{Case, Constants, Verdict};
 use kiln_host_tests::onnx_tests;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 const SUITES: [&str; 4] = ["node", "pytorch-converted", "pytorch-operator", "simple"];
 

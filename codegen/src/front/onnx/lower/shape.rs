@@ -215,6 +215,8 @@ pub(super) fn slice(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         let last = counted(end).clamp(lo, size);
         let reach = if by > 0 { last.saturating_sub(first) } else { first.saturating_sub(last) };
         let count = if reach > 0 { (reach as u64).div_ceil(by.unsigned_abs()) as usize } else { 0 };
+        // Of a single element the step may be any.
+        let by = if count > 1 { by } else { 1 };
         (begin[axis], step[axis], dims[axis]) = (first.max(0) as usize, by, count);
     }
     cx.emit(Op::Slice { begin, step }, &[x], &dims)
