@@ -177,8 +177,16 @@ mod tests {
     fn negative_integers_have_ten_bytes() {
         let minus_one = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01];
         let mut found = Vec::new();
-        ints(Value::Bytes(&minus_one), |x| Ok(found.push(x))).unwrap();
-        ints(Value::Varint(7), |x| Ok(found.push(x))).unwrap();
+        ints(Value::Bytes(&minus_one), |x| {
+            found.push(x);
+            Ok(())
+        })
+        .unwrap();
+        ints(Value::Varint(7), |x| {
+            found.push(x);
+            Ok(())
+        })
+        .unwrap();
         assert_eq!(found, [-1, 7]);
     }
 
@@ -189,7 +197,11 @@ mod tests {
             assert!(fields(bytes).is_err(), "{bytes:?}");
         }
         let mut found = Vec::new();
-        floats(Value::Bytes(b"\0\0\x80\x3f"), |x| Ok(found.push(x))).unwrap();
+        floats(Value::Bytes(b"\0\0\x80\x3f"), |x| {
+            found.push(x);
+            Ok(())
+        })
+        .unwrap();
         assert_eq!(found, [1.0]);
         assert!(floats(Value::Bytes(b"\0\0\x80"), |_| Ok(())).is_err());
     }

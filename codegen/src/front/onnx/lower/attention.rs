@@ -32,10 +32,10 @@ pub(super) fn attention(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     for (part, past) in [(&mut k, past_k), (&mut v, past_v)] {
         let Some(past) = past else { continue };
         let (mut own, mut before) = (cx.dims(*part), cx.dims(past));
-        if before.len() != 4
-            || std::mem::take(&mut own[2]) == std::mem::take(&mut before[2]).min(0)
-            || own != before
-        {
+        if own.len() == before.len() && own.len() == 4 {
+            (own[2], before[2]) = (0, 0);
+        }
+        if own != before || own.len() != 4 {
             let (past, part) = (describe(cx.ty(past)), describe(cx.ty(*part)));
             return Err(Refusal::malformed(format!("{past} does not fit {part}")));
         }
