@@ -6,6 +6,9 @@ use crate::front::budget::Budget;
 use crate::front::onnx::proto::Tensor;
 use crate::ir::{DType, Data, Shape, Type};
 
+/// Most bytes of a tensor: far more than a microcontroller has, and few enough for whatever looks at each row of an image.
+const MOST_BYTES: usize = 1 << 28;
+
 /// Most axes.
 const LARGEST_RANK: usize = 6;
 
@@ -43,7 +46,7 @@ pub(super) fn check_size(dtype: DType, dims: &[usize]) -> Lowered {
     // Also the other axes of a tensor without elements have a product.
     let dims_but_0: Vec<usize> = dims.iter().map(|&dim| dim.max(1)).collect();
     let bytes = Shape(dims_but_0).checked_numel().and_then(|n| n.checked_mul(dtype.size()));
-    if bytes.is_none_or(|bytes| bytes > i32::MAX as usize) {
+    if bytes.is_none_or(|bytes| bytes > MOST_BYTES) {
         return Err(Refusal::unsupported(
             format!("a tensor of shape {dims:?} is too large"),
             "use a smaller input shape",
