@@ -11,7 +11,7 @@ pub fn run(graph: &mut Graph) -> bool {
     let mut changed = false;
     let mut order = Vec::with_capacity(graph.order.len());
     for id in std::mem::take(&mut graph.order) {
-        if let Some(Sunk { op, operands, result, perm }) = sunk(graph, &uses, id) {
+        if let Some(Sunk { op, operands, result, perm, origin: of_transpose }) = sunk(graph, &uses, id) {
             let Node { result: old, origin, .. } = graph.node(id).clone();
             let name = graph.value(old).name.clone();
             let operands: Vec<ValueId> =
@@ -21,6 +21,7 @@ pub fn run(graph: &mut Graph) -> bool {
             let value = graph.node(moved).result;
             let node = graph.node_mut(id);
             (node.op, node.operands) = (Op::Transpose { perm }, vec![value]);
+            node.origin = of_transpose;
             changed = true;
         }
         order.push(id);
@@ -36,6 +37,8 @@ struct Sunk {
     result: Type,
     /// What transposes its result.
     perm: Vec<usize>,
+    /// What was transposed before came of this.
+    origin: String,
 }
 
 enum Operand {
@@ -74,9 +77,9 @@ fn sunk(graph: &Graph, uses: &[usize], id: NodeId) -> Option<Sunk> {
         let Op::Transpose { perm } = &producer.op else { return None };
         let all_read_here =
             uses.get(operand.0 as usize) == Some(&node.operands.iter().filter(|&&o| o == operand).count());
-        all_read_here.then_some((perm, *producer.operands.first()?))
+        all_read_here.then_some((perm, *producer.operands.first()?, &producer.origin))
     };
-    let (perm, _) = node.operands.iter().take(along).find_map(transposed)?;
+    let (perm, _, origin) = node.operands.iter().take(along).find_map(transposed)?;
     let result = graph.ty(node.result);
     let inverse = inverse(perm)?;
     let mut operands = Vec::new();
@@ -84,7 +87,7 @@ fn sunk(graph: &Graph, uses: &[usize], id: NodeId) -> Option<Sunk> {
         operands.push(match (transposed(operand), graph.const_data(*operand)) {
             // Tables and the like stay as they are.
             _ if k >= along => Operand::Value(*operand),
-            (Some((own, from)), _) if own == perm => Operand::Value(from),
+            (Some((own, from, _)), _) if own == perm => Operand::Value(from),
             (_, Some(data)) => turned(graph, *operand, data, &inverse)?,
             _ => return None,
         });
@@ -97,7 +100,7 @@ fn sunk(graph: &Graph, uses: &[usize], id: NodeId) -> Option<Sunk> {
         _ => {}
     }
     let result = result.with_shape(&permuted(result.shape.dims(), &inverse)?);
-    Some(Sunk { op, operands, result, perm: perm.clone() })
+    Some(Sunk { op, operands, result, perm: perm.clone(), origin: origin.clone() })
 }
 
 /// A reshape of a transposed value that leaves together and in order, in memory, the axes that it joins: the same of what was transposed.
@@ -135,7 +138,13 @@ fn reshaped(graph: &Graph, uses: &[usize], node: &Node) -> Option<Sunk> {
         return None;
     }
     let result = result.with_shape(&permuted(result.shape.dims(), &axes)?);
-    Some(Sunk { op: Op::Reshape {}, operands: vec![Operand::Value(source)], result, perm })
+    Some(Sunk {
+        op: Op::Reshape {},
+        operands: vec![Operand::Value(source)],
+        result,
+        perm,
+        origin: producer.origin.clone(),
+    })
 }
 
 /// Axes of a shape that become axes of another, with as many elements.

@@ -2,7 +2,6 @@
 
 use crate::table;
 use cargo_kiln::npz;
-use kiln_codegen::front::tflite;
 use kiln_codegen::interp::{Machine, Values};
 use kiln_codegen::ir::{DType, Data, Graph, ValueId};
 use kiln_codegen::{import, verify, InputShape, Options, Reference};
