@@ -21,7 +21,7 @@ Examples:
 
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// The model, a .tflite file
+    /// The model, a .tflite or .onnx file
     model: PathBuf,
     /// Also show the kernel of each step: its constants, workspace and requantisation
     #[arg(long)]

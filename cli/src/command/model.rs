@@ -9,7 +9,7 @@ use std::path::PathBuf;
 #[derive(Args)]
 #[command(next_help_heading = "Compiler options")]
 pub(super) struct ModelArgs {
-    /// The model, a .tflite file
+    /// The model, a .tflite or .onnx file
     #[arg(help_heading = None)]
     pub(super) model: PathBuf,
     /// What to favour (for `bench` several at once, too: speed,size)

@@ -24,7 +24,7 @@ pub struct Request {
     pub folder: PathBuf,
     /// Name of the board.
     pub board: String,
-    /// The model, a .tflite file.
+    /// The model, a .tflite or .onnx file.
     pub model: PathBuf,
     /// What the firmware is built around.
     pub flavour: Flavour,

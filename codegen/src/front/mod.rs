@@ -57,7 +57,7 @@ fn unknown(bytes: &[u8]) -> (&'static str, &'static str) {
     let begins = |magic: &[u8]| bytes.starts_with(magic);
     let contains = |text: &[u8]| bytes.get(..4096).unwrap_or(bytes).windows(text.len()).any(|w| w == text);
     match () {
-        () if bytes.is_empty() => ("the file is empty", "give a .tflite file"),
+        () if bytes.is_empty() => ("the file is empty", "give a .tflite or an .onnx file"),
         () if begins(b"version https://git-lfs") => {
             ("not a TFLite model but a Git LFS pointer", "run `git lfs pull` to fetch the model itself")
         }
@@ -68,7 +68,7 @@ fn unknown(bytes: &[u8]) -> (&'static str, &'static str) {
         ),
         // The same, of larger version numbers, and with a string as second field.
         () if begins(&[0x08]) && (contains(b"onnx") || contains(b"pytorch") || contains(&[0x12])) => {
-            ("not a TFLite model but probably an ONNX one", "convert it to TFLite, for instance with onnx2tf")
+            ("probably an ONNX model, but a damaged one", "copy or export it again")
         }
         () if begins(b"\x89HDF") => {
             (
@@ -88,8 +88,8 @@ fn unknown(bytes: &[u8]) -> (&'static str, &'static str) {
             ("not a TFLite model but an ExecuTorch program", "convert the PyTorch model with litert-torch")
         }
         () => (
-            "not a TFLite model: the identifier `TFL3` is missing",
-            "give a .tflite file, as written by the TensorFlow Lite converter",
+            "neither a TFLite model (the identifier `TFL3` is missing) nor an ONNX one",
+            "give a .tflite or an .onnx file",
         ),
     }
 }
