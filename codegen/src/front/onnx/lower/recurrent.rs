@@ -254,10 +254,13 @@ impl Layer {
                 && direction.peepholes.is_none()
                 && self.clip.is_none()
                 && !self.input_forget;
-            runs.push(match plain {
-                true => self.fused(cx, direction, hidden, cell)?,
-                false => self.written_out(cx, direction, hidden, cell)?,
-            });
+            let x = self.in_time(cx, self.x, direction.backwards)?;
+            let start = [hidden, cell];
+            let run = match plain {
+                true => self.fused(cx, direction, x, start)?,
+                false => self.written_out(cx, direction, x, start)?,
+            };
+            runs.push(Run { outputs: self.in_time(cx, run.outputs, direction.backwards)?, ..run });
         }
         self.bind(cx, &runs)
     }
@@ -284,16 +287,40 @@ impl Layer {
         cx.add_like(Op::Slice { begin: vec![self.steps - 1, 0, 0], step: vec![-1, 1, 1] }, &[x], &dims)
     }
 
-    /// A plain LSTM, as one op.
+    /// Some of the steps of \[steps, sequences, …\].
+    fn steps(
+        &self,
+        cx: &mut NodeCx<'_, '_, '_>,
+        x: ValueId,
+        steps: std::ops::Range<usize>,
+    ) -> Lowered<ValueId> {
+        let mut dims = cx.dims(x);
+        dims[0] = steps.len();
+        cx.add_like(Op::Slice { begin: vec![steps.start, 0, 0], step: vec![1; 3] }, &[x], &dims)
+    }
+
+    /// A plain LSTM over all steps of `x`, as one op. That begins with states in memory: where they are constants, the first step is written out, of which
+    /// the products with constants are known.
     fn fused(
         &self,
         cx: &mut NodeCx<'_, '_, '_>,
         direction: &Direction,
-        hidden: ValueId,
-        cell: ValueId,
+        x: ValueId,
+        start: [ValueId; 2],
     ) -> Lowered<Run> {
-        let Layer { steps, sequences, inputs, units, .. } = *self;
-        let x = self.in_time(cx, self.x, direction.backwards)?;
+        let Layer { sequences, inputs, units, .. } = *self;
+        let steps = cx.dims(x)[0];
+        if start.iter().any(|&state| cx.data(state).is_some()) {
+            let first = self.steps(cx, x, 0..1)?;
+            let begun = self.written_out(cx, direction, first, start)?;
+            let Some(cell) = begun.cell.filter(|_| steps > 1) else { return Ok(begun) };
+            let rest = self.steps(cx, x, 1..steps)?;
+            let run = self.fused(cx, direction, rest, [begun.hidden, cell])?;
+            let dims = [steps, sequences, units];
+            let outputs = cx.add_like(Op::Concat { axis: 0 }, &[begun.outputs, run.outputs], &dims)?;
+            return Ok(Run { outputs, ..run });
+        }
+        let [hidden, cell] = start;
         let x = cx.transposed(x, &[1, 0, 2])?;
         // From input, output, forget, cell to input, forget, cell, output.
         let gates = |numbers: &[f32], each: usize| -> Vec<f32> {
@@ -316,21 +343,21 @@ impl Layer {
         let last = part(steps * units, units)?;
         let outputs = cx.reshaped(outputs, &[sequences, steps, units])?;
         let outputs = cx.transposed(outputs, &[1, 0, 2])?;
-        let outputs = self.in_time(cx, outputs, direction.backwards)?;
         Ok(Run { outputs, hidden: last, cell: Some(cell) })
     }
 
-    /// Any layer, step by step.
+    /// Any layer over all steps of `x`, step by step.
     fn written_out(
         &self,
         cx: &mut NodeCx<'_, '_, '_>,
         direction: &Direction,
-        mut hidden: ValueId,
-        mut cell: ValueId,
+        x: ValueId,
+        [mut hidden, mut cell]: [ValueId; 2],
     ) -> Lowered<Run> {
-        let Layer { steps, sequences, inputs, units, .. } = *self;
+        let Layer { sequences, inputs, units, .. } = *self;
+        let steps = cx.dims(x)[0];
         let rows = self.kind.gates() * units;
-        let x = cx.reshaped(self.x, &[steps * sequences, inputs])?;
+        let x = cx.reshaped(x, &[steps * sequences, inputs])?;
         let w = cx.float_constant("weights", &[rows, inputs], &direction.weights)?;
         let b = cx.float_constant("bias", &[rows], &direction.bias[0])?;
         let products = cx.add_like(DENSE, &[x, w, b], &[steps * sequences, rows])?;
@@ -349,10 +376,9 @@ impl Layer {
                 if gates < last { Some(matrix("hidden weights", gates, last)?) } else { None },
             )
         };
-        let mut outputs = vec![hidden; steps];
+        let mut outputs = Vec::new();
         for time in 0..steps {
-            let step = if direction.backwards { steps - 1 - time } else { time };
-            let op = Op::Slice { begin: vec![step * sequences, 0], step: vec![1, 1] };
+            let op = Op::Slice { begin: vec![time * sequences, 0], step: vec![1, 1] };
             let x = cx.add_like(op, &[products], &[sequences, rows])?;
             let mut step = Step { cx, layer: self, direction };
             hidden = match (self.kind, recurrent.1) {
@@ -367,7 +393,7 @@ impl Layer {
                     step.activate(0, sum)?
                 }
             };
-            outputs[if direction.backwards { steps - 1 - time } else { time }] = hidden;
+            outputs.push(hidden);
         }
         let outputs = self.joined(cx, &outputs)?;
         let outputs = cx.reshaped(outputs, &[steps, sequences, units])?;
