@@ -6,7 +6,7 @@ use cargo_kiln::compare::compare;
 use cargo_kiln::place::{Built, Place};
 use kiln_boards::image::Image;
 use kiln_codegen::ir::{Data, Graph};
-use kiln_codegen::{compile_graph, Options};
+use kiln_codegen::{compile_graph, Options, Qdq};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -22,12 +22,13 @@ pub struct Model {
 }
 
 impl Model {
-    /// Options with what this model needs besides: the sizes of its input, where the file leaves them open.
+    /// Options with what this model needs besides: the sizes of its input, where the file leaves them open. Its golden outputs are those of floats between quantise
+    /// and dequantise operators.
     pub fn options(&self, options: &Options) -> Options {
         let shapes = reasons(include_str!("../corpus/input_shapes.txt"));
         let given = shapes.get(&self.name).map(|shape| shape.parse());
         let input_shapes = given.map(|shape| vec![shape.unwrap_or_else(|e| panic!("{}: {e}", self.name))]);
-        Options { input_shapes: input_shapes.unwrap_or_default(), ..options.clone() }
+        Options { input_shapes: input_shapes.unwrap_or_default(), qdq: Qdq::Float, ..options.clone() }
     }
 }
 
