@@ -3,7 +3,7 @@
 //! [`onnx`] is the whole way. What is written means what the graph means; quantised values are written as `QuantizeLinear` and `DequantizeLinear` around
 //! operators on floats (QDQ), which is how tools exchange quantised models. Inputs and outputs keep their names and shapes.
 //!
-//! Images are channel-last in the graph and channel-first in ONNX. The writer keeps for each image the order in which it has it already ([`tensors`]), and transposes only
+//! Images are channel-last in the graph and channel-first in ONNX. The writer keeps for each image the order in which it has it already (`tensors`), and transposes only
 //! where another one is needed: a convolution behind a convolution needs no transpose, nor does what lies between them element by element.
 
 mod images;

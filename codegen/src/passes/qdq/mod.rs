@@ -13,7 +13,7 @@
 //!
 //! | op | what is rounded | how |
 //! |---|---|---|
-//! | convolution, matrix product | Σ (x − zx)·(w − zw) + bias, exactly, times sx·sw/sy | as [`layers`] says, once or as TFLite does |
+//! | convolution, matrix product | Σ (x − zx)·(w − zw) + bias, exactly, times sx·sw/sy | as `layers` says, once or as TFLite does |
 //! | the bias | bias / (sx·sw) | half to even; files have it so already |
 //! | sum, difference | both operands to 20 more bits, their sum | TFLite's `ADD` |
 //! | product, mean | the exact integer times the ratio of scales | TFLite's fixed point |
