@@ -1,6 +1,6 @@
 //! What one operator sees while it is lowered.
 
-use super::{describe, int_bytes, tensor, Importer, Lowered, Refusal};
+use super::{describe, tensor, Importer, Lowered, Refusal};
 use crate::front::onnx::proto::{Name, Node};
 use crate::interp;
 use crate::ir::{DType, Data, Op, Type, ValueId};
@@ -238,7 +238,7 @@ impl<'c, 'm, 'a> NodeCx<'c, 'm, 'a> {
         numbers: &[i64],
     ) -> Lowered<ValueId> {
         self.importer.budget.charge(8 * numbers.len())?;
-        let data = Data::new(int_bytes(dtype, numbers));
+        let data = Data::from_ints(dtype, numbers.iter().copied());
         Ok(self.importer.graph.add_const(name, Type::plain(dtype, dims), data))
     }
 

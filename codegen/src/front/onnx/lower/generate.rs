@@ -1,7 +1,7 @@
 //! What follows from shapes and numbers that are known: ranges, masks, windows; and cumulative sums.
 
 use super::cx::NodeCx;
-use super::{describe, int_bytes, tensor, Lowered, Refusal};
+use super::{describe, tensor, Lowered, Refusal};
 use crate::ir::{DType, Data, Op, Type, ValueId};
 
 /// Most elements of a constant that a few numbers of the file ask for.
@@ -23,7 +23,7 @@ fn constant(cx: &mut NodeCx<'_, '_, '_>, dtype: DType, dims: &[usize], numbers: 
     cx.importer.budget.charge(numbers.len() * dtype.size())?;
     let data = match dtype {
         DType::F32 => Data::from_f32(&numbers.iter().map(|&x| x as f32).collect::<Vec<_>>()),
-        _ => Data::new(int_bytes(dtype, &numbers.iter().map(|&x| x as i64).collect::<Vec<_>>())),
+        _ => Data::from_ints(dtype, numbers.iter().map(|&x| x as i64)),
     };
     Ok(cx.importer.graph.add_const("generated", Type::plain(dtype, dims), data))
 }

@@ -461,10 +461,5 @@ fn describe(ty: &Type) -> String {
     format!("{}{:?}", ty.dtype.name(), ty.shape.dims())
 }
 
-/// The bytes of integers of that type.
-fn int_bytes(dtype: DType, numbers: &[i64]) -> Vec<u8> {
-    numbers.iter().flat_map(|n| n.to_le_bytes().into_iter().take(dtype.size())).collect()
-}
-
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! Constants of the file.
 
 use super::cx::NodeCx;
-use super::{int_bytes, Lowered, Refusal};
+use super::{Lowered, Refusal};
 use crate::front::budget::Budget;
 use crate::front::onnx::proto::Tensor;
 use crate::ir::{DType, Data, Shape, Type};
@@ -129,7 +129,7 @@ pub(super) fn constant(tensor: &Tensor<'_>, budget: &mut Budget) -> Lowered<(Typ
                 1 => Data::from_f32(&tensor.floats),
                 10 => Data::from_f32(&tensor.ints.iter().map(|&bits| half(bits as u16)).collect::<Vec<_>>()),
                 11 => Data::from_f32(&tensor.doubles.iter().map(|&x| x as f32).collect::<Vec<_>>()),
-                _ => Data::new(int_bytes(dtype, &tensor.ints)),
+                _ => Data::from_ints(dtype, tensor.ints.iter().copied()),
             }
         }
     };
