@@ -42,7 +42,7 @@ use crate::error::Error;
 use crate::front::budget::Budget;
 use crate::front::report::Report;
 use crate::front::Summary;
-use crate::ir::{DType, Graph, Type, ValueId};
+use crate::ir::{Graph, Type, ValueId};
 use crate::options::Options;
 use cx::NodeCx;
 use std::collections::HashMap;
