@@ -1,13 +1,16 @@
 //! The `build.rs` door, and what all doors share: reading the file, naming the model, writing the result whole or not at all.
 
+mod data;
 mod request;
 
 pub use request::include_model;
 
 use crate::error::{Error, Problem};
+use crate::front::embed;
 use crate::options::{Events, Input, InputShape, Io, Optimize, Options, Qdq, Reference, Weights};
 use crate::target::Target;
 use crate::{compile, Compiled};
+use data::DataFiles;
 use quote::quote;
 use std::path::{Path, PathBuf};
 
@@ -19,11 +22,26 @@ pub fn compile_file(path: &Path, options: &Options) -> Result<Compiled, Error> {
     compile(&read_file(path)?, &model_name(path), options)
 }
 
-/// The bytes of a model file.
+/// The bytes of a model file. Constants of ONNX models that lie in other files are in it, as if the model had been saved in one.
 ///
 /// # Errors
-/// [`Error::Io`] with the path (without `..`, where its folder exists) and the system's message.
+/// [`Error::Io`] with the path (without `..`, where its folder exists) and the system's message; [`Error::Malformed`] for a file with constants that is
+/// missing, too short, or not in the model's folder.
 pub fn read_file(path: &Path) -> Result<Vec<u8>, Error> {
+    Ok(read_files(path)?.0)
+}
+
+/// As [`read_file`], with all files that were read, the model's first.
+fn read_files(path: &Path) -> Result<(Vec<u8>, Vec<PathBuf>), Error> {
+    let bytes = read_model(path)?;
+    let mut data = DataFiles::of(path);
+    let embedded = embed(&bytes, &mut |external| data.read(external))?;
+    let mut files = vec![path.to_owned()];
+    files.extend(data.into_paths());
+    Ok((embedded.unwrap_or(bytes), files))
+}
+
+fn read_model(path: &Path) -> Result<Vec<u8>, Error> {
     std::fs::read(path).map_err(|error| {
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).and_then(|p| p.canonicalize().ok());
         let clean =
@@ -40,7 +58,8 @@ fn way_out(path: &Path) -> String {
     }
     let folder = if path.is_dir() { path } else { path.parent().unwrap_or(path) };
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    let is_model = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "tflite");
+    let is_model =
+        |path: &PathBuf| path.extension().is_some_and(|ending| ending == "tflite" || ending == "onnx");
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut models: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_model).collect();
     models.sort();
@@ -199,7 +218,6 @@ impl Build {
     /// # Errors
     /// Those of [`compile_file`], and [`Error::Options`] outside a build script.
     pub fn compile(mut self) -> Result<PathBuf, Error> {
-        println!("cargo:rerun-if-changed={}", self.path.display());
         let out = std::env::var_os("OUT_DIR").ok_or_else(|| {
             Error::Options(Problem {
                 place: "Build::compile".into(),
@@ -213,8 +231,12 @@ impl Build {
             Target::of_triple(&triple, &flags.split('\u{1f}').map(String::from).collect::<Vec<_>>())
         });
         self.options.target = self.options.target.or(target);
-        let compiled = compile_file(&self.path, &self.options)?;
-        let file = Path::new(&out).join(model_name(&self.path) + ".rs");
+        println!("cargo:rerun-if-changed={}", self.path.display());
+        let (bytes, files) = read_files(&self.path)?;
+        files.iter().skip(1).for_each(|file| println!("cargo:rerun-if-changed={}", file.display()));
+        let name = model_name(&self.path);
+        let compiled = compile(&bytes, &name, &self.options)?;
+        let file = Path::new(&out).join(name + ".rs");
         write_whole(&file, &compiled.file(&quote!(pub))?)?;
         Ok(file)
     }

@@ -1,6 +1,7 @@
 //! The arguments of `include_model!`.
 
-use super::compile_file;
+use super::{model_name, read_files};
+use crate::compile;
 use crate::error::Error;
 use crate::options::Options;
 use proc_macro2::{Span, TokenStream};
@@ -147,14 +148,15 @@ impl Request {
             ),
             error => syn::Error::new(self.option_span(&error).unwrap_or(self.path.span()), error),
         };
-        let compiled = compile_file(&path, &self.options).map_err(here)?;
+        let (bytes, files) = read_files(&path).map_err(here)?;
+        let compiled = compile(&bytes, &model_name(&path), &self.options).map_err(here)?;
         let vis = &self.vis;
         let code = compiled.tokens_with(&quote!(#vis), &self.paths);
-        let watched = path.to_string_lossy();
+        let watched = files.iter().map(|file| file.to_string_lossy());
         Ok(quote! {
             #code
-            // Makes the compiler watch the model file.
-            const _: &[u8] = include_bytes!(#watched);
+            // Makes the compiler watch the model's files.
+            #(const _: &[u8] = include_bytes!(#watched);)*
         })
     }
 }

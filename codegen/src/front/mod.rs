@@ -10,6 +10,7 @@ pub mod tflite;
 use crate::error::{Error, Problem};
 use crate::ir::Graph;
 use crate::options::Options;
+pub(crate) use onnx::{missing, External, Fetch};
 pub use summary::{OperatorSummary, QuantizationSummary, Summary, TensorSummary};
 
 /// Reads a model of any known format. `name` becomes the graph's name.
@@ -43,6 +44,17 @@ pub fn inspect(bytes: &[u8]) -> Result<Summary, Error> {
     match onnx::is_onnx(bytes) {
         true => onnx::inspect(bytes),
         false => tflite::inspect(bytes),
+    }
+}
+
+/// The model as one file, where constants of it lie in others; `None` where they do not.
+///
+/// # Errors
+/// Those of `fetch`, and [`Error::Malformed`] for constants whose data can be in no file.
+pub(crate) fn embed(bytes: &[u8], fetch: &mut Fetch<'_>) -> Result<Option<Vec<u8>>, Error> {
+    match onnx::is_onnx(bytes) {
+        true => onnx::embed(bytes, fetch),
+        false => Ok(None),
     }
 }
 

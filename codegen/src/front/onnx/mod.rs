@@ -3,9 +3,12 @@
 //! The bytes are not trusted: every length is checked, memory stays in proportion to the file, and whatever is wrong ends in an
 //! [`Error`](crate::error::Error) with its place. What operators mean is what the ONNX specification says, in the version of their sets that the file names.
 
+mod external;
 mod lower;
 mod proto;
 mod wire;
+
+pub(crate) use external::{missing, External, Fetch};
 
 use super::budget::Budget;
 use crate::error::Error;
@@ -46,6 +49,14 @@ pub(super) fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Graph,
 pub(super) fn inspect(bytes: &[u8]) -> Result<Summary, Error> {
     let (model, budget) = parse(bytes)?;
     Ok(Summary { file_bytes: bytes.len(), ..lower::inspect(&model, budget)? })
+}
+
+/// The model with the constants that lie in other files; `None` where there are none.
+///
+/// # Errors
+/// Those of `fetch`, and [`Error::Malformed`].
+pub(super) fn embed(bytes: &[u8], fetch: &mut Fetch<'_>) -> Result<Option<Vec<u8>>, Error> {
+    external::embed(bytes, fetch)
 }
 
 fn parse(bytes: &[u8]) -> Result<(Model<'_>, Budget), Error> {

@@ -130,8 +130,7 @@ pub(super) struct Tensor<'a> {
     /// Of integers up to 32 bits, truth values, and the bits of half-precision floats.
     pub(super) ints: Vec<i64>,
     pub(super) doubles: Vec<f64>,
-    /// Key and value: where the data lies, if in another file.
-    pub(super) external: Vec<(Name<'a>, Name<'a>)>,
+    /// Whether the data lies in another file: `external` reads it.
     pub(super) is_external: bool,
 }
 
@@ -154,7 +153,7 @@ pub(super) enum Dim<'a> {
 }
 
 /// Deepest nesting of graphs in attributes.
-const DEEPEST: usize = 8;
+pub(super) const DEEPEST: usize = 8;
 
 /// Bytes that an entry of a list of messages is charged with.
 const ENTRY: usize = 128;
@@ -280,10 +279,6 @@ impl<'b> Parser<'b> {
                 (8, name) => tensor.name = Name(name.bytes()?),
                 (9, raw) => tensor.raw = Some(raw.bytes()?),
                 (10, list) => self.doubles(list, &mut tensor.doubles)?,
-                (13, entry) => {
-                    self.budget.charge(ENTRY)?;
-                    tensor.external.push(entry_of(entry.bytes()?)?);
-                }
                 (14, location) => tensor.is_external = location.int()? == 1,
                 _ => {}
             }
@@ -366,7 +361,8 @@ impl<'b> Parser<'b> {
     }
 }
 
-fn entry_of(bytes: &[u8]) -> Result<(Name<'_>, Name<'_>), Broken> {
+/// Key and value of an entry.
+pub(super) fn entry_of(bytes: &[u8]) -> Result<(Name<'_>, Name<'_>), Broken> {
     let (mut key, mut value) = (Name::default(), Name::default());
     for field in Message(bytes) {
         match field? {

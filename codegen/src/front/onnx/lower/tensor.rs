@@ -65,8 +65,10 @@ pub(super) fn check_size(dtype: DType, dims: &[usize]) -> Lowered {
 pub(super) fn constant(tensor: &Tensor<'_>, budget: &mut Budget) -> Lowered<(Type, Data)> {
     let name = tensor.name;
     if tensor.is_external {
-        let help = "save the model in one file (onnx.save with save_as_external_data=False)";
-        return Err(Refusal::unsupported(format!("constant \"{name}\" lies in another file"), help));
+        let help = "read the model from its path (`kiln_codegen::read_file`), or export it in one file (torch.onnx.export(…, external_data=False))";
+        let what =
+            format!("the data of constant \"{name}\" lies in another file, and there is only the model");
+        return Err(Refusal::unsupported(what, help));
     }
     let dtype = match tensor.element {
         // Integers of 4 bits take a byte each.
