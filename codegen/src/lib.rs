@@ -78,6 +78,9 @@ fn lower(mut graph: ir::Graph, options: &Options) -> Result<Compiled, Error> {
 pub fn import(bytes: &[u8], name: &str, options: &Options) -> Result<ir::Graph, Error> {
     let mut graph = front::read_with(bytes, name, options)?;
     verify::after_stage("front", &graph)?;
+    if options.qdq == Qdq::Integers && passes::qdq::run(&mut graph) {
+        verify::after_stage("pass qdq", &graph)?;
+    }
     if options.io == Io::Quantized && passes::quantized_io::run(&mut graph) {
         verify::after_stage("pass quantized_io", &graph)?;
     }

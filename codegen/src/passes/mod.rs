@@ -7,7 +7,7 @@
 //! 3. `cse` and `dce` leave one copy of what is used, so that the fusions see true use counts.
 //! 4. `fuse_pad` and `fuse_activation` make fewer, larger ops, and `merge_depthwise` one of several.
 //! 5. `constant_channels` finds channels that never change, now that activations are fused, and `dead_channels` removes them.
-//! 6. `sink_transposes`, `permute_dense`, `mean_of_transposed`, `sink_quantize` and `integer_states` move ops to where there is less to do, or nothing: they count uses too.
+//! 6. `sink_transposes`, `sink_reshapes`, `permute_dense`, `mean_of_transposed`, `sink_quantize` and `integer_states` move ops to where there is less to do, or nothing: they count uses too.
 //! 7. `fold_scale` makes batch normalisations part of the layers before them.
 //!
 //! These repeat until nothing changes. Then, once:
@@ -18,9 +18,8 @@
 //! Every pass goes towards fewer or cheaper ops, so that the repetition ends; [`MOST_ROUNDS`] bounds it all the same. A pass says
 //! whether it changed the graph; after each change the graph is [verified](crate::verify). Everything is deterministic.
 //!
-//! Before all of them, [`qdq`] turns floats between integers into integers ([`INTEGERS`]), if the options do not say otherwise.
-//!
-//! [`quantized_io`] is not among them: it changes the model's interface, so that callers ask for it, before the others. What options
+//! [`qdq`] and [`quantized_io`] are not among them: the one may change an output by a rounding, the other changes the model's interface, so that they belong to what
+//! [`import`](crate::import) reads, before the others. What options
 //! ask for comes behind the others ([`run_for`]): [`FED`] for inputs that arrive row by row, [`BY_ROWS`] for pipelines, [`SLIDING`] for models that
 //! slide. They make operations that go row by row of some that do not, at the price of a few cycles. Layouts come last of all: [`DSP`], for processors whose
 //! kernels know several.
@@ -50,6 +49,7 @@ mod rewrite;
 pub mod rows_first;
 pub mod simplify;
 pub mod sink_quantize;
+pub mod sink_reshapes;
 pub mod sink_transposes;
 #[cfg(test)]
 mod testing;
@@ -60,7 +60,7 @@ pub mod zero_point;
 use crate::error::Error;
 use crate::ir::Graph;
 use crate::kernel::packs_any;
-use crate::options::{Input, Optimize, Options, Qdq};
+use crate::options::{Input, Optimize, Options};
 use crate::target::Target;
 use crate::verify;
 
@@ -77,8 +77,8 @@ const FOLD: Pass = Pass { name: "fold", run: fold::run };
 const SIMPLIFY: Pass = Pass { name: "simplify", run: simplify::run };
 const CSE: Pass = Pass { name: "cse", run: cse::run };
 const DCE: Pass = Pass { name: "dce", run: dce::run };
-const QDQ: Pass = Pass { name: "qdq", run: qdq::run };
 const SINK_TRANSPOSES: Pass = Pass { name: "sink_transposes", run: sink_transposes::run };
+const SINK_RESHAPES: Pass = Pass { name: "sink_reshapes", run: sink_reshapes::run };
 const PERMUTE_DENSE: Pass = Pass { name: "permute_dense", run: permute_dense::run };
 const FOLD_SCALE: Pass = Pass { name: "fold_scale", run: fold_scale::run };
 const FUSE_PAD: Pass = Pass { name: "fuse_pad", run: fuse_pad::run };
@@ -95,9 +95,6 @@ const PLANAR: Pass = Pass { name: "planar", run: planar::run };
 const RESHAPED_INPUT: Pass = Pass { name: "reshaped_input", run: reshaped_input::run };
 const LOWER_TABLES: Pass = Pass { name: "lower_tables", run: lower_tables::run };
 
-/// The passes that come first, for models in QDQ format: before their weights become floats.
-pub const INTEGERS: &[Pass] = &[QDQ];
-
 /// The passes that repeat.
 pub const REPEATED: &[Pass] = &[
     FOLD,
@@ -105,6 +102,7 @@ pub const REPEATED: &[Pass] = &[
     CSE,
     DCE,
     SINK_TRANSPOSES,
+    SINK_RESHAPES,
     PERMUTE_DENSE,
     FOLD_SCALE,
     FUSE_PAD,
@@ -166,9 +164,6 @@ pub fn run_observed(
     options: &Options,
     observer: &mut dyn FnMut(&str, &Graph),
 ) -> Result<(), Error> {
-    if options.qdq == Qdq::Integers {
-        run_each(INTEGERS, graph, observer)?;
-    }
     run(graph, observer)?;
     if options.input != Input::Whole || options.optimize == Optimize::Memory {
         run_each(BY_ROWS, graph, observer)?;

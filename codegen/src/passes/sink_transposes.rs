@@ -4,10 +4,11 @@
 //! Exact: every element is computed from the same elements.
 
 use crate::ir::{Data, Graph, Node, NodeId, Op, Shape, Type, ValueId};
+use std::collections::BTreeMap;
 
 /// Runs the pass.
 pub fn run(graph: &mut Graph) -> bool {
-    let uses = graph.use_counts();
+    let uses = Uses::of(graph);
     let mut changed = false;
     let mut order = Vec::with_capacity(graph.order.len());
     for id in std::mem::take(&mut graph.order) {
@@ -28,6 +29,35 @@ pub fn run(graph: &mut Graph) -> bool {
     }
     graph.order = order;
     changed
+}
+
+/// Who reads a value, before the pass.
+struct Uses {
+    counts: Vec<usize>,
+    /// The permutation of each transpose, by what it reads.
+    transposes: BTreeMap<ValueId, Vec<Vec<usize>>>,
+}
+
+impl Uses {
+    fn of(graph: &Graph) -> Uses {
+        let mut transposes = BTreeMap::<ValueId, Vec<Vec<usize>>>::new();
+        for node in graph.order.iter().map(|&id| graph.node(id)) {
+            if let (Op::Transpose { perm }, Some(&operand)) = (&node.op, node.operands.first()) {
+                transposes.entry(operand).or_default().push(perm.clone());
+            }
+        }
+        Uses { counts: graph.use_counts(), transposes }
+    }
+
+    fn count(&self, id: ValueId) -> usize {
+        self.counts.get(id.0 as usize).copied().unwrap_or(0)
+    }
+
+    /// Whether nothing but transposes by one permutation reads a value.
+    fn only_transposed(&self, id: ValueId, perm: &[usize]) -> bool {
+        let transposes = self.transposes.get(&id).map(Vec::as_slice).unwrap_or_default();
+        transposes.len() == self.count(id) && transposes.iter().all(|own| own == perm)
+    }
 }
 
 /// A node before the transpose.
@@ -57,7 +87,7 @@ impl Operand {
     }
 }
 
-fn sunk(graph: &Graph, uses: &[usize], id: NodeId) -> Option<Sunk> {
+fn sunk(graph: &Graph, uses: &Uses, id: NodeId) -> Option<Sunk> {
     let node = graph.node(id);
     if let Op::Reshape {} = node.op {
         return reshaped(graph, uses, node);
@@ -75,8 +105,7 @@ fn sunk(graph: &Graph, uses: &[usize], id: NodeId) -> Option<Sunk> {
     let transposed = |&operand: &ValueId| {
         let producer = graph.node(graph.producer(operand)?);
         let Op::Transpose { perm } = &producer.op else { return None };
-        let all_read_here =
-            uses.get(operand.0 as usize) == Some(&node.operands.iter().filter(|&&o| o == operand).count());
+        let all_read_here = uses.count(operand) == node.operands.iter().filter(|&&o| o == operand).count();
         all_read_here.then_some((perm, *producer.operands.first()?, &producer.origin))
     };
     let (perm, _, origin) = node.operands.iter().take(along).find_map(transposed)?;
@@ -103,14 +132,12 @@ fn sunk(graph: &Graph, uses: &[usize], id: NodeId) -> Option<Sunk> {
     Some(Sunk { op, operands, result, perm: perm.clone(), origin: origin.clone() })
 }
 
-/// A reshape of a transposed value that leaves together and in order, in memory, the axes that it joins: the same of what was transposed.
-fn reshaped(graph: &Graph, uses: &[usize], node: &Node) -> Option<Sunk> {
+/// A reshape of a transposed value that leaves together and in order, in memory, the axes that it joins: the same of what was transposed. If others read the
+/// transposed value, only where the transpose behind meets its inverse.
+fn reshaped(graph: &Graph, uses: &Uses, node: &Node) -> Option<Sunk> {
     let &[operand] = node.operands.as_slice() else { return None };
     let producer = graph.node(graph.producer(operand)?);
     let Op::Transpose { perm } = &producer.op else { return None };
-    if uses.get(operand.0 as usize) != Some(&1) {
-        return None;
-    }
     let source = *producer.operands.first()?;
     let (from, result) = (graph.ty(operand).shape.dims(), graph.ty(node.result));
     let mut groups = groups(from, result.shape.dims())?;
@@ -135,6 +162,9 @@ fn reshaped(graph: &Graph, uses: &[usize], node: &Node) -> Option<Sunk> {
     let axes: Vec<usize> = order.iter().flat_map(|&k| groups[k].to.clone()).collect();
     let perm = inverse(&axes)?;
     if perm.iter().copied().eq(0..perm.len()) {
+        return None;
+    }
+    if uses.count(operand) != 1 && !uses.only_transposed(node.result, &axes) {
         return None;
     }
     let result = result.with_shape(&permuted(result.shape.dims(), &axes)?);
@@ -269,6 +299,31 @@ mod tests {
              %a: f32[1,4,2,3] = transpose(%x) {perm = [0, 3, 1, 2]}
              %y: f32[1,8,3] = reshape(%a)
              return %y",
+        );
+    }
+
+    #[test]
+    fn they_move_behind_reshapes_to_their_inverse() {
+        rewrites(
+            run_and_clean,
+            "input %x: f32[1,3,4]
+             %a: f32[1,4,3] = transpose(%x) {perm = [0, 2, 1]}
+             %r: f32[1,4,1,3] = reshape(%a)
+             %y: f32[1,1,3,4] = transpose(%r) {perm = [0, 2, 3, 1]}
+             return %a, %y",
+            "input %x: f32[1,3,4]
+             %a: f32[1,4,3] = transpose(%x) {perm = [0, 2, 1]}
+             %r: f32[1,1,3,4] = reshape(%x)
+             %t: f32[1,4,1,3] = transpose(%r) {perm = [0, 3, 1, 2]}
+             %y: f32[1,1,3,4] = transpose(%t) {perm = [0, 2, 3, 1]}
+             return %a, %y",
+        );
+        keeps(
+            run,
+            "input %x: f32[1,3,4]
+             %a: f32[1,4,3] = transpose(%x) {perm = [0, 2, 1]}
+             %r: f32[1,4,1,3] = reshape(%a)
+             return %a, %r",
         );
     }
 
