@@ -162,8 +162,25 @@ impl Recorder {
             names.sort_by_key(|name| position(name));
             names
         };
-        let sources = self.sources.into_iter().filter(|(id, _)| live.contains(id));
-        let sources = sources.map(|(id, names)| (id, in_order(names))).collect();
+        // Transposes and reshapes around an operator have its name, and go with others: where an op has the name itself, those are not meant.
+        let own = |id: &NodeId| self.last.node(*id).origin.as_str();
+        let names: BTreeSet<&str> = live.iter().map(own).collect();
+        // What was fused belongs to the op before it; what was fused into several, to all.
+        let before = |name: &String| {
+            let at = position(name);
+            let having = self.sources.iter().filter(|(id, all)| live.contains(id) && all.contains(name));
+            having.map(|(id, _)| position(own(id))).filter(|&own| own <= at).max()
+        };
+        let meant = |id: &NodeId, name: &String| {
+            own(id) == name
+                || !names.contains(name.as_str()) && before(name).map_or(true, |at| position(own(id)) == at)
+        };
+        let sources = self.sources.iter().filter(|(id, _)| live.contains(id));
+        let sources = sources.map(|(id, all)| {
+            let kept = all.iter().filter(|name| meant(id, name)).cloned().collect();
+            (*id, in_order(kept))
+        });
+        let sources = sources.collect();
         Log { entries: self.entries, sources }
     }
 

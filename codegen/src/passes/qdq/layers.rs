@@ -19,10 +19,18 @@ pub(super) fn run(graph: &mut Graph) -> bool {
         for (name, ty, data) in constants {
             all.push(graph.add_const(name, ty, data));
         }
+        let origin = origin(graph, id);
         let node = graph.node_mut(id);
         (node.op, node.operands) = (op, all);
+        node.origin = origin.unwrap_or_else(|| node.origin.clone());
         Rewrite::Changed
     })
+}
+
+/// The operator of the file whose result a QUANTIZE stores, if it computes.
+fn origin(graph: &Graph, id: NodeId) -> Option<String> {
+    let node = graph.node(graph.producer(quantize_of(graph, id)?.0)?);
+    (!matches!(node.op, Op::Dequantize {})).then(|| node.origin.clone())
 }
 
 /// The integers that a QUANTIZE makes of themselves.
