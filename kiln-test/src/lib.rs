@@ -10,7 +10,7 @@
 //! ```
 //!
 //! The generated code and the interpreter share nothing but the reader of the model file: the interpreter evaluates the graph as it
-//! was read (with its edges dropped where it was compiled with `io = "quantized"`), before any optimisation, schedule or plan, with
+//! was read (with its edges dropped where it was compiled with `io = "quantized"`, and integers made of floats between integers), before any optimisation, schedule or plan, with
 //! arithmetic of its own. Whatever the compiler did to the model has to give the same numbers. The crate under test may be
 //! `#![no_std]`; `kiln-test` is one of its `[dev-dependencies]`.
 //!
@@ -45,7 +45,7 @@ pub use std::path as __path;
 ///
 /// `assert_equivalent!(Type, "path/to/model.tflite")`, the path relative to the crate that calls it. Then, in any order, fields of
 /// [`Options`]: `cases = 100`, `seed = 7`, `range = (-60.0, 15.0)`, `float_bound = 1e-4`, `steps = 40`,
-/// `io = "quantized"`, `input_shapes = &["[1, 49, 40]"]`.
+/// `io = "quantized"`, `qdq = "float"`, `input_shapes = &["[1, 49, 40]"]`.
 ///
 /// # Panics
 ///
@@ -80,6 +80,8 @@ pub struct Options {
     pub steps: usize,
     /// The option `io` that the model was compiled with. Default "native".
     pub io: &'static str,
+    /// The option `qdq` that the model was compiled with. Default "integers".
+    pub qdq: &'static str,
     /// The option `input_shape` that the model was compiled with, once for each input that has one. Default none.
     pub input_shapes: &'static [&'static str],
 }
@@ -93,6 +95,7 @@ impl Default for Options {
             float_bound: 1e-5,
             steps: 12,
             io: "native",
+            qdq: "integers",
             input_shapes: &[],
         }
     }
@@ -152,6 +155,7 @@ pub fn check<M: Model>(
     let name = kiln_codegen::model_name(file);
     let mut compiled_with = kiln_codegen::Options::default();
     compiled_with.set("io", options.io).map_err(Failure::Model)?;
+    compiled_with.set("qdq", options.qdq).map_err(Failure::Model)?;
     for shape in options.input_shapes {
         compiled_with.set("input_shape", shape).map_err(Failure::Model)?;
     }

@@ -77,7 +77,7 @@ pub(super) fn whole(compiled: &Compiled) -> Option<Advice> {
         topic: Topic::Float,
         place: String::new(),
         what: what.into(),
-        help: "quantise the model: convert it with a representative dataset".into(),
+        help: "`cargo kiln quantize` makes integers of it, by a hundred samples of its inputs".into(),
         cycles: saved.sum(),
         bytes: (bytes - bytes / 4) as u64,
     })
