@@ -81,6 +81,10 @@ type Lowered<T = ()> = Result<T, Refusal>;
 /// The oldest and newest operator sets that are read.
 const OPSETS: std::ops::RangeInclusive<i64> = 6..=27;
 
+/// Operators and the set that first had them. Some programs name an older one for files that have them; what such a file means is the newer one, also for Softmax, whose axes are
+/// others since set 13.
+const NEWER: &[(&str, i64)] = &[("HardSwish", 14), ("Trilu", 14)];
+
 /// Bytes of graph that an operator takes: its nodes and values with their names.
 const OPERATOR_BYTES: usize = 512;
 
@@ -135,7 +139,10 @@ fn import<'m, 'a>(
     budget: Budget,
 ) -> Result<Importer<'m, 'a>, Error> {
     let own = model.opsets.iter().find(|(domain, _)| matches!(domain.0, b"" | b"ai.onnx"));
-    let opset = own.map_or(0, |(_, version)| *version);
+    let newest = model.graph.nodes.iter().filter(|node| is_own(node.domain)).filter_map(|node| {
+        NEWER.iter().find(|(name, _)| name.as_bytes() == node.op_type.0).map(|(_, version)| *version)
+    });
+    let opset = own.map_or(0, |(_, version)| newest.fold(*version, i64::max));
     if !OPSETS.contains(&opset) && model.graph.nodes.iter().any(|node| is_own(node.domain)) {
         let what = format!(
             "its operators are those of set {opset} (ONNX), sets {} to {} are known",
@@ -371,6 +378,7 @@ const OPERATORS: &[(&str, Lower)] = &[
     ("QLinearConv", quantise_layers::conv),
     ("QLinearMatMul", quantise_layers::matmul),
     ("QuantizeLinear", quantise::quantize_linear),
+    ("RMSNorm", normalise::root_mean_square_norm),
     ("RMSNormalization", normalise::root_mean_square),
     ("RNN", recurrent::rnn),
     ("Range", generate::range),
@@ -400,6 +408,7 @@ const OPERATORS: &[(&str, Lower)] = &[
     ("Shrink", activation::shrink),
     ("Sigmoid", elementwise::sigmoid),
     ("Sign", elementwise::sign),
+    ("SimplifiedLayerNormalization", normalise::root_mean_square),
     ("Sin", elementwise::sin),
     ("Sinh", activation::sinh),
     ("Size", shape::size),
@@ -450,6 +459,8 @@ const OPERATORS: &[(&str, Lower)] = &[
     ("com.microsoft.QLinearSigmoid", quantise_layers::sigmoid),
     ("com.microsoft.QLinearSoftmax", quantise_layers::softmax),
     ("com.microsoft.QuantizeLinear", quantise::quantize_linear),
+    ("com.microsoft.SkipLayerNormalization", normalise::skip_layer),
+    ("com.microsoft.SkipSimplifiedLayerNormalization", normalise::skip_root_mean_square),
 ];
 
 fn find(name: &str) -> Option<Lower> {

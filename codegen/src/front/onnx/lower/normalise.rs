@@ -59,16 +59,57 @@ fn axes_from(cx: &NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<Vec<usize>> {
     Ok((cx.axis(cx.int("axis", -1), rank)?..rank).collect())
 }
 
-/// RMSNormalization over the axes from one on: without the mean.
+/// RMSNormalization over the axes from one on: without the mean. ONNX Runtime's SimplifiedLayerNormalization has the factor for a second result.
 pub(super) fn root_mean_square(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    root_mean_square_with(cx, 1e-5)
+}
+
+/// RMSNorm, which no specification defines: as RMSNormalization, with the ε of most language models where it has none of its own.
+pub(super) fn root_mean_square_norm(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    root_mean_square_with(cx, 1e-6)
+}
+
+fn root_mean_square_with(cx: &mut NodeCx<'_, '_, '_>, epsilon: f32) -> Lowered {
     let (x, scale) = (cx.input(0)?, cx.input(1)?);
     cx.want_float(x)?;
     let axes = axes_from(cx, x)?;
-    let epsilon = cx.float("epsilon", 1e-5);
+    let epsilon = cx.float("epsilon", epsilon);
     let factor = inverse_root(cx, x, &axes, epsilon)?;
     let value = cx.product(x, factor)?;
     let y = scaled(cx, value, Some(scale), None)?;
-    cx.bind(0, y)
+    cx.bind(0, y)?;
+    cx.bind(1, factor)
+}
+
+/// SkipLayerNormalization of ONNX Runtime: the normalisation of a sum over its last axis. The fourth result is the sum.
+pub(super) fn skip_layer(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let (scale, shift) = (cx.input(2)?, cx.optional(3)?);
+    let (sum, axes, epsilon) = skipped(cx, 4)?;
+    let [value, mean, factor] = normal(cx, sum, &axes, epsilon)?;
+    let y = scaled(cx, value, Some(scale), shift)?;
+    [y, mean, factor, sum].into_iter().enumerate().try_for_each(|(k, value)| cx.bind(k, value))
+}
+
+/// SkipSimplifiedLayerNormalization of ONNX Runtime: as SkipLayerNormalization, without the mean.
+pub(super) fn skip_root_mean_square(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let scale = cx.input(2)?;
+    let (sum, axes, epsilon) = skipped(cx, 3)?;
+    let factor = inverse_root(cx, sum, &axes, epsilon)?;
+    let value = cx.product(sum, factor)?;
+    let y = scaled(cx, value, Some(scale), None)?;
+    cx.bind(0, y)?;
+    cx.bind(2, factor)?;
+    cx.bind(3, sum)
+}
+
+/// The sum of operands 0, 1 and the one that is the bias, its last axis, and ε.
+fn skipped(cx: &mut NodeCx<'_, '_, '_>, bias: usize) -> Lowered<(ValueId, [usize; 1], f32)> {
+    let (x, skip, bias) = (cx.input(0)?, cx.input(1)?, cx.optional(bias)?);
+    cx.want_float(x)?;
+    let axis = cx.axis(-1, cx.dims(x).len())?;
+    let sum = scaled(cx, x, None, Some(skip))?;
+    let sum = scaled(cx, sum, None, bias)?;
+    Ok((sum, [axis], cx.float("epsilon", 1e-12)))
 }
 
 /// InstanceNormalization: each channel of each image by itself.
