@@ -26,7 +26,9 @@ pub mod write;
 
 pub use door::{compile_file, include_model, model_name, read_file, write_whole, Build};
 pub use error::{Error, Problem};
-pub use options::{CustomOp, Events, Input, InputShape, Io, Optimize, Options, Qdq, Reference, Weights};
+pub use options::{
+    CustomOp, Events, Input, InputShape, Io, Optimize, Options, Qdq, Reference, StatePair, Weights,
+};
 pub use target::Target;
 
 use proc_macro2::TokenStream;

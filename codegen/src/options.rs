@@ -273,6 +273,30 @@ impl<const N: usize> From<(&str, [usize; N])> for InputShape {
     }
 }
 
+/// An output and the input that takes it up in the next inference.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatePair {
+    /// Name of the output in the model file.
+    pub output: String,
+    /// Name of the input.
+    pub input: String,
+}
+
+impl std::str::FromStr for StatePair {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let help = "write the output's name and that of the input that takes it up: h_out=h_in";
+        let wrong = || bad_option("state", text, help);
+        let (output, input) = text.split_once('=').ok_or_else(wrong)?;
+        let (output, input) = (output.trim(), input.trim());
+        match output.is_empty() || input.is_empty() || input.contains('=') {
+            true => Err(wrong()),
+            false => Ok(StatePair { output: output.into(), input: input.into() }),
+        }
+    }
+}
+
 /// Options of one compilation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
@@ -300,6 +324,10 @@ pub struct Options {
     pub qdq: Qdq,
     /// Sizes of inputs that the model file leaves open.
     pub input_shapes: Vec<InputShape>,
+    /// Inputs and outputs of ONNX models, by name, that are channel-last: [n, h, w, c] where the file has [n, c, h, w].
+    pub channels_last: Vec<String>,
+    /// Outputs that inputs take up in the next inference: the model keeps them.
+    pub states: Vec<StatePair>,
     /// What computes the model's custom operators.
     pub custom_ops: Vec<CustomOp>,
     /// The processor that code is made for; [`Target::Portable`] where absent.
@@ -312,7 +340,7 @@ pub struct Options {
 
 impl Options {
     /// Every option that a user sets by name.
-    pub const NAMES: [&'static str; 15] = [
+    pub const NAMES: [&'static str; 17] = [
         "name",
         "optimize",
         "flash",
@@ -325,6 +353,8 @@ impl Options {
         "reference",
         "qdq",
         "input_shape",
+        "channels_last",
+        "state",
         "custom_op",
         "target",
         "events",
@@ -353,6 +383,8 @@ impl Options {
             "reference" => self.reference = value.parse()?,
             "qdq" => self.qdq = value.parse()?,
             "input_shape" => self.input_shapes.push(value.parse()?),
+            "channels_last" => self.channels_last.push(value.into()),
+            "state" => self.states.push(value.parse()?),
             "custom_op" => self.bind(value.parse()?)?,
             "target" => self.target = Some(value.parse()?),
             "events" => self.events = value.parse()?,
@@ -439,6 +471,17 @@ mod tests {
         for text in ["1, 49", "[1, -1]", "[0]", "[]", "[1, 49", "audio [1]", "[1]x"] {
             let error = parse(text).unwrap_err().to_string();
             assert!(error.contains("option `input_shape`") && error.contains(text), "{error}");
+        }
+    }
+
+    #[test]
+    fn states() {
+        let mut options = Options::default();
+        options.set("state", "h_out = h_in").unwrap();
+        assert_eq!(options.states, [StatePair { output: "h_out".into(), input: "h_in".into() }]);
+        for text in ["h", "=h", "h=", "a=b=c"] {
+            let error = options.set("state", text).unwrap_err().to_string();
+            assert!(error.contains("option `state`") && error.contains(text), "{error}");
         }
     }
 

@@ -84,6 +84,10 @@ pub struct Options {
     pub qdq: &'static str,
     /// The option `input_shape` that the model was compiled with, once for each input that has one. Default none.
     pub input_shapes: &'static [&'static str],
+    /// The option `channels_last`, once for each input and output that is. Default none.
+    pub channels_last: &'static [&'static str],
+    /// The option `state`, `"h_out=h_in"` once for each pair. Default none.
+    pub states: &'static [&'static str],
 }
 
 impl Default for Options {
@@ -97,6 +101,8 @@ impl Default for Options {
             io: "native",
             qdq: "integers",
             input_shapes: &[],
+            channels_last: &[],
+            states: &[],
         }
     }
 }
@@ -156,8 +162,15 @@ pub fn check<M: Model>(
     let mut compiled_with = kiln_codegen::Options::default();
     compiled_with.set("io", options.io).map_err(Failure::Model)?;
     compiled_with.set("qdq", options.qdq).map_err(Failure::Model)?;
-    for shape in options.input_shapes {
-        compiled_with.set("input_shape", shape).map_err(Failure::Model)?;
+    let lists = [
+        ("input_shape", options.input_shapes),
+        ("channels_last", options.channels_last),
+        ("state", options.states),
+    ];
+    for (option, values) in lists {
+        for value in values {
+            compiled_with.set(option, value).map_err(Failure::Model)?;
+        }
     }
     let graph = kiln_codegen::import(&bytes, &name, &compiled_with).map_err(Failure::Model)?;
     check_graph(new, &graph, options)

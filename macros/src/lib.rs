@@ -28,6 +28,8 @@
 /// | `reference` | `"tflm"`, `"litert"` | whose integers are given where TensorFlow Lite's reference kernels disagree |
 /// | `qdq` | `"integers"`, `"float"` | ONNX files in QDQ format: integer layers (the default), or the floats that the file describes |
 /// | `input_shape` | `"[1, 49, 40]"` | sizes that the file leaves open; of one of several inputs `input_shape("audio", [1, 49, 40])` |
+/// | `channels_last` | `"image"` | an input or output of an ONNX model, by name, that is channel-last, `[n, h, w, c]`; may stand several times |
+/// | `state("h_out", "h_in")` | | the model keeps that output for that input of the next inference, zeros at first; may stand several times |
 /// | `custom_op("MyOp", path::to::function)` | | computes a custom operator of the model, see below |
 /// | `events` | `"layers"` | tells `kiln::events` about each layer: time, range of values; default `"none"` |
 /// | `weights` | `"packed"`, `"widened"` | how flash holds weights of few bits: int4 and float16 ones, or others that fit; only portable kernels unpack them; `"widened"` where absent, but for `optimize = "size"` |

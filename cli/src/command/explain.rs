@@ -1,5 +1,6 @@
 //! `cargo kiln explain`.
 
+use super::model::InterfaceArgs;
 use super::status;
 use anyhow::Result;
 use cargo_kiln::explain::explain;
@@ -32,13 +33,16 @@ pub(crate) struct Arguments {
     /// What kernels are to favour
     #[arg(long, value_name = "WHAT", default_value = "speed", value_parser = Optimize::NAMES)]
     optimize: String,
+    #[command(flatten)]
+    interface: InterfaceArgs,
 }
 
 impl Arguments {
     pub(super) fn run(self) -> Result<ExitCode> {
         let bytes = read_file(&self.model)?;
         let (target, optimize) = (Some(self.target.parse()?), self.optimize.parse()?);
-        let options = Options { target, optimize, ..Options::default() };
+        let mut options = Options { target, optimize, ..Options::default() };
+        self.interface.set(&mut options)?;
         let explained = explain(&bytes, &model_name(&self.model), &options)?;
         print!("{}", explained.text);
         if let Some(compiled) = explained.compiled.as_ref().filter(|_| self.kernels) {

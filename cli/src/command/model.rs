@@ -5,6 +5,36 @@ use clap::Args;
 use kiln_codegen::{compile_file, Compiled, Optimize, Options, Qdq, Reference, Target, Weights};
 use std::path::PathBuf;
 
+/// What options say about a model's inputs and outputs.
+#[derive(Args)]
+pub(super) struct InterfaceArgs {
+    /// Sizes that the file leaves open: the shape of the input, e.g. "[1, 49, 40]", or of each of several by name: "audio=[1, 49, 40]"
+    #[arg(long, value_name = "[NAME=]SHAPE")]
+    input_shape: Vec<String>,
+    /// An input or output of an ONNX model that is channel-last, [n, h, w, c]; may be given several times
+    #[arg(long, value_name = "NAME")]
+    channels_last: Vec<String>,
+    /// An output that the model keeps for an input of the next inference; may be given several times
+    #[arg(long, value_name = "OUTPUT=INPUT")]
+    state: Vec<String>,
+}
+
+impl InterfaceArgs {
+    /// Sets these options.
+    pub(super) fn set(&self, options: &mut Options) -> Result<()> {
+        for shape in &self.input_shape {
+            options.set("input_shape", shape)?;
+        }
+        for name in &self.channels_last {
+            options.set("channels_last", name)?;
+        }
+        for pair in &self.state {
+            options.set("state", pair)?;
+        }
+        Ok(())
+    }
+}
+
 /// What commands that compile a model have in common. Stands last among their arguments: its heading is that of all that follow.
 #[derive(Args)]
 #[command(next_help_heading = "Compiler options")]
@@ -24,9 +54,8 @@ pub(super) struct ModelArgs {
     /// How the input is given: whole, row by row (`push_row`), or as the window of the latest rows (`slide`)
     #[arg(long, value_name = "HOW", default_value = "whole", value_parser = ["whole", "rows", "sliding"])]
     input: String,
-    /// Sizes that the file leaves open: the shape of the input, e.g. "[1, 49, 40]", or of each of several by name: "audio=[1, 49, 40]"
-    #[arg(long, value_name = "[NAME=]SHAPE")]
-    input_shape: Vec<String>,
+    #[command(flatten)]
+    interface: InterfaceArgs,
     /// The function that computes a custom operator; may be given several times
     #[arg(long, value_name = "NAME=PATH")]
     custom_op: Vec<String>,
@@ -83,9 +112,7 @@ impl ModelArgs {
         options.set("reference", &self.reference)?;
         options.set("qdq", &self.qdq)?;
         options.set("events", &self.events)?;
-        for shape in &self.input_shape {
-            options.set("input_shape", shape)?;
-        }
+        self.interface.set(&mut options)?;
         for custom_op in &self.custom_op {
             options.set("custom_op", custom_op)?;
         }

@@ -7,7 +7,7 @@ pub use request::include_model;
 
 use crate::error::{Error, Problem};
 use crate::front::embed;
-use crate::options::{Events, Input, InputShape, Io, Optimize, Options, Qdq, Reference, Weights};
+use crate::options::{Events, Input, InputShape, Io, Optimize, Options, Qdq, Reference, StatePair, Weights};
 use crate::target::Target;
 use crate::{compile, Compiled};
 use data::DataFiles;
@@ -188,6 +188,18 @@ impl Build {
     /// inputs.
     pub fn input_shape(mut self, shape: impl Into<InputShape>) -> Self {
         self.options.input_shapes.push(shape.into());
+        self
+    }
+
+    /// An input or output of an ONNX model, by its name, that is channel-last: an image [n, h, w, c] where the file has [n, c, h, w].
+    pub fn channels_last(mut self, name: &str) -> Self {
+        self.options.channels_last.push(name.into());
+        self
+    }
+
+    /// An output and the input that takes it up in the next inference, by their names. The model keeps it from one inference to the next, as zeros at first; it has neither any more.
+    pub fn state(mut self, output: &str, input: &str) -> Self {
+        self.options.states.push(StatePair { output: output.into(), input: input.into() });
         self
     }
 

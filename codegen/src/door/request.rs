@@ -3,7 +3,7 @@
 use super::{model_name, read_files};
 use crate::compile;
 use crate::error::Error;
-use crate::options::Options;
+use crate::options::{Options, StatePair};
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
 use quote::ToTokens;
@@ -69,6 +69,9 @@ fn parse_option(
     if name == "input_shape" && input.peek(syn::token::Paren) {
         return parse_input_shape(input, options);
     }
+    if name == "state" && input.peek(syn::token::Paren) {
+        return parse_state(input, options);
+    }
     if name == "name" {
         return Err(syn::Error::new(
             name.span(),
@@ -106,6 +109,23 @@ fn parse_input_shape(input: ParseStream<'_>, options: &mut Options) -> syn::Resu
     let span = sizes.bracket_token.span.join();
     let index = options.input_shapes.len();
     Ok((format!("input_shape` {index}"), span))
+}
+
+/// `("h_out", "h_in")`.
+fn parse_state(input: ParseStream<'_>, options: &mut Options) -> syn::Result<(String, Span)> {
+    let arguments;
+    syn::parenthesized!(arguments in input);
+    let output: LitStr = arguments.parse()?;
+    arguments.parse::<Token![,]>()?;
+    let taken: LitStr = arguments.parse()?;
+    arguments.parse::<Option<Token![,]>>()?;
+    if !arguments.is_empty() {
+        return Err(
+            arguments.error("a state has the names of an output and of an input: state(\"…\", \"…\")")
+        );
+    }
+    options.states.push(StatePair { output: output.value(), input: taken.value() });
+    Ok(("state".into(), output.span()))
 }
 
 /// `("MyOp", crate::kernels::my_op)`.

@@ -6,12 +6,16 @@ use crate::options::InputShape;
 /// Whether a shape is given for the input of that name, of so many inputs. Names may be given without what exporters put around them:
 /// `audio` of `serving_default_audio:0`.
 pub(super) fn is_of(shape: &InputShape, name: &str, inputs: usize) -> bool {
-    let bare = name.strip_prefix("serving_default_").unwrap_or(name);
-    let bare = bare.strip_suffix(":0").unwrap_or(bare);
     match &shape.name {
         None => inputs == 1,
-        Some(given) => *given == name || *given == bare,
+        Some(given) => is_named(given, name),
     }
+}
+
+/// Whether the input or output of that name is meant.
+pub(super) fn is_named(given: &str, name: &str) -> bool {
+    let bare = name.strip_prefix("serving_default_").unwrap_or(name);
+    given == name || given == bare.strip_suffix(":0").unwrap_or(bare)
 }
 
 /// Refuses shapes of inputs that the model does not have, and several of one input.

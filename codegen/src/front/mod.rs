@@ -2,6 +2,7 @@
 
 pub(crate) mod budget;
 mod input_shapes;
+mod interface;
 mod onnx;
 pub(crate) mod report;
 mod summary;

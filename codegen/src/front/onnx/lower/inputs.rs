@@ -2,9 +2,9 @@
 
 use super::{tensor, Importer, Lowered, Refusal, OPERATOR_BYTES};
 use crate::error::{Error, Problem};
-use crate::front::input_shapes;
 use crate::front::onnx::proto::{Dim, ValueInfo};
-use crate::ir::{Shape, Type};
+use crate::front::{input_shapes, interface};
+use crate::ir::{Op, Shape, Type, ValueId};
 
 impl<'m, 'a> Importer<'m, 'a> {
     /// The inputs that are no constants: old files list those, too.
@@ -16,6 +16,8 @@ impl<'m, 'a> Importer<'m, 'a> {
     pub(super) fn inputs(&mut self) -> Result<(), Error> {
         let names: Vec<String> = self.own_inputs().take(64).map(|info| info.name.text()).collect();
         input_shapes::check(&self.options.input_shapes, &names)?;
+        let outputs: Vec<String> = self.model.graph.outputs.iter().take(64).map(|o| o.name.text()).collect();
+        interface::check_channels_last(self.options, &names, &outputs)?;
         let inputs: Vec<&ValueInfo<'a>> = self.own_inputs().collect();
         for &info in &inputs {
             let place = format!("input \"{}\"", info.name);
@@ -24,7 +26,7 @@ impl<'m, 'a> Importer<'m, 'a> {
                 return Err(Error::malformed(place, "there is another input of that name"));
             }
             let value = match self.input_type(info, inputs.len()) {
-                Ok(ty) => Some(self.graph.add_input(info.name.text(), ty)),
+                Ok(ty) => Some(self.input(&info.name.text(), ty)?),
                 Err(refusal) => {
                     self.refuse(place, None, refusal)?;
                     None
@@ -33,6 +35,29 @@ impl<'m, 'a> Importer<'m, 'a> {
             self.values.insert(info.name, value);
         }
         Ok(())
+    }
+
+    /// Adds an input, and gives it as the file has it: channel-first, also where the caller writes it channel-last.
+    fn input(&mut self, name: &str, ty: Type) -> Result<ValueId, Error> {
+        if !interface::is_channels_last(self.options, name) {
+            return Ok(self.graph.add_input(name, ty));
+        }
+        let [last, first] = interface::channel_orders(name, &ty)?;
+        let dims: Vec<usize> = last.iter().filter_map(|&axis| ty.shape.dims().get(axis).copied()).collect();
+        let input = self.graph.add_input(name, ty.with_shape(&dims));
+        Ok(self.graph.add_node(Op::Transpose { perm: first }, &[input], name, ty, "channels_last"))
+    }
+
+    /// An output as the caller reads it: channel-last where that is asked for.
+    pub(super) fn output(&mut self, name: &str, value: ValueId) -> Result<ValueId, Error> {
+        if !interface::is_channels_last(self.options, name) {
+            return Ok(value);
+        }
+        let ty = self.graph.ty(value).clone();
+        let [last, _] = interface::channel_orders(name, &ty)?;
+        let dims: Vec<usize> = last.iter().filter_map(|&axis| ty.shape.dims().get(axis).copied()).collect();
+        let op = Op::Transpose { perm: last };
+        Ok(self.graph.add_node(op, &[value], name, ty.with_shape(&dims), "channels_last"))
     }
 
     fn input_type(&self, info: &ValueInfo<'a>, inputs: usize) -> Lowered<Type> {

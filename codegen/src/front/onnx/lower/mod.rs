@@ -40,6 +40,7 @@ mod volume;
 use super::proto::{Model, Name, Node, Tensor};
 use crate::error::Error;
 use crate::front::budget::Budget;
+use crate::front::interface::keep_states;
 use crate::front::report::Report;
 use crate::front::Summary;
 use crate::ir::{Graph, Type, ValueId};
@@ -113,9 +114,13 @@ pub(super) fn lower(
     options: &Options,
     budget: Budget,
 ) -> Result<Graph, Error> {
-    let importer = import(model, name, options, budget)?;
+    let mut importer = import(model, name, options, budget)?;
     match importer.report.is_empty() {
-        true => Ok(importer.graph),
+        true => {
+            let outputs: Vec<String> = model.graph.outputs.iter().map(|output| output.name.text()).collect();
+            keep_states(&mut importer.graph, &options.states, &outputs)?;
+            Ok(importer.graph)
+        }
         false => Err(Error::Unsupported(importer.report.into_problems())),
     }
 }
@@ -229,7 +234,10 @@ impl<'m, 'a> Importer<'m, 'a> {
                     let refusal = Refusal::unsupported(what, "remove it from the outputs");
                     self.refuse(format!("output \"{}\"", info.name), None, refusal)?;
                 }
-                Ok(value) => self.graph.outputs.push(value),
+                Ok(value) => {
+                    let output = self.output(&info.name.text(), value)?;
+                    self.graph.outputs.push(output);
+                }
                 Err(refusal) => self.refuse(format!("output \"{}\"", info.name), None, refusal)?,
             }
         }

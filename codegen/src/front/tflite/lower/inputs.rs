@@ -17,6 +17,13 @@ impl<'m, 'a> Importer<'m, 'a> {
             .filter_map(|index| Some(self.sub.tensor(index)?.name.text().into()))
             .collect();
         input_shapes::check(&self.options.input_shapes, &names)?;
+        if !self.options.channels_last.is_empty() {
+            return Err(Error::Options(Problem {
+                place: "option `channels_last`".into(),
+                what: "images of TensorFlow Lite models are channel-last already".into(),
+                help: "leave it out: it is for ONNX models".into(),
+            }));
+        }
         for (k, index) in self.sub.inputs.iter().enumerate() {
             let place = format!("input {k}");
             let Some(tensor) = self.sub.tensor(index) else {

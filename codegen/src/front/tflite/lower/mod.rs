@@ -48,6 +48,7 @@ mod variable;
 use super::schema::{Model, Operator, SubGraph, CUSTOM};
 use crate::error::Error;
 use crate::front::budget::Budget;
+use crate::front::interface::keep_states;
 use crate::front::report::{self, Report};
 use crate::ir::{Clamp, DType, Data, Graph, Multiplier, Op, Rescale, Type, ValueId};
 use crate::options::Options as UserOptions;
@@ -179,7 +180,11 @@ pub(super) fn lower(
     importer.outputs()?;
     importer.finish_states();
     match importer.report.is_empty() {
-        true => Ok(importer.graph),
+        true => {
+            let outputs = importer.output_names();
+            keep_states(&mut importer.graph, &options.states, &outputs)?;
+            Ok(importer.graph)
+        }
         false => Err(Error::Unsupported(importer.report.into_problems())),
     }
 }
@@ -247,6 +252,12 @@ impl<'m, 'a> Importer<'m, 'a> {
             }
             None => Ok(()),
         }
+    }
+
+    /// Names of the outputs, in their order.
+    fn output_names(&self) -> Vec<String> {
+        let name = |index| self.sub.tensor(index).map_or(String::new(), |tensor| tensor.name.text().into());
+        self.sub.outputs.iter().map(name).collect()
     }
 
     fn outputs(&mut self) -> Result<(), Error> {
