@@ -173,7 +173,7 @@ impl Recorder {
         };
         let meant = |id: &NodeId, name: &String| {
             own(id) == name
-                || !names.contains(name.as_str()) && before(name).map_or(true, |at| position(own(id)) == at)
+                || !names.contains(name.as_str()) && before(name).is_none_or(|at| position(own(id)) == at)
         };
         let sources = self.sources.iter().filter(|(id, _)| live.contains(id));
         let sources = sources.map(|(id, all)| {
