@@ -15,6 +15,9 @@ const DENSE: Op = Op::Dense { rescale: Rescale::Real, clamp: Clamp::NO_FLOAT };
 /// Most steps that are written out.
 const MOST_STEPS: usize = 1024;
 
+/// What a step that is written out takes, in the units that loops are counted in: 2 KB for an operator with its constants.
+const ALLOWED: usize = 5;
+
 /// The kind of layer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -82,6 +85,8 @@ struct Layer {
     /// \[steps, sequences, inputs\].
     x: ValueId,
     steps: usize,
+    /// Steps behind them, whose outputs are zeros.
+    padding: usize,
     sequences: usize,
     inputs: usize,
     units: usize,
@@ -150,12 +155,20 @@ impl Layer {
             let what = format!("{steps} steps are more than the {MOST_STEPS} that can be compiled");
             return Err(Refusal::unsupported(what, "export the model with shorter sequences"));
         }
-        if let Some(lengths) = cx.ints(4, "sequence lengths")? {
-            if lengths.iter().any(|&length| length != steps as i64) {
-                let what = format!("sequences of lengths {lengths:?} in {steps} steps cannot be compiled");
-                return Err(Refusal::unsupported(what, "export the model without sequence lengths"));
-            }
+        let lengths = cx.ints(4, "sequence lengths")?.unwrap_or_default();
+        let length = lengths.first().map_or(steps, |&length| usize::try_from(length).unwrap_or(0));
+        if length == 0 || length > steps || lengths.iter().any(|&other| other != length as i64) {
+            let what = format!("sequences of lengths {lengths:?} in {steps} steps cannot be compiled");
+            return Err(Refusal::unsupported(what, "export the model with sequences of one length"));
         }
+        let (x, padding) = match steps - length {
+            0 => (x, 0),
+            padding => {
+                let op = Op::Slice { begin: vec![0; 3], step: vec![1; 3] };
+                (cx.add_like(op, &[x], &[length, sequences, inputs])?, padding)
+            }
+        };
+        let steps = length;
         let mut initial = [None; 2];
         for (state, k) in initial.iter_mut().zip([5, 6]).take(if kind == Kind::Lstm { 2 } else { 1 }) {
             *state = match cx.optional(k)? {
@@ -176,6 +189,7 @@ impl Layer {
             kind,
             x,
             steps,
+            padding,
             sequences,
             inputs,
             units,
@@ -378,6 +392,8 @@ impl Layer {
         };
         let mut outputs = Vec::new();
         for time in 0..steps {
+            // A small file may have many steps: as with loops, what they come to is on top of its allowance.
+            cx.importer.budget.inline(ALLOWED);
             let op = Op::Slice { begin: vec![time * sequences, 0], step: vec![1, 1] };
             let x = cx.add_like(op, &[products], &[sequences, rows])?;
             let mut step = Step { cx, layer: self, direction };
@@ -430,6 +446,12 @@ impl Layer {
             [alone] => alone,
             _ => cx.add_like(Op::Concat { axis: 1 }, &outputs, &[steps, count, sequences, units])?,
         };
+        if self.padding > 0 {
+            let dims = [self.padding, count, sequences, units];
+            let zeros = cx.float_constant("zeros", &dims, &vec![0.0; dims.iter().product()])?;
+            let dims = [steps + self.padding, count, sequences, units];
+            y = cx.add_like(Op::Concat { axis: 0 }, &[y, zeros], &dims)?;
+        }
         if self.sequences_first {
             y = cx.transposed(y, &[2, 0, 1, 3])?;
         }
@@ -547,19 +569,20 @@ impl Step<'_, '_, '_, '_> {
         matrix: [ValueId; 2],
     ) -> Lowered<(ValueId, ValueId)> {
         let sums = self.with_state(x, hidden, matrix)?;
-        let forget = self.gate(sums, 2)?;
-        let forget = self.peep(forget, cell, 2)?;
-        let forget = self.activate(0, forget)?;
-        let input = match self.layer.input_forget {
+        let input = self.gate(sums, 0)?;
+        let input = self.peep(input, cell, 0)?;
+        let input = self.activate(0, input)?;
+        // What comes in instead of what is forgotten, as in ONNX Runtime: the forget gate's own numbers do not count.
+        let forget = match self.layer.input_forget {
             true => {
                 let one = self.cx.float_constant("one", &[1, 1], &[1.0])?;
-                let dims = self.cx.dims(forget);
-                self.cx.add_like(DIFFERENCE, &[one, forget], &dims)?
+                let dims = self.cx.dims(input);
+                self.cx.add_like(DIFFERENCE, &[one, input], &dims)?
             }
             false => {
-                let input = self.gate(sums, 0)?;
-                let input = self.peep(input, cell, 0)?;
-                self.activate(0, input)?
+                let forget = self.gate(sums, 2)?;
+                let forget = self.peep(forget, cell, 2)?;
+                self.activate(0, forget)?
             }
         };
         let new = self.gate(sums, 3)?;
