@@ -34,6 +34,7 @@ pub use crate::arch::dsp::window::conv2d_work_words;
 pub use crate::arch::portable::absorb::{
     avg_pool_rows_f32, avg_pool_rows_i8, avg_pool_rows_u8, mean_rows_f32, mean_rows_i8,
 };
+pub use crate::arch::portable::classical::{couple_f32, squared_distances_f32};
 pub use crate::arch::portable::compare::{
     cast, cast_to_bool, equal_f32, equal_i16, equal_i32, equal_i64, equal_i8, equal_scaled_i8, equal_u8,
     greater_equal_f32, greater_equal_i16, greater_equal_i32, greater_equal_i64, greater_equal_i8,
@@ -99,7 +100,7 @@ pub use crate::arch::portable::signal::{
     shift_left_i16, square_root, subtract_noise, window_i16,
 };
 pub use crate::arch::portable::softmax::{softmax_f32, softmax_i8, softmax_i8_i16};
-pub use crate::arch::portable::trees::trees_f32;
+pub use crate::arch::portable::trees::{trees_f32, trees_least_f32};
 pub use crate::arch::portable::unary::{
     abs_f32, ceil_f32, clip_f32, cos_f32, elu_f32, erf_f32, exp_f32, floor_f32, gelu_f32, gelu_tanh_f32,
     hard_swish_f32, leaky_relu_f32, log_f32, logistic_f32, lookup_8, neg_f32, round_f32, rsqrt_f32, sign_f32,

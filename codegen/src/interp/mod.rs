@@ -8,6 +8,7 @@
 
 mod activation;
 mod choose;
+mod classical;
 mod conv;
 mod dynamic;
 mod elementwise;
@@ -225,7 +226,9 @@ pub fn eval(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Result<Data,
         }
         Op::InverseRoot { rescale } => normalise::inverse_root(single(rescale)?, first.1),
         Op::TopK {} => reduce::top_k(first, result),
-        Op::Trees {} => trees::trees(operands, result)?,
+        Op::Trees { least } => trees::trees(*least, operands, result)?,
+        Op::SquaredDistances {} => classical::squared_distances(operands),
+        Op::Couple {} => classical::couple(first, result),
         Op::MatMul { rescale, clamp } => matmul::matmul(rescale, clamp, operands, result)?,
         Op::ResizeBilinear { align_corners, half_pixel } => {
             resize::bilinear(*align_corners, *half_pixel, first, result)

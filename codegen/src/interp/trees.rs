@@ -5,7 +5,7 @@ use crate::ir::trees::{Record, Test};
 use crate::ir::{Data, Type};
 
 /// See `trees` in the op table.
-pub(super) fn trees(operands: &[(&Type, &Data)], result: &Type) -> Result<Data, InterpError> {
+pub(super) fn trees(least: bool, operands: &[(&Type, &Data)], result: &Type) -> Result<Data, InterpError> {
     let &[(x, features), (_, table), (_, roots)] = operands else {
         return Err(InterpError::new("trees want three operands"));
     };
@@ -15,7 +15,8 @@ pub(super) fn trees(operands: &[(&Type, &Data)], result: &Type) -> Result<Data, 
     let beyond = || InterpError::new("a tree leads out of its table");
     let mut sums = Vec::new();
     for row in features.to_f32().chunks_exact(width.max(1)) {
-        let mut own = vec![0.0; targets];
+        let start = if least { f32::INFINITY } else { 0.0 };
+        let mut own = vec![start; targets];
         for root in roots.to_i32() {
             let mut at = usize::try_from(root).map_err(|_| beyond())?;
             loop {
@@ -30,7 +31,12 @@ pub(super) fn trees(operands: &[(&Type, &Data)], result: &Type) -> Result<Data, 
                             if holds || (missing && x.is_nan()) { 1 } else { usize::from(otherwise).max(1) };
                     }
                     Record::Leaf { target, number, more } => {
-                        *own.get_mut(usize::from(target)).ok_or_else(beyond)? += number;
+                        let sum = own.get_mut(usize::from(target)).ok_or_else(beyond)?;
+                        *sum = match least {
+                            true if number < *sum => number,
+                            true => *sum,
+                            false => *sum + number,
+                        };
                         if !more {
                             break;
                         }
@@ -39,7 +45,7 @@ pub(super) fn trees(operands: &[(&Type, &Data)], result: &Type) -> Result<Data, 
                 }
             }
         }
-        sums.extend(own);
+        sums.extend(own.into_iter().map(|sum| if least && sum == f32::INFINITY { 0.0 } else { sum }));
     }
     Ok(Data::from_f32(&sums))
 }

@@ -333,7 +333,15 @@ op_table! {
     /// number of a record is a float's bits; of the second, the lower 16 bits say what it is, and the upper 16 are a number. A branch (bit 15 clear) goes on at the next record where the feature
     /// that bits 0 to 12 name is at most the float, or equal to it (bit 13), or no number (bit 14); else that many records further on. A leaf (bit 15) adds the float to that target, and
     /// the next record is one of the same leaf where bit 0 is set.
-    Trees "trees" (3..=3) {}
+    Trees "trees" (3..=3) {
+        /// Whether the least number is wanted, not the sum; 0 where no leaf names the target.
+        least: bool,
+    }
+    /// Squares of distances: Σ (x − v)² of each row of `x` \[n, k\] and each row of `v` \[m, k\]; result \[n, m\].
+    SquaredDistances "squared_distances" (2..=2) {}
+    /// Probabilities of classes from those of pairs, by the second method of Wu, Lin and Weng (2004) as libsvm and ONNX Runtime iterate it: at most 100 rounds, until no equation is wrong by 0.005 / c.
+    /// `x` \[n, c · (c − 1) / 2\] has the probability of the first class of each pair, in the order (0, 1), (0, 2), …, (1, 2), …; result \[n, c\].
+    Couple "couple" (1..=1) {}
     /// Sums of all elements up to each one along `axis`.
     CumSum "cumsum" (1..=1) {
         /// The axis.

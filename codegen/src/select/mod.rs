@@ -172,7 +172,9 @@ impl<'a> Selector<'a> {
                     | Op::LocalNormalize { .. }
                     | Op::InverseRoot { .. }
                     | Op::TopK {}
-                    | Op::Trees {}
+                    | Op::Trees { .. }
+                    | Op::SquaredDistances {}
+                    | Op::Couple {}
                     | Op::MatMul { .. }
                     | Op::ResizeBilinear { .. }
                     | Op::Broadcast {}
@@ -221,7 +223,12 @@ impl<'a> Selector<'a> {
             }
             Op::InverseRoot { rescale } => self.inverse_root(node, rescale),
             Op::TopK {} => self.top_k(node),
-            Op::Trees {} => self.trees(node),
+            Op::Trees { least } => self.trees(node, *least),
+            Op::SquaredDistances {} => self.squared_distances(node),
+            Op::Couple {} => {
+                let classes = Arg::Int(self.ty(node.result).shape.last() as i64);
+                self.unary(node, "couple_f32", vec![classes])
+            }
             Op::MatMul { rescale, clamp } => self.matmul(node, rescale, clamp),
             Op::ResizeBilinear { align_corners, half_pixel } => {
                 self.resize_bilinear(node, *align_corners, *half_pixel)
@@ -434,7 +441,8 @@ fn kernel_types(op: &Op) -> &'static str {
         Op::Add { .. } | Op::Sub { .. } | Op::Mul { .. } => "int8, float32, and plain int32 and int64",
         Op::Softmax { .. } | Op::LogSoftmax { .. } => "int8 and float32",
         Op::L2Normalize {} => "int8, uint8 and float32",
-        Op::LocalNormalize { .. } | Op::Trees {} => "float32",
+        Op::LocalNormalize { .. } | Op::Trees { .. } => "float32",
+        Op::SquaredDistances {} | Op::Couple {} => "float32",
         Op::InverseRoot { .. } => "int16",
         Op::TopK {} => "all types but bool",
         Op::MatMul { .. } => "int8, int16 and float32",

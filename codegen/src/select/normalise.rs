@@ -67,14 +67,24 @@ impl<'a> Selector<'a> {
         self.unary(node, "top_k", vec![depth, k])
     }
 
-    pub(super) fn trees(&mut self, node: &'a Node) -> Selected {
+    pub(super) fn squared_distances(&mut self, node: &'a Node) -> Selected {
+        let mut args = vec![Arg::Int(self.ty(node.operands[0]).shape.last() as i64)];
+        for &operand in &node.operands {
+            args.push(self.read(operand, node.result)?);
+        }
+        args.push(Arg::Cells(self.cells(node.result, node.result)?));
+        self.call("squared_distances_f32", args);
+        Ok(())
+    }
+
+    pub(super) fn trees(&mut self, node: &'a Node, least: bool) -> Selected {
         let table = self.data(node, node.operands[1], "trees")?.clone();
         let roots = self.data(node, node.operands[2], "trees")?.clone();
         let (table, roots) = (self.step_constant("TREES", table), self.step_constant("ROOTS", roots));
         let [features, targets] =
             [node.operands[0], node.result].map(|id| Arg::Int(self.ty(id).shape.last() as i64));
         let args = vec![features, targets, Arg::Constant(table, "i32"), Arg::Constant(roots, "i32")];
-        self.unary(node, "trees_f32", args)
+        self.unary(node, if least { "trees_least_f32" } else { "trees_f32" }, args)
     }
 
     pub(super) fn matmul(&mut self, node: &'a Node, rescale: &Rescale, clamp: &Clamp) -> Selected {

@@ -59,7 +59,21 @@ pub(super) fn check(op: &Op, operands: &[&Type], result: &Type) -> Result<(), St
             want.push(k);
             expect(y, &want)
         }
-        Op::Trees {} => {
+        Op::SquaredDistances {} => {
+            let v = &operands[1].shape;
+            ensure!(x.rank() == 2 && v.rank() == 2, "{} and {} axes, rows wanted", x.rank(), v.rank());
+            ensure!(x.last() == v.last(), "rows of {} and {}", x.last(), v.last());
+            expect(y, &[x.dims()[0], v.dims()[0]])
+        }
+        Op::Couple {} => {
+            ensure!(x.rank() == 2 && y.rank() == 2, "{} and {} axes, rows wanted", x.rank(), y.rank());
+            let classes = y.last();
+            let pairs =
+                classes.checked_sub(1).and_then(|others| others.checked_mul(classes)).map(|both| both / 2);
+            ensure!(pairs == Some(x.last()), "{} pairs of {classes} classes", x.last());
+            expect(y, &[x.dims()[0], classes])
+        }
+        Op::Trees { .. } => {
             let (table, roots) = (&operands[1].shape, &operands[2].shape);
             ensure!(x.rank() == 2, "{} axes, rows of features wanted", x.rank());
             ensure!(

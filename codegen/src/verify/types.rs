@@ -227,7 +227,9 @@ pub(super) fn check(op: &Op, operands: &[&Type], y: &Type) -> Result<(), String>
             ensure!(centred, "{x} to {y}, zero points of 0 wanted");
             check_multiplier(single(rescale)?)
         }
-        Op::Trees {} => {
+        Op::SquaredDistances {} => operands.iter().try_for_each(|x| float(x, y)),
+        Op::Couple {} => float(x, y),
+        Op::Trees { .. } => {
             let ints = operands[1..].iter().all(|ty| ty.dtype == DType::I32 && ty.quant.is_none());
             ensure!(ints, "{} and {} for trees, i32 wanted", operands[1], operands[2]);
             float(x, y)

@@ -122,7 +122,9 @@ impl Writer<'_> {
             | Op::L2Normalize {}
             | Op::LocalNormalize { .. }
             | Op::TopK {}
-            | Op::Trees {}
+            | Op::Trees { .. }
+            | Op::SquaredDistances {}
+            | Op::Couple {}
             | Op::InverseRoot { .. }
             | Op::Requantize { .. }
             | Op::Lookup {}

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod choices;
+mod classical;
 mod convolution;
 mod elementwise;
 mod movement;

@@ -110,7 +110,8 @@ pub(crate) fn order(graph: &Graph, node: &Node) -> Order {
         Op::Reduce { .. } | Op::ArgReduce { .. } | Op::CumSum { .. } | Op::MatMul { .. } => Order::None,
         Op::Lstm { .. } | Op::Custom { .. } | Op::Signal { .. } => Order::None,
         Op::LogSoftmax { .. } | Op::L2Normalize {} | Op::LocalNormalize { .. } => Order::None,
-        Op::ResizeBilinear { .. } | Op::TopK {} | Op::Trees {} | Op::InverseRoot { .. } => Order::None,
+        Op::ResizeBilinear { .. } | Op::TopK {} | Op::InverseRoot { .. } => Order::None,
+        Op::Trees { .. } | Op::SquaredDistances {} | Op::Couple {} => Order::None,
         Op::Concat { .. } | Op::Slice { .. } | Op::Transpose { .. } | Op::Reshape {} => Order::None,
     }
 }
@@ -163,7 +164,8 @@ pub(crate) fn need(graph: &Graph, node: &Node, operand: usize) -> Need {
         Op::Compare { .. } | Op::Select {} | Op::Cast {} | Op::Gather { .. } | Op::Broadcast {} => Need::All,
         Op::Reduce { .. } | Op::ArgReduce { .. } | Op::CumSum { .. } | Op::MatMul { .. } => Need::All,
         Op::LogSoftmax { .. } | Op::L2Normalize {} | Op::LocalNormalize { .. } => Need::All,
-        Op::ResizeBilinear { .. } | Op::TopK {} | Op::Trees {} | Op::InverseRoot { .. } => Need::All,
+        Op::ResizeBilinear { .. } | Op::TopK {} | Op::InverseRoot { .. } => Need::All,
+        Op::Trees { .. } | Op::SquaredDistances {} | Op::Couple {} => Need::All,
         Op::Pad { before, .. } => match before.get(of_x) {
             Some(&before) => Need::Rows { start: -to_i64(before), stride: 1, reach: 1 },
             None => Need::All,

@@ -1,6 +1,7 @@
 //! Kernels for every machine. They stay simple: faster ones stand in the other folders of [`arch`](crate::arch) and equal these bit for bit.
 
 pub(crate) mod absorb;
+pub(crate) mod classical;
 pub(crate) mod compare;
 pub(crate) mod conv;
 pub(crate) mod convert;

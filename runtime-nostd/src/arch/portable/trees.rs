@@ -21,9 +21,42 @@ pub fn trees_f32(
     x: &[Cell<f32>],
     y: &[Cell<f32>],
 ) {
+    walk(features, targets, table, roots, x, y, (0.0, |sum, number| sum + number));
+}
+
+/// As [`trees_f32`], but the least number of each target instead of the sum; 0 where no leaf names the target.
+#[inline(never)]
+pub fn trees_least_f32(
+    features: usize,
+    targets: usize,
+    table: &[i32],
+    roots: &[i32],
+    x: &[Cell<f32>],
+    y: &[Cell<f32>],
+) {
+    let less = |least, number| if number < least { number } else { least };
+    walk(features, targets, table, roots, x, y, (f32::INFINITY, less));
+    for y in y {
+        if y.get() == f32::INFINITY {
+            y.set(0.0);
+        }
+    }
+}
+
+/// Joins what leaves add to a target, from `start` on.
+#[inline(always)]
+fn walk(
+    features: usize,
+    targets: usize,
+    table: &[i32],
+    roots: &[i32],
+    x: &[Cell<f32>],
+    y: &[Cell<f32>],
+    (start, join): (f32, impl Fn(f32, f32) -> f32),
+) {
     for (x, y) in x.chunks_exact(features.max(1)).zip(y.chunks_exact(targets.max(1))) {
         for y in y {
-            y.set(0.0);
+            y.set(start);
         }
         for &root in roots {
             let mut at = root as usize;
@@ -41,7 +74,7 @@ pub fn trees_f32(
                     }
                 } else {
                     let Some(y) = y.get(link) else { break };
-                    y.set(y.get() + number);
+                    y.set(join(y.get(), number));
                     if what & MORE == 0 {
                         break;
                     }

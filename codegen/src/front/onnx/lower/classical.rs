@@ -1,4 +1,4 @@
-//! Operators of `ai.onnx.ml`: linear and support-vector models, and what prepares features.
+//! Operators of `ai.onnx.ml`: linear models, and what prepares features.
 //!
 //! Labels that are texts become indices: a chip has no use for texts, and the caller knows their list. For the same reason ZipMap, which makes a map of labels to scores, does nothing.
 
@@ -9,13 +9,17 @@ use crate::ir::{
     Type, Unary, ValueId,
 };
 
-const PRODUCT: Op = Op::Mul { rescale: Rescale::Real, clamp: Clamp::NO_FLOAT };
+pub(super) const PRODUCT: Op = Op::Mul { rescale: Rescale::Real, clamp: Clamp::NO_FLOAT };
 const DIFFERENCE: Op = Op::Sub { rescale: AddRescale::Real, clamp: Clamp::NO_FLOAT };
-const DENSE: Op = Op::Dense { rescale: Rescale::Real, clamp: Clamp::NO_FLOAT };
+pub(super) const DENSE: Op = Op::Dense { rescale: Rescale::Real, clamp: Clamp::NO_FLOAT };
 
 /// Operand 0 as rows of float features.
 pub(super) fn rows(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
+    as_rows(cx, x)
+}
+
+fn as_rows(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<ValueId> {
     let dims = cx.dims(x);
     let x = match cx.ty(x).dtype {
         DType::F32 => x,
@@ -65,41 +69,46 @@ impl Labels {
         cx.add_like(Op::Gather { batch: 0, axis: 0, depth: 1 }, &[table, index], &[rows])
     }
 
+    /// Label `k`.
+    pub(super) fn constant(&self, cx: &mut NodeCx<'_, '_, '_>, k: usize) -> Lowered<ValueId> {
+        cx.int_constant("label", DType::I64, &[], &self.numbers[k..=k])
+    }
+
     /// The second of two labels where a score \[n, 1\] is above a bound.
     pub(super) fn of_two(&self, cx: &mut NodeCx<'_, '_, '_>, score: ValueId, bound: f32) -> Lowered<ValueId> {
-        let &[first, second] = &self.numbers[..] else {
-            return Err(Refusal::malformed(format!("{} labels for two classes", self.numbers.len())));
-        };
+        if self.count() != 2 {
+            return Err(Refusal::malformed(format!("{} labels for two classes", self.count())));
+        }
         let rows = cx.dims(score)[0];
         let score = cx.reshaped(score, &[rows])?;
         let bound = cx.float_constant("bound", &[], &[bound])?;
         let op = Op::Compare { function: Comparison::Greater, rescale: CompareRescale::Stored };
         let above = cx.add(op, &[score, bound], Type::plain(DType::Bool, &[rows]))?;
-        let [second, first] =
-            [second, first].map(|label| cx.int_constant("label", DType::I64, &[], &[label]));
-        cx.add(Op::Select {}, &[above, second?, first?], Type::plain(DType::I64, &[rows]))
+        let (first, second) = (self.constant(cx, 0)?, self.constant(cx, 1)?);
+        cx.add(Op::Select {}, &[above, second, first], Type::plain(DType::I64, &[rows]))
     }
 }
 
-/// The two scores that one number \[n, 1\] stands for: as its share of 1, or its distance from 0.
+/// The two scores that one number \[n, 1\] stands for: it and the rest to 1, or to 0. Of the transforms only LOGISTIC does anything to them, as in ONNX Runtime.
 pub(super) fn of_two(cx: &mut NodeCx<'_, '_, '_>, score: ValueId, share: bool) -> Lowered<ValueId> {
-    let dims = cx.dims(score);
-    let pair = |cx: &mut NodeCx<'_, '_, '_>, first: ValueId, second: ValueId| {
-        cx.add_like(Op::Concat { axis: 1 }, &[first, second], &[dims[0], 2])
+    let is_logistic = match cx.text("post_transform") {
+        b"LOGISTIC" => true,
+        b"" | b"NONE" | b"SOFTMAX" | b"SOFTMAX_ZERO" => false,
+        other => return Err(no_transform(other)),
     };
-    let minus = cx.add_like(Op::Unary { function: Unary::Neg }, &[score], &dims)?;
-    match (share, cx.text("post_transform")) {
-        (true, b"" | b"NONE") => {
+    let dims = cx.dims(score);
+    let rest = match share && !is_logistic {
+        true => {
             let one = cx.float_constant("one", &[], &[1.0])?;
-            let rest = cx.add_like(DIFFERENCE, &[one, score], &dims);
-            pair(cx, rest?, score)
+            cx.add_like(DIFFERENCE, &[one, score], &dims)?
         }
-        (false, b"" | b"NONE") => pair(cx, minus, score),
-        (false, b"LOGISTIC") => {
-            let both = pair(cx, minus, score)?;
-            cx.add_like(Op::Logistic {}, &[both], &[dims[0], 2])
-        }
-        (_, transform) => Err(no_transform(transform)),
+        false => cx.add_like(Op::Unary { function: Unary::Neg }, &[score], &dims)?,
+    };
+    let dims = [dims[0], 2];
+    let pair = cx.add_like(Op::Concat { axis: 1 }, &[rest, score], &dims)?;
+    match is_logistic {
+        true => cx.add_like(Op::Logistic {}, &[pair], &dims),
+        false => Ok(pair),
     }
 }
 
@@ -111,13 +120,36 @@ fn no_transform(transform: &[u8]) -> Refusal {
 
 /// Scores \[n, classes\] as `post_transform` says.
 pub(super) fn transformed(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<ValueId> {
+    transform(cx, x, cx.text("post_transform"))
+}
+
+/// Scores \[n, classes\] transformed by the function of that name.
+pub(super) fn transform(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, name: &[u8]) -> Lowered<ValueId> {
     let dims = cx.dims(x);
-    match cx.text("post_transform") {
+    match name {
         b"" | b"NONE" => Ok(x),
         b"LOGISTIC" => cx.add_like(Op::Logistic {}, &[x], &dims),
         b"SOFTMAX" => cx.add_like(Op::Softmax { beta: Real(1.0), scale: SoftmaxScale::Real }, &[x], &dims),
+        b"SOFTMAX_ZERO" => softmax_but_zeros(cx, x),
         other => Err(no_transform(other)),
     }
+}
+
+/// Softmax over the scores that are not 0 (±10⁻⁷); the others stay about 0.
+fn softmax_but_zeros(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<ValueId> {
+    let dims = cx.dims(x);
+    let reduce = |function| Op::Reduce { function, axes: vec![1], rescale: Rescale::Real };
+    let largest = cx.add_like(reduce(Reduction::Max), &[x], &[dims[0], 1])?;
+    let below = cx.add_like(DIFFERENCE, &[x, largest], &dims)?;
+    let powers = cx.add_like(Op::Unary { function: Unary::Exp }, &[below], &dims)?;
+    let size = cx.add_like(Op::Unary { function: Unary::Abs }, &[x], &dims)?;
+    let (bound, zero) = (cx.float_constant("bound", &[], &[1e-7])?, cx.float_constant("zero", &[], &[0.0])?);
+    let op = Op::Compare { function: Comparison::Greater, rescale: CompareRescale::Stored };
+    let counts = cx.add(op, &[size, bound], Type::plain(DType::Bool, &dims))?;
+    let powers = cx.add(Op::Select {}, &[counts, powers, zero], Type::plain(DType::F32, &dims))?;
+    let sum = cx.add_like(reduce(Reduction::Sum), &[powers], &[dims[0], 1])?;
+    let op = Op::Binary { function: Binary::Div, rescale: Rescale::Real, clamp: Clamp::NO_FLOAT };
+    cx.add_like(op, &[powers, sum], &dims)
 }
 
 /// X · coefficientsᵀ + intercepts.
@@ -156,7 +188,7 @@ pub(super) fn linear_classifier(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let sums = linear(cx, x)?;
     let width = cx.dims(sums)[1];
     let (label, scores) = match (width, labels.count()) {
-        (1, 2) => (labels.of_two(cx, sums, 0.0)?, of_two(cx, sums, false)?),
+        (1, 2) => (labels.of_two(cx, sums, 0.0)?, of_two(cx, sums, true)?),
         (width, count) if width == count => (labels.largest(cx, sums)?, transformed(cx, sums)?),
         (width, count) => return Err(Refusal::malformed(format!("{width} scores for {count} labels"))),
     };
@@ -225,6 +257,86 @@ pub(super) fn binarizer(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     cx.bind(0, y)
 }
 
+/// Imputer: elements that are one value, or no numbers, replaced by others.
+pub(super) fn imputer(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let x = cx.input(0)?;
+    let (ty, dims) = (cx.ty(x).clone(), cx.dims(x));
+    let bools = Type::plain(DType::Bool, &dims);
+    let equal = |function| Op::Compare { function, rescale: CompareRescale::Stored };
+    let (found, others) = match ty.dtype {
+        DType::F32 => {
+            let replaced = cx.float("replaced_value_float", 0.0);
+            let found = match replaced.is_nan() {
+                true => cx.add(equal(Comparison::NotEqual), &[x, x], bools)?,
+                false => {
+                    let replaced = cx.float_constant("replaced", &[], &[replaced])?;
+                    cx.add(equal(Comparison::Equal), &[x, replaced], bools)?
+                }
+            };
+            let others = cx.numbers("imputed_value_floats");
+            (found, (others.len(), cx.float_constant("imputed", &[others.len()], &others)?))
+        }
+        DType::I64 => {
+            let replaced = cx.int("replaced_value_int64", 0);
+            let replaced = cx.int_constant("replaced", DType::I64, &[], &[replaced])?;
+            let found = cx.add(equal(Comparison::Equal), &[x, replaced], bools)?;
+            let others = cx.list("imputed_value_int64s").unwrap_or_default();
+            (found, (others.len(), cx.int_constant("imputed", DType::I64, &[others.len()], others)?))
+        }
+        _ => return Err(Refusal::malformed(format!("its operand is {}", describe(&ty)))),
+    };
+    let (count, others) = others;
+    if count != 1 && dims.last() != Some(&count) {
+        return Err(Refusal::malformed(format!("{count} values to impute in {}", describe(&ty))));
+    }
+    let y = cx.add(Op::Select {}, &[found, others, x], Type::plain(ty.dtype, &dims))?;
+    cx.bind(0, y)
+}
+
+/// OneHotEncoder: for each element a row with 1 at the place of its category, zeros if it is none of them.
+pub(super) fn one_hot_encoder(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let x = cx.input(0)?;
+    let mut dims = cx.dims(x);
+    let categories = cx.list("cats_int64s").unwrap_or_default();
+    if categories.is_empty() || cx.ty(x).dtype == DType::Bool {
+        let help = "encode integers, and keep texts out of the model";
+        return Err(Refusal::unsupported("categories that are no integers cannot be encoded", help));
+    }
+    let x = match cx.ty(x).dtype {
+        DType::I64 => x,
+        _ => cx.add(Op::Cast {}, &[x], Type::plain(DType::I64, &dims))?,
+    };
+    dims.push(1);
+    let x = cx.reshaped(x, &dims)?;
+    let count = categories.len();
+    let categories = cx.int_constant("categories", DType::I64, &[count], categories)?;
+    dims.pop();
+    dims.push(count);
+    let op = Op::Compare { function: Comparison::Equal, rescale: CompareRescale::Stored };
+    let equal = cx.add(op, &[x, categories], Type::plain(DType::Bool, &dims))?;
+    let y = cx.add(Op::Cast {}, &[equal], Type::plain(DType::F32, &dims))?;
+    cx.bind(0, y)
+}
+
+/// FeatureVectorizer: all operands side by side, as floats.
+pub(super) fn feature_vectorizer(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let mut parts = Vec::new();
+    for x in cx.inputs()? {
+        let part = as_rows(cx, x)?;
+        parts.push(part);
+    }
+    let Some(&first) = parts.first() else { return Err(Refusal::malformed("it has no operands")) };
+    let rows = cx.dims(first)[0];
+    if let Some(&odd) = parts.iter().find(|&&part| cx.dims(part)[0] != rows) {
+        return Err(Refusal::malformed(format!("{rows} rows beside {}", describe(cx.ty(odd)))));
+    }
+    let width = parts.iter().map(|&part| cx.dims(part)[1]).sum();
+    match parts[..] {
+        [alone] => cx.bind(0, alone),
+        _ => cx.emit(Op::Concat { axis: 1 }, &parts, &[rows, width]),
+    }
+}
+
 /// ArrayFeatureExtractor: the columns that constant indices name.
 pub(super) fn array_feature_extractor(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
@@ -282,76 +394,4 @@ pub(super) fn label_encoder(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 pub(super) fn zip_map(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     cx.bind(0, x)
-}
-
-/// Kernels of rows of `x` \[n, k\] with the support vectors, which are \[m, k\]: \[n, m\].
-fn kernels(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, vectors: &[f32]) -> Lowered<ValueId> {
-    let &[n, k] = &*cx.dims(x) else { return Err(Refusal::malformed("no rows")) };
-    let m = vectors.len() / k.max(1);
-    let parameters = cx.numbers("kernel_params");
-    let [gamma, coef, degree] = [0, 1, 2].map(|i| parameters.get(i).copied().unwrap_or(0.0));
-    let weights = |factor: f32| -> Vec<f32> { vectors.iter().map(|v| v * factor).collect() };
-    let dense = |cx: &mut NodeCx<'_, '_, '_>, factor: f32, bias: Vec<f32>| {
-        let w = cx.float_constant("support vectors", &[m, k], &weights(factor))?;
-        let b = cx.float_constant("bias", &[m], &bias)?;
-        cx.add_like(DENSE, &[x, w, b], &[n, m])
-    };
-    match cx.text("kernel_type") {
-        b"" | b"LINEAR" => dense(cx, 1.0, vec![0.0; m]),
-        b"POLY" => {
-            let sums = dense(cx, gamma, vec![coef; m])?;
-            let degree = cx.float_constant("degree", &[], &[degree])?;
-            let op = Op::Binary { function: Binary::Pow, rescale: Rescale::Real, clamp: Clamp::NO_FLOAT };
-            cx.add_like(op, &[sums, degree], &[n, m])
-        }
-        b"SIGMOID" => {
-            let sums = dense(cx, gamma, vec![coef; m])?;
-            cx.add_like(Op::Tanh {}, &[sums], &[n, m])
-        }
-        b"RBF" => {
-            // exp(−γ · Σ (x − v)²), of differences: the sum of squares and products would cancel.
-            let apart = cx.reshaped(x, &[n, 1, k])?;
-            let v = cx.float_constant("support vectors", &[1, m, k], vectors)?;
-            let difference = cx.add_like(DIFFERENCE, &[apart, v], &[n, m, k])?;
-            let squares = cx.add_like(PRODUCT, &[difference, difference], &[n, m, k])?;
-            let op = Op::Reduce { function: Reduction::Sum, axes: vec![2], rescale: Rescale::Real };
-            let sum = cx.add_like(op, &[squares], &[n, m])?;
-            let factor = cx.float_constant("gamma", &[], &[-gamma])?;
-            let power = cx.add_like(PRODUCT, &[sum, factor], &[n, m])?;
-            cx.add_like(Op::Unary { function: Unary::Exp }, &[power], &[n, m])
-        }
-        other => Err(Refusal::malformed(format!("its kernel is {:?}", String::from_utf8_lossy(other)))),
-    }
-}
-
-/// SVMRegressor: kernels with the support vectors, weighted, plus ρ.
-pub(super) fn svm_regressor(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    let x = rows(cx)?;
-    let &[n, k] = &*cx.dims(x) else { return Err(Refusal::malformed("no rows")) };
-    let (vectors, coefficients, rho) =
-        (cx.numbers("support_vectors"), cx.numbers("coefficients"), cx.numbers("rho"));
-    let count = usize::try_from(cx.int("n_supports", 0)).unwrap_or(0);
-    if cx.int("one_class", 0) != 0 {
-        let help = "use a regressor";
-        return Err(Refusal::unsupported("one-class support vectors cannot be compiled", help));
-    }
-    // Without support vectors the coefficients are those of features.
-    let (features, m) = match count {
-        0 => (x, k),
-        count if vectors.len() == count * k => (kernels(cx, x, &vectors)?, count),
-        count => {
-            let what =
-                format!("{count} support vectors of {} numbers for {}", vectors.len(), describe(cx.ty(x)));
-            return Err(Refusal::malformed(what));
-        }
-    };
-    let &[rho] = &rho[..] else { return Err(Refusal::malformed(format!("it has {} ρ", rho.len()))) };
-    if coefficients.len() != m {
-        return Err(Refusal::malformed(format!("{} coefficients, {m} wanted", coefficients.len())));
-    }
-    let w = cx.float_constant("coefficients", &[1, m], &coefficients)?;
-    let b = cx.float_constant("rho", &[1], &[rho])?;
-    let sums = cx.add_like(DENSE, &[features, w, b], &[n, 1])?;
-    let y = transformed(cx, sums)?;
-    cx.bind(0, y)
 }

@@ -35,6 +35,7 @@ mod shape;
 mod tensor;
 mod transpose;
 mod trees;
+mod vectors;
 mod volume;
 
 use super::proto::{Model, Name, Node, Tensor};
@@ -444,12 +445,17 @@ const OPERATORS: &[(&str, Lower)] = &[
     ("Xor", logic::xor),
     ("ai.onnx.ml.ArrayFeatureExtractor", classical::array_feature_extractor),
     ("ai.onnx.ml.Binarizer", classical::binarizer),
+    ("ai.onnx.ml.FeatureVectorizer", classical::feature_vectorizer),
+    ("ai.onnx.ml.Imputer", classical::imputer),
     ("ai.onnx.ml.LabelEncoder", classical::label_encoder),
     ("ai.onnx.ml.LinearClassifier", classical::linear_classifier),
     ("ai.onnx.ml.LinearRegressor", classical::linear_regressor),
     ("ai.onnx.ml.Normalizer", classical::normalizer),
-    ("ai.onnx.ml.SVMRegressor", classical::svm_regressor),
+    ("ai.onnx.ml.OneHotEncoder", classical::one_hot_encoder),
+    ("ai.onnx.ml.SVMClassifier", vectors::classifier),
+    ("ai.onnx.ml.SVMRegressor", vectors::regressor),
     ("ai.onnx.ml.Scaler", classical::scaler),
+    ("ai.onnx.ml.TreeEnsemble", trees::ensemble),
     ("ai.onnx.ml.TreeEnsembleClassifier", trees::classifier),
     ("ai.onnx.ml.TreeEnsembleRegressor", trees::regressor),
     ("ai.onnx.ml.ZipMap", classical::zip_map),
