@@ -31,7 +31,7 @@ fn leftover(graph: &Graph, uses: &[usize], node: &Node) -> Option<Advice> {
         Op::Transpose { .. } => (
             Topic::Movement,
             "it only changes the order of axes".to_string(),
-            "keep channels last throughout: models from PyTorch need a converter that moves them",
+            "keep channels last throughout; of an ONNX model's input or output, say so with the option `channels_last`",
         ),
         Op::Mul { .. } | Op::Add { .. } | Op::Sub { .. } => {
             let layer = producer.map(|id| graph.node(id)).filter(|n| matches!(n.op, Op::Conv2d { .. } | Op::Dense { .. }))?;
