@@ -2,9 +2,9 @@
 
 use crate::npz::{self, Array};
 use anyhow::{bail, Context, Result};
-use kiln_codegen::ir::{Data, Graph};
+use kiln_codegen::ir::{Data, Graph, Type};
 use kiln_codegen::quantize::{self, Bits, Method, Precision, Quantised, Settings};
-use kiln_codegen::{write, write_whole, Options};
+use kiln_codegen::{passes, write, write_whole, Options};
 use serde_json::{json, Value};
 use std::fmt::Write;
 use std::io::{IsTerminal, Write as _};
@@ -27,8 +27,19 @@ pub struct Report {
     pub samples: usize,
     /// How it was asked for.
     pub settings: Settings,
+    /// Inputs and outputs that are integers in the file: name and type.
+    pub integers: Vec<(String, String)>,
     /// The layers, and ratios.
     pub quantised: Quantised,
+}
+
+/// Where a file is written, and how.
+#[derive(Clone, Debug)]
+pub struct Output {
+    /// The file.
+    pub path: PathBuf,
+    /// Whether inputs and outputs that are quantised are integers in the file, too: quantise operators behind inputs and dequantise operators before outputs are left out.
+    pub integers: bool,
 }
 
 /// Quantises a model file by a calibration set and writes it.
@@ -40,7 +51,7 @@ pub fn quantize(
     calibration: &Path,
     options: &Options,
     settings: &Settings,
-    output: &Path,
+    output: &Output,
     progress: &Progress,
 ) -> Result<Report> {
     let name = kiln_codegen::model_name(model);
@@ -49,10 +60,34 @@ pub fn quantize(
     let quantised =
         quantize::quantize(&graph, &samples, settings, &|step, done, all| progress.show(step, done, all))?;
     let narrow_weights = settings.weights == Bits::Four;
-    let bytes = write::onnx(&quantised.graph, &write::Settings { narrow_weights })?;
-    write_whole(output, &bytes)?;
-    let (output, bytes, samples) = (output.to_owned(), bytes.len(), samples.len());
-    Ok(Report { model: name, output, bytes, samples, settings: settings.clone(), quantised })
+    let mut written = quantised.graph.clone();
+    if output.integers {
+        as_integers(&mut written);
+    }
+    let bytes = write::onnx(&written, &write::Settings { narrow_weights })?;
+    write_whole(&output.path, &bytes)?;
+    let ends = written.inputs.iter().chain(&written.outputs).filter(|&&id| written.ty(id).quant.is_some());
+    let integers = ends.map(|&id| (written.value(id).label().to_owned(), format(written.ty(id)))).collect();
+    let (output, bytes, samples) = (output.path.clone(), bytes.len(), samples.len());
+    Ok(Report { model: name, output, bytes, samples, settings: settings.clone(), integers, quantised })
+}
+
+/// Makes integers of quantised inputs and outputs, which keep their names.
+fn as_integers(graph: &mut Graph) {
+    let names: Vec<String> = graph.outputs.iter().map(|&id| graph.value(id).name.clone()).collect();
+    passes::quantized_io::run(graph);
+    passes::dce::run(graph);
+    for (id, name) in graph.outputs.clone().into_iter().zip(names) {
+        if graph.producer(id).is_some() {
+            graph.value_mut(id).name = name;
+        }
+    }
+}
+
+/// How integers are read, in words.
+fn format(ty: &Type) -> String {
+    let bits = 8 * ty.dtype.size();
+    format!("int{bits}, scale {}, zero point {}", ty.scale().unwrap_or_default(), ty.zero_point())
 }
 
 /// The calibration set: `samples[sample][input]`.
@@ -165,12 +200,20 @@ impl Report {
             if settings.per_channel { "a scale for each filter" } else { "one scale for all filters" };
         writeln!(text, "  activations       {activations}, ranges by {}", method(quantised.method))?;
         writeln!(text, "  weights           {weights}, {scales}")?;
-        writeln!(text, "  layers equalised  {}", if quantised.equalised { "yes" } else { "no" })?;
+        let equalised = match (quantised.equalised, settings.equalise) {
+            (true, _) => "yes",
+            (false, Some(true)) => "no: the model has no two layers with nothing but a ReLU between them",
+            (false, _) => "no",
+        };
+        writeln!(text, "  layers equalised  {equalised}")?;
         writeln!(text, "  biases corrected  {}", if quantised.corrected { "yes" } else { "no" })?;
         let ratio = match quantised.snr.is_finite() {
             true => format!("{:.1} dB", quantised.snr),
             false => "all outputs are equal".into(),
         };
+        for (name, ty) in &self.integers {
+            writeln!(text, "  integers          {name}: {ty}")?;
+        }
         writeln!(
             text,
             "  signal to noise   {ratio} (outputs against the float model's, {} samples)",
@@ -208,6 +251,7 @@ impl Report {
             "samples_measured": quantised.measured,
             "equalised": quantised.equalised,
             "bias_corrected": quantised.corrected,
+            "integers": self.integers.iter().map(|(name, ty)| json!({ "name": name, "type": ty })).collect::<Vec<_>>(),
             "layers": layers,
         })
     }

@@ -1,9 +1,8 @@
-//! Quantised models against their float models: ratios of signal to noise, on the project's own models; and beside those of TensorFlow Lite's converter on the
-//! models of the folder that `KILN_CORPUS` names.
+//! Quantised models against their float models: ratios of signal to noise, on the project's own models. (`host-tests/tests/figures` compares those of the corpus with TensorFlow Lite's converter.)
 // Helpers of tests may unwrap, as tests may.
 #![allow(clippy::unwrap_used)]
 
-use cargo_kiln::quantize::samples;
+use cargo_kiln::quantize::{quantize as quantize_file, samples, Output, Progress};
 use kiln_codegen::interp::{eval, Machine};
 use kiln_codegen::ir::{DType, Data, Graph, Op, Rounding, Type};
 use kiln_codegen::quantize::{quantize, Bits, Method, Precision, Quantised, Settings};
@@ -37,9 +36,9 @@ fn compiled(quantised: &Quantised) -> Graph {
     graph
 }
 
-/// What computes in floats, between the edges of a graph; a softmax may.
+/// What computes in floats, between the edges of a graph.
 fn floats(graph: &Graph) -> Vec<String> {
-    let between = |op: &Op| !matches!(op, Op::Quantize { .. } | Op::Dequantize {} | Op::Softmax { .. });
+    let between = |op: &Op| !matches!(op, Op::Quantize { .. } | Op::Dequantize {});
     let float = |id| graph.ty(id).dtype == DType::F32;
     let left = graph.nodes().filter(|(_, node)| between(&node.op) && float(node.result));
     left.map(|(_, node)| format!("{} {}", node.op.name(), graph.value(node.result).label())).collect()
@@ -70,17 +69,17 @@ fn own_models_keep_what_they_compute() {
         for method in Method::NAMES.map(|name| Method::of_name(name).unwrap()) {
             let settings = Settings { method: Some(method), ..Settings::default() };
             let quantised = quantised(&graph, &samples, &settings);
-            // The graph computes what was measured.
             let found = ratio(&float, &run(&quantised.graph, &samples));
             println!("{name:<16} {method:?} {found:.1} dB");
             assert!(found > 20.0, "{name} by {method:?}: {found} dB");
             let graph = compiled(&quantised);
             assert_eq!(floats(&graph), [""; 0], "{name}");
+            // What is compiled computes what was measured.
             let integers = ratio(&float, &run(&graph, &samples));
             assert!(integers > found - 1.0, "{name}: {found} dB, in integers {integers}");
             assert!(
-                samples.len() > 32 || (found - quantised.snr).abs() < 0.01,
-                "{found} and {}",
+                samples.len() > 32 || (integers - quantised.snr).abs() < 0.01,
+                "{integers} and {}",
                 quantised.snr
             );
         }
@@ -145,50 +144,35 @@ fn samples_error(model: &str, golden: &str) -> String {
     format!("{:#}", samples(&graph, &own().join(format!("golden/{golden}.npz"))).unwrap_err())
 }
 
-/// What TensorFlow Lite's integer model makes of float inputs, in floats.
-fn by_converter(graph: &Graph, samples: &[Vec<Data>]) -> Vec<Vec<f32>> {
-    let (x, y) = (graph.ty(graph.inputs[0]), graph.ty(graph.outputs[0]));
+#[test]
+fn inputs_and_outputs_can_be_integers() {
+    let graph = read(&own(), "residual_f32");
+    let samples = cases(&own(), "residual_f32", &graph);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let [floats, integers] = [false, true].map(|integers| {
+        let output = Output { path: folder.join(format!("residual_{integers}.onnx")), integers };
+        let settings = Settings { method: Some(Method::MinMax), ..Settings::default() };
+        let (model, npz) = (own().join("tflite/residual_f32.tflite"), own().join("golden/residual_f32.npz"));
+        let none = Progress::default();
+        let report = quantize_file(&model, &npz, &Default::default(), &settings, &output, &none).unwrap();
+        assert_eq!(report.integers.len(), if integers { 2 } else { 0 });
+        assert_eq!(report.text().contains("int8, scale"), integers, "{}", report.text());
+        import(&std::fs::read(&output.path).unwrap(), "residual", &Default::default()).unwrap()
+    });
+    let name = |graph: &Graph, id| graph.value(id).name.clone();
+    let (x, y) = (integers.inputs[0], integers.outputs[0]);
+    assert_eq!((integers.ty(x).dtype, integers.ty(y).dtype), (DType::I8, DType::I8));
+    assert_eq!(name(&integers, x), name(&floats, floats.inputs[0]));
+    assert_eq!(name(&integers, y), name(&floats, floats.outputs[0]));
+    // The same numbers.
     let float = |ty: &Type| Type::plain(DType::F32, ty.shape.dims());
-    let mut machine = Machine::new(graph);
-    let mut answer = |sample: &Vec<Data>| {
-        let input = eval(&Op::Quantize { rounding: Rounding::Away }, &[(&float(x), &sample[0])], x).unwrap();
-        let output = machine.run(&[input]).unwrap().remove(0);
-        eval(&Op::Dequantize {}, &[(y, &output)], &float(y)).unwrap().to_f32()
-    };
-    samples.iter().map(&mut answer).collect()
-}
-
-/// An MLPerf Tiny model of which there are both a float file and the converter's integer one, on the golden inputs.
-fn at_least_as_near_as_the_converter(model: &str) {
-    let Some(corpus) = std::env::var_os("KILN_CORPUS").map(PathBuf::from) else {
-        println!("KILN_CORPUS is not set: nothing is compared with TensorFlow Lite's converter");
-        return;
-    };
-    let name = format!("{model}_f32");
-    let graph = read(&corpus, &name);
-    let samples = cases(&corpus, &name, &graph);
-    let float = run(&graph, &samples);
-    let theirs = ratio(&float, &by_converter(&read(&corpus, &format!("{model}_int8")), &samples));
-    let quantised = quantised(&graph, &samples, &Settings::default());
-    let simulated = ratio(&float, &run(&quantised.graph, &samples));
-    let graph = compiled(&quantised);
-    assert_eq!(floats(&graph), [""; 0]);
-    let ours = ratio(&float, &run(&graph, &samples));
-    println!("{model}: {ours:.1} dB in integers, {simulated:.1} simulated; TensorFlow Lite {theirs:.1}");
-    assert!(ours >= theirs && simulated >= theirs);
-}
-
-#[test]
-fn anomaly_detection() {
-    at_least_as_near_as_the_converter("mlperf_ad");
-}
-
-#[test]
-fn image_classification() {
-    at_least_as_near_as_the_converter("mlperf_ic");
-}
-
-#[test]
-fn visual_wake_words() {
-    at_least_as_near_as_the_converter("mlperf_vww");
+    for (sample, wanted) in samples.iter().zip(run(&floats, &samples)) {
+        let ty = integers.ty(x);
+        let stored =
+            eval(&Op::Quantize { rounding: Rounding::Even }, &[(&float(ty), &sample[0])], ty).unwrap();
+        let result = Machine::new(&integers).run(&[stored]).unwrap().remove(0);
+        let (scale, zero) = (f32::from(1u8) / 256.0, -128);
+        let found: Vec<f32> = result.to_i8().iter().map(|&y| scale * (i32::from(y) - zero) as f32).collect();
+        assert_eq!(found, wanted);
+    }
 }

@@ -67,7 +67,7 @@ const ROOMS: &[(&str, &[&str])] = &[
         &["ir", "front", "kernel", "passes", "schedule", "plan", "search", "select", "emit", "verify"],
     ),
     ("write", &["ir"]),
-    ("quantize", &["ir", "interp", "passes", "verify"]),
+    ("quantize", &["ir", "interp", "passes", "requant", "verify"]),
     ("advice", &["ir", "front", "kernel", "passes", "report", "requant", "schedule", "select"]),
 ];
 

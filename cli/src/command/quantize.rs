@@ -1,7 +1,7 @@
 //! `cargo kiln quantize`.
 
-use anyhow::Result;
-use cargo_kiln::quantize::{quantize, Progress};
+use anyhow::{bail, Result};
+use cargo_kiln::quantize::{quantize, Output, Progress};
 use clap::Args;
 use kiln_codegen::quantize::{Bits, Method, Settings};
 use kiln_codegen::Options;
@@ -12,7 +12,7 @@ pub(super) const EXAMPLES: &str = "\
 The calibration set is written with numpy.savez(\"samples.npz\", in_0=…): the k-th input of the model (or its name) in float32, the first axis counting samples. \
 A hundred samples of what the model meets in use are enough for most; arrays of other names, as the outputs of a golden file, are not read.
 
-The file that is written has quantise and dequantise operators (QDQ) around every layer: ONNX Runtime runs it, and Kiln compiles it. Inputs and outputs stay floats. \
+The file that is written has quantise and dequantise operators (QDQ) around every layer: ONNX Runtime runs it, and Kiln compiles it. Inputs and outputs stay floats, without --io quantized. \
 Ratios are those of the power of the float model's outputs to that of their difference, in dB: 20 dB is a tenth, 40 dB a hundredth.
 
 Examples:
@@ -20,6 +20,8 @@ Examples:
   cargo kiln quantize kws.tflite --calibration samples.npz --activations int16 -o kws_int16.onnx
   cargo kiln quantize kws.onnx --calibration samples.npz --budget-snr 30 -o kws_int8.onnx
       Layers get activations of 16 bits, or stay in floats, the worst ones first, until the outputs have 30 dB
+  cargo kiln quantize kws.onnx --calibration samples.npz --io quantized -o kws_int8.onnx
+      Inputs and outputs are integers, too; the report says of which scale
   cargo kiln quantize kws.onnx --calibration samples.npz --keep-float 1,dense_2 -o kws_int8.onnx
       By number or name, as the report lists them";
 
@@ -37,9 +39,9 @@ pub(crate) struct Arguments {
     /// one with the best ratio]
     #[arg(long, value_name = "METHOD", value_parser = Method::NAMES)]
     method: Option<String>,
-    /// Which part of the numbers lies within each bound, in percent, with --method percentile
-    #[arg(long, value_name = "PERCENT", default_value_t = 99.99, value_parser = percent)]
-    percentile: f64,
+    /// Which part of the numbers lies within each bound, in percent, with --method percentile [default: 99.99]
+    #[arg(long, value_name = "PERCENT", requires = "method", value_parser = percent)]
+    percentile: Option<f64>,
     /// A scale for each filter of a layer [default]
     #[arg(long, conflicts_with = "per_tensor")]
     per_channel: bool,
@@ -52,6 +54,9 @@ pub(crate) struct Arguments {
     /// Type of weights
     #[arg(long, value_name = "TYPE", default_value = "int8", value_parser = ["int8", "int4"])]
     weights: String,
+    /// Types of inputs and outputs in the file: floats, or the integers that they are quantised to
+    #[arg(long, value_name = "TYPES", default_value = "float", value_parser = ["float", "quantized"])]
+    io: String,
     /// Layers that stay in floats, by number or name as in the report
     #[arg(long, value_name = "LAYERS", value_delimiter = ',')]
     keep_float: Vec<String>,
@@ -93,10 +98,11 @@ impl Arguments {
         for shape in &self.input_shape {
             options.set("input_shape", shape)?;
         }
-        let method = self.method.as_deref().and_then(Method::of_name).map(|method| match method {
-            Method::Percentile(_) => Method::Percentile(self.percentile),
-            method => method,
-        });
+        let method = match (self.method.as_deref().and_then(Method::of_name), self.percentile) {
+            (Some(Method::Percentile(_)), Some(percent)) => Some(Method::Percentile(percent)),
+            (_, Some(_)) => bail!("--percentile belongs to --method percentile"),
+            (method, None) => method,
+        };
         let settings = Settings {
             method,
             per_channel: !self.per_tensor,
@@ -108,7 +114,8 @@ impl Arguments {
             correct_bias: switch(&self.bias_correction),
         };
         let progress = Progress::default();
-        let report = quantize(&self.model, &self.calibration, &options, &settings, &self.output, &progress)?;
+        let output = Output { path: self.output, integers: self.io == "quantized" };
+        let report = quantize(&self.model, &self.calibration, &options, &settings, &output, &progress)?;
         drop(progress);
         match self.json {
             true => println!("{:#}", report.json()),

@@ -1,5 +1,6 @@
 //! The quantised graph: quantise and dequantise ops around every layer.
 
+use super::cheap;
 use super::format::{self, Format};
 use super::prepare::shares;
 use super::Settings;
@@ -7,6 +8,10 @@ use crate::error::Error;
 use crate::ir::{DType, Graph, Node, NodeId, Op, Rounding, Type, ValueId};
 use crate::verify;
 use std::collections::{BTreeMap, HashMap};
+
+/// By what scales of weights are multiplied that make sums dear to rescale, and how often at most: by one percent in all.
+const MOVE: f32 = 1.001;
+const MOST_MOVES: usize = 10;
 
 /// How a layer computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +33,8 @@ pub(super) struct Plan<'a> {
     pub(super) precision: &'a BTreeMap<NodeId, Precision>,
     /// What is added to the biases of layers.
     pub(super) corrections: &'a BTreeMap<NodeId, Vec<f32>>,
+    /// Whether scales of weights are moved a little where that makes sums cheaper to rescale ([`cheap`](super::cheap)). It takes time, and hardly changes what is computed.
+    pub(super) cheap: bool,
 }
 
 /// Ranges of the values of a graph.
@@ -193,8 +200,8 @@ impl Builder<'_> {
             });
         }
         if weighted {
-            let scale = operands.first().and_then(|&x| self.scale_of(x)).ok_or_else(missing)?;
-            self.weights(id, node, scale, &mut operands);
+            let from = operands.first().and_then(|&x| self.format_of(x)).ok_or_else(missing)?;
+            self.weights(id, node, [from, own], &mut operands);
         }
         let value = self.from.value(node.result);
         let result =
@@ -204,10 +211,11 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// The scale from which a value was dequantised.
-    fn scale_of(&self, id: ValueId) -> Option<f32> {
+    /// The format from which a value was dequantised.
+    fn format_of(&self, id: ValueId) -> Option<Format> {
         let node = self.to.node(self.to.producer(id)?);
-        self.to.ty(*node.operands.first()?).scale()
+        let ty = self.to.ty(*node.operands.first()?);
+        Some(Format { dtype: ty.dtype, scale: ty.scale()?, zero: ty.zero_point() })
     }
 
     /// A computed value, dequantised from a format.
@@ -251,7 +259,7 @@ impl Builder<'_> {
         self.to.add_node(Op::Dequantize {}, &[integers], value.label(), float, "quantize")
     }
 
-    fn weights(&mut self, id: NodeId, node: &Node, scale: f32, operands: &mut Vec<ValueId>) {
+    fn weights(&mut self, id: NodeId, node: &Node, [x, y]: [Format; 2], operands: &mut Vec<ValueId>) {
         let floats = |id: ValueId| self.from.const_data(id).map(crate::ir::Data::to_f32).unwrap_or_default();
         let dims = self.from.ty(node.operands[1]).shape.dims();
         let numbers = floats(node.operands[1]);
@@ -262,7 +270,25 @@ impl Builder<'_> {
         }
         let settings = self.plan.settings;
         let four = settings.weights == super::Bits::Four;
-        let stored = format::weights(dims, &numbers, bias.as_deref(), scale, four, settings.per_channel);
+        let filters = if settings.per_channel { dims.first().copied().unwrap_or(1) } else { 1 };
+        let mut least = vec![0.0; filters];
+        let store = |least: &[f32]| {
+            let floats = (&numbers[..], bias.as_deref());
+            format::weights(dims, floats, x.scale, four, settings.per_channel, least)
+        };
+        let mut stored = store(&least);
+        if self.plan.cheap && y.dtype == DType::I8 {
+            for _ in 0..MOST_MOVES {
+                let dear = cheap::dear(&stored, &node.op, x, y);
+                if dear.is_empty() {
+                    break;
+                }
+                for filter in dear {
+                    least[filter] = stored.scale(filter) * MOVE;
+                }
+                stored = store(&least);
+            }
+        }
         operands.push(self.constant(node.operands[1], stored.ty, stored.data));
         if let Some((ty, data)) = stored.bias {
             let value = match node.operands.get(2) {

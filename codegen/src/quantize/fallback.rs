@@ -1,5 +1,6 @@
 //! Which layers the noise comes from, and what becomes of the worst where there is a budget.
 
+use super::build::Built;
 use super::simulate::{each, outputs, powers, ratio, values, workers, Progress};
 use super::{layers, spread, Layer, Precision, Quantised, Trial, MEASURED_ALONE};
 use crate::error::Error;
@@ -19,12 +20,16 @@ pub(super) fn finish(
     progress: Progress<'_>,
 ) -> Result<Quantised, Error> {
     let alone = each_alone(&trial, &spread(samples, MEASURED_ALONE), progress)?;
-    let first_snr = trial.snr;
+    let (mut built, mut snr) = cheap(&trial, progress)?;
+    let first_snr = snr;
     let mut fallen = Vec::new();
-    if let Some(budget) = trial.settings.budget_snr {
+    if let Some(budget) = trial.settings.budget_snr.filter(|&budget| snr < budget) {
         fallen = fall_back(&mut trial, budget, &alone, progress)?;
+        (built, snr) = cheap(&trial, progress)?;
+        if snr < budget && trial.snr >= budget {
+            (built, snr) = (trial.build(&trial.precision)?, trial.snr);
+        }
     }
-    let built = trial.build(&trial.precision)?;
     let list = layers(&trial.graph).into_iter().map(|(number, name, id)| Layer {
         number,
         name,
@@ -35,14 +40,21 @@ pub(super) fn finish(
     Ok(Quantised {
         graph: built.graph,
         layers: list.collect(),
-        snr: trial.snr,
+        snr,
         first_snr,
-        measured: trial.measured.len(),
+        measured: trial.samples.len(),
         method: trial.method,
         equalised: trial.equalised,
         corrected: !trial.corrections.is_empty(),
         fallen,
     })
+}
+
+/// The graph with scales that are cheap to rescale by, and its ratio.
+fn cheap(trial: &Trial<'_>, progress: Progress<'_>) -> Result<(Built, f64), Error> {
+    let built = trial.built(&trial.precision, true)?;
+    let snr = trial.measured(built.graph.clone(), progress)?;
+    Ok((built, snr))
 }
 
 /// The ratio of the outputs with each layer quantised alone.
@@ -60,7 +72,7 @@ fn each_alone(
     let all = each(workers(&trial.graph), samples.len(), (progress, "measuring layers"), |sample| {
         let values = values(&trial.graph, samples[sample])?;
         let float = trial.float_outputs(&values)?;
-        let one = |built| Ok(powers(&float, &outputs(built, samples[sample], Some(&values))?));
+        let one = |built| Ok(powers(&float, &outputs(built, samples[sample], &values)?));
         built.iter().map(one).collect::<Result<Vec<_>, Error>>()
     })?;
     let of = |k: usize| ratio(&trial.graph, &all.iter().map(|sample| sample[k].clone()).collect::<Vec<_>>());

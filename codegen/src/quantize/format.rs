@@ -40,7 +40,7 @@ impl Format {
         Type::quantized(self.dtype, dims, self.scale, self.zero)
     }
 
-    fn stored(self, x: f32) -> i64 {
+    pub(super) fn stored(self, x: f32) -> i64 {
         let (lo, hi) = self.dtype.int_range().unwrap_or((0, 0));
         (((x / self.scale).round() as i64).saturating_add(self.zero.into())).clamp(lo, hi)
     }
@@ -74,14 +74,22 @@ pub(super) struct Weights {
     pub(super) bias: Option<(Type, Data)>,
 }
 
-/// Stores the weights of a layer, of which the first axis counts filters.
+impl Weights {
+    /// The scale of a filter.
+    pub(super) fn scale(&self, filter: usize) -> f32 {
+        let scales = self.ty.quant.as_ref().map_or(&[][..], |quant| &quant.scales);
+        scales.get(if scales.len() == 1 { 0 } else { filter }).map_or(1.0, |scale| scale.0)
+    }
+}
+
+/// Stores the weights and the bias of a layer, of which the first axis counts filters. `least` has a scale for each filter, or for all, that its own is not below.
 pub(super) fn weights(
     dims: &[usize],
-    numbers: &[f32],
-    bias: Option<&[f32]>,
+    (numbers, bias): (&[f32], Option<&[f32]>),
     operand_scale: f32,
     four_bits: bool,
     per_channel: bool,
+    least: &[f32],
 ) -> Weights {
     let most = if four_bits { 7.0 } else { 127.0 };
     let filters = dims.first().copied().unwrap_or(1).max(1);
@@ -91,6 +99,7 @@ pub(super) fn weights(
     } else {
         vec![filter_scale(numbers, most, four_bits)]
     };
+    scales.iter_mut().zip(least).for_each(|(scale, &least)| *scale = scale.max(least));
     // The bias has to fit 32 bits, with room for sums.
     for (o, b) in bias.unwrap_or(&[]).iter().enumerate() {
         let least = b.abs() / (operand_scale * (1u32 << 29) as f32);
@@ -156,15 +165,21 @@ mod tests {
 
     #[test]
     fn filters_have_scales_of_their_own() {
-        let stored = weights(&[2, 2], &[1.27, -0.5, 0.0, 254.0], Some(&[1.0, -1.0]), 0.5, false, true);
+        let numbers = [1.27, -0.5, 0.0, 254.0];
+        let stored = weights(&[2, 2], (&numbers, Some(&[1.0, -1.0])), 0.5, false, true, &[]);
         assert_eq!(stored.data.to_i8(), [127, -50, 0, 127]);
         let quant = stored.ty.quant.unwrap();
         assert_eq!((quant.axis, quant.scales[0].0, quant.scales[1].0), (Some(0), 0.01, 2.0));
         assert_eq!(stored.bias.unwrap().1.to_i32(), [200, -1]);
-        let one = weights(&[2, 2], &[1.27, -0.5, 0.0, 254.0], None, 0.5, false, false);
+        let one = weights(&[2, 2], (&numbers, None), 0.5, false, false, &[]);
         assert_eq!(one.data.to_i8(), [1, 0, 0, 127]);
+        let coarser = weights(&[2, 2], (&numbers, None), 0.5, false, true, &[0.02, 0.0]);
+        assert_eq!(
+            (coarser.data.to_i8(), coarser.scale(0), coarser.scale(1)),
+            (vec![64, -25, 0, 127], 0.02, 2.0)
+        );
         // Filters of zeros, whose bias still counts.
-        let empty = weights(&[1, 2], &[0.0, 0.0], Some(&[3.0]), 0.5, false, true);
+        let empty = weights(&[1, 2], (&[0.0, 0.0], Some(&[3.0])), 0.5, false, true, &[]);
         let (ty, data) = empty.bias.unwrap();
         let number =
             f64::from(ty.scale().unwrap_or(ty.quant.unwrap().scales[0].0)) * f64::from(data.to_i32()[0]);
@@ -174,7 +189,7 @@ mod tests {
     #[test]
     fn four_bits_have_the_step_of_least_error() {
         let numbers: Vec<f32> = (0..64).map(|k| ((k * 37 % 64) as f32 - 32.0) / 100.0).chain([3.0]).collect();
-        let stored = weights(&[1, 65], &numbers, None, 1.0, true, true);
+        let stored = weights(&[1, 65], (&numbers, None), 1.0, true, true, &[]);
         assert!(stored.data.to_i8().iter().all(|w| (-7..=7).contains(w)));
         assert!(stored.ty.quant.unwrap().scales[0].0 < 3.0 / 7.0);
     }

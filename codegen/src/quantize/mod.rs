@@ -5,9 +5,11 @@
 //! symmetric weights with a scale for each filter; biases of 32 bits in steps of the operand's scale times the weights'; one format for the operands and results of
 //! ops that copy, compare or average stored values; the format of a softmax, a sigmoid and a tanh that their arithmetic implies. Zero is exact in all of them.
 //!
-//! What comes out is a [`Graph`] again: [`interp`](crate::interp) computes it, with the rounding of every stored value, and [`write`](crate::write) writes it.
+//! What comes out is a [`Graph`] again: [`interp`](crate::interp) computes it, with the rounding of every stored value, and [`write`](crate::write) writes it. How good it is is measured on the
+//! integers that it is compiled to ([`qdq`](crate::passes::qdq)).
 
 mod build;
+mod cheap;
 mod equalise;
 mod fallback;
 mod format;
@@ -24,6 +26,7 @@ pub use simulate::Progress;
 use crate::error::{Error, Problem};
 use crate::interp::Values;
 use crate::ir::{DType, Data, Graph, NodeId, Op};
+use crate::{passes, verify};
 use build::{build, Built, Plan, Ranges};
 use std::collections::BTreeMap;
 
@@ -95,7 +98,7 @@ pub struct Quantised {
     pub graph: Graph,
     /// Layers in the order of evaluation.
     pub layers: Vec<Layer>,
-    /// Signal-to-noise ratio of the outputs in dB, against the float model's; of several outputs, the least.
+    /// Signal-to-noise ratio of the outputs in dB, as Kiln compiles the graph (in integers), against the float model's; of several outputs, the least.
     pub snr: f64,
     /// As it was before layers fell back to 16 bits or floats.
     pub first_snr: f64,
@@ -184,7 +187,7 @@ pub fn quantize(
                 let mut trial = Trial {
                     graph: graph.clone(),
                     float: float.clone(),
-                    measured: measured.clone(),
+                    samples: measured.clone(),
                     settings,
                     ranges: ranges.clone(),
                     precision: precision.clone(),
@@ -208,7 +211,7 @@ pub fn quantize(
 struct Trial<'a> {
     graph: Graph,
     /// What ratios are measured on.
-    measured: Vec<&'a Vec<Data>>,
+    samples: Vec<&'a Vec<Data>>,
     /// The float graph's outputs there.
     float: Vec<Vec<Data>>,
     settings: &'a Settings,
@@ -222,19 +225,31 @@ struct Trial<'a> {
 
 impl Trial<'_> {
     fn build(&self, precision: &BTreeMap<NodeId, Precision>) -> Result<Built, Error> {
-        let Trial { settings, ranges, corrections, .. } = self;
-        build(&self.graph, &Plan { settings, ranges, precision, corrections })
+        self.built(precision, false)
     }
 
-    /// The ratio of the outputs, with these precisions.
+    /// As `build`, where `cheap` takes more time for fewer cycles in the end.
+    fn built(&self, precision: &BTreeMap<NodeId, Precision>, cheap: bool) -> Result<Built, Error> {
+        let Trial { settings, ranges, corrections, .. } = self;
+        build(&self.graph, &Plan { settings, ranges, precision, corrections, cheap })
+    }
+
+    /// The ratio of the outputs, with these precisions: of the integers that the quantised graph is compiled to, which may differ from the floats between them by a step.
     fn measure(&self, precision: &BTreeMap<NodeId, Precision>, progress: Progress<'_>) -> Result<f64, Error> {
-        let built = self.build(precision)?;
+        self.measured(self.build(precision)?.graph, progress)
+    }
+
+    /// The ratio of a quantised graph's outputs.
+    fn measured(&self, mut graph: Graph, progress: Progress<'_>) -> Result<f64, Error> {
+        if passes::qdq::run(&mut graph) {
+            verify::after_stage("pass qdq", &graph)?;
+        }
         let one = |sample: usize| {
-            let quantised = simulate::outputs(&built, self.measured[sample], None)?;
+            let quantised = simulate::outputs_of(&graph, self.samples[sample])?;
             Ok(simulate::powers(&self.float[sample], &quantised))
         };
-        let workers = simulate::workers(&built.graph);
-        let powers = simulate::each(workers, self.measured.len(), (progress, "measuring"), one)?;
+        let workers = simulate::workers(&graph);
+        let powers = simulate::each(workers, self.samples.len(), (progress, "measuring"), one)?;
         Ok(simulate::ratio(&self.graph, &powers))
     }
 

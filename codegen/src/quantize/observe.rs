@@ -95,7 +95,8 @@ pub(super) fn corrections(
         {
             let (ty, numbers) = (graph.ty(node.operands[1]), data.to_f32());
             let four = settings.weights == Bits::Four;
-            let stored = format::weights(ty.shape.dims(), &numbers, None, 1.0, four, settings.per_channel);
+            let stored =
+                format::weights(ty.shape.dims(), (&numbers, None), 1.0, four, settings.per_channel, &[]);
             let quant = stored.ty.quant.as_ref();
             let taps = numbers.len() / ty.shape.dims()[0].max(1);
             let scale = |i: usize| {

@@ -66,13 +66,13 @@ pub(super) fn values(graph: &Graph, sample: &[Data]) -> Result<Values, Error> {
     Machine::new(graph).run_values(sample).map_err(internal)
 }
 
-/// The outputs of the float graph for a sample.
+/// The outputs of a graph for a sample.
 pub(super) fn outputs_of(graph: &Graph, sample: &[Data]) -> Result<Vec<Data>, Error> {
     Machine::new(graph).run(sample).map_err(internal)
 }
 
-/// The outputs of a quantised graph. What nothing quantised is before is taken from the float graph's values, if they are given.
-pub(super) fn outputs(built: &Built, sample: &[Data], float: Option<&Values>) -> Result<Vec<Data>, Error> {
+/// The outputs of a quantised graph. What nothing quantised is before is taken from the float graph's values.
+pub(super) fn outputs(built: &Built, sample: &[Data], float: &Values) -> Result<Vec<Data>, Error> {
     let graph = &built.graph;
     let mut found: HashMap<_, Data> = HashMap::new();
     let mut touched = std::collections::HashSet::new();
@@ -87,11 +87,11 @@ pub(super) fn outputs(built: &Built, sample: &[Data], float: Option<&Values>) ->
     };
     for (_, node) in graph.nodes() {
         let changes = matches!(node.op, Op::Quantize { .. } | Op::Dequantize {});
-        let known = float.zip(built.same.get(&node.result));
+        let known = built.same.get(&node.result);
         if changes || node.operands.iter().any(|operand| touched.contains(operand)) {
             touched.insert(node.result);
-        } else if let Some((values, &id)) = known {
-            found.insert(node.result, values.get(id).map_err(internal)?.clone());
+        } else if let Some(&id) = known {
+            found.insert(node.result, float.get(id).map_err(internal)?.clone());
             continue;
         }
         let operands: Result<Vec<Data>, Error> = node.operands.iter().map(|&id| get(&found, id)).collect();

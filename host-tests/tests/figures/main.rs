@@ -1,10 +1,12 @@
-//! The README's table of Kiln and TensorFlow Lite Micro is what the benchmark gives, and the goals are reached. `KILN_BLESS=1` writes the table.
+//! The README's table of Kiln and TensorFlow Lite Micro is what the benchmark gives, and the goals are reached; and so is the table of quantised models in `docs/quantize.md`. `KILN_BLESS=1` writes
+//! the tables.
 //!
 //! Figures belong to a compiler: with another one than the README names they are not compared.
 
 mod baselines;
 mod goals;
 mod measured;
+mod quantised;
 mod table;
 
 use kiln_host_tests::corpus_folder;
@@ -47,6 +49,27 @@ fn goals_are_reached() {
     let surprises: Vec<String> =
         goals.iter().filter(|goal| !goal.is_as_known()).map(ToString::to_string).collect();
     assert!(surprises.is_empty(), "not as baselines/tflm.toml says:\n{}", surprises.join("\n"));
+}
+
+#[test]
+fn quantised_models_are_as_near_and_as_fast_as_the_converters() {
+    let Some(folder) = corpus_folder() else {
+        println!("KILN_CORPUS is not set: nothing is compared with TensorFlow Lite's converter");
+        return;
+    };
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/quantize.md");
+    let text = std::fs::read_to_string(&guide).unwrap();
+    let (before, rest) = text.split_once(BEGIN).expect("the guide has no place for figures");
+    let (old, after) = rest.split_once(END).expect("the guide has no end of figures");
+    let (rows, compiler) = (quantised::rows(&folder), compiler());
+    let new = quantised::text(&rows, &compiler);
+    if wanted().is_some() || (!old.contains(&compiler) && std::env::var_os("KILN_BLESS").is_none()) {
+        println!("not all models, or another compiler than the guide's: its table is not compared");
+    } else if std::env::var_os("KILN_BLESS").is_some() {
+        std::fs::write(&guide, format!("{before}{BEGIN}{new}{END}{after}")).unwrap();
+    } else {
+        assert_eq!(old, new, "the guide's table is not fresh (KILN_BLESS=1 writes it)");
+    }
 }
 
 /// The compiler that firmware is built with.

@@ -3,8 +3,8 @@
 use super::super::rewrite::{each_node, Rewrite};
 use super::{known, quantize_of, stored, stored_clamp, whole};
 use crate::ir::{
-    AddRescale, Clamp, DType, Data, Graph, Multiplier, Node, NodeId, Op, Padding, Quant, Rescale, Type,
-    ValueId, Window,
+    AddRescale, Clamp, DType, Data, Graph, Multiplier, Node, NodeId, Op, Padding, Quant, Reduction, Rescale,
+    Type, ValueId, Window,
 };
 
 /// Turns layers between DEQUANTIZEs and a QUANTIZE into integer layers.
@@ -101,6 +101,15 @@ fn layer(graph: &Graph, uses: &[usize], id: NodeId) -> Option<Layer> {
             let by = ratio(graph.ty(x), y)? / count as f64;
             let clamp = stored_clamp(clamp, y)?;
             Some(Layer::of(Op::Mean { axes: axes.clone(), rescale: factors([by])?, clamp }, vec![x]))
+        }
+        Op::Reduce { function: Reduction::Sum, axes, .. } => {
+            let x = operand(graph, node, 0, y)?;
+            let rescale = factors([ratio(graph.ty(x), y)?])?;
+            Some(Layer::of(Op::Reduce { function: Reduction::Sum, axes: axes.clone(), rescale }, vec![x]))
+        }
+        Op::ResizeBilinear { .. } => {
+            let x = operand(graph, node, 0, y)?;
+            (graph.ty(x).quant == y.quant).then(|| Layer::of(node.op.clone(), vec![x]))
         }
         Op::AvgPool2d { window, clamp } => pooling(graph, node, y, window, stored_clamp(clamp, y)?),
         _ => None,

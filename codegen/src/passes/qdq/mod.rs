@@ -5,24 +5,27 @@
 //!
 //! * `moves.rs`: ops that only move or compare elements change places with DEQUANTIZEs before them and QUANTIZEs behind them. Exact.
 //! * `tables.rs`: what is a function of one 8-bit element becomes a table, however many floats are computed on the way. Exact.
-//! * `layers.rs`: convolutions, matrix products, sums, products, poolings and means compute on the stored integers.
+//! * `layers.rs` and `softmax.rs`: convolutions, matrix products, sums, products, poolings, means and softmaxes compute on the stored integers.
 //!
 //! # Where results may differ
 //!
 //! Layers of the third kind may differ by one step from what the floats would give, where the real number is close to halfway between two steps:
 //!
-//! | op | what is rounded | how |
-//! |---|---|---|
-//! | convolution, matrix product | Σ (x − zx)·(w − zw) + bias, exactly, times sx·sw/sy | as `layers` says, once or as TFLite does |
-//! | the bias | bias / (sx·sw) | half to even; files have it so already |
-//! | sum, difference | both operands to 20 more bits, their sum | TFLite's `ADD` |
-//! | product, mean | the exact integer times the ratio of scales | TFLite's fixed point |
-//! | average pooling | the exact sum | half away from zero |
+//! | op | what is rounded | how | how often another step |
+//! |---|---|---|---|
+//! | convolution, matrix product | Σ (x − zx)·(w − zw) + bias, exactly, times f = sx·sw/sy | as TFLite: to whole 2⁻ᵏ with 2⁻ᵏ ≤ 2·f first | one further from zero in a share of f/2 to f of all results: where the real number is that little nearer to zero than the middle of two steps |
+//! | the bias | bias / (sx·sw) | half to even; files have it so already | – |
+//! | sum, difference | both operands to 20 more bits, their sum | TFLite's `ADD` | hardly ever |
+//! | product, mean, sum along axes | the exact integer times the ratio of scales, a mean's by their number | TFLite's fixed point | as a convolution |
+//! | average pooling | the exact sum | half away from zero (of stored values), not to even | of n numbers, n even, in the middle of two steps: a share of 1/(2·n), so one of eight where n is 4 |
+//! | bilinear interpolation | products with fractions of 10 bits, both ways | TFLite's fixed point | next to the middle of two steps |
+//! | softmax | exponentials to 26 bits behind the point, their share of the sum | TFLite's fixed point; where the result has another format than TFLite's, first to 16 bits | hardly ever |
 //!
 //! The floats have errors themselves, which are as large where many products are summed. The option `qdq = "float"` keeps them.
 
 mod layers;
 mod moves;
+mod softmax;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -44,6 +47,8 @@ pub fn run(graph: &mut Graph) -> bool {
         now |= moves::run(graph);
         now |= super::dce::run(graph);
         now |= layers::run(graph);
+        now |= super::dce::run(graph);
+        now |= softmax::run(graph);
         now |= super::dce::run(graph);
         now |= tables::run(graph);
         if !now {

@@ -1,7 +1,7 @@
 //! What only moves or compares elements works on stored values as on floats.
 
 use super::{quantised, quantize_of, stored_clamp, whole};
-use crate::ir::{Clamp, DType, Graph, Node, NodeId, Op, Reduction, Type, ValueId};
+use crate::ir::{Binary, Clamp, DType, Graph, Node, NodeId, Op, Reduction, Rescale, Type, ValueId};
 
 /// Moves DEQUANTIZEs behind such ops, and QUANTIZEs before them.
 pub(super) fn run(graph: &mut Graph) -> bool {
@@ -90,13 +90,14 @@ fn sunk(graph: &Graph, id: NodeId) -> Option<Moved> {
             };
             Op::Pad { before: before.clone(), after: after.clone(), value }
         }
+        Op::Binary { function: function @ (Binary::Max | Binary::Min), clamp, .. }
+            if is_open(clamp, result) =>
+        {
+            operands = alike(graph, node, outer, stored)?;
+            Op::Binary { function: *function, rescale: Rescale::Real, clamp: whole(stored)? }
+        }
         Op::Concat { .. } => {
-            let parts = node.operands.iter().map(|&part| {
-                let (own, from) = form(graph, part)?;
-                let ty = graph.ty(from);
-                (own == outer && ty.dtype == stored.dtype && ty.quant == stored.quant).then_some(from)
-            });
-            operands = parts.collect::<Option<_>>()?;
+            operands = alike(graph, node, outer, stored)?;
             node.op.clone()
         }
         _ => return None,
@@ -105,6 +106,16 @@ fn sunk(graph: &Graph, id: NodeId) -> Option<Moved> {
     // A form keeps its type's scale.
     let from_same = result.dtype == DType::F32 || result.scale() == stored.scale();
     from_same.then(|| Moved { inner: vec![Inner { op, operands, ty }], outer: (outer.clone(), vec![]) })
+}
+
+/// What operands are the same form of, if they are all of one type.
+fn alike(graph: &Graph, node: &Node, outer: &Op, stored: &Type) -> Option<Vec<ValueId>> {
+    let one = |&operand: &ValueId| {
+        let (own, from) = form(graph, operand)?;
+        let ty = graph.ty(from);
+        (own == outer && ty.dtype == stored.dtype && ty.quant == stored.quant).then_some(from)
+    };
+    node.operands.iter().map(one).collect()
 }
 
 /// Whether a range is none.

@@ -92,6 +92,48 @@ fn sums_products_means_and_joins() {
 }
 
 #[test]
+fn softmaxes_of_tflites_format_and_of_others() {
+    let softmax = |of: &str, to: &str| {
+        format!(
+            "input %x: {of}
+             %d: f32[3,7] = dequantize(%x)
+             %s: f32[3,7] = softmax(%d) {{beta = 1.0, scale = real}}
+             %y: {to} = quantize(%s) {{rounding = even}}
+             return %y"
+        )
+    };
+    let ops_of = |of: &str, to: &str, steps: i64| ops(&changed(&softmax(of, to), steps));
+    assert_eq!(ops_of("i8[3,7] q(0.05 : 3)", "i8[3,7] q(0.00390625 : -128)", 1), ["softmax"]);
+    // ONNX Runtime's quantiser has 255 steps from 0 to 1.
+    assert_eq!(ops_of("i8[3,7] q(0.05 : 3)", "i8[3,7] q(0.003921569 : -128)", 1), ["softmax", "requantize"]);
+    assert_eq!(ops_of("i8[3,7] q(0.05 : 3)", "i8[3,7] q(0.002 : -100)", 1), ["softmax", "requantize"]);
+    assert_eq!(ops_of("i16[3,7] q(0.0003 : 0)", "i16[3,7] q(0.000030517578125 : 0)", 8), ["softmax"]);
+    let other = softmax("i16[3,7] q(0.0003 : 0)", "i16[3,7] q(0.0001 : 0)");
+    assert!(!run(&mut parse(&other)), "16 bits of another scale");
+}
+
+#[test]
+fn larger_ones_sums_along_axes_and_images_of_other_sizes() {
+    let graph = changed(
+        "input %x: i8[1,3,4,4] q(0.05 : 3)
+         const %k: i8[4] q(0.05 : 3) = [10, -3, 70, 0]
+         %d: f32[1,3,4,4] = dequantize(%x)
+         %e: f32[4] = dequantize(%k)
+         %m: f32[1,3,4,4] = binary(%d, %e) {function = max, rescale = real, clamp = -inf..=inf}
+         %q: i8[1,3,4,4] q(0.05 : 3) = quantize(%m) {rounding = even}
+         %f: f32[1,3,4,4] = dequantize(%q)
+         %r: f32[1,5,7,4] = resize_bilinear(%f) {align_corners = false, half_pixel = true}
+         %t: i8[1,5,7,4] q(0.05 : 3) = quantize(%r) {rounding = even}
+         %g: f32[1,5,7,4] = dequantize(%t)
+         %s: f32[1,1,7,4] = reduce(%g) {function = sum, axes = [1], rescale = real}
+         %y: i8[1,1,7,4] q(0.2 : -7) = quantize(%s) {rounding = even}
+         return %y",
+        2,
+    );
+    assert_eq!(ops(&graph), ["binary", "resize_bilinear", "reduce"]);
+}
+
+#[test]
 fn other_floats_stay() {
     let text = "input %x: i8[5] q(0.05 : 3)
          %d: f32[5] = dequantize(%x)

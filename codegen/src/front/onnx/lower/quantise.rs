@@ -73,10 +73,6 @@ impl Scales {
 
     /// The axis that belongs to the scales, if they are several.
     fn axis(&self, cx: &NodeCx<'_, '_, '_>, dims: &[usize]) -> Lowered<Option<usize>> {
-        if cx.int("block_size", 0) != 0 {
-            let help = "quantise the weights per channel";
-            return Err(Refusal::unsupported("blocks of weights have scales of their own", help));
-        }
         if self.scales.len() == 1 {
             return Ok(None);
         }
@@ -89,6 +85,36 @@ impl Scales {
             }
         }
     }
+}
+
+/// Scales and zero points of every element, where blocks of elements along an axis have scales of their own.
+fn of_blocks(cx: &mut NodeCx<'_, '_, '_>, named: &Scales, dims: &[usize]) -> Lowered<Option<Scales>> {
+    let size = match usize::try_from(cx.int("block_size", 0)) {
+        Ok(0) => return Ok(None),
+        Ok(size) => size,
+        Err(_) => return Err(Refusal::malformed("its blocks have less than no elements")),
+    };
+    let axis = cx.axis(cx.int("axis", 1), dims.len())?;
+    let scale = cx.input(1)?;
+    let mut wanted = Shape(dims.to_vec());
+    wanted.0[axis] = dims[axis].div_ceil(size);
+    if cx.dims(scale) != wanted.dims() {
+        let what = format!("scales {:?} for blocks of {size} along axis {axis} of {dims:?}", cx.dims(scale));
+        return Err(Refusal::malformed(what));
+    }
+    let (own, blocks) = (Shape(dims.to_vec()), wanted.strides());
+    let strides = own.strides();
+    let block = |element: usize| -> usize {
+        let index = |k: usize| element / strides[k] % dims[k] / if k == axis { size } else { 1 };
+        (0..dims.len()).map(|k| index(k) * blocks[k]).sum()
+    };
+    let count = own.numel();
+    cx.importer.budget.charge(8 * count)?;
+    let missing = || Refusal::malformed("a block has no scale");
+    let scales = (0..count).map(|k| named.scales.get(block(k)).copied()).collect::<Option<_>>();
+    let zeros = (0..count).map(|k| named.zeros.get(block(k)).copied()).collect::<Option<_>>();
+    let (scales, zeros) = (scales.ok_or_else(missing)?, zeros.ok_or_else(missing)?);
+    Ok(Some(Scales { scales, zeros, dtype: named.dtype }))
 }
 
 /// The type that a reshape or transpose of a quantised constant has; `None` where its scales would not belong to one axis.
@@ -206,7 +232,11 @@ pub(super) fn quantize_linear(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let named = Scales::read(cx, 1, 2)?;
     let dims = cx.dims(x);
-    let axis = named.axis(cx, &dims)?;
+    let blocks = of_blocks(cx, &named, &dims)?;
+    let axis = match blocks {
+        Some(_) => None,
+        None => named.axis(cx, &dims)?,
+    };
     let dtype = match (named.dtype, cx.int("output_dtype", 0)) {
         (Some(dtype), _) => dtype,
         (None, 0) => DType::U8,
@@ -220,14 +250,17 @@ pub(super) fn quantize_linear(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
             return Err(Refusal::unsupported(what, "quantise floats"));
         }
     };
-    if axis.is_none() {
+    if axis.is_none() && blocks.is_none() {
         let (scale, zero) = named.single()?;
         let ty = computed(dtype, &dims, scale, zero)?;
         let y = cx.add(Op::Quantize { rounding: Rounding::Even }, &[x], ty)?;
         return bind_stored(cx, y, dtype);
     }
     let (lo, hi) = dtype.int_range().unwrap_or((0, 0));
-    let along = along(axis, dims.len(), named.scales.len());
+    let (named, along) = match blocks {
+        Some(blocks) => (blocks, dims.clone()),
+        None => (named.clone(), along(axis, dims.len(), named.scales.len())),
+    };
     let scale = cx.float_constant("scale", &along, &named.scales)?;
     let zeros: Vec<f32> = named.zeros.iter().map(|&zero| zero as f32).collect();
     let zero = cx.float_constant("zero point", &along, &zeros)?;
@@ -253,25 +286,33 @@ pub(super) fn dequantize_linear(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let named = Scales::read(cx, 1, 2)?;
     let (dims, dtype) = (cx.dims(x), cx.ty(x).dtype);
-    let axis = named.axis(cx, &dims)?;
+    let blocks = of_blocks(cx, &named, &dims)?;
+    let axis = match blocks {
+        Some(_) => None,
+        None => named.axis(cx, &dims)?,
+    };
     let ty = Type::plain(DType::F32, &dims);
     if !matches!(dtype, DType::I8 | DType::U8 | DType::I16 | DType::I32) {
         let what = format!("{} has a scale", describe(cx.ty(x)));
         return Err(Refusal::unsupported(what, "quantise to int8, uint8, int16 or int32"));
     }
-    if cx.data(x).is_some() {
+    if cx.data(x).is_some() && blocks.is_none() {
         // It stays a node: passes look for it.
         let stored = scaled(cx, x, named.quant(axis))?;
         let y = cx.add_unfolded(Op::Dequantize {}, &[stored], ty)?;
         return cx.bind(0, y);
     }
-    if axis.is_none() && dtype != DType::I32 {
+    if axis.is_none() && dtype != DType::I32 && blocks.is_none() {
         let (scale, zero) = named.single()?;
         let stored = signed(cx, x, scale, zero)?;
         let y = cx.add(Op::Dequantize {}, &[stored], ty)?;
         return cx.bind(0, y);
     }
-    let along = along(axis, dims.len(), named.scales.len());
+    let (named, along) = match blocks {
+        // Constants become floats.
+        Some(blocks) => (blocks, dims.clone()),
+        None => (named.clone(), along(axis, dims.len(), named.scales.len())),
+    };
     let scale = cx.float_constant("scale", &along, &named.scales)?;
     let zeros: Vec<f32> = named.zeros.iter().map(|&zero| zero as f32).collect();
     let zero = cx.float_constant("zero point", &along, &zeros)?;

@@ -114,9 +114,6 @@ pub(super) fn check_result(ty: &Type, scale: f32, zero_point: i32) -> Lowered {
     Err(Refusal::unsupported(what, "convert the model again with a current converter"))
 }
 
-/// Integer bits of the softmax's scaled differences (Q5.26).
-const INTEGER_BITS: u32 = 5;
-
 /// SOFTMAX along the last axis. An int8 result has scale 1/256 and zero point −128; an int16 result of an int8 operand nearly 1/65536 and −32768.
 pub(super) fn softmax(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let beta = cx.options(9)?.beta()?;
@@ -135,10 +132,15 @@ pub(super) fn softmax(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
         Format::Float => SoftmaxScale::Real,
         Format::Int16 => {
             check_result(&result, 1.0 / 32768.0, 0)?;
-            // Steps of the table of exponentials, which has 65535 of them from −10 to 0.
-            let scale = cx.scale(cx.ty(x), "operand")?;
-            let multiplier = multiplier(f64::from(scale) * f64::from(beta) / (10.0 / 65535.0))?;
-            SoftmaxScale::FixedPoint { multiplier, diff_min: 0 }
+            let by = [f64::from(beta), f64::from(cx.scale(cx.ty(x), "operand")?)];
+            let beyond = || {
+                let what = format!(
+                    "β times the operand's scale is {:e}, too large for fixed-point arithmetic",
+                    by[0] * by[1]
+                );
+                Refusal::unsupported(what, "check the quantisation of the operand")
+            };
+            SoftmaxScale::of_16_bits(by).ok_or_else(beyond)?
         }
         Format::Int8 => {
             if !wide || !softmax_of_16_bits(&result) {
@@ -150,23 +152,15 @@ pub(super) fn softmax(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     cx.emit(Op::Softmax { beta: Real(beta), scale }, &[x], 0, &dims)
 }
 
-/// TFLite's `PreprocessSoftmaxScaling` and `CalculateInputRadius`.
+/// The scale of a softmax of 8 bits.
 pub(super) fn softmax_scale(beta: f64, scale: f64) -> Lowered<SoftmaxScale> {
-    let unit = f64::from(1u32 << (31 - INTEGER_BITS));
-    let real = (beta * scale * unit).min(f64::from(i32::MAX));
-    if real <= 1.0 {
+    SoftmaxScale::of_8_bits([beta, scale]).ok_or_else(|| {
         let what = format!(
             "β times the operand's scale is {:e}, too small for fixed-point arithmetic",
             beta * scale
         );
-        return Err(Refusal::unsupported(what, "check the quantisation of the operand"));
-    }
-    // Beyond 2³⁰, no difference but 0 counts, and the factor does not matter; it is kept in a multiplier's range.
-    let scaled = multiplier(real.min(f64::from(1u32 << 30) - 1.0))?;
-    let capped = real >= f64::from(1u32 << 30);
-    // 31 · 2²⁶ / 2^shift, rounded down; the shift is not negative because the factor is above 1.
-    let radius = (i64::from((1 << INTEGER_BITS) - 1) << (31 - INTEGER_BITS)) >> scaled.shift;
-    Ok(SoftmaxScale::FixedPoint { multiplier: scaled, diff_min: if capped { 0 } else { -(radius as i32) } })
+        Refusal::unsupported(what, "check the quantisation of the operand")
+    })
 }
 
 #[cfg(test)]

@@ -1,0 +1,82 @@
+//! Softmax of stored values, by TFLite's fixed-point arithmetic.
+
+use super::{quantize_of, stored, whole};
+use crate::ir::{DType, Graph, Multiplier, NodeId, Op, Real, Rescale, SoftmaxScale, Type, ValueId};
+
+/// Turns softmaxes between a DEQUANTIZE and a QUANTIZE into integer ones.
+pub(super) fn run(graph: &mut Graph) -> bool {
+    let uses = graph.use_counts();
+    let mut changed = false;
+    let mut order = Vec::with_capacity(graph.order.len());
+    for id in std::mem::take(&mut graph.order) {
+        if let Some(Found { x, beta, scale, between, origin }) = found(graph, &uses, id) {
+            let softmax = Op::Softmax { beta, scale };
+            let (op, operand) = match between {
+                None => (softmax, x),
+                Some(Between { ty, op }) => {
+                    let name = graph.value(graph.node(id).result).name.clone();
+                    let inner = graph.add_detached_node(softmax, &[x], name, ty, origin.clone());
+                    order.push(inner);
+                    (op, graph.node(inner).result)
+                }
+            };
+            let node = graph.node_mut(id);
+            (node.op, node.operands, node.origin) = (op, vec![operand], origin);
+            changed = true;
+        }
+        order.push(id);
+    }
+    graph.order = order;
+    changed
+}
+
+/// A QUANTIZE of a softmax.
+struct Found {
+    /// What the softmax is of, as integers.
+    x: ValueId,
+    beta: Real,
+    scale: SoftmaxScale,
+    /// Where the result is not in the format that the arithmetic implies.
+    between: Option<Between>,
+    /// The operator of the file.
+    origin: String,
+}
+
+/// A result in another format, and what makes it that of the QUANTIZE.
+struct Between {
+    ty: Type,
+    op: Op,
+}
+
+fn found(graph: &Graph, uses: &[usize], id: NodeId) -> Option<Found> {
+    let (float, y) = quantize_of(graph, id)?;
+    let node = graph.node(graph.producer(float)?);
+    let origin = node.origin.clone();
+    let Op::Softmax { beta, scale: SoftmaxScale::Real } = node.op else { return None };
+    let x = stored(graph, *node.operands.first()?)?;
+    let from = graph.ty(x);
+    if uses.get(float.0 as usize) != Some(&1) || !(beta.0.is_finite() && beta.0 >= 0.0) {
+        return None;
+    }
+    let implied = |scale: f32, zero: i32| y.scale() == Some(scale) && y.zero_point() == zero;
+    let by = [f64::from(beta.0), f64::from(from.scale()?)];
+    if from.dtype == DType::I16 {
+        let wanted = y.dtype == DType::I16 && from.zero_point() == 0 && implied(1.0 / 32768.0, 0);
+        let scale = SoftmaxScale::of_16_bits(by)?;
+        return wanted.then_some(Found { x, beta, scale, between: None, origin });
+    }
+    if from.dtype != DType::I8 {
+        return None;
+    }
+    let scale = SoftmaxScale::of_8_bits(by)?;
+    let between = match y.dtype == DType::I8 && implied(1.0 / 256.0, -128) {
+        true => None,
+        false => {
+            let step = 1.0 / 65536.0;
+            let ty = Type::quantized(DType::I16, y.shape.dims(), step, -32768);
+            let rescale = Rescale::FixedPoint(vec![Multiplier::of(f64::from(step) / f64::from(y.scale()?))?]);
+            Some(Between { ty, op: Op::Requantize { rescale, clamp: whole(y)? } })
+        }
+    };
+    Some(Found { x, beta, scale, between, origin })
+}

@@ -1,0 +1,76 @@
+//! Which filters have sums that are dear to rescale.
+//!
+//! Fast kernels rescale by one multiplication, if there are constants with which it takes the reference's steps on all sums that a filter can reach ([`requant`](crate::requant)). For nearly all factors there are.
+//! Where there are none, as next to some powers of two, the whole layer rescales as the reference does, in several times the instructions. A scale that is a little larger has another factor.
+
+use super::format::{Format, Weights};
+use crate::ir::{Multiplier, Op};
+use crate::requant::{choose, reachable, Channel, Reference};
+
+/// The filters of a layer, an operand and a result of 8 bits, that keep it from being rescaled cheaply. None where nothing does, or no single one.
+pub(super) fn dear(weights: &Weights, op: &Op, x: Format, y: Format) -> Vec<usize> {
+    let Some(channels) = channels(weights, op, x, y) else { return Vec::new() };
+    if choose(&channels.concat(), &[]).is_ok() {
+        return Vec::new();
+    }
+    let several = weights.ty.quant.as_ref().is_some_and(|quant| quant.scales.len() > 1);
+    let alone = (0..channels.len()).filter(|&o| choose(&channels[o], &[]).is_err());
+    let mut found: Vec<usize> = alone.map(|o| if several { o } else { 0 }).collect();
+    found.dedup();
+    found
+}
+
+/// Each filter, for kernels whose sums have no gain and for those whose sums have 8 bits of it.
+fn channels(weights: &Weights, op: &Op, x: Format, y: Format) -> Option<Vec<[Channel; 2]>> {
+    let (Op::Conv2d { clamp, .. } | Op::Dense { clamp, .. }) = op else { return None };
+    let bounds = clamp.float_bounds();
+    let (lo, hi) = (y.stored(bounds.0) as i32, y.stored(bounds.1) as i32);
+    let filters = weights.ty.shape.dims().first().copied().filter(|&filters| filters > 0)?;
+    let stored = weights.data.to_i8();
+    let bias = weights.bias.as_ref().map(|(_, data)| data.to_i32());
+    let channel = |o: usize| {
+        let filter = stored.chunks(stored.len() / filters).nth(o)?;
+        let sum = filter.iter().map(|&w| i32::from(w)).fold(0i32, i32::wrapping_add);
+        let bias = bias.as_ref().map_or(Some(0), |bias| bias.get(o).copied())?;
+        let bias = bias.wrapping_sub(sum.wrapping_mul(x.zero));
+        let real = f64::from(x.scale) * f64::from(weights.scale(o)) / f64::from(y.scale);
+        let reference =
+            Reference { multiplier: Multiplier::of(real)?, float: None, zero_point: y.zero, lo, hi };
+        let range = reachable(filter.iter().copied(), bias, (i8::MIN.into(), i8::MAX.into()));
+        Some([0, 8].map(|gain_bits| Channel { reference, range, gain_bits }))
+    };
+    (0..filters).map(channel).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::format;
+    use super::*;
+    use crate::ir::{Clamp, DType, Rescale};
+
+    #[test]
+    fn scales_next_to_powers_of_two_are_found_and_moved() {
+        let op = Op::Dense { rescale: Rescale::Real, clamp: Clamp::NO_FLOAT };
+        let (x, y) = (
+            Format { dtype: DType::I8, scale: 1.0, zero: -128 },
+            Format { dtype: DType::I8, scale: 1.0, zero: -24 },
+        );
+        let mut odd = 0;
+        for k in 0..400 {
+            let scale = (1.0 + (k as f32 - 200.0) * 1e-5) / 512.0;
+            let numbers: Vec<f32> = (0..16).map(|i| scale * (i * 17 - 128) as f32).collect();
+            let stored =
+                |least: f32| format::weights(&[1, 16], (&numbers, None), x.scale, false, true, &[least]);
+            let mut weights = stored(scale);
+            for _ in 0..10 {
+                if dear(&weights, &op, x, y).is_empty() {
+                    break;
+                }
+                odd += 1;
+                weights = stored(weights.scale(0) * 1.001);
+            }
+            assert_eq!(dear(&weights, &op, x, y), [0; 0], "{scale}");
+        }
+        assert!(odd > 0, "no scale is dear: nothing was tested");
+    }
+}
