@@ -58,7 +58,7 @@ mod tests {
         let mut odd = 0;
         for k in 0..400 {
             let scale = (1.0 + (k as f32 - 200.0) * 1e-5) / 512.0;
-            let numbers: Vec<f32> = (0..16).map(|i| scale * (i * 17 - 128) as f32).collect();
+            let numbers: Vec<f32> = (0..16).map(|i| scale * (i * 16 - 120) as f32).collect();
             let stored =
                 |least: f32| format::weights(&[1, 16], (&numbers, None), x.scale, false, true, &[least]);
             let mut weights = stored(scale);

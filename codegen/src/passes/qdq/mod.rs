@@ -19,7 +19,7 @@
 //! | product, mean, sum along axes | the exact integer times the ratio of scales, a mean's by their number | TFLite's fixed point | as a convolution |
 //! | average pooling | the exact sum | half away from zero (of stored values), not to even | of n numbers, n even, in the middle of two steps: a share of 1/(2·n), so one of eight where n is 4 |
 //! | bilinear interpolation | products with fractions of 10 bits, both ways | TFLite's fixed point | next to the middle of two steps |
-//! | softmax | exponentials to 26 bits behind the point, their share of the sum | TFLite's fixed point; where the result has another format than TFLite's, first to 16 bits | hardly ever |
+//! | softmax of 8 bits | exponentials to 26 bits behind the point, their share of the sum | TFLite's fixed point; where the result has another format than TFLite's, first to 16 bits | hardly ever |
 //!
 //! The floats have errors themselves, which are as large where many products are summed. The option `qdq = "float"` keeps them.
 
