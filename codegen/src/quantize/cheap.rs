@@ -41,36 +41,3 @@ fn channels(weights: &Weights, op: &Op, x: Format, y: Format) -> Option<Vec<[Cha
     };
     (0..filters).map(channel).collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::super::format;
-    use super::*;
-    use crate::ir::{Clamp, DType, Rescale};
-
-    #[test]
-    fn scales_next_to_powers_of_two_are_found_and_moved() {
-        let op = Op::Dense { rescale: Rescale::Real, clamp: Clamp::NO_FLOAT };
-        let (x, y) = (
-            Format { dtype: DType::I8, scale: 1.0, zero: -128 },
-            Format { dtype: DType::I8, scale: 1.0, zero: -24 },
-        );
-        let mut odd = 0;
-        for k in 0..400 {
-            let scale = (1.0 + (k as f32 - 200.0) * 1e-5) / 512.0;
-            let numbers: Vec<f32> = (0..16).map(|i| scale * (i * 16 - 120) as f32).collect();
-            let stored =
-                |least: f32| format::weights(&[1, 16], (&numbers, None), x.scale, false, true, &[least]);
-            let mut weights = stored(scale);
-            for _ in 0..10 {
-                if dear(&weights, &op, x, y).is_empty() {
-                    break;
-                }
-                odd += 1;
-                weights = stored(weights.scale(0) * 1.001);
-            }
-            assert_eq!(dear(&weights, &op, x, y), [0; 0], "{scale}");
-        }
-        assert!(odd > 0, "no scale is dear: nothing was tested");
-    }
-}
