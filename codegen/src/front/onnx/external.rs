@@ -84,7 +84,11 @@ impl Embedding<'_, '_> {
         if depth > DEEPEST {
             return Err(Failure::Broken);
         }
-        if let (Kind::Tensor, Some(external)) = (kind, external(bytes)?) {
+        let external = match kind {
+            Kind::Tensor => external(bytes)?,
+            _ => None,
+        };
+        if let Some(external) = external {
             self.found = true;
             let data = (self.fetch)(&external.map_err(Failure::Data)?).map_err(Failure::Data)?;
             return with_data(bytes, &data);
@@ -206,11 +210,13 @@ mod tests {
         [field(8, name.as_bytes()), entries.concat(), elsewhere].concat()
     }
 
-    /// Tensors of a graph, and of one in an attribute of a node.
+    /// Tensors of a graph, and of one in an attribute of a node. Around them are fields of other kinds under the numbers that a tensor's have.
     fn model(tensor: &[u8], inner: &[u8]) -> Vec<u8> {
-        let attribute = [field(6, &field(5, inner)), field(5, inner)].concat();
-        let node = [field(4, b"If"), field(5, &attribute)].concat();
-        [b"\x08\x07".to_vec(), field(7, &[field(1, &node), field(5, tensor)].concat())].concat()
+        let list = b"\x40\x03\x40\x05";
+        let attribute = [list, &*field(13, b"\xff"), &field(6, &field(5, inner)), &field(5, inner)].concat();
+        let node = [field(4, b"If"), field(5, &attribute), field(8, b"a")].concat();
+        let graph = [field(13, b"\x0a\x01x"), field(14, b""), field(1, &node), field(5, tensor)].concat();
+        [b"\x08\x07", &*field(14, b""), &field(7, &graph)].concat()
     }
 
     fn embedded(model: &[u8]) -> Result<Option<Vec<u8>>, Error> {
