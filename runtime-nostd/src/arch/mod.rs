@@ -4,6 +4,9 @@
 //! module only, and not in `portable`.
 
 pub(crate) mod dsp;
+pub(crate) mod elements;
+#[cfg(feature = "std")]
+mod heap;
 pub(crate) mod memory;
 pub(crate) mod observer;
 pub(crate) mod portable;

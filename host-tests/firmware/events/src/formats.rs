@@ -1,6 +1,6 @@
 //! All public types of the runtime have `defmt::Format`, or this does not compile. That it names all of them checks `host-tests/tests/events.rs`.
 
-use kiln::{events, frontend, kernels, post};
+use kiln::{any, events, frontend, kernels, post};
 
 const _: fn() = || {
     formatted::<kiln::Band>();
@@ -9,6 +9,9 @@ const _: fn() = || {
     formatted::<kiln::ModelInfo>();
     formatted::<kiln::TensorInfo>();
     formatted::<kiln::YieldNow>();
+
+    formatted::<any::AnyError>();
+    formatted::<any::Which>();
 
     formatted::<events::Layer>();
     formatted::<events::Name>();
