@@ -1,4 +1,5 @@
 //! Kiln's own chores: `cargo xtask COMMAND`.
+mod bench_host;
 mod demo;
 mod msrv;
 mod onnx;
@@ -25,12 +26,13 @@ fn main() -> ExitCode {
         ["setup"] => setup(),
         ["demo"] => setup().and_then(|()| demo::run_all()),
         ["test"] => setup().and_then(|()| test::run_all()),
+        ["bench-host", ref arguments @ ..] => bench_host::run_all(arguments),
         ["help" | "--help" | "-h"] => {
-            print!("{HELP}");
+            print!("{HELP}\n{}", bench_host::HELP);
             return ExitCode::SUCCESS;
         }
         _ => {
-            eprint!("{HELP}");
+            eprint!("{HELP}\n{}", bench_host::HELP);
             return ExitCode::from(2);
         }
     };

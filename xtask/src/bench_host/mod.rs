@@ -1,0 +1,316 @@
+//! `cargo xtask bench-host`: Kiln beside LiteRT and ONNX Runtime on this machine, all in turns on one core, one inference at a time.
+mod golden;
+mod kiln;
+mod layers;
+mod models;
+mod peers;
+mod process;
+mod table;
+
+use crate::step::{root, say, Failure};
+use golden::{compare, Allowed, Difference, Golden};
+use kiln::{Model, Rustc};
+use kiln_codegen::Events;
+use models::{Entry, Kind, ENTRIES};
+use peers::Peer;
+use process::Contestant;
+use std::fs;
+use std::path::{Path, PathBuf};
+use table::{Peaks, Race};
+
+/// Arguments, for the overview of commands.
+pub(crate) const HELP: &str = "\
+  bench-host
+          times of Kiln, LiteRT (XNNPACK) and ONNX Runtime, all in turns on one core of this machine
+            --models a,b,c    these models only, of those it knows
+            --peers a,b       litert, onnxruntime; \"\" for none
+            --rounds N        turns of each (12)
+            --core N          the core that all are pinned to (the last)
+            --level L         limits Kiln's SIMD kernels
+            --layers MODEL    no race: the time of each layer of one model
+            --write-readme    the table in the README, from this run
+";
+
+/// How long a batch of inferences takes at least.
+const BATCH_MILLISECONDS: u64 = 30;
+
+/// What was asked for.
+#[derive(Clone, Debug, PartialEq)]
+struct Arguments {
+    rounds: usize,
+    models: Option<String>,
+    peers: String,
+    core: Option<usize>,
+    level: Option<String>,
+    layers: Option<String>,
+    write_readme: bool,
+}
+
+impl Arguments {
+    fn parse(words: &[&str]) -> Result<Arguments, String> {
+        let peers = Peer::ALL.map(Peer::name).join(",");
+        let mut arguments = Arguments {
+            rounds: 12,
+            models: None,
+            peers,
+            core: None,
+            level: None,
+            layers: None,
+            write_readme: false,
+        };
+        let mut words = words.iter();
+        while let Some(&word) = words.next() {
+            let mut value = || words.next().map(|text| text.to_string()).ok_or(format!("{word} what?"));
+            let number =
+                |text: String| text.parse::<usize>().map_err(|_| format!("{word} {text}: no number"));
+            match word {
+                "--rounds" => arguments.rounds = number(value()?)?.max(1),
+                "--models" => arguments.models = Some(value()?),
+                "--peers" => arguments.peers = value()?,
+                "--core" => arguments.core = Some(number(value()?)?),
+                "--level" => arguments.level = Some(value()?),
+                "--layers" => arguments.layers = Some(value()?),
+                "--write-readme" => arguments.write_readme = true,
+                _ => return Err(format!("bench-host has no argument {word}\n\n{HELP}")),
+            }
+        }
+        Ok(arguments)
+    }
+}
+
+/// Does what the arguments say.
+pub(crate) fn run_all(words: &[&str]) -> Result<(), Failure> {
+    let arguments = Arguments::parse(words)?;
+    let corpus = std::env::var_os("KILN_CORPUS").map(PathBuf::from);
+    let corpus =
+        corpus.ok_or("the models are those of the corpus, whose folder KILN_CORPUS names: it is not set")?;
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let core = arguments.core.unwrap_or(cores - 1);
+    if kiln_boards::toolchain::find_program("taskset").is_none() {
+        say("nothing is pinned to a core: there is no `taskset`");
+    }
+    let host = Rustc::find()?;
+    match &arguments.layers {
+        Some(name) => print_layers(&arguments, &models::find(name)?, &corpus, &host, core),
+        None => race(&arguments, &corpus, &host, core),
+    }
+}
+
+/// All models against all peers.
+fn race(arguments: &Arguments, corpus: &Path, host: &Rustc, core: usize) -> Result<(), Failure> {
+    let entries = match &arguments.models {
+        Some(names) => models::chosen(names)?,
+        None => ENTRIES.to_vec(),
+    };
+    let peers = Peer::chosen(&arguments.peers)?;
+    let (mut models, mut notes) = (Vec::new(), Vec::new());
+    for entry in entries {
+        match kiln::compile(&entry, corpus, host, Events::None) {
+            Ok(model) => models.push((entry, model)),
+            Err(why) => notes.push(format!("{}: left out: {why}", entry.name)),
+        }
+    }
+    let program = kiln::build("race", &models, host)?;
+    let mut kiln = kiln::start(&program, core, arguments.level.as_deref())?;
+    let peaks = Peaks::parse(&kiln.ask(&["peaks"], "peaks")?)?;
+    let mut others = Vec::new();
+    if !peers.is_empty() {
+        let python = peers::python()?;
+        for peer in &peers {
+            others.push((*peer, peer.start(&python, core)?));
+        }
+    }
+    let mut races = Vec::new();
+    for (entry, model) in &models {
+        say(entry.name);
+        match race_one(arguments.rounds, corpus, (entry, model), &mut kiln, &mut others, &mut notes) {
+            Ok(race) => races.push(race),
+            Err(why) => notes.push(format!("{}: left out: {why}", entry.name)),
+        }
+    }
+    let machine = machine(arguments.level.as_deref(), host);
+    let packages: Vec<&str> = peers.iter().map(|peer| peer.package()).collect();
+    println!("\n{machine}, {} rounds; {}", arguments.rounds, packages.join(", "));
+    println!("{}\n{}", peaks.text(), table::text(&races, &peers, &peaks));
+    notes.iter().for_each(|note| println!("{note}"));
+    if arguments.write_readme {
+        let versions = packages.join(", ").replace("==", " ");
+        let table = table::markdown(&races, &peers, &peaks);
+        let text = format!("On one core of an {machine}; {versions}.\n\n{table}");
+        let readme = root().join("README.md");
+        let page = table::between_markers(&fs::read_to_string(&readme)?, &text)?;
+        kiln_codegen::write_whole(&readme, page)?;
+    }
+    Ok(())
+}
+
+/// One model, in turns. A peer that cannot run it, or computes something else, is left out, with a note.
+fn race_one(
+    rounds: usize,
+    corpus: &Path,
+    (entry, model): (&Entry, &Model),
+    kiln: &mut Contestant,
+    others: &mut [(Peer, Contestant)],
+    notes: &mut Vec<String>,
+) -> Result<Race, Failure> {
+    let golden = Golden::read(&corpus.join(entry.golden()))?;
+    let allowed = allowed(entry, model);
+    let difference = load(kiln, entry, Path::new("-"), &golden, allowed)?;
+    if difference.share > 0.0 {
+        return Err(difference.to_string().into());
+    }
+    let (mut ready, mut of_litert) = (Vec::new(), None);
+    for (peer, contestant) in others {
+        let file = match peer.file(entry, corpus) {
+            Ok(Some(file)) => Ok(file),
+            Ok(None) => continue,
+            Err(why) => Err(why),
+        };
+        match file.and_then(|file| load(contestant, entry, &file, &golden, allowed)) {
+            Ok(difference) if is_same_network(*peer, difference, of_litert) => {
+                if difference.share > 0.0 {
+                    notes.push(format!("{}: in {}, {difference}", entry.name, peer.title()));
+                }
+                of_litert = of_litert.or((*peer == Peer::LiteRt).then_some(difference));
+                ready.push((*peer, contestant, Vec::new()));
+            }
+            Ok(difference) => notes.push(format!(
+                "{}: not compared with {}: {difference}, further than LiteRT's",
+                entry.name,
+                peer.title()
+            )),
+            Err(why) => notes.push(format!("{}: not compared with {}: {why}", entry.name, peer.title())),
+        }
+    }
+    let mut of_kiln = Vec::new();
+    for _ in 0..rounds {
+        of_kiln.push(kiln.batch(entry.name, BATCH_MILLISECONDS)?);
+        for (_, contestant, batches) in &mut ready {
+            batches.push(contestant.batch(entry.name, BATCH_MILLISECONDS)?);
+        }
+    }
+    let peers = ready.into_iter().map(|(peer, _, batches)| (peer, batches)).collect();
+    Ok(Race { entry: *entry, macs: model.macs, kiln: of_kiln, peers })
+}
+
+/// Whether outputs of a peer are those of the same network. LiteRT runs the very file that Kiln compiled: it rounds in other ways, which
+/// shows in deep networks and behind steep functions. What it may differ by, twice that, a converted network may, too.
+fn is_same_network(peer: Peer, difference: Difference, of_litert: Option<Difference>) -> bool {
+    let as_litert = of_litert.is_some_and(|of_litert| difference.most <= 2.0 * of_litert.most);
+    peer == Peer::LiteRt || difference.share == 0.0 || as_litert
+}
+
+/// Has a contestant load a model, and compares what it computes of the golden cases.
+fn load(
+    contestant: &mut Contestant,
+    entry: &Entry,
+    file: &Path,
+    golden: &Golden,
+    allowed: Allowed,
+) -> Result<Difference, Failure> {
+    let cases = kiln::work_dir().join("cases");
+    fs::create_dir_all(&cases)?;
+    let inputs = cases.join(format!("{}.in", entry.name));
+    let outputs = cases.join(format!("{}.{}.out", entry.name, contestant.name()));
+    fs::write(&inputs, &golden.inputs)?;
+    let sizes: Vec<String> = golden.sizes.iter().map(usize::to_string).collect();
+    let path = |path: &Path| path.display().to_string();
+    let (file, inputs, answer) = (path(file), path(&inputs), path(&outputs));
+    let (kinds, sizes) = (golden.kinds.join(","), sizes.join(","));
+    contestant.ask(&["load", entry.name, &file, &inputs, &answer, &kinds, &sizes], "loaded")?;
+    let given = fs::read(&outputs)?;
+    let given: Vec<f32> =
+        given.chunks_exact(4).map(|raw| f32::from_le_bytes([raw[0], raw[1], raw[2], raw[3]])).collect();
+    Ok(compare(&golden.outputs, &given, allowed)?)
+}
+
+/// How far outputs may lie from the golden ones.
+fn allowed(entry: &Entry, model: &Model) -> Allowed {
+    let graph = &model.compiled.graph;
+    let integers = graph.outputs.iter().all(|output| graph.ty(*output).dtype != kiln_codegen::ir::DType::F32);
+    match (integers, entry.kind) {
+        (true, _) => Allowed::Steps(2.0),
+        (false, Kind::Int8) => Allowed::OfLargest(0.02),
+        (false, Kind::Float32) => Allowed::OfLargest(1e-3),
+    }
+}
+
+/// The layers of one model.
+fn print_layers(
+    arguments: &Arguments,
+    entry: &Entry,
+    corpus: &Path,
+    host: &Rustc,
+    core: usize,
+) -> Result<(), Failure> {
+    let model = kiln::compile(entry, corpus, host, Events::Layers)?;
+    let models = [(*entry, model)];
+    let program = kiln::build("layers", &models, host)?;
+    let mut kiln = kiln::start(&program, core, arguments.level.as_deref())?;
+    let peaks = Peaks::parse(&kiln.ask(&["peaks"], "peaks")?)?;
+    let [(entry, model)] = &models;
+    let golden = Golden::read(&corpus.join(entry.golden()))?;
+    let difference = load(&mut kiln, entry, Path::new("-"), &golden, allowed(entry, model))?;
+    if difference.share > 0.0 {
+        return Err(difference.to_string().into());
+    }
+    let table = layers::table(&mut kiln, entry, model, &peaks, arguments.rounds, BATCH_MILLISECONDS)?;
+    println!("\n{} on {}\n{}\n{table}", entry.file, machine(arguments.level.as_deref(), host), peaks.text());
+    Ok(())
+}
+
+/// This machine, in words.
+fn machine(level: Option<&str>, host: &Rustc) -> String {
+    let information = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let level = level.map(|level| format!(", Kiln limited to {level}")).unwrap_or_default();
+    format!("{} ({}){level}", processor(&information), host.triple)
+}
+
+/// The processor's name.
+fn processor(information: &str) -> String {
+    let field = |name: &str| {
+        let value = information.lines().find_map(|line| line.strip_prefix(name)?.trim().strip_prefix(':'));
+        value.map(|value| value.trim().to_owned())
+    };
+    let Some(name) = field("model name") else { return "unknown processor".into() };
+    match (field("cpu family"), field("model\t")) {
+        (Some(family), Some(model)) => format!("{name}, family {family}, model {model}"),
+        _ => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_have_defaults() {
+        let arguments = Arguments::parse(&[]).unwrap();
+        assert_eq!((arguments.rounds, arguments.peers.as_str()), (12, "litert,onnxruntime"));
+        let arguments =
+            Arguments::parse(&["--rounds", "3", "--models", "kws,ad", "--level", "avx2"]).unwrap();
+        assert_eq!((arguments.rounds, arguments.models.as_deref()), (3, Some("kws,ad")));
+        assert_eq!((arguments.level.as_deref(), arguments.write_readme), (Some("avx2"), false));
+        for wrong in [&["--rounds"][..], &["--rounds", "many"], &["kws"]] {
+            assert!(Arguments::parse(wrong).unwrap_err().contains(wrong[0]));
+        }
+    }
+
+    #[test]
+    fn networks_are_the_same_where_litert_differs_as_much() {
+        let expected = [0.0; 4];
+        let by = |most: f32| compare(&expected, &[most, 0.0, 0.0, 0.0], Allowed::Steps(2.0)).unwrap();
+        assert!(is_same_network(Peer::LiteRt, by(80.0), None));
+        assert!(is_same_network(Peer::OnnxRuntime, by(2.0), None));
+        assert!(!is_same_network(Peer::OnnxRuntime, by(3.0), None));
+        assert!(is_same_network(Peer::OnnxRuntime, by(80.0), Some(by(40.0))));
+        assert!(!is_same_network(Peer::OnnxRuntime, by(81.0), Some(by(40.0))));
+    }
+
+    #[test]
+    fn processors_have_names() {
+        let information = "processor\t: 0\ncpu family\t: 26\nmodel\t\t: 2\nmodel name\t: AMD EPYC\n";
+        assert_eq!(processor(information), "AMD EPYC, family 26, model 2");
+        assert_eq!(processor(""), "unknown processor");
+    }
+}

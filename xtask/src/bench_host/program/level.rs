@@ -1,0 +1,14 @@
+//! How far the SIMD kernels of the runtime may go: `KILN_LEVEL`, where it is set. Nothing else in this program knows of levels.
+
+/// The level that is asked for.
+pub fn asked_for() -> Option<String> {
+    std::env::var("KILN_LEVEL").ok()
+}
+
+/// Limits the runtime to that level, before any model runs.
+pub fn limit() -> Result<(), String> {
+    match asked_for() {
+        None => Ok(()),
+        Some(level) => Err(format!("the runtime has no SIMD levels, and none that is called {level}")),
+    }
+}
