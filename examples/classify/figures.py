@@ -6,9 +6,14 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 
 
+def run(arguments):
+    command = "cargo run --quiet --release --".split() + arguments
+    return subprocess.run(command, cwd=HERE, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
 def main():
-    command = "cargo run --quiet --release -- data/held_out.csv".split()
-    said = subprocess.run(command, cwd=HERE, check=True, stdout=subprocess.PIPE, text=True).stdout
+    commands = ["data/held_out.csv", "data/held_out.csv --model digits_dense_f32"]
+    said = "\n".join(run(arguments.split()) for arguments in commands)
     path = HERE / "README.md"
     begin, end = "<!-- figures: begin -->\n", "<!-- figures: end -->"
     before, rest = path.read_text().split(begin)

@@ -60,7 +60,7 @@ def main():
         right += int(interpreter.get_tensor(interpreter.get_output_details()[0]["index"])[0].argmax() == label)
     rows = [",".join(str(int(v)) for v in [*image, label]) for image, label in zip(digits.data[-HELD_OUT:], y[-HELD_OUT:])]
     (HERE / "data/held_out.csv").write_text("\n".join(rows) + "\n")
-    (HERE / "data/tflite.txt").write_text(f"{right}\n")
+    (HERE / "data/tflite.txt").write_text(f"digits_dense_f32 {right}\n")
     print(f"{model.count_params()} parameters; {right} of {HELD_OUT} right; {len(tflite)} bytes")
 
 

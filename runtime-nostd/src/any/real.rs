@@ -20,10 +20,7 @@ impl<'m> dyn AnyModel + 'm {
         }
         self.feed(|index, start, to| {
             let (Some(tensor), Some(reals)) = (info.inputs.get(index), inputs.get(index)) else { return };
-            let size = tensor.dtype.size();
-            for (to, &real) in to.chunks_exact_mut(size).zip(reals.iter().skip(start / size)) {
-                store(tensor, real, to);
-            }
+            tensor.store_reals(reals.get(start / tensor.dtype.size()..).unwrap_or_default(), to);
         })?;
         Ok(self)
     }
@@ -34,8 +31,32 @@ impl<'m> dyn AnyModel + 'm {
     /// [`AnyError::Missing`].
     pub fn reals(&self, index: usize) -> Result<impl ExactSizeIterator<Item = f32> + '_, AnyError> {
         let tensor = self.output_info(index)?;
-        let stored = self.output_bytes(index).chunks_exact(tensor.dtype.size());
-        Ok(stored.map(|stored| load(tensor, stored)))
+        Ok(tensor.load_reals(self.output_bytes(index)))
+    }
+}
+
+impl TensorInfo {
+    /// Writes real numbers as the bytes that a tensor has for them, of one or of a whole batch: quantised as the tensor is, rounded and saturated where its elements are
+    /// integers, true where not zero. As many as there are numbers, and room for them.
+    ///
+    /// ```
+    /// # use kiln::{DType, TensorInfo};
+    /// const TENSOR: TensorInfo = TensorInfo { name: "x", dtype: DType::I8, shape: &[2], scale: 0.5, zero_point: -1 };
+    /// let mut bytes = [0; 4];
+    /// TENSOR.store_reals(&[0.0, 0.5, 1.0, 1e9], &mut bytes);
+    /// assert_eq!(bytes, [0xff, 0, 1, 0x7f]);
+    /// assert!(TENSOR.load_reals(&bytes).eq([0.0, 0.5, 1.0, 64.0]));
+    /// ```
+    pub fn store_reals(&self, reals: &[f32], to: &mut [u8]) {
+        for (to, &real) in to.chunks_exact_mut(self.dtype.size()).zip(reals) {
+            store(self, real, to);
+        }
+    }
+
+    /// The real numbers that the bytes of a tensor mean, of one or of a whole batch.
+    pub fn load_reals<'a>(&self, bytes: &'a [u8]) -> impl ExactSizeIterator<Item = f32> + 'a {
+        let tensor = *self;
+        bytes.chunks_exact(self.dtype.size()).map(move |stored| load(&tensor, stored))
     }
 }
 
