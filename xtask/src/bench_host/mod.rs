@@ -1,4 +1,4 @@
-//! `cargo xtask bench-host`: Kiln beside LiteRT and ONNX Runtime on this machine, all in turns on one core, one inference at a time.
+//! `cargo xtask bench-host`: Kiln beside LiteRT, ONNX Runtime and tract on this machine, all in turns on one core, one inference at a time.
 mod golden;
 mod kiln;
 mod layers;
@@ -21,9 +21,9 @@ use table::{Peaks, Race};
 /// Arguments, for the overview of commands.
 pub(crate) const HELP: &str = "\
   bench-host
-          times of Kiln, LiteRT (XNNPACK) and ONNX Runtime, all in turns on one core of this machine
+          times of Kiln, LiteRT (XNNPACK) and others, all in turns on one core of this machine
             --models a,b,c    these models only, of those it knows
-            --peers a,b       litert, onnxruntime; \"\" for none
+            --peers a,b       litert, onnxruntime (these two), tract; \"\" for none
             --rounds N        turns of each (12)
             --core N          the core that all are pinned to (the last)
             --level L         limits Kiln's SIMD kernels
@@ -48,7 +48,7 @@ struct Arguments {
 
 impl Arguments {
     fn parse(words: &[&str]) -> Result<Arguments, String> {
-        let peers = Peer::ALL.map(Peer::name).join(",");
+        let peers = Peer::USUAL.map(Peer::name).join(",");
         let mut arguments = Arguments {
             rounds: 12,
             models: None,
@@ -117,7 +117,10 @@ fn race(arguments: &Arguments, corpus: &Path, host: &Rustc, core: usize) -> Resu
     if !peers.is_empty() {
         let python = peers::python()?;
         for peer in &peers {
-            others.push((*peer, peer.start(&python, core)?));
+            let mut contestant = peer.start(&python, core)?;
+            let call = table::micros(contestant.empty_calls(BATCH_MILLISECONDS)?.least);
+            notes.push(format!("{}: a call that computes nothing takes {call} µs", peer.title()));
+            others.push((*peer, contestant));
         }
     }
     let mut races = Vec::new();

@@ -1,11 +1,13 @@
-"""A peer of Kiln's in `cargo xtask bench-host`: LiteRT or ONNX Runtime, on one thread.
+"""A peer of Kiln's in `cargo xtask bench-host`: LiteRT, ONNX Runtime or tract, on one thread.
 
 A line on standard input is a command, its words apart by tabs; each is answered by one line on standard output. `load NAME MODEL IN OUT
 KINDS SIZES` reads cases of inputs from the file IN and writes the outputs to OUT as float32; KINDS are types and shapes of the inputs
 (`<f4:1x96x96x3`), SIZES how many elements each output has, both apart by commas. `run NAME MS` runs the first case for at least that many
-milliseconds and answers `times LEAST MEDIAN COUNT`, in nanoseconds. What goes wrong is answered by `error` and why.
+milliseconds and answers `times LEAST MEDIAN COUNT`, in nanoseconds; `call MS` does the same with a model that computes nothing. What goes wrong is answered by `error` and why.
 """
 import sys
+import tempfile
+from ctypes import byref, c_void_p
 from time import perf_counter_ns
 
 import numpy as np
@@ -17,7 +19,8 @@ class LiteRT:
     def __init__(self, path):
         from ai_edge_litert.interpreter import Interpreter
 
-        self.interpreter = Interpreter(model_path=path, num_threads=1)
+        model = {"model_path": path} if path else {"model_content": self.nothing()}
+        self.interpreter = Interpreter(**model, num_threads=1)
         self.interpreter.allocate_tensors()
         self.inputs = [(d["index"], tuple(d["shape"]), d["dtype"]) for d in self.interpreter.get_input_details()]
         # What `invoke` calls, without what it checks on the way.
@@ -29,6 +32,20 @@ class LiteRT:
 
     def outputs(self):
         return [self.interpreter.get_tensor(d["index"]) for d in self.interpreter.get_output_details()]
+
+    @staticmethod
+    def nothing():
+        """A model without operators, whose output is its input."""
+        import flatbuffers
+        from ai_edge_litert import schema_py_generated as schema
+
+        tensor, graph, model = schema.TensorT(), schema.SubGraphT(), schema.ModelT()
+        tensor.shape, tensor.name, tensor.buffer = [1], b"x", 0
+        graph.tensors, graph.inputs, graph.outputs, graph.operators = [tensor], [0], [0], []
+        model.version, model.subgraphs, model.buffers, model.operatorCodes = 3, [graph], [schema.BufferT()], []
+        builder = flatbuffers.Builder(64)
+        builder.Finish(model.Pack(builder), b"TFL3")
+        return bytes(builder.Output())
 
 
 class OnnxRuntime:
@@ -69,10 +86,71 @@ class OnnxRuntime:
         return [value.numpy() for value in self.results]
 
 
+class Tract:
+    """A runnable model and its state, through the functions that its Python package calls."""
+
+    def __init__(self, path):
+        import onnx
+        import tract
+
+        self.tract, model = tract, standard(path)
+        file = onnx.load_from_string(model) if isinstance(model, bytes) else onnx.load(model)
+        with tempfile.NamedTemporaryFile(suffix=".onnx") as copy:
+            onnx.save(file, copy.name)
+            model = tract.onnx().load(copy.name)
+        constants = {tensor.name for tensor in file.graph.initializer}
+        self.inputs = []
+        for node in file.graph.input:
+            if node.name in constants:
+                continue
+            kind = node.type.tensor_type
+            shape = tuple(dim.dim_value or 1 for dim in kind.shape.dim)
+            dtype = onnx.helper.tensor_dtype_to_np_dtype(kind.elem_type)
+            fact = ",".join([*map(str, shape), f"{dtype.kind}{8 * dtype.itemsize}"])
+            model.set_input_fact(len(self.inputs), fact)
+            self.inputs.append((node.name, shape, dtype))
+        self.runnable = model.into_model().into_runnable()
+        self.results = (c_void_p * self.runnable.output_count())()
+
+    def write(self, arrays):
+        self.held = [self.tract.Tensor.from_numpy(np.ascontiguousarray(array)) for array in arrays]
+        self.state = self.runnable.spawn_state()
+        inputs, results = (c_void_p * len(self.held))(*[tensor.ptr.value for tensor in self.held]), self.results
+        run, destroy = self.tract.bindings.lib.tract_state_run, self.tract.bindings.lib.tract_tensor_destroy
+        state, check = self.state.ptr, self.tract.bindings.check
+
+        def invoke():
+            for index, result in enumerate(results):
+                if result:
+                    destroy(byref(c_void_p(result)))
+                    results[index] = None
+            check(run(state, inputs, results))
+
+        self.invoke = invoke
+
+    def outputs(self):
+        tensors = [self.tract.Tensor(c_void_p(result)) for result in self.results]
+        self.results[:] = [None] * len(tensors)
+        return [tensor.to_numpy() for tensor in tensors]
+
+
+def nothing():
+    """An ONNX model whose output is its input."""
+    from onnx import TensorProto, helper
+
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [1]) for name in "xy")
+    graph = helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "nothing", [x], [y])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    return model.SerializeToString()
+
+
 def standard(path):
-    """A file of Deeploy's dialect in words that ONNX Runtime knows, its own op for RMSNorm among them; others as they are."""
+    """A file of Deeploy's dialect in words that ONNX Runtime knows, its own op for RMSNorm among them; others as they are. Without
+    a path, a model that computes nothing."""
     import onnx
 
+    if path is None:
+        return nothing()
     model = onnx.load(path)
     if all(node.op_type != "RMSNorm" for node in model.graph.node):
         return path
@@ -89,7 +167,7 @@ def standard(path):
     return model.SerializeToString()
 
 
-PEERS = {"litert": LiteRT, "onnxruntime": OnnxRuntime}
+PEERS = {"litert": LiteRT, "onnxruntime": OnnxRuntime, "tract": Tract}
 
 
 def cases(peer, path, kinds):
@@ -162,6 +240,10 @@ def obey(kind, loaded, words):
             return "loaded"
         case ["run", name, milliseconds]:
             return run(loaded[name], int(milliseconds))
+        case ["call", milliseconds]:
+            peer = kind(None)
+            peer.write([np.zeros(1, np.float32)])
+            return run(peer, int(milliseconds))
     raise ValueError("no such command: " + " ".join(words))
 
 

@@ -9,8 +9,9 @@ use std::process::Command;
 
 const SCRIPT: &str = include_str!("peers.py");
 
-/// What the peers run in.
-const PACKAGES: [&str; 4] = ["ai-edge-litert==2.3.0", "onnxruntime==1.32.0", "onnx==1.23.2", "numpy==2.4.6"];
+/// What the peers run in: their own packages, in their order, and what these are fed with.
+const PACKAGES: [&str; 5] =
+    ["ai-edge-litert==2.3.0", "onnxruntime==1.32.0", "tract==0.23.9", "onnx==1.23.2", "numpy==2.4.6"];
 
 /// What converts TensorFlow Lite's files for ONNX Runtime. It is large, and not wanted where a model is run.
 const CONVERTER: [&str; 3] = ["tf2onnx==1.17.0", "tensorflow-cpu==2.21.0", "onnx==1.23.2"];
@@ -20,16 +21,21 @@ const CONVERTER: [&str; 3] = ["tf2onnx==1.17.0", "tensorflow-cpu==2.21.0", "onnx
 pub(super) enum Peer {
     LiteRt,
     OnnxRuntime,
+    Tract,
 }
 
 impl Peer {
-    pub(super) const ALL: [Peer; 2] = [Peer::LiteRt, Peer::OnnxRuntime];
+    pub(super) const ALL: [Peer; 3] = [Peer::LiteRt, Peer::OnnxRuntime, Peer::Tract];
+
+    /// Those that take part unless others are chosen.
+    pub(super) const USUAL: [Peer; 2] = [Peer::LiteRt, Peer::OnnxRuntime];
 
     /// As arguments have it.
     pub(super) fn name(self) -> &'static str {
         match self {
             Peer::LiteRt => "litert",
             Peer::OnnxRuntime => "onnxruntime",
+            Peer::Tract => "tract",
         }
     }
 
@@ -38,6 +44,7 @@ impl Peer {
         match self {
             Peer::LiteRt => "LiteRT",
             Peer::OnnxRuntime => "ONNX Runtime",
+            Peer::Tract => "tract",
         }
     }
 
@@ -53,7 +60,9 @@ impl Peer {
     pub(super) fn chosen(names: &str) -> Result<Vec<Peer>, String> {
         let find = |name: &str| {
             let peer = Peer::ALL.into_iter().find(|peer| peer.name() == name);
-            peer.ok_or_else(|| format!("there is no peer `{name}`: the peers are litert and onnxruntime"))
+            peer.ok_or_else(|| {
+                format!("there is no peer `{name}`: the peers are litert, onnxruntime and tract")
+            })
         };
         names.split(',').map(str::trim).filter(|name| !name.is_empty()).map(find).collect()
     }
@@ -77,9 +86,9 @@ impl Peer {
     pub(super) fn file(self, entry: &Entry, corpus: &Path) -> Result<Option<PathBuf>, Failure> {
         Ok(match (self, entry.onnx) {
             (Peer::LiteRt, Onnx::Itself) => None,
-            (Peer::LiteRt, _) | (Peer::OnnxRuntime, Onnx::Itself) => Some(corpus.join(entry.path())),
-            (Peer::OnnxRuntime, Onnx::Twin(file)) => Some(corpus.join(format!("onnx/{file}.onnx"))),
-            (Peer::OnnxRuntime, Onnx::Converted) => Some(converted(entry, corpus)?),
+            (Peer::LiteRt, _) | (_, Onnx::Itself) => Some(corpus.join(entry.path())),
+            (_, Onnx::Twin(file)) => Some(corpus.join(format!("onnx/{file}.onnx"))),
+            (_, Onnx::Converted) => Some(converted(entry, corpus)?),
         })
     }
 }
@@ -145,7 +154,7 @@ mod tests {
     fn peers_are_named() {
         assert_eq!(Peer::chosen("onnxruntime, litert"), Ok(vec![Peer::OnnxRuntime, Peer::LiteRt]));
         assert_eq!(Peer::chosen(""), Ok(vec![]));
-        assert!(Peer::chosen("tract").unwrap_err().contains("`tract`"));
+        assert!(Peer::chosen("tvm").unwrap_err().contains("`tvm`"));
         for peer in Peer::ALL {
             assert!(peer.package().contains(&peer.name()[peer.name().len() - 4..]));
         }
@@ -159,6 +168,6 @@ mod tests {
         assert_eq!(file(Peer::LiteRt, "kws"), path("tflite/mlperf_kws_int8.tflite"));
         assert_eq!(file(Peer::LiteRt, "micro_llama"), None);
         assert_eq!(file(Peer::OnnxRuntime, "micro_llama"), path("onnx/deeploy_micro_llama_f32.onnx"));
-        assert_eq!(file(Peer::OnnxRuntime, "vww_f32"), path("onnx/mlperf_vww_onnx_f32.onnx"));
+        assert_eq!(file(Peer::Tract, "vww_f32"), path("onnx/mlperf_vww_onnx_f32.onnx"));
     }
 }

@@ -51,7 +51,19 @@ impl Contestant {
     /// # Errors
     /// As [`ask`](Contestant::ask).
     pub(super) fn batch(&mut self, model: &str, milliseconds: u64) -> Result<Batch, Failure> {
-        let answer = self.ask(&["run", model, &milliseconds.to_string()], "times")?;
+        self.times(&["run", model, &milliseconds.to_string()])
+    }
+
+    /// A batch of calls of a model that computes nothing.
+    ///
+    /// # Errors
+    /// As [`ask`](Contestant::ask).
+    pub(super) fn empty_calls(&mut self, milliseconds: u64) -> Result<Batch, Failure> {
+        self.times(&["call", &milliseconds.to_string()])
+    }
+
+    fn times(&mut self, words: &[&str]) -> Result<Batch, Failure> {
+        let answer = self.ask(words, "times")?;
         match answer.iter().map(|word| word.parse()).collect::<Result<Vec<f64>, _>>()?[..] {
             [least, median, _count] => Ok(Batch { least, median }),
             _ => Err(format!("{} answered {answer:?}", self.name).into()),
