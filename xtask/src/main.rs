@@ -16,9 +16,10 @@ cargo xtask COMMAND
   setup   install what is missing to build and run firmware, and to test: Rust targets, QEMU, Chromium, ONNX's tests
   demo    compile a real model, run it here and as firmware under QEMU, and print what it takes
   test    everything that must hold: format, lints, tests, documentation, examples, firmware; .ci/run calls it
-
-The corpus of models is the folder named by KILN_CORPUS; tests that need it say so and pass where it is not set.
 ";
+
+const CORPUS: &str =
+    "The corpus of models is the folder named by KILN_CORPUS; tests that need it say so and pass where it is not set.";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -28,11 +29,11 @@ fn main() -> ExitCode {
         ["test"] => setup().and_then(|()| test::run_all()),
         ["bench-host", ref arguments @ ..] => bench_host::run_all(arguments),
         ["help" | "--help" | "-h"] => {
-            print!("{HELP}\n{}", bench_host::HELP);
+            println!("{}", help());
             return ExitCode::SUCCESS;
         }
         _ => {
-            eprint!("{HELP}\n{}", bench_host::HELP);
+            eprintln!("{}", help());
             return ExitCode::from(2);
         }
     };
@@ -43,6 +44,10 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn help() -> String {
+    format!("{HELP}{}\n{CORPUS}", bench_host::HELP)
 }
 
 /// Installs what is missing for every board.

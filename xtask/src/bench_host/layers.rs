@@ -2,7 +2,7 @@
 use super::kiln::{macs_of, Model};
 use super::models::{Entry, Kind};
 use super::process::Contestant;
-use super::table::{aligned, figure, micros, Peaks};
+use super::table::{aligned, figure, micros, thousands, Peaks};
 use crate::step::Failure;
 use kiln_codegen::report::memory;
 use kiln_codegen::schedule::StepKind;
@@ -77,7 +77,7 @@ fn text(layers: &[Layer], kind: Kind, peaks: &Peaks) -> String {
         let rate = macs as f64 / nanoseconds.max(1) as f64;
         let of_peak = peaks.of(kind).filter(|_| macs > 0).map(|peak| format!("{:.0} %", 100.0 * rate / peak));
         let dash = || "–".to_owned();
-        let (count, rate) = if macs > 0 { (macs.to_string(), figure(rate, 1)) } else { (dash(), dash()) };
+        let (count, rate) = if macs > 0 { (thousands(macs), figure(rate, 1)) } else { (dash(), dash()) };
         let mut row = first.to_vec();
         row.extend([count, micros(nanoseconds as f64), figure(share, 1), rate]);
         row.extend([of_peak.unwrap_or_else(dash), name.to_owned()]);
@@ -114,8 +114,8 @@ mod tests {
         let peaks = Peaks::parse(&["int8:vpmaddwd ymm:200".into()]).unwrap();
         let text = text(&[conv, pool], Kind::Int8, &peaks);
         let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
-        assert_eq!(rows[1].join(" "), "0 conv2d conv2d_i8 30000 0.300 75.0 100.0 50 % first");
+        assert_eq!(rows[1].join(" "), "0 conv2d conv2d_i8 30,000 0.300 75.0 100.0 50 % first");
         assert_eq!(rows[2].join(" "), "1 mean conv2d_i8 – 0.100 25.0 – – first");
-        assert_eq!(rows[3].join(" "), "all 30000 0.400 100.0 75.0 38 %");
+        assert_eq!(rows[3].join(" "), "all 30,000 0.400 100.0 75.0 38 %");
     }
 }

@@ -1,4 +1,5 @@
-//! `cargo xtask bench-host`: Kiln beside LiteRT, ONNX Runtime and tract on this machine, all in turns on one core, one inference at a time.
+//! `cargo xtask bench-host`: Kiln beside LiteRT, ONNX Runtime and tract on this machine, all in turns on one
+//! core, one inference at a time.
 mod golden;
 mod kiln;
 mod layers;
@@ -19,7 +20,7 @@ use std::path::{Path, PathBuf};
 use table::{Peaks, Race};
 
 /// Arguments, for the overview of commands.
-pub(crate) const HELP: &str = "\
+pub(crate) const HELP: &str = "  \
   bench-host
           times of Kiln, LiteRT (XNNPACK) and others, all in turns on one core of this machine
             --models a,b,c    these models only, of those it knows
@@ -71,7 +72,7 @@ impl Arguments {
                 "--level" => arguments.level = Some(value()?),
                 "--layers" => arguments.layers = Some(value()?),
                 "--write-readme" => arguments.write_readme = true,
-                _ => return Err(format!("bench-host has no argument {word}\n\n{HELP}")),
+                _ => return Err(format!("bench-host has no argument {word}\n{HELP}")),
             }
         }
         Ok(arguments)
@@ -139,7 +140,7 @@ fn race(arguments: &Arguments, corpus: &Path, host: &Rustc, core: usize) -> Resu
     if arguments.write_readme {
         let versions = packages.join(", ").replace("==", " ");
         let table = table::markdown(&races, &peers, &peaks);
-        let text = format!("On one core of an {machine}; {versions}.\n\n{table}");
+        let text = format!("One core of {machine}; {versions}.{}\n\n{table}", peaks.sentence());
         let readme = root().join("README.md");
         let page = table::between_markers(&fs::read_to_string(&readme)?, &text)?;
         kiln_codegen::write_whole(&readme, page)?;
@@ -196,8 +197,9 @@ fn race_one(
     Ok(Race { entry: *entry, macs: model.macs, kiln: of_kiln, peers })
 }
 
-/// Whether outputs of a peer are those of the same network. LiteRT runs the very file that Kiln compiled: it rounds in other ways, which
-/// shows in deep networks and behind steep functions. What it may differ by, twice that, a converted network may, too.
+/// Whether outputs of a peer are those of the same network. LiteRT runs the very file that Kiln compiled: it
+/// rounds in other ways, which shows in deep networks and behind steep functions. What it may differ by,
+/// twice that, a converted network may, too.
 fn is_same_network(peer: Peer, difference: Difference, of_litert: Option<Difference>) -> bool {
     let as_litert = of_litert.is_some_and(|of_litert| difference.most <= 2.0 * of_litert.most);
     peer == Peer::LiteRt || difference.share == 0.0 || as_litert
@@ -266,7 +268,13 @@ fn print_layers(
 fn machine(level: Option<&str>, host: &Rustc) -> String {
     let information = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let level = level.map(|level| format!(", Kiln limited to {level}")).unwrap_or_default();
-    format!("{} ({}){level}", processor(&information), host.triple)
+    format!(
+        "{} ({}, Rust {}.{}){level}",
+        processor(&information),
+        host.triple,
+        host.version.0,
+        host.version.1
+    )
 }
 
 /// The processor's name.
@@ -308,6 +316,14 @@ mod tests {
         assert!(!is_same_network(Peer::OnnxRuntime, by(3.0), None));
         assert!(is_same_network(Peer::OnnxRuntime, by(80.0), Some(by(40.0))));
         assert!(!is_same_network(Peer::OnnxRuntime, by(81.0), Some(by(40.0))));
+    }
+
+    #[test]
+    fn the_readme_has_a_place_for_the_table() {
+        let page = fs::read_to_string(root().join("README.md")).unwrap();
+        assert!(table::between_markers(&page, "a table\n")
+            .unwrap()
+            .contains("a table\n<!-- /bench-host -->"));
     }
 
     #[test]

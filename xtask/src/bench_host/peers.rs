@@ -79,7 +79,8 @@ impl Peer {
         Contestant::start(self.name(), command)
     }
 
-    /// The file of a model that it runs, which is converted where it is not there yet; `None` where it runs no such models.
+    /// The file of a model that it runs, which is converted where it is not there yet; `None` where it runs
+    /// no such models.
     ///
     /// # Errors
     /// Where that fails.

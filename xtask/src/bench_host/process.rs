@@ -1,4 +1,5 @@
-//! A program that takes part: it reads commands from its standard input, a line each, and answers with a line.
+//! A program that takes part: it reads commands from its standard input, a line each, and answers with a
+//! line.
 use crate::step::Failure;
 use kiln_boards::toolchain::find_program;
 use std::io::{BufRead, BufReader, Lines, Write};
@@ -46,7 +47,8 @@ impl Contestant {
         understand(&answer, expected).map_err(Failure::from)
     }
 
-    /// One batch of inferences of at least that many milliseconds: the least time and the median, in nanoseconds.
+    /// One batch of inferences of at least that many milliseconds: the least time and the median, in
+    /// nanoseconds.
     ///
     /// # Errors
     /// As [`ask`](Contestant::ask).

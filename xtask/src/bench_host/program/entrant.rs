@@ -7,15 +7,16 @@ use std::time::{Duration, Instant};
 
 /// What commands ask of a model.
 pub trait Entrant {
-    /// Takes cases of inputs, in the model's own types, one after the other, and answers with all outputs of all cases, as
-    /// little-endian `f32`.
+    /// Takes cases of inputs, in the model's own types, one after the other, and answers with all outputs of
+    /// all cases, as little-endian `f32`.
     fn load(&mut self, inputs: Vec<u8>) -> Result<Vec<u8>, String>;
 
     /// One inference on the first case: how long it takes, without what writing the inputs takes.
     fn infer(&mut self) -> Duration;
 }
 
-/// A model that begins on a cache line. Whether it does would otherwise be up to the allocator, and differ from model to model.
+/// A model that begins on a cache line. Whether it does would otherwise be up to the allocator, and differ
+/// from model to model.
 #[repr(align(64))]
 struct Lane<M> {
     model: M,

@@ -1,4 +1,5 @@
-//! How far the SIMD kernels of the runtime may go: `KILN_LEVEL`, where it is set. Nothing else in this program knows of levels.
+//! How far the SIMD kernels of the runtime may go: `KILN_LEVEL`, where it is set. Nothing else in this
+//! program knows of levels.
 
 /// The level that is asked for.
 pub fn asked_for() -> Option<String> {

@@ -1,6 +1,8 @@
-//! Kiln's side of `cargo xtask bench-host`: a program that holds compiled models, and runs them when it is told to.
+//! Kiln's side of `cargo xtask bench-host`: a program that holds compiled models, and runs them when it is
+//! told to.
 //!
-//! A line on standard input is a command, its words apart by tabs; each is answered by one line on standard output.
+//! A line on standard input is a command, its words apart by tabs; each is answered by one line on standard
+//! output.
 //!
 //! | command | what it does | answer |
 //! |---|---|---|
@@ -23,7 +25,8 @@ use entrant::Entrant;
 use std::collections::HashMap;
 use std::io::{BufRead, Write};
 
-/// Models own their arenas, and begin on the stack: of this thread, whose pages count only where they are used.
+/// Models own their arenas, and begin on the stack: of this thread, whose pages count only where they are
+/// used.
 const STACK_BYTES: usize = 1 << 30;
 
 fn main() {

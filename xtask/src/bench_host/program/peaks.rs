@@ -1,4 +1,5 @@
-//! What this core can do at most: multiply-accumulates in a nanosecond, of int8 and of float32, by a loop that does nothing else.
+//! What this core can do at most: multiply-accumulates in a nanosecond, of int8 and of float32, by a loop
+//! that does nothing else.
 //!
 //! Its operands stay in registers. There are enough sums that none waits for the one before.
 #![allow(unused_unsafe)]
@@ -53,7 +54,8 @@ mod x86 {
     use std::arch::x86_64::*;
     use std::hint::black_box;
 
-    /// Sums side by side: each waits four or five cycles for its own last value, and two instructions begin in a cycle.
+    /// Sums side by side: each waits four or five cycles for its own last value, and two instructions begin
+    /// in a cycle.
     const SUMS: usize = 12;
 
     /// A loop of one step on each of the sums, for a processor with those features.
