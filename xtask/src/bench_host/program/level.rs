@@ -13,3 +13,12 @@ pub fn limit() -> Result<(), String> {
         Some(level) => Err(format!("the runtime has no SIMD levels, and none that is called {level}")),
     }
 }
+
+/// Levels of x86-64, in ascending order.
+const LEVELS: [&str; 4] = ["portable", "avx2", "avx-vnni", "avx512"];
+
+/// Whether instructions of a level may be used: without a limit, all that the processor has.
+pub fn includes(level: &str) -> bool {
+    let place = |name: &str| LEVELS.iter().position(|known| *known == name);
+    asked_for().is_none_or(|most| place(level) <= place(&most))
+}

@@ -51,6 +51,7 @@ use x86::ways;
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use super::Way;
+    use crate::level::includes;
     use std::arch::x86_64::*;
     use std::hint::black_box;
 
@@ -101,26 +102,26 @@ mod x86 {
     #[cfg(feature = "avx512")]
     turns!(fma_512, "avx512f", _mm512_setzero_ps(), |s, by| _mm512_fmadd_ps(by, by, *s));
 
-    /// What this processor has. `macs` counts products of elements, wherever they are added.
+    /// What this processor has, as far as it is asked for. `macs` counts products of elements, wherever they are added.
     pub(super) fn ways() -> Vec<Way> {
         let sums = SUMS as u64;
         let mut ways = Vec::new();
-        let mut add = |has: bool, kind, instructions, lanes: u64, turns| {
-            if has {
+        let mut add = |level, has: bool, kind, instructions, lanes: u64, turns| {
+            if has && includes(level) {
                 ways.push(Way { kind, instructions, macs: lanes * sums, turns });
             }
         };
         let (avx2, fma) = (is_x86_feature_detected!("avx2"), is_x86_feature_detected!("fma"));
-        add(avx2, "int8", "vpmaddwd ymm", 16, madd_256);
-        add(avx2, "int8", "vpmaddubsw ymm", 32, maddubs_256);
-        add(fma, "float32", "fma ymm", 8, fma_256);
+        add("avx2", avx2, "int8", "vpmaddwd ymm", 16, madd_256);
+        add("avx2", avx2, "int8", "vpmaddubsw ymm", 32, maddubs_256);
+        add("avx2", fma, "float32", "fma ymm", 8, fma_256);
         #[cfg(feature = "avx512")]
         {
             let avx512 = is_x86_feature_detected!("avx512f");
-            add(is_x86_feature_detected!("avxvnni"), "int8", "vpdpbusd ymm", 32, dpbusd_256);
-            add(is_x86_feature_detected!("avx512bw"), "int8", "vpmaddwd zmm", 32, madd_512);
-            add(is_x86_feature_detected!("avx512vnni"), "int8", "vpdpbusd zmm", 64, dpbusd_512);
-            add(avx512, "float32", "fma zmm", 16, fma_512);
+            add("avx-vnni", is_x86_feature_detected!("avxvnni"), "int8", "vpdpbusd ymm", 32, dpbusd_256);
+            add("avx512", is_x86_feature_detected!("avx512bw"), "int8", "vpmaddwd zmm", 32, madd_512);
+            add("avx512", is_x86_feature_detected!("avx512vnni"), "int8", "vpdpbusd zmm", 64, dpbusd_512);
+            add("avx512", avx512, "float32", "fma zmm", 16, fma_512);
         }
         ways
     }
