@@ -1,6 +1,7 @@
 //! Tells the kernels what the processor can do: on stable Rust, `cfg(target_feature = "dsp")` is not visible.
 
 use std::env;
+use std::process::Command;
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
@@ -9,6 +10,7 @@ fn main() {
     println!("cargo:rustc-check-cfg=cfg(kiln_v6m)");
     println!("cargo:rustc-check-cfg=cfg(kiln_long_product)");
     println!("cargo:rustc-check-cfg=cfg(kiln_fpu)");
+    println!("cargo:rustc-check-cfg=cfg(kiln_avx512)");
     let triple = env::var("TARGET").unwrap_or_default();
     let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
     // The DSP extension of Armv8-M Mainline is an option of the chip.
@@ -27,6 +29,19 @@ fn main() {
             println!("cargo:rustc-cfg=kiln_v6m");
             println!("cargo:rustc-cfg=kiln_long_product");
         }
+        "x86_64" if minor_version() >= AVX512_SINCE => println!("cargo:rustc-cfg=kiln_avx512"),
         _ => {}
     }
+}
+
+/// The first Rust 1.x in which intrinsics of AVX-512 and AVX-VNNI are stable.
+const AVX512_SINCE: u32 = 89;
+
+/// The x of the compiler's version 1.x; 0 if it cannot be asked.
+fn minor_version() -> u32 {
+    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(rustc).arg("--version").output();
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    // Such as `rustc 1.95.0 (59807616e 2026-04-14)`.
+    text.split('.').nth(1).and_then(|minor| minor.parse().ok()).unwrap_or(0)
 }

@@ -110,13 +110,15 @@ pub use crate::arch::portable::wide::{
     conv1_i16_i8, dense_i8_i16, requantize_i16, requantize_i16_i32, requantize_i16_i8, requantize_i32_i16,
     requantize_i32_i8, requantize_i8_i16, requantize_i8_i32,
 };
+pub use crate::arch::simd::conv::conv2d_i8_simd;
 pub use crate::arch::v6m::conv::{conv2d_i8_pairs, conv2d_i8_singles, dense_i8_pairs, dense_i8_singles};
 pub use crate::arch::v6m::depthwise::depthwise2d_i8_taps;
 pub use crate::arch::v6m::elementwise::add_i8_linear;
 pub use crate::arch::v6m::steps::HalfRequant;
 pub use crate::params::{
     AddFloat, AddLinear, AddParams, Along, Broadcast, Choice, CompactConv, CompactDense, CompareParams, Conv,
-    Copy, DynamicLayer, FloatRequant, Gather, LogSoftmax, Lstm, MatMul, MeanLinear, MeanRows, MulFloat,
-    MulParams, Noise, NoiseFloor, Pad, Pool, QuantizeLinear, Reduce, Requant, Rescale, Resize, Scale, Stride,
+    Copy, DynamicLayer, FilterBlocks, FloatRequant, Gather, LogSoftmax, Lstm, MatMul, MeanLinear, MeanRows,
+    MulFloat, MulParams, Noise, NoiseFloor, Pad, Pool, QuantizeLinear, Reduce, Requant, Rescale, Resize,
+    Scale, Stride,
 };
 pub use crate::rows::{Band, Read, ReadSlice, Rows};

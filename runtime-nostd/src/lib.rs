@@ -52,6 +52,7 @@ mod share;
 mod turns;
 
 pub use arch::memory::{Arena, Bytes, Element, Memory};
+pub use arch::simd::level::{is_available, level, limit_level, Level};
 #[cfg(feature = "defmt")]
 #[doc(hidden)]
 pub use defmt as __defmt;
@@ -87,7 +88,16 @@ macro_rules! define_include_model {
 define_include_model!($, "cortex-m4");
 #[cfg(all(feature = "macros", kiln_v6m))]
 define_include_model!($, "cortex-m0");
-#[cfg(all(feature = "macros", not(any(kiln_dsp, kiln_v6m))))]
+#[cfg(all(feature = "macros", target_arch = "x86_64"))]
+define_include_model!($, "x86-64");
+#[cfg(all(feature = "macros", target_arch = "aarch64"))]
+define_include_model!($, "aarch64");
+#[cfg(all(feature = "macros", target_arch = "wasm32"))]
+define_include_model!($, "wasm32");
+#[cfg(all(
+    feature = "macros",
+    not(any(kiln_dsp, kiln_v6m, target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))
+))]
 define_include_model!($, "portable");
 
 /// Includes a model that the crate's build script compiled with `kiln_codegen::Build`.

@@ -164,6 +164,26 @@ pub struct CompactDense<'a> {
     pub signed: bool,
 }
 
+/// Filters of integers for kernels in vectors, in blocks of sixteen.
+///
+/// Of each block: the first values of sixteen sums where operands are 128 more than stored (bias less 128 · Σ w) and where they are what is stored, factors, and halves, as
+/// 32-bit words; then weights as bytes, in the order that the kernel says. A sum `s` becomes `s · factor` as `f32`, plus half with the sign of `s`, without its
+/// fraction; or, with `even`, `s · factor` rounded half to even. Then it is clamped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct FilterBlocks<'a> {
+    /// The blocks, one behind the other. The last one is completed by zeros.
+    pub blocks: &'a [i8],
+    /// How results are rounded.
+    pub even: bool,
+    /// Zero point of the result.
+    pub zero_point: i32,
+    /// Smallest result, at least −128.
+    pub lo: i32,
+    /// Largest result, at most 127.
+    pub hi: i32,
+}
+
 /// Where a kernel writes the pixels and channels of a row of its result, in elements: `out_c` and 1 channel-last, 1 and `out_w` planar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]

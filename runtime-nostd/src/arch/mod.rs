@@ -10,4 +10,7 @@ mod heap;
 pub(crate) mod memory;
 pub(crate) mod observer;
 pub(crate) mod portable;
+pub(crate) mod simd;
 pub(crate) mod v6m;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod x86;

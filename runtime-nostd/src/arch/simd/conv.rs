@@ -1,0 +1,222 @@
+//! Convolution of all channels with all filters: tiles of pixels and filters.
+
+use super::dispatch::kernel;
+use super::requant::{self, GROUP, HEADER};
+use super::work::{fill, Ring};
+use super::{Clamp, Simd, BLOCK};
+use crate::params::{Conv, FilterBlocks};
+use crate::rows::{Band, Rows};
+use core::cell::Cell;
+
+kernel! {
+    /// As [`conv2d_i8`](crate::kernels::conv2d_i8) with one group, in vectors: the same results where the factors in `filters` are proven.
+    ///
+    /// Weights of a block come in runs, one for each row of the filter, or for each of its taps where columns are dilated; of a run sixteen filters' four elements, and the
+    /// next four, completed by zeros. `work` holds the rows that a filter covers, with padding: (k_h − 1) · dilation_h + 1 rows of all columns that are read, each a
+    /// multiple of 64 bytes, and 256 bytes besides.
+    pub fn conv2d_i8_simd(
+        p: &Conv,
+        x: Rows<'_, i8>,
+        filters: &FilterBlocks<'_>,
+        pad: i8,
+        work: &[Cell<i32>],
+        y: Rows<'_, i8>,
+        band: Band,
+    ) = conv
+}
+
+/// Runs of taps: k_h, or k_h · k_w.
+const MOST_RUNS: usize = 64;
+
+/// A convolution as its tiles see it.
+struct Tiles<'a> {
+    /// Where the operand's runs begin, in bytes from the first pixel's of a row of results.
+    runs: &'a [*const u8],
+    /// Groups of four taps in a run.
+    groups: usize,
+    /// Bytes of the operand from one pixel of the result to the next.
+    step: usize,
+    /// Bytes of a block.
+    block_bytes: usize,
+    /// Channels of the result.
+    channels: usize,
+    even: bool,
+    clamp: Clamp,
+}
+
+#[inline(always)]
+unsafe fn conv<S: Simd>(
+    p: &Conv,
+    x: Rows<'_, i8>,
+    filters: &FilterBlocks<'_>,
+    pad: i8,
+    work: &[Cell<i32>],
+    y: Rows<'_, i8>,
+    band: Band,
+) {
+    let joined = p.dilation_w == 1 || p.k_w == 1;
+    let (run, columns) = if joined { (p.k_w * p.in_c, 1) } else { (p.in_c, p.k_w) };
+    let groups = run.div_ceil(4);
+    let block_bytes = HEADER + p.k_h * columns * groups * GROUP;
+    let blocks = p.out_c.div_ceil(BLOCK);
+    let ring = Ring::new(p, 1);
+    if filters.blocks.len() < blocks * block_bytes
+        || 4 * work.len() < ring.elements()
+        || p.k_h * columns > MOST_RUNS
+    {
+        return;
+    }
+    let mut runs = [core::ptr::null(); MOST_RUNS];
+    let work = work.as_ptr().cast_mut().cast::<u8>();
+    let flip = |x: i8| x as u8 ^ S::FLIP;
+    let mut filled = band.first * p.stride_h;
+    for row in band.range() {
+        let top = row * p.stride_h;
+        // SAFETY: the ring fits the workspace; blocks, rows and pixels are counted by the same sizes.
+        unsafe {
+            filled = filled.max(top);
+            while filled < top + ring.rows {
+                fill(p, &ring, x, filled, work.add(ring.at(filled)), flip(pad), flip);
+                filled += 1;
+            }
+            for ky in 0..p.k_h {
+                let from = work.add(ring.at(top + ky * p.dilation_h));
+                for kx in 0..columns {
+                    runs[ky * columns + kx] = from.add(kx * p.dilation_w * p.in_c).cast_const();
+                }
+            }
+            let y = y.row(row);
+            if y.len() < p.out_w * p.out_c {
+                return;
+            }
+            let tiles = Tiles {
+                runs: &runs[..p.k_h * columns],
+                groups,
+                step: p.stride_w * p.in_c,
+                block_bytes,
+                channels: p.out_c,
+                even: filters.even,
+                clamp: requant::clamp(filters),
+            };
+            let y = y.as_ptr().cast_mut().cast::<i8>();
+            all_blocks::<S>(&tiles, filters.blocks.as_ptr(), y, p.out_w);
+        }
+    }
+}
+
+/// All filters of so many pixels.
+#[inline(always)]
+unsafe fn all_blocks<S: Simd>(t: &Tiles<'_>, mut block: *const i8, y: *mut i8, pixels: usize) {
+    let mut first = 0;
+    // SAFETY: there are as many blocks as channels ask for.
+    unsafe {
+        while first < t.channels {
+            // Tiles of two vectors, or of one block.
+            let taken = match S::LANES {
+                16 if t.channels - first > BLOCK => {
+                    all_pixels::<S, 2>(t, block, first, y, pixels);
+                    2
+                }
+                16 => {
+                    all_pixels::<S, 1>(t, block, first, y, pixels);
+                    1
+                }
+                8 => {
+                    all_pixels::<S, 2>(t, block, first, y, pixels);
+                    1
+                }
+                _ => {
+                    all_pixels::<S, 4>(t, block, first, y, pixels);
+                    1
+                }
+            };
+            block = block.add(taken * t.block_bytes);
+            first += taken * BLOCK;
+        }
+    }
+}
+
+/// `N` vectors of filters, of so many pixels: in tiles that are as even as can be.
+#[inline(always)]
+unsafe fn all_pixels<S: Simd, const N: usize>(
+    t: &Tiles<'_>,
+    block: *const i8,
+    first: usize,
+    y: *mut i8,
+    pixels: usize,
+) {
+    let mut tiles = pixels.div_ceil(S::PIXELS);
+    let mut pixel = 0;
+    while tiles > 0 {
+        let count = (pixels - pixel).div_ceil(tiles);
+        // SAFETY: the pixels are there; so is the room for their results.
+        unsafe {
+            match count {
+                1 => tile::<S, 1, N>(t, block, first, pixel, y),
+                2 if S::PIXELS >= 2 => tile::<S, 2, N>(t, block, first, pixel, y),
+                3 if S::PIXELS >= 3 => tile::<S, 3, N>(t, block, first, pixel, y),
+                4 if S::PIXELS >= 4 => tile::<S, 4, N>(t, block, first, pixel, y),
+                5 if S::PIXELS >= 5 => tile::<S, 5, N>(t, block, first, pixel, y),
+                6 if S::PIXELS >= 6 => tile::<S, 6, N>(t, block, first, pixel, y),
+                7 if S::PIXELS >= 7 => tile::<S, 7, N>(t, block, first, pixel, y),
+                _ if S::PIXELS >= 8 => tile::<S, 8, N>(t, block, first, pixel, y),
+                _ => {}
+            }
+        }
+        pixel += count;
+        tiles -= 1;
+    }
+}
+
+/// `N` vectors of filters, from the channel `first` on, of `P` pixels.
+#[inline(always)]
+unsafe fn tile<S: Simd, const P: usize, const N: usize>(
+    t: &Tiles<'_>,
+    block: *const i8,
+    first: usize,
+    pixel: usize,
+    y: *mut i8,
+) {
+    // SAFETY: as the caller's.
+    unsafe {
+        let mut sums = [[S::splat_i(0); N]; P];
+        for n in 0..N {
+            let start = requant::start::<S>(block, t.block_bytes, n);
+            for p in 0..P {
+                sums[p][n] = start;
+            }
+        }
+        let mut w = block.add(HEADER);
+        for run in t.runs {
+            let mut x = run.add(pixel * t.step);
+            for _ in 0..t.groups {
+                let mut weights = [S::weights(w); N];
+                for n in 1..N {
+                    let lane = n * S::LANES;
+                    weights[n] = S::weights(w.add(lane / BLOCK * t.block_bytes + 4 * (lane % BLOCK)));
+                }
+                for p in 0..P {
+                    let x = S::broadcast(x.add(p * t.step));
+                    for n in 0..N {
+                        sums[p][n] = S::dot(sums[p][n], x, weights[n]);
+                    }
+                }
+                x = x.add(4);
+                w = w.add(GROUP);
+            }
+        }
+        for n in 0..N {
+            for p in 0..P {
+                sums[p][n] = requant::scale::<S>(sums[p][n], t.even, block, t.block_bytes, n);
+            }
+        }
+        let of_block = BLOCK / S::LANES;
+        for p in 0..P {
+            let y = y.add((pixel + p) * t.channels + first);
+            for b in 0..N / of_block {
+                let vectors = &sums[p][b * of_block..(b + 1) * of_block];
+                requant::write::<S>(vectors, &t.clamp, y.add(b * BLOCK), t.channels - first - b * BLOCK);
+            }
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! From a kernel's name to its code for the processor.
+
+/// Defines an entry: a safe function that runs `$body::<S>(…)`, an `unsafe fn` that is `#[inline(always)]`, compiled for each [`Level`](super::level::Level).
+macro_rules! kernel {
+    (
+        $(#[$meta:meta])*
+        pub fn $name:ident $(<$($generic:ident : $bound:path),+>)? ($($arg:ident: $ty:ty),* $(,)?) = $body:ident
+    ) => {
+        $(#[$meta])*
+        pub fn $name $(<$($generic: $bound),+>)? ($($arg: $ty),*) {
+            #[cfg(target_arch = "x86_64")]
+            {
+                use crate::arch::simd::level::{level, Level};
+
+                #[target_feature(enable = "avx2,fma")]
+                unsafe fn avx2 $(<$($generic: $bound),+>)? ($($arg: $ty),*) {
+                    // SAFETY: the processor has what this function is compiled for.
+                    unsafe { $body::<crate::arch::x86::avx2::Avx2 $($(, $generic)+)?>($($arg),*) }
+                }
+
+                #[cfg(kiln_avx512)]
+                #[target_feature(enable = "avx2,fma,avxvnni")]
+                unsafe fn avx_vnni $(<$($generic: $bound),+>)? ($($arg: $ty),*) {
+                    // SAFETY: as above.
+                    unsafe { $body::<crate::arch::x86::avx_vnni::AvxVnni $($(, $generic)+)?>($($arg),*) }
+                }
+
+                #[cfg(kiln_avx512)]
+                #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+                unsafe fn avx512 $(<$($generic: $bound),+>)? ($($arg: $ty),*) {
+                    // SAFETY: as above.
+                    unsafe { $body::<crate::arch::x86::avx512::Avx512 $($(, $generic)+)?>($($arg),*) }
+                }
+
+                match level() {
+                    // SAFETY: a level is used only if the processor has it.
+                    #[cfg(kiln_avx512)]
+                    Level::Avx512 => return unsafe { avx512($($arg),*) },
+                    // SAFETY: as above.
+                    #[cfg(kiln_avx512)]
+                    Level::AvxVnni => return unsafe { avx_vnni($($arg),*) },
+                    // SAFETY: as above.
+                    Level::Avx2 => return unsafe { avx2($($arg),*) },
+                    _ => {}
+                }
+            }
+            // SAFETY: it needs nothing of the processor.
+            unsafe { $body::<crate::arch::simd::scalar::Scalar $($(, $generic)+)?>($($arg),*) }
+        }
+    };
+}
+
+pub(super) use kernel;

@@ -1,0 +1,107 @@
+//! Kernels in vectors of 32-bit lanes, for processors of hosts: x86-64, AArch64 and WebAssembly.
+//!
+//! They are written once, over the operations of [`Simd`]; the instruction sets are implementations of it: `arch/x86`, `arch/aarch64`, `arch/wasm`,
+//! and [`scalar::Scalar`] for all others. Which one runs is decided when the program does ([`dispatch`](level)), or by the features it is compiled with. Integers are
+//! the same bits on all of them; floats differ where products are added with one rounding or with two.
+//!
+//! Filters come in *blocks* of sixteen: a vector of any width divides that, so that one packing serves all. Rows of operands are copied to a workspace, where
+//! padding is written out and what vectors read beyond an end is harmless.
+// Addresses are computed from sizes that the entry of each kernel compares with the lengths of its operands.
+#![allow(unsafe_code, clippy::indexing_slicing)]
+
+pub(crate) mod conv;
+mod dispatch;
+pub(crate) mod level;
+mod requant;
+pub(crate) mod scalar;
+mod work;
+
+/// Filters in a block.
+pub(crate) const BLOCK: usize = 16;
+
+/// Vectors of a kind of processor.
+///
+/// # Safety
+///
+/// All functions need the processor's support: they are called behind a check of the [`level`](level::level), within functions compiled for it. Pointers
+/// need not be aligned; they have to be valid for a vector, or for what the function says.
+pub(crate) unsafe trait Simd: Copy {
+    /// 32-bit lanes of a vector: 4, 8 or 16.
+    const LANES: usize;
+    /// What bytes of operands are exclusive-or'ed with in the workspace: `0x80` where the processor multiplies unsigned bytes with signed ones, and 0 where it
+    /// multiplies signed ones.
+    const FLIP: u8;
+    /// Pixels of a tile of an integer convolution, at most 8, for a tile of two vectors or of one block, whichever is wider.
+    const PIXELS: usize;
+    /// The same of floats.
+    const FLOAT_PIXELS: usize;
+
+    /// `i32` lanes.
+    type I: Copy;
+    /// `f32` lanes.
+    type F: Copy;
+    /// Four bytes of an operand in each lane, ready to be multiplied.
+    type X: Copy;
+    /// Four weights in each lane, ready to be multiplied.
+    type W: Copy;
+
+    /// Loads lanes.
+    unsafe fn load_i(from: *const i32) -> Self::I;
+    /// Stores lanes.
+    unsafe fn store_i(x: Self::I, to: *mut i32);
+    /// One value in all lanes.
+    unsafe fn splat_i(x: i32) -> Self::I;
+    /// Sums, modulo 2³².
+    unsafe fn add_i(a: Self::I, b: Self::I) -> Self::I;
+    /// The low halves of products.
+    unsafe fn mul_i(a: Self::I, b: Self::I) -> Self::I;
+    /// Arithmetic shift to the right, by at most 31.
+    unsafe fn shift_right_i(x: Self::I, by: u32) -> Self::I;
+    /// As many bytes as there are lanes, sign-extended.
+    unsafe fn widen(from: *const i8) -> Self::I;
+
+    /// The same four bytes of an operand in all lanes.
+    unsafe fn broadcast(from: *const u8) -> Self::X;
+    /// Four bytes of an operand for each lane.
+    unsafe fn operand(from: *const u8) -> Self::X;
+    /// Four weights for each lane.
+    unsafe fn weights(from: *const i8) -> Self::W;
+    /// `acc` plus the products of the four bytes of each lane.
+    unsafe fn dot(acc: Self::I, x: Self::X, w: Self::W) -> Self::I;
+    /// Four rows of bytes, of which each has as many as a vector: `to` gets, for byte after byte, that of each row.
+    unsafe fn interleave(rows: [*const u8; 4], to: *mut u8);
+
+    /// `acc · factor`, rounded to `f32`, plus `half` with the sign of `acc`, rounded to `f32`, without its fraction. Beyond the range of `i32` whatever is
+    /// beyond that of 16 bits.
+    unsafe fn round_away(acc: Self::I, factor: Self::F, half: Self::F) -> Self::I;
+    /// `acc · factor`, rounded to `f32`, rounded half to even. Beyond the range of `i32` as in [`round_away`](Self::round_away).
+    unsafe fn round_even(acc: Self::I, factor: Self::F) -> Self::I;
+    /// The lanes of a block, each plus `zero_point`, clamped to `lo..=hi`, as sixteen bytes. `x` has the vectors of a block.
+    unsafe fn narrow(x: &[Self::I], clamp: &Clamp, to: *mut i8);
+
+    /// Loads lanes.
+    unsafe fn load(from: *const f32) -> Self::F;
+    /// Stores lanes.
+    unsafe fn store(x: Self::F, to: *mut f32);
+    /// One value in all lanes.
+    unsafe fn splat(x: f32) -> Self::F;
+    /// `acc + a · b`, with one rounding or with two.
+    unsafe fn mul_add(acc: Self::F, a: Self::F, b: Self::F) -> Self::F;
+    /// Sums.
+    unsafe fn add(a: Self::F, b: Self::F) -> Self::F;
+    /// Products.
+    unsafe fn mul(a: Self::F, b: Self::F) -> Self::F;
+    /// `x` clamped to `lo..=hi`; NaN stays NaN.
+    unsafe fn clip(x: Self::F, lo: Self::F, hi: Self::F) -> Self::F;
+}
+
+/// The end of a requantisation.
+#[derive(Clone, Copy)]
+pub(crate) struct Clamp {
+    /// Added.
+    pub(crate) zero_point: i16,
+    /// Smallest result.
+    pub(crate) lo: i8,
+    /// Largest result.
+    pub(crate) hi: i8,
+}

@@ -1,0 +1,75 @@
+//! Blocks of integer filters, and how their sums become bytes.
+
+use super::{Clamp, Simd, BLOCK};
+use crate::params::FilterBlocks;
+
+/// Bytes of a block before its weights: sixteen first values of sums for unsigned operands, for signed ones, factors, and halves.
+pub(crate) const HEADER: usize = 4 * 4 * BLOCK;
+
+/// Bytes of sixteen filters' weights for four taps.
+pub(crate) const GROUP: usize = 4 * BLOCK;
+
+/// The first value of the `n`-th vector of sums from the block at `block` on, blocks being `block_bytes` apart.
+///
+/// # Safety
+///
+/// As the other functions here: the blocks are there.
+#[inline(always)]
+pub(crate) unsafe fn start<S: Simd>(block: *const i8, block_bytes: usize, n: usize) -> S::I {
+    let lane = n * S::LANES;
+    let signed = if S::FLIP == 0 { 4 * BLOCK } else { 0 };
+    // SAFETY: within the header.
+    unsafe { S::load_i(block.add(lane / BLOCK * block_bytes + signed + 4 * (lane % BLOCK)).cast()) }
+}
+
+/// Sums as integers before zero point and clamp.
+///
+/// # Safety
+///
+/// As above.
+#[inline(always)]
+pub(crate) unsafe fn scale<S: Simd>(
+    sum: S::I,
+    even: bool,
+    block: *const i8,
+    block_bytes: usize,
+    n: usize,
+) -> S::I {
+    let lane = n * S::LANES;
+    // SAFETY: within the header.
+    unsafe {
+        let factors: *const f32 =
+            block.add(lane / BLOCK * block_bytes + 8 * BLOCK + 4 * (lane % BLOCK)).cast();
+        match even {
+            true => S::round_even(sum, S::load(factors)),
+            false => S::round_away(sum, S::load(factors), S::load(factors.add(BLOCK))),
+        }
+    }
+}
+
+/// Writes the vectors of a block as bytes: at most `len` of the sixteen.
+///
+/// # Safety
+///
+/// `to` is valid for `len` bytes.
+#[inline(always)]
+pub(crate) unsafe fn write<S: Simd>(x: &[S::I], clamp: &Clamp, to: *mut i8, len: usize) {
+    // SAFETY: whole blocks are written where there is room for one.
+    unsafe {
+        if len >= BLOCK {
+            return S::narrow(x, clamp, to);
+        }
+        let mut bytes = [0i8; BLOCK];
+        S::narrow(x, clamp, bytes.as_mut_ptr());
+        for (i, byte) in bytes.into_iter().enumerate().take(len) {
+            *to.add(i) = byte;
+        }
+    }
+}
+
+/// What follows the factors.
+#[inline(always)]
+pub(crate) fn clamp(filters: &FilterBlocks<'_>) -> Clamp {
+    let byte = |x: i32| x.clamp(-128, 127) as i8;
+    Clamp { zero_point: byte(filters.zero_point).into(), lo: byte(filters.lo), hi: byte(filters.hi) }
+}

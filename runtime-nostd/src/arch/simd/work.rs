@@ -1,0 +1,107 @@
+//! Rows of an operand in the workspace: padding written out, in phases where columns are strided.
+
+use crate::params::Conv;
+use crate::rows::Rows;
+use core::cell::Cell;
+
+/// Bytes behind the last row that vectors may read.
+pub(crate) const SLACK: usize = 256;
+
+/// What of an operand a band of results reads, as rows in a workspace: a ring of as many as a filter covers.
+pub(crate) struct Ring {
+    /// Elements of a row, padding included.
+    pub(crate) row: usize,
+    /// Rows.
+    pub(crate) rows: usize,
+    /// Columns are in so many phases: the columns `c` of phase `f` are those of the padded row's columns `c · phases + f`.
+    pub(crate) phases: usize,
+    /// Elements of a phase.
+    pub(crate) phase: usize,
+}
+
+impl Ring {
+    /// The ring of a convolution, whose columns come in that many phases.
+    #[inline(always)]
+    pub(crate) fn new(p: &Conv, phases: usize) -> Ring {
+        let reach = p.out_w.saturating_sub(1) * p.stride_w + p.k_w.saturating_sub(1) * p.dilation_w + 1;
+        let columns = reach.max(p.in_w + p.pad_left);
+        let phase = columns.div_ceil(phases.max(1)) * p.in_c;
+        let rows = p.k_h.saturating_sub(1) * p.dilation_h + 1;
+        Ring { row: (phase * phases).next_multiple_of(64), rows, phases, phase }
+    }
+
+    /// Elements of all rows, and of what may be read behind them.
+    #[inline(always)]
+    pub(crate) fn elements(&self) -> usize {
+        self.rows * self.row + SLACK
+    }
+
+    /// Where a row of the padded operand is, in elements.
+    #[inline(always)]
+    pub(crate) fn at(&self, padded_row: usize) -> usize {
+        padded_row.checked_rem(self.rows).unwrap_or(0) * self.row
+    }
+}
+
+/// Copies a row of the padded operand to its place, each element turned by `turn`; `pad` is turned already.
+///
+/// # Safety
+///
+/// `to` is valid for a row of the ring.
+#[inline(always)]
+pub(crate) unsafe fn fill<T: Copy, U: Copy>(
+    p: &Conv,
+    ring: &Ring,
+    x: Rows<'_, T>,
+    padded_row: usize,
+    to: *mut U,
+    pad: U,
+    turn: impl Fn(T) -> U + Copy,
+) {
+    let source: &[Cell<T>] = match padded_row.checked_sub(p.pad_top) {
+        Some(row) if row < p.in_h => x.row(row),
+        _ => &[],
+    };
+    // SAFETY: phases lie within a row of the ring, and so do the columns within them.
+    unsafe {
+        if source.len() < p.in_w * p.in_c {
+            return put(to, ring.row, pad);
+        }
+        let x = source.as_ptr().cast::<T>();
+        if ring.phases <= 1 {
+            let (left, all) = (p.pad_left * p.in_c, p.in_w * p.in_c);
+            put(to, left, pad);
+            let middle = to.add(left);
+            for i in 0..all {
+                *middle.add(i) = turn(*x.add(i));
+            }
+            return put(middle.add(all), ring.row - left - all, pad);
+        }
+        let columns = ring.phase / p.in_c.max(1) * ring.phases;
+        let (mut phase, mut behind) = (0, 0);
+        for column in 0..columns {
+            let to = to.add(phase * ring.phase + behind);
+            match column.checked_sub(p.pad_left) {
+                Some(column) if column < p.in_w => {
+                    let x = x.add(column * p.in_c);
+                    for i in 0..p.in_c {
+                        *to.add(i) = turn(*x.add(i));
+                    }
+                }
+                _ => put(to, p.in_c, pad),
+            }
+            phase += 1;
+            if phase == ring.phases {
+                (phase, behind) = (0, behind + p.in_c);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn put<U: Copy>(to: *mut U, count: usize, value: U) {
+    for i in 0..count {
+        // SAFETY: the caller's pointer is valid for `count` elements.
+        unsafe { *to.add(i) = value };
+    }
+}

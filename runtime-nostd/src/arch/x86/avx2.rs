@@ -1,0 +1,205 @@
+//! Vectors of 256 bits: AVX2 with FMA.
+
+use crate::arch::simd::{Clamp, Simd};
+use core::arch::x86_64::*;
+
+/// AVX2 and FMA.
+#[derive(Clone, Copy)]
+pub(crate) struct Avx2;
+
+/// What all instruction sets with vectors of 256 bits have in common: all but products of bytes.
+macro_rules! vectors {
+    () => {
+        const LANES: usize = 8;
+        const FLOAT_PIXELS: usize = 6;
+
+        type I = __m256i;
+        type F = __m256;
+
+        #[inline(always)]
+        unsafe fn load_i(from: *const i32) -> __m256i {
+            // SAFETY: the caller's pointer is valid for a vector.
+            unsafe { _mm256_loadu_si256(from.cast()) }
+        }
+
+        #[inline(always)]
+        unsafe fn store_i(x: __m256i, to: *mut i32) {
+            // SAFETY: as above.
+            unsafe { _mm256_storeu_si256(to.cast(), x) }
+        }
+
+        #[inline(always)]
+        unsafe fn splat_i(x: i32) -> __m256i {
+            // SAFETY: no condition but the processor's.
+            unsafe { _mm256_set1_epi32(x) }
+        }
+
+        #[inline(always)]
+        unsafe fn add_i(a: __m256i, b: __m256i) -> __m256i {
+            // SAFETY: as above.
+            unsafe { _mm256_add_epi32(a, b) }
+        }
+
+        #[inline(always)]
+        unsafe fn mul_i(a: __m256i, b: __m256i) -> __m256i {
+            // SAFETY: as above.
+            unsafe { _mm256_mullo_epi32(a, b) }
+        }
+
+        #[inline(always)]
+        unsafe fn shift_right_i(x: __m256i, by: u32) -> __m256i {
+            // SAFETY: as above.
+            unsafe { _mm256_sra_epi32(x, _mm_cvtsi32_si128(by as i32)) }
+        }
+
+        #[inline(always)]
+        unsafe fn widen(from: *const i8) -> __m256i {
+            // SAFETY: the caller's pointer is valid for eight bytes.
+            unsafe { _mm256_cvtepi8_epi32(_mm_loadl_epi64(from.cast())) }
+        }
+
+        #[inline(always)]
+        unsafe fn interleave(rows: [*const u8; 4], to: *mut u8) {
+            // SAFETY: rows are valid for 32 bytes, `to` for 128.
+            unsafe {
+                let [a, b, c, d] = rows.map(|row| _mm256_loadu_si256(row.cast()));
+                let (ab, cd) = (_mm256_unpacklo_epi8(a, b), _mm256_unpacklo_epi8(c, d));
+                let (first, second) = (_mm256_unpacklo_epi16(ab, cd), _mm256_unpackhi_epi16(ab, cd));
+                let (ab, cd) = (_mm256_unpackhi_epi8(a, b), _mm256_unpackhi_epi8(c, d));
+                let (third, fourth) = (_mm256_unpacklo_epi16(ab, cd), _mm256_unpackhi_epi16(ab, cd));
+                // Each has the bytes of one half in its low half, and those of the other in its high half.
+                let to = to.cast::<__m256i>();
+                _mm256_storeu_si256(to, _mm256_permute2x128_si256::<0x20>(first, second));
+                _mm256_storeu_si256(to.add(1), _mm256_permute2x128_si256::<0x20>(third, fourth));
+                _mm256_storeu_si256(to.add(2), _mm256_permute2x128_si256::<0x31>(first, second));
+                _mm256_storeu_si256(to.add(3), _mm256_permute2x128_si256::<0x31>(third, fourth));
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn round_away(acc: __m256i, factor: __m256, half: __m256) -> __m256i {
+            // SAFETY: no condition but the processor's.
+            unsafe {
+                let acc = _mm256_cvtepi32_ps(acc);
+                let sign = _mm256_and_ps(acc, _mm256_set1_ps(-0.0));
+                _mm256_cvttps_epi32(_mm256_add_ps(_mm256_mul_ps(acc, factor), _mm256_or_ps(half, sign)))
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn round_even(acc: __m256i, factor: __m256) -> __m256i {
+            // SAFETY: as above.
+            unsafe { _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_cvtepi32_ps(acc), factor)) }
+        }
+
+        #[inline(always)]
+        unsafe fn narrow(x: &[__m256i], clamp: &Clamp, to: *mut i8) {
+            // SAFETY: `x` has two vectors, and `to` is valid for sixteen bytes.
+            unsafe {
+                // Of each half of both: 0 to 3, 8 to 11, 4 to 7, 12 to 15.
+                let words = _mm256_packs_epi32(x[0], x[1]);
+                let words = _mm256_adds_epi16(words, _mm256_set1_epi16(clamp.zero_point));
+                let words = _mm256_permute4x64_epi64::<0b11_01_10_00>(words);
+                let bytes =
+                    _mm_packs_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256::<1>(words));
+                let bytes = _mm_max_epi8(bytes, _mm_set1_epi8(clamp.lo));
+                _mm_storeu_si128(to.cast(), _mm_min_epi8(bytes, _mm_set1_epi8(clamp.hi)));
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn load(from: *const f32) -> __m256 {
+            // SAFETY: the caller's pointer is valid for a vector.
+            unsafe { _mm256_loadu_ps(from) }
+        }
+
+        #[inline(always)]
+        unsafe fn store(x: __m256, to: *mut f32) {
+            // SAFETY: as above.
+            unsafe { _mm256_storeu_ps(to, x) }
+        }
+
+        #[inline(always)]
+        unsafe fn splat(x: f32) -> __m256 {
+            // SAFETY: no condition but the processor's.
+            unsafe { _mm256_set1_ps(x) }
+        }
+
+        #[inline(always)]
+        unsafe fn mul_add(acc: __m256, a: __m256, b: __m256) -> __m256 {
+            // SAFETY: as above.
+            unsafe { _mm256_fmadd_ps(a, b, acc) }
+        }
+
+        #[inline(always)]
+        unsafe fn add(a: __m256, b: __m256) -> __m256 {
+            // SAFETY: as above.
+            unsafe { _mm256_add_ps(a, b) }
+        }
+
+        #[inline(always)]
+        unsafe fn mul(a: __m256, b: __m256) -> __m256 {
+            // SAFETY: as above.
+            unsafe { _mm256_mul_ps(a, b) }
+        }
+
+        #[inline(always)]
+        unsafe fn clip(x: __m256, lo: __m256, hi: __m256) -> __m256 {
+            // SAFETY: as above. Of a NaN both give the second operand.
+            unsafe { _mm256_min_ps(hi, _mm256_max_ps(lo, x)) }
+        }
+    };
+}
+
+#[cfg(kiln_avx512)]
+pub(super) use vectors;
+
+/// Four bytes of each lane as two pairs of words: those at even places, and those at odd ones.
+#[derive(Clone, Copy)]
+pub(crate) struct Pairs(__m256i, __m256i);
+
+// SAFETY: callers see to it that the processor has AVX2 and FMA.
+unsafe impl Simd for Avx2 {
+    // Signed words: nothing has to be made unsigned.
+    const FLIP: u8 = 0;
+    const PIXELS: usize = 4;
+
+    type X = Pairs;
+    type W = Pairs;
+
+    #[inline(always)]
+    unsafe fn broadcast(from: *const u8) -> Pairs {
+        // SAFETY: the caller's pointer is valid for four bytes.
+        unsafe { pairs(_mm256_set1_epi32(from.cast::<i32>().read_unaligned())) }
+    }
+
+    #[inline(always)]
+    unsafe fn operand(from: *const u8) -> Pairs {
+        // SAFETY: the caller's pointer is valid for a vector.
+        unsafe { pairs(_mm256_loadu_si256(from.cast())) }
+    }
+
+    #[inline(always)]
+    unsafe fn weights(from: *const i8) -> Pairs {
+        // SAFETY: as above.
+        unsafe { pairs(_mm256_loadu_si256(from.cast())) }
+    }
+
+    #[inline(always)]
+    unsafe fn dot(acc: __m256i, x: Pairs, w: Pairs) -> __m256i {
+        // SAFETY: no condition but the processor's.
+        unsafe {
+            let sums = _mm256_add_epi32(_mm256_madd_epi16(x.0, w.0), _mm256_madd_epi16(x.1, w.1));
+            _mm256_add_epi32(acc, sums)
+        }
+    }
+
+    vectors!();
+}
+
+/// Signed bytes as words.
+#[inline(always)]
+unsafe fn pairs(bytes: __m256i) -> Pairs {
+    // SAFETY: no condition but the processor's.
+    unsafe { Pairs(_mm256_srai_epi16::<8>(_mm256_slli_epi16::<8>(bytes)), _mm256_srai_epi16::<8>(bytes)) }
+}

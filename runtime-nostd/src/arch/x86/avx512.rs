@@ -1,0 +1,186 @@
+//! Vectors of 512 bits: AVX-512 F, BW, DQ, VL and VNNI.
+
+use crate::arch::simd::{Clamp, Simd};
+use core::arch::x86_64::*;
+
+/// AVX-512 with VNNI.
+#[derive(Clone, Copy)]
+pub(crate) struct Avx512;
+
+// SAFETY: callers see to it that the processor has all of them.
+unsafe impl Simd for Avx512 {
+    const LANES: usize = 16;
+    const FLIP: u8 = 0x80;
+    const PIXELS: usize = 8;
+    const FLOAT_PIXELS: usize = 8;
+
+    type I = __m512i;
+    type F = __m512;
+    type X = __m512i;
+    type W = __m512i;
+
+    #[inline(always)]
+    unsafe fn load_i(from: *const i32) -> __m512i {
+        // SAFETY: the caller's pointer is valid for a vector.
+        unsafe { _mm512_loadu_si512(from.cast()) }
+    }
+
+    #[inline(always)]
+    unsafe fn store_i(x: __m512i, to: *mut i32) {
+        // SAFETY: as above.
+        unsafe { _mm512_storeu_si512(to.cast(), x) }
+    }
+
+    #[inline(always)]
+    unsafe fn splat_i(x: i32) -> __m512i {
+        // SAFETY: no condition but the processor's.
+        unsafe { _mm512_set1_epi32(x) }
+    }
+
+    #[inline(always)]
+    unsafe fn add_i(a: __m512i, b: __m512i) -> __m512i {
+        // SAFETY: as above.
+        unsafe { _mm512_add_epi32(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn mul_i(a: __m512i, b: __m512i) -> __m512i {
+        // SAFETY: as above.
+        unsafe { _mm512_mullo_epi32(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn shift_right_i(x: __m512i, by: u32) -> __m512i {
+        // SAFETY: as above.
+        unsafe { _mm512_sra_epi32(x, _mm_cvtsi32_si128(by as i32)) }
+    }
+
+    #[inline(always)]
+    unsafe fn widen(from: *const i8) -> __m512i {
+        // SAFETY: the caller's pointer is valid for sixteen bytes.
+        unsafe { _mm512_cvtepi8_epi32(_mm_loadu_si128(from.cast())) }
+    }
+
+    #[inline(always)]
+    unsafe fn broadcast(from: *const u8) -> __m512i {
+        // SAFETY: the caller's pointer is valid for four bytes.
+        unsafe { _mm512_set1_epi32(from.cast::<i32>().read_unaligned()) }
+    }
+
+    #[inline(always)]
+    unsafe fn operand(from: *const u8) -> __m512i {
+        // SAFETY: the caller's pointer is valid for a vector.
+        unsafe { _mm512_loadu_si512(from.cast()) }
+    }
+
+    #[inline(always)]
+    unsafe fn weights(from: *const i8) -> __m512i {
+        // SAFETY: as above.
+        unsafe { _mm512_loadu_si512(from.cast()) }
+    }
+
+    #[inline(always)]
+    unsafe fn dot(acc: __m512i, x: __m512i, w: __m512i) -> __m512i {
+        // SAFETY: no condition but the processor's.
+        unsafe { _mm512_dpbusd_epi32(acc, x, w) }
+    }
+
+    #[inline(always)]
+    unsafe fn interleave(rows: [*const u8; 4], to: *mut u8) {
+        // SAFETY: rows are valid for 64 bytes, `to` for 256.
+        unsafe {
+            let a = _mm512_loadu_si512(rows[0].cast());
+            let b = _mm512_loadu_si512(rows[1].cast());
+            let c = _mm512_loadu_si512(rows[2].cast());
+            let d = _mm512_loadu_si512(rows[3].cast());
+            let (ab, cd) = (_mm512_unpacklo_epi8(a, b), _mm512_unpacklo_epi8(c, d));
+            let (first, second) = (_mm512_unpacklo_epi16(ab, cd), _mm512_unpackhi_epi16(ab, cd));
+            let (ab, cd) = (_mm512_unpackhi_epi8(a, b), _mm512_unpackhi_epi8(c, d));
+            let (third, fourth) = (_mm512_unpacklo_epi16(ab, cd), _mm512_unpackhi_epi16(ab, cd));
+            // Each has four bytes of each quarter: their quarters are transposed.
+            let (low, high) = (
+                _mm512_shuffle_i32x4::<0b01_00_01_00>(first, second),
+                _mm512_shuffle_i32x4::<0b11_10_11_10>(first, second),
+            );
+            let (low_2, high_2) = (
+                _mm512_shuffle_i32x4::<0b01_00_01_00>(third, fourth),
+                _mm512_shuffle_i32x4::<0b11_10_11_10>(third, fourth),
+            );
+            let to = to.cast::<__m512i>();
+            _mm512_storeu_si512(to.cast(), _mm512_shuffle_i32x4::<0b10_00_10_00>(low, low_2));
+            _mm512_storeu_si512(to.add(1).cast(), _mm512_shuffle_i32x4::<0b11_01_11_01>(low, low_2));
+            _mm512_storeu_si512(to.add(2).cast(), _mm512_shuffle_i32x4::<0b10_00_10_00>(high, high_2));
+            _mm512_storeu_si512(to.add(3).cast(), _mm512_shuffle_i32x4::<0b11_01_11_01>(high, high_2));
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn round_away(acc: __m512i, factor: __m512, half: __m512) -> __m512i {
+        // SAFETY: no condition but the processor's.
+        unsafe {
+            let acc = _mm512_cvtepi32_ps(acc);
+            let sign = _mm512_and_ps(acc, _mm512_set1_ps(-0.0));
+            _mm512_cvttps_epi32(_mm512_add_ps(_mm512_mul_ps(acc, factor), _mm512_or_ps(half, sign)))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn round_even(acc: __m512i, factor: __m512) -> __m512i {
+        // SAFETY: as above.
+        unsafe { _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_cvtepi32_ps(acc), factor)) }
+    }
+
+    #[inline(always)]
+    unsafe fn narrow(x: &[__m512i], clamp: &Clamp, to: *mut i8) {
+        // SAFETY: `x` has one vector, and `to` is valid for sixteen bytes.
+        unsafe {
+            let words = _mm512_cvtsepi32_epi16(x[0]);
+            let words = _mm256_adds_epi16(words, _mm256_set1_epi16(clamp.zero_point));
+            let bytes = _mm256_cvtsepi16_epi8(words);
+            let bytes = _mm_max_epi8(bytes, _mm_set1_epi8(clamp.lo));
+            _mm_storeu_si128(to.cast(), _mm_min_epi8(bytes, _mm_set1_epi8(clamp.hi)));
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn load(from: *const f32) -> __m512 {
+        // SAFETY: the caller's pointer is valid for a vector.
+        unsafe { _mm512_loadu_ps(from) }
+    }
+
+    #[inline(always)]
+    unsafe fn store(x: __m512, to: *mut f32) {
+        // SAFETY: as above.
+        unsafe { _mm512_storeu_ps(to, x) }
+    }
+
+    #[inline(always)]
+    unsafe fn splat(x: f32) -> __m512 {
+        // SAFETY: no condition but the processor's.
+        unsafe { _mm512_set1_ps(x) }
+    }
+
+    #[inline(always)]
+    unsafe fn mul_add(acc: __m512, a: __m512, b: __m512) -> __m512 {
+        // SAFETY: as above.
+        unsafe { _mm512_fmadd_ps(a, b, acc) }
+    }
+
+    #[inline(always)]
+    unsafe fn add(a: __m512, b: __m512) -> __m512 {
+        // SAFETY: as above.
+        unsafe { _mm512_add_ps(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn mul(a: __m512, b: __m512) -> __m512 {
+        // SAFETY: as above.
+        unsafe { _mm512_mul_ps(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn clip(x: __m512, lo: __m512, hi: __m512) -> __m512 {
+        // SAFETY: as above. Of a NaN both give the second operand.
+        unsafe { _mm512_min_ps(hi, _mm512_max_ps(lo, x)) }
+    }
+}

@@ -1,0 +1,44 @@
+//! Vectors of 256 bits with AVX-VNNI, which multiplies unsigned bytes with signed ones and adds four of the products.
+
+use super::avx2::vectors;
+use crate::arch::simd::{Clamp, Simd};
+use core::arch::x86_64::*;
+
+/// AVX2, FMA and AVX-VNNI.
+#[derive(Clone, Copy)]
+pub(crate) struct AvxVnni;
+
+// SAFETY: callers see to it that the processor has all three.
+unsafe impl Simd for AvxVnni {
+    const FLIP: u8 = 0x80;
+    const PIXELS: usize = 6;
+
+    type X = __m256i;
+    type W = __m256i;
+
+    #[inline(always)]
+    unsafe fn broadcast(from: *const u8) -> __m256i {
+        // SAFETY: the caller's pointer is valid for four bytes.
+        unsafe { _mm256_set1_epi32(from.cast::<i32>().read_unaligned()) }
+    }
+
+    #[inline(always)]
+    unsafe fn operand(from: *const u8) -> __m256i {
+        // SAFETY: the caller's pointer is valid for a vector.
+        unsafe { _mm256_loadu_si256(from.cast()) }
+    }
+
+    #[inline(always)]
+    unsafe fn weights(from: *const i8) -> __m256i {
+        // SAFETY: as above.
+        unsafe { _mm256_loadu_si256(from.cast()) }
+    }
+
+    #[inline(always)]
+    unsafe fn dot(acc: __m256i, x: __m256i, w: __m256i) -> __m256i {
+        // SAFETY: no condition but the processor's.
+        unsafe { _mm256_dpbusd_avx_epi32(acc, x, w) }
+    }
+
+    vectors!();
+}
