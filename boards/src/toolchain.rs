@@ -148,20 +148,35 @@ pub fn ensure_qemu(program: &str) -> Result<PathBuf, Error> {
     })
 }
 
-/// Chromium, which the page of `cargo kiln report` is tested in; installs it on Debian and Ubuntu if it is missing.
+/// Chromium, which pages are tested in; installs it on Debian and Ubuntu if it is missing.
 ///
 /// # Errors
 /// [`Error::Missing`] where it cannot be; it says what to do.
 pub fn ensure_chromium() -> Result<PathBuf, Error> {
-    if let Some(chromium) = find_program("chromium") {
-        return Ok(chromium);
+    ensure_package("Chromium", "chromium", "chromium")
+}
+
+/// Node, which WebAssembly is tested in; installs it on Debian and Ubuntu if it is missing.
+///
+/// # Errors
+/// [`Error::Missing`] where it cannot be; it says what to do.
+pub fn ensure_node() -> Result<PathBuf, Error> {
+    ensure_package("Node", "node", "nodejs")
+}
+
+/// The path of a program, from the package of Debian and Ubuntu that has it.
+fn ensure_package(what: &str, program: &str, package: &str) -> Result<PathBuf, Error> {
+    if let Some(found) = find_program(program) {
+        return Ok(found);
     }
-    let hint = "Install it (Debian, Ubuntu: apt-get install chromium) and see that chromium is on the PATH.";
-    distribution::apt_install("Chromium", &["chromium"], hint)?;
-    find_program("chromium").ok_or_else(|| Error::Missing {
-        what: "Chromium".to_owned(),
-        why: "the package chromium holds no such program".to_owned(),
-        hint: hint.to_owned(),
+    let hint = format!(
+        "Install it (Debian, Ubuntu: apt-get install {package}) and see that {program} is on the PATH."
+    );
+    distribution::apt_install(what, &[package], &hint)?;
+    find_program(program).ok_or_else(|| Error::Missing {
+        what: what.to_owned(),
+        why: format!("the package {package} holds no {program}"),
+        hint,
     })
 }
 

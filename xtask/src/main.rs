@@ -13,7 +13,7 @@ use step::{say, Failure};
 const HELP: &str = "\
 cargo xtask COMMAND
 
-  setup   install what is missing to build and run firmware, and to test: Rust targets, QEMU, Chromium, ONNX's tests
+  setup   install what is missing to build and run firmware, and to test: Rust targets, QEMU, Chromium, Node, ONNX's tests
   demo    compile a real model, run it here and as firmware under QEMU, and print what it takes
   test    everything that must hold: format, lints, tests, documentation, examples, firmware; .ci/run calls it
 ";
@@ -65,6 +65,12 @@ fn setup() -> Result<(), Failure> {
     }
     onnx::fetch_tests();
     let chromium = toolchain::ensure_chromium()?;
-    say(&format!("Rust targets and QEMU are installed; Chromium is {}", chromium.display()));
+    let node = toolchain::ensure_node()?;
+    // Without it, tests of pages say so.
+    if let Err(error) = toolchain::ensure_target(test::WEB_TARGET) {
+        say(&error.to_string());
+    }
+    let (chromium, node) = (chromium.display(), node.display());
+    say(&format!("Rust targets and QEMU are installed; Chromium is {chromium}, Node is {node}"));
     Ok(())
 }

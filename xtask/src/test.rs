@@ -9,6 +9,9 @@ use std::process::Command;
 /// Crates that are workspaces of their own: an example, or the firmware of a board.
 const OUTSIDE: [&str; 2] = ["examples", "boards"];
 
+/// What pages of examples are compiled for.
+pub(crate) const WEB_TARGET: &str = "wasm32-unknown-unknown";
+
 pub(crate) fn run_all() -> Result<(), Failure> {
     let root = root();
     run("format", &mut cargo(&root, &["fmt", "--all", "--check"]))?;
@@ -87,7 +90,16 @@ fn test_package(root: &Path, package: &Path) -> Result<(), Failure> {
     let name = package.strip_prefix(root).unwrap_or(package).display().to_string();
     run(&format!("format of {name}"), &mut cargo(package, &["fmt", "--check"]))?;
     match configured_target(package) {
-        None => run(&format!("tests of {name}"), &mut cargo_outside(package, &["test", "--release"])),
+        None => {
+            let mut test = cargo_outside(package, &["test", "--release"]);
+            if names_web_target(package) {
+                // A package that compiles for browsers needs a compiler that can; where there is none its tests say so.
+                if let Ok(toolchain) = toolchain::ensure_target(WEB_TARGET) {
+                    toolchain.apply(&mut test);
+                }
+            }
+            run(&format!("tests of {name}"), &mut test)
+        }
         Some(target) => {
             // What runs under QEMU checks its own output.
             let verb = if is_emulated(package) { "run" } else { "build" };
@@ -122,6 +134,11 @@ fn packages_below(folder: &Path) -> Vec<PathBuf> {
 /// Whether a package's `.cargo/config.toml` has firmware run by QEMU.
 fn is_emulated(package: &Path) -> bool {
     fs::read_to_string(package.join(".cargo/config.toml")).is_ok_and(|config| config.contains("qemu-system"))
+}
+
+/// Whether a package's `.cargo/config.toml` has settings for browsers.
+fn names_web_target(package: &Path) -> bool {
+    fs::read_to_string(package.join(".cargo/config.toml")).is_ok_and(|config| config.contains(WEB_TARGET))
 }
 
 /// `build.target` of a package's `.cargo/config.toml`.
