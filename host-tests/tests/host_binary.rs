@@ -5,7 +5,7 @@
 use cargo_kiln::compare::compare;
 use cargo_kiln::golden::Golden;
 use kiln_codegen::ir::Data;
-use kiln_codegen::{compile_file, Options};
+use kiln_codegen::{compile_file, Options, Target};
 use kiln_host_tests::{corpus, own_models, Model};
 use object::{Object, ObjectSection};
 use std::io::Write;
@@ -76,7 +76,10 @@ fn kws() {
 }
 
 fn assert_small(model: &Model) {
-    let compiled = compile_file(&model.path, &model.options(&Options::default())).unwrap();
+    // With the kernels that a user's program has: the macro and build scripts compile for what Cargo compiles for.
+    let target = Some(Target::of_triple(std::env::consts::ARCH, &[]));
+    let options = model.options(&Options { target, ..Options::default() });
+    let compiled = compile_file(&model.path, &options).unwrap();
     let main = MAIN.replace("TYPE", &compiled.type_name());
     let program = build(&model.name, &main, Some(&compiled.file(&quote::quote!(pub)).unwrap()));
     let without = build("without_a_model", WITHOUT, None);
