@@ -1,13 +1,14 @@
-//! Calls every function of `kiln::post` and of `kiln::frontend`, with each type of scores, on values and lengths that the compiler does not know: if there are any for
+//! Calls every function of `kiln::post`, `kiln::frontend` and `kiln::any`, with each type of scores, on values and lengths that the compiler does not know: if there are any for
 //! which one could panic, panics are linked, and `host-tests/tests/firmware.rs` finds them.
 
 use core::hint::black_box;
+use kiln::any::{batch, bytes_of, bytes_of_mut, AnyModel, Typed};
 use kiln::frontend::{to_f32, to_i8, Frontend, MicroWakeWord, Tables, MICRO_SPEECH};
 use kiln::post::{
     argmax, top_k, Anchor, BoxOrder, Detection, Detections, Exponential, GridHead, Hysteresis, Labels,
     MovingAverage, Offsets, Rect, Score, SsdHead, StreamDetector, Variances,
 };
-use kiln::{DType, TensorInfo};
+use kiln::{Arena, DType, Feed, Model, ModelInfo, TensorInfo};
 
 const LABELS: Labels<4> = Labels(["silence", "yes", "no", "stop"]);
 const ANCHOR: Anchor = Anchor { x: 0.5, y: 0.5, width: 0.5, height: 0.25 };
@@ -21,6 +22,7 @@ pub fn run() -> usize {
         + everything(&[3i16, -7, 90, 12], &info(DType::I16, 0.0625, 0))
         + everything(&[0.1875f32, -0.4375, 5.625, 0.75], &info(DType::F32, 1.0, 0))
         + features()
+        + models()
 }
 
 static TABLES: Tables<480, 257, 40> = Tables::new(&MICRO_SPEECH);
@@ -126,4 +128,116 @@ fn boxes<T: Score>(scores: &[T; 4], info: &TensorInfo) -> usize {
         seen.iter().count() + (&seen).into_iter().count() + black_box(Detections::<0>::new()).iter().count();
     seen.clear();
     before + kept + seen.as_slice().len()
+}
+
+/// Gives what it was given, in tensors of all types: at once, or row by row, where rows are of `ROW` bytes.
+struct Echo<const ROW: usize> {
+    memory: Arena<64>,
+    rows: usize,
+}
+
+const fn tensor(dtype: DType, shape: &'static [usize]) -> TensorInfo {
+    TensorInfo { name: "", dtype, shape, scale: 0.5, zero_point: 3 }
+}
+
+impl<const ROW: usize> Echo<ROW> {
+    const TENSORS: &'static [TensorInfo] = match ROW {
+        0 => &[
+            tensor(DType::I64, &[1]),
+            tensor(DType::I32, &[2]),
+            tensor(DType::F32, &[]),
+            tensor(DType::I16, &[2]),
+            tensor(DType::I8, &[3]),
+            tensor(DType::U8, &[4]),
+            tensor(DType::Bool, &[1]),
+        ],
+        _ => &[tensor(DType::I16, &[1, 4, ROW / 2])],
+    };
+
+    /// Where the bytes of a tensor are.
+    fn place(&self, index: usize) -> core::ops::Range<usize> {
+        let before: usize = Self::TENSORS.iter().take(index).map(TensorInfo::bytes).sum();
+        before..before + Self::TENSORS.get(index).map_or(0, TensorInfo::bytes)
+    }
+}
+
+impl<const ROW: usize> Model for Echo<ROW> {
+    const INFO: ModelInfo = ModelInfo {
+        name: "echo",
+        arena_bytes: 64,
+        state_bytes: ROW,
+        feed: if ROW == 0 { Feed::Whole } else { Feed::Rows },
+        inputs: Self::TENSORS,
+        outputs: Self::TENSORS,
+    };
+
+    fn input_bytes_mut(&mut self, index: usize) -> &mut [u8] {
+        let mut place = self.place(index);
+        if ROW > 0 {
+            let start = self.rows % 4 * ROW;
+            place = start..start + ROW;
+        }
+        self.memory.get_mut::<u8, 0, 64>().get_mut(place).unwrap_or_default()
+    }
+
+    fn output_bytes(&self, index: usize) -> &[u8] {
+        self.memory.get::<u8, 0, 64>().get(self.place(index)).unwrap_or_default()
+    }
+
+    fn invoke(&mut self) -> bool {
+        self.rows = self.rows.wrapping_add(1);
+        ROW == 0 || self.rows % 4 == 0
+    }
+
+    fn reset(&mut self) {
+        self.rows = 0;
+    }
+}
+
+/// What models behind one interface give, and how often something is wrong.
+#[inline(never)]
+fn models() -> usize {
+    let whole: &mut dyn AnyModel = &mut Echo::<0> { memory: Arena::new(), rows: 0 };
+    let rows: &mut dyn AnyModel = &mut Echo::<6> { memory: Arena::new(), rows: 0 };
+    let mut sum = 0usize;
+    for model in black_box([whole, rows]) {
+        sum += any_type::<i64>(model) + any_type::<i32>(model) + any_type::<f32>(model);
+        sum += any_type::<i16>(model) + any_type::<i8>(model) + any_type::<u8>(model);
+        let reals = black_box([1.5; 12]);
+        let inputs: [&[f32]; 7] = black_box([
+            &reals[..1],
+            &reals[..2],
+            &reals[..1],
+            &reals[..2],
+            &reals[..3],
+            &reals[..4],
+            &reals[..1],
+        ]);
+        let given = if model.info().inputs.len() == 1 { &[&reals[..]][..] } else { &inputs[..] };
+        for given in black_box([given, &inputs[1..], &[]]) {
+            let Ok(model) = model.infer_real(given) else { continue };
+            for index in 0..black_box(8) {
+                sum += model.reals(index).map_or(1, |reals| reals.sum::<f32>() as usize);
+            }
+        }
+        let (bytes, mut to) = (black_box([7; 48]), [0; 48]);
+        sum += batch(model, black_box(&[&bytes]), black_box(&mut [&mut to])).unwrap_or(1);
+        sum += usize::from(model.infer(black_box(&[&bytes[..24]])).is_ok()) + usize::from(to[47]);
+        sum += usize::from(model.input_info(black_box(7)).is_ok() == model.output_info(black_box(1)).is_ok());
+        model.reset();
+    }
+    let info = tensor(black_box(DType::I16), black_box(&[2]));
+    let mut stored = [0i16; 3];
+    info.store_reals(&black_box([2.0, 1e9]), bytes_of_mut(black_box(&mut stored)));
+    sum + info.load_reals(bytes_of(&stored)).sum::<f32>() as usize
+}
+
+/// How many tensors are of that type, and how many not.
+fn any_type<T: Typed>(model: &mut dyn AnyModel) -> usize {
+    let mut sum = usize::from(T::fits(black_box(DType::Bool)));
+    for index in 0..black_box(8) {
+        sum += model.input_mut::<T>(index).map_or(100, |elements| elements.len());
+        sum += model.output::<T>(index).map_or(100, |elements| elements.len());
+    }
+    sum
 }
