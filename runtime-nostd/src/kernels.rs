@@ -111,6 +111,9 @@ pub use crate::arch::portable::wide::{
     requantize_i32_i8, requantize_i8_i16, requantize_i8_i32,
 };
 pub use crate::arch::simd::conv::conv2d_i8_simd;
+pub use crate::arch::simd::float_conv::conv2d_f32_simd;
+pub use crate::arch::simd::float_dense::dense_f32_simd;
+pub use crate::arch::simd::float_depthwise::depthwise2d_f32_simd;
 pub use crate::arch::v6m::conv::{conv2d_i8_pairs, conv2d_i8_singles, dense_i8_pairs, dense_i8_singles};
 pub use crate::arch::v6m::depthwise::depthwise2d_i8_taps;
 pub use crate::arch::v6m::elementwise::add_i8_linear;

@@ -4,10 +4,10 @@
 macro_rules! kernel {
     (
         $(#[$meta:meta])*
-        pub fn $name:ident $(<$($generic:ident : $bound:path),+>)? ($($arg:ident: $ty:ty),* $(,)?) = $body:ident
+        $vis:vis fn $name:ident $(<$($generic:ident : $bound:path),+>)? ($($arg:ident: $ty:ty),* $(,)?) = $body:ident
     ) => {
         $(#[$meta])*
-        pub fn $name $(<$($generic: $bound),+>)? ($($arg: $ty),*) {
+        $vis fn $name $(<$($generic: $bound),+>)? ($($arg: $ty),*) {
             #[cfg(target_arch = "x86_64")]
             {
                 use crate::arch::simd::level::{level, Level};

@@ -11,6 +11,10 @@
 
 pub(crate) mod conv;
 mod dispatch;
+pub(crate) mod float_conv;
+pub(crate) mod float_dense;
+pub(crate) mod float_depthwise;
+mod float_tile;
 pub(crate) mod level;
 mod requant;
 pub(crate) mod scalar;
@@ -83,6 +87,18 @@ pub(crate) unsafe trait Simd: Copy {
     unsafe fn load(from: *const f32) -> Self::F;
     /// Stores lanes.
     unsafe fn store(x: Self::F, to: *mut f32);
+    /// Stores the first `count` lanes, fewer than all of them.
+    #[inline(always)]
+    unsafe fn store_some(x: Self::F, to: *mut f32, count: usize) {
+        let mut all = [0.0; BLOCK];
+        // SAFETY: no vector has more lanes than a block, and the caller's pointer is valid for `count` of them.
+        unsafe {
+            Self::store(x, all.as_mut_ptr());
+            for (i, x) in all.into_iter().enumerate().take(count) {
+                *to.add(i) = x;
+            }
+        }
+    }
     /// One value in all lanes.
     unsafe fn splat(x: f32) -> Self::F;
     /// `acc + a · b`, with one rounding or with two.

@@ -36,11 +36,28 @@ impl Ring {
         self.rows * self.row + SLACK
     }
 
+    /// Where a column of the padded operand is in a row, in elements of so many channels.
+    #[inline(always)]
+    pub(crate) fn column(&self, column: usize, channels: usize) -> usize {
+        match self.phases {
+            0 | 1 => column * channels,
+            phases => column % phases * self.phase + column / phases * channels,
+        }
+    }
+
     /// Where a row of the padded operand is, in elements.
     #[inline(always)]
     pub(crate) fn at(&self, padded_row: usize) -> usize {
         padded_row.checked_rem(self.rows).unwrap_or(0) * self.row
     }
+}
+
+/// Where rows begin in a workspace of floats: on a multiple of 64 bytes, so that no vector of them lies in two lines of a cache where it need not.
+#[inline(always)]
+pub(crate) fn aligned(work: &[Cell<f32>]) -> *mut f32 {
+    let start = work.as_ptr().cast_mut().cast::<f32>();
+    // At most sixteen elements, which [`SLACK`] has to spare.
+    start.wrapping_add((start as usize).wrapping_neg() % 64 / 4)
 }
 
 /// Copies a row of the padded operand to its place, each element turned by `turn`; `pad` is turned already.

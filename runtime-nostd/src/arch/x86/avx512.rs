@@ -155,6 +155,12 @@ unsafe impl Simd for Avx512 {
     }
 
     #[inline(always)]
+    unsafe fn store_some(x: __m512, to: *mut f32, count: usize) {
+        // SAFETY: the caller's pointer is valid for the lanes of the mask.
+        unsafe { _mm512_mask_storeu_ps(to, ((1u32 << count) - 1) as u16, x) }
+    }
+
+    #[inline(always)]
     unsafe fn splat(x: f32) -> __m512 {
         // SAFETY: no condition but the processor's.
         unsafe { _mm512_set1_ps(x) }

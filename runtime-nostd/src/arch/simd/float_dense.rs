@@ -1,0 +1,106 @@
+//! Products of matrices of floats with filters.
+
+use super::dispatch::kernel;
+use super::float_conv::conv2d_f32_simd;
+use super::float_tile::put;
+use super::{Simd, BLOCK};
+use crate::arch::portable::conv::matrix;
+use crate::rows::{Band, Rows};
+
+/// As [`dense_f32`](crate::kernels::dense_f32) in vectors: products are added in another order, and maybe with one rounding.
+///
+/// `w` as of [`conv2d_f32_simd`](crate::kernels::conv2d_f32_simd).
+pub fn dense_f32_simd(x: Rows<'_, f32>, w: &[f32], lo: f32, hi: f32, y: Rows<'_, f32>, band: Band) {
+    match band.rows {
+        1 => vector_f32_simd(x, w, lo, hi, y, band.first),
+        _ => conv2d_f32_simd(&matrix(x.row_len(), y.row_len()), x, w, lo, hi, &[], y, band),
+    }
+}
+
+kernel! {
+    /// One row of it: all weights are read once, in their order.
+    pub(super) fn vector_f32_simd(x: Rows<'_, f32>, w: &[f32], lo: f32, hi: f32, y: Rows<'_, f32>, row: usize) = vector
+}
+
+#[inline(always)]
+unsafe fn vector<S: Simd>(x: Rows<'_, f32>, w: &[f32], lo: f32, hi: f32, y: Rows<'_, f32>, row: usize) {
+    let (x, y) = (x.row(row), y.row(row));
+    let block = BLOCK * (1 + x.len());
+    if w.len() < y.len().div_ceil(BLOCK) * block {
+        return;
+    }
+    let (x, taps) = (x.as_ptr().cast::<f32>(), x.len());
+    let (y, channels) = (y.as_ptr().cast_mut().cast::<f32>(), y.len());
+    let mut first = 0;
+    while first < channels {
+        // SAFETY: there are as many blocks as channels ask for, of as many weights as the row has elements.
+        unsafe {
+            let (block_at, y, left) = (w.as_ptr().add(first / BLOCK * block), y.add(first), channels - first);
+            let row = Row { x, taps, block, lo, hi };
+            first += match S::LANES {
+                16 if left > BLOCK => row.filters::<S, 2>(block_at, y, left),
+                16 => row.filters::<S, 1>(block_at, y, left),
+                8 => row.filters::<S, 2>(block_at, y, left),
+                _ => row.filters::<S, 4>(block_at, y, left),
+            };
+        }
+    }
+}
+
+/// Sums that each filter's products go to in turn, so that none waits for another.
+const TURNS: usize = 4;
+
+/// The operand.
+struct Row {
+    x: *const f32,
+    taps: usize,
+    /// Elements of a block.
+    block: usize,
+    lo: f32,
+    hi: f32,
+}
+
+impl Row {
+    /// `N` vectors of filters, of which `left` have results. Returns the number of filters.
+    #[inline(always)]
+    unsafe fn filters<S: Simd, const N: usize>(&self, block: *const f32, y: *mut f32, left: usize) -> usize {
+        let at = |n: usize| n * S::LANES / BLOCK * self.block + n * S::LANES % BLOCK;
+        // SAFETY: as the caller's.
+        unsafe {
+            let mut sums = [[S::splat(0.0); N]; TURNS];
+            for n in 0..N {
+                sums[0][n] = S::load(block.add(at(n)));
+            }
+            let w = block.add(BLOCK);
+            let mut tap = 0;
+            while tap + TURNS <= self.taps {
+                for (turn, sums) in sums.iter_mut().enumerate() {
+                    let x = S::splat(*self.x.add(tap + turn));
+                    for n in 0..N {
+                        sums[n] = S::mul_add(sums[n], x, S::load(w.add((tap + turn) * BLOCK + at(n))));
+                    }
+                }
+                tap += TURNS;
+            }
+            while tap < self.taps {
+                let x = S::splat(*self.x.add(tap));
+                for n in 0..N {
+                    sums[0][n] = S::mul_add(sums[0][n], x, S::load(w.add(tap * BLOCK + at(n))));
+                }
+                tap += 1;
+            }
+            for n in 0..N {
+                let sum = S::add(S::add(sums[0][n], sums[1][n]), S::add(sums[2][n], sums[3][n]));
+                let channel = n * S::LANES;
+                if channel < left {
+                    put::<S>(
+                        S::clip(sum, S::splat(self.lo), S::splat(self.hi)),
+                        y.add(channel),
+                        left - channel,
+                    );
+                }
+            }
+        }
+        N * S::LANES
+    }
+}

@@ -1,0 +1,191 @@
+//! Convolution of floats in which every channel has a filter of its own.
+
+use super::dispatch::kernel;
+use super::float_tile::put;
+use super::work::{aligned, fill, Ring};
+use super::{Simd, BLOCK};
+use crate::params::Conv;
+use crate::rows::{Band, Rows};
+use core::cell::Cell;
+
+kernel! {
+    /// As [`depthwise2d_f32`](crate::kernels::depthwise2d_f32) with as many channels in the result as in the operand, in vectors: each sum begins with the bias, and products may be
+    /// added with one rounding.
+    ///
+    /// Blocks of sixteen channels have their biases and, for each tap \[k_h\]\[k_w\], their sixteen weights. In two ways, of which the number of channels c decides:
+    ///
+    /// - c in blocks, the last one completed by zeros: if c / gcd(c, 16) is 1 or more than 15;
+    /// - otherwise the channels of so many pixels that they fill blocks: c / gcd(c, 16) of them. The columns of rows in the workspace come in `stride_w` phases.
+    ///
+    /// `work` holds the rows that a filter covers, with padding: (k_h − 1) · dilation_h + 1 rows of all columns that are read, each a
+    /// multiple of 64 elements, and 256 elements besides.
+    pub fn depthwise2d_f32_simd(
+        p: &Conv,
+        x: Rows<'_, f32>,
+        w: &[f32],
+        lo: f32,
+        hi: f32,
+        work: &[Cell<f32>],
+        y: Rows<'_, f32>,
+        band: Band,
+    ) = depthwise
+}
+
+/// Taps of a filter.
+const MOST_TAPS: usize = 64;
+
+/// Blocks whose channels are those of several pixels.
+const MOST_FLAT: usize = 15;
+
+/// A row of the result, in vectors of which some have the same weights.
+struct Row<'a> {
+    /// Where the operand's elements of each tap begin.
+    taps: &'a [*const f32],
+    /// Elements of the operand, and of the result, from one vector to the next of the same weights.
+    step: [usize; 2],
+    blocks: *const f32,
+    y: *mut f32,
+    lo: f32,
+    hi: f32,
+}
+
+#[inline(always)]
+unsafe fn depthwise<S: Simd>(
+    p: &Conv,
+    x: Rows<'_, f32>,
+    w: &[f32],
+    lo: f32,
+    hi: f32,
+    work: &[Cell<f32>],
+    y: Rows<'_, f32>,
+    band: Band,
+) {
+    let channels = p.in_c;
+    let period = channels >> channels.trailing_zeros().min(BLOCK.trailing_zeros());
+    let is_flat = period > 1 && period <= MOST_FLAT;
+    let (blocks, phases) = if is_flat { (period, p.stride_w) } else { (channels.div_ceil(BLOCK), 1) };
+    let ring = Ring::new(p, phases);
+    let count = p.k_h * p.k_w;
+    if w.len() < blocks * BLOCK * (1 + count) || work.len() < ring.elements() || count > MOST_TAPS {
+        return;
+    }
+    let mut taps = [core::ptr::null(); MOST_TAPS];
+    let work = aligned(work);
+    let mut filled = band.first * p.stride_h;
+    for row in band.range() {
+        let top = row * p.stride_h;
+        // SAFETY: the ring fits the workspace, and behind it there is room for a vector; weights, rows and pixels are counted by the same sizes.
+        unsafe {
+            filled = filled.max(top);
+            while filled < top + ring.rows {
+                fill(p, &ring, x, filled, work.add(ring.at(filled)), 0.0, |x| x);
+                filled += 1;
+            }
+            for ky in 0..p.k_h {
+                let from = work.add(ring.at(top + ky * p.dilation_h)).cast_const();
+                for kx in 0..p.k_w {
+                    taps[ky * p.k_w + kx] = from.add(ring.column(kx * p.dilation_w, channels));
+                }
+            }
+            let y = y.row(row);
+            if y.len() < p.out_w * channels {
+                return;
+            }
+            let step = if is_flat { [blocks * BLOCK; 2] } else { [p.stride_w * channels, channels] };
+            let y = y.as_ptr().cast_mut().cast();
+            let row = Row { taps: &taps[..count], step, blocks: w.as_ptr(), y, lo, hi };
+            match is_flat {
+                true => row.flat::<S>(blocks, p.out_w * channels),
+                false => row.by_pixel::<S>(channels, p.out_w),
+            }
+        }
+    }
+}
+
+impl Row<'_> {
+    /// So many elements, whose weights repeat after so many blocks.
+    #[inline(always)]
+    unsafe fn flat<S: Simd>(&self, blocks: usize, elements: usize) {
+        let period = blocks * BLOCK;
+        let mut first = 0;
+        while first < period && first < elements {
+            let left = elements - first;
+            // All but the last one may be whole vectors.
+            let whole = if left < S::LANES { 0 } else { 1 + (left - S::LANES) / period };
+            // SAFETY: as the caller's.
+            unsafe {
+                self.vectors::<S>(first, whole, S::LANES);
+                if whole * period < left {
+                    self.some::<S>(first, whole, left - whole * period);
+                }
+            }
+            first += S::LANES;
+        }
+    }
+
+    /// So many pixels.
+    #[inline(always)]
+    unsafe fn by_pixel<S: Simd>(&self, channels: usize, pixels: usize) {
+        let mut first = 0;
+        while first < channels {
+            // SAFETY: as the caller's.
+            unsafe { self.vectors::<S>(first, pixels, channels - first) };
+            first += S::LANES;
+        }
+    }
+
+    /// So many vectors with the weights from element `first` on, and of each `len` results, or all: in tiles that are as even as can be.
+    #[inline(always)]
+    unsafe fn vectors<S: Simd>(&self, first: usize, count: usize, len: usize) {
+        let mut tiles = count.div_ceil(S::FLOAT_PIXELS);
+        let mut at = 0;
+        while tiles > 0 {
+            let some = (count - at).div_ceil(tiles);
+            // SAFETY: as the caller's.
+            unsafe {
+                match some {
+                    1 => self.tile::<S, 1>(first, at, len),
+                    2 if S::FLOAT_PIXELS >= 2 => self.tile::<S, 2>(first, at, len),
+                    3 if S::FLOAT_PIXELS >= 3 => self.tile::<S, 3>(first, at, len),
+                    4 if S::FLOAT_PIXELS >= 4 => self.tile::<S, 4>(first, at, len),
+                    5 if S::FLOAT_PIXELS >= 5 => self.tile::<S, 5>(first, at, len),
+                    6 if S::FLOAT_PIXELS >= 6 => self.tile::<S, 6>(first, at, len),
+                    7 if S::FLOAT_PIXELS >= 7 => self.tile::<S, 7>(first, at, len),
+                    _ if S::FLOAT_PIXELS >= 8 => self.tile::<S, 8>(first, at, len),
+                    _ => {}
+                }
+            }
+            at += some;
+            tiles -= 1;
+        }
+    }
+
+    /// Vector `at` of those with the weights from element `first` on, of which so many elements are left.
+    #[inline(always)]
+    unsafe fn some<S: Simd>(&self, first: usize, at: usize, left: usize) {
+        // SAFETY: as the caller's.
+        unsafe { self.tile::<S, 1>(first, at, left) }
+    }
+
+    /// `P` vectors.
+    #[inline(always)]
+    unsafe fn tile<S: Simd, const P: usize>(&self, first: usize, at: usize, len: usize) {
+        let [step, to] = self.step;
+        // SAFETY: as the caller's.
+        unsafe {
+            let mut w = self.blocks.add(first / BLOCK * BLOCK * (1 + self.taps.len()) + first % BLOCK);
+            let mut sums = [S::load(w); P];
+            for tap in self.taps {
+                w = w.add(BLOCK);
+                let (weights, x) = (S::load(w), tap.add(first + at * step));
+                for p in 0..P {
+                    sums[p] = S::mul_add(sums[p], S::load(x.add(p * step)), weights);
+                }
+            }
+            let (lo, hi) = (S::splat(self.lo), S::splat(self.hi));
+            for p in 0..P {
+                put::<S>(S::clip(sums[p], lo, hi), self.y.add(first + (at + p) * to), len);
+            }
+        }
+    }
+}

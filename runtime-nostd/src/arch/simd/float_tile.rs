@@ -1,0 +1,146 @@
+//! Products of many pixels with many filters of floats: tiles.
+
+use super::{Simd, BLOCK};
+
+/// Products as their tiles see them.
+#[derive(Clone, Copy)]
+pub(crate) struct Tiles<'a> {
+    /// Where the operand's runs begin for the first pixel.
+    pub(crate) runs: &'a [*const f32],
+    /// Taps of a run.
+    pub(crate) taps: usize,
+    /// Elements of the operand from one pixel of the result to the next.
+    pub(crate) step: usize,
+    /// Blocks of filters, of each sixteen biases, then sixteen weights for each tap.
+    pub(crate) blocks: *const f32,
+    /// Channels of the result.
+    pub(crate) channels: usize,
+    /// The first pixel of the result.
+    pub(crate) y: *mut f32,
+    /// Pixels.
+    pub(crate) pixels: usize,
+    /// Smallest result.
+    pub(crate) lo: f32,
+    /// Largest result.
+    pub(crate) hi: f32,
+}
+
+impl Tiles<'_> {
+    /// Elements of a block.
+    #[inline(always)]
+    fn block(&self) -> usize {
+        BLOCK * (1 + self.runs.len() * self.taps)
+    }
+
+    /// All filters of all pixels.
+    ///
+    /// # Safety
+    ///
+    /// The processor has what `S` needs; runs are valid for all pixels, `blocks` for all filters (completed to blocks), and `y` for all results, which lie where no run
+    /// does.
+    #[inline(always)]
+    pub(crate) unsafe fn all<S: Simd>(&self) {
+        let mut first = 0;
+        // SAFETY: there are as many blocks as channels ask for.
+        unsafe {
+            while first < self.channels {
+                // Tiles of two vectors, or of one block.
+                first += match S::LANES {
+                    16 if self.channels - first > BLOCK => self.all_pixels::<S, 2>(first),
+                    16 => self.all_pixels::<S, 1>(first),
+                    8 => self.all_pixels::<S, 2>(first),
+                    _ => self.all_pixels::<S, 4>(first),
+                };
+            }
+        }
+    }
+
+    /// `N` vectors of filters, from the channel `first` on, of all pixels: in tiles that are as even as can be. Returns the number of filters.
+    #[inline(always)]
+    unsafe fn all_pixels<S: Simd, const N: usize>(&self, first: usize) -> usize {
+        let mut tiles = self.pixels.div_ceil(S::FLOAT_PIXELS);
+        let mut pixel = 0;
+        while tiles > 0 {
+            let count = (self.pixels - pixel).div_ceil(tiles);
+            // SAFETY: the pixels are there; so is the room for their results.
+            unsafe {
+                match count {
+                    1 => self.tile::<S, 1, N>(first, pixel),
+                    2 if S::FLOAT_PIXELS >= 2 => self.tile::<S, 2, N>(first, pixel),
+                    3 if S::FLOAT_PIXELS >= 3 => self.tile::<S, 3, N>(first, pixel),
+                    4 if S::FLOAT_PIXELS >= 4 => self.tile::<S, 4, N>(first, pixel),
+                    5 if S::FLOAT_PIXELS >= 5 => self.tile::<S, 5, N>(first, pixel),
+                    6 if S::FLOAT_PIXELS >= 6 => self.tile::<S, 6, N>(first, pixel),
+                    7 if S::FLOAT_PIXELS >= 7 => self.tile::<S, 7, N>(first, pixel),
+                    _ if S::FLOAT_PIXELS >= 8 => self.tile::<S, 8, N>(first, pixel),
+                    _ => {}
+                }
+            }
+            pixel += count;
+            tiles -= 1;
+        }
+        N * S::LANES
+    }
+
+    /// `N` vectors of filters, from the channel `first` on, of `P` pixels.
+    #[inline(always)]
+    unsafe fn tile<S: Simd, const P: usize, const N: usize>(&self, first: usize, pixel: usize) {
+        // SAFETY: as the caller's.
+        unsafe {
+            let block = self.blocks.add(first / BLOCK * self.block());
+            let at = |n: usize| n * S::LANES / BLOCK * self.block() + n * S::LANES % BLOCK;
+            let mut sums = [[S::splat(0.0); N]; P];
+            for n in 0..N {
+                let bias = S::load(block.add(at(n)));
+                for p in 0..P {
+                    sums[p][n] = bias;
+                }
+            }
+            let mut w = block.add(BLOCK);
+            for run in self.runs {
+                let mut x = run.add(pixel * self.step);
+                for _ in 0..self.taps {
+                    let mut weights = [S::splat(0.0); N];
+                    for n in 0..N {
+                        weights[n] = S::load(w.add(at(n)));
+                    }
+                    for p in 0..P {
+                        let x = S::splat(*x.add(p * self.step));
+                        for n in 0..N {
+                            sums[p][n] = S::mul_add(sums[p][n], x, weights[n]);
+                        }
+                    }
+                    x = x.add(1);
+                    w = w.add(BLOCK);
+                }
+            }
+            let (lo, hi) = (S::splat(self.lo), S::splat(self.hi));
+            for p in 0..P {
+                let y = self.y.add((pixel + p) * self.channels);
+                for n in 0..N {
+                    let channel = first + n * S::LANES;
+                    if channel < self.channels {
+                        let sum = S::clip(sums[p][n], lo, hi);
+                        put::<S>(sum, y.add(channel), self.channels - channel);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Stores the first `len` lanes, or all of them if there are fewer.
+///
+/// # Safety
+///
+/// `to` is valid for so many.
+#[inline(always)]
+pub(crate) unsafe fn put<S: Simd>(x: S::F, to: *mut f32, len: usize) {
+    // SAFETY: whole vectors are written where there is room for one.
+    unsafe {
+        match len >= S::LANES {
+            true => S::store(x, to),
+            false => S::store_some(x, to, len),
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! Kernels of floats in vectors against their portable twins, on random shapes, at every level that this processor has.
+//!
+//! Both add the same products, in another order and with one rounding instead of two. Each of the n additions and products of a sum errs by at most ε/2 of what is summed
+//! so far, which is at most the sum of magnitudes m, so that either differs from the exact sum by at most (n + 1) · ε · m (Higham, Accuracy and Stability of
+//! Numerical Algorithms, 3.1, with both roundings of a term), and they differ from each other by at most twice that. Clamping brings them no further apart.
+#![allow(clippy::unwrap_used)]
+
+use kiln::kernels::{self, Band, Conv, Rows};
+use kiln::{is_available, limit_level, Level};
+use std::cell::Cell;
+
+/// A generator of shapes and operands.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % n
+    }
+
+    fn float(&mut self) -> f32 {
+        self.below(2001) as f32 / 512.0 - 2.0
+    }
+
+    fn floats(&mut self, count: usize) -> Vec<f32> {
+        (0..count).map(|_| self.float()).collect()
+    }
+}
+
+/// Calls `test` at each level.
+fn at_each_level(test: impl Fn(&mut Random)) {
+    let levels: Vec<Level> = Level::ALL.into_iter().filter(|&level| is_available(level)).collect();
+    assert!(levels.contains(&Level::Portable));
+    for level in levels {
+        assert_eq!(limit_level(level), level);
+        test(&mut Random(level as u64));
+    }
+}
+
+fn cells(values: &mut [f32]) -> &[Cell<f32>] {
+    Cell::from_mut(values).as_slice_of_cells()
+}
+
+/// A random convolution, the rows of its result, and the pixels of its operand and its result that a clamp lets through.
+fn random_conv(random: &mut Random, in_c: usize, out_c: usize, groups: usize) -> (Conv, usize) {
+    let point = random.below(4) == 0;
+    let size = |random: &mut Random| if point { 1 } else { 1 + random.below(4) };
+    let (k_h, k_w) = (size(random), size(random));
+    let (dilation_h, dilation_w) = (1 + random.below(4) / 3, 1 + random.below(4) / 3);
+    let (stride_h, stride_w) = match random.below(2) {
+        0 => (1, 1),
+        _ => (1 + random.below(3), 1 + random.below(3)),
+    };
+    let (pad_top, pad_left) = match random.below(2) {
+        0 => (0, 0),
+        _ => (random.below(k_h), random.below(k_w)),
+    };
+    let (in_h, in_w) = (1 + random.below(9), 1 + random.below(30));
+    // Padding at the bottom and on the right, but no window without any pixel.
+    let out = |len: usize, pad: usize, stride: usize, ahead: usize| 1 + (len - 1 + pad.min(ahead)) / stride;
+    let whole = |len: usize, stride: usize, reach: usize| 1 + (len.max(reach) - reach) / stride;
+    let (reach_h, reach_w) = ((k_h - 1) * dilation_h + 1, (k_w - 1) * dilation_w + 1);
+    let (out_h, out_w) = match pad_top + pad_left > 0 {
+        true => (out(in_h, pad_top, stride_h, 0), out(in_w, pad_left, stride_w, 0)),
+        false => (whole(in_h, stride_h, reach_h), whole(in_w, stride_w, reach_w)),
+    };
+    let conv = Conv {
+        in_h,
+        in_w,
+        in_c,
+        out_w,
+        out_c,
+        k_h,
+        k_w,
+        stride_h,
+        stride_w,
+        dilation_h,
+        dilation_w,
+        pad_top,
+        pad_left,
+        groups,
+    };
+    (conv, out_h)
+}
+
+/// Elements of the workspace, as the kernels' documentation has it.
+fn workspace(p: &Conv, phases: usize) -> usize {
+    let columns = ((p.out_w - 1) * p.stride_w + (p.k_w - 1) * p.dilation_w + 1).max(p.in_w + p.pad_left);
+    let row = (columns.div_ceil(phases) * phases * p.in_c).next_multiple_of(64);
+    ((p.k_h - 1) * p.dilation_h + 1) * row + 256
+}
+
+/// Blocks of sixteen filters \[o\]\[k\].
+fn blocks(w: &[f32], bias: &[f32], k: usize) -> Vec<f32> {
+    let filter = |o: usize, i: usize| if o < bias.len() { w[o * k + i] } else { 0.0 };
+    let mut packed = Vec::new();
+    for block in (0..bias.len()).step_by(16) {
+        packed.extend((block..block + 16).map(|o| bias.get(o).copied().unwrap_or(0.0)));
+        for i in 0..k {
+            packed.extend((block..block + 16).map(|o| filter(o, i)));
+        }
+    }
+    packed
+}
+
+/// Filters \[o\]\[k\] as the portable kernel reads them.
+fn alternating(w: &[f32], k: usize) -> Vec<f32> {
+    w.chunks(4 * k)
+        .flat_map(|four| match four.len() == 4 * k {
+            true => (0..4 * k).map(|i| four[i % 4 * k + i / 4]).collect(),
+            false => four.to_vec(),
+        })
+        .collect()
+}
+
+/// Blocks of sixteen channels with filters \[tap\]\[c\].
+fn depthwise_blocks(w: &[f32], bias: &[f32]) -> Vec<f32> {
+    let c = bias.len();
+    let period = c / [16, 8, 4, 2, 1].into_iter().find(|d| c % d == 0).unwrap();
+    let flat = period > 1 && period <= 15;
+    let count = if flat { period } else { c.div_ceil(16) };
+    let lane = |of: &[f32], e: usize| match flat {
+        true => of[e % c],
+        false => of.get(e).copied().unwrap_or(0.0),
+    };
+    let mut packed = Vec::new();
+    for block in 0..count {
+        packed.extend((16 * block..16 * block + 16).map(|e| lane(bias, e)));
+        for tap in w.chunks(c) {
+            packed.extend((16 * block..16 * block + 16).map(|e| lane(tap, e)));
+        }
+    }
+    packed
+}
+
+/// Operand, weights and bias, with which sums of magnitudes are computed, and the clamp.
+struct Layer {
+    x: Vec<f32>,
+    w: Vec<f32>,
+    bias: Vec<f32>,
+    range: [f32; 2],
+    terms: usize,
+}
+
+impl Layer {
+    fn random(random: &mut Random, x: usize, w: usize, bias: usize) -> Layer {
+        let range = [[f32::MIN, f32::MAX], [0.0, 6.0]][random.below(2)];
+        let (x, w, bias) = (random.floats(x), random.floats(w), random.floats(bias));
+        Layer { terms: w.len() / bias.len() + 1, x, w, bias, range }
+    }
+
+    fn magnitudes(&self) -> Layer {
+        let abs = |values: &[f32]| values.iter().map(|v| v.abs()).collect();
+        let (x, w, bias) = (abs(&self.x), abs(&self.w), abs(&self.bias));
+        Layer { x, w, bias, range: [f32::MIN, f32::MAX], terms: self.terms }
+    }
+
+    /// Compares what both kernels compute.
+    fn compare(&self, found: &[f32], twin: impl Fn(&Layer) -> Vec<f32>, what: &str) {
+        let (expected, magnitudes) = (twin(self), twin(&self.magnitudes()));
+        let epsilon = 2.0 * (self.terms + 1) as f32 * f32::EPSILON;
+        assert_eq!(found.len(), expected.len());
+        for (i, ((found, expected), m)) in found.iter().zip(&expected).zip(&magnitudes).enumerate() {
+            assert!((found - expected).abs() <= epsilon * m, "{what}: {i}: {found} is not {expected}");
+        }
+    }
+}
+
+/// Calls a kernel with bands of random heights; in a ring, whose rows are copied there as they come.
+fn in_bands(
+    random: &mut Random,
+    p: &Conv,
+    out_h: usize,
+    x: &[f32],
+    y: &mut [f32],
+    kernel: impl Fn(Rows<'_, f32>, Rows<'_, f32>, Band),
+) {
+    let row = p.in_w * p.in_c;
+    let y = Rows::whole(cells(y), p.out_w * p.out_c);
+    let reach = (p.k_h - 1) * p.dilation_h + 1;
+    let mut first = 0;
+    while first < out_h {
+        let rows = 1 + random.below(out_h - first);
+        let band = Band { first, rows };
+        if random.below(2) == 0 {
+            kernel(Rows::whole(cells(&mut x.to_vec()), row), y, band);
+        } else {
+            let held = reach + (rows - 1) * p.stride_h + random.below(2);
+            let mut ring = vec![f32::NAN; held * row];
+            let last = (first + rows - 1) * p.stride_h + reach;
+            for r in
+                (first * p.stride_h).saturating_sub(p.pad_top)..last.saturating_sub(p.pad_top).min(p.in_h)
+            {
+                ring[r % held * row..][..row].copy_from_slice(&x[r * row..][..row]);
+            }
+            kernel(Rows::ring(cells(&mut ring), row, held), y, band);
+        }
+        first += rows;
+    }
+}
+
+fn conv(random: &mut Random) {
+    let (in_c, out_c) = (1 + random.below(40), 1 + random.below(70));
+    let (p, out_h) = random_conv(random, in_c, out_c, 1);
+    let k = p.k_h * p.k_w * in_c;
+    let layer = Layer::random(random, p.in_h * p.in_w * in_c, out_c * k, out_c);
+    let ([lo, hi], w) = (layer.range, blocks(&layer.w, &layer.bias, k));
+    let mut y = vec![f32::NAN; out_h * p.out_w * out_c];
+    let mut work = vec![f32::NAN; workspace(&p, 1)];
+    let work = cells(&mut work);
+    in_bands(random, &p, out_h, &layer.x, &mut y, |x, y, band| {
+        kernels::conv2d_f32_simd(&p, x, &w, lo, hi, work, y, band);
+    });
+    let twin = |layer: &Layer| {
+        let (mut x, w) = (layer.x.clone(), alternating(&layer.w, k));
+        let mut y = vec![0.0; out_h * p.out_w * out_c];
+        let (x, rows) =
+            (Rows::whole(cells(&mut x), p.in_w * in_c), Rows::whole(cells(&mut y), p.out_w * out_c));
+        kernels::conv2d_f32(
+            &p,
+            x,
+            &w,
+            &layer.bias,
+            layer.range[0],
+            layer.range[1],
+            rows,
+            Band { first: 0, rows: out_h },
+        );
+        y
+    };
+    layer.compare(&y, twin, &format!("{p:?}"));
+}
+
+fn depthwise(random: &mut Random) {
+    let c = match random.below(3) {
+        0 => 8 * (1 + random.below(12)),
+        _ => 1 + random.below(70),
+    };
+    let (p, out_h) = random_conv(random, c, c, c);
+    let layer = Layer::random(random, p.in_h * p.in_w * c, p.k_h * p.k_w * c, c);
+    let ([lo, hi], w) = (layer.range, depthwise_blocks(&layer.w, &layer.bias));
+    let mut y = vec![f32::NAN; out_h * p.out_w * c];
+    let mut work = vec![f32::NAN; workspace(&p, p.stride_w)];
+    let work = cells(&mut work);
+    in_bands(random, &p, out_h, &layer.x, &mut y, |x, y, band| {
+        kernels::depthwise2d_f32_simd(&p, x, &w, lo, hi, work, y, band);
+    });
+    let twin = |layer: &Layer| {
+        let mut x = layer.x.clone();
+        let mut y = vec![0.0; out_h * p.out_w * c];
+        let (x, rows) = (Rows::whole(cells(&mut x), p.in_w * c), Rows::whole(cells(&mut y), p.out_w * c));
+        kernels::depthwise2d_f32(
+            &p,
+            x,
+            &layer.w,
+            &layer.bias,
+            layer.range[0],
+            layer.range[1],
+            rows,
+            Band { first: 0, rows: out_h },
+        );
+        y
+    };
+    layer.compare(&y, twin, &format!("{p:?}"));
+}
+
+fn dense(random: &mut Random) {
+    let (k, n) = (1 + random.below(150), 1 + random.below(70));
+    let m = 1 + random.below(3) * random.below(12);
+    let layer = Layer::random(random, m * k, n * k, n);
+    let ([lo, hi], w) = (layer.range, blocks(&layer.w, &layer.bias, k));
+    let all = Band { first: 0, rows: m };
+    let rows = |of: &mut [f32], twin: bool, layer: &Layer| {
+        let mut x = layer.x.clone();
+        let (x, y) = (Rows::whole(cells(&mut x), k), Rows::whole(cells(of), n));
+        match twin {
+            true => {
+                let [lo, hi] = layer.range;
+                kernels::dense_f32(x, &alternating(&layer.w, k), &layer.bias, lo, hi, y, all);
+            }
+            false => kernels::dense_f32_simd(x, &w, lo, hi, y, all),
+        }
+    };
+    let mut y = vec![f32::NAN; m * n];
+    rows(&mut y, false, &layer);
+    let twin = |layer: &Layer| {
+        let mut y = vec![0.0; m * n];
+        rows(&mut y, true, layer);
+        y
+    };
+    layer.compare(&y, twin, &format!("{m} × {k} × {n}"));
+}
+
+/// One test, since the level is the whole program's.
+#[test]
+fn kernels_in_vectors_are_close_to_portable_ones() {
+    at_each_level(|random| {
+        for _ in 0..300 {
+            conv(random);
+            depthwise(random);
+            dense(random);
+        }
+    });
+}
