@@ -56,17 +56,23 @@ pub fn build(request: &BuildRequest) -> Result<Program, Error> {
     Ok(Program { executable: target.join("release").join(&package.name) })
 }
 
-/// Runs every case, and returns the outputs of each.
+/// Runs every case, and returns the outputs of each; with the instruction set of that name (`kiln::Level::name`), or the best that this machine has.
 ///
 /// # Errors
 /// [`Error::Failed`] with what the program printed, [`Error::TimedOut`] after `limit`.
-pub fn validate(program: &Program, cases: &Cases, limit: Duration) -> Result<Outputs, Error> {
+pub fn validate(
+    program: &Program,
+    cases: &Cases,
+    level: Option<&str>,
+    limit: Duration,
+) -> Result<Outputs, Error> {
     let run = RunDir::new()?;
     run.put_cases(cases)?;
-    process::succeed(
-        Command::new(&program.executable).current_dir(run.path()),
-        "running the model on this machine",
-        limit,
-    )?;
+    let mut command = Command::new(&program.executable);
+    command.current_dir(run.path());
+    if let Some(level) = level {
+        command.env("KILN_LEVEL", level);
+    }
+    process::succeed(&mut command, "running the model on this machine", limit)?;
     run.take_outputs()
 }

@@ -52,7 +52,7 @@ fn every_emulated_board_runs_cases_and_sequences() {
     for board in Board::all().iter().filter(|board| board.is_emulated()) {
         let firmware = build(&board.name, Mode::Validate);
         for sequence in [false, true] {
-            let outputs = qemu::validate(&firmware, &cases(sequence), LIMIT).unwrap();
+            let outputs = qemu::validate(&firmware, &cases(sequence), None, LIMIT).unwrap();
             assert_eq!(outputs, expected(sequence), "{}", board.name);
         }
     }
@@ -64,7 +64,7 @@ fn the_host_runs_cases_and_sequences() {
         host::BuildRequest { model_rs: model_rs(), model_type: "RunningSum", runtime_features: &[] };
     let program = host::build(&request).unwrap();
     for sequence in [false, true] {
-        assert_eq!(host::validate(&program, &cases(sequence), LIMIT).unwrap(), expected(sequence));
+        assert_eq!(host::validate(&program, &cases(sequence), None, LIMIT).unwrap(), expected(sequence));
     }
 }
 
@@ -81,7 +81,7 @@ fn places(model_type: &'static str) -> [Run; 2] {
     let program = host::build(&request).unwrap();
     let firmware = build_model("qemu-cortex-m4", Mode::Validate, row_fed_rs(), model_type);
     [
-        Box::new(move |cases| host::validate(&program, cases, LIMIT).unwrap()),
+        Box::new(move |cases| host::validate(&program, cases, None, LIMIT).unwrap()),
         Box::new(move |cases| qemu::validate(&firmware, cases, LIMIT).unwrap()),
     ]
 }

@@ -14,13 +14,21 @@ use std::time::Duration;
 /// The longest a run of all cases may take.
 pub const TIME_LIMIT: Duration = Duration::from_secs(600);
 
+/// The instruction sets of kernels on hosts (`kiln::Level::name`).
+const LEVELS: [&str; 7] = ["portable", "avx2", "avx-vnni", "avx512", "neon", "dotprod", "simd128"];
+
+/// The processor of this machine, as Rust's triples begin.
+const HOST: &str = std::env::consts::ARCH;
+
 /// A place to run a model.
 #[derive(Clone, Debug)]
 pub enum Place {
     /// The interpreter, on the graph as imported: no pass has touched it.
     Interp,
-    /// Generated code in a process of this machine.
+    /// Generated code in a process of this machine, with the best instruction set that it has.
     Host,
+    /// The same with the instruction set of that name.
+    HostAt(&'static str),
     /// Generated code as firmware on an emulated board.
     Emulated(&'static Board),
     /// Generated code as firmware on a real board, with the serial number of its debug probe where there are several.
@@ -36,6 +44,12 @@ impl Place {
         match name {
             "interp" => Ok(Place::Interp),
             "host" => Ok(Place::Host),
+            _ if name.starts_with("host@") => {
+                let names = LEVELS.join("`, `host@");
+                let level = LEVELS.iter().find(|level| name.ends_with(&format!("@{level}")));
+                let level = level.with_context(|| format!("instruction sets of hosts are `host@{names}`"))?;
+                Ok(Place::HostAt(level))
+            }
             _ => {
                 let (board, serial) = match name.split_once('@') {
                     Some((board, serial)) => (board, Some(serial.to_owned())),
@@ -54,7 +68,11 @@ impl Place {
     /// The options with which code is compiled that runs here: for the board's processor, unless another target is asked for.
     pub fn options(&self, options: &Options) -> Options {
         match self {
-            Place::Interp | Place::Host => options.clone(),
+            Place::Interp => options.clone(),
+            Place::Host | Place::HostAt(_) => {
+                let target = options.target.unwrap_or_else(|| Target::of_triple(HOST, &[]));
+                Options { target: Some(target), ..options.clone() }
+            }
             Place::Emulated(board) | Place::Real(board, _) => for_board(options, board),
         }
     }
@@ -74,11 +92,15 @@ impl Place {
     pub fn build<'g>(&self, imported: &'g Graph, compiled: &Compiled) -> Result<Built<'g>> {
         Ok(match self {
             Place::Interp => Built::Interp(imported),
-            Place::Host => Built::Host(host::build(&host::BuildRequest {
-                model_rs: &write_model(compiled)?,
-                model_type: &compiled.type_name(),
-                runtime_features: &[],
-            })?),
+            Place::Host | Place::HostAt(_) => {
+                let level = if let Place::HostAt(level) = self { Some(*level) } else { None };
+                let program = host::build(&host::BuildRequest {
+                    model_rs: &write_model(compiled)?,
+                    model_type: &compiled.type_name(),
+                    runtime_features: &[],
+                })?;
+                Built::Host(program, level)
+            }
             Place::Emulated(board) => {
                 Built::Emulated(Box::new(build_firmware(compiled, board, firmware::Mode::Validate)?))
             }
@@ -95,8 +117,8 @@ impl Place {
 pub enum Built<'g> {
     /// As a graph.
     Interp(&'g Graph),
-    /// As a program of this machine.
-    Host(host::Program),
+    /// As a program of this machine, with the instruction set of that name or the best.
+    Host(host::Program, Option<&'static str>),
     /// As firmware for QEMU.
     Emulated(Box<firmware::Firmware>),
     /// As firmware for a real board, with the serial number of its debug probe.
@@ -114,7 +136,7 @@ impl Built<'_> {
         let file = || Cases { sequence, inputs: inputs() };
         Ok(match self {
             Built::Interp(graph) => interpret(graph, cases)?,
-            Built::Host(program) => data(host::validate(program, &file(), TIME_LIMIT)?),
+            Built::Host(program, level) => data(host::validate(program, &file(), *level, TIME_LIMIT)?),
             Built::Emulated(image) => data(qemu::validate(image, &file(), TIME_LIMIT)?),
             Built::Real(image, serial) => {
                 data(probe::validate(image, &file(), serial.as_deref(), TIME_LIMIT)?)

@@ -5,7 +5,7 @@ use crate::error::{Error, Problem};
 /// A kind of processor. What is compiled for one runs on every other as well, with the same results, but not fast.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Target {
-    /// Any: plain Rust. RISC-V and hosts have nothing better.
+    /// Any: plain Rust. RISC-V has nothing better.
     #[default]
     Portable,
     /// Armv6-M and Armv8-M Baseline: Cortex-M0, M0+ and M23. No long multiplication, eight low registers. Cortex-M3 has both, but nothing that
@@ -13,12 +13,24 @@ pub enum Target {
     CortexM0,
     /// Armv7E-M, and Armv8-M Mainline with the DSP extension: Cortex-M4, M7 and M33. Two 16-bit products in one instruction.
     CortexMDsp,
+    /// x86-64, AArch64 and WebAssembly: vectors, of what width is decided when the program runs.
+    Vectors,
 }
 
 impl Target {
     /// The names users write.
-    pub const NAMES: [&'static str; 7] =
-        ["portable", "cortex-m0", "cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33"];
+    pub const NAMES: [&'static str; 10] = [
+        "portable",
+        "cortex-m0",
+        "cortex-m0plus",
+        "cortex-m3",
+        "cortex-m4",
+        "cortex-m7",
+        "cortex-m33",
+        "x86-64",
+        "aarch64",
+        "wasm32",
+    ];
 
     /// A name of it.
     pub fn name(self) -> &'static str {
@@ -26,6 +38,7 @@ impl Target {
             Target::Portable => "portable",
             Target::CortexM0 => "cortex-m0",
             Target::CortexMDsp => "cortex-m4",
+            Target::Vectors => "x86-64",
         }
     }
 
@@ -37,6 +50,7 @@ impl Target {
             "thumbv6m" | "thumbv7m" | "thumbv8m.base" => Target::CortexM0,
             "thumbv7em" => Target::CortexMDsp,
             "thumbv8m.main" if flagged("cortex-m33") || flagged("+dsp") => Target::CortexMDsp,
+            "x86_64" | "aarch64" | "wasm32" => Target::Vectors,
             _ => Target::Portable,
         }
     }
@@ -50,6 +64,7 @@ impl std::str::FromStr for Target {
             "portable" => Ok(Target::Portable),
             "cortex-m0" | "cortex-m0plus" | "cortex-m3" => Ok(Target::CortexM0),
             "cortex-m4" | "cortex-m7" | "cortex-m33" => Ok(Target::CortexMDsp),
+            "x86-64" | "aarch64" | "wasm32" => Ok(Target::Vectors),
             _ => Err(Error::Options(Problem {
                 place: "option `target`".into(),
                 what: format!("`{name}` is no value for it"),
@@ -78,6 +93,7 @@ mod tests {
         assert_eq!(of("thumbv7em-none-eabihf", &[]), Target::CortexMDsp);
         assert_eq!(of("thumbv8m.main-none-eabi", &[]), Target::Portable);
         assert_eq!(of("thumbv8m.main-none-eabi", &["-Ctarget-cpu=cortex-m33"]), Target::CortexMDsp);
-        assert_eq!(of("x86_64-unknown-linux-gnu", &[]), Target::Portable);
+        assert_eq!(of("x86_64-unknown-linux-gnu", &[]), Target::Vectors);
+        assert_eq!(of("riscv32imc-unknown-none-elf", &[]), Target::Portable);
     }
 }

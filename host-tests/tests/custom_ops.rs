@@ -100,12 +100,12 @@ fn generated_code_calls_the_function_on_this_machine_and_on_boards() {
     };
     let image = firmware::build(&request).unwrap();
     assert!(Image::read(&image.elf).unwrap().unwanted().is_empty());
-    assert_eq!(qemu::validate(&image, &cases, limit).unwrap(), expected);
+    assert_eq!(qemu::validate(&image, &cases, None, limit).unwrap(), expected);
 
     let compiled = compile(&model().build(), "weighted_sum", &options()).unwrap();
     std::fs::write(&path, compiled.file(&quote!(pub)).unwrap() + FUNCTION).unwrap();
     let request = host::BuildRequest { model_rs: &path, model_type: &model_type, runtime_features: &[] };
-    assert_eq!(host::validate(&host::build(&request).unwrap(), &cases, limit).unwrap(), expected);
+    assert_eq!(host::validate(&host::build(&request).unwrap(), &cases, None, limit).unwrap(), expected);
 }
 
 #[test]

@@ -110,7 +110,10 @@ pub use crate::arch::portable::wide::{
     conv1_i16_i8, dense_i8_i16, requantize_i16, requantize_i16_i32, requantize_i16_i8, requantize_i32_i16,
     requantize_i32_i8, requantize_i8_i16, requantize_i8_i32,
 };
+pub use crate::arch::simd::add::{add_i8_simd, mean_pool2d_i8_simd};
 pub use crate::arch::simd::conv::conv2d_i8_simd;
+pub use crate::arch::simd::dense::dense_i8_simd;
+pub use crate::arch::simd::depthwise::depthwise2d_i8_simd;
 pub use crate::arch::simd::float_conv::conv2d_f32_simd;
 pub use crate::arch::simd::float_dense::dense_f32_simd;
 pub use crate::arch::simd::float_depthwise::depthwise2d_f32_simd;

@@ -42,6 +42,14 @@ pub(crate) fn print(line: &CStr) {
     println!("{}", line.to_string_lossy());
 }
 
+/// Limits the instruction set of kernels to the level that the environment variable `KILN_LEVEL` names; whether there is such a level, if one is named.
+pub(crate) fn prepare() -> bool {
+    match std::env::var("KILN_LEVEL") {
+        Err(_) => true,
+        Ok(name) => kiln::Level::of_name(&name).is_some_and(|level| kiln::limit_level(level) == level),
+    }
+}
+
 /// Ends the process.
 pub fn exit(status: u32) -> ! {
     std::process::exit(status as i32)

@@ -9,6 +9,9 @@ use kiln::Model;
 /// The model is reset before each case, or only before the first where the file is one sequence. A case of a model that is fed by
 /// rows is its input, or a single row of it. Where the file does not fit the model, the program says so and ends with status 2.
 pub fn validate<M: Model>(model: &mut M) -> ! {
+    if !platform::prepare() {
+        fail("this machine has not the instruction set that KILN_LEVEL names");
+    }
     let Some(mut cases) = Input::open(CASES) else { fail("cases.bin is missing") };
     let header = Header::read(model, &mut cases);
     let Some(mut outputs) = Output::create(OUTPUTS) else { fail("cannot create outputs.bin") };

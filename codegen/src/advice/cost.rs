@@ -16,6 +16,8 @@ fn per_mac(target: Target) -> PerMac {
         Target::CortexMDsp => PerMac { conv: 12, depthwise: 25, portable: 80 },
         Target::CortexM0 => PerMac { conv: 42, depthwise: 140, portable: 200 },
         Target::Portable => PerMac { conv: 80, depthwise: 100, portable: 80 },
+        // A sixteenth of a cycle would be less than the unit.
+        Target::Vectors => PerMac { conv: 1, depthwise: 2, portable: 20 },
     }
 }
 

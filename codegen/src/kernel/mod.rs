@@ -7,11 +7,13 @@ mod compact;
 mod packed;
 mod planar;
 mod shape;
+pub mod vectors;
 
 pub use compact::CODE_BYTES;
 pub use packed::{packing, packs_any, Packing};
 pub use planar::{planar_operand, planar_result};
 pub use shape::Shape;
+pub use vectors::Vectors;
 
 use crate::ir::{DType, Graph, Node, Op, Order, Rescale};
 use crate::{Optimize, Options, Target};
@@ -35,11 +37,16 @@ pub enum Kernel {
     Dense,
     /// The same with results of 16 bits.
     DenseWide,
+    /// In vectors.
+    Vectors(Vectors),
 }
 
 impl Kernel {
     /// The kernel of a node, in a step that computes all rows at once (`whole`) or runs in a pipeline.
     pub fn of(graph: &Graph, node: &Node, options: &Options, whole: bool) -> Kernel {
+        if options.target() == Target::Vectors && packing(graph, node, options).is_none() {
+            return Vectors::of(graph, node, whole).map_or(Kernel::Portable, Kernel::Vectors);
+        }
         if options.target() != Target::CortexMDsp || packing(graph, node, options).is_some() {
             return Kernel::Portable;
         }
@@ -75,6 +82,7 @@ impl Kernel {
     pub fn images(&self) -> usize {
         match self {
             Kernel::Portable | Kernel::Dense | Kernel::DenseWide => 1,
+            Kernel::Vectors(kernel) => kernel.images(),
             Kernel::Column(shape)
             | Kernel::Depthwise(shape)
             | Kernel::DepthwisePlanar(shape)
@@ -89,6 +97,7 @@ impl Kernel {
             Kernel::Portable | Kernel::Dense | Kernel::DenseWide | Kernel::Column(_) => 0,
             Kernel::DepthwisePlanar(_) | Kernel::Depthwise(_) | Kernel::Temporal(_) => 0,
             Kernel::Tiled(shape, pixels) => 4 * shape.window_words(*pixels),
+            Kernel::Vectors(kernel) => kernel.workspace(),
         }
     }
 }

@@ -16,6 +16,7 @@ mod normalise;
 mod program;
 mod rows;
 mod signal;
+mod simd;
 #[cfg(test)]
 mod tests;
 mod v6m;
@@ -182,7 +183,7 @@ impl<'a> Selector<'a> {
         if whole && self.by_row {
             return Err(self.not_by_row());
         }
-        if self.dsp(node)? || self.v6m(node)? {
+        if self.dsp(node)? || self.v6m(node)? || self.simd(node)? {
             return Ok(());
         }
         match &node.op {

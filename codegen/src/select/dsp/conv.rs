@@ -7,18 +7,18 @@ use crate::kernel::is_float;
 use crate::select::conv::rows;
 
 /// An integer layer in numbers.
-pub(super) struct Layer {
+pub(in crate::select) struct Layer {
     /// Of one filter after the other.
-    pub(super) weights: Vec<i8>,
+    pub(in crate::select) weights: Vec<i8>,
     /// Of each filter, with the operand's zero point folded in.
-    pub(super) bias: Vec<i32>,
+    pub(in crate::select) bias: Vec<i32>,
     /// What becomes of the sums of each filter.
-    pub(super) references: Vec<Reference>,
+    pub(in crate::select) references: Vec<Reference>,
 }
 
 impl Layer {
     /// The weights of filter `o`; none where there is no such filter.
-    pub(super) fn filter(&self, o: usize) -> &[i8] {
+    pub(in crate::select) fn filter(&self, o: usize) -> &[i8] {
         let taps = self.weights.len().checked_div(self.bias.len()).unwrap_or(0);
         self.weights.get(o * taps..(o + 1) * taps).unwrap_or(&[])
     }
@@ -129,7 +129,7 @@ impl<'a> Selector<'a> {
     }
 
     /// Weights, biases and what is to become of sums.
-    pub(super) fn numbers(&self, node: &'a Node) -> Result<Layer, Problem> {
+    pub(in crate::select) fn numbers(&self, node: &'a Node) -> Result<Layer, Problem> {
         let (Op::Conv2d { rescale, clamp, .. } | Op::Dense { rescale, clamp }) = &node.op else {
             return Err(self.no_kernel(node));
         };
@@ -148,7 +148,7 @@ impl<'a> Selector<'a> {
     }
 
     /// The step's workspace, as words.
-    pub(super) fn workspace(&self) -> Result<Arg, Problem> {
+    pub(in crate::select) fn workspace(&self) -> Result<Arg, Problem> {
         let buffer = self.schedule.steps.get(self.step).and_then(|step| step.workspace);
         let buffer = buffer.ok_or_else(|| self.not_by_row())?;
         let (memory, offset) = self.address(Place::whole(buffer, 0));
@@ -157,7 +157,12 @@ impl<'a> Selector<'a> {
     }
 
     /// The rows of so many images, which may be other ones than those of the tensor: all rows of an image as one, or all images of a batch.
-    pub(super) fn image_rows(&self, id: ValueId, images: usize, rows: usize) -> Result<Strip, Problem> {
+    pub(in crate::select) fn image_rows(
+        &self,
+        id: ValueId,
+        images: usize,
+        rows: usize,
+    ) -> Result<Strip, Problem> {
         let strip = self.rows(id)?;
         let all = self.ty(id).shape.numel() / strip.row.max(1);
         if images * rows == all || self.in_loop {

@@ -35,7 +35,8 @@ impl<'a> Selector<'a> {
         let mut args = vec![Arg::Struct(Struct { name: "AddLinear", fields })];
         let shift = affine.shift as usize;
         let compact = products == Products::Upper && self.compact();
-        if compact {
+        let vectors = self.options.target() == Target::Vectors;
+        if compact || vectors {
             args.push(Arg::Int(shift as i64));
         }
         for operand in [a, b] {
@@ -44,6 +45,7 @@ impl<'a> Selector<'a> {
         args.push(Arg::Cells(self.cells(node.result, node.result)?));
         match products {
             Products::Upper if compact => self.call("add_i8_compact", args),
+            Products::Low if vectors => self.call("add_i8_simd", args),
             Products::Low => self.call_generic("add_i8_linear", vec![Generic::Size(shift)], args),
             Products::Upper | Products::High => {
                 self.call_generic("add_i8_dsp", vec![Generic::Size(shift)], args)

@@ -1,7 +1,7 @@
 //! Kernels of cores with the DSP extension: which of them a layer gets, and its weights as they read them.
 
 mod compact;
-mod conv;
+pub(super) mod conv;
 mod depthwise;
 mod elementwise;
 mod pack;
@@ -38,6 +38,7 @@ impl<'a> Selector<'a> {
                 Kernel::Depthwise(shape) => self.compact_depthwise(node, &shape),
                 Kernel::Dense => self.compact_dense(node),
                 Kernel::Portable
+                | Kernel::Vectors(_)
                 | Kernel::Column(_)
                 | Kernel::DenseWide
                 | Kernel::DepthwisePlanar(_)
@@ -46,7 +47,7 @@ impl<'a> Selector<'a> {
             return if is_float(node) { Ok(selected.unwrap_or(false)) } else { selected };
         }
         let selected = match kernel {
-            Kernel::Portable => return Ok(false),
+            Kernel::Portable | Kernel::Vectors(_) => return Ok(false),
             Kernel::Tiled(shape, _) => self.tiled(node, &shape),
             Kernel::Column(shape) => self.column(node, &shape),
             Kernel::DepthwisePlanar(shape) => self.depthwise_planar(node, &shape),

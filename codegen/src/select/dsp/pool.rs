@@ -6,7 +6,7 @@ use crate::select::conv::{rows, whole};
 
 impl<'a> Selector<'a> {
     /// Selects the kernel of a pooling or mean; `false` where it has none.
-    pub(super) fn windows(&mut self, node: &'a Node) -> Result<bool, Problem> {
+    pub(in crate::select) fn windows(&mut self, node: &'a Node) -> Result<bool, Problem> {
         let dtypes = [node.operands.first().copied().unwrap_or(node.result), node.result];
         if dtypes.map(|id| self.ty(id).dtype) != [DType::I8; 2] {
             return Ok(false);
@@ -21,6 +21,9 @@ impl<'a> Selector<'a> {
 
     fn largest(&mut self, node: &'a Node, window: &Window, clamp: &Clamp) -> Result<bool, Problem> {
         let [k_h, k_w] = window.size;
+        if self.options.target() == Target::Vectors {
+            return Ok(false);
+        }
         if !(1..=3).contains(&k_h) || !(1..=3).contains(&k_w) {
             return Ok(false);
         }
@@ -94,7 +97,9 @@ impl<'a> Selector<'a> {
     }
 
     fn mean_kernel(&self) -> &'static str {
-        if self.compact() {
+        if self.options.target() == Target::Vectors {
+            "mean_pool2d_i8_simd"
+        } else if self.compact() {
             "mean_pool2d_i8_compact"
         } else {
             "mean_pool2d_i8_dsp"

@@ -9,7 +9,10 @@
 // Addresses are computed from sizes that the entry of each kernel compares with the lengths of its operands.
 #![allow(unsafe_code, clippy::indexing_slicing)]
 
+pub(crate) mod add;
 pub(crate) mod conv;
+pub(crate) mod dense;
+pub(crate) mod depthwise;
 mod dispatch;
 pub(crate) mod float_conv;
 pub(crate) mod float_dense;

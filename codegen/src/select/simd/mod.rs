@@ -1,0 +1,98 @@
+//! Kernels in vectors, of hosts: filters in blocks of sixteen, which serve vectors of any width.
+//!
+//! A layer of integers needs factors as floats that are proven for every channel; one that has not gets the portable kernel.
+
+mod pack;
+
+use super::conv::rows;
+use super::*;
+use crate::kernel::{Kernel, Shape as Sizes, Vectors};
+use crate::requant::{choose_floats, reachable, Channel, FloatForm, Products};
+use crate::Target;
+use pack::Layer;
+
+impl<'a> Selector<'a> {
+    /// Selects a kernel in vectors; `false` where there is none for the node.
+    pub(super) fn simd(&mut self, node: &'a Node) -> Result<bool, Problem> {
+        if self.options.target() != Target::Vectors {
+            return Ok(false);
+        }
+        if self.sum(node, Products::Low)? || self.windows(node)? {
+            return Ok(true);
+        }
+        let kernel = Kernel::of(self.graph, node, self.options, !self.in_loop);
+        let Kernel::Vectors(kernel) = kernel else { return Ok(false) };
+        if kernel.images() > 1 {
+            // Refuses too many: each is a call.
+            self.images(node)?;
+        }
+        let Some(layer) = self.proven(node)? else { return Ok(false) };
+        match kernel {
+            Vectors::Conv(shape) => {
+                self.simd_conv(node, &shape, "conv2d_i8_simd", pack::conv(&layer, &shape), &layer)?;
+            }
+            Vectors::Depthwise(shape) => {
+                let blocks = pack::depthwise(&layer, &shape);
+                self.simd_conv(node, &shape, "depthwise2d_i8_simd", blocks, &layer)?;
+            }
+            Vectors::Dense(_) => {
+                let shape = Sizes::of_dense(self.graph, node).ok_or_else(|| self.no_kernel(node))?;
+                let blocks = self.filter_blocks(node, pack::conv(&layer, &shape), &layer);
+                let [x, y, band] = self.matrix_rows(node)?;
+                let work = self.workspace()?;
+                self.call("dense_i8_simd", vec![x, blocks, work, y, band]);
+            }
+        }
+        Ok(true)
+    }
+
+    fn simd_conv(
+        &mut self,
+        node: &'a Node,
+        shape: &Sizes,
+        kernel: &'static str,
+        blocks: Data,
+        layer: &Layer,
+    ) -> Selected {
+        let (x, y) = (node.operands[0], node.result);
+        let blocks = self.filter_blocks(node, blocks, layer);
+        let pad = Arg::Int(self.ty(x).zero_point().into());
+        let work = self.workspace()?;
+        let rx = self.image_rows(x, shape.images, shape.in_h)?;
+        let ry = self.image_rows(y, shape.images, shape.out_h)?;
+        for image in 0..shape.images {
+            let (rx, ry) = (rows(rx, shape.images, image), rows(ry, shape.images, image));
+            let conv = Arg::Struct(self.conv_params(shape));
+            let args = vec![conv, rx, blocks.clone(), pad.clone(), work.clone(), ry, self.band(shape.out_h)];
+            self.call(kernel, args);
+        }
+        Ok(())
+    }
+
+    /// The kernels' `FilterBlocks`.
+    fn filter_blocks(&mut self, node: &Node, blocks: Data, layer: &Layer) -> Arg {
+        let blocks = self.step_constant("FILTERS", blocks);
+        let (lo, hi) = layer.clamp;
+        let fields = vec![
+            ("blocks", Field::Constant(blocks, "i8")),
+            ("even", Field::Flag(layer.choice.form == FloatForm::Even)),
+            ("zero_point", Field::Int(self.ty(node.result).zero_point().into())),
+            ("lo", Field::Int(lo.into())),
+            ("hi", Field::Int(hi.into())),
+        ];
+        Arg::Struct(Struct { name: "FilterBlocks", fields })
+    }
+
+    /// A layer of integers whose factors are proven for every channel.
+    fn proven(&self, node: &'a Node) -> Result<Option<Layer>, Problem> {
+        let (Op::Conv2d { clamp, .. } | Op::Dense { clamp, .. }) = &node.op else { return Ok(None) };
+        let numbers = self.numbers(node)?;
+        let channel = |(o, reference): (usize, &Reference)| {
+            let range = reachable(numbers.filter(o).iter().copied(), numbers.bias[o], (-128, 127));
+            Channel { reference: *reference, range, gain_bits: 0 }
+        };
+        let channels: Vec<Channel> = numbers.references.iter().enumerate().map(channel).collect();
+        let layer = |choice| Layer { numbers, choice, clamp: clamp.int_bounds() };
+        Ok(choose_floats(&channels).ok().map(layer))
+    }
+}

@@ -1,0 +1,68 @@
+//! Filters in blocks of sixteen.
+
+use crate::ir::Data;
+use crate::kernel::vectors::{depthwise_taps, period, BLOCK};
+use crate::kernel::Shape;
+use crate::requant::{FloatChoice, Floats};
+use crate::select::dsp::conv::Layer as Numbers;
+
+/// A layer of integers.
+pub(super) struct Layer {
+    pub(super) numbers: Numbers,
+    /// What becomes of the sums of each filter.
+    pub(super) choice: FloatChoice,
+    /// Smallest and largest result.
+    pub(super) clamp: (i32, i32),
+}
+
+/// What a block begins with: of its filters the first values for unsigned operands, for signed ones, factors, halves. Filters that are not there are zeros.
+fn header(layer: &Layer, filters: &[usize; BLOCK], packed: &mut Vec<u8>) {
+    let bias = |o: usize| layer.numbers.bias.get(o).copied().unwrap_or(0);
+    let sum = |o: usize| layer.numbers.filter(o).iter().map(|&w| i32::from(w)).sum::<i32>();
+    let floats = |o: usize| layer.choice.floats.get(o).copied().unwrap_or(Floats { factor: 0.0, half: 0.0 });
+    packed.extend(filters.iter().flat_map(|&o| bias(o).wrapping_sub(sum(o).wrapping_mul(128)).to_le_bytes()));
+    packed.extend(filters.iter().flat_map(|&o| bias(o).to_le_bytes()));
+    packed.extend(filters.iter().flat_map(|&o| floats(o).factor.to_le_bytes()));
+    packed.extend(filters.iter().flat_map(|&o| floats(o).half.to_le_bytes()));
+}
+
+/// Filters over all channels: of each block and of each run of taps sixteen times four taps, one after the other.
+pub(super) fn conv(layer: &Layer, shape: &Shape) -> Data {
+    let joined = shape.dilation_w == 1 || shape.k_w == 1;
+    let run = if joined { shape.k_w * shape.in_c } else { shape.in_c };
+    let runs = shape.taps() / run.max(1);
+    let mut packed = Vec::new();
+    for first in (0..layer.numbers.bias.len()).step_by(BLOCK) {
+        let filters = std::array::from_fn(|lane| first + lane);
+        header(layer, &filters, &mut packed);
+        for (base, tap) in (0..runs).flat_map(|r| (0..run).step_by(4).map(move |tap| (r * run, tap))) {
+            for filter in filters.map(|o| layer.numbers.filter(o)) {
+                let weight =
+                    |tap: usize| filter.get(base + tap).filter(|_| tap < run).map_or(0, |&w| w as u8);
+                packed.extend((tap..tap + 4).map(weight));
+            }
+        }
+    }
+    Data::new(packed)
+}
+
+/// One filter for each channel: blocks of elements of a row, until the channels begin again.
+pub(super) fn depthwise(layer: &Layer, shape: &Shape) -> Data {
+    let channels = shape.in_c;
+    let groups = depthwise_taps(shape);
+    let mut packed = Vec::new();
+    for block in 0..period(channels) {
+        let filters = std::array::from_fn(|lane| (block * BLOCK + lane) % channels.max(1));
+        header(layer, &filters, &mut packed);
+        for taps in &groups {
+            for filter in filters.map(|c| layer.numbers.filter(c)) {
+                let inside = |ky: usize, kx: usize| ky < shape.k_h && kx < shape.k_w;
+                let weight = |&(ky, kx): &(usize, usize)| {
+                    filter.get(ky * shape.k_w + kx).filter(|_| inside(ky, kx)).map_or(0, |&w| w as u8)
+                };
+                packed.extend(taps.iter().map(weight));
+            }
+        }
+    }
+    Data::new(packed)
+}

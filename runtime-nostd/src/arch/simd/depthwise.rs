@@ -1,0 +1,223 @@
+//! Depthwise convolution: every channel has a filter of its own.
+//!
+//! Pixels and channels of a row are one sequence of elements, and a tap is a distance in it, so that vectors are full whatever the number of channels. Four taps of an element are multiplied at a time:
+//! rows are interleaved for that, once for each row of results, and read once for each column of the filter.
+
+use super::dispatch::kernel;
+use super::requant::{self, GROUP, HEADER};
+use super::work::{fill, Ring, SLACK};
+use super::{Clamp, Simd, BLOCK};
+use crate::params::{Conv, FilterBlocks};
+use crate::rows::{Band, Rows};
+use core::cell::Cell;
+
+kernel! {
+    /// As [`depthwise2d_i8`](crate::kernels::depthwise2d_i8) with one filter for each channel, in vectors: the same results where the factors in `filters` are proven.
+    ///
+    /// A block has the filters of sixteen consecutive elements of a row; the channels begin again behind the last one, until a block ends with it. Its weights are groups
+    /// of four rows of one column, column by column, and then those of the next four rows; or, of filters one row high, of four columns. What is missing is zero.
+    /// `work` holds the rows of [`conv2d_i8_simd`](crate::kernels::conv2d_i8_simd), in phases where columns are strided and channels are not a multiple of 16, and behind them four
+    /// times a row, for each four rows or columns of the filter.
+    pub fn depthwise2d_i8_simd(
+        p: &Conv,
+        x: Rows<'_, i8>,
+        filters: &FilterBlocks<'_>,
+        pad: i8,
+        work: &[Cell<i32>],
+        y: Rows<'_, i8>,
+        band: Band,
+    ) = depthwise
+}
+
+/// Groups of four taps.
+const MOST_GROUPS: usize = 32;
+
+/// One row of results as its vectors see it.
+struct Line<'a> {
+    /// The interleaved elements of each group of taps, from that of the first element on.
+    groups: &'a [*const u8],
+    blocks: *const i8,
+    block_bytes: usize,
+    /// Blocks until channels begin again.
+    period: usize,
+    /// Elements of the operand from one result to that a period behind it.
+    step: usize,
+    /// Elements of the row.
+    elements: usize,
+    even: bool,
+    clamp: Clamp,
+    y: *mut i8,
+}
+
+#[inline(always)]
+unsafe fn depthwise<S: Simd>(
+    p: &Conv,
+    x: Rows<'_, i8>,
+    filters: &FilterBlocks<'_>,
+    pad: i8,
+    work: &[Cell<i32>],
+    y: Rows<'_, i8>,
+    band: Band,
+) {
+    let c = p.in_c;
+    let Some(period) = period(c) else { return };
+    let phases = if p.stride_w > 1 && c % BLOCK != 0 { p.stride_w } else { 1 };
+    let ring = Ring::new(p, phases);
+    let (parts, columns) = if p.k_h == 1 { (p.k_w.div_ceil(4), 1) } else { (p.k_h.div_ceil(4), p.k_w) };
+    let groups = parts * columns;
+    let block_bytes = HEADER + groups * GROUP;
+    let bytes = ring.elements() + 4 * (parts * ring.row + SLACK);
+    if filters.blocks.len() < period * block_bytes || 4 * work.len() < bytes || groups > MOST_GROUPS {
+        return;
+    }
+    let rows = work.as_ptr().cast_mut().cast::<u8>();
+    let flip = |x: i8| x as u8 ^ S::FLIP;
+    // Where the column of a tap begins in a padded row, in elements.
+    let column = |kx: usize| {
+        let columns = kx * p.dilation_w;
+        match phases {
+            1 => columns * c,
+            _ => columns % phases * ring.phase + columns / phases * c,
+        }
+    };
+    let mut pointers = [core::ptr::null(); MOST_GROUPS];
+    let mut filled = band.first * p.stride_h;
+    for row in band.range() {
+        let top = row * p.stride_h;
+        let y = y.row(row);
+        if y.len() < p.out_w * c {
+            return;
+        }
+        // SAFETY: rows and what is interleaved of them fit the workspace.
+        unsafe {
+            filled = filled.max(top);
+            while filled < top + ring.rows {
+                fill(p, &ring, x, filled, rows.add(ring.at(filled)), flip(pad), flip);
+                filled += 1;
+            }
+            let interleaved = rows.add(ring.elements());
+            for part in 0..parts {
+                let to = interleaved.add(4 * part * ring.row);
+                let mut sources = [rows.add(ring.at(top)).cast_const(); 4];
+                for (i, source) in sources.iter_mut().enumerate() {
+                    let tap = 4 * part + i;
+                    if p.k_h == 1 && tap < p.k_w {
+                        *source = source.add(column(tap));
+                    } else if tap < p.k_h {
+                        *source = rows.add(ring.at(top + tap * p.dilation_h));
+                    }
+                }
+                let mut done = 0;
+                while done < ring.row {
+                    S::interleave(sources.map(|source| source.add(done)), to.add(4 * done));
+                    done += 4 * S::LANES;
+                }
+                for kx in 0..columns {
+                    pointers[part * columns + kx] = to.add(4 * column(kx)).cast_const();
+                }
+            }
+            let line = Line {
+                groups: &pointers[..groups],
+                blocks: filters.blocks.as_ptr(),
+                block_bytes,
+                period,
+                step: period * BLOCK * if phases == 1 { p.stride_w } else { 1 },
+                elements: p.out_w * c,
+                even: filters.even,
+                clamp: requant::clamp(filters),
+                y: y.as_ptr().cast_mut().cast(),
+            };
+            match S::LANES {
+                16 => vectors::<S, 1>(&line),
+                8 => vectors::<S, 2>(&line),
+                _ => vectors::<S, 4>(&line),
+            }
+        }
+    }
+}
+
+/// Blocks until the channels begin again: the least common multiple of 16 and their number, in blocks. `None` for no channels.
+#[inline(always)]
+fn period(channels: usize) -> Option<usize> {
+    let shared = 1 << channels.trailing_zeros().min(4);
+    (channels > 0).then_some(channels / shared)
+}
+
+/// A row of results, in blocks of `N` vectors.
+#[inline(always)]
+unsafe fn vectors<S: Simd, const N: usize>(t: &Line<'_>) {
+    for phase in 0..t.period {
+        // SAFETY: as the caller's.
+        unsafe {
+            let block = t.blocks.add(phase * t.block_bytes);
+            match t.groups {
+                [a, b, c] => held::<S, N, 3>(t, block, phase, [*a, *b, *c]),
+                [a] => held::<S, N, 1>(t, block, phase, [*a]),
+                _ => loaded::<S, N>(t, block, phase),
+            }
+        }
+    }
+}
+
+/// The elements of one block in each period, whose weights are held in registers.
+#[inline(always)]
+unsafe fn held<S: Simd, const N: usize, const G: usize>(
+    t: &Line<'_>,
+    block: *const i8,
+    phase: usize,
+    groups: [*const u8; G],
+) {
+    // SAFETY: as the caller's.
+    unsafe {
+        let mut weights = [[S::weights(block.add(HEADER)); N]; G];
+        for g in 0..G {
+            for n in 0..N {
+                weights[g][n] = S::weights(block.add(HEADER + g * GROUP + 4 * n * S::LANES));
+            }
+        }
+        let (mut from, mut element) = (phase * BLOCK, phase * BLOCK);
+        while element < t.elements {
+            let mut sums = [S::splat_i(0); N];
+            for n in 0..N {
+                sums[n] = requant::start::<S>(block, 0, n);
+                for g in 0..G {
+                    let x = S::operand(groups[g].add(4 * (from + n * S::LANES)));
+                    sums[n] = S::dot(sums[n], x, weights[g][n]);
+                }
+                sums[n] = requant::scale::<S>(sums[n], t.even, block, 0, n);
+            }
+            requant::write::<S>(&sums, &t.clamp, t.y.add(element), t.elements - element);
+            from += t.step;
+            element += t.period * BLOCK;
+        }
+    }
+}
+
+/// As [`held`], with weights that are loaded each time.
+#[inline(always)]
+unsafe fn loaded<S: Simd, const N: usize>(t: &Line<'_>, block: *const i8, phase: usize) {
+    // SAFETY: as the caller's.
+    unsafe {
+        let (mut from, mut element) = (phase * BLOCK, phase * BLOCK);
+        while element < t.elements {
+            let mut sums = [S::splat_i(0); N];
+            for n in 0..N {
+                sums[n] = requant::start::<S>(block, 0, n);
+            }
+            let mut w = block.add(HEADER);
+            for group in t.groups {
+                for n in 0..N {
+                    let x = S::operand(group.add(4 * (from + n * S::LANES)));
+                    sums[n] = S::dot(sums[n], x, S::weights(w.add(4 * n * S::LANES)));
+                }
+                w = w.add(GROUP);
+            }
+            for n in 0..N {
+                sums[n] = requant::scale::<S>(sums[n], t.even, block, 0, n);
+            }
+            requant::write::<S>(&sums, &t.clamp, t.y.add(element), t.elements - element);
+            from += t.step;
+            element += t.period * BLOCK;
+        }
+    }
+}
