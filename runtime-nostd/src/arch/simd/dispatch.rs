@@ -44,6 +44,36 @@ macro_rules! kernel {
                     _ => {}
                 }
             }
+            // What programs for these are compiled with, all of their code may use.
+            #[cfg(all(target_arch = "aarch64", target_feature = "neon"))]
+            {
+                use crate::arch::simd::level::{level, Level};
+
+                match level() {
+                    #[cfg(target_feature = "dotprod")]
+                    Level::DotProduct => {
+                        type S = crate::arch::aarch64::dotprod::DotProduct;
+                        // SAFETY: the program is compiled for it.
+                        return unsafe { $body::<S $($(, $generic)+)?>($($arg),*) };
+                    }
+                    Level::Neon => {
+                        type S = crate::arch::aarch64::neon::Neon;
+                        // SAFETY: as above.
+                        return unsafe { $body::<S $($(, $generic)+)?>($($arg),*) };
+                    }
+                    _ => {}
+                }
+            }
+            #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+            {
+                use crate::arch::simd::level::{level, Level};
+
+                if level() == Level::Simd128 {
+                    type S = crate::arch::wasm::simd128::Simd128;
+                    // SAFETY: as above.
+                    return unsafe { $body::<S $($(, $generic)+)?>($($arg),*) };
+                }
+            }
             // SAFETY: it needs nothing of the processor.
             unsafe { $body::<crate::arch::simd::scalar::Scalar $($(, $generic)+)?>($($arg),*) }
         }

@@ -85,6 +85,10 @@ pub fn is_available(level: Level) -> bool {
         Level::Portable => true,
         #[cfg(target_arch = "x86_64")]
         Level::Avx2 | Level::AvxVnni | Level::Avx512 => crate::arch::x86::is_available(level),
+        #[cfg(all(target_arch = "aarch64", target_feature = "neon"))]
+        Level::Neon | Level::DotProduct => crate::arch::aarch64::is_available(level),
+        #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+        Level::Simd128 => crate::arch::wasm::is_available(level),
         _ => false,
     }
 }

@@ -21,6 +21,8 @@ mod float_tile;
 pub(crate) mod level;
 mod requant;
 pub(crate) mod scalar;
+#[cfg(test)]
+mod tests;
 mod work;
 
 /// Filters in a block.
