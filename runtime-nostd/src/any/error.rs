@@ -22,7 +22,7 @@ impl fmt::Display for Which {
     }
 }
 
-/// Why a model was not run, or a tensor not given. But for [`AnyError::Begun`], nothing was computed then.
+/// Why a model was not run, or a tensor not given. Nothing was computed then, but for [`AnyError::Begun`] and [`AnyError::NoThread`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
