@@ -125,6 +125,6 @@ pub use crate::params::{
     AddFloat, AddLinear, AddParams, Along, Broadcast, Choice, CompactConv, CompactDense, CompareParams, Conv,
     Copy, DynamicLayer, FilterBlocks, FloatRequant, Gather, LogSoftmax, Lstm, MatMul, MeanLinear, MeanRows,
     MulFloat, MulParams, Noise, NoiseFloor, Pad, Pool, QuantizeLinear, Reduce, Requant, Rescale, Resize,
-    Scale, Stride,
+    Rounding, Scale, Stride,
 };
 pub use crate::rows::{Band, Read, ReadSlice, Rows};

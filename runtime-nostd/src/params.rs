@@ -164,19 +164,32 @@ pub struct CompactDense<'a> {
     pub signed: bool,
 }
 
+/// How a sum becomes an integer, in kernels in vectors. Floats are `f32`; each operation rounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Rounding {
+    /// `sum · first + second`, rounded half to even: the zero point is in `second`.
+    Nearest,
+    /// `sum · first`, plus `second` with the sign of the sum, without its fraction.
+    Away,
+    /// `sum · first`, rounded half to even: ONNX Runtime's arithmetic.
+    Even,
+    /// As [`Scale`] with `first` for multiplier and −1 − `second` for shift, both integers: the reference's arithmetic where no floats are proven.
+    Twice,
+}
+
 /// Filters of integers for kernels in vectors, in blocks of sixteen.
 ///
-/// Of each block: the first values of sixteen sums where operands are 128 more than stored (bias less 128 · Σ w) and where they are what is stored, factors, and halves, as
-/// 32-bit words; then weights as bytes, in the order that the kernel says. A sum `s` becomes `s · factor` as `f32`, plus half with the sign of `s`, without its
-/// fraction; or, with `even`, `s · factor` rounded half to even. Then it is clamped.
+/// Of each block: the first values of sixteen sums where operands are 128 more than stored (bias less 128 · Σ w) and where they are what is stored, then the first and the second
+/// constants of [`Rounding`], as 32-bit words; then weights as bytes, in the order that the kernel says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct FilterBlocks<'a> {
     /// The blocks, one behind the other. The last one is completed by zeros.
     pub blocks: &'a [i8],
-    /// How results are rounded.
-    pub even: bool,
-    /// Zero point of the result.
+    /// How sums become integers.
+    pub rounding: Rounding,
+    /// Added to them.
     pub zero_point: i32,
     /// Smallest result, at least −128.
     pub lo: i32,

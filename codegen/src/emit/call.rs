@@ -276,6 +276,10 @@ fn expand_struct(program: &Program, value: &Struct) -> TokenStream {
             }
             Field::Float(value) => float(*value),
             Field::Flag(value) => value.to_token_stream(),
+            Field::Variant(name, variant) => {
+                let [name, variant] = [name, variant].map(|ident| Ident::new(ident, Span::call_site()));
+                quote! { k::#name::#variant }
+            }
             Field::Constant(id, element) => constant(program, *id, element),
             Field::Struct(inner) => expand_struct(program, inner),
         };

@@ -9,7 +9,7 @@
 //! |---|---|---|
 //! | [`Affine`] | cores with `SMMLAR` and `SSAT`: Cortex-M4, M7, M33 | `affine.rs`, fitted in `fit.rs` |
 //! | [`Wide`] | cores with a long product: Cortex-M3 | `wide.rs` |
-//! | [`Floats`] | vectors of hosts | `floats.rs` |
+//! | [`FloatChoice`] | vectors of hosts | `floats.rs` |
 //! | [`AddAffine`] | sums and differences of two operands, on all cores | `add.rs` |
 //! | [`AverageAffine`] | average pooling, on all cores | `pool.rs` |
 //! | [`Halves`] | cores whose product has 32 bits: Cortex-M0, M0+, M23 | `halves.rs` |
@@ -35,7 +35,7 @@ pub use add::{fit_add, fit_add_float, AddAffine, AddFloatReference, AddReference
 pub use affine::{Affine, Form, SIGNED_GAIN_BITS};
 pub use choose::{choose, Channel, Choice};
 pub use fit::fit;
-pub use floats::{choose_floats, fit_floats, FloatChoice, FloatForm, Floats};
+pub use floats::{choose_floats, Constants, FloatChoice, Rounding};
 pub use halves::{choose_halves, Halves, HalvesForm};
 pub use pool::{fit_average, AverageAffine, AverageReference};
 pub use reference::{Reference, Steps};

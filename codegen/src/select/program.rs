@@ -349,6 +349,8 @@ pub enum Field {
     Float(f32),
     /// A choice.
     Flag(bool),
+    /// A variant of an enumeration of `kiln::kernels`.
+    Variant(&'static str, &'static str),
     /// An array of integers.
     Ints(Vec<i64>),
     /// `&[T]` of a constant.

@@ -7,7 +7,7 @@ mod pack;
 use super::conv::rows;
 use super::*;
 use crate::kernel::{Kernel, Shape as Sizes, Vectors};
-use crate::requant::{choose_floats, reachable, Channel, FloatForm, Products};
+use crate::requant::{choose_floats, reachable, Channel, Products, Rounding};
 use crate::Target;
 use pack::Layer;
 
@@ -73,10 +73,17 @@ impl<'a> Selector<'a> {
     fn filter_blocks(&mut self, node: &Node, blocks: Data, layer: &Layer) -> Arg {
         let blocks = self.step_constant("FILTERS", blocks);
         let (lo, hi) = layer.clamp;
+        let own = self.ty(node.result).zero_point();
+        let (variant, zero_point) = match layer.choice.rounding {
+            Rounding::Nearest => ("Nearest", 0),
+            Rounding::Away => ("Away", own),
+            Rounding::Even => ("Even", own),
+            Rounding::Twice => ("Twice", own),
+        };
         let fields = vec![
             ("blocks", Field::Constant(blocks, "i8")),
-            ("even", Field::Flag(layer.choice.form == FloatForm::Even)),
-            ("zero_point", Field::Int(self.ty(node.result).zero_point().into())),
+            ("rounding", Field::Variant("Rounding", variant)),
+            ("zero_point", Field::Int(zero_point.into())),
             ("lo", Field::Int(lo.into())),
             ("hi", Field::Int(hi.into())),
         ];
@@ -86,7 +93,8 @@ impl<'a> Selector<'a> {
     /// A layer of integers whose factors are proven for every channel.
     fn proven(&self, node: &'a Node) -> Result<Option<Layer>, Problem> {
         let (Op::Conv2d { clamp, .. } | Op::Dense { clamp, .. }) = &node.op else { return Ok(None) };
-        let numbers = self.numbers(node)?;
+        let mut numbers = self.numbers(node)?;
+        pack::settle(&mut numbers);
         let channel = |(o, reference): (usize, &Reference)| {
             let range = reachable(numbers.filter(o).iter().copied(), numbers.bias[o], (-128, 127));
             Channel { reference: *reference, range, gain_bits: 0 }

@@ -1,9 +1,9 @@
 //! Filters in blocks of sixteen.
 
-use crate::ir::Data;
+use crate::ir::{Data, Multiplier};
 use crate::kernel::vectors::{depthwise_taps, period, BLOCK};
 use crate::kernel::Shape;
-use crate::requant::{FloatChoice, Floats};
+use crate::requant::{Constants, FloatChoice};
 use crate::select::dsp::conv::Layer as Numbers;
 
 /// A layer of integers.
@@ -15,15 +15,32 @@ pub(super) struct Layer {
     pub(super) clamp: (i32, i32),
 }
 
-/// What a block begins with: of its filters the first values for unsigned operands, for signed ones, factors, halves. Filters that are not there are zeros.
+/// Gives filters without weights, whose result never changes, a factor of a quarter: theirs may be one that no kernel takes, or nothing.
+pub(super) fn settle(numbers: &mut Numbers) {
+    for o in 0..numbers.bias.len() {
+        if numbers.filter(o).iter().all(|&w| w == 0) && numbers.references[o].float.is_none() {
+            let reference = &mut numbers.references[o];
+            let result = reference.apply(numbers.bias[o]);
+            numbers.bias[o] = 4 * (result - reference.zero_point);
+            reference.multiplier = Multiplier { value: 1 << 30, shift: -1 };
+        }
+    }
+}
+
+/// What a block begins with: of its filters the first values for unsigned operands, for signed ones, and both constants of the rounding. Filters that are not there are zeros.
 fn header(layer: &Layer, filters: &[usize; BLOCK], packed: &mut Vec<u8>) {
     let bias = |o: usize| layer.numbers.bias.get(o).copied().unwrap_or(0);
     let sum = |o: usize| layer.numbers.filter(o).iter().map(|&w| i32::from(w)).sum::<i32>();
-    let floats = |o: usize| layer.choice.floats.get(o).copied().unwrap_or(Floats { factor: 0.0, half: 0.0 });
+    let constants = |o: usize| match layer.choice.constants.get(o) {
+        Some(Constants::Floats(factor, constant)) => [factor.to_le_bytes(), constant.to_le_bytes()],
+        Some(Constants::Integers(multiplier, shift)) => [multiplier.to_le_bytes(), shift.to_le_bytes()],
+        None => [[0; 4]; 2],
+    };
     packed.extend(filters.iter().flat_map(|&o| bias(o).wrapping_sub(sum(o).wrapping_mul(128)).to_le_bytes()));
     packed.extend(filters.iter().flat_map(|&o| bias(o).to_le_bytes()));
-    packed.extend(filters.iter().flat_map(|&o| floats(o).factor.to_le_bytes()));
-    packed.extend(filters.iter().flat_map(|&o| floats(o).half.to_le_bytes()));
+    for which in 0..2 {
+        packed.extend(filters.iter().flat_map(|&o| constants(o)[which]));
+    }
 }
 
 /// Filters over all channels: of each block and of each run of taps sixteen times four taps, one after the other.

@@ -4,7 +4,7 @@ use super::dispatch::kernel;
 use super::requant::{self, GROUP, HEADER};
 use super::work::{fill, Ring};
 use super::{Clamp, Simd, BLOCK};
-use crate::params::{Conv, FilterBlocks};
+use crate::params::{Conv, FilterBlocks, Rounding};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
 
@@ -40,7 +40,7 @@ struct Tiles<'a> {
     block_bytes: usize,
     /// Channels of the result.
     channels: usize,
-    even: bool,
+    rounding: Rounding,
     clamp: Clamp,
 }
 
@@ -95,7 +95,7 @@ unsafe fn conv<S: Simd>(
                 step: p.stride_w * p.in_c,
                 block_bytes,
                 channels: p.out_c,
-                even: filters.even,
+                rounding: filters.rounding,
                 clamp: requant::clamp(filters),
             };
             let y = y.as_ptr().cast_mut().cast::<i8>();
@@ -207,7 +207,7 @@ unsafe fn tile<S: Simd, const P: usize, const N: usize>(
         }
         for n in 0..N {
             for p in 0..P {
-                sums[p][n] = requant::scale::<S>(sums[p][n], t.even, block, t.block_bytes, n);
+                sums[p][n] = requant::scale::<S>(sums[p][n], t.rounding, block, t.block_bytes, n);
             }
         }
         let of_block = BLOCK / S::LANES;

@@ -3,7 +3,7 @@
 use super::dispatch::kernel;
 use super::requant::{self, GROUP, HEADER};
 use super::{Clamp, Simd, BLOCK};
-use crate::params::FilterBlocks;
+use crate::params::{FilterBlocks, Rounding};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
 
@@ -25,7 +25,7 @@ struct Product {
     /// Groups of four elements.
     groups: usize,
     block_bytes: usize,
-    even: bool,
+    rounding: Rounding,
     clamp: Clamp,
 }
 
@@ -59,7 +59,7 @@ unsafe fn dense<S: Simd>(
                 x: operand,
                 groups,
                 block_bytes,
-                even: filters.even,
+                rounding: filters.rounding,
                 clamp: requant::clamp(filters),
             };
             let (mut block, mut first) = (filters.blocks.as_ptr(), 0);
@@ -124,7 +124,7 @@ unsafe fn tile<S: Simd, const N: usize, const SPLIT: usize>(
             }
         }
         for n in 0..N {
-            sums[0][n] = requant::scale::<S>(sums[0][n], t.even, block, t.block_bytes, n);
+            sums[0][n] = requant::scale::<S>(sums[0][n], t.rounding, block, t.block_bytes, n);
         }
         let of_block = BLOCK / S::LANES;
         for b in 0..N / of_block {

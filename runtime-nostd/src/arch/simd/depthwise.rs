@@ -7,7 +7,7 @@ use super::dispatch::kernel;
 use super::requant::{self, GROUP, HEADER};
 use super::work::{fill, Ring, SLACK};
 use super::{Clamp, Simd, BLOCK};
-use crate::params::{Conv, FilterBlocks};
+use crate::params::{Conv, FilterBlocks, Rounding};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
 
@@ -44,7 +44,7 @@ struct Line<'a> {
     step: usize,
     /// Elements of the row.
     elements: usize,
-    even: bool,
+    rounding: Rounding,
     clamp: Clamp,
     y: *mut i8,
 }
@@ -123,7 +123,7 @@ unsafe fn depthwise<S: Simd>(
                 period,
                 step: period * BLOCK * if phases == 1 { p.stride_w } else { 1 },
                 elements: p.out_w * c,
-                even: filters.even,
+                rounding: filters.rounding,
                 clamp: requant::clamp(filters),
                 y: y.as_ptr().cast_mut().cast(),
             };
@@ -184,7 +184,7 @@ unsafe fn held<S: Simd, const N: usize, const G: usize>(
                     let x = S::operand(groups[g].add(4 * (from + n * S::LANES)));
                     sums[n] = S::dot(sums[n], x, weights[g][n]);
                 }
-                sums[n] = requant::scale::<S>(sums[n], t.even, block, 0, n);
+                sums[n] = requant::scale::<S>(sums[n], t.rounding, block, 0, n);
             }
             requant::write::<S>(&sums, &t.clamp, t.y.add(element), t.elements - element);
             from += t.step;
@@ -213,7 +213,7 @@ unsafe fn loaded<S: Simd, const N: usize>(t: &Line<'_>, block: *const i8, phase:
                 w = w.add(GROUP);
             }
             for n in 0..N {
-                sums[n] = requant::scale::<S>(sums[n], t.even, block, 0, n);
+                sums[n] = requant::scale::<S>(sums[n], t.rounding, block, 0, n);
             }
             requant::write::<S>(&sums, &t.clamp, t.y.add(element), t.elements - element);
             from += t.step;

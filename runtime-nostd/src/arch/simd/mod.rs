@@ -85,6 +85,11 @@ pub(crate) unsafe trait Simd: Copy {
     unsafe fn round_away(acc: Self::I, factor: Self::F, half: Self::F) -> Self::I;
     /// `acc · factor`, rounded to `f32`, rounded half to even. Beyond the range of `i32` as in [`round_away`](Self::round_away).
     unsafe fn round_even(acc: Self::I, factor: Self::F) -> Self::I;
+    /// `acc · factor`, rounded to `f32`, plus `constant`, rounded to `f32`, rounded half to even. Beyond the range of `i32` as in
+    /// [`round_away`](Self::round_away).
+    unsafe fn round_nearest(acc: Self::I, factor: Self::F, constant: Self::F) -> Self::I;
+    /// `acc · multiplier / 2³¹`, rounded half up, and that by 2^(`shift` + 1), rounded half away from zero: TensorFlow Lite's double rounding. Multipliers are not negative; shifts are 0..=30.
+    unsafe fn round_twice(acc: Self::I, multiplier: Self::I, shift: Self::I) -> Self::I;
     /// The lanes of a block, each plus `zero_point`, clamped to `lo..=hi`, as sixteen bytes. `x` has the vectors of a block.
     unsafe fn narrow(x: &[Self::I], clamp: &Clamp, to: *mut i8);
 

@@ -1,7 +1,7 @@
 //! Blocks of integer filters, and how their sums become bytes.
 
 use super::{Clamp, Simd, BLOCK};
-use crate::params::FilterBlocks;
+use crate::params::{FilterBlocks, Rounding};
 
 /// Bytes of a block before its weights: sixteen first values of sums for unsigned operands, for signed ones, factors, and halves.
 pub(crate) const HEADER: usize = 4 * 4 * BLOCK;
@@ -30,7 +30,7 @@ pub(crate) unsafe fn start<S: Simd>(block: *const i8, block_bytes: usize, n: usi
 #[inline(always)]
 pub(crate) unsafe fn scale<S: Simd>(
     sum: S::I,
-    even: bool,
+    rounding: Rounding,
     block: *const i8,
     block_bytes: usize,
     n: usize,
@@ -38,11 +38,13 @@ pub(crate) unsafe fn scale<S: Simd>(
     let lane = n * S::LANES;
     // SAFETY: within the header.
     unsafe {
-        let factors: *const f32 =
-            block.add(lane / BLOCK * block_bytes + 8 * BLOCK + 4 * (lane % BLOCK)).cast();
-        match even {
-            true => S::round_even(sum, S::load(factors)),
-            false => S::round_away(sum, S::load(factors), S::load(factors.add(BLOCK))),
+        let first = block.add(lane / BLOCK * block_bytes + 8 * BLOCK + 4 * (lane % BLOCK));
+        let second = first.add(4 * BLOCK);
+        match rounding {
+            Rounding::Nearest => S::round_nearest(sum, S::load(first.cast()), S::load(second.cast())),
+            Rounding::Away => S::round_away(sum, S::load(first.cast()), S::load(second.cast())),
+            Rounding::Even => S::round_even(sum, S::load(first.cast())),
+            Rounding::Twice => S::round_twice(sum, S::load_i(first.cast()), S::load_i(second.cast())),
         }
     }
 }

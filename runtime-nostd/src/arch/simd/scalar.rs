@@ -2,6 +2,7 @@
 
 use super::{Clamp, Simd, BLOCK};
 use crate::arch::portable::math::round_even;
+use crate::params::Scale;
 
 /// No instructions at all.
 #[derive(Clone, Copy)]
@@ -107,6 +108,16 @@ unsafe impl Simd for Scalar {
     #[inline(always)]
     unsafe fn round_even(acc: Self::I, factor: Self::F) -> Self::I {
         core::array::from_fn(|i| round_even(acc[i] as f32 * factor[i]))
+    }
+
+    #[inline(always)]
+    unsafe fn round_nearest(acc: Self::I, factor: Self::F, constant: Self::F) -> Self::I {
+        core::array::from_fn(|i| round_even(acc[i] as f32 * factor[i] + constant[i]))
+    }
+
+    #[inline(always)]
+    unsafe fn round_twice(acc: Self::I, multiplier: Self::I, shift: Self::I) -> Self::I {
+        core::array::from_fn(|i| Scale { multiplier: multiplier[i], shift: -1 - shift[i] }.apply(acc[i]))
     }
 
     #[inline(always)]

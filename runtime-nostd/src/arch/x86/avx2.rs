@@ -93,6 +93,32 @@ macro_rules! vectors {
         }
 
         #[inline(always)]
+        unsafe fn round_nearest(acc: __m256i, factor: __m256, constant: __m256) -> __m256i {
+            // SAFETY: as above.
+            unsafe {
+                let product = _mm256_mul_ps(_mm256_cvtepi32_ps(acc), factor);
+                _mm256_cvtps_epi32(_mm256_add_ps(product, constant))
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn round_twice(acc: __m256i, multiplier: __m256i, shift: __m256i) -> __m256i {
+            // SAFETY: as above.
+            unsafe {
+                let half = _mm256_set1_epi64x(1 << 30);
+                let even = _mm256_add_epi64(_mm256_mul_epi32(acc, multiplier), half);
+                let (acc, multiplier) = (_mm256_srli_epi64::<32>(acc), _mm256_srli_epi64::<32>(multiplier));
+                let odd = _mm256_add_epi64(_mm256_mul_epi32(acc, multiplier), half);
+                // Bits 31 to 62 of each product.
+                let (even, odd) = (_mm256_srli_epi64::<31>(even), _mm256_slli_epi64::<1>(odd));
+                let product = _mm256_blend_epi32::<0b1010_1010>(even, odd);
+                let towards_zero = _mm256_add_epi32(product, _mm256_srai_epi32::<31>(product));
+                let halves = _mm256_srav_epi32(towards_zero, shift);
+                _mm256_srai_epi32::<1>(_mm256_add_epi32(halves, _mm256_set1_epi32(1)))
+            }
+        }
+
+        #[inline(always)]
         unsafe fn narrow(x: &[__m256i], clamp: &Clamp, to: *mut i8) {
             // SAFETY: `x` has two vectors, and `to` is valid for sixteen bytes.
             unsafe {

@@ -131,6 +131,32 @@ unsafe impl Simd for Avx512 {
     }
 
     #[inline(always)]
+    unsafe fn round_nearest(acc: __m512i, factor: __m512, constant: __m512) -> __m512i {
+        // SAFETY: as above.
+        unsafe {
+            let product = _mm512_mul_ps(_mm512_cvtepi32_ps(acc), factor);
+            _mm512_cvtps_epi32(_mm512_add_ps(product, constant))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn round_twice(acc: __m512i, multiplier: __m512i, shift: __m512i) -> __m512i {
+        // SAFETY: as above.
+        unsafe {
+            let half = _mm512_set1_epi64(1 << 30);
+            let even = _mm512_add_epi64(_mm512_mul_epi32(acc, multiplier), half);
+            let (acc, multiplier) = (_mm512_srli_epi64::<32>(acc), _mm512_srli_epi64::<32>(multiplier));
+            let odd = _mm512_add_epi64(_mm512_mul_epi32(acc, multiplier), half);
+            // Bits 31 to 62 of each product.
+            let (even, odd) = (_mm512_srli_epi64::<31>(even), _mm512_slli_epi64::<1>(odd));
+            let product = _mm512_mask_blend_epi32(0b1010_1010_1010_1010, even, odd);
+            let towards_zero = _mm512_add_epi32(product, _mm512_srai_epi32::<31>(product));
+            let halves = _mm512_srav_epi32(towards_zero, shift);
+            _mm512_srai_epi32::<1>(_mm512_add_epi32(halves, _mm512_set1_epi32(1)))
+        }
+    }
+
+    #[inline(always)]
     unsafe fn narrow(x: &[__m512i], clamp: &Clamp, to: *mut i8) {
         // SAFETY: `x` has one vector, and `to` is valid for sixteen bytes.
         unsafe {
