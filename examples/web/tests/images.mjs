@@ -6,7 +6,7 @@ const fetched = async (name) => new Uint8Array(await (await fetch(address + name
 const bytes = await fetched("digits.wasm");
 const [features] = WebAssembly.Module.customSections(new WebAssembly.Module(bytes), "target_features");
 if (!new TextDecoder().decode(features).includes("simd128")) throw new Error("the module was not compiled for SIMD");
-if (bytes.length >= 64 * 1024) throw new Error(`the module has ${bytes.length} bytes`);
+if (bytes.length >= 100 * 1024) throw new Error(`the module has ${bytes.length} bytes`);
 const digits = await load(bytes);
 const images = await fetched("images.bin");
 for (let i = 0; i < images.length; i += 64) {
