@@ -10,7 +10,13 @@ pub fn asked_for() -> Option<String> {
 pub fn limit() -> Result<(), String> {
     match asked_for() {
         None => Ok(()),
-        Some(level) => Err(format!("the runtime has no SIMD levels, and none that is called {level}")),
+        Some(name) => {
+            let level = kiln::Level::of_name(&name).ok_or(format!("there is no instruction set {name}"))?;
+            match kiln::limit_level(level) == level {
+                true => Ok(()),
+                false => Err(format!("this processor has not the instruction set {name}")),
+            }
+        }
     }
 }
 
