@@ -1,5 +1,6 @@
 //! The same harness as an ordinary process.
 use crate::cases::{Cases, Outputs};
+use crate::emulated::EmulatedHost;
 use crate::error::{at, Error};
 use crate::firmware::{cargo, Mode};
 use crate::process;
@@ -20,11 +21,13 @@ pub struct BuildRequest<'a> {
     pub runtime_features: &'a [String],
 }
 
-/// A program for this machine.
+/// A program for this machine, or for an emulated host.
 #[derive(Debug, Clone)]
 pub struct Program {
     /// The executable.
     pub executable: PathBuf,
+    /// What runs it: this machine itself, or an emulator on it.
+    pub on: Option<&'static EmulatedHost>,
 }
 
 const BUILD_LIMIT: Duration = Duration::from_secs(1800);
@@ -36,11 +39,20 @@ const BUILD_LIMIT: Duration = Duration::from_secs(1800);
 /// # Errors
 /// [`Error::Failed`] where the model does not compile.
 pub fn build(request: &BuildRequest) -> Result<Program, Error> {
+    build_on(None, request)
+}
+
+/// The same for an emulated host, where one is named. Installs the Rust target if it is missing.
+///
+/// # Errors
+/// As [`build`], and [`Error::Missing`] where the target or the emulator cannot be installed.
+pub fn build_on(on: Option<&'static EmulatedHost>, request: &BuildRequest) -> Result<Program, Error> {
+    let machine = on.map_or("this machine", |host| host.name);
     let work = work_dir()?;
     let model_rs = request.model_rs.canonicalize().map_err(at(request.model_rs))?;
     let package = Package {
-        name: unique_name(&model_rs, (&model_rs, request.model_type, request.runtime_features)),
-        main_rs: main_rs("this machine", &model_rs, request.model_type, Mode::Validate),
+        name: unique_name(&model_rs, (&model_rs, request.model_type, request.runtime_features, machine)),
+        main_rs: main_rs(machine, &model_rs, request.model_type, Mode::Validate),
         harness_features: Vec::new(),
         runtime_features: request.runtime_features,
         dependencies: &[],
@@ -51,28 +63,42 @@ pub fn build(request: &BuildRequest) -> Result<Program, Error> {
     let target = work.join("target");
     let mut cargo = cargo();
     cargo.current_dir(&folder).args(["build", "--release", "--quiet", "--target-dir"]).arg(&target);
-    process::succeed(&mut cargo, &format!("building {} for this machine", model_rs.display()), BUILD_LIMIT)?;
+    if let Some(host) = on {
+        host.configure(&mut cargo)?;
+    }
+    process::succeed(&mut cargo, &format!("building {} for {machine}", model_rs.display()), BUILD_LIMIT)?;
     Package::keep_lock(&work, &folder)?;
-    Ok(Program { executable: target.join("release").join(&package.name) })
+    let executable = match on {
+        None => target.join("release").join(&package.name),
+        Some(host) => target.join(host.target).join("release").join(host.file_name(&package.name)),
+    };
+    Ok(Program { executable, on })
 }
 
-/// Runs every case, and returns the outputs of each; with the instruction set of that name (`kiln::Level::name`), or the best that this machine has.
+/// Runs every case, and returns the outputs of each; with the instruction set of that name (`kiln::Level::name`), or the best that the machine has.
 ///
 /// # Errors
-/// [`Error::Failed`] with what the program printed, [`Error::TimedOut`] after `limit`.
+/// [`Error::Missing`] where an emulator cannot be installed, [`Error::Failed`] with what the program printed, [`Error::TimedOut`] after `limit`.
 pub fn validate(
     program: &Program,
     cases: &Cases,
     level: Option<&str>,
     limit: Duration,
 ) -> Result<Outputs, Error> {
+    let machine = program.on.map_or("this machine", |host| host.name);
     let run = RunDir::new()?;
     run.put_cases(cases)?;
-    let mut command = Command::new(&program.executable);
+    let mut command = match program.on {
+        None => Command::new(&program.executable),
+        Some(host) => host.command()?,
+    };
+    if program.on.is_some() {
+        command.arg(&program.executable);
+    }
     command.current_dir(run.path());
     if let Some(level) = level {
         command.env("KILN_LEVEL", level);
     }
-    process::succeed(&mut command, "running the model on this machine", limit)?;
+    process::succeed(&mut command, &format!("running the model on {machine}"), limit)?;
     run.take_outputs()
 }

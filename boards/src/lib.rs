@@ -2,12 +2,13 @@
 //!
 //! A [`Board`] is a folder with a `board.toml` and a `memory.x`. [`firmware::build`] links one generated model with the
 //! harness for a board; [`qemu::validate`] runs the cases of a file on it, and [`qemu::bench`] counts what one inference costs.
-//! [`host::build`] and [`host::validate`] do the former with the same harness as an ordinary process. [`toolchain`] finds or
-//! installs what all of this needs.
+//! [`host::build`] and [`host::validate`] do the former with the same harness as an ordinary process, of this machine or of an [`EmulatedHost`].
+//! [`toolchain`] finds or installs what all of this needs.
 
 mod board;
 pub mod cases;
 pub mod cycles;
+mod emulated;
 mod error;
 pub mod firmware;
 pub mod host;
@@ -20,5 +21,6 @@ mod run;
 pub mod toolchain;
 
 pub use board::{Board, FastRegion, Identity, Memory, Region, Runner};
+pub use emulated::EmulatedHost;
 pub use error::Error;
 pub use project::{checkout, harness, source, work_dir};

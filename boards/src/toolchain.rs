@@ -66,6 +66,23 @@ pub fn ensure_target(target: &str) -> Result<Toolchain, Error> {
     Ok(toolchain)
 }
 
+/// Sees to it that the compiler which Cargo takes by itself has the standard library of `target`: rustup installs it if it is missing.
+///
+/// # Errors
+/// [`Error::Missing`] where it cannot; it says what to do.
+pub fn ensure_std_target(target: &str) -> Result<(), Error> {
+    static LOCK: Mutex<()> = Mutex::new(());
+    let _one_at_a_time = LOCK.lock().unwrap_or_else(PoisonError::into_inner);
+    if has_library(&current_rustc(), target, "libstd-") {
+        return Ok(());
+    }
+    add_with_rustup(target).map_err(|why| Error::Missing {
+        what: format!("Rust target {target}"),
+        why,
+        hint: format!("`rustup target add {target}` installs it, with its standard library."),
+    })
+}
+
 /// Whether the compiler that Cargo takes by itself can build for `target`.
 pub fn has_target_already(target: &str) -> bool {
     has_target(&current_rustc(), target)
@@ -73,15 +90,24 @@ pub fn has_target_already(target: &str) -> bool {
 
 /// How to install an emulator, for people.
 pub fn how_to_install(program: &str) -> String {
-    format!("Debian, Ubuntu: apt-get install {}; macOS: brew install qemu", package_of(program))
+    match package_of(program) {
+        // It passes calls of the system on to one of the same kind.
+        USER_MODE => {
+            format!("Debian, Ubuntu: apt-get install {USER_MODE}; other systems than Linux cannot have it")
+        }
+        package => format!("Debian, Ubuntu: apt-get install {package}; macOS: brew install qemu"),
+    }
 }
+
+/// The package that has QEMU for single processes.
+const USER_MODE: &str = "qemu-user";
 
 /// The package of Debian and Ubuntu that has an emulator.
 fn package_of(program: &str) -> &str {
-    if program == "qemu-system-arm" {
-        program
-    } else {
-        "qemu-system-misc"
+    match program {
+        "qemu-system-arm" => program,
+        _ if program.starts_with("qemu-system") => "qemu-system-misc",
+        _ => USER_MODE,
     }
 }
 
@@ -187,9 +213,14 @@ fn current_rustc() -> PathBuf {
 
 /// Whether `rustc` can build for `target`.
 fn has_target(rustc: &Path, target: &str) -> bool {
+    has_library(rustc, target, "libcore-")
+}
+
+/// Whether `rustc` has a library of `target` whose file's name begins so.
+fn has_library(rustc: &Path, target: &str, library: &str) -> bool {
     let Some(sysroot) = sysroot(rustc) else { return false };
     let Ok(libraries) = std::fs::read_dir(library_dir(&sysroot, target)) else { return false };
-    libraries.flatten().any(|file| file.file_name().to_string_lossy().starts_with("libcore-"))
+    libraries.flatten().any(|file| file.file_name().to_string_lossy().starts_with(library))
 }
 
 fn library_dir(sysroot: &Path, target: &str) -> PathBuf {

@@ -5,7 +5,7 @@
 use kiln_boards::cases::{Cases, Outputs};
 use kiln_boards::firmware::{self, BuildRequest, Firmware, Mode, OptLevel, Placement};
 use kiln_boards::image::Image;
-use kiln_boards::{host, probe, qemu, Board, Error};
+use kiln_boards::{host, probe, qemu, Board, EmulatedHost, Error};
 use std::path::Path;
 use std::time::Duration;
 
@@ -52,7 +52,7 @@ fn every_emulated_board_runs_cases_and_sequences() {
     for board in Board::all().iter().filter(|board| board.is_emulated()) {
         let firmware = build(&board.name, Mode::Validate);
         for sequence in [false, true] {
-            let outputs = qemu::validate(&firmware, &cases(sequence), None, LIMIT).unwrap();
+            let outputs = qemu::validate(&firmware, &cases(sequence), LIMIT).unwrap();
             assert_eq!(outputs, expected(sequence), "{}", board.name);
         }
     }
@@ -65,6 +65,40 @@ fn the_host_runs_cases_and_sequences() {
     let program = host::build(&request).unwrap();
     for sequence in [false, true] {
         assert_eq!(host::validate(&program, &cases(sequence), None, LIMIT).unwrap(), expected(sequence));
+    }
+}
+
+#[test]
+fn emulated_hosts_run_cases_and_sequences() {
+    let request =
+        host::BuildRequest { model_rs: model_rs(), model_type: "RunningSum", runtime_features: &[] };
+    for host in EmulatedHost::all() {
+        let program = host::build_on(Some(host), &request).unwrap_or_else(|e| panic!("{}: {e}", host.name));
+        for sequence in [false, true] {
+            let outputs = host::validate(&program, &cases(sequence), None, LIMIT).unwrap();
+            assert_eq!(outputs, expected(sequence), "{}", host.name);
+        }
+    }
+}
+
+/// The level that a host's name promises is the highest, and no other host has it.
+#[test]
+fn emulated_hosts_have_their_instruction_sets() {
+    let request =
+        host::BuildRequest { model_rs: model_rs(), model_type: "RunningSum", runtime_features: &[] };
+    let highest = [
+        ("aarch64", "neon"),
+        ("aarch64-dotprod", "dotprod"),
+        ("wasm32", "simd128"),
+        ("wasm32-scalar", "portable"),
+    ];
+    for (host, level) in highest {
+        let program = host::build_on(EmulatedHost::find(host), &request).unwrap();
+        for other in ["portable", "avx2", "neon", "dotprod", "simd128"] {
+            let lower = other == "portable" || (other == "neon" && level == "dotprod");
+            let run = host::validate(&program, &cases(false), Some(other), LIMIT);
+            assert_eq!(run.is_ok(), other == level || lower, "{other} on {host}");
+        }
     }
 }
 

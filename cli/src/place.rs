@@ -2,7 +2,7 @@
 
 use anyhow::{bail, Context, Result};
 use kiln_boards::cases::Cases;
-use kiln_boards::{firmware, host, probe, qemu, Board};
+use kiln_boards::{firmware, host, probe, qemu, Board, EmulatedHost};
 use kiln_codegen::interp::Machine;
 use kiln_codegen::ir::{Data, Graph};
 use kiln_codegen::{write_whole, Compiled, Optimize, Options, Target};
@@ -29,6 +29,8 @@ pub enum Place {
     Host,
     /// The same with the instruction set of that name.
     HostAt(&'static str),
+    /// Generated code in a process of an emulated host.
+    EmulatedHost(&'static EmulatedHost),
     /// Generated code as firmware on an emulated board.
     Emulated(&'static Board),
     /// Generated code as firmware on a real board, with the serial number of its debug probe where there are several.
@@ -41,6 +43,9 @@ impl Place {
     /// # Errors
     /// Lists the names there are.
     pub fn find(name: &str) -> Result<Place> {
+        if let Some(host) = EmulatedHost::find(name) {
+            return Ok(Place::EmulatedHost(host));
+        }
         match name {
             "interp" => Ok(Place::Interp),
             "host" => Ok(Place::Host),
@@ -55,7 +60,13 @@ impl Place {
                     Some((board, serial)) => (board, Some(serial.to_owned())),
                     None => (name, None),
                 };
-                let board = Board::find(board).context("a place is `interp`, `host` or a board")?;
+                let board = Board::find(board).with_context(|| {
+                    let names: Vec<&str> = EmulatedHost::all().iter().map(|host| host.name).collect();
+                    format!(
+                        "a place is `interp`, `host`, an emulated host (`{}`) or a board",
+                        names.join("`, `")
+                    )
+                })?;
                 match (board.is_emulated(), serial) {
                     (true, Some(_)) => bail!("board `{}` is emulated: it has no debug probe", board.name),
                     (true, None) => Ok(Place::Emulated(board)),
@@ -71,6 +82,10 @@ impl Place {
             Place::Interp => options.clone(),
             Place::Host | Place::HostAt(_) => {
                 let target = options.target.unwrap_or_else(|| Target::of_triple(HOST, &[]));
+                Options { target: Some(target), ..options.clone() }
+            }
+            Place::EmulatedHost(host) => {
+                let target = options.target.unwrap_or_else(|| Target::of_triple(host.target, &[]));
                 Options { target: Some(target), ..options.clone() }
             }
             Place::Emulated(board) | Place::Real(board, _) => for_board(options, board),
@@ -92,15 +107,9 @@ impl Place {
     pub fn build<'g>(&self, imported: &'g Graph, compiled: &Compiled) -> Result<Built<'g>> {
         Ok(match self {
             Place::Interp => Built::Interp(imported),
-            Place::Host | Place::HostAt(_) => {
-                let level = if let Place::HostAt(level) = self { Some(*level) } else { None };
-                let program = host::build(&host::BuildRequest {
-                    model_rs: &write_model(compiled)?,
-                    model_type: &compiled.type_name(),
-                    runtime_features: &[],
-                })?;
-                Built::Host(program, level)
-            }
+            Place::Host => Built::Host(build_program(compiled, None)?, None),
+            Place::HostAt(level) => Built::Host(build_program(compiled, None)?, Some(level)),
+            Place::EmulatedHost(host) => Built::Host(build_program(compiled, Some(host))?, None),
             Place::Emulated(board) => {
                 Built::Emulated(Box::new(build_firmware(compiled, board, firmware::Mode::Validate)?))
             }
@@ -117,7 +126,7 @@ impl Place {
 pub enum Built<'g> {
     /// As a graph.
     Interp(&'g Graph),
-    /// As a program of this machine, with the instruction set of that name or the best.
+    /// As a program of this machine or of an emulated host, with the instruction set of that name or the best.
     Host(host::Program, Option<&'static str>),
     /// As firmware for QEMU.
     Emulated(Box<firmware::Firmware>),
@@ -186,6 +195,16 @@ pub fn build_firmware(
     })?)
 }
 
+/// Builds a compiled model as a program of this machine, or of an emulated host.
+fn build_program(compiled: &Compiled, on: Option<&'static EmulatedHost>) -> Result<host::Program> {
+    let request = host::BuildRequest {
+        model_rs: &write_model(compiled)?,
+        model_type: &compiled.type_name(),
+        runtime_features: &[],
+    };
+    Ok(host::build_on(on, &request)?)
+}
+
 fn write_model(compiled: &Compiled) -> Result<PathBuf> {
     if let Some(custom) = compiled.program.customs.first() {
         bail!(
@@ -239,7 +258,7 @@ mod tests {
         for name in ["nucleo", "", "nrf52840"] {
             let message = format!("{:#}", Place::find(name).unwrap_err());
             assert!(message.contains("`interp`, `host`") && message.contains("qemu-cortex-m33"), "{message}");
-            assert!(message.contains("raspberry-pi-pico"), "{message}");
+            assert!(message.contains("raspberry-pi-pico") && message.contains("`aarch64`"), "{message}");
         }
     }
 

@@ -25,6 +25,8 @@ Examples:
   cargo kiln validate kws.tflite --golden kws.npz --on interp
       Without building anything
   cargo kiln validate kws.tflite --golden kws.npz --on qemu-cortex-m0,qemu-cortex-m33 --json
+  cargo kiln validate kws.tflite --on host,aarch64,aarch64-dotprod,wasm32,wasm32-scalar
+      As programs for other processors: under QEMU (qemu-aarch64) and in Node
   cargo kiln validate wakeword.tflite --golden wakeword.npz --input sliding";
 
 #[derive(Args)]
@@ -35,7 +37,7 @@ pub(crate) struct Arguments {
     /// How many cases of noise
     #[arg(long, value_name = "COUNT", default_value_t = 20, conflicts_with = "golden", value_parser = clap::value_parser!(u16).range(1..))]
     cases: u16,
-    /// Where to run it: interp, host, a board, or BOARD@SERIAL of its debug probe
+    /// Where to run it: interp, host, aarch64 or wasm32 (emulated), a board, or BOARD@SERIAL of its debug probe
     #[arg(long, value_name = "PLACE", value_delimiter = ',', default_value = "interp,host,qemu-cortex-m4")]
     on: Vec<String>,
     /// On this board instead: `cargo kiln boards` lists them
