@@ -91,6 +91,23 @@ macro_rules! vectors {
         }
 
         #[inline(always)]
+        unsafe fn round_nearest(acc: int32x4_t, factor: float32x4_t, constant: float32x4_t) -> int32x4_t {
+            // SAFETY: as above.
+            unsafe { vcvtnq_s32_f32(vaddq_f32(vmulq_f32(vcvtq_f32_s32(acc), factor), constant)) }
+        }
+
+        #[inline(always)]
+        unsafe fn round_twice(acc: int32x4_t, multiplier: int32x4_t, shift: int32x4_t) -> int32x4_t {
+            // SAFETY: as above.
+            unsafe {
+                let product = vqrdmulhq_s32(acc, multiplier);
+                let towards_zero = vsraq_n_s32::<31>(product, product);
+                // To the left by −1 − shift: to the right, rounded half up.
+                vrshlq_s32(towards_zero, vmvnq_s32(shift))
+            }
+        }
+
+        #[inline(always)]
         unsafe fn narrow(x: &[int32x4_t], clamp: &Clamp, to: *mut i8) {
             // SAFETY: `x` has four vectors, and `to` is valid for sixteen bytes.
             unsafe {

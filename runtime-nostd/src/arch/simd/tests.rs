@@ -73,6 +73,9 @@ struct Operands {
     rows: [Bytes; 4],
     factors: Floats,
     halves: Floats,
+    constants: Floats,
+    multipliers: Ints,
+    shifts: Ints,
     clamp: Clamp,
     f: Floats,
     g: Floats,
@@ -102,6 +105,9 @@ impl Operands {
             rows: core::array::from_fn(|_| core::array::from_fn(|_| rng.byte())),
             factors: core::array::from_fn(|_| rng.factor()),
             halves: core::array::from_fn(|_| if rng.one_of(4) > 0 { 0.5 } else { 0.499_999_97 }),
+            constants: core::array::from_fn(|_| (rng.next() as i8) as f32 + rng.float() * 1e-9),
+            multipliers: core::array::from_fn(|_| rng.int().max(0)),
+            shifts: core::array::from_fn(|_| rng.one_of(31) as i32),
             clamp: Clamp { zero_point: (rng.byte() as i8).into(), lo: lo.min(hi), hi: lo.max(hi) },
             f: core::array::from_fn(|_| rng.float()),
             g: core::array::from_fn(|_| rng.float()),
@@ -126,6 +132,8 @@ struct Results {
     interleave: [Bytes; 4],
     round_away: Ints,
     round_even: Ints,
+    round_nearest: Ints,
+    round_twice: Ints,
     narrow: [i8; BLOCK],
     splat: [u32; BLOCK],
     add: [u32; BLOCK],
@@ -180,6 +188,11 @@ unsafe fn results<S: Simd>(o: &Operands) -> Results {
         let factors = |at: usize| S::load(o.factors.as_ptr().add(at));
         let away = ints!(S, at => S::round_away(a(at), factors(at), S::load(o.halves.as_ptr().add(at))));
         let even = ints!(S, at => S::round_even(a(at), factors(at)));
+        let nearest = ints!(S, at => {
+            S::round_nearest(a(at), factors(at), S::load(o.constants.as_ptr().add(at)))
+        });
+        let multipliers = |at: usize| S::load_i(o.multipliers.as_ptr().add(at));
+        let shifts = |at: usize| S::load_i(o.shifts.as_ptr().add(at));
         let mut vectors = [S::splat_i(0); BLOCK];
         for (i, at) in (0..BLOCK).step_by(S::LANES).enumerate() {
             vectors[i] = a(at);
@@ -209,6 +222,8 @@ unsafe fn results<S: Simd>(o: &Operands) -> Results {
             interleave,
             round_away: core::array::from_fn(|lane| rounded(o, lane, away[lane])),
             round_even: core::array::from_fn(|lane| rounded(o, lane, even[lane])),
+            round_nearest: core::array::from_fn(|lane| rounded(o, lane, nearest[lane])),
+            round_twice: ints!(S, at => S::round_twice(a(at), multipliers(at), shifts(at))),
             narrow,
             splat: floats!(S, at => S::splat(o.f[0])),
             add: floats!(S, at => S::add(f(at), g(at))),
@@ -265,6 +280,7 @@ fn plain_rust_computes_what_is_said() {
     (o.x, o.w) = ([0x80; 4 * BLOCK], [0x80; 4 * BLOCK]);
     o.a = [i32::MAX, i32::MIN, 0, -1, 3, -3, 5, -5, 301, -301, 2, -2, 100, -100, 7, -7];
     (o.factors, o.halves) = ([0.5; BLOCK], [0.5; BLOCK]);
+    (o.constants, o.multipliers, o.shifts) = ([0.25; BLOCK], [1 << 30; BLOCK], [1; BLOCK]);
     o.clamp = Clamp { zero_point: 10, lo: -100, hi: 120 };
     (o.lo, o.hi) = (-1.0, 6.0);
     o.any = core::array::from_fn(|i| [f32::NAN, -7.0, 7.0, 0.25][i % 4]);
@@ -276,6 +292,8 @@ fn plain_rust_computes_what_is_said() {
     assert_eq!(r.widen, [-128; BLOCK]);
     assert_eq!(r.round_away[2..], [0, -1, 2, -2, 3, -3, 151, -151, 1, -1, 50, -50, 4, -4]);
     assert_eq!(r.round_even[2..], [0, 0, 2, -2, 2, -2, 150, -150, 1, -1, 50, -50, 4, -4]);
+    assert_eq!(r.round_nearest[2..], [0, 0, 2, -1, 3, -2, 151, -150, 1, -1, 50, -50, 4, -3]);
+    assert_eq!(r.round_twice[2..], [0, 0, 1, 0, 1, -1, 38, -38, 0, 0, 13, -13, 1, -1]);
     assert_eq!(r.narrow, [120, -100, 10, 9, 13, 7, 15, 5, 120, -100, 12, 8, 110, -90, 17, 3]);
     assert_eq!(r.clip[..4], [u32::MAX, (-1.0f32).to_bits(), 6.0f32.to_bits(), 0.25f32.to_bits()]);
     assert_eq!(r.interleave[0][..8], [0, 64, 128, 192, 1, 65, 129, 193]);

@@ -114,6 +114,21 @@ unsafe impl Simd for Simd128 {
     }
 
     #[inline(always)]
+    unsafe fn round_nearest(acc: v128, factor: v128, constant: v128) -> v128 {
+        let product = f32x4_mul(f32x4_convert_i32x4(acc), factor);
+        i32x4_trunc_sat_f32x4(f32x4_nearest(f32x4_add(product, constant)))
+    }
+
+    #[inline(always)]
+    unsafe fn round_twice(acc: v128, multiplier: v128, shift: v128) -> v128 {
+        let product = high_product(acc, multiplier);
+        let towards_zero = i32x4_add(product, i32x4_shr(product, 31));
+        // Lanes are shifted by different numbers as products with 2^(30 − shift), which are floats with that exponent.
+        let power = i32x4_shl(i32x4_sub(i32x4_splat(127 + 30), shift), 23);
+        high_product(towards_zero, i32x4_trunc_sat_f32x4(power))
+    }
+
+    #[inline(always)]
     unsafe fn narrow(x: &[v128], clamp: &Clamp, to: *mut i8) {
         let zero_point = i16x8_splat(clamp.zero_point);
         let low = i16x8_add_sat(i16x8_narrow_i32x4(x[0], x[1]), zero_point);
@@ -160,6 +175,15 @@ unsafe impl Simd for Simd128 {
         // Of a NaN both give the first operand.
         f32x4_pmin(f32x4_pmax(x, lo), hi)
     }
+}
+
+/// Products divided by 2³¹, rounded half up.
+#[inline(always)]
+fn high_product(a: v128, b: v128) -> v128 {
+    let half = i64x2_splat(1 << 30);
+    let low = i64x2_shr(i64x2_add(i64x2_extmul_low_i32x4(a, b), half), 31);
+    let high = i64x2_shr(i64x2_add(i64x2_extmul_high_i32x4(a, b), half), 31);
+    i32x4_shuffle::<0, 2, 4, 6>(low, high)
 }
 
 /// Signed bytes as words.
