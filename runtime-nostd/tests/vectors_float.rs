@@ -278,7 +278,7 @@ fn dense(random: &mut Random) {
                 let [lo, hi] = layer.range;
                 kernels::dense_f32(x, &alternating(&layer.w, k), &layer.bias, lo, hi, y, all);
             }
-            false => kernels::dense_f32_simd(x, &w, lo, hi, y, all),
+            false => kernels::dense_f32_simd(x, &w, lo, hi, cells(&mut vec![f32::NAN; m * k + 16]), y, all),
         }
     };
     let mut y = vec![f32::NAN; m * n];
@@ -289,6 +289,16 @@ fn dense(random: &mut Random) {
         y
     };
     layer.compare(&y, twin, &format!("{m} × {k} × {n}"));
+    // Row by row, the result lies over operands that are done with.
+    let ahead = (0..m).map(|row| (n * (row + 1)).saturating_sub(k * row)).max().unwrap();
+    let mut memory = [vec![f32::NAN; ahead], layer.x.clone(), vec![f32::NAN; m * n]].concat();
+    {
+        let memory = cells(&mut memory);
+        let (x, y) = (Rows::whole(&memory[ahead..][..m * k], k), Rows::whole(&memory[..m * n], n));
+        let room = [0, m * k / 2, m * k + 16][random.below(3)];
+        kernels::dense_f32_simd(x, &w, lo, hi, cells(&mut vec![f32::NAN; room]), y, all);
+    }
+    layer.compare(&memory[..m * n], twin, &format!("{m} × {k} × {n} over its operand"));
 }
 
 /// One test, since the level is the whole program's.

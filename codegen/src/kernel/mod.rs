@@ -4,12 +4,14 @@
 //! weights (whether a cheap requantisation is exact) is `select`'s.
 
 mod compact;
+pub mod floats;
 mod packed;
 mod planar;
 mod shape;
 pub mod vectors;
 
 pub use compact::CODE_BYTES;
+pub use floats::Floats;
 pub use packed::{packing, packs_any, Packing};
 pub use planar::{planar_operand, planar_result};
 pub use shape::Shape;
@@ -39,13 +41,17 @@ pub enum Kernel {
     DenseWide,
     /// In vectors.
     Vectors(Vectors),
+    /// The same, of floats.
+    Floats(Floats),
 }
 
 impl Kernel {
     /// The kernel of a node, in a step that computes all rows at once (`whole`) or runs in a pipeline.
     pub fn of(graph: &Graph, node: &Node, options: &Options, whole: bool) -> Kernel {
         if options.target() == Target::Vectors && packing(graph, node, options).is_none() {
-            return Vectors::of(graph, node, whole).map_or(Kernel::Portable, Kernel::Vectors);
+            let integers = Vectors::of(graph, node, whole).map(Kernel::Vectors);
+            let floats = || Floats::of(graph, node, whole).map(Kernel::Floats);
+            return integers.or_else(floats).unwrap_or(Kernel::Portable);
         }
         if options.target() != Target::CortexMDsp || packing(graph, node, options).is_some() {
             return Kernel::Portable;
@@ -83,6 +89,7 @@ impl Kernel {
         match self {
             Kernel::Portable | Kernel::Dense | Kernel::DenseWide => 1,
             Kernel::Vectors(kernel) => kernel.images(),
+            Kernel::Floats(kernel) => kernel.images(),
             Kernel::Column(shape)
             | Kernel::Depthwise(shape)
             | Kernel::DepthwisePlanar(shape)
@@ -98,6 +105,7 @@ impl Kernel {
             Kernel::DepthwisePlanar(_) | Kernel::Depthwise(_) | Kernel::Temporal(_) => 0,
             Kernel::Tiled(shape, pixels) => 4 * shape.window_words(*pixels),
             Kernel::Vectors(kernel) => kernel.workspace(),
+            Kernel::Floats(kernel) => kernel.workspace(),
         }
     }
 }

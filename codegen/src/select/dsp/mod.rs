@@ -39,6 +39,7 @@ impl<'a> Selector<'a> {
                 Kernel::Dense => self.compact_dense(node),
                 Kernel::Portable
                 | Kernel::Vectors(_)
+                | Kernel::Floats(_)
                 | Kernel::Column(_)
                 | Kernel::DenseWide
                 | Kernel::DepthwisePlanar(_)
@@ -47,7 +48,7 @@ impl<'a> Selector<'a> {
             return if is_float(node) { Ok(selected.unwrap_or(false)) } else { selected };
         }
         let selected = match kernel {
-            Kernel::Portable | Kernel::Vectors(_) => return Ok(false),
+            Kernel::Portable | Kernel::Vectors(_) | Kernel::Floats(_) => return Ok(false),
             Kernel::Tiled(shape, _) => self.tiled(node, &shape),
             Kernel::Column(shape) => self.column(node, &shape),
             Kernel::DepthwisePlanar(shape) => self.depthwise_planar(node, &shape),

@@ -71,9 +71,12 @@ pub(in crate::select) fn instances(graph: &Graph, schedule: &Schedule, options: 
                 depthwise.push((TEMPORAL_CODE + 32 * shape.taps(), shape.out_c));
                 continue;
             }
-            Kernel::Portable | Kernel::Column(_) | Kernel::Dense | Kernel::DenseWide | Kernel::Vectors(_) => {
-                continue
-            }
+            Kernel::Portable
+            | Kernel::Column(_)
+            | Kernel::Dense
+            | Kernel::DenseWide
+            | Kernel::Vectors(_)
+            | Kernel::Floats(_) => continue,
         };
         let instance = Instance::of(&shape);
         match found.iter_mut().find(|(other, _)| *other == instance) {

@@ -2,6 +2,7 @@
 //!
 //! A layer of integers needs factors as floats that are proven for every channel; one that has not gets the portable kernel.
 
+mod floats;
 mod pack;
 
 use super::conv::rows;
@@ -21,11 +22,14 @@ impl<'a> Selector<'a> {
             return Ok(true);
         }
         let kernel = Kernel::of(self.graph, node, self.options, !self.in_loop);
-        let Kernel::Vectors(kernel) = kernel else { return Ok(false) };
         if kernel.images() > 1 {
             // Refuses too many: each is a call.
             self.images(node)?;
         }
+        if let Kernel::Floats(kernel) = kernel {
+            return self.simd_floats(node, &kernel).map(|()| true);
+        }
+        let Kernel::Vectors(kernel) = kernel else { return Ok(false) };
         let Some(layer) = self.proven(node)? else { return Ok(false) };
         match kernel {
             Vectors::Conv(shape) => {

@@ -13,7 +13,8 @@ kernel! {
     ///
     /// `w` has, of each block of sixteen filters, their biases and, for each tap in the order \[k_h\]\[k_w\]\[in_c\], their sixteen weights; the last block is completed by zeros.
     /// `work` holds the rows that a filter covers, with padding: (k_h − 1) · dilation_h + 1 rows of all columns that are read, each a
-    /// multiple of 64 elements, and 256 elements besides. Without padding it is not needed.
+    /// multiple of 64 elements, and 256 elements besides; or, where filters are points and every pixel of the operand has its result, as many rows as are 6144 elements or less, and
+    /// 16 besides. There it need not be if it would hold one row.
     pub fn conv2d_f32_simd(
         p: &Conv,
         x: Rows<'_, f32>,
@@ -29,7 +30,7 @@ kernel! {
 /// Runs of taps: k_h, or k_h · k_w.
 const MOST_RUNS: usize = 64;
 
-/// Elements of operands that stay in the first cache while filters go by.
+/// Elements of operands that are computed together, since they stay in the first cache while filters go by.
 const NEAR: usize = 6144;
 
 #[inline(always)]
@@ -47,45 +48,32 @@ unsafe fn conv<S: Simd>(
     let (taps, columns) = if joined { (p.k_w * p.in_c, 1) } else { (p.in_c, p.k_w) };
     let (ring, step) = (Ring::new(p, 1), p.stride_w * p.in_c);
     let reach = p.out_w.saturating_sub(1) * p.stride_w + p.k_w.saturating_sub(1) * p.dilation_w + 1;
-    // Rows that are read where they are.
     let unpadded = p.pad_left == 0 && reach <= p.in_w;
-    let points = unpadded && p.k_h == 1 && step == p.in_c && p.in_w == p.out_w && p.stride_h == 1;
-    let block = BLOCK * (1 + p.k_h * columns * taps);
-    let has_room = work.len() >= ring.elements();
-    if w.len() < p.out_c.div_ceil(BLOCK) * block || p.k_h * columns > MOST_RUNS {
+    // Filters are points, and every pixel of the operand has its result.
+    let points =
+        unpadded && p.pad_top == 0 && p.k_h * p.k_w * p.stride_h * p.stride_w == 1 && p.in_w == p.out_w;
+    if w.len() < p.out_c.div_ceil(BLOCK) * BLOCK * (1 + p.k_h * columns * taps) || p.k_h * columns > MOST_RUNS
+    {
         return;
     }
     let mut runs = [core::ptr::null(); MOST_RUNS];
-    let work = aligned(work);
-    let mut filled = band.first * p.stride_h;
-    let mut row = band.first;
-    let end = band.range().end;
+    let (mut row, end) = (band.first, band.range().end);
+    let mut filled = row * p.stride_h;
     while row < end {
         let top = row * p.stride_h;
         let mut rows = 1;
-        let inside = top >= p.pad_top && top - p.pad_top + p.k_h.saturating_sub(1) * p.dilation_h < p.in_h;
-        let direct = unpadded && inside;
-        if !direct && !has_room {
-            return;
-        }
-        if direct {
-            for ky in 0..p.k_h {
-                let x = x.row(top - p.pad_top + ky * p.dilation_h);
-                if x.len() < p.in_w * p.in_c {
+        // SAFETY: what is copied fits the workspace; blocks, rows and pixels are counted by the same sizes.
+        unsafe {
+            if points {
+                let Some((from, count)) = together(x, y, row, (end - row).min(p.in_h - row), work) else {
+                    return;
+                };
+                (runs[0], rows) = (from, count);
+            } else if !(unpadded && in_place(p, columns, x, y, row, &mut runs)) {
+                if work.len() < ring.elements() {
                     return;
                 }
-                for kx in 0..columns {
-                    runs[ky * columns + kx] =
-                        x.as_ptr().cast::<f32>().wrapping_add(kx * p.dilation_w * p.in_c);
-                }
-            }
-            if points {
-                rows = together(x, top - p.pad_top, y, row, (end - row).min(p.in_h - (top - p.pad_top)));
-            }
-        }
-        // SAFETY: the ring fits the workspace; blocks, rows and pixels are counted by the same sizes.
-        unsafe {
-            if !direct {
+                let work = aligned(work);
                 filled = filled.max(top);
                 while filled < top + ring.rows {
                     fill(p, &ring, x, filled, work.add(ring.at(filled)), 0.0, |x| x);
@@ -116,22 +104,61 @@ unsafe fn conv<S: Simd>(
     }
 }
 
-/// How many of at most `most` rows, from row `from` of the operand and `to` of the result on, can be taken together: they lie behind each other, apart from each other, and
-/// the operand's are near.
+/// Where rows from `row` on begin that can be computed together, and how many of at most `most` they are: those that lie behind each other and are near. Where the result lies
+/// over them, they are copied.
 #[inline(always)]
-fn together(x: Rows<'_, f32>, from: usize, y: Rows<'_, f32>, to: usize, most: usize) -> usize {
-    let most = most.min(NEAR.checked_div(x.row_len()).unwrap_or(1)).max(1);
-    let (_, rows) = x.rows_from(from, most);
-    let (_, rows) = y.rows_from(to, rows);
-    match (x.run(from, rows), y.run(to, rows)) {
-        (Some(x), Some(y)) => {
-            let (x, y) = (x.as_ptr_range(), y.as_ptr_range());
-            if x.end <= y.start || y.end <= x.start {
-                rows
-            } else {
-                1
-            }
-        }
-        _ => 1,
+unsafe fn together(
+    x: Rows<'_, f32>,
+    y: Rows<'_, f32>,
+    row: usize,
+    most: usize,
+    work: &[Cell<f32>],
+) -> Option<(*const f32, usize)> {
+    let len = x.row_len();
+    let (_, rows) = x.rows_from(row, most.min(NEAR.checked_div(len).unwrap_or(1)));
+    let (_, rows) = y.rows_from(row, rows);
+    let from = x.run(row, rows)?;
+    // A row by itself never lies where its result does.
+    if rows == 1 || are_apart(from, y.run(row, rows)?) {
+        return Some((from.as_ptr().cast(), rows));
     }
+    let rows = rows.min((work.len().saturating_sub(BLOCK)).checked_div(len).unwrap_or(0));
+    if rows <= 1 {
+        return Some((from.as_ptr().cast(), 1));
+    }
+    let to = aligned(work);
+    // SAFETY: the workspace has room for that many rows and for what its start is moved by.
+    unsafe { core::ptr::copy(from.as_ptr().cast(), to, rows * len) };
+    Some((to, rows))
+}
+
+/// The runs of a row of results, where they can be read in their place: all rows are there, and none lies where the result does.
+#[inline(always)]
+fn in_place(
+    p: &Conv,
+    columns: usize,
+    x: Rows<'_, f32>,
+    y: Rows<'_, f32>,
+    row: usize,
+    runs: &mut [*const f32; MOST_RUNS],
+) -> bool {
+    let y = y.row(row);
+    for ky in 0..p.k_h {
+        let x = match (row * p.stride_h + ky * p.dilation_h).checked_sub(p.pad_top) {
+            Some(row) if row < p.in_h => x.row(row),
+            _ => return false,
+        };
+        if x.len() < p.in_w * p.in_c || !are_apart(x, y) {
+            return false;
+        }
+        for kx in 0..columns {
+            runs[ky * columns + kx] = x.as_ptr().cast::<f32>().wrapping_add(kx * p.dilation_w * p.in_c);
+        }
+    }
+    true
+}
+
+fn are_apart(x: &[Cell<f32>], y: &[Cell<f32>]) -> bool {
+    let (x, y) = (x.as_ptr_range(), y.as_ptr_range());
+    x.end <= y.start || y.end <= x.start
 }

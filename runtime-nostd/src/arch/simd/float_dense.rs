@@ -6,14 +6,23 @@ use super::float_tile::put;
 use super::{Simd, BLOCK};
 use crate::arch::portable::conv::matrix;
 use crate::rows::{Band, Rows};
+use core::cell::Cell;
 
 /// As [`dense_f32`](crate::kernels::dense_f32) in vectors: products are added in another order, and maybe with one rounding.
 ///
-/// `w` as of [`conv2d_f32_simd`](crate::kernels::conv2d_f32_simd).
-pub fn dense_f32_simd(x: Rows<'_, f32>, w: &[f32], lo: f32, hi: f32, y: Rows<'_, f32>, band: Band) {
+/// `w` and `work` as of [`conv2d_f32_simd`](crate::kernels::conv2d_f32_simd), where filters are points.
+pub fn dense_f32_simd(
+    x: Rows<'_, f32>,
+    w: &[f32],
+    lo: f32,
+    hi: f32,
+    work: &[Cell<f32>],
+    y: Rows<'_, f32>,
+    band: Band,
+) {
     match band.rows {
         1 => vector_f32_simd(x, w, lo, hi, y, band.first),
-        _ => conv2d_f32_simd(&matrix(x.row_len(), y.row_len()), x, w, lo, hi, &[], y, band),
+        _ => conv2d_f32_simd(&matrix(x.row_len(), y.row_len()), x, w, lo, hi, work, y, band),
     }
 }
 
