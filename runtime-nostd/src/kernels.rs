@@ -117,6 +117,13 @@ pub use crate::arch::simd::depthwise::depthwise2d_i8_simd;
 pub use crate::arch::simd::float_conv::conv2d_f32_simd;
 pub use crate::arch::simd::float_dense::dense_f32_simd;
 pub use crate::arch::simd::float_depthwise::depthwise2d_f32_simd;
+pub use crate::arch::simd::float_map::{
+    exp_f32_simd, gelu_f32_simd, logistic_f32_simd, rsqrt_f32_simd, sqrt_f32_simd,
+};
+pub use crate::arch::simd::float_matmul::matmul_f32_simd;
+pub use crate::arch::simd::float_pairs::{add_f32_simd, div_f32_simd, mul_f32_simd, sub_f32_simd};
+pub use crate::arch::simd::float_pool::{avg_pool2d_f32_simd, max_pool2d_f32_simd};
+pub use crate::arch::simd::float_rows::{mean_f32_simd, softmax_f32_simd};
 pub use crate::arch::v6m::conv::{conv2d_i8_pairs, conv2d_i8_singles, dense_i8_pairs, dense_i8_singles};
 pub use crate::arch::v6m::depthwise::depthwise2d_i8_taps;
 pub use crate::arch::v6m::elementwise::add_i8_linear;

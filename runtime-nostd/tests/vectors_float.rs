@@ -5,7 +5,7 @@
 //! Numerical Algorithms, 3.1, with both roundings of a term), and they differ from each other by at most twice that. Clamping brings them no further apart.
 #![allow(clippy::unwrap_used)]
 
-use kiln::kernels::{self, Band, Conv, Rows};
+use kiln::kernels::{self, Band, Broadcast, Conv, MatMul, Pool, Reduce, Rows};
 use kiln::{is_available, limit_level, Level};
 use std::cell::Cell;
 
@@ -301,6 +301,205 @@ fn dense(random: &mut Random) {
     layer.compare(&memory[..m * n], twin, &format!("{m} × {k} × {n} over its operand"));
 }
 
+/// The same floats, or both none.
+fn same(found: &[f32], expected: &[f32], what: &str) {
+    let equal = |(a, b): (&f32, &f32)| a == b || a.is_nan() && b.is_nan();
+    assert!(found.iter().zip(expected).all(equal) && found.len() == expected.len(), "{what}");
+}
+
+fn pools(random: &mut Random) {
+    let (c, k_h, k_w) = (1 + random.below(140), 1 + random.below(4), 1 + random.below(4));
+    let (in_h, in_w) = (k_h + random.below(6), k_w + random.below(9));
+    let (stride_h, stride_w) = (1 + random.below(3), 1 + random.below(3));
+    let (pad_top, pad_left) = (random.below(k_h), random.below(k_w));
+    let (out_h, out_w) = (1 + (in_h - 1) / stride_h, 1 + (in_w - 1) / stride_w);
+    let p = Pool { in_h, in_w, c, out_w, k_h, k_w, stride_h, stride_w, pad_top, pad_left };
+    let mut x = random.floats(in_h * in_w * c);
+    let x = Rows::whole(cells(&mut x), in_w * c);
+    let all = |kernel: fn(&Pool, Rows<'_, f32>, f32, f32, Rows<'_, f32>, Band)| {
+        let mut y = vec![0.0; out_h * out_w * c];
+        let rows = Rows::whole(cells(&mut y), out_w * c);
+        kernel(&p, x, -1.5, f32::MAX, rows, Band { first: 0, rows: out_h });
+        y
+    };
+    same(&all(kernels::max_pool2d_f32_simd), &all(kernels::max_pool2d_f32), &format!("{p:?}"));
+    same(&all(kernels::avg_pool2d_f32_simd), &all(kernels::avg_pool2d_f32), &format!("{p:?}"));
+}
+
+type Pairs = fn(&Broadcast, f32, f32, &[Cell<f32>], &[f32], &[Cell<f32>]);
+
+fn pairs(random: &mut Random) {
+    let dims: [usize; 6] = std::array::from_fn(|_| 1 + random.below(4) * random.below(3) * random.below(4));
+    let mut operand = || {
+        let kept: [bool; 6] = match random.below(3) {
+            0 => [true; 6],
+            _ => std::array::from_fn(|_| random.below(2) == 0),
+        };
+        let mut len = 1;
+        let mut strides = [0; 6];
+        for axis in (0..6).rev().filter(|&axis| kept[axis]) {
+            strides[axis] = if dims[axis] == 1 { 0 } else { len };
+            len *= dims[axis];
+        }
+        (strides, random.floats(len))
+    };
+    let ((a, mut x), (b, z)) = (operand(), operand());
+    let shape = Broadcast { dims, a, b };
+    let x = cells(&mut x);
+    let mut all = |kernel: Pairs| {
+        let mut y = vec![f32::NAN; dims.iter().product()];
+        kernel(&shape, -3.0, 3.0, x, &z, cells(&mut y));
+        y
+    };
+    let twins: [[Pairs; 2]; 4] = [
+        [
+            |s, l, h, a, b, y| kernels::add_f32_simd(s, l, h, a, b, y),
+            |s, l, h, a, b, y| kernels::add_f32(s, l, h, a, b, y),
+        ],
+        [
+            |s, l, h, a, b, y| kernels::sub_f32_simd(s, l, h, a, b, y),
+            |s, l, h, a, b, y| kernels::sub_f32(s, l, h, a, b, y),
+        ],
+        [
+            |s, l, h, a, b, y| kernels::mul_f32_simd(s, l, h, a, b, y),
+            |s, l, h, a, b, y| kernels::mul_f32(s, l, h, a, b, y),
+        ],
+        [
+            |s, l, h, a, b, y| kernels::div_f32_simd(s, l, h, a, b, y),
+            |s, l, h, a, b, y| kernels::div_f32(s, l, h, a, b, y),
+        ],
+    ];
+    for [vectors, portable] in twins {
+        same(&all(vectors), &all(portable), &format!("{shape:?}"));
+    }
+}
+
+/// Functions against `f64`: `bound` is what a result may err by, given operand and exact result.
+fn functions(random: &mut Random) {
+    let special = [0.0, -0.0, 1.0, -1.0, 87.5, 88.7, 89.0, -87.0, -103.0, -120.0, 1e30, -1e30];
+    let mut x: Vec<f32> = (0..1 + random.below(200)).map(|_| random.float() * 10.0).collect();
+    x.extend(special);
+    type Map = fn(&[Cell<f32>], &[Cell<f32>]);
+    let mut all = |kernel: Map| {
+        let mut y = vec![f32::NAN; x.len()];
+        kernel(cells(&mut x), cells(&mut y));
+        (x.clone(), y)
+    };
+    let ulp = |exact: f64| (exact.abs() * f64::from(f32::EPSILON)).max(f64::from(f32::from_bits(2)));
+    let check =
+        |(x, y): (Vec<f32>, Vec<f32>), exact: &dyn Fn(f64) -> f64, bound: &dyn Fn(f64, f64) -> f64| {
+            for (x, y) in x.into_iter().zip(y) {
+                let (x, y) = (f64::from(x), f64::from(y));
+                let exact = exact(x);
+                if exact > f64::from(f32::MAX) {
+                    assert!(y == f64::INFINITY || x < 89.0, "{x}: {y}");
+                } else {
+                    assert!((y - exact).abs() <= bound(x, exact), "{x}: {y} is not {exact}");
+                }
+            }
+        };
+    check(all(kernels::exp_f32_simd), &|x| x.exp(), &|_, y| 3.0 * ulp(y));
+    check(all(kernels::logistic_f32_simd), &|x| 1.0 / (1.0 + (-x).exp()), &|x, y| {
+        if x < -88.7 {
+            1e-38
+        } else {
+            6.0 * ulp(y)
+        }
+    });
+    check(
+        all(kernels::gelu_f32_simd),
+        &|x| 0.5 * x * (1.0 + libm::erf(x * std::f64::consts::FRAC_1_SQRT_2)),
+        &|x, _| 4e-7 * x.abs(),
+    );
+    for [vectors, portable] in
+        [[kernels::sqrt_f32_simd as Map, kernels::sqrt_f32], [kernels::rsqrt_f32_simd, kernels::rsqrt_f32]]
+    {
+        same(&all(vectors).1, &all(portable).1, "roots");
+    }
+}
+
+fn shares(random: &mut Random) {
+    let (rows, depth) = (1 + random.below(4), 1 + random.below(70));
+    let mut x: Vec<f32> = random.floats(rows * depth).iter().map(|x| x * 20.0 - 100.0).collect();
+    let beta = [1.0, 0.5][random.below(2)];
+    let (mut y, mut expected) = (vec![f32::NAN; x.len()], vec![f32::NAN; x.len()]);
+    kernels::softmax_f32_simd(depth, beta, cells(&mut x), cells(&mut y));
+    kernels::softmax_f32(depth, beta, cells(&mut x), cells(&mut expected));
+    // Three units for each exponential, of which the sum's additions add no more than their number.
+    let bound = (8 + depth) as f32 * f32::EPSILON;
+    for (y, expected) in y.iter().zip(&expected) {
+        assert!(
+            (y - expected).abs() <= bound * expected + f32::from_bits(2),
+            "{depth}: {y} is not {expected}"
+        );
+    }
+    // In place.
+    let all = cells(&mut x);
+    kernels::softmax_f32_simd(depth, beta, all, all);
+    same(&x, &y, "in place");
+}
+
+fn means(random: &mut Random) {
+    let (rows, len) = (1 + random.below(6), 1 + random.below(70));
+    let (mut x, mut y, mut expected) =
+        (random.floats(rows * len), vec![f32::NAN; rows], vec![f32::NAN; rows]);
+    let p = Reduce {
+        outer: [1, 1, 1, 1, 1, rows],
+        outer_strides: [0, 0, 0, 0, 0, len],
+        inner: [1, 1, 1, 1, 1, len],
+        inner_strides: [0, 0, 0, 0, 0, 1],
+    };
+    kernels::mean_f32_simd(&p, -0.5, f32::MAX, cells(&mut x), cells(&mut y));
+    kernels::mean_f32(&p, -0.5, f32::MAX, cells(&mut x), cells(&mut expected));
+    for ((y, expected), x) in y.iter().zip(&expected).zip(x.chunks(len)) {
+        let m = x.iter().map(|x| x.abs()).sum::<f32>() / len as f32;
+        assert!(
+            (y - expected).abs() <= 2.0 * (len + 1) as f32 * f32::EPSILON * m,
+            "{len}: {y} is not {expected}"
+        );
+    }
+}
+
+fn matmul(random: &mut Random) {
+    let (m, n, k, heads) =
+        (1 + random.below(20), 1 + random.below(40), 1 + random.below(60), 1 + random.below(3));
+    let shared = random.below(2) == 0;
+    let count = if shared { 1 } else { heads };
+    let p = MatMul {
+        dims: [1, 1, 1, 1, 1, heads],
+        a: [0, 0, 0, 0, 0, m * k],
+        b: [0, 0, 0, 0, 0, if shared { 0 } else { n * k }],
+        m,
+        n,
+        k,
+    };
+    let layer = Layer {
+        x: random.floats(heads * m * k),
+        w: random.floats(count * n * k),
+        bias: vec![0.0],
+        range: [-2.0, 2.0],
+        terms: k,
+    };
+    let mut y = vec![f32::NAN; heads * m * n];
+    let mut work = vec![f32::NAN; n.next_multiple_of(16) * (k + 1) + 16];
+    kernels::matmul_f32_simd(
+        &p,
+        -2.0,
+        2.0,
+        cells(&mut layer.x.clone()),
+        &layer.w[..],
+        cells(&mut y),
+        cells(&mut work),
+    );
+    let twin = |layer: &Layer| {
+        let mut y = vec![f32::NAN; heads * m * n];
+        let [lo, hi] = layer.range;
+        kernels::matmul_f32(&p, lo, hi, cells(&mut layer.x.clone()), &layer.w[..], cells(&mut y));
+        y
+    };
+    layer.compare(&y, twin, &format!("{p:?}"));
+}
+
 /// One test, since the level is the whole program's.
 #[test]
 fn kernels_in_vectors_are_close_to_portable_ones() {
@@ -309,6 +508,12 @@ fn kernels_in_vectors_are_close_to_portable_ones() {
             conv(random);
             depthwise(random);
             dense(random);
+            pools(random);
+            pairs(random);
+            functions(random);
+            shares(random);
+            means(random);
+            matmul(random);
         }
     });
 }

@@ -157,6 +157,39 @@ macro_rules! vectors {
         }
 
         #[inline(always)]
+        unsafe fn sub(a: float32x4_t, b: float32x4_t) -> float32x4_t {
+            // SAFETY: as above.
+            unsafe { vsubq_f32(a, b) }
+        }
+
+        #[inline(always)]
+        unsafe fn div(a: float32x4_t, b: float32x4_t) -> float32x4_t {
+            // SAFETY: as above.
+            unsafe { vdivq_f32(a, b) }
+        }
+
+        #[inline(always)]
+        unsafe fn max(a: float32x4_t, b: float32x4_t) -> float32x4_t {
+            // SAFETY: as above.
+            unsafe { vbslq_f32(vcgtq_f32(a, b), a, b) }
+        }
+
+        #[inline(always)]
+        unsafe fn sqrt(x: float32x4_t) -> float32x4_t {
+            // SAFETY: as above.
+            unsafe { vsqrtq_f32(x) }
+        }
+
+        #[inline(always)]
+        unsafe fn power(n: float32x4_t) -> float32x4_t {
+            // SAFETY: as above.
+            unsafe {
+                let exponent = vaddq_s32(vcvtq_s32_f32(n), vdupq_n_s32(127));
+                vreinterpretq_f32_s32(vshlq_n_s32::<23>(exponent))
+            }
+        }
+
+        #[inline(always)]
         unsafe fn clip(x: float32x4_t, lo: float32x4_t, hi: float32x4_t) -> float32x4_t {
             // SAFETY: as above. (The instructions for the greater and the lesser would turn −0 to 0 where the bound is 0.)
             unsafe {

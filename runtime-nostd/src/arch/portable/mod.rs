@@ -27,5 +27,5 @@ pub(crate) mod wide;
 
 pub(crate) mod math;
 pub(crate) mod sigmoid;
-mod sum;
-mod walk;
+pub(crate) mod sum;
+pub(crate) mod walk;

@@ -35,12 +35,12 @@ macro_rules! kernel {
                 match level() {
                     // SAFETY: a level is used only if the processor has it.
                     #[cfg(kiln_avx512)]
-                    Level::Avx512 => return unsafe { avx512($($arg),*) },
+                    Level::Avx512 => return unsafe { avx512$(::<$($generic),+>)?($($arg),*) },
                     // SAFETY: as above.
                     #[cfg(kiln_avx512)]
-                    Level::AvxVnni => return unsafe { avx_vnni($($arg),*) },
+                    Level::AvxVnni => return unsafe { avx_vnni$(::<$($generic),+>)?($($arg),*) },
                     // SAFETY: as above.
-                    Level::Avx2 => return unsafe { avx2($($arg),*) },
+                    Level::Avx2 => return unsafe { avx2$(::<$($generic),+>)?($($arg),*) },
                     _ => {}
                 }
             }

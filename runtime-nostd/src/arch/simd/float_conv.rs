@@ -9,7 +9,7 @@ use crate::rows::{Band, Rows};
 use core::cell::Cell;
 
 kernel! {
-    /// As [`conv2d_f32`](crate::kernels::conv2d_f32) with one group, in vectors: each sum begins with the bias, and products may be added with one rounding.
+    /// As [`conv2d_f32`](crate::kernels::conv2d_f32) with one group, in vectors: products may be added with one rounding.
     ///
     /// `w` has, of each block of sixteen filters, their biases and, for each tap in the order \[k_h\]\[k_w\]\[in_c\], their sixteen weights; the last block is completed by zeros.
     /// `work` holds the rows that a filter covers, with padding: (k_h − 1) · dilation_h + 1 rows of all columns that are read, each a

@@ -77,9 +77,6 @@ impl Row {
         // SAFETY: as the caller's.
         unsafe {
             let mut sums = [[S::splat(0.0); N]; TURNS];
-            for n in 0..N {
-                sums[0][n] = S::load(block.add(at(n)));
-            }
             let w = block.add(BLOCK);
             let mut tap = 0;
             while tap + TURNS <= self.taps {
@@ -100,6 +97,7 @@ impl Row {
             }
             for n in 0..N {
                 let sum = S::add(S::add(sums[0][n], sums[1][n]), S::add(sums[2][n], sums[3][n]));
+                let sum = S::add(sum, S::load(block.add(at(n))));
                 let channel = n * S::LANES;
                 if channel < left {
                     put::<S>(

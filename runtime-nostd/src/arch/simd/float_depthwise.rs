@@ -9,8 +9,8 @@ use crate::rows::{Band, Rows};
 use core::cell::Cell;
 
 kernel! {
-    /// As [`depthwise2d_f32`](crate::kernels::depthwise2d_f32) with as many channels in the result as in the operand, in vectors: each sum begins with the bias, and products may be
-    /// added with one rounding.
+    /// As [`depthwise2d_f32`](crate::kernels::depthwise2d_f32) with as many channels in the result as in the operand, in vectors: products may be added with one
+    /// rounding.
     ///
     /// Blocks of sixteen channels have their biases and, for each tap \[k_h\]\[k_w\], their sixteen weights. In two ways, of which the number of channels c decides:
     ///
@@ -174,7 +174,8 @@ impl Row<'_> {
         // SAFETY: as the caller's.
         unsafe {
             let mut w = self.blocks.add(first / BLOCK * BLOCK * (1 + self.taps.len()) + first % BLOCK);
-            let mut sums = [S::load(w); P];
+            let bias = S::load(w);
+            let mut sums = [S::splat(0.0); P];
             for tap in self.taps {
                 w = w.add(BLOCK);
                 let (weights, x) = (S::load(w), tap.add(first + at * step));
@@ -184,7 +185,7 @@ impl Row<'_> {
             }
             let (lo, hi) = (S::splat(self.lo), S::splat(self.hi));
             for p in 0..P {
-                put::<S>(S::clip(sums[p], lo, hi), self.y.add(first + (at + p) * to), len);
+                put::<S>(S::clip(S::add(sums[p], bias), lo, hi), self.y.add(first + (at + p) * to), len);
             }
         }
     }

@@ -90,12 +90,6 @@ impl Tiles<'_> {
             let block = self.blocks.add(first / BLOCK * self.block());
             let at = |n: usize| n * S::LANES / BLOCK * self.block() + n * S::LANES % BLOCK;
             let mut sums = [[S::splat(0.0); N]; P];
-            for n in 0..N {
-                let bias = S::load(block.add(at(n)));
-                for p in 0..P {
-                    sums[p][n] = bias;
-                }
-            }
             let mut w = block.add(BLOCK);
             for run in self.runs {
                 let mut x = run.add(pixel * self.step);
@@ -115,12 +109,16 @@ impl Tiles<'_> {
                 }
             }
             let (lo, hi) = (S::splat(self.lo), S::splat(self.hi));
+            let mut biases = [lo; N];
+            for n in 0..N {
+                biases[n] = S::load(block.add(at(n)));
+            }
             for p in 0..P {
                 let y = self.y.add((pixel + p) * self.channels);
                 for n in 0..N {
                     let channel = first + n * S::LANES;
                     if channel < self.channels {
-                        let sum = S::clip(sums[p][n], lo, hi);
+                        let sum = S::clip(S::add(sums[p][n], biases[n]), lo, hi);
                         put::<S>(sum, y.add(channel), self.channels - channel);
                     }
                 }

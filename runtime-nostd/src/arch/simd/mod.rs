@@ -17,6 +17,12 @@ mod dispatch;
 pub(crate) mod float_conv;
 pub(crate) mod float_dense;
 pub(crate) mod float_depthwise;
+pub(crate) mod float_map;
+mod float_math;
+pub(crate) mod float_matmul;
+pub(crate) mod float_pairs;
+pub(crate) mod float_pool;
+pub(crate) mod float_rows;
 mod float_tile;
 pub(crate) mod level;
 mod requant;
@@ -97,6 +103,18 @@ pub(crate) unsafe trait Simd: Copy {
     unsafe fn load(from: *const f32) -> Self::F;
     /// Stores lanes.
     unsafe fn store(x: Self::F, to: *mut f32);
+    /// Loads the first `count` lanes, fewer than all of them; the others are `rest`.
+    #[inline(always)]
+    unsafe fn load_some(from: *const f32, count: usize, rest: f32) -> Self::F {
+        let mut all = [rest; BLOCK];
+        // SAFETY: no vector has more lanes than a block, and the caller's pointer is valid for `count` of them.
+        unsafe {
+            for (i, x) in all.iter_mut().enumerate().take(count) {
+                *x = *from.add(i);
+            }
+            Self::load(all.as_ptr())
+        }
+    }
     /// Stores the first `count` lanes, fewer than all of them.
     #[inline(always)]
     unsafe fn store_some(x: Self::F, to: *mut f32, count: usize) {
@@ -115,8 +133,18 @@ pub(crate) unsafe trait Simd: Copy {
     unsafe fn mul_add(acc: Self::F, a: Self::F, b: Self::F) -> Self::F;
     /// Sums.
     unsafe fn add(a: Self::F, b: Self::F) -> Self::F;
+    /// Differences.
+    unsafe fn sub(a: Self::F, b: Self::F) -> Self::F;
     /// Products.
     unsafe fn mul(a: Self::F, b: Self::F) -> Self::F;
+    /// Quotients.
+    unsafe fn div(a: Self::F, b: Self::F) -> Self::F;
+    /// The larger ones; `b` where one is NaN.
+    unsafe fn max(a: Self::F, b: Self::F) -> Self::F;
+    /// Square roots.
+    unsafe fn sqrt(x: Self::F) -> Self::F;
+    /// 2ⁿ of whole numbers in −126..=127.
+    unsafe fn power(n: Self::F) -> Self::F;
     /// `x` clamped to `lo..=hi`; NaN stays NaN.
     unsafe fn clip(x: Self::F, lo: Self::F, hi: Self::F) -> Self::F;
 }

@@ -162,6 +162,31 @@ unsafe impl Simd for Scalar {
     }
 
     #[inline(always)]
+    unsafe fn sub(a: Self::F, b: Self::F) -> Self::F {
+        core::array::from_fn(|i| a[i] - b[i])
+    }
+
+    #[inline(always)]
+    unsafe fn div(a: Self::F, b: Self::F) -> Self::F {
+        core::array::from_fn(|i| a[i] / b[i])
+    }
+
+    #[inline(always)]
+    unsafe fn max(a: Self::F, b: Self::F) -> Self::F {
+        core::array::from_fn(|i| if a[i] > b[i] { a[i] } else { b[i] })
+    }
+
+    #[inline(always)]
+    unsafe fn sqrt(x: Self::F) -> Self::F {
+        x.map(libm::sqrtf)
+    }
+
+    #[inline(always)]
+    unsafe fn power(n: Self::F) -> Self::F {
+        n.map(|n| f32::from_bits(((n as i32).wrapping_add(127) as u32) << 23))
+    }
+
+    #[inline(always)]
     unsafe fn clip(x: Self::F, lo: Self::F, hi: Self::F) -> Self::F {
         core::array::from_fn(|i| {
             let x = if x[i] < lo[i] { lo[i] } else { x[i] };

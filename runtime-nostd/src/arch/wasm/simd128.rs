@@ -171,6 +171,32 @@ unsafe impl Simd for Simd128 {
     }
 
     #[inline(always)]
+    unsafe fn sub(a: v128, b: v128) -> v128 {
+        f32x4_sub(a, b)
+    }
+
+    #[inline(always)]
+    unsafe fn div(a: v128, b: v128) -> v128 {
+        f32x4_div(a, b)
+    }
+
+    #[inline(always)]
+    unsafe fn max(a: v128, b: v128) -> v128 {
+        // b < a ? a : b.
+        f32x4_pmax(b, a)
+    }
+
+    #[inline(always)]
+    unsafe fn sqrt(x: v128) -> v128 {
+        f32x4_sqrt(x)
+    }
+
+    #[inline(always)]
+    unsafe fn power(n: v128) -> v128 {
+        i32x4_shl(i32x4_add(i32x4_trunc_sat_f32x4(n), i32x4_splat(127)), 23)
+    }
+
+    #[inline(always)]
     unsafe fn clip(x: v128, lo: v128, hi: v128) -> v128 {
         // Of a NaN both give the first operand.
         f32x4_pmin(f32x4_pmax(x, lo), hi)

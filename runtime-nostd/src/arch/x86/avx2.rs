@@ -170,6 +170,39 @@ macro_rules! vectors {
         }
 
         #[inline(always)]
+        unsafe fn sub(a: __m256, b: __m256) -> __m256 {
+            // SAFETY: as above.
+            unsafe { _mm256_sub_ps(a, b) }
+        }
+
+        #[inline(always)]
+        unsafe fn div(a: __m256, b: __m256) -> __m256 {
+            // SAFETY: as above.
+            unsafe { _mm256_div_ps(a, b) }
+        }
+
+        #[inline(always)]
+        unsafe fn max(a: __m256, b: __m256) -> __m256 {
+            // SAFETY: as above. Of a NaN it gives the second operand.
+            unsafe { _mm256_max_ps(a, b) }
+        }
+
+        #[inline(always)]
+        unsafe fn sqrt(x: __m256) -> __m256 {
+            // SAFETY: as above.
+            unsafe { _mm256_sqrt_ps(x) }
+        }
+
+        #[inline(always)]
+        unsafe fn power(n: __m256) -> __m256 {
+            // SAFETY: as above.
+            unsafe {
+                let exponent = _mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127));
+                _mm256_castsi256_ps(_mm256_slli_epi32::<23>(exponent))
+            }
+        }
+
+        #[inline(always)]
         unsafe fn clip(x: __m256, lo: __m256, hi: __m256) -> __m256 {
             // SAFETY: as above. Of a NaN both give the second operand.
             unsafe { _mm256_min_ps(hi, _mm256_max_ps(lo, x)) }

@@ -211,6 +211,45 @@ unsafe impl Simd for Avx512 {
     }
 
     #[inline(always)]
+    unsafe fn sub(a: __m512, b: __m512) -> __m512 {
+        // SAFETY: as above.
+        unsafe { _mm512_sub_ps(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn div(a: __m512, b: __m512) -> __m512 {
+        // SAFETY: as above.
+        unsafe { _mm512_div_ps(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn max(a: __m512, b: __m512) -> __m512 {
+        // SAFETY: as above. Of a NaN it gives the second operand.
+        unsafe { _mm512_max_ps(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn sqrt(x: __m512) -> __m512 {
+        // SAFETY: as above.
+        unsafe { _mm512_sqrt_ps(x) }
+    }
+
+    #[inline(always)]
+    unsafe fn power(n: __m512) -> __m512 {
+        // SAFETY: as above.
+        unsafe {
+            let exponent = _mm512_add_epi32(_mm512_cvtps_epi32(n), _mm512_set1_epi32(127));
+            _mm512_castsi512_ps(_mm512_slli_epi32::<23>(exponent))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn load_some(from: *const f32, count: usize, rest: f32) -> __m512 {
+        // SAFETY: the caller's pointer is valid for the lanes of the mask.
+        unsafe { _mm512_mask_loadu_ps(_mm512_set1_ps(rest), ((1u32 << count) - 1) as u16, from) }
+    }
+
+    #[inline(always)]
     unsafe fn clip(x: __m512, lo: __m512, hi: __m512) -> __m512 {
         // SAFETY: as above. Of a NaN both give the second operand.
         unsafe { _mm512_min_ps(hi, _mm512_max_ps(lo, x)) }
