@@ -145,37 +145,55 @@ unsafe fn all_pixels<S: Simd, const N: usize>(
     y: *mut i8,
     pixels: usize,
 ) {
-    let mut tiles = pixels.div_ceil(S::PIXELS);
+    // Wide vectors of a single block leave registers for more pixels, and need them: sums wait for each other.
+    let most = if S::LANES * N == BLOCK && S::LANES == BLOCK { SINGLE_PIXELS } else { S::PIXELS };
+    let mut tiles = pixels.div_ceil(most);
     let mut pixel = 0;
+    let mut sums = Sums([0; MOST_SUMS]);
+    let to = sums.0.as_mut_ptr();
     while tiles > 0 {
         let count = (pixels - pixel).div_ceil(tiles);
         // SAFETY: the pixels are there; so is the room for their results.
         unsafe {
             match count {
-                1 => tile::<S, 1, N>(t, block, first, pixel, y),
-                2 if S::PIXELS >= 2 => tile::<S, 2, N>(t, block, first, pixel, y),
-                3 if S::PIXELS >= 3 => tile::<S, 3, N>(t, block, first, pixel, y),
-                4 if S::PIXELS >= 4 => tile::<S, 4, N>(t, block, first, pixel, y),
-                5 if S::PIXELS >= 5 => tile::<S, 5, N>(t, block, first, pixel, y),
-                6 if S::PIXELS >= 6 => tile::<S, 6, N>(t, block, first, pixel, y),
-                7 if S::PIXELS >= 7 => tile::<S, 7, N>(t, block, first, pixel, y),
-                _ if S::PIXELS >= 8 => tile::<S, 8, N>(t, block, first, pixel, y),
+                1 => tile::<S, 1, N>(t, block, pixel, to),
+                2 if most >= 2 => tile::<S, 2, N>(t, block, pixel, to),
+                3 if most >= 3 => tile::<S, 3, N>(t, block, pixel, to),
+                4 if most >= 4 => tile::<S, 4, N>(t, block, pixel, to),
+                5 if most >= 5 => tile::<S, 5, N>(t, block, pixel, to),
+                6 if most >= 6 => tile::<S, 6, N>(t, block, pixel, to),
+                7 if most >= 7 => tile::<S, 7, N>(t, block, pixel, to),
+                8 if most >= 8 => tile::<S, 8, N>(t, block, pixel, to),
+                9 if most >= 9 => tile::<S, 9, N>(t, block, pixel, to),
+                10 if most >= 10 => tile::<S, 10, N>(t, block, pixel, to),
+                11 if most >= 11 => tile::<S, 11, N>(t, block, pixel, to),
+                _ if most >= 12 => tile::<S, 12, N>(t, block, pixel, to),
                 _ => {}
             }
+            finish::<S, N>(t, block, first, count, to, y.add(pixel * t.channels + first));
         }
         pixel += count;
         tiles -= 1;
     }
 }
 
-/// `N` vectors of filters, from the channel `first` on, of `P` pixels.
+/// Sums of a tile, for as long as they become results. In another memory than where they are added up, which is registers.
+#[repr(align(64))]
+struct Sums([i32; MOST_SUMS]);
+
+/// Pixels of a tile of one vector that is a block.
+const SINGLE_PIXELS: usize = 12;
+
+/// Eight pixels of two blocks.
+const MOST_SUMS: usize = 8 * 2 * BLOCK;
+
+/// The sums of `N` vectors of filters, of `P` pixels.
 #[inline(always)]
 unsafe fn tile<S: Simd, const P: usize, const N: usize>(
     t: &Tiles<'_>,
     block: *const i8,
-    first: usize,
     pixel: usize,
-    y: *mut i8,
+    to: *mut i32,
 ) {
     // SAFETY: as the caller's.
     unsafe {
@@ -205,16 +223,36 @@ unsafe fn tile<S: Simd, const P: usize, const N: usize>(
                 w = w.add(GROUP);
             }
         }
-        for n in 0..N {
-            for p in 0..P {
-                sums[p][n] = requant::scale::<S>(sums[p][n], t.rounding, block, t.block_bytes, n);
+        for p in 0..P {
+            for n in 0..N {
+                S::store_i(sums[p][n], to.add((p * N + n) * S::LANES));
             }
         }
-        let of_block = BLOCK / S::LANES;
-        for p in 0..P {
-            let y = y.add((pixel + p) * t.channels + first);
+    }
+}
+
+/// The results of so many pixels, from the channel `first` on.
+#[inline(always)]
+unsafe fn finish<S: Simd, const N: usize>(
+    t: &Tiles<'_>,
+    block: *const i8,
+    first: usize,
+    pixels: usize,
+    sums: *const i32,
+    y: *mut i8,
+) {
+    let of_block = BLOCK / S::LANES;
+    for p in 0..pixels {
+        // SAFETY: as the caller's.
+        unsafe {
+            let y = y.add(p * t.channels);
+            let mut results = [S::splat_i(0); N];
+            for n in 0..N {
+                let sum = S::load_i(sums.add((p * N + n) * S::LANES));
+                results[n] = requant::scale::<S>(sum, t.rounding, block, t.block_bytes, n);
+            }
             for b in 0..N / of_block {
-                let vectors = &sums[p][b * of_block..(b + 1) * of_block];
+                let vectors = &results[b * of_block..(b + 1) * of_block];
                 requant::write::<S>(vectors, &t.clamp, y.add(b * BLOCK), t.channels - first - b * BLOCK);
             }
         }

@@ -123,12 +123,14 @@ unsafe fn tile<S: Simd, const N: usize, const SPLIT: usize>(
                 sums[0][n] = S::add_i(sums[0][n], sums[s][n]);
             }
         }
+        // Another array: sums that nothing points to stay in registers.
+        let mut results = [S::splat_i(0); N];
         for n in 0..N {
-            sums[0][n] = requant::scale::<S>(sums[0][n], t.rounding, block, t.block_bytes, n);
+            results[n] = requant::scale::<S>(sums[0][n], t.rounding, block, t.block_bytes, n);
         }
         let of_block = BLOCK / S::LANES;
         for b in 0..N / of_block {
-            let vectors = &sums[0][b * of_block..(b + 1) * of_block];
+            let vectors = &results[b * of_block..(b + 1) * of_block];
             requant::write::<S>(vectors, &t.clamp, y.add(b * BLOCK), channels - b * BLOCK);
         }
         N / of_block

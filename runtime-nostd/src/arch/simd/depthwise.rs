@@ -212,10 +212,11 @@ unsafe fn loaded<S: Simd, const N: usize>(t: &Line<'_>, block: *const i8, phase:
                 }
                 w = w.add(GROUP);
             }
+            let mut results = [S::splat_i(0); N];
             for n in 0..N {
-                sums[n] = requant::scale::<S>(sums[n], t.rounding, block, 0, n);
+                results[n] = requant::scale::<S>(sums[n], t.rounding, block, 0, n);
             }
-            requant::write::<S>(&sums, &t.clamp, t.y.add(element), t.elements - element);
+            requant::write::<S>(&results, &t.clamp, t.y.add(element), t.elements - element);
             from += t.step;
             element += t.period * BLOCK;
         }
