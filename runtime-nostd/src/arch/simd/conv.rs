@@ -1,7 +1,7 @@
 //! Convolution of all channels with all filters: tiles of pixels and filters.
 
 use super::dispatch::kernel;
-use super::requant::{self, GROUP, HEADER};
+use super::requant::{self, with_rounding, GROUP, HEADER};
 use super::work::{fill, Ring};
 use super::{Clamp, Simd, BLOCK};
 use crate::params::{Conv, FilterBlocks, Rounding};
@@ -40,6 +40,8 @@ struct Tiles<'a> {
     block_bytes: usize,
     /// Channels of the result.
     channels: usize,
+    /// Elements of a row of the result.
+    elements: usize,
     rounding: Rounding,
     clamp: Clamp,
 }
@@ -95,6 +97,7 @@ unsafe fn conv<S: Simd>(
                 step: p.stride_w * p.in_c,
                 block_bytes,
                 channels: p.out_c,
+                elements: p.out_w * p.out_c,
                 rounding: filters.rounding,
                 clamp: requant::clamp(filters),
             };
@@ -170,7 +173,8 @@ unsafe fn all_pixels<S: Simd, const N: usize>(
                 _ if most >= 12 => tile::<S, 12, N>(t, block, pixel, to),
                 _ => {}
             }
-            finish::<S, N>(t, block, first, count, to, y.add(pixel * t.channels + first));
+            let place = pixel * t.channels + first;
+            with_rounding!(t.rounding, finish::<S, N>(t, block, first, count, place, to, y));
         }
         pixel += count;
         tiles -= 1;
@@ -233,27 +237,32 @@ unsafe fn tile<S: Simd, const P: usize, const N: usize>(
 
 /// The results of so many pixels, from the channel `first` on.
 #[inline(always)]
-unsafe fn finish<S: Simd, const N: usize>(
+unsafe fn finish<S: Simd, const N: usize, const R: u8>(
     t: &Tiles<'_>,
     block: *const i8,
     first: usize,
     pixels: usize,
+    place: usize,
     sums: *const i32,
     y: *mut i8,
 ) {
     let of_block = BLOCK / S::LANES;
+    // Whether these are all channels: what is written behind them belongs to the next pixel, which comes later.
+    let all = first == 0 && t.channels <= N * S::LANES;
     for p in 0..pixels {
+        let place = place + p * t.channels;
         // SAFETY: as the caller's.
         unsafe {
-            let y = y.add(p * t.channels);
             let mut results = [S::splat_i(0); N];
             for n in 0..N {
                 let sum = S::load_i(sums.add((p * N + n) * S::LANES));
-                results[n] = requant::scale::<S>(sum, t.rounding, block, t.block_bytes, n);
+                results[n] = requant::scale::<S, R>(sum, block, t.block_bytes, n);
             }
             for b in 0..N / of_block {
                 let vectors = &results[b * of_block..(b + 1) * of_block];
-                requant::write::<S>(vectors, &t.clamp, y.add(b * BLOCK), t.channels - first - b * BLOCK);
+                let place = place + b * BLOCK;
+                let left = if all { t.elements - place } else { (t.channels - first).saturating_sub(b * BLOCK) };
+                requant::write::<S>(vectors, &t.clamp, y.add(place), left);
             }
         }
     }

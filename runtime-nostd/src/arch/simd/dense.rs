@@ -1,7 +1,7 @@
 //! Products of single rows with filters: what takes time is reading the weights.
 
 use super::dispatch::kernel;
-use super::requant::{self, GROUP, HEADER};
+use super::requant::{self, with_rounding, GROUP, HEADER};
 use super::{Clamp, Simd, BLOCK};
 use crate::params::{FilterBlocks, Rounding};
 use crate::rows::{Band, Rows};
@@ -67,7 +67,6 @@ unsafe fn dense<S: Simd>(
                 let (to, left) = (y.as_ptr().cast_mut().cast::<i8>().add(first), channels - first);
                 let vectors = left.div_ceil(BLOCK) * (BLOCK / S::LANES);
                 let taken = match vectors {
-                    8.. => tile::<S, 8, 1>(&product, block, to, left),
                     4.. => tile::<S, 4, 2>(&product, block, to, left),
                     2.. if S::LANES >= 8 => tile::<S, 2, 4>(&product, block, to, left),
                     _ => tile::<S, 1, 4>(&product, block, to, left),
@@ -123,16 +122,31 @@ unsafe fn tile<S: Simd, const N: usize, const SPLIT: usize>(
                 sums[0][n] = S::add_i(sums[0][n], sums[s][n]);
             }
         }
+        with_rounding!(t.rounding, finish::<S, N>(t, block, y, channels, sums[0]));
+        N * S::LANES / BLOCK
+    }
+}
+
+/// The results of `N` vectors of sums.
+#[inline(always)]
+unsafe fn finish<S: Simd, const N: usize, const R: u8>(
+    t: &Product,
+    block: *const i8,
+    y: *mut i8,
+    channels: usize,
+    sums: [S::I; N],
+) {
+    let of_block = BLOCK / S::LANES;
+    // SAFETY: as the caller's.
+    unsafe {
         // Another array: sums that nothing points to stay in registers.
         let mut results = [S::splat_i(0); N];
         for n in 0..N {
-            results[n] = requant::scale::<S>(sums[0][n], t.rounding, block, t.block_bytes, n);
+            results[n] = requant::scale::<S, R>(sums[n], block, t.block_bytes, n);
         }
-        let of_block = BLOCK / S::LANES;
         for b in 0..N / of_block {
             let vectors = &results[b * of_block..(b + 1) * of_block];
-            requant::write::<S>(vectors, &t.clamp, y.add(b * BLOCK), channels - b * BLOCK);
+            requant::write::<S>(vectors, &t.clamp, y.add(b * BLOCK), channels.saturating_sub(b * BLOCK));
         }
-        N / of_block
     }
 }

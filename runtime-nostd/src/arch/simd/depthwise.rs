@@ -4,7 +4,7 @@
 //! rows are interleaved for that, once for each row of results, and read once for each column of the filter.
 
 use super::dispatch::kernel;
-use super::requant::{self, GROUP, HEADER};
+use super::requant::{self, with_rounding, GROUP, HEADER};
 use super::work::{fill, Ring, SLACK};
 use super::{Clamp, Simd, BLOCK};
 use crate::params::{Conv, FilterBlocks, Rounding};
@@ -128,9 +128,9 @@ unsafe fn depthwise<S: Simd>(
                 y: y.as_ptr().cast_mut().cast(),
             };
             match S::LANES {
-                16 => vectors::<S, 1>(&line),
-                8 => vectors::<S, 2>(&line),
-                _ => vectors::<S, 4>(&line),
+                16 => with_rounding!(line.rounding, vectors::<S, 1>(&line)),
+                8 => with_rounding!(line.rounding, vectors::<S, 2>(&line)),
+                _ => with_rounding!(line.rounding, vectors::<S, 4>(&line)),
             }
         }
     }
@@ -145,15 +145,15 @@ fn period(channels: usize) -> Option<usize> {
 
 /// A row of results, in blocks of `N` vectors.
 #[inline(always)]
-unsafe fn vectors<S: Simd, const N: usize>(t: &Line<'_>) {
+unsafe fn vectors<S: Simd, const N: usize, const R: u8>(t: &Line<'_>) {
     for phase in 0..t.period {
         // SAFETY: as the caller's.
         unsafe {
             let block = t.blocks.add(phase * t.block_bytes);
             match t.groups {
-                [a, b, c] => held::<S, N, 3>(t, block, phase, [*a, *b, *c]),
-                [a] => held::<S, N, 1>(t, block, phase, [*a]),
-                _ => loaded::<S, N>(t, block, phase),
+                [a, b, c] => held::<S, N, 3, R>(t, block, phase, [*a, *b, *c]),
+                [a] => held::<S, N, 1, R>(t, block, phase, [*a]),
+                _ => loaded::<S, N, R>(t, block, phase),
             }
         }
     }
@@ -161,7 +161,7 @@ unsafe fn vectors<S: Simd, const N: usize>(t: &Line<'_>) {
 
 /// The elements of one block in each period, whose weights are held in registers.
 #[inline(always)]
-unsafe fn held<S: Simd, const N: usize, const G: usize>(
+unsafe fn held<S: Simd, const N: usize, const G: usize, const R: u8>(
     t: &Line<'_>,
     block: *const i8,
     phase: usize,
@@ -184,7 +184,7 @@ unsafe fn held<S: Simd, const N: usize, const G: usize>(
                     let x = S::operand(groups[g].add(4 * (from + n * S::LANES)));
                     sums[n] = S::dot(sums[n], x, weights[g][n]);
                 }
-                sums[n] = requant::scale::<S>(sums[n], t.rounding, block, 0, n);
+                sums[n] = requant::scale::<S, R>(sums[n], block, 0, n);
             }
             requant::write::<S>(&sums, &t.clamp, t.y.add(element), t.elements - element);
             from += t.step;
@@ -195,7 +195,7 @@ unsafe fn held<S: Simd, const N: usize, const G: usize>(
 
 /// As [`held`], with weights that are loaded each time.
 #[inline(always)]
-unsafe fn loaded<S: Simd, const N: usize>(t: &Line<'_>, block: *const i8, phase: usize) {
+unsafe fn loaded<S: Simd, const N: usize, const R: u8>(t: &Line<'_>, block: *const i8, phase: usize) {
     // SAFETY: as the caller's.
     unsafe {
         let (mut from, mut element) = (phase * BLOCK, phase * BLOCK);
@@ -214,7 +214,7 @@ unsafe fn loaded<S: Simd, const N: usize>(t: &Line<'_>, block: *const i8, phase:
             }
             let mut results = [S::splat_i(0); N];
             for n in 0..N {
-                results[n] = requant::scale::<S>(sums[n], t.rounding, block, 0, n);
+                results[n] = requant::scale::<S, R>(sums[n], block, 0, n);
             }
             requant::write::<S>(&results, &t.clamp, t.y.add(element), t.elements - element);
             from += t.step;

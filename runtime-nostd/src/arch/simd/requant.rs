@@ -1,13 +1,33 @@
 //! Blocks of integer filters, and how their sums become bytes.
 
 use super::{Clamp, Simd, BLOCK};
-use crate::params::{FilterBlocks, Rounding};
+use crate::params::FilterBlocks;
 
 /// Bytes of a block before its weights: sixteen first values of sums for unsigned operands, for signed ones, factors, and halves.
 pub(crate) const HEADER: usize = 4 * 4 * BLOCK;
 
 /// Bytes of sixteen filters' weights for four taps.
 pub(crate) const GROUP: usize = 4 * BLOCK;
+
+/// [`Rounding`](crate::params::Rounding) as an argument of functions that are compiled for each.
+pub(crate) const NEAREST: u8 = 0;
+pub(crate) const AWAY: u8 = 1;
+pub(crate) const EVEN: u8 = 2;
+pub(crate) const TWICE: u8 = 3;
+
+/// Calls an unsafe function that is generic over a rounding, behind its other arguments, with the one that is asked for.
+macro_rules! with_rounding {
+    ($rounding:expr, $function:ident::<$($generic:tt),+>($($arg:expr),* $(,)?)) => {
+        match $rounding {
+            Rounding::Nearest => $function::<$($generic),+, { requant::NEAREST }>($($arg),*),
+            Rounding::Away => $function::<$($generic),+, { requant::AWAY }>($($arg),*),
+            Rounding::Even => $function::<$($generic),+, { requant::EVEN }>($($arg),*),
+            Rounding::Twice => $function::<$($generic),+, { requant::TWICE }>($($arg),*),
+        }
+    };
+}
+
+pub(crate) use with_rounding;
 
 /// The first value of the `n`-th vector of sums from the block at `block` on, blocks being `block_bytes` apart.
 ///
@@ -28,9 +48,8 @@ pub(crate) unsafe fn start<S: Simd>(block: *const i8, block_bytes: usize, n: usi
 ///
 /// As above.
 #[inline(always)]
-pub(crate) unsafe fn scale<S: Simd>(
+pub(crate) unsafe fn scale<S: Simd, const R: u8>(
     sum: S::I,
-    rounding: Rounding,
     block: *const i8,
     block_bytes: usize,
     n: usize,
@@ -40,11 +59,11 @@ pub(crate) unsafe fn scale<S: Simd>(
     unsafe {
         let first = block.add(lane / BLOCK * block_bytes + 8 * BLOCK + 4 * (lane % BLOCK));
         let second = first.add(4 * BLOCK);
-        match rounding {
-            Rounding::Nearest => S::round_nearest(sum, S::load(first.cast()), S::load(second.cast())),
-            Rounding::Away => S::round_away(sum, S::load(first.cast()), S::load(second.cast())),
-            Rounding::Even => S::round_even(sum, S::load(first.cast())),
-            Rounding::Twice => S::round_twice(sum, S::load_i(first.cast()), S::load_i(second.cast())),
+        match R {
+            NEAREST => S::round_nearest(sum, S::load(first.cast()), S::load(second.cast())),
+            AWAY => S::round_away(sum, S::load(first.cast()), S::load(second.cast())),
+            EVEN => S::round_even(sum, S::load(first.cast())),
+            _ => S::round_twice(sum, S::load_i(first.cast()), S::load_i(second.cast())),
         }
     }
 }
@@ -63,8 +82,16 @@ pub(crate) unsafe fn write<S: Simd>(x: &[S::I], clamp: &Clamp, to: *mut i8, len:
         }
         let mut bytes = [0i8; BLOCK];
         S::narrow(x, clamp, bytes.as_mut_ptr());
-        for (i, byte) in bytes.into_iter().enumerate().take(len) {
-            *to.add(i) = byte;
+        let from = bytes.as_ptr();
+        if len >= 8 {
+            // Two words, which overlap.
+            let last = len - 8;
+            let (a, b) = (from.cast::<u64>().read_unaligned(), from.add(last).cast::<u64>().read_unaligned());
+            to.cast::<u64>().write_unaligned(a);
+            return to.add(last).cast::<u64>().write_unaligned(b);
+        }
+        for i in 0..len {
+            *to.add(i) = *from.add(i);
         }
     }
 }
