@@ -42,6 +42,14 @@ impl Target {
         }
     }
 
+    /// Bytes to which buffers are aligned that have as many: a vector, which else lies in two cache lines; 1 where it makes no difference.
+    pub fn alignment(self) -> usize {
+        match self {
+            Target::Vectors => 64,
+            Target::Portable | Target::CortexM0 | Target::CortexMDsp => 1,
+        }
+    }
+
     /// The processor of a Rust target such as `thumbv7em-none-eabihf`, compiled with those flags of rustc. The DSP extension of Armv8-M is an option
     /// of the chip: it counts where a flag says so, `-Ctarget-cpu=cortex-m33` or `-Ctarget-feature=+dsp`. The runtime's build script decides alike.
     pub fn of_triple(triple: &str, rustflags: &[String]) -> Target {

@@ -245,6 +245,13 @@ impl Schedule {
         }
     }
 
+    /// Aligns all buffers that are at least as large to so many bytes, a power of two.
+    pub fn align(&mut self, bytes: usize) {
+        for buffer in self.storage.buffers.iter_mut().filter(|buffer| buffer.bytes >= bytes) {
+            buffer.align = buffer.align.max(bytes);
+        }
+    }
+
     /// Every call of every step in the order of execution: index of the step, and the rows. A sliding pipeline runs until the first
     /// window is complete.
     pub fn bands(&self) -> impl Iterator<Item = (usize, Range<usize>)> + '_ {

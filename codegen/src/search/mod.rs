@@ -124,6 +124,7 @@ impl Tried<'_> {
             let of = || Kernel::of(graph, graph.node(node), options, whole).workspace();
             *workspaces.entry((node, whole)).or_insert_with(of)
         });
+        schedule.align(self.options.target().alignment());
         let plan = plan(self.graph, &schedule)?;
         let about = Alternative {
             pipelines: schedule.pipelines.iter().map(|p| (p.steps.start, p.steps.len())).collect(),

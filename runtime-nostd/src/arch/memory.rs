@@ -25,10 +25,11 @@ macro_rules! elements {
 }
 elements!(i8, u8, i16, u16, i32, u32, i64, u64, f32);
 
-/// `N` bytes of working memory, aligned to 16.
+/// `N` bytes of working memory, aligned to 16; on x86-64 to 64, a vector.
 ///
 /// Const-constructible, so that a model can live in a `static` without ever being on the stack. All-zero at first.
-#[repr(C, align(16))]
+#[cfg_attr(not(target_arch = "x86_64"), repr(C, align(16)))]
+#[cfg_attr(target_arch = "x86_64", repr(C, align(64)))]
 pub struct Arena<const N: usize>([u8; N]);
 
 impl<const N: usize> Arena<N> {
@@ -52,7 +53,7 @@ impl<const N: usize> Arena<N> {
     #[inline(always)]
     pub fn first_mut<const BYTES: usize>(&mut self) -> &mut Arena<BYTES> {
         const { assert!(BYTES <= N, "the arena is too small for the model") };
-        // SAFETY: both are bytes, aligned to 16 with the size rounded up to that, so the smaller lies inside the larger (checked
+        // SAFETY: both are bytes, aligned alike, with the size rounded up to that, so the smaller lies inside the larger (checked
         // above); any bytes are a valid arena, and the exclusive borrow of `self` keeps all others away.
         unsafe { &mut *core::ptr::from_mut(self).cast() }
     }
@@ -63,7 +64,7 @@ impl<const N: usize> Arena<N> {
     #[inline(always)]
     pub const fn get<T: Element, const OFFSET: usize, const LEN: usize>(&self) -> &[T; LEN] {
         const { check_region::<T>(N, OFFSET, LEN) };
-        // SAFETY: the region lies inside the arena and is aligned (checked above; the arena is aligned to 16), any bytes
+        // SAFETY: the region lies inside the arena and is aligned (checked above; the arena is aligned to 16 at least), any bytes
         // are valid elements, and the borrow of `self` keeps writers away.
         unsafe { &*self.0.as_ptr().add(OFFSET).cast() }
     }
@@ -99,7 +100,7 @@ impl<'a, const N: usize> Memory<'a, N> {
     #[inline(always)]
     pub fn cells<T: Element, const OFFSET: usize, const LEN: usize>(self) -> &'a [Cell<T>; LEN] {
         const { check_region::<T>(N, OFFSET, LEN) };
-        // SAFETY: the region lies inside the arena and is aligned (checked above; the arena is aligned to 16), and any bytes
+        // SAFETY: the region lies inside the arena and is aligned (checked above; the arena is aligned to 16 at least), and any bytes
         // are valid elements, so every cell may be read and written as any `Element`. All access for `'a` goes through
         // cells of one thread (`Cell` is not `Sync`), because the arena is exclusively borrowed by the one in `self`.
         unsafe { &*self.0.as_ptr().cast::<u8>().add(OFFSET).cast() }
@@ -117,13 +118,14 @@ const fn align_of_element<T>() -> usize {
     size_of::<T>()
 }
 
-/// `N` constant bytes, aligned to 16, that hold elements in little-endian order.
+/// `N` constant bytes, aligned to 16 (on x86-64 to 64), that hold elements in little-endian order.
 ///
 /// ```
 /// static BIAS: kiln::Bytes<8> = kiln::Bytes(*b"\x01\0\0\0\xff\xff\xff\xff");
 /// assert_eq!(BIAS.as_i32(), [1, -1]);
 /// ```
-#[repr(C, align(16))]
+#[cfg_attr(not(target_arch = "x86_64"), repr(C, align(16)))]
+#[cfg_attr(target_arch = "x86_64", repr(C, align(64)))]
 pub struct Bytes<const N: usize>(pub [u8; N]);
 
 macro_rules! views {
@@ -142,7 +144,7 @@ impl<const N: usize> Bytes<N> {
     #[inline(always)]
     const fn elements<T: Element>(&self) -> &[T] {
         const { assert!(N % size_of::<T>() == 0, "the length is not a multiple of the element's size") };
-        // SAFETY: the elements cover exactly the bytes (checked above), which are aligned to 16 and valid as any `Element`.
+        // SAFETY: the elements cover exactly the bytes (checked above), which are aligned to 16 at least and valid as any `Element`.
         unsafe { core::slice::from_raw_parts(self.0.as_ptr().cast(), N / size_of::<T>()) }
     }
 }

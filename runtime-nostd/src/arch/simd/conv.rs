@@ -261,7 +261,8 @@ unsafe fn finish<S: Simd, const N: usize, const R: u8>(
             for b in 0..N / of_block {
                 let vectors = &results[b * of_block..(b + 1) * of_block];
                 let place = place + b * BLOCK;
-                let left = if all { t.elements - place } else { (t.channels - first).saturating_sub(b * BLOCK) };
+                let left =
+                    if all { t.elements - place } else { (t.channels - first).saturating_sub(b * BLOCK) };
                 requant::write::<S>(vectors, &t.clamp, y.add(place), left);
             }
         }
