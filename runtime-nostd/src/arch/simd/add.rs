@@ -99,7 +99,7 @@ unsafe fn means<S: Simd>(p: &Pool, x: Rows<'_, i8>, mean: &MeanLinear, y: Rows<'
                 for ky in 0..p.k_h {
                     let at = column * p.stride_w * p.c + first;
                     let Some(x) = x.row(row * p.stride_h + ky).get(at..) else { return };
-                    if channels == BLOCK && x.len() >= (p.k_w - 1) * p.c + BLOCK {
+                    if channels == BLOCK && x.len() >= p.k_w.saturating_sub(1) * p.c + BLOCK {
                         // SAFETY: the sixteen channels of each pixel are there.
                         unsafe { add_pixels::<S>(x.as_ptr().cast(), p.c, p.k_w, &mut sums) };
                         continue;

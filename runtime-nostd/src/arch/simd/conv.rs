@@ -57,14 +57,15 @@ unsafe fn conv<S: Simd>(
     band: Band,
 ) {
     let joined = p.dilation_w == 1 || p.k_w == 1;
-    let (run, columns) = if joined { (p.k_w * p.in_c, 1) } else { (p.in_c, p.k_w) };
+    let (run, columns) = if joined { (p.k_w.saturating_mul(p.in_c), 1) } else { (p.in_c, p.k_w) };
     let groups = run.div_ceil(4);
-    let block_bytes = HEADER + p.k_h * columns * groups * GROUP;
+    let count = p.k_h.saturating_mul(columns);
+    let block_bytes = HEADER.saturating_add(count.saturating_mul(groups).saturating_mul(GROUP));
     let blocks = p.out_c.div_ceil(BLOCK);
     let ring = Ring::new(p, 1);
-    if filters.blocks.len() < blocks * block_bytes
+    if filters.blocks.len() < blocks.saturating_mul(block_bytes)
         || 4 * work.len() < ring.elements()
-        || p.k_h * columns > MOST_RUNS
+        || count > MOST_RUNS
     {
         return;
     }
@@ -88,13 +89,13 @@ unsafe fn conv<S: Simd>(
                 }
             }
             let y = y.row(row);
-            if y.len() < p.out_w * p.out_c {
+            if y.len() < p.out_w.saturating_mul(p.out_c) {
                 return;
             }
             let tiles = Tiles {
-                runs: &runs[..p.k_h * columns],
+                runs: &runs[..count],
                 groups,
-                step: p.stride_w * p.in_c,
+                step: p.stride_w.saturating_mul(p.in_c),
                 block_bytes,
                 channels: p.out_c,
                 elements: p.out_w * p.out_c,

@@ -39,9 +39,11 @@ unsafe fn dense<S: Simd>(
 ) {
     let (k, channels) = (x.row_len(), y.row_len());
     let groups = k.div_ceil(4);
-    let block_bytes = HEADER + groups * GROUP;
+    let block_bytes = HEADER.saturating_add(groups.saturating_mul(GROUP));
     let blocks = channels.div_ceil(BLOCK);
-    if filters.blocks.len() < blocks * block_bytes || 4 * work.len() < k.next_multiple_of(32) {
+    if filters.blocks.len() < blocks.saturating_mul(block_bytes)
+        || 4 * work.len() < k.div_ceil(32).saturating_mul(32)
+    {
         return;
     }
     let operand = work.as_ptr().cast_mut().cast::<u8>();

@@ -64,10 +64,14 @@ unsafe fn depthwise<S: Simd>(
     let phases = if p.stride_w > 1 && c % BLOCK != 0 { p.stride_w } else { 1 };
     let ring = Ring::new(p, phases);
     let (parts, columns) = if p.k_h == 1 { (p.k_w.div_ceil(4), 1) } else { (p.k_h.div_ceil(4), p.k_w) };
-    let groups = parts * columns;
-    let block_bytes = HEADER + groups * GROUP;
-    let bytes = ring.elements() + 4 * (parts * ring.row + SLACK);
-    if filters.blocks.len() < period * block_bytes || 4 * work.len() < bytes || groups > MOST_GROUPS {
+    let groups = parts.saturating_mul(columns);
+    let block_bytes = HEADER.saturating_add(groups.saturating_mul(GROUP));
+    let interleaved = parts.saturating_mul(ring.row).saturating_add(SLACK).saturating_mul(4);
+    let bytes = ring.elements().saturating_add(interleaved);
+    if filters.blocks.len() < period.saturating_mul(block_bytes)
+        || 4 * work.len() < bytes
+        || groups > MOST_GROUPS
+    {
         return;
     }
     let rows = work.as_ptr().cast_mut().cast::<u8>();
@@ -85,7 +89,7 @@ unsafe fn depthwise<S: Simd>(
     for row in band.range() {
         let top = row * p.stride_h;
         let y = y.row(row);
-        if y.len() < p.out_w * c {
+        if y.len() < p.out_w.saturating_mul(c) {
             return;
         }
         // SAFETY: rows and what is interleaved of them fit the workspace.
@@ -121,7 +125,7 @@ unsafe fn depthwise<S: Simd>(
                 blocks: filters.blocks.as_ptr(),
                 block_bytes,
                 period,
-                step: period * BLOCK * if phases == 1 { p.stride_w } else { 1 },
+                step: (period * BLOCK).saturating_mul(if phases == 1 { p.stride_w } else { 1 }),
                 elements: p.out_w * c,
                 rounding: filters.rounding,
                 clamp: requant::clamp(filters),
@@ -187,7 +191,7 @@ unsafe fn held<S: Simd, const N: usize, const G: usize, const R: u8>(
                 sums[n] = requant::scale::<S, R>(sums[n], block, 0, n);
             }
             requant::write::<S>(&sums, &t.clamp, t.y.add(element), t.elements - element);
-            from += t.step;
+            from = from.saturating_add(t.step);
             element += t.period * BLOCK;
         }
     }
@@ -217,7 +221,7 @@ unsafe fn loaded<S: Simd, const N: usize, const R: u8>(t: &Line<'_>, block: *con
                 results[n] = requant::scale::<S, R>(sums[n], block, 0, n);
             }
             requant::write::<S>(&results, &t.clamp, t.y.add(element), t.elements - element);
-            from += t.step;
+            from = from.saturating_add(t.step);
             element += t.period * BLOCK;
         }
     }

@@ -23,17 +23,20 @@ impl Ring {
     /// The ring of a convolution, whose columns come in that many phases.
     #[inline(always)]
     pub(crate) fn new(p: &Conv, phases: usize) -> Ring {
-        let reach = p.out_w.saturating_sub(1) * p.stride_w + p.k_w.saturating_sub(1) * p.dilation_w + 1;
-        let columns = reach.max(p.in_w + p.pad_left);
-        let phase = columns.div_ceil(phases.max(1)) * p.in_c;
-        let rows = p.k_h.saturating_sub(1) * p.dilation_h + 1;
-        Ring { row: (phase * phases).next_multiple_of(64), rows, phases, phase }
+        // Sizes that no memory has stay as large as can be: kernels compare them with their workspace.
+        let span = |count: usize, step: usize| count.saturating_sub(1).saturating_mul(step);
+        let reach = span(p.out_w, p.stride_w).saturating_add(span(p.k_w, p.dilation_w)).saturating_add(1);
+        let columns = reach.max(p.in_w.saturating_add(p.pad_left));
+        let phase = columns.div_ceil(phases.max(1)).saturating_mul(p.in_c);
+        let rows = span(p.k_h, p.dilation_h).saturating_add(1);
+        let row = phase.saturating_mul(phases).checked_next_multiple_of(64).unwrap_or(usize::MAX);
+        Ring { row, rows, phases, phase }
     }
 
     /// Elements of all rows, and of what may be read behind them.
     #[inline(always)]
     pub(crate) fn elements(&self) -> usize {
-        self.rows * self.row + SLACK
+        self.rows.saturating_mul(self.row).saturating_add(SLACK)
     }
 
     /// Where a column of the padded operand is in a row, in elements of so many channels.

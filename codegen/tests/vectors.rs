@@ -1,0 +1,36 @@
+//! Which kernels the layers of real models get on processors with vectors. `KILN_CORPUS` names the models.
+#![allow(clippy::unwrap_used)]
+
+use kiln_codegen::{compile, Options, Target};
+use std::path::PathBuf;
+
+/// Each with the fewest calls of kernels in vectors that its convolutions and products of matrices become.
+const MLPERF: [(&str, usize); 5] = [
+    ("mlperf_ad_int8", 10),
+    ("mlperf_ic_int8", 10),
+    ("mlperf_kws_int8", 10),
+    ("mlperf_strww_int8", 9),
+    ("mlperf_vww_int8", 28),
+];
+
+/// Kernels of layers of integers that are no vectors.
+const PORTABLE: [&str; 3] = ["conv2d_i8", "depthwise2d_i8", "dense_i8"];
+
+#[test]
+fn layers_of_integers_are_computed_in_vectors() {
+    let Some(corpus) = std::env::var_os("KILN_CORPUS").map(PathBuf::from) else {
+        eprintln!("KILN_CORPUS is not set: no kernels were selected for real models");
+        return;
+    };
+    for (name, least) in MLPERF {
+        let bytes = std::fs::read(corpus.join("tflite").join(name).with_extension("tflite")).unwrap();
+        let options = Options { target: Some(Target::Vectors), ..Options::default() };
+        let compiled = compile(&bytes, name, &options).unwrap();
+        let kernels: Vec<&str> = compiled.program.calls.iter().map(|call| call.kernel).collect();
+        let layers = kernels.iter().filter(|kernel| PORTABLE.iter().any(|of| kernel.starts_with(of)));
+        let (vectors, others): (Vec<&str>, Vec<&str>) = layers.partition(|kernel| kernel.ends_with("_simd"));
+        println!("{name}: {} of {} calls are layers in vectors", vectors.len(), kernels.len());
+        assert!(others.is_empty(), "{name} calls {others:?}");
+        assert!(vectors.len() >= least, "{name} calls {kernels:?}");
+    }
+}
