@@ -14,6 +14,8 @@ pub struct EmulatedHost {
     pub target: &'static str,
     /// What rustc is told besides.
     pub rustflags: &'static [&'static str],
+    /// Whether kernels in vectors have instructions there that are not plain Rust.
+    pub has_vectors: bool,
     emulator: Emulator,
 }
 
@@ -35,6 +37,7 @@ const ALL: [EmulatedHost; 4] = [
         description: "AArch64 Linux on a Cortex-A72, which has Advanced SIMD",
         target: AARCH64,
         rustflags: &[],
+        has_vectors: true,
         emulator: Emulator::Qemu { program: "qemu-aarch64", cpu: "cortex-a72" },
     },
     EmulatedHost {
@@ -42,6 +45,7 @@ const ALL: [EmulatedHost; 4] = [
         description: "AArch64 Linux on a Cortex-A76, compiled for its dot products",
         target: AARCH64,
         rustflags: &["-Ctarget-feature=+dotprod"],
+        has_vectors: true,
         emulator: Emulator::Qemu { program: "qemu-aarch64", cpu: "cortex-a76" },
     },
     EmulatedHost {
@@ -49,6 +53,7 @@ const ALL: [EmulatedHost; 4] = [
         description: "WebAssembly in Node, compiled for vectors (simd128)",
         target: WASM32,
         rustflags: &["-Ctarget-feature=+simd128"],
+        has_vectors: true,
         emulator: Emulator::Node,
     },
     EmulatedHost {
@@ -56,6 +61,7 @@ const ALL: [EmulatedHost; 4] = [
         description: "WebAssembly in Node, without vectors",
         target: WASM32,
         rustflags: &[],
+        has_vectors: false,
         emulator: Emulator::Node,
     },
 ];
@@ -114,6 +120,8 @@ impl EmulatedHost {
         let runner: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
         let of_target = self.target.to_uppercase().replace('-', "_");
         let setting = |what: &str| format!("CARGO_TARGET_{of_target}_{what}");
+        // They would be in the place of the target's.
+        cargo.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
         cargo.env("CARGO_BUILD_TARGET", self.target);
         cargo.env(setting("RUSTFLAGS"), self.rustflags.join(" "));
         cargo.env(setting("RUNNER"), runner.join(" "));

@@ -3,6 +3,7 @@ mod bench_host;
 mod demo;
 mod msrv;
 mod onnx;
+mod other_hosts;
 mod step;
 mod test;
 
@@ -70,6 +71,7 @@ fn setup() -> Result<(), Failure> {
     if let Err(error) = toolchain::ensure_target(test::WEB_TARGET) {
         say(&error.to_string());
     }
+    other_hosts::setup();
     let (chromium, node) = (chromium.display(), node.display());
     say(&format!("Rust targets and QEMU are installed; Chromium is {chromium}, Node is {node}"));
     Ok(())
