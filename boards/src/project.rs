@@ -3,6 +3,7 @@ use crate::error::{at, Error};
 use crate::firmware::Mode;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::{env, fs};
 
 /// The sources of `kiln-harness`, by path inside the crate.
@@ -200,7 +201,9 @@ pub(crate) fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Error>
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(at(folder))?;
     }
-    let partial = path.with_extension(format!("{}.partial", std::process::id()));
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let partial = path.with_extension(format!("{}-{count}.partial", std::process::id()));
     fs::write(&partial, content).map_err(at(&partial))?;
     fs::rename(&partial, path).map_err(at(path))
 }

@@ -13,6 +13,7 @@ use crate::{compile, Compiled};
 use data::DataFiles;
 use quote::quote;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Compiles the model in a file. Its name is the file's name without the ending.
 ///
@@ -83,8 +84,11 @@ pub fn model_name(path: &Path) -> String {
 /// # Errors
 /// [`Error::Write`] with the path and the system's message.
 pub fn write_whole(path: &Path, contents: impl AsRef<[u8]>) -> Result<(), Error> {
+    // Several may write one file: each has its own beside it.
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let mut beside = path.as_os_str().to_owned();
-    beside.push(".part");
+    beside.push(format!(".{}-{count}.part", std::process::id()));
     let beside = PathBuf::from(beside);
     let written = std::fs::write(&beside, contents).and_then(|()| std::fs::rename(&beside, path));
     if written.is_err() {
