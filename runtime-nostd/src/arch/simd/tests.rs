@@ -80,6 +80,8 @@ struct Operands {
     f: Floats,
     g: Floats,
     h: Floats,
+    /// Whole numbers that a float may have as its exponent.
+    exponents: Floats,
     /// With values that are no numbers.
     any: Floats,
     lo: f32,
@@ -112,6 +114,7 @@ impl Operands {
             f: core::array::from_fn(|_| rng.float()),
             g: core::array::from_fn(|_| rng.float()),
             h: core::array::from_fn(|_| rng.float()),
+            exponents: core::array::from_fn(|_| rng.one_of(254) as f32 - 126.0),
             any: core::array::from_fn(|_| any(rng)),
             lo: low.min(high),
             hi: low.max(high),
@@ -136,8 +139,15 @@ struct Results {
     round_twice: Ints,
     narrow: [i8; BLOCK],
     splat: [u32; BLOCK],
+    load_some: [u32; BLOCK],
+    store_some: Floats,
     add: [u32; BLOCK],
+    sub: [u32; BLOCK],
     mul: [u32; BLOCK],
+    div: [u32; BLOCK],
+    max: [u32; BLOCK],
+    sqrt: [u32; BLOCK],
+    power: [u32; BLOCK],
     mul_add: [u32; BLOCK],
     clip: [u32; BLOCK],
 }
@@ -197,6 +207,13 @@ unsafe fn results<S: Simd>(o: &Operands) -> Results {
         for (i, at) in (0..BLOCK).step_by(S::LANES).enumerate() {
             vectors[i] = a(at);
         }
+        // Some of a block's first lanes: of a vector all of them, some or none.
+        let count = o.shift as usize % BLOCK;
+        let some = |at: usize| count.saturating_sub(at).min(S::LANES);
+        let mut store_some = [0.5; BLOCK];
+        for at in (0..BLOCK).step_by(S::LANES) {
+            S::store_some(f(at), store_some.as_mut_ptr().add(at), some(at));
+        }
         let mut narrow = [0; BLOCK];
         S::narrow(&vectors[..BLOCK / S::LANES], &o.clamp, narrow.as_mut_ptr());
         let mut interleave = [[0; 4 * BLOCK]; 4];
@@ -227,7 +244,14 @@ unsafe fn results<S: Simd>(o: &Operands) -> Results {
             narrow,
             splat: floats!(S, at => S::splat(o.f[0])),
             add: floats!(S, at => S::add(f(at), g(at))),
+            load_some: floats!(S, at => S::load_some(o.f.as_ptr().add(at), some(at), 1.5)),
+            store_some,
+            sub: floats!(S, at => S::sub(f(at), g(at))),
             mul: floats!(S, at => S::mul(f(at), g(at))),
+            div: floats!(S, at => S::div(f(at), g(at))),
+            max: floats!(S, at => S::max(S::load(o.any.as_ptr().add(at)), f(at))),
+            sqrt: floats!(S, at => S::sqrt(S::load(o.any.as_ptr().add(at)))),
+            power: floats!(S, at => S::power(S::load(o.exponents.as_ptr().add(at)))),
             mul_add: {
                 let sums = floats!(S, at => S::mul_add(f(at), g(at), h(at)));
                 core::array::from_fn(|lane| {
@@ -296,6 +320,7 @@ fn plain_rust_computes_what_is_said() {
     assert_eq!(r.round_twice[2..], [0, 0, 1, 0, 1, -1, 38, -38, 0, 0, 13, -13, 1, -1]);
     assert_eq!(r.narrow, [120, -100, 10, 9, 13, 7, 15, 5, 120, -100, 12, 8, 110, -90, 17, 3]);
     assert_eq!(r.clip[..4], [u32::MAX, (-1.0f32).to_bits(), 6.0f32.to_bits(), 0.25f32.to_bits()]);
+    assert_eq!(r.power, o.exponents.map(|n| libm::exp2f(n).to_bits()));
     assert_eq!(r.interleave[0][..8], [0, 64, 128, 192, 1, 65, 129, 193]);
 }
 

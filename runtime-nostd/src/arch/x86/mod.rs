@@ -1,6 +1,8 @@
 //! Instruction sets of x86-64.
 // The intrinsics of which these kernels consist are unsafe, or were in the oldest compiler that the runtime supports.
 #![allow(unsafe_code, unused_unsafe, clippy::indexing_slicing)]
+// The build script sees to it that older compilers do not see what they do not know.
+#![allow(clippy::incompatible_msrv)]
 
 pub(crate) mod avx2;
 #[cfg(kiln_avx512)]
