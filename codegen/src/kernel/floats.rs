@@ -13,6 +13,8 @@ pub enum Floats {
     Depthwise(Shape),
     /// Product of so many rows of so many elements with filters.
     Dense(usize, usize),
+    /// Product of two matrices, of which the second one has so many rows of so many elements.
+    MatMul(usize, usize),
 }
 
 /// Runs of taps, and taps of a depthwise filter.
@@ -30,6 +32,12 @@ const MOST_FLAT: usize = 15;
 impl Floats {
     /// The kernel of a node of floats, in a step that computes all rows at once (`whole`) or not; `None` where there is none.
     pub fn of(graph: &Graph, node: &Node, whole: bool) -> Option<Floats> {
+        if let Op::MatMul { .. } = node.op {
+            let [x, w] = node.operands[..] else { return None };
+            let types = [x, w, node.result].map(|id| graph.ty(id).dtype);
+            let (k, n) = (graph.ty(w).shape.last(), graph.ty(node.result).shape.last());
+            return (types == [DType::F32; 3]).then_some(Floats::MatMul(n, k));
+        }
         if !matches!(node.op, Op::Conv2d { .. } | Op::Dense { .. }) || node.op.layout() != Layout::default() {
             return None;
         }
@@ -59,7 +67,7 @@ impl Floats {
     pub fn images(&self) -> usize {
         match self {
             Floats::Conv(shape) | Floats::Depthwise(shape) => shape.images,
-            Floats::Dense(..) => 1,
+            Floats::Dense(..) | Floats::MatMul(..) => 1,
         }
     }
 
@@ -68,6 +76,7 @@ impl Floats {
         let elements = match self {
             Floats::Conv(shape) if is_points(shape) => together(shape.in_h, shape.in_w * shape.in_c),
             Floats::Dense(rows, k) => together(*rows, *k),
+            Floats::MatMul(n, k) => n.next_multiple_of(BLOCK) * (k + 1) + BLOCK,
             Floats::Conv(shape) => held(shape, 1),
             Floats::Depthwise(shape) => {
                 held(shape, if flat_blocks(shape.in_c).is_some() { shape.stride_w } else { 1 })

@@ -27,7 +27,7 @@ use crate::ir::{Clamp, DType, Data, Graph, Multiplier, Node, Op, Reduction, Resc
 use crate::plan::Plan;
 use crate::requant::Reference;
 use crate::schedule::{self, Feed, Place, Role, Schedule, Step, StepKind};
-use crate::{Events, Options};
+use crate::{Events, Options, Target};
 use movement::{Moves, Source};
 
 pub use fed::{Fed, Slide};
@@ -396,6 +396,10 @@ impl<'a> Selector<'a> {
 
     fn call_generic(&mut self, kernel: &'static str, generics: Vec<Generic>, args: Vec<Arg>) {
         let comment = self.comment.clone();
+        let kernel = match self.options.target() {
+            Target::Vectors => simd::in_vectors(kernel),
+            _ => kernel,
+        };
         self.program.calls.push(Call { step: self.step, comment, kernel, custom: None, generics, args });
     }
 

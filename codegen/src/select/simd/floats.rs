@@ -7,15 +7,45 @@ use crate::kernel::Shape;
 use crate::select::conv::rows;
 use crate::select::{Arg, Cells, Problem, Selected, Selector};
 
+/// The kernel in vectors that takes the arguments of a portable one, if there is one: otherwise the portable one.
+pub(in crate::select) fn in_vectors(kernel: &'static str) -> &'static str {
+    match kernel {
+        "add_f32" => "add_f32_simd",
+        "avg_pool2d_f32" => "avg_pool2d_f32_simd",
+        "div_f32" => "div_f32_simd",
+        "exp_f32" => "exp_f32_simd",
+        "gelu_f32" => "gelu_f32_simd",
+        "logistic_f32" => "logistic_f32_simd",
+        "max_pool2d_f32" => "max_pool2d_f32_simd",
+        "mean_f32" => "mean_f32_simd",
+        "mul_f32" => "mul_f32_simd",
+        "rsqrt_f32" => "rsqrt_f32_simd",
+        "softmax_f32" => "softmax_f32_simd",
+        "sqrt_f32" => "sqrt_f32_simd",
+        "sub_f32" => "sub_f32_simd",
+        other => other,
+    }
+}
+
 impl<'a> Selector<'a> {
     /// Selects a kernel for floats.
     pub(super) fn simd_floats(&mut self, node: &'a Node, kernel: &Floats) -> Selected {
+        if let Op::MatMul { rescale, clamp } = &node.op {
+            let work = self.float_workspace(node, kernel.workspace())?;
+            self.matmul(node, rescale, clamp)?;
+            if let Some(call) = self.program.calls.last_mut() {
+                call.kernel = "matmul_f32_simd";
+                call.args.push(work);
+            }
+            return Ok(());
+        }
         let (Op::Conv2d { clamp, .. } | Op::Dense { clamp, .. }) = &node.op else {
             return Err(self.no_kernel(node));
         };
         match kernel {
             Floats::Conv(shape) => self.simd_float_conv(node, shape, "conv2d_f32_simd", clamp),
             Floats::Depthwise(shape) => self.simd_float_conv(node, shape, "depthwise2d_f32_simd", clamp),
+            Floats::MatMul(..) => Err(self.no_kernel(node)),
             Floats::Dense(_, k) => {
                 let blocks = self.float_blocks(node, |filters| filters.blocks(*k))?;
                 let [x, y, band] = self.matrix_rows(node)?;

@@ -10,6 +10,7 @@ use super::*;
 use crate::kernel::{Kernel, Shape as Sizes, Vectors};
 use crate::requant::{choose_floats, reachable, Channel, Products, Rounding};
 use crate::Target;
+pub(super) use floats::in_vectors;
 use pack::Layer;
 
 impl<'a> Selector<'a> {
