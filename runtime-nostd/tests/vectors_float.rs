@@ -346,7 +346,7 @@ fn pairs(random: &mut Random) {
     let ((a, mut x), (b, z)) = (operand(), operand());
     let shape = Broadcast { dims, a, b };
     let x = cells(&mut x);
-    let mut all = |kernel: Pairs| {
+    let all = |kernel: Pairs| {
         let mut y = vec![f32::NAN; dims.iter().product()];
         kernel(&shape, -3.0, 3.0, x, &z, cells(&mut y));
         y
