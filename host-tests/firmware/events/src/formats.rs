@@ -6,6 +6,7 @@ const _: fn() = || {
     formatted::<kiln::Band>();
     formatted::<kiln::DType>();
     formatted::<kiln::Feed>();
+    formatted::<kiln::Level>();
     formatted::<kiln::ModelInfo>();
     formatted::<kiln::TensorInfo>();
     formatted::<kiln::YieldNow>();
@@ -52,6 +53,7 @@ const _: fn() = || {
     formatted::<kernels::Conv>();
     formatted::<kernels::Copy>();
     formatted::<kernels::DynamicLayer>();
+    formatted::<kernels::FilterBlocks>();
     formatted::<kernels::FloatRequant>();
     formatted::<kernels::Gather>();
     formatted::<kernels::HalfRequant>();
@@ -71,6 +73,7 @@ const _: fn() = || {
     formatted::<kernels::Requant>();
     formatted::<kernels::Rescale>();
     formatted::<kernels::Resize>();
+    formatted::<kernels::Rounding>();
     formatted::<kernels::Scale>();
     formatted::<kernels::Stride>();
 
