@@ -100,7 +100,7 @@ fn generated_code_calls_the_function_on_this_machine_and_on_boards() {
     };
     let image = firmware::build(&request).unwrap();
     assert!(Image::read(&image.elf).unwrap().unwanted().is_empty());
-    assert_eq!(qemu::validate(&image, &cases, None, limit).unwrap(), expected);
+    assert_eq!(qemu::validate(&image, &cases, limit).unwrap(), expected);
 
     let compiled = compile(&model().build(), "weighted_sum", &options()).unwrap();
     std::fs::write(&path, compiled.file(&quote!(pub)).unwrap() + FUNCTION).unwrap();
