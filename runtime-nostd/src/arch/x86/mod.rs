@@ -5,12 +5,9 @@
 #![allow(clippy::incompatible_msrv)]
 
 pub(crate) mod avx2;
-// Compiled only by compilers in which these are stable.
 #[cfg(kiln_avx512)]
-#[allow(clippy::incompatible_msrv)]
 pub(crate) mod avx512;
 #[cfg(kiln_avx512)]
-#[allow(clippy::incompatible_msrv)]
 pub(crate) mod avx_vnni;
 
 use super::simd::level::Level;
