@@ -50,9 +50,9 @@ impl Vectors {
             });
         }
         let shape = Shape::of(graph, node)?;
+        let bytes = shape.images * shape.in_h * shape.in_w * shape.in_c;
+        let shape = if whole && bytes <= MOST_AS_ROW { shape.as_row() } else { shape };
         if shape.groups == 1 {
-            let bytes = shape.images * shape.in_h * shape.in_w * shape.in_c;
-            let shape = if whole && bytes <= MOST_AS_ROW { shape.as_row() } else { shape };
             let joined = shape.dilation_w == 1 || shape.k_w == 1;
             let runs = shape.k_h * if joined { 1 } else { shape.k_w };
             return (runs <= MOST_RUNS).then_some(Vectors::Conv(shape));

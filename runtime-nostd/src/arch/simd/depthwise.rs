@@ -179,20 +179,21 @@ unsafe fn held<S: Simd, const N: usize, const G: usize, const R: u8>(
                 weights[g][n] = S::weights(block.add(HEADER + g * GROUP + 4 * n * S::LANES));
             }
         }
-        let (mut from, mut element) = (phase * BLOCK, phase * BLOCK);
-        while element < t.elements {
-            let mut sums = [S::splat_i(0); N];
+        let (step, next) = (4 * t.step, t.period * BLOCK);
+        let (clamp, y, elements) = (t.clamp, t.y, t.elements);
+        let (mut from, mut element) = (4 * phase * BLOCK, phase * BLOCK);
+        while element < elements {
+            let mut results = [S::splat_i(0); N];
             for n in 0..N {
-                sums[n] = requant::start::<S>(block, 0, n);
+                let mut sum = requant::start::<S>(block, 0, n);
                 for g in 0..G {
-                    let x = S::operand(groups[g].add(4 * (from + n * S::LANES)));
-                    sums[n] = S::dot(sums[n], x, weights[g][n]);
+                    sum = S::dot(sum, S::operand(groups[g].add(from + 4 * n * S::LANES)), weights[g][n]);
                 }
-                sums[n] = requant::scale::<S, R>(sums[n], block, 0, n);
+                results[n] = requant::scale::<S, R>(sum, block, 0, n);
             }
-            requant::write::<S>(&sums, &t.clamp, t.y.add(element), t.elements - element);
-            from = from.saturating_add(t.step);
-            element += t.period * BLOCK;
+            requant::write::<S>(&results, &clamp, y.add(element), elements - element);
+            from = from.wrapping_add(step);
+            element += next;
         }
     }
 }
@@ -202,8 +203,10 @@ unsafe fn held<S: Simd, const N: usize, const G: usize, const R: u8>(
 unsafe fn loaded<S: Simd, const N: usize, const R: u8>(t: &Line<'_>, block: *const i8, phase: usize) {
     // SAFETY: as the caller's.
     unsafe {
-        let (mut from, mut element) = (phase * BLOCK, phase * BLOCK);
-        while element < t.elements {
+        let (step, next) = (4 * t.step, t.period * BLOCK);
+        let (clamp, y, elements) = (t.clamp, t.y, t.elements);
+        let (mut from, mut element) = (4 * phase * BLOCK, phase * BLOCK);
+        while element < elements {
             let mut sums = [S::splat_i(0); N];
             for n in 0..N {
                 sums[n] = requant::start::<S>(block, 0, n);
@@ -211,7 +214,7 @@ unsafe fn loaded<S: Simd, const N: usize, const R: u8>(t: &Line<'_>, block: *con
             let mut w = block.add(HEADER);
             for group in t.groups {
                 for n in 0..N {
-                    let x = S::operand(group.add(4 * (from + n * S::LANES)));
+                    let x = S::operand(group.add(from + 4 * n * S::LANES));
                     sums[n] = S::dot(sums[n], x, S::weights(w.add(4 * n * S::LANES)));
                 }
                 w = w.add(GROUP);
@@ -220,9 +223,9 @@ unsafe fn loaded<S: Simd, const N: usize, const R: u8>(t: &Line<'_>, block: *con
             for n in 0..N {
                 results[n] = requant::scale::<S, R>(sums[n], block, 0, n);
             }
-            requant::write::<S>(&results, &t.clamp, t.y.add(element), t.elements - element);
-            from = from.saturating_add(t.step);
-            element += t.period * BLOCK;
+            requant::write::<S>(&results, &clamp, y.add(element), elements - element);
+            from = from.wrapping_add(step);
+            element += next;
         }
     }
 }
