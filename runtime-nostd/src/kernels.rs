@@ -111,9 +111,9 @@ pub use crate::arch::portable::wide::{
     requantize_i32_i8, requantize_i8_i16, requantize_i8_i32,
 };
 pub use crate::arch::simd::add::{add_i8_simd, mean_pool2d_i8_simd};
-pub use crate::arch::simd::conv::conv2d_i8_simd;
+pub use crate::arch::simd::conv::{conv2d_i8_simd, conv2d_i8_simd_of};
 pub use crate::arch::simd::dense::dense_i8_simd;
-pub use crate::arch::simd::depthwise::depthwise2d_i8_simd;
+pub use crate::arch::simd::depthwise::{depthwise2d_i8_simd, depthwise2d_i8_simd_of};
 pub use crate::arch::simd::float_conv::conv2d_f32_simd;
 pub use crate::arch::simd::float_dense::dense_f32_simd;
 pub use crate::arch::simd::float_depthwise::depthwise2d_f32_simd;
@@ -124,6 +124,7 @@ pub use crate::arch::simd::float_matmul::matmul_f32_simd;
 pub use crate::arch::simd::float_pairs::{add_f32_simd, div_f32_simd, mul_f32_simd, sub_f32_simd};
 pub use crate::arch::simd::float_pool::{avg_pool2d_f32_simd, max_pool2d_f32_simd};
 pub use crate::arch::simd::float_rows::{mean_f32_simd, softmax_f32_simd};
+pub use crate::arch::simd::shape::{Shape, Sizes};
 pub use crate::arch::v6m::conv::{conv2d_i8_pairs, conv2d_i8_singles, dense_i8_pairs, dense_i8_singles};
 pub use crate::arch::v6m::depthwise::depthwise2d_i8_taps;
 pub use crate::arch::v6m::elementwise::add_i8_linear;

@@ -185,8 +185,12 @@ fn expand_kernel(call: &Call) -> TokenStream {
 
 /// `::<32, false>`, or nothing.
 fn expand_generics(generics: &[Generic]) -> Option<TokenStream> {
-    let generics = generics.iter().map(|generic| match *generic {
-        Generic::Size(value) => Literal::usize_unsuffixed(value).to_token_stream(),
+    let generics = generics.iter().map(|generic| match generic {
+        Generic::Size(value) => Literal::usize_unsuffixed(*value).to_token_stream(),
+        Generic::Sizes(sizes) => {
+            let sizes = sizes.iter().map(|&size| Literal::usize_unsuffixed(size));
+            quote! { k::Sizes<#(#sizes),*> }
+        }
         Generic::Flag(value) => value.to_token_stream(),
     });
     (generics.len() > 0).then(|| quote! { ::<#(#generics),*> })

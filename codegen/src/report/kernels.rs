@@ -123,12 +123,14 @@ fn name(program: &Program, call: &Call) -> String {
     if let Some(custom) = call.custom.and_then(|index| program.customs.get(index)) {
         return custom.path.clone();
     }
-    if call.generics.is_empty() {
+    // Sizes are those of the layer, which stand beside the name.
+    if let [] | [Generic::Sizes(_)] = call.generics[..] {
         return call.kernel.into();
     }
     let generic = |generic: &Generic| match generic {
         Generic::Size(size) => size.to_string(),
         Generic::Flag(flag) => flag.to_string(),
+        Generic::Sizes(sizes) => format!("{sizes:?}"),
     };
     let generics: Vec<String> = call.generics.iter().map(generic).collect();
     format!("{}::<{}>", call.kernel, generics.join(", "))

@@ -253,12 +253,14 @@ pub struct Call {
 }
 
 /// A const argument of a kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Generic {
     /// A size, or a number of bits.
     Size(usize),
     /// A choice.
     Flag(bool),
+    /// The type `kiln::kernels::Sizes` of a convolution's sizes.
+    Sizes(Vec<usize>),
 }
 
 /// An argument of a kernel call.

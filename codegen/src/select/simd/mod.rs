@@ -9,7 +9,7 @@ use super::conv::rows;
 use super::*;
 use crate::kernel::{Kernel, Shape as Sizes, Vectors};
 use crate::requant::{choose_floats, reachable, Channel, Products, Rounding};
-use crate::Target;
+use crate::{Optimize, Target};
 pub(super) use floats::in_vectors;
 use pack::Layer;
 
@@ -65,11 +65,18 @@ impl<'a> Selector<'a> {
         let work = self.workspace()?;
         let rx = self.image_rows(x, shape.images, shape.in_h)?;
         let ry = self.image_rows(y, shape.images, shape.out_h)?;
+        let special = self.has_few_layers();
         for image in 0..shape.images {
             let (rx, ry) = (rows(rx, shape.images, image), rows(ry, shape.images, image));
-            let conv = Arg::Struct(self.conv_params(shape));
-            let args = vec![conv, rx, blocks.clone(), pad.clone(), work.clone(), ry, self.band(shape.out_h)];
-            self.call(kernel, args);
+            let args = vec![rx, blocks.clone(), pad.clone(), work.clone(), ry, self.band(shape.out_h)];
+            let conv = self.conv_params(shape);
+            match (special, kernel) {
+                (true, "conv2d_i8_simd") => self.call_generic("conv2d_i8_simd_of", sizes(&conv), args),
+                (true, "depthwise2d_i8_simd") => {
+                    self.call_generic("depthwise2d_i8_simd_of", sizes(&conv), args);
+                }
+                _ => self.call(kernel, [vec![Arg::Struct(conv)], args].concat()),
+            }
         }
         Ok(())
     }
@@ -108,4 +115,22 @@ impl<'a> Selector<'a> {
         let layer = |choice| Layer { numbers, choice, clamp: clamp.int_bounds() };
         Ok(choose_floats(&channels).ok().map(layer))
     }
+
+    /// Whether each convolution gets code of its own.
+    fn has_few_layers(&self) -> bool {
+        let layers = self.graph.nodes().filter(|(_, node)| matches!(node.op, Op::Conv2d { .. }));
+        self.options.optimize == Optimize::Speed && layers.count() <= MOST_OWN_CODE
+    }
+}
+
+/// Convolutions of a model whose code is compiled for their sizes: it takes half a second for each.
+const MOST_OWN_CODE: usize = 32;
+
+/// The same sizes as a type.
+fn sizes(conv: &Struct) -> Vec<Generic> {
+    let size = |(_, field): &(&str, Field)| match field {
+        Field::Int(size) => *size as usize,
+        _ => 0,
+    };
+    vec![Generic::Sizes(conv.fields.iter().map(size).collect())]
 }

@@ -2,6 +2,7 @@
 
 use super::dispatch::kernel;
 use super::requant::{self, with_rounding, GROUP, HEADER};
+use super::shape::{Any, Shape};
 use super::work::{fill, Ring};
 use super::{Clamp, Simd, BLOCK};
 use crate::params::{Conv, FilterBlocks, Rounding};
@@ -22,7 +23,19 @@ kernel! {
         work: &[Cell<i32>],
         y: Rows<'_, i8>,
         band: Band,
-    ) = conv
+    ) = conv_of_any
+}
+
+kernel! {
+    /// As [`conv2d_i8_simd`], compiled for the sizes of one layer: more code, and less of it runs.
+    pub fn conv2d_i8_simd_of<C: Shape>(
+        x: Rows<'_, i8>,
+        filters: &FilterBlocks<'_>,
+        pad: i8,
+        work: &[Cell<i32>],
+        y: Rows<'_, i8>,
+        band: Band,
+    ) = conv_of
 }
 
 /// Runs of taps: k_h, or k_h · k_w.
@@ -47,7 +60,34 @@ struct Tiles<'a> {
 }
 
 #[inline(always)]
-unsafe fn conv<S: Simd>(
+unsafe fn conv_of_any<S: Simd>(
+    p: &Conv,
+    x: Rows<'_, i8>,
+    filters: &FilterBlocks<'_>,
+    pad: i8,
+    work: &[Cell<i32>],
+    y: Rows<'_, i8>,
+    band: Band,
+) {
+    // SAFETY: as the caller's.
+    unsafe { conv::<S, Any>(p, x, filters, pad, work, y, band) }
+}
+
+#[inline(always)]
+unsafe fn conv_of<S: Simd, C: Shape>(
+    x: Rows<'_, i8>,
+    filters: &FilterBlocks<'_>,
+    pad: i8,
+    work: &[Cell<i32>],
+    y: Rows<'_, i8>,
+    band: Band,
+) {
+    // SAFETY: as the caller's.
+    unsafe { conv::<S, C>(const { &C::CONV }, x, filters, pad, work, y, band) }
+}
+
+#[inline(always)]
+unsafe fn conv<S: Simd, C: Shape>(
     p: &Conv,
     x: Rows<'_, i8>,
     filters: &FilterBlocks<'_>,
@@ -103,14 +143,14 @@ unsafe fn conv<S: Simd>(
                 clamp: requant::clamp(filters),
             };
             let y = y.as_ptr().cast_mut().cast::<i8>();
-            all_blocks::<S>(&tiles, filters.blocks.as_ptr(), y, p.out_w);
+            all_blocks::<S, C>(&tiles, filters.blocks.as_ptr(), y, p.out_w);
         }
     }
 }
 
 /// All filters of so many pixels.
 #[inline(always)]
-unsafe fn all_blocks<S: Simd>(t: &Tiles<'_>, mut block: *const i8, y: *mut i8, pixels: usize) {
+unsafe fn all_blocks<S: Simd, C: Shape>(t: &Tiles<'_>, mut block: *const i8, y: *mut i8, pixels: usize) {
     let mut first = 0;
     // SAFETY: there are as many blocks as channels ask for.
     unsafe {
@@ -118,19 +158,19 @@ unsafe fn all_blocks<S: Simd>(t: &Tiles<'_>, mut block: *const i8, y: *mut i8, p
             // Tiles of two vectors, or of one block.
             let taken = match S::LANES {
                 16 if t.channels - first > BLOCK => {
-                    all_pixels::<S, 2>(t, block, first, y, pixels);
+                    all_pixels::<S, C, 2>(t, block, first, y, pixels);
                     2
                 }
                 16 => {
-                    all_pixels::<S, 1>(t, block, first, y, pixels);
+                    all_pixels::<S, C, 1>(t, block, first, y, pixels);
                     1
                 }
                 8 => {
-                    all_pixels::<S, 2>(t, block, first, y, pixels);
+                    all_pixels::<S, C, 2>(t, block, first, y, pixels);
                     1
                 }
                 _ => {
-                    all_pixels::<S, 4>(t, block, first, y, pixels);
+                    all_pixels::<S, C, 4>(t, block, first, y, pixels);
                     1
                 }
             };
@@ -140,17 +180,36 @@ unsafe fn all_blocks<S: Simd>(t: &Tiles<'_>, mut block: *const i8, y: *mut i8, p
     }
 }
 
+/// Pixels of a tile of so many vectors, at most.
+const fn most_pixels<S: Simd>(vectors: usize) -> usize {
+    // A single wide vector leaves registers for more pixels, and needs them: sums wait for each other.
+    if vectors == 1 && S::LANES == BLOCK {
+        SINGLE_PIXELS
+    } else {
+        S::PIXELS
+    }
+}
+
+/// Whether rows of a shape have tiles of so many pixels.
+const fn takes<S: Simd, C: Shape>(vectors: usize, count: usize) -> bool {
+    let (pixels, most) = (C::CONV.out_w, most_pixels::<S>(vectors));
+    if pixels == 0 {
+        return count <= most;
+    }
+    let tiles = pixels.div_ceil(most);
+    count == pixels / tiles || count == pixels.div_ceil(tiles)
+}
+
 /// `N` vectors of filters, of so many pixels: in tiles that are as even as can be.
 #[inline(always)]
-unsafe fn all_pixels<S: Simd, const N: usize>(
+unsafe fn all_pixels<S: Simd, C: Shape, const N: usize>(
     t: &Tiles<'_>,
     block: *const i8,
     first: usize,
     y: *mut i8,
     pixels: usize,
 ) {
-    // Wide vectors of a single block leave registers for more pixels, and need them: sums wait for each other.
-    let most = if S::LANES * N == BLOCK && S::LANES == BLOCK { SINGLE_PIXELS } else { S::PIXELS };
+    let most = const { most_pixels::<S>(N) };
     let mut tiles = pixels.div_ceil(most);
     let mut pixel = 0;
     let mut sums = Sums([0; MOST_SUMS]);
@@ -160,18 +219,18 @@ unsafe fn all_pixels<S: Simd, const N: usize>(
         // SAFETY: the pixels are there; so is the room for their results.
         unsafe {
             match count {
-                1 => tile::<S, 1, N>(t, block, pixel, to),
-                2 if most >= 2 => tile::<S, 2, N>(t, block, pixel, to),
-                3 if most >= 3 => tile::<S, 3, N>(t, block, pixel, to),
-                4 if most >= 4 => tile::<S, 4, N>(t, block, pixel, to),
-                5 if most >= 5 => tile::<S, 5, N>(t, block, pixel, to),
-                6 if most >= 6 => tile::<S, 6, N>(t, block, pixel, to),
-                7 if most >= 7 => tile::<S, 7, N>(t, block, pixel, to),
-                8 if most >= 8 => tile::<S, 8, N>(t, block, pixel, to),
-                9 if most >= 9 => tile::<S, 9, N>(t, block, pixel, to),
-                10 if most >= 10 => tile::<S, 10, N>(t, block, pixel, to),
-                11 if most >= 11 => tile::<S, 11, N>(t, block, pixel, to),
-                _ if most >= 12 => tile::<S, 12, N>(t, block, pixel, to),
+                1 if const { takes::<S, C>(N, 1) } => tile::<S, 1, N>(t, block, pixel, to),
+                2 if const { takes::<S, C>(N, 2) } => tile::<S, 2, N>(t, block, pixel, to),
+                3 if const { takes::<S, C>(N, 3) } => tile::<S, 3, N>(t, block, pixel, to),
+                4 if const { takes::<S, C>(N, 4) } => tile::<S, 4, N>(t, block, pixel, to),
+                5 if const { takes::<S, C>(N, 5) } => tile::<S, 5, N>(t, block, pixel, to),
+                6 if const { takes::<S, C>(N, 6) } => tile::<S, 6, N>(t, block, pixel, to),
+                7 if const { takes::<S, C>(N, 7) } => tile::<S, 7, N>(t, block, pixel, to),
+                8 if const { takes::<S, C>(N, 8) } => tile::<S, 8, N>(t, block, pixel, to),
+                9 if const { takes::<S, C>(N, 9) } => tile::<S, 9, N>(t, block, pixel, to),
+                10 if const { takes::<S, C>(N, 10) } => tile::<S, 10, N>(t, block, pixel, to),
+                11 if const { takes::<S, C>(N, 11) } => tile::<S, 11, N>(t, block, pixel, to),
+                12 if const { takes::<S, C>(N, 12) } => tile::<S, 12, N>(t, block, pixel, to),
                 _ => {}
             }
             let place = pixel * t.channels + first;

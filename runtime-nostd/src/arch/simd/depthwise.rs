@@ -5,6 +5,7 @@
 
 use super::dispatch::kernel;
 use super::requant::{self, with_rounding, GROUP, HEADER};
+use super::shape::Shape;
 use super::work::{fill, Ring, SLACK};
 use super::{Clamp, Simd, BLOCK};
 use crate::params::{Conv, FilterBlocks, Rounding};
@@ -27,6 +28,31 @@ kernel! {
         y: Rows<'_, i8>,
         band: Band,
     ) = depthwise
+}
+
+kernel! {
+    /// As [`depthwise2d_i8_simd`], compiled for the sizes of one layer.
+    pub fn depthwise2d_i8_simd_of<C: Shape>(
+        x: Rows<'_, i8>,
+        filters: &FilterBlocks<'_>,
+        pad: i8,
+        work: &[Cell<i32>],
+        y: Rows<'_, i8>,
+        band: Band,
+    ) = depthwise_of
+}
+
+#[inline(always)]
+unsafe fn depthwise_of<S: Simd, C: Shape>(
+    x: Rows<'_, i8>,
+    filters: &FilterBlocks<'_>,
+    pad: i8,
+    work: &[Cell<i32>],
+    y: Rows<'_, i8>,
+    band: Band,
+) {
+    // SAFETY: as the caller's.
+    unsafe { depthwise::<S>(const { &C::CONV }, x, filters, pad, work, y, band) }
 }
 
 /// Groups of four taps.

@@ -27,6 +27,7 @@ mod float_tile;
 pub(crate) mod level;
 mod requant;
 pub(crate) mod scalar;
+pub(crate) mod shape;
 #[cfg(test)]
 mod tests;
 mod work;
