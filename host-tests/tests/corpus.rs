@@ -56,6 +56,16 @@ fn host() {
     assert!(check(&Options::default(), &["host"]) > 0);
 }
 
+/// The same bits with every instruction set that this machine has, below its best one.
+#[test]
+fn host_at_every_level() {
+    let best = kiln::level();
+    let others = kiln::Level::ALL.into_iter().filter(|&level| level != best && kiln::is_available(level));
+    let places: Vec<String> = others.map(|level| format!("host@{}", level.name())).collect();
+    let places: Vec<&str> = places.iter().map(String::as_str).collect();
+    assert!(places.is_empty() || check(&Options::default(), &places) > 0);
+}
+
 #[test]
 fn cortex_m4() {
     assert!(check(&Options::default(), &["qemu-cortex-m4"]) > 0);
