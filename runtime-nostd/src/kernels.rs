@@ -112,7 +112,7 @@ pub use crate::arch::portable::wide::{
 };
 pub use crate::arch::simd::add::{add_i8_simd, mean_pool2d_i8_simd};
 pub use crate::arch::simd::conv::{conv2d_i8_simd, conv2d_i8_simd_of};
-pub use crate::arch::simd::dense::dense_i8_simd;
+pub use crate::arch::simd::dense::{dense_i8_simd, dense_i8_simd_of};
 pub use crate::arch::simd::depthwise::{depthwise2d_i8_simd, depthwise2d_i8_simd_of};
 pub use crate::arch::simd::float_conv::conv2d_f32_simd;
 pub use crate::arch::simd::float_dense::dense_f32_simd;

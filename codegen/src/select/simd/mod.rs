@@ -45,7 +45,11 @@ impl<'a> Selector<'a> {
                 let blocks = self.filter_blocks(node, pack::conv(&layer, &shape), &layer);
                 let [x, y, band] = self.matrix_rows(node)?;
                 let work = self.workspace()?;
-                self.call("dense_i8_simd", vec![x, blocks, work, y, band]);
+                let args = vec![x, blocks, work, y, band];
+                match self.has_few_layers() {
+                    true => self.call_generic("dense_i8_simd_of", sizes(&self.conv_params(&shape)), args),
+                    false => self.call("dense_i8_simd", args),
+                }
             }
         }
         Ok(true)
@@ -118,12 +122,13 @@ impl<'a> Selector<'a> {
 
     /// Whether each convolution gets code of its own.
     fn has_few_layers(&self) -> bool {
-        let layers = self.graph.nodes().filter(|(_, node)| matches!(node.op, Op::Conv2d { .. }));
+        let layers =
+            self.graph.nodes().filter(|(_, node)| matches!(node.op, Op::Conv2d { .. } | Op::Dense { .. }));
         self.options.optimize == Optimize::Speed && layers.count() <= MOST_OWN_CODE
     }
 }
 
-/// Convolutions of a model whose code is compiled for their sizes: it takes half a second for each.
+/// Layers of a model whose code is compiled for their sizes: it takes half a second for each.
 const MOST_OWN_CODE: usize = 32;
 
 /// The same sizes as a type.

@@ -2,6 +2,7 @@
 
 use super::dispatch::kernel;
 use super::requant::{self, with_rounding, GROUP, HEADER};
+use super::shape::Shape;
 use super::{Clamp, Simd, BLOCK};
 use crate::params::{FilterBlocks, Rounding};
 use crate::rows::{Band, Rows};
@@ -16,7 +17,18 @@ kernel! {
         work: &[Cell<i32>],
         y: Rows<'_, i8>,
         band: Band,
-    ) = dense
+    ) = dense_of_any
+}
+
+kernel! {
+    /// As [`dense_i8_simd`], compiled for the channels of one layer.
+    pub fn dense_i8_simd_of<C: Shape>(
+        x: Rows<'_, i8>,
+        filters: &FilterBlocks<'_>,
+        work: &[Cell<i32>],
+        y: Rows<'_, i8>,
+        band: Band,
+    ) = dense_of
 }
 
 /// A product as its tiles see it.
@@ -30,14 +42,40 @@ struct Product {
 }
 
 #[inline(always)]
-unsafe fn dense<S: Simd>(
+unsafe fn dense_of_any<S: Simd>(
     x: Rows<'_, i8>,
     filters: &FilterBlocks<'_>,
     work: &[Cell<i32>],
     y: Rows<'_, i8>,
     band: Band,
 ) {
-    let (k, channels) = (x.row_len(), y.row_len());
+    // SAFETY: as the caller's.
+    unsafe { dense::<S>(x.row_len(), y.row_len(), x, filters, work, y, band) }
+}
+
+#[inline(always)]
+unsafe fn dense_of<S: Simd, C: Shape>(
+    x: Rows<'_, i8>,
+    filters: &FilterBlocks<'_>,
+    work: &[Cell<i32>],
+    y: Rows<'_, i8>,
+    band: Band,
+) {
+    // SAFETY: as the caller's.
+    unsafe { dense::<S>(C::CONV.in_c, C::CONV.out_c, x, filters, work, y, band) }
+}
+
+/// A row of `k` elements times filters of as many, to so many channels.
+#[inline(always)]
+unsafe fn dense<S: Simd>(
+    k: usize,
+    channels: usize,
+    x: Rows<'_, i8>,
+    filters: &FilterBlocks<'_>,
+    work: &[Cell<i32>],
+    y: Rows<'_, i8>,
+    band: Band,
+) {
     let groups = k.div_ceil(4);
     let block_bytes = HEADER.saturating_add(groups.saturating_mul(GROUP));
     let blocks = channels.div_ceil(BLOCK);
@@ -54,7 +92,7 @@ unsafe fn dense<S: Simd>(
         }
         // SAFETY: the row fits the workspace; blocks and results are counted by the same sizes.
         unsafe {
-            for (i, x) in x.iter().enumerate() {
+            for (i, x) in x.iter().enumerate().take(k) {
                 *operand.add(i) = x.get() as u8 ^ S::FLIP;
             }
             let product = Product {
