@@ -124,6 +124,8 @@ pub use crate::arch::simd::float_matmul::matmul_f32_simd;
 pub use crate::arch::simd::float_pairs::{add_f32_simd, div_f32_simd, mul_f32_simd, sub_f32_simd};
 pub use crate::arch::simd::float_pool::{avg_pool2d_f32_simd, max_pool2d_f32_simd};
 pub use crate::arch::simd::float_rows::{mean_f32_simd, softmax_f32_simd};
+pub use crate::arch::simd::movement::copy_simd;
+pub use crate::arch::simd::mul::mul_i8_simd;
 pub use crate::arch::simd::shape::{Shape, Sizes};
 pub use crate::arch::v6m::conv::{conv2d_i8_pairs, conv2d_i8_singles, dense_i8_pairs, dense_i8_singles};
 pub use crate::arch::v6m::depthwise::depthwise2d_i8_taps;

@@ -12,6 +12,7 @@ pub(in crate::select) fn in_vectors(kernel: &'static str) -> &'static str {
     match kernel {
         "add_f32" => "add_f32_simd",
         "avg_pool2d_f32" => "avg_pool2d_f32_simd",
+        "copy" => "copy_simd",
         "div_f32" => "div_f32_simd",
         "exp_f32" => "exp_f32_simd",
         "gelu_f32" => "gelu_f32_simd",
@@ -19,6 +20,7 @@ pub(in crate::select) fn in_vectors(kernel: &'static str) -> &'static str {
         "max_pool2d_f32" => "max_pool2d_f32_simd",
         "mean_f32" => "mean_f32_simd",
         "mul_f32" => "mul_f32_simd",
+        "mul_i8" => "mul_i8_simd",
         "rsqrt_f32" => "rsqrt_f32_simd",
         "softmax_f32" => "softmax_f32_simd",
         "sqrt_f32" => "sqrt_f32_simd",

@@ -25,6 +25,8 @@ pub(crate) mod float_pool;
 pub(crate) mod float_rows;
 mod float_tile;
 pub(crate) mod level;
+pub(crate) mod movement;
+pub(crate) mod mul;
 mod requant;
 pub(crate) mod scalar;
 pub(crate) mod shape;

@@ -1,0 +1,104 @@
+//! Products of integers, and short runs that are moved, against their portable twins: the same bits at every level that this processor has.
+#![allow(clippy::unwrap_used)]
+
+use kiln::kernels::{copy, copy_simd, mul_i8, mul_i8_simd, Broadcast, Copy, MulParams, Scale};
+use kiln::{is_available, limit_level, Level};
+use std::cell::Cell;
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % n
+    }
+
+    fn byte(&mut self) -> i8 {
+        match self.below(8) {
+            0 => i8::MIN,
+            1 => i8::MAX,
+            _ => self.below(256) as u8 as i8,
+        }
+    }
+}
+
+fn cells(values: &mut [i8]) -> &[Cell<i8>] {
+    Cell::from_mut(values).as_slice_of_cells()
+}
+
+/// Strides of an operand with some of the dimensions, the others repeated, and how many elements it has.
+fn operand(random: &mut Random, dims: [usize; 6]) -> ([usize; 6], usize) {
+    let (mut strides, mut len) = ([0; 6], 1);
+    for axis in (0..6).rev() {
+        if dims[axis] > 1 && random.below(3) > 0 {
+            strides[axis] = len;
+            len *= dims[axis];
+        }
+    }
+    (strides, len)
+}
+
+fn product(random: &mut Random) {
+    let dims = [1, 1, 1, 1 + random.below(3), 1 + random.below(4), 1 + random.below(70)];
+    let ((a, a_len), (b, b_len)) = (operand(random, dims), operand(random, dims));
+    let (lo, hi) = match random.below(2) {
+        0 => (-128, 127),
+        _ => (-128 + random.below(100) as i32, 127 - random.below(100) as i32),
+    };
+    let p = MulParams {
+        x_zero: random.byte().into(),
+        y_zero: random.byte().into(),
+        out_zero: random.byte().into(),
+        // Now and then one that the kernel leaves to its twin.
+        out: Scale {
+            multiplier: (1 << 30) + random.below(1 << 30) as i32,
+            shift: 1 - random.below(14) as i32,
+        },
+        lo,
+        hi,
+    };
+    let operands = [a_len, b_len].map(|len| (0..len).map(|_| random.byte()).collect::<Vec<i8>>());
+    let shape = Broadcast { dims, a, b };
+    let len = dims.iter().product();
+    let (mut expected, mut actual) = (vec![0; len], vec![0; len + 2]);
+    mul_i8(&shape, &p, &operands[0][..], &operands[1][..], cells(&mut expected));
+    mul_i8_simd(&shape, &p, &operands[0][..], &operands[1][..], cells(&mut actual[1..=len]));
+    assert_eq!(actual[1..=len], expected, "{shape:?} {p:?}");
+    assert_eq!([actual[0], actual[len + 1]], [0; 2], "something was written beside the result");
+}
+
+fn movement(random: &mut Random) {
+    let dims = [1, 1, 1 + random.below(2), 1 + random.below(4), 1 + random.below(20), 1 + random.below(10)];
+    // Any order of the axes, the result as it comes.
+    let mut order = [0, 1, 2, 3, 4, 5];
+    (1..6).for_each(|i| order.swap(i, random.below(i + 1)));
+    let (mut src, mut dst, mut step) = ([0; 6], [0; 6], 1);
+    for axis in order {
+        src[axis] = step as isize;
+        step *= dims[axis];
+    }
+    let len: usize = dims.iter().product();
+    let mut step = 1;
+    for axis in (0..6).rev() {
+        dst[axis] = step;
+        step *= dims[axis];
+    }
+    let p = Copy { dims, src, src_offset: 1, dst, dst_offset: 2 };
+    let x: Vec<i8> = (0..len + 1).map(|_| random.byte()).collect();
+    let (mut expected, mut actual) = (vec![0; len + 3], vec![0; len + 3]);
+    copy(&p, &x[..], cells(&mut expected));
+    copy_simd(&p, &x[..], cells(&mut actual));
+    assert_eq!(actual, expected, "{p:?}");
+}
+
+#[test]
+fn as_their_portable_twins() {
+    for level in Level::ALL.into_iter().filter(|&level| is_available(level)) {
+        assert_eq!(limit_level(level), level);
+        let mut random = Random(level as u64);
+        for _ in 0..2000 {
+            product(&mut random);
+            movement(&mut random);
+        }
+    }
+}
