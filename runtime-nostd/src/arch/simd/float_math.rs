@@ -21,7 +21,33 @@ pub(crate) unsafe fn exp<S: Simd>(x: S::F) -> S::F {
     // SAFETY: the caller's.
     unsafe {
         // Outside, eˣ is 0 or infinite, and the powers below would not be ones.
-        let x = S::clip(x, S::splat(-110.0), S::splat(90.0));
+        let (n, sum) = parts::<S>(S::clip(x, S::splat(-110.0), S::splat(90.0)));
+        // In two steps, so that the least and the greatest powers are reached.
+        let half = whole::<S>(S::mul(n, S::splat(0.5)));
+        S::mul(S::mul(sum, S::power(half)), S::power(S::sub(n, half)))
+    }
+}
+
+/// As [`exp`] for x ≤ 0, with the least result 2⁻¹²⁶ instead of those below it and 0.
+///
+/// # Safety
+///
+/// As above.
+#[inline(always)]
+pub(crate) unsafe fn exp_of_negative<S: Simd>(x: S::F) -> S::F {
+    // SAFETY: the caller's.
+    unsafe {
+        // 126 · ln 2, and no more.
+        let (n, sum) = parts::<S>(S::clip(x, S::splat(-87.336_54), S::splat(0.0)));
+        S::mul(sum, S::power(n))
+    }
+}
+
+/// A whole number n, and eˣ / 2ⁿ.
+#[inline(always)]
+unsafe fn parts<S: Simd>(x: S::F) -> (S::F, S::F) {
+    // SAFETY: the caller's.
+    unsafe {
         let n = whole::<S>(S::mul(x, S::splat(core::f32::consts::LOG2_E)));
         let r = S::mul_add(x, n, S::splat(-LN_2[0]));
         let r = S::mul_add(r, n, S::splat(-LN_2[1]));
@@ -30,10 +56,7 @@ pub(crate) unsafe fn exp<S: Simd>(x: S::F) -> S::F {
         for term in rest {
             sum = S::mul_add(S::splat(term), sum, r);
         }
-        let sum = S::add(S::mul_add(r, S::mul(r, r), sum), S::splat(1.0));
-        // In two steps, so that the least and the greatest powers are reached.
-        let half = whole::<S>(S::mul(n, S::splat(0.5)));
-        S::mul(S::mul(sum, S::power(half)), S::power(S::sub(n, half)))
+        (n, S::add(S::mul_add(r, S::mul(r, r), sum), S::splat(1.0)))
     }
 }
 

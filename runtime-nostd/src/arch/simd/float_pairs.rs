@@ -1,6 +1,7 @@
 //! Functions of two floats.
 
 use super::dispatch::kernel;
+use super::movement::behind_one;
 use super::Simd;
 use crate::arch::portable::walk::Walk;
 use crate::params::Broadcast;
@@ -139,19 +140,24 @@ kernel! {
 
 #[inline(always)]
 unsafe fn each<S: Simd, O: Pair>(runs: &Runs, y: &[Cell<f32>]) {
-    let Broadcast { dims: [.., len], a: [.., step_a], b: [.., step_b] } = runs.shape;
+    let Broadcast { dims, a: strides_a, b: strides_b } = runs.shape;
+    let ([.., count, len], [.., next_a, step_a], [.., next_b, step_b]) = (dims, strides_a, strides_b);
+    let tensors = [(&behind_one(strides_a, 0), 0), (&behind_one(strides_b, 0), 0)];
     let mut y = y.as_ptr().cast_mut().cast::<f32>();
-    for [a, b] in Walk::new(&runs.shape.dims, [(&runs.shape.a, 0), (&runs.shape.b, 0)]) {
-        // SAFETY: operands and result are as long as the shape says.
-        unsafe {
-            let (a, b) = (runs.a.add(a), runs.b.add(b));
-            match (step_a, step_b) {
-                (1, 1) => run::<S, O, true, true>(runs, a, b, y, len),
-                (1, _) => run::<S, O, true, false>(runs, a, b, y, len),
-                (_, 1) => run::<S, O, false, true>(runs, a, b, y, len),
-                _ => run::<S, O, false, false>(runs, a, b, y, len),
+    for [mut a, mut b] in Walk::new(&behind_one(dims, 1), tensors) {
+        for _ in 0..count {
+            // SAFETY: operands and result are as long as the shape says.
+            unsafe {
+                let (a, b) = (runs.a.add(a), runs.b.add(b));
+                match (step_a, step_b) {
+                    (1, 1) => run::<S, O, true, true>(runs, a, b, y, len),
+                    (1, _) => run::<S, O, true, false>(runs, a, b, y, len),
+                    (_, 1) => run::<S, O, false, true>(runs, a, b, y, len),
+                    _ => run::<S, O, false, false>(runs, a, b, y, len),
+                }
+                y = y.add(len);
             }
-            y = y.add(len);
+            (a, b) = (a + next_a, b + next_b);
         }
     }
 }

@@ -1,21 +1,26 @@
 //! Rows of floats that become one number, or shares of one: means and softmax.
 
 use super::dispatch::kernel;
-use super::float_math::exp;
+use super::float_math::exp_of_negative;
 use super::float_tile::put;
 use super::{Simd, BLOCK};
 use crate::arch::portable::reduce::mean_f32;
+use crate::arch::portable::softmax::softmax_f32;
 use crate::arch::portable::sum::clip;
 use crate::params::Reduce;
 use core::cell::Cell;
 
 kernel! {
-    /// As [`softmax_f32`](crate::kernels::softmax_f32) in vectors: exponentials to within three units in the last place, summed in another order.
+    /// As [`softmax_f32`] in vectors: exponentials to within three units in the last place (the least of them is 2⁻¹²⁶), summed in another order.
     pub fn softmax_f32_simd(depth: usize, beta: f32, x: &[Cell<f32>], y: &[Cell<f32>]) = softmax
 }
 
 #[inline(always)]
 unsafe fn softmax<S: Simd>(depth: usize, beta: f32, x: &[Cell<f32>], y: &[Cell<f32>]) {
+    if beta < 0.0 {
+        // Of what is below the largest one, powers would be large.
+        return softmax_f32(depth, beta, x, y);
+    }
     let depth = depth.max(1);
     for (x, y) in x.chunks_exact(depth).zip(y.chunks_exact(depth)) {
         let (x, y) = (x.as_ptr().cast::<f32>(), y.as_ptr().cast_mut().cast::<f32>());
@@ -31,7 +36,8 @@ unsafe fn softmax<S: Simd>(depth: usize, beta: f32, x: &[Cell<f32>], y: &[Cell<f
             let (mut sum, mut done) = (S::splat(0.0), 0);
             while done < depth {
                 let difference = S::sub(some::<S>(x.add(done), depth - done, 0.0), most);
-                put::<S>(exp::<S>(S::mul(difference, S::splat(beta))), y.add(done), depth - done);
+                let power = S::mul(difference, S::splat(beta));
+                put::<S>(exp_of_negative::<S>(power), y.add(done), depth - done);
                 sum = S::add(sum, some::<S>(y.add(done), depth - done, 0.0));
                 done += S::LANES;
             }

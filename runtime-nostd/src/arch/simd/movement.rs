@@ -26,7 +26,6 @@ fn move_few<T: Element>(p: &Movement, x: impl ReadSlice<T>, y: &[Cell<T>]) {
     // A negative stride is its two's complement: offsets wrap.
     let src = p.src.map(|stride| stride as usize);
     let ([.., m, n], [.., from_run, from_step], [.., to_run, to_step]) = (p.dims, src, p.dst);
-    // The walk is over all axes but its last: here, over all but the last two.
     let dims = behind_one(p.dims, 1);
     let tensors = [(&behind_one(src, 0), p.src_offset), (&behind_one(p.dst, 0), p.dst_offset)];
     for [mut from, mut to] in Walk::new(&dims, tensors) {
@@ -44,8 +43,8 @@ fn move_few<T: Element>(p: &Movement, x: impl ReadSlice<T>, y: &[Cell<T>]) {
     }
 }
 
-/// All axes but the last, behind another one.
-fn behind_one(axes: [usize; 6], first: usize) -> [usize; 6] {
+/// All axes but the last, behind another one: a [`Walk`] over these leaves the last two to the caller.
+pub(super) fn behind_one(axes: [usize; 6], first: usize) -> [usize; 6] {
     let [a, b, c, d, e, _] = axes;
     [first, a, b, c, d, e]
 }
