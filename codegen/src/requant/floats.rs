@@ -161,7 +161,9 @@ mod tests {
         let mut fitted = [0; 2];
         for i in 0..200 {
             let factor = 0.000_3 * f64::from(i * 37 % 101 + 1);
-            let Channel { reference, range, .. } = channel(factor, i % 256 - 128, 40_000);
+            // Every other layer has results on one side of its zero point alone, as behind a ReLU.
+            let zero_point = if i % 2 == 0 { -128 } else { i % 256 - 128 };
+            let Channel { reference, range, .. } = channel(factor, zero_point, 40_000);
             let steps = Steps::of(&reference, range).unwrap();
             for (rounding, fitted) in [Rounding::Nearest, Rounding::Away].into_iter().zip(&mut fitted) {
                 let Some(Constants::Floats(a, b)) = rounding.fit(&steps, &reference) else { continue };
@@ -175,7 +177,7 @@ mod tests {
                 }
             }
         }
-        assert!(fitted[0] > 20 && fitted[1] > 150, "{fitted:?} of 200 factors were fitted");
+        assert!(fitted[0] >= 90 && fitted[1] >= 190, "{fitted:?} of 200 factors were fitted");
     }
 
     #[test]
