@@ -75,6 +75,7 @@ const _: fn() = || {
     formatted::<kernels::Resize>();
     formatted::<kernels::Rounding>();
     formatted::<kernels::Scale>();
+    formatted::<kernels::Sizes<1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 1>>();
     formatted::<kernels::Stride>();
 
     // `heapless::Vec`: what `top_k` returns.

@@ -10,6 +10,7 @@ pub trait Shape {
 
 /// Sizes as they are in [`Conv`], in the same order, as a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Sizes<
     const IN_H: usize,
     const IN_W: usize,
