@@ -8,7 +8,8 @@ use crate::arch::portable::conv::matrix;
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
 
-/// As [`dense_f32`](crate::kernels::dense_f32) in vectors: products are added in another order, and maybe with one rounding.
+/// As [`dense_f32`](crate::kernels::dense_f32) in vectors. One row has the same bits: products are rounded and added in the same order, which costs
+/// nothing where weights stream from memory. Those of several rows are added in another order, and maybe with one rounding.
 ///
 /// `w` and `work` as of [`conv2d_f32_simd`](crate::kernels::conv2d_f32_simd), where filters are points.
 pub fn dense_f32_simd(
@@ -46,18 +47,16 @@ unsafe fn vector<S: Simd>(x: Rows<'_, f32>, w: &[f32], lo: f32, hi: f32, y: Rows
         unsafe {
             let (block_at, y, left) = (w.as_ptr().add(first / BLOCK * block), y.add(first), channels - first);
             let row = Row { x, taps, block, lo, hi };
-            first += match S::LANES {
-                16 if left > BLOCK => row.filters::<S, 2>(block_at, y, left),
-                16 => row.filters::<S, 1>(block_at, y, left),
-                8 => row.filters::<S, 2>(block_at, y, left),
-                _ => row.filters::<S, 4>(block_at, y, left),
+            // So many sums at once that none is waited for.
+            first += match (S::LANES, left.div_ceil(BLOCK)) {
+                (16, ..=1) => row.filters::<S, 1>(block_at, y, left),
+                (16, ..=3) | (8, ..=1) => row.filters::<S, 2>(block_at, y, left),
+                (16, _) | (8, ..=3) | (_, ..=1) => row.filters::<S, 4>(block_at, y, left),
+                _ => row.filters::<S, 8>(block_at, y, left),
             };
         }
     }
 }
-
-/// Sums that each filter's products go to in turn, so that none waits for another.
-const TURNS: usize = 4;
 
 /// The operand.
 struct Row {
@@ -76,30 +75,16 @@ impl Row {
         let at = |n: usize| n * S::LANES / BLOCK * self.block + n * S::LANES % BLOCK;
         // SAFETY: as the caller's.
         unsafe {
-            let mut sums = [[S::splat(0.0); N]; TURNS];
+            let mut sums = [S::splat(0.0); N];
             let w = block.add(BLOCK);
-            let mut tap = 0;
-            // Plain Rust waits for nothing: there products are added in order, with the bits of the portable kernel.
-            let turns = S::FLOAT_PIXELS > 1;
-            while turns && tap + TURNS <= self.taps {
-                for (turn, sums) in sums.iter_mut().enumerate() {
-                    let x = S::splat(*self.x.add(tap + turn));
-                    for n in 0..N {
-                        sums[n] = S::mul_add(sums[n], x, S::load(w.add((tap + turn) * BLOCK + at(n))));
-                    }
-                }
-                tap += TURNS;
-            }
-            while tap < self.taps {
+            for tap in 0..self.taps {
                 let x = S::splat(*self.x.add(tap));
                 for n in 0..N {
-                    sums[0][n] = S::mul_add(sums[0][n], x, S::load(w.add(tap * BLOCK + at(n))));
+                    sums[n] = S::add(sums[n], S::mul(x, S::load(w.add(tap * BLOCK + at(n)))));
                 }
-                tap += 1;
             }
             for n in 0..N {
-                let sum = S::add(S::add(sums[0][n], sums[1][n]), S::add(sums[2][n], sums[3][n]));
-                let sum = S::add(sum, S::load(block.add(at(n))));
+                let sum = S::add(sums[n], S::load(block.add(at(n))));
                 let channel = n * S::LANES;
                 if channel < left {
                     put::<S>(
