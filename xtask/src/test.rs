@@ -63,7 +63,7 @@ fn rustfmt(root: &Path) -> Command {
     rustfmt.current_dir(root).args(["--check", "--edition", "2021"]);
     rustfmt.args(["boards/harness/src/lib.rs", "boards/harness/src/hosted.rs", "boards/cycles/lib.rs"]);
     rustfmt.args(["host-tests/firmware/events/src/lib.rs", "host-tests/firmware/post/src/lib.rs"]);
-    rustfmt.arg("xtask/src/bench_host/program/main.rs");
+    rustfmt.args(["xtask/src/bench_host/program/main.rs", "xtask/src/bench_host/limit/handler.rs"]);
     rustfmt
 }
 

@@ -160,7 +160,7 @@ fn list<'a>(names: impl Iterator<Item = &'a str> + Clone) -> String {
 }
 
 /// Writes a file, unless it is as it should be: Cargo would build again.
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
+pub(super) fn write(path: &Path, text: &str) -> Result<(), Failure> {
     if fs::read_to_string(path).is_ok_and(|old| old == text) {
         return Ok(());
     }

@@ -3,6 +3,7 @@
 mod golden;
 mod kiln;
 mod layers;
+mod limit;
 mod models;
 mod peers;
 mod process;
@@ -12,6 +13,7 @@ use crate::step::{root, say, Failure};
 use golden::{compare, Allowed, Difference, Golden};
 use kiln::{Model, Rustc};
 use kiln_codegen::Events;
+use limit::Limit;
 use models::{Entry, Kind, ENTRIES};
 use peers::Peer;
 use process::Contestant;
@@ -27,7 +29,7 @@ pub(crate) const HELP: &str = "  \
             --peers a,b       litert, onnxruntime (these two), tract; \"\" for none
             --rounds N        turns of each (12)
             --core N          the core that all are pinned to (the last)
-            --level L         limits Kiln's SIMD kernels
+            --level L         limits Kiln's SIMD kernels; avx2: the peers, too
             --layers MODEL    no race: the time of each layer of one model
             --write-readme    the table in the README, from this run
 ";
@@ -117,8 +119,12 @@ fn race(arguments: &Arguments, corpus: &Path, host: &Rustc, core: usize) -> Resu
     let mut others = Vec::new();
     if !peers.is_empty() {
         let python = peers::python()?;
+        let limit = match is_limited(arguments.level.as_deref()) {
+            true => Some(Limit::prepare(&python)?),
+            false => None,
+        };
         for peer in &peers {
-            let mut contestant = peer.start(&python, core)?;
+            let mut contestant = peer.start(&python, core, limit.as_ref())?;
             let call = table::micros(contestant.empty_calls(BATCH_MILLISECONDS)?.least);
             notes.push(format!("{}: a call that computes nothing takes {call} µs", peer.title()));
             others.push((*peer, contestant));
@@ -142,7 +148,7 @@ fn race(arguments: &Arguments, corpus: &Path, host: &Rustc, core: usize) -> Resu
         let table = table::markdown(&races, &peers, &peaks);
         let text = format!("One core of {machine}; {versions}.{}\n\n{table}", peaks.sentence());
         let readme = root().join("README.md");
-        let page = table::between_markers(&fs::read_to_string(&readme)?, &text)?;
+        let page = table::between_markers(&fs::read_to_string(&readme)?, arguments.level.as_deref(), &text)?;
         kiln_codegen::write_whole(&readme, page)?;
     }
     Ok(())
@@ -264,10 +270,16 @@ fn print_layers(
     Ok(())
 }
 
+/// Whether peers are limited, too.
+fn is_limited(level: Option<&str>) -> bool {
+    level == Some(limit::LEVEL) && cfg!(all(target_os = "linux", target_arch = "x86_64"))
+}
+
 /// This machine, in words.
 fn machine(level: Option<&str>, host: &Rustc) -> String {
     let information = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let level = level.map(|level| format!(", Kiln limited to {level}")).unwrap_or_default();
+    let who = if is_limited(level) { "all" } else { "Kiln" };
+    let level = level.map(|level| format!(", {who} limited to {level}")).unwrap_or_default();
     format!(
         "{} ({}, Rust {}.{}){level}",
         processor(&information),
@@ -321,9 +333,12 @@ mod tests {
     #[test]
     fn the_readme_has_a_place_for_the_table() {
         let page = fs::read_to_string(root().join("README.md")).unwrap();
-        assert!(table::between_markers(&page, "a table\n")
-            .unwrap()
-            .contains("a table\n<!-- /bench-host -->"));
+        for (level, end) in
+            [(None, "a table\n<!-- /bench-host -->"), (Some("avx2"), "a table\n<!-- /bench-host avx2 -->")]
+        {
+            assert!(table::between_markers(&page, level, "a table\n").unwrap().contains(end));
+        }
+        assert!(table::between_markers(&page, Some("portable"), "a table\n").is_err());
     }
 
     #[test]

@@ -5,9 +5,10 @@ KINDS SIZES` reads cases of inputs from the file IN and writes the outputs to OU
 (`<f4:1x96x96x3`), SIZES how many elements each output has, both apart by commas. `run NAME MS` runs the first case for at least that many
 milliseconds and answers `times LEAST MEDIAN COUNT`, in nanoseconds; `call MS` does the same with a model that computes nothing. What goes wrong is answered by `error` and why.
 """
+import os
 import sys
 import tempfile
-from ctypes import byref, c_void_p
+from ctypes import CDLL, byref, c_void_p
 from time import perf_counter_ns
 
 import numpy as np
@@ -249,6 +250,9 @@ def obey(kind, loaded, words):
 
 def main():
     kind, loaded = PEERS[sys.argv[1]], {}
+    limit = os.environ.get("KILN_LIMIT")
+    if limit and CDLL(limit).kiln_answer_as_avx2() != 0:
+        sys.exit("the peer cannot be limited to AVX2")
     # What libraries print is not an answer.
     answers, sys.stdout = sys.stdout, sys.stderr
     for line in sys.stdin:

@@ -1,5 +1,6 @@
 //! The peers: Python packages in environments of their own, below `target/kiln/bench-host`.
 use super::kiln::work_dir;
+use super::limit::Limit;
 use super::models::{Entry, Onnx};
 use super::process::{pinned, Contestant};
 use crate::step::{run, Failure};
@@ -71,11 +72,19 @@ impl Peer {
     ///
     /// # Errors
     /// Where it does not start.
-    pub(super) fn start(self, python: &Path, core: usize) -> Result<Contestant, Failure> {
+    pub(super) fn start(
+        self,
+        python: &Path,
+        core: usize,
+        limit: Option<&Limit>,
+    ) -> Result<Contestant, Failure> {
         let script = work_dir().join("peers.py");
         fs::write(&script, SCRIPT)?;
         let mut command = pinned(core, python);
         command.arg(script).arg(self.name());
+        if let Some(limit) = limit {
+            limit.apply(&mut command);
+        }
         Contestant::start(self.name(), command)
     }
 

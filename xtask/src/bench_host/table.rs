@@ -213,17 +213,17 @@ fn or_dash(cell: Option<String>) -> String {
     cell.unwrap_or_else(|| "–".into())
 }
 
-/// A page with that between the markers.
+/// A page with that between the markers, of all levels or of one.
 ///
 /// # Errors
 /// Where it has not both markers.
-pub(super) fn between_markers(page: &str, text: &str) -> Result<String, String> {
-    const BEGIN: &str = "<!-- bench-host -->\n";
-    const END: &str = "<!-- /bench-host -->";
-    let missing = || format!("the page has no place between `{}` and `{END}`", BEGIN.trim_end());
-    let (before, rest) = page.split_once(BEGIN).ok_or_else(missing)?;
-    let (_, after) = rest.split_once(END).ok_or_else(missing)?;
-    Ok(format!("{before}{BEGIN}{text}{END}{after}"))
+pub(super) fn between_markers(page: &str, level: Option<&str>, text: &str) -> Result<String, String> {
+    let level = level.map(|level| format!(" {level}")).unwrap_or_default();
+    let (begin, end) = (format!("<!-- bench-host{level} -->\n"), format!("<!-- /bench-host{level} -->"));
+    let missing = || format!("the page has no place between `{}` and `{end}`", begin.trim_end());
+    let (before, rest) = page.split_once(&begin).ok_or_else(missing)?;
+    let (_, after) = rest.split_once(&end).ok_or_else(missing)?;
+    Ok(format!("{before}{begin}{text}{end}{after}"))
 }
 
 #[cfg(test)]
@@ -318,9 +318,9 @@ mod tests {
     #[test]
     fn pages_keep_what_is_around_the_markers() {
         let page = "a\n<!-- bench-host -->\nold\n<!-- /bench-host -->\nb\n";
-        let new = between_markers(page, "new\n").unwrap();
+        let new = between_markers(page, None, "new\n").unwrap();
         assert_eq!(new, "a\n<!-- bench-host -->\nnew\n<!-- /bench-host -->\nb\n");
-        assert_eq!(between_markers(&new, "new\n").unwrap(), new);
-        assert!(between_markers("a\n<!-- bench-host -->\nold\n", "new\n").is_err());
+        assert_eq!(between_markers(&new, None, "new\n").unwrap(), new);
+        assert!(between_markers("a\n<!-- bench-host -->\nold\n", None, "new\n").is_err());
     }
 }
