@@ -8,7 +8,6 @@
 //! | form | for | file |
 //! |---|---|---|
 //! | [`Affine`] | cores with `SMMLAR` and `SSAT`: Cortex-M4, M7, M33 | `affine.rs`, fitted in `fit.rs` |
-//! | [`Wide`] | cores with a long product: Cortex-M3 | `wide.rs` |
 //! | [`FloatChoice`] | vectors of hosts | `floats.rs` |
 //! | [`AddAffine`] | sums and differences of two operands, on all cores | `add.rs` |
 //! | [`AverageAffine`] | average pooling, on all cores | `pool.rs` |
@@ -29,7 +28,6 @@ mod residue;
 mod search;
 #[cfg(test)]
 mod tests;
-mod wide;
 
 pub use add::{fit_add, fit_add_float, AddAffine, AddFloatReference, AddReference, Products};
 pub use affine::{Affine, Form, SIGNED_GAIN_BITS};
@@ -39,7 +37,6 @@ pub use floats::{choose_floats, Constants, FloatChoice, Rounding};
 pub use halves::{choose_halves, Halves, HalvesForm};
 pub use pool::{fit_average, AverageAffine, AverageReference};
 pub use reference::{Reference, Steps};
-pub use wide::{choose_wide, fit_wide, Wide, WideChoice, WideForm};
 
 /// A range of accumulators, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
