@@ -2,9 +2,7 @@
 
 use kiln_codegen::ir::{Graph, Node, Op, Rescale};
 use kiln_codegen::passes::{self, zero_point::folded_bias};
-use kiln_codegen::requant::{
-    choose, choose_halves, choose_wide, reachable, Affine, Channel, Choice, Reference,
-};
+use kiln_codegen::requant::{choose, choose_halves, reachable, Affine, Channel, Choice, Reference};
 use kiln_codegen::{import, Options};
 use std::path::PathBuf;
 
@@ -58,7 +56,6 @@ struct Count {
     unsigned: usize,
     signed: usize,
     largest_delta: i32,
-    wide: usize,
     halves: usize,
 }
 
@@ -67,7 +64,6 @@ impl Count {
         self.channels += channels.len();
         let fitted = |fits: bool| if fits { channels.len() } else { 0 };
         let plain: Vec<_> = channels.iter().map(|channel| (channel.reference, channel.range)).collect();
-        self.wide += fitted(choose_wide(channels).is_ok());
         self.halves += fitted(choose_halves(&plain).is_some());
         let Some(choice) = choice else { return };
         *(if choice.form.signed { &mut self.signed } else { &mut self.unsigned }) += channels.len();
@@ -117,16 +113,16 @@ fn channels_of_real_models() {
                 }
                 count.add(&channels, choice.as_ref().ok());
             }
-            let Count { channels, unsigned, signed, largest_delta, wide, halves } = count;
+            let Count { channels, unsigned, signed, largest_delta, halves } = count;
             if channels == 0 {
                 continue;
             }
             println!(
-                "{}{}: {channels} channels, {unsigned} unsigned, {signed} signed, shifts {preferred:?}, delta up to {largest_delta}; {wide} wide, {halves} in halves",
+                "{}{}: {channels} channels, {unsigned} unsigned, {signed} signed, shifts {preferred:?}, delta up to {largest_delta}; {halves} in halves",
                 name,
                 if tile == Tile::Pairs { ", pairs" } else { "" },
             );
-            let all = [unsigned + signed, wide, halves].iter().all(|&fitted| fitted == channels);
+            let all = [unsigned + signed, halves].iter().all(|&fitted| fitted == channels);
             if MLPERF.contains(&name.as_str()) && !all {
                 failed.push(name.clone());
             }
