@@ -11,17 +11,21 @@ const MATRIX: &str = include_str!("operators.tsv");
 struct Line {
     operator: &'static str,
     format: &'static str,
-    /// On each processor of the heading, separated by spaces.
+    /// On each processor of the heading, separated by spaces: the portable ones, those of microcontrollers, those of hosts.
     kernels: Vec<&'static str>,
 }
 
 impl Line {
     fn mark(&self) -> char {
-        let portable = self.kernels.first().copied().unwrap_or_default();
-        match self.kernels.iter().any(|kernels| *kernels != portable) {
-            true => '●',
-            false if portable.is_empty() => '–',
-            false => '○',
+        let Some((portable, others)) = self.kernels.split_first() else { return ' ' };
+        let Some((hosts, microcontrollers)) = others.split_last() else { return ' ' };
+        let own = microcontrollers.iter().any(|kernels| kernels != portable);
+        match (own, hosts != portable) {
+            (true, true) => '●',
+            (true, false) => '◐',
+            (false, true) => '◑',
+            (false, false) if portable.is_empty() => '–',
+            (false, false) => '○',
         }
     }
 }
@@ -68,7 +72,9 @@ pub fn table() -> String {
     }
     out.push_str(
         "
-● some processors have kernels of their own for it, others the portable one
+● some microcontrollers and all hosts have kernels of their own for it, others the portable one
+◐ some microcontrollers have
+◑ hosts have: in vectors, on x86-64, AArch64 and WebAssembly
 ○ a portable kernel computes it everywhere
 – nothing is left to compute when the model runs
 hybrid: weights of int8, activations of float32. int16: activations, with weights of int8
@@ -117,7 +123,7 @@ mod tests {
     fn formats_have_marks() {
         let table = table();
         let line = table.lines().find(|line| line.starts_with("CONV_2D ")).unwrap();
-        assert!(line.contains('●') && line.contains('○'), "{line}");
+        assert!(line.contains('●') && line.contains('◑') && line.contains('○'), "{line}");
         let line = table.lines().find(|line| line.starts_with("SHAPE ")).unwrap();
         assert!(line.contains('–') && !line.contains('●'), "{line}");
     }
@@ -127,6 +133,7 @@ mod tests {
         let kernels = |name: &str| kernels(&[name.to_owned()]);
         let told = kernels("conv_2d").unwrap();
         assert!(told.contains("CONV_2D, int8\n  portable ") && told.contains("conv2d_i8_dsp"), "{told}");
+        assert!(told.contains("  hosts      conv2d_f32, conv2d_f32_simd\n"), "{told}");
         let message = kernels("CONV_3D").unwrap_err().to_string();
         assert!(message.contains("similar ones are CONV_2D"), "{message}");
         assert!(kernels("STFT").unwrap_err().to_string().contains("lists those"));
