@@ -51,6 +51,35 @@ pub fn onnx_corpus() -> Vec<Model> {
     corpus_folder().map(|folder| models(&folder, "onnx")).unwrap_or_default()
 }
 
+/// Models that cannot be compiled yet, with reasons.
+pub fn unsupported() -> BTreeMap<String, String> {
+    reasons(include_str!("../corpus/unsupported.txt"))
+}
+
+/// The corpus, and those of the project's own models that are networks (`tests/own_models.rs` runs the single operators).
+///
+/// # Panics
+/// Where the project's own models are missing.
+pub fn networks() -> Vec<Model> {
+    let mut models = own_models();
+    models.retain(|m| !m.name.starts_with("op_"));
+    assert!(!models.is_empty(), "the project's own models are missing");
+    models.extend(corpus());
+    models.extend(golden_onnx());
+    models
+}
+
+/// The corpus's ONNX models that have golden outputs to be held to. Of `micro_kws_qdq` only its own tests (`tests/onnx_quantised.rs`): sums of floats that are rounded to integers
+/// may differ by whole steps of these.
+pub fn golden_onnx() -> Vec<Model> {
+    onnx_corpus().into_iter().filter(|model| model.name != "micro_kws_qdq").collect()
+}
+
+/// Whether `KILN_SWEEP` asks for everything: every test on all models that it can take, which takes hours.
+pub fn sweeps() -> bool {
+    std::env::var_os("KILN_SWEEP").is_some()
+}
+
 /// The version of ONNX whose backend tests are run.
 pub const ONNX_VERSION: &str = "1.22.0";
 

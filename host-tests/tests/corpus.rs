@@ -7,32 +7,14 @@ use cargo_kiln::validate::validate;
 use kiln_codegen::ir::Graph;
 use kiln_codegen::report::macs;
 use kiln_codegen::{compile_graph, import, Error, Input, Optimize, Options};
-use kiln_host_tests::{corpus, onnx_corpus, own_models, reasons, Model};
-
-/// Models that cannot be compiled yet, with reasons.
-const UNSUPPORTED: &str = include_str!("../corpus/unsupported.txt");
-
-/// The corpus, and those of the project's own models that are networks (`tests/own_models.rs` runs the single operators).
-fn all_models() -> Vec<Model> {
-    let mut models = own_models();
-    models.retain(|m| !m.name.starts_with("op_"));
-    assert!(!models.is_empty(), "the project's own models are missing");
-    models.extend(corpus());
-    models.extend(golden_onnx());
-    models
-}
-
-/// The corpus's ONNX models. Of `micro_kws_qdq` only its own tests (`tests/onnx_quantised.rs`): sums of floats that are rounded to integers may differ by whole steps of these.
-fn golden_onnx() -> Vec<Model> {
-    onnx_corpus().into_iter().filter(|model| model.name != "micro_kws_qdq").collect()
-}
+use kiln_host_tests::{golden_onnx, networks, own_models, sweeps, unsupported, Model};
 
 /// A model that is not listed compiles; one that is listed is refused as unsupported, and not for another reason.
 #[test]
 fn every_model_compiles_or_is_known() {
-    let known = reasons(UNSUPPORTED);
+    let known = unsupported();
     let mut wrong = Vec::new();
-    for model in all_models() {
+    for model in networks() {
         let bytes = std::fs::read(&model.path).unwrap();
         let result = kiln_codegen::compile(&bytes, &model.name, &model.options(&Options::default()));
         match (result, known.get(&model.name)) {
@@ -63,7 +45,7 @@ fn host_at_every_level() {
     let others = kiln::Level::ALL.into_iter().filter(|&level| level != best && kiln::is_available(level));
     let places: Vec<String> = others.map(|level| format!("host@{}", level.name())).collect();
     let places: Vec<&str> = places.iter().map(String::as_str).collect();
-    let mut models = all_models();
+    let mut models = networks();
     models.retain(|model| sweeps() || std::fs::metadata(&model.path).unwrap().len() <= 256 << 10);
     assert!(places.is_empty() || check_models(&models, &Options::default(), &places) > 10);
 }
@@ -89,21 +71,21 @@ fn least_memory() {
 #[test]
 fn least_memory_on_cortex_m4() {
     let options = Options { optimize: Optimize::Memory, ..Options::default() };
-    let models: Vec<Model> = all_models().into_iter().filter(|m| !m.name.ends_with("_f32")).collect();
+    let models: Vec<Model> = networks().into_iter().filter(|m| !m.name.ends_with("_f32")).collect();
     assert!(check_models(&models, &options, &["qemu-cortex-m4"]) > 0);
 }
 
 /// Validates every supported model that can take its input as the options say; returns how many.
 fn check(options: &Options, places: &[&str]) -> usize {
-    check_models(&all_models(), options, places)
+    check_models(&networks(), options, places)
 }
 
 /// In every mode, each arena is at most 2 % larger than what has been proved to be the least for its schedule.
 #[test]
 fn arenas_are_packed() {
-    let known = reasons(UNSUPPORTED);
+    let known = unsupported();
     let (mut packed, mut models) = (0, 0);
-    for model in all_models().iter().filter(|m| !known.contains_key(&m.name)) {
+    for model in networks().iter().filter(|m| !known.contains_key(&m.name)) {
         models += 1;
         let bytes = std::fs::read(&model.path).unwrap();
         for optimize in [Optimize::Speed, Optimize::Memory] {
@@ -127,14 +109,9 @@ fn work(graph: &Graph) -> u64 {
     graph.nodes().map(|(_, node)| macs(graph, node)).sum()
 }
 
-/// Whether `KILN_SWEEP` asks for everything.
-fn sweeps() -> bool {
-    std::env::var_os("KILN_SWEEP").is_some()
-}
-
 fn check_models(models: &[Model], options: &Options, places: &[&str]) -> usize {
     let places: Vec<String> = places.iter().map(|p| p.to_string()).collect();
-    let known = reasons(UNSUPPORTED);
+    let known = unsupported();
     let emulated = places.iter().any(|place| place.starts_with("qemu"));
     let only_small = (emulated || options.optimize == Optimize::Memory) && !sweeps();
     let mut failed = Vec::new();
@@ -173,9 +150,9 @@ fn check_models(models: &[Model], options: &Options, places: &[&str]) -> usize {
 /// The model is compiled with all results as outputs; generated code is held to the interpreter, which other tests hold to golden layers.
 #[test]
 fn every_layer_of_generated_code() {
-    let known = reasons(UNSUPPORTED);
+    let known = unsupported();
     let mut layers = 0;
-    for model in all_models().iter().filter(|m| !known.contains_key(&m.name)) {
+    for model in networks().iter().filter(|m| !known.contains_key(&m.name)) {
         let bytes = std::fs::read(&model.path).unwrap();
         let options = model.options(&Options::default());
         let mut graph = import(&bytes, &format!("{}_layers", model.name), &options).unwrap();
@@ -215,7 +192,7 @@ fn every_emulated_board() {
     assert!(places.len() >= 4, "{places:?}");
     let sweep = sweeps();
     let modes = [Optimize::Speed, Optimize::Size, Optimize::Memory];
-    let mut models = if sweep { all_models() } else { own_models() };
+    let mut models = if sweep { networks() } else { own_models() };
     models.retain(|m| match sweep {
         true => std::fs::metadata(&m.path).unwrap().len() <= 1 << 20,
         false => ["residual_int8", "stream_int8", "temporal_f32"].contains(&m.name.as_str()),
