@@ -113,13 +113,19 @@ impl Tiles<'_> {
             for n in 0..N {
                 biases[n] = S::load(block.add(at(n)));
             }
+            // Another array: sums that nothing points to stay in registers.
+            let mut results = [[lo; N]; P];
+            for p in 0..P {
+                for n in 0..N {
+                    results[p][n] = S::clip(S::add(sums[p][n], biases[n]), lo, hi);
+                }
+            }
             for p in 0..P {
                 let y = self.y.add((pixel + p) * self.channels);
                 for n in 0..N {
                     let channel = first + n * S::LANES;
                     if channel < self.channels {
-                        let sum = S::clip(S::add(sums[p][n], biases[n]), lo, hi);
-                        put::<S>(sum, y.add(channel), self.channels - channel);
+                        put::<S>(results[p][n], y.add(channel), self.channels - channel);
                     }
                 }
             }
