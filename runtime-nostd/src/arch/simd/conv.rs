@@ -23,7 +23,7 @@ kernel! {
         work: &[Cell<i32>],
         y: Rows<'_, i8>,
         band: Band,
-    ) = conv_of_any
+    ) = conv<Any>(p, x, filters, pad, work, y, band)
 }
 
 kernel! {
@@ -35,7 +35,7 @@ kernel! {
         work: &[Cell<i32>],
         y: Rows<'_, i8>,
         band: Band,
-    ) = conv_of
+    ) = conv<C>(&C::CONV, x, filters, pad, work, y, band)
 }
 
 /// Runs of taps: k_h, or k_h · k_w.
@@ -57,33 +57,6 @@ struct Tiles<'a> {
     elements: usize,
     rounding: Rounding,
     clamp: Clamp,
-}
-
-#[inline(always)]
-unsafe fn conv_of_any<S: Simd>(
-    p: &Conv,
-    x: Rows<'_, i8>,
-    filters: &FilterBlocks<'_>,
-    pad: i8,
-    work: &[Cell<i32>],
-    y: Rows<'_, i8>,
-    band: Band,
-) {
-    // SAFETY: as the caller's.
-    unsafe { conv::<S, Any>(p, x, filters, pad, work, y, band) }
-}
-
-#[inline(always)]
-unsafe fn conv_of<S: Simd, C: Shape>(
-    x: Rows<'_, i8>,
-    filters: &FilterBlocks<'_>,
-    pad: i8,
-    work: &[Cell<i32>],
-    y: Rows<'_, i8>,
-    band: Band,
-) {
-    // SAFETY: as the caller's.
-    unsafe { conv::<S, C>(const { &C::CONV }, x, filters, pad, work, y, band) }
 }
 
 #[inline(always)]

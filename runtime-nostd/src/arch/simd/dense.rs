@@ -17,7 +17,7 @@ kernel! {
         work: &[Cell<i32>],
         y: Rows<'_, i8>,
         band: Band,
-    ) = dense_of_any
+    ) = dense(x.row_len(), y.row_len(), x, filters, work, y, band)
 }
 
 kernel! {
@@ -28,7 +28,7 @@ kernel! {
         work: &[Cell<i32>],
         y: Rows<'_, i8>,
         band: Band,
-    ) = dense_of
+    ) = dense(C::CONV.in_c, C::CONV.out_c, x, filters, work, y, band)
 }
 
 /// A product as its tiles see it.
@@ -39,30 +39,6 @@ struct Product {
     block_bytes: usize,
     rounding: Rounding,
     clamp: Clamp,
-}
-
-#[inline(always)]
-unsafe fn dense_of_any<S: Simd>(
-    x: Rows<'_, i8>,
-    filters: &FilterBlocks<'_>,
-    work: &[Cell<i32>],
-    y: Rows<'_, i8>,
-    band: Band,
-) {
-    // SAFETY: as the caller's.
-    unsafe { dense::<S>(x.row_len(), y.row_len(), x, filters, work, y, band) }
-}
-
-#[inline(always)]
-unsafe fn dense_of<S: Simd, C: Shape>(
-    x: Rows<'_, i8>,
-    filters: &FilterBlocks<'_>,
-    work: &[Cell<i32>],
-    y: Rows<'_, i8>,
-    band: Band,
-) {
-    // SAFETY: as the caller's.
-    unsafe { dense::<S>(C::CONV.in_c, C::CONV.out_c, x, filters, work, y, band) }
 }
 
 /// A row of `k` elements times filters of as many, to so many channels.

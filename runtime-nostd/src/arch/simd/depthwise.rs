@@ -39,20 +39,7 @@ kernel! {
         work: &[Cell<i32>],
         y: Rows<'_, i8>,
         band: Band,
-    ) = depthwise_of
-}
-
-#[inline(always)]
-unsafe fn depthwise_of<S: Simd, C: Shape>(
-    x: Rows<'_, i8>,
-    filters: &FilterBlocks<'_>,
-    pad: i8,
-    work: &[Cell<i32>],
-    y: Rows<'_, i8>,
-    band: Band,
-) {
-    // SAFETY: as the caller's.
-    unsafe { depthwise::<S>(const { &C::CONV }, x, filters, pad, work, y, band) }
+    ) = depthwise(&C::CONV, x, filters, pad, work, y, band)
 }
 
 /// Groups of four taps.

@@ -1,10 +1,21 @@
 //! From a kernel's name to its code for the processor.
 
-/// Defines an entry: a safe function that runs `$body::<S>(…)`, an `unsafe fn` that is `#[inline(always)]`, compiled for each [`Level`](super::level::Level).
+/// Defines an entry: a safe function that runs `$body::<S, …>(…)`, an `unsafe fn` that is `#[inline(always)]`, compiled for each [`Level`](super::level::Level). Its other
+/// generics and its arguments are the entry's, or those that are given with it.
 macro_rules! kernel {
     (
         $(#[$meta:meta])*
         $vis:vis fn $name:ident $(<$($generic:ident : $bound:path),+>)? ($($arg:ident: $ty:ty),* $(,)?) = $body:ident
+    ) => {
+        kernel! {
+            $(#[$meta])*
+            $vis fn $name $(<$($generic: $bound),+>)? ($($arg: $ty),*) = $body $(<$($generic),+>)? ($($arg),*)
+        }
+    };
+    (
+        $(#[$meta:meta])*
+        $vis:vis fn $name:ident $(<$($generic:ident : $bound:path),+>)? ($($arg:ident: $ty:ty),* $(,)?)
+            = $body:ident $(<$($of:ident),+>)? ($($given:expr),* $(,)?)
     ) => {
         $(#[$meta])*
         $vis fn $name $(<$($generic: $bound),+>)? ($($arg: $ty),*) {
@@ -15,21 +26,21 @@ macro_rules! kernel {
                 #[target_feature(enable = "avx2,fma")]
                 unsafe fn avx2 $(<$($generic: $bound),+>)? ($($arg: $ty),*) {
                     // SAFETY: the processor has what this function is compiled for.
-                    unsafe { $body::<crate::arch::x86::avx2::Avx2 $($(, $generic)+)?>($($arg),*) }
+                    unsafe { $body::<crate::arch::x86::avx2::Avx2 $($(, $of)+)?>($($given),*) }
                 }
 
                 #[cfg(kiln_avx512)]
                 #[target_feature(enable = "avx2,fma,avxvnni")]
                 unsafe fn avx_vnni $(<$($generic: $bound),+>)? ($($arg: $ty),*) {
                     // SAFETY: as above.
-                    unsafe { $body::<crate::arch::x86::avx_vnni::AvxVnni $($(, $generic)+)?>($($arg),*) }
+                    unsafe { $body::<crate::arch::x86::avx_vnni::AvxVnni $($(, $of)+)?>($($given),*) }
                 }
 
                 #[cfg(kiln_avx512)]
                 #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
                 unsafe fn avx512 $(<$($generic: $bound),+>)? ($($arg: $ty),*) {
                     // SAFETY: as above.
-                    unsafe { $body::<crate::arch::x86::avx512::Avx512 $($(, $generic)+)?>($($arg),*) }
+                    unsafe { $body::<crate::arch::x86::avx512::Avx512 $($(, $of)+)?>($($given),*) }
                 }
 
                 match level() {
@@ -54,12 +65,12 @@ macro_rules! kernel {
                     Level::DotProduct => {
                         type S = crate::arch::aarch64::dotprod::DotProduct;
                         // SAFETY: the program is compiled for it.
-                        return unsafe { $body::<S $($(, $generic)+)?>($($arg),*) };
+                        return unsafe { $body::<S $($(, $of)+)?>($($given),*) };
                     }
                     Level::Neon => {
                         type S = crate::arch::aarch64::neon::Neon;
                         // SAFETY: as above.
-                        return unsafe { $body::<S $($(, $generic)+)?>($($arg),*) };
+                        return unsafe { $body::<S $($(, $of)+)?>($($given),*) };
                     }
                     _ => {}
                 }
@@ -71,11 +82,11 @@ macro_rules! kernel {
                 if level() == Level::Simd128 {
                     type S = crate::arch::wasm::simd128::Simd128;
                     // SAFETY: as above.
-                    return unsafe { $body::<S $($(, $generic)+)?>($($arg),*) };
+                    return unsafe { $body::<S $($(, $of)+)?>($($given),*) };
                 }
             }
             // SAFETY: it needs nothing of the processor.
-            unsafe { $body::<crate::arch::simd::scalar::Scalar $($(, $generic)+)?>($($arg),*) }
+            unsafe { $body::<crate::arch::simd::scalar::Scalar $($(, $of)+)?>($($given),*) }
         }
     };
 }
