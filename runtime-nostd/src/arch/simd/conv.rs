@@ -3,7 +3,7 @@
 use super::dispatch::kernel;
 use super::requant::{self, with_rounding, GROUP, HEADER};
 use super::shape::{Any, Shape};
-use super::work::{fill, Ring};
+use super::work::{Ring, MOST_RUNS};
 use super::{Clamp, Simd, BLOCK};
 use crate::params::{Conv, FilterBlocks, Rounding};
 use crate::rows::{Band, Rows};
@@ -37,9 +37,6 @@ kernel! {
         band: Band,
     ) = conv<C>(&C::CONV, x, filters, pad, work, y, band)
 }
-
-/// Runs of taps: k_h, or k_h · k_w.
-const MOST_RUNS: usize = 64;
 
 /// A convolution as its tiles see it.
 struct Tiles<'a> {
@@ -75,7 +72,7 @@ unsafe fn conv<S: Simd, C: Shape>(
     let count = p.k_h.saturating_mul(columns);
     let block_bytes = HEADER.saturating_add(count.saturating_mul(groups).saturating_mul(GROUP));
     let blocks = p.out_c.div_ceil(BLOCK);
-    let ring = Ring::new(p, 1);
+    let mut ring = Ring::new(p, 1);
     if filters.blocks.len() < blocks.saturating_mul(block_bytes)
         || 4 * work.len() < ring.elements()
         || count > MOST_RUNS
@@ -85,22 +82,12 @@ unsafe fn conv<S: Simd, C: Shape>(
     let mut runs = [core::ptr::null(); MOST_RUNS];
     let work = work.as_ptr().cast_mut().cast::<u8>();
     let flip = |x: i8| x as u8 ^ S::FLIP;
-    let mut filled = band.first * p.stride_h;
     for row in band.range() {
         let top = row * p.stride_h;
         // SAFETY: the ring fits the workspace; blocks, rows and pixels are counted by the same sizes.
         unsafe {
-            filled = filled.max(top);
-            while filled < top + ring.rows {
-                fill(p, &ring, x, filled, work.add(ring.at(filled)), flip(pad), flip);
-                filled += 1;
-            }
-            for ky in 0..p.k_h {
-                let from = work.add(ring.at(top + ky * p.dilation_h));
-                for kx in 0..columns {
-                    runs[ky * columns + kx] = from.add(kx * p.dilation_w * p.in_c).cast_const();
-                }
-            }
+            ring.fill(p, x, top, work, flip(pad), flip);
+            ring.runs(p, top, columns, work, &mut runs);
             let y = y.row(row);
             if y.len() < p.out_w.saturating_mul(p.out_c) {
                 return;

@@ -6,7 +6,7 @@
 use super::dispatch::kernel;
 use super::requant::{self, with_rounding, GROUP, HEADER};
 use super::shape::Shape;
-use super::work::{fill, Ring, SLACK};
+use super::work::{Ring, SLACK};
 use super::{Clamp, Simd, BLOCK};
 use crate::params::{Conv, FilterBlocks, Rounding};
 use crate::rows::{Band, Rows};
@@ -75,7 +75,7 @@ unsafe fn depthwise<S: Simd>(
     let c = p.in_c;
     let Some(period) = period(c) else { return };
     let phases = if p.stride_w > 1 && c % BLOCK != 0 { p.stride_w } else { 1 };
-    let ring = Ring::new(p, phases);
+    let mut ring = Ring::new(p, phases);
     let (parts, columns) = if p.k_h == 1 { (p.k_w.div_ceil(4), 1) } else { (p.k_h.div_ceil(4), p.k_w) };
     let groups = parts.saturating_mul(columns);
     let block_bytes = HEADER.saturating_add(groups.saturating_mul(GROUP));
@@ -89,16 +89,7 @@ unsafe fn depthwise<S: Simd>(
     }
     let rows = work.as_ptr().cast_mut().cast::<u8>();
     let flip = |x: i8| x as u8 ^ S::FLIP;
-    // Where the column of a tap begins in a padded row, in elements.
-    let column = |kx: usize| {
-        let columns = kx * p.dilation_w;
-        match phases {
-            1 => columns * c,
-            _ => columns % phases * ring.phase + columns / phases * c,
-        }
-    };
     let mut pointers = [core::ptr::null(); MOST_GROUPS];
-    let mut filled = band.first * p.stride_h;
     for row in band.range() {
         let top = row * p.stride_h;
         let y = y.row(row);
@@ -107,11 +98,7 @@ unsafe fn depthwise<S: Simd>(
         }
         // SAFETY: rows and what is interleaved of them fit the workspace.
         unsafe {
-            filled = filled.max(top);
-            while filled < top + ring.rows {
-                fill(p, &ring, x, filled, rows.add(ring.at(filled)), flip(pad), flip);
-                filled += 1;
-            }
+            ring.fill(p, x, top, rows, flip(pad), flip);
             let interleaved = rows.add(ring.elements());
             for part in 0..parts {
                 let to = interleaved.add(4 * part * ring.row);
@@ -119,7 +106,7 @@ unsafe fn depthwise<S: Simd>(
                 for (i, source) in sources.iter_mut().enumerate() {
                     let tap = 4 * part + i;
                     if p.k_h == 1 && tap < p.k_w {
-                        *source = source.add(column(tap));
+                        *source = source.add(ring.column(tap * p.dilation_w, c));
                     } else if tap < p.k_h {
                         *source = rows.add(ring.at(top + tap * p.dilation_h));
                     }
@@ -130,7 +117,8 @@ unsafe fn depthwise<S: Simd>(
                     done += 4 * S::LANES;
                 }
                 for kx in 0..columns {
-                    pointers[part * columns + kx] = to.add(4 * column(kx)).cast_const();
+                    pointers[part * columns + kx] =
+                        to.add(4 * ring.column(kx * p.dilation_w, c)).cast_const();
                 }
             }
             let line = Line {

@@ -2,7 +2,7 @@
 
 use super::dispatch::kernel;
 use super::float_tile::Tiles;
-use super::work::{aligned, fill, Ring};
+use super::work::{aligned, Ring, MOST_RUNS};
 use super::{Simd, BLOCK};
 use crate::params::Conv;
 use crate::rows::{Band, Rows};
@@ -27,9 +27,6 @@ kernel! {
     ) = conv
 }
 
-/// Runs of taps: k_h, or k_h · k_w.
-const MOST_RUNS: usize = 64;
-
 /// Elements of operands that are computed together, since they stay in the first cache while filters go by.
 const NEAR: usize = 6144;
 
@@ -46,7 +43,7 @@ unsafe fn conv<S: Simd>(
 ) {
     let joined = p.dilation_w == 1 || p.k_w == 1;
     let (taps, columns) = if joined { (p.k_w * p.in_c, 1) } else { (p.in_c, p.k_w) };
-    let (ring, step) = (Ring::new(p, 1), p.stride_w * p.in_c);
+    let (mut ring, step) = (Ring::new(p, 1), p.stride_w * p.in_c);
     let reach = p.out_w.saturating_sub(1) * p.stride_w + p.k_w.saturating_sub(1) * p.dilation_w + 1;
     let unpadded = p.pad_left == 0 && reach <= p.in_w;
     // Filters are points, and every pixel of the operand has its result.
@@ -58,7 +55,6 @@ unsafe fn conv<S: Simd>(
     }
     let mut runs = [core::ptr::null(); MOST_RUNS];
     let (mut row, end) = (band.first, band.range().end);
-    let mut filled = row * p.stride_h;
     while row < end {
         let top = row * p.stride_h;
         let mut rows = 1;
@@ -74,17 +70,8 @@ unsafe fn conv<S: Simd>(
                     return;
                 }
                 let work = aligned(work);
-                filled = filled.max(top);
-                while filled < top + ring.rows {
-                    fill(p, &ring, x, filled, work.add(ring.at(filled)), 0.0, |x| x);
-                    filled += 1;
-                }
-                for ky in 0..p.k_h {
-                    let from = work.add(ring.at(top + ky * p.dilation_h)).cast_const();
-                    for kx in 0..columns {
-                        runs[ky * columns + kx] = from.add(kx * p.dilation_w * p.in_c);
-                    }
-                }
+                ring.fill(p, x, top, work, 0.0, |x| x);
+                ring.runs(p, top, columns, work, &mut runs);
             }
             let Some(y) = y.run(row, rows).filter(|y| y.len() >= rows * p.out_w * p.out_c) else { return };
             let tiles = Tiles {

@@ -2,7 +2,7 @@
 
 use super::dispatch::kernel;
 use super::float_tile::put;
-use super::work::{aligned, fill, Ring};
+use super::work::{aligned, Ring, MOST_RUNS};
 use super::{Simd, BLOCK};
 use crate::params::Conv;
 use crate::rows::{Band, Rows};
@@ -30,9 +30,6 @@ kernel! {
         band: Band,
     ) = depthwise
 }
-
-/// Taps of a filter.
-const MOST_TAPS: usize = 64;
 
 /// Blocks whose channels are those of several pixels.
 const MOST_FLAT: usize = 15;
@@ -64,29 +61,19 @@ unsafe fn depthwise<S: Simd>(
     let period = channels >> channels.trailing_zeros().min(BLOCK.trailing_zeros());
     let is_flat = period > 1 && period <= MOST_FLAT;
     let (blocks, phases) = if is_flat { (period, p.stride_w) } else { (channels.div_ceil(BLOCK), 1) };
-    let ring = Ring::new(p, phases);
+    let mut ring = Ring::new(p, phases);
     let count = p.k_h * p.k_w;
-    if w.len() < blocks * BLOCK * (1 + count) || work.len() < ring.elements() || count > MOST_TAPS {
+    if w.len() < blocks * BLOCK * (1 + count) || work.len() < ring.elements() || count > MOST_RUNS {
         return;
     }
-    let mut taps = [core::ptr::null(); MOST_TAPS];
+    let mut taps = [core::ptr::null(); MOST_RUNS];
     let work = aligned(work);
-    let mut filled = band.first * p.stride_h;
     for row in band.range() {
         let top = row * p.stride_h;
         // SAFETY: the ring fits the workspace, and behind it there is room for a vector; weights, rows and pixels are counted by the same sizes.
         unsafe {
-            filled = filled.max(top);
-            while filled < top + ring.rows {
-                fill(p, &ring, x, filled, work.add(ring.at(filled)), 0.0, |x| x);
-                filled += 1;
-            }
-            for ky in 0..p.k_h {
-                let from = work.add(ring.at(top + ky * p.dilation_h)).cast_const();
-                for kx in 0..p.k_w {
-                    taps[ky * p.k_w + kx] = from.add(ring.column(kx * p.dilation_w, channels));
-                }
-            }
+            ring.fill(p, x, top, work, 0.0, |x| x);
+            ring.runs(p, top, p.k_w, work, &mut taps);
             let y = y.row(row);
             if y.len() < p.out_w * channels {
                 return;

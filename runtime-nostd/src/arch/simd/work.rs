@@ -7,6 +7,9 @@ use core::cell::Cell;
 /// Bytes behind the last row that vectors may read.
 pub(crate) const SLACK: usize = 256;
 
+/// Runs of taps that kernels keep account of, which are read where they lie: k_h, or k_h · k_w.
+pub(crate) const MOST_RUNS: usize = 64;
+
 /// What of an operand a band of results reads, as rows in a workspace: a ring of as many as a filter covers.
 pub(crate) struct Ring {
     /// Elements of a row, padding included.
@@ -17,6 +20,8 @@ pub(crate) struct Ring {
     pub(crate) phases: usize,
     /// Elements of a phase.
     pub(crate) phase: usize,
+    /// The first row of the padded operand behind those that were copied.
+    filled: usize,
 }
 
 impl Ring {
@@ -30,7 +35,7 @@ impl Ring {
         let phase = columns.div_ceil(phases.max(1)).saturating_mul(p.in_c);
         let rows = span(p.k_h, p.dilation_h).saturating_add(1);
         let row = phase.saturating_mul(phases).checked_next_multiple_of(64).unwrap_or(usize::MAX);
-        Ring { row, rows, phases, phase }
+        Ring { row, rows, phases, phase, filled: 0 }
     }
 
     /// Elements of all rows, and of what may be read behind them.
@@ -53,6 +58,55 @@ impl Ring {
     pub(crate) fn at(&self, padded_row: usize) -> usize {
         padded_row.checked_rem(self.rows).unwrap_or(0) * self.row
     }
+
+    /// Copies the rows of the padded operand from `top` on that a filter covers to their places, but those that are there already: each element turned by `turn`;
+    /// `pad` is turned already. From call to call `top` does not become less.
+    ///
+    /// # Safety
+    ///
+    /// `p` is the convolution that the ring is of, and `work` is valid for all its rows.
+    #[inline(always)]
+    pub(crate) unsafe fn fill<T: Copy, U: Copy>(
+        &mut self,
+        p: &Conv,
+        x: Rows<'_, T>,
+        top: usize,
+        work: *mut U,
+        pad: U,
+        turn: impl Fn(T) -> U + Copy,
+    ) {
+        self.filled = self.filled.max(top);
+        while self.filled < top + self.rows {
+            // SAFETY: the caller's.
+            unsafe { fill_row(p, self, x, self.filled, work.add(self.at(self.filled)), pad, turn) };
+            self.filled += 1;
+        }
+    }
+
+    /// Where a filter's runs of taps begin in the rows from `top` on: so many columns of each of its rows.
+    ///
+    /// # Safety
+    ///
+    /// `p` is the convolution that the ring is of, and `work` is valid for all its rows.
+    #[inline(always)]
+    pub(crate) unsafe fn runs<U>(
+        &self,
+        p: &Conv,
+        top: usize,
+        columns: usize,
+        work: *const U,
+        runs: &mut [*const U; MOST_RUNS],
+    ) {
+        for ky in 0..p.k_h {
+            // SAFETY: the filter's rows and columns are within the ring.
+            unsafe {
+                let from = work.add(self.at(top + ky * p.dilation_h));
+                for kx in 0..columns {
+                    runs[ky * columns + kx] = from.add(self.column(kx * p.dilation_w, p.in_c));
+                }
+            }
+        }
+    }
 }
 
 /// Where rows begin in a workspace of floats: on a multiple of 64 bytes, so that no vector of them lies in two lines of a cache where it need not.
@@ -63,13 +117,13 @@ pub(crate) fn aligned(work: &[Cell<f32>]) -> *mut f32 {
     start.wrapping_add((start as usize).wrapping_neg() % 64 / 4)
 }
 
-/// Copies a row of the padded operand to its place, each element turned by `turn`; `pad` is turned already.
+/// Copies a row of the padded operand to its place.
 ///
 /// # Safety
 ///
 /// `to` is valid for a row of the ring.
 #[inline(always)]
-pub(crate) unsafe fn fill<T: Copy, U: Copy>(
+unsafe fn fill_row<T: Copy, U: Copy>(
     p: &Conv,
     ring: &Ring,
     x: Rows<'_, T>,
