@@ -1,6 +1,7 @@
-//! Sums of two integers, and means and maxima of windows.
+//! Sums of two integers, and means of windows.
 
 use super::dispatch::kernel;
+use super::pairs::{pairs, Pair};
 use super::{Clamp, Simd, BLOCK};
 use crate::params::{AddLinear, MeanLinear, Pool};
 use crate::rows::{Band, Read, ReadSlice, Rows};
@@ -17,62 +18,29 @@ pub fn add_i8_simd(p: &AddLinear, shift: u32, a: impl Read<i8>, b: impl Read<i8>
 
 kernel! {
     /// [`add_i8_simd`] of operands that have as many elements as the result.
-    fn sums(p: &AddLinear, shift: u32, a: *const i8, b: *const i8, y: &[Cell<i8>]) = add
+    fn sums(p: &AddLinear, shift: u32, a: *const i8, b: *const i8, y: &[Cell<i8>])
+        = pairs(&Sum { p: *p, shift }, [(a, 1), (b, 1)], y)
 }
 
-const WHOLE: Clamp = Clamp { zero_point: 0, lo: i8::MIN, hi: i8::MAX };
-
-#[inline(always)]
-unsafe fn add<S: Simd>(p: &AddLinear, shift: u32, a: *const i8, b: *const i8, y: &[Cell<i8>]) {
-    // SAFETY: the operands have as many elements as the result.
-    unsafe {
-        match S::LANES {
-            16 => blocks::<S, 1>(p, shift, a, b, y),
-            8 => blocks::<S, 2>(p, shift, a, b, y),
-            _ => blocks::<S, 4>(p, shift, a, b, y),
-        }
-    }
-}
-
-#[inline(always)]
-unsafe fn blocks<S: Simd, const N: usize>(
-    p: &AddLinear,
+/// A sum and the shift behind it.
+struct Sum {
+    p: AddLinear,
     shift: u32,
-    a: *const i8,
-    b: *const i8,
-    y: &[Cell<i8>],
-) {
-    let to = y.as_ptr().cast_mut().cast::<i8>();
-    // SAFETY: whole blocks are within the operands; the last elements are copied.
-    unsafe {
-        let mut done = 0;
-        while done + BLOCK <= y.len() {
-            block::<S, N>(p, shift, a.add(done), b.add(done), to.add(done));
-            done += BLOCK;
-        }
-        let (mut last_a, mut last_b, mut last) = ([0; BLOCK], [0; BLOCK], [0; BLOCK]);
-        for i in 0..y.len() - done {
-            (last_a[i], last_b[i]) = (*a.add(done + i), *b.add(done + i));
-        }
-        block::<S, N>(p, shift, last_a.as_ptr(), last_b.as_ptr(), last.as_mut_ptr());
-        for i in 0..y.len() - done {
-            *to.add(done + i) = last[i];
-        }
-    }
 }
 
-#[inline(always)]
-unsafe fn block<S: Simd, const N: usize>(p: &AddLinear, shift: u32, a: *const i8, b: *const i8, to: *mut i8) {
-    // SAFETY: all are valid for a block.
-    unsafe {
-        let start = S::splat_i(p.start);
-        let mut sums = [start; N];
-        for n in 0..N {
-            let (a, b) = (S::widen(a.add(n * S::LANES)), S::widen(b.add(n * S::LANES)));
-            let products = S::add_i(S::mul_i(a, S::splat_i(p.x)), S::mul_i(b, S::splat_i(p.y)));
-            sums[n] = S::shift_right_i(S::add_i(start, products), shift & 31);
+impl Pair for Sum {
+    #[inline(always)]
+    unsafe fn of<S: Simd>(&self, a: S::I, b: S::I) -> S::I {
+        // SAFETY: the caller's.
+        unsafe {
+            let products = S::add_i(S::mul_i(a, S::splat_i(self.p.x)), S::mul_i(b, S::splat_i(self.p.y)));
+            S::shift_right_i(S::add_i(S::splat_i(self.p.start), products), self.shift & 31)
         }
-        S::narrow(&sums, &WHOLE, to);
+    }
+
+    #[inline(always)]
+    fn clamp(&self) -> Clamp {
+        Clamp { zero_point: 0, lo: i8::MIN, hi: i8::MAX }
     }
 }
 

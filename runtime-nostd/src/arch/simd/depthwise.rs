@@ -6,6 +6,7 @@
 use super::dispatch::kernel;
 use super::requant::{self, with_rounding, GROUP, HEADER};
 use super::shape::Shape;
+use super::tiles::with_block;
 use super::work::{Ring, SLACK};
 use super::{Clamp, Simd, BLOCK};
 use crate::params::{Conv, FilterBlocks, Rounding};
@@ -132,11 +133,7 @@ unsafe fn depthwise<S: Simd>(
                 clamp: requant::clamp(filters),
                 y: y.as_ptr().cast_mut().cast(),
             };
-            match S::LANES {
-                16 => with_rounding!(line.rounding, vectors::<S, 1>(&line)),
-                8 => with_rounding!(line.rounding, vectors::<S, 2>(&line)),
-                _ => with_rounding!(line.rounding, vectors::<S, 4>(&line)),
-            }
+            with_block!(S, N => with_rounding!(line.rounding, vectors::<S, N>(&line)));
         }
     }
 }

@@ -27,11 +27,13 @@ mod float_tile;
 pub(crate) mod level;
 pub(crate) mod movement;
 pub(crate) mod mul;
+mod pairs;
 mod requant;
 pub(crate) mod scalar;
 pub(crate) mod shape;
 #[cfg(test)]
 mod tests;
+mod tiles;
 mod work;
 
 /// Filters in a block.
