@@ -3,6 +3,7 @@
 use super::dispatch::kernel;
 use super::requant::{self, with_rounding, GROUP, HEADER};
 use super::shape::{Any, Shape};
+use super::tiles::{with_pixels, Even};
 use super::work::{Ring, MOST_RUNS};
 use super::{Clamp, Simd, BLOCK};
 use crate::params::{Conv, FilterBlocks, Rounding};
@@ -117,22 +118,10 @@ unsafe fn all_blocks<S: Simd, C: Shape>(t: &Tiles<'_>, mut block: *const i8, y: 
         while first < t.channels {
             // Tiles of two vectors, or of one block.
             let taken = match S::LANES {
-                16 if t.channels - first > BLOCK => {
-                    all_pixels::<S, C, 2>(t, block, first, y, pixels);
-                    2
-                }
-                16 => {
-                    all_pixels::<S, C, 1>(t, block, first, y, pixels);
-                    1
-                }
-                8 => {
-                    all_pixels::<S, C, 2>(t, block, first, y, pixels);
-                    1
-                }
-                _ => {
-                    all_pixels::<S, C, 4>(t, block, first, y, pixels);
-                    1
-                }
+                16 if t.channels - first > BLOCK => all_pixels::<S, C, 2>(t, block, first, y, pixels),
+                16 => all_pixels::<S, C, 1>(t, block, first, y, pixels),
+                8 => all_pixels::<S, C, 2>(t, block, first, y, pixels),
+                _ => all_pixels::<S, C, 4>(t, block, first, y, pixels),
             };
             block = block.add(taken * t.block_bytes);
             first += taken * BLOCK;
@@ -160,7 +149,7 @@ const fn takes<S: Simd, C: Shape>(vectors: usize, count: usize) -> bool {
     count == pixels / tiles || count == pixels.div_ceil(tiles)
 }
 
-/// `N` vectors of filters, of so many pixels: in tiles that are as even as can be.
+/// `N` vectors of filters, of so many pixels: in tiles that are as even as can be. Returns the blocks they are.
 #[inline(always)]
 unsafe fn all_pixels<S: Simd, C: Shape, const N: usize>(
     t: &Tiles<'_>,
@@ -168,37 +157,18 @@ unsafe fn all_pixels<S: Simd, C: Shape, const N: usize>(
     first: usize,
     y: *mut i8,
     pixels: usize,
-) {
-    let most = const { most_pixels::<S>(N) };
-    let mut tiles = pixels.div_ceil(most);
-    let mut pixel = 0;
+) -> usize {
     let mut sums = Sums([0; MOST_SUMS]);
     let to = sums.0.as_mut_ptr();
-    while tiles > 0 {
-        let count = (pixels - pixel).div_ceil(tiles);
+    for (pixel, count) in Even::new(pixels, const { most_pixels::<S>(N) }) {
         // SAFETY: the pixels are there; so is the room for their results.
         unsafe {
-            match count {
-                1 if const { takes::<S, C>(N, 1) } => tile::<S, 1, N>(t, block, pixel, to),
-                2 if const { takes::<S, C>(N, 2) } => tile::<S, 2, N>(t, block, pixel, to),
-                3 if const { takes::<S, C>(N, 3) } => tile::<S, 3, N>(t, block, pixel, to),
-                4 if const { takes::<S, C>(N, 4) } => tile::<S, 4, N>(t, block, pixel, to),
-                5 if const { takes::<S, C>(N, 5) } => tile::<S, 5, N>(t, block, pixel, to),
-                6 if const { takes::<S, C>(N, 6) } => tile::<S, 6, N>(t, block, pixel, to),
-                7 if const { takes::<S, C>(N, 7) } => tile::<S, 7, N>(t, block, pixel, to),
-                8 if const { takes::<S, C>(N, 8) } => tile::<S, 8, N>(t, block, pixel, to),
-                9 if const { takes::<S, C>(N, 9) } => tile::<S, 9, N>(t, block, pixel, to),
-                10 if const { takes::<S, C>(N, 10) } => tile::<S, 10, N>(t, block, pixel, to),
-                11 if const { takes::<S, C>(N, 11) } => tile::<S, 11, N>(t, block, pixel, to),
-                12 if const { takes::<S, C>(N, 12) } => tile::<S, 12, N>(t, block, pixel, to),
-                _ => {}
-            }
+            with_pixels!(count, P if takes::<S, C>(N, P) => tile::<S, P, N>(t, block, pixel, to));
             let place = pixel * t.channels + first;
             with_rounding!(t.rounding, finish::<S, N>(t, block, first, count, place, to, y));
         }
-        pixel += count;
-        tiles -= 1;
     }
+    N * S::LANES / BLOCK
 }
 
 /// Sums of a tile, for as long as they become results. In another memory than where they are added up, which is registers.

@@ -2,6 +2,7 @@
 
 use super::dispatch::kernel;
 use super::float_tile::put;
+use super::tiles::{with_pixels, Even};
 use super::work::{aligned, Ring, MOST_RUNS};
 use super::{Simd, BLOCK};
 use crate::params::Conv;
@@ -103,7 +104,7 @@ impl Row<'_> {
             unsafe {
                 self.vectors::<S>(first, whole, S::LANES);
                 if whole * period < left {
-                    self.some::<S>(first, whole, left - whole * period);
+                    self.tile::<S, 1>(first, whole, left - whole * period);
                 }
             }
             first += S::LANES;
@@ -124,34 +125,10 @@ impl Row<'_> {
     /// So many vectors with the weights from element `first` on, and of each `len` results, or all: in tiles that are as even as can be.
     #[inline(always)]
     unsafe fn vectors<S: Simd>(&self, first: usize, count: usize, len: usize) {
-        let mut tiles = count.div_ceil(S::FLOAT_PIXELS);
-        let mut at = 0;
-        while tiles > 0 {
-            let some = (count - at).div_ceil(tiles);
+        for (at, count) in Even::new(count, S::FLOAT_PIXELS) {
             // SAFETY: as the caller's.
-            unsafe {
-                match some {
-                    1 => self.tile::<S, 1>(first, at, len),
-                    2 if S::FLOAT_PIXELS >= 2 => self.tile::<S, 2>(first, at, len),
-                    3 if S::FLOAT_PIXELS >= 3 => self.tile::<S, 3>(first, at, len),
-                    4 if S::FLOAT_PIXELS >= 4 => self.tile::<S, 4>(first, at, len),
-                    5 if S::FLOAT_PIXELS >= 5 => self.tile::<S, 5>(first, at, len),
-                    6 if S::FLOAT_PIXELS >= 6 => self.tile::<S, 6>(first, at, len),
-                    7 if S::FLOAT_PIXELS >= 7 => self.tile::<S, 7>(first, at, len),
-                    _ if S::FLOAT_PIXELS >= 8 => self.tile::<S, 8>(first, at, len),
-                    _ => {}
-                }
-            }
-            at += some;
-            tiles -= 1;
+            unsafe { with_pixels!(count, P if P <= S::FLOAT_PIXELS => self.tile::<S, P>(first, at, len)) }
         }
-    }
-
-    /// Vector `at` of those with the weights from element `first` on, of which so many elements are left.
-    #[inline(always)]
-    unsafe fn some<S: Simd>(&self, first: usize, at: usize, left: usize) {
-        // SAFETY: as the caller's.
-        unsafe { self.tile::<S, 1>(first, at, left) }
     }
 
     /// `P` vectors.

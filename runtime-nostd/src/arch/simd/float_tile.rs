@@ -1,5 +1,6 @@
 //! Products of many pixels with many filters of floats: tiles.
 
+use super::tiles::{with_pixels, Even};
 use super::{Simd, BLOCK};
 
 /// Products as their tiles see them.
@@ -58,26 +59,9 @@ impl Tiles<'_> {
     /// `N` vectors of filters, from the channel `first` on, of all pixels: in tiles that are as even as can be. Returns the number of filters.
     #[inline(always)]
     unsafe fn all_pixels<S: Simd, const N: usize>(&self, first: usize) -> usize {
-        let mut tiles = self.pixels.div_ceil(S::FLOAT_PIXELS);
-        let mut pixel = 0;
-        while tiles > 0 {
-            let count = (self.pixels - pixel).div_ceil(tiles);
+        for (pixel, count) in Even::new(self.pixels, S::FLOAT_PIXELS) {
             // SAFETY: the pixels are there; so is the room for their results.
-            unsafe {
-                match count {
-                    1 => self.tile::<S, 1, N>(first, pixel),
-                    2 if S::FLOAT_PIXELS >= 2 => self.tile::<S, 2, N>(first, pixel),
-                    3 if S::FLOAT_PIXELS >= 3 => self.tile::<S, 3, N>(first, pixel),
-                    4 if S::FLOAT_PIXELS >= 4 => self.tile::<S, 4, N>(first, pixel),
-                    5 if S::FLOAT_PIXELS >= 5 => self.tile::<S, 5, N>(first, pixel),
-                    6 if S::FLOAT_PIXELS >= 6 => self.tile::<S, 6, N>(first, pixel),
-                    7 if S::FLOAT_PIXELS >= 7 => self.tile::<S, 7, N>(first, pixel),
-                    _ if S::FLOAT_PIXELS >= 8 => self.tile::<S, 8, N>(first, pixel),
-                    _ => {}
-                }
-            }
-            pixel += count;
-            tiles -= 1;
+            unsafe { with_pixels!(count, P if P <= S::FLOAT_PIXELS => self.tile::<S, P, N>(first, pixel)) }
         }
         N * S::LANES
     }
