@@ -6,7 +6,7 @@
 use super::dispatch::kernel;
 use super::requant::{self, with_rounding, GROUP, HEADER};
 use super::shape::Shape;
-use super::tiles::with_block;
+use super::tiles::{period, with_block};
 use super::work::{Ring, SLACK};
 use super::{Clamp, Simd, BLOCK};
 use crate::params::{Conv, FilterBlocks, Rounding};
@@ -74,7 +74,7 @@ unsafe fn depthwise<S: Simd>(
     band: Band,
 ) {
     let c = p.in_c;
-    let Some(period) = period(c) else { return };
+    let period = period(c);
     let phases = if p.stride_w > 1 && c % BLOCK != 0 { p.stride_w } else { 1 };
     let mut ring = Ring::new(p, phases);
     let (parts, columns) = if p.k_h == 1 { (p.k_w.div_ceil(4), 1) } else { (p.k_h.div_ceil(4), p.k_w) };
@@ -82,7 +82,8 @@ unsafe fn depthwise<S: Simd>(
     let block_bytes = HEADER.saturating_add(groups.saturating_mul(GROUP));
     let interleaved = parts.saturating_mul(ring.row).saturating_add(SLACK).saturating_mul(4);
     let bytes = ring.elements().saturating_add(interleaved);
-    if filters.blocks.len() < period.saturating_mul(block_bytes)
+    if period == 0
+        || filters.blocks.len() < period.saturating_mul(block_bytes)
         || 4 * work.len() < bytes
         || groups > MOST_GROUPS
     {
@@ -136,13 +137,6 @@ unsafe fn depthwise<S: Simd>(
             with_block!(S, N => with_rounding!(line.rounding, vectors::<S, N>(&line)));
         }
     }
-}
-
-/// Blocks until the channels begin again: the least common multiple of 16 and their number, in blocks. `None` for no channels.
-#[inline(always)]
-fn period(channels: usize) -> Option<usize> {
-    let shared = 1 << channels.trailing_zeros().min(4);
-    (channels > 0).then_some(channels / shared)
 }
 
 /// A row of results, in blocks of `N` vectors.

@@ -2,7 +2,7 @@
 
 use super::dispatch::kernel;
 use super::float_tile::put;
-use super::tiles::{with_pixels, Even};
+use super::tiles::{period, with_pixels, Even};
 use super::work::{aligned, Ring, MOST_RUNS};
 use super::{Simd, BLOCK};
 use crate::params::Conv;
@@ -59,7 +59,7 @@ unsafe fn depthwise<S: Simd>(
     band: Band,
 ) {
     let channels = p.in_c;
-    let period = channels >> channels.trailing_zeros().min(BLOCK.trailing_zeros());
+    let period = period(channels);
     let is_flat = period > 1 && period <= MOST_FLAT;
     let (blocks, phases) = if is_flat { (period, p.stride_w) } else { (channels.div_ceil(BLOCK), 1) };
     let mut ring = Ring::new(p, phases);

@@ -1,4 +1,12 @@
-//! Functions that are compiled for a number of vectors or of pixels, so that all of them stay in registers.
+//! Blocks, and tiles of pixels: functions that are compiled for a number of vectors or of pixels, so that all of them stay in registers.
+
+use super::BLOCK;
+
+/// Blocks until channels begin again where pixels follow each other: the least common multiple of both numbers, in blocks. 0 for no channels.
+#[inline(always)]
+pub(crate) fn period(channels: usize) -> usize {
+    channels >> channels.trailing_zeros().min(BLOCK.trailing_zeros())
+}
 
 /// An expression of the constant `$n`: the vectors of `$s` that a block is.
 macro_rules! with_block {
