@@ -5,19 +5,16 @@
 //! Numerical Algorithms, 3.1, with both roundings of a term), and they differ from each other by at most twice that. Clamping brings them no further apart.
 #![allow(clippy::unwrap_used)]
 
+#[path = "simd/layers.rs"]
+mod layers;
+mod simd;
+
 use kiln::kernels::{self, Band, Broadcast, Conv, MatMul, Pool, Reduce, Rows};
-use kiln::{is_available, limit_level, Level};
+use layers::{alternating, held, ring};
+use simd::{at_each_level, cells, Random};
 use std::cell::Cell;
 
-/// A generator of shapes and operands.
-struct Random(u64);
-
 impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % n
-    }
-
     fn float(&mut self) -> f32 {
         self.below(2001) as f32 / 512.0 - 2.0
     }
@@ -25,20 +22,6 @@ impl Random {
     fn floats(&mut self, count: usize) -> Vec<f32> {
         (0..count).map(|_| self.float()).collect()
     }
-}
-
-/// Calls `test` at each level.
-fn at_each_level(test: impl Fn(&mut Random)) {
-    let levels: Vec<Level> = Level::ALL.into_iter().filter(|&level| is_available(level)).collect();
-    assert!(levels.contains(&Level::Portable));
-    for level in levels {
-        assert_eq!(limit_level(level), level);
-        test(&mut Random(level as u64));
-    }
-}
-
-fn cells(values: &mut [f32]) -> &[Cell<f32>] {
-    Cell::from_mut(values).as_slice_of_cells()
 }
 
 /// A random convolution, the rows of its result, and the pixels of its operand and its result that a clamp lets through.
@@ -83,11 +66,10 @@ fn random_conv(random: &mut Random, in_c: usize, out_c: usize, groups: usize) ->
     (conv, out_h)
 }
 
-/// Elements of the workspace, as the kernels' documentation has it.
+/// Elements of the workspace.
 fn workspace(p: &Conv, phases: usize) -> usize {
-    let columns = ((p.out_w - 1) * p.stride_w + (p.k_w - 1) * p.dilation_w + 1).max(p.in_w + p.pad_left);
-    let row = (columns.div_ceil(phases) * phases * p.in_c).next_multiple_of(64);
-    ((p.k_h - 1) * p.dilation_h + 1) * row + 256
+    let (row, covered) = ring(p, phases);
+    covered * row + 256
 }
 
 /// Blocks of sixteen filters \[o\]\[k\].
@@ -101,16 +83,6 @@ fn blocks(w: &[f32], bias: &[f32], k: usize) -> Vec<f32> {
         }
     }
     packed
-}
-
-/// Filters \[o\]\[k\] as the portable kernel reads them.
-fn alternating(w: &[f32], k: usize) -> Vec<f32> {
-    w.chunks(4 * k)
-        .flat_map(|four| match four.len() == 4 * k {
-            true => (0..4 * k).map(|i| four[i % 4 * k + i / 4]).collect(),
-            false => four.to_vec(),
-        })
-        .collect()
 }
 
 /// Blocks of sixteen channels with filters \[tap\]\[c\].
@@ -177,7 +149,6 @@ fn in_bands(
 ) {
     let row = p.in_w * p.in_c;
     let y = Rows::whole(cells(y), p.out_w * p.out_c);
-    let reach = (p.k_h - 1) * p.dilation_h + 1;
     let mut first = 0;
     while first < out_h {
         let rows = 1 + random.below(out_h - first);
@@ -185,18 +156,26 @@ fn in_bands(
         if random.below(2) == 0 {
             kernel(Rows::whole(cells(&mut x.to_vec()), row), y, band);
         } else {
-            let held = reach + (rows - 1) * p.stride_h + random.below(2);
-            let mut ring = vec![f32::NAN; held * row];
-            let last = (first + rows - 1) * p.stride_h + reach;
-            for r in
-                (first * p.stride_h).saturating_sub(p.pad_top)..last.saturating_sub(p.pad_top).min(p.in_h)
-            {
-                ring[r % held * row..][..row].copy_from_slice(&x[r * row..][..row]);
-            }
-            kernel(Rows::ring(cells(&mut ring), row, held), y, band);
+            let mut held = held(random, p, band, x, row, |_, len| vec![f32::NAN; len]);
+            let ring = held.len() / row;
+            kernel(Rows::ring(cells(&mut held), row, ring), y, band);
         }
         first += rows;
     }
+}
+
+/// What a kernel computes in one call.
+fn at_once(
+    p: &Conv,
+    out_h: usize,
+    x: &[f32],
+    kernel: impl Fn(Rows<'_, f32>, Rows<'_, f32>, Band),
+) -> Vec<f32> {
+    let (mut x, mut y) = (x.to_vec(), vec![0.0; out_h * p.out_w * p.out_c]);
+    let (x, rows) =
+        (Rows::whole(cells(&mut x), p.in_w * p.in_c), Rows::whole(cells(&mut y), p.out_w * p.out_c));
+    kernel(x, rows, Band { first: 0, rows: out_h });
+    y
 }
 
 fn conv(random: &mut Random) {
@@ -212,21 +191,10 @@ fn conv(random: &mut Random) {
         kernels::conv2d_f32_simd(&p, x, &w, lo, hi, work, y, band);
     });
     let twin = |layer: &Layer| {
-        let (mut x, w) = (layer.x.clone(), alternating(&layer.w, k));
-        let mut y = vec![0.0; out_h * p.out_w * out_c];
-        let (x, rows) =
-            (Rows::whole(cells(&mut x), p.in_w * in_c), Rows::whole(cells(&mut y), p.out_w * out_c));
-        kernels::conv2d_f32(
-            &p,
-            x,
-            &w,
-            &layer.bias,
-            layer.range[0],
-            layer.range[1],
-            rows,
-            Band { first: 0, rows: out_h },
-        );
-        y
+        let ([lo, hi], w) = (layer.range, alternating(&layer.w, k));
+        at_once(&p, out_h, &layer.x, |x, y, all| {
+            kernels::conv2d_f32(&p, x, &w, &layer.bias, lo, hi, y, all);
+        })
     };
     layer.compare(&y, twin, &format!("{p:?}"));
 }
@@ -246,20 +214,10 @@ fn depthwise(random: &mut Random) {
         kernels::depthwise2d_f32_simd(&p, x, &w, lo, hi, work, y, band);
     });
     let twin = |layer: &Layer| {
-        let mut x = layer.x.clone();
-        let mut y = vec![0.0; out_h * p.out_w * c];
-        let (x, rows) = (Rows::whole(cells(&mut x), p.in_w * c), Rows::whole(cells(&mut y), p.out_w * c));
-        kernels::depthwise2d_f32(
-            &p,
-            x,
-            &layer.w,
-            &layer.bias,
-            layer.range[0],
-            layer.range[1],
-            rows,
-            Band { first: 0, rows: out_h },
-        );
-        y
+        let [lo, hi] = layer.range;
+        at_once(&p, out_h, &layer.x, |x, y, all| {
+            kernels::depthwise2d_f32(&p, x, &layer.w, &layer.bias, lo, hi, y, all);
+        })
     };
     layer.compare(&y, twin, &format!("{p:?}"));
 }
@@ -503,7 +461,6 @@ fn matmul(random: &mut Random) {
     layer.compare(&y, twin, &format!("{p:?}"));
 }
 
-/// One test, since the level is the whole program's.
 #[test]
 fn kernels_in_vectors_are_close_to_portable_ones() {
     at_each_level(|random| {

@@ -1,18 +1,12 @@
 //! Products of integers, and short runs that are moved, against their portable twins: the same bits at every level that this processor has.
 #![allow(clippy::unwrap_used)]
 
-use kiln::kernels::{copy, copy_simd, mul_i8, mul_i8_simd, Broadcast, Copy, MulParams, Scale};
-use kiln::{is_available, limit_level, Level};
-use std::cell::Cell;
+mod simd;
 
-struct Random(u64);
+use kiln::kernels::{copy, copy_simd, mul_i8, mul_i8_simd, Broadcast, Copy, MulParams, Scale};
+use simd::{at_each_level, cells, Random};
 
 impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % n
-    }
-
     fn byte(&mut self) -> i8 {
         match self.below(8) {
             0 => i8::MIN,
@@ -20,10 +14,6 @@ impl Random {
             _ => self.below(256) as u8 as i8,
         }
     }
-}
-
-fn cells(values: &mut [i8]) -> &[Cell<i8>] {
-    Cell::from_mut(values).as_slice_of_cells()
 }
 
 /// Strides of an operand with some of the dimensions, the others repeated, and how many elements it has.
@@ -93,12 +83,10 @@ fn movement(random: &mut Random) {
 
 #[test]
 fn as_their_portable_twins() {
-    for level in Level::ALL.into_iter().filter(|&level| is_available(level)) {
-        assert_eq!(limit_level(level), level);
-        let mut random = Random(level as u64);
+    at_each_level(|random| {
         for _ in 0..2000 {
-            product(&mut random);
-            movement(&mut random);
+            product(random);
+            movement(random);
         }
-    }
+    });
 }

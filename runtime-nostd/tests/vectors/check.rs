@@ -1,24 +1,14 @@
 //! Operands, guarded memory, and calls of a kernel in all the ways in which generated code may call it.
 
+use super::layers::held;
+use super::simd::{cells, Random};
 use kiln::kernels::{Band, Conv, FilterBlocks, FloatRequant, Requant, Rounding, Rows};
 use std::cell::Cell;
 
 /// Products of a layer, at most: twins are not optimised in tests.
 const MOST_PRODUCTS: usize = 40_000;
 
-/// A generator of shapes and operands.
-pub(crate) struct Random(pub u64);
-
 impl Random {
-    pub(crate) fn next(&mut self) -> u32 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 32) as u32
-    }
-
-    pub(crate) fn below(&mut self, n: usize) -> usize {
-        (self.next() >> 1) as usize % n
-    }
-
     /// From `least` to `most`.
     pub(crate) fn within(&mut self, least: usize, most: usize) -> usize {
         least + self.below(most + 1 - least)
@@ -143,10 +133,6 @@ impl Scaling {
     }
 }
 
-pub(crate) fn cells<T>(values: &mut [T]) -> &[Cell<T>] {
-    Cell::from_mut(values).as_slice_of_cells()
-}
-
 /// A random convolution and the rows of its result, with filters of at most such a size.
 pub(crate) fn random_conv(
     random: &mut Random,
@@ -222,13 +208,6 @@ impl Operand {
             _ => self.pad.into(),
         }
     }
-}
-
-/// Elements of rows in a workspace, in so many phases, and how many rows a filter covers.
-pub(crate) fn ring(p: &Conv, phases: usize) -> (usize, usize) {
-    let columns = ((p.out_w - 1) * p.stride_w + (p.k_w - 1) * p.dilation_w + 1).max(p.in_w + p.pad_left);
-    let row = (columns.div_ceil(phases) * phases * p.in_c).next_multiple_of(64);
-    (row, (p.k_h - 1) * p.dilation_h + 1)
 }
 
 /// Memory with bytes around it that nothing may change.
@@ -314,9 +293,10 @@ impl Check<'_> {
             if random.below(2) == 0 {
                 kernel(whole, &self.filters, work.cells(), results, band);
             } else {
-                let mut held = self.held(random, band);
-                let ring = held.len() / self.operand.row.max(1);
-                let x = Rows::ring(cells(&mut held), self.operand.row, ring);
+                let (x, row) = (&self.operand.x, self.operand.row);
+                let mut held = held(random, p, band, x, row, Random::bytes);
+                let ring = held.len() / row.max(1);
+                let x = Rows::ring(cells(&mut held), row, ring);
                 kernel(x, &self.filters, work.cells(), results, band);
             }
             for r in band.range() {
@@ -350,19 +330,5 @@ impl Check<'_> {
             content[r * row..][..len].copy_from_slice(&self.expected[r * len..][..len]);
         }
         y.assert(&content, &format!("{}: without a last row", self.what));
-    }
-
-    /// A ring of the rows that a band reads, copied to their places; the others are anything.
-    fn held(&self, random: &mut Random, band: Band) -> Vec<i8> {
-        let (p, row) = (self.p, self.operand.row);
-        let reach = (p.k_h - 1) * p.dilation_h + 1;
-        let last = (band.first + band.rows - 1) * p.stride_h + reach;
-        let rows = reach + (band.rows - 1) * p.stride_h + random.below(2);
-        let mut held = random.bytes(rows * row);
-        let first = (band.first * p.stride_h).saturating_sub(p.pad_top);
-        for r in first..last.saturating_sub(p.pad_top).min(p.in_h) {
-            held[r % rows * row..][..row].copy_from_slice(&self.operand.x[r * row..][..row]);
-        }
-        held
     }
 }

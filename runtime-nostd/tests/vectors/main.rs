@@ -6,10 +6,15 @@
 #![allow(clippy::unwrap_used)]
 
 mod check;
+#[path = "../simd/layers.rs"]
+mod layers;
+#[path = "../simd/mod.rs"]
+mod simd;
 
-use check::{cells, moderate, random_conv, ring, Check, Guarded, Operand, Random, Scaling};
+use check::{moderate, random_conv, Check, Guarded, Operand, Scaling};
 use kiln::kernels::{self, AddLinear, Band, Conv, MeanLinear, Pool, Rows};
-use kiln::{is_available, limit_level, Level};
+use layers::{alternating, ring};
+use simd::{at_each_level, cells, Random};
 
 /// The results of a layer, pixel by pixel, of the sums that `sum` computes of a channel of a pixel.
 fn results(p: &Conv, out_h: usize, scaling: &Scaling, sum: impl Fn(usize, usize, usize) -> i32) -> Vec<i8> {
@@ -18,15 +23,6 @@ fn results(p: &Conv, out_h: usize, scaling: &Scaling, sum: impl Fn(usize, usize,
         .flat_map(|(y, x)| (0..p.out_c).map(move |o| (y, x, o)))
         .map(|(y, x, o)| scaling.apply(o, sum(y, x, o)))
         .collect()
-}
-
-/// Filters \[o\]\[k\] as the portable kernel reads them.
-fn alternating(w: &[i8], k: usize) -> Vec<i8> {
-    let four = |four: &[i8]| match four.len() == 4 * k {
-        true => (0..4 * k).map(|i| four[i % 4 * k + i / 4]).collect(),
-        false => four.to_vec(),
-    };
-    w.chunks(4 * k).flat_map(four).collect()
 }
 
 /// Blocks of filters \[o\]\[run\]\[element\].
@@ -386,21 +382,16 @@ fn too_large(random: &mut Random) {
     }
 }
 
-/// One test, since the level is the whole program's.
 #[test]
 fn kernels_in_vectors_equal_portable_ones() {
-    let levels: Vec<Level> = Level::ALL.into_iter().filter(|&level| is_available(level)).collect();
-    assert!(levels.contains(&Level::Portable));
-    for level in levels {
-        assert_eq!(limit_level(level), level);
-        let mut random = Random(level as u64);
+    at_each_level(|random| {
         for _ in 0..200 {
-            conv(&mut random);
-            depthwise(&mut random);
-            dense(&mut random);
-            add(&mut random);
-            mean(&mut random);
+            conv(random);
+            depthwise(random);
+            dense(random);
+            add(random);
+            mean(random);
         }
-        too_large(&mut random);
-    }
+        too_large(random);
+    });
 }
