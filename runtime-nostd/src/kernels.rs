@@ -126,6 +126,11 @@ pub use crate::arch::simd::float_pool::{avg_pool2d_f32_simd, max_pool2d_f32_simd
 pub use crate::arch::simd::float_rows::{mean_f32_simd, softmax_f32_simd};
 pub use crate::arch::simd::movement::copy_simd;
 pub use crate::arch::simd::mul::mul_i8_simd;
+#[cfg(target_has_atomic = "ptr")]
+pub use crate::arch::simd::parts::{
+    conv2d_f32_simd_on, conv2d_i8_simd_on, dense_f32_simd_on, dense_i8_simd_on, depthwise2d_f32_simd_on,
+    depthwise2d_i8_simd_on,
+};
 pub use crate::arch::simd::shape::{Shape, Sizes};
 pub use crate::arch::v6m::conv::{conv2d_i8_pairs, conv2d_i8_singles, dense_i8_pairs, dense_i8_singles};
 pub use crate::arch::v6m::depthwise::depthwise2d_i8_taps;

@@ -52,6 +52,8 @@ mod share;
 mod turns;
 
 pub use arch::memory::{Arena, Bytes, Element, Memory};
+#[cfg(target_has_atomic = "ptr")]
+pub use arch::simd::crew::Crew;
 pub use arch::simd::level::{is_available, level, limit_level, Level};
 #[cfg(feature = "defmt")]
 #[doc(hidden)]

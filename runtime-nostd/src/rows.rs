@@ -68,6 +68,13 @@ impl<'a, T> Rows<'a, T> {
         (self.run(r, rows), rows)
     }
 
+    /// All of the memory.
+    #[cfg(target_has_atomic = "ptr")]
+    #[inline(always)]
+    pub(crate) fn cells(&self) -> &'a [Cell<T>] {
+        self.cells
+    }
+
     /// How many rows are held; `None` if the memory is smaller.
     #[inline(always)]
     pub(crate) fn held(&self) -> Option<usize> {

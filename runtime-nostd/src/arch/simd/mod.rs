@@ -11,6 +11,8 @@
 
 pub(crate) mod add;
 pub(crate) mod conv;
+#[cfg(target_has_atomic = "ptr")]
+pub(crate) mod crew;
 pub(crate) mod dense;
 pub(crate) mod depthwise;
 mod dispatch;
@@ -28,6 +30,8 @@ pub(crate) mod level;
 pub(crate) mod movement;
 pub(crate) mod mul;
 mod pairs;
+#[cfg(target_has_atomic = "ptr")]
+pub(crate) mod parts;
 mod requant;
 pub(crate) mod scalar;
 pub(crate) mod shape;
