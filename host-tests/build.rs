@@ -1,5 +1,5 @@
 //! Compiles the project's own models through the build-script door, and again in all ways that go row by row: everything in pipelines that can
-//! be, and fed by rows; and in two arenas. Lists them for `tests/own_models.rs`.
+//! be, and fed by rows; in two arenas; and for several threads. Lists them for `tests/own_models.rs`.
 
 mod streamed;
 
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 type Way = fn(Graph, Options) -> Result<Option<Compiled>, Error>;
 
 /// The ways besides the build-script door: name of the list, prefix of the types.
-const WAYS: [(&str, &str, Way); 6] = [
+const WAYS: [(&str, &str, Way); 7] = [
     ("PIPELINES", "P", streamed::in_long_pipelines),
     ("BANDS", "B", streamed::in_bands),
     ("ROWS", "R", |graph, options| fed(graph, Options { input: Input::Rows, ..options })),
@@ -20,6 +20,7 @@ const WAYS: [(&str, &str, Way); 6] = [
         fed(graph, Options { input: Input::Rows, optimize: Optimize::Memory, ..options })
     }),
     ("FAST", "F", in_two_arenas),
+    ("CREW", "C", streamed::on_a_crew),
     ("SLIDING", "S", |graph, options| fed(graph, Options { input: Input::Sliding, ..options })),
 ];
 
@@ -66,7 +67,8 @@ impl Lists {
             match compile(path, &ty) {
                 Ok(Some(file)) => {
                     writeln!(self.code, "include!({:?});", file.display().to_string())?;
-                    writeln!(table, "    ({name:?}, run::<{ty}>),")?;
+                    let run = if list == "CREW" { "run_on_a_crew" } else { "run" };
+                    writeln!(table, "    ({name:?}, {run}::<{ty}>),")?;
                 }
                 Ok(None) => {}
                 Err(error) => writeln!(self.refused, "    ({name:?}, {:?}),", error.to_string())?,

@@ -38,6 +38,7 @@ use proc_macro2::TokenStream;
 /// # Errors
 /// [`Error`] says what is wrong and where; every problem of a stage is listed at once.
 pub fn compile(bytes: &[u8], name: &str, options: &Options) -> Result<Compiled, Error> {
+    options.check()?;
     compile_graph(import(bytes, name, options)?, options)
 }
 
@@ -46,6 +47,7 @@ pub fn compile(bytes: &[u8], name: &str, options: &Options) -> Result<Compiled, 
 /// # Errors
 /// As [`compile`].
 pub fn compile_graph(graph: ir::Graph, options: &Options) -> Result<Compiled, Error> {
+    options.check()?;
     let again = options.ram.filter(|_| options.optimize != Optimize::Memory).map(|ram| (ram, graph.clone()));
     let mut compiled = lower(graph, options)?;
     // What makes more operations go row by row costs cycles: it is tried where nothing else fits.

@@ -332,6 +332,8 @@ pub struct Options {
     pub custom_ops: Vec<CustomOp>,
     /// The processor that code is made for; [`Target::Portable`] where absent.
     pub target: Option<Target>,
+    /// How many threads may compute a step together, at most: see [`Options::cores`].
+    pub cores: Option<usize>,
     /// What the model tells about while it runs.
     pub events: Events,
     /// Emits a call of `kiln::trace` before every step, for measurements.
@@ -340,7 +342,7 @@ pub struct Options {
 
 impl Options {
     /// Every option that a user sets by name.
-    pub const NAMES: [&'static str; 17] = [
+    pub const NAMES: [&'static str; 18] = [
         "name",
         "optimize",
         "flash",
@@ -357,12 +359,47 @@ impl Options {
         "state",
         "custom_op",
         "target",
+        "cores",
         "events",
     ];
 
     /// The processor that code is made for.
     pub fn target(&self) -> Target {
         self.target.unwrap_or_default()
+    }
+
+    /// How many threads may compute a step together, at most: those of a crew that `invoke_on` is given. One where it is not said.
+    pub fn cores(&self) -> usize {
+        self.cores.unwrap_or(1)
+    }
+
+    /// Refuses options that do not go together.
+    ///
+    /// # Errors
+    /// [`Error::Options`] for `cores` where there are no threads to share steps, or no steps to share.
+    pub fn check(&self) -> Result<(), Error> {
+        let refused = |what: &str, help: &str| {
+            Err(Error::Options(Problem {
+                place: "option `cores`".into(),
+                what: what.into(),
+                help: help.into(),
+            }))
+        };
+        if self.cores() > 1 && self.target() != Target::Vectors {
+            let target = self.target().name();
+            return refused(
+                &format!("code for `{target}` runs in one thread: kernels of hosts alone are shared"),
+                "leave it out, or compile for a host: x86-64, aarch64 or wasm32",
+            );
+        }
+        if self.cores() > 1 && self.input != Input::Whole {
+            let input = self.input.name();
+            return refused(
+                &format!("with `input = \"{input}\"` steps compute a row at a time, which is not shared"),
+                "leave it out, or use input = \"whole\"",
+            );
+        }
+        Ok(())
     }
 
     /// Sets one option from the text a user wrote. `name` is the option's name in the macro.
@@ -387,6 +424,7 @@ impl Options {
             "state" => self.states.push(value.parse()?),
             "custom_op" => self.bind(value.parse()?)?,
             "target" => self.target = Some(value.parse()?),
+            "cores" => self.cores = Some(parse_cores(value)?),
             "events" => self.events = value.parse()?,
             _ => {
                 return Err(Error::Options(Problem {
@@ -431,6 +469,16 @@ fn parse_bytes(option: &str, text: &str) -> Result<usize, Error> {
     let count: usize = digits.replace('_', "").parse().map_err(|_| wrong())?;
     count.checked_mul(factor).ok_or_else(wrong)
 }
+
+/// A number of threads.
+fn parse_cores(text: &str) -> Result<usize, Error> {
+    let help = format!("write a number of threads, from 1 to {MOST_CORES}");
+    let wrong = || bad_option("cores", text, &help);
+    text.parse().ok().filter(|cores| (1..=MOST_CORES).contains(cores)).ok_or_else(wrong)
+}
+
+/// Each has workspaces of its own.
+pub(crate) const MOST_CORES: usize = 64;
 
 fn bad_option(option: &str, value: &str, help: &str) -> Error {
     Error::Options(Problem {
@@ -500,6 +548,28 @@ mod tests {
         ] {
             let error = options.set("custom_op", text).unwrap_err().to_string();
             assert!(error.contains("option `custom_op`") && error.contains(message), "{error}");
+        }
+    }
+
+    #[test]
+    fn cores_are_those_of_hosts() {
+        let mut options = Options { target: Some(Target::Vectors), ..Options::default() };
+        options.set("cores", "4").unwrap();
+        assert_eq!((options.cores(), options.check()), (4, Ok(())));
+        for (target, input, message) in [
+            (Target::CortexMDsp, Input::Whole, "`cortex-m4` runs in one thread"),
+            (Target::Portable, Input::Whole, "`portable` runs in one thread"),
+            (Target::Vectors, Input::Rows, "`input = \"rows\"`"),
+            (Target::Vectors, Input::Sliding, "`input = \"sliding\"`"),
+        ] {
+            let options = Options { target: Some(target), input, ..options.clone() };
+            let error = options.check().unwrap_err().to_string();
+            assert!(error.contains("option `cores`") && error.contains(message), "{error}");
+            assert_eq!(Options { cores: Some(1), ..options }.check(), Ok(()));
+        }
+        for text in ["0", "65", "two", "-1", ""] {
+            let error = options.set("cores", text).unwrap_err().to_string();
+            assert!(error.contains("from 1 to 64"), "{error}");
         }
     }
 

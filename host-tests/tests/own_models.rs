@@ -5,7 +5,7 @@ use cargo_kiln::compare::{compare, Difference};
 use cargo_kiln::golden::Golden;
 use cargo_kiln::place::interpret;
 use cargo_kiln::slide::Sequence;
-use kiln::Model;
+use kiln::{Crew, Model};
 use kiln_codegen::ir::{Data, Graph};
 use kiln_codegen::{schedule, Options};
 
@@ -14,6 +14,32 @@ use kiln_codegen::{schedule, Options};
 type Run = fn(&[Vec<Data>], bool) -> Vec<Vec<Data>>;
 
 fn run<M: Model + Default>(cases: &[Vec<Data>], sequence: bool) -> Vec<Vec<Data>> {
+    run_with::<M>(cases, sequence, M::invoke)
+}
+
+/// With two more threads, and one in three cases alone.
+fn run_on_a_crew<M: Model + Default>(cases: &[Vec<Data>], sequence: bool) -> Vec<Vec<Data>> {
+    Crew::of_threads(2, |crew| {
+        while crew.helpers() < 2 {
+            std::thread::yield_now();
+        }
+        let mut count = 0;
+        run_with::<M>(cases, sequence, |model| {
+            count += 1;
+            if count % 3 == 0 {
+                model.invoke()
+            } else {
+                model.invoke_on(crew)
+            }
+        })
+    })
+}
+
+fn run_with<M: Model + Default>(
+    cases: &[Vec<Data>],
+    sequence: bool,
+    mut invoke: impl FnMut(&mut M) -> bool,
+) -> Vec<Vec<Data>> {
     let mut model = Box::<M>::default();
     let mut outputs = Vec::new();
     for inputs in cases {
@@ -27,7 +53,7 @@ fn run<M: Model + Default>(cases: &[Vec<Data>], sequence: bool) -> Vec<Vec<Data>
                 let len = data.bytes().len() / pieces;
                 model.input_bytes_mut(k).copy_from_slice(&data.bytes()[piece * len..][..len]);
             }
-            complete = model.invoke();
+            complete = invoke(&mut model);
         }
         let given = if complete { M::INFO.outputs.len() } else { 0 };
         outputs.push((0..given).map(|k| Data::new(model.output_bytes(k))).collect());
@@ -36,7 +62,7 @@ fn run<M: Model + Default>(cases: &[Vec<Data>], sequence: bool) -> Vec<Vec<Data>
 }
 
 mod generated {
-    use super::{run, Run};
+    use super::{run, run_on_a_crew, Run};
     include!(concat!(env!("OUT_DIR"), "/own_models.rs"));
 }
 
@@ -64,6 +90,9 @@ fn generated_code_and_interpreter_give_the_golden_outputs() {
     for &(name, run) in generated::FAST {
         failed.extend(against_golden(name, "generated code, in two arenas", generated(run)));
     }
+    for &(name, run) in generated::CREW {
+        failed.extend(against_golden(name, "generated code, on a crew", generated(run)));
+    }
     for &(name, run) in generated::SLIDING {
         failed.extend(against_golden(name, "generated code, sliding", generated(run)));
     }
@@ -71,6 +100,7 @@ fn generated_code_and_interpreter_give_the_golden_outputs() {
     // Everything that can go row by row does.
     assert!(generated::PIPELINES.len() >= 80, "{}", generated::PIPELINES.len());
     assert_eq!(generated::FAST.len(), generated::MODELS.len());
+    assert!(generated::CREW.len() >= 40, "{}", generated::CREW.len());
     assert_eq!(generated::BANDS.len(), generated::PIPELINES.len());
     assert!(generated::ROWS.len() >= 60, "{}", generated::ROWS.len());
     assert_eq!(generated::ROWS_MEMORY.len(), generated::ROWS.len());

@@ -1,5 +1,7 @@
 //! What every compiled model is: its description, and one interface to run it.
 
+#[cfg(target_has_atomic = "ptr")]
+use crate::Crew;
 use crate::Feed;
 
 /// How one element of a tensor is stored.
@@ -123,6 +125,13 @@ pub trait Model {
     ///
     /// Inputs have to be written before every invocation: their memory is reused.
     fn invoke(&mut self) -> bool;
+
+    /// As [`invoke`](Model::invoke), with the help of a crew where the model was compiled for several `cores`.
+    #[cfg(target_has_atomic = "ptr")]
+    fn invoke_on(&mut self, crew: &Crew) -> bool {
+        let _ = crew;
+        self.invoke()
+    }
 
     /// Puts the state back to what it is in a new model, and forgets the rows of an input that is not complete.
     fn reset(&mut self);

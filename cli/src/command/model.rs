@@ -71,6 +71,9 @@ pub(super) struct ModelArgs {
     /// The processor that code is made for [default: that of the board it runs on, otherwise any]
     #[arg(long, value_name = "CPU", value_parser = Target::NAMES)]
     pub(super) target: Option<String>,
+    /// How many threads may compute a step together, of those that `invoke_on` is given: 1 to 64, for hosts
+    #[arg(long, value_name = "THREADS")]
+    cores: Option<String>,
     /// Bytes of faster RAM, e.g. 16K: an arena of at most that many holds what is accessed most, a second one the rest
     #[arg(long, value_name = "BYTES")]
     fast_ram: Option<String>,
@@ -124,6 +127,7 @@ impl ModelArgs {
             ("weights", &self.weights),
             ("weights_section", &self.weights_section),
             ("target", &self.target),
+            ("cores", &self.cores),
         ];
         for (option, value) in optional {
             if let Some(value) = value {

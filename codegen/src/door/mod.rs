@@ -7,7 +7,9 @@ pub use request::include_model;
 
 use crate::error::{Error, Problem};
 use crate::front::embed;
-use crate::options::{Events, Input, InputShape, Io, Optimize, Options, Qdq, Reference, StatePair, Weights};
+use crate::options::{
+    Events, Input, InputShape, Io, Optimize, Options, Qdq, Reference, StatePair, Weights, MOST_CORES,
+};
 use crate::target::Target;
 use crate::{compile, Compiled};
 use data::DataFiles;
@@ -215,6 +217,13 @@ impl Build {
     pub fn custom_op(mut self, name: &str, path: &str) -> Result<Self, Error> {
         self.options.set("custom_op", &format!("{name}={path}"))?;
         Ok(self)
+    }
+
+    /// How many threads may compute a step together, at most, of those that help a `kiln::Crew`: for hosts, and whole inputs. The model has `invoke_on`. From 1 to 64; what is beyond is the
+    /// next of them.
+    pub fn cores(mut self, cores: usize) -> Self {
+        self.options.cores = Some(cores.clamp(1, MOST_CORES));
+        self
     }
 
     /// What the model tells about while it runs, to the observer of `kiln::events`.

@@ -31,9 +31,20 @@ pub(super) fn expand_stage(program: &Program, stage: &Stage<'_>, trace: bool) ->
 /// The call of a step that runs once.
 fn expand_step_call(program: &Program, step: usize, trace: bool) -> TokenStream {
     let name = step_name(step);
-    let memories = memory_idents(program.calls.iter().filter(|call| call.step == step));
+    let calls = program.calls.iter().filter(|call| call.step == step);
+    let arguments: Vec<Ident> = memory_idents(calls.clone()).chain(asks_for_crew(calls).then(crew)).collect();
     let mark = expand_trace(step, trace);
-    quote! { #mark #name(#(#memories),*); }
+    quote! { #mark #name(#(#arguments),*); }
+}
+
+/// Whether some calls are made on a crew.
+pub(super) fn asks_for_crew<'a>(mut calls: impl Iterator<Item = &'a Call>) -> bool {
+    calls.any(|call| call.args.iter().any(|arg| matches!(arg, Arg::Crew)))
+}
+
+/// The crew, as an argument.
+fn crew() -> Ident {
+    Ident::new("crew", Span::call_site())
 }
 
 /// The marker before a step.
@@ -118,7 +129,8 @@ fn expand_step(program: &Program, calls: &[Call]) -> TokenStream {
     });
     let parameters = memory_parameters(program, calls.iter());
     let tick = turn.map(|_| quote! { tick: usize });
-    let parameters = parameters.into_iter().chain(tick);
+    let crew = asks_for_crew(calls.iter()).then(|| quote! { crew: &kiln::Crew });
+    let parameters = parameters.into_iter().chain(tick).chain(crew);
     let result = program.results.iter().find(|result| result.step == step);
     let due = turn.map(|turn| pipeline::expand_due(turn, calls, result.is_some()));
     let begin = result.map(|_| event::expand_begin());
@@ -235,6 +247,7 @@ fn expand_arg(program: &Program, arg: &Arg) -> TokenStream {
         Arg::Linear(len) => linear(*len),
         Arg::Int(value) => integer(*value),
         Arg::Float(value) => float(*value),
+        Arg::Crew => crew().into_token_stream(),
     }
 }
 

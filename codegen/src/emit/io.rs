@@ -206,6 +206,14 @@ pub(super) fn expand_model(graph: &Graph, program: &Program, names: &Names) -> T
         }
     };
     let feed = Ident::new(feed, Span::call_site());
+    let invoke_on = (program.cores > 1).then(|| {
+        quote! {
+            fn invoke_on(&mut self, crew: &kiln::Crew) -> bool {
+                #ty::invoke_on(self, crew);
+                true
+            }
+        }
+    });
     let (parameters, holders) = structure::expand_generics(program);
     let fast = program.fast_bytes.map(|_| quote! { + #ty::FAST_BYTES });
     quote! {
@@ -233,6 +241,8 @@ pub(super) fn expand_model(graph: &Graph, program: &Program, names: &Names) -> T
             fn invoke(&mut self) -> bool {
                 #invoke
             }
+
+            #invoke_on
 
             fn reset(&mut self) {
                 #ty::reset(self);

@@ -207,13 +207,37 @@ fn expand_invoke(program: &Program, start: Option<TokenStream>, trace: bool) -> 
     let memories = expand_memories(program);
     let calls = call::expand_stages(program, trace);
     let turns = turns::expand_turns(program);
-    quote! {
-        /// Runs the model once. The inputs' memory is reused: write every input before each call.
-        pub fn invoke(&mut self) {
-            #start
-            #memories
-            #calls
+    let body = quote! { #start #memories #calls };
+    let invoke = match program.cores {
+        ..=1 => quote! {
+            /// Runs the model once. The inputs' memory is reused: write every input before each call.
+            pub fn invoke(&mut self) {
+                #body
+            }
+        },
+        cores => {
+            let doc = format!(
+                " As `invoke`, with the help of a crew: of {cores} threads at most, the caller's among them."
+            );
+            let crew = match call::asks_for_crew(program.calls.iter()) {
+                true => quote! { crew },
+                false => quote! { _crew },
+            };
+            quote! {
+                /// Runs the model once. The inputs' memory is reused: write every input before each call.
+                pub fn invoke(&mut self) {
+                    self.invoke_on(&kiln::Crew::new());
+                }
+
+                #[doc = #doc]
+                pub fn invoke_on(&mut self, #crew: &kiln::Crew) {
+                    #body
+                }
+            }
         }
+    };
+    quote! {
+        #invoke
 
         /// As `invoke`, and lets other tasks run after each step: for models that would hold up an async executor for too long.
         ///

@@ -1,6 +1,6 @@
 //! `invoke_async`: an inference that gives other tasks a turn after each step.
 
-use super::call::{memory_borrows, step_name};
+use super::call::{asks_for_crew, memory_borrows, step_name};
 use super::pipeline::{calls, calls_of, loop_name, stages, Stage};
 use crate::select::Program;
 use proc_macro2::{Literal, TokenStream};
@@ -12,8 +12,10 @@ pub(super) fn expand_turns(program: &Program) -> TokenStream {
     let turns = stages(program).into_iter().map(|stage| match stage {
         Stage::Step(step) => {
             let (name, memories) = (step_name(step), memory_borrows(calls_of(program, step)));
+            let nobody = asks_for_crew(calls_of(program, step)).then(|| quote! { &kiln::Crew::new() });
+            let arguments = memories.chain(nobody);
             quote! {
-                #name(#(#memories),*);
+                #name(#(#arguments),*);
                 kiln::yield_now().await;
             }
         }

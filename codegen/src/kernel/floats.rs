@@ -74,7 +74,7 @@ impl Floats {
     /// Bytes of its workspace.
     pub fn workspace(&self) -> usize {
         let elements = match self {
-            Floats::Conv(shape) if is_points(shape) => together(shape.in_h, shape.in_w * shape.in_c),
+            Floats::Conv(shape) if shape.is_points() => together(shape.in_h, shape.in_w * shape.in_c),
             Floats::Dense(rows, k) => together(*rows, *k),
             Floats::MatMul(n, k) => n.next_multiple_of(BLOCK) * (k + 1) + BLOCK,
             Floats::Conv(shape) => held(shape, 1),
@@ -90,17 +90,6 @@ impl Floats {
 fn held(shape: &Shape, phases: usize) -> usize {
     let (row, rows) = ring(shape, phases.max(1));
     row * rows + SLACK
-}
-
-/// Whether filters are points, and every pixel of the operand has its result.
-fn is_points(shape: &Shape) -> bool {
-    shape.k_h == 1
-        && shape.k_w == 1
-        && shape.stride_h == 1
-        && shape.stride_w == 1
-        && shape.pad_left == 0
-        && shape.pad_top == 0
-        && shape.in_w == shape.out_w
 }
 
 /// Elements of the rows that are computed together, copied where the result lies over them.

@@ -4,6 +4,7 @@
 //! weights (whether a cheap requantisation is exact) is `select`'s.
 
 mod compact;
+pub mod crew;
 pub mod floats;
 mod packed;
 mod planar;

@@ -18,14 +18,14 @@ pub enum Vectors {
 }
 
 /// Bytes of an image that is computed as one row.
-const MOST_AS_ROW: usize = 32 * 1024;
+pub(super) const MOST_AS_ROW: usize = 32 * 1024;
 
 /// Runs of taps, and groups of four of them in a depthwise filter.
 const MOST_RUNS: usize = 64;
 const MOST_GROUPS: usize = 32;
 
 /// Elements that may be read behind the last row.
-const SLACK: usize = 256;
+pub(super) const SLACK: usize = 256;
 
 impl Vectors {
     /// The kernel of a node of integers; `None` where there is none.

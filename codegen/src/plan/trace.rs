@@ -133,6 +133,11 @@ impl Tracer<'_> {
     fn band(&mut self, step: usize, band: Range<usize>, unit: usize) {
         self.trace.bands.push((self.trace.end, step));
         match self.schedule.steps[step].kind {
+            // Parts at the same time: all is read, and all is written.
+            StepKind::Compute(id) if self.schedule.steps[step].shared => {
+                let unit = band.len();
+                self.compute(id, band, unit);
+            }
             StepKind::Compute(id) => self.compute(id, band, unit),
             StepKind::Absorb { node, sums } => self.absorb(self.graph.node(node), sums, step, band),
             StepKind::Copy { value, from, to } => self.copy(value, from, to),

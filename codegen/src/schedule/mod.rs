@@ -163,12 +163,20 @@ pub struct Step {
     pub beat: Beat,
     /// A whole buffer of the arena that its kernel uses while it runs, and nothing else at that time.
     pub workspace: Option<BufferId>,
+    /// Whether several threads compute it, parts at the same time: its result lies over none of its operands.
+    pub shared: bool,
 }
 
 impl Step {
     /// A step outside of pipelines.
     pub fn whole(kind: StepKind, rows: usize) -> Self {
-        Step { kind, rows, beat: Beat { first: 0, every: 1, band: rows.max(1) }, workspace: None }
+        Step {
+            kind,
+            rows,
+            beat: Beat { first: 0, every: 1, band: rows.max(1) },
+            workspace: None,
+            shared: false,
+        }
     }
 
     /// The rows that are due at a tick, if any. In a [`Feed::Sliding`] pipeline rows never end: `endless`.
@@ -242,6 +250,14 @@ impl Schedule {
             // Between two calls of the kernel nothing in it matters.
             let buffer = Buffer { bytes, align: 4, role: Role::Transient };
             self.storage.buffers.extend(step.workspace.map(|_| buffer));
+        }
+    }
+
+    /// Marks the steps outside of pipelines that compute a node which several threads are to compute.
+    pub fn share(&mut self, mut is_shared: impl FnMut(NodeId) -> bool) {
+        for (index, step) in self.steps.iter_mut().enumerate() {
+            let whole = !self.pipelines.iter().any(|p| p.steps.contains(&index));
+            step.shared = matches!(step.kind, StepKind::Compute(node) if whole && is_shared(node));
         }
     }
 

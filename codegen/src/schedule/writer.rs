@@ -45,7 +45,13 @@ impl<'g> Writer<'g> {
                 true => StepKind::Absorb { node: lane.node, sums: self.sums(result) },
                 false => StepKind::Compute(lane.node),
             };
-            self.out.steps.push(Step { kind, rows: lane.rows, beat: lane.beat, workspace: None });
+            self.out.steps.push(Step {
+                kind,
+                rows: lane.rows,
+                beat: lane.beat,
+                workspace: None,
+                shared: false,
+            });
         }
         let steps = start..self.out.steps.len();
         self.out.pipelines.push(Pipeline { steps, ticks: draft.ticks, feed: draft.feed });

@@ -9,7 +9,7 @@ mod tests;
 
 use crate::error::{Error, Problem};
 use crate::ir::{Graph, NodeId};
-use crate::kernel::Kernel;
+use crate::kernel::{crew, Kernel};
 use crate::plan::{plan, with_fast, Plan};
 use crate::schedule::pipeline::{self, Draft, Refused};
 use crate::schedule::{with_pipelines, Feed, Flow, Schedule};
@@ -110,8 +110,8 @@ struct Candidate {
 struct Tried<'g> {
     graph: &'g Graph,
     options: &'g Options,
-    /// Bytes of the workspace of a node as a whole, or in turns: looking for the kernel reads all weights.
-    workspaces: HashMap<(NodeId, bool), usize>,
+    /// Bytes of the workspace of a node as a whole, or in turns, and whether several threads share it: looking for the kernel reads all weights.
+    workspaces: HashMap<(NodeId, bool), (usize, bool)>,
     list: Vec<Candidate>,
 }
 
@@ -120,10 +120,15 @@ impl Tried<'_> {
         let mut schedule = with_pipelines(self.graph, drafts);
         let (graph, options) = (self.graph, self.options);
         let workspaces = &mut self.workspaces;
-        schedule.add_workspaces(|node, whole| {
-            let of = || Kernel::of(graph, graph.node(node), options, whole).workspace();
+        let mut workspace = |node, whole| {
+            let of = || match crew::workspaces(graph, graph.node(node), options, whole) {
+                Some(bytes) => (bytes, true),
+                None => (Kernel::of(graph, graph.node(node), options, whole).workspace(), false),
+            };
             *workspaces.entry((node, whole)).or_insert_with(of)
-        });
+        };
+        schedule.add_workspaces(|node, whole| workspace(node, whole).0);
+        schedule.share(|node| workspace(node, true).1);
         schedule.align(self.options.target().alignment());
         let plan = plan(self.graph, &schedule)?;
         let about = Alternative {

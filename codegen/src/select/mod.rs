@@ -49,6 +49,7 @@ pub fn select(graph: &Graph, schedule: &Schedule, plan: &Plan, options: &Options
             arena_bytes: plan.arena_bytes,
             fast_bytes: plan.fast_bytes,
             state_bytes: plan.state_bytes,
+            cores: options.cores(),
             constants: Vec::new(),
             customs: Vec::new(),
             calls: Vec::new(),

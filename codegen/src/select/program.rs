@@ -13,6 +13,8 @@ pub struct Program {
     pub fast_bytes: Option<usize>,
     /// Bytes of retained state.
     pub state_bytes: usize,
+    /// How many threads may compute a step together, at most.
+    pub cores: usize,
     /// Model data in flash.
     pub constants: Vec<Constant>,
     /// Functions of the user's that calls name.
@@ -292,6 +294,8 @@ pub enum Arg {
     Int(i64),
     /// A `f32` literal.
     Float(f32),
+    /// The `Crew` that computes parts.
+    Crew,
 }
 
 impl Arg {

@@ -55,6 +55,8 @@ pub use error::{AnyError, Which};
 pub use threads::batch_in_threads;
 
 use crate::arch::elements;
+#[cfg(target_has_atomic = "ptr")]
+use crate::Crew;
 use crate::{DType, Element, Feed, Model, ModelInfo, TensorInfo};
 
 /// A compiled model, whichever it is. Every [`Model`] that can be sent to another thread is one, and every compiled model can.
@@ -70,6 +72,10 @@ pub trait AnyModel: Send {
 
     /// Takes what was written to the inputs, and says whether the outputs are complete: see [`Model::invoke`].
     fn invoke(&mut self) -> bool;
+
+    /// As [`invoke`](AnyModel::invoke), with the help of a crew: see [`Model::invoke_on`].
+    #[cfg(target_has_atomic = "ptr")]
+    fn invoke_on(&mut self, crew: &Crew) -> bool;
 
     /// Puts the state back to what it is in a new model, and forgets the rows of an input that is not complete.
     fn reset(&mut self);
@@ -90,6 +96,11 @@ impl<M: Model + Send> AnyModel for M {
 
     fn invoke(&mut self) -> bool {
         Model::invoke(self)
+    }
+
+    #[cfg(target_has_atomic = "ptr")]
+    fn invoke_on(&mut self, crew: &Crew) -> bool {
+        Model::invoke_on(self, crew)
     }
 
     fn reset(&mut self) {

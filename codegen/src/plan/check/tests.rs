@@ -320,3 +320,23 @@ fn mutate(random: &mut Random, schedule: &mut Schedule, plan: &mut Plan) {
         }
     }
 }
+
+/// A convolution whose result may lie over its operand, row by row, unless several threads compute it.
+#[test]
+fn what_threads_share_lies_over_nothing() {
+    let mut case = Case::new(
+        "input %x: f32[1,8,8,4] \
+         const %w: f32[4,3,3,4] = splat 0.5 \
+         const %b: f32[4] = splat 0.0 \
+         %y: f32[1,8,8,4] = conv2d(%x, %w, %b) {window = [3, 3] pad [1, 1, 1, 1], groups = 1, rescale = real, clamp = -inf..=inf} \
+         return %y",
+    );
+    assert!(case.plan.arena_bytes < 2 * 1024, "one lies over the other");
+    let overlaid = case.plan.clone();
+    case.schedule.share(|_| true);
+    case.plan = plan(&case.graph, &case.schedule).unwrap();
+    case.check().unwrap();
+    assert_eq!(case.plan.arena_bytes, 2 * 1024);
+    case.plan = overlaid;
+    case.fails("is computed by several threads, and its result lies over what it reads");
+}

@@ -115,6 +115,9 @@ impl Job {
                 |read: &Read| read.tape.whole().is_some_and(|from| read.clear(*order, &from, &written));
             job.apart = job.reads.iter().all(clear);
         }
+        if step.shared && !job.apart {
+            return Err("is computed by several threads, and its result lies over what it reads".into());
+        }
         Ok(job)
     }
 

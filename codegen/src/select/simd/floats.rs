@@ -98,6 +98,8 @@ impl<'a> Selector<'a> {
 
     /// The step's workspace as floats; no cells where it needs none.
     fn float_workspace(&self, node: &Node, bytes: usize) -> Result<Arg, Problem> {
+        let shared = self.schedule.steps.get(self.step).filter(|step| step.shared);
+        let bytes = if shared.is_some_and(|step| step.workspace.is_none()) { 0 } else { bytes };
         match bytes {
             0 => Ok(Arg::Cells(Cells::All(self.region(node.result)?.part(0, 0)))),
             _ => match self.workspace()? {

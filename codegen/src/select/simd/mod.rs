@@ -14,8 +14,29 @@ pub(super) use floats::in_vectors;
 use pack::Layer;
 
 impl<'a> Selector<'a> {
-    /// Selects a kernel in vectors; `false` where there is none for the node.
+    /// Selects a kernel in vectors; `false` where there is none for the node. A step that several threads share has the kernel's twin that takes a crew.
     pub(super) fn simd(&mut self, node: &'a Node) -> Result<bool, Problem> {
+        let first = self.program.calls.len();
+        let found = self.simd_alone(node)?;
+        if self.is_shared() {
+            for call in self.program.calls.iter_mut().skip(first) {
+                if let Some(shared) = on_crew(call.kernel) {
+                    call.kernel = shared;
+                    let cores = self.program.cores as i64;
+                    call.args.splice(..0, [Arg::Crew, Arg::Int(cores)]);
+                    call.comment += &format!(", in parts for up to {cores} threads");
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether several threads share the step.
+    fn is_shared(&self) -> bool {
+        self.schedule.steps.get(self.step).is_some_and(|step| step.shared)
+    }
+
+    fn simd_alone(&mut self, node: &'a Node) -> Result<bool, Problem> {
         if self.options.target() != Target::Vectors {
             return Ok(false);
         }
@@ -124,8 +145,22 @@ impl<'a> Selector<'a> {
     fn has_few_layers(&self) -> bool {
         let layers =
             self.graph.nodes().filter(|(_, node)| matches!(node.op, Op::Conv2d { .. } | Op::Dense { .. }));
-        self.options.optimize == Optimize::Speed && layers.count() <= MOST_OWN_CODE
+        // Parts have other sizes.
+        self.options.optimize == Optimize::Speed && !self.is_shared() && layers.count() <= MOST_OWN_CODE
     }
+}
+
+/// The kernel that does the same in parts.
+fn on_crew(kernel: &str) -> Option<&'static str> {
+    Some(match kernel {
+        "conv2d_f32_simd" => "conv2d_f32_simd_on",
+        "conv2d_i8_simd" => "conv2d_i8_simd_on",
+        "dense_f32_simd" => "dense_f32_simd_on",
+        "dense_i8_simd" => "dense_i8_simd_on",
+        "depthwise2d_f32_simd" => "depthwise2d_f32_simd_on",
+        "depthwise2d_i8_simd" => "depthwise2d_i8_simd_on",
+        _ => return None,
+    })
 }
 
 /// Layers of a model whose code is compiled for their sizes: it takes half a second for each.

@@ -4,6 +4,7 @@ use kiln::{any, events, frontend, kernels, post};
 
 const _: fn() = || {
     formatted::<kiln::Band>();
+    formatted::<kiln::Crew>();
     formatted::<kiln::DType>();
     formatted::<kiln::Feed>();
     formatted::<kiln::Level>();
