@@ -9,6 +9,8 @@
 //! A model takes its input at once (`invoke`), row by row (`push_row`) or as a window that slides (`slide`): see [`Feed`]. Several
 //! models can share one arena: [`share_arena!`]. `invoke_async` lets other tasks run between the steps of a long inference.
 //!
+//! On hosts, several threads may compute a model together: `Crew`.
+//!
 //! Servers and other programs with `std` hold models whose types they do not know as [`any::AnyModel`].
 //!
 //! Features of speech from the samples of a microphone: [`frontend`]. What outputs mean, which class, since when and where, says [`post`]. Operators of your own: [`custom`].
@@ -19,7 +21,7 @@
 //! - `heapless`: lists of bounded length in [`post`]: the best `K` classes, detections without duplicates.
 //! - `defmt`: `defmt::Format` on all public types but those that are memory ([`Arena`], [`Memory`], [`Bytes`], [`Rows`], and the tensors of [`custom`]), and a sink for [`events`] that
 //!   prints them.
-//! - `std`: arenas on the heap, and batches in several threads: see [`any`].
+//! - `std`: arenas on the heap, and batches in several threads: see [`any`]. Threads that help a model: `Crew::of_threads`.
 //! - `ndarray`: tensors of any model as views of the crate `ndarray`, which needs an allocator: see [`any`].
 //! - `micromath`: approximate exponentials in the float kernels, smaller and faster than exact ones. Exponentials are then off by at most
 //!   0.25 %, logistic values by 0.0006, hyperbolic tangents by 0.0011. Integer kernels are not affected.
