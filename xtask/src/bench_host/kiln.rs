@@ -32,10 +32,16 @@ pub(super) struct Model {
 ///
 /// # Errors
 /// Where it cannot be read, or does not compile.
-pub(super) fn compile(entry: &Entry, corpus: &Path, host: &Rustc, events: Events) -> Result<Model, Failure> {
+pub(super) fn compile(
+    entry: &Entry,
+    corpus: &Path,
+    host: &Rustc,
+    events: Events,
+    cores: usize,
+) -> Result<Model, Failure> {
     let target = Target::of_triple(&host.triple, &[]);
-    let options =
-        Options { name: Some("Network".into()), target: Some(target), events, ..Options::default() };
+    let name = Some("Network".into());
+    let options = Options { name, target: Some(target), events, cores: Some(cores), ..Options::default() };
     let bytes = kiln_codegen::read_file(&corpus.join(entry.path()))?;
     let graph = kiln_codegen::import(&bytes, entry.file, &options)?;
     let macs = graph.order.iter().map(|node| macs_of(&graph, graph.node(*node))).sum();
@@ -79,12 +85,18 @@ pub(super) fn build(folder: &str, models: &[(Entry, Model)], host: &Rustc) -> Re
     Ok(work.join("target/release").join(folder))
 }
 
-/// Starts it on a core.
+/// Starts it on a core; where several threads compute, on any.
 ///
 /// # Errors
 /// Where it does not start.
-pub(super) fn start(program: &Path, core: usize, level: Option<&str>) -> Result<Contestant, Failure> {
-    let mut command = pinned(core, program);
+pub(super) fn start(
+    program: &Path,
+    core: usize,
+    cores: usize,
+    level: Option<&str>,
+) -> Result<Contestant, Failure> {
+    let mut command = if cores > 1 { Command::new(program) } else { pinned(core, program) };
+    command.env("KILN_CORES", cores.to_string());
     // Nothing but `--level` limits it.
     command.env_remove("KILN_LEVEL");
     command.envs(level.map(|level| ("KILN_LEVEL", level)));

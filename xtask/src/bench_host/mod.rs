@@ -29,6 +29,7 @@ pub(crate) const HELP: &str = "  \
             --peers a,b       litert, onnxruntime (these two), tract; \"\" for none
             --rounds N        turns of each (12)
             --core N          the core that all are pinned to (the last)
+            --cores N         N threads compute each of Kiln's models together, pinned to no core (1)
             --level L         limits Kiln's SIMD kernels; avx2: the peers, too
             --layers MODEL    no race: the time of each layer of one model
             --write-readme    the table in the README, from this run
@@ -44,6 +45,7 @@ struct Arguments {
     models: Option<String>,
     peers: String,
     core: Option<usize>,
+    cores: usize,
     level: Option<String>,
     layers: Option<String>,
     write_readme: bool,
@@ -57,6 +59,7 @@ impl Arguments {
             models: None,
             peers,
             core: None,
+            cores: 1,
             level: None,
             layers: None,
             write_readme: false,
@@ -71,6 +74,7 @@ impl Arguments {
                 "--models" => arguments.models = Some(value()?),
                 "--peers" => arguments.peers = value()?,
                 "--core" => arguments.core = Some(number(value()?)?),
+                "--cores" => arguments.cores = number(value()?)?.clamp(1, 64),
                 "--level" => arguments.level = Some(value()?),
                 "--layers" => arguments.layers = Some(value()?),
                 "--write-readme" => arguments.write_readme = true,
@@ -108,13 +112,13 @@ fn race(arguments: &Arguments, corpus: &Path, host: &Rustc, core: usize) -> Resu
     let peers = Peer::chosen(&arguments.peers)?;
     let (mut models, mut notes) = (Vec::new(), Vec::new());
     for entry in entries {
-        match kiln::compile(&entry, corpus, host, Events::None) {
+        match kiln::compile(&entry, corpus, host, Events::None, arguments.cores) {
             Ok(model) => models.push((entry, model)),
             Err(why) => notes.push(format!("{}: left out: {why}", entry.name)),
         }
     }
     let program = kiln::build("race", &models, host)?;
-    let mut kiln = kiln::start(&program, core, arguments.level.as_deref())?;
+    let mut kiln = kiln::start(&program, core, arguments.cores, arguments.level.as_deref())?;
     let peaks = Peaks::parse(&kiln.ask(&["peaks"], "peaks")?)?;
     let mut others = Vec::new();
     if !peers.is_empty() {
@@ -254,10 +258,10 @@ fn print_layers(
     host: &Rustc,
     core: usize,
 ) -> Result<(), Failure> {
-    let model = kiln::compile(entry, corpus, host, Events::Layers)?;
+    let model = kiln::compile(entry, corpus, host, Events::Layers, arguments.cores)?;
     let models = [(*entry, model)];
     let program = kiln::build("layers", &models, host)?;
-    let mut kiln = kiln::start(&program, core, arguments.level.as_deref())?;
+    let mut kiln = kiln::start(&program, core, arguments.cores, arguments.level.as_deref())?;
     let peaks = Peaks::parse(&kiln.ask(&["peaks"], "peaks")?)?;
     let [(entry, model)] = &models;
     let golden = Golden::read(&corpus.join(entry.golden()))?;

@@ -136,7 +136,7 @@ impl Crew {
         if step.is_null() {
             return;
         }
-        // SAFETY: `lead` puts a step there that lives until it has returned, takes the pointer away before, and then waits until `inside` is zero. All that is sequentially consistent:
+        // SAFETY: `lead` puts a step there that outlives its `Led`, which takes the pointer away and then waits until `inside` is zero. All that is sequentially consistent:
         // either this thread was counted before that wait ended, which then waits for it, or the pointer was taken away before this thread was counted, which then found none.
         let parts = unsafe { &*step };
         if let Some(slot) = claim(&parts.slots, parts.most) {
@@ -152,14 +152,26 @@ impl Crew {
         if others_do {
             return step.take(0);
         }
+        let _led = Led(self);
         self.step.store(ptr::from_ref(step).cast_mut().cast(), Ordering::SeqCst);
         step.take(0);
-        self.step.store(ptr::null_mut(), Ordering::SeqCst);
+    }
+}
+
+/// A step that a crew computes. When it is dropped, also where a thread panics, nobody has the step any more.
+struct Led<'a>(&'a Crew);
+
+impl Drop for Led<'_> {
+    fn drop(&mut self) {
+        let Led(crew) = self;
+        crew.step.store(ptr::null_mut(), Ordering::SeqCst);
         // Whoever is inside has a part that takes microseconds, or none. What they wrote is seen from here on: each leaves with a release.
-        while self.inside.load(Ordering::SeqCst) != 0 {
-            core::hint::spin_loop();
+        let mut turn = 0usize;
+        while crew.inside.load(Ordering::SeqCst) != 0 {
+            turn = turn.wrapping_add(1);
+            pause(turn);
         }
-        self.led.store(false, Ordering::Release);
+        crew.led.store(false, Ordering::Release);
     }
 }
 
@@ -173,6 +185,17 @@ impl Default for Crew {
 impl defmt::Format for Crew {
     fn format(&self, f: defmt::Formatter<'_>) {
         defmt::write!(f, "Crew {{ helpers: {=usize} }}", self.helpers());
+    }
+}
+
+/// Waits a little, for the so many-th time.
+#[cfg_attr(not(feature = "std"), allow(unused_variables))]
+fn pause(turn: usize) {
+    core::hint::spin_loop();
+    #[cfg(feature = "std")]
+    if turn % LOOKS == 0 {
+        // Maybe this processor is what is waited for.
+        std::thread::yield_now();
     }
 }
 

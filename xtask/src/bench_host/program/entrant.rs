@@ -1,9 +1,23 @@
 //! A model in the race, whatever its type.
 use kiln::events::{Layer, Observer};
-use kiln::{DType, Model, TensorInfo};
+use kiln::{Crew, DType, Model, TensorInfo};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
+
+/// The threads that compute together.
+static CREW: Crew = Crew::new();
+
+/// Starts threads that help whoever runs a model, until there are so many with that one.
+pub fn gather(cores: usize) {
+    let stay = || {
+        CREW.help(|| {
+            std::thread::yield_now();
+            true
+        });
+    };
+    (1..cores).for_each(|_| drop(std::thread::spawn(stay)));
+}
 
 /// What commands ask of a model.
 pub trait Entrant {
@@ -54,7 +68,7 @@ impl<M: Model> Entrant for Lane<M> {
         for case in 0..cases {
             self.model.reset();
             self.write(case);
-            self.model.invoke();
+            self.model.invoke_on(&CREW);
             for (index, info) in M::INFO.outputs.iter().enumerate() {
                 results.extend(floats(self.model.output_bytes(index), info.dtype));
             }
@@ -66,7 +80,7 @@ impl<M: Model> Entrant for Lane<M> {
         // The inputs' memory is reused.
         self.write(0);
         let started = Instant::now();
-        std::hint::black_box(&mut self.model).invoke();
+        std::hint::black_box(&mut self.model).invoke_on(&CREW);
         let took = started.elapsed();
         std::hint::black_box(self.model.output_bytes(0));
         took

@@ -44,6 +44,8 @@ fn main() {
 /// Answers until the input ends.
 fn serve() -> std::io::Result<()> {
     let limited = level::limit();
+    let cores = std::env::var("KILN_CORES").ok().and_then(|cores| cores.parse().ok());
+    entrant::gather(cores.unwrap_or(1));
     let mut loaded: HashMap<String, Box<dyn Entrant>> = HashMap::new();
     for line in std::io::stdin().lock().lines() {
         let line = line?;
