@@ -1,6 +1,7 @@
 //! Compiles the project's own models through the build-script door, and again in all ways that go row by row: everything in pipelines that can
 //! be, and fed by rows; in two arenas; and for several threads. Lists them for `tests/own_models.rs`.
 
+mod shared;
 mod streamed;
 
 use kiln_codegen::ir::Graph;
@@ -20,13 +21,14 @@ const WAYS: [(&str, &str, Way); 7] = [
         fed(graph, Options { input: Input::Rows, optimize: Optimize::Memory, ..options })
     }),
     ("FAST", "F", in_two_arenas),
-    ("CREW", "C", streamed::on_a_crew),
+    ("CREW", "C", shared::on_a_crew),
     ("SLIDING", "S", |graph, options| fed(graph, Options { input: Input::Sliding, ..options })),
 ];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo:rerun-if-changed=models/tflite");
     println!("cargo:rerun-if-changed=streamed.rs");
+    println!("cargo:rerun-if-changed=shared.rs");
     let mut models: Vec<_> = std::fs::read_dir("models/tflite")?.collect::<Result<Vec<_>, _>>()?;
     models.sort_by_key(|entry| entry.file_name());
     let models: Vec<PathBuf> = models.iter().map(std::fs::DirEntry::path).collect();

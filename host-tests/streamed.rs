@@ -1,9 +1,9 @@
-//! Models with everything in pipelines that can be, or shared by several threads, worth it or not: for tests of all kernels row by row and in parts.
+//! Models with everything in pipelines that can be, worth it or not: for tests of all kernels row by row.
 
 use kiln_codegen::ir::Graph;
 use kiln_codegen::schedule::pipeline::Draft;
-use kiln_codegen::schedule::{schedule, with_pipelines, Feed, Flow, Schedule};
-use kiln_codegen::{kernel, passes, plan, select, Compiled, Error, Options, Target};
+use kiln_codegen::schedule::{with_pipelines, Feed, Flow, Schedule};
+use kiln_codegen::{passes, plan, select, Compiled, Error, Options};
 
 /// As many nodes as possible in each pipeline, a row at a time.
 pub fn in_long_pipelines(graph: Graph, options: Options) -> Result<Option<Compiled>, Error> {
@@ -13,22 +13,6 @@ pub fn in_long_pipelines(graph: Graph, options: Options) -> Result<Option<Compil
 /// Each node a pipeline of its own, three rows at a time.
 pub fn in_bands(graph: Graph, options: Options) -> Result<Option<Compiled>, Error> {
     compile(graph, options, 1, 3)
-}
-
-/// Everything for three threads that can be; nothing where nothing can.
-pub fn on_a_crew(mut graph: Graph, options: Options) -> Result<Option<Compiled>, Error> {
-    let options = Options { cores: Some(3), target: Some(Target::Vectors), ..options };
-    passes::run(&mut graph, &mut |_, _| {})?;
-    let mut schedule = schedule(&graph);
-    let shared = |node| kernel::crew::workspaces_of_any(&graph, graph.node(node), &options);
-    let alone = |node| kernel::Kernel::of(&graph, graph.node(node), &options, true).workspace();
-    schedule.add_workspaces(|node, _| shared(node).unwrap_or_else(|| alone(node)));
-    schedule.share(|node| shared(node).is_some());
-    schedule.align(Target::Vectors.alignment());
-    match schedule.steps.iter().any(|step| step.shared) {
-        true => planned(graph, schedule, options).map(Some),
-        false => Ok(None),
-    }
 }
 
 /// Nothing where no node goes row by row.
@@ -59,7 +43,8 @@ fn compile(
     planned(graph, schedule, options).map(Some)
 }
 
-fn planned(graph: Graph, schedule: Schedule, options: Options) -> Result<Compiled, Error> {
+/// A model with that schedule.
+pub fn planned(graph: Graph, schedule: Schedule, options: Options) -> Result<Compiled, Error> {
     let plan = plan::plan(&graph, &schedule)?;
     if let Err(objection) = plan::check(&graph, &schedule, &plan) {
         panic!("{}: {objection:?}", graph.name);
