@@ -123,17 +123,17 @@ fn name(program: &Program, call: &Call) -> String {
     if let Some(custom) = call.custom.and_then(|index| program.customs.get(index)) {
         return custom.path.clone();
     }
-    // Sizes are those of the layer, which stand beside the name.
-    if let [] | [Generic::Sizes(_)] = call.generics[..] {
-        return call.kernel.into();
-    }
     let generic = |generic: &Generic| match generic {
-        Generic::Size(size) => size.to_string(),
-        Generic::Flag(flag) => flag.to_string(),
-        Generic::Sizes(sizes) => format!("{sizes:?}"),
+        Generic::Size(size) => Some(size.to_string()),
+        Generic::Flag(flag) => Some(flag.to_string()),
+        // Those of the layer, which stand beside the name.
+        Generic::Sizes(_) => None,
     };
-    let generics: Vec<String> = call.generics.iter().map(generic).collect();
-    format!("{}::<{}>", call.kernel, generics.join(", "))
+    let generics: Vec<String> = call.generics.iter().filter_map(generic).collect();
+    match generics.is_empty() {
+        true => call.kernel.into(),
+        false => format!("{}::<{}>", call.kernel, generics.join(", ")),
+    }
 }
 
 /// The form of a kernel whose const arguments end with a shift and whether negative sums are corrected, but for further choices.

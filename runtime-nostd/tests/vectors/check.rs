@@ -25,6 +25,16 @@ impl Random {
         (0..count).map(|_| byte(self)).collect()
     }
 
+    /// The same, of which half have no −128; and whether these have none.
+    pub(crate) fn weights(&mut self, count: usize) -> (Vec<i8>, bool) {
+        let mut weights = self.bytes(count);
+        if self.below(2) == 0 {
+            weights.iter_mut().for_each(|w| *w = (*w).max(-127));
+        }
+        let symmetric = !weights.contains(&-128);
+        (weights, symmetric)
+    }
+
     /// Small first values of sums, or any.
     pub(crate) fn bias(&mut self, count: usize) -> Vec<i32> {
         let shift = [16, 0][self.below(8) / 7];

@@ -52,7 +52,7 @@ fn conv(random: &mut Random) {
     });
     let k = p.k_h * p.k_w * p.in_c;
     let mut operand = Operand::random(random, p.in_h, p.in_w * p.in_c);
-    let (w, bias) = (random.bytes(p.out_c * k), random.bias(p.out_c));
+    let ((w, symmetric), bias) = (random.weights(p.out_c * k), random.bias(p.out_c));
     let scaling = Scaling::random(random, p.out_c);
     // One run for each tap where columns are dilated.
     let (runs, run) =
@@ -85,8 +85,9 @@ fn conv(random: &mut Random) {
     let what = format!("convolution, {:?}", scaling.rounding);
     let check =
         Check { p: &p, out_h, operand: &operand, expected: &found, filters, work, longer: true, what };
-    check.run(random, |x, filters, work, y, band| {
-        kernels::conv2d_i8_simd(&p, x, filters, pad, work, y, band);
+    check.run(random, |x, filters, work, y, band| match symmetric {
+        true => kernels::conv2d_i8_simd::<true>(&p, x, filters, pad, work, y, band),
+        false => kernels::conv2d_i8_simd::<false>(&p, x, filters, pad, work, y, band),
     });
 
     // Rows that are not there read as padding.
@@ -95,7 +96,15 @@ fn conv(random: &mut Random) {
     operand.x[(p.in_h - 1) * operand.row..].fill(pad);
     let (mut y, mut work) = (vec![0; found.len()], vec![0; work / 4]);
     let x = Rows::ring(cells(&mut x), operand.row, p.in_h);
-    kernels::conv2d_i8_simd(&p, x, &filters, pad, cells(&mut work), Rows::whole(cells(&mut y), rows), all);
+    kernels::conv2d_i8_simd::<false>(
+        &p,
+        x,
+        &filters,
+        pad,
+        cells(&mut work),
+        Rows::whole(cells(&mut y), rows),
+        all,
+    );
     assert_eq!(y, expected(&operand), "{p:?} without a last row");
 }
 
@@ -140,7 +149,7 @@ fn depthwise(random: &mut Random) {
     });
     let c = p.in_c;
     let mut operand = Operand::random(random, p.in_h, p.in_w * c);
-    let (w, bias) = (random.bytes(p.k_h * p.k_w * c), random.bias(c));
+    let ((w, symmetric), bias) = (random.weights(p.k_h * p.k_w * c), random.bias(c));
     let scaling = Scaling::random(random, c);
     let packed = depthwise_blocks(&p, &w, &bias, &scaling);
     let expected = |operand: &Operand| {
@@ -171,8 +180,9 @@ fn depthwise(random: &mut Random) {
     let what = format!("depthwise, {:?}", scaling.rounding);
     let check =
         Check { p: &p, out_h, operand: &operand, expected: &found, filters, work, longer: true, what };
-    check.run(random, |x, filters, work, y, band| {
-        kernels::depthwise2d_i8_simd(&p, x, filters, pad, work, y, band);
+    check.run(random, |x, filters, work, y, band| match symmetric {
+        true => kernels::depthwise2d_i8_simd::<true>(&p, x, filters, pad, work, y, band),
+        false => kernels::depthwise2d_i8_simd::<false>(&p, x, filters, pad, work, y, band),
     });
 
     let mut x = operand.x.clone();
@@ -180,7 +190,7 @@ fn depthwise(random: &mut Random) {
     operand.x[(p.in_h - 1) * operand.row..].fill(pad);
     let (mut y, mut work) = (vec![0; found.len()], vec![0; work / 4]);
     let x = Rows::ring(cells(&mut x), operand.row, p.in_h);
-    kernels::depthwise2d_i8_simd(
+    kernels::depthwise2d_i8_simd::<false>(
         &p,
         x,
         &filters,
@@ -216,7 +226,8 @@ fn dense(random: &mut Random) {
     let (k, n) = (random.within(1, 150), random.within(1, 200));
     let m = random.within(1, 5);
     let operand = Operand { x: random.bytes(m * k), row: k, pad: 0 };
-    let (w, bias, scaling) = (random.bytes(n * k), random.bias(n), Scaling::random(random, n));
+    let (w, symmetric) = random.weights(n * k);
+    let (bias, scaling) = (random.bias(n), Scaling::random(random, n));
     let packed = blocks(&w, &bias, 1, k, &scaling);
     let shape = Conv { out_c: n, ..rows_of(m) };
     let found = results(&shape, m, &scaling, |row, _, o| {
@@ -246,8 +257,9 @@ fn dense(random: &mut Random) {
         longer: false,
         what,
     };
-    check.run(random, |x, filters, work, y, band| {
-        kernels::dense_i8_simd(x, filters, work, y, band);
+    check.run(random, |x, filters, work, y, band| match symmetric {
+        true => kernels::dense_i8_simd::<true>(x, filters, work, y, band),
+        false => kernels::dense_i8_simd::<false>(x, filters, work, y, band),
     });
 }
 
@@ -373,10 +385,18 @@ fn too_large(random: &mut Random) {
         let band = Band { first: 0, rows: 1 };
         let joined = p.k_h <= 64 && p.k_w > 64 && p.dilation_w == 1 || p.k_h == 9;
         if !joined {
-            kernels::conv2d_i8_simd(&p, x, &filters, 0, work, Rows::whole(y.cells(), 300), band);
+            kernels::conv2d_i8_simd::<false>(&p, x, &filters, 0, work, Rows::whole(y.cells(), 300), band);
         }
         if (p.k_h, p.k_w) != (1, 65) && (p.k_h, p.k_w) != (65, 1) {
-            kernels::depthwise2d_i8_simd(&p, x, &filters, 0, work, Rows::whole(y.cells(), 300), band);
+            kernels::depthwise2d_i8_simd::<false>(
+                &p,
+                x,
+                &filters,
+                0,
+                work,
+                Rows::whole(y.cells(), 300),
+                band,
+            );
         }
         y.assert(&content, &format!("{p:?}"));
     }

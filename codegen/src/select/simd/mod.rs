@@ -55,11 +55,13 @@ impl<'a> Selector<'a> {
         let Some(layer) = self.proven(node)? else { return Ok(false) };
         match kernel {
             Vectors::Conv(shape) => {
-                self.simd_conv(node, &shape, "conv2d_i8_simd", pack::conv(&layer, &shape), &layer)?;
+                let kernels = ["conv2d_i8_simd", "conv2d_i8_simd_of"];
+                self.simd_conv(node, &shape, kernels, pack::conv(&layer, &shape), &layer)?;
             }
             Vectors::Depthwise(shape) => {
                 let blocks = pack::depthwise(&layer, &shape);
-                self.simd_conv(node, &shape, "depthwise2d_i8_simd", blocks, &layer)?;
+                let kernels = ["depthwise2d_i8_simd", "depthwise2d_i8_simd_of"];
+                self.simd_conv(node, &shape, kernels, blocks, &layer)?;
             }
             Vectors::Dense(_) => {
                 let shape = Sizes::of_dense(self.graph, node).ok_or_else(|| self.no_kernel(node))?;
@@ -68,19 +70,23 @@ impl<'a> Selector<'a> {
                 let work = self.workspace()?;
                 let args = vec![x, blocks, work, y, band];
                 match self.has_few_layers() {
-                    true => self.call_generic("dense_i8_simd_of", sizes(&self.conv_params(&shape)), args),
-                    false => self.call("dense_i8_simd", args),
+                    true => {
+                        let generics = vec![sizes(&self.conv_params(&shape)), layer.symmetric()];
+                        self.call_generic("dense_i8_simd_of", generics, args);
+                    }
+                    false => self.call_generic("dense_i8_simd", vec![layer.symmetric()], args),
                 }
             }
         }
         Ok(true)
     }
 
+    /// Calls the first kernel, or the second, which is compiled for the layer.
     fn simd_conv(
         &mut self,
         node: &'a Node,
         shape: &Sizes,
-        kernel: &'static str,
+        [kernel, own_code]: [&'static str; 2],
         blocks: Data,
         layer: &Layer,
     ) -> Selected {
@@ -95,12 +101,12 @@ impl<'a> Selector<'a> {
             let (rx, ry) = (rows(rx, shape.images, image), rows(ry, shape.images, image));
             let args = vec![rx, blocks.clone(), pad.clone(), work.clone(), ry, self.band(shape.out_h)];
             let conv = self.conv_params(shape);
-            match (special, kernel) {
-                (true, "conv2d_i8_simd") => self.call_generic("conv2d_i8_simd_of", sizes(&conv), args),
-                (true, "depthwise2d_i8_simd") => {
-                    self.call_generic("depthwise2d_i8_simd_of", sizes(&conv), args);
+            match special {
+                true => self.call_generic(own_code, vec![sizes(&conv), layer.symmetric()], args),
+                false => {
+                    let args = [vec![Arg::Struct(conv)], args].concat();
+                    self.call_generic(kernel, vec![layer.symmetric()], args);
                 }
-                _ => self.call(kernel, [vec![Arg::Struct(conv)], args].concat()),
             }
         }
         Ok(())
@@ -167,10 +173,10 @@ fn on_crew(kernel: &str) -> Option<&'static str> {
 const MOST_OWN_CODE: usize = 32;
 
 /// The same sizes as a type.
-fn sizes(conv: &Struct) -> Vec<Generic> {
+fn sizes(conv: &Struct) -> Generic {
     let size = |(_, field): &(&str, Field)| match field {
         Field::Int(size) => *size as usize,
         _ => 0,
     };
-    vec![Generic::Sizes(conv.fields.iter().map(size).collect())]
+    Generic::Sizes(conv.fields.iter().map(size).collect())
 }

@@ -5,6 +5,7 @@ use crate::kernel::vectors::{depthwise_taps, period, BLOCK};
 use crate::kernel::Shape;
 use crate::requant::{Constants, FloatChoice};
 use crate::select::dsp::conv::Layer as Numbers;
+use crate::select::Generic;
 
 /// A layer of integers.
 pub(super) struct Layer {
@@ -13,6 +14,14 @@ pub(super) struct Layer {
     pub(super) choice: FloatChoice,
     /// Smallest and largest result.
     pub(super) clamp: (i32, i32),
+}
+
+impl Layer {
+    /// The kernels' argument `SYMMETRIC`: that no weight is −128.
+    pub(super) fn symmetric(&self) -> Generic {
+        let lowest = |o: usize| self.numbers.filter(o).contains(&i8::MIN);
+        Generic::Flag(!(0..self.numbers.bias.len()).any(lowest))
+    }
 }
 
 /// Gives filters without weights, whose result never changes, a factor of a quarter: theirs may be one that no kernel takes, or nothing.

@@ -15,6 +15,7 @@ macro_rules! vectors {
         // Of 32 registers, 24 are sums and four are weights.
         const FLOAT_PIXELS: usize = 6;
 
+        type Half = Self;
         type I = int32x4_t;
         type F = float32x4_t;
 

@@ -24,7 +24,7 @@ kernel! {
         work: &[Cell<i32>],
         y: Rows<'_, i8>,
         band: Band,
-    ) = conv<Any>(p, x, filters, pad, work, y, band)
+    ) = conv<Any>(p, x, filters, pad, work, y, band), const SYMMETRIC
 }
 
 kernel! {
@@ -36,7 +36,7 @@ kernel! {
         work: &[Cell<i32>],
         y: Rows<'_, i8>,
         band: Band,
-    ) = conv<C>(&C::CONV, x, filters, pad, work, y, band)
+    ) = conv<C>(&C::CONV, x, filters, pad, work, y, band), const SYMMETRIC
 }
 
 /// A convolution as its tiles see it.

@@ -17,7 +17,7 @@ kernel! {
         work: &[Cell<i32>],
         y: Rows<'_, i8>,
         band: Band,
-    ) = dense(x.row_len(), y.row_len(), x, filters, work, y, band)
+    ) = dense(x.row_len(), y.row_len(), x, filters, work, y, band), const SYMMETRIC
 }
 
 kernel! {
@@ -28,7 +28,7 @@ kernel! {
         work: &[Cell<i32>],
         y: Rows<'_, i8>,
         band: Band,
-    ) = dense(C::CONV.in_c, C::CONV.out_c, x, filters, work, y, band)
+    ) = dense(C::CONV.in_c, C::CONV.out_c, x, filters, work, y, band), const SYMMETRIC
 }
 
 /// A product as its tiles see it.

@@ -28,7 +28,7 @@ kernel! {
         work: &[Cell<i32>],
         y: Rows<'_, i8>,
         band: Band,
-    ) = depthwise
+    ) = depthwise(p, x, filters, pad, work, y, band), const SYMMETRIC
 }
 
 kernel! {
@@ -40,7 +40,7 @@ kernel! {
         work: &[Cell<i32>],
         y: Rows<'_, i8>,
         band: Band,
-    ) = depthwise(&C::CONV, x, filters, pad, work, y, band)
+    ) = depthwise(&C::CONV, x, filters, pad, work, y, band), const SYMMETRIC
 }
 
 /// Groups of four taps.

@@ -2,6 +2,8 @@
 
 /// Defines an entry: a safe function that runs `$body::<S, …>(…)`, an `unsafe fn` that is `#[inline(always)]`, compiled for each [`Level`](super::level::Level). Its other
 /// generics and its arguments are the entry's, or those that are given with it.
+///
+/// An entry that ends with `const SYMMETRIC` has this further argument: that no weight is −128, for which AVX2 has faster products.
 macro_rules! kernel {
     (
         $(#[$meta:meta])*
@@ -17,41 +19,66 @@ macro_rules! kernel {
         $vis:vis fn $name:ident $(<$($generic:ident : $bound:path),+>)? ($($arg:ident: $ty:ty),* $(,)?)
             = $body:ident $(<$($of:ident),+>)? ($($given:expr),* $(,)?)
     ) => {
-        $(#[$meta])*
-        $vis fn $name $(<$($generic: $bound),+>)? ($($arg: $ty),*) {
+        kernel! {
+            @ [$(#[$meta])* $vis] $name [$($($generic: $bound),+)?] [$($($generic),+)?] [$($arg: $ty),*] [$($arg),*]
+            $body [$($(, $of)+)?] [$($given),*] false
+        }
+    };
+    (
+        $(#[$meta:meta])*
+        $vis:vis fn $name:ident $(<$($generic:ident : $bound:path),+>)? ($($arg:ident: $ty:ty),* $(,)?)
+            = $body:ident $(<$($of:ident),+>)? ($($given:expr),* $(,)?), const $symmetric:ident
+    ) => {
+        kernel! {
+            @ [$(#[$meta])* $vis] $name [$($($generic: $bound,)+)? const $symmetric: bool] [$($($generic,)+)? $symmetric]
+            [$($arg: $ty),*] [$($arg),*] $body [$($(, $of)+)?] [$($given),*] $symmetric
+        }
+    };
+    (
+        @ [$($head:tt)*] $name:ident [$($generics:tt)*] [$($own:tt)*] [$($args:tt)*] [$($arg:tt)*]
+        $body:ident [$($of:tt)*] [$($given:tt)*] $symmetric:ident
+    ) => {
+        $($head)* fn $name<$($generics)*>($($args)*) {
             #[cfg(target_arch = "x86_64")]
             {
                 use crate::arch::simd::level::{level, Level};
 
                 #[target_feature(enable = "avx2,fma")]
-                unsafe fn avx2 $(<$($generic: $bound),+>)? ($($arg: $ty),*) {
+                unsafe fn avx2<$($generics)*>($($args)*) {
+                    use crate::arch::x86::avx2::{Avx2, Symmetric};
+
                     // SAFETY: the processor has what this function is compiled for.
-                    unsafe { $body::<crate::arch::x86::avx2::Avx2 $($(, $of)+)?>($($given),*) }
+                    unsafe {
+                        match $symmetric {
+                            true => $body::<Symmetric $($of)*>($($given)*),
+                            false => $body::<Avx2 $($of)*>($($given)*),
+                        }
+                    }
                 }
 
                 #[cfg(kiln_avx512)]
                 #[target_feature(enable = "avx2,fma,avxvnni")]
-                unsafe fn avx_vnni $(<$($generic: $bound),+>)? ($($arg: $ty),*) {
+                unsafe fn avx_vnni <$($generics)*>($($args)*) {
                     // SAFETY: as above.
-                    unsafe { $body::<crate::arch::x86::avx_vnni::AvxVnni $($(, $of)+)?>($($given),*) }
+                    unsafe { $body::<crate::arch::x86::avx_vnni::AvxVnni $($of)*>($($given)*) }
                 }
 
                 #[cfg(kiln_avx512)]
                 #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-                unsafe fn avx512 $(<$($generic: $bound),+>)? ($($arg: $ty),*) {
+                unsafe fn avx512 <$($generics)*>($($args)*) {
                     // SAFETY: as above.
-                    unsafe { $body::<crate::arch::x86::avx512::Avx512 $($(, $of)+)?>($($given),*) }
+                    unsafe { $body::<crate::arch::x86::avx512::Avx512 $($of)*>($($given)*) }
                 }
 
                 match level() {
                     // SAFETY: a level is used only if the processor has it.
                     #[cfg(kiln_avx512)]
-                    Level::Avx512 => return unsafe { avx512$(::<$($generic),+>)?($($arg),*) },
+                    Level::Avx512 => return unsafe { avx512::<$($own)*>($($arg)*) },
                     // SAFETY: as above.
                     #[cfg(kiln_avx512)]
-                    Level::AvxVnni => return unsafe { avx_vnni$(::<$($generic),+>)?($($arg),*) },
+                    Level::AvxVnni => return unsafe { avx_vnni::<$($own)*>($($arg)*) },
                     // SAFETY: as above.
-                    Level::Avx2 => return unsafe { avx2$(::<$($generic),+>)?($($arg),*) },
+                    Level::Avx2 => return unsafe { avx2::<$($own)*>($($arg)*) },
                     _ => {}
                 }
             }
@@ -65,12 +92,12 @@ macro_rules! kernel {
                     Level::DotProduct => {
                         type S = crate::arch::aarch64::dotprod::DotProduct;
                         // SAFETY: the program is compiled for it.
-                        return unsafe { $body::<S $($(, $of)+)?>($($given),*) };
+                        return unsafe { $body::<S $($of)*>($($given)*) };
                     }
                     Level::Neon => {
                         type S = crate::arch::aarch64::neon::Neon;
                         // SAFETY: as above.
-                        return unsafe { $body::<S $($(, $of)+)?>($($given),*) };
+                        return unsafe { $body::<S $($of)*>($($given)*) };
                     }
                     _ => {}
                 }
@@ -82,11 +109,11 @@ macro_rules! kernel {
                 if level() == Level::Simd128 {
                     type S = crate::arch::wasm::simd128::Simd128;
                     // SAFETY: as above.
-                    return unsafe { $body::<S $($(, $of)+)?>($($given),*) };
+                    return unsafe { $body::<S $($of)*>($($given)*) };
                 }
             }
             // SAFETY: it needs nothing of the processor.
-            unsafe { $body::<crate::arch::simd::scalar::Scalar $($(, $of)+)?>($($given),*) }
+            unsafe { $body::<crate::arch::simd::scalar::Scalar $($of)*>($($given)*) }
         }
     };
 }

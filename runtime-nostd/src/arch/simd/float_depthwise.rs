@@ -148,8 +148,13 @@ impl Row<'_> {
                 }
             }
             let (lo, hi) = (S::splat(self.lo), S::splat(self.hi));
+            // Another array: sums that nothing points to stay in registers.
+            let mut results = [lo; P];
             for p in 0..P {
-                put::<S>(S::clip(S::add(sums[p], bias), lo, hi), self.y.add(first + (at + p) * to), len);
+                results[p] = S::clip(S::add(sums[p], bias), lo, hi);
+            }
+            for p in 0..P {
+                put::<S>(results[p], self.y.add(first + (at + p) * to), len);
             }
         }
     }

@@ -135,7 +135,20 @@ fn joined(shape: &Broadcast) -> Broadcast {
 
 kernel! {
     /// All runs; operands and result are as long as the shape says.
-    fn runs<O: Pair>(runs: &Runs, y: &[Cell<f32>]) = each
+    fn runs<O: Pair>(runs: &Runs, y: &[Cell<f32>]) = suited
+}
+
+/// Short runs fill shorter vectors.
+#[inline(always)]
+unsafe fn suited<S: Simd, O: Pair>(runs: &Runs, y: &[Cell<f32>]) {
+    let is_short = S::Half::LANES < S::LANES && runs.shape.dims[5] < S::LANES;
+    // SAFETY: the caller's; who has vectors has halves of them.
+    unsafe {
+        match is_short {
+            true => each::<S::Half, O>(runs, y),
+            false => each::<S, O>(runs, y),
+        }
+    }
 }
 
 #[inline(always)]

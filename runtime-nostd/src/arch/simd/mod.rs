@@ -60,6 +60,8 @@ pub(crate) unsafe trait Simd: Copy {
     /// The same of floats.
     const FLOAT_PIXELS: usize;
 
+    /// The same processor's vectors of half as many lanes; itself where there are none.
+    type Half: Simd;
     /// `i32` lanes.
     type I: Copy;
     /// `f32` lanes.

@@ -19,6 +19,7 @@ unsafe impl Simd for Scalar {
     const PIXELS: usize = 1;
     const FLOAT_PIXELS: usize = 1;
 
+    type Half = Self;
     type I = [i32; LANES];
     type F = [f32; LANES];
     type X = Bytes;

@@ -289,9 +289,17 @@ fn rounded(o: &Operands, lane: usize, result: i32) -> i32 {
     allow(dead_code)
 )]
 fn compare(results_of_level: unsafe fn(&Operands) -> Results) {
+    compare_with(|operands| operands, results_of_level);
+}
+
+#[cfg_attr(
+    not(any(target_arch = "x86_64", target_feature = "neon", target_feature = "simd128")),
+    allow(dead_code)
+)]
+fn compare_with(prepare: fn(Operands) -> Operands, results_of_level: unsafe fn(&Operands) -> Results) {
     let mut rng = Rng(0x1234_5678_9abc_def1);
     for _ in 0..3000 {
-        let operands = Operands::draw(&mut rng);
+        let operands = prepare(Operands::draw(&mut rng));
         // SAFETY: callers name levels that the processor has.
         let (got, meant) = unsafe { (results_of_level(&operands), results::<Scalar>(&operands)) };
         assert_eq!(got, meant);
@@ -326,7 +334,7 @@ fn plain_rust_computes_what_is_said() {
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{compare, results, Operands, Results};
+    use super::{compare, compare_with, results, Operands, Results};
     use crate::arch::simd::level::{is_available, Level};
     use crate::arch::x86;
 
@@ -339,6 +347,19 @@ mod x86 {
         }
         if is_available(Level::Avx2) {
             compare(of_level);
+        }
+    }
+
+    #[test]
+    fn avx2_computes_the_same_of_symmetric_weights() {
+        #[target_feature(enable = "avx2,fma")]
+        unsafe fn of_level(o: &Operands) -> Results {
+            // SAFETY: as this function's.
+            unsafe { results::<x86::avx2::Symmetric>(o) }
+        }
+        let symmetric = |o: Operands| Operands { w: o.w.map(|w| if w == 0x80 { 0x81 } else { w }), ..o };
+        if is_available(Level::Avx2) {
+            compare_with(symmetric, of_level);
         }
     }
 

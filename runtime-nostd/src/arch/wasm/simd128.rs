@@ -19,6 +19,7 @@ unsafe impl Simd for Simd128 {
     const PIXELS: usize = 2;
     const FLOAT_PIXELS: usize = 2;
 
+    type Half = Self;
     type I = v128;
     type F = v128;
     type X = Pairs;

@@ -13,6 +13,7 @@ macro_rules! vectors {
         const LANES: usize = 8;
         const FLOAT_PIXELS: usize = 6;
 
+        type Half = Self;
         type I = __m256i;
         type F = __m256;
 
@@ -261,4 +262,60 @@ unsafe impl Simd for Avx2 {
 unsafe fn pairs(bytes: __m256i) -> Pairs {
     // SAFETY: no condition but the processor's.
     unsafe { Pairs(_mm256_srai_epi16::<8>(_mm256_slli_epi16::<8>(bytes)), _mm256_srai_epi16::<8>(bytes)) }
+}
+
+/// AVX2 and FMA, for weights of which none is −128: magnitudes of operands times weights that have taken on their signs. Sums of two products fit 16 bits.
+#[derive(Clone, Copy)]
+pub(crate) struct Symmetric;
+
+/// Bytes, and their magnitudes.
+#[derive(Clone, Copy)]
+pub(crate) struct Signed {
+    bytes: __m256i,
+    magnitudes: __m256i,
+}
+
+/// Magnitudes are at most 128: unsigned bytes.
+#[inline(always)]
+unsafe fn signed(bytes: __m256i) -> Signed {
+    // SAFETY: no condition but the processor's.
+    unsafe { Signed { bytes, magnitudes: _mm256_abs_epi8(bytes) } }
+}
+
+// SAFETY: callers see to it that the processor has AVX2 and FMA.
+unsafe impl Simd for Symmetric {
+    const FLIP: u8 = 0;
+    const PIXELS: usize = 4;
+
+    type X = Signed;
+    type W = __m256i;
+
+    #[inline(always)]
+    unsafe fn broadcast(from: *const u8) -> Signed {
+        // SAFETY: the caller's pointer is valid for four bytes.
+        unsafe { signed(_mm256_set1_epi32(from.cast::<i32>().read_unaligned())) }
+    }
+
+    #[inline(always)]
+    unsafe fn operand(from: *const u8) -> Signed {
+        // SAFETY: the caller's pointer is valid for a vector.
+        unsafe { signed(_mm256_loadu_si256(from.cast())) }
+    }
+
+    #[inline(always)]
+    unsafe fn weights(from: *const i8) -> __m256i {
+        // SAFETY: as above.
+        unsafe { _mm256_loadu_si256(from.cast()) }
+    }
+
+    #[inline(always)]
+    unsafe fn dot(acc: __m256i, x: Signed, w: __m256i) -> __m256i {
+        // SAFETY: no condition but the processor's.
+        unsafe {
+            let pairs = _mm256_maddubs_epi16(x.magnitudes, _mm256_sign_epi8(w, x.bytes));
+            _mm256_add_epi32(acc, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)))
+        }
+    }
+
+    vectors!();
 }

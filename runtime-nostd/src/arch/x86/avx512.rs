@@ -14,6 +14,7 @@ unsafe impl Simd for Avx512 {
     const PIXELS: usize = 8;
     const FLOAT_PIXELS: usize = 8;
 
+    type Half = super::avx2::Avx2;
     type I = __m512i;
     type F = __m512;
     type X = __m512i;
