@@ -163,9 +163,14 @@ impl Hands<'_> {
             band,
             (rows * row + 256) / 4,
             &format!("{p:?}"),
-            [&|x, work, y| kernels::conv2d_i8_simd(&p, x, &filters, pad, work, y, band), &|x, work, y| {
-                kernels::conv2d_i8_simd_on(self.crew, self.cores, &p, x, &filters, pad, work, y, band);
-            }],
+            [
+                &|x, work, y| kernels::conv2d_i8_simd::<false>(&p, x, &filters, pad, work, y, band),
+                &|x, work, y| {
+                    kernels::conv2d_i8_simd_on::<false>(
+                        self.crew, self.cores, &p, x, &filters, pad, work, y, band,
+                    );
+                },
+            ],
         );
     }
 
@@ -188,9 +193,9 @@ impl Hands<'_> {
             (rows * row + 256 + 4 * (row + 256)) / 4,
             &format!("{p:?}"),
             [
-                &|x, work, y| kernels::depthwise2d_i8_simd(&p, x, &filters, pad, work, y, band),
+                &|x, work, y| kernels::depthwise2d_i8_simd::<false>(&p, x, &filters, pad, work, y, band),
                 &|x, work, y| {
-                    kernels::depthwise2d_i8_simd_on(
+                    kernels::depthwise2d_i8_simd_on::<false>(
                         self.crew, self.cores, &p, x, &filters, pad, work, y, band,
                     );
                 },
@@ -208,8 +213,8 @@ impl Hands<'_> {
             band,
             k.next_multiple_of(32) / 4,
             &format!("{k} times {n}"),
-            [&|x, work, y| kernels::dense_i8_simd(x, &filters, work, y, band), &|x, work, y| {
-                kernels::dense_i8_simd_on(self.crew, self.cores, x, &filters, work, y, band);
+            [&|x, work, y| kernels::dense_i8_simd::<false>(x, &filters, work, y, band), &|x, work, y| {
+                kernels::dense_i8_simd_on::<false>(self.crew, self.cores, x, &filters, work, y, band);
             }],
         );
     }
@@ -370,8 +375,8 @@ fn overlapping() {
                 let y = if held < 40 { &cells(&mut apart)[..held * 128] } else { &all[..40 * 128] };
                 let (y, work) = (Rows::ring(y, 128, held), cells(&mut work));
                 match cores {
-                    1 => kernels::conv2d_i8_simd(&p, x, &filters, 1, work, y, band),
-                    _ => kernels::conv2d_i8_simd_on(&crew, cores, &p, x, &filters, 1, work, y, band),
+                    1 => kernels::conv2d_i8_simd::<false>(&p, x, &filters, 1, work, y, band),
+                    _ => kernels::conv2d_i8_simd_on::<false>(&crew, cores, &p, x, &filters, 1, work, y, band),
                 }
                 (memory, apart)
             };

@@ -31,7 +31,7 @@ const PARTS: usize = 4;
 /// and every pixel of the operand has its result, each holds at least one pixel and 256 bytes besides, and all together what the kernel needs alone.
 ///
 /// The kernel runs alone where nobody helps, or operand, result and workspace are not apart.
-pub fn conv2d_i8_simd_on(
+pub fn conv2d_i8_simd_on<const SYMMETRIC: bool>(
     crew: &Crew,
     cores: usize,
     p: &Conv,
@@ -54,26 +54,26 @@ pub fn conv2d_i8_simd_on(
                 let [Some(x), Some(y)] = some else { return };
                 let p = Conv { in_h: 1, in_w: count, out_w: count, ..*p };
                 let [x, y] = [Rows::whole(x, x.len()), Rows::whole(y, y.len())];
-                conv2d_i8_simd(&p, x, filters, pad, work, y, Band { first: 0, rows: 1 });
+                conv2d_i8_simd::<SYMMETRIC>(&p, x, filters, pad, work, y, Band { first: 0, rows: 1 });
             };
             // SAFETY: results of a pixel are written by the part that it belongs to, and operands only read.
             unsafe { divide(crew, cores, rows, work, units, &compute) }
         }
         None => {
             let compute = |[x, y]: [Rows<'_, i8>; 2], work: &[Cell<i32>], part: Range<usize>| {
-                conv2d_i8_simd(p, x, filters, pad, work, y, band_of(part));
+                conv2d_i8_simd::<SYMMETRIC>(p, x, filters, pad, work, y, band_of(part));
             };
             // SAFETY: rows of results are written by the part that they belong to, and operands only read.
             unsafe { divide(crew, cores, [x, y], work, Units::rows(y, band), &compute) }
         }
     };
     if !divided {
-        conv2d_i8_simd(p, x, filters, pad, work, y, band);
+        conv2d_i8_simd::<SYMMETRIC>(p, x, filters, pad, work, y, band);
     }
 }
 
 /// As [`depthwise2d_i8_simd`](crate::kernels::depthwise2d_i8_simd), with the help of a crew. `work` consists of `cores` workspaces of equal length, a multiple of 64 bytes.
-pub fn depthwise2d_i8_simd_on(
+pub fn depthwise2d_i8_simd_on<const SYMMETRIC: bool>(
     crew: &Crew,
     cores: usize,
     p: &Conv,
@@ -85,16 +85,16 @@ pub fn depthwise2d_i8_simd_on(
     band: Band,
 ) {
     let compute = |[x, y]: [Rows<'_, i8>; 2], work: &[Cell<i32>], part: Range<usize>| {
-        depthwise2d_i8_simd(p, x, filters, pad, work, y, band_of(part));
+        depthwise2d_i8_simd::<SYMMETRIC>(p, x, filters, pad, work, y, band_of(part));
     };
     // SAFETY: rows of results are written by the part that they belong to, and operands only read.
     if !unsafe { divide(crew, cores, [x, y], work, Units::rows(y, band), &compute) } {
-        depthwise2d_i8_simd(p, x, filters, pad, work, y, band);
+        depthwise2d_i8_simd::<SYMMETRIC>(p, x, filters, pad, work, y, band);
     }
 }
 
 /// As [`dense_i8_simd`](crate::kernels::dense_i8_simd), with the help of a crew where `band` is one row. `work` consists of `cores` workspaces of equal length, a multiple of 64 bytes.
-pub fn dense_i8_simd_on(
+pub fn dense_i8_simd_on<const SYMMETRIC: bool>(
     crew: &Crew,
     cores: usize,
     x: Rows<'_, i8>,
@@ -112,14 +112,14 @@ pub fn dense_i8_simd_on(
             return;
         };
         let filters = FilterBlocks { blocks, ..*filters };
-        dense_i8_simd(x, &filters, work, Rows::whole(y, y.len()), Band { first: 0, rows: 1 });
+        dense_i8_simd::<SYMMETRIC>(x, &filters, work, Rows::whole(y, y.len()), Band { first: 0, rows: 1 });
     };
     let units = Units { all: 0..y.row_len().div_ceil(BLOCK), few: FEW_BLOCKS, most: usize::MAX };
     let rows = single(x, y, band);
     // SAFETY: channels are written by the part that they belong to, and the operand only read.
     let divided = rows.is_some_and(|rows| unsafe { divide(crew, cores, rows, work, units, &compute) });
     if !divided {
-        dense_i8_simd(x, filters, work, y, band);
+        dense_i8_simd::<SYMMETRIC>(x, filters, work, y, band);
     }
 }
 
