@@ -1,7 +1,7 @@
 //! Convolutions and matrix products.
 
 use super::support::{assert_same, cells, rescale, Rng};
-use super::table::{random_convolution, Shape, CONVOLUTIONS, DEPTHWISE};
+use super::table::{impossible_convolutions, random_convolution, Shape, CONVOLUTIONS, DEPTHWISE};
 use kiln::kernels::{
     conv2d_f32, conv2d_i8, dense_f32, dense_i8, depthwise2d_f32, depthwise2d_i8, Band, Conv, Requant, Rows,
     Scale,
@@ -260,33 +260,10 @@ fn dense_equals_the_definition() {
 #[test]
 fn impossible_parameters_end_early() {
     let mut rng = Rng::new(4);
-    let (mut x, mut y) = (rng.i8s(40), vec![7i8; 40]);
-    let (x, y) = (cells(&mut x), cells(&mut y));
     let (w, bias) = (rng.i8s(16), [0; 2]);
     let q = Requant { multipliers: &[1 << 30], shifts: &[0], zero_point: 0, lo: -128, hi: 127 };
-    for _ in 0..20_000 {
-        let mut size = || [0, 1, 2, 3, 5, 100][rng.size(0, 5)];
-        let p = Conv {
-            in_h: size(),
-            in_w: size(),
-            in_c: size(),
-            out_w: size(),
-            out_c: size(),
-            k_h: size(),
-            k_w: size(),
-            stride_h: size(),
-            stride_w: size(),
-            dilation_h: size(),
-            dilation_w: size(),
-            pad_top: size(),
-            pad_left: size(),
-            groups: size(),
-        };
-        let band = Band { first: size(), rows: size().min(3) };
-        let (rows_x, rows_y) = (Rows::ring(x, size(), size()), Rows::ring(y, size(), size()));
-        if p.out_w * p.out_c * p.k_h * p.k_w < 10_000 {
-            conv2d_i8(&p, rows_x, &w, &bias, 3, &q, rows_y, band);
-            depthwise2d_i8(&p, rows_x, &w, &bias, 3, &q, rows_y, band);
-        }
-    }
+    impossible_convolutions(&mut rng, 20_000, |p, x, y, band| {
+        conv2d_i8(p, x, &w, &bias, 3, &q, y, band);
+        depthwise2d_i8(p, x, &w, &bias, 3, &q, y, band);
+    });
 }

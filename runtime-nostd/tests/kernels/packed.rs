@@ -1,11 +1,11 @@
 //! Layers with packed weights against the same layers with whole ones.
 
 use super::support::{assert_same, cells, Rng};
-use super::table::random_convolution;
+use super::table::{impossible_convolutions, random_convolution};
 use kiln::kernels::{
     conv2d_f32, conv2d_f32_halves, conv2d_i8, conv2d_i8_nibbles, dense_f32, dense_f32_halves, dense_i8,
     dense_i8_nibbles, depthwise2d_f32, depthwise2d_f32_halves, depthwise2d_i8, depthwise2d_i8_nibbles, Band,
-    Conv, Requant, Rows,
+    Requant, Rows,
 };
 
 /// Weights of 4 bits, whole and two to a byte.
@@ -103,33 +103,9 @@ fn products_unpack_what_they_read() {
 
 #[test]
 fn impossible_parameters_end_early() {
-    let mut rng = Rng::new(63);
-    let (mut x, mut y) = (rng.i8s(40), vec![7i8; 40]);
-    let (x, y) = (cells(&mut x), cells(&mut y));
     let q = Requant { multipliers: &[1 << 30], shifts: &[0], zero_point: 0, lo: -128, hi: 127 };
-    for _ in 0..5_000 {
-        let mut size = || [0, 1, 2, 3, 5, 100][rng.size(0, 5)];
-        let p = Conv {
-            in_h: size(),
-            in_w: size(),
-            in_c: size(),
-            out_w: size(),
-            out_c: size(),
-            k_h: size(),
-            k_w: size(),
-            stride_h: size(),
-            stride_w: size(),
-            dilation_h: size(),
-            dilation_w: size(),
-            pad_top: size(),
-            pad_left: size(),
-            groups: size(),
-        };
-        let band = Band { first: size(), rows: size().min(3) };
-        let (rows_x, rows_y) = (Rows::ring(x, size(), size()), Rows::ring(y, size(), size()));
-        if p.out_w * p.out_c * p.k_h * p.k_w < 10_000 {
-            conv2d_i8_nibbles(&p, rows_x, &[0x21; 8], &[0; 2], 3, &q, rows_y, band);
-            depthwise2d_i8_nibbles(&p, rows_x, &[0x21; 8], &[0; 2], 3, &q, rows_y, band);
-        }
-    }
+    impossible_convolutions(&mut Rng::new(63), 5_000, |p, x, y, band| {
+        conv2d_i8_nibbles(p, x, &[0x21; 8], &[0; 2], 3, &q, y, band);
+        depthwise2d_i8_nibbles(p, x, &[0x21; 8], &[0; 2], 3, &q, y, band);
+    });
 }

@@ -1,7 +1,7 @@
 //! The shapes that tests and benchmarks run kernels on.
 
-use super::support::Rng;
-use kiln::kernels::Conv;
+use super::support::{cells, Rng};
+use kiln::kernels::{Band, Conv, Rows};
 
 /// A convolution with the sizes that its kernel does not need to know.
 #[derive(Clone, Copy, Debug)]
@@ -119,4 +119,38 @@ pub(crate) fn random_convolution(rng: &mut Rng, depthwise: bool) -> Shape {
         groups,
     };
     Shape { name: "random", conv, out_h }
+}
+
+/// Calls kernels with so many convolutions whose sizes have nothing to do with each other nor with what they are given: 40 elements of an operand, and room for 40 results.
+pub(crate) fn impossible_convolutions(
+    rng: &mut Rng,
+    count: usize,
+    kernels: impl Fn(&Conv, Rows<'_, i8>, Rows<'_, i8>, Band),
+) {
+    let (mut x, mut y) = (rng.i8s(40), vec![7i8; 40]);
+    let (x, y) = (cells(&mut x), cells(&mut y));
+    for _ in 0..count {
+        let mut size = || [0, 1, 2, 3, 5, 100][rng.size(0, 5)];
+        let p = Conv {
+            in_h: size(),
+            in_w: size(),
+            in_c: size(),
+            out_w: size(),
+            out_c: size(),
+            k_h: size(),
+            k_w: size(),
+            stride_h: size(),
+            stride_w: size(),
+            dilation_h: size(),
+            dilation_w: size(),
+            pad_top: size(),
+            pad_left: size(),
+            groups: size(),
+        };
+        let band = Band { first: size(), rows: size().min(3) };
+        let (rows_x, rows_y) = (Rows::ring(x, size(), size()), Rows::ring(y, size(), size()));
+        if p.out_w * p.out_c * p.k_h * p.k_w < 10_000 {
+            kernels(&p, rows_x, rows_y, band);
+        }
+    }
 }
