@@ -341,4 +341,21 @@ impl Check<'_> {
         }
         y.assert(&content, &format!("{}: without a last row", self.what));
     }
+
+    /// The operand's last row is not there: it reads as padding, of which `expected` computes the results.
+    pub(crate) fn without_operand_row(
+        &self,
+        expected: impl Fn(&Operand) -> Vec<i8>,
+        kernel: impl Fn(Rows<'_, i8>, &FilterBlocks<'_>, &[Cell<i32>], Rows<'_, i8>, Band),
+    ) {
+        let mut operand = self.operand.clone();
+        let mut x = operand.x.clone();
+        x.pop();
+        operand.x[(self.p.in_h - 1) * operand.row..].fill(operand.pad);
+        let (mut y, mut work) = (vec![0; self.expected.len()], vec![0; self.work.div_ceil(4)]);
+        let x = Rows::ring(cells(&mut x), operand.row, self.p.in_h);
+        let rows = Rows::whole(cells(&mut y), self.expected.len() / self.out_h);
+        kernel(x, &self.filters, cells(&mut work), rows, Band { first: 0, rows: self.out_h });
+        assert_eq!(y, expected(&operand), "{}: {:?} without a last row of the operand", self.what, self.p);
+    }
 }

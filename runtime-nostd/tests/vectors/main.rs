@@ -12,9 +12,10 @@ mod layers;
 mod simd;
 
 use check::{moderate, random_conv, Check, Guarded, Operand, Scaling};
-use kiln::kernels::{self, AddLinear, Band, Conv, MeanLinear, Pool, Rows};
+use kiln::kernels::{self, AddLinear, Band, Conv, FilterBlocks, MeanLinear, Pool, Rows};
 use layers::{alternating, ring};
 use simd::{at_each_level, cells, Random};
+use std::cell::Cell;
 
 /// The results of a layer, pixel by pixel, of the sums that `sum` computes of a channel of a pixel.
 fn results(p: &Conv, out_h: usize, scaling: &Scaling, sum: impl Fn(usize, usize, usize) -> i32) -> Vec<i8> {
@@ -51,7 +52,7 @@ fn conv(random: &mut Random) {
         random_conv(random, in_c, out_c, 1, [7, 7])
     });
     let k = p.k_h * p.k_w * p.in_c;
-    let mut operand = Operand::random(random, p.in_h, p.in_w * p.in_c);
+    let operand = Operand::random(random, p.in_h, p.in_w * p.in_c);
     let ((w, symmetric), bias) = (random.weights(p.out_c * k), random.bias(p.out_c));
     let scaling = Scaling::random(random, p.out_c);
     // One run for each tap where columns are dilated.
@@ -85,27 +86,14 @@ fn conv(random: &mut Random) {
     let what = format!("convolution, {:?}", scaling.rounding);
     let check =
         Check { p: &p, out_h, operand: &operand, expected: &found, filters, work, longer: true, what };
-    check.run(random, |x, filters, work, y, band| match symmetric {
-        true => kernels::conv2d_i8_simd::<true>(&p, x, filters, pad, work, y, band),
-        false => kernels::conv2d_i8_simd::<false>(&p, x, filters, pad, work, y, band),
-    });
-
-    // Rows that are not there read as padding.
-    let mut x = operand.x.clone();
-    x.pop();
-    operand.x[(p.in_h - 1) * operand.row..].fill(pad);
-    let (mut y, mut work) = (vec![0; found.len()], vec![0; work / 4]);
-    let x = Rows::ring(cells(&mut x), operand.row, p.in_h);
-    kernels::conv2d_i8_simd::<false>(
-        &p,
-        x,
-        &filters,
-        pad,
-        cells(&mut work),
-        Rows::whole(cells(&mut y), rows),
-        all,
-    );
-    assert_eq!(y, expected(&operand), "{p:?} without a last row");
+    let kernel = |x: Rows<'_, i8>, filters: &FilterBlocks<'_>, work: &[Cell<i32>], y: Rows<'_, i8>, band| {
+        match symmetric {
+            true => kernels::conv2d_i8_simd::<true>(&p, x, filters, pad, work, y, band),
+            false => kernels::conv2d_i8_simd::<false>(&p, x, filters, pad, work, y, band),
+        }
+    };
+    check.run(random, kernel);
+    check.without_operand_row(expected, kernel);
 }
 
 /// Blocks of filters \[tap\]\[c\].
@@ -148,7 +136,7 @@ fn depthwise(random: &mut Random) {
         random_conv(random, c, c, c, k)
     });
     let c = p.in_c;
-    let mut operand = Operand::random(random, p.in_h, p.in_w * c);
+    let operand = Operand::random(random, p.in_h, p.in_w * c);
     let ((w, symmetric), bias) = (random.weights(p.k_h * p.k_w * c), random.bias(c));
     let scaling = Scaling::random(random, c);
     let packed = depthwise_blocks(&p, &w, &bias, &scaling);
@@ -180,26 +168,14 @@ fn depthwise(random: &mut Random) {
     let what = format!("depthwise, {:?}", scaling.rounding);
     let check =
         Check { p: &p, out_h, operand: &operand, expected: &found, filters, work, longer: true, what };
-    check.run(random, |x, filters, work, y, band| match symmetric {
-        true => kernels::depthwise2d_i8_simd::<true>(&p, x, filters, pad, work, y, band),
-        false => kernels::depthwise2d_i8_simd::<false>(&p, x, filters, pad, work, y, band),
-    });
-
-    let mut x = operand.x.clone();
-    x.pop();
-    operand.x[(p.in_h - 1) * operand.row..].fill(pad);
-    let (mut y, mut work) = (vec![0; found.len()], vec![0; work / 4]);
-    let x = Rows::ring(cells(&mut x), operand.row, p.in_h);
-    kernels::depthwise2d_i8_simd::<false>(
-        &p,
-        x,
-        &filters,
-        pad,
-        cells(&mut work),
-        Rows::whole(cells(&mut y), rows),
-        all,
-    );
-    assert_eq!(y, expected(&operand), "{p:?} without a last row");
+    let kernel = |x: Rows<'_, i8>, filters: &FilterBlocks<'_>, work: &[Cell<i32>], y: Rows<'_, i8>, band| {
+        match symmetric {
+            true => kernels::depthwise2d_i8_simd::<true>(&p, x, filters, pad, work, y, band),
+            false => kernels::depthwise2d_i8_simd::<false>(&p, x, filters, pad, work, y, band),
+        }
+    };
+    check.run(random, kernel);
+    check.without_operand_row(expected, kernel);
 }
 
 /// A shape by which row `r` of the result reads row `r` of the operand.
