@@ -2,6 +2,7 @@
 
 use super::dispatch::kernel;
 use super::float_tile::Tiles;
+use super::movement::last;
 use super::work::aligned;
 use super::{Simd, BLOCK};
 use crate::arch::portable::matmul::matmul_f32;
@@ -34,15 +35,10 @@ pub fn matmul_f32_simd(
 
 /// Whether all is as long as the kernel takes it to be.
 fn is_whole(p: &MatMul, a: usize, b: usize, y: usize, work: usize) -> bool {
-    let last = |strides: &[usize; 6]| {
-        p.dims.iter().zip(strides).fold(0usize, |sum, (&dim, &stride)| {
-            sum.saturating_add(dim.saturating_sub(1).saturating_mul(stride))
-        })
-    };
     let count = p.dims.iter().fold(1usize, |n, &dim| n.saturating_mul(dim));
     let blocks = p.n.div_ceil(BLOCK).saturating_mul(BLOCK);
-    last(&p.a).saturating_add(p.m.saturating_mul(p.k)) <= a
-        && last(&p.b).saturating_add(p.n.saturating_mul(p.k)) <= b
+    last(&p.dims, &p.a).saturating_add(p.m.saturating_mul(p.k)) <= a
+        && last(&p.dims, &p.b).saturating_add(p.n.saturating_mul(p.k)) <= b
         && count.saturating_mul(p.m).saturating_mul(p.n) <= y
         && blocks.saturating_mul(p.k + 1).saturating_add(BLOCK) <= work
 }

@@ -1,7 +1,7 @@
 //! Functions of two floats.
 
 use super::dispatch::kernel;
-use super::movement::behind_one;
+use super::movement::{behind_one, last};
 use super::Simd;
 use crate::arch::portable::walk::Walk;
 use crate::params::Broadcast;
@@ -87,20 +87,11 @@ fn vectors<O: Pair>(
 ) -> bool {
     let shape = joined(shape);
     let steps = [shape.a[5], shape.b[5]];
-    // The last element that is read.
-    let last = |strides: &[usize; 6]| {
-        let each = shape
-            .dims
-            .iter()
-            .zip(strides)
-            .map(|(&dim, &stride)| dim.saturating_sub(1).saturating_mul(stride));
-        each.fold(0usize, usize::saturating_add)
-    };
     let [(a, len_a), (b, len_b)] = operands;
     let count = shape.dims.iter().fold(1usize, |n, &dim| n.saturating_mul(dim));
     if steps.iter().any(|&step| step > 1)
-        || last(&shape.a) >= len_a
-        || last(&shape.b) >= len_b
+        || last(&shape.dims, &shape.a) >= len_a
+        || last(&shape.dims, &shape.b) >= len_b
         || count > y.len()
     {
         return false;
