@@ -45,12 +45,14 @@ impl Tiles<'_> {
         // SAFETY: there are as many blocks as channels ask for.
         unsafe {
             while first < self.channels {
-                // Tiles of two vectors, or of one block.
+                // Tiles of two vectors, or of one block; of the last one, of the vectors that have filters.
+                let left = self.channels - first;
                 first += match S::LANES {
-                    16 if self.channels - first > BLOCK => self.all_pixels::<S, 2>(first),
-                    16 => self.all_pixels::<S, 1>(first),
-                    8 => self.all_pixels::<S, 2>(first),
-                    _ => self.all_pixels::<S, 4>(first),
+                    16 if left > 16 => self.all_pixels::<S, 2>(first),
+                    8 if left > 8 => self.all_pixels::<S, 2>(first),
+                    8 | 16 => self.all_pixels::<S, 1>(first),
+                    _ if left > 8 => self.all_pixels::<S, 4>(first),
+                    _ => self.all_pixels::<S, 2>(first),
                 };
             }
         }
@@ -104,12 +106,21 @@ impl Tiles<'_> {
                     results[p][n] = S::clip(S::add(sums[p][n], biases[n]), lo, hi);
                 }
             }
+            let y = self.y.add(pixel * self.channels + first);
+            if first + N * S::LANES <= self.channels {
+                for p in 0..P {
+                    for n in 0..N {
+                        S::store(results[p][n], y.add(p * self.channels + n * S::LANES));
+                    }
+                }
+                return;
+            }
             for p in 0..P {
-                let y = self.y.add((pixel + p) * self.channels);
+                let y = y.add(p * self.channels);
                 for n in 0..N {
-                    let channel = first + n * S::LANES;
-                    if channel < self.channels {
-                        put::<S>(results[p][n], y.add(channel), self.channels - channel);
+                    let lane = n * S::LANES;
+                    if first + lane < self.channels {
+                        put::<S>(results[p][n], y.add(lane), self.channels - first - lane);
                     }
                 }
             }
