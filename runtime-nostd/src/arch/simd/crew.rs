@@ -261,12 +261,18 @@ fn claim(counter: &AtomicUsize, end: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(not(target_family = "wasm"))]
     extern crate std;
 
     use super::*;
-    use std::sync::{Barrier, Mutex};
-    use std::vec::Vec;
+    // WebAssembly has no threads of its own.
+    #[cfg(not(target_family = "wasm"))]
+    use std::{
+        sync::{Barrier, Mutex},
+        vec::Vec,
+    };
 
+    #[cfg(not(target_family = "wasm"))]
     #[test]
     fn a_part_goes_to_one_thread_and_to_each_thread_its_workspace() {
         let (crew, leave) = (Crew::new(), AtomicBool::new(false));
@@ -296,6 +302,7 @@ mod tests {
         assert_eq!(crew.helpers(), 0);
     }
 
+    #[cfg(not(target_family = "wasm"))]
     #[test]
     fn threads_take_parts_at_the_same_time() {
         let (crew, leave) = (Crew::new(), AtomicBool::new(false));
