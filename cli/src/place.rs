@@ -134,7 +134,20 @@ pub enum Built<'g> {
     Real(Box<firmware::Firmware>, Option<String>),
 }
 
-impl Built<'_> {
+impl<'g> Built<'g> {
+    /// The same program in a place that another instruction set alone tells from this one; none where the model has to be built anew.
+    pub fn at(&self, place: &Place) -> Option<Built<'g>> {
+        match (self, place) {
+            (Built::Host(program, _), Place::Host) if program.on.is_none() => {
+                Some(Built::Host(program.clone(), None))
+            }
+            (Built::Host(program, _), Place::HostAt(level)) if program.on.is_none() => {
+                Some(Built::Host(program.clone(), Some(level)))
+            }
+            _ => None,
+        }
+    }
+
     /// The outputs of every case; none where a case is a row (of a model that is fed by rows) that completes none. `sequence`: the model
     /// is reset before the first case only. The interpreter takes no rows.
     ///

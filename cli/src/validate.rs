@@ -85,10 +85,16 @@ pub fn validate_on(model: &Path, options: &Options, source: Source, on: &[String
     let frames = sequence.as_ref().map_or(0, |sequence| sequence.frames.len());
     let model_name = name.clone();
     let mut report = Report { model: name, cases: golden.inputs.len(), source, frames, places: Vec::new() };
+    let mut last: Option<Built> = None;
     for (place, name) in &places {
-        let run = || -> Result<PlaceReport> {
-            let compiled = kiln_codegen::compile(&bytes, &model_name, &place.options(options))?;
-            let built = place.build(&imported, &compiled)?;
+        let run = || -> Result<(PlaceReport, Built)> {
+            let built = match last.as_ref().and_then(|built| built.at(place)) {
+                Some(built) => built,
+                None => {
+                    let compiled = kiln_codegen::compile(&bytes, &model_name, &place.options(options))?;
+                    place.build(&imported, &compiled)?
+                }
+            };
             let mut report = PlaceReport::new(name);
             let outputs = built.run(&golden.inputs, is_sequence(&imported))?;
             report.compare("case", &imported, &outputs, &golden.outputs);
@@ -97,9 +103,11 @@ pub fn validate_on(model: &Path, options: &Options, source: Source, on: &[String
                 let outputs = built.run(&sequence.frames, true)?;
                 report.compare("frame", &imported, &outputs, &sequence.outputs);
             }
-            Ok(report)
+            Ok((report, built))
         };
-        report.places.push(run().with_context(|| format!("on {name}"))?);
+        let (of_place, built) = run().with_context(|| format!("on {name}"))?;
+        report.places.push(of_place);
+        last = Some(built);
     }
     Ok(report)
 }
