@@ -1,4 +1,4 @@
-//! The table of memory in the README is what the compiler gives. `KILN_BLESS=1` writes it, with the models of `KILN_CORPUS`.
+//! The table of memory in `docs/benchmarks.md` is what the compiler gives. `KILN_BLESS=1` writes it, with the models of `KILN_CORPUS`.
 
 use cargo_kiln::explain::grouped;
 use kiln_codegen::schedule::{peak, schedule};
@@ -57,7 +57,7 @@ const NOTES: &str = "\
 RAM in bytes on a Cortex-M4: arena and state, inputs, outputs and workspaces of kernels included. *Layer by layer* is what whole tensors need that are computed one after the other, \
 with elementwise operators in place, in the best order found and without alignment. *By rows*: `input = \"rows\"` with `optimize = \"memory\"`, for models whose first layers go row by \
 row. TFLM is the arena of TensorFlow Lite Micro with CMSIS-NN (August 2026); tinyengine_mcunet_vww_int8 takes floats there and, with \
-`io = \"quantized\"`, integers here. [How this works](docs/memory.md).
+`io = \"quantized\"`, integers here. [How this works](memory.md).
 
 What others published: (a) peak SRAM measured on an STM32H743, [TinyEngine's README](https://github.com/mit-han-lab/tinyengine#measured-results) \
 (December 2022), for mcunet-vww1 and mbv2-w0.35 of [MCUNet's model zoo](https://github.com/mit-han-lab/mcunet#model-zoo), which takes 144×144 pixels there; \
@@ -66,21 +66,21 @@ schedules need less still and compute parts of a layer more than once, which Kil
 names 32 kB, for a network of its own on the Visual Wake Words data.";
 
 #[test]
-fn the_readme_has_the_memory() {
-    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
-    let text = std::fs::read_to_string(&readme).unwrap();
-    let (before, rest) = text.split_once(BEGIN).expect("the README has no place for the table of memory");
-    let (old, after) = rest.split_once(END).expect("the README has no end of the table of memory");
+fn the_page_has_the_memory() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/benchmarks.md");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let (before, rest) = text.split_once(BEGIN).expect("the page has no place for the table of memory");
+    let (old, after) = rest.split_once(END).expect("the page has no end of the table of memory");
     let rows: Vec<String> = models().iter().map(|(path, known)| row(path, *known)).collect();
     if std::env::var_os("KILN_BLESS").is_some() {
         assert!(corpus_folder().is_some(), "set KILN_CORPUS: the table has the corpus models");
-        std::fs::write(&readme, format!("{before}{BEGIN}{}{END}{after}", table(&rows))).unwrap();
+        std::fs::write(&path, format!("{before}{BEGIN}{}{END}{after}", table(&rows))).unwrap();
         return;
     }
     let missing: Vec<&String> = rows.iter().filter(|row| !old.contains(row.as_str())).collect();
     assert!(
         missing.is_empty(),
-        "the README's memory is not fresh (KILN_BLESS=1 writes it); now:\n{missing:#?}"
+        "the memory of docs/benchmarks.md is not fresh (KILN_BLESS=1 writes it); now:\n{missing:#?}"
     );
 }
 

@@ -46,7 +46,7 @@ pub struct Most {
     pub m0_instructions: Option<u64>,
 }
 
-/// All of them, in the order of the README.
+/// All of them, in the order of `docs/benchmarks.md`.
 pub fn baselines() -> Vec<Baseline> {
     #[derive(Deserialize)]
     struct File {

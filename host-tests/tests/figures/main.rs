@@ -1,7 +1,7 @@
-//! The README's table of Kiln and TensorFlow Lite Micro is what the benchmark gives, and the goals are reached; and so is the table of quantised models in `docs/quantize.md`. `KILN_BLESS=1` writes
-//! the tables.
+//! The tables of Kiln and TensorFlow Lite Micro in the README and in `docs/benchmarks.md` are what the benchmark gives, and the goals are reached; and so is the table of quantised models in
+//! `docs/quantize.md`. `KILN_BLESS=1` writes the tables.
 //!
-//! Figures belong to a compiler: with another one than the README names they are not compared.
+//! Figures belong to a compiler: with another one than the pages name they are not compared.
 
 mod baselines;
 mod goals;
@@ -18,28 +18,39 @@ const BEGIN: &str = "<!-- figures: begin -->\n";
 const END: &str = "<!-- figures: end -->";
 
 #[test]
-fn the_readme_has_the_figures() {
-    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
-    let text = std::fs::read_to_string(&readme).unwrap();
-    let (before, rest) = text.split_once(BEGIN).expect("the README has no place for figures");
-    let (old, after) = rest.split_once(END).expect("the README has no end of figures");
+fn the_pages_have_the_figures() {
     let compiler = compiler();
     let tables = Tables::new(measured());
-    if std::env::var_os("KILN_BLESS").is_some() {
-        assert!(corpus_folder().is_some(), "set KILN_CORPUS: the table has the corpus models");
-        assert!(wanted().is_none(), "KILN_MODELS is set: the table has all models");
-        std::fs::write(&readme, format!("{before}{BEGIN}{}{END}{after}", tables.text(&compiler))).unwrap();
-        return;
+    let bless = std::env::var_os("KILN_BLESS").is_some();
+    if bless {
+        assert!(corpus_folder().is_some(), "set KILN_CORPUS: the tables have the corpus models");
+        assert!(wanted().is_none(), "KILN_MODELS is set: the tables have all models");
     }
-    if !old.contains(&compiler) {
-        println!("the README's figures are of another compiler than `{compiler}`: not compared");
-        return;
+    let rows: Vec<&String> = tables.rows().collect();
+    let pages = [
+        ("README.md", tables.summary_text(&compiler), tables.summary.iter().collect()),
+        ("docs/benchmarks.md", tables.text(&compiler), rows),
+    ];
+    for (page, now, rows) in pages {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(page);
+        let text = std::fs::read_to_string(&path).unwrap();
+        let (before, rest) =
+            text.split_once(BEGIN).unwrap_or_else(|| panic!("{page} has no place for figures"));
+        let (old, after) = rest.split_once(END).unwrap_or_else(|| panic!("{page} has no end of figures"));
+        if bless {
+            std::fs::write(&path, format!("{before}{BEGIN}{now}{END}{after}")).unwrap();
+            continue;
+        }
+        if !old.contains(&compiler) {
+            println!("the figures of {page} are of another compiler than `{compiler}`: not compared");
+            continue;
+        }
+        let missing: Vec<&&String> = rows.iter().filter(|row| !old.contains(row.as_str())).collect();
+        assert!(
+            missing.is_empty(),
+            "the figures of {page} are not fresh (KILN_BLESS=1 writes them); now:\n{missing:#?}"
+        );
     }
-    let missing: Vec<&String> = tables.rows().filter(|row| !old.contains(row.as_str())).collect();
-    assert!(
-        missing.is_empty(),
-        "the README's figures are not fresh (KILN_BLESS=1 writes them); now:\n{missing:#?}"
-    );
 }
 
 #[test]

@@ -1,12 +1,23 @@
-//! The README's tables.
+//! The tables of `docs/benchmarks.md`, and the small one of the README.
 
 use crate::baselines::Baseline;
 use crate::measured::Measured;
 use cargo_kiln::bench::Report;
 use cargo_kiln::explain::grouped;
 
-/// Rows of the three tables.
+/// The models of the README's table.
+const SUMMARY: &[&str] = &[
+    "mlperf_kws_int8",
+    "mlperf_ic_int8",
+    "mlperf_vww_int8",
+    "mlperf_ad_int8",
+    "mww_okay_nabu",
+    "tflm_person_detect_int8",
+];
+
+/// Rows of the tables.
 pub struct Tables {
+    pub summary: Vec<String>,
     pub speed: Vec<String>,
     pub memory: Vec<String>,
     pub small: Vec<String>,
@@ -15,24 +26,35 @@ pub struct Tables {
 impl Tables {
     pub fn new(measured: &[Measured]) -> Tables {
         let rows = |row: fn(&Measured) -> Option<String>| measured.iter().filter_map(row).collect();
-        Tables { speed: rows(speed), memory: rows(memory), small: rows(small) }
+        Tables { summary: rows(summary), speed: rows(speed), memory: rows(memory), small: rows(small) }
     }
 
+    /// The rows of `docs/benchmarks.md`.
     pub fn rows(&self) -> impl Iterator<Item = &String> {
         self.speed.iter().chain(&self.memory).chain(&self.small)
     }
 
     /// What stands between the marks in the README.
+    pub fn summary_text(&self, compiler: &str) -> String {
+        format!(
+            "One inference on a Cortex-M4, estimated cycles and bytes. TFLM is TensorFlow Lite Micro with CMSIS-NN; Kiln is compiled with `{compiler}`.\n\n\
+             | model | TFLM cycles | Kiln cycles | faster | TFLM RAM | Kiln RAM | TFLM code | Kiln code |\n\
+             |---|--:|--:|--:|--:|--:|--:|--:|\n{}\n",
+            self.summary.join("\n"),
+        )
+    }
+
+    /// What stands between the marks in `docs/benchmarks.md`.
     pub fn text(&self, compiler: &str) -> String {
         format!(
-            "One inference under QEMU, compiled with `{compiler}`: executed instructions are exact, cycles are estimated for memory without \
-             wait states, by [one model](docs/cycles.md) for both. TFLM is TensorFlow Lite Micro with CMSIS-NN at its best optimisation level \
-             (August 2026, arm-none-eabi-gcc 12.2; [how it was measured](host-tests/baselines/tflm.toml)). Kiln with `optimize = \"speed\"` where nothing \
-             else is said. MACs are those of the model file, also where fewer are computed. `cargo kiln bench MODEL --optimize speed,size` prints a row's figures.\n\n\
+            "One inference under QEMU, compiled with `{compiler}`. Executed instructions are exact. Cycles are estimated for memory without \
+             wait states, by [the same method](cycles.md) for both. TFLM is TensorFlow Lite Micro with CMSIS-NN at its best optimisation level \
+             (August 2026, arm-none-eabi-gcc 12.2; [how it was measured](../host-tests/baselines/tflm.toml)). Kiln uses `optimize = \"speed\"` unless \
+             a column says otherwise. MACs are counted in the model file, even where Kiln computes fewer. `cargo kiln bench MODEL --optimize speed,size` prints the figures of a row.\n\n\
              **Cortex-M4**\n\n\
              | model | MACs | TFLM cycles | Kiln cycles | faster | TFLM cycles/MAC | Kiln cycles/MAC | TFLM instructions | Kiln instructions | Kiln cycles, `\"size\"` |\n\
              |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n{}\n\n\
-             **Flash and RAM** in bytes. Code is that of the model and its kernels; start-up code and the harness, 2 to 3 KB, are not in it. Other constants are parameters \
+             **Flash and RAM** in bytes. Code is the model's and its kernels'; start-up code and the harness, 2 to 3 KB, are not counted. Other constants are parameters \
              of kernels, and the harness's own. TFLM is code and constants without the model file. RAM is arena and state; the stack comes on top.\n\n\
              | model | TFLM flash besides the model | code, `\"speed\"` | code, `\"size\"` | other constants | weights | TFLM arena | RAM | stack |\n\
              |---|--:|--:|--:|--:|--:|--:|--:|--:|\n{}\n\n\
@@ -44,6 +66,25 @@ impl Tables {
             self.small.join("\n"),
         )
     }
+}
+
+fn summary(measured: &Measured) -> Option<String> {
+    let (report, theirs) = (measured.speed.as_ref()?, measured.baseline.as_ref()?);
+    if theirs.sliding || !SUMMARY.contains(&measured.name.as_str()) {
+        return None;
+    }
+    let ours = report.result();
+    Some(format!(
+        "| {} | {} | {} | {} × | {} | {} | {} | {} |",
+        measured.name,
+        grouped(theirs.cycles),
+        grouped(ours.total.cycles),
+        per(theirs.cycles, ours.total.cycles, 1),
+        grouped(theirs.arena),
+        grouped(report.ram_bytes() as u64),
+        grouped(theirs.flash),
+        grouped(ours.flash.model_code),
+    ))
 }
 
 fn speed(measured: &Measured) -> Option<String> {

@@ -32,7 +32,7 @@ pub(crate) const HELP: &str = "  \
             --cores N         N threads compute each of Kiln's models together, pinned to no core (1)
             --level L         limits Kiln's SIMD kernels; avx2: the peers, too
             --layers MODEL    no race: the time of each layer of one model
-            --write-readme    the table in the README, from this run
+            --write-docs      the table in docs/benchmarks.md, from this run
 ";
 
 /// How long a batch of inferences takes at least.
@@ -48,7 +48,7 @@ struct Arguments {
     cores: usize,
     level: Option<String>,
     layers: Option<String>,
-    write_readme: bool,
+    write_docs: bool,
 }
 
 impl Arguments {
@@ -62,7 +62,7 @@ impl Arguments {
             cores: 1,
             level: None,
             layers: None,
-            write_readme: false,
+            write_docs: false,
         };
         let mut words = words.iter();
         while let Some(&word) = words.next() {
@@ -77,7 +77,7 @@ impl Arguments {
                 "--cores" => arguments.cores = number(value()?)?.clamp(1, 64),
                 "--level" => arguments.level = Some(value()?),
                 "--layers" => arguments.layers = Some(value()?),
-                "--write-readme" => arguments.write_readme = true,
+                "--write-docs" => arguments.write_docs = true,
                 _ => return Err(format!("bench-host has no argument {word}\n{HELP}")),
             }
         }
@@ -147,13 +147,13 @@ fn race(arguments: &Arguments, corpus: &Path, host: &Rustc, core: usize) -> Resu
     println!("\n{machine}, {} rounds; {}", arguments.rounds, packages.join(", "));
     println!("{}\n{}", peaks.text(), table::text(&races, &peers, &peaks));
     notes.iter().for_each(|note| println!("{note}"));
-    if arguments.write_readme {
+    if arguments.write_docs {
         let versions = packages.join(", ").replace("==", " ");
         let table = table::markdown(&races, &peers, &peaks);
         let text = format!("One core of {machine}; {versions}.{}\n\n{table}", peaks.sentence());
-        let readme = root().join("README.md");
-        let page = table::between_markers(&fs::read_to_string(&readme)?, arguments.level.as_deref(), &text)?;
-        kiln_codegen::write_whole(&readme, page)?;
+        let path = root().join("docs/benchmarks.md");
+        let page = table::between_markers(&fs::read_to_string(&path)?, arguments.level.as_deref(), &text)?;
+        kiln_codegen::write_whole(&path, page)?;
     }
     Ok(())
 }
@@ -317,7 +317,7 @@ mod tests {
         let arguments =
             Arguments::parse(&["--rounds", "3", "--models", "kws,ad", "--level", "avx2"]).unwrap();
         assert_eq!((arguments.rounds, arguments.models.as_deref()), (3, Some("kws,ad")));
-        assert_eq!((arguments.level.as_deref(), arguments.write_readme), (Some("avx2"), false));
+        assert_eq!((arguments.level.as_deref(), arguments.write_docs), (Some("avx2"), false));
         for wrong in [&["--rounds"][..], &["--rounds", "many"], &["kws"]] {
             assert!(Arguments::parse(wrong).unwrap_err().contains(wrong[0]));
         }
@@ -335,8 +335,8 @@ mod tests {
     }
 
     #[test]
-    fn the_readme_has_a_place_for_the_table() {
-        let page = fs::read_to_string(root().join("README.md")).unwrap();
+    fn the_document_has_a_place_for_the_table() {
+        let page = fs::read_to_string(root().join("docs/benchmarks.md")).unwrap();
         for (level, end) in
             [(None, "a table\n<!-- /bench-host -->"), (Some("avx2"), "a table\n<!-- /bench-host avx2 -->")]
         {

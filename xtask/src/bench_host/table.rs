@@ -140,7 +140,7 @@ pub(super) fn text(races: &[Race], peers: &[Peer], peaks: &Peaks) -> String {
     aligned(&rows, &[0])
 }
 
-/// The table for the README.
+/// The table for `docs/benchmarks.md`.
 pub(super) fn markdown(races: &[Race], peers: &[Peer], peaks: &Peaks) -> String {
     let mut out = String::from("| model | MACs | Kiln, µs | GMAC/s |");
     let mut rule = String::from("\n|---|--:|--:|--:|");
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn the_readme_has_the_least_times() {
+    fn the_table_has_the_least_times() {
         let text = markdown(&races(), &[Peer::LiteRt], &peaks());
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[2], "| mlperf_kws_int8 | 2,000,000 | 20.00 | 100.0 (25 %) | 40.00 | 0.50 |");
