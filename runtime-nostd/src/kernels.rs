@@ -123,6 +123,11 @@ pub use crate::arch::simd::float_map::{
 pub use crate::arch::simd::float_matmul::matmul_f32_simd;
 pub use crate::arch::simd::float_pairs::{add_f32_simd, div_f32_simd, mul_f32_simd, sub_f32_simd};
 pub use crate::arch::simd::float_pool::{avg_pool2d_f32_simd, max_pool2d_f32_simd};
+pub use crate::arch::simd::float_reproducible::{
+    conv2d_f32_reproducible, dense_f32_reproducible, depthwise2d_f32_reproducible, exp_f32_reproducible,
+    gelu_f32_reproducible, logistic_f32_reproducible, matmul_f32_reproducible, mean_f32_reproducible,
+    softmax_f32_reproducible,
+};
 pub use crate::arch::simd::float_rows::{mean_f32_simd, softmax_f32_simd};
 pub use crate::arch::simd::movement::copy_simd;
 pub use crate::arch::simd::mul::mul_i8_simd;

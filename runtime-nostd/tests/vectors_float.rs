@@ -3,6 +3,8 @@
 //! Both add the same products, in another order and with one rounding instead of two. Each of the n additions and products of a sum errs by at most ε/2 of what is summed
 //! so far, which is at most the sum of magnitudes m, so that either differs from the exact sum by at most (n + 1) · ε · m (Higham, Accuracy and Stability of
 //! Numerical Algorithms, 3.1, with both roundings of a term), and they differ from each other by at most twice that. Clamping brings them no further apart.
+//!
+//! Reproducible kernels have the bits of the portable ones.
 #![allow(clippy::unwrap_used)]
 
 #[path = "simd/layers.rs"]
@@ -190,12 +192,17 @@ fn conv(random: &mut Random) {
     in_bands(random, &p, out_h, &layer.x, &mut y, |x, y, band| {
         kernels::conv2d_f32_simd(&p, x, &w, lo, hi, work, y, band);
     });
+    let mut exact = vec![f32::NAN; y.len()];
+    in_bands(random, &p, out_h, &layer.x, &mut exact, |x, y, band| {
+        kernels::conv2d_f32_reproducible(&p, x, &w, lo, hi, work, y, band);
+    });
     let twin = |layer: &Layer| {
         let ([lo, hi], w) = (layer.range, alternating(&layer.w, k));
         at_once(&p, out_h, &layer.x, |x, y, all| {
             kernels::conv2d_f32(&p, x, &w, &layer.bias, lo, hi, y, all);
         })
     };
+    same_bits(&exact, &twin(&layer), &format!("bits of {p:?}"));
     layer.compare(&y, twin, &format!("{p:?}"));
 }
 
@@ -213,12 +220,17 @@ fn depthwise(random: &mut Random) {
     in_bands(random, &p, out_h, &layer.x, &mut y, |x, y, band| {
         kernels::depthwise2d_f32_simd(&p, x, &w, lo, hi, work, y, band);
     });
+    let mut exact = vec![f32::NAN; y.len()];
+    in_bands(random, &p, out_h, &layer.x, &mut exact, |x, y, band| {
+        kernels::depthwise2d_f32_reproducible(&p, x, &w, lo, hi, work, y, band);
+    });
     let twin = |layer: &Layer| {
         let [lo, hi] = layer.range;
         at_once(&p, out_h, &layer.x, |x, y, all| {
             kernels::depthwise2d_f32(&p, x, &layer.w, &layer.bias, lo, hi, y, all);
         })
     };
+    same_bits(&exact, &twin(&layer), &format!("bits of {p:?}"));
     layer.compare(&y, twin, &format!("{p:?}"));
 }
 
@@ -246,6 +258,11 @@ fn dense(random: &mut Random) {
         rows(&mut y, true, layer);
         y
     };
+    let mut exact = vec![f32::NAN; m * n];
+    let mut x = layer.x.clone();
+    let (x, rows) = (Rows::whole(cells(&mut x), k), Rows::whole(cells(&mut exact), n));
+    kernels::dense_f32_reproducible(x, &w, lo, hi, cells(&mut vec![f32::NAN; m * k + 16]), rows, all);
+    same_bits(&exact, &twin(&layer), &format!("bits of {m} × {k} × {n}"));
     match m {
         1 => same(&y, &twin(&layer), &format!("bits of one row, {k} × {n}")),
         _ => layer.compare(&y, twin, &format!("{m} × {k} × {n}")),
@@ -262,10 +279,57 @@ fn dense(random: &mut Random) {
     layer.compare(&memory[..m * n], twin, &format!("{m} × {k} × {n} over its operand"));
 }
 
+/// The functions in lanes are libm's: numbers of all magnitudes and signs, and those near the bounds between the cases that libm tells apart. With `KILN_SWEEP`, every number.
+fn lanes(random: &mut Random) {
+    type Map = fn(&[Cell<f32>], &[Cell<f32>]);
+    let twins: [(Map, Map); 3] = [
+        (kernels::exp_f32_reproducible, kernels::exp_f32),
+        (kernels::logistic_f32_reproducible, kernels::logistic_f32),
+        (kernels::gelu_f32_reproducible, kernels::gelu_f32),
+    ];
+    let bounds = [0x3eb1_7218, 0x3f85_1592, 0x3900_0000, 0x42b1_7218, 0x42cf_f1b5, 0x42ae_ac50, 0x7f80_0000];
+    let bounds = bounds.into_iter().chain([0x3180_0000, 0x3f58_0000, 0x3fa0_0000, 0x4036_db6d, 0x40c0_0000]);
+    // For gelu the bounds are those of x / √2.
+    let scaled = |bits: u32| (f32::from_bits(bits) * std::f32::consts::SQRT_2).to_bits();
+    let near: Vec<u32> = bounds
+        .flat_map(|bits| [bits, scaled(bits)])
+        .flat_map(|bits| bits - 40..bits.saturating_add(40))
+        .flat_map(|bits| [bits, bits | 1 << 31])
+        .collect();
+    let some: Vec<u32> = near.into_iter().chain((0..50_000).map(|_| random.next())).collect();
+    let compare = |mut x: Vec<f32>| {
+        for (lanes, portable) in twins {
+            let (mut y, mut expected) = (vec![0.0; x.len()], vec![0.0; x.len()]);
+            lanes(cells(&mut x), cells(&mut y));
+            portable(cells(&mut x), cells(&mut expected));
+            for ((x, y), expected) in x.iter().zip(&y).zip(&expected) {
+                assert!(
+                    y.to_bits() == expected.to_bits() || y.is_nan() && expected.is_nan(),
+                    "{x:e}: {y:e} is not {expected:e}"
+                );
+            }
+        }
+    };
+    compare(some.into_iter().map(f32::from_bits).collect());
+    if std::env::var_os("KILN_SWEEP").is_some() {
+        for high in 0..1u32 << 16 {
+            compare((0..1u32 << 16).map(|low| f32::from_bits(high << 16 | low)).collect());
+        }
+    }
+}
+
 /// The same floats, or both none.
 fn same(found: &[f32], expected: &[f32], what: &str) {
     let equal = |(a, b): (&f32, &f32)| a == b || a.is_nan() && b.is_nan();
     assert!(found.iter().zip(expected).all(equal) && found.len() == expected.len(), "{what}");
+}
+
+/// The same bits, or both NaN.
+fn same_bits(found: &[f32], expected: &[f32], what: &str) {
+    assert_eq!(found.len(), expected.len(), "{what}");
+    for (i, (a, b)) in found.iter().zip(expected).enumerate() {
+        assert!(a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan(), "{what}: {i}: {a:e} is not {b:e}");
+    }
 }
 
 fn pools(random: &mut Random) {
@@ -372,6 +436,13 @@ fn functions(random: &mut Random) {
         &|x| 0.5 * x * (1.0 + libm::erf(x * std::f64::consts::FRAC_1_SQRT_2)),
         &|x, _| 4e-7 * x.abs(),
     );
+    for [vectors, portable] in [
+        [kernels::exp_f32_reproducible as Map, kernels::exp_f32],
+        [kernels::logistic_f32_reproducible, kernels::logistic_f32],
+        [kernels::gelu_f32_reproducible, kernels::gelu_f32],
+    ] {
+        same_bits(&all(vectors).1, &all(portable).1, "bits of functions");
+    }
     for [vectors, portable] in
         [[kernels::sqrt_f32_simd as Map, kernels::sqrt_f32], [kernels::rsqrt_f32_simd, kernels::rsqrt_f32]]
     {
@@ -380,7 +451,7 @@ fn functions(random: &mut Random) {
 }
 
 fn shares(random: &mut Random) {
-    let (rows, depth) = (1 + random.below(4), 1 + random.below(70));
+    let (rows, depth) = (1 + random.below(20), 1 + random.below(70));
     let mut x: Vec<f32> = random.floats(rows * depth).iter().map(|x| x * 20.0 - 100.0).collect();
     let beta = [1.0, 0.5][random.below(2)];
     let (mut y, mut expected) = (vec![f32::NAN; x.len()], vec![f32::NAN; x.len()]);
@@ -394,6 +465,13 @@ fn shares(random: &mut Random) {
             "{depth}: {y} is not {expected}"
         );
     }
+    let mut exact = vec![f32::NAN; x.len()];
+    kernels::softmax_f32_reproducible(depth, beta, cells(&mut x), cells(&mut exact));
+    same_bits(&exact, &expected, "bits of shares");
+    let mut over = x.clone();
+    let all = cells(&mut over);
+    kernels::softmax_f32_reproducible(depth, beta, all, all);
+    same_bits(&over, &expected, "bits of shares, in place");
     // In place.
     let all = cells(&mut x);
     kernels::softmax_f32_simd(depth, beta, all, all);
@@ -401,7 +479,7 @@ fn shares(random: &mut Random) {
 }
 
 fn means(random: &mut Random) {
-    let (rows, len) = (1 + random.below(6), 1 + random.below(70));
+    let (rows, len) = (1 + random.below(20), 1 + random.below(70));
     let (mut x, mut y, mut expected) =
         (random.floats(rows * len), vec![f32::NAN; rows], vec![f32::NAN; rows]);
     let p = Reduce {
@@ -412,6 +490,9 @@ fn means(random: &mut Random) {
     };
     kernels::mean_f32_simd(&p, -0.5, f32::MAX, cells(&mut x), cells(&mut y));
     kernels::mean_f32(&p, -0.5, f32::MAX, cells(&mut x), cells(&mut expected));
+    let mut exact = vec![f32::NAN; rows];
+    kernels::mean_f32_reproducible(&p, -0.5, f32::MAX, cells(&mut x), cells(&mut exact));
+    same_bits(&exact, &expected, "bits of means");
     for ((y, expected), x) in y.iter().zip(&expected).zip(x.chunks(len)) {
         let m = x.iter().map(|x| x.abs()).sum::<f32>() / len as f32;
         assert!(
@@ -458,12 +539,17 @@ fn matmul(random: &mut Random) {
         kernels::matmul_f32(&p, lo, hi, cells(&mut layer.x.clone()), &layer.w[..], cells(&mut y));
         y
     };
+    let mut exact = vec![f32::NAN; heads * m * n];
+    let (x, w) = (&mut layer.x.clone(), &layer.w[..]);
+    kernels::matmul_f32_reproducible(&p, -2.0, 2.0, cells(x), w, cells(&mut exact), cells(&mut work));
+    same_bits(&exact, &twin(&layer), &format!("bits of {p:?}"));
     layer.compare(&y, twin, &format!("{p:?}"));
 }
 
 #[test]
 fn kernels_in_vectors_are_close_to_portable_ones() {
     at_each_level(|random| {
+        lanes(random);
         for _ in 0..300 {
             conv(random);
             depthwise(random);

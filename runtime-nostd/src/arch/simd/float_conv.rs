@@ -31,7 +31,7 @@ kernel! {
 const NEAR: usize = 6144;
 
 #[inline(always)]
-unsafe fn conv<S: Simd>(
+pub(super) unsafe fn conv<S: Simd>(
     p: &Conv,
     x: Rows<'_, f32>,
     w: &[f32],

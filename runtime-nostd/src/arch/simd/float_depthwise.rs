@@ -48,7 +48,7 @@ struct Row<'a> {
 }
 
 #[inline(always)]
-unsafe fn depthwise<S: Simd>(
+pub(super) unsafe fn depthwise<S: Simd>(
     p: &Conv,
     x: Rows<'_, f32>,
     w: &[f32],

@@ -24,6 +24,24 @@ pub fn matmul_f32_simd(
     y: &[Cell<f32>],
     work: &[Cell<f32>],
 ) {
+    with_operands(p, lo, hi, a, b, y, work, matrices);
+}
+
+/// Computes all products: range of results, operands, result and workspace.
+type Matrices = fn(&MatMul, [f32; 2], [*const f32; 2], &[Cell<f32>], &[Cell<f32>]);
+
+/// Calls `matrices` with what is as long as it has to be, or else the portable kernel.
+#[inline(always)]
+pub(super) fn with_operands(
+    p: &MatMul,
+    lo: f32,
+    hi: f32,
+    a: impl Read<f32>,
+    b: impl Read<f32>,
+    y: &[Cell<f32>],
+    work: &[Cell<f32>],
+    matrices: Matrices,
+) {
     let (first, second) = (a.slice(), b.slice());
     let operands = [(first.start(), first.each().len()), (second.start(), second.each().len())];
     if is_whole(p, operands[0].1, operands[1].1, y.len(), work.len()) {
@@ -49,7 +67,7 @@ kernel! {
 }
 
 #[inline(always)]
-unsafe fn products<S: Simd>(
+pub(super) unsafe fn products<S: Simd>(
     p: &MatMul,
     [lo, hi]: [f32; 2],
     [a, b]: [*const f32; 2],

@@ -54,6 +54,14 @@ unsafe fn softmax<S: Simd>(depth: usize, beta: f32, x: &[Cell<f32>], y: &[Cell<f
 
 /// As [`mean_f32`](crate::kernels::mean_f32) in vectors where elements lie side by side: they are summed in another order.
 pub fn mean_f32_simd(p: &Reduce, lo: f32, hi: f32, x: &[Cell<f32>], y: &[Cell<f32>]) {
+    match row_of_means(p, x, y) {
+        Some(len) => means(len, lo, hi, x, y),
+        None => mean_f32(p, lo, hi, x, y),
+    }
+}
+
+/// How many elements of a mean lie side by side, where all do and rows of them follow each other.
+pub(super) fn row_of_means(p: &Reduce, x: &[Cell<f32>], y: &[Cell<f32>]) -> Option<usize> {
     let [front @ .., len] = p.inner;
     let inner = front == [1; 5] && p.inner_strides[5] == 1;
     // Outer axes that follow each other make up all of the operand.
@@ -63,11 +71,8 @@ pub fn mean_f32_simd(p: &Reduce, lo: f32, hi: f32, x: &[Cell<f32>], y: &[Cell<f3
         stride = stride.saturating_mul(dim);
         follows
     });
-    if inner && behind && len > 0 && stride == x.len() && y.len() * len == stride {
-        means(len, lo, hi, x, y);
-    } else {
-        mean_f32(p, lo, hi, x, y);
-    }
+    let whole = stride == x.len() && y.len().checked_mul(len) == Some(stride);
+    (inner && behind && len > 0 && whole).then_some(len)
 }
 
 kernel! {

@@ -10,6 +10,7 @@
 #![allow(unsafe_code, clippy::indexing_slicing)]
 
 pub(crate) mod add;
+mod apart;
 pub(crate) mod conv;
 #[cfg(target_has_atomic = "ptr")]
 pub(crate) mod crew;
@@ -19,11 +20,13 @@ mod dispatch;
 pub(crate) mod float_conv;
 pub(crate) mod float_dense;
 pub(crate) mod float_depthwise;
+mod float_lanes;
 pub(crate) mod float_map;
 mod float_math;
 pub(crate) mod float_matmul;
 pub(crate) mod float_pairs;
 pub(crate) mod float_pool;
+pub(crate) mod float_reproducible;
 pub(crate) mod float_rows;
 mod float_tile;
 pub(crate) mod level;
