@@ -72,7 +72,8 @@ def write(folder, n, draw):
     onnx.save(model, folder / f"{n}.onnx")
     arrays = {f"in{k}": value for k, value in enumerate(draw.inputs.values())}
     arrays |= {f"out{k}": value for k, value in enumerate(values)}
-    np.savez_compressed(folder / f"{n}.npz", **arrays)
+    # Row by row, also what is a transposed view.
+    np.savez_compressed(folder / f"{n}.npz", **{name: np.array(value, order="C") for name, value in arrays.items()})
 
 
 def draw_one(folder, seed, n, names, say):

@@ -31,7 +31,7 @@ mod tensor;
 mod trees;
 
 use crate::ir::{Data, Graph, Multiplier, Op, Rescale, Type, ValueDef, ValueId};
-use crate::verify::check_op;
+pub(crate) use crate::verify::check_op;
 use std::fmt;
 
 pub use activation::unary_table;

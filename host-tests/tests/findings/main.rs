@@ -1,5 +1,7 @@
 //! Files that once showed a fault, each with what holds now. The files are in `host-tests/findings`.
 
+mod onnx;
+
 use std::path::{Path, PathBuf};
 
 /// A file of `host-tests/findings`.

@@ -1,6 +1,6 @@
 //! What one operator sees while it is lowered.
 
-use super::{describe, tensor, Importer, Lowered, Refusal};
+use super::{describe, follow, tensor, Importer, Lowered, Refusal};
 use crate::front::onnx::proto::{Name, Node};
 use crate::interp;
 use crate::ir::{DType, Data, Op, Type, ValueId};
@@ -50,7 +50,7 @@ impl<'c, 'm, 'a> NodeCx<'c, 'm, 'a> {
     pub(super) fn ints(&mut self, k: usize, what: &str) -> Lowered<Option<Vec<i64>>> {
         let Some(value) = self.optional(k)? else { return Ok(None) };
         let ty = self.ty(value).clone();
-        let Some(data) = self.importer.graph.const_data(value) else {
+        let Some(data) = self.data(value) else {
             let help = "export the model with fixed shapes, so that it follows from constants";
             return Err(Refusal::unsupported(
                 format!("its {what} (operand {k}) is computed at run time"),
@@ -87,15 +87,16 @@ impl<'c, 'm, 'a> NodeCx<'c, 'm, 'a> {
         self.ty(value).shape.0.clone()
     }
 
-    /// The data of a constant.
+    /// The data of a constant, or of what follows from constants.
     pub(super) fn data(&self, value: ValueId) -> Option<Data> {
-        self.importer.graph.const_data(value).cloned()
+        let graph = &self.importer.graph;
+        graph.const_data(value).cloned().or_else(|| follow::evaluated(graph, value))
     }
 
     /// The data of a constant, or of one that is stored as integers.
     pub(super) fn known(&self, value: ValueId) -> Option<Data> {
         let graph = &self.importer.graph;
-        let Some(stored) = self.dequantized(value) else { return graph.const_data(value).cloned() };
+        let Some(stored) = self.dequantized(value) else { return self.data(value) };
         let data = graph.const_data(stored)?;
         interp::eval(&Op::Dequantize {}, &[(graph.ty(stored), data)], graph.ty(value)).ok()
     }
@@ -171,8 +172,24 @@ impl<'c, 'm, 'a> NodeCx<'c, 'm, 'a> {
             let what = format!("it is given {}, without elements", describe(ty));
             return Err(Refusal::unsupported(what, "remove the operator, or use a larger input shape"));
         }
+        self.check(&op, operands, &ty)?;
         self.importer.budget.charge(256 + 16 * operands.len())?;
         Ok(self.importer.graph.add_node(op, operands, name, ty, self.origin.clone()))
+    }
+
+    /// Refuses what the graph has no arithmetic for: operators that take more element types than the op that stands for them.
+    fn check(&self, op: &Op, operands: &[ValueId], ty: &Type) -> Lowered {
+        let types: Vec<&Type> = operands.iter().map(|&id| self.ty(id)).collect();
+        let problems = interp::check_op(op, &types, ty);
+        if problems.is_empty() {
+            return Ok(());
+        }
+        let given: Vec<String> = types.iter().map(|ty| describe(ty)).collect();
+        let what = format!("it cannot be compiled for {}: {}", given.join(", "), problems.join("; "));
+        Err(Refusal::unsupported(
+            what,
+            "cast its operands to float32 or int32, or to what its specification says",
+        ))
     }
 
     /// Adds a node whose result has the element type of its first operand, and its scale.

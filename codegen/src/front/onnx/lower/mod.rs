@@ -15,6 +15,7 @@ mod conv;
 mod cx;
 mod einsum;
 mod elementwise;
+mod follow;
 mod gather;
 mod generate;
 mod inputs;

@@ -208,16 +208,19 @@ pub(super) fn local_response(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     cx.want_float(x)?;
     let (dims, size) = (cx.dims(x), usize::try_from(cx.int("size", 0)).unwrap_or(0));
-    if dims.len() < 2 || size == 0 || size > 2 * dims[1] {
+    if dims.len() < 2 || size == 0 {
         return Err(Refusal::malformed(format!("{size} channels of {}", describe(cx.ty(x)))));
     }
     let (alpha, beta, bias) = (cx.float("alpha", 1e-4), cx.float("beta", 0.75), cx.float("bias", 1.0));
     let squares = cx.unary(Unary::Square, x)?;
     let (mut before, mut after) = (vec![0; dims.len()], vec![0; dims.len()]);
-    (before[1], after[1]) = ((size - 1) / 2, size / 2);
+    // Of a window that is larger than all channels, only neighbours that there are count.
+    let most = dims[1].saturating_sub(1);
+    (before[1], after[1]) = (((size - 1) / 2).min(most), (size / 2).min(most));
+    let window = before[1] + 1 + after[1];
     let around = cx.padded(squares, &before, &after, 0)?;
     let mut sum = cx.part(around, 1, 0, dims[1], 1)?;
-    for first in 1..size {
+    for first in 1..window {
         let next = cx.part(around, 1, first, dims[1], 1)?;
         sum = cx.sum(sum, next)?;
     }

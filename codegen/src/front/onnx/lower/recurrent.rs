@@ -178,6 +178,7 @@ impl Layer {
                 other => other,
             };
             if let Some(value) = *state {
+                cx.want_float(value)?;
                 if cx.dims(value) != [count, sequences, units] {
                     let what = format!("its initial state (operand {k}) is {}", describe(cx.ty(value)));
                     return Err(Refusal::malformed(what));

@@ -73,7 +73,10 @@ fn axes(cx: &NodeCx<'_, '_, '_>, size: &[usize], image: &[usize]) -> Lowered<Vec
         // The last two of the sizes, where there are those of all axes.
         let asked = shape.as_ref().and_then(|shape| shape.get(shape.len().checked_sub(count)? + k).copied());
         let same = matches!(auto, b"SAME_UPPER" | b"SAME_LOWER");
-        let (lead, out) = match asked.or(same.then(|| image[k] * strides[k])) {
+        // As ONNX Runtime: padding is cut off where there is too much, and nothing is added where a filter smaller than the stride gives less. (The specification's text has one
+        // size for both.)
+        let same = if same { Some(image[k].checked_mul(strides[k])?.min(all)) } else { None };
+        let (lead, out) = match asked.or(same) {
             Some(out) => {
                 let pad = all.saturating_sub(out);
                 (if auto == b"SAME_UPPER" { pad / 2 } else { pad.div_ceil(2) }, out)
