@@ -25,7 +25,7 @@ fn check(name: &str) {
 /// A filter smaller than the stride: the result is as large as what the taps reach, and not the stride times the operand.
 #[test]
 fn transposed_convolutions_of_the_same_size() {
-    ["convt_SAME_UPPER", "convt_SAME_LOWER", "o578"].map(check);
+    ["convt_SAME_UPPER", "convt_SAME_LOWER", "o578"].iter().for_each(|name| check(name));
 }
 
 /// A window over more channels than there are counts those that there are.
