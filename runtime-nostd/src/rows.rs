@@ -68,6 +68,27 @@ impl<'a, T> Rows<'a, T> {
         (self.run(r, rows), rows)
     }
 
+    /// The rows of a result that a band asks for, with their indices. They end with the first one that is empty or not there, and before the ring begins again: kernels that go through
+    /// them do no more than there is memory for, whatever the band.
+    #[inline(always)]
+    pub(crate) fn of_band(self, band: Band) -> impl Iterator<Item = (usize, &'a [Cell<T>])> {
+        self.within(band)
+            .range()
+            .map_while(move |row| Some((row, self.row(row))).filter(|(_, y)| !y.is_empty()))
+    }
+
+    /// As many of a band's rows as the ring has.
+    #[inline(always)]
+    pub(crate) fn within(&self, band: Band) -> Band {
+        Band { rows: band.rows.min(self.ring.max(1)), ..band }
+    }
+
+    /// Whether so many consecutive rows are held at a time, and each row has at least `len` elements.
+    #[inline(always)]
+    pub(crate) fn holds(&self, rows: usize, len: usize) -> bool {
+        rows == 0 || (self.row >= len && self.held().is_some_and(|held| held >= rows))
+    }
+
     /// All of the memory.
     #[cfg(target_has_atomic = "ptr")]
     #[inline(always)]
@@ -151,7 +172,20 @@ pub fn constant_row<T>(all: &[T], len: usize, row: usize) -> &[T] {
 ///
 /// Implemented for slices and arrays of either. Arrays are read as slices, so that a kernel is compiled once per kind of
 /// operand and not once per length.
-pub trait Read<T>: Copy {
+///
+/// Sealed, because kernels in vectors read where [`ReadSlice::start`] says:
+///
+/// ```compile_fail,E0277
+/// #[derive(Clone, Copy)]
+/// struct Nowhere;
+/// impl kiln::kernels::Read<i8> for Nowhere {
+///     type Slice = &'static [i8];
+///     fn slice(self) -> &'static [i8] {
+///         &[]
+///     }
+/// }
+/// ```
+pub trait Read<T>: Copy + sealed::Operand {
     /// The operand as a slice.
     type Slice: ReadSlice<T>;
 
@@ -159,8 +193,30 @@ pub trait Read<T>: Copy {
     fn slice(self) -> Self::Slice;
 }
 
-/// A slice of cells or of constants.
-pub trait ReadSlice<T>: Copy {
+/// A slice of cells or of constants. Sealed as [`Read`] is.
+///
+/// ```compile_fail,E0277
+/// #[derive(Clone, Copy)]
+/// struct Nowhere;
+/// impl kiln::kernels::ReadSlice<i8> for Nowhere {
+///     fn at(self, _: usize) -> Option<i8> {
+///         None
+///     }
+///     fn run(self, _: usize, _: usize) -> Option<Self> {
+///         Some(self)
+///     }
+///     fn each(self) -> impl ExactSizeIterator<Item = i8> {
+///         (0..1024i32).map(|_| 0i8)
+///     }
+///     fn four(self) -> Option<([i8; 4], Self)> {
+///         None
+///     }
+///     fn start(self) -> *const i8 {
+///         8 as *const i8
+///     }
+/// }
+/// ```
+pub trait ReadSlice<T>: Copy + sealed::Operand {
     /// Element `i`, if there is one.
     fn at(self, i: usize) -> Option<T>;
 
@@ -175,6 +231,14 @@ pub trait ReadSlice<T>: Copy {
 
     /// Where the first element is: as many as [`each`](Self::each) yields may be read from there.
     fn start(self) -> *const T;
+}
+
+mod sealed {
+    /// What is an operand: slices and arrays, of cells or not.
+    pub trait Operand {}
+
+    impl<T> Operand for &[T] {}
+    impl<T, const N: usize> Operand for &[T; N] {}
 }
 
 impl<'a, T: Copy> Read<T> for &'a [Cell<T>] {
@@ -295,6 +359,26 @@ mod tests {
             }
         }
         assert_eq!((whole.laps_before(2), Rows::ring(cells, 2, 0).laps_before(5)), (0, 5));
+    }
+
+    #[test]
+    fn a_band_ends_with_the_memory() {
+        let mut data = [0u8, 1, 2, 3, 4, 5, 6];
+        let cells = Cell::from_mut(&mut data[..]).as_slice_of_cells();
+        let firsts = |rows: Rows<'_, u8>, first, count| -> ([(usize, u8); 4], usize) {
+            let (mut all, mut n) = ([(0, 0); 4], 0);
+            for (row, y) in rows.of_band(Band { first, rows: count }) {
+                all[n] = (row, y[0].get());
+                n += 1;
+            }
+            (all, n)
+        };
+        assert_eq!(firsts(Rows::ring(cells, 2, 3), 2, 2), ([(2, 4), (3, 0), (0, 0), (0, 0)], 2));
+        assert_eq!(firsts(Rows::ring(cells, 2, 3), 0, usize::MAX).1, 3);
+        assert_eq!(firsts(Rows::ring(cells, 2, usize::MAX), 1, usize::MAX).1, 2);
+        assert_eq!(firsts(Rows::ring(cells, 2, 0), 0, usize::MAX).1, 1);
+        assert_eq!(firsts(Rows::ring(cells, 0, 3), 0, usize::MAX).1, 0);
+        assert_eq!(firsts(Rows::whole(cells, 2), usize::MAX, usize::MAX).1, 0);
     }
 
     #[test]

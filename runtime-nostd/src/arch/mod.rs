@@ -7,6 +7,7 @@
 pub(crate) mod aarch64;
 pub(crate) mod dsp;
 pub(crate) mod elements;
+pub(crate) mod extent;
 #[cfg(feature = "std")]
 mod heap;
 pub(crate) mod memory;

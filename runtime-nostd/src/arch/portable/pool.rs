@@ -88,6 +88,7 @@ pub(crate) fn pool2d<T: Copy, A: Copy>(
 #[inline(always)]
 pub(crate) fn inside(start: usize, pad: usize, size: usize, len: usize) -> (usize, usize) {
     let first = start.saturating_sub(pad);
-    let end = (start + size).saturating_sub(pad).min(len);
+    // A sum that wraps gives another window, which lies inside of the image as well.
+    let end = start.wrapping_add(size).saturating_sub(pad).min(len);
     (first.min(end), end)
 }

@@ -3,6 +3,7 @@
 use super::dispatch::kernel;
 use super::pairs::{pairs, Pair};
 use super::{Clamp, Simd, BLOCK};
+use crate::arch::extent::{product_of, reach, sum};
 use crate::params::{AddLinear, MeanLinear, Pool};
 use crate::rows::{Band, Read, ReadSlice, Rows};
 use core::cell::Cell;
@@ -57,24 +58,29 @@ kernel! {
 
 #[inline(always)]
 unsafe fn means<S: Simd>(p: &Pool, x: Rows<'_, i8>, mean: &MeanLinear, y: Rows<'_, i8>, band: Band) {
-    for row in band.range() {
-        let y = y.row(row);
-        for column in 0..p.out_w {
-            let Some(out) = y.get(column * p.c..(column + 1) * p.c) else { return };
+    if !x.holds(p.k_h, 0) {
+        return;
+    }
+    // What sixteen channels of all pixels in a row of a window reach.
+    let pixels = reach(p.k_w, p.c, BLOCK);
+    for (row, y) in y.of_band(band) {
+        for (column, out) in y.chunks_exact(p.c.max(1)).take(p.out_w).enumerate() {
             for first in (0..p.c).step_by(BLOCK) {
                 let channels = (p.c - first).min(BLOCK);
                 let mut sums = [0i32; BLOCK];
                 for ky in 0..p.k_h {
-                    let at = column * p.stride_w * p.c + first;
-                    let Some(x) = x.row(row * p.stride_h + ky).get(at..) else { return };
-                    if channels == BLOCK && x.len() >= p.k_w.saturating_sub(1) * p.c + BLOCK {
-                        // SAFETY: the sixteen channels of each pixel are there.
+                    let at = sum(product_of([column, p.stride_w, p.c]), first);
+                    let Some(x) = x.row(row.wrapping_mul(p.stride_h).wrapping_add(ky)).get(at..) else {
+                        return;
+                    };
+                    if channels == BLOCK && x.len() >= pixels {
+                        // SAFETY: the sixteen channels of each of the `k_w` pixels, `c` elements apart, end within `pixels`.
                         unsafe { add_pixels::<S>(x.as_ptr().cast(), p.c, p.k_w, &mut sums) };
                         continue;
                     }
                     for pixel in x.chunks(p.c.max(1)).take(p.k_w) {
                         for (sum, x) in sums.iter_mut().zip(pixel).take(channels) {
-                            *sum += i32::from(x.get());
+                            *sum = sum.wrapping_add(i32::from(x.get()));
                         }
                     }
                 }

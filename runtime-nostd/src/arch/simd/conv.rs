@@ -77,19 +77,19 @@ unsafe fn conv<S: Simd, C: Shape>(
     if filters.blocks.len() < blocks.saturating_mul(block_bytes)
         || 4 * work.len() < ring.elements()
         || count > MOST_RUNS
+        || p.k_h > MOST_RUNS
     {
         return;
     }
     let mut runs = [core::ptr::null(); MOST_RUNS];
     let work = work.as_ptr().cast_mut().cast::<u8>();
     let flip = |x: i8| x as u8 ^ S::FLIP;
-    for row in band.range() {
-        let top = row * p.stride_h;
-        // SAFETY: the ring fits the workspace; blocks, rows and pixels are counted by the same sizes.
+    for (row, y) in y.of_band(band) {
+        let top = row.wrapping_mul(p.stride_h);
+        // SAFETY: the ring fits the workspace, and its rows have the columns that `out_w` pixels read; there are as many blocks as channels ask for, and room for the results.
         unsafe {
             ring.fill(p, x, top, work, flip(pad), flip);
             ring.runs(p, top, columns, work, &mut runs);
-            let y = y.row(row);
             if y.len() < p.out_w.saturating_mul(p.out_c) {
                 return;
             }

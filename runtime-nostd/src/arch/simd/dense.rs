@@ -61,8 +61,8 @@ unsafe fn dense<S: Simd>(
         return;
     }
     let operand = work.as_ptr().cast_mut().cast::<u8>();
-    for row in band.range() {
-        let (x, y) = (x.row(row), y.row(row));
+    for (row, y) in y.of_band(band) {
+        let x = x.row(row);
         if x.len() < k || y.len() < channels {
             return;
         }

@@ -7,7 +7,7 @@ use super::dispatch::kernel;
 use super::requant::{self, with_rounding, GROUP, HEADER};
 use super::shape::Shape;
 use super::tiles::{period, with_block};
-use super::work::{Ring, SLACK};
+use super::work::{Ring, MOST_RUNS, SLACK};
 use super::{Clamp, Simd, BLOCK};
 use crate::params::{Conv, FilterBlocks, Rounding};
 use crate::rows::{Band, Rows};
@@ -86,19 +86,21 @@ unsafe fn depthwise<S: Simd>(
         || filters.blocks.len() < period.saturating_mul(block_bytes)
         || 4 * work.len() < bytes
         || groups > MOST_GROUPS
+        || p.k_h > MOST_RUNS
+        // Where columns do not advance, a vector's pixels do not lie behind each other.
+        || p.stride_w == 0
     {
         return;
     }
     let rows = work.as_ptr().cast_mut().cast::<u8>();
     let flip = |x: i8| x as u8 ^ S::FLIP;
     let mut pointers = [core::ptr::null(); MOST_GROUPS];
-    for row in band.range() {
-        let top = row * p.stride_h;
-        let y = y.row(row);
+    for (row, y) in y.of_band(band) {
+        let top = row.wrapping_mul(p.stride_h);
         if y.len() < p.out_w.saturating_mul(c) {
             return;
         }
-        // SAFETY: rows and what is interleaved of them fit the workspace.
+        // SAFETY: rows and what is interleaved of them fit the workspace; rows have the columns that `out_w` pixels read, there is a block for each phase, and room for the results.
         unsafe {
             ring.fill(p, x, top, rows, flip(pad), flip);
             let interleaved = rows.add(ring.elements());
@@ -110,7 +112,7 @@ unsafe fn depthwise<S: Simd>(
                     if p.k_h == 1 && tap < p.k_w {
                         *source = source.add(ring.column(tap * p.dilation_w, c));
                     } else if tap < p.k_h {
-                        *source = rows.add(ring.at(top + tap * p.dilation_h));
+                        *source = rows.add(ring.at(top.wrapping_add(tap.wrapping_mul(p.dilation_h))));
                     }
                 }
                 let mut done = 0;

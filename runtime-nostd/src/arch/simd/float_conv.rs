@@ -4,6 +4,7 @@ use super::dispatch::kernel;
 use super::float_tile::Tiles;
 use super::work::{aligned, Ring, MOST_RUNS};
 use super::{Simd, BLOCK};
+use crate::arch::extent::{product, product_of, sum};
 use crate::params::Conv;
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
@@ -42,26 +43,33 @@ pub(super) unsafe fn conv<S: Simd>(
     band: Band,
 ) {
     let joined = p.dilation_w == 1 || p.k_w == 1;
-    let (taps, columns) = if joined { (p.k_w * p.in_c, 1) } else { (p.in_c, p.k_w) };
-    let (mut ring, step) = (Ring::new(p, 1), p.stride_w * p.in_c);
-    let reach = p.out_w.saturating_sub(1) * p.stride_w + p.k_w.saturating_sub(1) * p.dilation_w + 1;
-    let unpadded = p.pad_left == 0 && reach <= p.in_w;
-    // Filters are points, and every pixel of the operand has its result.
-    let points =
-        unpadded && p.pad_top == 0 && p.k_h * p.k_w * p.stride_h * p.stride_w == 1 && p.in_w == p.out_w;
-    if w.len() < p.out_c.div_ceil(BLOCK) * BLOCK * (1 + p.k_h * columns * taps) || p.k_h * columns > MOST_RUNS
-    {
+    let (taps, columns) = if joined { (product(p.k_w, p.in_c), 1) } else { (p.in_c, p.k_w) };
+    let (mut ring, step) = (Ring::new(p, 1), product(p.stride_w, p.in_c));
+    let unpadded = p.pad_left == 0 && p.columns() <= p.in_w;
+    // Filters are points, and every pixel of the operand has its result; rows of both lie behind each other without a gap.
+    let points = unpadded
+        && p.pad_top == 0
+        && product_of([p.k_h, p.k_w, p.stride_h, p.stride_w]) == 1
+        && p.in_w == p.out_w
+        && x.row_len() == p.in_row()
+        && y.row_len() == p.out_row();
+    let count = product(p.k_h, columns);
+    let block = product(BLOCK, sum(1, product(count, taps)));
+    if w.len() < product(p.out_c.div_ceil(BLOCK), block) || count > MOST_RUNS || p.k_h > MOST_RUNS {
         return;
     }
     let mut runs = [core::ptr::null(); MOST_RUNS];
-    let (mut row, end) = (band.first, band.range().end);
-    while row < end {
-        let top = row * p.stride_h;
+    let (mut row, end) = (band.first, y.within(band).range().end);
+    while row < end && !y.row(row).is_empty() {
+        let top = row.wrapping_mul(p.stride_h);
         let mut rows = 1;
-        // SAFETY: what is copied fits the workspace; blocks, rows and pixels are counted by the same sizes.
+        // SAFETY: there are as many blocks as channels ask for, and room for the results of all pixels. What of the operand is read in its place ends where its rows do, which `in_place` and
+        // `points` have found to be long enough; what is copied fits the workspace.
         unsafe {
             if points {
-                let Some((from, count)) = together(x, y, row, (end - row).min(p.in_h - row), work) else {
+                let Some((from, count)) =
+                    together(x, y, row, (end - row).min(p.in_h.saturating_sub(row)), work)
+                else {
                     return;
                 };
                 (runs[0], rows) = (from, count);
@@ -73,15 +81,15 @@ pub(super) unsafe fn conv<S: Simd>(
                 ring.fill(p, x, top, work, 0.0, |x| x);
                 ring.runs(p, top, columns, work, &mut runs);
             }
-            let Some(y) = y.run(row, rows).filter(|y| y.len() >= rows * p.out_w * p.out_c) else { return };
+            let Some(y) = y.run(row, rows).filter(|y| y.len() >= product(rows, p.out_row())) else { return };
             let tiles = Tiles {
-                runs: &runs[..p.k_h * columns],
+                runs: &runs[..count],
                 taps,
                 step,
                 blocks: w.as_ptr(),
                 channels: p.out_c,
                 y: y.as_ptr().cast_mut().cast(),
-                pixels: rows * p.out_w,
+                pixels: product(rows, p.out_w),
                 lo,
                 hi,
             };
@@ -114,7 +122,7 @@ unsafe fn together(
         return Some((from.as_ptr().cast(), 1));
     }
     let to = aligned(work);
-    // SAFETY: the workspace has room for that many rows and for what its start is moved by.
+    // SAFETY: the rows follow each other in the operand, and the workspace has room for as many and for a block, by less than which its start is moved.
     unsafe { core::ptr::copy(from.as_ptr().cast(), to, rows * len) };
     Some((to, rows))
 }
@@ -131,11 +139,15 @@ fn in_place(
 ) -> bool {
     let y = y.row(row);
     for ky in 0..p.k_h {
-        let x = match (row * p.stride_h + ky * p.dilation_h).checked_sub(p.pad_top) {
+        let x = match row
+            .wrapping_mul(p.stride_h)
+            .wrapping_add(ky.wrapping_mul(p.dilation_h))
+            .checked_sub(p.pad_top)
+        {
             Some(row) if row < p.in_h => x.row(row),
             _ => return false,
         };
-        if x.len() < p.in_w * p.in_c || !are_apart(x, y) {
+        if x.len() < p.in_row() || !are_apart(x, y) {
             return false;
         }
         for kx in 0..columns {

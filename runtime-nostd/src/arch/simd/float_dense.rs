@@ -4,6 +4,7 @@ use super::dispatch::kernel;
 use super::float_conv::conv2d_f32_simd;
 use super::float_tile::put;
 use super::{Simd, BLOCK};
+use crate::arch::extent::{product, sum};
 use crate::arch::portable::conv::matrix;
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
@@ -35,8 +36,8 @@ kernel! {
 #[inline(always)]
 unsafe fn vector<S: Simd>(x: Rows<'_, f32>, w: &[f32], lo: f32, hi: f32, y: Rows<'_, f32>, row: usize) {
     let (x, y) = (x.row(row), y.row(row));
-    let block = BLOCK * (1 + x.len());
-    if w.len() < y.len().div_ceil(BLOCK) * block {
+    let block = product(BLOCK, sum(1, x.len()));
+    if w.len() < product(y.len().div_ceil(BLOCK), block) {
         return;
     }
     let (x, taps) = (x.as_ptr().cast::<f32>(), x.len());

@@ -5,6 +5,7 @@ use super::float_tile::put;
 use super::tiles::{period, with_pixels, Even};
 use super::work::{aligned, Ring, MOST_RUNS};
 use super::{Simd, BLOCK};
+use crate::arch::extent::{product, product_of, sum};
 use crate::params::Conv;
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
@@ -63,27 +64,34 @@ pub(super) unsafe fn depthwise<S: Simd>(
     let is_flat = period > 1 && period <= MOST_FLAT;
     let (blocks, phases) = if is_flat { (period, p.stride_w) } else { (channels.div_ceil(BLOCK), 1) };
     let mut ring = Ring::new(p, phases);
-    let count = p.k_h * p.k_w;
-    if w.len() < blocks * BLOCK * (1 + count) || work.len() < ring.elements() || count > MOST_RUNS {
+    let count = p.taps();
+    let weights = product_of([blocks, BLOCK, sum(1, count)]);
+    // Where columns do not advance, a vector's pixels do not lie behind each other.
+    if w.len() < weights
+        || work.len() < ring.elements()
+        || count > MOST_RUNS
+        || p.k_h > MOST_RUNS
+        || p.stride_w == 0
+    {
         return;
     }
     let mut taps = [core::ptr::null(); MOST_RUNS];
     let work = aligned(work);
-    for row in band.range() {
-        let top = row * p.stride_h;
-        // SAFETY: the ring fits the workspace, and behind it there is room for a vector; weights, rows and pixels are counted by the same sizes.
+    for (row, y) in y.of_band(band) {
+        let top = row.wrapping_mul(p.stride_h);
+        if y.len() < p.out_row_of(channels) {
+            return;
+        }
+        // SAFETY: the ring fits the workspace, and behind it there is room for a vector: its rows have the columns that `out_w` pixels read. There are as many weights as channels ask for, and
+        // the row has room for the results.
         unsafe {
             ring.fill(p, x, top, work, 0.0, |x| x);
             ring.runs(p, top, p.k_w, work, &mut taps);
-            let y = y.row(row);
-            if y.len() < p.out_w * channels {
-                return;
-            }
-            let step = if is_flat { [blocks * BLOCK; 2] } else { [p.stride_w * channels, channels] };
+            let step = if is_flat { [blocks * BLOCK; 2] } else { [product(p.stride_w, channels), channels] };
             let y = y.as_ptr().cast_mut().cast();
             let row = Row { taps: &taps[..count], step, blocks: w.as_ptr(), y, lo, hi };
             match is_flat {
-                true => row.flat::<S>(blocks, p.out_w * channels),
+                true => row.flat::<S>(blocks, p.out_row_of(channels)),
                 false => row.by_pixel::<S>(channels, p.out_w),
             }
         }

@@ -55,10 +55,14 @@ pub(super) fn with_operands(
 fn is_whole(p: &MatMul, a: usize, b: usize, y: usize, work: usize) -> bool {
     let count = p.dims.iter().fold(1usize, |n, &dim| n.saturating_mul(dim));
     let blocks = p.n.div_ceil(BLOCK).saturating_mul(BLOCK);
-    last(&p.dims, &p.a).saturating_add(p.m.saturating_mul(p.k)) <= a
+    // Without rows, any number of products fits.
+    p.m > 0
+        && p.n > 0
+        && count > 0
+        && last(&p.dims, &p.a).saturating_add(p.m.saturating_mul(p.k)) <= a
         && last(&p.dims, &p.b).saturating_add(p.n.saturating_mul(p.k)) <= b
         && count.saturating_mul(p.m).saturating_mul(p.n) <= y
-        && blocks.saturating_mul(p.k + 1).saturating_add(BLOCK) <= work
+        && blocks.saturating_mul(p.k.saturating_add(1)).saturating_add(BLOCK) <= work
 }
 
 kernel! {
@@ -102,7 +106,7 @@ pub(super) unsafe fn products<S: Simd>(
                 tiles.all::<S>();
                 y = y.add(p.m * p.n);
             }
-            (at_a, at_b) = (at_a + step_a, at_b + step_b);
+            (at_a, at_b) = (at_a.wrapping_add(step_a), at_b.wrapping_add(step_b));
         }
     }
 }

@@ -93,6 +93,7 @@ fn vectors<O: Pair>(
         || last(&shape.dims, &shape.a) >= len_a
         || last(&shape.dims, &shape.b) >= len_b
         || count > y.len()
+        || count == 0
     {
         return false;
     }
@@ -117,7 +118,7 @@ fn joined(shape: &Broadcast) -> Broadcast {
             strides.copy_within(..4, 1);
             strides[0] = 0;
         }
-        all.dims[5] *= all.dims[4];
+        all.dims[5] = all.dims[5].saturating_mul(all.dims[4]);
         all.dims.copy_within(..4, 1);
         all.dims[0] = 1;
     }
@@ -161,7 +162,7 @@ unsafe fn each<S: Simd, O: Pair>(runs: &Runs, y: &[Cell<f32>]) {
                 }
                 y = y.add(len);
             }
-            (a, b) = (a + next_a, b + next_b);
+            (a, b) = (a.wrapping_add(next_a), b.wrapping_add(next_b));
         }
     }
 }

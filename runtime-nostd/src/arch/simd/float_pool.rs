@@ -79,22 +79,20 @@ kernel! {
 
 #[inline(always)]
 unsafe fn pool<S: Simd, F: Fold>(p: &Pool, x: Rows<'_, f32>, lo: f32, hi: f32, y: Rows<'_, f32>, band: Band) {
-    for row in band.range() {
-        let (top, bottom) = inside(row * p.stride_h, p.pad_top, p.k_h, p.in_h);
+    for (row, y) in y.of_band(band) {
+        let (top, bottom) = inside(row.wrapping_mul(p.stride_h), p.pad_top, p.k_h, p.in_h);
         let skipped = x.laps_before(top);
         let (top, bottom) = (top.wrapping_sub(skipped), bottom.wrapping_sub(skipped));
-        let y = y.row(row);
-        let missing = |iy: usize| x.row(iy).len() < p.in_w * p.c;
-        if y.len() < p.out_w * p.c || (top..bottom).any(missing) {
+        if y.len() < p.out_row() || !x.holds(bottom.wrapping_sub(top), p.in_row()) {
             return;
         }
         let y = y.as_ptr().cast_mut().cast::<f32>();
         for column in 0..p.out_w {
-            let (left, right) = inside(column * p.stride_w, p.pad_left, p.k_w, p.in_w);
+            let (left, right) = inside(column.wrapping_mul(p.stride_w), p.pad_left, p.k_w, p.in_w);
             let window = Window { x, rows: [top, bottom], columns: [left, right], pitch: p.c, lo, hi };
             let mut c = 0;
             while c < p.c {
-                // SAFETY: rows, columns and channels of the window are within the operand, and there is room for the result.
+                // SAFETY: columns of the window end at `in_w`, its rows were found to be held with `in_w · c` elements each, and the row of results to have `out_w · c`.
                 unsafe {
                     let y = y.add(column * p.c + c);
                     c += match p.c - c >= 4 * S::LANES {

@@ -13,6 +13,7 @@ use super::float_depthwise::depthwise2d_f32_simd;
 use super::requant::{GROUP, HEADER};
 use super::work::SLACK;
 use super::BLOCK;
+use crate::arch::extent::product_of;
 use crate::arch::portable::conv::matrix;
 use crate::params::{Conv, FilterBlocks};
 use crate::rows::{Band, Rows};
@@ -225,7 +226,7 @@ pub fn dense_f32_simd_on(
 
 /// Operand and result with pixels as rows, where filters are points, every pixel of the operand has its result, and the band's lie one behind the other.
 fn pixels<'a, T>(p: &Conv, x: Rows<'a, T>, y: Rows<'a, T>, band: Band) -> Option<[Rows<'a, T>; 2]> {
-    let points = p.k_h * p.k_w * p.stride_h * p.stride_w == 1 && p.pad_top == 0 && p.pad_left == 0;
+    let points = product_of([p.k_h, p.k_w, p.stride_h, p.stride_w]) == 1 && p.pad_top == 0 && p.pad_left == 0;
     let whole = p.in_w == p.out_w
         && x.row_len() == p.in_w.checked_mul(p.in_c)?
         && y.row_len() == p.out_w.checked_mul(p.out_c)?

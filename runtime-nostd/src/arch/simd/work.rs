@@ -1,5 +1,6 @@
 //! Rows of an operand in the workspace: padding written out, in phases where columns are strided.
 
+use crate::arch::extent::{product, rounded_up, span, sum, sum_of};
 use crate::params::Conv;
 use crate::rows::Rows;
 use core::cell::Cell;
@@ -28,20 +29,20 @@ impl Ring {
     /// The ring of a convolution, whose columns come in that many phases.
     #[inline(always)]
     pub(crate) fn new(p: &Conv, phases: usize) -> Ring {
-        // Sizes that no memory has stay as large as can be: kernels compare them with their workspace.
-        let span = |count: usize, step: usize| count.saturating_sub(1).saturating_mul(step);
-        let reach = span(p.out_w, p.stride_w).saturating_add(span(p.k_w, p.dilation_w)).saturating_add(1);
-        let columns = reach.max(p.in_w.saturating_add(p.pad_left));
-        let phase = columns.div_ceil(phases.max(1)).saturating_mul(p.in_c);
-        let rows = span(p.k_h, p.dilation_h).saturating_add(1);
-        let row = phase.saturating_mul(phases).checked_next_multiple_of(64).unwrap_or(usize::MAX);
+        let phases = phases.max(1);
+        let reach = sum_of([span(p.out_w, p.stride_w), span(p.k_w, p.dilation_w), 1]);
+        let columns = reach.max(sum(p.in_w, p.pad_left));
+        let phase = product(columns.div_ceil(phases), p.in_c);
+        let rows = sum(span(p.k_h, p.dilation_h), 1);
+        let row = rounded_up(product(phase, phases), 64);
         Ring { row, rows, phases, phase, filled: 0 }
     }
 
     /// Elements of all rows, and of what may be read behind them.
     #[inline(always)]
     pub(crate) fn elements(&self) -> usize {
-        self.rows.saturating_mul(self.row).saturating_add(SLACK)
+        // Rows without elements take room as well: there are no more of them than can be gone through.
+        sum(product(self.rows, self.row.max(1)), SLACK)
     }
 
     /// Where a column of the padded operand is in a row, in elements of so many channels.
@@ -76,7 +77,7 @@ impl Ring {
         turn: impl Fn(T) -> U + Copy,
     ) {
         self.filled = self.filled.max(top);
-        while self.filled < top + self.rows {
+        while self.filled < top.saturating_add(self.rows) {
             // SAFETY: the caller's.
             unsafe { fill_row(p, self, x, self.filled, work.add(self.at(self.filled)), pad, turn) };
             self.filled += 1;
@@ -100,7 +101,7 @@ impl Ring {
         for ky in 0..p.k_h {
             // SAFETY: the filter's rows and columns are within the ring.
             unsafe {
-                let from = work.add(self.at(top + ky * p.dilation_h));
+                let from = work.add(self.at(top.wrapping_add(ky.wrapping_mul(p.dilation_h))));
                 for kx in 0..columns {
                     runs[ky * columns + kx] = from.add(self.column(kx * p.dilation_w, p.in_c));
                 }
@@ -138,7 +139,7 @@ unsafe fn fill_row<T: Copy, U: Copy>(
     };
     // SAFETY: phases lie within a row of the ring, and so do the columns within them.
     unsafe {
-        if source.len() < p.in_w * p.in_c {
+        if source.len() < p.in_row() {
             return put(to, ring.row, pad);
         }
         let x = source.as_ptr().cast::<T>();
