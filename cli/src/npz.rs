@@ -28,31 +28,53 @@ impl Array {
     }
 }
 
+/// Most bytes of all arrays of an archive, unpacked.
+const MOST_BYTES: u64 = 1 << 30;
+
 /// Reads every array of an archive, by name.
 ///
 /// # Errors
-/// Says which file or array cannot be read: one that is column-major, or of elements that no tensor has.
+/// Says which file or array cannot be read: one that is column-major, of elements that no tensor has, or too large: all arrays together have at most 1 GiB.
 pub fn read(path: &Path) -> Result<BTreeMap<String, Array>> {
+    read_within(path, MOST_BYTES)
+}
+
+fn read_within(path: &Path, most: u64) -> Result<BTreeMap<String, Array>> {
     let file = std::fs::File::open(path).with_context(|| format!("cannot open `{}`", path.display()))?;
     let mut archive = ZipArchive::new(BufReader::new(file)).with_context(|| {
         format!("`{}` is no NumPy archive (.npz, as numpy.savez writes it)", path.display())
     })?;
-    let mut arrays = BTreeMap::new();
+    let (mut arrays, mut left) = (BTreeMap::new(), most);
     for index in 0..archive.len() {
         let entry = archive.by_index(index)?;
         let name = entry.name().trim_end_matches(".npy").to_string();
-        let array = read_array(entry).with_context(|| format!("array `{name}` of `{}`", path.display()))?;
+        let place = || format!("array `{name}` of `{}`", path.display());
+        left = left
+            .checked_sub(entry.size())
+            .with_context(|| {
+                format!(
+                    "with it, the arrays have more than {most} bytes unpacked; save fewer cases in a file"
+                )
+            })
+            .with_context(place)?;
+        let array = read_array(entry.size(), entry).with_context(place)?;
         arrays.insert(name, array);
     }
     Ok(arrays)
 }
 
-fn read_array(entry: impl Read) -> Result<Array> {
-    let file = NpyFile::new(entry)?;
+/// An array that has `bytes` with its header.
+fn read_array(bytes: u64, entry: impl Read) -> Result<Array> {
+    let file = NpyFile::new(entry.take(bytes))?;
     let header = file.header().clone();
     let NpyType::Plain(plain) = header.dtype() else { bail!("has a structured type") };
     if header.order() != npyz::Order::C {
         bail!("is in column-major order; save it with numpy.ascontiguousarray");
+    }
+    let count = header.shape().iter().try_fold(1u64, |n, &dim| n.checked_mul(dim));
+    let needed = count.and_then(|count| count.checked_mul(plain.num_bytes()? as u64));
+    if needed.is_none_or(|needed| needed > bytes) {
+        bail!("has the shape {:?}, but only {bytes} bytes", header.shape());
     }
     let shape = header.shape().iter().map(|&d| Ok(usize::try_from(d)?)).collect::<Result<Vec<_>>>()?;
     let (dtype, data) = match (plain.type_char(), plain.size_field()) {
@@ -70,4 +92,42 @@ fn read_array(entry: impl Read) -> Result<Array> {
 
 fn words<T, const N: usize>(values: Vec<T>, bytes: impl Fn(T) -> [u8; N]) -> Data {
     Data::new(values.into_iter().flat_map(bytes).collect::<Vec<u8>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use zip::write::SimpleFileOptions;
+
+    /// An array of zeros packs a thousand times smaller; one that says that it is large need not be.
+    #[test]
+    fn archives_that_unpack_to_much_are_refused() {
+        let path = std::env::temp_dir().join(format!("kiln-large-{}.npz", std::process::id()));
+        let header = |len: u64| {
+            let text = format!("{{'descr': '|i1', 'fortran_order': False, 'shape': ({len},), }}");
+            let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+            let padded = (text.len() + 11).next_multiple_of(64) - 10;
+            bytes.extend((padded as u16).to_le_bytes());
+            bytes.extend(format!("{text:<width$}\n", width = padded - 1).into_bytes());
+            bytes
+        };
+        let write = |said: u64, len: u64| {
+            let mut archive = zip::ZipWriter::new(std::fs::File::create(&path).unwrap());
+            archive.start_file("input_0.npy", SimpleFileOptions::default()).unwrap();
+            archive.write_all(&header(said)).unwrap();
+            let zeros = vec![0; 1 << 20];
+            (0..len >> 20).for_each(|_| archive.write_all(&zeros).unwrap());
+            archive.finish().unwrap();
+        };
+        write(1 << 20, 1 << 20);
+        assert_eq!(read_within(&path, 1 << 21).unwrap()["input_0"].shape, [1 << 20]);
+        write((1 << 21) + 1, 3 << 20);
+        let error = format!("{:#}", read_within(&path, 1 << 21).unwrap_err());
+        assert!(error.contains("more than 2097152 bytes"), "{error}");
+        write(1 << 60, 1 << 20);
+        let error = format!("{:#}", read_within(&path, 1 << 21).unwrap_err());
+        assert!(error.contains("but only"), "{error}");
+        std::fs::remove_file(&path).unwrap();
+    }
 }

@@ -155,6 +155,31 @@ fn what_is_wrong_with_files_is_said() {
     refused(&[("location", "data"), ("offset", "25")], &["0 bytes from 25 on"]);
 }
 
+/// Links lead to other files of the folder, and not out of it.
+#[cfg(unix)]
+#[test]
+fn links_are_followed_within_the_folder() {
+    let (folder, outside) = (Folder::new("links"), Folder::new("links-outside"));
+    folder.write("data", &bytes(&W));
+    let secret = outside.write("secret", &bytes(&W));
+    std::os::unix::fs::symlink(folder.0.join("data"), folder.0.join("inside.link")).unwrap();
+    std::os::unix::fs::symlink(&secret, folder.0.join("out.link")).unwrap();
+    std::os::unix::fs::symlink(&outside.0, folder.0.join("folder.link")).unwrap();
+    let read = |location: &str| {
+        let path = folder
+            .write("m.onnx", &model(&[("location", location)], &[("location", "data"), ("length", "12")]));
+        read_file(&path)
+    };
+    assert!(read("inside.link").is_ok());
+    for location in ["out.link", "folder.link/secret"] {
+        let message = read(location).unwrap_err().to_string();
+        assert!(
+            message.contains("a link out of the model's folder") && message.contains("help: "),
+            "{message}"
+        );
+    }
+}
+
 /// A file that claims to be large without being so, and one whose bytes every constant takes.
 #[test]
 fn little_is_allocated() {

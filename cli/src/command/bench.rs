@@ -63,14 +63,14 @@ impl Arguments {
 
     fn print<B: Benchmark>(&self, reports: &[B]) {
         match (reports, self.json) {
-            ([report], true) => println!("{:#}", report.json()),
-            ([report], false) => print!("{}", report.text()),
-            (reports, true) => println!("{:#}", trade_json(reports)),
+            ([report], true) => sayln!("{:#}", report.json()),
+            ([report], false) => say!("{}", report.text()),
+            (reports, true) => sayln!("{:#}", trade_json(reports)),
             (reports, false) => {
                 if self.per_layer {
-                    reports.iter().for_each(|report| println!("{}", report.text()));
+                    reports.iter().for_each(|report| sayln!("{}", report.text()));
                 }
-                print!("{}", trade(reports));
+                say!("{}", trade(reports));
             }
         }
     }

@@ -11,6 +11,6 @@ Examples:
   cargo kiln boards | grep nrf";
 
 pub(super) fn run() -> Result<ExitCode> {
-    print!("{}", cargo_kiln::boards::table());
+    say!("{}", cargo_kiln::boards::table());
     Ok(ExitCode::SUCCESS)
 }

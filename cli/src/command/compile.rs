@@ -38,7 +38,7 @@ impl Arguments {
         if let (Some(output), None) = (&output, &emit) {
             let compiled = model.compile()?;
             write_whole(output, &compiled.file(&quote!(pub))?)?;
-            println!("{}: {}", output.display(), plan::summary(&compiled));
+            sayln!("{}: {}", output.display(), plan::summary(&compiled));
             return Ok(ExitCode::SUCCESS);
         }
         let stage = emit.as_deref().unwrap_or("rust");

@@ -44,9 +44,9 @@ impl Arguments {
         let mut options = Options { target, optimize, ..Options::default() };
         self.interface.set(&mut options)?;
         let explained = explain(&bytes, &model_name(&self.model), &options)?;
-        print!("{}", explained.text);
+        say!("{}", explained.text);
         if let Some(compiled) = explained.compiled.as_ref().filter(|_| self.kernels) {
-            print!("{}", kernels(compiled));
+            say!("{}", kernels(compiled));
         }
         Ok(status(explained.compiled.is_some()))
     }

@@ -1,5 +1,15 @@
 //! The commands: for each its arguments, and what calls the library with them.
 
+/// As `print!`; where nobody reads any more (`… | head`), the program ends without a complaint.
+macro_rules! say {
+    ($($text:tt)*) => { $crate::command::print(format_args!($($text)*)) };
+}
+
+/// As `println!`, likewise.
+macro_rules! sayln {
+    ($($text:tt)*) => { $crate::command::print(format_args!("{}\n", format_args!($($text)*))) };
+}
+
 mod bench;
 mod boards;
 mod compile;
@@ -16,8 +26,10 @@ mod validate;
 use anyhow::Result;
 use clap::Subcommand;
 use kiln_codegen::write_whole;
+use std::fmt;
+use std::io::{self, Write};
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{exit, ExitCode};
 
 /// What can be asked for.
 #[derive(Subcommand)]
@@ -92,14 +104,27 @@ fn status(good: bool) -> ExitCode {
     }
 }
 
+/// Prints to standard output.
+fn print(text: fmt::Arguments<'_>) {
+    let mut out = io::stdout().lock();
+    match out.write_fmt(text).and_then(|()| out.flush()) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => exit(0),
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "error: standard output: {error}");
+            exit(1)
+        }
+    }
+}
+
 /// Writes a file and says so, or prints the text where there is none.
 fn write_or_print(path: Option<&Path>, text: &str) -> Result<ExitCode> {
     match path {
         Some(path) => {
             write_whole(path, text)?;
-            println!("{}", path.display());
+            sayln!("{}", path.display());
         }
-        None => print!("{text}"),
+        None => say!("{text}"),
     }
     Ok(ExitCode::SUCCESS)
 }

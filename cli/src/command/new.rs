@@ -51,7 +51,7 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     pub(super) fn run(self) -> Result<ExitCode> {
-        print!("{}", create(&self.request()?)?);
+        say!("{}", create(&self.request()?)?);
         Ok(ExitCode::SUCCESS)
     }
 

@@ -23,7 +23,7 @@ impl Arguments {
             [] => cargo_kiln::ops::table(),
             operators => cargo_kiln::ops::kernels(operators)?,
         };
-        print!("{text}");
+        say!("{text}");
         Ok(ExitCode::SUCCESS)
     }
 }

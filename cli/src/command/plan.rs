@@ -37,8 +37,8 @@ impl Arguments {
             }
         }
         match self.json {
-            true => println!("{:#}", plan::json(&compiled)),
-            false => print!("{}", plan::text(&compiled)),
+            true => sayln!("{:#}", plan::json(&compiled)),
+            false => say!("{}", plan::text(&compiled)),
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -118,8 +118,8 @@ impl Arguments {
         let report = quantize(&self.model, &self.calibration, &options, &settings, &output, &progress)?;
         drop(progress);
         match self.json {
-            true => println!("{:#}", report.json()),
-            false => print!("{}", report.text()),
+            true => sayln!("{:#}", report.json()),
+            false => say!("{}", report.text()),
         }
         Ok(super::status(report.keeps_budget()))
     }

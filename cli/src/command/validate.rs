@@ -64,8 +64,8 @@ impl Arguments {
         let source = golden.map_or(Source::Noise(cases.into()), Source::Golden);
         let report = validate_on(&model.model, &model.options()?, source, &on)?;
         match json {
-            true => println!("{:#}", report.json()),
-            false => print!("{}", report.text()),
+            true => sayln!("{:#}", report.json()),
+            false => say!("{}", report.text()),
         }
         Ok(status(report.passes()))
     }

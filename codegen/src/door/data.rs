@@ -94,6 +94,19 @@ impl DataFiles {
             return Err(missing(external, what, help));
         }
         let path = self.folder.join(location);
+        // Links are followed within the folder only.
+        let real = self.folder.canonicalize().and_then(|folder| Ok((folder, path.canonicalize()?)));
+        if let Ok((folder, file)) = real {
+            if !file.starts_with(&folder) {
+                let what = format!(
+                    "its data is said to lie in {location:?}, a link out of the model's folder to `{}`",
+                    file.display()
+                );
+                let help =
+                    format!("copy that file into `{}` in place of the link, {ONE_FILE}", folder.display());
+                return Err(missing(external, what, help));
+            }
+        }
         let found = std::fs::metadata(&path).map_err(|error| error.to_string()).and_then(|about| {
             about.is_file().then_some(about.len()).ok_or_else(|| "it is no file".to_owned())
         });

@@ -107,10 +107,19 @@ impl Names {
     }
 }
 
-/// The model's type name: the option, or the file's name in camel case; with `Model` in front where that alone is no identifier.
+/// Types and traits that emitted code names in its module, parameters of its types included, and those of the standard prelude.
+#[rustfmt::skip]
+const TAKEN: &[&str] = &[
+    "A", "Arena", "Borrow", "BorrowMut", "F", "FastArena", "K", "Kept", "Lent", "T",
+    "AsMut", "AsRef", "Box", "Clone", "Copy", "Default", "DoubleEndedIterator", "Drop", "Eq", "Err", "ExactSizeIterator", "Extend", "Fn", "FnMut", "FnOnce", "From", "FromIterator",
+    "Into", "IntoIterator", "Iterator", "None", "Ok", "Option", "Ord", "PartialEq", "PartialOrd", "Result", "Send", "Sized", "Some", "String", "Sync", "ToOwned", "ToString", "TryFrom",
+    "TryInto", "Unpin", "Vec",
+];
+
+/// The model's type name: the option, or the file's name in camel case; with `Model` in front where that alone is no identifier, or means something else already.
 pub fn type_name(graph: &Graph, options: &Options) -> String {
     let wanted = options.name.clone().unwrap_or_else(|| camel_case(&graph.name));
-    match is_identifier(&wanted) {
+    match is_identifier(&wanted) && !TAKEN.contains(&wanted.as_str()) {
         true => wanted,
         false => format!("Model{}", camel_case(&wanted)),
     }
@@ -334,6 +343,11 @@ mod tests {
         assert_eq!(named("96x96"), "Model96x96");
         assert_eq!(named("self"), "ModelSelf");
         assert_eq!(named("…"), "Model");
+        let taken = ["default", "arena", "kept", "fast-arena", "a", "option"].map(named);
+        assert_eq!(
+            taken,
+            ["ModelDefault", "ModelArena", "ModelKept", "ModelFastArena", "ModelA", "ModelOption"]
+        );
         assert_eq!(snake_case("PersonDetectV2"), "person_detect_v2");
     }
 

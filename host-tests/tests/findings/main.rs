@@ -1,6 +1,7 @@
 //! Files that once showed a fault, each with what holds now. The files are in `host-tests/findings`.
 
 mod onnx;
+mod robust;
 
 use std::path::{Path, PathBuf};
 

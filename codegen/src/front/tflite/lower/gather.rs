@@ -139,6 +139,10 @@ pub(super) fn resize_bilinear(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 pub(super) fn resized(cx: &OpCx<'_, '_, '_>, x: ValueId, size: &[i64]) -> Lowered<([usize; 4], [usize; 2])> {
     let misfit = || Refusal::malformed(format!("{} cannot get the size {size:?}", describe(cx.ty(x))));
     let image: [usize; 4] = cx.dims(x).try_into().map_err(|_| misfit())?;
+    if image.contains(&0) {
+        let what = format!("it is given {}, without elements", describe(cx.ty(x)));
+        return Err(Refusal::unsupported(what, "remove the operator, or use a larger input shape"));
+    }
     let side =
         |k: usize| size.get(k).and_then(|&d| u16::try_from(d).ok()).map(usize::from).filter(|&d| d > 0);
     match (size.len(), side(0), side(1)) {

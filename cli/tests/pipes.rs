@@ -1,0 +1,23 @@
+//! Whoever reads the answer may stop reading (`… | head`): that is no failure.
+
+use std::process::{Command, Stdio};
+
+#[test]
+fn a_closed_pipe_ends_the_program_without_a_panic() {
+    let model = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/digits/models/digits_int8.tflite");
+    for arguments in
+        [&["explain", model][..], &["plan", model], &["plan", model, "--json"], &["ops"], &["boards"]]
+    {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_cargo-kiln"))
+            .arg("kiln")
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && said.is_empty(), "{arguments:?}: {}: {said}", output.status);
+    }
+}
