@@ -1,5 +1,6 @@
 //! Files that once showed a fault, each with what holds now. The files are in `host-tests/findings`.
 
+mod exact;
 mod onnx;
 mod robust;
 

@@ -102,6 +102,13 @@ impl<'a> Options<'a> {
         })
     }
 
+    /// Whether a bias that is absent would be of 32 bits (`quantized_bias_type` at this place), and sums with it.
+    pub(super) fn has_narrow_sums(self, place: usize) -> Result<bool, Broken> {
+        /// `TensorType::INT32` in the schema.
+        const INT32: i8 = 2;
+        Ok(self.i8(place)? == INT32)
+    }
+
     /// Fused activation of `AddOptions`, `SubOptions`, `MulOptions` and `FullyConnectedOptions`.
     pub(super) fn activation(self) -> Result<i8, Broken> {
         self.i8(0)

@@ -2,7 +2,7 @@
 
 use super::cx::{Format, OpCx};
 use super::quant::{multiplier, Activation};
-use super::{Lowered, Refusal};
+use super::{table, Lowered, Refusal};
 use crate::ir::{softmax_of_16_bits, DType, LeakyRescale, Op, Real, Rescale, SoftmaxScale, Type};
 
 /// RELU.
@@ -93,8 +93,15 @@ fn fixed_result(cx: &mut OpCx<'_, '_, '_>, op: Op, scale: f32, zero_point: i32) 
         }
         Format::Int16 => check_result(&cx.declared(0)?, 1.0 / 32768.0, 0)?,
     }
+    if cx.as_stored(x).is_some() {
+        return table::of_uint8(cx, if op == (Op::Tanh {}) { f32::tanh } else { sigmoid });
+    }
     let dims = cx.dims(x);
     cx.emit(op, &[x], 0, &dims)
+}
+
+fn sigmoid(x: f32) -> f32 {
+    1.0 / (1.0 + (-x).exp())
 }
 
 pub(super) fn no_int16() -> Refusal {

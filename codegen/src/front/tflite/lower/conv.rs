@@ -8,26 +8,28 @@ use crate::ir::{self, DType, Data, Op, Rescale, Type, ValueId, Window};
 
 /// CONV_2D, grouped where the weights have fewer channels than the image.
 pub(super) fn conv_2d(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
-    let options = cx.options(1)?.conv()?;
-    convolution(cx, &options, Layout::Rows)
+    let options = cx.options(1)?;
+    let narrow = options.has_narrow_sums(6)?;
+    convolution(cx, &options.conv()?, Layout::Rows, narrow)
 }
 
 /// DEPTHWISE_CONV_2D: a convolution with as many groups as input channels.
 pub(super) fn depthwise_conv_2d(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let options = cx.options(2)?.depthwise()?;
-    convolution(cx, &options, Layout::Depthwise)
+    convolution(cx, &options, Layout::Depthwise, false)
 }
 
-fn convolution(cx: &mut OpCx<'_, '_, '_>, options: &WindowOptions, layout: Layout) -> Lowered {
+fn convolution(cx: &mut OpCx<'_, '_, '_>, options: &WindowOptions, layout: Layout, narrow: bool) -> Lowered {
     let x = cx.input(0)?;
     let is_dynamic = dynamic::applies(cx, x, layout)?;
     let (weights, bias, format) = match is_dynamic {
         true => (cx.input_as(1, layout)?, None, Format::Float),
         false => weights_and_bias(cx, x, layout)?,
     };
-    // Sums of 16-bit products: 64 bits in depthwise convolutions, and in others with a bias of 64 bits.
+    // Sums of 16-bit products have 64 bits in depthwise convolutions.
     let bias = match (format, layout) {
         (Format::Int16, Layout::Depthwise) => Some(wide_bias(cx, weights, bias)),
+        (Format::Int16, _) => bias_of_sums(cx, weights, bias, narrow),
         _ => bias,
     };
     let (&[n, h, w, c], &[o, kh, kw, group_c]) = (&*cx.dims(x), &*cx.dims(weights)) else {
@@ -117,6 +119,19 @@ fn symmetric(cx: &mut OpCx<'_, '_, '_>, weights: ValueId) -> ValueId {
     };
     let ty = Type::quantized(dtype, ty.shape.dims(), scale, 0);
     cx.constant("weights", ty, data)
+}
+
+/// The bias of sums of 16-bit products, which are as wide as its elements: 64 bits where there is none, unless the operator says that it would be narrow.
+pub(super) fn bias_of_sums(
+    cx: &mut OpCx<'_, '_, '_>,
+    weights: ValueId,
+    bias: Option<ValueId>,
+    narrow: bool,
+) -> Option<ValueId> {
+    match bias {
+        None if !narrow => Some(wide_bias(cx, weights, None)),
+        bias => bias,
+    }
 }
 
 /// The bias with elements of 64 bits, which is to say: with such sums.

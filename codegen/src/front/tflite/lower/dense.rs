@@ -1,6 +1,6 @@
 //! FULLY_CONNECTED.
 
-use super::conv::{per_channel, weights_and_bias, wide_bias};
+use super::conv::{bias_of_sums, per_channel, weights_and_bias};
 use super::cx::{describe, Format, OpCx};
 use super::quant::Activation;
 use super::{dynamic, Layout, Lowered, Refusal};
@@ -22,7 +22,7 @@ pub(super) fn fully_connected(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
         false => weights_and_bias(cx, x, Layout::Rows)?,
     };
     let bias = match format {
-        Format::Int16 => Some(wide_bias(cx, weights, bias)),
+        Format::Int16 => bias_of_sums(cx, weights, bias, options.has_narrow_sums(4)?),
         _ => bias,
     };
     let x_dims = cx.dims(x);
@@ -60,8 +60,10 @@ pub(super) fn fully_connected(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
         Format::Int8 | Format::Int16 => {
             let rescale = per_channel(cx, x, weights, &result)?;
             let bytes = [cx.ty(x), cx.ty(weights), &result].iter().all(|ty| ty.dtype == DType::I8);
-            match (rescale, cx.reference()) {
-                (Rescale::FixedPoint(list), Reference::Litert) if bytes => Rescale::Once(list),
+            // uint8 is computed by LiteRT alone.
+            let litert = cx.reference() == Reference::Litert || cx.as_stored(x).is_some();
+            match (rescale, litert) {
+                (Rescale::FixedPoint(list), true) if bytes => Rescale::Once(list),
                 (rescale, _) => rescale,
             }
         }

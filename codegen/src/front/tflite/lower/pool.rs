@@ -5,7 +5,7 @@ use super::cx::{describe, Format, OpCx};
 use super::quant::Activation;
 use super::{Lowered, Refusal};
 use crate::front::tflite::options::WindowOptions;
-use crate::ir::{Clamp, Op, Unary, ValueId, Window};
+use crate::ir::{Clamp, DType, Op, Type, Unary, ValueId, Window};
 
 /// AVERAGE_POOL_2D.
 pub(super) fn average(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
@@ -27,10 +27,18 @@ fn pool(cx: &mut OpCx<'_, '_, '_>, op: fn(Window, Clamp) -> Op, rounds: bool) ->
     match (cx.as_stored(x), rounds) {
         // Half of a step is rounded away from zero, so that it matters which number is zero.
         (Some(stored), true) => {
-            let unsigned = cx.same_number(x, stored.clone());
-            let clamp = activation.clamp(&stored);
-            let pooled = cx.node(op(window, clamp), &[unsigned], 0, stored.with_shape(&dims))?;
-            let signed = cx.same_number(pooled, cx.ty(x).with_shape(&dims));
+            // LiteRT's kernel averages stored values, whatever the result's scale and zero point are.
+            let unsigned_result = |ty: &Type| {
+                let scale = cx.scale(ty, "result")?;
+                Ok::<_, Refusal>(Type::quantized(DType::U8, &dims, scale, ty.zero_point() + 128))
+            };
+            let result = result.with_shape(&dims);
+            let as_result = unsigned_result(&result)?;
+            let clamp = activation.clamp(&as_result);
+            let unsigned = cx.same_number(x, stored);
+            let unsigned = cx.reinterpret(unsigned, as_result.quant.clone(), 0)?;
+            let pooled = cx.node(op(window, clamp), &[unsigned], 0, as_result)?;
+            let signed = cx.same_number(pooled, result);
             cx.bind(0, signed)
         }
         _ => cx.emit_moved(op(window, activation.clamp(&result)), &[x], 0, &dims),

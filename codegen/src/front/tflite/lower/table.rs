@@ -47,7 +47,8 @@ pub(super) fn int16(cx: &mut OpCx<'_, '_, '_>, function: Unary) -> Lowered {
     let (from, to) = (cx.scale(&operand, "operand")?, cx.scale(&result, "result")?);
     if function == Unary::Abs {
         // A leaky ReLU whose slope below zero is that above, downwards.
-        let by = multiplier(f64::from(from / to))?;
+        // In `f64`, as builds of TFLite Micro divide.
+        let by = multiplier(f64::from(from) / f64::from(to))?;
         let alpha = Multiplier { value: -by.value, ..by };
         let op =
             Op::LeakyRelu { alpha: Real(-1.0), rescale: LeakyRescale::FixedPoint { identity: by, alpha } };
@@ -66,6 +67,23 @@ pub(super) fn int16(cx: &mut OpCx<'_, '_, '_>, function: Unary) -> Lowered {
     let table = cx.constant(function.name(), ty, table);
     let dims = cx.dims(x);
     cx.emit(Op::Interpolate {}, &[x, table], 0, &dims)
+}
+
+/// LOGISTIC or TANH of uint8, as LiteRT fills its table: the function in `f32`, times the reciprocal of the result's scale, rounded half away from zero.
+pub(super) fn of_uint8(cx: &mut OpCx<'_, '_, '_>, of: fn(f32) -> f32) -> Lowered {
+    let x = cx.input(0)?;
+    let (operand, result) = (cx.ty(x).clone(), cx.declared(0)?);
+    let (from, to) = (cx.scale(&operand, "operand")?, cx.scale(&result, "result")?);
+    let entry = |byte: u8| {
+        let x = from * (i32::from(byte as i8) - operand.zero_point()) as f32;
+        let steps = (of(x) / to).round() as i32;
+        steps.saturating_add(result.zero_point()).clamp(-128, 127) as i8
+    };
+    let table = Data::from_i8(&(0..=255).map(entry).collect::<Vec<i8>>());
+    let ty = Type { dtype: DType::I8, shape: [256].as_slice().into(), quant: result.quant.clone() };
+    let table = cx.constant("table", ty, table);
+    let dims = cx.dims(x);
+    cx.emit(Op::Lookup {}, &[x, table], 0, &dims)
 }
 
 /// A result in steps of its scale, without its zero point, for a difference to the operand's zero point.
@@ -87,7 +105,7 @@ fn real(function: Unary, [x, y]: [f32; 2], zero: i32) -> Stored {
 
 /// ABS: rescaled only where the scales differ.
 fn absolute([x, y]: [f32; 2]) -> Lowered<Stored> {
-    let by = (x != y).then(|| multiplier(f64::from(x / y))).transpose()?;
+    let by = (x != y).then(|| multiplier(f64::from(x) / f64::from(y))).transpose()?;
     Ok(Box::new(move |difference| by.map_or(difference.abs(), |by| multiply(difference.abs(), by))))
 }
 
