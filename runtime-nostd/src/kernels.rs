@@ -69,9 +69,9 @@ pub use crate::arch::portable::elementwise::{
 pub use crate::arch::portable::fft::{irfft_f32, irfft_i16, irfft_i32, rfft_f32, rfft_i16, rfft_i32};
 pub use crate::arch::portable::gather::{gather_i32, gather_i64};
 pub use crate::arch::portable::int16::{
-    add_i16, avg_pool2d_i16, clip_i16, conv2d_i16, conv2d_i16_narrow, dense_i16, depthwise2d_i16,
-    dequantize_i16_f32, interpolate_i16, leaky_relu_i16, max_i16, max_pool2d_i16, mean_i16, min_i16, mul_i16,
-    quantize_f32_i16, softmax_i16, squared_difference_i16, sub_i16,
+    add_i16, avg_pool2d_i16, clip_i16, conv2d_i16, conv2d_i16_narrow, dense_i16, dense_i16_narrow,
+    depthwise2d_i16, dequantize_i16_f32, interpolate_i16, leaky_relu_i16, max_i16, max_pool2d_i16, mean_i16,
+    min_i16, mul_i16, quantize_f32_i16, softmax_i16, squared_difference_i16, sub_i16,
 };
 pub use crate::arch::portable::lstm::{lstm_f32, lstm_i8};
 pub use crate::arch::portable::matmul::{matmul_f32, matmul_i16, matmul_i8, matmul_i8_float};

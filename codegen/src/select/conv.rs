@@ -145,10 +145,8 @@ impl<'a> Selector<'a> {
                 ("dense_i8_i16", constants, vec![by])
             }
             (DType::I16, DType::I8, DType::I16) => {
-                match self.int16_constants(node, weights, rescale, clamp)? {
-                    (constants, requant, false) => ("dense_i16", constants, vec![requant]),
-                    _ => return Err(self.no_kernel(node)),
-                }
+                let (constants, requant, narrow) = self.int16_constants(node, weights, rescale, clamp)?;
+                (if narrow { "dense_i16_narrow" } else { "dense_i16" }, constants, vec![requant])
             }
             (DType::F32, DType::F32, DType::F32) => {
                 let constants = self.float_constants(node, weights, n)?;

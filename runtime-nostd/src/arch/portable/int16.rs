@@ -59,6 +59,18 @@ pub fn dense_i16(x: Rows<'_, i16>, w: &[i8], bias: &[i64], q: &Requant<'_>, y: R
     conv2d_i16(&matrix(x.row_len(), y.row_len()), x, w, bias, q, y, band);
 }
 
+/// As [`dense_i16`] with sums of 32 bits, modulo 2³².
+pub fn dense_i16_narrow(
+    x: Rows<'_, i16>,
+    w: &[i8],
+    bias: &[i32],
+    q: &Requant<'_>,
+    y: Rows<'_, i16>,
+    band: Band,
+) {
+    conv2d_i16_narrow(&matrix(x.row_len(), y.row_len()), x, w, bias, q, y, band);
+}
+
 /// Sums of type `A`.
 #[derive(Clone, Copy)]
 struct Int16<'a, A> {
