@@ -29,24 +29,14 @@ pub(crate) const fn sum(a: usize, b: usize) -> usize {
 
 /// The product of all factors.
 #[inline(always)]
-pub(crate) const fn product_of<const N: usize>(factors: [usize; N]) -> usize {
-    let (mut all, mut i) = (1, 0);
-    while i < N {
-        all = product(all, factors[i]);
-        i += 1;
-    }
-    all
+pub(crate) fn product_of<const N: usize>(factors: [usize; N]) -> usize {
+    factors.into_iter().fold(1, product)
 }
 
 /// The sum of all terms.
 #[inline(always)]
-pub(crate) const fn sum_of<const N: usize>(terms: [usize; N]) -> usize {
-    let (mut all, mut i) = (0, 0);
-    while i < N {
-        all = sum(all, terms[i]);
-        i += 1;
-    }
-    all
+pub(crate) fn sum_of<const N: usize>(terms: [usize; N]) -> usize {
+    terms.into_iter().fold(0, sum)
 }
 
 /// From the first of `count` elements to the last one, which are `step` apart; 0 for none.
@@ -62,20 +52,6 @@ pub(crate) const fn reach(count: usize, step: usize, len: usize) -> usize {
         return 0;
     }
     sum(span(count, step), len)
-}
-
-/// What strided axes reach: one behind the last element, 0 where an axis has none.
-#[inline(always)]
-pub(crate) const fn strided<const N: usize>(dims: &[usize; N], strides: &[usize; N]) -> usize {
-    let (mut all, mut i) = (1, 0);
-    while i < N {
-        if dims[i] == 0 {
-            return 0;
-        }
-        all = sum(all, span(dims[i], strides[i]));
-        i += 1;
-    }
-    all
 }
 
 /// `len` rounded up to a multiple of `of`, which is not 0.
@@ -166,8 +142,6 @@ mod tests {
         assert_eq!((span(0, 9), span(1, MAX), span(3, 0), span(3, MAX)), (0, 0, 0, MAX));
         assert_eq!((reach(0, 9, 4), reach(3, 9, 4), reach(MAX, 0, 4), reach(2, MAX, 4)), (0, 22, 4, MAX));
         assert_eq!((rounded_up(65, 64), rounded_up(0, 64), rounded_up(MAX, 64)), (128, 0, MAX));
-        assert_eq!(strided(&[2, 3, 4], &[100, 10, 1]), 124);
-        assert_eq!((strided(&[2, 0], &[MAX, 1]), strided(&[3, 1], &[MAX, 1])), (0, MAX));
     }
 
     #[test]

@@ -52,7 +52,7 @@ fn magnitude(x: f32) -> u32 {
 /// [`libm::expf`].
 #[inline(always)]
 fn exp(x: f32) -> f32 {
-    const INV_LN2: f32 = 1.442_695_022_1;
+    const INV_LN2: f32 = 1.442_695;
     const LN2: [f32; 2] = [6.931_457_519_5e-1, 1.428_606_765_3e-6];
     const P: [f32; 2] = [1.666_662_544_0e-1, -2.766_733_290_6e-3];
     let bits = magnitude(x);
