@@ -1,0 +1,1 @@
+"""Random TensorFlow Lite models of every operator that Kiln reads. Everything follows from a seed and a number."""
