@@ -1,6 +1,6 @@
 //! Chooses a kernel for every step, its parameters, and packs its constants.
 //!
-//! The kernels and their contracts are those of `ARCHITECTURE.md`. A combination of op and element types that has no kernel is
+//! The kernels and their contracts are those of `docs/internals/kernels.md`. A combination of op and element types that has no kernel is
 //! reported as a [`Problem`]; all of them are collected.
 
 mod choose;
