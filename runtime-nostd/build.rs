@@ -13,8 +13,8 @@ fn main() {
     println!("cargo:rustc-check-cfg=cfg(kiln_avx512)");
     let triple = env::var("TARGET").unwrap_or_default();
     let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
-    // The DSP extension of Armv8-M Mainline is an option of the chip.
-    let says_dsp = flags.contains("cortex-m33") || flags.contains("+dsp");
+    // The DSP extension of Armv8-M Mainline is an option of the chip. The compiler decides alike (`Target::of_triple`).
+    let says_dsp = DSP_FLAGS.into_iter().any(|flag| flags.contains(flag)) && !flags.contains("-dsp");
     // Of these triples, those with floating-point arguments in registers. (Cortex-M7 and M33 have the instructions of Cortex-M4.)
     let m_profile = triple.starts_with("thumbv7em") || triple.starts_with("thumbv8m.main");
     if m_profile && triple.ends_with("eabihf") {
@@ -24,8 +24,8 @@ fn main() {
         "thumbv7em" => println!("cargo:rustc-cfg=kiln_dsp"),
         "thumbv8m.main" if says_dsp => println!("cargo:rustc-cfg=kiln_dsp"),
         "thumbv6m" | "thumbv8m.base" => println!("cargo:rustc-cfg=kiln_v6m"),
-        // Cortex-M3 runs the same kernels, and has a long multiplication besides.
-        "thumbv7m" => {
+        // Cortex-M3, and Cortex-M33 without DSP, run the same kernels. They also have a long multiplication.
+        "thumbv7m" | "thumbv8m.main" => {
             println!("cargo:rustc-cfg=kiln_v6m");
             println!("cargo:rustc-cfg=kiln_long_product");
         }
@@ -33,6 +33,9 @@ fn main() {
         _ => {}
     }
 }
+
+/// What in a flag of rustc says that a core of Armv8-M Mainline has the DSP extension.
+const DSP_FLAGS: [&str; 6] = ["cortex-m33", "cortex-m35p", "cortex-m52", "cortex-m55", "cortex-m85", "+dsp"];
 
 /// The first Rust 1.x in which intrinsics of AVX-512 and AVX-VNNI are stable.
 const AVX512_SINCE: u32 = 89;
