@@ -56,6 +56,8 @@ pub(crate) struct Draw {
     hostile: Cell<i32>,
     /// The layer that arguments are those of, and how many rows its result has.
     pub(crate) layer: Cell<(Conv, usize)>,
+    /// Elements that operands may still have, if no layer asks for more.
+    budget: Cell<usize>,
     /// Whether no operand lies over another one.
     apart: Cell<bool>,
     crew: Crew,
@@ -75,6 +77,7 @@ impl Draw {
             beside: RefCell::new(Vec::new()),
             hostile: Cell::new(0),
             layer: Cell::new((conv(1, 1, 1), 1)),
+            budget: Cell::new(0),
             apart: Cell::new(true),
             crew: Crew::new(),
         };
@@ -96,6 +99,7 @@ impl Draw {
             taken.set(0);
         }
         self.beside.get_mut().clear();
+        self.budget.set(BYTES);
         let hostile = self.pick(&[0, 0, 20, 60, 200, 500]);
         self.hostile.set(hostile);
         self.apart.set(!self.one_in(8));
@@ -196,6 +200,9 @@ impl Draw {
 
     /// How long a slice is: what some kernel wants of this layer, a little less or more, or anything. At most `capacity`.
     fn len(&self, capacity: usize) -> usize {
+        // Of what takes the product of several lengths, only one is large.
+        let most = capacity;
+        let capacity = capacity.min(self.budget.get());
         let (p, out_h) = self.layer.get();
         let (taps, pairs) = (p.k_h * p.k_w * p.in_c, (p.k_h * p.k_w * p.in_c).div_ceil(2));
         let fitting = match self.word() % 16 {
@@ -222,7 +229,11 @@ impl Draw {
             2 => fitting + self.within(0, 4),
             _ => fitting,
         };
-        len.min(capacity)
+        let len = len.min(most);
+        if len > 1000 {
+            self.budget.set(200);
+        }
+        len
     }
 
     fn place(&self) -> Place {

@@ -6,7 +6,7 @@ use std::alloc::Layout;
 use std::cell::Cell;
 
 /// Bytes of a region.
-pub(crate) const BYTES: usize = 1 << 16;
+pub(crate) const BYTES: usize = 1 << 14;
 
 /// Bytes beside an operand that are compared.
 const BESIDE: usize = 64;
@@ -159,15 +159,14 @@ fn allocated(bytes: usize) -> *mut u8 {
 /// The same between pages that must not be touched.
 #[cfg(all(unix, not(miri)))]
 fn guarded(bytes: usize) -> *mut u8 {
-    // The largest page of a processor that this runs on.
-    const PAGE: usize = 1 << 16;
-    assert!(bytes % PAGE == 0);
-    // SAFETY: a new mapping overlies nothing, and the pages in its middle are made accessible where they have just been mapped.
+    // SAFETY: it only asks; and a new mapping overlies nothing, and the pages in its middle are made accessible where they have just been mapped.
     unsafe {
+        let page = libc::sysconf(libc::_SC_PAGESIZE) as usize;
+        assert!(bytes % page == 0, "regions end with pages");
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-        let start = libc::mmap(std::ptr::null_mut(), bytes + 2 * PAGE, libc::PROT_NONE, flags, -1, 0);
+        let start = libc::mmap(std::ptr::null_mut(), bytes + 2 * page, libc::PROT_NONE, flags, -1, 0);
         assert!(start != libc::MAP_FAILED, "out of memory");
-        let start = start.cast::<u8>().wrapping_add(PAGE);
+        let start = start.cast::<u8>().wrapping_add(page);
         assert_eq!(libc::mprotect(start.cast(), bytes, libc::PROT_READ | libc::PROT_WRITE), 0);
         start
     }
