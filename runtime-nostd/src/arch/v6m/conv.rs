@@ -143,7 +143,7 @@ pub fn conv2d_i8_singles(
             let pixel = Pixel::new(p, x, row, column);
             let mut w = w;
             for (block, (out, first)) in out.chunks(KEPT).zip(first.chunks(KEPT)).enumerate() {
-                let Some(sums) = kept.get(..first.len()) else { return };
+                let Some(sums @ [_, _, _, _, ..]) = kept.get(..first.len()) else { return };
                 sums.iter().zip(first).for_each(|(sum, &first)| sum.set(first));
                 let (mut tap, mut done) = (Tap::default(), 0);
                 while done < size {
