@@ -61,15 +61,18 @@ fn kernels_touch_nothing_but_their_operands() {
     let mut draw = Draw::new();
     let mut failures = Failures::default();
     let (begun, mut calls, mut first) = (Instant::now(), 0u64, 0);
+    let mut times: BTreeMap<&str, Duration> = BTreeMap::new();
     loop {
         for &level in &levels {
             limit_level(level);
             for (kernel, name) in &chosen {
                 let rounds = only.map_or(first..first + TURN, |round| round..round + 1);
+                let begun = Instant::now();
                 for round in rounds {
                     failures.extend(call(&mut draw, kernel, name, round));
                     calls += 1;
                 }
+                *times.entry(kernel.name).or_default() += begun.elapsed();
             }
             first += TURN;
         }
@@ -86,6 +89,11 @@ fn kernels_touch_nothing_but_their_operands() {
         begun.elapsed().as_secs_f64(),
         names.join(", ")
     );
+    let mut slowest: Vec<(Duration, &str)> = times.into_iter().map(|(name, time)| (time, name)).collect();
+    slowest.sort_unstable();
+    let slowest =
+        slowest.iter().rev().take(12).map(|(time, name)| format!("{name} {:.1} s", time.as_secs_f64()));
+    println!("most of it in {}", slowest.collect::<Vec<_>>().join(", "));
     assert!(failures.0.is_empty(), "{failures}");
 }
 
