@@ -195,7 +195,7 @@ mod tests {
             }
         }
         let mut x = 1u32;
-        for _ in 0..200_000 {
+        for _ in 0..if cfg!(miri) { 200 } else { 200_000 } {
             x = x.wrapping_mul(0x9e37_79b1).wrapping_add(0x7f4a_7c15) ^ (x >> 13);
             let value = (x as i32) >> (x % 24);
             let multiplier = (1 << 30) | (x.rotate_left(11) & 0x3fff_ffff) as i32;
@@ -214,7 +214,7 @@ mod tests {
             }
         }
         let mut x = 1u32;
-        for _ in 0..1_000_000 {
+        for _ in 0..if cfg!(miri) { 500 } else { 1_000_000 } {
             x = x.wrapping_mul(0x9e37_79b1).wrapping_add(0x7f4a_7c15) ^ (x >> 13);
             let (a, b) = (x.rotate_left(7) as i32 >> (x % 20), (x.wrapping_mul(0x85eb_ca6b) >> 1) as i32);
             assert_eq!(high_mul_halves(a, b), high_mul(a, b), "{a} · {b}");

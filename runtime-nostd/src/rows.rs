@@ -96,13 +96,15 @@ impl<'a, T> Rows<'a, T> {
         self.cells
     }
 
-    /// How many rows are held; `None` if the memory is smaller.
+    /// How many rows are held; `None` if the memory is smaller. They are no more than the memory has elements, also where they are empty.
     #[inline(always)]
     pub(crate) fn held(&self) -> Option<usize> {
-        self.lap().map(|_| self.ring)
+        let len = self.ring.checked_mul(self.row.max(1))?;
+        (len <= self.cells.len()).then_some(self.ring)
     }
 
     /// All rows that are held, in the order of the memory.
+    #[cfg(kiln_dsp)]
     #[inline(always)]
     pub(crate) fn lap(&self) -> Option<&'a [Cell<T>]> {
         self.cells.get(..self.ring.checked_mul(self.row)?)

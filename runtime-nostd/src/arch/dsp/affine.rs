@@ -36,7 +36,7 @@ pub(super) fn quad(sums: [i32; 4], gain: u32, w: &[i32], shift: u32, signed: boo
             None => (sum, gain),
             Some(&correction) => (corrected(sum, 8 - gain, correction), 8),
         };
-        *result = affine(d, [m, c], shift + gain);
+        *result = affine(d, [m, c], shift.saturating_add(gain));
     }
     results
 }

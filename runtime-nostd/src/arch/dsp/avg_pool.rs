@@ -1,9 +1,13 @@
 //! Means of windows, eight channels at a time: sums of two channels in the halves of a register.
 #![allow(unsafe_code)]
 
+use crate::arch::extent::{product, reach};
 use crate::params::{MeanLinear, Pool};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
+
+/// Taps of a window at most: sums of so many elements fit half of a register.
+pub(super) const MOST_TAPS: usize = 256;
 
 /// Means of windows of which none is cut at an edge, of at most 256 taps, of at least eight channels: each sum of stored values becomes a result by `mean`.
 ///
@@ -13,25 +17,26 @@ pub fn mean_pool2d_i8_dsp(p: &Pool, x: Rows<'_, i8>, mean: &MeanLinear, y: Rows<
     let c = p.c.max(1);
     // Windows of all columns are one run of taps.
     let runs = p.k_w == p.in_w;
-    for row in band.range() {
-        let top = row * p.stride_h;
+    for (row, out) in y.of_band(band) {
+        let top = row.wrapping_mul(p.stride_h);
         let whole = if runs { x.run(top, p.k_h) } else { None };
-        for (column, out) in y.row(row).chunks_exact(c).take(p.out_w).enumerate() {
-            let left = column * p.stride_w * c;
+        for (column, out) in out.chunks_exact(c).take(p.out_w).enumerate() {
+            let left = column.wrapping_mul(p.stride_w).wrapping_mul(c);
             let mut channel = 0;
             while channel < c {
                 // The last eight channels: some of them twice, which changes nothing.
                 let first = channel.min(c.saturating_sub(8));
                 let mut sums = [0; 4];
                 if let Some(whole) = whole {
-                    sums = add(whole, first, c, p.k_h * p.k_w, sums);
+                    sums = add(whole, first, c, product(p.k_h, p.k_w), sums);
                 } else {
-                    for tap in 0..p.k_h {
-                        sums = add(x.row(top + tap), left + first, c, p.k_w, sums);
+                    for tap in 0..p.k_h.min(MOST_TAPS) {
+                        let x = x.row(top.wrapping_add(tap));
+                        sums = add(x, left.wrapping_add(first), c, p.k_w, sums);
                     }
                 }
                 finish(mean, sums, out.get(first..).unwrap_or(&[]));
-                channel += 8;
+                channel = channel.saturating_add(8);
             }
         }
     }
@@ -40,10 +45,11 @@ pub fn mean_pool2d_i8_dsp(p: &Pool, x: Rows<'_, i8>, mean: &MeanLinear, y: Rows<
 /// Adds the taps of eight channels from `first` on, `c` elements from one to the next, to sums of channels (0, 2), (1, 3), (4, 6) and (5, 7): low half first.
 #[inline(never)]
 fn add(x: &[Cell<i8>], first: usize, c: usize, taps: usize, sums: [u32; 4]) -> [u32; 4] {
-    let Some(last) = taps.checked_sub(1) else { return sums };
     match x.get(first..) {
-        // SAFETY: eight elements of the last tap end inside of the slice.
-        Some(x) if x.len() >= last * c + 8 => unsafe { add_taps(x.as_ptr().cast(), c, taps, sums) },
+        // SAFETY: there is a tap, and eight elements of the last one end inside of the slice, as `reach` has just said, which no size makes wrap.
+        Some(x) if taps > 0 && x.len() >= reach(taps, c, 8) => unsafe {
+            add_taps(x.as_ptr().cast(), c, taps, sums)
+        },
         _ => sums,
     }
 }
@@ -52,7 +58,7 @@ fn add(x: &[Cell<i8>], first: usize, c: usize, taps: usize, sums: [u32; 4]) -> [
 #[inline(never)]
 fn finish(mean: &MeanLinear, sums: [u32; 4], out: &[Cell<i8>]) {
     if out.len() >= 8 {
-        // SAFETY: there are eight elements.
+        // SAFETY: there are eight elements, by the comparison above.
         unsafe { rescale(mean, sums, out.as_ptr().cast_mut().cast()) };
     }
 }

@@ -4,6 +4,7 @@ use super::affine::requant_words;
 use super::tile::{pairs_of_pixels, requantised, split, sums, Tiles, FIRST_WORDS};
 use super::tile_of_any::{pairs_of_any, Shape};
 use super::window::{fill, move_rows, pixels_that_fit, rows_kept, widen_pixels};
+use crate::arch::extent::{product, product_of};
 use crate::fixed::to_i8;
 use crate::params::{Conv, Requant, Scale, Stride};
 use crate::rows::{Band, Rows};
@@ -137,16 +138,20 @@ impl<'a> Layer<'a> {
         y: Rows<'a, i8>,
         out: &Stride,
     ) -> Self {
-        let column = p.k_h.saturating_mul(p.in_c);
-        let (xd, taps) = (2 * p.stride_w.saturating_mul(column), p.k_w.saturating_mul(column));
+        let (xd, taps) = (product_of([2, p.stride_w, p.k_h, p.in_c]), product_of([p.k_w, p.k_h, p.in_c]));
         Layer { p, xd, pairs: taps.div_ceil(2), x, w, pad, work, y, out: *out }
     }
 
-    /// How many pixels the work space holds; `None` if the arguments do not fit each other.
+    /// How many pixels the work space holds, two at least; `None` if the arguments do not fit each other.
+    ///
+    /// It then holds all taps of these pixels, so that what a filter and a step to the next pixel take is no more than it has; and rows of the result have an element for each result.
     fn pixels_at_once(&self) -> Option<usize> {
-        let column = self.p.k_h.saturating_mul(self.p.in_c);
-        let taps = self.p.k_w.saturating_mul(column);
-        let fits = self.xd == 2 * self.p.stride_w.saturating_mul(column) && self.pairs == taps.div_ceil(2);
+        let Conv { k_h, k_w, in_c, stride_w, out_w, out_c, .. } = *self.p;
+        let column = product(k_h, in_c);
+        let taps = product(k_w, column);
+        let fits = self.xd == product_of([2, stride_w, column])
+            && self.pairs == taps.div_ceil(2)
+            && product(out_w, out_c.max(1)) <= self.y.row_len();
         let pixels = pixels_that_fit(self.p, self.work.len());
         (fits && pixels > 0).then_some(pixels)
     }
@@ -164,8 +169,8 @@ impl<'a> Layer<'a> {
             if t.pixels % 2 == 1 && paired > 0 {
                 // The last pixel, once more with the one before it.
                 let first = t.pixels - 2;
-                let at = t.at + first * self.out.pixel;
-                let second = (t.y, at + self.out.pixel);
+                let at = t.at.saturating_add(product(first, self.out.pixel));
+                let second = (t.y, at.saturating_add(self.out.pixel));
                 tiles(Tiles { x_at: first * self.xd, at, second, pixels: 2, ..t });
             }
             if paired == 0 || self.p.out_c % 4 != 0 {
@@ -180,8 +185,7 @@ impl<'a> Layer<'a> {
         let Layer { p, x, w, pad, work, out, .. } = *self;
         // What a row of the result shares with the next one stays where all of it is in the work space.
         let kept = if pixels >= p.out_w { rows_kept(p) } else { 0 };
-        for oy in band.range() {
-            let y = self.y.row(oy);
+        for (oy, y) in self.y.of_band(band) {
             let mut ox = 0;
             while ox < p.out_w {
                 let mut pixels = pixels.min(p.out_w - ox);
@@ -194,8 +198,9 @@ impl<'a> Layer<'a> {
                     move_rows(p, work, pixels);
                 }
                 fill(p, x, pad, work, oy, ox, pixels, kept);
-                let (at, quads) = (ox * out.pixel, p.out_c / 4);
-                tiles(Tiles { w, x: work, x_at: 0, y, at, second: (y, at + out.pixel), pixels, quads });
+                let (at, quads) = (product(ox, out.pixel), p.out_c / 4);
+                let second = (y, at.saturating_add(out.pixel));
+                tiles(Tiles { w, x: work, x_at: 0, y, at, second, pixels, quads });
                 ox += pixels;
             }
         }
@@ -207,7 +212,7 @@ impl<'a> Layer<'a> {
         let pointwise =
             (k_h, k_w, stride_h, stride_w, pad_top, pad_left) == (1, 1, 1, 1, 0, 0) && in_w == out_w;
         let paired = self.in_one_row(band).is_some() || split(self.out.pixel, self.out.channel);
-        let inside = band.range().end <= self.p.in_h;
+        let inside = band.range().end <= self.p.in_h && self.y.holds(band.rows, out_w);
         pointwise && inside && in_c % 4 == 0 && out_c % 4 == 0 && out_w % 2 == 1 && band.rows > 1 && paired
     }
 
@@ -215,7 +220,7 @@ impl<'a> Layer<'a> {
     fn in_one_row(&self, band: Band) -> Option<&'a [Cell<i8>]> {
         let Conv { out_c, out_w, .. } = *self.p;
         let channel_last =
-            self.out == Stride { pixel: out_c, channel: 1 } && self.y.row_len() == out_w * out_c;
+            self.out == Stride { pixel: out_c, channel: 1 } && self.y.row_len() == product(out_w, out_c);
         self.y.run(band.first, band.rows).filter(|_| channel_last)
     }
 
@@ -243,14 +248,17 @@ impl<'a> Layer<'a> {
             }
             let tile = Tiles { w, x: work, x_at: 0, y: &[], at: 0, second: (&[], 0), pixels, quads };
             if let Some(y) = one_row {
-                let at = done * out.pixel;
-                tiles(Tiles { y, at, second: (y, at + out.pixel), ..tile });
+                let at = product(done, out.pixel);
+                tiles(Tiles { y, at, second: (y, at.saturating_add(out.pixel)), ..tile });
             } else {
                 let (mut place, mut paired) = (from, 0);
                 while paired < pixels {
-                    let (y, at) = (self.y.row(place.row), place.column * out.pixel);
+                    let (y, at) = (self.y.row(place.row), product(place.column, out.pixel));
                     let run = (p.out_w - place.column).min(pixels - paired) & !1;
-                    let second = if run == 0 { (self.y.row(place.row + 1), 0) } else { (y, at + out.pixel) };
+                    let second = match run {
+                        0 => (self.y.row(place.row + 1), 0),
+                        _ => (y, at.saturating_add(out.pixel)),
+                    };
                     let run = run.max(2);
                     tiles(Tiles { x_at: paired * self.xd, y, at, second, pixels: run, ..tile });
                     paired += run;
@@ -272,8 +280,8 @@ impl<'a> Layer<'a> {
             for (q, w) in t.w.chunks_exact(quad.max(1)).enumerate().take(quads).skip(first) {
                 let results = (finish.requantise)(4 * q, sums(w, t.x, pixel * self.xd, self.pairs), w);
                 for (o, result) in (4 * q..filters).zip(results) {
-                    let at = t.at + pixel * self.out.pixel + o * self.out.channel;
-                    let Some(y) = t.y.get(at) else { return };
+                    let at = product(pixel, self.out.pixel).saturating_add(product(o, self.out.channel));
+                    let Some(y) = t.y.get(t.at.saturating_add(at)) else { return };
                     y.set(result);
                 }
             }

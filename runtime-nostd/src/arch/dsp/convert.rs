@@ -9,7 +9,7 @@ use core::cell::Cell;
 #[inline(never)]
 pub fn quantize_f32_i8_dsp<const LOW: bool>(p: &QuantizeLinear, x: &[Cell<f32>], y: &[Cell<i8>]) {
     let n = x.len().min(y.len());
-    // SAFETY: both slices have as many elements.
+    // SAFETY: `n` is the length of the shorter slice.
     unsafe { quantize::<LOW>(p, x.as_ptr().cast(), y.as_ptr().cast_mut().cast(), n) };
 }
 
@@ -66,7 +66,7 @@ unsafe fn quantize<const LOW: bool>(p: &QuantizeLinear, x: *const f32, y: *mut i
             y = inout(reg) y => _,
             n = inout(reg) n => _,
             stretch = in(reg) (1 << 15) + 1,
-            start = in(reg) (2 * p.zero_point + 1) << 19,
+            start = in(reg) (p.zero_point << 20).wrapping_add(1 << 19),
             t = out(reg) _,
             high = in(reg) p.high.to_bits(),
             low = in(reg) p.low.to_bits(),

@@ -3,6 +3,7 @@
 use super::conv::exact;
 use super::pixel::{results, sums, Taps};
 use super::pixel_eights;
+use crate::arch::extent::{product, span, sum};
 use crate::params::{Conv, Requant};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
@@ -18,12 +19,12 @@ pub fn dense_i8_dsp<const SHIFT: u32, const SIGNED: bool>(
     y: Rows<'_, i8>,
     band: Band,
 ) {
-    for row in band.range() {
+    for (row, y) in y.of_band(band) {
         let mut taps = Taps::new();
         if taps.push(x.row(row)).is_none() {
             return;
         }
-        results::<SHIFT, SIGNED>(&taps, w, y.row(row));
+        results::<SHIFT, SIGNED>(&taps, w, y);
     }
 }
 
@@ -38,24 +39,24 @@ pub fn dense_i8_dsp_eights<const SHIFT: u32, const SIGNED: bool, const REST: boo
     y: Rows<'_, i8>,
     band: Band,
 ) {
-    for row in band.range() {
+    for (row, y) in y.of_band(band) {
         let mut taps = Taps::new();
         if taps.push(x.row(row)).is_none() {
             return;
         }
-        results_of_many::<SHIFT, SIGNED, REST>(&taps, w, y.row(row));
+        results_of_many::<SHIFT, SIGNED, REST>(&taps, w, y);
     }
 }
 
 /// As [`dense_i8_dsp`], rescaled as the reference does; quads of `w` are those of [`conv2d_i8_dsp_exact`](crate::kernels::conv2d_i8_dsp_exact).
 #[inline(never)]
 pub fn dense_i8_dsp_exact(x: Rows<'_, i8>, w: &[i32], q: &Requant<'_>, y: Rows<'_, i8>, band: Band) {
-    for row in band.range() {
+    for (row, y) in y.of_band(band) {
         let mut taps = Taps::new();
         if taps.push(x.row(row)).is_none() {
             return;
         }
-        exact_results(&taps, w, q, y.row(row));
+        exact_results(&taps, w, q, y);
     }
 }
 
@@ -114,14 +115,14 @@ fn column(
     band: Band,
     finish: &dyn Fn(&Taps<'_>, &[Cell<i8>]),
 ) {
-    let last = band.range().end.saturating_sub(1) * p.stride_h + p.k_h.saturating_sub(1) * p.dilation_h;
+    let last = sum(product(band.range().end.saturating_sub(1), p.stride_h), span(p.k_h, p.dilation_h));
     if p.pad_top > 0 || last >= p.in_h {
         return padded_column(p, x, pad, y, band, finish);
     }
-    for oy in band.range() {
+    for (oy, y) in y.of_band(band) {
         let mut taps = Taps::new();
         let Some(()) = push_rows(&mut taps, p, x, &[], oy) else { return };
-        finish(&taps, y.row(oy));
+        finish(&taps, y);
     }
 }
 
@@ -137,10 +138,10 @@ fn padded_column(
 ) {
     let padding = [const { Cell::new(0) }; PADDING];
     padding.iter().for_each(|cell| cell.set(pad));
-    for oy in band.range() {
+    for (oy, y) in y.of_band(band) {
         let mut taps = Taps::new();
         let Some(()) = push_rows(&mut taps, p, x, &padding, oy) else { return };
-        finish(&taps, y.row(oy));
+        finish(&taps, y);
     }
 }
 
@@ -153,11 +154,11 @@ fn push_rows<'a>(
     padding: &'a [Cell<i8>],
     oy: usize,
 ) -> Option<()> {
-    let top = (oy * p.stride_h).wrapping_sub(p.pad_top);
+    let top = oy.wrapping_mul(p.stride_h).wrapping_sub(p.pad_top);
     let joined = p.dilation_h == 1 && p.in_c % 4 == 0 && x.row_len() == p.in_c;
     let mut ky = 0;
     while ky < p.k_h {
-        let iy = top.wrapping_add(ky * p.dilation_h);
+        let iy = top.wrapping_add(ky.wrapping_mul(p.dilation_h));
         let (run, rows) = if iy >= p.in_h {
             (padding.get(..p.in_c), 1)
         } else if joined {

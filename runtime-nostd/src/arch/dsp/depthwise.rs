@@ -1,6 +1,7 @@
 //! Depthwise convolution of channel-last images, four channels at a time.
 
 use super::depthwise_planar::Finish;
+use crate::arch::extent::product;
 use crate::params::{Conv, Requant};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
@@ -28,7 +29,7 @@ pub fn depthwise2d_i8_dsp<const STEP: usize, const UNROLL: usize, const SHIFT: u
 ) {
     #[cfg(kiln_dsp)]
     let block = super::depthwise_asm::Block::of::<STEP, UNROLL, SHIFT, SIGNED>();
-    for_pixels(p, x, y, band, &mut |pixel, out| {
+    for_pixels(p, x, w, y, band, &mut |pixel, out| {
         #[cfg(kiln_dsp)]
         if super::depthwise_asm::pixel(p, &pixel, w, pad, out, &block) {
             return;
@@ -48,7 +49,7 @@ pub fn depthwise2d_i8_dsp_exact(
     y: Rows<'_, i8>,
     band: Band,
 ) {
-    for_pixels(p, x, y, band, &mut |pixel, out| pixel.plain(p, w, pad, out, &Finish::Exact(q)));
+    for_pixels(p, x, w, y, band, &mut |pixel, out| pixel.plain(p, w, pad, out, &Finish::Exact(q)));
 }
 
 /// A pixel of the result: which taps of its filters are inside of the image.
@@ -61,20 +62,25 @@ pub(crate) struct Pixel<'a> {
     pub(crate) columns: (usize, usize),
 }
 
-/// Goes through the pixels of a band of the result.
+/// Goes through the pixels of a band of the result. There are none where rows of the operand are shorter than `p` says, or weights fewer than taps: so every column inside of the image
+/// is in its row, and no number of taps wraps.
 #[inline(never)]
 fn for_pixels(
     p: &Conv,
     x: Rows<'_, i8>,
+    w: &[i32],
     y: Rows<'_, i8>,
     band: Band,
     each: &mut dyn FnMut(Pixel<'_>, &[Cell<i8>]),
 ) {
-    for row in band.range() {
-        let top = (row * p.stride_h).wrapping_sub(p.pad_top);
-        for (column, out) in y.row(row).chunks_exact(p.out_c.max(1)).take(p.out_w).enumerate() {
-            let left = (column * p.stride_w).wrapping_sub(p.pad_left);
-            let inside = |&kx: &usize| left.wrapping_add(kx * p.dilation_w) < p.in_w;
+    if product(p.in_w, p.in_c) > x.row_len() || product(p.k_h.max(1), p.k_w.max(1)) > w.len() {
+        return;
+    }
+    for (row, out) in y.of_band(band) {
+        let top = row.wrapping_mul(p.stride_h).wrapping_sub(p.pad_top);
+        for (column, out) in out.chunks_exact(p.out_c.max(1)).take(p.out_w).enumerate() {
+            let left = column.wrapping_mul(p.stride_w).wrapping_sub(p.pad_left);
+            let inside = |&kx: &usize| left.wrapping_add(kx.wrapping_mul(p.dilation_w)) < p.in_w;
             let first = (0..p.k_w).find(inside).unwrap_or(p.k_w);
             let end = (first..p.k_w).find(|kx| !inside(kx)).unwrap_or(p.k_w);
             each(Pixel { x, top, left, columns: (first, end) }, out);
@@ -86,13 +92,13 @@ impl<'a> Pixel<'a> {
     /// The pixels of the operand from the first tap inside of the image on, for row `ky` of the filters. `None` in the padding.
     #[inline(always)]
     pub(crate) fn row(&self, p: &Conv, ky: usize) -> Option<&'a [Cell<i8>]> {
-        let row = self.top.wrapping_add(ky * p.dilation_h);
+        let row = self.top.wrapping_add(ky.wrapping_mul(p.dilation_h));
         let (first, end) = self.columns;
         if row >= p.in_h || first >= end {
             return None;
         }
-        let column = self.left.wrapping_add(first * p.dilation_w);
-        let behind = self.left.wrapping_add((end - 1) * p.dilation_w).wrapping_add(1);
+        let column = self.left.wrapping_add(first.wrapping_mul(p.dilation_w));
+        let behind = self.left.wrapping_add((end - 1).wrapping_mul(p.dilation_w)).wrapping_add(1);
         self.x.row(row).get(column.wrapping_mul(p.in_c)..behind.wrapping_mul(p.in_c))
     }
 
@@ -101,10 +107,10 @@ impl<'a> Pixel<'a> {
     #[cfg(kiln_dsp)]
     #[inline(always)]
     pub(crate) fn run(&self, p: &Conv, ky: usize) -> usize {
-        if self.x.row_len() != p.in_w * p.in_c {
+        if self.x.row_len() != product(p.in_w, p.in_c) {
             return 0;
         }
-        let row = self.top.wrapping_add(ky * p.dilation_h);
+        let row = self.top.wrapping_add(ky.wrapping_mul(p.dilation_h));
         let rows = self.x.run_from(row).min(p.in_h.saturating_sub(row));
         rows.div_ceil(p.dilation_h.max(1)).min(p.k_h - ky)
     }
@@ -119,7 +125,7 @@ impl<'a> Pixel<'a> {
                 let mut d = w.get(lane).copied().unwrap_or(0);
                 for ky in 0..p.k_h {
                     let row = self.row(p, ky).unwrap_or(&[]);
-                    let pixels = row.iter().skip(c + lane).step_by((p.in_c * p.dilation_w).max(1));
+                    let pixels = row.iter().skip(c + lane).step_by(product(p.in_c, p.dilation_w).max(1));
                     let weights = w.get(4 + ky * p.k_w + self.columns.0..).unwrap_or(&[]);
                     for (x, w) in pixels.zip(weights) {
                         let w = w.to_le_bytes().get(lane).map_or(0, |&w| i32::from(w as i8));

@@ -11,6 +11,7 @@
 
 use super::affine_asm::affine;
 use super::depthwise::Pixel;
+use crate::arch::extent::{product, product_of};
 use crate::params::Conv;
 use core::arch::asm;
 use core::cell::Cell;
@@ -79,7 +80,9 @@ pub(super) fn pixel(
     block: &Block,
 ) -> bool {
     let column = p.k_w == 1;
-    let step = if column { p.in_w * p.in_c * p.dilation_h } else { p.in_c * p.dilation_w };
+    let step =
+        if column { product_of([p.in_w, p.in_c, p.dilation_h]) } else { product(p.in_c, p.dilation_w) };
+    // `for_pixels` has compared the taps with the weights.
     let words = 4 + p.k_h * p.k_w + if block.signed { 12 } else { 8 };
     let quads = p.in_c.div_ceil(4);
     let sizes =
@@ -136,8 +139,10 @@ pub(super) fn pixel(
     if let Some(run) = runs.get_mut(count) {
         run.skipped = 4 * (p.k_h * p.k_w - at);
     }
-    // SAFETY: a run's taps are pixels of the operand, each `in_c` bytes that are there. Channels go up to `last` + 4 = `in_c`, which `out` has as well. Each four
-    // channels take `words` words of `w`: those that the runs skip and read are all its weights. `count` runs and the last one are in the list.
+    // SAFETY: a run's taps are pixels of the operand, each `in_c` bytes that are there: in a row, they are `step` apart (compared with the block's) between the first and the last column inside
+    // of the image, which `for_pixels` has compared with the row; in a column, they are no more than lie behind each other up to the end of the ring, and the last of their rows is there.
+    // Channels go up to `last` + 4 = `in_c`, which `out` has as well (`sizes`). Each four channels take `words` words of `w` (`sizes`): those that the runs skip and read are all its weights.
+    // `count` runs and the last one are in the list.
     // Cells may be written through a shared reference.
     unsafe { (block.quads)(&frame(runs.as_mut_ptr()), w.as_ptr(), zero, count) }
     true

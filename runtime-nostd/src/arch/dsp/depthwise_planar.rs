@@ -1,6 +1,7 @@
 //! Depthwise convolution of planar rows: the pixels of a channel lie side by side, so that one word loads four of them.
 
 use super::affine::{affine, corrected};
+use crate::arch::extent::{product, sum};
 use crate::fixed::to_i8;
 use crate::params::{Conv, Requant, Scale, Stride};
 use crate::rows::{Band, Rows};
@@ -38,9 +39,9 @@ pub fn depthwise2d_planar_i8_dsp<
 ) {
     #[cfg(kiln_dsp)]
     let block = super::depthwise_planar_asm::Block::of::<STRIDE, PIXEL, SHIFT, SIGNED>();
-    for row in band.range() {
+    const { assert!(PIXEL > 0, "pixels of the result lie at different places") };
+    for (row, out) in y.of_band(band) {
         let Some(rows) = Window::of(p, x, row) else { return };
-        let out = y.row(row);
         #[cfg(kiln_dsp)]
         if match WIDTH {
             0 => super::depthwise_planar_asm::row(p, &rows, w, pad, out, channel, &block),
@@ -68,9 +69,9 @@ pub fn depthwise2d_planar_i8_dsp_exact(
     out: &Stride,
     band: Band,
 ) {
-    for row in band.range() {
+    for (row, y) in y.of_band(band) {
         let Some(rows) = Window::of(p, x, row) else { return };
-        plain(p, &rows, w, (pad, 0), y.row(row), (out.pixel, out.channel), &Finish::Exact(q));
+        plain(p, &rows, w, (pad, 0), y, (out.pixel, out.channel), &Finish::Exact(q));
     }
 }
 
@@ -123,22 +124,25 @@ fn plain(
     (pixel, channel): (usize, usize),
     finish: &Finish<'_>,
 ) {
+    // Filters of more columns have no weights, and those of more rows than there are words neither; a row of results has no more pixels than elements.
+    if p.k_w > 3 || p.k_h > w.len() || p.out_w > out.len() {
+        return;
+    }
     let first = p.k_h + p.k_h.div_ceil(2);
-    for (c, w) in w.chunks_exact((first + 1 + finish.words()).max(1)).take(p.in_c).enumerate() {
+    for (c, w) in w.chunks_exact(first + 1 + finish.words()).take(p.in_c).enumerate() {
         for ox in 0..p.out_w {
             let mut d = w.get(first).copied().unwrap_or(0);
             for ky in 0..p.k_h {
-                let row = rows.row(ky).and_then(|row| row.get(c * p.in_w..(c + 1) * p.in_w));
+                let row = rows.row(ky).and_then(|row| row.get(product(c, p.in_w)..product(c + 1, p.in_w)));
                 for kx in 0..p.k_w {
-                    let ix = (ox * p.stride_w).wrapping_add(kx).wrapping_sub(p.pad_left);
+                    let ix = ox.wrapping_mul(p.stride_w).wrapping_add(kx).wrapping_sub(p.pad_left);
                     let x = row.and_then(|row| row.get(ix)).map_or(pad, Cell::get);
                     let x = i32::from(x) - i32::from(zero);
                     d = d.wrapping_add(x.wrapping_mul(tap(p, w, ky, kx)));
                 }
             }
-            let (Some(y), Some(cell)) = (finish.result(d, c, w), out.get(ox * pixel + c * channel)) else {
-                return;
-            };
+            let at = sum(product(ox, pixel), product(c, channel));
+            let (Some(y), Some(cell)) = (finish.result(d, c, w), out.get(at)) else { return };
             cell.set(y);
         }
     }
@@ -177,7 +181,7 @@ impl Finish<'_> {
 
 fn rescale(sum: i32, w: &[i32], shift: u32, signed: bool) -> i8 {
     let (d, m, c, shift) = match *w {
-        [.., m, c, correction] if signed => (corrected(sum, 8, correction), m, c, shift + 8),
+        [.., m, c, correction] if signed => (corrected(sum, 8, correction), m, c, shift.saturating_add(8)),
         [.., m, c] => (sum, m, c, shift),
         _ => return 0,
     };

@@ -101,7 +101,7 @@ pub(super) fn row(
     // The word that the last pixels read ends with the row, or behind it by the padding.
     let beyond = match (at + 4).checked_sub(in_w) {
         _ if behind == 0 => 0,
-        Some(beyond) if beyond + stride * (behind - 1) <= 2 => beyond,
+        Some(beyond) if behind <= 3 && beyond + stride * (behind - 1) <= 2 => beyond,
         _ => return false,
     };
     let words = words_per_channel(p, block.signed);

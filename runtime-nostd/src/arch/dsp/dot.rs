@@ -16,15 +16,15 @@ pub fn dense_i8_dsp_dot<const SHIFT: u32, const SIGNED: bool>(
     y: Rows<'_, i8>,
     band: Band,
 ) {
-    for row in band.range() {
+    for (row, y) in y.of_band(band) {
         let x = x.row(row);
         let mut w = w;
-        for y in y.row(row) {
+        for y in y {
             let Some((&first, behind)) = w.split_first() else { return };
             let Some((taps, behind)) = behind.split_at_checked(x.len().div_ceil(4)) else { return };
             let acc = dot(x, taps, first);
             let (d, shift, behind) = match behind.split_first() {
-                Some((&k, behind)) if SIGNED => (corrected(acc, 8, k), SHIFT + 8, behind),
+                Some((&k, behind)) if SIGNED => (corrected(acc, 8, k), SHIFT.saturating_add(8), behind),
                 _ => (acc, SHIFT, behind),
             };
             let &[m, c, ref behind @ ..] = behind else { return };
@@ -34,14 +34,14 @@ pub fn dense_i8_dsp_dot<const SHIFT: u32, const SIGNED: bool>(
     }
 }
 
-/// `acc`, and the products of elements and bytes of `w`, which has as many words as the elements need.
+/// `acc`, and the products of elements and bytes of `w`. Nothing is added where it has fewer words than the elements need.
 #[inline(always)]
 pub(super) fn dot(x: &[Cell<i8>], w: &[i32], acc: i32) -> i32 {
     let words = x.len() / 4;
     let (x, rest) = x.split_at_checked(words * 4).unwrap_or_default();
-    let (w, last) = w.split_at_checked(words).unwrap_or_default();
+    let Some((w, last)) = w.split_at_checked(words) else { return acc };
     #[cfg(kiln_dsp)]
-    // SAFETY: both hold so many words.
+    // SAFETY: both hold so many words: they are what was split off.
     let mut acc = unsafe { dot_of_words(x.as_ptr().cast(), w.as_ptr(), words, acc) };
     #[cfg(not(kiln_dsp))]
     let mut acc = x.chunks_exact(4).zip(w).fold(acc, |acc, (x, w)| add(x, *w, acc));

@@ -10,6 +10,7 @@ use core::cell::Cell;
 /// About six cycles an element.
 #[inline(always)]
 pub fn add_i8_dsp<const SHIFT: u32>(p: &AddLinear, a: impl Read<i8>, b: impl Read<i8>, y: &[Cell<i8>]) {
+    const { assert!(SHIFT >= 1 && SHIFT <= 31) };
     add::<SHIFT>(p, a.slice(), b.slice(), y);
 }
 
@@ -17,7 +18,7 @@ pub fn add_i8_dsp<const SHIFT: u32>(p: &AddLinear, a: impl Read<i8>, b: impl Rea
 fn add<const SHIFT: u32>(p: &AddLinear, a: impl ReadSlice<i8>, b: impl ReadSlice<i8>, y: &[Cell<i8>]) {
     let n = a.each().len().min(b.each().len()).min(y.len());
     let blocks = n / 4;
-    // SAFETY: each slice has 4 · blocks elements.
+    // SAFETY: each slice has `n` elements at least, which are no fewer than 4 · blocks.
     unsafe { add_blocks::<SHIFT>(p, a.start(), b.start(), y.as_ptr().cast_mut().cast(), blocks) };
     for i in blocks * 4..n {
         let (Some(a), Some(b), Some(y)) = (a.at(i), b.at(i), y.get(i)) else { return };

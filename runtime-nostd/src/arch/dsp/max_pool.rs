@@ -1,6 +1,7 @@
 //! Largest elements of windows, four channels at a time: a comparison of four bytes and a choice between them.
 #![allow(unsafe_code)]
 
+use crate::arch::extent::{product, reach};
 use crate::arch::portable::pool::inside;
 use crate::params::Pool;
 use crate::rows::{Band, Rows};
@@ -18,6 +19,8 @@ pub fn max_pool2d_i8_dsp<const K_H: usize, const K_W: usize>(
     y: Rows<'_, i8>,
     band: Band,
 ) {
+    // The assembly is written for these: others do not compile.
+    const { assert!(K_H >= 1 && K_H <= 3 && K_W >= 1 && K_W <= 3) };
     max_pool::<K_H, K_W>(p, x, y, band);
     if lo > i32::from(i8::MIN) || hi < i32::from(i8::MAX) {
         clamp(lo, hi, y, band);
@@ -26,32 +29,34 @@ pub fn max_pool2d_i8_dsp<const K_H: usize, const K_W: usize>(
 
 #[inline(never)]
 fn clamp(lo: i32, hi: i32, y: Rows<'_, i8>, band: Band) {
-    for row in band.range() {
-        y.row(row).iter().for_each(|y| y.set(i32::from(y.get()).max(lo).min(hi) as i8));
+    for (_, y) in y.of_band(band) {
+        y.iter().for_each(|y| y.set(i32::from(y.get()).max(lo).min(hi) as i8));
     }
 }
 
 #[inline(never)]
 fn max_pool<const K_H: usize, const K_W: usize>(p: &Pool, x: Rows<'_, i8>, y: Rows<'_, i8>, band: Band) {
     let (c, stride) = (p.c.max(1), p.stride_w.max(1));
+    if product(p.out_w, c) > y.row_len() {
+        return;
+    }
     // The columns whose windows are inside of the image: the rest of them is narrower.
     let first = p.pad_left.div_ceil(stride).min(p.out_w);
-    let behind = (p.in_w + p.pad_left).checked_sub(K_W).map_or(0, |last| last / stride + 1);
+    let behind = p.in_w.saturating_add(p.pad_left).checked_sub(K_W).map_or(0, |last| last / stride + 1);
     let behind = behind.min(p.out_w).max(first);
-    for row in band.range() {
-        let (top, bottom) = inside(row * p.stride_h, p.pad_top, K_H, p.in_h);
+    for (row, out) in y.of_band(band) {
+        let (top, bottom) = inside(row.wrapping_mul(p.stride_h), p.pad_top, K_H, p.in_h);
         // A row more than once is no larger than once.
         let rows: [&[Cell<i8>]; K_H] =
             core::array::from_fn(|tap| x.row(top.wrapping_add(tap).min(bottom.wrapping_sub(1))));
-        let out = y.row(row);
         for column in (0..first).chain(behind..p.out_w) {
-            let (left, right) = inside(column * stride, p.pad_left, K_W, p.in_w);
-            let taps = rows.map(|row| row.get(left * c..right * c).unwrap_or(&[]));
+            let (left, right) = inside(column.wrapping_mul(stride), p.pad_left, K_W, p.in_w);
+            let taps = rows.map(|row| row.get(product(left, c)..product(right, c)).unwrap_or(&[]));
             narrow(&taps, c, out.get(column * c..column * c + c).unwrap_or(&[]));
         }
-        let left = (first * stride).saturating_sub(p.pad_left) * c;
+        let left = product(product(first, stride).saturating_sub(p.pad_left), c);
         let taps = rows.map(|row| row.get(left..).unwrap_or(&[]));
-        columns::<K_H, K_W>(&taps, c, stride * c, out.get(first * c..behind * c).unwrap_or(&[]));
+        columns::<K_H, K_W>(&taps, c, product(stride, c), out.get(first * c..behind * c).unwrap_or(&[]));
     }
 }
 
@@ -71,12 +76,12 @@ fn columns<const K_H: usize, const K_W: usize>(
     out: &[Cell<i8>],
 ) {
     let windows = out.len().checked_div(c).unwrap_or(0);
-    let Some(last) = windows.checked_sub(1) else { return };
-    if rows.iter().any(|row| row.len() < last * step + K_W * c) {
+    let taps = reach(windows, step, product(K_W, c));
+    if windows == 0 || rows.iter().any(|row| row.len() < taps) {
         return;
     }
     if c % 4 == 0 {
-        // SAFETY: the last window ends where it has just been checked to end, and all results lie in `out`.
+        // SAFETY: the last window ends inside of each row, which is no shorter than `taps`, and `out` has `windows` times `c` results.
         return unsafe {
             words::<K_H, K_W>(rows.map(|row| row.as_ptr().cast()), c, step, windows, c / 4, out)
         };
@@ -86,7 +91,8 @@ fn columns<const K_H: usize, const K_W: usize>(
         // The last four channels: some of them twice, which changes nothing.
         for (first, fours) in [(0, c / 4), (c.saturating_sub(4), usize::from(c >= 4))] {
             let out = out.get(first..).unwrap_or(&[]);
-            // SAFETY: `fours` times four channels behind `first` are no more than there are, in the taps and in `out`.
+            // SAFETY: `fours` times four channels behind `first` are no more than the `c` that there are of each of `K_W` taps, which the rows are long enough for (compared with `taps`
+            // above, so that no slice of a window is empty), and in `out`.
             unsafe {
                 words::<K_H, K_W>(
                     taps.map(|row| row.as_ptr().cast::<i8>().wrapping_add(first)),
@@ -180,7 +186,7 @@ unsafe fn words<const K_H: usize, const K_W: usize>(
             inout("r3") out.as_ptr() => _,
             inout("r4") windows => _,
             in("r5") c,
-            in("r8") step - 4 * words,
+            in("r8") step.wrapping_sub(4 * words),
             in("r9") words,
             out("r10") _,
             out("r11") _,

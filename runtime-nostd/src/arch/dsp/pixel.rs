@@ -15,6 +15,9 @@ use core::mem::MaybeUninit;
 /// Most runs of elements that a pixel's taps may consist of.
 const RUNS: usize = 12;
 
+/// Most elements of a run: far more than any processor with these kernels has memory for.
+const LONGEST: usize = usize::MAX >> 8;
+
 /// A run of elements, as the assembly reads it.
 #[repr(C)]
 struct Run<'a> {
@@ -46,8 +49,13 @@ impl<'a> Taps<'a> {
     }
 
     /// Adds a run, if there is place.
+    ///
+    /// All words of weights of all runs are counted in numbers that do not wrap, since a run has no more elements than that.
     #[inline(always)]
     pub(super) fn push(&mut self, run: &'a [Cell<i8>]) -> Option<()> {
+        if run.len() > LONGEST {
+            return None;
+        }
         let end = run.get(run.len() & !3..)?.as_ptr();
         let run_of = Run { entry: Cell::new(0), end, x: run.as_ptr(), elements: PhantomData };
         self.runs.get_mut(self.len)?.write(run_of);
@@ -103,7 +111,7 @@ pub(super) fn results<const SHIFT: u32, const SIGNED: bool>(taps: &Taps<'_>, w: 
         return;
     }
     #[cfg(kiln_dsp)]
-    // SAFETY: there are weights of all quads (checked above), and one cell for each result.
+    // SAFETY: there are weights of all quads (`w.len()` has been compared with them, in numbers that do not wrap: see `Taps::push`), and one cell for each result.
     unsafe {
         let [first, end, rest] = taps.registers();
         let registers = [y.as_ptr() as usize, y.len(), first, end, rest, w.as_ptr() as usize];
@@ -124,7 +132,7 @@ pub(super) fn sums(taps: &Taps<'_>, w: &[i32]) -> [i32; 4] {
         return sums;
     }
     #[cfg(kiln_dsp)]
-    // SAFETY: there are weights of one quad (checked above), and room for four sums.
+    // SAFETY: there are weights of one quad (`w.len()` has been compared with them), and room for four sums.
     unsafe {
         let [first, end, rest] = taps.registers();
         let registers = [sums.as_mut_ptr() as usize, 4, first, end, rest, w.as_ptr() as usize];

@@ -50,7 +50,7 @@ pub(super) fn results<'a, const SHIFT: u32, const SIGNED: bool>(
 #[inline(always)]
 fn whole_eights<const SHIFT: u32, const SIGNED: bool>(taps: &Taps<'_>, w: &[i32], y: &[Cell<i8>]) {
     #[cfg(kiln_dsp)]
-    // SAFETY: as the caller promises, weights and cells of all results.
+    // SAFETY: `results` has split off so many weights, of which there are as many as `y` has eights, and hands over whole eights of cells; `words` does not wrap: see `Taps::push`.
     unsafe {
         let (y, y_end) = (y.as_ptr() as usize, y.as_ptr() as usize + y.len());
         let [first, end, rest] = taps.registers();

@@ -43,9 +43,9 @@ pub fn depthwise1d_i8_dsp<
     super::temporal_asm::pixels::<CHANNELS, TAPS, STRIDE, DILATION, SHIFT, SIGNED>(x, w, y, pixels);
     #[cfg(not(kiln_dsp))]
     for (pixel, out) in y.chunks_exact(CHANNELS.max(1)).enumerate() {
-        let x = x.get(pixel.wrapping_mul(STRIDE * CHANNELS)..).unwrap_or(&[]);
+        let x = x.get(pixel.wrapping_mul(STRIDE).wrapping_mul(CHANNELS)..).unwrap_or(&[]);
         let finish = Finish::Affine { shift: SHIFT, signed: SIGNED };
-        one::<CHANNELS>(TAPS, CHANNELS * DILATION, x, w, out, &finish);
+        one::<CHANNELS>(TAPS, CHANNELS.saturating_mul(DILATION), x, w, out, &finish);
     }
 }
 

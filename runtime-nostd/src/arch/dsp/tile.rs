@@ -7,6 +7,7 @@
 use super::affine::{quad, requant_words};
 #[cfg(kiln_dsp)]
 use super::tile_asm::{corrected, saturated, shifts};
+use crate::arch::extent::{product, product_of};
 use core::cell::Cell;
 
 /// Words of a quad before those of its pairs of taps: first values.
@@ -77,18 +78,19 @@ pub(super) fn pairs_of_pixels<
     t: Tiles<'_>,
 ) {
     let quad = FIRST_WORDS + 2 * PAIRS + requant_words(SIGNED);
-    let (Some(last_pair), Some(last_channel)) = ((t.pixels / 2).checked_sub(1), (4 * t.quads).checked_sub(1))
+    let (Some(last_pair), Some(last_channel)) =
+        ((t.pixels / 2).checked_sub(1), product(4, t.quads).checked_sub(1))
     else {
         return;
     };
     let ((second_y, second), split) = (t.second, split(PIXEL, CHANNEL));
-    let last = last_pair.saturating_mul(2 * PIXEL).saturating_add(last_channel.saturating_mul(CHANNEL));
+    let last = product_of([2, last_pair, PIXEL]).saturating_add(product(last_channel, CHANNEL));
     let x_end = (2 * last_pair + 1).saturating_mul(XD).saturating_add(t.x_at).saturating_add(4 * PAIRS);
     let fits = t.w.len() >= t.quads.saturating_mul(quad)
         && 4 * t.x.len() >= x_end
         && t.y.len() > t.at.saturating_add(last)
         && second_y.len() > second.saturating_add(last)
-        && (split || (second_y.as_ptr() == t.y.as_ptr() && second == t.at + PIXEL));
+        && (split || (second_y.as_ptr() == t.y.as_ptr() && second == t.at.saturating_add(PIXEL)));
     if !fits || PAIRS == 0 {
         return;
     }
@@ -107,7 +109,8 @@ pub(super) fn pairs_of_pixels<
             w,
             second: (second_y.as_ptr() as usize + second).wrapping_sub(y),
         };
-        // SAFETY: the slices hold all that the block reads and writes (checked above), through cells or constants.
+        // SAFETY: the slices hold all that the block reads and writes, through cells or constants: `fits` has compared the ends of weights, taps and both pixels' results, in sums
+        // that do not wrap; that the taps of a pixel are no more than the work space has, the caller has.
         unsafe { block::<XD, PAIRS, UNROLL, PIXEL, CHANNEL, SHIFT, SIGNED>(&registers) }
     }
     #[cfg(not(kiln_dsp))]
@@ -125,10 +128,11 @@ pub(super) fn pairs_of_pixels<
 /// Sums of a quad's filters for the pixel whose taps begin at byte `from`: A, 256 · B, C, 256 · D. Zeros where the slices are too short.
 #[inline(never)]
 pub(super) fn sums(w: &[i32], x: &[Cell<i32>], from: usize, pairs: usize) -> [i32; 4] {
-    if w.len() < FIRST_WORDS + 2 * pairs || 4 * x.len() < from + 4 * pairs {
+    let pairs_fit = pairs <= x.len() && w.len() >= FIRST_WORDS + 2 * pairs;
+    if !pairs_fit || (4 * (x.len() - pairs)) < from {
         return [0; 4];
     }
-    // SAFETY: the slices hold what it reads (checked above).
+    // SAFETY: both slices are as long as what it reads, by the comparison above. No sum in it wraps: pairs of taps are no more than either slice has.
     #[cfg(kiln_dsp)]
     let [a, ab, c, cd] = unsafe { sums_of_one(w.as_ptr(), x.as_ptr().byte_add(from).cast(), pairs) };
     #[cfg(not(kiln_dsp))]

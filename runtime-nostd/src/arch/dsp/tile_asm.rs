@@ -13,7 +13,8 @@ pub(super) const fn entry(pairs: usize) -> usize {
 
 /// Last shifts of a quad's filters a and c, and of b and d, whose sums are multiplied by 256. In a signed form all are.
 pub(super) const fn shifts(shift: u32, signed: bool) -> [u32; 2] {
-    [if signed { shift + 8 } else { shift }, shift + 8]
+    let more = shift.saturating_add(8);
+    [if signed { more } else { shift }, more]
 }
 
 /// `{unroll}` pairs of taps of two pixels and four filters, of `{step}` bytes each, behind the label 4.

@@ -5,6 +5,7 @@ use super::affine::requant_words;
 use super::tile::{Tiles, FIRST_WORDS};
 #[cfg(kiln_dsp)]
 use super::tile_asm::{corrected, entry, saturated, shifts, steps, STEP, UNROLL};
+use crate::arch::extent::{product, product_of};
 use crate::params::Stride;
 
 /// What makes the tiles of a layer.
@@ -51,13 +52,13 @@ struct Registers {
 pub(super) fn pairs_of_any<const SHIFT: u32, const SIGNED: bool>(t: Tiles<'_>, shape: &Shape) {
     let &Shape { xd, pairs, out } = shape;
     let quad = FIRST_WORDS + 2 * pairs + requant_words(SIGNED);
-    let (Some(last_pair), Some(last_channel)) = ((t.pixels / 2).checked_sub(1), (4 * t.quads).checked_sub(1))
+    let (Some(last_pair), Some(last_channel)) =
+        ((t.pixels / 2).checked_sub(1), product(4, t.quads).checked_sub(1))
     else {
         return;
     };
     let (second_y, second) = t.second;
-    let last =
-        last_pair.saturating_mul(2 * out.pixel).saturating_add(last_channel.saturating_mul(out.channel));
+    let last = product_of([2, last_pair, out.pixel]).saturating_add(product(last_channel, out.channel));
     let x_end = (2 * last_pair + 1).saturating_mul(xd).saturating_add(t.x_at).saturating_add(4 * pairs);
     let fits = t.w.len() >= t.quads.saturating_mul(quad)
         && 4 * t.x.len() >= x_end
@@ -83,7 +84,8 @@ pub(super) fn pairs_of_any<const SHIFT: u32, const SIGNED: bool>(t: Tiles<'_>, s
             entry: entry(pairs),
             channel: out.channel,
         };
-        // SAFETY: the slices hold all that the block reads and writes (checked above), through cells or constants.
+        // SAFETY: the slices hold all that the block reads and writes, through cells or constants: `fits` has compared the ends of weights, taps and both pixels' results, in sums
+        // that do not wrap; that the taps of a pixel are no more than the work space has, the caller has.
         unsafe { block::<SHIFT, SIGNED>(&registers) }
     }
     #[cfg(not(kiln_dsp))]

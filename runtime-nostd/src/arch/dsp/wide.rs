@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use super::dot::dot;
+use crate::arch::extent::product;
 use crate::arch::portable::wide::conv1_i16_i8 as conv1;
 use crate::fixed::{high_mul, round_shift};
 use crate::params::{Conv, Rescale, Scale};
@@ -18,10 +19,10 @@ pub fn dense_i8_i16_dsp(
     y: Rows<'_, i16>,
     band: Band,
 ) {
-    for row in band.range() {
+    for (row, y) in y.of_band(band) {
         let (x, rescaled) = (x.row(row), rescaled(by));
         let filters = w.chunks_exact(x.len().div_ceil(4).max(1));
-        for ((y, w), bias) in y.row(row).iter().zip(filters).zip(bias) {
+        for ((y, w), bias) in y.iter().zip(filters).zip(bias) {
             y.set(rescaled(dot(x, w, *bias)) as i16);
         }
     }
@@ -50,10 +51,10 @@ pub fn conv1_i16_i8_dsp(
     y: Rows<'_, i8>,
     band: Band,
 ) {
-    for row in band.range() {
-        let window = x.run(row * p.stride_h, p.k_h);
+    for (row, out) in y.of_band(band) {
+        let window = x.run(row.wrapping_mul(p.stride_h), p.k_h);
         let whole = p.in_c == p.out_c && p.in_c % 4 == 0 && x.row_len() == p.in_c && p.k_h > 0;
-        match (window, y.row(row).get(..p.in_c), bias.get(..p.in_c), w.get(..p.k_h * p.in_c)) {
+        match (window, out.get(..p.in_c), bias.get(..p.in_c), w.get(..product(p.k_h, p.in_c))) {
             (Some(x), Some(y), Some(bias), Some(w)) if whole => {
                 fours_of_channels(p, x, w, bias, by, y);
             }
@@ -67,10 +68,13 @@ pub fn conv1_i16_i8_dsp(
 fn fours_of_channels(p: &Conv, x: &[Cell<i16>], w: &[i16], bias: &[i32], by: &Rescale, y: &[Cell<i8>]) {
     let rescaled = rescaled(by);
     let fours = y.chunks_exact(4).zip(bias.chunks_exact(4)).zip(w.chunks_exact((4 * p.k_h).max(1)));
-    for (((y, bias), w), x) in fours.zip(x.chunks_exact(4)) {
+    // Not slices of four: what lies below them in the other rows is read from the same pointer.
+    for (((y, bias), w), first) in fours.zip((0..x.len()).step_by(4)) {
+        let x = x.as_ptr().wrapping_add(first);
         let (&[a, b, c, d], [ya, yb, yc, yd]) = (bias, y) else { return };
-        // SAFETY: the window has `k_h` rows of `in_c` channels each, of which these are the four that begin at `x` in the first row, and there are four weights for each of the rows.
-        let [a, b, c, d] = unsafe { rows_of_pairs(x.as_ptr(), p.in_c, w.as_ptr(), p.k_h, [a, b, c, d]) };
+        // SAFETY: `x` begins at the four of the first row, of as many as there are results, which are `in_c`; the window is a run of `k_h` rows that long, as its caller has found it; and
+        // `w` has four weights for each of them.
+        let [a, b, c, d] = unsafe { rows_of_pairs(x, p.in_c, w.as_ptr(), p.k_h, [a, b, c, d]) };
         ya.set(rescaled(a) as i8);
         yb.set(rescaled(b) as i8);
         yc.set(rescaled(c) as i8);

@@ -1,6 +1,7 @@
 //! The work space of convolution: a part of the operand, widened to `i16`, column by column.
 #![allow(unsafe_code)]
 
+use crate::arch::extent::{product, span};
 use crate::params::Conv;
 use crate::rows::Rows;
 use core::cell::Cell;
@@ -42,7 +43,7 @@ pub(super) fn move_rows(p: &Conv, work: &[Cell<i32>], pixels: usize) {
     let all = (pixels.saturating_sub(1) * p.stride_w + p.k_w) * p.k_h * p.in_c;
     let by = p.stride_h * p.in_c;
     let Some(moved) = work.get(by..all) else { return };
-    // SAFETY: both places are in the work space, whose cells may be written; the second one begins before the first.
+    // SAFETY: `moved` is a part of the work space, which is no shorter, and whose cells may be written; the second place begins before the first.
     #[cfg(kiln_dsp)]
     let moved = unsafe {
         let done = moved.len() & !7;
@@ -103,17 +104,18 @@ pub(super) fn fill(
     kept: usize,
 ) {
     let work = halves(work);
-    let columns = pixels.saturating_sub(1) * p.stride_w + p.k_w;
+    // No more than the work space has: the caller knows that it holds the pixels.
+    let columns = span(pixels, p.stride_w).saturating_add(p.k_w);
     // Columns of the work space that are inside of the image.
-    let first = ox * p.stride_w;
+    let first = ox.wrapping_mul(p.stride_w);
     let from = p.pad_left.saturating_sub(first).min(columns);
-    let to = (p.in_w + p.pad_left).saturating_sub(first).clamp(from, columns);
-    let at = (first + from).wrapping_sub(p.pad_left).wrapping_mul(p.in_c);
-    let top = (oy * p.stride_h).wrapping_sub(p.pad_top);
+    let to = p.in_w.saturating_add(p.pad_left).saturating_sub(first).clamp(from, columns);
+    let at = first.wrapping_add(from).wrapping_sub(p.pad_left).wrapping_mul(p.in_c);
+    let top = oy.wrapping_mul(p.stride_h).wrapping_sub(p.pad_top);
     for ky in kept..p.k_h {
-        let iy = top.wrapping_add(ky * p.dilation_h);
+        let iy = top.wrapping_add(ky.wrapping_mul(p.dilation_h));
         let row = if iy < p.in_h { x.row(iy) } else { &[] };
-        let image = row.get(at..at.wrapping_add((to - from) * p.in_c)).unwrap_or(&[]);
+        let image = row.get(at..at.wrapping_add((to - from).wrapping_mul(p.in_c))).unwrap_or(&[]);
         let (from, to) = if image.is_empty() { (columns, columns) } else { (from, to) };
         let padding = |columns: core::ops::Range<usize>| {
             for column in columns {
@@ -144,8 +146,8 @@ pub(super) fn widen_pixels(
     work: &[Cell<i32>],
     at: usize,
 ) {
-    let x = row.get(first * channels..(first + pixels) * channels).unwrap_or(&[]);
-    let y = halves(work).get(at * channels..).unwrap_or(&[]);
+    let x = row.get(product(first, channels)..product(first + pixels, channels)).unwrap_or(&[]);
+    let y = halves(work).get(product(at, channels)..).unwrap_or(&[]);
     spread(x, x.len(), y, x.len());
 }
 
@@ -168,7 +170,7 @@ fn spread(x: &[Cell<i8>], run: usize, y: &[Cell<i16>], step: usize) {
     #[cfg(kiln_dsp)]
     let done = {
         let (from, to) = (x.as_ptr().cast(), y.as_ptr().cast_mut().cast());
-        // SAFETY: `x` holds `runs` runs, and so does `y` (checked above); what is written is in cells.
+        // SAFETY: `x` holds `runs` runs, as many as were counted, and so does `y` (`fits`); what is written is in cells.
         unsafe {
             match run {
                 1 => ones(from, to, runs, 2 * step),

@@ -117,14 +117,14 @@ fn absorb<T: Copy, A: Copy>(
     finish: impl Fn(A, u32) -> T,
 ) {
     let pitch = p.c.max(1);
-    for row in band.range() {
-        let image = x.row(row);
+    for (row, image) in x.of_band(band) {
         for (column, (sums, out)) in
             sums.chunks_exact(pitch).zip(y.chunks_exact(pitch)).take(p.out_w).enumerate()
         {
-            let (left, right) = inside(column * p.stride_w, p.pad_left, p.k_w, p.in_w);
+            let (left, right) = inside(column.wrapping_mul(p.stride_w), p.pad_left, p.k_w, p.in_w);
             for (c, (sum, out)) in sums.iter().zip(out).enumerate() {
-                let taps = image.get(left * pitch + c..right * pitch).unwrap_or(&[]);
+                let (from, to) = (left.wrapping_mul(pitch).wrapping_add(c), right.wrapping_mul(pitch));
+                let taps = image.get(from..to).unwrap_or(&[]);
                 let acc = if row == 0 { start } else { sum.get() };
                 let acc = taps.iter().step_by(pitch).fold(acc, |acc, x| fold(acc, x.get()));
                 sum.set(acc);

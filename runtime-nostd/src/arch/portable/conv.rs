@@ -5,6 +5,7 @@
 
 use super::packed::Weights;
 use super::sum::{Float, Int8, Int8Float, Int8Once, Int8Wide, Sum, LANES};
+use crate::arch::extent::{product, product_of};
 use crate::params::{Conv, FloatRequant, Requant};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
@@ -166,17 +167,22 @@ pub(crate) fn conv2d<S: Sum, P: Weights<W = S::W>>(
     y: Rows<'_, S::Y>,
     band: Band,
 ) {
-    let groups = p.groups.max(1);
+    // No more groups than filters: each has one.
+    let groups = p.groups.clamp(1, p.out_c.max(1));
     let per_group = |c: usize| c.checked_div(groups).unwrap_or(0);
     let (in_c, out_c) = (per_group(p.in_c), per_group(p.out_c));
-    let size = p.k_h * p.k_w * in_c;
+    let size = product_of([p.k_h, p.k_w, in_c]);
+    // There are weights of all filters: what is counted in them neither wraps nor takes longer than going through them.
+    if w.behind(product(size, p.out_c.max(1))).is_none() {
+        return;
+    }
     let buffer = [const { Cell::new(S::ANY) }; GATHERED];
-    for row in band.range() {
-        let top = row * p.stride_h;
+    for (row, out) in y.of_band(band) {
+        let top = row.wrapping_mul(p.stride_h);
         let skipped = x.laps_before(top.saturating_sub(p.pad_top));
         let (top, in_h) = (top.wrapping_sub(p.pad_top).wrapping_sub(skipped), p.in_h.saturating_sub(skipped));
-        for (column, out) in y.row(row).chunks_exact(p.out_c.max(1)).take(p.out_w).enumerate() {
-            let left = (column * p.stride_w).wrapping_sub(p.pad_left);
+        for (column, out) in out.chunks_exact(p.out_c.max(1)).take(p.out_w).enumerate() {
+            let left = column.wrapping_mul(p.stride_w).wrapping_sub(p.pad_left);
             for group in 0..groups {
                 let patch =
                     Patch { p, x, in_h, pad: sum.pad(), top, left, in_c, first_c: group * in_c, size };
@@ -240,16 +246,18 @@ impl<T: Copy> Patch<'_, T> {
     fn part<'b>(&'b self, from: usize, buffer: &'b [Cell<T>]) -> &'b [Cell<T>] {
         let Conv { in_w, in_c, k_w, dilation_h, dilation_w, .. } = *self.p;
         // Elements that lie side by side in the operand: a row of the filter, or one tap.
-        let joined = self.in_c == in_c && dilation_w == 1 && self.left < in_w && self.left + k_w <= in_w;
+        let joined =
+            self.in_c == in_c && dilation_w == 1 && self.left < in_w && k_w <= in_w.wrapping_sub(self.left);
         let taps = if joined { k_w } else { 1 };
-        let unit = taps * self.in_c;
+        let unit = taps.wrapping_mul(self.in_c);
         let mut done = 0;
         let end = buffer.len().min(self.size.saturating_sub(from));
         while done < end {
             let at = from + done;
             let (index, offset) = divide(at, unit);
             let (ky, kx) = if joined { (index, 0) } else { divide(index, k_w) };
-            let (iy, ix) = (self.top.wrapping_add(ky * dilation_h), self.left.wrapping_add(kx * dilation_w));
+            let down = ky.wrapping_mul(dilation_h);
+            let (iy, ix) = (self.top.wrapping_add(down), self.left.wrapping_add(kx.wrapping_mul(dilation_w)));
             let image = if iy < self.in_h && ix < in_w { self.x.row(iy) } else { &[] };
             let start = ix.wrapping_mul(in_c).wrapping_add(self.first_c + offset);
             let x = image.get(start..start.wrapping_add(unit - offset)).unwrap_or(&[]);

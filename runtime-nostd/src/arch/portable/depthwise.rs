@@ -2,6 +2,7 @@
 
 use super::packed::Weights;
 use super::sum::{Float, Int8, Int8Float, Int8Wide, Sum};
+use crate::arch::extent::product_of;
 use crate::params::{Conv, FloatRequant, Requant};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
@@ -102,12 +103,16 @@ pub(crate) fn depthwise2d<S: Sum, P: Weights<W = S::W>>(
     // A pass takes whole channels of the operand, or one in parts.
     let channels = CHANNELS.checked_div(multiplier).unwrap_or(0).max(1);
     let pass = channels * multiplier;
-    for row in band.range() {
-        let top = row * p.stride_h;
+    // There are weights of all taps, however many those are said to be.
+    if w.behind(product_of([p.k_h.max(1), p.k_w.max(1), p.out_c.max(1)])).is_none() {
+        return;
+    }
+    for (row, out) in y.of_band(band) {
+        let top = row.wrapping_mul(p.stride_h);
         let skipped = x.laps_before(top.saturating_sub(p.pad_top));
         let (top, in_h) = (top.wrapping_sub(p.pad_top).wrapping_sub(skipped), p.in_h.saturating_sub(skipped));
-        for (column, out) in y.row(row).chunks_exact(p.out_c.max(1)).take(p.out_w).enumerate() {
-            let left = (column * p.stride_w).wrapping_sub(p.pad_left);
+        for (column, out) in out.chunks_exact(p.out_c.max(1)).take(p.out_w).enumerate() {
+            let left = column.wrapping_mul(p.stride_w).wrapping_sub(p.pad_left);
             let window = Window { p, x, in_h, w, pad: sum.pad(), top, left };
             for (i, out) in out.chunks(pass.max(1)).enumerate() {
                 for (j, out) in out.chunks(CHANNELS).enumerate() {
@@ -144,12 +149,12 @@ impl<T: Copy, P: Weights> Window<'_, T, P> {
         let read = acc.len().checked_div(share).unwrap_or(0);
         let mut room = P::ROOM;
         for ky in 0..k_h {
-            let iy = self.top.wrapping_add(ky * dilation_h);
+            let iy = self.top.wrapping_add(ky.wrapping_mul(dilation_h));
             let image = if iy < self.in_h { self.x.row(iy) } else { &[] };
             for kx in 0..k_w {
                 let tap = (ky * k_w + kx) * out_c + o;
                 let Some(w) = self.w.part(tap, acc.len(), &mut room) else { return };
-                let ix = self.left.wrapping_add(kx * dilation_w);
+                let ix = self.left.wrapping_add(kx.wrapping_mul(dilation_w));
                 let at = ix.wrapping_mul(in_c).wrapping_add(c);
                 match if ix < in_w { image.get(at..at.wrapping_add(read)) } else { None } {
                     Some(x) if share == 1 => each::<S>(x, w, acc),

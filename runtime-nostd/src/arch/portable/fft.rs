@@ -260,7 +260,7 @@ fn butterflies<T: Number>(z: &[Cell<T>], n: usize, twiddles: &[T], inverse: bool
 #[inline(always)]
 fn rfft<T: Number>(length: usize, row: usize, twiddles: &[T], halves: &[T], x: &[Cell<T>], y: &[Cell<T>]) {
     let n = length >> 1;
-    for (x, y) in x.chunks_exact(row.max(1)).zip(y.chunks_exact(length.wrapping_add(2).max(1))) {
+    for (x, y) in x.chunks_exact(row.max(1)).zip(y.chunks_exact(length.saturating_add(2))) {
         for i in 0..n {
             let part = |at: usize| x.get(at).map_or(T::ZERO, Cell::get);
             let at = i.wrapping_mul(2);
@@ -288,7 +288,7 @@ fn rfft<T: Number>(length: usize, row: usize, twiddles: &[T], halves: &[T], x: &
 #[inline(always)]
 fn irfft<T: Number>(length: usize, twiddles: &[T], halves: &[T], x: &[Cell<T>], y: &[Cell<T>]) {
     let n = length >> 1;
-    for (x, y) in x.chunks_exact(length.wrapping_add(2).max(1)).zip(y.chunks_exact(length.max(1))) {
+    for (x, y) in x.chunks_exact(length.saturating_add(2)).zip(y.chunks_exact(length.max(1))) {
         let (Some(first), Some(last)) = (Complex::read(x, 0), Complex::read(x, n)) else { return };
         Complex { re: first.re.plus(last.re), im: first.re.minus(last.re) }.halved().write(y, 0);
         for k in 1..=n >> 1 {

@@ -26,6 +26,10 @@ fn gather<T: Element, I: Copy + Into<i64>>(
 ) {
     let size = p.axes.iter().take(p.depth).fold(p.inner, |size, &dim| size.wrapping_mul(dim));
     let named = p.count.wrapping_mul(p.depth);
+    // Each turn of the innermost loop takes a part of the result, or ends.
+    if p.between == 0 || p.count == 0 {
+        return;
+    }
     let mut parts = y.chunks_exact(p.inner.max(1));
     for batch in 0..p.batch {
         for between in 0..p.between {

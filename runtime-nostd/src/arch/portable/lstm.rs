@@ -3,6 +3,7 @@
 use super::sigmoid::{sigmoid, tanh};
 use super::sum::{clip, dot, Float, Int8, Sum, LANES};
 use super::unary;
+use crate::arch::extent::product;
 use crate::params::{Lstm, Scale};
 use core::cell::Cell;
 
@@ -28,7 +29,11 @@ pub fn lstm_i8(
     let sums = |x: &[Cell<i8>], w: &[i8], unit: usize, bias: [i32; GATES]| {
         let mut sums = bias;
         let filters = GATES * x.len();
-        dot::<Int8<'_>>(x, w.get(unit * filters..(unit + 1) * filters).unwrap_or(&[]), &mut sums);
+        dot::<Int8<'_>>(
+            x,
+            w.get(product(unit, filters)..product(unit + 1, filters)).unwrap_or(&[]),
+            &mut sums,
+        );
         sums
     };
     steps(
@@ -55,7 +60,7 @@ pub(crate) fn steps(
     of_inputs: impl Fn(&[Cell<i8>], usize, [i32; GATES]) -> [i32; GATES],
     of_outputs: impl Fn(&[Cell<i8>], usize, [i32; GATES]) -> [i32; GATES],
 ) {
-    let Some((cells, outputs)) = y.split_at_checked(2 * p.units) else { return };
+    let Some((cells, outputs)) = y.split_at_checked(product(2, p.units)) else { return };
     cells.iter().zip(c).for_each(|(to, from)| to.set(from.get()));
     let (mut before, mut after) = (h, outputs);
     for x in x.chunks_exact(p.inputs.max(1)) {
@@ -98,7 +103,7 @@ impl Lstm<'_> {
         let cell = saturated(kept + saturated(scaled(9, i * g)));
         let cell = cell.max(self.lo).min(self.hi);
         let result = scaled(10, tanh(cell, self.tanh_shift) * o);
-        let result = result.clamp(-(1 << 15), 1 << 15) + self.zero_point;
+        let result = result.clamp(-(1 << 15), 1 << 15).wrapping_add(self.zero_point);
         Some((cell as i16, result.clamp(-128, 127) as i8))
     }
 }
@@ -129,7 +134,11 @@ pub fn lstm_f32(
     let sums = |x: &[Cell<f32>], w: &[f32], unit: usize| {
         let mut sums = [Float::EMPTY; GATES];
         let filters = GATES * x.len();
-        dot::<Float<'_>>(x, w.get(unit * filters..(unit + 1) * filters).unwrap_or(&[]), &mut sums);
+        dot::<Float<'_>>(
+            x,
+            w.get(product(unit, filters)..product(unit + 1, filters)).unwrap_or(&[]),
+            &mut sums,
+        );
         sums
     };
     let (mut before, mut after) = (h, outputs);

@@ -55,6 +55,9 @@ fn products<T: Copy, A: Copy>(
     let [.., step_a] = p.a;
     let [.., step_b] = p.b;
     let [.., count] = p.dims;
+    if p.m == 0 {
+        return;
+    }
     let mut rows = y.chunks_exact(p.n.max(1));
     for [mut at_a, mut at_b] in Walk::new(&p.dims, [(&p.a, 0), (&p.b, 0)]) {
         for _ in 0..count {

@@ -1,6 +1,7 @@
 //! Moving elements without changing them.
 
 use super::walk::Walk;
+use crate::arch::extent::product_of;
 use crate::params::{Copy as Movement, Pad};
 use crate::rows::{Band, Read, ReadSlice, Rows};
 use crate::Element;
@@ -21,6 +22,10 @@ pub fn copy<T: Element>(p: &Movement, x: impl Read<T>, y: &[Cell<T>]) {
 
 #[inline(never)]
 fn move_elements<T: Element>(p: &Movement, x: impl ReadSlice<T>, y: &[Cell<T>]) {
+    // Elements go to different places, so that there are no more of them than those.
+    if product_of(p.dims) > y.len() {
+        return;
+    }
     // A negative stride is its two's complement: offsets wrap.
     let src = p.src.map(|stride| stride as usize);
     let ([.., n], [.., from_step], [.., to_step]) = (p.dims, src, p.dst);
@@ -62,8 +67,7 @@ pub fn fill<T: Element>(value: T, y: &[Cell<T>]) {
 /// Rows of a padded image: those of the operand, between elements of `value`, which the rows before and behind the operand are made of.
 #[inline(never)]
 pub fn pad_rows<T: Element>(p: &Pad, value: T, x: Rows<'_, T>, y: Rows<'_, T>, band: Band) {
-    for row in band.range() {
-        let to = y.row(row);
+    for (row, to) in y.of_band(band) {
         fill(value, to);
         let from = row.wrapping_sub(p.before);
         if from < p.rows {

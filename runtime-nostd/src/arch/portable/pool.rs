@@ -65,17 +65,23 @@ pub(crate) fn pool2d<T: Copy, A: Copy>(
     finish: impl Fn(A, u32) -> T,
 ) {
     let pitch = p.c.max(1);
-    for row in band.range() {
-        let (top, bottom) = inside(row * p.stride_h, p.pad_top, p.k_h, p.in_h);
+    let Some(held) = x.held() else { return };
+    for (row, out) in y.of_band(band) {
+        let (top, bottom) = inside(row.wrapping_mul(p.stride_h), p.pad_top, p.k_h, p.in_h);
+        // A window has no more rows than are held at a time.
+        if bottom - top > held {
+            return;
+        }
         let skipped = x.laps_before(top);
         let (top, bottom) = (top.wrapping_sub(skipped), bottom.wrapping_sub(skipped));
-        for (column, out) in y.row(row).chunks_exact(pitch).take(p.out_w).enumerate() {
-            let (left, right) = inside(column * p.stride_w, p.pad_left, p.k_w, p.in_w);
+        for (column, out) in out.chunks_exact(pitch).take(p.out_w).enumerate() {
+            let (left, right) = inside(column.wrapping_mul(p.stride_w), p.pad_left, p.k_w, p.in_w);
             let taps = (bottom - top).wrapping_mul(right - left);
             for (c, out) in out.iter().enumerate() {
                 let mut acc = start;
                 for iy in top..bottom {
-                    let taps = x.row(iy).get(left * pitch + c..right * pitch).unwrap_or(&[]);
+                    let (from, to) = (left.wrapping_mul(pitch).wrapping_add(c), right.wrapping_mul(pitch));
+                    let taps = x.row(iy).get(from..to).unwrap_or(&[]);
                     acc = taps.iter().step_by(pitch).fold(acc, |acc, x| fold(acc, x.get()));
                 }
                 out.set(finish(acc, taps as u32));

@@ -2,6 +2,7 @@
 
 use super::sum::clip;
 use super::walk::Walk;
+use crate::arch::extent::{product, product_of};
 use crate::fixed::to_i8;
 use crate::params::{Along, Reduce, Scale};
 use crate::Element;
@@ -232,7 +233,10 @@ fn arg<T: Copy, I: Count>(p: &Along, x: &[Cell<T>], y: &[Cell<I>], better: impl 
 #[inline(always)]
 fn cumsum<T: Arithmetic>(p: &Along, exclusive: bool, reverse: bool, x: &[Cell<T>], y: &[Cell<T>]) {
     let inner = p.inner.max(1);
-    let block = p.len.wrapping_mul(inner).max(1);
+    let block = product(p.len, inner);
+    if block == 0 {
+        return;
+    }
     for (x, y) in x.chunks_exact(block).zip(y.chunks_exact(block)) {
         for first in 0..inner {
             let mut sum = T::ZERO;
@@ -273,6 +277,10 @@ pub(crate) fn reduce<T: Copy, A: Copy>(
     let [.., outer_step] = p.outer_strides;
     let [.., inner_n] = p.inner;
     let [.., inner_step] = p.inner_strides;
+    // Reduced axes have an element for each of their indices.
+    if product_of(p.inner) > x.len() {
+        return;
+    }
     let kept = Walk::new(&p.outer, [(&p.outer_strides, 0)]);
     for (y, [mut first]) in y.chunks_exact(outer_n.max(1)).zip(kept) {
         for y in y {

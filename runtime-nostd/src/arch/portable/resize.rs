@@ -113,6 +113,10 @@ fn interpolate<T: Copy, D: Copy>(
 ) {
     let row = p.in_w.wrapping_mul(p.c);
     let image = p.in_h.wrapping_mul(row);
+    // Each turn of the innermost loop takes a pixel of the result, or ends.
+    if p.out_h == 0 || p.out_w == 0 {
+        return;
+    }
     let mut pixels = y.chunks_exact(p.c.max(1));
     for n in 0..p.images {
         let first = n.wrapping_mul(image);

@@ -2,6 +2,7 @@
 
 use super::sum::{dot, Int8, LANES};
 use super::unary::map;
+use crate::arch::extent::product;
 use crate::params::{Conv, Rescale};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
@@ -9,9 +10,9 @@ use core::cell::Cell;
 /// As [`dense_i8`](crate::kernels::dense_i8), with results of 16 bits and one factor for all of them.
 #[inline(never)]
 pub fn dense_i8_i16(x: Rows<'_, i8>, w: &[i8], bias: &[i32], by: &Rescale, y: Rows<'_, i16>, band: Band) {
-    for row in band.range() {
+    for (row, y) in y.of_band(band) {
         let (x, mut w) = (x.row(row), w);
-        for (out, bias) in y.row(row).chunks(LANES).zip(bias.chunks(LANES)) {
+        for (out, bias) in y.chunks(LANES).zip(bias.chunks(LANES)) {
             // As many filters alternate; those behind them follow one by one.
             let lanes = if out.len() == LANES { LANES } else { 1 };
             for (out, bias) in out.chunks(lanes).zip(bias.chunks(lanes)) {
@@ -43,19 +44,23 @@ pub fn conv1_i16_i8(
     band: Band,
 ) {
     let share = p.in_c.checked_div(p.out_c).unwrap_or(0).max(1);
-    for row in band.range() {
-        let top = row * p.stride_h;
+    for (row, y) in y.of_band(band) {
+        let top = row.wrapping_mul(p.stride_h);
         let (window, rows) = x.rows_from(top, p.k_h);
-        let y = y.row(row);
         // What the result that is not complete has of the channels so far, how many are to come, and its index.
         let mut unit = (0i32, share, 0);
-        for (block, w) in w.chunks_exact((LANES * p.k_h).max(1)).enumerate() {
+        for (block, w) in w.chunks_exact(product(LANES, p.k_h).max(1)).enumerate() {
             let first = block * LANES;
             let mut sums = [0; LANES];
             match window.and_then(|x| x.get(first..)) {
                 Some(x) if rows == p.k_h => four_channels(x, p.in_c, w, &mut sums),
                 _ => (0..p.k_h).zip(w.chunks_exact(LANES)).for_each(|(ky, w)| {
-                    four_channels(x.row(top + ky).get(first..).unwrap_or(&[]), p.in_c, w, &mut sums);
+                    four_channels(
+                        x.row(top.wrapping_add(ky)).get(first..).unwrap_or(&[]),
+                        p.in_c,
+                        w,
+                        &mut sums,
+                    );
                 }),
             }
             if share == 1 {
@@ -63,7 +68,7 @@ pub fn conv1_i16_i8(
                 finish(by, &sums, bias, y);
                 continue;
             }
-            for sum in sums.iter().take(p.in_c - first) {
+            for sum in sums.iter().take(p.in_c.saturating_sub(first)) {
                 unit = (unit.0.wrapping_add(*sum), unit.1 - 1, unit.2);
                 if unit.1 == 0 {
                     let (Some(out), Some(bias)) = (y.get(unit.2), bias.get(unit.2)) else { return };

@@ -3,6 +3,7 @@
 use super::dispatch::kernel;
 use super::float_tile::put;
 use super::Simd;
+use crate::arch::extent::product;
 use crate::arch::portable::pool::inside;
 use crate::params::Pool;
 use crate::rows::{Band, Rows};
@@ -83,7 +84,7 @@ unsafe fn pool<S: Simd, F: Fold>(p: &Pool, x: Rows<'_, f32>, lo: f32, hi: f32, y
         let (top, bottom) = inside(row.wrapping_mul(p.stride_h), p.pad_top, p.k_h, p.in_h);
         let skipped = x.laps_before(top);
         let (top, bottom) = (top.wrapping_sub(skipped), bottom.wrapping_sub(skipped));
-        if y.len() < p.out_row() || !x.holds(bottom.wrapping_sub(top), p.in_row()) {
+        if y.len() < product(p.out_w, p.c.max(1)) || !x.holds(bottom.wrapping_sub(top), p.in_row()) {
             return;
         }
         let y = y.as_ptr().cast_mut().cast::<f32>();

@@ -1,5 +1,6 @@
 //! Moving elements on processors that are slowed down by short loops.
 
+use crate::arch::extent::product_of;
 use crate::arch::portable::movement::copy;
 use crate::arch::portable::walk::Walk;
 use crate::params::Copy as Movement;
@@ -23,6 +24,11 @@ pub fn copy_simd<T: Element>(p: &Movement, x: impl Read<T>, y: &[Cell<T>]) {
 
 #[inline(never)]
 fn move_few<T: Element>(p: &Movement, x: impl ReadSlice<T>, y: &[Cell<T>]) {
+    // Elements go to different places, so that there are no more of them than those.
+    let count = product_of(p.dims);
+    if count == 0 || count > y.len() {
+        return;
+    }
     // A negative stride is its two's complement: offsets wrap.
     let src = p.src.map(|stride| stride as usize);
     let ([.., m, n], [.., from_run, from_step], [.., to_run, to_step]) = (p.dims, src, p.dst);

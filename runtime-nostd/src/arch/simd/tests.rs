@@ -298,7 +298,7 @@ fn compare(results_of_level: unsafe fn(&Operands) -> Results) {
 )]
 fn compare_with(prepare: fn(Operands) -> Operands, results_of_level: unsafe fn(&Operands) -> Results) {
     let mut rng = Rng(0x1234_5678_9abc_def1);
-    for _ in 0..3000 {
+    for _ in 0..if cfg!(miri) { 3 } else { 3000 } {
         let operands = prepare(Operands::draw(&mut rng));
         // SAFETY: callers name levels that the processor has.
         let (got, meant) = unsafe { (results_of_level(&operands), results::<Scalar>(&operands)) };

@@ -4,6 +4,7 @@ use super::operand::{Gathered, Operand, Pixel, Tap, Words, PART};
 use super::pair::{First, Stream, Tiles, Work};
 use super::single;
 use super::steps::HalfRequant;
+use crate::arch::extent::product;
 use crate::arch::portable::conv::matrix;
 use crate::params::Conv;
 use crate::rows::{Band, Rows};
@@ -39,6 +40,10 @@ pub fn conv2d_i8_pairs(
     let words: Words = [const { Cell::new(0) }; PART / 2 * 3];
     let tiles = Tiles::of(p.out_c);
     let results = |row: usize, column: usize| part_of(y.row(row), column.wrapping_mul(p.out_c), p.out_c);
+    // No more pixels than there is memory for.
+    if !y.holds(band.rows, product(p.out_w, p.out_c.max(1))) {
+        return;
+    }
     let mut pixels = band.range().flat_map(|row| (0..p.out_w).map(move |column| (row, column)));
     while let Some(a) = pixels.next() {
         let b = pixels.next().unwrap_or(a);
@@ -90,7 +95,9 @@ impl Staged<'_> {
                 let work = Work { words: self.words, windows: taps / 2 };
                 done += taps.max(1);
                 if done < self.size {
-                    work.add(tiles, stream, sums);
+                    if work.add(tiles, stream, sums).is_none() {
+                        return;
+                    }
                 } else {
                     let channels = q.channels.get(q.words.wrapping_mul(o)..).unwrap_or(&[]);
                     let out = out.map(|out| part_of(out, o, block));
@@ -131,12 +138,12 @@ pub fn conv2d_i8_singles(
     let part = part.clamp(2, PART) & !1;
     let words: Words = [const { Cell::new(0) }; PART / 2 * 3];
     let kept = [const { Cell::new(0) }; KEPT];
-    for row in band.range() {
-        for (column, out) in y.row(row).chunks_exact(p.out_c.max(1)).take(p.out_w).enumerate() {
+    for (row, out) in y.of_band(band) {
+        for (column, out) in out.chunks_exact(p.out_c.max(1)).take(p.out_w).enumerate() {
             let pixel = Pixel::new(p, x, row, column);
             let mut w = w;
             for (block, (out, first)) in out.chunks(KEPT).zip(first.chunks(KEPT)).enumerate() {
-                let Some(sums) = kept.get(..first.len()) else { return };
+                let Some(sums @ [_, _, _, _, ..]) = kept.get(..first.len()) else { return };
                 sums.iter().zip(first).for_each(|(sum, &first)| sum.set(first));
                 let (mut tap, mut done) = (Tap::default(), 0);
                 while done < size {
@@ -145,8 +152,10 @@ pub fn conv2d_i8_singles(
                     if block == 0 || taps < size {
                         tap = operand.singles(pixel, tap, taps, &words);
                     }
+                    // Weights that are missing end it, however many taps there are said to be.
+                    let Some(behind) = w.get(taps * (sums.len() / 4)..) else { return };
                     single::add(&words, taps / 2, w, sums);
-                    w = w.get(taps * (sums.len() / 4)..).unwrap_or(&[]);
+                    w = behind;
                     done += taps.max(1);
                 }
                 let fields = sums.chunks_exact(2).flat_map(|pair| match pair {

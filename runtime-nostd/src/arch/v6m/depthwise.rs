@@ -2,6 +2,7 @@
 
 use super::operand::Pixel;
 use super::steps::HalfRequant;
+use crate::arch::extent::{product, span};
 use crate::params::Conv;
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
@@ -28,12 +29,11 @@ pub fn depthwise2d_i8_taps(
 ) {
     let padding = [const { Cell::new(0) }; CHANNELS];
     padding.iter().for_each(|cell| cell.set(pad));
-    let full = p.in_w.checked_mul(p.in_c).is_some_and(|len| len <= x.row_len());
-    let layer = Layer { p, x, w, padding: &padding, full };
-    for row in band.range() {
-        let out = y.row(row);
+    let full = product(p.in_w, p.in_c) <= x.row_len();
+    let layer = Layer { p, x, w, padding: &padding, full, reach: span(p.k_w, p.dilation_w) };
+    for (row, out) in y.of_band(band) {
         let mut c = 0;
-        while c < p.in_c {
+        while c < p.in_c && p.in_c <= out.len() {
             let count = CHANNELS.min(p.in_c - c);
             let mut table = Table { taps: [Tap::NONE; TAPS], len: 0 };
             let channels = q.channels.get(q.words.wrapping_mul(c)..).unwrap_or(&[]);
@@ -72,6 +72,8 @@ struct Layer<'a> {
     padding: &'a [Cell<i8>],
     /// Whether rows of the operand have all of its columns.
     full: bool,
+    /// Columns from the first tap of a row to the last one.
+    reach: usize,
 }
 
 impl<'a> Layer<'a> {
@@ -91,9 +93,8 @@ impl<'a> Layer<'a> {
     /// Whether no tap of a pixel is left or right of the image.
     #[inline(always)]
     fn is_inside(&self, pixel: Pixel) -> bool {
-        let Conv { in_w, k_w, dilation_w, .. } = *self.p;
-        let (left, reach) = (pixel.column(0), k_w.wrapping_sub(1).wrapping_mul(dilation_w));
-        self.full && left < in_w && reach < in_w.wrapping_sub(left)
+        let (in_w, left) = (self.p.in_w, pixel.column(0));
+        self.full && left < in_w && self.reach < in_w.wrapping_sub(left)
     }
 
     /// From a pixel inside the image to the next one in its row, which is inside as well: taps move, but for those above and below the image.
@@ -228,7 +229,7 @@ fn sum(table: &Table<'_>, channels: &[i32], q: &HalfRequant<'_>, out: &[Cell<i8>
         q.shift as usize,
         out.len(),
         q.hi as usize,
-        (q.hi - q.lo) as usize,
+        q.hi.wrapping_sub(q.lo) as usize,
         q.words - 4,
         taps,
         jump,
@@ -237,8 +238,8 @@ fn sum(table: &Table<'_>, channels: &[i32], q: &HalfRequant<'_>, out: &[Cell<i8>
         out.as_ptr() as usize,
     ];
     // SAFETY: each tap has as many elements and weights as there are results: `Layer` made both for as many channels, and only lets taps
-    // advance in rows that have all columns, to columns that they have; `words` constants are read
-    // and one result, a cell, is written for each. r6, r7, r11 and the stack are restored.
+    // advance in rows that have all columns (`full`), to columns that they have (`is_inside`, whose `reach` does not wrap); `words` constants are read
+    // (compared above) and one result, a cell, is written for each. r6, r7, r11 and the stack are restored.
     unsafe {
         core::arch::asm!(
             // Three taps: 13 instructions.

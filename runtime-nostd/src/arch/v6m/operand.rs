@@ -111,7 +111,7 @@ impl Operand<'_> {
             write(at, len, [a, b], words);
             at.at += len;
             if at.at >= even {
-                at = Tap { ky: at.ky + 1, at: 0 };
+                at = Tap { ky: at.ky.wrapping_add(1), at: 0 };
             }
             done += len.max(1);
         }
@@ -124,7 +124,7 @@ impl Operand<'_> {
         let Conv { in_w, in_c, k_w, dilation_h, dilation_w, .. } = *self.p;
         let image = pixel.row(self.x, tap.ky.wrapping_mul(dilation_h));
         // Taps that lie side by side in the operand. What an odd row is filled up with has no weight, and may be anything.
-        if dilation_w == 1 && pixel.left < in_w && pixel.left + k_w <= in_w {
+        if dilation_w == 1 && pixel.left < in_w && k_w <= in_w.wrapping_sub(pixel.left) {
             let start = pixel.left.wrapping_mul(in_c).wrapping_add(tap.at);
             if let Some(x) = image.get(start..start.wrapping_add(len)) {
                 return x;

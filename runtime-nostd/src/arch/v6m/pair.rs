@@ -7,6 +7,7 @@ mod assembly;
 
 use super::operand::Words;
 use super::steps::HalfRequant;
+use crate::arch::extent::product;
 use core::cell::Cell;
 
 /// Weights as the tiles read them, from the next tile on.
@@ -55,17 +56,17 @@ pub(super) struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Adds to the accumulators of `sums`, a `q` and an `h` per filter.
-    pub(super) fn add(&self, tiles: Tiles, stream: &mut Stream<'_>, sums: &[Cell<i32>]) {
+    /// Adds to the accumulators of `sums`, a `q` and an `h` per filter. `None` where there are no more weights.
+    pub(super) fn add(&self, tiles: Tiles, stream: &mut Stream<'_>, sums: &[Cell<i32>]) -> Option<()> {
         let Tiles { threes, twos } = tiles;
         let (three, two) = sums.split_at(sums.len().min(6 * threes));
         let mut run = |filters: usize, count: usize, sums: &[Cell<i32>]| {
-            if let Some(w) = stream.next(2 * filters * self.windows * count) {
-                self.run(filters, count, w, Sums::Kept(sums));
-            }
+            let w = stream.next(product(2 * filters * self.windows, count))?;
+            self.run(filters, count, w, Sums::Kept(sums));
+            Some(())
         };
-        run(3, threes, three);
-        run(2, twos, two);
+        run(3, threes, three)?;
+        run(2, twos, two)
     }
 
     /// Results of both pixels, from accumulators with these first values, for channels with the constants that `channels` begins with. The pixels may
@@ -84,10 +85,12 @@ impl Work<'_> {
             if count == 0 {
                 continue;
             }
-            let Some(w) = stream.next(2 * filters * self.windows * count) else { return };
-            let (Some(first), Some(channels), [Some(a), Some(b)]) =
-                (first.from(2 * done), channels.get(q.words * done..), out.map(|out| out.get(done..)))
-            else {
+            let Some(w) = stream.next(product(2 * filters * self.windows, count)) else { return };
+            let (Some(first), Some(channels), [Some(a), Some(b)]) = (
+                first.from(2 * done),
+                channels.get(product(q.words, done)..),
+                out.map(|out| out.get(done..)),
+            ) else {
                 return;
             };
             self.run(filters, count, w, Sums::Finished { first, channels, q, out: [a, b] });
@@ -131,10 +134,10 @@ impl Sums<'_> {
     /// Whether they are as many as `filters` need.
     fn suffice(&self, filters: usize) -> bool {
         match self {
-            Sums::Kept(sums) => sums.len() >= 2 * filters,
+            Sums::Kept(sums) => sums.len() / 2 >= filters,
             Sums::Finished { first, channels, q, out: [a, b] } => {
-                let channels = matches!(q.words, 3 | 5) && channels.len() >= q.words * filters;
-                channels && first.len() >= 2 * filters && a.len() >= filters && b.len() >= filters
+                let channels = matches!(q.words, 3 | 5) && channels.len() >= product(q.words, filters);
+                channels && first.len() / 2 >= filters && a.len() >= filters && b.len() >= filters
             }
         }
     }
@@ -146,7 +149,8 @@ impl Work<'_> {
     fn run(&self, filters: usize, count: usize, w: &[i8], sums: Sums<'_>) {
         let tile = 2 * filters * self.windows;
         let windows = self.windows;
-        if !sums.suffice(filters * count) || w.len() != tile * count || windows > self.words.len() / 3 {
+        if !sums.suffice(filters * count) || w.len() != product(tile, count) || windows > self.words.len() / 3
+        {
             return;
         }
         for o in 0..filters * count {

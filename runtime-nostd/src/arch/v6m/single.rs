@@ -40,8 +40,8 @@ fn run(words: &Words, windows: usize, w: &[i32], sums: &[Cell<i32>], tiles: usiz
     }
     let parameters: [usize; 3] =
         [sums.as_ptr() as usize, words.as_ptr() as usize, words.as_ptr() as usize + 12 * windows];
-    // SAFETY: each of `tiles` tiles reads the words of `windows` windows and two words of weights for each, and adds to four accumulators: the caller
-    // has checked that they are there; what is written are cells. r6, r7, r11 and the stack are restored.
+    // SAFETY: each of `tiles` tiles reads the words of `windows` windows and two words of weights for each, and adds to four accumulators: `add`
+    // has compared all of them, few enough for no product to wrap; what is written are cells. r6, r7, r11 and the stack are restored.
     unsafe {
         core::arch::asm!(
             "push {{r6, r7}}",

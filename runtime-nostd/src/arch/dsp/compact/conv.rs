@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use super::tile::{tiles, Pixels};
+use crate::arch::extent::{product, product_of, span, sum};
 use crate::params::{CompactConv, Conv};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
@@ -20,19 +21,19 @@ pub fn conv2d_i8_compact(
     band: Band,
 ) {
     let Conv { k_h, k_w, in_c, stride_w, out_w, out_c, .. } = p.conv;
-    let column = k_h * in_c;
-    let (step, pairs) = (2 * stride_w * column, (k_w * column).div_ceil(2));
-    for oy in band.range() {
-        let mut out = y.row(oy);
+    let column = product(k_h, in_c);
+    let (step, pairs) = (product_of([2, stride_w, column]), product(k_w, column).div_ceil(2));
+    for (oy, row) in y.of_band(band) {
+        let mut out = row;
         let mut ox = 0;
-        while ox < out_w {
+        while ox < out_w && !out.is_empty() {
             let count = (out_w - ox).min(p.pixels.max(1));
             fill(p, x, work, oy, ox, count);
             ox += count;
             // The last one of an odd number is computed alone.
             for (from, count) in [(0, count & !1), (count & !1, count & 1)] {
-                tiles(p, pairs, Pixels { taps: work, from: from * step, step, count }, out);
-                out = out.get(count * out_c..).unwrap_or(&[]);
+                tiles(p, pairs, Pixels { taps: work, from: product(from, step), step, count }, out);
+                out = out.get(product(count, out_c.max(1))..).unwrap_or(&[]);
             }
         }
     }
@@ -49,27 +50,28 @@ fn fill(
     ox: usize,
     pixels: usize,
 ) {
-    let columns = (pixels - 1) * p.stride_w + p.k_w;
-    let cells = columns.saturating_mul(p.k_h).saturating_mul(p.in_c);
-    if p.in_c == 0 || cells > 2 * work.len() {
+    let columns = sum(span(pixels, p.stride_w), p.k_w);
+    let cells = product_of([columns, p.k_h, p.in_c]);
+    if cells == 0 || cells > 2 * work.len() {
         return;
     }
     // Columns from the first to the one behind the last that are inside of the image.
-    let left = ox * p.stride_w;
+    let left = ox.wrapping_mul(p.stride_w);
     let first = p.pad_left.saturating_sub(left).min(columns);
-    let behind = (p.in_w + p.pad_left).saturating_sub(left).min(columns).max(first);
-    let at = (left + first).wrapping_sub(p.pad_left).wrapping_mul(p.in_c);
+    let behind = p.in_w.saturating_add(p.pad_left).saturating_sub(left).min(columns).max(first);
+    let at = left.wrapping_add(first).wrapping_sub(p.pad_left).wrapping_mul(p.in_c);
     let padding = [const { Cell::new(0) }; 4];
     padding.iter().for_each(|cell| cell.set(*pad));
     for ky in 0..p.k_h {
-        let iy = (oy * p.stride_h + ky * p.dilation_h).wrapping_sub(p.pad_top);
+        let down = ky.wrapping_mul(p.dilation_h).wrapping_sub(p.pad_top);
+        let iy = oy.wrapping_mul(p.stride_h).wrapping_add(down);
         let row = if iy < p.in_h { x.row(iy).get(at..).unwrap_or(&[]) } else { &[] };
         let inside = row.len() / p.in_c >= behind - first;
         let mut to: *mut i16 = work.as_ptr().cast_mut().cast::<i16>().wrapping_add(ky * p.in_c);
         for (count, image) in [(first, false), (behind - first, inside), (columns - behind, false)] {
             let from = if image { row.as_ptr() } else { padding.as_ptr() };
-            // SAFETY: the row has elements of as many columns (checked above), or the same four elements of padding are read; the work space has cells for all columns
-            // (checked above), of which these are some.
+            // SAFETY: the row has elements of as many columns (`inside`), or the same four elements of padding are read; the work space has cells for all columns
+            // (`cells`, which does not wrap), of which these are some.
             to = unsafe { widen(from.cast(), image, to, count, p.in_c, (p.k_h - 1) * p.in_c) };
         }
     }

@@ -15,8 +15,8 @@ use core::cell::Cell;
 /// each other.
 #[inline(never)]
 pub fn dense_i8_compact(p: &CompactDense<'_>, x: Rows<'_, i8>, y: Rows<'_, i8>, band: Band) {
-    for row in band.range() {
-        vector(p, x.row(row), y.row(row));
+    for (row, y) in y.of_band(band) {
+        vector(p, x.row(row), y);
     }
 }
 
@@ -58,7 +58,7 @@ fn vector(p: &CompactDense<'_>, x: &[Cell<i8>], y: &[Cell<i8>]) {
             shifts: shifts(p.shift, p.signed),
             w: p.weights.as_ptr(),
         };
-        // SAFETY: there are weights for all elements and results (checked above), which are cells.
+        // SAFETY: there are weights for all elements and results, which are cells: `fits` has compared them; a quad is no longer than a slice and a few words.
         unsafe { block(&frame) }
     }
     #[cfg(not(kiln_dsp))]

@@ -7,6 +7,7 @@
 use crate::arch::dsp::affine::requant_words;
 #[cfg(kiln_dsp)]
 use crate::arch::dsp::tile_asm::shifts;
+use crate::arch::extent::{product, reach};
 use crate::params::{CompactConv, Conv};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
@@ -24,7 +25,8 @@ use core::cell::Cell;
 #[inline(never)]
 pub fn depthwise2d_i8_compact(p: &CompactConv<'_>, x: Rows<'_, i8>, y: Rows<'_, i8>, band: Band) {
     let Conv { in_c, in_w, in_h, out_w, k_h, k_w, .. } = p.conv;
-    let words = k_h.saturating_mul(k_w).saturating_add(4 + requant_words(p.signed));
+    // An empty filter counts as one tap, so that neither side of it is longer than the weights.
+    let words = product(k_h.max(1), k_w.max(1)).saturating_add(4 + requant_words(p.signed));
     let fits = in_c >= 4
         && p.weights.len() >= in_c.div_ceil(4).saturating_mul(words)
         && in_w.checked_mul(in_c) == Some(x.row_len())
@@ -33,14 +35,15 @@ pub fn depthwise2d_i8_compact(p: &CompactConv<'_>, x: Rows<'_, i8>, y: Rows<'_, 
     if !fits {
         return;
     }
-    for oy in band.range() {
-        let rows = Taps::inside(oy * p.conv.stride_h, p.conv.pad_top, k_h, p.conv.dilation_h, in_h);
+    for (oy, y) in y.of_band(band) {
+        let rows =
+            Taps::inside(oy.wrapping_mul(p.conv.stride_h), p.conv.pad_top, k_h, p.conv.dilation_h, in_h);
         let row = x.row(rows.at);
         // Taps in one column at equal distances are as good as a row of them.
-        let upright =
-            k_w == 1 && x.run(rows.at, rows.count.saturating_sub(1) * p.conv.dilation_h + 1).is_some();
-        for (ox, out) in y.row(oy).chunks_exact(in_c).take(out_w).enumerate() {
-            let columns = Taps::inside(ox * p.conv.stride_w, p.conv.pad_left, k_w, p.conv.dilation_w, in_w);
+        let upright = k_w == 1 && x.run(rows.at, reach(rows.count, p.conv.dilation_h, 1)).is_some();
+        for (ox, out) in y.chunks_exact(in_c).take(out_w).enumerate() {
+            let columns =
+                Taps::inside(ox.wrapping_mul(p.conv.stride_w), p.conv.pad_left, k_w, p.conv.dilation_w, in_w);
             pixel(p, x, row, &rows, &columns, upright, out);
         }
     }
@@ -126,7 +129,7 @@ fn pixel(
 ) {
     let Conv { in_c, k_h, k_w, dilation_h, dilation_w, .. } = p.conv;
     let (Some(first), Some(lap)) = (row.get(columns.at * in_c..), x.lap()) else { return };
-    let (across, down) = (dilation_w * in_c, dilation_h * x.row_len());
+    let (across, down) = (dilation_w.wrapping_mul(in_c), dilation_h.wrapping_mul(x.row_len()));
     let none = rows.count == 0 || columns.count == 0;
     let (count, columns_count, step) = match upright {
         _ if none => (0, 0, 0),
@@ -144,7 +147,7 @@ fn pixel(
         behind: behind.wrapping_mul(4),
         rows: count,
         columns: columns_count,
-        down: down.wrapping_sub(columns_count * step),
+        down: down.wrapping_sub(columns_count.wrapping_mul(step)),
         end: lap.as_ptr_range().end,
         lap: lap.len(),
         last: in_c - 4,
@@ -154,8 +157,8 @@ fn pixel(
         zero: (-i32::from(p.pad) as u32 & 0xffff) * 0x1_0001,
         step,
     };
-    // SAFETY: all taps are pixels of the image, whose rows have been checked to be as long as it is wide and to lie in the ring, without a wrap where they are `upright`;
-    // channels go up to `last` + 4 = `in_c`, which `out` has as well, and so many weights there are. Cells may be written through a shared reference.
+    // SAFETY: all taps are pixels of the image (`Taps::inside`), whose rows `fits` has found to be as long as it is wide and to lie in the ring, no more than a lap from each other, or behind
+    // each other where they are `upright`; channels go up to `last` + 4 = `in_c`, which is the length of `out`, and so many weights there are (`fits`). Cells may be written through a shared reference.
     unsafe { block(&frame) }
 }
 
@@ -178,8 +181,9 @@ fn pixel(
         for (lane, sum) in sums.iter_mut().enumerate() {
             *sum = w.get(lane).copied().unwrap_or(0);
             for (ky, kx) in (0..rows.count).flat_map(|ky| (0..columns.count).map(move |kx| (ky, kx))) {
-                let pixel = x.row(rows.at + ky * dilation_h);
-                let x = pixel.get((columns.at + kx * dilation_w) * in_c + c + lane).map_or(0, Cell::get);
+                let pixel = x.row(rows.at.wrapping_add(ky.wrapping_mul(dilation_h)));
+                let column = columns.at.wrapping_add(kx.wrapping_mul(dilation_w));
+                let x = pixel.get(column * in_c + c + lane).map_or(0, Cell::get);
                 let w = w.get(4 + (rows.first + ky) * k_w + columns.first + kx).copied().unwrap_or(0);
                 let w = i32::from((w >> (8 * lane)) as i8);
                 *sum = sum.wrapping_add((i32::from(x) - i32::from(p.pad)).wrapping_mul(w));

@@ -54,10 +54,13 @@ struct Frame {
 #[inline(never)]
 pub(super) fn tiles(p: &CompactConv<'_>, pairs: usize, pixels: Pixels<'_>, out: &[Cell<i8>]) {
     let filters = p.conv.out_c;
-    let quad = FIRST_WORDS + 2 * pairs + requant_words(p.signed);
     let Some(last) = pixels.count.checked_sub(1) else { return };
-    let fits = pairs <= pixels.taps.len()
-        && p.weights.len() >= filters.div_ceil(4).saturating_mul(quad)
+    // Pairs of taps are no more than there are words for, so that what is counted in them does not wrap.
+    if pairs > pixels.taps.len() {
+        return;
+    }
+    let quad = FIRST_WORDS + 2 * pairs + requant_words(p.signed);
+    let fits = p.weights.len() >= filters.div_ceil(4).saturating_mul(quad)
         && 4 * pixels.taps.len()
             >= last.saturating_mul(pixels.step).saturating_add(pixels.from).saturating_add(4 * pairs)
         && out.len() >= pixels.count.saturating_mul(filters)
@@ -84,7 +87,7 @@ pub(super) fn tiles(p: &CompactConv<'_>, pairs: usize, pixels: Pixels<'_>, out: 
             left: 0,
             second,
         };
-        // SAFETY: the slices hold all that the block reads and writes (checked above), through cells or constants.
+        // SAFETY: the slices hold all that the block reads and writes, through cells or constants: `fits` has compared weights, taps and results, in sums that do not wrap.
         unsafe { block(&frame) }
     }
     #[cfg(not(kiln_dsp))]

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use super::{First, Sums, Work};
+use crate::arch::extent::product;
 use core::ptr::{null, null_mut};
 
 /// What the blocks find in memory, in the order in which `enter` moves it to their stack.
@@ -29,7 +30,7 @@ impl Work<'_> {
     #[inline(never)]
     pub(super) fn run(&self, filters: usize, count: usize, w: &[i8], sums: Sums<'_>) {
         let size = 2 * filters * self.windows;
-        let enough = sums.suffice(filters * count) && w.len() == size * count;
+        let enough = sums.suffice(filters * count) && w.len() == product(size, count);
         if !enough || count == 0 || self.windows == 0 || self.windows > self.words.len() / 3 {
             return;
         }
@@ -46,7 +47,7 @@ impl Work<'_> {
             early: 2 * filters * skipped,
             finished: 0,
             words,
-            // SAFETY: there are that many words (checked above).
+            // SAFETY: there are that many words (`windows` has been compared with them).
             end: unsafe { words.add(3 * self.windows) },
             sums: null_mut(),
             channels: null(),
@@ -64,12 +65,12 @@ impl Work<'_> {
                 };
                 parameters.channels = channels.as_ptr();
                 parameters.out = [a.as_ptr().cast_mut().cast(), b.as_ptr().cast_mut().cast()];
-                (parameters.shift, parameters.hi, parameters.span) = (q.shift, q.hi, q.hi - q.lo);
+                (parameters.shift, parameters.hi, parameters.span) = (q.shift, q.hi, q.hi.wrapping_sub(q.lo));
             }
         }
         // SAFETY: `count` tiles read `size` weights each, the words of `windows` windows, and two accumulators for each filter, which they write
-        // if they are kept. Else they read `words` constants of each filter and write one result of each pixel. All of them are there (`suffice`
-        // and the checks above), and what is written are cells.
+        // if they are kept. Else they read `words` constants of each filter and write one result of each pixel. All of them are there: `suffice` has compared accumulators, constants and
+        // results, `enough` the weights, in products that do not wrap. What is written are cells.
         unsafe {
             if filters == 3 {
                 three(&parameters);
