@@ -94,7 +94,7 @@ pub enum Reference {
     /// Those of TensorFlow Lite Micro.
     #[default]
     Tflm,
-    /// Those of LiteRT: FULLY_CONNECTED of int8 rounds once. (It gets the portable kernel.)
+    /// Those of LiteRT: FULLY_CONNECTED of int8 rounds once.
     Litert,
 }
 

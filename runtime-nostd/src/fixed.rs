@@ -151,6 +151,15 @@ pub(crate) fn round_shift(x: i32, shift: u32) -> i32 {
     towards_zero.wrapping_shr(shift - 1).wrapping_add(1) >> 1
 }
 
+/// As [`round_shift`] for any shift: beyond 0 to 31, what builds of gemmlowp's function for x86-64 give.
+#[inline(always)]
+pub(crate) fn round_shift_any(x: i32, shift: i32) -> i32 {
+    match shift {
+        0..=31 => round_shift(x, shift.unsigned_abs()),
+        _ => x.wrapping_shr(shift as u32).wrapping_add(i32::from(x >= 0)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

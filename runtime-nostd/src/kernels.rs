@@ -46,7 +46,7 @@ pub use crate::arch::portable::compare::{
 };
 pub use crate::arch::portable::conv::{
     conv2d_f32, conv2d_i8, conv2d_i8_float, conv2d_i8_wide, conv2d_i8_wide_float, dense_f32, dense_i8,
-    dense_i8_float, dense_i8_once, dense_i8_wide, dense_i8_wide_float,
+    dense_i8_float, dense_i8_once, dense_i8_wide, dense_i8_wide_float, dense_i8_wide_once,
 };
 pub use crate::arch::portable::convert::{
     dequantize_i8_f32, dequantize_u8_f32, quantize_f32_i16_even, quantize_f32_i8, quantize_f32_i8_even,
@@ -82,7 +82,8 @@ pub use crate::arch::portable::normalise::{
 };
 pub use crate::arch::portable::packed::{
     conv2d_dynamic_nibbles, conv2d_f32_halves, conv2d_i8_nibbles, dense_dynamic_nibbles, dense_f32_halves,
-    dense_i8_nibbles, depthwise2d_dynamic_nibbles, depthwise2d_f32_halves, depthwise2d_i8_nibbles,
+    dense_i8_nibbles, dense_i8_once_nibbles, depthwise2d_dynamic_nibbles, depthwise2d_f32_halves,
+    depthwise2d_i8_nibbles,
 };
 pub use crate::arch::portable::pool::{
     avg_pool2d_f32, avg_pool2d_i8, avg_pool2d_u8, max_pool2d_f32, max_pool2d_i8,

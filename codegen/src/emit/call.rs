@@ -324,6 +324,10 @@ pub(super) fn float(value: f32) -> TokenStream {
         quote! { f32::INFINITY }
     } else if value == f32::NEG_INFINITY {
         quote! { f32::NEG_INFINITY }
+    } else if value == f32::MAX {
+        quote! { f32::MAX }
+    } else if value == f32::MIN {
+        quote! { f32::MIN }
     } else if value.is_nan() {
         let bits = Literal::u32_unsuffixed(value.to_bits());
         quote! { f32::from_bits(#bits) }

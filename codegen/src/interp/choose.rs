@@ -1,7 +1,7 @@
 //! Comparisons, choices between operands, and changes of type.
 
 use super::elementwise::for_each_pair;
-use super::fixed_point::multiply;
+use super::fixed_point::multiply_below_one;
 use super::tensor::{broadcast_strides, centred, for_each_index, offset};
 use crate::ir::{CompareRescale, Comparison, DType, Data, Multiplier, Type};
 
@@ -24,7 +24,7 @@ pub(super) fn compare(
         CompareRescale::FixedPoint { left_shift, x: by_x, y: by_y } => {
             let scaled = |(ty, data): (&Type, &Data), by: Multiplier| -> Vec<i64> {
                 let each = centred(ty, data).into_iter();
-                each.map(|v| i64::from(multiply(v.wrapping_shl(left_shift), by))).collect()
+                each.map(|v| i64::from(multiply_below_one(v.wrapping_shl(left_shift), by))).collect()
             };
             (scaled(x, by_x), scaled(y, by_y))
         }

@@ -33,6 +33,21 @@ pub fn rounding_shift_right(x: i32, exponent: u32) -> i32 {
     (x >> exponent) + i32::from(remainder > threshold)
 }
 
+/// As [`rounding_shift_right`] for any exponent. Where it is negative or above 31, C++ does not define what gemmlowp's function gives; this is what builds for
+/// x86-64 give, whose shifts look at the lowest five bits of the exponent alone.
+pub fn rounding_shift_right_any(x: i32, exponent: i32) -> i32 {
+    match exponent {
+        0..=31 => rounding_shift_right(x, exponent.unsigned_abs()),
+        _ => x.wrapping_shr(exponent as u32).wrapping_add(i32::from(x >= 0)),
+    }
+}
+
+/// Applies a [`Multiplier`] as TFLite's `MultiplyByQuantizedMultiplierSmallerThanOneExp`: without a shift to the left, so that factors of 1 and more
+/// become what [`rounding_shift_right_any`] says.
+pub fn multiply_below_one(x: i32, by: Multiplier) -> i32 {
+    rounding_shift_right_any(doubling_high_mul(x, by.value), -by.shift)
+}
+
 /// `x · 2^exponent`, saturated (gemmlowp's `SaturatingRoundingMultiplyByPOT` for positive exponents).
 pub fn saturating_shift_left(x: i32, exponent: u32) -> i32 {
     let wide = i64::from(x) << exponent.min(31);
@@ -198,7 +213,7 @@ pub fn log_from_one(x: i32) -> i32 {
     saturating_shift_left(mul(power, LOG_2).wrapping_add(quotient), 1)
 }
 
-/// The reciprocal of `x` > 0, which has `integer_bits` integer bits: `(r, e)` with 1 / x = r · 2^−e, r in Q0.31
+/// The reciprocal of `x` ≥ 0 (that of 0 is as the arithmetic gives it), which has `integer_bits` integer bits: `(r, e)` with 1 / x = r · 2^−e, r in Q0.31
 /// between 1/2 and 1. (TFLite's `GetReciprocal`.)
 pub fn reciprocal(x: i32, integer_bits: u32) -> (i32, i32) {
     let headroom = x.leading_zeros();
@@ -266,6 +281,16 @@ mod tests {
         assert_eq!(rounding_shift_right(i32::MAX, 31), 1);
         assert_eq!(rounding_shift_right(i32::MAX, 32), 0);
         assert_eq!(rounding_shift_right(-7, 0), -7);
+    }
+
+    #[test]
+    fn shifts_beyond_all_bits_are_those_of_x86() {
+        assert_eq!([-3, 0, 3].map(|x| rounding_shift_right_any(x, 1)), [-2, 0, 2]);
+        assert_eq!([-3, 0, 3].map(|x| rounding_shift_right_any(x, 32)), [-3, 1, 4]);
+        assert_eq!([-3, 0, 3].map(|x| rounding_shift_right_any(x, -1)), [-1, 1, 1]);
+        // 1.0 is 1/2 · 2^1.
+        let one = Multiplier { value: 1 << 30, shift: 1 };
+        assert_eq!([-5, 0, 7].map(|x| multiply_below_one(x, one)), [-1, 1, 1]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Functions of each element: `unary` and `binary` of the op table. What each computes is what TFLite Micro's reference kernels compute, in `f32`.
 
 use super::elementwise::{clamp_i64, for_each_pair};
-use super::fixed_point::{doubling_high_mul, multiply, reciprocal, rounding_shift_right};
+use super::fixed_point::{doubling_high_mul, multiply, reciprocal, rounding_shift_right_any};
 use super::tensor::{centred, clamp_f32, clamp_i32, pack_i32};
 use super::InterpError;
 use crate::ir::{Binary, Clamp, DType, Data, Multiplier, Rescale, Type, Unary};
@@ -95,27 +95,23 @@ fn of_two_stored(function: Binary, shift: u32, by: &[Multiplier], a: i32, b: i32
     })
 }
 
-/// a / b times a factor. Divided by zero: as if by the least positive difference. Where the final shift is beyond 31 bits, which is where the quotient is
-/// zero or nearly so, TFLite's kernels give one step up or down, on Arm; so does this.
+/// a / b times a factor, by the reciprocal of b; that of 0 is what the arithmetic gives. Quotients too large for the final shift, and those that are zero
+/// or nearly so, are as [`rounding_shift_right_any`] gives them.
 fn quotient(a: i32, b: i32, by: Multiplier) -> i32 {
-    let (a, b) = if b < 0 { (a.wrapping_neg(), b.wrapping_neg()) } else { (a, b.max(1)) };
+    let (a, b) = if b < 0 { (a.wrapping_neg(), b.wrapping_neg()) } else { (a, b) };
     let (inverse, right) = reciprocal(b, 31);
-    let headroom = a.unsigned_abs().leading_zeros() as i32 - 1;
+    let headroom = (if a < 0 { !a } else { a }).leading_zeros() as i32 - 1;
     let unscaled = doubling_high_mul(a << headroom, inverse);
-    let scaled = doubling_high_mul(unscaled, by.value);
-    match (by.shift - right - headroom).min(0).unsigned_abs() {
-        shift @ 0..=31 => rounding_shift_right(scaled, shift),
-        _ if scaled < 0 => -1,
-        _ => 1,
-    }
+    rounding_shift_right_any(doubling_high_mul(unscaled, by.value), right + headroom - by.shift)
 }
 
-/// The reciprocals by which an integer `div` multiplies: of b in steps of 1 from 0 (which counts as 1) to 255, in Q0.31 between 1/2 and 1.
+/// The reciprocals by which an integer `div` multiplies: of b in steps of 1 from 0 to 255, in Q0.31 between 1/2 and 1.
 pub fn div_reciprocals() -> [i32; 256] {
-    std::array::from_fn(|b| reciprocal((b as i32).max(1), 31).0)
+    std::array::from_fn(|b| reciprocal(b as i32, 31).0)
 }
 
-/// On integers of 64 bits, or of 32 where `narrow`, which wrap.
+/// On integers of 64 bits, or of 32 where `narrow`, which wrap. But powers beyond 32 bits are the least number, as the conversion of a `double` gives
+/// it on x86-64.
 fn of_integers(function: Binary, a: i64, b: i64, narrow: bool) -> i64 {
     let wrap = |x: i64| if narrow { i64::from(x as i32) } else { x };
     match function {
@@ -138,15 +134,19 @@ fn of_integers(function: Binary, a: i64, b: i64, narrow: bool) -> i64 {
         }
         Binary::Pow if b < 0 => 0,
         Binary::Pow => {
+            let product = if narrow { i64::saturating_mul } else { i64::wrapping_mul };
             let (mut power, mut square, mut left) = (1i64, a, b);
             while left > 0 {
                 if left & 1 == 1 {
-                    power = wrap(power.wrapping_mul(square));
+                    power = product(power, square);
                 }
-                square = wrap(square.wrapping_mul(square));
+                square = product(square, square);
                 left >>= 1;
             }
-            power
+            match i32::try_from(power) {
+                Err(_) if narrow => i32::MIN.into(),
+                _ => power,
+            }
         }
         Binary::SquaredDifference => {
             let difference = wrap(a.wrapping_sub(b));

@@ -15,7 +15,8 @@ pub fn interpolation_table(operand: (f32, i32), result: (f32, i32), f: impl Fn(f
     let step = (to - from) / 512.0;
     let half = step / 2.0;
     let inverse = 65536.0 / (end(result, high) - end(result, low));
-    let stored = |x: f32| x.max(low as f32).min(high as f32) as i16;
+    // What is no number becomes 0, as its conversion gives on x86-64.
+    let stored = |x: f32| if x.is_nan() { 0 } else { x.max(low as f32).min(high as f32) as i16 };
     let entry = |i: usize| {
         if i + 1 == ENTRIES {
             return stored((f(to) * inverse).round());
@@ -34,7 +35,9 @@ pub fn interpolation_table(operand: (f32, i32), result: (f32, i32), f: impl Fn(f
 pub(super) fn lookup(x: i16, table: &[i16]) -> i16 {
     let at = (256 + (x >> 7)) as usize;
     let (base, next) = (i32::from(table[at]), i32::from(table[at + 1]));
-    (base + (((next - base) * i32::from(x & 0x7f) + 64) >> 7)) as i16
+    // The slope has 16 bits, too.
+    let slope = i32::from((next - base) as i16);
+    (base + ((slope * i32::from(x & 0x7f) + 64) >> 7)) as i16
 }
 
 /// See `interpolate` in the op table.

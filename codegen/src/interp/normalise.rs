@@ -53,7 +53,8 @@ pub(super) fn l2_normalize((ty, data): (&Type, &Data), result: &Type) -> Data {
     let depth = ty.shape.last().max(1);
     if ty.dtype == DType::F32 {
         let row = |row: &[f32]| -> Vec<f32> {
-            let length = row.iter().fold(0f32, |sum, x| sum + x * x).sqrt().max(1e-6);
+            let length = row.iter().fold(0f32, |sum, x| sum + x * x).sqrt();
+            let length = if length < 1e-6 { 1e-6 } else { length };
             row.iter().map(|x| x / length).collect()
         };
         return Data::from_f32(&data.to_f32().chunks_exact(depth).flat_map(row).collect::<Vec<_>>());

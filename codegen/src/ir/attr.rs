@@ -161,7 +161,7 @@ pub enum Clamp {
         /// Largest.
         hi: i32,
     },
-    /// Of a float result; infinite where there is no bound.
+    /// Of a float result; infinite where there is no bound, the largest number where infinite results become that.
     Float {
         /// Smallest.
         lo: Real,
@@ -175,6 +175,11 @@ impl Clamp {
     pub const I8: Clamp = Clamp::Int { lo: -128, hi: 127 };
     /// No activation on a float result.
     pub const NO_FLOAT: Clamp = Clamp::Float { lo: Real(f32::NEG_INFINITY), hi: Real(f32::INFINITY) };
+
+    /// Whether every finite float is within: infinite ones may become the largest number.
+    pub fn holds_finite(&self) -> bool {
+        matches!(*self, Clamp::Float { lo, hi } if lo.0 <= f32::MIN && hi.0 >= f32::MAX)
+    }
 
     /// The integer bounds; the full `i32` range for floats.
     pub fn int_bounds(&self) -> (i32, i32) {

@@ -111,12 +111,10 @@ impl Kernel {
     }
 }
 
-/// Whether sums are rescaled as floats: by portable kernels, if there is no cheap form that is exact.
-pub(crate) fn is_float(node: &Node) -> bool {
-    matches!(
-        node.op,
-        Op::Conv2d { rescale: Rescale::Float(_), .. } | Op::Dense { rescale: Rescale::Float(_), .. }
-    )
+/// Whether sums are rescaled as floats or rounded once: by portable kernels, if there is no cheap form that is exact.
+pub(crate) fn needs_cheap_form(node: &Node) -> bool {
+    let (Op::Conv2d { rescale, .. } | Op::Dense { rescale, .. }) = &node.op else { return false };
+    matches!(rescale, Rescale::Float(_) | Rescale::Once(_))
 }
 
 /// Whether a convolution over all channels can be computed in tiles.
@@ -150,9 +148,6 @@ const THRIFTY_WINDOW: usize = 640;
 /// Whether a convolution's or dense layer's filters can be packed in pairs: `a + 256·b` of two 8-bit weights has to fit 16 bits, and the sums of
 /// the second filter 24.
 fn packs(graph: &Graph, node: &Node) -> bool {
-    if matches!(node.op, Op::Dense { rescale: Rescale::Once(_), .. }) {
-        return false;
-    }
     let [x, w, ..] = node.operands[..] else { return false };
     let types = [x, w, node.result].map(|id| graph.ty(id).dtype);
     let Some(weights) = graph.const_data(w).filter(|_| types == [DType::I8; 3]) else { return false };

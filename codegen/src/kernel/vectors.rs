@@ -31,7 +31,7 @@ impl Vectors {
     /// The kernel of a node of integers; `None` where there is none.
     pub fn of(graph: &Graph, node: &Node, whole: bool) -> Option<Vectors> {
         let (Op::Conv2d { rescale, .. } | Op::Dense { rescale, .. }) = &node.op else { return None };
-        if !matches!(rescale, Rescale::FixedPoint(_) | Rescale::Float(_))
+        if !matches!(rescale, Rescale::FixedPoint(_) | Rescale::Once(_) | Rescale::Float(_))
             || node.op.layout() != Layout::default()
         {
             return None;

@@ -5,7 +5,7 @@
 //! when the model is compiled.
 
 use super::rewrite::{each_node, Rewrite};
-use crate::ir::{AddRescale, Clamp, DType, Data, Graph, NodeId, Op, Rescale, Type, ValueId};
+use crate::ir::{AddRescale, DType, Data, Graph, NodeId, Op, Rescale, Type, ValueId};
 
 /// Runs the pass.
 pub fn run(graph: &mut Graph) -> bool {
@@ -62,7 +62,7 @@ fn folded(graph: &Graph, uses: &[usize], id: NodeId) -> Option<Folded> {
     match &mut op {
         Op::Conv2d { rescale: Rescale::Real, clamp: own, .. }
         | Op::Dense { rescale: Rescale::Real, clamp: own }
-            if *own == Clamp::NO_FLOAT =>
+            if own.holds_finite() =>
         {
             *own = clamp;
         }

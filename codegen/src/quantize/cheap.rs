@@ -5,7 +5,7 @@
 
 use super::format::{Format, Weights};
 use crate::ir::{Multiplier, Op};
-use crate::requant::{choose, reachable, Channel, Reference};
+use crate::requant::{choose, reachable, Channel, Reference, Scaling};
 
 /// The filters of a layer, an operand and a result of 8 bits, that keep it from being rescaled cheaply. None where nothing does, or no single one.
 pub(super) fn dear(weights: &Weights, op: &Op, x: Format, y: Format) -> Vec<usize> {
@@ -34,8 +34,13 @@ fn channels(weights: &Weights, op: &Op, x: Format, y: Format) -> Option<Vec<[Cha
         let bias = bias.as_ref().map_or(Some(0), |bias| bias.get(o).copied())?;
         let bias = bias.wrapping_sub(sum.wrapping_mul(x.zero));
         let real = f64::from(x.scale) * f64::from(weights.scale(o)) / f64::from(y.scale);
-        let reference =
-            Reference { multiplier: Multiplier::of(real)?, float: None, zero_point: y.zero, lo, hi };
+        let reference = Reference {
+            multiplier: Multiplier::of(real)?,
+            scaling: Scaling::Twice,
+            zero_point: y.zero,
+            lo,
+            hi,
+        };
         let range = reachable(filter.iter().copied(), bias, (i8::MIN.into(), i8::MAX.into()));
         Some([0, 8].map(|gain_bits| Channel { reference, range, gain_bits }))
     };

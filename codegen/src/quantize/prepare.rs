@@ -19,7 +19,7 @@ pub(super) fn prepare(graph: &Graph) -> Result<Graph, Error> {
             Op::Dense { .. } if graph.ty(node.operands[0]).shape.rank() != 2 => {
                 dense_of_matrix(&mut graph, id, &node, &mut order);
             }
-            Op::AvgPool2d { window, clamp } if *clamp == Clamp::NO_FLOAT => {
+            Op::AvgPool2d { window, clamp } if clamp.holds_finite() => {
                 let dims = graph.ty(node.operands[0]).shape.dims();
                 if dims.get(1..3) == Some(&window.size) && window.pad == Default::default() {
                     let axes = vec![1, 2];

@@ -1,6 +1,6 @@
 //! Requantisation in vectors of hosts: a product of floats.
 
-use super::{Channel, Reference, Steps};
+use super::{Channel, Reference, Scaling, Steps};
 use crate::ir::{Multiplier, Real};
 
 /// The two constants of one channel; what they are says [`Rounding`].
@@ -109,7 +109,7 @@ pub fn choose_floats(channels: &[Channel]) -> Result<FloatChoice, usize> {
     let all = |rounding, constants: Vec<Constants>| {
         (constants.len() == channels.len()).then_some(FloatChoice { rounding, constants })
     };
-    if channels.iter().any(|channel| channel.reference.float.is_some()) {
+    if channels.iter().any(|channel| matches!(channel.reference.scaling, Scaling::Float(_))) {
         let constants: Vec<Constants> = channels.iter().filter_map(as_it_is).collect();
         let fitted = constants.len();
         return all(Rounding::Even, constants).ok_or(fitted);
@@ -132,16 +132,17 @@ pub fn choose_floats(channels: &[Channel]) -> Result<FloatChoice, usize> {
 
 /// A reference that is a product of floats itself.
 fn as_it_is(channel: &Channel) -> Option<Constants> {
-    let Real(factor) = channel.reference.float?;
+    let Scaling::Float(Real(factor)) = channel.reference.scaling else { return None };
     let within = |acc: i64| i32::try_from(acc).is_ok() && (acc as f32 * factor).abs() < MOST;
     let fits = factor >= 0.0 && within(channel.range.lo) && within(channel.range.hi);
     fits.then_some(Constants::Floats(factor, 0.0))
 }
 
-/// The reference's own constants, where it shifts to the right.
+/// The reference's own constants, where it rounds twice and shifts to the right.
 fn twice(channel: &Channel) -> Option<Constants> {
     let Multiplier { value, shift } = channel.reference.multiplier;
-    (value >= 0 && (-31..=-1).contains(&shift)).then_some(Constants::Integers(value, -1 - shift))
+    let fits = channel.reference.scaling == Scaling::Twice && value >= 0 && (-31..=-1).contains(&shift);
+    fits.then_some(Constants::Integers(value, -1 - shift))
 }
 
 #[cfg(test)]
@@ -151,7 +152,7 @@ mod tests {
 
     fn channel(factor: f64, zero_point: i32, reach: i64) -> Channel {
         let multiplier = Multiplier::of(factor).unwrap();
-        let reference = Reference { multiplier, float: None, zero_point, lo: -128, hi: 127 };
+        let reference = Reference { multiplier, scaling: Scaling::Twice, zero_point, lo: -128, hi: 127 };
         Channel { reference, range: Interval { lo: -reach, hi: reach }, gain_bits: 0 }
     }
 
@@ -178,6 +179,23 @@ mod tests {
             }
         }
         assert!(fitted[0] >= 90 && fitted[1] >= 190, "{fitted:?} of 200 factors were fitted");
+    }
+
+    #[test]
+    fn what_is_rounded_once_has_floats_or_nothing() {
+        for factor in [0.3, 0.07, 0.001_9, 0.000_31] {
+            let mut channel = channel(factor, 5, 40_000);
+            channel.reference.scaling = Scaling::Once;
+            let choice = choose_floats(&[channel]).unwrap();
+            let Constants::Floats(a, b) = choice.constants[0] else { panic!("{choice:?}") };
+            for acc in -40_000..=40_000 {
+                let fitted = choice.rounding.apply([a, b], acc, &channel.reference);
+                assert_eq!(fitted, channel.reference.apply(acc), "{acc} * {factor}");
+            }
+        }
+        let mut fine = channel(0.000_000_002, 0, i64::from(i32::MAX));
+        fine.reference.scaling = Scaling::Once;
+        assert!(choose_floats(&[fine]).is_err());
     }
 
     #[test]

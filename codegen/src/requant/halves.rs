@@ -194,9 +194,10 @@ fn with_multiplier(multiplier: i64, steps: &Steps, form: HalvesForm) -> Option<H
 mod tests {
     use super::*;
     use crate::ir::Multiplier;
+    use crate::requant::Scaling;
 
     fn reference(value: i32, shift: i32, zero_point: i32, lo: i32, hi: i32) -> Reference {
-        Reference { multiplier: Multiplier { value, shift }, float: None, zero_point, lo, hi }
+        Reference { multiplier: Multiplier { value, shift }, scaling: Scaling::Twice, zero_point, lo, hi }
     }
 
     /// Compares every accumulator of a range.
@@ -221,7 +222,7 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) % below
         };
-        let (mut unsigned, mut signed, mut none) = (0, 0, 0);
+        let (mut unsigned, mut signed, mut none, mut rounded_once) = (0, 0, 0, 0);
         for _ in 0..400 {
             let value = (1 << 30) + random(1 << 30) as i32;
             let shift = -4 - random(7) as i32;
@@ -233,6 +234,8 @@ mod tests {
             let width = 1000 + random(300_000) as i64;
             let middle = random(60_000) as i64 - 30_000;
             let range = Interval { lo: middle - width, hi: middle + width };
+            let once = Reference { scaling: Scaling::Once, ..reference(value, shift, zero_point, lo, hi) };
+            rounded_once += u32::from(check(once, range).is_some());
             match check(reference(value, shift, zero_point, lo, hi), range) {
                 Some(form) if form.signed => signed += 1,
                 Some(_) => unsigned += 1,
@@ -240,6 +243,7 @@ mod tests {
             }
         }
         assert!(unsigned > 200 && signed > 60 && none < 20, "{unsigned} {signed} {none}");
+        assert!(rounded_once > 380, "{rounded_once} of 400 layers that round once");
     }
 
     #[test]

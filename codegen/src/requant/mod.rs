@@ -1,6 +1,6 @@
 //! Requantisation: how an accumulator becomes an 8-bit result in as few instructions as exactness allows.
 //!
-//! The [`Reference`] is TensorFlow Lite's double rounding or ONNX Runtime's product of floats, zero point and clamp. Of a channel, and over the accumulators that
+//! The [`Reference`] is TensorFlow Lite's double rounding, LiteRT's single one or ONNX Runtime's product of floats, zero point and clamp. Of a channel, and over the accumulators that
 //! its weights can reach ([`reachable`]), it is a monotone step function with at most 255 [`Steps`]. Cheaper arithmetic is
 //! *fitted* to the steps and then *proven*: it is monotone too, so it equals the reference wherever it takes the same steps
 //! at the same accumulators. No derivation is trusted: whatever has been fitted is compared, step by step.
@@ -36,7 +36,7 @@ pub use fit::fit;
 pub use floats::{choose_floats, Constants, FloatChoice, Rounding};
 pub use halves::{choose_halves, Halves, HalvesForm};
 pub use pool::{fit_average, AverageAffine, AverageReference};
-pub use reference::{Reference, Steps};
+pub use reference::{Reference, Scaling, Steps};
 
 /// A range of accumulators, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

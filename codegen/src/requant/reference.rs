@@ -4,14 +4,24 @@ use super::search::first_where;
 use super::Interval;
 use crate::ir::{Multiplier, Real};
 
-/// The exact meaning of a channel's requantisation: the multiplier with TensorFlow Lite's double rounding, or the product of floats, plus the zero point,
-/// clamped.
+/// How an accumulator is scaled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Scaling {
+    /// By the multiplier, with TensorFlow Lite's double rounding.
+    Twice,
+    /// By the multiplier, rounded half up once.
+    Once,
+    /// By a factor in floats, rounded half to even.
+    Float(Real),
+}
+
+/// The exact meaning of a channel's requantisation: the accumulator scaled, plus the zero point, clamped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Reference {
     /// The real factor, or the nearest one to it.
     pub multiplier: Multiplier,
-    /// The factor of a product of floats, which is rounded half to even.
-    pub float: Option<Real>,
+    /// How it is applied.
+    pub scaling: Scaling,
     /// Of the result.
     pub zero_point: i32,
     /// Smallest result, at least −128.
@@ -24,23 +34,27 @@ impl Reference {
     /// The meaning of a factor in floats; `None` where there is no multiplier near it.
     pub fn of_float(by: Real, zero_point: i32, (lo, hi): (i32, i32)) -> Option<Reference> {
         let multiplier = Multiplier::of(by.0.into())?;
-        Some(Reference { multiplier, float: Some(by), zero_point, lo, hi })
+        Some(Reference { multiplier, scaling: Scaling::Float(by), zero_point, lo, hi })
     }
 
     /// The result of one accumulator, for multipliers that are not negative.
     pub fn apply(&self, acc: i32) -> i32 {
-        let scaled = match self.float {
-            Some(by) => product(acc, by.0),
-            None => self.multiplier.apply(acc),
-        };
-        let result = scaled.wrapping_add(self.zero_point);
+        let result = self.scaled(acc).wrapping_add(self.zero_point);
         result.max(self.lo).min(self.hi)
+    }
+
+    fn scaled(&self, acc: i32) -> i32 {
+        match self.scaling {
+            Scaling::Twice => self.multiplier.apply(acc),
+            Scaling::Once => self.multiplier.apply_once(acc),
+            Scaling::Float(by) => product(acc, by.0),
+        }
     }
 
     /// Whether nothing overflows for the accumulators of a range, so that the reference is monotone there.
     pub fn is_monotone(&self, range: Interval) -> bool {
         let Multiplier { value, shift } = self.multiplier;
-        let end = |acc: i64| self.multiplier.apply(acc as i32).checked_add(self.zero_point).is_some();
+        let end = |acc: i64| self.scaled(acc as i32).checked_add(self.zero_point).is_some();
         value >= 0
             && (-31..=30).contains(&shift)
             && range.lo <= range.hi
@@ -74,6 +88,12 @@ impl Multiplier {
             0 => product as i32,
             right => ((product + (1i64 << (right - 1)) - i64::from(product < 0)) >> right) as i32,
         }
+    }
+
+    /// The same, rounded half up once.
+    pub(super) fn apply_once(self, x: i32) -> i32 {
+        let shift = (31 - self.shift).clamp(1, 62);
+        ((i64::from(x) * i64::from(self.value) + (1 << (shift - 1))) >> shift) as i32
     }
 
     /// The real factor.

@@ -48,8 +48,13 @@ impl Random {
         let span = 1i64 << self.pick(&[4, 10, 17, 21]);
         let start = self.below(2 * span as u64) - span;
         let range = Interval { lo: start, hi: start + self.below(width) };
-        let reference =
-            Reference { multiplier: Multiplier { value, shift }, float: None, zero_point, lo, hi };
+        let reference = Reference {
+            multiplier: Multiplier { value, shift },
+            scaling: Scaling::Twice,
+            zero_point,
+            lo,
+            hi,
+        };
         Channel { reference, range, gain_bits: self.pick(&[0, 8]) }
     }
 }
@@ -221,7 +226,7 @@ fn extreme_channels_are_fitted_or_refused() {
             {
                 let reference = Reference {
                     multiplier: Multiplier { value, shift },
-                    float: None,
+                    scaling: Scaling::Twice,
                     zero_point,
                     lo: -128,
                     hi: 127,

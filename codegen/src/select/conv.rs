@@ -135,6 +135,7 @@ impl<'a> Selector<'a> {
                 let kernel = match (tw.dtype, rescale) {
                     (DType::I8, Rescale::Once(_)) => "dense_i8_once",
                     (DType::I8, _) => "dense_i8",
+                    (_, Rescale::Once(_)) => "dense_i8_wide_once",
                     _ => "dense_i8_wide",
                 };
                 (floating(kernel, rescale), constants, vec![requant])
@@ -386,6 +387,7 @@ pub(super) fn packed_kernel(kernel: &'static str) -> &'static str {
         "conv2d_i8" => "conv2d_i8_nibbles",
         "depthwise2d_i8" => "depthwise2d_i8_nibbles",
         "dense_i8" => "dense_i8_nibbles",
+        "dense_i8_once" => "dense_i8_once_nibbles",
         "conv2d_dynamic" => "conv2d_dynamic_nibbles",
         "depthwise2d_dynamic" => "depthwise2d_dynamic_nibbles",
         "dense_dynamic" => "dense_dynamic_nibbles",

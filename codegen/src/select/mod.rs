@@ -25,7 +25,7 @@ mod wide;
 use crate::error::{Error, Problem};
 use crate::ir::{Clamp, DType, Data, Graph, Multiplier, Node, Op, Reduction, Rescale, Type, Value, ValueId};
 use crate::plan::Plan;
-use crate::requant::Reference;
+use crate::requant::{Reference, Scaling};
 use crate::schedule::{self, Feed, Place, Role, Schedule, Step, StepKind};
 use crate::{Events, Options, Target};
 use movement::{Moves, Source};
@@ -529,10 +529,14 @@ fn reference_of(rescale: &Rescale, filter: usize, zero_point: i32, clamp: &Clamp
     match rescale {
         Rescale::FixedPoint(list) => {
             let multiplier = *list.get(at(list.len()))?;
-            Some(Reference { multiplier, float: None, zero_point, lo, hi })
+            Some(Reference { multiplier, scaling: Scaling::Twice, zero_point, lo, hi })
+        }
+        Rescale::Once(list) => {
+            let multiplier = *list.get(at(list.len()))?;
+            Some(Reference { multiplier, scaling: Scaling::Once, zero_point, lo, hi })
         }
         Rescale::Float(list) => Reference::of_float(*list.get(at(list.len()))?, zero_point, (lo, hi)),
-        Rescale::Real | Rescale::Once(_) | Rescale::FloatSum { .. } => None,
+        Rescale::Real | Rescale::FloatSum { .. } => None,
     }
 }
 

@@ -42,7 +42,8 @@ pub(super) fn check(op: &Op, operands: &[&Type], y: &Type) -> Result<(), String>
     match op {
         Op::Conv2d { rescale, clamp, .. } | Op::Dense { rescale, clamp } => {
             check_clamp(clamp, y)?;
-            let bytes = operands.iter().take(2).chain([&y]).all(|ty| ty.dtype == DType::I8);
+            let bytes =
+                [x.dtype, y.dtype] == [DType::I8; 2] && matches!(operands[1].dtype, DType::I8 | DType::I16);
             match (op, rescale) {
                 (Op::Dense { .. }, Rescale::Once(_)) if bytes => weighted(rescale, operands, y),
                 (_, Rescale::Once(_) | Rescale::FloatSum { .. }) => odd_rescale(),

@@ -185,8 +185,10 @@ impl<'g> Writer<'g> {
     }
 
     pub(super) fn clamped(&mut self, tensor: TensorId, clamp: &Clamp) -> TensorId {
+        // (Clamps of infinite numbers to the largest one are left out.)
         let (lo, hi) = clamp.float_bounds();
-        match (lo, hi) {
+        let open = |bound: f32| if bound.abs() == f32::MAX { f32::INFINITY.copysign(bound) } else { bound };
+        match (open(lo), open(hi)) {
             (f32::NEG_INFINITY, f32::INFINITY) => tensor,
             (0.0, f32::INFINITY) => self.model.node("Relu", &[tensor], Vec::new()),
             _ => {

@@ -121,7 +121,7 @@ fn alike(graph: &Graph, node: &Node, outer: &Op, stored: &Type) -> Option<Vec<Va
 /// Whether a range is none.
 fn is_open(clamp: &Clamp, ty: &Type) -> bool {
     match *clamp {
-        Clamp::Float { lo, hi } => lo.0 == f32::NEG_INFINITY && hi.0 == f32::INFINITY,
+        Clamp::Float { .. } => clamp.holds_finite(),
         Clamp::Int { .. } => whole(ty) == Some(*clamp),
     }
 }

@@ -3,7 +3,7 @@
 use super::pack::Tiling;
 use super::*;
 use crate::ir::Clamp;
-use crate::kernel::is_float;
+use crate::kernel::needs_cheap_form;
 use crate::select::conv::rows;
 
 /// An integer layer in numbers.
@@ -88,8 +88,8 @@ impl<'a> Selector<'a> {
     ) -> Result<(Layer, Option<Choice>), Problem> {
         let layer = self.numbers(node)?;
         let choice = self.choice(&layer, gain_bits);
-        if choice.is_none() && is_float(node) {
-            // Only portable kernels compute with floats.
+        if choice.is_none() && needs_cheap_form(node) {
+            // Only portable kernels compute with floats, or round once.
             return Err(self.no_kernel(node));
         }
         Ok((layer, choice))

@@ -12,7 +12,7 @@ pub(super) mod special;
 mod temporal;
 
 use super::*;
-use crate::kernel::{is_float, Kernel, Shape as Sizes};
+use crate::kernel::{needs_cheap_form, Kernel, Shape as Sizes};
 use crate::passes::zero_point::folded_bias;
 use crate::requant::{self, Channel, Choice, Form, Reference};
 use crate::Target;
@@ -45,7 +45,7 @@ impl<'a> Selector<'a> {
                 | Kernel::DepthwisePlanar(_)
                 | Kernel::Temporal(_) => Ok(false),
             };
-            return if is_float(node) { Ok(selected.unwrap_or(false)) } else { selected };
+            return if needs_cheap_form(node) { Ok(selected.unwrap_or(false)) } else { selected };
         }
         let selected = match kernel {
             Kernel::Portable | Kernel::Vectors(_) | Kernel::Floats(_) => return Ok(false),
@@ -57,7 +57,7 @@ impl<'a> Selector<'a> {
             Kernel::Dense => self.dense_rows(node),
             Kernel::DenseWide => self.dense_wide(node),
         };
-        if is_float(node) {
+        if needs_cheap_form(node) {
             return Ok(selected.is_ok());
         }
         selected.map(|()| true)

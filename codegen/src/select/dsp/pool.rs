@@ -69,7 +69,7 @@ impl<'a> Selector<'a> {
             return Ok(false);
         };
         let (x_zero, out_zero, (lo, hi)) = (tx.zero_point(), ty.zero_point(), clamp.int_bounds());
-        let reference = Reference { multiplier: *by, float: None, zero_point: out_zero, lo, hi };
+        let reference = Reference { multiplier: *by, scaling: Scaling::Twice, zero_point: out_zero, lo, hi };
         let mean = |sum: i32| reference.apply(sum.wrapping_sub(x_zero.wrapping_mul(taps as i32)));
         let Some(mean) = fit_mean(taps, by.factor(), mean) else { return Ok(false) };
         let fields = [

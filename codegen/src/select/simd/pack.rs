@@ -3,7 +3,7 @@
 use crate::ir::{Data, Multiplier};
 use crate::kernel::vectors::{depthwise_taps, period, BLOCK};
 use crate::kernel::Shape;
-use crate::requant::{Constants, FloatChoice};
+use crate::requant::{Constants, FloatChoice, Scaling};
 use crate::select::dsp::conv::Layer as Numbers;
 use crate::select::Generic;
 
@@ -27,7 +27,9 @@ impl Layer {
 /// Gives filters without weights, whose result never changes, a factor of a quarter: theirs may be one that no kernel takes, or nothing.
 pub(super) fn settle(numbers: &mut Numbers) {
     for o in 0..numbers.bias.len() {
-        if numbers.filter(o).iter().all(|&w| w == 0) && numbers.references[o].float.is_none() {
+        if numbers.filter(o).iter().all(|&w| w == 0)
+            && !matches!(numbers.references[o].scaling, Scaling::Float(_))
+        {
             let reference = &mut numbers.references[o];
             let result = reference.apply(numbers.bias[o]);
             numbers.bias[o] = 4 * (result - reference.zero_point);

@@ -3,7 +3,8 @@
 use super::elementwise::zip;
 use super::unary::map;
 use super::walk::Walk;
-use crate::params::{Broadcast, Choice, CompareParams};
+use crate::fixed::{high_mul, round_shift_any};
+use crate::params::{Broadcast, Choice, CompareParams, Scale};
 use crate::rows::{Read, ReadSlice};
 use crate::Element;
 use core::cell::Cell;
@@ -80,10 +81,16 @@ fn scaled(
     holds: impl Fn(i32, i32) -> bool,
 ) {
     zip(shape, a, b, y, |a, b| {
-        let a = p.x.apply(i32::from(a).wrapping_sub(p.x_zero).wrapping_shl(p.left_shift));
-        let b = p.y.apply(i32::from(b).wrapping_sub(p.y_zero).wrapping_shl(p.left_shift));
+        let a = below_one(p.x, i32::from(a).wrapping_sub(p.x_zero).wrapping_shl(p.left_shift));
+        let b = below_one(p.y, i32::from(b).wrapping_sub(p.y_zero).wrapping_shl(p.left_shift));
         u8::from(holds(a, b))
     });
+}
+
+/// `x` times a factor below 1: TFLite's `MultiplyByQuantizedMultiplierSmallerThanOneExp`, which does not shift to the left for others.
+#[inline(always)]
+fn below_one(by: Scale, x: i32) -> i32 {
+    round_shift_any(high_mul(x, by.multiplier), by.shift.wrapping_neg())
 }
 
 /// Elements of `a` where the condition is not 0, else of `b`.

@@ -98,7 +98,20 @@ pub fn dense_i8(x: Rows<'_, i8>, w: &[i8], bias: &[i32], q: &Requant<'_>, y: Row
 /// As [`dense_i8`], but sums are rescaled with one rounding, as LiteRT does it.
 pub fn dense_i8_once(x: Rows<'_, i8>, w: &[i8], bias: &[i32], q: &Requant<'_>, y: Rows<'_, i8>, band: Band) {
     let matrix = matrix(x.row_len(), y.row_len());
-    conv2d(&matrix, x, w, Int8Once(Int8 { bias, pad: 0, requant: q }), y, band);
+    conv2d(&matrix, x, w, Int8Once(Int8 { bias, pad: 0, requant: q }, PhantomData), y, band);
+}
+
+/// As [`dense_i8_once`] with weights of 16 bits.
+pub fn dense_i8_wide_once(
+    x: Rows<'_, i8>,
+    w: &[i16],
+    bias: &[i32],
+    q: &Requant<'_>,
+    y: Rows<'_, i8>,
+    band: Band,
+) {
+    let matrix = matrix(x.row_len(), y.row_len());
+    conv2d(&matrix, x, w, Int8Once(Int8 { bias, pad: 0, requant: q }, PhantomData), y, band);
 }
 
 /// As [`dense_i8`], but sums are rescaled as floats.

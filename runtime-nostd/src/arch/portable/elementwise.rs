@@ -2,7 +2,7 @@
 
 use super::walk::Walk;
 use super::{math, sum::clip};
-use crate::fixed::{high_mul, round_shift, to_i8};
+use crate::fixed::{high_mul, round_shift_any, to_i8};
 use crate::params::{AddFloat, AddParams, Broadcast, MulFloat, MulParams, Scale};
 use crate::rows::{Read, ReadSlice};
 use core::cell::Cell;
@@ -177,8 +177,8 @@ integers! {
     floor_div_i32 |a, b| floor_div_mod(a.into(), b.into()).0 as i32;
     /// What the greatest such integers leave, with the sign of the divisor; 0 for a division by zero.
     floor_mod_i32 |a, b| floor_div_mod(a.into(), b.into()).1 as i32;
-    /// Powers, which wrap; 0 for negative exponents.
-    pow_i32 |a, b| power(a.into(), b.into()) as i32;
+    /// Powers, the least integer where they are beyond the type; 0 for negative exponents.
+    pow_i32 |a, b| i32::try_from(power(a.into(), b.into(), i64::saturating_mul)).unwrap_or(i32::MIN);
     /// Squares of differences, which wrap.
     squared_difference_i32 |a, b| a.wrapping_sub(b).wrapping_mul(a.wrapping_sub(b));
     i64:
@@ -199,7 +199,7 @@ integers! {
     /// What the greatest such integers leave, with the sign of the divisor; 0 for a division by zero.
     floor_mod_i64 |a, b| floor_div_mod(a, b).1;
     /// Powers, which wrap; 0 for negative exponents.
-    pow_i64 power;
+    pow_i64 |a, b| power(a, b, i64::wrapping_mul);
     /// Squares of differences, which wrap.
     squared_difference_i64 |a, b| a.wrapping_sub(b).wrapping_mul(a.wrapping_sub(b));
 }
@@ -230,13 +230,14 @@ fn floor_div_mod(a: i64, b: i64) -> (i64, i64) {
     }
 }
 
-fn power(a: i64, b: i64) -> i64 {
+#[inline(always)]
+fn power(a: i64, b: i64, product: impl Fn(i64, i64) -> i64) -> i64 {
     let (mut power, mut square, mut left) = (i64::from(b >= 0), a, b);
     while left > 0 {
         if left & 1 == 1 {
-            power = power.wrapping_mul(square);
+            power = product(power, square);
         }
-        square = square.wrapping_mul(square);
+        square = product(square, square);
         left >>= 1;
     }
     power
@@ -290,7 +291,7 @@ pub fn prelu_i8(
 /// Quotients of `i8` operands: TFLite's `DIV`.
 ///
 /// `(a − x_zero) / (b − y_zero)`, rescaled by `out`, plus `out_zero`, clamped to `lo..=hi`. `reciprocals` are those of 0 to 255 in Q0.31 between
-/// 1/2 and 1, with that of 1 for 0.
+/// 1/2 and 1. Shifts that C++ does not define are those of x86-64.
 #[inline(never)]
 pub fn div_i8(
     shape: &Broadcast,
@@ -302,18 +303,13 @@ pub fn div_i8(
 ) {
     zip(shape, a.slice(), b.slice(), y, |a, b| {
         let (a, b) = (i32::from(a).wrapping_sub(p.x_zero), i32::from(b).wrapping_sub(p.y_zero));
-        let (a, b) = if b < 0 { (a.wrapping_neg(), b.wrapping_neg()) } else { (a, b.max(1)) };
+        let (a, b) = if b < 0 { (a.wrapping_neg(), b.wrapping_neg()) } else { (a, b) };
         let reciprocal = reciprocals.get(b.unsigned_abs() as usize).copied().unwrap_or(0);
         let right = 31i32.wrapping_sub(b.leading_zeros() as i32);
-        let headroom = (a.unsigned_abs().leading_zeros() as i32).wrapping_sub(1);
+        let headroom = ((if a < 0 { !a } else { a }).leading_zeros() as i32).wrapping_sub(1);
         let unscaled = high_mul(a.wrapping_shl(headroom.unsigned_abs()), reciprocal);
         let scaled = high_mul(unscaled, p.out.multiplier);
-        // Beyond 31 bits the reference gives one step up or down.
-        let quotient = match p.out.shift.wrapping_sub(right).wrapping_sub(headroom).min(0).unsigned_abs() {
-            shift @ 0..=31 => round_shift(scaled, shift),
-            _ if scaled < 0 => -1,
-            _ => 1,
-        };
+        let quotient = round_shift_any(scaled, right.wrapping_add(headroom).wrapping_sub(p.out.shift));
         to_i8(quotient, p.out_zero, p.lo, p.hi)
     });
 }

@@ -247,7 +247,8 @@ pub fn interpolate_i16(table: &[i16], x: &[Cell<i16>], y: &[Cell<i16>]) {
 fn interpolated(table: &[i16], x: i16) -> i16 {
     let at = (256 + (i32::from(x) >> 7)) as usize;
     let (Some(&base), Some(&next)) = (table.get(at), table.get(at.wrapping_add(1))) else { return 0 };
-    let step = i32::from(next).wrapping_sub(base.into());
+    // The slope has 16 bits, too.
+    let step = i32::from(next.wrapping_sub(base));
     let delta = step.wrapping_mul((x & 0x7f).into()).wrapping_add(64) >> 7;
     delta.wrapping_add(base.into()) as i16
 }

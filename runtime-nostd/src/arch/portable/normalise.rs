@@ -40,13 +40,13 @@ pub fn log_softmax_i8(depth: usize, p: &LogSoftmax, exps: &[i32], x: &[Cell<i8>]
     }
 }
 
-/// x / √Σ x², where the root is not less than 10⁻⁶.
+/// x / √Σ x², where the root is not less than 10⁻⁶. NaN makes all of its row NaN.
 #[inline(never)]
 pub fn l2_normalize_f32(depth: usize, x: &[Cell<f32>], y: &[Cell<f32>]) {
     let depth = depth.max(1);
     for (x, y) in x.chunks_exact(depth).zip(y.chunks_exact(depth)) {
         let length = libm::sqrtf(x.iter().fold(0.0, |sum, x| sum + x.get() * x.get()));
-        let length = if length > 1e-6 { length } else { 1e-6 };
+        let length = if length < 1e-6 { 1e-6 } else { length };
         for (x, y) in x.iter().zip(y) {
             y.set(x.get() / length);
         }

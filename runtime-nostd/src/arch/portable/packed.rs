@@ -4,10 +4,11 @@
 use super::conv::{conv2d, matrix};
 use super::depthwise::depthwise2d;
 use super::dynamic::Dynamic;
-use super::sum::{dot, Float, Int8, Sum};
+use super::sum::{dot, Float, Int8, Int8Once, Sum};
 use crate::params::{Conv, DynamicLayer, Requant};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
+use core::marker::PhantomData;
 
 /// Weights in the order in which a kernel reads them.
 pub(crate) trait Weights: Copy {
@@ -227,6 +228,19 @@ pub fn dense_i8_nibbles(
     band: Band,
 ) {
     conv2d_i8_nibbles(&matrix(x.row_len(), y.row_len()), x, w, bias, 0, q, y, band);
+}
+
+/// [`dense_i8_once`](super::conv::dense_i8_once) with two filters' elements in a byte, the first in the low half.
+pub fn dense_i8_once_nibbles(
+    x: Rows<'_, i8>,
+    w: &[u8],
+    bias: &[i32],
+    q: &Requant<'_>,
+    y: Rows<'_, i8>,
+    band: Band,
+) {
+    let matrix = matrix(x.row_len(), y.row_len());
+    conv2d(&matrix, x, nibbles(w), Int8Once(Int8 { bias, pad: 0, requant: q }, PhantomData), y, band);
 }
 
 /// [`conv2d_f32`](super::conv::conv2d_f32) with weights of half precision.

@@ -97,13 +97,20 @@ impl Sum for Int8Wide<'_> {
     }
 }
 
-/// [`Int8`] whose sums are rescaled with one rounding.
-#[derive(Clone, Copy)]
-pub(crate) struct Int8Once<'a>(pub Int8<'a>);
+/// [`Int8`] with weights of type `W`, whose sums are rescaled with one rounding.
+pub(crate) struct Int8Once<'a, W>(pub Int8<'a>, pub PhantomData<W>);
 
-impl Sum for Int8Once<'_> {
+impl<W> Clone for Int8Once<'_, W> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<W> Copy for Int8Once<'_, W> {}
+
+impl<W: Copy + Into<i32> + 'static> Sum for Int8Once<'_, W> {
     type T = i8;
-    type W = i8;
+    type W = W;
     type Y = i8;
     type Acc = i32;
 
@@ -111,8 +118,8 @@ impl Sum for Int8Once<'_> {
     const EMPTY: i32 = 0;
 
     #[inline(always)]
-    fn add(acc: i32, x: i8, w: i8) -> i32 {
-        Int8::add(acc, x, w)
+    fn add(acc: i32, x: i8, w: W) -> i32 {
+        acc.wrapping_add(i32::from(x).wrapping_mul(w.into()))
     }
 
     #[inline(always)]

@@ -30,7 +30,7 @@ pub(super) fn relu_0_to_1(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 fn clip(cx: &mut OpCx<'_, '_, '_>, activation: Activation) -> Lowered {
     let x = cx.input(0)?;
     let result = cx.declared(0)?;
-    let clamp = activation.clamp(&result);
+    let clamp = activation.alone(&result);
     let op = match cx.format(&[x])? {
         Format::Float => Op::Clip { clamp },
         Format::Int8 | Format::Int16 if cx.ty(x).quant == result.quant => Op::Clip { clamp },
@@ -51,16 +51,8 @@ pub(super) fn leaky_relu(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let rescale = match cx.format(&[x])? {
         Format::Float => LeakyRescale::Real,
-        // In `f32`, as the published sources have it; builds of TFLite Micro differ here.
-        Format::Int16 => {
-            let result = cx.declared(0)?;
-            let (x, y) = (cx.scale(cx.ty(x), "operand")?, cx.scale(&result, "result")?);
-            LeakyRescale::FixedPoint {
-                identity: multiplier(f64::from(x / y))?,
-                alpha: multiplier(f64::from(x * alpha / y))?,
-            }
-        }
-        Format::Int8 => {
+        // In `f64`, as builds of TFLite Micro divide; the published sources have `f32`.
+        Format::Int8 | Format::Int16 => {
             let result = cx.declared(0)?;
             let (x, y) = (cx.scale(cx.ty(x), "operand")?, cx.scale(&result, "result")?);
             LeakyRescale::FixedPoint {

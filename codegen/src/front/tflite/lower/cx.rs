@@ -1,5 +1,6 @@
 //! What one operator sees while it is lowered.
 
+use super::packed::Packed;
 use super::tensor::{check_size, is_wide_unsigned};
 use super::{consts, Importer, Layout, Lowered, Refusal, Slot};
 use crate::front::tflite::flexbuffer;
@@ -351,6 +352,12 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
     pub(super) fn is_unsigned_input(&self, k: usize) -> bool {
         let tensor = self.operator.inputs.get(k).and_then(|index| self.importer.sub.tensor(index));
         tensor.is_some_and(is_wide_unsigned)
+    }
+
+    /// Whether operand `k` has elements of four bits in the file.
+    pub(super) fn is_int4_input(&self, k: usize) -> bool {
+        let tensor = self.operator.inputs.get(k).and_then(|index| self.importer.sub.tensor(index));
+        tensor.is_some_and(|tensor| Packed::of(tensor.element) == Some(Packed::Int4))
     }
 
     /// The whole numbers among the options of a custom operator, by name.

@@ -59,9 +59,12 @@ pub(super) fn fully_connected(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
         Format::Float => Rescale::Real,
         Format::Int8 | Format::Int16 => {
             let rescale = per_channel(cx, x, weights, &result)?;
-            let bytes = [cx.ty(x), cx.ty(weights), &result].iter().all(|ty| ty.dtype == DType::I8);
-            // uint8 is computed by LiteRT alone.
-            let litert = cx.reference() == Reference::Litert || cx.as_stored(x).is_some();
+            let bytes = [cx.ty(x), &result].iter().all(|ty| ty.dtype == DType::I8);
+            // LiteRT alone computes uint8, and int4 with a scale for each filter.
+            let several = matches!(&rescale, Rescale::FixedPoint(list) if list.len() > 1);
+            let litert = cx.reference() == Reference::Litert
+                || cx.as_stored(x).is_some()
+                || several && cx.is_int4_input(1);
             match (rescale, litert) {
                 (Rescale::FixedPoint(list), true) if bytes => Rescale::Once(list),
                 (rescale, _) => rescale,

@@ -69,54 +69,57 @@ const GELU_OPTIONS: u8 = 116;
 /// DIV, with a fused activation.
 pub(super) fn div(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let activation = Activation::fused(cx.options(29)?.activation()?)?;
-    binary(cx, Binary::Div, activation)
+    binary(cx, Binary::Div, Some(activation))
 }
 
 /// FLOOR_DIV.
 pub(super) fn floor_div(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
-    binary(cx, Binary::FloorDiv, Activation::None)
+    binary(cx, Binary::FloorDiv, None)
 }
 
 /// FLOOR_MOD.
 pub(super) fn floor_mod(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
-    binary(cx, Binary::FloorMod, Activation::None)
+    binary(cx, Binary::FloorMod, None)
 }
 
 /// MAXIMUM.
 pub(super) fn maximum(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
-    binary(cx, Binary::Max, Activation::None)
+    binary(cx, Binary::Max, None)
 }
 
 /// MINIMUM.
 pub(super) fn minimum(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
-    binary(cx, Binary::Min, Activation::None)
+    binary(cx, Binary::Min, None)
 }
 
 /// POW.
 pub(super) fn pow(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
-    binary(cx, Binary::Pow, Activation::None)
+    binary(cx, Binary::Pow, None)
 }
 
 /// SQUARED_DIFFERENCE.
 pub(super) fn squared_difference(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
-    binary(cx, Binary::SquaredDifference, Activation::None)
+    binary(cx, Binary::SquaredDifference, None)
 }
 
 /// ATAN2.
 pub(super) fn atan2(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
-    binary(cx, Binary::Atan2, Activation::None)
+    binary(cx, Binary::Atan2, None)
 }
 
 /// PRELU.
 pub(super) fn prelu(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
-    binary(cx, Binary::Prelu, Activation::None)
+    binary(cx, Binary::Prelu, None)
 }
 
-fn binary(cx: &mut OpCx<'_, '_, '_>, function: Binary, activation: Activation) -> Lowered {
+fn binary(cx: &mut OpCx<'_, '_, '_>, function: Binary, fused: Option<Activation>) -> Lowered {
     let (x, y) = (cx.input(0)?, cx.input(1)?);
     let dims = broadcast(cx, x, y)?;
     let result = cx.declared(0)?;
-    let clamp = activation.clamp(&result);
+    let clamp = match fused {
+        Some(activation) => activation.clamp(&result),
+        None => Activation::None.alone(&result),
+    };
     let plain = function.of_integers() && cx.is_plain(&[x, y])?;
     let format = if plain { Format::Float } else { cx.format(&[x, y])? };
     if format != Format::Float && !function.chooses() {

@@ -29,7 +29,7 @@ pub(super) fn batch_matmul(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
             Rescale::FixedPoint(vec![multiplier(real)?])
         }
     };
-    let clamp = Activation::None.clamp(&result);
+    let clamp = Activation::None.alone(&result);
     let x = if adjoint_x { transposed(cx, x)? } else { x };
     let y = if adjoint_y { y } else { transposed(cx, y)? };
     let (a, b) = (cx.dims(x), cx.dims(y));

@@ -8,10 +8,13 @@ use crate::ir::{DType, Op, ValueId};
 /// Most operands of a concatenation.
 const LARGEST_CONCAT: usize = 64;
 
-/// PAD with zeros, which are the zero point of a quantised tensor.
+/// PAD with zeros, which are the zero point of a quantised tensor; of int16, whose zero point is to be 0, stored zeros.
 pub(super) fn pad(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
-    let value = i64::from(cx.ty(x).zero_point());
+    let value = match cx.ty(x).dtype {
+        DType::I16 => 0,
+        _ => cx.ty(x).zero_point().into(),
+    };
     padded(cx, x, value)
 }
 

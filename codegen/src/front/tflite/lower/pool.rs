@@ -73,9 +73,6 @@ pub(super) fn l2(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let mean = cx.node(mean, &[squares], 0, ty.with_shape(&dims))?;
     let root = Op::Unary { function: Unary::Sqrt };
     let clamp = Activation::fused(options.activation)?.clamp(&ty);
-    if clamp == Clamp::NO_FLOAT {
-        return cx.emit(root, &[mean], 0, &dims);
-    }
     let root = cx.node(root, &[mean], 0, ty.with_shape(&dims))?;
     cx.emit(Op::Clip { clamp }, &[root], 0, &dims)
 }

@@ -50,12 +50,21 @@ impl Activation {
         }
     }
 
-    /// The clamp of a result of type `ty`: TFLite's `CalculateActivationRange(Quantized)`.
+    /// The clamp that an operator applies to its result of type `ty`, fused: TFLite's `CalculateActivationRange(Quantized)`. Where an activation has no bound, it is
+    /// the largest number of the type: infinite sums become that.
     pub(super) fn clamp(self, ty: &Type) -> Clamp {
+        self.within(ty, (f32::MIN, f32::MAX))
+    }
+
+    /// The clamp of an activation that is an operator of its own, or of an operator without one.
+    pub(super) fn alone(self, ty: &Type) -> Clamp {
+        self.within(ty, (f32::NEG_INFINITY, f32::INFINITY))
+    }
+
+    fn within(self, ty: &Type, (least, most): (f32, f32)) -> Clamp {
         let (lo, hi) = self.bounds();
         if ty.dtype == DType::F32 {
-            let (lo, hi) = (lo.unwrap_or(f32::NEG_INFINITY), hi.unwrap_or(f32::INFINITY));
-            return Clamp::Float { lo: Real(lo), hi: Real(hi) };
+            return Clamp::Float { lo: Real(lo.unwrap_or(least)), hi: Real(hi.unwrap_or(most)) };
         }
         let (min, max) = int_range(ty.dtype);
         let scale = ty.scale().unwrap_or(1.0);
@@ -132,5 +141,8 @@ mod tests {
         let coarse = Type::quantized(DType::I8, &[1], 1e-30, 5);
         assert_eq!(Activation::Relu6.clamp(&coarse), Clamp::Int { lo: 5, hi: 127 });
         assert!(Activation::fused(4).is_err() && Activation::fused(9).is_err());
+        let float = Type::plain(DType::F32, &[1]);
+        assert_eq!(Activation::Relu.clamp(&float), Clamp::Float { lo: Real(0.0), hi: Real(f32::MAX) });
+        assert_eq!(Activation::None.alone(&float), Clamp::NO_FLOAT);
     }
 }

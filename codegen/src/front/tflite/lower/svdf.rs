@@ -39,17 +39,17 @@ pub(super) fn svdf(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let stored = format(cx, &types, bias, &declared, &result)?;
     let activation = Activation::fused(activation)?;
     let (to_state, to_result, clamp) = match stored.dtype {
-        DType::F32 => (Rescale::Real, Rescale::Real, activation.clamp(&result)),
+        DType::F32 => (Rescale::Real, Rescale::Real, activation.alone(&result)),
         _ => {
             let (first, second) = factors(cx, &types, &stored, &result)?;
-            (first, second, Activation::None.clamp(&result))
+            (first, second, Activation::None.alone(&result))
         }
     };
     let Sizes { batch, features: n, filters, memory, rank } = sizes;
     let of_state = |dims: &[usize]| Type { shape: Shape(dims.to_vec()), ..stored.clone() };
 
     let rows = flat(cx, x, &[batch, n])?;
-    let op = Op::Dense { rescale: to_state, clamp: Activation::None.clamp(&stored) };
+    let op = Op::Dense { rescale: to_state, clamp: Activation::None.alone(&stored) };
     let newest = cx.node(op, &[rows, features], 0, of_state(&[batch, filters]))?;
     let newest = flat(cx, newest, &[batch, 1, 1, filters])?;
     let all = match memory {

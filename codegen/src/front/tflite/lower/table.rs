@@ -148,15 +148,24 @@ fn hard_swish([x, y]: [f32; 2]) -> Lowered<Stored> {
             ratio = shift_left(ratio, 1);
         }
         if gate.shift < 0 {
-            ratio = rounding_shift_right(ratio.into(), gate.shift.unsigned_abs()) as i16;
+            ratio = rounding_shift_right_16(ratio, gate.shift.unsigned_abs()) as i16;
         }
         let ratio = ((i32::from(ratio) + (1 << 15)) >> 1) as i16;
-        let product = i32::from(high_mul(ratio, value, false));
+        let product = high_mul(ratio, value, false);
         match out.shift > 0 {
-            true => product << out.shift.min(15),
-            false => rounding_shift_right(product, out.shift.unsigned_abs()),
+            true => i32::from(product) << out.shift.min(15),
+            false => rounding_shift_right_16(product, out.shift.unsigned_abs()),
         }
     }))
+}
+
+/// gemmlowp's `RoundingDivideByPOT` of 16 bits, whose mask is all ones where the exponent is above 15: one step up or down.
+fn rounding_shift_right_16(x: i16, exponent: u32) -> i32 {
+    match exponent {
+        0..=15 => rounding_shift_right(x.into(), exponent),
+        _ if x < 0 => -1,
+        _ => 1,
+    }
 }
 
 /// A mantissa in 16 bits.
