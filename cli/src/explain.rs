@@ -4,8 +4,9 @@ use crate::{plan, report};
 use kiln_codegen::advice::advise;
 use kiln_codegen::front::{inspect, OperatorSummary, QuantizationSummary, Summary, TensorSummary};
 use kiln_codegen::ir::Graph;
+use kiln_codegen::passes::qdq::drift::Drift;
 use kiln_codegen::schedule::{pipeline, Flow};
-use kiln_codegen::{compile_graph, import, passes, Compiled, Error, Input, Options, Problem};
+use kiln_codegen::{compile_graph, import_with_drift, passes, Compiled, Error, Input, Options, Problem};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -27,9 +28,12 @@ pub fn explain(bytes: &[u8], name: &str, options: &Options) -> Result<Explained,
     let mut text = overview(name, &summary);
     text += &operators(&summary);
     match compile(bytes, name, options) {
-        Ok((imported, compiled)) => {
+        Ok(Both { imported, drift, compiled }) => {
             let _ =
                 writeln!(text, "\ncompiles for {}: {}", options.target().name(), plan::summary(&compiled));
+            if let Some(drift) = drift {
+                let _ = writeln!(text, "{drift}");
+            }
             for input in [Input::Rows, Input::Sliding] {
                 let _ = writeln!(text, "{}", row_by_row(imported.clone(), input)?);
             }
@@ -45,11 +49,19 @@ pub fn explain(bytes: &[u8], name: &str, options: &Options) -> Result<Explained,
     }
 }
 
-/// The model as imported, and compiled.
-fn compile(bytes: &[u8], name: &str, options: &Options) -> Result<(Graph, Compiled), Error> {
-    let imported = import(bytes, name, options)?;
+/// A model as imported, and compiled.
+struct Both {
+    imported: Graph,
+    /// By how much it differs from the floats that its file describes.
+    drift: Option<Drift>,
+    compiled: Compiled,
+}
+
+fn compile(bytes: &[u8], name: &str, options: &Options) -> Result<Both, Error> {
+    let (imported, drift) = import_with_drift(bytes, name, options)?;
+    drift.as_ref().map_or(Ok(()), |drift| drift.check(options.qdq_drift()))?;
     let compiled = compile_graph(imported.clone(), options)?;
-    Ok((imported, compiled))
+    Ok(Both { imported, drift, compiled })
 }
 
 // Writing to a string cannot fail: the results of `writeln!` are dropped below.

@@ -80,15 +80,33 @@ fn lower(mut graph: ir::Graph, options: &Options) -> Result<Compiled, Error> {
 /// # Errors
 /// [`Error::Malformed`] and [`Error::Unsupported`].
 pub fn import(bytes: &[u8], name: &str, options: &Options) -> Result<ir::Graph, Error> {
+    let (graph, drift) = import_with_drift(bytes, name, options)?;
+    drift.map_or(Ok(()), |drift| drift.check(options.qdq_drift()))?;
+    Ok(graph)
+}
+
+/// As [`import`], and by how much integer layers drift from the floats of a file in QDQ format, whatever the limit is; `None` where no layers became integers.
+///
+/// # Errors
+/// As [`import`].
+pub fn import_with_drift(
+    bytes: &[u8],
+    name: &str,
+    options: &Options,
+) -> Result<(ir::Graph, Option<passes::qdq::drift::Drift>), Error> {
     let mut graph = front::read_with(bytes, name, options)?;
     verify::after_stage("front", &graph)?;
-    if options.qdq == Qdq::Integers && passes::qdq::run(&mut graph) {
+    let drift = match options.qdq {
+        Qdq::Integers => passes::qdq::drift::run(&mut graph),
+        Qdq::Float => None,
+    };
+    if drift.is_some() {
         verify::after_stage("pass qdq", &graph)?;
     }
     if options.io == Io::Quantized && passes::quantized_io::run(&mut graph) {
         verify::after_stage("pass quantized_io", &graph)?;
     }
-    Ok(graph)
+    Ok((graph, drift))
 }
 
 /// A compiled model with all that was decided about it.

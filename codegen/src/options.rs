@@ -322,6 +322,8 @@ pub struct Options {
     pub reference: Reference,
     /// What becomes of floats between integers.
     pub qdq: Qdq,
+    /// How many steps outputs may drift where floats between integers become integer layers: see [`Options::qdq_drift`].
+    pub qdq_drift: Option<u32>,
     /// Sizes of inputs that the model file leaves open.
     pub input_shapes: Vec<InputShape>,
     /// Inputs and outputs of ONNX models, by name, that are channel-last: [n, h, w, c] where the file has [n, c, h, w].
@@ -342,7 +344,7 @@ pub struct Options {
 
 impl Options {
     /// Every option that a user sets by name.
-    pub const NAMES: [&'static str; 18] = [
+    pub const NAMES: [&'static str; 19] = [
         "name",
         "optimize",
         "flash",
@@ -354,6 +356,7 @@ impl Options {
         "input",
         "reference",
         "qdq",
+        "qdq_drift",
         "input_shape",
         "channels_last",
         "state",
@@ -372,6 +375,14 @@ impl Options {
     pub fn cores(&self) -> usize {
         self.cores.unwrap_or(1)
     }
+
+    /// How many steps outputs may drift where floats between integers become integer layers; [`DRIFT`](Self::DRIFT) where it is not said.
+    pub fn qdq_drift(&self) -> u32 {
+        self.qdq_drift.unwrap_or(Self::DRIFT)
+    }
+
+    /// The steps that outputs may drift, unless it is said.
+    pub const DRIFT: u32 = 8;
 
     /// Refuses options that do not go together.
     ///
@@ -419,6 +430,7 @@ impl Options {
             "input" => self.input = value.parse()?,
             "reference" => self.reference = value.parse()?,
             "qdq" => self.qdq = value.parse()?,
+            "qdq_drift" => self.qdq_drift = Some(parse_steps(value)?),
             "input_shape" => self.input_shapes.push(value.parse()?),
             "channels_last" => self.channels_last.push(value.into()),
             "state" => self.states.push(value.parse()?),
@@ -468,6 +480,11 @@ fn parse_bytes(option: &str, text: &str) -> Result<usize, Error> {
     };
     let count: usize = digits.replace('_', "").parse().map_err(|_| wrong())?;
     count.checked_mul(factor).ok_or_else(wrong)
+}
+
+/// A number of steps.
+fn parse_steps(text: &str) -> Result<u32, Error> {
+    text.parse().map_err(|_| bad_option("qdq_drift", text, "write a number of steps of an output: 8"))
 }
 
 /// A number of threads.

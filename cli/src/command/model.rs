@@ -68,6 +68,9 @@ pub(super) struct ModelArgs {
     /// What becomes of the layers of ONNX files in QDQ format: integers, or the floats that the file describes
     #[arg(long, value_name = "WHAT", default_value = "integers", value_parser = Qdq::NAMES)]
     qdq: String,
+    /// How many steps outputs may drift from the floats where such layers become integers [default: 8]
+    #[arg(long, value_name = "STEPS")]
+    qdq_drift: Option<u32>,
     /// The processor that code is made for [default: that of the board it runs on, otherwise any]
     #[arg(long, value_name = "CPU", value_parser = Target::NAMES)]
     pub(super) target: Option<String>,
@@ -114,6 +117,7 @@ impl ModelArgs {
         options.set("input", &self.input)?;
         options.set("reference", &self.reference)?;
         options.set("qdq", &self.qdq)?;
+        options.qdq_drift = self.qdq_drift;
         options.set("events", &self.events)?;
         self.interface.set(&mut options)?;
         for custom_op in &self.custom_op {

@@ -184,6 +184,12 @@ impl Build {
         self
     }
 
+    /// How many steps outputs may drift from the floats where layers of ONNX files in QDQ format become integers; [`Options::DRIFT`] where it is not said.
+    pub fn qdq_drift(mut self, steps: u32) -> Self {
+        self.options.qdq_drift = Some(steps);
+        self
+    }
+
     /// How the input is given: all at once, row by row (`push_row`), or as a window that slides (`slide`).
     pub fn input(mut self, input: Input) -> Self {
         self.options.input = input;

@@ -76,12 +76,15 @@ impl<'a> Selector<'a> {
         match (function, single(rescale), tx.dtype) {
             (Reduction::Max, None, _) => self.unary(node, "reduce_max", vec![params]),
             (Reduction::Min, None, _) => self.unary(node, "reduce_min", vec![params]),
-            (Reduction::Sum, Some(multiplier), DType::I8) => {
+            (Reduction::Sum, Some(multiplier), DType::I8 | DType::I16) => {
                 // A mean is a sum whose factor has the number of elements in it.
                 let zero = |ty: &Type| Arg::Int(ty.zero_point().into());
                 let by = Arg::Struct(scale(multiplier));
-                let (lo, hi) = (Arg::Int(-128), Arg::Int(127));
-                self.unary(node, "mean_i8", vec![params, zero(tx), by, zero(out), lo, hi])
+                let (kernel, lo, hi) = match tx.dtype {
+                    DType::I8 => ("mean_i8", i8::MIN.into(), i8::MAX.into()),
+                    _ => ("mean_i16", i16::MIN.into(), i16::MAX.into()),
+                };
+                self.unary(node, kernel, vec![params, zero(tx), by, zero(out), Arg::Int(lo), Arg::Int(hi)])
             }
             (Reduction::Product, Some(multiplier), DType::I8) => {
                 let (x_zero, by) = (Arg::Int(tx.zero_point().into()), Arg::Struct(scale(multiplier)));

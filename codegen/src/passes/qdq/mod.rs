@@ -23,8 +23,12 @@
 //!
 //! The floats have errors themselves, which are as large where many products are summed. The option `qdq = "float"` keeps them.
 
+pub mod drift;
+mod error;
 mod layers;
 mod moves;
+mod pairs;
+mod slopes;
 mod softmax;
 mod tables;
 #[cfg(test)]
@@ -37,6 +41,34 @@ const MOST_ROUNDS: usize = 100;
 
 /// Runs the pass.
 pub fn run(graph: &mut Graph) -> bool {
+    run_recorded(graph, &mut Record::default())
+}
+
+/// What layers on stored integers may differ by.
+#[derive(Clone, Debug, Default)]
+struct Record {
+    layers: Vec<Noted>,
+}
+
+#[derive(Clone, Debug)]
+struct Noted {
+    /// The operator of the file.
+    origin: String,
+    /// Name of the result.
+    name: String,
+    /// By how many steps the result may differ from that of the floats, on the same operands.
+    steps: u32,
+}
+
+impl Record {
+    fn note(&mut self, graph: &Graph, id: NodeId, steps: u32) {
+        let node = graph.node(id);
+        let name = graph.value(node.result).name.clone();
+        self.layers.push(Noted { origin: node.origin.clone(), name, steps });
+    }
+}
+
+fn run_recorded(graph: &mut Graph, record: &mut Record) -> bool {
     let mut changed = false;
     for _ in 0..MOST_ROUNDS {
         if !graph.nodes().any(|(_, node)| is_quantize(&node.op)) {
@@ -46,11 +78,12 @@ pub fn run(graph: &mut Graph) -> bool {
         let mut now = super::dce::run(graph);
         now |= moves::run(graph);
         now |= super::dce::run(graph);
-        now |= layers::run(graph);
-        now |= super::dce::run(graph);
-        now |= softmax::run(graph);
-        now |= super::dce::run(graph);
+        // Before layers: a table of several is exact.
         now |= tables::run(graph);
+        now |= super::dce::run(graph);
+        now |= layers::run(graph, record);
+        now |= super::dce::run(graph);
+        now |= softmax::run(graph, record);
         if !now {
             break;
         }

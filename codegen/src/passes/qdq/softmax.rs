@@ -1,15 +1,17 @@
 //! Softmax of stored values of 8 bits, by TFLite's fixed-point arithmetic. (Its arithmetic for 16 bits is a dozen steps off: these stay floats.)
 
-use super::{quantize_of, stored, whole};
+use super::error::between_roundings;
+use super::{quantize_of, stored, whole, Record};
 use crate::ir::{DType, Graph, Multiplier, NodeId, Op, Real, Rescale, SoftmaxScale, Type, ValueId};
 
 /// Turns softmaxes between a DEQUANTIZE and a QUANTIZE into integer ones.
-pub(super) fn run(graph: &mut Graph) -> bool {
+pub(super) fn run(graph: &mut Graph, record: &mut Record) -> bool {
     let uses = graph.use_counts();
     let mut changed = false;
     let mut order = Vec::with_capacity(graph.order.len());
     for id in std::mem::take(&mut graph.order) {
         if let Some(Found { x, beta, scale, between, origin }) = found(graph, &uses, id) {
+            let steps = steps(graph, id);
             let softmax = Op::Softmax { beta, scale };
             let (op, operand) = match between {
                 None => (softmax, x),
@@ -22,12 +24,21 @@ pub(super) fn run(graph: &mut Graph) -> bool {
             };
             let node = graph.node_mut(id);
             (node.op, node.operands, node.origin) = (op, vec![operand], origin);
+            record.note(graph, id, steps);
             changed = true;
         }
         order.push(id);
     }
     graph.order = order;
     changed
+}
+
+/// By how many steps the result may differ: each exponential of a row is rounded to 19 bits behind the point, and so is what is beyond a format of 16 bits.
+fn steps(graph: &Graph, id: NodeId) -> u32 {
+    let y = graph.ty(graph.node(id).result);
+    let most = 1.0 / y.scale().map_or(1.0, f64::from);
+    let row = y.shape.dims().last().copied().unwrap_or(1);
+    between_roundings(most * ((row as f64 + 4.0) / 1_048_576.0 + 1.0 / 65_536.0))
 }
 
 /// A QUANTIZE of a softmax.

@@ -233,7 +233,7 @@ pub(super) fn log_softmax(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     along_axis(cx, |cx, x| cx.log_softmax(x))
 }
 
-/// Hardmax: 1 for the first one of the largest elements, as Softmax.
+/// Hardmax: 1 for the first one of the largest elements, as Softmax. None where the first element is no number, as in ONNX Runtime.
 pub(super) fn hardmax(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     along_axis(cx, |cx, x| {
         let dims = cx.dims(x);
@@ -241,7 +241,11 @@ pub(super) fn hardmax(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         let index = cx.index_of_largest(x, axis)?;
         let counted = cx.counted(DType::I64, size)?;
         let truth = cx.compared(Comparison::Equal, index, counted)?;
-        cx.cast(truth, DType::F32)
+        let one = cx.cast(truth, DType::F32)?;
+        // What is no number, and first, is the largest, but not equal to itself.
+        let number = cx.compared(Comparison::Equal, x, x)?;
+        let number = cx.cast(number, DType::F32)?;
+        cx.product(one, number)
     })
 }
 

@@ -46,7 +46,7 @@ pub(super) struct Axis {
 
 impl Axis {
     /// Elements from the first tap to the last one.
-    fn reach(&self) -> Option<usize> {
+    pub(super) fn reach(&self) -> Option<usize> {
         self.size.checked_sub(1)?.checked_mul(self.dilation)?.checked_add(1)
     }
 
@@ -54,6 +54,15 @@ impl Axis {
     pub(super) fn windows(&self) -> Option<usize> {
         let all = self.image.checked_add(self.pad.0)?.checked_add(self.pad.1)?;
         Some(all.checked_sub(self.reach()?)? / self.stride + 1)
+    }
+
+    /// Lets a window that is larger than its image end beyond it, by less than a stride: ONNX Runtime's poolings have one.
+    pub(super) fn hold(&mut self) {
+        let Some(all) = self.image.checked_add(self.pad.0).and_then(|all| all.checked_add(self.pad.1)) else { return };
+        let beyond = self.reach().map_or(0, |reach| reach.saturating_sub(all));
+        if beyond < self.stride && self.image > 0 {
+            self.pad.1 += beyond;
+        }
     }
 
     /// Lets a last window that begins inside the image, or in the padding before it, end beyond.

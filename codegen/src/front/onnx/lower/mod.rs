@@ -29,6 +29,7 @@ mod quantise;
 mod quantise_dynamic;
 mod quantise_layers;
 mod recurrent;
+mod recurrent_dynamic;
 mod reduce;
 mod resize;
 mod scatter;
@@ -460,6 +461,7 @@ const OPERATORS: &[(&str, Lower)] = &[
     ("ai.onnx.ml.TreeEnsembleClassifier", trees::classifier),
     ("ai.onnx.ml.TreeEnsembleRegressor", trees::regressor),
     ("ai.onnx.ml.ZipMap", classical::zip_map),
+    ("com.microsoft.DynamicQuantizeLSTM", recurrent::dynamic_lstm),
     ("com.microsoft.DynamicQuantizeMatMul", quantise_dynamic::dynamic_matmul),
     ("com.microsoft.Gelu", elementwise::gelu),
     ("com.microsoft.DequantizeLinear", quantise::dequantize_linear),

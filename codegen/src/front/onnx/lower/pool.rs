@@ -96,6 +96,8 @@ fn pool(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, of: Of) -> Lowered<ValueId> {
         return Err(Refusal::malformed(format!("its kernel_shape does not fit {}", describe(cx.ty(x)))));
     };
     let mut axes = window(cx, &size, &dims[2..])?;
+    let x = cropped(cx, x, &mut axes)?;
+    axes.iter_mut().for_each(Axis::hold);
     // Zeros that count are those of the padding, but not those of a last window that ends beyond it.
     let padded: Vec<(usize, usize)> = axes.iter().map(|axis| axis.pad).collect();
     if cx.int("ceil_mode", 0) != 0 {
@@ -124,6 +126,25 @@ fn pool(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, of: Of) -> Lowered<ValueId> {
         Some(quant) => quantise::scaled(cx, y, quant),
         None => Ok(y),
     }
+}
+
+/// With `auto_pad`, windows further apart than their size leave elements over: ONNX Runtime takes half of them away in front.
+fn cropped(cx: &mut NodeCx<'_, '_, '_>, mut x: ValueId, axes: &mut [Axis]) -> Lowered<ValueId> {
+    let odd = match cx.text("auto_pad") {
+        b"SAME_UPPER" => 0,
+        b"SAME_LOWER" => 1,
+        _ => return Ok(x),
+    };
+    for (k, axis) in axes.iter_mut().enumerate() {
+        let Some(reach) = axis.reach().filter(|_| axis.image > 0) else { continue };
+        let covered = (axis.image.div_ceil(axis.stride) - 1) * axis.stride + reach;
+        let begin = axis.image.saturating_sub(covered + odd) / 2;
+        if begin > 0 {
+            axis.image -= begin;
+            x = cx.part(x, k + 2, begin, axis.image, 1)?;
+        }
+    }
+    Ok(x)
 }
 
 /// By the ops for images.

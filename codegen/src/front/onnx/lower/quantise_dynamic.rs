@@ -9,17 +9,17 @@ use super::{describe, Lowered, Refusal};
 use crate::ir::{Binary, Clamp, Comparison, DType, Op, Reduction, Rescale, Type, Unary, ValueId};
 
 /// So many products of bytes have a sum below 2²⁴.
-const EXACT: usize = 256;
+pub(super) const EXACT: usize = 256;
 
 /// A tensor as stored values, with its scale and zero point.
-struct Dynamic {
-    stored: ValueId,
-    scale: ValueId,
-    zero: ValueId,
+pub(super) struct Dynamic {
+    pub(super) stored: ValueId,
+    pub(super) scale: ValueId,
+    pub(super) zero: ValueId,
 }
 
 /// Numbers between the least and the largest, and 0, become 0 to 255; all three results are floats.
-fn quantised(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<Dynamic> {
+pub(super) fn quantised(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<Dynamic> {
     cx.want_float(x)?;
     let axes: Vec<usize> = (0..cx.dims(x).len()).collect();
     let nothing = cx.number(x, 0.0)?;
@@ -34,11 +34,16 @@ fn quantised(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<Dynamic> {
     let scale = cx.choice(none, one, scale)?;
     let below = cx.quotient(least, scale)?;
     let zero = cx.difference(nothing, below)?;
+    // Of an infinite range it is no number, and 255 in ONNX Runtime.
+    let (is_number, top) = (cx.compared(Comparison::Equal, zero, zero)?, cx.number(x, 255.0)?);
+    let zero = cx.choice(is_number, zero, top)?;
     let zero = cx.clipped(zero, 0.0, 255.0)?;
     let zero = cx.unary(Unary::Round, zero)?;
     let stored = cx.quotient(x, scale)?;
     let stored = cx.unary(Unary::Round, stored)?;
     let stored = cx.sum(stored, zero)?;
+    // Afterwards what is no number is 0.
+    let stored = cx.binary(Binary::Max, stored, nothing)?;
     let stored = cx.clipped(stored, 0.0, 255.0)?;
     Ok(Dynamic { stored, scale, zero })
 }

@@ -4,6 +4,7 @@
 //! with the state before and applies the gates.
 
 use super::cx::NodeCx;
+use super::recurrent_dynamic::{self, Matrix};
 use super::{describe, Lowered, Refusal};
 use crate::ir::{AddRescale, Clamp, Op, Real, Rescale, ValueId};
 
@@ -66,17 +67,22 @@ impl Activation {
 
 /// LSTM.
 pub(super) fn lstm(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    Layer::read(cx, Kind::Lstm)?.lower(cx)
+    Layer::read(cx, Kind::Lstm, false)?.lower(cx)
+}
+
+/// DynamicQuantizeLSTM of ONNX Runtime.
+pub(super) fn dynamic_lstm(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    Layer::read(cx, Kind::Lstm, true)?.lower(cx)
 }
 
 /// GRU.
 pub(super) fn gru(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    Layer::read(cx, Kind::Gru)?.lower(cx)
+    Layer::read(cx, Kind::Gru, false)?.lower(cx)
 }
 
 /// RNN.
 pub(super) fn rnn(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    Layer::read(cx, Kind::Rnn)?.lower(cx)
+    Layer::read(cx, Kind::Rnn, false)?.lower(cx)
 }
 
 /// A layer with its operands.
@@ -113,6 +119,8 @@ struct Direction {
     /// Of the input, output and forget gates: \[3 · units\].
     peepholes: Option<Vec<f32>>,
     activations: Vec<Activation>,
+    /// Of weights and recurrent weights, where those are integers and operands are quantised as they come.
+    scales: Option<[Vec<f32>; 2]>,
 }
 
 /// What a direction computes: all outputs, in the order of steps, and the last states.
@@ -125,7 +133,7 @@ struct Run {
 }
 
 impl Layer {
-    fn read(cx: &mut NodeCx<'_, '_, '_>, kind: Kind) -> Lowered<Layer> {
+    fn read(cx: &mut NodeCx<'_, '_, '_>, kind: Kind, dynamic: bool) -> Lowered<Layer> {
         let (x, gates) = (cx.input(0)?, kind.gates());
         cx.want_float(x)?;
         let sequences_first = cx.int("layout", 0) != 0;
@@ -137,6 +145,7 @@ impl Layer {
         let &[count, rows, columns] = &*cx.dims(weights) else {
             return Err(Refusal::malformed(format!("its weights are {}", describe(cx.ty(weights)))));
         };
+        let (rows, columns) = if dynamic { (columns, rows) } else { (rows, columns) };
         let units = rows / gates;
         let backwards = match (cx.text("direction"), count) {
             (b"" | b"forward", 1) => vec![false],
@@ -210,8 +219,15 @@ impl Layer {
                 }
             }
         };
-        let weights = all(cx, 1, "weights", rows * inputs)?;
-        let recurrent = all(cx, 2, "recurrent weights", rows * units)?;
+        let (weights, recurrent, scales) = if dynamic {
+            let [w, r] = [recurrent_dynamic::weights(cx, 1, 8)?, recurrent_dynamic::weights(cx, 2, 10)?];
+            if [w.numbers.len(), r.numbers.len()] != [count * rows * inputs, count * rows * units] {
+                return Err(Refusal::malformed("its weights do not fit each other"));
+            }
+            (w.numbers, r.numbers, Some([w.scales, r.scales]))
+        } else {
+            (all(cx, 1, "weights", rows * inputs)?, all(cx, 2, "recurrent weights", rows * units)?, None)
+        };
         let bias = match cx.optional(3)? {
             Some(_) => all(cx, 3, "biases", 2 * rows)?,
             None => vec![0.0; count * 2 * rows],
@@ -231,6 +247,9 @@ impl Layer {
                 bias: [both[..rows].to_vec(), both[rows..].to_vec()],
                 peepholes: peepholes.as_deref().map(|numbers| part(numbers, 3 * units)),
                 activations,
+                scales: scales.as_ref().map(|both| {
+                    [0, 1].map(|of| part(&both[of], both[of].len() / count))
+                }),
             });
         }
         Ok(layer)
@@ -268,6 +287,7 @@ impl Layer {
                 && direction.activations == Kind::Lstm.activations()
                 && direction.peepholes.is_none()
                 && self.clip.is_none()
+                && direction.scales.is_none()
                 && !self.input_forget;
             let x = self.in_time(cx, self.x, direction.backwards)?;
             let start = [hidden, cell];
@@ -373,9 +393,21 @@ impl Layer {
         let steps = cx.dims(x)[0];
         let rows = self.kind.gates() * units;
         let x = cx.reshaped(x, &[steps * sequences, inputs])?;
-        let w = cx.float_constant("weights", &[rows, inputs], &direction.weights)?;
-        let b = cx.float_constant("bias", &[rows], &direction.bias[0])?;
-        let products = cx.add_like(DENSE, &[x, w, b], &[steps * sequences, rows])?;
+        let mut quantised = None;
+        let products = match &direction.scales {
+            Some([of_w, of_r]) => {
+                let w = Matrix::of(cx, &direction.weights, [rows, inputs], of_w)?;
+                let r = Matrix::of(cx, &direction.recurrent, [rows, units], of_r)?;
+                let bias: Vec<f32> = direction.bias[0].iter().zip(&direction.bias[1]).map(|(w, r)| w + r).collect();
+                quantised = Some((r, cx.float_constant("bias", &[1, rows], &bias)?));
+                recurrent_dynamic::product(cx, x, &w)?
+            }
+            None => {
+                let w = cx.float_constant("weights", &[rows, inputs], &direction.weights)?;
+                let b = cx.float_constant("bias", &[rows], &direction.bias[0])?;
+                cx.add_like(DENSE, &[x, w, b], &[steps * sequences, rows])?
+            }
+        };
         let recurrent = {
             // The hidden gate of a GRU is apart.
             let gates = if self.kind == Kind::Gru { 2 } else { self.kind.gates() };
@@ -394,10 +426,10 @@ impl Layer {
         let mut outputs = Vec::new();
         for time in 0..steps {
             // A small file may have many steps: as with loops, what they come to is on top of its allowance.
-            cx.importer.budget.inline(ALLOWED);
+            cx.importer.budget.inline(if quantised.is_some() { 4 * ALLOWED } else { ALLOWED });
             let op = Op::Slice { begin: vec![time * sequences, 0], step: vec![1, 1] };
             let x = cx.add_like(op, &[products], &[sequences, rows])?;
-            let mut step = Step { cx, layer: self, direction };
+            let mut step = Step { cx, layer: self, direction, quantised: quantised.as_ref() };
             hidden = match (self.kind, recurrent.1) {
                 (Kind::Gru, Some(of_hidden)) => step.gru(x, hidden, recurrent.0, of_hidden)?,
                 (Kind::Lstm, _) => {
@@ -488,6 +520,8 @@ struct Step<'s, 'c, 'm, 'a> {
     cx: &'s mut NodeCx<'c, 'm, 'a>,
     layer: &'s Layer,
     direction: &'s Direction,
+    /// The recurrent weights, and the biases, where the state is quantised.
+    quantised: Option<&'s (Matrix, ValueId)>,
 }
 
 impl Step<'_, '_, '_, '_> {
@@ -523,6 +557,11 @@ impl Step<'_, '_, '_, '_> {
     }
 
     fn with_state(&mut self, x: ValueId, hidden: ValueId, matrix: [ValueId; 2]) -> Lowered<ValueId> {
+        if let Some((recurrent, bias)) = self.quantised {
+            let product = recurrent_dynamic::product(self.cx, hidden, recurrent)?;
+            let sum = self.two(SUM, x, product)?;
+            return self.two(SUM, sum, *bias);
+        }
         let product = self.product_with_state(hidden, matrix)?;
         self.two(SUM, x, product)
     }

@@ -1,7 +1,7 @@
 //! IF and WHILE: subgraphs become part of the graph that calls them, which knows no control flow.
 //!
 //! Of an IF whose condition is a constant, the branch that is taken is all there is; otherwise both are computed, and `select`
-//! takes the results of one. A WHILE is unrolled: its condition has to follow from constants, pass for pass (`consts.rs`).
+//! takes the results of one. A WHILE is unrolled: its condition has to follow from constants, pass for pass (`consts.rs`), or to end the loop by a counter besides.
 //! How much of it all there may be is bounded ([`Budget::inline`](crate::front::budget::Budget::inline)).
 
 use super::cx::{describe, OpCx};
@@ -46,26 +46,66 @@ pub(super) fn branch(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 }
 
 /// WHILE.
+///
+/// Where a condition depends on data, and on a counter that ends the loop whatever the data is, passes are unrolled up to that end. The loop goes on in them as if the condition held; the results
+/// are what the values were when it did not, which `select` keeps.
 pub(super) fn repeat(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let (condition, body) = cx.options(93)?.subgraphs()?;
     let mut values = cx.arguments(0)?;
+    let mut stopping: Option<Stopping> = None;
     for passes in 0usize.. {
         let &[Slot::Value(goes_on)] = &*cx.inline(condition, &values)? else {
             return Err(Refusal::malformed("its condition is no single value"));
         };
         match cx.truth(goes_on)? {
-            Some(true) => values = cx.inline(body, &values)?,
+            Some(true) => {}
             Some(false) => break,
             None => {
-                let what = format!(
-                    "whether its body runs again after {passes} passes depends on values that are computed at run time"
-                );
-                let help = "count the passes of the loop, from a constant to a constant, or write it in your code around the model";
+                if !cx.is_bounded(goes_on) {
+                    let what = format!(
+                        "whether its body runs again after {passes} passes depends on values that are computed at run time, and nothing bounds how often it does"
+                    );
+                    let help = "let its condition be a LOGICAL_AND with a counter that goes from a constant to a constant, or write the loop in your code around the model";
+                    return Err(Refusal::unsupported(what, help));
+                }
+                let scalar = cx.scalar(goes_on)?;
+                stopping = Some(match stopping {
+                    None => Stopping { goes_on: scalar, kept: values.clone() },
+                    Some(Stopping { goes_on: before, kept }) => {
+                        let ty = Type::plain(DType::Bool, &[]);
+                        Stopping { goes_on: cx.node(Op::Select {}, &[before, scalar, before], 0, ty)?, kept }
+                    }
+                });
+            }
+        }
+        let writes = cx.importer.writes;
+        values = cx.inline(body, &values)?;
+        if let Some(Stopping { goes_on, kept }) = &mut stopping {
+            if cx.importer.writes != writes {
+                let what = "its body writes a variable, and how often it runs depends on values that are computed at run time";
+                let help = "let the loop return the variable's next value, and assign it behind the operator";
                 return Err(Refusal::unsupported(what, help));
+            }
+            for (k, (kept, &next)) in kept.iter_mut().zip(&values).enumerate() {
+                *kept = match (*kept, next) {
+                    (Slot::Value(kept), Slot::Value(next)) => Slot::Value(cx.choice(*goes_on, next, kept, k)?),
+                    (_, other) => other,
+                };
             }
         }
     }
-    cx.bind_all(&values)
+    match stopping {
+        Some(Stopping { kept, .. }) => cx.bind_all(&kept),
+        None => cx.bind_all(&values),
+    }
+}
+
+/// A loop of which data may end each pass.
+struct Stopping {
+    /// Whether none has ended it.
+    goes_on: ValueId,
+    /// The values as they were when one did.
+    kept: Vec<Slot>,
 }
 
 impl<'m, 'a> OpCx<'_, 'm, 'a> {
@@ -120,7 +160,62 @@ impl<'m, 'a> OpCx<'_, 'm, 'a> {
         if ty.dtype != DType::Bool || ty.shape.numel() != 1 {
             return Err(Refusal::malformed(format!("its condition is {}, a bool wanted", describe(ty))));
         }
-        Ok(self.known(condition).map(|data| data.bytes().first().is_some_and(|&byte| byte != 0)))
+        Ok(self.settled(condition, DEEPEST))
+    }
+
+    /// The truth of a value, if constants decide it: also of an AND of which one operand is false.
+    fn settled(&self, id: ValueId, deep: usize) -> Option<bool> {
+        if let Some(data) = self.known(id) {
+            return data.bytes().first().map(|&byte| byte != 0);
+        }
+        let (condition, [yes, no]) = self.logic(id)?;
+        let deeper = |id| deep.checked_sub(1).and_then(|deep| self.settled(id, deep));
+        match deeper(condition) {
+            Some(true) => deeper(yes),
+            Some(false) => deeper(no),
+            None => {
+                // In each case the condition itself is known.
+                let yes = if yes == condition { Some(true) } else { deeper(yes) };
+                let no = if no == condition { Some(false) } else { deeper(no) };
+                yes.filter(|_| yes == no)
+            }
+        }
+    }
+
+    /// A logical operation as the choice that it is; under another shape, too.
+    fn logic(&self, id: ValueId) -> Option<(ValueId, [ValueId; 2])> {
+        let graph = &self.importer.graph;
+        let mut node = graph.node(graph.producer(id)?);
+        while let (Op::Reshape {}, &[from]) = (&node.op, &node.operands[..]) {
+            node = graph.node(graph.producer(from)?);
+        }
+        match (&node.op, &node.operands[..]) {
+            (Op::Select {}, &[condition, yes, no]) => Some((condition, [yes, no])),
+            _ => None,
+        }
+    }
+
+    /// Whether a condition of unknown truth is an AND of something else and a truth that is known, which may end the loop later.
+    fn is_bounded(&self, condition: ValueId) -> bool {
+        let mut parts = vec![condition];
+        for _ in 0..64 {
+            let Some(part) = parts.pop() else { return false };
+            if self.known(part).is_some() {
+                return true;
+            }
+            if let Some((x, [y, _])) = self.logic(part).filter(|(x, [_, no])| x == no) {
+                parts.extend([x, y]);
+            }
+        }
+        false
+    }
+
+    /// A condition without axes.
+    fn scalar(&mut self, condition: ValueId) -> Lowered<ValueId> {
+        match self.ty(condition).shape.rank() {
+            0 => Ok(condition),
+            _ => self.node(Op::Reshape {}, &[condition], 0, Type::plain(DType::Bool, &[])),
+        }
     }
 
     /// Result `k` of whichever branch is taken.
@@ -138,11 +233,7 @@ impl<'m, 'a> OpCx<'_, 'm, 'a> {
             );
             return Err(Refusal::unsupported(what, "let both branches return results of one shape"));
         }
-        let scalar = Type::plain(DType::Bool, &[]);
-        let condition = match self.ty(condition).shape.rank() {
-            0 => condition,
-            _ => self.node(Op::Reshape {}, &[condition], k, scalar)?,
-        };
+        let condition = self.scalar(condition)?;
         self.node(Op::Select {}, &[condition, yes, no], k, ty)
     }
 

@@ -41,15 +41,32 @@ impl<'m, 'a> Importer<'m, 'a> {
             (None, _) | (_, DType::F32 | DType::I64 | DType::Bool) => None,
             // A bias gets its scale from its operator; some files leave zeros here.
             (Some(q), DType::I32) if q.scales.iter().any(|s| s.is_nan() || s <= 0.0) => None,
-            (Some(q), _) => Some(self.quant(q, dtype, &dims)?),
+            (Some(q), _) => Some(self.quant(tensor, q, dtype, &dims)?),
         };
         Ok(Type { dtype, shape: Shape(dims), quant })
     }
 
-    fn quant(&mut self, q: &Quantization<'_>, dtype: DType, dims: &[usize]) -> Lowered<Quant> {
+    fn quant(
+        &mut self,
+        tensor: &Tensor<'a>,
+        q: &Quantization<'_>,
+        dtype: DType,
+        dims: &[usize],
+    ) -> Lowered<Quant> {
         let count = q.scales.len();
         self.budget.charge(count.saturating_mul(16)).map_err(Refusal::Fatal)?;
-        let scales: Vec<Real> = q.scales.iter().map(Real).collect();
+        let mut scales: Vec<Real> = q.scales.iter().map(Real).collect();
+        if scales.iter().any(|s| s.0 == 0.0) {
+            if !self.holds_zeros(tensor, q, dtype, dims) {
+                let what = format!(
+                    "\"{}\" has the scale 0, but is not a constant whose stored values are all its zero point",
+                    tensor.name
+                );
+                return Err(Refusal::unsupported(what, "check the quantisation of the model, or convert it again"));
+            }
+            // All numbers are 0, whatever the scale: with this one factors of fixed point are 0, as the runtimes' are.
+            scales.iter_mut().filter(|s| s.0 == 0.0).for_each(|s| *s = Real(f32::MIN_POSITIVE));
+        }
         if scales.iter().any(|s| !s.0.is_finite() || s.0 <= 0.0) {
             return Err(Refusal::malformed("a quantisation scale is not a positive number"));
         }
@@ -69,6 +86,31 @@ impl<'m, 'a> Importer<'m, 'a> {
             })?),
         };
         Ok(Quant { scales, zero_points, axis })
+    }
+
+    /// Whether a tensor is a constant whose stored values are the zero point wherever the scale is 0.
+    fn holds_zeros(&self, tensor: &Tensor<'a>, q: &Quantization<'_>, dtype: DType, dims: &[usize]) -> bool {
+        let Ok(Some(bytes)) = self.model.buffer(tensor.buffer) else { return false };
+        let zero_point = |channel: usize| q.zero_points.get(channel).or(q.zero_points.get(0)).unwrap_or(0);
+        let numel = Shape(dims.to_vec()).checked_numel().unwrap_or(usize::MAX);
+        if Some(bytes.len()) != numel.checked_mul(dtype.size()) {
+            // Elements of four bits, two to a byte.
+            return bytes.iter().all(|&byte| byte == 0) && (0..q.scales.len()).all(|c| zero_point(c) == 0);
+        }
+        let count = q.scales.len();
+        let Some(axis) = (if count == 1 { Some(0) } else { channel_axis(q.axis, count, dims) }) else { return false };
+        let inner = dims.iter().skip(axis + 1).product::<usize>().max(1);
+        let channel = |i: usize| if count == 1 { 0 } else { i / inner % count };
+        let is_zero = |c: usize| q.scales.get(c).is_some_and(|scale| scale == 0.0);
+        let each = bytes.chunks_exact(dtype.size());
+        let stored = each.map(|element| match *element {
+            [byte] if dtype == DType::U8 => i64::from(byte),
+            [byte] => i64::from(byte as i8),
+            [low, high] => i64::from(i16::from_le_bytes([low, high])),
+            [a, b, c, d] => i64::from(i32::from_le_bytes([a, b, c, d])),
+            _ => i64::MIN,
+        });
+        stored.enumerate().all(|(i, x)| !is_zero(channel(i)) || x == zero_point(channel(i)))
     }
 
     /// The value of a tensor: computed before, or a constant, or a variable's.

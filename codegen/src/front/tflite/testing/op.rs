@@ -31,6 +31,7 @@ pub const CAST: i32 = 53;
 pub const NOT_EQUAL: i32 = 72;
 pub const SHAPE: i32 = 77;
 pub const PACK: i32 = 83;
+pub const LOGICAL_AND: i32 = 86;
 pub const LEAKY_RELU: i32 = 98;
 pub const SPLIT_V: i32 = 102;
 pub const UNIQUE: i32 = 103;

@@ -179,6 +179,59 @@ fn loops_without_end_and_of_unknown_length_are_refused() {
     );
 }
 
+/// A model of x that is a WHILE over a counter below `to`, if there is one, AND while the first of x is below 10: x doubled in each pass.
+fn doubled_below_ten(to: Option<i32>) -> ModelBuilder {
+    let mut m = ModelBuilder::new();
+    let x = m.input("x", float());
+    let begin = constant(&mut m, 0);
+    let (i, y) = (m.value("i", int()), m.value("y", float()));
+    m.operator(op::WHILE, Options::repeated(1, 2), &[begin, x], &[i, y]);
+    m.outputs(&[y, i]);
+    m.begin_subgraph("condition");
+    let (i, x) = (m.input("i", int()), m.input("x", float()));
+    let (begin, end) = (m.ints("begin", &[0, 0]), m.ints("end", &[1, 1]));
+    let steps = m.ints("steps", &[1, 1]);
+    let first = m.value("first", Tensor::new(Element::Float32, &[]));
+    m.operator(op::STRIDED_SLICE, Options::strided_slice(0, 0, 3), &[x, begin, end, steps], &[first]);
+    let ten = m.floats("ten", &[], &[10.0]);
+    let below = m.value("below", bool());
+    m.operator(op::LESS, Options::none(), &[first, ten], &[below]);
+    let goes_on = match to {
+        None => below,
+        Some(to) => {
+            let limit = constant(&mut m, to);
+            let (less, both) = (m.value("less", bool()), m.value("both", bool()));
+            m.operator(op::LESS, Options::none(), &[i, limit], &[less]);
+            m.operator(op::LOGICAL_AND, Options::none(), &[below, less], &[both]);
+            both
+        }
+    };
+    m.outputs(&[goes_on]);
+    m.begin_subgraph("body");
+    let (i, x) = (m.input("i", int()), m.input("x", float()));
+    let one = constant(&mut m, 1);
+    let (next, y) = (m.value("next", int()), m.value("y", float()));
+    m.operator(op::ADD, Options::add(0), &[i, one], &[next]);
+    m.operator(op::ADD, Options::add(0), &[x, x], &[y]);
+    m.outputs(&[next, y]);
+    m
+}
+
+#[test]
+fn data_ends_a_loop_that_a_counter_bounds() {
+    let graph = graph(&doubled_below_ten(Some(6)));
+    for (x, y, passes) in [(3.0, 12.0, 2), (0.1, 6.4, 6), (20.0, 20.0, 0), (9.0, 18.0, 1), (f32::NAN, f32::NAN, 0)] {
+        let results = Machine::new(&graph).run(&[Data::from_f32(&[x, 1.0])]).unwrap();
+        let (values, count) = (results[0].to_f32(), results[1].to_i32());
+        assert!((values[0] - y).abs() < 1e-6 || values[0].is_nan() && y.is_nan(), "{values:?} of {x}");
+        assert_eq!((values[1], count[0]), (2f32.powi(passes), passes), "of {x}");
+    }
+    let endless = message(&doubled_below_ten(None));
+    assert!(endless.contains("nothing bounds how often it does") && endless.contains("LOGICAL_AND"), "{endless}");
+    let long = message(&doubled_below_ten(Some(i32::MAX)));
+    assert!(long.contains("more operators than can be unrolled"), "{long}");
+}
+
 #[test]
 fn a_loop_of_many_passes_compiles() {
     let model = graph(&doubled(0, 400));
