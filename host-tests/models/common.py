@@ -46,7 +46,7 @@ def convert(specs, function, calibration=None, module=None, edge=None):
 
 def describe(tflite):
     """(inputs, outputs, op names) of the main subgraph; an input or output is (dtype, shape, scale, zero point)."""
-    from tensorflow.lite.python import schema_py_generated as schema
+    from tflite_micro.tensorflow.lite.micro.python import schema_py_generated as schema
 
     types = {v: k.lower() for k, v in vars(schema.TensorType).items() if isinstance(v, int)}
     names = {v: k for k, v in vars(schema.BuiltinOperator).items() if isinstance(v, int)}

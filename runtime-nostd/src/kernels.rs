@@ -44,6 +44,10 @@ pub use crate::arch::portable::compare::{
     less_i64, less_i8, less_scaled_i8, less_u8, not_equal_f32, not_equal_i16, not_equal_i32, not_equal_i64,
     not_equal_i8, not_equal_scaled_i8, not_equal_u8, select,
 };
+pub use crate::arch::portable::computed::{
+    computed_conv2d_f32, computed_conv2d_i16, computed_conv2d_i16_narrow, computed_conv2d_i8,
+    computed_conv2d_i8_float, computed_conv2d_i8_once,
+};
 pub use crate::arch::portable::conv::{
     conv2d_f32, conv2d_i8, conv2d_i8_float, conv2d_i8_wide, conv2d_i8_wide_float, dense_f32, dense_i8,
     dense_i8_float, dense_i8_once, dense_i8_wide, dense_i8_wide_float, dense_i8_wide_once,
@@ -143,8 +147,8 @@ pub use crate::arch::v6m::depthwise::depthwise2d_i8_taps;
 pub use crate::arch::v6m::elementwise::add_i8_linear;
 pub use crate::arch::v6m::steps::HalfRequant;
 pub use crate::params::{
-    AddFloat, AddLinear, AddParams, Along, Broadcast, Choice, CompactConv, CompactDense, CompareParams, Conv,
-    Copy, DynamicLayer, FilterBlocks, FloatRequant, Gather, LogSoftmax, Lstm, MatMul, MeanLinear, MeanRows,
+    AddFloat, AddLinear, AddParams, Along, Broadcast, Choice, CompactConv, CompactDense, CompareParams, ComputedConv,
+    Conv, Copy, DynamicLayer, FilterBlocks, FloatRequant, Gather, LogSoftmax, Lstm, MatMul, MeanLinear, MeanRows,
     MulFloat, MulParams, Noise, NoiseFloor, Pad, Pool, QuantizeLinear, Reduce, Requant, Rescale, Resize,
     Rounding, Scale, Stride,
 };

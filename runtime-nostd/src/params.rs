@@ -134,6 +134,22 @@ pub struct Conv {
     pub groups: usize,
 }
 
+/// A convolution of several images with weights that are no constants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct ComputedConv {
+    /// Its sizes.
+    pub conv: Conv,
+    /// Images.
+    pub images: usize,
+    /// Rows of each result.
+    pub out_h: usize,
+    /// Stored value of 0 in the operand, of integers.
+    pub x_zero: i32,
+    /// Stored value of 0 in the weights, of integers.
+    pub w_zero: i32,
+}
+
 /// A convolution for the kernels that one function serves all layers with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]

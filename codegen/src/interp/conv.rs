@@ -162,7 +162,6 @@ pub(super) fn conv2d(
             });
             Ok(Data::from_f32(&y))
         }
-        Rescale::Once(_) => Err(InterpError::new("no convolution rounds once")),
         rescale => {
             let (xs, ws) = (centred(x.0, x.1), centred_weights(w.0, w.1));
             let output = Output {

@@ -30,7 +30,7 @@ mod softmax;
 mod tensor;
 mod trees;
 
-use crate::ir::{Data, Graph, Multiplier, Op, Rescale, Type, ValueDef, ValueId};
+use crate::ir::{Data, Graph, Layout, Multiplier, Op, Rescale, Type, ValueDef, ValueId};
 pub(crate) use crate::verify::check_op;
 use std::fmt;
 
@@ -185,6 +185,9 @@ pub fn eval(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Result<Data,
     let y = match op {
         Op::Conv2d { window, groups, rescale, clamp, layout } => {
             conv::conv2d(window, *groups, rescale, clamp, *layout, operands, result)?
+        }
+        Op::ComputedConv2d { window, groups, rescale, clamp } => {
+            conv::conv2d(window, *groups, rescale, clamp, Layout::default(), operands, result)?
         }
         Op::Dense { rescale, clamp } => conv::dense(rescale, clamp, operands, result)?,
         Op::DynamicScale { symmetric } => dynamic::scale(*symmetric, first),

@@ -10,7 +10,7 @@ pub fn macs(graph: &Graph, node: &Node) -> u64 {
         return (steps * (graph.ty(*w).shape.numel() + graph.ty(*r).shape.numel())) as u64;
     }
     let weights = match node.op {
-        Op::Conv2d { .. } | Op::Dense { .. } => node.operands.get(1),
+        Op::Conv2d { .. } | Op::Dense { .. } | Op::ComputedConv2d { .. } => node.operands.get(1),
         Op::DynamicConv2d { .. } | Op::DynamicDense { .. } => node.operands.get(2),
         _ => None,
     };

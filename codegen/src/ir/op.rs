@@ -90,6 +90,18 @@ op_table! {
         /// Orders of `x` and the result; channel-last if left out.
         layout: Layout,
     }
+    /// Convolution with `weights` or a `bias` that are computed while the model runs: `x` \[n, h, w, c\], `weights` \[o, kh, kw, c / groups\] and `bias` \[o\], arithmetic as of
+    /// `conv2d`. A matrix product is one of a point, over an image one pixel wide; only there sums of `i8` may be rounded once.
+    ComputedConv2d "computed_conv2d" (3..=3) {
+        /// The sliding window; its size equals the weights' kh, kw.
+        window: Window,
+        /// Channel groups; divides c and o.
+        groups: usize,
+        /// Accumulator to result.
+        rescale: Rescale,
+        /// Fused activation.
+        clamp: Clamp,
+    }
     /// Matrix product of `x` \[…, k\] with `weights` \[n, k\] and an optional `bias` \[n\]: result \[…, n\], same arithmetic as `conv2d`.
     Dense "dense" (2..=3) {
         /// Accumulator to result.

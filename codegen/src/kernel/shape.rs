@@ -1,6 +1,6 @@
 //! Convolutions of one image, as kernels see them.
 
-use crate::ir::{Graph, Layout, Node, Op, Order};
+use crate::ir::{Graph, Layout, Node, Op, Order, Window};
 
 /// The sizes of a convolution of one image: those of the kernels' `Conv`, and the rows of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,17 @@ impl Shape {
         let (Op::Conv2d { window, groups, .. } | Op::DynamicConv2d { window, groups, .. }) = &node.op else {
             return None;
         };
-        let layout = node.op.layout();
+        Shape::of_window(graph, node, window, *groups, node.op.layout())
+    }
+
+    /// The shape of a convolution of images by a window.
+    pub fn of_window(
+        graph: &Graph,
+        node: &Node,
+        window: &Window,
+        groups: usize,
+        layout: Layout,
+    ) -> Option<Shape> {
         let image = |id, order: Order| order.image(graph.ty(id).shape.dims());
         let [images, in_h, in_w, in_c] = image(*node.operands.first()?, layout.x)?;
         let [_, out_h, out_w, out_c] = image(node.result, layout.y)?;
@@ -66,7 +76,7 @@ impl Shape {
             dilation_w: window.dilation[1],
             pad_top: window.pad.top,
             pad_left: window.pad.left,
-            groups: *groups,
+            groups,
             images,
             layout,
         })

@@ -47,7 +47,7 @@ fn folded(graph: &Graph, node: &Node, budget: &mut Budget) -> Option<Data> {
 /// How many multiplications (or the like) an op takes, where it is not about one per element of its result or operands.
 fn multiplications(node: &Node, operands: &[(&Type, &Data)], result: &Type) -> usize {
     let taps = match &node.op {
-        Op::Conv2d { window, .. } => {
+        Op::Conv2d { window, .. } | Op::ComputedConv2d { window, .. } => {
             let channels = operands.get(1).map_or(1, |(ty, _)| ty.shape.last());
             window.size[0].saturating_mul(window.size[1]).saturating_mul(channels)
         }

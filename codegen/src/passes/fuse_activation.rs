@@ -32,6 +32,7 @@ fn fused(graph: &Graph, uses: &[usize], id: NodeId) -> Option<(NodeId, ValueId, 
 fn clamp_mut(op: &mut Op) -> Option<&mut Clamp> {
     match op {
         Op::Conv2d { clamp, .. }
+        | Op::ComputedConv2d { clamp, .. }
         | Op::Dense { clamp, .. }
         | Op::DynamicConv2d { clamp, .. }
         | Op::DynamicDense { clamp }

@@ -341,7 +341,7 @@ impl<'a> Selector<'a> {
     }
 
     /// The kernels' `FloatRequant`.
-    fn float_requant(&mut self, node: &'a Node, factors: &[Real], clamp: &Clamp) -> Struct {
+    pub(super) fn float_requant(&mut self, node: &'a Node, factors: &[Real], clamp: &Clamp) -> Struct {
         let factors: Vec<f32> = factors.iter().map(|factor| factor.0).collect();
         let factors = self.step_constant("FACTORS", Data::from_f32(&factors));
         let (lo, hi) = clamp.int_bounds();

@@ -4,6 +4,7 @@
 //! reported as a [`Problem`]; all of them are collected.
 
 mod choose;
+mod computed;
 mod conv;
 mod custom;
 mod dsp;
@@ -178,6 +179,7 @@ impl<'a> Selector<'a> {
                     | Op::SquaredDistances {}
                     | Op::Couple {}
                     | Op::MatMul { .. }
+                    | Op::ComputedConv2d { .. }
                     | Op::ResizeBilinear { .. }
                     | Op::Broadcast {}
             );
@@ -190,6 +192,9 @@ impl<'a> Selector<'a> {
         match &node.op {
             Op::Conv2d { groups, rescale, clamp, .. } => self.conv(node, *groups, rescale, clamp),
             Op::Dense { rescale, clamp } => self.dense(node, rescale, clamp),
+            Op::ComputedConv2d { window, groups, rescale, clamp } => {
+                self.computed_conv(node, window, *groups, rescale, clamp)
+            }
             Op::DynamicScale { symmetric } => self.dynamic_scale(node, *symmetric),
             Op::DynamicQuantize {} => self.dynamic_quantize(node),
             Op::DynamicConv2d { groups, clamp, .. } => self.dynamic_conv(node, *groups, clamp),
@@ -443,6 +448,7 @@ impl<'a> Selector<'a> {
 fn kernel_types(op: &Op) -> &'static str {
     match op {
         Op::Conv2d { .. } | Op::Dense { .. } => "int8 operands with int8 weights, and float32",
+        Op::ComputedConv2d { .. } => "int8, int16 with int8 weights, and float32",
         Op::AvgPool2d { .. } | Op::MaxPool2d { .. } | Op::Mean { .. } => "int8 and float32",
         Op::Add { .. } | Op::Sub { .. } | Op::Mul { .. } => "int8, float32, and plain int32 and int64",
         Op::Softmax { .. } | Op::LogSoftmax { .. } => "int8 and float32",

@@ -50,6 +50,14 @@ pub(super) fn check(op: &Op, operands: &[&Type], y: &Type) -> Result<(), String>
                 _ => weighted(rescale, operands, y),
             }
         }
+        Op::ComputedConv2d { rescale, clamp, .. } => {
+            check_clamp(clamp, y)?;
+            let bytes = operands.iter().take(2).chain([&y]).all(|ty| ty.dtype == DType::I8);
+            match rescale {
+                Rescale::Once(_) if !bytes => odd_rescale(),
+                _ => weighted(rescale, operands, y),
+            }
+        }
         Op::DynamicScale { .. } => float(x, y),
         Op::DynamicQuantize {} => {
             float(x, operands[1])?;

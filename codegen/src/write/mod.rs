@@ -84,6 +84,7 @@ impl Writer<'_> {
         let result = node.result;
         match &node.op {
             Op::Conv2d { window, groups, clamp, .. } => self.conv(&node, window, *groups, clamp),
+            Op::ComputedConv2d { window, groups, clamp, .. } => self.conv(&node, window, *groups, clamp),
             Op::AvgPool2d { window, clamp } => self.pool(&node, "AveragePool", window, clamp),
             Op::MaxPool2d { window, clamp } => self.pool(&node, "MaxPool", window, clamp),
             Op::ResizeBilinear { align_corners, half_pixel } => {

@@ -15,6 +15,10 @@ OF_WEIGHTS = {"float32": "float32", "float16": "float16", "uint8": "uint8", "int
 def weights(d, format, dims, axis, per_channel):
     """Weights with filters along `axis`; their tensor and scales."""
     element = OF_WEIGHTS[format]
+    if format in REAL and d.one_in(6):
+        return computed_weights(d, element, dims)
+    if format == "float32" and d.one_in(8):
+        return stored_weights(d, dims, axis, per_channel)
     data = d.data(Kind(element), dims)
     scales, zeros, along = None, None, 0
     if element in ("int8", "int4"):
@@ -37,10 +41,33 @@ def weights(d, format, dims, axis, per_channel):
     return tensor, scales
 
 
+def computed_weights(d, element, dims):
+    """Weights that are no constants."""
+    kind = Kind(element)
+    if element != "float32":
+        symmetric = element == "int8" and not d.one_in(4)
+        kind = Kind(element, d.scale(), 0 if symmetric else d.zero(element))
+    value = d.input(kind, dims)
+    return value.tensor, [kind.scale] if kind.scale else None
+
+
+def stored_weights(d, dims, axis, per_channel):
+    """Floats that are stored as integers."""
+    stored, _ = weights(d, d.pick(["int8", "int4"]), dims, axis, per_channel)
+    if d.model.main.tensors[stored].data is None:
+        raise Senseless
+    tensor = d.model.main.add(Tensor("float32", list(dims)))
+    d.model.main.operator("DEQUANTIZE", options("DequantizeOptions"), [stored], [tensor])
+    return tensor, None
+
+
 def bias(d, format, x, scales, channels):
     """A bias for so many channels, or none (−1)."""
     if d.one_in(4):
         return -1
+    if format in REAL and d.one_in(10) and (scales is None or len(scales) == 1):
+        scale = scales and f32(np.float32(x.kind.scale) * np.float32(scales[0]))
+        return d.input(Kind("int32", scale, 0) if scales else Kind("float32"), [channels]).tensor
     if ELEMENT[format] == "float32":
         return d.constant(Kind("float32"), [channels]).tensor
     wide = format == "int16" and not d.one_in(3)

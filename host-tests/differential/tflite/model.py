@@ -120,7 +120,10 @@ class Model:
         table = schema.TensorT()
         table.name = tensor.name.encode()
         table.type = ELEMENTS[tensor.element][0]
-        table.shape = np.array(tensor.dims, np.int32)
+        table.shape = np.array([max(dim, 1) if dim < 0 else dim for dim in tensor.dims], np.int32)
+        if -1 in tensor.dims:
+            # Open sizes.
+            table.shapeSignature = np.array(tensor.dims, np.int32)
         table.hasRank = True
         table.isVariable = tensor.variable
         if tensor.scales is not None:

@@ -103,7 +103,7 @@ pub(crate) fn order(graph: &Graph, node: &Node) -> Order {
         | Op::DynamicQuantize {}
         | Op::DynamicConv2d { .. }
         | Op::DynamicDense { .. } => Order::None,
-        Op::Dense { .. } | Op::Mean { .. } | Op::Pad { .. } => Order::None,
+        Op::Dense { .. } | Op::Mean { .. } | Op::Pad { .. } | Op::ComputedConv2d { .. } => Order::None,
         Op::Compare { .. } | Op::Select {} | Op::Cast {} | Op::Gather { .. } | Op::Broadcast {} => {
             Order::None
         }
@@ -154,6 +154,7 @@ pub(crate) fn need(graph: &Graph, node: &Node, operand: usize) -> Need {
         Op::Unary { .. } => one_to_one(true),
         Op::Clip { .. } | Op::LeakyRelu { .. } | Op::Logistic {} | Op::Tanh {} => one_to_one(true),
         Op::Quantize { .. } | Op::Dequantize {} | Op::Requantize { .. } => one_to_one(true),
+        Op::ComputedConv2d { .. } => Need::All,
         // Each step needs the one before.
         Op::Lstm { .. } | Op::Signal { .. } => Need::All,
         Op::Custom { .. } => Need::All,

@@ -3,6 +3,7 @@
 pub(crate) mod absorb;
 pub(crate) mod classical;
 pub(crate) mod compare;
+pub(crate) mod computed;
 pub(crate) mod conv;
 pub(crate) mod convert;
 pub(crate) mod depthwise;

@@ -158,7 +158,7 @@ pub(super) fn weights(cx: &NodeCx<'_, '_, '_>, w: ValueId) -> Lowered<Vec<f32>> 
     match cx.known(w) {
         Some(data) => Ok(data.to_f32()),
         None => {
-            let help = "export the model with constant weights";
+            let help = "store them in the model, or use Conv of images or sequences";
             Err(Refusal::unsupported("its weights are computed at run time", help))
         }
     }
@@ -170,7 +170,7 @@ pub(super) fn groups(cx: &NodeCx<'_, '_, '_>) -> Lowered<usize> {
     groups.ok_or_else(|| Refusal::malformed("it has no groups"))
 }
 
-/// Adds a convolution of a channel-last image with filters \[o, kh, kw, c / groups\].
+/// Adds a convolution of a channel-last image with constant filters \[o, kh, kw, c / groups\].
 pub(super) fn convolution(
     cx: &mut NodeCx<'_, '_, '_>,
     image: ValueId,
@@ -179,22 +179,51 @@ pub(super) fn convolution(
     window: Window,
     groups: usize,
 ) -> Lowered<ValueId> {
+    let dims = result_dims(cx, image, filters, &window)?;
+    let (rescale, clamp) = (Rescale::Real, Clamp::NO_FLOAT);
+    let late = bias.filter(|&bias| cx.known(bias).is_none());
+    let operands: Vec<ValueId> =
+        [image, filters].into_iter().chain(bias.filter(|_| late.is_none())).collect();
+    let op = Op::Conv2d { window, groups, rescale, clamp, layout: Default::default() };
+    let y = cx.add_like(op, &operands, &dims)?;
+    match late {
+        Some(bias) => cx.sum(y, bias),
+        None => Ok(y),
+    }
+}
+
+/// As [`convolution`] with filters that are computed at run time.
+fn computed_convolution(
+    cx: &mut NodeCx<'_, '_, '_>,
+    image: ValueId,
+    filters: ValueId,
+    bias: Option<ValueId>,
+    window: Window,
+    groups: usize,
+) -> Lowered<ValueId> {
+    let dims = result_dims(cx, image, filters, &window)?;
+    let bias = match bias {
+        Some(bias) => bias,
+        None => cx.float_constant("no bias", &dims[3..], &vec![0.0; dims[3]])?,
+    };
+    let op = Op::ComputedConv2d { window, groups, rescale: Rescale::Real, clamp: Clamp::NO_FLOAT };
+    cx.add_like(op, &[image, filters, bias], &dims)
+}
+
+/// The dimensions of a convolution's result, channel-last.
+fn result_dims(
+    cx: &NodeCx<'_, '_, '_>,
+    image: ValueId,
+    filters: ValueId,
+    window: &Window,
+) -> Lowered<[usize; 4]> {
     let (&[n, h, w, _], &[o, kh, kw, _]) = (&*cx.dims(image), &*cx.dims(filters)) else {
         return Err(Refusal::malformed("no image"));
     };
     let Some([out_h, out_w]) = window.output([h, w]) else {
         return Err(Refusal::malformed(format!("a {kh}×{kw} window does not fit a {h}×{w} image")));
     };
-    let mut operands = vec![image, filters];
-    operands.extend(bias);
-    let op = Op::Conv2d {
-        window,
-        groups,
-        rescale: Rescale::Real,
-        clamp: Clamp::NO_FLOAT,
-        layout: Default::default(),
-    };
-    cx.add_like(op, &operands, &[n, out_h, out_w, o])
+    Ok([n, out_h, out_w, o])
 }
 
 /// Conv.
@@ -216,13 +245,23 @@ pub(super) fn conv(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     if bias.is_some_and(|bias| cx.dims(bias) != [o]) {
         return Err(misfit(cx));
     }
-    let (data, axes) = (weights(cx, w)?, window(cx, size, &dims[2..])?);
+    cx.want_float(w)?;
+    let axes = window(cx, size, &dims[2..])?;
+    let (kh, kw) = if rank == 4 { (size[0], size[1]) } else { (1, size[0]) };
+    if cx.known(w).is_none() && rank < 5 {
+        let image = channel_last(cx, x)?;
+        let filters = cx.reshaped(w, &[o, depth, kh, kw])?;
+        let filters = cx.transposed(filters, &LAST)?;
+        let y = computed_convolution(cx, image, filters, bias, Axis::window(&axes), groups)?;
+        let y = channel_first(cx, y, rank)?;
+        return cx.bind(0, y);
+    }
+    let data = weights(cx, w)?;
     if rank == 5 {
         return super::volume::conv(cx, x, &data, &shape, bias, &axes, groups);
     }
     let image = channel_last(cx, x)?;
     let taps: usize = size.iter().product();
-    let (kh, kw) = if rank == 4 { (size[0], size[1]) } else { (1, size[0]) };
     // What is stored as integers stays so.
     let filters = if cx.dequantized(w).is_some() {
         let images = cx.reshaped(w, &[o, depth, kh, kw])?;

@@ -6,7 +6,7 @@
 
 use super::cx::{describe, OpCx};
 use super::{Importer, Layout, Lowered, Refusal, Slot};
-use crate::ir::{DType, Op, Type, ValueId};
+use crate::ir::{DType, Data, Op, Type, ValueId};
 
 /// Most subgraphs that call each other.
 const DEEPEST: usize = 8;
@@ -346,6 +346,9 @@ impl<'m, 'a> Importer<'m, 'a> {
         }
         let (name, origin) = (tensor.name.text(), self.caller.trim_end_matches('/').to_string());
         let ty = Type { quant: declared.quant, ..ty };
+        if ty.shape.numel() == 0 {
+            return Ok(self.graph.add_const(name, ty, Data::new(Vec::<u8>::new())));
+        }
         Ok(self.graph.add_node(Op::Reshape {}, &[value], name, ty, origin))
     }
 }

@@ -1,10 +1,10 @@
-//! CONV_2D and DEPTHWISE_CONV_2D.
+//! CONV_2D and DEPTHWISE_CONV_2D. Their weights and biases may be computed at run time.
 
 use super::cx::{describe, Format, OpCx};
 use super::quant::{multiplier, Activation};
 use super::{dynamic, Layout, Lowered, Refusal};
 use crate::front::tflite::options::{Padding, WindowOptions};
-use crate::ir::{self, DType, Data, Op, Rescale, Type, ValueId, Window};
+use crate::ir::{self, AddRescale, Clamp, DType, Data, Op, Rescale, Type, ValueId, Window};
 
 /// CONV_2D, grouped where the weights have fewer channels than the image.
 pub(super) fn conv_2d(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
@@ -21,15 +21,16 @@ pub(super) fn depthwise_conv_2d(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 
 fn convolution(cx: &mut OpCx<'_, '_, '_>, options: &WindowOptions, layout: Layout, narrow: bool) -> Lowered {
     let x = cx.input(0)?;
-    let is_dynamic = dynamic::applies(cx, x, layout)?;
+    let weights = cx.filters(1, layout)?;
+    let is_dynamic = dynamic::applies(cx, x, weights)?;
     let (weights, bias, format) = match is_dynamic {
-        true => (cx.input_as(1, layout)?, None, Format::Float),
-        false => weights_and_bias(cx, x, layout)?,
+        true => (weights, None, Format::Float),
+        false => weights_and_bias(cx, x, weights)?,
     };
     // Sums of 16-bit products have 64 bits in depthwise convolutions.
     let bias = match (format, layout) {
-        (Format::Int16, Layout::Depthwise) => Some(wide_bias(cx, weights, bias)),
-        (Format::Int16, _) => bias_of_sums(cx, weights, bias, narrow),
+        (Format::Int16, Layout::Depthwise) => Some(wide_bias(cx, weights, bias)?),
+        (Format::Int16, _) => bias_of_sums(cx, weights, bias, narrow)?,
         _ => bias,
     };
     let (&[n, h, w, c], &[o, kh, kw, group_c]) = (&*cx.dims(x), &*cx.dims(weights)) else {
@@ -47,33 +48,76 @@ fn convolution(cx: &mut OpCx<'_, '_, '_>, options: &WindowOptions, layout: Layou
     };
     let result = cx.declared(0)?;
     let clamp = Activation::fused(options.activation)?.clamp(&result);
-    let y_dims = [n, out_h, out_w, o];
-    if is_dynamic {
-        let operands = dynamic::operands(cx, x, layout, None)?;
-        return cx.emit(Op::DynamicConv2d { window, groups, clamp }, &operands, 0, &y_dims);
-    }
-    let rescale = match format {
-        Format::Float => Rescale::Real,
-        Format::Int8 | Format::Int16 => per_channel(cx, x, weights, &result)?,
+    let ty = result.with_shape(&[n, out_h, out_w, o]);
+    let value = if is_dynamic {
+        let (operands, late) = dynamic::operands(cx, x, weights, None)?;
+        biased(cx, |clamp| Op::DynamicConv2d { window, groups, clamp }, &operands, late, clamp, ty)?
+    } else {
+        let rescale = match format {
+            Format::Float => Rescale::Real,
+            Format::Int8 | Format::Int16 => per_channel(cx, x, weights, &result)?,
+        };
+        layer(cx, [x, weights], bias, Filtering { window, groups, rescale, clamp }, ty)?
     };
-    let op = Op::Conv2d { window, groups, rescale, clamp, layout: ir::Layout::default() };
-    let operands: Vec<ValueId> = [x, weights].into_iter().chain(bias).collect();
-    cx.emit(op, &operands, 0, &y_dims)
+    cx.bind(0, value)
 }
 
-/// Operands 1 and 2, which must be constants of fitting shape and type, and the format of their arithmetic with `x`.
+/// What a convolution does with its operands.
+pub(super) struct Filtering {
+    pub(super) window: Window,
+    pub(super) groups: usize,
+    pub(super) rescale: Rescale,
+    pub(super) clamp: Clamp,
+}
+
+/// A convolution of `x` with weights and a bias that may be computed at run time.
+pub(super) fn layer(
+    cx: &mut OpCx<'_, '_, '_>,
+    [x, weights]: [ValueId; 2],
+    bias: Option<ValueId>,
+    Filtering { window, groups, rescale, clamp }: Filtering,
+    ty: Type,
+) -> Lowered<ValueId> {
+    let late = bias.filter(|&bias| !cx.is_const(bias));
+    let real = rescale == Rescale::Real;
+    if cx.is_const(weights) && (late.is_none() || real) {
+        let layout = ir::Layout::default();
+        let op = |clamp| Op::Conv2d { window, groups, rescale: rescale.clone(), clamp, layout };
+        let bias = bias.filter(|_| late.is_none());
+        let operands: Vec<ValueId> = [x, weights].into_iter().chain(bias).collect();
+        return biased(cx, op, &operands, late, clamp, ty);
+    }
+    let filters = cx.dims(weights).first().copied().unwrap_or(1);
+    let bias = bias.unwrap_or_else(|| {
+        let dtype = if real { DType::F32 } else { DType::I32 };
+        let none = Data::new(vec![0u8; filters * dtype.size()]);
+        cx.constant("no bias", Type::plain(dtype, &[filters]), none)
+    });
+    cx.node(Op::ComputedConv2d { window, groups, rescale, clamp }, &[x, weights, bias], 0, ty)
+}
+
+/// The result of an op of floats by its clamp, and of a sum with a bias that is computed at run time, where there is one.
+pub(super) fn biased(
+    cx: &mut OpCx<'_, '_, '_>,
+    op: impl Fn(Clamp) -> Op,
+    operands: &[ValueId],
+    bias: Option<ValueId>,
+    clamp: Clamp,
+    ty: Type,
+) -> Lowered<ValueId> {
+    let Some(bias) = bias else { return cx.node(op(clamp), operands, 0, ty) };
+    let products = cx.node(op(Clamp::NO_FLOAT), operands, 0, ty.clone())?;
+    cx.node(Op::Add { rescale: AddRescale::Real, clamp }, &[products, bias], 0, ty)
+}
+
+/// Weights less their zero point where they are constants, the bias (operand 2) with one axis, and the format of their arithmetic with `x`.
 pub(super) fn weights_and_bias(
     cx: &mut OpCx<'_, '_, '_>,
     x: ValueId,
-    layout: Layout,
+    weights: ValueId,
 ) -> Lowered<(ValueId, Option<ValueId>, Format)> {
-    let help = "convert the model with frozen weights";
-    let weights = cx.input_as(1, layout)?;
     let is_wide = cx.ty(x).dtype == DType::I16 && cx.ty(weights).dtype == DType::I8;
     let format = if is_wide { cx.format(&[x])? } else { cx.format(&[x, weights])? };
-    if !cx.is_const(weights) {
-        return Err(Refusal::unsupported("its weights are computed at run time", help));
-    }
     if let Some(q) = &cx.ty(weights).quant {
         let channels = cx.ty(weights).shape.dims().first().copied().unwrap_or(0);
         if q.axis.is_some_and(|axis| axis != 0) {
@@ -84,11 +128,7 @@ pub(super) fn weights_and_bias(
             return Err(Refusal::malformed("weights quantised per channel have a zero point other than 0"));
         }
     }
-    let weights = symmetric(cx, weights);
-    let Some(bias) = cx.optional_input(2)? else { return Ok((weights, None, format)) };
-    if !cx.is_const(bias) {
-        return Err(Refusal::unsupported("its bias is computed at run time", help));
-    }
+    let Some(bias) = cx.optional_input(2)? else { return Ok((symmetric(cx, weights), None, format)) };
     let (ty, channels) = (cx.ty(bias), cx.ty(weights).shape.dims().first().copied());
     let fits = match format {
         Format::Float => ty.dtype == DType::F32,
@@ -103,6 +143,8 @@ pub(super) fn weights_and_bias(
         let what = format!("bias {} does not fit weights {}", describe(ty), describe(cx.ty(weights)));
         return Err(Refusal::malformed(what));
     }
+    // Kernels of layers that are computed with know the zero point of weights.
+    let weights = if cx.is_const(bias) { symmetric(cx, weights) } else { weights };
     Ok((weights, Some(bias), format))
 }
 
@@ -127,22 +169,29 @@ pub(super) fn bias_of_sums(
     weights: ValueId,
     bias: Option<ValueId>,
     narrow: bool,
-) -> Option<ValueId> {
+) -> Lowered<Option<ValueId>> {
     match bias {
-        None if !narrow => Some(wide_bias(cx, weights, None)),
-        bias => bias,
+        None if !narrow => wide_bias(cx, weights, None).map(Some),
+        bias => Ok(bias),
     }
 }
 
 /// The bias with elements of 64 bits, which is to say: with such sums.
-pub(super) fn wide_bias(cx: &mut OpCx<'_, '_, '_>, weights: ValueId, bias: Option<ValueId>) -> ValueId {
+pub(super) fn wide_bias(
+    cx: &mut OpCx<'_, '_, '_>,
+    weights: ValueId,
+    bias: Option<ValueId>,
+) -> Lowered<ValueId> {
     let filters = cx.ty(weights).shape.dims().first().copied().unwrap_or(1);
-    let of_bias = bias.and_then(|bias| Some((cx.ty(bias).dtype, cx.data(bias)?)));
-    let (name, wide) = match of_bias {
-        Some((dtype, data)) => ("bias", data.to_ints(dtype)),
+    let (name, wide) = match bias.map(|bias| (bias, cx.ty(bias).clone(), cx.data(bias))) {
+        Some((_, ty, Some(data))) => ("bias", data.to_ints(ty.dtype)),
+        Some((bias, ty, None)) if ty.dtype == DType::I64 => return Ok(bias),
+        Some((bias, ty, None)) => {
+            return cx.node(Op::Cast {}, &[bias], 0, Type::plain(DType::I64, ty.shape.dims()))
+        }
         None => ("no bias", vec![0; filters]),
     };
-    cx.constant(name, Type::plain(DType::I64, &[wide.len()]), Data::from_ints(DType::I64, wide))
+    Ok(cx.constant(name, Type::plain(DType::I64, &[wide.len()]), Data::from_ints(DType::I64, wide)))
 }
 
 /// One factor per channel, or one for all: input scale · weight scale / output scale, the products in `f64`, but for uint8, where they are in `f32`.

@@ -1,7 +1,7 @@
 //! What one operator sees while it is lowered.
 
 use super::packed::Packed;
-use super::tensor::{check_size, is_wide_unsigned};
+use super::tensor::{check_size, depthwise, is_wide_unsigned, some_elements};
 use super::{consts, Importer, Layout, Lowered, Refusal, Slot};
 use crate::front::tflite::flexbuffer;
 use crate::front::tflite::names;
@@ -68,10 +68,33 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
         }
     }
 
-    /// Operand `k` in a layout of its own, if it is a constant.
+    /// Operand `k` in a layout of its own, if it is a constant of the file.
     pub(super) fn input_as(&mut self, k: usize, layout: Layout) -> Lowered<ValueId> {
         let index = self.input_tensor(k)?;
         self.importer.read(index, layout)
+    }
+
+    /// Operand `k`, weights of a convolution, with the filters along the first axis, whether they are constants or computed.
+    pub(super) fn filters(&mut self, k: usize, layout: Layout) -> Lowered<ValueId> {
+        let weights = self.input_as(k, layout)?;
+        let is_computed = matches!(self.importer.slot(self.input_tensor(k)?), Slot::Value(_));
+        if !is_computed || layout != Layout::Depthwise {
+            return Ok(weights);
+        }
+        let ty = self.ty(weights).clone();
+        if let Some(data) = self.data(weights) {
+            self.charge(ty.bytes())?;
+            let (ty, data) = depthwise(ty, data.bytes())?;
+            return Ok(self.constant("weights", ty, data));
+        }
+        let &[1, kh, kw, channels] = ty.shape.dims() else {
+            let what = format!("depthwise weights {}, expected [1, h, w, c]", describe(&ty));
+            return Err(Refusal::malformed(what));
+        };
+        let axis = |axis: usize| [3, 1, 2, 0].iter().position(|&from| from == axis);
+        let quant = ty.quant.as_ref().map(|q| Quant { axis: q.axis.and_then(axis), ..q.clone() });
+        let ty = Type { quant, ..ty.with_shape(&[channels, kh, kw, 1]) };
+        self.node(Op::Transpose { perm: vec![3, 1, 2, 0] }, &[weights], 0, ty)
     }
 
     /// Tensor index of operand `k`.
@@ -239,10 +262,28 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
                 return Ok(self.importer.graph.add_const(name, ty, data));
             }
         }
+        // Nothing is left to compute: loops slice off no rows at their beginning and end.
         if is_empty {
-            let what = format!("its result of shape {:?} has no elements", ty.shape.dims());
-            return Err(Refusal::unsupported(what, "remove the operator, or use a larger input shape"));
+            return Ok(self.importer.graph.add_const(name, ty, Data::new(Vec::<u8>::new())));
         }
+        let has_elements = |&id: &ValueId| self.ty(id).shape.numel() > 0;
+        let kept: Vec<ValueId> = operands.iter().copied().filter(has_elements).collect();
+        let operands = match (&op, &kept[..]) {
+            _ if kept.len() == operands.len() => operands,
+            (Op::Concat { .. }, &[one]) => return Ok(one),
+            (Op::Concat { .. }, several) => several,
+            (Op::Pad { value, .. }, _) => {
+                self.charge(ty.bytes())?;
+                let element = value.to_le_bytes();
+                let element = element.get(..ty.dtype.size()).unwrap_or_default();
+                let data = Data::new(element.repeat(ty.shape.numel()));
+                return Ok(self.constant(&name, ty, data));
+            }
+            _ => {
+                let what = "it is given an operand without elements";
+                return Err(Refusal::unsupported(what, "remove the operator, or use a larger input shape"));
+            }
+        };
         let overhead = 256 + 16 * operands.len();
         self.importer.budget.charge(overhead).map_err(Refusal::Fatal)?;
         Ok(self.importer.graph.add_node(op, operands, name, ty, self.origin.clone()))
@@ -330,6 +371,7 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
     /// What the operator remembers of earlier invocations: a new state, and its value so far.
     pub(super) fn state(&mut self, what: &str, ty: Type, init: Data) -> Lowered<ValueId> {
         check_size(ty.dtype, ty.shape.dims())?;
+        some_elements(&ty, "a state")?;
         self.charge(super::OPERATOR_BYTES)?;
         let name = format!("{}/{what}", self.output_tensor(0)?.name.text());
         Ok(self.importer.graph.add_state(name, ty, init))

@@ -1,6 +1,6 @@
 //! Inputs, and the sizes that the file leaves open: the option `input_shape`.
 
-use super::tensor::{check_size, is_wide_unsigned};
+use super::tensor::{check_size, is_wide_unsigned, some_elements};
 use super::{unsigned_interface, Importer, Lowered, Refusal, Slot, OPERATOR_BYTES};
 use crate::error::{Error, Problem};
 use crate::front::input_shapes;
@@ -107,6 +107,7 @@ impl<'m, 'a> Importer<'m, 'a> {
                 return Err(Refusal::unsupported(what, help));
             }
         }
+        some_elements(&ty, "an input")?;
         let sizes = ty.shape.clone();
         Ok((ty, sizes))
     }

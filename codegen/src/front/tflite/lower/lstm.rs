@@ -52,7 +52,7 @@ pub(super) fn unidirectional_sequence_lstm(cx: &mut OpCx<'_, '_, '_>) -> Lowered
             *value = cx.input_as(k, Layout::Rows)?;
             if !cx.is_const(*value) {
                 let what = format!("its weights (operand {k}) are computed at run time");
-                return Err(Refusal::unsupported(what, "convert the model with frozen weights"));
+                return Err(Refusal::unsupported(what, "store them as constants in the model"));
             }
         }
         Ok(values)

@@ -278,6 +278,10 @@ impl<'m, 'a> Importer<'m, 'a> {
             }
             let output = self.sub.tensor(index).copied().map(|tensor| self.stored_type(&tensor)).transpose();
             let value = self.read(index, Layout::Plain).and_then(|value| Ok((value, output?)));
+            let value = value.and_then(|(value, stored)| {
+                tensor::some_elements(self.graph.ty(value), "an output")?;
+                Ok((value, stored))
+            });
             match value {
                 Ok((value, Some(stored))) if stored.dtype == DType::U8 => {
                     let ty = Type { shape: self.graph.ty(value).shape.clone(), ..stored };
@@ -298,6 +302,9 @@ impl<'m, 'a> Importer<'m, 'a> {
     fn same_number(&mut self, value: ValueId, ty: Type) -> ValueId {
         if *self.graph.ty(value) == ty {
             return value;
+        }
+        if ty.shape.numel() == 0 {
+            return self.graph.add_const("", ty, Data::new(Vec::<u8>::new()));
         }
         let (lo, hi) = quant::int_range(ty.dtype);
         let one = Rescale::FixedPoint(vec![Multiplier { value: 1 << 30, shift: 1 }]);

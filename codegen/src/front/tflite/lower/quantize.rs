@@ -3,7 +3,8 @@
 use super::cx::{describe, OpCx};
 use super::quant::int_range;
 use super::{Lowered, Refusal};
-use crate::ir::{Clamp, DType, Op, Rescale, Rounding};
+use crate::interp;
+use crate::ir::{Clamp, DType, Op, Rescale, Rounding, Type};
 
 /// QUANTIZE: float to 8 bits, or integers to those of another scale, width or signedness.
 pub(super) fn quantize(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
@@ -44,6 +45,16 @@ pub(super) fn dequantize(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     }
     if !cx.is_const(x) || from.quant.is_none() {
         cx.scale(from, "operand")?;
+    }
+    // Weights that are stored as integers.
+    let floats = Type { dtype: DType::F32, quant: None, ..from.clone() };
+    if let Some(data) = cx.data(x) {
+        cx.charge(floats.bytes())?;
+        if let Ok(data) = interp::eval(&Op::Dequantize {}, &[(cx.ty(x), &data)], &floats) {
+            let name = cx.output_tensor(0)?.name.text().into_owned();
+            let value = cx.constant(&name, floats, data);
+            return cx.bind(0, value);
+        }
     }
     cx.emit(Op::Dequantize {}, &[x], 0, &dims)
 }

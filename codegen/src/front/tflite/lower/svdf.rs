@@ -31,7 +31,7 @@ pub(super) fn svdf(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let sizes = sizes(cx, [x, features, time], bias, &declared, rank)?;
     for (what, id) in [("weights", Some(features)), ("weights of time", Some(time)), ("bias", bias)] {
         if id.is_some_and(|id| !cx.is_const(id)) {
-            let help = "convert the model with frozen weights";
+            let help = "store them as constants in the model";
             return Err(Refusal::unsupported(format!("its {what} are computed at run time"), help));
         }
     }

@@ -139,6 +139,7 @@ impl<'m, 'a> Importer<'m, 'a> {
         if tensor.is_variable {
             self.check_state_here()?;
             let ty = self.tensor_type(tensor)?;
+            some_elements(&ty, "a variable")?;
             let init = self.cleared(&ty)?;
             let value = self.graph.add_state(tensor.name.text(), ty, init);
             self.set_slot(index, Slot::Value(value));
@@ -274,6 +275,17 @@ pub(super) fn check_size(dtype: DType, dims: &[usize]) -> Lowered {
     Err(Refusal::unsupported(what, "use a smaller input shape"))
 }
 
+/// Refuses a value without elements where it is more than a step on the way to others.
+pub(super) fn some_elements(ty: &Type, what: &str) -> Lowered {
+    match ty.shape.numel() {
+        0 => {
+            let what = format!("{what} of shape {:?} has no elements", ty.shape.dims());
+            Err(Refusal::unsupported(what, "remove it from the model, or give its axes a size"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The axis that `count` scales belong to: the stated one if it fits, else the channels (last or first axis).
 fn channel_axis(stated: i32, count: usize, dims: &[usize]) -> Option<usize> {
     let fits = |axis: &usize| dims.get(*axis) == Some(&count);
@@ -282,7 +294,7 @@ fn channel_axis(stated: i32, count: usize, dims: &[usize]) -> Option<usize> {
 }
 
 /// Weights `[1, kh, kw, c]` as `[c, kh, kw, 1]`.
-fn depthwise(ty: Type, bytes: &[u8]) -> Lowered<(Type, Data)> {
+pub(super) fn depthwise(ty: Type, bytes: &[u8]) -> Lowered<(Type, Data)> {
     let &[1, kh, kw, channels] = ty.shape.dims() else {
         let dims = ty.shape.dims();
         return Err(Refusal::malformed(format!(

@@ -5,7 +5,7 @@
 //! one convolution with a filter for every r computes all pixels of a block side by side as channels, which are then spread over the image. No product is
 //! computed for a zero between pixels, and sums, bias and rescaling are those of the operator.
 
-use super::conv::{per_channel, wide_bias};
+use super::conv::{layer, per_channel, wide_bias, Filtering};
 use super::cx::{describe, Format, OpCx};
 use super::quant::Activation;
 use super::space::turn;
@@ -32,7 +32,7 @@ struct Axis {
     out: usize,
 }
 
-/// TRANSPOSE_CONV with constant weights.
+/// TRANSPOSE_CONV.
 pub(super) fn transpose_conv(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let options = cx.options(49)?.transpose_conv()?;
     // A shape that is computed at run time has to be the one that the file declares.
@@ -75,7 +75,7 @@ pub(super) fn transpose_conv(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     };
     let filters = filters(cx, weights, rows, columns)?;
     let bias = match (format, bias(cx, format, o, copies)?) {
-        (Format::Int16, bias) => Some(wide_bias(cx, filters, bias)),
+        (Format::Int16, bias) => Some(wide_bias(cx, filters, bias)?),
         (_, bias) => bias,
     };
     let pad = |axis: Axis| (axis.reach - 1, axis.blocks - axis.size);
@@ -86,10 +86,9 @@ pub(super) fn transpose_conv(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
         dilation: [1; 2],
         pad: ir::Padding { top, bottom, left, right },
     };
-    let op = Op::Conv2d { window, groups: 1, rescale, clamp, layout: ir::Layout::default() };
-    let operands: Vec<ValueId> = [x, filters].into_iter().chain(bias).collect();
-    let blocks =
-        cx.node(op, &operands, 0, result.with_shape(&[n, rows.blocks, columns.blocks, copies * o]))?;
+    let filtering = Filtering { window, groups: 1, rescale, clamp };
+    let ty = result.with_shape(&[n, rows.blocks, columns.blocks, copies * o]);
+    let blocks = layer(cx, [x, filters], bias, filtering, ty)?;
 
     let split = [n, rows.blocks, columns.blocks, rows.stride, columns.stride, o];
     let spread = turn(cx, blocks, &split, &[0, 1, 3, 2, 4, 5])?;
@@ -119,10 +118,6 @@ fn axis(stride: i32, taps: usize, size: usize, out: usize, same: bool) -> Option
 /// The filters of all remainders, one block of filters after the other; missing taps are zero.
 fn filters(cx: &mut OpCx<'_, '_, '_>, weights: ValueId, rows: Axis, columns: Axis) -> Lowered<ValueId> {
     let ty = cx.ty(weights).clone();
-    let help = "convert the model with frozen weights";
-    let Some(data) = cx.data(weights) else {
-        return Err(Refusal::unsupported("its weights are computed at run time", help));
-    };
     let (o, depth) = (ty.shape.dims()[0], ty.shape.last());
     let copies = rows.stride * columns.stride;
     let quant = ty.quant.as_ref().map(|q| match q.axis {
@@ -137,6 +132,7 @@ fn filters(cx: &mut OpCx<'_, '_, '_>, weights: ValueId, rows: Axis, columns: Axi
     }
     let ty = Type { quant, ..ty.with_shape(&[copies * o, rows.reach, columns.reach, depth]) };
     super::tensor::check_size(ty.dtype, ty.shape.dims())?;
+    let Some(data) = cx.data(weights) else { return computed_filters(cx, weights, rows, columns, ty) };
     cx.charge(ty.bytes())?;
     let run = depth * ty.dtype.size();
     // The zero point of weights is a byte, or there is none.
@@ -157,13 +153,39 @@ fn filters(cx: &mut OpCx<'_, '_, '_>, weights: ValueId, rows: Axis, columns: Axi
     Ok(cx.constant("transposed weights", ty, Data::new(bytes)))
 }
 
+/// The same of weights that are computed at run time, as a rearrangement.
+fn computed_filters(
+    cx: &mut OpCx<'_, '_, '_>,
+    weights: ValueId,
+    rows: Axis,
+    columns: Axis,
+    result: Type,
+) -> Lowered<ValueId> {
+    let ty = cx.ty(weights).clone();
+    let (o, depth) = (ty.shape.dims()[0], ty.shape.last());
+    let whole = [rows.reach * rows.stride, columns.reach * columns.stride];
+    // Missing taps are zero.
+    let after = vec![0, whole[0] - rows.taps, whole[1] - columns.taps, 0];
+    let value = ty.zero_point().into();
+    let pad = Op::Pad { before: vec![0; 4], after, value };
+    let taps = cx.node(pad, &[weights], 0, ty.with_shape(&[o, whole[0], whole[1], depth]))?;
+    let split = [o, rows.reach, rows.stride, columns.reach, columns.stride, depth];
+    let taps = cx.node(Op::Reshape {}, &[taps], 0, ty.with_shape(&split))?;
+    // Backwards.
+    let begin = vec![0, rows.reach - 1, 0, columns.reach - 1, 0, 0];
+    let back = Op::Slice { begin, step: vec![1, -1, 1, -1, 1, 1] };
+    let taps = cx.node(back, &[taps], 0, ty.with_shape(&split))?;
+    let perm = vec![2, 4, 0, 1, 3, 5];
+    let dims: Vec<usize> = perm.iter().map(|&axis| split[axis]).collect();
+    let quant = ty.quant.as_ref().map(|q| Quant { axis: q.axis.map(|_| 2), ..q.clone() });
+    let turned = Type { quant, ..ty.with_shape(&dims) };
+    let taps = cx.node(Op::Transpose { perm }, &[taps], 0, turned)?;
+    cx.node(Op::Reshape {}, &[taps], 0, result)
+}
+
 /// The bias, once for each remainder.
 fn bias(cx: &mut OpCx<'_, '_, '_>, format: Format, o: usize, copies: usize) -> Lowered<Option<ValueId>> {
     let Some(bias) = cx.optional_input(3)? else { return Ok(None) };
-    let Some(data) = cx.data(bias) else {
-        let help = "convert the model with frozen weights";
-        return Err(Refusal::unsupported("its bias is computed at run time", help));
-    };
     let ty = cx.ty(bias).clone();
     let fits = match format {
         Format::Float => ty.dtype == DType::F32,
@@ -174,6 +196,11 @@ fn bias(cx: &mut OpCx<'_, '_, '_>, format: Format, o: usize, copies: usize) -> L
         return Err(Refusal::malformed(format!("bias {} does not fit {o} channels", describe(&ty))));
     }
     let repeated = Type::plain(ty.dtype, &[o * copies]);
+    let Some(data) = cx.data(bias) else {
+        let row = cx.node(Op::Reshape {}, &[bias], 0, Type::plain(ty.dtype, &[1, o]))?;
+        let each = cx.node(Op::Broadcast {}, &[row], 0, Type::plain(ty.dtype, &[copies, o]))?;
+        return cx.node(Op::Reshape {}, &[each], 0, repeated).map(Some);
+    };
     cx.charge(repeated.bytes())?;
     Ok(Some(cx.constant("repeated bias", repeated, Data::new(data.bytes().repeat(copies)))))
 }

@@ -5,6 +5,7 @@
 //! initialisation subgraph of CALL_ONCE assigns, else TFLite Micro's default (every byte the zero point's low byte).
 
 use super::cx::{describe, OpCx};
+use super::tensor::some_elements;
 use super::{Importer, Layout, Lowered, Refusal, Slot};
 use crate::ir::{Data, Type, ValueId};
 use std::collections::HashMap;
@@ -124,6 +125,7 @@ impl OpCx<'_, '_, '_> {
                 return Err(Refusal::unsupported(what, "give each operator a state of its own"));
             }
         }
+        some_elements(&ty, "a state")?;
         self.importer.check_state_here()?;
         let name = self.importer.sub.tensor(index).map(|tensor| tensor.name.text()).unwrap_or_default();
         let cleared = self.importer.cleared(&ty)?;
@@ -202,6 +204,7 @@ impl Importer<'_, '_> {
                 (declared, data)
             }
         };
+        some_elements(&ty, "a variable")?;
         let state = self.graph.states.len();
         let value = self.graph.add_state(name, ty, data);
         let resource = self.resources.get(handle)?;
