@@ -1,6 +1,7 @@
 //! What Kiln's own tests share: the models they run on.
 
 pub mod draw;
+pub mod mutate;
 pub mod side_by_side;
 
 use cargo_kiln::compare::compare;
