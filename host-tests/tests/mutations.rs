@@ -11,6 +11,7 @@
 //! What is accepted has been verified and its plan checked by [`compile`] itself; of small models the emitted Rust parses, and the compiled graph computes what the imported one does.
 
 use kiln_codegen::{compile, import, Error};
+use kiln_host_tests::cpu_time;
 use kiln_host_tests::mutate::{meaning, mutant, seeds, Mutant, Seed};
 use peak_alloc::PeakAlloc;
 use std::io::{BufRead, BufReader, Write};
@@ -69,7 +70,12 @@ fn damaged_files_are_refused_or_compiled() {
         }
     });
     println!("{total}");
-    assert!(total.faults.is_empty(), "{} faults, seed {run}:\n{}", total.faults.len(), total.faults.join("\n"));
+    assert!(
+        total.faults.is_empty(),
+        "{} faults, seed {run}:\n{}",
+        total.faults.len(),
+        total.faults.join("\n")
+    );
     assert_eq!(total.done, count);
     // Damage in names, weights and unused fields is harmless; damage elsewhere is found.
     assert!(total.accepted > count / 100 && total.accepted < count);
@@ -145,16 +151,6 @@ fn attempt(mutant: &Mutant<'_>) -> Outcome {
         });
     }
     Outcome { accepted, fault, took, memory }
-}
-
-/// Time that this thread has had of a processor, where the system tells; else what has passed.
-fn cpu_time() -> Duration {
-    let spent = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
-    let nanoseconds = spent.and_then(|text| text.split(' ').next()?.parse().ok());
-    nanoseconds.map_or_else(
-        || std::time::UNIX_EPOCH.elapsed().unwrap_or_default(),
-        Duration::from_nanos,
-    )
 }
 
 /// Compiles one mutant, and keeps its file.
@@ -252,7 +248,12 @@ impl Total {
                 self.done += 1;
                 self.accepted += usize::from(what == "accepted");
                 if self.done % 10_000 == 0 {
-                    println!("{} mutants, {} accepted, {} faults", self.done, self.accepted, self.faults.len());
+                    println!(
+                        "{} mutants, {} accepted, {} faults",
+                        self.done,
+                        self.accepted,
+                        self.faults.len()
+                    );
                 }
             }
             "panic" => self.panic = rest.to_owned(),

@@ -138,16 +138,27 @@ impl AddAffine {
         (sum as i32 >> self.shift.min(31)).clamp(-128, 127) as i8
     }
 
-    /// Whether all pairs give what `expected` lists, without overflow.
-    fn is_exact(&self, expected: &[i8], products: Products) -> bool {
+    /// Whether a pair gives `z`, without overflow.
+    fn gives(&self, (x, y, z): Pair, products: Products) -> bool {
+        let sum = products.of(self.x, x) + products.of(self.y, y) + i64::from(self.constant);
+        let sum = i32::try_from(sum);
+        sum.is_ok_and(|sum| (sum >> self.shift).clamp(-128, 127) == z.into())
+    }
+
+    /// The first pair that does not give what `expected` lists.
+    fn exception(&self, expected: &[i8], products: Products) -> Option<Pair> {
         let (xs, ys) = (products.of_all(self.x), products.of_all(self.y));
         let constant = i64::from(self.constant);
-        xs.iter().zip(expected.chunks(ys.len())).all(|(x, row)| {
-            ys.iter().zip(row).all(|(y, &z)| {
-                let sum = i32::try_from(x + y + constant);
-                sum.is_ok_and(|sum| (sum >> self.shift).clamp(-128, 127) == z.into())
-            })
-        })
+        for ((x, &px), row) in BYTES.zip(&xs).zip(expected.chunks(ys.len())) {
+            let differs = ys.iter().zip(row).position(|(&py, &z)| {
+                let sum = i32::try_from(px + py + constant);
+                !sum.is_ok_and(|sum| (sum >> self.shift).clamp(-128, 127) == z.into())
+            });
+            if let Some(at) = differs {
+                return Some((x, at as i32 - 128, *row.get(at)?));
+            }
+        }
+        None
     }
 }
 
@@ -213,18 +224,34 @@ fn corners(expected: &[i8]) -> Vec<Pair> {
 
 /// Pairs whose demands a constant has to meet, for one choice of coefficients after the other.
 ///
-/// Most coefficients contradict a few pairs, the same ones again and again: these witnesses are asked first, and all pairs only where they agree. Each time that all were asked in vain,
-/// the two that contradicted each other most become witnesses.
+/// Most coefficients contradict a few pairs, the same ones again and again: these witnesses are asked first, then those that demand most of the first coefficients, and all pairs only
+/// where they agree. Each time that many were asked in vain, the two that contradicted each other most become witnesses.
 struct Witnesses {
+    /// All pairs, the tightest first.
     pairs: Vec<Pair>,
+    tight: usize,
     witnesses: Vec<Pair>,
     /// How many demands may still be asked for.
     left: usize,
 }
 
 impl Witnesses {
-    /// Most demands that are asked for: some milliseconds.
-    const MOST: usize = 1 << 21;
+    /// Most demands that are asked for: a few milliseconds.
+    const MOST: usize = 1 << 20;
+
+    /// How many pairs of each side are asked before all of them.
+    const TIGHT: usize = 128;
+
+    /// These pairs, with what they demand of the first coefficients.
+    fn of(mut pairs: Vec<(Pair, Demand)>, left: usize) -> Self {
+        let tight = Self::TIGHT.min(pairs.len() / 4);
+        if tight > 0 {
+            pairs.select_nth_unstable_by_key(tight, |(_, (least, _))| std::cmp::Reverse(*least));
+            pairs[tight..].select_nth_unstable_by_key(tight, |(_, (_, most))| *most);
+        }
+        let pairs = pairs.into_iter().map(|(pair, _)| pair).collect();
+        Witnesses { pairs, tight: 2 * tight, witnesses: Vec::new(), left }
+    }
 
     /// The constants that meet all demands; `None` where there are none, or the work comes to an end.
     fn window(&mut self, demand: impl Fn(Pair) -> Demand) -> Option<Demand> {
@@ -237,23 +264,25 @@ impl Witnesses {
                 return None;
             }
         }
-        self.left = self.left.checked_sub(self.pairs.len())?;
-        let mut window = ANY;
-        let mut tightest = [None; 2];
-        for &pair in &self.pairs {
-            let (least, most) = demand(pair);
-            if least > window.0 {
-                (window.0, tightest[0]) = (least, Some(pair));
+        for asked in [self.tight, self.pairs.len()] {
+            self.left = self.left.checked_sub(asked)?;
+            let mut tightest = [None; 2];
+            window = ANY;
+            for &pair in &self.pairs[..asked] {
+                let (least, most) = demand(pair);
+                if least > window.0 {
+                    (window.0, tightest[0]) = (least, Some(pair));
+                }
+                if most < window.1 {
+                    (window.1, tightest[1]) = (most, Some(pair));
+                }
             }
-            if most < window.1 {
-                (window.1, tightest[1]) = (most, Some(pair));
+            if window.0 > window.1 {
+                self.witnesses.extend(tightest.into_iter().flatten());
+                return None;
             }
         }
-        if window.0 <= window.1 {
-            return Some(window);
-        }
-        self.witnesses.extend(tightest.into_iter().flatten());
-        None
+        Some(window)
     }
 }
 
@@ -273,19 +302,26 @@ impl Search<'_> {
         const CLOSE: i64 = 6;
         let (lowest, highest) = (least.min(most) - CLOSE, most.max(least) + CLOSE);
         let critical = corners.iter().zip(&demands).filter(|(_, &(lo, hi))| lo >= lowest || hi <= highest);
-        let pairs = critical.map(|(&pair, _)| pair).collect();
-        let mut witnesses = Witnesses { pairs, witnesses: Vec::new(), left: self.most };
+        let critical = critical.map(|(&pair, &demand)| (pair, demand)).collect();
+        let mut witnesses = Witnesses::of(critical, self.most);
+        // Pairs that were not close to a step, and differed all the same.
+        let mut exceptions: Vec<Pair> = Vec::new();
         // A step moves the product of the largest operand by a sixteenth.
         let step = 1i32 << self.products.dropped().saturating_sub(11);
         neighbours(64).find_map(|(dx, dy)| {
             let (cx, cy) = (cx.checked_add(dx * step)?, cy.checked_add(dy * step)?);
-            let demand =
-                |(x, y, z): Pair| self.demand(self.products.of(cx, x) + self.products.of(cy, y), z);
+            let demand = |(x, y, z): Pair| self.demand(self.products.of(cx, x) + self.products.of(cy, y), z);
             let (least, most) = witnesses.window(demand)?;
             let constant = (least.max(-1 << 31) / 2 + most.min(1 << 31) / 2).clamp(least, most);
             let constant = i32::try_from(constant).ok()?;
             let affine = AddAffine { x: cx, y: cy, constant, shift: self.shift };
-            affine.is_exact(self.expected, self.products).then_some(affine)
+            if !exceptions.iter().all(|&pair| affine.gives(pair, self.products)) {
+                return None;
+            }
+            witnesses.left = witnesses.left.checked_sub(self.expected.len())?;
+            let exception = affine.exception(self.expected, self.products);
+            exceptions.extend(exception);
+            exception.is_none().then_some(affine)
         })
     }
 
@@ -363,7 +399,7 @@ mod tests {
             let constant = window.0.max(-1 << 31) / 2 + window.1.min(1 << 31) / 2;
             let constant = i32::try_from(constant.clamp(window.0, window.1)).ok()?;
             let affine = AddAffine { x: cx, y: cy, constant, shift: search.shift };
-            affine.is_exact(search.expected, search.products).then_some(affine)
+            affine.exception(search.expected, search.products).is_none().then_some(affine)
         })
     }
 

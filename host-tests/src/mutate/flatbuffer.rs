@@ -8,8 +8,6 @@ use crate::draw::Random;
 enum Field {
     /// An integer of so many bytes.
     Int(usize),
-    /// An `f32`.
-    Float,
     /// A list of integers of so many bytes.
     Ints(usize),
     /// A list of `f32`.
@@ -29,7 +27,7 @@ use Field::*;
 const MODEL: usize = 0;
 
 /// The tables of the schema, by their index: fields by slot.
-const KINDS: [&[(usize, Field)]; 10] = [
+const KINDS: [&[(usize, Field)]; 7] = [
     // Model: version, operator codes, subgraphs, description, buffers.
     &[(0, Int(4)), (1, Tables(1)), (2, Tables(2)), (3, Bytes), (4, Tables(5))],
     // OperatorCode: old code, custom name, version, code.
@@ -64,9 +62,6 @@ const KINDS: [&[(usize, Field)]; 10] = [
     &[(0, Bytes)],
     // Quantization: min, max, scale, zero point, kind of details, details, axis.
     &[(0, Floats), (1, Floats), (2, Floats), (3, Ints(8)), (4, Int(1)), (5, Words), (6, Int(4))],
-    &[],
-    &[],
-    &[],
 ];
 
 /// Something that can be changed.
@@ -175,7 +170,6 @@ impl Walk<'_> {
             self.places.push(Place::Entry(entry));
             match field {
                 Int(bytes) => self.places.push(Place::Int(at, bytes)),
-                Float => self.places.push(Place::Float(at)),
                 Table(of) => {
                     self.places.push(Place::Reference(at, of));
                     if let Some(to) = self.target(at) {
@@ -224,12 +218,7 @@ impl Walk<'_> {
     fn words(&mut self, table: usize) {
         for slot in 0..16 {
             let Some((at, entry)) = self.field(table, slot) else { continue };
-            self.places.extend([
-                Place::Entry(entry),
-                Place::Int(at, 1),
-                Place::Int(at, 4),
-                Place::Float(at),
-            ]);
+            self.places.extend([Place::Entry(entry), Place::Int(at, 1), Place::Int(at, 4), Place::Float(at)]);
         }
     }
 }

@@ -11,7 +11,7 @@ mod seeds;
 pub use seeds::{seeds, Seed};
 
 use crate::draw::Random;
-use kiln_codegen::{Events, Input, Io, Options, Optimize, Qdq, Reference, Target, Weights};
+use kiln_codegen::{Events, Input, Io, Optimize, Options, Qdq, Reference, Target, Weights};
 
 /// A damaged copy of one of the files, and options to compile it with.
 pub struct Mutant<'a> {

@@ -12,7 +12,7 @@ enum Value {
     Fixed32([u8; 4]),
     Fixed64([u8; 8]),
     Bytes(Vec<u8>),
-    Message(usize, Message),
+    Message(Message),
     /// Integers one after the other.
     Packed(Vec<u64>),
 }
@@ -79,7 +79,7 @@ pub(super) fn mutate(seed: &[u8], random: &mut Random) -> Vec<u8> {
 /// Fields of a message and of those in it.
 fn count(message: &Message) -> usize {
     let inner = |value: &Value| match value {
-        Value::Message(_, inner) => count(inner),
+        Value::Message(inner) => count(inner),
         _ => 0,
     };
     message.iter().map(|(_, value)| 1 + inner(value)).sum()
@@ -89,7 +89,7 @@ fn count(message: &Message) -> usize {
 fn collect_names(message: &Message, names: &mut Vec<Vec<u8>>) {
     for (_, value) in message {
         match value {
-            Value::Message(_, inner) => collect_names(inner, names),
+            Value::Message(inner) => collect_names(inner, names),
             Value::Bytes(bytes) if bytes.len() <= 24 => names.push(bytes.clone()),
             _ => {}
         }
@@ -104,7 +104,7 @@ fn change(message: &mut Message, at: &mut usize, names: &[Vec<u8>], random: &mut
             return true;
         }
         *at -= 1;
-        if let Value::Message(_, inner) = &mut message[index].1 {
+        if let Value::Message(inner) = &mut message[index].1 {
             if change(inner, at, names, random) {
                 return true;
             }
@@ -157,7 +157,7 @@ fn change_field(message: &mut Message, index: usize, names: &[Vec<u8>], random: 
                 _ => super::overwrite(bytes, at, &[random.next() as u8]),
             }
         }
-        Value::Message(_, inner) => {
+        Value::Message(inner) => {
             // Parts of it in another order, or fewer.
             if !inner.is_empty() {
                 let at = random.below(inner.len());
@@ -196,7 +196,7 @@ fn parse(bytes: &[u8], kind: usize) -> Option<Message> {
                 let length = usize::try_from(varint(&mut rest)?).ok()?;
                 let bytes = take(&mut rest, length)?;
                 match KINDS[kind].iter().find(|(of, _)| *of == number) {
-                    Some((_, Kind::Message(inner))) => Value::Message(*inner, parse(bytes, *inner)?),
+                    Some((_, Kind::Message(inner))) => Value::Message(parse(bytes, *inner)?),
                     Some((_, Kind::Packed)) => {
                         let mut list = Vec::new();
                         let mut rest = bytes;
@@ -254,7 +254,7 @@ fn write(message: &Message, out: &mut Vec<u8>) {
                 write_varint(bytes.len() as u64, out);
                 out.extend(bytes);
             }
-            Value::Message(_, message) => {
+            Value::Message(message) => {
                 tag(2);
                 let mut inner = Vec::new();
                 write(message, &mut inner);

@@ -55,7 +55,9 @@ pub fn seeds() -> Vec<Seed> {
         let Ok(bytes) = std::fs::read(&model.path) else { continue };
         let graph = import(&bytes, &model.name, &model.options(&Options::default()));
         // Much of TFLite's integer arithmetic has no form in ONNX.
-        if let Some(bytes) = graph.ok().and_then(|graph| write::onnx(&graph, &write::Settings::default()).ok()) {
+        if let Some(bytes) =
+            graph.ok().and_then(|graph| write::onnx(&graph, &write::Settings::default()).ok())
+        {
             seeds.push(Seed { name: format!("{} as ONNX", model.name), bytes, is_onnx: true });
         }
         seeds.push(Seed { name: model.name, bytes, is_onnx: false });

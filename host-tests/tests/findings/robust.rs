@@ -3,14 +3,15 @@
 use super::path;
 use cargo_kiln::explain::explain;
 use kiln_codegen::{compile, compile_file, Error, Input, Options, Target};
-use std::time::{Duration, Instant};
+use kiln_host_tests::cpu_time;
+use std::time::Duration;
 
 /// RESIZE_NEAREST_NEIGHBOR of an image without rows.
 #[test]
 fn an_image_without_rows_is_refused() {
     let error = compile_file(&path("robust/zero_rows.tflite"), &Options::default()).unwrap_err();
     assert!(matches!(error, Error::Unsupported(_)), "{error}");
-    assert!(error.to_string().contains("without elements"), "{error}");
+    assert!(error.to_string().contains("has no elements"), "{error}");
 }
 
 /// Elementwise operators with a constant of which each row is for one row of the window: `explain` said that these models slide.
@@ -33,15 +34,16 @@ fn constants_that_differ_by_row_do_not_slide() {
 /// Sums for which there are no coefficients: the search for them took two seconds for each.
 #[test]
 fn sums_of_any_scales_compile_in_a_moment() {
-    // In a debug build, beside other tests; compiling one takes a hundredth.
-    const LIMIT: Duration = Duration::from_secs(3);
+    // Of a debug build.
+    const LIMIT: Duration = Duration::from_millis(500);
     for name in ["slow_one_add", "slow_add", "slow_35s"] {
         let bytes = std::fs::read(path(&format!("robust/{name}.tflite"))).unwrap();
         for target in [Target::Portable, Target::CortexM0, Target::CortexMDsp, Target::Vectors] {
             let options = Options { target: Some(target), ..Options::default() };
-            let started = Instant::now();
+            let before = cpu_time();
             compile(&bytes, name, &options).unwrap_or_else(|error| panic!("{name}: {error}"));
-            assert!(started.elapsed() < LIMIT, "{name} for {target:?} took {:?}", started.elapsed());
+            let took = cpu_time().saturating_sub(before);
+            assert!(took < LIMIT, "{name} for {target:?} took {took:?}");
         }
     }
 }

@@ -112,12 +112,7 @@ struct Importer<'m, 'a> {
 }
 
 /// Lowers the model's graph.
-pub(super) fn lower(
-    model: &Model<'_>,
-    name: &str,
-    options: &Options,
-    budget: Budget,
-) -> Result<Read, Error> {
+pub(super) fn lower(model: &Model<'_>, name: &str, options: &Options, budget: Budget) -> Result<Read, Error> {
     let mut importer = import(model, name, options, budget)?;
     match importer.report.is_empty() {
         true => {

@@ -107,6 +107,13 @@ impl<'m, 'a> Importer<'m, 'a> {
                 return Err(Refusal::unsupported(what, help));
             }
         }
+        if ty.shape.numel() == 0 {
+            let what = format!("its shape {:?} has no elements", ty.shape.dims());
+            return Err(Refusal::unsupported(
+                what,
+                "convert the model with an input shape of sizes from 1 on",
+            ));
+        }
         let sizes = ty.shape.clone();
         Ok((ty, sizes))
     }
