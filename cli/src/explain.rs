@@ -5,8 +5,8 @@ use kiln_codegen::advice::advise;
 use kiln_codegen::front::{inspect, OperatorSummary, QuantizationSummary, Summary, TensorSummary};
 use kiln_codegen::ir::Graph;
 use kiln_codegen::passes::qdq::drift::Drift;
-use kiln_codegen::schedule::{pipeline, Flow};
-use kiln_codegen::{compile_graph, import_with_drift, passes, Compiled, Error, Input, Options, Problem};
+use kiln_codegen::search::REFUSED;
+use kiln_codegen::{compile_graph, import_with_drift, Compiled, Error, Input, Options, Problem};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -35,7 +35,7 @@ pub fn explain(bytes: &[u8], name: &str, options: &Options) -> Result<Explained,
                 let _ = writeln!(text, "{drift}");
             }
             for input in [Input::Rows, Input::Sliding] {
-                let _ = writeln!(text, "{}", row_by_row(imported.clone(), input)?);
+                let _ = writeln!(text, "{}", row_by_row(imported.clone(), input, options)?);
             }
             let advice: Vec<_> = advise(&imported, &compiled).into_iter().map(report::Advice::from).collect();
             text += &report::advice(&advice, options.target().name());
@@ -105,26 +105,27 @@ fn compiles_up_to(summary: &Summary, error: &Error) -> Option<String> {
     })
 }
 
-/// Whether a model takes its input row by row, or slides, or what prevents it.
-fn row_by_row(mut graph: Graph, input: Input) -> Result<String, Error> {
-    passes::run_for(&mut graph, &Options { input, ..Options::default() })?;
-    let (graph, flow) = (&graph, Flow::of(&graph));
-    let draft = match input {
-        Input::Sliding => pipeline::sliding(graph, &flow),
-        Input::Whole | Input::Rows => pipeline::fed(graph, &flow),
-    };
+/// Whether a model takes its input row by row, or slides, or what prevents it: what compiling it so ends in. Budgets are not asked.
+fn row_by_row(graph: Graph, input: Input, options: &Options) -> Result<String, Error> {
+    let options = Options { input, ram: None, flash: None, fast_ram: None, ..options.clone() };
     let what = match input {
         Input::Sliding => "slides",
         Input::Whole | Input::Rows => "takes its input by rows",
     };
-    Ok(match draft {
-        Ok(draft) => {
-            let held = draft.rings.iter().find(|ring| ring.values.first() == graph.inputs.first());
-            let rows = held.map_or(0, |ring| ring.rows);
-            format!("{what}: yes, with input = {:?}; {rows} rows of it are held at a time", input.name())
+    let why = match compile_graph(graph, &options) {
+        Ok(compiled) => {
+            let held = compiled.program.fed.zip(compiled.program.inputs.first());
+            let rows = held.map_or(0, |(fed, input)| input.ring.unwrap_or(fed.rows));
+            let name = input.name();
+            return Ok(format!("{what}: yes, with input = {name:?}; {rows} rows of it are held at a time"));
         }
-        Err(why) => format!("{what}: no, {}", why.describe(graph)),
-    })
+        Err(Error::Options(problem)) => problem.what,
+        Err(Error::Unsupported(problems)) => {
+            problems.into_iter().map(|problem| problem.what).collect::<Vec<_>>().join("; ")
+        }
+        Err(error) => return Err(error),
+    };
+    Ok(format!("{what}: no, {}", why.strip_prefix(REFUSED).unwrap_or(&why)))
 }
 
 fn operators(summary: &Summary) -> String {

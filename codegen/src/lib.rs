@@ -36,7 +36,7 @@ use proc_macro2::TokenStream;
 /// Compiles a model.
 ///
 /// # Errors
-/// [`Error`] says what is wrong and where; every problem of a stage is listed at once.
+/// [`Error`] says what is wrong and where; every problem is listed at once, also those of later stages in what an earlier one did not refuse.
 pub fn compile(bytes: &[u8], name: &str, options: &Options) -> Result<Compiled, Error> {
     options.check()?;
     compile_graph(import(bytes, name, options)?, options)
@@ -48,21 +48,36 @@ pub fn compile(bytes: &[u8], name: &str, options: &Options) -> Result<Compiled, 
 /// As [`compile`].
 pub fn compile_graph(graph: ir::Graph, options: &Options) -> Result<Compiled, Error> {
     options.check()?;
+    let by_rows = (options.input != Input::Whole).then(|| graph.clone());
     let again = options.ram.filter(|_| options.optimize != Optimize::Memory).map(|ram| (ram, graph.clone()));
-    let mut compiled = lower(graph, options)?;
+    let lowered = match (lower(graph, options), by_rows) {
+        // What has no kernel has none for whole inputs either.
+        (Err(Error::Options(problem)), Some(graph)) => {
+            return Err(match refused_later(graph, options) {
+                more if more.is_empty() => Error::Options(problem),
+                more => Error::Unsupported([vec![problem], more].concat()),
+            });
+        }
+        (lowered, _) => lowered?,
+    };
+    let (mut compiled, mut problems) = lowered;
     // What makes more operations go row by row costs cycles: it is tried where nothing else fits.
     if let Some((_, graph)) = again.filter(|&(ram, _)| compiled.plan.ram_bytes() > ram) {
-        let least = lower(graph, &Options { optimize: Optimize::Memory, ..options.clone() })?;
+        let (least, _) = lower(graph, &Options { optimize: Optimize::Memory, ..options.clone() })?;
         if least.plan.ram_bytes() < compiled.plan.ram_bytes() {
             compiled = Compiled { options: options.clone(), ..least };
         }
     }
-    report::budget::check(&compiled)?;
-    Ok(compiled)
+    if problems.is_empty() {
+        report::budget::check(&compiled)?;
+        return Ok(compiled);
+    }
+    problems.extend(report::budget::problems(&compiled));
+    Err(Error::Unsupported(problems))
 }
 
-/// Compiles an imported graph, whatever it needs.
-fn lower(mut graph: ir::Graph, options: &Options) -> Result<Compiled, Error> {
+/// Compiles an imported graph, whatever it needs. Steps without a kernel are listed beside it, and missing from the program.
+fn lower(mut graph: ir::Graph, options: &Options) -> Result<(Compiled, Vec<Problem>), Error> {
     let mut recorder = report::passes::Recorder::new(&graph);
     passes::run_observed(&mut graph, options, &mut |pass, graph| recorder.after(pass, graph))?;
     graph.order = schedule::order::order(&graph);
@@ -70,15 +85,23 @@ fn lower(mut graph: ir::Graph, options: &Options) -> Result<Compiled, Error> {
     let search::Found { schedule, plan, alternatives } = search::search(&graph, options)?;
     schedule::check(&graph, &schedule).map_err(|objection| objection.into_error("schedule"))?;
     plan::check(&graph, &schedule, &plan).map_err(|objection| objection.into_error("plan"))?;
-    let program = select::select(&graph, &schedule, &plan, options)?;
+    let (program, problems) = select::select_all(&graph, &schedule, &plan, options)?;
     let log = recorder.finish();
-    Ok(Compiled { graph, schedule, plan, program, alternatives, log, options: options.clone() })
+    let options = options.clone();
+    Ok((Compiled { graph, schedule, plan, program, alternatives, log, options }, problems))
+}
+
+/// The steps of a graph that have no kernel, whatever else stands in its way.
+fn refused_later(graph: ir::Graph, options: &Options) -> Vec<Problem> {
+    let input = Input::Whole;
+    let options = Options { ram: None, flash: None, fast_ram: None, input, ..options.clone() };
+    lower(graph, &options).map_or(Vec::new(), |(_, problems)| problems)
 }
 
 /// Reads a model as the graph whose meaning compilation preserves.
 ///
 /// # Errors
-/// [`Error::Malformed`] and [`Error::Unsupported`].
+/// [`Error::Malformed`] and [`Error::Unsupported`]. Where operators are refused, kernels are looked for for the others all the same, and what has none is listed too.
 pub fn import(bytes: &[u8], name: &str, options: &Options) -> Result<ir::Graph, Error> {
     let (graph, drift) = import_with_drift(bytes, name, options)?;
     drift.map_or(Ok(()), |drift| drift.check(options.qdq_drift()))?;
@@ -94,7 +117,21 @@ pub fn import_with_drift(
     name: &str,
     options: &Options,
 ) -> Result<(ir::Graph, Option<passes::qdq::drift::Drift>), Error> {
-    let mut graph = front::read_with(bytes, name, options)?;
+    let front::Read { graph, mut problems } = front::read_all(bytes, name, options)?;
+    if problems.is_empty() {
+        return rewritten(graph, options);
+    }
+    if let Ok((graph, _)) = rewritten(graph, options) {
+        problems.extend(refused_later(graph, options));
+    }
+    Err(Error::Unsupported(problems))
+}
+
+/// The graph with what the options say about its arithmetic and interface, and the drift of integer layers.
+fn rewritten(
+    mut graph: ir::Graph,
+    options: &Options,
+) -> Result<(ir::Graph, Option<passes::qdq::drift::Drift>), Error> {
     verify::after_stage("front", &graph)?;
     let drift = match options.qdq {
         Qdq::Integers => passes::qdq::drift::run(&mut graph),

@@ -1,6 +1,7 @@
 //! What Kiln's own tests share: the models they run on.
 
 pub mod draw;
+pub mod mutate;
 pub mod side_by_side;
 
 use cargo_kiln::compare::compare;
@@ -10,6 +11,7 @@ use kiln_codegen::ir::{Data, Graph};
 use kiln_codegen::{compile_graph, Options, Qdq};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// A model with golden cases.
 #[derive(Clone, Debug)]
@@ -152,6 +154,13 @@ pub fn assert_generated_with(options: &Options, graph: &Graph, case: &[Data], pl
         assert_eq!(actual.len(), graph.outputs.len());
     }
     expected
+}
+
+/// Time that this thread has had of a processor, where the system tells; else what has passed.
+pub fn cpu_time() -> Duration {
+    let spent = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let nanoseconds = spent.and_then(|text| text.split(' ').next()?.parse().ok());
+    nanoseconds.map_or_else(|| std::time::UNIX_EPOCH.elapsed().unwrap_or_default(), Duration::from_nanos)
 }
 
 /// A table of names with reasons: one `name: reason` per line, `#` begins a comment.

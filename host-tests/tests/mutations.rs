@@ -1,179 +1,284 @@
-//! Damaged model files end in an error or in a valid compilation, quickly: never in a panic or a hang.
+//! Damaged model files end in an error or in a valid compilation, quickly and in proportion: no panic, no internal error, no hang, none over a second, and none over sixteen times the file's size in
+//! memory (and [`BASE`]).
 //!
-//! Flipped bits, hostile words (lengths, offsets, references back), copied and cut regions, in 20,000 files from five real TFLite models, and in ONNX files: those that the
-//! compiler writes of own models, and ONNX's backend tests where `cargo xtask setup` has fetched them; as many, or what `KILN_MUTANTS` says. What is
-//! accepted has been verified and its plan checked by [`compile`] itself.
+//! ```sh
+//! KILN_MUTATIONS=1000000 KILN_MUTATION_SEED=7 cargo test -p kiln-host-tests --test mutations -- --nocapture
+//! ```
+//!
+//! makes so many mutants of the files in `kiln_host_tests::mutate::seeds`, in `KILN_MUTATION_JOBS` processes at once, each with debug assertions and overflow checks on (the compiler is optimised in a
+//! debug build too). `KILN_MUTATION=12345` with the same seed compiles that mutant alone and writes its file to `target/kiln/mutants`.
+//!
+//! What is accepted has been verified and its plan checked by [`compile`] itself; of small models the emitted Rust parses, and the compiled graph computes what the imported one does.
 
-use kiln_codegen::{compile, import, write, Options};
-use kiln_host_tests::{onnx_tests, own_models};
-use std::panic::catch_unwind;
-use std::time::{Duration, Instant};
+use kiln_codegen::{compile, import, Error};
+use kiln_host_tests::cpu_time;
+use kiln_host_tests::mutate::{meaning, mutant, seeds, Mutant, Seed};
+use peak_alloc::PeakAlloc;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{channel, RecvTimeoutError, Sender};
+use std::time::Duration;
 
-const SEEDS: [&str; 5] =
-    ["residual_int8", "stream_int8", "temporal_f32", "diabetes_uint8edges_int8", "op_pad_conv2d_int8"];
+#[global_allocator]
+static ALLOCATOR: PeakAlloc = PeakAlloc;
+
+/// Mutants that every test run makes.
 const MUTANTS: usize = 20_000;
+
+/// Time of a processor that compiling one may take.
 const LIMIT: Duration = Duration::from_secs(1);
 
-/// Backend tests in which a reader can get lost: subgraphs, generated constants, sizes that are computed.
-const ONNX_SEEDS: [&str; 16] = [
-    "node/test_attention_4d_gqa_with_past_and_present_expanded",
-    "node/test_center_crop_pad_crop_and_pad_expanded",
-    "node/test_einsum_batch_matmul",
-    "node/test_if",
-    "node/test_layer_normalization_3d_axis1_epsilon_expanded",
-    "node/test_linear_attention_delta_expanded",
-    "node/test_loop11",
-    "node/test_lstm_with_peepholes",
-    "node/test_quantizelinear_axis",
-    "node/test_range_float_type_positive_delta_expanded",
-    "node/test_scan9_sum",
-    "pytorch-converted/test_Conv2d_depthwise_strided",
-    "pytorch-converted/test_ConvTranspose2d",
-    "pytorch-converted/test_MaxPool3d_stride_padding",
-    "pytorch-converted/test_PixelShuffle",
-    "pytorch-converted/test_ReflectionPad2d",
-];
-/// Larger models are left out: each mutant is compiled.
-const LARGEST: usize = 40_000;
-/// Megabytes that the process has held at most, with all threads.
-const MOST_MEMORY: usize = 1_000;
+/// Bytes of memory that compiling a file may take for each of its own.
+const PER_BYTE: usize = 16;
+
+/// Bytes on top of that: what a few bytes can ask for, however small the file. Loops that are unrolled are 16 MB at most (`front/budget.rs`), and what is made of each node is more than the
+/// file says of it: its schedule, its kernel's parameters, its Rust.
+const BASE: usize = 48 << 20;
+
+/// A mutant that is not done after so long hangs.
+const HANG: Duration = Duration::from_secs(60);
+
+/// Faults that are listed.
+const MOST_FAULTS: usize = 40;
 
 #[test]
 fn damaged_files_are_refused_or_compiled() {
-    let models = own_models();
-    let seeds = SEEDS.map(|seed| {
-        let found = models.iter().find(|m| m.name == seed).unwrap_or_else(|| panic!("{seed} is missing"));
-        (seed.to_owned(), std::fs::read(&found.path).unwrap())
+    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<usize>().unwrap());
+    let run = number("KILN_MUTATION_SEED").unwrap_or(1) as u64;
+    if let Some(range) = std::env::var_os("KILN_MUTATION_RANGE") {
+        let range = range.into_string().unwrap();
+        let (from, to) = range.split_once("..").unwrap();
+        return work(run, from.parse().unwrap(), to.parse().unwrap());
+    }
+    if let Some(index) = number("KILN_MUTATION") {
+        return alone(run, index);
+    }
+    let count = number("KILN_MUTATIONS").unwrap_or(MUTANTS);
+    let jobs = number("KILN_MUTATION_JOBS").unwrap_or(2).max(1);
+    let share = |job: usize| count * job / jobs;
+    let (sender, receiver) = channel();
+    let mut total = Total::default();
+    std::thread::scope(|scope| {
+        for job in 0..jobs {
+            let sender = sender.clone();
+            scope.spawn(move || supervise(run, share(job), share(job + 1), &sender));
+        }
+        drop(sender);
+        for message in receiver {
+            total.add(&message);
+        }
     });
-    check(&seeds, MUTANTS);
-}
-
-#[test]
-fn damaged_onnx_files_are_refused_or_compiled() {
-    let mut seeds = Vec::new();
-    for model in own_models() {
-        let bytes = std::fs::read(&model.path).unwrap();
-        let options = model.options(&Options::default());
-        let Ok(graph) = import(&bytes, &model.name, &options) else { continue };
-        // Much of TFLite's integer arithmetic has no form in ONNX.
-        seeds.extend(write::onnx(&graph, &write::Settings::default()).ok().map(|file| (model.name, file)));
-    }
-    assert!(seeds.len() > 10, "{} of the own models can be written", seeds.len());
-    if let Some(folder) = onnx_tests() {
-        for name in ONNX_SEEDS {
-            let path = folder.join(name).join("model.onnx");
-            let bytes = std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-            seeds.push((name.to_owned(), bytes));
-        }
-    }
-    seeds.retain(|(_, bytes)| bytes.len() <= LARGEST);
-    let count = std::env::var("KILN_MUTANTS").map_or(MUTANTS, |count| count.parse().unwrap());
-    check(&seeds, count);
-    if let Some(most) = most_memory() {
-        assert!(most < MOST_MEMORY, "{most} MB");
-    }
-}
-
-/// Megabytes that this process has held at most, where the system tells.
-fn most_memory() -> Option<usize> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kilobytes: usize = line.split_whitespace().next()?.parse().ok()?;
-    Some(kilobytes / 1024)
-}
-
-/// Compiles as many mutants of these files.
-fn check(seeds: &[(String, Vec<u8>)], count: usize) {
-    let mut random = Random(0x5eed);
-    let (mut accepted, mut slowest) = (0, Duration::ZERO);
-    for index in 0..count {
-        let state = random.0;
-        let (name, seed) = &seeds[index % seeds.len()];
-        let file = random.mutant(seed);
-        let started = Instant::now();
-        let result = catch_unwind(|| compile(&file, "mutant", &Options::default()));
-        let took = started.elapsed();
-        let which = format!("mutant {index} of {name} (random state {state:#x})");
-        match result {
-            Ok(Ok(_)) => accepted += 1,
-            Ok(Err(kiln_codegen::Error::Internal { stage, message })) => {
-                panic!("{which}: {stage}: {message}")
-            }
-            Ok(Err(_)) => {}
-            Err(_) => panic!("{which} panicked"),
-        }
-        assert!(took < LIMIT, "{which} took {took:?}");
-        slowest = slowest.max(took);
-    }
-    println!("{accepted} of {count} mutants were accepted; the slowest took {slowest:?}");
+    println!("{total}");
+    assert!(
+        total.faults.is_empty(),
+        "{} faults, seed {run}:\n{}",
+        total.faults.len(),
+        total.faults.join("\n")
+    );
+    assert_eq!(total.done, count);
     // Damage in names, weights and unused fields is harmless; damage elsewhere is found.
-    assert!(accepted > count / 100 && accepted < count);
+    assert!(total.accepted > count / 100 && total.accepted < count);
 }
 
-/// Marsaglia's xorshift64.
-struct Random(u64);
+// ---- One process
 
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
+/// Compiles the mutants of these numbers, and says of each when it begins and what is wrong with it.
+fn work(run: u64, from: usize, to: usize) {
+    let seeds = seeds();
+    std::panic::set_hook(Box::new(|info| println!("\npanic {}", info.to_string().replace('\n', " "))));
+    let (mut slowest, mut most) = ((0, 0), (0, 0));
+    for index in from..to {
+        say(&format!("begin {index}"));
+        let mutant = mutant(&seeds, run, index);
+        let Outcome { accepted, fault, took, memory } = attempt(&mutant);
+        if let Some(fault) = fault {
+            say(&format!("fault {index} of {}: {}", mutant.seed.name, fault.replace('\n', " ")));
+        }
+        say(if accepted { "accepted" } else { "refused" });
+        let beyond = memory.saturating_sub(PER_BYTE * mutant.file.len());
+        slowest = slowest.max((took.as_micros() as usize, index));
+        most = most.max((beyond, index));
     }
+    say(&format!("slowest {} {}", slowest.0, slowest.1));
+    say(&format!("most {} {}", most.0, most.1));
+}
 
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() % n.max(1) as u64) as usize
+/// A line for the process that waits for it. The first part of a line is libtest's.
+fn say(line: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = writeln!(out, "\nmutants: {line}");
+    let _ = out.flush();
+}
+
+struct Outcome {
+    accepted: bool,
+    fault: Option<String>,
+    took: Duration,
+    memory: usize,
+}
+
+/// Compiles a mutant.
+fn attempt(mutant: &Mutant<'_>) -> Outcome {
+    let Mutant { file, options, .. } = mutant;
+    let before = ALLOCATOR.current_usage();
+    ALLOCATOR.reset_peak_usage();
+    let started = cpu_time();
+    let result = std::panic::catch_unwind(|| compile(file, "mutant", options));
+    let took = cpu_time().saturating_sub(started);
+    let memory = ALLOCATOR.peak_usage().saturating_sub(before);
+    let mut fault = match &result {
+        Err(_) => Some("a panic".to_owned()),
+        Ok(Err(Error::Internal { stage, message })) => Some(format!("{stage}: {message}")),
+        // Some are told as refusals.
+        Ok(Err(error)) if error.to_string().contains("a bug in Kiln") => Some(error.to_string()),
+        Ok(_) => None,
+    };
+    let compiled = result.ok().and_then(Result::ok);
+    if took > LIMIT {
+        fault = Some(format!("it took {took:?}"));
     }
+    if memory > PER_BYTE * file.len() + BASE {
+        fault = Some(format!("it took {} KB of memory, and is of {} bytes", memory >> 10, file.len()));
+    }
+    let accepted = compiled.is_some();
+    if let Some(compiled) = compiled {
+        let imported = import(file, "mutant", options).expect("what compiles can be imported");
+        let checked = std::panic::catch_unwind(|| meaning::check(&imported, &compiled));
+        fault = fault.or(match checked {
+            Ok(result) => result.err(),
+            Err(_) => Some("a panic of what was compiled".into()),
+        });
+    }
+    Outcome { accepted, fault, took, memory }
+}
 
-    fn mutant(&mut self, seed: &[u8]) -> Vec<u8> {
-        let mut file = seed.to_vec();
-        for _ in 0..1 + self.below(4) {
-            // The structure of a model file is at its end (and the root at its start); weights are between.
-            let at = match self.below(3) {
-                0 => self.below(file.len()),
-                1 => self.below(64.min(file.len())),
-                _ => file.len() - 1 - self.below((file.len() / 4).max(1)),
-            };
-            match self.below(6) {
-                0 => file[at] ^= 1 << self.below(8),
-                1 => file[at] = self.next() as u8,
-                2 => self.word(&mut file, at & !3),
-                3 => file.truncate(at.max(8)),
-                4 => self.reference_back(&mut file, at & !3),
-                _ => {
-                    let (from, len) = (self.below(file.len()), self.below(32));
-                    let piece: Vec<u8> = file.iter().skip(from).take(len).copied().collect();
-                    file.iter_mut().skip(at).zip(piece).for_each(|(old, new)| *old = new);
+/// Compiles one mutant, and keeps its file.
+fn alone(run: u64, index: usize) {
+    let seeds: Vec<Seed> = seeds();
+    let mutant = mutant(&seeds, run, index);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/kiln/mutants");
+    std::fs::create_dir_all(&folder).unwrap();
+    let ending = if mutant.seed.is_onnx { "onnx" } else { "tflite" };
+    let path = folder.join(format!("{run}_{index}.{ending}"));
+    std::fs::write(&path, &mutant.file).unwrap();
+    println!("{} of {}, with {:?}", path.display(), mutant.seed.name, mutant.options);
+    if let Err(error) = compile(&mutant.file, "mutant", &mutant.options) {
+        println!("{error}");
+    }
+    let Outcome { accepted, fault, took, memory } = attempt(&mutant);
+    println!("accepted: {accepted}, {took:?}, {memory} bytes of memory, {fault:?}");
+    assert_eq!(fault, None);
+}
+
+// ---- All processes
+
+/// Has mutants compiled by a process of its own, and by another one where that dies or hangs.
+fn supervise(run: u64, mut from: usize, to: usize, messages: &Sender<String>) {
+    while from < to {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "damaged_files_are_refused_or_compiled", "--nocapture"])
+            .env("KILN_MUTATION_RANGE", format!("{from}..{to}"))
+            .env("KILN_MUTATION_SEED", run.to_string())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let (sender, receiver) = channel();
+        let reader = std::thread::spawn(move || {
+            lines.map_while(Result::ok).try_for_each(|line| sender.send(line)).ok();
+        });
+        let (mut at, mut is_done) = (from, false);
+        loop {
+            match receiver.recv_timeout(HANG) {
+                Ok(line) => {
+                    let Some(line) = line.strip_prefix("mutants: ") else {
+                        if line.starts_with("panic ") {
+                            messages.send(line).unwrap();
+                        }
+                        continue;
+                    };
+                    if let Some(index) = line.strip_prefix("begin ") {
+                        at = index.parse().unwrap();
+                    }
+                    is_done |= line.starts_with("most ");
+                    messages.send(line.to_owned()).unwrap();
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    messages.send(format!("fault {at}: it hangs")).unwrap();
+                    child.kill().unwrap();
+                    break;
+                }
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        let status = child.wait().unwrap();
+        drop(receiver);
+        reader.join().unwrap();
+        if is_done {
+            return;
+        }
+        messages.send(format!("fault {at}: its process ended, {status}")).unwrap();
+        messages.send("refused".into()).unwrap();
+        from = at + 1;
+    }
+}
+
+/// What all processes said.
+#[derive(Default)]
+struct Total {
+    done: usize,
+    accepted: usize,
+    faults: Vec<String>,
+    panic: String,
+    slowest: (usize, usize),
+    most: (usize, usize),
+}
+
+impl Total {
+    fn add(&mut self, message: &str) {
+        let (what, rest) = message.split_once(' ').unwrap_or((message, ""));
+        let pair = || {
+            let (a, b) = rest.split_once(' ').unwrap();
+            (a.parse().unwrap(), b.parse().unwrap())
+        };
+        match what {
+            "accepted" | "refused" => {
+                self.done += 1;
+                self.accepted += usize::from(what == "accepted");
+                if self.done % 10_000 == 0 {
+                    println!(
+                        "{} mutants, {} accepted, {} faults",
+                        self.done,
+                        self.accepted,
+                        self.faults.len()
+                    );
                 }
             }
+            "panic" => self.panic = rest.to_owned(),
+            "fault" => {
+                let fault = match rest.contains("a panic") {
+                    true => format!("{rest}: {}", self.panic),
+                    false => rest.to_owned(),
+                };
+                println!("fault {fault}");
+                if self.faults.len() < MOST_FAULTS {
+                    self.faults.push(fault);
+                }
+            }
+            "slowest" => self.slowest = self.slowest.max(pair()),
+            "most" => self.most = self.most.max(pair()),
+            _ => {}
         }
-        file
     }
+}
 
-    /// Lengths and offsets that readers fall over.
-    fn word(&mut self, file: &mut [u8], at: usize) {
-        let hostile = [
-            0,
-            1,
-            2,
-            7,
-            0x7f,
-            0xff,
-            0xffff,
-            0x1_0000,
-            0x7fff_ffff,
-            0x8000_0000,
-            0xffff_fffc,
-            u32::MAX,
-            file.len() as u32,
-        ];
-        let value = hostile[self.below(hostile.len())];
-        file.iter_mut().skip(at).zip(value.to_le_bytes()).for_each(|(old, new)| *old = new);
-    }
-
-    /// A reference to somewhere before itself, so that following references can go round.
-    fn reference_back(&mut self, file: &mut [u8], at: usize) {
-        let value = (self.below(at + 1) as u32).wrapping_sub(at as u32);
-        file.iter_mut().skip(at).zip(value.to_le_bytes()).for_each(|(old, new)| *old = new);
+impl std::fmt::Display for Total {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let ((took, slowest), (memory, largest)) = (self.slowest, self.most);
+        write!(f, "{} mutants, {} accepted; ", self.done, self.accepted)?;
+        write!(f, "the slowest, {slowest}, took {:.1} ms; ", took as f64 / 1000.0)?;
+        write!(f, "{largest} took {} KB of memory beyond {PER_BYTE} times its size", memory >> 10)
     }
 }

@@ -9,7 +9,7 @@ mod summary;
 pub mod tflite;
 
 use crate::error::{Error, Problem};
-use crate::ir::Graph;
+use crate::ir::{Graph, Value, ValueDef, ValueId};
 use crate::options::Options;
 pub(crate) use onnx::{missing, External, Fetch};
 pub use summary::{OperatorSummary, QuantizationSummary, Summary, TensorSummary};
@@ -30,9 +30,51 @@ pub fn read(bytes: &[u8], name: &str) -> Result<Graph, Error> {
 ///
 /// Those of [`read`], and [`Error::Options`] for options that do not fit the model.
 pub fn read_with(bytes: &[u8], name: &str, options: &Options) -> Result<Graph, Error> {
+    read_all(bytes, name, options)?.complete()
+}
+
+/// As [`read_with`], with what cannot be compiled beside what can.
+///
+/// # Errors
+///
+/// [`Error::Malformed`], [`Error::Options`], and [`Error::Unsupported`] where nothing of the model can be read.
+pub(crate) fn read_all(bytes: &[u8], name: &str, options: &Options) -> Result<Read, Error> {
     match onnx::is_onnx(bytes) {
         true => onnx::read(bytes, name, options),
-        false => tflite::read(bytes, name, options),
+        false => tflite::read_all(bytes, name, options),
+    }
+}
+
+/// What was read of a model.
+pub(crate) struct Read {
+    /// The model; where there are problems, what is left of it: results of refused operators are inputs, and what only they read are outputs. It serves to
+    /// find what later stages refuse.
+    pub(crate) graph: Graph,
+    /// What cannot be compiled.
+    pub(crate) problems: Vec<Problem>,
+}
+
+impl Read {
+    /// What is left of a model. Results of refused operators are values without a definition.
+    fn partial(mut graph: Graph, problems: Vec<Problem>) -> Self {
+        let is_open = |&(_, value): &(ValueId, &Value)| value.def == ValueDef::Input;
+        graph.inputs = graph.values().filter(is_open).map(|(id, _)| id).collect();
+        let uses = graph.use_counts();
+        let is_unused = |id: &ValueId| uses[id.0 as usize] == 0;
+        let results: Vec<ValueId> = graph.nodes().map(|(_, node)| node.result).filter(is_unused).collect();
+        graph.outputs.extend(results);
+        Read { graph, problems }
+    }
+
+    /// The model, if all of it can be compiled.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`].
+    fn complete(self) -> Result<Graph, Error> {
+        match self.problems.is_empty() {
+            true => Ok(self.graph),
+            false => Err(Error::Unsupported(self.problems)),
+        }
     }
 }
 

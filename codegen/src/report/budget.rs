@@ -16,6 +16,14 @@ const MOST_NAMED: usize = 4;
 /// # Errors
 /// [`Error::OverBudget`] with the excess and the largest contributors.
 pub fn check(compiled: &Compiled) -> Result<(), Error> {
+    match problems(compiled) {
+        problems if problems.is_empty() => Ok(()),
+        problems => Err(Error::OverBudget(problems)),
+    }
+}
+
+/// What is over the budgets in the options of a compilation: the excess and the largest contributors.
+pub fn problems(compiled: &Compiled) -> Vec<Problem> {
     let mut problems = Vec::new();
     let need = compiled.plan.ram_bytes();
     if let Some(budget) = compiled.options.ram.filter(|&b| need > b) {
@@ -46,11 +54,7 @@ pub fn check(compiled: &Compiled) -> Result<(), Error> {
             },
         });
     }
-    if problems.is_empty() {
-        Ok(())
-    } else {
-        Err(Error::OverBudget(problems))
-    }
+    problems
 }
 
 /// What is needed at least, and what holds it up.

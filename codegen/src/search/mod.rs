@@ -19,6 +19,9 @@ use std::collections::HashMap;
 /// Most divisions that are scheduled and planned.
 const MOST_PLANNED: usize = 12;
 
+/// How the reason begins why a model cannot take its input row by row.
+pub const REFUSED: &str = "the model cannot take its input so: ";
+
 /// What was found.
 #[derive(Clone, Debug)]
 pub struct Found {
@@ -148,7 +151,7 @@ impl Tried<'_> {
 fn refused(graph: &Graph, value: &str, why: &Refused) -> Error {
     Error::Options(Problem {
         place: format!("option `input = \"{value}\"`"),
-        what: format!("the model cannot take its input so: {}", why.describe(graph)),
+        what: format!("{REFUSED}{}", why.describe(graph)),
         help: match value {
             "sliding" => {
                 "train the model without padding along the rows, or use input = \"rows\" or \"whole\"".into()

@@ -39,6 +39,22 @@ pub use program::*;
 /// # Errors
 /// [`Error::Unsupported`] with every step that has no kernel.
 pub fn select(graph: &Graph, schedule: &Schedule, plan: &Plan, options: &Options) -> Result<Program, Error> {
+    match select_all(graph, schedule, plan, options)? {
+        (program, problems) if problems.is_empty() => Ok(program),
+        (_, problems) => Err(Error::Unsupported(problems)),
+    }
+}
+
+/// As [`select`], with every step that has no kernel beside the program: where there are such steps, it has the calls of the others alone, and cannot run.
+///
+/// # Errors
+/// [`Error::Unsupported`] where a sliding model cannot count its rows.
+pub fn select_all(
+    graph: &Graph,
+    schedule: &Schedule,
+    plan: &Plan,
+    options: &Options,
+) -> Result<(Program, Vec<Problem>), Error> {
     let mut selector = Selector {
         graph,
         options,
@@ -76,13 +92,12 @@ pub fn select(graph: &Graph, schedule: &Schedule, plan: &Plan, options: &Options
             Err(problem) => problems.push(problem),
         }
     }
-    if !problems.is_empty() {
-        return Err(Error::Unsupported(problems));
+    if problems.is_empty() {
+        selector.loops();
+        selector.ports()?;
+        selector.program.fed = fed::fed(&selector.program)?;
     }
-    selector.loops();
-    selector.ports()?;
-    selector.program.fed = fed::fed(&selector.program)?;
-    Ok(selector.program)
+    Ok((selector.program, problems))
 }
 
 /// The shift that is tried first: small enough for nearly all layers, large enough to keep the bits that exactness needs.

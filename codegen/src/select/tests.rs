@@ -102,3 +102,23 @@ fn rows_of_what_has_none() {
         super::select(&graph, &schedule, &plan, &crate::Options::default()).unwrap_err().to_string();
     assert!(message.contains("it is scheduled row by row, and has no kernel for that"), "{message}");
 }
+
+/// What is refused at one stage does not hide what another one refuses.
+#[test]
+fn budgets_are_told_beside_missing_kernels() {
+    let graph = Graph::parse(
+        "graph \"test\" {
+           input %x: i32[1,400] q(0.5 : 0)
+           %y: f32[1,400] = dequantize(%x) from \"3 DEQUANTIZE\"
+           return %y
+         }",
+    )
+    .unwrap();
+    let options = crate::Options { ram: Some(1000), ..crate::Options::default() };
+    let message = crate::compile_graph(graph.clone(), &options).unwrap_err().to_string();
+    assert!(message.contains("there is no kernel") && message.contains("ram: 3200 bytes"), "{message}");
+
+    let options = crate::Options { input: crate::Input::Sliding, ..crate::Options::default() };
+    let message = crate::compile_graph(graph, &options).unwrap_err().to_string();
+    assert!(message.contains("there is no kernel") && message.contains("option `input"), "{message}");
+}

@@ -12,8 +12,7 @@ pub(crate) use external::{missing, External, Fetch};
 
 use super::budget::Budget;
 use crate::error::Error;
-use crate::front::Summary;
-use crate::ir::Graph;
+use crate::front::{Read, Summary};
 use crate::options::Options;
 use proto::{Failure, Model};
 use wire::{Message, Value};
@@ -33,11 +32,11 @@ pub(super) fn is_onnx(bytes: &[u8]) -> bool {
     version && graph && opsets
 }
 
-/// Reads a model and lowers it to a graph named `name`.
+/// Reads a model and lowers it to a graph named `name`, with everything that cannot be compiled beside it.
 ///
 /// # Errors
-/// [`Error::Malformed`] for bytes that are no sound model, [`Error::Unsupported`] with everything that cannot be compiled.
-pub(super) fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Graph, Error> {
+/// [`Error::Malformed`] for bytes that are no sound model, [`Error::Unsupported`] where nothing of it can be read.
+pub(super) fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Read, Error> {
     let (model, budget) = parse(bytes)?;
     lower::lower(&model, name, options, budget)
 }

@@ -85,6 +85,8 @@ pub(super) struct Graph<'a> {
     pub(super) initializers: Vec<Tensor<'a>>,
     pub(super) inputs: Vec<ValueInfo<'a>>,
     pub(super) outputs: Vec<ValueInfo<'a>>,
+    /// What is said of other values: messages that are read where they are needed, by [`Graph::declared`].
+    values: Vec<&'a [u8]>,
 }
 
 /// An operator.
@@ -188,6 +190,18 @@ impl<'a> Model<'a> {
     }
 }
 
+impl<'a> Graph<'a> {
+    /// The values that the graph says the types of, as far as that can be read, outputs included.
+    pub(super) fn declared(&self, budget: &mut Budget) -> Vec<ValueInfo<'a>> {
+        let mut parser = Parser { budget };
+        let declared = self.values.iter().map_while(|bytes| {
+            parser.budget.charge(ENTRY).ok()?;
+            Some(parser.value_info(bytes).ok())
+        });
+        declared.flatten().chain(self.outputs.iter().cloned()).collect()
+    }
+}
+
 fn opset_of(bytes: &[u8]) -> Result<(Name<'_>, i64), Broken> {
     let (mut domain, mut version) = (Name::default(), 0);
     for field in Message(bytes) {
@@ -204,8 +218,10 @@ impl<'b> Parser<'b> {
     fn graph<'a>(&mut self, bytes: &'a [u8], depth: usize, graph: &mut Graph<'a>) -> Parsed<()> {
         for field in Message(bytes) {
             let (number, value) = field?;
-            if matches!(number, 1 | 5 | 11 | 12) {
-                self.budget.charge(ENTRY)?;
+            match number {
+                1 | 5 | 11 | 12 => self.budget.charge(ENTRY)?,
+                13 => self.budget.charge(std::mem::size_of::<&[u8]>())?,
+                _ => {}
             }
             match number {
                 1 => graph.nodes.push(self.node(value.bytes()?, depth)?),
@@ -213,6 +229,8 @@ impl<'b> Parser<'b> {
                 5 => graph.initializers.push(self.tensor(value.bytes()?)?),
                 11 => graph.inputs.push(self.value_info(value.bytes()?)?),
                 12 => graph.outputs.push(self.value_info(value.bytes()?)?),
+                // Nothing depends on it: it may be anything.
+                13 => graph.values.extend(value.bytes()),
                 _ => {}
             }
         }

@@ -19,6 +19,7 @@ pub mod testing;
 mod tests;
 
 use super::budget::Budget;
+use super::Read;
 use crate::error::Error;
 use crate::ir::Graph;
 use crate::options::Options;
@@ -37,6 +38,11 @@ pub fn is_tflite(bytes: &[u8]) -> bool {
 /// [`Error::Malformed`] for bytes that are no sound model, [`Error::Unsupported`] with every operator, type and shape
 /// that cannot be compiled, [`Error::Options`] for options that do not fit the model.
 pub fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Graph, Error> {
+    read_all(bytes, name, options)?.complete()
+}
+
+/// As [`read`], with what cannot be compiled beside what can.
+pub(super) fn read_all(bytes: &[u8], name: &str, options: &Options) -> Result<Read, Error> {
     let mut budget = Budget::new(bytes.len());
     let model = parse(bytes, &mut budget)?;
     lower::lower(&model, name, options, budget)

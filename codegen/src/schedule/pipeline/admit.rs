@@ -104,7 +104,11 @@ fn differs_by_row(graph: &Graph, node: &Node) -> bool {
         // Axes are aligned at the right; rows are the second of the result.
         (dims.len() + 1).checked_sub(rank).and_then(|axis| dims.get(axis)).copied()
     };
-    let by_row = matches!(node.op, Op::Add { .. } | Op::Sub { .. } | Op::Mul { .. } | Op::Concat { .. });
-    let constants = node.operands.iter().filter(|&&id| graph.const_data(id).is_some());
-    by_row && constants.filter_map(rows).any(|rows| rows > 1)
+    // Other constants, such as filters, are read whole for each row.
+    let by_row = match node.op {
+        Op::Concat { .. } => node.operands.len(),
+        _ => node.op.elementwise_operands(),
+    };
+    let constants = node.operands.iter().take(by_row).filter(|&&id| graph.const_data(id).is_some());
+    constants.filter_map(rows).any(|rows| rows > 1)
 }

@@ -40,13 +40,13 @@ mod trees;
 mod vectors;
 mod volume;
 
-use super::proto::{Model, Name, Node, Tensor};
+use super::proto::{Dim, Model, Name, Node, Tensor, ValueInfo};
 use crate::error::Error;
 use crate::front::budget::Budget;
 use crate::front::interface::keep_states;
 use crate::front::report::Report;
-use crate::front::Summary;
-use crate::ir::{Graph, Type, ValueId};
+use crate::front::{Read, Summary};
+use crate::ir::{DType, Graph, Shape, Type, ValueId};
 use crate::options::Options;
 use cx::NodeCx;
 use std::collections::HashMap;
@@ -108,23 +108,20 @@ struct Importer<'m, 'a> {
     opset: i64,
     budget: Budget,
     report: Report,
+    /// What the file says of values, by name, once something was refused.
+    declared: Option<HashMap<Name<'a>, ValueInfo<'a>>>,
 }
 
 /// Lowers the model's graph.
-pub(super) fn lower(
-    model: &Model<'_>,
-    name: &str,
-    options: &Options,
-    budget: Budget,
-) -> Result<Graph, Error> {
+pub(super) fn lower(model: &Model<'_>, name: &str, options: &Options, budget: Budget) -> Result<Read, Error> {
     let mut importer = import(model, name, options, budget)?;
     match importer.report.is_empty() {
         true => {
             let outputs: Vec<String> = model.graph.outputs.iter().map(|output| output.name.text()).collect();
             keep_states(&mut importer.graph, &options.states, &outputs)?;
-            Ok(importer.graph)
+            Ok(Read { graph: importer.graph, problems: Vec::new() })
         }
-        false => Err(Error::Unsupported(importer.report.into_problems())),
+        false => Ok(Read::partial(importer.graph, importer.report.into_problems())),
     }
 }
 
@@ -193,6 +190,7 @@ impl<'m, 'a> Importer<'m, 'a> {
             opset,
             budget,
             report: Report::default(),
+            declared: None,
         }
     }
 
@@ -210,6 +208,7 @@ impl<'m, 'a> Importer<'m, 'a> {
                 return Err(Error::malformed(place, format!("\"{result}\" is computed a second time")));
             }
         }
+        let before = self.graph.order.len();
         let lowered = match find(&name) {
             Some(lower) => lower(&mut NodeCx::new(self, node, origin)),
             None => {
@@ -219,12 +218,43 @@ impl<'m, 'a> Importer<'m, 'a> {
         };
         if let Err(refusal) = lowered {
             self.refuse(place, Some((index, &name)), refusal)?;
+            // What was made of it so far is not part of the model.
+            self.graph.order.truncate(before);
         }
         // What was refused, or is not computed, can be named by the operators behind it.
         for &result in node.outputs.iter().filter(|name| !name.is_empty()) {
-            self.values.entry(result).or_insert(None);
+            if !self.values.contains_key(&result) {
+                let value = self.stand_in(result);
+                self.values.insert(result, value);
+            }
         }
         Ok(())
+    }
+
+    /// A value to stand for a result of a refused operator, so that the operators behind it are looked at too: where the file says what it is. Integers may be a
+    /// shape or an index, which has to be constant.
+    fn stand_in(&mut self, result: Name<'a>) -> Option<ValueId> {
+        if self.report.is_empty() || !self.caller.is_empty() {
+            return None;
+        }
+        if self.declared.is_none() {
+            let declared = self.model.graph.declared(&mut self.budget);
+            self.declared = Some(declared.into_iter().map(|info| (info.name, info)).collect());
+        }
+        let info = self.declared.as_ref()?.get(&result)?;
+        let size = |dim: &Dim<'_>| match *dim {
+            Dim::Size(size) => usize::try_from(size).ok().filter(|&size| size > 0),
+            Dim::Symbol(_) => None,
+        };
+        let dims: Vec<usize> = info.dims.as_ref()?.iter().map(size).collect::<Option<_>>()?;
+        let dtype = tensor::dtype(info.element?).ok()?;
+        if matches!(dtype, DType::I32 | DType::I64) || tensor::check_size(dtype, &dims).is_err() {
+            return None;
+        }
+        self.budget.charge(OPERATOR_BYTES).ok()?;
+        let value = self.graph.add_input(result.text(), Type { dtype, shape: Shape(dims), quant: None });
+        self.graph.inputs.pop();
+        Some(value)
     }
 
     fn outputs(&mut self) -> Result<(), Error> {
@@ -277,6 +307,8 @@ impl<'m, 'a> Importer<'m, 'a> {
                 self.report.add(place, operator, what, help);
                 Ok(())
             }
+            // Behind a refused operator the declared shapes are all there is.
+            Refusal::Malformed(_) if !self.report.is_empty() => Ok(()),
             Refusal::Malformed(what) => Err(Error::malformed(place, what)),
             Refusal::Fatal(error) => Err(error),
         }

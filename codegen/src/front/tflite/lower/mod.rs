@@ -50,6 +50,7 @@ use crate::error::Error;
 use crate::front::budget::Budget;
 use crate::front::interface::keep_states;
 use crate::front::report::{self, Report};
+use crate::front::Read;
 use crate::ir::{Clamp, DType, Data, Graph, Multiplier, Op, Rescale, Type, ValueId};
 use crate::options::Options as UserOptions;
 use cx::OpCx;
@@ -150,7 +151,7 @@ pub(super) fn lower(
     name: &str,
     options: &UserOptions,
     budget: Budget,
-) -> Result<Graph, Error> {
+) -> Result<Read, Error> {
     let Some(sub) = model.subgraphs.first() else {
         return Err(Error::malformed("model", "it has no subgraph"));
     };
@@ -183,9 +184,9 @@ pub(super) fn lower(
         true => {
             let outputs = importer.output_names();
             keep_states(&mut importer.graph, &options.states, &outputs)?;
-            Ok(importer.graph)
+            Ok(Read { graph: importer.graph, problems: Vec::new() })
         }
-        false => Err(Error::Unsupported(importer.report.into_problems())),
+        false => Ok(Read::partial(importer.graph, importer.report.into_problems())),
     }
 }
 
@@ -235,11 +236,14 @@ impl<'m, 'a> Importer<'m, 'a> {
                 return Err(Error::malformed(place, format!("tensor {result} is computed a second time")));
             }
         }
+        let before = self.graph.order.len();
         let lowered = lower_operator(code.builtin, &name, &mut OpCx::new(self, operator, origin));
         if let Err(refusal) = lowered {
             // In a subgraph an operator's index alone does not say where it is.
             let listed = self.caller.is_empty().then_some((index, name.as_str()));
             self.refuse(place.clone(), listed, refusal)?;
+            // What was made of it so far is not part of the model.
+            self.graph.order.truncate(before);
             for result in operator.outputs.iter() {
                 let slot = self.stand_in(result);
                 self.set_slot(result, slot);
@@ -335,11 +339,12 @@ impl<'m, 'a> Importer<'m, 'a> {
         Ok(())
     }
 
-    /// A value to stand for a result of a refused operator, so that the operators behind it are looked at too. (The graph
-    /// is of no use any more.)
+    /// A value to stand for a result of a refused operator, so that the operators behind it are looked at too. Integers may be a shape or an index, which has
+    /// to be constant: what follows from them is not looked at.
     fn stand_in(&mut self, index: i32) -> Slot {
         let Some(tensor) = self.sub.tensor(index) else { return Slot::Refused };
         match self.tensor_type(tensor) {
+            Ok(ty) if matches!(ty.dtype, DType::I32 | DType::I64) => Slot::Refused,
             Ok(ty) if !self.is_resized && tensor.open_axes().iter().all(|&axis| axis == 0) => {
                 let value = self.graph.add_input(tensor.name.text(), ty);
                 self.graph.inputs.pop();
