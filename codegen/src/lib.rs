@@ -27,7 +27,7 @@ pub mod write;
 pub use door::{compile_file, include_model, model_name, read_file, write_whole, Build};
 pub use error::{Error, Problem};
 pub use options::{
-    CustomOp, Events, Input, InputShape, Io, Optimize, Options, Qdq, Reference, StatePair, Weights,
+    CustomOp, Events, Float, Input, InputShape, Io, Optimize, Options, Qdq, Reference, StatePair, Weights,
 };
 pub use target::Target;
 

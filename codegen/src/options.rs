@@ -142,6 +142,38 @@ impl std::str::FromStr for Qdq {
     }
 }
 
+/// Which bits floats have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Float {
+    /// Those that are computed fastest: vectors of hosts add in other orders, with one rounding for a product and a sum where processors have that, and have functions of their own.
+    #[default]
+    Fast,
+    /// The same on every processor: those of the portable kernels, which round each product and each sum, in one order.
+    Reproducible,
+}
+
+impl Float {
+    /// The names users write.
+    pub const NAMES: [&'static str; 2] = ["fast", "reproducible"];
+
+    /// The name users write.
+    pub fn name(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
+}
+
+impl std::str::FromStr for Float {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        match name {
+            "fast" => Ok(Float::Fast),
+            "reproducible" => Ok(Float::Reproducible),
+            _ => Err(bad_option("float", name, "use \"fast\" or \"reproducible\"")),
+        }
+    }
+}
+
 /// How a model is given its input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Input {
@@ -322,6 +354,8 @@ pub struct Options {
     pub reference: Reference,
     /// What becomes of floats between integers.
     pub qdq: Qdq,
+    /// Which bits floats have.
+    pub float: Float,
     /// Sizes of inputs that the model file leaves open.
     pub input_shapes: Vec<InputShape>,
     /// Inputs and outputs of ONNX models, by name, that are channel-last: [n, h, w, c] where the file has [n, c, h, w].
@@ -342,7 +376,7 @@ pub struct Options {
 
 impl Options {
     /// Every option that a user sets by name.
-    pub const NAMES: [&'static str; 18] = [
+    pub const NAMES: [&'static str; 19] = [
         "name",
         "optimize",
         "flash",
@@ -354,6 +388,7 @@ impl Options {
         "input",
         "reference",
         "qdq",
+        "float",
         "input_shape",
         "channels_last",
         "state",
@@ -419,6 +454,7 @@ impl Options {
             "input" => self.input = value.parse()?,
             "reference" => self.reference = value.parse()?,
             "qdq" => self.qdq = value.parse()?,
+            "float" => self.float = value.parse()?,
             "input_shape" => self.input_shapes.push(value.parse()?),
             "channels_last" => self.channels_last.push(value.into()),
             "state" => self.states.push(value.parse()?),

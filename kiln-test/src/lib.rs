@@ -82,6 +82,8 @@ pub struct Options {
     pub io: &'static str,
     /// The option `qdq` that the model was compiled with. Default "integers".
     pub qdq: &'static str,
+    /// The option `float` that the model was compiled with. Default "fast".
+    pub float: &'static str,
     /// The option `input_shape` that the model was compiled with, once for each input that has one. Default none.
     pub input_shapes: &'static [&'static str],
     /// The option `channels_last`, once for each input and output that is. Default none.
@@ -100,6 +102,7 @@ impl Default for Options {
             steps: 12,
             io: "native",
             qdq: "integers",
+            float: "fast",
             input_shapes: &[],
             channels_last: &[],
             states: &[],
@@ -162,6 +165,7 @@ pub fn check<M: Model>(
     let mut compiled_with = kiln_codegen::Options::default();
     compiled_with.set("io", options.io).map_err(Failure::Model)?;
     compiled_with.set("qdq", options.qdq).map_err(Failure::Model)?;
+    compiled_with.set("float", options.float).map_err(Failure::Model)?;
     let lists = [
         ("input_shape", options.input_shapes),
         ("channels_last", options.channels_last),

@@ -2,7 +2,7 @@
 
 use anyhow::{bail, Result};
 use clap::Args;
-use kiln_codegen::{compile_file, Compiled, Optimize, Options, Qdq, Reference, Target, Weights};
+use kiln_codegen::{compile_file, Compiled, Float, Optimize, Options, Qdq, Reference, Target, Weights};
 use std::path::PathBuf;
 
 /// What options say about a model's inputs and outputs.
@@ -68,6 +68,9 @@ pub(super) struct ModelArgs {
     /// What becomes of the layers of ONNX files in QDQ format: integers, or the floats that the file describes
     #[arg(long, value_name = "WHAT", default_value = "integers", value_parser = Qdq::NAMES)]
     qdq: String,
+    /// Which bits floats have: those that are computed fastest, or the same on every processor
+    #[arg(long, value_name = "WHICH", default_value = "fast", value_parser = Float::NAMES)]
+    float: String,
     /// The processor that code is made for [default: that of the board it runs on, otherwise any]
     #[arg(long, value_name = "CPU", value_parser = Target::NAMES)]
     pub(super) target: Option<String>,
@@ -114,6 +117,7 @@ impl ModelArgs {
         options.set("input", &self.input)?;
         options.set("reference", &self.reference)?;
         options.set("qdq", &self.qdq)?;
+        options.set("float", &self.float)?;
         options.set("events", &self.events)?;
         self.interface.set(&mut options)?;
         for custom_op in &self.custom_op {

@@ -8,7 +8,7 @@ pub use request::include_model;
 use crate::error::{Error, Problem};
 use crate::front::embed;
 use crate::options::{
-    Events, Input, InputShape, Io, Optimize, Options, Qdq, Reference, StatePair, Weights, MOST_CORES,
+    Events, Float, Input, InputShape, Io, Optimize, Options, Qdq, Reference, StatePair, Weights, MOST_CORES,
 };
 use crate::target::Target;
 use crate::{compile, Compiled};
@@ -181,6 +181,12 @@ impl Build {
     /// What becomes of the layers of ONNX files in QDQ format: integers, or the floats that the file describes.
     pub fn qdq(mut self, qdq: Qdq) -> Self {
         self.options.qdq = qdq;
+        self
+    }
+
+    /// Whether floats have the same bits on every processor.
+    pub fn float(mut self, float: Float) -> Self {
+        self.options.float = float;
         self
     }
 
