@@ -91,6 +91,20 @@ pub fn import(bytes: &[u8], name: &str, options: &Options) -> Result<ir::Graph, 
     Ok(graph)
 }
 
+/// The graph whose interpretation generated code is held to: with [`Float::Reproducible`] what passes made of the imported one, since its floats have the same bits; otherwise the imported one
+/// itself.
+///
+/// # Errors
+/// [`Error::Internal`] naming the pass that broke an invariant.
+pub fn reference(imported: &ir::Graph, options: &Options) -> Result<ir::Graph, Error> {
+    let mut graph = imported.clone();
+    if options.float == Float::Reproducible {
+        // What options and targets ask for besides moves elements, and changes no order of sums.
+        passes::run(&mut graph, &mut |_, _| {})?;
+    }
+    Ok(graph)
+}
+
 /// A compiled model with all that was decided about it.
 #[derive(Clone, Debug)]
 pub struct Compiled {

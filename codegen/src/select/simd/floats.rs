@@ -4,8 +4,8 @@ use crate::ir::{Clamp, Data, Node, Op};
 use crate::kernel::floats::{flat_blocks, Floats};
 use crate::kernel::vectors::BLOCK;
 use crate::kernel::Shape;
-use crate::select::conv::rows;
 use crate::options::Float;
+use crate::select::conv::rows;
 use crate::select::{Arg, Cells, Problem, Selected, Selector};
 
 /// The kernel in vectors that takes the arguments of a portable one, if there is one: otherwise the portable one.

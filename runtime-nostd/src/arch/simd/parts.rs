@@ -10,7 +10,9 @@ use super::depthwise::depthwise2d_i8_simd;
 use super::float_conv::conv2d_f32_simd;
 use super::float_dense::dense_f32_simd;
 use super::float_depthwise::depthwise2d_f32_simd;
-use super::float_reproducible::{conv2d_f32_reproducible, dense_f32_reproducible, depthwise2d_f32_reproducible};
+use super::float_reproducible::{
+    conv2d_f32_reproducible, dense_f32_reproducible, depthwise2d_f32_reproducible,
+};
 use super::requant::{GROUP, HEADER};
 use super::work::SLACK;
 use super::BLOCK;
