@@ -17,6 +17,8 @@ pub struct Difference {
     pub mismatches: usize,
     /// Largest difference of two integers.
     pub largest: u64,
+    /// Floats that have other bits, NaNs apart.
+    pub other_bits: usize,
     /// Largest difference of two floats, relative to the largest expected magnitude of the case (at least the smallest normal number).
     pub relative: f64,
 }
@@ -27,11 +29,17 @@ impl Difference {
         self.mismatches == 0 && self.relative <= FLOAT_TOLERANCE
     }
 
+    /// Whether integers and floats are the same to the bit.
+    pub fn is_none(&self) -> bool {
+        self.mismatches == 0 && self.other_bits == 0
+    }
+
     /// Adds what another comparison found.
     pub fn merge(&mut self, other: Difference) {
         self.elements += other.elements;
         self.floats += other.floats;
         self.mismatches += other.mismatches;
+        self.other_bits += other.other_bits;
         self.largest = self.largest.max(other.largest);
         self.relative = self.relative.max(other.relative);
     }
@@ -68,14 +76,17 @@ pub fn compare(dtype: DType, actual: &Data, expected: &Data) -> Difference {
             floats: 0,
             mismatches: elements.max(1),
             largest: u64::MAX,
+            other_bits: 0,
             relative: f64::INFINITY,
         };
     }
     if dtype == DType::F32 {
+        let (actual, expected) = (actual.to_f32(), expected.to_f32());
         return Difference {
             elements,
             floats: elements,
-            relative: relative(&actual.to_f32(), &expected.to_f32()),
+            other_bits: actual.iter().zip(&expected).filter(|&(&a, &e)| !same_bits(a, e)).count(),
+            relative: relative(&actual, &expected),
             ..Difference::default()
         };
     }
@@ -86,8 +97,14 @@ pub fn compare(dtype: DType, actual: &Data, expected: &Data) -> Difference {
         floats: 0,
         mismatches: differences.len(),
         largest: differences.into_iter().max().unwrap_or(0),
+        other_bits: 0,
         relative: 0.0,
     }
+}
+
+/// Which NaN an operation gives, its sign included, is the processor's choice.
+fn same_bits(a: f32, b: f32) -> bool {
+    a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan())
 }
 
 fn relative(actual: &[f32], expected: &[f32]) -> f64 {
@@ -95,8 +112,7 @@ fn relative(actual: &[f32], expected: &[f32]) -> f64 {
         .iter()
         .filter(|v| v.is_finite())
         .fold(f64::from(f32::MIN_POSITIVE), |m, &v| m.max(f64::from(v).abs()));
-    // Which NaN an operation gives, its sign included, is the processor's choice.
-    let difference = |(&a, &e): (&f32, &f32)| match a.to_bits() == e.to_bits() || (a.is_nan() && e.is_nan()) {
+    let difference = |(&a, &e): (&f32, &f32)| match same_bits(a, e) {
         true => 0.0,
         false => (f64::from(a) - f64::from(e)).abs() / magnitude,
     };
@@ -135,6 +151,8 @@ mod tests {
         );
         let other_nan = Data::from_f32(&[-f32::NAN]);
         assert!(compare(DType::F32, &Data::from_f32(&[f32::NAN]), &other_nan).passes());
+        let zeros = compare(DType::F32, &Data::from_f32(&[-0.0, 1.0]), &Data::from_f32(&[0.0, 1.0]));
+        assert!(zeros.passes() && !zeros.is_none() && zeros.other_bits == 1);
         let infinite = Data::from_f32(&[f32::INFINITY]);
         assert!(compare(DType::F32, &infinite, &infinite).passes());
     }

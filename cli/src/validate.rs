@@ -2,11 +2,11 @@
 
 use crate::compare::{compare, Difference};
 use crate::golden::Golden;
-use crate::place::{is_sequence, Built, Place};
+use crate::place::{interpret, is_sequence, Built, Place};
 use crate::slide::Sequence;
 use anyhow::{bail, Context, Result};
 use kiln_codegen::ir::{Data, Graph};
-use kiln_codegen::Options;
+use kiln_codegen::{Float, Options};
 use serde_json::{json, Value};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -42,6 +42,8 @@ pub struct PlaceReport {
     pub place: String,
     /// All outputs of all cases and frames together.
     pub total: Difference,
+    /// With reproducible floats: the same outputs beside the interpreter's, whose bits they have to have.
+    pub bits: Option<Difference>,
     /// The cases, frames and outputs that differ: the first eight.
     pub failures: Vec<String>,
 }
@@ -72,14 +74,19 @@ pub fn validate_on(model: &Path, options: &Options, source: Source, on: &[String
     let bytes = kiln_codegen::read_file(model)?;
     let name = kiln_codegen::model_name(model);
     let imported = kiln_codegen::import(&bytes, &name, options)?;
+    let meaning = kiln_codegen::reference(&imported, options)?;
     let golden = match &source {
         Source::Golden(path) => Golden::read(path)?,
-        Source::Noise(cases) => Golden::of_noise(&imported, *cases)?,
+        Source::Noise(cases) => Golden::of_noise(&meaning, *cases)?,
     };
     check_fit(&imported, &golden)?;
+    let exact = match options.float {
+        Float::Fast => None,
+        Float::Reproducible => Some(interpret(&meaning, &golden.inputs)?),
+    };
     let compiled = kiln_codegen::compile(&bytes, &name, options)?;
     let sequence = match compiled.program.fed.and_then(|fed| Some((fed.rows, fed.slide?))) {
-        Some((rows, slide)) => Some(Sequence::new(&imported, &golden.inputs, rows, slide.hop)?),
+        Some((rows, slide)) => Some(Sequence::new(&meaning, &golden.inputs, rows, slide.hop)?),
         None => None,
     };
     let frames = sequence.as_ref().map_or(0, |sequence| sequence.frames.len());
@@ -92,16 +99,22 @@ pub fn validate_on(model: &Path, options: &Options, source: Source, on: &[String
                 Some(built) => built,
                 None => {
                     let compiled = kiln_codegen::compile(&bytes, &model_name, &place.options(options))?;
-                    place.build(&imported, &compiled)?
+                    place.build(&meaning, &compiled)?
                 }
             };
             let mut report = PlaceReport::new(name);
             let outputs = built.run(&golden.inputs, is_sequence(&imported))?;
             report.compare("case", &imported, &outputs, &golden.outputs);
+            if let Some(exact) = &exact {
+                report.compare_bits("case", &imported, &outputs, exact);
+            }
             // The interpreter's own outputs are what frames are compared with.
             if let Some(sequence) = sequence.as_ref().filter(|_| !matches!(built, Built::Interp(_))) {
                 let outputs = built.run(&sequence.frames, true)?;
                 report.compare("frame", &imported, &outputs, &sequence.outputs);
+                if exact.is_some() {
+                    report.compare_bits("frame", &imported, &outputs, &sequence.outputs);
+                }
             }
             Ok((report, built))
         };
@@ -141,24 +154,53 @@ fn check_fit(graph: &Graph, golden: &Golden) -> Result<()> {
 
 impl PlaceReport {
     fn new(place: &str) -> Self {
-        PlaceReport { place: place.into(), total: Difference::default(), failures: Vec::new() }
+        PlaceReport { place: place.into(), total: Difference::default(), bits: None, failures: Vec::new() }
     }
 
     /// Compares the outputs of cases, or of frames: `what` they are. Where no outputs are expected, there have to be none.
     fn compare(&mut self, what: &str, graph: &Graph, actual: &[Vec<Data>], expected: &[Vec<Data>]) {
-        let none = Vec::new();
-        for (case, expected) in expected.iter().enumerate() {
-            let actual = actual.get(case).unwrap_or(&none);
-            for (k, &id) in graph.outputs.iter().enumerate() {
-                // An output that is missing on one side is an empty one.
-                let missing = Data::new([]);
-                let (found, data) = (actual.get(k).unwrap_or(&missing), expected.get(k).unwrap_or(&missing));
-                let difference = compare(graph.ty(id).dtype, found, data);
-                self.total.merge(difference);
-                if !difference.passes() && self.failures.len() < SHOWN {
-                    self.failures.push(format!("{what} {case}, output {k}: {difference}"));
-                }
+        each(graph, actual, expected, |case, k, difference| {
+            self.total.merge(difference);
+            if !difference.passes() && self.failures.len() < SHOWN {
+                self.failures.push(format!("{what} {case}, output {k}: {difference}"));
             }
+        });
+    }
+
+    /// The same with the interpreter's outputs: every bit has to be the same.
+    fn compare_bits(&mut self, what: &str, graph: &Graph, actual: &[Vec<Data>], exact: &[Vec<Data>]) {
+        let bits = self.bits.get_or_insert_default();
+        each(graph, actual, exact, |case, k, difference| {
+            bits.merge(difference);
+            if !difference.is_none() && self.failures.len() < SHOWN {
+                let Difference { other_bits, floats, relative, .. } = difference;
+                self.failures.push(format!(
+                    "{what} {case}, output {k}: {other_bits} of {floats} floats have other bits than the interpreter's, by at most {relative:.1e} of the largest magnitude"
+                ));
+            }
+        });
+    }
+
+    /// Whether the place gave the golden outputs, and with reproducible floats the interpreter's bits.
+    pub fn passes(&self) -> bool {
+        self.total.passes() && self.bits.is_none_or(|bits| bits.is_none())
+    }
+}
+
+/// The difference of each output of each case.
+fn each(
+    graph: &Graph,
+    actual: &[Vec<Data>],
+    expected: &[Vec<Data>],
+    mut visit: impl FnMut(usize, usize, Difference),
+) {
+    // An output that is missing on one side is an empty one.
+    let (none, missing) = (Vec::new(), Data::new([]));
+    for (case, expected) in expected.iter().enumerate() {
+        let actual = actual.get(case).unwrap_or(&none);
+        for (k, &id) in graph.outputs.iter().enumerate() {
+            let (found, data) = (actual.get(k).unwrap_or(&missing), expected.get(k).unwrap_or(&missing));
+            visit(case, k, compare(graph.ty(id).dtype, found, data));
         }
     }
 }
@@ -166,7 +208,7 @@ impl PlaceReport {
 impl Report {
     /// Whether every place gave the golden outputs.
     pub fn passes(&self) -> bool {
-        self.places.iter().all(|p| p.total.passes())
+        self.places.iter().all(PlaceReport::passes)
     }
 
     /// For people.
@@ -181,9 +223,13 @@ impl Report {
         };
         let mut out = format!("{}: {} cases{noise}{frames}\n", self.model, self.cases);
         for place in &self.places {
-            let verdict = if place.total.passes() { "ok" } else { "FAILED" };
+            let verdict = if place.passes() { "ok" } else { "FAILED" };
+            let bits = match &place.bits {
+                Some(bits) if bits.floats > 0 && bits.is_none() => "; all bits are the interpreter's",
+                _ => "",
+            };
             // Writing to a string cannot fail.
-            let _ = writeln!(out, "  {:<16} {verdict}: {}", place.place, place.total);
+            let _ = writeln!(out, "  {:<16} {verdict}: {}{bits}", place.place, place.total);
             for failure in &place.failures {
                 let _ = writeln!(out, "    {failure}");
             }
@@ -199,11 +245,12 @@ impl Report {
             .map(|p| {
                 json!({
                     "place": p.place,
-                    "passes": p.total.passes(),
+                    "passes": p.passes(),
                     "elements": p.total.elements,
                     "mismatches": p.total.mismatches,
                     "largest_difference": p.total.largest,
                     "relative_difference": p.total.relative,
+                    "floats_with_other_bits": p.bits.map(|bits| bits.other_bits),
                     "failures": p.failures,
                 })
             })

@@ -27,7 +27,7 @@ pub mod write;
 pub use door::{compile_file, include_model, model_name, read_file, write_whole, Build};
 pub use error::{Error, Problem};
 pub use options::{
-    CustomOp, Events, Input, InputShape, Io, Optimize, Options, Qdq, Reference, StatePair, Weights,
+    CustomOp, Events, Float, Input, InputShape, Io, Optimize, Options, Qdq, Reference, StatePair, Weights,
 };
 pub use target::Target;
 
@@ -144,6 +144,20 @@ fn rewritten(
         verify::after_stage("pass quantized_io", &graph)?;
     }
     Ok((graph, drift))
+}
+
+/// The graph whose interpretation generated code is held to: with [`Float::Reproducible`] what passes made of the imported one, since its floats have the same bits; otherwise the imported one
+/// itself.
+///
+/// # Errors
+/// [`Error::Internal`] naming the pass that broke an invariant.
+pub fn reference(imported: &ir::Graph, options: &Options) -> Result<ir::Graph, Error> {
+    let mut graph = imported.clone();
+    if options.float == Float::Reproducible {
+        // What options and targets ask for besides moves elements, and changes no order of sums.
+        passes::run(&mut graph, &mut |_, _| {})?;
+    }
+    Ok(graph)
 }
 
 /// A compiled model with all that was decided about it.

@@ -142,6 +142,38 @@ impl std::str::FromStr for Qdq {
     }
 }
 
+/// Which bits floats have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Float {
+    /// Those that are computed fastest: vectors of hosts add in other orders, with one rounding for a product and a sum where processors have that, and have functions of their own.
+    #[default]
+    Fast,
+    /// The same on every processor: those of the portable kernels, which round each product and each sum, in one order.
+    Reproducible,
+}
+
+impl Float {
+    /// The names users write.
+    pub const NAMES: [&'static str; 2] = ["fast", "reproducible"];
+
+    /// The name users write.
+    pub fn name(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
+}
+
+impl std::str::FromStr for Float {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        match name {
+            "fast" => Ok(Float::Fast),
+            "reproducible" => Ok(Float::Reproducible),
+            _ => Err(bad_option("float", name, "use \"fast\" or \"reproducible\"")),
+        }
+    }
+}
+
 /// How a model is given its input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Input {
@@ -324,6 +356,8 @@ pub struct Options {
     pub qdq: Qdq,
     /// How many steps outputs may drift where floats between integers become integer layers: see [`Options::qdq_drift`].
     pub qdq_drift: Option<u32>,
+    /// Which bits floats have.
+    pub float: Float,
     /// Sizes of inputs that the model file leaves open.
     pub input_shapes: Vec<InputShape>,
     /// Inputs and outputs of ONNX models, by name, that are channel-last: [n, h, w, c] where the file has [n, c, h, w].
@@ -357,6 +391,7 @@ impl Options {
         "reference",
         "qdq",
         "qdq_drift",
+        "float",
         "input_shape",
         "channels_last",
         "state",
@@ -431,6 +466,7 @@ impl Options {
             "reference" => self.reference = value.parse()?,
             "qdq" => self.qdq = value.parse()?,
             "qdq_drift" => self.qdq_drift = Some(parse_steps(value)?),
+            "float" => self.float = value.parse()?,
             "input_shape" => self.input_shapes.push(value.parse()?),
             "channels_last" => self.channels_last.push(value.into()),
             "state" => self.states.push(value.parse()?),

@@ -109,6 +109,11 @@ impl SideBySide {
         names.len()
     }
 
+    /// All of them as one graph, and the inputs of each case.
+    pub fn graph_and_inputs(&self) -> (&Graph, &[Vec<Data>]) {
+        (&self.graph, &self.inputs)
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.sources.is_empty()

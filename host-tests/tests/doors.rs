@@ -1,6 +1,6 @@
 //! The three doors give the same Rust.
 
-use kiln_codegen::{compile, emit, Build, Error, Input, Options};
+use kiln_codegen::{compile, emit, Build, Error, Float, Input, Options, Target};
 use kiln_host_tests::Model;
 use quote::quote;
 use std::path::Path;
@@ -26,6 +26,16 @@ fn build_script_and_command_line_write_the_same_file() {
     let by_build = std::fs::read_to_string(written).unwrap();
     assert!(by_build.contains("pub const FAST_BYTES: usize = 256;"));
     assert_eq!(by_build, by_command_line(model, &["--fast-ram", "256"], &out));
+    let floats = models.iter().find(|model| model.name == "temporal_f32").unwrap();
+    let written =
+        Build::new(&floats.path).float(Float::Reproducible).target(Target::Vectors).compile().unwrap();
+    let by_build = std::fs::read_to_string(written).unwrap();
+    assert!(
+        by_build.contains("conv2d_f32_reproducible") && !by_build.contains("conv2d_f32_simd"),
+        "{by_build}"
+    );
+    let flags = ["--float", "reproducible", "--target", "x86-64"];
+    assert_eq!(by_build, by_command_line(floats, &flags, &out));
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("models/custom/weighted_sum.tflite");
     let function = ["WeightedSum", "crate::kernels::weighted_sum"];
     let written = Build::new(&file).custom_op(function[0], function[1]).unwrap().compile().unwrap();

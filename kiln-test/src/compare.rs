@@ -65,7 +65,8 @@ impl fmt::Display for Mismatch {
 /// Compares output after output and remembers the first and the largest difference.
 pub(crate) struct Tally<'a> {
     types: &'a [Type],
-    bound: f64,
+    /// How much floats may differ, relative to the largest magnitude of an output; `None` where they have to have the same bits.
+    bound: Option<f64>,
     elements: usize,
     count: usize,
     largest: f64,
@@ -75,8 +76,8 @@ pub(crate) struct Tally<'a> {
 }
 
 impl<'a> Tally<'a> {
-    /// `bound` is relative to the largest magnitude of an output.
-    pub(crate) fn new(types: &'a [Type], bound: f64) -> Self {
+    /// `bound` is relative to the largest magnitude of an output; without one bits have to be the same.
+    pub(crate) fn new(types: &'a [Type], bound: Option<f64>) -> Self {
         Tally { types, bound, elements: 0, count: 0, largest: 0.0, largest_relative: 0.0, first: None }
     }
 
@@ -104,8 +105,8 @@ impl<'a> Tally<'a> {
             self.elements += 1;
             let difference = difference(a, b);
             self.largest = self.largest.max(difference);
-            let allowed = if dtype == DType::F32 { self.bound * magnitude } else { 0.0 };
-            if difference > allowed {
+            let allowed = if dtype == DType::F32 { self.bound.unwrap_or(0.0) * magnitude } else { 0.0 };
+            if difference > allowed || (self.bound.is_none() && !same_bits(a, b)) {
                 self.count += 1;
                 self.first.get_or_insert((case, output, index, a, b));
             } else if difference > 0.0 {
@@ -143,6 +144,14 @@ fn numbers(data: &Data, dtype: DType) -> Vec<Number> {
     }
 }
 
+/// Zeros of both signs differ; NaNs are alike.
+fn same_bits(a: Number, b: Number) -> bool {
+    match (a, b) {
+        (Number::Float(a), Number::Float(b)) => a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan()),
+        (a, b) => a == b,
+    }
+}
+
 fn real(number: Number) -> f64 {
     match number {
         Number::Int(x) => x as f64,
@@ -171,7 +180,7 @@ mod tests {
     use super::*;
 
     fn mismatch(types: &[Type], generated: &Data, expected: &Data) -> Option<Mismatch> {
-        let mut tally = Tally::new(types, 1e-5);
+        let mut tally = Tally::new(types, Some(1e-5));
         tally.compare(3, 0, generated.bytes(), expected).unwrap();
         match tally.finish(4, None) {
             Ok(_) => None,

@@ -45,7 +45,7 @@ pub use std::path as __path;
 ///
 /// `assert_equivalent!(Type, "path/to/model.tflite")`, the path relative to the crate that calls it. Then, in any order, fields of
 /// [`Options`]: `cases = 100`, `seed = 7`, `range = (-60.0, 15.0)`, `float_bound = 1e-4`, `steps = 40`,
-/// `io = "quantized"`, `qdq = "float"`, `input_shapes = &["[1, 49, 40]"]`.
+/// `io = "quantized"`, `qdq = "float"`, `float = "reproducible"`, `input_shapes = &["[1, 49, 40]"]`.
 ///
 /// # Panics
 ///
@@ -84,6 +84,8 @@ pub struct Options {
     pub qdq: &'static str,
     /// The option `qdq_drift` that the model was compiled with, if any.
     pub qdq_drift: Option<u32>,
+    /// The option `float` that the model was compiled with. Default "fast". With "reproducible" floats have to have the interpreter's bits, whatever the bound.
+    pub float: &'static str,
     /// The option `input_shape` that the model was compiled with, once for each input that has one. Default none.
     pub input_shapes: &'static [&'static str],
     /// The option `channels_last`, once for each input and output that is. Default none.
@@ -103,10 +105,18 @@ impl Default for Options {
             io: "native",
             qdq: "integers",
             qdq_drift: None,
+            float: "fast",
             input_shapes: &[],
             channels_last: &[],
             states: &[],
         }
+    }
+}
+
+impl Options {
+    /// How much floats may differ; `None` where they have to have the same bits.
+    fn bound(&self) -> Option<f64> {
+        (self.float != "reproducible").then_some(f64::from(self.float_bound))
     }
 }
 
@@ -166,6 +176,7 @@ pub fn check<M: Model>(
     compiled_with.set("io", options.io).map_err(Failure::Model)?;
     compiled_with.set("qdq", options.qdq).map_err(Failure::Model)?;
     compiled_with.qdq_drift = options.qdq_drift;
+    compiled_with.set("float", options.float).map_err(Failure::Model)?;
     let lists = [
         ("input_shape", options.input_shapes),
         ("channels_last", options.channels_last),
@@ -177,7 +188,7 @@ pub fn check<M: Model>(
         }
     }
     let graph = kiln_codegen::import(&bytes, &name, &compiled_with).map_err(Failure::Model)?;
-    check_graph(new, &graph, options)
+    check_graph(new, &kiln_codegen::reference(&graph, &compiled_with).map_err(Failure::Model)?, options)
 }
 
 /// As [`check`], for a graph that was read or built before.
@@ -208,7 +219,7 @@ fn run<M: Model>(model: &mut M, graph: &Graph, options: &Options) -> Result<Summ
     let stateful = !graph.states.is_empty();
     let mut machine = Machine::new(graph);
     let mut source = Source::new(options.seed, options.range);
-    let mut tally = Tally::new(&outputs, f64::from(options.float_bound));
+    let mut tally = Tally::new(&outputs, options.bound());
     if M::INFO.feed == Feed::Sliding {
         let mut windows = feed::Windows::new(model, &inputs)?;
         for case in 0..options.cases {

@@ -138,7 +138,8 @@ pub use crate::arch::simd::movement::copy_simd;
 pub use crate::arch::simd::mul::mul_i8_simd;
 #[cfg(target_has_atomic = "ptr")]
 pub use crate::arch::simd::parts::{
-    conv2d_f32_simd_on, conv2d_i8_simd_on, dense_f32_simd_on, dense_i8_simd_on, depthwise2d_f32_simd_on,
+    conv2d_f32_reproducible_on, conv2d_f32_simd_on, conv2d_i8_simd_on, dense_f32_reproducible_on,
+    dense_f32_simd_on, dense_i8_simd_on, depthwise2d_f32_reproducible_on, depthwise2d_f32_simd_on,
     depthwise2d_i8_simd_on,
 };
 pub use crate::arch::simd::shape::{Shape, Sizes};

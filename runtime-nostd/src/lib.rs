@@ -73,6 +73,9 @@ pub use share::Share;
 pub use share::{largest, sum};
 pub use turns::{yield_now, YieldNow};
 
+/// Whether `exp` and `tanh` of kernels are approximations: the feature `micromath`. Models that were compiled with `float = "reproducible"` are refused then.
+pub const APPROXIMATES: bool = cfg!(feature = "micromath");
+
 /// Defines `include_model!`, which tells the compiler what this crate is compiled for.
 #[cfg(feature = "macros")]
 macro_rules! define_include_model {

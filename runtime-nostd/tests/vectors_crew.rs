@@ -10,6 +10,11 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+/// Kernels of float convolutions, alone and with a crew.
+type FloatConv = fn(&Conv, Rows<'_, f32>, &[f32], f32, f32, &[Cell<f32>], Rows<'_, f32>, Band);
+type FloatConvOn =
+    fn(&Crew, usize, &Conv, Rows<'_, f32>, &[f32], f32, f32, &[Cell<f32>], Rows<'_, f32>, Band);
+
 struct Random(u64);
 
 impl Random {
@@ -226,16 +231,21 @@ impl Hands<'_> {
         let x = random.floats(p.in_h * p.in_w * p.in_c);
         let w = random.floats(p.out_c.next_multiple_of(16) * (1 + p.k_h * p.k_w * p.in_c));
         let (row, rows) = ring(&p, 1);
-        self.compare(
-            (&x, p.in_w * p.in_c),
-            (out_h, p.out_w * p.out_c),
-            band,
-            rows * row + 256,
-            &format!("{p:?}"),
-            [&|x, work, y| kernels::conv2d_f32_simd(&p, x, &w, -9.0, 9.0, work, y, band), &|x, work, y| {
-                kernels::conv2d_f32_simd_on(self.crew, self.cores, &p, x, &w, -9.0, 9.0, work, y, band);
-            }],
-        );
+        for (alone, on) in [
+            (kernels::conv2d_f32_simd as FloatConv, kernels::conv2d_f32_simd_on as FloatConvOn),
+            (kernels::conv2d_f32_reproducible, kernels::conv2d_f32_reproducible_on),
+        ] {
+            self.compare(
+                (&x, p.in_w * p.in_c),
+                (out_h, p.out_w * p.out_c),
+                band,
+                rows * row + 256,
+                &format!("{p:?}"),
+                [&|x, work, y| alone(&p, x, &w, -9.0, 9.0, work, y, band), &|x, work, y| {
+                    on(self.crew, self.cores, &p, x, &w, -9.0, 9.0, work, y, band);
+                }],
+            );
+        }
     }
 
     fn floats_depthwise(&self, random: &mut Random) {
@@ -247,21 +257,21 @@ impl Hands<'_> {
         let count = if flat { period } else { p.in_c.div_ceil(16) };
         let w = random.floats(count * 16 * (1 + p.k_h * p.k_w));
         let (row, rows) = ring(&p, if flat { p.stride_w } else { 1 });
-        self.compare(
-            (&x, p.in_w * p.in_c),
-            (out_h, p.out_w * p.out_c),
-            band,
-            rows * row + 256,
-            &format!("{p:?}"),
-            [
-                &|x, work, y| kernels::depthwise2d_f32_simd(&p, x, &w, -9.0, 9.0, work, y, band),
-                &|x, work, y| {
-                    kernels::depthwise2d_f32_simd_on(
-                        self.crew, self.cores, &p, x, &w, -9.0, 9.0, work, y, band,
-                    );
-                },
-            ],
-        );
+        for (alone, on) in [
+            (kernels::depthwise2d_f32_simd as FloatConv, kernels::depthwise2d_f32_simd_on as FloatConvOn),
+            (kernels::depthwise2d_f32_reproducible, kernels::depthwise2d_f32_reproducible_on),
+        ] {
+            self.compare(
+                (&x, p.in_w * p.in_c),
+                (out_h, p.out_w * p.out_c),
+                band,
+                rows * row + 256,
+                &format!("{p:?}"),
+                [&|x, work, y| alone(&p, x, &w, -9.0, 9.0, work, y, band), &|x, work, y| {
+                    on(self.crew, self.cores, &p, x, &w, -9.0, 9.0, work, y, band);
+                }],
+            );
+        }
     }
 
     fn floats_dense(&self, random: &mut Random) {
@@ -280,6 +290,21 @@ impl Hands<'_> {
             [&|x, work, y| kernels::dense_f32_simd(x, &w, -9.0, 9.0, work, y, band), &|x, work, y| {
                 kernels::dense_f32_simd_on(self.crew, self.cores, x, &w, -9.0, 9.0, work, y, band);
             }],
+        );
+        self.compare(
+            (&x, k),
+            (m, n),
+            band,
+            0,
+            &format!("{m} times {k} times {n}, reproducible"),
+            [
+                &|x, work, y| kernels::dense_f32_reproducible(x, &w, -9.0, 9.0, work, y, band),
+                &|x, work, y| {
+                    kernels::dense_f32_reproducible_on(
+                        self.crew, self.cores, x, &w, -9.0, 9.0, work, y, band,
+                    );
+                },
+            ],
         );
     }
 

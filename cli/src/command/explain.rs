@@ -6,7 +6,7 @@ use anyhow::Result;
 use cargo_kiln::explain::explain;
 use cargo_kiln::kernels::kernels;
 use clap::Args;
-use kiln_codegen::{model_name, read_file, Optimize, Options, Target};
+use kiln_codegen::{model_name, read_file, Float, Optimize, Options, Target};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -33,6 +33,9 @@ pub(crate) struct Arguments {
     /// What kernels are to favour
     #[arg(long, value_name = "WHAT", default_value = "speed", value_parser = Optimize::NAMES)]
     optimize: String,
+    /// Which bits floats have: those that are computed fastest, or the same on every processor
+    #[arg(long, value_name = "WHICH", default_value = "fast", value_parser = Float::NAMES)]
+    float: String,
     #[command(flatten)]
     interface: InterfaceArgs,
 }
@@ -41,7 +44,8 @@ impl Arguments {
     pub(super) fn run(self) -> Result<ExitCode> {
         let bytes = read_file(&self.model)?;
         let (target, optimize) = (Some(self.target.parse()?), self.optimize.parse()?);
-        let mut options = Options { target, optimize, ..Options::default() };
+        let float = self.float.parse()?;
+        let mut options = Options { target, optimize, float, ..Options::default() };
         self.interface.set(&mut options)?;
         let explained = explain(&bytes, &model_name(&self.model), &options)?;
         say!("{}", explained.text);

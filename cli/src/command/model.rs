@@ -2,7 +2,7 @@
 
 use anyhow::{bail, Result};
 use clap::Args;
-use kiln_codegen::{compile_file, Compiled, Optimize, Options, Qdq, Reference, Target, Weights};
+use kiln_codegen::{compile_file, Compiled, Float, Optimize, Options, Qdq, Reference, Target, Weights};
 use std::path::PathBuf;
 
 /// What options say about a model's inputs and outputs.
@@ -71,6 +71,9 @@ pub(super) struct ModelArgs {
     /// How many steps outputs may drift from the floats where such layers become integers [default: 8]
     #[arg(long, value_name = "STEPS")]
     qdq_drift: Option<u32>,
+    /// Which bits floats have: those that are computed fastest, or the same on every processor
+    #[arg(long, value_name = "WHICH", default_value = "fast", value_parser = Float::NAMES)]
+    float: String,
     /// The processor that code is made for [default: that of the board it runs on, otherwise any]
     #[arg(long, value_name = "CPU", value_parser = Target::NAMES)]
     pub(super) target: Option<String>,
@@ -118,6 +121,7 @@ impl ModelArgs {
         options.set("reference", &self.reference)?;
         options.set("qdq", &self.qdq)?;
         options.qdq_drift = self.qdq_drift;
+        options.set("float", &self.float)?;
         options.set("events", &self.events)?;
         self.interface.set(&mut options)?;
         for custom_op in &self.custom_op {

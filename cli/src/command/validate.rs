@@ -14,7 +14,8 @@ A golden file is written with numpy.savez(\"kws.npz\", in_0=…, out_0=…): the
 the first axis counting cases. The cases of a model with state are the steps of one sequence, from a reset. Without one, generated code is \
 compared with Kiln's interpreter on noise: that says nothing about how the model was converted.
 
-Integers have to be equal. Floats may differ by 1e-5 of the largest magnitude in the output of the case. The exit status is 1 on a mismatch.
+Integers have to be equal. Floats may differ by 1e-5 of the largest magnitude in the output of the case; with --float reproducible they also have to have the bits of \
+Kiln's interpreter in every place. The exit status is 1 on a mismatch.
 
 With --input rows or sliding, the cases are given row by row. A sliding model is also given 200 frames or more without an end, and each of \
 its outputs compared with the interpreter's on the window of the latest frames.

@@ -7,7 +7,7 @@ pub use json::json;
 pub use text::{schedule_text, text};
 
 use kiln_codegen::report::{packed, picture};
-use kiln_codegen::Compiled;
+use kiln_codegen::{Compiled, Float};
 
 /// One line about a compiled model.
 pub fn summary(compiled: &Compiled) -> String {
@@ -16,8 +16,12 @@ pub fn summary(compiled: &Compiled) -> String {
         0 => String::new(),
         saved => format!(" ({saved} B saved by packed weights)"),
     };
+    let floats = match compiled.options.float {
+        Float::Fast => "",
+        Float::Reproducible => ", reproducible floats",
+    };
     format!(
-        "type {}, {} steps, {fast}arena {} B ({}), state {} B, constants {} B{packed}",
+        "type {}, {} steps, {fast}arena {} B ({}), state {} B, constants {} B{packed}{floats}",
         compiled.type_name(),
         compiled.schedule.steps.len(),
         compiled.plan.arena_bytes,

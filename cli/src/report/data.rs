@@ -74,6 +74,8 @@ pub struct Chosen {
     pub target: &'static str,
     /// How the input is given.
     pub input: &'static str,
+    /// Which bits floats have.
+    pub float: &'static str,
     /// RAM budget in bytes.
     pub ram: Option<usize>,
     /// Flash budget in bytes.

@@ -28,6 +28,7 @@ pub(super) fn report(
             optimize: compiled.options.optimize.name(),
             target: compiled.options.target().name(),
             input: compiled.options.input.name(),
+            float: compiled.options.float.name(),
             ram: compiled.options.ram,
             flash: compiled.options.flash,
             measured_on: on.map(str::to_string),

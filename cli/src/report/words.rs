@@ -2,7 +2,7 @@
 
 use super::{Advice, Chosen, Pass, Read};
 use crate::explain::grouped;
-use kiln_codegen::advice;
+use kiln_codegen::{advice, Float};
 use std::fmt;
 
 impl Chosen {
@@ -10,6 +10,9 @@ impl Chosen {
     pub fn describe(&self) -> String {
         let mut out =
             format!("for {}, optimize = {:?}, input = {:?}", self.target, self.optimize, self.input);
+        if self.float != Float::default().name() {
+            out += &format!(", float = {:?}", self.float);
+        }
         for (what, budget) in [("ram", self.ram), ("flash", self.flash)] {
             out += &budget.map_or(String::new(), |bytes| format!(", {what} = {bytes}"));
         }

@@ -8,7 +8,7 @@ pub use request::include_model;
 use crate::error::{Error, Problem};
 use crate::front::embed;
 use crate::options::{
-    Events, Input, InputShape, Io, Optimize, Options, Qdq, Reference, StatePair, Weights, MOST_CORES,
+    Events, Float, Input, InputShape, Io, Optimize, Options, Qdq, Reference, StatePair, Weights, MOST_CORES,
 };
 use crate::target::Target;
 use crate::{compile, Compiled};
@@ -187,6 +187,12 @@ impl Build {
     /// How many steps outputs may drift from the floats where layers of ONNX files in QDQ format become integers; [`Options::DRIFT`] where it is not said.
     pub fn qdq_drift(mut self, steps: u32) -> Self {
         self.options.qdq_drift = Some(steps);
+        self
+    }
+
+    /// Whether floats have the same bits on every processor.
+    pub fn float(mut self, float: Float) -> Self {
+        self.options.float = float;
         self
     }
 

@@ -15,7 +15,7 @@ mod structure;
 mod turns;
 
 use crate::ir::Graph;
-use crate::options::Options;
+use crate::options::{Float, Options};
 use crate::select::{Arg, Memory, Program};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote};
@@ -32,7 +32,7 @@ pub fn emit(
 ) -> TokenStream {
     let names = Names::new(&type_name(graph, options));
     let (ty, module) = (&names.ty, &names.module);
-    let doc = model_doc(graph, program);
+    let doc = model_doc(graph, program, options);
     let weights = expand_constants(program, options);
     let structure = structure::expand_struct(program, &names, &doc);
     let holders = structure::expand_holders(program, &names);
@@ -41,6 +41,7 @@ pub fn emit(
     let loops = pipeline::expand_loops(program, options.trace);
     let steps = call::expand_steps(program);
     let customs = custom::expand_customs(program, paths);
+    let reproducible = expand_reproducible(options);
     quote! {
         #[allow(unreachable_pub)]
         #vis use #module::#ty;
@@ -52,6 +53,7 @@ pub fn emit(
             use ::core::borrow::{Borrow, BorrowMut};
             use ::kiln::{self, kernels as k};
 
+            #reproducible
             #structure
             #inherent
             #holders
@@ -62,6 +64,18 @@ pub fn emit(
             #weights
         }
     }
+}
+
+/// What reproducible floats ask of the runtime, checked where it is compiled.
+fn expand_reproducible(options: &Options) -> Option<TokenStream> {
+    (options.float == Float::Reproducible).then(|| {
+        quote! {
+            const _: () = assert!(
+                !kiln::APPROXIMATES,
+                "float = \"reproducible\" needs the functions of libm: leave out the feature `micromath` of the crate `kiln`",
+            );
+        }
+    })
 }
 
 /// Tokens as a formatted file.
@@ -146,10 +160,14 @@ fn snake_case(name: &str) -> String {
     out
 }
 
-fn model_doc(graph: &Graph, program: &Program) -> String {
+fn model_doc(graph: &Graph, program: &Program, options: &Options) -> String {
+    let floats = match options.float {
+        Float::Fast => "",
+        Float::Reproducible => " Floats have the same bits on every processor.",
+    };
     let fast = program.fast_bytes.map_or(String::new(), |bytes| format!("{bytes} bytes of fast arena, "));
     format!(
-        " The model `{}`, compiled by Kiln: {} steps, {fast}{} bytes of arena, {} bytes of state, {} bytes of constants.",
+        " The model `{}`, compiled by Kiln: {} steps, {fast}{} bytes of arena, {} bytes of state, {} bytes of constants.{floats}",
         graph.name,
         program.calls.last().map_or(0, |c| c.step + 1),
         program.arena_bytes,

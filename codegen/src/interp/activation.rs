@@ -62,7 +62,7 @@ pub(super) fn logistic((ty, data): (&Type, &Data), result: &Type) -> Result<Data
 /// See `tanh` in the op table. Integers: `reference/integer_ops/tanh.h` of TFLite Micro.
 pub(super) fn tanh((ty, data): (&Type, &Data), result: &Type) -> Result<Data, InterpError> {
     if ty.dtype == DType::F32 {
-        return Ok(Data::from_f32(&data.to_f32().into_iter().map(f32::tanh).collect::<Vec<_>>()));
+        return Ok(Data::from_f32(&data.to_f32().into_iter().map(libm::tanhf).collect::<Vec<_>>()));
     }
     if ty.dtype == DType::I16 {
         return sigmoid::of_tensor(true, (ty, data), result);
@@ -93,13 +93,13 @@ fn integer(
 }
 
 /// The reference's three pieces: saturated above, plain exp far below.
-fn logistic_f32(x: f32) -> f32 {
+pub(super) fn logistic_f32(x: f32) -> f32 {
     if x > 16.619_047 {
         1.0
     } else if x < -9.0 {
-        x.exp()
+        libm::expf(x)
     } else {
-        1.0 / (1.0 + (-x).exp())
+        1.0 / (1.0 + libm::expf(-x))
     }
 }
 

@@ -8,10 +8,29 @@ use crate::ir::{Binary, Clamp, DType, Data, Multiplier, Rescale, Type, Unary};
 
 /// See `unary` in the op table.
 pub(super) fn unary(function: Unary, data: &Data) -> Data {
-    Data::from_f32(&data.to_f32().into_iter().map(|x| of_one(function, x)).collect::<Vec<_>>())
+    Data::from_f32(&data.to_f32().into_iter().map(|x| of_float(function, x)).collect::<Vec<_>>())
 }
 
-/// The function of one number.
+/// The function of one float: libm's.
+fn of_float(function: Unary, x: f32) -> f32 {
+    match function {
+        Unary::Cos => libm::cosf(x),
+        Unary::Elu if x < 0.0 => libm::expm1f(x),
+        Unary::Exp => libm::expf(x),
+        Unary::GeluTanh => {
+            // √(2/π).
+            let inner = 0.797_884_6 * (x + 0.044_715 * x * x * x);
+            0.5 * x * (1.0 + libm::tanhf(inner))
+        }
+        Unary::Log => libm::logf(x),
+        Unary::Sign if x == 0.0 => x,
+        Unary::Sin => libm::sinf(x),
+        Unary::Softplus => x.max(0.0) + libm::log1pf(libm::expf(-x.abs())),
+        other => of_one(other, x),
+    }
+}
+
+/// The function of one number, for tables of integers: the standard library's.
 pub fn of_one(function: Unary, x: f32) -> f32 {
     match function {
         Unary::Abs => x.abs(),
@@ -159,7 +178,7 @@ fn of_integers(function: Binary, a: i64, b: i64, narrow: bool) -> i64 {
 
 fn of_two(function: Binary, a: f32, b: f32) -> f32 {
     match function {
-        Binary::Atan2 => a.atan2(b),
+        Binary::Atan2 => libm::atan2f(a, b),
         Binary::Div => a / b,
         Binary::FloorDiv => (a / b).floor(),
         Binary::FloorMod => {
@@ -173,7 +192,7 @@ fn of_two(function: Binary, a: f32, b: f32) -> f32 {
         Binary::Max if a > b => a,
         Binary::Min if a < b => a,
         Binary::Max | Binary::Min => b,
-        Binary::Pow => a.powf(b),
+        Binary::Pow => libm::powf(a, b),
         Binary::Prelu if a >= 0.0 => a,
         Binary::Prelu => a * b,
         Binary::SquaredDifference => (a - b) * (a - b),

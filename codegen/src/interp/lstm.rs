@@ -1,5 +1,6 @@
 //! Long short-term memory.
 
+use super::activation::logistic_f32;
 use super::fixed_point::multiply;
 use super::sigmoid::{sigmoid, tanh};
 use super::tensor::{centred, clamp_f32};
@@ -53,9 +54,8 @@ fn floats(sizes: &Sizes, clip: (f32, f32), operands: &[(&Type, &Data)]) -> Data 
                     let row = gate * units + unit;
                     product(w, row, x) + bias[row] + product(r, row, &before)
                 });
-                let sigmoid = |x: f32| 1.0 / (1.0 + (-x).exp());
-                *cell = clamp_f32(sigmoid(f) * *cell + sigmoid(i) * g.tanh(), clip);
-                after.push(cell.tanh() * sigmoid(o));
+                *cell = clamp_f32(logistic_f32(f) * *cell + logistic_f32(i) * libm::tanhf(g), clip);
+                after.push(libm::tanhf(*cell) * logistic_f32(o));
             }
             outputs.extend_from_slice(&after);
             before = after;

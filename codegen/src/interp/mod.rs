@@ -1,8 +1,9 @@
 //! The interpreter: what every op means.
 //!
 //! Slow and obvious. Integers are computed exactly as TFLite Micro's reference kernels do, floats in `f32` with the
-//! reference's order of additions (and the standard library's `exp` and `tanh`). Every other part of the compiler is
-//! measured against it: passes, generated code, constant folding (which calls it).
+//! reference's order of additions, each product and each sum rounded, and with the functions of libm, so that results have the same bits wherever
+//! the compiler runs. (Tables of integers alone are filled by the standard library's functions, as the references' tables are.) Every other part of
+//! the compiler is measured against it: passes, generated code, constant folding (which calls it). With `float = "reproducible"` generated code has its bits.
 //!
 //! Graphs are expected to be [verified](crate::verify).
 

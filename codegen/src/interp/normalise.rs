@@ -43,7 +43,7 @@ pub(super) fn log_softmax(
 
 fn real_row(row: &[f32]) -> Vec<f32> {
     let max = row.iter().fold(f32::MIN, |max, &x| if max < x { x } else { max });
-    let log = row.iter().fold(0f32, |sum, x| sum + (x - max).exp()).ln();
+    let log = libm::logf(row.iter().fold(0f32, |sum, x| sum + libm::expf(x - max)));
     row.iter().map(|x| x - max - log).collect()
 }
 
@@ -88,7 +88,7 @@ pub(super) fn local_normalize(
         let normalised = |at: usize| {
             let window = &row[at.saturating_sub(radius)..at.saturating_add(radius).min(depth)];
             let sum = window.iter().fold(0f32, |sum, x| sum + x * x);
-            row[at] * (bias + alpha * sum).powf(-beta)
+            row[at] * libm::powf(bias + alpha * sum, -beta)
         };
         (0..depth).map(normalised).collect()
     };

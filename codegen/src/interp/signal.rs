@@ -327,10 +327,12 @@ impl Arithmetic {
 
     /// A point on the unit circle.
     fn point(self, phase: f64) -> Complex {
-        [phase.cos(), phase.sin()].map(|x| match self {
-            Arithmetic::Fixed(bits) => Number::Int((0.5 + ((1i64 << bits) - 1) as f64 * x).floor() as i64),
-            Arithmetic::Real => Number::Float(x as f32),
-        })
+        match self {
+            Arithmetic::Fixed(bits) => [phase.cos(), phase.sin()]
+                .map(|x| Number::Int((0.5 + ((1i64 << bits) - 1) as f64 * x).floor() as i64)),
+            // Of libm, the same wherever the compiler runs.
+            Arithmetic::Real => [libm::cos(phase), libm::sin(phase)].map(|x| Number::Float(x as f32)),
+        }
     }
 
     /// The i-th of `n` points around it.

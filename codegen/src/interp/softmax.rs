@@ -58,7 +58,7 @@ fn row_of_16_bits([exp, reciprocal]: &[Vec<i16>; 2], by: Multiplier, row: &[i32]
 
 fn real_row(beta: f32, row: &[f32]) -> Vec<f32> {
     let max = row.iter().fold(f32::MIN, |max, &x| if max < x { x } else { max });
-    let exps: Vec<f32> = row.iter().map(|&x| ((x - max) * beta).exp()).collect();
+    let exps: Vec<f32> = row.iter().map(|&x| libm::expf((x - max) * beta)).collect();
     let sum = exps.iter().fold(0f32, |sum, e| sum + e);
     exps.into_iter().map(|e| e / sum).collect()
 }

@@ -51,7 +51,7 @@ impl Kernel {
     pub fn of(graph: &Graph, node: &Node, options: &Options, whole: bool) -> Kernel {
         if options.target() == Target::Vectors && packing(graph, node, options).is_none() {
             let integers = Vectors::of(graph, node, whole).map(Kernel::Vectors);
-            let floats = || Floats::of(graph, node, whole).map(Kernel::Floats);
+            let floats = || Floats::of(graph, node, whole, options.float).map(Kernel::Floats);
             return integers.or_else(floats).unwrap_or(Kernel::Portable);
         }
         if options.target() != Target::CortexMDsp || packing(graph, node, options).is_some() {

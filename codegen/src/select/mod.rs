@@ -418,7 +418,7 @@ impl<'a> Selector<'a> {
     fn call_generic(&mut self, kernel: &'static str, generics: Vec<Generic>, args: Vec<Arg>) {
         let comment = self.comment.clone();
         let kernel = match self.options.target() {
-            Target::Vectors => simd::in_vectors(kernel),
+            Target::Vectors => simd::in_vectors(kernel, self.options.float),
             _ => kernel,
         };
         self.program.calls.push(Call { step: self.step, comment, kernel, custom: None, generics, args });

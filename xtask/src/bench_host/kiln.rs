@@ -4,7 +4,7 @@ use super::process::{pinned, Contestant};
 use crate::step::{cargo, root, run, Failure};
 use kiln_codegen::ir::{Graph, Node, Op};
 use kiln_codegen::report;
-use kiln_codegen::{Compiled, Events, Options, Target};
+use kiln_codegen::{Compiled, Events, Float, Options, Target};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -38,10 +38,12 @@ pub(super) fn compile(
     host: &Rustc,
     events: Events,
     cores: usize,
+    float: Float,
 ) -> Result<Model, Failure> {
     let target = Target::of_triple(&host.triple, &[]);
     let name = Some("Network".into());
-    let options = Options { name, target: Some(target), events, cores: Some(cores), ..Options::default() };
+    let (target, cores) = (Some(target), Some(cores));
+    let options = Options { name, target, events, cores, float, ..Options::default() };
     let bytes = kiln_codegen::read_file(&corpus.join(entry.path()))?;
     let graph = kiln_codegen::import(&bytes, entry.file, &options)?;
     let macs = graph.order.iter().map(|node| macs_of(&graph, graph.node(*node))).sum();
@@ -59,11 +61,11 @@ pub(super) fn macs_of(graph: &Graph, node: &Node) -> u64 {
     }
 }
 
-/// Builds the program with these models, in a folder below `target/kiln/bench-host`. Its file.
+/// Builds the program with these models, by their names in it, in a folder below `target/kiln/bench-host`. Its file.
 ///
 /// # Errors
 /// Where that fails.
-pub(super) fn build(folder: &str, models: &[(Entry, Model)], host: &Rustc) -> Result<PathBuf, Failure> {
+pub(super) fn build(folder: &str, models: &[(String, &Model)], host: &Rustc) -> Result<PathBuf, Failure> {
     let work = work_dir();
     let package = work.join(folder);
     fs::create_dir_all(package.join("src/models"))?;
@@ -71,11 +73,11 @@ pub(super) fn build(folder: &str, models: &[(Entry, Model)], host: &Rustc) -> Re
     for (file, text) in PROGRAM {
         write(&package.join("src").join(file), text)?;
     }
-    for (entry, model) in models {
-        let file = package.join("src/models").join(entry.name).with_extension("rs");
+    for (name, model) in models {
+        let file = package.join("src/models").join(name).with_extension("rs");
         write(&file, &model.compiled.file(&quote::quote!(pub))?)?;
     }
-    write(&package.join("src/models/list.rs"), &list(models.iter().map(|(entry, _)| entry.name)))?;
+    write(&package.join("src/models/list.rs"), &list(models.iter().map(|(name, _)| name.as_str())))?;
     let mut build = cargo(&package, &["build", "--release", "--quiet"]);
     if host.version >= RUST_WITH_AVX512 {
         build.args(["--features", "avx512"]);

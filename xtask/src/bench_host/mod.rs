@@ -12,7 +12,7 @@ mod table;
 use crate::step::{root, say, Failure};
 use golden::{compare, Allowed, Difference, Golden};
 use kiln::{Model, Rustc};
-use kiln_codegen::Events;
+use kiln_codegen::{Events, Float};
 use limit::Limit;
 use models::{Entry, Kind, ENTRIES};
 use peers::Peer;
@@ -24,7 +24,7 @@ use table::{Peaks, Race};
 /// Arguments, for the overview of commands.
 pub(crate) const HELP: &str = "  \
   bench-host
-          times of Kiln, LiteRT (XNNPACK) and others, all in turns on one core of this machine
+          times of Kiln (floats also reproducible), LiteRT (XNNPACK) and others, all in turns on one core of this machine
             --models a,b,c    these models only, of those it knows
             --peers a,b       litert, onnxruntime (these two), tract; \"\" for none
             --rounds N        turns of each (12)
@@ -32,6 +32,7 @@ pub(crate) const HELP: &str = "  \
             --cores N         N threads compute each of Kiln's models together, pinned to no core (1)
             --level L         limits Kiln's SIMD kernels; avx2: the peers, too
             --layers MODEL    no race: the time of each layer of one model
+            --float F         with --layers: fast (the default) or reproducible
             --write-docs      the table in docs/benchmarks.md, from this run
 ";
 
@@ -48,6 +49,7 @@ struct Arguments {
     cores: usize,
     level: Option<String>,
     layers: Option<String>,
+    float: Float,
     write_docs: bool,
 }
 
@@ -62,6 +64,7 @@ impl Arguments {
             cores: 1,
             level: None,
             layers: None,
+            float: Float::Fast,
             write_docs: false,
         };
         let mut words = words.iter();
@@ -77,6 +80,10 @@ impl Arguments {
                 "--cores" => arguments.cores = number(value()?)?.clamp(1, 64),
                 "--level" => arguments.level = Some(value()?),
                 "--layers" => arguments.layers = Some(value()?),
+                "--float" => {
+                    arguments.float =
+                        value()?.parse().map_err(|error: kiln_codegen::Error| error.to_string())?
+                }
                 "--write-docs" => arguments.write_docs = true,
                 _ => return Err(format!("bench-host has no argument {word}\n{HELP}")),
             }
@@ -112,12 +119,17 @@ fn race(arguments: &Arguments, corpus: &Path, host: &Rustc, core: usize) -> Resu
     let peers = Peer::chosen(&arguments.peers)?;
     let (mut models, mut notes) = (Vec::new(), Vec::new());
     for entry in entries {
-        match kiln::compile(&entry, corpus, host, Events::None, arguments.cores) {
-            Ok(model) => models.push((entry, model)),
+        let compile = |float| kiln::compile(&entry, corpus, host, Events::None, arguments.cores, float);
+        let reproducible = (entry.kind == Kind::Float32).then(|| compile(Float::Reproducible)).transpose();
+        match compile(Float::Fast)
+            .and_then(|model| Ok(Contender { entry, model, reproducible: reproducible? }))
+        {
+            Ok(contender) => models.push(contender),
             Err(why) => notes.push(format!("{}: left out: {why}", entry.name)),
         }
     }
-    let program = kiln::build("race", &models, host)?;
+    let named: Vec<(String, &Model)> = models.iter().flat_map(Contender::named).collect();
+    let program = kiln::build("race", &named, host)?;
     let mut kiln = kiln::start(&program, core, arguments.cores, arguments.level.as_deref())?;
     let peaks = Peaks::parse(&kiln.ask(&["peaks"], "peaks")?)?;
     let mut others = Vec::new();
@@ -135,11 +147,11 @@ fn race(arguments: &Arguments, corpus: &Path, host: &Rustc, core: usize) -> Resu
         }
     }
     let mut races = Vec::new();
-    for (entry, model) in &models {
-        say(entry.name);
-        match race_one(arguments.rounds, corpus, (entry, model), &mut kiln, &mut others, &mut notes) {
+    for contender in &models {
+        say(contender.entry.name);
+        match race_one(arguments.rounds, corpus, contender, &mut kiln, &mut others, &mut notes) {
             Ok(race) => races.push(race),
-            Err(why) => notes.push(format!("{}: left out: {why}", entry.name)),
+            Err(why) => notes.push(format!("{}: left out: {why}", contender.entry.name)),
         }
     }
     let machine = machine(arguments.level.as_deref(), host);
@@ -158,20 +170,40 @@ fn race(arguments: &Arguments, corpus: &Path, host: &Rustc, core: usize) -> Resu
     Ok(())
 }
 
+/// A model of the race.
+struct Contender {
+    entry: Entry,
+    model: Model,
+    /// The same with reproducible floats, where most of it is floats.
+    reproducible: Option<Model>,
+}
+
+impl Contender {
+    /// Its models, by their names in the program.
+    fn named(&self) -> Vec<(String, &Model)> {
+        let mut named = vec![(self.entry.name.to_owned(), &self.model)];
+        named.extend(self.reproducible.as_ref().map(|model| (self.entry.reproducible(), model)));
+        named
+    }
+}
+
 /// One model, in turns. A peer that cannot run it, or computes something else, is left out, with a note.
 fn race_one(
     rounds: usize,
     corpus: &Path,
-    (entry, model): (&Entry, &Model),
+    Contender { entry, model, reproducible }: &Contender,
     kiln: &mut Contestant,
     others: &mut [(Peer, Contestant)],
     notes: &mut Vec<String>,
 ) -> Result<Race, Failure> {
     let golden = Golden::read(&corpus.join(entry.golden()))?;
     let allowed = allowed(entry, model);
-    let difference = load(kiln, entry, Path::new("-"), &golden, allowed)?;
-    if difference.share > 0.0 {
-        return Err(difference.to_string().into());
+    let reproducible = reproducible.as_ref().map(|_| entry.reproducible());
+    for name in [Some(entry.name), reproducible.as_deref()].into_iter().flatten() {
+        let difference = load(kiln, name, Path::new("-"), &golden, allowed)?;
+        if difference.share > 0.0 {
+            return Err(difference.to_string().into());
+        }
     }
     let (mut ready, mut of_litert) = (Vec::new(), None);
     for (peer, contestant) in others {
@@ -180,7 +212,7 @@ fn race_one(
             Ok(None) => continue,
             Err(why) => Err(why),
         };
-        match file.and_then(|file| load(contestant, entry, &file, &golden, allowed)) {
+        match file.and_then(|file| load(contestant, entry.name, &file, &golden, allowed)) {
             Ok(difference) if is_same_network(*peer, difference, of_litert) => {
                 if difference.share > 0.0 {
                     notes.push(format!("{}: in {}, {difference}", entry.name, peer.title()));
@@ -196,15 +228,18 @@ fn race_one(
             Err(why) => notes.push(format!("{}: not compared with {}: {why}", entry.name, peer.title())),
         }
     }
-    let mut of_kiln = Vec::new();
+    let (mut of_kiln, mut of_reproducible) = (Vec::new(), Vec::new());
     for _ in 0..rounds {
         of_kiln.push(kiln.batch(entry.name, BATCH_MILLISECONDS)?);
+        if let Some(name) = &reproducible {
+            of_reproducible.push(kiln.batch(name, BATCH_MILLISECONDS)?);
+        }
         for (_, contestant, batches) in &mut ready {
             batches.push(contestant.batch(entry.name, BATCH_MILLISECONDS)?);
         }
     }
     let peers = ready.into_iter().map(|(peer, _, batches)| (peer, batches)).collect();
-    Ok(Race { entry: *entry, macs: model.macs, kiln: of_kiln, peers })
+    Ok(Race { entry: *entry, macs: model.macs, kiln: of_kiln, reproducible: of_reproducible, peers })
 }
 
 /// Whether outputs of a peer are those of the same network. LiteRT runs the very file that Kiln compiled: it
@@ -218,21 +253,21 @@ fn is_same_network(peer: Peer, difference: Difference, of_litert: Option<Differe
 /// Has a contestant load a model, and compares what it computes of the golden cases.
 fn load(
     contestant: &mut Contestant,
-    entry: &Entry,
+    name: &str,
     file: &Path,
     golden: &Golden,
     allowed: Allowed,
 ) -> Result<Difference, Failure> {
     let cases = kiln::work_dir().join("cases");
     fs::create_dir_all(&cases)?;
-    let inputs = cases.join(format!("{}.in", entry.name));
-    let outputs = cases.join(format!("{}.{}.out", entry.name, contestant.name()));
+    let inputs = cases.join(format!("{name}.in"));
+    let outputs = cases.join(format!("{name}.{}.out", contestant.name()));
     fs::write(&inputs, &golden.inputs)?;
     let sizes: Vec<String> = golden.sizes.iter().map(usize::to_string).collect();
     let path = |path: &Path| path.display().to_string();
     let (file, inputs, answer) = (path(file), path(&inputs), path(&outputs));
     let (kinds, sizes) = (golden.kinds.join(","), sizes.join(","));
-    contestant.ask(&["load", entry.name, &file, &inputs, &answer, &kinds, &sizes], "loaded")?;
+    contestant.ask(&["load", name, &file, &inputs, &answer, &kinds, &sizes], "loaded")?;
     let given = fs::read(&outputs)?;
     let given: Vec<f32> =
         given.chunks_exact(4).map(|raw| f32::from_le_bytes([raw[0], raw[1], raw[2], raw[3]])).collect();
@@ -258,18 +293,16 @@ fn print_layers(
     host: &Rustc,
     core: usize,
 ) -> Result<(), Failure> {
-    let model = kiln::compile(entry, corpus, host, Events::Layers, arguments.cores)?;
-    let models = [(*entry, model)];
-    let program = kiln::build("layers", &models, host)?;
+    let model = kiln::compile(entry, corpus, host, Events::Layers, arguments.cores, arguments.float)?;
+    let program = kiln::build("layers", &[(entry.name.to_owned(), &model)], host)?;
     let mut kiln = kiln::start(&program, core, arguments.cores, arguments.level.as_deref())?;
     let peaks = Peaks::parse(&kiln.ask(&["peaks"], "peaks")?)?;
-    let [(entry, model)] = &models;
     let golden = Golden::read(&corpus.join(entry.golden()))?;
-    let difference = load(&mut kiln, entry, Path::new("-"), &golden, allowed(entry, model))?;
+    let difference = load(&mut kiln, entry.name, Path::new("-"), &golden, allowed(entry, &model))?;
     if difference.share > 0.0 {
         return Err(difference.to_string().into());
     }
-    let table = layers::table(&mut kiln, entry, model, &peaks, arguments.rounds, BATCH_MILLISECONDS)?;
+    let table = layers::table(&mut kiln, entry, &model, &peaks, arguments.rounds, BATCH_MILLISECONDS)?;
     println!("\n{} on {}\n{}\n{table}", entry.file, machine(arguments.level.as_deref(), host), peaks.text());
     Ok(())
 }

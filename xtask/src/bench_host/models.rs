@@ -69,6 +69,11 @@ impl Entry {
         }
     }
 
+    /// What the program calls it with reproducible floats.
+    pub(super) fn reproducible(&self) -> String {
+        format!("{}_reproducible", self.name)
+    }
+
     /// Its golden cases below the corpus.
     pub(super) fn golden(&self) -> String {
         format!("golden/{}.npz", self.file)

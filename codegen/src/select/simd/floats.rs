@@ -4,12 +4,13 @@ use crate::ir::{Clamp, Data, Node, Op};
 use crate::kernel::floats::{flat_blocks, Floats};
 use crate::kernel::vectors::BLOCK;
 use crate::kernel::Shape;
+use crate::options::Float;
 use crate::select::conv::rows;
 use crate::select::{Arg, Cells, Problem, Selected, Selector};
 
 /// The kernel in vectors that takes the arguments of a portable one, if there is one: otherwise the portable one.
-pub(in crate::select) fn in_vectors(kernel: &'static str) -> &'static str {
-    match kernel {
+pub(in crate::select) fn in_vectors(kernel: &'static str, float: Float) -> &'static str {
+    let kernel = match kernel {
         "add_f32" => "add_f32_simd",
         "avg_pool2d_f32" => "avg_pool2d_f32_simd",
         "copy" => "copy_simd",
@@ -26,6 +27,24 @@ pub(in crate::select) fn in_vectors(kernel: &'static str) -> &'static str {
         "sqrt_f32" => "sqrt_f32_simd",
         "sub_f32" => "sub_f32_simd",
         other => other,
+    };
+    with_bits(kernel, float)
+}
+
+/// The kernel with the bits that are asked for: of a kernel in vectors whose results are not those of the portable one, its reproducible twin.
+fn with_bits(kernel: &'static str, float: Float) -> &'static str {
+    match (float, kernel) {
+        (Float::Fast, kernel) => kernel,
+        (_, "conv2d_f32_simd") => "conv2d_f32_reproducible",
+        (_, "dense_f32_simd") => "dense_f32_reproducible",
+        (_, "depthwise2d_f32_simd") => "depthwise2d_f32_reproducible",
+        (_, "exp_f32_simd") => "exp_f32_reproducible",
+        (_, "gelu_f32_simd") => "gelu_f32_reproducible",
+        (_, "logistic_f32_simd") => "logistic_f32_reproducible",
+        (_, "matmul_f32_simd") => "matmul_f32_reproducible",
+        (_, "mean_f32_simd") => "mean_f32_reproducible",
+        (_, "softmax_f32_simd") => "softmax_f32_reproducible",
+        (_, kernel) => kernel,
     }
 }
 
@@ -36,7 +55,7 @@ impl<'a> Selector<'a> {
             let work = self.float_workspace(node, kernel.workspace())?;
             self.matmul(node, rescale, clamp)?;
             if let Some(call) = self.program.calls.last_mut() {
-                call.kernel = "matmul_f32_simd";
+                call.kernel = with_bits("matmul_f32_simd", self.options.float);
                 call.args.push(work);
             }
             return Ok(());
@@ -53,7 +72,8 @@ impl<'a> Selector<'a> {
                 let [x, y, band] = self.matrix_rows(node)?;
                 let work = self.float_workspace(node, kernel.workspace())?;
                 let (lo, hi) = clamp.float_bounds();
-                self.call("dense_f32_simd", vec![x, blocks, Arg::Float(lo), Arg::Float(hi), work, y, band]);
+                let kernel = with_bits("dense_f32_simd", self.options.float);
+                self.call(kernel, vec![x, blocks, Arg::Float(lo), Arg::Float(hi), work, y, band]);
                 Ok(())
             }
         }
@@ -77,7 +97,7 @@ impl<'a> Selector<'a> {
                 _ => Floats::Depthwise(*shape).workspace(),
             },
         )?;
-        let (lo, hi) = clamp.float_bounds();
+        let (kernel, (lo, hi)) = (with_bits(kernel, self.options.float), clamp.float_bounds());
         let x = self.image_rows(node.operands[0], shape.images, shape.in_h)?;
         let y = self.image_rows(node.result, shape.images, shape.out_h)?;
         for image in 0..shape.images {

@@ -159,10 +159,13 @@ impl<'a> Selector<'a> {
 /// The kernel that does the same in parts.
 fn on_crew(kernel: &str) -> Option<&'static str> {
     Some(match kernel {
+        "conv2d_f32_reproducible" => "conv2d_f32_reproducible_on",
         "conv2d_f32_simd" => "conv2d_f32_simd_on",
         "conv2d_i8_simd" => "conv2d_i8_simd_on",
+        "dense_f32_reproducible" => "dense_f32_reproducible_on",
         "dense_f32_simd" => "dense_f32_simd_on",
         "dense_i8_simd" => "dense_i8_simd_on",
+        "depthwise2d_f32_reproducible" => "depthwise2d_f32_reproducible_on",
         "depthwise2d_f32_simd" => "depthwise2d_f32_simd_on",
         "depthwise2d_i8_simd" => "depthwise2d_i8_simd_on",
         _ => return None,

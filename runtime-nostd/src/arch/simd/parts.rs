@@ -10,6 +10,9 @@ use super::depthwise::depthwise2d_i8_simd;
 use super::float_conv::conv2d_f32_simd;
 use super::float_dense::dense_f32_simd;
 use super::float_depthwise::depthwise2d_f32_simd;
+use super::float_reproducible::{
+    conv2d_f32_reproducible, dense_f32_reproducible, depthwise2d_f32_reproducible,
+};
 use super::requant::{GROUP, HEADER};
 use super::work::SLACK;
 use super::BLOCK;
@@ -124,16 +127,119 @@ pub fn dense_i8_simd_on<const SYMMETRIC: bool>(
     }
 }
 
-/// As [`conv2d_f32_simd`](crate::kernels::conv2d_f32_simd), with the help of a crew. `work` consists of `cores` workspaces of equal length, a multiple of 64 bytes, or is empty where
-/// that of the kernel may be.
-pub fn conv2d_f32_simd_on(
+/// Kernels of floats with the help of a crew, all with the same arguments.
+macro_rules! of_floats {
+    ($( $conv:ident $conv_on:ident $depthwise:ident $depthwise_on:ident $dense:ident $dense_on:ident )+) => {$(
+        #[doc = concat!(
+            "As [`", stringify!($conv), "`](crate::kernels::", stringify!($conv), "), with the help of a crew. `work` consists of `cores` workspaces of equal length, a multiple of ",
+            "64 bytes, or is empty where that of the kernel may be.",
+        )]
+        pub fn $conv_on(
+            crew: &Crew,
+            cores: usize,
+            p: &Conv,
+            x: Rows<'_, f32>,
+            w: &[f32],
+            lo: f32,
+            hi: f32,
+            work: &[Cell<f32>],
+            y: Rows<'_, f32>,
+            band: Band,
+        ) {
+            conv2d_f32_on($conv, crew, cores, p, Layer { w, lo, hi }, x, work, y, band);
+        }
+
+        #[doc = concat!(
+            "As [`", stringify!($depthwise), "`](crate::kernels::", stringify!($depthwise), "), with the help of a crew. `work` consists of `cores` workspaces of equal length, a ",
+            "multiple of 64 bytes.",
+        )]
+        pub fn $depthwise_on(
+            crew: &Crew,
+            cores: usize,
+            p: &Conv,
+            x: Rows<'_, f32>,
+            w: &[f32],
+            lo: f32,
+            hi: f32,
+            work: &[Cell<f32>],
+            y: Rows<'_, f32>,
+            band: Band,
+        ) {
+            let compute = |[x, y]: [Rows<'_, f32>; 2], work: &[Cell<f32>], part: Range<usize>| {
+                $depthwise(p, x, w, lo, hi, work, y, band_of(part));
+            };
+            // SAFETY: rows of results are written by the part that they belong to, and operands only read.
+            if !unsafe { divide(crew, cores, [x, y], work, Units::rows(y, band), &compute) } {
+                $depthwise(p, x, w, lo, hi, work, y, band);
+            }
+        }
+
+        #[doc = concat!(
+            "As [`", stringify!($dense), "`](crate::kernels::", stringify!($dense), "), with the help of a crew. `work` as of [`", stringify!($conv_on), "`].",
+        )]
+        pub fn $dense_on(
+            crew: &Crew,
+            cores: usize,
+            x: Rows<'_, f32>,
+            w: &[f32],
+            lo: f32,
+            hi: f32,
+            work: &[Cell<f32>],
+            y: Rows<'_, f32>,
+            band: Band,
+        ) {
+            let layer = Layer { w, lo, hi };
+            if band.rows > 1 {
+                let matrix = matrix(x.row_len(), y.row_len());
+                return conv2d_f32_on($conv, crew, cores, &matrix, layer, x, work, y, band);
+            }
+            let block = x.row_len().saturating_add(1).saturating_mul(BLOCK);
+            let compute = |[x, y]: [Rows<'_, f32>; 2], work: &[Cell<f32>], part: Range<usize>| {
+                let blocks = part.start.saturating_mul(block)..part.end.saturating_mul(block);
+                let (Some(w), Some(y)) = (w.get(blocks), y.row(0).get(channels(&part, y.row_len()))) else {
+                    return;
+                };
+                $dense(x, w, lo, hi, work, Rows::whole(y, y.len()), Band { first: 0, rows: 1 });
+            };
+            let units = Units { all: 0..y.row_len().div_ceil(BLOCK), few: FEW_BLOCKS, most: usize::MAX };
+            let rows = single(x, y, band);
+            // SAFETY: channels are written by the part that they belong to, and the operand only read.
+            let divided = rows.is_some_and(|rows| unsafe { divide(crew, cores, rows, work, units, &compute) });
+            if !divided {
+                $dense(x, w, lo, hi, work, y, band);
+            }
+        }
+    )+};
+}
+
+of_floats! {
+    conv2d_f32_simd conv2d_f32_simd_on
+        depthwise2d_f32_simd depthwise2d_f32_simd_on
+        dense_f32_simd dense_f32_simd_on
+    conv2d_f32_reproducible conv2d_f32_reproducible_on
+        depthwise2d_f32_reproducible depthwise2d_f32_reproducible_on
+        dense_f32_reproducible dense_f32_reproducible_on
+}
+
+/// A convolution of floats.
+type FloatConv = fn(&Conv, Rows<'_, f32>, &[f32], f32, f32, &[Cell<f32>], Rows<'_, f32>, Band);
+
+/// The constants of a layer of floats.
+#[derive(Clone, Copy)]
+struct Layer<'a> {
+    w: &'a [f32],
+    lo: f32,
+    hi: f32,
+}
+
+/// A convolution in parts.
+fn conv2d_f32_on(
+    kernel: FloatConv,
     crew: &Crew,
     cores: usize,
     p: &Conv,
+    Layer { w, lo, hi }: Layer<'_>,
     x: Rows<'_, f32>,
-    w: &[f32],
-    lo: f32,
-    hi: f32,
     work: &[Cell<f32>],
     y: Rows<'_, f32>,
     band: Band,
@@ -143,84 +249,21 @@ pub fn conv2d_f32_simd_on(
             let p = matrix(p.in_c, p.out_c);
             let units = Units { all: 0..rows[0].held().unwrap_or(0), few: FEW_PIXELS, most: usize::MAX };
             let compute = |[x, y]: [Rows<'_, f32>; 2], work: &[Cell<f32>], part: Range<usize>| {
-                conv2d_f32_simd(&p, x, w, lo, hi, work, y, band_of(part));
+                kernel(&p, x, w, lo, hi, work, y, band_of(part));
             };
             // SAFETY: results of a pixel are written by the part that it belongs to, and operands only read.
             unsafe { divide(crew, cores, rows, work, units, &compute) }
         }
         None => {
             let compute = |[x, y]: [Rows<'_, f32>; 2], work: &[Cell<f32>], part: Range<usize>| {
-                conv2d_f32_simd(p, x, w, lo, hi, work, y, band_of(part));
+                kernel(p, x, w, lo, hi, work, y, band_of(part));
             };
             // SAFETY: rows of results are written by the part that they belong to, and operands only read.
             unsafe { divide(crew, cores, [x, y], work, Units::rows(y, band), &compute) }
         }
     };
     if !divided {
-        conv2d_f32_simd(p, x, w, lo, hi, work, y, band);
-    }
-}
-
-/// As [`depthwise2d_f32_simd`](crate::kernels::depthwise2d_f32_simd), with the help of a crew. `work` consists of `cores` workspaces of equal length, a multiple of 64 bytes.
-pub fn depthwise2d_f32_simd_on(
-    crew: &Crew,
-    cores: usize,
-    p: &Conv,
-    x: Rows<'_, f32>,
-    w: &[f32],
-    lo: f32,
-    hi: f32,
-    work: &[Cell<f32>],
-    y: Rows<'_, f32>,
-    band: Band,
-) {
-    let compute = |[x, y]: [Rows<'_, f32>; 2], work: &[Cell<f32>], part: Range<usize>| {
-        depthwise2d_f32_simd(p, x, w, lo, hi, work, y, band_of(part));
-    };
-    // SAFETY: rows of results are written by the part that they belong to, and operands only read.
-    if !unsafe { divide(crew, cores, [x, y], work, Units::rows(y, band), &compute) } {
-        depthwise2d_f32_simd(p, x, w, lo, hi, work, y, band);
-    }
-}
-
-/// As [`dense_f32_simd`](crate::kernels::dense_f32_simd), with the help of a crew. `work` as of [`conv2d_f32_simd_on`].
-pub fn dense_f32_simd_on(
-    crew: &Crew,
-    cores: usize,
-    x: Rows<'_, f32>,
-    w: &[f32],
-    lo: f32,
-    hi: f32,
-    work: &[Cell<f32>],
-    y: Rows<'_, f32>,
-    band: Band,
-) {
-    if band.rows > 1 {
-        return conv2d_f32_simd_on(
-            crew,
-            cores,
-            &matrix(x.row_len(), y.row_len()),
-            x,
-            w,
-            lo,
-            hi,
-            work,
-            y,
-            band,
-        );
-    }
-    let block = x.row_len().saturating_add(1).saturating_mul(BLOCK);
-    let compute = |[x, y]: [Rows<'_, f32>; 2], work: &[Cell<f32>], part: Range<usize>| {
-        let blocks = part.start.saturating_mul(block)..part.end.saturating_mul(block);
-        let (Some(w), Some(y)) = (w.get(blocks), y.row(0).get(channels(&part, y.row_len()))) else { return };
-        dense_f32_simd(x, w, lo, hi, work, Rows::whole(y, y.len()), Band { first: 0, rows: 1 });
-    };
-    let units = Units { all: 0..y.row_len().div_ceil(BLOCK), few: FEW_BLOCKS, most: usize::MAX };
-    let rows = single(x, y, band);
-    // SAFETY: channels are written by the part that they belong to, and the operand only read.
-    let divided = rows.is_some_and(|rows| unsafe { divide(crew, cores, rows, work, units, &compute) });
-    if !divided {
-        dense_f32_simd(x, w, lo, hi, work, y, band);
+        kernel(p, x, w, lo, hi, work, y, band);
     }
 }
 

@@ -146,7 +146,7 @@ fn window(cx: &mut NodeCx<'_, '_, '_>, factors: &[f64]) -> Lowered {
     let dtype = tensor::dtype(cx.int("output_datatype", 1))?;
     let period = if cx.int("periodic", 1) != 0 { size } else { size.saturating_sub(1) }.max(1) as f64;
     let angle = |i: usize, k: usize| std::f64::consts::TAU * (i * k) as f64 / period;
-    let number = |i: usize| factors.iter().enumerate().map(|(k, a)| a * angle(i, k).cos()).sum();
+    let number = |i: usize| factors.iter().enumerate().map(|(k, a)| a * libm::cos(angle(i, k))).sum();
     let numbers: Vec<f64> = (0..size).map(number).collect();
     let value = constant(cx, dtype, &[size], &numbers)?;
     cx.bind(0, value)
