@@ -9,6 +9,7 @@ body. The first byte of a body is its kind:
 
     G  a graph: its number, what was drawn, the model's file, and what it is run on
     R  a runtime is done with it: its name, and its outputs or why it refuses
+    D  all runtimes are
     X  there is no graph of that number, and why
     E  that was the last one
 
@@ -121,6 +122,9 @@ def one(number, make, place, stage, progress):
             progress.set(place, k + 1)
             send_outcome(name, part.run(name))
     OUT.flush()
+    # Between these two nothing can take it down.
+    send(b"D")
+    OUT.flush()
     progress.set(place, len(part.runtimes) + 1)
 
 
@@ -155,6 +159,7 @@ def all_of(numbers, make, runtimes):
             send_outcome(runtimes[stage - 1], why)
             stage += 1
         if stage > len(runtimes):
+            send(b"D")
             place, stage = place + 1, 0
         OUT.flush()
 
