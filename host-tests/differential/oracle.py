@@ -33,7 +33,7 @@ if "--loud" not in sys.argv:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
 SECONDS = 20
-"""What drawing and running one graph may take."""
+"""Seconds of the processor that drawing and running one graph may take."""
 
 
 class Tflite:
@@ -109,7 +109,8 @@ class Progress:
 def one(number, make, place, stage, progress):
     """Writes the messages of a graph, from the one of that number on."""
     progress.set(place, stage)
-    signal.alarm(SECONDS)
+    # Time of the processor: who reads the messages may be slow.
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
     part = make(number)
     if part is None:
         return send(b"X", struct.pack("<I", number), text("the runtime refuses every try"))

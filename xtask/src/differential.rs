@@ -18,7 +18,7 @@ pub(crate) const HELP: &str = "  \
             --keep DIR        where failing graphs and report.json are written (target/kiln/differential/failed)
             --only A,B        these operators only
             --first K         number of the first graph (0)
-            --batch B         graphs in one program of generated code; 0 builds none (64)
+            --batch B         graphs in one program of generated code; 0 builds none (100)
             --jobs J          how many work side by side (one per processor)
 ";
 
@@ -39,7 +39,8 @@ const MODULES: &str =
 pub(crate) fn run_all(words: &[&str]) -> Result<(), Failure> {
     let python = python()?;
     // Its debug build has overflow checks, and the compiler in it is optimised.
-    let mut command = cargo(&root(), &["run", "--quiet", "--package", "kiln-host-tests", "--bin", "differential", "--"]);
+    let mut command =
+        cargo(&root(), &["run", "--quiet", "--package", "kiln-host-tests", "--bin", "differential", "--"]);
     command.args(words).env("KILN_PYTHON", python);
     run("random graphs", &mut command)
 }

@@ -37,7 +37,7 @@ fn parse(words: &[String]) -> Result<Arguments, String> {
         only: String::new(),
         until: None,
         keep: kiln_boards::work_dir().map_err(|error| error.to_string())?.join("differential/failed"),
-        batch: 64,
+        batch: 100,
         jobs: std::thread::available_parallelism().map_or(1, usize::from),
     };
     let (mut first, mut count) = (0, 1000);

@@ -90,7 +90,8 @@ impl Workshop {
                 return Ok(());
             }
             let said = String::from_utf8_lossy(&built.stderr).into_owned();
-            let wrong: Vec<usize> = left.iter().copied().filter(|k| said.contains(&format!("models/g{k}.rs"))).collect();
+            let wrong: Vec<usize> =
+                left.iter().copied().filter(|k| said.contains(&format!("models/g{k}.rs"))).collect();
             if wrong.is_empty() {
                 return Err(format!("generated code does not compile:\n{said}"));
             }
@@ -212,7 +213,7 @@ fn manifest(runtime: &Path) -> String {
          kiln = {{ path = {runtime:?}, default-features = false }}\n\
          \n\
          [profile.dev]\n\
-         opt-level = 1\n\
+         opt-level = 0\n\
          debug = false\n\
          incremental = false\n\
          overflow-checks = true\n\
@@ -230,12 +231,14 @@ fn list(models: &[usize], count: usize) -> String {
     let mut text = String::new();
     for k in models {
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "#[path = \"models/g{k}.rs\"]\n#[allow(dead_code)]\nmod g{k};");
+        let _ = writeln!(text, "#[path = \"g{k}.rs\"]\n#[allow(dead_code)]\nmod g{k};");
     }
     text += "type Run = fn(usize, &mut &[u8]) -> Vec<u8>;\nconst MODELS: &[Run] = &[\n";
     for k in 0..count {
         let _ = match models.contains(&k) {
-            true => writeln!(text, "    |count, cases| run(&mut *Box::new(g{k}::Network::new()), count, cases),"),
+            true => {
+                writeln!(text, "    |count, cases| run(&mut *Box::new(g{k}::Network::new()), count, cases),")
+            }
             false => writeln!(text, "    |_, _| Vec::new(),"),
         };
     }

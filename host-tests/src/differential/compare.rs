@@ -101,7 +101,15 @@ fn within(dtype: DType, actual: &Data, expected: &Data, rough: &[&Data]) -> bool
     let pairs = actual.to_f32().into_iter().zip(expected).enumerate();
     let fits = |(k, (a, e)): (usize, (f32, f32))| {
         let near = (f64::from(a) - f64::from(e)).abs() <= bound;
-        let odd = |x: f32| if x.is_nan() { 3 } else if x.is_infinite() { 1 + u8::from(x > 0.0) } else { 0 };
+        let odd = |x: f32| {
+            if x.is_nan() {
+                3
+            } else if x.is_infinite() {
+                1 + u8::from(x > 0.0)
+            } else {
+                0
+            }
+        };
         // What is infinite or none in one of them is so in rough arithmetic now and then.
         let unsure = odd(a) != odd(e) && rough.iter().any(|rough| odd(rough[k]) != odd(exact[k]));
         near || a.to_bits() == e.to_bits() || odd(a) != 0 && odd(a) == odd(e) || unsure

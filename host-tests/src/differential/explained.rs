@@ -25,7 +25,9 @@ impl Rule {
     fn parse(text: &str) -> Result<Vec<Rule>, String> {
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
         let rule = |line: &str| match line.split('|').map(str::trim).collect::<Vec<_>>()[..] {
-            [pattern, reason, page] => Ok(Rule { pattern: pattern.into(), reason: reason.into(), page: page.into() }),
+            [pattern, reason, page] => {
+                Ok(Rule { pattern: pattern.into(), reason: reason.into(), page: page.into() })
+            }
             _ => Err(format!("explained.txt: `{line}` is not PATTERN | reason | page")),
         };
         lines.map(rule).collect()

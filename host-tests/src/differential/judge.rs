@@ -121,7 +121,8 @@ impl Judge<'_> {
             Err(what) => return verdict(failed(Kind::Broken, what)),
         };
         let mut parts = Vec::new();
-        let found = basis.and_then(|(_, expected)| difference(&ready.graph, &inputs, &outputs, &cases(expected)));
+        let found =
+            basis.and_then(|(_, expected)| difference(&ready.graph, &inputs, &outputs, &cases(expected)));
         let verdict = match (basis, found) {
             (None, _) => Verdict::OracleRefuses,
             (Some(_), None) => Verdict::Equal,
@@ -165,7 +166,8 @@ impl Judge<'_> {
                     Some(rule) => explained = Some(rule),
                     None => {
                         let place = format!("{} @{name}", part.signature);
-                        let failure_of_part = Failure { kind: Kind::Different, place, what: what.to_string() };
+                        let failure_of_part =
+                            Failure { kind: Kind::Different, place, what: what.to_string() };
                         failure.get_or_insert(failure_of_part);
                         failed.push(part);
                     }
@@ -222,7 +224,10 @@ fn one(drawn: &Drawn, expected: &[Vec<Vec<u8>>], format: Format) -> One {
 
 /// The runtime that a graph is held to: TensorFlow Lite Micro, or LiteRT where that refuses or elements are unsigned; ONNX Runtime.
 pub fn basis(drawn: &Drawn) -> Option<(&str, &[Vec<Vec<u8>>])> {
-    let mut ran = drawn.runs.iter().filter_map(|(name, outcome)| Some((name.as_str(), outcome.as_ref().ok()?.as_slice())));
+    let mut ran = drawn
+        .runs
+        .iter()
+        .filter_map(|(name, outcome)| Some((name.as_str(), outcome.as_ref().ok()?.as_slice())));
     let first = ran.next()?;
     let unsigned = drawn.title.contains("uint8") || drawn.signature.contains("uint8");
     let second = ran.next().filter(|(name, _)| unsigned && *name == "litert");
@@ -231,7 +236,8 @@ pub fn basis(drawn: &Drawn) -> Option<(&str, &[Vec<Vec<u8>>])> {
 
 /// What differs between the inputs and outputs that a file has and those that Kiln sees.
 fn interface(graph: &Graph, drawn: &Drawn) -> Option<String> {
-    let bytes = |ids: &[kiln_codegen::ir::ValueId]| ids.iter().map(|&id| graph.ty(id).bytes()).collect::<Vec<_>>();
+    let bytes =
+        |ids: &[kiln_codegen::ir::ValueId]| ids.iter().map(|&id| graph.ty(id).bytes()).collect::<Vec<_>>();
     let inputs: Vec<usize> = drawn.inputs.first()?.iter().map(Vec::len).collect();
     if inputs != bytes(&graph.inputs) {
         return Some(format!("its inputs have {inputs:?} bytes, Kiln's {:?}", bytes(&graph.inputs)));

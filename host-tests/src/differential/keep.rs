@@ -38,7 +38,8 @@ fn golden(graph: &Graph, inputs: &[Vec<Vec<u8>>], outputs: &[Vec<Vec<u8>>]) -> R
     let mut add = |prefix: &str, ids: &[ValueId], cases: &[Vec<Vec<u8>>]| -> Result<(), String> {
         for (k, &id) in ids.iter().enumerate() {
             let ty = graph.ty(id);
-            let dims: Vec<usize> = std::iter::once(cases.len()).chain(ty.shape.dims().iter().copied()).collect();
+            let dims: Vec<usize> =
+                std::iter::once(cases.len()).chain(ty.shape.dims().iter().copied()).collect();
             let data: Vec<u8> = cases.iter().filter_map(|case| case.get(k)).flatten().copied().collect();
             let name = format!("{prefix}_{k}.npy");
             archive.start_file(name, stored).map_err(|error| error.to_string())?;

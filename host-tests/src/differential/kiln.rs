@@ -106,7 +106,8 @@ pub fn interpret_roughly(
             values[id.0 as usize].clone().ok_or_else(|| "a value is read before it is computed".to_owned())
         };
         for (_, node) in graph.nodes() {
-            let operands = node.operands.iter().map(|&id| find(&values, id)).collect::<Result<Vec<_>, _>>()?;
+            let operands =
+                node.operands.iter().map(|&id| find(&values, id)).collect::<Result<Vec<_>, _>>()?;
             let typed: Vec<_> = node.operands.iter().map(|&id| graph.ty(id)).zip(&operands).collect();
             let ty = graph.ty(node.result);
             let result = catch_unwind(|| eval(&node.op, &typed, ty)).map_err(|payload| said(&*payload))?;

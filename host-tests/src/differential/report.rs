@@ -143,6 +143,7 @@ impl Report {
         }
         for failed in self.failed.iter().take(SHOWN) {
             let Failure { kind, place, what } = &failed.failure;
+            let what: String = what.lines().next().unwrap_or_default().chars().take(300).collect();
             let _ = writeln!(out, "  FAILED #{} {}: {place}: {what}", failed.number, kind.name());
         }
         if self.failed.len() > SHOWN {
@@ -161,7 +162,8 @@ impl Report {
         });
         let explained: BTreeMap<_, _> =
             self.explained.iter().map(|(rule, count)| (rules[*rule].pattern.clone(), *count)).collect();
-        let refused: BTreeMap<_, _> = self.refused.iter().map(|(why, (count, _))| (why.clone(), *count)).collect();
+        let refused: BTreeMap<_, _> =
+            self.refused.iter().map(|(why, (count, _))| (why.clone(), *count)).collect();
         serde_json::json!({
             "format": format.name(), "seed": seed, "graphs": self.graphs, "without_graph": self.none,
             "equal": self.equal, "equal_by_parts": self.equal_by_parts, "explained": explained,
@@ -184,24 +186,38 @@ fn reasons(why: &str) -> Vec<String> {
     found
 }
 
-/// A line without names in quotation marks and numbers.
+/// A line without names in quotation marks, shapes and numbers.
 fn general(line: &str) -> String {
     let mut out = String::new();
-    let (mut quoted, mut digits) = (false, false);
+    let (mut quoted, mut in_word, mut depth) = (false, false, 0usize);
     for c in line.trim_start_matches("- ").chars() {
         match c {
-            '"' => quoted = !quoted,
+            '"' | '`' => quoted = !quoted,
             _ if quoted => {}
-            c if c.is_ascii_digit() && !out.ends_with(|c: char| c.is_ascii_alphabetic() || c == '_') => {
-                if !digits {
+            '[' => {
+                depth += 1;
+                if depth == 1 {
+                    out.push_str("[…");
+                }
+            }
+            ']' => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    out.push(']');
+                }
+            }
+            _ if depth > 0 => {}
+            // `int8` is a word, and so is `N`.
+            c if c.is_ascii_digit() && !in_word => {
+                if !out.ends_with('N') {
                     out.push('N');
                 }
-                digits = true;
-                continue;
             }
-            c => out.push(c),
+            c => {
+                in_word = c.is_ascii_alphanumeric() || c == '_';
+                out.push(c);
+            }
         }
-        digits = false;
     }
     out
 }
@@ -212,8 +228,8 @@ mod tests {
 
     #[test]
     fn reasons_are_the_same_for_all_models() {
-        let why = "this model cannot be compiled:\n  - operator 12 CONV_2D \"a/b\": 13 of int8\n    help: none";
-        assert_eq!(reasons(why), ["operator N CONV_2D : N of int8"]);
+        let why = "this model cannot be compiled:\n  - operator 12 CONV_2D \"a/b\": 13 of int8[2, 3]\n    help: none";
+        assert_eq!(reasons(why), ["operator N CONV_2D : N of int8[…]"]);
     }
 
     #[test]

@@ -41,8 +41,9 @@ pub struct Request {
 pub fn run(request: &Request, format: Format, rules: &[Rule]) -> Result<Report, String> {
     let jobs = request.jobs.max(1);
     let all = std::thread::scope(|scope| {
-        let workers: Vec<_> =
-            (0..jobs).map(|k| scope.spawn(move || Worker::new(request, format, rules, k)?.run(k, jobs))).collect();
+        let workers: Vec<_> = (0..jobs)
+            .map(|k| scope.spawn(move || Worker::new(request, format, rules, k)?.run(k, jobs)))
+            .collect();
         let join = |worker: std::thread::ScopedJoinHandle<'_, Result<Report, String>>| {
             worker.join().unwrap_or_else(|payload| Err(super::kiln::said(&*payload)))
         };
