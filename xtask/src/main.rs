@@ -1,9 +1,11 @@
 //! Kiln's own chores: `cargo xtask COMMAND`.
 mod bench_host;
 mod demo;
+mod differential;
 mod msrv;
 mod onnx;
 mod other_hosts;
+mod python;
 mod step;
 mod test;
 
@@ -29,6 +31,7 @@ fn main() -> ExitCode {
         ["demo"] => setup().and_then(|()| demo::run_all()),
         ["test"] => setup().and_then(|()| test::run_all()),
         ["bench-host", ref arguments @ ..] => bench_host::run_all(arguments),
+        ["differential", ref arguments @ ..] => differential::run_all(arguments),
         ["help" | "--help" | "-h"] => {
             println!("{}", help());
             return ExitCode::SUCCESS;
@@ -48,7 +51,7 @@ fn main() -> ExitCode {
 }
 
 fn help() -> String {
-    format!("{HELP}{}\n{CORPUS}", bench_host::HELP)
+    format!("{HELP}{}{}\n{CORPUS}", differential::HELP, bench_host::HELP)
 }
 
 /// Installs what is missing for every board.

@@ -3,7 +3,8 @@ use super::kiln::work_dir;
 use super::limit::Limit;
 use super::models::{Entry, Onnx};
 use super::process::{pinned, Contestant};
-use crate::step::{run, Failure};
+use crate::python;
+use crate::step::Failure;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -135,24 +136,7 @@ fn converted(entry: &Entry, corpus: &Path) -> Result<PathBuf, Failure> {
 
 /// A virtual environment with these packages and no others.
 fn environment(name: &str, packages: &[&str]) -> Result<PathBuf, Failure> {
-    let folder = work_dir().join(name);
-    let python = folder.join("bin/python");
-    // Written at last: without it, or with other versions in it, the packages are installed (again).
-    let complete = folder.join("complete");
-    let packages_in_lines = packages.join("\n");
-    if fs::read_to_string(&complete).is_ok_and(|installed| installed == packages_in_lines) {
-        return Ok(python);
-    }
-    fs::create_dir_all(work_dir())?;
-    let mut create = Command::new("python3");
-    run("a Python environment", create.args(["-m", "venv"]).arg(&folder))
-        .map_err(|error| format!("the peers need Python 3.10 or newer, with its module venv: {error}"))?;
-    let mut install = Command::new(&python);
-    install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(packages);
-    run(&packages.join(", "), &mut install)
-        .map_err(|error| format!("the packages cannot be installed; is there no network? {error}"))?;
-    fs::write(complete, packages_in_lines)?;
-    Ok(python)
+    python::environment(&work_dir().join(name), packages)
 }
 
 #[cfg(test)]

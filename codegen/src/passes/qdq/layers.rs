@@ -124,7 +124,11 @@ fn layer(graph: &Graph, uses: &[usize], id: NodeId) -> Option<Layer> {
             let rescale = fixed([ratio(of_x, y)?])?;
             let count = of_x.shape.numel() / y.shape.numel().max(1);
             let steps = error::steps(&sum_of(of_x, y, count)?, ratio(of_x, y)?, &rescale, 0, y)?;
-            Some(Layer::of(Op::Reduce { function: Reduction::Sum, axes: axes.clone(), rescale }, vec![x], steps))
+            Some(Layer::of(
+                Op::Reduce { function: Reduction::Sum, axes: axes.clone(), rescale },
+                vec![x],
+                steps,
+            ))
         }
         Op::ResizeBilinear { .. } => {
             let x = operand(graph, node, 0, y)?;

@@ -1,0 +1,134 @@
+"""TensorFlow Lite Micro and LiteRT's reference kernels, and the parts of a graph that they run alone."""
+
+import copy
+
+import numpy as np
+
+from .model import ELEMENTS
+
+NAMES = ("tflm", "litert")
+
+
+def array(tensor, data):
+    return np.frombuffer(data, ELEMENTS[tensor.element][1]).reshape(tensor.dims)
+
+
+class Tflm:
+    def __init__(self, file, main):
+        from tflite_micro import runtime
+
+        self.main = main
+        self.interpreter = runtime.Interpreter.from_bytes(file, arena_size=4 << 20)
+
+    def run(self, inputs):
+        for k, (tensor, data) in enumerate(zip(self.main.inputs, inputs)):
+            self.interpreter.set_input(array(self.main.tensors[tensor], data), k)
+        self.interpreter.invoke()
+        return [np.array(self.interpreter.get_output(k)) for k in range(len(self.main.outputs))]
+
+
+class Litert:
+    def __init__(self, file, main):
+        from ai_edge_litert.interpreter import Interpreter, OpResolverType
+
+        self.main = main
+        kernels = OpResolverType.BUILTIN_REF
+        self.interpreter = Interpreter(model_content=file, experimental_op_resolver_type=kernels, num_threads=1)
+        self.interpreter.allocate_tensors()
+        self.inputs = [d["index"] for d in self.interpreter.get_input_details()]
+        self.outputs = [d["index"] for d in self.interpreter.get_output_details()]
+
+    def run(self, inputs):
+        for place, tensor, data in zip(self.inputs, self.main.inputs, inputs):
+            self.interpreter.set_tensor(place, array(self.main.tensors[tensor], data))
+        self.interpreter.invoke()
+        return [np.array(self.interpreter.get_tensor(place)) for place in self.outputs]
+
+
+MAKE = {"tflm": Tflm, "litert": Litert}
+
+
+def load():
+    """Imports both, so that processes that are forked need not."""
+    from ai_edge_litert import interpreter  # noqa: F401
+    from tflite_micro import runtime  # noqa: F401
+
+
+def run(name, file, main, inputs):
+    """The bytes of the outputs of every invocation, or why there are none."""
+    try:
+        runtime = MAKE[name](file, main)
+        return [[np.ascontiguousarray(y).tobytes() for y in runtime.run(case)] for case in inputs]
+    except MemoryError:
+        raise
+    except Exception as error:
+        return " ".join(str(error).split())[:300] or type(error).__name__
+
+
+def signature(model):
+    """What tells operators apart: types of operands and results."""
+    main = model.main
+    conversions = [o for o in main.operators if o.name == "DEQUANTIZE" and main.tensors[o.inputs[0]].element == "float16"]
+    operators = [o for o in main.operators if o not in conversions]
+    half = {t for o in conversions for t in o.outputs}
+    if len(operators) != 1:
+        return "chain " + " ".join(o.name for o in operators)
+    element = lambda t: "none" if t < 0 else "float16" if t in half else main.tensors[t].element
+    one = operators[0]
+    return f"{one.name} {' '.join(map(element, one.inputs))} -> {' '.join(map(element, one.outputs))}"
+
+
+class Part:
+    """A model with what it is run on, and what the runtimes make of it."""
+
+    def __init__(self, model, inputs, title):
+        self.model, self.inputs, self.title = model, inputs, title
+        self.file, self.signature = model.file(), signature(model)
+        main = model.main
+        self.outputs = [(main.tensors[t].element, main.tensors[t].dims) for t in main.outputs]
+        self.runtimes = NAMES
+
+    def run(self, name):
+        return run(name, self.file, self.model.main, self.inputs)
+
+
+def whole(graph):
+    return Part(graph.model, graph.inputs, title(graph.drawn))
+
+
+def title(drawn):
+    return " ".join(f"{name}:{format}" for name, format in drawn)
+
+
+KEEPERS = ("VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE")
+
+
+def parts(graph):
+    """Each operator of a graph alone, on what LiteRT (where it refuses, TensorFlow Lite Micro) gives for its operands; none where both refuse."""
+    model, found = graph.model, []
+    main = model.main
+    values = all_values(model, graph.inputs)
+    if values is None:
+        return []
+    computed = lambda t: main.tensors[t].data is None and not main.tensors[t].variable
+    for k, operator in enumerate(main.operators):
+        needed = [t for t in dict.fromkeys(operator.inputs) if t >= 0 and computed(t)]
+        if operator.name in KEEPERS or any(t not in values for t in needed):
+            continue
+        inputs = [[values[t][case] for t in needed] for case in range(len(graph.inputs))]
+        found.append(Part(model.single(k), inputs, title(graph.drawn)))
+    return found
+
+
+def all_values(model, inputs):
+    """What every tensor holds in every invocation, by tensor."""
+    every = copy.deepcopy(model)
+    main = every.main
+    main.outputs = list(dict.fromkeys(t for o in main.operators for t in o.outputs if main.tensors[t].element != "resource"))
+    file = every.file()
+    for name in ("litert", "tflm"):
+        outcome = run(name, file, main, inputs)
+        if not isinstance(outcome, str):
+            values = {t: [case[k] for case in outcome] for k, t in enumerate(main.outputs)}
+            return values | {t: [case[k] for case in inputs] for k, t in enumerate(main.inputs)}
+    return None

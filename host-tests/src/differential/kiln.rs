@@ -1,0 +1,174 @@
+//! This side: Kiln reads a file, interprets it and compiles it.
+
+use super::Format;
+use kiln_codegen::interp::{eval, Machine};
+use kiln_codegen::ir::{DType, Data, Graph, ValueDef};
+use kiln_codegen::{compile_graph, import, Error, Optimize, Options, Qdq, Target};
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::time::{Duration, Instant};
+
+/// The longest that a graph of this size may take to compile.
+const MOST: Duration = Duration::from_secs(1);
+
+/// A model that Kiln read, and compiled.
+#[derive(Debug)]
+pub struct Ready {
+    /// As imported.
+    pub graph: Graph,
+    /// The generated module, whose model is `Network`.
+    pub code: String,
+}
+
+/// Why Kiln has no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// It says that it cannot compile the model.
+    Refused(String),
+    /// What must not happen: a panic, an internal error, too long a time.
+    Broken(String),
+}
+
+/// Reads and compiles a file. Options differ from number to number.
+///
+/// # Errors
+/// [`Refusal`].
+pub fn compile(file: &[u8], format: Format, number: usize) -> Result<Ready, Refusal> {
+    let began = Clock::start();
+    let done = catch_unwind(AssertUnwindSafe(|| {
+        let options = options(format, number);
+        let graph = import(file, "graph", &options)?;
+        let compiled = compile_graph(graph.clone(), &options)?;
+        let code = compiled.file(&quote::quote!(pub))?;
+        Ok(Ready { graph, code })
+    }));
+    let took = began.elapsed();
+    match done {
+        Err(payload) => Err(Refusal::Broken(format!("panic: {}", said(&*payload)))),
+        Ok(Err(error @ Error::Internal { .. })) => Err(Refusal::Broken(error.to_string())),
+        Ok(_) if took > MOST => Err(Refusal::Broken(format!("slow: over {} s to compile", MOST.as_secs()))),
+        Ok(Err(error)) => Err(Refusal::Refused(error.to_string())),
+        Ok(Ok(ready)) => Ok(ready),
+    }
+}
+
+/// Most graphs as users compile them; some for little memory or small code.
+fn options(format: Format, number: usize) -> Options {
+    let optimize =
+        [Optimize::Speed, Optimize::Speed, Optimize::Size, Optimize::Speed, Optimize::Memory][number % 5];
+    let qdq = match format {
+        Format::Tflite => Qdq::default(),
+        // ONNX Runtime computes the floats that the file describes.
+        Format::Onnx => Qdq::Float,
+    };
+    let target = Some(Target::of_triple(std::env::consts::ARCH, &[]));
+    Options { name: Some("Network".into()), optimize, qdq, target, ..Options::default() }
+}
+
+/// The interpreter's outputs of every case; states go on from one to the next.
+///
+/// # Errors
+/// What is wrong: a panic among others.
+pub fn interpret(graph: &Graph, cases: &[Vec<Data>]) -> Result<Vec<Vec<Data>>, String> {
+    let run = || {
+        let mut machine = Machine::new(graph);
+        cases.iter().map(|case| machine.run(case).map_err(|error| error.to_string())).collect()
+    };
+    catch_unwind(run).unwrap_or_else(|payload| Err(format!("panic in the interpreter: {}", said(&*payload))))
+}
+
+/// As [`interpret`], in arithmetic that is a little wrong: every float, operands included, is off by a random share of itself, `most` at most.
+///
+/// # Errors
+/// As [`interpret`].
+pub fn interpret_roughly(
+    graph: &Graph,
+    cases: &[Vec<Data>],
+    most: f32,
+    seed: u32,
+) -> Result<Vec<Vec<Data>>, String> {
+    let mut random = Rough { state: seed.wrapping_mul(0x9e37_79b9) | 1, most };
+    let mut states: Vec<Data> = graph.states.iter().map(|state| state.init.clone()).collect();
+    let mut outputs = Vec::new();
+    for case in cases {
+        let mut values: Vec<Option<Data>> = graph.values().map(|_| None).collect();
+        for (id, value) in graph.values() {
+            if let ValueDef::Const(data) = &value.def {
+                values[id.0 as usize] = Some(random.disturb(value.ty.dtype, data));
+            }
+        }
+        for (&id, data) in graph.inputs.iter().zip(case) {
+            values[id.0 as usize] = Some(random.disturb(graph.ty(id).dtype, data));
+        }
+        for (state, data) in graph.states.iter().zip(&states) {
+            values[state.current.0 as usize] = Some(data.clone());
+        }
+        let find = |values: &[Option<Data>], id: kiln_codegen::ir::ValueId| {
+            values[id.0 as usize].clone().ok_or_else(|| "a value is read before it is computed".to_owned())
+        };
+        for (_, node) in graph.nodes() {
+            let operands =
+                node.operands.iter().map(|&id| find(&values, id)).collect::<Result<Vec<_>, _>>()?;
+            let typed: Vec<_> = node.operands.iter().map(|&id| graph.ty(id)).zip(&operands).collect();
+            let ty = graph.ty(node.result);
+            let result = catch_unwind(|| eval(&node.op, &typed, ty)).map_err(|payload| said(&*payload))?;
+            let result = result.map_err(|error| error.to_string())?;
+            values[node.result.0 as usize] = Some(random.disturb(ty.dtype, &result));
+        }
+        states = graph.states.iter().map(|state| find(&values, state.next)).collect::<Result<_, _>>()?;
+        outputs.push(graph.outputs.iter().map(|&id| find(&values, id)).collect::<Result<_, _>>()?);
+    }
+    Ok(outputs)
+}
+
+struct Rough {
+    state: u32,
+    most: f32,
+}
+
+impl Rough {
+    fn disturb(&mut self, dtype: DType, data: &Data) -> Data {
+        if dtype != DType::F32 {
+            return data.clone();
+        }
+        let disturbed: Vec<f32> = data.to_f32().into_iter().map(|x| x + x * self.share()).collect();
+        Data::from_f32(&disturbed)
+    }
+
+    /// Marsaglia's xorshift32, as a number from `-most` to `most`.
+    fn share(&mut self) -> f32 {
+        self.state ^= self.state << 13;
+        self.state ^= self.state >> 17;
+        self.state ^= self.state << 5;
+        (self.state as i32) as f32 / 2f32.powi(31) * self.most
+    }
+}
+
+/// Time that this thread had a processor: others that compute at the same time do not count, where the system tells.
+struct Clock {
+    began: Instant,
+    of_thread: Option<u64>,
+}
+
+impl Clock {
+    fn start() -> Clock {
+        Clock { began: Instant::now(), of_thread: Clock::nanoseconds() }
+    }
+
+    fn nanoseconds() -> Option<u64> {
+        let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+        text.split_whitespace().next()?.parse().ok()
+    }
+
+    fn elapsed(&self) -> Duration {
+        match (self.of_thread, Clock::nanoseconds()) {
+            (Some(began), Some(ended)) => Duration::from_nanos(ended.saturating_sub(began)),
+            _ => self.began.elapsed(),
+        }
+    }
+}
+
+/// What a panic said.
+pub(super) fn said(payload: &(dyn std::any::Any + Send)) -> String {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    text.or(payload.downcast_ref::<&str>().copied()).unwrap_or("no words").to_owned()
+}
