@@ -1,7 +1,9 @@
 //! Kiln's own chores: `cargo xtask COMMAND`.
 mod bench_host;
 mod demo;
+mod hostile;
 mod msrv;
+mod nightly;
 mod onnx;
 mod other_hosts;
 mod step;
@@ -28,6 +30,10 @@ fn main() -> ExitCode {
         ["setup"] => setup(),
         ["demo"] => setup().and_then(|()| demo::run_all()),
         ["test"] => setup().and_then(|()| test::run_all()),
+        ["fuzz-kernels"] => hostile::fuzz_kernels(None),
+        ["fuzz-kernels", seconds] => hostile::fuzz_kernels(Some(seconds)),
+        ["miri"] => nightly::miri(),
+        ["asan"] => nightly::asan(),
         ["bench-host", ref arguments @ ..] => bench_host::run_all(arguments),
         ["help" | "--help" | "-h"] => {
             println!("{}", help());
@@ -48,7 +54,7 @@ fn main() -> ExitCode {
 }
 
 fn help() -> String {
-    format!("{HELP}{}\n{CORPUS}", bench_host::HELP)
+    format!("{HELP}{}{}{}\n{CORPUS}", hostile::HELP, nightly::HELP, bench_host::HELP)
 }
 
 /// Installs what is missing for every board.
