@@ -323,7 +323,7 @@ mod tests {
 
     #[test]
     fn all_halves_are_widened_exactly() {
-        for half in 0..=u16::MAX {
+        for half in (0..=u16::MAX).step_by(if cfg!(miri) { 37 } else { 1 }) {
             let (exponent, mantissa) = (i32::from(half >> 10 & 31), f64::from(half & 1023));
             let magnitude = match exponent {
                 0 => mantissa * 2f64.powi(-24),
