@@ -378,7 +378,7 @@ pub struct Options {
 
 impl Options {
     /// Every option that a user sets by name.
-    pub const NAMES: [&'static str; 19] = [
+    pub const NAMES: [&'static str; 20] = [
         "name",
         "optimize",
         "flash",

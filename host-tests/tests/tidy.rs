@@ -130,7 +130,7 @@ fn compiler_and_runtime_do_not_know_each_other() {
 }
 
 /// `unsafe` stands in the runtime's `arch` folder, in the harness that is a program of its own, in the QEMU plugin, in the
-/// loops of single instructions that measure a host, in the signal handler that limits what it is measured against, and in a firmware of assembly.
+/// loops of single instructions that measure a host, in the signal handler that limits what it is measured against, in the memory with guards that hostile calls of kernels have, and in a firmware of assembly.
 #[test]
 fn unsafe_stands_where_it_may() {
     // The last three only name it: one writes the main function of a program of its own, which hands its model to the harness, one looks
@@ -141,6 +141,7 @@ fn unsafe_stands_where_it_may() {
         "boards/cycles/",
         "xtask/src/bench_host/limit/handler.rs",
         "xtask/src/bench_host/program/",
+        "kernel-checks/tests/hostile/memory.rs",
         "boards/tests/cycles.rs",
         "codegen/src/report/certificate.rs",
         "cli/src/report/page/mod.rs",

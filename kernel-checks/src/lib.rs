@@ -22,6 +22,7 @@ mod dense;
 mod depthwise;
 mod depthwise_last;
 mod elementwise;
+mod hostile;
 mod movement;
 mod pool;
 pub mod reference;
@@ -54,6 +55,7 @@ pub const CHECKS: &[&[Check]] = &[
     depthwise::CHECKS,
     depthwise_last::CHECKS,
     elementwise::CHECKS,
+    hostile::CHECKS,
     movement::CHECKS,
     pool::CHECKS,
     requant::CHECKS,

@@ -343,7 +343,7 @@ fn parts_are_what_the_kernel_computes_alone() {
             for &level in &levels {
                 assert_eq!(limit_level(level), level);
                 let mut random = Random(level as u64 + 100 * threads as u64);
-                for _ in 0..30 {
+                for _ in 0..if cfg!(miri) { 1 } else { 30 } {
                     let cores = [1, 2, 3, 4, 9][random.below(5)];
                     Hands { crew: &crew, cores }.all(&mut random);
                 }
@@ -394,7 +394,7 @@ fn overlapping() {
         while crew.helpers() == 0 {
             thread::yield_now();
         }
-        for _ in 0..50 {
+        for _ in 0..if cfg!(miri) { 2 } else { 50 } {
             let run = |cores: usize, held: usize, above: usize| {
                 let mut memory = vec![0; above];
                 memory.extend(&x);

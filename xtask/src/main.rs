@@ -2,7 +2,9 @@
 mod bench_host;
 mod demo;
 mod differential;
+mod hostile;
 mod msrv;
+mod nightly;
 mod onnx;
 mod other_hosts;
 mod python;
@@ -30,6 +32,10 @@ fn main() -> ExitCode {
         ["setup"] => setup(),
         ["demo"] => setup().and_then(|()| demo::run_all()),
         ["test"] => setup().and_then(|()| test::run_all()),
+        ["fuzz-kernels"] => hostile::fuzz_kernels(None),
+        ["fuzz-kernels", seconds] => hostile::fuzz_kernels(Some(seconds)),
+        ["miri"] => nightly::miri(),
+        ["asan"] => nightly::asan(),
         ["bench-host", ref arguments @ ..] => bench_host::run_all(arguments),
         ["differential", ref arguments @ ..] => differential::run_all(arguments),
         ["help" | "--help" | "-h"] => {
@@ -51,7 +57,9 @@ fn main() -> ExitCode {
 }
 
 fn help() -> String {
-    format!("{HELP}{}{}\n{CORPUS}", differential::HELP, bench_host::HELP)
+    let parts = [HELP, hostile::HELP, nightly::HELP, differential::HELP, bench_host::HELP];
+    format!("{}
+{CORPUS}", parts.concat())
 }
 
 /// Installs what is missing for every board.

@@ -1,6 +1,6 @@
 //! `cargo xtask test`: everything that must hold.
 use crate::step::{cargo, cargo_outside, root, run, Failure};
-use crate::{demo, msrv, other_hosts};
+use crate::{demo, hostile, msrv, other_hosts};
 use kiln_boards::{toolchain, Board};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,6 +22,7 @@ pub(crate) fn run_all() -> Result<(), Failure> {
     run("lints of the runtime with its features", &mut cargo(&root, &lints))?;
     lint_outside(&root)?;
     run("tests", &mut cargo(&root, &["test", "--workspace", "--no-fail-fast"]))?;
+    hostile::test_kernels()?;
     other_hosts::test_runtime()?;
     make_room(&root);
     msrv::check_runtime()?;

@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn functions_are_close_to_the_library() {
-        for i in -4000..4000 {
+        for i in (-4000..4000).step_by(if cfg!(miri) { 97 } else { 1 }) {
             let x = f64::from(i) * 0.00317;
             assert!((cos(x) - libm::cos(x)).abs() < 1e-15, "cos {x}");
             assert!((sin(x) - libm::sin(x)).abs() < 2e-15, "sin {x}");

@@ -1,14 +1,11 @@
-//! What holds the runtime's `unsafe` blocks: hostile calls of every kernel on hosts of 64 and 32 bits, and the same tests under Miri.
+//! Hostile calls of every kernel (`kernel-checks/tests/hostile/`), on hosts of 64 and 32 bits.
 use crate::step::{cargo, root, run, say, Failure};
-use kiln_boards::toolchain::{ensure_std_target, find_program};
+use kiln_boards::toolchain::ensure_std_target;
 use kiln_boards::{EmulatedHost, Error};
-use std::path::Path;
 use std::process::Command;
 
 pub(crate) const HELP: &str = "\
   fuzz-kernels [SECONDS]   call every kernel with hostile arguments, for an hour if no time is given: optimised and not, here and on 32 bits
-  miri    the runtime's tests under Miri, which knows what is undefined; needs a nightly toolchain, which it installs where rustup has a server
-  asan    emitted code under AddressSanitizer, also in crews; needs a nightly toolchain as well
 ";
 
 /// Seconds of hostile calls for each build of a test run.
@@ -86,56 +83,4 @@ fn fuzz_on_32_bits(seconds: u64) -> Result<(), Failure> {
         }
         Err(error) => Err(error.into()),
     }
-}
-
-/// A nightly toolchain with these components; `None`, and a word why, where there is none.
-fn nightly(what: &str, components: &[&str]) -> Result<Option<Command>, Failure> {
-    let Some(rustup) = find_program("rustup") else {
-        say(&format!("{what}: LEFT OUT, since rustup is not installed"));
-        return Ok(None);
-    };
-    let listed = Command::new(&rustup).args(["+nightly", "component", "list", "--installed"]).output();
-    let listed = listed.ok().filter(|listed| listed.status.success());
-    let text = listed.map(|listed| String::from_utf8_lossy(&listed.stdout).into_owned()).unwrap_or_default();
-    if !components.iter().all(|component| text.lines().any(|line| line.starts_with(component))) {
-        let mut install = Command::new(&rustup);
-        install.args(["toolchain", "install", "nightly", "--profile", "minimal", "--no-self-update"]);
-        install.args(components.iter().flat_map(|component| ["--component", component]));
-        if let Err(failure) = run("installing a nightly toolchain", &mut install) {
-            say(&format!("{what}: LEFT OUT, since there is no nightly toolchain with {components:?}: {failure}"));
-            return Ok(None);
-        }
-    }
-    let mut command = Command::new(rustup);
-    command.current_dir(root()).args(["run", "nightly", "cargo"]);
-    // What calls this is Cargo, of another toolchain.
-    for variable in ["CARGO", "RUSTC", "RUSTC_WRAPPER", "RUSTUP_TOOLCHAIN", "RUSTFLAGS"] {
-        command.env_remove(variable);
-    }
-    Ok(Some(command))
-}
-
-/// The runtime's tests under Miri: those beside the code, those of kernels, hostile calls and crews.
-pub(crate) fn miri() -> Result<(), Failure> {
-    let target = root().join("target/miri");
-    for (name, arguments) in MIRI {
-        let Some(mut test) = nightly("Miri", &["miri", "rust-src"])? else { return Ok(()) };
-        test.args(["miri", "test", "--target-dir"]).arg(&target).args(*arguments);
-        // libm's instructions of processors are not Rust.
-        test.args(["--config", "patch.crates-io={}"]);
-        test.env("MIRIFLAGS", "-Zmiri-disable-isolation");
-        run(&format!("{name} under Miri"), &mut test)?;
-    }
-    Ok(())
-}
-
-/// What runs there: a name, and Cargo's arguments.
-const MIRI: &[(&str, &[&str])] = &[
-    ("tests of the runtime", &["-p", "kiln", "--no-default-features", "--lib"]),
-];
-
-/// Emitted code of small models under AddressSanitizer.
-pub(crate) fn asan() -> Result<(), Failure> {
-    let _ = Path::new("");
-    Ok(())
 }
