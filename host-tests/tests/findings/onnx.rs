@@ -4,7 +4,8 @@ use super::path;
 use cargo_kiln::compare::compare;
 use cargo_kiln::golden::Golden;
 use cargo_kiln::place::interpret;
-use kiln_codegen::{compile_graph, import, read_file, Error, Options};
+use kiln_codegen::ir::{Data, Graph};
+use kiln_codegen::{compile_graph, import, import_with_drift, read_file, Error, Options, Qdq};
 
 /// Reads and compiles a model, and holds the interpreter, before and after the passes, to ONNX Runtime's outputs.
 fn check(name: &str) {
@@ -15,8 +16,11 @@ fn check(name: &str) {
     let compiled = compile_graph(graph.clone(), &Options::default()).unwrap();
     for graph in [&graph, &compiled.graph] {
         let results = interpret(graph, &golden.inputs).unwrap();
-        for (actual, expected) in results.iter().flatten().zip(golden.outputs.iter().flatten()) {
-            let difference = compare(golden.output_types[0], actual, expected);
+        let outputs = graph.outputs.iter().copied().cycle();
+        let pairs = results.iter().flatten().zip(golden.outputs.iter().flatten());
+        for ((actual, expected), output) in pairs.zip(outputs) {
+            let dtype = graph.ty(output).dtype;
+            let difference = compare(dtype, actual, expected);
             assert!(difference.passes(), "{name}: {difference}");
         }
     }
@@ -32,6 +36,77 @@ fn transposed_convolutions_of_the_same_size() {
 #[test]
 fn normalisation_over_more_channels_than_there_are() {
     check("o212");
+}
+
+/// A chain of floats, with transposed convolutions and a pooling.
+#[test]
+fn a_chain_of_floats() {
+    check("o341");
+}
+
+/// LSTMs whose inputs and states are quantised as they come: of both directions, signed and unsigned weights, scales for each filter, peepholes, a clip, and sums of more than 24 bits.
+#[test]
+fn lstms_that_quantise_as_they_go() {
+    ["dynamic_lstm_a", "dynamic_lstm_b", "dynamic_lstm_c", "dynamic_lstm_wide"].iter().for_each(|name| check(name));
+}
+
+/// With `auto_pad`, windows further apart than their size begin in the middle of what is left over; a window that is larger than its image, by less than a stride, is one.
+#[test]
+fn poolings_whose_windows_do_not_fit() {
+    ["qpool_SAME_UPPER", "qpool_SAME_LOWER", "pool_beyond"].iter().for_each(|name| check(name));
+}
+
+/// NaN and infinities where stored values and indices are made of them.
+#[test]
+fn what_is_no_number_is_quantised_and_compared() {
+    ["dynamic_numbers", "hardmax_numbers"].iter().for_each(|name| check(name));
+}
+
+/// Chains in QDQ format, whose integer layers were one step off here and there, which layers behind them made seven of. They give the very numbers of the floats now.
+#[test]
+fn chains_of_integer_layers_are_exact() {
+    ["qdq_clip", "qdq_sums", "qdq_dense"].iter().for_each(|name| check(name));
+}
+
+/// Of 16 bits layers may be a step off, and what is behind them makes more of it: that is said, and refused beyond the limit.
+#[test]
+fn drift_beyond_the_limit_is_refused() {
+    let bytes = read_file(&path("onnx").join("qdq16_drift.onnx")).unwrap();
+    let error = import(&bytes, "qdq16_drift", &Options::default()).unwrap_err().to_string();
+    assert!(error.contains("2 GlobalAveragePool: as integers, output \"y25\" is up to"), "{error}");
+    assert!(error.contains("qdq = \"float\"") && error.contains("qdq_drift = "), "{error}");
+    let options = Options { qdq_drift: Some(64), ..Options::default() };
+    let (graph, drift) = import_with_drift(&bytes, "qdq16_drift", &options).unwrap();
+    let drift = drift.unwrap();
+    let output = &drift.outputs[0];
+    assert!(output.measured > Some(8.0) && output.measured <= output.bound, "{drift}");
+    // What the golden shows is within the bound, and the floats are the golden's.
+    let golden = Golden::read(&path("onnx").join("qdq16_drift.npz")).unwrap();
+    let float = import(&bytes, "qdq16_drift", &Options { qdq: Qdq::Float, ..Options::default() }).unwrap();
+    let [floats, integers] =
+        [&float, &graph].map(|graph| interpret(graph, &golden.inputs).unwrap().concat().concat_numbers());
+    let wanted = golden.outputs.concat().concat_numbers();
+    assert_eq!(floats, wanted);
+    let step = f64::from(drift_step(&graph));
+    let worst = integers.iter().zip(&wanted).map(|(a, b)| f64::from((a - b).abs()) / step).fold(0.0, f64::max);
+    assert!(worst <= output.bound.unwrap() + 1e-3, "{worst} steps, {drift}");
+}
+
+/// The scale of the integers that the only output is made of.
+fn drift_step(graph: &Graph) -> f32 {
+    let node = graph.node(graph.producer(graph.outputs[0]).unwrap());
+    graph.ty(node.operands[0]).scale().unwrap()
+}
+
+/// The floats of several tensors.
+trait Numbers {
+    fn concat_numbers(&self) -> Vec<f32>;
+}
+
+impl Numbers for Vec<Data> {
+    fn concat_numbers(&self) -> Vec<f32> {
+        self.iter().flat_map(Data::to_f32).collect()
+    }
 }
 
 /// Element types that an operator does not have.

@@ -2,7 +2,7 @@
 
 use super::cx::NodeCx;
 use super::{describe, Lowered, Refusal};
-use crate::ir::{Comparison, DType, ValueId};
+use crate::ir::{Comparison, DType, Reduction, ValueId};
 
 /// Queries, keys or values as \[batch, heads, steps, size\].
 fn heads(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, attribute: &str) -> Lowered<ValueId> {
@@ -71,7 +71,8 @@ pub(super) fn attention(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     if mode == 1 {
         cx.bind(3, scores)?;
     }
-    if let Some(mask) = mask(cx, [b, steps, all], past)? {
+    let mask = mask(cx, [b, steps, all], past)?;
+    if let Some(mask) = mask {
         let dims = cx.dims(scores);
         scores = cx.sum(scores, mask)?;
         if cx.dims(scores) != dims {
@@ -81,7 +82,10 @@ pub(super) fn attention(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     if mode == 2 {
         cx.bind(3, scores)?;
     }
-    let weights = cx.softmax(scores)?;
+    let mut weights = cx.softmax(scores)?;
+    if let Some(mask) = mask {
+        weights = without_blind(cx, weights, mask)?;
+    }
     if mode == 3 {
         cx.bind(3, weights)?;
     }
@@ -93,6 +97,25 @@ pub(super) fn attention(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         y = cx.reshaped(y, &[b, steps, q_heads * depth])?;
     }
     cx.bind(0, y)
+}
+
+/// Weights of steps that may look nowhere are zeros, as in ONNX Runtime, and not what a softmax makes of −∞ alone.
+fn without_blind(cx: &mut NodeCx<'_, '_, '_>, weights: ValueId, mask: ValueId) -> Lowered<ValueId> {
+    let last = cx.dims(mask).len().wrapping_sub(1);
+    if let Some(data) = cx.data(mask) {
+        let row = cx.dims(mask).last().copied().unwrap_or(1).max(1);
+        let is_blind = |row: &[f32]| row.iter().all(|&x| x == f32::NEG_INFINITY);
+        if !data.to_f32().chunks(row).any(is_blind) {
+            return Ok(weights);
+        }
+    }
+    let (never, none) = (cx.number(mask, f64::NEG_INFINITY)?, cx.number(mask, 0.0)?);
+    let hidden = cx.compared(Comparison::Equal, mask, never)?;
+    let hidden = cx.cast(hidden, DType::F32)?;
+    let blind = cx.reduced(Reduction::Min, hidden, &[last])?;
+    let one = cx.number(blind, 1.0)?;
+    let blind = cx.compared(Comparison::Equal, blind, one)?;
+    cx.choice(blind, none, weights)
 }
 
 /// What is added to the scores of `[b, steps, all]`: −∞ where a step may not look.
