@@ -146,9 +146,9 @@ pub use crate::arch::v6m::depthwise::depthwise2d_i8_taps;
 pub use crate::arch::v6m::elementwise::add_i8_linear;
 pub use crate::arch::v6m::steps::HalfRequant;
 pub use crate::params::{
-    AddFloat, AddLinear, AddParams, Along, Broadcast, Choice, CompactConv, CompactDense, CompareParams, ComputedConv,
-    Conv, Copy, DynamicLayer, FilterBlocks, FloatRequant, Gather, LogSoftmax, Lstm, MatMul, MeanLinear, MeanRows,
-    MulFloat, MulParams, Noise, NoiseFloor, Pad, Pool, QuantizeLinear, Reduce, Requant, Rescale, Resize,
-    Rounding, Scale, Stride,
+    AddFloat, AddLinear, AddParams, Along, Broadcast, Choice, CompactConv, CompactDense, CompareParams,
+    ComputedConv, Conv, Copy, DynamicLayer, FilterBlocks, FloatRequant, Gather, LogSoftmax, Lstm, MatMul,
+    MeanLinear, MeanRows, MulFloat, MulParams, Noise, NoiseFloor, Pad, Pool, QuantizeLinear, Reduce, Requant,
+    Rescale, Resize, Rounding, Scale, Stride,
 };
 pub use crate::rows::{Band, Read, ReadSlice, Rows};

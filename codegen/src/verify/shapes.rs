@@ -9,9 +9,7 @@ pub(super) fn check(op: &Op, operands: &[&Type], result: &Type) -> Result<(), St
     let y = &result.shape;
     match op {
         Op::Conv2d { window, groups, layout, .. } => conv2d(window, *groups, *layout, operands, y),
-        Op::ComputedConv2d { window, groups, .. } => {
-            conv2d(window, *groups, Layout::default(), operands, y)
-        }
+        Op::ComputedConv2d { window, groups, .. } => conv2d(window, *groups, Layout::default(), operands, y),
         Op::Dense { .. } => dense(operands, y),
         Op::DynamicScale { .. } => {
             let Some(&rows) = x.dims().first() else { return Err("a scalar has no first axis".into()) };

@@ -100,8 +100,12 @@ fn computed(
         return biased(cx, op, &[x, weights], bias, clamp, result.with_shape(&[rows, n]));
     }
     let (x, weights) = (reshaped(cx, x, &[1, rows, 1, k])?, reshaped(cx, weights, &[n, 1, 1, k])?);
-    let window =
-        Window { size: [1; 2], stride: [1; 2], dilation: [1; 2], pad: Padding { top: 0, bottom: 0, left: 0, right: 0 } };
+    let window = Window {
+        size: [1; 2],
+        stride: [1; 2],
+        dilation: [1; 2],
+        pad: Padding { top: 0, bottom: 0, left: 0, right: 0 },
+    };
     let filtering = Filtering { window, groups: 1, rescale, clamp };
     layer(cx, [x, weights], bias, filtering, result.with_shape(&[1, rows, 1, n]))
 }
