@@ -19,8 +19,29 @@ pub(super) const ROWS: &[Row] = &[
     row(97, |d, f| resize(d, f, 97)),
 ];
 
+/// Weights of `dims` that may be computed at run time, and those of [`weights`].
+fn filters(d: &mut Draw, format: Format, dims: &[i32], axis: usize, per_channel: bool) -> (i32, Vec<f32>) {
+    let own = matches!(format, Format::Float32 | Format::Int8 | Format::Int16 | Format::Uint8);
+    if !own || !d.one_in(5) {
+        return weights(d, format, dims, axis, per_channel);
+    }
+    let kind = match format {
+        Format::Float32 => Kind::plain(Element::Float32),
+        Format::Uint8 => Kind::quantized(Element::Uint8, d.scale() / 4.0, d.between(0, 255).into()),
+        _ => {
+            let zero = if d.one_in(3) && format == Format::Int8 { d.between(-9, 9) } else { 0 };
+            Kind::quantized(Element::Int8, d.scale() / 4.0, zero.into())
+        }
+    };
+    let value = d.other(kind, dims);
+    (value.tensor, vec![kind.quant.map_or(1.0, |(scale, _)| scale)])
+}
+
 /// Weights of `dims`, with filters along `axis`; their scales.
 fn weights(d: &mut Draw, format: Format, dims: &[i32], axis: usize, per_channel: bool) -> (i32, Vec<f32>) {
+    if format == Format::Float32 && d.one_in(8) {
+        return stored(d, dims, axis, per_channel);
+    }
     let count = dims.iter().product::<i32>() as usize;
     let element = match format {
         Format::Float32 => Element::Float32,
@@ -61,10 +82,32 @@ fn weights(d: &mut Draw, format: Format, dims: &[i32], axis: usize, per_channel:
     (wide, scales)
 }
 
+/// Floats that are stored as integers.
+fn stored(d: &mut Draw, dims: &[i32], axis: usize, per_channel: bool) -> (i32, Vec<f32>) {
+    let format = d.pick(&[Format::Int8, Format::Int4]);
+    let (stored, _) = weights(d, format, dims, axis, per_channel);
+    let name = d.name();
+    let floats = d.model.value(&name, Tensor::new(Element::Float32, dims));
+    d.model.operator(6, Attributes::none(), &[stored], &[floats]);
+    (floats, vec![1.0])
+}
+
 /// A bias for so many channels, or none (−1).
 fn bias(d: &mut Draw, format: Format, x: Kind, weights: &[f32], channels: i32) -> i32 {
     if d.one_in(4) {
         return -1;
+    }
+    if d.one_in(8) {
+        let real = format.element() == Element::Float32;
+        let kind = match x.quant {
+            Some((x, _)) if weights.len() == 1 && format != Format::Int16 => {
+                Some(Kind::quantized(Element::Int32, x * weights[0], 0))
+            }
+            _ => real.then_some(Kind::plain(Element::Float32)),
+        };
+        if let Some(kind) = kind {
+            return d.other(kind, &[channels]).tensor;
+        }
     }
     let name = d.name();
     let n = channels as usize;
@@ -136,7 +179,7 @@ fn conv_2d(d: &mut Draw, format: Format) -> Option<()> {
     let size = if point { [1, 1] } else { [size(d, h), size(d, w)] };
     let dims = [o, size[0], size[1], c / groups];
     let per_channel = !d.one_in(4);
-    let (weights, scales) = weights(d, format, &dims, 0, per_channel);
+    let (weights, scales) = filters(d, format, &dims, 0, per_channel);
     let bias = bias(d, format, x.kind, &scales, o);
     let window = window(d);
     let table = window.table().with(3, fused(d)).with(4, window.dilation[1]).with(5, window.dilation[0]);
@@ -151,7 +194,7 @@ fn depthwise_conv_2d(d: &mut Draw, format: Format) -> Option<()> {
     let o = c * multiplier;
     let dims = [1, size(d, h), size(d, w), o];
     let per_channel = !d.one_in(4);
-    let (weights, scales) = weights(d, format, &dims, 3, per_channel);
+    let (weights, scales) = filters(d, format, &dims, 3, per_channel);
     let bias = bias(d, format, x.kind, &scales, o);
     let window = window(d);
     let table = window.table().with(3, multiplier).with(4, fused(d));
@@ -170,7 +213,7 @@ fn fully_connected(d: &mut Draw, format: Format) -> Option<()> {
     };
     let o = d.between(1, 12);
     let per_channel = d.one_in(3);
-    let (weights, scales) = weights(d, format, &[o, k], 0, per_channel);
+    let (weights, scales) = filters(d, format, &[o, k], 0, per_channel);
     let bias = bias(d, format, x.kind, &scales, o);
     let table = Table::new().with(0, fused(d)).with(2, keep).with(3, d.one_in(2));
     let kind = result(d, format, x.kind, &scales, k);
@@ -183,7 +226,7 @@ fn transpose_conv(d: &mut Draw, format: Format) -> Option<()> {
     let (o, kh, kw) = (d.between(1, 5), d.between(1, 4), d.between(1, 4));
     let window = window(d);
     let per_channel = !d.one_in(4);
-    let (weights, scales) = weights(d, format, &[o, kh, kw, c], 0, per_channel);
+    let (weights, scales) = filters(d, format, &[o, kh, kw, c], 0, per_channel);
     let bias = bias(d, format, x.kind, &scales, o);
     let to = |from: i32, size: i32, stride: i32| match window.same {
         true => from * stride,

@@ -5,6 +5,7 @@
 
 mod choices;
 mod classical;
+mod computed;
 mod convolution;
 mod elementwise;
 mod movement;
