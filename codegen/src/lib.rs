@@ -82,6 +82,7 @@ fn lower(mut graph: ir::Graph, options: &Options) -> Result<(Compiled, Vec<Probl
     passes::run_observed(&mut graph, options, &mut |pass, graph| recorder.after(pass, graph))?;
     graph.order = schedule::order::order(&graph);
     verify::after_stage("order", &graph)?;
+    schedule::check_rows(&graph)?;
     let search::Found { schedule, plan, alternatives } = search::search(&graph, options)?;
     schedule::check(&graph, &schedule).map_err(|objection| objection.into_error("schedule"))?;
     plan::check(&graph, &schedule, &plan).map_err(|objection| objection.into_error("plan"))?;

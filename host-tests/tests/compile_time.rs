@@ -28,13 +28,13 @@ enum Kind {
     All,
 }
 
-/// Scales between those of neighbours and any that a float can be.
-const SPANS: [f32; 4] = [1.1, 2.0, 30.0, 1e6];
+/// How many times larger or smaller than usual scales may be: next to the same, up to what TFLite's fixed point holds.
+const SPANS: [f32; 4] = [1.1, 2.0, 30.0, 300.0];
 
 #[test]
 fn any_scales() {
     use Kind::*;
-    let mut slowest = (Duration::ZERO, String::new());
+    let (mut compiled, mut slowest) = (0, (Duration::ZERO, String::new()));
     for (number, kind) in
         [Add, Sub, Mul, Mean, Pool, Conv, Depthwise, Dense, Leaky, All].into_iter().enumerate()
     {
@@ -45,15 +45,22 @@ fn any_scales() {
                 let before = cpu_time();
                 let result = compile(&file, "scales", &options);
                 let took = cpu_time().saturating_sub(before);
-                // Some scales are refused, all of a model at once.
-                assert!(matches!(result, Ok(_) | Err(Error::Unsupported(_))), "{kind:?}: {:?}", result.err());
+                match result {
+                    Ok(_) => compiled += 1,
+                    // A factor is too large, or between scales that have to be one.
+                    Err(error @ (Error::Unsupported(_) | Error::Malformed(_))) => {
+                        println!("{kind:?} with scales up to {span} apart: {error}");
+                    }
+                    Err(error) => panic!("{kind:?}: {error}"),
+                }
                 let what = format!("{kind:?} with scales up to {span} apart for {target:?}");
                 assert!(took < LIMIT, "{what} took {took:?}");
                 slowest = slowest.max((took, what));
             }
         }
     }
-    println!("{} took {:?}", slowest.1, slowest.0);
+    println!("{} took {:?}; {compiled} were compiled", slowest.1, slowest.0);
+    assert!(compiled > 100, "{compiled} were compiled");
 }
 
 fn model(kind: Kind, span: f32, random: &mut Random) -> Vec<u8> {

@@ -39,6 +39,9 @@ const BASE: usize = 48 << 20;
 /// A mutant that is not done after so long hangs.
 const HANG: Duration = Duration::from_secs(60);
 
+/// Most multiplications of models that are run.
+const MOST_WORK: usize = 1 << 16;
+
 /// Faults that are listed.
 const MOST_FAULTS: usize = 40;
 
@@ -144,7 +147,7 @@ fn attempt(mutant: &Mutant<'_>) -> Outcome {
     let accepted = compiled.is_some();
     if let Some(compiled) = compiled {
         let imported = import(file, "mutant", options).expect("what compiles can be imported");
-        let checked = std::panic::catch_unwind(|| meaning::check(&imported, &compiled));
+        let checked = std::panic::catch_unwind(|| meaning::check(&imported, &compiled, MOST_WORK));
         fault = fault.or(match checked {
             Ok(result) => result.err(),
             Err(_) => Some("a panic of what was compiled".into()),

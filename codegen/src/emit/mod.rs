@@ -121,13 +121,14 @@ impl Names {
     }
 }
 
-/// Types and traits that emitted code names in its module, parameters of its types included, and those of the standard prelude.
+/// Types and traits that emitted code names in its module, parameters of its types included, and those of the standard prelude; its modules, and primitive types.
 #[rustfmt::skip]
 const TAKEN: &[&str] = &[
     "A", "Arena", "Borrow", "BorrowMut", "F", "FastArena", "K", "Kept", "Lent", "T",
     "AsMut", "AsRef", "Box", "Clone", "Copy", "Default", "DoubleEndedIterator", "Drop", "Eq", "Err", "ExactSizeIterator", "Extend", "Fn", "FnMut", "FnOnce", "From", "FromIterator",
     "Into", "IntoIterator", "Iterator", "None", "Ok", "Option", "Ord", "PartialEq", "PartialOrd", "Result", "Send", "Sized", "Some", "String", "Sync", "ToOwned", "ToString", "TryFrom",
     "TryInto", "Unpin", "Vec",
+    "BYTES", "bool", "char", "core", "custom", "f32", "f64", "i128", "i16", "i32", "i64", "i8", "isize", "k", "kiln", "str", "u128", "u16", "u32", "u64", "u8", "usize", "weights",
 ];
 
 /// The model's type name: the option, or the file's name in camel case; with `Model` in front where that alone is no identifier, or means something else already.

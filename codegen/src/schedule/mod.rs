@@ -287,6 +287,32 @@ impl Schedule {
     }
 }
 
+/// Most rows that the operands and results of a graph's nodes may have together: schedules are made and checked row by row.
+pub const MOST_ROWS: usize = 1 << 20;
+
+/// Refuses a graph of more rows than can be scheduled.
+///
+/// # Errors
+/// [`Error::Unsupported`](crate::Error::Unsupported) with the value that has most of them.
+pub fn check_rows(graph: &Graph) -> Result<(), crate::Error> {
+    let results = graph.nodes().map(|(_, node)| node.result);
+    let values: Vec<ValueId> = graph.inputs.iter().copied().chain(results).collect();
+    let count = |&id: &ValueId| rows(&graph.ty(id).shape);
+    let total = values.iter().map(count).fold(0, usize::saturating_add);
+    let Some(most) = values.iter().copied().max_by_key(count).filter(|_| total > MOST_ROWS) else {
+        return Ok(());
+    };
+    let value = graph.value(most);
+    Err(crate::Error::Unsupported(vec![crate::Problem {
+        place: format!("tensor \"{}\"", value.label()),
+        what: format!(
+            "the model's tensors have {total} rows (indices of their second axis) in all, {} of them here, and no more than {MOST_ROWS} can be scheduled",
+            count(&most)
+        ),
+        help: "use a smaller input shape, or let another axis be the long one".into(),
+    }]))
+}
+
 /// The number of rows of a tensor: the second axis of three or more, the first of two; a vector or scalar is one row.
 pub fn rows(shape: &Shape) -> usize {
     match shape.dims() {

@@ -12,6 +12,8 @@ pub enum Refused {
     Inputs(usize),
     /// It has state, which a window would share with the one before.
     State,
+    /// So many rows of the input have to come before all is as it was: too many to be tried.
+    Period(usize),
     /// A node stands in the way.
     At(Obstacle),
 }
@@ -23,6 +25,9 @@ impl Refused {
             Refused::Inputs(1) => "nothing reads its input".into(),
             Refused::Inputs(count) => format!("it has {count} inputs, not one"),
             Refused::State => "it has state of its own from one inference to the next".into(),
+            Refused::Period(rows) => {
+                format!("what it holds is tried for {rows} rows, and no more than {MOST_TICKS} can be")
+            }
             Refused::At(Obstacle { node, why }) => {
                 let node = graph.node(*node);
                 format!("{} {:?} {why}", node.op.name(), graph.value(node.result).label())
@@ -33,7 +38,7 @@ impl Refused {
     /// The node that stands in the way.
     pub fn node(&self) -> Option<NodeId> {
         match self {
-            Refused::Inputs(_) | Refused::State => None,
+            Refused::Inputs(_) | Refused::State | Refused::Period(_) => None,
             Refused::At(obstacle) => Some(obstacle.node),
         }
     }
@@ -69,11 +74,25 @@ pub fn sliding(graph: &Graph, flow: &Flow) -> Result<Draft, Refused> {
     let mut refusal = None;
     for end in (least..=graph.order.len()).rev() {
         match Draft::new(graph, flow, 0..end, Feed::Sliding) {
-            Ok(draft) => return Ok(draft),
+            Ok(draft) => {
+                let ticks = ticks_to_check(&draft);
+                return if ticks > MOST_TICKS { Err(Refused::Period(ticks)) } else { Ok(draft) };
+            }
             Err(obstacle) => refusal = Some(farther(graph, refusal, obstacle)),
         }
     }
     Err(refusal.map_or(Refused::Inputs(1), Refused::At))
+}
+
+/// Most ticks of a sliding pipeline that are executed to check it.
+const MOST_TICKS: usize = 1 << 18;
+
+/// How many ticks are executed to check a sliding pipeline, at most: until all rings have gone round twice, and 16 windows.
+fn ticks_to_check(draft: &Draft) -> usize {
+    let slowest = draft.lanes.iter().map(|lane| lane.beat.every).max().unwrap_or(1);
+    let slots = draft.rings.iter().map(|ring| ring.rows).max().unwrap_or(1);
+    let round = slots.saturating_mul(slowest).saturating_mul(2);
+    draft.ticks.saturating_add(round).saturating_add(slowest.saturating_mul(16))
 }
 
 /// Of two reasons, the one that lets more of the model slide. What is said of a node first is about the node itself, not about what would be

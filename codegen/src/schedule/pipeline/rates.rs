@@ -3,7 +3,7 @@
 use super::super::geometry::needs;
 use super::{Draft, Obstacle};
 use crate::ir::{Graph, Node, ValueId};
-use crate::schedule::Feed;
+use crate::schedule::{Feed, MOST_ROWS};
 use std::collections::BTreeMap;
 
 /// A positive fraction, reduced.
@@ -17,7 +17,12 @@ impl Rate {
     }
 
     fn times(self, n: usize) -> Self {
-        Rate::new(self.0 * n, self.1)
+        self.by(n, 1)
+    }
+
+    /// Times `a / b`. What is beyond any number of rows stays beyond it.
+    fn by(self, a: usize, b: usize) -> Self {
+        Rate::new(self.0.saturating_mul(a), self.1.saturating_mul(b))
     }
 }
 
@@ -63,8 +68,7 @@ pub(super) fn assign(graph: &Graph, draft: &mut Draft) -> Result<(), Obstacle> {
             if into != from {
                 let theirs = rates[other];
                 for id in families.remove(&from).unwrap_or_default() {
-                    let own = rates[&id];
-                    rates.insert(id, Rate::new(own.0 * rate.0 * theirs.1, own.1 * rate.1 * theirs.0));
+                    rates.insert(id, rates[&id].by(rate.0, rate.1).by(theirs.1, theirs.0));
                     family.insert(id, into);
                     families.entry(into).or_default().push(id);
                 }
@@ -86,14 +90,19 @@ pub(super) fn assign(graph: &Graph, draft: &mut Draft) -> Result<(), Obstacle> {
         Some(&rate) => rate,
         None => found.iter().filter_map(|(_, id)| rates.get(id)).fold(Rate(0, 1), |unit, rate| {
             // The greatest common divisor of fractions.
-            Rate::new(gcd(unit.0 * rate.1, rate.0 * unit.1), unit.1 * rate.1)
+            let parts = [unit.0.saturating_mul(rate.1), rate.0.saturating_mul(unit.1)];
+            Rate::new(gcd(parts[0], parts[1]), unit.1.saturating_mul(rate.1))
         }),
     };
     for (lane, (node, id)) in draft.lanes.iter_mut().zip(found) {
         let rate = rates.get(&id).copied().unwrap_or(Rate(1, 1));
-        let ticks = Rate::new(rate.0 * unit.1, rate.1 * unit.0);
+        let ticks = rate.by(unit.1, unit.0);
         if ticks.1 != 1 || ticks.0 == 0 {
             return Err(Obstacle { node, why: "has more rows than the input that feeds it".into() });
+        }
+        // Nodes of one row may have any stride.
+        if ticks.0 > MOST_ROWS {
+            return Err(Obstacle { node, why: format!("moves on by more than {MOST_ROWS} rows at a time") });
         }
         lane.beat.every = ticks.0;
     }

@@ -124,3 +124,24 @@ fn loops_that_depend_on_data_are_refused() {
     let said = refused(17, &node, &["c 9"]);
     assert!(said.contains("runs again after 0 passes") && said.contains("count the passes"), "{said}");
 }
+
+/// Behind a refused operator, what reads its result is looked at where the file says what that is; but not where it may be a shape.
+#[test]
+fn operators_behind_a_refused_one_are_listed_too() {
+    let first = [field(1, b"x"), field(2, b"middle"), field(4, b"Foo")].concat();
+    let listed = |second: &str, declared: Option<&str>| {
+        let middle = declared.map(|text| field(13, &input(text))).unwrap_or_default();
+        let graph = [field(1, &first), graph(&node(second, &[]), &["x 1 4"]), middle].concat();
+        match read(&model(17, &graph), "m") {
+            Err(Error::Unsupported(problems)) => problems.len(),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(listed("NonZero middle", None), 1);
+    assert_eq!(listed("NonZero middle", Some("middle 1 4")), 2);
+    assert_eq!(listed("Relu middle", Some("middle 1 4")), 1);
+    assert_eq!(listed("Reshape x middle", Some("middle 7 2")), 1);
+    // What is declared of it may be nonsense.
+    assert_eq!(listed("NonZero middle", Some("middle 99 4")), 1);
+    assert_eq!(listed("Add x middle", Some("middle 1 3")), 1);
+}

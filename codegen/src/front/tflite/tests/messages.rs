@@ -149,3 +149,29 @@ fn the_documents_list_the_operators() {
         assert_eq!(words.contains(&name.as_str()), tflite::lower::is_known(code, &name), "{name}");
     }
 }
+
+/// What the reader refuses does not hide what has no kernel, and what stands for a refused result adds nothing.
+#[test]
+fn stages_behind_the_reader_are_listed_too() {
+    const NEG: i32 = 59;
+    let int16 = || Tensor::new(Element::Int16, &[1, 4]).quantized(0.5, 0);
+    let mut m = ModelBuilder::new();
+    let x = m.input("x", int16());
+    let unique = m.value("unique", int16());
+    m.operator(op::UNIQUE, Options::none(), &[x], &[unique]);
+    let sum = m.value("sum", int16());
+    m.operator(op::ADD, Options::add(0), &[unique, x], &[sum]);
+    let negative = m.value("negative", int16());
+    m.operator(NEG, Options::none(), &[sum], &[negative]);
+    // A shape that a refused operator computes would be refused for being no constant.
+    let shape = m.value("shape", Tensor::new(Element::Int32, &[2]));
+    m.operator(op::UNIQUE, Options::none(), &[x], &[shape]);
+    let reshaped = m.value("reshaped", int16());
+    m.operator(op::RESHAPE, Options::none(), &[x, shape], &[reshaped]);
+    m.outputs(&[negative, reshaped]);
+    let error = crate::compile(&m.build(), "model", &crate::Options::default()).unwrap_err();
+    let crate::Error::Unsupported(problems) = &error else { panic!("{error}") };
+    let said = |what: &str| problems.iter().any(|problem| problem.to_string().contains(what));
+    assert!(said("operator 0 UNIQUE") && said("2 NEG") && said("there is no kernel"), "{error}");
+    assert_eq!(problems.len(), 2, "{error}");
+}
