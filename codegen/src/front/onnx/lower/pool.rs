@@ -1,6 +1,6 @@
 //! Poolings.
 
-use super::conv::{channel_first, channel_last, window, Axis};
+use super::conv::{channel_first, channel_last, pool_window, Axis};
 use super::cx::NodeCx;
 use super::elementwise::magnitude;
 use super::{describe, quantise, Lowered, Refusal};
@@ -95,7 +95,7 @@ fn pool(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, of: Of) -> Lowered<ValueId> {
     let Some(size) = cx.sizes("kernel_shape")?.filter(|size| size.len() + 2 == dims.len()) else {
         return Err(Refusal::malformed(format!("its kernel_shape does not fit {}", describe(cx.ty(x)))));
     };
-    let mut axes = window(cx, &size, &dims[2..])?;
+    let mut axes = pool_window(cx, &size, &dims[2..])?;
     // Zeros that count are those of the padding, but not those of a last window that ends beyond it.
     let padded: Vec<(usize, usize)> = axes.iter().map(|axis| axis.pad).collect();
     if cx.int("ceil_mode", 0) != 0 {
