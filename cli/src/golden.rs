@@ -1,7 +1,7 @@
 //! Golden files: NumPy archives with inputs and expected outputs.
 //!
 //! `in_k` and `out_k` are the model's k-th input and output, in the model's own types; the first axis counts cases. The cases of a
-//! stateful model are consecutive steps of one sequence.
+//! stateful model are consecutive steps of one sequence, unless the array `fresh` says that each starts afresh.
 
 use crate::noise::Noise;
 use crate::npz::{self, Array};
@@ -17,6 +17,8 @@ pub struct Golden {
     pub inputs: Vec<Vec<Data>>,
     /// `outputs[case][k]`.
     pub outputs: Vec<Vec<Data>>,
+    /// What the array `fresh` says: whether a model with state is reset before each case. Without it, the cases are steps of one sequence.
+    pub fresh: Option<bool>,
     /// Element types of the inputs.
     pub input_types: Vec<DType>,
     /// Element types of the outputs.
@@ -40,6 +42,7 @@ impl Golden {
             (0..).map_while(|k| arrays.remove(&format!("{prefix}_{k}"))).collect()
         };
         let (inputs, outputs) = (numbered("in"), numbered("out"));
+        let fresh = arrays.remove("fresh").map(|array| array.data.bytes().iter().any(|&byte| byte != 0));
         if inputs.is_empty() || outputs.is_empty() {
             bail!(
                 "`{}` lacks `in_0` or `out_0`: write it with numpy.savez(file, in_0=…, out_0=…), in_1, out_1 … where there are more",
@@ -53,6 +56,7 @@ impl Golden {
         Ok(Golden {
             inputs: by_case(&inputs),
             outputs: by_case(&outputs),
+            fresh,
             input_types: inputs.iter().map(|a| a.dtype).collect(),
             output_types: outputs.iter().map(|a| a.dtype).collect(),
         })
@@ -69,6 +73,7 @@ impl Golden {
         Ok(Golden {
             outputs: interpret(graph, &inputs)?,
             inputs,
+            fresh: None,
             input_types: types(&graph.inputs),
             output_types: types(&graph.outputs),
         })

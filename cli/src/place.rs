@@ -157,7 +157,7 @@ impl<'g> Built<'g> {
         let inputs = || cases.iter().map(|case| case.iter().map(|d| d.bytes().to_vec()).collect()).collect();
         let file = || Cases { sequence, inputs: inputs() };
         Ok(match self {
-            Built::Interp(graph) => interpret(graph, cases)?,
+            Built::Interp(graph) => interpret_as(graph, cases, sequence)?,
             Built::Host(program, level) => data(host::validate(program, &file(), *level, TIME_LIMIT)?),
             Built::Emulated(image) => data(qemu::validate(image, &file(), TIME_LIMIT)?),
             Built::Real(image, serial) => {
@@ -237,15 +237,20 @@ fn write_model(compiled: &Compiled) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// The interpreter's outputs of every case.
+/// The interpreter's outputs of every case, which are the steps of one sequence if the model has state.
 ///
 /// # Errors
 /// Where a case does not fit the graph.
 pub fn interpret(graph: &Graph, cases: &[Vec<Data>]) -> Result<Vec<Vec<Data>>> {
+    interpret_as(graph, cases, is_sequence(graph))
+}
+
+/// The interpreter's outputs of every case, from a reset before each unless they are steps of one sequence.
+pub(crate) fn interpret_as(graph: &Graph, cases: &[Vec<Data>], sequence: bool) -> Result<Vec<Vec<Data>>> {
     let mut machine = Machine::new(graph);
     let mut outputs = Vec::new();
     for inputs in cases {
-        if !is_sequence(graph) {
+        if !sequence {
             machine.reset();
         }
         outputs.push(machine.run(inputs)?);

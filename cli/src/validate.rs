@@ -2,7 +2,7 @@
 
 use crate::compare::{compare, Difference};
 use crate::golden::Golden;
-use crate::place::{interpret, is_sequence, Built, Place};
+use crate::place::{interpret_as, is_sequence, Built, Place};
 use crate::slide::Sequence;
 use anyhow::{bail, Context, Result};
 use kiln_codegen::ir::{Data, Graph};
@@ -35,6 +35,30 @@ pub enum Source {
     Noise(usize),
 }
 
+/// How the cases of a model with state begin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Start {
+    /// As the golden file's array `fresh` says; without it, as steps of one sequence.
+    #[default]
+    AsTheFileSays,
+    /// Each from a reset.
+    Fresh,
+    /// The first from a reset, each other one where the one before it ended.
+    Sequence,
+}
+
+impl Start {
+    /// Whether the cases of a model are steps of one sequence.
+    fn is_sequence(self, graph: &Graph, golden: &Golden) -> bool {
+        let fresh = match self {
+            Start::AsTheFileSays => golden.fresh.unwrap_or(false),
+            Start::Fresh => true,
+            Start::Sequence => false,
+        };
+        is_sequence(graph) && !fresh
+    }
+}
+
 /// What was found in one place.
 #[derive(Clone, Debug)]
 pub struct PlaceReport {
@@ -56,14 +80,20 @@ const SHOWN: usize = 8;
 /// # Errors
 /// Where the model does not compile, the golden file does not fit it, or a place cannot run it.
 pub fn validate(model: &Path, options: &Options, golden: &Path, on: &[String]) -> Result<Report> {
-    validate_on(model, options, Source::Golden(golden.to_owned()), on)
+    validate_on(model, options, Source::Golden(golden.to_owned()), Start::default(), on)
 }
 
 /// Runs a model on cases in every place and compares. Of the interpreter's own cases it cannot be compared with itself: that place is left out.
 ///
 /// # Errors
 /// As [`validate`].
-pub fn validate_on(model: &Path, options: &Options, source: Source, on: &[String]) -> Result<Report> {
+pub fn validate_on(
+    model: &Path,
+    options: &Options,
+    source: Source,
+    start: Start,
+    on: &[String],
+) -> Result<Report> {
     let mut places = on.iter().map(|name| Ok((Place::find(name)?, name))).collect::<Result<Vec<_>>>()?;
     if let Source::Noise(_) = source {
         places.retain(|(place, _)| !matches!(place, Place::Interp));
@@ -80,9 +110,10 @@ pub fn validate_on(model: &Path, options: &Options, source: Source, on: &[String
         Source::Noise(cases) => Golden::of_noise(&meaning, *cases)?,
     };
     check_fit(&imported, &golden)?;
+    let in_sequence = start.is_sequence(&imported, &golden);
     let exact = match options.float {
         Float::Fast => None,
-        Float::Reproducible => Some(interpret(&meaning, &golden.inputs)?),
+        Float::Reproducible => Some(interpret_as(&meaning, &golden.inputs, in_sequence)?),
     };
     let compiled = kiln_codegen::compile(&bytes, &name, options)?;
     let sequence = match compiled.program.fed.and_then(|fed| Some((fed.rows, fed.slide?))) {
@@ -103,10 +134,13 @@ pub fn validate_on(model: &Path, options: &Options, source: Source, on: &[String
                 }
             };
             let mut report = PlaceReport::new(name);
-            let outputs = built.run(&golden.inputs, is_sequence(&imported))?;
+            let outputs = built.run(&golden.inputs, in_sequence)?;
             report.compare("case", &imported, &outputs, &golden.outputs);
             if let Some(exact) = &exact {
                 report.compare_bits("case", &imported, &outputs, exact);
+            }
+            if is_sequence(&imported) && !report.total.passes() {
+                report.failures.push(hint(in_sequence).into());
             }
             // The interpreter's own outputs are what frames are compared with.
             if let Some(sequence) = sequence.as_ref().filter(|_| !matches!(built, Built::Interp(_))) {
@@ -123,6 +157,14 @@ pub fn validate_on(model: &Path, options: &Options, source: Source, on: &[String
         last = Some(built);
     }
     Ok(report)
+}
+
+/// What may be wrong where the outputs of a model with state differ.
+fn hint(in_sequence: bool) -> &'static str {
+    match in_sequence {
+        true => "help: the cases ran as steps of one sequence; if each starts afresh, say so: --fresh, or an array `fresh` in the golden file",
+        false => "help: the model was reset before each case; if they are steps of one sequence, say so: --sequence",
+    }
 }
 
 fn check_fit(graph: &Graph, golden: &Golden) -> Result<()> {

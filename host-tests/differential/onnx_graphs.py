@@ -49,6 +49,9 @@ class Part:
 
     def __init__(self, draw, outputs):
         self.title = " ".join(draw.drawn)
+        # In a file, the size zero of an input says that it is open.
+        if any(value.size == 0 for value in draw.inputs.values()):
+            raise Refused("an input without elements")
         values = run(draw, outputs)
         if not outputs or not draw.inputs or any(not isinstance(value, np.ndarray) or value.dtype.kind not in "fiub" for value in values):
             raise Refused("nothing to compare")

@@ -6,11 +6,13 @@
 
 use cargo_kiln::compare::compare;
 use cargo_kiln::place::Place;
+use cargo_kiln::validate::{validate_on, Source, Start};
 use kiln_codegen::front::read;
 use kiln_codegen::front::tflite::testing::{Element, ModelBuilder, Options as Attributes, Table, Tensor};
 use kiln_codegen::interp::Machine;
 use kiln_codegen::ir::{DType, Data};
 use kiln_codegen::{compile, Optimize, Options, Target};
+use kiln_host_tests::differential::keep::golden;
 
 /// Numbers that look random.
 struct Random(u32);
@@ -334,6 +336,48 @@ impl Lstm {
         m.outputs(&[y]);
         m.build()
     }
+}
+
+/// Cases that start afresh are no sequence: the golden file says so, or an option does.
+#[test]
+fn golden_cases_start_afresh_where_the_file_says_so() {
+    let Sequence { model, inputs, .. } =
+        Svdf { features: 5, filters: 6, rank: 2, memory: 4, state: 16 }.sequence();
+    let graph = read(&model, "afresh").unwrap();
+    let cases: Vec<Vec<Data>> = inputs.iter().map(|x| vec![x.clone()]).collect();
+    let run = |afresh: bool| -> Vec<Vec<Data>> {
+        let mut machine = Machine::new(&graph);
+        let mut one = |case: &Vec<Data>| {
+            if afresh {
+                machine.reset();
+            }
+            machine.run(case).unwrap()
+        };
+        cases.iter().map(&mut one).collect()
+    };
+    let raw = |cases: &[Vec<Data>]| -> Vec<Vec<Vec<u8>>> {
+        cases.iter().map(|case| case.iter().map(|data| data.bytes().to_vec()).collect()).collect()
+    };
+    let folder = kiln_boards::work_dir().unwrap().join("afresh");
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("afresh.tflite");
+    std::fs::write(&file, &model).unwrap();
+    let places: Vec<String> = ["interp", "host"].map(String::from).to_vec();
+    let validate = |afresh: bool, said: Option<bool>, start: Start| {
+        let golden = golden(&graph, &raw(&cases), &raw(&run(afresh)), said).unwrap();
+        let path = folder.join("afresh.npz");
+        std::fs::write(&path, golden).unwrap();
+        validate_on(&file, &Options::default(), Source::Golden(path), start, &places).unwrap()
+    };
+    assert!(validate(false, None, Start::AsTheFileSays).passes());
+    assert!(validate(false, Some(false), Start::AsTheFileSays).passes());
+    assert!(validate(true, Some(true), Start::AsTheFileSays).passes());
+    assert!(validate(true, None, Start::Fresh).passes());
+    assert!(validate(false, Some(true), Start::Sequence).passes());
+    let report = validate(true, None, Start::AsTheFileSays);
+    assert!(!report.passes() && report.text().contains("--fresh"), "{}", report.text());
+    let report = validate(false, None, Start::Fresh);
+    assert!(!report.passes() && report.text().contains("--sequence"), "{}", report.text());
 }
 
 #[test]

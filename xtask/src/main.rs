@@ -58,8 +58,11 @@ fn main() -> ExitCode {
 
 fn help() -> String {
     let parts = [HELP, hostile::HELP, nightly::HELP, differential::HELP, bench_host::HELP];
-    format!("{}
-{CORPUS}", parts.concat())
+    format!(
+        "{}
+{CORPUS}",
+        parts.concat()
+    )
 }
 
 /// Installs what is missing for every board.

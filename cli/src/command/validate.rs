@@ -4,14 +4,15 @@ use super::model::ModelArgs;
 use super::status;
 use anyhow::Result;
 use cargo_kiln::boards;
-use cargo_kiln::validate::{validate_on, Source};
+use cargo_kiln::validate::{validate_on, Source, Start};
 use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 pub(super) const EXAMPLES: &str = "\
 A golden file is written with numpy.savez(\"kws.npz\", in_0=…, out_0=…): the k-th input and output of the model in the model's own types, \
-the first axis counting cases. The cases of a model with state are the steps of one sequence, from a reset. Without one, generated code is \
+the first axis counting cases. The cases of a model with state are the steps of one sequence, from a reset, unless \
+an array `fresh` in the file (numpy.savez(…, fresh=True)) or --fresh says that each starts afresh. Without a golden file, generated code is \
 compared with Kiln's interpreter on noise: that says nothing about how the model was converted.
 
 Integers have to be equal. Floats may differ by 1e-5 of the largest magnitude in the output of the case; with --float reproducible they also have to have the bits of \
@@ -38,6 +39,12 @@ pub(crate) struct Arguments {
     /// How many cases of noise
     #[arg(long, value_name = "COUNT", default_value_t = 20, conflicts_with = "golden", value_parser = clap::value_parser!(u16).range(1..))]
     cases: u16,
+    /// Reset a model with state before each case [default: where the file's array `fresh` says so]
+    #[arg(long, requires = "golden")]
+    fresh: bool,
+    /// The cases are steps of one sequence, whatever the file says
+    #[arg(long, requires = "golden", conflicts_with = "fresh")]
+    sequence: bool,
     /// Where to run it: interp, host, aarch64 or wasm32 (emulated), a board, or BOARD@SERIAL of its debug probe
     #[arg(long, value_name = "PLACE", value_delimiter = ',', default_value = "interp,host,qemu-cortex-m4")]
     on: Vec<String>,
@@ -56,14 +63,19 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     pub(super) fn run(self) -> Result<ExitCode> {
-        let Arguments { model, golden, cases, on, board, probe, json } = self;
+        let Arguments { model, golden, cases, fresh, sequence, on, board, probe, json } = self;
         let on = match (board, probe) {
             (None, _) => on,
             (Some(board), None) => vec![board],
             (Some(board), Some(probe)) => vec![format!("{board}@{probe}")],
         };
         let source = golden.map_or(Source::Noise(cases.into()), Source::Golden);
-        let report = validate_on(&model.model, &model.options()?, source, &on)?;
+        let start = match (fresh, sequence) {
+            (true, _) => Start::Fresh,
+            (_, true) => Start::Sequence,
+            _ => Start::AsTheFileSays,
+        };
+        let report = validate_on(&model.model, &model.options()?, source, start, &on)?;
         match json {
             true => sayln!("{:#}", report.json()),
             false => say!("{}", report.text()),

@@ -54,6 +54,18 @@ def comparison(name, table):
     return recipe
 
 
+def power(d, format):
+    """Of integers only where the result is one: beyond, C++ leaves undefined what a cast gives."""
+    if format == "float32":
+        return pair("POW", "PowOptions")(d, format)
+    x = d.x(format, 0, 5)
+    x = d.input(x.kind, x.dims)
+    d.pool.remove(x)
+    d.bounds[x.tensor] = 9
+    y = d.ints([d.between(0, 8)], [], format)
+    d.emit("POW", options("PowOptions"), [x, y], x.kind, x.dims)
+
+
 def add_n(d, format):
     x = d.x(format, 0, 5)
     more = [d.other(x.kind, x.dims) for _ in range(d.between(1, 3))]
@@ -200,7 +212,7 @@ RECIPES = {
     "MUL": (arithmetic("MUL", "MulOptions"), NUMBERS),
     "DIV": (arithmetic("DIV", "DivOptions"), NUMBERS),
     "SQUARED_DIFFERENCE": (pair("SQUARED_DIFFERENCE", "SquaredDifferenceOptions"), NUMBERS),
-    "POW": (pair("POW", "PowOptions"), PLAIN),
+    "POW": (power, PLAIN),
     "ATAN2": (pair("ATAN2"), ["float32"]),
     "FLOOR_DIV": (pair("FLOOR_DIV", "FloorDivOptions"), NUMBERS),
     "FLOOR_MOD": (pair("FLOOR_MOD", "FloorModOptions"), NUMBERS),

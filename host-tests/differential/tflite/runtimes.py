@@ -75,7 +75,31 @@ def signature(model):
         return "chain " + " ".join(o.name for o in operators)
     element = lambda t: "none" if t < 0 else "float16" if t in half else main.tensors[t].element
     one = operators[0]
-    return f"{one.name} {' '.join(map(element, one.inputs))} -> {' '.join(map(element, one.outputs))}"
+    marks = "".join(f" +{mark}" for mark in marks_of(main, one))
+    return f"{one.name} {' '.join(map(element, one.inputs))} -> {' '.join(map(element, one.outputs))}{marks}"
+
+
+COMPARISONS = ("EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL")
+LAYERS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV", "BATCH_MATMUL")
+
+
+def marks_of(main, operator):
+    """Attributes with which a runtime leaves what its kernel is defined for."""
+    tensors = [main.tensors[t] for t in operator.inputs if t >= 0]
+    result = main.tensors[operator.outputs[0]] if operator.outputs else None
+    quantised = [t for t in tensors if t.scales]
+    if operator.name in COMPARISONS and any(t.scales[0] >= 1 for t in quantised):
+        yield "scale>=1"
+    if operator.name == "ADD" and operator.options[1].fusedActivationFunction:
+        yield "fused"
+    if operator.name == "DEPTHWISE_CONV_2D" and len(tensors[1].scales or ()) == 1 and tensors[0].element == "float32":
+        yield "one-scale"
+    if operator.name == "FULLY_CONNECTED" and tensors[1].element == "int4" and len(tensors[1].scales) > 1:
+        yield "scale-each"
+    if operator.name in LAYERS and len(quantised) > 1 and result.scales:
+        first, weights = (tensors[2], tensors[1]) if operator.name == "TRANSPOSE_CONV" else tensors[:2]
+        if first.scales and weights.scales and first.scales[0] * max(weights.scales) / result.scales[0] >= 256:
+            yield "factor>=256"
 
 
 class Part:

@@ -25,14 +25,22 @@ pub fn keep(folder: &Path, name: &str, format: Format, drawn: &Drawn, what: &str
     if let Some((_, outputs)) = basis(drawn) {
         // Kiln knows the inputs' types, if it reads the file; a golden file is of no use where it does not.
         if let Ok(graph) = import(&drawn.file, "kept", &Options::default()) {
-            write("npz", &golden(&graph, &drawn.inputs, outputs)?)?;
+            write("npz", &golden(&graph, &drawn.inputs, outputs, None)?)?;
         }
     }
     Ok(())
 }
 
-/// `in_k` and `out_k`, whose first axis counts cases.
-fn golden(graph: &Graph, inputs: &[Vec<Vec<u8>>], outputs: &[Vec<Vec<u8>>]) -> Result<Vec<u8>, String> {
+/// A golden file: `in_k` and `out_k`, whose first axis counts cases, and `fresh`, if something is said of it.
+///
+/// # Errors
+/// Where the archive is not written.
+pub fn golden(
+    graph: &Graph,
+    inputs: &[Vec<Vec<u8>>],
+    outputs: &[Vec<Vec<u8>>],
+    fresh: Option<bool>,
+) -> Result<Vec<u8>, String> {
     let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
     let stored = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
     let mut add = |prefix: &str, ids: &[ValueId], cases: &[Vec<Vec<u8>>]| -> Result<(), String> {
@@ -49,6 +57,11 @@ fn golden(graph: &Graph, inputs: &[Vec<Vec<u8>>], outputs: &[Vec<Vec<u8>>]) -> R
     };
     add("in", &graph.inputs, inputs)?;
     add("out", &graph.outputs, outputs)?;
+    if let Some(fresh) = fresh {
+        archive.start_file("fresh.npy", stored).map_err(|error| error.to_string())?;
+        let array = array(DType::Bool, &[], &[fresh.into()]);
+        archive.write_all(&array).map_err(|error| error.to_string())?;
+    }
     Ok(archive.finish().map_err(|error| error.to_string())?.into_inner())
 }
 
@@ -89,9 +102,9 @@ mod tests {
         let folder = kiln_boards::work_dir().unwrap().join("differential/tests");
         fs::create_dir_all(&folder).unwrap();
         let path = folder.join("same.npz");
-        fs::write(&path, golden(&graph, &cases, &cases).unwrap()).unwrap();
+        fs::write(&path, golden(&graph, &cases, &cases, Some(true)).unwrap()).unwrap();
         let golden = Golden::read(&path).unwrap();
-        assert_eq!(golden.inputs.len(), 2);
+        assert_eq!((golden.inputs.len(), golden.fresh), (2, Some(true)));
         assert_eq!(golden.outputs[1][0].bytes(), [4, 0, 5, 0, 6, 0]);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Format;
 use kiln_codegen::interp::{eval, Machine};
-use kiln_codegen::ir::{DType, Data, Graph, ValueDef};
+use kiln_codegen::ir::{DType, Data, Graph, Op, Unary, ValueDef};
 use kiln_codegen::{compile_graph, import, Error, Optimize, Options, Qdq, Target};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::time::{Duration, Instant};
@@ -112,6 +112,11 @@ pub fn interpret_roughly(
             let ty = graph.ty(node.result);
             let result = catch_unwind(|| eval(&node.op, &typed, ty)).map_err(|payload| said(&*payload))?;
             let result = result.map_err(|error| error.to_string())?;
+            // GELU is small where it is a difference of numbers as large as its operand.
+            let result = match (&node.op, operands.first()) {
+                (Op::Unary { function: Unary::Gelu | Unary::GeluTanh }, Some(x)) => random.near(&result, x),
+                _ => result,
+            };
             values[node.result.0 as usize] = Some(random.disturb(ty.dtype, &result));
         }
         states = graph.states.iter().map(|state| find(&values, state.next)).collect::<Result<_, _>>()?;
@@ -132,6 +137,12 @@ impl Rough {
         }
         let disturbed: Vec<f32> = data.to_f32().into_iter().map(|x| x + x * self.share()).collect();
         Data::from_f32(&disturbed)
+    }
+
+    /// As if a difference of numbers that are as large as `large`.
+    fn near(&mut self, data: &Data, large: &Data) -> Data {
+        let pairs = data.to_f32().into_iter().zip(large.to_f32());
+        Data::from_f32(&pairs.map(|(x, large)| x + large * self.share()).collect::<Vec<f32>>())
     }
 
     /// Marsaglia's xorshift32, as a number from `-most` to `most`.

@@ -46,7 +46,7 @@ pub(super) struct Axis {
 
 impl Axis {
     /// Elements from the first tap to the last one.
-    pub(super) fn reach(&self) -> Option<usize> {
+    fn reach(&self) -> Option<usize> {
         self.size.checked_sub(1)?.checked_mul(self.dilation)?.checked_add(1)
     }
 
@@ -113,8 +113,23 @@ fn list(cx: &NodeCx<'_, '_, '_>, name: &str, otherwise: usize, len: usize) -> Lo
     }
 }
 
-/// The window of a convolution or pooling along the axes of an image.
+/// The window of a convolution along the axes of an image.
 pub(super) fn window(cx: &NodeCx<'_, '_, '_>, size: &[usize], image: &[usize]) -> Lowered<Vec<Axis>> {
+    padded(cx, size, image, Axis::reach)
+}
+
+/// The window of a pooling. ONNX Runtime counts no dilation where it pads so that the result is as large as the image: then it is smaller.
+pub(super) fn pool_window(cx: &NodeCx<'_, '_, '_>, size: &[usize], image: &[usize]) -> Lowered<Vec<Axis>> {
+    padded(cx, size, image, |axis| Some(axis.size))
+}
+
+/// A window that reaches so far where its padding follows from the image.
+fn padded(
+    cx: &NodeCx<'_, '_, '_>,
+    size: &[usize],
+    image: &[usize],
+    reach: impl Fn(&Axis) -> Option<usize>,
+) -> Lowered<Vec<Axis>> {
     let count = size.len();
     let (strides, dilations) = (list(cx, "strides", 1, count)?, list(cx, "dilations", 1, count)?);
     if [size, &strides, &dilations].iter().any(|list| list.contains(&0)) {
@@ -140,7 +155,7 @@ pub(super) fn window(cx: &NodeCx<'_, '_, '_>, size: &[usize], image: &[usize]) -
                 let out = axis.image.div_ceil(axis.stride);
                 let all = out
                     .checked_sub(1)
-                    .and_then(|last| last.checked_mul(axis.stride)?.checked_add(axis.reach()?));
+                    .and_then(|last| last.checked_mul(axis.stride)?.checked_add(reach(axis)?));
                 let all = all.ok_or_else(|| Refusal::malformed("its window is too large"))?;
                 let pad = all.saturating_sub(axis.image);
                 let before = if kind == b"SAME_UPPER" { pad / 2 } else { pad.div_ceil(2) };

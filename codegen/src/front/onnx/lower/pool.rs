@@ -1,6 +1,6 @@
 //! Poolings.
 
-use super::conv::{channel_first, channel_last, window, Axis};
+use super::conv::{channel_first, channel_last, pool_window, Axis};
 use super::cx::NodeCx;
 use super::elementwise::magnitude;
 use super::{describe, quantise, Lowered, Refusal};
@@ -95,7 +95,7 @@ fn pool(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, of: Of) -> Lowered<ValueId> {
     let Some(size) = cx.sizes("kernel_shape")?.filter(|size| size.len() + 2 == dims.len()) else {
         return Err(Refusal::malformed(format!("its kernel_shape does not fit {}", describe(cx.ty(x)))));
     };
-    let mut axes = window(cx, &size, &dims[2..])?;
+    let mut axes = pool_window(cx, &size, &dims[2..])?;
     let x = cropped(cx, x, &mut axes)?;
     axes.iter_mut().for_each(Axis::hold);
     // Zeros that count are those of the padding, but not those of a last window that ends beyond it.
@@ -136,9 +136,12 @@ fn cropped(cx: &mut NodeCx<'_, '_, '_>, mut x: ValueId, axes: &mut [Axis]) -> Lo
         _ => return Ok(x),
     };
     for (k, axis) in axes.iter_mut().enumerate() {
-        let Some(reach) = axis.reach().filter(|_| axis.image > 0) else { continue };
-        let covered = (axis.image.div_ceil(axis.stride) - 1) * axis.stride + reach;
-        let begin = axis.image.saturating_sub(covered + odd) / 2;
+        // As for the padding, no dilation counts.
+        let covered = axis.image.div_ceil(axis.stride).saturating_sub(1).checked_mul(axis.stride);
+        let Some(covered) = covered.and_then(|all| all.checked_add(axis.size)?.checked_add(odd)) else {
+            continue;
+        };
+        let begin = axis.image.saturating_sub(covered) / 2;
         if begin > 0 {
             axis.image -= begin;
             x = cx.part(x, k + 2, begin, axis.image, 1)?;
