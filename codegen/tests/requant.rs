@@ -2,7 +2,7 @@
 
 use kiln_codegen::ir::{Graph, Node, Op, Rescale};
 use kiln_codegen::passes::{self, zero_point::folded_bias};
-use kiln_codegen::requant::{choose, choose_halves, reachable, Affine, Channel, Choice, Reference};
+use kiln_codegen::requant::{choose, choose_halves, reachable, Affine, Channel, Choice, Reference, Scaling};
 use kiln_codegen::{import, Options};
 use std::path::PathBuf;
 
@@ -36,7 +36,7 @@ fn channels(graph: &Graph, node: &Node, tile: Tile) -> Option<Vec<Channel>> {
         (0..n)
             .map(|o| Channel {
                 reference: Reference {
-                    float: None,
+                    scaling: Scaling::Twice,
                     multiplier: multipliers[if multipliers.len() == 1 { 0 } else { o }],
                     zero_point: y.zero_point(),
                     lo,
