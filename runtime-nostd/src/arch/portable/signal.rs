@@ -77,9 +77,11 @@ pub(crate) fn filter_bank_of<'a>(
         let (mut own, mut next) = (above, 0u64);
         for i in 0..width {
             let at = |from: i16| usize::try_from(i32::from(from).wrapping_add(i.into())).ok();
-            let pair = at(start).and_then(|i| weights.get(i.wrapping_mul(2)..)?.get(..2));
+            let Some(of_weights) = at(start) else { continue };
+            let pair = weights.get(of_weights.wrapping_mul(2)..).and_then(|behind| behind.get(..2));
+            let Some(&[w, rest]) = pair else { break };
             // Channels may be longer than the spectrum, by weights of zero.
-            let (Some(&[w, rest]), Some(x)) = (pair, at(first).and_then(|i| x.get(i))) else { continue };
+            let Some(x) = at(first).and_then(|i| x.get(i)) else { continue };
             let energy = u64::from(x.get() as u32);
             own = own.wrapping_add((i64::from(w) as u64).wrapping_mul(energy));
             next = next.wrapping_add((i64::from(rest) as u64).wrapping_mul(energy));
