@@ -127,6 +127,8 @@ def main():
         pairs(f"{operator}_i8", "litert", operator, table, operands, others, [("bool",)] * 3, (signed, signed))
     one("HARD_SWISH_i8", "tflm", "HARD_SWISH", "HardSwishOptions", ("int8", 8.7e-7, 0), ("int8", 0.012, 2), signed)
     one("HARD_SWISH_u8", "litert", "HARD_SWISH", "HardSwishOptions", ("uint8", 8.7e-7, 128), ("uint8", 0.012, 130), unsigned)
+    for k, scale in enumerate((1.4e-9, 3.5e-9)):
+        one(f"LOGISTIC_i8_{k}", "tflm", "LOGISTIC", None, ("int8", scale, -29), ("int8", 1 / 256, -128), signed)
     words = RNG.integers(-(2**15), 2**15, 999).astype(np.int16)
     one("EXP_i16_overflow", "litert", "EXP", "ExpOptions", ("int16", 0.11, 0), ("int16", 0.76, 0), words)
     one("EXP_i16_steep", "litert", "EXP", "ExpOptions", ("int16", 0.0025, 0), ("int16", 1e-9, 0), words)
