@@ -89,27 +89,29 @@ def infinite_layers():
     main = model.main
     image = [1, 2, 2, 2]
     x = main.input(tensor("float32", image))
+    # A filter's weights have one sign, so that no order of the sum makes NaN of it.
     constant = lambda dims, *values: main.add(tensor("float32", dims, data=np.resize(np.float32(values), dims)))
+    filters = lambda dims, *values: main.add(tensor("float32", dims, data=np.repeat(np.float32(values), np.prod(dims[1:]))))
     result = lambda dims: main.outputs.append(main.add(tensor("float32", dims))) or main.outputs[-1:]
     whole = dict(padding=VALID, strideH=1, strideW=1)
     pool = options("Pool2DOptions", **whole, filterHeight=2, filterWidth=2)
     for operator in ("AVERAGE_POOL_2D", "MAX_POOL_2D", "L2_POOL_2D"):
         main.operator(operator, pool, [x], result([1, 1, 1, 2]))
     dilated = whole | dict(dilationHFactor=1, dilationWFactor=1)
-    weights = constant([3, 2, 2, 2], 2, -3, 0.5)
+    weights = filters([3, 2, 2, 2], 2, -3, 0.5)
     main.operator("CONV_2D", options("Conv2DOptions", **dilated), [x, weights, constant([3], 1)], result([1, 1, 1, 3]))
-    weights = constant([1, 2, 2, 2], 2, -3, 0.5)
+    weights = constant([1, 2, 2, 2], 2, -3)
     table = options("DepthwiseConv2DOptions", **dilated, depthMultiplier=1, fusedActivationFunction=1)
     main.operator("DEPTHWISE_CONV_2D", table, [x, weights, constant([2], 1)], result([1, 1, 1, 2]))
-    weights = constant([3, 8], 2, -3, 0.5)
+    weights = filters([3, 8], 2, -3, 0.5)
     main.operator("FULLY_CONNECTED", options("FullyConnectedOptions"), [x, weights, constant([3], 1)], result([1, 3]))
     for operator, table in (("ADD", "AddOptions"), ("SUB", "SubOptions"), ("MUL", "MulOptions")):
         main.operator(operator, options(table), [x, constant([2], 3e38, -3e38)], result(image))
     main.operator("L2_NORMALIZATION", options("L2NormOptions"), [x], result(image))
-    finite = np.float32([3e38, -3e38, 2e38, 1, 0, -1, 3e38, 2]).reshape(image)
-    other = np.float32([1, np.inf, 2, 3, -np.inf, 5, 6, 7]).reshape(image)
+    finite = np.float32([3e38, 3e38, 2e38, 1, 0, 1, 3e38, 2]).reshape(image)
+    other = np.float32([1, np.inf, 2, 3, 4, 5, 6, 7]).reshape(image)
     none = np.float32([1, 2, np.nan, 4, 5, 6, 7, 8]).reshape(image)
-    save("infinite_layers", "tflm", model, [[finite], [other], [none]])
+    save("infinite_layers", "tflm", model, [[finite], [-finite], [other], [-other], [none]])
 
 
 def main():
@@ -127,6 +129,8 @@ def main():
         pairs(f"{operator}_i8", "litert", operator, table, operands, others, [("bool",)] * 3, (signed, signed))
     one("HARD_SWISH_i8", "tflm", "HARD_SWISH", "HardSwishOptions", ("int8", 8.7e-7, 0), ("int8", 0.012, 2), signed)
     one("HARD_SWISH_u8", "litert", "HARD_SWISH", "HardSwishOptions", ("uint8", 8.7e-7, 128), ("uint8", 0.012, 130), unsigned)
+    for k, scale in enumerate((1.4e-9, 3.5e-9)):
+        one(f"LOGISTIC_i8_{k}", "tflm", "LOGISTIC", None, ("int8", scale, -29), ("int8", 1 / 256, -128), signed)
     words = RNG.integers(-(2**15), 2**15, 999).astype(np.int16)
     one("EXP_i16_overflow", "litert", "EXP", "ExpOptions", ("int16", 0.11, 0), ("int16", 0.76, 0), words)
     one("EXP_i16_steep", "litert", "EXP", "ExpOptions", ("int16", 0.0025, 0), ("int16", 1e-9, 0), words)

@@ -23,7 +23,8 @@ impl Argument {
         let largest = f64::from((1 << INTEGER_BITS) - 1) * 2f64.powi((31 - INTEGER_BITS) as i32);
         Ok(Argument {
             multiplier: Multiplier { value: (mantissa * 2f64.powi(31)).round() as i32, shift },
-            radius: (largest / 2f64.powi(shift)).floor() as i32,
+            // Shifted as x86-64 does where the shift is negative: then the sign alone decides.
+            radius: (largest / 1i64.wrapping_shl(shift as u32) as f64).floor() as i32,
         })
     }
 }

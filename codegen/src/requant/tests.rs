@@ -6,7 +6,11 @@ use crate::ir::{Multiplier, Real};
 
 /// The definition, as the interpreter has it.
 fn definition(reference: &Reference, acc: i32) -> i32 {
-    let y = fixed_point::multiply(acc, reference.multiplier).wrapping_add(reference.zero_point);
+    let multiply = match reference.scaling {
+        Scaling::Once => fixed_point::multiply_once,
+        _ => fixed_point::multiply,
+    };
+    let y = multiply(acc, reference.multiplier).wrapping_add(reference.zero_point);
     y.clamp(reference.lo, reference.hi)
 }
 
@@ -50,7 +54,7 @@ impl Random {
         let range = Interval { lo: start, hi: start + self.below(width) };
         let reference = Reference {
             multiplier: Multiplier { value, shift },
-            scaling: Scaling::Twice,
+            scaling: self.pick(&[Scaling::Twice, Scaling::Once]),
             zero_point,
             lo,
             hi,

@@ -24,7 +24,7 @@ const UINT8: [(&str, &str); 3] = [
 
 /// Scales at which kernels shift by less than nothing or by more than there is: DIV, comparisons, HARD_SWISH, tables of EXP that overflow, LEAKY_RELU
 /// of int16. PAD of int16 with a zero point.
-const CORNERS: [(&str, &str); 10] = [
+const CORNERS: [(&str, &str); 12] = [
     ("corner_DIV_i8", "tflm"),
     ("corner_DIV_u8", "litert-ref"),
     ("corner_LESS_i8", "litert-ref"),
@@ -35,6 +35,8 @@ const CORNERS: [(&str, &str); 10] = [
     ("corner_EXP_i16_steep", "litert-ref"),
     ("corner_LEAKY_RELU_i16", "tflm"),
     ("corner_PAD_i16", "tflm"),
+    ("corner_LOGISTIC_i8_0", "tflm"),
+    ("corner_LOGISTIC_i8_1", "tflm"),
 ];
 
 /// FULLY_CONNECTED that only LiteRT computes, which rounds once: uint8 (with weights of 8 and of 16 bits), and int4 with a scale for each filter.

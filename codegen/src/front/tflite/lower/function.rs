@@ -126,7 +126,9 @@ fn binary(cx: &mut OpCx<'_, '_, '_>, function: Binary, fused: Option<Activation>
         if format == Format::Int16 && function != Binary::SquaredDifference {
             return Err(no_int16());
         }
-        let rescale = Rescale::FixedPoint(multipliers(cx, function, [cx.ty(x), cx.ty(y), &result])?);
+        let types = [cx.ty(x), cx.ty(y), &result];
+        let by = multipliers(cx, function, types, cx.as_stored(x).is_some())?;
+        let rescale = Rescale::FixedPoint(by);
         return cx.emit(Op::Binary { function, rescale, clamp }, &[x, y], 0, &dims);
     }
     let differs = [x, y].into_iter().find(|&v| cx.ty(v).quant != result.quant);
@@ -146,11 +148,14 @@ fn multipliers(
     cx: &OpCx<'_, '_, '_>,
     function: Binary,
     [x, y, result]: [&Type; 3],
+    is_unsigned: bool,
 ) -> Lowered<Vec<Multiplier>> {
     let (x, y, out) = (cx.scale(x, "operand")?, cx.scale(y, "operand")?, cx.scale(result, "result")?);
     let [wide_x, wide_y, wide_out] = [x, y, out].map(f64::from);
     let factors = match function {
-        Binary::Div => vec![f64::from(x / (y * out))],
+        // LiteRT, which alone computes uint8, divides in `f32`; builds of TFLite Micro in `f64`.
+        Binary::Div if is_unsigned => vec![f64::from(x / (y * out))],
+        Binary::Div => vec![wide_x / (wide_y * wide_out)],
         Binary::Prelu => vec![wide_x / wide_out, wide_x * wide_y / wide_out],
         Binary::SquaredDifference => {
             let common = 2.0 * wide_x.max(wide_y);
