@@ -47,7 +47,9 @@ fn a_chain_of_floats() {
 /// LSTMs whose inputs and states are quantised as they come: of both directions, signed and unsigned weights, scales for each filter, peepholes, a clip, and sums of more than 24 bits.
 #[test]
 fn lstms_that_quantise_as_they_go() {
-    ["dynamic_lstm_a", "dynamic_lstm_b", "dynamic_lstm_c", "dynamic_lstm_wide"].iter().for_each(|name| check(name));
+    ["dynamic_lstm_a", "dynamic_lstm_b", "dynamic_lstm_c", "dynamic_lstm_wide"]
+        .iter()
+        .for_each(|name| check(name));
 }
 
 /// With `auto_pad`, windows further apart than their size begin in the middle of what is left over; a window that is larger than its image, by less than a stride, is one.
@@ -88,7 +90,8 @@ fn drift_beyond_the_limit_is_refused() {
     let wanted = golden.outputs.concat().concat_numbers();
     assert_eq!(floats, wanted);
     let step = f64::from(drift_step(&graph));
-    let worst = integers.iter().zip(&wanted).map(|(a, b)| f64::from((a - b).abs()) / step).fold(0.0, f64::max);
+    let worst =
+        integers.iter().zip(&wanted).map(|(a, b)| f64::from((a - b).abs()) / step).fold(0.0, f64::max);
     assert!(worst <= output.bound.unwrap() + 1e-3, "{worst} steps, {drift}");
 }
 

@@ -164,14 +164,22 @@ impl fmt::Display for Drift {
         let exact = self.layers.iter().filter(|layer| layer.own == 0).count();
         let (all, inputs) = (self.layers.len(), self.inputs);
         write!(f, "integers for the floats of the file: {all} layers, {exact} of them exact")?;
-        let steps = |steps: f64| if steps < 10.0 { format!("{steps:.1}").replace(".0", "") } else { format!("{steps:.0}") };
+        let steps = |steps: f64| {
+            if steps < 10.0 {
+                format!("{steps:.1}").replace(".0", "")
+            } else {
+                format!("{steps:.0}")
+            }
+        };
         for Output { name, bound, measured } in &self.outputs {
             write!(f, "\n  output {name:?}: ")?;
             match (bound, measured) {
                 (Some(0.0), _) => write!(f, "exact")?,
                 (bound, measured) => {
                     match measured {
-                        Some(measured) => write!(f, "up to {} steps away on {inputs} random inputs", steps(*measured))?,
+                        Some(measured) => {
+                            write!(f, "up to {} steps away on {inputs} random inputs", steps(*measured))?
+                        }
                         None => write!(f, "not measured")?,
                     }
                     match bound {
@@ -181,7 +189,8 @@ impl fmt::Display for Drift {
                 }
             }
         }
-        let differing = self.layers.iter().filter(|layer| layer.own > 0 || layer.measured.is_some_and(|m| m > 0));
+        let differing =
+            self.layers.iter().filter(|layer| layer.own > 0 || layer.measured.is_some_and(|m| m > 0));
         for Layer { origin, own, bound, measured } in differing {
             write!(f, "\n  {origin}: by {own} of its own")?;
             if let Some(measured) = measured {
@@ -227,7 +236,9 @@ fn work(graph: &Graph) -> u64 {
         let elements = graph.ty(node.result).shape.numel() as u64;
         let each = match node.op {
             Op::MatMul { .. } => node.operands.first().map_or(1, |&x| graph.ty(x).shape.last() as u64),
-            Op::AvgPool2d { window, .. } | Op::MaxPool2d { window, .. } => (window.size[0] * window.size[1]) as u64,
+            Op::AvgPool2d { window, .. } | Op::MaxPool2d { window, .. } => {
+                (window.size[0] * window.size[1]) as u64
+            }
             _ => 1,
         };
         let read = node.operands.iter().map(|&x| graph.ty(x).shape.numel() as u64).sum::<u64>();
@@ -313,7 +324,10 @@ fn bounds(graph: &Graph, record: &Record) -> (Vec<f64>, Vec<Option<u32>>) {
     super::slopes::bounds(graph, |node| {
         let name = &graph.value(node.result).name;
         let integer = graph.ty(node.result).scale().is_some() && !matches!(node.op, Op::Quantize { .. });
-        let mut noted = record.layers.iter().filter(|noted| integer && noted.origin == node.origin && noted.name == *name);
+        let mut noted = record
+            .layers
+            .iter()
+            .filter(|noted| integer && noted.origin == node.origin && noted.name == *name);
         noted.next().map(|noted| noted.steps)
     })
 }

@@ -46,7 +46,12 @@ fn a_bias_between_two_accumulators_drifts_and_is_refused() {
     let output = &drift.outputs[0];
     assert!(output.bound == Some(24.0) && output.measured.is_some_and(|steps| steps >= 23.0), "{drift}");
     let refused = drift.check(8).unwrap_err().to_string();
-    for words in ["4 Gemm: as integers, output", "more than the 8 that are allowed", "qdq = \"float\"", "qdq_drift = 2"] {
+    for words in [
+        "4 Gemm: as integers, output",
+        "more than the 8 that are allowed",
+        "qdq = \"float\"",
+        "qdq_drift = 2",
+    ] {
         assert!(refused.contains(words), "{words}: {refused}");
     }
     assert!(drift.check(24).is_ok());

@@ -6,7 +6,12 @@ use crate::ir::{AddRescale, DType, Data, Graph, NodeId, Op, Type, ValueId};
 use std::collections::BTreeSet;
 
 /// Of the integer forms of the layer before a QUANTIZE the one that differs least from the floats, and by how many steps it does.
-pub(super) fn nearest(graph: &Graph, id: NodeId, operands: [ValueId; 2], forms: Vec<Op>) -> Option<(Op, u32)> {
+pub(super) fn nearest(
+    graph: &Graph,
+    id: NodeId,
+    operands: [ValueId; 2],
+    forms: Vec<Op>,
+) -> Option<(Op, u32)> {
     let node = graph.node(id);
     let y = graph.ty(node.result);
     let types = operands.map(|operand| graph.ty(operand));
@@ -50,7 +55,8 @@ pub(super) fn of_one(graph: &Graph, id: NodeId, from: ValueId, op: &Op) -> Optio
     let (x, y) = (graph.ty(from), graph.ty(node.result));
     let (lo, hi) = x.dtype.int_range()?;
     let count = usize::try_from(hi - lo + 1).ok().filter(|&count| count <= 1 << 16)?;
-    let (own, plain, result) = (x.with_shape(&[count]), Type::plain(DType::F32, &[count]), y.with_shape(&[count]));
+    let (own, plain, result) =
+        (x.with_shape(&[count]), Type::plain(DType::F32, &[count]), y.with_shape(&[count]));
     let all = Data::from_ints(x.dtype, lo..=hi);
     let floats = eval(&Op::Dequantize {}, &[(&own, &all)], &plain).ok()?;
     let wanted = eval(&node.op, &[(&plain, &floats)], &result).ok()?;

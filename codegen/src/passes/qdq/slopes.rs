@@ -1,7 +1,7 @@
 //! What becomes of differences in the layers behind them.
 
 use super::error::reach;
-use crate::ir::{Binary, Data, DType, Graph, Node, Op, Reduction, Rescale, Type, Unary};
+use crate::ir::{Binary, DType, Data, Graph, Node, Op, Reduction, Rescale, Type, Unary};
 
 /// By how much each value of a graph differs at most, if nodes add what `own` says (`None`: nothing): stored values in steps, floats as such; infinite where no bound is known.
 pub(super) fn bounds(graph: &Graph, own: impl Fn(&Node) -> Option<u32>) -> (Vec<f64>, Vec<Option<u32>>) {
@@ -127,6 +127,7 @@ fn steepest(table: &[i64], far: usize) -> f64 {
 
 fn window(table: &[i64], far: usize) -> i64 {
     let far = far.min(255);
-    let difference = |i: usize| (i..=(i + far).min(table.len() - 1)).map(move |k| (table[k] - table[i]).abs());
+    let difference =
+        |i: usize| (i..=(i + far).min(table.len() - 1)).map(move |k| (table[k] - table[i]).abs());
     (0..table.len()).flat_map(difference).max().unwrap_or(0)
 }

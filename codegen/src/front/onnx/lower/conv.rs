@@ -58,7 +58,9 @@ impl Axis {
 
     /// Lets a window that is larger than its image end beyond it, by less than a stride: ONNX Runtime's poolings have one.
     pub(super) fn hold(&mut self) {
-        let Some(all) = self.image.checked_add(self.pad.0).and_then(|all| all.checked_add(self.pad.1)) else { return };
+        let Some(all) = self.image.checked_add(self.pad.0).and_then(|all| all.checked_add(self.pad.1)) else {
+            return;
+        };
         let beyond = self.reach().map_or(0, |reach| reach.saturating_sub(all));
         if beyond < self.stride && self.image > 0 {
             self.pad.1 += beyond;

@@ -247,9 +247,7 @@ impl Layer {
                 bias: [both[..rows].to_vec(), both[rows..].to_vec()],
                 peepholes: peepholes.as_deref().map(|numbers| part(numbers, 3 * units)),
                 activations,
-                scales: scales.as_ref().map(|both| {
-                    [0, 1].map(|of| part(&both[of], both[of].len() / count))
-                }),
+                scales: scales.as_ref().map(|both| [0, 1].map(|of| part(&both[of], both[of].len() / count))),
             });
         }
         Ok(layer)
@@ -398,7 +396,8 @@ impl Layer {
             Some([of_w, of_r]) => {
                 let w = Matrix::of(cx, &direction.weights, [rows, inputs], of_w)?;
                 let r = Matrix::of(cx, &direction.recurrent, [rows, units], of_r)?;
-                let bias: Vec<f32> = direction.bias[0].iter().zip(&direction.bias[1]).map(|(w, r)| w + r).collect();
+                let bias: Vec<f32> =
+                    direction.bias[0].iter().zip(&direction.bias[1]).map(|(w, r)| w + r).collect();
                 quantised = Some((r, cx.float_constant("bias", &[1, rows], &bias)?));
                 recurrent_dynamic::product(cx, x, &w)?
             }

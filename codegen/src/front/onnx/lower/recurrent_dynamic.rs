@@ -28,12 +28,21 @@ pub(super) fn weights(cx: &mut NodeCx<'_, '_, '_>, k: usize, named: usize) -> Lo
         None => vec![0],
         Some(zero) => match cx.data(zero) {
             Some(data) => data.to_ints(cx.ty(zero).dtype),
-            None => return Err(Refusal::unsupported("the zero point of its weights is computed at run time", help)),
+            None => {
+                return Err(Refusal::unsupported(
+                    "the zero point of its weights is computed at run time",
+                    help,
+                ))
+            }
         },
     };
     let fits = |len: usize| len == count || len == count * filters;
-    if !fits(scales.len()) || !(fits(zeros.len()) || zeros.len() == 1) || scales.iter().any(|s| !s.is_finite()) {
-        let what = format!("{} scales and {} zero points for weights {}", scales.len(), zeros.len(), describe(&ty));
+    if !fits(scales.len())
+        || !(fits(zeros.len()) || zeros.len() == 1)
+        || scales.iter().any(|s| !s.is_finite())
+    {
+        let what =
+            format!("{} scales and {} zero points for weights {}", scales.len(), zeros.len(), describe(&ty));
         return Err(Refusal::malformed(what));
     }
     let zero = |direction: usize, filter: usize| match zeros.len() {
@@ -54,11 +63,7 @@ pub(super) fn weights(cx: &mut NodeCx<'_, '_, '_>, k: usize, named: usize) -> Lo
 }
 
 /// The product of rows, quantised together, and filters: \[rows, filters\].
-pub(super) fn product(
-    cx: &mut NodeCx<'_, '_, '_>,
-    x: ValueId,
-    numbers: &Matrix,
-) -> Lowered<ValueId> {
+pub(super) fn product(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, numbers: &Matrix) -> Lowered<ValueId> {
     let &[rows, columns] = &*cx.dims(x) else { return Err(Refusal::malformed("its operand has no rows")) };
     let Dynamic { stored, scale, zero } = quantised(cx, x)?;
     let (scale, zero) = (cx.reshaped(scale, &[1, 1])?, cx.reshaped(zero, &[1, 1])?);

@@ -88,7 +88,9 @@ pub(super) fn repeat(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
             }
             for (k, (kept, &next)) in kept.iter_mut().zip(&values).enumerate() {
                 *kept = match (*kept, next) {
-                    (Slot::Value(kept), Slot::Value(next)) => Slot::Value(cx.choice(*goes_on, next, kept, k)?),
+                    (Slot::Value(kept), Slot::Value(next)) => {
+                        Slot::Value(cx.choice(*goes_on, next, kept, k)?)
+                    }
                     (_, other) => other,
                 };
             }

@@ -62,7 +62,10 @@ impl<'m, 'a> Importer<'m, 'a> {
                     "\"{}\" has the scale 0, but is not a constant whose stored values are all its zero point",
                     tensor.name
                 );
-                return Err(Refusal::unsupported(what, "check the quantisation of the model, or convert it again"));
+                return Err(Refusal::unsupported(
+                    what,
+                    "check the quantisation of the model, or convert it again",
+                ));
             }
             // All numbers are 0, whatever the scale: with this one factors of fixed point are 0, as the runtimes' are.
             scales.iter_mut().filter(|s| s.0 == 0.0).for_each(|s| *s = Real(f32::MIN_POSITIVE));
@@ -98,7 +101,9 @@ impl<'m, 'a> Importer<'m, 'a> {
             return bytes.iter().all(|&byte| byte == 0) && (0..q.scales.len()).all(|c| zero_point(c) == 0);
         }
         let count = q.scales.len();
-        let Some(axis) = (if count == 1 { Some(0) } else { channel_axis(q.axis, count, dims) }) else { return false };
+        let Some(axis) = (if count == 1 { Some(0) } else { channel_axis(q.axis, count, dims) }) else {
+            return false;
+        };
         let inner = dims.iter().skip(axis + 1).product::<usize>().max(1);
         let channel = |i: usize| if count == 1 { 0 } else { i / inner % count };
         let is_zero = |c: usize| q.scales.get(c).is_some_and(|scale| scale == 0.0);

@@ -220,14 +220,19 @@ fn doubled_below_ten(to: Option<i32>) -> ModelBuilder {
 #[test]
 fn data_ends_a_loop_that_a_counter_bounds() {
     let graph = graph(&doubled_below_ten(Some(6)));
-    for (x, y, passes) in [(3.0, 12.0, 2), (0.1, 6.4, 6), (20.0, 20.0, 0), (9.0, 18.0, 1), (f32::NAN, f32::NAN, 0)] {
+    for (x, y, passes) in
+        [(3.0, 12.0, 2), (0.1, 6.4, 6), (20.0, 20.0, 0), (9.0, 18.0, 1), (f32::NAN, f32::NAN, 0)]
+    {
         let results = Machine::new(&graph).run(&[Data::from_f32(&[x, 1.0])]).unwrap();
         let (values, count) = (results[0].to_f32(), results[1].to_i32());
         assert!((values[0] - y).abs() < 1e-6 || values[0].is_nan() && y.is_nan(), "{values:?} of {x}");
         assert_eq!((values[1], count[0]), (2f32.powi(passes), passes), "of {x}");
     }
     let endless = message(&doubled_below_ten(None));
-    assert!(endless.contains("nothing bounds how often it does") && endless.contains("LOGICAL_AND"), "{endless}");
+    assert!(
+        endless.contains("nothing bounds how often it does") && endless.contains("LOGICAL_AND"),
+        "{endless}"
+    );
     let long = message(&doubled_below_ten(Some(i32::MAX)));
     assert!(long.contains("more operators than can be unrolled"), "{long}");
 }
