@@ -54,7 +54,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("front", &["ir", "interp"]),
     ("verify", &["ir"]),
     ("interp", &["ir", "verify"]),
-    ("passes", &["ir", "interp", "kernel", "verify"]),
+    ("passes", &["ir", "interp", "kernel", "requant", "verify"]),
     ("schedule", &["ir"]),
     ("plan", &["ir", "schedule", "interp"]),
     ("requant", &["ir"]),

@@ -126,3 +126,25 @@ fn int16_is_that_of_tflm() {
 fn uint8_is_that_of_litert() {
     check(&UINT8);
 }
+
+/// Weights and constants of zeros whose scale is 0, of whole tensors and of single filters: what they are multiplied with becomes 0, and biases do not count.
+#[test]
+fn constants_of_zeros_need_no_scale() {
+    check(&[
+        ("zero_scale_conv_int8", "tflm"),
+        ("zero_scale_conv_int16", "tflm"),
+        ("zero_scale_depthwise_int8", "tflm"),
+        ("zero_scale_mul_int8", "tflm"),
+        ("zero_scale_mul_uint8", "litert-ref"),
+        ("zero_scale_fc", "tflm"),
+    ]);
+    let bytes = std::fs::read(path("exact/zero_scale_other_values.tflite")).unwrap();
+    let refused = import(&bytes, "other", &Options::default()).unwrap_err().to_string();
+    assert!(refused.contains("has the scale 0") && !refused.contains("damaged"), "{refused}");
+}
+
+/// SUM of int16, along one axis and several, between scales.
+#[test]
+fn sums_of_int16_are_those_of_tflm() {
+    check(&["sum_int16_0", "sum_int16_1", "sum_int16_2", "sum_int16_3"].map(|name| (name, "tflm")));
+}

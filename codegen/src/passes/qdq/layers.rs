@@ -1,6 +1,7 @@
 //! Layers on stored integers.
 
 use super::super::rewrite::{each_node, Rewrite};
+use super::cheap;
 use super::error::{self, Sum};
 use super::{known, pairs, quantize_of, stored, stored_clamp, whole, Record};
 use crate::ir::{
@@ -256,14 +257,20 @@ fn weighted(graph: &Graph, node: &Node, y: &Type, clamp: Clamp) -> Option<Layer>
         Some(bias) => bias?,
         None => vec![0.0; filters],
     };
-    let mut rounded = Vec::with_capacity(filters);
-    let mut worst = 0;
     let each = weights.1.to_ints(weights.0.dtype);
     let size = (each.len() / filters.max(1)).max(1);
-    for ((o, &bias), filter) in bias.iter().enumerate().zip(each.chunks(size)) {
+    let accumulators =
+        bias.iter().enumerate().map(|(o, &bias)| Some(f64::from(bias) / (x_scale * scale_of(o)?)));
+    let accumulators = accumulators.collect::<Option<Vec<f64>>>()?;
+    let bias: Vec<f64> = accumulators.iter().map(|bias| bias.round_ties_even()).collect();
+    let rescale = match cheap::is_cheap(&each, &bias, [of_x, y], &rescale, clamp) {
+        true => rescale,
+        false => fixed(quant.scales.iter().map(|own| x_scale * f64::from(own.0) / y_scale))?,
+    };
+    let mut rounded = Vec::with_capacity(filters);
+    let mut worst = 0;
+    for ((o, (&exact, &steps)), filter) in accumulators.iter().zip(&bias).enumerate().zip(each.chunks(size)) {
         let by = x_scale * scale_of(o)?;
-        let exact = f64::from(bias) / by;
-        let steps = exact.round_ties_even();
         let reach = error::reach(of_x)? * filter.iter().map(|w| w.unsigned_abs() as f64).sum::<f64>();
         // Sums have 32 bits, those of 16-bit operands 64.
         if steps.abs() + reach >= error::most(y) {
@@ -333,6 +340,11 @@ fn pooling(graph: &Graph, node: &Node, y: &Type, window: &Window, clamp: Clamp) 
     }
     let share = 1.0 / taps as f32;
     let rescale = factors(y, real(ty)?, [1.0], taps)?;
+    let ones = vec![1; taps];
+    let rescale = match cheap::is_cheap(&ones, &[0.0], [ty, y], &rescale, clamp) {
+        true => rescale,
+        false => fixed([ratio(ty, y)? / taps as f64])?,
+    };
     let steps = error::steps(&sum_of(ty, y, taps)?, ratio(ty, y)? / taps as f64, &rescale, 0, y)?;
     let op = Op::Conv2d { window: *window, groups: channels, rescale, clamp, layout: Default::default() };
     let ones = Type::quantized(DType::I8, &[channels, window.size[0], window.size[1], 1], share, 0);

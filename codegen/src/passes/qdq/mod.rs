@@ -24,10 +24,13 @@
 //! | bilinear interpolation | products with fractions of 10 bits, both ways | 1 |
 //! | softmax | exponentials to 26 bits behind the point, their share of the sum: TFLite's fixed point; where the result has another format than TFLite's, first to 16 bits | 1 |
 //!
+//! Where microcontrollers have no cheap arithmetic that rounds so (`cheap.rs`), a convolution or product with constant weights rounds as TFLite's do. Its bound is 1, too.
+//!
 //! Layers of 16 bits have sums of 64, which TFLite multiplies by factors of 16 bits: mostly one step of 65,535.
 //!
 //! What the layers behind make of it is in `drift.rs`, with the limit beyond which a model is refused. The option `qdq = "float"` keeps the floats.
 
+mod cheap;
 pub mod drift;
 #[cfg(test)]
 mod drift_tests;
