@@ -83,7 +83,13 @@ impl Random {
     }
 
     fn op(&mut self) -> Op {
-        match self.below(22) {
+        match self.below(23) {
+            22 => Op::ComputedConv2d {
+                window: self.window(),
+                groups: self.below(9),
+                rescale: self.rescale(),
+                clamp: self.clamp(),
+            },
             0 => Op::Conv2d {
                 window: self.window(),
                 groups: self.below(9),

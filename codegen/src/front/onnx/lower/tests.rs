@@ -64,15 +64,22 @@ fn one_operator_is_read() {
 }
 
 #[test]
+fn weights_of_a_convolution_may_be_computed() {
+    let inputs = ["x 1 1 4 3 3", "w 1 2 2 2 2", "b 1 2"];
+    let read = read(&model(17, &graph(&node("Conv x w b", &[int("group", 2)]), &inputs)), "m").unwrap();
+    assert!(read.to_string().contains("computed_conv2d("), "{read}");
+}
+
+#[test]
 fn messages_name_the_reason_and_the_way_out() {
     let training = [int("training_mode", 1)];
     let cases: &[(Vec<u8>, &[&str], &str, &str)] = &[
         (node("Foo x", &[]), &["x 1 2"], "this operator cannot be compiled", "supported operators"),
         (
             node("Conv x w", &[]),
-            &["x 1 1 1 3 3", "w 1 1 1 2 2"],
+            &["x 1 1 1 3 3 3", "w 1 1 1 2 2 2"],
             "weights are computed at run",
-            "constant weights",
+            "store them in the model",
         ),
         (node("NonZero x", &[]), &["x 1 4"], "how many elements are not 0 shows at run time", "(Where)"),
         (node("Compress x c", &[]), &["x 1 4", "c 9 4"], "how many elements are left shows", "(Where)"),

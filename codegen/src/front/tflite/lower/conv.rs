@@ -22,6 +22,7 @@ pub(super) fn depthwise_conv_2d(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 fn convolution(cx: &mut OpCx<'_, '_, '_>, options: &WindowOptions, layout: Layout, narrow: bool) -> Lowered {
     let x = cx.input(0)?;
     let weights = cx.filters(1, layout)?;
+    let weights = as_read(cx, x, weights)?;
     let is_dynamic = dynamic::applies(cx, x, weights)?;
     let (weights, bias, format) = match is_dynamic {
         true => (weights, None, Format::Float),
@@ -60,6 +61,22 @@ fn convolution(cx: &mut OpCx<'_, '_, '_>, options: &WindowOptions, layout: Layou
         layer(cx, [x, weights], bias, Filtering { window, groups, rescale, clamp }, ty)?
     };
     cx.bind(0, value)
+}
+
+/// Weights as kernels of int8 convolutions, and all kernels of int16 activations, read them: around 0, whatever zero point the file states.
+pub(super) fn as_read(cx: &mut OpCx<'_, '_, '_>, x: ValueId, weights: ValueId) -> Lowered<ValueId> {
+    let ty = cx.ty(weights).clone();
+    let knows_zero = cx.ty(x).dtype == DType::F32 || ty.dtype != DType::I8 || cx.as_stored(x).is_some();
+    let Some(quant) = ty.quant.as_ref().filter(|q| !knows_zero && q.zero_points.iter().any(|&z| z != 0))
+    else {
+        return Ok(weights);
+    };
+    let quant = ir::Quant { zero_points: vec![0; quant.scales.len()], ..quant.clone() };
+    let ty = Type { quant: Some(quant), ..ty };
+    match cx.data(weights) {
+        Some(data) => Ok(cx.constant("weights", ty, data)),
+        None => cx.node(Op::Reshape {}, &[weights], 0, ty),
+    }
 }
 
 /// What a convolution does with its operands.
@@ -149,7 +166,7 @@ pub(super) fn weights_and_bias(
 }
 
 /// Weights without a zero point: their differences to it, in 16 bits where they do not fit 8.
-fn symmetric(cx: &mut OpCx<'_, '_, '_>, weights: ValueId) -> ValueId {
+pub(super) fn symmetric(cx: &mut OpCx<'_, '_, '_>, weights: ValueId) -> ValueId {
     let ty = cx.ty(weights).clone();
     let (zero, scale) = (i64::from(ty.zero_point()), ty.scale());
     let (Some(scale), Some(data), true) = (scale, cx.data(weights), zero != 0) else { return weights };

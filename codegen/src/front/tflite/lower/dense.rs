@@ -1,6 +1,6 @@
 //! FULLY_CONNECTED, whose weights and bias may be computed at run time.
 
-use super::conv::{bias_of_sums, biased, layer, per_channel, weights_and_bias, Filtering};
+use super::conv::{as_read, bias_of_sums, biased, layer, per_channel, weights_and_bias, Filtering};
 use super::cx::{describe, Format, OpCx};
 use super::quant::Activation;
 use super::{dynamic, Layout, Lowered, Refusal};
@@ -17,6 +17,10 @@ pub(super) fn fully_connected(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     }
     let x = cx.input(0)?;
     let weights = cx.filters(1, Layout::Rows)?;
+    let weights = match cx.ty(x).dtype {
+        DType::I16 => as_read(cx, x, weights)?,
+        _ => weights,
+    };
     let is_dynamic = dynamic::applies(cx, x, weights)?;
     let (weights, bias, format) = match is_dynamic {
         true => (weights, None, Format::Float),
@@ -72,7 +76,8 @@ pub(super) fn fully_connected(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let late = bias.filter(|&bias| !cx.is_const(bias));
     if !cx.is_const(weights) || (late.is_some() && rescale != Rescale::Real) {
         let product = computed(cx, [x, weights], bias, rescale, clamp, result)?;
-        return cx.emit(Op::Reshape {}, &[product], 0, &with_last(n));
+        let product = reshaped(cx, product, &with_last(n))?;
+        return cx.bind(0, product);
     }
     let x = match with_last(k) {
         dims if dims == x_dims => x,
@@ -114,6 +119,9 @@ fn computed(
 }
 
 fn reshaped(cx: &mut OpCx<'_, '_, '_>, x: ValueId, dims: &[usize]) -> Lowered<ValueId> {
+    if cx.dims(x) == dims {
+        return Ok(x);
+    }
     let ty = cx.ty(x).with_shape(dims);
     match cx.data(x) {
         Some(data) => Ok(cx.constant("operand", ty, data)),

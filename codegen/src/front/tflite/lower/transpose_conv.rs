@@ -5,7 +5,7 @@
 //! one convolution with a filter for every r computes all pixels of a block side by side as channels, which are then spread over the image. No product is
 //! computed for a zero between pixels, and sums, bias and rescaling are those of the operator.
 
-use super::conv::{layer, per_channel, wide_bias, Filtering};
+use super::conv::{as_read, layer, per_channel, symmetric, wide_bias, Filtering};
 use super::cx::{describe, Format, OpCx};
 use super::quant::Activation;
 use super::space::turn;
@@ -41,7 +41,8 @@ pub(super) fn transpose_conv(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
         true => cx.ints(0, "result shape")?,
         false => cx.declared(0)?.shape.dims().iter().map(|&d| d as i64).collect(),
     };
-    let (x, weights) = (cx.input(2)?, cx.input_as(1, Layout::Rows)?);
+    let (x, weights) = (cx.input(2)?, cx.filters(1, Layout::Rows)?);
+    let weights = as_read(cx, x, weights)?;
     let is_wide = cx.ty(x).dtype == DType::I16 && cx.ty(weights).dtype == DType::I8;
     let format = if is_wide { cx.format(&[x])? } else { cx.format(&[x, weights])? };
     let (&[n, h, w, c], &[o, kh, kw, depth]) = (&*cx.dims(x), &*cx.dims(weights)) else {
@@ -74,7 +75,9 @@ pub(super) fn transpose_conv(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
         },
     };
     let filters = filters(cx, weights, rows, columns)?;
-    let bias = match (format, bias(cx, format, o, copies)?) {
+    let bias = bias(cx, format, o, copies)?;
+    let filters = if bias.is_none_or(|bias| cx.is_const(bias)) { symmetric(cx, filters) } else { filters };
+    let bias = match (format, bias) {
         (Format::Int16, bias) => Some(wide_bias(cx, filters, bias)?),
         (_, bias) => bias,
     };

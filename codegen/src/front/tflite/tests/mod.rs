@@ -1,6 +1,7 @@
 //! Tests of the reader as a whole.
 
 mod aliases;
+mod computed;
 mod control;
 mod corpus;
 mod lowering;
