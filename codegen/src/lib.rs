@@ -116,6 +116,7 @@ pub fn import(bytes: &[u8], name: &str, options: &Options) -> Result<ir::Graph, 
 
 /// The graph with what the options say about its arithmetic and interface.
 fn rewritten(mut graph: ir::Graph, options: &Options) -> Result<ir::Graph, Error> {
+    front::check_elements(&graph)?;
     verify::after_stage("front", &graph)?;
     if options.qdq == Qdq::Integers && passes::qdq::run(&mut graph) {
         verify::after_stage("pass qdq", &graph)?;
