@@ -78,11 +78,11 @@ pub fn compile_graph(graph: ir::Graph, options: &Options) -> Result<Compiled, Er
 
 /// Compiles an imported graph, whatever it needs. Steps without a kernel are listed beside it, and missing from the program.
 fn lower(mut graph: ir::Graph, options: &Options) -> Result<(Compiled, Vec<Problem>), Error> {
+    schedule::check_rows(&graph)?;
     let mut recorder = report::passes::Recorder::new(&graph);
     passes::run_observed(&mut graph, options, &mut |pass, graph| recorder.after(pass, graph))?;
     graph.order = schedule::order::order(&graph);
     verify::after_stage("order", &graph)?;
-    schedule::check_rows(&graph)?;
     let search::Found { schedule, plan, alternatives } = search::search(&graph, options)?;
     schedule::check(&graph, &schedule).map_err(|objection| objection.into_error("schedule"))?;
     plan::check(&graph, &schedule, &plan).map_err(|objection| objection.into_error("plan"))?;
@@ -133,6 +133,7 @@ fn rewritten(
     mut graph: ir::Graph,
     options: &Options,
 ) -> Result<(ir::Graph, Option<passes::qdq::drift::Drift>), Error> {
+    front::check_elements(&graph)?;
     verify::after_stage("front", &graph)?;
     let drift = match options.qdq {
         Qdq::Integers => passes::qdq::drift::run(&mut graph),

@@ -32,15 +32,17 @@ const LIMIT: Duration = Duration::from_secs(1);
 /// Bytes of memory that compiling a file may take for each of its own.
 const PER_BYTE: usize = 16;
 
-/// Bytes on top of that: what a few bytes can ask for, however small the file. Loops that are unrolled are 16 MB at most (`front/budget.rs`), and what is made of each node is more than the
-/// file says of it: its schedule, its kernel's parameters, its Rust.
-const BASE: usize = 48 << 20;
+/// Bytes on top of that, however small the file: what a few bytes can ask for. Loops that are written out are 16 MB at most (`front/budget.rs`); all else that was ever seen stays below 4 MB.
+const BASE: usize = 16 << 20;
 
 /// A mutant that is not done after so long hangs.
 const HANG: Duration = Duration::from_secs(60);
 
 /// Most multiplications of models that are run.
 const MOST_WORK: usize = 1 << 16;
+
+/// Before the first, models are drawn and written.
+const START: Duration = Duration::from_secs(600);
 
 /// Faults that are listed.
 const MOST_FAULTS: usize = 40;
@@ -192,9 +194,9 @@ fn supervise(run: u64, mut from: usize, to: usize, messages: &Sender<String>) {
         let reader = std::thread::spawn(move || {
             lines.map_while(Result::ok).try_for_each(|line| sender.send(line)).ok();
         });
-        let (mut at, mut is_done) = (from, false);
+        let (mut at, mut is_done, mut limit) = (from, false, START);
         loop {
-            match receiver.recv_timeout(HANG) {
+            match receiver.recv_timeout(limit) {
                 Ok(line) => {
                     let Some(line) = line.strip_prefix("mutants: ") else {
                         if line.starts_with("panic ") {
@@ -204,6 +206,7 @@ fn supervise(run: u64, mut from: usize, to: usize, messages: &Sender<String>) {
                     };
                     if let Some(index) = line.strip_prefix("begin ") {
                         at = index.parse().unwrap();
+                        limit = HANG;
                     }
                     is_done |= line.starts_with("most ");
                     messages.send(line.to_owned()).unwrap();

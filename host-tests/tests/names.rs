@@ -72,9 +72,9 @@ fn every_name_compiles() {
         "[package]\nname = \"names\"\nversion = \"0.0.0\"\nedition = \"2021\"\n[dependencies]\nkiln = {{ path = {runtime:?} }}\n[workspace]\n"
     );
     std::fs::write(folder.join("Cargo.toml"), manifest).unwrap();
-    let mut types = BTreeSet::new();
+    let (mut types, mut count) = (BTreeSet::new(), 0);
     let mut main = String::from("#![allow(warnings)]\nfn main() {}\n");
-    for (number, name) in names.iter().enumerate() {
+    for name in &names {
         // As a file's name, and as the type's; once where both give the same type.
         for options in [by_rows.clone(), Options { name: Some(name.clone()), ..by_rows.clone() }] {
             let compiled = compile(&fed, name, &options).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -82,7 +82,8 @@ fn every_name_compiles() {
                 continue;
             }
             let code = compiled.file(&quote::quote!(pub)).unwrap_or_else(|error| panic!("{name}: {error}"));
-            let file = format!("m{}_{number}", types.len());
+            count += 1;
+            let file = format!("m{count}");
             std::fs::write(folder.join(format!("src/{file}.rs")), code).unwrap();
             writeln!(main, "// {name:?}\nmod {file};").unwrap();
         }

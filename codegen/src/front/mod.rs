@@ -45,6 +45,30 @@ pub(crate) fn read_all(bytes: &[u8], name: &str, options: &Options) -> Result<Re
     }
 }
 
+/// Refuses values without elements that a reader has left in the graph: nothing computes them.
+///
+/// # Errors
+/// [`Error::Unsupported`] with each of them.
+pub(crate) fn check_elements(graph: &Graph) -> Result<(), Error> {
+    let of_nodes = graph.nodes().flat_map(|(_, node)| node.operands.iter().copied().chain([node.result]));
+    let all = of_nodes.chain(graph.inputs.iter().copied()).chain(graph.outputs.iter().copied());
+    let mut empty: Vec<ValueId> = all.filter(|&id| graph.ty(id).shape.numel() == 0).collect();
+    empty.sort_unstable();
+    empty.dedup();
+    let problem = |id| {
+        let value = graph.value(id);
+        Problem {
+            place: format!("tensor \"{}\"", value.label()),
+            what: format!("its shape {:?} has no elements", value.ty.shape.dims()),
+            help: "export the model without it, or with sizes from 1 on".into(),
+        }
+    };
+    match empty.is_empty() {
+        true => Ok(()),
+        false => Err(Error::Unsupported(empty.into_iter().map(problem).collect())),
+    }
+}
+
 /// What was read of a model.
 pub(crate) struct Read {
     /// The model; where there are problems, what is left of it: results of refused operators are inputs, and what only they read are outputs. It serves to

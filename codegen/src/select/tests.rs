@@ -116,7 +116,7 @@ fn budgets_are_told_beside_missing_kernels() {
     .unwrap();
     let options = crate::Options { ram: Some(1000), ..crate::Options::default() };
     let message = crate::compile_graph(graph.clone(), &options).unwrap_err().to_string();
-    assert!(message.contains("there is no kernel") && message.contains("ram: 3200 bytes"), "{message}");
+    assert!(message.contains("there is no kernel") && message.contains("ram: 1600 bytes"), "{message}");
 
     let options = crate::Options { input: crate::Input::Sliding, ..crate::Options::default() };
     let message = crate::compile_graph(graph, &options).unwrap_err().to_string();
