@@ -32,7 +32,12 @@ pub(crate) fn logistics(x: [f32; LANES]) -> [f32; LANES] {
 /// [`gelu_f32`](crate::kernels::gelu_f32) of each element.
 #[inline(always)]
 pub(crate) fn gelus(x: [f32; LANES]) -> [f32; LANES] {
-    each(x, |x| 0.5 * x * (1.0 + erf(x * core::f32::consts::FRAC_1_SQRT_2)))
+    let erfs = erfs(each(x, |x| x * core::f32::consts::FRAC_1_SQRT_2));
+    let mut y = [0.0; LANES];
+    for i in 0..LANES {
+        y[i] = 0.5 * x[i] * (1.0 + erfs[i]);
+    }
+    y
 }
 
 /// A loop, which vectors are made of.
@@ -60,8 +65,8 @@ fn exp(x: f32) -> f32 {
     let bits = magnitude(x);
     let negative = x < 0.0;
     // |x| > 1.5 ln 2, |x| > 0.5 ln 2.
-    let far = (INV_LN2 * x + if negative { -0.5 } else { 0.5 }) as i32;
     let near = if negative { -1 } else { 1 };
+    let far = whole(INV_LN2 * x + if negative { -0.5 } else { 0.5 }, negative, near);
     let k = if bits > 0x3f85_1592 { far } else { near };
     let k = if bits > 0x3eb1_7218 { k } else { 0 };
     let (high, low) = (x - k as f32 * LN2[0], k as f32 * LN2[1]);
@@ -83,6 +88,17 @@ fn exp(x: f32) -> f32 {
     }
 }
 
+/// `x` without its fraction, for |x| < 2²²; otherwise any number. `one` is 1 with its sign. (Conversions that saturate are made one by one.)
+#[inline(always)]
+fn whole(x: f32, negative: bool, one: i32) -> i32 {
+    // Added to 1.5 · 2²³, a number is rounded to an integer, which the sum's bits count.
+    const UNIT: f32 = 12_582_912.0;
+    let sum = x + UNIT;
+    let (nearest, count) = (sum - UNIT, (sum.to_bits() as i32).wrapping_sub(UNIT.to_bits() as i32));
+    let beyond = if negative { nearest < x } else { nearest > x };
+    count.wrapping_sub(if beyond { one } else { 0 })
+}
+
 /// 2ᵏ for −126 ≤ k ≤ 127, otherwise any number.
 #[inline(always)]
 fn power(k: i32) -> f32 {
@@ -91,7 +107,7 @@ fn power(k: i32) -> f32 {
 
 /// c₀ + x · (c₁ + x · (…)).
 #[inline(always)]
-fn horner<const N: usize>(x: f32, c: [f32; N]) -> f32 {
+fn horner<const N: usize>(x: f32, c: &[f32; N]) -> f32 {
     let mut sum = c[N - 1];
     for i in (0..N - 1).rev() {
         sum = c[i] + x * sum;
@@ -183,28 +199,69 @@ const BEYOND: ([f32; 7], [f32; 8]) = (
     ],
 );
 
-/// [`libm::erff`].
+/// [`libm::erff`] of each element: of the cases that libm tells apart, those that one of them has.
 #[inline(always)]
-fn erf(x: f32) -> f32 {
-    let (bits, size) = (magnitude(x), f32::from_bits(magnitude(x)));
-    let square = x * x;
-    let near = x + x * (horner(square, NEAR.0) / horner(square, NEAR.1));
-    // |x| < 2⁻²⁸.
-    let near = if bits < 0x3180_0000 { 0.125 * (8.0 * x + 1.027_033_329_0 * x) } else { near };
-    let s = size - 1.0;
-    let next = 1.0 - ERX - horner(s, NEXT.0) / horner(s, NEXT.1);
-    let s = 1.0 / (size * size);
-    let (far, beyond) = ((horner(s, FAR.0), horner(s, FAR.1)), (horner(s, BEYOND.0), horner(s, BEYOND.1)));
-    let (r, q) = if bits < 0x4036_db6d { far } else { beyond };
-    let z = f32::from_bits(bits & 0xffff_e000);
-    let tail = exp(-z * z - 0.5625) * exp((z - size) * (z + size) + r / q) / size;
-    let rest = if bits < 0x3fa0_0000 { next } else { tail };
-    let whole = if bits < 0x40c0_0000 { 1.0 - rest } else { 1.0 };
-    let y =
-        if bits < 0x3f58_0000 { near } else { f32::from_bits(whole.to_bits() | x.to_bits() & 0x8000_0000) };
-    if x.is_nan() {
-        x
-    } else {
-        y
+fn erfs(x: [f32; LANES]) -> [f32; LANES] {
+    let sizes = x.map(magnitude);
+    let has = |from: u32, to: u32| sizes.iter().any(|&bits| from <= bits && bits < to);
+    let mut y = each(x, erf_near);
+    if has(0x3f58_0000, u32::MAX) {
+        let next = each(x, erf_next);
+        for i in 0..LANES {
+            y[i] = if sizes[i] < 0x3f58_0000 { y[i] } else { next[i] };
+        }
     }
+    if has(0x3fa0_0000, u32::MAX) {
+        let far = each(x, |x| erf_tail(x, &FAR.0, &FAR.1));
+        for i in 0..LANES {
+            y[i] = if sizes[i] < 0x3fa0_0000 { y[i] } else { far[i] };
+        }
+    }
+    if has(0x4036_db6d, u32::MAX) {
+        let beyond = each(x, |x| erf_tail(x, &BEYOND.0, &BEYOND.1));
+        for i in 0..LANES {
+            y[i] = if sizes[i] < 0x4036_db6d { y[i] } else { beyond[i] };
+        }
+    }
+    for i in 0..LANES {
+        y[i] = if x[i].is_nan() { x[i] } else { y[i] };
+    }
+    y
+}
+
+/// For |x| < 0.84375.
+#[inline(always)]
+fn erf_near(x: f32) -> f32 {
+    let square = x * x;
+    let near = x + x * (horner(square, &NEAR.0) / horner(square, &NEAR.1));
+    // |x| < 2⁻²⁸.
+    if magnitude(x) < 0x3180_0000 {
+        0.125 * (8.0 * x + 1.027_033_329_0 * x)
+    } else {
+        near
+    }
+}
+
+/// For |x| < 1.25.
+#[inline(always)]
+fn erf_next(x: f32) -> f32 {
+    let s = f32::from_bits(magnitude(x)) - 1.0;
+    signed(1.0 - (1.0 - ERX - horner(s, &NEXT.0) / horner(s, &NEXT.1)), x)
+}
+
+/// For larger ones, whose exponents have these coefficients.
+#[inline(always)]
+fn erf_tail<const R: usize, const Q: usize>(x: f32, r: &[f32; R], q: &[f32; Q]) -> f32 {
+    let (bits, size) = (magnitude(x), f32::from_bits(magnitude(x)));
+    let s = 1.0 / (size * size);
+    let z = f32::from_bits(bits & 0xffff_e000);
+    let ratio = horner(s, r) / horner(s, q);
+    let tail = exp(-z * z - 0.5625) * exp((z - size) * (z + size) + ratio) / size;
+    signed(if bits < 0x40c0_0000 { 1.0 - tail } else { 1.0 }, x)
+}
+
+/// A magnitude with the sign of `x`.
+#[inline(always)]
+fn signed(size: f32, x: f32) -> f32 {
+    f32::from_bits(size.to_bits() | x.to_bits() & 0x8000_0000)
 }
