@@ -1,6 +1,6 @@
 //! Random models: the interpreter, generated code on this machine and as firmware agree.
 //!
-//! `KILN_DRAWS=10000 cargo test -p kiln-host-tests --test draws --release -- agree` draws so many; `KILN_DRAWS_FROM` is the number of the first.
+//! `KILN_DRAWS=10000 cargo test -p kiln-host-tests --test draws -- agree` draws so many, with overflow checks; `KILN_DRAWS_FROM` is the number of the first.
 
 use cargo_kiln::compare::compare;
 use cargo_kiln::noise::Noise;

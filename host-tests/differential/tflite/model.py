@@ -78,6 +78,16 @@ class SubGraph:
         self.inputs.append(self.add(tensor))
         return self.inputs[-1]
 
+    def widens(self, operator):
+        """Whether it makes float32 of constants of float16."""
+        return operator.name == "DEQUANTIZE" and self.tensors[operator.inputs[0]].data is not None
+
+    def needed(self, operator):
+        """What an operator reads that is neither constant nor kept, each once."""
+        fixed = {t for o in self.operators if self.widens(o) for t in o.outputs}
+        computed = lambda t: self.tensors[t].data is None and not self.tensors[t].variable and t not in fixed
+        return [t for t in dict.fromkeys(operator.inputs) if t >= 0 and computed(t)]
+
     def operator(self, name, options, inputs, outputs, custom=None):
         self.operators.append(Operator(name, options, list(inputs), list(outputs), custom))
 
@@ -148,9 +158,9 @@ class Model:
         model = copy.deepcopy(self)
         main = model.main
         operator = main.operators[index]
-        main.operators = [operator]
-        needed = [t for t in dict.fromkeys(operator.inputs) if t >= 0]
-        main.inputs = [t for t in needed if main.tensors[t].data is None and not main.tensors[t].variable]
+        widened = [o for o in main.operators if main.widens(o) and o.outputs[0] in operator.inputs]
+        main.operators = [*widened, operator]
+        main.inputs = main.needed(operator)
         main.outputs = list(operator.outputs)
         model._drop_unused()
         return model

@@ -94,6 +94,8 @@ def marks_of(main, operator):
         yield "fused"
     if operator.name == "DEPTHWISE_CONV_2D" and len(tensors[1].scales or ()) == 1 and tensors[0].element == "float32":
         yield "one-scale"
+    if operator.name == "HARD_SWISH" and quantised and tensors[0].scales[0] / result.scales[0] < 2**-8:
+        yield "shift>15"
     if operator.name == "FULLY_CONNECTED" and tensors[1].element == "int4" and len(tensors[1].scales) > 1:
         yield "scale-each"
     if operator.name in LAYERS and len(quantised) > 1 and result.scales:
@@ -134,10 +136,9 @@ def parts(graph):
     values = all_values(model, graph.inputs)
     if values is None:
         return []
-    computed = lambda t: main.tensors[t].data is None and not main.tensors[t].variable
     for k, operator in enumerate(main.operators):
-        needed = [t for t in dict.fromkeys(operator.inputs) if t >= 0 and computed(t)]
-        if operator.name in KEEPERS or any(t not in values for t in needed):
+        needed = main.needed(operator)
+        if operator.name in KEEPERS or main.widens(operator) or any(t not in values for t in needed):
             continue
         inputs = [[values[t][case] for t in needed] for case in range(len(graph.inputs))]
         found.append(Part(model.single(k), inputs, title(graph.drawn)))

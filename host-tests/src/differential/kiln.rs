@@ -76,16 +76,29 @@ pub fn interpret(graph: &Graph, cases: &[Vec<Data>]) -> Result<Vec<Vec<Data>>, S
     catch_unwind(run).unwrap_or_else(|payload| Err(format!("panic in the interpreter: {}", said(&*payload))))
 }
 
-/// As [`interpret`], in arithmetic that is a little wrong: every float, operands included, is off by a random share of itself, `most` at most.
+/// How floats are off in rough arithmetic.
+#[derive(Clone, Copy, Debug)]
+pub enum Off {
+    /// All, operands included, by so much of themselves.
+    OfThemselves(f32),
+    /// Those that an operator computes, by so much of the largest beside them.
+    OfTheLargest(f32),
+}
+
+/// As [`interpret`], in arithmetic that is a little wrong: floats are off at random.
 ///
 /// # Errors
 /// As [`interpret`].
 pub fn interpret_roughly(
     graph: &Graph,
     cases: &[Vec<Data>],
-    most: f32,
+    off: Off,
     seed: u32,
 ) -> Result<Vec<Vec<Data>>, String> {
+    let (most, of_the_largest) = match off {
+        Off::OfThemselves(most) => (most, 0.0),
+        Off::OfTheLargest(most) => (0.0, most),
+    };
     let mut random = Rough { state: seed.wrapping_mul(0x9e37_79b9) | 1, most };
     let mut states: Vec<Data> = graph.states.iter().map(|state| state.init.clone()).collect();
     let mut outputs = Vec::new();
@@ -117,6 +130,10 @@ pub fn interpret_roughly(
                 (Op::Unary { function: Unary::Gelu | Unary::GeluTanh }, Some(x)) => random.near(&result, x),
                 _ => result,
             };
+            let result = match ty.dtype {
+                DType::F32 if of_the_largest > 0.0 => random.shaken(&result, of_the_largest),
+                _ => result,
+            };
             values[node.result.0 as usize] = Some(random.disturb(ty.dtype, &result));
         }
         states = graph.states.iter().map(|state| find(&values, state.next)).collect::<Result<_, _>>()?;
@@ -137,6 +154,16 @@ impl Rough {
         }
         let disturbed: Vec<f32> = data.to_f32().into_iter().map(|x| x + x * self.share()).collect();
         Data::from_f32(&disturbed)
+    }
+
+    /// Off by a share of the largest number.
+    fn shaken(&mut self, data: &Data, share: f32) -> Data {
+        let numbers = data.to_f32();
+        let largest = numbers.iter().filter(|x| x.is_finite()).fold(0f32, |most, x| most.max(x.abs()));
+        self.most = share;
+        let shaken: Vec<f32> = numbers.into_iter().map(|x| x + largest * self.share()).collect();
+        self.most = 0.0;
+        Data::from_f32(&shaken)
     }
 
     /// As if a difference of numbers that are as large as `large`.
