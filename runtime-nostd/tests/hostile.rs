@@ -13,7 +13,7 @@ fn cells<T>(data: &mut [T]) -> &[Cell<T>] {
 }
 
 /// A list, or what there is time for under Miri: a few of it.
-fn some<T: Copy>(all: &[T]) -> impl Iterator<Item = T> + '_ {
+fn some<T: std::marker::Copy>(all: &[T]) -> impl Iterator<Item = T> + '_ {
     all.iter().copied().step_by(if cfg!(miri) { 6 } else { 1 })
 }
 

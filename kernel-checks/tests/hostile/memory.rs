@@ -190,7 +190,7 @@ pub(crate) mod watch {
     static CALLS: AtomicU32 = AtomicU32::new(0);
 
     /// Seconds that a call may take at least before it counts as endless.
-    const PATIENCE: u32 = 10;
+    const PATIENCE: u32 = 60;
 
     /// From now on a call that faults, or does not end, ends the program with its name.
     pub(crate) fn begin() {

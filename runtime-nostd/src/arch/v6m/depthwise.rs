@@ -80,7 +80,9 @@ impl<'a> Layer<'a> {
     /// The taps of `count` channels from `c` on, with their weights; `None` where there is no such thing.
     fn weights(&self, c: usize, count: usize, table: &mut Table<'a>) -> Option<()> {
         let padding = self.padding.get(..count)?;
-        let taps = self.p.k_h.checked_mul(self.p.k_w)?.checked_next_multiple_of(3)?;
+        // A filter without taps may have any number of rows.
+        let taps =
+            self.p.k_h.checked_mul(self.p.k_w).filter(|&taps| taps > 0)?.checked_next_multiple_of(3)?;
         let mut at = c;
         for tap in table.taps.get_mut(..taps)? {
             *tap = Tap::new(padding, self.w.get(at..at.wrapping_add(count))?);
