@@ -154,8 +154,9 @@ pub(super) fn one_hot(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
         let what = format!("its indices are {}", describe(cx.ty(indices)));
         return Err(Refusal::unsupported(what, "use indices of int32 or int64"));
     }
+    // Before they are made: a few bytes can ask for billions.
+    cx.charge(depth.saturating_mul(dtype.size()))?;
     let numbers = Data::from_ints(dtype, 0..depth as i64);
-    cx.charge(numbers.bytes().len())?;
     let mut counted = vec![1; dims.len() - at];
     counted[0] = depth;
     let counted = cx.constant("numbers", Type::plain(dtype, &counted), numbers);

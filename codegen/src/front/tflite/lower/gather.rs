@@ -95,14 +95,14 @@ pub(super) fn resize_nearest_neighbor(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let ([_, h, w, _], [out_h, out_w]) = resized(cx, x, &size)?;
     let mut resized = cx.as_result(x, 0)?;
     for (axis, from, to) in [(1, h, out_h), (2, w, out_w)] {
-        let nearest: Vec<usize> = (0..to).map(|i| nearest(i, from, to, corners, centres)).collect();
-        if nearest.iter().copied().eq(0..from) {
+        let nearest = |i| nearest(i, from, to, corners, centres);
+        if (0..to).map(nearest).eq(0..from) {
             continue;
         }
         let mut dims = cx.dims(resized);
         dims[axis] = to;
-        cx.charge(4 * to)?;
-        let indices = Data::from_i32(&nearest.iter().map(|&i| i as i32).collect::<Vec<_>>());
+        cx.charge(to.saturating_mul(4))?;
+        let indices = Data::from_i32(&(0..to).map(|i| nearest(i) as i32).collect::<Vec<_>>());
         let indices = cx.constant("nearest", Type::plain(DType::I32, &[to, 1]), indices);
         let ty = cx.ty(resized).with_shape(&dims);
         resized = cx.node(Op::Gather { batch: 0, axis, depth: 1 }, &[resized, indices], 0, ty)?;
