@@ -1127,3 +1127,51 @@ def dynamic_lstm(d, name):
     operands = [d.input(d.floats([steps, batch, inputs], -2, 2)), d.constant(w), d.constant(r), bias, "", state(), state(), ""]
     operands += [d.constant(value) for value in (w_scale, zero(w_scale), r_scale, zero(r_scale))]
     return d.node(name, operands, count=3, domain="com.microsoft", hidden_size=units, direction=direction)
+
+
+# ---- Classical
+
+
+@recipe("BlackmanWindow", "HammingWindow", "HannWindow")
+def window_function(d, name):
+    d.opset = max(d.opset, 17)
+    size = d.int(1, 17)
+    weights = d.node(name, [d.constant(np.int64(size))], periodic=d.pick(None, 0, 1))
+    return d.node("Mul", [d.input(d.floats([d.int(1, 3), size])), weights])
+
+
+@recipe("Constant")
+def constant(d, name):
+    have = d.shape()
+    value = helper.make_tensor("value", TensorProto.FLOAT, have, d.floats(have).ravel())
+    return d.node("Add", [d.input(d.floats(have)), d.node(name, [], value=value)])
+
+
+@recipe("SimplifiedLayerNormalization")
+def simplified_layer(d, name):
+    have = d.shape()
+    return d.node(name, [d.input(d.floats(have)), d.constant(d.floats([have[-1]]))], axis=-1, epsilon=1e-5)
+
+
+@recipe("Scaler", "Normalizer", "Binarizer", "Imputer", "LinearRegressor", "ArrayFeatureExtractor", "FeatureVectorizer")
+def classical(d, name):
+    domain = "ai.onnx.ml"
+    rows, columns = d.int(1, 4), d.int(1, 6)
+    list_of = lambda count, low=-2, high=2: [float(v) for v in d.floats([count], low, high)]
+    x = d.input(d.floats([rows, columns], -2, 2))
+    if name == "Scaler":
+        return d.node(name, [x], domain=domain, offset=list_of(d.pick(1, columns)), scale=list_of(d.pick(1, columns)))
+    if name == "Normalizer":
+        return d.node(name, [x], domain=domain, norm=d.pick("MAX", "L1", "L2"))
+    if name == "Binarizer":
+        return d.node(name, [x], domain=domain, threshold=float(np.float32(d.random.uniform(-1, 1))))
+    if name == "Imputer":
+        return d.node(name, [x], domain=domain, imputed_value_floats=list_of(columns), replaced_value_float=float("nan"))
+    if name == "LinearRegressor":
+        targets = d.int(1, 3)
+        return d.node(name, [x], domain=domain, coefficients=list_of(targets * columns), intercepts=list_of(targets), targets=targets)
+    if name == "FeatureVectorizer":
+        y = d.input(d.floats([rows, d.int(1, 3)], -2, 2))
+        return d.node(name, [x, y], domain=domain, inputdimensions=[columns, d.inputs[y].shape[1]])
+    index = d.random.integers(0, columns, d.int(1, 4)).astype(np.int64)
+    return d.node(name, [x, d.constant(index)], domain=domain)

@@ -14,6 +14,11 @@ use crate::options::Options;
 pub(crate) use onnx::{missing, External, Fetch};
 pub use summary::{OperatorSummary, QuantizationSummary, Summary, TensorSummary};
 
+/// Names of the operators of ONNX that can be lowered, in some number format at least; those of other domains with the domain in front.
+pub fn onnx_operators() -> impl Iterator<Item = &'static str> {
+    onnx::operators()
+}
+
 /// Reads a model of any known format. `name` becomes the graph's name.
 ///
 /// # Errors

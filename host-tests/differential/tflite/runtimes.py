@@ -96,6 +96,8 @@ def marks_of(main, operator):
         yield "one-scale"
     if operator.name == "HARD_SWISH" and quantised and tensors[0].scales[0] / result.scales[0] < 2**-8:
         yield "shift>15"
+    if operator.name == "RSQRT" and quantised and tensors[0].scales[0] ** -0.5 / result.scales[0] < 2**-12:
+        yield "shift>31"
     if operator.name == "FULLY_CONNECTED" and tensors[1].element == "int4" and len(tensors[1].scales) > 1:
         yield "scale-each"
     if operator.name in LAYERS and len(quantised) > 1 and result.scales:

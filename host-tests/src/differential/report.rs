@@ -3,7 +3,7 @@
 use super::explained::Rule;
 use super::judge::{Failure, Verdict};
 use super::Format;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 /// Failures that are described.
@@ -43,6 +43,8 @@ pub struct Report {
     pub oracle_refuses: usize,
     /// Graphs that ran as generated code.
     pub generated: usize,
+    /// Operators that were drawn.
+    pub drawn: BTreeSet<String>,
     /// Failures, by number.
     pub failed: Vec<Failed>,
 }
@@ -67,6 +69,24 @@ impl Report {
         }
     }
 
+    /// Notes the operators of a signature.
+    pub fn drew(&mut self, signature: &str) {
+        match signature.strip_prefix("chain ") {
+            Some(operators) => self.drawn.extend(operators.split(' ').map(str::to_owned)),
+            None => self.drawn.extend(signature.split(' ').next().map(str::to_owned)),
+        }
+    }
+
+    /// Operators that Kiln reads and that were not drawn.
+    pub fn missing(&self, format: Format) -> Vec<String> {
+        let names: Vec<String> = match format {
+            Format::Tflite => kiln_codegen::front::tflite::operators().map(|(_, name)| name).collect(),
+            Format::Onnx => kiln_codegen::front::onnx_operators().map(str::to_owned).collect(),
+        };
+        let own = |name: &String| name.rsplit('.').next().unwrap_or_default().to_owned();
+        names.into_iter().filter(|name| !self.drawn.contains(&own(name))).collect()
+    }
+
     /// Counts a failure of a graph that may have been counted already.
     pub fn fail(&mut self, number: usize, title: &str, failure: Failure) {
         self.failed.push(Failed { number, title: title.to_owned(), failure });
@@ -80,6 +100,7 @@ impl Report {
         self.refused_by_both += other.refused_by_both;
         self.oracle_refuses += other.oracle_refuses;
         self.generated += other.generated;
+        self.drawn.extend(other.drawn);
         self.failed.extend(other.failed);
         self.failed.sort_by_key(|failed| (failed.number, failed.failure.kind));
         let add = |to: &mut BTreeMap<usize, usize>, from: BTreeMap<usize, usize>| {
@@ -141,6 +162,10 @@ impl Report {
             let pattern = &rules[*rule].pattern;
             let _ = writeln!(out, "  explained, but equal in all {count} graphs: {pattern}");
         }
+        let missing = self.missing(format);
+        if !missing.is_empty() {
+            let _ = writeln!(out, "  never drawn, {} operators: {}", missing.len(), missing.join(" "));
+        }
         for failed in self.failed.iter().take(SHOWN) {
             let Failure { kind, place, what } = &failed.failure;
             let what: String = what.lines().next().unwrap_or_default().chars().take(300).collect();
@@ -168,7 +193,7 @@ impl Report {
             "format": format.name(), "seed": seed, "graphs": self.graphs, "without_graph": self.none,
             "equal": self.equal, "equal_by_parts": self.equal_by_parts, "explained": explained,
             "refused_by_kiln": self.refusals(), "refusals": refused, "refused_by_both": self.refused_by_both,
-            "refused_by_runtimes": self.oracle_refuses, "generated": self.generated,
+            "refused_by_runtimes": self.oracle_refuses, "never_drawn": self.missing(format), "generated": self.generated,
             "failed": failed.collect::<Vec<_>>(),
         })
     }

@@ -98,6 +98,7 @@ impl<'a> Worker<'a> {
     fn graph(&mut self, drawn: Drawn) -> Result<(), String> {
         let judge = Judge { oracle: &self.oracle, rules: self.rules };
         let Judged { verdict, ready, parts } = judge.judge(&drawn);
+        self.report.drew(&drawn.signature);
         self.report.count(drawn.number, &drawn.title, &verdict);
         if let Some(rule) = judge.passed(&drawn, &verdict) {
             *self.report.passed.entry(rule).or_default() += 1;

@@ -32,6 +32,11 @@ pub(super) fn is_onnx(bytes: &[u8]) -> bool {
     version && graph && opsets
 }
 
+/// Names of the operators that can be lowered; those of other domains with the domain in front.
+pub(super) fn operators() -> impl Iterator<Item = &'static str> {
+    lower::operators()
+}
+
 /// Reads a model and lowers it to a graph named `name`, with everything that cannot be compiled beside it.
 ///
 /// # Errors

@@ -512,6 +512,11 @@ const OPERATORS: &[(&str, Lower)] = &[
     ("com.microsoft.SkipSimplifiedLayerNormalization", normalise::skip_root_mean_square),
 ];
 
+/// Names of [`OPERATORS`].
+pub(super) fn operators() -> impl Iterator<Item = &'static str> {
+    OPERATORS.iter().map(|(name, _)| *name)
+}
+
 fn find(name: &str) -> Option<Lower> {
     OPERATORS.iter().find(|(known, _)| *known == name).map(|(_, lower)| *lower)
 }
