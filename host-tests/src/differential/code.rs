@@ -13,6 +13,9 @@ const PROGRAM: &str = include_str!("program.rs");
 /// The longest that the models of a program may take together.
 const TIME_LIMIT: Duration = Duration::from_secs(120);
 
+/// Outputs of every case, `[case][k]`, or what went wrong.
+pub type Outcome = Result<Vec<Vec<Data>>, String>;
+
 /// A model that waits to be built.
 #[derive(Clone, Debug)]
 pub struct Waiting {
@@ -50,8 +53,8 @@ impl Workshop {
     ///
     /// # Errors
     /// Where the compiler does not run.
-    pub fn run(&self, models: &[Waiting]) -> Result<Vec<Result<Vec<Vec<Data>>, String>>, String> {
-        let mut results: Vec<Option<Result<Vec<Vec<Data>>, String>>> = vec![None; models.len()];
+    pub fn run(&self, models: &[Waiting]) -> Result<Vec<Outcome>, String> {
+        let mut results: Vec<Option<Outcome>> = vec![None; models.len()];
         self.build(models, &mut results)?;
         loop {
             let left: Vec<usize> = (0..models.len()).filter(|&k| results[k].is_none()).collect();
@@ -74,11 +77,7 @@ impl Workshop {
     }
 
     /// Builds the program of those that compile; those that do not have their result afterwards.
-    fn build(
-        &self,
-        models: &[Waiting],
-        results: &mut [Option<Result<Vec<Vec<Data>>, String>>],
-    ) -> Result<(), String> {
+    fn build(&self, models: &[Waiting], results: &mut [Option<Outcome>]) -> Result<(), String> {
         for (k, model) in models.iter().enumerate() {
             self.write(&format!("src/models/g{k}.rs"), &model.code)?;
         }
@@ -157,7 +156,7 @@ impl Waiting {
         words.iter().flat_map(|&word| (word as u32).to_le_bytes()).chain(inputs).collect()
     }
 
-    fn outputs(&self, bytes: &[u8]) -> Result<Vec<Vec<Data>>, String> {
+    fn outputs(&self, bytes: &[u8]) -> Outcome {
         let sizes: Vec<usize> = self.graph.outputs.iter().map(|&id| self.graph.ty(id).bytes()).collect();
         if bytes.len() != sizes.iter().sum::<usize>() * self.cases.len() {
             return Err("generated code has outputs of other sizes than the interpreter".into());
@@ -173,12 +172,7 @@ impl Waiting {
 }
 
 /// Reads what the program wrote. The last model, if it has no outputs, ended the process.
-fn take(
-    mut outputs: &[u8],
-    models: &[Waiting],
-    ended: &str,
-    results: &mut [Option<Result<Vec<Vec<Data>>, String>>],
-) {
+fn take(mut outputs: &[u8], models: &[Waiting], ended: &str, results: &mut [Option<Outcome>]) {
     let word = |bytes: &mut &[u8]| {
         let (word, rest) = bytes.split_first_chunk()?;
         *bytes = rest;

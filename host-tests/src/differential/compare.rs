@@ -110,7 +110,7 @@ fn within(dtype: DType, actual: &Data, expected: &Data, rough: &[&Data]) -> bool
     }
     let bound = FLOAT_TOLERANCE * f64::from(largest) + ROUNDINGS * moved;
     let rough: Vec<Vec<f32>> = rough.iter().map(|data| data.to_f32()).collect();
-    let pairs = actual.to_f32().into_iter().zip(expected).enumerate();
+    let mut pairs = actual.to_f32().into_iter().zip(expected).enumerate();
     let fits = |(k, (a, e)): (usize, (f32, f32))| {
         let near = (f64::from(a) - f64::from(e)).abs() <= bound;
         let odd = |x: f32| {
@@ -126,5 +126,5 @@ fn within(dtype: DType, actual: &Data, expected: &Data, rough: &[&Data]) -> bool
         let unsure = odd(a) != odd(e) && rough.iter().any(|rough| odd(rough[k]) != odd(exact[k]));
         near || a.to_bits() == e.to_bits() || odd(a) != 0 && odd(a) == odd(e) || unsure
     };
-    pairs.fold(true, |all, pair| all && fits(pair))
+    pairs.all(fits)
 }

@@ -64,13 +64,24 @@ impl Kind {
     }
 }
 
+/// What Kiln made of a graph.
+#[derive(Debug)]
+pub struct Evaluated {
+    /// The compiled graph.
+    pub ready: Ready,
+    /// The cases, `[case][k]`.
+    pub cases: Vec<Vec<Data>>,
+    /// The interpreter's outputs, `[case][k]`.
+    pub outputs: Vec<Vec<Data>>,
+}
+
 /// A judged graph.
 #[derive(Debug)]
 pub struct Judged {
     /// The end.
     pub verdict: Verdict,
-    /// What Kiln made of it, with the cases and the interpreter's outputs, if it did.
-    pub ready: Option<(Ready, Vec<Vec<Data>>, Vec<Vec<Data>>)>,
+    /// What Kiln made of it, if it did.
+    pub evaluated: Option<Evaluated>,
     /// Operators of it that fail alone.
     pub parts: Vec<Drawn>,
 }
@@ -94,7 +105,7 @@ enum One {
 impl Judge<'_> {
     /// Judges a graph.
     pub fn judge(&self, drawn: &Drawn) -> Judged {
-        let verdict = |verdict| Judged { verdict, ready: None, parts: Vec::new() };
+        let verdict = |verdict| Judged { verdict, evaluated: None, parts: Vec::new() };
         let basis = basis(drawn);
         let ready = match compile(&drawn.file, self.oracle.format, drawn.number) {
             Ok(ready) => ready,
@@ -134,7 +145,7 @@ impl Judge<'_> {
                 None => failed(Kind::Different, found.to_string()),
             },
         };
-        Judged { verdict, ready: Some((ready, inputs, outputs)), parts }
+        Judged { verdict, evaluated: Some(Evaluated { ready, cases: inputs, outputs }), parts }
     }
 
     /// Judges a graph that differs by its operators.

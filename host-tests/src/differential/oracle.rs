@@ -20,9 +20,12 @@ pub struct Drawn {
     pub inputs: Vec<Vec<Vec<u8>>>,
     /// Element type and dimensions of each output.
     pub outputs: Vec<(String, Vec<usize>)>,
-    /// Every runtime's name, with its outputs (`[case][k]`) or why it refuses.
-    pub runs: Vec<(String, Result<Vec<Vec<Vec<u8>>>, String>)>,
+    /// What every runtime says.
+    pub runs: Vec<Run>,
 }
+
+/// A runtime's name, with its outputs (`[case][k]`) or why it refuses.
+pub type Run = (String, Result<Vec<Vec<Vec<u8>>>, String>);
 
 /// What the oracle says of a number.
 #[derive(Clone, Debug)]
@@ -214,7 +217,7 @@ impl Fields<'_> {
         })
     }
 
-    fn run(&mut self) -> Option<(String, Result<Vec<Vec<Vec<u8>>>, String>)> {
+    fn run(&mut self) -> Option<Run> {
         let name = self.text()?;
         let (has_outputs, rest) = self.0.split_first()?;
         self.0 = rest;

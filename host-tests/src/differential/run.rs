@@ -3,7 +3,7 @@
 use super::code::{Waiting, Workshop};
 use super::compare::difference;
 use super::explained::Rule;
-use super::judge::{Failure, Judge, Judged, Kind};
+use super::judge::{Evaluated, Failure, Judge, Judged, Kind};
 use super::keep::keep;
 use super::oracle::{Drawn, Oracle, Said};
 use super::report::Report;
@@ -97,7 +97,7 @@ impl<'a> Worker<'a> {
 
     fn graph(&mut self, drawn: Drawn) -> Result<(), String> {
         let judge = Judge { oracle: &self.oracle, rules: self.rules };
-        let Judged { verdict, ready, parts } = judge.judge(&drawn);
+        let Judged { verdict, evaluated, parts } = judge.judge(&drawn);
         self.report.drew(&drawn.signature);
         self.report.count(drawn.number, &drawn.title, &verdict);
         if let Some(rule) = judge.passed(&drawn, &verdict) {
@@ -106,7 +106,9 @@ impl<'a> Worker<'a> {
         if let super::judge::Verdict::Failed(failure) = &verdict {
             self.keep(&drawn, &format!("{}: {}", failure.place, failure.what), &parts)?;
         }
-        if let (Some((ready, cases, expected)), true) = (ready, self.request.batch > 0) {
+        if let (Some(Evaluated { ready, cases, outputs: expected }), true) =
+            (evaluated, self.request.batch > 0)
+        {
             let waiting = Waiting { graph: Arc::new(ready.graph), code: ready.code, cases };
             self.pending.push(Pending { drawn, waiting, expected });
             if self.pending.len() >= self.request.batch {
