@@ -1,5 +1,6 @@
 //! Generated code: many models in one program, so that the compiler starts seldom.
 
+use super::Outputs;
 use kiln_codegen::ir::{Data, Graph};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -50,8 +51,8 @@ impl Workshop {
     ///
     /// # Errors
     /// Where the compiler does not run.
-    pub fn run(&self, models: &[Waiting]) -> Result<Vec<Result<Vec<Vec<Data>>, String>>, String> {
-        let mut results: Vec<Option<Result<Vec<Vec<Data>>, String>>> = vec![None; models.len()];
+    pub fn run(&self, models: &[Waiting]) -> Result<Vec<Result<Outputs, String>>, String> {
+        let mut results: Vec<Option<Result<Outputs, String>>> = vec![None; models.len()];
         self.build(models, &mut results)?;
         loop {
             let left: Vec<usize> = (0..models.len()).filter(|&k| results[k].is_none()).collect();
@@ -77,7 +78,7 @@ impl Workshop {
     fn build(
         &self,
         models: &[Waiting],
-        results: &mut [Option<Result<Vec<Vec<Data>>, String>>],
+        results: &mut [Option<Result<Outputs, String>>],
     ) -> Result<(), String> {
         for (k, model) in models.iter().enumerate() {
             self.write(&format!("src/models/g{k}.rs"), &model.code)?;
@@ -177,7 +178,7 @@ fn take(
     mut outputs: &[u8],
     models: &[Waiting],
     ended: &str,
-    results: &mut [Option<Result<Vec<Vec<Data>>, String>>],
+    results: &mut [Option<Result<Outputs, String>>],
 ) {
     let word = |bytes: &mut &[u8]| {
         let (word, rest) = bytes.split_first_chunk()?;

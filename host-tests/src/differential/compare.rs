@@ -126,5 +126,6 @@ fn within(dtype: DType, actual: &Data, expected: &Data, rough: &[&Data]) -> bool
         let unsure = odd(a) != odd(e) && rough.iter().any(|rough| odd(rough[k]) != odd(exact[k]));
         near || a.to_bits() == e.to_bits() || odd(a) != 0 && odd(a) == odd(e) || unsure
     };
-    pairs.fold(true, |all, pair| all && fits(pair))
+    let mut pairs = pairs;
+    pairs.all(fits)
 }

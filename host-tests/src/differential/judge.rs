@@ -4,7 +4,7 @@ use super::compare::{difference, Different};
 use super::explained::Rule;
 use super::kiln::{compile, interpret, Ready, Refusal};
 use super::oracle::{Drawn, Oracle};
-use super::Format;
+use super::{Format, Outputs};
 use kiln_codegen::ir::{DType, Data, Graph};
 
 /// The end of a graph.
@@ -70,7 +70,7 @@ pub struct Judged {
     /// The end.
     pub verdict: Verdict,
     /// What Kiln made of it, with the cases and the interpreter's outputs, if it did.
-    pub ready: Option<(Ready, Vec<Vec<Data>>, Vec<Vec<Data>>)>,
+    pub ready: Option<(Ready, Outputs, Outputs)>,
     /// Operators of it that fail alone.
     pub parts: Vec<Drawn>,
 }

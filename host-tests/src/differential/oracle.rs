@@ -1,6 +1,6 @@
 //! The other side: `differential/oracle.py`, which draws graphs and runs them with the runtimes that Kiln is held to.
 
-use super::Format;
+use super::{Bytes, Format};
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -21,7 +21,7 @@ pub struct Drawn {
     /// Element type and dimensions of each output.
     pub outputs: Vec<(String, Vec<usize>)>,
     /// Every runtime's name, with its outputs (`[case][k]`) or why it refuses.
-    pub runs: Vec<(String, Result<Vec<Vec<Vec<u8>>>, String>)>,
+    pub runs: Vec<(String, Result<Bytes, String>)>,
 }
 
 /// What the oracle says of a number.
@@ -214,7 +214,7 @@ impl Fields<'_> {
         })
     }
 
-    fn run(&mut self) -> Option<(String, Result<Vec<Vec<Vec<u8>>>, String>)> {
+    fn run(&mut self) -> Option<(String, Result<Bytes, String>)> {
         let name = self.text()?;
         let (has_outputs, rest) = self.0.split_first()?;
         self.0 = rest;
