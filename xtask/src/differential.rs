@@ -33,7 +33,7 @@ const PACKAGES: [&str; 6] = [
 ];
 
 const MODULES: &str =
-    "import tflite_micro.runtime, ai_edge_litert.interpreter, onnxruntime, onnx, flatbuffers, numpy";
+    "import tflite_micro, ai_edge_litert.interpreter, onnxruntime, onnx, flatbuffers, numpy";
 
 /// Does what the arguments say.
 pub(crate) fn run_all(words: &[&str]) -> Result<(), Failure> {
