@@ -172,6 +172,11 @@ impl Type {
         }
     }
 
+    /// Whether scales and zero points belong to indices of an axis, which a reshape or a transpose may not move.
+    pub fn is_per_axis(&self) -> bool {
+        self.quant.as_ref().is_some_and(|quant| quant.axis.is_some())
+    }
+
     /// The same storage and quantisation with another shape. Only for per-tensor quantisation.
     pub fn with_shape(&self, dims: &[usize]) -> Self {
         Type { dtype: self.dtype, shape: Shape(dims.to_vec()), quant: self.quant.clone() }

@@ -16,6 +16,9 @@ fn sunk(graph: &Graph, id: NodeId) -> Option<Reshaped> {
     let node = graph.node(id);
     let along = node.op.elementwise_operands();
     let result = graph.ty(node.result);
+    if result.is_per_axis() {
+        return None;
+    }
     let mut shape: Option<&Shape> = None;
     let mut operands = node.operands.clone();
     for operand in operands.iter_mut().take(along) {

@@ -89,6 +89,9 @@ impl Operand {
 
 fn sunk(graph: &Graph, uses: &Uses, id: NodeId) -> Option<Sunk> {
     let node = graph.node(id);
+    if graph.ty(node.result).is_per_axis() {
+        return None;
+    }
     if let Op::Reshape {} = node.op {
         return reshaped(graph, uses, node);
     }
@@ -324,6 +327,17 @@ mod tests {
              %a: f32[1,4,3] = transpose(%x) {perm = [0, 2, 1]}
              %r: f32[1,4,1,3] = reshape(%a)
              return %a, %r",
+        );
+    }
+
+    #[test]
+    fn scales_of_an_axis_stay_where_they_are() {
+        keeps(
+            run,
+            "input %x: i8[2,3,1,2] q(axis 0, [0.5, 0.25] : [0, 0])
+             %a: i8[3,1,2,2] q(axis 3, [0.5, 0.25] : [0, 0]) = transpose(%x) {perm = [1, 2, 3, 0]}
+             %y: i8[3,2,1,2] q(axis 3, [0.5, 0.25] : [0, 0]) = reshape(%a)
+             return %y",
         );
     }
 

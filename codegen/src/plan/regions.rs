@@ -6,6 +6,9 @@ use crate::ir::{Graph, Node, ValueId};
 use crate::schedule::{geometry, row_bytes, rows, Schedule, StepKind};
 use std::cmp::Reverse;
 
+/// How many pairs of items all the searches for one memory may look at, those that end early aside.
+const BUDGET: usize = 240_000_000;
+
 /// For each item of a schedule's [`problem`](super::problem()): the bytes that an inference reads and writes there. A row that several
 /// rows of a result are made of counts for each of them.
 pub fn accesses(graph: &Graph, schedule: &Schedule) -> Vec<usize> {
@@ -89,14 +92,15 @@ impl Problem {
     fn choose(&self, items: &[usize], capacity: usize) -> Vec<usize> {
         let mut all = items.to_vec();
         all.sort_unstable();
-        if self.fits(&all, capacity) {
+        if self.fits(&all, capacity, search::BUDGET) {
             return all;
         }
+        let budget = search::BUDGET.min(BUDGET / items.len().max(1));
         let mut chosen: Vec<usize> = Vec::new();
         for &i in items {
             let at = chosen.partition_point(|&j| j < i);
             chosen.insert(at, i);
-            if self.items[i].bytes > capacity || !self.fits(&chosen, capacity) {
+            if self.items[i].bytes > capacity || !self.fits(&chosen, capacity, budget) {
                 chosen.remove(at);
             }
         }
@@ -109,9 +113,9 @@ impl Problem {
     }
 
     /// Whether a packing of some of the items that is quickly found has at most so many bytes: then that of [`Self::packing`] has too.
-    fn fits(&self, chosen: &[usize], capacity: usize) -> bool {
+    fn fits(&self, chosen: &[usize], capacity: usize, budget: usize) -> bool {
         let part = self.part(chosen);
-        part.lower_bound() <= capacity && search::solve(&part).bytes <= capacity
+        part.lower_bound() <= capacity && search::solve_to(&part, capacity, budget).bytes <= capacity
     }
 
     /// The problem of some of the items, by ascending index.

@@ -10,15 +10,27 @@ use super::problem::{Item, Problem, Solution};
 use std::cmp::Reverse;
 
 /// How many pairs of items the search may look at. Each costs about a nanosecond.
-const BUDGET: usize = 30_000_000;
+pub(super) const BUDGET: usize = 30_000_000;
 
 /// How many changes in a row the search may try without getting better.
 const PATIENCE: usize = 4_000;
 
 pub(super) fn solve(problem: &Problem) -> Solution {
+    solve_to(problem, 0, BUDGET)
+}
+
+/// Searches until a packing has at most `enough` bytes, looking at no more than `budget` pairs. What [`solve`] finds is never larger.
+pub(super) fn solve_to(problem: &Problem, enough: usize, budget: usize) -> Solution {
     let bound = problem.lower_bound();
-    let mut search =
-        Search { bound, items: &problem.items, distances: Distances::of(problem), looked: 0, best: None };
+    let mut search = Search {
+        bound,
+        enough: bound.max(enough),
+        budget,
+        items: &problem.items,
+        distances: Distances::of(problem),
+        looked: 0,
+        best: None,
+    };
     for order in orders(problem) {
         search.attempt(&order);
         if search.is_done() {
@@ -96,7 +108,12 @@ impl RangeMax {
 }
 
 struct Search<'p> {
+    /// The lower bound.
     bound: usize,
+    /// The bytes at which it ends.
+    enough: usize,
+    /// How many pairs of items it may look at.
+    budget: usize,
     items: &'p [Item],
     distances: Distances,
     looked: usize,
@@ -105,8 +122,8 @@ struct Search<'p> {
 
 impl Search<'_> {
     fn is_done(&self) -> bool {
-        let optimal = self.best.as_ref().is_some_and(|(_, s)| s.bytes <= self.bound);
-        optimal || (self.best.is_some() && self.looked >= BUDGET)
+        let optimal = self.best.as_ref().is_some_and(|(_, s)| s.bytes <= self.enough);
+        optimal || (self.best.is_some() && self.looked >= self.budget)
     }
 
     /// Places the items in that order, and keeps the packing if it is not worse than the best. Says whether it is better.
