@@ -417,7 +417,7 @@ impl Options {
     }
 
     /// The steps that outputs may drift, unless it is said.
-    pub const DRIFT: u32 = 8;
+    pub const DRIFT: u32 = 32;
 
     /// Refuses options that do not go together.
     ///
@@ -520,7 +520,7 @@ fn parse_bytes(option: &str, text: &str) -> Result<usize, Error> {
 
 /// A number of steps.
 fn parse_steps(text: &str) -> Result<u32, Error> {
-    text.parse().map_err(|_| bad_option("qdq_drift", text, "write a number of steps of an output: 8"))
+    text.parse().map_err(|_| bad_option("qdq_drift", text, "write a number of steps of an output: 32"))
 }
 
 /// A number of threads.

@@ -36,6 +36,9 @@ pub(crate) struct Arguments {
     /// Which bits floats have: those that are computed fastest, or the same on every processor
     #[arg(long, value_name = "WHICH", default_value = "fast", value_parser = Float::NAMES)]
     float: String,
+    /// How many steps outputs may drift from the floats where layers of ONNX files in QDQ format become integers [default: 32]
+    #[arg(long, value_name = "STEPS")]
+    qdq_drift: Option<u32>,
     #[command(flatten)]
     interface: InterfaceArgs,
 }
@@ -45,7 +48,8 @@ impl Arguments {
         let bytes = read_file(&self.model)?;
         let (target, optimize) = (Some(self.target.parse()?), self.optimize.parse()?);
         let float = self.float.parse()?;
-        let mut options = Options { target, optimize, float, ..Options::default() };
+        let qdq_drift = self.qdq_drift;
+        let mut options = Options { target, optimize, float, qdq_drift, ..Options::default() };
         self.interface.set(&mut options)?;
         let explained = explain(&bytes, &model_name(&self.model), &options)?;
         say!("{}", explained.text);

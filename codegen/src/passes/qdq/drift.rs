@@ -204,9 +204,14 @@ impl fmt::Display for Drift {
     }
 }
 
-/// The value of the graph before that a value of the graph behind is.
+/// The value of the graph before that a value of the graph behind is. `None` where axes of the same size may have changed places: passes move transposes.
 fn partner(before: &Graph, after: &Graph, id: ValueId) -> Option<ValueId> {
     let value = after.value(id);
+    let mut sizes: Vec<usize> = value.ty.shape.dims().iter().copied().filter(|&dim| dim > 1).collect();
+    sizes.sort_unstable();
+    if sizes.windows(2).any(|pair| pair[0] == pair[1]) {
+        return None;
+    }
     let mut same = before.nodes().map(|(_, node)| node.result).filter(|&own| {
         let own = before.value(own);
         own.name == value.name && own.ty == value.ty && !own.name.is_empty()

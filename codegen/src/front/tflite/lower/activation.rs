@@ -51,8 +51,16 @@ pub(super) fn leaky_relu(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let rescale = match cx.format(&[x])? {
         Format::Float => LeakyRescale::Real,
-        // In `f64`, as builds of TFLite Micro divide; the published sources have `f32`.
-        Format::Int8 | Format::Int16 => {
+        // In `f32`, as TFLite Micro's sources and its published outputs have it; builds of it for Python divide in `f64`.
+        Format::Int16 => {
+            let result = cx.declared(0)?;
+            let (x, y) = (cx.scale(cx.ty(x), "operand")?, cx.scale(&result, "result")?);
+            LeakyRescale::FixedPoint {
+                identity: multiplier(f64::from(x / y))?,
+                alpha: multiplier(f64::from(x * alpha / y))?,
+            }
+        }
+        Format::Int8 => {
             let result = cx.declared(0)?;
             let (x, y) = (cx.scale(cx.ty(x), "operand")?, cx.scale(&result, "result")?);
             LeakyRescale::FixedPoint {
