@@ -52,6 +52,7 @@ const _: fn() = || {
     formatted::<kernels::CompactDense>();
     formatted::<kernels::CompareParams>();
     formatted::<kernels::Conv>();
+    formatted::<kernels::ComputedConv>();
     formatted::<kernels::Copy>();
     formatted::<kernels::DynamicLayer>();
     formatted::<kernels::FilterBlocks>();
