@@ -91,12 +91,22 @@ def marks_of(node, read):
     # Squares of numbers as large as these are infinite.
     if any(not np.isfinite(array).all() or np.any(np.abs(array) > 1e18) for array in floats):
         yield "odd"
+    attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
     if node.op_type == "MeanVarianceNormalization":
-        axes = {a.name: helper.get_attribute_value(a) for a in node.attribute}.get("axes", [0, 2, 3])
+        axes = attributes.get("axes", [0, 2, 3])
         with np.errstate(all="ignore"):
             deviation = np.std(read[0].astype(np.float64), axis=tuple(axis for axis in axes if axis < read[0].ndim))
         if np.any(deviation <= 1e-6 * np.abs(read[0]).max()) or np.any(deviation < 1e-3):
             yield "constant"
+    if node.op_type == "GroupNormalization":
+        groups = read[0].reshape(read[0].shape[0], attributes["num_groups"], -1).astype(np.float64)
+        with np.errstate(all="ignore"):
+            if np.any(groups.std(-1) < 0.1 * np.abs(groups.mean(-1))):
+                yield "alike"
+    if node.op_type == "Resize" and attributes.get("coordinate_transformation_mode") == b"align_corners" and read[-1].dtype == np.float32:
+        sizes = read[-1][-read[0].ndim :].astype(np.float64) * np.array(read[0].shape[-read[-1].size :])
+        if np.any(sizes != np.floor(sizes)):
+            yield "fraction"
 
 
 def draw(seed, number, only=None):
