@@ -92,8 +92,8 @@ def marks_of(main, operator):
         yield "scale>=1"
     if operator.name == "ADD" and operator.options[1].fusedActivationFunction:
         yield "fused"
-    if operator.name == "ATAN2" and len(result.dims) > 4 and tensors[0].dims != tensors[1].dims:
-        yield "axes>4"
+    if operator.name == "ATAN2" and tensors[0].dims != tensors[1].dims:
+        yield "broadcast"
     if operator.name == "DEPTHWISE_CONV_2D" and len(tensors[1].scales or ()) == 1 and tensors[0].element == "float32":
         yield "one-scale"
     if operator.name == "HARD_SWISH" and quantised and tensors[0].scales[0] / result.scales[0] < 2**-8:

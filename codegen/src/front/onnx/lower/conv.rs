@@ -185,9 +185,9 @@ pub(super) fn under_windows(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, size: &[usi
         else {
             continue;
         };
-        // Halves are rounded towards zero.
+        // As ONNX Runtime divides them between both sides.
         let over = axis.image.saturating_sub(all);
-        let before = if kind == b"SAME_UPPER" { over / 2 } else { over.saturating_sub(1) / 2 };
+        let before = over.saturating_sub(if kind == b"SAME_UPPER" { 1 } else { 2 }) / 2;
         part = cx.part(part, k + 2, before, axis.image - over, 1)?;
     }
     Ok(part)
