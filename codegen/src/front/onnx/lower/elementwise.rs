@@ -273,12 +273,7 @@ pub(super) fn min(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// The larger or the smaller one, the constant first: NaN stays NaN as the second operand.
-fn extreme(
-    cx: &mut NodeCx<'_, '_, '_>,
-    function: Binary,
-    x: ValueId,
-    y: ValueId,
-) -> Lowered<ValueId> {
+fn extreme(cx: &mut NodeCx<'_, '_, '_>, function: Binary, x: ValueId, y: ValueId) -> Lowered<ValueId> {
     let (x, y) = if cx.data(y).is_some() { (y, x) } else { (x, y) };
     cx.binary(function, x, y)
 }

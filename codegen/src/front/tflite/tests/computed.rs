@@ -80,7 +80,8 @@ fn zero_points_of_weights_count_where_kernels_know_them() {
 /// So do those of int16 activations, however wide the bias is.
 #[test]
 fn zero_points_of_weights_count_beside_int16() {
-    for (constant, bias) in [(true, None), (false, None), (true, Some(4)), (false, Some(4)), (false, Some(8))] {
+    for (constant, bias) in [(true, None), (false, None), (true, Some(4)), (false, Some(4)), (false, Some(8))]
+    {
         let of_weights = Tensor::new(Element::Int8, &[1, 1]).quantized(1.0, 127);
         let int16 = || Tensor::new(Element::Int16, &[1, 1]).quantized(1.0, 0);
         let mut m = ModelBuilder::new();
