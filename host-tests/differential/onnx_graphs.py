@@ -74,12 +74,39 @@ def data(array):
 
 
 def signature(draw):
-    """What tells operators apart: the types of what they read."""
+    """What tells operators apart: the types of what they read, and what is odd in it."""
     if len(draw.nodes) != 1:
         return "chain " + " ".join(node.op_type for node in draw.nodes)
     node = draw.nodes[0]
     types = ["none" if not name else (draw.inputs | draw.constants)[name].dtype.name for name in node.input]
-    return f"{node.op_type} {' '.join(types)}"
+    read = [(draw.inputs | draw.constants)[name] for name in node.input if name]
+    marks = "".join(f" +{mark}" for mark in marks_of(node, read))
+    return f"{node.op_type} {' '.join(types)}{marks}"
+
+
+def marks_of(node, read):
+    floats = [array for array in read if array.dtype == np.float32]
+    if any(np.isnan(array).any() for array in floats):
+        yield "nan"
+    # Squares of numbers as large as these are infinite.
+    if any(not np.isfinite(array).all() or np.any(np.abs(array) > 1e18) for array in floats):
+        yield "odd"
+    attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
+    if node.op_type == "MeanVarianceNormalization":
+        axes = attributes.get("axes", [0, 2, 3])
+        with np.errstate(all="ignore"):
+            deviation = np.std(read[0].astype(np.float64), axis=tuple(axis for axis in axes if axis < read[0].ndim))
+        if np.any(deviation <= 1e-6 * np.abs(read[0]).max()) or np.any(deviation < 1e-3):
+            yield "constant"
+    if node.op_type == "GroupNormalization":
+        groups = read[0].reshape(read[0].shape[0], attributes["num_groups"], -1).astype(np.float64)
+        with np.errstate(all="ignore"):
+            if np.any(groups.std(-1) < 0.1 * np.abs(groups.mean(-1))):
+                yield "alike"
+    if node.op_type == "Resize" and attributes.get("coordinate_transformation_mode") == b"align_corners" and read[-1].dtype == np.float32:
+        sizes = read[-1][-read[0].ndim :].astype(np.float64) * np.array(read[0].shape[-read[-1].size :])
+        if np.any(sizes != np.floor(sizes)):
+            yield "fraction"
 
 
 def draw(seed, number, only=None):

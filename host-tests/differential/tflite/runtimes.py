@@ -65,8 +65,8 @@ def run(name, file, main, inputs):
         return " ".join(str(error).split())[:300] or type(error).__name__
 
 
-def signature(model):
-    """What tells operators apart: types of operands and results."""
+def signature(model, inputs):
+    """What tells operators apart: types of operands and results, and what is odd in the numbers that they read."""
     main = model.main
     conversions = [o for o in main.operators if o.name == "DEQUANTIZE" and main.tensors[o.inputs[0]].element == "float16"]
     operators = [o for o in main.operators if o not in conversions]
@@ -75,7 +75,7 @@ def signature(model):
         return "chain " + " ".join(o.name for o in operators)
     element = lambda t: "none" if t < 0 else "float16" if t in half else main.tensors[t].element
     one = operators[0]
-    marks = "".join(f" +{mark}" for mark in marks_of(main, one))
+    marks = "".join(f" +{mark}" for mark in [*marks_of(main, one), *marks_of_numbers(main, one, inputs)])
     return f"{one.name} {' '.join(map(element, one.inputs))} -> {' '.join(map(element, one.outputs))}{marks}"
 
 
@@ -92,6 +92,8 @@ def marks_of(main, operator):
         yield "scale>=1"
     if operator.name == "ADD" and operator.options[1].fusedActivationFunction:
         yield "fused"
+    if operator.name == "ATAN2" and tensors[0].dims != tensors[1].dims:
+        yield "broadcast"
     if operator.name == "DEPTHWISE_CONV_2D" and len(tensors[1].scales or ()) == 1 and tensors[0].element == "float32":
         yield "one-scale"
     if operator.name == "HARD_SWISH" and quantised and tensors[0].scales[0] / result.scales[0] < 2**-8:
@@ -106,12 +108,37 @@ def marks_of(main, operator):
             yield "factor>=256"
 
 
+INTEGERS = {element: (-(2.0 ** (bits - 1)), 2.0 ** (bits - 1)) for element, bits in (("int8", 8), ("int16", 16), ("int32", 32), ("int64", 64))}
+INTEGERS |= {"uint8": (0.0, 256.0), "uint32": (0.0, 2.0**32)}
+
+
+def marks_of_numbers(main, operator, inputs):
+    """What is odd in the floats that it reads."""
+    read = []
+    for t in operator.inputs:
+        if t < 0 or main.tensors[t].element != "float32":
+            continue
+        cases = [case[main.inputs.index(t)] for case in inputs] if t in main.inputs else [main.tensors[t].data or b""]
+        read.append(np.concatenate([np.frombuffer(data, np.float32) for data in cases]))
+    if any(not np.isfinite(x).all() or np.any(np.abs(x) > 1e19) for x in read):
+        yield "odd"
+    result = main.tensors[operator.outputs[0]] if operator.outputs else None
+    if operator.name == "CAST" and read and result.element in INTEGERS:
+        lo, hi = INTEGERS[result.element]
+        if not np.all((read[0] > lo - 1) & (read[0] < hi)):
+            yield "beyond"
+    if operator.name == "QUANTIZE" and read and result.scales:
+        steps = read[0].astype(np.float64) / min(result.scales)
+        if not np.all(np.abs(steps) < 2.0**31 - 2**16):
+            yield "beyond"
+
+
 class Part:
     """A model with what it is run on, and what the runtimes make of it."""
 
     def __init__(self, model, inputs, title):
         self.model, self.inputs, self.title = model, inputs, title
-        self.file, self.signature = model.file(), signature(model)
+        self.file, self.signature = model.file(), signature(model, inputs)
         main = model.main
         self.outputs = [(main.tensors[t].element, main.tensors[t].dims) for t in main.outputs]
         self.runtimes = NAMES

@@ -13,12 +13,6 @@ pub mod oracle;
 pub mod report;
 pub mod run;
 
-/// What a model gives: `[case][k]`.
-pub type Outputs = Vec<Vec<kiln_codegen::ir::Data>>;
-
-/// The same as bytes.
-pub type Bytes = Vec<Vec<Vec<u8>>>;
-
 /// A format of model files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Format {

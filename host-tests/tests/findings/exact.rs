@@ -15,10 +15,11 @@ use kiln_host_tests::side_by_side::SideBySide;
 const INT16: [(&str, &str); 3] =
     [("c16_CONV_2D_none_0", "tflm"), ("fc16_i32_0", "tflm"), ("abs16_0", "tflm")];
 
-/// uint8: average pooling between two zero points, LOGISTIC at a power of two, FULLY_CONNECTED. Golden values are those of LiteRT's reference kernels.
-const UINT8: [(&str, &str); 3] = [
+/// uint8: average pooling between two zero points, LOGISTIC at a power of two, a CAST of int8 beside a pooling of uint8, FULLY_CONNECTED. Golden values are those of LiteRT's reference kernels.
+const UINT8: [(&str, &str); 4] = [
     ("poolq_AVERAGE_POOL_2D_u8_zp", "litert-ref"),
     ("u_LOGISTIC_u8_m12_0", "litert-ref"),
+    ("mixed_u8_i8", "litert-ref"),
     ("fully_connected_b1_uint8", ""),
 ];
 

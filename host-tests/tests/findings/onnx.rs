@@ -44,6 +44,28 @@ fn a_chain_of_floats() {
     check("o341");
 }
 
+/// Where steps are longer than windows, padding for a result of the image's size is negative: the outermost pixels are left out on both sides.
+#[test]
+fn convolutions_whose_steps_are_longer_than_their_windows() {
+    ["conv_beyond_SAME_UPPER", "conv_beyond_SAME_LOWER", "stride_beyond_window"]
+        .iter()
+        .for_each(|name| check(name));
+}
+
+/// `pytorch_half_pixel` reads element 0 where the result has one element, whatever the scale says.
+#[test]
+fn resizing_to_one_element() {
+    check("resize_to_one");
+}
+
+/// NaN stays NaN, and infinity does not become it.
+#[test]
+fn numbers_that_are_infinite_or_none() {
+    ["clip_nan", "max_nan", "lp_nan", "asinh_infinite", "acosh_large", "log_sum_exp_infinite"]
+        .iter()
+        .for_each(|name| check(name));
+}
+
 /// LSTMs whose inputs and states are quantised as they come: of both directions, signed and unsigned weights, scales for each filter, peepholes, a clip, and sums of more than 24 bits.
 #[test]
 fn lstms_that_quantise_as_they_go() {

@@ -181,18 +181,20 @@ pub(super) fn asinh(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let root = cx.unary(Unary::Sqrt, more)?;
     let below = cx.plus(root, 1.0)?;
     let fraction = cx.quotient(square, below)?;
+    // It is less than |x|, and NaN where x² is infinite.
+    let fraction = cx.binary(Binary::Min, fraction, size)?;
     let all = cx.sum(size, fraction)?;
     let size = log_of_one_and(cx, all)?;
     signed(cx, x, size)
 }
 
-/// Acosh: log(1 + (x − 1) + √((x − 1)·(x + 1))).
+/// Acosh: log(1 + (x − 1) + √(x − 1)·√(x + 1)).
 pub(super) fn acosh(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     cx.want_float(x)?;
     let (less, more) = (cx.plus(x, -1.0)?, cx.plus(x, 1.0)?);
-    let square = cx.product(less, more)?;
-    let root = cx.unary(Unary::Sqrt, square)?;
+    let roots = [cx.unary(Unary::Sqrt, less)?, cx.unary(Unary::Sqrt, more)?];
+    let root = cx.product(roots[0], roots[1])?;
     let all = cx.sum(less, root)?;
     let y = log_of_one_and(cx, all)?;
     cx.bind(0, y)

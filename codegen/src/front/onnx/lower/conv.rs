@@ -169,6 +169,30 @@ fn padded(
     Ok(axes)
 }
 
+/// The part of a channel-first image that windows of a convolution lie on. Where steps are longer than windows, the padding for a result that is as large as the
+/// image is negative: elements at its edges belong to no window.
+pub(super) fn under_windows(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, size: &[usize]) -> Lowered<ValueId> {
+    let kind = cx.text("auto_pad");
+    if kind != b"SAME_UPPER" && kind != b"SAME_LOWER" {
+        return Ok(x);
+    }
+    let image = cx.dims(x);
+    let axes = window(cx, size, image.get(2..).unwrap_or_default())?;
+    let mut part = x;
+    for (k, axis) in axes.iter().enumerate() {
+        let last = (axis.image.div_ceil(axis.stride)).saturating_sub(1);
+        let Some(all) = axis.reach().and_then(|reach| reach.checked_add(last.checked_mul(axis.stride)?))
+        else {
+            continue;
+        };
+        // As ONNX Runtime divides them between both sides.
+        let over = axis.image.saturating_sub(all);
+        let before = over.saturating_sub(if kind == b"SAME_UPPER" { 1 } else { 2 }) / 2;
+        part = cx.part(part, k + 2, before, axis.image - over, 1)?;
+    }
+    Ok(part)
+}
+
 /// The weights, which must be constant.
 pub(super) fn weights(cx: &NodeCx<'_, '_, '_>, w: ValueId) -> Lowered<Vec<f32>> {
     cx.want_float(w)?;
@@ -263,7 +287,8 @@ pub(super) fn conv(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         return Err(misfit(cx));
     }
     cx.want_float(w)?;
-    let axes = window(cx, size, &dims[2..])?;
+    let x = under_windows(cx, x, size)?;
+    let axes = window(cx, size, &cx.dims(x)[2..])?;
     let (kh, kw) = if rank == 4 { (size[0], size[1]) } else { (1, size[0]) };
     if cx.known(w).is_none() && rank < 5 {
         let image = channel_last(cx, x)?;

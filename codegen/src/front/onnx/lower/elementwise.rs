@@ -143,7 +143,8 @@ pub(super) fn clip(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     }
     for (bound, function) in bounds.into_iter().zip([Binary::Max, Binary::Min]) {
         if let Some(bound) = bound {
-            x = cx.binary(function, x, bound)?;
+            // NaN stays NaN: comparisons with it are false, which chooses the second operand.
+            x = cx.binary(function, bound, x)?;
         }
     }
     cx.bind(0, x)
@@ -263,12 +264,18 @@ pub(super) fn prelu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 
 /// Max of any number of operands.
 pub(super) fn max(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    several(cx, |cx, x, y| cx.binary(Binary::Max, x, y))
+    several(cx, |cx, x, y| extreme(cx, Binary::Max, x, y))
 }
 
 /// Min of any number of operands.
 pub(super) fn min(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    several(cx, |cx, x, y| cx.binary(Binary::Min, x, y))
+    several(cx, |cx, x, y| extreme(cx, Binary::Min, x, y))
+}
+
+/// The larger or the smaller one, the constant first: NaN stays NaN as the second operand.
+fn extreme(cx: &mut NodeCx<'_, '_, '_>, function: Binary, x: ValueId, y: ValueId) -> Lowered<ValueId> {
+    let (x, y) = if cx.data(y).is_some() { (y, x) } else { (x, y) };
+    cx.binary(function, x, y)
 }
 
 /// Sum of any number of operands.

@@ -196,9 +196,9 @@ pub(super) fn lp(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         }
         p => return Err(Refusal::malformed(format!("its p is {p}"))),
     };
-    // Nothing but zeros is divided by the least number.
+    // Nothing but zeros is divided by the least number. The second operand of a maximum may be NaN.
     let least = cx.number(norm, f32::MIN_POSITIVE.into())?;
-    let norm = cx.binary(Binary::Max, norm, least)?;
+    let norm = cx.binary(Binary::Max, least, norm)?;
     let y = cx.quotient(x, norm)?;
     cx.bind(0, y)
 }

@@ -2,7 +2,7 @@
 //!
 //! They are made of floats, which hold integers up to 2²⁴: sums of more products are made of parts.
 
-use super::conv::{channel_first, channel_last, convolution, groups, window, Axis};
+use super::conv::{channel_first, channel_last, convolution, groups, under_windows, window, Axis};
 use super::cx::NodeCx;
 use super::product::product_of;
 use super::{describe, Lowered, Refusal};
@@ -159,9 +159,10 @@ pub(super) fn conv(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         return Err(Refusal::unsupported("its sums have more than 24 bits", help));
     }
     let x = centred(cx, x, x_zero, false)?;
+    let x = under_windows(cx, x, &shape[2..])?;
+    let axes = window(cx, &shape[2..], &cx.dims(x)[2..])?;
     let image = channel_last(cx, x)?;
     let filters = cx.float_constant("weights", &[o, kh, kw, depth], &ordered)?;
-    let axes = window(cx, &shape[2..], &dims[2..])?;
     let y = convolution(cx, image, filters, None, Axis::window(&axes), groups)?;
     let y = cx.cast(y, DType::I32)?;
     let y = channel_first(cx, y, rank)?;

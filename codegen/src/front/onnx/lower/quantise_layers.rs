@@ -2,7 +2,7 @@
 //!
 //! Where the specification leaves the arithmetic open, it is that of ONNX Runtime's kernels (x86-64): sums are floats when they are rescaled, and rounded half to even.
 
-use super::conv::{channel_first, channel_last, window, Axis};
+use super::conv::{channel_first, channel_last, under_windows, window, Axis};
 use super::cx::NodeCx;
 use super::pool;
 use super::quantise::{bind_stored, computed, signed, Scales};
@@ -130,7 +130,9 @@ pub(super) fn conv(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
             return Err(Refusal::malformed(what));
         }
     };
-    let image = channel_last(cx, x.value)?;
+    let size = if rank == 3 { vec![kw] } else { vec![kh, kw] };
+    let stored = under_windows(cx, x.value, &size)?;
+    let image = channel_last(cx, stored)?;
     let &[n, h, width, c] = &*cx.dims(image) else { return Err(Refusal::malformed("no image")) };
     let groups = usize::try_from(cx.int("group", 1)).unwrap_or(0);
     if groups == 0 || c != depth * groups || o % groups != 0 {
@@ -143,8 +145,7 @@ pub(super) fn conv(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         (filter * depth + rest % depth) * taps + rest / depth
     };
     let (weights, scales) = weights(cx, 3, 0, &[o, kh, kw, depth], at)?;
-    let size = if rank == 3 { vec![kw] } else { vec![kh, kw] };
-    let own = cx.dims(x.value);
+    let own = cx.dims(stored);
     let window = Axis::window(&window(cx, &size, &own[2..])?);
     let Some([out_h, out_w]) = window.output([h, width]) else {
         return Err(Refusal::malformed(format!("a {kh}×{kw} window does not fit a {h}×{width} image")));

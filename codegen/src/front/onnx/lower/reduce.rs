@@ -70,6 +70,8 @@ pub(super) fn log_sum(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 pub(super) fn log_sum_exp(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     reduced(cx, 18, |cx, x, axes| {
         let largest = cx.reduced(Reduction::Max, x, axes)?;
+        // ∞ − ∞ is no number.
+        let largest = cx.clipped(largest, f32::MIN, f32::MAX)?;
         let less = cx.difference(x, largest)?;
         let powers = cx.unary(Unary::Exp, less)?;
         let sum = cx.reduced(Reduction::Sum, powers, axes)?;

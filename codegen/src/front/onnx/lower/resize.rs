@@ -237,7 +237,7 @@ fn coordinate(mode: &[u8], axis: Axis, i: usize) -> Option<f64> {
     let (start, end) = axis.region;
     Some(match mode {
         b"half_pixel" => centre,
-        b"pytorch_half_pixel" if out == 1.0 => -0.5,
+        b"pytorch_half_pixel" if axis.out == 1 => 0.0,
         b"pytorch_half_pixel" => centre,
         b"half_pixel_symmetric" => size / 2.0 * (1.0 - axis.out as f64 / out) + centre,
         b"asymmetric" => i / axis.scale,

@@ -63,7 +63,7 @@ fn convolution(cx: &mut OpCx<'_, '_, '_>, options: &WindowOptions, layout: Layou
     cx.bind(0, value)
 }
 
-/// Weights as kernels of int8 convolutions, and all kernels of int16 activations, read them: around 0, whatever zero point the file states.
+/// Weights as kernels of int8 and int16 convolutions read them: around 0, whatever zero point the file states.
 pub(super) fn as_read(cx: &mut OpCx<'_, '_, '_>, x: ValueId, weights: ValueId) -> Lowered<ValueId> {
     let ty = cx.ty(weights).clone();
     let knows_zero = cx.ty(x).dtype == DType::F32 || ty.dtype != DType::I8 || cx.as_stored(x).is_some();

@@ -1,7 +1,7 @@
 //! What one operator sees while it is lowered.
 
 use super::packed::Packed;
-use super::tensor::{check_size, depthwise, is_wide_unsigned, some_elements};
+use super::tensor::{check_size, depthwise, is_wide_unsigned, some_elements, UINT8};
 use super::{consts, Importer, Layout, Lowered, Refusal, Slot};
 use crate::front::tflite::flexbuffer;
 use crate::front::tflite::names;
@@ -332,11 +332,14 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
         }
     }
 
-    /// The type that a value has in the file where that is uint8, and the graph has int8 instead.
+    /// The type that an operand has in the file where that is uint8, and the graph has int8 instead.
     pub(super) fn as_stored(&self, value: ValueId) -> Option<Type> {
         let ty = self.ty(value);
         let (scale, zero_point) = (ty.scale()?, ty.zero_point());
-        let signed_here = self.importer.is_unsigned && ty.dtype == DType::I8;
+        // Other operators of the file may have int8.
+        let tensors = self.operator.inputs.iter().filter_map(|index| self.importer.sub.tensor(index));
+        let reads_unsigned = tensors.map(|tensor| tensor.element).any(|element| element == UINT8);
+        let signed_here = self.importer.is_unsigned && ty.dtype == DType::I8 && reads_unsigned;
         signed_here.then(|| Type::quantized(DType::U8, ty.shape.dims(), scale, zero_point + 128))
     }
 

@@ -1,6 +1,6 @@
 //! FULLY_CONNECTED, whose weights and bias may be computed at run time.
 
-use super::conv::{as_read, bias_of_sums, biased, layer, per_channel, weights_and_bias, Filtering};
+use super::conv::{bias_of_sums, biased, layer, per_channel, weights_and_bias, Filtering};
 use super::cx::{describe, Format, OpCx};
 use super::quant::Activation;
 use super::{dynamic, Layout, Lowered, Refusal};
@@ -17,10 +17,6 @@ pub(super) fn fully_connected(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     }
     let x = cx.input(0)?;
     let weights = cx.filters(1, Layout::Rows)?;
-    let weights = match cx.ty(x).dtype {
-        DType::I16 => as_read(cx, x, weights)?,
-        _ => weights,
-    };
     let is_dynamic = dynamic::applies(cx, x, weights)?;
     let (weights, bias, format) = match is_dynamic {
         true => (weights, None, Format::Float),

@@ -3,7 +3,7 @@
 use crate::front::read;
 use crate::front::tflite::testing::{op, Element, ModelBuilder, Options, Table, Tensor};
 use crate::interp::Machine;
-use crate::ir::{Data, Graph};
+use crate::ir::{DType, Data, Graph};
 
 const SLICE: i32 = 65;
 const PAD: i32 = 34;
@@ -74,6 +74,35 @@ fn zero_points_of_weights_count_where_kernels_know_them() {
         inputs.extend((!constant).then(|| Data::from_i8(&[4])));
         inputs.push(Data::from_i32(&[0]));
         assert_eq!(Machine::new(&graph).run(&inputs).unwrap()[0].to_i8(), [expected], "{code} {constant}");
+    }
+}
+
+/// So do those of int16 activations, however wide the bias is.
+#[test]
+fn zero_points_of_weights_count_beside_int16() {
+    for (constant, bias) in [(true, None), (false, None), (true, Some(4)), (false, Some(4)), (false, Some(8))]
+    {
+        let of_weights = Tensor::new(Element::Int8, &[1, 1]).quantized(1.0, 127);
+        let int16 = || Tensor::new(Element::Int16, &[1, 1]).quantized(1.0, 0);
+        let mut m = ModelBuilder::new();
+        let x = m.input("x", int16());
+        let w = match constant {
+            true => m.constant("w", of_weights, &[74]),
+            false => m.input("w", of_weights),
+        };
+        let mut operands = vec![x, w];
+        if let Some(bytes) = bias {
+            let element = if bytes == 8 { Element::Int64 } else { Element::Int32 };
+            let zeros = vec![0; bytes];
+            operands.push(m.constant("b", Tensor::new(element, &[1]).quantized(1.0, 0), &zeros));
+        }
+        let y = m.value("y", int16());
+        m.operator(op::FULLY_CONNECTED, Options::fully_connected(0), &operands, &[y]);
+        m.outputs(&[y]);
+        let mut inputs = vec![Data::from_i16(&[-10])];
+        inputs.extend((!constant).then(|| Data::from_i8(&[74])));
+        let found = Machine::new(&graph(&m)).run(&inputs).unwrap();
+        assert_eq!(found[0].to_ints(DType::I16), [530], "{constant} {bias:?}");
     }
 }
 
