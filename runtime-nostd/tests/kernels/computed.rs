@@ -78,7 +78,9 @@ fn check(shape: Shape, rng: &mut Rng) {
 fn they_equal_the_definition() {
     let mut rng = Rng::new(11);
     for (shapes, depthwise) in [(CONVOLUTIONS, false), (DEPTHWISE, true)] {
-        for &shape in shapes.iter().filter(|shape| shape.is_tried() && shape.conv.in_c * shape.conv.out_c <= 512) {
+        for &shape in
+            shapes.iter().filter(|shape| shape.is_tried() && shape.conv.in_c * shape.conv.out_c <= 512)
+        {
             check(shape, &mut rng);
         }
         for _ in 0..rounds(300) {
