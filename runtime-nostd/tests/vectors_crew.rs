@@ -39,13 +39,15 @@ impl Random {
         let strided = self.below(3) == 0;
         let step = |random: &mut Random| if strided { 1 + random.below(2) } else { 1 };
         let (stride_h, stride_w, dilation_h, dilation_w) = (step(self), step(self), step(self), step(self));
-        let (out_h, out_w) = (1 + self.below(20), 1 + self.below(12));
+        // Small ones under Miri.
+        let share = if cfg!(miri) { 4 } else { 1 };
+        let (out_h, out_w) = (1 + self.below(20 / share), 1 + self.below(12 / share));
         let (pad_top, pad_left) = (self.below(k_h), self.below(k_w));
         let extent = |out: usize, stride: usize, k: usize, dilation: usize, pad: usize| {
             ((out - 1) * stride + (k - 1) * dilation + 1).saturating_sub(2 * pad).max(1)
         };
-        let in_c = 1 + self.below(40);
-        let (out_c, groups) = if depthwise { (in_c, in_c) } else { (1 + self.below(40), 1) };
+        let in_c = 1 + self.below(40 / share);
+        let (out_c, groups) = if depthwise { (in_c, in_c) } else { (1 + self.below(40 / share), 1) };
         let conv = Conv {
             in_h: extent(out_h, stride_h, k_h, dilation_h, pad_top),
             in_w: extent(out_w, stride_w, k_w, dilation_w, pad_left),

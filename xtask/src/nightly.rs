@@ -47,8 +47,9 @@ fn cargo(rustup: &Path, folder: &Path) -> Command {
 }
 
 /// What runs under Miri: a name, and arguments of `cargo test`. Kernels in vectors are their scalar twins there, since the processor that Miri is has no vectors.
-const MIRI: [(&str, &[&str]); 3] = [
+const MIRI: [(&str, &[&str]); 4] = [
     ("the runtime's own tests", &["-p", "kiln", "--lib"]),
+    ("kernels, alone and on crews", &["-p", "kiln", "--test", "kernels", "--test", "vectors_crew"]),
     ("hostile programs", &["-p", "kiln", "--test", "hostile"]),
     ("hostile calls", &["-p", "kiln-kernel-checks", "--test", "hostile"]),
 ];

@@ -16,7 +16,7 @@ pub const CODE_BYTES: [(&str, usize); 5] = [
     ("add_i8_compact", 80),
 ];
 
-const CONV: usize = 1850;
+const CONV: usize = 1950;
 const DENSE: usize = 370;
 
 /// The kernel of a node.

@@ -215,6 +215,7 @@ parameters! {
 }
 by_reference!(
     Conv,
+    ComputedConv,
     Pool,
     Scale,
     Broadcast,
@@ -255,6 +256,19 @@ impl Arg<'_> for Conv {
             *field = d.size(*field);
         }
         p
+    }
+}
+
+impl Arg<'_> for ComputedConv {
+    fn draw(d: &Draw) -> Self {
+        let (_, out_h) = d.layer.get();
+        ComputedConv {
+            conv: Arg::draw(d),
+            images: d.size(d.within(1, 3)),
+            out_h: d.size(out_h),
+            x_zero: Arg::draw(d),
+            w_zero: Arg::draw(d),
+        }
     }
 }
 

@@ -26,7 +26,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// Calls of a kernel in a turn.
-const TURN: u32 = if cfg!(miri) { 2 } else { 64 };
+const TURN: u32 = if cfg!(miri) { 1 } else { 64 };
 
 /// Place and message of the last panic.
 static PANIC: Mutex<String> = Mutex::new(String::new());

@@ -6,7 +6,7 @@ use std::alloc::Layout;
 use std::cell::Cell;
 
 /// Bytes of a region.
-pub(crate) const BYTES: usize = if cfg!(miri) { 1 << 12 } else { 1 << 14 };
+pub(crate) const BYTES: usize = if cfg!(miri) { 1 << 11 } else { 1 << 14 };
 
 /// Bytes beside an operand that are compared.
 const BESIDE: usize = 64;

@@ -1,12 +1,12 @@
 //! Parts that indices name, choices, comparisons, reductions, products of matrices, rows normalised and images of another size.
 
-use super::support::{assert_same, cells, rescale, Rng};
+use super::support::{assert_same, cells, rescale, rounds, Rng};
 use kiln::kernels::*;
 
 #[test]
 fn parts_are_those_that_indices_name() {
     let mut rng = Rng::new(1);
-    for _ in 0..500 {
+    for _ in 0..rounds(500) {
         let [batch, between, count, inner] = [0; 4].map(|_| rng.size(1, 3));
         let depth = rng.size(1, 3);
         let axes = [0; 6].map(|_| rng.size(1, 4));
@@ -45,7 +45,7 @@ fn two(a: usize, b: usize) -> [usize; 6] {
 #[test]
 fn comparisons_rescale_both_operands() {
     let mut rng = Rng::new(2);
-    for _ in 0..300 {
+    for _ in 0..rounds(300) {
         let (rows, columns) = (rng.size(1, 4), rng.size(1, 9));
         let (a, b) = (rng.i8s(rows * columns), rng.i8s(columns));
         let p = CompareParams {
@@ -84,7 +84,7 @@ fn comparisons_rescale_both_operands() {
 #[test]
 fn extremes_and_sums_along_an_axis() {
     let mut rng = Rng::new(3);
-    for _ in 0..300 {
+    for _ in 0..rounds(300) {
         let (outer, len, inner) = (rng.size(1, 3), rng.size(1, 6), rng.size(1, 4));
         let p = Along { outer, len, inner };
         let mut x: Vec<i32> = (0..outer * len * inner).map(|_| rng.int(-3, 3) as i32).collect();
@@ -115,7 +115,7 @@ fn extremes_and_sums_along_an_axis() {
 #[test]
 fn products_of_matrices_are_exact() {
     let mut rng = Rng::new(4);
-    for _ in 0..200 {
+    for _ in 0..rounds(200) {
         let (images, m, n, k) = (rng.size(1, 3), rng.size(1, 4), rng.size(1, 4), rng.size(1, 9));
         let (a, b) = (rng.i8s(images * m * k), rng.i8s(n * k));
         let p = MatMul {
@@ -154,7 +154,7 @@ fn products_of_matrices_are_exact() {
 #[test]
 fn logarithms_and_lengths_are_near_the_real_ones() {
     let mut rng = Rng::new(5);
-    for _ in 0..500 {
+    for _ in 0..rounds(500) {
         let depth = rng.size(1, 40);
         let mut x = rng.i8s(depth);
         // Differences of 1/16 in Q5.26: 2²² a step.
@@ -186,7 +186,7 @@ fn logarithms_and_lengths_are_near_the_real_ones() {
 #[test]
 fn resized_images_are_near_the_real_ones() {
     let mut rng = Rng::new(6);
-    for _ in 0..200 {
+    for _ in 0..rounds(200) {
         let [in_h, in_w, out_h, out_w] = [0; 4].map(|_| rng.size(1, 9));
         let (images, c) = (rng.size(1, 2), rng.size(1, 3));
         let p = Resize { images, in_h, in_w, c, out_h, out_w };

@@ -1,12 +1,12 @@
 //! Decision trees and what support-vector machines compute.
 
-use super::support::{cells, Rng};
+use super::support::{cells, rounds, Rng};
 use kiln::kernels::*;
 
 #[test]
 fn distances_are_sums_of_squares() {
     let mut rng = Rng::new(21);
-    for _ in 0..200 {
+    for _ in 0..rounds(200) {
         let [rows, vectors, width] = [0; 3].map(|_| rng.size(1, 5));
         let mut numbers =
             |len: usize| -> Vec<f32> { (0..len).map(|_| rng.int(-40, 40) as f32 / 8.0).collect() };
@@ -16,7 +16,7 @@ fn distances_are_sums_of_squares() {
         for (k, &y) in y.iter().enumerate() {
             let (x, v) = (&x[k / vectors * width..][..width], &v[k % vectors * width..][..width]);
             // All of these are exact.
-            assert_eq!(y, x.iter().zip(v).map(|(x, v)| (x - v).powi(2)).sum::<f32>());
+            assert_eq!(y, x.iter().zip(v).map(|(x, v)| (x - v) * (x - v)).sum::<f32>());
         }
     }
 }
@@ -25,7 +25,7 @@ fn distances_are_sums_of_squares() {
 #[test]
 fn consistent_pairs_are_coupled() {
     let mut rng = Rng::new(22);
-    for _ in 0..200 {
+    for _ in 0..rounds(200) {
         let classes = rng.size(2, 7);
         let weights: Vec<f32> = (0..classes).map(|_| rng.int(1, 30) as f32).collect();
         let total: f32 = weights.iter().sum();

@@ -1,6 +1,6 @@
 //! Convolutions and matrix products.
 
-use super::support::{assert_same, cells, rescale, Rng};
+use super::support::{assert_same, cells, rescale, rounds, Rng};
 use super::table::{impossible_convolutions, random_convolution, Shape, CONVOLUTIONS, DEPTHWISE};
 use kiln::kernels::{
     conv2d_f32, conv2d_i8, dense_f32, dense_i8, depthwise2d_f32, depthwise2d_i8, Band, Conv, Requant, Rows,
@@ -164,14 +164,14 @@ impl Case {
 fn i8_equals_the_definition() {
     let mut rng = Rng::new(1);
     for (shapes, depthwise) in [(CONVOLUTIONS, false), (DEPTHWISE, true)] {
-        for &shape in shapes {
+        for &shape in shapes.iter().filter(|shape| shape.is_tried()) {
             for _ in 0..3 {
                 let case = Case::new(shape, depthwise, &mut rng);
                 case.check_whole();
                 case.check_ring(&mut rng);
             }
         }
-        for _ in 0..1500 {
+        for _ in 0..rounds(1500) {
             let shape = random_convolution(&mut rng, depthwise);
             let case = Case::new(shape, depthwise, &mut rng);
             case.check_whole();
@@ -184,7 +184,7 @@ fn i8_equals_the_definition() {
 fn f32_sums_in_order() {
     let mut rng = Rng::new(2);
     for depthwise in [false, true] {
-        for _ in 0..500 {
+        for _ in 0..rounds(500) {
             let shape = random_convolution(&mut rng, depthwise);
             let p = shape.conv;
             let mut x = rng.f32s(p.in_h * shape.in_row());
@@ -218,8 +218,8 @@ fn f32_sums_in_order() {
 #[test]
 fn dense_equals_the_definition() {
     let mut rng = Rng::new(3);
-    let fixed = [(640, 128), (128, 8), (1, 1), (3, 2), (5, 9)];
-    for case in 0..300 {
+    let fixed = [(1, 1), (3, 2), (5, 9), (128, 8), (640, 128)];
+    for case in 0..rounds(300) {
         let (k, n) = fixed.get(case).copied().unwrap_or_else(|| (rng.size(1, 40), rng.size(1, 13)));
         let rows = rng.size(1, 4);
         let (mut x, w) = (rng.i8s(rows * k), rng.i8s(n * k));

@@ -1,6 +1,6 @@
 //! Elementwise operations with two operands.
 
-use super::support::{assert_same, cells, rescale, Rng};
+use super::support::{assert_same, cells, rescale, rounds, Rng};
 use kiln::kernels::{
     add_f32, add_i8, mul_f32, mul_i8, sub_f32, sub_i8, AddParams, Broadcast, MulParams, Scale,
 };
@@ -56,7 +56,7 @@ fn small_scale(rng: &mut Rng, lowest: i64) -> Scale {
 #[test]
 fn i8_equals_the_definition() {
     let mut rng = Rng::new(20);
-    for _ in 0..3000 {
+    for _ in 0..rounds(3000) {
         let shape = random_broadcast(&mut rng);
         let (a, b) = (rng.i8s(size(shape.dims, shape.a)), rng.i8s(size(shape.dims, shape.b)));
         let zeros = [0; 3].map(|_| i32::from(rng.zero_point()));
@@ -126,7 +126,7 @@ fn i8_equals_the_definition() {
 #[test]
 fn f32_equals_the_definition() {
     let mut rng = Rng::new(21);
-    for _ in 0..1000 {
+    for _ in 0..rounds(1000) {
         let shape = random_broadcast(&mut rng);
         let (a, mut b) = (rng.f32s(size(shape.dims, shape.a)), rng.f32s(size(shape.dims, shape.b)));
         let (lo, hi) = (-1.5, 2.5);

@@ -1,6 +1,6 @@
 //! Copies and fills.
 
-use super::support::{assert_same, cells, Rng};
+use super::support::{assert_same, cells, rounds, Rng};
 use kiln::kernels::{copy, fill, Copy};
 use kiln::Element;
 
@@ -39,7 +39,7 @@ fn random_copy(rng: &mut Rng) -> (Copy, usize, usize, Vec<(usize, usize)>) {
 
 fn check<T: Element + PartialEq + std::fmt::Debug>(seed: u64, element: fn(u64) -> T) {
     let mut rng = Rng::new(seed);
-    for _ in 0..1000 {
+    for _ in 0..rounds(1000) {
         let (p, src_len, dst_len, moves) = random_copy(&mut rng);
         let mut x: Vec<T> = (0..src_len).map(|_| element(rng.next())).collect();
         let start: Vec<T> = (0..dst_len).map(|_| element(rng.next())).collect();

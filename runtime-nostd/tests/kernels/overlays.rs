@@ -2,7 +2,7 @@
 //! rows read is intact. The result lies below the operand in one memory, as far up as that allows.
 
 use super::pooling::random_pool;
-use super::support::{assert_same, cells, Rng};
+use super::support::{assert_same, cells, rounds, Rng};
 use super::table::random_convolution;
 use kiln::kernels::{
     add_i8, avg_pool2d_i8, conv2d_i8, depthwise2d_i8, dequantize_i8_f32, max_pool2d_i8, quantize_f32_i8,
@@ -56,7 +56,7 @@ impl Sizes {
 #[test]
 fn convolutions() {
     let mut rng = Rng::new(30);
-    for case in 0..1500 {
+    for case in 0..rounds(1500) {
         let depthwise = case % 2 == 0;
         let shape = random_convolution(&mut rng, depthwise);
         let p = shape.conv;
@@ -77,7 +77,7 @@ fn convolutions() {
 #[test]
 fn poolings() {
     let mut rng = Rng::new(31);
-    for _ in 0..1000 {
+    for _ in 0..rounds(1000) {
         let (p, out_h) = random_pool(&mut rng);
         let sizes = Sizes { in_h: p.in_h, in_row: p.in_w * p.c, out_h, out_row: p.out_w * p.c };
         let first = |row: usize| (row * p.stride_h).saturating_sub(p.pad_top).min(p.in_h);
@@ -93,7 +93,7 @@ fn poolings() {
 fn softmax() {
     let mut rng = Rng::new(32);
     let exps: Vec<i32> = (0..256).map(|d| i32::MAX >> (d / 3).min(31)).collect();
-    for _ in 0..300 {
+    for _ in 0..rounds(300) {
         let (rows, depth) = (rng.size(1, 7), rng.size(1, 9));
         let n = rows * depth;
         let mut x = rng.i8s(n);
@@ -123,7 +123,7 @@ fn elementwise() {
         lo: -128,
         hi: 127,
     };
-    for _ in 0..300 {
+    for _ in 0..rounds(300) {
         let n = rng.size(1, 40);
         let shape = Broadcast { dims: [1, 1, 1, 1, 1, n], a: [0, 0, 0, 0, 0, 1], b: [0, 0, 0, 0, 0, 1] };
         let (x, z, gap) = (rng.i8s(n), rng.i8s(n), rng.size(0, n));
@@ -140,7 +140,7 @@ fn elementwise() {
 #[test]
 fn elements_of_other_sizes() {
     let mut rng = Rng::new(34);
-    for _ in 0..300 {
+    for _ in 0..rounds(300) {
         let n = rng.size(1, 20);
         let values = rng.i8s(n);
         let mut arena = kiln::Arena::<128>::new();

@@ -1,6 +1,6 @@
 //! Layers with packed weights against the same layers with whole ones.
 
-use super::support::{assert_same, cells, Rng};
+use super::support::{assert_same, cells, rounds, Rng};
 use super::table::{impossible_convolutions, random_convolution};
 use kiln::kernels::{
     conv2d_f32, conv2d_f32_halves, conv2d_i8, conv2d_i8_nibbles, dense_f32, dense_f32_halves, dense_i8,
@@ -35,7 +35,7 @@ fn halves(rng: &mut Rng, count: usize) -> (Vec<f32>, Vec<u16>) {
 fn layers_unpack_what_they_read() {
     let mut rng = Rng::new(61);
     for depthwise in [false, true] {
-        for _ in 0..400 {
+        for _ in 0..rounds(400) {
             let shape = random_convolution(&mut rng, depthwise);
             let p = shape.conv;
             let count = p.out_c * p.k_h * p.k_w * p.in_c / p.groups;
@@ -76,7 +76,7 @@ fn layers_unpack_what_they_read() {
 #[test]
 fn products_unpack_what_they_read() {
     let mut rng = Rng::new(62);
-    for _ in 0..200 {
+    for _ in 0..rounds(200) {
         let (k, n, rows) = (rng.size(1, 90), rng.size(1, 13), rng.size(1, 4));
         let band = Band { first: 0, rows };
         let (w, packed) = nibbles(&mut rng, k * n);

@@ -1,6 +1,6 @@
 //! Pooling and means.
 
-use super::support::{assert_same, cells, rescale, Rng};
+use super::support::{assert_same, cells, rescale, rounds, Rng};
 use kiln::kernels::{
     avg_pool2d_f32, avg_pool2d_i8, max_pool2d_f32, max_pool2d_i8, mean_f32, mean_i8, Band, Pool, Reduce, Rows,
 };
@@ -41,7 +41,7 @@ fn windows<T: Copy>(p: &Pool, out_h: usize, x: &[T]) -> Vec<Vec<T>> {
 #[test]
 fn i8_pools_equal_the_definition() {
     let mut rng = Rng::new(10);
-    for _ in 0..2000 {
+    for _ in 0..rounds(2000) {
         let (p, out_h) = random_pool(&mut rng);
         let x = rng.i8s(p.in_h * p.in_w * p.c);
         let lo = rng.int(-128, 20) as i32;
@@ -83,7 +83,7 @@ fn i8_pools_equal_the_definition() {
 #[test]
 fn f32_pools_equal_the_definition() {
     let mut rng = Rng::new(11);
-    for _ in 0..500 {
+    for _ in 0..rounds(500) {
         let (p, out_h) = random_pool(&mut rng);
         let mut x = rng.f32s(p.in_h * p.in_w * p.c);
         let (lo, hi) = (-0.5, 1.0);
@@ -138,7 +138,7 @@ fn groups<T: Copy>(dims: [usize; 4], reduced: [bool; 4], x: &[T]) -> Vec<Vec<T>>
 #[test]
 fn means_equal_the_definition() {
     let mut rng = Rng::new(12);
-    for _ in 0..1000 {
+    for _ in 0..rounds(1000) {
         let (dims, reduced, p) = random_reduction(&mut rng);
         let n = dims.iter().product();
         let mut x = rng.i8s(n);

@@ -1,7 +1,7 @@
 //! Kernels that take bands, band by band between rings as small as can be, against one call for everything between whole tensors.
 
 use super::pooling::random_pool;
-use super::support::{assert_same, cells, Rng};
+use super::support::{assert_same, cells, rounds, Rng};
 use super::table::random_convolution;
 use kiln::kernels::{
     avg_pool2d_f32, avg_pool2d_i8, avg_pool_rows_f32, avg_pool_rows_i8, conv2d_f32, conv2d_i8,
@@ -87,7 +87,7 @@ fn set<T: std::marker::Copy>(to: &[Cell<T>], from: &[T]) {
 #[test]
 fn convolutions() {
     let mut rng = Rng::new(20);
-    for case in 0..1500 {
+    for case in 0..rounds(1500) {
         let depthwise = case % 2 == 0;
         let shape = random_convolution(&mut rng, depthwise);
         let p = shape.conv;
@@ -120,7 +120,7 @@ fn convolutions() {
 #[test]
 fn poolings() {
     let mut rng = Rng::new(21);
-    for _ in 0..1000 {
+    for _ in 0..rounds(1000) {
         let (p, out_h) = random_pool(&mut rng);
         let before = |row: usize| (row * p.stride_h).saturating_sub(p.pad_top).min(p.in_h);
         let reached = |row: usize| (row * p.stride_h + p.k_h).saturating_sub(p.pad_top).min(p.in_h);
@@ -140,7 +140,7 @@ fn poolings() {
 #[test]
 fn paddings() {
     let mut rng = Rng::new(22);
-    for _ in 0..500 {
+    for _ in 0..rounds(500) {
         let [top, bottom, left, right] = [0; 4].map(|_| rng.size(0, 3));
         let (h, w, c, out_c) = (rng.size(1, 7), rng.size(1, 5), rng.size(1, 4), rng.size(4, 6));
         let (in_row, out_row, out_h) = (w * c, (left + w + right) * out_c, top + h + bottom);
@@ -193,7 +193,7 @@ fn absorbed<T: std::marker::Copy, A>(
 #[test]
 fn poolings_over_all_rows() {
     let mut rng = Rng::new(23);
-    for _ in 0..1000 {
+    for _ in 0..rounds(1000) {
         let (p, _) = random_pool(&mut rng);
         // Rows are all in the one window; columns are in several, which may overlap.
         let p = Pool { k_h: p.in_h + rng.size(0, 1), pad_top: 0, ..p };
@@ -220,7 +220,7 @@ fn poolings_over_all_rows() {
 #[test]
 fn means_over_all_rows() {
     let mut rng = Rng::new(24);
-    for _ in 0..1000 {
+    for _ in 0..rounds(1000) {
         let [h, w, c] = [8, 6, 9].map(|largest| rng.size(1, largest));
         let p = Reduce {
             outer: [1, 1, 1, 1, 1, c],

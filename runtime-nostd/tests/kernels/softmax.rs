@@ -1,6 +1,6 @@
 //! Softmax.
 
-use super::support::{assert_same, cells, nearest_away, nearest_up, Rng};
+use super::support::{assert_same, cells, nearest_away, nearest_up, rounds, Rng};
 use kiln::kernels::{softmax_f32, softmax_i8};
 
 /// Exponentials of the differences 0, −1, … times `step`, in Q0.31; none from `cut` on.
@@ -52,7 +52,7 @@ fn row(exps: &[i32; 256], x: &[i8]) -> Vec<i8> {
 #[test]
 fn i8_equals_the_definition() {
     let mut rng = Rng::new(50);
-    for case in 0..3000 {
+    for case in 0..rounds(3000) {
         let depth = match case {
             0 => 600,
             _ => rng.size(1, 40),
@@ -94,7 +94,7 @@ fn impossible_tables_do_no_harm() {
 fn f32_sums_to_one() {
     let mut rng = Rng::new(51);
     let bound = if cfg!(feature = "micromath") { 3e-3 } else { 1e-6 };
-    for _ in 0..300 {
+    for _ in 0..rounds(300) {
         let depth = rng.size(1, 20);
         let beta = rng.int(1, 30) as f32 / 10.0;
         let mut x: Vec<f32> = rng.f32s(depth * 2).iter().map(|x| x * 8.0).collect();

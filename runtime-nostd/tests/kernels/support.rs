@@ -64,6 +64,15 @@ impl Rng {
     }
 }
 
+/// How many random cases are tried of so many: under Miri, which is some thousand times slower, a few.
+pub(crate) const fn rounds(count: usize) -> usize {
+    if cfg!(miri) {
+        count.div_ceil(400)
+    } else {
+        count
+    }
+}
+
 /// The elements as cells.
 pub(crate) fn cells<T>(data: &mut [T]) -> &[Cell<T>] {
     Cell::from_mut(data).as_slice_of_cells()

@@ -1,6 +1,6 @@
 //! Elementwise operations with one operand, and conversions.
 
-use super::support::{assert_same, cells, Rng};
+use super::support::{assert_same, cells, rounds, Rng};
 use kiln::kernels::{
     clip_f32, dequantize_i8_f32, dequantize_u8_f32, leaky_relu_f32, logistic_f32, lookup_8, quantize_f32_i8,
     quantize_f32_u8, tanh_f32,
@@ -103,7 +103,7 @@ fn conversions_round_half_away_from_zero() {
 #[test]
 fn conversions_equal_the_definition() {
     let mut rng = Rng::new(42);
-    for _ in 0..200 {
+    for _ in 0..rounds(200) {
         let scale = rng.int(1, 1 << 24) as f32 / (1 << 27) as f32;
         let zero = i32::from(rng.zero_point());
         let mut stored = rng.i8s(50);

@@ -56,6 +56,20 @@ pub(super) const OTHERS: &[Fuzzed] = typed! {
         matmul_f32_reproducible(p, lo, hi, a, b, y, work);
     matmul_f32_reproducible |p: &MatMul, lo: f32, hi: f32, a: &[f32], b: &[Cell<f32>], y: &[Cell<f32>], work: &[Cell<f32>]|
         matmul_f32_reproducible(p, lo, hi, a, b, y, work);
+    computed_conv2d_i8 |p: &ComputedConv, q: &Requant<'_>, x: &[Cell<i8>], w: &[Cell<i8>], bias: &[Cell<i32>], y: &[Cell<i8>]|
+        computed_conv2d_i8(p, q, x, w, bias, y);
+    computed_conv2d_i8 |p: &ComputedConv, q: &Requant<'_>, x: &[Cell<i8>], w: &[i8], bias: &[i32], y: &[Cell<i8>]|
+        computed_conv2d_i8(p, q, x, w, bias, y);
+    computed_conv2d_i8_once |p: &ComputedConv, q: &Requant<'_>, x: &[i8], w: &[Cell<i8>], bias: &[i32], y: &[Cell<i8>]|
+        computed_conv2d_i8_once(p, q, x, w, bias, y);
+    computed_conv2d_i8_float |p: &ComputedConv, q: &FloatRequant<'_>, x: &[Cell<i8>], w: &[Cell<i8>], bias: &[i32], y: &[Cell<i8>]|
+        computed_conv2d_i8_float(p, q, x, w, bias, y);
+    computed_conv2d_i16 |p: &ComputedConv, q: &Requant<'_>, x: &[Cell<i16>], w: &[Cell<i8>], bias: &[i64], y: &[Cell<i16>]|
+        computed_conv2d_i16(p, q, x, w, bias, y);
+    computed_conv2d_i16_narrow |p: &ComputedConv, q: &Requant<'_>, x: &[Cell<i16>], w: &[Cell<i8>], bias: &[i32], y: &[Cell<i16>]|
+        computed_conv2d_i16_narrow(p, q, x, w, bias, y);
+    computed_conv2d_f32 |p: &ComputedConv, lo: f32, hi: f32, x: &[Cell<f32>], w: &[Cell<f32>], bias: &[Cell<f32>], y: &[Cell<f32>]|
+        computed_conv2d_f32(p, lo, hi, x, w, bias, y);
     select |p: &Choice, c: &[Cell<u8>], a: &[Cell<i8>], b: &[i8], y: &[Cell<i8>]| select(p, c, a, b, y);
     select |p: &Choice, c: &[u8], a: &[Cell<i64>], b: &[Cell<i64>], y: &[Cell<i64>]| select(p, c, a, b, y);
     cast |x: &[Cell<f32>], y: &[Cell<i8>]| cast(x, y);

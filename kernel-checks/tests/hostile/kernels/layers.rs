@@ -19,6 +19,8 @@ pub(super) const KERNELS: &[Fuzzed] = fuzzed! {
     dense_i8,
     dense_i8_float,
     dense_i8_once,
+    dense_i8_once_nibbles,
+    dense_i8_wide_once,
     dense_i8_wide,
     dense_i8_wide_float,
     depthwise2d_f32,

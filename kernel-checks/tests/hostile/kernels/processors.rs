@@ -88,6 +88,9 @@ pub(super) const KERNELS: &[Fuzzed] = fuzzed! {
     conv2d_i8_simd_on::<true>,
     dense_f32_simd_on,
     dense_i8_simd_on::<false>,
+    conv2d_f32_reproducible_on,
+    dense_f32_reproducible_on,
+    depthwise2d_f32_reproducible_on [in_c = 20, out_c = 20, groups = 20],
     depthwise2d_f32_simd_on [in_c = 20, out_c = 20, groups = 20],
     depthwise2d_i8_simd_on::<true> [in_c = 20, out_c = 20, groups = 20],
 };

@@ -114,7 +114,7 @@ struct Finish<'a> {
 
 type Requantise<'a> = dyn Fn(usize, [i32; 4], &[i32]) -> [i8; 4] + 'a;
 
-/// The arguments of a convolution.
+/// The arguments of a convolution. Places in rows of the result may wrap: whoever writes there compares them with the row first.
 struct Layer<'a> {
     p: &'a Conv,
     xd: usize,
@@ -169,8 +169,8 @@ impl<'a> Layer<'a> {
             if t.pixels % 2 == 1 && paired > 0 {
                 // The last pixel, once more with the one before it.
                 let first = t.pixels - 2;
-                let at = t.at.saturating_add(product(first, self.out.pixel));
-                let second = (t.y, at.saturating_add(self.out.pixel));
+                let at = t.at.wrapping_add(first.wrapping_mul(self.out.pixel));
+                let second = (t.y, at.wrapping_add(self.out.pixel));
                 tiles(Tiles { x_at: first * self.xd, at, second, pixels: 2, ..t });
             }
             if paired == 0 || self.p.out_c % 4 != 0 {
@@ -198,8 +198,8 @@ impl<'a> Layer<'a> {
                     move_rows(p, work, pixels);
                 }
                 fill(p, x, pad, work, oy, ox, pixels, kept);
-                let (at, quads) = (product(ox, out.pixel), p.out_c / 4);
-                let second = (y, at.saturating_add(out.pixel));
+                let (at, quads) = (ox.wrapping_mul(out.pixel), p.out_c / 4);
+                let second = (y, at.wrapping_add(out.pixel));
                 tiles(Tiles { w, x: work, x_at: 0, y, at, second, pixels, quads });
                 ox += pixels;
             }
@@ -248,16 +248,16 @@ impl<'a> Layer<'a> {
             }
             let tile = Tiles { w, x: work, x_at: 0, y: &[], at: 0, second: (&[], 0), pixels, quads };
             if let Some(y) = one_row {
-                let at = product(done, out.pixel);
-                tiles(Tiles { y, at, second: (y, at.saturating_add(out.pixel)), ..tile });
+                let at = done.wrapping_mul(out.pixel);
+                tiles(Tiles { y, at, second: (y, at.wrapping_add(out.pixel)), ..tile });
             } else {
                 let (mut place, mut paired) = (from, 0);
                 while paired < pixels {
-                    let (y, at) = (self.y.row(place.row), product(place.column, out.pixel));
+                    let (y, at) = (self.y.row(place.row), place.column.wrapping_mul(out.pixel));
                     let run = (p.out_w - place.column).min(pixels - paired) & !1;
                     let second = match run {
                         0 => (self.y.row(place.row + 1), 0),
-                        _ => (y, at.saturating_add(out.pixel)),
+                        _ => (y, at.wrapping_add(out.pixel)),
                     };
                     let run = run.max(2);
                     tiles(Tiles { x_at: paired * self.xd, y, at, second, pixels: run, ..tile });
@@ -280,8 +280,9 @@ impl<'a> Layer<'a> {
             for (q, w) in t.w.chunks_exact(quad.max(1)).enumerate().take(quads).skip(first) {
                 let results = (finish.requantise)(4 * q, sums(w, t.x, pixel * self.xd, self.pairs), w);
                 for (o, result) in (4 * q..filters).zip(results) {
-                    let at = product(pixel, self.out.pixel).saturating_add(product(o, self.out.channel));
-                    let Some(y) = t.y.get(t.at.saturating_add(at)) else { return };
+                    let at =
+                        pixel.wrapping_mul(self.out.pixel).wrapping_add(o.wrapping_mul(self.out.channel));
+                    let Some(y) = t.y.get(t.at.wrapping_add(at)) else { return };
                     y.set(result);
                 }
             }

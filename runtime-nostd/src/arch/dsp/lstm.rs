@@ -1,7 +1,6 @@
 //! Long short-term memory with two products at a time.
 
 use super::dot::dot;
-use crate::arch::extent::product_of;
 use crate::arch::portable::lstm::steps;
 use crate::params::Lstm;
 use core::cell::Cell;
@@ -35,7 +34,7 @@ pub fn lstm_i8_dsp(
 fn gates(x: &[Cell<i8>], w: &[i32], unit: usize, bias: [i32; 4]) -> [i32; 4] {
     let words = x.len().div_ceil(4);
     let mut sums = bias;
-    let w = w.get(product_of([4, unit, words])..).unwrap_or(&[]);
+    let w = w.get(unit.wrapping_mul(4 * words)..).unwrap_or(&[]);
     for (sum, w) in sums.iter_mut().zip(w.chunks_exact(words.max(1))) {
         *sum = dot(x, w, *sum);
     }

@@ -7,7 +7,7 @@
 use super::affine::{quad, requant_words};
 #[cfg(kiln_dsp)]
 use super::tile_asm::{corrected, saturated, shifts};
-use crate::arch::extent::{product, product_of};
+use crate::arch::extent::product;
 use core::cell::Cell;
 
 /// Words of a quad before those of its pairs of taps: first values.
@@ -79,18 +79,19 @@ pub(super) fn pairs_of_pixels<
 ) {
     let quad = FIRST_WORDS + 2 * PAIRS + requant_words(SIGNED);
     let (Some(last_pair), Some(last_channel)) =
-        ((t.pixels / 2).checked_sub(1), product(4, t.quads).checked_sub(1))
+        ((t.pixels / 2).checked_sub(1), t.quads.wrapping_mul(4).checked_sub(1))
     else {
         return;
     };
     let ((second_y, second), split) = (t.second, split(PIXEL, CHANNEL));
-    let last = product_of([2, last_pair, PIXEL]).saturating_add(product(last_channel, CHANNEL));
+    // Where it wraps, there are fewer weights than `fits` asks for: four words at least of each quad.
+    let last = product(2 * last_pair, PIXEL).saturating_add(product(last_channel, CHANNEL));
     let x_end = (2 * last_pair + 1).saturating_mul(XD).saturating_add(t.x_at).saturating_add(4 * PAIRS);
     let fits = t.w.len() >= t.quads.saturating_mul(quad)
         && 4 * t.x.len() >= x_end
         && t.y.len() > t.at.saturating_add(last)
         && second_y.len() > second.saturating_add(last)
-        && (split || (second_y.as_ptr() == t.y.as_ptr() && second == t.at.saturating_add(PIXEL)));
+        && (split || (second_y.as_ptr() == t.y.as_ptr() && second == t.at.wrapping_add(PIXEL)));
     if !fits || PAIRS == 0 {
         return;
     }

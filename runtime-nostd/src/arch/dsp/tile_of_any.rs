@@ -5,7 +5,7 @@ use super::affine::requant_words;
 use super::tile::{Tiles, FIRST_WORDS};
 #[cfg(kiln_dsp)]
 use super::tile_asm::{corrected, entry, saturated, shifts, steps, STEP, UNROLL};
-use crate::arch::extent::{product, product_of};
+use crate::arch::extent::product;
 use crate::params::Stride;
 
 /// What makes the tiles of a layer.
@@ -53,12 +53,13 @@ pub(super) fn pairs_of_any<const SHIFT: u32, const SIGNED: bool>(t: Tiles<'_>, s
     let &Shape { xd, pairs, out } = shape;
     let quad = FIRST_WORDS + 2 * pairs + requant_words(SIGNED);
     let (Some(last_pair), Some(last_channel)) =
-        ((t.pixels / 2).checked_sub(1), product(4, t.quads).checked_sub(1))
+        ((t.pixels / 2).checked_sub(1), t.quads.wrapping_mul(4).checked_sub(1))
     else {
         return;
     };
     let (second_y, second) = t.second;
-    let last = product_of([2, last_pair, out.pixel]).saturating_add(product(last_channel, out.channel));
+    // Where it wraps, there are fewer weights than `fits` asks for: four words at least of each quad.
+    let last = product(2 * last_pair, out.pixel).saturating_add(product(last_channel, out.channel));
     let x_end = (2 * last_pair + 1).saturating_mul(xd).saturating_add(t.x_at).saturating_add(4 * pairs);
     let fits = t.w.len() >= t.quads.saturating_mul(quad)
         && 4 * t.x.len() >= x_end

@@ -69,8 +69,10 @@ fn fours_of_channels(p: &Conv, x: &[Cell<i16>], w: &[i16], bias: &[i32], by: &Re
     let rescaled = rescaled(by);
     let fours = y.chunks_exact(4).zip(bias.chunks_exact(4)).zip(w.chunks_exact((4 * p.k_h).max(1)));
     // Not slices of four: what lies below them in the other rows is read from the same pointer.
-    for (((y, bias), w), first) in fours.zip((0..x.len()).step_by(4)) {
-        let x = x.as_ptr().wrapping_add(first);
+    let mut first = x.as_ptr();
+    for ((y, bias), w) in fours {
+        let x = first;
+        first = first.wrapping_add(4);
         let (&[a, b, c, d], [ya, yb, yc, yd]) = (bias, y) else { return };
         // SAFETY: `x` begins at the four of the first row, of as many as there are results, which are `in_c`; the window is a run of `k_h` rows that long, as its caller has found it; and
         // `w` has four weights for each of them.

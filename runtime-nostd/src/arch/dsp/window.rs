@@ -1,7 +1,7 @@
 //! The work space of convolution: a part of the operand, widened to `i16`, column by column.
 #![allow(unsafe_code)]
 
-use crate::arch::extent::{product, span};
+use crate::arch::extent::product;
 use crate::params::Conv;
 use crate::rows::Rows;
 use core::cell::Cell;
@@ -105,11 +105,11 @@ pub(super) fn fill(
 ) {
     let work = halves(work);
     // No more than the work space has: the caller knows that it holds the pixels.
-    let columns = span(pixels, p.stride_w).saturating_add(p.k_w);
+    let columns = pixels.saturating_sub(1) * p.stride_w + p.k_w;
     // Columns of the work space that are inside of the image.
     let first = ox.wrapping_mul(p.stride_w);
     let from = p.pad_left.saturating_sub(first).min(columns);
-    let to = p.in_w.saturating_add(p.pad_left).saturating_sub(first).clamp(from, columns);
+    let to = p.in_w.wrapping_add(p.pad_left).saturating_sub(first).clamp(from, columns);
     let at = first.wrapping_add(from).wrapping_sub(p.pad_left).wrapping_mul(p.in_c);
     let top = oy.wrapping_mul(p.stride_h).wrapping_sub(p.pad_top);
     for ky in kept..p.k_h {

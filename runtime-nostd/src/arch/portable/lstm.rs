@@ -29,11 +29,7 @@ pub fn lstm_i8(
     let sums = |x: &[Cell<i8>], w: &[i8], unit: usize, bias: [i32; GATES]| {
         let mut sums = bias;
         let filters = GATES * x.len();
-        dot::<Int8<'_>>(
-            x,
-            w.get(product(unit, filters)..product(unit + 1, filters)).unwrap_or(&[]),
-            &mut sums,
-        );
+        dot::<Int8<'_>>(x, part(w, unit, filters), &mut sums);
         sums
     };
     steps(
@@ -46,6 +42,13 @@ pub fn lstm_i8(
         |x, unit, bias| sums(x, wx, unit, bias),
         |h, unit, bias| sums(h, wh, unit, bias),
     );
+}
+
+/// The weights of a unit; none where there are fewer.
+#[inline(always)]
+fn part<T>(w: &[T], unit: usize, len: usize) -> &[T] {
+    let first = unit.wrapping_mul(len);
+    w.get(first..first.wrapping_add(len)).unwrap_or(&[])
 }
 
 /// As [`lstm_i8`], with what makes the sums of a unit's gates: from the inputs of a step, and from the outputs before it.
@@ -134,11 +137,7 @@ pub fn lstm_f32(
     let sums = |x: &[Cell<f32>], w: &[f32], unit: usize| {
         let mut sums = [Float::EMPTY; GATES];
         let filters = GATES * x.len();
-        dot::<Float<'_>>(
-            x,
-            w.get(product(unit, filters)..product(unit + 1, filters)).unwrap_or(&[]),
-            &mut sums,
-        );
+        dot::<Float<'_>>(x, part(w, unit, filters), &mut sums);
         sums
     };
     let (mut before, mut after) = (h, outputs);

@@ -173,7 +173,8 @@ unsafe fn held<S: Simd, const N: usize, const G: usize, const R: u8>(
                 weights[g][n] = S::weights(block.add(HEADER + g * GROUP + 4 * n * S::LANES));
             }
         }
-        let (step, next) = (4 * t.step, t.period * BLOCK);
+        // Where there is a second element, the step to it is inside of what was interleaved, and does not wrap.
+        let (step, next) = (t.step.wrapping_mul(4), t.period * BLOCK);
         let (clamp, y, elements) = (t.clamp, t.y, t.elements);
         let (mut from, mut element) = (4 * phase * BLOCK, phase * BLOCK);
         while element < elements {
@@ -197,7 +198,8 @@ unsafe fn held<S: Simd, const N: usize, const G: usize, const R: u8>(
 unsafe fn loaded<S: Simd, const N: usize, const R: u8>(t: &Line<'_>, block: *const i8, phase: usize) {
     // SAFETY: as the caller's.
     unsafe {
-        let (step, next) = (4 * t.step, t.period * BLOCK);
+        // Where there is a second element, the step to it is inside of what was interleaved, and does not wrap.
+        let (step, next) = (t.step.wrapping_mul(4), t.period * BLOCK);
         let (clamp, y, elements) = (t.clamp, t.y, t.elements);
         let (mut from, mut element) = (4 * phase * BLOCK, phase * BLOCK);
         while element < elements {

@@ -1,7 +1,7 @@
 //! Convolution and matrix product with packed windows.
 
 use super::operand::{Gathered, Operand, Pixel, Tap, Words, PART};
-use super::pair::{First, Stream, Tiles, Work};
+use super::pair::{First, Stream, Tiles, Work, MOST_FILTERS};
 use super::single;
 use super::steps::HalfRequant;
 use crate::arch::extent::product;
@@ -41,7 +41,7 @@ pub fn conv2d_i8_pairs(
     let tiles = Tiles::of(p.out_c);
     let results = |row: usize, column: usize| part_of(y.row(row), column.wrapping_mul(p.out_c), p.out_c);
     // No more pixels than there is memory for.
-    if !y.holds(band.rows, product(p.out_w, p.out_c.max(1))) {
+    if p.out_c > MOST_FILTERS || !y.holds(band.rows, product(p.out_w, p.out_c.max(1))) {
         return;
     }
     let mut pixels = band.range().flat_map(|row| (0..p.out_w).map(move |column| (row, column)));

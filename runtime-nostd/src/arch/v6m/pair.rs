@@ -7,7 +7,6 @@ mod assembly;
 
 use super::operand::Words;
 use super::steps::HalfRequant;
-use crate::arch::extent::product;
 use core::cell::Cell;
 
 /// Weights as the tiles read them, from the next tile on.
@@ -26,6 +25,9 @@ impl<'a> Stream<'a> {
     }
 }
 
+/// Most filters of a layer: far more than any processor with these kernels has memory for. Products of counts of tiles, weights and constants do not wrap below it.
+pub(super) const MOST_FILTERS: usize = u16::MAX as usize;
+
 /// The tiles of some filters.
 #[derive(Clone, Copy)]
 pub(super) struct Tiles {
@@ -36,7 +38,7 @@ pub(super) struct Tiles {
 }
 
 impl Tiles {
-    /// The tiles of at least two filters: as many threes as leave no single one.
+    /// The tiles of at least two filters, at most [`MOST_FILTERS`]: as many threes as leave no single one.
     pub(super) fn of(filters: usize) -> Self {
         let (threes, left) = (filters / 3, filters % 3);
         match left {
@@ -61,7 +63,7 @@ impl Work<'_> {
         let Tiles { threes, twos } = tiles;
         let (three, two) = sums.split_at(sums.len().min(6 * threes));
         let mut run = |filters: usize, count: usize, sums: &[Cell<i32>]| {
-            let w = stream.next(product(2 * filters * self.windows, count))?;
+            let w = stream.next(2 * filters * self.windows * count)?;
             self.run(filters, count, w, Sums::Kept(sums));
             Some(())
         };
@@ -71,6 +73,7 @@ impl Work<'_> {
 
     /// Results of both pixels, from accumulators with these first values, for channels with the constants that `channels` begins with. The pixels may
     /// be the same.
+    #[inline(always)]
     pub(super) fn finish(
         &self,
         tiles: Tiles,
@@ -85,10 +88,10 @@ impl Work<'_> {
             if count == 0 {
                 continue;
             }
-            let Some(w) = stream.next(product(2 * filters * self.windows, count)) else { return };
+            let Some(w) = stream.next(2 * filters * self.windows * count) else { return };
             let (Some(first), Some(channels), [Some(a), Some(b)]) = (
                 first.from(2 * done),
-                channels.get(product(q.words, done)..),
+                channels.get(q.words.wrapping_mul(done)..),
                 out.map(|out| out.get(done..)),
             ) else {
                 return;
@@ -134,10 +137,10 @@ impl Sums<'_> {
     /// Whether they are as many as `filters` need.
     fn suffice(&self, filters: usize) -> bool {
         match self {
-            Sums::Kept(sums) => sums.len() / 2 >= filters,
+            Sums::Kept(sums) => sums.len() >= 2 * filters,
             Sums::Finished { first, channels, q, out: [a, b] } => {
-                let channels = matches!(q.words, 3 | 5) && channels.len() >= product(q.words, filters);
-                channels && first.len() / 2 >= filters && a.len() >= filters && b.len() >= filters
+                let channels = matches!(q.words, 3 | 5) && channels.len() >= q.words * filters;
+                channels && first.len() >= 2 * filters && a.len() >= filters && b.len() >= filters
             }
         }
     }
@@ -149,8 +152,7 @@ impl Work<'_> {
     fn run(&self, filters: usize, count: usize, w: &[i8], sums: Sums<'_>) {
         let tile = 2 * filters * self.windows;
         let windows = self.windows;
-        if !sums.suffice(filters * count) || w.len() != product(tile, count) || windows > self.words.len() / 3
-        {
+        if !sums.suffice(filters * count) || w.len() != tile * count || windows > self.words.len() / 3 {
             return;
         }
         for o in 0..filters * count {

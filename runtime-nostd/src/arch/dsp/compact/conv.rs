@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use super::tile::{tiles, Pixels};
-use crate::arch::extent::{product, product_of, span, sum};
+use crate::arch::extent::{product, span, sum};
 use crate::params::{CompactConv, Conv};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
@@ -21,26 +21,31 @@ pub fn conv2d_i8_compact(
     band: Band,
 ) {
     let Conv { k_h, k_w, in_c, stride_w, out_w, out_c, .. } = p.conv;
-    let column = product(k_h, in_c);
-    let (step, pairs) = (product_of([2, stride_w, column]), product(k_w, column).div_ceil(2));
+    let (column, pixels) = (product(k_h, in_c), p.pixels.min(out_w).max(1));
+    // What the work space holds of as many pixels: so large are all products below at most, but for those with a step that nothing takes.
+    let cells = product(sum(span(pixels, stride_w), k_w), column);
+    if cells == 0 || cells > 2 * work.len() || product(out_w, out_c.max(1)) > y.row_len() {
+        return;
+    }
+    let (step, pairs) = (stride_w.wrapping_mul(2 * column), (k_w * column).div_ceil(2));
     for (oy, row) in y.of_band(band) {
         let mut out = row;
         let mut ox = 0;
-        while ox < out_w && !out.is_empty() {
-            let count = (out_w - ox).min(p.pixels.max(1));
+        while ox < out_w {
+            let count = (out_w - ox).min(pixels);
             fill(p, x, work, oy, ox, count);
             ox += count;
             // The last one of an odd number is computed alone.
             for (from, count) in [(0, count & !1), (count & !1, count & 1)] {
-                tiles(p, pairs, Pixels { taps: work, from: product(from, step), step, count }, out);
-                out = out.get(product(count, out_c.max(1))..).unwrap_or(&[]);
+                tiles(p, pairs, Pixels { taps: work, from: from.wrapping_mul(step), step, count }, out);
+                out = out.get(count * out_c..).unwrap_or(&[]);
             }
         }
     }
 }
 
 /// Fills the work space with all that `pixels` pixels from column `ox` of row `oy` of the result read, widened to `i16`: column by column, each from top to bottom.
-/// What is outside of the image reads as padding.
+/// What is outside of the image reads as padding. The work space is as large as that, and a column is not empty.
 #[inline(never)]
 fn fill(
     CompactConv { conv: p, pad, .. }: &CompactConv<'_>,
@@ -50,15 +55,11 @@ fn fill(
     ox: usize,
     pixels: usize,
 ) {
-    let columns = sum(span(pixels, p.stride_w), p.k_w);
-    let cells = product_of([columns, p.k_h, p.in_c]);
-    if cells == 0 || cells > 2 * work.len() {
-        return;
-    }
+    let columns = (pixels - 1) * p.stride_w + p.k_w;
     // Columns from the first to the one behind the last that are inside of the image.
     let left = ox.wrapping_mul(p.stride_w);
     let first = p.pad_left.saturating_sub(left).min(columns);
-    let behind = p.in_w.saturating_add(p.pad_left).saturating_sub(left).min(columns).max(first);
+    let behind = p.in_w.wrapping_add(p.pad_left).saturating_sub(left).min(columns).max(first);
     let at = left.wrapping_add(first).wrapping_sub(p.pad_left).wrapping_mul(p.in_c);
     let padding = [const { Cell::new(0) }; 4];
     padding.iter().for_each(|cell| cell.set(*pad));
@@ -71,7 +72,7 @@ fn fill(
         for (count, image) in [(first, false), (behind - first, inside), (columns - behind, false)] {
             let from = if image { row.as_ptr() } else { padding.as_ptr() };
             // SAFETY: the row has elements of as many columns (`inside`), or the same four elements of padding are read; the work space has cells for all columns
-            // (`cells`, which does not wrap), of which these are some.
+            // (the caller has compared `cells`, which does not wrap), of which these are some.
             to = unsafe { widen(from.cast(), image, to, count, p.in_c, (p.k_h - 1) * p.in_c) };
         }
     }

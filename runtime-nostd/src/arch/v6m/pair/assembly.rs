@@ -2,7 +2,6 @@
 #![allow(unsafe_code)]
 
 use super::{First, Sums, Work};
-use crate::arch::extent::product;
 use core::ptr::{null, null_mut};
 
 /// What the blocks find in memory, in the order in which `enter` moves it to their stack.
@@ -30,7 +29,7 @@ impl Work<'_> {
     #[inline(never)]
     pub(super) fn run(&self, filters: usize, count: usize, w: &[i8], sums: Sums<'_>) {
         let size = 2 * filters * self.windows;
-        let enough = sums.suffice(filters * count) && w.len() == product(size, count);
+        let enough = sums.suffice(filters * count) && w.len() == size * count;
         if !enough || count == 0 || self.windows == 0 || self.windows > self.words.len() / 3 {
             return;
         }
@@ -70,7 +69,7 @@ impl Work<'_> {
         }
         // SAFETY: `count` tiles read `size` weights each, the words of `windows` windows, and two accumulators for each filter, which they write
         // if they are kept. Else they read `words` constants of each filter and write one result of each pixel. All of them are there: `suffice` has compared accumulators, constants and
-        // results, `enough` the weights, in products that do not wrap. What is written are cells.
+        // results, `enough` the weights, in products that do not wrap below `MOST_FILTERS`. What is written are cells.
         unsafe {
             if filters == 3 {
                 three(&parameters);
