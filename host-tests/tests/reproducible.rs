@@ -211,7 +211,8 @@ fn networks_have_the_same_bits() {
             }
             for place in &others {
                 let few = if work > MOST_WORK_OF_BOARDS { 1 } else { 2 };
-                let result = check(&graph, &options, &cases[..cases.len().min(few)], std::slice::from_ref(place));
+                let result =
+                    check(&graph, &options, &cases[..cases.len().min(few)], std::slice::from_ref(place));
                 println!("  {} on {place}: {result:?}, {:.0?}", model.name, begin.elapsed());
                 results.push(result);
             }
