@@ -11,7 +11,7 @@ use crate::ir::{Graph, Layout, Node, Op};
 pub const CODE_BYTES: [(&str, usize); 5] = [
     ("conv2d_i8_compact", CONV),
     ("dense_i8_compact", DENSE),
-    ("depthwise2d_i8_compact", 1230),
+    ("depthwise2d_i8_compact", 1350),
     ("mean_pool2d_i8_compact", 480),
     ("add_i8_compact", 80),
 ];

@@ -24,7 +24,7 @@ impl Shape {
     pub(crate) fn is_tried(&self) -> bool {
         let conv = &self.conv;
         let taps = conv.k_h * conv.k_w * conv.in_c / conv.groups;
-        !cfg!(miri) || self.out_h * self.out_row() * taps < 2000
+        !cfg!(miri) || self.out_h * self.out_row() * taps < 500
     }
 
     /// Rows of the operand that a row of the result reads.
