@@ -96,7 +96,8 @@ fn chains_of_integer_layers_are_exact() {
 #[test]
 fn drift_beyond_the_limit_is_refused() {
     let bytes = read_file(&path("onnx").join("qdq16_drift.onnx")).unwrap();
-    let error = import(&bytes, "qdq16_drift", &Options::default()).unwrap_err().to_string();
+    let options = Options { qdq_drift: Some(8), ..Options::default() };
+    let error = import(&bytes, "qdq16_drift", &options).unwrap_err().to_string();
     assert!(error.contains("2 GlobalAveragePool: as integers, output \"y25\" is up to"), "{error}");
     assert!(error.contains("qdq = \"float\"") && error.contains("qdq_drift = "), "{error}");
     let options = Options { qdq_drift: Some(64), ..Options::default() };

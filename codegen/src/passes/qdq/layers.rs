@@ -1,7 +1,7 @@
 //! Layers on stored integers.
 
 use super::super::rewrite::{each_node, Rewrite};
-use super::cheap;
+use super::cheap::{is_cheap_sum, Sums};
 use super::error::{self, Sum};
 use super::{known, pairs, quantize_of, stored, stored_clamp, whole, Record};
 use crate::ir::{
@@ -100,7 +100,10 @@ fn layer(graph: &Graph, uses: &[usize], id: NodeId) -> Option<Layer> {
         Op::Add { clamp, .. } | Op::Sub { clamp, .. } | Op::Mul { clamp, .. } => {
             let (a, b) = both(graph, node, y)?;
             let clamp = stored_clamp(clamp, y)?;
-            let forms = forms(&node.op, [graph.ty(a), graph.ty(b)], y, clamp);
+            let mut forms = forms(&node.op, [graph.ty(a), graph.ty(b)], y, clamp);
+            if forms.iter().any(is_cheap_sum) {
+                forms.retain(is_cheap_sum);
+            }
             let (op, steps) = pairs::nearest(graph, id, [a, b], forms)?;
             Some(Layer::of(op, vec![a, b], steps))
         }
@@ -109,11 +112,8 @@ fn layer(graph: &Graph, uses: &[usize], id: NodeId) -> Option<Layer> {
             let of_x = graph.ty(x);
             let dims = of_x.shape.dims();
             let count: usize = axes.iter().map(|&axis| dims.get(axis).copied().unwrap_or(1)).product();
-            let rescale = match y.dtype {
-                // In the order in which ONNX Runtime's global pooling has it.
-                DType::I8 => Rescale::Float(vec![Real(real(of_x)? / (real(y)? * count as f32))]),
-                _ => fixed([ratio(of_x, y)? / count as f64])?,
-            };
+            // Means in floats have portable kernels alone.
+            let rescale = fixed([ratio(of_x, y)? / count as f64])?;
             let sum = sum_of(of_x, y, count)?;
             let steps = error::steps(&sum, ratio(of_x, y)? / count as f64, &rescale, 0, y)?;
             let clamp = stored_clamp(clamp, y)?;
@@ -263,10 +263,9 @@ fn weighted(graph: &Graph, node: &Node, y: &Type, clamp: Clamp) -> Option<Layer>
         bias.iter().enumerate().map(|(o, &bias)| Some(f64::from(bias) / (x_scale * scale_of(o)?)));
     let accumulators = accumulators.collect::<Option<Vec<f64>>>()?;
     let bias: Vec<f64> = accumulators.iter().map(|bias| bias.round_ties_even()).collect();
-    let rescale = match cheap::is_cheap(&each, &bias, [of_x, y], &rescale, clamp) {
-        true => rescale,
-        false => fixed(quant.scales.iter().map(|own| x_scale * f64::from(own.0) / y_scale))?,
-    };
+    let narrow: Option<Vec<i8>> = each.iter().map(|&w| i8::try_from(w).ok()).collect();
+    let sums = narrow.as_deref().and_then(|narrow| Sums::of(narrow, &bias, [of_x, y], clamp));
+    let rescale = rounded_cheaply(sums, rescale, |o| Some(x_scale * scale_of(o)? / y_scale))?;
     let mut rounded = Vec::with_capacity(filters);
     let mut worst = 0;
     for ((o, (&exact, &steps)), filter) in accumulators.iter().zip(&bias).enumerate().zip(each.chunks(size)) {
@@ -299,6 +298,20 @@ fn weighted(graph: &Graph, node: &Node, y: &Type, clamp: Clamp) -> Option<Layer>
         _ => Op::Dense { rescale, clamp },
     };
     Some(Layer { op, operands: vec![x], constants, steps: worst })
+}
+
+/// The rescale in floats, or one in fixed point where sums have no cheap form that is exactly that. `by` is a filter's real factor.
+fn rounded_cheaply(
+    sums: Option<Sums<'_>>,
+    rescale: Rescale,
+    by: impl Fn(usize) -> Option<f64>,
+) -> Option<Rescale> {
+    let (Rescale::Float(factors), Some(sums)) = (&rescale, sums) else { return Some(rescale) };
+    if sums.are_cheap_by(factors) {
+        return Some(rescale);
+    }
+    let near = |o: usize| Some(sums.near(o, Multiplier::of(by(o)?)?));
+    (0..factors.len()).map(near).collect::<Option<_>>().map(Rescale::FixedPoint)
 }
 
 /// Constant weights without a zero point: their differences to it, in 16 bits where they do not fit 8.
@@ -341,10 +354,8 @@ fn pooling(graph: &Graph, node: &Node, y: &Type, window: &Window, clamp: Clamp) 
     let share = 1.0 / taps as f32;
     let rescale = factors(y, real(ty)?, [1.0], taps)?;
     let ones = vec![1; taps];
-    let rescale = match cheap::is_cheap(&ones, &[0.0], [ty, y], &rescale, clamp) {
-        true => rescale,
-        false => fixed([ratio(ty, y)? / taps as f64])?,
-    };
+    let by = ratio(ty, y)? / taps as f64;
+    let rescale = rounded_cheaply(Sums::of(&ones, &[0.0], [ty, y], clamp), rescale, |_| Some(by))?;
     let steps = error::steps(&sum_of(ty, y, taps)?, ratio(ty, y)? / taps as f64, &rescale, 0, y)?;
     let op = Op::Conv2d { window: *window, groups: channels, rescale, clamp, layout: Default::default() };
     let ones = Type::quantized(DType::I8, &[channels, window.size[0], window.size[1], 1], share, 0);
