@@ -27,20 +27,34 @@ fn dense(bias: f32, scale: f32, behind: f32) -> String {
     )
 }
 
-#[test]
-fn sums_of_which_all_pairs_were_compared_are_exact() {
-    let drift = drift(
-        "input %x: i8[5] q(0.5 : 3)
-         input %z: i8[5] q(0.25 : -7)
+/// A difference of two operands of these scales, and the scale of the result.
+fn difference([x, z, y]: [f32; 3]) -> Drift {
+    drift(&format!(
+        "input %x: i8[5] q({x:?} : 3)
+         input %z: i8[5] q({z:?} : -7)
          %d: f32[5] = dequantize(%x)
          %e: f32[5] = dequantize(%z)
-         %s: f32[5] = sub(%d, %e) {rescale = real, clamp = 0.0..=inf} from \"2 Sub\"
-         %y: i8[5] q(0.5 : -128) = quantize(%s) {rounding = even}
-         return %y",
-    );
+         %s: f32[5] = sub(%d, %e) {{rescale = real, clamp = 0.0..=inf}} from \"2 Sub\"
+         %y: i8[5] q({y:?} : -128) = quantize(%s) {{rounding = even}}
+         return %y"
+    ))
+}
+
+#[test]
+fn sums_of_which_all_pairs_were_compared_are_exact() {
+    let drift = difference([0.4371, 0.2913, 0.5117]);
     assert_eq!(drift.layers.iter().map(|layer| layer.own).collect::<Vec<_>>(), [0], "{drift}");
     assert_eq!((drift.outputs[0].bound, drift.inputs), (Some(0.0), 0), "what is proven need not be measured");
     assert!(drift.to_string().contains("1 layers, 1 of them exact") && drift.check(0).is_ok(), "{drift}");
+}
+
+/// Of powers of two many sums lie between two steps. Halves to even have no form by two multiplications: they are rounded away from zero.
+#[test]
+fn sums_of_powers_of_two_are_off_by_a_step() {
+    let drift = difference([0.5, 0.25, 0.5]);
+    assert_eq!(drift.layers.iter().map(|layer| layer.own).collect::<Vec<_>>(), [1], "{drift}");
+    assert_eq!(drift.outputs[0].bound, Some(1.0), "{drift}");
+    assert!(drift.check(1).is_ok() && drift.check(0).is_err(), "{drift}");
 }
 
 #[test]
