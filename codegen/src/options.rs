@@ -416,8 +416,8 @@ impl Options {
         self.qdq_drift.unwrap_or(Self::DRIFT)
     }
 
-    /// The steps that outputs may drift, unless it is said.
-    pub const DRIFT: u32 = 32;
+    /// The steps that outputs may drift, unless it is said: a quarter of the range of 8 bits. Behind a softmax a single step of its operand may be nearly as much.
+    pub const DRIFT: u32 = 64;
 
     /// Refuses options that do not go together.
     ///
@@ -520,7 +520,7 @@ fn parse_bytes(option: &str, text: &str) -> Result<usize, Error> {
 
 /// A number of steps.
 fn parse_steps(text: &str) -> Result<u32, Error> {
-    text.parse().map_err(|_| bad_option("qdq_drift", text, "write a number of steps of an output: 32"))
+    text.parse().map_err(|_| bad_option("qdq_drift", text, "write a number of steps of an output: 64"))
 }
 
 /// A number of threads.

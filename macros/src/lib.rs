@@ -27,7 +27,7 @@
 /// | `io` | `"native"`, `"quantized"` | `"quantized"` drops QUANTIZE and DEQUANTIZE at the edges of the model |
 /// | `reference` | `"tflm"`, `"litert"` | whose integers are given where TensorFlow Lite's reference kernels disagree |
 /// | `qdq` | `"integers"`, `"float"` | ONNX files in QDQ format: integer layers (the default), or the floats that the file describes |
-/// | `qdq_drift` | `"32"` | how many steps outputs may drift from those floats; beyond it the model is refused |
+/// | `qdq_drift` | `"64"` | how many steps outputs may drift from those floats; beyond it the model is refused |
 /// | `float` | `"fast"`, `"reproducible"` | which bits floats have: those that are computed fastest (the default), or the same on every processor |
 /// | `input_shape` | `"[1, 49, 40]"` | sizes that the file leaves open; of one of several inputs `input_shape("audio", [1, 49, 40])` |
 /// | `channels_last` | `"image"` | an input or output of an ONNX model, by name, that is channel-last, `[n, h, w, c]`; may stand several times |

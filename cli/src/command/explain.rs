@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
     /// Which bits floats have: those that are computed fastest, or the same on every processor
     #[arg(long, value_name = "WHICH", default_value = "fast", value_parser = Float::NAMES)]
     float: String,
-    /// How many steps outputs may drift from the floats where layers of ONNX files in QDQ format become integers [default: 32]
+    /// How many steps outputs may drift from the floats where layers of ONNX files in QDQ format become integers [default: 64]
     #[arg(long, value_name = "STEPS")]
     qdq_drift: Option<u32>,
     #[command(flatten)]

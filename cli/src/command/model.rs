@@ -68,7 +68,7 @@ pub(super) struct ModelArgs {
     /// What becomes of the layers of ONNX files in QDQ format: integers, or the floats that the file describes
     #[arg(long, value_name = "WHAT", default_value = "integers", value_parser = Qdq::NAMES)]
     qdq: String,
-    /// How many steps outputs may drift from the floats where such layers become integers [default: 32]
+    /// How many steps outputs may drift from the floats where such layers become integers [default: 64]
     #[arg(long, value_name = "STEPS")]
     qdq_drift: Option<u32>,
     /// Which bits floats have: those that are computed fastest, or the same on every processor

@@ -177,8 +177,9 @@ impl Recorder {
         };
         let sources = self.sources.iter().filter(|(id, _)| live.contains(id));
         let sources = sources.map(|(id, all)| {
-            let kept = all.iter().filter(|name| meant(id, name)).cloned().collect();
-            (*id, in_order(kept))
+            let kept = all.iter().filter(|name| meant(id, name)).cloned();
+            // A pass may have given it another origin.
+            (*id, in_order(kept.chain([own(id).to_string()]).collect()))
         });
         let sources = sources.collect();
         Log { entries: self.entries, sources }

@@ -97,7 +97,7 @@ pub(super) fn check(op: &Op, operands: &[&Type], y: &Type) -> Result<(), String>
                 AddRescale::Float { x: by_x, y: by_y, constant, offset } => {
                     ensure!(matches!(op, Op::Add { .. }), "a difference in floats");
                     quantised_alike(operands, y)?;
-                    ensure!(matches!(offset, 0 | 128), "an offset of {offset}");
+                    ensure!((0..=128).contains(offset), "an offset of {offset}");
                     [by_x, by_y, constant].into_iter().try_for_each(check_finite)
                 }
             }

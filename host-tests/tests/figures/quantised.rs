@@ -21,9 +21,6 @@ const MODELS: [(&str, &str); 4] = [
 /// How many more cycles for a multiplication than the converter's model one may take.
 const MARGIN: f64 = 1.01;
 
-/// Steps that integer layers may drift from the floats of Kiln's file: how near they are to the float model is what is measured here.
-const DRIFT: u32 = 32;
-
 /// A model, quantised twice. Ratios of signal to noise in dB against the float model, cycles on a Cortex-M4.
 pub struct Row {
     name: &'static str,
@@ -66,7 +63,7 @@ impl Row {
         let quantised = quantize(&float, &samples, &Settings::default(), &|_, _, _| {}).unwrap();
         let file = write::onnx(&quantised.graph, &write::Settings::default()).unwrap();
         // Read again, as integers.
-        let options = Options { qdq_drift: Some(DRIFT), ..Options::default() };
+        let options = Options::default();
         let mut compiled = import(&file, name, &options).unwrap();
         passes::run_for(&mut compiled, &options).unwrap();
         assert_eq!(floats(&compiled), [""; 0], "{name}: layers in floats");

@@ -100,7 +100,7 @@ fn drift_beyond_the_limit_is_refused() {
     let error = import(&bytes, "qdq16_drift", &options).unwrap_err().to_string();
     assert!(error.contains("2 GlobalAveragePool: as integers, output \"y25\" is up to"), "{error}");
     assert!(error.contains("qdq = \"float\"") && error.contains("qdq_drift = "), "{error}");
-    let options = Options { qdq_drift: Some(64), ..Options::default() };
+    let options = Options::default();
     let (graph, drift) = import_with_drift(&bytes, "qdq16_drift", &options).unwrap();
     let drift = drift.unwrap();
     let output = &drift.outputs[0];

@@ -100,11 +100,9 @@ fn layer(graph: &Graph, uses: &[usize], id: NodeId) -> Option<Layer> {
         Op::Add { clamp, .. } | Op::Sub { clamp, .. } | Op::Mul { clamp, .. } => {
             let (a, b) = both(graph, node, y)?;
             let clamp = stored_clamp(clamp, y)?;
-            let mut forms = forms(&node.op, [graph.ty(a), graph.ty(b)], y, clamp);
-            if forms.iter().any(is_cheap_sum) {
-                forms.retain(is_cheap_sum);
-            }
-            let (op, steps) = pairs::nearest(graph, id, [a, b], forms)?;
+            let forms = forms(&node.op, [graph.ty(a), graph.ty(b)], y, clamp);
+            let (cheap, dear) = forms.into_iter().partition(is_cheap_sum);
+            let (op, steps) = pairs::nearest(graph, id, [a, b], [cheap, dear])?;
             Some(Layer::of(op, vec![a, b], steps))
         }
         Op::Mean { axes, clamp, .. } => {
@@ -172,7 +170,9 @@ fn forms(op: &Op, [a, b]: [&Type; 2], y: &Type, clamp: Clamp) -> Vec<Op> {
     let sign = if matches!(op, Op::Sub { .. }) { -1.0 } else { 1.0 };
     if bytes {
         let (x, z) = (of_a / of_y, sign * of_b / of_y);
-        for offset in [0, 128] {
+        // Halves go to even numbers before the zero point is added: to odd ones behind an odd zero point.
+        let odd = Some(1).filter(|_| y.zero_point() % 2 != 0);
+        for offset in [0, 128].into_iter().chain(odd) {
             let zero = |ty: &Type| (ty.zero_point() + offset) as f32;
             let constant = Real(zero(y) - (x * zero(a) + z * zero(b)));
             let rescale = AddRescale::Float { x: Real(x), y: Real(z), constant, offset };
@@ -264,7 +264,7 @@ fn weighted(graph: &Graph, node: &Node, y: &Type, clamp: Clamp) -> Option<Layer>
     let accumulators = accumulators.collect::<Option<Vec<f64>>>()?;
     let bias: Vec<f64> = accumulators.iter().map(|bias| bias.round_ties_even()).collect();
     let narrow: Option<Vec<i8>> = each.iter().map(|&w| i8::try_from(w).ok()).collect();
-    let sums = narrow.as_deref().and_then(|narrow| Sums::of(narrow, &bias, [of_x, y], clamp));
+    let sums = narrow.as_deref().and_then(|narrow| Sums::of(narrow, &bias, [of_x, y]));
     let rescale = rounded_cheaply(sums, rescale, |o| Some(x_scale * scale_of(o)? / y_scale))?;
     let mut rounded = Vec::with_capacity(filters);
     let mut worst = 0;
@@ -300,7 +300,7 @@ fn weighted(graph: &Graph, node: &Node, y: &Type, clamp: Clamp) -> Option<Layer>
     Some(Layer { op, operands: vec![x], constants, steps: worst })
 }
 
-/// The rescale in floats, or one in fixed point where sums have no cheap form that is exactly that. `by` is a filter's real factor.
+/// The rescale in floats, or one in fixed point for each filter where sums have no cheap form that is exactly that. `by` is a filter's real factor.
 fn rounded_cheaply(
     sums: Option<Sums<'_>>,
     rescale: Rescale,
@@ -311,7 +311,7 @@ fn rounded_cheaply(
         return Some(rescale);
     }
     let near = |o: usize| Some(sums.near(o, Multiplier::of(by(o)?)?));
-    (0..factors.len()).map(near).collect::<Option<_>>().map(Rescale::FixedPoint)
+    (0..sums.filters()).map(near).collect::<Option<_>>().map(Rescale::FixedPoint)
 }
 
 /// Constant weights without a zero point: their differences to it, in 16 bits where they do not fit 8.
@@ -355,7 +355,7 @@ fn pooling(graph: &Graph, node: &Node, y: &Type, window: &Window, clamp: Clamp) 
     let rescale = factors(y, real(ty)?, [1.0], taps)?;
     let ones = vec![1; taps];
     let by = ratio(ty, y)? / taps as f64;
-    let rescale = rounded_cheaply(Sums::of(&ones, &[0.0], [ty, y], clamp), rescale, |_| Some(by))?;
+    let rescale = rounded_cheaply(Sums::of(&ones, &[0.0], [ty, y]), rescale, |_| Some(by))?;
     let steps = error::steps(&sum_of(ty, y, taps)?, ratio(ty, y)? / taps as f64, &rescale, 0, y)?;
     let op = Op::Conv2d { window: *window, groups: channels, rescale, clamp, layout: Default::default() };
     let ones = Type::quantized(DType::I8, &[channels, window.size[0], window.size[1], 1], share, 0);
