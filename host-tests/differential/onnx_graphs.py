@@ -98,6 +98,8 @@ def marks_of(node, read):
             deviation = np.std(read[0].astype(np.float64), axis=tuple(axis for axis in axes if axis < read[0].ndim))
         if np.any(deviation <= 1e-6 * np.abs(read[0]).max()) or np.any(deviation < 1e-3):
             yield "constant"
+    if node.op_type in ("Sigmoid", "Swish") and read[0].size and np.nanmax(read[0] * attributes.get("alpha", 1.0)) < -5:
+        yield "small"
     if node.op_type == "GroupNormalization":
         groups = read[0].reshape(read[0].shape[0], attributes["num_groups"], -1).astype(np.float64)
         with np.errstate(all="ignore"):

@@ -39,6 +39,7 @@ pub use activation::unary_table;
 pub use dynamic::ROW as DYNAMIC_ROW;
 pub use function::{div_reciprocals, of_one as function_of};
 pub use interpolate::interpolation_table;
+pub(crate) use requantise::rescaled;
 pub(crate) use resize::{integer_scale, real_scale};
 pub use sigmoid::Steps;
 pub use signal::{half_twiddles, twiddles};

@@ -39,6 +39,11 @@ impl<'a> Factors<'a> {
     }
 }
 
+/// The sum of a channel, rescaled: without zero point and clamp; `None` where integers have no such rescale.
+pub(crate) fn rescaled(rescale: &Rescale, sum: i32, channel: usize) -> Option<i32> {
+    Factors::of(rescale).ok().map(|factors| factors.apply(sum, channel))
+}
+
 /// A sum times a factor, rounded half to even; saturated to what no clamp of 16 bits tells from more.
 fn float(sum: i32, by: Real) -> i32 {
     (sum as f32 * by.0).clamp(-131_072.0, 131_072.0).round_ties_even() as i32

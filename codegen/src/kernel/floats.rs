@@ -3,7 +3,6 @@
 use super::vectors::{ring, BLOCK};
 use super::Shape;
 use crate::ir::{DType, Graph, Layout, Node, Op};
-use crate::options::Float;
 
 /// A kernel of floats in vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,8 +30,8 @@ const SLACK: usize = 256;
 const MOST_FLAT: usize = 15;
 
 impl Floats {
-    /// The kernel of a node of floats, in a step that computes all rows at once (`whole`) or not; `None` where there is none, or none with the bits that are asked for.
-    pub fn of(graph: &Graph, node: &Node, whole: bool, float: Float) -> Option<Floats> {
+    /// The kernel of a node of floats, in a step that computes all rows at once (`whole`) or not; `None` where there is none.
+    pub fn of(graph: &Graph, node: &Node, whole: bool) -> Option<Floats> {
         if let Op::MatMul { .. } = node.op {
             let [x, w] = node.operands[..] else { return None };
             let types = [x, w, node.result].map(|id| graph.ty(id).dtype);
@@ -49,7 +48,7 @@ impl Floats {
         }
         // Padding is added, as products of 0, which are no 0 where weights are not finite.
         let finite = || graph.const_data(w).is_some_and(|w| w.to_f32().iter().all(|w| w.is_finite()));
-        if float == Float::Reproducible && !finite() {
+        if !finite() {
             return None;
         }
         if let Op::Dense { .. } = node.op {

@@ -3,6 +3,7 @@
 //! The schedule asks for workspaces before there are addresses, `select` for the kernel when there are: both ask here. What depends on the values of
 //! weights (whether a cheap requantisation is exact) is `select`'s.
 
+mod cheap;
 mod compact;
 pub mod crew;
 pub mod floats;
@@ -51,7 +52,7 @@ impl Kernel {
     pub fn of(graph: &Graph, node: &Node, options: &Options, whole: bool) -> Kernel {
         if options.target() == Target::Vectors && packing(graph, node, options).is_none() {
             let integers = Vectors::of(graph, node, whole).map(Kernel::Vectors);
-            let floats = || Floats::of(graph, node, whole, options.float).map(Kernel::Floats);
+            let floats = || Floats::of(graph, node, whole).map(Kernel::Floats);
             return integers.or_else(floats).unwrap_or(Kernel::Portable);
         }
         if options.target() != Target::CortexMDsp || packing(graph, node, options).is_some() {

@@ -2,6 +2,7 @@
 //!
 //! The layout pass asks this of a graph in any layout, and what it finds here `select` has kernels for: there are no portable ones to fall back to.
 
+use super::cheap::has_cheap_form;
 use super::{needs_cheap_form, packs, tiles, Shape};
 use crate::ir::{DType, Graph, Layout, Node, Op, Order, ValueId};
 
@@ -11,7 +12,7 @@ pub fn planar_result(graph: &Graph, node: &Node) -> bool {
     let layout = Layout { x: Order::ChannelLast, y: Order::Planar };
     Shape::of(graph, node).is_some_and(|shape| tiles(&Shape { layout, ..shape }))
         && packs(graph, node)
-        && !needs_cheap_form(node)
+        && has_kernel(graph, node)
 }
 
 /// Whether a node's first operand can be planar: that of a depthwise convolution 3 × 3, whose taps are at most one pixel beyond the row.
@@ -25,7 +26,12 @@ pub fn planar_operand(graph: &Graph, node: &Node) -> bool {
     let both = shape.stride_w == 1 && window.pad.left + window.pad.right == 2;
     let long = shape.in_w >= if both { LEAST_WIDTH } else { LEAST_WIDTH + 1 };
     let fits = depthwise && taps && pads && long && shape.out_c < MOST_CHANNELS;
-    fits && !needs_cheap_form(node) && constants(graph, node)
+    fits && constants(graph, node) && has_kernel(graph, node)
+}
+
+/// Whether a layer need not be left to portable kernels, which know no such images.
+fn has_kernel(graph: &Graph, node: &Node) -> bool {
+    !needs_cheap_form(node) || has_cheap_form(graph, node)
 }
 
 /// Pixels of a row at least.

@@ -130,6 +130,8 @@ impl Shape {
                 k_w: self.k_h,
                 stride_h: 1,
                 stride_w: self.stride_h,
+                // A column's window of one tap may have any other.
+                dilation_w: 1,
                 pad_top: 0,
                 pad_left: self.pad_top,
                 ..self
@@ -140,9 +142,18 @@ impl Shape {
 
     /// The same convolution with whole rows as pixels, where a filter covers those.
     pub fn as_column(self) -> Shape {
-        if self.layout == Layout::default() && self.k_w == self.in_w && self.out_w == 1 && self.pad_left == 0
-        {
-            return Shape { in_w: 1, k_w: 1, stride_w: 1, in_c: self.in_w * self.in_c, ..self };
+        let covers = self.k_w == self.in_w && self.out_w == 1 && self.pad_left == 0;
+        // Taps farther apart lie beyond the image.
+        let dense = self.k_w == 1 || self.dilation_w == 1;
+        if self.layout == Layout::default() && covers && dense {
+            return Shape {
+                in_w: 1,
+                k_w: 1,
+                stride_w: 1,
+                dilation_w: 1,
+                in_c: self.in_w * self.in_c,
+                ..self
+            };
         }
         self
     }

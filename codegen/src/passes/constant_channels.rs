@@ -4,8 +4,8 @@
 //! extreme accumulators give decide: requantisation is monotone. [`dead_channels`](super::dead_channels) removes such channels where it can.
 
 use super::rewrite::{each_node, Rewrite};
-use crate::interp::fixed_point::multiply;
-use crate::ir::{Clamp, DType, Data, Graph, Multiplier, Node, NodeId, Op, Rescale};
+use crate::interp::rescaled;
+use crate::ir::{Clamp, DType, Data, Graph, Multiplier, Node, NodeId, Op, Real, Rescale};
 
 /// A factor of one.
 const ONE: Multiplier = Multiplier { value: 1 << 30, shift: 1 };
@@ -14,23 +14,49 @@ const ONE: Multiplier = Multiplier { value: 1 << 30, shift: 1 };
 pub fn run(graph: &mut Graph) -> bool {
     each_node(graph, |graph, id| {
         let Some(layer) = Layer::of(graph, graph.node(id)) else { return Rewrite::Keep };
-        let (mut weights, mut bias, mut factors) =
-            (layer.weights.clone(), layer.bias.clone(), layer.factors.clone());
+        let (mut weights, mut bias, mut rescale) =
+            (layer.weights.clone(), layer.bias.clone(), layer.rescale.clone());
         for (o, result) in layer.constants().into_iter().enumerate() {
             let Some(result) = result else { continue };
             weights[o * layer.taps..(o + 1) * layer.taps].fill(0);
-            (bias[o], factors[o]) = (result - layer.zero_point, ONE);
+            bias[o] = result - layer.zero_point;
+            one(&mut rescale, o);
         }
         if weights == layer.weights && bias == layer.bias {
             return Rewrite::Keep;
         }
-        replace(graph, id, &weights, &bias, factors);
+        replace(graph, id, &weights, &bias, rescale);
         Rewrite::Changed
     })
 }
 
+/// Gives a filter the factor of one.
+fn one(rescale: &mut Rescale, filter: usize) {
+    match rescale {
+        Rescale::FixedPoint(factors) | Rescale::Once(factors) => factors[filter] = ONE,
+        Rescale::Float(factors) => factors[filter] = Real(1.0),
+        Rescale::Real | Rescale::FloatSum { .. } => {}
+    }
+}
+
+/// The factors with one for each filter; `None` where their number is another, or where there are none for filters.
+fn for_each_filter(rescale: &Rescale, filters: usize) -> Option<Rescale> {
+    fn each<T: Copy>(factors: &[T], filters: usize) -> Option<Vec<T>> {
+        match factors {
+            &[one] => Some(vec![one; filters]),
+            several => (several.len() == filters).then(|| several.to_vec()),
+        }
+    }
+    match rescale {
+        Rescale::FixedPoint(factors) => each(factors, filters).map(Rescale::FixedPoint),
+        Rescale::Once(factors) => each(factors, filters).map(Rescale::Once),
+        Rescale::Float(factors) => each(factors, filters).map(Rescale::Float),
+        Rescale::Real | Rescale::FloatSum { .. } => None,
+    }
+}
+
 /// Gives a layer other weights, biases and factors.
-fn replace(graph: &mut Graph, id: NodeId, weights: &[i8], bias: &[i32], factors: Vec<Multiplier>) {
+fn replace(graph: &mut Graph, id: NodeId, weights: &[i8], bias: &[i32], factors: Rescale) {
     let (old_weights, old_bias) = (graph.node(id).operands[1], graph.node(id).operands[2]);
     let constant = |graph: &mut Graph, old, data| {
         let (name, ty) = (graph.value(old).name.clone(), graph.ty(old).clone());
@@ -41,7 +67,7 @@ fn replace(graph: &mut Graph, id: NodeId, weights: &[i8], bias: &[i32], factors:
     let node = graph.node_mut(id);
     (node.operands[1], node.operands[2]) = (weights, bias);
     if let Op::Conv2d { rescale, .. } | Op::Dense { rescale, .. } = &mut node.op {
-        *rescale = Rescale::FixedPoint(factors);
+        *rescale = factors;
     }
 }
 
@@ -52,8 +78,8 @@ pub(super) struct Layer {
     /// Of one filter.
     pub(super) taps: usize,
     pub(super) bias: Vec<i32>,
-    /// One for each filter.
-    pub(super) factors: Vec<Multiplier>,
+    /// With a factor for each filter.
+    rescale: Rescale,
     /// Of the operand.
     pub(super) operand_zero: i32,
     /// Of the result.
@@ -67,7 +93,6 @@ impl Layer {
             return None;
         };
         let &[x, w, b] = node.operands.as_slice() else { return None };
-        let Rescale::FixedPoint(factors) = rescale else { return None };
         let eight_bit = [x, w, node.result].iter().all(|&id| graph.ty(id).dtype == DType::I8);
         let symmetric = graph.ty(w).quant.as_ref().is_none_or(|q| q.zero_points.iter().all(|&z| z == 0));
         if !eight_bit || !symmetric || graph.ty(b).dtype != DType::I32 {
@@ -78,13 +103,9 @@ impl Layer {
         let whole = taps > 0
             && taps * bias.len() == weights.len()
             && graph.ty(w).shape.dims().first() == Some(&bias.len());
-        let factors: Vec<Multiplier> = match factors.as_slice() {
-            &[one] => vec![one; bias.len()],
-            several if several.len() == bias.len() => several.to_vec(),
-            _ => return None,
-        };
+        let rescale = for_each_filter(rescale, bias.len())?;
         let (operand_zero, zero_point) = (graph.ty(x).zero_point(), graph.ty(node.result).zero_point());
-        whole.then_some(Layer { weights, taps, bias, factors, operand_zero, zero_point, clamp: *clamp })
+        whole.then_some(Layer { weights, taps, bias, rescale, operand_zero, zero_point, clamp: *clamp })
     }
 
     /// The weights of a filter.
@@ -95,7 +116,7 @@ impl Layer {
     /// What an accumulator of filter `o` becomes; `None` if it is no `i32`.
     pub(super) fn result(&self, o: usize, acc: i64) -> Option<i32> {
         let (lo, hi) = self.clamp.int_bounds();
-        let scaled = multiply(i32::try_from(acc).ok()?, *self.factors.get(o)?);
+        let scaled = rescaled(&self.rescale, i32::try_from(acc).ok()?, o)?;
         // The bounds are those of 8 bits: nothing is lost by the saturation.
         Some(scaled.saturating_add(self.zero_point).clamp(lo, hi))
     }
@@ -111,7 +132,10 @@ impl Layer {
             }
             let result = self.result(o, least)?;
             // A left shift before the multiplication may wrap, which is not monotone.
-            let monotone = self.factors[o].shift <= 0 || least == most;
+            let monotone = match &self.rescale {
+                Rescale::FixedPoint(factors) => factors[o].shift <= 0 || least == most,
+                _ => true,
+            };
             (monotone && self.result(o, most)? == result).then_some(result)
         };
         (0..self.bias.len()).map(constant).collect()

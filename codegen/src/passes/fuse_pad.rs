@@ -41,7 +41,7 @@ fn fused(graph: &Graph, id: NodeId) -> Option<(ValueId, Padding)> {
         right: pad.right.checked_add(right)?,
     };
     let neutral = match &node.op {
-        Op::Conv2d { .. } => reads_as_nothing(graph, image, *value),
+        Op::Conv2d { .. } => reads_as_nothing(graph, image, *value) && finite(graph, *node.operands.get(1)?),
         Op::MaxPool2d { .. } => {
             let [_, height, width, _] = order.image(graph.ty(image).shape.dims())?;
             never_largest(graph, image, *value) && Window { pad, ..*window }.meets([height, width])
@@ -56,6 +56,12 @@ fn fused(graph: &Graph, id: NodeId) -> Option<(ValueId, Padding)> {
 fn reads_as_nothing(graph: &Graph, image: ValueId, value: i64) -> bool {
     let ty = graph.ty(image);
     value == if ty.dtype == DType::F32 { 0 } else { i64::from(ty.zero_point()) }
+}
+
+/// Whether products of zeros with these weights are zeros: padding that is not there gives none.
+fn finite(graph: &Graph, weights: ValueId) -> bool {
+    let is_float = graph.ty(weights).dtype == DType::F32;
+    !is_float || graph.const_data(weights).is_some_and(|data| data.to_f32().iter().all(|w| w.is_finite()))
 }
 
 /// Whether no element of an image is smaller than a stored value. (The maximum of floats begins with the smallest finite one.)

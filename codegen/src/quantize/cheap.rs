@@ -5,16 +5,16 @@
 
 use super::format::{Format, Weights};
 use crate::ir::{Multiplier, Op};
-use crate::requant::{choose, reachable, Channel, Reference, Scaling};
+use crate::requant::{is_cheap, reachable, Channel, Reference, Scaling};
 
 /// The filters of a layer, an operand and a result of 8 bits, that keep it from being rescaled cheaply. None where nothing does, or no single one.
 pub(super) fn dear(weights: &Weights, op: &Op, x: Format, y: Format) -> Vec<usize> {
     let Some(channels) = channels(weights, op, x, y) else { return Vec::new() };
-    if choose(&channels.concat(), &[]).is_ok() {
+    if is_cheap(&channels.concat()) {
         return Vec::new();
     }
     let several = weights.ty.quant.as_ref().is_some_and(|quant| quant.scales.len() > 1);
-    let alone = (0..channels.len()).filter(|&o| choose(&channels[o], &[]).is_err());
+    let alone = (0..channels.len()).filter(|&o| !is_cheap(&channels[o]));
     let mut found: Vec<usize> = alone.map(|o| if several { o } else { 0 }).collect();
     found.dedup();
     found

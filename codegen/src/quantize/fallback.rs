@@ -5,6 +5,7 @@ use super::simulate::{each, outputs, powers, ratio, values, workers, Progress};
 use super::{layers, spread, Layer, Precision, Quantised, Trial, MEASURED_ALONE};
 use crate::error::Error;
 use crate::ir::{Data, NodeId};
+use crate::passes;
 use std::collections::BTreeMap;
 
 /// Less of a gain, in dB, is none.
@@ -20,14 +21,14 @@ pub(super) fn finish(
     progress: Progress<'_>,
 ) -> Result<Quantised, Error> {
     let alone = each_alone(&trial, &spread(samples, MEASURED_ALONE), progress)?;
-    let (mut built, mut snr) = cheap(&trial, progress)?;
+    let (mut built, mut snr) = compiled(&trial, true, progress)?;
     let first_snr = snr;
     let mut fallen = Vec::new();
     if let Some(budget) = trial.settings.budget_snr.filter(|&budget| snr < budget) {
         fallen = fall_back(&mut trial, budget, &alone, progress)?;
-        (built, snr) = cheap(&trial, progress)?;
+        (built, snr) = compiled(&trial, true, progress)?;
         if snr < budget && trial.snr >= budget {
-            (built, snr) = (trial.build(&trial.precision)?, trial.snr);
+            (built, snr) = compiled(&trial, false, progress)?;
         }
     }
     let list = layers(&trial.graph).into_iter().map(|(number, name, id)| Layer {
@@ -50,10 +51,10 @@ pub(super) fn finish(
     })
 }
 
-/// The graph with scales that are cheap to rescale by, and its ratio.
-fn cheap(trial: &Trial<'_>, progress: Progress<'_>) -> Result<(Built, f64), Error> {
-    let built = trial.built(&trial.precision, true)?;
-    let snr = trial.measured(built.graph.clone(), progress)?;
+/// The graph, where `cheap` with scales that are cheap to rescale by, and its ratio as it is compiled.
+fn compiled(trial: &Trial<'_>, cheap: bool, progress: Progress<'_>) -> Result<(Built, f64), Error> {
+    let built = trial.built(&trial.precision, cheap)?;
+    let snr = trial.measured(built.graph.clone(), passes::qdq::run, progress)?;
     Ok((built, snr))
 }
 

@@ -236,12 +236,17 @@ impl Trial<'_> {
 
     /// The ratio of the outputs, with these precisions: of the integers that the quantised graph is compiled to, which may differ from the floats between them by a step.
     fn measure(&self, precision: &BTreeMap<NodeId, Precision>, progress: Progress<'_>) -> Result<f64, Error> {
-        self.measured(self.build(precision)?.graph, progress)
+        self.measured(self.build(precision)?.graph, passes::qdq::run_as_floats_round, progress)
     }
 
-    /// The ratio of a quantised graph's outputs.
-    fn measured(&self, mut graph: Graph, progress: Progress<'_>) -> Result<f64, Error> {
-        if passes::qdq::run(&mut graph) {
+    /// The ratio of a quantised graph's outputs, with this pass for its integers.
+    fn measured(
+        &self,
+        mut graph: Graph,
+        integers: fn(&mut Graph) -> bool,
+        progress: Progress<'_>,
+    ) -> Result<f64, Error> {
+        if integers(&mut graph) {
             verify::after_stage("pass qdq", &graph)?;
         }
         let one = |sample: usize| {

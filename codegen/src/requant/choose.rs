@@ -1,7 +1,7 @@
 //! One form for all channels of a layer.
 
 use super::affine::{Affine, Form};
-use super::fit::{fit_steps, MOST_SHIFT};
+use super::fit::{fit_steps, MOST_SHIFT, THOROUGH};
 use super::{Interval, Reference, Steps};
 
 /// What has to be fitted.
@@ -52,21 +52,46 @@ pub fn choose(channels: &[Channel], preferred: &[u32]) -> Result<Choice, usize> 
     let Some(fitted) = channels.iter().map(Fitted::of).collect::<Option<Vec<_>>>() else {
         return Err(channels.iter().filter_map(Fitted::of).count().min(channels.len().saturating_sub(1)));
     };
-    let most = fitted.iter().map(Fitted::most_shift).min().unwrap_or(MOST_SHIFT);
-    let signs = [false, true];
-    for signed in signs {
-        let shifts = preferred.iter().copied().filter(|&shift| shift < most).chain([most]);
-        if let Some(choice) = shifts.into_iter().find_map(|shift| all(&fitted, Form { shift, signed })) {
-            return Ok(choice);
-        }
+    let most = most_shift(&fitted);
+    let shifts: Vec<u32> = preferred.iter().copied().filter(|&shift| shift < most).chain([most]).collect();
+    let mut forms = SIGNS.iter().flat_map(|&signed| shifts.iter().map(move |&shift| Form { shift, signed }));
+    if let Some(choice) = forms.find_map(|form| all(&fitted, form)) {
+        return Ok(choice);
     }
-    let count = |form| fitted.iter().filter(|channel| channel.fit(form).is_some()).count();
-    Err(signs.map(|signed| count(Form { shift: most, signed })).into_iter().max().unwrap_or(0))
+    let count = |form| fitted.iter().filter(|channel| channel.fit(form, THOROUGH).is_some()).count();
+    Err(SIGNS.map(|signed| count(Form { shift: most, signed })).into_iter().max().unwrap_or(0))
+}
+
+/// Whether [`choose`] finds a form, without any to prefer: soon, so that many can be asked for. (Channels that are found late are rare.)
+pub fn is_cheap(channels: &[Channel]) -> bool {
+    let Some(shift) = largest_shift(channels) else { return false };
+    SIGNS.iter().any(|&signed| fits(channels, Form { shift, signed }))
+}
+
+/// Whether channels have this form: as [`is_cheap`], found soon.
+pub fn fits(channels: &[Channel], form: Form) -> bool {
+    channels.iter().all(|channel| Fitted::of(channel).is_some_and(|c| c.fit(form, SOON).is_some()))
+}
+
+/// The largest shift that all channels can have; `None` where one has no steps.
+pub fn largest_shift(channels: &[Channel]) -> Option<u32> {
+    channels.iter().map(Fitted::of).collect::<Option<Vec<_>>>().map(|fitted| most_shift(&fitted))
+}
+
+/// Multipliers that are tried where many are asked for.
+const SOON: i64 = 4;
+
+/// Unsigned before signed, which takes more instructions.
+const SIGNS: [bool; 2] = [false, true];
+
+/// The largest shift that all channels have.
+fn most_shift(channels: &[Fitted<'_>]) -> u32 {
+    channels.iter().map(Fitted::most_shift).min().unwrap_or(MOST_SHIFT)
 }
 
 /// A form for all channels, which gives up at the first that it does not fit.
 fn all(channels: &[Fitted<'_>], form: Form) -> Option<Choice> {
-    let affine = channels.iter().map(|channel| channel.fit(form)).collect::<Option<_>>()?;
+    let affine = channels.iter().map(|channel| channel.fit(form, THOROUGH)).collect::<Option<_>>()?;
     Some(Choice { form, affine })
 }
 
@@ -81,8 +106,8 @@ impl<'a> Fitted<'a> {
         Some(Fitted { channel, steps: Steps::of(&channel.reference, channel.range)? })
     }
 
-    fn fit(&self, form: Form) -> Option<Affine> {
-        fit_steps(&self.channel.reference, &self.steps, self.channel.gain_bits, form)
+    fn fit(&self, form: Form, most: i64) -> Option<Affine> {
+        fit_steps(&self.channel.reference, &self.steps, self.channel.gain_bits, form, most)
     }
 
     /// The largest shift with which the multiplier fits an `i32`. Channels whose result never changes have none of their own.

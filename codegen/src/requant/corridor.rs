@@ -75,8 +75,13 @@ impl Corridor<'_> {
     }
 
     /// Calls `with` with multipliers for which there are offsets, the nearest to the exact one and the one with the widest window first,
-    /// until it returns something.
-    pub(super) fn find<T>(&self, reference: &Reference, with: impl Fn(i64) -> Option<T>) -> Option<T> {
+    /// until it returns something. On either side of the widest window, `most` are tried.
+    pub(super) fn find<T>(
+        &self,
+        reference: &Reference,
+        most: i64,
+        with: impl Fn(i64) -> Option<T>,
+    ) -> Option<T> {
         // A result that never changes needs no accumulator.
         if self.steps.at.is_empty() {
             if let Some(found) = with(0) {
@@ -87,11 +92,10 @@ impl Corridor<'_> {
         if let Some(found) = [exact, exact + 1, exact - 1].into_iter().find_map(&with) {
             return Some(found);
         }
-        const MOST: i64 = 100;
         let widest = self.widest(exact);
         // Windows only become narrower on the way out.
         let out = |step: i64| {
-            let multipliers = (0..MOST).map(move |i| widest + i * step);
+            let multipliers = (0..most).map(move |i| widest + i * step);
             multipliers.take_while(|&m| self.sides().iter().all(|&side| !self.window(m, side).is_empty()))
         };
         out(1).chain(out(-1)).find_map(with)
@@ -160,5 +164,9 @@ fn exact_multiplier(reference: &Reference, bits: u32) -> Option<i64> {
 
 /// `a / b` rounded up, for positive `b`.
 pub(super) fn div_ceil(a: i128, b: i128) -> i128 {
-    -(-a).div_euclid(b)
+    match (i64::try_from(-a), i64::try_from(b)) {
+        // Many times faster.
+        (Ok(a), Ok(b)) => -i128::from(a.div_euclid(b)),
+        _ => -(-a).div_euclid(b),
+    }
 }

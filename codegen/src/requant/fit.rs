@@ -14,11 +14,20 @@ pub(super) const MOST_SHIFT: u32 = 22;
 /// The constants of a channel whose accumulators come with a gain of `gain_bits` (0 or 8), or `None` where none were found.
 /// What is returned is proven on the whole range.
 pub fn fit(reference: &Reference, range: Interval, gain_bits: u32, form: Form) -> Option<Affine> {
-    fit_steps(reference, &Steps::of(reference, range)?, gain_bits, form)
+    fit_steps(reference, &Steps::of(reference, range)?, gain_bits, form, THOROUGH)
 }
 
-/// As [`fit`], for a reference with these steps.
-pub(super) fn fit_steps(reference: &Reference, steps: &Steps, gain_bits: u32, form: Form) -> Option<Affine> {
+/// Multipliers on either side of the best one that are tried before a channel is given up.
+pub(super) const THOROUGH: i64 = 100;
+
+/// As [`fit`], for a reference with these steps, trying `most` multipliers on either side.
+pub(super) fn fit_steps(
+    reference: &Reference,
+    steps: &Steps,
+    gain_bits: u32,
+    form: Form,
+    most: i64,
+) -> Option<Affine> {
     if form.shift > MOST_SHIFT || form.shift + form.product_gain(gain_bits) > 31 {
         return None;
     }
@@ -28,7 +37,7 @@ pub(super) fn fit_steps(reference: &Reference, steps: &Steps, gain_bits: u32, fo
     let zero_point = reference.zero_point;
     let corridor = Corridor { steps, zero_point, bits: 32 + form.shift, signed: form.signed };
     let fitting = Fitting { steps, corridor, gain_bits, form };
-    corridor.find(reference, |m| fitting.with_multiplier(m))
+    corridor.find(reference, most, |m| fitting.with_multiplier(m))
 }
 
 struct Fitting<'a> {
@@ -77,20 +86,28 @@ impl Fitting<'_> {
         if least > most {
             return None;
         }
-        let coarse = 1 << (32 - SIGNED_GAIN_BITS);
+        let coarse = 1i64 << (32 - SIGNED_GAIN_BITS);
         let start = 0.clamp(least, most);
+        let spare = above.1 - above.0;
         (0..=1024)
             .flat_map(|away| [start + away, start - away])
             .filter(|delta| (least..=most).contains(delta))
             .find_map(|delta| {
-                let left = rest(above.0, coarse / 2, delta, m);
-                let constant = div_ceil(left, coarse.into());
-                let offset = i128::from(above.0) - left + constant * i128::from(coarse);
-                // offset + correction·m / 256 has to lie in `below`.
-                let down = |end: i64| (i128::from(end) - offset) << SIGNED_GAIN_BITS;
-                let correction = if m == 0 { 0 } else { down(below.1).div_euclid(m.into()).min(0) };
-                let fits = offset <= above.1.into() && correction * i128::from(m) >= down(below.0);
-                fits.then_some(Affine {
+                // By how much the coarse adjustment goes beyond `above.0`: its low bits, for which it does not matter that others are lost.
+                let left = above.0.wrapping_sub(coarse / 2).wrapping_sub(delta.wrapping_mul(m));
+                let beyond = left.wrapping_neg() & (coarse - 1);
+                if beyond > spare {
+                    return None;
+                }
+                let offset = above.0.checked_add(beyond)?;
+                // offset + correction·m / 256 has to lie in `below`. (What saturates is no `i32` in the end.)
+                let down = |end: i64| end.saturating_sub(offset).saturating_mul(1 << SIGNED_GAIN_BITS);
+                let correction = if m == 0 { 0 } else { down(below.1).div_euclid(m).min(0) };
+                if correction.saturating_mul(m) < down(below.0) {
+                    return None;
+                }
+                let constant = div_ceil(rest(above.0, coarse / 2, delta, m), coarse.into());
+                Some(Affine {
                     delta: delta.try_into().ok()?,
                     multiplier,
                     constant: constant.try_into().ok()?,

@@ -31,7 +31,7 @@ mod tests;
 
 pub use add::{fit_add, fit_add_float, AddAffine, AddFloatReference, AddReference, Products};
 pub use affine::{Affine, Form, SIGNED_GAIN_BITS};
-pub use choose::{choose, Channel, Choice};
+pub use choose::{choose, fits, is_cheap, largest_shift, Channel, Choice};
 pub use fit::fit;
 pub use floats::{choose_floats, Constants, FloatChoice, Rounding};
 pub use halves::{choose_halves, Halves, HalvesForm};

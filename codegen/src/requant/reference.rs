@@ -2,7 +2,7 @@
 
 use super::search::first_where;
 use super::Interval;
-use crate::ir::{Multiplier, Real};
+use crate::ir::{Multiplier, Real, Rescale};
 
 /// How an accumulator is scaled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -31,6 +31,21 @@ pub struct Reference {
 }
 
 impl Reference {
+    /// What becomes of the sums of a filter of a layer of integers; `None` of other layers.
+    pub fn of(rescale: &Rescale, filter: usize, zero_point: i32, (lo, hi): (i32, i32)) -> Option<Reference> {
+        let at = |len: usize| if len == 1 { 0 } else { filter };
+        let fixed = |list: &[Multiplier], scaling| {
+            let multiplier = *list.get(at(list.len()))?;
+            Some(Reference { multiplier, scaling, zero_point, lo, hi })
+        };
+        match rescale {
+            Rescale::FixedPoint(list) => fixed(list, Scaling::Twice),
+            Rescale::Once(list) => fixed(list, Scaling::Once),
+            Rescale::Float(list) => Reference::of_float(*list.get(at(list.len()))?, zero_point, (lo, hi)),
+            Rescale::Real | Rescale::FloatSum { .. } => None,
+        }
+    }
+
     /// The meaning of a factor in floats; `None` where there is no multiplier near it.
     pub fn of_float(by: Real, zero_point: i32, (lo, hi): (i32, i32)) -> Option<Reference> {
         let multiplier = Multiplier::of(by.0.into())?;

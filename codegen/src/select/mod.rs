@@ -26,7 +26,6 @@ mod wide;
 use crate::error::{Error, Problem};
 use crate::ir::{Clamp, DType, Data, Graph, Multiplier, Node, Op, Reduction, Rescale, Type, Value, ValueId};
 use crate::plan::Plan;
-use crate::requant::{Reference, Scaling};
 use crate::schedule::{self, Feed, Place, Role, Schedule, Step, StepKind};
 use crate::{Events, Options, Target};
 use movement::{Moves, Source};
@@ -541,24 +540,6 @@ fn int(value: usize) -> Field {
 fn scale(m: &Multiplier) -> Struct {
     let fields = vec![("multiplier", Field::Int(m.value.into())), ("shift", Field::Int(m.shift.into()))];
     Struct { name: "Scale", fields }
-}
-
-/// What becomes of the sums of a filter of a layer of integers.
-fn reference_of(rescale: &Rescale, filter: usize, zero_point: i32, clamp: &Clamp) -> Option<Reference> {
-    let at = |len: usize| if len == 1 { 0 } else { filter };
-    let (lo, hi) = clamp.int_bounds();
-    match rescale {
-        Rescale::FixedPoint(list) => {
-            let multiplier = *list.get(at(list.len()))?;
-            Some(Reference { multiplier, scaling: Scaling::Twice, zero_point, lo, hi })
-        }
-        Rescale::Once(list) => {
-            let multiplier = *list.get(at(list.len()))?;
-            Some(Reference { multiplier, scaling: Scaling::Once, zero_point, lo, hi })
-        }
-        Rescale::Float(list) => Reference::of_float(*list.get(at(list.len()))?, zero_point, (lo, hi)),
-        Rescale::Real | Rescale::FloatSum { .. } => None,
-    }
 }
 
 /// The one multiplier of a per-tensor rescale.

@@ -107,7 +107,7 @@ impl Judge<'_> {
     pub fn judge(&self, drawn: &Drawn) -> Judged {
         let verdict = |verdict| Judged { verdict, evaluated: None, parts: Vec::new() };
         let basis = basis(drawn);
-        let ready = match compile(&drawn.file, self.oracle.format, drawn.number) {
+        let ready = match compile(&drawn.file, self.oracle.format, drawn.number, &drawn.inputs) {
             Ok(ready) => ready,
             Err(Refusal::Broken(what)) => {
                 let place = drawn.signature.clone();
@@ -217,7 +217,7 @@ impl Judge<'_> {
 
 /// Judges one model by the interpreter.
 fn one(drawn: &Drawn, expected: &[Vec<Vec<u8>>], format: Format) -> One {
-    let ready = match compile(&drawn.file, format, drawn.number) {
+    let ready = match compile(&drawn.file, format, drawn.number, &drawn.inputs) {
         Ok(ready) => ready,
         Err(refusal) => return One::Refused(refusal),
     };

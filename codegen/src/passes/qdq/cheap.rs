@@ -3,7 +3,8 @@
 use crate::ir::{AddRescale, DType, Multiplier, Op, Real, Type};
 use crate::passes::zero_point::folded_bias;
 use crate::requant::{
-    choose, fit_add_float, reachable, AddFloatReference, Channel, Products, Reference, Scaling,
+    fit_add_float, fits, is_cheap, largest_shift, reachable, AddFloatReference, Channel, Form, Products,
+    Reference, Scaling,
 };
 
 /// Whether the sum of two operands, if it is one in floats, has a form in integers that is exactly that.
@@ -14,8 +15,15 @@ pub(super) fn is_cheap_sum(op: &Op) -> bool {
     [Products::Upper, Products::Low].into_iter().all(|products| fit_add_float(&reference, products).is_some())
 }
 
-/// By how many units in the last place a multiplier may be changed where it has no cheap form: far less than what a step takes.
-const NUDGES: [i32; 13] = [0, 1, -1, 2, -2, 4, -4, 8, -8, 16, -16, 32, -32];
+/// By how many powers of two, in units in the last place, a multiplier is changed where it has no cheap form: at most by 2⁻¹⁷ of itself, which is 2⁻⁹ of a step.
+const NUDGES: u32 = 14;
+
+/// A multiplier and those next to it, as near as they are useful.
+fn nudged(by: Multiplier) -> impl Iterator<Item = Multiplier> {
+    let nudges = (0..NUDGES).flat_map(|k| [1 << k, -(1 << k)]);
+    let value = move |nudge: i32| by.value.checked_add(nudge).filter(|&value| value >= 1 << 30);
+    [0].into_iter().chain(nudges).filter_map(value).map(move |value| Multiplier { value, ..by })
+}
 
 /// A layer with constant weights of 8 bits, and its biases in accumulators.
 pub(super) struct Sums<'a> {
@@ -36,11 +44,6 @@ impl<'a> Sums<'a> {
         (x.dtype == DType::I8).then(|| Sums { filters, zero_point: y.zero_point() })
     }
 
-    /// How many filters there are.
-    pub(super) fn filters(&self) -> usize {
-        self.filters.len()
-    }
-
     /// Whether the sums of all filters have a form in integers that is exactly the rescale in floats.
     pub(super) fn are_cheap_by(&self, factors: &[Real]) -> bool {
         let reference = |o: usize| {
@@ -49,21 +52,28 @@ impl<'a> Sums<'a> {
         };
         let channels: Option<Vec<[Channel; 2]>> =
             (0..self.filters.len()).map(|o| self.channels(o, reference(o)?)).collect();
-        channels.is_some_and(|channels| choose(&channels.concat(), &[]).is_ok())
+        channels.is_some_and(|channels| is_cheap(&channels.concat()))
     }
 
-    /// A multiplier near the one of a filter whose sums have a cheap form; the same where there is none.
-    pub(super) fn near(&self, o: usize, multiplier: Multiplier) -> Multiplier {
-        let nudged = |by: &i32| {
-            let value = multiplier.value.checked_add(*by).filter(|&value| value >= 1 << 30)?;
-            Some(Multiplier { value, ..multiplier })
-        };
-        let is_cheap = |&multiplier: &Multiplier| {
+    /// Multipliers near the real ones of the filters, with which all have one cheap form; the real ones where there are none.
+    pub(super) fn near(&self, by: impl Fn(usize) -> Option<f64>) -> Option<Vec<Multiplier>> {
+        let filters = 0..self.filters.len();
+        let real: Vec<Multiplier> = filters.clone().map(|o| Multiplier::of(by(o)?)).collect::<Option<_>>()?;
+        let channels = |o: usize, multiplier: Multiplier| {
             let ((lo, hi), zero_point) = (BOUNDS, self.zero_point);
-            let reference = Reference { multiplier, scaling: Scaling::Twice, zero_point, lo, hi };
-            self.channels(o, reference).is_some_and(|channels| choose(&channels, &[]).is_ok())
+            self.channels(o, Reference { multiplier, scaling: Scaling::Twice, zero_point, lo, hi })
         };
-        NUDGES.iter().filter_map(nudged).find(is_cheap).unwrap_or(multiplier)
+        let all: Option<Vec<[Channel; 2]>> = filters.clone().map(|o| channels(o, real[o])).collect();
+        let found = largest_shift(&all?.concat()).and_then(|shift| {
+            [false, true].into_iter().find_map(|signed| {
+                let fits = |o: usize, by: &Multiplier| {
+                    channels(o, *by).is_some_and(|channels| fits(&channels, Form { shift, signed }))
+                };
+                let near = |o: usize| nudged(real[o]).find(|by| fits(o, by));
+                filters.clone().map(near).collect::<Option<Vec<_>>>()
+            })
+        });
+        Some(found.unwrap_or(real))
     }
 
     /// A filter for kernels whose sums have no gain, and for those whose sums have 8 bits of it.

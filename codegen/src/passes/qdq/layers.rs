@@ -16,7 +16,8 @@ pub(super) fn run(graph: &mut Graph, record: &mut Record) -> bool {
         if let Some(same) = unchanged(graph, id) {
             return Rewrite::Same(same);
         }
-        let Some(Layer { op, operands, constants, steps }) = layer(graph, &uses, id) else {
+        let Some(Layer { op, operands, constants, steps }) = layer(graph, &uses, id, record.as_floats_round)
+        else {
             return Rewrite::Keep;
         };
         let mut all = operands;
@@ -62,7 +63,7 @@ impl Layer {
     }
 }
 
-fn layer(graph: &Graph, uses: &[usize], id: NodeId) -> Option<Layer> {
+fn layer(graph: &Graph, uses: &[usize], id: NodeId, as_floats_round: bool) -> Option<Layer> {
     let (float, y) = quantize_of(graph, id)?;
     let node = graph.node(graph.producer(float)?);
     // Of another width: the same number.
@@ -81,7 +82,7 @@ fn layer(graph: &Graph, uses: &[usize], id: NodeId) -> Option<Layer> {
     }
     match &node.op {
         Op::Conv2d { clamp, .. } | Op::Dense { clamp, .. } => {
-            weighted(graph, node, y, stored_clamp(clamp, y)?)
+            weighted(graph, node, y, stored_clamp(clamp, y)?, as_floats_round)
         }
         Op::MatMul { clamp, .. } => {
             let (a, b) = both(graph, node, y)?;
@@ -240,7 +241,7 @@ fn add_rescale([x, y, out]: [f64; 3], dtype: DType) -> Option<AddRescale> {
 }
 
 /// A convolution or a product with constant weights.
-fn weighted(graph: &Graph, node: &Node, y: &Type, clamp: Clamp) -> Option<Layer> {
+fn weighted(graph: &Graph, node: &Node, y: &Type, clamp: Clamp, as_floats_round: bool) -> Option<Layer> {
     let x = operand(graph, node, 0, y)?;
     let weights = weights(graph, *node.operands.get(1)?)?;
     if y.dtype == DType::I16 && weights.0.dtype != DType::I8 {
@@ -264,7 +265,8 @@ fn weighted(graph: &Graph, node: &Node, y: &Type, clamp: Clamp) -> Option<Layer>
     let accumulators = accumulators.collect::<Option<Vec<f64>>>()?;
     let bias: Vec<f64> = accumulators.iter().map(|bias| bias.round_ties_even()).collect();
     let narrow: Option<Vec<i8>> = each.iter().map(|&w| i8::try_from(w).ok()).collect();
-    let sums = narrow.as_deref().and_then(|narrow| Sums::of(narrow, &bias, [of_x, y]));
+    let narrow = narrow.as_deref().filter(|_| !as_floats_round);
+    let sums = narrow.and_then(|narrow| Sums::of(narrow, &bias, [of_x, y]));
     let rescale = rounded_cheaply(sums, rescale, |o| Some(x_scale * scale_of(o)? / y_scale))?;
     let mut rounded = Vec::with_capacity(filters);
     let mut worst = 0;
@@ -310,8 +312,7 @@ fn rounded_cheaply(
     if sums.are_cheap_by(factors) {
         return Some(rescale);
     }
-    let near = |o: usize| Some(sums.near(o, Multiplier::of(by(o)?)?));
-    (0..sums.filters()).map(near).collect::<Option<_>>().map(Rescale::FixedPoint)
+    sums.near(by).map(Rescale::FixedPoint)
 }
 
 /// Constant weights without a zero point: their differences to it, in 16 bits where they do not fit 8.

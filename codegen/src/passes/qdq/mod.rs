@@ -54,9 +54,16 @@ pub fn run(graph: &mut Graph) -> bool {
     run_recorded(graph, &mut Record::default())
 }
 
+/// As [`run`], and layers with constant weights round as floats do even where microcontrollers have no cheap arithmetic for it: to find that out takes most of the time.
+pub fn run_as_floats_round(graph: &mut Graph) -> bool {
+    run_recorded(graph, &mut Record { as_floats_round: true, ..Record::default() })
+}
+
 /// What layers on stored integers may differ by.
 #[derive(Clone, Debug, Default)]
 struct Record {
+    /// Whether it is no matter how dear their arithmetic is.
+    as_floats_round: bool,
     layers: Vec<Noted>,
 }
 

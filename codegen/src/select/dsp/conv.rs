@@ -142,7 +142,7 @@ impl<'a> Selector<'a> {
         };
         let bias = folded_bias(&weights, &bias, self.ty(x).zero_point(), filters);
         let zero_point = self.ty(node.result).zero_point();
-        let references = (0..filters).map(|o| reference_of(rescale, o, zero_point, clamp));
+        let references = (0..filters).map(|o| Reference::of(rescale, o, zero_point, clamp.int_bounds()));
         let references = references.collect::<Option<_>>().ok_or_else(|| self.no_kernel(node))?;
         Ok(Layer { weights, bias, references })
     }

@@ -8,7 +8,7 @@ mod pack;
 use super::conv::rows;
 use super::*;
 use crate::kernel::{Kernel, Shape as Sizes, Vectors};
-use crate::requant::{choose_floats, reachable, Channel, Products, Rounding};
+use crate::requant::{choose_floats, reachable, Channel, Products, Reference, Rounding};
 use crate::{Optimize, Target};
 pub(super) use floats::in_vectors;
 use pack::Layer;

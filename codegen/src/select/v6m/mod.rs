@@ -8,7 +8,7 @@ mod pack;
 use super::*;
 use crate::ir::{Clamp, Layout, Window};
 use crate::passes::zero_point::folded_bias;
-use crate::requant::{choose_halves, reachable, Halves, HalvesForm, Products};
+use crate::requant::{choose_halves, reachable, Halves, HalvesForm, Products, Reference};
 use crate::Target;
 use pack::Filters;
 
@@ -153,7 +153,7 @@ impl<'a> Selector<'a> {
         let bias = folded_bias(&weights, &bias, x.zero_point(), out_c);
         let taps = weights.len() / out_c.max(1);
         let channel = |(o, &bias): (usize, &i32)| {
-            let reference = reference_of(rescale, o, y.zero_point(), clamp)?;
+            let reference = Reference::of(rescale, o, y.zero_point(), clamp.int_bounds())?;
             let own = weights.iter().skip(o * taps).take(taps).copied();
             let range = reachable(own, bias, (-128, 127));
             Some((reference, range))

@@ -39,7 +39,12 @@ functions! {
     /// As [`exp_f32`](crate::kernels::exp_f32) in vectors, to within three units in the last place.
     exp_f32_simd Exp x exp::<S>(x);
     /// As [`logistic_f32`](crate::kernels::logistic_f32) in vectors, to within six units in the last place; 0 below −88.8.
-    logistic_f32_simd Logistic x S::div(S::splat(1.0), S::add(S::splat(1.0), exp::<S>(S::sub(S::splat(0.0), x))));
+    logistic_f32_simd Logistic x {
+        // 0 below −9, where it is the exponential; otherwise 1.
+        let near = S::mul_add(S::splat(1.0), S::add(x, S::splat(9.0)), S::splat(1e30));
+        let near = S::clip(near, S::splat(0.0), S::splat(1.0));
+        S::div(S::splat(1.0), S::add(near, exp::<S>(S::sub(S::splat(0.0), x))))
+    };
     /// As [`gelu_f32`](crate::kernels::gelu_f32) in vectors, to within 4·10⁻⁷ · |x|.
     gelu_f32_simd Gelu x {
         // x + |x| · erf(|x|/√2) is twice what is asked for.

@@ -56,7 +56,7 @@ pub(super) fn int16(cx: &mut OpCx<'_, '_, '_>, function: Unary) -> Lowered {
         return cx.emit(op, &[x], 0, &dims);
     }
     if function == Unary::Rsqrt {
-        let by = multiplier(1.0 / (f64::from(from).sqrt() * f64::from(to)))?;
+        let by = of_roots(multiplier(1.0 / (f64::from(from).sqrt() * f64::from(to)))?);
         let dims = cx.dims(x);
         return cx.emit(Op::InverseRoot { rescale: Rescale::FixedPoint(vec![by]) }, &[x], 0, &dims);
     }
@@ -114,19 +114,28 @@ fn root([x, y]: [f32; 2]) -> Stored {
     Box::new(move |difference| ((x * difference.max(0) as f32).sqrt() / y) as i32)
 }
 
+/// Bits after the point of a reciprocal root before it is rescaled.
+const ROOT_BITS: i32 = 20;
+
+/// The factor of reciprocal roots; 0 where all results round to 0, because it would shift a number of 32 bits by more.
+fn of_roots(by: Multiplier) -> Multiplier {
+    if by.shift < ROOT_BITS - 31 {
+        return Multiplier { value: 0, shift: 0 };
+    }
+    by
+}
+
 /// RSQRT: Newton and Raphson in fixed point. Zero gives the largest result, as if it were a little more; the function has no value for
 /// negative numbers, for which the same is taken.
 fn reciprocal_root([x, y]: [f32; 2]) -> Lowered<Stored> {
-    /// Bits after the point of the intermediate result.
-    const BITS: i32 = 20;
-    let out = multiplier(1.0 / f64::from(x.sqrt() * y))?;
-    let out = Multiplier { shift: out.shift - BITS, ..out };
+    let out = of_roots(multiplier(1.0 / f64::from(x.sqrt() * y))?);
+    let out = Multiplier { shift: out.shift - ROOT_BITS, ..out };
     Ok(Box::new(move |difference| {
         if difference <= 0 {
             return i32::from(u8::MAX);
         }
         let (value, right) = inverse_sqrt(difference);
-        multiply(multiply(1, Multiplier { value, shift: BITS - right }), out)
+        multiply(multiply(1, Multiplier { value, shift: ROOT_BITS - right }), out)
     }))
 }
 
