@@ -273,6 +273,24 @@ mod tests {
         assert_eq!(Shape { in_h: 2, ..row }.along(), None);
     }
 
+    /// The distance of taps along the axis that a window does not have says nothing, and must not be that of the other axis.
+    #[test]
+    fn columns_become_rows_with_their_own_dilation() {
+        let column = Shape { out_h: 26, stride_h: 1, dilation_w: 3, groups: 1, ..COLUMN };
+        let row = column.as_row();
+        assert_eq!((row.k_w, row.in_w, row.dilation_w), (5, 30, 1));
+        assert_eq!(Shape { dilation_h: 2, ..column }.as_row(), Shape { dilation_h: 2, ..column });
+    }
+
+    #[test]
+    fn whole_rows_are_pixels_where_taps_are_neighbours() {
+        let rows = Shape { in_w: 6, k_w: 6, ..COLUMN };
+        assert_eq!(rows.as_column().in_c, 240);
+        // Two taps are on the image, the other four beyond it.
+        let apart = Shape { dilation_w: 4, ..rows };
+        assert_eq!(apart.as_column(), apart);
+    }
+
     #[test]
     fn an_axis_has_no_padding_and_near_taps() {
         assert_eq!(Shape { pad_top: 1, ..COLUMN }.along(), None);

@@ -172,6 +172,18 @@ mod tests {
     }
 
     #[test]
+    fn of_factors_in_floats_too() {
+        let float = |weights: &str, bias: &str, factors: &str| {
+            dense(weights, bias, factors).replace("rescale = [", "rescale = float [")
+        };
+        rewrites(
+            run,
+            &float("1, 2, 3, 4, 0, 0", "100, -1000000, 50", "0.5, 0.34, 0.125"),
+            &float("1, 2, 0, 0, 0, 0", "100, 0, 6", "0.5, 1.0, 1.0"),
+        );
+    }
+
+    #[test]
     fn what_varies_stays() {
         keeps(
             run,

@@ -108,6 +108,24 @@ mod tests {
         keeps(run, &padded(0, "[0, 1, 0, 0]"));
     }
 
+    /// A zero times infinity is no zero: padding that is only thought of would give none.
+    #[test]
+    fn weights_that_are_not_finite_read_their_padding() {
+        let padded = |weight: &str| {
+            format!(
+                "input %x: f32[1,2,2,1]
+                 const %w: f32[1,2,2,1] = [1.0, 2.0, 3.0, {weight}]
+                 %p: f32[1,3,3,1] = pad(%x) {{before = [0, 1, 1, 0], after = [0, 0, 0, 0], value = 0}}
+                 %y: f32[1,2,2,1] = conv2d(%p, %w) {{window = [2, 2], groups = 1, rescale = real, clamp = -inf..=inf}}
+                 return %y"
+            )
+        };
+        keeps(run, &padded("inf"));
+        let fused = padded("4.0")
+            .replace("conv2d(%p, %w) {window = [2, 2]", "conv2d(%x, %w) {window = [2, 2] pad [1, 0, 1, 0]");
+        rewrites(run, &padded("4.0"), &fused);
+    }
+
     #[test]
     fn pools_do_not_count_their_padding() {
         keeps(

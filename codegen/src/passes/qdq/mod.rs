@@ -24,7 +24,8 @@
 //! | bilinear interpolation | products with fractions of 10 bits, both ways | 1 |
 //! | softmax | exponentials to 26 bits behind the point, their share of the sum: TFLite's fixed point; where the result has another format than TFLite's, first to 16 bits | 1 |
 //!
-//! Where microcontrollers have no cheap arithmetic that rounds so (`cheap.rs`), a convolution or product with constant weights rounds as TFLite's do. Its bound is 1, too.
+//! Where microcontrollers have no cheap arithmetic that rounds so (`cheap.rs`), a convolution or product with constant weights rounds as TFLite's do, by factors within 2⁻¹⁷ of the real ones. Its bound is 1, too.
+//! Of sums the cheap forms are taken unless they differ in more than one of sixteen pairs: halves that always go the same way add up.
 //!
 //! Layers of 16 bits have sums of 64, which TFLite multiplies by factors of 16 bits: mostly one step of 65,535.
 //!
