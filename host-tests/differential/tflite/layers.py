@@ -87,7 +87,7 @@ def result(d, format, x, scales, taps):
     if kind.scale is None or scales is None or d.one_in(8):
         return kind
     spread = 50 if kind.element == "int16" else 80
-    kind.scale = f32(x.kind.scale * max(scales) * spread * max(taps, 1) ** 0.5 * d.r.uniform(0.3, 3))
+    kind.scale = f32(x.kind.scale * max(scales, default=1.0) * spread * max(taps, 1) ** 0.5 * d.r.uniform(0.3, 3))
     if d.one_in(4) and kind.scale > 0:
         kind.scale = f32(2.0 ** round(np.log2(kind.scale)))
     kind.scale = kind.scale or 1e-30
@@ -268,7 +268,7 @@ def svdf(d, format):
     else:
         element = d.pick(["int16", "int16", "int8"])
         most = 127 if element == "int8" else 32767
-        state_scale = f32(x.kind.scale * max(scales) * 2000 * max(features, 1) ** 0.5 / most * d.r.uniform(0.5, 3)) or 1e-30
+        state_scale = f32(x.kind.scale * max(scales, default=1.0) * 2000 * max(features, 1) ** 0.5 / most * d.r.uniform(0.5, 3)) or 1e-30
         time_kind = Kind(element, d.scale(), 0)
         time = d.constant(time_kind, [filters, memory]).tensor
         state = main.add(Kind(element, state_scale, 0).tensor([batch, memory * filters], variable=True))
