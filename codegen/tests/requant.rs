@@ -1,8 +1,10 @@
 //! Which forms of requantisation the channels of real models get. `KILN_CORPUS` names the models.
 
 use kiln_codegen::ir::{Graph, Node, Op, Rescale};
-use kiln_codegen::passes::{self, zero_point::folded_bias};
-use kiln_codegen::requant::{choose, choose_halves, reachable, Affine, Channel, Choice, Reference, Scaling};
+use kiln_codegen::passes;
+use kiln_codegen::requant::{
+    choose, choose_halves, folded_bias, reachable, Affine, Channel, Choice, Reference, Scaling,
+};
 use kiln_codegen::{import, Options};
 use std::path::PathBuf;
 

@@ -58,7 +58,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("schedule", &["ir"]),
     ("plan", &["ir", "schedule", "interp"]),
     ("requant", &["ir"]),
-    ("kernel", &["ir"]),
+    ("kernel", &["ir", "requant"]),
     ("search", &["ir", "kernel", "schedule", "plan"]),
     ("select", &["ir", "interp", "kernel", "passes", "plan", "requant", "schedule"]),
     ("emit", &["ir", "schedule", "select"]),

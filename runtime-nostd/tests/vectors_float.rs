@@ -47,7 +47,8 @@ fn random_conv(random: &mut Random, in_c: usize, out_c: usize, groups: usize) ->
     let (reach_h, reach_w) = ((k_h - 1) * dilation_h + 1, (k_w - 1) * dilation_w + 1);
     let (out_h, out_w) = match pad_top + pad_left > 0 {
         true => (out(in_h, pad_top, stride_h, 0), out(in_w, pad_left, stride_w, 0)),
-        false => (whole(in_h, stride_h, reach_h), whole(in_w, stride_w, reach_w)),
+        // A row of padding below is what transposed convolutions have.
+        false => (whole(in_h, stride_h, reach_h) + random.below(2), whole(in_w, stride_w, reach_w)),
     };
     let conv = Conv {
         in_h,

@@ -187,10 +187,11 @@ impl Shape {
         one_wide && runs <= 12 && (padding == 0 || self.in_c <= 128)
     }
 
-    /// Whether filters are points, and every pixel of the operand has its result.
+    /// Whether filters are points, and every pixel of the operand has its result: none is padding, below the image either.
     pub fn is_points(&self) -> bool {
         let alone = self.k_h * self.k_w * self.stride_h * self.stride_w == 1;
-        alone && self.pad_left == 0 && self.pad_top == 0 && self.in_w == self.out_w
+        let rows = self.pad_top == 0 && self.out_h <= self.in_h;
+        alone && rows && self.pad_left == 0 && self.in_w == self.out_w
     }
 
     /// Elements of a row of the result from one pixel to the next, and from one channel to the next.

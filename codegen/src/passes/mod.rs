@@ -55,7 +55,6 @@ pub mod sink_transposes;
 mod testing;
 #[cfg(test)]
 mod tests;
-pub mod zero_point;
 
 use crate::error::Error;
 use crate::ir::Graph;

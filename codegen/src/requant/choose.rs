@@ -2,7 +2,7 @@
 
 use super::affine::{Affine, Form};
 use super::fit::{fit_steps, MOST_SHIFT, THOROUGH};
-use super::{Interval, Reference, Steps};
+use super::{reachable, Interval, Reference, Steps};
 
 /// What has to be fitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -60,6 +60,21 @@ pub fn choose(channels: &[Channel], preferred: &[u32]) -> Result<Choice, usize> 
     }
     let count = |form| fitted.iter().filter(|channel| channel.fit(form, THOROUGH).is_some()).count();
     Err(SIGNS.map(|signed| count(Form { shift: most, signed })).into_iter().max().unwrap_or(0))
+}
+
+/// The filters of a layer of 8 bits: each for kernels whose sums have no gain, and for those whose sums have 8 bits of it. Biases hold the operand's zero point. `None` where a filter has no reference.
+pub fn filters(
+    weights: &[i8],
+    bias: &[i32],
+    reference: impl Fn(usize) -> Option<Reference>,
+) -> Option<Vec<[Channel; 2]>> {
+    let size = weights.len().checked_div(bias.len())?.max(1);
+    let of = |(o, (filter, &bias)): (usize, (&[i8], &i32))| {
+        let reference = reference(o)?;
+        let range = reachable(filter.iter().copied(), bias, (i8::MIN.into(), i8::MAX.into()));
+        Some([0, 8].map(|gain_bits| Channel { reference, range, gain_bits }))
+    };
+    weights.chunks(size).zip(bias).enumerate().map(of).collect()
 }
 
 /// Whether [`choose`] finds a form, without any to prefer: soon, so that many can be asked for. (Channels that are found late are rare.)

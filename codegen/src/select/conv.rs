@@ -3,7 +3,7 @@
 use super::*;
 use crate::ir::{Clamp, Layout, Order, Real, Window};
 use crate::kernel::{packing, Packing, Shape as Sizes};
-use crate::passes::zero_point::folded_bias;
+use crate::requant::folded_bias;
 
 /// The largest batch. Each of its images is a kernel call of its own.
 const MOST_IMAGES: usize = 64;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::ir::Clamp;
-use crate::passes::zero_point::folded_bias;
+use crate::requant::folded_bias;
 use crate::{Optimize, Target};
 
 const GATES: usize = 4;

@@ -1,9 +1,9 @@
 //! Which layers have cheap arithmetic on microcontrollers that rounds as floats do.
 
 use crate::ir::{AddRescale, DType, Multiplier, Op, Real, Type};
-use crate::passes::zero_point::folded_bias;
+use crate::requant::folded_bias;
 use crate::requant::{
-    fit_add_float, fits, is_cheap, largest_shift, reachable, AddFloatReference, Channel, Form, Products,
+    filters, fit_add_float, fits, is_cheap, largest_shift, AddFloatReference, Channel, Form, Products,
     Reference, Scaling,
 };
 
@@ -25,9 +25,11 @@ fn nudged(by: Multiplier) -> impl Iterator<Item = Multiplier> {
     [0].into_iter().chain(nudges).filter_map(value).map(move |value| Multiplier { value, ..by })
 }
 
-/// A layer with constant weights of 8 bits, and its biases in accumulators.
+/// A layer with constant weights of 8 bits.
 pub(super) struct Sums<'a> {
-    filters: Vec<(&'a [i8], i32)>,
+    weights: &'a [i8],
+    /// In accumulators, with the operand's zero point.
+    bias: Vec<i32>,
     zero_point: i32,
 }
 
@@ -37,11 +39,9 @@ const BOUNDS: (i32, i32) = (i8::MIN as i32, i8::MAX as i32);
 impl<'a> Sums<'a> {
     /// `None` for layers that have portable kernels alone.
     pub(super) fn of(weights: &'a [i8], bias: &[f64], [x, y]: [&Type; 2]) -> Option<Sums<'a>> {
-        let size = weights.len().checked_div(bias.len()).unwrap_or(0).max(1);
         let bias: Vec<i32> = bias.iter().map(|&bias| bias as i32).collect();
         let bias = folded_bias(weights, &bias, x.zero_point(), bias.len());
-        let filters = weights.chunks(size).zip(bias).collect();
-        (x.dtype == DType::I8).then(|| Sums { filters, zero_point: y.zero_point() })
+        (x.dtype == DType::I8).then(|| Sums { weights, bias, zero_point: y.zero_point() })
     }
 
     /// Whether the sums of all filters have a form in integers that is exactly the rescale in floats.
@@ -50,36 +50,32 @@ impl<'a> Sums<'a> {
             let by = *factors.get(if factors.len() == 1 { 0 } else { o })?;
             Reference::of_float(by, self.zero_point, BOUNDS)
         };
-        let channels: Option<Vec<[Channel; 2]>> =
-            (0..self.filters.len()).map(|o| self.channels(o, reference(o)?)).collect();
-        channels.is_some_and(|channels| is_cheap(&channels.concat()))
+        self.channels(reference).is_some_and(|channels| is_cheap(&channels.concat()))
     }
 
     /// Multipliers near the real ones of the filters, with which all have one cheap form; the real ones where there are none.
     pub(super) fn near(&self, by: impl Fn(usize) -> Option<f64>) -> Option<Vec<Multiplier>> {
-        let filters = 0..self.filters.len();
-        let real: Vec<Multiplier> = filters.clone().map(|o| Multiplier::of(by(o)?)).collect::<Option<_>>()?;
-        let channels = |o: usize, multiplier: Multiplier| {
+        let real: Vec<Multiplier> =
+            (0..self.bias.len()).map(|o| Multiplier::of(by(o)?)).collect::<Option<_>>()?;
+        let reference = |multiplier: Multiplier| {
             let ((lo, hi), zero_point) = (BOUNDS, self.zero_point);
-            self.channels(o, Reference { multiplier, scaling: Scaling::Twice, zero_point, lo, hi })
+            Reference { multiplier, scaling: Scaling::Twice, zero_point, lo, hi }
         };
-        let all: Option<Vec<[Channel; 2]>> = filters.clone().map(|o| channels(o, real[o])).collect();
-        let found = largest_shift(&all?.concat()).and_then(|shift| {
+        let channels = self.channels(|o| real.get(o).map(|&by| reference(by)))?;
+        let shift = largest_shift(&channels.concat());
+        let found = shift.and_then(|shift| {
             [false, true].into_iter().find_map(|signed| {
-                let fits = |o: usize, by: &Multiplier| {
-                    channels(o, *by).is_some_and(|channels| fits(&channels, Form { shift, signed }))
+                let fits = |channels: &[Channel; 2], by: Multiplier| {
+                    fits(&channels.map(|c| Channel { reference: reference(by), ..c }), Form { shift, signed })
                 };
-                let near = |o: usize| nudged(real[o]).find(|by| fits(o, by));
-                filters.clone().map(near).collect::<Option<Vec<_>>>()
+                let near = |(channels, &by)| nudged(by).find(|&by| fits(channels, by));
+                channels.iter().zip(&real).map(near).collect::<Option<Vec<_>>>()
             })
         });
         Some(found.unwrap_or(real))
     }
 
-    /// A filter for kernels whose sums have no gain, and for those whose sums have 8 bits of it.
-    fn channels(&self, o: usize, reference: Reference) -> Option<[Channel; 2]> {
-        let &(filter, bias) = self.filters.get(o)?;
-        let range = reachable(filter.iter().copied(), bias, BOUNDS);
-        Some([0, 8].map(|gain_bits| Channel { reference, range, gain_bits }))
+    fn channels(&self, reference: impl Fn(usize) -> Option<Reference>) -> Option<Vec<[Channel; 2]>> {
+        filters(self.weights, &self.bias, reference)
     }
 }

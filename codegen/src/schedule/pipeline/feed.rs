@@ -2,7 +2,7 @@
 
 use super::{Draft, Obstacle};
 use crate::ir::{Graph, NodeId};
-use crate::schedule::{Feed, Flow};
+use crate::schedule::{rows, Feed, Flow};
 use std::ops::Range;
 
 /// Why a model cannot take its input row by row.
@@ -14,6 +14,8 @@ pub enum Refused {
     State,
     /// So many rows of the input have to come before all is as it was: too many to be tried.
     Period(usize),
+    /// Windows are so many rows apart, and only so many high.
+    Gap(usize, usize),
     /// A node stands in the way.
     At(Obstacle),
 }
@@ -28,6 +30,9 @@ impl Refused {
             Refused::Period(rows) => {
                 format!("what it holds is tried for {rows} rows, and no more than {MOST_TICKS} can be")
             }
+            Refused::Gap(apart, high) => {
+                format!("its windows are {apart} rows apart and {high} high: rows between them would be read for nothing")
+            }
             Refused::At(Obstacle { node, why }) => {
                 let node = graph.node(*node);
                 format!("{} {:?} {why}", node.op.name(), graph.value(node.result).label())
@@ -38,7 +43,7 @@ impl Refused {
     /// The node that stands in the way.
     pub fn node(&self) -> Option<NodeId> {
         match self {
-            Refused::Inputs(_) | Refused::State | Refused::Period(_) => None,
+            Refused::Inputs(_) | Refused::State | Refused::Period(_) | Refused::Gap(..) => None,
             Refused::At(obstacle) => Some(obstacle.node),
         }
     }
@@ -76,7 +81,13 @@ pub fn sliding(graph: &Graph, flow: &Flow) -> Result<Draft, Refused> {
         match Draft::new(graph, flow, 0..end, Feed::Sliding) {
             Ok(draft) => {
                 let ticks = ticks_to_check(&draft);
-                return if ticks > MOST_TICKS { Err(Refused::Period(ticks)) } else { Ok(draft) };
+                let hop = slowest(&draft);
+                let high = graph.inputs.first().map_or(0, |&id| rows(&graph.ty(id).shape));
+                return match draft {
+                    _ if ticks > MOST_TICKS => Err(Refused::Period(ticks)),
+                    _ if hop > high => Err(Refused::Gap(hop, high)),
+                    draft => Ok(draft),
+                };
             }
             Err(obstacle) => refusal = Some(farther(graph, refusal, obstacle)),
         }
@@ -84,12 +95,17 @@ pub fn sliding(graph: &Graph, flow: &Flow) -> Result<Draft, Refused> {
     Err(refusal.map_or(Refused::Inputs(1), Refused::At))
 }
 
+/// Rows of the input from one window to the next.
+fn slowest(draft: &Draft) -> usize {
+    draft.lanes.iter().map(|lane| lane.beat.every).max().unwrap_or(1)
+}
+
 /// Most ticks of a sliding pipeline that are executed to check it.
 const MOST_TICKS: usize = 1 << 18;
 
 /// How many ticks are executed to check a sliding pipeline, at most: until all rings have gone round twice, and 16 windows.
 fn ticks_to_check(draft: &Draft) -> usize {
-    let slowest = draft.lanes.iter().map(|lane| lane.beat.every).max().unwrap_or(1);
+    let slowest = slowest(draft);
     let slots = draft.rings.iter().map(|ring| ring.rows).max().unwrap_or(1);
     let round = slots.saturating_mul(slowest).saturating_mul(2);
     draft.ticks.saturating_add(round).saturating_add(slowest.saturating_mul(16))

@@ -14,7 +14,7 @@ kernel! {
     ///
     /// `w` has, of each block of sixteen filters, their biases and, for each tap in the order \[k_h\]\[k_w\]\[in_c\], their sixteen weights; the last block is completed by zeros.
     /// `work` holds the rows that a filter covers, with padding: (k_h − 1) · dilation_h + 1 rows of all columns that are read, each a
-    /// multiple of 64 elements, and 256 elements besides; or, where filters are points and every pixel of the operand has its result, as many rows as are 6144 elements or less, and
+    /// multiple of 64 elements, and 256 elements besides; or, where filters are points, every pixel of the operand has its result, and there are no others, as many rows as are 6144 elements or less, and
     /// 16 besides. There it need not be if it would hold one row.
     pub fn conv2d_f32_simd(
         p: &Conv,
@@ -51,6 +51,7 @@ pub(super) unsafe fn conv<S: Simd>(
         && p.pad_top == 0
         && product_of([p.k_h, p.k_w, p.stride_h, p.stride_w]) == 1
         && p.in_w == p.out_w
+        && y.within(band).range().end <= p.in_h
         && x.row_len() == p.in_row()
         && y.row_len() == p.out_row();
     let count = product(p.k_h, columns);
