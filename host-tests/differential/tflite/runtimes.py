@@ -100,6 +100,8 @@ def marks_of(main, operator):
         yield "shift>15"
     if operator.name == "RSQRT" and quantised and tensors[0].scales[0] ** -0.5 / result.scales[0] < 2**-12:
         yield "shift>31"
+    if operator.name.startswith("RELU_") and quantised and 1 / result.scales[0] >= 2**31:
+        yield "beyond"
     if operator.name == "FULLY_CONNECTED" and tensors[1].element == "int4" and len(tensors[1].scales) > 1:
         yield "scale-each"
     if operator.name in LAYERS and len(quantised) > 1 and result.scales:
