@@ -64,7 +64,7 @@ impl Interval {
 
 /// The accumulators Σ x·w + `bias` that operands with stored values in `x.0..=x.1` can reach.
 ///
-/// The bias holds the operand's zero point ([`folded_bias`](crate::requant::folded_bias)), and padding reads as that zero
+/// The bias holds the operand's zero point ([`folded_bias`]), and padding reads as that zero
 /// point, so it has to lie in the range too. The range is exact at both ends, if each operand may be any value.
 pub fn reachable(weights: impl Iterator<Item = i8>, bias: i32, x: (i32, i32)) -> Interval {
     let (least, most) = (i64::from(x.0), i64::from(x.1));
