@@ -131,9 +131,11 @@ impl Layer {
                 most += ends[0].max(ends[1]);
             }
             let result = self.result(o, least)?;
-            // A left shift before the multiplication may wrap, which is not monotone.
+            // What is shifted to the left may wrap, which is not monotone.
             let monotone = match &self.rescale {
-                Rescale::FixedPoint(factors) => factors[o].shift <= 0 || least == most,
+                Rescale::FixedPoint(factors) | Rescale::Once(factors) => {
+                    factors[o].shift <= 0 || least == most
+                }
                 _ => true,
             };
             (monotone && self.result(o, most)? == result).then_some(result)
