@@ -416,7 +416,7 @@ impl Options {
         self.qdq_drift.unwrap_or(Self::DRIFT)
     }
 
-    /// The steps that outputs may drift, unless it is said: a quarter of the range of 8 bits. Behind a softmax a single step of its operand may be nearly as much.
+    /// The steps that outputs may drift, unless it is said: a quarter of the range of 8 bits. Behind a softmax, one step of its operand may be nearly as much.
     pub const DRIFT: u32 = 64;
 
     /// Refuses options that do not go together.

@@ -60,7 +60,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("requant", &["ir"]),
     ("kernel", &["ir", "requant"]),
     ("search", &["ir", "kernel", "schedule", "plan"]),
-    ("select", &["ir", "interp", "kernel", "passes", "plan", "requant", "schedule"]),
+    ("select", &["ir", "interp", "kernel", "plan", "requant", "schedule"]),
     ("emit", &["ir", "schedule", "select"]),
     (
         "report",

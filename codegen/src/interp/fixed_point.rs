@@ -221,6 +221,9 @@ pub fn reciprocal(x: i32, integer_bits: u32) -> (i32, i32) {
     (one_over_one_plus(minus_one), integer_bits as i32 - headroom as i32)
 }
 
+/// Bits after the point of a reciprocal root before it is rescaled.
+pub const ROOT_BITS: i32 = 20;
+
 /// 1 / √x for `x` > 0: `(r, e)` with 1 / √x = r · 2^(−31 − e), by five steps of Newton and Raphson from 1. (TFLite's
 /// `GetInvSqrtQuantizedMultiplierExp`.)
 pub fn inverse_sqrt(x: i32) -> (i32, i32) {

@@ -1,6 +1,6 @@
 //! Logarithms of a softmax, and vectors of length 1.
 
-use super::fixed_point::{inverse_sqrt, log_from_one, multiply, rounding_shift_right};
+use super::fixed_point::{inverse_sqrt, log_from_one, multiply, rounding_shift_right, ROOT_BITS};
 use super::softmax::softmax_exp_table;
 use super::tensor::{centred, ints, pack_i32};
 use super::{single, InterpError};
@@ -97,15 +97,13 @@ pub(super) fn local_normalize(
 
 /// See `inverse_root` in the op table: `RsqrtEvalQuantized` of TFLite Micro's `elementwise.cc`.
 pub(super) fn inverse_root(by: Multiplier, data: &Data) -> Data {
-    /// Bits after the point of the intermediate result.
-    const BITS: i32 = 20;
-    let out = Multiplier { shift: by.shift - BITS, ..by };
+    let out = Multiplier { shift: by.shift - ROOT_BITS, ..by };
     let root = |x: i64| {
         if x <= 0 {
             return i16::MAX;
         }
         let (value, right) = inverse_sqrt(x as i32);
-        let fine = multiply(1, Multiplier { value, shift: BITS - right });
+        let fine = multiply(1, Multiplier { value, shift: ROOT_BITS - right });
         multiply(fine, out).clamp(i16::MIN.into(), i16::MAX.into()) as i16
     };
     Data::from_i16(&data.to_ints(DType::I16).into_iter().map(root).collect::<Vec<_>>())

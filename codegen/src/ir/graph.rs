@@ -21,6 +21,11 @@ impl Data {
         Data(bytes.into())
     }
 
+    /// Whether all `f32` elements are finite.
+    pub fn is_finite(&self) -> bool {
+        self.to_f32().iter().all(|x| x.is_finite())
+    }
+
     /// From `i8` elements.
     pub fn from_i8(v: &[i8]) -> Self {
         Data(v.iter().map(|&x| x as u8).collect())

@@ -1,8 +1,7 @@
 //! Whether sums that portable kernels alone rescale as the graph says have a cheap form that is exactly that.
 
 use crate::ir::{Graph, Node, Op};
-use crate::requant::folded_bias;
-use crate::requant::{choose, filters, Channel, Reference};
+use crate::requant::{choose, filters, folded_bias, Channel, Reference};
 
 /// Whether [`select`](crate::select) finds a cheap form for all filters of a layer, whatever gain its sums have. It takes a while.
 pub(super) fn has_cheap_form(graph: &Graph, node: &Node) -> bool {

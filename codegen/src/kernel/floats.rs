@@ -2,7 +2,7 @@
 
 use super::vectors::{ring, BLOCK};
 use super::Shape;
-use crate::ir::{DType, Graph, Layout, Node, Op};
+use crate::ir::{DType, Data, Graph, Layout, Node, Op};
 
 /// A kernel of floats in vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,8 +47,7 @@ impl Floats {
             return None;
         }
         // Padding is added, as products of 0, which are no 0 where weights are not finite.
-        let finite = || graph.const_data(w).is_some_and(|w| w.to_f32().iter().all(|w| w.is_finite()));
-        if !finite() {
+        if !graph.const_data(w).is_some_and(Data::is_finite) {
             return None;
         }
         if let Op::Dense { .. } = node.op {

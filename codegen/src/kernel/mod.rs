@@ -1,7 +1,7 @@
 //! Which kernel computes a node on which processor, and what it needs besides operands and result.
 //!
 //! The schedule asks for workspaces before there are addresses, `select` for the kernel when there are: both ask here. What depends on the values of
-//! weights (whether a cheap requantisation is exact) is `select`'s.
+//! weights (whether a cheap requantisation is exact) is `select`'s, but for planar images: `cheap.rs`.
 
 mod cheap;
 mod compact;

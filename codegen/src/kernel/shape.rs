@@ -130,7 +130,7 @@ impl Shape {
                 k_w: self.k_h,
                 stride_h: 1,
                 stride_w: self.stride_h,
-                // A column's window of one tap may have any other.
+                // That of the column says nothing: its windows are one tap wide.
                 dilation_w: 1,
                 pad_top: 0,
                 pad_left: self.pad_top,
@@ -143,7 +143,7 @@ impl Shape {
     /// The same convolution with whole rows as pixels, where a filter covers those.
     pub fn as_column(self) -> Shape {
         let covers = self.k_w == self.in_w && self.out_w == 1 && self.pad_left == 0;
-        // Taps farther apart lie beyond the image.
+        // Of taps with gaps, some lie beyond the image.
         let dense = self.k_w == 1 || self.dilation_w == 1;
         if self.layout == Layout::default() && covers && dense {
             return Shape {
@@ -187,7 +187,7 @@ impl Shape {
         one_wide && runs <= 12 && (padding == 0 || self.in_c <= 128)
     }
 
-    /// Whether filters are points, and every pixel of the operand has its result: none is padding, below the image either.
+    /// Whether filters are points, and every result has its pixel of the operand: there is no padding, not even below the image.
     pub fn is_points(&self) -> bool {
         let alone = self.k_h * self.k_w * self.stride_h * self.stride_w == 1;
         let rows = self.pad_top == 0 && self.out_h <= self.in_h;
@@ -274,7 +274,7 @@ mod tests {
         assert_eq!(Shape { in_h: 2, ..row }.along(), None);
     }
 
-    /// The distance of taps along the axis that a window does not have says nothing, and must not be that of the other axis.
+    /// A window of one column may have any dilation along rows. It must not become that of its taps.
     #[test]
     fn columns_become_rows_with_their_own_dilation() {
         let column = Shape { out_h: 26, stride_h: 1, dilation_w: 3, groups: 1, ..COLUMN };

@@ -5,7 +5,7 @@
 
 use super::fuse_activation::clamp_of;
 use super::rewrite::{each_node, first_producer, Rewrite};
-use crate::ir::{DType, Graph, NodeId, Op, Padding, ValueId, Window};
+use crate::ir::{DType, Data, Graph, NodeId, Op, Padding, ValueId, Window};
 
 /// Runs the pass.
 pub fn run(graph: &mut Graph) -> bool {
@@ -58,10 +58,10 @@ fn reads_as_nothing(graph: &Graph, image: ValueId, value: i64) -> bool {
     value == if ty.dtype == DType::F32 { 0 } else { i64::from(ty.zero_point()) }
 }
 
-/// Whether products of zeros with these weights are zeros: padding that is not there gives none.
+/// Whether zero times each of these weights is zero. Otherwise the pad's zeros count, and a window's own padding does not.
 fn finite(graph: &Graph, weights: ValueId) -> bool {
     let is_float = graph.ty(weights).dtype == DType::F32;
-    !is_float || graph.const_data(weights).is_some_and(|data| data.to_f32().iter().all(|w| w.is_finite()))
+    !is_float || graph.const_data(weights).is_some_and(Data::is_finite)
 }
 
 /// Whether no element of an image is smaller than a stored value. (The maximum of floats begins with the smallest finite one.)
@@ -108,7 +108,7 @@ mod tests {
         keeps(run, &padded(0, "[0, 1, 0, 0]"));
     }
 
-    /// A zero times infinity is no zero: padding that is only thought of would give none.
+    /// Zero times infinity is NaN, which a window's own padding would not give.
     #[test]
     fn weights_that_are_not_finite_read_their_padding() {
         let padded = |weight: &str| {

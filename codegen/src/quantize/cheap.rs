@@ -5,7 +5,7 @@
 
 use super::format::{Format, Weights};
 use crate::ir::{Multiplier, Op};
-use crate::requant::{is_cheap, reachable, Channel, Reference, Scaling};
+use crate::requant::{filters, folded_bias, is_cheap, Channel, Reference, Scaling};
 
 /// The filters of a layer, an operand and a result of 8 bits, that keep it from being rescaled cheaply. None where nothing does, or no single one.
 pub(super) fn dear(weights: &Weights, op: &Op, x: Format, y: Format) -> Vec<usize> {
@@ -20,29 +20,18 @@ pub(super) fn dear(weights: &Weights, op: &Op, x: Format, y: Format) -> Vec<usiz
     found
 }
 
-/// Each filter, for kernels whose sums have no gain and for those whose sums have 8 bits of it.
+/// Each filter, with the rescale in fixed point that it may have.
 fn channels(weights: &Weights, op: &Op, x: Format, y: Format) -> Option<Vec<[Channel; 2]>> {
     let (Op::Conv2d { clamp, .. } | Op::Dense { clamp, .. }) = op else { return None };
     let bounds = clamp.float_bounds();
     let (lo, hi) = (y.stored(bounds.0) as i32, y.stored(bounds.1) as i32);
-    let filters = weights.ty.shape.dims().first().copied().filter(|&filters| filters > 0)?;
+    let count = weights.ty.shape.dims().first().copied().filter(|&count| count > 0)?;
     let stored = weights.data.to_i8();
-    let bias = weights.bias.as_ref().map(|(_, data)| data.to_i32());
-    let channel = |o: usize| {
-        let filter = stored.chunks(stored.len() / filters).nth(o)?;
-        let sum = filter.iter().map(|&w| i32::from(w)).fold(0i32, i32::wrapping_add);
-        let bias = bias.as_ref().map_or(Some(0), |bias| bias.get(o).copied())?;
-        let bias = bias.wrapping_sub(sum.wrapping_mul(x.zero));
+    let bias = weights.bias.as_ref().map_or_else(|| vec![0; count], |(_, data)| data.to_i32());
+    let bias = folded_bias(&stored, &bias, x.zero, count);
+    filters(&stored, &bias, |o| {
         let real = f64::from(x.scale) * f64::from(weights.scale(o)) / f64::from(y.scale);
-        let reference = Reference {
-            multiplier: Multiplier::of(real)?,
-            scaling: Scaling::Twice,
-            zero_point: y.zero,
-            lo,
-            hi,
-        };
-        let range = reachable(filter.iter().copied(), bias, (i8::MIN.into(), i8::MAX.into()));
-        Some([0, 8].map(|gain_bits| Channel { reference, range, gain_bits }))
-    };
-    (0..filters).map(channel).collect()
+        let multiplier = Multiplier::of(real)?;
+        Some(Reference { multiplier, scaling: Scaling::Twice, zero_point: y.zero, lo, hi })
+    })
 }

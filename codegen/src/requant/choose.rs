@@ -49,7 +49,7 @@ impl std::fmt::Display for Choice {
 /// # Errors
 /// How many channels could be fitted at best, where no form fits all.
 pub fn choose(channels: &[Channel], preferred: &[u32]) -> Result<Choice, usize> {
-    let Some(fitted) = channels.iter().map(Fitted::of).collect::<Option<Vec<_>>>() else {
+    let Some(fitted) = fitted(channels) else {
         return Err(channels.iter().filter_map(Fitted::of).count().min(channels.len().saturating_sub(1)));
     };
     let most = most_shift(&fitted);
@@ -62,7 +62,7 @@ pub fn choose(channels: &[Channel], preferred: &[u32]) -> Result<Choice, usize> 
     Err(SIGNS.map(|signed| count(Form { shift: most, signed })).into_iter().max().unwrap_or(0))
 }
 
-/// The filters of a layer of 8 bits: each for kernels whose sums have no gain, and for those whose sums have 8 bits of it. Biases hold the operand's zero point. `None` where a filter has no reference.
+/// The channels of a layer of 8 bits. Each filter has two: for kernels whose sums have no gain, and for those whose sums have 8 bits of it. Biases hold the operand's zero point. `None` where a filter has no reference.
 pub fn filters(
     weights: &[i8],
     bias: &[i32],
@@ -77,27 +77,37 @@ pub fn filters(
     weights.chunks(size).zip(bias).enumerate().map(of).collect()
 }
 
-/// Whether [`choose`] finds a form, without any to prefer: soon, so that many can be asked for. (Channels that are found late are rare.)
+/// Whether [`choose`] finds a form, without shifts to prefer. It does not search for long, so it may say no where [`choose`] succeeds. That is rare.
 pub fn is_cheap(channels: &[Channel]) -> bool {
-    let Some(shift) = largest_shift(channels) else { return false };
-    SIGNS.iter().any(|&signed| fits(channels, Form { shift, signed }))
+    let Some(fitted) = fitted(channels) else { return false };
+    let shift = most_shift(&fitted);
+    SIGNS.iter().any(|&signed| all_fit(&fitted, Form { shift, signed }))
 }
 
-/// Whether channels have this form: as [`is_cheap`], found soon.
+/// Whether channels have this form. As [`is_cheap`], it does not search for long.
 pub fn fits(channels: &[Channel], form: Form) -> bool {
-    channels.iter().all(|channel| Fitted::of(channel).is_some_and(|c| c.fit(form, SOON).is_some()))
+    fitted(channels).is_some_and(|fitted| all_fit(&fitted, form))
 }
 
 /// The largest shift that all channels can have; `None` where one has no steps.
 pub fn largest_shift(channels: &[Channel]) -> Option<u32> {
-    channels.iter().map(Fitted::of).collect::<Option<Vec<_>>>().map(|fitted| most_shift(&fitted))
+    fitted(channels).map(|fitted| most_shift(&fitted))
 }
 
-/// Multipliers that are tried where many are asked for.
+/// The channels with their steps; `None` where one has none.
+fn fitted(channels: &[Channel]) -> Option<Vec<Fitted<'_>>> {
+    channels.iter().map(Fitted::of).collect()
+}
+
+fn all_fit(channels: &[Fitted<'_>], form: Form) -> bool {
+    channels.iter().all(|channel| channel.fit(form, SOON).is_some())
+}
+
+/// Multipliers on either side of the best one that are tried where many layers are asked about.
 const SOON: i64 = 4;
 
-/// Unsigned before signed, which takes more instructions.
-const SIGNS: [bool; 2] = [false, true];
+/// Of a [`Form`], in the order in which they are tried: signed ones take more instructions.
+pub const SIGNS: [bool; 2] = [false, true];
 
 /// The largest shift that all channels have.
 fn most_shift(channels: &[Fitted<'_>]) -> u32 {

@@ -33,7 +33,7 @@ mod tests;
 pub use add::{fit_add, fit_add_float, AddAffine, AddFloatReference, AddReference, Products};
 pub use affine::{Affine, Form, SIGNED_GAIN_BITS};
 pub use bias::folded_bias;
-pub use choose::{choose, filters, fits, is_cheap, largest_shift, Channel, Choice};
+pub use choose::{choose, filters, fits, is_cheap, largest_shift, Channel, Choice, SIGNS};
 pub use fit::fit;
 pub use floats::{choose_floats, Constants, FloatChoice, Rounding};
 pub use halves::{choose_halves, Halves, HalvesForm};

@@ -1,10 +1,9 @@
 //! Which layers have cheap arithmetic on microcontrollers that rounds as floats do.
 
 use crate::ir::{AddRescale, DType, Multiplier, Op, Real, Type};
-use crate::requant::folded_bias;
 use crate::requant::{
-    filters, fit_add_float, fits, is_cheap, largest_shift, AddFloatReference, Channel, Form, Products,
-    Reference, Scaling,
+    filters, fit_add_float, fits, folded_bias, is_cheap, largest_shift, AddFloatReference, Channel, Form,
+    Products, Reference, Scaling, SIGNS,
 };
 
 /// Whether the sum of two operands, if it is one in floats, has a form in integers that is exactly that.
@@ -15,10 +14,10 @@ pub(super) fn is_cheap_sum(op: &Op) -> bool {
     [Products::Upper, Products::Low].into_iter().all(|products| fit_add_float(&reference, products).is_some())
 }
 
-/// By how many powers of two, in units in the last place, a multiplier is changed where it has no cheap form: at most by 2⁻¹⁷ of itself, which is 2⁻⁹ of a step.
+/// Where a multiplier has no cheap form, it is changed by 2ᵏ units in the last place, for k below this: by 2⁻¹⁷ of itself at most, which is 2⁻⁹ of a step.
 const NUDGES: u32 = 14;
 
-/// A multiplier and those next to it, as near as they are useful.
+/// A multiplier, and those near it: the nearest first.
 fn nudged(by: Multiplier) -> impl Iterator<Item = Multiplier> {
     let nudges = (0..NUDGES).flat_map(|k| [1 << k, -(1 << k)]);
     let value = move |nudge: i32| by.value.checked_add(nudge).filter(|&value| value >= 1 << 30);
@@ -33,7 +32,7 @@ pub(super) struct Sums<'a> {
     zero_point: i32,
 }
 
-/// Of results without a clamp of their own: cheap arithmetic saturates, and has no other one whatever the factor is. In files a clamp often follows behind, and is not known here.
+/// The bounds of all layers. A narrower clamp has no cheap form, whatever the factor is. In files it often follows behind, where it is not known yet.
 const BOUNDS: (i32, i32) = (i8::MIN as i32, i8::MAX as i32);
 
 impl<'a> Sums<'a> {
@@ -64,7 +63,7 @@ impl<'a> Sums<'a> {
         let channels = self.channels(|o| real.get(o).map(|&by| reference(by)))?;
         let shift = largest_shift(&channels.concat());
         let found = shift.and_then(|shift| {
-            [false, true].into_iter().find_map(|signed| {
+            SIGNS.into_iter().find_map(|signed| {
                 let fits = |channels: &[Channel; 2], by: Multiplier| {
                     fits(&channels.map(|c| Channel { reference: reference(by), ..c }), Form { shift, signed })
                 };

@@ -25,7 +25,7 @@
 //! | softmax | exponentials to 26 bits behind the point, their share of the sum: TFLite's fixed point; where the result has another format than TFLite's, first to 16 bits | 1 |
 //!
 //! Where microcontrollers have no cheap arithmetic that rounds so (`cheap.rs`), a convolution or product with constant weights rounds as TFLite's do, by factors within 2⁻¹⁷ of the real ones. Its bound is 1, too.
-//! Of sums the cheap forms are taken unless they differ in more than one of sixteen pairs: halves that always go the same way add up.
+//! A sum gets a cheap form, unless that differs in more than one of sixteen pairs of stored values: it would round all halves the same way, and that adds up.
 //!
 //! Layers of 16 bits have sums of 64, which TFLite multiplies by factors of 16 bits: mostly one step of 65,535.
 //!
@@ -55,7 +55,7 @@ pub fn run(graph: &mut Graph) -> bool {
     run_recorded(graph, &mut Record::default())
 }
 
-/// As [`run`], and layers with constant weights round as floats do even where microcontrollers have no cheap arithmetic for it: to find that out takes most of the time.
+/// As [`run`], but layers with constant weights always round as floats do. What is cheap on microcontrollers is not asked, which takes most of the time of [`run`].
 pub fn run_as_floats_round(graph: &mut Graph) -> bool {
     run_recorded(graph, &mut Record { as_floats_round: true, ..Record::default() })
 }
@@ -63,7 +63,7 @@ pub fn run_as_floats_round(graph: &mut Graph) -> bool {
 /// What layers on stored integers may differ by.
 #[derive(Clone, Debug, Default)]
 struct Record {
-    /// Whether it is no matter how dear their arithmetic is.
+    /// Whether layers round as floats do, even if microcontrollers have no cheap arithmetic for it.
     as_floats_round: bool,
     layers: Vec<Noted>,
 }

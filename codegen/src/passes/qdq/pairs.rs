@@ -5,7 +5,7 @@ use crate::interp::eval;
 use crate::ir::{AddRescale, DType, Data, Graph, NodeId, Op, Type, ValueId};
 use std::collections::BTreeSet;
 
-/// In how many pairs of stored values, one in so many, a cheap form may differ: more are halves of sums that always go the same way, which adds up.
+/// A cheap form may differ in one of so many pairs of stored values. If it differs in more, it rounds all halves the same way, and that adds up.
 const SELDOM: usize = 16;
 
 /// Of the integer forms of the layer before a QUANTIZE the one that differs least from the floats, and by how many steps it does. The dear ones count where all cheap ones differ often.
@@ -40,17 +40,16 @@ pub(super) fn nearest(
     let wanted = eval(&node.op, &[(&between, &sum)], &stored).ok()?.to_ints(y.dtype);
     let seldom = wanted.len() / SELDOM;
     let mut best: Option<(u32, usize, Op)> = None;
-    for (form, is_dear) in
-        cheap.into_iter().map(|form| (form, false)).chain(dear.into_iter().map(|form| (form, true)))
-    {
-        let enough = if is_dear { seldom } else { 0 };
-        if best.as_ref().is_some_and(|(_, count, _)| *count <= enough) {
-            break;
-        }
-        let Ok(given) = eval(&form, &[(&of_a, &a), (&of_b, &b)], &stored) else { continue };
-        let apart = apart(&wanted, &given.to_ints(y.dtype));
-        if best.as_ref().is_none_or(|(steps, count, _)| apart < (*steps, *count)) {
-            best = Some((apart.0, apart.1, form));
+    for (forms, enough) in [(cheap, 0), (dear, seldom)] {
+        for form in forms {
+            if best.as_ref().is_some_and(|(_, count, _)| *count <= enough) {
+                break;
+            }
+            let Ok(given) = eval(&form, &[(&of_a, &a), (&of_b, &b)], &stored) else { continue };
+            let apart = apart(&wanted, &given.to_ints(y.dtype));
+            if best.as_ref().is_none_or(|(steps, count, _)| apart < (*steps, *count)) {
+                best = Some((apart.0, apart.1, form));
+            }
         }
     }
     best.map(|(steps, _, form)| (form, steps))

@@ -31,7 +31,7 @@ impl Refused {
                 format!("what it holds is tried for {rows} rows, and no more than {MOST_TICKS} can be")
             }
             Refused::Gap(apart, high) => {
-                format!("its windows are {apart} rows apart and {high} high: rows between them would be read for nothing")
+                format!("its windows are {apart} rows apart and {high} high: no window reads the rows between them")
             }
             Refused::At(Obstacle { node, why }) => {
                 let node = graph.node(*node);
@@ -81,13 +81,12 @@ pub fn sliding(graph: &Graph, flow: &Flow) -> Result<Draft, Refused> {
         match Draft::new(graph, flow, 0..end, Feed::Sliding) {
             Ok(draft) => {
                 let ticks = ticks_to_check(&draft);
-                let hop = slowest(&draft);
+                if ticks > MOST_TICKS {
+                    return Err(Refused::Period(ticks));
+                }
+                let apart = hop(&draft);
                 let high = graph.inputs.first().map_or(0, |&id| rows(&graph.ty(id).shape));
-                return match draft {
-                    _ if ticks > MOST_TICKS => Err(Refused::Period(ticks)),
-                    _ if hop > high => Err(Refused::Gap(hop, high)),
-                    draft => Ok(draft),
-                };
+                return if apart > high { Err(Refused::Gap(apart, high)) } else { Ok(draft) };
             }
             Err(obstacle) => refusal = Some(farther(graph, refusal, obstacle)),
         }
@@ -96,7 +95,7 @@ pub fn sliding(graph: &Graph, flow: &Flow) -> Result<Draft, Refused> {
 }
 
 /// Rows of the input from one window to the next.
-fn slowest(draft: &Draft) -> usize {
+fn hop(draft: &Draft) -> usize {
     draft.lanes.iter().map(|lane| lane.beat.every).max().unwrap_or(1)
 }
 
@@ -105,10 +104,10 @@ const MOST_TICKS: usize = 1 << 18;
 
 /// How many ticks are executed to check a sliding pipeline, at most: until all rings have gone round twice, and 16 windows.
 fn ticks_to_check(draft: &Draft) -> usize {
-    let slowest = slowest(draft);
+    let hop = hop(draft);
     let slots = draft.rings.iter().map(|ring| ring.rows).max().unwrap_or(1);
-    let round = slots.saturating_mul(slowest).saturating_mul(2);
-    draft.ticks.saturating_add(round).saturating_add(slowest.saturating_mul(16))
+    let round = slots.saturating_mul(hop).saturating_mul(2);
+    draft.ticks.saturating_add(round).saturating_add(hop.saturating_mul(16))
 }
 
 /// Of two reasons, the one that lets more of the model slide. What is said of a node first is about the node itself, not about what would be

@@ -163,6 +163,9 @@ fn what_prevents_sliding_is_named() {
         SLIDES[3],
     ];
     assert!(refused(&padded).starts_with("max_pool2d \"a\" pads its operand along the rows"));
+    let apart =
+        ["%p \"p\": f32[1,1,1,2] = max_pool2d(%x) {window = [3, 1] stride [20, 1], clamp = -inf..=inf}"];
+    assert!(refused(&apart).starts_with("its windows are 20 rows apart and 12 high"));
     let many = [
         SLIDES[0],
         "%b \"b\": f32[1,2,1,2] = max_pool2d(%a) {window = [9, 1], clamp = -inf..=inf}",

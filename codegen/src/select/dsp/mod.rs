@@ -13,8 +13,7 @@ mod temporal;
 
 use super::*;
 use crate::kernel::{needs_cheap_form, Kernel, Shape as Sizes};
-use crate::requant::folded_bias;
-use crate::requant::{self, Channel, Choice, Form, Reference, Scaling};
+use crate::requant::{self, folded_bias, Channel, Choice, Form, Reference, Scaling};
 use crate::Target;
 
 impl<'a> Selector<'a> {

@@ -7,8 +7,7 @@ mod pack;
 
 use super::*;
 use crate::ir::{Clamp, Layout, Window};
-use crate::requant::folded_bias;
-use crate::requant::{choose_halves, reachable, Halves, HalvesForm, Products, Reference};
+use crate::requant::{choose_halves, folded_bias, reachable, Halves, HalvesForm, Products, Reference};
 use crate::Target;
 use pack::Filters;
 

@@ -40,7 +40,7 @@ functions! {
     exp_f32_simd Exp x exp::<S>(x);
     /// As [`logistic_f32`](crate::kernels::logistic_f32) in vectors, to within six units in the last place; 0 below −88.8.
     logistic_f32_simd Logistic x {
-        // 0 below −9, where it is the exponential; otherwise 1.
+        // The 1 of 1 / (1 + e⁻ˣ), but 0 below −9: there the result is eˣ, as TFLite has it.
         let near = S::mul_add(S::splat(1.0), S::add(x, S::splat(9.0)), S::splat(1e30));
         let near = S::clip(near, S::splat(0.0), S::splat(1.0));
         S::div(S::splat(1.0), S::add(near, exp::<S>(S::sub(S::splat(0.0), x))))

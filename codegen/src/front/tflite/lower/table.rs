@@ -5,7 +5,7 @@ use super::activation::no_int16;
 use super::cx::OpCx;
 use super::quant::multiplier;
 use super::{Lowered, Refusal};
-use crate::interp::fixed_point::{inverse_sqrt, multiply, rounding_shift_right};
+use crate::interp::fixed_point::{inverse_sqrt, multiply, rounding_shift_right, ROOT_BITS};
 use crate::interp::{function_of, interpolation_table};
 use crate::ir::{DType, Data, LeakyRescale, Multiplier, Op, Real, Rescale, Type, Unary};
 
@@ -113,9 +113,6 @@ fn absolute([x, y]: [f32; 2]) -> Lowered<Stored> {
 fn root([x, y]: [f32; 2]) -> Stored {
     Box::new(move |difference| ((x * difference.max(0) as f32).sqrt() / y) as i32)
 }
-
-/// Bits after the point of a reciprocal root before it is rescaled.
-const ROOT_BITS: i32 = 20;
 
 /// The factor of reciprocal roots; 0 where all results round to 0, because it would shift a number of 32 bits by more.
 fn of_roots(by: Multiplier) -> Multiplier {
