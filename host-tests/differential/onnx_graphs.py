@@ -153,4 +153,7 @@ def parts(graph):
             found.append(Part(alone, [name for name in node.output if name]))
         except Refused:
             return []
+        # Shapes are fixed.
+        if node.op_type in ("Shape", "Size"):
+            constants |= {name: values[name] for name in node.output if name}
     return found

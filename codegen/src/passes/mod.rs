@@ -12,8 +12,9 @@
 //!
 //! These repeat until nothing changes. Then, once:
 //!
-//! 8. `lower_tables` turns 8-bit unary ops into tables. Last, because a table can no longer be fused into a convolution.
-//! 9. `cse` and `dce` again, for tables that are alike.
+//! 8. `odd_weights` keeps infinite weights and NaNs away from padding.
+//! 9. `lower_tables` turns 8-bit unary ops into tables. Last, because a table can no longer be fused into a convolution.
+//! 10. `cse` and `dce` again, for tables that are alike.
 //!
 //! Every pass goes towards fewer or cheaper ops, so that the repetition ends; [`MOST_ROUNDS`] bounds it all the same. A pass says
 //! whether it changed the graph; after each change the graph is [verified](crate::verify). Everything is deterministic.
@@ -40,6 +41,7 @@ pub mod integer_states;
 pub mod lower_tables;
 pub mod mean_of_transposed;
 pub mod merge_depthwise;
+pub mod odd_weights;
 pub mod permute_dense;
 pub mod planar;
 pub mod qdq;
@@ -92,6 +94,7 @@ const ROWS_FIRST: Pass = Pass { name: "rows_first", run: rows_first::run };
 const FLATTEN_DENSE: Pass = Pass { name: "flatten_dense", run: flatten_dense::run };
 const PLANAR: Pass = Pass { name: "planar", run: planar::run };
 const RESHAPED_INPUT: Pass = Pass { name: "reshaped_input", run: reshaped_input::run };
+const ODD_WEIGHTS: Pass = Pass { name: "odd_weights", run: odd_weights::run };
 const LOWER_TABLES: Pass = Pass { name: "lower_tables", run: lower_tables::run };
 
 /// The passes that repeat.
@@ -115,7 +118,7 @@ pub const REPEATED: &[Pass] = &[
 ];
 
 /// The passes that run once, at the end.
-pub const FINAL: &[Pass] = &[LOWER_TABLES, CSE, DCE];
+pub const FINAL: &[Pass] = &[ODD_WEIGHTS, LOWER_TABLES, CSE, DCE];
 
 /// The passes for models whose input arrives row by row.
 pub const FED: &[Pass] = &[RESHAPED_INPUT, SIMPLIFY];

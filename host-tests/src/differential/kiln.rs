@@ -151,6 +151,9 @@ pub fn interpret_roughly(
             // GELU is small where it is a difference of numbers as large as its operand.
             let result = match (&node.op, operands.first()) {
                 (Op::Unary { function: Unary::Gelu | Unary::GeluTanh }, Some(x)) => random.near(&result, x),
+                (Op::Softmax { .. }, _) if ty.dtype == DType::F32 && of_the_largest == 0.0 => {
+                    random.tiny(&result)
+                }
                 _ => result,
             };
             let result = match ty.dtype {
@@ -187,6 +190,15 @@ impl Rough {
         let shaken: Vec<f32> = numbers.into_iter().map(|x| x + largest * self.share()).collect();
         self.most = 0.0;
         Data::from_f32(&shaken)
+    }
+
+    /// Of results of softmax that are subnormal or zero, fast floats only promise that they are small (docs/floats.md).
+    fn tiny(&mut self, data: &Data) -> Data {
+        let mut any = |x: f32| match x <= f32::MIN_POSITIVE {
+            true => f32::MIN_POSITIVE * (self.share() / self.most).abs(),
+            false => x,
+        };
+        Data::from_f32(&data.to_f32().into_iter().map(&mut any).collect::<Vec<f32>>())
     }
 
     /// As if a difference of numbers that are as large as `large`.

@@ -77,7 +77,9 @@ fn lstms_that_quantise_as_they_go() {
 /// With `auto_pad`, windows further apart than their size begin in the middle of what is left over; a window that is larger than its image, by less than a stride, is one.
 #[test]
 fn poolings_whose_windows_do_not_fit() {
-    ["qpool_SAME_UPPER", "qpool_SAME_LOWER", "pool_beyond"].iter().for_each(|name| check(name));
+    ["qpool_SAME_UPPER", "qpool_SAME_LOWER", "pool_beyond", "pool_beyond_19", "pool_beyond_ceil"]
+        .iter()
+        .for_each(|name| check(name));
 }
 
 /// NaN and infinities where stored values and indices are made of them.

@@ -97,10 +97,16 @@ fn pool(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, of: Of) -> Lowered<ValueId> {
     };
     let mut axes = pool_window(cx, &size, &dims[2..])?;
     let x = cropped(cx, x, &mut axes)?;
+    // Zeros that count are those of the padding. ONNX Runtime has two kernels: the one for sets before 19 without `ceil_mode` also
+    // counts those of a window that ends beyond it.
+    let ceil = cx.int("ceil_mode", 0) != 0;
+    let given: Vec<(usize, usize)> = axes.iter().map(|axis| axis.pad).collect();
     axes.iter_mut().for_each(Axis::hold);
-    // Zeros that count are those of the padding, but not those of a last window that ends beyond it.
-    let padded: Vec<(usize, usize)> = axes.iter().map(|axis| axis.pad).collect();
-    if cx.int("ceil_mode", 0) != 0 {
+    let padded = match ceil || cx.opset() >= 19 {
+        true => given,
+        false => axes.iter().map(|axis| axis.pad).collect(),
+    };
+    if ceil {
         axes.iter_mut().for_each(Axis::reach_out);
     }
     if axes.iter().any(|axis| axis.windows().is_none_or(|windows| windows == 0)) {
