@@ -1,12 +1,12 @@
 //! `cargo kiln explain`: what a model is, whether it compiles, and what could be better.
 
 use crate::{plan, report};
-use kiln_codegen::advice::advise;
 use kiln_codegen::front::{inspect, OperatorSummary, QuantizationSummary, Summary, TensorSummary};
 use kiln_codegen::ir::Graph;
 use kiln_codegen::passes::qdq::drift::Drift;
 use kiln_codegen::search::REFUSED;
 use kiln_codegen::{compile_graph, import_with_drift, Compiled, Error, Input, Options, Problem};
+use kiln_tools::advice::advise;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 

@@ -1,9 +1,9 @@
 //! Which kernels a model gets on a processor: `cargo kiln explain --kernels`.
 
 use kiln_codegen::kernel::CODE_BYTES;
-use kiln_codegen::report::kernels::{self, Requantisation, StepKernels};
-use kiln_codegen::report::memory::computed;
 use kiln_codegen::Compiled;
+use kiln_tools::report::kernels::{self, Requantisation, StepKernels};
+use kiln_tools::report::memory::computed;
 use std::fmt::Write;
 
 /// A line for each step: its kernel with its constants, multiplications, bytes of constants and workspace, and how sums become results.

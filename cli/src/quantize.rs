@@ -3,8 +3,9 @@
 use crate::npz::{self, Array};
 use anyhow::{bail, Context, Result};
 use kiln_codegen::ir::{Data, Graph, Type};
-use kiln_codegen::quantize::{self, Bits, Method, Precision, Quantised, Settings};
-use kiln_codegen::{passes, write, write_whole, Options};
+use kiln_codegen::{passes, write_whole, Options};
+use kiln_tools::quantize::{self, Bits, Method, Precision, Quantised, Settings};
+use kiln_tools::write;
 use serde_json::{json, Value};
 use std::fmt::Write;
 use std::io::{IsTerminal, Write as _};

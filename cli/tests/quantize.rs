@@ -5,8 +5,9 @@
 use cargo_kiln::quantize::{quantize as quantize_file, samples, Output, Progress};
 use kiln_codegen::interp::{eval, Machine};
 use kiln_codegen::ir::{DType, Data, Graph, Op, Rounding, Type};
-use kiln_codegen::quantize::{quantize, Bits, Method, Precision, Quantised, Settings};
-use kiln_codegen::{import, passes, write};
+use kiln_codegen::{import, passes};
+use kiln_tools::quantize::{quantize, Bits, Method, Precision, Quantised, Settings};
+use kiln_tools::write;
 use std::path::{Path, PathBuf};
 
 fn own() -> PathBuf {

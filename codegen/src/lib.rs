@@ -3,33 +3,28 @@
 //! [`compile`] is the whole way. The doors to it are `kiln::include_model!`, [`Build`] for build scripts, and
 //! `cargo kiln compile`; the same options give the same Rust through each.
 
-pub mod advice;
+pub mod budget;
 mod door;
 pub mod emit;
-mod error;
-pub mod front;
-pub mod interp;
-pub mod ir;
 pub mod kernel;
-mod options;
+pub mod log;
 pub mod passes;
 pub mod plan;
-pub mod quantize;
-pub mod report;
 pub mod requant;
 pub mod schedule;
 pub mod search;
 pub mod select;
-mod target;
-pub mod verify;
-pub mod write;
 
 pub use door::{compile_file, include_model, model_name, read_file, write_whole, Build};
-pub use error::{Error, Problem};
-pub use options::{
+pub use kiln_front as front;
+pub use kiln_interp as interp;
+pub use kiln_ir as ir;
+pub use kiln_ir::error::{Error, Problem};
+pub use kiln_ir::options::{
     CustomOp, Events, Float, Input, InputShape, Io, Optimize, Options, Qdq, Reference, StatePair, Weights,
 };
-pub use target::Target;
+pub use kiln_ir::target::Target;
+pub use kiln_ir::verify;
 
 use proc_macro2::TokenStream;
 
@@ -38,7 +33,7 @@ use proc_macro2::TokenStream;
 /// # Errors
 /// [`Error`] says what is wrong and where; every problem is listed at once, also those of later stages in what an earlier one did not refuse.
 pub fn compile(bytes: &[u8], name: &str, options: &Options) -> Result<Compiled, Error> {
-    options.check()?;
+    check(options)?;
     compile_graph(import(bytes, name, options)?, options)
 }
 
@@ -47,7 +42,7 @@ pub fn compile(bytes: &[u8], name: &str, options: &Options) -> Result<Compiled, 
 /// # Errors
 /// As [`compile`].
 pub fn compile_graph(graph: ir::Graph, options: &Options) -> Result<Compiled, Error> {
-    options.check()?;
+    check(options)?;
     let by_rows = (options.input != Input::Whole).then(|| graph.clone());
     let again = options.ram.filter(|_| options.optimize != Optimize::Memory).map(|ram| (ram, graph.clone()));
     let lowered = match (lower(graph, options), by_rows) {
@@ -69,17 +64,34 @@ pub fn compile_graph(graph: ir::Graph, options: &Options) -> Result<Compiled, Er
         }
     }
     if problems.is_empty() {
-        report::budget::check(&compiled)?;
+        budget::check(&compiled)?;
         return Ok(compiled);
     }
-    problems.extend(report::budget::problems(&compiled));
+    problems.extend(budget::problems(&compiled));
     Err(Error::Unsupported(problems))
+}
+
+/// Refuses options that do not go together, and functions of custom operators that are no paths.
+fn check(options: &Options) -> Result<(), Error> {
+    options.check()?;
+    let is_path = |custom: &&CustomOp| {
+        let path = syn::parse_str::<syn::ExprPath>(&custom.path);
+        path.is_ok_and(|path| path.attrs.is_empty() && path.qself.is_none())
+    };
+    match options.custom_ops.iter().find(|custom| !is_path(custom)) {
+        None => Ok(()),
+        Some(CustomOp { name, path }) => Err(Error::Options(Problem {
+            place: format!("option `custom_op({name:?}, …)`"),
+            what: format!("`{path}` is no path of a function"),
+            help: "write it as the module that includes the model would: crate::kernels::my_op".into(),
+        })),
+    }
 }
 
 /// Compiles an imported graph, whatever it needs. Steps without a kernel are listed beside it, and missing from the program.
 fn lower(mut graph: ir::Graph, options: &Options) -> Result<(Compiled, Vec<Problem>), Error> {
     schedule::check_rows(&graph)?;
-    let mut recorder = report::passes::Recorder::new(&graph);
+    let mut recorder = log::Recorder::new(&graph);
     passes::run_observed(&mut graph, options, &mut |pass, graph| recorder.after(pass, graph))?;
     graph.order = schedule::order::order(&graph);
     verify::after_stage("order", &graph)?;
@@ -176,7 +188,7 @@ pub struct Compiled {
     /// The schedules that were tried.
     pub alternatives: Vec<search::Alternative>,
     /// What the passes did.
-    pub log: report::passes::Log,
+    pub log: log::Log,
     /// What was asked for.
     pub options: Options,
 }

@@ -9,8 +9,9 @@ use cargo_kiln::npz;
 use cargo_kiln::place::Place;
 use cargo_kiln::quantize::samples;
 use kiln_codegen::ir::Data;
-use kiln_codegen::quantize::{quantize, Settings};
-use kiln_codegen::{compile_file, import, write, Options};
+use kiln_codegen::{compile_file, import, Options};
+use kiln_tools::quantize::{quantize, Settings};
+use kiln_tools::write;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 

@@ -5,9 +5,9 @@ use cargo_kiln::golden::Golden;
 use cargo_kiln::place::Place;
 use cargo_kiln::validate::validate;
 use kiln_codegen::ir::Graph;
-use kiln_codegen::report::macs;
 use kiln_codegen::{compile_graph, import, Error, Input, Optimize, Options};
 use kiln_host_tests::{golden_onnx, networks, own_models, sweeps, unsupported, Model};
+use kiln_tools::report::macs;
 
 /// A model that is not listed compiles; one that is listed is refused as unsupported, and not for another reason.
 #[test]

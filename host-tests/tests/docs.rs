@@ -1,8 +1,8 @@
 //! The pictures and the plan in `docs/` are those of the digits example as it is compiled now. `KILN_BLESS=1` writes them.
 
 use cargo_kiln::plan;
-use kiln_codegen::report::picture;
 use kiln_codegen::{compile_file, Optimize, Options};
+use kiln_tools::report::picture;
 use std::path::Path;
 
 const BEGIN: &str = "<!-- digits plan: begin -->\n";

@@ -4,8 +4,8 @@ use cargo_kiln::place::Place;
 use kiln_codegen::front::tflite::testing::{op, Element, ModelBuilder, Options as Attributes, Table, Tensor};
 use kiln_codegen::interp::fixed_point::multiply;
 use kiln_codegen::ir::{DType, Data, Multiplier};
-use kiln_codegen::report::packed;
 use kiln_codegen::{compile_graph, front, Optimize, Options, Target, Weights};
+use kiln_tools::report::packed;
 
 /// The outputs of a model with one input and one output, everywhere alike.
 fn outputs(model: &ModelBuilder, input: &Data) -> Data {

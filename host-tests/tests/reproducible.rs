@@ -7,10 +7,10 @@ use cargo_kiln::golden::Golden;
 use cargo_kiln::place::{interpret, is_sequence, Built, Place};
 use kiln_boards::Error;
 use kiln_codegen::ir::{DType, Data, Graph, ValueId};
-use kiln_codegen::report::macs;
 use kiln_codegen::{compile_graph, import, read_file, reference, Float, Input, Optimize, Options};
 use kiln_host_tests::side_by_side::SideBySide;
 use kiln_host_tests::{golden_onnx, networks, onnx_corpus, own_models, sweeps, unsupported, Model};
+use kiln_tools::report::macs;
 use std::path::Path;
 use std::time::Instant;
 

@@ -1,9 +1,9 @@
 //! Layer by layer.
 
 use kiln_boards::cycles::Count;
-use kiln_codegen::report::{self, memory};
 use kiln_codegen::schedule::StepKind;
 use kiln_codegen::Compiled;
+use kiln_tools::report::{self, memory};
 use serde_json::{json, Value};
 use std::collections::BTreeMap;
 use std::fmt::Write;

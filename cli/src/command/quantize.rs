@@ -3,8 +3,8 @@
 use anyhow::{bail, Result};
 use cargo_kiln::quantize::{quantize, Output, Progress};
 use clap::Args;
-use kiln_codegen::quantize::{Bits, Method, Settings};
 use kiln_codegen::Options;
+use kiln_tools::quantize::{Bits, Method, Settings};
 use std::path::PathBuf;
 use std::process::ExitCode;
 

@@ -12,7 +12,7 @@ pub use template::{flavours, Flavour};
 use anyhow::{Context, Result};
 use destination::Destination;
 use kiln_boards::{toolchain, Board, Runner};
-use kiln_codegen::front::inspect;
+use kiln_codegen::front::{format_of, inspect};
 use kiln_codegen::{import, model_name, read_file, Optimize};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -108,6 +108,7 @@ pub fn create(request: &Request) -> Result<Created> {
         platform: &platform,
         kiln: &kiln,
         model_file: &file,
+        feature: format_of(&bytes)?.feature,
         fitting: &fitting,
         macs: inspect(&bytes)?.macs,
     })?;

@@ -64,7 +64,9 @@ const TEMPLATES: &[(&str, &str)] = &[
 /// How the crate depends on Kiln: values for its manifest.
 #[derive(Debug)]
 pub(super) struct Dependency {
+    /// Where the runtime is: `path = "…"` or `version = "…"`.
     kiln: String,
+    /// Where the crate for tests is.
     kiln_test: String,
 }
 
@@ -91,12 +93,21 @@ impl Dependency {
                 Some(root)
             }
         };
-        let version = || format!("{:?}", env!("CARGO_PKG_VERSION"));
-        let path = |krate: &str| root.as_ref().map(|root| format!("{{ path = {:?} }}", root.join(krate)));
-        Ok(Dependency {
-            kiln: path("runtime-nostd").unwrap_or_else(version),
-            kiln_test: path("kiln-test").unwrap_or_else(version),
-        })
+        let place = |krate: &str| match &root {
+            Some(root) => format!("path = {:?}", root.join(krate)),
+            None => format!("version = {:?}", env!("CARGO_PKG_VERSION")),
+        };
+        Ok(Dependency { kiln: place("runtime-nostd"), kiln_test: place("kiln-test") })
+    }
+
+    /// The runtime, with the reader of that format alone.
+    fn runtime(&self, feature: &str) -> String {
+        match feature {
+            "tflite" => format!("{{ {} }}", self.kiln),
+            other => {
+                format!("{{ {}, default-features = false, features = [\"macros\", {other:?}] }}", self.kiln)
+            }
+        }
     }
 }
 
@@ -107,6 +118,8 @@ pub(super) struct Project<'a> {
     pub(super) platform: &'a Platform,
     pub(super) kiln: &'a Dependency,
     pub(super) model_file: &'a str,
+    /// The feature of Kiln that reads the model's format.
+    pub(super) feature: &'a str,
     pub(super) fitting: &'a Fitting,
     /// Multiply-accumulates of one inference.
     pub(super) macs: u64,
@@ -156,7 +169,7 @@ fn environment() -> Result<Environment<'static>> {
 }
 
 fn values(project: &Project<'_>) -> minijinja::Value {
-    let Project { destination, board, platform, kiln, model_file, fitting, macs } = project;
+    let Project { destination, board, platform, kiln, model_file, feature, fitting, macs } = project;
     let compiled = &fitting.compiled;
     let (plan, program) = (&compiled.plan, &compiled.program);
     let outputs = Port::all(&program.outputs, "output", "");
@@ -164,8 +177,8 @@ fn values(project: &Project<'_>) -> minijinja::Value {
         // The crate.
         name => destination.name.as_str(),
         crate => destination.crate_ident(),
-        kiln => kiln.kiln.as_str(),
-        kiln_test => kiln.kiln_test.as_str(),
+        kiln => kiln.runtime(feature),
+        kiln_test => format!("{{ {} }}", kiln.kiln_test),
         dependencies => Serde(&platform.dependencies),
         // The board.
         board => board.name.as_str(),

@@ -1,8 +1,8 @@
 //! The plan for programs.
 
-use kiln_codegen::report::{memory, schedule};
 use kiln_codegen::schedule::{Feed, Role};
 use kiln_codegen::Compiled;
+use kiln_tools::report::{memory, schedule};
 use serde_json::{json, Value};
 
 /// The plan as JSON.
@@ -49,7 +49,7 @@ pub fn json(compiled: &Compiled) -> Value {
         "lower_bound": plan.lower_bound,
         "state_bytes": plan.state_bytes,
         "constant_bytes": compiled.program.constant_bytes(),
-        "packed_bytes": kiln_codegen::report::packed::saved(compiled),
+        "packed_bytes": kiln_tools::report::packed::saved(compiled),
         "pipelines": pipelines,
         "steps": steps(compiled),
         "state": state,

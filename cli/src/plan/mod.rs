@@ -6,8 +6,8 @@ mod text;
 pub use json::json;
 pub use text::{schedule_text, text};
 
-use kiln_codegen::report::{packed, picture};
 use kiln_codegen::{Compiled, Float};
+use kiln_tools::report::{packed, picture};
 
 /// One line about a compiled model.
 pub fn summary(compiled: &Compiled) -> String {

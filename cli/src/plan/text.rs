@@ -1,11 +1,11 @@
 //! The plan for people.
 
 use super::summary;
-use kiln_codegen::report::memory::{self, Row};
-use kiln_codegen::report::schedule::{self, Held, Line};
 use kiln_codegen::schedule::{Feed, Pipeline, Role};
 use kiln_codegen::search::Alternative;
 use kiln_codegen::Compiled;
+use kiln_tools::report::memory::{self, Row};
+use kiln_tools::report::schedule::{self, Held, Line};
 use std::fmt::Write;
 
 /// The plan as tables: schedule, arena, overlaps, alternatives.

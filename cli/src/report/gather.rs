@@ -2,13 +2,13 @@
 
 use super::reads::{reads, steps_of_nodes};
 use super::*;
-use kiln_codegen::advice::advise;
 use kiln_codegen::front::Summary;
 use kiln_codegen::ir::{Graph, Op, Order, Type, ValueId};
-use kiln_codegen::report::certificate::{certificate, NOT_PROVEN};
-use kiln_codegen::report::kernels::{kernels, StepKernels};
-use kiln_codegen::report::{macs, memory, passes, schedule};
 use kiln_codegen::schedule::{BufferId, StepKind};
+use kiln_tools::advice::advise;
+use kiln_tools::report::certificate::{certificate, NOT_PROVEN};
+use kiln_tools::report::kernels::{kernels, StepKernels};
+use kiln_tools::report::{macs, memory, passes, schedule};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// All of a report.
@@ -109,7 +109,7 @@ fn totals(run: &Run) -> Totals {
         arena_lower_bound: plan.lower_bound,
         state_bytes: plan.state_bytes,
         constant_bytes: program.constant_bytes(),
-        packed_bytes: kiln_codegen::report::packed::saved(&run.compiled),
+        packed_bytes: kiln_tools::report::packed::saved(&run.compiled),
         macs: graph.nodes().map(|(_, node)| macs(graph, node)).sum(),
         kernel_calls: schedule.bands().count(),
         measured: measured(run),

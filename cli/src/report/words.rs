@@ -2,7 +2,8 @@
 
 use super::{Advice, Chosen, Pass, Read};
 use crate::explain::grouped;
-use kiln_codegen::{advice, Float};
+use kiln_codegen::Float;
+use kiln_tools::advice;
 use std::fmt;
 
 impl Chosen {

@@ -1,7 +1,7 @@
 //! The files beside a model that hold its constants.
 
-use crate::error::Error;
-use crate::front::{missing, External};
+use crate::front::External;
+use kiln_ir::error::Error;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -59,7 +59,7 @@ impl DataFiles {
         let wrong = |what: String| {
             let help =
                 format!("the file is cut short, or of another model: copy or export both again, {ONE_FILE}");
-            missing(external, what, help)
+            external.missing(what, help)
         };
         if end.is_none_or(|end| end > file.bytes) {
             let range = format!("{length} bytes from {} on", external.offset);
@@ -91,7 +91,7 @@ impl DataFiles {
             let what = format!("its data is said to lie in {location:?}, outside of the model's folder");
             let help =
                 format!("put that file beside the model and export it with a relative path, {ONE_FILE}");
-            return Err(missing(external, what, help));
+            return Err(external.missing(what, help));
         }
         let path = self.folder.join(location);
         // Links are followed within the folder only.
@@ -104,7 +104,7 @@ impl DataFiles {
                 );
                 let help =
                     format!("copy that file into `{}` in place of the link, {ONE_FILE}", folder.display());
-                return Err(missing(external, what, help));
+                return Err(external.missing(what, help));
             }
         }
         let found = std::fs::metadata(&path).map_err(|error| error.to_string()).and_then(|about| {
@@ -119,7 +119,7 @@ impl DataFiles {
                     folder.display()
                 );
                 let help = format!("copy it there together with the model, {ONE_FILE}");
-                Err(missing(external, what, help))
+                Err(external.missing(what, help))
             }
         }
     }

@@ -5,14 +5,14 @@ mod request;
 
 pub use request::include_model;
 
-use crate::error::{Error, Problem};
 use crate::front::embed;
-use crate::options::{
-    Events, Float, Input, InputShape, Io, Optimize, Options, Qdq, Reference, StatePair, Weights, MOST_CORES,
-};
-use crate::target::Target;
 use crate::{compile, Compiled};
 use data::DataFiles;
+use kiln_ir::error::{Error, Problem};
+use kiln_ir::options::{
+    Events, Float, Input, InputShape, Io, Optimize, Options, Qdq, Reference, StatePair, Weights, MOST_CORES,
+};
+use kiln_ir::target::Target;
 use quote::quote;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};

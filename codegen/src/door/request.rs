@@ -2,8 +2,8 @@
 
 use super::{model_name, read_files};
 use crate::compile;
-use crate::error::Error;
-use crate::options::{Options, StatePair};
+use kiln_ir::error::Error;
+use kiln_ir::options::{Options, StatePair};
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
 use quote::ToTokens;

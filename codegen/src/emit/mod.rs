@@ -15,8 +15,8 @@ mod structure;
 mod turns;
 
 use crate::ir::Graph;
-use crate::options::{Float, Options};
 use crate::select::{Arg, Memory, Program};
+use kiln_ir::options::{Float, Options};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote};
 

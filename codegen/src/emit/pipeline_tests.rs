@@ -2,10 +2,10 @@
 
 use super::emit;
 use crate::ir::Graph;
-use crate::options::Options;
 use crate::schedule::pipeline::Draft;
 use crate::schedule::{with_pipelines, Feed, Flow, Schedule};
 use crate::{plan, select};
+use kiln_ir::options::Options;
 use std::ops::Range;
 
 /// Some max poolings in a row, of which those in the range are one pipeline.

@@ -58,12 +58,12 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
-use crate::error::Error;
 use crate::ir::Graph;
 use crate::kernel::packs_any;
-use crate::options::{Input, Optimize, Options};
-use crate::target::Target;
 use crate::verify;
+use kiln_ir::error::Error;
+use kiln_ir::options::{Input, Optimize, Options};
+use kiln_ir::target::Target;
 
 /// A pass.
 #[derive(Clone, Copy, Debug)]

@@ -1,9 +1,9 @@
 //! Two arenas: a fast one of limited size, and a slow one for the rest.
 
 use super::{accesses, problem, scratch, Plan, MAX_BYTES};
-use crate::error::Error;
 use crate::ir::Graph;
 use crate::schedule::Schedule;
+use kiln_ir::error::Error;
 
 /// Alignment of an arena, which its size is a multiple of.
 const ALIGN: usize = 16;

@@ -24,9 +24,9 @@ pub use fast::with_fast;
 pub use problem::{Item, Overlay, Problem, Solution};
 pub use regions::{accesses, Regions};
 
-use crate::error::{self, Error};
 use crate::ir::Graph;
 use crate::schedule::{lifetimes, Role, Schedule};
+use kiln_ir::error::{self, Error};
 use overlay::Overlays;
 
 pub use crate::schedule::Lifetime;

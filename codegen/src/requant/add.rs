@@ -3,6 +3,7 @@
 //! The reference rescales each operand, and then their sum: three double roundings. All together is nearly linear in both operands, and there
 //! are 65,536 pairs: coefficients that are right for each of them replace it.
 
+use super::reference::rescaled;
 use crate::ir::Multiplier;
 
 /// The exact meaning of an ADD or SUB: `(x − x_zero) << left_shift` times its multiplier, the same of y, the sum or difference of both
@@ -93,7 +94,7 @@ impl AddReference {
     fn result(&self, x: i32, y: i32) -> i32 {
         let sum = if self.subtract { x.wrapping_sub(y) } else { x.wrapping_add(y) };
         let (zero, by) = self.out;
-        by.apply(sum).wrapping_add(zero).max(self.lo).min(self.hi)
+        rescaled(by, sum).wrapping_add(zero).max(self.lo).min(self.hi)
     }
 
     /// The results of all pairs, 256 for each x from −128 on.
@@ -108,7 +109,7 @@ impl AddReference {
 const BYTES: std::ops::RangeInclusive<i32> = -128..=127;
 
 fn scaled(stored: i8, (zero, by): (i32, Multiplier), left_shift: u32) -> i32 {
-    by.apply(i32::from(stored).wrapping_sub(zero).wrapping_shl(left_shift))
+    rescaled(by, i32::from(stored).wrapping_sub(zero).wrapping_shl(left_shift))
 }
 
 impl Products {

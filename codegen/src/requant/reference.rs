@@ -60,8 +60,8 @@ impl Reference {
 
     fn scaled(&self, acc: i32) -> i32 {
         match self.scaling {
-            Scaling::Twice => self.multiplier.apply(acc),
-            Scaling::Once => self.multiplier.apply_once(acc),
+            Scaling::Twice => rescaled(self.multiplier, acc),
+            Scaling::Once => rescaled_once(self.multiplier, acc),
             Scaling::Float(by) => product(acc, by.0),
         }
     }
@@ -93,28 +93,21 @@ impl Reference {
     }
 }
 
-impl Multiplier {
-    /// An integer times the multiplier, rounded to a whole number of 2^`shift` and then to one: the first rounding takes ties up, the
-    /// second away from zero. For multipliers that are not negative.
-    pub(super) fn apply(self, x: i32) -> i32 {
-        let scaled = x.wrapping_shl(self.shift.max(0).unsigned_abs());
-        let product = (i64::from(scaled) * i64::from(self.value) + (1 << 30)) >> 31;
-        match self.shift.min(0).unsigned_abs().min(32) {
-            0 => product as i32,
-            right => ((product + (1i64 << (right - 1)) - i64::from(product < 0)) >> right) as i32,
-        }
+/// An integer times a multiplier, rounded to a whole number of 2^`shift` and then to one: the first rounding takes ties up, the
+/// second away from zero. For multipliers that are not negative.
+pub(super) fn rescaled(by: Multiplier, x: i32) -> i32 {
+    let scaled = x.wrapping_shl(by.shift.max(0).unsigned_abs());
+    let product = (i64::from(scaled) * i64::from(by.value) + (1 << 30)) >> 31;
+    match by.shift.min(0).unsigned_abs().min(32) {
+        0 => product as i32,
+        right => ((product + (1i64 << (right - 1)) - i64::from(product < 0)) >> right) as i32,
     }
+}
 
-    /// The same, rounded half up once.
-    pub(super) fn apply_once(self, x: i32) -> i32 {
-        let shift = (31 - self.shift).clamp(1, 62);
-        ((i64::from(x) * i64::from(self.value) + (1 << (shift - 1))) >> shift) as i32
-    }
-
-    /// The real factor.
-    pub(crate) fn factor(self) -> f64 {
-        f64::from(self.value) * f64::from(self.shift - 31).exp2()
-    }
+/// The same, rounded half up once.
+fn rescaled_once(by: Multiplier, x: i32) -> i32 {
+    let shift = (31 - by.shift).clamp(1, 62);
+    ((i64::from(x) * i64::from(by.value) + (1 << (shift - 1))) >> shift) as i32
 }
 
 /// A sum as a float times a factor, rounded half to even. What is beyond 2¹⁷ is clamped anyway, and so does not overflow.

@@ -7,13 +7,13 @@ mod cuts;
 #[cfg(test)]
 mod tests;
 
-use crate::error::{Error, Problem};
 use crate::ir::{Graph, NodeId};
 use crate::kernel::{crew, Kernel};
 use crate::plan::{plan, with_fast, Plan};
 use crate::schedule::pipeline::{self, Draft, Refused};
 use crate::schedule::{with_pipelines, Feed, Flow, Schedule};
 use crate::{Input, Optimize, Options};
+use kiln_ir::error::{Error, Problem};
 use std::collections::HashMap;
 
 /// Most divisions that are scheduled and planned.

@@ -2,8 +2,8 @@
 //! where they were before.
 
 use super::{Arg, Cells, Loop, Program, Strip};
-use crate::error::{Error, Problem};
 use crate::schedule::{rows, Feed};
+use kiln_ir::error::{Error, Problem};
 
 /// The longest period of a sliding model: its rows are counted in 32 bits, with room for all that is added to an index.
 const LONGEST_PERIOD: usize = 1 << 28;

@@ -23,11 +23,11 @@ mod tests;
 mod v6m;
 mod wide;
 
-use crate::error::{Error, Problem};
 use crate::ir::{Clamp, DType, Data, Graph, Multiplier, Node, Op, Reduction, Rescale, Type, Value, ValueId};
 use crate::plan::Plan;
 use crate::schedule::{self, Feed, Place, Role, Schedule, Step, StepKind};
 use crate::{Events, Options, Target};
+use kiln_ir::error::{Error, Problem};
 use movement::{Moves, Source};
 
 pub use fed::{Fed, Slide};

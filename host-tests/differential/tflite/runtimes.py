@@ -102,6 +102,9 @@ def marks_of(main, operator):
         yield "shift>31"
     if operator.name.startswith("RELU_") and quantised and 1 / result.scales[0] >= 2**31:
         yield "beyond"
+    bound = {2: 1, 3: 6}.get(getattr(operator.options[1], "fusedActivationFunction", 0)) if operator.options else None
+    if bound and result.scales and bound / result.scales[0] >= 2**31:
+        yield "bound"
     if operator.name == "FULLY_CONNECTED" and tensors[1].element == "int4" and len(tensors[1].scales) > 1:
         yield "scale-each"
     if operator.name in LAYERS and len(quantised) > 1 and result.scales:

@@ -79,10 +79,8 @@ impl Report {
 
     /// Operators that Kiln reads and that were not drawn.
     pub fn missing(&self, format: Format) -> Vec<String> {
-        let names: Vec<String> = match format {
-            Format::Tflite => kiln_codegen::front::tflite::operators().map(|(_, name)| name).collect(),
-            Format::Onnx => kiln_codegen::front::onnx_operators().map(str::to_owned).collect(),
-        };
+        let of = kiln_codegen::front::FORMATS.iter().find(|of| of.ending == format.name());
+        let names = of.and_then(|of| of.reader).map_or(Vec::new(), |reader| (reader.operators)());
         let own = |name: &String| name.rsplit('.').next().unwrap_or_default().to_owned();
         names.into_iter().filter(|name| !self.drawn.contains(&own(name))).collect()
     }

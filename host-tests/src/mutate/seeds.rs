@@ -2,7 +2,8 @@
 
 use crate::draw::{component, merged, Random};
 use crate::{corpus_folder, onnx_tests, own_models};
-use kiln_codegen::{import, write, Options};
+use kiln_codegen::{import, Options};
+use kiln_tools::write;
 use std::path::Path;
 
 /// A sound file.

@@ -6,8 +6,9 @@ use cargo_kiln::explain::grouped;
 use cargo_kiln::quantize::samples;
 use kiln_codegen::interp::{eval, Machine};
 use kiln_codegen::ir::{DType, Data, Graph, Op, Rounding, Type};
-use kiln_codegen::quantize::{quantize, Settings};
-use kiln_codegen::{import, passes, write, Io, Options};
+use kiln_codegen::{import, passes, Io, Options};
+use kiln_tools::quantize::{quantize, Settings};
+use kiln_tools::write;
 use std::path::Path;
 
 /// The models of which there are both a float file and the converter's file, and what they are.

@@ -4,9 +4,9 @@ use super::models::{Entry, Kind};
 use super::process::Contestant;
 use super::table::{aligned, figure, micros, thousands, Peaks};
 use crate::step::Failure;
-use kiln_codegen::report::memory;
 use kiln_codegen::schedule::StepKind;
 use kiln_codegen::Compiled;
+use kiln_tools::report::memory;
 use std::collections::BTreeMap;
 
 /// What a step is, and what it takes.

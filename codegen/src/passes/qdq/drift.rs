@@ -9,9 +9,9 @@
 //! counted in steps of the integers that it is made of; where it is made of floats, in 255ths of its largest magnitude.
 
 use super::Record;
-use crate::error::{Error, Problem};
 use crate::interp::{Machine, Values};
 use crate::ir::{macs, DType, Data, Graph, Op, Type, ValueId};
+use kiln_ir::error::{Error, Problem};
 use std::fmt;
 
 /// Most inputs that are drawn.

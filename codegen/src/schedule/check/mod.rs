@@ -33,8 +33,8 @@ mod sliding;
 mod tests;
 
 use super::{Pipeline, Role, Schedule, Step};
-use crate::error::{Error, Problem};
 use crate::ir::Graph;
+use kiln_ir::error::{Error, Problem};
 use std::ops::Range;
 
 pub(crate) use layout::{Home, Layout};

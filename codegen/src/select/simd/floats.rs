@@ -4,9 +4,9 @@ use crate::ir::{Clamp, Data, Node, Op};
 use crate::kernel::floats::{flat_blocks, Floats};
 use crate::kernel::vectors::BLOCK;
 use crate::kernel::Shape;
-use crate::options::Float;
 use crate::select::conv::rows;
 use crate::select::{Arg, Cells, Problem, Selected, Selector};
+use kiln_ir::options::Float;
 
 /// The kernel in vectors that takes the arguments of a portable one, if there is one: otherwise the portable one.
 pub(in crate::select) fn in_vectors(kernel: &'static str, float: Float) -> &'static str {

@@ -1,0 +1,71 @@
+//! Files that are no models of a known format: what they look like.
+
+use kiln_ir::error::{Error, Problem};
+
+/// The error for bytes of no known format.
+pub(crate) fn error(bytes: &[u8]) -> Error {
+    let (what, help) = unknown(bytes);
+    Error::Malformed(Problem { place: String::new(), what: what.into(), help: help.into() })
+}
+
+/// What bytes look like, and what to do about it.
+fn unknown(bytes: &[u8]) -> (&'static str, &'static str) {
+    let begins = |magic: &[u8]| bytes.starts_with(magic);
+    let contains = |text: &[u8]| bytes.get(..4096).unwrap_or(bytes).windows(text.len()).any(|w| w == text);
+    match () {
+        () if bytes.is_empty() => ("the file is empty", "give a .tflite or an .onnx file"),
+        () if begins(b"version https://git-lfs") => {
+            ("not a TFLite model but a Git LFS pointer", "run `git lfs pull` to fetch the model itself")
+        }
+        // A protobuf whose first field is a version number, 1 so far, and whose second is the graph.
+        () if begins(&[0x08, 0x01, 0x12]) => (
+            "not a TFLite model but probably the graph of a SavedModel",
+            "convert its folder with tf.lite.TFLiteConverter.from_saved_model",
+        ),
+        // The same, of larger version numbers, and with a string as second field.
+        () if begins(&[0x08]) && (contains(b"onnx") || contains(b"pytorch") || contains(&[0x12])) => {
+            ("probably an ONNX model, but a damaged one", "copy or export it again")
+        }
+        () if begins(b"\x89HDF") => {
+            (
+                "not a TFLite model but an HDF5 file (Keras)",
+                "load it with tf.keras.models.load_model and convert it with tf.lite.TFLiteConverter.from_keras_model",
+            )
+        }
+        () if begins(b"PK\x03\x04") && contains(b"data.pkl") => (
+            "not a TFLite model but a PyTorch one",
+            "convert it with litert-torch",
+        ),
+        () if begins(b"PK\x03\x04") => (
+            "not a TFLite model but a zip archive, perhaps of Keras",
+            "load it with tf.keras.models.load_model and convert it with tf.lite.TFLiteConverter.from_keras_model",
+        ),
+        () if bytes.get(4..6) == Some(b"ET") => {
+            ("not a TFLite model but an ExecuTorch program", "convert the PyTorch model with litert-torch")
+        }
+        () => (
+            "neither a TFLite model (the identifier `TFL3` is missing) nor an ONNX one",
+            "give a .tflite or an .onnx file",
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::read;
+
+    #[test]
+    fn says_what_the_bytes_are() {
+        let message = |bytes: &[u8]| read(bytes, "m").unwrap_err().to_string();
+        assert!(message(b"").contains("empty"));
+        assert!(message(b"\x08\x07\x12\x07pytorch").contains("ONNX"));
+        assert!(message(b"\x08\x01\x12\x07").contains("SavedModel"));
+        assert!(message(b"\x89HDF\r\n").contains("from_keras_model"));
+        assert!(message(b"PK\x03\x04 config.json").contains("Keras"));
+        assert!(message(b"PK\x03\x04 archive/data.pkl").contains("PyTorch"));
+        assert!(message(b"\x1c\0\0\0ET12").contains("ExecuTorch"));
+        assert!(message(b"version https://git-lfs.github.com/spec/v1").contains("git lfs pull"));
+        assert!(message(b"hello world, this is text").contains("TFL3"));
+        assert!(message(b"\x1c\0\0\0TFL3").contains("not a readable model"));
+    }
+}

@@ -1,0 +1,90 @@
+//! The formats of model files: a row for each, and a folder with its reader.
+//!
+//! How a file is recognised is always compiled; its reader only with the Cargo feature of the format, so that firmware crates compile no readers that
+//! they do not use.
+
+use crate::external::Fetch;
+use crate::{foreign, Read, Summary};
+use kiln_ir::error::{Error, Problem};
+use kiln_ir::options::Options;
+
+/// A format of model files.
+pub struct Format {
+    /// Its name.
+    pub name: &'static str,
+    /// How names of its files end.
+    pub ending: &'static str,
+    /// The Cargo feature with its reader.
+    pub feature: &'static str,
+    /// Whether bytes look like such a file.
+    pub is: fn(&[u8]) -> bool,
+    /// Its reader; `None` without the feature.
+    pub reader: Option<&'static Reader>,
+}
+
+/// What reads a format.
+pub struct Reader {
+    /// Reads a model as a graph of that name, with everything that cannot be compiled beside it.
+    ///
+    /// Fails with [`Error::Malformed`] for bytes that are no sound model, [`Error::Options`] for options that do not fit it, and [`Error::Unsupported`] where
+    /// nothing of it can be read.
+    pub read: fn(&[u8], &str, &Options) -> Result<Read, Error>,
+    /// Lists what a file contains, whether or not it can be compiled. Fails with [`Error::Malformed`].
+    pub inspect: fn(&[u8]) -> Result<Summary, Error>,
+    /// The model as one file, where constants of it lie in others; `None` where they do not. Fails as the function that reads those files does, and with
+    /// [`Error::Malformed`].
+    pub embed: fn(&[u8], &mut Fetch<'_>) -> Result<Option<Vec<u8>>, Error>,
+    /// Names of the operators that can be lowered, in some number format at least; those of other domains with the domain in front.
+    pub operators: fn() -> Vec<String>,
+}
+
+/// All formats, in the order in which files are compared with them.
+pub const FORMATS: &[Format] = &[
+    Format {
+        name: "ONNX",
+        ending: "onnx",
+        feature: "onnx",
+        is: crate::onnx::is_onnx,
+        #[cfg(feature = "onnx")]
+        reader: Some(&crate::onnx::READER),
+        #[cfg(not(feature = "onnx"))]
+        reader: None,
+    },
+    Format {
+        name: "TensorFlow Lite",
+        ending: "tflite",
+        feature: "tflite",
+        is: crate::tflite::is_tflite,
+        #[cfg(feature = "tflite")]
+        reader: Some(&crate::tflite::READER),
+        #[cfg(not(feature = "tflite"))]
+        reader: None,
+    },
+];
+
+/// The format of a file.
+///
+/// # Errors
+/// [`Error::Malformed`] for bytes of no known format. It says what they look like.
+pub fn format_of(bytes: &[u8]) -> Result<&'static Format, Error> {
+    FORMATS.iter().find(|format| (format.is)(bytes)).ok_or_else(|| foreign::error(bytes))
+}
+
+impl Format {
+    /// Its reader.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] without the format's feature. It names the feature.
+    pub fn reader(&self) -> Result<&'static Reader, Error> {
+        self.reader.ok_or_else(|| {
+            Error::Unsupported(vec![Problem {
+                place: String::new(),
+                what: format!("this is an {} model, and Kiln is built without a reader for it", self.name),
+                help: format!(
+                    "enable the feature `{0}` of the Kiln crate in Cargo.toml: features = [\"{0}\"]",
+                    self.feature
+                ),
+            }])
+        })
+    }
+}

@@ -1,0 +1,195 @@
+//! What options change about a model's inputs and outputs, by their names in the file: `channels_last` and `state`.
+
+use super::input_shapes::is_named;
+use kiln_ir::error::{Error, Problem};
+use kiln_ir::options::{Options, StatePair};
+use kiln_ir::{DType, Data, Graph, State, Type, ValueDef, ValueId};
+
+/// Refuses names of the option `channels_last` that neither an input nor an output has.
+///
+/// # Errors
+/// [`Error::Options`].
+pub(super) fn check_channels_last(
+    options: &Options,
+    inputs: &[String],
+    outputs: &[String],
+) -> Result<(), Error> {
+    let known = |given: &String| inputs.iter().chain(outputs).any(|name| is_named(given, name));
+    match options.channels_last.iter().find(|given| !known(given)) {
+        None => Ok(()),
+        Some(given) => {
+            let what = format!("the model has no input or output {given:?}");
+            let help = format!("inputs are {}, outputs {}", list(inputs), list(outputs));
+            Err(wrong("channels_last", what, help))
+        }
+    }
+}
+
+/// Whether an input or output of that name is taken or given channel-last.
+pub(super) fn is_channels_last(options: &Options, name: &str) -> bool {
+    options.channels_last.iter().any(|given| is_named(given, name))
+}
+
+/// The permutations of a tensor of so many axes from channel-first to channel-last, and back.
+///
+/// # Errors
+/// [`Error::Options`] for one without axes behind the channels.
+pub(super) fn channel_orders(name: &str, ty: &Type) -> Result<[Vec<usize>; 2], Error> {
+    let rank = ty.shape.rank();
+    if rank < 3 {
+        let what = format!(
+            "{name:?} is {}{:?}: it has no channels in front of other axes",
+            ty.dtype.name(),
+            ty.shape.dims()
+        );
+        let help = "name images [n, c, h, w] and sequences [n, c, w] only";
+        return Err(wrong("channels_last", what, help));
+    }
+    let (spatial, last) = ((2..rank).chain([1]), [rank - 1].into_iter().chain(1..rank - 1));
+    Ok([[0].into_iter().chain(spatial).collect(), [0].into_iter().chain(last).collect()])
+}
+
+/// Makes state of pairs of an output and an input (the option `state`): each is a variable, zero after a reset, which an inference takes from the input's place and leaves in
+/// the output's. Neither is an input or output of the model any more. `names` are those of the graph's outputs.
+///
+/// # Errors
+/// [`Error::Options`] for names that the model does not have, inputs that are given twice, pairs that differ in type or shape, and models that nothing would be left of.
+pub(super) fn keep_states(graph: &mut Graph, pairs: &[StatePair], names: &[String]) -> Result<(), Error> {
+    if pairs.is_empty() {
+        return Ok(());
+    }
+    let inputs: Vec<String> = graph.inputs.iter().map(|&input| graph.value(input).name.clone()).collect();
+    let outputs: Vec<(String, ValueId)> = names.iter().cloned().zip(graph.outputs.iter().copied()).collect();
+    let mut states: Vec<State> = Vec::new();
+    for StatePair { output, input } in pairs {
+        let given = |names: &[String], what: &str, name: &str| {
+            let found = names.iter().position(|own| is_named(name, own));
+            found.ok_or_else(|| {
+                wrong(
+                    "state",
+                    format!("the model has no {what} {name:?}"),
+                    format!("they are {}", list(names)),
+                )
+            })
+        };
+        let (from, to) = (given(names, "output", output)?, given(&inputs, "input", input)?);
+        let (Some((_, next)), Some(&current)) = (outputs.get(from), graph.inputs.get(to)) else {
+            return Err(Error::internal("front", "an output has no name"));
+        };
+        if states.iter().any(|state| state.current == current) {
+            let what = format!("the input {input:?} is given two outputs");
+            return Err(wrong("state", what, "give each input once"));
+        }
+        let (ty, left) = (graph.ty(current), graph.ty(*next));
+        if ty != left {
+            let what = format!(
+                "the output {output:?} is {}, the input {input:?} is {}",
+                describe(left),
+                describe(ty)
+            );
+            return Err(wrong("state", what, "a state is given as it is taken: in the same type and shape"));
+        }
+        states.push(State { name: input.clone(), current, next: *next, init: zeros(ty) });
+    }
+    let is_kept = |name: &String| pairs.iter().any(|pair| is_named(&pair.output, name));
+    graph.outputs = outputs.iter().filter(|(name, _)| !is_kept(name)).map(|(_, value)| *value).collect();
+    graph.inputs.retain(|input| states.iter().all(|state| state.current != *input));
+    for (what, left) in [("inputs", &graph.inputs), ("outputs", &graph.outputs)] {
+        if left.is_empty() {
+            return Err(wrong("state", format!("no {what} would be left"), "leave the model one at least"));
+        }
+    }
+    for state in states {
+        graph.value_mut(state.current).def = ValueDef::State;
+        graph.states.push(state);
+    }
+    Ok(())
+}
+
+/// Zero as a tensor of that type stores it.
+fn zeros(ty: &Type) -> Data {
+    match (ty.dtype, ty.zero_point()) {
+        (DType::F32, _) | (_, 0) => Data::new(vec![0; ty.bytes()]),
+        (dtype, zero) => Data::from_ints(dtype, std::iter::repeat_n(i64::from(zero), ty.shape.numel())),
+    }
+}
+
+fn describe(ty: &Type) -> String {
+    let scale = ty.scale().map(|scale| format!(" with scale {scale} and zero point {}", ty.zero_point()));
+    format!("{}{:?}{}", ty.dtype.name(), ty.shape.dims(), scale.unwrap_or_default())
+}
+
+fn list(names: &[String]) -> String {
+    let list: Vec<String> = names.iter().take(8).map(|name| format!("{name:?}")).collect();
+    list.join(", ")
+}
+
+fn wrong(option: &str, what: String, help: impl Into<String>) -> Error {
+    Error::Options(Problem { place: format!("option `{option}`"), what, help: help.into() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair(output: &str, input: &str) -> StatePair {
+        StatePair { output: output.into(), input: input.into() }
+    }
+
+    fn step() -> Graph {
+        let text = "graph \"step\" {
+            input %x \"x\": i8[2] q(0.5 : 3)
+            input %h \"h\": i8[2] q(0.5 : 3)
+            input %k \"k\": f32[2]
+            %y: i8[2] q(0.5 : 3) = binary(%x, %h) {function = max, rescale = real, clamp = -128..=127}
+            %f: f32[2] = dequantize(%y)
+            return %f, %y
+        }";
+        Graph::parse(text).unwrap()
+    }
+
+    fn names() -> Vec<String> {
+        ["f", "next_h"].map(String::from).to_vec()
+    }
+
+    #[test]
+    fn a_pair_becomes_a_state() {
+        let mut graph = step();
+        keep_states(&mut graph, &[pair("next_h", "h")], &names()).unwrap();
+        assert_eq!(kiln_ir::verify::verify(&graph), Ok(()));
+        assert_eq!((graph.inputs.len(), graph.outputs.len(), graph.states.len()), (2, 1, 1));
+        assert_eq!(graph.states[0].init, Data::from_i8(&[3, 3]));
+        let mut machine = kiln_interp::Machine::new(&graph);
+        let mut run = |x: [i8; 2]| {
+            let inputs = [Data::from_i8(&x), Data::from_f32(&[0.0; 2])];
+            machine.run(&inputs).unwrap().remove(0).to_f32()
+        };
+        // The greatest so far, above zero.
+        assert_eq!([run([-9, 5]), run([7, 4]), run([5, 9])], [[0.0, 1.0], [2.0, 1.0], [2.0, 3.0]]);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_said() {
+        let refused = |pairs: &[StatePair]| {
+            let message = keep_states(&mut step(), pairs, &names()).unwrap_err().to_string();
+            assert!(message.starts_with("option `state`: "), "{message}");
+            message
+        };
+        assert!(refused(&[pair("h_out", "h")])
+            .contains("no output \"h_out\"\n    help: they are \"f\", \"next_h\""));
+        assert!(refused(&[pair("next_h", "next_h")]).contains("no input \"next_h\""));
+        assert!(refused(&[pair("next_h", "h"), pair("next_h", "h")]).contains("\"h\" is given two outputs"));
+        let types = refused(&[pair("f", "h")]);
+        assert!(types.contains("\"f\" is f32[2], the input \"h\" is i8[2] with scale 0.5"), "{types}");
+        assert!(refused(&[pair("f", "k"), pair("next_h", "h")]).contains("no outputs would be left"));
+    }
+
+    #[test]
+    fn orders_of_axes() {
+        let orders = |dims: &[usize]| channel_orders("x", &Type::plain(DType::F32, dims));
+        assert_eq!(orders(&[1, 3, 8, 9]).unwrap(), [vec![0, 2, 3, 1], vec![0, 3, 1, 2]]);
+        assert_eq!(orders(&[1, 3, 8]).unwrap(), [vec![0, 2, 1], vec![0, 2, 1]]);
+        let message = orders(&[1, 64]).unwrap_err().to_string();
+        assert!(message.contains("\"x\" is f32[1, 64]") && message.contains("[n, c, h, w]"), "{message}");
+    }
+}

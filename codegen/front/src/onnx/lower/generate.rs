@@ -1,0 +1,204 @@
+//! What follows from shapes and numbers that are known: ranges, masks, windows; and cumulative sums.
+
+use super::cx::NodeCx;
+use super::{describe, tensor, Lowered, Refusal};
+use kiln_ir::{DType, Data, Op, Type, ValueId};
+
+/// Most elements of a constant that a few numbers of the file ask for.
+const MOST_GENERATED: usize = 1 << 16;
+
+/// Refuses constants that are much larger than what asks for them.
+fn check_count(count: usize) -> Lowered {
+    match count <= MOST_GENERATED {
+        true => Ok(()),
+        false => {
+            let what = format!("{count} generated elements; there may be {MOST_GENERATED}");
+            Err(Refusal::unsupported(what, "let the file hold them as a constant"))
+        }
+    }
+}
+
+/// Adds a constant of numbers of a type.
+fn constant(cx: &mut NodeCx<'_, '_, '_>, dtype: DType, dims: &[usize], numbers: &[f64]) -> Lowered<ValueId> {
+    cx.importer.budget.charge(numbers.len() * dtype.size())?;
+    let data = match dtype {
+        DType::F32 => Data::from_f32(&numbers.iter().map(|&x| x as f32).collect::<Vec<_>>()),
+        _ => Data::from_ints(dtype, numbers.iter().map(|&x| x as i64)),
+    };
+    Ok(cx.importer.graph.add_const("generated", Type::plain(dtype, dims), data))
+}
+
+/// Range: numbers from a start up to a limit.
+pub(super) fn range(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let operands = [cx.input(0)?, cx.input(1)?, cx.input(2)?];
+    let dtype = cx.ty(operands[0]).dtype;
+    let mut numbers = [0.0; 3];
+    for (number, operand) in numbers.iter_mut().zip(operands) {
+        let Some(data) = cx.data(operand) else {
+            let help = "export the model with fixed shapes, so that it follows from constants";
+            return Err(Refusal::unsupported("a bound is computed at run time", help));
+        };
+        let list: Vec<f64> = match cx.ty(operand).dtype {
+            own if own != dtype => Vec::new(),
+            DType::F32 => data.to_f32().into_iter().map(f64::from).collect(),
+            _ => data.to_ints(dtype).into_iter().map(|x| x as f64).collect(),
+        };
+        let &[one] = &*list else {
+            return Err(Refusal::malformed(format!("a bound is {}", describe(cx.ty(operand)))));
+        };
+        *number = one;
+    }
+    let [start, limit, delta] = numbers;
+    let count = ((limit - start) / delta).ceil().max(0.0);
+    if !count.is_finite() {
+        return Err(Refusal::malformed(format!("a range from {start} to {limit} by {delta}")));
+    }
+    let count = count as usize;
+    check_count(count)?;
+    let numbers: Vec<f64> = (0..count).map(|k| start + k as f64 * delta).collect();
+    let value = constant(cx, dtype, &[count], &numbers)?;
+    cx.bind(0, value)
+}
+
+/// EyeLike: 1 on a diagonal.
+pub(super) fn eye_like(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let x = cx.input(0)?;
+    let &[rows, columns] = &*cx.dims(x) else {
+        return Err(Refusal::malformed(format!("{} is no matrix", describe(cx.ty(x)))));
+    };
+    check_count(rows * columns)?;
+    let dtype = match cx.attribute("dtype") {
+        Some(given) => tensor::dtype(given.int)?,
+        None => cx.ty(x).dtype,
+    };
+    let k = cx.int("k", 0);
+    let at = |i: usize| (i % columns) as i64 - (i / columns) as i64;
+    let numbers: Vec<f64> = (0..rows * columns).map(|i| f64::from(u8::from(at(i) == k))).collect();
+    let value = constant(cx, dtype, &[rows, columns], &numbers)?;
+    cx.bind(0, value)
+}
+
+/// Trilu: the part of matrices above a diagonal, or below, with zeros elsewhere.
+pub(super) fn trilu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let x = cx.input(0)?;
+    let k = cx.ints(1, "diagonal")?.and_then(|list| list.first().copied()).unwrap_or(0);
+    let dims = cx.dims(x);
+    let &[.., rows, columns] = &*dims else {
+        return Err(Refusal::malformed(format!("{} is no matrix", describe(cx.ty(x)))));
+    };
+    if rows * columns == 0 {
+        return cx.bind(0, x);
+    }
+    check_count(rows * columns)?;
+    let upper = cx.int("upper", 1) != 0;
+    let at = |i: usize| (i % columns) as i64 - (i / columns) as i64;
+    let inside = |i: usize| if upper { at(i) >= k } else { at(i) <= k };
+    let numbers: Vec<f64> = (0..rows * columns).map(|i| f64::from(u8::from(inside(i)))).collect();
+    let mask = constant(cx, DType::Bool, &[rows, columns], &numbers)?;
+    let zero = cx.number(x, 0.0)?;
+    let y = cx.choice(mask, x, zero)?;
+    cx.bind(0, y)
+}
+
+/// NonZero of what is known: the coordinates, one row for each axis.
+pub(super) fn non_zero(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let x = cx.input(0)?;
+    let ty = cx.ty(x).clone();
+    let Some(data) = cx.data(x) else {
+        let help = "multiply by the condition, or choose by it (Where), so that all shapes are known";
+        return Err(Refusal::unsupported("how many elements are not 0 shows at run time", help));
+    };
+    check_count(ty.shape.numel() * ty.shape.rank())?;
+    let holds: Vec<bool> = match ty.dtype {
+        DType::F32 => data.to_f32().into_iter().map(|x| x != 0.0).collect(),
+        dtype => data.to_ints(dtype).into_iter().map(|x| x != 0).collect(),
+    };
+    let places: Vec<usize> = (0..holds.len()).filter(|&at| holds[at]).collect();
+    let strides = ty.shape.strides();
+    let (dims, strides) = (ty.shape.dims(), &strides[..]);
+    let along = |axis: usize| places.iter().map(move |at| at / strides[axis] % dims[axis]);
+    let coordinates = (0..dims.len()).flat_map(along);
+    let numbers: Vec<f64> = coordinates.map(|at| at as f64).collect();
+    let value = constant(cx, DType::I64, &[dims.len(), places.len()], &numbers)?;
+    cx.bind(0, value)
+}
+
+/// HannWindow.
+pub(super) fn hann(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    window(cx, &[0.5, -0.5])
+}
+
+/// HammingWindow.
+pub(super) fn hamming(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    window(cx, &[25.0 / 46.0, 25.0 / 46.0 - 1.0])
+}
+
+/// BlackmanWindow.
+pub(super) fn blackman(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    window(cx, &[0.42, -0.5, 0.08])
+}
+
+/// Σ aₖ·cos(2π·k·i / n), n less by one where it is not periodic.
+fn window(cx: &mut NodeCx<'_, '_, '_>, factors: &[f64]) -> Lowered {
+    let size = cx.ints(0, "size")?.and_then(|list| list.first().copied()).unwrap_or(0);
+    let size = usize::try_from(size).map_err(|_| Refusal::malformed(format!("its size is {size}")))?;
+    check_count(size)?;
+    let dtype = tensor::dtype(cx.int("output_datatype", 1))?;
+    let period = if cx.int("periodic", 1) != 0 { size } else { size.saturating_sub(1) }.max(1) as f64;
+    let angle = |i: usize, k: usize| std::f64::consts::TAU * (i * k) as f64 / period;
+    let number = |i: usize| factors.iter().enumerate().map(|(k, a)| a * libm::cos(angle(i, k))).sum();
+    let numbers: Vec<f64> = (0..size).map(number).collect();
+    let value = constant(cx, dtype, &[size], &numbers)?;
+    cx.bind(0, value)
+}
+
+/// CumSum.
+pub(super) fn cumulative_sum(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let (x, axis) = cumulative(cx)?;
+    let dims = cx.dims(x);
+    let (exclusive, reverse) = (cx.int("exclusive", 0) != 0, cx.int("reverse", 0) != 0);
+    cx.emit(Op::CumSum { axis, exclusive, reverse }, &[x], &dims)
+}
+
+fn cumulative(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<(ValueId, usize)> {
+    let x = cx.input(0)?;
+    let axis = cx.ints(1, "axis")?.and_then(|list| list.first().copied());
+    let axis = axis.ok_or_else(|| Refusal::malformed("its axis is missing"))?;
+    Ok((x, cx.axis(axis, cx.dims(x).len())?))
+}
+
+/// Most products that are computed one after the other.
+const MOST_PRODUCTS: usize = 64;
+
+/// CumProd: as CumSum, of products.
+pub(super) fn cumulative_product(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let (x, axis) = cumulative(cx)?;
+    let count = cx.dims(x)[axis];
+    if count == 0 || count > MOST_PRODUCTS {
+        let what = format!("products of {count} elements; there may be {MOST_PRODUCTS}");
+        return Err(Refusal::unsupported(what, "use CumSum of logarithms"));
+    }
+    let (exclusive, reverse) = (cx.int("exclusive", 0) != 0, cx.int("reverse", 0) != 0);
+    let order: Vec<usize> = if reverse { (0..count).rev().collect() } else { (0..count).collect() };
+    let one = cx.number(x, 1.0)?;
+    let mut one_dims = cx.dims(x);
+    one_dims[axis] = 1;
+    let one = cx.repeated(one, &one_dims)?;
+    let (mut product, mut parts) = (None, Vec::new());
+    for at in order {
+        if exclusive {
+            parts.push(product.unwrap_or(one));
+        }
+        let next = cx.part(x, axis, at, 1, 1)?;
+        let all = product.map_or(Ok(next), |product| cx.product(product, next))?;
+        product = Some(all);
+        if !exclusive {
+            parts.push(all);
+        }
+    }
+    if reverse {
+        parts.reverse();
+    }
+    let y = cx.joined(&parts, axis)?;
+    cx.bind(0, y)
+}

@@ -1,0 +1,136 @@
+//! Inputs, and the sizes that the file leaves open.
+
+use super::{tensor, Importer, Lowered, Refusal, OPERATOR_BYTES};
+use crate::onnx::proto::{Dim, ValueInfo};
+use crate::{input_shapes, interface};
+use kiln_ir::error::{Error, Problem};
+use kiln_ir::{Op, Shape, Type, ValueId};
+
+impl<'m, 'a> Importer<'m, 'a> {
+    /// The inputs that are no constants: old files list those, too.
+    fn own_inputs(&self) -> impl Iterator<Item = &'m ValueInfo<'a>> + use<'_, 'm, 'a> {
+        self.model.graph.inputs.iter().filter(|info| !self.initializers.contains_key(&info.name))
+    }
+
+    /// Adds all inputs of the model to the graph.
+    pub(super) fn inputs(&mut self) -> Result<(), Error> {
+        let names: Vec<String> = self.own_inputs().take(64).map(|info| info.name.text()).collect();
+        input_shapes::check(&self.options.input_shapes, &names)?;
+        let outputs: Vec<String> = self.model.graph.outputs.iter().take(64).map(|o| o.name.text()).collect();
+        interface::check_channels_last(self.options, &names, &outputs)?;
+        let inputs: Vec<&ValueInfo<'a>> = self.own_inputs().collect();
+        for &info in &inputs {
+            let place = format!("input \"{}\"", info.name);
+            self.budget.charge(OPERATOR_BYTES)?;
+            if self.values.contains_key(&info.name) {
+                return Err(Error::malformed(place, "there is another input of that name"));
+            }
+            let value = match self.input_type(info, inputs.len()) {
+                Ok(ty) => Some(self.input(&info.name.text(), ty)?),
+                Err(refusal) => {
+                    self.refuse(place, None, refusal)?;
+                    None
+                }
+            };
+            self.values.insert(info.name, value);
+        }
+        Ok(())
+    }
+
+    /// Adds an input, and gives it as the file has it: channel-first, also where the caller writes it channel-last.
+    fn input(&mut self, name: &str, ty: Type) -> Result<ValueId, Error> {
+        if !interface::is_channels_last(self.options, name) {
+            return Ok(self.graph.add_input(name, ty));
+        }
+        let [last, first] = interface::channel_orders(name, &ty)?;
+        let dims: Vec<usize> = last.iter().filter_map(|&axis| ty.shape.dims().get(axis).copied()).collect();
+        let input = self.graph.add_input(name, ty.with_shape(&dims));
+        Ok(self.graph.add_node(Op::Transpose { perm: first }, &[input], name, ty, "channels_last"))
+    }
+
+    /// An output as the caller reads it: channel-last where that is asked for.
+    pub(super) fn output(&mut self, name: &str, value: ValueId) -> Result<ValueId, Error> {
+        if !interface::is_channels_last(self.options, name) {
+            return Ok(value);
+        }
+        let ty = self.graph.ty(value).clone();
+        let [last, _] = interface::channel_orders(name, &ty)?;
+        let dims: Vec<usize> = last.iter().filter_map(|&axis| ty.shape.dims().get(axis).copied()).collect();
+        let op = Op::Transpose { perm: last };
+        Ok(self.graph.add_node(op, &[value], name, ty.with_shape(&dims), "channels_last"))
+    }
+
+    fn input_type(&self, info: &ValueInfo<'a>, inputs: usize) -> Lowered<Type> {
+        let name = info.name.text();
+        let Some(element) = info.element else {
+            return Err(Refusal::unsupported("it is no tensor", "give the model tensors only"));
+        };
+        let dtype = tensor::dtype(element)?;
+        let shapes = &self.options.input_shapes;
+        let given = shapes.iter().position(|shape| input_shapes::is_of(shape, &name, inputs));
+        let declared = info.dims.as_deref();
+        let way_out = match inputs {
+            1 => format!("input_shape({})", wanted(declared)),
+            _ => format!("input_shape({name:?}, {})", wanted(declared)),
+        };
+        let dims = match (given.and_then(|index| Some((index, shapes.get(index)?))), declared) {
+            (Some((index, shape)), declared) => {
+                let fits = |declared: &[Dim<'_>]| {
+                    declared.len() == shape.dims.len()
+                        && declared
+                            .iter()
+                            .zip(&shape.dims)
+                            .all(|(dim, &given)| fixed(dim).is_none_or(|size| size == given))
+                };
+                if !declared.is_none_or(fits) {
+                    return Err(Refusal::Fatal(Error::Options(Problem {
+                        place: format!("option `input_shape` {} of {name:?}", index + 1),
+                        what: format!(
+                            "{:?} does not fit {}, which the file says",
+                            shape.dims,
+                            wanted(declared)
+                        ),
+                        help: format!("give sizes for the open axes: {way_out}"),
+                    })));
+                }
+                shape.dims.clone()
+            }
+            (None, None) => {
+                let help = format!("give it: {way_out}; or export the model with a fixed input shape");
+                return Err(Refusal::unsupported("its shape is open", help));
+            }
+            (None, Some(declared)) => {
+                // An open first axis is the batch, of one.
+                let size = |(axis, dim): (usize, &Dim<'_>)| fixed(dim).or((axis == 0).then_some(1));
+                let sizes: Option<Vec<usize>> = declared.iter().enumerate().map(size).collect();
+                sizes.ok_or_else(|| {
+                    let what = format!("sizes of its shape {} are open", wanted(Some(declared)));
+                    let help = format!("give them: {way_out}; or export the model with a fixed input shape");
+                    Refusal::unsupported(what, help)
+                })?
+            }
+        };
+        tensor::check_size(dtype, &dims)?;
+        Ok(Type { dtype, shape: Shape(dims), quant: None })
+    }
+}
+
+/// The size of an axis, unless it is open. Some programs write −1 for one that is.
+fn fixed(dim: &Dim<'_>) -> Option<usize> {
+    match *dim {
+        Dim::Size(size) => usize::try_from(size).ok().filter(|&size| size > 0),
+        Dim::Symbol(_) => None,
+    }
+}
+
+/// A shape with question marks, or names, for sizes that are to be given.
+fn wanted(dims: Option<&[Dim<'_>]>) -> String {
+    let Some(dims) = dims else { return "[…]".into() };
+    let size = |(axis, dim): (usize, &Dim<'_>)| match (fixed(dim), dim) {
+        (Some(size), _) => size.to_string(),
+        (None, _) if axis == 0 => "1".into(),
+        (None, Dim::Symbol(name)) if !name.is_empty() => name.text(),
+        _ => "?".into(),
+    };
+    format!("[{}]", dims.iter().take(64).enumerate().map(size).collect::<Vec<_>>().join(", "))
+}

@@ -1,0 +1,89 @@
+//! Comparisons, logic and choices.
+
+use super::cx::NodeCx;
+use super::Lowered;
+use kiln_ir::{Comparison, Unary};
+
+macro_rules! comparisons {
+    ($( $name:ident $function:ident )+) => {$(
+        pub(super) fn $name(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+            let (x, y) = (cx.input(0)?, cx.input(1)?);
+            let truth = cx.compared(Comparison::$function, x, y)?;
+            cx.bind(0, truth)
+        }
+    )+};
+}
+
+comparisons! {
+    equal Equal
+    greater Greater
+    greater_or_equal GreaterEqual
+    less Less
+    less_or_equal LessEqual
+    xor NotEqual
+}
+
+/// Not.
+pub(super) fn not(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let x = cx.input(0)?;
+    let no = cx.truth(false);
+    let truth = cx.compared(Comparison::Equal, x, no)?;
+    cx.bind(0, truth)
+}
+
+/// And: the second, if the first holds.
+pub(super) fn and(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let (x, y) = (cx.input(0)?, cx.input(1)?);
+    let truth = cx.both(x, y)?;
+    cx.bind(0, truth)
+}
+
+/// Or: the second, unless the first holds.
+pub(super) fn or(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let (x, y) = (cx.input(0)?, cx.input(1)?);
+    let yes = cx.truth(true);
+    let truth = cx.choice(x, yes, y)?;
+    cx.bind(0, truth)
+}
+
+/// Where.
+pub(super) fn choose(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let (condition, x, y) = (cx.input(0)?, cx.input(1)?, cx.input(2)?);
+    let value = cx.choice(condition, x, y)?;
+    cx.bind(0, value)
+}
+
+/// IsNaN: what is not equal to itself.
+pub(super) fn is_nan(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let x = cx.input(0)?;
+    cx.want_float(x)?;
+    let truth = cx.compared(Comparison::NotEqual, x, x)?;
+    cx.bind(0, truth)
+}
+
+/// IsInf, of either sign or of one.
+pub(super) fn is_inf(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    let x = cx.input(0)?;
+    cx.want_float(x)?;
+    let sides = [cx.int("detect_negative", 1) != 0, cx.int("detect_positive", 1) != 0];
+    let bound = cx.number(x, if sides[1] { f64::INFINITY } else { f64::NEG_INFINITY })?;
+    let x = if sides == [true, true] { cx.unary(Unary::Abs, x)? } else { x };
+    let mut truth = cx.compared(Comparison::Equal, x, bound)?;
+    if sides == [false, false] {
+        let no = cx.truth(false);
+        truth = cx.both(truth, no)?;
+    }
+    cx.bind(0, truth)
+}
+
+/// The common shape of two, as NumPy does it, if there is one.
+pub(super) fn common(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
+    let rank = a.len().max(b.len());
+    let dim = |dims: &[usize], axis: usize| (axis + dims.len()).checked_sub(rank).map_or(1, |own| dims[own]);
+    let join = |axis| match (dim(a, axis), dim(b, axis)) {
+        (p, q) if p == q || q == 1 => Some(p),
+        (1, q) => Some(q),
+        _ => None,
+    };
+    (0..rank).map(join).collect()
+}

@@ -1,0 +1,499 @@
+//! Lowering of a parsed model to a [`Graph`].
+//!
+//! One file per family of operators. Each operator is given a [`NodeCx`], through which it sees its operands and attributes and adds nodes. An operator that
+//! cannot be lowered says why ([`Refusal`]); lowering goes on behind it, so that one run reports everything that stands in the way.
+//!
+//! Images are channel-first in ONNX and channel-last in the graph: transposes stand around every op that looks at an image, and passes remove them again.
+
+mod activation;
+mod attention;
+mod attributes;
+mod build;
+mod classical;
+mod control;
+mod conv;
+mod cx;
+mod einsum;
+mod elementwise;
+mod follow;
+mod gather;
+mod generate;
+mod inputs;
+mod inspect;
+mod logic;
+mod normalise;
+mod pad;
+mod pool;
+mod product;
+mod quantise;
+mod quantise_dynamic;
+mod quantise_layers;
+mod recurrent;
+mod recurrent_dynamic;
+mod reduce;
+mod resize;
+mod scatter;
+mod shape;
+mod tensor;
+mod transpose;
+mod trees;
+mod vectors;
+mod volume;
+
+use super::proto::{Dim, Model, Name, Node, Tensor, ValueInfo};
+use crate::budget::Budget;
+use crate::interface::keep_states;
+use crate::report::Report;
+use crate::{Lowered, Read, Refusal, Summary};
+use cx::NodeCx;
+use kiln_ir::error::Error;
+use kiln_ir::options::Options;
+use kiln_ir::{DType, Graph, Shape, Type, ValueId};
+use std::collections::HashMap;
+
+/// The oldest and newest operator sets that are read.
+const OPSETS: std::ops::RangeInclusive<i64> = 6..=27;
+
+/// Operators and the set that first had them. Some programs name an older one for files that have them; what such a file means is the newer one, also for Softmax, whose axes are
+/// others since set 13.
+const NEWER: &[(&str, i64)] = &[("HardSwish", 14), ("Trilu", 14)];
+
+/// Bytes of graph that an operator takes: its nodes and values with their names.
+const OPERATOR_BYTES: usize = 512;
+
+/// The state of one import.
+struct Importer<'m, 'a> {
+    graph: Graph,
+    /// Values by name; `None` for results of operators that were refused.
+    values: HashMap<Name<'a>, Option<ValueId>>,
+    /// The model, whose constants are read when they are needed.
+    model: &'m Model<'a>,
+    options: &'m Options,
+    /// Constants of the file, by name.
+    initializers: HashMap<Name<'a>, &'m Tensor<'a>>,
+    /// The way to the subgraph that is read: `12 Loop/`.
+    caller: String,
+    /// Version of ONNX's own operators.
+    opset: i64,
+    budget: Budget,
+    report: Report,
+    /// What the file says of values, by name, once something was refused.
+    declared: Option<HashMap<Name<'a>, ValueInfo<'a>>>,
+}
+
+/// Lowers the model's graph.
+pub(super) fn lower(model: &Model<'_>, name: &str, options: &Options, budget: Budget) -> Result<Read, Error> {
+    let mut importer = import(model, name, options, budget)?;
+    match importer.report.is_empty() {
+        true => {
+            let outputs: Vec<String> = model.graph.outputs.iter().map(|output| output.name.text()).collect();
+            keep_states(&mut importer.graph, &options.states, &outputs)?;
+            Ok(Read { graph: importer.graph, problems: Vec::new() })
+        }
+        false => Ok(Read::partial(importer.graph, importer.report.into_problems())),
+    }
+}
+
+/// What the model's graph has, with shapes as far as it can be lowered.
+pub(super) fn inspect(model: &Model<'_>, budget: Budget) -> Result<Summary, Error> {
+    let options = Options::default();
+    match import(model, "", &options, budget) {
+        Ok(importer) => Ok(importer.summary()),
+        // Nothing of it can be lowered: its operators can be listed all the same.
+        Err(Error::Unsupported(_)) => Ok(Importer::new(model, "", &options, 0, Budget::new(0)).summary()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Lowers what can be lowered of the model's graph.
+fn import<'m, 'a>(
+    model: &'m Model<'a>,
+    name: &str,
+    options: &'m Options,
+    budget: Budget,
+) -> Result<Importer<'m, 'a>, Error> {
+    let own = model.opsets.iter().find(|(domain, _)| matches!(domain.0, b"" | b"ai.onnx"));
+    let newest = model.graph.nodes.iter().filter(|node| is_own(node.domain)).filter_map(|node| {
+        NEWER.iter().find(|(name, _)| name.as_bytes() == node.op_type.0).map(|(_, version)| *version)
+    });
+    let opset = own.map_or(0, |(_, version)| newest.fold(*version, i64::max));
+    if !OPSETS.contains(&opset) && model.graph.nodes.iter().any(|node| is_own(node.domain)) {
+        let what = format!(
+            "its operators are those of set {opset} (ONNX), sets {} to {} are known",
+            OPSETS.start(),
+            OPSETS.end()
+        );
+        return Err(unsupported("model", what, "export it again, or convert it with onnx.version_converter"));
+    }
+    if model.has_functions {
+        let help = "export it without functions (`torch.onnx.export(…, dynamo=False)`), or inline them with onnx.inliner";
+        return Err(unsupported("model", "it defines functions of its own".into(), help));
+    }
+    let mut importer = Importer::new(model, name, options, opset, budget);
+    importer.inputs()?;
+    for (index, node) in model.graph.nodes.iter().enumerate() {
+        importer.node(index, node)?;
+    }
+    importer.outputs()?;
+    Ok(importer)
+}
+
+fn unsupported(place: &str, what: String, help: &str) -> Error {
+    Error::Unsupported(vec![kiln_ir::error::Problem { place: place.into(), what, help: help.into() }])
+}
+
+/// Whether a domain is ONNX's own.
+fn is_own(domain: Name<'_>) -> bool {
+    matches!(domain.0, b"" | b"ai.onnx")
+}
+
+impl<'m, 'a> Importer<'m, 'a> {
+    fn new(model: &'m Model<'a>, name: &str, options: &'m Options, opset: i64, budget: Budget) -> Self {
+        Importer {
+            graph: Graph::new(name),
+            values: HashMap::new(),
+            model,
+            options,
+            initializers: model.graph.initializers.iter().map(|tensor| (tensor.name, tensor)).collect(),
+            caller: String::new(),
+            opset,
+            budget,
+            report: Report::default(),
+            declared: None,
+        }
+    }
+
+    fn node(&mut self, index: usize, node: &'m Node<'a>) -> Result<(), Error> {
+        self.budget.charge(OPERATOR_BYTES + 64 * (node.inputs.len() + node.outputs.len()))?;
+        let name = inspect::operator_name(node);
+        let origin = format!("{}{index} {name}", self.caller);
+        let place = match (node.name.is_empty(), node.outputs.first()) {
+            (false, _) => format!("operator {origin} \"{}\"", node.name),
+            (true, Some(result)) => format!("operator {origin} \"{result}\""),
+            (true, None) => format!("operator {origin}"),
+        };
+        for result in node.outputs.iter().filter(|name| !name.is_empty()) {
+            if self.values.contains_key(result) || self.initializers.contains_key(result) {
+                return Err(Error::malformed(place, format!("\"{result}\" is computed a second time")));
+            }
+        }
+        let before = self.graph.order.len();
+        let lowered = match find(&name) {
+            Some(lower) => lower(&mut NodeCx::new(self, node, origin)),
+            None => {
+                let help = "replace it by supported operators, or move the computation out of the model";
+                Err(Refusal::unsupported("this operator cannot be compiled", help))
+            }
+        };
+        if let Err(refusal) = lowered {
+            self.refuse(place, Some((index, &name)), refusal)?;
+            // What was made of it so far is not part of the model.
+            self.graph.order.truncate(before);
+        }
+        // What was refused, or is not computed, can be named by the operators behind it.
+        for &result in node.outputs.iter().filter(|name| !name.is_empty()) {
+            if !self.values.contains_key(&result) {
+                let value = self.stand_in(result);
+                self.values.insert(result, value);
+            }
+        }
+        Ok(())
+    }
+
+    /// A value to stand for a result of a refused operator, so that the operators behind it are looked at too: where the file says what it is. Integers may be a
+    /// shape or an index, which has to be constant.
+    fn stand_in(&mut self, result: Name<'a>) -> Option<ValueId> {
+        if self.report.is_empty() || !self.caller.is_empty() {
+            return None;
+        }
+        if self.declared.is_none() {
+            let declared = self.model.graph.declared(&mut self.budget);
+            self.declared = Some(declared.into_iter().map(|info| (info.name, info)).collect());
+        }
+        let info = self.declared.as_ref()?.get(&result)?;
+        let size = |dim: &Dim<'_>| match *dim {
+            Dim::Size(size) => usize::try_from(size).ok().filter(|&size| size > 0),
+            Dim::Symbol(_) => None,
+        };
+        let dims: Vec<usize> = info.dims.as_ref()?.iter().map(size).collect::<Option<_>>()?;
+        let dtype = tensor::dtype(info.element?).ok()?;
+        if matches!(dtype, DType::I32 | DType::I64) || tensor::check_size(dtype, &dims).is_err() {
+            return None;
+        }
+        self.budget.charge(OPERATOR_BYTES).ok()?;
+        let value = self.graph.add_input(result.text(), Type { dtype, shape: Shape(dims), quant: None });
+        self.graph.inputs.pop();
+        Some(value)
+    }
+
+    fn outputs(&mut self) -> Result<(), Error> {
+        let model = self.model;
+        for info in &model.graph.outputs {
+            self.budget.charge(OPERATOR_BYTES)?;
+            match self.read(info.name) {
+                Ok(value) if self.graph.ty(value).shape.numel() == 0 => {
+                    let what = format!("it is {}, without elements", describe(self.graph.ty(value)));
+                    let refusal = Refusal::unsupported(what, "remove it from the outputs");
+                    self.refuse(format!("output \"{}\"", info.name), None, refusal)?;
+                }
+                Ok(value) => {
+                    let output = self.output(&info.name.text(), value)?;
+                    self.graph.outputs.push(output);
+                }
+                Err(refusal) => self.refuse(format!("output \"{}\"", info.name), None, refusal)?,
+            }
+        }
+        match model.graph.outputs.is_empty() {
+            true => Err(Error::malformed("model", "it has no outputs")),
+            false => Ok(()),
+        }
+    }
+
+    /// The value of that name.
+    fn read(&mut self, name: Name<'a>) -> Lowered<ValueId> {
+        if let Some(known) = self.values.get(&name) {
+            return known.ok_or(Refusal::Follows);
+        }
+        let Some(&tensor) = self.initializers.get(&name) else {
+            return Err(Refusal::malformed(format!("\"{name}\" is used before it is computed")));
+        };
+        let (ty, data) = tensor::constant(tensor, &mut self.budget)?;
+        let value = self.graph.add_const(name.text(), ty, data);
+        self.values.insert(name, Some(value));
+        Ok(value)
+    }
+
+    /// Notes what was refused, or gives up. `operator` is the index and name of a refused operator.
+    fn refuse(
+        &mut self,
+        place: String,
+        operator: Option<(usize, &str)>,
+        refusal: Refusal,
+    ) -> Result<(), Error> {
+        match refusal {
+            Refusal::Follows => Ok(()),
+            Refusal::Unsupported(what, help) => {
+                self.report.add(place, operator, what, help);
+                Ok(())
+            }
+            // Behind a refused operator the declared shapes are all there is.
+            Refusal::Malformed(_) if !self.report.is_empty() => Ok(()),
+            Refusal::Malformed(what) => Err(Error::malformed(place, what)),
+            Refusal::Fatal(error) => Err(error),
+        }
+    }
+}
+
+type Lower = fn(&mut NodeCx<'_, '_, '_>) -> Lowered;
+
+/// The operators that Kiln compiles; those of other domains with the domain's name.
+const OPERATORS: &[(&str, Lower)] = &[
+    ("Abs", elementwise::abs),
+    ("Acos", activation::acos),
+    ("Acosh", activation::acosh),
+    ("Add", elementwise::add),
+    ("And", logic::and),
+    ("ArgMax", reduce::arg_max),
+    ("ArgMin", reduce::arg_min),
+    ("Asin", activation::asin),
+    ("Asinh", activation::asinh),
+    ("Atan", activation::atan),
+    ("Atanh", activation::atanh),
+    ("Attention", attention::attention),
+    ("AveragePool", pool::average),
+    ("BatchNormalization", product::batch_normalization),
+    ("BitwiseNot", elementwise::bitwise_not),
+    ("BlackmanWindow", generate::blackman),
+    ("Cast", elementwise::cast),
+    ("CastLike", elementwise::cast_like),
+    ("Ceil", elementwise::ceil),
+    ("Celu", activation::celu),
+    ("CenterCropPad", pad::center),
+    ("Clip", elementwise::clip),
+    ("Col2Im", scatter::col_to_im),
+    ("Compress", gather::compress),
+    ("Concat", shape::concat),
+    ("Constant", tensor::constant_node),
+    ("ConstantOfShape", shape::constant_of_shape),
+    ("Conv", conv::conv),
+    ("ConvInteger", quantise_dynamic::conv),
+    ("ConvTranspose", transpose::conv_transpose),
+    ("Cos", elementwise::cos),
+    ("Cosh", activation::cosh),
+    ("CumProd", generate::cumulative_product),
+    ("CumSum", generate::cumulative_sum),
+    ("DepthToSpace", shape::depth_to_space),
+    ("DequantizeLinear", quantise::dequantize_linear),
+    ("Div", elementwise::div),
+    ("Dropout", shape::dropout),
+    ("DynamicQuantizeLinear", quantise_dynamic::quantize_linear),
+    ("Einsum", einsum::einsum),
+    ("Elu", activation::elu),
+    ("Equal", logic::equal),
+    ("Erf", elementwise::erf),
+    ("Exp", elementwise::exp),
+    ("Expand", shape::expand),
+    ("EyeLike", generate::eye_like),
+    ("Flatten", shape::flatten),
+    ("Floor", elementwise::floor),
+    ("GRU", recurrent::gru),
+    ("Gather", gather::gather),
+    ("GatherElements", gather::elements),
+    ("GatherND", gather::nd),
+    ("Gelu", elementwise::gelu),
+    ("Gemm", product::gemm),
+    ("GlobalAveragePool", pool::global_average),
+    ("GlobalLpPool", pool::global_lp),
+    ("GlobalMaxPool", pool::global_max),
+    ("Greater", logic::greater),
+    ("GreaterOrEqual", logic::greater_or_equal),
+    ("GroupNormalization", normalise::group),
+    ("HammingWindow", generate::hamming),
+    ("HannWindow", generate::hann),
+    ("HardSigmoid", activation::hard_sigmoid),
+    ("HardSwish", elementwise::hard_swish),
+    ("Hardmax", activation::hardmax),
+    ("Identity", shape::identity),
+    ("If", control::branch),
+    ("InstanceNormalization", normalise::instance),
+    ("IsInf", logic::is_inf),
+    ("IsNaN", logic::is_nan),
+    ("LRN", normalise::local_response),
+    ("LSTM", recurrent::lstm),
+    ("LayerNormalization", normalise::layer),
+    ("LeakyRelu", elementwise::leaky_relu),
+    ("Less", logic::less),
+    ("LessOrEqual", logic::less_or_equal),
+    ("Log", elementwise::log),
+    ("LogSoftmax", activation::log_softmax),
+    ("Loop", control::repeat),
+    ("LpNormalization", normalise::lp),
+    ("LpPool", pool::lp),
+    ("MatMul", product::matmul),
+    ("MatMulInteger", quantise_dynamic::matmul),
+    ("Max", elementwise::max),
+    ("MaxPool", pool::max),
+    ("Mean", elementwise::mean),
+    ("MeanVarianceNormalization", normalise::mean_variance),
+    ("Min", elementwise::min),
+    ("Mish", activation::mish),
+    ("Mod", elementwise::modulo),
+    ("Mul", elementwise::mul),
+    ("Neg", elementwise::neg),
+    ("NonZero", generate::non_zero),
+    ("Not", logic::not),
+    ("OneHot", gather::one_hot),
+    ("Or", logic::or),
+    ("PRelu", elementwise::prelu),
+    ("Pad", pad::pad),
+    ("Pow", elementwise::pow),
+    ("QLinearConv", quantise_layers::conv),
+    ("QLinearMatMul", quantise_layers::matmul),
+    ("QuantizeLinear", quantise::quantize_linear),
+    ("RMSNorm", normalise::root_mean_square_norm),
+    ("RMSNormalization", normalise::root_mean_square),
+    ("RNN", recurrent::rnn),
+    ("Range", generate::range),
+    ("Reciprocal", elementwise::reciprocal),
+    ("ReduceL1", reduce::l1),
+    ("ReduceL2", reduce::l2),
+    ("ReduceLogSum", reduce::log_sum),
+    ("ReduceLogSumExp", reduce::log_sum_exp),
+    ("ReduceMax", reduce::max),
+    ("ReduceMean", reduce::mean),
+    ("ReduceMin", reduce::min),
+    ("ReduceProd", reduce::product),
+    ("ReduceSum", reduce::sum),
+    ("ReduceSumSquare", reduce::sum_square),
+    ("Relu", elementwise::relu),
+    ("Reshape", shape::reshape),
+    ("Resize", resize::resize),
+    ("ReverseSequence", gather::reverse_sequence),
+    ("RotaryEmbedding", attention::rotary),
+    ("Round", elementwise::round),
+    ("Scan", control::scan),
+    ("Scatter", scatter::elements),
+    ("ScatterElements", scatter::elements),
+    ("ScatterND", scatter::nd),
+    ("Selu", activation::selu),
+    ("Shape", shape::shape),
+    ("Shrink", activation::shrink),
+    ("Sigmoid", elementwise::sigmoid),
+    ("Sign", elementwise::sign),
+    ("SimplifiedLayerNormalization", normalise::root_mean_square),
+    ("Sin", elementwise::sin),
+    ("Sinh", activation::sinh),
+    ("Size", shape::size),
+    ("Slice", shape::slice),
+    ("Softmax", activation::softmax),
+    ("Softplus", elementwise::softplus),
+    ("Softsign", activation::softsign),
+    ("SpaceToDepth", shape::space_to_depth),
+    ("Split", shape::split),
+    ("Sqrt", elementwise::sqrt),
+    ("Squeeze", shape::squeeze),
+    ("Sub", elementwise::sub),
+    ("Sum", elementwise::sum),
+    ("Swish", activation::swish),
+    ("Tan", activation::tan),
+    ("Tanh", elementwise::tanh),
+    ("ThresholdedRelu", activation::thresholded_relu),
+    ("Tile", shape::tile),
+    ("TopK", gather::top),
+    ("Transpose", shape::transpose),
+    ("Trilu", generate::trilu),
+    ("Unsqueeze", shape::unsqueeze),
+    ("Upsample", resize::upsample),
+    ("Where", logic::choose),
+    ("Xor", logic::xor),
+    ("ai.onnx.ml.ArrayFeatureExtractor", classical::array_feature_extractor),
+    ("ai.onnx.ml.Binarizer", classical::binarizer),
+    ("ai.onnx.ml.FeatureVectorizer", classical::feature_vectorizer),
+    ("ai.onnx.ml.Imputer", classical::imputer),
+    ("ai.onnx.ml.LabelEncoder", classical::label_encoder),
+    ("ai.onnx.ml.LinearClassifier", classical::linear_classifier),
+    ("ai.onnx.ml.LinearRegressor", classical::linear_regressor),
+    ("ai.onnx.ml.Normalizer", classical::normalizer),
+    ("ai.onnx.ml.OneHotEncoder", classical::one_hot_encoder),
+    ("ai.onnx.ml.SVMClassifier", vectors::classifier),
+    ("ai.onnx.ml.SVMRegressor", vectors::regressor),
+    ("ai.onnx.ml.Scaler", classical::scaler),
+    ("ai.onnx.ml.TreeEnsemble", trees::ensemble),
+    ("ai.onnx.ml.TreeEnsembleClassifier", trees::classifier),
+    ("ai.onnx.ml.TreeEnsembleRegressor", trees::regressor),
+    ("ai.onnx.ml.ZipMap", classical::zip_map),
+    ("com.microsoft.DynamicQuantizeLSTM", recurrent::dynamic_lstm),
+    ("com.microsoft.DynamicQuantizeMatMul", quantise_dynamic::dynamic_matmul),
+    ("com.microsoft.Gelu", elementwise::gelu),
+    ("com.microsoft.DequantizeLinear", quantise::dequantize_linear),
+    ("com.microsoft.MatMulIntegerToFloat", quantise_dynamic::matmul_to_float),
+    ("com.microsoft.QGemm", quantise_layers::gemm),
+    ("com.microsoft.QLinearAdd", quantise_layers::add),
+    ("com.microsoft.QLinearAveragePool", quantise_layers::average_pool),
+    ("com.microsoft.QLinearConcat", quantise_layers::concat),
+    ("com.microsoft.QLinearGlobalAveragePool", quantise_layers::global_average_pool),
+    ("com.microsoft.QLinearLeakyRelu", quantise_layers::leaky_relu),
+    ("com.microsoft.QLinearMul", quantise_layers::mul),
+    ("com.microsoft.QLinearSigmoid", quantise_layers::sigmoid),
+    ("com.microsoft.QLinearSoftmax", quantise_layers::softmax),
+    ("com.microsoft.QuantizeLinear", quantise::quantize_linear),
+    ("com.microsoft.SkipLayerNormalization", normalise::skip_layer),
+    ("com.microsoft.SkipSimplifiedLayerNormalization", normalise::skip_root_mean_square),
+];
+
+/// Names of [`OPERATORS`].
+pub(super) fn operators() -> impl Iterator<Item = &'static str> {
+    OPERATORS.iter().map(|(name, _)| *name)
+}
+
+fn find(name: &str) -> Option<Lower> {
+    OPERATORS.iter().find(|(known, _)| *known == name).map(|(_, lower)| *lower)
+}
+
+/// The name of an element type for messages.
+fn describe(ty: &Type) -> String {
+    format!("{}{:?}", ty.dtype.name(), ty.shape.dims())
+}
+
+#[cfg(test)]
+mod tests;

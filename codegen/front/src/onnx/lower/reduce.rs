@@ -1,0 +1,158 @@
+//! Reductions, and where the largest and smallest elements are.
+
+use super::cx::NodeCx;
+use super::elementwise::magnitude;
+use super::{describe, Lowered, Refusal};
+use kiln_ir::{DType, Op, Reduction, Type, Unary, ValueId};
+
+/// ReduceMean.
+pub(super) fn mean(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    reduced(cx, 18, |cx, x, axes| cx.mean(x, axes))
+}
+
+/// ReduceSum.
+pub(super) fn sum(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    reduced(cx, 13, |cx, x, axes| cx.reduced(Reduction::Sum, x, axes))
+}
+
+/// ReduceMax.
+pub(super) fn max(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    reduced(cx, 18, |cx, x, axes| cx.reduced(Reduction::Max, x, axes))
+}
+
+/// ReduceMin.
+pub(super) fn min(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    reduced(cx, 18, |cx, x, axes| cx.reduced(Reduction::Min, x, axes))
+}
+
+/// ReduceProd.
+pub(super) fn product(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    reduced(cx, 18, |cx, x, axes| cx.reduced(Reduction::Product, x, axes))
+}
+
+/// ReduceL1: Σ |x|.
+pub(super) fn l1(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    reduced(cx, 18, |cx, x, axes| {
+        let sizes = magnitude(cx, x)?;
+        cx.reduced(Reduction::Sum, sizes, axes)
+    })
+}
+
+/// ReduceL2: √Σ x².
+pub(super) fn l2(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    reduced(cx, 18, |cx, x, axes| {
+        let dtype = cx.ty(x).dtype;
+        let squares = cx.product(x, x)?;
+        let sum = cx.reduced(Reduction::Sum, squares, axes)?;
+        let sum = cx.cast(sum, DType::F32)?;
+        let root = cx.unary(Unary::Sqrt, sum)?;
+        cx.cast(root, dtype)
+    })
+}
+
+/// ReduceSumSquare: Σ x².
+pub(super) fn sum_square(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    reduced(cx, 18, |cx, x, axes| {
+        let squares = cx.product(x, x)?;
+        cx.reduced(Reduction::Sum, squares, axes)
+    })
+}
+
+/// ReduceLogSum: log Σ x.
+pub(super) fn log_sum(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    reduced(cx, 18, |cx, x, axes| {
+        let sum = cx.reduced(Reduction::Sum, x, axes)?;
+        cx.unary(Unary::Log, sum)
+    })
+}
+
+/// ReduceLogSumExp: log Σ eˣ, with the largest x in front of the logarithm.
+pub(super) fn log_sum_exp(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    reduced(cx, 18, |cx, x, axes| {
+        let largest = cx.reduced(Reduction::Max, x, axes)?;
+        // ∞ − ∞ is no number.
+        let largest = cx.clipped(largest, f32::MIN, f32::MAX)?;
+        let less = cx.difference(x, largest)?;
+        let powers = cx.unary(Unary::Exp, less)?;
+        let sum = cx.reduced(Reduction::Sum, powers, axes)?;
+        let log = cx.unary(Unary::Log, sum)?;
+        cx.sum(largest, log)
+    })
+}
+
+type Reduce<'m, 'a> = fn(&mut NodeCx<'_, 'm, 'a>, ValueId, &[usize]) -> Lowered<ValueId>;
+
+/// A reduction whose axes are an operand from that operator set on, and an attribute before.
+fn reduced<'m, 'a>(cx: &mut NodeCx<'_, 'm, 'a>, operand_since: i64, reduce: Reduce<'m, 'a>) -> Lowered {
+    let x = cx.input(0)?;
+    let dims = cx.dims(x);
+    let given = match cx.opset() >= operand_since {
+        true => cx.ints(1, "axes")?,
+        false => cx.list("axes").map(<[i64]>::to_vec),
+    };
+    let given = given.unwrap_or_default();
+    let mut axes = given.iter().map(|&axis| cx.axis(axis, dims.len())).collect::<Lowered<Vec<usize>>>()?;
+    if axes.is_empty() && cx.int("noop_with_empty_axes", 0) == 0 {
+        axes = (0..dims.len()).collect();
+    }
+    axes.sort_unstable();
+    axes.dedup();
+    // A reduction along no axis is that of single numbers.
+    let (mut x, mut dims) = (x, dims);
+    let single = axes.is_empty();
+    if single {
+        axes.push(dims.len());
+        dims.push(1);
+        x = cx.reshaped(x, &dims)?;
+    }
+    // Narrow integers and truth values are reduced as wider ones.
+    let dtype = cx.ty(x).dtype;
+    let wide = match dtype {
+        DType::F32 | DType::I32 | DType::I64 => x,
+        _ => cx.cast(x, DType::I32)?,
+    };
+    let y = reduce(cx, wide, &axes)?;
+    let y = cx.cast(y, dtype)?;
+    let keep = cx.int("keepdims", 1) != 0 && !single;
+    let kept = dims.iter().enumerate().filter(|(axis, _)| keep || !axes.contains(axis));
+    let result: Vec<usize> = kept.map(|(axis, &dim)| if axes.contains(&axis) { 1 } else { dim }).collect();
+    let y = cx.reshaped(y, &result)?;
+    cx.bind(0, y)
+}
+
+/// ArgMax.
+pub(super) fn arg_max(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    arg(cx, true)
+}
+
+/// ArgMin.
+pub(super) fn arg_min(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    arg(cx, false)
+}
+
+fn arg(cx: &mut NodeCx<'_, '_, '_>, largest: bool) -> Lowered {
+    let mut x = cx.input(0)?;
+    let mut dims = cx.dims(x);
+    let axis = cx.axis(cx.int("axis", 0), dims.len())?;
+    if dims[axis] == 0 {
+        return Err(Refusal::malformed(format!("there is no largest of {}", describe(cx.ty(x)))));
+    }
+    // The last one of several equal elements is the first one from the end.
+    let last = dims[axis] - 1;
+    let from_end = cx.int("select_last_index", 0) != 0;
+    if from_end {
+        x = cx.part(x, axis, last, dims[axis], -1)?;
+    }
+    let op = Op::ArgReduce { axis, largest };
+    dims.remove(axis);
+    let mut index = cx.add(op, &[x], Type::plain(DType::I64, &dims))?;
+    if from_end {
+        let last = cx.number(index, last as f64)?;
+        index = cx.difference(last, index)?;
+    }
+    if cx.int("keepdims", 1) != 0 {
+        dims.insert(axis, 1);
+    }
+    let index = cx.reshaped(index, &dims)?;
+    cx.bind(0, index)
+}

@@ -1,0 +1,154 @@
+//! What is refused, in which words.
+
+use crate::read;
+use kiln_ir::error::Error;
+
+/// A field of bytes: a message, a text or a packed list.
+fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
+    assert!(bytes.len() < 128 * 128);
+    [&[number << 3 | 2, bytes.len() as u8 | 0x80, (bytes.len() >> 7) as u8], bytes].concat()
+}
+
+fn number(field: u8, number: u8) -> Vec<u8> {
+    vec![field << 3, number]
+}
+
+/// An input: `name element sizes`, as `x 1 2 3`, which is f32[2,3].
+fn input(text: &str) -> Vec<u8> {
+    let mut words = text.split(' ');
+    let name = words.next().unwrap();
+    let mut numbers = words.map(|word| word.parse().unwrap());
+    let element = number(1, numbers.next().unwrap());
+    let sizes: Vec<u8> = numbers.flat_map(|size| field(1, &number(1, size))).collect();
+    let tensor = [element, field(2, &sizes)].concat();
+    [field(1, name.as_bytes()), field(2, &field(1, &tensor))].concat()
+}
+
+/// An operator: `Add x y`, with attributes.
+fn node(text: &str, attributes: &[Vec<u8>]) -> Vec<u8> {
+    let (operator, operands) = text.split_once(' ').unwrap_or((text, ""));
+    let operands = operands.split(' ').filter(|name| !name.is_empty());
+    let mut node: Vec<u8> = operands.flat_map(|name| field(1, name.as_bytes())).collect();
+    node.extend([field(2, b"result"), field(4, operator.as_bytes())].concat());
+    node.extend(attributes.iter().flat_map(|attribute| field(5, attribute)));
+    node
+}
+
+fn int(name: &str, value: u8) -> Vec<u8> {
+    [field(1, name.as_bytes()), number(3, value)].concat()
+}
+
+/// A graph of one operator.
+fn graph(node: &[u8], inputs: &[&str]) -> Vec<u8> {
+    let inputs: Vec<u8> = inputs.iter().flat_map(|text| field(11, &input(text))).collect();
+    [field(1, node), inputs, field(12, &input("result 1"))].concat()
+}
+
+fn model(opset: u8, graph: &[u8]) -> Vec<u8> {
+    [number(1, 8), field(7, graph), field(8, &number(2, opset))].concat()
+}
+
+/// What is said of a model of one operator, and the way out.
+fn refused(opset: u8, node: &[u8], inputs: &[&str]) -> String {
+    match read(&model(opset, &graph(node, inputs)), "m") {
+        Ok(graph) => panic!("{graph}"),
+        Err(error @ Error::Unsupported(_)) => error.to_string(),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn one_operator_is_read() {
+    let read = read(&model(17, &graph(&node("Add x y", &[]), &["x 1 2 3", "y 1 3"])), "m").unwrap();
+    assert!(read.to_string().contains("\"result\": f32[2,3] = add(%0, %1)"), "{read}");
+}
+
+#[test]
+fn weights_of_a_convolution_may_be_computed() {
+    let inputs = ["x 1 1 4 3 3", "w 1 2 2 2 2", "b 1 2"];
+    let read = read(&model(17, &graph(&node("Conv x w b", &[int("group", 2)]), &inputs)), "m").unwrap();
+    assert!(read.to_string().contains("computed_conv2d("), "{read}");
+}
+
+#[test]
+fn messages_name_the_reason_and_the_way_out() {
+    let training = [int("training_mode", 1)];
+    let cases: &[(Vec<u8>, &[&str], &str, &str)] = &[
+        (node("Foo x", &[]), &["x 1 2"], "this operator cannot be compiled", "supported operators"),
+        (
+            node("Conv x w", &[]),
+            &["x 1 1 1 3 3 3", "w 1 1 1 2 2 2"],
+            "weights are computed at run",
+            "store them in the model",
+        ),
+        (node("NonZero x", &[]), &["x 1 4"], "how many elements are not 0 shows at run time", "(Where)"),
+        (node("Compress x c", &[]), &["x 1 4", "c 9 4"], "how many elements are left shows", "(Where)"),
+        (node("Range x x x", &[]), &["x 1"], "a bound is computed at run time", "fixed shapes"),
+        (node("Reshape x s", &[]), &["x 1 4", "s 7 2"], "its shape (operand 1) is computed", "fixed shapes"),
+        (
+            node("ScatterND x i u", &[]),
+            &["x 1 4", "i 7 2 1", "u 1 2"],
+            "indices (operand 1) are",
+            "constant indices",
+        ),
+        (node("OneHot i d v", &[]), &["i 7 4", "d 7", "v 1 2"], "its depth (operand 1) is", "fixed shapes"),
+        (
+            node("BatchNormalization x s s s s", &training),
+            &["x 1 1 1 2 2", "s 1 1"],
+            "training mode",
+            "model.eval()",
+        ),
+        (node("CumProd x", &[]), &["x 4 2"], "tensors of uint16 cannot be compiled", "float32"),
+        (node("And x x", &[]), &["x 8 2"], "tensors of string cannot be compiled", "float32"),
+        (node("Add x y", &[]), &["x 1 2", "y 9 2"], "arithmetic on f32[2] and bool[2]", "cast both"),
+        (
+            with_body(&node("Loop n", &[])),
+            &["n 7"],
+            "number of passes (operand 0) is computed at run time",
+            "fixed shapes",
+        ),
+    ];
+    for (node, inputs, what, help) in cases {
+        let said = refused(17, node, inputs);
+        assert!(said.contains(what) && said.contains(help), "{said}");
+    }
+    let old = refused(5, &node("Relu x", &[]), &["x 1 2"]);
+    assert!(old.contains("set 5 (ONNX), sets 6 to") && old.contains("version_converter"), "{old}");
+}
+
+/// A loop whose body gives the condition that it is given.
+fn with_body(node: &[u8]) -> Vec<u8> {
+    let outputs = field(12, &input("c 9"));
+    let body = [field(11, &input("i 7")), field(11, &input("c 9")), outputs].concat();
+    [node.to_vec(), field(5, &[field(1, b"body"), field(6, &body)].concat())].concat()
+}
+
+#[test]
+fn loops_that_depend_on_data_are_refused() {
+    // Without a number of passes it is the condition that ends it.
+    let condition = [field(1, b""), field(1, b"c")].concat();
+    let node = [condition, with_body(&node("Loop", &[]))].concat();
+    let said = refused(17, &node, &["c 9"]);
+    assert!(said.contains("runs again after 0 passes") && said.contains("count the passes"), "{said}");
+}
+
+/// Behind a refused operator, what reads its result is looked at where the file says what that is; but not where it may be a shape.
+#[test]
+fn operators_behind_a_refused_one_are_listed_too() {
+    let first = [field(1, b"x"), field(2, b"middle"), field(4, b"Foo")].concat();
+    let listed = |second: &str, declared: Option<&str>| {
+        let middle = declared.map(|text| field(13, &input(text))).unwrap_or_default();
+        let graph = [field(1, &first), graph(&node(second, &[]), &["x 1 4"]), middle].concat();
+        match read(&model(17, &graph), "m") {
+            Err(Error::Unsupported(problems)) => problems.len(),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(listed("NonZero middle", None), 1);
+    assert_eq!(listed("NonZero middle", Some("middle 1 4")), 2);
+    assert_eq!(listed("Relu middle", Some("middle 1 4")), 1);
+    assert_eq!(listed("Reshape x middle", Some("middle 7 2")), 1);
+    // What is declared of it may be nonsense.
+    assert_eq!(listed("NonZero middle", Some("middle 99 4")), 1);
+    assert_eq!(listed("Add x middle", Some("middle 1 3")), 1);
+}

@@ -1,0 +1,35 @@
+//! Why an operator is not lowered: one vocabulary for all formats.
+
+use kiln_ir::error::Error;
+
+/// Why an operator is not lowered.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// It is sound, but Kiln cannot compile it: what, and the way out.
+    Unsupported(String, String),
+    /// It contradicts itself.
+    Malformed(String),
+    /// The whole file is to be given up.
+    Fatal(Error),
+    /// An operand comes from an operator that was refused itself; nothing more to say.
+    Follows,
+}
+
+/// What lowering gives.
+pub(crate) type Lowered<T = ()> = Result<T, Refusal>;
+
+impl Refusal {
+    pub(crate) fn unsupported(what: impl Into<String>, help: impl Into<String>) -> Self {
+        Refusal::Unsupported(what.into(), help.into())
+    }
+
+    pub(crate) fn malformed(what: impl Into<String>) -> Self {
+        Refusal::Malformed(what.into())
+    }
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        Refusal::Fatal(error)
+    }
+}

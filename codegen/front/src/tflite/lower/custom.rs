@@ -1,0 +1,83 @@
+//! Custom operators, bound to functions of the user's by the option `custom_op`.
+
+use super::cx::{describe, OpCx};
+use super::{Importer, Lowered, Refusal};
+use kiln_ir::error::{Error, Problem};
+use kiln_ir::{Op, Type};
+
+/// A custom operator: one node, whose result has the type and shape that the file declares.
+pub(super) fn custom(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+    let (name, far) = cx.custom_name()?;
+    let bound = cx.importer.options.custom_ops.iter().find(|bound| bound.name == name);
+    let Some(function) = bound.map(|bound| bound.path.clone()) else {
+        let what = format!("custom operators are functions of your own, and it is none yet{}", cx.describe());
+        let help = format!("name its function: custom_op({name:?}, crate::path::to::function)");
+        return Err(Refusal::unsupported(what, help));
+    };
+    if far {
+        let help = "convert it into a model of less than two gigabytes";
+        return Err(Refusal::unsupported("its attributes lie behind the model", help));
+    }
+    if cx.output_count() != 1 || cx.input_count() == 0 {
+        let what = format!(
+            "it has {} operands and {} results; a custom operator has one result, of one operand or more",
+            cx.input_count(),
+            cx.output_count()
+        );
+        return Err(Refusal::unsupported(what, "make an operator of it for each result"));
+    }
+    let mut operands = Vec::new();
+    for k in 0..cx.input_count() {
+        let Some(x) = cx.optional_input(k)? else {
+            let what = format!("its operand {k} is left out");
+            return Err(Refusal::unsupported(what, "give it all of its operands"));
+        };
+        // As the file has it.
+        let x = match cx.as_stored(x) {
+            Some(ty) => cx.same_number(x, ty),
+            None => x,
+        };
+        operands.push(x);
+    }
+    let tensor = cx.output_tensor(0)?;
+    let open = tensor.open_axes();
+    if open.iter().any(|&axis| axis > 0) {
+        let what = format!("the file leaves the shape of its result open{}", cx.describe());
+        return Err(Refusal::unsupported(what, "convert the model with a fixed input shape"));
+    }
+    let mut stored = cx.importer.stored_type(&tensor)?;
+    if let (false, Some(batch)) = (open.is_empty(), stored.shape.0.first_mut()) {
+        *batch = cx.importer.batch;
+    }
+    let types = operands.iter().map(|&x| cx.ty(x)).chain([&stored]);
+    let per_channel = |ty: &&Type| ty.quant.as_ref().is_some_and(|quant| quant.axis.is_some());
+    if let Some(ty) = types.into_iter().find(per_channel) {
+        let what = format!("its function takes one scale for a tensor, and not {}", describe(ty));
+        return Err(Refusal::unsupported(what, "give it the scales as an operand of their own"));
+    }
+    let options = cx.custom_options().to_vec();
+    cx.charge(options.len())?;
+    let value = cx.node(Op::Custom { name, function, options }, &operands, 0, stored)?;
+    let declared = cx.declared(0)?.with_shape(&cx.dims(value));
+    let value = cx.same_number(value, declared);
+    cx.bind(0, value)
+}
+
+impl Importer<'_, '_> {
+    /// Refuses functions of custom operators that the model does not have.
+    pub(super) fn check_custom_ops(&self) -> Result<(), Error> {
+        let names = self.model.custom_names();
+        let Some(bound) = self.options.custom_ops.iter().find(|bound| !names.contains(&bound.name)) else {
+            return Ok(());
+        };
+        let list: Vec<String> = names.iter().take(8).map(|name| format!("{name:?}")).collect();
+        Err(Error::Options(Problem {
+            place: format!("option `custom_op({:?}, …)`", bound.name),
+            what: format!("the model has no custom operator {:?}", bound.name),
+            help: match list.is_empty() {
+                true => "it has no custom operators at all: remove the option".into(),
+                false => format!("it has {}", list.join(", ")),
+            },
+        }))
+    }
+}

@@ -1,0 +1,503 @@
+//! Lowering of a parsed model to a [`Graph`].
+//!
+//! One file per family of operators. Each operator is given an [`OpCx`], through which it sees its operands and adds
+//! nodes. An operator that cannot be lowered says why ([`Refusal`]); lowering goes on behind it, so that one run
+//! reports everything that stands in the way.
+//!
+//! Shapes are inferred, not believed: what the file declares for a computed tensor is compared with what its operator
+//! computes, and only the inferred shape enters the graph. So the shapes downstream of a computed RESHAPE, which some
+//! files leave open, come out right.
+
+mod activation;
+mod arithmetic;
+mod choose;
+mod consts;
+mod control;
+mod conv;
+mod custom;
+mod cx;
+mod dense;
+mod dynamic;
+mod function;
+mod gather;
+mod inputs;
+mod lstm;
+mod matmul;
+mod mean;
+mod mirror;
+mod movement;
+mod normalise;
+mod packed;
+mod pool;
+mod quant;
+mod quantize;
+mod reduce;
+mod repeat;
+mod shape;
+mod signal;
+mod slice;
+mod space;
+mod svdf;
+mod table;
+mod tensor;
+mod top;
+mod transpose_conv;
+mod update;
+mod variable;
+
+use super::schema::{Model, Operator, SubGraph, CUSTOM};
+use crate::budget::Budget;
+use crate::interface::keep_states;
+use crate::report::{self, Report};
+use crate::{Lowered, Read, Refusal};
+use cx::OpCx;
+use kiln_ir::error::Error;
+use kiln_ir::options::Options as UserOptions;
+use kiln_ir::{Clamp, DType, Data, Graph, Multiplier, Op, Rescale, Type, ValueId};
+use std::collections::HashMap;
+use variable::Resources;
+
+impl From<super::flatbuffer::Broken> for Refusal {
+    fn from(broken: super::flatbuffer::Broken) -> Self {
+        Refusal::Malformed(broken.to_string())
+    }
+}
+
+/// What a tensor of the model's subgraph stands for, so far.
+#[derive(Clone, Copy)]
+enum Slot {
+    /// Not defined yet.
+    Empty,
+    /// A value of the graph.
+    Value(ValueId),
+    /// A handle of a resource variable.
+    Handle(usize),
+    /// What the constant of another tensor is, in any layout.
+    Constant(i32),
+    /// The result of an operator that was refused.
+    Refused,
+}
+
+/// How a constant's elements are to be laid out.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Layout {
+    /// As in the file.
+    Plain,
+    /// As in the file; scales belong to axis 0.
+    Rows,
+    /// From `[1, kh, kw, c]` to `[c, kh, kw, 1]`; scales belong to the channels.
+    Depthwise,
+}
+
+/// The state of one import.
+pub(super) struct Importer<'m, 'a> {
+    model: &'m Model<'a>,
+    /// What the user says about the model.
+    options: &'m UserOptions,
+    /// The subgraph being imported: the model's first, or one that a control operator calls.
+    sub: &'m SubGraph<'a>,
+    /// Indices of the subgraphs that are being imported, each called by the one before it: the first is the model's.
+    calls: Vec<usize>,
+    /// What stands before the place of an operator in a subgraph: `12 WHILE/`.
+    caller: String,
+    graph: Graph,
+    /// By tensor.
+    slots: Vec<Slot>,
+    /// Constants already in the graph, by subgraph and tensor.
+    constants: HashMap<(usize, i32, Layout), ValueId>,
+    /// Data already copied, by position in the file (many tensors may share a buffer).
+    copies: HashMap<(usize, usize), Data>,
+    resources: Resources<'a>,
+    /// How many times variables were written.
+    writes: usize,
+    /// Whether the model computes on uint8, the old scheme of quantisation. The graph then has int8 in its place, but for inputs and outputs.
+    is_unsigned: bool,
+    /// Size of the first axis, where the file leaves it open.
+    batch: usize,
+    /// Whether sizes were given that are not those of the file's placeholders: what it declares for computed tensors is worth nothing then.
+    is_resized: bool,
+    budget: Budget,
+    report: Report,
+}
+
+/// Lowers the model's first subgraph.
+pub(super) fn lower(
+    model: &Model<'_>,
+    name: &str,
+    options: &UserOptions,
+    budget: Budget,
+) -> Result<Read, Error> {
+    let Some(sub) = model.subgraphs.first() else {
+        return Err(Error::malformed("model", "it has no subgraph"));
+    };
+    let mut importer = Importer {
+        model,
+        options,
+        sub,
+        calls: vec![0],
+        caller: String::new(),
+        graph: Graph::new(name),
+        slots: vec![Slot::Empty; sub.tensors.len()],
+        constants: HashMap::new(),
+        copies: HashMap::new(),
+        resources: Resources::default(),
+        writes: 0,
+        is_unsigned: model.subgraphs.iter().any(|sub| computes_on_uint8(model, sub)),
+        batch: 1,
+        is_resized: false,
+        budget,
+        report: Report::default(),
+    };
+    importer.check_custom_ops()?;
+    importer.inputs()?;
+    for (index, operator) in sub.operators.iter().enumerate() {
+        importer.operator(index, operator)?;
+    }
+    importer.outputs()?;
+    importer.finish_states();
+    match importer.report.is_empty() {
+        true => {
+            let outputs = importer.output_names();
+            keep_states(&mut importer.graph, &options.states, &outputs)?;
+            Ok(Read { graph: importer.graph, problems: Vec::new() })
+        }
+        false => Ok(Read::partial(importer.graph, importer.report.into_problems())),
+    }
+}
+
+/// Whether an operator other than a conversion works on quantised uint8.
+fn computes_on_uint8(model: &Model<'_>, sub: &SubGraph<'_>) -> bool {
+    /// CAST, DEQUANTIZE, QUANTIZE: models that compute on int8 or floats may take and give bytes, too.
+    const CONVERSIONS: [i32; 3] = [53, 6, 114];
+    let is_quantised_byte = |index: i32| {
+        sub.tensor(index).is_some_and(|t| t.element == tensor::UINT8 && t.quantization.is_some())
+    };
+    sub.operators.iter().any(|operator| {
+        let converts = model.code(operator).is_none_or(|code| CONVERSIONS.contains(&code.builtin));
+        !converts && operator.inputs.iter().any(is_quantised_byte)
+    })
+}
+
+/// Why numbers without a sign stay inside of models.
+fn unsigned_interface() -> Refusal {
+    let what = "inputs and outputs of uint32 and uint64 cannot be compiled";
+    Refusal::unsupported(what, "cast to int32 in the model: the bits are the same")
+}
+
+/// Bytes of graph that an operator takes: its nodes and values with their names.
+const OPERATOR_BYTES: usize = 512;
+
+impl<'m, 'a> Importer<'m, 'a> {
+    fn operator(&mut self, index: usize, operator: &Operator<'a>) -> Result<(), Error> {
+        let sub = self.sub;
+        let results = operator.outputs.len();
+        let listed = operator.inputs.len().saturating_add(results);
+        self.budget.charge(OPERATOR_BYTES.saturating_add(listed.saturating_mul(64)))?;
+        let Some(code) = self.model.code(operator) else {
+            return Err(Error::malformed(format!("operator {index}"), "its operator code does not exist"));
+        };
+        let name = code.name();
+        let origin = format!("{}{index} {name}", self.caller);
+        let first_result = operator.outputs.get(0).and_then(|i| sub.tensor(i));
+        let place = match first_result {
+            Some(tensor) => format!("operator {origin} \"{}\"", tensor.name),
+            None => format!("operator {origin}"),
+        };
+        for result in operator.outputs.iter() {
+            let Some(tensor) = sub.tensor(result) else {
+                return Err(Error::malformed(place, format!("its result tensor {result} does not exist")));
+            };
+            if !matches!(self.slot(result), Slot::Empty) && !tensor.is_variable {
+                return Err(Error::malformed(place, format!("tensor {result} is computed a second time")));
+            }
+        }
+        let before = self.graph.order.len();
+        let lowered = lower_operator(code.builtin, &name, &mut OpCx::new(self, operator, origin));
+        if let Err(refusal) = lowered {
+            // In a subgraph an operator's index alone does not say where it is.
+            let listed = self.caller.is_empty().then_some((index, name.as_str()));
+            self.refuse(place.clone(), listed, refusal)?;
+            // What was made of it so far is not part of the model.
+            self.graph.order.truncate(before);
+            for result in operator.outputs.iter() {
+                let slot = self.stand_in(result);
+                self.set_slot(result, slot);
+            }
+        }
+        let undefined = operator.outputs.iter().find(|&result| matches!(self.slot(result), Slot::Empty));
+        match undefined {
+            Some(result) => {
+                Err(Error::malformed(place, format!("its result tensor {result} is one too many")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Names of the outputs, in their order.
+    fn output_names(&self) -> Vec<String> {
+        let name = |index| self.sub.tensor(index).map_or(String::new(), |tensor| tensor.name.text().into());
+        self.sub.outputs.iter().map(name).collect()
+    }
+
+    fn outputs(&mut self) -> Result<(), Error> {
+        for (k, index) in self.sub.outputs.iter().enumerate() {
+            self.budget.charge(std::mem::size_of::<ValueId>())?;
+            let place = match self.sub.tensor(index) {
+                Some(tensor) => format!("output {k} \"{}\"", tensor.name),
+                None => {
+                    return Err(Error::malformed(
+                        format!("output {k}"),
+                        format!("there is no tensor {index}"),
+                    ))
+                }
+            };
+            if self.sub.tensor(index).is_some_and(tensor::is_wide_unsigned) {
+                self.refuse(place, None, unsigned_interface())?;
+                continue;
+            }
+            let output = self.sub.tensor(index).copied().map(|tensor| self.stored_type(&tensor)).transpose();
+            let value = self.read(index, Layout::Plain).and_then(|value| Ok((value, output?)));
+            let value = value.and_then(|(value, stored)| {
+                tensor::some_elements(self.graph.ty(value), "an output")?;
+                Ok((value, stored))
+            });
+            match value {
+                Ok((value, Some(stored))) if stored.dtype == DType::U8 => {
+                    let ty = Type { shape: self.graph.ty(value).shape.clone(), ..stored };
+                    let value = self.same_number(value, ty);
+                    self.graph.outputs.push(value);
+                }
+                Ok((value, _)) => self.graph.outputs.push(value),
+                Err(refusal) => self.refuse(place, None, refusal)?,
+            }
+        }
+        match self.sub.outputs.is_empty() {
+            true => Err(Error::malformed("model", "it has no outputs")),
+            false => Ok(()),
+        }
+    }
+
+    /// `value` as one of type `ty`, which differs at most in signedness: every number stays what it is.
+    fn same_number(&mut self, value: ValueId, ty: Type) -> ValueId {
+        if *self.graph.ty(value) == ty {
+            return value;
+        }
+        if ty.shape.numel() == 0 {
+            return self.graph.add_const("", ty, Data::new(Vec::<u8>::new()));
+        }
+        let (lo, hi) = quant::int_range(ty.dtype);
+        let one = Rescale::FixedPoint(vec![Multiplier { value: 1 << 30, shift: 1 }]);
+        let op = Op::Requantize { rescale: one, clamp: Clamp::Int { lo, hi } };
+        let name = self.graph.value(value).name.clone();
+        self.graph.add_node(op, &[value], &name, ty, "uint8 as int8".to_string())
+    }
+
+    /// Notes what was refused, or gives up. `operator` is the index and name of a refused operator.
+    fn refuse(
+        &mut self,
+        place: String,
+        operator: Option<(usize, &str)>,
+        refusal: Refusal,
+    ) -> Result<(), Error> {
+        match refusal {
+            Refusal::Follows => {}
+            Refusal::Unsupported(what, help) => self.report.add(place, operator, what, help),
+            // Behind a refused operator the declared shapes are all there is, and they may be placeholders.
+            Refusal::Malformed(_) if !self.report.is_empty() => {}
+            Refusal::Malformed(what) if self.is_resized => {
+                let help = "give other sizes by `input_shape`: these do not fit the model";
+                self.report.add(place, operator, what, help.into());
+            }
+            Refusal::Malformed(what) => return Err(Error::malformed(place, what)),
+            Refusal::Fatal(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// A value to stand for a result of a refused operator, so that the operators behind it are looked at too. Integers may be a shape or an index, which has
+    /// to be constant: what follows from them is not looked at.
+    fn stand_in(&mut self, index: i32) -> Slot {
+        let Some(tensor) = self.sub.tensor(index) else { return Slot::Refused };
+        match self.tensor_type(tensor) {
+            Ok(ty) if matches!(ty.dtype, DType::I32 | DType::I64) => Slot::Refused,
+            Ok(ty) if !self.is_resized && tensor.open_axes().iter().all(|&axis| axis == 0) => {
+                let value = self.graph.add_input(tensor.name.text(), ty);
+                self.graph.inputs.pop();
+                Slot::Value(value)
+            }
+            _ => Slot::Refused,
+        }
+    }
+
+    fn slot(&self, index: i32) -> Slot {
+        usize::try_from(index).ok().and_then(|i| self.slots.get(i)).copied().unwrap_or(Slot::Empty)
+    }
+
+    fn set_slot(&mut self, index: i32, slot: Slot) {
+        if let Some(place) = usize::try_from(index).ok().and_then(|i| self.slots.get_mut(i)) {
+            *place = slot;
+        }
+    }
+}
+
+/// Whether [`lower_operator`] knows the operator at all.
+pub(super) fn is_known(builtin: i32, name: &str) -> bool {
+    lowering(builtin, name).is_some()
+}
+
+/// The lowering of an operator, of a custom one by its name.
+fn lowering(builtin: i32, name: &str) -> Option<Lower> {
+    match builtin {
+        CUSTOM => name.strip_prefix("CUSTOM:").and_then(signal::find),
+        _ => OPERATORS.iter().find(|(code, _)| *code == builtin).map(|(_, lower)| *lower),
+    }
+}
+
+/// The numbers of all operators that [`lower_operator`] knows.
+pub(super) fn builtins() -> impl Iterator<Item = i32> {
+    OPERATORS.iter().map(|&(code, _)| code)
+}
+
+type Lower = fn(&mut OpCx<'_, '_, '_>) -> Lowered;
+
+/// The operators that Kiln compiles: schema number and lowering.
+const OPERATORS: &[(i32, Lower)] = &[
+    (0, arithmetic::add),
+    (1, pool::average),
+    (2, movement::concatenation),
+    (3, conv::conv_2d),
+    (4, conv::depthwise_conv_2d),
+    (5, space::depth_to_space),
+    (6, quantize::dequantize),
+    (7, gather::embedding_lookup),
+    (8, function::floor),
+    (9, dense::fully_connected),
+    (11, normalise::l2_normalization),
+    (12, pool::l2),
+    (13, normalise::local_response_normalization),
+    (14, activation::logistic),
+    (17, pool::max),
+    (18, arithmetic::mul),
+    (19, activation::relu),
+    (20, activation::relu_n1_to_1),
+    (21, activation::relu6),
+    (22, shape::reshape),
+    (23, gather::resize_bilinear),
+    (25, activation::softmax),
+    (26, space::space_to_depth),
+    (27, svdf::svdf),
+    (28, activation::tanh),
+    (34, movement::pad),
+    (36, gather::gather),
+    (37, space::batch_to_space_nd),
+    (38, space::space_to_batch_nd),
+    (39, movement::transpose),
+    (40, mean::mean),
+    (41, arithmetic::sub),
+    (42, function::div),
+    (43, shape::squeeze),
+    (44, lstm::unidirectional_sequence_lstm),
+    (45, slice::strided_slice),
+    (47, function::exp),
+    (48, top::top_k),
+    (49, slice::split),
+    (50, normalise::log_softmax),
+    (53, choose::cast),
+    (54, function::prelu),
+    (55, function::maximum),
+    (56, reduce::arg_max),
+    (57, function::minimum),
+    (58, choose::less),
+    (59, function::neg),
+    (60, movement::pad_v2),
+    (61, choose::greater),
+    (62, choose::greater_equal),
+    (63, choose::less_equal),
+    (64, choose::select),
+    (65, slice::slice),
+    (66, function::sin),
+    (67, transpose_conv::transpose_conv),
+    (69, repeat::tile),
+    (70, shape::expand_dims),
+    (71, choose::equal),
+    (72, choose::not_equal),
+    (73, function::log),
+    (74, reduce::sum),
+    (75, function::sqrt),
+    (76, function::rsqrt),
+    (77, shape::shape),
+    (78, function::pow),
+    (79, reduce::arg_min),
+    (81, reduce::product),
+    (82, reduce::max),
+    (83, movement::pack),
+    (84, choose::logical_or),
+    (85, choose::one_hot),
+    (86, choose::logical_and),
+    (87, choose::logical_not),
+    (88, slice::unpack),
+    (89, reduce::min),
+    (90, function::floor_div),
+    (91, reduce::any),
+    (92, function::square),
+    (93, repeat::zeros_like),
+    (94, repeat::fill),
+    (95, function::floor_mod),
+    (97, gather::resize_nearest_neighbor),
+    (98, activation::leaky_relu),
+    (99, function::squared_difference),
+    (100, mirror::mirror_pad),
+    (101, function::abs),
+    (102, slice::split_v),
+    (104, function::ceil),
+    (105, mirror::reverse),
+    (106, repeat::add_n),
+    (107, gather::gather_nd),
+    (108, function::cos),
+    (109, top::indices_where),
+    (110, repeat::rank),
+    (111, function::elu),
+    (112, mirror::reverse_sequence),
+    (114, quantize::quantize),
+    (116, function::round),
+    (117, function::hard_swish),
+    (118, control::branch),
+    (119, control::repeat),
+    (123, choose::select_v2),
+    (126, matmul::batch_matmul),
+    (128, reduce::cumsum),
+    (129, variable::call_once),
+    (130, repeat::broadcast_to),
+    (140, reduce::all),
+    (142, variable::var_handle),
+    (143, variable::read_variable),
+    (144, variable::assign_variable),
+    (145, repeat::broadcast_args),
+    (150, function::gelu),
+    (151, update::dynamic_update_slice),
+    (152, activation::relu_0_to_1),
+    (156, function::atan2),
+    (158, function::sign),
+];
+
+/// Operators that move elements, whatever they mean, and CAST, which looks at the file's types: CONCATENATION, RESHAPE, SQUEEZE, STRIDED_SLICE, SPLIT, CAST, SLICE, EXPAND_DIMS, PACK, UNPACK, SPLIT_V; IF and WHILE.
+const UNSIGNED: [i32; 13] = [2, 22, 43, 45, 49, 53, 65, 70, 83, 88, 102, 118, 119];
+
+fn lower_operator(builtin: i32, name: &str, cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+    // A function of the user's comes first, also where Kiln knows the operator.
+    let is_bound = builtin == CUSTOM && cx.is_bound()?;
+    let lowering = lowering(builtin, name).filter(|_| !is_bound);
+    let any_sign = UNSIGNED.contains(&builtin) || (builtin == CUSTOM && lowering.is_some());
+    if (lowering.is_some() || is_bound) && !any_sign && cx.has_wide_unsigned() {
+        let what = format!("arithmetic on uint32 and uint64 cannot be compiled{}", cx.describe());
+        return Err(Refusal::unsupported(what, "cast to int32 in the model, or compute with float32"));
+    }
+    match lowering {
+        Some(lower) => lower(cx),
+        None if builtin == CUSTOM => custom::custom(cx),
+        None => {
+            let what = format!("this operator cannot be compiled{}", cx.describe());
+            Err(Refusal::unsupported(what, report::way_out(name)))
+        }
+    }
+}

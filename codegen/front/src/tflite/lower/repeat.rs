@@ -1,0 +1,132 @@
+//! BROADCAST_TO, BROADCAST_ARGS, TILE and FILL repeat elements; ZEROS_LIKE and RANK are constants, since shapes are static; ADD_N is a chain of sums.
+
+use super::arithmetic::common;
+use super::cx::{describe, Format, OpCx};
+use super::{Lowered, Refusal};
+use kiln_ir::{AddRescale, Clamp, DType, Data, Op, ValueId};
+
+/// BROADCAST_TO.
+pub(super) fn broadcast_to(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+    let x = cx.input(0)?;
+    let dims = shape(cx, 1)?;
+    repeated(cx, x, &dims)
+}
+
+/// FILL: one number everywhere.
+pub(super) fn fill(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+    let dims = shape(cx, 0)?;
+    let value = cx.input(1)?;
+    if cx.ty(value).shape.numel() != 1 {
+        return Err(Refusal::malformed(format!("{} is not a single number", describe(cx.ty(value)))));
+    }
+    let ty = cx.ty(value).with_shape(&[]);
+    let value = cx.node(Op::Reshape {}, &[value], 0, ty)?;
+    repeated(cx, value, &dims)
+}
+
+fn repeated(cx: &mut OpCx<'_, '_, '_>, x: ValueId, dims: &[usize]) -> Lowered {
+    if common(&cx.dims(x), dims).as_deref() != Some(dims) {
+        return Err(Refusal::malformed(format!("{} cannot be broadcast to {dims:?}", describe(cx.ty(x)))));
+    }
+    cx.emit_moved(Op::Broadcast {}, &[x], 0, dims)
+}
+
+/// TILE: axis by axis, everything from it on as often as asked.
+pub(super) fn tile(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+    let x = cx.input(0)?;
+    let times = shape(cx, 1)?;
+    let mut dims = cx.dims(x);
+    if times.len() != dims.len() || times.contains(&0) {
+        return Err(Refusal::malformed(format!("{} repeated {times:?} times", describe(cx.ty(x)))));
+    }
+    let mut tiled = cx.as_result(x, 0)?;
+    for (axis, &times) in times.iter().enumerate().filter(|&(_, &times)| times > 1) {
+        let outer = dims[..axis].iter().product();
+        let run = dims[axis..].iter().product();
+        let ty = cx.ty(tiled).clone();
+        let single = cx.node(Op::Reshape {}, &[tiled], 0, ty.with_shape(&[outer, 1, run]))?;
+        let repeated = cx.node(Op::Broadcast {}, &[single], 0, ty.with_shape(&[outer, times, run]))?;
+        dims[axis] =
+            dims[axis].checked_mul(times).ok_or_else(|| Refusal::malformed("its result is too large"))?;
+        tiled = cx.node(Op::Reshape {}, &[repeated], 0, ty.with_shape(&dims))?;
+    }
+    cx.emit_reshaped(tiled, 0, &dims)
+}
+
+/// BROADCAST_ARGS: the common shape of two shapes.
+pub(super) fn broadcast_args(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+    let (x, y) = (shape(cx, 0)?, shape(cx, 1)?);
+    let Some(dims) = common(&x, &y) else {
+        return Err(Refusal::malformed(format!("{x:?} and {y:?} cannot be broadcast")));
+    };
+    numbers(cx, &dims, &[dims.len()])
+}
+
+/// RANK: how many axes there are.
+pub(super) fn rank(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+    let x = cx.input(0)?;
+    let rank = cx.dims(x).len();
+    numbers(cx, &[rank], &[])
+}
+
+/// Lets the result be constant integers.
+fn numbers(cx: &mut OpCx<'_, '_, '_>, numbers: &[usize], dims: &[usize]) -> Lowered {
+    let ty = cx.declared(0)?;
+    if !matches!(ty.dtype, DType::I32 | DType::I64) {
+        return Err(Refusal::malformed(format!("its result is {}", describe(&ty))));
+    }
+    let name = cx.output_tensor(0)?.name.text();
+    let data = Data::from_ints(ty.dtype, numbers.iter().map(|&n| n as i64));
+    let value = cx.constant(&name, kiln_ir::Type::plain(ty.dtype, dims), data);
+    cx.bind(0, value)
+}
+
+/// ZEROS_LIKE: every byte of the file's type is 0, also of quantised numbers.
+pub(super) fn zeros_like(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+    let x = cx.input(0)?;
+    let ty = cx.declared(0)?.with_shape(&cx.dims(x));
+    cx.charge(ty.bytes())?;
+    let name = cx.output_tensor(0)?.name.text();
+    // 128 less where the graph has int8 for uint8.
+    let zero = if cx.as_stored(x).is_some() { 0x80 } else { 0u8 };
+    let zeros = Data::new(vec![zero; ty.bytes()]);
+    let value = cx.constant(&name, ty, zeros);
+    cx.bind(0, value)
+}
+
+/// ADD_N: one sum after the other.
+pub(super) fn add_n(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+    let count = cx.input_count();
+    let operands = (0..count).map(|k| cx.input(k)).collect::<Lowered<Vec<_>>>()?;
+    let Some((&first, rest)) = operands.split_first() else {
+        return Err(Refusal::malformed("it has no operands"));
+    };
+    let dims = cx.dims(first);
+    if let Some(&other) = rest.iter().find(|&&x| cx.dims(x) != dims) {
+        let what = format!("{} is added to {}", describe(cx.ty(other)), describe(cx.ty(first)));
+        return Err(Refusal::malformed(what));
+    }
+    let clamp = match cx.is_plain(&operands)? {
+        true => Clamp::Int { lo: i32::MIN, hi: i32::MAX },
+        false if cx.format(&operands)? == Format::Float => Clamp::NO_FLOAT,
+        false => {
+            let help = "use ADD, or leave this operator out of the quantisation of the model";
+            return Err(Refusal::unsupported("its int8 arithmetic cannot be compiled", help));
+        }
+    };
+    let ty = cx.ty(first).clone();
+    let mut sum = first;
+    for &x in rest {
+        let op = Op::Add { rescale: AddRescale::Real, clamp };
+        sum = cx.node(op, &[sum, x], 0, ty.clone())?;
+    }
+    cx.emit_reshaped(sum, 0, &dims)
+}
+
+/// Operand `k` as a shape.
+fn shape(cx: &mut OpCx<'_, '_, '_>, k: usize) -> Lowered<Vec<usize>> {
+    let given = cx.ints(k, "shape")?;
+    let size = |&d: &i64| u32::try_from(d).map(|d| d as usize).ok();
+    let dims: Option<Vec<usize>> = given.iter().map(size).collect();
+    dims.ok_or_else(|| Refusal::malformed(format!("{given:?} is no shape")))
+}

@@ -1,0 +1,632 @@
+//! What a user can ask for. Macro arguments, `Build` methods and command-line flags are the same set.
+
+use crate::error::{Error, Problem};
+use crate::target::Target;
+
+/// What to favour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Optimize {
+    /// Fewest cycles: whole tensors, one kernel call for each layer, unless a RAM budget asks for less.
+    #[default]
+    Speed,
+    /// Least flash. The schedule is that of [`Optimize::Speed`]; the crate's own build decides how rustc optimises.
+    Size,
+    /// Least RAM: layers compute rows in turns where that needs less, at the price of one kernel call for each row. With a RAM budget,
+    /// the fewest calls that fit.
+    Memory,
+}
+
+impl Optimize {
+    /// The names users write.
+    pub const NAMES: [&'static str; 3] = ["speed", "size", "memory"];
+
+    /// The name users write.
+    pub fn name(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
+}
+
+impl std::str::FromStr for Optimize {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        match name {
+            "speed" => Ok(Optimize::Speed),
+            "size" => Ok(Optimize::Size),
+            "memory" => Ok(Optimize::Memory),
+            _ => Err(bad_option("optimize", name, "use \"speed\", \"size\" or \"memory\"")),
+        }
+    }
+}
+
+/// How flash holds weights of few bits: `i8` ones between −8 and 7, and floats that are numbers of half precision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Weights {
+    /// In 4 and in 16 bits, unpacked as they are read: half the flash, more cycles, since only portable kernels read them.
+    Packed,
+    /// As they are computed with.
+    Widened,
+}
+
+impl Weights {
+    /// The names users write.
+    pub const NAMES: [&'static str; 2] = ["packed", "widened"];
+}
+
+impl std::str::FromStr for Weights {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        match name {
+            "packed" => Ok(Weights::Packed),
+            "widened" => Ok(Weights::Widened),
+            _ => Err(bad_option("weights", name, "use \"packed\" or \"widened\"")),
+        }
+    }
+}
+
+/// Which types the model's inputs and outputs have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Io {
+    /// Those of the model file.
+    #[default]
+    Native,
+    /// Quantised ones: a QUANTIZE that is all that reads an input, and a DEQUANTIZE that writes an output, are dropped.
+    Quantized,
+}
+
+impl std::str::FromStr for Io {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        match name {
+            "native" => Ok(Io::Native),
+            "quantized" => Ok(Io::Quantized),
+            _ => Err(bad_option("io", name, "use \"native\" or \"quantized\"")),
+        }
+    }
+}
+
+/// Whose integers are given where TensorFlow Lite's two sets of reference kernels disagree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Reference {
+    /// Those of TensorFlow Lite Micro.
+    #[default]
+    Tflm,
+    /// Those of LiteRT: FULLY_CONNECTED of int8 rounds once.
+    Litert,
+}
+
+impl Reference {
+    /// The names users write.
+    pub const NAMES: [&'static str; 2] = ["tflm", "litert"];
+}
+
+impl std::str::FromStr for Reference {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        match name {
+            "tflm" => Ok(Reference::Tflm),
+            "litert" => Ok(Reference::Litert),
+            _ => Err(bad_option("reference", name, "use \"tflm\" or \"litert\"")),
+        }
+    }
+}
+
+/// What becomes of the layers of ONNX files in QDQ format, which are floats between integers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Qdq {
+    /// Integer layers, which may differ from the floats by one step.
+    #[default]
+    Integers,
+    /// The floats that the file describes.
+    Float,
+}
+
+impl Qdq {
+    /// The names users write.
+    pub const NAMES: [&'static str; 2] = ["integers", "float"];
+}
+
+impl std::str::FromStr for Qdq {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        match name {
+            "integers" => Ok(Qdq::Integers),
+            "float" => Ok(Qdq::Float),
+            _ => Err(bad_option("qdq", name, "use \"integers\" or \"float\"")),
+        }
+    }
+}
+
+/// Which bits floats have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Float {
+    /// Those that are computed fastest: vectors of hosts add in other orders, with one rounding for a product and a sum where processors have that, and have functions of their own.
+    #[default]
+    Fast,
+    /// The same on every processor: those of the portable kernels, which round each product and each sum, in one order.
+    Reproducible,
+}
+
+impl Float {
+    /// The names users write.
+    pub const NAMES: [&'static str; 2] = ["fast", "reproducible"];
+
+    /// The name users write.
+    pub fn name(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
+}
+
+impl std::str::FromStr for Float {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        match name {
+            "fast" => Ok(Float::Fast),
+            "reproducible" => Ok(Float::Reproducible),
+            _ => Err(bad_option("float", name, "use \"fast\" or \"reproducible\"")),
+        }
+    }
+}
+
+/// How a model is given its input.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Input {
+    /// All of it, before `invoke`.
+    #[default]
+    Whole,
+    /// Row by row, to `push_row`: rows of the second axis, camera lines or audio frames. No more rows are held than are needed. For models
+    /// with one input, whose first layers go row by row.
+    Rows,
+    /// Row by row, to `slide`: as each row arrives, the window of the latest rows is the input. Only what is new is computed. For models
+    /// with one input that do not pad along the rows.
+    Sliding,
+}
+
+impl Input {
+    /// The name users write.
+    pub fn name(self) -> &'static str {
+        match self {
+            Input::Whole => "whole",
+            Input::Rows => "rows",
+            Input::Sliding => "sliding",
+        }
+    }
+}
+
+impl std::str::FromStr for Input {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        match name {
+            "whole" => Ok(Input::Whole),
+            "rows" => Ok(Input::Rows),
+            "sliding" => Ok(Input::Sliding),
+            _ => Err(bad_option("input", name, "use \"whole\", \"rows\" or \"sliding\"")),
+        }
+    }
+}
+
+/// What a model tells about while it runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Events {
+    /// Nothing: there is no code for it.
+    #[default]
+    None,
+    /// Each layer: how long it took, and the range of its values, to the observer of `kiln::events`.
+    Layers,
+}
+
+impl std::str::FromStr for Events {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        match name {
+            "none" => Ok(Events::None),
+            "layers" => Ok(Events::Layers),
+            _ => Err(bad_option("events", name, "use \"none\" or \"layers\"")),
+        }
+    }
+}
+
+/// A custom operator of a model, and the function that computes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CustomOp {
+    /// Name of the operator in the model file.
+    pub name: String,
+    /// Path of the function, as the module that includes the model would write it: `crate::kernels::my_op`.
+    pub path: String,
+}
+
+impl std::str::FromStr for CustomOp {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let help = "write the operator's name and the path of its function: MyOp=crate::kernels::my_op";
+        let wrong = || bad_option("custom_op", text, help);
+        // No path has an equals sign before its generic arguments; a name may have any.
+        let (name, path) = text.rsplit_once('=').ok_or_else(wrong)?;
+        CustomOp::new(name.trim(), path).ok_or_else(wrong)
+    }
+}
+
+impl CustomOp {
+    /// `None` where one is empty. Whether the path is one is found when the model is compiled.
+    pub(crate) fn new(name: &str, path: &str) -> Option<Self> {
+        // Spaces mean nothing in a path.
+        let path: String = path.split_whitespace().collect();
+        (!name.is_empty() && !path.is_empty()).then(|| CustomOp { name: name.into(), path })
+    }
+}
+
+/// The shape of an input, whose sizes the model file leaves open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InputShape {
+    /// Name of the input in the model file; absent where the model has one input.
+    pub name: Option<String>,
+    /// Its sizes, outermost first.
+    pub dims: Vec<usize>,
+}
+
+impl std::str::FromStr for InputShape {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let help = "write sizes from 1 on, [1, 49, 40], behind the input's name where there are several: audio=[1, 49, 40]";
+        let wrong = || bad_option("input_shape", text, help);
+        let (name, list) = text.rsplit_once('[').ok_or_else(wrong)?;
+        let list = list.trim_end().strip_suffix(']').ok_or_else(wrong)?;
+        let name = match name.trim() {
+            "" => None,
+            name => Some(name.strip_suffix('=').ok_or_else(wrong)?.trim().to_string()),
+        };
+        let size = |size: &str| size.trim().parse().ok().filter(|&size: &usize| size > 0);
+        let dims = list.split(',').map(size).collect::<Option<Vec<_>>>().ok_or_else(wrong)?;
+        Ok(InputShape { name, dims })
+    }
+}
+
+impl<const N: usize> From<[usize; N]> for InputShape {
+    fn from(dims: [usize; N]) -> Self {
+        InputShape { name: None, dims: dims.to_vec() }
+    }
+}
+
+impl<const N: usize> From<(&str, [usize; N])> for InputShape {
+    fn from((name, dims): (&str, [usize; N])) -> Self {
+        InputShape { name: Some(name.into()), dims: dims.to_vec() }
+    }
+}
+
+/// An output and the input that takes it up in the next inference.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatePair {
+    /// Name of the output in the model file.
+    pub output: String,
+    /// Name of the input.
+    pub input: String,
+}
+
+impl std::str::FromStr for StatePair {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let help = "write the output's name and that of the input that takes it up: h_out=h_in";
+        let wrong = || bad_option("state", text, help);
+        let (output, input) = text.split_once('=').ok_or_else(wrong)?;
+        let (output, input) = (output.trim(), input.trim());
+        match output.is_empty() || input.is_empty() || input.contains('=') {
+            true => Err(wrong()),
+            false => Ok(StatePair { output: output.into(), input: input.into() }),
+        }
+    }
+}
+
+/// Options of one compilation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Name of the generated type; from the file's name where absent.
+    pub name: Option<String>,
+    /// What to favour.
+    pub optimize: Optimize,
+    /// Most bytes of constants (weights, biases, multipliers, tables) the model may have.
+    pub flash: Option<usize>,
+    /// Most bytes of arena and state the model may need. Of the schedules that fit, the one with the fewest kernel calls is taken.
+    pub ram: Option<usize>,
+    /// Bytes of faster memory: an arena of at most that many holds the values with most accesses, another one the rest.
+    pub fast_ram: Option<usize>,
+    /// How flash holds weights of few bits; where absent they are widened, but for [`Optimize::Size`], which packs those of layers where that saves a kilobyte.
+    pub weights: Option<Weights>,
+    /// Link section of the constants, e.g. `.flash2`.
+    pub weights_section: Option<String>,
+    /// Types of inputs and outputs.
+    pub io: Io,
+    /// How the input is given.
+    pub input: Input,
+    /// Whose integers are given.
+    pub reference: Reference,
+    /// What becomes of floats between integers.
+    pub qdq: Qdq,
+    /// How many steps outputs may drift where floats between integers become integer layers: see [`Options::qdq_drift`].
+    pub qdq_drift: Option<u32>,
+    /// Which bits floats have.
+    pub float: Float,
+    /// Sizes of inputs that the model file leaves open.
+    pub input_shapes: Vec<InputShape>,
+    /// Inputs and outputs of ONNX models, by name, that are channel-last: [n, h, w, c] where the file has [n, c, h, w].
+    pub channels_last: Vec<String>,
+    /// Outputs that inputs take up in the next inference: the model keeps them.
+    pub states: Vec<StatePair>,
+    /// What computes the model's custom operators.
+    pub custom_ops: Vec<CustomOp>,
+    /// The processor that code is made for; [`Target::Portable`] where absent.
+    pub target: Option<Target>,
+    /// How many threads may compute a step together, at most: see [`Options::cores`].
+    pub cores: Option<usize>,
+    /// What the model tells about while it runs.
+    pub events: Events,
+    /// Emits a call of `kiln::trace` before every step, for measurements.
+    pub trace: bool,
+}
+
+impl Options {
+    /// Every option that a user sets by name.
+    pub const NAMES: [&'static str; 20] = [
+        "name",
+        "optimize",
+        "flash",
+        "ram",
+        "fast_ram",
+        "weights",
+        "weights_section",
+        "io",
+        "input",
+        "reference",
+        "qdq",
+        "qdq_drift",
+        "float",
+        "input_shape",
+        "channels_last",
+        "state",
+        "custom_op",
+        "target",
+        "cores",
+        "events",
+    ];
+
+    /// The processor that code is made for.
+    pub fn target(&self) -> Target {
+        self.target.unwrap_or_default()
+    }
+
+    /// How many threads may compute a step together, at most: those of a crew that `invoke_on` is given. One where it is not said.
+    pub fn cores(&self) -> usize {
+        self.cores.unwrap_or(1)
+    }
+
+    /// How many steps outputs may drift where floats between integers become integer layers; [`DRIFT`](Self::DRIFT) where it is not said.
+    pub fn qdq_drift(&self) -> u32 {
+        self.qdq_drift.unwrap_or(Self::DRIFT)
+    }
+
+    /// The steps that outputs may drift, unless it is said: a quarter of the range of 8 bits. Behind a softmax, one step of its operand may be nearly as much.
+    pub const DRIFT: u32 = 64;
+
+    /// Refuses options that do not go together.
+    ///
+    /// # Errors
+    /// [`Error::Options`] for `cores` where there are no threads to share steps, or no steps to share.
+    pub fn check(&self) -> Result<(), Error> {
+        let refused = |what: &str, help: &str| {
+            Err(Error::Options(Problem {
+                place: "option `cores`".into(),
+                what: what.into(),
+                help: help.into(),
+            }))
+        };
+        if self.cores() > 1 && self.target() != Target::Vectors {
+            let target = self.target().name();
+            return refused(
+                &format!("code for `{target}` runs in one thread: kernels of hosts alone are shared"),
+                "leave it out, or compile for a host: x86-64, aarch64 or wasm32",
+            );
+        }
+        if self.cores() > 1 && self.input != Input::Whole {
+            let input = self.input.name();
+            return refused(
+                &format!("with `input = \"{input}\"` steps compute a row at a time, which is not shared"),
+                "leave it out, or use input = \"whole\"",
+            );
+        }
+        Ok(())
+    }
+
+    /// Sets one option from the text a user wrote. `name` is the option's name in the macro.
+    ///
+    /// # Errors
+    /// [`Error::Options`] for an unknown option or a value that does not fit it.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<(), Error> {
+        match name {
+            "name" => self.name = Some(value.into()),
+            "optimize" => self.optimize = value.parse()?,
+            "flash" => self.flash = Some(parse_bytes("flash", value)?),
+            "ram" => self.ram = Some(parse_bytes("ram", value)?),
+            "fast_ram" => self.fast_ram = Some(parse_bytes("fast_ram", value)?),
+            "weights" => self.weights = Some(value.parse()?),
+            "weights_section" => self.weights_section = Some(value.into()),
+            "io" => self.io = value.parse()?,
+            "input" => self.input = value.parse()?,
+            "reference" => self.reference = value.parse()?,
+            "qdq" => self.qdq = value.parse()?,
+            "qdq_drift" => self.qdq_drift = Some(parse_steps(value)?),
+            "float" => self.float = value.parse()?,
+            "input_shape" => self.input_shapes.push(value.parse()?),
+            "channels_last" => self.channels_last.push(value.into()),
+            "state" => self.states.push(value.parse()?),
+            "custom_op" => self.bind(value.parse()?)?,
+            "target" => self.target = Some(value.parse()?),
+            "cores" => self.cores = Some(parse_cores(value)?),
+            "events" => self.events = value.parse()?,
+            _ => {
+                return Err(Error::Options(Problem {
+                    place: String::new(),
+                    what: format!("there is no option `{name}`"),
+                    help: format!("the options are {}", Self::NAMES.join(", ")),
+                }))
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Options {
+    /// Binds a custom operator to a function.
+    ///
+    /// # Errors
+    /// [`Error::Options`] where it is bound already.
+    pub fn bind(&mut self, custom_op: CustomOp) -> Result<(), Error> {
+        if let Some(bound) = self.custom_ops.iter().find(|bound| bound.name == custom_op.name) {
+            return Err(Error::Options(Problem {
+                place: "option `custom_op`".into(),
+                what: format!("`{}` is bound to `{}` already", bound.name, bound.path),
+                help: "bind each custom operator once".into(),
+            }));
+        }
+        self.custom_ops.push(custom_op);
+        Ok(())
+    }
+}
+
+/// A size such as `20480`, `20K` or `1M` (powers of 1024).
+fn parse_bytes(option: &str, text: &str) -> Result<usize, Error> {
+    let wrong = || bad_option(option, text, "write bytes (20480) or a multiple of 1024 (20K, 1M)");
+    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let factor = match text[digits.len()..].trim() {
+        "" | "B" => 1,
+        "K" | "k" | "KB" | "KiB" => 1024,
+        "M" | "MB" | "MiB" => 1024 * 1024,
+        _ => return Err(wrong()),
+    };
+    let count: usize = digits.replace('_', "").parse().map_err(|_| wrong())?;
+    count.checked_mul(factor).ok_or_else(wrong)
+}
+
+/// A number of steps.
+fn parse_steps(text: &str) -> Result<u32, Error> {
+    text.parse().map_err(|_| bad_option("qdq_drift", text, "write a number of steps of an output: 64"))
+}
+
+/// A number of threads.
+fn parse_cores(text: &str) -> Result<usize, Error> {
+    let help = format!("write a number of threads, from 1 to {MOST_CORES}");
+    let wrong = || bad_option("cores", text, &help);
+    text.parse().ok().filter(|cores| (1..=MOST_CORES).contains(cores)).ok_or_else(wrong)
+}
+
+/// Each has workspaces of its own.
+pub const MOST_CORES: usize = 64;
+
+fn bad_option(option: &str, value: &str, help: &str) -> Error {
+    Error::Options(Problem {
+        place: format!("option `{option}`"),
+        what: format!("`{value}` is no value for it"),
+        help: help.into(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes() {
+        assert_eq!(parse_bytes("ram", "20K"), Ok(20 * 1024));
+        assert_eq!(parse_bytes("ram", "1M"), Ok(1 << 20));
+        assert_eq!(parse_bytes("ram", "20_480"), Ok(20_480));
+        assert!(parse_bytes("ram", "20Q").is_err());
+        assert!(parse_bytes("ram", "K").is_err());
+        assert!(parse_bytes("ram", "99999999999999999999").is_err());
+    }
+
+    #[test]
+    fn sizes_are_read_for_the_option_they_are_given_to() {
+        let mut options = Options::default();
+        options.set("fast_ram", "16K").unwrap();
+        assert_eq!(options, Options { fast_ram: Some(16 * 1024), ..Options::default() });
+        let error = options.set("fast_ram", "all").unwrap_err().to_string();
+        assert!(error.contains("`fast_ram`") && error.contains("20K"), "{error}");
+    }
+
+    #[test]
+    fn shapes_of_inputs() {
+        let parse = |text: &str| text.parse::<InputShape>();
+        assert_eq!(parse(" [1, 49,40] "), Ok([1, 49, 40].into()));
+        assert_eq!(parse("serving=x:0 = [7]"), Ok(("serving=x:0", [7]).into()));
+        for text in ["1, 49", "[1, -1]", "[0]", "[]", "[1, 49", "audio [1]", "[1]x"] {
+            let error = parse(text).unwrap_err().to_string();
+            assert!(error.contains("option `input_shape`") && error.contains(text), "{error}");
+        }
+    }
+
+    #[test]
+    fn states() {
+        let mut options = Options::default();
+        options.set("state", "h_out = h_in").unwrap();
+        assert_eq!(options.states, [StatePair { output: "h_out".into(), input: "h_in".into() }]);
+        for text in ["h", "=h", "h=", "a=b=c"] {
+            let error = options.set("state", text).unwrap_err().to_string();
+            assert!(error.contains("option `state`") && error.contains(text), "{error}");
+        }
+    }
+
+    #[test]
+    fn custom_operators_are_bound_once() {
+        let mut options = Options::default();
+        options.set("custom_op", "My=Op = crate::kernels::my_op::<3>").unwrap();
+        let bound = CustomOp { name: "My=Op".into(), path: "crate::kernels::my_op::<3>".into() };
+        assert_eq!(options.custom_ops, [bound]);
+        for (text, message) in [
+            ("My=Op=a::b", "bound to `crate::kernels::my_op::<3>` already"),
+            ("MyOp", "crate::kernels::my_op"),
+            ("MyOp=", "MyOp="),
+            ("=a::b", "=a::b"),
+        ] {
+            let error = options.set("custom_op", text).unwrap_err().to_string();
+            assert!(error.contains("option `custom_op`") && error.contains(message), "{error}");
+        }
+    }
+
+    #[test]
+    fn cores_are_those_of_hosts() {
+        let mut options = Options { target: Some(Target::Vectors), ..Options::default() };
+        options.set("cores", "4").unwrap();
+        assert_eq!((options.cores(), options.check()), (4, Ok(())));
+        for (target, input, message) in [
+            (Target::CortexMDsp, Input::Whole, "`cortex-m4` runs in one thread"),
+            (Target::Portable, Input::Whole, "`portable` runs in one thread"),
+            (Target::Vectors, Input::Rows, "`input = \"rows\"`"),
+            (Target::Vectors, Input::Sliding, "`input = \"sliding\"`"),
+        ] {
+            let options = Options { target: Some(target), input, ..options.clone() };
+            let error = options.check().unwrap_err().to_string();
+            assert!(error.contains("option `cores`") && error.contains(message), "{error}");
+            assert_eq!(Options { cores: Some(1), ..options }.check(), Ok(()));
+        }
+        for text in ["0", "65", "two", "-1", ""] {
+            let error = options.set("cores", text).unwrap_err().to_string();
+            assert!(error.contains("from 1 to 64"), "{error}");
+        }
+    }
+
+    #[test]
+    fn unknown_options_are_named() {
+        let error = Options::default().set("speed", "1").unwrap_err().to_string();
+        assert!(error.contains("no option `speed`") && error.contains("optimize"), "{error}");
+        let error = Options::default().set("optimize", "fast").unwrap_err().to_string();
+        assert!(error.contains("`fast`") && error.contains("\"size\""), "{error}");
+    }
+}

@@ -1,0 +1,355 @@
+//! Shape rules of every op. Types are well formed: no empty dimensions, no overflowing products.
+
+use super::ensure;
+use crate::{DType, Layout, Op, Order, Shape, Type, Window};
+
+/// The shapes of operands and result agree with the op and its attributes. The number of operands is right.
+pub(super) fn check(op: &Op, operands: &[&Type], result: &Type) -> Result<(), String> {
+    let x = &operands[0].shape;
+    let y = &result.shape;
+    match op {
+        Op::Conv2d { window, groups, layout, .. } => conv2d(window, *groups, *layout, operands, y),
+        Op::ComputedConv2d { window, groups, .. } => conv2d(window, *groups, Layout::default(), operands, y),
+        Op::Dense { .. } => dense(operands, y),
+        Op::DynamicScale { .. } => {
+            let Some(&rows) = x.dims().first() else { return Err("a scalar has no first axis".into()) };
+            expect(y, &[rows, 3])
+        }
+        Op::DynamicQuantize {} => {
+            let rows = x.dims().first().copied().unwrap_or(0);
+            expect(&operands[1].shape, &[rows, 3])?;
+            expect(y, x.dims())
+        }
+        Op::DynamicConv2d { window, groups, .. } => {
+            let layer = dynamic_layer(operands)?;
+            conv2d(window, *groups, Layout::default(), &layer, y)
+        }
+        Op::DynamicDense { .. } => {
+            ensure!(x.rank() == 2, "the operand has {} axes, 2 wanted", x.rank());
+            dense(&dynamic_layer(operands)?, y)
+        }
+        Op::AvgPool2d { window, .. } | Op::MaxPool2d { window, .. } => pool(window, x, y),
+        Op::Add { .. } | Op::Sub { .. } | Op::Mul { .. } | Op::Binary { .. } | Op::Compare { .. } => {
+            broadcast(x, &operands[1].shape, y)
+        }
+        Op::Select {} => {
+            let both = common(&operands[1].shape, &operands[2].shape)?;
+            broadcast(x, &both, y)
+        }
+        Op::Broadcast {} => {
+            let wider = common(x, y)?;
+            ensure!(wider == *y, "{} does not broadcast to {}", list(x.dims()), list(y.dims()));
+            Ok(())
+        }
+        Op::Clip { .. }
+        | Op::LeakyRelu { .. }
+        | Op::Unary { .. }
+        | Op::Cast {}
+        | Op::Logistic {}
+        | Op::Tanh {}
+        | Op::Quantize { .. }
+        | Op::Dequantize {}
+        | Op::Requantize { .. } => expect(y, x.dims()),
+        Op::InverseRoot { .. } => expect(y, x.dims()),
+        Op::TopK {} => {
+            let k = y.last();
+            ensure!(x.rank() >= 1, "a scalar has no last axis");
+            ensure!(k <= x.last(), "the {k} largest of {}", x.last());
+            let mut want = x.0.clone();
+            want.pop();
+            want.push(k);
+            expect(y, &want)
+        }
+        Op::SquaredDistances {} => {
+            let v = &operands[1].shape;
+            ensure!(x.rank() == 2 && v.rank() == 2, "{} and {} axes, rows wanted", x.rank(), v.rank());
+            ensure!(x.last() == v.last(), "rows of {} and {}", x.last(), v.last());
+            expect(y, &[x.dims()[0], v.dims()[0]])
+        }
+        Op::Couple {} => {
+            ensure!(x.rank() == 2 && y.rank() == 2, "{} and {} axes, rows wanted", x.rank(), y.rank());
+            let classes = y.last();
+            let pairs =
+                classes.checked_sub(1).and_then(|others| others.checked_mul(classes)).map(|both| both / 2);
+            ensure!(pairs == Some(x.last()), "{} pairs of {classes} classes", x.last());
+            expect(y, &[x.dims()[0], classes])
+        }
+        Op::Trees { .. } => {
+            let (table, roots) = (&operands[1].shape, &operands[2].shape);
+            ensure!(x.rank() == 2, "{} axes, rows of features wanted", x.rank());
+            ensure!(
+                table.rank() == 2 && table.last() == 2,
+                "records of {:?}, two numbers wanted",
+                table.dims()
+            );
+            ensure!(roots.rank() == 1, "roots of {} axes", roots.rank());
+            ensure!(y.rank() == 2, "a result of {} axes, rows of targets wanted", y.rank());
+            expect(y, &[x.dims()[0], y.last()])
+        }
+        Op::Softmax { .. } | Op::LogSoftmax { .. } | Op::L2Normalize {} | Op::LocalNormalize { .. } => {
+            ensure!(x.rank() >= 1, "a scalar has no last axis");
+            expect(y, x.dims())
+        }
+        Op::Lstm { .. } => lstm(operands, y),
+        // What its shapes have to do with each other, its function knows.
+        Op::Custom { .. } => Ok(()),
+        Op::Signal { function } => expect(y, function.result(operands)?.shape.dims()),
+        Op::Interpolate {} => {
+            let table = &operands[1].shape;
+            ensure!(table.dims() == [513], "the table has the shape {}, [513] wanted", list(table.dims()));
+            expect(y, x.dims())
+        }
+        Op::Lookup {} => {
+            let table = &operands[1].shape;
+            ensure!(table.dims() == [256], "the table has the shape {}, [256] wanted", list(table.dims()));
+            expect(y, x.dims())
+        }
+        Op::MatMul { .. } => matmul(x, &operands[1].shape, y),
+        Op::ResizeBilinear { .. } => {
+            let [n, _, _, c] = image(x, Order::ChannelLast)?;
+            let [_, h, w, _] = image(y, Order::ChannelLast)?;
+            expect(y, &[n, h, w, c])
+        }
+        Op::Mean { axes, .. } | Op::Reduce { axes, .. } => mean(axes, x, y),
+        Op::ArgReduce { axis, .. } => {
+            ensure!(*axis < x.rank(), "axis {axis} of a tensor of {} axes", x.rank());
+            let mut kept = x.0.clone();
+            kept.remove(*axis);
+            expect(y, &kept)
+        }
+        Op::CumSum { axis, .. } => {
+            ensure!(*axis < x.rank(), "axis {axis} of a tensor of {} axes", x.rank());
+            expect(y, x.dims())
+        }
+        Op::Gather { batch, axis, depth } => gather(*batch, *axis, *depth, operands, y),
+        Op::Pad { before, after, .. } => pad(before, after, x, y),
+        Op::Concat { axis } => concat(*axis, operands, y),
+        Op::Slice { begin, step } => slice(begin, step, x, y),
+        Op::Transpose { perm } => transpose(perm, x, y),
+        Op::Reshape {} => {
+            let (have, want) = (y.numel(), x.numel());
+            ensure!(have == want, "the result has {have} elements, the operand {want}");
+            Ok(())
+        }
+    }
+}
+
+/// Operand, weights and bias of a layer whose second operand describes the rows of the first.
+fn dynamic_layer<'t>(operands: &[&'t Type]) -> Result<[&'t Type; 3], String> {
+    let [x, scales, weights, bias] = operands else { return Err("four operands are wanted".into()) };
+    let rows = x.shape.dims().first().copied().unwrap_or(0);
+    expect(&scales.shape, &[rows, 3])?;
+    Ok([x, weights, bias])
+}
+
+fn list(dims: &[usize]) -> String {
+    format!("{dims:?}")
+}
+
+fn expect(y: &Shape, want: &[usize]) -> Result<(), String> {
+    ensure!(y.dims() == want, "the result has the shape {}, {} follows", list(y.dims()), list(want));
+    Ok(())
+}
+
+/// The dimensions of a tensor that must have `N` of them.
+fn axes<const N: usize>(what: &str, shape: &Shape) -> Result<[usize; N], String> {
+    let wrong = |_| format!("{what} has the shape {}, {N} axes wanted", list(shape.dims()));
+    shape.dims().try_into().map_err(wrong)
+}
+
+/// The dimensions \[n, h, w, c\] of an image in that order.
+fn image(shape: &Shape, order: Order) -> Result<[usize; 4], String> {
+    axes("the image", shape).map(|dims: [usize; 4]| order.image(&dims).unwrap_or(dims))
+}
+
+fn window_output(window: &Window, input: [usize; 2]) -> Result<[usize; 2], String> {
+    for (what, pair) in [("size", window.size), ("stride", window.stride), ("dilation", window.dilation)] {
+        ensure!(!pair.contains(&0), "the window's {what} is {pair:?}");
+    }
+    window
+        .output(input)
+        .ok_or_else(|| format!("the window {:?} does not fit the image {input:?}", window.size))
+}
+
+fn conv2d(
+    window: &Window,
+    groups: usize,
+    layout: Layout,
+    operands: &[&Type],
+    y: &Shape,
+) -> Result<(), String> {
+    let [n, h, w, c] = image(&operands[0].shape, layout.x)?;
+    let [o, k_h, k_w, group_c] = axes("the weights tensor", &operands[1].shape)?;
+    ensure!(window.size == [k_h, k_w], "the window is {:?}, the weights {:?}", window.size, [k_h, k_w]);
+    ensure!(groups >= 1, "there are no groups");
+    ensure!(c % groups == 0 && o % groups == 0, "{groups} groups of {c} input and {o} output channels");
+    ensure!(
+        c / groups == group_c,
+        "{group_c} input channels in the weights, {} in each of {groups} groups",
+        c / groups
+    );
+    bias(operands, o)?;
+    let [out_h, out_w] = window_output(window, [h, w])?;
+    expect(y, &layout.y.stored([n, out_h, out_w, o]))
+}
+
+fn dense(operands: &[&Type], y: &Shape) -> Result<(), String> {
+    let x = &operands[0].shape;
+    let [n, k] = axes("the weights tensor", &operands[1].shape)?;
+    let Some((last, outer)) = x.dims().split_last() else { return Err("a scalar has no last axis".into()) };
+    ensure!(*last == k, "rows of {last} elements, weights for {k}");
+    bias(operands, n)?;
+    expect(y, &[outer, &[n]].concat())
+}
+
+fn lstm(operands: &[&Type], y: &Shape) -> Result<(), String> {
+    let [x, h, c, w, r, bias] = operands else { return Err("six operands wanted".into()) };
+    let [b, t, k] = axes("the operand", &x.shape)?;
+    let [_, n] = axes("the output before", &h.shape)?;
+    // Bytes, or floats.
+    let kept = n * (if c.dtype == DType::F32 { 1 } else { 2 });
+    for (what, ty, want) in [
+        ("output before", h, &[b, n][..]),
+        ("cell state", c, &[b, kept]),
+        ("weights of inputs", w, &[4 * n, k]),
+        ("weights of outputs", r, &[4 * n, n]),
+        ("bias", bias, &[4 * n]),
+    ] {
+        let dims = ty.shape.dims();
+        ensure!(dims == want, "the {what} has the shape {}, {} follows", list(dims), list(want));
+    }
+    expect(y, &[b, kept + t * n])
+}
+
+/// The optional third operand has one element per output channel.
+fn bias(operands: &[&Type], channels: usize) -> Result<(), String> {
+    let Some(bias) = operands.get(2) else { return Ok(()) };
+    let dims = bias.shape.dims();
+    ensure!(dims == [channels], "the bias has the shape {}, [{channels}] wanted", list(dims));
+    Ok(())
+}
+
+fn pool(window: &Window, x: &Shape, y: &Shape) -> Result<(), String> {
+    let [n, h, w, c] = image(x, Order::ChannelLast)?;
+    let out = window_output(window, [h, w])?;
+    ensure!(window.dilation == [1, 1], "pooling with the dilation {:?}", window.dilation);
+    ensure!(window.meets([h, w]), "a window {:?} holds nothing but padding", window.size);
+    expect(y, &[n, out[0], out[1], c])
+}
+
+fn matmul(a: &Shape, b: &Shape, y: &Shape) -> Result<(), String> {
+    let matrix = |shape: &Shape| shape.rank().checked_sub(2);
+    let (Some(lead_a), Some(lead_b)) = (matrix(a), matrix(b)) else {
+        return Err(format!("{} and {} are not both matrices", list(a.dims()), list(b.dims())));
+    };
+    let ((front_a, rows_a), (front_b, rows_b)) = (a.dims().split_at(lead_a), b.dims().split_at(lead_b));
+    ensure!(rows_a[1] == rows_b[1], "rows of {} and {} elements", rows_a[1], rows_b[1]);
+    let mut want = common(&Shape::from(front_a), &Shape::from(front_b))?.0;
+    want.extend([rows_a[0], rows_b[0]]);
+    expect(y, &want)
+}
+
+fn gather(batch: usize, axis: usize, depth: usize, operands: &[&Type], y: &Shape) -> Result<(), String> {
+    let (x, indices) = (&operands[0].shape, &operands[1].shape);
+    let end = axis.checked_add(depth).filter(|&end| depth >= 1 && end <= x.rank());
+    let Some(end) = end else {
+        return Err(format!("{depth} axes from axis {axis} on of {}", list(x.dims())));
+    };
+    ensure!(batch <= axis && batch < indices.rank(), "{batch} axes in front of axis {axis} are shared");
+    let (named, last) = (&indices.dims()[batch..indices.rank() - 1], indices.last());
+    ensure!(last == depth, "{last} coordinates along {depth} axes");
+    let shared = x.dims()[..batch] == indices.dims()[..batch];
+    ensure!(shared, "{} and {} differ in the first {batch} axes", list(x.dims()), list(indices.dims()));
+    expect(y, &[&x.dims()[..axis], named, &x.dims()[end..]].concat())
+}
+
+fn broadcast(a: &Shape, b: &Shape, y: &Shape) -> Result<(), String> {
+    expect(y, common(a, b)?.dims())
+}
+
+/// The common shape of two operands.
+fn common(a: &Shape, b: &Shape) -> Result<Shape, String> {
+    let rank = a.rank().max(b.rank());
+    let dim = |shape: &Shape, axis: usize| {
+        (axis + shape.rank()).checked_sub(rank).map_or(1, |axis| shape.dims()[axis])
+    };
+    let mut want = Vec::with_capacity(rank);
+    for axis in 0..rank {
+        want.push(match (dim(a, axis), dim(b, axis)) {
+            (a, b) if a == b => a,
+            (1, n) | (n, 1) => n,
+            _ => return Err(format!("{} and {} do not broadcast", list(a.dims()), list(b.dims()))),
+        });
+    }
+    Ok(Shape(want))
+}
+
+fn mean(axes: &[usize], x: &Shape, y: &Shape) -> Result<(), String> {
+    let ascending = axes.windows(2).all(|pair| pair[0] < pair[1]);
+    ensure!(
+        ascending && axes.iter().all(|&a| a < x.rank()),
+        "axes {axes:?} of a tensor of {} axes",
+        x.rank()
+    );
+    let kept = |axis: &usize| !axes.contains(axis);
+    let removed: Vec<usize> = (0..x.rank()).filter(kept).map(|axis| x.dims()[axis]).collect();
+    let ones: Vec<usize> = (0..x.rank()).map(|axis| if kept(&axis) { x.dims()[axis] } else { 1 }).collect();
+    ensure!(
+        y.dims() == removed || y.dims() == ones,
+        "the result has the shape {}, {} or {} follows",
+        list(y.dims()),
+        list(&removed),
+        list(&ones)
+    );
+    Ok(())
+}
+
+/// An attribute has one entry per axis.
+fn per_axis(what: &str, len: usize, x: &Shape) -> Result<(), String> {
+    ensure!(len == x.rank(), "{len} entries of `{what}` for a tensor of {} axes", x.rank());
+    Ok(())
+}
+
+fn pad(before: &[usize], after: &[usize], x: &Shape, y: &Shape) -> Result<(), String> {
+    per_axis("before", before.len(), x)?;
+    per_axis("after", after.len(), x)?;
+    let sum = |axis: usize| x.dims()[axis].checked_add(before[axis])?.checked_add(after[axis]);
+    let want: Option<Vec<usize>> = (0..x.rank()).map(sum).collect();
+    expect(y, &want.ok_or("a padded dimension overflows")?)
+}
+
+fn concat(axis: usize, operands: &[&Type], y: &Shape) -> Result<(), String> {
+    let first = &operands[0].shape;
+    ensure!(axis < first.rank(), "axis {axis} of a tensor of {} axes", first.rank());
+    let mut want = first.0.clone();
+    want[axis] = 0;
+    for ty in operands {
+        let dims = ty.shape.dims();
+        let fits = dims.len() == want.len() && (0..dims.len()).all(|a| a == axis || dims[a] == want[a]);
+        ensure!(fits, "{} and {} do not join along axis {axis}", list(first.dims()), list(dims));
+        want[axis] = want[axis].checked_add(dims[axis]).ok_or("the joined dimension overflows")?;
+    }
+    expect(y, &want)
+}
+
+fn slice(begin: &[usize], step: &[i64], x: &Shape, y: &Shape) -> Result<(), String> {
+    per_axis("begin", begin.len(), x)?;
+    per_axis("step", step.len(), x)?;
+    per_axis("shape", y.rank(), x)?;
+    for axis in 0..x.rank() {
+        let (dim, count) = (x.dims()[axis], y.dims()[axis]);
+        ensure!(step[axis] != 0, "the step along axis {axis} is 0");
+        // Both ends are inside; so is what lies between.
+        let last = begin[axis] as i128 + (count as i128 - 1) * i128::from(step[axis]);
+        let inside = begin[axis] < dim && (0..dim as i128).contains(&last);
+        ensure!(inside, "elements {} to {last} along axis {axis}, which has {dim}", begin[axis]);
+    }
+    Ok(())
+}
+
+fn transpose(perm: &[usize], x: &Shape, y: &Shape) -> Result<(), String> {
+    per_axis("perm", perm.len(), x)?;
+    let permutes = (0..perm.len()).all(|axis| perm.contains(&axis));
+    ensure!(permutes, "{perm:?} is no permutation");
+    expect(y, &perm.iter().map(|&axis| x.dims()[axis]).collect::<Vec<_>>())
+}

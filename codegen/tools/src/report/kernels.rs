@@ -1,0 +1,179 @@
+//! Which kernels compute the steps, with what constants, and how their sums become results.
+
+use super::macs;
+use kiln_codegen::schedule::StepKind;
+use kiln_codegen::select::{Arg, Call, ConstantId, Field, Generic, Operand, Program, Struct};
+use kiln_codegen::Compiled;
+
+/// The kernels of a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepKernels {
+    /// Index of the step.
+    pub step: usize,
+    /// Its kernels as the emitted code names them, each once.
+    pub kernels: Vec<String>,
+    /// Calls in an inference of whole tensors; each is repeated for every band in a pipeline.
+    pub calls: usize,
+    /// Multiply-accumulates for a whole input.
+    pub macs: u64,
+    /// Bytes of the constants that it reads. Several steps may share some.
+    pub constant_bytes: usize,
+    /// Bytes of the arena that its kernel works in.
+    pub workspace_bytes: usize,
+    /// How its sums become results.
+    pub requantisation: Requantisation,
+}
+
+/// How sums become 8-bit results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Requantisation {
+    /// There are no sums, or floating-point ones.
+    None,
+    /// As TensorFlow Lite's reference does it: double rounding in 64 bits.
+    Reference,
+    /// In so many instructions, with this shift, compared with the reference at every step of every channel.
+    Fitted {
+        /// Instructions per result.
+        instructions: usize,
+        /// Bits shifted out.
+        shift: usize,
+    },
+    /// By two products of 16 bits, compared likewise: for cores without a long product.
+    Halves,
+    /// By multiply-add and shift, compared with the reference for all operands.
+    Linear,
+    /// By a table of all 256 results.
+    Table,
+}
+
+impl Requantisation {
+    /// Whether cheaper arithmetic than the reference's was proven equal to it.
+    pub fn is_proven(self) -> bool {
+        !matches!(self, Requantisation::None | Requantisation::Reference)
+    }
+
+    fn of(call: &Call) -> Requantisation {
+        if let Some(fitted) = call.args.iter().find_map(told) {
+            return fitted;
+        }
+        let takes = |names: &[&str]| {
+            call.args
+                .iter()
+                .any(|arg| matches!(arg, Arg::Struct(Struct { name, .. }) if names.contains(name)))
+        };
+        match call.generics.as_slice() {
+            _ if call.kernel == "lookup_8" => Requantisation::Table,
+            _ if takes(&["HalfRequant"]) => Requantisation::Halves,
+            _ if takes(&["AddLinear", "MeanLinear", "QuantizeLinear"]) => Requantisation::Linear,
+            _ if takes(&["Requant", "AddParams", "MulParams", "MeanRows", "Scale", "Rescale", "Lstm"]) => {
+                Requantisation::Reference
+            }
+            generics => fitted(generics).unwrap_or(Requantisation::None),
+        }
+    }
+}
+
+impl std::fmt::Display for Requantisation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Requantisation::None => Ok(()),
+            Requantisation::Reference => f.write_str("as the reference"),
+            Requantisation::Fitted { instructions, shift } => {
+                write!(f, "{instructions} instructions, shift {shift}")
+            }
+            Requantisation::Halves => f.write_str("two 16-bit products"),
+            Requantisation::Linear => f.write_str("multiply-add and shift"),
+            Requantisation::Table => f.write_str("table"),
+        }
+    }
+}
+
+/// The kernels of every step that calls some, in order.
+pub fn kernels(compiled: &Compiled) -> Vec<StepKernels> {
+    let steps = compiled.program.calls.chunk_by(|a, b| a.step == b.step);
+    steps.filter_map(|calls| of_step(compiled, calls)).collect()
+}
+
+fn of_step(compiled: &Compiled, calls: &[Call]) -> Option<StepKernels> {
+    let first = calls.first()?;
+    let step = compiled.schedule.steps.get(first.step)?;
+    let mut kernels: Vec<String> = calls.iter().map(|call| name(&compiled.program, call)).collect();
+    kernels.dedup();
+    let mut constants: Vec<ConstantId> = calls.iter().flat_map(|c| &c.args).flat_map(constants).collect();
+    constants.sort_by_key(|id| id.0);
+    constants.dedup();
+    let bytes = |id: &ConstantId| compiled.program.constants.get(id.0).map_or(0, |c| c.data.bytes().len());
+    let macs = match step.kind {
+        StepKind::Compute(id) => macs(&compiled.graph, compiled.graph.node(id)),
+        StepKind::Absorb { .. } | StepKind::Copy { .. } => 0,
+    };
+    Some(StepKernels {
+        step: first.step,
+        kernels,
+        calls: calls.len(),
+        macs,
+        constant_bytes: constants.iter().map(bytes).sum(),
+        workspace_bytes: step.workspace.map_or(0, |id| compiled.schedule.storage.buffer(id).bytes),
+        requantisation: Requantisation::of(first),
+    })
+}
+
+/// The kernel as the emitted code names it.
+fn name(program: &Program, call: &Call) -> String {
+    if let Some(custom) = call.custom.and_then(|index| program.customs.get(index)) {
+        return custom.path.clone();
+    }
+    let generic = |generic: &Generic| match generic {
+        Generic::Size(size) => Some(size.to_string()),
+        Generic::Flag(flag) => Some(flag.to_string()),
+        // Those of the layer, which stand beside the name.
+        Generic::Sizes(_) => None,
+    };
+    let generics: Vec<String> = call.generics.iter().filter_map(generic).collect();
+    match generics.is_empty() {
+        true => call.kernel.into(),
+        false => format!("{}::<{}>", call.kernel, generics.join(", ")),
+    }
+}
+
+/// The form of a kernel whose const arguments end with a shift and whether negative sums are corrected, but for further choices.
+fn fitted(generics: &[Generic]) -> Option<Requantisation> {
+    generics.windows(2).rev().find_map(|pair| match *pair {
+        [Generic::Size(shift), Generic::Flag(signed)] => {
+            Some(Requantisation::Fitted { instructions: if signed { 4 } else { 2 }, shift })
+        }
+        _ => None,
+    })
+}
+
+/// The form of a kernel that is told it at run time.
+fn told(arg: &Arg) -> Option<Requantisation> {
+    let Arg::Struct(Struct { fields, .. }) = arg else { return None };
+    let field = |name: &str| fields.iter().find(|(field, _)| *field == name).map(|(_, value)| value);
+    match (field("shift")?, field("signed")?) {
+        (Field::Int(shift), Field::Flag(signed)) => {
+            let instructions = if *signed { 4 } else { 2 };
+            Some(Requantisation::Fitted { instructions, shift: usize::try_from(*shift).ok()? })
+        }
+        _ => None,
+    }
+}
+
+/// The constants of an argument.
+fn constants(arg: &Arg) -> Vec<ConstantId> {
+    match arg {
+        Arg::Constant(id, _) | Arg::ConstantRow(id, ..) | Arg::Table(id) => vec![*id],
+        Arg::Input(Operand::Constant(id), _) => vec![*id],
+        Arg::Struct(value) => of_struct(value),
+        _ => Vec::new(),
+    }
+}
+
+fn of_struct(value: &Struct) -> Vec<ConstantId> {
+    let field = |(_, field): &(&str, Field)| match field {
+        Field::Constant(id, _) => vec![*id],
+        Field::Struct(inner) => of_struct(inner),
+        _ => Vec::new(),
+    };
+    value.fields.iter().flat_map(field).collect()
+}

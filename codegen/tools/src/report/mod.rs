@@ -1,0 +1,14 @@
+//! Reports about a compilation. Read-only.
+
+pub mod certificate;
+pub mod kernels;
+#[cfg(test)]
+mod memory_tests;
+pub mod picture;
+pub mod schedule;
+#[cfg(test)]
+mod testing;
+
+pub use kiln_codegen::budget::{memory, packed};
+pub use kiln_codegen::log as passes;
+pub use kiln_ir::macs;
