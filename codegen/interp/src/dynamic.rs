@@ -4,10 +4,7 @@
 use super::conv::Geometry;
 use super::tensor::clamp_f32;
 use super::InterpError;
-use kiln_ir::{Clamp, DType, Data, Layout, Type, Window};
-
-/// Floats that describe a row: see `dynamic_scale` in the op table.
-pub const ROW: usize = 3;
+use kiln_ir::{Clamp, DType, Data, Layout, Type, Window, DYNAMIC_ROW as ROW};
 
 /// See `dynamic_scale` in the op table.
 pub(super) fn scale(symmetric: bool, (ty, data): (&Type, &Data)) -> Data {

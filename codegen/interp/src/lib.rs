@@ -36,7 +36,6 @@ use kiln_ir::{Data, Graph, Layout, Multiplier, Op, Rescale, Type, ValueDef, Valu
 use std::fmt;
 
 pub use activation::unary_table;
-pub use dynamic::ROW as DYNAMIC_ROW;
 pub use function::{div_reciprocals, of_one as function_of};
 pub use interpolate::interpolation_table;
 pub use requantise::rescaled;

@@ -48,7 +48,7 @@ pub use function::{Binary, Comparison, Reduction, Unary};
 pub use graph::{Data, Graph, Node, NodeId, State, Value, ValueDef, ValueId};
 pub use layout::{Layout, Order};
 pub use macs::macs;
-pub use op::{Op, OpInfo};
+pub use op::{Op, OpInfo, DYNAMIC_ROW};
 pub use signal::Signal;
 pub use text::{Lexer, ParseError};
 pub use types::{softmax_of_16_bits, DType, Quant, Shape, Type};

@@ -73,6 +73,9 @@ macro_rules! op_table {
     };
 }
 
+/// Floats that describe a row: see `dynamic_scale` in the op table.
+pub const DYNAMIC_ROW: usize = 3;
+
 op_table! {
     /// Convolution of `x` \[n, h, w, c\] with `weights` \[o, kh, kw, c / groups\] and an optional `bias` \[o\]:
     /// acc = Σ (x − zx)·(w − zw) + bias, rescaled, plus the result's zero point, clamped. Output channel `o` reads the

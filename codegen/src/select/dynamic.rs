@@ -2,8 +2,8 @@
 
 use super::conv::{alternating, packed_kernel, rows, taps_first, whole};
 use super::*;
-use crate::interp::DYNAMIC_ROW;
 use crate::ir::Clamp;
+use crate::ir::DYNAMIC_ROW;
 use crate::kernel::Shape as Sizes;
 
 impl<'a> Selector<'a> {

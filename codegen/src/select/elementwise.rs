@@ -3,7 +3,6 @@
 use super::conv::{float_range, int_range};
 use super::movement::{pad6, MAX_RANK};
 use super::*;
-use crate::interp::{div_reciprocals, softmax_exp_table, softmax_tables_16, Steps};
 use crate::ir::{AddRescale, Binary, Clamp, LeakyRescale, Rounding, Shape, SoftmaxScale, Unary};
 
 impl<'a> Selector<'a> {
@@ -158,7 +157,7 @@ impl<'a> Selector<'a> {
             }
             _ if dtype != DType::I8 => Err(self.no_kernel(node)),
             (Binary::Div, [out]) => {
-                let reciprocals = self.step_constant("RECIPROCALS", Data::from_i32(&div_reciprocals()));
+                let reciprocals = self.step_constant("RECIPROCALS", Data::from_i32(&tables::reciprocals()));
                 let params = self.mul_params(node, out, clamp);
                 self.binary(node, "div_i8", vec![params, Arg::Constant(reciprocals, "i32")])
             }
@@ -344,9 +343,10 @@ impl<'a> Selector<'a> {
     }
 
     pub(super) fn sigmoid_of_16_bits(&mut self, node: &'a Node, tanh: bool) -> Selected {
-        let steps = Steps::of_operand(self.ty(node.operands[0]), tanh).map_err(|_| self.no_kernel(node))?;
+        let scale = self.ty(node.operands[0]).scale().ok_or_else(|| self.no_kernel(node))?;
+        let (multiplier, right) = tables::sigmoid_steps(scale, i32::from(tanh));
         let kernel = if tanh { "tanh_i16" } else { "logistic_i16" };
-        self.unary(node, kernel, vec![Arg::Int(steps.multiplier.into()), Arg::Int(steps.right.into())])
+        self.unary(node, kernel, vec![Arg::Int(multiplier.into()), Arg::Int(right.into())])
     }
 
     pub(super) fn quantize(&mut self, node: &'a Node, rounding: Rounding) -> Selected {
@@ -404,18 +404,18 @@ impl<'a> Selector<'a> {
         let depth = Arg::Int(tx.shape.last() as i64);
         match (tx.dtype, out.dtype, scale) {
             (DType::I8, DType::I8, SoftmaxScale::FixedPoint { .. }) => {
-                let exps = Data::from_i32(&softmax_exp_table(scale));
+                let exps = Data::from_i32(&tables::exponentials(scale));
                 let exps = self.step_constant("EXPS", exps);
                 self.unary(node, "softmax_i8", vec![depth, Arg::Constant(exps, "i32")])
             }
             (DType::I8, DType::I16, SoftmaxScale::FixedPoint { .. }) => {
-                let exps = Data::from_i32(&softmax_exp_table(scale));
+                let exps = Data::from_i32(&tables::exponentials(scale));
                 let exps = self.step_constant("EXPS", exps);
                 self.unary(node, "softmax_i8_i16", vec![depth, Arg::Constant(exps, "i32")])
             }
             (DType::I16, DType::I16, SoftmaxScale::FixedPoint { multiplier, .. }) => {
                 let by = Arg::Struct(super::scale(multiplier));
-                let [exp, reciprocal] = softmax_tables_16().map(|table| Data::from_i16(&table));
+                let [exp, reciprocal] = tables::softmax_of_16_bits().map(|table| Data::from_i16(&table));
                 let exp = Arg::Constant(self.step_constant("EXP", exp), "i16");
                 let reciprocal = Arg::Constant(self.step_constant("RECIPROCAL", reciprocal), "i16");
                 self.unary(node, "softmax_i16", vec![depth, by, exp, reciprocal])

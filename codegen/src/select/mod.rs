@@ -18,6 +18,7 @@ mod program;
 mod rows;
 mod signal;
 mod simd;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod v6m;

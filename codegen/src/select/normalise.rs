@@ -4,7 +4,6 @@ use super::conv::float_range;
 use super::elementwise::broadcast_strides;
 use super::movement::{pad6, MAX_RANK};
 use super::*;
-use crate::interp::{integer_scale, real_scale, softmax_exp_table};
 use crate::ir::{Clamp, Shape, SoftmaxScale};
 
 impl<'a> Selector<'a> {
@@ -16,7 +15,7 @@ impl<'a> Selector<'a> {
                 self.unary(node, "log_softmax_f32", vec![depth])
             }
             (DType::I8, DType::I8, SoftmaxScale::FixedPoint { multiplier, diff_min }, Some(divisor)) => {
-                let table = self.step_constant("EXPS", Data::from_i32(&softmax_exp_table(exps)));
+                let table = self.step_constant("EXPS", Data::from_i32(&tables::exponentials(exps)));
                 let fields = vec![
                     ("diff", Field::Struct(scale(multiplier))),
                     ("diff_min", Field::Int((*diff_min).into())),
@@ -161,7 +160,7 @@ impl<'a> Selector<'a> {
         let image = Arg::Struct(Struct { name: "Resize", fields });
         match (tx.dtype, out.dtype) {
             (DType::F32, DType::F32) | (DType::U8, DType::U8) => {
-                let side = |from, to| Arg::Float(real_scale(from, to, align_corners));
+                let side = |from, to| Arg::Float(tables::pixels(from, to, align_corners));
                 // Half a pixel, or none.
                 let half = Arg::Float(if half_pixel { 0.5 } else { 0.0 });
                 let args = vec![image, side(in_h, out_h), side(in_w, out_w), half];
@@ -172,8 +171,10 @@ impl<'a> Selector<'a> {
                 self.unary(node, kernel, args)
             }
             (DType::I8, DType::I8) | (DType::I16, DType::I16) => {
-                let scales =
-                    [integer_scale(in_h, out_h, align_corners), integer_scale(in_w, out_w, align_corners)];
+                let scales = [
+                    tables::pixels_of_1024(in_h, out_h, align_corners),
+                    tables::pixels_of_1024(in_w, out_w, align_corners),
+                ];
                 let start = |scale: i64| if half_pixel { scale / 2 - 512 } else { 0 };
                 let mut args = vec![image];
                 for scale in scales {

@@ -1,7 +1,6 @@
 //! Steps of audio front ends.
 
 use super::*;
-use crate::interp::{half_twiddles, twiddles};
 use crate::ir::Signal;
 
 impl<'a> Selector<'a> {
@@ -115,8 +114,8 @@ impl<'a> Selector<'a> {
         let length = length as usize;
         let element = rust_element(dtype);
         let tables = [
-            ("TWIDDLES", twiddles(dtype, length, inverse)),
-            ("HALVES", half_twiddles(dtype, length, inverse)),
+            ("TWIDDLES", tables::twiddles(dtype, length, inverse)),
+            ("HALVES", tables::half_twiddles(dtype, length, inverse)),
         ];
         tables.map(|(what, data)| Arg::Constant(self.step_constant(what, data), element))
     }

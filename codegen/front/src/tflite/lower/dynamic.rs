@@ -45,7 +45,7 @@ pub(super) fn operands(
     let symmetric = symmetric.unwrap_or(quant.axis.is_none());
     let dims = cx.dims(x);
     let rows = dims.first().copied().unwrap_or(1);
-    let scales = Type::plain(DType::F32, &[rows, kiln_interp::DYNAMIC_ROW]);
+    let scales = Type::plain(DType::F32, &[rows, kiln_ir::DYNAMIC_ROW]);
     let scales = cx.node(Op::DynamicScale { symmetric }, &[x], 0, scales)?;
     let stored = cx.node(Op::DynamicQuantize {}, &[x, scales], 0, Type::plain(DType::I8, &dims))?;
     Ok(([stored, scales, weights, bias], late))
