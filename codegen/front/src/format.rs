@@ -31,12 +31,15 @@ pub struct Reader {
     pub read: fn(&[u8], &str, &Options) -> Result<Read, Error>,
     /// Lists what a file contains, whether or not it can be compiled. Fails with [`Error::Malformed`].
     pub inspect: fn(&[u8]) -> Result<Summary, Error>,
-    /// The model as one file, where constants of it lie in others; `None` where they do not. Fails as the function that reads those files does, and with
-    /// [`Error::Malformed`].
-    pub embed: fn(&[u8], &mut Fetch<'_>) -> Result<Option<Vec<u8>>, Error>,
+    /// Puts constants that lie in other files into the model.
+    pub embed: Embed,
     /// Names of the operators that can be lowered, in some number format at least; those of other domains with the domain in front.
     pub operators: fn() -> Vec<String>,
 }
+
+/// The model as one file, where constants of it lie in others; `None` where they do not. Fails as the function that reads those files does, and with
+/// [`Error::Malformed`].
+pub type Embed = fn(&[u8], &mut Fetch<'_>) -> Result<Option<Vec<u8>>, Error>;
 
 /// All formats, in the order in which files are compared with them.
 pub const FORMATS: &[Format] = &[

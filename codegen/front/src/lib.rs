@@ -20,7 +20,7 @@ mod summary;
 pub mod tflite;
 
 pub use external::{External, Fetch};
-pub use format::{format_of, Format, Reader, FORMATS};
+pub use format::{format_of, Embed, Format, Reader, FORMATS};
 use kiln_ir::error::{Error, Problem};
 use kiln_ir::options::Options;
 use kiln_ir::{Graph, Value, ValueDef, ValueId};
