@@ -34,6 +34,12 @@ fn run<M: Model>(model: &mut M, count: usize, cases: &mut &[u8]) -> Vec<u8> {
 }
 
 fn main() {
+    // Models lie on the stack.
+    let thread = std::thread::Builder::new().stack_size(1 << 29).spawn(run_all).unwrap();
+    thread.join().unwrap();
+}
+
+fn run_all() {
     let (mut file, mut out) = (Vec::new(), File::create("outputs.bin").unwrap());
     File::open("cases.bin").unwrap().read_to_end(&mut file).unwrap();
     let mut cases = &file[..];

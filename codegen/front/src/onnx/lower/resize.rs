@@ -232,16 +232,22 @@ fn as_image(
 
 /// Where element `i` of the result lies in the operand.
 fn coordinate(mode: &[u8], axis: Axis, i: usize) -> Option<f64> {
-    let (i, size, out) = (i as f64, axis.size as f64, axis.size as f64 * axis.scale);
-    let centre = (i + 0.5) / axis.scale - 0.5;
+    let (i, size) = (i as f64, axis.size as f64);
+    // A factor is a rounded number: where it means a whole size, that size counts.
+    let (scaled, whole) = (size * axis.scale, axis.out as f64);
+    let out = if (scaled - whole).abs() < 1e-6 * whole { whole } else { scaled };
+    // In single precision, as ONNX Runtime has it: it matters where a coordinate is all but whole.
+    let by = axis.scale as f32;
+    let behind = |x: f32| f64::from(x / by);
+    let centre = f64::from((i as f32 + 0.5) / by - 0.5);
     let (start, end) = axis.region;
     Some(match mode {
         b"half_pixel" => centre,
         b"pytorch_half_pixel" if axis.out == 1 => 0.0,
         b"pytorch_half_pixel" => centre,
         b"half_pixel_symmetric" => size / 2.0 * (1.0 - axis.out as f64 / out) + centre,
-        b"asymmetric" => i / axis.scale,
-        b"tf_half_pixel_for_nn" => (i + 0.5) / axis.scale,
+        b"asymmetric" => behind(i as f32),
+        b"tf_half_pixel_for_nn" => behind(i as f32 + 0.5),
         b"align_corners" if out == 1.0 => 0.0,
         b"align_corners" => i * (size - 1.0) / (out - 1.0),
         b"tf_crop_and_resize" if axis.out == 1 => (start + end) * (size - 1.0) / 2.0,
