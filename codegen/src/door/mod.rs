@@ -14,6 +14,7 @@ use kiln_ir::options::{
 };
 use kiln_ir::target::Target;
 use quote::quote;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -81,23 +82,32 @@ pub fn model_name(path: &Path) -> String {
     path.file_stem().map_or_else(|| "model".into(), |stem| stem.to_string_lossy().into_owned())
 }
 
-/// Writes a file so that it is never seen half-written: beside its place first, then moved there.
+/// Writes a file so that it is never seen half-written: beside its place first, then moved there. A link stays, and what it leads to is written. What
+/// is no file, a device or a pipe, is written to as it is.
 ///
 /// # Errors
 /// [`Error::Write`] with the path and the system's message.
 pub fn write_whole(path: &Path, contents: impl AsRef<[u8]>) -> Result<(), Error> {
+    let failed =
+        |e: std::io::Error| Error::Write { path: path.display().to_string(), message: e.to_string() };
+    let is_special = std::fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir());
+    if is_special {
+        let mut device = std::fs::OpenOptions::new().write(true).open(path).map_err(failed)?;
+        return device.write_all(contents.as_ref()).map_err(failed);
+    }
+    let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     // Several may write one file: each has its own beside it.
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let mut beside = path.as_os_str().to_owned();
+    let mut beside = target.clone().into_os_string();
     beside.push(format!(".{}-{count}.part", std::process::id()));
     let beside = PathBuf::from(beside);
-    let written = std::fs::write(&beside, contents).and_then(|()| std::fs::rename(&beside, path));
+    let written = std::fs::write(&beside, contents).and_then(|()| std::fs::rename(&beside, &target));
     if written.is_err() {
         // Best effort: the error below is the one that matters.
         let _ = std::fs::remove_file(&beside);
     }
-    written.map_err(|e| Error::Write { path: path.display().to_string(), message: e.to_string() })
+    written.map_err(failed)
 }
 
 /// Compiles a model from a build script.
@@ -298,6 +308,25 @@ mod tests {
         std::fs::create_dir(folder.join("taken.rs")).unwrap();
         write_whole(&folder.join("taken.rs"), "text").unwrap_err();
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_and_devices_stay() {
+        use std::os::unix::fs::{symlink, FileTypeExt};
+        let folder = std::env::temp_dir().join(format!("kiln-write-through-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let [file, link, socket] = ["model.rs", "link.rs", "socket"].map(|name| folder.join(name));
+        std::fs::write(&file, "before").unwrap();
+        symlink(&file, &link).unwrap();
+        write_whole(&link, "text").unwrap();
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "text");
+        assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+        // No file, and nothing can be written to it so.
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        write_whole(&socket, "text").unwrap_err();
+        assert!(std::fs::metadata(&socket).unwrap().file_type().is_socket());
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }
