@@ -16,7 +16,7 @@ mod turns;
 
 use crate::ir::Graph;
 use crate::options::{Float, Options};
-use crate::select::{Arg, Memory, Program};
+use crate::select::{Arg, Element, Memory, Program};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote};
 
@@ -294,10 +294,10 @@ fn uses_memory(args: &[Arg], memory: Memory) -> bool {
 
 fn expand_reset(program: &Program, needs_start: bool) -> TokenStream {
     let body = program.state_inits.iter().map(|init| {
-        let region = call::cells(&init.region.seen_as("u8"));
+        let region = call::cells(&init.region.seen_as(Element::U8));
         match init.constant {
             Some(id) => {
-                let constant = call::constant(program, id, "u8");
+                let constant = call::constant(program, id, Element::U8);
                 let linear = call::linear(init.region.len);
                 quote! { k::copy(#linear, #constant, #region); }
             }

@@ -9,6 +9,7 @@ mod conv;
 mod custom;
 mod dsp;
 mod dynamic;
+mod element;
 mod elementwise;
 mod fed;
 mod lstm;
@@ -27,9 +28,11 @@ use crate::error::{Error, Problem};
 use crate::ir::{Clamp, DType, Data, Graph, Multiplier, Node, Op, Reduction, Rescale, Type, Value, ValueId};
 use crate::plan::Plan;
 use crate::schedule::{self, Feed, Place, Role, Schedule, Step, StepKind};
-use crate::{Events, Options, Target};
+use crate::{Events, Float, Options, Target};
+use kiln_kernel_table::KernelId;
 use movement::{Moves, Source};
 
+pub use element::Element;
 pub use fed::{Fed, Slide};
 pub use program::*;
 
@@ -213,10 +216,10 @@ impl<'a> Selector<'a> {
             Op::DynamicQuantize {} => self.dynamic_quantize(node),
             Op::DynamicConv2d { groups, clamp, .. } => self.dynamic_conv(node, *groups, clamp),
             Op::DynamicDense { clamp } => self.dynamic_dense(node, clamp),
-            Op::AvgPool2d { window, clamp } => self.pool(node, "avg_pool2d", window, clamp),
-            Op::MaxPool2d { window, clamp } => self.pool(node, "max_pool2d", window, clamp),
-            Op::Add { rescale, clamp } => self.add(node, "add", rescale, clamp),
-            Op::Sub { rescale, clamp } => self.add(node, "sub", rescale, clamp),
+            Op::AvgPool2d { window, clamp } => self.pool(node, window, clamp),
+            Op::MaxPool2d { window, clamp } => self.pool(node, window, clamp),
+            Op::Add { rescale, clamp } => self.add(node, rescale, clamp),
+            Op::Sub { rescale, clamp } => self.add(node, rescale, clamp),
             Op::Mul { rescale, clamp } => self.mul(node, rescale, clamp),
             Op::Unary { function } => self.float_unary(node, elementwise::unary_kernel(*function)),
             Op::Binary { function, rescale, clamp } => self.function_of_two(node, *function, rescale, clamp),
@@ -234,8 +237,8 @@ impl<'a> Selector<'a> {
                 self.sigmoid_of_16_bits(node, false)
             }
             Op::Tanh {} if self.ty(node.result).dtype == DType::I16 => self.sigmoid_of_16_bits(node, true),
-            Op::Logistic {} => self.float_unary(node, "logistic_f32"),
-            Op::Tanh {} => self.float_unary(node, "tanh_f32"),
+            Op::Logistic {} => self.float_unary(node, KernelId::LogisticF32),
+            Op::Tanh {} => self.float_unary(node, KernelId::TanhF32),
             Op::Softmax { beta, scale } => self.softmax(node, beta.0, scale),
             Op::LogSoftmax { scale, divisor } => self.log_softmax(node, scale, divisor),
             Op::L2Normalize {} => self.l2_normalize(node),
@@ -248,9 +251,9 @@ impl<'a> Selector<'a> {
             Op::SquaredDistances {} => self.squared_distances(node),
             Op::Couple {} => {
                 let classes = Arg::Int(self.ty(node.result).shape.last() as i64);
-                self.unary(node, "couple_f32", vec![classes])
+                self.unary(node, KernelId::CoupleF32, vec![classes])
             }
-            Op::MatMul { rescale, clamp } => self.matmul(node, rescale, clamp),
+            Op::MatMul { rescale, clamp } => self.matmul(node, rescale, clamp, None),
             Op::ResizeBilinear { align_corners, half_pixel } => {
                 self.resize_bilinear(node, *align_corners, *half_pixel)
             }
@@ -359,7 +362,7 @@ impl<'a> Selector<'a> {
     /// A whole value at a place.
     fn region_at(&self, place: Place, ty: &Type) -> Region {
         let (memory, offset) = self.address(place);
-        Region { memory, offset, element: rust_element(ty.dtype), len: ty.shape.numel() }
+        Region { memory, offset, element: Element::from(ty.dtype), len: ty.shape.numel() }
     }
 
     fn place(&self, id: ValueId) -> Result<Place, Problem> {
@@ -410,17 +413,39 @@ impl<'a> Selector<'a> {
         self.constant(ident.unwrap_or(first), doc, data)
     }
 
-    fn call(&mut self, kernel: &'static str, args: Vec<Arg>) {
+    fn call(&mut self, kernel: KernelId, args: Vec<Arg>) {
         self.call_generic(kernel, Vec::new(), args);
     }
 
-    fn call_generic(&mut self, kernel: &'static str, generics: Vec<Generic>, args: Vec<Arg>) {
-        let comment = self.comment.clone();
-        let kernel = match self.options.target() {
-            Target::Vectors => simd::in_vectors(kernel, self.options.float),
-            _ => kernel,
-        };
-        self.program.calls.push(Call { step: self.step, comment, kernel, custom: None, generics, args });
+    fn call_generic(&mut self, kernel: KernelId, generics: Vec<Generic>, args: Vec<Arg>) {
+        let mut kernel = self.on_target(kernel);
+        let mut args = args;
+        let mut comment = self.comment.clone();
+        if let Some(shared) = kernel.on_crew().filter(|_| self.is_shared()) {
+            kernel = shared;
+            let cores = self.program.cores as i64;
+            args.splice(..0, [Arg::Crew, Arg::Int(cores)]);
+            comment += &format!(", in parts for up to {cores} threads");
+        }
+        let callee = Callee::Kernel(kernel);
+        self.program.calls.push(Call { step: self.step, comment, callee, generics, args });
+    }
+
+    /// The kernel, or on hosts the one in vectors that takes the same arguments, with the floats that the options ask for.
+    fn on_target(&self, kernel: KernelId) -> KernelId {
+        if self.options.target() != Target::Vectors {
+            return kernel;
+        }
+        let kernel = kernel.in_vectors().unwrap_or(kernel);
+        match self.options.float {
+            Float::Fast => kernel,
+            Float::Reproducible => kernel.reproducible().unwrap_or(kernel),
+        }
+    }
+
+    /// Whether several threads share the step.
+    fn is_shared(&self) -> bool {
+        self.schedule.steps.get(self.step).is_some_and(|step| step.shared)
     }
 
     fn no_kernel(&self, node: &Node) -> Problem {
@@ -501,14 +526,6 @@ fn kernel_types(op: &Op) -> &'static str {
         }
         Op::Select {} | Op::Cast {} | Op::Reduce { .. } | Op::ArgReduce { .. } => "all types",
         Op::Gather { .. } | Op::Broadcast {} => "all types",
-    }
-}
-
-/// The Rust type of an element (booleans are bytes).
-fn rust_element(dtype: DType) -> &'static str {
-    match dtype {
-        DType::Bool => "u8",
-        other => other.name(),
     }
 }
 
