@@ -41,7 +41,9 @@ pub fn kernels(compiled: &Compiled) -> String {
 fn shared_code(steps: &[StepKernels]) -> String {
     let shared: Vec<_> = CODE_BYTES
         .iter()
-        .map(|&(kernel, bytes)| (kernel, bytes, steps.iter().filter(|step| step.ids.contains(&kernel)).count()))
+        .map(|&(kernel, bytes)| {
+            (kernel, bytes, steps.iter().filter(|step| step.ids.contains(&kernel)).count())
+        })
         .filter(|kernel| kernel.2 > 0)
         .collect();
     if shared.is_empty() {

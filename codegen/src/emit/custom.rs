@@ -61,7 +61,8 @@ fn expand_path(custom: &Custom, paths: &[ExprPath]) -> TokenStream {
 
 /// `kiln::custom::Input<'_, i8, kiln::custom::Dims2<1, 10>>`.
 fn expand_type(view: &str, ty: &Type) -> TokenStream {
-    let (view, element, dims) = (Ident::new(view, Span::call_site()), Element::from(ty.dtype), expand_dims(ty));
+    let (view, element, dims) =
+        (Ident::new(view, Span::call_site()), Element::from(ty.dtype), expand_dims(ty));
     quote! { ::kiln::custom::#view<'_, #element, #dims> }
 }
 

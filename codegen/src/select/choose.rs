@@ -159,14 +159,8 @@ fn comparison_kernels(function: Comparison) -> [KernelId; 7] {
             LessEqualI64,
             LessEqualScaledI8,
         ],
-        Comparison::NotEqual => [
-            NotEqualF32,
-            NotEqualI8,
-            NotEqualU8,
-            NotEqualI16,
-            NotEqualI32,
-            NotEqualI64,
-            NotEqualScaledI8,
-        ],
+        Comparison::NotEqual => {
+            [NotEqualF32, NotEqualI8, NotEqualU8, NotEqualI16, NotEqualI32, NotEqualI64, NotEqualScaledI8]
+        }
     }
 }

@@ -89,12 +89,7 @@ impl<'a> Selector<'a> {
     }
 
     /// The kernel for packed weights, if the layer's are, with their elements' type.
-    fn packed_layer(
-        &self,
-        node: &Node,
-        kernel: KernelId,
-        mut constants: Vec<Arg>,
-    ) -> (KernelId, Vec<Arg>) {
+    fn packed_layer(&self, node: &Node, kernel: KernelId, mut constants: Vec<Arg>) -> (KernelId, Vec<Arg>) {
         let Some(packing) = self.packing(node) else { return (kernel, constants) };
         if let Some(Arg::Constant(_, element)) = constants.first_mut() {
             *element = packing.into();
@@ -174,12 +169,7 @@ impl<'a> Selector<'a> {
         Ok([whole(self.region(x)?, k), whole(self.region(y)?, n), band])
     }
 
-    pub(super) fn pool(
-        &mut self,
-        node: &'a Node,
-        window: &Window,
-        clamp: &Clamp,
-    ) -> Selected {
+    pub(super) fn pool(&mut self, node: &'a Node, window: &Window, clamp: &Clamp) -> Selected {
         let x = node.operands[0];
         let (tx, ty) = (self.ty(x), self.ty(node.result));
         let ([batch, ..], [_, out_h, ..]) = self.images(node)?;

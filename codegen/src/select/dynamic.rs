@@ -11,7 +11,8 @@ impl<'a> Selector<'a> {
         let x = self.region(node.operands[0])?;
         let rows = self.ty(node.result).shape.numel() / DYNAMIC_ROW;
         let y = Arg::Cells(Cells::All(self.region(node.result)?));
-        let kernel = if symmetric { KernelId::DynamicScaleSymmetric } else { KernelId::DynamicScaleAsymmetric };
+        let kernel =
+            if symmetric { KernelId::DynamicScaleSymmetric } else { KernelId::DynamicScaleAsymmetric };
         self.call(kernel, vec![whole(x, x.len / rows.max(1)), y]);
         Ok(())
     }
@@ -21,7 +22,10 @@ impl<'a> Selector<'a> {
         let (x, y) = (x?, y?);
         let rows = self.ty(node.operands[1]).shape.numel() / DYNAMIC_ROW;
         let row = x.len / rows.max(1);
-        self.call(KernelId::DynamicQuantize, vec![whole(x, row), Arg::Cells(Cells::All(scales?)), whole(y, row)]);
+        self.call(
+            KernelId::DynamicQuantize,
+            vec![whole(x, row), Arg::Cells(Cells::All(scales?)), whole(y, row)],
+        );
         Ok(())
     }
 

@@ -7,12 +7,7 @@ use crate::interp::{div_reciprocals, softmax_exp_table, softmax_tables_16, Steps
 use crate::ir::{AddRescale, Binary, Clamp, LeakyRescale, Rounding, Shape, SoftmaxScale, Unary};
 
 impl<'a> Selector<'a> {
-    pub(super) fn add(
-        &mut self,
-        node: &'a Node,
-        rescale: &AddRescale,
-        clamp: &Clamp,
-    ) -> Selected {
+    pub(super) fn add(&mut self, node: &'a Node, rescale: &AddRescale, clamp: &Clamp) -> Selected {
         let (tx, ty, out) = (self.ty(node.operands[0]), self.ty(node.operands[1]), self.ty(node.result));
         let adds = matches!(node.op, Op::Add { .. });
         match (tx.dtype, ty.dtype, out.dtype, rescale) {
@@ -30,7 +25,11 @@ impl<'a> Selector<'a> {
                     ("lo", Field::Int(lo.into())),
                     ("hi", Field::Int(hi.into())),
                 ];
-                self.binary(node, KernelId::AddI8Float, vec![Arg::Struct(Struct { name: "AddFloat", fields })])
+                self.binary(
+                    node,
+                    KernelId::AddI8Float,
+                    vec![Arg::Struct(Struct { name: "AddFloat", fields })],
+                )
             }
             (DType::I16, DType::I16, DType::I16, AddRescale::FixedPoint { left_shift, x, y, out: o }) => {
                 self.without_zero_points(node)?;
@@ -112,7 +111,9 @@ impl<'a> Selector<'a> {
             Binary::Max => Some([KernelId::MaxI32, KernelId::MaxI64]),
             Binary::Min => Some([KernelId::MinI32, KernelId::MinI64]),
             Binary::Pow => Some([KernelId::PowI32, KernelId::PowI64]),
-            Binary::SquaredDifference => Some([KernelId::SquaredDifferenceI32, KernelId::SquaredDifferenceI64]),
+            Binary::SquaredDifference => {
+                Some([KernelId::SquaredDifferenceI32, KernelId::SquaredDifferenceI64])
+            }
             _ => None,
         };
         if let Some(kernels) = integers.filter(|_| plain) {

@@ -31,7 +31,8 @@ impl<'a> Selector<'a> {
             let [w, r] = quads.map(|data| Data::from_f32(&data));
             let bias = Data::from_f32(&words(&bias));
             let (lo, hi) = clip.float_bounds();
-            let constants = [("WEIGHTS", w, Element::F32), ("RECURRENT", r, Element::F32), ("BIAS", bias, Element::F32)];
+            let constants =
+                [("WEIGHTS", w, Element::F32), ("RECURRENT", r, Element::F32), ("BIAS", bias, Element::F32)];
             let sizes = vec![Arg::Int(units as i64), Arg::Int(inputs as i64)];
             (KernelId::LstmF32, sizes, constants, vec![Arg::Float(lo), Arg::Float(hi)])
         } else {
@@ -61,8 +62,11 @@ impl<'a> Selector<'a> {
             };
             let [w, r] = [pack(&w), pack(&r)].map(|data: Vec<i8>| Data::from_i8(&data));
             let element = if pairs { Element::I32 } else { Element::I8 };
-            let constants =
-                [("WEIGHTS", w, element), ("RECURRENT", r, element), ("BIAS", Data::from_i32(&bias), Element::I32)];
+            let constants = [
+                ("WEIGHTS", w, element),
+                ("RECURRENT", r, element),
+                ("BIAS", Data::from_i32(&bias), Element::I32),
+            ];
             let params = self.lstm_params(node, factors, [inputs, units], tanh_shift, clip)?;
             (if pairs { KernelId::LstmI8Dsp } else { KernelId::LstmI8 }, vec![params], constants, Vec::new())
         };

@@ -413,13 +413,13 @@ impl<'a> Selector<'a> {
         self.constant(ident.unwrap_or(first), doc, data)
     }
 
+    /// Calls a kernel, in the form for the processor; in parts, if threads share the step.
     fn call(&mut self, kernel: KernelId, args: Vec<Arg>) {
         self.call_generic(kernel, Vec::new(), args);
     }
 
-    fn call_generic(&mut self, kernel: KernelId, generics: Vec<Generic>, args: Vec<Arg>) {
+    fn call_generic(&mut self, kernel: KernelId, generics: Vec<Generic>, mut args: Vec<Arg>) {
         let mut kernel = self.on_target(kernel);
-        let mut args = args;
         let mut comment = self.comment.clone();
         if let Some(shared) = kernel.on_crew().filter(|_| self.is_shared()) {
             kernel = shared;

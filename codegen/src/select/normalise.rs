@@ -23,7 +23,11 @@ impl<'a> Selector<'a> {
                     ("divisor", Field::Struct(scale(divisor))),
                 ];
                 let params = Arg::Struct(Struct { name: "LogSoftmax", fields });
-                self.unary(node, KernelId::LogSoftmaxI8, vec![depth, params, Arg::Constant(table, Element::I32)])
+                self.unary(
+                    node,
+                    KernelId::LogSoftmaxI8,
+                    vec![depth, params, Arg::Constant(table, Element::I32)],
+                )
             }
             _ => Err(self.no_kernel(node)),
         }
@@ -83,7 +87,8 @@ impl<'a> Selector<'a> {
         let (table, roots) = (self.step_constant("TREES", table), self.step_constant("ROOTS", roots));
         let [features, targets] =
             [node.operands[0], node.result].map(|id| Arg::Int(self.ty(id).shape.last() as i64));
-        let args = vec![features, targets, Arg::Constant(table, Element::I32), Arg::Constant(roots, Element::I32)];
+        let args =
+            vec![features, targets, Arg::Constant(table, Element::I32), Arg::Constant(roots, Element::I32)];
         self.unary(node, if least { KernelId::TreesLeastF32 } else { KernelId::TreesF32 }, args)
     }
 

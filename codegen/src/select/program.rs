@@ -173,7 +173,6 @@ impl Region {
         let seen = Region { element, ..self };
         Region { len: bytes / seen.element.bytes(), ..seen }
     }
-
 }
 
 /// Rows of equal length in one memory.

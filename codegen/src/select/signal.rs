@@ -83,7 +83,8 @@ impl<'a> Selector<'a> {
                 (KernelId::LogI16, vec![Arg::Int(scale), Arg::Int(correction_bits), self.all_of(x)?])
             }
             Signal::OverlapAdd { step } => {
-                let kernel = if dtype == DType::F32 { KernelId::OverlapAddF32 } else { KernelId::OverlapAddI16 };
+                let kernel =
+                    if dtype == DType::F32 { KernelId::OverlapAddF32 } else { KernelId::OverlapAddI16 };
                 (kernel, vec![Arg::Int(step), Arg::Int(row as i64), self.all_of(x)?, second(self)?])
             }
         };

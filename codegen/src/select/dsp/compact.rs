@@ -45,7 +45,10 @@ impl<'a> Selector<'a> {
         let words = pack::filters(&layer, &taps, Some(&choice), Tiling::Quads);
         let fields = self.compact_fields(&words, choice.form);
         let [x, y, band] = self.matrix_rows(node)?;
-        self.call(KernelId::DenseI8Compact, vec![Arg::Struct(Struct { name: "CompactDense", fields }), x, y, band]);
+        self.call(
+            KernelId::DenseI8Compact,
+            vec![Arg::Struct(Struct { name: "CompactDense", fields }), x, y, band],
+        );
         Ok(true)
     }
 

@@ -19,14 +19,19 @@ impl<'a> Selector<'a> {
         };
         match kernel {
             Floats::Conv(shape) => self.simd_float_conv(node, shape, KernelId::Conv2dF32Simd, clamp),
-            Floats::Depthwise(shape) => self.simd_float_conv(node, shape, KernelId::Depthwise2dF32Simd, clamp),
+            Floats::Depthwise(shape) => {
+                self.simd_float_conv(node, shape, KernelId::Depthwise2dF32Simd, clamp)
+            }
             Floats::MatMul(..) => Err(self.no_kernel(node)),
             Floats::Dense(_, k) => {
                 let blocks = self.float_blocks(node, |filters| filters.blocks(*k))?;
                 let [x, y, band] = self.matrix_rows(node)?;
                 let work = self.float_workspace(node, kernel.workspace())?;
                 let (lo, hi) = clamp.float_bounds();
-                self.call(KernelId::DenseF32Simd, vec![x, blocks, Arg::Float(lo), Arg::Float(hi), work, y, band]);
+                self.call(
+                    KernelId::DenseF32Simd,
+                    vec![x, blocks, Arg::Float(lo), Arg::Float(hi), work, y, band],
+                );
                 Ok(())
             }
         }
