@@ -26,6 +26,7 @@ mod wide;
 
 use crate::error::{Error, Problem};
 use crate::ir::{Clamp, DType, Data, Graph, Multiplier, Node, Op, Reduction, Rescale, Type, Value, ValueId};
+use crate::kernel::{Kernel, Kernels};
 use crate::plan::Plan;
 use crate::schedule::{self, Feed, Place, Role, Schedule, Step, StepKind};
 use crate::{Events, Float, Options, Target};
@@ -41,13 +42,13 @@ pub use program::*;
 /// # Errors
 /// [`Error::Unsupported`] with every step that has no kernel.
 pub fn select(graph: &Graph, schedule: &Schedule, plan: &Plan, options: &Options) -> Result<Program, Error> {
-    match select_all(graph, schedule, plan, options)? {
+    match select_all(graph, schedule, plan, options, Kernels::default())? {
         (program, problems) if problems.is_empty() => Ok(program),
         (_, problems) => Err(Error::Unsupported(problems)),
     }
 }
 
-/// As [`select`], with every step that has no kernel beside the program: where there are such steps, it has the calls of the others alone, and cannot run.
+/// As [`select`], with the kernels that are chosen already, and every step that has no kernel beside the program: where there are such steps, it has the calls of the others alone, and cannot run.
 ///
 /// # Errors
 /// [`Error::Unsupported`] where a sliding model cannot count its rows.
@@ -56,11 +57,13 @@ pub fn select_all(
     schedule: &Schedule,
     plan: &Plan,
     options: &Options,
+    mut kernels: Kernels,
 ) -> Result<(Program, Vec<Problem>), Error> {
     let mut selector = Selector {
         graph,
         options,
-        special: dsp::special::instances(graph, schedule, options),
+        special: dsp::special::instances(graph, schedule, options, &mut kernels),
+        kernels,
         shifts: vec![COMMON_SHIFT],
         schedule,
         plan,
@@ -111,6 +114,7 @@ type Selected = Result<(), Problem>;
 struct Selector<'a> {
     graph: &'a Graph,
     options: &'a Options,
+    kernels: Kernels,
     /// The convolutions that have code of their own.
     special: Vec<dsp::special::Instance>,
     /// Shifts in the forms of requantisation so far: layers of the same one share code.
@@ -138,7 +142,8 @@ impl<'a> Selector<'a> {
                 let node = self.graph.node(id);
                 self.comment = describe(self.graph, node);
                 self.label = format!("{} {:?}", node.op.name(), self.graph.value(node.result).label());
-                self.node(node)
+                let kernel = self.kernels.of(self.graph, id, self.options, !self.in_loop);
+                self.node(node, kernel)
             }
             StepKind::Absorb { node, sums } => {
                 let node = self.graph.node(node);
@@ -165,7 +170,7 @@ impl<'a> Selector<'a> {
         }
     }
 
-    fn node(&mut self, node: &'a Node) -> Selected {
+    fn node(&mut self, node: &'a Node, kernel: Kernel) -> Selected {
         let whole = matches!(
             node.op,
             Op::Dense { .. }
@@ -203,7 +208,7 @@ impl<'a> Selector<'a> {
         if whole && self.by_row {
             return Err(self.not_by_row());
         }
-        if self.dsp(node)? || self.v6m(node)? || self.simd(node)? {
+        if self.dsp(node, kernel)? || self.v6m(node)? || self.simd(node, kernel)? {
             return Ok(());
         }
         match &node.op {

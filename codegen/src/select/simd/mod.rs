@@ -7,21 +7,20 @@ mod pack;
 
 use super::conv::rows;
 use super::*;
-use crate::kernel::{Kernel, Shape as Sizes, Vectors};
+use crate::kernel::{Shape as Sizes, Vectors};
 use crate::requant::{choose_floats, reachable, Channel, Products, Reference, Rounding};
 use crate::{Optimize, Target};
 use pack::Layer;
 
 impl<'a> Selector<'a> {
     /// Selects a kernel in vectors; `false` where there is none for the node.
-    pub(super) fn simd(&mut self, node: &'a Node) -> Result<bool, Problem> {
+    pub(super) fn simd(&mut self, node: &'a Node, kernel: Kernel) -> Result<bool, Problem> {
         if self.options.target() != Target::Vectors {
             return Ok(false);
         }
         if self.sum(node, Products::Low)? || self.windows(node)? {
             return Ok(true);
         }
-        let kernel = Kernel::of(self.graph, node, self.options, !self.in_loop);
         if kernel.images() > 1 {
             // Refuses too many: each is a call.
             self.images(node)?;
