@@ -5,6 +5,7 @@ use super::{custom, event, uses_memory};
 use crate::select::{
     Arg, Call, Callee, Cells, ConstantId, Element, Field, Generic, Memory, Program, Region, Strip, Struct,
 };
+use kiln_kernel_table::KernelId;
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote, ToTokens};
 
@@ -190,11 +191,16 @@ fn expand_kernel(call: &Call) -> TokenStream {
             quote! { custom::#ident }
         }
         Callee::Kernel(kernel) => {
-            let kernel = Ident::new(kernel.name(), Span::call_site());
-            let generics = expand_generics(&call.generics);
-            quote! { k::#kernel #generics }
+            let (kernel, generics) = (expand_name(kernel), expand_generics(&call.generics));
+            quote! { #kernel #generics }
         }
     }
+}
+
+/// The function of a kernel.
+pub(super) fn expand_name(kernel: KernelId) -> TokenStream {
+    let name = Ident::new(kernel.name(), Span::call_site());
+    quote! { k::#name }
 }
 
 /// `::<32, false>`, or nothing.
