@@ -1,8 +1,8 @@
 //! Models with everything shared by several threads that can be, worth it or not: for tests of all kernels in parts.
 
 use crate::streamed::planned;
-use kiln_codegen::ir::Graph;
-use kiln_codegen::kernel::{crew, Kernel};
+use kiln_codegen::ir::{Graph, NodeId};
+use kiln_codegen::kernel::{crew, Kernel, Kernels};
 use kiln_codegen::schedule::schedule;
 use kiln_codegen::{passes, Compiled, Error, Options, Target};
 
@@ -11,10 +11,16 @@ pub fn on_a_crew(mut graph: Graph, options: Options) -> Result<Option<Compiled>,
     let options = Options { cores: Some(3), target: Some(Target::Vectors), ..options };
     passes::run(&mut graph, &mut |_, _| {})?;
     let mut schedule = schedule(&graph);
-    let shared = |node| crew::workspaces_of_any(&graph, graph.node(node), &options);
-    let alone = |node| Kernel::of(&graph, graph.node(node), &options, true).workspace();
-    schedule.add_workspaces(|node, _| shared(node).unwrap_or_else(|| alone(node)));
-    schedule.share(|node| shared(node).is_some());
+    let mut kernels = Kernels::default();
+    let mut kernel = |node| kernels.of(&graph, node, &options, true);
+    let shared = |kernel: &Kernel, node: NodeId| {
+        crew::workspaces_of_any(kernel, &graph, graph.node(node), options.cores())
+    };
+    schedule.add_workspaces(|node, _| {
+        let kernel = kernel(node);
+        shared(&kernel, node).unwrap_or_else(|| kernel.workspace())
+    });
+    schedule.share(|node| shared(&kernel(node), node).is_some());
     schedule.align(Target::Vectors.alignment());
     match schedule.steps.iter().any(|step| step.shared) {
         true => planned(graph, schedule, options).map(Some),

@@ -39,11 +39,11 @@ pub fn kernels(compiled: &Compiled) -> String {
 
 /// With `optimize = "size"`: the kernels that layers share, and what each is in code.
 fn shared_code(steps: &[StepKernels]) -> String {
-    let is = |kernel: &str, name: &str| kernel.split("::<").next() == Some(name);
-    let used = |name: &str| steps.iter().filter(|step| step.kernels.iter().any(|k| is(k, name))).count();
     let shared: Vec<_> = CODE_BYTES
         .iter()
-        .map(|&(name, bytes)| (name, bytes, used(name)))
+        .map(|&(kernel, bytes)| {
+            (kernel, bytes, steps.iter().filter(|step| step.ids.contains(&kernel)).count())
+        })
         .filter(|kernel| kernel.2 > 0)
         .collect();
     if shared.is_empty() {
@@ -51,8 +51,8 @@ fn shared_code(steps: &[StepKernels]) -> String {
     }
     let mut out =
         String::from("\ncode that layers share, of all kernels that could compute them the fewest bytes:\n");
-    for (name, bytes, layers) in shared {
-        let _ = writeln!(out, "  {name:<24} {bytes:>5} bytes, {layers} layers");
+    for (kernel, bytes, layers) in shared {
+        let _ = writeln!(out, "  {kernel:<24} {bytes:>5} bytes, {layers} layers");
     }
     out
 }

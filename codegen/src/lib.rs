@@ -95,10 +95,10 @@ fn lower(mut graph: ir::Graph, options: &Options) -> Result<(Compiled, Vec<Probl
     passes::run_observed(&mut graph, options, &mut |pass, graph| recorder.after(pass, graph))?;
     graph.order = schedule::order::order(&graph);
     verify::after_stage("order", &graph)?;
-    let search::Found { schedule, plan, alternatives } = search::search(&graph, options)?;
+    let search::Found { schedule, kernels, plan, alternatives } = search::search(&graph, options)?;
     schedule::check(&graph, &schedule).map_err(|objection| objection.into_error("schedule"))?;
     plan::check(&graph, &schedule, &plan).map_err(|objection| objection.into_error("plan"))?;
-    let (program, problems) = select::select_all(&graph, &schedule, &plan, options)?;
+    let (program, problems) = select::select_all(&graph, &schedule, &plan, options, kernels)?;
     let log = recorder.finish();
     let options = options.clone();
     Ok((Compiled { graph, schedule, plan, program, alternatives, log, options }, problems))

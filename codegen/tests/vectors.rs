@@ -1,7 +1,9 @@
 //! Which kernels the layers of real models get on processors with vectors. `KILN_CORPUS` names the models.
 #![allow(clippy::unwrap_used)]
 
+use kiln_codegen::select::Call;
 use kiln_codegen::{compile, Options, Target};
+use kiln_kernel_table::{Format, Isa, KernelId, Op};
 use std::path::PathBuf;
 
 /// Each with the fewest calls of kernels in vectors that its convolutions and products of matrices become.
@@ -13,8 +15,11 @@ const MLPERF: [(&str, usize); 5] = [
     ("mlperf_vww_int8", 28),
 ];
 
-/// Kernels of layers of integers that are no vectors.
-const PORTABLE: [&str; 3] = ["conv2d_i8", "depthwise2d_i8", "dense_i8"];
+/// Whether it is a kernel of a layer of integers.
+fn is_layer(kernel: &KernelId) -> bool {
+    let layer = matches!(kernel.op(), Op::Conv | Op::Depthwise | Op::Dense);
+    layer && kernel.formats().operands[0] == Format::I8
+}
 
 #[test]
 fn layers_of_integers_are_computed_in_vectors() {
@@ -26,9 +31,9 @@ fn layers_of_integers_are_computed_in_vectors() {
         let bytes = std::fs::read(corpus.join("tflite").join(name).with_extension("tflite")).unwrap();
         let options = Options { target: Some(Target::Vectors), ..Options::default() };
         let compiled = compile(&bytes, name, &options).unwrap();
-        let kernels: Vec<&str> = compiled.program.calls.iter().map(|call| call.kernel).collect();
-        let layers = kernels.iter().filter(|kernel| PORTABLE.iter().any(|of| kernel.starts_with(of)));
-        let (vectors, others): (Vec<&str>, Vec<&str>) = layers.partition(|kernel| kernel.contains("_simd"));
+        let kernels: Vec<KernelId> = compiled.program.calls.iter().filter_map(Call::kernel).collect();
+        let layers = kernels.iter().copied().filter(is_layer);
+        let (vectors, others): (Vec<_>, Vec<_>) = layers.partition(|kernel| kernel.isa() == Isa::Simd);
         println!("{name}: {} of {} calls are layers in vectors", vectors.len(), kernels.len());
         assert!(others.is_empty(), "{name} calls {others:?}");
         assert!(vectors.len() >= least, "{name} calls {kernels:?}");

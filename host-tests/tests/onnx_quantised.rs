@@ -5,8 +5,10 @@
 use cargo_kiln::golden::Golden;
 use cargo_kiln::place::Place;
 use kiln_codegen::ir::{DType, Data, Graph};
+use kiln_codegen::select::Call;
 use kiln_codegen::{Options, Qdq};
 use kiln_host_tests::{assert_generated_as_interpreted, corpus_folder};
+use kiln_kernel_table::{Arithmetic, Isa, KernelId, Op};
 use std::path::PathBuf;
 
 /// The files of the corpus with their golden outputs, if there is a corpus.
@@ -87,11 +89,14 @@ fn quantised_layers_are_fast() {
         let Some((path, _)) = corpus(name) else { return };
         let place = Place::find("qemu-cortex-m4").unwrap();
         let compiled = kiln_codegen::compile_file(&path, &place.options(&Options::default())).unwrap();
-        let kernels: Vec<&str> = compiled.program.calls.iter().map(|call| call.kernel).collect();
-        for kernel in ["conv2d_i8_dsp", "dense_i8_dsp", "add_i8_dsp"] {
-            assert!(kernels.iter().any(|name| name.starts_with(kernel)), "{kernel} in {kernels:?}");
+        let kernels: Vec<KernelId> = compiled.program.calls.iter().filter_map(Call::kernel).collect();
+        for op in [Op::Conv, Op::Dense, Op::Pairs] {
+            assert!(kernels.iter().any(|k| k.op() == op && k.isa() == Isa::Dsp), "{op:?} in {kernels:?}");
         }
-        let slow = |name: &&str| name.ends_with("_float") || name.ends_with("_exact");
+        let slow = |kernel: &KernelId| match kernel.arithmetic() {
+            Some(Arithmetic::Reference) => kernel.isa() == Isa::Dsp,
+            arithmetic => arithmetic == Some(Arithmetic::Floats),
+        };
         assert!(!kernels.iter().any(slow), "{kernels:?}");
     }
 }

@@ -99,7 +99,7 @@ fn kernels_of(imported: &Graph, compiled: &Compiled, operator: &str) -> Vec<Stri
     let calls = &compiled.program.calls;
     let of = |what: &str| -> Vec<String> {
         let calls = calls.iter().filter(|call| origin(call.step).contains(what));
-        calls.map(|call| call.kernel.to_owned()).collect()
+        calls.map(|call| call.name().to_owned()).collect()
     };
     let own = of(&format!(" {operator}"));
     let is_function = |node: &Node| node.origin.contains(operator) && node.op.elementwise_operands() > 0;

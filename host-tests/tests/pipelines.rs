@@ -7,7 +7,9 @@ mod streamed;
 use cargo_kiln::compare::compare;
 use cargo_kiln::place::{interpret, Place};
 use kiln_codegen::ir::{DType, Data, Graph, Type};
+use kiln_codegen::select::Call;
 use kiln_codegen::{verify, Compiled, Options};
+use kiln_kernel_table::KernelId;
 
 /// Constants and nodes; `const NAME TYPE` becomes a constant with elements of its own.
 fn graph(lines: &[&str]) -> Graph {
@@ -93,8 +95,9 @@ fn floats() {
     ]);
     let compiled = check(&graph);
     assert_eq!(compiled.schedule.pipelines.len(), 1);
-    let kernels: Vec<&str> = compiled.program.calls.iter().map(|call| call.kernel).collect();
-    for kernel in ["pad_rows", "mean_rows_f32", "softmax_f32", "conv2d_f32", "copy", "mul_f32"] {
+    let kernels: Vec<KernelId> = compiled.program.calls.iter().filter_map(Call::kernel).collect();
+    use KernelId::{Conv2dF32, Copy, MeanRowsF32, MulF32, PadRows, SoftmaxF32};
+    for kernel in [PadRows, MeanRowsF32, SoftmaxF32, Conv2dF32, Copy, MulF32] {
         assert!(kernels.contains(&kernel), "{kernel}: {kernels:?}");
     }
 }
@@ -120,9 +123,9 @@ fn bytes() {
         "return %f, %g",
     ]);
     let compiled = check(&graph);
-    let kernels: Vec<&str> = compiled.program.calls.iter().map(|call| call.kernel).collect();
-    for kernel in ["quantize_f32_i8", "lookup_8", "copy", "pad_rows", "avg_pool_rows_i8", "dequantize_i8_f32"]
-    {
+    let kernels: Vec<KernelId> = compiled.program.calls.iter().filter_map(Call::kernel).collect();
+    use KernelId::{AvgPoolRowsI8, Copy, DequantizeI8F32, Lookup8, PadRows, QuantizeF32I8};
+    for kernel in [QuantizeF32I8, Lookup8, Copy, PadRows, AvgPoolRowsI8, DequantizeI8F32] {
         assert!(kernels.contains(&kernel), "{kernel}: {kernels:?}");
     }
 }

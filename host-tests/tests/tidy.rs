@@ -1,5 +1,7 @@
 //! The rules of the house that a program can check.
 
+use kiln_kernel_table::KernelId;
+use proc_macro2::{TokenStream, TokenTree};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -8,7 +10,8 @@ fn root() -> PathBuf {
 }
 
 /// Every folder with code.
-const CRATES: [&str; 11] = [
+const CRATES: [&str; 12] = [
+    "kernel-table",
     "codegen",
     "macros",
     "runtime-nostd",
@@ -54,8 +57,8 @@ const COMPILER: &[(&str, &[&str])] = &[
     ("codegen/ir", &[]),
     ("codegen/interp", &["kiln-ir"]),
     ("codegen/front", &["kiln-interp", "kiln-ir"]),
-    ("codegen", &["kiln-front", "kiln-interp", "kiln-ir"]),
-    ("codegen/tools", &["kiln-codegen", "kiln-interp", "kiln-ir"]),
+    ("codegen", &["kiln-front", "kiln-interp", "kiln-ir", "kiln-kernel-table"]),
+    ("codegen/tools", &["kiln-codegen", "kiln-interp", "kiln-ir", "kiln-kernel-table"]),
 ];
 
 /// The rooms of the crates with several, and the rooms and crates that each may use.
@@ -128,6 +131,15 @@ fn items(rest: &str) -> Vec<&str> {
     items
 }
 
+/// The rooms that may use the table of kernels.
+const KNOW_KERNELS: [&str; 5] = [
+    "codegen/src/kernel",
+    "codegen/src/select",
+    "codegen/src/emit",
+    "codegen/tools/src/report",
+    "codegen/tools/src/advice",
+];
+
 /// Files and folders of the modules that a file declares for tests only: their paths, a folder's with its slash.
 fn test_modules(file: &str, text: &str) -> Vec<String> {
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
@@ -169,9 +181,69 @@ fn rooms_use_only_what_they_may() {
             let others = named(&code);
             let others = others.iter().filter(|other| **other != own && !allowed.contains(other));
             wrong.extend(others.map(|other| format!("{file} uses {other}")));
+            let knows = code.contains("kiln_kernel_table") || code.contains("KernelId");
+            if knows && !KNOW_KERNELS.contains(room) {
+                wrong.push(format!("{file} uses the table of kernels"));
+            }
         }
     }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+/// Calls `found` with each text in quotes, and with `k::` and each name behind `k::` or `kernels::`, outside of tests.
+fn literals_and_kernels(tokens: TokenStream, found: &mut impl FnMut(&str)) {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let text = |at: usize| tokens.get(at).map(TokenTree::to_string).unwrap_or_default();
+    let mut at = 0;
+    while at < tokens.len() {
+        if text(at) == "#" && text(at + 1).replace(' ', "") == "[cfg(test)]" {
+            // The item that follows ends with a semicolon or with braces.
+            let ends = |token: &TokenTree| match token {
+                TokenTree::Group(group) => group.delimiter() == proc_macro2::Delimiter::Brace,
+                token => token.to_string() == ";",
+            };
+            at += 2 + tokens[at + 2..].iter().position(ends).unwrap_or(0);
+        } else {
+            match &tokens[at] {
+                TokenTree::Group(group) => literals_and_kernels(group.stream(), found),
+                TokenTree::Literal(literal) => found(literal.to_string().trim_matches('"')),
+                TokenTree::Ident(name) if text(at.saturating_sub(1)) == ":" && at > 2 => {
+                    if ["k", "kernels"].contains(&text(at - 3).as_str()) {
+                        found(&format!("k::{name}"));
+                    }
+                }
+                TokenTree::Ident(_) | TokenTree::Punct(_) => {}
+            }
+        }
+        at += 1;
+    }
+}
+
+#[test]
+fn kernels_are_named_in_their_table_alone() {
+    let words = |folder: &str| {
+        let mut words = Vec::new();
+        for (file, text) in sources(folder) {
+            let tokens = text.parse().unwrap();
+            literals_and_kernels(tokens, &mut |word| words.push((file.clone(), word.to_owned())));
+        }
+        words
+    };
+    let names: BTreeSet<&str> = KernelId::ALL.iter().map(|kernel| kernel.name()).collect();
+    // Some are words of the graph's, or of reports: in quotes they are no kernels.
+    let graph: BTreeSet<String> = words("codegen/ir/src").into_iter().map(|(_, word)| word).collect();
+    let named = |word: &str| match word.strip_prefix("k::") {
+        Some(name) => names.contains(name),
+        None => {
+            let name = word.split("::<").next().unwrap_or_default();
+            names.contains(name) && name != "copy" && !graph.contains(name)
+        }
+    };
+    let mut wrong = Vec::new();
+    for folder in ["codegen", "macros/src", "cli/src", "xtask/src"] {
+        wrong.extend(words(folder).into_iter().filter(|(_, word)| named(word)));
+    }
+    assert!(wrong.is_empty(), "names of kernels outside of the table: {wrong:#?}");
 }
 
 #[test]
@@ -197,7 +269,9 @@ fn crates_of_the_compiler_use_only_what_they_may() {
 
 #[test]
 fn compiler_and_runtime_do_not_know_each_other() {
-    for (krate, other) in [("codegen", "kiln"), ("runtime-nostd", "kiln-codegen")] {
+    for (krate, other) in
+        [("codegen", "kiln"), ("runtime-nostd", "kiln-codegen"), ("runtime-nostd", "kiln-kernel-table")]
+    {
         let manifest = std::fs::read_to_string(root().join(krate).join("Cargo.toml")).unwrap();
         let depends = manifest.lines().any(|line| line.split(['=', '.', ' ']).next() == Some(other));
         assert!(!depends, "{krate} depends on {other}");
@@ -222,9 +296,17 @@ fn unsafe_stands_where_it_may() {
         "cli/src/report/page/mod.rs",
     ];
     let mut wrong = Vec::new();
-    for folder in
-        ["codegen", "macros", "runtime-nostd", "boards", "cli", "kiln-test", "kernel-checks", "xtask"]
-    {
+    for folder in [
+        "kernel-table",
+        "codegen",
+        "macros",
+        "runtime-nostd",
+        "boards",
+        "cli",
+        "kiln-test",
+        "kernel-checks",
+        "xtask",
+    ] {
         for (file, text) in sources(folder) {
             let says_unsafe = code(&text).any(|line| {
                 line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == "unsafe")

@@ -2,6 +2,7 @@
 
 use kiln_boards::cycles::Count;
 use kiln_codegen::schedule::StepKind;
+use kiln_codegen::select::Call;
 use kiln_codegen::Compiled;
 use kiln_tools::report::{self, memory};
 use serde_json::{json, Value};
@@ -68,7 +69,7 @@ pub(super) fn macs(compiled: &Compiled, step: usize) -> Option<u64> {
 /// Names of the kernels that a step calls, each once.
 fn kernels(compiled: &Compiled, step: usize) -> String {
     let calls = compiled.program.calls.iter().filter(|call| call.step == step);
-    let mut names: Vec<&str> = calls.map(|call| call.kernel).collect();
+    let mut names: Vec<&str> = calls.map(Call::name).collect();
     names.dedup();
     names.join(", ")
 }

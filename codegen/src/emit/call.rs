@@ -2,7 +2,10 @@
 
 use super::pipeline::{self, Stage};
 use super::{custom, event, uses_memory};
-use crate::select::{Arg, Call, Cells, ConstantId, Field, Generic, Memory, Program, Region, Strip, Struct};
+use crate::select::{
+    Arg, Call, Callee, Cells, ConstantId, Element, Field, Generic, Memory, Program, Region, Strip, Struct,
+};
+use kiln_kernel_table::KernelId;
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote, ToTokens};
 
@@ -182,17 +185,22 @@ fn static_name(value: &Struct) -> Ident {
 
 /// The function that a call calls.
 fn expand_kernel(call: &Call) -> TokenStream {
-    match call.custom {
-        Some(index) => {
+    match call.callee {
+        Callee::Custom(index) => {
             let ident = custom::ident(index);
             quote! { custom::#ident }
         }
-        None => {
-            let kernel = Ident::new(call.kernel, Span::call_site());
-            let generics = expand_generics(&call.generics);
-            quote! { k::#kernel #generics }
+        Callee::Kernel(kernel) => {
+            let (kernel, generics) = (expand_name(kernel), expand_generics(&call.generics));
+            quote! { #kernel #generics }
         }
     }
+}
+
+/// The function of a kernel.
+pub(super) fn expand_name(kernel: KernelId) -> TokenStream {
+    let name = Ident::new(kernel.name(), Span::call_site());
+    quote! { k::#name }
 }
 
 /// `::<32, false>`, or nothing.
@@ -222,9 +230,9 @@ fn expand_arg(program: &Program, arg: &Arg) -> TokenStream {
         Arg::Rows(strip) => rows(strip),
         Arg::Input(source, ty) => custom::expand_input(program, source, ty),
         Arg::Output(region, ty) => custom::expand_output(region, ty),
-        Arg::Constant(id, element) => constant(program, *id, element),
+        Arg::Constant(id, element) => constant(program, *id, *element),
         Arg::ConstantRow(id, element, len) => {
-            let (all, len) = (constant(program, *id, element), Literal::usize_unsuffixed(*len));
+            let (all, len) = (constant(program, *id, *element), Literal::usize_unsuffixed(*len));
             quote! { kiln::constant_row(#all, #len, row) }
         }
         Arg::Table(id) => {
@@ -259,8 +267,7 @@ pub(super) fn linear(len: usize) -> TokenStream {
 
 /// `&[Cell<T>; N]` of a region.
 pub(super) fn cells(region: &Region) -> TokenStream {
-    let memory = memory_ident(region.memory);
-    let element = Ident::new(region.element, Span::call_site());
+    let (memory, element) = (memory_ident(region.memory), region.element);
     let (offset, len) = (Literal::usize_unsuffixed(region.offset), Literal::usize_unsuffixed(region.len));
     quote! { #memory.cells::<#element, #offset, #len>() }
 }
@@ -275,10 +282,17 @@ pub(super) fn rows(strip: &Strip) -> TokenStream {
 }
 
 /// `&[T]` of a constant.
-pub(super) fn constant(program: &Program, id: ConstantId, element: &str) -> TokenStream {
+pub(super) fn constant(program: &Program, id: ConstantId, element: Element) -> TokenStream {
     let ident = Ident::new(&program.constants[id.0].ident, Span::call_site());
-    let accessor = format_ident!("as_{}", element);
+    let accessor = format_ident!("as_{}", element.name());
     quote! { weights::#ident.#accessor() }
+}
+
+/// The type of an element.
+impl ToTokens for Element {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        Ident::new(self.name(), Span::call_site()).to_tokens(tokens);
+    }
 }
 
 fn expand_struct(program: &Program, value: &Struct) -> TokenStream {
@@ -297,7 +311,7 @@ fn expand_struct(program: &Program, value: &Struct) -> TokenStream {
                 let [name, variant] = [name, variant].map(|ident| Ident::new(ident, Span::call_site()));
                 quote! { k::#name::#variant }
             }
-            Field::Constant(id, element) => constant(program, *id, element),
+            Field::Constant(id, element) => constant(program, *id, *element),
             Field::Struct(inner) => expand_struct(program, inner),
         };
         quote! { #field: #value }

@@ -1,8 +1,8 @@
 //! Functions of custom operators, with the types that the model wants of them.
 
 use super::call::{cells, constant, float};
-use crate::ir::{DType, Type};
-use crate::select::{Custom, Operand, Program, Region};
+use crate::ir::Type;
+use crate::select::{Custom, Element, Operand, Program, Region};
 use proc_macro2::{Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{format_ident, quote, ToTokens};
 use syn::{ExprPath, PathSegment};
@@ -61,7 +61,8 @@ fn expand_path(custom: &Custom, paths: &[ExprPath]) -> TokenStream {
 
 /// `kiln::custom::Input<'_, i8, kiln::custom::Dims2<1, 10>>`.
 fn expand_type(view: &str, ty: &Type) -> TokenStream {
-    let (view, element, dims) = (Ident::new(view, Span::call_site()), element(ty), expand_dims(ty));
+    let (view, element, dims) =
+        (Ident::new(view, Span::call_site()), Element::from(ty.dtype), expand_dims(ty));
     quote! { ::kiln::custom::#view<'_, #element, #dims> }
 }
 
@@ -75,12 +76,6 @@ fn expand_dims(ty: &Type) -> TokenStream {
     }
 }
 
-/// The Rust type of an element: bytes for booleans.
-fn element(ty: &Type) -> Ident {
-    let name = if ty.dtype == DType::Bool { DType::U8.name() } else { ty.dtype.name() };
-    Ident::new(name, Span::call_site())
-}
-
 /// An operand.
 pub(super) fn expand_input(program: &Program, operand: &Operand, ty: &Type) -> TokenStream {
     let (scale, zero_point) = expand_quant(ty);
@@ -90,7 +85,7 @@ pub(super) fn expand_input(program: &Program, operand: &Operand, ty: &Type) -> T
             quote! { kiln::custom::Input::of_cells(#cells, #scale, #zero_point) }
         }
         Operand::Constant(id) => {
-            let constant = constant(program, *id, &element(ty).to_string());
+            let constant = constant(program, *id, ty.dtype.into());
             quote! { kiln::custom::Input::of_constant(#constant, #scale, #zero_point) }
         }
     }

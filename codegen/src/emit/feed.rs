@@ -10,7 +10,7 @@ use super::io::described;
 use super::pipeline::{self, Stage};
 use super::{bytes, expand_memories};
 use crate::select::{Fed, Memory, Port, Program, Slide};
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::TokenStream;
 use quote::quote;
 
 /// `ROWS` and `ROW_LEN`, and `HOP` of a sliding model.
@@ -76,7 +76,7 @@ pub(super) fn expand_methods(
 /// `kiln::Model::input_bytes_mut` of the only input: the place of the next row.
 pub(super) fn expand_row_bytes(program: &Program, fed: &Fed) -> Option<TokenStream> {
     let port = program.inputs.first()?;
-    let element = port.region.element_bytes();
+    let element = port.region.element.bytes();
     let (offset, len) = (bytes(port.region.offset), bytes(port.region.len * element));
     let (memory, tick, row) = (memory_mut(port), tick(fed), bytes(fed.row * element));
     Some(quote! {
@@ -90,7 +90,7 @@ pub(super) fn expand_row_bytes(program: &Program, fed: &Fed) -> Option<TokenStre
 
 fn expand_push_row(program: &Program, fed: &Fed, port: &Port) -> TokenStream {
     let answer = Answer::of(program);
-    let element = Ident::new(port.region.element, Span::call_site());
+    let element = port.region.element;
     let (row, all) = (bytes(fed.row), bytes(fed.rows * fed.row));
     let write = expand_write(fed, port);
     let what = described(port);
@@ -136,7 +136,7 @@ fn expand_push_row(program: &Program, fed: &Fed, port: &Port) -> TokenStream {
 
 fn expand_slide(program: &Program, fed: &Fed, slide: Slide, port: &Port) -> TokenStream {
     let answer = Answer::of(program);
-    let element = Ident::new(port.region.element, Span::call_site());
+    let element = port.region.element;
     let row = bytes(fed.row);
     let write = expand_write(fed, port);
     let what = described(port);
@@ -184,7 +184,7 @@ impl Answer {
                 one: false,
             };
         };
-        let (element, len) = (Ident::new(port.region.element, Span::call_site()), bytes(port.region.len));
+        let (element, len) = (port.region.element, bytes(port.region.len));
         Answer {
             option: quote! { Option<&[#element; #len]> },
             when_complete: quote! { if self.advance() { Some(self.output()) } else { None } },
@@ -272,7 +272,7 @@ fn expand_advance(program: &Program, fed: &Fed, start: Option<TokenStream>, trac
 
 /// Writes `row` to its place.
 fn expand_write(fed: &Fed, port: &Port) -> TokenStream {
-    let element = Ident::new(port.region.element, Span::call_site());
+    let element = port.region.element;
     let (offset, len) = (bytes(port.region.offset), bytes(port.region.len));
     let (memory, tick) = (memory_mut(port), tick(fed));
     quote! {

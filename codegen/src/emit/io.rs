@@ -3,7 +3,7 @@
 use super::call::float;
 use super::{feed, structure, Names};
 use crate::ir::{DType, Graph};
-use crate::select::{Memory, Port, Program};
+use crate::select::{Element, Memory, Port, Program};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote};
 
@@ -102,8 +102,8 @@ fn arena_of(port: &Port) -> Ident {
 }
 
 /// Element type, offset and number of elements.
-fn expand_region(port: &Port) -> (Ident, Literal, Literal) {
-    let element = Ident::new(port.region.element, Span::call_site());
+fn expand_region(port: &Port) -> (Element, Literal, Literal) {
+    let element = port.region.element;
     (element, Literal::usize_unsuffixed(port.region.offset), Literal::usize_unsuffixed(port.region.len))
 }
 
@@ -131,13 +131,13 @@ fn expand_dequantize(port: &Port, number: &str) -> Option<TokenStream> {
     })
 }
 
-fn quantization(port: &Port) -> Option<(TokenStream, TokenStream, Ident)> {
+fn quantization(port: &Port) -> Option<(TokenStream, TokenStream, Element)> {
     if !matches!(port.ty.dtype, DType::I8 | DType::U8 | DType::I16) {
         return None;
     }
     let scale = float(port.ty.scale()?);
     let zero = Literal::i32_unsuffixed(port.ty.zero_point());
-    Some((scale, quote! { #zero }, Ident::new(port.region.element, Span::call_site())))
+    Some((scale, quote! { #zero }, port.region.element))
 }
 
 fn expand_info(port: &Port) -> TokenStream {

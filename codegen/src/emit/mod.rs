@@ -15,8 +15,9 @@ mod structure;
 mod turns;
 
 use crate::ir::Graph;
-use crate::select::{Arg, Memory, Program};
+use crate::select::{Arg, Element, Memory, Program};
 use kiln_ir::options::{Float, Options};
+use kiln_kernel_table::KernelId;
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote};
 
@@ -294,14 +295,15 @@ fn uses_memory(args: &[Arg], memory: Memory) -> bool {
 
 fn expand_reset(program: &Program, needs_start: bool) -> TokenStream {
     let body = program.state_inits.iter().map(|init| {
-        let region = call::cells(&init.region.seen_as("u8"));
+        let region = call::cells(&init.region.seen_as(Element::U8));
+        let [copy, fill] = [KernelId::Copy, KernelId::Fill].map(call::expand_name);
         match init.constant {
             Some(id) => {
-                let constant = call::constant(program, id, "u8");
+                let constant = call::constant(program, id, Element::U8);
                 let linear = call::linear(init.region.len);
-                quote! { k::copy(#linear, #constant, #region); }
+                quote! { #copy(#linear, #constant, #region); }
             }
-            None => quote! { k::fill(0u8, #region); },
+            None => quote! { #fill(0u8, #region); },
         }
     });
     let memory =

@@ -5,15 +5,16 @@
 
 use super::{packs, planar, Kernel, Shape};
 use crate::ir::{Graph, Layout, Node, Op};
+use kiln_kernel_table::KernelId;
 
-/// Bytes of code of the kernels that `optimize = "size"` shares among layers, by the name that emitted code calls them by: on Cortex-M4 at `opt-level = "s"`, with what only
+/// Bytes of code of the kernels that `optimize = "size"` shares among layers: on Cortex-M4 at `opt-level = "s"`, with what only
 /// they call, where several layers share them. (Of a kernel with one layer the compiler knows all sizes, and it is smaller.) `host-tests/tests/code_bytes.rs` measures them.
-pub const CODE_BYTES: [(&str, usize); 5] = [
-    ("conv2d_i8_compact", CONV),
-    ("dense_i8_compact", DENSE),
-    ("depthwise2d_i8_compact", 1350),
-    ("mean_pool2d_i8_compact", 480),
-    ("add_i8_compact", 80),
+pub const CODE_BYTES: [(KernelId, usize); 5] = [
+    (KernelId::Conv2dI8Compact, CONV),
+    (KernelId::DenseI8Compact, DENSE),
+    (KernelId::Depthwise2dI8Compact, 1350),
+    (KernelId::MeanPool2dI8Compact, 480),
+    (KernelId::AddI8Compact, 80),
 ];
 
 const CONV: usize = 1950;

@@ -6,7 +6,6 @@
 use super::vectors::{MOST_AS_ROW, SLACK};
 use super::{Floats, Kernel, Shape, Vectors};
 use crate::ir::{Graph, Node};
-use crate::Options;
 
 /// Nanoseconds that one thread takes, from which on a step is shared.
 const WORTH: usize = 10_000;
@@ -20,19 +19,15 @@ const FLOATS_DEPTHWISE: usize = 8;
 /// Bytes of weights in a nanosecond, where each is used once.
 const STREAMED: usize = 20;
 
-/// The workspaces of a node that the threads of a crew compute, all together, in bytes; `None` where one thread computes it. `whole`: in a step that computes all rows at once.
-pub fn workspaces(graph: &Graph, node: &Node, options: &Options, whole: bool) -> Option<usize> {
-    if options.cores() < 2 || !whole {
-        return None;
-    }
-    let kernel = Kernel::of(graph, node, options, whole);
-    (nanoseconds(&kernel, graph, node)? >= WORTH).then(|| bytes(&kernel, options.cores()))
+/// The workspaces of a node that the threads of a crew compute in a step of all rows, all together, in bytes; `None` where one thread computes it.
+pub fn workspaces(kernel: &Kernel, graph: &Graph, node: &Node, cores: usize) -> Option<usize> {
+    let worth = cores > 1 && nanoseconds(kernel, graph, node)? >= WORTH;
+    worth.then(|| bytes(kernel, cores))
 }
 
-/// As [`workspaces`], of a step that computes all rows at once, whether it is worth it or not.
-pub fn workspaces_of_any(graph: &Graph, node: &Node, options: &Options) -> Option<usize> {
-    let kernel = Kernel::of(graph, node, options, true);
-    nanoseconds(&kernel, graph, node).map(|_| bytes(&kernel, options.cores()))
+/// As [`workspaces`], whether it is worth it or not.
+pub fn workspaces_of_any(kernel: &Kernel, graph: &Graph, node: &Node, cores: usize) -> Option<usize> {
+    nanoseconds(kernel, graph, node).map(|_| bytes(kernel, cores))
 }
 
 /// Bytes of all workspaces.

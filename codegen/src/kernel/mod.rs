@@ -1,6 +1,6 @@
 //! Which kernel computes a node on which processor, and what it needs besides operands and result.
 //!
-//! The schedule asks for workspaces before there are addresses, `select` for the kernel when there are: both ask here. What depends on the values of
+//! The schedule asks for workspaces before there are addresses, `select` for the kernel when there are: both read [`Kernels`]. What depends on the values of
 //! weights (whether a cheap requantisation is exact) is `select`'s, but for planar images: `cheap.rs`.
 
 mod cheap;
@@ -19,8 +19,9 @@ pub use planar::{planar_operand, planar_result};
 pub use shape::Shape;
 pub use vectors::Vectors;
 
-use crate::ir::{DType, Graph, Node, Op, Order, Rescale};
+use crate::ir::{DType, Graph, Node, NodeId, Op, Order, Rescale};
 use crate::{Optimize, Options, Target};
+use std::collections::HashMap;
 
 /// A kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,9 +48,20 @@ pub enum Kernel {
     Floats(Floats),
 }
 
+/// The kernels of a graph's nodes. Each is chosen once: that reads all weights.
+#[derive(Clone, Debug, Default)]
+pub struct Kernels(HashMap<(NodeId, bool), Kernel>);
+
+impl Kernels {
+    /// The kernel of a node, in a step that computes all rows at once (`whole`) or runs in a pipeline. Graph and options are always the same.
+    pub fn of(&mut self, graph: &Graph, node: NodeId, options: &Options, whole: bool) -> Kernel {
+        let choose = || Kernel::of(graph, graph.node(node), options, whole);
+        *self.0.entry((node, whole)).or_insert_with(choose)
+    }
+}
+
 impl Kernel {
-    /// The kernel of a node, in a step that computes all rows at once (`whole`) or runs in a pipeline.
-    pub fn of(graph: &Graph, node: &Node, options: &Options, whole: bool) -> Kernel {
+    fn of(graph: &Graph, node: &Node, options: &Options, whole: bool) -> Kernel {
         if options.target() == Target::Vectors && packing(graph, node, options).is_none() {
             let integers = Vectors::of(graph, node, whole).map(Kernel::Vectors);
             let floats = || Floats::of(graph, node, whole).map(Kernel::Floats);

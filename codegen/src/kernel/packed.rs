@@ -57,14 +57,6 @@ impl Packing {
         }
     }
 
-    /// The Rust type of the constant's elements.
-    pub fn element(self) -> &'static str {
-        match self {
-            Packing::Nibbles => "u8",
-            Packing::Halves => "u16",
-        }
-    }
-
     /// The weights, packed in their order.
     pub fn pack(self, weights: &Data) -> Data {
         match self {

@@ -7,14 +7,13 @@ mod cuts;
 #[cfg(test)]
 mod tests;
 
-use crate::ir::{Graph, NodeId};
-use crate::kernel::{crew, Kernel};
+use crate::ir::Graph;
+use crate::kernel::{crew, Kernels};
 use crate::plan::{plan, with_fast, Plan};
 use crate::schedule::pipeline::{self, Draft, Refused};
 use crate::schedule::{with_pipelines, Feed, Flow, Schedule};
 use crate::{Input, Optimize, Options};
 use kiln_ir::error::{Error, Problem};
-use std::collections::HashMap;
 
 /// Most divisions that are scheduled and planned.
 const MOST_PLANNED: usize = 12;
@@ -27,6 +26,8 @@ pub const REFUSED: &str = "the model cannot take its input so: ";
 pub struct Found {
     /// The schedule.
     pub schedule: Schedule,
+    /// The kernels that compute its steps.
+    pub kernels: Kernels,
     /// Its plan.
     pub plan: Plan,
     /// All that was planned.
@@ -62,7 +63,7 @@ impl Alternative {
 /// [`Error::Options`] if the model cannot take its input as asked, [`Error::Unsupported`] if no arena is large enough.
 pub fn search(graph: &Graph, options: &Options) -> Result<Found, Error> {
     let flow = Flow::of(graph);
-    let mut tried = Tried { graph, options, workspaces: HashMap::new(), list: Vec::new() };
+    let mut tried = Tried { graph, options, kernels: Kernels::default(), list: Vec::new() };
     match options.input {
         Input::Whole => tried.add(&[])?,
         Input::Rows => {
@@ -90,6 +91,7 @@ pub fn search(graph: &Graph, options: &Options) -> Result<Found, Error> {
         tried.list.iter_mut().min_by_key(bytes).into_iter().for_each(|c| c.about.kept = true);
     }
     let alternatives = tried.list.iter().map(|c| c.about.clone()).collect();
+    let kernels = tried.kernels;
     let kept = tried.list.into_iter().find(|c| c.about.kept);
     let Candidate { schedule, plan, .. } =
         kept.ok_or_else(|| Error::internal("search", "nothing was planned"))?;
@@ -100,7 +102,7 @@ pub fn search(graph: &Graph, options: &Options) -> Result<Found, Error> {
         }
         None => plan,
     };
-    Ok(Found { schedule, plan, alternatives })
+    Ok(Found { schedule, kernels, plan, alternatives })
 }
 
 /// A planned schedule.
@@ -113,8 +115,7 @@ struct Candidate {
 struct Tried<'g> {
     graph: &'g Graph,
     options: &'g Options,
-    /// Bytes of the workspace of a node as a whole, or in turns, and whether several threads share it: looking for the kernel reads all weights.
-    workspaces: HashMap<(NodeId, bool), (usize, bool)>,
+    kernels: Kernels,
     list: Vec<Candidate>,
 }
 
@@ -122,13 +123,15 @@ impl Tried<'_> {
     fn add(&mut self, drafts: &[Draft]) -> Result<(), Error> {
         let mut schedule = with_pipelines(self.graph, drafts);
         let (graph, options) = (self.graph, self.options);
-        let workspaces = &mut self.workspaces;
+        let kernels = &mut self.kernels;
+        // Bytes, and whether several threads share the step.
         let mut workspace = |node, whole| {
-            let of = || match crew::workspaces(graph, graph.node(node), options, whole) {
+            let kernel = kernels.of(graph, node, options, whole);
+            let cores = if whole { options.cores() } else { 1 };
+            match crew::workspaces(&kernel, graph, graph.node(node), cores) {
                 Some(bytes) => (bytes, true),
-                None => (Kernel::of(graph, graph.node(node), options, whole).workspace(), false),
-            };
-            *workspaces.entry((node, whole)).or_insert_with(of)
+                None => (kernel.workspace(), false),
+            }
         };
         schedule.add_workspaces(|node, whole| workspace(node, whole).0);
         schedule.share(|node| workspace(node, true).1);

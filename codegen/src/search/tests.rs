@@ -194,7 +194,7 @@ fn all_that_is_tried_is_sound() {
             let mut tried = Tried {
                 graph: &graph,
                 options: &Options::default(),
-                workspaces: HashMap::new(),
+                kernels: Kernels::default(),
                 list: Vec::new(),
             };
             for drafts in cuts::cuts(&graph, &flow, feed).into_iter().take(MOST_PLANNED) {

@@ -1,6 +1,5 @@
 //! Comparisons, choices, changes of type, and reductions.
 
-use super::movement::word;
 use super::*;
 use crate::ir::{CompareRescale, Comparison};
 
@@ -12,7 +11,7 @@ impl<'a> Selector<'a> {
         rescale: &CompareRescale,
     ) -> Selected {
         let (tx, ty) = (self.ty(node.operands[0]), self.ty(node.operands[1]));
-        let kernels = comparison_kernels(function);
+        let [f32, i8, u8, i16, i32, i64, scaled_i8] = comparison_kernels(function);
         match (tx.dtype, rescale) {
             (DType::I8, CompareRescale::FixedPoint { left_shift, x, y }) => {
                 let fields = vec![
@@ -23,17 +22,17 @@ impl<'a> Selector<'a> {
                     ("y", Field::Struct(scale(y))),
                 ];
                 let params = Arg::Struct(Struct { name: "CompareParams", fields });
-                self.binary(node, kernels.scaled_i8, vec![params])
+                self.binary(node, scaled_i8, vec![params])
             }
             (_, CompareRescale::FixedPoint { .. }) => Err(self.no_kernel(node)),
             (dtype, CompareRescale::Stored) => {
                 let kernel = match dtype {
-                    DType::F32 => kernels.f32,
-                    DType::I8 => kernels.i8,
-                    DType::U8 | DType::Bool => kernels.u8,
-                    DType::I16 => kernels.i16,
-                    DType::I32 => kernels.i32,
-                    DType::I64 => kernels.i64,
+                    DType::F32 => f32,
+                    DType::I8 => i8,
+                    DType::U8 | DType::Bool => u8,
+                    DType::I16 => i16,
+                    DType::I32 => i32,
+                    DType::I64 => i64,
                 };
                 self.binary(node, kernel, Vec::new())
             }
@@ -41,9 +40,9 @@ impl<'a> Selector<'a> {
     }
 
     pub(super) fn select(&mut self, node: &'a Node) -> Selected {
-        self.broadcasting(node, "select", ("Choice", &["c", "a", "b"]), Vec::new())?;
+        self.broadcasting(node, KernelId::Select, ("Choice", &["c", "a", "b"]), Vec::new())?;
         // Elements are moved as words of their size.
-        let element = word(rust_element(self.ty(node.result).dtype));
+        let element = Element::from(self.ty(node.result).dtype).word();
         let Some(call) = self.program.calls.last_mut() else { return Ok(()) };
         for arg in call.args.iter_mut().skip(2) {
             match arg {
@@ -59,8 +58,8 @@ impl<'a> Selector<'a> {
         let (from, to) = (self.ty(node.operands[0]).dtype, self.ty(node.result).dtype);
         match to {
             _ if from == to => self.reshape(node),
-            DType::Bool => self.unary(node, "cast_to_bool", Vec::new()),
-            _ => self.unary(node, "cast", Vec::new()),
+            DType::Bool => self.unary(node, KernelId::CastToBool, Vec::new()),
+            _ => self.unary(node, KernelId::Cast, Vec::new()),
         }
     }
 
@@ -74,28 +73,28 @@ impl<'a> Selector<'a> {
         let (tx, out) = (self.ty(node.operands[0]), self.ty(node.result));
         let params = self.reduced(node, axes)?;
         match (function, single(rescale), tx.dtype) {
-            (Reduction::Max, None, _) => self.unary(node, "reduce_max", vec![params]),
-            (Reduction::Min, None, _) => self.unary(node, "reduce_min", vec![params]),
+            (Reduction::Max, None, _) => self.unary(node, KernelId::ReduceMax, vec![params]),
+            (Reduction::Min, None, _) => self.unary(node, KernelId::ReduceMin, vec![params]),
             (Reduction::Sum, Some(multiplier), DType::I8 | DType::I16) => {
                 // A mean is a sum whose factor has the number of elements in it.
                 let zero = |ty: &Type| Arg::Int(ty.zero_point().into());
                 let by = Arg::Struct(scale(multiplier));
                 let (kernel, lo, hi) = match tx.dtype {
-                    DType::I8 => ("mean_i8", i8::MIN.into(), i8::MAX.into()),
-                    _ => ("mean_i16", i16::MIN.into(), i16::MAX.into()),
+                    DType::I8 => (KernelId::MeanI8, i8::MIN.into(), i8::MAX.into()),
+                    _ => (KernelId::MeanI16, i16::MIN.into(), i16::MAX.into()),
                 };
                 self.unary(node, kernel, vec![params, zero(tx), by, zero(out), Arg::Int(lo), Arg::Int(hi)])
             }
             (Reduction::Product, Some(multiplier), DType::I8) => {
                 let (x_zero, by) = (Arg::Int(tx.zero_point().into()), Arg::Struct(scale(multiplier)));
                 let out_zero = Arg::Int(out.zero_point().into());
-                self.unary(node, "reduce_product_i8", vec![params, x_zero, by, out_zero])
+                self.unary(node, KernelId::ReduceProductI8, vec![params, x_zero, by, out_zero])
             }
             (Reduction::Sum, None, DType::F32 | DType::I32 | DType::I64) => {
-                self.unary(node, "reduce_sum", vec![params])
+                self.unary(node, KernelId::ReduceSum, vec![params])
             }
             (Reduction::Product, None, DType::F32 | DType::I32 | DType::I64) => {
-                self.unary(node, "reduce_product", vec![params])
+                self.unary(node, KernelId::ReduceProduct, vec![params])
             }
             _ => Err(self.no_kernel(node)),
         }
@@ -103,14 +102,14 @@ impl<'a> Selector<'a> {
 
     pub(super) fn arg_reduce(&mut self, node: &'a Node, axis: usize, largest: bool) -> Selected {
         let params = self.along(node, axis);
-        self.unary(node, if largest { "arg_max" } else { "arg_min" }, vec![params])
+        self.unary(node, if largest { KernelId::ArgMax } else { KernelId::ArgMin }, vec![params])
     }
 
     pub(super) fn cumsum(&mut self, node: &'a Node, axis: usize, exclusive: bool, reverse: bool) -> Selected {
         let kernel = match self.ty(node.result).dtype {
-            DType::F32 => "cumsum_f32",
-            DType::I32 => "cumsum_i32",
-            DType::I64 => "cumsum_i64",
+            DType::F32 => KernelId::CumsumF32,
+            DType::I32 => KernelId::CumsumI32,
+            DType::I64 => KernelId::CumsumI64,
             _ => return Err(self.no_kernel(node)),
         };
         let generics = vec![Generic::Flag(exclusive), Generic::Flag(reverse)];
@@ -133,38 +132,35 @@ impl<'a> Selector<'a> {
     }
 }
 
-/// The kernels of a comparison.
-struct ComparisonKernels {
-    f32: &'static str,
-    i8: &'static str,
-    u8: &'static str,
-    i16: &'static str,
-    i32: &'static str,
-    i64: &'static str,
-    scaled_i8: &'static str,
-}
-
-macro_rules! kernels {
-    ($name:literal) => {
-        ComparisonKernels {
-            f32: concat!($name, "_f32"),
-            i8: concat!($name, "_i8"),
-            u8: concat!($name, "_u8"),
-            i16: concat!($name, "_i16"),
-            i32: concat!($name, "_i32"),
-            i64: concat!($name, "_i64"),
-            scaled_i8: concat!($name, "_scaled_i8"),
-        }
-    };
-}
-
-fn comparison_kernels(function: Comparison) -> ComparisonKernels {
+/// The kernels of a comparison: of each type as it is stored, and of int8 that is rescaled.
+fn comparison_kernels(function: Comparison) -> [KernelId; 7] {
+    use KernelId::*;
     match function {
-        Comparison::Equal => kernels!("equal"),
-        Comparison::Greater => kernels!("greater"),
-        Comparison::GreaterEqual => kernels!("greater_equal"),
-        Comparison::Less => kernels!("less"),
-        Comparison::LessEqual => kernels!("less_equal"),
-        Comparison::NotEqual => kernels!("not_equal"),
+        Comparison::Equal => [EqualF32, EqualI8, EqualU8, EqualI16, EqualI32, EqualI64, EqualScaledI8],
+        Comparison::Greater => {
+            [GreaterF32, GreaterI8, GreaterU8, GreaterI16, GreaterI32, GreaterI64, GreaterScaledI8]
+        }
+        Comparison::GreaterEqual => [
+            GreaterEqualF32,
+            GreaterEqualI8,
+            GreaterEqualU8,
+            GreaterEqualI16,
+            GreaterEqualI32,
+            GreaterEqualI64,
+            GreaterEqualScaledI8,
+        ],
+        Comparison::Less => [LessF32, LessI8, LessU8, LessI16, LessI32, LessI64, LessScaledI8],
+        Comparison::LessEqual => [
+            LessEqualF32,
+            LessEqualI8,
+            LessEqualU8,
+            LessEqualI16,
+            LessEqualI32,
+            LessEqualI64,
+            LessEqualScaledI8,
+        ],
+        Comparison::NotEqual => {
+            [NotEqualF32, NotEqualI8, NotEqualU8, NotEqualI16, NotEqualI32, NotEqualI64, NotEqualScaledI8]
+        }
     }
 }

@@ -35,21 +35,21 @@ impl<'a> Selector<'a> {
         let mut args = vec![Arg::Struct(Struct { name: "ComputedConv", fields })];
         let kernel = match (types.map(|ty| ty.dtype), rescale) {
             ([DType::F32, DType::F32, DType::F32, DType::F32], Rescale::Real) => {
-                let (kernel, lo, hi) = float_range("computed_conv2d_f32", clamp);
+                let (kernel, lo, hi) = float_range(KernelId::ComputedConv2dF32, clamp);
                 args.extend([lo, hi]);
                 kernel
             }
             ([DType::I8, DType::I8, DType::I32, DType::I8], Rescale::FixedPoint(list)) => {
                 args.push(Arg::Struct(self.requant_struct(node, list, clamp)));
-                "computed_conv2d_i8"
+                KernelId::ComputedConv2dI8
             }
             ([DType::I8, DType::I8, DType::I32, DType::I8], Rescale::Once(list)) => {
                 args.push(Arg::Struct(self.requant_struct(node, list, clamp)));
-                "computed_conv2d_i8_once"
+                KernelId::ComputedConv2dI8Once
             }
             ([DType::I8, DType::I8, DType::I32, DType::I8], Rescale::Float(list)) => {
                 args.push(Arg::Struct(self.float_requant(node, list, clamp)));
-                "computed_conv2d_i8_float"
+                KernelId::ComputedConv2dI8Float
             }
             ([DType::I16, DType::I8, DType::I32 | DType::I64, DType::I16], Rescale::FixedPoint(list)) => {
                 let zeros = [types[0].zero_point(), w_zero, types[3].zero_point()];
@@ -58,8 +58,8 @@ impl<'a> Selector<'a> {
                 }
                 args.push(Arg::Struct(self.requant_struct(node, list, clamp)));
                 match types[2].dtype {
-                    DType::I64 => "computed_conv2d_i16",
-                    _ => "computed_conv2d_i16_narrow",
+                    DType::I64 => KernelId::ComputedConv2dI16,
+                    _ => KernelId::ComputedConv2dI16Narrow,
                 }
             }
             _ => return Err(self.no_kernel(node)),

@@ -40,19 +40,19 @@ impl<'a> Selector<'a> {
                 let (constants, requant) = self.integer_constants(node, packed, rescale, clamp)?;
                 let pad = Arg::Int(tx.zero_point().into());
                 let kernel = match (depthwise, tw.dtype) {
-                    (false, DType::I8) => "conv2d_i8",
-                    (false, _) => "conv2d_i8_wide",
-                    (true, DType::I8) => "depthwise2d_i8",
-                    (true, _) => "depthwise2d_i8_wide",
+                    (false, DType::I8) => KernelId::Conv2dI8,
+                    (false, _) => KernelId::Conv2dI8Wide,
+                    (true, DType::I8) => KernelId::Depthwise2dI8,
+                    (true, _) => KernelId::Depthwise2dI8Wide,
                 };
                 (floating(kernel, rescale), constants, vec![pad, requant])
             }
             (DType::I16, DType::I8, DType::I16) => {
                 let (constants, requant, narrow) = self.int16_constants(node, packed, rescale, clamp)?;
                 let kernel = match (depthwise, narrow) {
-                    (false, false) => "conv2d_i16",
-                    (false, true) => "conv2d_i16_narrow",
-                    (true, false) => "depthwise2d_i16",
+                    (false, false) => KernelId::Conv2dI16,
+                    (false, true) => KernelId::Conv2dI16Narrow,
+                    (true, false) => KernelId::Depthwise2dI16,
                     (true, true) => return Err(self.no_kernel(node)),
                 };
                 (kernel, constants, vec![requant])
@@ -60,7 +60,7 @@ impl<'a> Selector<'a> {
             (DType::F32, DType::F32, DType::F32) => {
                 let constants = self.float_constants(node, packed, out_c)?;
                 let (lo, hi) = clamp.float_bounds();
-                let kernel = if depthwise { "depthwise2d_f32" } else { "conv2d_f32" };
+                let kernel = if depthwise { KernelId::Depthwise2dF32 } else { KernelId::Conv2dF32 };
                 (kernel, constants, vec![Arg::Float(lo), Arg::Float(hi)])
             }
             _ => return Err(self.no_kernel(node)),
@@ -89,17 +89,12 @@ impl<'a> Selector<'a> {
     }
 
     /// The kernel for packed weights, if the layer's are, with their elements' type.
-    fn packed_layer(
-        &self,
-        node: &Node,
-        kernel: &'static str,
-        mut constants: Vec<Arg>,
-    ) -> (&'static str, Vec<Arg>) {
+    fn packed_layer(&self, node: &Node, kernel: KernelId, mut constants: Vec<Arg>) -> (KernelId, Vec<Arg>) {
         let Some(packing) = self.packing(node) else { return (kernel, constants) };
         if let Some(Arg::Constant(_, element)) = constants.first_mut() {
-            *element = packing.element();
+            *element = packing.into();
         }
-        (packed_kernel(kernel), constants)
+        (kernel.packed().unwrap_or(kernel), constants)
     }
 
     /// The kernels' `Conv`.
@@ -133,26 +128,26 @@ impl<'a> Selector<'a> {
             (DType::I8, DType::I8 | DType::I16, DType::I8) => {
                 let (constants, requant) = self.integer_constants(node, weights, rescale, clamp)?;
                 let kernel = match (tw.dtype, rescale) {
-                    (DType::I8, Rescale::Once(_)) => "dense_i8_once",
-                    (DType::I8, _) => "dense_i8",
-                    (_, Rescale::Once(_)) => "dense_i8_wide_once",
-                    _ => "dense_i8_wide",
+                    (DType::I8, Rescale::Once(_)) => KernelId::DenseI8Once,
+                    (DType::I8, _) => KernelId::DenseI8,
+                    (_, Rescale::Once(_)) => KernelId::DenseI8WideOnce,
+                    _ => KernelId::DenseI8Wide,
                 };
                 (floating(kernel, rescale), constants, vec![requant])
             }
             (DType::I8, DType::I8, DType::I16) => {
                 let by = self.one_factor(node, rescale, clamp).ok_or_else(|| self.no_kernel(node))?;
                 let (constants, _) = self.integer_constants(node, weights, rescale, clamp)?;
-                ("dense_i8_i16", constants, vec![by])
+                (KernelId::DenseI8I16, constants, vec![by])
             }
             (DType::I16, DType::I8, DType::I16) => {
                 let (constants, requant, narrow) = self.int16_constants(node, weights, rescale, clamp)?;
-                (if narrow { "dense_i16_narrow" } else { "dense_i16" }, constants, vec![requant])
+                (if narrow { KernelId::DenseI16Narrow } else { KernelId::DenseI16 }, constants, vec![requant])
             }
             (DType::F32, DType::F32, DType::F32) => {
                 let constants = self.float_constants(node, weights, n)?;
                 let (lo, hi) = clamp.float_bounds();
-                ("dense_f32", constants, vec![Arg::Float(lo), Arg::Float(hi)])
+                (KernelId::DenseF32, constants, vec![Arg::Float(lo), Arg::Float(hi)])
             }
             _ => return Err(self.no_kernel(node)),
         };
@@ -174,25 +169,20 @@ impl<'a> Selector<'a> {
         Ok([whole(self.region(x)?, k), whole(self.region(y)?, n), band])
     }
 
-    pub(super) fn pool(
-        &mut self,
-        node: &'a Node,
-        family: &'static str,
-        window: &Window,
-        clamp: &Clamp,
-    ) -> Selected {
+    pub(super) fn pool(&mut self, node: &'a Node, window: &Window, clamp: &Clamp) -> Selected {
         let x = node.operands[0];
         let (tx, ty) = (self.ty(x), self.ty(node.result));
         let ([batch, ..], [_, out_h, ..]) = self.images(node)?;
         let pool = self.pool_params(node, window)?;
-        let (kernel, lo, hi) = match (family, tx.dtype, ty.dtype) {
-            ("avg_pool2d", DType::I8, DType::I8) => int_range("avg_pool2d_i8", clamp),
-            ("avg_pool2d", DType::I16, DType::I16) => int_range("avg_pool2d_i16", clamp),
-            ("max_pool2d", DType::I16, DType::I16) => int_range("max_pool2d_i16", clamp),
-            ("avg_pool2d", DType::U8, DType::U8) => int_range("avg_pool2d_u8", clamp),
-            ("max_pool2d", DType::I8, DType::I8) => int_range("max_pool2d_i8", clamp),
-            ("avg_pool2d", DType::F32, DType::F32) => float_range("avg_pool2d_f32", clamp),
-            ("max_pool2d", DType::F32, DType::F32) => float_range("max_pool2d_f32", clamp),
+        let average = matches!(node.op, Op::AvgPool2d { .. });
+        let (kernel, lo, hi) = match (average, tx.dtype, ty.dtype) {
+            (true, DType::I8, DType::I8) => int_range(KernelId::AvgPool2dI8, clamp),
+            (true, DType::I16, DType::I16) => int_range(KernelId::AvgPool2dI16, clamp),
+            (false, DType::I16, DType::I16) => int_range(KernelId::MaxPool2dI16, clamp),
+            (true, DType::U8, DType::U8) => int_range(KernelId::AvgPool2dU8, clamp),
+            (false, DType::I8, DType::I8) => int_range(KernelId::MaxPool2dI8, clamp),
+            (true, DType::F32, DType::F32) => float_range(KernelId::AvgPool2dF32, clamp),
+            (false, DType::F32, DType::F32) => float_range(KernelId::MaxPool2dF32, clamp),
             _ => return Err(self.no_kernel(node)),
         };
         let (rx, ry) = (self.rows(x)?, self.rows(node.result)?);
@@ -285,7 +275,7 @@ impl<'a> Selector<'a> {
             Rescale::Real | Rescale::FloatSum { .. } => return Err(self.no_kernel(node)),
         };
         Ok((
-            vec![Arg::Constant(weights, rust_element(tw.dtype)), Arg::Constant(bias, "i32")],
+            vec![Arg::Constant(weights, Element::from(tw.dtype)), Arg::Constant(bias, Element::I32)],
             Arg::Struct(requant),
         ))
     }
@@ -311,8 +301,8 @@ impl<'a> Selector<'a> {
         let weights = self.step_constant("WEIGHTS", weights);
         let bias = self.step_constant("BIAS", bias);
         let requant = self.requant_struct(node, multipliers, clamp);
-        let bias = Arg::Constant(bias, if narrow { "i32" } else { "i64" });
-        Ok((vec![Arg::Constant(weights, "i8"), bias], Arg::Struct(requant), narrow))
+        let bias = Arg::Constant(bias, if narrow { Element::I32 } else { Element::I64 });
+        Ok((vec![Arg::Constant(weights, Element::I8), bias], Arg::Struct(requant), narrow))
     }
 
     /// The kernels' `Requant`, of the reference's arithmetic.
@@ -331,8 +321,8 @@ impl<'a> Selector<'a> {
         Struct {
             name: "Requant",
             fields: vec![
-                ("multipliers", Field::Constant(values, "i32")),
-                ("shifts", Field::Constant(shifts, "i8")),
+                ("multipliers", Field::Constant(values, Element::I32)),
+                ("shifts", Field::Constant(shifts, Element::I8)),
                 ("zero_point", Field::Int(self.ty(node.result).zero_point().into())),
                 ("lo", Field::Int(lo.into())),
                 ("hi", Field::Int(hi.into())),
@@ -348,7 +338,7 @@ impl<'a> Selector<'a> {
         Struct {
             name: "FloatRequant",
             fields: vec![
-                ("factors", Field::Constant(factors, "f32")),
+                ("factors", Field::Constant(factors, Element::F32)),
                 ("zero_point", Field::Int(self.ty(node.result).zero_point().into())),
                 ("lo", Field::Int(lo.into())),
                 ("hi", Field::Int(hi.into())),
@@ -364,46 +354,24 @@ impl<'a> Selector<'a> {
         };
         let weights = self.step_constant("WEIGHTS", weights);
         let bias = self.step_constant("BIAS", bias);
-        Ok(vec![Arg::Constant(weights, "f32"), Arg::Constant(bias, "f32")])
+        Ok(vec![Arg::Constant(weights, Element::F32), Arg::Constant(bias, Element::F32)])
     }
 }
 
 /// The kernel of the same layer whose sums are rescaled as floats, if they are.
-fn floating(kernel: &'static str, rescale: &Rescale) -> &'static str {
-    match (kernel, rescale) {
-        ("conv2d_i8", Rescale::Float(_)) => "conv2d_i8_float",
-        ("conv2d_i8_wide", Rescale::Float(_)) => "conv2d_i8_wide_float",
-        ("depthwise2d_i8", Rescale::Float(_)) => "depthwise2d_i8_float",
-        ("depthwise2d_i8_wide", Rescale::Float(_)) => "depthwise2d_i8_wide_float",
-        ("dense_i8", Rescale::Float(_)) => "dense_i8_float",
-        ("dense_i8_wide", Rescale::Float(_)) => "dense_i8_wide_float",
-        (kernel, _) => kernel,
+fn floating(kernel: KernelId, rescale: &Rescale) -> KernelId {
+    match rescale {
+        Rescale::Float(_) => kernel.floating().unwrap_or(kernel),
+        _ => kernel,
     }
 }
 
-/// The kernel of the same layer with packed weights.
-pub(super) fn packed_kernel(kernel: &'static str) -> &'static str {
-    match kernel {
-        "conv2d_i8" => "conv2d_i8_nibbles",
-        "depthwise2d_i8" => "depthwise2d_i8_nibbles",
-        "dense_i8" => "dense_i8_nibbles",
-        "dense_i8_once" => "dense_i8_once_nibbles",
-        "conv2d_dynamic" => "conv2d_dynamic_nibbles",
-        "depthwise2d_dynamic" => "depthwise2d_dynamic_nibbles",
-        "dense_dynamic" => "dense_dynamic_nibbles",
-        "conv2d_f32" => "conv2d_f32_halves",
-        "depthwise2d_f32" => "depthwise2d_f32_halves",
-        "dense_f32" => "dense_f32_halves",
-        other => other,
-    }
-}
-
-pub(super) fn int_range(kernel: &'static str, clamp: &Clamp) -> (&'static str, Arg, Arg) {
+pub(super) fn int_range(kernel: KernelId, clamp: &Clamp) -> (KernelId, Arg, Arg) {
     let (lo, hi) = clamp.int_bounds();
     (kernel, Arg::Int(lo.into()), Arg::Int(hi.into()))
 }
 
-pub(super) fn float_range(kernel: &'static str, clamp: &Clamp) -> (&'static str, Arg, Arg) {
+pub(super) fn float_range(kernel: KernelId, clamp: &Clamp) -> (KernelId, Arg, Arg) {
     let (lo, hi) = clamp.float_bounds();
     (kernel, Arg::Float(lo), Arg::Float(hi))
 }

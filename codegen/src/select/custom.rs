@@ -13,7 +13,7 @@ impl<'a> Selector<'a> {
             args.push(Arg::Input(source, self.ty(operand).clone()));
         }
         args.push(Arg::Output(self.region(node.result)?, self.ty(node.result).clone()));
-        args.push(Arg::Constant(self.step_constant("OPTIONS", Data::new(options)), "u8"));
+        args.push(Arg::Constant(self.step_constant("OPTIONS", Data::new(options)), Element::U8));
         let operands = node.operands.iter().map(|&operand| self.ty(operand).clone()).collect();
         let function = Custom {
             name: name.to_string(),
@@ -26,10 +26,8 @@ impl<'a> Selector<'a> {
             self.program.customs.push(function);
             self.program.customs.len() - 1
         });
-        self.call("custom", args);
-        if let Some(call) = self.program.calls.last_mut() {
-            call.custom = Some(custom);
-        }
+        let (comment, callee) = (self.comment.clone(), Callee::Custom(custom));
+        self.program.calls.push(Call { step: self.step, comment, callee, generics: Vec::new(), args });
         Ok(())
     }
 }

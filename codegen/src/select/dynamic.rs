@@ -1,6 +1,6 @@
 //! Layers of integers whose scale follows from the data.
 
-use super::conv::{alternating, packed_kernel, rows, taps_first, whole};
+use super::conv::{alternating, rows, taps_first, whole};
 use super::*;
 use crate::ir::Clamp;
 use crate::ir::DYNAMIC_ROW;
@@ -11,7 +11,8 @@ impl<'a> Selector<'a> {
         let x = self.region(node.operands[0])?;
         let rows = self.ty(node.result).shape.numel() / DYNAMIC_ROW;
         let y = Arg::Cells(Cells::All(self.region(node.result)?));
-        let kernel = if symmetric { "dynamic_scale_symmetric" } else { "dynamic_scale_asymmetric" };
+        let kernel =
+            if symmetric { KernelId::DynamicScaleSymmetric } else { KernelId::DynamicScaleAsymmetric };
         self.call(kernel, vec![whole(x, x.len / rows.max(1)), y]);
         Ok(())
     }
@@ -21,7 +22,10 @@ impl<'a> Selector<'a> {
         let (x, y) = (x?, y?);
         let rows = self.ty(node.operands[1]).shape.numel() / DYNAMIC_ROW;
         let row = x.len / rows.max(1);
-        self.call("dynamic_quantize", vec![whole(x, row), Arg::Cells(Cells::All(scales?)), whole(y, row)]);
+        self.call(
+            KernelId::DynamicQuantize,
+            vec![whole(x, row), Arg::Cells(Cells::All(scales?)), whole(y, row)],
+        );
         Ok(())
     }
 
@@ -33,10 +37,10 @@ impl<'a> Selector<'a> {
         let depthwise = groups == in_c && groups > 1;
         let weights = self.data(node, w, "weights")?;
         let (kernel, packed) = match depthwise {
-            true => ("depthwise2d_dynamic", taps_first(weights, out_c, 1)),
-            false => ("conv2d_dynamic", alternating(weights, out_c, groups, 1)),
+            true => (KernelId::Depthwise2dDynamic, taps_first(weights, out_c, 1)),
+            false => (KernelId::Conv2dDynamic, alternating(weights, out_c, groups, 1)),
         };
-        let kernel = self.packing(node).map_or(kernel, |_| packed_kernel(kernel));
+        let kernel = self.packing(node).and(kernel.packed()).unwrap_or(kernel);
         let (packed, layer) = self.dynamic_layer(node, packed, clamp)?;
         let (rx, ry) = (self.rows(x)?, self.rows(node.result)?);
         let scales = self.region(node.operands[1])?;
@@ -62,8 +66,8 @@ impl<'a> Selector<'a> {
         let (packed, layer) = self.dynamic_layer(node, weights, clamp)?;
         let scales = Arg::Cells(Cells::All(self.region(node.operands[1])?));
         let args = vec![whole(x?, k), packed, layer, scales, whole(y?, n)];
-        let kernel = "dense_dynamic";
-        self.call(self.packing(node).map_or(kernel, |_| packed_kernel(kernel)), args);
+        let kernel = KernelId::DenseDynamic;
+        self.call(self.packing(node).and(kernel.packed()).unwrap_or(kernel), args);
         Ok(())
     }
 
@@ -78,16 +82,16 @@ impl<'a> Selector<'a> {
         let Some(quant) = self.ty(w).quant.as_ref() else { return Err(self.no_kernel(node)) };
         let scales: Vec<f32> = quant.scales.iter().map(|scale| scale.0).collect();
         let scales = self.step_constant("SCALES", Data::from_f32(&scales));
-        let element = self.packing(node).map_or("i8", |packing| packing.element());
+        let element = self.packing(node).map_or(Element::I8, Element::from);
         let packed = self.stored(node, packed);
         let packed = self.step_constant("WEIGHTS", packed);
         let bias = self.step_constant("BIAS", bias);
         let sums = self.step_constant("SUMS", Data::from_i32(&sums));
         let (lo, hi) = clamp.float_bounds();
         let fields = vec![
-            ("scales", Field::Constant(scales, "f32")),
-            ("sums", Field::Constant(sums, "i32")),
-            ("bias", Field::Constant(bias, "f32")),
+            ("scales", Field::Constant(scales, Element::F32)),
+            ("sums", Field::Constant(sums, Element::I32)),
+            ("bias", Field::Constant(bias, Element::F32)),
             ("lo", Field::Float(lo)),
             ("hi", Field::Float(hi)),
         ];

@@ -6,18 +6,13 @@ use super::*;
 use crate::ir::{AddRescale, Binary, Clamp, LeakyRescale, Rounding, Shape, SoftmaxScale, Unary};
 
 impl<'a> Selector<'a> {
-    pub(super) fn add(
-        &mut self,
-        node: &'a Node,
-        family: &str,
-        rescale: &AddRescale,
-        clamp: &Clamp,
-    ) -> Selected {
+    pub(super) fn add(&mut self, node: &'a Node, rescale: &AddRescale, clamp: &Clamp) -> Selected {
         let (tx, ty, out) = (self.ty(node.operands[0]), self.ty(node.operands[1]), self.ty(node.result));
+        let adds = matches!(node.op, Op::Add { .. });
         match (tx.dtype, ty.dtype, out.dtype, rescale) {
             (DType::I8, DType::I8, DType::I8, AddRescale::FixedPoint { left_shift, x, y, out: o }) => {
                 let params = self.add_params(node, (*left_shift, x, y, o), clamp);
-                self.binary(node, if family == "add" { "add_i8" } else { "sub_i8" }, vec![params])
+                self.binary(node, if adds { KernelId::AddI8 } else { KernelId::SubI8 }, vec![params])
             }
             (DType::I8, DType::I8, DType::I8, AddRescale::Float { x, y, constant, offset }) => {
                 let (lo, hi) = clamp.int_bounds();
@@ -29,22 +24,26 @@ impl<'a> Selector<'a> {
                     ("lo", Field::Int(lo.into())),
                     ("hi", Field::Int(hi.into())),
                 ];
-                self.binary(node, "add_i8_float", vec![Arg::Struct(Struct { name: "AddFloat", fields })])
+                self.binary(
+                    node,
+                    KernelId::AddI8Float,
+                    vec![Arg::Struct(Struct { name: "AddFloat", fields })],
+                )
             }
             (DType::I16, DType::I16, DType::I16, AddRescale::FixedPoint { left_shift, x, y, out: o }) => {
                 self.without_zero_points(node)?;
                 let params = self.add_params(node, (*left_shift, x, y, o), clamp);
-                self.binary(node, if family == "add" { "add_i16" } else { "sub_i16" }, vec![params])
+                self.binary(node, if adds { KernelId::AddI16 } else { KernelId::SubI16 }, vec![params])
             }
             (DType::F32, DType::F32, DType::F32, AddRescale::Real) => {
                 let (kernel, lo, hi) =
-                    float_range(if family == "add" { "add_f32" } else { "sub_f32" }, clamp);
+                    float_range(if adds { KernelId::AddF32 } else { KernelId::SubF32 }, clamp);
                 self.binary(node, kernel, vec![lo, hi])
             }
             (a, b, DType::I32 | DType::I64, AddRescale::Real) if a == out.dtype && b == out.dtype => {
-                let kernels = match family {
-                    "add" => ["add_i32", "add_i64"],
-                    _ => ["sub_i32", "sub_i64"],
+                let kernels = match adds {
+                    true => [KernelId::AddI32, KernelId::AddI64],
+                    false => [KernelId::SubI32, KernelId::SubI64],
                 };
                 self.plain(node, kernels, clamp)
             }
@@ -53,7 +52,7 @@ impl<'a> Selector<'a> {
     }
 
     /// A function of plain integers, by its kernels for 32 and 64 bits.
-    fn plain(&mut self, node: &'a Node, kernels: [&'static str; 2], clamp: &Clamp) -> Selected {
+    fn plain(&mut self, node: &'a Node, kernels: [KernelId; 2], clamp: &Clamp) -> Selected {
         let (lo, hi) = clamp.int_bounds();
         let (kernel, lo, hi) = match self.ty(node.result).dtype {
             // The ends of the smaller range are no bounds of the larger one.
@@ -70,24 +69,24 @@ impl<'a> Selector<'a> {
     pub(super) fn mul(&mut self, node: &'a Node, rescale: &Rescale, clamp: &Clamp) -> Selected {
         let (tx, ty, out) = (self.ty(node.operands[0]), self.ty(node.operands[1]), self.ty(node.result));
         if let Some(params) = self.float_params(node, rescale, clamp) {
-            return self.binary(node, "mul_i8_float", vec![params]);
+            return self.binary(node, KernelId::MulI8Float, vec![params]);
         }
         match (tx.dtype, ty.dtype, out.dtype, single(rescale)) {
             (DType::I8, DType::I8, DType::I8, Some(multiplier)) => {
                 let params = self.mul_params(node, multiplier, clamp);
-                self.binary(node, "mul_i8", vec![params])
+                self.binary(node, KernelId::MulI8, vec![params])
             }
             (DType::I16, DType::I16, DType::I16, Some(multiplier)) => {
                 self.without_zero_points(node)?;
                 let params = self.mul_params(node, multiplier, clamp);
-                self.binary(node, "mul_i16", vec![params])
+                self.binary(node, KernelId::MulI16, vec![params])
             }
             (DType::F32, DType::F32, DType::F32, None) => {
-                let (kernel, lo, hi) = float_range("mul_f32", clamp);
+                let (kernel, lo, hi) = float_range(KernelId::MulF32, clamp);
                 self.binary(node, kernel, vec![lo, hi])
             }
             (a, b, DType::I32 | DType::I64, None) if a == out.dtype && b == out.dtype => {
-                self.plain(node, ["mul_i32", "mul_i64"], clamp)
+                self.plain(node, [KernelId::MulI32, KernelId::MulI64], clamp)
             }
             _ => Err(self.no_kernel(node)),
         }
@@ -105,32 +104,34 @@ impl<'a> Selector<'a> {
         }
         let plain = matches!(self.ty(node.result).dtype, DType::I32 | DType::I64);
         let integers = match function {
-            Binary::Div => Some(["div_i32", "div_i64"]),
-            Binary::FloorDiv => Some(["floor_div_i32", "floor_div_i64"]),
-            Binary::FloorMod => Some(["floor_mod_i32", "floor_mod_i64"]),
-            Binary::Max => Some(["max_i32", "max_i64"]),
-            Binary::Min => Some(["min_i32", "min_i64"]),
-            Binary::Pow => Some(["pow_i32", "pow_i64"]),
-            Binary::SquaredDifference => Some(["squared_difference_i32", "squared_difference_i64"]),
+            Binary::Div => Some([KernelId::DivI32, KernelId::DivI64]),
+            Binary::FloorDiv => Some([KernelId::FloorDivI32, KernelId::FloorDivI64]),
+            Binary::FloorMod => Some([KernelId::FloorModI32, KernelId::FloorModI64]),
+            Binary::Max => Some([KernelId::MaxI32, KernelId::MaxI64]),
+            Binary::Min => Some([KernelId::MinI32, KernelId::MinI64]),
+            Binary::Pow => Some([KernelId::PowI32, KernelId::PowI64]),
+            Binary::SquaredDifference => {
+                Some([KernelId::SquaredDifferenceI32, KernelId::SquaredDifferenceI64])
+            }
             _ => None,
         };
         if let Some(kernels) = integers.filter(|_| plain) {
             return self.plain(node, kernels, clamp);
         }
         let kernel = match (function, self.ty(node.result).dtype) {
-            (Binary::Atan2, DType::F32) => "atan2_f32",
-            (Binary::Div, DType::F32) => "div_f32",
-            (Binary::FloorDiv, DType::F32) => "floor_div_f32",
-            (Binary::FloorMod, DType::F32) => "floor_mod_f32",
-            (Binary::Max, DType::F32) => "max_f32",
-            (Binary::Min, DType::F32) => "min_f32",
-            (Binary::Pow, DType::F32) => "pow_f32",
-            (Binary::Prelu, DType::F32) => "prelu_f32",
-            (Binary::SquaredDifference, DType::F32) => "squared_difference_f32",
-            (Binary::Max, DType::I8) => "max_i8",
-            (Binary::Min, DType::I8) => "min_i8",
-            (Binary::Max, DType::I16) => "max_i16",
-            (Binary::Min, DType::I16) => "min_i16",
+            (Binary::Atan2, DType::F32) => KernelId::Atan2F32,
+            (Binary::Div, DType::F32) => KernelId::DivF32,
+            (Binary::FloorDiv, DType::F32) => KernelId::FloorDivF32,
+            (Binary::FloorMod, DType::F32) => KernelId::FloorModF32,
+            (Binary::Max, DType::F32) => KernelId::MaxF32,
+            (Binary::Min, DType::F32) => KernelId::MinF32,
+            (Binary::Pow, DType::F32) => KernelId::PowF32,
+            (Binary::Prelu, DType::F32) => KernelId::PreluF32,
+            (Binary::SquaredDifference, DType::F32) => KernelId::SquaredDifferenceF32,
+            (Binary::Max, DType::I8) => KernelId::MaxI8,
+            (Binary::Min, DType::I8) => KernelId::MinI8,
+            (Binary::Max, DType::I16) => KernelId::MaxI16,
+            (Binary::Min, DType::I16) => KernelId::MinI16,
             _ => return Err(self.no_kernel(node)),
         };
         let (kernel, lo, hi) = match self.ty(node.result).dtype {
@@ -153,21 +154,21 @@ impl<'a> Selector<'a> {
             (Binary::SquaredDifference, [x, y, out]) if dtype == DType::I16 => {
                 self.without_zero_points(node)?;
                 let params = self.add_params(node, (function.left_shift(dtype), x, y, out), clamp);
-                self.binary(node, "squared_difference_i16", vec![params])
+                self.binary(node, KernelId::SquaredDifferenceI16, vec![params])
             }
             _ if dtype != DType::I8 => Err(self.no_kernel(node)),
             (Binary::Div, [out]) => {
                 let reciprocals = self.step_constant("RECIPROCALS", Data::from_i32(&tables::reciprocals()));
                 let params = self.mul_params(node, out, clamp);
-                self.binary(node, "div_i8", vec![params, Arg::Constant(reciprocals, "i32")])
+                self.binary(node, KernelId::DivI8, vec![params, Arg::Constant(reciprocals, Element::I32)])
             }
             (Binary::Prelu, [identity, product]) => {
                 let params = self.mul_params(node, product, clamp);
-                self.binary(node, "prelu_i8", vec![params, Arg::Struct(scale(identity))])
+                self.binary(node, KernelId::PreluI8, vec![params, Arg::Struct(scale(identity))])
             }
             (Binary::SquaredDifference, [x, y, out]) => {
                 let params = self.add_params(node, (function.left_shift(dtype), x, y, out), clamp);
-                self.binary(node, "squared_difference_i8", vec![params])
+                self.binary(node, KernelId::SquaredDifferenceI8, vec![params])
             }
             _ => Err(self.no_kernel(node)),
         }
@@ -235,7 +236,7 @@ impl<'a> Selector<'a> {
         Some(Arg::Struct(Struct { name: "MulFloat", fields }))
     }
 
-    pub(super) fn binary(&mut self, node: &'a Node, kernel: &'static str, params: Vec<Arg>) -> Selected {
+    pub(super) fn binary(&mut self, node: &'a Node, kernel: KernelId, params: Vec<Arg>) -> Selected {
         self.broadcasting(node, kernel, ("Broadcast", &["a", "b"]), params)
     }
 
@@ -243,7 +244,7 @@ impl<'a> Selector<'a> {
     pub(super) fn broadcasting(
         &mut self,
         node: &'a Node,
-        kernel: &'static str,
+        kernel: KernelId,
         (name, operands): (&'static str, &[&'static str]),
         params: Vec<Arg>,
     ) -> Selected {
@@ -271,7 +272,7 @@ impl<'a> Selector<'a> {
     /// An operand of `result` as a `Read` argument: cells, or a slice of a constant.
     pub(super) fn read(&mut self, id: ValueId, result: ValueId) -> Result<Arg, Problem> {
         let source = self.source_of(id, result)?;
-        Ok(self.source_arg(source, rust_element(self.ty(id).dtype)))
+        Ok(self.source_arg(source, Element::from(self.ty(id).dtype)))
     }
 
     /// Kernels for `i16` know no zero points.
@@ -285,13 +286,13 @@ impl<'a> Selector<'a> {
 
     pub(super) fn clip(&mut self, node: &'a Node, clamp: &Clamp) -> Selected {
         if self.ty(node.result).dtype == DType::I16 {
-            let (kernel, lo, hi) = int_range("clip_i16", clamp);
+            let (kernel, lo, hi) = int_range(KernelId::ClipI16, clamp);
             return self.unary(node, kernel, vec![lo, hi]);
         }
         if self.ty(node.result).dtype != DType::F32 {
             return Err(self.no_kernel(node));
         }
-        let (kernel, lo, hi) = float_range("clip_f32", clamp);
+        let (kernel, lo, hi) = float_range(KernelId::ClipF32, clamp);
         self.unary(node, kernel, vec![lo, hi])
     }
 
@@ -301,22 +302,22 @@ impl<'a> Selector<'a> {
         {
             self.without_zero_points(node)?;
             let factors = vec![Arg::Struct(scale(identity)), Arg::Struct(scale(alpha))];
-            return self.unary(node, "leaky_relu_i16", factors);
+            return self.unary(node, KernelId::LeakyReluI16, factors);
         }
         if self.ty(node.result).dtype != DType::F32 {
             return Err(self.no_kernel(node));
         }
-        self.unary(node, "leaky_relu_f32", vec![Arg::Float(alpha)])
+        self.unary(node, KernelId::LeakyReluF32, vec![Arg::Float(alpha)])
     }
 
-    pub(super) fn float_unary(&mut self, node: &'a Node, kernel: &'static str) -> Selected {
+    pub(super) fn float_unary(&mut self, node: &'a Node, kernel: KernelId) -> Selected {
         if self.ty(node.result).dtype != DType::F32 {
             return Err(self.no_kernel(node));
         }
         self.unary(node, kernel, Vec::new())
     }
 
-    pub(super) fn unary(&mut self, node: &'a Node, kernel: &'static str, mut args: Vec<Arg>) -> Selected {
+    pub(super) fn unary(&mut self, node: &'a Node, kernel: KernelId, mut args: Vec<Arg>) -> Selected {
         args.push(Arg::Cells(self.cells(node.operands[0], node.result)?));
         args.push(Arg::Cells(self.cells(node.result, node.result)?));
         self.call(kernel, args);
@@ -330,22 +331,22 @@ impl<'a> Selector<'a> {
             return Err(self.no_kernel(node));
         }
         let table = self.step_constant("TABLE", table);
-        let byte = |id| Ok(Arg::Cells(self.cells(id, node.result)?.seen_as("u8")));
+        let byte = |id| Ok(Arg::Cells(self.cells(id, node.result)?.seen_as(Element::U8)));
         let args = vec![Arg::Table(table), byte(node.operands[0])?, byte(node.result)?];
-        self.call("lookup_8", args);
+        self.call(KernelId::Lookup8, args);
         Ok(())
     }
 
     pub(super) fn interpolate(&mut self, node: &'a Node) -> Selected {
         let table = self.data(node, node.operands[1], "table")?.clone();
         let table = self.step_constant("TABLE", table);
-        self.unary(node, "interpolate_i16", vec![Arg::Constant(table, "i16")])
+        self.unary(node, KernelId::InterpolateI16, vec![Arg::Constant(table, Element::I16)])
     }
 
     pub(super) fn sigmoid_of_16_bits(&mut self, node: &'a Node, tanh: bool) -> Selected {
         let scale = self.ty(node.operands[0]).scale().ok_or_else(|| self.no_kernel(node))?;
         let (multiplier, right) = tables::sigmoid_steps(scale, i32::from(tanh));
-        let kernel = if tanh { "tanh_i16" } else { "logistic_i16" };
+        let kernel = if tanh { KernelId::TanhI16 } else { KernelId::LogisticI16 };
         self.unary(node, kernel, vec![Arg::Int(multiplier.into()), Arg::Int(right.into())])
     }
 
@@ -353,13 +354,13 @@ impl<'a> Selector<'a> {
         let out = self.ty(node.result);
         let types = (self.ty(node.operands[0]).dtype, out.dtype);
         let kernel = match types {
-            (DType::F32, DType::I8) if rounding == Rounding::Even => "quantize_f32_i8_even",
-            (DType::F32, DType::I16) if rounding == Rounding::Even => "quantize_f32_i16_even",
-            (DType::F32, DType::I8) if rounding != Rounding::Away => "quantize_f32_i8_even_sum",
+            (DType::F32, DType::I8) if rounding == Rounding::Even => KernelId::QuantizeF32I8Even,
+            (DType::F32, DType::I16) if rounding == Rounding::Even => KernelId::QuantizeF32I16Even,
+            (DType::F32, DType::I8) if rounding != Rounding::Away => KernelId::QuantizeF32I8EvenSum,
             _ if rounding != Rounding::Away => return Err(self.no_kernel(node)),
-            (DType::F32, DType::I8) => "quantize_f32_i8",
-            (DType::F32, DType::U8) => "quantize_f32_u8",
-            (DType::F32, DType::I16) => "quantize_f32_i16",
+            (DType::F32, DType::I8) => KernelId::QuantizeF32I8,
+            (DType::F32, DType::U8) => KernelId::QuantizeF32U8,
+            (DType::F32, DType::I16) => KernelId::QuantizeF32I16,
             _ => return Err(self.no_kernel(node)),
         };
         let Some(step) = out.scale() else { return Err(self.no_kernel(node)) };
@@ -374,9 +375,9 @@ impl<'a> Selector<'a> {
     pub(super) fn dequantize(&mut self, node: &'a Node) -> Selected {
         let tx = self.ty(node.operands[0]);
         let kernel = match (tx.dtype, self.ty(node.result).dtype) {
-            (DType::I8, DType::F32) => "dequantize_i8_f32",
-            (DType::U8, DType::F32) => "dequantize_u8_f32",
-            (DType::I16, DType::F32) => "dequantize_i16_f32",
+            (DType::I8, DType::F32) => KernelId::DequantizeI8F32,
+            (DType::U8, DType::F32) => KernelId::DequantizeU8F32,
+            (DType::I16, DType::F32) => KernelId::DequantizeI16F32,
             _ => return Err(self.no_kernel(node)),
         };
         let Some(step) = tx.scale() else { return Err(self.no_kernel(node)) };
@@ -386,13 +387,13 @@ impl<'a> Selector<'a> {
     pub(super) fn requantize(&mut self, node: &'a Node, rescale: &Rescale, clamp: &Clamp) -> Selected {
         let (tx, out) = (self.ty(node.operands[0]), self.ty(node.result));
         let kernel = match (tx.dtype, out.dtype) {
-            (DType::I16, DType::I8) => "requantize_i16_i8",
-            (DType::I16, DType::I16) => "requantize_i16",
-            (DType::I16, DType::I32) => "requantize_i16_i32",
-            (DType::I8, DType::I16) => "requantize_i8_i16",
-            (DType::I8, DType::I32) => "requantize_i8_i32",
-            (DType::I32, DType::I8) => "requantize_i32_i8",
-            (DType::I32, DType::I16) => "requantize_i32_i16",
+            (DType::I16, DType::I8) => KernelId::RequantizeI16I8,
+            (DType::I16, DType::I16) => KernelId::RequantizeI16,
+            (DType::I16, DType::I32) => KernelId::RequantizeI16I32,
+            (DType::I8, DType::I16) => KernelId::RequantizeI8I16,
+            (DType::I8, DType::I32) => KernelId::RequantizeI8I32,
+            (DType::I32, DType::I8) => KernelId::RequantizeI32I8,
+            (DType::I32, DType::I16) => KernelId::RequantizeI32I16,
             _ => return Err(self.no_kernel(node)),
         };
         let by = self.one_factor(node, rescale, clamp).ok_or_else(|| self.no_kernel(node))?;
@@ -406,22 +407,22 @@ impl<'a> Selector<'a> {
             (DType::I8, DType::I8, SoftmaxScale::FixedPoint { .. }) => {
                 let exps = Data::from_i32(&tables::exponentials(scale));
                 let exps = self.step_constant("EXPS", exps);
-                self.unary(node, "softmax_i8", vec![depth, Arg::Constant(exps, "i32")])
+                self.unary(node, KernelId::SoftmaxI8, vec![depth, Arg::Constant(exps, Element::I32)])
             }
             (DType::I8, DType::I16, SoftmaxScale::FixedPoint { .. }) => {
                 let exps = Data::from_i32(&tables::exponentials(scale));
                 let exps = self.step_constant("EXPS", exps);
-                self.unary(node, "softmax_i8_i16", vec![depth, Arg::Constant(exps, "i32")])
+                self.unary(node, KernelId::SoftmaxI8I16, vec![depth, Arg::Constant(exps, Element::I32)])
             }
             (DType::I16, DType::I16, SoftmaxScale::FixedPoint { multiplier, .. }) => {
                 let by = Arg::Struct(super::scale(multiplier));
                 let [exp, reciprocal] = tables::softmax_of_16_bits().map(|table| Data::from_i16(&table));
-                let exp = Arg::Constant(self.step_constant("EXP", exp), "i16");
-                let reciprocal = Arg::Constant(self.step_constant("RECIPROCAL", reciprocal), "i16");
-                self.unary(node, "softmax_i16", vec![depth, by, exp, reciprocal])
+                let exp = Arg::Constant(self.step_constant("EXP", exp), Element::I16);
+                let reciprocal = Arg::Constant(self.step_constant("RECIPROCAL", reciprocal), Element::I16);
+                self.unary(node, KernelId::SoftmaxI16, vec![depth, by, exp, reciprocal])
             }
             (DType::F32, DType::F32, SoftmaxScale::Real) => {
-                self.unary(node, "softmax_f32", vec![depth, Arg::Float(beta)])
+                self.unary(node, KernelId::SoftmaxF32, vec![depth, Arg::Float(beta)])
             }
             _ => Err(self.no_kernel(node)),
         }
@@ -438,20 +439,20 @@ impl<'a> Selector<'a> {
         let reduce = self.reduced(node, axes)?;
         if let (DType::I8, DType::I8, Rescale::Float(factors)) = (tx.dtype, out.dtype, rescale) {
             let factor = factors.first().map_or(0.0, |factor| factor.0);
-            let (kernel, lo, hi) = int_range("mean_i8_float", clamp);
+            let (kernel, lo, hi) = int_range(KernelId::MeanI8Float, clamp);
             let zero = |ty: &Type| Arg::Int(ty.zero_point().into());
             return self.unary(node, kernel, vec![reduce, zero(tx), Arg::Float(factor), zero(out), lo, hi]);
         }
         match (tx.dtype, out.dtype, single(rescale)) {
             (DType::I8, DType::I8, Some(multiplier)) | (DType::I16, DType::I16, Some(multiplier)) => {
-                let kernel = if tx.dtype == DType::I8 { "mean_i8" } else { "mean_i16" };
+                let kernel = if tx.dtype == DType::I8 { KernelId::MeanI8 } else { KernelId::MeanI16 };
                 let (kernel, lo, hi) = int_range(kernel, clamp);
                 let by = Arg::Struct(scale(multiplier));
                 let zero = |ty: &Type| Arg::Int(ty.zero_point().into());
                 self.unary(node, kernel, vec![reduce, zero(tx), by, zero(out), lo, hi])
             }
             (DType::F32, DType::F32, None) => {
-                let (kernel, lo, hi) = float_range("mean_f32", clamp);
+                let (kernel, lo, hi) = float_range(KernelId::MeanF32, clamp);
                 self.unary(node, kernel, vec![reduce, lo, hi])
             }
             _ => Err(self.no_kernel(node)),
@@ -488,9 +489,9 @@ impl<'a> Selector<'a> {
             (Op::AvgPool2d { window, clamp }, from, to) => {
                 let pool = Arg::Struct(self.pool_params(node, window)?);
                 let (kernel, lo, hi) = match (from, to) {
-                    (DType::I8, DType::I8) => int_range("avg_pool_rows_i8", clamp),
-                    (DType::U8, DType::U8) => int_range("avg_pool_rows_u8", clamp),
-                    (DType::F32, DType::F32) => float_range("avg_pool_rows_f32", clamp),
+                    (DType::I8, DType::I8) => int_range(KernelId::AvgPoolRowsI8, clamp),
+                    (DType::U8, DType::U8) => int_range(KernelId::AvgPoolRowsU8, clamp),
+                    (DType::F32, DType::F32) => float_range(KernelId::AvgPoolRowsF32, clamp),
                     _ => return Err(self.no_kernel(node)),
                 };
                 (kernel, vec![pool, lo, hi])
@@ -503,17 +504,17 @@ impl<'a> Selector<'a> {
                     ("scale", Field::Struct(scale(multiplier))),
                     ("out_zero", Field::Int(out.zero_point().into())),
                 ];
-                let (kernel, lo, hi) = int_range("mean_rows_i8", clamp);
+                let (kernel, lo, hi) = int_range(KernelId::MeanRowsI8, clamp);
                 (kernel, vec![Arg::Struct(Struct { name: "MeanRows", fields }), lo, hi])
             }
             (Op::Mean { clamp, .. }, DType::F32, DType::F32) => {
-                let (kernel, lo, hi) = float_range("mean_rows_f32", clamp);
+                let (kernel, lo, hi) = float_range(KernelId::MeanRowsF32, clamp);
                 let Field::Int(rows) = rows else { return Err(self.no_kernel(node)) };
                 (kernel, vec![Arg::Int(rows), lo, hi])
             }
             _ => return Err(self.no_kernel(node)),
         };
-        let element = if tx.dtype == DType::F32 { "f32" } else { "i32" };
+        let element = if tx.dtype == DType::F32 { Element::F32 } else { Element::I32 };
         let (memory, offset) = self.address(sums);
         let sums = Cells::All(Region { memory, offset, element, len: out.shape.numel() });
         let mut args = params;
@@ -538,26 +539,26 @@ pub(super) fn broadcast_strides(shape: &Shape, rank: usize) -> Vec<usize> {
 }
 
 /// The kernel of a function of one float.
-pub(super) fn unary_kernel(function: Unary) -> &'static str {
+pub(super) fn unary_kernel(function: Unary) -> KernelId {
     match function {
-        Unary::Abs => "abs_f32",
-        Unary::Ceil => "ceil_f32",
-        Unary::Cos => "cos_f32",
-        Unary::Elu => "elu_f32",
-        Unary::Erf => "erf_f32",
-        Unary::Exp => "exp_f32",
-        Unary::Floor => "floor_f32",
-        Unary::Gelu => "gelu_f32",
-        Unary::GeluTanh => "gelu_tanh_f32",
-        Unary::HardSwish => "hard_swish_f32",
-        Unary::Log => "log_f32",
-        Unary::Neg => "neg_f32",
-        Unary::Round => "round_f32",
-        Unary::Rsqrt => "rsqrt_f32",
-        Unary::Sign => "sign_f32",
-        Unary::Sin => "sin_f32",
-        Unary::Softplus => "softplus_f32",
-        Unary::Sqrt => "sqrt_f32",
-        Unary::Square => "square_f32",
+        Unary::Abs => KernelId::AbsF32,
+        Unary::Ceil => KernelId::CeilF32,
+        Unary::Cos => KernelId::CosF32,
+        Unary::Elu => KernelId::EluF32,
+        Unary::Erf => KernelId::ErfF32,
+        Unary::Exp => KernelId::ExpF32,
+        Unary::Floor => KernelId::FloorF32,
+        Unary::Gelu => KernelId::GeluF32,
+        Unary::GeluTanh => KernelId::GeluTanhF32,
+        Unary::HardSwish => KernelId::HardSwishF32,
+        Unary::Log => KernelId::LogF32,
+        Unary::Neg => KernelId::NegF32,
+        Unary::Round => KernelId::RoundF32,
+        Unary::Rsqrt => KernelId::RsqrtF32,
+        Unary::Sign => KernelId::SignF32,
+        Unary::Sin => KernelId::SinF32,
+        Unary::Softplus => KernelId::SoftplusF32,
+        Unary::Sqrt => KernelId::SqrtF32,
+        Unary::Square => KernelId::SquareF32,
     }
 }

@@ -31,9 +31,10 @@ impl<'a> Selector<'a> {
             let [w, r] = quads.map(|data| Data::from_f32(&data));
             let bias = Data::from_f32(&words(&bias));
             let (lo, hi) = clip.float_bounds();
-            let constants = [("WEIGHTS", w, "f32"), ("RECURRENT", r, "f32"), ("BIAS", bias, "f32")];
+            let constants =
+                [("WEIGHTS", w, Element::F32), ("RECURRENT", r, Element::F32), ("BIAS", bias, Element::F32)];
             let sizes = vec![Arg::Int(units as i64), Arg::Int(inputs as i64)];
-            ("lstm_f32", sizes, constants, vec![Arg::Float(lo), Arg::Float(hi)])
+            (KernelId::LstmF32, sizes, constants, vec![Arg::Float(lo), Arg::Float(hi)])
         } else {
             let pairs =
                 self.options.target() == Target::CortexMDsp && self.options.optimize != Optimize::Size;
@@ -60,11 +61,14 @@ impl<'a> Selector<'a> {
                 }
             };
             let [w, r] = [pack(&w), pack(&r)].map(|data: Vec<i8>| Data::from_i8(&data));
-            let element = if pairs { "i32" } else { "i8" };
-            let constants =
-                [("WEIGHTS", w, element), ("RECURRENT", r, element), ("BIAS", Data::from_i32(&bias), "i32")];
+            let element = if pairs { Element::I32 } else { Element::I8 };
+            let constants = [
+                ("WEIGHTS", w, element),
+                ("RECURRENT", r, element),
+                ("BIAS", Data::from_i32(&bias), Element::I32),
+            ];
             let params = self.lstm_params(node, factors, [inputs, units], tanh_shift, clip)?;
-            (if pairs { "lstm_i8_dsp" } else { "lstm_i8" }, vec![params], constants, Vec::new())
+            (if pairs { KernelId::LstmI8Dsp } else { KernelId::LstmI8 }, vec![params], constants, Vec::new())
         };
         let constants =
             constants.map(|(what, data, element)| Arg::Constant(self.step_constant(what, data), element));
@@ -107,8 +111,8 @@ impl<'a> Selector<'a> {
         let fields = vec![
             ("inputs", int(inputs)),
             ("units", int(units)),
-            ("multipliers", Field::Constant(values, "i32")),
-            ("shifts", Field::Constant(shifts, "i8")),
+            ("multipliers", Field::Constant(values, Element::I32)),
+            ("shifts", Field::Constant(shifts, Element::I8)),
             ("zero_point", Field::Int(self.ty(node.result).zero_point().into())),
             ("tanh_shift", Field::Int(tanh_shift)),
             ("lo", Field::Int(lo.into())),

@@ -9,6 +9,7 @@ mod conv;
 mod custom;
 mod dsp;
 mod dynamic;
+mod element;
 mod elementwise;
 mod fed;
 mod lstm;
@@ -25,12 +26,15 @@ mod v6m;
 mod wide;
 
 use crate::ir::{Clamp, DType, Data, Graph, Multiplier, Node, Op, Reduction, Rescale, Type, Value, ValueId};
+use crate::kernel::{Kernel, Kernels};
 use crate::plan::Plan;
 use crate::schedule::{self, Feed, Place, Role, Schedule, Step, StepKind};
-use crate::{Events, Options, Target};
+use crate::{Events, Float, Options, Target};
 use kiln_ir::error::{Error, Problem};
+use kiln_kernel_table::KernelId;
 use movement::{Moves, Source};
 
+pub use element::Element;
 pub use fed::{Fed, Slide};
 pub use program::*;
 
@@ -39,13 +43,13 @@ pub use program::*;
 /// # Errors
 /// [`Error::Unsupported`] with every step that has no kernel.
 pub fn select(graph: &Graph, schedule: &Schedule, plan: &Plan, options: &Options) -> Result<Program, Error> {
-    match select_all(graph, schedule, plan, options)? {
+    match select_all(graph, schedule, plan, options, Kernels::default())? {
         (program, problems) if problems.is_empty() => Ok(program),
         (_, problems) => Err(Error::Unsupported(problems)),
     }
 }
 
-/// As [`select`], with every step that has no kernel beside the program: where there are such steps, it has the calls of the others alone, and cannot run.
+/// As [`select`], with the kernels that are chosen already, and every step that has no kernel beside the program: where there are such steps, it has the calls of the others alone, and cannot run.
 ///
 /// # Errors
 /// [`Error::Unsupported`] where a sliding model cannot count its rows.
@@ -54,11 +58,13 @@ pub fn select_all(
     schedule: &Schedule,
     plan: &Plan,
     options: &Options,
+    mut kernels: Kernels,
 ) -> Result<(Program, Vec<Problem>), Error> {
     let mut selector = Selector {
         graph,
         options,
-        special: dsp::special::instances(graph, schedule, options),
+        special: dsp::special::instances(graph, schedule, options, &mut kernels),
+        kernels,
         shifts: vec![COMMON_SHIFT],
         schedule,
         plan,
@@ -109,6 +115,7 @@ type Selected = Result<(), Problem>;
 struct Selector<'a> {
     graph: &'a Graph,
     options: &'a Options,
+    kernels: Kernels,
     /// The convolutions that have code of their own.
     special: Vec<dsp::special::Instance>,
     /// Shifts in the forms of requantisation so far: layers of the same one share code.
@@ -136,7 +143,8 @@ impl<'a> Selector<'a> {
                 let node = self.graph.node(id);
                 self.comment = describe(self.graph, node);
                 self.label = format!("{} {:?}", node.op.name(), self.graph.value(node.result).label());
-                self.node(node)
+                let kernel = self.kernels.of(self.graph, id, self.options, !self.in_loop);
+                self.node(node, kernel)
             }
             StepKind::Absorb { node, sums } => {
                 let node = self.graph.node(node);
@@ -163,7 +171,7 @@ impl<'a> Selector<'a> {
         }
     }
 
-    fn node(&mut self, node: &'a Node) -> Selected {
+    fn node(&mut self, node: &'a Node, kernel: Kernel) -> Selected {
         let whole = matches!(
             node.op,
             Op::Dense { .. }
@@ -201,7 +209,7 @@ impl<'a> Selector<'a> {
         if whole && self.by_row {
             return Err(self.not_by_row());
         }
-        if self.dsp(node)? || self.v6m(node)? || self.simd(node)? {
+        if self.dsp(node, kernel)? || self.v6m(node)? || self.simd(node, kernel)? {
             return Ok(());
         }
         match &node.op {
@@ -214,10 +222,10 @@ impl<'a> Selector<'a> {
             Op::DynamicQuantize {} => self.dynamic_quantize(node),
             Op::DynamicConv2d { groups, clamp, .. } => self.dynamic_conv(node, *groups, clamp),
             Op::DynamicDense { clamp } => self.dynamic_dense(node, clamp),
-            Op::AvgPool2d { window, clamp } => self.pool(node, "avg_pool2d", window, clamp),
-            Op::MaxPool2d { window, clamp } => self.pool(node, "max_pool2d", window, clamp),
-            Op::Add { rescale, clamp } => self.add(node, "add", rescale, clamp),
-            Op::Sub { rescale, clamp } => self.add(node, "sub", rescale, clamp),
+            Op::AvgPool2d { window, clamp } => self.pool(node, window, clamp),
+            Op::MaxPool2d { window, clamp } => self.pool(node, window, clamp),
+            Op::Add { rescale, clamp } => self.add(node, rescale, clamp),
+            Op::Sub { rescale, clamp } => self.add(node, rescale, clamp),
             Op::Mul { rescale, clamp } => self.mul(node, rescale, clamp),
             Op::Unary { function } => self.float_unary(node, elementwise::unary_kernel(*function)),
             Op::Binary { function, rescale, clamp } => self.function_of_two(node, *function, rescale, clamp),
@@ -235,8 +243,8 @@ impl<'a> Selector<'a> {
                 self.sigmoid_of_16_bits(node, false)
             }
             Op::Tanh {} if self.ty(node.result).dtype == DType::I16 => self.sigmoid_of_16_bits(node, true),
-            Op::Logistic {} => self.float_unary(node, "logistic_f32"),
-            Op::Tanh {} => self.float_unary(node, "tanh_f32"),
+            Op::Logistic {} => self.float_unary(node, KernelId::LogisticF32),
+            Op::Tanh {} => self.float_unary(node, KernelId::TanhF32),
             Op::Softmax { beta, scale } => self.softmax(node, beta.0, scale),
             Op::LogSoftmax { scale, divisor } => self.log_softmax(node, scale, divisor),
             Op::L2Normalize {} => self.l2_normalize(node),
@@ -249,9 +257,9 @@ impl<'a> Selector<'a> {
             Op::SquaredDistances {} => self.squared_distances(node),
             Op::Couple {} => {
                 let classes = Arg::Int(self.ty(node.result).shape.last() as i64);
-                self.unary(node, "couple_f32", vec![classes])
+                self.unary(node, KernelId::CoupleF32, vec![classes])
             }
-            Op::MatMul { rescale, clamp } => self.matmul(node, rescale, clamp),
+            Op::MatMul { rescale, clamp } => self.matmul(node, rescale, clamp, None),
             Op::ResizeBilinear { align_corners, half_pixel } => {
                 self.resize_bilinear(node, *align_corners, *half_pixel)
             }
@@ -360,7 +368,7 @@ impl<'a> Selector<'a> {
     /// A whole value at a place.
     fn region_at(&self, place: Place, ty: &Type) -> Region {
         let (memory, offset) = self.address(place);
-        Region { memory, offset, element: rust_element(ty.dtype), len: ty.shape.numel() }
+        Region { memory, offset, element: Element::from(ty.dtype), len: ty.shape.numel() }
     }
 
     fn place(&self, id: ValueId) -> Result<Place, Problem> {
@@ -411,17 +419,39 @@ impl<'a> Selector<'a> {
         self.constant(ident.unwrap_or(first), doc, data)
     }
 
-    fn call(&mut self, kernel: &'static str, args: Vec<Arg>) {
+    /// Calls a kernel, in the form for the processor; in parts, if threads share the step.
+    fn call(&mut self, kernel: KernelId, args: Vec<Arg>) {
         self.call_generic(kernel, Vec::new(), args);
     }
 
-    fn call_generic(&mut self, kernel: &'static str, generics: Vec<Generic>, args: Vec<Arg>) {
-        let comment = self.comment.clone();
-        let kernel = match self.options.target() {
-            Target::Vectors => simd::in_vectors(kernel, self.options.float),
-            _ => kernel,
-        };
-        self.program.calls.push(Call { step: self.step, comment, kernel, custom: None, generics, args });
+    fn call_generic(&mut self, kernel: KernelId, generics: Vec<Generic>, mut args: Vec<Arg>) {
+        let mut kernel = self.on_target(kernel);
+        let mut comment = self.comment.clone();
+        if let Some(shared) = kernel.on_crew().filter(|_| self.is_shared()) {
+            kernel = shared;
+            let cores = self.program.cores as i64;
+            args.splice(..0, [Arg::Crew, Arg::Int(cores)]);
+            comment += &format!(", in parts for up to {cores} threads");
+        }
+        let callee = Callee::Kernel(kernel);
+        self.program.calls.push(Call { step: self.step, comment, callee, generics, args });
+    }
+
+    /// The kernel, or on hosts the one in vectors that takes the same arguments, with the floats that the options ask for.
+    fn on_target(&self, kernel: KernelId) -> KernelId {
+        if self.options.target() != Target::Vectors {
+            return kernel;
+        }
+        let kernel = kernel.in_vectors().unwrap_or(kernel);
+        match self.options.float {
+            Float::Fast => kernel,
+            Float::Reproducible => kernel.reproducible().unwrap_or(kernel),
+        }
+    }
+
+    /// Whether several threads share the step.
+    fn is_shared(&self) -> bool {
+        self.schedule.steps.get(self.step).is_some_and(|step| step.shared)
     }
 
     fn no_kernel(&self, node: &Node) -> Problem {
@@ -502,14 +532,6 @@ fn kernel_types(op: &Op) -> &'static str {
         }
         Op::Select {} | Op::Cast {} | Op::Reduce { .. } | Op::ArgReduce { .. } => "all types",
         Op::Gather { .. } | Op::Broadcast {} => "all types",
-    }
-}
-
-/// The Rust type of an element (booleans are bytes).
-fn rust_element(dtype: DType) -> &'static str {
-    match dtype {
-        DType::Bool => "u8",
-        other => other.name(),
     }
 }
 

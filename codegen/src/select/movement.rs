@@ -38,7 +38,7 @@ impl Source {
         }
     }
 
-    fn seen_as(self, element: &'static str) -> Self {
+    fn seen_as(self, element: Element) -> Self {
         match self {
             Source::Cells(cells) => Source::Cells(cells.seen_as(element)),
             constant => constant,
@@ -163,12 +163,12 @@ impl<'a> Selector<'a> {
     }
 
     /// What is read, as an argument with elements of that Rust type.
-    pub(super) fn source_arg(&mut self, source: Source, element: &'static str) -> Arg {
+    pub(super) fn source_arg(&mut self, source: Source, element: Element) -> Arg {
         match source {
             Source::Cells(cells) => Arg::Cells(cells.seen_as(element)),
             Source::Constant(data) => Arg::Constant(self.step_constant("OPERAND", data), element),
             Source::ConstantRow(data, row) => {
-                let row = row / element_bytes(element);
+                let row = row / element.bytes();
                 Arg::ConstantRow(self.step_constant("OPERAND", data), element, row)
             }
         }
@@ -181,10 +181,10 @@ impl<'a> Selector<'a> {
         let linear = moves.consecutive().and_then(linear);
         let fast = self.options.target() == Target::CortexMDsp && self.options.optimize != Optimize::Size;
         if let Some((_, from, to)) = linear.clone().filter(|(len, _, to)| {
-            fast && element == "u32" && *len >= LEAST_WORDS && matches!(to, Cells::All(_))
+            fast && element == Element::U32 && *len >= LEAST_WORDS && matches!(to, Cells::All(_))
         }) {
             let from = self.source_arg(from, element);
-            self.call("copy_words_dsp", vec![from, Arg::Cells(to)]);
+            self.call(KernelId::CopyWordsDsp, vec![from, Arg::Cells(to)]);
             return Ok(());
         }
         let (params, from, to) = match linear {
@@ -192,7 +192,7 @@ impl<'a> Selector<'a> {
             None => (Arg::Struct(moves.params()), from, to),
         };
         let from = self.source_arg(from, element);
-        self.call("copy", vec![params, from, Arg::Cells(to)]);
+        self.call(KernelId::Copy, vec![params, from, Arg::Cells(to)]);
         Ok(())
     }
 
@@ -202,7 +202,7 @@ impl<'a> Selector<'a> {
         from: Source,
         to: Cells,
         moves: Moves,
-    ) -> Result<(Moves, Source, Cells, &'static str), Problem> {
+    ) -> Result<(Moves, Source, Cells, Element), Problem> {
         let moves = moves.collapse();
         if moves.dims.len() > MAX_RANK {
             return Err(Problem {
@@ -214,10 +214,10 @@ impl<'a> Selector<'a> {
                 help: "split the op in the model, or join axes that stay together".into(),
             });
         }
-        let element = word(to.region().element);
-        let words = element == "u8" && from.in_words() && to.in_words(WORD);
+        let element = to.region().element.word();
+        let words = element == Element::U8 && from.in_words() && to.in_words(WORD);
         let (moves, element) = match moves.as_words().filter(|_| words) {
-            Some(words) => (words, "u32"),
+            Some(words) => (words, Element::U32),
             None => (moves, element),
         };
         Ok((moves, from.seen_as(element), to.seen_as(element), element))
@@ -249,13 +249,13 @@ impl<'a> Selector<'a> {
                 ("row", Field::Struct(moves.params())),
             ];
             let params = Arg::Struct(Struct { name: "Pad", fields });
-            let value = Arg::Int(repeated(value, size, element_bytes(element)));
-            self.call("pad_rows", vec![params, value, Arg::Rows(from), Arg::Rows(to), Arg::Due]);
+            let value = Arg::Int(repeated(value, size, element.bytes()));
+            self.call(KernelId::PadRows, vec![params, value, Arg::Rows(from), Arg::Rows(to), Arg::Due]);
             return Ok(());
         }
         let to = Cells::All(self.region(node.result)?);
         let value = Arg::Int(repeated(value, size, size));
-        self.call("fill", vec![value, Arg::Cells(to.seen_as(word(to.region().element)))]);
+        self.call(KernelId::Fill, vec![value, Arg::Cells(to.seen_as(to.region().element.word()))]);
         self.moves(self.source_of(x, node.result)?, to, moves)
     }
 
@@ -329,11 +329,11 @@ impl<'a> Selector<'a> {
             ("inner", product(&dims[axis + depth..])),
         ];
         let kernel = match self.ty(indices).dtype {
-            DType::I32 => "gather_i32",
-            DType::I64 => "gather_i64",
+            DType::I32 => KernelId::GatherI32,
+            DType::I64 => KernelId::GatherI64,
             _ => return Err(self.no_kernel(node)),
         };
-        let element = word(rust_element(self.ty(x).dtype));
+        let element = Element::from(self.ty(x).dtype).word();
         let from = self.source_of(x, node.result)?;
         let args = vec![
             Arg::Struct(Struct { name: "Gather", fields }),
@@ -368,22 +368,6 @@ fn repeated(value: i64, from: usize, to: usize) -> i64 {
         (_, 2) => value & 0xffff,
         (_, 4) => value & 0xffff_ffff,
         _ => value,
-    }
-}
-
-/// Bytes of an element of that Rust type.
-fn element_bytes(element: &'static str) -> usize {
-    Region { memory: Memory::Arena, offset: 0, element, len: 0 }.element_bytes()
-}
-
-/// The unsigned word as which an element of that Rust type is moved.
-pub(super) fn word(element: &str) -> &'static str {
-    match element {
-        "i8" | "u8" => "u8",
-        "i16" | "u16" => "u16",
-        // Signed, so that a negative number is one of them.
-        "i64" | "u64" => "i64",
-        _ => "u32",
     }
 }
 

@@ -12,7 +12,7 @@ impl<'a> Selector<'a> {
         let depth = Arg::Int(tx.shape.last() as i64);
         match (tx.dtype, out.dtype, exps, single(divisor)) {
             (DType::F32, DType::F32, SoftmaxScale::Real, _) => {
-                self.unary(node, "log_softmax_f32", vec![depth])
+                self.unary(node, KernelId::LogSoftmaxF32, vec![depth])
             }
             (DType::I8, DType::I8, SoftmaxScale::FixedPoint { multiplier, diff_min }, Some(divisor)) => {
                 let table = self.step_constant("EXPS", Data::from_i32(&tables::exponentials(exps)));
@@ -22,7 +22,11 @@ impl<'a> Selector<'a> {
                     ("divisor", Field::Struct(scale(divisor))),
                 ];
                 let params = Arg::Struct(Struct { name: "LogSoftmax", fields });
-                self.unary(node, "log_softmax_i8", vec![depth, params, Arg::Constant(table, "i32")])
+                self.unary(
+                    node,
+                    KernelId::LogSoftmaxI8,
+                    vec![depth, params, Arg::Constant(table, Element::I32)],
+                )
             }
             _ => Err(self.no_kernel(node)),
         }
@@ -32,12 +36,12 @@ impl<'a> Selector<'a> {
         let (tx, out) = (self.ty(node.operands[0]), self.ty(node.result));
         let depth = Arg::Int(tx.shape.last() as i64);
         match (tx.dtype, out.dtype) {
-            (DType::F32, DType::F32) => self.unary(node, "l2_normalize_f32", vec![depth]),
+            (DType::F32, DType::F32) => self.unary(node, KernelId::L2NormalizeF32, vec![depth]),
             (DType::I8, DType::I8) => {
-                self.unary(node, "l2_normalize_i8", vec![depth, Arg::Int(tx.zero_point().into())])
+                self.unary(node, KernelId::L2NormalizeI8, vec![depth, Arg::Int(tx.zero_point().into())])
             }
             (DType::U8, DType::U8) => {
-                self.unary(node, "l2_normalize_u8", vec![depth, Arg::Int(tx.zero_point().into())])
+                self.unary(node, KernelId::L2NormalizeU8, vec![depth, Arg::Int(tx.zero_point().into())])
             }
             _ => Err(self.no_kernel(node)),
         }
@@ -53,17 +57,17 @@ impl<'a> Selector<'a> {
         // No row is longer.
         let sizes = [depth, radius.min(depth)].map(|size| Arg::Int(size as i64));
         let factors = [bias, alpha, beta].map(Arg::Float);
-        self.unary(node, "local_normalize_f32", sizes.into_iter().chain(factors).collect())
+        self.unary(node, KernelId::LocalNormalizeF32, sizes.into_iter().chain(factors).collect())
     }
 
     pub(super) fn inverse_root(&mut self, node: &'a Node, rescale: &Rescale) -> Selected {
         let Some(by) = single(rescale) else { return Err(self.no_kernel(node)) };
-        self.unary(node, "inverse_root_i16", vec![Arg::Struct(scale(by))])
+        self.unary(node, KernelId::InverseRootI16, vec![Arg::Struct(scale(by))])
     }
 
     pub(super) fn top_k(&mut self, node: &'a Node) -> Selected {
         let [depth, k] = [node.operands[0], node.result].map(|id| Arg::Int(self.ty(id).shape.last() as i64));
-        self.unary(node, "top_k", vec![depth, k])
+        self.unary(node, KernelId::TopK, vec![depth, k])
     }
 
     pub(super) fn squared_distances(&mut self, node: &'a Node) -> Selected {
@@ -72,7 +76,7 @@ impl<'a> Selector<'a> {
             args.push(self.read(operand, node.result)?);
         }
         args.push(Arg::Cells(self.cells(node.result, node.result)?));
-        self.call("squared_distances_f32", args);
+        self.call(KernelId::SquaredDistancesF32, args);
         Ok(())
     }
 
@@ -82,11 +86,19 @@ impl<'a> Selector<'a> {
         let (table, roots) = (self.step_constant("TREES", table), self.step_constant("ROOTS", roots));
         let [features, targets] =
             [node.operands[0], node.result].map(|id| Arg::Int(self.ty(id).shape.last() as i64));
-        let args = vec![features, targets, Arg::Constant(table, "i32"), Arg::Constant(roots, "i32")];
-        self.unary(node, if least { "trees_least_f32" } else { "trees_f32" }, args)
+        let args =
+            vec![features, targets, Arg::Constant(table, Element::I32), Arg::Constant(roots, Element::I32)];
+        self.unary(node, if least { KernelId::TreesLeastF32 } else { KernelId::TreesF32 }, args)
     }
 
-    pub(super) fn matmul(&mut self, node: &'a Node, rescale: &Rescale, clamp: &Clamp) -> Selected {
+    /// A product of matrices; of floats in vectors, where there are cells to work in.
+    pub(super) fn matmul(
+        &mut self,
+        node: &'a Node,
+        rescale: &Rescale,
+        clamp: &Clamp,
+        work: Option<Arg>,
+    ) -> Selected {
         let (tx, ty) = (self.ty(node.operands[0]), self.ty(node.operands[1]));
         let out = self.ty(node.result);
         let Some(lead) = out.shape.rank().checked_sub(2).filter(|&lead| lead <= MAX_RANK) else {
@@ -113,21 +125,22 @@ impl<'a> Selector<'a> {
         let kernel = match (tx.dtype, ty.dtype, out.dtype, single(rescale)) {
             (DType::I8, DType::I8, DType::I8, None) if float.is_some() => {
                 args.extend(float);
-                "matmul_i8_float"
+                KernelId::MatmulI8Float
             }
             (DType::F32, DType::F32, DType::F32, None) => {
-                let (kernel, lo, hi) = float_range("matmul_f32", clamp);
+                let kernel = if work.is_some() { KernelId::MatmulF32Simd } else { KernelId::MatmulF32 };
+                let (kernel, lo, hi) = float_range(kernel, clamp);
                 args.extend([lo, hi]);
                 kernel
             }
             (DType::I16, DType::I16, DType::I16, Some(multiplier)) => {
                 self.without_zero_points(node)?;
                 args.push(self.mul_params(node, multiplier, clamp));
-                "matmul_i16"
+                KernelId::MatmulI16
             }
             (DType::I8, DType::I8, DType::I8, Some(multiplier)) => {
                 args.push(self.mul_params(node, multiplier, clamp));
-                "matmul_i8"
+                KernelId::MatmulI8
             }
             _ => return Err(self.no_kernel(node)),
         };
@@ -135,6 +148,7 @@ impl<'a> Selector<'a> {
             args.push(self.read(operand, node.result)?);
         }
         args.push(Arg::Cells(self.cells(node.result, node.result)?));
+        args.extend(work);
         self.call(kernel, args);
         Ok(())
     }
@@ -165,8 +179,8 @@ impl<'a> Selector<'a> {
                 let half = Arg::Float(if half_pixel { 0.5 } else { 0.0 });
                 let args = vec![image, side(in_h, out_h), side(in_w, out_w), half];
                 let kernel = match tx.dtype {
-                    DType::F32 => "resize_bilinear_f32",
-                    _ => "resize_bilinear_u8",
+                    DType::F32 => KernelId::ResizeBilinearF32,
+                    _ => KernelId::ResizeBilinearU8,
                 };
                 self.unary(node, kernel, args)
             }
@@ -181,8 +195,8 @@ impl<'a> Selector<'a> {
                     args.extend([Arg::Int(scale), Arg::Int(start(scale))]);
                 }
                 let kernel = match tx.dtype {
-                    DType::I8 => "resize_bilinear_i8",
-                    _ => "resize_bilinear_i16",
+                    DType::I8 => KernelId::ResizeBilinearI8,
+                    _ => KernelId::ResizeBilinearI16,
                 };
                 self.unary(node, kernel, args)
             }

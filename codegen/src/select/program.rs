@@ -1,8 +1,9 @@
 //! What `select` decides and `emit` writes down: a model as a list of kernel calls.
 
-use super::Fed;
+use super::{Element, Fed};
 use crate::ir::{Data, Type};
 use crate::schedule::{Beat, Feed};
+use kiln_kernel_table::KernelId;
 
 /// A compiled model, ready to be written as Rust.
 #[derive(Clone, Debug)]
@@ -154,8 +155,8 @@ pub struct Region {
     pub memory: Memory,
     /// Bytes from its start.
     pub offset: usize,
-    /// Rust element type.
-    pub element: &'static str,
+    /// Type of the elements.
+    pub element: Element,
     /// Number of elements.
     pub len: usize,
 }
@@ -163,21 +164,14 @@ pub struct Region {
 impl Region {
     /// The `len` elements from the one at index `first` on.
     pub fn part(self, first: usize, len: usize) -> Region {
-        Region { offset: self.offset + first * self.element_bytes(), len, ..self }
+        Region { offset: self.offset + first * self.element.bytes(), len, ..self }
     }
 
     /// The same memory seen as elements of another Rust type: as many as are whole.
-    pub fn seen_as(self, element: &'static str) -> Region {
-        let bytes = self.len * self.element_bytes();
+    pub fn seen_as(self, element: Element) -> Region {
+        let bytes = self.len * self.element.bytes();
         let seen = Region { element, ..self };
-        Region { len: bytes / seen.element_bytes(), ..seen }
-    }
-
-    /// Bytes of an element.
-    pub fn element_bytes(self) -> usize {
-        // The name of a Rust number ends in its bits.
-        let bits = self.element.trim_start_matches(|c: char| !c.is_ascii_digit());
-        bits.parse().map_or(1, |bits: usize| (bits / 8).max(1))
+        Region { len: bytes / seen.element.bytes(), ..seen }
     }
 }
 
@@ -194,9 +188,9 @@ pub struct Strip {
 
 impl Strip {
     /// The same memory seen as elements of another Rust type: as many as are whole.
-    pub fn seen_as(self, element: &'static str) -> Strip {
+    pub fn seen_as(self, element: Element) -> Strip {
         let region = self.region.seen_as(element);
-        let row = self.row * self.region.element_bytes() / region.element_bytes();
+        let row = self.row * self.region.element.bytes() / region.element.bytes();
         Strip { region, row, ..self }
     }
 }
@@ -220,7 +214,7 @@ impl Cells {
     }
 
     /// The same memory seen as elements of another Rust type: as many as are whole.
-    pub fn seen_as(self, element: &'static str) -> Cells {
+    pub fn seen_as(self, element: Element) -> Cells {
         match self {
             Cells::All(region) => Cells::All(region.seen_as(element)),
             Cells::Row(strip) => Cells::Row(strip.seen_as(element)),
@@ -231,7 +225,7 @@ impl Cells {
     pub fn in_words(&self, word: usize) -> bool {
         let row = match self {
             Cells::All(_) => 0,
-            Cells::Row(strip) => strip.row * strip.region.element_bytes(),
+            Cells::Row(strip) => strip.row * strip.region.element.bytes(),
         };
         self.region().offset % word == 0 && row % word == 0
     }
@@ -244,14 +238,36 @@ pub struct Call {
     pub step: usize,
     /// What is computed; written above the call where the step begins.
     pub comment: String,
-    /// Function in `kiln::kernels`; `custom` where it is one of the user's.
-    pub kernel: &'static str,
-    /// Which of the program's [`customs`](Program::customs) it is, if any.
-    pub custom: Option<usize>,
+    /// The function.
+    pub callee: Callee,
     /// Its const arguments.
     pub generics: Vec<Generic>,
     /// Its arguments.
     pub args: Vec<Arg>,
+}
+
+impl Call {
+    /// The kernel, unless it is a function of the user's.
+    pub fn kernel(&self) -> Option<KernelId> {
+        match self.callee {
+            Callee::Kernel(kernel) => Some(kernel),
+            Callee::Custom(_) => None,
+        }
+    }
+
+    /// The kernel's name, or what stands for one of the user's.
+    pub fn name(&self) -> &'static str {
+        self.kernel().map_or("custom", KernelId::name)
+    }
+}
+
+/// What a call calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Callee {
+    /// A function of `kiln::kernels`.
+    Kernel(KernelId),
+    /// Of the program's [`customs`](Program::customs) the one with this index.
+    Custom(usize),
 }
 
 /// A const argument of a kernel.
@@ -276,10 +292,10 @@ pub enum Arg {
     Input(Operand, Type),
     /// `Output` of a custom operator.
     Output(Region, Type),
-    /// `&[T]` of a constant, read as elements of that Rust type.
-    Constant(ConstantId, &'static str),
+    /// `&[T]` of a constant, read as such elements.
+    Constant(ConstantId, Element),
     /// The same of the row that the call is made for, with elements per row.
-    ConstantRow(ConstantId, &'static str, usize),
+    ConstantRow(ConstantId, Element, usize),
     /// `&[u8; N]` of a constant.
     Table(ConstantId),
     /// `Band` of that many rows from the first on.
@@ -360,7 +376,7 @@ pub enum Field {
     /// An array of integers.
     Ints(Vec<i64>),
     /// `&[T]` of a constant.
-    Constant(ConstantId, &'static str),
+    Constant(ConstantId, Element),
     /// A nested struct.
     Struct(Struct),
 }

@@ -99,7 +99,7 @@ impl<'a> Selector<'a> {
         let ring = place.ring.filter(|&ring| self.endless || ring < rows(&ty.shape));
         let len = ring.map_or(ty.shape.numel(), |ring| ring * row);
         let (memory, offset) = self.address(place);
-        Strip { region: Region { memory, offset, element: rust_element(ty.dtype), len }, row, ring }
+        Strip { region: Region { memory, offset, element: Element::from(ty.dtype), len }, row, ring }
     }
 
     /// A step that a pipeline computes, in words: how many of the rows are held.

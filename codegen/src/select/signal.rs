@@ -15,37 +15,37 @@ impl<'a> Selector<'a> {
         };
         let (kernel, args) = match function {
             Signal::Window { shift } => {
-                let weights = self.table(node, 1, "WINDOW", "i16")?;
-                ("window_i16", vec![Arg::Int(shift), weights, self.all_of(x)?])
+                let weights = self.table(node, 1, "WINDOW", Element::I16)?;
+                (KernelId::WindowI16, vec![Arg::Int(shift), weights, self.all_of(x)?])
             }
-            Signal::Headroom {} => ("headroom_i16", vec![self.all_of(x)?]),
-            Signal::ShiftLeft {} => ("shift_left_i16", vec![self.all_of(x)?, second(self)?]),
+            Signal::Headroom {} => (KernelId::HeadroomI16, vec![self.all_of(x)?]),
+            Signal::ShiftLeft {} => (KernelId::ShiftLeftI16, vec![self.all_of(x)?, second(self)?]),
             Signal::Rfft { length } => {
                 let kernel = match dtype {
-                    DType::F32 => "rfft_f32",
-                    DType::I16 => "rfft_i16",
-                    _ => "rfft_i32",
+                    DType::F32 => KernelId::RfftF32,
+                    DType::I16 => KernelId::RfftI16,
+                    _ => KernelId::RfftI32,
                 };
                 let [twiddles, halves] = self.twiddles(dtype, length, false);
                 (kernel, vec![Arg::Int(length), Arg::Int(row as i64), twiddles, halves, self.all_of(x)?])
             }
             Signal::Irfft { length } => {
                 let kernel = match dtype {
-                    DType::F32 => "irfft_f32",
-                    DType::I16 => "irfft_i16",
-                    _ => "irfft_i32",
+                    DType::F32 => KernelId::IrfftF32,
+                    DType::I16 => KernelId::IrfftI16,
+                    _ => KernelId::IrfftI32,
                 };
                 let [twiddles, halves] = self.twiddles(dtype, length, true);
                 (kernel, vec![Arg::Int(length), twiddles, halves, self.all_of(x)?])
             }
             Signal::Energy { start, end } => {
-                ("energy_i16", vec![Arg::Int(start), Arg::Int(end), self.all_of(x)?])
+                (KernelId::EnergyI16, vec![Arg::Int(start), Arg::Int(end), self.all_of(x)?])
             }
             Signal::FilterBank {} => {
                 let [channels, weights] = self.channels(node)?;
-                ("filter_bank", vec![channels, weights, self.all_of(x)?])
+                (KernelId::FilterBank, vec![channels, weights, self.all_of(x)?])
             }
-            Signal::SquareRoot {} => ("square_root", vec![self.all_of(x)?, second(self)?]),
+            Signal::SquareRoot {} => (KernelId::SquareRoot, vec![self.all_of(x)?, second(self)?]),
             Signal::NoiseEstimate {
                 smoothing,
                 one_minus_smoothing,
@@ -63,7 +63,7 @@ impl<'a> Selector<'a> {
                     ("clamping", Field::Flag(clamping == 1)),
                 ];
                 let params = Arg::Struct(Struct { name: "Noise", fields });
-                ("noise_estimate", vec![params, self.all_of(x)?, second(self)?])
+                (KernelId::NoiseEstimate, vec![params, self.all_of(x)?, second(self)?])
             }
             Signal::SubtractNoise { min_signal_remaining, smoothing_bits, bits } => {
                 let fields = vec![
@@ -72,17 +72,18 @@ impl<'a> Selector<'a> {
                     ("bits", Field::Int(bits)),
                 ];
                 let params = Arg::Struct(Struct { name: "NoiseFloor", fields });
-                ("subtract_noise", vec![params, self.all_of(x)?, second(self)?])
+                (KernelId::SubtractNoise, vec![params, self.all_of(x)?, second(self)?])
             }
             Signal::Pcan { snr_shift } => {
-                let gains = self.table(node, 2, "GAINS", "i16")?;
-                ("pcan", vec![Arg::Int(snr_shift), gains, self.all_of(x)?, second(self)?])
+                let gains = self.table(node, 2, "GAINS", Element::I16)?;
+                (KernelId::Pcan, vec![Arg::Int(snr_shift), gains, self.all_of(x)?, second(self)?])
             }
             Signal::Log { scale, correction_bits } => {
-                ("log_i16", vec![Arg::Int(scale), Arg::Int(correction_bits), self.all_of(x)?])
+                (KernelId::LogI16, vec![Arg::Int(scale), Arg::Int(correction_bits), self.all_of(x)?])
             }
             Signal::OverlapAdd { step } => {
-                let kernel = if dtype == DType::F32 { "overlap_add_f32" } else { "overlap_add_i16" };
+                let kernel =
+                    if dtype == DType::F32 { KernelId::OverlapAddF32 } else { KernelId::OverlapAddI16 };
                 (kernel, vec![Arg::Int(step), Arg::Int(row as i64), self.all_of(x)?, second(self)?])
             }
         };
@@ -102,7 +103,7 @@ impl<'a> Selector<'a> {
         node: &'a Node,
         operand: usize,
         what: &'static str,
-        element: &'static str,
+        element: Element,
     ) -> Result<Arg, Problem> {
         let Some(&id) = node.operands.get(operand) else { return Err(self.no_kernel(node)) };
         let data = self.data(node, id, "tables")?.clone();
@@ -112,7 +113,7 @@ impl<'a> Selector<'a> {
     fn twiddles(&mut self, dtype: DType, length: i64, inverse: bool) -> [Arg; 2] {
         // Lengths of verified graphs are small.
         let length = length as usize;
-        let element = rust_element(dtype);
+        let element = Element::from(dtype);
         let tables = [
             ("TWIDDLES", tables::twiddles(dtype, length, inverse)),
             ("HALVES", tables::half_twiddles(dtype, length, inverse)),
@@ -134,6 +135,6 @@ impl<'a> Selector<'a> {
         let [channels, weights] = [of_channels.collect(), of_weights.collect::<Vec<_>>()]
             .map(|numbers| Data::from_ints(DType::I16, numbers));
         Ok([("CHANNELS", channels), ("WEIGHTS", weights)]
-            .map(|(what, data)| Arg::Constant(self.step_constant(what, data), "i16")))
+            .map(|(what, data)| Arg::Constant(self.step_constant(what, data), Element::I16)))
     }
 }

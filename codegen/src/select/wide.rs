@@ -64,11 +64,11 @@ impl<'a> Selector<'a> {
         let fours = (0..shape.in_c).step_by(4).flat_map(taps);
         let four = |(first, ky)| [0, 1, 2, 3].map(|lane| weight(first + lane, ky).to_le_bytes());
         let packed: Vec<u8> = fours.flat_map(four).flatten().collect();
-        let weights = Arg::Constant(self.step_constant("WEIGHTS", Data::new(packed)), "i16");
-        let bias = Arg::Constant(self.step_constant("BIAS", Data::from_i32(&bias)), "i32");
+        let weights = Arg::Constant(self.step_constant("WEIGHTS", Data::new(packed)), Element::I16);
+        let bias = Arg::Constant(self.step_constant("BIAS", Data::from_i32(&bias)), Element::I32);
         let conv = Arg::Struct(self.conv_params(&shape));
         let pairs = self.options.target() == Target::CortexMDsp && self.options.optimize != Optimize::Size;
-        let kernel = if pairs { "conv1_i16_i8_dsp" } else { "conv1_i16_i8" };
+        let kernel = if pairs { KernelId::Conv1I16I8Dsp } else { KernelId::Conv1I16I8 };
         let (rx, ry) = (self.rows(node.operands[0])?, self.rows(node.result)?);
         for image in 0..shape.images {
             let (x, y) = (rows(rx, shape.images, image), rows(ry, shape.images, image));

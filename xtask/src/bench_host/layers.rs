@@ -5,6 +5,7 @@ use super::process::Contestant;
 use super::table::{aligned, figure, micros, thousands, Peaks};
 use crate::step::Failure;
 use kiln_codegen::schedule::StepKind;
+use kiln_codegen::select::Call;
 use kiln_codegen::Compiled;
 use kiln_tools::report::memory;
 use std::collections::BTreeMap;
@@ -58,7 +59,7 @@ fn parse(words: &[String]) -> Result<Vec<(usize, u64)>, String> {
 fn layer(compiled: &Compiled, step: usize, nanoseconds: u64) -> Layer {
     let (op, name) = memory::computed(compiled, step);
     let calls = compiled.program.calls.iter().filter(|call| call.step == step);
-    let mut kernels: Vec<&str> = calls.map(|call| call.kernel).collect();
+    let mut kernels: Vec<&str> = calls.map(Call::name).collect();
     kernels.dedup();
     let macs = match compiled.schedule.steps[step].kind {
         StepKind::Compute(id) => macs_of(&compiled.graph, compiled.graph.node(id)),

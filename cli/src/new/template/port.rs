@@ -50,7 +50,7 @@ impl Port {
                     label,
                     shown: format!("{borrow}model.{method}{range}"),
                     method,
-                    element: port.region.element,
+                    element: port.region.element.name(),
                     len,
                     shape: format!("{:?}", ty.shape.dims()),
                     scale: scaled.map_or(String::new(), |scale| {

@@ -24,7 +24,7 @@ impl<'a> Selector<'a> {
         let words = pack::filters(&layer, &pack::columns_first(shape), Some(&choice), Tiling::Quads);
         let parameters = self.compact_params(node, shape, &words, choice.form, pixels);
         let work = self.workspace()?;
-        self.compact_calls(node, shape, "conv2d_i8_compact", &[parameters], &[work])
+        self.compact_calls(node, shape, KernelId::Conv2dI8Compact, &[parameters], &[work])
     }
 
     /// A depthwise convolution.
@@ -33,7 +33,7 @@ impl<'a> Selector<'a> {
         let pad = self.ty(node.operands[0]).zero_point();
         let words = quads_of_channels(&layer, pad, Some(&choice), pack::corrections_first);
         let parameters = self.compact_params(node, shape, &words, choice.form, 1);
-        self.compact_calls(node, shape, "depthwise2d_i8_compact", &[parameters], &[])
+        self.compact_calls(node, shape, KernelId::Depthwise2dI8Compact, &[parameters], &[])
     }
 
     /// A product of single rows.
@@ -45,14 +45,17 @@ impl<'a> Selector<'a> {
         let words = pack::filters(&layer, &taps, Some(&choice), Tiling::Quads);
         let fields = self.compact_fields(&words, choice.form);
         let [x, y, band] = self.matrix_rows(node)?;
-        self.call("dense_i8_compact", vec![Arg::Struct(Struct { name: "CompactDense", fields }), x, y, band]);
+        self.call(
+            KernelId::DenseI8Compact,
+            vec![Arg::Struct(Struct { name: "CompactDense", fields }), x, y, band],
+        );
         Ok(true)
     }
 
     fn compact_fields(&mut self, words: &[i32], form: Form) -> Vec<(&'static str, Field)> {
         let weights = self.step_constant("WEIGHTS", Data::from_i32(words));
         vec![
-            ("weights", Field::Constant(weights, "i32")),
+            ("weights", Field::Constant(weights, Element::I32)),
             ("shift", int(form.shift as usize)),
             ("signed", Field::Flag(form.signed)),
         ]
@@ -78,7 +81,7 @@ impl<'a> Selector<'a> {
         &mut self,
         node: &'a Node,
         shape: &Sizes,
-        kernel: &'static str,
+        kernel: KernelId,
         before: &[Arg],
         behind: &[Arg],
     ) -> Result<bool, Problem> {

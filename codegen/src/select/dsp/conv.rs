@@ -34,10 +34,10 @@ impl<'a> Selector<'a> {
         let special = self.special.contains(&special::Instance::of(shape));
         let (kernel, sizes) = match (&requant, special) {
             (Requant::Affine(_), true) => {
-                ("conv2d_i8_dsp", vec![shape.second_pixel(), pairs.len(), unroll, out.0, out.1])
+                (KernelId::Conv2dI8Dsp, vec![shape.second_pixel(), pairs.len(), unroll, out.0, out.1])
             }
-            (Requant::Affine(_), false) => ("conv2d_i8_dsp_small", Vec::new()),
-            (Requant::Exact(_), _) => ("conv2d_i8_dsp_exact", Vec::new()),
+            (Requant::Affine(_), false) => (KernelId::Conv2dI8DspSmall, Vec::new()),
+            (Requant::Exact(_), _) => (KernelId::Conv2dI8DspExact, Vec::new()),
         };
         let mut generics: Vec<Generic> = sizes.into_iter().map(Generic::Size).collect();
         generics.extend(requant.generics());
@@ -45,7 +45,7 @@ impl<'a> Selector<'a> {
         let work = self.workspace()?;
         let fields = vec![("pixel", int(out.0)), ("channel", int(out.1))];
         // What is no part of the instance is told at run time.
-        let out = (kernel != "conv2d_i8_dsp").then_some(Arg::Struct(Struct { name: "Stride", fields }));
+        let out = (kernel != KernelId::Conv2dI8Dsp).then_some(Arg::Struct(Struct { name: "Stride", fields }));
         let rx = self.image_rows(x, shape.images, shape.in_h)?;
         let ry = self.image_rows(y, shape.images, shape.out_h)?;
         for image in 0..shape.images {
@@ -77,7 +77,7 @@ impl<'a> Selector<'a> {
 
     /// Packed filters as an argument.
     pub(super) fn words(&mut self, words: &[i32]) -> Arg {
-        Arg::Constant(self.step_constant("WEIGHTS", Data::from_i32(words)), "i32")
+        Arg::Constant(self.step_constant("WEIGHTS", Data::from_i32(words)), Element::I32)
     }
 
     /// A layer in numbers, and the cheap form in which all its filters are requantised, if there is one; `gain_bits`: of the sums that the kernel has of each filter.
@@ -153,7 +153,7 @@ impl<'a> Selector<'a> {
         let buffer = buffer.ok_or_else(|| self.not_by_row())?;
         let (memory, offset) = self.address(Place::whole(buffer, 0));
         let len = self.schedule.storage.buffer(buffer).bytes / 4;
-        Ok(Arg::Cells(Cells::All(Region { memory, offset, element: "i32", len })))
+        Ok(Arg::Cells(Cells::All(Region { memory, offset, element: Element::I32, len })))
     }
 
     /// The rows of so many images, which may be other ones than those of the tensor: all rows of an image as one, or all images of a batch.

@@ -28,13 +28,13 @@ impl<'a> Selector<'a> {
             let kernel = match &requant {
                 Requant::Affine(_) => {
                     args.extend([ry, Arg::Int(channel as i64)]);
-                    "depthwise2d_planar_i8_dsp"
+                    KernelId::Depthwise2dPlanarI8Dsp
                 }
                 Requant::Exact(_) => {
                     args.extend(requant.argument());
                     let fields = vec![("pixel", int(pixel)), ("channel", int(channel))];
                     args.extend([ry, Arg::Struct(Struct { name: "Stride", fields })]);
-                    "depthwise2d_planar_i8_dsp_exact"
+                    KernelId::Depthwise2dPlanarI8DspExact
                 }
             };
             args.push(self.band(shape.out_h));
@@ -56,9 +56,9 @@ impl<'a> Selector<'a> {
                 let unroll = if shape.k_w > 1 { shape.k_w } else { shape.k_h.min(UNROLL) };
                 generics.extend([shape.tap_distance(), unroll, form.shift as usize].map(Generic::Size));
                 generics.push(Generic::Flag(form.signed));
-                "depthwise2d_i8_dsp"
+                KernelId::Depthwise2dI8Dsp
             }
-            Requant::Exact(_) => "depthwise2d_i8_dsp_exact",
+            Requant::Exact(_) => KernelId::Depthwise2dI8DspExact,
         };
         let (rx, ry) = (self.rows(x)?, self.rows(y)?);
         for image in 0..shape.images {

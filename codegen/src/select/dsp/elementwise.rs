@@ -44,11 +44,11 @@ impl<'a> Selector<'a> {
         }
         args.push(Arg::Cells(self.cells(node.result, node.result)?));
         match products {
-            Products::Upper if compact => self.call("add_i8_compact", args),
-            Products::Low if vectors => self.call("add_i8_simd", args),
-            Products::Low => self.call_generic("add_i8_linear", vec![Generic::Size(shift)], args),
+            Products::Upper if compact => self.call(KernelId::AddI8Compact, args),
+            Products::Low if vectors => self.call(KernelId::AddI8Simd, args),
+            Products::Low => self.call_generic(KernelId::AddI8Linear, vec![Generic::Size(shift)], args),
             Products::Upper | Products::High => {
-                self.call_generic("add_i8_dsp", vec![Generic::Size(shift)], args)
+                self.call_generic(KernelId::AddI8Dsp, vec![Generic::Size(shift)], args)
             }
         }
         Ok(true)

@@ -12,13 +12,13 @@ pub(super) mod special;
 mod temporal;
 
 use super::*;
-use crate::kernel::{needs_cheap_form, Kernel, Shape as Sizes};
+use crate::kernel::{needs_cheap_form, Shape as Sizes};
 use crate::requant::{self, folded_bias, Channel, Choice, Form, Reference, Scaling};
 use crate::Target;
 
 impl<'a> Selector<'a> {
     /// Selects the DSP kernel of a node; `false` where it has none.
-    pub(super) fn dsp(&mut self, node: &'a Node) -> Result<bool, Problem> {
+    pub(super) fn dsp(&mut self, node: &'a Node, kernel: Kernel) -> Result<bool, Problem> {
         if self.options.target() == Target::CortexMDsp
             && (self.sum(node, requant::Products::Upper)?
                 || self.windows(node)?
@@ -26,7 +26,6 @@ impl<'a> Selector<'a> {
         {
             return Ok(true);
         }
-        let kernel = Kernel::of(self.graph, node, self.options, !self.in_loop);
         if kernel.images() > 1 {
             // Refuses too many: each is a call.
             self.images(node)?;

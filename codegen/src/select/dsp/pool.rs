@@ -30,7 +30,7 @@ impl<'a> Selector<'a> {
         let (lo, hi) = clamp.int_bounds();
         let range = [Arg::Int(lo.into()), Arg::Int(hi.into())];
         let generics = vec![Generic::Size(k_h), Generic::Size(k_w)];
-        self.pool_calls(node, window, "max_pool2d_i8_dsp", generics, &range)
+        self.pool_calls(node, window, KernelId::MaxPool2dI8Dsp, generics, &range)
     }
 
     fn average(&mut self, node: &'a Node, window: &Window, clamp: &Clamp) -> Result<bool, Problem> {
@@ -96,13 +96,13 @@ impl<'a> Selector<'a> {
         Ok(true)
     }
 
-    fn mean_kernel(&self) -> &'static str {
+    fn mean_kernel(&self) -> KernelId {
         if self.options.target() == Target::Vectors {
-            "mean_pool2d_i8_simd"
+            KernelId::MeanPool2dI8Simd
         } else if self.compact() {
-            "mean_pool2d_i8_compact"
+            KernelId::MeanPool2dI8Compact
         } else {
-            "mean_pool2d_i8_dsp"
+            KernelId::MeanPool2dI8Dsp
         }
     }
 
@@ -111,7 +111,7 @@ impl<'a> Selector<'a> {
         &mut self,
         node: &'a Node,
         window: &Window,
-        kernel: &'static str,
+        kernel: KernelId,
         generics: Vec<Generic>,
         parameters: &[Arg],
     ) -> Result<bool, Problem> {

@@ -26,7 +26,7 @@ impl<'a> Selector<'a> {
             Arg::Cells(self.cells(node.operands[0], node.result)?),
             Arg::Cells(self.cells(node.result, node.result)?),
         ];
-        self.call_generic("quantize_f32_i8_dsp", vec![Generic::Flag(inverse.low.is_some())], args);
+        self.call_generic(KernelId::QuantizeF32I8Dsp, vec![Generic::Flag(inverse.low.is_some())], args);
         Ok(true)
     }
 }

@@ -62,8 +62,8 @@ impl<'a> Selector<'a> {
         let layer = self.numbers(node)?;
         let words: Vec<i32> = layer.weights.chunks(k.max(1)).flat_map(pack::bytes).collect();
         let weights = self.words(&words);
-        let bias = Arg::Constant(self.step_constant("BIAS", Data::from_i32(&layer.bias)), "i32");
-        self.call("dense_i8_i16_dsp", vec![x, weights, bias, by, y, band]);
+        let bias = Arg::Constant(self.step_constant("BIAS", Data::from_i32(&layer.bias)), Element::I32);
+        self.call(KernelId::DenseI8I16Dsp, vec![x, weights, bias, by, y, band]);
         Ok(())
     }
 
@@ -71,19 +71,19 @@ impl<'a> Selector<'a> {
     fn single(&mut self, dense: bool, filters: usize, tiling: Tiling, requant: &Requant, args: Vec<Arg>) {
         let mut generics = requant.generics();
         let kernel = match (requant, tiling) {
-            (Requant::Exact(_), _) if dense => "dense_i8_dsp_exact",
-            (Requant::Exact(_), _) => "conv1_i8_dsp_exact",
+            (Requant::Exact(_), _) if dense => KernelId::DenseI8DspExact,
+            (Requant::Exact(_), _) => KernelId::Conv1I8DspExact,
             (_, Tiling::Eights(eights)) => {
                 generics.push(Generic::Flag(filters > 8 * eights));
                 if dense {
-                    "dense_i8_dsp_eights"
+                    KernelId::DenseI8DspEights
                 } else {
-                    "conv1_i8_dsp_eights"
+                    KernelId::Conv1I8DspEights
                 }
             }
-            (_, Tiling::Dots) => "dense_i8_dsp_dot",
-            (_, Tiling::Quads) if dense => "dense_i8_dsp",
-            (_, Tiling::Quads) => "conv1_i8_dsp",
+            (_, Tiling::Dots) => KernelId::DenseI8DspDot,
+            (_, Tiling::Quads) if dense => KernelId::DenseI8Dsp,
+            (_, Tiling::Quads) => KernelId::Conv1I8Dsp,
         };
         self.call_generic(kernel, generics, args);
     }

@@ -1,7 +1,7 @@
 //! Which convolutions get code of their own: shapes as constants, loops unrolled. All others share one function, which takes one cycle in sixteen more.
 
 use crate::ir::Graph;
-use crate::kernel::{Kernel, Shape};
+use crate::kernel::{Kernel, Kernels, Shape};
 use crate::schedule::{Schedule, StepKind};
 use crate::{Optimize, Options};
 
@@ -46,7 +46,12 @@ impl Instance {
 }
 
 /// The instances that a model has: those with most multiplications first, as long as the code fits what `optimize` and `flash` leave.
-pub(in crate::select) fn instances(graph: &Graph, schedule: &Schedule, options: &Options) -> Vec<Instance> {
+pub(in crate::select) fn instances(
+    graph: &Graph,
+    schedule: &Schedule,
+    options: &Options,
+    kernels: &mut Kernels,
+) -> Vec<Instance> {
     if options.optimize == Optimize::Size {
         // All layers share one.
         return Vec::new();
@@ -57,7 +62,7 @@ pub(in crate::select) fn instances(graph: &Graph, schedule: &Schedule, options: 
     for (index, step) in schedule.steps.iter().enumerate() {
         let StepKind::Compute(id) = step.kind else { continue };
         let whole = schedule.pipeline_of(index).is_none();
-        let shape = match Kernel::of(graph, graph.node(id), options, whole) {
+        let shape = match kernels.of(graph, id, options, whole) {
             Kernel::Tiled(shape, _) => shape,
             Kernel::DepthwisePlanar(shape) => {
                 depthwise.push((PLANAR_CODE, shape.out_c));

@@ -23,7 +23,7 @@ impl<'a> Selector<'a> {
                 Arg::Cells(Cells::All(region.part(image * len, len)))
             };
             self.call_generic(
-                "depthwise1d_i8_dsp",
+                KernelId::Depthwise1dI8Dsp,
                 generics.clone(),
                 vec![part(rx), weights.clone(), part(ry)],
             );

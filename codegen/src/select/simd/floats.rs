@@ -5,75 +5,33 @@ use crate::kernel::floats::{flat_blocks, Floats};
 use crate::kernel::vectors::BLOCK;
 use crate::kernel::Shape;
 use crate::select::conv::rows;
-use crate::select::{Arg, Cells, Problem, Selected, Selector};
-use kiln_ir::options::Float;
-
-/// The kernel in vectors that takes the arguments of a portable one, if there is one: otherwise the portable one.
-pub(in crate::select) fn in_vectors(kernel: &'static str, float: Float) -> &'static str {
-    let kernel = match kernel {
-        "add_f32" => "add_f32_simd",
-        "avg_pool2d_f32" => "avg_pool2d_f32_simd",
-        "copy" => "copy_simd",
-        "div_f32" => "div_f32_simd",
-        "exp_f32" => "exp_f32_simd",
-        "gelu_f32" => "gelu_f32_simd",
-        "logistic_f32" => "logistic_f32_simd",
-        "max_pool2d_f32" => "max_pool2d_f32_simd",
-        "mean_f32" => "mean_f32_simd",
-        "mul_f32" => "mul_f32_simd",
-        "mul_i8" => "mul_i8_simd",
-        "rsqrt_f32" => "rsqrt_f32_simd",
-        "softmax_f32" => "softmax_f32_simd",
-        "sqrt_f32" => "sqrt_f32_simd",
-        "sub_f32" => "sub_f32_simd",
-        other => other,
-    };
-    with_bits(kernel, float)
-}
-
-/// The kernel with the bits that are asked for: of a kernel in vectors whose results are not those of the portable one, its reproducible twin.
-fn with_bits(kernel: &'static str, float: Float) -> &'static str {
-    match (float, kernel) {
-        (Float::Fast, kernel) => kernel,
-        (_, "conv2d_f32_simd") => "conv2d_f32_reproducible",
-        (_, "dense_f32_simd") => "dense_f32_reproducible",
-        (_, "depthwise2d_f32_simd") => "depthwise2d_f32_reproducible",
-        (_, "exp_f32_simd") => "exp_f32_reproducible",
-        (_, "gelu_f32_simd") => "gelu_f32_reproducible",
-        (_, "logistic_f32_simd") => "logistic_f32_reproducible",
-        (_, "matmul_f32_simd") => "matmul_f32_reproducible",
-        (_, "mean_f32_simd") => "mean_f32_reproducible",
-        (_, "softmax_f32_simd") => "softmax_f32_reproducible",
-        (_, kernel) => kernel,
-    }
-}
+use crate::select::{Arg, Cells, Element, KernelId, Problem, Selected, Selector};
 
 impl<'a> Selector<'a> {
     /// Selects a kernel for floats.
     pub(super) fn simd_floats(&mut self, node: &'a Node, kernel: &Floats) -> Selected {
         if let Op::MatMul { rescale, clamp } = &node.op {
             let work = self.float_workspace(node, kernel.workspace())?;
-            self.matmul(node, rescale, clamp)?;
-            if let Some(call) = self.program.calls.last_mut() {
-                call.kernel = with_bits("matmul_f32_simd", self.options.float);
-                call.args.push(work);
-            }
-            return Ok(());
+            return self.matmul(node, rescale, clamp, Some(work));
         }
         let (Op::Conv2d { clamp, .. } | Op::Dense { clamp, .. }) = &node.op else {
             return Err(self.no_kernel(node));
         };
         match kernel {
-            Floats::Conv(shape) => self.simd_float_conv(node, shape, "conv2d_f32_simd", clamp),
-            Floats::Depthwise(shape) => self.simd_float_conv(node, shape, "depthwise2d_f32_simd", clamp),
+            Floats::Conv(shape) => self.simd_float_conv(node, shape, KernelId::Conv2dF32Simd, clamp),
+            Floats::Depthwise(shape) => {
+                self.simd_float_conv(node, shape, KernelId::Depthwise2dF32Simd, clamp)
+            }
             Floats::MatMul(..) => Err(self.no_kernel(node)),
             Floats::Dense(_, k) => {
                 let blocks = self.float_blocks(node, |filters| filters.blocks(*k))?;
                 let [x, y, band] = self.matrix_rows(node)?;
                 let work = self.float_workspace(node, kernel.workspace())?;
                 let (lo, hi) = clamp.float_bounds();
-                let kernel = with_bits("dense_f32_simd", self.options.float);
-                self.call(kernel, vec![x, blocks, Arg::Float(lo), Arg::Float(hi), work, y, band]);
+                self.call(
+                    KernelId::DenseF32Simd,
+                    vec![x, blocks, Arg::Float(lo), Arg::Float(hi), work, y, band],
+                );
                 Ok(())
             }
         }
@@ -83,7 +41,7 @@ impl<'a> Selector<'a> {
         &mut self,
         node: &'a Node,
         shape: &Shape,
-        kernel: &'static str,
+        kernel: KernelId,
         clamp: &Clamp,
     ) -> Selected {
         let blocks = match shape.groups {
@@ -97,7 +55,7 @@ impl<'a> Selector<'a> {
                 _ => Floats::Depthwise(*shape).workspace(),
             },
         )?;
-        let (kernel, (lo, hi)) = (with_bits(kernel, self.options.float), clamp.float_bounds());
+        let (lo, hi) = clamp.float_bounds();
         let x = self.image_rows(node.operands[0], shape.images, shape.in_h)?;
         let y = self.image_rows(node.result, shape.images, shape.out_h)?;
         for image in 0..shape.images {
@@ -123,7 +81,7 @@ impl<'a> Selector<'a> {
         match bytes {
             0 => Ok(Arg::Cells(Cells::All(self.region(node.result)?.part(0, 0)))),
             _ => match self.workspace()? {
-                Arg::Cells(cells) => Ok(Arg::Cells(cells.seen_as("f32"))),
+                Arg::Cells(cells) => Ok(Arg::Cells(cells.seen_as(Element::F32))),
                 other => Ok(other),
             },
         }
@@ -139,7 +97,7 @@ impl<'a> Selector<'a> {
         };
         let packed = pack(&Filters { weights, bias });
         let constant = self.step_constant("FILTERS", Data::from_f32(&packed));
-        Ok(Arg::Constant(constant, "f32"))
+        Ok(Arg::Constant(constant, Element::F32))
     }
 }
 

@@ -7,43 +7,20 @@ mod pack;
 
 use super::conv::rows;
 use super::*;
-use crate::kernel::{Kernel, Shape as Sizes, Vectors};
+use crate::kernel::{Shape as Sizes, Vectors};
 use crate::requant::{choose_floats, reachable, Channel, Products, Reference, Rounding};
 use crate::{Optimize, Target};
-pub(super) use floats::in_vectors;
 use pack::Layer;
 
 impl<'a> Selector<'a> {
-    /// Selects a kernel in vectors; `false` where there is none for the node. A step that several threads share has the kernel's twin that takes a crew.
-    pub(super) fn simd(&mut self, node: &'a Node) -> Result<bool, Problem> {
-        let first = self.program.calls.len();
-        let found = self.simd_alone(node)?;
-        if self.is_shared() {
-            for call in self.program.calls.iter_mut().skip(first) {
-                if let Some(shared) = on_crew(call.kernel) {
-                    call.kernel = shared;
-                    let cores = self.program.cores as i64;
-                    call.args.splice(..0, [Arg::Crew, Arg::Int(cores)]);
-                    call.comment += &format!(", in parts for up to {cores} threads");
-                }
-            }
-        }
-        Ok(found)
-    }
-
-    /// Whether several threads share the step.
-    fn is_shared(&self) -> bool {
-        self.schedule.steps.get(self.step).is_some_and(|step| step.shared)
-    }
-
-    fn simd_alone(&mut self, node: &'a Node) -> Result<bool, Problem> {
+    /// Selects a kernel in vectors; `false` where there is none for the node.
+    pub(super) fn simd(&mut self, node: &'a Node, kernel: Kernel) -> Result<bool, Problem> {
         if self.options.target() != Target::Vectors {
             return Ok(false);
         }
         if self.sum(node, Products::Low)? || self.windows(node)? {
             return Ok(true);
         }
-        let kernel = Kernel::of(self.graph, node, self.options, !self.in_loop);
         if kernel.images() > 1 {
             // Refuses too many: each is a call.
             self.images(node)?;
@@ -55,12 +32,12 @@ impl<'a> Selector<'a> {
         let Some(layer) = self.proven(node)? else { return Ok(false) };
         match kernel {
             Vectors::Conv(shape) => {
-                let kernels = ["conv2d_i8_simd", "conv2d_i8_simd_of"];
+                let kernels = [KernelId::Conv2dI8Simd, KernelId::Conv2dI8SimdOf];
                 self.simd_conv(node, &shape, kernels, pack::conv(&layer, &shape), &layer)?;
             }
             Vectors::Depthwise(shape) => {
                 let blocks = pack::depthwise(&layer, &shape);
-                let kernels = ["depthwise2d_i8_simd", "depthwise2d_i8_simd_of"];
+                let kernels = [KernelId::Depthwise2dI8Simd, KernelId::Depthwise2dI8SimdOf];
                 self.simd_conv(node, &shape, kernels, blocks, &layer)?;
             }
             Vectors::Dense(_) => {
@@ -72,9 +49,9 @@ impl<'a> Selector<'a> {
                 match self.has_few_layers() {
                     true => {
                         let generics = vec![sizes(&self.conv_params(&shape)), layer.symmetric()];
-                        self.call_generic("dense_i8_simd_of", generics, args);
+                        self.call_generic(KernelId::DenseI8SimdOf, generics, args);
                     }
-                    false => self.call_generic("dense_i8_simd", vec![layer.symmetric()], args),
+                    false => self.call_generic(KernelId::DenseI8Simd, vec![layer.symmetric()], args),
                 }
             }
         }
@@ -86,7 +63,7 @@ impl<'a> Selector<'a> {
         &mut self,
         node: &'a Node,
         shape: &Sizes,
-        [kernel, own_code]: [&'static str; 2],
+        [kernel, own_code]: [KernelId; 2],
         blocks: Data,
         layer: &Layer,
     ) -> Selected {
@@ -124,7 +101,7 @@ impl<'a> Selector<'a> {
             Rounding::Twice => ("Twice", own),
         };
         let fields = vec![
-            ("blocks", Field::Constant(blocks, "i8")),
+            ("blocks", Field::Constant(blocks, Element::I8)),
             ("rounding", Field::Variant("Rounding", variant)),
             ("zero_point", Field::Int(zero_point.into())),
             ("lo", Field::Int(lo.into())),
@@ -154,22 +131,6 @@ impl<'a> Selector<'a> {
         // Parts have other sizes.
         self.options.optimize == Optimize::Speed && !self.is_shared() && layers.count() <= MOST_OWN_CODE
     }
-}
-
-/// The kernel that does the same in parts.
-fn on_crew(kernel: &str) -> Option<&'static str> {
-    Some(match kernel {
-        "conv2d_f32_reproducible" => "conv2d_f32_reproducible_on",
-        "conv2d_f32_simd" => "conv2d_f32_simd_on",
-        "conv2d_i8_simd" => "conv2d_i8_simd_on",
-        "dense_f32_reproducible" => "dense_f32_reproducible_on",
-        "dense_f32_simd" => "dense_f32_simd_on",
-        "dense_i8_simd" => "dense_i8_simd_on",
-        "depthwise2d_f32_reproducible" => "depthwise2d_f32_reproducible_on",
-        "depthwise2d_f32_simd" => "depthwise2d_f32_simd_on",
-        "depthwise2d_i8_simd" => "depthwise2d_i8_simd_on",
-        _ => return None,
-    })
 }
 
 /// Layers of a model whose code is compiled for their sizes: it takes half a second for each.

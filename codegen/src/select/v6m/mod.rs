@@ -58,19 +58,19 @@ impl<'a> Selector<'a> {
             let rows = if self.in_loop { self.schedule.steps[self.step].beat.band } else { out_h };
             let pairs = in_pairs(rows * out_w, out_c);
             let weights = self.filters(&filters, layer, pairs);
-            (if pairs { "conv2d_i8_pairs" } else { "conv2d_i8_singles" }, weights)
+            (if pairs { KernelId::Conv2dI8Pairs } else { KernelId::Conv2dI8Singles }, weights)
         } else if groups == in_c && groups == out_c && window.size[0] * window.size[1] <= MOST_TAPS {
             let weights = Data::from_i8(&pack::taps_in_threes(&layer.weights, out_c));
             let weights = self.step_constant("WEIGHTS", weights);
-            let constants = vec![Arg::Constant(weights, "i8")];
-            ("depthwise2d_i8_taps", constants)
+            let constants = vec![Arg::Constant(weights, Element::I8)];
+            (KernelId::Depthwise2dI8Taps, constants)
         } else {
             return Ok(false);
         };
         let sizes = crate::kernel::Shape::of(self.graph, node).ok_or_else(|| self.no_kernel(node))?;
         let conv = self.conv_params(&sizes);
         let pad = Arg::Int(self.ty(x).zero_point().into());
-        let requant = self.half_requant(layer, kernel == "depthwise2d_i8_taps");
+        let requant = self.half_requant(layer, kernel == KernelId::Depthwise2dI8Taps);
         let (rx, ry) = (self.rows(x)?, self.rows(y)?);
         for image in 0..batch {
             let mut args = vec![Arg::Struct(conv.clone()), conv::rows(rx, batch, image)];
@@ -94,22 +94,22 @@ impl<'a> Selector<'a> {
         args.extend(self.filters(&filters, layer, pairs));
         args.push(self.half_requant(layer, false));
         args.extend([y, band]);
-        self.call(if pairs { "dense_i8_pairs" } else { "dense_i8_singles" }, args);
+        self.call(if pairs { KernelId::DenseI8Pairs } else { KernelId::DenseI8Singles }, args);
         Ok(true)
     }
 
     /// Weights, first values, and taps of a part.
     fn filters(&mut self, filters: &Filters, layer: &Layer, pairs: bool) -> Vec<Arg> {
         let (weights, element, firsts) = if pairs {
-            (filters.pairs(), "i8", filters.pair_firsts(&layer.bias))
+            (filters.pairs(), Element::I8, filters.pair_firsts(&layer.bias))
         } else {
-            (filters.singles(), "i32", filters.single_firsts(&layer.bias))
+            (filters.singles(), Element::I32, filters.single_firsts(&layer.bias))
         };
         let weights = self.step_constant("WEIGHTS", Data::new(weights));
         let firsts = self.step_constant("FIRST", Data::from_i32(&firsts));
         vec![
             Arg::Constant(weights, element),
-            Arg::Constant(firsts, "i32"),
+            Arg::Constant(firsts, Element::I32),
             // At most 144.
             Arg::Int(filters.part() as i64),
         ]
@@ -126,7 +126,7 @@ impl<'a> Selector<'a> {
         let words = channels.len() / layer.bias.len().max(1);
         let channels = self.step_constant("CHANNELS", Data::from_i32(&channels));
         let fields = vec![
-            ("channels", Field::Constant(channels, "i32")),
+            ("channels", Field::Constant(channels, Element::I32)),
             ("words", int(words)),
             ("shift", Field::Int(shift.into())),
             ("lo", Field::Int(lo.into())),

@@ -5,6 +5,7 @@ use crate::report::kernels::{kernels, Requantisation, StepKernels};
 use kiln_codegen::schedule::StepKind;
 use kiln_codegen::{Compiled, Target};
 use kiln_ir::{Clamp, DType, Graph, Node, Op};
+use kiln_kernel_table::{Arithmetic, Format, Isa};
 
 pub(super) fn advise(compiled: &Compiled) -> Vec<Advice> {
     let target = compiled.options.target();
@@ -32,8 +33,12 @@ pub(super) fn advise(compiled: &Compiled) -> Vec<Advice> {
 
 /// Plain Rust where the processor has something better.
 fn plain(graph: &Graph, node: &Node, step: &StepKernels, target: Target) -> Option<Advice> {
-    const PLAIN: [&str; 3] = ["conv2d_i8", "depthwise2d_i8", "dense_i8"];
-    let kernel = step.kernels.first().filter(|kernel| PLAIN.contains(&kernel.as_str()))?;
+    // Weights that are packed or wide, and other arithmetic, have plain kernels only.
+    let kernel = step.ids.first().filter(|kernel| {
+        kernel.isa() == Isa::Portable
+            && kernel.arithmetic() == Some(Arithmetic::Reference)
+            && kernel.formats().operands == [Format::I8; 2]
+    })?;
     let (why, help) = reason(node, step);
     let slow = cost::portable_layer(graph, node, target);
     Some(Advice {
@@ -115,30 +120,19 @@ fn ends(graph: &Graph, layer: &Node) -> bool {
     graph.outputs.contains(&value)
 }
 
-/// Kernels that compute filters by fours.
-const QUADS: [&str; 5] =
-    ["conv2d_i8_dsp", "conv2d_i8_dsp_small", "conv2d_i8_dsp_exact", "conv1_i8_dsp", "dense_i8_dsp"];
-
-/// The filters that are computed at once.
-const FILTERS: usize = 4;
-
 /// Filters that are added so that they fill groups.
 fn rounded_up(graph: &Graph, node: &Node, step: &StepKernels, target: Target) -> Option<Advice> {
-    let quads = step.kernels.iter().any(|kernel| {
-        QUADS.iter().any(|prefix| {
-            kernel == prefix || kernel.strip_prefix(prefix).is_some_and(|rest| rest.starts_with("::"))
-        })
-    });
+    let at_once = step.ids.iter().find_map(|kernel| kernel.filters_at_once())?;
     let filters = graph.ty(*node.operands.get(1)?).shape.dims().first().copied()?;
-    let more = filters.next_multiple_of(FILTERS) - filters;
+    let more = filters.next_multiple_of(at_once) - filters;
     let taps: usize = graph.ty(*node.operands.get(1)?).shape.dims().iter().skip(1).product();
-    (quads && more > 0 && filters > FILTERS && !ends(graph, node)).then(|| Advice {
+    (more > 0 && filters > at_once && !ends(graph, node)).then(|| Advice {
         topic: Topic::Padding,
         place: place(graph, node),
         what: format!(
-            "it has {filters} filters, which are computed {FILTERS} at a time: {more} of zeros are added"
+            "it has {filters} filters, which are computed {at_once} at a time: {more} of zeros are added"
         ),
-        help: format!("train it with {} filters, or {}", filters + more, filters - (FILTERS - more)),
+        help: format!("train it with {} filters, or {}", filters + more, filters - (at_once - more)),
         cycles: cost::fast_layer(graph, node, target) * more as u64 / filters.max(1) as u64,
         bytes: (more * taps) as u64,
     })

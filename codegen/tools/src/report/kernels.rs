@@ -2,8 +2,9 @@
 
 use super::macs;
 use kiln_codegen::schedule::StepKind;
-use kiln_codegen::select::{Arg, Call, ConstantId, Field, Generic, Operand, Program, Struct};
+use kiln_codegen::select::{Arg, Call, Callee, ConstantId, Field, Generic, Operand, Program, Struct};
 use kiln_codegen::Compiled;
+use kiln_kernel_table::{Arithmetic, KernelId};
 
 /// The kernels of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,6 +13,8 @@ pub struct StepKernels {
     pub step: usize,
     /// Its kernels as the emitted code names them, each once.
     pub kernels: Vec<String>,
+    /// The same as values, without functions of the user's.
+    pub ids: Vec<KernelId>,
     /// Calls in an inference of whole tensors; each is repeated for every band in a pipeline.
     pub calls: usize,
     /// Multiply-accumulates for a whole input.
@@ -27,10 +30,14 @@ pub struct StepKernels {
 /// How sums become 8-bit results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Requantisation {
-    /// There are no sums, or floating-point ones.
+    /// There are no sums, or they are stored as they are.
     None,
     /// As TensorFlow Lite's reference does it: double rounding in 64 bits.
     Reference,
+    /// By float factors, as the model has them.
+    Floats,
+    /// By a factor of each filter, compared with the reference at every step.
+    Factors,
     /// In so many instructions, with this shift, compared with the reference at every step of every channel.
     Fitted {
         /// Instructions per result.
@@ -49,26 +56,20 @@ pub enum Requantisation {
 impl Requantisation {
     /// Whether cheaper arithmetic than the reference's was proven equal to it.
     pub fn is_proven(self) -> bool {
-        !matches!(self, Requantisation::None | Requantisation::Reference)
+        !matches!(self, Requantisation::None | Requantisation::Reference | Requantisation::Floats)
     }
 
     fn of(call: &Call) -> Requantisation {
-        if let Some(fitted) = call.args.iter().find_map(told) {
-            return fitted;
-        }
-        let takes = |names: &[&str]| {
-            call.args
-                .iter()
-                .any(|arg| matches!(arg, Arg::Struct(Struct { name, .. }) if names.contains(name)))
-        };
-        match call.generics.as_slice() {
-            _ if call.kernel == "lookup_8" => Requantisation::Table,
-            _ if takes(&["HalfRequant"]) => Requantisation::Halves,
-            _ if takes(&["AddLinear", "MeanLinear", "QuantizeLinear"]) => Requantisation::Linear,
-            _ if takes(&["Requant", "AddParams", "MulParams", "MeanRows", "Scale", "Rescale", "Lstm"]) => {
-                Requantisation::Reference
-            }
-            generics => fitted(generics).unwrap_or(Requantisation::None),
+        let fitted = || fitted(&call.generics).or_else(|| call.args.iter().find_map(told));
+        match call.kernel().and_then(KernelId::arithmetic) {
+            None => Requantisation::None,
+            Some(Arithmetic::Reference | Arithmetic::Once) => Requantisation::Reference,
+            Some(Arithmetic::Floats) => Requantisation::Floats,
+            Some(Arithmetic::Factors) => Requantisation::Factors,
+            Some(Arithmetic::Fitted) => fitted().unwrap_or(Requantisation::None),
+            Some(Arithmetic::Halves) => Requantisation::Halves,
+            Some(Arithmetic::Linear) => Requantisation::Linear,
+            Some(Arithmetic::Table) => Requantisation::Table,
         }
     }
 }
@@ -78,6 +79,8 @@ impl std::fmt::Display for Requantisation {
         match self {
             Requantisation::None => Ok(()),
             Requantisation::Reference => f.write_str("as the reference"),
+            Requantisation::Floats => f.write_str("float factors"),
+            Requantisation::Factors => f.write_str("proven factors"),
             Requantisation::Fitted { instructions, shift } => {
                 write!(f, "{instructions} instructions, shift {shift}")
             }
@@ -99,6 +102,8 @@ fn of_step(compiled: &Compiled, calls: &[Call]) -> Option<StepKernels> {
     let step = compiled.schedule.steps.get(first.step)?;
     let mut kernels: Vec<String> = calls.iter().map(|call| name(&compiled.program, call)).collect();
     kernels.dedup();
+    let mut ids: Vec<KernelId> = calls.iter().filter_map(Call::kernel).collect();
+    ids.dedup();
     let mut constants: Vec<ConstantId> = calls.iter().flat_map(|c| &c.args).flat_map(constants).collect();
     constants.sort_by_key(|id| id.0);
     constants.dedup();
@@ -110,6 +115,7 @@ fn of_step(compiled: &Compiled, calls: &[Call]) -> Option<StepKernels> {
     Some(StepKernels {
         step: first.step,
         kernels,
+        ids,
         calls: calls.len(),
         macs,
         constant_bytes: constants.iter().map(bytes).sum(),
@@ -120,9 +126,10 @@ fn of_step(compiled: &Compiled, calls: &[Call]) -> Option<StepKernels> {
 
 /// The kernel as the emitted code names it.
 fn name(program: &Program, call: &Call) -> String {
-    if let Some(custom) = call.custom.and_then(|index| program.customs.get(index)) {
-        return custom.path.clone();
-    }
+    let kernel = match call.callee {
+        Callee::Kernel(kernel) => kernel.name(),
+        Callee::Custom(index) => program.customs.get(index).map_or("", |custom| &custom.path),
+    };
     let generic = |generic: &Generic| match generic {
         Generic::Size(size) => Some(size.to_string()),
         Generic::Flag(flag) => Some(flag.to_string()),
@@ -131,8 +138,8 @@ fn name(program: &Program, call: &Call) -> String {
     };
     let generics: Vec<String> = call.generics.iter().filter_map(generic).collect();
     match generics.is_empty() {
-        true => call.kernel.into(),
-        false => format!("{}::<{}>", call.kernel, generics.join(", ")),
+        true => kernel.into(),
+        false => format!("{kernel}::<{}>", generics.join(", ")),
     }
 }
 

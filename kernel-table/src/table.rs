@@ -1,0 +1,493 @@
+//! The table.
+
+/// Passes the rows of all kernels to another macro. They are grouped by what kernels compute ([`Op`](crate::Op)), and by their processors ([`Isa`](crate::Isa)):
+///
+/// ```text
+/// Conv {
+///     Portable {
+///         Conv2dI8 = conv2d_i8(I8, I8) -> I8 { arithmetic: Reference, packed: Conv2dI8Nibbles };
+///     }
+/// }
+/// ```
+///
+/// This is [`KernelId::Conv2dI8`](crate::KernelId), the function `conv2d_i8`, with these number formats ([`Format`](crate::Format)) of operands and result. The fields in
+/// braces are optional: the methods of `KernelId` of the same names say what they mean.
+#[macro_export]
+macro_rules! kernel_table {
+    ($use:ident) => { $use! {
+    Conv {
+        Portable {
+            ComputedConv2dF32 = computed_conv2d_f32(F32, F32) -> F32;
+            ComputedConv2dI16 = computed_conv2d_i16(I16, I8) -> I16 { arithmetic: Reference };
+            ComputedConv2dI16Narrow = computed_conv2d_i16_narrow(I16, I8) -> I16 { arithmetic: Reference };
+            ComputedConv2dI8 = computed_conv2d_i8(I8, I8) -> I8 { arithmetic: Reference };
+            ComputedConv2dI8Float = computed_conv2d_i8_float(I8, I8) -> I8 { arithmetic: Floats };
+            ComputedConv2dI8Once = computed_conv2d_i8_once(I8, I8) -> I8 { arithmetic: Once };
+            Conv1I16I8 = conv1_i16_i8(I16, I16) -> I8 { arithmetic: Reference };
+            Conv2dDynamic = conv2d_dynamic(I8, I8) -> F32 { packed: Conv2dDynamicNibbles };
+            Conv2dDynamicNibbles = conv2d_dynamic_nibbles(I8, I4) -> F32;
+            Conv2dF32 = conv2d_f32(F32, F32) -> F32 { packed: Conv2dF32Halves };
+            Conv2dF32Halves = conv2d_f32_halves(F32, F16) -> F32;
+            Conv2dI16 = conv2d_i16(I16, I8) -> I16 { arithmetic: Reference };
+            Conv2dI16Narrow = conv2d_i16_narrow(I16, I8) -> I16 { arithmetic: Reference };
+            Conv2dI8 = conv2d_i8(I8, I8) -> I8 {
+                arithmetic: Reference, floating: Conv2dI8Float, packed: Conv2dI8Nibbles
+            };
+            Conv2dI8Float = conv2d_i8_float(I8, I8) -> I8 { arithmetic: Floats };
+            Conv2dI8Nibbles = conv2d_i8_nibbles(I8, I4) -> I8 { arithmetic: Reference };
+            Conv2dI8Wide = conv2d_i8_wide(I8, I16) -> I8 {
+                arithmetic: Reference, floating: Conv2dI8WideFloat
+            };
+            Conv2dI8WideFloat = conv2d_i8_wide_float(I8, I16) -> I8 { arithmetic: Floats };
+        }
+        V6m {
+            Conv2dI8Pairs = conv2d_i8_pairs(I8, I8) -> I8 { arithmetic: Halves };
+            Conv2dI8Singles = conv2d_i8_singles(I8, I8) -> I8 { arithmetic: Halves };
+        }
+        Dsp {
+            Conv1I16I8Dsp = conv1_i16_i8_dsp(I16, I16) -> I8 { arithmetic: Reference };
+            Conv1I8Dsp = conv1_i8_dsp(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
+            Conv1I8DspEights = conv1_i8_dsp_eights(I8, I8) -> I8 { arithmetic: Fitted };
+            Conv1I8DspExact = conv1_i8_dsp_exact(I8, I8) -> I8 { arithmetic: Reference, filters_at_once: 4 };
+            Conv2dI8Compact = conv2d_i8_compact(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
+            Conv2dI8Dsp = conv2d_i8_dsp(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
+            Conv2dI8DspExact = conv2d_i8_dsp_exact(I8, I8) -> I8 {
+                arithmetic: Reference, filters_at_once: 4
+            };
+            Conv2dI8DspSmall = conv2d_i8_dsp_small(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
+        }
+        Simd {
+            Conv2dF32Reproducible = conv2d_f32_reproducible(F32, F32) -> F32 {
+                on_crew: Conv2dF32ReproducibleOn
+            };
+            Conv2dF32ReproducibleOn = conv2d_f32_reproducible_on(F32, F32) -> F32;
+            Conv2dF32Simd = conv2d_f32_simd(F32, F32) -> F32 {
+                reproducible: Conv2dF32Reproducible, on_crew: Conv2dF32SimdOn
+            };
+            Conv2dF32SimdOn = conv2d_f32_simd_on(F32, F32) -> F32;
+            Conv2dI8Simd = conv2d_i8_simd(I8, I8) -> I8 { arithmetic: Factors, on_crew: Conv2dI8SimdOn };
+            Conv2dI8SimdOf = conv2d_i8_simd_of(I8, I8) -> I8 { arithmetic: Factors };
+            Conv2dI8SimdOn = conv2d_i8_simd_on(I8, I8) -> I8 { arithmetic: Factors };
+        }
+    }
+    Depthwise {
+        Portable {
+            Depthwise2dDynamic = depthwise2d_dynamic(I8, I8) -> F32 { packed: Depthwise2dDynamicNibbles };
+            Depthwise2dDynamicNibbles = depthwise2d_dynamic_nibbles(I8, I4) -> F32;
+            Depthwise2dF32 = depthwise2d_f32(F32, F32) -> F32 { packed: Depthwise2dF32Halves };
+            Depthwise2dF32Halves = depthwise2d_f32_halves(F32, F16) -> F32;
+            Depthwise2dI16 = depthwise2d_i16(I16, I8) -> I16 { arithmetic: Reference };
+            Depthwise2dI8 = depthwise2d_i8(I8, I8) -> I8 {
+                arithmetic: Reference, floating: Depthwise2dI8Float, packed: Depthwise2dI8Nibbles
+            };
+            Depthwise2dI8Float = depthwise2d_i8_float(I8, I8) -> I8 { arithmetic: Floats };
+            Depthwise2dI8Nibbles = depthwise2d_i8_nibbles(I8, I4) -> I8 { arithmetic: Reference };
+            Depthwise2dI8Wide = depthwise2d_i8_wide(I8, I16) -> I8 {
+                arithmetic: Reference, floating: Depthwise2dI8WideFloat
+            };
+            Depthwise2dI8WideFloat = depthwise2d_i8_wide_float(I8, I16) -> I8 { arithmetic: Floats };
+        }
+        V6m {
+            Depthwise2dI8Taps = depthwise2d_i8_taps(I8, I8) -> I8 { arithmetic: Halves };
+        }
+        Dsp {
+            Depthwise1dI8Dsp = depthwise1d_i8_dsp(I8, I8) -> I8 { arithmetic: Fitted };
+            Depthwise2dI8Compact = depthwise2d_i8_compact(I8, I8) -> I8 { arithmetic: Fitted };
+            Depthwise2dI8Dsp = depthwise2d_i8_dsp(I8, I8) -> I8 { arithmetic: Fitted };
+            Depthwise2dI8DspExact = depthwise2d_i8_dsp_exact(I8, I8) -> I8 { arithmetic: Reference };
+            Depthwise2dPlanarI8Dsp = depthwise2d_planar_i8_dsp(I8, I8) -> I8 { arithmetic: Fitted };
+            Depthwise2dPlanarI8DspExact = depthwise2d_planar_i8_dsp_exact(I8, I8) -> I8 {
+                arithmetic: Reference
+            };
+        }
+        Simd {
+            Depthwise2dF32Reproducible = depthwise2d_f32_reproducible(F32, F32) -> F32 {
+                on_crew: Depthwise2dF32ReproducibleOn
+            };
+            Depthwise2dF32ReproducibleOn = depthwise2d_f32_reproducible_on(F32, F32) -> F32;
+            Depthwise2dF32Simd = depthwise2d_f32_simd(F32, F32) -> F32 {
+                reproducible: Depthwise2dF32Reproducible, on_crew: Depthwise2dF32SimdOn
+            };
+            Depthwise2dF32SimdOn = depthwise2d_f32_simd_on(F32, F32) -> F32;
+            Depthwise2dI8Simd = depthwise2d_i8_simd(I8, I8) -> I8 {
+                arithmetic: Factors, on_crew: Depthwise2dI8SimdOn
+            };
+            Depthwise2dI8SimdOf = depthwise2d_i8_simd_of(I8, I8) -> I8 { arithmetic: Factors };
+            Depthwise2dI8SimdOn = depthwise2d_i8_simd_on(I8, I8) -> I8 { arithmetic: Factors };
+        }
+    }
+    Dense {
+        Portable {
+            DenseDynamic = dense_dynamic(I8, I8) -> F32 { packed: DenseDynamicNibbles };
+            DenseDynamicNibbles = dense_dynamic_nibbles(I8, I4) -> F32;
+            DenseF32 = dense_f32(F32, F32) -> F32 { packed: DenseF32Halves };
+            DenseF32Halves = dense_f32_halves(F32, F16) -> F32;
+            DenseI16 = dense_i16(I16, I8) -> I16 { arithmetic: Reference };
+            DenseI16Narrow = dense_i16_narrow(I16, I8) -> I16 { arithmetic: Reference };
+            DenseI8 = dense_i8(I8, I8) -> I8 {
+                arithmetic: Reference, floating: DenseI8Float, packed: DenseI8Nibbles
+            };
+            DenseI8Float = dense_i8_float(I8, I8) -> I8 { arithmetic: Floats };
+            DenseI8I16 = dense_i8_i16(I8, I8) -> I16 { arithmetic: Reference };
+            DenseI8Nibbles = dense_i8_nibbles(I8, I4) -> I8 { arithmetic: Reference };
+            DenseI8Once = dense_i8_once(I8, I8) -> I8 { arithmetic: Once, packed: DenseI8OnceNibbles };
+            DenseI8OnceNibbles = dense_i8_once_nibbles(I8, I4) -> I8 { arithmetic: Once };
+            DenseI8Wide = dense_i8_wide(I8, I16) -> I8 { arithmetic: Reference, floating: DenseI8WideFloat };
+            DenseI8WideFloat = dense_i8_wide_float(I8, I16) -> I8 { arithmetic: Floats };
+            DenseI8WideOnce = dense_i8_wide_once(I8, I16) -> I8 { arithmetic: Once };
+        }
+        V6m {
+            DenseI8Pairs = dense_i8_pairs(I8, I8) -> I8 { arithmetic: Halves };
+            DenseI8Singles = dense_i8_singles(I8, I8) -> I8 { arithmetic: Halves };
+        }
+        Dsp {
+            DenseI8Compact = dense_i8_compact(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
+            DenseI8Dsp = dense_i8_dsp(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
+            DenseI8DspDot = dense_i8_dsp_dot(I8, I8) -> I8 { arithmetic: Fitted };
+            DenseI8DspEights = dense_i8_dsp_eights(I8, I8) -> I8 { arithmetic: Fitted };
+            DenseI8DspExact = dense_i8_dsp_exact(I8, I8) -> I8 { arithmetic: Reference, filters_at_once: 4 };
+            DenseI8I16Dsp = dense_i8_i16_dsp(I8, I8) -> I16 { arithmetic: Reference };
+        }
+        Simd {
+            DenseF32Reproducible = dense_f32_reproducible(F32, F32) -> F32 {
+                on_crew: DenseF32ReproducibleOn
+            };
+            DenseF32ReproducibleOn = dense_f32_reproducible_on(F32, F32) -> F32;
+            DenseF32Simd = dense_f32_simd(F32, F32) -> F32 {
+                reproducible: DenseF32Reproducible, on_crew: DenseF32SimdOn
+            };
+            DenseF32SimdOn = dense_f32_simd_on(F32, F32) -> F32;
+            DenseI8Simd = dense_i8_simd(I8, I8) -> I8 { arithmetic: Factors, on_crew: DenseI8SimdOn };
+            DenseI8SimdOf = dense_i8_simd_of(I8, I8) -> I8 { arithmetic: Factors };
+            DenseI8SimdOn = dense_i8_simd_on(I8, I8) -> I8 { arithmetic: Factors };
+        }
+    }
+    MatMul {
+        Portable {
+            MatmulF32 = matmul_f32(F32, F32) -> F32;
+            MatmulI16 = matmul_i16(I16, I16) -> I16 { arithmetic: Reference };
+            MatmulI8 = matmul_i8(I8, I8) -> I8 { arithmetic: Reference };
+            MatmulI8Float = matmul_i8_float(I8, I8) -> I8 { arithmetic: Floats };
+        }
+        Simd {
+            MatmulF32Reproducible = matmul_f32_reproducible(F32, F32) -> F32;
+            MatmulF32Simd = matmul_f32_simd(F32, F32) -> F32 { reproducible: MatmulF32Reproducible };
+        }
+    }
+    Recurrent {
+        Portable {
+            LstmF32 = lstm_f32(F32, F32) -> F32;
+            LstmI8 = lstm_i8(I8, I8) -> I8 { arithmetic: Reference };
+        }
+        Dsp {
+            LstmI8Dsp = lstm_i8_dsp(I8, I8) -> I8 { arithmetic: Reference };
+        }
+    }
+    Pool {
+        Portable {
+            AvgPool2dF32 = avg_pool2d_f32(F32) -> F32 { in_vectors: AvgPool2dF32Simd };
+            AvgPool2dI16 = avg_pool2d_i16(I16) -> I16;
+            AvgPool2dI8 = avg_pool2d_i8(I8) -> I8;
+            AvgPool2dU8 = avg_pool2d_u8(U8) -> U8;
+            AvgPoolRowsF32 = avg_pool_rows_f32(F32) -> F32;
+            AvgPoolRowsI8 = avg_pool_rows_i8(I8) -> I8;
+            AvgPoolRowsU8 = avg_pool_rows_u8(U8) -> U8;
+            MaxPool2dF32 = max_pool2d_f32(F32) -> F32 { in_vectors: MaxPool2dF32Simd };
+            MaxPool2dI16 = max_pool2d_i16(I16) -> I16;
+            MaxPool2dI8 = max_pool2d_i8(I8) -> I8;
+        }
+        Dsp {
+            MaxPool2dI8Dsp = max_pool2d_i8_dsp(I8) -> I8;
+            MeanPool2dI8Compact = mean_pool2d_i8_compact(I8) -> I8 { arithmetic: Linear };
+            MeanPool2dI8Dsp = mean_pool2d_i8_dsp(I8) -> I8 { arithmetic: Linear };
+        }
+        Simd {
+            AvgPool2dF32Simd = avg_pool2d_f32_simd(F32) -> F32;
+            MaxPool2dF32Simd = max_pool2d_f32_simd(F32) -> F32;
+            MeanPool2dI8Simd = mean_pool2d_i8_simd(I8) -> I8 { arithmetic: Linear };
+        }
+    }
+    Reduce {
+        Portable {
+            ArgMax = arg_max(Any) -> Any;
+            ArgMin = arg_min(Any) -> Any;
+            CumsumF32 = cumsum_f32(F32) -> F32;
+            CumsumI32 = cumsum_i32(I32) -> I32;
+            CumsumI64 = cumsum_i64(I64) -> I64;
+            MeanF32 = mean_f32(F32) -> F32 { in_vectors: MeanF32Simd };
+            MeanI16 = mean_i16(I16) -> I16 { arithmetic: Reference };
+            MeanI8 = mean_i8(I8) -> I8 { arithmetic: Reference };
+            MeanI8Float = mean_i8_float(I8) -> I8 { arithmetic: Floats };
+            MeanRowsF32 = mean_rows_f32(F32) -> F32;
+            MeanRowsI8 = mean_rows_i8(I8) -> I8 { arithmetic: Reference };
+            ReduceMax = reduce_max(Any) -> Any;
+            ReduceMin = reduce_min(Any) -> Any;
+            ReduceProduct = reduce_product(Any) -> Any;
+            ReduceProductI8 = reduce_product_i8(I8) -> I8 { arithmetic: Reference };
+            ReduceSum = reduce_sum(Any) -> Any;
+            TopK = top_k(Any) -> I32;
+        }
+        Simd {
+            MeanF32Reproducible = mean_f32_reproducible(F32) -> F32;
+            MeanF32Simd = mean_f32_simd(F32) -> F32 { reproducible: MeanF32Reproducible };
+        }
+    }
+    Normalise {
+        Portable {
+            L2NormalizeF32 = l2_normalize_f32(F32) -> F32;
+            L2NormalizeI8 = l2_normalize_i8(I8) -> I8;
+            L2NormalizeU8 = l2_normalize_u8(U8) -> U8;
+            LocalNormalizeF32 = local_normalize_f32(F32) -> F32;
+            LogSoftmaxF32 = log_softmax_f32(F32) -> F32;
+            LogSoftmaxI8 = log_softmax_i8(I8) -> I8;
+            SoftmaxF32 = softmax_f32(F32) -> F32 { in_vectors: SoftmaxF32Simd };
+            SoftmaxI16 = softmax_i16(I16) -> I16 { arithmetic: Reference };
+            SoftmaxI8 = softmax_i8(I8) -> I8;
+            SoftmaxI8I16 = softmax_i8_i16(I8) -> I16;
+        }
+        Simd {
+            SoftmaxF32Reproducible = softmax_f32_reproducible(F32) -> F32;
+            SoftmaxF32Simd = softmax_f32_simd(F32) -> F32 { reproducible: SoftmaxF32Reproducible };
+        }
+    }
+    Resize {
+        Portable {
+            ResizeBilinearF32 = resize_bilinear_f32(F32) -> F32;
+            ResizeBilinearI16 = resize_bilinear_i16(I16) -> I16;
+            ResizeBilinearI8 = resize_bilinear_i8(I8) -> I8;
+            ResizeBilinearU8 = resize_bilinear_u8(U8) -> U8;
+        }
+    }
+    Pairs {
+        Portable {
+            AddF32 = add_f32(F32, F32) -> F32 { in_vectors: AddF32Simd };
+            AddI16 = add_i16(I16, I16) -> I16 { arithmetic: Reference };
+            AddI32 = add_i32(I32, I32) -> I32;
+            AddI64 = add_i64(I64, I64) -> I64;
+            AddI8 = add_i8(I8, I8) -> I8 { arithmetic: Reference };
+            AddI8Float = add_i8_float(I8, I8) -> I8 { arithmetic: Floats };
+            Atan2F32 = atan2_f32(F32, F32) -> F32;
+            DivF32 = div_f32(F32, F32) -> F32 { in_vectors: DivF32Simd };
+            DivI32 = div_i32(I32, I32) -> I32;
+            DivI64 = div_i64(I64, I64) -> I64;
+            DivI8 = div_i8(I8, I8) -> I8 { arithmetic: Reference };
+            FloorDivF32 = floor_div_f32(F32, F32) -> F32;
+            FloorDivI32 = floor_div_i32(I32, I32) -> I32;
+            FloorDivI64 = floor_div_i64(I64, I64) -> I64;
+            FloorModF32 = floor_mod_f32(F32, F32) -> F32;
+            FloorModI32 = floor_mod_i32(I32, I32) -> I32;
+            FloorModI64 = floor_mod_i64(I64, I64) -> I64;
+            MaxF32 = max_f32(F32, F32) -> F32;
+            MaxI16 = max_i16(I16, I16) -> I16;
+            MaxI32 = max_i32(I32, I32) -> I32;
+            MaxI64 = max_i64(I64, I64) -> I64;
+            MaxI8 = max_i8(I8, I8) -> I8;
+            MinF32 = min_f32(F32, F32) -> F32;
+            MinI16 = min_i16(I16, I16) -> I16;
+            MinI32 = min_i32(I32, I32) -> I32;
+            MinI64 = min_i64(I64, I64) -> I64;
+            MinI8 = min_i8(I8, I8) -> I8;
+            MulF32 = mul_f32(F32, F32) -> F32 { in_vectors: MulF32Simd };
+            MulI16 = mul_i16(I16, I16) -> I16 { arithmetic: Reference };
+            MulI32 = mul_i32(I32, I32) -> I32;
+            MulI64 = mul_i64(I64, I64) -> I64;
+            MulI8 = mul_i8(I8, I8) -> I8 { arithmetic: Reference, in_vectors: MulI8Simd };
+            MulI8Float = mul_i8_float(I8, I8) -> I8 { arithmetic: Floats };
+            PowF32 = pow_f32(F32, F32) -> F32;
+            PowI32 = pow_i32(I32, I32) -> I32;
+            PowI64 = pow_i64(I64, I64) -> I64;
+            PreluF32 = prelu_f32(F32, F32) -> F32;
+            PreluI8 = prelu_i8(I8, I8) -> I8 { arithmetic: Reference };
+            SquaredDifferenceF32 = squared_difference_f32(F32, F32) -> F32;
+            SquaredDifferenceI16 = squared_difference_i16(I16, I16) -> I16 { arithmetic: Reference };
+            SquaredDifferenceI32 = squared_difference_i32(I32, I32) -> I32;
+            SquaredDifferenceI64 = squared_difference_i64(I64, I64) -> I64;
+            SquaredDifferenceI8 = squared_difference_i8(I8, I8) -> I8 { arithmetic: Reference };
+            SubF32 = sub_f32(F32, F32) -> F32 { in_vectors: SubF32Simd };
+            SubI16 = sub_i16(I16, I16) -> I16 { arithmetic: Reference };
+            SubI32 = sub_i32(I32, I32) -> I32;
+            SubI64 = sub_i64(I64, I64) -> I64;
+            SubI8 = sub_i8(I8, I8) -> I8 { arithmetic: Reference };
+        }
+        V6m {
+            AddI8Linear = add_i8_linear(I8, I8) -> I8 { arithmetic: Linear };
+        }
+        Dsp {
+            AddI8Compact = add_i8_compact(I8, I8) -> I8 { arithmetic: Linear };
+            AddI8Dsp = add_i8_dsp(I8, I8) -> I8 { arithmetic: Linear };
+        }
+        Simd {
+            AddF32Simd = add_f32_simd(F32, F32) -> F32;
+            AddI8Simd = add_i8_simd(I8, I8) -> I8 { arithmetic: Linear };
+            DivF32Simd = div_f32_simd(F32, F32) -> F32;
+            MulF32Simd = mul_f32_simd(F32, F32) -> F32;
+            MulI8Simd = mul_i8_simd(I8, I8) -> I8 { arithmetic: Reference };
+            SubF32Simd = sub_f32_simd(F32, F32) -> F32;
+        }
+    }
+    Function {
+        Portable {
+            AbsF32 = abs_f32(F32) -> F32;
+            CeilF32 = ceil_f32(F32) -> F32;
+            ClipF32 = clip_f32(F32) -> F32;
+            ClipI16 = clip_i16(I16) -> I16;
+            CosF32 = cos_f32(F32) -> F32;
+            EluF32 = elu_f32(F32) -> F32;
+            ErfF32 = erf_f32(F32) -> F32;
+            ExpF32 = exp_f32(F32) -> F32 { in_vectors: ExpF32Simd };
+            FloorF32 = floor_f32(F32) -> F32;
+            GeluF32 = gelu_f32(F32) -> F32 { in_vectors: GeluF32Simd };
+            GeluTanhF32 = gelu_tanh_f32(F32) -> F32;
+            HardSwishF32 = hard_swish_f32(F32) -> F32;
+            InterpolateI16 = interpolate_i16(I16) -> I16;
+            InverseRootI16 = inverse_root_i16(I16) -> I16 { arithmetic: Reference };
+            LeakyReluF32 = leaky_relu_f32(F32) -> F32;
+            LeakyReluI16 = leaky_relu_i16(I16) -> I16 { arithmetic: Reference };
+            LogF32 = log_f32(F32) -> F32;
+            LogisticF32 = logistic_f32(F32) -> F32 { in_vectors: LogisticF32Simd };
+            LogisticI16 = logistic_i16(I16) -> I16;
+            Lookup8 = lookup_8(Byte) -> Byte { arithmetic: Table };
+            NegF32 = neg_f32(F32) -> F32;
+            RoundF32 = round_f32(F32) -> F32;
+            RsqrtF32 = rsqrt_f32(F32) -> F32 { in_vectors: RsqrtF32Simd };
+            SignF32 = sign_f32(F32) -> F32;
+            SinF32 = sin_f32(F32) -> F32;
+            SoftplusF32 = softplus_f32(F32) -> F32;
+            SqrtF32 = sqrt_f32(F32) -> F32 { in_vectors: SqrtF32Simd };
+            SquareF32 = square_f32(F32) -> F32;
+            TanhF32 = tanh_f32(F32) -> F32;
+            TanhI16 = tanh_i16(I16) -> I16;
+        }
+        Simd {
+            ExpF32Reproducible = exp_f32_reproducible(F32) -> F32;
+            ExpF32Simd = exp_f32_simd(F32) -> F32 { reproducible: ExpF32Reproducible };
+            GeluF32Reproducible = gelu_f32_reproducible(F32) -> F32;
+            GeluF32Simd = gelu_f32_simd(F32) -> F32 { reproducible: GeluF32Reproducible };
+            LogisticF32Reproducible = logistic_f32_reproducible(F32) -> F32;
+            LogisticF32Simd = logistic_f32_simd(F32) -> F32 { reproducible: LogisticF32Reproducible };
+            RsqrtF32Simd = rsqrt_f32_simd(F32) -> F32;
+            SqrtF32Simd = sqrt_f32_simd(F32) -> F32;
+        }
+    }
+    Compare {
+        Portable {
+            EqualF32 = equal_f32(F32, F32) -> Bool;
+            EqualI16 = equal_i16(I16, I16) -> Bool;
+            EqualI32 = equal_i32(I32, I32) -> Bool;
+            EqualI64 = equal_i64(I64, I64) -> Bool;
+            EqualI8 = equal_i8(I8, I8) -> Bool;
+            EqualScaledI8 = equal_scaled_i8(I8, I8) -> Bool;
+            EqualU8 = equal_u8(U8, U8) -> Bool;
+            GreaterEqualF32 = greater_equal_f32(F32, F32) -> Bool;
+            GreaterEqualI16 = greater_equal_i16(I16, I16) -> Bool;
+            GreaterEqualI32 = greater_equal_i32(I32, I32) -> Bool;
+            GreaterEqualI64 = greater_equal_i64(I64, I64) -> Bool;
+            GreaterEqualI8 = greater_equal_i8(I8, I8) -> Bool;
+            GreaterEqualScaledI8 = greater_equal_scaled_i8(I8, I8) -> Bool;
+            GreaterEqualU8 = greater_equal_u8(U8, U8) -> Bool;
+            GreaterF32 = greater_f32(F32, F32) -> Bool;
+            GreaterI16 = greater_i16(I16, I16) -> Bool;
+            GreaterI32 = greater_i32(I32, I32) -> Bool;
+            GreaterI64 = greater_i64(I64, I64) -> Bool;
+            GreaterI8 = greater_i8(I8, I8) -> Bool;
+            GreaterScaledI8 = greater_scaled_i8(I8, I8) -> Bool;
+            GreaterU8 = greater_u8(U8, U8) -> Bool;
+            LessEqualF32 = less_equal_f32(F32, F32) -> Bool;
+            LessEqualI16 = less_equal_i16(I16, I16) -> Bool;
+            LessEqualI32 = less_equal_i32(I32, I32) -> Bool;
+            LessEqualI64 = less_equal_i64(I64, I64) -> Bool;
+            LessEqualI8 = less_equal_i8(I8, I8) -> Bool;
+            LessEqualScaledI8 = less_equal_scaled_i8(I8, I8) -> Bool;
+            LessEqualU8 = less_equal_u8(U8, U8) -> Bool;
+            LessF32 = less_f32(F32, F32) -> Bool;
+            LessI16 = less_i16(I16, I16) -> Bool;
+            LessI32 = less_i32(I32, I32) -> Bool;
+            LessI64 = less_i64(I64, I64) -> Bool;
+            LessI8 = less_i8(I8, I8) -> Bool;
+            LessScaledI8 = less_scaled_i8(I8, I8) -> Bool;
+            LessU8 = less_u8(U8, U8) -> Bool;
+            NotEqualF32 = not_equal_f32(F32, F32) -> Bool;
+            NotEqualI16 = not_equal_i16(I16, I16) -> Bool;
+            NotEqualI32 = not_equal_i32(I32, I32) -> Bool;
+            NotEqualI64 = not_equal_i64(I64, I64) -> Bool;
+            NotEqualI8 = not_equal_i8(I8, I8) -> Bool;
+            NotEqualScaledI8 = not_equal_scaled_i8(I8, I8) -> Bool;
+            NotEqualU8 = not_equal_u8(U8, U8) -> Bool;
+        }
+    }
+    Convert {
+        Portable {
+            Cast = cast(Any) -> Any;
+            CastToBool = cast_to_bool(Any) -> Bool;
+            DequantizeI16F32 = dequantize_i16_f32(I16) -> F32;
+            DequantizeI8F32 = dequantize_i8_f32(I8) -> F32;
+            DequantizeU8F32 = dequantize_u8_f32(U8) -> F32;
+            DynamicQuantize = dynamic_quantize(F32, F32) -> I8;
+            DynamicScaleAsymmetric = dynamic_scale_asymmetric(F32) -> F32;
+            DynamicScaleSymmetric = dynamic_scale_symmetric(F32) -> F32;
+            QuantizeF32I16 = quantize_f32_i16(F32) -> I16;
+            QuantizeF32I16Even = quantize_f32_i16_even(F32) -> I16;
+            QuantizeF32I8 = quantize_f32_i8(F32) -> I8;
+            QuantizeF32I8Even = quantize_f32_i8_even(F32) -> I8;
+            QuantizeF32I8EvenSum = quantize_f32_i8_even_sum(F32) -> I8;
+            QuantizeF32U8 = quantize_f32_u8(F32) -> U8;
+            RequantizeI16 = requantize_i16(I16) -> I16 { arithmetic: Reference };
+            RequantizeI16I32 = requantize_i16_i32(I16) -> I32 { arithmetic: Reference };
+            RequantizeI16I8 = requantize_i16_i8(I16) -> I8 { arithmetic: Reference };
+            RequantizeI32I16 = requantize_i32_i16(I32) -> I16 { arithmetic: Reference };
+            RequantizeI32I8 = requantize_i32_i8(I32) -> I8 { arithmetic: Reference };
+            RequantizeI8I16 = requantize_i8_i16(I8) -> I16 { arithmetic: Reference };
+            RequantizeI8I32 = requantize_i8_i32(I8) -> I32 { arithmetic: Reference };
+        }
+        Dsp {
+            QuantizeF32I8Dsp = quantize_f32_i8_dsp(F32) -> I8 { arithmetic: Linear };
+        }
+    }
+    Movement {
+        Portable {
+            Copy = copy(Any) -> Any { in_vectors: CopySimd };
+            Fill = fill() -> Any;
+            GatherI32 = gather_i32(Any, I32) -> Any;
+            GatherI64 = gather_i64(Any, I64) -> Any;
+            PadRows = pad_rows(Any) -> Any;
+            Select = select(Bool, Any, Any) -> Any;
+        }
+        Dsp {
+            CopyWordsDsp = copy_words_dsp(Any) -> Any;
+        }
+        Simd {
+            CopySimd = copy_simd(Any) -> Any;
+        }
+    }
+    Signal {
+        Portable {
+            EnergyI16 = energy_i16(I16) -> I32;
+            FilterBank = filter_bank(I32) -> I64;
+            HeadroomI16 = headroom_i16(I16) -> I32;
+            IrfftF32 = irfft_f32(F32) -> F32;
+            IrfftI16 = irfft_i16(I16) -> I16;
+            IrfftI32 = irfft_i32(I32) -> I32;
+            LogI16 = log_i16(I32) -> I16;
+            NoiseEstimate = noise_estimate(I32, I32) -> I32;
+            OverlapAddF32 = overlap_add_f32(F32, F32) -> F32;
+            OverlapAddI16 = overlap_add_i16(I16, I16) -> I16;
+            Pcan = pcan(I32, I32) -> I32;
+            RfftF32 = rfft_f32(F32) -> F32;
+            RfftI16 = rfft_i16(I16) -> I16;
+            RfftI32 = rfft_i32(I32) -> I32;
+            ShiftLeftI16 = shift_left_i16(I16, I32) -> I16;
+            SquareRoot = square_root(I64, I32) -> I32;
+            SubtractNoise = subtract_noise(I32, I32) -> I32;
+            WindowI16 = window_i16(I16) -> I16;
+        }
+    }
+    Classical {
+        Portable {
+            CoupleF32 = couple_f32(F32) -> F32;
+            SquaredDistancesF32 = squared_distances_f32(F32, F32) -> F32;
+            TreesF32 = trees_f32(F32) -> F32;
+            TreesLeastF32 = trees_least_f32(F32) -> F32;
+        }
+    }
+    } };
+}
