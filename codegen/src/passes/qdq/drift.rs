@@ -10,7 +10,7 @@
 
 use super::Record;
 use crate::interp::{Machine, Values};
-use crate::ir::{macs, DType, Data, Graph, Op, Type, ValueId};
+use crate::ir::{macs, DType, Data, Graph, Op, Type, ValueDef, ValueId};
 use kiln_ir::error::{Error, Problem};
 use std::fmt;
 
@@ -22,6 +22,12 @@ const WORK: u64 = 16_000_000;
 
 /// What one input may take: of larger models nothing is measured.
 const MOST_WORK: u64 = 256_000_000;
+
+/// Bytes that all values of both forms may take, likewise; besides [`PER_CONSTANT`] times those of the model's constants.
+const MOST_BYTES: usize = 4 << 20;
+
+/// See [`MOST_BYTES`].
+const PER_CONSTANT: usize = 4;
 
 /// The drift of a model.
 #[derive(Clone, Debug, PartialEq)]
@@ -92,7 +98,10 @@ impl Drift {
     /// Runs both forms.
     fn measure(&mut self, before: &Graph, after: &Graph, pairs: &[Option<(ValueId, ValueId)>]) {
         let work = work(before) + work(after);
-        if work > MOST_WORK {
+        let constants = before.values().filter(|(_, value)| matches!(value.def, ValueDef::Const(_)));
+        let constants: usize = constants.map(|(_, value)| value.ty.bytes()).sum();
+        let most = MOST_BYTES.saturating_add(PER_CONSTANT.saturating_mul(constants));
+        if work > MOST_WORK || bytes(before).saturating_add(bytes(after)) > most {
             return;
         }
         let mut random = Random(0x9E37_79B9_7F4A_7C15);
@@ -233,6 +242,12 @@ fn unit(graph: &Graph, mut id: ValueId) -> Option<f64> {
             _ => return None,
         }
     }
+}
+
+/// Bytes of all inputs and computed values.
+fn bytes(graph: &Graph) -> usize {
+    let computed = graph.nodes().map(|(_, node)| node.result).chain(graph.inputs.iter().copied());
+    computed.fold(0, |sum, id| sum.saturating_add(graph.ty(id).bytes()))
 }
 
 /// About what an evaluation takes.

@@ -147,8 +147,10 @@ pub(super) fn softmax(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
             SoftmaxScale::of_16_bits(by).ok_or_else(beyond)?
         }
         Format::Int8 => {
-            if !wide || !softmax_of_16_bits(&result) {
-                check_result(&result, 1.0 / 256.0, -128)?;
+            match wide {
+                true if softmax_of_16_bits(&result) => {}
+                true => check_result(&result, 1.0 / 65536.0, i16::MIN.into())?,
+                false => check_result(&result, 1.0 / 256.0, -128)?,
             }
             softmax_scale(f64::from(beta), f64::from(cx.scale(cx.ty(x), "operand")?))?
         }

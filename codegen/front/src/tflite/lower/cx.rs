@@ -253,6 +253,12 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
     /// Adds a node on the way to result `k`, after which it is named.
     pub(super) fn node(&mut self, op: Op, operands: &[ValueId], k: usize, ty: Type) -> Lowered<ValueId> {
         check_size(ty.dtype, ty.shape.dims())?;
+        let each = ty.quant.as_ref().and_then(|quant| Some((quant.axis?, quant.scales.len())));
+        if each.is_some_and(|(axis, scales)| ty.shape.dims().get(axis) != Some(&scales)) {
+            let what =
+                format!("it moves {}, of which each index of an axis has a scale of its own", describe(&ty));
+            return Err(Refusal::unsupported(what, "quantise with one scale for the whole tensor"));
+        }
         let name = self.output_tensor(k)?.name.text();
         let is_empty = ty.shape.numel() == 0;
         // Lists of dimensions may be empty.
