@@ -36,7 +36,8 @@ pub fn of_one(function: Unary, x: f32) -> f32 {
         Unary::Abs => x.abs(),
         Unary::Ceil => x.ceil(),
         Unary::Cos => x.cos(),
-        Unary::Elu if x < 0.0 => x.exp_m1(),
+        // Rounded in between, as TFLite has it.
+        Unary::Elu if x < 0.0 => x.exp() - 1.0,
         Unary::Elu => x,
         Unary::Erf => libm::erff(x),
         Unary::Exp => x.exp(),

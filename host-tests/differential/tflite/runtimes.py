@@ -107,6 +107,8 @@ def marks_of(main, operator):
         yield "bound"
     if operator.name == "FULLY_CONNECTED" and tensors[1].element == "int4" and len(tensors[1].scales) > 1:
         yield "scale-each"
+    if operator.name in LAYERS and tensors[0].element == "float32" and tensors[1].element == "int8" and b"\x80" in (tensors[1].data or b""):
+        yield "lowest"
     if operator.name in LAYERS and len(quantised) > 1 and result.scales:
         first, weights = (tensors[2], tensors[1]) if operator.name == "TRANSPOSE_CONV" else tensors[:2]
         if first.scales and weights.scales and first.scales[0] * max(weights.scales) / result.scales[0] >= 256:
