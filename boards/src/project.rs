@@ -140,7 +140,7 @@ impl Package<'_> {
              path = \"src/main.rs\"\n\
              \n\
              [dependencies]\n\
-             kiln = {{ {runtime}, default-features = false, features = {runtime_features:?} }}\n\
+             kiln-nn = {{ {runtime}, default-features = false, features = {runtime_features:?} }}\n\
              kiln-harness = {{ path = \"../../harness\", features = {harness_features:?} }}\n\
              {dependencies}\n\
              {profile}\n\
@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn a_checkout_that_is_gone_is_no_release() {
         assert!(checkout().is_some() && source().unwrap() == checkout());
-        assert_eq!(checkout_of(Path::new("/registry/src/index/kiln-boards-0.1.0")).unwrap(), None);
+        assert_eq!(checkout_of(Path::new("/registry/src/index/kiln-nn-boards-0.1.0")).unwrap(), None);
         let message = checkout_of(Path::new("/no/such/checkout/boards")).unwrap_err().to_string();
         assert!(message.contains("no longer at /no/such/checkout\n"), "{message}");
     }

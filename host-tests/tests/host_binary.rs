@@ -125,7 +125,7 @@ fn build(name: &str, main: &str, model: Option<&str>) -> PathBuf {
     std::fs::create_dir_all(folder.join("src")).unwrap();
     let manifest = format!(
         "[package]\nname = {name:?}\nversion = \"0.0.0\"\nedition = \"2021\"\n\n\
-         [dependencies]\nkiln = {{ path = {:?}, default-features = false }}\n\n\
+         [dependencies]\nkiln-nn = {{ path = {:?}, default-features = false }}\n\n\
          [profile.release]\nopt-level = \"s\"\nlto = \"fat\"\ncodegen-units = 1\npanic = \"abort\"\nstrip = true\n\n\
          [workspace]\n",
         root.join("runtime-nostd")

@@ -69,7 +69,7 @@ fn every_name_compiles() {
     std::fs::create_dir_all(folder.join("src")).unwrap();
     let runtime = Path::new(env!("CARGO_MANIFEST_DIR")).join("../runtime-nostd");
     let manifest = format!(
-        "[package]\nname = \"names\"\nversion = \"0.0.0\"\nedition = \"2021\"\n[dependencies]\nkiln = {{ path = {runtime:?} }}\n[workspace]\n"
+        "[package]\nname = \"names\"\nversion = \"0.0.0\"\nedition = \"2021\"\n[dependencies]\nkiln-nn = {{ path = {runtime:?} }}\n[workspace]\n"
     );
     std::fs::write(folder.join("Cargo.toml"), manifest).unwrap();
     let (mut types, mut count) = (BTreeSet::new(), 0);

@@ -55,10 +55,10 @@ fn code(text: &str) -> impl Iterator<Item = &str> {
 /// The crates of the compiler, and those of them that each may use (`ARCHITECTURE.md`). Cargo refuses others.
 const COMPILER: &[(&str, &[&str])] = &[
     ("codegen/ir", &[]),
-    ("codegen/interp", &["kiln-ir"]),
-    ("codegen/front", &["kiln-interp", "kiln-ir"]),
-    ("codegen", &["kiln-front", "kiln-interp", "kiln-ir", "kiln-kernel-table"]),
-    ("codegen/tools", &["kiln-codegen", "kiln-interp", "kiln-ir", "kiln-kernel-table"]),
+    ("codegen/interp", &["kiln-nn-ir"]),
+    ("codegen/front", &["kiln-nn-interp", "kiln-nn-ir"]),
+    ("codegen", &["kiln-nn-front", "kiln-nn-interp", "kiln-nn-ir", "kiln-nn-kernel-table"]),
+    ("codegen/tools", &["kiln-nn-codegen", "kiln-nn-interp", "kiln-nn-ir", "kiln-nn-kernel-table"]),
 ];
 
 /// The rooms of the crates with several, and the rooms and crates that each may use.
@@ -269,9 +269,11 @@ fn crates_of_the_compiler_use_only_what_they_may() {
 
 #[test]
 fn compiler_and_runtime_do_not_know_each_other() {
-    for (krate, other) in
-        [("codegen", "kiln"), ("runtime-nostd", "kiln-codegen"), ("runtime-nostd", "kiln-kernel-table")]
-    {
+    for (krate, other) in [
+        ("codegen", "kiln-nn"),
+        ("runtime-nostd", "kiln-nn-codegen"),
+        ("runtime-nostd", "kiln-nn-kernel-table"),
+    ] {
         let manifest = std::fs::read_to_string(root().join(krate).join("Cargo.toml")).unwrap();
         let depends = manifest.lines().any(|line| line.split(['=', '.', ' ']).next() == Some(other));
         assert!(!depends, "{krate} depends on {other}");

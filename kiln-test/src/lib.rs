@@ -12,7 +12,7 @@
 //! The generated code and the interpreter share nothing but the reader of the model file: the interpreter evaluates the graph as it
 //! was read (with its edges dropped where it was compiled with `io = "quantized"`, and integers made of floats between integers), before any optimisation, schedule or plan, with
 //! arithmetic of its own. Whatever the compiler did to the model has to give the same numbers. The crate under test may be
-//! `#![no_std]`; `kiln-test` is one of its `[dev-dependencies]`.
+//! `#![no_std]`; `kiln-nn-test` is one of its `[dev-dependencies]`.
 //!
 //! - **Inputs** are random, from a fixed seed: integers over their full range, floats over [`Options::range`]. Among them are all lowest,
 //!   all highest and all zero (zero point). Not NaN or infinities.

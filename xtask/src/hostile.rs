@@ -46,7 +46,7 @@ fn command(seconds: u64, build: Build) -> Command {
     let mut test = cargo(&root(), &["test", "-p", "kiln-kernel-checks", "--test", "hostile"]);
     match build {
         Build::Optimised => test.arg("--release"),
-        Build::Checked => test.args(["--config", "profile.dev.package.kiln.opt-level=1"]),
+        Build::Checked => test.args(["--config", "profile.dev.package.kiln-nn.opt-level=1"]),
     };
     test.env("KILN_FUZZ_SECONDS", seconds.to_string()).args(["--", "--nocapture"]);
     test

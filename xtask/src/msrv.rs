@@ -72,7 +72,7 @@ fn write_package(root: &Path, folder: &Path, core: &str) -> Result<(), Failure> 
          edition = \"2021\"\n\
          \n\
          [dependencies]\n\
-         kiln = {{ path = {:?}, default-features = false }}\n\
+         kiln-nn = {{ path = {:?}, default-features = false }}\n\
          \n\
          [workspace]\n",
         root.join("runtime-nostd")

@@ -48,9 +48,9 @@ fn cargo(rustup: &Path, folder: &Path) -> Command {
 
 /// What runs under Miri: a name, and arguments of `cargo test`. Kernels in vectors are their scalar twins there, since the processor that Miri is has no vectors.
 const MIRI: [(&str, &[&str]); 4] = [
-    ("the runtime's own tests", &["-p", "kiln", "--lib"]),
-    ("kernels, alone and on crews", &["-p", "kiln", "--test", "kernels", "--test", "vectors_crew"]),
-    ("hostile programs", &["-p", "kiln", "--test", "hostile"]),
+    ("the runtime's own tests", &["-p", "kiln-nn", "--lib"]),
+    ("kernels, alone and on crews", &["-p", "kiln-nn", "--test", "kernels", "--test", "vectors_crew"]),
+    ("hostile programs", &["-p", "kiln-nn", "--test", "hostile"]),
     ("hostile calls", &["-p", "kiln-kernel-checks", "--test", "hostile"]),
 ];
 
@@ -63,7 +63,7 @@ pub(crate) fn miri() -> Result<(), Failure> {
         // libm has instructions of processors, which are not Rust, but not with this feature.
         test.args([
             "--features",
-            if arguments[1] == "kiln" { "libm/force-soft-floats" } else { "soft-floats" },
+            if arguments[1] == "kiln-nn" { "libm/force-soft-floats" } else { "soft-floats" },
         ]);
         test.env("MIRIFLAGS", "-Zmiri-disable-isolation");
         run(&format!("{name} under Miri"), &mut test)?;
@@ -89,7 +89,7 @@ pub(crate) fn asan() -> Result<(), Failure> {
     let runtime = root().join("runtime-nostd");
     let manifest = format!(
         "[package]\nname = \"asan\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n[dependencies]\n\
-         kiln = {{ path = {runtime:?}, default-features = false, features = [\"std\"] }}\n\n\
+         kiln-nn = {{ path = {runtime:?}, default-features = false, features = [\"std\"] }}\n\n\
          [profile.dev]\nopt-level = 1\ndebug = \"line-tables-only\"\n\n[workspace]\n"
     );
     fs::write(folder.join("Cargo.toml"), manifest)?;

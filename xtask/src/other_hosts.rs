@@ -20,9 +20,9 @@ pub(crate) fn test_runtime() -> Result<(), Failure> {
     for host in EmulatedHost::all().iter().filter(|host| host.has_vectors) {
         let name = format!("vectors on {}", host.name);
         // Optimised a little: otherwise emulation would take several times as long.
-        let mut test = cargo(&root, &["test", "--quiet", "-p", "kiln", "--no-default-features", "--lib"]);
+        let mut test = cargo(&root, &["test", "--quiet", "-p", "kiln-nn", "--no-default-features", "--lib"]);
         test.args(vectors.iter().flat_map(|test| ["--test", test]));
-        test.args(["--config", "profile.dev.package.kiln.opt-level=1", "--config", "profile.dev.debug=0"]);
+        test.args(["--config", "profile.dev.package.kiln-nn.opt-level=1", "--config", "profile.dev.debug=0"]);
         match host.configure(&mut test) {
             Ok(()) => run(&name, &mut test)?,
             Err(error @ Error::Missing { .. }) => say(&format!("{name}: LEFT OUT. {error}")),

@@ -18,7 +18,8 @@ pub(crate) fn run_all() -> Result<(), Failure> {
     run("format of the harness and the plugin", &mut rustfmt(&root))?;
     let lints = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
     run("lints", &mut cargo(&root, &lints))?;
-    let lints = ["clippy", "-p", "kiln", "--features", "defmt,heapless,std,ndarray", "--", "-D", "warnings"];
+    let lints =
+        ["clippy", "-p", "kiln-nn", "--features", "defmt,heapless,std,ndarray", "--", "-D", "warnings"];
     run("lints of the runtime with its features", &mut cargo(&root, &lints))?;
     lint_outside(&root)?;
     run("tests", &mut cargo(&root, &["test", "--workspace", "--no-fail-fast"]))?;
@@ -28,7 +29,7 @@ pub(crate) fn run_all() -> Result<(), Failure> {
     msrv::check_runtime()?;
     let documentation = ["doc", "--workspace", "--no-deps"];
     run("documentation", cargo(&root, &documentation).env("RUSTDOCFLAGS", "-D warnings"))?;
-    let documentation = ["doc", "-p", "kiln", "--no-deps", "--features", "defmt,heapless,std,ndarray"];
+    let documentation = ["doc", "-p", "kiln-nn", "--no-deps", "--features", "defmt,heapless,std,ndarray"];
     let title = "documentation of the runtime with its features";
     run(title, cargo(&root, &documentation).env("RUSTDOCFLAGS", "-D warnings"))?;
     for folder in OUTSIDE {

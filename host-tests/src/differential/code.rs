@@ -204,7 +204,7 @@ fn manifest(runtime: &Path) -> String {
          edition = \"2021\"\n\
          \n\
          [dependencies]\n\
-         kiln = {{ path = {runtime:?}, default-features = false }}\n\
+         kiln-nn = {{ path = {runtime:?}, default-features = false }}\n\
          \n\
          [profile.dev]\n\
          opt-level = 0\n\

@@ -144,7 +144,7 @@ fn manifest(name: &str, runtime: &Path) -> String {
          edition = \"2021\"\n\
          \n\
          [dependencies]\n\
-         kiln = {{ path = {runtime:?}, default-features = false }}\n\
+         kiln-nn = {{ path = {runtime:?}, default-features = false }}\n\
          \n\
          [features]\n\
          avx512 = []\n\
