@@ -39,6 +39,9 @@ impl Arguments {
             let compiled = model.compile()?;
             write_whole(output, &compiled.file(&quote!(pub))?)?;
             sayln!("{}: {}", output.display(), plan::summary(&compiled));
+            if compiled.options.target.is_none() {
+                eprintln!("note: this is plain Rust for any processor; --target takes the kernels of yours: cortex-m4, x86-64 …");
+            }
             return Ok(ExitCode::SUCCESS);
         }
         let stage = emit.as_deref().unwrap_or("rust");

@@ -91,3 +91,19 @@ impl Format {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_format_without_its_reader_names_its_feature() {
+        for format in FORMATS {
+            let without = Format { reader: None, ..*format };
+            let Err(error) = without.reader() else { panic!("{} has a reader", format.name) };
+            let message = error.to_string();
+            assert!(message.contains(format.name), "{message}");
+            assert!(message.contains(&format!("features = [\"{}\"]", format.feature)), "{message}");
+        }
+    }
+}

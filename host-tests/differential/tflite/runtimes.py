@@ -72,7 +72,10 @@ def signature(model, inputs):
     operators = [o for o in main.operators if o not in conversions]
     half = {t for o in conversions for t in o.outputs}
     if len(operators) != 1:
-        return "chain " + " ".join(o.name for o in operators)
+        # Constants behind a DEQUANTIZE leave one operator, whose numbers may be odd.
+        others = [o for o in operators if o.name != "DEQUANTIZE"]
+        odd = len(others) == 1 and "odd" in marks_of_numbers(main, others[0], inputs)
+        return "chain " + " ".join(o.name for o in operators) + (" +odd" if odd else "")
     element = lambda t: "none" if t < 0 else "float16" if t in half else main.tensors[t].element
     one = operators[0]
     marks = "".join(f" +{mark}" for mark in [*marks_of(main, one), *marks_of_numbers(main, one, inputs)])

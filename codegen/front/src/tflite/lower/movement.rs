@@ -79,6 +79,13 @@ pub(super) fn concatenation(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
         return Err(Refusal::unsupported("a fused activation cannot be compiled here", help));
     }
     let operands = operands(cx)?;
+    let result = cx.declared(0)?;
+    for &x in &operands {
+        // LiteRT's kernel of uint8 rescales operands. Where scales are all but equal, that changes nothing.
+        if cx.as_stored(x).is_some() {
+            cx.quant_within(result.scale().unwrap_or(0.0) / 1024.0, cx.ty(x), &result)?;
+        }
+    }
     let rank = operands.first().map_or(0, |&x| cx.dims(x).len());
     let axis = axis(i64::from(index), rank)?;
     joined(cx, &operands, axis)

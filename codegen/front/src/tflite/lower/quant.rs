@@ -90,6 +90,12 @@ impl OpCx<'_, '_, '_> {
 
     /// Refuses a result whose type differs from the operand's where the operator only moves or compares stored values.
     pub(super) fn same_quant(&self, operand: &Type, result: &Type) -> Lowered {
+        // The tolerance of TFLite's own check.
+        self.quant_within(1e-6, operand, result)
+    }
+
+    /// As [`same_quant`](Self::same_quant), for scales that differ by so much at most.
+    pub(super) fn quant_within(&self, tolerance: f32, operand: &Type, result: &Type) -> Lowered {
         if operand.dtype != result.dtype {
             let (x, y) = (describe(operand), describe(result));
             return Err(Refusal::malformed(format!("operand {x} and result {y} differ in type")));
@@ -98,8 +104,7 @@ impl OpCx<'_, '_, '_> {
             return Ok(());
         }
         let (x, y) = (self.scale(operand, "operand")?, self.scale(result, "result")?);
-        // The tolerance of TFLite's own check.
-        if (x - y).abs() <= 1e-6 && operand.zero_point() == result.zero_point() {
+        if (x - y).abs() <= tolerance && operand.zero_point() == result.zero_point() {
             return Ok(());
         }
         let what = format!(
