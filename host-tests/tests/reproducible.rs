@@ -102,8 +102,11 @@ const FEW: [&str; 14] = [
     "trained_vectors_radial",
 ];
 
-/// The project's models of floats, single operators and small networks, as one.
-fn small_models() -> SideBySide {
+/// Models of one program: more take a compiler too long.
+const TOGETHER: usize = 24;
+
+/// The project's models of floats, single operators and small networks, several as one.
+fn small_models() -> Vec<SideBySide> {
     let mut models = Vec::new();
     let chosen = |name: &str| sweeps() || FEW.contains(&name);
     for model in own_models().iter().filter(|model| model.name.ends_with("_f32") && chosen(&model.name)) {
@@ -118,7 +121,9 @@ fn small_models() -> SideBySide {
         files.sort();
         files.iter().for_each(|path| add(&mut models, path, &path.with_extension("npz")));
     }
-    SideBySide::of("reproducible", &models)
+    println!("{} models", models.len());
+    assert!(models.len() >= 10);
+    models.chunks(TOGETHER).map(|models| SideBySide::of("reproducible", models)).collect()
 }
 
 /// Adds a model, unless it has no floats, keeps something, or needs options.
@@ -137,18 +142,17 @@ fn add(models: &mut Vec<(Graph, Golden)>, path: &Path, golden: &Path) {
 
 #[test]
 fn small_models_have_the_same_bits_everywhere() {
-    let models = small_models();
-    println!("{} models", models.len());
-    assert!(models.len() >= 10);
-    let (graph, inputs) = models.graph_and_inputs();
     let places: Vec<String> = hosts().into_iter().chain(OTHERS.map(String::from)).collect();
-    let inputs = &inputs[..inputs.len().min(3)];
-    check(graph, &reproducible(), inputs, &places).unwrap_or_else(|why| panic!("{why}"));
-    // Layer by layer and row by row in turns; steps that several threads share.
-    let memory = Options { optimize: Optimize::Memory, ..reproducible() };
-    check(graph, &memory, inputs, &hosts()[..1]).unwrap_or_else(|why| panic!("memory: {why}"));
-    let cores = Options { cores: Some(3), ..reproducible() };
-    check(graph, &cores, inputs, &hosts()[..1]).unwrap_or_else(|why| panic!("cores: {why}"));
+    for models in small_models() {
+        let (graph, inputs) = models.graph_and_inputs();
+        let inputs = &inputs[..inputs.len().min(3)];
+        check(graph, &reproducible(), inputs, &places).unwrap_or_else(|why| panic!("{why}"));
+        // Layer by layer and row by row in turns; steps that several threads share.
+        let memory = Options { optimize: Optimize::Memory, ..reproducible() };
+        check(graph, &memory, inputs, &hosts()[..1]).unwrap_or_else(|why| panic!("memory: {why}"));
+        let cores = Options { cores: Some(3), ..reproducible() };
+        check(graph, &cores, inputs, &hosts()[..1]).unwrap_or_else(|why| panic!("cores: {why}"));
+    }
 }
 
 /// The same test finds something where floats are not reproducible.
@@ -158,7 +162,7 @@ fn fast_floats_have_other_bits() {
         return println!("this machine has no vectors");
     }
     let models = small_models();
-    let (graph, inputs) = models.graph_and_inputs();
+    let (graph, inputs) = models[0].graph_and_inputs();
     let why = check(graph, &Options::default(), &inputs[..1], &hosts()[..1]).unwrap_err();
     assert!(why.contains("other_bits"), "{why}");
 }
