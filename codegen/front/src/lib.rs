@@ -1,7 +1,7 @@
 //! Readers: bytes of a model file to a [`Graph`].
 //!
-//! [`FORMATS`] lists the formats, of which each has a folder here and a Cargo feature. What formats share is beside the folders: [`Refusal`] and
-//! [`Report`](report::Report) (what cannot be compiled), `budget` (memory in proportion to the file), `interface` and `input_shapes` (inputs, outputs, states), and
+//! [`FORMATS`] lists the formats, of which each has a folder here and a Cargo feature. What formats share is beside the folders: `refusal` and
+//! `report` (what cannot be compiled), `budget` (memory in proportion to the file), `interface` and `input_shapes` (inputs, outputs, states), and
 //! [`Summary`] (what a file contains).
 
 // Without some formats, not all that they share is used.
