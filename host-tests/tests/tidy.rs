@@ -69,7 +69,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("codegen/src/requant", &["ir"]),
     ("codegen/src/kernel", &["ir", "requant"]),
     ("codegen/src/search", &["ir", "kernel", "schedule", "plan"]),
-    ("codegen/src/select", &["ir", "interp", "kernel", "plan", "requant", "schedule"]),
+    ("codegen/src/select", &["ir", "kernel", "plan", "requant", "schedule"]),
     ("codegen/src/emit", &["ir", "schedule", "select"]),
     ("codegen/src/budget", &["ir", "kernel", "schedule", "search"]),
     ("codegen/src/door", &["front", "ir"]),
