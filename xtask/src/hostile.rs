@@ -4,8 +4,7 @@ use kiln_boards::toolchain::ensure_std_target;
 use kiln_boards::{EmulatedHost, Error};
 use std::process::Command;
 
-pub(crate) const HELP: &str = "\
-  fuzz-kernels [SECONDS]   call every kernel with hostile arguments, for an hour if no time is given: optimised and not, here and on 32 bits
+pub(crate) const HELP: &str = "  fuzz-kernels [SECONDS]   call every kernel with hostile arguments, for an hour if no time is given: optimised and not, here and on 32 bits
 ";
 
 /// Seconds of hostile calls for each build of a test run.

@@ -7,6 +7,7 @@ mod msrv;
 mod nightly;
 mod onnx;
 mod other_hosts;
+mod package;
 mod python;
 mod step;
 mod test;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         ["test"] => setup().and_then(|()| test::run_all()),
         ["fuzz-kernels"] => hostile::fuzz_kernels(None),
         ["fuzz-kernels", seconds] => hostile::fuzz_kernels(Some(seconds)),
+        ["package"] => package::build(),
         ["miri"] => nightly::miri(),
         ["asan"] => nightly::asan(),
         ["bench-host", ref arguments @ ..] => bench_host::run_all(arguments),
@@ -57,7 +59,7 @@ fn main() -> ExitCode {
 }
 
 fn help() -> String {
-    let parts = [HELP, hostile::HELP, nightly::HELP, differential::HELP, bench_host::HELP];
+    let parts = [HELP, package::HELP, hostile::HELP, nightly::HELP, differential::HELP, bench_host::HELP];
     format!(
         "{}
 {CORPUS}",

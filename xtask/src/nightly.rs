@@ -7,8 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-pub(crate) const HELP: &str = "\
-  miri    the runtime's tests under Miri, which knows what is undefined; needs a nightly toolchain, which rustup installs where it has a server
+pub(crate) const HELP: &str = "  miri    the runtime's tests under Miri, which knows what is undefined; needs a nightly toolchain, which rustup installs where it has a server
   asan    emitted code of models under AddressSanitizer, also in crews; needs a nightly toolchain, too
 ";
 

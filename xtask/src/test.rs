@@ -1,6 +1,6 @@
 //! `cargo xtask test`: everything that must hold.
 use crate::step::{cargo, cargo_outside, root, run, Failure};
-use crate::{demo, hostile, msrv, other_hosts};
+use crate::{demo, hostile, msrv, other_hosts, package};
 use kiln_boards::{toolchain, Board};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -38,6 +38,7 @@ pub(crate) fn run_all() -> Result<(), Failure> {
         }
     }
     test_probe(&root.join("probe"))?;
+    package::test()?;
     demo::run_all()
 }
 

@@ -1,0 +1,42 @@
+//! The packages for the registry.
+use crate::step::{cargo, root, run, Failure};
+
+pub(crate) const HELP: &str =
+    "  package                  pack the crates that users name, and build each from its package alone
+";
+
+/// The crates that users name, and what those need.
+const PACKAGES: [&str; 11] = [
+    "kiln-nn-ir",
+    "kiln-nn-interp",
+    "kiln-nn-front",
+    "kiln-nn-kernel-table",
+    "kiln-nn-codegen",
+    "kiln-nn-tools",
+    "kiln-nn-macros",
+    "kiln-nn",
+    "kiln-nn-test",
+    "kiln-nn-boards",
+    "cargo-kiln",
+];
+
+/// Packs all crates and builds each from its package, with the others from theirs.
+pub(crate) fn build() -> Result<(), Failure> {
+    pack("packages, and their builds", &[])
+}
+
+/// Packs all crates.
+pub(crate) fn test() -> Result<(), Failure> {
+    pack("packages", &["--no-verify"])
+}
+
+fn pack(title: &str, arguments: &[&str]) -> Result<(), Failure> {
+    let root = root();
+    let pack = |more: &[&str]| {
+        let mut package = cargo(&root, &["package", "--quiet", "--allow-dirty"]);
+        package.args(more).args(arguments).args(PACKAGES.iter().flat_map(|name| ["-p", name]));
+        run(title, &mut package)
+    };
+    // The registry is asked where what is at hand is not enough.
+    pack(&["--offline"]).or_else(|_| pack(&[]))
+}
