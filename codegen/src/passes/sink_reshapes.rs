@@ -39,7 +39,7 @@ fn sunk(graph: &Graph, id: NodeId) -> Option<Reshaped> {
     let constants = node.operands.iter().take(along).filter(|id| graph.const_data(**id).is_some());
     let fits = |&id: &ValueId| {
         let dims = graph.ty(id).shape.dims();
-        let channels = dims.len() == 1 && shape.last() == result.shape.last();
+        let channels = dims.len() == 1 && shape.rank() > 0 && shape.last() == result.shape.last();
         channels || dims.iter().all(|&dim| dim == 1) && dims.len() <= shape.rank()
     };
     if !constants.into_iter().all(fits) {
@@ -96,6 +96,15 @@ mod tests {
 
     #[test]
     fn others_stay() {
+        keeps(
+            run,
+            "input %x: f32[]
+             const %c: f32[1] = [2.0]
+             %t: f32[] = tanh(%x)
+             %a: f32[1] = reshape(%t)
+             %y: f32[1] = mul(%a, %c) {rescale = real, clamp = -inf..=inf}
+             return %y",
+        );
         // An input is taken as it comes; another shape; numbers for each row; another value.
         keeps(
             run,

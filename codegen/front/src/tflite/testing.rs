@@ -1,14 +1,14 @@
 //! Small TFLite models for tests: a flatbuffer writer and a builder of models.
 //!
 //! ```
-//! use kiln_codegen::front::tflite::testing::{op, Element, ModelBuilder, Options, Tensor};
+//! use kiln_front::tflite::testing::{op, Element, ModelBuilder, Options, Tensor};
 //!
 //! let mut model = ModelBuilder::new();
 //! let x = model.input("x", Tensor::new(Element::Int8, &[1, 4]).quantized(0.5, 3));
 //! let y = model.value("y", Tensor::new(Element::Float32, &[1, 4]));
 //! model.operator(op::DEQUANTIZE, Options::none(), &[x], &[y]);
 //! model.outputs(&[y]);
-//! let graph = kiln_codegen::front::read(&model.build(), "example").unwrap();
+//! let graph = kiln_front::read(&model.build(), "example").unwrap();
 //! assert_eq!(graph.outputs.len(), 1);
 //! ```
 //!
