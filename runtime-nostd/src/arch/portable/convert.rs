@@ -22,7 +22,7 @@ pub(crate) fn stored_i8(x: f32, scale: f32, zero_point: i32) -> i8 {
 }
 
 #[inline(always)]
-fn stored(x: f32, scale: f32, zero_point: i32) -> i32 {
+pub(super) fn stored(x: f32, scale: f32, zero_point: i32) -> i32 {
     (math::round(x / scale) as i32).saturating_add(zero_point)
 }
 

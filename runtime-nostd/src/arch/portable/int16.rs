@@ -1,11 +1,12 @@
 //! Layers of `i16` with `i8` weights: TFLite's "16x8" arithmetic. Zero points are 0.
 
 use super::conv::{conv2d, matrix};
+use super::convert::stored;
 use super::depthwise::depthwise2d;
 use super::elementwise::zip;
 use super::pool::{mean_of, pool2d};
 use super::reduce::reduce;
-use super::sum::{clip, Sum};
+use super::sum::Sum;
 use super::unary::map;
 use crate::fixed::WideSum;
 use crate::params::{AddParams, Broadcast, Conv, MulParams, Pool, Reduce, Requant, Scale};
@@ -195,10 +196,10 @@ pub fn clip_i16(lo: i16, hi: i16, x: &[Cell<i16>], y: &[Cell<i16>]) {
     map(x, y, |x: i16| x.max(lo).min(hi));
 }
 
-/// TFLite's `QUANTIZE`: `x / scale`, rounded half away from zero, saturating.
+/// TFLite's `QUANTIZE`: see [`quantize_f32_i8`](super::convert::quantize_f32_i8).
 #[inline(never)]
 pub fn quantize_f32_i16(scale: f32, zero_point: i32, x: &[Cell<f32>], y: &[Cell<i16>]) {
-    map(x, y, |x: f32| clip(super::math::round(x / scale) + zero_point as f32, -32768.0, 32767.0) as i16);
+    map(x, y, |x| stored(x, scale, zero_point).clamp(-32768, 32767) as i16);
 }
 
 /// TFLite's `DEQUANTIZE`: `scale · (x − zero_point)`.
