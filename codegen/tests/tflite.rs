@@ -1,20 +1,9 @@
 //! TensorFlow Lite models through the doors of the compiler.
 
+use kiln_codegen::front::tflite::seeds::two_open_inputs as two;
 use kiln_codegen::front::tflite::testing::{op, Element, ModelBuilder, Options, Tensor};
 use kiln_codegen::{compile, include_model, Error, Options as Settings};
 use quote::quote;
-
-/// Two inputs, of which one is open in its second axis, joined along it.
-fn two() -> Vec<u8> {
-    let float = |dims: &[i32]| Tensor::new(Element::Float32, dims);
-    let mut m = ModelBuilder::new();
-    let audio = m.input("audio", float(&[1, 1]).signature(&[-1, -1]));
-    let mask = m.input("mask", float(&[1, 4]).signature(&[-1, 4]));
-    let y = m.value("y", float(&[1, 5]).signature(&[-1, -1]));
-    m.operator(op::CONCATENATION, Options::concatenation(1), &[audio, mask], &[y]);
-    m.outputs(&[y]);
-    m.build()
-}
 
 #[test]
 fn the_macro_takes_shapes_in_both_forms() {

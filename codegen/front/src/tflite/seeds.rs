@@ -212,3 +212,15 @@ pub fn signal() -> Vec<u8> {
     m.outputs(&[numbers, valid, bits]);
     m.build()
 }
+
+/// Two inputs, of which one is open in its second axis, joined along it.
+pub fn two_open_inputs() -> Vec<u8> {
+    let float = |dims: &[i32]| Tensor::new(Element::Float32, dims);
+    let mut m = ModelBuilder::new();
+    let audio = m.input("audio", float(&[1, 1]).signature(&[-1, -1]));
+    let mask = m.input("mask", float(&[1, 4]).signature(&[-1, 4]));
+    let y = m.value("y", float(&[1, 5]).signature(&[-1, -1]));
+    m.operator(op::CONCATENATION, Options::concatenation(1), &[audio, mask], &[y]);
+    m.outputs(&[y]);
+    m.build()
+}

@@ -1,7 +1,7 @@
 //! Sizes that a file leaves open: `input_shape`.
 
 use crate::read_with;
-use crate::tflite::seeds;
+use crate::tflite::seeds::{self, two_open_inputs as two};
 use crate::tflite::testing::{op, Element, ModelBuilder, Options, Tensor};
 use kiln_interp::Machine;
 use kiln_ir::error::Error;
@@ -33,18 +33,6 @@ fn rows() -> Vec<u8> {
     let target = m.ints("target", &[1, -1]);
     let y = m.value("y", float(&[1, 3]).signature(&[1, -1]));
     m.operator(op::RESHAPE, Options::none(), &[sum, target], &[y]);
-    m.outputs(&[y]);
-    m.build()
-}
-
-/// Two inputs, of which one is open in its second axis, joined along it.
-fn two() -> Vec<u8> {
-    let float = |dims: &[i32]| Tensor::new(Element::Float32, dims);
-    let mut m = ModelBuilder::new();
-    let audio = m.input("audio", float(&[1, 1]).signature(&[-1, -1]));
-    let mask = m.input("mask", float(&[1, 4]).signature(&[-1, 4]));
-    let y = m.value("y", float(&[1, 5]).signature(&[-1, -1]));
-    m.operator(op::CONCATENATION, Options::concatenation(1), &[audio, mask], &[y]);
     m.outputs(&[y]);
     m.build()
 }
