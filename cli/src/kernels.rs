@@ -70,7 +70,7 @@ mod tests {
         let text = kernels(&compile_file(model.as_ref(), &options).unwrap());
         let (steps, shared) = text.split_once("code that layers share").unwrap();
         assert!(steps.contains("instructions, shift "), "{text}");
-        for kernel in ["conv2d_i8_compact", "add_i8_compact"] {
+        for kernel in ["conv2d_i8_dsp_compact", "add_i8_dsp_compact"] {
             assert!(steps.contains(kernel) && shared.contains(kernel), "{text}");
         }
         assert!(!text.contains("conv2d_i8_dsp"), "{text}");

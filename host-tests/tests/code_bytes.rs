@@ -12,11 +12,11 @@ use std::collections::BTreeMap;
 
 /// The modules whose functions are a kernel's: of the runtime, all in `arch::dsp::compact`.
 const MODULES: [(KernelId, &[&str]); 5] = [
-    (KernelId::Conv2dI8Compact, &["conv", "tile"]),
-    (KernelId::DenseI8Compact, &["dense"]),
-    (KernelId::Depthwise2dI8Compact, &["depthwise"]),
-    (KernelId::MeanPool2dI8Compact, &["mean"]),
-    (KernelId::AddI8Compact, &["add"]),
+    (KernelId::Conv2dI8DspCompact, &["conv", "tile"]),
+    (KernelId::DenseI8DspCompact, &["dense"]),
+    (KernelId::Depthwise2dI8DspCompact, &["depthwise"]),
+    (KernelId::MeanPool2dI8DspCompact, &["mean"]),
+    (KernelId::AddI8DspCompact, &["add"]),
 ];
 
 /// Two layers of each kind that agree in nothing, so that the compiler knows none of their sizes.

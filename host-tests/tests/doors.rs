@@ -31,7 +31,7 @@ fn build_script_and_command_line_write_the_same_file() {
         Build::new(&floats.path).float(Float::Reproducible).target(Target::Vectors).compile().unwrap();
     let by_build = std::fs::read_to_string(written).unwrap();
     assert!(
-        by_build.contains("conv2d_f32_reproducible") && !by_build.contains("conv2d_f32_simd"),
+        by_build.contains("conv2d_f32_simd_reproducible") && !by_build.contains("conv2d_f32_simd"),
         "{by_build}"
     );
     let flags = ["--float", "reproducible", "--target", "x86-64"];

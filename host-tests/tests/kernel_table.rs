@@ -243,3 +243,31 @@ fn title(op: Op) -> &'static str {
         Op::Classical => "Classical models",
     }
 }
+
+/// The words of a name after the op: `<op>_<types>_<isa>[_<form>]`. The types are those of the operands, `x` between activations and weights where they differ, and the
+/// result's where it is another one. Names of portable kernels have no ISA; kernels of any type have no types.
+#[test]
+fn names_follow_the_scheme() {
+    let isas = ["v6m", "dsp", "simd"];
+    for kernel in KernelId::ALL {
+        let name = kernel.name();
+        let words: Vec<&str> = name.split('_').collect();
+        let id: String = words.iter().map(|word| word[..1].to_uppercase() + &word[1..]).collect();
+        assert_eq!(id, format!("{kernel:?}"), "the identifier of `{name}`");
+        let isa = match kernel.isa() {
+            Isa::Portable => None,
+            isa => Some(format!("{isa:?}").to_lowercase()),
+        };
+        let named: Vec<&str> = words.iter().copied().filter(|word| isas.contains(word)).collect();
+        assert_eq!(named, isa.iter().map(String::as_str).collect::<Vec<_>>(), "the ISA of `{name}`");
+        let formats = kernel.formats();
+        let [first, ..] = formats.operands else { continue };
+        if matches!(first, Format::Any | Format::Byte | Format::Bool) {
+            continue;
+        }
+        let types = words.iter().position(|word| word.split('x').next() == Some(first.name()));
+        let types = types.unwrap_or_else(|| panic!("`{name}` does not say that it takes {}", first.name()));
+        let at = words.iter().position(|word| isas.contains(word));
+        assert!(at.is_none_or(|at| types < at), "the types of `{name}` come before its ISA");
+    }
+}

@@ -6,14 +6,14 @@ use crate::reference::{affine, requantize, tap};
 use crate::{cells, Case, Check, Mismatch, Rng, Scratch};
 use core::cell::Cell;
 use kiln::kernels::{
-    conv2d_i8_compact, conv2d_i8_dsp, conv2d_i8_dsp_exact, conv2d_i8_dsp_small, conv2d_work_words, Band,
+    conv2d_i8_dsp, conv2d_i8_dsp_compact, conv2d_i8_dsp_exact, conv2d_i8_dsp_small, conv2d_work_words, Band,
     CompactConv, Conv, Requant, Rows, Stride,
 };
 
 pub(crate) const CHECKS: &[Check] = &[
     Check { name: "conv2d_i8_dsp", run: |rng, scratch| requantised(rng, scratch, Which::Special) },
     Check { name: "conv2d_i8_dsp_small", run: |rng, scratch| requantised(rng, scratch, Which::Small) },
-    Check { name: "conv2d_i8_compact", run: |rng, scratch| requantised(rng, scratch, Which::Compact) },
+    Check { name: "conv2d_i8_dsp_compact", run: |rng, scratch| requantised(rng, scratch, Which::Compact) },
     Check { name: "conv2d_i8_dsp_exact", run: exact },
 ];
 
@@ -239,7 +239,7 @@ fn requantised(rng: &mut Rng, mut scratch: Scratch<'_>, which: Which) -> Result<
     let call = |x: Rows<'_, i8>, y: Rows<'_, i8>, band| match which {
         Which::Special => (layer.kernel)(p, x, w, t.pad, work, y, band),
         Which::Small => (layer.small)(p, x, w, t.pad, work, y, &out, band),
-        Which::Compact => conv2d_i8_compact(&compact, x, work, y, band),
+        Which::Compact => conv2d_i8_dsp_compact(&compact, x, work, y, band),
     };
     let (ring, overlaid) = (rng.one_in(3), rng.one_in(3));
     if overlaid {

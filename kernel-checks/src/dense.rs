@@ -5,8 +5,8 @@ use crate::conv::describe;
 use crate::reference::{affine, requantize, tap};
 use crate::{cells, Check, Mismatch, Rng, Scratch};
 use kiln::kernels::{
-    conv1_i8_dsp, conv1_i8_dsp_eights, conv1_i8_dsp_exact, dense_i8_compact, dense_i8_dsp, dense_i8_dsp_dot,
-    dense_i8_dsp_eights, dense_i8_dsp_exact, Band, CompactDense, Conv, Requant, Rows,
+    conv1_i8_dsp, conv1_i8_dsp_eights, conv1_i8_dsp_exact, dense_i8_dsp, dense_i8_dsp_compact,
+    dense_i8_dsp_dot, dense_i8_dsp_eights, dense_i8_dsp_exact, Band, CompactDense, Conv, Requant, Rows,
 };
 
 pub(crate) const CHECKS: &[Check] = &[
@@ -14,7 +14,7 @@ pub(crate) const CHECKS: &[Check] = &[
     Check { name: "dense_i8_dsp_eights", run: |rng, scratch| check(rng, scratch, false, Kind::Eights) },
     Check { name: "dense_i8_dsp_dot", run: |rng, scratch| check(rng, scratch, false, Kind::Dots) },
     Check { name: "dense_i8_dsp_exact", run: |rng, scratch| check(rng, scratch, false, Kind::Exact) },
-    Check { name: "dense_i8_compact", run: |rng, scratch| check(rng, scratch, false, Kind::Compact) },
+    Check { name: "dense_i8_dsp_compact", run: |rng, scratch| check(rng, scratch, false, Kind::Compact) },
     Check { name: "conv1_i8_dsp", run: |rng, scratch| check(rng, scratch, true, Kind::Quads) },
     Check { name: "conv1_i8_dsp_eights", run: |rng, scratch| check(rng, scratch, true, Kind::Eights) },
     Check { name: "conv1_i8_dsp_exact", run: |rng, scratch| check(rng, scratch, true, Kind::Exact) },
@@ -184,7 +184,7 @@ fn check(rng: &mut Rng, mut scratch: Scratch<'_>, column: bool, kind: Kind) -> R
         }
         match (column, kind, all > 8 * eights) {
             (_, Kind::Compact, _) => {
-                dense_i8_compact(&CompactDense { weights: w, shift, signed }, x, got, band);
+                dense_i8_dsp_compact(&CompactDense { weights: w, shift, signed }, x, got, band);
             }
             (true, Kind::Eights, true) => {
                 run!(conv1_i8_dsp_eights, conv1_i8_dsp_exact, [, true], &p, x, w, pad)

@@ -5,12 +5,12 @@ use crate::conv::describe;
 use crate::reference::{requantize, tap};
 use crate::{cells, Check, Mismatch, Rng, Scratch};
 use kiln::kernels::{
-    depthwise2d_planar_i8_dsp as planar, depthwise2d_planar_i8_dsp_exact, Band, Conv, Requant, Rows, Stride,
+    depthwise2d_i8_dsp_planar as planar, depthwise2d_i8_dsp_planar_exact, Band, Conv, Requant, Rows, Stride,
 };
 
 pub(crate) const CHECKS: &[Check] = &[
-    Check { name: "depthwise2d_planar_i8_dsp", run: planar_dsp },
-    Check { name: "depthwise2d_planar_i8_dsp_exact", run: planar_dsp_exact },
+    Check { name: "depthwise2d_i8_dsp_planar", run: planar_dsp },
+    Check { name: "depthwise2d_i8_dsp_planar_exact", run: planar_dsp_exact },
 ];
 
 /// How a planar kernel is called.
@@ -83,7 +83,7 @@ fn planar_dsp_exact(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Misma
     });
     let out = Stride { pixel, channel: if pixel == 1 { p.out_w } else { 1 } };
     let run = |x: Rows<'_, i8>, y: Rows<'_, i8>, band| {
-        depthwise2d_planar_i8_dsp_exact(&p, x, &stream[..len], pad, &q, y, &out, band)
+        depthwise2d_i8_dsp_planar_exact(&p, x, &stream[..len], pad, &q, y, &out, band)
     };
     compare(rng, scratch, (&p, out_h, out), (weights, pad), finish, run)
 }

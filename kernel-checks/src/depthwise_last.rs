@@ -5,13 +5,13 @@ use crate::conv::describe;
 use crate::reference::{requantize, tap};
 use crate::{cells, Check, Mismatch, Rng, Scratch};
 use kiln::kernels::{
-    depthwise2d_i8_compact, depthwise2d_i8_dsp as kernel, depthwise2d_i8_dsp_exact, Band, CompactConv, Conv,
-    Requant, Rows,
+    depthwise2d_i8_dsp as kernel, depthwise2d_i8_dsp_compact, depthwise2d_i8_dsp_exact, Band, CompactConv,
+    Conv, Requant, Rows,
 };
 
 pub(crate) const CHECKS: &[Check] = &[
     Check { name: "depthwise2d_i8_dsp", run: |rng, scratch| dsp(rng, scratch, false) },
-    Check { name: "depthwise2d_i8_compact", run: |rng, scratch| dsp(rng, scratch, true) },
+    Check { name: "depthwise2d_i8_dsp_compact", run: |rng, scratch| dsp(rng, scratch, true) },
     Check { name: "depthwise2d_i8_dsp_exact", run: dsp_exact },
 ];
 
@@ -45,7 +45,7 @@ fn dsp(rng: &mut Rng, mut scratch: Scratch<'_>, compact: bool) -> Result<(), Mis
     let (first, finish) = (|c: usize| forms.first(c), |sum: i32, c: usize| forms.result(sum, c));
     let all = CompactConv { conv: p, weights: stream, pad, shift, signed, pixels: 1 };
     compare(rng, scratch, (&p, out_h), (weights, pad), first, finish, |x, y, band| match compact {
-        true => depthwise2d_i8_compact(&all, x, y, band),
+        true => depthwise2d_i8_dsp_compact(&all, x, y, band),
         false => kernel(&p, x, stream, pad, y, band),
     })
 }

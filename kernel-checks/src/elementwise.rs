@@ -3,15 +3,15 @@
 use crate::{cells, Case, Check, Mismatch, Rng, Scratch};
 use core::cell::Cell;
 use kiln::kernels::{
-    add_i8_compact, add_i8_dsp, quantize_f32_i8, quantize_f32_i8_dsp, AddLinear, QuantizeLinear,
+    add_i8_dsp, add_i8_dsp_compact, quantize_f32_i8, quantize_f32_i8_dsp, AddLinear, QuantizeLinear,
 };
 
 pub(crate) const CHECKS: &[Check] = &[
     Check { name: "add_i8_dsp, by definition", run: |r, s| by_definition(r, s, add) },
     Check { name: "add_i8_dsp, of a constant", run: add_i8_dsp_of_a_constant },
     Check { name: "add_i8_dsp, over its operand", run: |r, s| over_its_operand(r, s, add) },
-    Check { name: "add_i8_compact, by definition", run: |r, s| by_definition(r, s, add_compact) },
-    Check { name: "add_i8_compact, over its operand", run: |r, s| over_its_operand(r, s, add_compact) },
+    Check { name: "add_i8_dsp_compact, by definition", run: |r, s| by_definition(r, s, add_compact) },
+    Check { name: "add_i8_dsp_compact, over its operand", run: |r, s| over_its_operand(r, s, add_compact) },
     Check { name: "quantize_f32_i8_dsp", run: quantize_f32_i8_dsp_against_portable },
 ];
 
@@ -27,7 +27,7 @@ fn add(shift: u32, p: &AddLinear, a: &[Cell<i8>], b: &[Cell<i8>], y: &[Cell<i8>]
 
 /// The same of the kernel that is told.
 fn add_compact(shift: u32, p: &AddLinear, a: &[Cell<i8>], b: &[Cell<i8>], y: &[Cell<i8>]) {
-    add_i8_compact(p, shift, a, b, y);
+    add_i8_dsp_compact(p, shift, a, b, y);
 }
 
 /// How a kernel is called.

@@ -4,11 +4,11 @@
 use crate::conv::{describe, shape};
 use crate::{cells, Check, Mismatch, Rng, Scratch};
 use kiln::kernels::{
-    conv1_i16_i8_dsp, conv1_i8_dsp, conv1_i8_dsp_eights, conv2d_i8_compact, conv2d_i8_dsp,
-    conv2d_i8_dsp_exact, conv2d_i8_dsp_small, conv2d_i8_pairs, conv2d_i8_singles, dense_i8_compact,
-    dense_i8_dsp, dense_i8_dsp_dot, depthwise2d_i8_compact, depthwise2d_i8_dsp, depthwise2d_i8_taps,
-    depthwise2d_planar_i8_dsp, max_pool2d_i8_dsp, mean_pool2d_i8_dsp, Band, CompactConv, CompactDense, Conv,
-    HalfRequant, MeanLinear, Pool, Requant, Rescale, Rows, Scale, Stride,
+    conv1_i16_i8_dsp, conv1_i8_dsp, conv1_i8_dsp_eights, conv2d_i8_dsp, conv2d_i8_dsp_compact,
+    conv2d_i8_dsp_exact, conv2d_i8_dsp_small, conv2d_i8_v6m_pairs, conv2d_i8_v6m_singles, dense_i8_dsp,
+    dense_i8_dsp_compact, dense_i8_dsp_dot, depthwise2d_i8_dsp, depthwise2d_i8_dsp_compact,
+    depthwise2d_i8_dsp_planar, depthwise2d_i8_v6m, max_pool2d_i8_dsp, mean_pool2d_i8_dsp, Band, CompactConv,
+    CompactDense, Conv, HalfRequant, MeanLinear, Pool, Requant, Rescale, Rows, Scale, Stride,
 };
 
 pub(crate) const CHECKS: &[Check] = &[Check { name: "hostile sizes write nothing beside the result", run }];
@@ -111,9 +111,9 @@ fn run(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
         3 => conv2d_i8_dsp::<8, 2, 2, 8, 1, 7, false>(&p, x_rows, w, 0, work, y_rows, band),
         4 => conv2d_i8_dsp_small::<7, true>(&p, x_rows, w, 0, work, y_rows, &out, band),
         5 => conv2d_i8_dsp_exact(&p, x_rows, w, 0, work, &requant, y_rows, &out, band),
-        6 => conv2d_i8_compact(&compact, x_rows, work, y_rows, band),
-        7 => depthwise2d_i8_compact(&compact, x_rows, y_rows, band),
-        8 => dense_i8_compact(&CompactDense { weights: w, shift: 7, signed: true }, x_rows, y_rows, band),
+        6 => conv2d_i8_dsp_compact(&compact, x_rows, work, y_rows, band),
+        7 => depthwise2d_i8_dsp_compact(&compact, x_rows, y_rows, band),
+        8 => dense_i8_dsp_compact(&CompactDense { weights: w, shift: 7, signed: true }, x_rows, y_rows, band),
         9 => dense_i8_dsp::<7, true>(x_rows, w, y_rows, band),
         10 => dense_i8_dsp_dot::<7, false>(x_rows, w, y_rows, band),
         11 => conv1_i8_dsp::<7, true>(&p, x_rows, w, 0, y_rows, band),
@@ -124,10 +124,10 @@ fn run(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
             conv1_i16_i8_dsp(&p, x, weights, w, &rescale, y_rows, band);
         }
         14 => depthwise2d_i8_dsp::<8, 3, 7, false>(&p, x_rows, w, 0, y_rows, band),
-        15 => depthwise2d_planar_i8_dsp::<0, 1, 1, 7, true>(&p, x_rows, w, 0, y_rows, out.channel, band),
-        16 => conv2d_i8_pairs(&p, x_rows, bytes, w, part, 0, &half, y_rows, band),
-        17 => conv2d_i8_singles(&p, x_rows, w, w, part, 0, &half, y_rows, band),
-        _ => depthwise2d_i8_taps(&p, x_rows, bytes, 0, &half, y_rows, band),
+        15 => depthwise2d_i8_dsp_planar::<0, 1, 1, 7, true>(&p, x_rows, w, 0, y_rows, out.channel, band),
+        16 => conv2d_i8_v6m_pairs(&p, x_rows, bytes, w, part, 0, &half, y_rows, band),
+        17 => conv2d_i8_v6m_singles(&p, x_rows, w, w, part, 0, &half, y_rows, band),
+        _ => depthwise2d_i8_v6m(&p, x_rows, bytes, 0, &half, y_rows, band),
     }
     // What is in the result does not matter.
     y.expected().iter().zip(y.got()).for_each(|(expected, got)| expected.set(got.get()));

@@ -1,9 +1,9 @@
 //! Copies and padding.
 
 use crate::{cells, Case, Check, Mismatch, Rng, Scratch};
-use kiln::kernels::copy_words_dsp;
+use kiln::kernels::copy_dsp;
 
-pub(crate) const CHECKS: &[Check] = &[Check { name: "copy_words_dsp", run: words }];
+pub(crate) const CHECKS: &[Check] = &[Check { name: "copy_dsp", run: words }];
 
 /// From a place of its own, or from some words behind the result's first, so that both overlap.
 fn words(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
@@ -18,10 +18,10 @@ fn words(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
     }
     y.expected().iter().zip(from).for_each(|(to, x)| to.set(x.get()));
     if distance > 0 {
-        copy_words_dsp(&y.got()[distance..], &y.got()[..n]);
+        copy_dsp(&y.got()[distance..], &y.got()[..n]);
     } else {
         y.got().iter().for_each(|to| to.set(-1));
-        copy_words_dsp(from, y.got());
+        copy_dsp(from, y.got());
     }
     y.compare(Case::new().with("n", n).with("distance", distance))
 }

@@ -2,7 +2,7 @@
 
 use crate::{cells, Case, Check, Mismatch, Rng, Scratch};
 use kiln::kernels::{
-    avg_pool2d_i8, max_pool2d_i8, max_pool2d_i8_dsp, mean_pool2d_i8_compact, mean_pool2d_i8_dsp, Band,
+    avg_pool2d_i8, max_pool2d_i8, max_pool2d_i8_dsp, mean_pool2d_i8_dsp, mean_pool2d_i8_dsp_compact, Band,
     MeanLinear, Pool, Rows,
 };
 
@@ -14,12 +14,12 @@ pub(crate) const CHECKS: &[Check] = &[
     },
     Check { name: "mean_pool2d_i8_dsp, average of taps", run: |r, s| mean_average(r, s, mean_pool2d_i8_dsp) },
     Check {
-        name: "mean_pool2d_i8_compact, by definition",
-        run: |r, s| mean_by_definition(r, s, mean_pool2d_i8_compact),
+        name: "mean_pool2d_i8_dsp_compact, by definition",
+        run: |r, s| mean_by_definition(r, s, mean_pool2d_i8_dsp_compact),
     },
     Check {
-        name: "mean_pool2d_i8_compact, average of taps",
-        run: |r, s| mean_average(r, s, mean_pool2d_i8_compact),
+        name: "mean_pool2d_i8_dsp_compact, average of taps",
+        run: |r, s| mean_average(r, s, mean_pool2d_i8_dsp_compact),
     },
 ];
 

@@ -4,15 +4,18 @@ use crate::conv::describe;
 use crate::reference::tap;
 use crate::{cells, Case, Check, Mismatch, Rng, Scratch};
 use kiln::kernels::{
-    add_i8_linear, conv2d_i8_pairs, conv2d_i8_singles, depthwise2d_i8_taps, AddLinear, Band, Conv,
+    add_i8_v6m, conv2d_i8_v6m_pairs, conv2d_i8_v6m_singles, depthwise2d_i8_v6m, AddLinear, Band, Conv,
     HalfRequant, Rows,
 };
 
 pub(crate) const CHECKS: &[Check] = &[
-    Check { name: "conv2d_i8_pairs, by definition", run: |rng, scratch| convolution(rng, scratch, true) },
-    Check { name: "conv2d_i8_singles, by definition", run: |rng, scratch| convolution(rng, scratch, false) },
-    Check { name: "depthwise2d_i8_taps, by definition", run: depthwise },
-    Check { name: "add_i8_linear, by definition", run: add },
+    Check { name: "conv2d_i8_v6m_pairs, by definition", run: |rng, scratch| convolution(rng, scratch, true) },
+    Check {
+        name: "conv2d_i8_v6m_singles, by definition",
+        run: |rng, scratch| convolution(rng, scratch, false),
+    },
+    Check { name: "depthwise2d_i8_v6m, by definition", run: depthwise },
+    Check { name: "add_i8_v6m, by definition", run: add },
 ];
 
 /// Filters whose accumulators are kept at once.
@@ -86,9 +89,9 @@ fn convolution(rng: &mut Rng, mut scratch: Scratch<'_>, pairs: bool) -> Result<(
     let split = rng.size(0, out_h);
     for band in [Band { first: 0, rows: split }, Band { first: split, rows: out_h - split }] {
         if pairs {
-            conv2d_i8_pairs(&p, x, bytes, first, part, pad, &q, got, band);
+            conv2d_i8_v6m_pairs(&p, x, bytes, first, part, pad, &q, got, band);
         } else {
-            conv2d_i8_singles(&p, x, w, first, part, pad, &q, got, band);
+            conv2d_i8_v6m_singles(&p, x, w, first, part, pad, &q, got, band);
         }
     }
     let case = describe(&p).with("offset", offset).with("part", part).with("words", words);
@@ -138,7 +141,7 @@ fn depthwise(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
     let (x, got) = (Rows::whole(x, p.in_w * p.in_c), Rows::whole(y.got(), out_row));
     let split = rng.size(0, out_h);
     for band in [Band { first: 0, rows: split }, Band { first: split, rows: out_h - split }] {
-        depthwise2d_i8_taps(&p, x, w, pad, &q, got, band);
+        depthwise2d_i8_v6m(&p, x, w, pad, &q, got, band);
     }
     y.compare(describe(&p).with("offset", offset).with("split", split).with("words", words))
 }
@@ -156,7 +159,7 @@ fn add(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
         let sum = i64::from(*a) * i64::from(p.x) + i64::from(*b) * i64::from(p.y) + i64::from(p.start);
         y.set((sum >> 17).clamp(-128, 127) as i8);
     }
-    add_i8_linear::<17>(&p, cells(a), &*b, y.got());
+    add_i8_v6m::<17>(&p, cells(a), &*b, y.got());
     y.compare(Case::new().with("n", n).with("x", p.x).with("y", p.y).with("start", p.start))
 }
 

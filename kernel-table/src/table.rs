@@ -5,7 +5,7 @@
 /// ```text
 /// Conv {
 ///     Portable {
-///         Conv2dI8 = conv2d_i8(I8, I8) -> I8 { arithmetic: Reference, packed: Conv2dI8Nibbles };
+///         Conv2dI8 = conv2d_i8(I8, I8) -> I8 { arithmetic: Reference, packed: Conv2dI8xi4 };
 ///     }
 /// }
 /// ```
@@ -24,32 +24,32 @@ macro_rules! kernel_table {
             ComputedConv2dI8Float = computed_conv2d_i8_float(I8, I8) -> I8 { arithmetic: Floats };
             ComputedConv2dI8Once = computed_conv2d_i8_once(I8, I8) -> I8 { arithmetic: Once };
             Conv1I16I8 = conv1_i16_i8(I16, I16) -> I8 { arithmetic: Reference };
-            Conv2dDynamic = conv2d_dynamic(I8, I8) -> F32 { packed: Conv2dDynamicNibbles };
-            Conv2dDynamicNibbles = conv2d_dynamic_nibbles(I8, I4) -> F32;
-            Conv2dF32 = conv2d_f32(F32, F32) -> F32 { packed: Conv2dF32Halves };
-            Conv2dF32Halves = conv2d_f32_halves(F32, F16) -> F32;
+            Conv2dI8F32Dynamic = conv2d_i8_f32_dynamic(I8, I8) -> F32 { packed: Conv2dI8xi4F32Dynamic };
+            Conv2dI8xi4F32Dynamic = conv2d_i8xi4_f32_dynamic(I8, I4) -> F32;
+            Conv2dF32 = conv2d_f32(F32, F32) -> F32 { packed: Conv2dF32xf16 };
+            Conv2dF32xf16 = conv2d_f32xf16(F32, F16) -> F32;
             Conv2dI16 = conv2d_i16(I16, I8) -> I16 { arithmetic: Reference };
             Conv2dI16Narrow = conv2d_i16_narrow(I16, I8) -> I16 { arithmetic: Reference };
             Conv2dI8 = conv2d_i8(I8, I8) -> I8 {
-                arithmetic: Reference, floating: Conv2dI8Float, packed: Conv2dI8Nibbles
+                arithmetic: Reference, floating: Conv2dI8Float, packed: Conv2dI8xi4
             };
             Conv2dI8Float = conv2d_i8_float(I8, I8) -> I8 { arithmetic: Floats };
-            Conv2dI8Nibbles = conv2d_i8_nibbles(I8, I4) -> I8 { arithmetic: Reference };
-            Conv2dI8Wide = conv2d_i8_wide(I8, I16) -> I8 {
-                arithmetic: Reference, floating: Conv2dI8WideFloat
+            Conv2dI8xi4 = conv2d_i8xi4(I8, I4) -> I8 { arithmetic: Reference };
+            Conv2dI8xi16 = conv2d_i8xi16(I8, I16) -> I8 {
+                arithmetic: Reference, floating: Conv2dI8xi16Float
             };
-            Conv2dI8WideFloat = conv2d_i8_wide_float(I8, I16) -> I8 { arithmetic: Floats };
+            Conv2dI8xi16Float = conv2d_i8xi16_float(I8, I16) -> I8 { arithmetic: Floats };
         }
         V6m {
-            Conv2dI8Pairs = conv2d_i8_pairs(I8, I8) -> I8 { arithmetic: Halves };
-            Conv2dI8Singles = conv2d_i8_singles(I8, I8) -> I8 { arithmetic: Halves };
+            Conv2dI8V6mPairs = conv2d_i8_v6m_pairs(I8, I8) -> I8 { arithmetic: Halves };
+            Conv2dI8V6mSingles = conv2d_i8_v6m_singles(I8, I8) -> I8 { arithmetic: Halves };
         }
         Dsp {
             Conv1I16I8Dsp = conv1_i16_i8_dsp(I16, I16) -> I8 { arithmetic: Reference };
             Conv1I8Dsp = conv1_i8_dsp(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
             Conv1I8DspEights = conv1_i8_dsp_eights(I8, I8) -> I8 { arithmetic: Fitted };
             Conv1I8DspExact = conv1_i8_dsp_exact(I8, I8) -> I8 { arithmetic: Reference, filters_at_once: 4 };
-            Conv2dI8Compact = conv2d_i8_compact(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
+            Conv2dI8DspCompact = conv2d_i8_dsp_compact(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
             Conv2dI8Dsp = conv2d_i8_dsp(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
             Conv2dI8DspExact = conv2d_i8_dsp_exact(I8, I8) -> I8 {
                 arithmetic: Reference, filters_at_once: 4
@@ -57,91 +57,91 @@ macro_rules! kernel_table {
             Conv2dI8DspSmall = conv2d_i8_dsp_small(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
         }
         Simd {
-            Conv2dF32Reproducible = conv2d_f32_reproducible(F32, F32) -> F32 {
-                on_crew: Conv2dF32ReproducibleOn
+            Conv2dF32SimdReproducible = conv2d_f32_simd_reproducible(F32, F32) -> F32 {
+                on_crew: Conv2dF32SimdReproducibleCrew
             };
-            Conv2dF32ReproducibleOn = conv2d_f32_reproducible_on(F32, F32) -> F32;
+            Conv2dF32SimdReproducibleCrew = conv2d_f32_simd_reproducible_crew(F32, F32) -> F32;
             Conv2dF32Simd = conv2d_f32_simd(F32, F32) -> F32 {
-                reproducible: Conv2dF32Reproducible, on_crew: Conv2dF32SimdOn
+                reproducible: Conv2dF32SimdReproducible, on_crew: Conv2dF32SimdCrew
             };
-            Conv2dF32SimdOn = conv2d_f32_simd_on(F32, F32) -> F32;
-            Conv2dI8Simd = conv2d_i8_simd(I8, I8) -> I8 { arithmetic: Factors, on_crew: Conv2dI8SimdOn };
-            Conv2dI8SimdOf = conv2d_i8_simd_of(I8, I8) -> I8 { arithmetic: Factors };
-            Conv2dI8SimdOn = conv2d_i8_simd_on(I8, I8) -> I8 { arithmetic: Factors };
+            Conv2dF32SimdCrew = conv2d_f32_simd_crew(F32, F32) -> F32;
+            Conv2dI8Simd = conv2d_i8_simd(I8, I8) -> I8 { arithmetic: Factors, on_crew: Conv2dI8SimdCrew };
+            Conv2dI8SimdSized = conv2d_i8_simd_sized(I8, I8) -> I8 { arithmetic: Factors };
+            Conv2dI8SimdCrew = conv2d_i8_simd_crew(I8, I8) -> I8 { arithmetic: Factors };
         }
     }
     Depthwise {
         Portable {
-            Depthwise2dDynamic = depthwise2d_dynamic(I8, I8) -> F32 { packed: Depthwise2dDynamicNibbles };
-            Depthwise2dDynamicNibbles = depthwise2d_dynamic_nibbles(I8, I4) -> F32;
-            Depthwise2dF32 = depthwise2d_f32(F32, F32) -> F32 { packed: Depthwise2dF32Halves };
-            Depthwise2dF32Halves = depthwise2d_f32_halves(F32, F16) -> F32;
+            Depthwise2dI8F32Dynamic = depthwise2d_i8_f32_dynamic(I8, I8) -> F32 { packed: Depthwise2dI8xi4F32Dynamic };
+            Depthwise2dI8xi4F32Dynamic = depthwise2d_i8xi4_f32_dynamic(I8, I4) -> F32;
+            Depthwise2dF32 = depthwise2d_f32(F32, F32) -> F32 { packed: Depthwise2dF32xf16 };
+            Depthwise2dF32xf16 = depthwise2d_f32xf16(F32, F16) -> F32;
             Depthwise2dI16 = depthwise2d_i16(I16, I8) -> I16 { arithmetic: Reference };
             Depthwise2dI8 = depthwise2d_i8(I8, I8) -> I8 {
-                arithmetic: Reference, floating: Depthwise2dI8Float, packed: Depthwise2dI8Nibbles
+                arithmetic: Reference, floating: Depthwise2dI8Float, packed: Depthwise2dI8xi4
             };
             Depthwise2dI8Float = depthwise2d_i8_float(I8, I8) -> I8 { arithmetic: Floats };
-            Depthwise2dI8Nibbles = depthwise2d_i8_nibbles(I8, I4) -> I8 { arithmetic: Reference };
-            Depthwise2dI8Wide = depthwise2d_i8_wide(I8, I16) -> I8 {
-                arithmetic: Reference, floating: Depthwise2dI8WideFloat
+            Depthwise2dI8xi4 = depthwise2d_i8xi4(I8, I4) -> I8 { arithmetic: Reference };
+            Depthwise2dI8xi16 = depthwise2d_i8xi16(I8, I16) -> I8 {
+                arithmetic: Reference, floating: Depthwise2dI8xi16Float
             };
-            Depthwise2dI8WideFloat = depthwise2d_i8_wide_float(I8, I16) -> I8 { arithmetic: Floats };
+            Depthwise2dI8xi16Float = depthwise2d_i8xi16_float(I8, I16) -> I8 { arithmetic: Floats };
         }
         V6m {
-            Depthwise2dI8Taps = depthwise2d_i8_taps(I8, I8) -> I8 { arithmetic: Halves };
+            Depthwise2dI8V6m = depthwise2d_i8_v6m(I8, I8) -> I8 { arithmetic: Halves };
         }
         Dsp {
             Depthwise1dI8Dsp = depthwise1d_i8_dsp(I8, I8) -> I8 { arithmetic: Fitted };
-            Depthwise2dI8Compact = depthwise2d_i8_compact(I8, I8) -> I8 { arithmetic: Fitted };
+            Depthwise2dI8DspCompact = depthwise2d_i8_dsp_compact(I8, I8) -> I8 { arithmetic: Fitted };
             Depthwise2dI8Dsp = depthwise2d_i8_dsp(I8, I8) -> I8 { arithmetic: Fitted };
             Depthwise2dI8DspExact = depthwise2d_i8_dsp_exact(I8, I8) -> I8 { arithmetic: Reference };
-            Depthwise2dPlanarI8Dsp = depthwise2d_planar_i8_dsp(I8, I8) -> I8 { arithmetic: Fitted };
-            Depthwise2dPlanarI8DspExact = depthwise2d_planar_i8_dsp_exact(I8, I8) -> I8 {
+            Depthwise2dI8DspPlanar = depthwise2d_i8_dsp_planar(I8, I8) -> I8 { arithmetic: Fitted };
+            Depthwise2dI8DspPlanarExact = depthwise2d_i8_dsp_planar_exact(I8, I8) -> I8 {
                 arithmetic: Reference
             };
         }
         Simd {
-            Depthwise2dF32Reproducible = depthwise2d_f32_reproducible(F32, F32) -> F32 {
-                on_crew: Depthwise2dF32ReproducibleOn
+            Depthwise2dF32SimdReproducible = depthwise2d_f32_simd_reproducible(F32, F32) -> F32 {
+                on_crew: Depthwise2dF32SimdReproducibleCrew
             };
-            Depthwise2dF32ReproducibleOn = depthwise2d_f32_reproducible_on(F32, F32) -> F32;
+            Depthwise2dF32SimdReproducibleCrew = depthwise2d_f32_simd_reproducible_crew(F32, F32) -> F32;
             Depthwise2dF32Simd = depthwise2d_f32_simd(F32, F32) -> F32 {
-                reproducible: Depthwise2dF32Reproducible, on_crew: Depthwise2dF32SimdOn
+                reproducible: Depthwise2dF32SimdReproducible, on_crew: Depthwise2dF32SimdCrew
             };
-            Depthwise2dF32SimdOn = depthwise2d_f32_simd_on(F32, F32) -> F32;
+            Depthwise2dF32SimdCrew = depthwise2d_f32_simd_crew(F32, F32) -> F32;
             Depthwise2dI8Simd = depthwise2d_i8_simd(I8, I8) -> I8 {
-                arithmetic: Factors, on_crew: Depthwise2dI8SimdOn
+                arithmetic: Factors, on_crew: Depthwise2dI8SimdCrew
             };
-            Depthwise2dI8SimdOf = depthwise2d_i8_simd_of(I8, I8) -> I8 { arithmetic: Factors };
-            Depthwise2dI8SimdOn = depthwise2d_i8_simd_on(I8, I8) -> I8 { arithmetic: Factors };
+            Depthwise2dI8SimdSized = depthwise2d_i8_simd_sized(I8, I8) -> I8 { arithmetic: Factors };
+            Depthwise2dI8SimdCrew = depthwise2d_i8_simd_crew(I8, I8) -> I8 { arithmetic: Factors };
         }
     }
     Dense {
         Portable {
-            DenseDynamic = dense_dynamic(I8, I8) -> F32 { packed: DenseDynamicNibbles };
-            DenseDynamicNibbles = dense_dynamic_nibbles(I8, I4) -> F32;
-            DenseF32 = dense_f32(F32, F32) -> F32 { packed: DenseF32Halves };
-            DenseF32Halves = dense_f32_halves(F32, F16) -> F32;
+            DenseI8F32Dynamic = dense_i8_f32_dynamic(I8, I8) -> F32 { packed: DenseI8xi4F32Dynamic };
+            DenseI8xi4F32Dynamic = dense_i8xi4_f32_dynamic(I8, I4) -> F32;
+            DenseF32 = dense_f32(F32, F32) -> F32 { packed: DenseF32xf16 };
+            DenseF32xf16 = dense_f32xf16(F32, F16) -> F32;
             DenseI16 = dense_i16(I16, I8) -> I16 { arithmetic: Reference };
             DenseI16Narrow = dense_i16_narrow(I16, I8) -> I16 { arithmetic: Reference };
             DenseI8 = dense_i8(I8, I8) -> I8 {
-                arithmetic: Reference, floating: DenseI8Float, packed: DenseI8Nibbles
+                arithmetic: Reference, floating: DenseI8Float, packed: DenseI8xi4
             };
             DenseI8Float = dense_i8_float(I8, I8) -> I8 { arithmetic: Floats };
             DenseI8I16 = dense_i8_i16(I8, I8) -> I16 { arithmetic: Reference };
-            DenseI8Nibbles = dense_i8_nibbles(I8, I4) -> I8 { arithmetic: Reference };
-            DenseI8Once = dense_i8_once(I8, I8) -> I8 { arithmetic: Once, packed: DenseI8OnceNibbles };
-            DenseI8OnceNibbles = dense_i8_once_nibbles(I8, I4) -> I8 { arithmetic: Once };
-            DenseI8Wide = dense_i8_wide(I8, I16) -> I8 { arithmetic: Reference, floating: DenseI8WideFloat };
-            DenseI8WideFloat = dense_i8_wide_float(I8, I16) -> I8 { arithmetic: Floats };
-            DenseI8WideOnce = dense_i8_wide_once(I8, I16) -> I8 { arithmetic: Once };
+            DenseI8xi4 = dense_i8xi4(I8, I4) -> I8 { arithmetic: Reference };
+            DenseI8Once = dense_i8_once(I8, I8) -> I8 { arithmetic: Once, packed: DenseI8xi4Once };
+            DenseI8xi4Once = dense_i8xi4_once(I8, I4) -> I8 { arithmetic: Once };
+            DenseI8xi16 = dense_i8xi16(I8, I16) -> I8 { arithmetic: Reference, floating: DenseI8xi16Float };
+            DenseI8xi16Float = dense_i8xi16_float(I8, I16) -> I8 { arithmetic: Floats };
+            DenseI8xi16Once = dense_i8xi16_once(I8, I16) -> I8 { arithmetic: Once };
         }
         V6m {
-            DenseI8Pairs = dense_i8_pairs(I8, I8) -> I8 { arithmetic: Halves };
-            DenseI8Singles = dense_i8_singles(I8, I8) -> I8 { arithmetic: Halves };
+            DenseI8V6mPairs = dense_i8_v6m_pairs(I8, I8) -> I8 { arithmetic: Halves };
+            DenseI8V6mSingles = dense_i8_v6m_singles(I8, I8) -> I8 { arithmetic: Halves };
         }
         Dsp {
-            DenseI8Compact = dense_i8_compact(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
+            DenseI8DspCompact = dense_i8_dsp_compact(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
             DenseI8Dsp = dense_i8_dsp(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
             DenseI8DspDot = dense_i8_dsp_dot(I8, I8) -> I8 { arithmetic: Fitted };
             DenseI8DspEights = dense_i8_dsp_eights(I8, I8) -> I8 { arithmetic: Fitted };
@@ -149,17 +149,17 @@ macro_rules! kernel_table {
             DenseI8I16Dsp = dense_i8_i16_dsp(I8, I8) -> I16 { arithmetic: Reference };
         }
         Simd {
-            DenseF32Reproducible = dense_f32_reproducible(F32, F32) -> F32 {
-                on_crew: DenseF32ReproducibleOn
+            DenseF32SimdReproducible = dense_f32_simd_reproducible(F32, F32) -> F32 {
+                on_crew: DenseF32SimdReproducibleCrew
             };
-            DenseF32ReproducibleOn = dense_f32_reproducible_on(F32, F32) -> F32;
+            DenseF32SimdReproducibleCrew = dense_f32_simd_reproducible_crew(F32, F32) -> F32;
             DenseF32Simd = dense_f32_simd(F32, F32) -> F32 {
-                reproducible: DenseF32Reproducible, on_crew: DenseF32SimdOn
+                reproducible: DenseF32SimdReproducible, on_crew: DenseF32SimdCrew
             };
-            DenseF32SimdOn = dense_f32_simd_on(F32, F32) -> F32;
-            DenseI8Simd = dense_i8_simd(I8, I8) -> I8 { arithmetic: Factors, on_crew: DenseI8SimdOn };
-            DenseI8SimdOf = dense_i8_simd_of(I8, I8) -> I8 { arithmetic: Factors };
-            DenseI8SimdOn = dense_i8_simd_on(I8, I8) -> I8 { arithmetic: Factors };
+            DenseF32SimdCrew = dense_f32_simd_crew(F32, F32) -> F32;
+            DenseI8Simd = dense_i8_simd(I8, I8) -> I8 { arithmetic: Factors, on_crew: DenseI8SimdCrew };
+            DenseI8SimdSized = dense_i8_simd_sized(I8, I8) -> I8 { arithmetic: Factors };
+            DenseI8SimdCrew = dense_i8_simd_crew(I8, I8) -> I8 { arithmetic: Factors };
         }
     }
     MatMul {
@@ -170,8 +170,8 @@ macro_rules! kernel_table {
             MatmulI8Float = matmul_i8_float(I8, I8) -> I8 { arithmetic: Floats };
         }
         Simd {
-            MatmulF32Reproducible = matmul_f32_reproducible(F32, F32) -> F32;
-            MatmulF32Simd = matmul_f32_simd(F32, F32) -> F32 { reproducible: MatmulF32Reproducible };
+            MatmulF32SimdReproducible = matmul_f32_simd_reproducible(F32, F32) -> F32;
+            MatmulF32Simd = matmul_f32_simd(F32, F32) -> F32 { reproducible: MatmulF32SimdReproducible };
         }
     }
     Recurrent {
@@ -198,7 +198,7 @@ macro_rules! kernel_table {
         }
         Dsp {
             MaxPool2dI8Dsp = max_pool2d_i8_dsp(I8) -> I8;
-            MeanPool2dI8Compact = mean_pool2d_i8_compact(I8) -> I8 { arithmetic: Linear };
+            MeanPool2dI8DspCompact = mean_pool2d_i8_dsp_compact(I8) -> I8 { arithmetic: Linear };
             MeanPool2dI8Dsp = mean_pool2d_i8_dsp(I8) -> I8 { arithmetic: Linear };
         }
         Simd {
@@ -228,8 +228,8 @@ macro_rules! kernel_table {
             TopK = top_k(Any) -> I32;
         }
         Simd {
-            MeanF32Reproducible = mean_f32_reproducible(F32) -> F32;
-            MeanF32Simd = mean_f32_simd(F32) -> F32 { reproducible: MeanF32Reproducible };
+            MeanF32SimdReproducible = mean_f32_simd_reproducible(F32) -> F32;
+            MeanF32Simd = mean_f32_simd(F32) -> F32 { reproducible: MeanF32SimdReproducible };
         }
     }
     Normalise {
@@ -246,8 +246,8 @@ macro_rules! kernel_table {
             SoftmaxI8I16 = softmax_i8_i16(I8) -> I16;
         }
         Simd {
-            SoftmaxF32Reproducible = softmax_f32_reproducible(F32) -> F32;
-            SoftmaxF32Simd = softmax_f32_simd(F32) -> F32 { reproducible: SoftmaxF32Reproducible };
+            SoftmaxF32SimdReproducible = softmax_f32_simd_reproducible(F32) -> F32;
+            SoftmaxF32Simd = softmax_f32_simd(F32) -> F32 { reproducible: SoftmaxF32SimdReproducible };
         }
     }
     Resize {
@@ -310,10 +310,10 @@ macro_rules! kernel_table {
             SubI8 = sub_i8(I8, I8) -> I8 { arithmetic: Reference };
         }
         V6m {
-            AddI8Linear = add_i8_linear(I8, I8) -> I8 { arithmetic: Linear };
+            AddI8V6m = add_i8_v6m(I8, I8) -> I8 { arithmetic: Linear };
         }
         Dsp {
-            AddI8Compact = add_i8_compact(I8, I8) -> I8 { arithmetic: Linear };
+            AddI8DspCompact = add_i8_dsp_compact(I8, I8) -> I8 { arithmetic: Linear };
             AddI8Dsp = add_i8_dsp(I8, I8) -> I8 { arithmetic: Linear };
         }
         Simd {
@@ -359,12 +359,12 @@ macro_rules! kernel_table {
             TanhI16 = tanh_i16(I16) -> I16;
         }
         Simd {
-            ExpF32Reproducible = exp_f32_reproducible(F32) -> F32;
-            ExpF32Simd = exp_f32_simd(F32) -> F32 { reproducible: ExpF32Reproducible };
-            GeluF32Reproducible = gelu_f32_reproducible(F32) -> F32;
-            GeluF32Simd = gelu_f32_simd(F32) -> F32 { reproducible: GeluF32Reproducible };
-            LogisticF32Reproducible = logistic_f32_reproducible(F32) -> F32;
-            LogisticF32Simd = logistic_f32_simd(F32) -> F32 { reproducible: LogisticF32Reproducible };
+            ExpF32SimdReproducible = exp_f32_simd_reproducible(F32) -> F32;
+            ExpF32Simd = exp_f32_simd(F32) -> F32 { reproducible: ExpF32SimdReproducible };
+            GeluF32SimdReproducible = gelu_f32_simd_reproducible(F32) -> F32;
+            GeluF32Simd = gelu_f32_simd(F32) -> F32 { reproducible: GeluF32SimdReproducible };
+            LogisticF32SimdReproducible = logistic_f32_simd_reproducible(F32) -> F32;
+            LogisticF32Simd = logistic_f32_simd(F32) -> F32 { reproducible: LogisticF32SimdReproducible };
             RsqrtF32Simd = rsqrt_f32_simd(F32) -> F32;
             SqrtF32Simd = sqrt_f32_simd(F32) -> F32;
         }
@@ -376,42 +376,42 @@ macro_rules! kernel_table {
             EqualI32 = equal_i32(I32, I32) -> Bool;
             EqualI64 = equal_i64(I64, I64) -> Bool;
             EqualI8 = equal_i8(I8, I8) -> Bool;
-            EqualScaledI8 = equal_scaled_i8(I8, I8) -> Bool;
+            EqualI8Scaled = equal_i8_scaled(I8, I8) -> Bool;
             EqualU8 = equal_u8(U8, U8) -> Bool;
             GreaterEqualF32 = greater_equal_f32(F32, F32) -> Bool;
             GreaterEqualI16 = greater_equal_i16(I16, I16) -> Bool;
             GreaterEqualI32 = greater_equal_i32(I32, I32) -> Bool;
             GreaterEqualI64 = greater_equal_i64(I64, I64) -> Bool;
             GreaterEqualI8 = greater_equal_i8(I8, I8) -> Bool;
-            GreaterEqualScaledI8 = greater_equal_scaled_i8(I8, I8) -> Bool;
+            GreaterEqualI8Scaled = greater_equal_i8_scaled(I8, I8) -> Bool;
             GreaterEqualU8 = greater_equal_u8(U8, U8) -> Bool;
             GreaterF32 = greater_f32(F32, F32) -> Bool;
             GreaterI16 = greater_i16(I16, I16) -> Bool;
             GreaterI32 = greater_i32(I32, I32) -> Bool;
             GreaterI64 = greater_i64(I64, I64) -> Bool;
             GreaterI8 = greater_i8(I8, I8) -> Bool;
-            GreaterScaledI8 = greater_scaled_i8(I8, I8) -> Bool;
+            GreaterI8Scaled = greater_i8_scaled(I8, I8) -> Bool;
             GreaterU8 = greater_u8(U8, U8) -> Bool;
             LessEqualF32 = less_equal_f32(F32, F32) -> Bool;
             LessEqualI16 = less_equal_i16(I16, I16) -> Bool;
             LessEqualI32 = less_equal_i32(I32, I32) -> Bool;
             LessEqualI64 = less_equal_i64(I64, I64) -> Bool;
             LessEqualI8 = less_equal_i8(I8, I8) -> Bool;
-            LessEqualScaledI8 = less_equal_scaled_i8(I8, I8) -> Bool;
+            LessEqualI8Scaled = less_equal_i8_scaled(I8, I8) -> Bool;
             LessEqualU8 = less_equal_u8(U8, U8) -> Bool;
             LessF32 = less_f32(F32, F32) -> Bool;
             LessI16 = less_i16(I16, I16) -> Bool;
             LessI32 = less_i32(I32, I32) -> Bool;
             LessI64 = less_i64(I64, I64) -> Bool;
             LessI8 = less_i8(I8, I8) -> Bool;
-            LessScaledI8 = less_scaled_i8(I8, I8) -> Bool;
+            LessI8Scaled = less_i8_scaled(I8, I8) -> Bool;
             LessU8 = less_u8(U8, U8) -> Bool;
             NotEqualF32 = not_equal_f32(F32, F32) -> Bool;
             NotEqualI16 = not_equal_i16(I16, I16) -> Bool;
             NotEqualI32 = not_equal_i32(I32, I32) -> Bool;
             NotEqualI64 = not_equal_i64(I64, I64) -> Bool;
             NotEqualI8 = not_equal_i8(I8, I8) -> Bool;
-            NotEqualScaledI8 = not_equal_scaled_i8(I8, I8) -> Bool;
+            NotEqualI8Scaled = not_equal_i8_scaled(I8, I8) -> Bool;
             NotEqualU8 = not_equal_u8(U8, U8) -> Bool;
         }
     }
@@ -422,9 +422,9 @@ macro_rules! kernel_table {
             DequantizeI16F32 = dequantize_i16_f32(I16) -> F32;
             DequantizeI8F32 = dequantize_i8_f32(I8) -> F32;
             DequantizeU8F32 = dequantize_u8_f32(U8) -> F32;
-            DynamicQuantize = dynamic_quantize(F32, F32) -> I8;
-            DynamicScaleAsymmetric = dynamic_scale_asymmetric(F32) -> F32;
-            DynamicScaleSymmetric = dynamic_scale_symmetric(F32) -> F32;
+            QuantizeF32I8Dynamic = quantize_f32_i8_dynamic(F32, F32) -> I8;
+            DynamicScaleF32Asymmetric = dynamic_scale_f32_asymmetric(F32) -> F32;
+            DynamicScaleF32Symmetric = dynamic_scale_f32_symmetric(F32) -> F32;
             QuantizeF32I16 = quantize_f32_i16(F32) -> I16;
             QuantizeF32I16Even = quantize_f32_i16_even(F32) -> I16;
             QuantizeF32I8 = quantize_f32_i8(F32) -> I8;
@@ -453,7 +453,7 @@ macro_rules! kernel_table {
             Select = select(Bool, Any, Any) -> Any;
         }
         Dsp {
-            CopyWordsDsp = copy_words_dsp(Any) -> Any;
+            CopyDsp = copy_dsp(Any) -> Any;
         }
         Simd {
             CopySimd = copy_simd(Any) -> Any;
@@ -462,22 +462,22 @@ macro_rules! kernel_table {
     Signal {
         Portable {
             EnergyI16 = energy_i16(I16) -> I32;
-            FilterBank = filter_bank(I32) -> I64;
+            FilterBankI32 = filter_bank_i32(I32) -> I64;
             HeadroomI16 = headroom_i16(I16) -> I32;
             IrfftF32 = irfft_f32(F32) -> F32;
             IrfftI16 = irfft_i16(I16) -> I16;
             IrfftI32 = irfft_i32(I32) -> I32;
-            LogI16 = log_i16(I32) -> I16;
-            NoiseEstimate = noise_estimate(I32, I32) -> I32;
+            LogI32I16 = log_i32_i16(I32) -> I16;
+            NoiseEstimateI32 = noise_estimate_i32(I32, I32) -> I32;
             OverlapAddF32 = overlap_add_f32(F32, F32) -> F32;
             OverlapAddI16 = overlap_add_i16(I16, I16) -> I16;
-            Pcan = pcan(I32, I32) -> I32;
+            PcanI32 = pcan_i32(I32, I32) -> I32;
             RfftF32 = rfft_f32(F32) -> F32;
             RfftI16 = rfft_i16(I16) -> I16;
             RfftI32 = rfft_i32(I32) -> I32;
             ShiftLeftI16 = shift_left_i16(I16, I32) -> I16;
-            SquareRoot = square_root(I64, I32) -> I32;
-            SubtractNoise = subtract_noise(I32, I32) -> I32;
+            SquareRootI64 = square_root_i64(I64, I32) -> I32;
+            SubtractNoiseI32 = subtract_noise_i32(I32, I32) -> I32;
             WindowI16 = window_i16(I16) -> I16;
         }
     }

@@ -10,11 +10,11 @@
 //! whose elements have the same size, or below it. Kernels without a band are called for a whole tensor, or for one row of it after the other.
 
 pub use crate::arch::dsp::avg_pool::mean_pool2d_i8_dsp;
-pub use crate::arch::dsp::compact::add::add_i8_compact;
-pub use crate::arch::dsp::compact::conv::conv2d_i8_compact;
-pub use crate::arch::dsp::compact::dense::dense_i8_compact;
-pub use crate::arch::dsp::compact::depthwise::depthwise2d_i8_compact;
-pub use crate::arch::dsp::compact::mean::mean_pool2d_i8_compact;
+pub use crate::arch::dsp::compact::add::add_i8_dsp_compact;
+pub use crate::arch::dsp::compact::conv::conv2d_i8_dsp_compact;
+pub use crate::arch::dsp::compact::dense::dense_i8_dsp_compact;
+pub use crate::arch::dsp::compact::depthwise::depthwise2d_i8_dsp_compact;
+pub use crate::arch::dsp::compact::mean::mean_pool2d_i8_dsp_compact;
 pub use crate::arch::dsp::conv::{conv2d_i8_dsp, conv2d_i8_dsp_exact, conv2d_i8_dsp_small};
 pub use crate::arch::dsp::convert::quantize_f32_i8_dsp;
 pub use crate::arch::dsp::dense::{
@@ -22,12 +22,12 @@ pub use crate::arch::dsp::dense::{
     dense_i8_dsp_exact,
 };
 pub use crate::arch::dsp::depthwise::{depthwise2d_i8_dsp, depthwise2d_i8_dsp_exact};
-pub use crate::arch::dsp::depthwise_planar::{depthwise2d_planar_i8_dsp, depthwise2d_planar_i8_dsp_exact};
+pub use crate::arch::dsp::depthwise_planar::{depthwise2d_i8_dsp_planar, depthwise2d_i8_dsp_planar_exact};
 pub use crate::arch::dsp::dot::dense_i8_dsp_dot;
 pub use crate::arch::dsp::elementwise::add_i8_dsp;
 pub use crate::arch::dsp::lstm::lstm_i8_dsp;
 pub use crate::arch::dsp::max_pool::max_pool2d_i8_dsp;
-pub use crate::arch::dsp::movement::copy_words_dsp;
+pub use crate::arch::dsp::movement::copy_dsp;
 pub use crate::arch::dsp::temporal::depthwise1d_i8_dsp;
 pub use crate::arch::dsp::wide::{conv1_i16_i8_dsp, dense_i8_i16_dsp};
 pub use crate::arch::dsp::window::conv2d_work_words;
@@ -36,32 +36,32 @@ pub use crate::arch::portable::absorb::{
 };
 pub use crate::arch::portable::classical::{couple_f32, squared_distances_f32};
 pub use crate::arch::portable::compare::{
-    cast, cast_to_bool, equal_f32, equal_i16, equal_i32, equal_i64, equal_i8, equal_scaled_i8, equal_u8,
+    cast, cast_to_bool, equal_f32, equal_i16, equal_i32, equal_i64, equal_i8, equal_i8_scaled, equal_u8,
     greater_equal_f32, greater_equal_i16, greater_equal_i32, greater_equal_i64, greater_equal_i8,
-    greater_equal_scaled_i8, greater_equal_u8, greater_f32, greater_i16, greater_i32, greater_i64,
-    greater_i8, greater_scaled_i8, greater_u8, less_equal_f32, less_equal_i16, less_equal_i32,
-    less_equal_i64, less_equal_i8, less_equal_scaled_i8, less_equal_u8, less_f32, less_i16, less_i32,
-    less_i64, less_i8, less_scaled_i8, less_u8, not_equal_f32, not_equal_i16, not_equal_i32, not_equal_i64,
-    not_equal_i8, not_equal_scaled_i8, not_equal_u8, select,
+    greater_equal_i8_scaled, greater_equal_u8, greater_f32, greater_i16, greater_i32, greater_i64,
+    greater_i8, greater_i8_scaled, greater_u8, less_equal_f32, less_equal_i16, less_equal_i32,
+    less_equal_i64, less_equal_i8, less_equal_i8_scaled, less_equal_u8, less_f32, less_i16, less_i32,
+    less_i64, less_i8, less_i8_scaled, less_u8, not_equal_f32, not_equal_i16, not_equal_i32, not_equal_i64,
+    not_equal_i8, not_equal_i8_scaled, not_equal_u8, select,
 };
 pub use crate::arch::portable::computed::{
     computed_conv2d_f32, computed_conv2d_i16, computed_conv2d_i16_narrow, computed_conv2d_i8,
     computed_conv2d_i8_float, computed_conv2d_i8_once,
 };
 pub use crate::arch::portable::conv::{
-    conv2d_f32, conv2d_i8, conv2d_i8_float, conv2d_i8_wide, conv2d_i8_wide_float, dense_f32, dense_i8,
-    dense_i8_float, dense_i8_once, dense_i8_wide, dense_i8_wide_float, dense_i8_wide_once,
+    conv2d_f32, conv2d_i8, conv2d_i8_float, conv2d_i8xi16, conv2d_i8xi16_float, dense_f32, dense_i8,
+    dense_i8_float, dense_i8_once, dense_i8xi16, dense_i8xi16_float, dense_i8xi16_once,
 };
 pub use crate::arch::portable::convert::{
     dequantize_i8_f32, dequantize_u8_f32, quantize_f32_i16_even, quantize_f32_i8, quantize_f32_i8_even,
     quantize_f32_i8_even_sum, quantize_f32_u8,
 };
 pub use crate::arch::portable::depthwise::{
-    depthwise2d_f32, depthwise2d_i8, depthwise2d_i8_float, depthwise2d_i8_wide, depthwise2d_i8_wide_float,
+    depthwise2d_f32, depthwise2d_i8, depthwise2d_i8_float, depthwise2d_i8xi16, depthwise2d_i8xi16_float,
 };
 pub use crate::arch::portable::dynamic::{
-    conv2d_dynamic, dense_dynamic, depthwise2d_dynamic, dynamic_quantize, dynamic_scale_asymmetric,
-    dynamic_scale_symmetric,
+    conv2d_i8_f32_dynamic, dense_i8_f32_dynamic, depthwise2d_i8_f32_dynamic, dynamic_scale_f32_asymmetric,
+    dynamic_scale_f32_symmetric, quantize_f32_i8_dynamic,
 };
 pub use crate::arch::portable::elementwise::{
     add_f32, add_i32, add_i64, add_i8, add_i8_float, atan2_f32, div_f32, div_i32, div_i64, div_i8,
@@ -85,9 +85,9 @@ pub use crate::arch::portable::normalise::{
     log_softmax_f32, log_softmax_i8,
 };
 pub use crate::arch::portable::packed::{
-    conv2d_dynamic_nibbles, conv2d_f32_halves, conv2d_i8_nibbles, dense_dynamic_nibbles, dense_f32_halves,
-    dense_i8_nibbles, dense_i8_once_nibbles, depthwise2d_dynamic_nibbles, depthwise2d_f32_halves,
-    depthwise2d_i8_nibbles,
+    conv2d_f32xf16, conv2d_i8xi4, conv2d_i8xi4_f32_dynamic, dense_f32xf16, dense_i8xi4,
+    dense_i8xi4_f32_dynamic, dense_i8xi4_once, depthwise2d_f32xf16, depthwise2d_i8xi4,
+    depthwise2d_i8xi4_f32_dynamic,
 };
 pub use crate::arch::portable::pool::{
     avg_pool2d_f32, avg_pool2d_i8, avg_pool2d_u8, max_pool2d_f32, max_pool2d_i8,
@@ -101,8 +101,8 @@ pub use crate::arch::portable::resize::{
 };
 pub use crate::arch::portable::sigmoid::{logistic_i16, tanh_i16};
 pub use crate::arch::portable::signal::{
-    energy_i16, filter_bank, headroom_i16, log_i16, noise_estimate, overlap_add_f32, overlap_add_i16, pcan,
-    shift_left_i16, square_root, subtract_noise, window_i16,
+    energy_i16, filter_bank_i32, headroom_i16, log_i32_i16, noise_estimate_i32, overlap_add_f32,
+    overlap_add_i16, pcan_i32, shift_left_i16, square_root_i64, subtract_noise_i32, window_i16,
 };
 pub use crate::arch::portable::softmax::{softmax_f32, softmax_i8, softmax_i8_i16};
 pub use crate::arch::portable::trees::{trees_f32, trees_least_f32};
@@ -116,9 +116,9 @@ pub use crate::arch::portable::wide::{
     requantize_i32_i8, requantize_i8_i16, requantize_i8_i32,
 };
 pub use crate::arch::simd::add::{add_i8_simd, mean_pool2d_i8_simd};
-pub use crate::arch::simd::conv::{conv2d_i8_simd, conv2d_i8_simd_of};
-pub use crate::arch::simd::dense::{dense_i8_simd, dense_i8_simd_of};
-pub use crate::arch::simd::depthwise::{depthwise2d_i8_simd, depthwise2d_i8_simd_of};
+pub use crate::arch::simd::conv::{conv2d_i8_simd, conv2d_i8_simd_sized};
+pub use crate::arch::simd::dense::{dense_i8_simd, dense_i8_simd_sized};
+pub use crate::arch::simd::depthwise::{depthwise2d_i8_simd, depthwise2d_i8_simd_sized};
 pub use crate::arch::simd::float_conv::conv2d_f32_simd;
 pub use crate::arch::simd::float_dense::dense_f32_simd;
 pub use crate::arch::simd::float_depthwise::depthwise2d_f32_simd;
@@ -129,23 +129,25 @@ pub use crate::arch::simd::float_matmul::matmul_f32_simd;
 pub use crate::arch::simd::float_pairs::{add_f32_simd, div_f32_simd, mul_f32_simd, sub_f32_simd};
 pub use crate::arch::simd::float_pool::{avg_pool2d_f32_simd, max_pool2d_f32_simd};
 pub use crate::arch::simd::float_reproducible::{
-    conv2d_f32_reproducible, dense_f32_reproducible, depthwise2d_f32_reproducible, exp_f32_reproducible,
-    gelu_f32_reproducible, logistic_f32_reproducible, matmul_f32_reproducible, mean_f32_reproducible,
-    softmax_f32_reproducible,
+    conv2d_f32_simd_reproducible, dense_f32_simd_reproducible, depthwise2d_f32_simd_reproducible,
+    exp_f32_simd_reproducible, gelu_f32_simd_reproducible, logistic_f32_simd_reproducible,
+    matmul_f32_simd_reproducible, mean_f32_simd_reproducible, softmax_f32_simd_reproducible,
 };
 pub use crate::arch::simd::float_rows::{mean_f32_simd, softmax_f32_simd};
 pub use crate::arch::simd::movement::copy_simd;
 pub use crate::arch::simd::mul::mul_i8_simd;
 #[cfg(target_has_atomic = "ptr")]
 pub use crate::arch::simd::parts::{
-    conv2d_f32_reproducible_on, conv2d_f32_simd_on, conv2d_i8_simd_on, dense_f32_reproducible_on,
-    dense_f32_simd_on, dense_i8_simd_on, depthwise2d_f32_reproducible_on, depthwise2d_f32_simd_on,
-    depthwise2d_i8_simd_on,
+    conv2d_f32_simd_crew, conv2d_f32_simd_reproducible_crew, conv2d_i8_simd_crew, dense_f32_simd_crew,
+    dense_f32_simd_reproducible_crew, dense_i8_simd_crew, depthwise2d_f32_simd_crew,
+    depthwise2d_f32_simd_reproducible_crew, depthwise2d_i8_simd_crew,
 };
 pub use crate::arch::simd::shape::{Shape, Sizes};
-pub use crate::arch::v6m::conv::{conv2d_i8_pairs, conv2d_i8_singles, dense_i8_pairs, dense_i8_singles};
-pub use crate::arch::v6m::depthwise::depthwise2d_i8_taps;
-pub use crate::arch::v6m::elementwise::add_i8_linear;
+pub use crate::arch::v6m::conv::{
+    conv2d_i8_v6m_pairs, conv2d_i8_v6m_singles, dense_i8_v6m_pairs, dense_i8_v6m_singles,
+};
+pub use crate::arch::v6m::depthwise::depthwise2d_i8_v6m;
+pub use crate::arch::v6m::elementwise::add_i8_v6m;
 pub use crate::arch::v6m::steps::HalfRequant;
 pub use crate::params::{
     AddFloat, AddLinear, AddParams, Along, Broadcast, Choice, CompactConv, CompactDense, CompareParams,

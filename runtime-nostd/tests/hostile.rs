@@ -137,8 +137,8 @@ fn sizes_of_a_convolution_may_be_anything() {
                         let (xs, ys) = (Rows::ring(x, 16, 4), Rows::ring(y, 16, 4));
                         conv2d_f32_simd(&p, xs, &w, f32::MIN, f32::MAX, work, ys, band);
                         depthwise2d_f32_simd(&p, xs, &w, f32::MIN, f32::MAX, work, ys, band);
-                        conv2d_f32_reproducible(&p, xs, &w, f32::MIN, f32::MAX, work, ys, band);
-                        depthwise2d_f32_reproducible(&p, xs, &w, f32::MIN, f32::MAX, work, ys, band);
+                        conv2d_f32_simd_reproducible(&p, xs, &w, f32::MIN, f32::MAX, work, ys, band);
+                        depthwise2d_f32_simd_reproducible(&p, xs, &w, f32::MIN, f32::MAX, work, ys, band);
                     }
                 }
             }

@@ -173,7 +173,7 @@ impl Hands<'_> {
             [
                 &|x, work, y| kernels::conv2d_i8_simd::<false>(&p, x, &filters, pad, work, y, band),
                 &|x, work, y| {
-                    kernels::conv2d_i8_simd_on::<false>(
+                    kernels::conv2d_i8_simd_crew::<false>(
                         self.crew, self.cores, &p, x, &filters, pad, work, y, band,
                     );
                 },
@@ -202,7 +202,7 @@ impl Hands<'_> {
             [
                 &|x, work, y| kernels::depthwise2d_i8_simd::<false>(&p, x, &filters, pad, work, y, band),
                 &|x, work, y| {
-                    kernels::depthwise2d_i8_simd_on::<false>(
+                    kernels::depthwise2d_i8_simd_crew::<false>(
                         self.crew, self.cores, &p, x, &filters, pad, work, y, band,
                     );
                 },
@@ -221,7 +221,7 @@ impl Hands<'_> {
             k.next_multiple_of(32) / 4,
             &format!("{k} times {n}"),
             [&|x, work, y| kernels::dense_i8_simd::<false>(x, &filters, work, y, band), &|x, work, y| {
-                kernels::dense_i8_simd_on::<false>(self.crew, self.cores, x, &filters, work, y, band);
+                kernels::dense_i8_simd_crew::<false>(self.crew, self.cores, x, &filters, work, y, band);
             }],
         );
     }
@@ -234,8 +234,8 @@ impl Hands<'_> {
         let w = random.floats(p.out_c.next_multiple_of(16) * (1 + p.k_h * p.k_w * p.in_c));
         let (row, rows) = ring(&p, 1);
         for (alone, on) in [
-            (kernels::conv2d_f32_simd as FloatConv, kernels::conv2d_f32_simd_on as FloatConvOn),
-            (kernels::conv2d_f32_reproducible, kernels::conv2d_f32_reproducible_on),
+            (kernels::conv2d_f32_simd as FloatConv, kernels::conv2d_f32_simd_crew as FloatConvOn),
+            (kernels::conv2d_f32_simd_reproducible, kernels::conv2d_f32_simd_reproducible_crew),
         ] {
             self.compare(
                 (&x, p.in_w * p.in_c),
@@ -260,8 +260,8 @@ impl Hands<'_> {
         let w = random.floats(count * 16 * (1 + p.k_h * p.k_w));
         let (row, rows) = ring(&p, if flat { p.stride_w } else { 1 });
         for (alone, on) in [
-            (kernels::depthwise2d_f32_simd as FloatConv, kernels::depthwise2d_f32_simd_on as FloatConvOn),
-            (kernels::depthwise2d_f32_reproducible, kernels::depthwise2d_f32_reproducible_on),
+            (kernels::depthwise2d_f32_simd as FloatConv, kernels::depthwise2d_f32_simd_crew as FloatConvOn),
+            (kernels::depthwise2d_f32_simd_reproducible, kernels::depthwise2d_f32_simd_reproducible_crew),
         ] {
             self.compare(
                 (&x, p.in_w * p.in_c),
@@ -290,7 +290,7 @@ impl Hands<'_> {
             0,
             &format!("{m} times {k} times {n}"),
             [&|x, work, y| kernels::dense_f32_simd(x, &w, -9.0, 9.0, work, y, band), &|x, work, y| {
-                kernels::dense_f32_simd_on(self.crew, self.cores, x, &w, -9.0, 9.0, work, y, band);
+                kernels::dense_f32_simd_crew(self.crew, self.cores, x, &w, -9.0, 9.0, work, y, band);
             }],
         );
         self.compare(
@@ -300,9 +300,9 @@ impl Hands<'_> {
             0,
             &format!("{m} times {k} times {n}, reproducible"),
             [
-                &|x, work, y| kernels::dense_f32_reproducible(x, &w, -9.0, 9.0, work, y, band),
+                &|x, work, y| kernels::dense_f32_simd_reproducible(x, &w, -9.0, 9.0, work, y, band),
                 &|x, work, y| {
-                    kernels::dense_f32_reproducible_on(
+                    kernels::dense_f32_simd_reproducible_crew(
                         self.crew, self.cores, x, &w, -9.0, 9.0, work, y, band,
                     );
                 },
@@ -407,7 +407,9 @@ fn overlapping() {
                 let (y, work) = (Rows::ring(y, 128, held), cells(&mut work));
                 match cores {
                     1 => kernels::conv2d_i8_simd::<false>(&p, x, &filters, 1, work, y, band),
-                    _ => kernels::conv2d_i8_simd_on::<false>(&crew, cores, &p, x, &filters, 1, work, y, band),
+                    _ => {
+                        kernels::conv2d_i8_simd_crew::<false>(&crew, cores, &p, x, &filters, 1, work, y, band)
+                    }
                 }
                 (memory, apart)
             };

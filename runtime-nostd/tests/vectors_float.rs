@@ -195,7 +195,7 @@ fn conv(random: &mut Random) {
     });
     let mut exact = vec![f32::NAN; y.len()];
     in_bands(random, &p, out_h, &layer.x, &mut exact, |x, y, band| {
-        kernels::conv2d_f32_reproducible(&p, x, &w, lo, hi, work, y, band);
+        kernels::conv2d_f32_simd_reproducible(&p, x, &w, lo, hi, work, y, band);
     });
     let twin = |layer: &Layer| {
         let ([lo, hi], w) = (layer.range, alternating(&layer.w, k));
@@ -223,7 +223,7 @@ fn depthwise(random: &mut Random) {
     });
     let mut exact = vec![f32::NAN; y.len()];
     in_bands(random, &p, out_h, &layer.x, &mut exact, |x, y, band| {
-        kernels::depthwise2d_f32_reproducible(&p, x, &w, lo, hi, work, y, band);
+        kernels::depthwise2d_f32_simd_reproducible(&p, x, &w, lo, hi, work, y, band);
     });
     let twin = |layer: &Layer| {
         let [lo, hi] = layer.range;
@@ -262,7 +262,7 @@ fn dense(random: &mut Random) {
     let mut exact = vec![f32::NAN; m * n];
     let mut x = layer.x.clone();
     let (x, rows) = (Rows::whole(cells(&mut x), k), Rows::whole(cells(&mut exact), n));
-    kernels::dense_f32_reproducible(x, &w, lo, hi, cells(&mut vec![f32::NAN; m * k + 16]), rows, all);
+    kernels::dense_f32_simd_reproducible(x, &w, lo, hi, cells(&mut vec![f32::NAN; m * k + 16]), rows, all);
     same_bits(&exact, &twin(&layer), &format!("bits of {m} × {k} × {n}"));
     match m {
         1 => same(&y, &twin(&layer), &format!("bits of one row, {k} × {n}")),
@@ -284,9 +284,9 @@ fn dense(random: &mut Random) {
 fn lanes(random: &mut Random) {
     type Map = fn(&[Cell<f32>], &[Cell<f32>]);
     let twins: [(Map, Map); 3] = [
-        (kernels::exp_f32_reproducible, kernels::exp_f32),
-        (kernels::logistic_f32_reproducible, kernels::logistic_f32),
-        (kernels::gelu_f32_reproducible, kernels::gelu_f32),
+        (kernels::exp_f32_simd_reproducible, kernels::exp_f32),
+        (kernels::logistic_f32_simd_reproducible, kernels::logistic_f32),
+        (kernels::gelu_f32_simd_reproducible, kernels::gelu_f32),
     ];
     let bounds = [0x3eb1_7218, 0x3f85_1592, 0x3900_0000, 0x42b1_7218, 0x42cf_f1b5, 0x42ae_ac50, 0x7f80_0000];
     let bounds = bounds.into_iter().chain([0x3180_0000, 0x3f58_0000, 0x3fa0_0000, 0x4036_db6d, 0x40c0_0000]);
@@ -439,9 +439,9 @@ fn functions(random: &mut Random) {
         &|x, _| 4e-7 * x.abs(),
     );
     for [vectors, portable] in [
-        [kernels::exp_f32_reproducible as Map, kernels::exp_f32],
-        [kernels::logistic_f32_reproducible, kernels::logistic_f32],
-        [kernels::gelu_f32_reproducible, kernels::gelu_f32],
+        [kernels::exp_f32_simd_reproducible as Map, kernels::exp_f32],
+        [kernels::logistic_f32_simd_reproducible, kernels::logistic_f32],
+        [kernels::gelu_f32_simd_reproducible, kernels::gelu_f32],
     ] {
         same_bits(&all(vectors).1, &all(portable).1, "bits of functions");
     }
@@ -468,11 +468,11 @@ fn shares(random: &mut Random) {
         );
     }
     let mut exact = vec![f32::NAN; x.len()];
-    kernels::softmax_f32_reproducible(depth, beta, cells(&mut x), cells(&mut exact));
+    kernels::softmax_f32_simd_reproducible(depth, beta, cells(&mut x), cells(&mut exact));
     same_bits(&exact, &expected, "bits of shares");
     let mut over = x.clone();
     let all = cells(&mut over);
-    kernels::softmax_f32_reproducible(depth, beta, all, all);
+    kernels::softmax_f32_simd_reproducible(depth, beta, all, all);
     same_bits(&over, &expected, "bits of shares, in place");
     // In place.
     let all = cells(&mut x);
@@ -493,7 +493,7 @@ fn means(random: &mut Random) {
     kernels::mean_f32_simd(&p, -0.5, f32::MAX, cells(&mut x), cells(&mut y));
     kernels::mean_f32(&p, -0.5, f32::MAX, cells(&mut x), cells(&mut expected));
     let mut exact = vec![f32::NAN; rows];
-    kernels::mean_f32_reproducible(&p, -0.5, f32::MAX, cells(&mut x), cells(&mut exact));
+    kernels::mean_f32_simd_reproducible(&p, -0.5, f32::MAX, cells(&mut x), cells(&mut exact));
     same_bits(&exact, &expected, "bits of means");
     for ((y, expected), x) in y.iter().zip(&expected).zip(x.chunks(len)) {
         let m = x.iter().map(|x| x.abs()).sum::<f32>() / len as f32;
@@ -543,7 +543,7 @@ fn matmul(random: &mut Random) {
     };
     let mut exact = vec![f32::NAN; heads * m * n];
     let (x, w) = (&mut layer.x.clone(), &layer.w[..]);
-    kernels::matmul_f32_reproducible(&p, -2.0, 2.0, cells(x), w, cells(&mut exact), cells(&mut work));
+    kernels::matmul_f32_simd_reproducible(&p, -2.0, 2.0, cells(x), w, cells(&mut exact), cells(&mut work));
     same_bits(&exact, &twin(&layer), &format!("bits of {p:?}"));
     layer.compare(&y, twin, &format!("{p:?}"));
 }

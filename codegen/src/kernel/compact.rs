@@ -10,11 +10,11 @@ use kiln_kernel_table::KernelId;
 /// Bytes of code of the kernels that `optimize = "size"` shares among layers: on Cortex-M4 at `opt-level = "s"`, with what only
 /// they call, where several layers share them. (Of a kernel with one layer the compiler knows all sizes, and it is smaller.) `host-tests/tests/code_bytes.rs` measures them.
 pub const CODE_BYTES: [(KernelId, usize); 5] = [
-    (KernelId::Conv2dI8Compact, CONV),
-    (KernelId::DenseI8Compact, DENSE),
-    (KernelId::Depthwise2dI8Compact, 1350),
-    (KernelId::MeanPool2dI8Compact, 480),
-    (KernelId::AddI8Compact, 80),
+    (KernelId::Conv2dI8DspCompact, CONV),
+    (KernelId::DenseI8DspCompact, DENSE),
+    (KernelId::Depthwise2dI8DspCompact, 1350),
+    (KernelId::MeanPool2dI8DspCompact, 480),
+    (KernelId::AddI8DspCompact, 80),
 ];
 
 const CONV: usize = 1950;

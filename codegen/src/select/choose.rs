@@ -136,9 +136,9 @@ impl<'a> Selector<'a> {
 fn comparison_kernels(function: Comparison) -> [KernelId; 7] {
     use KernelId::*;
     match function {
-        Comparison::Equal => [EqualF32, EqualI8, EqualU8, EqualI16, EqualI32, EqualI64, EqualScaledI8],
+        Comparison::Equal => [EqualF32, EqualI8, EqualU8, EqualI16, EqualI32, EqualI64, EqualI8Scaled],
         Comparison::Greater => {
-            [GreaterF32, GreaterI8, GreaterU8, GreaterI16, GreaterI32, GreaterI64, GreaterScaledI8]
+            [GreaterF32, GreaterI8, GreaterU8, GreaterI16, GreaterI32, GreaterI64, GreaterI8Scaled]
         }
         Comparison::GreaterEqual => [
             GreaterEqualF32,
@@ -147,9 +147,9 @@ fn comparison_kernels(function: Comparison) -> [KernelId; 7] {
             GreaterEqualI16,
             GreaterEqualI32,
             GreaterEqualI64,
-            GreaterEqualScaledI8,
+            GreaterEqualI8Scaled,
         ],
-        Comparison::Less => [LessF32, LessI8, LessU8, LessI16, LessI32, LessI64, LessScaledI8],
+        Comparison::Less => [LessF32, LessI8, LessU8, LessI16, LessI32, LessI64, LessI8Scaled],
         Comparison::LessEqual => [
             LessEqualF32,
             LessEqualI8,
@@ -157,10 +157,10 @@ fn comparison_kernels(function: Comparison) -> [KernelId; 7] {
             LessEqualI16,
             LessEqualI32,
             LessEqualI64,
-            LessEqualScaledI8,
+            LessEqualI8Scaled,
         ],
         Comparison::NotEqual => {
-            [NotEqualF32, NotEqualI8, NotEqualU8, NotEqualI16, NotEqualI32, NotEqualI64, NotEqualScaledI8]
+            [NotEqualF32, NotEqualI8, NotEqualU8, NotEqualI16, NotEqualI32, NotEqualI64, NotEqualI8Scaled]
         }
     }
 }

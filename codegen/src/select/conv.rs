@@ -41,9 +41,9 @@ impl<'a> Selector<'a> {
                 let pad = Arg::Int(tx.zero_point().into());
                 let kernel = match (depthwise, tw.dtype) {
                     (false, DType::I8) => KernelId::Conv2dI8,
-                    (false, _) => KernelId::Conv2dI8Wide,
+                    (false, _) => KernelId::Conv2dI8xi16,
                     (true, DType::I8) => KernelId::Depthwise2dI8,
-                    (true, _) => KernelId::Depthwise2dI8Wide,
+                    (true, _) => KernelId::Depthwise2dI8xi16,
                 };
                 (floating(kernel, rescale), constants, vec![pad, requant])
             }
@@ -130,8 +130,8 @@ impl<'a> Selector<'a> {
                 let kernel = match (tw.dtype, rescale) {
                     (DType::I8, Rescale::Once(_)) => KernelId::DenseI8Once,
                     (DType::I8, _) => KernelId::DenseI8,
-                    (_, Rescale::Once(_)) => KernelId::DenseI8WideOnce,
-                    _ => KernelId::DenseI8Wide,
+                    (_, Rescale::Once(_)) => KernelId::DenseI8xi16Once,
+                    _ => KernelId::DenseI8xi16,
                 };
                 (floating(kernel, rescale), constants, vec![requant])
             }

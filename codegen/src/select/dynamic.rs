@@ -12,7 +12,7 @@ impl<'a> Selector<'a> {
         let rows = self.ty(node.result).shape.numel() / DYNAMIC_ROW;
         let y = Arg::Cells(Cells::All(self.region(node.result)?));
         let kernel =
-            if symmetric { KernelId::DynamicScaleSymmetric } else { KernelId::DynamicScaleAsymmetric };
+            if symmetric { KernelId::DynamicScaleF32Symmetric } else { KernelId::DynamicScaleF32Asymmetric };
         self.call(kernel, vec![whole(x, x.len / rows.max(1)), y]);
         Ok(())
     }
@@ -23,7 +23,7 @@ impl<'a> Selector<'a> {
         let rows = self.ty(node.operands[1]).shape.numel() / DYNAMIC_ROW;
         let row = x.len / rows.max(1);
         self.call(
-            KernelId::DynamicQuantize,
+            KernelId::QuantizeF32I8Dynamic,
             vec![whole(x, row), Arg::Cells(Cells::All(scales?)), whole(y, row)],
         );
         Ok(())
@@ -37,8 +37,8 @@ impl<'a> Selector<'a> {
         let depthwise = groups == in_c && groups > 1;
         let weights = self.data(node, w, "weights")?;
         let (kernel, packed) = match depthwise {
-            true => (KernelId::Depthwise2dDynamic, taps_first(weights, out_c, 1)),
-            false => (KernelId::Conv2dDynamic, alternating(weights, out_c, groups, 1)),
+            true => (KernelId::Depthwise2dI8F32Dynamic, taps_first(weights, out_c, 1)),
+            false => (KernelId::Conv2dI8F32Dynamic, alternating(weights, out_c, groups, 1)),
         };
         let kernel = self.packing(node).and(kernel.packed()).unwrap_or(kernel);
         let (packed, layer) = self.dynamic_layer(node, packed, clamp)?;
@@ -66,7 +66,7 @@ impl<'a> Selector<'a> {
         let (packed, layer) = self.dynamic_layer(node, weights, clamp)?;
         let scales = Arg::Cells(Cells::All(self.region(node.operands[1])?));
         let args = vec![whole(x?, k), packed, layer, scales, whole(y?, n)];
-        let kernel = KernelId::DenseDynamic;
+        let kernel = KernelId::DenseI8F32Dynamic;
         self.call(self.packing(node).and(kernel.packed()).unwrap_or(kernel), args);
         Ok(())
     }

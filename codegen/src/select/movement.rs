@@ -184,7 +184,7 @@ impl<'a> Selector<'a> {
             fast && element == Element::U32 && *len >= LEAST_WORDS && matches!(to, Cells::All(_))
         }) {
             let from = self.source_arg(from, element);
-            self.call(KernelId::CopyWordsDsp, vec![from, Arg::Cells(to)]);
+            self.call(KernelId::CopyDsp, vec![from, Arg::Cells(to)]);
             return Ok(());
         }
         let (params, from, to) = match linear {

@@ -43,9 +43,9 @@ impl<'a> Selector<'a> {
             }
             Signal::FilterBank {} => {
                 let [channels, weights] = self.channels(node)?;
-                (KernelId::FilterBank, vec![channels, weights, self.all_of(x)?])
+                (KernelId::FilterBankI32, vec![channels, weights, self.all_of(x)?])
             }
-            Signal::SquareRoot {} => (KernelId::SquareRoot, vec![self.all_of(x)?, second(self)?]),
+            Signal::SquareRoot {} => (KernelId::SquareRootI64, vec![self.all_of(x)?, second(self)?]),
             Signal::NoiseEstimate {
                 smoothing,
                 one_minus_smoothing,
@@ -63,7 +63,7 @@ impl<'a> Selector<'a> {
                     ("clamping", Field::Flag(clamping == 1)),
                 ];
                 let params = Arg::Struct(Struct { name: "Noise", fields });
-                (KernelId::NoiseEstimate, vec![params, self.all_of(x)?, second(self)?])
+                (KernelId::NoiseEstimateI32, vec![params, self.all_of(x)?, second(self)?])
             }
             Signal::SubtractNoise { min_signal_remaining, smoothing_bits, bits } => {
                 let fields = vec![
@@ -72,14 +72,14 @@ impl<'a> Selector<'a> {
                     ("bits", Field::Int(bits)),
                 ];
                 let params = Arg::Struct(Struct { name: "NoiseFloor", fields });
-                (KernelId::SubtractNoise, vec![params, self.all_of(x)?, second(self)?])
+                (KernelId::SubtractNoiseI32, vec![params, self.all_of(x)?, second(self)?])
             }
             Signal::Pcan { snr_shift } => {
                 let gains = self.table(node, 2, "GAINS", Element::I16)?;
-                (KernelId::Pcan, vec![Arg::Int(snr_shift), gains, self.all_of(x)?, second(self)?])
+                (KernelId::PcanI32, vec![Arg::Int(snr_shift), gains, self.all_of(x)?, second(self)?])
             }
             Signal::Log { scale, correction_bits } => {
-                (KernelId::LogI16, vec![Arg::Int(scale), Arg::Int(correction_bits), self.all_of(x)?])
+                (KernelId::LogI32I16, vec![Arg::Int(scale), Arg::Int(correction_bits), self.all_of(x)?])
             }
             Signal::OverlapAdd { step } => {
                 let kernel =

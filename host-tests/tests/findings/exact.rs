@@ -114,7 +114,7 @@ fn layers_that_round_once_have_the_kernels_of_those_that_round_twice() {
             assert!(kernels.contains(fast) && !kernels.contains("once"), "{name}: {kernels}");
         }
         let wide = kernels_of(ONCE[1].0, target);
-        assert!(wide.contains("dense_i8_wide_once"), "{wide}");
+        assert!(wide.contains("dense_i8xi16_once"), "{wide}");
     }
 }
 

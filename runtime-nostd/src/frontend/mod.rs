@@ -131,11 +131,11 @@ impl<const WINDOW: usize, const STEP: usize, const BINS: usize, const CHANNELS: 
         kernels::rfft_i16(length, WINDOW, twiddles, halves, windowed, spectrum);
         kernels::energy_i16(t.start, t.end, spectrum, energies);
         filter_bank_of(once(&t.first).chain(&t.channels), t.weights.as_flattened(), energies, sums);
-        kernels::square_root(sums, &bits, levels);
-        kernels::noise_estimate(&t.noise, levels, noise, noise);
-        kernels::subtract_noise(&t.floor, levels, noise, levels);
-        kernels::pcan(t.snr_shift, &t.gains, levels, noise, levels);
-        kernels::log_i16(t.scale, t.correction_bits, levels, features);
+        kernels::square_root_i64(sums, &bits, levels);
+        kernels::noise_estimate_i32(&t.noise, levels, noise, noise);
+        kernels::subtract_noise_i32(&t.floor, levels, noise, levels);
+        kernels::pcan_i32(t.snr_shift, &t.gains, levels, noise, levels);
+        kernels::log_i32_i16(t.scale, t.correction_bits, levels, features);
     }
 }
 

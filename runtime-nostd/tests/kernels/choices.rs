@@ -70,11 +70,11 @@ fn comparisons_rescale_both_operands() {
             pairs.iter().map(|&(a, b)| u8::from(holds(a, b))).collect::<Vec<_>>()
         };
         let mut y = vec![2; pairs.len()];
-        less_scaled_i8(&shape, &p, &a[..], &b[..], cells(&mut y));
+        less_i8_scaled(&shape, &p, &a[..], &b[..], cells(&mut y));
         assert_same(&y, &of(|a, b| a < b), p);
-        equal_scaled_i8(&shape, &p, &a[..], &b[..], cells(&mut y));
+        equal_i8_scaled(&shape, &p, &a[..], &b[..], cells(&mut y));
         assert_same(&y, &of(|a, b| a == b), p);
-        greater_equal_scaled_i8(&shape, &p, &a[..], &b[..], cells(&mut y));
+        greater_equal_i8_scaled(&shape, &p, &a[..], &b[..], cells(&mut y));
         assert_same(&y, &of(|a, b| a >= b), p);
 
         let condition: Vec<u8> = (0..rows).map(|_| rng.int(0, 1) as u8).collect();

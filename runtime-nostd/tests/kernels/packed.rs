@@ -3,9 +3,8 @@
 use super::support::{assert_same, cells, rounds, Rng};
 use super::table::{impossible_convolutions, random_convolution};
 use kiln::kernels::{
-    conv2d_f32, conv2d_f32_halves, conv2d_i8, conv2d_i8_nibbles, dense_f32, dense_f32_halves, dense_i8,
-    dense_i8_nibbles, depthwise2d_f32, depthwise2d_f32_halves, depthwise2d_i8, depthwise2d_i8_nibbles, Band,
-    Requant, Rows,
+    conv2d_f32, conv2d_f32xf16, conv2d_i8, conv2d_i8xi4, dense_f32, dense_f32xf16, dense_i8, dense_i8xi4,
+    depthwise2d_f32, depthwise2d_f32xf16, depthwise2d_i8, depthwise2d_i8xi4, Band, Requant, Rows,
 };
 
 /// Weights of 4 bits, whole and two to a byte.
@@ -54,7 +53,7 @@ fn layers_unpack_what_they_read() {
             let kernel = if depthwise { depthwise2d_i8 } else { conv2d_i8 };
             kernel(&p, x, &w, &bias, 5, &q, result, band);
             let result = Rows::whole(cells(&mut y), shape.out_row());
-            let kernel = if depthwise { depthwise2d_i8_nibbles } else { conv2d_i8_nibbles };
+            let kernel = if depthwise { depthwise2d_i8xi4 } else { conv2d_i8xi4 };
             kernel(&p, x, &packed, &bias, 5, &q, result, band);
             assert_same(&y, &whole, shape);
 
@@ -66,7 +65,7 @@ fn layers_unpack_what_they_read() {
             let kernel = if depthwise { depthwise2d_f32 } else { conv2d_f32 };
             kernel(&p, x, &w, &bias, -6.0, 6.0, result, band);
             let result = Rows::whole(cells(&mut y), shape.out_row());
-            let kernel = if depthwise { depthwise2d_f32_halves } else { conv2d_f32_halves };
+            let kernel = if depthwise { depthwise2d_f32xf16 } else { conv2d_f32xf16 };
             kernel(&p, x, &packed, &bias, -6.0, 6.0, result, band);
             assert_same(&y, &whole, shape);
         }
@@ -88,7 +87,7 @@ fn products_unpack_what_they_read() {
         let (mut whole, mut y) = (vec![99i8; rows * n], vec![-99i8; rows * n]);
         let x = Rows::whole(cells(&mut x), k);
         dense_i8(x, &w, &bias, &q, Rows::whole(cells(&mut whole), n), band);
-        dense_i8_nibbles(x, &packed, &bias, &q, Rows::whole(cells(&mut y), n), band);
+        dense_i8xi4(x, &packed, &bias, &q, Rows::whole(cells(&mut y), n), band);
         assert_same(&y, &whole, (k, n));
 
         let (w, packed) = halves(&mut rng, k * n);
@@ -96,7 +95,7 @@ fn products_unpack_what_they_read() {
         let (mut whole, mut y) = (vec![9e9f32; rows * n], vec![-9e9f32; rows * n]);
         let x = Rows::whole(cells(&mut x), k);
         dense_f32(x, &w, &bias, -9.0, 9.0, Rows::whole(cells(&mut whole), n), band);
-        dense_f32_halves(x, &packed, &bias, -9.0, 9.0, Rows::whole(cells(&mut y), n), band);
+        dense_f32xf16(x, &packed, &bias, -9.0, 9.0, Rows::whole(cells(&mut y), n), band);
         assert_same(&y, &whole, (k, n));
     }
 }
@@ -105,7 +104,7 @@ fn products_unpack_what_they_read() {
 fn impossible_parameters_end_early() {
     let q = Requant { multipliers: &[1 << 30], shifts: &[0], zero_point: 0, lo: -128, hi: 127 };
     impossible_convolutions(&mut Rng::new(63), 5_000, |p, x, y, band| {
-        conv2d_i8_nibbles(p, x, &[0x21; 8], &[0; 2], 3, &q, y, band);
-        depthwise2d_i8_nibbles(p, x, &[0x21; 8], &[0; 2], 3, &q, y, band);
+        conv2d_i8xi4(p, x, &[0x21; 8], &[0; 2], 3, &q, y, band);
+        depthwise2d_i8xi4(p, x, &[0x21; 8], &[0; 2], 3, &q, y, band);
     });
 }

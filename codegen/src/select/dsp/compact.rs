@@ -24,7 +24,7 @@ impl<'a> Selector<'a> {
         let words = pack::filters(&layer, &pack::columns_first(shape), Some(&choice), Tiling::Quads);
         let parameters = self.compact_params(node, shape, &words, choice.form, pixels);
         let work = self.workspace()?;
-        self.compact_calls(node, shape, KernelId::Conv2dI8Compact, &[parameters], &[work])
+        self.compact_calls(node, shape, KernelId::Conv2dI8DspCompact, &[parameters], &[work])
     }
 
     /// A depthwise convolution.
@@ -33,7 +33,7 @@ impl<'a> Selector<'a> {
         let pad = self.ty(node.operands[0]).zero_point();
         let words = quads_of_channels(&layer, pad, Some(&choice), pack::corrections_first);
         let parameters = self.compact_params(node, shape, &words, choice.form, 1);
-        self.compact_calls(node, shape, KernelId::Depthwise2dI8Compact, &[parameters], &[])
+        self.compact_calls(node, shape, KernelId::Depthwise2dI8DspCompact, &[parameters], &[])
     }
 
     /// A product of single rows.
@@ -46,7 +46,7 @@ impl<'a> Selector<'a> {
         let fields = self.compact_fields(&words, choice.form);
         let [x, y, band] = self.matrix_rows(node)?;
         self.call(
-            KernelId::DenseI8Compact,
+            KernelId::DenseI8DspCompact,
             vec![Arg::Struct(Struct { name: "CompactDense", fields }), x, y, band],
         );
         Ok(true)

@@ -28,13 +28,13 @@ impl<'a> Selector<'a> {
             let kernel = match &requant {
                 Requant::Affine(_) => {
                     args.extend([ry, Arg::Int(channel as i64)]);
-                    KernelId::Depthwise2dPlanarI8Dsp
+                    KernelId::Depthwise2dI8DspPlanar
                 }
                 Requant::Exact(_) => {
                     args.extend(requant.argument());
                     let fields = vec![("pixel", int(pixel)), ("channel", int(channel))];
                     args.extend([ry, Arg::Struct(Struct { name: "Stride", fields })]);
-                    KernelId::Depthwise2dPlanarI8DspExact
+                    KernelId::Depthwise2dI8DspPlanarExact
                 }
             };
             args.push(self.band(shape.out_h));

@@ -44,9 +44,9 @@ impl<'a> Selector<'a> {
         }
         args.push(Arg::Cells(self.cells(node.result, node.result)?));
         match products {
-            Products::Upper if compact => self.call(KernelId::AddI8Compact, args),
+            Products::Upper if compact => self.call(KernelId::AddI8DspCompact, args),
             Products::Low if vectors => self.call(KernelId::AddI8Simd, args),
-            Products::Low => self.call_generic(KernelId::AddI8Linear, vec![Generic::Size(shift)], args),
+            Products::Low => self.call_generic(KernelId::AddI8V6m, vec![Generic::Size(shift)], args),
             Products::Upper | Products::High => {
                 self.call_generic(KernelId::AddI8Dsp, vec![Generic::Size(shift)], args)
             }

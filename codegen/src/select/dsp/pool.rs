@@ -100,7 +100,7 @@ impl<'a> Selector<'a> {
         if self.options.target() == Target::Vectors {
             KernelId::MeanPool2dI8Simd
         } else if self.compact() {
-            KernelId::MeanPool2dI8Compact
+            KernelId::MeanPool2dI8DspCompact
         } else {
             KernelId::MeanPool2dI8Dsp
         }

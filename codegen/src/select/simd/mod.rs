@@ -32,12 +32,12 @@ impl<'a> Selector<'a> {
         let Some(layer) = self.proven(node)? else { return Ok(false) };
         match kernel {
             Vectors::Conv(shape) => {
-                let kernels = [KernelId::Conv2dI8Simd, KernelId::Conv2dI8SimdOf];
+                let kernels = [KernelId::Conv2dI8Simd, KernelId::Conv2dI8SimdSized];
                 self.simd_conv(node, &shape, kernels, pack::conv(&layer, &shape), &layer)?;
             }
             Vectors::Depthwise(shape) => {
                 let blocks = pack::depthwise(&layer, &shape);
-                let kernels = [KernelId::Depthwise2dI8Simd, KernelId::Depthwise2dI8SimdOf];
+                let kernels = [KernelId::Depthwise2dI8Simd, KernelId::Depthwise2dI8SimdSized];
                 self.simd_conv(node, &shape, kernels, blocks, &layer)?;
             }
             Vectors::Dense(_) => {
@@ -49,7 +49,7 @@ impl<'a> Selector<'a> {
                 match self.has_few_layers() {
                     true => {
                         let generics = vec![sizes(&self.conv_params(&shape)), layer.symmetric()];
-                        self.call_generic(KernelId::DenseI8SimdOf, generics, args);
+                        self.call_generic(KernelId::DenseI8SimdSized, generics, args);
                     }
                     false => self.call_generic(KernelId::DenseI8Simd, vec![layer.symmetric()], args),
                 }

@@ -58,19 +58,19 @@ impl<'a> Selector<'a> {
             let rows = if self.in_loop { self.schedule.steps[self.step].beat.band } else { out_h };
             let pairs = in_pairs(rows * out_w, out_c);
             let weights = self.filters(&filters, layer, pairs);
-            (if pairs { KernelId::Conv2dI8Pairs } else { KernelId::Conv2dI8Singles }, weights)
+            (if pairs { KernelId::Conv2dI8V6mPairs } else { KernelId::Conv2dI8V6mSingles }, weights)
         } else if groups == in_c && groups == out_c && window.size[0] * window.size[1] <= MOST_TAPS {
             let weights = Data::from_i8(&pack::taps_in_threes(&layer.weights, out_c));
             let weights = self.step_constant("WEIGHTS", weights);
             let constants = vec![Arg::Constant(weights, Element::I8)];
-            (KernelId::Depthwise2dI8Taps, constants)
+            (KernelId::Depthwise2dI8V6m, constants)
         } else {
             return Ok(false);
         };
         let sizes = crate::kernel::Shape::of(self.graph, node).ok_or_else(|| self.no_kernel(node))?;
         let conv = self.conv_params(&sizes);
         let pad = Arg::Int(self.ty(x).zero_point().into());
-        let requant = self.half_requant(layer, kernel == KernelId::Depthwise2dI8Taps);
+        let requant = self.half_requant(layer, kernel == KernelId::Depthwise2dI8V6m);
         let (rx, ry) = (self.rows(x)?, self.rows(y)?);
         for image in 0..batch {
             let mut args = vec![Arg::Struct(conv.clone()), conv::rows(rx, batch, image)];
@@ -94,7 +94,7 @@ impl<'a> Selector<'a> {
         args.extend(self.filters(&filters, layer, pairs));
         args.push(self.half_requant(layer, false));
         args.extend([y, band]);
-        self.call(if pairs { KernelId::DenseI8Pairs } else { KernelId::DenseI8Singles }, args);
+        self.call(if pairs { KernelId::DenseI8V6mPairs } else { KernelId::DenseI8V6mSingles }, args);
         Ok(true)
     }
 

@@ -13,7 +13,7 @@ pub(super) const PAIRS: &[Fuzzed] = pairs! {
     (s: &Broadcast) i8 => u8: equal_i8 greater_equal_i8 greater_i8 less_equal_i8 less_i8 not_equal_i8;
     (s: &Broadcast) u8 => u8: equal_u8 greater_equal_u8 greater_u8 less_equal_u8 less_u8 not_equal_u8;
     (s: &Broadcast) i16 => u8: equal_i16 greater_equal_i16 greater_i16 less_equal_i16 less_i16 not_equal_i16;
-    (s: &Broadcast, p: &CompareParams) i8 => u8: equal_scaled_i8 greater_equal_scaled_i8 greater_scaled_i8 less_equal_scaled_i8 less_scaled_i8 not_equal_scaled_i8;
+    (s: &Broadcast, p: &CompareParams) i8 => u8: equal_i8_scaled greater_equal_i8_scaled greater_i8_scaled less_equal_i8_scaled less_i8_scaled not_equal_i8_scaled;
     (s: &Broadcast, lo: f32, hi: f32) f32 => f32: add_f32 sub_f32 mul_f32 atan2_f32 div_f32 floor_div_f32 floor_mod_f32 max_f32 min_f32 pow_f32 prelu_f32 squared_difference_f32 add_f32_simd div_f32_simd mul_f32_simd sub_f32_simd;
     (s: &Broadcast, lo: i32, hi: i32) i32 => i32: add_i32 sub_i32 mul_i32 max_i32 min_i32 div_i32 floor_div_i32 floor_mod_i32 pow_i32 squared_difference_i32;
     (s: &Broadcast, lo: i64, hi: i64) i64 => i64: add_i64 sub_i64 mul_i64 max_i64 min_i64 div_i64 floor_div_i64 floor_mod_i64 pow_i64 squared_difference_i64;
@@ -27,7 +27,7 @@ pub(super) const PAIRS: &[Fuzzed] = pairs! {
     (s: &Broadcast, lo: i16, hi: i16) i16 => i16: max_i16 min_i16;
     (s: &Broadcast, p: &AddParams) i16 => i16: add_i16 sub_i16 squared_difference_i16;
     (s: &Broadcast, p: &MulParams) i16 => i16: mul_i16;
-    (p: &AddLinear, shift: u32) i8 => i8: add_i8_compact add_i8_simd;
+    (p: &AddLinear, shift: u32) i8 => i8: add_i8_dsp_compact add_i8_simd;
     (p: &MatMul, lo: f32, hi: f32) f32 => f32: matmul_f32;
     (p: &MatMul, q: &MulParams) i16 => i16: matmul_i16;
     (p: &MatMul, q: &MulParams) i8 => i8: matmul_i8;
@@ -46,16 +46,16 @@ macro_rules! typed {
 pub(super) const OTHERS: &[Fuzzed] = typed! {
     add_i8_dsp |p: &AddLinear, a: &[Cell<i8>], b: &[Cell<i8>], y: &[Cell<i8>]| add_i8_dsp::<7>(p, a, b, y);
     add_i8_dsp |p: &AddLinear, a: &[Cell<i8>], b: &[i8], y: &[Cell<i8>]| add_i8_dsp::<31>(p, a, b, y);
-    add_i8_linear |p: &AddLinear, a: &[Cell<i8>], b: &[Cell<i8>], y: &[Cell<i8>]| add_i8_linear::<1>(p, a, b, y);
-    add_i8_linear |p: &AddLinear, a: &[i8], b: &[Cell<i8>], y: &[Cell<i8>]| add_i8_linear::<17>(p, a, b, y);
+    add_i8_v6m |p: &AddLinear, a: &[Cell<i8>], b: &[Cell<i8>], y: &[Cell<i8>]| add_i8_v6m::<1>(p, a, b, y);
+    add_i8_v6m |p: &AddLinear, a: &[i8], b: &[Cell<i8>], y: &[Cell<i8>]| add_i8_v6m::<17>(p, a, b, y);
     matmul_f32_simd |p: &MatMul, lo: f32, hi: f32, a: &[Cell<f32>], b: &[f32], y: &[Cell<f32>], work: &[Cell<f32>]|
         matmul_f32_simd(p, lo, hi, a, b, y, work);
     matmul_f32_simd |p: &MatMul, lo: f32, hi: f32, a: &[Cell<f32>], b: &[Cell<f32>], y: &[Cell<f32>], work: &[Cell<f32>]|
         matmul_f32_simd(p, lo, hi, a, b, y, work);
-    matmul_f32_reproducible |p: &MatMul, lo: f32, hi: f32, a: &[Cell<f32>], b: &[f32], y: &[Cell<f32>], work: &[Cell<f32>]|
-        matmul_f32_reproducible(p, lo, hi, a, b, y, work);
-    matmul_f32_reproducible |p: &MatMul, lo: f32, hi: f32, a: &[f32], b: &[Cell<f32>], y: &[Cell<f32>], work: &[Cell<f32>]|
-        matmul_f32_reproducible(p, lo, hi, a, b, y, work);
+    matmul_f32_simd_reproducible |p: &MatMul, lo: f32, hi: f32, a: &[Cell<f32>], b: &[f32], y: &[Cell<f32>], work: &[Cell<f32>]|
+        matmul_f32_simd_reproducible(p, lo, hi, a, b, y, work);
+    matmul_f32_simd_reproducible |p: &MatMul, lo: f32, hi: f32, a: &[f32], b: &[Cell<f32>], y: &[Cell<f32>], work: &[Cell<f32>]|
+        matmul_f32_simd_reproducible(p, lo, hi, a, b, y, work);
     computed_conv2d_i8 |p: &ComputedConv, q: &Requant<'_>, x: &[Cell<i8>], w: &[Cell<i8>], bias: &[Cell<i32>], y: &[Cell<i8>]|
         computed_conv2d_i8(p, q, x, w, bias, y);
     computed_conv2d_i8 |p: &ComputedConv, q: &Requant<'_>, x: &[Cell<i8>], w: &[i8], bias: &[i32], y: &[Cell<i8>]|
@@ -85,9 +85,9 @@ pub(super) const OTHERS: &[Fuzzed] = typed! {
     copy_simd |p: &Copy, x: &[Cell<i16>], y: &[Cell<i16>]| copy_simd(p, x, y);
     copy_simd |p: &Copy, x: &[f32], y: &[Cell<f32>]| copy_simd(p, x, y);
     copy_simd |p: &Copy, x: &[Cell<i64>], y: &[Cell<i64>]| copy_simd(p, x, y);
-    copy_words_dsp |x: &[Cell<f32>], y: &[Cell<f32>]| copy_words_dsp(x, y);
-    copy_words_dsp |x: &[i32], y: &[Cell<i32>]| copy_words_dsp(x, y);
-    copy_words_dsp |x: &[Cell<i8>], y: &[Cell<i8>]| copy_words_dsp(x, y);
+    copy_dsp |x: &[Cell<f32>], y: &[Cell<f32>]| copy_dsp(x, y);
+    copy_dsp |x: &[i32], y: &[Cell<i32>]| copy_dsp(x, y);
+    copy_dsp |x: &[Cell<i8>], y: &[Cell<i8>]| copy_dsp(x, y);
     fill |value: f32, y: &[Cell<f32>]| fill(value, y);
     fill |value: i8, y: &[Cell<i8>]| fill(value, y);
     pad_rows |p: &Pad, value: i8, x: Rows<'_, i8>, y: Rows<'_, i8>, band: Band| pad_rows(p, value, x, y, band);

@@ -7,7 +7,7 @@ use crate::rows::{Band, Rows};
 use core::cell::Cell;
 
 /// As [`depthwise2d_i8`](crate::kernels::depthwise2d_i8) with as many channels in the result as in the operand, at least four, and sums that need no more than one
-/// multiplication to be rescaled: as in [`depthwise2d_planar_i8_dsp`](crate::kernels::depthwise2d_planar_i8_dsp).
+/// multiplication to be rescaled: as in [`depthwise2d_i8_dsp_planar`](crate::kernels::depthwise2d_i8_dsp_planar).
 ///
 /// `STEP` is the distance of the taps of a row, `in_c · dilation_w`; where `k_w` is 1, that of the taps of a column, `in_w · in_c · dilation_h`. `UNROLL` is how
 /// many taps there are in a turn of the loop, 44 bytes of code each.

@@ -22,7 +22,7 @@ use core::cell::Cell;
 /// Every tap counts, also in the padding, which reads as `pad`. Where `WIDTH` is not 0, `pad` is subtracted from each element instead, and the first value is greater by
 /// `pad · Σ w`.
 #[inline(never)]
-pub fn depthwise2d_planar_i8_dsp<
+pub fn depthwise2d_i8_dsp_planar<
     const WIDTH: usize,
     const STRIDE: usize,
     const PIXEL: usize,
@@ -57,9 +57,9 @@ pub fn depthwise2d_planar_i8_dsp<
     }
 }
 
-/// As [`depthwise2d_planar_i8_dsp`] for sums that are rescaled as TensorFlow Lite Micro does; in `w`, M and C are missing, and the first value is the bias.
+/// As [`depthwise2d_i8_dsp_planar`] for sums that are rescaled as TensorFlow Lite Micro does; in `w`, M and C are missing, and the first value is the bias.
 #[inline(never)]
-pub fn depthwise2d_planar_i8_dsp_exact(
+pub fn depthwise2d_i8_dsp_planar_exact(
     p: &Conv,
     x: Rows<'_, i8>,
     w: &[i32],

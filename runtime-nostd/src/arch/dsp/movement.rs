@@ -8,7 +8,7 @@ use core::cell::Cell;
 /// Copies consecutive words, as many as `y` has; nothing if `x` has fewer, or elements are not words. Both may overlap where words move towards
 /// lower addresses.
 #[inline(always)]
-pub fn copy_words_dsp<T: Element>(x: impl Read<T>, y: &[Cell<T>]) {
+pub fn copy_dsp<T: Element>(x: impl Read<T>, y: &[Cell<T>]) {
     if size_of::<T>() != size_of::<u32>() {
         return;
     }

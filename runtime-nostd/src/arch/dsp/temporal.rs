@@ -7,7 +7,7 @@ use core::cell::Cell;
 /// A depthwise convolution of pixels of `CHANNELS` channels, at least four, along the only axis that there is. Result `i` is the sum over its `TAPS` taps,
 /// the first of which is pixel `i · STRIDE` of the operand and the others `DILATION` pixels apart. There is no padding. As many pixels are computed as `y` has.
 ///
-/// Sums are rescaled as in [`depthwise2d_planar_i8_dsp`](crate::kernels::depthwise2d_planar_i8_dsp).
+/// Sums are rescaled as in [`depthwise2d_i8_dsp_planar`](crate::kernels::depthwise2d_i8_dsp_planar).
 ///
 /// `w` holds for each four channels, the last four of which may begin before the others end:
 /// - the first values of the sums: bias and what exactness asks for;

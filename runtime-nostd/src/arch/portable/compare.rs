@@ -47,17 +47,17 @@ macro_rules! comparisons {
 
 comparisons! {
     /// Whether elements are equal.
-    eq equal_f32 equal_i32 equal_i64 equal_i8 equal_u8 equal_i16 equal_scaled_i8;
+    eq equal_f32 equal_i32 equal_i64 equal_i8 equal_u8 equal_i16 equal_i8_scaled;
     /// Whether elements of the first operand are greater.
-    gt greater_f32 greater_i32 greater_i64 greater_i8 greater_u8 greater_i16 greater_scaled_i8;
+    gt greater_f32 greater_i32 greater_i64 greater_i8 greater_u8 greater_i16 greater_i8_scaled;
     /// Whether elements of the first operand are greater or equal.
-    ge greater_equal_f32 greater_equal_i32 greater_equal_i64 greater_equal_i8 greater_equal_u8 greater_equal_i16 greater_equal_scaled_i8;
+    ge greater_equal_f32 greater_equal_i32 greater_equal_i64 greater_equal_i8 greater_equal_u8 greater_equal_i16 greater_equal_i8_scaled;
     /// Whether elements of the first operand are less.
-    lt less_f32 less_i32 less_i64 less_i8 less_u8 less_i16 less_scaled_i8;
+    lt less_f32 less_i32 less_i64 less_i8 less_u8 less_i16 less_i8_scaled;
     /// Whether elements of the first operand are less or equal.
-    le less_equal_f32 less_equal_i32 less_equal_i64 less_equal_i8 less_equal_u8 less_equal_i16 less_equal_scaled_i8;
+    le less_equal_f32 less_equal_i32 less_equal_i64 less_equal_i8 less_equal_u8 less_equal_i16 less_equal_i8_scaled;
     /// Whether elements differ.
-    ne not_equal_f32 not_equal_i32 not_equal_i64 not_equal_i8 not_equal_u8 not_equal_i16 not_equal_scaled_i8;
+    ne not_equal_f32 not_equal_i32 not_equal_i64 not_equal_i8 not_equal_u8 not_equal_i16 not_equal_i8_scaled;
 }
 
 #[inline(never)]

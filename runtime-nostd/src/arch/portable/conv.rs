@@ -30,7 +30,7 @@ pub fn conv2d_i8(
 
 /// As [`conv2d_i8`] with weights of 16 bits: those of old models, whose 8-bit weights have a zero point.
 #[inline(never)]
-pub fn conv2d_i8_wide(
+pub fn conv2d_i8xi16(
     p: &Conv,
     x: Rows<'_, i8>,
     w: &[i16],
@@ -60,7 +60,7 @@ pub fn conv2d_i8_float(
 
 /// As [`conv2d_i8_float`] with weights of 16 bits.
 #[inline(never)]
-pub fn conv2d_i8_wide_float(
+pub fn conv2d_i8xi16_float(
     p: &Conv,
     x: Rows<'_, i8>,
     w: &[i16],
@@ -102,7 +102,7 @@ pub fn dense_i8_once(x: Rows<'_, i8>, w: &[i8], bias: &[i32], q: &Requant<'_>, y
 }
 
 /// As [`dense_i8_once`] with weights of 16 bits.
-pub fn dense_i8_wide_once(
+pub fn dense_i8xi16_once(
     x: Rows<'_, i8>,
     w: &[i16],
     bias: &[i32],
@@ -127,7 +127,7 @@ pub fn dense_i8_float(
 }
 
 /// As [`dense_i8_float`] with weights of 16 bits.
-pub fn dense_i8_wide_float(
+pub fn dense_i8xi16_float(
     x: Rows<'_, i8>,
     w: &[i16],
     bias: &[i32],
@@ -135,12 +135,12 @@ pub fn dense_i8_wide_float(
     y: Rows<'_, i8>,
     band: Band,
 ) {
-    conv2d_i8_wide_float(&matrix(x.row_len(), y.row_len()), x, w, bias, 0, q, y, band);
+    conv2d_i8xi16_float(&matrix(x.row_len(), y.row_len()), x, w, bias, 0, q, y, band);
 }
 
 /// As [`dense_i8`] with weights of 16 bits.
-pub fn dense_i8_wide(x: Rows<'_, i8>, w: &[i16], bias: &[i32], q: &Requant<'_>, y: Rows<'_, i8>, band: Band) {
-    conv2d_i8_wide(&matrix(x.row_len(), y.row_len()), x, w, bias, 0, q, y, band);
+pub fn dense_i8xi16(x: Rows<'_, i8>, w: &[i16], bias: &[i32], q: &Requant<'_>, y: Rows<'_, i8>, band: Band) {
+    conv2d_i8xi16(&matrix(x.row_len(), y.row_len()), x, w, bias, 0, q, y, band);
 }
 
 /// As [`dense_i8`] for floats: products are summed in order, the bias comes last, and the result is clamped to `lo..=hi`.

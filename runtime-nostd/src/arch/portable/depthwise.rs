@@ -28,7 +28,7 @@ pub fn depthwise2d_i8(
 
 /// As [`depthwise2d_i8`] with weights of 16 bits.
 #[inline(never)]
-pub fn depthwise2d_i8_wide(
+pub fn depthwise2d_i8xi16(
     p: &Conv,
     x: Rows<'_, i8>,
     w: &[i16],
@@ -58,7 +58,7 @@ pub fn depthwise2d_i8_float(
 
 /// As [`depthwise2d_i8_float`] with weights of 16 bits.
 #[inline(never)]
-pub fn depthwise2d_i8_wide_float(
+pub fn depthwise2d_i8xi16_float(
     p: &Conv,
     x: Rows<'_, i8>,
     w: &[i16],

@@ -12,7 +12,7 @@ use core::cell::Cell;
 
 /// Describes each row of `x`: numbers between the least and the largest (and 0) become −128 to 127.
 #[inline(never)]
-pub fn dynamic_scale_asymmetric(x: Rows<'_, f32>, y: &[Cell<f32>]) {
+pub fn dynamic_scale_f32_asymmetric(x: Rows<'_, f32>, y: &[Cell<f32>]) {
     describe(x, y, |lo, hi| {
         if lo == hi {
             return [1.0, 0.0, 0.0];
@@ -27,9 +27,9 @@ pub fn dynamic_scale_asymmetric(x: Rows<'_, f32>, y: &[Cell<f32>]) {
     });
 }
 
-/// As [`dynamic_scale_asymmetric`] with the zero point 0: numbers up to the largest magnitude become −127 to 127.
+/// As [`dynamic_scale_f32_asymmetric`] with the zero point 0: numbers up to the largest magnitude become −127 to 127.
 #[inline(never)]
-pub fn dynamic_scale_symmetric(x: Rows<'_, f32>, y: &[Cell<f32>]) {
+pub fn dynamic_scale_f32_symmetric(x: Rows<'_, f32>, y: &[Cell<f32>]) {
     describe(x, y, |lo, hi| {
         let range = if hi > -lo { hi } else { -lo };
         if range == 0.0 {
@@ -56,7 +56,7 @@ fn describe(x: Rows<'_, f32>, y: &[Cell<f32>], of_ends: impl Fn(f32, f32) -> [f3
 
 /// Each row of `x` as `i8`, by its description in `scales`: the zero point plus x times the reciprocal, rounded half away from zero, saturating.
 #[inline(never)]
-pub fn dynamic_quantize(x: Rows<'_, f32>, scales: &[Cell<f32>], y: Rows<'_, i8>) {
+pub fn quantize_f32_i8_dynamic(x: Rows<'_, f32>, scales: &[Cell<f32>], y: Rows<'_, i8>) {
     for (row, scale) in scales.chunks_exact(3).enumerate() {
         let [_, reciprocal, zero] = scale else { return };
         let (reciprocal, zero) = (reciprocal.get(), zero.get());
@@ -66,9 +66,9 @@ pub fn dynamic_quantize(x: Rows<'_, f32>, scales: &[Cell<f32>], y: Rows<'_, i8>)
     }
 }
 
-/// Convolution of an image from [`dynamic_quantize`], described by `scale`, with packed filters `w`; see [`conv2d_i8`](super::conv::conv2d_i8) for their order.
+/// Convolution of an image from [`quantize_f32_i8_dynamic`], described by `scale`, with packed filters `w`; see [`conv2d_i8`](super::conv::conv2d_i8) for their order.
 #[inline(never)]
-pub fn conv2d_dynamic(
+pub fn conv2d_i8_f32_dynamic(
     p: &Conv,
     x: Rows<'_, i8>,
     w: &[i8],
@@ -81,9 +81,9 @@ pub fn conv2d_dynamic(
     conv2d(p, x, w, sum, y, band);
 }
 
-/// As [`conv2d_dynamic`] with a filter for each channel; see [`depthwise2d_i8`](super::depthwise::depthwise2d_i8) for their order.
+/// As [`conv2d_i8_f32_dynamic`] with a filter for each channel; see [`depthwise2d_i8`](super::depthwise::depthwise2d_i8) for their order.
 #[inline(never)]
-pub fn depthwise2d_dynamic(
+pub fn depthwise2d_i8_f32_dynamic(
     p: &Conv,
     x: Rows<'_, i8>,
     w: &[i8],
@@ -98,7 +98,7 @@ pub fn depthwise2d_dynamic(
 
 /// Product of the rows of `x`, each described by three of `scales`, with packed filters.
 #[inline(never)]
-pub fn dense_dynamic(
+pub fn dense_i8_f32_dynamic(
     x: Rows<'_, i8>,
     w: &[i8],
     layer: &DynamicLayer<'_>,
@@ -107,7 +107,7 @@ pub fn dense_dynamic(
 ) {
     let shape = matrix(x.row_len(), y.row_len());
     for (row, scale) in scales.chunks_exact(3).enumerate() {
-        conv2d_dynamic(&shape, x, w, layer, scale, y, Band { first: row, rows: 1 });
+        conv2d_i8_f32_dynamic(&shape, x, w, layer, scale, y, Band { first: row, rows: 1 });
     }
 }
 

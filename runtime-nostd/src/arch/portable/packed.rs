@@ -190,7 +190,7 @@ fn halves(w: &[u16]) -> Packed<Halves<'_>> {
 
 /// [`conv2d_i8`](super::conv::conv2d_i8) with two filters' elements in a byte, the first in the low half.
 #[inline(never)]
-pub fn conv2d_i8_nibbles(
+pub fn conv2d_i8xi4(
     p: &Conv,
     x: Rows<'_, i8>,
     w: &[u8],
@@ -205,7 +205,7 @@ pub fn conv2d_i8_nibbles(
 
 /// [`depthwise2d_i8`](super::depthwise::depthwise2d_i8) with two weights in a byte, the first in the low half.
 #[inline(never)]
-pub fn depthwise2d_i8_nibbles(
+pub fn depthwise2d_i8xi4(
     p: &Conv,
     x: Rows<'_, i8>,
     w: &[u8],
@@ -219,19 +219,12 @@ pub fn depthwise2d_i8_nibbles(
 }
 
 /// [`dense_i8`](super::conv::dense_i8) with two filters' elements in a byte, the first in the low half.
-pub fn dense_i8_nibbles(
-    x: Rows<'_, i8>,
-    w: &[u8],
-    bias: &[i32],
-    q: &Requant<'_>,
-    y: Rows<'_, i8>,
-    band: Band,
-) {
-    conv2d_i8_nibbles(&matrix(x.row_len(), y.row_len()), x, w, bias, 0, q, y, band);
+pub fn dense_i8xi4(x: Rows<'_, i8>, w: &[u8], bias: &[i32], q: &Requant<'_>, y: Rows<'_, i8>, band: Band) {
+    conv2d_i8xi4(&matrix(x.row_len(), y.row_len()), x, w, bias, 0, q, y, band);
 }
 
 /// [`dense_i8_once`](super::conv::dense_i8_once) with two filters' elements in a byte, the first in the low half.
-pub fn dense_i8_once_nibbles(
+pub fn dense_i8xi4_once(
     x: Rows<'_, i8>,
     w: &[u8],
     bias: &[i32],
@@ -245,7 +238,7 @@ pub fn dense_i8_once_nibbles(
 
 /// [`conv2d_f32`](super::conv::conv2d_f32) with weights of half precision.
 #[inline(never)]
-pub fn conv2d_f32_halves(
+pub fn conv2d_f32xf16(
     p: &Conv,
     x: Rows<'_, f32>,
     w: &[u16],
@@ -260,7 +253,7 @@ pub fn conv2d_f32_halves(
 
 /// [`depthwise2d_f32`](super::depthwise::depthwise2d_f32) with weights of half precision.
 #[inline(never)]
-pub fn depthwise2d_f32_halves(
+pub fn depthwise2d_f32xf16(
     p: &Conv,
     x: Rows<'_, f32>,
     w: &[u16],
@@ -274,7 +267,7 @@ pub fn depthwise2d_f32_halves(
 }
 
 /// [`dense_f32`](super::conv::dense_f32) with weights of half precision.
-pub fn dense_f32_halves(
+pub fn dense_f32xf16(
     x: Rows<'_, f32>,
     w: &[u16],
     bias: &[f32],
@@ -283,12 +276,12 @@ pub fn dense_f32_halves(
     y: Rows<'_, f32>,
     band: Band,
 ) {
-    conv2d_f32_halves(&matrix(x.row_len(), y.row_len()), x, w, bias, lo, hi, y, band);
+    conv2d_f32xf16(&matrix(x.row_len(), y.row_len()), x, w, bias, lo, hi, y, band);
 }
 
-/// [`conv2d_dynamic`](super::dynamic::conv2d_dynamic) with two filters' elements in a byte, the first in the low half.
+/// [`conv2d_i8_f32_dynamic`](super::dynamic::conv2d_i8_f32_dynamic) with two filters' elements in a byte, the first in the low half.
 #[inline(never)]
-pub fn conv2d_dynamic_nibbles(
+pub fn conv2d_i8xi4_f32_dynamic(
     p: &Conv,
     x: Rows<'_, i8>,
     w: &[u8],
@@ -301,9 +294,9 @@ pub fn conv2d_dynamic_nibbles(
     conv2d(p, x, nibbles(w), sum, y, band);
 }
 
-/// [`depthwise2d_dynamic`](super::dynamic::depthwise2d_dynamic) with two weights in a byte, the first in the low half.
+/// [`depthwise2d_i8_f32_dynamic`](super::dynamic::depthwise2d_i8_f32_dynamic) with two weights in a byte, the first in the low half.
 #[inline(never)]
-pub fn depthwise2d_dynamic_nibbles(
+pub fn depthwise2d_i8xi4_f32_dynamic(
     p: &Conv,
     x: Rows<'_, i8>,
     w: &[u8],
@@ -316,9 +309,9 @@ pub fn depthwise2d_dynamic_nibbles(
     depthwise2d(p, x, nibbles(w), sum, y, band);
 }
 
-/// [`dense_dynamic`](super::dynamic::dense_dynamic) with two filters' elements in a byte, the first in the low half.
+/// [`dense_i8_f32_dynamic`](super::dynamic::dense_i8_f32_dynamic) with two filters' elements in a byte, the first in the low half.
 #[inline(never)]
-pub fn dense_dynamic_nibbles(
+pub fn dense_i8xi4_f32_dynamic(
     x: Rows<'_, i8>,
     w: &[u8],
     layer: &DynamicLayer<'_>,
@@ -327,7 +320,7 @@ pub fn dense_dynamic_nibbles(
 ) {
     let shape = matrix(x.row_len(), y.row_len());
     for (row, scale) in scales.chunks_exact(3).enumerate() {
-        conv2d_dynamic_nibbles(&shape, x, w, layer, scale, y, Band { first: row, rows: 1 });
+        conv2d_i8xi4_f32_dynamic(&shape, x, w, layer, scale, y, Band { first: row, rows: 1 });
     }
 }
 

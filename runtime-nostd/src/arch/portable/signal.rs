@@ -58,12 +58,12 @@ pub fn energy_i16(start: usize, end: usize, x: &[Cell<i16>], y: &[Cell<i32>]) {
 /// Sums (`u64`) of energies (`u32`) over channels that overlap. `channels` has of each the first energy, the first weight and the number of both; `weights` the weight for the channel itself and the one
 /// for the channel above, by turns. The first channel is there for the one above it only, and has no sum.
 #[inline(never)]
-pub fn filter_bank(channels: &[i16], weights: &[i16], x: &[Cell<i32>], y: &[Cell<i64>]) {
+pub fn filter_bank_i32(channels: &[i16], weights: &[i16], x: &[Cell<i32>], y: &[Cell<i64>]) {
     let rows = channels.chunks_exact(3).filter_map(|row| <&[i16; 3]>::try_from(row).ok());
     filter_bank_of(rows, weights, x, y);
 }
 
-/// [`filter_bank`], with its channels one by one.
+/// [`filter_bank_i32`], with its channels one by one.
 #[inline(always)]
 pub(crate) fn filter_bank_of<'a>(
     channels: impl Iterator<Item = &'a [i16; 3]>,
@@ -96,7 +96,7 @@ pub(crate) fn filter_bank_of<'a>(
 
 /// Square roots of `u64`, rounded to the nearest and shifted right by `bits`: `u32`.
 #[inline(never)]
-pub fn square_root(x: &[Cell<i64>], bits: &[Cell<i32>], y: &[Cell<i32>]) {
+pub fn square_root_i64(x: &[Cell<i64>], bits: &[Cell<i32>], y: &[Cell<i32>]) {
     let bits = bits.first().map_or(0, Cell::get) as u32;
     for (x, y) in x.iter().zip(y) {
         let x = x.get() as u64;
@@ -151,7 +151,7 @@ fn root_64(x: u64) -> u32 {
 
 /// How loud the noise is in each channel: `x` (`u32`), smoothed over time, from the estimate `before`. Estimates have `smoothing_bits` bits of fraction. The result may lie in the place of `before`.
 #[inline(never)]
-pub fn noise_estimate(p: &Noise, x: &[Cell<i32>], before: &[Cell<i32>], y: &[Cell<i32>]) {
+pub fn noise_estimate_i32(p: &Noise, x: &[Cell<i32>], before: &[Cell<i32>], y: &[Cell<i32>]) {
     for (channel, ((x, before), y)) in x.iter().zip(before).zip(y).enumerate() {
         let [new, old] = if channel % 2 == 0 { p.even } else { p.odd };
         let signal = (x.get() as u32).wrapping_shl(p.smoothing_bits);
@@ -164,7 +164,7 @@ pub fn noise_estimate(p: &Noise, x: &[Cell<i32>], before: &[Cell<i32>], y: &[Cel
 
 /// What is left of each channel (`u32`) without its noise: not less than a share of it.
 #[inline(never)]
-pub fn subtract_noise(p: &NoiseFloor, x: &[Cell<i32>], noise: &[Cell<i32>], y: &[Cell<i32>]) {
+pub fn subtract_noise_i32(p: &NoiseFloor, x: &[Cell<i32>], noise: &[Cell<i32>], y: &[Cell<i32>]) {
     for ((x, noise), y) in x.iter().zip(noise).zip(y) {
         let x = x.get() as u32;
         let signal = x.wrapping_shl(p.smoothing_bits);
@@ -177,7 +177,7 @@ pub fn subtract_noise(p: &NoiseFloor, x: &[Cell<i32>], noise: &[Cell<i32>], y: &
 /// Automatic gain control of each channel (`u32`) by its noise. `gains` has the gains of noises 0 and 1, and for each number of bits from 2 on a parabola: of four numbers the first, the slope and the curvature.
 /// Products are shifted right by `snr_shift`, so that 12 bits are fraction, and compressed: x² / 4 below 2, x − 1 from there on, with 6 bits of fraction.
 #[inline(never)]
-pub fn pcan(snr_shift: u32, gains: &[i16], x: &[Cell<i32>], noise: &[Cell<i32>], y: &[Cell<i32>]) {
+pub fn pcan_i32(snr_shift: u32, gains: &[i16], x: &[Cell<i32>], noise: &[Cell<i32>], y: &[Cell<i32>]) {
     for ((x, noise), y) in x.iter().zip(noise).zip(y) {
         let gain = i32::from(gain(noise.get() as u32, gains)) as u32;
         let product = u64::from(x.get() as u32).wrapping_mul(gain.into());
@@ -214,7 +214,7 @@ fn gain(noise: u32, gains: &[i16]) -> i16 {
 
 /// ln(x · 2^`correction_bits`) · `scale` of each channel (`u32`): not above 32767, and 0 for less than 2.
 #[inline(never)]
-pub fn log_i16(scale: u32, correction_bits: u32, x: &[Cell<i32>], y: &[Cell<i16>]) {
+pub fn log_i32_i16(scale: u32, correction_bits: u32, x: &[Cell<i32>], y: &[Cell<i16>]) {
     for (x, y) in x.iter().zip(y) {
         let x = (x.get() as u32).wrapping_shl(correction_bits);
         let log = if x > 1 { log(x, scale) } else { 0 };

@@ -8,7 +8,7 @@ use crate::params::{AddLinear, MeanLinear, Pool};
 use crate::rows::{Band, Read, ReadSlice, Rows};
 use core::cell::Cell;
 
-/// As [`add_i8_linear`](crate::kernels::add_i8_linear) in vectors: `clamp((start + a·x + b·y) >> shift, −128, 127)`, modulo 2³².
+/// As [`add_i8_v6m`](crate::kernels::add_i8_v6m) in vectors: `clamp((start + a·x + b·y) >> shift, −128, 127)`, modulo 2³².
 pub fn add_i8_simd(p: &AddLinear, shift: u32, a: impl Read<i8>, b: impl Read<i8>, y: &[Cell<i8>]) {
     let (a, b) = (a.slice(), b.slice());
     if a.each().len() < y.len() || b.each().len() < y.len() {

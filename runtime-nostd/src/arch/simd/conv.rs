@@ -29,7 +29,7 @@ kernel! {
 
 kernel! {
     /// As [`conv2d_i8_simd`], compiled for the sizes of one layer: more code, and less of it runs.
-    pub fn conv2d_i8_simd_of<C: Shape>(
+    pub fn conv2d_i8_simd_sized<C: Shape>(
         x: Rows<'_, i8>,
         filters: &FilterBlocks<'_>,
         pad: i8,

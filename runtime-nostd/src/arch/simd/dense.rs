@@ -22,7 +22,7 @@ kernel! {
 
 kernel! {
     /// As [`dense_i8_simd`], compiled for the channels of one layer.
-    pub fn dense_i8_simd_of<C: Shape>(
+    pub fn dense_i8_simd_sized<C: Shape>(
         x: Rows<'_, i8>,
         filters: &FilterBlocks<'_>,
         work: &[Cell<i32>],

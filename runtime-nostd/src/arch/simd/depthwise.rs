@@ -33,7 +33,7 @@ kernel! {
 
 kernel! {
     /// As [`depthwise2d_i8_simd`], compiled for the sizes of one layer.
-    pub fn depthwise2d_i8_simd_of<C: Shape>(
+    pub fn depthwise2d_i8_simd_sized<C: Shape>(
         x: Rows<'_, i8>,
         filters: &FilterBlocks<'_>,
         pad: i8,

@@ -23,7 +23,7 @@ use core::cell::Cell;
 
 kernel! {
     /// As [`conv2d_f32_simd`](crate::kernels::conv2d_f32_simd), with the bits of [`conv2d_f32`](crate::kernels::conv2d_f32) where weights are finite.
-    pub fn conv2d_f32_reproducible(
+    pub fn conv2d_f32_simd_reproducible(
         p: &Conv,
         x: Rows<'_, f32>,
         w: &[f32],
@@ -52,7 +52,7 @@ unsafe fn conv_apart<S: Simd>(
 
 kernel! {
     /// As [`depthwise2d_f32_simd`](crate::kernels::depthwise2d_f32_simd), with the bits of [`depthwise2d_f32`](crate::kernels::depthwise2d_f32) where weights are finite.
-    pub fn depthwise2d_f32_reproducible(
+    pub fn depthwise2d_f32_simd_reproducible(
         p: &Conv,
         x: Rows<'_, f32>,
         w: &[f32],
@@ -80,7 +80,7 @@ unsafe fn depthwise_apart<S: Simd>(
 }
 
 /// As [`dense_f32_simd`](crate::kernels::dense_f32_simd), with the bits of [`dense_f32`](crate::kernels::dense_f32).
-pub fn dense_f32_reproducible(
+pub fn dense_f32_simd_reproducible(
     x: Rows<'_, f32>,
     w: &[f32],
     lo: f32,
@@ -91,13 +91,13 @@ pub fn dense_f32_reproducible(
 ) {
     match band.rows {
         1 => vector_f32_simd(x, w, lo, hi, y, band.first),
-        _ => conv2d_f32_reproducible(&matrix(x.row_len(), y.row_len()), x, w, lo, hi, work, y, band),
+        _ => conv2d_f32_simd_reproducible(&matrix(x.row_len(), y.row_len()), x, w, lo, hi, work, y, band),
     }
 }
 
 /// As [`matmul_f32_simd`](crate::kernels::matmul_f32_simd), with the bits of [`matmul_f32`](crate::kernels::matmul_f32).
 #[inline(always)]
-pub fn matmul_f32_reproducible(
+pub fn matmul_f32_simd_reproducible(
     p: &MatMul,
     lo: f32,
     hi: f32,
@@ -132,7 +132,7 @@ const ROWS: usize = 8;
 
 kernel! {
     /// As [`mean_f32`], with the same bits: rows of elements side by side are summed several at a time.
-    pub fn mean_f32_reproducible(p: &Reduce, lo: f32, hi: f32, x: &[Cell<f32>], y: &[Cell<f32>]) = means
+    pub fn mean_f32_simd_reproducible(p: &Reduce, lo: f32, hi: f32, x: &[Cell<f32>], y: &[Cell<f32>]) = means
 }
 
 #[inline(always)]
@@ -171,7 +171,7 @@ fn sums(len: usize, x: &[Cell<f32>]) -> [f32; ROWS] {
 
 kernel! {
     /// As [`softmax_f32`](crate::kernels::softmax_f32), with the same bits.
-    pub fn softmax_f32_reproducible(depth: usize, beta: f32, x: &[Cell<f32>], y: &[Cell<f32>]) = softmax
+    pub fn softmax_f32_simd_reproducible(depth: usize, beta: f32, x: &[Cell<f32>], y: &[Cell<f32>]) = softmax
 }
 
 #[inline(always)]
@@ -207,7 +207,7 @@ fn largest(x: &[Cell<f32>]) -> f32 {
 
 kernel! {
     /// As [`exp_f32`](crate::kernels::exp_f32), with the same bits.
-    pub fn exp_f32_reproducible(x: &[Cell<f32>], y: &[Cell<f32>]) = all_exps
+    pub fn exp_f32_simd_reproducible(x: &[Cell<f32>], y: &[Cell<f32>]) = all_exps
 }
 
 #[inline(always)]
@@ -217,7 +217,7 @@ unsafe fn all_exps<S: Simd>(x: &[Cell<f32>], y: &[Cell<f32>]) {
 
 kernel! {
     /// As [`logistic_f32`](crate::kernels::logistic_f32), with the same bits.
-    pub fn logistic_f32_reproducible(x: &[Cell<f32>], y: &[Cell<f32>]) = all_logistics
+    pub fn logistic_f32_simd_reproducible(x: &[Cell<f32>], y: &[Cell<f32>]) = all_logistics
 }
 
 #[inline(always)]
@@ -227,7 +227,7 @@ unsafe fn all_logistics<S: Simd>(x: &[Cell<f32>], y: &[Cell<f32>]) {
 
 kernel! {
     /// As [`gelu_f32`](crate::kernels::gelu_f32), with the same bits.
-    pub fn gelu_f32_reproducible(x: &[Cell<f32>], y: &[Cell<f32>]) = all_gelus
+    pub fn gelu_f32_simd_reproducible(x: &[Cell<f32>], y: &[Cell<f32>]) = all_gelus
 }
 
 #[inline(always)]

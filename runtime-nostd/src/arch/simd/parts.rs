@@ -11,7 +11,7 @@ use super::float_conv::conv2d_f32_simd;
 use super::float_dense::dense_f32_simd;
 use super::float_depthwise::depthwise2d_f32_simd;
 use super::float_reproducible::{
-    conv2d_f32_reproducible, dense_f32_reproducible, depthwise2d_f32_reproducible,
+    conv2d_f32_simd_reproducible, dense_f32_simd_reproducible, depthwise2d_f32_simd_reproducible,
 };
 use super::requant::{GROUP, HEADER};
 use super::work::SLACK;
@@ -35,7 +35,7 @@ const PARTS: usize = 4;
 /// and every pixel of the operand has its result, each holds at least one pixel and 256 bytes besides, and all together what the kernel needs alone.
 ///
 /// The kernel runs alone where nobody helps, or operand, result and workspace are not apart.
-pub fn conv2d_i8_simd_on<const SYMMETRIC: bool>(
+pub fn conv2d_i8_simd_crew<const SYMMETRIC: bool>(
     crew: &Crew,
     cores: usize,
     p: &Conv,
@@ -77,7 +77,7 @@ pub fn conv2d_i8_simd_on<const SYMMETRIC: bool>(
 }
 
 /// As [`depthwise2d_i8_simd`](crate::kernels::depthwise2d_i8_simd), with the help of a crew. `work` consists of `cores` workspaces of equal length, a multiple of 64 bytes.
-pub fn depthwise2d_i8_simd_on<const SYMMETRIC: bool>(
+pub fn depthwise2d_i8_simd_crew<const SYMMETRIC: bool>(
     crew: &Crew,
     cores: usize,
     p: &Conv,
@@ -98,7 +98,7 @@ pub fn depthwise2d_i8_simd_on<const SYMMETRIC: bool>(
 }
 
 /// As [`dense_i8_simd`](crate::kernels::dense_i8_simd), with the help of a crew where `band` is one row. `work` consists of `cores` workspaces of equal length, a multiple of 64 bytes.
-pub fn dense_i8_simd_on<const SYMMETRIC: bool>(
+pub fn dense_i8_simd_crew<const SYMMETRIC: bool>(
     crew: &Crew,
     cores: usize,
     x: Rows<'_, i8>,
@@ -213,12 +213,12 @@ macro_rules! of_floats {
 }
 
 of_floats! {
-    conv2d_f32_simd conv2d_f32_simd_on
-        depthwise2d_f32_simd depthwise2d_f32_simd_on
-        dense_f32_simd dense_f32_simd_on
-    conv2d_f32_reproducible conv2d_f32_reproducible_on
-        depthwise2d_f32_reproducible depthwise2d_f32_reproducible_on
-        dense_f32_reproducible dense_f32_reproducible_on
+    conv2d_f32_simd conv2d_f32_simd_crew
+        depthwise2d_f32_simd depthwise2d_f32_simd_crew
+        dense_f32_simd dense_f32_simd_crew
+    conv2d_f32_simd_reproducible conv2d_f32_simd_reproducible_crew
+        depthwise2d_f32_simd_reproducible depthwise2d_f32_simd_reproducible_crew
+        dense_f32_simd_reproducible dense_f32_simd_reproducible_crew
 }
 
 /// A convolution of floats.

@@ -21,7 +21,7 @@ const BLOCK: usize = 33;
 /// accumulators' first values, two per filter. Weights are ordered by *blocks* of filters (33, or 31 where 33 would leave a single one, if the
 /// layer has several parts; otherwise all), parts, tiles (of three filters, and of two for what is left), taps, filters.
 #[inline(never)]
-pub fn conv2d_i8_pairs(
+pub fn conv2d_i8_v6m_pairs(
     p: &Conv,
     x: Rows<'_, i8>,
     w: &[i8],
@@ -114,12 +114,12 @@ fn part_of(out: &[Cell<i8>], start: usize, len: usize) -> &[Cell<i8>] {
     out.get(start..start.wrapping_add(len)).unwrap_or(&[])
 }
 
-/// Convolution as [`conv2d_i8_pairs`], pixel by pixel, for any number of filters.
+/// Convolution as [`conv2d_i8_v6m_pairs`], pixel by pixel, for any number of filters.
 ///
 /// Weights are ordered by blocks of 64 filters, parts, tiles of four filters (filled up), taps: one word for four filters, 0, 2, 1, 3 from the lowest byte on. `first` has
 /// four values for each tile.
 #[inline(never)]
-pub fn conv2d_i8_singles(
+pub fn conv2d_i8_v6m_singles(
     p: &Conv,
     x: Rows<'_, i8>,
     w: &[i32],
@@ -168,8 +168,8 @@ pub fn conv2d_i8_singles(
     }
 }
 
-/// Product of the rows of `x` \[…\]\[k\] with `n` filters packed as [`conv2d_i8_singles`] reads them, to rows of `n` results.
-pub fn dense_i8_singles(
+/// Product of the rows of `x` \[…\]\[k\] with `n` filters packed as [`conv2d_i8_v6m_singles`] reads them, to rows of `n` results.
+pub fn dense_i8_v6m_singles(
     x: Rows<'_, i8>,
     w: &[i32],
     first: &[i32],
@@ -178,11 +178,11 @@ pub fn dense_i8_singles(
     y: Rows<'_, i8>,
     band: Band,
 ) {
-    conv2d_i8_singles(&matrix(x.row_len(), y.row_len()), x, w, first, part, 0, q, y, band);
+    conv2d_i8_v6m_singles(&matrix(x.row_len(), y.row_len()), x, w, first, part, 0, q, y, band);
 }
 
-/// As [`dense_i8_singles`] with two rows at a time, and filters packed as [`conv2d_i8_pairs`] reads them.
-pub fn dense_i8_pairs(
+/// As [`dense_i8_v6m_singles`] with two rows at a time, and filters packed as [`conv2d_i8_v6m_pairs`] reads them.
+pub fn dense_i8_v6m_pairs(
     x: Rows<'_, i8>,
     w: &[i8],
     first: &[i32],
@@ -191,5 +191,5 @@ pub fn dense_i8_pairs(
     y: Rows<'_, i8>,
     band: Band,
 ) {
-    conv2d_i8_pairs(&matrix(x.row_len(), y.row_len()), x, w, first, part, 0, q, y, band);
+    conv2d_i8_v6m_pairs(&matrix(x.row_len(), y.row_len()), x, w, first, part, 0, q, y, band);
 }

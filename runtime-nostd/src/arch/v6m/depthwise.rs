@@ -18,7 +18,7 @@ const TAPS: usize = 27;
 /// Rows of `x` have `in_w · in_c` elements, those of `y` `out_w · in_c`. `w` is \[taps\]\[in_c\], filled up with zeros to a number of taps that
 /// three divides. Padding reads as `pad`. `q` has four or six words for each channel.
 #[inline(never)]
-pub fn depthwise2d_i8_taps(
+pub fn depthwise2d_i8_v6m(
     p: &Conv,
     x: Rows<'_, i8>,
     w: &[i8],

@@ -6,7 +6,7 @@ use core::cell::Cell;
 
 /// Sum or difference of `i8` operands of the same shape, with products of 32 bits: `clamp((start + a·x + b·y) >> SHIFT, −128, 127)`.
 #[inline(always)]
-pub fn add_i8_linear<const SHIFT: u32>(p: &AddLinear, a: impl Read<i8>, b: impl Read<i8>, y: &[Cell<i8>]) {
+pub fn add_i8_v6m<const SHIFT: u32>(p: &AddLinear, a: impl Read<i8>, b: impl Read<i8>, y: &[Cell<i8>]) {
     const { assert!(SHIFT <= 31) };
     add::<SHIFT>(p, a.slice(), b.slice(), y);
 }

@@ -6,7 +6,7 @@ use core::cell::Cell;
 
 /// As [`add_i8_dsp`](crate::kernels::add_i8_dsp), with a shift that is told at run time: 1 to 31.
 #[inline(always)]
-pub fn add_i8_compact(p: &AddLinear, shift: u32, a: impl Read<i8>, b: impl Read<i8>, y: &[Cell<i8>]) {
+pub fn add_i8_dsp_compact(p: &AddLinear, shift: u32, a: impl Read<i8>, b: impl Read<i8>, y: &[Cell<i8>]) {
     add(p, shift, a.slice(), b.slice(), y);
 }
 

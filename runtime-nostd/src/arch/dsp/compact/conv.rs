@@ -13,7 +13,7 @@ use core::cell::Cell;
 /// Weights and results are those of [`conv2d_i8_dsp`](crate::kernels::conv2d_i8_dsp), with the shift and the sign that `p` says; rows of `y` are channel-last. `work`
 /// holds the taps of [`CompactConv::pixels`] pixels, as [`conv2d_work_words`](crate::kernels::conv2d_work_words) says. Nothing is written if these do not fit each other.
 #[inline(never)]
-pub fn conv2d_i8_compact(
+pub fn conv2d_i8_dsp_compact(
     p: &CompactConv<'_>,
     x: Rows<'_, i8>,
     work: &[Cell<i32>],

@@ -14,7 +14,7 @@ use core::cell::Cell;
 /// Weights and results are those of [`dense_i8_dsp`](crate::kernels::dense_i8_dsp), with the shift and the sign that `p` says. Nothing is written if these do not fit
 /// each other.
 #[inline(never)]
-pub fn dense_i8_compact(p: &CompactDense<'_>, x: Rows<'_, i8>, y: Rows<'_, i8>, band: Band) {
+pub fn dense_i8_dsp_compact(p: &CompactDense<'_>, x: Rows<'_, i8>, y: Rows<'_, i8>, band: Band) {
     for (row, y) in y.of_band(band) {
         vector(p, x.row(row), y);
     }
@@ -83,7 +83,7 @@ fn vector(p: &CompactDense<'_>, x: &[Cell<i8>], y: &[Cell<i8>]) {
     }
 }
 
-/// The assembly of [`dense_i8_compact`].
+/// The assembly of [`dense_i8_dsp_compact`].
 ///
 /// r0–r3 accumulate A, A + 256 · B, C and C + 256 · D; r8 is the next weight, r9 the next element, r6 how many words are left; r4 and r5 hold four elements, r10, r11, r12
 /// and lr their weights: 25 cycles for 16 products.

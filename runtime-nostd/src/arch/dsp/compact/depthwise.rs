@@ -23,7 +23,7 @@ use core::cell::Cell;
 /// The padding `p.pad` is subtracted from elements. So taps in the padding do not count, and are not computed. Results are those of
 /// [`depthwise2d_i8_dsp`](crate::kernels::depthwise2d_i8_dsp); nothing is written where the arguments do not fit each other.
 #[inline(never)]
-pub fn depthwise2d_i8_compact(p: &CompactConv<'_>, x: Rows<'_, i8>, y: Rows<'_, i8>, band: Band) {
+pub fn depthwise2d_i8_dsp_compact(p: &CompactConv<'_>, x: Rows<'_, i8>, y: Rows<'_, i8>, band: Band) {
     let Conv { in_c, in_w, in_h, out_w, k_h, k_w, .. } = p.conv;
     // An empty filter counts as one tap, so that neither side of it is longer than the weights.
     let words = product(k_h.max(1), k_w.max(1)).saturating_add(4 + requant_words(p.signed));

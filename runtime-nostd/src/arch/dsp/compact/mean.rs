@@ -7,7 +7,7 @@ use core::cell::Cell;
 
 /// As [`mean_pool2d_i8_dsp`](crate::kernels::mean_pool2d_i8_dsp), one element at a time, of any number of channels.
 #[inline(never)]
-pub fn mean_pool2d_i8_compact(p: &Pool, x: Rows<'_, i8>, mean: &MeanLinear, y: Rows<'_, i8>, band: Band) {
+pub fn mean_pool2d_i8_dsp_compact(p: &Pool, x: Rows<'_, i8>, mean: &MeanLinear, y: Rows<'_, i8>, band: Band) {
     let c = p.c.max(1);
     for (row, out) in y.of_band(band) {
         for (at, out) in out.iter().enumerate() {
