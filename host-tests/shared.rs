@@ -2,8 +2,8 @@
 
 use crate::streamed::planned;
 use kiln_codegen::ir::{Graph, NodeId};
-use kiln_codegen::kernel::{crew, Kernel, Kernels};
 use kiln_codegen::schedule::schedule;
+use kiln_codegen::select::{Choice, Kernels};
 use kiln_codegen::{passes, Compiled, Error, Options, Target};
 
 /// Everything for three threads that can be; nothing where nothing can.
@@ -13,12 +13,11 @@ pub fn on_a_crew(mut graph: Graph, options: Options) -> Result<Option<Compiled>,
     let mut schedule = schedule(&graph);
     let mut kernels = Kernels::default();
     let mut kernel = |node| kernels.of(&graph, node, &options, true);
-    let shared = |kernel: &Kernel, node: NodeId| {
-        crew::workspaces_of_any(kernel, &graph, graph.node(node), options.cores())
-    };
+    let shared =
+        |kernel: &Choice, node: NodeId| kernel.possible_workspaces(&graph, graph.node(node), options.cores());
     schedule.add_workspaces(|node, _| {
         let kernel = kernel(node);
-        shared(&kernel, node).unwrap_or_else(|| kernel.workspace())
+        shared(&kernel, node).unwrap_or_else(|| kernel.workspace)
     });
     schedule.share(|node| shared(&kernel(node), node).is_some());
     schedule.align(Target::Vectors.alignment());

@@ -1,6 +1,6 @@
 //! Which kernels a model gets on a processor: `cargo kiln explain --kernels`.
 
-use kiln_codegen::kernel::CODE_BYTES;
+use kiln_codegen::select::CODE_BYTES;
 use kiln_codegen::Compiled;
 use kiln_tools::report::kernels::{self, Requantisation, StepKernels};
 use kiln_tools::report::memory::computed;

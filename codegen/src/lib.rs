@@ -6,7 +6,6 @@
 pub mod budget;
 mod door;
 pub mod emit;
-pub mod kernel;
 pub mod log;
 pub mod passes;
 pub mod plan;

@@ -1,11 +1,11 @@
-//! What `kernel::CODE_BYTES` says of the kernels that `optimize = "size"` shares among layers is what they take in firmware for Cortex-M4.
+//! What `select::CODE_BYTES` says of the kernels that `optimize = "size"` shares among layers is what they take in firmware for Cortex-M4.
 
 use cargo_kiln::place::{build_firmware, for_board};
 use kiln_boards::firmware::Mode;
 use kiln_boards::image::Image;
 use kiln_boards::Board;
 use kiln_codegen::ir::Graph;
-use kiln_codegen::kernel::CODE_BYTES;
+use kiln_codegen::select::CODE_BYTES;
 use kiln_codegen::{compile_graph, Optimize, Options};
 use kiln_kernel_table::KernelId;
 use std::collections::BTreeMap;

@@ -63,35 +63,28 @@ const COMPILER: &[(&str, &[&str])] = &[
 
 /// The rooms of the crates with several, and the rooms and crates that each may use.
 const ROOMS: &[(&str, &[&str])] = &[
-    ("codegen/src/passes", &["ir", "interp", "kernel", "requant", "verify"]),
+    ("codegen/src/passes", &["ir", "interp", "requant", "select", "verify"]),
     ("codegen/src/schedule", &["ir"]),
     ("codegen/src/plan", &["ir", "schedule", "interp"]),
     ("codegen/src/requant", &["ir"]),
-    ("codegen/src/kernel", &["ir", "requant"]),
-    ("codegen/src/search", &["ir", "kernel", "schedule", "plan"]),
-    ("codegen/src/select", &["ir", "kernel", "plan", "requant", "schedule"]),
+    ("codegen/src/search", &["ir", "plan", "schedule", "select"]),
+    ("codegen/src/select", &["ir", "plan", "requant", "schedule"]),
     ("codegen/src/emit", &["ir", "schedule", "select"]),
-    ("codegen/src/budget", &["ir", "kernel", "schedule", "search"]),
+    ("codegen/src/budget", &["ir", "schedule", "search", "select"]),
     ("codegen/src/door", &["front", "ir"]),
     ("codegen/tools/src/write", &["ir"]),
     ("codegen/tools/src/quantize", &["ir", "interp", "passes", "requant", "verify"]),
     (
         "codegen/tools/src/report",
-        &[
-            "ir", "budget", "front", "kernel", "log", "passes", "plan", "schedule", "search", "select",
-            "verify",
-        ],
+        &["ir", "budget", "front", "log", "passes", "plan", "schedule", "search", "select", "verify"],
     ),
-    (
-        "codegen/tools/src/advice",
-        &["ir", "front", "kernel", "passes", "report", "requant", "schedule", "select"],
-    ),
+    ("codegen/tools/src/advice", &["ir", "front", "passes", "report", "requant", "schedule", "select"]),
 ];
 
 /// What a path may begin with: rooms, and crates that are rooms elsewhere.
 const NAMES: &[&str] = &[
-    "advice", "budget", "door", "emit", "front", "interp", "ir", "kernel", "log", "passes", "plan",
-    "quantize", "report", "requant", "schedule", "search", "select", "verify", "write",
+    "advice", "budget", "door", "emit", "front", "interp", "ir", "log", "passes", "plan", "quantize",
+    "report", "requant", "schedule", "search", "select", "verify", "write",
 ];
 
 /// The rooms that code names: in paths from a crate's root, also in lists behind it.
@@ -132,13 +125,8 @@ fn items(rest: &str) -> Vec<&str> {
 }
 
 /// The rooms that may use the table of kernels.
-const KNOW_KERNELS: [&str; 5] = [
-    "codegen/src/kernel",
-    "codegen/src/select",
-    "codegen/src/emit",
-    "codegen/tools/src/report",
-    "codegen/tools/src/advice",
-];
+const KNOW_KERNELS: [&str; 5] =
+    ["codegen/src/select", "codegen/src/emit", "codegen/tools/src/report", "codegen/tools/src/advice"];
 
 /// Files and folders of the modules that a file declares for tests only: their paths, a folder's with its slash.
 fn test_modules(file: &str, text: &str) -> Vec<String> {
@@ -188,6 +176,23 @@ fn rooms_use_only_what_they_may() {
         }
     }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+/// A processor's folder names no other processor: what they share stands beside them.
+#[test]
+fn processors_do_not_know_each_other() {
+    let processors = ["dsp", "simd", "v6m"];
+    let mut wrong = Vec::new();
+    for processor in processors {
+        let files = sources(&format!("codegen/src/select/{processor}"));
+        assert!(!files.is_empty());
+        for (file, text) in files {
+            let others = processors.into_iter().filter(|&other| other != processor);
+            let named = others.filter(|other| production(&text).contains(&format!("{other}::")));
+            wrong.extend(named.map(|other| format!("{file} uses {other}")));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 /// Calls `found` with each text in quotes, and with `k::` and each name behind `k::` or `kernels::`, outside of tests.

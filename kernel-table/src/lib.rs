@@ -134,6 +134,35 @@ pub enum Arithmetic {
     Table,
 }
 
+/// A core whose cycles are predicted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Core {
+    /// Cortex-M0 and M0+, with a multiplier of one cycle.
+    M0,
+    /// Cortex-M4, and what is told its cycles: Cortex-M7, M33, M55.
+    M4,
+    /// A core of a server, a few years old.
+    Host,
+}
+
+/// What a kernel takes, in thousandths of a cycle, on a core. `cargo kiln bench --per-layer` measures it; `host-tests/tests/predictions.rs` holds these to the measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cycles {
+    /// For each product of an operand and a weight.
+    pub product: u32,
+    /// For each element of the result, besides.
+    pub result: u32,
+}
+
+impl Cycles {
+    /// Cycles of so many products and elements of the result.
+    pub const fn of(self, products: usize, results: usize) -> u64 {
+        // Sizes of tensors fit 32 bits on the cores that this is about; elsewhere the largest number will do.
+        let products = (products as u64).saturating_mul(self.product as u64);
+        products.saturating_add((results as u64).saturating_mul(self.result as u64)) / 1000
+    }
+}
+
 /// Of a kernel what its row says.
 struct Row {
     name: &'static str,
@@ -147,6 +176,7 @@ struct Row {
     in_vectors: Option<KernelId>,
     reproducible: Option<KernelId>,
     on_crew: Option<KernelId>,
+    cycles: Option<&'static [(Core, Cycles)]>,
 }
 
 /// Makes the kernels and their rows of the table.
@@ -167,7 +197,7 @@ macro_rules! define {
 
         /// The rows, in the same order.
         static ROWS: &[Row] = {
-            use {Arithmetic::*, KernelId::*};
+            use {Arithmetic::*, Core::*, KernelId::*};
             &[$($($( Row {
                 $($( $field: Some($value), )+)?
                 ..row(
@@ -195,7 +225,13 @@ const fn row(name: &'static str, op: Op, isa: Isa, formats: Formats) -> Row {
         in_vectors: None,
         reproducible: None,
         on_crew: None,
+        cycles: None,
     }
+}
+
+/// What rows say of cycles: those of a product and of an element, in thousandths.
+const fn cycles(product: u32, result: u32) -> Cycles {
+    Cycles { product, result }
 }
 
 kernel_table!(define);
@@ -259,6 +295,11 @@ impl KernelId {
     /// The same in parts for several threads: a crew and the number of parts come before the other arguments.
     pub fn on_crew(self) -> Option<KernelId> {
         self.row().on_crew
+    }
+
+    /// What it takes on a core; `None` where that is not known.
+    pub fn cycles(self, core: Core) -> Option<Cycles> {
+        self.row().cycles?.iter().find(|(of, _)| *of == core).map(|&(_, cycles)| cycles)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What packed weights save.
 
 use crate::ir::Graph;
-use crate::kernel::packing;
+use crate::select::packing;
 use crate::{Compiled, Options, Weights};
 use std::collections::BTreeMap;
 

@@ -59,7 +59,7 @@ mod testing;
 mod tests;
 
 use crate::ir::Graph;
-use crate::kernel::packs_any;
+use crate::select::packs_any;
 use crate::verify;
 use kiln_ir::error::Error;
 use kiln_ir::options::{Input, Optimize, Options};

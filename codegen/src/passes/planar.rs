@@ -14,7 +14,8 @@
 //! Runs behind all other passes, which look for channel-last images.
 
 use crate::ir::{Graph, Node, Order, ValueId};
-use crate::kernel::{planar_operand, planar_result, Shape};
+use crate::select::{planar_operand, planar_result, Shape};
+use crate::{Options, Target};
 
 /// Runs the pass.
 pub fn run(graph: &mut Graph) -> bool {
@@ -93,10 +94,12 @@ impl Regions {
         ends.into_iter().for_each(|id| regions.facts(id).fixed = true);
         let worth = WORTH * (graph.live_constant_bytes() / LARGE_MODEL).max(1);
         let all: usize = graph.nodes().map(|(_, node)| macs(graph, node)).sum();
-        for (_, node) in graph.nodes().filter(|(_, node)| !any_order(graph, node)) {
-            regions.facts(node.result).fixed |= !planar_result(graph, node);
+        // The pass runs for the processors that have such kernels.
+        let options = Options { target: Some(Target::CortexMDsp), ..Options::default() };
+        for (id, node) in graph.nodes().filter(|(_, node)| !any_order(graph, node)) {
+            regions.facts(node.result).fixed |= !planar_result(graph, id, &options);
             for (k, &operand) in node.operands.iter().enumerate() {
-                let reads = k == 0 && planar_operand(graph, node);
+                let reads = k == 0 && planar_operand(graph, id, &options);
                 let facts = regions.facts(operand);
                 facts.fixed |= !reads;
                 facts.gain |= reads && macs(graph, node) * worth >= all;

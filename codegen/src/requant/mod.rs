@@ -57,7 +57,7 @@ impl Interval {
     }
 
     /// The range moved up by `delta`.
-    fn plus(self, delta: i32) -> Interval {
+    pub(crate) fn plus(self, delta: i32) -> Interval {
         Interval { lo: self.lo + i64::from(delta), hi: self.hi + i64::from(delta) }
     }
 }

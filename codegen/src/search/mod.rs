@@ -8,10 +8,10 @@ mod cuts;
 mod tests;
 
 use crate::ir::Graph;
-use crate::kernel::{crew, Kernels};
 use crate::plan::{plan, with_fast, Plan};
 use crate::schedule::pipeline::{self, Draft, Refused};
 use crate::schedule::{with_pipelines, Feed, Flow, Schedule};
+use crate::select::Kernels;
 use crate::{Input, Optimize, Options};
 use kiln_ir::error::{Error, Problem};
 
@@ -22,7 +22,7 @@ const MOST_PLANNED: usize = 12;
 pub const REFUSED: &str = "the model cannot take its input so: ";
 
 /// What was found.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Found {
     /// The schedule.
     pub schedule: Schedule,
@@ -128,9 +128,9 @@ impl Tried<'_> {
         let mut workspace = |node, whole| {
             let kernel = kernels.of(graph, node, options, whole);
             let cores = if whole { options.cores() } else { 1 };
-            match crew::workspaces(&kernel, graph, graph.node(node), cores) {
+            match kernel.shared_workspaces(graph, graph.node(node), cores) {
                 Some(bytes) => (bytes, true),
-                None => (kernel.workspace(), false),
+                None => (kernel.workspace, false),
             }
         };
         schedule.add_workspaces(|node, whole| workspace(node, whole).0);

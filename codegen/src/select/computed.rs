@@ -1,9 +1,9 @@
 //! Convolutions with weights or a bias that are computed while the model runs.
 
 use super::conv::float_range;
+use super::shape::Shape as Sizes;
 use super::*;
 use crate::ir::Window;
-use crate::kernel::Shape as Sizes;
 
 impl<'a> Selector<'a> {
     pub(super) fn computed_conv(

@@ -1,12 +1,12 @@
 //! Convolutions, dense layers and pooling.
 
+use super::shape::Shape as Sizes;
 use super::*;
 use crate::ir::{Clamp, Layout, Order, Real, Window};
-use crate::kernel::{packing, Packing, Shape as Sizes};
 use crate::requant::folded_bias;
 
 /// The largest batch. Each of its images is a kernel call of its own.
-const MOST_IMAGES: usize = 64;
+pub(super) const MOST_IMAGES: usize = 64;
 
 impl<'a> Selector<'a> {
     pub(super) fn conv(

@@ -1,10 +1,10 @@
 //! Layers of integers whose scale follows from the data.
 
 use super::conv::{alternating, rows, taps_first, whole};
+use super::shape::Shape as Sizes;
 use super::*;
 use crate::ir::Clamp;
 use crate::ir::DYNAMIC_ROW;
-use crate::kernel::Shape as Sizes;
 
 impl<'a> Selector<'a> {
     pub(super) fn dynamic_scale(&mut self, node: &'a Node, symmetric: bool) -> Selected {

@@ -1,7 +1,7 @@
 //! The elements of memory and constants.
 
+use super::Packing;
 use crate::ir::DType;
-use crate::kernel::Packing;
 
 /// The Rust type of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,13 +12,20 @@ mod dynamic;
 mod element;
 mod elementwise;
 mod fed;
+mod kernel;
+mod layer;
 mod lstm;
+mod means;
 mod movement;
 mod normalise;
+mod packed;
+mod portable;
 mod program;
 mod rows;
+mod shape;
 mod signal;
 mod simd;
+mod sums;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -26,17 +33,22 @@ mod v6m;
 mod wide;
 
 use crate::ir::{Clamp, DType, Data, Graph, Multiplier, Node, Op, Reduction, Rescale, Type, Value, ValueId};
-use crate::kernel::{Kernel, Kernels};
 use crate::plan::Plan;
 use crate::schedule::{self, Feed, Place, Role, Schedule, Step, StepKind};
 use crate::{Events, Float, Options, Target};
+use kernel::Kernel;
 use kiln_ir::error::{Error, Problem};
 use kiln_kernel_table::KernelId;
 use movement::{Moves, Source};
+use std::rc::Rc;
 
+pub use dsp::smallest::CODE_BYTES;
 pub use element::Element;
 pub use fed::{Fed, Slide};
+pub use kernel::{planar_operand, planar_result, Choice, Kernels};
+pub use packed::{packing, packs_any, Packing};
 pub use program::*;
+pub use shape::Shape;
 
 /// Turns a planned schedule into kernel calls, for the processor that the options name.
 ///
@@ -65,7 +77,6 @@ pub fn select_all(
         options,
         special: dsp::special::instances(graph, schedule, options, &mut kernels),
         kernels,
-        shifts: vec![COMMON_SHIFT],
         schedule,
         plan,
         program: Program {
@@ -106,9 +117,6 @@ pub fn select_all(
     Ok((selector.program, problems))
 }
 
-/// The shift that is tried first: small enough for nearly all layers, large enough to keep the bits that exactness needs.
-const COMMON_SHIFT: u32 = 4;
-
 /// A failed selection: what has no kernel.
 type Selected = Result<(), Problem>;
 
@@ -118,8 +126,6 @@ struct Selector<'a> {
     kernels: Kernels,
     /// The convolutions that have code of their own.
     special: Vec<dsp::special::Instance>,
-    /// Shifts in the forms of requantisation so far: layers of the same one share code.
-    shifts: Vec<u32>,
     schedule: &'a Schedule,
     plan: &'a Plan,
     program: Program,
@@ -143,8 +149,8 @@ impl<'a> Selector<'a> {
                 let node = self.graph.node(id);
                 self.comment = describe(self.graph, node);
                 self.label = format!("{} {:?}", node.op.name(), self.graph.value(node.result).label());
-                let kernel = self.kernels.of(self.graph, id, self.options, !self.in_loop);
-                self.node(node, kernel)
+                let choice = self.kernels.of(self.graph, id, self.options, !self.in_loop);
+                self.node(node, &choice)
             }
             StepKind::Absorb { node, sums } => {
                 let node = self.graph.node(node);
@@ -171,47 +177,24 @@ impl<'a> Selector<'a> {
         }
     }
 
-    fn node(&mut self, node: &'a Node, kernel: Kernel) -> Selected {
-        let whole = matches!(
-            node.op,
-            Op::Dense { .. }
-                | Op::Lstm { .. }
-                | Op::Custom { .. }
-                | Op::Signal { .. }
-                | Op::Mean { .. }
-                | Op::Slice { .. }
-                | Op::Transpose { .. }
-                | Op::Reshape {}
-        );
-        let whole = whole
-            || matches!(
-                node.op,
-                Op::Compare { .. }
-                    | Op::Select {}
-                    | Op::Cast {}
-                    | Op::Reduce { .. }
-                    | Op::ArgReduce { .. }
-                    | Op::CumSum { .. }
-                    | Op::Gather { .. }
-                    | Op::LogSoftmax { .. }
-                    | Op::L2Normalize {}
-                    | Op::LocalNormalize { .. }
-                    | Op::InverseRoot { .. }
-                    | Op::TopK {}
-                    | Op::Trees { .. }
-                    | Op::SquaredDistances {}
-                    | Op::Couple {}
-                    | Op::MatMul { .. }
-                    | Op::ComputedConv2d { .. }
-                    | Op::ResizeBilinear { .. }
-                    | Op::Broadcast {}
-            );
-        if whole && self.by_row {
+    fn node(&mut self, node: &'a Node, choice: &Choice) -> Selected {
+        if self.by_row && !has_rows(&node.op) {
             return Err(self.not_by_row());
         }
-        if self.dsp(node, kernel)? || self.v6m(node)? || self.simd(node, kernel)? {
-            return Ok(());
+        if choice.images > 1 {
+            // Refuses too many: each is a call.
+            self.images(node)?;
         }
+        match &choice.kernel {
+            Kernel::Portable => self.portable(node),
+            Kernel::V6m(kernel) => self.v6m(node, kernel),
+            Kernel::Dsp(kernel) => self.dsp(node, kernel),
+            Kernel::Simd(kernel) => self.simd(node, kernel),
+        }
+    }
+
+    /// The calls of portable kernels.
+    fn portable(&mut self, node: &'a Node) -> Selected {
         match &node.op {
             Op::Conv2d { groups, rescale, clamp, .. } => self.conv(node, *groups, rescale, clamp),
             Op::Dense { rescale, clamp } => self.dense(node, rescale, clamp),
@@ -487,6 +470,37 @@ impl<'a> Selector<'a> {
             help: "reshape its operands in the model so that they have fewer axes".into(),
         }
     }
+}
+
+/// Whether kernels of the op compute single rows.
+fn has_rows(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Conv2d { .. }
+            | Op::DynamicScale { .. }
+            | Op::DynamicQuantize {}
+            | Op::DynamicConv2d { .. }
+            | Op::DynamicDense { .. }
+            | Op::AvgPool2d { .. }
+            | Op::MaxPool2d { .. }
+            | Op::Add { .. }
+            | Op::Sub { .. }
+            | Op::Mul { .. }
+            | Op::Unary { .. }
+            | Op::Binary { .. }
+            | Op::Clip { .. }
+            | Op::LeakyRelu { .. }
+            | Op::Logistic {}
+            | Op::Tanh {}
+            | Op::Softmax { .. }
+            | Op::Lookup {}
+            | Op::Interpolate {}
+            | Op::Quantize { .. }
+            | Op::Dequantize {}
+            | Op::Requantize { .. }
+            | Op::Pad { .. }
+            | Op::Concat { .. }
+    )
 }
 
 /// The element types an op has kernels for, in words.

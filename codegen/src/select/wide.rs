@@ -1,9 +1,9 @@
 //! Layers of 16-bit elements.
 
 use super::conv::rows;
+use super::shape::Shape as Sizes;
 use super::*;
 use crate::ir::Clamp;
-use crate::kernel::Shape as Sizes;
 use crate::{Optimize, Target};
 
 impl<'a> Selector<'a> {

@@ -1,55 +1,51 @@
 //! Layers of `optimize = "size"`: their kernels are told at run time what others are compiled for.
 
 use super::depthwise::quads_of_channels;
-use super::pack::Tiling;
 use super::*;
 use crate::select::conv::rows;
 
 impl<'a> Selector<'a> {
-    /// Whether kernels are to be small rather than fast.
-    pub(super) fn compact(&self) -> bool {
-        self.options.optimize == crate::Optimize::Size
-    }
-
-    /// A convolution or matrix product in tiles; `false` where no cheap form of requantisation is exact, as for the others.
+    /// A convolution or matrix product in tiles.
     pub(super) fn compact_conv(
         &mut self,
         node: &'a Node,
         shape: &Sizes,
         pixels: usize,
-    ) -> Result<bool, Problem> {
-        let (layer, Some(choice)) = self.layer(node, |o| Tiling::Quads.gain_bits(o))? else {
-            return Ok(false);
-        };
-        let words = pack::filters(&layer, &pack::columns_first(shape), Some(&choice), Tiling::Quads);
-        let parameters = self.compact_params(node, shape, &words, choice.form, pixels);
+        proof: &Proof,
+    ) -> Selected {
+        let fitted = self.compact_form(node, proof)?;
+        let words = pack::filters(&proof.layer, &pack::columns_first(shape), Some(fitted), Tiling::Quads);
+        let parameters = self.compact_params(node, shape, &words, fitted.form, pixels);
         let work = self.workspace()?;
         self.compact_calls(node, shape, KernelId::Conv2dI8DspCompact, &[parameters], &[work])
     }
 
     /// A depthwise convolution.
-    pub(super) fn compact_depthwise(&mut self, node: &'a Node, shape: &Sizes) -> Result<bool, Problem> {
-        let (layer, Some(choice)) = self.layer(node, |_| 0)? else { return Ok(false) };
+    pub(super) fn compact_depthwise(&mut self, node: &'a Node, shape: &Sizes, proof: &Proof) -> Selected {
+        let fitted = self.compact_form(node, proof)?;
         let pad = self.ty(node.operands[0]).zero_point();
-        let words = quads_of_channels(&layer, pad, Some(&choice), pack::corrections_first);
-        let parameters = self.compact_params(node, shape, &words, choice.form, 1);
+        let words = quads_of_channels(&proof.layer, pad, Some(fitted), pack::corrections_first);
+        let parameters = self.compact_params(node, shape, &words, fitted.form, 1);
         self.compact_calls(node, shape, KernelId::Depthwise2dI8DspCompact, &[parameters], &[])
     }
 
     /// A product of single rows.
-    pub(super) fn compact_dense(&mut self, node: &'a Node) -> Result<bool, Problem> {
-        let (layer, Some(choice)) = self.layer(node, |o| Tiling::Quads.gain_bits(o))? else {
-            return Ok(false);
-        };
+    pub(super) fn compact_dense(&mut self, node: &'a Node, proof: &Proof) -> Selected {
+        let fitted = self.compact_form(node, proof)?;
         let taps = pack::crossed(1, self.ty(node.operands[0]).shape.last());
-        let words = pack::filters(&layer, &taps, Some(&choice), Tiling::Quads);
-        let fields = self.compact_fields(&words, choice.form);
+        let words = pack::filters(&proof.layer, &taps, Some(fitted), Tiling::Quads);
+        let fields = self.compact_fields(&words, fitted.form);
         let [x, y, band] = self.matrix_rows(node)?;
         self.call(
             KernelId::DenseI8DspCompact,
             vec![Arg::Struct(Struct { name: "CompactDense", fields }), x, y, band],
         );
-        Ok(true)
+        Ok(())
+    }
+
+    /// The cheap form: these kernels have no other.
+    fn compact_form<'p>(&self, node: &Node, proof: &'p Proof) -> Result<&'p Fitted, Problem> {
+        proof.form.as_deref().ok_or_else(|| self.no_kernel(node))
     }
 
     fn compact_fields(&mut self, words: &[i32], form: Form) -> Vec<(&'static str, Field)> {
@@ -84,7 +80,7 @@ impl<'a> Selector<'a> {
         kernel: KernelId,
         before: &[Arg],
         behind: &[Arg],
-    ) -> Result<bool, Problem> {
+    ) -> Selected {
         let x = self.image_rows(node.operands[0], shape.images, shape.in_h)?;
         let y = self.image_rows(node.result, shape.images, shape.out_h)?;
         for image in 0..shape.images {
@@ -94,6 +90,6 @@ impl<'a> Selector<'a> {
             args.extend([rows(y, shape.images, image), self.band(shape.out_h)]);
             self.call(kernel, args);
         }
-        Ok(true)
+        Ok(())
     }
 }

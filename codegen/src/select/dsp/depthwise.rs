@@ -1,17 +1,16 @@
 //! Depthwise convolutions.
 
-use super::conv::{Layer, Requant};
+use super::conv::Requant;
 use super::*;
 use crate::select::conv::rows;
 use std::ops::Range;
 
 impl<'a> Selector<'a> {
     /// Depthwise convolutions of planar rows.
-    pub(super) fn depthwise_planar(&mut self, node: &'a Node, shape: &Sizes) -> Selected {
+    pub(super) fn depthwise_planar(&mut self, node: &'a Node, shape: &Sizes, proof: &Proof) -> Selected {
         let (x, y) = (node.operands[0], node.result);
         let pad = self.ty(x).zero_point();
-        let (layer, choice) = self.layer(node, |_| 0)?;
-        let requant = self.requant(node, choice.as_ref())?;
+        let requant = self.requant(node, proof)?;
         let (width, (pixel, channel)) = (width_in_registers(shape), shape.out_strides());
         let mut generics = Vec::new();
         if let Requant::Affine(form) = requant {
@@ -19,7 +18,7 @@ impl<'a> Selector<'a> {
             generics.push(Generic::Flag(form.signed));
         }
         let centred = (!generics.is_empty() && width > 0).then_some(pad);
-        let weights = self.words(&planar_words(&layer, shape.k_h, centred, choice.as_ref()));
+        let weights = self.words(&planar_words(&proof.layer, shape.k_h, centred, proof.form.as_deref()));
         let (rx, ry) = (self.rows(x)?, self.rows(y)?);
         for image in 0..shape.images {
             let (rx, ry) = (rows(rx, shape.images, image), rows(ry, shape.images, image));
@@ -44,12 +43,12 @@ impl<'a> Selector<'a> {
     }
 
     /// Depthwise convolutions of channel-last images.
-    pub(super) fn depthwise_last(&mut self, node: &'a Node, shape: &Sizes) -> Selected {
+    pub(super) fn depthwise_last(&mut self, node: &'a Node, shape: &Sizes, proof: &Proof) -> Selected {
         let (x, y) = (node.operands[0], node.result);
         let pad = self.ty(x).zero_point();
-        let (layer, choice) = self.layer(node, |_| 0)?;
-        let requant = self.requant(node, choice.as_ref())?;
-        let weights = self.words(&quads_of_channels(&layer, pad, choice.as_ref(), pack::one_by_one));
+        let requant = self.requant(node, proof)?;
+        let weights =
+            self.words(&quads_of_channels(&proof.layer, pad, proof.form.as_deref(), pack::one_by_one));
         let mut generics = Vec::new();
         let kernel = match requant {
             Requant::Affine(form) => {
@@ -91,7 +90,7 @@ fn width_in_registers(shape: &Sizes) -> usize {
 /// Filters `[c][k_h][3]` as the planar kernel reads them, channel by channel: the outer taps of each row, (w₀, w₂); the middle taps of each two rows; the first
 /// value; what requantises (nothing without a `choice`). Halves of words, the first one low. Where the kernel subtracts the padding from
 /// elements (`centred`), the first value is greater by that times Σ w.
-fn planar_words(layer: &Layer, k_h: usize, centred: Option<i32>, choice: Option<&Choice>) -> Vec<i32> {
+fn planar_words(layer: &Layer, k_h: usize, centred: Option<i32>, choice: Option<&Fitted>) -> Vec<i32> {
     let halves = |low: i8, high: i8| (i32::from(low) & 0xffff) | i32::from(high) << 16;
     let mut words = Vec::new();
     for (c, filter) in layer.weights.chunks_exact((3 * k_h).max(1)).enumerate() {
@@ -117,8 +116,8 @@ pub(super) fn quads(channels: usize) -> impl Iterator<Item = Range<usize>> {
 pub(super) fn quads_of_channels(
     layer: &Layer,
     pad: i32,
-    choice: Option<&Choice>,
-    tail: fn(Option<&Choice>, Range<usize>) -> Vec<i32>,
+    choice: Option<&Fitted>,
+    tail: fn(Option<&Fitted>, Range<usize>) -> Vec<i32>,
 ) -> Vec<i32> {
     let mut words = Vec::new();
     for quad in quads(layer.bias.len()) {
@@ -143,7 +142,7 @@ mod tests {
     use crate::requant::Affine;
 
     fn layer(weights: &[i8], bias: &[i32]) -> Layer {
-        Layer { weights: weights.to_vec(), bias: bias.to_vec(), references: Vec::new() }
+        Layer { weights: weights.to_vec(), bias: bias.to_vec(), ..Layer::default() }
     }
 
     #[test]
@@ -155,7 +154,7 @@ mod tests {
         assert_eq!((words.len(), words[11]), (12, -100));
 
         let affine = Affine { delta: 5, multiplier: 6, constant: 7, correction: -8 };
-        let choice = |signed| Some(Choice { form: Form { shift: 9, signed }, affine: vec![affine; 3] });
+        let choice = |signed| Some(Fitted { form: Form { shift: 9, signed }, affine: vec![affine; 3] });
         let words = planar_words(&layer(&weights, &[100, -100]), 3, Some(-128), choice(false).as_ref());
         assert_eq!((&words[5..8], words.len()), (&[100 + 5 - 128 * 5, 6, 7][..], 16));
         let words = planar_words(&layer(&weights, &[0; 3]), 2, None, choice(true).as_ref());
@@ -185,7 +184,7 @@ mod tests {
         let affine = |c: i32| Affine { delta: c, multiplier: 10 + c, constant: 20 + c, correction: -c };
         let layer = layer(&weights, &[100; 6]);
         for signed in [false, true] {
-            let choice = Choice { form: Form { shift: 1, signed }, affine: (0..6).map(affine).collect() };
+            let choice = Fitted { form: Form { shift: 1, signed }, affine: (0..6).map(affine).collect() };
             let words = |tail| quads_of_channels(&layer, -3, Some(&choice), tail);
             let (separate, corrections) = (words(pack::one_by_one), words(pack::corrections_first));
             let (each, behind) = if signed { (3, 4) } else { (2, 0) };

@@ -1,63 +1,273 @@
-//! Kernels of cores with the DSP extension: which of them a layer gets, and its weights as they read them.
+//! Cores with the DSP extension: which of their kernels compute a node, its weights as they read them, and the calls.
 
 mod compact;
-pub(super) mod conv;
+mod conv;
 mod depthwise;
-mod elementwise;
 mod pack;
-mod pool;
+mod planar;
 mod quantize;
 mod single;
+pub(super) mod smallest;
 pub(super) mod special;
 mod temporal;
 
+use super::kernel::{self, Asked, Choice, Processor};
+use super::layer::{Gains, Layer, Proof};
+use super::means::{self, Means, Window};
+use super::shape::{Axis, Shape as Sizes};
 use super::*;
-use crate::kernel::{needs_cheap_form, Shape as Sizes};
-use crate::requant::{self, folded_bias, Channel, Choice, Form, Reference, Scaling};
-use crate::Target;
+use crate::ir::Order;
+use crate::requant::{AddAffine, Choice as Fitted, Form, Interval, Products};
+use crate::Optimize;
+use kiln_kernel_table::Core;
+use pack::Tiling;
+
+/// The processor.
+pub(super) struct Dsp;
+
+/// A kernel of such cores.
+#[derive(Clone, Debug)]
+pub(super) enum Kernel {
+    /// Convolution in tiles of two pixels and four filters, from a window of so many pixels that is widened to 16 bits.
+    Tiled(Sizes, usize, Proof),
+    /// Convolution of images of which every row of the result is one pixel.
+    Column(Sizes, Tiling, Proof),
+    /// Depthwise convolution of planar rows.
+    DepthwisePlanar(Sizes, Proof),
+    /// Depthwise convolution of channel-last images.
+    Depthwise(Sizes, Proof),
+    /// Depthwise convolution along the only axis of channel-last images.
+    Temporal(Sizes, Axis, Proof),
+    /// Matrix product of single rows.
+    Dense(Tiling, Proof),
+    /// The same with results of 16 bits.
+    DenseWide(Rc<Layer>),
+    /// Sum or difference.
+    Add(AddAffine),
+    /// Largest elements of windows.
+    MaxPool(Window),
+    /// Means.
+    Means(Means),
+    /// Quantisation by multiplication.
+    Quantize(quantize::Inverse),
+}
+
+impl Processor for Dsp {
+    fn candidates(&self, asked: &Asked<'_>, core: Core) -> Vec<Choice> {
+        let small = asked.options.optimize == Optimize::Size;
+        let found = match &asked.node.op {
+            Op::Conv2d { .. } | Op::Dense { .. } if asked.packing.is_some() => return Vec::new(),
+            Op::Conv2d { .. } | Op::Dense { .. } if small => smallest::kernel(asked).into_iter().collect(),
+            Op::Conv2d { .. } | Op::Dense { .. } => layers(asked),
+            Op::Add { .. } | Op::Sub { .. } => {
+                sums::fit(asked, Products::Upper).map(Kernel::Add).into_iter().collect()
+            }
+            Op::MaxPool2d { .. } => {
+                means::window(asked).filter(planar::is_small).map(Kernel::MaxPool).into_iter().collect()
+            }
+            Op::AvgPool2d { .. } | Op::Mean { .. } => {
+                means::fit(asked).map(Kernel::Means).into_iter().collect()
+            }
+            Op::Quantize { .. } => quantize::inverse(asked).map(Kernel::Quantize).into_iter().collect(),
+            _ => Vec::new(),
+        };
+        found.into_iter().map(|kernel| choice(kernel, asked, core)).collect()
+    }
+
+    fn reads_planar(&self, asked: &Asked<'_>) -> bool {
+        planar::reads(asked)
+    }
+
+    fn writes_planar(&self, asked: &Asked<'_>) -> bool {
+        planar::writes(asked)
+    }
+}
+
+/// Kernels of convolutions and matrix products.
+fn layers(asked: &Asked<'_>) -> Vec<Kernel> {
+    let (graph, node) = (asked.graph, asked.node);
+    let one = |kernel: Option<Kernel>| kernel.into_iter().collect::<Vec<_>>();
+    match (&node.op, Sizes::of(graph, node)) {
+        (_, Some(shape)) if shape.layout.x == Order::Planar => {
+            one(asked.proof(Gains::None).map(|proof| Kernel::DepthwisePlanar(shape, proof)))
+        }
+        (_, Some(shape)) if planar::by_fours(graph, node, &shape) => {
+            one(asked.proof(Gains::None).map(|proof| depthwise(asked, shape, proof)))
+        }
+        (Op::Dense { .. }, _) if packs(asked) => {
+            let (k, n) = (graph.ty(node.operands[0]).shape.last(), graph.ty(node.result).shape.last());
+            single::tilings(asked, n, k, true).map(|(tiling, proof)| Kernel::Dense(tiling, proof)).collect()
+        }
+        (Op::Dense { .. }, _) if widens(asked) => one(asked.layer().map(Kernel::DenseWide)),
+        (Op::Conv2d { groups: 1, .. }, Some(shape)) if packs(asked) => {
+            let shape = if asked.whole { shape.as_row() } else { shape }.as_column();
+            if shape.is_column() {
+                let (dense, taps) = (is_dense(&shape), shape.k_h * shape.k_w * shape.in_c);
+                let tilings = single::tilings(asked, shape.out_c, taps, dense);
+                tilings.map(|(tiling, proof)| Kernel::Column(shape, tiling, proof)).collect()
+            } else if tiles(&shape) {
+                let pixels = window_pixels(&shape, asked.options.optimize);
+                one(asked.proof(Gains::Alternating).map(|proof| Kernel::Tiled(shape, pixels, proof)))
+            } else {
+                Vec::new()
+            }
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The kernel of a depthwise convolution of channel-last images. That of one axis is unrolled for each number of taps; in a pipeline a ring may divide them.
+fn depthwise(asked: &Asked<'_>, shape: Sizes, proof: Proof) -> Kernel {
+    match shape.along().filter(|_| asked.whole && proof.form.is_some()) {
+        Some(axis) => Kernel::Temporal(shape, axis, proof),
+        None => Kernel::Depthwise(shape, proof),
+    }
+}
+
+/// A kernel with what follows from it.
+fn choice(kernel: Kernel, asked: &Asked<'_>, core: Core) -> Choice {
+    let (workspace, images) = match &kernel {
+        Kernel::Tiled(shape, pixels, _) => (4 * shape.window_words(*pixels), shape.images),
+        Kernel::Column(shape, ..)
+        | Kernel::Depthwise(shape, _)
+        | Kernel::DepthwisePlanar(shape, _)
+        | Kernel::Temporal(shape, ..) => (0, shape.images),
+        _ => (0, 1),
+    };
+    let cycles = kernel.cycles(asked, core);
+    Choice { workspace, images, ..Choice::new(kernel::Kernel::Dsp(Rc::new(kernel)), cycles) }
+}
+
+impl Kernel {
+    /// Predicted cycles. Kernels of `optimize = "size"` count as the ones that they stand for; so do those that need no cheap form.
+    fn cycles(&self, asked: &Asked<'_>, core: Core) -> u64 {
+        let results = asked.graph.ty(asked.node.result).shape.numel();
+        let products = |filters: usize, at_once: usize| {
+            let all = kiln_ir::macs(asked.graph, asked.node) as usize;
+            (all / filters.max(1)).saturating_mul(filters.next_multiple_of(at_once))
+        };
+        let filters = asked.graph.ty(asked.node.result).shape.last();
+        let (id, products) = match self {
+            Kernel::Tiled(shape, ..) => (KernelId::Conv2dI8Dsp, products(shape.out_c, 4)),
+            Kernel::Column(_, tiling, _) | Kernel::Dense(tiling, _) => (
+                match tiling {
+                    Tiling::Quads => KernelId::DenseI8Dsp,
+                    Tiling::Eights(_) => KernelId::DenseI8DspEights,
+                    Tiling::Dots => KernelId::DenseI8DspDot,
+                },
+                products(filters, if *tiling == Tiling::Dots { 1 } else { 4 }),
+            ),
+            Kernel::DepthwisePlanar(shape, _) => (KernelId::Depthwise2dI8DspPlanar, products(shape.out_c, 1)),
+            Kernel::Depthwise(shape, _) => (KernelId::Depthwise2dI8Dsp, products(shape.out_c, 4)),
+            Kernel::Temporal(shape, ..) => (KernelId::Depthwise1dI8Dsp, products(shape.out_c, 4)),
+            Kernel::DenseWide(_) => (KernelId::DenseI8I16Dsp, products(filters, 1)),
+            Kernel::Add(_) => (KernelId::AddI8Dsp, 0),
+            Kernel::MaxPool(_) => (KernelId::MaxPool2dI8Dsp, 0),
+            Kernel::Means(_) => (KernelId::MeanPool2dI8Dsp, 0),
+            Kernel::Quantize(_) => (KernelId::QuantizeF32I8Dsp, 0),
+        };
+        kernel::cycles(id, core, products, results).unwrap_or(u64::MAX)
+    }
+}
 
 impl<'a> Selector<'a> {
-    /// Selects the DSP kernel of a node; `false` where it has none.
-    pub(super) fn dsp(&mut self, node: &'a Node, kernel: Kernel) -> Result<bool, Problem> {
-        if self.options.target() == Target::CortexMDsp
-            && (self.sum(node, requant::Products::Upper)?
-                || self.windows(node)?
-                || self.quantize_dsp(node)?)
-        {
-            return Ok(true);
-        }
-        if kernel.images() > 1 {
-            // Refuses too many: each is a call.
-            self.images(node)?;
-        }
+    /// The calls of a kernel.
+    pub(super) fn dsp(&mut self, node: &'a Node, kernel: &Kernel) -> Selected {
         if self.compact() {
-            let selected = match kernel {
-                Kernel::Tiled(shape, pixels) => self.compact_conv(node, &shape, pixels),
-                Kernel::Depthwise(shape) => self.compact_depthwise(node, &shape),
-                Kernel::Dense => self.compact_dense(node),
-                Kernel::Portable
-                | Kernel::Vectors(_)
-                | Kernel::Floats(_)
-                | Kernel::Column(_)
-                | Kernel::DenseWide
-                | Kernel::DepthwisePlanar(_)
-                | Kernel::Temporal(_) => Ok(false),
-            };
-            return if needs_cheap_form(node) { Ok(selected.unwrap_or(false)) } else { selected };
+            match kernel {
+                Kernel::Tiled(shape, pixels, proof) => return self.compact_conv(node, shape, *pixels, proof),
+                Kernel::Depthwise(shape, proof) => return self.compact_depthwise(node, shape, proof),
+                Kernel::Dense(_, proof) => return self.compact_dense(node, proof),
+                _ => {}
+            }
         }
-        let selected = match kernel {
-            Kernel::Portable | Kernel::Vectors(_) | Kernel::Floats(_) => return Ok(false),
-            Kernel::Tiled(shape, _) => self.tiled(node, &shape),
-            Kernel::Column(shape) => self.column(node, &shape),
-            Kernel::DepthwisePlanar(shape) => self.depthwise_planar(node, &shape),
-            Kernel::Depthwise(shape) => self.depthwise_last(node, &shape),
-            Kernel::Temporal(shape) => self.temporal(node, &shape),
-            Kernel::Dense => self.dense_rows(node),
-            Kernel::DenseWide => self.dense_wide(node),
-        };
-        if needs_cheap_form(node) {
-            return Ok(selected.is_ok());
+        match kernel {
+            Kernel::Tiled(shape, _, proof) => self.tiled(node, shape, proof),
+            Kernel::Column(shape, tiling, proof) => self.column(node, shape, *tiling, proof),
+            Kernel::DepthwisePlanar(shape, proof) => self.depthwise_planar(node, shape, proof),
+            Kernel::Depthwise(shape, proof) => self.depthwise_last(node, shape, proof),
+            Kernel::Temporal(shape, axis, proof) => self.temporal(node, shape, axis, proof),
+            Kernel::Dense(tiling, proof) => self.dense_rows(node, *tiling, proof),
+            Kernel::DenseWide(layer) => self.dense_wide(node, layer),
+            Kernel::Add(by) => match self.compact() {
+                true => self.sum(node, KernelId::AddI8DspCompact, by, false),
+                false => self.sum(node, KernelId::AddI8Dsp, by, true),
+            },
+            Kernel::MaxPool(window) => self.largest(node, window),
+            Kernel::Means(means) => match self.compact() {
+                true => self.means(node, KernelId::MeanPool2dI8DspCompact, means),
+                false => self.means(node, KernelId::MeanPool2dI8Dsp, means),
+            },
+            Kernel::Quantize(inverse) => self.quantize_dsp(node, inverse),
         }
-        selected.map(|()| true)
     }
+
+    fn largest(&mut self, node: &'a Node, Window { window, clamp: (lo, hi) }: &Window) -> Selected {
+        let generics = window.size.map(Generic::Size).to_vec();
+        let range = [*lo, *hi].map(|bound| Arg::Int(bound.into()));
+        self.pool_calls(node, window, KernelId::MaxPool2dI8Dsp, generics, &range)
+    }
+
+    /// Whether kernels are to be small rather than fast.
+    fn compact(&self) -> bool {
+        self.options.optimize == Optimize::Size
+    }
+}
+
+/// Whether each row of a column by itself is a product with a matrix.
+fn is_dense(shape: &Sizes) -> bool {
+    (shape.k_h, shape.stride_h, shape.pad_top) == (1, 1, 0) && shape.out_h <= shape.in_h
+}
+
+/// Whether a convolution over all channels can be computed in tiles.
+fn tiles(shape: &Sizes) -> bool {
+    let dilated = shape.dilation_h > 1 || shape.dilation_w > 1 && shape.k_w > 1;
+    !dilated && in_reach(shape)
+}
+
+/// Whether the offsets of a tile fit its instructions.
+fn in_reach(shape: &Sizes) -> bool {
+    let (pixel, channel) = shape.out_strides();
+    shape.second_pixel() <= 3840 && pixel + 3 * channel <= 4095 && channel <= 1023
+}
+
+/// How many pixels of the result the window covers: an even number. What neighbours have in common is widened once if they are in it together.
+fn window_pixels(shape: &Sizes, optimize: Optimize) -> usize {
+    let most = shape.out_w.next_multiple_of(2).max(2);
+    let bytes = match optimize {
+        Optimize::Memory => THRIFTY_WINDOW,
+        Optimize::Speed | Optimize::Size => SPEEDY_WINDOW,
+    };
+    let fits = |&pixels: &usize| 4 * shape.window_words(pixels) <= bytes;
+    let pixels = (2..=most).step_by(2).take_while(fits).last().unwrap_or(2);
+    pixels.min(most)
+}
+
+/// Bytes of a window, if two pixels do not need more.
+const SPEEDY_WINDOW: usize = 4096;
+const THRIFTY_WINDOW: usize = 640;
+
+/// Whether the filters of a layer with results of 8 bits can be packed in pairs: `a + 256·b` of two 8-bit weights has to fit 16 bits, and the sums of
+/// the second filter 24.
+fn packs(asked: &Asked<'_>) -> bool {
+    let Some(layer) = asked.layer().filter(|_| asked.graph.ty(asked.node.result).dtype == DType::I8) else {
+        return false;
+    };
+    (0..layer.bias.len()).step_by(2).all(|even| {
+        let odd = even + 1;
+        let fits =
+            layer.filter(even).iter().zip(layer.filter(odd)).all(|(&even, &odd)| odd != i8::MIN || even >= 0);
+        let sums = if odd < layer.bias.len() { layer.range(odd) } else { Interval { lo: 0, hi: 0 } };
+        fits && sums.lo > -MOST_SUM && sums.hi < MOST_SUM
+    })
+}
+
+/// 256 times a sum has to fit 32 bits.
+const MOST_SUM: i64 = (1 << 23) - 1;
+
+/// Whether a matrix product of 8 bits has results of 16.
+fn widens(asked: &Asked<'_>) -> bool {
+    let Op::Dense { rescale, .. } = &asked.node.op else { return false };
+    let result = asked.graph.ty(asked.node.result).dtype;
+    asked.layer().is_some() && single(rescale).is_some() && result == DType::I16
 }

@@ -4,9 +4,9 @@
 //! taps holds two filters: its halves are `a + 256·b` of one tap and of the next. So one `SMLAD` sums a + 256·b, another one, on the low
 //! bytes alone, a.
 
-use super::conv::Layer;
-use crate::kernel::Shape;
 use crate::requant::{Affine, Choice};
+use crate::select::layer::{Gains, Layer};
+use crate::select::Shape;
 use std::ops::Range;
 
 /// The order of a filter's taps: pairs, each tap an index into the filter's weights or nothing.
@@ -50,7 +50,7 @@ pub(super) fn columns_first(shape: &Shape) -> Pairs {
 
 /// How many filters are taken at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tiling {
+pub(in crate::select) enum Tiling {
     /// Four.
     Quads,
     /// Eight, so many times, and four behind those.
@@ -60,11 +60,11 @@ pub(super) enum Tiling {
 }
 
 impl Tiling {
-    /// Bits by which the sums of filter `o` come shifted.
-    pub(super) fn gain_bits(self, o: usize) -> u32 {
+    /// By how much the sums come shifted.
+    pub(super) fn gains(self) -> Gains {
         match self {
-            Tiling::Quads | Tiling::Eights(_) if o % 2 == 1 => 8,
-            _ => 0,
+            Tiling::Quads | Tiling::Eights(_) => Gains::Alternating,
+            Tiling::Dots => Gains::None,
         }
     }
 }
@@ -154,7 +154,7 @@ mod tests {
     use crate::requant::Form;
 
     fn layer(weights: &[i8], bias: &[i32]) -> Layer {
-        Layer { weights: weights.to_vec(), bias: bias.to_vec(), references: Vec::new() }
+        Layer { weights: weights.to_vec(), bias: bias.to_vec(), ..Layer::default() }
     }
 
     #[test]

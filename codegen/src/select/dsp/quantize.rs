@@ -3,18 +3,21 @@
 use super::*;
 use crate::ir::Rounding;
 
+/// The inverse with which a node quantises as division does; `None` where it has none.
+pub(super) fn inverse(asked: &Asked<'_>) -> Option<Inverse> {
+    if !matches!(asked.node.op, Op::Quantize { rounding: Rounding::Away }) {
+        return None;
+    }
+    let (tx, out) = (asked.graph.ty(*asked.node.operands.first()?), asked.graph.ty(asked.node.result));
+    let scale = out.scale().filter(|_| (tx.dtype, out.dtype) == (DType::F32, DType::I8))?;
+    fit(scale, out.zero_point())
+}
+
 impl<'a> Selector<'a> {
-    /// Selects the kernel of a quantisation; `false` where it has none.
-    pub(super) fn quantize_dsp(&mut self, node: &'a Node) -> Result<bool, Problem> {
-        if !matches!(node.op, Op::Quantize { rounding: Rounding::Away }) {
-            return Ok(false);
-        }
-        let (tx, out) = (self.ty(node.operands[0]), self.ty(node.result));
-        let Some(scale) = out.scale().filter(|_| (tx.dtype, out.dtype) == (DType::F32, DType::I8)) else {
-            return Ok(false);
-        };
-        let zero_point = out.zero_point();
-        let Some(inverse) = fit(scale, zero_point) else { return Ok(false) };
+    /// The call of a quantisation.
+    pub(super) fn quantize_dsp(&mut self, node: &'a Node, inverse: &Inverse) -> Selected {
+        let out = self.ty(node.result);
+        let (scale, zero_point) = (out.scale().ok_or_else(|| self.no_kernel(node))?, out.zero_point());
         let fields = vec![
             ("high", Field::Float(inverse.high)),
             ("low", Field::Float(inverse.low.unwrap_or(0.0))),
@@ -27,13 +30,13 @@ impl<'a> Selector<'a> {
             Arg::Cells(self.cells(node.result, node.result)?),
         ];
         self.call_generic(KernelId::QuantizeF32I8Dsp, vec![Generic::Flag(inverse.low.is_some())], args);
-        Ok(true)
+        Ok(())
     }
 }
 
 /// About 1 / scale.
 #[derive(Clone, Copy, Debug)]
-struct Inverse {
+pub(in crate::select) struct Inverse {
     high: f32,
     /// What is added to `high`, positive, if anything.
     low: Option<f32>,

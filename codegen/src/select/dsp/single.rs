@@ -1,7 +1,6 @@
 //! Single pixels, one, four or eight filters at a time: dense layers, and convolutions of images one pixel wide.
 
 use super::conv::Requant;
-use super::pack::Tiling;
 use super::*;
 use crate::select::conv::rows;
 
@@ -9,18 +8,43 @@ use crate::select::conv::rows;
 const MANY_WEIGHTS: usize = 1024;
 const MANY_FILTERS: usize = 32;
 
-/// Filters up to which each of them by itself is faster than a quad that is mostly zeros.
+/// Filters up to which code for one at a time is worth it, beside a quad that is mostly zeros.
 const FEW_FILTERS: usize = 2;
+
+/// How many filters of a layer of so many taps can be taken at a time, with the proofs; `dense`: in a product with a matrix. Without a cheap form they are taken four at a time.
+pub(super) fn tilings<'k>(
+    asked: &'k Asked<'_>,
+    filters: usize,
+    taps: usize,
+    dense: bool,
+) -> impl Iterator<Item = (Tiling, Proof)> + 'k {
+    let (eights, left) = ((filters + 3) / 8, filters % 8);
+    let no_quad = left == 0 || left > 4;
+    let worth_eights = filters * taps >= MANY_WEIGHTS && (no_quad || filters >= MANY_FILTERS);
+    let tilings = [
+        (true, Tiling::Quads),
+        (worth_eights, Tiling::Eights(eights)),
+        (dense && filters <= FEW_FILTERS, Tiling::Dots),
+    ];
+    tilings.into_iter().filter(|(offered, _)| *offered).filter_map(|(_, tiling)| {
+        let proof = asked.proof(tiling.gains())?;
+        (proof.form.is_some() || tiling == Tiling::Quads).then_some((tiling, proof))
+    })
+}
 
 impl<'a> Selector<'a> {
     /// Images one pixel wide, row by row.
-    pub(super) fn column(&mut self, node: &'a Node, shape: &Sizes) -> Selected {
+    pub(super) fn column(
+        &mut self,
+        node: &'a Node,
+        shape: &Sizes,
+        tiling: Tiling,
+        proof: &Proof,
+    ) -> Selected {
         let (x, y) = (node.operands[0], node.result);
         let run = shape.k_w * shape.in_c;
-        // Each row by itself is a product with a matrix.
-        let dense = (shape.k_h, shape.stride_h, shape.pad_top) == (1, 1, 0) && shape.out_h <= shape.in_h;
-        let tiling = tiling(shape.out_c, shape.k_h * run, dense);
-        let (weights, requant) = self.packed(node, &pack::crossed(shape.k_h, run), tiling)?;
+        let dense = is_dense(shape);
+        let (weights, requant) = self.packed(node, proof, &pack::crossed(shape.k_h, run), tiling)?;
         let pad = Arg::Int(self.ty(x).zero_point().into());
         let rx = self.image_rows(x, shape.images, shape.in_h)?;
         let ry = self.image_rows(y, shape.images, shape.out_h)?;
@@ -38,11 +62,10 @@ impl<'a> Selector<'a> {
     }
 
     /// Rows of a matrix.
-    pub(super) fn dense_rows(&mut self, node: &'a Node) -> Selected {
+    pub(super) fn dense_rows(&mut self, node: &'a Node, tiling: Tiling, proof: &Proof) -> Selected {
         let [x, y, band] = self.matrix_rows(node)?;
         let (k, n) = (self.ty(node.operands[0]).shape.last(), self.ty(node.result).shape.last());
-        let tiling = tiling(n, k, true);
-        let (weights, requant) = self.packed(node, &pack::crossed(1, k), tiling)?;
+        let (weights, requant) = self.packed(node, proof, &pack::crossed(1, k), tiling)?;
         let mut args = vec![x, weights];
         args.extend(requant.argument());
         args.extend([y, band]);
@@ -51,7 +74,7 @@ impl<'a> Selector<'a> {
     }
 
     /// Rows of a matrix, with results of 16 bits.
-    pub(super) fn dense_wide(&mut self, node: &'a Node) -> Selected {
+    pub(super) fn dense_wide(&mut self, node: &'a Node, layer: &Layer) -> Selected {
         let by = match &node.op {
             Op::Dense { rescale, clamp } => self.one_factor(node, rescale, clamp),
             _ => None,
@@ -59,7 +82,6 @@ impl<'a> Selector<'a> {
         let by = by.ok_or_else(|| self.no_kernel(node))?;
         let [x, y, band] = self.matrix_rows(node)?;
         let k = self.ty(node.operands[0]).shape.last();
-        let layer = self.numbers(node)?;
         let words: Vec<i32> = layer.weights.chunks(k.max(1)).flat_map(pack::bytes).collect();
         let weights = self.words(&words);
         let bias = Arg::Constant(self.step_constant("BIAS", Data::from_i32(&layer.bias)), Element::I32);
@@ -86,18 +108,5 @@ impl<'a> Selector<'a> {
             (_, Tiling::Quads) => KernelId::Conv1I8Dsp,
         };
         self.call_generic(kernel, generics, args);
-    }
-}
-
-/// How many of a layer's filters of so many taps are taken at a time; `dense`: in a product with a matrix.
-fn tiling(filters: usize, taps: usize, dense: bool) -> Tiling {
-    let (eights, left) = ((filters + 3) / 8, filters % 8);
-    let no_quad = left == 0 || left > 4;
-    if dense && filters <= FEW_FILTERS {
-        Tiling::Dots
-    } else if filters * taps >= MANY_WEIGHTS && (no_quad || filters >= MANY_FILTERS) {
-        Tiling::Eights(eights)
-    } else {
-        Tiling::Quads
     }
 }

@@ -1,8 +1,10 @@
 //! Which convolutions get code of their own: shapes as constants, loops unrolled. All others share one function, which takes one cycle in sixteen more.
 
+use super::Kernel;
 use crate::ir::Graph;
-use crate::kernel::{Kernel, Kernels, Shape};
 use crate::schedule::{Schedule, StepKind};
+use crate::select::kernel::{Kernel as Any, Kernels};
+use crate::select::Shape;
 use crate::{Optimize, Options};
 
 /// Pairs of taps in a turn of the loop.
@@ -62,26 +64,22 @@ pub(in crate::select) fn instances(
     for (index, step) in schedule.steps.iter().enumerate() {
         let StepKind::Compute(id) = step.kind else { continue };
         let whole = schedule.pipeline_of(index).is_none();
-        let shape = match kernels.of(graph, id, options, whole) {
-            Kernel::Tiled(shape, _) => shape,
-            Kernel::DepthwisePlanar(shape) => {
+        let Any::Dsp(kernel) = kernels.of(graph, id, options, whole).kernel else { continue };
+        let shape = match &*kernel {
+            Kernel::Tiled(shape, ..) => *shape,
+            Kernel::DepthwisePlanar(shape, _) => {
                 depthwise.push((PLANAR_CODE, shape.out_c));
                 continue;
             }
-            Kernel::Depthwise(shape) => {
+            Kernel::Depthwise(shape, _) => {
                 depthwise.push((CHANNEL_LAST_CODE, shape.out_c));
                 continue;
             }
-            Kernel::Temporal(shape) => {
+            Kernel::Temporal(shape, ..) => {
                 depthwise.push((TEMPORAL_CODE + 32 * shape.taps(), shape.out_c));
                 continue;
             }
-            Kernel::Portable
-            | Kernel::Column(_)
-            | Kernel::Dense
-            | Kernel::DenseWide
-            | Kernel::Vectors(_)
-            | Kernel::Floats(_) => continue,
+            _ => continue,
         };
         let instance = Instance::of(&shape);
         match found.iter_mut().find(|(other, _)| *other == instance) {

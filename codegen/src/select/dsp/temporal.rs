@@ -1,18 +1,14 @@
 //! Depthwise convolutions along one axis.
 
-use super::conv::Layer;
 use super::depthwise::quads;
 use super::*;
 
 impl<'a> Selector<'a> {
     /// Depthwise convolutions of images with one axis, all pixels at once.
-    pub(super) fn temporal(&mut self, node: &'a Node, shape: &Sizes) -> Selected {
-        let (layer, choice) = self.layer(node, |_| 0)?;
-        let (Some(choice), Some(axis)) = (choice, shape.along()) else {
-            return self.depthwise_last(node, shape);
-        };
-        let form = choice.form;
-        let weights = self.words(&pairs_of_taps(&layer, &choice));
+    pub(super) fn temporal(&mut self, node: &'a Node, shape: &Sizes, axis: &Axis, proof: &Proof) -> Selected {
+        let Some(fitted) = &proof.form else { return self.depthwise_last(node, shape, proof) };
+        let form = fitted.form;
+        let weights = self.words(&pairs_of_taps(&proof.layer, fitted));
         let sizes = [shape.in_c, axis.taps, axis.stride, axis.dilation, form.shift as usize];
         let mut generics: Vec<Generic> = sizes.map(Generic::Size).into();
         generics.push(Generic::Flag(form.signed));
@@ -34,7 +30,7 @@ impl<'a> Selector<'a> {
 
 /// Filters `[c][taps]` as the kernel reads them, four channels at a time ([`quads`]): the first values of the sums; for each two taps a word of each channel; of a tap
 /// that is left two words with two channels each; what requantises. Halves of words, the first one low.
-fn pairs_of_taps(layer: &Layer, choice: &Choice) -> Vec<i32> {
+fn pairs_of_taps(layer: &Layer, choice: &Fitted) -> Vec<i32> {
     let taps = layer.filter(0).len();
     let weight = |c: usize, tap: usize| layer.filter(c).get(tap).map_or(0, |&w| i32::from(w));
     let halves = |low: i32, high: i32| (low & 0xffff) | high << 16;
@@ -62,9 +58,9 @@ mod tests {
     fn taps_in_pairs() {
         let weights: Vec<i8> = (0..15).map(|i| i * 7 - 40).collect();
         let affine = |c: i32| Affine { delta: c, multiplier: 10 + c, constant: 20 + c, correction: -c };
-        let choice = Choice { form: Form { shift: 1, signed: true }, affine: (0..5).map(affine).collect() };
+        let choice = Fitted { form: Form { shift: 1, signed: true }, affine: (0..5).map(affine).collect() };
         let bias = vec![100, 200, 300, 400, 500];
-        let words = pairs_of_taps(&Layer { weights: weights.clone(), bias, references: Vec::new() }, &choice);
+        let words = pairs_of_taps(&Layer { weights: weights.clone(), bias, ..Layer::default() }, &choice);
         assert_eq!(words.len(), 2 * (4 + 4 + 2 + 12));
         let halves = |word: i32| (word as i16, (word >> 16) as i16);
         let at = |c: usize, tap: usize| i16::from(weights[3 * c + tap]);
@@ -84,9 +80,8 @@ mod tests {
     #[test]
     fn unsigned_forms_have_no_corrections() {
         let affine = Affine { delta: 0, multiplier: 1, constant: 2, correction: 3 };
-        let choice = Choice { form: Form { shift: 1, signed: false }, affine: vec![affine; 4] };
-        let layer =
-            Layer { weights: vec![1, 2, 3, 4, 5, 6, 7, -8], bias: vec![0; 4], references: Vec::new() };
+        let choice = Fitted { form: Form { shift: 1, signed: false }, affine: vec![affine; 4] };
+        let layer = Layer { weights: vec![1, 2, 3, 4, 5, 6, 7, -8], bias: vec![0; 4], ..Layer::default() };
         let words = pairs_of_taps(&layer, &choice);
         let pair = |low: i32, high: i32| (low & 0xffff) | high << 16;
         assert_eq!(words[4..], [pair(1, 2), pair(3, 4), pair(5, 6), pair(7, -8), 1, 2, 1, 2, 1, 2, 1, 2]);

@@ -1,11 +1,10 @@
 //! Layers of floats: filters in blocks of sixteen biases and, tap by tap, sixteen weights.
 
+use super::float_shapes::{flat_blocks, Floats};
+use super::integers::BLOCK;
 use crate::ir::{Clamp, Data, Node, Op};
-use crate::kernel::floats::{flat_blocks, Floats};
-use crate::kernel::vectors::BLOCK;
-use crate::kernel::Shape;
 use crate::select::conv::rows;
-use crate::select::{Arg, Cells, Element, KernelId, Problem, Selected, Selector};
+use crate::select::{Arg, Cells, Element, KernelId, Problem, Selected, Selector, Shape};
 
 impl<'a> Selector<'a> {
     /// Selects a kernel for floats.

@@ -2,47 +2,121 @@
 //!
 //! A layer of integers needs factors as floats that are proven for every channel; one that has not gets the portable kernel.
 
+mod crew;
+mod float_shapes;
 mod floats;
+mod integers;
 mod pack;
 
 use super::conv::rows;
+use super::kernel::{self, Asked, Choice, Processor};
+use super::means::{self, Means};
+use super::shape::Shape as Sizes;
 use super::*;
-use crate::kernel::{Shape as Sizes, Vectors};
-use crate::requant::{choose_floats, reachable, Channel, Products, Reference, Rounding};
-use crate::{Optimize, Target};
+use crate::requant::{AddAffine, Products, Rounding};
+use crate::Optimize;
+use float_shapes::Floats;
+use integers::Vectors;
+use kiln_kernel_table::Core;
 use pack::Layer;
 
+pub(super) use crew::{is_worth_sharing, workspaces};
+
+/// The processor.
+pub(super) struct Simd;
+
+/// A kernel in vectors.
+#[derive(Clone, Debug)]
+pub(super) enum Kernel {
+    /// Of int8.
+    Integers(Vectors, Layer),
+    /// Of floats.
+    Floats(Floats),
+    /// Sum or difference of int8.
+    Add(AddAffine),
+    /// Means of int8.
+    Means(Means),
+}
+
+impl Processor for Simd {
+    fn candidates(&self, asked: &Asked<'_>, core: Core) -> Vec<Choice> {
+        let (graph, node) = (asked.graph, asked.node);
+        let found = match &node.op {
+            _ if asked.packing.is_some() => None,
+            Op::Add { .. } | Op::Sub { .. } => sums::fit(asked, Products::Low).map(Kernel::Add),
+            Op::AvgPool2d { .. } | Op::Mean { .. } => means::fit(asked).map(Kernel::Means),
+            _ => {
+                let integers =
+                    || Some(Kernel::Integers(Vectors::of(graph, node, asked.whole)?, Layer::of(asked)?));
+                let floats = || Floats::of(graph, node, asked.whole).map(Kernel::Floats);
+                integers().or_else(floats)
+            }
+        };
+        let choice = |kernel: Kernel| {
+            let cycles = kernel.cycles(asked, core).unwrap_or(u64::MAX);
+            let (workspace, images) = (kernel.workspace(), kernel.images());
+            Choice { workspace, images, ..Choice::new(kernel::Kernel::Simd(Rc::new(kernel)), cycles) }
+        };
+        found.into_iter().map(choice).collect()
+    }
+}
+
+impl Kernel {
+    fn images(&self) -> usize {
+        match self {
+            Kernel::Integers(kernel, _) => kernel.images(),
+            Kernel::Floats(kernel) => kernel.images(),
+            Kernel::Add(_) | Kernel::Means(_) => 1,
+        }
+    }
+
+    /// Bytes of its workspace.
+    fn workspace(&self) -> usize {
+        match self {
+            Kernel::Integers(kernel, _) => kernel.workspace(),
+            Kernel::Floats(kernel) => kernel.workspace(),
+            Kernel::Add(_) | Kernel::Means(_) => 0,
+        }
+    }
+
+    /// Predicted cycles.
+    fn cycles(&self, asked: &Asked<'_>, core: Core) -> Option<u64> {
+        let id = match self {
+            Kernel::Integers(Vectors::Conv(_), _) => KernelId::Conv2dI8Simd,
+            Kernel::Integers(Vectors::Depthwise(_), _) => KernelId::Depthwise2dI8Simd,
+            Kernel::Integers(Vectors::Dense(_), _) => KernelId::DenseI8Simd,
+            Kernel::Floats(Floats::Conv(_)) => KernelId::Conv2dF32Simd,
+            Kernel::Floats(Floats::Depthwise(_)) => KernelId::Depthwise2dF32Simd,
+            Kernel::Floats(Floats::Dense(..)) => KernelId::DenseF32Simd,
+            Kernel::Floats(Floats::MatMul(..)) | Kernel::Add(_) | Kernel::Means(_) => return None,
+        };
+        let products = kiln_ir::macs(asked.graph, asked.node) as usize;
+        kernel::cycles(id, core, products, asked.graph.ty(asked.node.result).shape.numel())
+    }
+}
+
 impl<'a> Selector<'a> {
-    /// Selects a kernel in vectors; `false` where there is none for the node.
-    pub(super) fn simd(&mut self, node: &'a Node, kernel: Kernel) -> Result<bool, Problem> {
-        if self.options.target() != Target::Vectors {
-            return Ok(false);
-        }
-        if self.sum(node, Products::Low)? || self.windows(node)? {
-            return Ok(true);
-        }
-        if kernel.images() > 1 {
-            // Refuses too many: each is a call.
-            self.images(node)?;
-        }
-        if let Kernel::Floats(kernel) = kernel {
-            return self.simd_floats(node, &kernel).map(|()| true);
-        }
-        let Kernel::Vectors(kernel) = kernel else { return Ok(false) };
-        let Some(layer) = self.proven(node)? else { return Ok(false) };
+    /// The calls of a kernel in vectors.
+    pub(super) fn simd(&mut self, node: &'a Node, kernel: &Kernel) -> Selected {
+        let (kernel, layer) = match kernel {
+            Kernel::Integers(kernel, layer) => (kernel, layer),
+            Kernel::Floats(kernel) => return self.simd_floats(node, kernel),
+            Kernel::Add(by) => return self.sum(node, KernelId::AddI8Simd, by, false),
+            Kernel::Means(means) => return self.means(node, KernelId::MeanPool2dI8Simd, means),
+        };
         match kernel {
             Vectors::Conv(shape) => {
                 let kernels = [KernelId::Conv2dI8Simd, KernelId::Conv2dI8SimdSized];
-                self.simd_conv(node, &shape, kernels, pack::conv(&layer, &shape), &layer)?;
+                self.simd_conv(node, shape, kernels, pack::conv(layer, shape), layer)
             }
             Vectors::Depthwise(shape) => {
-                let blocks = pack::depthwise(&layer, &shape);
+                let blocks = pack::depthwise(layer, shape);
                 let kernels = [KernelId::Depthwise2dI8Simd, KernelId::Depthwise2dI8SimdSized];
-                self.simd_conv(node, &shape, kernels, blocks, &layer)?;
+                self.simd_conv(node, shape, kernels, blocks, layer)
             }
             Vectors::Dense(_) => {
                 let shape = Sizes::of_dense(self.graph, node).ok_or_else(|| self.no_kernel(node))?;
-                let blocks = self.filter_blocks(node, pack::conv(&layer, &shape), &layer);
+                let blocks = self.filter_blocks(node, pack::conv(layer, &shape), layer);
                 let [x, y, band] = self.matrix_rows(node)?;
                 let work = self.workspace()?;
                 let args = vec![x, blocks, work, y, band];
@@ -53,9 +127,9 @@ impl<'a> Selector<'a> {
                     }
                     false => self.call_generic(KernelId::DenseI8Simd, vec![layer.symmetric()], args),
                 }
+                Ok(())
             }
         }
-        Ok(true)
     }
 
     /// Calls the first kernel, or the second, which is compiled for the layer.
@@ -108,20 +182,6 @@ impl<'a> Selector<'a> {
             ("hi", Field::Int(hi.into())),
         ];
         Arg::Struct(Struct { name: "FilterBlocks", fields })
-    }
-
-    /// A layer of integers whose factors are proven for every channel.
-    fn proven(&self, node: &'a Node) -> Result<Option<Layer>, Problem> {
-        let (Op::Conv2d { clamp, .. } | Op::Dense { clamp, .. }) = &node.op else { return Ok(None) };
-        let mut numbers = self.numbers(node)?;
-        pack::settle(&mut numbers);
-        let channel = |(o, reference): (usize, &Reference)| {
-            let range = reachable(numbers.filter(o).iter().copied(), numbers.bias[o], (-128, 127));
-            Channel { reference: *reference, range, gain_bits: 0 }
-        };
-        let channels: Vec<Channel> = numbers.references.iter().enumerate().map(channel).collect();
-        let layer = |choice| Layer { numbers, choice, clamp: clamp.int_bounds() };
-        Ok(choose_floats(&channels).ok().map(layer))
     }
 
     /// Whether each convolution gets code of its own.

@@ -1,15 +1,19 @@
 //! Filters in blocks of sixteen.
 
-use crate::ir::{Data, Multiplier};
-use crate::kernel::vectors::{depthwise_taps, period, BLOCK};
-use crate::kernel::Shape;
-use crate::requant::{Constants, FloatChoice, Scaling};
-use crate::select::dsp::conv::Layer as Numbers;
-use crate::select::Generic;
+use super::integers::{depthwise_taps, period, BLOCK};
+use crate::ir::{DType, Data, Multiplier};
+use crate::requant::{choose_floats, Channel, Constants, FloatChoice, Reference, Scaling};
+use crate::select::kernel::Asked;
+use crate::select::layer::Layer as Numbers;
+use crate::select::{Generic, Shape};
+use std::rc::Rc;
 
-/// A layer of integers.
-pub(super) struct Layer {
-    pub(super) numbers: Numbers,
+/// A layer of integers whose factors are proven for every channel.
+#[derive(Clone, Debug)]
+pub(in crate::select) struct Layer {
+    numbers: Rc<Numbers>,
+    /// Of each filter, as [`settle`] leaves them.
+    bias: Vec<i32>,
     /// What becomes of the sums of each filter.
     pub(super) choice: FloatChoice,
     /// Smallest and largest result.
@@ -17,22 +21,34 @@ pub(super) struct Layer {
 }
 
 impl Layer {
+    /// The layer of a node; `None` where a channel has no proof.
+    pub(super) fn of(asked: &Asked<'_>) -> Option<Layer> {
+        let numbers = asked.layer().filter(|_| asked.graph.ty(asked.node.result).dtype == DType::I8)?;
+        let (mut bias, mut references) = (numbers.bias.clone(), numbers.references.clone());
+        settle(&numbers, &mut bias, &mut references);
+        let channel = |(o, reference): (usize, &Reference)| {
+            // A settled filter has no weights.
+            let range = numbers.range(o).plus(bias[o].wrapping_sub(numbers.bias[o]));
+            Channel { reference: *reference, range, gain_bits: 0 }
+        };
+        let channels: Vec<Channel> = references.iter().enumerate().map(channel).collect();
+        let choice = choose_floats(&channels).ok()?;
+        Some(Layer { clamp: numbers.clamp, numbers, bias, choice })
+    }
+
     /// The kernels' argument `SYMMETRIC`: that no weight is −128.
     pub(super) fn symmetric(&self) -> Generic {
         let lowest = |o: usize| self.numbers.filter(o).contains(&i8::MIN);
-        Generic::Flag(!(0..self.numbers.bias.len()).any(lowest))
+        Generic::Flag(!(0..self.bias.len()).any(lowest))
     }
 }
 
 /// Gives filters without weights, whose result never changes, a factor of a quarter: theirs may be one that no kernel takes, or nothing.
-pub(super) fn settle(numbers: &mut Numbers) {
-    for o in 0..numbers.bias.len() {
-        if numbers.filter(o).iter().all(|&w| w == 0)
-            && !matches!(numbers.references[o].scaling, Scaling::Float(_))
-        {
-            let reference = &mut numbers.references[o];
-            let result = reference.apply(numbers.bias[o]);
-            numbers.bias[o] = 4 * (result - reference.zero_point);
+fn settle(numbers: &Numbers, bias: &mut [i32], references: &mut [Reference]) {
+    for (o, (bias, reference)) in bias.iter_mut().zip(references).enumerate() {
+        if numbers.filter(o).iter().all(|&w| w == 0) && !matches!(reference.scaling, Scaling::Float(_)) {
+            let result = reference.apply(*bias);
+            *bias = 4 * (result - reference.zero_point);
             reference.multiplier = Multiplier { value: 1 << 30, shift: -1 };
         }
     }
@@ -40,7 +56,7 @@ pub(super) fn settle(numbers: &mut Numbers) {
 
 /// What a block begins with: of its filters the first values for unsigned operands, for signed ones, and both constants of the rounding. Filters that are not there are zeros.
 fn header(layer: &Layer, filters: &[usize; BLOCK], packed: &mut Vec<u8>) {
-    let bias = |o: usize| layer.numbers.bias.get(o).copied().unwrap_or(0);
+    let bias = |o: usize| layer.bias.get(o).copied().unwrap_or(0);
     let sum = |o: usize| layer.numbers.filter(o).iter().map(|&w| i32::from(w)).sum::<i32>();
     let constants = |o: usize| match layer.choice.constants.get(o) {
         Some(Constants::Floats(factor, constant)) => [factor.to_le_bytes(), constant.to_le_bytes()],
@@ -60,7 +76,7 @@ pub(super) fn conv(layer: &Layer, shape: &Shape) -> Data {
     let run = if joined { shape.k_w * shape.in_c } else { shape.in_c };
     let runs = shape.taps() / run.max(1);
     let mut packed = Vec::new();
-    for first in (0..layer.numbers.bias.len()).step_by(BLOCK) {
+    for first in (0..layer.bias.len()).step_by(BLOCK) {
         let filters = std::array::from_fn(|lane| first + lane);
         header(layer, &filters, &mut packed);
         for (base, tap) in (0..runs).flat_map(|r| (0..run).step_by(4).map(move |tap| (r * run, tap))) {

@@ -5,105 +5,209 @@
 
 mod pack;
 
+use super::kernel::{self, Asked, Choice, Processor};
+use super::layer::Layer;
+use super::shape::Shape;
 use super::*;
-use crate::ir::{Clamp, Layout, Window};
-use crate::requant::{choose_halves, folded_bias, reachable, Halves, HalvesForm, Products, Reference};
-use crate::Target;
+use crate::ir::Layout;
+use crate::requant::{choose_halves, AddAffine, Halves, HalvesForm, Products, Reference};
+use kiln_kernel_table::Core;
 use pack::Filters;
 
-/// An integer layer in numbers.
-struct Layer {
-    /// Of one filter after the other.
-    weights: Vec<i8>,
+/// The processor.
+pub(super) struct V6m;
+
+/// A kernel of such cores.
+#[derive(Clone, Debug)]
+pub(super) enum Kernel {
+    /// Convolution over all channels, of pixels in pairs or alone.
+    Conv(Shape, Pixels, Proven),
+    /// Convolution of each channel with one filter.
+    Depthwise(Shape, Proven),
+    /// Matrix product, of rows in pairs or alone.
+    Dense(Pixels, Proven),
+    /// Sum or difference.
+    Add(AddAffine),
+}
+
+/// How pixels are computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pixels {
+    /// Two at a time, each weight a factor of both.
+    Pairs,
+    /// One at a time, as a factor of two weights.
+    Singles,
+}
+
+/// A layer whose requantisation has a cheap exact form.
+#[derive(Clone, Debug)]
+pub(super) struct Proven {
+    layer: Rc<Layer>,
     /// Of each filter: zero points are folded in, and what the requantisation adds.
     bias: Vec<i32>,
     form: HalvesForm,
     halves: Vec<Halves>,
 }
 
-impl<'a> Selector<'a> {
-    /// Selects a kernel for such a core; `false` where there is none for the node.
-    pub(super) fn v6m(&mut self, node: &'a Node) -> Result<bool, Problem> {
-        if self.options.target() != Target::CortexM0 || self.packing(node).is_some() {
-            return Ok(false);
+impl Processor for V6m {
+    fn candidates(&self, asked: &Asked<'_>, core: Core) -> Vec<Choice> {
+        let found = match &asked.node.op {
+            Op::Conv2d { .. } if asked.node.op.layout() != Layout::default() => Vec::new(),
+            Op::Conv2d { .. } | Op::Dense { .. } => layers(asked),
+            Op::Add { .. } | Op::Sub { .. } => {
+                sums::fit(asked, Products::Low).map(Kernel::Add).into_iter().collect()
+            }
+            _ => Vec::new(),
+        };
+        let choice = |kernel: Kernel| {
+            let cycles = kernel.cycles(asked, core)?;
+            Some(Choice::new(kernel::Kernel::V6m(Rc::new(kernel)), cycles))
+        };
+        found.into_iter().filter_map(choice).collect()
+    }
+}
+
+/// Kernels of convolutions and matrix products.
+fn layers(asked: &Asked<'_>) -> Vec<Kernel> {
+    let node = asked.node;
+    let Some(layer) = asked.layer().filter(|_| asked.packing.is_none()) else { return Vec::new() };
+    let out_c = layer.bias.len();
+    let in_windows = |row: usize| Filters::new(&layer.weights, out_c, row).fit_windows();
+    let pixels = [Pixels::Singles, Pixels::Pairs]
+        .into_iter()
+        .filter(|&pixels| pixels == Pixels::Singles || out_c >= 2);
+    // The proof comes last: it takes a while.
+    match (&node.op, Shape::of(asked.graph, node)) {
+        (Op::Dense { .. }, _) if in_windows(asked.graph.ty(node.operands[0]).shape.last()) => {
+            let Some(proven) = Proven::of(asked, layer) else { return Vec::new() };
+            pixels.map(|pixels| Kernel::Dense(pixels, proven.clone())).collect()
         }
-        match &node.op {
-            Op::Conv2d { window, groups, rescale, clamp, .. } if node.op.layout() == Layout::default() => {
-                let Some(layer) = self.halves(node, rescale, clamp) else { return Ok(false) };
-                self.windowed(node, window, *groups, &layer)
+        (Op::Conv2d { groups: 1, .. }, Some(shape)) if in_windows(shape.k_w * shape.in_c) => {
+            let Some(proven) = Proven::of(asked, layer) else { return Vec::new() };
+            pixels.map(|pixels| Kernel::Conv(shape, pixels, proven.clone())).collect()
+        }
+        (Op::Conv2d { groups, .. }, Some(shape))
+            if *groups == shape.in_c
+                && *groups == out_c
+                && shape.k_h * shape.k_w <= MOST_TAPS
+                && *groups > 1 =>
+        {
+            Proven::of(asked, layer).map(|proven| Kernel::Depthwise(shape, proven)).into_iter().collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+impl Proven {
+    /// The layer, if it has a cheap exact form.
+    fn of(asked: &Asked<'_>, layer: Rc<Layer>) -> Option<Proven> {
+        if asked.graph.ty(asked.node.result).dtype != DType::I8 {
+            return None;
+        }
+        let channel = |(o, reference): (usize, &Reference)| (*reference, layer.range(o));
+        let channels: Vec<_> = layer.references.iter().enumerate().map(channel).collect();
+        let (form, halves) = choose_halves(&channels)?;
+        let bias =
+            layer.bias.iter().zip(&halves).map(|(bias, halves)| bias.wrapping_add(halves.delta)).collect();
+        Some(Proven { layer, bias, form, halves })
+    }
+}
+
+impl Kernel {
+    /// Predicted cycles; `None` where nobody has measured the kernel on that core.
+    fn cycles(&self, asked: &Asked<'_>, core: Core) -> Option<u64> {
+        let results = asked.graph.ty(asked.node.result).shape.numel();
+        let filters = asked.graph.ty(asked.node.result).shape.last().max(1);
+        let products = kiln_ir::macs(asked.graph, asked.node) as usize;
+        // A pair of one pixel is computed as one of two. In a pipeline rows come alone.
+        let in_pairs = |rows: usize, pixels: usize| {
+            let together = if asked.whole { rows * pixels } else { pixels };
+            products / together.max(1) * together.next_multiple_of(2)
+        };
+        let (id, products) = match self {
+            Kernel::Conv(shape, Pixels::Pairs, _) => {
+                (KernelId::Conv2dI8V6mPairs, in_pairs(shape.out_h, shape.out_w))
             }
-            Op::Dense { rescale, clamp } => {
-                let Some(layer) = self.halves(node, rescale, clamp) else { return Ok(false) };
-                self.dense_windowed(node, &layer)
-            }
-            Op::Add { .. } | Op::Sub { .. } => self.sum(node, Products::Low),
-            _ => Ok(false),
+            Kernel::Conv(_, Pixels::Singles, _) => (KernelId::Conv2dI8V6mSingles, products),
+            Kernel::Dense(Pixels::Pairs, _) => (KernelId::DenseI8V6mPairs, in_pairs(results / filters, 1)),
+            Kernel::Dense(Pixels::Singles, _) => (KernelId::DenseI8V6mSingles, products),
+            Kernel::Depthwise(..) => (KernelId::Depthwise2dI8V6m, products),
+            Kernel::Add(_) => (KernelId::AddI8V6m, 0),
+        };
+        kernel::cycles(id, core, products, results)
+    }
+}
+
+impl<'a> Selector<'a> {
+    /// The calls of a kernel.
+    pub(super) fn v6m(&mut self, node: &'a Node, kernel: &Kernel) -> Selected {
+        match kernel {
+            Kernel::Conv(shape, pixels, proven) => self.windowed(node, shape, Some(*pixels), proven),
+            Kernel::Depthwise(shape, proven) => self.windowed(node, shape, None, proven),
+            Kernel::Dense(pixels, proven) => self.dense_windowed(node, *pixels, proven),
+            Kernel::Add(by) => self.sum(node, KernelId::AddI8V6m, by, true),
         }
     }
 
+    /// A convolution over all channels, with its pixels in pairs or alone, or one of each channel.
     fn windowed(
         &mut self,
         node: &'a Node,
-        window: &Window,
-        groups: usize,
-        layer: &Layer,
-    ) -> Result<bool, Problem> {
+        shape: &Shape,
+        pixels: Option<Pixels>,
+        proven: &Proven,
+    ) -> Selected {
         let (x, y) = (node.operands[0], node.result);
-        let ([batch, _, _, in_c], [_, out_h, out_w, out_c]) = self.images(node)?;
-        let (kernel, weights) = if groups == 1 {
-            let filters = Filters::new(&layer.weights, out_c, window.size[1] * in_c);
-            if !filters.fit_windows() {
-                return Ok(false);
+        let (kernel, weights) = match pixels {
+            Some(pixels) => {
+                let filters = Filters::new(&proven.layer.weights, shape.out_c, shape.k_w * shape.in_c);
+                let kernel = match pixels {
+                    Pixels::Pairs => KernelId::Conv2dI8V6mPairs,
+                    Pixels::Singles => KernelId::Conv2dI8V6mSingles,
+                };
+                (kernel, self.filters(&filters, proven, pixels))
             }
-            let rows = if self.in_loop { self.schedule.steps[self.step].beat.band } else { out_h };
-            let pairs = in_pairs(rows * out_w, out_c);
-            let weights = self.filters(&filters, layer, pairs);
-            (if pairs { KernelId::Conv2dI8V6mPairs } else { KernelId::Conv2dI8V6mSingles }, weights)
-        } else if groups == in_c && groups == out_c && window.size[0] * window.size[1] <= MOST_TAPS {
-            let weights = Data::from_i8(&pack::taps_in_threes(&layer.weights, out_c));
-            let weights = self.step_constant("WEIGHTS", weights);
-            let constants = vec![Arg::Constant(weights, Element::I8)];
-            (KernelId::Depthwise2dI8V6m, constants)
-        } else {
-            return Ok(false);
+            None => {
+                let weights = Data::from_i8(&pack::taps_in_threes(&proven.layer.weights, shape.out_c));
+                let weights = self.step_constant("WEIGHTS", weights);
+                (KernelId::Depthwise2dI8V6m, vec![Arg::Constant(weights, Element::I8)])
+            }
         };
-        let sizes = crate::kernel::Shape::of(self.graph, node).ok_or_else(|| self.no_kernel(node))?;
-        let conv = self.conv_params(&sizes);
+        let conv = self.conv_params(shape);
         let pad = Arg::Int(self.ty(x).zero_point().into());
-        let requant = self.half_requant(layer, kernel == KernelId::Depthwise2dI8V6m);
+        let requant = self.half_requant(proven, pixels.is_none());
         let (rx, ry) = (self.rows(x)?, self.rows(y)?);
-        for image in 0..batch {
-            let mut args = vec![Arg::Struct(conv.clone()), conv::rows(rx, batch, image)];
+        for image in 0..shape.images {
+            let mut args = vec![Arg::Struct(conv.clone()), conv::rows(rx, shape.images, image)];
             args.extend(weights.iter().cloned());
-            args.extend([pad.clone(), requant.clone(), conv::rows(ry, batch, image), self.band(out_h)]);
+            let ry = conv::rows(ry, shape.images, image);
+            args.extend([pad.clone(), requant.clone(), ry, self.band(shape.out_h)]);
             self.call(kernel, args);
         }
-        Ok(true)
+        Ok(())
     }
 
-    fn dense_windowed(&mut self, node: &'a Node, layer: &Layer) -> Result<bool, Problem> {
-        let (x, y) = (node.operands[0], node.result);
-        let (k, n) = (self.ty(x).shape.last(), self.ty(y).shape.last());
-        let filters = Filters::new(&layer.weights, n, k);
-        if !filters.fit_windows() {
-            return Ok(false);
-        }
-        let pairs = in_pairs(self.ty(y).shape.numel() / n.max(1), n);
+    fn dense_windowed(&mut self, node: &'a Node, pixels: Pixels, proven: &Proven) -> Selected {
+        let (k, n) = (self.ty(node.operands[0]).shape.last(), self.ty(node.result).shape.last());
+        let filters = Filters::new(&proven.layer.weights, n, k);
         let [x, y, band] = self.matrix_rows(node)?;
         let mut args = vec![x];
-        args.extend(self.filters(&filters, layer, pairs));
-        args.push(self.half_requant(layer, false));
+        args.extend(self.filters(&filters, proven, pixels));
+        args.push(self.half_requant(proven, false));
         args.extend([y, band]);
-        self.call(if pairs { KernelId::DenseI8V6mPairs } else { KernelId::DenseI8V6mSingles }, args);
-        Ok(true)
+        let kernel = match pixels {
+            Pixels::Pairs => KernelId::DenseI8V6mPairs,
+            Pixels::Singles => KernelId::DenseI8V6mSingles,
+        };
+        self.call(kernel, args);
+        Ok(())
     }
 
     /// Weights, first values, and taps of a part.
-    fn filters(&mut self, filters: &Filters, layer: &Layer, pairs: bool) -> Vec<Arg> {
-        let (weights, element, firsts) = if pairs {
-            (filters.pairs(), Element::I8, filters.pair_firsts(&layer.bias))
-        } else {
-            (filters.singles(), Element::I32, filters.single_firsts(&layer.bias))
+    fn filters(&mut self, filters: &Filters, proven: &Proven, pixels: Pixels) -> Vec<Arg> {
+        let (weights, element, firsts) = match pixels {
+            Pixels::Pairs => (filters.pairs(), Element::I8, filters.pair_firsts(&proven.bias)),
+            Pixels::Singles => (filters.singles(), Element::I32, filters.single_firsts(&proven.bias)),
         };
         let weights = self.step_constant("WEIGHTS", Data::new(weights));
         let firsts = self.step_constant("FIRST", Data::from_i32(&firsts));
@@ -116,7 +220,7 @@ impl<'a> Selector<'a> {
     }
 
     /// The kernels' `HalfRequant`; first values are in it for the depthwise kernel.
-    fn half_requant(&mut self, layer: &Layer, firsts: bool) -> Arg {
+    fn half_requant(&mut self, layer: &Proven, firsts: bool) -> Arg {
         let HalvesForm { shift, lo, hi, .. } = layer.form;
         let channel = |(first, halves): (&i32, &Halves)| match firsts {
             true => [vec![*first], own_words(halves), signed_words(halves, layer.form)].concat(),
@@ -134,44 +238,10 @@ impl<'a> Selector<'a> {
         ];
         Arg::Struct(Struct { name: "HalfRequant", fields })
     }
-
-    /// An integer layer whose requantisation has a cheap exact form.
-    fn halves(&self, node: &'a Node, rescale: &Rescale, clamp: &Clamp) -> Option<Layer> {
-        let (x, w) = (self.ty(node.operands[0]), self.ty(node.operands[1]));
-        let y = self.ty(node.result);
-        let symmetric = w.quant.as_ref().is_none_or(|q| q.zero_points.iter().all(|&z| z == 0));
-        if [x.dtype, w.dtype, y.dtype] != [DType::I8; 3] || !symmetric {
-            return None;
-        }
-        let out_c = y.shape.last();
-        let weights = self.graph.const_data(node.operands[1])?.to_i8();
-        let bias = match node.operands.get(2) {
-            Some(&bias) => self.graph.const_data(bias)?.to_i32(),
-            None => vec![0; out_c],
-        };
-        let bias = folded_bias(&weights, &bias, x.zero_point(), out_c);
-        let taps = weights.len() / out_c.max(1);
-        let channel = |(o, &bias): (usize, &i32)| {
-            let reference = Reference::of(rescale, o, y.zero_point(), clamp.int_bounds())?;
-            let own = weights.iter().skip(o * taps).take(taps).copied();
-            let range = reachable(own, bias, (-128, 127));
-            Some((reference, range))
-        };
-        let channels = bias.iter().enumerate().map(channel).collect::<Option<Vec<_>>>()?;
-        let (form, halves) = choose_halves(&channels)?;
-        let bias = bias.iter().zip(&halves).map(|(bias, halves)| bias.wrapping_add(halves.delta)).collect();
-        Some(Layer { weights, bias, form, halves })
-    }
 }
 
 /// Most taps of the depthwise kernel.
 const MOST_TAPS: usize = 27;
-
-/// Whether tiles of two pixels are worth it: they take 5 instructions for two products of a pixel pair, half of them in vain if there is one pixel,
-/// others take 6.
-fn in_pairs(pixels: usize, filters: usize) -> bool {
-    filters >= 2 && 5 * pixels.next_multiple_of(2) < 6 * pixels
-}
 
 /// The constants of a channel.
 fn own_words(halves: &Halves) -> Vec<i32> {

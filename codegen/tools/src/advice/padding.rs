@@ -2,7 +2,7 @@
 
 use super::{cost, place, Advice, Topic};
 use crate::report::macs;
-use kiln_codegen::kernel::Shape;
+use kiln_codegen::select::Shape;
 use kiln_codegen::Compiled;
 use kiln_ir::{Graph, Node};
 use std::collections::BTreeMap;

@@ -1,12 +1,12 @@
 //! Kernels of floats in vectors, of hosts: what they compute, and the workspace that they need.
 
-use super::vectors::{ring, BLOCK};
-use super::Shape;
+use super::integers::{ring, BLOCK};
 use crate::ir::{DType, Data, Graph, Layout, Node, Op};
+use crate::select::Shape;
 
 /// A kernel of floats in vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Floats {
+pub(in crate::select) enum Floats {
     /// Convolution with all channels.
     Conv(Shape),
     /// Convolution of each channel with one filter.
@@ -31,7 +31,7 @@ const MOST_FLAT: usize = 15;
 
 impl Floats {
     /// The kernel of a node of floats, in a step that computes all rows at once (`whole`) or not; `None` where there is none.
-    pub fn of(graph: &Graph, node: &Node, whole: bool) -> Option<Floats> {
+    pub(super) fn of(graph: &Graph, node: &Node, whole: bool) -> Option<Floats> {
         if let Op::MatMul { .. } = node.op {
             let [x, w] = node.operands[..] else { return None };
             let types = [x, w, node.result].map(|id| graph.ty(id).dtype);
@@ -68,7 +68,7 @@ impl Floats {
     }
 
     /// Images that it computes one after the other.
-    pub fn images(&self) -> usize {
+    pub(super) fn images(&self) -> usize {
         match self {
             Floats::Conv(shape) | Floats::Depthwise(shape) => shape.images,
             Floats::Dense(..) | Floats::MatMul(..) => 1,
@@ -76,7 +76,7 @@ impl Floats {
     }
 
     /// Bytes of its workspace.
-    pub fn workspace(&self) -> usize {
+    pub(super) fn workspace(&self) -> usize {
         let elements = match self {
             Floats::Conv(shape) if shape.is_points() => together(shape.in_h, shape.in_w * shape.in_c),
             Floats::Dense(rows, k) => together(*rows, *k),
@@ -105,7 +105,7 @@ fn together(rows: usize, row: usize) -> usize {
 }
 
 /// Blocks that channels fill together with those of the next pixels, until they begin again; `None` where each pixel has blocks of its own.
-pub fn flat_blocks(channels: usize) -> Option<usize> {
+pub(super) fn flat_blocks(channels: usize) -> Option<usize> {
     let blocks = channels >> channels.trailing_zeros().min(BLOCK.trailing_zeros());
     (blocks > 1 && blocks <= MOST_FLAT).then_some(blocks)
 }

@@ -1,14 +1,14 @@
 //! Kernels in vectors, of hosts: what they compute, and the workspace that they need.
 
-use super::Shape;
 use crate::ir::{DType, Graph, Layout, Node, Op, Rescale};
+use crate::select::Shape;
 
 /// Filters in a block.
-pub const BLOCK: usize = 16;
+pub(super) const BLOCK: usize = 16;
 
 /// A kernel in vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Vectors {
+pub(in crate::select) enum Vectors {
     /// Convolution with all channels.
     Conv(Shape),
     /// Convolution of each channel with one filter.
@@ -29,7 +29,7 @@ pub(super) const SLACK: usize = 256;
 
 impl Vectors {
     /// The kernel of a node of integers; `None` where there is none.
-    pub fn of(graph: &Graph, node: &Node, whole: bool) -> Option<Vectors> {
+    pub(super) fn of(graph: &Graph, node: &Node, whole: bool) -> Option<Vectors> {
         let (Op::Conv2d { rescale, .. } | Op::Dense { rescale, .. }) = &node.op else { return None };
         if !matches!(rescale, Rescale::FixedPoint(_) | Rescale::Once(_) | Rescale::Float(_))
             || node.op.layout() != Layout::default()
@@ -62,7 +62,7 @@ impl Vectors {
     }
 
     /// Images that it computes one after the other.
-    pub fn images(&self) -> usize {
+    pub(super) fn images(&self) -> usize {
         match self {
             Vectors::Conv(shape) | Vectors::Depthwise(shape) => shape.images,
             Vectors::Dense(_) => 1,
@@ -70,7 +70,7 @@ impl Vectors {
     }
 
     /// Bytes of its workspace.
-    pub fn workspace(&self) -> usize {
+    pub(super) fn workspace(&self) -> usize {
         match self {
             Vectors::Conv(shape) => {
                 let (row, rows) = ring(shape, 1);
@@ -86,7 +86,7 @@ impl Vectors {
 }
 
 /// Elements of a row with padding, in so many phases, and how many rows a filter covers.
-pub fn ring(shape: &Shape, phases: usize) -> (usize, usize) {
+pub(super) fn ring(shape: &Shape, phases: usize) -> (usize, usize) {
     let reach = shape.out_w.saturating_sub(1) * shape.stride_w + (shape.k_w - 1) * shape.dilation_w + 1;
     let columns = reach.max(shape.in_w + shape.pad_left);
     let phase = columns.div_ceil(phases) * shape.in_c;
@@ -94,7 +94,7 @@ pub fn ring(shape: &Shape, phases: usize) -> (usize, usize) {
 }
 
 /// Phases of the columns of a depthwise convolution.
-pub fn phases(shape: &Shape) -> usize {
+pub(super) fn phases(shape: &Shape) -> usize {
     if shape.in_c % BLOCK == 0 {
         1
     } else {
@@ -121,7 +121,7 @@ fn groups(shape: &Shape) -> usize {
 }
 
 /// The taps `(ky, kx)` of the groups of four of a depthwise filter.
-pub fn depthwise_taps(shape: &Shape) -> Vec<[(usize, usize); 4]> {
+pub(super) fn depthwise_taps(shape: &Shape) -> Vec<[(usize, usize); 4]> {
     let four = |part: usize, kx: usize| match shape.k_h {
         1 => [0, 1, 2, 3].map(|i| (0, 4 * part + i)),
         _ => [0, 1, 2, 3].map(|i| (4 * part + i, kx)),
@@ -131,6 +131,6 @@ pub fn depthwise_taps(shape: &Shape) -> Vec<[(usize, usize); 4]> {
 }
 
 /// Blocks of a row's elements until channels begin again.
-pub fn period(channels: usize) -> usize {
+pub(super) fn period(channels: usize) -> usize {
     channels >> channels.trailing_zeros().min(4)
 }

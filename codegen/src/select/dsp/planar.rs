@@ -1,22 +1,23 @@
-//! Which kernels of cores with the DSP extension read and write planar images.
+//! Which kernels read and write planar images.
 //!
-//! The layout pass asks this of a graph in any layout, and what it finds here `select` has kernels for: there are no portable ones to fall back to.
+//! The layout pass asks this of a graph in any layout. There are no portable kernels for planar images to fall back to.
 
-use super::cheap::has_cheap_form;
-use super::{needs_cheap_form, packs, tiles, Shape};
+use super::{packs, tiles, Asked, Gains, Sizes as Shape, Window};
 use crate::ir::{DType, Graph, Layout, Node, Op, Order, ValueId};
 
 /// Whether a node's result can be planar: that of a convolution in tiles.
-pub fn planar_result(graph: &Graph, node: &Node) -> bool {
+pub(super) fn writes(asked: &Asked<'_>) -> bool {
+    let (graph, node) = (asked.graph, asked.node);
     let Op::Conv2d { groups: 1, .. } = node.op else { return false };
     let layout = Layout { x: Order::ChannelLast, y: Order::Planar };
     Shape::of(graph, node).is_some_and(|shape| tiles(&Shape { layout, ..shape }))
-        && packs(graph, node)
-        && has_kernel(graph, node)
+        && packs(asked)
+        && has_kernel(asked, Gains::Alternating)
 }
 
 /// Whether a node's first operand can be planar: that of a depthwise convolution 3 × 3, whose taps are at most one pixel beyond the row.
-pub fn planar_operand(graph: &Graph, node: &Node) -> bool {
+pub(super) fn reads(asked: &Asked<'_>) -> bool {
+    let (graph, node) = (asked.graph, asked.node);
     let Op::Conv2d { window, .. } = &node.op else { return false };
     let Some(shape) = Shape::of(graph, node) else { return false };
     let depthwise = shape.groups > 1 && shape.groups == shape.in_c && shape.out_c == shape.in_c;
@@ -26,12 +27,17 @@ pub fn planar_operand(graph: &Graph, node: &Node) -> bool {
     let both = shape.stride_w == 1 && window.pad.left + window.pad.right == 2;
     let long = shape.in_w >= if both { LEAST_WIDTH } else { LEAST_WIDTH + 1 };
     let fits = depthwise && taps && pads && long && shape.out_c < MOST_CHANNELS;
-    fits && constants(graph, node) && has_kernel(graph, node)
+    fits && constants(graph, node) && has_kernel(asked, Gains::None)
 }
 
-/// Whether a layer need not be left to portable kernels, which know no such images.
-fn has_kernel(graph: &Graph, node: &Node) -> bool {
-    !needs_cheap_form(node) || has_cheap_form(graph, node)
+/// Whether a layer need not be left to portable kernels, which know no such images. The search for a cheap form takes a while, so it comes last.
+fn has_kernel(asked: &Asked<'_>, gains: Gains) -> bool {
+    asked.layer().is_some_and(|layer| layer.has_reference_kernel() || asked.proof(gains).is_some())
+}
+
+/// Whether the kernel of largest elements takes a window.
+pub(super) fn is_small(window: &Window) -> bool {
+    window.window.size.iter().all(|size| (1..=3).contains(size))
 }
 
 /// Pixels of a row at least.
@@ -58,6 +64,7 @@ fn constants(graph: &Graph, node: &Node) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::select::{planar_operand, planar_result};
 
     /// Whether result and operand of a convolution of an image of two channels, `width` pixels wide, can be planar.
     fn planar(weights: &str, width: usize, window: &str, groups: usize, out: &str) -> (bool, bool) {
@@ -71,8 +78,9 @@ mod tests {
         ))
         .unwrap();
         assert_eq!(crate::verify::verify(&graph), Ok(()));
-        let (_, node) = graph.nodes().next().unwrap();
-        (planar_result(&graph, node), planar_operand(&graph, node))
+        let (id, _) = graph.nodes().next().unwrap();
+        let options = crate::Options { target: Some(crate::Target::CortexMDsp), ..Default::default() };
+        (planar_result(&graph, id, &options), planar_operand(&graph, id, &options))
     }
 
     #[test]

@@ -1,0 +1,167 @@
+//! Which kernel computes a node. It is decided here, once for each node.
+//!
+//! A target runs the kernels of one or several processors ([`processors`]). Each processor has a folder beside this file, and offers *candidates*: kernels that give
+//! exactly the results of the node, with the proof where there is something to prove, and with predicted cycles. The cheapest candidate is chosen. The portable
+//! kernel is always one. The schedule asks a [`Choice`] for its workspace before there are addresses. `select` writes its calls when there are.
+
+use super::layer::{Fits, Gains, Layer, Proof};
+use super::packed::packing;
+use super::{dsp, portable, simd, v6m, Packing};
+use crate::ir::{Graph, Node, NodeId};
+use crate::{Options, Target};
+use kiln_kernel_table::{Core, KernelId};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// A kernel, in the words of its processor.
+#[derive(Clone, Debug)]
+pub(super) enum Kernel {
+    /// Plain Rust.
+    Portable,
+    /// Of cores without DSP instructions.
+    V6m(Rc<v6m::Kernel>),
+    /// Of cores with them.
+    Dsp(Rc<dsp::Kernel>),
+    /// In vectors of hosts.
+    Simd(Rc<simd::Kernel>),
+}
+
+/// What a processor's folder offers.
+pub(super) trait Processor: Sync {
+    /// Kernels that compute the node exactly, on that core.
+    fn candidates(&self, asked: &Asked<'_>, core: Core) -> Vec<Choice>;
+
+    /// Whether there is a kernel for the node that reads a planar first operand, if there is one for other images.
+    fn reads_planar(&self, _asked: &Asked<'_>) -> bool {
+        false
+    }
+
+    /// Whether there is one that writes a planar result.
+    fn writes_planar(&self, _asked: &Asked<'_>) -> bool {
+        false
+    }
+}
+
+/// The processors whose kernels a target runs, and the core whose cycles are predicted. The best processor comes first.
+fn processors(target: Target) -> (&'static [&'static dyn Processor], Core) {
+    match target {
+        Target::Portable => (&[], Core::M0),
+        Target::CortexM0 => (&[&v6m::V6m], Core::M0),
+        Target::CortexMDsp => (&[&dsp::Dsp, &v6m::V6m], Core::M4),
+        Target::Vectors => (&[&simd::Simd], Core::Host),
+    }
+}
+
+/// The kernel of a node, and what follows from it.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    pub(super) kernel: Kernel,
+    /// Predicted cycles of the whole node; the largest number where nothing is known.
+    pub cycles: u64,
+    /// Bytes of its workspace.
+    pub workspace: usize,
+    /// Images that it computes one after the other.
+    pub images: usize,
+}
+
+impl Choice {
+    /// A kernel without a workspace, for one image.
+    pub(super) fn new(kernel: Kernel, cycles: u64) -> Choice {
+        Choice { kernel, cycles, workspace: 0, images: 1 }
+    }
+
+    /// The workspaces of so many threads that share a step of all rows, all together, in bytes; `None` where one thread computes it.
+    pub fn shared_workspaces(&self, graph: &Graph, node: &Node, cores: usize) -> Option<usize> {
+        let worth = cores > 1 && simd::is_worth_sharing(self, graph, node);
+        worth.then(|| self.possible_workspaces(graph, node, cores)).flatten()
+    }
+
+    /// As [`Self::shared_workspaces`], whether it is worth it or not.
+    pub fn possible_workspaces(&self, graph: &Graph, node: &Node, cores: usize) -> Option<usize> {
+        match &self.kernel {
+            Kernel::Simd(kernel) => simd::workspaces(kernel, self, graph, node, cores),
+            Kernel::Portable | Kernel::V6m(_) | Kernel::Dsp(_) => None,
+        }
+    }
+}
+
+/// The kernels of a graph's nodes. Graph and options are always the same.
+#[derive(Debug, Default)]
+pub struct Kernels {
+    chosen: HashMap<(NodeId, bool), Choice>,
+    fits: RefCell<Fits>,
+}
+
+impl Kernels {
+    /// The kernel of a node, in a step that computes all rows at once (`whole`) or runs in a pipeline.
+    pub fn of(&mut self, graph: &Graph, node: NodeId, options: &Options, whole: bool) -> Choice {
+        if let Some(choice) = self.chosen.get(&(node, whole)) {
+            return choice.clone();
+        }
+        let choice = choose(&Asked::new(graph, node, options, whole, &self.fits));
+        self.chosen.insert((node, whole), choice.clone());
+        choice
+    }
+}
+
+/// The cheapest kernel.
+fn choose(asked: &Asked<'_>) -> Choice {
+    let (processors, core) = processors(asked.options.target());
+    // The best processor last, which wins where nothing is known of either.
+    let candidates = processors.iter().rev().flat_map(|processor| processor.candidates(asked, core));
+    let portable = Choice::new(Kernel::Portable, portable::cycles(asked, core));
+    candidates.fold(portable, |best, next| if next.cycles <= best.cycles { next } else { best })
+}
+
+/// Whether a node's first operand can be planar.
+pub fn planar_operand(graph: &Graph, node: NodeId, options: &Options) -> bool {
+    let fits = RefCell::default();
+    let asked = Asked::new(graph, node, options, true, &fits);
+    processors(options.target()).0.iter().any(|processor| processor.reads_planar(&asked))
+}
+
+/// Whether a node's result can be planar.
+pub fn planar_result(graph: &Graph, node: NodeId, options: &Options) -> bool {
+    let fits = RefCell::default();
+    let asked = Asked::new(graph, node, options, true, &fits);
+    processors(options.target()).0.iter().any(|processor| processor.writes_planar(&asked))
+}
+
+/// What a kernel is asked for.
+pub(super) struct Asked<'g> {
+    pub(super) graph: &'g Graph,
+    id: NodeId,
+    pub(super) node: &'g Node,
+    pub(super) options: &'g Options,
+    /// Whether the step computes all rows at once.
+    pub(super) whole: bool,
+    /// How flash holds the weights.
+    pub(super) packing: Option<Packing>,
+    fits: &'g RefCell<Fits>,
+}
+
+impl<'g> Asked<'g> {
+    fn new(graph: &'g Graph, id: NodeId, options: &'g Options, whole: bool, fits: &'g RefCell<Fits>) -> Self {
+        let node = graph.node(id);
+        let packing = packing(graph, node, options);
+        Asked { graph, id, node, options, whole, packing, fits }
+    }
+
+    /// The node as a layer of int8 with known weights.
+    pub(super) fn layer(&self) -> Option<Rc<Layer>> {
+        self.fits.borrow_mut().layer(self.id, || Layer::of(self.graph, self.node))
+    }
+
+    /// The layer with the cheap form of its requantisation, if there is one; `None` where it has to have one, and has not.
+    pub(super) fn proof(&self, gains: Gains) -> Option<Proof> {
+        let layer = self.layer()?;
+        let form = self.fits.borrow_mut().form(self.id, &layer, gains);
+        (form.is_some() || layer.has_reference_kernel()).then_some(Proof { layer, form })
+    }
+}
+
+/// Cycles of a kernel on a core; `None` where the table has none.
+pub(super) fn cycles(kernel: KernelId, core: Core, products: usize, results: usize) -> Option<u64> {
+    kernel.cycles(core).map(|cycles| cycles.of(products, results))
+}

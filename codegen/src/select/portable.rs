@@ -1,0 +1,25 @@
+//! What portable kernels take, as far as other kernels compete with them.
+
+use super::kernel::{self, Asked};
+use super::Shape;
+use crate::ir::{DType, Op};
+use kiln_kernel_table::{Core, KernelId};
+
+/// Predicted cycles of the portable kernel of a node; the largest number where nothing is known.
+pub(super) fn cycles(asked: &Asked<'_>, core: Core) -> u64 {
+    let (graph, node) = (asked.graph, asked.node);
+    let types = node.operands.iter().take(2).chain([&node.result]).map(|&id| graph.ty(id).dtype);
+    if types.clone().count() != 3 || types.into_iter().any(|dtype| dtype != DType::I8) {
+        return u64::MAX;
+    }
+    let kernel = match (&node.op, Shape::of(graph, node)) {
+        (Op::Conv2d { .. }, Some(shape)) if shape.groups == shape.in_c && shape.groups > 1 => {
+            KernelId::Depthwise2dI8
+        }
+        (Op::Conv2d { .. }, Some(_)) => KernelId::Conv2dI8,
+        (Op::Dense { .. }, _) => KernelId::DenseI8,
+        _ => return u64::MAX,
+    };
+    let products = kiln_ir::macs(graph, node) as usize;
+    kernel::cycles(kernel, core, products, graph.ty(node.result).shape.numel()).unwrap_or(u64::MAX)
+}
