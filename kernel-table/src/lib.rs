@@ -145,21 +145,23 @@ pub enum Core {
     Host,
 }
 
-/// What a kernel takes, in thousandths of a cycle, on a core. `cargo kiln bench --per-layer` measures it; `host-tests/tests/predictions.rs` holds these to the measurement.
+/// What a kernel takes on a core, in thousandths of a cycle. `cargo kiln bench --per-layer` measures it; `host-tests/tests/predictions.rs` holds these to the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cycles {
     /// For each product of an operand and a weight.
     pub product: u32,
     /// For each element of the result, besides.
     pub result: u32,
+    /// For a call, besides, in cycles.
+    pub call: u32,
 }
 
 impl Cycles {
-    /// Cycles of so many products and elements of the result.
+    /// Cycles of one call with so many products and elements of the result.
     pub const fn of(self, products: usize, results: usize) -> u64 {
-        // Sizes of tensors fit 32 bits on the cores that this is about; elsewhere the largest number will do.
         let products = (products as u64).saturating_mul(self.product as u64);
-        products.saturating_add((results as u64).saturating_mul(self.result as u64)) / 1000
+        let results = (results as u64).saturating_mul(self.result as u64);
+        products.saturating_add(results) / 1000 + self.call as u64
     }
 }
 
@@ -229,9 +231,9 @@ const fn row(name: &'static str, op: Op, isa: Isa, formats: Formats) -> Row {
     }
 }
 
-/// What rows say of cycles: those of a product and of an element, in thousandths.
-const fn cycles(product: u32, result: u32) -> Cycles {
-    Cycles { product, result }
+/// What rows say of cycles: those of a product and of an element, in thousandths, and those of a call.
+const fn cycles(product: u32, result: u32, call: u32) -> Cycles {
+    Cycles { product, result, call }
 }
 
 kernel_table!(define);

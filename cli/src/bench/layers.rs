@@ -20,6 +20,8 @@ pub(super) struct Layer {
     /// Multiply-accumulates; `None` for a hop of a sliding model, which computes a part of them.
     macs: Option<u64>,
     pub(super) took: Took,
+    /// Cycles that the compiler predicted for a whole input, where it did.
+    predicted: Option<u64>,
 }
 
 /// What a step takes.
@@ -87,7 +89,7 @@ pub(super) fn table(layers: &[Layer]) -> String {
     );
     let all: u64 = layers.iter().map(|l| l.took.cycles()).sum();
     for layer in layers {
-        let Layer { step, op, name, kernels, macs, took } = layer;
+        let Layer { step, op, name, kernels, macs, took, .. } = layer;
         let cycles = took.cycles();
         let share = 100.0 * cycles as f64 / all.max(1) as f64;
         let instructions = match took {
@@ -116,7 +118,9 @@ impl Layer {
     fn new(compiled: &Compiled, step: usize, took: Took) -> Layer {
         let (op, name) = memory::computed(compiled, step);
         let (kernels, macs) = (kernels(compiled, step), macs(compiled, step));
-        Layer { step, op: op.into(), name: name.into(), kernels, macs, took }
+        let chosen = compiled.program.chosen.iter().find(|chosen| chosen.step == step);
+        let predicted = chosen.and_then(|chosen| chosen.cycles);
+        Layer { step, op: op.into(), name: name.into(), kernels, macs, took, predicted }
     }
 
     /// For programs.
@@ -129,6 +133,9 @@ impl Layer {
                 layer["cycles_estimated"] = count.cycles.into();
             }
             Took::Measured(cycles) => layer["cycles_measured"] = cycles.into(),
+        }
+        if let Some(cycles) = self.predicted {
+            layer["cycles_predicted"] = cycles.into();
         }
         layer
     }

@@ -8,6 +8,7 @@ use super::layer::{Fits, Gains, Layer, Proof};
 use super::packed::packing;
 use super::{dsp, portable, simd, v6m, Packing};
 use crate::ir::{Graph, Node, NodeId};
+use crate::requant::Form;
 use crate::{Options, Target};
 use kiln_kernel_table::{Core, KernelId};
 use std::cell::RefCell;
@@ -63,12 +64,14 @@ pub struct Choice {
     pub workspace: usize,
     /// Images that it computes one after the other.
     pub images: usize,
+    /// The cheap form of its requantisation, of kernels that have this kind.
+    pub form: Option<Form>,
 }
 
 impl Choice {
     /// A kernel without a workspace, for one image.
     pub(super) fn new(kernel: Kernel, cycles: u64) -> Choice {
-        Choice { kernel, cycles, workspace: 0, images: 1 }
+        Choice { kernel, cycles, workspace: 0, images: 1, form: None }
     }
 
     /// The workspaces of so many threads that share a step of all rows, all together, in bytes; `None` where one thread computes it.

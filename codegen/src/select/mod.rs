@@ -87,6 +87,7 @@ pub fn select_all(
             constants: Vec::new(),
             customs: Vec::new(),
             calls: Vec::new(),
+            chosen: Vec::new(),
             loops: Vec::new(),
             fed: None,
             inputs: Vec::new(),
@@ -150,6 +151,8 @@ impl<'a> Selector<'a> {
                 self.comment = describe(self.graph, node);
                 self.label = format!("{} {:?}", node.op.name(), self.graph.value(node.result).label());
                 let choice = self.kernels.of(self.graph, id, self.options, !self.in_loop);
+                let cycles = Some(choice.cycles).filter(|&cycles| cycles < u64::MAX);
+                self.program.chosen.push(Chosen { step: index, cycles, form: choice.form });
                 self.node(node, &choice)
             }
             StepKind::Absorb { node, sums } => {

@@ -2,6 +2,7 @@
 
 use super::{Element, Fed};
 use crate::ir::{Data, Type};
+use crate::requant::Form;
 use crate::schedule::{Beat, Feed};
 use kiln_kernel_table::KernelId;
 
@@ -22,6 +23,8 @@ pub struct Program {
     pub customs: Vec<Custom>,
     /// Kernel calls in order.
     pub calls: Vec<Call>,
+    /// What was chosen for the steps that compute a node, in order.
+    pub chosen: Vec<Chosen>,
     /// Which of their steps take turns in a loop, in order. All others run once.
     pub loops: Vec<Loop>,
     /// How the first of them takes the model's only input row by row, if it does.
@@ -34,6 +37,17 @@ pub struct Program {
     pub results: Vec<StepResult>,
     /// What a reset writes where, for states that do not start as zeros.
     pub state_inits: Vec<StateInit>,
+}
+
+/// What was chosen for a step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Chosen {
+    /// Index of the step.
+    pub step: usize,
+    /// Predicted cycles for a whole input; `None` where nothing is known of the kernel.
+    pub cycles: Option<u64>,
+    /// The cheap form of requantisation, of kernels that have this kind.
+    pub form: Option<Form>,
 }
 
 impl Program {

@@ -134,11 +134,24 @@ fn choice(kernel: Kernel, asked: &Asked<'_>, core: Core) -> Choice {
         | Kernel::Temporal(shape, ..) => (0, shape.images),
         _ => (0, 1),
     };
-    let cycles = kernel.cycles(asked, core);
-    Choice { workspace, images, ..Choice::new(kernel::Kernel::Dsp(Rc::new(kernel)), cycles) }
+    let (cycles, form) = (kernel.cycles(asked, core), kernel.form());
+    Choice { workspace, images, form, ..Choice::new(kernel::Kernel::Dsp(Rc::new(kernel)), cycles) }
 }
 
 impl Kernel {
+    /// The cheap form of its requantisation.
+    fn form(&self) -> Option<Form> {
+        match self {
+            Kernel::Tiled(_, _, proof)
+            | Kernel::Column(_, _, proof)
+            | Kernel::DepthwisePlanar(_, proof)
+            | Kernel::Depthwise(_, proof)
+            | Kernel::Temporal(_, _, proof)
+            | Kernel::Dense(_, proof) => proof.form.as_ref().map(|fitted| fitted.form),
+            _ => None,
+        }
+    }
+
     /// Predicted cycles. Kernels of `optimize = "size"` count as the ones that they stand for; so do those that need no cheap form.
     fn cycles(&self, asked: &Asked<'_>, core: Core) -> u64 {
         let results = asked.graph.ty(asked.node.result).shape.numel();

@@ -1,6 +1,7 @@
 //! Which kernels compute the steps, with what constants, and how their sums become results.
 
 use super::macs;
+use kiln_codegen::requant::Form;
 use kiln_codegen::schedule::StepKind;
 use kiln_codegen::select::{Arg, Call, Callee, ConstantId, Field, Generic, Operand, Program, Struct};
 use kiln_codegen::Compiled;
@@ -23,6 +24,8 @@ pub struct StepKernels {
     pub constant_bytes: usize,
     /// Bytes of the arena that its kernel works in.
     pub workspace_bytes: usize,
+    /// Predicted cycles for a whole input, on the core that the processor's kernels are made for; `None` where nothing is known.
+    pub cycles: Option<u64>,
     /// How its sums become results.
     pub requantisation: Requantisation,
 }
@@ -59,14 +62,17 @@ impl Requantisation {
         !matches!(self, Requantisation::None | Requantisation::Reference | Requantisation::Floats)
     }
 
-    fn of(call: &Call) -> Requantisation {
-        let fitted = || fitted(&call.generics).or_else(|| call.args.iter().find_map(told));
+    fn of(call: &Call, form: Option<Form>) -> Requantisation {
+        let fitted = |Form { shift, signed }| Requantisation::Fitted {
+            instructions: if signed { 4 } else { 2 },
+            shift: shift as usize,
+        };
         match call.kernel().and_then(KernelId::arithmetic) {
             None => Requantisation::None,
             Some(Arithmetic::Reference | Arithmetic::Once) => Requantisation::Reference,
             Some(Arithmetic::Floats) => Requantisation::Floats,
             Some(Arithmetic::Factors) => Requantisation::Factors,
-            Some(Arithmetic::Fitted) => fitted().unwrap_or(Requantisation::None),
+            Some(Arithmetic::Fitted) => form.map_or(Requantisation::None, fitted),
             Some(Arithmetic::Halves) => Requantisation::Halves,
             Some(Arithmetic::Linear) => Requantisation::Linear,
             Some(Arithmetic::Table) => Requantisation::Table,
@@ -112,6 +118,7 @@ fn of_step(compiled: &Compiled, calls: &[Call]) -> Option<StepKernels> {
         StepKind::Compute(id) => macs(&compiled.graph, compiled.graph.node(id)),
         StepKind::Absorb { .. } | StepKind::Copy { .. } => 0,
     };
+    let chosen = compiled.program.chosen.iter().find(|chosen| chosen.step == first.step);
     Some(StepKernels {
         step: first.step,
         kernels,
@@ -120,7 +127,8 @@ fn of_step(compiled: &Compiled, calls: &[Call]) -> Option<StepKernels> {
         macs,
         constant_bytes: constants.iter().map(bytes).sum(),
         workspace_bytes: step.workspace.map_or(0, |id| compiled.schedule.storage.buffer(id).bytes),
-        requantisation: Requantisation::of(first),
+        cycles: chosen.and_then(|chosen| chosen.cycles),
+        requantisation: Requantisation::of(first, chosen.and_then(|chosen| chosen.form)),
     })
 }
 
@@ -140,29 +148,6 @@ fn name(program: &Program, call: &Call) -> String {
     match generics.is_empty() {
         true => kernel.into(),
         false => format!("{kernel}::<{}>", generics.join(", ")),
-    }
-}
-
-/// The form of a kernel whose const arguments end with a shift and whether negative sums are corrected, but for further choices.
-fn fitted(generics: &[Generic]) -> Option<Requantisation> {
-    generics.windows(2).rev().find_map(|pair| match *pair {
-        [Generic::Size(shift), Generic::Flag(signed)] => {
-            Some(Requantisation::Fitted { instructions: if signed { 4 } else { 2 }, shift })
-        }
-        _ => None,
-    })
-}
-
-/// The form of a kernel that is told it at run time.
-fn told(arg: &Arg) -> Option<Requantisation> {
-    let Arg::Struct(Struct { fields, .. }) = arg else { return None };
-    let field = |name: &str| fields.iter().find(|(field, _)| *field == name).map(|(_, value)| value);
-    match (field("shift")?, field("signed")?) {
-        (Field::Int(shift), Field::Flag(signed)) => {
-            let instructions = if *signed { 4 } else { 2 };
-            Some(Requantisation::Fitted { instructions, shift: usize::try_from(*shift).ok()? })
-        }
-        _ => None,
     }
 }
 
