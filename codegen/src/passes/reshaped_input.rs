@@ -14,7 +14,13 @@ pub fn run(graph: &mut Graph) -> bool {
         let node = graph.node(id);
         let (&Op::Reshape {}, &[input]) = (&node.op, node.operands.as_slice()) else { return Rewrite::Keep };
         let reshaped = graph.ty(node.result).clone();
-        if graph.value(input).def != ValueDef::Input || !once(input) || graph.outputs.contains(&node.result) {
+        // Callers see the quantisation of inputs: a reshape that changes it stays.
+        let same = graph.ty(input).quant == reshaped.quant;
+        if graph.value(input).def != ValueDef::Input
+            || !same
+            || !once(input)
+            || graph.outputs.contains(&node.result)
+        {
             return Rewrite::Keep;
         }
         graph.value_mut(input).ty = reshaped;
@@ -53,5 +59,16 @@ mod tests {
              return %y, %z",
         );
         keeps(run, "input %x: f32[1,12] %i: f32[1,3,2,2] = reshape(%x) return %i");
+    }
+
+    #[test]
+    fn inputs_keep_their_quantisation() {
+        keeps(
+            run,
+            "input %x: i8[1,12] q(0.5 : -3)
+             %i: i8[1,3,2,2] q(0.5 : 4) = reshape(%x)
+             %y: i8[1,1,1,2] q(0.5 : 4) = max_pool2d(%i) {window = [3, 2], clamp = -128..=127}
+             return %y",
+        );
     }
 }

@@ -54,7 +54,9 @@ fn reshaped(graph: &Graph, id: ValueId) -> Option<ValueId> {
     let source = *node.operands.first()?;
     let op = &graph.node(graph.producer(source)?).op;
     let computed = op.window().is_some() || op.elementwise_operands() > 0 || matches!(op, Op::Dense { .. });
-    (matches!(node.op, Op::Reshape {}) && computed).then_some(source)
+    // A reshape may see the same integers as other numbers: then they stand for others in front of it.
+    let same = graph.ty(source).quant == graph.ty(id).quant;
+    (matches!(node.op, Op::Reshape {}) && computed && same).then_some(source)
 }
 
 #[cfg(test)]
@@ -122,6 +124,15 @@ mod tests {
              %q: f32[1,3,4] = mul(%a, %c) {rescale = real, clamp = -inf..=inf}
              %r: f32[1,3,4] = add(%b, %z) {rescale = real, clamp = -inf..=inf}
              return %j, %p, %q, %r",
+        );
+        // The reshape gives the integers another zero point.
+        keeps(
+            run,
+            "input %x: u8[2,4] q(0.5 : 2)
+             %a: i8[2,4] q(0.5 : -126) = requantize(%x) {rescale = [1073741824 * 2^1], clamp = -128..=127}
+             %b: i8[8] q(0.5 : 36) = reshape(%a)
+             %y: u8[8] q(0.5 : 164) = requantize(%b) {rescale = [1073741824 * 2^1], clamp = 0..=255}
+             return %y",
         );
     }
 }
