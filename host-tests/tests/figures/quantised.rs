@@ -128,9 +128,9 @@ pub fn rows(folder: &Path) -> Vec<Row> {
 pub fn text(rows: &[Row], compiler: &str) -> String {
     let rows: Vec<String> = rows.iter().map(Row::text).collect();
     format!(
-        "Both with integers for inputs and outputs, one inference on an emulated Cortex-M4 (`{compiler}`, [estimated cycles](cycles.md)). The samples are the golden inputs of the corpus, which are all there are: \
-         the same for calibration, for the choice of the method and for the ratio, so that in use it may be lower. MACs are those that are computed: channels that never change are removed, and weights \
-         that are stored more exactly have fewer of them.\n\n\
+        "Both models have integer inputs and outputs. One inference on an emulated Cortex-M4 (`{compiler}`, [estimated cycles](cycles.md)). The samples are the golden inputs of the corpus. \
+         The same samples serve for calibration, for the choice of the method and for the ratio, so the ratio may be lower in use. MACs are those that Kiln computes: channels that never change are removed, \
+         and more exact weights have fewer such channels.\n\n\
          | model | samples | signal to noise, TFLite's file | Kiln's | cycles, TFLite's file | Kiln's | MACs, TFLite's file | Kiln's | cycles/MAC, TFLite's file | Kiln's |\n\
          |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n{}\n",
         rows.join("\n")
