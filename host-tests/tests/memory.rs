@@ -54,16 +54,17 @@ const KNOWN: &[Known] = &[
 const OWN: [&str; 3] = ["residual_int8", "stream_int8", "temporal_int8"];
 
 const NOTES: &str = "\
-RAM in bytes on a Cortex-M4: arena and state, inputs, outputs and workspaces of kernels included. *Layer by layer* is what whole tensors need that are computed one after the other, \
-with elementwise operators in place, in the best order found and without alignment. *By rows*: `input = \"rows\"` with `optimize = \"memory\"`, for models whose first layers go row by \
-row. TFLM is the arena of TensorFlow Lite Micro with CMSIS-NN (August 2026); tinyengine_mcunet_vww_int8 takes floats there and, with \
-`io = \"quantized\"`, integers here. [How this works](memory.md).
+RAM in bytes on a Cortex-M4: arena and state, with inputs, outputs and workspaces of kernels. TFLM is the arena of TensorFlow Lite Micro with CMSIS-NN (August 2026).
 
-What others published: (a) peak SRAM measured on an STM32H743, [TinyEngine's README](https://github.com/mit-han-lab/tinyengine#measured-results) \
-(December 2022), for mcunet-vww1 and mbv2-w0.35 of [MCUNet's model zoo](https://github.com/mit-han-lab/mcunet#model-zoo), which takes 144×144 pixels there; \
-(b) patch-based inference as [msf-CNN](https://arxiv.org/abs/2505.11483) gives it for models of these names (MN2-vww5, MBV2-w0.35); its own \
-schedules need less still and compute parts of a layer more than once, which Kiln never does. MCUNetV2 itself ([arXiv 2110.15352](https://arxiv.org/abs/2110.15352)) \
-names 32 kB, for a network of its own on the Visual Wake Words data.";
+- *Layer by layer*: whole tensors, computed one after the other in the best order found, with elementwise operators in place and without alignment.
+- *By rows*: `input = \"rows\"` with `optimize = \"memory\"`, for models whose first layers go row by row.
+- tinyengine_mcunet_vww_int8 takes floats in TFLM. In Kiln it takes integers (`io = \"quantized\"`).
+
+[How this works](memory.md). What others published:
+
+- (a) Peak SRAM measured on an STM32H743, from [TinyEngine's README](https://github.com/mit-han-lab/tinyengine#measured-results) (December 2022). The models are mcunet-vww1 and mbv2-w0.35 of [MCUNet's model zoo](https://github.com/mit-han-lab/mcunet#model-zoo). The latter takes 144×144 pixels there.
+- (b) Patch-based inference, as [msf-CNN](https://arxiv.org/abs/2505.11483) reports it for models of these names (MN2-vww5, MBV2-w0.35). The schedules of msf-CNN need still less RAM. They compute parts of a layer more than once, which Kiln never does.
+- MCUNetV2 itself ([arXiv 2110.15352](https://arxiv.org/abs/2110.15352)) reports 32 kB, for another network on the Visual Wake Words data.";
 
 #[test]
 fn the_page_has_the_memory() {

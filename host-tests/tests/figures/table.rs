@@ -54,9 +54,9 @@ impl Tables {
              **Cortex-M4**\n\n\
              | model | MACs | TFLM cycles | Kiln cycles | faster | TFLM cycles/MAC | Kiln cycles/MAC | TFLM instructions | Kiln instructions | Kiln cycles, `\"size\"` |\n\
              |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n{}\n\n\
-             **Flash and RAM** in bytes. Code is the model's and its kernels'; start-up code and the harness, 2 to 3 KB, are not counted. Other constants are parameters \
-             of kernels, and the harness's own. TFLM is code and constants without the model file. RAM is arena and state; the stack comes on top.\n\n\
-             | model | TFLM flash besides the model | code, `\"speed\"` | code, `\"size\"` | other constants | weights | TFLM arena | RAM | stack |\n\
+             **Flash and RAM** in bytes. Code is the code of the model and its kernels, without start-up code and harness (2 to 3 KB). Other constants are parameters \
+             of kernels, and those of the harness. TFLM is code and constants without the model file. RAM is arena and state. The stack comes on top.\n\n\
+             | model | TFLM flash without the model | code, `\"speed\"` | code, `\"size\"` | other constants | weights | TFLM arena | RAM | stack |\n\
              |---|--:|--:|--:|--:|--:|--:|--:|--:|\n{}\n\n\
              **Cortex-M0+**: cycles with the single-cycle multiplier, and with the small one, which takes 32.\n\n\
              | model | TFLM instructions | Kiln instructions | of TFLM's | cycles | cycles, small multiplier |\n\
