@@ -11,24 +11,24 @@ use std::process::{Command, Stdio};
 /// Which firmware, on which board.
 #[derive(Args, Clone, Debug)]
 pub struct Firmware {
-    /// The ELF file [default: what `cargo build --release` makes of the package in this folder]
+    /// The ELF file [default: the package in this folder, built with `cargo build --release`]
     pub elf: Option<PathBuf>,
     /// The board: `cargo kiln boards` lists them
     #[arg(long, value_parser = crate::boards::any(), hide_possible_values = true)]
     pub board: String,
-    /// Serial number of the debug probe, where there are several; or VID:PID, or VID:PID:SERIAL
+    /// Serial number of the debug probe, if there are several; or VID:PID, or VID:PID:SERIAL
     #[arg(long, value_name = "SERIAL")]
     pub probe: Option<String>,
-    /// Clock of the debug port in kHz, where the probe's own choice is too fast
+    /// Clock of the debug port in kHz, if the probe's own choice is too fast
     #[arg(long, value_name = "KHZ")]
     pub speed: Option<u32>,
     /// Unlock a locked chip, which erases everything on it
     #[arg(long)]
     pub unlock: bool,
-    /// Check the image against the board and say what would be written, without a probe
+    /// Check that the image fits the board and show what would be written, without a probe
     #[arg(long)]
     pub dry_run: bool,
-    /// Of several programs of the package, which
+    /// The program, if the package has several
     #[arg(long, value_name = "NAME", conflicts_with = "elf")]
     pub bin: Option<String>,
 }

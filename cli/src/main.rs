@@ -9,8 +9,8 @@ use std::process::ExitCode;
 
 /// Compile trained neural networks to plain no_std Rust for microcontrollers
 ///
-/// Answers go to standard output, errors and progress to standard error. The exit status is 0 where the answer is good, 1 where it is not
-/// (the model does not compile, outputs differ) or there is none, and 2 for wrong arguments.
+/// Results go to standard output, errors and progress to standard error. The exit status is 0 on success, 1 on failure
+/// (the model does not compile, outputs differ, any other error), and 2 for wrong arguments.
 #[derive(Parser)]
 #[command(name = "cargo-kiln", bin_name = "cargo kiln", version)]
 #[command(after_help = "`cargo kiln <COMMAND> --help` has examples.", after_long_help = EXAMPLES)]
@@ -22,23 +22,23 @@ struct Cli {
 const EXAMPLES: &str = "\
 Examples:
   cargo kiln explain kws.tflite
-      Operators, shapes, MACs; whether it compiles, and if not, why; what makes it slower than it could be
+      Show operators, shapes and MACs, whether the model compiles, and what makes it slow or large
   cargo kiln new kws-demo --board qemu-cortex-m4 --model kws.tflite
-      A firmware crate: `cargo run --release` in it builds the firmware and runs it under QEMU
+      Create a firmware crate; `cargo run --release` in it builds the firmware and runs it under QEMU
   cargo kiln compile kws.tflite -o src/kws.rs --ram 20K
-      A Rust file to check in; fails where arena and state need more than 20 KiB
+      Write a Rust file to check in; fail if arena and state need more than 20 KiB
   cargo kiln quantize kws_f32.onnx --calibration samples.npz -o kws.onnx
-      Integers of a float model, and how much that costs layer by layer
+      Quantise a float model, and show the noise that each layer adds
   cargo kiln validate kws.tflite --golden kws.npz --on interp,host,qemu-cortex-m4
-      Generated code against recorded outputs, in three places
+      Compare generated code with recorded outputs, in three places
   cargo kiln bench kws.tflite --per-layer
-      Instructions, cycles, RAM and flash on an emulated Cortex-M4
+      Measure instructions, cycles, RAM and flash on an emulated Cortex-M4
   cargo kiln report kws.tflite -o report.html
-      Everything about the compiled model on one page
+      Write everything about the compiled model on one page
   cargo kiln run --board nrf52840-dk
-      Builds the firmware in this folder, flashes it and prints what it says
+      Build the firmware in this folder, flash it and print its output
 
-`cargo kiln <COMMAND> --help` has more of them.";
+`cargo kiln <COMMAND> --help` has more examples.";
 
 fn main() -> ExitCode {
     // Cargo runs `cargo-kiln kiln …` for `cargo kiln …`.

@@ -9,21 +9,21 @@ use kiln_boards::Board;
 use std::process::ExitCode;
 
 pub(super) const EXAMPLES: &str = "\
-On an emulated board, instructions are exact and cycles are estimated by the tables of the core's manual, without wait states; docs/cycles.md \
-says what that leaves out. On a real board, cycles are measured by a counter of its processor.
+On an emulated board, instructions are exact. Cycles are estimated from the tables of the core's manual, without wait states; docs/cycles.md \
+lists what that leaves out. On a real board, the processor's cycle counter measures them.
 
-Flash is that of the whole image, which has 1 to 3 KB besides the model. Stack is the high-water mark of one inference: all that is free of \
-it is painted before, and searched for the deepest word that changed.
+Flash is that of the whole image: the model, and 1 to 3 KB of other code. Stack is the high-water mark of one inference: the free stack is \
+painted before, and searched afterwards for the deepest word that changed.
 
-An inference with --input rows is all rows of one input. With --input sliding it is one hop in steady state: the frames from one window's \
-output to the next, and beside it what the model costs when it is invoked on every window.
+With --input rows, an inference takes all rows of one input. With --input sliding, it is one hop in steady state: the frames from one output to the next. \
+The cost of a whole inference per window is shown for comparison.
 
 Examples:
   cargo kiln bench kws.tflite
   cargo kiln bench wakeword.tflite --input sliding
   cargo kiln bench kws.tflite --optimize size --per-layer
   cargo kiln bench kws.tflite --optimize speed,size,memory
-      What each costs, in one table
+      The cost of each mode, in one table
   cargo kiln bench kws.tflite --board qemu-cortex-m0 --json
   cargo kiln bench kws.tflite --board nrf52840-dk
       Cycles measured on the board";
@@ -33,10 +33,10 @@ pub(crate) struct Arguments {
     /// The board, emulated or real: `cargo kiln boards` lists them
     #[arg(long, visible_alias = "on", default_value = "qemu-cortex-m4", value_parser = boards::any(), hide_possible_values = true)]
     board: String,
-    /// Serial number of a real board's debug probe, where there are several
+    /// Serial number of a real board's debug probe, if there are several
     #[arg(long, value_name = "SERIAL")]
     probe: Option<String>,
-    /// Also show each layer, from a second run
+    /// Also show each layer, measured in a second run
     #[arg(long)]
     per_layer: bool,
     /// Print JSON

@@ -4,7 +4,7 @@ use anyhow::Result;
 use std::process::ExitCode;
 
 pub(super) const EXAMPLES: &str = "\
-A board is data: docs/boards.md says how to add one.
+docs/boards.md explains how to add a board.
 
 Examples:
   cargo kiln boards

@@ -16,16 +16,16 @@ Examples:
       Then, in the crate: `mod kws;` and `use kws::Kws;`
   cargo kiln compile kws.tflite -o src/kws.rs --name Keywords --optimize size --ram 20K --flash 64K
   cargo kiln compile kws.tflite -o src/kws.rs --custom-op MyOp=crate::kernels::my_op
-      A function of the crate computes a custom operator of the model
+      A function of your crate computes a custom operator of the model
   cargo kiln compile kws.tflite --emit ir-after-each-pass
-      For those who work on the compiler: what each pass left of the graph";
+      For work on the compiler: the graph after each pass";
 
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// The file to write; never left half-written
+    /// The file to write, completely or not at all
     #[arg(short, long, value_name = "FILE", required_unless_present = "emit")]
     output: Option<PathBuf>,
-    /// What to write, for those who work on the compiler [default: rust]; to standard output where no file is named
+    /// What to write, for work on the compiler [default: rust]; without a file, to standard output
     #[arg(long, value_name = "STAGE", value_parser = emit::STAGES)]
     emit: Option<String>,
     #[command(flatten)]

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 pub(super) const EXAMPLES: &str = "\
-The exit status is 1 where the model does not compile.
+The exit status is 1 if the model does not compile.
 
 Examples:
   cargo kiln explain kws.tflite
@@ -27,16 +27,16 @@ pub(crate) struct Arguments {
     /// Also show the kernel of each step: its constants, workspace and requantisation
     #[arg(long)]
     kernels: bool,
-    /// The processor that advice and kernels are for
+    /// The processor for advice and kernels
     #[arg(long, value_name = "CPU", default_value = "cortex-m4", value_parser = Target::NAMES)]
     target: String,
-    /// What kernels are to favour
+    /// What kernels favour
     #[arg(long, value_name = "WHAT", default_value = "speed", value_parser = Optimize::NAMES)]
     optimize: String,
-    /// Which bits floats have: those that are computed fastest, or the same on every processor
+    /// Float arithmetic: as fast as possible, or the same bits on every processor
     #[arg(long, value_name = "WHICH", default_value = "fast", value_parser = Float::NAMES)]
     float: String,
-    /// How many steps outputs may drift from the floats where layers of ONNX files in QDQ format become integers [default: 64]
+    /// By how many steps an output may drift when layers of ONNX files in QDQ format become integer layers [default: 64]
     #[arg(long, value_name = "STEPS")]
     qdq_drift: Option<u32>,
     #[command(flatten)]

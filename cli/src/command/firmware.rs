@@ -5,19 +5,19 @@ use cargo_kiln::flash::{self, Firmware};
 use std::process::ExitCode;
 
 pub(super) const FLASH_EXAMPLES: &str = "\
-The image is checked against the board before a probe is looked for, and the chip's part number against the board's before anything is \
-erased. Then the sectors that the image touches are erased, programmed, read back and compared, and the chip is reset.
+First, the image has to fit the board. Then the probe is opened, and the chip's part number has to be the board's. Only then \
+the sectors that the image touches are erased, programmed, read back and compared, and the chip is reset.
 
 Examples:
   cargo kiln flash --board nrf52840-dk
       The package in this folder
   cargo kiln flash --board nrf52840-dk target/thumbv7em-none-eabihf/release/app --probe 1050001234
   cargo kiln flash --board stm32l4r5zi-nucleo --dry-run
-      What would be written, without a probe";
+      Shows what would be written, without a probe";
 
 pub(super) const RUN_EXAMPLES: &str = "\
-The firmware's output (RTT, defmt frames decoded, semihosting) is on standard output. It ends by a semihosting call, or with Ctrl-C. \
-In .cargo/config.toml it is a runner: `runner = \"cargo kiln run --board nrf52840-dk\"`.
+The firmware's output (RTT, decoded defmt frames, semihosting) goes to standard output. The run ends with a semihosting call of the firmware, or with Ctrl-C. \
+As a runner in .cargo/config.toml: `runner = \"cargo kiln run --board nrf52840-dk\"`.
 
 Examples:
   cargo kiln run --board nrf52840-dk

@@ -40,25 +40,25 @@ pub(crate) enum Command {
     /// List the boards, real and emulated
     #[command(after_long_help = boards::EXAMPLES)]
     Boards,
-    /// List the operators, their number formats and the kernels they have
+    /// List the operators that compile, with their number formats and kernels
     #[command(after_long_help = ops::EXAMPLES)]
     Ops(ops::Arguments),
-    /// Show what a model is, whether it compiles (and if not, why), and what could be better
+    /// Show a model's operators, whether it compiles (and if not, why), and what could be better
     #[command(after_long_help = explain::EXAMPLES)]
     Explain(explain::Arguments),
     /// Compile a model to a Rust file
     #[command(after_long_help = compile::EXAMPLES)]
     Compile(compile::Arguments),
-    /// Quantise a float model (ONNX or TFLite) by samples of its inputs, and write it as ONNX
+    /// Quantise a float model (ONNX or TFLite) with samples of its inputs, and write it as ONNX
     #[command(after_long_help = quantize::EXAMPLES)]
     Quantize(quantize::Arguments),
-    /// Show what runs when and where each value lies in memory
+    /// Show the order of execution and the place of each value in memory
     #[command(after_long_help = plan::EXAMPLES)]
     Plan(plan::Arguments),
     /// Write a page with everything about a compiled model (HTML, text or JSON)
     #[command(after_long_help = report::EXAMPLES)]
     Report(report::Arguments),
-    /// Check outputs on this machine and on boards against recorded ones, or the interpreter's
+    /// Compare outputs on this machine and on boards with recorded ones, or with the interpreter's
     #[command(after_long_help = validate::EXAMPLES)]
     Validate(validate::Arguments),
     /// Measure cycles, stack, RAM and flash of one inference on a board
@@ -67,7 +67,7 @@ pub(crate) enum Command {
     /// Flash firmware to a board through its debug probe, and start it
     #[command(after_long_help = firmware::FLASH_EXAMPLES)]
     Flash(cargo_kiln::flash::Firmware),
-    /// Flash and run firmware (or start QEMU), print what it says, end with its exit status
+    /// Flash and run firmware (or start QEMU), print its output, end with its exit status
     #[command(after_long_help = firmware::RUN_EXAMPLES)]
     Run(cargo_kiln::flash::Firmware),
 }

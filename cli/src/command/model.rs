@@ -8,13 +8,13 @@ use std::path::PathBuf;
 /// What options say about a model's inputs and outputs.
 #[derive(Args)]
 pub(super) struct InterfaceArgs {
-    /// Sizes that the file leaves open: the shape of the input, e.g. "[1, 49, 40]", or of each of several by name: "audio=[1, 49, 40]"
+    /// Shape of an input whose sizes the file leaves open, e.g. "[1, 49, 40]"; with its name if there are several inputs: "audio=[1, 49, 40]"
     #[arg(long, value_name = "[NAME=]SHAPE")]
     input_shape: Vec<String>,
-    /// An input or output of an ONNX model that is channel-last, [n, h, w, c]; may be given several times
+    /// Name of an input or output of an ONNX model that is channel-last in the firmware, [n, h, w, c]; repeatable
     #[arg(long, value_name = "NAME")]
     channels_last: Vec<String>,
-    /// An output that the model keeps for an input of the next inference; may be given several times
+    /// An output that the model keeps as state and feeds to an input of the next inference; repeatable
     #[arg(long, value_name = "OUTPUT=INPUT")]
     state: Vec<String>,
 }
@@ -42,55 +42,55 @@ pub(super) struct ModelArgs {
     /// The model, a .tflite or .onnx file
     #[arg(help_heading = None)]
     pub(super) model: PathBuf,
-    /// What to favour (for `bench` several at once, too: speed,size)
+    /// What to favour; `bench` also takes several: speed,size
     #[arg(long, value_name = "WHAT", value_delimiter = ',', default_value = "speed", value_parser = Optimize::NAMES)]
     optimize: Vec<String>,
-    /// Budget of arena and state in bytes, e.g. 20K; over it is an error
+    /// Budget for arena and state in bytes, e.g. 20K; an error if no schedule fits
     #[arg(long, value_name = "BYTES")]
     ram: Option<String>,
-    /// Budget of constants in bytes, e.g. 64K; over it is an error
+    /// Budget for constants in bytes, e.g. 64K; an error if they need more
     #[arg(long, value_name = "BYTES")]
     flash: Option<String>,
-    /// How the input is given: whole, row by row (`push_row`), or as the window of the latest rows (`slide`)
+    /// How the input is given: whole, row by row (`push_row`), or as a sliding window of rows (`slide`)
     #[arg(long, value_name = "HOW", default_value = "whole", value_parser = ["whole", "rows", "sliding"])]
     input: String,
     #[command(flatten)]
     interface: InterfaceArgs,
-    /// The function that computes a custom operator; may be given several times
+    /// The function that computes a custom operator; repeatable
     #[arg(long, value_name = "NAME=PATH")]
     custom_op: Vec<String>,
-    /// Types of inputs and outputs: those of the file, or integers (QUANTIZE and DEQUANTIZE at the edges dropped)
+    /// Types of inputs and outputs: those of the file, or integers, without the QUANTIZE and DEQUANTIZE at inputs and outputs
     #[arg(long, value_name = "TYPES", default_value = "native", value_parser = ["native", "quantized"])]
     io: String,
-    /// Whose integers are given where TensorFlow Lite Micro and LiteRT disagree
+    /// The reference to reproduce where TensorFlow Lite Micro and LiteRT disagree
     #[arg(long, value_name = "WHOSE", default_value = "tflm", value_parser = Reference::NAMES)]
     reference: String,
-    /// What becomes of the layers of ONNX files in QDQ format: integers, or the floats that the file describes
+    /// Layers of ONNX files in QDQ format: compute in integers, or in the floats that the file describes
     #[arg(long, value_name = "WHAT", default_value = "integers", value_parser = Qdq::NAMES)]
     qdq: String,
-    /// How many steps outputs may drift from the floats where such layers become integers [default: 64]
+    /// By how many steps an output may drift when such layers become integer layers [default: 64]
     #[arg(long, value_name = "STEPS")]
     qdq_drift: Option<u32>,
-    /// Which bits floats have: those that are computed fastest, or the same on every processor
+    /// Float arithmetic: as fast as possible, or the same bits on every processor
     #[arg(long, value_name = "WHICH", default_value = "fast", value_parser = Float::NAMES)]
     float: String,
-    /// The processor that code is made for [default: that of the board it runs on, otherwise any]
+    /// The processor to compile for [default: the board's processor, otherwise any]
     #[arg(long, value_name = "CPU", value_parser = Target::NAMES)]
     pub(super) target: Option<String>,
-    /// How many threads may compute a step together, of those that `invoke_on` is given: 1 to 64, for hosts
+    /// Hosts only: how many threads of `invoke_on` may compute a step together, 1 to 64
     #[arg(long, value_name = "THREADS")]
     cores: Option<String>,
-    /// Bytes of faster RAM, e.g. 16K: an arena of at most that many holds what is accessed most, a second one the rest
+    /// Bytes of fast RAM, e.g. 16K: a fast arena of at most that size holds the values that are accessed most, a second one the rest
     #[arg(long, value_name = "BYTES")]
     fast_ram: Option<String>,
-    /// How flash holds weights of few bits (int8 between -8 and 7, floats of half precision): packed, or as wide as they are computed with [default: widened; packed
-    /// with --optimize size where that saves a kilobyte of a layer]
+    /// How flash holds weights of few bits (int8 between -8 and 7, floats of half precision): packed, or widened for the kernel [default: widened; with
+    /// --optimize size, packed if that saves a kilobyte of a layer]
     #[arg(long, value_name = "HOW", value_parser = Weights::NAMES)]
     weights: Option<String>,
     /// Link section of the constants, e.g. .flash2
     #[arg(long, value_name = "SECTION")]
     weights_section: Option<String>,
-    /// What the model tells the observer of `kiln::events` while it runs: for each layer its time and the range of its values
+    /// Report each layer to the observer of `kiln::events` while the model runs: its time and the range of its values
     #[arg(long, value_name = "WHAT", default_value = "none", value_parser = ["none", "layers"])]
     events: String,
     /// Name of the generated type [default: from the file's name]

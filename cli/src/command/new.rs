@@ -9,11 +9,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 pub(super) const EXAMPLES: &str = "\
-The crate has a Cargo.toml, a .cargo/config.toml (target, and what `cargo run` calls), the board's memory.x, the model as src/lib.rs with a test \
-that runs on this machine (`cargo host-test`), src/main.rs with the firmware, and a README. The firmware runs the model on a sample and compares \
-with the answer of Kiln's interpreter.
+The crate has a Cargo.toml, a .cargo/config.toml (target and runner), the board's memory.x, the model as src/lib.rs with a test \
+that runs on this machine (`cargo host-test`), src/main.rs with the firmware, and a README. The firmware runs the model on a sample input and compares \
+the output with that of Kiln's interpreter.
 
-It depends on the release of Kiln that this program is, or on the checkout that it was built in. Before anything is written, the model is compiled \
+The crate depends on the same release or checkout of Kiln that this program was built from. Before anything is written, the model is compiled \
 and has to fit the board's memories.
 
 Examples:
@@ -23,13 +23,13 @@ Examples:
 
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// The folder to be made; its name is the crate's
+    /// The folder to create; its name becomes the crate's name
     #[arg(value_name = "NAME")]
     folder: PathBuf,
     /// The board: `cargo kiln boards` lists them
     #[arg(long, value_name = "BOARD", value_parser = boards::any(), hide_possible_values = true)]
     board: String,
-    /// The model, a .tflite or .onnx file, which is copied into the crate
+    /// The model, a .tflite or .onnx file; it is copied into the crate
     #[arg(long, value_name = "MODEL")]
     model: PathBuf,
     /// Firmware without an operating system or executor (the default)
@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
     /// What to favour
     #[arg(long, value_name = "WHAT", default_value = "speed", value_parser = Optimize::NAMES)]
     optimize: String,
-    /// The checkout of Kiln that the crate is to depend on
+    /// The checkout of Kiln that the crate depends on
     #[arg(long, value_name = "FOLDER")]
     kiln_path: Option<PathBuf>,
 }

@@ -4,7 +4,7 @@ use anyhow::Result;
 use std::process::ExitCode;
 
 pub(super) const EXAMPLES: &str = "\
-`cargo kiln explain MODEL` says which operators of a model compile, and why others do not.
+`cargo kiln explain MODEL` shows which operators of a model compile, and why others do not.
 
 Examples:
   cargo kiln ops
@@ -13,7 +13,7 @@ Examples:
 /// What `ops` takes.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Operators whose kernels are to be named (all of them as a table, if none is given)
+    /// Operators whose kernels are listed [default: a table of all operators]
     operators: Vec<String>,
 }
 

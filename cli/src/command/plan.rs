@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 pub(super) const EXAMPLES: &str = "\
-What runs when, the arena step by step against the lower bound, and which schedules were tried.
+Shows the order of execution, the arena step by step with its lower bound, and the schedules that were tried.
 
 Examples:
   cargo kiln plan kws.tflite
@@ -21,7 +21,7 @@ pub(crate) struct Arguments {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Also write pictures there: the arena over time, and each pipeline
+    /// Also write pictures to this folder: the arena over time, and each pipeline
     #[arg(long, value_name = "FOLDER")]
     svg: Option<PathBuf>,
     #[command(flatten)]

@@ -9,37 +9,37 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 pub(super) const EXAMPLES: &str = "\
-The calibration set is written with numpy.savez(\"samples.npz\", in_0=…): the k-th input of the model (or its name) in float32, the first axis counting samples. \
-A hundred samples of what the model meets in use are enough for most; arrays of other names, as the outputs of a golden file, are not read.
+Write samples with numpy.savez(\"samples.npz\", in_0=…): in_k (or its name) is the k-th input of the model in float32, the first axis counts samples. \
+A hundred samples of what the model meets in use are enough for most models. Other arrays, such as the outputs of a golden file, are not read.
 
-The file that is written has quantise and dequantise operators (QDQ) around every layer: ONNX Runtime runs it, and Kiln compiles it. Inputs and outputs stay floats, without --io quantized. \
-Ratios are those of the power of the float model's outputs to that of their difference, in dB: 20 dB is a tenth, 40 dB a hundredth.
+The result has quantise and dequantise operators (QDQ) around every layer. ONNX Runtime runs it, and Kiln compiles it. Inputs and outputs stay floats, unless --io quantized is given. \
+The signal-to-noise ratio is the power of the float model's outputs divided by the power of the difference: at 20 dB the difference is a tenth, at 40 dB a hundredth.
 
 Examples:
   cargo kiln quantize kws.onnx --calibration samples.npz -o kws_int8.onnx
   cargo kiln quantize kws.tflite --calibration samples.npz --activations int16 -o kws_int16.onnx
   cargo kiln quantize kws.onnx --calibration samples.npz --budget-snr 30 -o kws_int8.onnx
-      Layers get activations of 16 bits, or stay in floats, the worst ones first, until the outputs have 30 dB
+      The worst layers get 16-bit activations, or stay in floats, until the outputs have 30 dB
   cargo kiln quantize kws.onnx --calibration samples.npz --io quantized -o kws_int8.onnx
-      Inputs and outputs are integers, too; the report says of which scale
+      Inputs and outputs are integers, too; the report shows their scales
   cargo kiln quantize kws.onnx --calibration samples.npz --keep-float 1,dense_2 -o kws_int8.onnx
-      By number or name, as the report lists them";
+      These layers stay in floats; numbers and names as in the report";
 
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// The float model, an .onnx or .tflite file
     model: PathBuf,
-    /// NumPy archive with samples of the inputs: in_k, the first axis counting samples
+    /// NumPy archive with samples of the inputs: in_k, whose first axis counts samples
     #[arg(long, value_name = "SAMPLES.npz")]
     calibration: PathBuf,
-    /// The file to write; never left half-written
+    /// The file to write, completely or not at all
     #[arg(short, long, value_name = "OUT.onnx")]
     output: PathBuf,
-    /// How ranges of activations are chosen: all numbers, all but the outermost, least squared error, least information lost [default: the
-    /// one with the best ratio]
+    /// How ranges of activations are chosen: all values, all but the outermost, least squared error, least information lost [default: the
+    /// method with the best outputs]
     #[arg(long, value_name = "METHOD", value_parser = Method::NAMES)]
     method: Option<String>,
-    /// Which part of the numbers lies within each bound, in percent, with --method percentile [default: 99.99]
+    /// With --method percentile: how many percent of the values lie within each bound [default: 99.99]
     #[arg(long, value_name = "PERCENT", requires = "method", value_parser = percent)]
     percentile: Option<f64>,
     /// A scale for each filter of a layer [default]
@@ -54,22 +54,22 @@ pub(crate) struct Arguments {
     /// Type of weights
     #[arg(long, value_name = "TYPE", default_value = "int8", value_parser = ["int8", "int4"])]
     weights: String,
-    /// Types of inputs and outputs in the file: floats, or the integers that they are quantised to
+    /// Types of inputs and outputs in the file: floats, or integers
     #[arg(long, value_name = "TYPES", default_value = "float", value_parser = ["float", "quantized"])]
     io: String,
     /// Layers that stay in floats, by number or name as in the report
     #[arg(long, value_name = "LAYERS", value_delimiter = ',')]
     keep_float: Vec<String>,
-    /// Least signal-to-noise ratio of the outputs in dB; the worst layers fall back until it is reached
+    /// Least signal-to-noise ratio of the outputs in dB; the worst layers get 16 bits or stay in floats until it is reached
     #[arg(long, value_name = "DB")]
     budget_snr: Option<f64>,
-    /// Scale channels between layers so that their weights have like ranges: always, never, or where it helps
+    /// Scale channels between layers so that their weights have similar ranges: always, never, or where it helps
     #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = ["auto", "on", "off"])]
     equalize: String,
-    /// Correct biases by what rounded weights shift: always, never, or where it helps
+    /// Adjust biases by the average shift that rounded weights cause: always, never, or where it helps
     #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = ["auto", "on", "off"])]
     bias_correction: String,
-    /// Sizes that the file leaves open: the shape of the input, e.g. "[1, 49, 40]", or of each of several by name: "audio=[1, 49, 40]"
+    /// Shape of an input whose sizes the file leaves open, e.g. "[1, 49, 40]"; with its name if there are several inputs: "audio=[1, 49, 40]"
     #[arg(long, value_name = "[NAME=]SHAPE")]
     input_shape: Vec<String>,
     /// Print JSON
@@ -80,7 +80,7 @@ pub(crate) struct Arguments {
 fn percent(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(percent) if percent > 50.0 && percent <= 100.0 => Ok(percent),
-        _ => Err("a number above 50 and up to 100 is wanted".into()),
+        _ => Err("write a number above 50 and up to 100".into()),
     }
 }
 
@@ -100,7 +100,7 @@ impl Arguments {
         }
         let method = match (self.method.as_deref().and_then(Method::of_name), self.percentile) {
             (Some(Method::Percentile(_)), Some(percent)) => Some(Method::Percentile(percent)),
-            (_, Some(_)) => bail!("--percentile belongs to --method percentile"),
+            (_, Some(_)) => bail!("--percentile needs --method percentile"),
             (method, None) => method,
         };
         let settings = Settings {

@@ -11,8 +11,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 pub(super) const EXAMPLES: &str = "\
-The page needs nothing else: no network, no file beside it. It has the graph as compiled, the arena over time, a table of layers, what each \
-pass did, what is proven, and the ways to optimise side by side. Text and JSON say the same. With --board, cycles are estimated layer by layer.
+The page is self-contained: it needs no network and no other file. It shows the compiled graph, the arena over time, a table of layers, what each \
+pass did, what is proven, and all modes of --optimize side by side. Text and JSON contain the same. With --board, cycles are estimated layer by layer.
 
 Examples:
   cargo kiln report kws.tflite -o report.html
@@ -22,13 +22,13 @@ Examples:
 
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// The file to write; never left half-written [default: standard output]
+    /// The file to write, completely or not at all [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// As what it is written [default: as the file's name ends, otherwise text]
+    /// Format of the report [default: by the file's extension, otherwise text]
     #[arg(long, value_name = "FORMAT", value_parser = ["html", "text", "json"])]
     format: Option<String>,
-    /// Also run it on an emulated board and estimate the cycles of each layer
+    /// Also run the model on this emulated board and estimate the cycles of each layer
     #[arg(long, visible_alias = "on", value_name = "BOARD", value_parser = boards::emulated())]
     board: Option<String>,
     #[command(flatten)]

@@ -10,48 +10,50 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 pub(super) const EXAMPLES: &str = "\
-A golden file is written with numpy.savez(\"kws.npz\", in_0=…, out_0=…): the k-th input and output of the model in the model's own types, \
-the first axis counting cases. The cases of a model with state are the steps of one sequence, from a reset, unless \
-an array `fresh` in the file (numpy.savez(…, fresh=True)) or --fresh says that each starts afresh. Without a golden file, generated code is \
-compared with Kiln's interpreter on noise: that says nothing about how the model was converted.
+Write a golden file with numpy.savez(\"kws.npz\", in_0=…, out_0=…): in_k and out_k are the k-th input and output of the model in the model's own types, \
+the first axis counts cases. Without a golden file, generated code is compared with Kiln's interpreter on random inputs. \
+That does not show whether the model was converted correctly.
 
-Integers have to be equal. Floats may differ by 1e-5 of the largest magnitude in the output of the case; with --float reproducible they also have to have the bits of \
-Kiln's interpreter in every place. The exit status is 1 on a mismatch.
+The cases of a model with state are the steps of one sequence, which starts with a reset. If each case starts afresh, give --fresh, \
+or save the array `fresh` in the file (numpy.savez(…, fresh=True)).
 
-With --input rows or sliding, the cases are given row by row. A sliding model is also given 200 frames or more without an end, and each of \
-its outputs compared with the interpreter's on the window of the latest frames.
+Integers have to be equal. Floats may differ by 1e-5 of the largest magnitude in the output of the case. With --float reproducible they also have to equal \
+Kiln's interpreter bit for bit in every place. The exit status is 1 on a mismatch.
+
+With --input rows or sliding, the cases are given row by row. A sliding model is also tested on a sequence of at least 200 frames: each \
+output is compared with the interpreter's on the window of the latest frames.
 
 Examples:
   cargo kiln validate kws.tflite
   cargo kiln validate kws.tflite --golden kws.npz
   cargo kiln validate kws.tflite --golden kws.npz --on interp
-      Without building anything
+      Builds nothing
   cargo kiln validate kws.tflite --golden kws.npz --on qemu-cortex-m0,qemu-cortex-m33 --json
   cargo kiln validate kws.tflite --on host,aarch64,aarch64-dotprod,wasm32,wasm32-scalar
-      As programs for other processors: under QEMU (qemu-aarch64) and in Node
+      Programs for other processors run under QEMU (qemu-aarch64) and in Node
   cargo kiln validate wakeword.tflite --golden wakeword.npz --input sliding";
 
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// NumPy archive with in_k and out_k, the first axis counting cases [default: noise, answered by the interpreter]
+    /// NumPy archive with in_k and out_k, whose first axis counts cases [default: random inputs, compared with the interpreter]
     #[arg(long, value_name = "CASES.npz")]
     golden: Option<PathBuf>,
-    /// How many cases of noise
+    /// Number of random inputs
     #[arg(long, value_name = "COUNT", default_value_t = 20, conflicts_with = "golden", value_parser = clap::value_parser!(u16).range(1..))]
     cases: u16,
-    /// Reset a model with state before each case [default: where the file's array `fresh` says so]
+    /// Reset a model with state before each case [default: if the file's array `fresh` is true]
     #[arg(long, requires = "golden")]
     fresh: bool,
-    /// The cases are steps of one sequence, whatever the file says
+    /// The cases are steps of one sequence, even if the file's array `fresh` is true
     #[arg(long, requires = "golden", conflicts_with = "fresh")]
     sequence: bool,
-    /// Where to run it: interp, host, aarch64 or wasm32 (emulated), a board, or BOARD@SERIAL of its debug probe
+    /// Where to run the model: interp, host, aarch64 or wasm32 (emulated), a board, or BOARD@SERIAL of its debug probe
     #[arg(long, value_name = "PLACE", value_delimiter = ',', default_value = "interp,host,qemu-cortex-m4")]
     on: Vec<String>,
-    /// On this board instead: `cargo kiln boards` lists them
+    /// Run on this board instead: `cargo kiln boards` lists them
     #[arg(long, conflicts_with = "on", value_parser = boards::any(), hide_possible_values = true)]
     board: Option<String>,
-    /// Serial number of the debug probe, where there are several
+    /// Serial number of the debug probe, if there are several
     #[arg(long, value_name = "SERIAL", requires = "board")]
     probe: Option<String>,
     /// Print JSON
