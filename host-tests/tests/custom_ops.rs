@@ -159,7 +159,7 @@ fn operators_that_cannot_be_bound_say_why() {
     for (error, words) in [
         (refused(2, Some(&[0.5]), &[1, 2]), "2 operands and 2 results"),
         (refused(1, None, &[1, 2]), "operand 1 is left out"),
-        (refused(1, Some(&[0.5, 0.25]), &[1, 2]), "one scale for a tensor"),
+        (refused(1, Some(&[0.5, 0.25]), &[1, 2]), "one scale per tensor"),
         (refused(1, Some(&[0.5]), &[1, -1]), "leaves the shape of its result open"),
     ] {
         assert!(error.contains(words), "{error}");

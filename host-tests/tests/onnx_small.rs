@@ -106,7 +106,7 @@ fn names_that_have_no_channels() {
     let message = refused("image.onnx", "picture");
     assert!(message.contains("no input or output \"picture\"") && message.contains("\"heat\""), "{message}");
     let message = refused("../tflite/residual_int8.tflite", "x");
-    assert!(message.contains("channel-last already"), "{message}");
+    assert!(message.contains("already channel-last"), "{message}");
 }
 
 /// Steps with kept state give what the layer gives for the whole sequence, again after a reset.

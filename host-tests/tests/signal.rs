@@ -527,5 +527,5 @@ fn refusals_say_why() {
         m.custom("SignalMystery", &[x], &[y]);
         vec![y]
     });
-    assert!(unknown.contains("custom operators"), "{unknown}");
+    assert!(unknown.contains("custom operator"), "{unknown}");
 }

@@ -27,7 +27,7 @@ impl Budget {
 
     /// Takes `bytes` from the allowance.
     pub(crate) fn charge(&mut self, bytes: usize) -> Result<(), Error> {
-        let what = "it declares more than a file of its size can hold";
+        let what = "it declares more data than a file of its size can contain";
         self.left = self.left.checked_sub(bytes).ok_or_else(|| Error::malformed("model", what))?;
         Ok(())
     }

@@ -15,36 +15,36 @@ fn unknown(bytes: &[u8]) -> (&'static str, &'static str) {
     match () {
         () if bytes.is_empty() => ("the file is empty", "give a .tflite or an .onnx file"),
         () if begins(b"version https://git-lfs") => {
-            ("not a TFLite model but a Git LFS pointer", "run `git lfs pull` to fetch the model itself")
+            ("this is not a TFLite model, but a Git LFS pointer", "run `git lfs pull` to fetch the model itself")
         }
         // A protobuf whose first field is a version number, 1 so far, and whose second is the graph.
         () if begins(&[0x08, 0x01, 0x12]) => (
-            "not a TFLite model but probably the graph of a SavedModel",
+            "this is not a TFLite model, but probably the graph of a SavedModel",
             "convert its folder with tf.lite.TFLiteConverter.from_saved_model",
         ),
         // The same, of larger version numbers, and with a string as second field.
         () if begins(&[0x08]) && (contains(b"onnx") || contains(b"pytorch") || contains(&[0x12])) => {
-            ("probably an ONNX model, but a damaged one", "copy or export it again")
+            ("this is probably a damaged ONNX model", "copy or export it again")
         }
         () if begins(b"\x89HDF") => {
             (
-                "not a TFLite model but an HDF5 file (Keras)",
+                "this is not a TFLite model, but an HDF5 file (Keras)",
                 "load it with tf.keras.models.load_model and convert it with tf.lite.TFLiteConverter.from_keras_model",
             )
         }
         () if begins(b"PK\x03\x04") && contains(b"data.pkl") => (
-            "not a TFLite model but a PyTorch one",
+            "this is not a TFLite model, but a PyTorch model",
             "convert it with litert-torch",
         ),
         () if begins(b"PK\x03\x04") => (
-            "not a TFLite model but a zip archive, perhaps of Keras",
+            "this is not a TFLite model, but a zip archive, perhaps a Keras model",
             "load it with tf.keras.models.load_model and convert it with tf.lite.TFLiteConverter.from_keras_model",
         ),
         () if bytes.get(4..6) == Some(b"ET") => {
-            ("not a TFLite model but an ExecuTorch program", "convert the PyTorch model with litert-torch")
+            ("this is not a TFLite model, but an ExecuTorch program", "convert the PyTorch model with litert-torch")
         }
         () => (
-            "neither a TFLite model (the identifier `TFL3` is missing) nor an ONNX one",
+            "this is neither a TFLite model (the identifier `TFL3` is missing) nor an ONNX model",
             "give a .tflite or an .onnx file",
         ),
     }

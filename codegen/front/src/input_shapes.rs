@@ -34,13 +34,13 @@ pub(super) fn check(shapes: &[InputShape], names: &[String]) -> Result<(), Error
             (None, None) => format!("the model has {} inputs", names.len()),
             (Some(name), None) => format!("the model has no input {name:?}"),
             (_, Some(_)) if second.is_some() => "several inputs have this name".into(),
-            (_, Some(_)) if twice => "the same input is given a shape twice".into(),
+            (_, Some(_)) if twice => "the same input gets a shape twice".into(),
             _ => continue,
         };
         return Err(Error::Options(Problem {
             place: format!("option `input_shape` {}", index + 1),
             what,
-            help: format!("give each input its shape by name; they are {}", list.join(", ")),
+            help: format!("give each shape with the name of its input; the inputs are {}", list.join(", ")),
         }));
     }
     Ok(())

@@ -19,7 +19,7 @@ pub(super) fn check_channels_last(
         None => Ok(()),
         Some(given) => {
             let what = format!("the model has no input or output {given:?}");
-            let help = format!("inputs are {}, outputs {}", list(inputs), list(outputs));
+            let help = format!("the inputs are {}, the outputs {}", list(inputs), list(outputs));
             Err(wrong("channels_last", what, help))
         }
     }
@@ -38,11 +38,11 @@ pub(super) fn channel_orders(name: &str, ty: &Type) -> Result<[Vec<usize>; 2], E
     let rank = ty.shape.rank();
     if rank < 3 {
         let what = format!(
-            "{name:?} is {}{:?}: it has no channels in front of other axes",
+            "{name:?} is {}{:?}: it has no channels before other axes",
             ty.dtype.name(),
             ty.shape.dims()
         );
-        let help = "name images [n, c, h, w] and sequences [n, c, w] only";
+        let help = "name only images [n, c, h, w] and sequences [n, c, w]";
         return Err(wrong("channels_last", what, help));
     }
     let (spatial, last) = ((2..rank).chain([1]), [rank - 1].into_iter().chain(1..rank - 1));
@@ -77,17 +77,21 @@ pub(super) fn keep_states(graph: &mut Graph, pairs: &[StatePair], names: &[Strin
             return Err(Error::internal("front", "an output has no name"));
         };
         if states.iter().any(|state| state.current == current) {
-            let what = format!("the input {input:?} is given two outputs");
-            return Err(wrong("state", what, "give each input once"));
+            let what = format!("the input {input:?} gets two outputs");
+            return Err(wrong("state", what, "name each input only once"));
         }
         let (ty, left) = (graph.ty(current), graph.ty(*next));
         if ty != left {
             let what = format!(
-                "the output {output:?} is {}, the input {input:?} is {}",
+                "the output {output:?} is {}, but the input {input:?} is {}",
                 describe(left),
                 describe(ty)
             );
-            return Err(wrong("state", what, "a state is given as it is taken: in the same type and shape"));
+            return Err(wrong(
+                "state",
+                what,
+                "the output and the input of a state need the same type and shape",
+            ));
         }
         states.push(State { name: input.clone(), current, next: *next, init: zeros(ty) });
     }
@@ -96,7 +100,7 @@ pub(super) fn keep_states(graph: &mut Graph, pairs: &[StatePair], names: &[Strin
     graph.inputs.retain(|input| states.iter().all(|state| state.current != *input));
     for (what, left) in [("inputs", &graph.inputs), ("outputs", &graph.outputs)] {
         if left.is_empty() {
-            return Err(wrong("state", format!("no {what} would be left"), "leave the model one at least"));
+            return Err(wrong("state", format!("no {what} would remain"), "leave the model at least one"));
         }
     }
     for state in states {
@@ -178,10 +182,10 @@ mod tests {
         assert!(refused(&[pair("h_out", "h")])
             .contains("no output \"h_out\"\n    help: they are \"f\", \"next_h\""));
         assert!(refused(&[pair("next_h", "next_h")]).contains("no input \"next_h\""));
-        assert!(refused(&[pair("next_h", "h"), pair("next_h", "h")]).contains("\"h\" is given two outputs"));
+        assert!(refused(&[pair("next_h", "h"), pair("next_h", "h")]).contains("\"h\" gets two outputs"));
         let types = refused(&[pair("f", "h")]);
         assert!(types.contains("\"f\" is f32[2], the input \"h\" is i8[2] with scale 0.5"), "{types}");
-        assert!(refused(&[pair("f", "k"), pair("next_h", "h")]).contains("no outputs would be left"));
+        assert!(refused(&[pair("f", "k"), pair("next_h", "h")]).contains("no outputs would remain"));
     }
 
     #[test]

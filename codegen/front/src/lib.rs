@@ -70,7 +70,7 @@ pub fn check_elements(graph: &Graph) -> Result<(), Error> {
         Problem {
             place: format!("tensor \"{}\"", value.label()),
             what: format!("its shape {:?} has no elements", value.ty.shape.dims()),
-            help: "export the model without it, or with sizes from 1 on".into(),
+            help: "export the model without it, or with sizes of at least 1".into(),
         }
     };
     match empty.is_empty() {

@@ -47,7 +47,7 @@ impl Entry {
         if !self.more.is_empty() {
             let list = self.more.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
             let plural = if self.more.len() == 1 { "" } else { "s" };
-            what += &format!("; the same holds for operator{plural} {list}");
+            what += &format!("; the same applies to operator{plural} {list}");
         }
         Problem { place, what, help }
     }
@@ -59,7 +59,7 @@ pub(crate) fn way_out(operator: &str) -> &'static str {
         "UNIDIRECTIONAL_SEQUENCE_RNN" | "BIDIRECTIONAL_SEQUENCE_LSTM" => {
             "unroll the recurrence into FULLY_CONNECTED, MUL, ADD, LOGISTIC and TANH with explicit state"
         }
-        _ => "replace it by supported operators, or move the computation out of the model",
+        _ => "replace it with supported operators, or move the computation out of the model",
     }
 }
 
@@ -82,7 +82,7 @@ mod tests {
         let text: Vec<_> = problems.iter().map(|p| format!("{}: {}", p.place, p.what)).collect();
         assert_eq!(
             text,
-            ["operator 1: x; the same holds for operators 4, 9", "operator 5: x", "operator 9: x"]
+            ["operator 1: x; the same applies to operators 4, 9", "operator 5: x", "operator 9: x"]
         );
     }
 }

@@ -276,7 +276,7 @@ impl std::str::FromStr for InputShape {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let help = "write sizes from 1 on, [1, 49, 40], behind the input's name where there are several: audio=[1, 49, 40]";
+        let help = "write sizes of at least 1, [1, 49, 40]; with the input's name if there are several inputs: audio=[1, 49, 40]";
         let wrong = || bad_option("input_shape", text, help);
         let (name, list) = text.rsplit_once('[').ok_or_else(wrong)?;
         let list = list.trim_end().strip_suffix(']').ok_or_else(wrong)?;
@@ -315,7 +315,7 @@ impl std::str::FromStr for StatePair {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let help = "write the output's name and that of the input that takes it up: h_out=h_in";
+        let help = "write the name of the output and the name of the input that it feeds: h_out=h_in";
         let wrong = || bad_option("state", text, help);
         let (output, input) = text.split_once('=').ok_or_else(wrong)?;
         let (output, input) = (output.trim(), input.trim());
@@ -431,15 +431,15 @@ impl Options {
         if self.cores() > 1 && self.target() != Target::Vectors {
             let target = self.target().name();
             return refused(
-                &format!("code for `{target}` runs in one thread: kernels of hosts alone are shared"),
-                "leave it out, or compile for a host: x86-64, aarch64 or wasm32",
+                &format!("code for `{target}` runs in one thread: only kernels of hosts can be shared"),
+                "remove the option, or compile for a host: x86-64, aarch64 or wasm32",
             );
         }
         if self.cores() > 1 && self.input != Input::Whole {
             let input = self.input.name();
             return refused(
-                &format!("with `input = \"{input}\"` steps compute a row at a time, which is not shared"),
-                "leave it out, or use input = \"whole\"",
+                &format!("with `input = \"{input}\"` steps compute a row at a time, and cannot be shared"),
+                "remove the option, or use input = \"whole\"",
             );
         }
         Ok(())
@@ -492,7 +492,7 @@ impl Options {
         if let Some(bound) = self.custom_ops.iter().find(|bound| bound.name == custom_op.name) {
             return Err(Error::Options(Problem {
                 place: "option `custom_op`".into(),
-                what: format!("`{}` is bound to `{}` already", bound.name, bound.path),
+                what: format!("`{}` is already bound to `{}`", bound.name, bound.path),
                 help: "bind each custom operator once".into(),
             }));
         }
@@ -517,7 +517,7 @@ fn parse_bytes(option: &str, text: &str) -> Result<usize, Error> {
 
 /// A number of steps.
 fn parse_steps(text: &str) -> Result<u32, Error> {
-    text.parse().map_err(|_| bad_option("qdq_drift", text, "write a number of steps of an output: 64"))
+    text.parse().map_err(|_| bad_option("qdq_drift", text, "write a number of steps, such as 64"))
 }
 
 /// A number of threads.
@@ -533,7 +533,7 @@ pub const MOST_CORES: usize = 64;
 fn bad_option(option: &str, value: &str, help: &str) -> Error {
     Error::Options(Problem {
         place: format!("option `{option}`"),
-        what: format!("`{value}` is no value for it"),
+        what: format!("`{value}` is not a value of this option"),
         help: help.into(),
     })
 }
@@ -590,7 +590,7 @@ mod tests {
         let bound = CustomOp { name: "My=Op".into(), path: "crate::kernels::my_op::<3>".into() };
         assert_eq!(options.custom_ops, [bound]);
         for (text, message) in [
-            ("My=Op=a::b", "bound to `crate::kernels::my_op::<3>` already"),
+            ("My=Op=a::b", "already bound to `crate::kernels::my_op::<3>`"),
             ("MyOp", "crate::kernels::my_op"),
             ("MyOp=", "MyOp="),
             ("=a::b", "=a::b"),

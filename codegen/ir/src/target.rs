@@ -84,7 +84,7 @@ impl std::str::FromStr for Target {
             "x86-64" | "aarch64" | "wasm32" => Ok(Target::Vectors),
             _ => Err(Error::Options(Problem {
                 place: "option `target`".into(),
-                what: format!("`{name}` is no value for it"),
+                what: format!("`{name}` is not a value of this option"),
                 help: format!("use one of {}", Self::NAMES.join(", ")),
             })),
         }

@@ -116,7 +116,7 @@ fn external(tensor: &[u8]) -> Result<Option<Result<External, Error>>, Broken> {
     let number = |key: &str| match entry(key.as_bytes()).map(str::parse::<u64>) {
         None => Ok(None),
         Some(Ok(number)) => Ok(Some(number)),
-        Some(Err(_)) => Err(Error::malformed(&place, format!("the {key} of its data is no number"))),
+        Some(Err(_)) => Err(Error::malformed(&place, format!("the {key} of its data is not a number"))),
     };
     let read = || {
         let location = entry(b"location").filter(|location| !location.is_empty());
@@ -228,7 +228,9 @@ mod tests {
         assert!(refused(&[]).contains("no readable name"));
         assert!(refused(&[entry("location", "")]).contains("no readable name"));
         let at = entry("location", "m.data");
-        assert!(refused(&[at.clone(), entry("offset", "-1")]).contains("the offset of its data is no number"));
-        assert!(refused(&[at, entry("length", "1e3")]).contains("the length of its data is no number"));
+        assert!(
+            refused(&[at.clone(), entry("offset", "-1")]).contains("the offset of its data is not a number")
+        );
+        assert!(refused(&[at, entry("length", "1e3")]).contains("the length of its data is not a number"));
     }
 }

@@ -272,7 +272,7 @@ impl<'b> Parser<'b> {
                 (6, graph) if depth < DEEPEST => {
                     self.graph(graph.bytes()?, depth + 1, attribute.graph.get_or_insert_default())?;
                 }
-                (6, _) => return Err(Error::malformed("model", "its graphs hold each other too deep").into()),
+                (6, _) => return Err(Error::malformed("model", "its graphs are nested too deeply").into()),
                 (7, list) => self.floats(list, &mut attribute.floats)?,
                 (8, list) => self.ints(list, &mut attribute.ints)?,
                 (9, string) => {

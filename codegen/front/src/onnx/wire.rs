@@ -30,7 +30,7 @@ impl<'a> Value<'a> {
     pub(super) fn bytes(self) -> Result<&'a [u8], Broken> {
         match self {
             Value::Bytes(bytes) => Ok(bytes),
-            _ => Err(Broken("a number stands for a message")),
+            _ => Err(Broken("a number where a message is expected")),
         }
     }
 
@@ -38,7 +38,7 @@ impl<'a> Value<'a> {
     pub(super) fn int(self) -> Result<i64, Broken> {
         match self {
             Value::Varint(bits) => Ok(bits as i64),
-            _ => Err(Broken("an integer is wanted")),
+            _ => Err(Broken("an integer is expected")),
         }
     }
 
@@ -46,7 +46,7 @@ impl<'a> Value<'a> {
     pub(super) fn float(self) -> Result<f32, Broken> {
         match self {
             Value::Fixed32(bits) => Ok(f32::from_bits(bits)),
-            _ => Err(Broken("a float is wanted")),
+            _ => Err(Broken("a float is expected")),
         }
     }
 }
@@ -83,7 +83,7 @@ impl<'a> Message<'a> {
                 Value::Bytes(self.take(len)?)
             }
             5 => Value::Fixed32(u32::from_le_bytes(self.array()?)),
-            _ => return Err(Broken("a field is of no known kind")),
+            _ => return Err(Broken("a field has an unknown wire type")),
         };
         match number {
             0 => Err(Broken("a field has the number 0")),

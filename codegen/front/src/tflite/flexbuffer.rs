@@ -28,7 +28,7 @@ pub(super) fn numbers(bytes: &[u8]) -> Result<Vec<(&[u8], i64)>, Broken> {
     Ok(all)
 }
 
-const OUTSIDE: Broken = "an offset leads out of the options";
+const OUTSIDE: Broken = "an offset points outside the options";
 
 struct Map<'a> {
     bytes: &'a [u8],
@@ -49,7 +49,7 @@ impl<'a> Map<'a> {
         let &[.., packed, root_width] = bytes else { return Err("the options are too short") };
         // The type of a map is 9, above two bits that tell the width of its values.
         if packed >> 2 != 9 {
-            return Err("the options are no map");
+            return Err("the options are not a map");
         }
         let root_width = usize::from(root_width);
         let root = bytes.len().checked_sub(2).and_then(|end| end.checked_sub(root_width)).ok_or(OUTSIDE)?;
@@ -73,7 +73,7 @@ impl<'a> Map<'a> {
         let at = index.checked_mul(self.key_width).and_then(|by| self.keys.checked_add(by)).ok_or(OUTSIDE)?;
         let key = self.bytes.get(back(self.bytes, at, self.key_width)?..).ok_or(OUTSIDE)?;
         let end = key.iter().take(MOST).position(|&byte| byte == 0);
-        end.and_then(|end| key.get(..end)).ok_or("a name in the options does not end")
+        end.and_then(|end| key.get(..end)).ok_or("a name in the options is not terminated")
     }
 
     /// The value, if it is a whole number.
@@ -107,7 +107,7 @@ fn back(bytes: &[u8], at: usize, width: usize) -> Result<usize, Broken> {
 /// A little-endian number.
 fn unsigned(bytes: &[u8], at: usize, width: usize) -> Result<u64, Broken> {
     if ![1, 2, 4, 8].contains(&width) {
-        return Err("a width in the options is none");
+        return Err("a width in the options is invalid");
     }
     let number = at.checked_add(width).and_then(|end| bytes.get(at..end)).ok_or(OUTSIDE)?;
     Ok(number.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte)))
@@ -144,6 +144,6 @@ mod tests {
                 let _ = numbers(&bytes);
             }
         }
-        assert_eq!(numbers(b"\x05\x04\x01"), Err("the options are no map"));
+        assert_eq!(numbers(b"\x05\x04\x01"), Err("the options are not a map"));
     }
 }

@@ -17,7 +17,7 @@ pub(super) fn inspect(bytes: &[u8]) -> Result<Summary, Error> {
     let mut budget = Budget::new(bytes.len());
     let model = super::reader::parse(bytes, &mut budget)?;
     let Some((sub, others)) = model.subgraphs.split_first() else {
-        return Err(Error::malformed("model", "it has no subgraph"));
+        return Err(Error::malformed("model", "the model has no subgraph"));
     };
     let mut seen = HashSet::new();
     let mut summary = Summary {

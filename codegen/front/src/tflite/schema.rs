@@ -171,7 +171,7 @@ impl<'a> Model<'a> {
         let parse = |(i, table)| SubGraph::parse(table, i, budget);
         let subgraphs = subgraphs.into_iter().enumerate().map(parse).collect::<Result<Vec<_>, _>>()?;
         if subgraphs.is_empty() {
-            return Err(Error::malformed("model", "it has no subgraph"));
+            return Err(Error::malformed("model", "the model has no subgraph"));
         }
         Ok(Model {
             file,
@@ -311,8 +311,11 @@ fn compressed(root: &Table<'_>) -> Result<(), Error> {
         if entry.and_then(|entry| entry.string(0)).map_err(at("metadata"))? == NAME {
             return Err(Error::Unsupported(vec![Problem {
                 place: "model".into(),
-                what: "its constants are compressed: indices into lookup tables, which its COMPRESSION_METADATA describes".into(),
-                help: "give Kiln the file as it was before it was compressed; weights of 4 bits stay so with `weights = \"packed\"`".into(),
+                what:
+                    "its constants are compressed: they are indices into lookup tables (COMPRESSION_METADATA)"
+                        .into(),
+                help: "use the file before compression; `weights = \"packed\"` keeps 4-bit weights in 4 bits"
+                    .into(),
             }]));
         }
     }

@@ -17,9 +17,9 @@ pub(super) fn advise(compiled: &Compiled) -> Vec<Advice> {
         Advice {
             topic: Topic::Branches,
             place: place(graph, node),
-            what: "both branches are computed, and the results of one are taken".into(),
+            what: "both branches are computed, but only the results of one are used".into(),
             help:
-                "where that is too much, make a model of each branch, and decide in your code which to invoke"
+                "if that costs too much, make a separate model of each branch, and choose in your code which one to invoke"
                     .into(),
             // One of the two.
             cycles: cycles / 2,

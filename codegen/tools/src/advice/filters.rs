@@ -17,10 +17,10 @@ pub(super) fn advise(compiled: &Compiled) -> Option<Advice> {
         topic: Topic::Weights,
         place: place(graph, worst),
         what: format!(
-            "in {} layers all filters share one scale, and {filters} of them use less than a quarter of the 8 bits; here one uses {steps} of 127 steps",
+            "in {} layers all filters share one scale; filters that use less than a quarter of the 8-bit range: {filters}; one filter here uses {steps} of 127 steps",
             coarse.len()
         ),
-        help: "convert with per-channel quantisation, which costs nothing here and loses less accuracy".into(),
+        help: "convert with per-channel quantisation: it costs nothing and loses less accuracy".into(),
         cycles: 0,
         bytes: 0,
     })

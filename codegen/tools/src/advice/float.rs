@@ -23,10 +23,10 @@ pub(super) fn edges(imported: &Graph, compiled: &Compiled) -> Vec<Advice> {
         topic: Topic::Float,
         place: String::new(),
         what: format!(
-            "{} of its inputs and outputs are floats that are converted from and to integers: {elements} elements",
+            "{} of the inputs and outputs are floats, which the model converts to or from integers: {elements} elements",
             changed.len()
         ),
-        help: "give and take integers: io = \"quantized\"".into(),
+        help: "use integers as inputs and outputs: io = \"quantized\"".into(),
         cycles: elements as u64 * CONVERT,
         bytes: changed.iter().map(|(_, bytes)| *bytes as u64).sum(),
     }]
@@ -66,7 +66,7 @@ pub(super) fn whole(compiled: &Compiled) -> Option<Advice> {
         .map(|(_, node)| portable_layer(graph, node, target).saturating_sub(fast_layer(graph, node, target)));
     let (ram, constants) = (compiled.plan.ram_bytes(), compiled.program.constant_bytes());
     let (what, bytes) = if layers().any(|(_, node)| is_dynamic(node)) {
-        ("its weights are integers, and all else is floats: int8 takes a quarter of the RAM, and fewer cycles", ram)
+        ("weights are integers, but everything else is computed in floats: int8 takes a quarter of the RAM, and fewer cycles", ram)
     } else {
         (
             "all layers compute in floats: int8 takes a quarter of the RAM and flash, and fewer cycles",
@@ -77,7 +77,7 @@ pub(super) fn whole(compiled: &Compiled) -> Option<Advice> {
         topic: Topic::Float,
         place: String::new(),
         what: what.into(),
-        help: "`cargo kiln quantize` makes integers of it, by a hundred samples of its inputs".into(),
+        help: "`cargo kiln quantize` turns it into integers, with a hundred samples of its inputs".into(),
         cycles: saved.sum(),
         bytes: (bytes - bytes / 4) as u64,
     })
@@ -109,9 +109,8 @@ fn advice(graph: &Graph, island: &BTreeSet<NodeId>) -> Option<Advice> {
     Some(Advice {
         topic: Topic::Float,
         place: place(graph, first),
-        what: format!("{} float ops ({}) in a model of integers", island.len(), names.join(", ")),
-        help: "quantise them too: convert with a representative dataset and TFLITE_BUILTINS_INT8 alone; or leave \
-               a last softmax out and compare the logits"
+        what: format!("{} float ops ({}) are left in an integer model", island.len(), names.join(", ")),
+        help: "quantise them too: convert with a representative dataset and only TFLITE_BUILTINS_INT8; or remove a final softmax and compare the logits"
             .into(),
         cycles: nodes().map(cycles).sum(),
         bytes: (largest.bytes() - largest.bytes() / 4) as u64,

@@ -44,7 +44,7 @@ fn plain(graph: &Graph, node: &Node, step: &StepKernels, target: Target) -> Opti
     Some(Advice {
         topic: Topic::Kernel,
         place: place(graph, node),
-        what: format!("its kernel is {kernel}, plain Rust: {why}"),
+        what: format!("it gets the portable kernel {kernel}: {why}"),
         help,
         cycles: slow.saturating_sub(cost::fast_layer(graph, node, target)),
         bytes: 0,
@@ -65,13 +65,13 @@ fn reason(node: &Node, step: &StepKernels) -> (String, String) {
     if *groups > 1 {
         return (
             format!("it has {groups} groups"),
-            "use groups of one channel each, with one filter (a depthwise convolution), or none".into(),
+            "use a depthwise convolution (one channel and one filter per group), or one group".into(),
         );
     }
     match step.requantisation {
         Requantisation::Reference => ("its weights or clamp do not fit the packed form".into(), narrow()),
         _ => (
-            "its rows are out of reach of the instructions".into(),
+            "its rows are too long for the instructions of the fast kernel".into(),
             "use fewer channels or a narrower image".into(),
         ),
     }
@@ -90,15 +90,15 @@ fn reference(graph: &Graph, node: &Node, step: &StepKernels) -> Option<Advice> {
     let (Op::Conv2d { clamp, .. } | Op::Dense { clamp, .. }) = &node.op else { return None };
     let (what, help) = match clamp {
         Clamp::Int { lo, hi } if *hi < 127 || *lo > graph.ty(node.result).zero_point().max(-128) => (
-            format!("results are clamped to {lo}..={hi}, within the 8 bits, so that saturation does not clamp them"),
-            "end the layer with RELU instead of RELU6, or let the result's range end at 6",
+            format!("results are clamped to {lo}..={hi}, a part of the 8-bit range, so saturation cannot replace the clamp"),
+            "use RELU instead of RELU6, or quantise the result so that its range ends at 6",
         ),
-        _ => ("no cheaper form fits all channels".to_string(), "scale the weights so that sums stay below 2^23"),
+        _ => ("no cheaper requantisation fits all channels".to_string(), "scale the weights so that accumulators stay below 2^23"),
     };
     Some(Advice {
         topic: Topic::Requantisation,
         place: place(graph, node),
-        what: format!("its sums become results as the reference does it: {what}"),
+        what: format!("it keeps the reference requantisation, which is slow: {what}"),
         help: help.into(),
         cycles: graph.ty(node.result).shape.numel() as u64 * cost::REFERENCE,
         bytes: 0,
@@ -130,9 +130,9 @@ fn rounded_up(graph: &Graph, node: &Node, step: &StepKernels, target: Target) ->
         topic: Topic::Padding,
         place: place(graph, node),
         what: format!(
-            "it has {filters} filters, which are computed {at_once} at a time: {more} of zeros are added"
+            "it has {filters} filters, but {at_once} are computed at a time: {more} zero filters are added"
         ),
-        help: format!("train it with {} filters, or {}", filters + more, filters - (at_once - more)),
+        help: format!("train the layer with {} filters, or {}", filters + more, filters - (at_once - more)),
         cycles: cost::fast_layer(graph, node, target) * more as u64 / filters.max(1) as u64,
         bytes: (more * taps) as u64,
     })

@@ -20,18 +20,18 @@ fn leftover(graph: &Graph, uses: &[usize], node: &Node) -> Option<Advice> {
         }
         Op::Pad { .. } => (
             Topic::Movement,
-            "the image is copied into a larger one: no convolution or maximum takes the padding over".to_string(),
-            "pad with zeros, in height and width alone, right before a convolution",
+            "the image is copied into a larger one: no convolution or max pooling can do this padding".to_string(),
+            "pad with zeros, only in height and width, directly before a convolution",
         ),
         Op::Requantize { .. } => (
             Topic::Movement,
             "it only changes the scale".to_string(),
-            "let both sides have one scale: quantisation-aware training can tie them, as concatenations need it",
+            "give operand and result the same scale: quantisation-aware training can tie them, as for concatenations",
         ),
         Op::Transpose { .. } => (
             Topic::Movement,
             "it only changes the order of axes".to_string(),
-            "keep channels last throughout; of an ONNX model's input or output, say so with the option `channels_last`",
+            "keep channels last throughout; for an input or output of an ONNX model, use the option `channels_last`",
         ),
         Op::Mul { .. } | Op::Add { .. } | Op::Sub { .. } => {
             let layer = producer.map(|id| graph.node(id)).filter(|n| matches!(n.op, Op::Conv2d { .. } | Op::Dense { .. }))?;
@@ -40,8 +40,8 @@ fn leftover(graph: &Graph, uses: &[usize], node: &Node) -> Option<Advice> {
             let (true, Some(1)) = (per_channel, uses.get(layer.result.0 as usize)) else { return None };
             (
                 Topic::Fusion,
-                format!("a constant for each channel behind {}, which could be in its weights and biases", place(graph, layer)),
-                "fold batch normalisation before quantising: the converter does so where it follows the layer directly",
+                format!("a constant per channel is applied after {}; its weights and biases could contain it", place(graph, layer)),
+                "fold batch normalisation before quantising: the converter does so if it directly follows the layer",
             )
         }
         _ => return None,
@@ -77,16 +77,22 @@ fn unfused(
     Some(match before {
         Some(before) if read > 1 => (
             format!(
-                "the activation is no part of {}, whose result is read {} more times",
+                "the activation is not fused into {}, because its result has other readers ({})",
                 place(graph, before),
                 read - 1
             ),
-            "let the others read the activated result",
+            "let the other operators read the activated result",
         ),
         Some(before) if graph.ty(value) != graph.ty(node.result) => (
-            format!("the activation is no part of {}, since it changes the scale", place(graph, before)),
-            "let the converter fuse it: put the activation right behind the layer",
+            format!(
+                "the activation is not fused into {}, because it changes the scale",
+                place(graph, before)
+            ),
+            "put the activation directly after the layer, so that the converter fuses it",
         ),
-        _ => ("the activation stands alone".into(), "put it right behind a convolution, dense layer or sum"),
+        _ => (
+            "the activation is a separate step".into(),
+            "put it directly after a convolution, dense layer or sum",
+        ),
     })
 }

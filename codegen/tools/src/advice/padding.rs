@@ -45,7 +45,7 @@ fn advice(graph: &Graph, [k_h, k_w, in_h, in_w]: [usize; 4], group: &Group<'_>) 
             layers => format!("{first} and {} more", layers - 1),
         },
         what: format!(
-            "{} % of {} multiplications are by padding: a window of {k_h} × {k_w} on an image of {in_h} × {in_w}",
+            "{} % of {} multiplications are with padding: a window of {k_h} × {k_w} on an image of {in_h} × {in_w}",
             group.share, group.macs
         ),
         help: "use padding = \"valid\", or a smaller window where the image is small".into(),

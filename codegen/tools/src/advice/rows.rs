@@ -22,7 +22,7 @@ pub(super) fn input(compiled: &Compiled) -> Option<Advice> {
         topic: Topic::Rows,
         place: refused.node().map_or(String::new(), |id| place(&graph, graph.node(id))),
         what: format!("the model cannot take its input row by row: {}", refused.describe(&graph)),
-        help: "begin with operators that go row by row (convolutions, pooling, elementwise ones) to hold a few rows of the input only".into(),
+        help: "begin with operators that go row by row (convolutions, pooling, elementwise operators), so that RAM holds only a few rows of the input".into(),
         cycles: 0,
         bytes: ty.bytes() as u64,
     })
@@ -47,8 +47,8 @@ pub(super) fn breaks(compiled: &Compiled) -> Vec<Advice> {
             Some(Advice {
                 topic: Topic::Rows,
                 place: place(graph, node),
-                what: format!("a pipeline ends before it, so that its operand is held as a whole: it {why}"),
-                help: "move it to where images are small, or replace it by operators that go row by row"
+                what: format!("a pipeline ends before it, so RAM holds its whole operand: it {why}"),
+                help: "move it to a place where images are small, or replace it with operators that go row by row"
                     .into(),
                 cycles: 0,
                 bytes: bytes as u64,

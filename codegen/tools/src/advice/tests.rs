@@ -57,7 +57,7 @@ fn the_number_of_results_is_not_for_choosing() {
 fn filters_that_fill_no_group() {
     let found = advice(&five(POOLED));
     assert_eq!(topics(&found), [Topic::Padding], "{found:?}");
-    assert!(found[0].what.contains("5 filters") && found[0].what.contains("3 of zeros"), "{found:?}");
+    assert!(found[0].what.contains("5 filters") && found[0].what.contains("3 zero filters"), "{found:?}");
     assert_eq!(found[0].bytes, 3 * 36);
     assert!(found[0].cycles > 0 && found[0].place.starts_with("0 CONV_2D"));
 }
@@ -90,7 +90,7 @@ fn one_scale_for_filters_of_different_size() {
     let weights = format!("q(0.5 : 0) = [{}]", weights.join(", "));
     let found = advice(&conv(4, &weights, "[3, 3]", "-128..=127", 6, "return %y"));
     assert_eq!(topics(&found), [Topic::Weights]);
-    assert!(found[0].what.contains("1 of them") && found[0].what.contains("5 of 127"), "{found:?}");
+    assert!(found[0].what.contains("8-bit range: 1;") && found[0].what.contains("5 of 127"), "{found:?}");
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn an_activation_beside_another_reader() {
                  return %r, %y";
     let found = advice(&conv(4, PER_CHANNEL, "[3, 3]", "-128..=127", 6, after));
     assert_eq!(topics(&found), [Topic::Fusion]);
-    assert!(found[0].place.starts_with("1 RELU") && found[0].what.contains("read 1 more"), "{found:?}");
+    assert!(found[0].place.starts_with("1 RELU") && found[0].what.contains("other readers (1)"), "{found:?}");
 }
 
 #[test]
@@ -142,7 +142,10 @@ fn a_model_whose_weights_alone_are_integers() {
       }";
     let found = advice(text);
     let whole = found.iter().find(|advice| advice.topic == Topic::Float).unwrap();
-    assert!(whole.what.starts_with("its weights are integers, and all else is floats"), "{found:?}");
+    assert!(
+        whole.what.starts_with("weights are integers, but everything else is computed in floats"),
+        "{found:?}"
+    );
     // Its weights stay.
     assert!(whole.cycles > 0 && whole.bytes > 0 && whole.bytes < 200, "{whole:?}");
 }

@@ -12,12 +12,15 @@ fn heads(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, attribute: &str) -> Lowered<Va
         [b, s, all] => {
             let heads = usize::try_from(cx.int(attribute, 0)).unwrap_or(0);
             if heads == 0 || all % heads != 0 {
-                return Err(Refusal::malformed(format!("{} in {heads} heads", describe(cx.ty(x)))));
+                return Err(Refusal::malformed(format!(
+                    "{} does not divide into {heads} heads",
+                    describe(cx.ty(x))
+                )));
             }
             let split = cx.reshaped(x, &[b, s, heads, all / heads])?;
             cx.transposed(split, &[0, 2, 1, 3])
         }
-        _ => Err(Refusal::malformed(format!("{} has neither three axes nor four", describe(cx.ty(x))))),
+        _ => Err(Refusal::malformed(format!("{} does not have three or four axes", describe(cx.ty(x))))),
     }
 }
 
@@ -47,7 +50,9 @@ pub(super) fn attention(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         return Err(Refusal::malformed("no heads"));
     };
     if kv_heads == 0 || q_heads % kv_heads != 0 {
-        return Err(Refusal::malformed(format!("{q_heads} heads of queries, {kv_heads} of keys")));
+        return Err(Refusal::malformed(format!(
+            "{q_heads} heads of queries do not fit {kv_heads} heads of keys"
+        )));
     }
     // Each head of keys and values belongs to several neighbouring ones of queries.
     let repeats = q_heads / kv_heads;
@@ -175,7 +180,10 @@ pub(super) fn rotary(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         [b, s, all] => {
             let heads = usize::try_from(cx.int("num_heads", 0)).unwrap_or(0);
             if heads == 0 || all % heads != 0 {
-                return Err(Refusal::malformed(format!("{} in {heads} heads", describe(cx.ty(x)))));
+                return Err(Refusal::malformed(format!(
+                    "{} does not divide into {heads} heads",
+                    describe(cx.ty(x))
+                )));
             }
             cx.reshaped(x, &[b, s, heads, all / heads])?
         }
@@ -187,7 +195,7 @@ pub(super) fn rotary(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         turned => turned,
     };
     if turned > size || turned % 2 != 0 {
-        return Err(Refusal::malformed(format!("{turned} elements of {size} are turned")));
+        return Err(Refusal::malformed(format!("it rotates {turned} elements, but there are {size}")));
     }
     let half = turned / 2;
     if let Some(positions) = cx.optional(3)? {

@@ -111,7 +111,7 @@ impl NodeCx<'_, '_, '_> {
     /// Whether a comparison holds.
     pub(super) fn compared(&mut self, function: Comparison, x: ValueId, y: ValueId) -> Lowered<ValueId> {
         if self.ty(x).dtype != self.ty(y).dtype {
-            let what = format!("{} is compared with {}", describe(self.ty(x)), describe(self.ty(y)));
+            let what = format!("{} cannot be compared with {}", describe(self.ty(x)), describe(self.ty(y)));
             return Err(Refusal::malformed(what));
         }
         let dims = broadcast(self, x, y)?;
@@ -122,13 +122,13 @@ impl NodeCx<'_, '_, '_> {
     /// `x` where the condition holds, else `y`.
     pub(super) fn choice(&mut self, condition: ValueId, x: ValueId, y: ValueId) -> Lowered<ValueId> {
         if self.ty(condition).dtype != DType::Bool {
-            let what = format!("{} is no condition", describe(self.ty(condition)));
+            let what = format!("{} is not a condition", describe(self.ty(condition)));
             return Err(Refusal::malformed(what));
         }
         let ty = self.ty(x).clone();
         if ty.dtype != self.ty(y).dtype {
             let what = format!("{} or {}", describe(&ty), describe(self.ty(y)));
-            return Err(Refusal::malformed(format!("it chooses between {what}")));
+            return Err(Refusal::malformed(format!("it cannot select between {what}")));
         }
         let both = broadcast(self, x, y)?;
         let of_all = super::logic::common(&self.dims(condition), &both);
@@ -261,7 +261,7 @@ impl NodeCx<'_, '_, '_> {
     /// Products of matrices: \[…, m, k\] and \[…, n, k\] to \[…, m, n\].
     pub(super) fn matrix_product(&mut self, x: ValueId, y: ValueId) -> Lowered<ValueId> {
         let (a, b) = (self.dims(x), self.dims(y));
-        let misfit = || Refusal::malformed(format!("{a:?} and {b:?} are no factors of a product"));
+        let misfit = || Refusal::malformed(format!("{a:?} and {b:?} cannot be multiplied"));
         let ([front_a @ .., m, k], [front_b @ .., n, depth]) = (&*a, &*b) else { return Err(misfit()) };
         let front = super::logic::common(front_a, front_b).filter(|_| k == depth).ok_or_else(misfit)?;
         let dims = [&front[..], &[*m, *n]].concat();

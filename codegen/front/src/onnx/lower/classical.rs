@@ -28,7 +28,7 @@ fn as_rows(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<ValueId> {
     match dims[..] {
         [_, _] => Ok(x),
         [features] => cx.reshaped(x, &[1, features]),
-        _ => Err(Refusal::malformed(format!("its operand {} is no list of rows", describe(cx.ty(x))))),
+        _ => Err(Refusal::malformed(format!("its operand {} is not a matrix", describe(cx.ty(x))))),
     }
 }
 
@@ -77,7 +77,7 @@ impl Labels {
     /// The second of two labels where a score \[n, 1\] is above a bound.
     pub(super) fn of_two(&self, cx: &mut NodeCx<'_, '_, '_>, score: ValueId, bound: f32) -> Lowered<ValueId> {
         if self.count() != 2 {
-            return Err(Refusal::malformed(format!("{} labels for two classes", self.count())));
+            return Err(Refusal::malformed(format!("it has {} labels for two classes", self.count())));
         }
         let rows = cx.dims(score)[0];
         let score = cx.reshaped(score, &[rows])?;
@@ -115,7 +115,10 @@ pub(super) fn of_two(cx: &mut NodeCx<'_, '_, '_>, score: ValueId, share: bool) -
 fn no_transform(transform: &[u8]) -> Refusal {
     let what =
         format!("scores transformed by {} cannot be compiled here", String::from_utf8_lossy(transform));
-    Refusal::unsupported(what, "export the model with post_transform NONE, and transform its scores")
+    Refusal::unsupported(
+        what,
+        "export the model with post_transform NONE, and transform the scores in your own code",
+    )
 }
 
 /// Scores \[n, classes\] as `post_transform` says.
@@ -190,7 +193,9 @@ pub(super) fn linear_classifier(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (label, scores) = match (width, labels.count()) {
         (1, 2) => (labels.of_two(cx, sums, 0.0)?, of_two(cx, sums, true)?),
         (width, count) if width == count => (labels.largest(cx, sums)?, transformed(cx, sums)?),
-        (width, count) => return Err(Refusal::malformed(format!("{width} scores for {count} labels"))),
+        (width, count) => {
+            return Err(Refusal::malformed(format!("it has {width} scores for {count} labels")))
+        }
     };
     cx.bind(0, label)?;
     cx.bind(1, scores)
@@ -287,7 +292,7 @@ pub(super) fn imputer(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     };
     let (count, others) = others;
     if count != 1 && dims.last() != Some(&count) {
-        return Err(Refusal::malformed(format!("{count} values to impute in {}", describe(&ty))));
+        return Err(Refusal::malformed(format!("{count} imputed values do not fit {}", describe(&ty))));
     }
     let y = cx.add(Op::Select {}, &[found, others, x], Type::plain(ty.dtype, &dims))?;
     cx.bind(0, y)
@@ -299,8 +304,8 @@ pub(super) fn one_hot_encoder(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let mut dims = cx.dims(x);
     let categories = cx.list("cats_int64s").unwrap_or_default();
     if categories.is_empty() || cx.ty(x).dtype == DType::Bool {
-        let help = "encode integers, and keep texts out of the model";
-        return Err(Refusal::unsupported("categories that are no integers cannot be encoded", help));
+        let help = "encode integers; strings cannot be in the model";
+        return Err(Refusal::unsupported("categories other than integers cannot be encoded", help));
     }
     let x = match cx.ty(x).dtype {
         DType::I64 => x,
@@ -328,7 +333,7 @@ pub(super) fn feature_vectorizer(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let Some(&first) = parts.first() else { return Err(Refusal::malformed("it has no operands")) };
     let rows = cx.dims(first)[0];
     if let Some(&odd) = parts.iter().find(|&&part| cx.dims(part)[0] != rows) {
-        return Err(Refusal::malformed(format!("{rows} rows beside {}", describe(cx.ty(odd)))));
+        return Err(Refusal::malformed(format!("{rows} rows do not fit {}", describe(cx.ty(odd)))));
     }
     let width = parts.iter().map(|&part| cx.dims(part)[1]).sum();
     match parts[..] {
@@ -368,8 +373,8 @@ pub(super) fn label_encoder(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         (_, values) => (DType::F32, values.iter().map(|&v| v.into()).collect()),
     };
     if cx.ty(x).dtype != DType::I64 || keys.is_empty() || keys.len() != values.len() {
-        let help = "encode integers as integers or floats, and keep texts out of the model";
-        return Err(Refusal::unsupported("labels that are no integers cannot be encoded", help));
+        let help = "encode integers as integers or floats; strings cannot be in the model";
+        return Err(Refusal::unsupported("labels other than integers cannot be encoded", help));
     }
     let number = |cx: &mut NodeCx<'_, '_, '_>, value: f64| match dtype {
         DType::I64 => cx.int_constant("value", DType::I64, &[], &[value as i64]),

@@ -19,18 +19,18 @@ pub(super) fn branch(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     }
     let (yes, no) = (cx.inline(then, &[])?, cx.inline(otherwise, &[])?);
     if yes.len() != no.len() {
-        return Err(Refusal::malformed("its branches have other numbers of results than each other"));
+        return Err(Refusal::malformed("its branches have different numbers of results"));
     }
     let condition = cx.reshaped(condition, &[])?;
     let mut results = Vec::new();
     for (k, (yes, no)) in yes.into_iter().zip(no).enumerate() {
         if cx.dims(yes) != cx.dims(no) {
             let what = format!(
-                "its branches return {} and {} as result {k}, and which is taken depends on values that are computed at run time",
+                "its branches return {} and {} as result {k}, and the condition is computed at run time",
                 describe(cx.ty(yes)),
                 describe(cx.ty(no))
             );
-            return Err(Refusal::unsupported(what, "let both branches return results of one shape"));
+            return Err(Refusal::unsupported(what, "let both branches return results of the same shape"));
         }
         results.push(if yes == no { yes } else { cx.choice(condition, yes, no)? });
     }
@@ -40,7 +40,7 @@ pub(super) fn branch(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 /// Loop.
 pub(super) fn repeat(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let body = cx.subgraph("body")?;
-    let most = cx.ints(0, "number of passes")?.and_then(|list| list.first().copied());
+    let most = cx.ints(0, "number of iterations")?.and_then(|list| list.first().copied());
     let mut condition = cx.optional(1)?;
     let mut values = (2..cx.node.inputs.len()).map(|k| cx.input(k)).collect::<Lowered<Vec<ValueId>>>()?;
     let carried = values.len();
@@ -60,9 +60,9 @@ pub(super) fn repeat(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
             Some(false) => break,
             None => {
                 let what = format!(
-                    "whether its body runs again after {pass} passes depends on values that are computed at run time"
+                    "after {pass} iterations, its condition depends on values that are computed at run time"
                 );
-                let help = "count the passes of the loop, from a constant to a constant, or write it in your code around the model";
+                let help = "let a counter run from a constant to a constant, or write the loop in your own code around the model";
                 return Err(Refusal::unsupported(what, help));
             }
         }
@@ -106,7 +106,7 @@ pub(super) fn scan(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         .collect();
     let passes = cx.dims(sources[0])[axes[0]];
     if sources.iter().zip(&axes).any(|(&source, &axis)| cx.dims(source)[axis] != passes) {
-        return Err(Refusal::malformed("its operands have other numbers of elements than each other"));
+        return Err(Refusal::malformed("its operands have different numbers of elements"));
     }
     let mut gathered: Vec<Vec<ValueId>> = vec![Vec::new(); outputs];
     for pass in 0..passes {
@@ -138,17 +138,14 @@ pub(super) fn scan(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 /// The results of all passes along a new axis.
 fn stacked(cx: &mut NodeCx<'_, '_, '_>, list: &[ValueId], axis: usize) -> Lowered<ValueId> {
     if list.is_empty() {
-        let help = "leave its results out";
-        return Err(Refusal::unsupported(
-            "its body does not run at all, so that a result has no elements",
-            help,
-        ));
+        let help = "remove its results";
+        return Err(Refusal::unsupported("its body never runs, so a result has no elements", help));
     }
     let mut parts = Vec::new();
     for &value in list {
         let mut dims = cx.dims(value);
         if dims != cx.dims(list[0]) {
-            return Err(Refusal::malformed("a result has another shape in each pass"));
+            return Err(Refusal::malformed("the shape of a result changes between iterations"));
         }
         dims.insert(axis, 1);
         parts.push(cx.reshaped(value, &dims)?);
@@ -159,7 +156,11 @@ fn stacked(cx: &mut NodeCx<'_, '_, '_>, list: &[ValueId], axis: usize) -> Lowere
 /// Lets the results be these.
 fn bind_all(cx: &mut NodeCx<'_, '_, '_>, values: &[ValueId]) -> Lowered {
     if values.len() < cx.node.outputs.len() {
-        let what = format!("its subgraph has {} results, it has {}", values.len(), cx.node.outputs.len());
+        let what = format!(
+            "its subgraph has {} results, but the operator has {}",
+            values.len(),
+            cx.node.outputs.len()
+        );
         return Err(Refusal::malformed(what));
     }
     values.iter().enumerate().try_for_each(|(k, &value)| cx.bind(k, value))
@@ -169,7 +170,7 @@ fn bind_all(cx: &mut NodeCx<'_, '_, '_>, values: &[ValueId]) -> Lowered {
 fn truth(cx: &NodeCx<'_, '_, '_>, condition: ValueId) -> Lowered<Option<bool>> {
     let ty = cx.ty(condition);
     if ty.dtype != DType::Bool || ty.shape.numel() != 1 {
-        return Err(Refusal::malformed(format!("its condition is {}, one bool wanted", describe(ty))));
+        return Err(Refusal::malformed(format!("its condition is {}, but has to be one bool", describe(ty))));
     }
     Ok(cx.data(condition).map(|data| data.bytes().first().is_some_and(|&byte| byte != 0)))
 }
@@ -193,13 +194,14 @@ impl<'m, 'a> NodeCx<'_, 'm, 'a> {
 impl<'m, 'a> Importer<'m, 'a> {
     fn inline(&mut self, sub: &'m Graph<'a>, arguments: &[ValueId]) -> Lowered<Vec<ValueId>> {
         if !self.budget.inline(sub.nodes.len().saturating_add(sub.initializers.len())) {
-            let what = "its branches or the passes of its loop come to more operators than can be unrolled";
-            let help = "let the loop run fewer times, or write it in your code around a model of its body";
+            let what = "its branches, or the unrolled iterations of its loop, have too many operators";
+            let help =
+                "let the loop run fewer times, or compile only its body and write the loop in your own code";
             return Err(Refusal::unsupported(what, help));
         }
         if sub.inputs.len() != arguments.len() {
             let (wanted, given) = (sub.inputs.len(), arguments.len());
-            return Err(Refusal::malformed(format!("its body takes {wanted} operands, {given} are given")));
+            return Err(Refusal::malformed(format!("its body takes {wanted} operands, but gets {given}")));
         }
         // Names of the subgraph hide those outside, while it is read.
         let inputs = sub.inputs.iter().map(|info| info.name);

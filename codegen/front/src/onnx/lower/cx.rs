@@ -50,7 +50,7 @@ impl<'c, 'm, 'a> NodeCx<'c, 'm, 'a> {
         let Some(value) = self.optional(k)? else { return Ok(None) };
         let ty = self.ty(value).clone();
         let Some(data) = self.data(value) else {
-            let help = "export the model with fixed shapes, so that it follows from constants";
+            let help = "export the model with fixed shapes, so that it can be computed from constants";
             return Err(Refusal::unsupported(
                 format!("its {what} (operand {k}) is computed at run time"),
                 help,
@@ -123,7 +123,8 @@ impl<'c, 'm, 'a> NodeCx<'c, 'm, 'a> {
     pub(super) fn axis(&self, axis: i64, rank: usize) -> Lowered<usize> {
         let counted = if axis < 0 { axis.checked_add(rank as i64) } else { Some(axis) };
         let inside = counted.and_then(|axis| usize::try_from(axis).ok()).filter(|&axis| axis < rank);
-        inside.ok_or_else(|| Refusal::malformed(format!("axis {axis} of a tensor of {rank} axes")))
+        inside
+            .ok_or_else(|| Refusal::malformed(format!("there is no axis {axis}: the tensor has {rank} axes")))
     }
 
     /// As [`NodeCx::axis`], or the place behind the last axis.
@@ -168,7 +169,7 @@ impl<'c, 'm, 'a> NodeCx<'c, 'm, 'a> {
             return Ok(self.empty(ty.dtype, ty.shape.dims()));
         }
         if let Some(ty) = operands.iter().map(|&id| self.ty(id)).find(|ty| ty.shape.numel() == 0) {
-            let what = format!("it is given {}, without elements", describe(ty));
+            let what = format!("its operand {} has no elements", describe(ty));
             return Err(Refusal::unsupported(what, "remove the operator, or use a larger input shape"));
         }
         self.check(&op, operands, &ty)?;

@@ -22,7 +22,11 @@ fn counted(cx: &mut NodeCx<'_, '_, '_>, indices: ValueId, sizes: &[usize]) -> Lo
         let list = given.iter().enumerate();
         let list: Vec<i64> = list.map(|(k, &i)| if i < 0 { i.saturating_add(size(k)) } else { i }).collect();
         if let Some(k) = (0..list.len()).find(|&k| !(0..size(k)).contains(&list[k])) {
-            return Err(Refusal::malformed(format!("there is no index {} among {}", given[k], size(k))));
+            return Err(Refusal::malformed(format!(
+                "there is no index {}: the axis has size {}",
+                given[k],
+                size(k)
+            )));
         }
         let dims = cx.dims(indices);
         return cx.int_constant("indices", dtype, &dims, &list);
@@ -100,13 +104,16 @@ pub(super) fn compress(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         }
     };
     let Some(data) = cx.data(condition) else {
-        let help = "multiply by the condition, or choose by it (Where), so that all shapes are known";
-        return Err(Refusal::unsupported("how many elements are left shows at run time", help));
+        let help = "multiply by the condition, or select with it (Where), so that all shapes are known";
+        return Err(Refusal::unsupported(
+            "the number of elements that remain is known only at run time",
+            help,
+        ));
     };
     let places = data.bytes().iter().enumerate().filter(|(_, &holds)| holds != 0).map(|(at, _)| at);
     let places: Vec<usize> = places.collect();
     if data.bytes().len() > cx.dims(x)[axis] {
-        let what = format!("{} conditions for {}", data.bytes().len(), describe(cx.ty(x)));
+        let what = format!("{} conditions do not fit {}", data.bytes().len(), describe(cx.ty(x)));
         return Err(Refusal::malformed(what));
     }
     let y = cx.picked(x, axis, &places)?;
@@ -121,12 +128,12 @@ pub(super) fn one_hot(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         dtype => data.to_ints(dtype).first().copied(),
     });
     let Some(depth) = known else {
-        let help = "export the model with fixed shapes, so that it follows from constants";
+        let help = "export the model with fixed shapes, so that it can be computed from constants";
         return Err(Refusal::unsupported("its depth (operand 1) is computed at run time", help));
     };
     let depth = depth.and_then(|depth| u32::try_from(depth).ok()).filter(|&depth| depth > 0);
     let Some(depth) = depth.map(|depth| depth as usize).filter(|_| cx.dims(values) == [2]) else {
-        return Err(Refusal::malformed("its depth is not above 0, or its values are not two"));
+        return Err(Refusal::malformed("its depth has to be above 0, and it needs two values"));
     };
     let dims = cx.dims(indices);
     let axis = cx.axis(cx.int("axis", -1), dims.len() + 1)?;
@@ -158,7 +165,7 @@ pub(super) fn reverse_sequence(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         || dims.len() < 2
         || cx.dims(lengths) != [dims[batch as usize]]
     {
-        let what = format!("axes {batch} and {time}, and lengths {}", describe(cx.ty(lengths)));
+        let what = format!("its axes {batch} and {time} do not fit lengths {}", describe(cx.ty(lengths)));
         return Err(Refusal::malformed(what));
     }
     let mut perm: Vec<usize> = (0..dims.len()).collect();
@@ -190,7 +197,8 @@ pub(super) fn top(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     };
     let count = k.and_then(|k| usize::try_from(k).ok()).filter(|k| (1..=dims[axis]).contains(k));
     let Some(count) = count else {
-        let what = format!("the {:?} largest of {}", k.unwrap_or(0), describe(cx.ty(x)));
+        let what =
+            format!("it cannot find the {:?} largest elements of {}", k.unwrap_or(0), describe(cx.ty(x)));
         return Err(Refusal::malformed(what));
     };
     let rows = cx.swapped(x, axis)?;

@@ -12,8 +12,8 @@ fn check_count(count: usize) -> Lowered {
     match count <= MOST_GENERATED {
         true => Ok(()),
         false => {
-            let what = format!("{count} generated elements; there may be {MOST_GENERATED}");
-            Err(Refusal::unsupported(what, "let the file hold them as a constant"))
+            let what = format!("it generates {count} elements; at most {MOST_GENERATED} are possible");
+            Err(Refusal::unsupported(what, "store them in the file as a constant"))
         }
     }
 }
@@ -35,7 +35,7 @@ pub(super) fn range(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let mut numbers = [0.0; 3];
     for (number, operand) in numbers.iter_mut().zip(operands) {
         let Some(data) = cx.data(operand) else {
-            let help = "export the model with fixed shapes, so that it follows from constants";
+            let help = "export the model with fixed shapes, so that it can be computed from constants";
             return Err(Refusal::unsupported("a bound is computed at run time", help));
         };
         let list: Vec<f64> = match cx.ty(operand).dtype {
@@ -51,7 +51,9 @@ pub(super) fn range(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let [start, limit, delta] = numbers;
     let count = ((limit - start) / delta).ceil().max(0.0);
     if !count.is_finite() {
-        return Err(Refusal::malformed(format!("a range from {start} to {limit} by {delta}")));
+        return Err(Refusal::malformed(format!(
+            "its range from {start} to {limit} by {delta} is impossible"
+        )));
     }
     let count = count as usize;
     check_count(count)?;
@@ -64,7 +66,7 @@ pub(super) fn range(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 pub(super) fn eye_like(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let &[rows, columns] = &*cx.dims(x) else {
-        return Err(Refusal::malformed(format!("{} is no matrix", describe(cx.ty(x)))));
+        return Err(Refusal::malformed(format!("{} is not a matrix", describe(cx.ty(x)))));
     };
     check_count(rows * columns)?;
     let dtype = match cx.attribute("dtype") {
@@ -84,7 +86,7 @@ pub(super) fn trilu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let k = cx.ints(1, "diagonal")?.and_then(|list| list.first().copied()).unwrap_or(0);
     let dims = cx.dims(x);
     let &[.., rows, columns] = &*dims else {
-        return Err(Refusal::malformed(format!("{} is no matrix", describe(cx.ty(x)))));
+        return Err(Refusal::malformed(format!("{} is not a matrix", describe(cx.ty(x)))));
     };
     if rows * columns == 0 {
         return cx.bind(0, x);
@@ -105,8 +107,11 @@ pub(super) fn non_zero(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let ty = cx.ty(x).clone();
     let Some(data) = cx.data(x) else {
-        let help = "multiply by the condition, or choose by it (Where), so that all shapes are known";
-        return Err(Refusal::unsupported("how many elements are not 0 shows at run time", help));
+        let help = "multiply by the condition, or select with it (Where), so that all shapes are known";
+        return Err(Refusal::unsupported(
+            "the number of elements that are not 0 is known only at run time",
+            help,
+        ));
     };
     check_count(ty.shape.numel() * ty.shape.rank())?;
     let holds: Vec<bool> = match ty.dtype {
@@ -175,7 +180,7 @@ pub(super) fn cumulative_product(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (x, axis) = cumulative(cx)?;
     let count = cx.dims(x)[axis];
     if count == 0 || count > MOST_PRODUCTS {
-        let what = format!("products of {count} elements; there may be {MOST_PRODUCTS}");
+        let what = format!("its products have {count} elements; at most {MOST_PRODUCTS} are possible");
         return Err(Refusal::unsupported(what, "use CumSum of logarithms"));
     }
     let (exclusive, reverse) = (cx.int("exclusive", 0) != 0, cx.int("reverse", 0) != 0);

@@ -63,7 +63,7 @@ impl<'m, 'a> Importer<'m, 'a> {
     fn input_type(&self, info: &ValueInfo<'a>, inputs: usize) -> Lowered<Type> {
         let name = info.name.text();
         let Some(element) = info.element else {
-            return Err(Refusal::unsupported("it is no tensor", "give the model tensors only"));
+            return Err(Refusal::unsupported("it is not a tensor", "use only tensors as inputs"));
         };
         let dtype = tensor::dtype(element)?;
         let shapes = &self.options.input_shapes;
@@ -85,18 +85,14 @@ impl<'m, 'a> Importer<'m, 'a> {
                 if !declared.is_none_or(fits) {
                     return Err(Refusal::Fatal(Error::Options(Problem {
                         place: format!("option `input_shape` {} of {name:?}", index + 1),
-                        what: format!(
-                            "{:?} does not fit {}, which the file says",
-                            shape.dims,
-                            wanted(declared)
-                        ),
+                        what: format!("{:?} does not fit {} in the file", shape.dims, wanted(declared)),
                         help: format!("give sizes for the open axes: {way_out}"),
                     })));
                 }
                 shape.dims.clone()
             }
             (None, None) => {
-                let help = format!("give it: {way_out}; or export the model with a fixed input shape");
+                let help = format!("state it with {way_out}, or export the model with a fixed input shape");
                 return Err(Refusal::unsupported("its shape is open", help));
             }
             (None, Some(declared)) => {
@@ -105,7 +101,8 @@ impl<'m, 'a> Importer<'m, 'a> {
                 let sizes: Option<Vec<usize>> = declared.iter().enumerate().map(size).collect();
                 sizes.ok_or_else(|| {
                     let what = format!("sizes of its shape {} are open", wanted(Some(declared)));
-                    let help = format!("give them: {way_out}; or export the model with a fixed input shape");
+                    let help =
+                        format!("state them with {way_out}, or export the model with a fixed input shape");
                     Refusal::unsupported(what, help)
                 })?
             }

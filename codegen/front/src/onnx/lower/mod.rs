@@ -119,7 +119,7 @@ fn import<'m, 'a>(
     let opset = own.map_or(0, |(_, version)| newest.fold(*version, i64::max));
     if !OPSETS.contains(&opset) && model.graph.nodes.iter().any(|node| is_own(node.domain)) {
         let what = format!(
-            "its operators are those of set {opset} (ONNX), sets {} to {} are known",
+            "its operators are from ONNX operator set {opset}; sets {} to {} are supported",
             OPSETS.start(),
             OPSETS.end()
         );
@@ -181,7 +181,7 @@ impl<'m, 'a> Importer<'m, 'a> {
         let lowered = match find(&name) {
             Some(lower) => lower(&mut NodeCx::new(self, node, origin)),
             None => {
-                let help = "replace it by supported operators, or move the computation out of the model";
+                let help = "replace it with supported operators, or move the computation out of the model";
                 Err(Refusal::unsupported("this operator cannot be compiled", help))
             }
         };
@@ -232,7 +232,7 @@ impl<'m, 'a> Importer<'m, 'a> {
             self.budget.charge(OPERATOR_BYTES)?;
             match self.read(info.name) {
                 Ok(value) if self.graph.ty(value).shape.numel() == 0 => {
-                    let what = format!("it is {}, without elements", describe(self.graph.ty(value)));
+                    let what = format!("it is {} and has no elements", describe(self.graph.ty(value)));
                     let refusal = Refusal::unsupported(what, "remove it from the outputs");
                     self.refuse(format!("output \"{}\"", info.name), None, refusal)?;
                 }

@@ -141,7 +141,7 @@ pub(super) fn group(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         return Err(Refusal::malformed(format!("{} has no channels", describe(cx.ty(x)))));
     };
     if groups == 0 || c % groups != 0 {
-        return Err(Refusal::malformed(format!("{groups} groups of {c} channels")));
+        return Err(Refusal::malformed(format!("{c} channels do not divide into {groups} groups")));
     }
     let pixels: usize = dims[2..].iter().product();
     let parts = cx.reshaped(x, &[n, groups, c / groups * pixels])?;
@@ -209,7 +209,10 @@ pub(super) fn local_response(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     cx.want_float(x)?;
     let (dims, size) = (cx.dims(x), usize::try_from(cx.int("size", 0)).unwrap_or(0));
     if dims.len() < 2 || size == 0 {
-        return Err(Refusal::malformed(format!("{size} channels of {}", describe(cx.ty(x)))));
+        return Err(Refusal::malformed(format!(
+            "a window of {size} channels does not fit {}",
+            describe(cx.ty(x))
+        )));
     }
     let (alpha, beta, bias) = (cx.float("alpha", 1e-4), cx.float("beta", 0.75), cx.float("bias", 1.0));
     let squares = cx.unary(Unary::Square, x)?;

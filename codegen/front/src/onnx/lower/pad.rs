@@ -20,7 +20,7 @@ pub(super) fn pad(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         Some(axes) => axes.iter().map(|&axis| cx.axis(axis, rank)).collect::<Lowered<Vec<usize>>>()?,
         None => (0..rank).collect(),
     };
-    let wrong = || Refusal::malformed(format!("its pads are {given:?} for {}", describe(cx.ty(x))));
+    let wrong = || Refusal::malformed(format!("its pads {given:?} do not fit {}", describe(cx.ty(x))));
     let largest = i64::from(u32::MAX);
     if given.len() != 2 * axes.len() || given.iter().any(|&pad| !(-largest..=largest).contains(&pad)) {
         return Err(wrong());
@@ -41,7 +41,8 @@ pub(super) fn pad(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
                     (-before..size + after).map(|at| inside(mode, at, size)).collect();
                 let indices = indices.filter(|list| !list.is_empty()).ok_or_else(|| {
                     let mode = String::from_utf8_lossy(mode);
-                    let what = format!("padding axis {axis} of {} by {mode:?}", describe(cx.ty(x)));
+                    let what =
+                        format!("axis {axis} of {} cannot be padded with mode {mode:?}", describe(cx.ty(x)));
                     Refusal::malformed(what)
                 })?;
                 y = cx.picked(y, axis, &indices)?;
@@ -80,7 +81,7 @@ fn with_number(
         let size = cx.dims(x)[axis];
         let (first, end) = (before.min(0).unsigned_abs() as usize, after.min(0).unsigned_abs() as usize);
         let count = size.checked_sub(first + end).filter(|&count| count > 0).ok_or_else(|| {
-            Refusal::malformed(format!("nothing of axis {axis} of {} is left", describe(cx.ty(x))))
+            Refusal::malformed(format!("nothing of axis {axis} of {} remains", describe(cx.ty(x))))
         })?;
         x = cx.part(x, axis, first, count, 1)?;
     }
@@ -100,7 +101,7 @@ fn padding(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<i64> {
         }
         Some(data) if dtype == own => Ok(data.to_ints(dtype).first().copied().unwrap_or(0)),
         Some(_) => Err(Refusal::malformed(format!("it pads with {}", describe(cx.ty(number))))),
-        None => Err(Refusal::unsupported("what it pads with is computed at run time", "pad with a constant")),
+        None => Err(Refusal::unsupported("its padding value is computed at run time", "pad with a constant")),
     }
 }
 
@@ -114,7 +115,7 @@ pub(super) fn center(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         None => (0..rank).collect(),
     };
     if axes.len() != sizes.len() {
-        return Err(Refusal::malformed(format!("sizes {sizes:?} for axes {axes:?}")));
+        return Err(Refusal::malformed(format!("sizes {sizes:?} do not fit axes {axes:?}")));
     }
     for (&axis, &size) in axes.iter().zip(&sizes) {
         let own = cx.dims(x)[axis];

@@ -34,8 +34,11 @@ pub(super) fn average_of(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<Val
 /// MaxPool, without indices.
 pub(super) fn max(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     if cx.wants(1) {
-        let help = "leave the indices out";
-        return Err(Refusal::unsupported("the indices of the largest elements cannot be compiled", help));
+        let help = "remove the output with the indices";
+        return Err(Refusal::unsupported(
+            "the output with the indices of the largest elements cannot be compiled",
+            help,
+        ));
     }
     let x = cx.input(0)?;
     let ty = cx.ty(x).clone();
@@ -237,7 +240,7 @@ fn global<'m, 'a>(cx: &mut NodeCx<'_, 'm, 'a>, reduce: Reduce<'m, 'a>) -> Lowere
     cx.want_float(x)?;
     let rank = cx.dims(x).len();
     if rank < 3 {
-        return Err(Refusal::malformed(format!("{} is no image", describe(cx.ty(x)))));
+        return Err(Refusal::malformed(format!("{} is not an image", describe(cx.ty(x)))));
     }
     let axes: Vec<usize> = (2..rank).collect();
     let y = reduce(cx, x, &axes)?;

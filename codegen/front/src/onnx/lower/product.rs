@@ -37,7 +37,7 @@ pub(super) fn gemm(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (alpha, beta) = (cx.float("alpha", 1.0), cx.float("beta", 1.0));
     let (turn_a, turn_b) = (cx.int("transA", 0) != 0, cx.int("transB", 0) != 0);
     if cx.dims(a).len() != 2 || cx.dims(b).len() != 2 {
-        let what = format!("{} and {} are no matrices", describe(cx.ty(a)), describe(cx.ty(b)));
+        let what = format!("{} and {} are not matrices", describe(cx.ty(a)), describe(cx.ty(b)));
         return Err(Refusal::malformed(what));
     }
     let x = if turn_a { turned(cx, a)? } else { a };
@@ -85,7 +85,7 @@ fn plus(cx: &mut NodeCx<'_, '_, '_>, product: ValueId, c: Option<ValueId>, beta:
     let Some(mut c) = c else { return cx.bind(0, product) };
     let dims = cx.dims(product);
     if super::elementwise::broadcast(cx, product, c)? != dims {
-        return Err(Refusal::malformed(format!("{} is added to {dims:?}", describe(cx.ty(c)))));
+        return Err(Refusal::malformed(format!("{} cannot be added to {dims:?}", describe(cx.ty(c)))));
     }
     if beta != 1.0 {
         let own = cx.dims(c);
@@ -101,7 +101,7 @@ pub(super) fn matmul(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     cx.want_float(a)?;
     cx.want_float(b)?;
     let (left, right) = (cx.dims(a), cx.dims(b));
-    let misfit = || Refusal::malformed(format!("{left:?} and {right:?} are no factors of a product"));
+    let misfit = || Refusal::malformed(format!("{left:?} and {right:?} cannot be multiplied"));
     let (Some(&k), Some(&last)) = (left.last(), right.last()) else { return Err(misfit()) };
     if right.len() == 2 && right[0] == k {
         if let Some(weights) = filters(cx, b, false, 1.0)? {
@@ -123,7 +123,7 @@ pub(super) fn product_of(
     op: impl FnOnce(&[usize]) -> Lowered<(Op, Type)>,
 ) -> Lowered<ValueId> {
     let (left, right) = (cx.dims(a), cx.dims(b));
-    let misfit = || Refusal::malformed(format!("{left:?} and {right:?} are no factors of a product"));
+    let misfit = || Refusal::malformed(format!("{left:?} and {right:?} cannot be multiplied"));
     let (Some(&k), Some(&last)) = (left.last(), right.last()) else { return Err(misfit()) };
     // Vectors are matrices of one row, or of one column.
     let x = if left.len() == 1 { cx.reshaped(a, &[1, k])? } else { a };

@@ -44,7 +44,7 @@ impl Scales {
         // One zero point may stand for all.
         let zeros = if zeros.len() == 1 { vec![zeros[0]; scales.len()] } else { zeros };
         if scales.is_empty() || zeros.len() != scales.len() {
-            let what = format!("{} scales and {} zero points", scales.len(), zeros.len());
+            let what = format!("it has {} scales and {} zero points", scales.len(), zeros.len());
             return Err(Refusal::malformed(what));
         }
         Ok(Scales { scales, zeros, dtype })
@@ -56,7 +56,7 @@ impl Scales {
             (&[scale], &[zero]) => Ok((scale, zero)),
             _ => {
                 let help = "quantise activations per tensor";
-                let what = format!("{} scales for the channels of activations", self.scales.len());
+                let what = format!("its activations have {} scales, one per channel", self.scales.len());
                 Err(Refusal::unsupported(what, help))
             }
         }
@@ -80,7 +80,7 @@ impl Scales {
         match dims[axis] == self.scales.len() {
             true => Ok(Some(axis)),
             false => {
-                let what = format!("{} scales for axis {axis} of {dims:?}", self.scales.len());
+                let what = format!("{} scales do not fit axis {axis} of {dims:?}", self.scales.len());
                 Err(Refusal::malformed(what))
             }
         }
@@ -92,14 +92,15 @@ fn of_blocks(cx: &mut NodeCx<'_, '_, '_>, named: &Scales, dims: &[usize]) -> Low
     let size = match usize::try_from(cx.int("block_size", 0)) {
         Ok(0) => return Ok(None),
         Ok(size) => size,
-        Err(_) => return Err(Refusal::malformed("its blocks have less than no elements")),
+        Err(_) => return Err(Refusal::malformed("its block size is negative")),
     };
     let axis = cx.axis(cx.int("axis", 1), dims.len())?;
     let scale = cx.input(1)?;
     let mut wanted = Shape(dims.to_vec());
     wanted.0[axis] = dims[axis].div_ceil(size);
     if cx.dims(scale) != wanted.dims() {
-        let what = format!("scales {:?} for blocks of {size} along axis {axis} of {dims:?}", cx.dims(scale));
+        let what =
+            format!("scales {:?} do not fit blocks of {size} along axis {axis} of {dims:?}", cx.dims(scale));
         return Err(Refusal::malformed(what));
     }
     let (own, blocks) = (Shape(dims.to_vec()), wanted.strides());
@@ -150,7 +151,7 @@ pub(super) fn scaled(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, quant: Quant) -> L
     }
     let (lo, hi) = ty.dtype.int_range().unwrap_or((0, 0));
     if let Some(zero) = quant.zero_points.iter().find(|&&zero| i64::from(zero) < lo || i64::from(zero) > hi) {
-        return Err(Refusal::malformed(format!("the zero point {zero} of {}", describe(&ty))));
+        return Err(Refusal::malformed(format!("the zero point {zero} does not fit {}", describe(&ty))));
     }
     let wanted = Type { quant: Some(quant), ..ty.clone() };
     if let Some(data) = cx.data(x) {
@@ -199,7 +200,7 @@ pub(super) fn signed(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, scale: f32, zero: 
 pub(super) fn computed(dtype: DType, dims: &[usize], scale: f32, zero: i64) -> Lowered<Type> {
     let (lo, hi) = dtype.int_range().unwrap_or((0, 0));
     if !(lo..=hi).contains(&zero) {
-        return Err(Refusal::malformed(format!("the zero point {zero} of {}", dtype.name())));
+        return Err(Refusal::malformed(format!("the zero point {zero} does not fit {}", dtype.name())));
     }
     match dtype {
         DType::I8 | DType::I16 => Ok(Type::quantized(dtype, dims, scale, zero as i32)),
@@ -246,8 +247,8 @@ pub(super) fn quantize_linear(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         DType::F32 => x,
         DType::I32 => cx.add(Op::Cast {}, &[x], Type::plain(DType::F32, &dims))?,
         _ => {
-            let what = format!("{} is quantised", describe(cx.ty(x)));
-            return Err(Refusal::unsupported(what, "quantise floats"));
+            let what = format!("its operand {} is already quantised", describe(cx.ty(x)));
+            return Err(Refusal::unsupported(what, "quantise only floats"));
         }
     };
     if axis.is_none() && blocks.is_none() {
@@ -293,7 +294,7 @@ pub(super) fn dequantize_linear(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     };
     let ty = Type::plain(DType::F32, &dims);
     if !matches!(dtype, DType::I8 | DType::U8 | DType::I16 | DType::I32) {
-        let what = format!("{} has a scale", describe(cx.ty(x)));
+        let what = format!("its operand {} has a scale, which cannot be compiled", describe(cx.ty(x)));
         return Err(Refusal::unsupported(what, "quantise to int8, uint8, int16 or int32"));
     }
     if cx.data(x).is_some() && blocks.is_none() {

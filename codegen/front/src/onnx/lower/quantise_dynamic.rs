@@ -62,7 +62,7 @@ pub(super) fn quantize_linear(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 /// Stored values less their zero point, as floats. Zero points of rows are one for each of them.
 fn centred(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, zero: Option<ValueId>, rows: bool) -> Lowered<ValueId> {
     if !matches!(cx.ty(x).dtype, DType::I8 | DType::U8 | DType::F32) {
-        let what = format!("a product of {}", describe(cx.ty(x)));
+        let what = format!("{} cannot be multiplied", describe(cx.ty(x)));
         return Err(Refusal::malformed(what));
     }
     let x = cx.cast(x, DType::F32)?;
@@ -80,7 +80,7 @@ fn product(cx: &mut NodeCx<'_, '_, '_>, a: ValueId, b: ValueId) -> Lowered<Value
     let depth = left.last().copied().unwrap_or(1);
     let along = right.len().saturating_sub(2);
     if right.get(along) != Some(&depth) {
-        return Err(Refusal::malformed(format!("{left:?} and {right:?} are no factors of a product")));
+        return Err(Refusal::malformed(format!("{left:?} and {right:?} cannot be multiplied")));
     }
     let mut all = None;
     for begin in (0..depth).step_by(EXACT) {
@@ -98,7 +98,7 @@ fn product(cx: &mut NodeCx<'_, '_, '_>, a: ValueId, b: ValueId) -> Lowered<Value
             None => part,
         });
     }
-    all.ok_or_else(|| Refusal::malformed("a product of nothing"))
+    all.ok_or_else(|| Refusal::malformed("a product has no factors"))
 }
 
 /// MatMulInteger.
@@ -156,7 +156,7 @@ pub(super) fn conv(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         ordered.chunks(filter.max(1)).map(|filter| filter.iter().map(|w| w.abs()).sum::<f32>() * 255.0);
     if reach.fold(0.0, f32::max) > 16_777_216.0 {
         let help = "quantise it statically (QLinearConv, or QDQ format)";
-        return Err(Refusal::unsupported("its sums have more than 24 bits", help));
+        return Err(Refusal::unsupported("its accumulators have more than 24 bits", help));
     }
     let x = centred(cx, x, x_zero, false)?;
     let x = under_windows(cx, x, &shape[2..])?;

@@ -28,8 +28,8 @@ fn operand(cx: &mut NodeCx<'_, '_, '_>, k: usize) -> Lowered<Operand> {
     let (scale, zero) = Scales::read(cx, k + 1, k + 2)?.single()?;
     let value = signed(cx, x, scale, zero)?;
     if cx.ty(value).dtype != DType::I8 {
-        let what = format!("quantised arithmetic on {}", describe(cx.ty(x)));
-        return Err(Refusal::unsupported(what, "quantise the operator to int8 or uint8, or in QDQ format"));
+        let what = format!("quantised arithmetic on {} cannot be compiled", describe(cx.ty(x)));
+        return Err(Refusal::unsupported(what, "quantise the operator to int8 or uint8, or use QDQ format"));
     }
     Ok(Operand { value, scale, zero, dtype })
 }
@@ -66,12 +66,12 @@ fn weights(
     let (ty, named) = (cx.ty(w).clone(), Scales::read(cx, k + 1, k + 2)?);
     let Some(data) = cx.data(w).filter(|_| matches!(ty.dtype, DType::I8 | DType::U8)) else {
         let help = "export the model with constant int8 or uint8 weights";
-        let what = format!("its weights (operand {k}) are computed at run time, or {}", describe(&ty));
+        let what = format!("its weights (operand {k}) are {}, or computed at run time", describe(&ty));
         return Err(Refusal::unsupported(what, help));
     };
     let (count, stride) = (ty.shape.dims()[axis], ty.shape.strides()[axis]);
     if !matches!(named.scales.len(), 1) && named.scales.len() != count {
-        return Err(Refusal::malformed(format!("{} scales for {count} filters", named.scales.len())));
+        return Err(Refusal::malformed(format!("it has {} scales for {count} filters", named.scales.len())));
     }
     let stored = data.to_ints(ty.dtype);
     let zero = |from: usize| named.zeros.get(if named.zeros.len() == 1 { 0 } else { from / stride % count });
@@ -94,7 +94,7 @@ fn factors(x: f32, weights: &[f32], y: f32) -> Lowered<Rescale> {
     let factors: Vec<Real> = weights.iter().map(|w| Real(x * w / y)).collect();
     match factors.iter().all(|factor| factor.0.is_finite()) {
         true => Ok(Rescale::Float(factors)),
-        false => Err(Refusal::malformed("the ratio of its scales is no number")),
+        false => Err(Refusal::malformed("the ratio of its scales is not a number")),
     }
 }
 
@@ -110,8 +110,10 @@ fn bias(cx: &mut NodeCx<'_, '_, '_>, k: usize, count: usize) -> Lowered<Option<V
             Ok(Some(cx.importer.graph.add_const("bias", ty, data)))
         }
         None => {
-            let what =
-                format!("its bias is {}, and not constant integers of its scale", describe(cx.ty(bias)));
+            let what = format!(
+                "its bias is {}, and not a constant of int32 in the layer's scale",
+                describe(cx.ty(bias))
+            );
             Err(Refusal::unsupported(what, "export the model with a constant bias"))
         }
     }
@@ -166,7 +168,7 @@ pub(super) fn matmul(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (left, right) = (cx.dims(a.value), cx.dims(b));
     if let (&[.., k], &[rows, n], Some(_)) = (&left[..], &right[..], cx.data(b)) {
         if k != rows {
-            return Err(Refusal::malformed(format!("{left:?} and {right:?} are no factors of a product")));
+            return Err(Refusal::malformed(format!("{left:?} and {right:?} cannot be multiplied")));
         }
         let (weights, scales) = weights(cx, 3, 1, &[n, k], |to| to % k * n + to / k)?;
         let dims = [&left[..left.len() - 1], &[n]].concat();
@@ -186,7 +188,7 @@ pub(super) fn gemm(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let b = cx.input(3)?;
     let (turn_a, turn_b) = (cx.int("transA", 0) != 0, cx.int("transB", 0) != 0);
     let (&[rows, columns], x) = (&*cx.dims(b), a.value) else {
-        return Err(Refusal::malformed(format!("{} is no matrix", describe(cx.ty(b)))));
+        return Err(Refusal::malformed(format!("{} is not a matrix", describe(cx.ty(b)))));
     };
     let x = if turn_a { cx.transposed(x, &[1, 0])? } else { x };
     let (k, n) = if turn_b { (columns, rows) } else { (rows, columns) };
@@ -200,8 +202,8 @@ pub(super) fn gemm(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     operands.extend(bias(cx, 6, n)?);
     let alpha = cx.float("alpha", 1.0);
     if cx.optional(7)?.is_none() {
-        let help = "quantise the result, too";
-        return Err(Refusal::unsupported("its result is no quantised tensor", help));
+        let help = "quantise the result too";
+        return Err(Refusal::unsupported("its result is not quantised", help));
     }
     let out = output(cx, 7, a.dtype)?;
     let scales: Vec<f32> = scales.iter().map(|w| alpha * a.scale * w).collect();
@@ -291,7 +293,7 @@ pub(super) fn global_average_pool(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     channel_first_only(cx)?;
     let mut dims = cx.dims(x.value);
     if dims.len() < 3 {
-        return Err(Refusal::malformed(format!("{} is no image", describe(cx.ty(x.value)))));
+        return Err(Refusal::malformed(format!("{} is not an image", describe(cx.ty(x.value)))));
     }
     let count: usize = dims[2..].iter().product();
     dims[2..].fill(1);
@@ -315,7 +317,7 @@ pub(super) fn concat(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         let own = cx.dims(part.value);
         let fits = own.len() == dims.len() && (0..dims.len()).all(|i| i == axis || own[i] == dims[i]);
         if !fits {
-            return Err(Refusal::malformed(format!("{own:?} is joined to {dims:?}")));
+            return Err(Refusal::malformed(format!("{own:?} and {dims:?} cannot be concatenated")));
         }
         dims[axis] += own[axis];
         let wanted = out.ty(&own)?;

@@ -153,7 +153,9 @@ impl Layer {
             (b"bidirectional", 2) => vec![false, true],
             (direction, _) => {
                 let direction = String::from_utf8_lossy(direction).into_owned();
-                return Err(Refusal::malformed(format!("direction {direction:?} with weights of {count}")));
+                return Err(Refusal::malformed(format!(
+                    "direction {direction:?} does not fit weights of {count} directions"
+                )));
             }
         };
         if rows != gates * units || units == 0 || columns != inputs {
@@ -161,7 +163,7 @@ impl Layer {
             return Err(Refusal::malformed(what));
         }
         if steps > MOST_STEPS {
-            let what = format!("{steps} steps are more than the {MOST_STEPS} that can be compiled");
+            let what = format!("it has {steps} steps; at most {MOST_STEPS} can be compiled");
             return Err(Refusal::unsupported(what, "export the model with shorter sequences"));
         }
         let lengths = cx.ints(4, "sequence lengths")?.unwrap_or_default();
@@ -214,15 +216,16 @@ impl Layer {
             let numbers = cx.floats(k, what)?;
             match numbers.len() == count * each {
                 true => Ok(numbers),
-                false => {
-                    Err(Refusal::malformed(format!("its {what} (operand {k}) are {} numbers", numbers.len())))
-                }
+                false => Err(Refusal::malformed(format!(
+                    "its {what} (operand {k}) have {} elements, which does not fit",
+                    numbers.len()
+                ))),
             }
         };
         let (weights, recurrent, scales) = if dynamic {
             let [w, r] = [recurrent_dynamic::weights(cx, 1, 8)?, recurrent_dynamic::weights(cx, 2, 10)?];
             if [w.numbers.len(), r.numbers.len()] != [count * rows * inputs, count * rows * units] {
-                return Err(Refusal::malformed("its weights do not fit each other"));
+                return Err(Refusal::malformed("its weights and recurrent weights do not fit together"));
             }
             (w.numbers, r.numbers, Some([w.scales, r.scales]))
         } else {
@@ -264,7 +267,7 @@ impl Layer {
             b"tanh" => Ok(Activation::Tanh),
             b"relu" => Ok(Activation::Relu),
             _ => {
-                let what = format!("{name} as activation of a recurrent layer cannot be compiled");
+                let what = format!("a recurrent layer with activation {name} cannot be compiled");
                 Err(Refusal::unsupported(what, "use Sigmoid, Tanh or Relu"))
             }
         };

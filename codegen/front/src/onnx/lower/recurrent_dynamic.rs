@@ -41,8 +41,12 @@ pub(super) fn weights(cx: &mut NodeCx<'_, '_, '_>, k: usize, named: usize) -> Lo
         || !(fits(zeros.len()) || zeros.len() == 1)
         || scales.iter().any(|s| !s.is_finite())
     {
-        let what =
-            format!("{} scales and {} zero points for weights {}", scales.len(), zeros.len(), describe(&ty));
+        let what = format!(
+            "it has {} scales and {} zero points for weights {}",
+            scales.len(),
+            zeros.len(),
+            describe(&ty)
+        );
         return Err(Refusal::malformed(what));
     }
     let zero = |direction: usize, filter: usize| match zeros.len() {
@@ -64,7 +68,9 @@ pub(super) fn weights(cx: &mut NodeCx<'_, '_, '_>, k: usize, named: usize) -> Lo
 
 /// The product of rows, quantised together, and filters: \[rows, filters\].
 pub(super) fn product(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, numbers: &Matrix) -> Lowered<ValueId> {
-    let &[rows, columns] = &*cx.dims(x) else { return Err(Refusal::malformed("its operand has no rows")) };
+    let &[rows, columns] = &*cx.dims(x) else {
+        return Err(Refusal::malformed("its operand is not a matrix"));
+    };
     let Dynamic { stored, scale, zero } = quantised(cx, x)?;
     let (scale, zero) = (cx.reshaped(scale, &[1, 1])?, cx.reshaped(zero, &[1, 1])?);
     let x = cx.difference(stored, zero)?;
@@ -84,7 +90,7 @@ pub(super) fn product(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, numbers: &Matrix)
             Some(sums) => cx.sum(sums, sum)?,
         });
     }
-    let sums = sums.ok_or_else(|| Refusal::malformed("a product of nothing"))?;
+    let sums = sums.ok_or_else(|| Refusal::malformed("a product has no factors"))?;
     let sums = cx.cast(sums, DType::F32)?;
     let scale = cx.product(scale, numbers.scales)?;
     cx.product(sums, scale)

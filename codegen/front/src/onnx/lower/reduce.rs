@@ -135,7 +135,7 @@ fn arg(cx: &mut NodeCx<'_, '_, '_>, largest: bool) -> Lowered {
     let mut dims = cx.dims(x);
     let axis = cx.axis(cx.int("axis", 0), dims.len())?;
     if dims[axis] == 0 {
-        return Err(Refusal::malformed(format!("there is no largest of {}", describe(cx.ty(x)))));
+        return Err(Refusal::malformed(format!("{} has no largest element", describe(cx.ty(x)))));
     }
     // The last one of several equal elements is the first one from the end.
     let last = dims[axis] - 1;

@@ -119,7 +119,9 @@ fn scaled(
         let out = (size as f64 * (end - start) * scale).floor();
         match out >= 1.0 && out <= f64::from(u32::MAX) {
             true => Ok((axis, Axis { size, out: out as usize, scale, region: (start, end) })),
-            false => Err(Refusal::malformed(format!("axis {axis} of {size} elements times {scale}"))),
+            false => {
+                Err(Refusal::malformed(format!("axis {axis} of {size} elements cannot be scaled by {scale}")))
+            }
         }
     };
     named.iter().zip(scales).enumerate().map(axis).collect()

@@ -125,7 +125,7 @@ fn indices(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<(Vec<i64>, Vec<usize>)> {
         return Err(Refusal::malformed(format!("its indices are {}", describe(cx.ty(indices)))));
     }
     let Some(data) = cx.data(indices) else {
-        let help = "export the model with constant indices, or choose elements by a condition (Where)";
+        let help = "export the model with constant indices, or select elements with a condition (Where)";
         return Err(Refusal::unsupported("its indices (operand 1) are computed at run time", help));
     };
     cx.importer.budget.charge(16 * cx.ty(indices).shape.numel())?;
@@ -135,7 +135,7 @@ fn indices(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<(Vec<i64>, Vec<usize>)> {
 fn place(index: i64, size: usize) -> Lowered<usize> {
     let counted = if index < 0 { index.saturating_add(size as i64) } else { index };
     let found = usize::try_from(counted).ok().filter(|&at| at < size);
-    found.ok_or_else(|| Refusal::malformed(format!("there is no index {index} among {size}")))
+    found.ok_or_else(|| Refusal::malformed(format!("there is no index {index}: the axis has size {size}")))
 }
 
 fn misfit(cx: &NodeCx<'_, '_, '_>, x: ValueId, updates: ValueId) -> Refusal {
@@ -228,7 +228,7 @@ fn joined<'m, 'a>(
         count[target] += 1;
         if rounds.len() > MOST_ROUNDS {
             let what = format!("more than {MOST_ROUNDS} updates of one element cannot be compiled");
-            return Err(Refusal::unsupported(what, "reduce them by a product of matrices"));
+            return Err(Refusal::unsupported(what, "reduce them with a matrix product"));
         }
     }
     let neutral = match cx.ty(x).dtype {

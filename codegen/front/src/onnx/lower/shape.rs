@@ -35,7 +35,7 @@ pub(super) fn reshape(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let Some(given) = cx.ints(1, "shape")? else { return Err(Refusal::malformed("its shape is missing")) };
     let dims = cx.dims(x);
-    let wrong = || Refusal::malformed(format!("{} cannot become {given:?}", describe(cx.ty(x))));
+    let wrong = || Refusal::malformed(format!("{} cannot be reshaped to {given:?}", describe(cx.ty(x))));
     let keeps = cx.int("allowzero", 0) == 0;
     let mut result = Vec::new();
     for (axis, &size) in given.iter().enumerate() {
@@ -88,7 +88,10 @@ pub(super) fn squeeze(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         None => (0..dims.len()).filter(|&axis| dims[axis] == 1).collect(),
     };
     if let Some(&axis) = named.iter().find(|&&axis| dims[axis] != 1) {
-        return Err(Refusal::malformed(format!("axis {axis} of {} is not 1", describe(cx.ty(x)))));
+        return Err(Refusal::malformed(format!(
+            "axis {axis} of {} does not have size 1",
+            describe(cx.ty(x))
+        )));
     }
     let kept: Vec<usize> =
         (0..dims.len()).filter(|axis| !named.contains(axis)).map(|axis| dims[axis]).collect();
@@ -121,7 +124,7 @@ pub(super) fn transpose(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let mut sorted = perm.clone();
     sorted.sort_unstable();
     if !sorted.into_iter().eq(0..rank) {
-        return Err(Refusal::malformed(format!("{perm:?} is no permutation of {rank} axes")));
+        return Err(Refusal::malformed(format!("{perm:?} is not a permutation of {rank} axes")));
     }
     let y = cx.transposed(x, &perm)?;
     cx.bind(0, y)
@@ -140,7 +143,8 @@ pub(super) fn concat(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         let size = if fits { std::mem::take(&mut own[axis]) } else { 0 };
         let all = std::mem::take(&mut dims[axis]);
         if own != dims {
-            let what = format!("{} is joined to {}", describe(cx.ty(x)), describe(cx.ty(first)));
+            let what =
+                format!("{} and {} cannot be concatenated", describe(cx.ty(x)), describe(cx.ty(first)));
             return Err(Refusal::malformed(what));
         }
         dims[axis] = all + size;
@@ -167,7 +171,10 @@ pub(super) fn split(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     };
     let sizes: Vec<i64> = given.unwrap_or_else(equal);
     if sizes.len() != count || sizes.iter().sum::<i64>() != all as i64 || sizes.iter().any(|&size| size < 0) {
-        return Err(Refusal::malformed(format!("parts of {sizes:?} of {}", describe(cx.ty(x)))));
+        return Err(Refusal::malformed(format!(
+            "parts of sizes {sizes:?} do not fit {}",
+            describe(cx.ty(x))
+        )));
     }
     let mut first = 0;
     for (k, &size) in sizes.iter().enumerate() {
@@ -199,7 +206,7 @@ pub(super) fn slice(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let axes = axes.unwrap_or_else(|| (0..starts.len() as i64).collect());
     let steps = steps.unwrap_or_else(|| vec![1; starts.len()]);
     if [ends.len(), axes.len(), steps.len()] != [starts.len(); 3] {
-        return Err(Refusal::malformed("its bounds, axes and steps are not of one number"));
+        return Err(Refusal::malformed("its bounds, axes and steps have different numbers of elements"));
     }
     let (mut begin, mut step) = (vec![0; dims.len()], vec![1; dims.len()]);
     for (((&start, &end), &axis), &by) in starts.iter().zip(&ends).zip(&axes).zip(&steps) {
@@ -239,7 +246,7 @@ pub(super) fn tile(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let mut x = cx.input(0)?;
     let (mut dims, times) = (cx.dims(x), sizes(cx, 1, "repeats")?);
     if times.len() != dims.len() {
-        return Err(Refusal::malformed(format!("{} repeated {times:?} times", describe(cx.ty(x)))));
+        return Err(Refusal::malformed(format!("{} cannot be repeated {times:?} times", describe(cx.ty(x)))));
     }
     for (axis, &times) in times.iter().enumerate().filter(|&(_, &times)| times != 1) {
         let (outer, run) = (dims[..axis].iter().product(), dims[axis..].iter().product());
@@ -263,7 +270,7 @@ pub(super) fn constant_of_shape(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         None => cx.float_constant("number", &[], &[0.0])?,
     };
     if cx.ty(number).shape.numel() != 1 {
-        return Err(Refusal::malformed(format!("{} is no single number", describe(cx.ty(number)))));
+        return Err(Refusal::malformed(format!("{} is not a single number", describe(cx.ty(number)))));
     }
     let number = cx.reshaped(number, &[])?;
     let y = if dims.is_empty() { number } else { cx.add_like(Op::Broadcast {}, &[number], &dims)? };
@@ -322,7 +329,7 @@ fn block_size(cx: &NodeCx<'_, '_, '_>) -> Lowered<usize> {
 }
 
 fn no_image(cx: &NodeCx<'_, '_, '_>, x: ValueId) -> Refusal {
-    Refusal::malformed(format!("{} has not the four axes of an image", describe(cx.ty(x))))
+    Refusal::malformed(format!("{} is not an image with four axes", describe(cx.ty(x))))
 }
 
 /// Shape, or a part of it.

@@ -33,9 +33,7 @@ pub(super) fn dtype(element: i64) -> Lowered<DType> {
         16 => "bfloat16",
         21 => "uint4",
         22 => "int4",
-        _ => {
-            return Err(Refusal::malformed(format!("element type {element} does not exist, or is very new")))
-        }
+        _ => return Err(Refusal::malformed(format!("element type {element} is unknown"))),
     };
     let help = "export the model in float32, int32 or int64";
     Err(Refusal::unsupported(format!("tensors of {name} cannot be compiled"), help))
@@ -54,8 +52,8 @@ pub(super) fn check_size(dtype: DType, dims: &[usize]) -> Lowered {
     }
     match dims.len() > LARGEST_RANK {
         true => {
-            let what = format!("a tensor of {} axes; Kiln has at most {LARGEST_RANK}", dims.len());
-            Err(Refusal::unsupported(what, "reshape it to fewer"))
+            let what = format!("a tensor has {} axes; at most {LARGEST_RANK} can be compiled", dims.len());
+            Err(Refusal::unsupported(what, "reshape it to fewer axes"))
         }
         false => Ok(()),
     }
@@ -65,9 +63,9 @@ pub(super) fn check_size(dtype: DType, dims: &[usize]) -> Lowered {
 pub(super) fn constant(tensor: &Tensor<'_>, budget: &mut Budget) -> Lowered<(Type, Data)> {
     let name = tensor.name;
     if tensor.is_external {
-        let help = "read the model from its path (`kiln_codegen::read_file`), or export it in one file (torch.onnx.export(…, external_data=False))";
+        let help = "read the model from its path (`kiln_codegen::read_file`), or export it as one file (torch.onnx.export(…, external_data=False))";
         let what =
-            format!("the data of constant \"{name}\" lies in another file, and there is only the model");
+            format!("the data of constant \"{name}\" is in another file, but only the model was given");
         return Err(Refusal::unsupported(what, help));
     }
     let dtype = match tensor.element {
@@ -172,7 +170,10 @@ pub(super) fn constant_node(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     } else if let Some(list) = cx.attribute("value_ints") {
         cx.int_constant("constant", DType::I64, &[list.ints.len()], &list.ints)?
     } else {
-        return Err(Refusal::unsupported("a constant of text, or a sparse one", "export the model without"));
+        return Err(Refusal::unsupported(
+            "it contains a string constant or a sparse constant",
+            "export the model without such constants",
+        ));
     };
     cx.bind(0, value)
 }

@@ -81,8 +81,18 @@ fn messages_name_the_reason_and_the_way_out() {
             "weights are computed at run",
             "store them in the model",
         ),
-        (node("NonZero x", &[]), &["x 1 4"], "how many elements are not 0 shows at run time", "(Where)"),
-        (node("Compress x c", &[]), &["x 1 4", "c 9 4"], "how many elements are left shows", "(Where)"),
+        (
+            node("NonZero x", &[]),
+            &["x 1 4"],
+            "the number of elements that are not 0 is known only at run time",
+            "(Where)",
+        ),
+        (
+            node("Compress x c", &[]),
+            &["x 1 4", "c 9 4"],
+            "the number of elements that remain is known only",
+            "(Where)",
+        ),
         (node("Range x x x", &[]), &["x 1"], "a bound is computed at run time", "fixed shapes"),
         (node("Reshape x s", &[]), &["x 1 4", "s 7 2"], "its shape (operand 1) is computed", "fixed shapes"),
         (
@@ -104,7 +114,7 @@ fn messages_name_the_reason_and_the_way_out() {
         (
             with_body(&node("Loop n", &[])),
             &["n 7"],
-            "number of passes (operand 0) is computed at run time",
+            "number of iterations (operand 0) is computed at run time",
             "fixed shapes",
         ),
     ];
@@ -129,7 +139,7 @@ fn loops_that_depend_on_data_are_refused() {
     let condition = [field(1, b""), field(1, b"c")].concat();
     let node = [condition, with_body(&node("Loop", &[]))].concat();
     let said = refused(17, &node, &["c 9"]);
-    assert!(said.contains("runs again after 0 passes") && said.contains("count the passes"), "{said}");
+    assert!(said.contains("runs again after 0 passes") && said.contains("let a counter run"), "{said}");
 }
 
 /// Behind a refused operator, what reads its result is looked at where the file says what that is; but not where it may be a shape.

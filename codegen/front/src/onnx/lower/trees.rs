@@ -20,7 +20,7 @@ pub(super) fn regressor(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         b"MIN" => Join::Least,
         b"MAX" => Join::Largest,
         other => {
-            let what = format!("its trees are joined by {:?}", String::from_utf8_lossy(other));
+            let what = format!("its aggregate_function is {:?}", String::from_utf8_lossy(other));
             return Err(Refusal::malformed(what));
         }
     };
@@ -120,7 +120,11 @@ fn plus(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, base: Vec<f32>) -> Lowered<Valu
         return Ok(x);
     }
     if !fits {
-        return Err(Refusal::malformed(format!("{} base values for {}", base.len(), describe(cx.ty(x)))));
+        return Err(Refusal::malformed(format!(
+            "{} base values do not fit {}",
+            base.len(),
+            describe(cx.ty(x))
+        )));
     }
     let base = cx.float_constant("base values", &[base.len()], &base)?;
     cx.add_like(Op::Add { rescale: AddRescale::Real, clamp: Clamp::NO_FLOAT }, &[x, base], &dims)
@@ -171,7 +175,7 @@ impl Forest {
         let count = ids.len();
         let lengths = [trees.len(), features.len(), yes.len(), no.len(), numbers.len(), modes.len()];
         if lengths.iter().any(|&len| len != count) {
-            return Err(Refusal::malformed(format!("{count} nodes with lists of {lengths:?} entries")));
+            return Err(Refusal::malformed(format!("its lists for {count} nodes have {lengths:?} entries")));
         }
         cx.importer.budget.charge(128 * count)?;
         let (mut nodes, mut roots) = (HashMap::new(), Vec::new());
@@ -198,7 +202,11 @@ impl Forest {
         let (trees, ids, targets) = (list(&name("treeids")), list(&name("nodeids")), list(&name("ids")));
         let weights = cx.numbers(&name("weights"));
         if [trees.len(), ids.len(), targets.len()] != [weights.len(); 3] {
-            return Err(Refusal::malformed(format!("{} leaves with {} weights", ids.len(), weights.len())));
+            return Err(Refusal::malformed(format!(
+                "it has {} leaves with {} weights",
+                ids.len(),
+                weights.len()
+            )));
         }
         cx.importer.budget.charge(64 * ids.len())?;
         let mut leaves: HashMap<Place, Vec<(u16, f32)>> = HashMap::new();
@@ -226,10 +234,10 @@ impl Forest {
         let count = features.len();
         let lengths = [yes.len(), no.len(), yes_ends.len(), no_ends.len(), modes.len(), splits.len()];
         if lengths.iter().any(|&len| len != count) {
-            return Err(Refusal::malformed(format!("{count} nodes with lists of {lengths:?} entries")));
+            return Err(Refusal::malformed(format!("its lists for {count} nodes have {lengths:?} entries")));
         }
         if targets.len() != weights.len() {
-            let what = format!("{} leaves with {} weights", targets.len(), weights.len());
+            let what = format!("it has {} leaves with {} weights", targets.len(), weights.len());
             return Err(Refusal::malformed(what));
         }
         cx.importer.budget.charge(128 * (count + targets.len()))?;
@@ -334,10 +342,15 @@ impl Forest {
         for record in &table {
             match *record {
                 Record::Branch { feature, .. } if usize::from(feature) >= width => {
-                    return Err(Refusal::malformed(format!("feature {feature} of {}", describe(cx.ty(x)))));
+                    return Err(Refusal::malformed(format!(
+                        "there is no feature {feature} in {}",
+                        describe(cx.ty(x))
+                    )));
                 }
                 Record::Leaf { target, .. } if usize::from(target) >= targets => {
-                    return Err(Refusal::malformed(format!("target {target} of {targets}")));
+                    return Err(Refusal::malformed(format!(
+                        "there is no target {target}: there are {targets}"
+                    )));
                 }
                 _ => {}
             }
@@ -361,7 +374,7 @@ impl Forest {
             let Some(node) = node.filter(|_| written <= self.nodes.len() && table.len() < MOST_RECORDS)
             else {
                 return Err(Refusal::malformed(format!(
-                    "node {id} of tree {} is missing, or in a circle",
+                    "node {id} of tree {} is missing, or part of a cycle",
                     root.0
                 )));
             };
@@ -434,7 +447,8 @@ fn branch(mode: &[u8], feature: i64, number: f32, missing: bool, [yes, no]: [i64
     let feature = match u16::try_from(feature) {
         Ok(feature) if usize::from(feature) < Record::MOST_FEATURES => feature,
         _ => {
-            let what = format!("it looks at feature {feature}; there can be {}", Record::MOST_FEATURES);
+            let what =
+                format!("it uses feature {feature}; at most {} features are possible", Record::MOST_FEATURES);
             return Err(Refusal::unsupported(what, "train on fewer features"));
         }
     };

@@ -26,7 +26,7 @@ pub(super) fn regressor(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     };
     let &[rho] = &rho[..] else { return Err(Refusal::malformed(format!("it has {} ρ", rho.len()))) };
     if coefficients.len() != m {
-        return Err(Refusal::malformed(format!("{} coefficients, {m} wanted", coefficients.len())));
+        return Err(Refusal::malformed(format!("it has {} coefficients, but needs {m}", coefficients.len())));
     }
     let w = cx.float_constant("coefficients", &[1, m], &coefficients)?;
     let b = cx.float_constant("rho", &[1], &[rho])?;
@@ -68,7 +68,8 @@ fn without_vectors(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, labels: &Labels) -> 
     let &[n, k] = &*cx.dims(x) else { return Err(Refusal::malformed("no rows")) };
     let classes = labels.count();
     let (true, Some(&rho)) = (classes.checked_mul(k) == Some(weights.len()), rho.first()) else {
-        let what = format!("{} coefficients for {classes} labels and {}", weights.len(), describe(cx.ty(x)));
+        let what =
+            format!("{} coefficients do not fit {classes} labels and {}", weights.len(), describe(cx.ty(x)));
         return Err(Refusal::malformed(what));
     };
     let w = cx.float_constant("coefficients", &[classes, k], &weights)?;
@@ -115,7 +116,7 @@ impl Pairs {
             (cx.numbers("support_vectors"), cx.numbers("coefficients"), cx.numbers("rho"));
         if counts.len() != classes || classes < 2 {
             return Err(Refusal::malformed(format!(
-                "vectors of {} classes for {classes} labels",
+                "it has support vectors of {} classes for {classes} labels",
                 counts.len()
             )));
         }
@@ -126,7 +127,7 @@ impl Pairs {
         let pairs = classes.checked_mul(classes - 1).map(|both| both / 2);
         if count.checked_mul(classes - 1) != Some(coefficients.len()) || pairs != Some(rho.len()) {
             let what = format!(
-                "{} coefficients and {} ρ for {count} support vectors of {classes} classes",
+                "{} coefficients and {} ρ do not fit {count} support vectors of {classes} classes",
                 coefficients.len(),
                 rho.len()
             );
@@ -222,7 +223,8 @@ impl Pairs {
         }
         let (n, pairs) = (cx.dims(sums)[0], self.rho.len());
         if a.len() != pairs || b.len() != pairs {
-            let what = format!("{} and {} parameters of probabilities for {pairs} pairs", a.len(), b.len());
+            let what =
+                format!("it has {} and {} parameters of probabilities for {pairs} pairs", a.len(), b.len());
             return Err(Refusal::malformed(what));
         }
         // 1 − σ(A · sum + B) = σ(−A · sum − B).
@@ -240,7 +242,10 @@ impl Pairs {
 }
 
 fn misfit(cx: &NodeCx<'_, '_, '_>, x: ValueId, count: usize, numbers: usize) -> Refusal {
-    Refusal::malformed(format!("{count} support vectors of {numbers} numbers for {}", describe(cx.ty(x))))
+    Refusal::malformed(format!(
+        "{count} support vectors of {numbers} numbers do not fit {}",
+        describe(cx.ty(x))
+    ))
 }
 
 /// Kernels of rows of `x` \[n, k\] with the support vectors, which are \[m, k\]: \[n, m\].

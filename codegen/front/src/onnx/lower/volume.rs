@@ -16,7 +16,7 @@ pub(super) fn conv(
     groups: usize,
 ) -> Lowered {
     let (&[n, c, _, h, w], &[o, depth, kd, kh, kw]) = (&*cx.dims(x), shape) else {
-        return Err(Refusal::malformed(format!("{} is no volume", describe(cx.ty(x)))));
+        return Err(Refusal::malformed(format!("{} is not a volume", describe(cx.ty(x)))));
     };
     let deep = axes[0];
     let out = deep.windows().filter(|&out| out > 0);

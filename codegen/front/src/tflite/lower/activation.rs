@@ -111,7 +111,7 @@ pub(super) fn check_result(ty: &Type, scale: f32, zero_point: i32) -> Lowered {
         return Ok(());
     }
     let what = format!(
-        "its result has scale {:?} and zero point {}; the operator is defined for {scale} and {zero_point}",
+        "its result has scale {:?} and zero point {}; the operator requires {scale} and {zero_point}",
         ty.scale().unwrap_or_default(),
         ty.zero_point()
     );

@@ -35,7 +35,11 @@ fn compare(cx: &mut OpCx<'_, '_, '_>, function: Comparison) -> Lowered {
     let (tx, ty) = (cx.ty(x), cx.ty(y));
     let rescale = match (tx.dtype, &tx.quant, &ty.quant) {
         (dtype, ..) if dtype != ty.dtype => {
-            return Err(Refusal::malformed(format!("{} is compared with {}", describe(tx), describe(ty))))
+            return Err(Refusal::malformed(format!(
+                "{} cannot be compared with {}",
+                describe(tx),
+                describe(ty)
+            )))
         }
         (DType::I8, Some(_), Some(_)) => CompareRescale::FixedPoint {
             left_shift: LEFT_SHIFT,

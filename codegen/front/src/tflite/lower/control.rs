@@ -23,12 +23,12 @@ pub(super) fn branch(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let writes = cx.importer.writes;
     let [yes, no] = [cx.inline(then, &arguments)?, cx.inline(otherwise, &arguments)?];
     if cx.importer.writes != writes {
-        let what = "one of its branches writes a variable, and which is taken depends on values that are computed at run time";
-        let help = "let both branches return the variable's next value, and assign it behind the operator";
+        let what = "one of its branches writes a variable, and the condition is computed at run time";
+        let help = "let both branches return the variable's next value, and assign it after the operator";
         return Err(Refusal::unsupported(what, help));
     }
     if yes.len() != cx.output_count() || no.len() != yes.len() {
-        return Err(Refusal::malformed("its branches have other numbers of results than it has"));
+        return Err(Refusal::malformed("its branches do not have as many results as the operator"));
     }
     for (k, results) in yes.into_iter().zip(no).enumerate() {
         match results {
@@ -38,7 +38,9 @@ pub(super) fn branch(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
                 cx.bind(k, value)?;
             }
             _ => {
-                return Err(Refusal::malformed(format!("its branches return different things as result {k}")))
+                return Err(Refusal::malformed(format!(
+                    "its branches return different kinds of value as result {k}"
+                )))
             }
         }
     }
@@ -55,7 +57,7 @@ pub(super) fn repeat(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let mut stopping: Option<Stopping> = None;
     for passes in 0usize.. {
         let &[Slot::Value(goes_on)] = &*cx.inline(condition, &values)? else {
-            return Err(Refusal::malformed("its condition is no single value"));
+            return Err(Refusal::malformed("its condition is not a single value"));
         };
         match cx.truth(goes_on)? {
             Some(true) => {}
@@ -63,9 +65,9 @@ pub(super) fn repeat(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
             None => {
                 if !cx.is_bounded(goes_on) {
                     let what = format!(
-                        "whether its body runs again after {passes} passes depends on values that are computed at run time, and nothing bounds how often it does"
+                        "the number of its iterations is not bounded: after {passes} of them, the condition depends on values that are computed at run time"
                     );
-                    let help = "let its condition be a LOGICAL_AND with a counter that goes from a constant to a constant, or write the loop in your code around the model";
+                    let help = "let its condition be a LOGICAL_AND with a counter that runs from a constant to a constant, or write the loop in your own code around the model";
                     return Err(Refusal::unsupported(what, help));
                 }
                 let scalar = cx.scalar(goes_on)?;
@@ -82,8 +84,8 @@ pub(super) fn repeat(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
         values = cx.inline(body, &values)?;
         if let Some(Stopping { goes_on, kept }) = &mut stopping {
             if cx.importer.writes != writes {
-                let what = "its body writes a variable, and how often it runs depends on values that are computed at run time";
-                let help = "let the loop return the variable's next value, and assign it behind the operator";
+                let what = "its body writes a variable, and the number of its iterations depends on values that are computed at run time";
+                let help = "let the loop return the variable's next value, and assign it after the operator";
                 return Err(Refusal::unsupported(what, help));
             }
             for (k, (kept, &next)) in kept.iter_mut().zip(&values).enumerate() {
@@ -124,7 +126,11 @@ impl<'m, 'a> OpCx<'_, 'm, 'a> {
     /// Lets the results be these.
     fn bind_all(&mut self, slots: &[Slot]) -> Lowered {
         if slots.len() != self.output_count() {
-            let what = format!("its subgraph has {} results, it has {}", slots.len(), self.output_count());
+            let what = format!(
+                "its subgraph has {} results, but the operator has {}",
+                slots.len(),
+                self.output_count()
+            );
             return Err(Refusal::malformed(what));
         }
         for (k, slot) in slots.iter().enumerate() {
@@ -147,7 +153,7 @@ impl<'m, 'a> OpCx<'_, 'm, 'a> {
             true => self.reinterpret(value, declared.quant, k),
             false => {
                 let what = format!(
-                    "result {k} is {}, its subgraph returns {}",
+                    "result {k} is {}, but its subgraph returns {}",
                     describe(&declared),
                     describe(self.ty(value))
                 );
@@ -160,7 +166,10 @@ impl<'m, 'a> OpCx<'_, 'm, 'a> {
     fn truth(&self, condition: ValueId) -> Lowered<Option<bool>> {
         let ty = self.ty(condition);
         if ty.dtype != DType::Bool || ty.shape.numel() != 1 {
-            return Err(Refusal::malformed(format!("its condition is {}, a bool wanted", describe(ty))));
+            return Err(Refusal::malformed(format!(
+                "its condition is {}, but has to be a bool",
+                describe(ty)
+            )));
         }
         Ok(self.settled(condition, DEEPEST))
     }
@@ -229,11 +238,11 @@ impl<'m, 'a> OpCx<'_, 'm, 'a> {
         let (ty, other) = (self.ty(yes).clone(), self.ty(no));
         if ty.shape != other.shape {
             let what = format!(
-                "its branches return {} and {} as result {k}, and which is taken depends on values that are computed at run time",
+                "its branches return {} and {} as result {k}, and the condition is computed at run time",
                 describe(&ty),
                 describe(other)
             );
-            return Err(Refusal::unsupported(what, "let both branches return results of one shape"));
+            return Err(Refusal::unsupported(what, "let both branches return results of the same shape"));
         }
         let condition = self.scalar(condition)?;
         self.node(Op::Select {}, &[condition, yes, no], k, ty)
@@ -257,8 +266,8 @@ impl<'m, 'a> Importer<'m, 'a> {
         match self.calls.len() {
             1 => Ok(()),
             _ => {
-                let help = "hold the state in a variable of the model, outside of branches and loops";
-                Err(Refusal::unsupported("it keeps a state of its own in a branch or a loop", help))
+                let help = "keep the state in a variable of the model, outside of branches and loops";
+                Err(Refusal::unsupported("it has a state inside a branch or a loop", help))
             }
         }
     }
@@ -281,12 +290,13 @@ impl<'m, 'a> Importer<'m, 'a> {
             return Err(Refusal::malformed(format!("subgraph {index} calls itself")));
         }
         if self.calls.len() > DEEPEST {
-            let what = format!("subgraphs call each other more than {DEEPEST} deep");
-            return Err(Refusal::unsupported(what, "put the operators of one into the other"));
+            let what = format!("subgraphs are nested more than {DEEPEST} deep");
+            return Err(Refusal::unsupported(what, "inline some of the subgraphs"));
         }
         if !self.budget.inline(sub.operators.len().saturating_add(sub.tensors.len())) {
-            let what = "its branches or the passes of its loop come to more operators than can be unrolled";
-            let help = "let the loop run fewer times, or write it in your code around a model of its body";
+            let what = "its branches, or the unrolled iterations of its loop, have too many operators";
+            let help =
+                "let the loop run fewer times, or compile only its body and write the loop in your own code";
             return Err(Refusal::unsupported(what, help));
         }
         let outer = (self.sub, std::mem::replace(&mut self.slots, vec![Slot::Empty; sub.tensors.len()]));
@@ -306,7 +316,7 @@ impl<'m, 'a> Importer<'m, 'a> {
         if sub.inputs.len() != arguments.len() {
             let (wanted, given) = (sub.inputs.len(), arguments.len());
             return Err(Refusal::malformed(format!(
-                "subgraph {index} takes {wanted} operands, {given} are given"
+                "subgraph {index} takes {wanted} operands, but gets {given}"
             )));
         }
         for (tensor, slot) in sub.inputs.iter().zip(arguments) {
@@ -339,8 +349,7 @@ impl<'m, 'a> Importer<'m, 'a> {
         let declared = self.tensor_type(tensor)?;
         let ty = self.graph.ty(value).clone();
         if declared.dtype != ty.dtype {
-            let what =
-                format!("\"{}\" of subgraph {} is given {}", tensor.name, self.sub_index(), describe(&ty));
+            let what = format!("\"{}\" of subgraph {} gets {}", tensor.name, self.sub_index(), describe(&ty));
             return Err(Refusal::malformed(what));
         }
         if declared.quant == ty.quant {

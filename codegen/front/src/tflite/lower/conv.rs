@@ -142,7 +142,9 @@ pub(super) fn weights_and_bias(
             return Err(Refusal::malformed(what));
         }
         if q.axis.is_some() && q.zero_points.iter().any(|&z| z != 0) {
-            return Err(Refusal::malformed("weights quantised per channel have a zero point other than 0"));
+            return Err(Refusal::malformed(
+                "weights that are quantised per channel have a zero point other than 0",
+            ));
         }
     }
     let Some(bias) = cx.optional_input(2)? else { return Ok((symmetric(cx, weights), None, format)) };

@@ -10,27 +10,32 @@ pub(super) fn custom(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let (name, far) = cx.custom_name()?;
     let bound = cx.importer.options.custom_ops.iter().find(|bound| bound.name == name);
     let Some(function) = bound.map(|bound| bound.path.clone()) else {
-        let what = format!("custom operators are functions of your own, and it is none yet{}", cx.describe());
-        let help = format!("name its function: custom_op({name:?}, crate::path::to::function)");
+        let what = format!("no function is given for this custom operator{}", cx.describe());
+        let help = format!(
+            "name a function of yours that computes it: custom_op({name:?}, crate::path::to::function)"
+        );
         return Err(Refusal::unsupported(what, help));
     };
     if far {
-        let help = "convert it into a model of less than two gigabytes";
-        return Err(Refusal::unsupported("its attributes lie behind the model", help));
+        let help = "make the model smaller than two gigabytes";
+        return Err(Refusal::unsupported(
+            "its attributes are stored after the model, as in files above two gigabytes",
+            help,
+        ));
     }
     if cx.output_count() != 1 || cx.input_count() == 0 {
         let what = format!(
-            "it has {} operands and {} results; a custom operator has one result, of one operand or more",
+            "it has {} operands and {} results; a custom operator has exactly one result, and at least one operand",
             cx.input_count(),
             cx.output_count()
         );
-        return Err(Refusal::unsupported(what, "make an operator of it for each result"));
+        return Err(Refusal::unsupported(what, "split it into one operator for each result"));
     }
     let mut operands = Vec::new();
     for k in 0..cx.input_count() {
         let Some(x) = cx.optional_input(k)? else {
             let what = format!("its operand {k} is left out");
-            return Err(Refusal::unsupported(what, "give it all of its operands"));
+            return Err(Refusal::unsupported(what, "give the operator all of its operands"));
         };
         // As the file has it.
         let x = match cx.as_stored(x) {
@@ -52,8 +57,8 @@ pub(super) fn custom(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let types = operands.iter().map(|&x| cx.ty(x)).chain([&stored]);
     let per_channel = |ty: &&Type| ty.quant.as_ref().is_some_and(|quant| quant.axis.is_some());
     if let Some(ty) = types.into_iter().find(per_channel) {
-        let what = format!("its function takes one scale for a tensor, and not {}", describe(ty));
-        return Err(Refusal::unsupported(what, "give it the scales as an operand of their own"));
+        let what = format!("its function takes one scale per tensor, but gets {}", describe(ty));
+        return Err(Refusal::unsupported(what, "pass the scales as another operand"));
     }
     let options = cx.custom_options().to_vec();
     cx.charge(options.len())?;
@@ -75,7 +80,7 @@ impl Importer<'_, '_> {
             place: format!("option `custom_op({:?}, …)`", bound.name),
             what: format!("the model has no custom operator {:?}", bound.name),
             help: match list.is_empty() {
-                true => "it has no custom operators at all: remove the option".into(),
+                true => "it has no custom operators: remove the option".into(),
                 false => format!("it has {}", list.join(", ")),
             },
         }))

@@ -108,7 +108,7 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
         match self.importer.slot(self.input_tensor(k)?) {
             Slot::Handle(resource) => Ok(resource),
             Slot::Refused => Err(Refusal::Follows),
-            _ => Err(Refusal::malformed(format!("operand {k} is no handle of a variable"))),
+            _ => Err(Refusal::malformed(format!("operand {k} is not the handle of a variable"))),
         }
     }
 
@@ -116,7 +116,7 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
     pub(super) fn ints(&mut self, k: usize, what: &str) -> Lowered<Vec<i64>> {
         let value = self.input(k)?;
         let not_constant = || {
-            let help = "convert the model with fixed shapes, so that it follows from constants";
+            let help = "convert the model with fixed shapes, so that it can be computed from constants";
             Refusal::unsupported(format!("its {what} (operand {k}) is computed at run time"), help)
         };
         let ty = self.ty(value).clone();
@@ -227,8 +227,11 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
     pub(super) fn emit_reshaped(&mut self, x: ValueId, k: usize, dims: &[usize]) -> Lowered {
         let declared = self.declared(k)?;
         if self.ty(x).dtype != declared.dtype {
-            let what =
-                format!("operand {} and result {} differ in type", describe(self.ty(x)), describe(&declared));
+            let what = format!(
+                "operand {} and result {} have different types",
+                describe(self.ty(x)),
+                describe(&declared)
+            );
             return Err(Refusal::malformed(what));
         }
         self.emit(Op::Reshape {}, &[x], k, dims)
@@ -256,7 +259,7 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
         let each = ty.quant.as_ref().and_then(|quant| Some((quant.axis?, quant.scales.len())));
         if each.is_some_and(|(axis, scales)| ty.shape.dims().get(axis) != Some(&scales)) {
             let what =
-                format!("it moves {}, of which each index of an axis has a scale of its own", describe(&ty));
+                format!("it moves {}, which has a separate scale for each index of an axis", describe(&ty));
             return Err(Refusal::unsupported(what, "quantise with one scale for the whole tensor"));
         }
         let name = self.output_tensor(k)?.name.text();
@@ -286,7 +289,7 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
                 return Ok(self.constant(&name, ty, data));
             }
             _ => {
-                let what = "it is given an operand without elements";
+                let what = "its operand has no elements";
                 return Err(Refusal::unsupported(what, "remove the operator, or use a larger input shape"));
             }
         };
@@ -364,7 +367,7 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
         let Some(index) = self.operator.outputs.get(k) else { return Ok(()) };
         // So that no name leads back to itself.
         if self.importer.has_data(index) {
-            return Err(Refusal::malformed(format!("its result (tensor {index}) has data of its own")));
+            return Err(Refusal::malformed(format!("its result (tensor {index}) is a constant")));
         }
         self.importer.set_slot(index, Slot::Constant(constant));
         Ok(())
@@ -437,7 +440,8 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
         let has = |dtype| types.iter().any(|t| t.dtype == dtype);
         if types.iter().all(|t| t.dtype == DType::I16 && t.scale().is_some()) {
             if let Some(ty) = types.iter().find(|t| t.zero_point() != 0) {
-                let what = format!("{} has the zero point {}, 0 wanted", describe(ty), ty.zero_point());
+                let what =
+                    format!("{} has the zero point {}, but it has to be 0", describe(ty), ty.zero_point());
                 return Err(Refusal::unsupported(what, "convert the model again with a current converter"));
             }
             return Ok(Format::Int16);
@@ -458,7 +462,7 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
         }
         match types.iter().all(|t| t.quant.is_some()) {
             true => Ok(Format::Int8),
-            false => Err(Refusal::malformed(format!("an int8 tensor without quantisation: {list}"))),
+            false => Err(Refusal::malformed(format!("an int8 tensor has no quantisation: {list}"))),
         }
     }
 
@@ -512,5 +516,5 @@ pub(super) fn axis(index: i64, rank: usize) -> Lowered<usize> {
             .ok()
             .and_then(|rank| if index < 0 { index.checked_add(rank) } else { Some(index) });
     let axis = from_end.and_then(|i| usize::try_from(i).ok()).filter(|&i| i < rank);
-    axis.ok_or_else(|| Refusal::malformed(format!("there is no axis {index} among {rank}")))
+    axis.ok_or_else(|| Refusal::malformed(format!("there is no axis {index}: the tensor has {rank} axes")))
 }

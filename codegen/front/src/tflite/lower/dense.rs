@@ -96,7 +96,7 @@ fn computed(
     clamp: Clamp,
     result: Type,
 ) -> Lowered<ValueId> {
-    let &[n, k] = &*cx.dims(weights) else { return Err(Refusal::malformed("its weights are no matrix")) };
+    let &[n, k] = &*cx.dims(weights) else { return Err(Refusal::malformed("its weights are not a matrix")) };
     let rows = cx.ty(x).shape.numel().checked_div(k).unwrap_or(0);
     if rescale == Rescale::Real {
         let x = reshaped(cx, x, &[rows, k])?;

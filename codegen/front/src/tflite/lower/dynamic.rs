@@ -22,7 +22,7 @@ pub(super) fn operands(
     symmetric: Option<bool>,
 ) -> Lowered<(Operands, Option<ValueId>)> {
     let Some(quant) = cx.ty(weights).quant.clone() else {
-        let what = format!("its weights {} have no scales, or one for each block", describe(cx.ty(weights)));
+        let what = format!("its weights {} have no scales, or one scale per block", describe(cx.ty(weights)));
         return Err(Refusal::unsupported(what, "quantise weights per tensor or per channel"));
     };
     if !matches!(quant.axis, None | Some(0)) || quant.zero_points.iter().any(|&zero| zero != 0) {

@@ -31,7 +31,7 @@ pub(super) fn gather_nd(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
         return Err(Refusal::malformed("its indices are a single number"));
     };
     if depth == 0 || depth > dims.len() {
-        let what = format!("indices {} of {}", describe(cx.ty(indices)), describe(cx.ty(x)));
+        let what = format!("indices {} do not fit {}", describe(cx.ty(indices)), describe(cx.ty(x)));
         return Err(Refusal::malformed(what));
     }
     let result = [named, &dims[depth..]].concat();
@@ -46,7 +46,7 @@ fn one_axis(cx: &mut OpCx<'_, '_, '_>, x: ValueId, indices: ValueId, axis: usize
     let fits = dims.len() > axis && batch <= axis && batch <= named.len() && dims[..batch] == named[..batch];
     if !fits {
         let what = format!(
-            "indices {} along axis {axis} of {}, sharing {batch} axes",
+            "indices {} do not fit axis {axis} of {}, with {batch} batch axes",
             describe(cx.ty(indices)),
             describe(cx.ty(x))
         );
@@ -82,7 +82,9 @@ fn inside(cx: &OpCx<'_, '_, '_>, indices: ValueId, sizes: &[usize]) -> Lowered {
     let given = data.to_ints(cx.ty(indices).dtype);
     let outside = |(&index, &size): &(&i64, &usize)| usize::try_from(index).map_or(true, |i| i >= size);
     match given.iter().zip(sizes.iter().cycle()).find(outside) {
-        Some((index, size)) => Err(Refusal::malformed(format!("there is no index {index} among {size}"))),
+        Some((index, size)) => {
+            Err(Refusal::malformed(format!("there is no index {index}: the axis has size {size}")))
+        }
         None => Ok(()),
     }
 }
@@ -119,7 +121,7 @@ pub(super) fn resize_bilinear(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     cx.format(&[x])?;
     let ([n, _, _, c], [out_h, out_w]) = resized(cx, x, &size)?;
     if align_corners && half_pixel {
-        return Err(Refusal::malformed("its pixels are aligned both at corners and at centres"));
+        return Err(Refusal::malformed("it has both align_corners and half_pixel_centers"));
     }
     let x = cx.as_result(x, 0)?;
     let (op, dims) = (Op::ResizeBilinear { align_corners, half_pixel }, [n, out_h, out_w, c]);
@@ -137,10 +139,10 @@ pub(super) fn resize_bilinear(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 
 /// The image's dimensions, and the height and width it gets.
 pub(super) fn resized(cx: &OpCx<'_, '_, '_>, x: ValueId, size: &[i64]) -> Lowered<([usize; 4], [usize; 2])> {
-    let misfit = || Refusal::malformed(format!("{} cannot get the size {size:?}", describe(cx.ty(x))));
+    let misfit = || Refusal::malformed(format!("{} cannot be resized to {size:?}", describe(cx.ty(x))));
     let image: [usize; 4] = cx.dims(x).try_into().map_err(|_| misfit())?;
     if image.contains(&0) {
-        let what = format!("it is given {}, without elements", describe(cx.ty(x)));
+        let what = format!("its operand {} has no elements", describe(cx.ty(x)));
         return Err(Refusal::unsupported(what, "remove the operator, or use a larger input shape"));
     }
     let side =

@@ -20,8 +20,8 @@ impl<'m, 'a> Importer<'m, 'a> {
         if !self.options.channels_last.is_empty() {
             return Err(Error::Options(Problem {
                 place: "option `channels_last`".into(),
-                what: "images of TensorFlow Lite models are channel-last already".into(),
-                help: "leave it out: it is for ONNX models".into(),
+                what: "images of TensorFlow Lite models are already channel-last".into(),
+                help: "remove the option: it is for ONNX models".into(),
             }));
         }
         for (k, index) in self.sub.inputs.iter().enumerate() {
@@ -75,9 +75,11 @@ impl<'m, 'a> Importer<'m, 'a> {
                 let fixed = (0..stated.len())
                     .find(|axis| !open.contains(axis) && given.get(*axis) != stated.get(*axis));
                 let what = match fixed {
-                    _ if given.len() != stated.len() => {
-                        Some(format!("{given:?} has {} axes, the input has {}", given.len(), stated.len()))
-                    }
+                    _ if given.len() != stated.len() => Some(format!(
+                        "{given:?} has {} axes, but the input has {}",
+                        given.len(),
+                        stated.len()
+                    )),
                     Some(axis) => Some(format!("the file fixes the size of axis {axis}: {}", wanted(tensor))),
                     None => None,
                 };
@@ -101,7 +103,7 @@ impl<'m, 'a> Importer<'m, 'a> {
                 let open: Vec<usize> = open.into_iter().filter(|&axis| axis > 0).collect();
                 let what = format!("the sizes of axes {open:?} of its shape {} are open", wanted(tensor));
                 let help = format!(
-                    "give them: {}; or convert the model with a fixed input shape",
+                    "state them with {}, or convert the model with a fixed input shape",
                     self.way_out(tensor)
                 );
                 return Err(Refusal::unsupported(what, help));

@@ -36,7 +36,7 @@ pub(super) fn unidirectional_sequence_lstm(cx: &mut OpCx<'_, '_, '_>) -> Lowered
     if cx.input_tensor(WEIGHTS[0]).is_err() {
         let help = "train with a plain LSTM (Keras' LSTM layer)";
         return Err(Refusal::unsupported(
-            "an LSTM whose input and forget gates are one cannot be compiled",
+            "an LSTM with coupled input and forget gates cannot be compiled",
             help,
         ));
     }
@@ -68,7 +68,10 @@ pub(super) fn unidirectional_sequence_lstm(cx: &mut OpCx<'_, '_, '_>) -> Lowered
     let (batch, steps) = if time_major { (second, first) } else { (first, second) };
     if time_major && batch > 1 {
         let help = "convert the model with a batch of 1";
-        return Err(Refusal::unsupported("an LSTM over several sequences whose steps come first", help));
+        return Err(Refusal::unsupported(
+            "a time-major LSTM over several sequences cannot be compiled",
+            help,
+        ));
     }
     let Some(&n) = cx.dims(weights[0]).first() else { return Err(misfit(cx)) };
     let all = |ids: [ValueId; 4], dims: &[usize]| ids.iter().all(|&id| cx.dims(id) == dims);
@@ -95,7 +98,7 @@ pub(super) fn unidirectional_sequence_lstm(cx: &mut OpCx<'_, '_, '_>) -> Lowered
         return Err(Refusal::unsupported(what, help));
     }
     if clip < 0.0 || !clip.is_finite() {
-        return Err(Refusal::malformed(format!("its cell state is limited to {clip}")));
+        return Err(Refusal::malformed(format!("its limit of the cell state is {clip}")));
     }
     let op = match float {
         true => {
@@ -144,7 +147,7 @@ fn integers(
     clip: f32,
 ) -> Lowered<Op> {
     if hidden.quant != result.quant {
-        let what = "its output and its state differ in quantisation";
+        let what = "its output and its state have different quantisation";
         return Err(Refusal::unsupported(what, "convert the model again with a current converter"));
     }
     let all = weights.iter().chain(&recurrent);
@@ -155,7 +158,7 @@ fn integers(
     let cell_scale = cx.scale(cell, "cell state")?;
     let power = cell_scale.log2().round();
     if (cell_scale.log2() - power).abs() > 1e-3 || !(-27.0..=0.0).contains(&power) || cell.zero_point() != 0 {
-        let what = format!("the scale of its cell state is {cell_scale}, and no power of two");
+        let what = format!("the scale of its cell state is {cell_scale}, which is not a power of two");
         return Err(Refusal::unsupported(what, "convert the model again with a current converter"));
     }
     let input = gates(cx, cx.scale(cx.ty(x), "operand")?, weights)?;

@@ -12,7 +12,7 @@ pub(super) fn batch_matmul(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let (x, y) = (cx.input(0)?, cx.input(1)?);
     let format = cx.format(&[x, y])?;
     let misfit = || {
-        let what = format!("{} and {} are no factors of a product", describe(cx.ty(x)), describe(cx.ty(y)));
+        let what = format!("{} and {} cannot be multiplied", describe(cx.ty(x)), describe(cx.ty(y)));
         Refusal::malformed(what)
     };
     if cx.dims(x).len() < 2 || cx.dims(y).len() < 2 {

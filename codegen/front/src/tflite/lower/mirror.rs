@@ -25,7 +25,7 @@ pub(super) fn reverse_sequence(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let plain = matches!(cx.ty(lengths).dtype, DType::I32 | DType::I64) && cx.ty(lengths).quant.is_none();
     if along == batch || !plain || cx.dims(lengths) != [dims[batch]] {
         let what = format!(
-            "axis {along} of {} for each index of axis {batch}, with lengths {}",
+            "axis {along} of {} cannot be reversed for each index of axis {batch}, with lengths {}",
             describe(cx.ty(x)),
             describe(cx.ty(lengths))
         );
@@ -37,7 +37,9 @@ pub(super) fn reverse_sequence(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
             let given = data.to_ints(cx.ty(lengths).dtype);
             let inside = |&len: &i64| usize::try_from(len).is_ok_and(|len| len <= steps);
             if let Some(len) = given.iter().find(|len| !inside(len)) {
-                return Err(Refusal::malformed(format!("{len} of {steps} elements are to be reversed")));
+                return Err(Refusal::malformed(format!(
+                    "{len} elements are reversed, but there are only {steps}"
+                )));
             }
             cx.charge(4 * count * steps)?;
             let at = |len: i64, i: i64| if i < len { len - 1 - i } else { i };

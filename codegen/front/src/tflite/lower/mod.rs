@@ -128,7 +128,7 @@ pub(super) fn lower(
     budget: Budget,
 ) -> Result<Read, Error> {
     let Some(sub) = model.subgraphs.first() else {
-        return Err(Error::malformed("model", "it has no subgraph"));
+        return Err(Error::malformed("model", "the model has no subgraph"));
     };
     let mut importer = Importer {
         model,
@@ -181,7 +181,7 @@ fn computes_on_uint8(model: &Model<'_>, sub: &SubGraph<'_>) -> bool {
 /// Why numbers without a sign stay inside of models.
 fn unsigned_interface() -> Refusal {
     let what = "inputs and outputs of uint32 and uint64 cannot be compiled";
-    Refusal::unsupported(what, "cast to int32 in the model: the bits are the same")
+    Refusal::unsupported(what, "cast to int32 in the model, which keeps the bits")
 }
 
 /// Bytes of graph that an operator takes: its nodes and values with their names.
@@ -226,9 +226,7 @@ impl<'m, 'a> Importer<'m, 'a> {
         }
         let undefined = operator.outputs.iter().find(|&result| matches!(self.slot(result), Slot::Empty));
         match undefined {
-            Some(result) => {
-                Err(Error::malformed(place, format!("its result tensor {result} is one too many")))
-            }
+            Some(result) => Err(Error::malformed(place, format!("its result tensor {result} is too many"))),
             None => Ok(()),
         }
     }
@@ -305,7 +303,7 @@ impl<'m, 'a> Importer<'m, 'a> {
             // Behind a refused operator the declared shapes are all there is, and they may be placeholders.
             Refusal::Malformed(_) if !self.report.is_empty() => {}
             Refusal::Malformed(what) if self.is_resized => {
-                let help = "give other sizes by `input_shape`: these do not fit the model";
+                let help = "use other sizes in `input_shape`: these do not fit the model";
                 self.report.add(place, operator, what, help.into());
             }
             Refusal::Malformed(what) => return Err(Error::malformed(place, what)),

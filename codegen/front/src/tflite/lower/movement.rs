@@ -23,7 +23,8 @@ pub(super) fn pad_v2(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let (x, value) = (cx.input(0)?, cx.input(2)?);
     let (x_ty, ty) = (cx.ty(x), cx.ty(value));
     if ty.dtype != x_ty.dtype || ty.shape.numel() != 1 || ty.quant != x_ty.quant {
-        let what = format!("{} is padded with {} of another quantisation", describe(x_ty), describe(ty));
+        let what =
+            format!("{} is padded with {}, which has another quantisation", describe(x_ty), describe(ty));
         return Err(Refusal::unsupported(what, "pad with a constant of the operand's type"));
     }
     let Some(data) = cx.data(value) else {
@@ -65,7 +66,7 @@ pub(super) fn transpose(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let mut sorted = perm.clone();
     sorted.sort_unstable();
     if sorted != (0..dims.len()).collect::<Vec<_>>() {
-        return Err(Refusal::malformed(format!("{perm:?} is no permutation of {} axes", dims.len())));
+        return Err(Refusal::malformed(format!("{perm:?} is not a permutation of {} axes", dims.len())));
     }
     let dims: Vec<usize> = perm.iter().map(|&i| dims[i]).collect();
     cx.emit_moved(Op::Transpose { perm }, &[x], 0, &dims)
@@ -75,7 +76,7 @@ pub(super) fn transpose(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 pub(super) fn concatenation(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let (index, activation) = cx.options(10)?.concatenation()?;
     if Activation::fused(activation)? != Activation::None {
-        let help = "make the activation an operator of its own";
+        let help = "make the activation a separate operator";
         return Err(Refusal::unsupported("a fused activation cannot be compiled here", help));
     }
     let operands = operands(cx)?;
@@ -101,7 +102,10 @@ pub(super) fn pack(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     for x in operands {
         let mut dims = cx.dims(x);
         if dims.len() != rank {
-            return Err(Refusal::malformed(format!("operand {} has not {rank} axes", describe(cx.ty(x)))));
+            return Err(Refusal::malformed(format!(
+                "operand {} does not have {rank} axes",
+                describe(cx.ty(x))
+            )));
         }
         dims.insert(axis, 1);
         raised.push(cx.node(Op::Reshape {}, &[x], 0, cx.ty(x).with_shape(&dims))?);
@@ -116,7 +120,7 @@ fn operands(cx: &mut OpCx<'_, '_, '_>) -> Lowered<Vec<ValueId>> {
     }
     if count > LARGEST_CONCAT {
         let what = format!("{count} operands; at most {LARGEST_CONCAT} can be compiled");
-        return Err(Refusal::unsupported(what, "join them in several steps"));
+        return Err(Refusal::unsupported(what, "concatenate them in several steps"));
     }
     (0..count).map(|k| cx.input(k)).collect()
 }
@@ -134,7 +138,9 @@ fn joined(cx: &mut OpCx<'_, '_, '_>, operands: &[ValueId], axis: usize) -> Lower
         }
         if own != dims {
             let (x, first) = (describe(cx.ty(x)), describe(cx.ty(first)));
-            return Err(Refusal::malformed(format!("{first} and {x} cannot be joined along axis {axis}")));
+            return Err(Refusal::malformed(format!(
+                "{first} and {x} cannot be concatenated along axis {axis}"
+            )));
         }
     }
     dims[axis] = length;

@@ -35,7 +35,7 @@ pub(super) fn log_softmax(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 /// L2_NORMALIZATION along the last axis. An int8 result has scale 1/128 and zero point 0.
 pub(super) fn l2_normalization(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     if Activation::fused(cx.options(12)?.activation()?)? != Activation::None {
-        let help = "make the activation an operator of its own";
+        let help = "make the activation a separate operator";
         return Err(Refusal::unsupported("a fused activation cannot be compiled here", help));
     }
     let x = cx.input(0)?;

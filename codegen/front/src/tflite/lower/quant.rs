@@ -35,7 +35,7 @@ impl Activation {
             5 => "SIGN_BIT",
             _ => return Err(Refusal::malformed(format!("fused activation {code} does not exist"))),
         };
-        let help = "make the activation an operator of its own";
+        let help = "make the activation a separate operator";
         Err(Refusal::unsupported(format!("a fused {name} activation cannot be compiled"), help))
     }
 
@@ -98,7 +98,7 @@ impl OpCx<'_, '_, '_> {
     pub(super) fn quant_within(&self, tolerance: f32, operand: &Type, result: &Type) -> Lowered {
         if operand.dtype != result.dtype {
             let (x, y) = (describe(operand), describe(result));
-            return Err(Refusal::malformed(format!("operand {x} and result {y} differ in type")));
+            return Err(Refusal::malformed(format!("operand {x} and result {y} have different types")));
         }
         if operand.quant == result.quant || operand.quant.is_none() || result.quant.is_none() {
             return Ok(());
@@ -108,7 +108,7 @@ impl OpCx<'_, '_, '_> {
             return Ok(());
         }
         let what = format!(
-            "operand (scale {x}, zero point {}) and result (scale {y}, zero point {}) differ in quantisation",
+            "operand (scale {x}, zero point {}) and result (scale {y}, zero point {}) have different quantisation",
             operand.zero_point(),
             result.zero_point()
         );

@@ -111,7 +111,7 @@ fn arg(cx: &mut OpCx<'_, '_, '_>, largest: bool) -> Lowered {
     let result = cx.declared(0)?;
     if !matches!(result.dtype, DType::I32 | DType::I64) || result.quant.is_some() {
         let what = format!("its result is {}", describe(&result));
-        return Err(Refusal::unsupported(what, "let it be int32 or int64"));
+        return Err(Refusal::unsupported(what, "make the result int32 or int64"));
     }
     let mut dims = cx.dims(x);
     dims.remove(axis);

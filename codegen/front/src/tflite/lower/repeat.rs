@@ -37,7 +37,7 @@ pub(super) fn tile(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let times = shape(cx, 1)?;
     let mut dims = cx.dims(x);
     if times.len() != dims.len() || times.contains(&0) {
-        return Err(Refusal::malformed(format!("{} repeated {times:?} times", describe(cx.ty(x)))));
+        return Err(Refusal::malformed(format!("{} cannot be repeated {times:?} times", describe(cx.ty(x)))));
     }
     let mut tiled = cx.as_result(x, 0)?;
     for (axis, &times) in times.iter().enumerate().filter(|&(_, &times)| times > 1) {
@@ -103,7 +103,7 @@ pub(super) fn add_n(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     };
     let dims = cx.dims(first);
     if let Some(&other) = rest.iter().find(|&&x| cx.dims(x) != dims) {
-        let what = format!("{} is added to {}", describe(cx.ty(other)), describe(cx.ty(first)));
+        let what = format!("{} cannot be added to {}", describe(cx.ty(other)), describe(cx.ty(first)));
         return Err(Refusal::malformed(what));
     }
     let clamp = match cx.is_plain(&operands)? {
@@ -128,5 +128,5 @@ fn shape(cx: &mut OpCx<'_, '_, '_>, k: usize) -> Lowered<Vec<usize>> {
     let given = cx.ints(k, "shape")?;
     let size = |&d: &i64| u32::try_from(d).map(|d| d as usize).ok();
     let dims: Option<Vec<usize>> = given.iter().map(size).collect();
-    dims.ok_or_else(|| Refusal::malformed(format!("{given:?} is no shape")))
+    dims.ok_or_else(|| Refusal::malformed(format!("{given:?} is not a shape")))
 }

@@ -22,7 +22,7 @@ pub(super) fn reshape(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     };
     let count = cx.ty(x).shape.numel();
     let dims = resolve(&target, count).ok_or_else(|| {
-        Refusal::malformed(format!("{} cannot take the shape {target:?}", describe(cx.ty(x))))
+        Refusal::malformed(format!("{} cannot be reshaped to {target:?}", describe(cx.ty(x))))
     })?;
     cx.emit_reshaped(x, 0, &dims)
 }
@@ -52,7 +52,10 @@ pub(super) fn squeeze(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     }
     let all = axes.is_empty();
     if let Some(axis) = axes.iter().find(|&&i| dims[i] != 1) {
-        return Err(Refusal::malformed(format!("axis {axis} of {} has not size 1", describe(cx.ty(x)))));
+        return Err(Refusal::malformed(format!(
+            "axis {axis} of {} does not have size 1",
+            describe(cx.ty(x))
+        )));
     }
     let kept = |&(i, &d): &(usize, &usize)| if all { d != 1 } else { !axes.contains(&i) };
     let dims: Vec<usize> = dims.iter().enumerate().filter(kept).map(|(_, &d)| d).collect();
@@ -64,7 +67,7 @@ pub(super) fn expand_dims(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let mut dims = cx.dims(x);
     let &[index] = &*cx.ints(1, "axis")? else {
-        return Err(Refusal::malformed("its axis is no single number"));
+        return Err(Refusal::malformed("its axis is not a single number"));
     };
     let at = axis(index, dims.len() + 1)?;
     dims.insert(at, 1);

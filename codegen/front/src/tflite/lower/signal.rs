@@ -69,7 +69,7 @@ fn transform_length(cx: &OpCx<'_, '_, '_>) -> Lowered<i64> {
     let length = number(cx, "fft_length")?;
     let fits = (4..=LONGEST as i64).contains(&length) && length.count_ones() == 1;
     fits.then_some(length).ok_or_else(|| {
-        let what = format!("a transform of {length} numbers cannot be compiled");
+        let what = format!("a transform of length {length} cannot be compiled");
         Refusal::unsupported(what, format!("choose a power of two from 4 to {LONGEST}"))
     })
 }
@@ -90,7 +90,7 @@ fn filter_bank(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let channels = number(cx, "num_channels")?;
     let listed = operands.last().map_or(0, |&widths| cx.ty(widths).shape.numel());
     if channels.checked_add(1).and_then(|n| usize::try_from(n).ok()) != Some(listed) {
-        return Err(Refusal::malformed(format!("{channels} channels, and widths of {listed}")));
+        return Err(Refusal::malformed(format!("it has {channels} channels, but widths for {listed}")));
     }
     step(cx, Signal::FilterBank {}, &operands, 0)
 }
@@ -144,11 +144,13 @@ fn overlap_add(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let dims = cx.dims(x);
     let &[ref outer @ .., frames, size] = &dims[..] else {
-        return Err(Refusal::malformed(format!("{} holds no frames", describe(cx.ty(x)))));
+        return Err(Refusal::malformed(format!("{} does not consist of frames", describe(cx.ty(x)))));
     };
     let step = size_of(cx, "frame_step")?;
     if step > size {
-        return Err(Refusal::malformed(format!("frames of {size}, each {step} behind the one before")));
+        return Err(Refusal::malformed(format!(
+            "frames of {size} samples cannot be added every {step} samples"
+        )));
     }
     let length = frames * step;
     let of = |last: usize| [outer, &[last]].concat();
@@ -197,7 +199,7 @@ fn framer(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     }
     let frames = samples / step;
     if frames > MOST_FRAMES {
-        let what = format!("{frames} frames at once; at most {MOST_FRAMES} can be compiled");
+        let what = format!("it makes {frames} frames at once; at most {MOST_FRAMES} can be compiled");
         return Err(Refusal::unsupported(what, "feed the model fewer samples at once"));
     }
     // Without zeros in front, the first frame begins when a whole number of steps holds it.
@@ -236,7 +238,10 @@ fn stacker(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let step = size_of(cx, "stacker_step")?;
     let frames = left + right + 1;
     if cx.dims(x) != [channels] || step > frames {
-        let what = format!("{frames} frames of {channels}, every {step}, of {}", describe(cx.ty(x)));
+        let what = format!(
+            "it cannot stack {frames} frames of {channels} channels, every {step} frames, from {}",
+            describe(cx.ty(x))
+        );
         return Err(Refusal::malformed(what));
     }
     let rows = |cx: &OpCx<'_, '_, '_>, count: usize| cx.ty(x).with_shape(&[count, channels]);
@@ -291,7 +296,9 @@ fn truth(cx: &mut OpCx<'_, '_, '_>, dims: &[usize], value: bool) -> ValueId {
 
 /// Operands one behind the other along an axis.
 fn joined(cx: &mut OpCx<'_, '_, '_>, parts: &[ValueId], axis: usize) -> Lowered<ValueId> {
-    let &[first, ref others @ ..] = parts else { return Err(Refusal::malformed("there is nothing to join")) };
+    let &[first, ref others @ ..] = parts else {
+        return Err(Refusal::malformed("it has nothing to concatenate"));
+    };
     if others.is_empty() {
         return Ok(first);
     }
@@ -334,7 +341,11 @@ fn computed(cx: &mut OpCx<'_, '_, '_>, function: Signal, operands: &[ValueId], k
     let result = function.result(&types).map_err(Refusal::malformed)?;
     let declared = cx.declared(k)?;
     if declared.dtype != result.dtype {
-        let what = format!("its result is {}, {} is computed", describe(&declared), describe(&result));
+        let what = format!(
+            "its result is declared as {}, but {} is computed",
+            describe(&declared),
+            describe(&result)
+        );
         return Err(Refusal::malformed(what));
     }
     cx.node(Op::Signal { function }, operands, k, Type { quant: declared.quant, ..result })

@@ -54,7 +54,7 @@ fn plan(dims: &[usize], begin: &[i64], end: &[i64], step: &[i64], masks: SliceMa
     let is_new = |i: usize| Some(i) != ellipsis && bit(masks.new_axis, i);
     let consumed = (0..entries).filter(|&i| Some(i) != ellipsis && !is_new(i)).count();
     let Some(rest) = dims.len().checked_sub(consumed) else {
-        return Err(Refusal::malformed(format!("{consumed} ranges for an operand of shape {dims:?}")));
+        return Err(Refusal::malformed(format!("it has {consumed} ranges for an operand of shape {dims:?}")));
     };
     let (mut ranges, mut result) = (Vec::new(), Vec::new());
     let keep = |ranges: &mut Vec<Range>, result: &mut Vec<usize>, axes: usize| {
@@ -182,7 +182,11 @@ pub(super) fn unpack(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let mut dims = cx.dims(x);
     let axis = axis(i64::from(cx.options(64)?.pack_axis()?), dims.len())?;
     if dims[axis] != cx.output_count() {
-        let what = format!("{} results from {} along axis {axis}", cx.output_count(), describe(cx.ty(x)));
+        let what = format!(
+            "it cannot split {1} into {0} results along axis {axis}",
+            cx.output_count(),
+            describe(cx.ty(x))
+        );
         return Err(Refusal::malformed(what));
     }
     dims[axis] = 1;

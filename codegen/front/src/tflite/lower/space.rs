@@ -77,7 +77,7 @@ pub(super) fn batch_to_space_nd(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let dims = cx.dims(x);
     let images = product(&blocks)?;
     if dims[0] % images != 0 {
-        let what = format!("{} images are no whole number of blocks {blocks:?}", dims[0]);
+        let what = format!("{} images do not divide into blocks {blocks:?}", dims[0]);
         return Err(Refusal::malformed(what));
     }
     let (spatial, rest) = dims[1..].split_at(blocks.len());
@@ -137,8 +137,7 @@ pub(super) fn turn(
 }
 
 fn image(cx: &OpCx<'_, '_, '_>, x: ValueId) -> Lowered<[usize; 4]> {
-    let no_image =
-        |_| Refusal::malformed(format!("{} has not the four axes of an image", describe(cx.ty(x))));
+    let no_image = |_| Refusal::malformed(format!("{} is not an image with four axes", describe(cx.ty(x))));
     cx.dims(x).try_into().map_err(no_image)
 }
 
@@ -152,7 +151,7 @@ fn block_size(cx: &OpCx<'_, '_, '_>, kind: u8) -> Lowered<usize> {
 fn blocks(cx: &mut OpCx<'_, '_, '_>, x: ValueId) -> Lowered<Vec<usize>> {
     let given = cx.ints(1, "block shape")?;
     let axes = cx.dims(x).len();
-    let misfit = || Refusal::malformed(format!("blocks {given:?} of {}", describe(cx.ty(x))));
+    let misfit = || Refusal::malformed(format!("blocks {given:?} do not fit {}", describe(cx.ty(x))));
     if given.is_empty() || given.len() > 2 || axes < given.len() + 1 {
         return Err(misfit());
     }
@@ -163,7 +162,7 @@ fn blocks(cx: &mut OpCx<'_, '_, '_>, x: ValueId) -> Lowered<Vec<usize>> {
 /// Amounts before and behind each blocked axis.
 fn amounts(cx: &mut OpCx<'_, '_, '_>, blocks: &[usize], what: &str) -> Lowered<Vec<[usize; 2]>> {
     let given = cx.ints(2, what)?;
-    let misfit = || Refusal::malformed(format!("{what} {given:?} for blocks {blocks:?}"));
+    let misfit = || Refusal::malformed(format!("{what} {given:?} do not fit blocks {blocks:?}"));
     let amount = |&amount: &i64| u32::try_from(amount).map(|amount| amount as usize).map_err(|_| misfit());
     let given = given.iter().map(amount).collect::<Lowered<Vec<usize>>>()?;
     if given.len() != 2 * blocks.len() {

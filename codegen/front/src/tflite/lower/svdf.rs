@@ -135,7 +135,7 @@ fn format(
         }
     };
     if bias.is_some_and(|bias| bias != kind) {
-        return Err(Refusal::malformed("its bias is of another kind than its weights"));
+        return Err(Refusal::malformed("its bias and its weights have different kinds of numbers"));
     }
     let symmetric = |ty: &Type| ty.quant.as_ref().is_none_or(|q| q.zero_points.iter().all(|&z| z == 0));
     if kind != DType::F32 && !(symmetric(&types[1]) && symmetric(&types[2])) {

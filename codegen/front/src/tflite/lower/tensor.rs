@@ -85,7 +85,9 @@ impl<'m, 'a> Importer<'m, 'a> {
         let axis = match count {
             1 => None,
             _ => Some(channel_axis(q.axis, count, dims).ok_or_else(|| {
-                Refusal::malformed(format!("{count} quantisation scales fit no axis of shape {dims:?}"))
+                Refusal::malformed(format!(
+                    "{count} quantisation scales do not fit any axis of shape {dims:?}"
+                ))
             })?),
         };
         Ok(Quant { scales, zero_points, axis })
@@ -258,8 +260,9 @@ pub(super) fn dtype(element: i8) -> Lowered<DType> {
 /// The dimensions; open ones count 1.
 fn dims(tensor: &Tensor<'_>) -> Lowered<Vec<usize>> {
     if tensor.shape.len() > LARGEST_RANK {
-        let what = format!("a tensor of {} axes; at most {LARGEST_RANK} can be compiled", tensor.shape.len());
-        return Err(Refusal::unsupported(what, "split the operation into ones with fewer axes"));
+        let what =
+            format!("a tensor has {} axes; at most {LARGEST_RANK} can be compiled", tensor.shape.len());
+        return Err(Refusal::unsupported(what, "split the operation into operations with fewer axes"));
     }
     let size = |d: i32| match d {
         -1 => Ok(1),
@@ -285,7 +288,7 @@ pub(super) fn some_elements(ty: &Type, what: &str) -> Lowered {
     match ty.shape.numel() {
         0 => {
             let what = format!("{what} of shape {:?} has no elements", ty.shape.dims());
-            Err(Refusal::unsupported(what, "remove it from the model, or give its axes a size"))
+            Err(Refusal::unsupported(what, "remove it from the model, or give its axes sizes of at least 1"))
         }
         _ => Ok(()),
     }

@@ -12,7 +12,10 @@ pub(super) fn top_k(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let fits = |k: &usize| *k > 0 && dims.last().is_some_and(|depth| k <= depth);
     let k = given.first().and_then(|&k| usize::try_from(k).ok()).filter(fits);
     let (Some(k), 1) = (k, given.len()) else {
-        return Err(Refusal::malformed(format!("the {given:?} largest of {}", describe(cx.ty(x)))));
+        return Err(Refusal::malformed(format!(
+            "it cannot find the {given:?} largest elements of {}",
+            describe(cx.ty(x))
+        )));
     };
     if let Some(last) = dims.last_mut() {
         *last = k;
@@ -23,7 +26,7 @@ pub(super) fn top_k(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let indices = cx.declared(1)?;
     if indices.dtype != DType::I32 {
         let what = format!("its indices are {}", describe(&indices));
-        return Err(Refusal::unsupported(what, "let them be int32"));
+        return Err(Refusal::unsupported(what, "make the indices int32"));
     }
     let found = cx.node(Op::TopK {}, &[x], 1, Type::plain(DType::I32, &dims))?;
     cx.bind(1, found)?;
@@ -38,8 +41,9 @@ pub(super) fn indices_where(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let ty = cx.ty(x).clone();
     let Some(data) = cx.known(x) else {
-        let what = format!("how many elements of {} are not 0 shows at run time", describe(&ty));
-        let help = "multiply by the condition, or choose by it (SELECT_V2), so that all shapes are known";
+        let what =
+            format!("the number of elements of {} that are not 0 is known only at run time", describe(&ty));
+        let help = "multiply by the condition, or select with it (SELECT_V2), so that all shapes are known";
         return Err(Refusal::unsupported(what, help));
     };
     let holds: Vec<bool> = match ty.dtype {

@@ -131,7 +131,7 @@ fn filters(cx: &mut OpCx<'_, '_, '_>, weights: ValueId, rows: Axis, columns: Axi
         }
     });
     if ty.quant.as_ref().is_some_and(|q| q.axis.is_some_and(|axis| axis != 0)) {
-        return Err(Refusal::malformed("its weights are quantised along another axis than the first"));
+        return Err(Refusal::malformed("its weights are not quantised along the first axis"));
     }
     let ty = Type { quant, ..ty.with_shape(&[copies * o, rows.reach, columns.reach, depth]) };
     super::tensor::check_size(ty.dtype, ty.shape.dims())?;

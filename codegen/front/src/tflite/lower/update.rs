@@ -13,8 +13,12 @@ pub(super) fn dynamic_update_slice(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let integers = matches!(cx.ty(starts).dtype, DType::I32 | DType::I64) && cx.ty(starts).quant.is_none();
     let inside = part.len() == dims.len() && part.iter().zip(&dims).all(|(part, dim)| part <= dim);
     if !integers || !inside || cx.dims(starts) != [dims.len()] {
-        let what =
-            format!("{} at {} of {}", describe(cx.ty(update)), describe(cx.ty(starts)), describe(cx.ty(x)));
+        let what = format!(
+            "{} at {} does not fit {}",
+            describe(cx.ty(update)),
+            describe(cx.ty(starts)),
+            describe(cx.ty(x))
+        );
         return Err(Refusal::malformed(what));
     }
     let (x, update) = (cx.as_result(x, 0)?, cx.as_result(update, 0)?);

@@ -118,11 +118,13 @@ impl OpCx<'_, '_, '_> {
         match self.importer.slot(index) {
             Slot::Value(value) if self.ty(value) == &ty && !self.is_const(value) => return Ok(value),
             Slot::Empty if self.importer.sub.tensor(index).is_some_and(|tensor| tensor.is_variable) => {}
-            Slot::Empty => return Err(Refusal::malformed(format!("its state (operand {k}) is no variable"))),
+            Slot::Empty => {
+                return Err(Refusal::malformed(format!("its state (operand {k}) is not a variable")))
+            }
             Slot::Refused => return Err(Refusal::Follows),
             Slot::Value(_) | Slot::Constant(_) | Slot::Handle(_) => {
-                let what = format!("its state (operand {k}) is also used by an operator of another kind");
-                return Err(Refusal::unsupported(what, "give each operator a state of its own"));
+                let what = format!("an operator of another kind also uses its state (operand {k})");
+                return Err(Refusal::unsupported(what, "give each operator a separate state"));
             }
         }
         some_elements(&ty, "a state")?;
@@ -223,7 +225,7 @@ impl Importer<'_, '_> {
         }
         match self.graph.states.iter_mut().find(|state| state.next == old) {
             Some(state) => state.next = new,
-            None => return Err(Refusal::malformed("a tensor that is no variable is written twice")),
+            None => return Err(Refusal::malformed("a tensor that is not a variable is written twice")),
         }
         Ok(())
     }

@@ -175,5 +175,5 @@ fn interfaces_have_elements() {
     m.operator(REDUCE_MAX, Options::table(27, Table::new().with(0, true)), &[none, axes], &[y]);
     m.outputs(&[y]);
     let text = message(&m);
-    assert!(text.contains("it is given an operand without elements"), "{text}");
+    assert!(text.contains("its operand has no elements"), "{text}");
 }

@@ -174,7 +174,7 @@ fn loops_without_end_and_of_unknown_length_are_refused() {
     counting.main_from(&m);
     let unknown = message(&counting);
     assert!(
-        unknown.contains("runs again after 0 passes depends on values that are computed at run time"),
+        unknown.contains("after 0 of them, the condition depends on values that are computed at run time"),
         "{unknown}"
     );
 }
@@ -230,11 +230,11 @@ fn data_ends_a_loop_that_a_counter_bounds() {
     }
     let endless = message(&doubled_below_ten(None));
     assert!(
-        endless.contains("nothing bounds how often it does") && endless.contains("LOGICAL_AND"),
+        endless.contains("the number of its iterations is not bounded") && endless.contains("LOGICAL_AND"),
         "{endless}"
     );
     let long = message(&doubled_below_ten(Some(i32::MAX)));
-    assert!(long.contains("more operators than can be unrolled"), "{long}");
+    assert!(long.contains("have too many operators"), "{long}");
 }
 
 #[test]
@@ -318,7 +318,7 @@ fn what_is_refused_in_a_subgraph_says_where_it_is() {
     let (state, y) = (m.value("state", float().variable()), m.value("y", float()));
     m.operator(op::ADD, Options::add(0), &[state, state], &[y]);
     let message = self::message(&m);
-    assert!(message.contains("keeps a state of its own in a branch or a loop"), "{message}");
+    assert!(message.contains("has a state inside a branch or a loop"), "{message}");
 }
 
 #[test]
@@ -337,9 +337,9 @@ fn calls_that_do_not_fit_are_malformed() {
     };
     for (message, words) in [
         (with(2, 1, bool()), "subgraph 1 takes 1 operands, 2 are given"),
-        (with(1, 2, bool()), "other numbers of results"),
-        (with(1, 1, int()), "its condition is int32[], a bool wanted"),
-        (with(1, 1, Tensor::new(Element::Bool, &[2])), "a bool wanted"),
+        (with(1, 2, bool()), "do not have as many results as the operator"),
+        (with(1, 1, int()), "its condition is int32[], but has to be a bool"),
+        (with(1, 1, Tensor::new(Element::Bool, &[2])), "has to be a bool"),
     ] {
         assert!(message.contains(words), "{message}");
     }

@@ -80,12 +80,12 @@ fn what_is_open_is_listed_with_the_option_to_write() {
 fn shapes_that_do_not_fit_say_why() {
     for (model, shapes, words) in [
         (rows(), &["[1, 2, 4]"][..], "the file fixes the size of axis 2: [1, ?, 3]"),
-        (rows(), &["[1, 2]"], "[1, 2] has 2 axes, the input has 3"),
+        (rows(), &["[1, 2]"], "[1, 2] has 2 axes, but the input has 3"),
         (rows(), &["y=[1, 2, 3]"], "no input \"y\""),
-        (rows(), &["[1, 2, 3]", "x=[1, 2, 3]"], "given a shape twice"),
+        (rows(), &["[1, 2, 3]", "x=[1, 2, 3]"], "gets a shape twice"),
         (two(), &["[1, 2]"], "the model has 2 inputs"),
         (rows(), &["[1, 2000000000, 3]"], "use a smaller input shape"),
-        (two(), &["audio=[2, 1]"], "operator 0 CONCATENATION \"y\": float32[2, 1] and float32[1, 4] cannot be joined along axis 1\n    help: give other sizes"),
+        (two(), &["audio=[2, 1]"], "operator 0 CONCATENATION \"y\": float32[2, 1] and float32[1, 4] cannot be concatenated along axis 1\n    help: use other sizes"),
     ] {
         let message = message(&model, shapes);
         assert!(message.contains(words), "{message}");

@@ -141,7 +141,10 @@ fn places_that_show_at_run_time_are_refused() {
     m.operator(op::WHERE, Options::none(), &[x], &[places]);
     m.outputs(&[places]);
     let message = read(&m.build(), "model").unwrap_err().to_string();
-    assert!(message.contains("how many elements of float32[1, 4] are not 0 shows at run time"), "{message}");
+    assert!(
+        message.contains("the number of elements of float32[1, 4] that are not 0 is known only at run time"),
+        "{message}"
+    );
     assert!(message.contains("SELECT_V2"), "{message}");
 }
 
