@@ -184,7 +184,7 @@ mod tests {
         assert!(refused(&[pair("next_h", "next_h")]).contains("no input \"next_h\""));
         assert!(refused(&[pair("next_h", "h"), pair("next_h", "h")]).contains("\"h\" gets two outputs"));
         let types = refused(&[pair("f", "h")]);
-        assert!(types.contains("\"f\" is f32[2], the input \"h\" is i8[2] with scale 0.5"), "{types}");
+        assert!(types.contains("\"f\" is f32[2], but the input \"h\" is i8[2] with scale 0.5"), "{types}");
         assert!(refused(&[pair("f", "k"), pair("next_h", "h")]).contains("no outputs would remain"));
     }
 

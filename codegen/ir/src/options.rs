@@ -11,8 +11,8 @@ pub enum Optimize {
     Speed,
     /// Least flash. The schedule is that of [`Optimize::Speed`]; the crate's own build decides how rustc optimises.
     Size,
-    /// Least RAM: layers compute rows in turns where that needs less, at the price of one kernel call for each row. With a RAM budget,
-    /// the fewest calls that fit.
+    /// Least RAM: layers take turns row by row if that needs less, at the price of one kernel call for each row. With a RAM budget,
+    /// the schedule with the fewest calls that fits.
     Memory,
 }
 
@@ -39,12 +39,12 @@ impl std::str::FromStr for Optimize {
     }
 }
 
-/// How flash holds weights of few bits: `i8` ones between −8 and 7, and floats that are numbers of half precision.
+/// How flash holds weights of few bits: `i8` between −8 and 7, and floats that are exact in half precision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Weights {
-    /// In 4 and in 16 bits, unpacked as they are read: half the flash, more cycles, since only portable kernels read them.
+    /// In 4 or 16 bits. Portable kernels unpack them while reading: half the flash, more cycles.
     Packed,
-    /// As they are computed with.
+    /// In the width that kernels compute with.
     Widened,
 }
 
@@ -71,7 +71,7 @@ pub enum Io {
     /// Those of the model file.
     #[default]
     Native,
-    /// Quantised ones: a QUANTIZE that is all that reads an input, and a DEQUANTIZE that writes an output, are dropped.
+    /// Quantised ones. A QUANTIZE that is the only reader of an input, and a DEQUANTIZE that writes an output, are dropped.
     Quantized,
 }
 
@@ -87,7 +87,7 @@ impl std::str::FromStr for Io {
     }
 }
 
-/// Whose integers are given where TensorFlow Lite's two sets of reference kernels disagree.
+/// The reference to reproduce where TensorFlow Lite's two sets of reference kernels disagree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Reference {
     /// Those of TensorFlow Lite Micro.
@@ -114,13 +114,13 @@ impl std::str::FromStr for Reference {
     }
 }
 
-/// What becomes of the layers of ONNX files in QDQ format, which are floats between integers.
+/// How layers of ONNX files in QDQ format are computed, which are floats between quantise and dequantise operators.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Qdq {
-    /// Integer layers, which may differ from the floats by one step.
+    /// In integers, which may differ from the floats by one step.
     #[default]
     Integers,
-    /// The floats that the file describes.
+    /// In the floats that the file describes.
     Float,
 }
 
@@ -144,7 +144,7 @@ impl std::str::FromStr for Qdq {
 /// Which bits floats have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Float {
-    /// Those that are computed fastest: vectors of hosts add in other orders, with one rounding for a product and a sum where processors have that, and have functions of their own.
+    /// Those that are computed fastest. Vectors of hosts add in another order, may round a product and a sum once, and have their own functions.
     #[default]
     Fast,
     /// The same on every processor: those of the portable kernels, which round each product and each sum, in one order.
@@ -179,10 +179,10 @@ pub enum Input {
     /// All of it, before `invoke`.
     #[default]
     Whole,
-    /// Row by row, to `push_row`: rows of the second axis, camera lines or audio frames. No more rows are held than are needed. For models
+    /// Row by row, to `push_row`: rows of the second axis, such as camera lines or audio frames. Only the rows that are needed are held. For models
     /// with one input, whose first layers go row by row.
     Rows,
-    /// Row by row, to `slide`: as each row arrives, the window of the latest rows is the input. Only what is new is computed. For models
+    /// Row by row, to `slide`: with each row, the window of the latest rows is the input. Only what is new is computed. For models
     /// with one input that do not pad along the rows.
     Sliding,
 }
@@ -211,7 +211,7 @@ impl std::str::FromStr for Input {
     }
 }
 
-/// What a model tells about while it runs.
+/// What a model reports while it runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Events {
     /// Nothing: there is no code for it.
@@ -302,7 +302,7 @@ impl<const N: usize> From<(&str, [usize; N])> for InputShape {
     }
 }
 
-/// An output and the input that takes it up in the next inference.
+/// An output that becomes a state, and the input that it feeds in the next inference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatePair {
     /// Name of the output in the model file.
@@ -333,13 +333,13 @@ pub struct Options {
     pub name: Option<String>,
     /// What to favour.
     pub optimize: Optimize,
-    /// Most bytes of constants (weights, biases, multipliers, tables) the model may have.
+    /// Budget for constants (weights, biases, multipliers, tables) in bytes.
     pub flash: Option<usize>,
-    /// Most bytes of arena and state the model may need. Of the schedules that fit, the one with the fewest kernel calls is taken.
+    /// Budget for arena and state in bytes. Of the schedules that fit, the one with the fewest kernel calls is taken.
     pub ram: Option<usize>,
-    /// Bytes of faster memory: an arena of at most that many holds the values with most accesses, another one the rest.
+    /// Bytes of fast memory: an arena of at most that many holds the values with the most accesses, another one the rest.
     pub fast_ram: Option<usize>,
-    /// How flash holds weights of few bits; where absent they are widened, but for [`Optimize::Size`], which packs those of layers where that saves a kilobyte.
+    /// How flash holds weights of few bits. By default they are widened; with [`Optimize::Size`], a layer is packed if that saves a kilobyte.
     pub weights: Option<Weights>,
     /// Link section of the constants, e.g. `.flash2`.
     pub weights_section: Option<String>,
@@ -347,11 +347,11 @@ pub struct Options {
     pub io: Io,
     /// How the input is given.
     pub input: Input,
-    /// Whose integers are given.
+    /// The reference to reproduce.
     pub reference: Reference,
-    /// What becomes of floats between integers.
+    /// How layers in QDQ format are computed.
     pub qdq: Qdq,
-    /// How many steps outputs may drift where floats between integers become integer layers: see [`Options::qdq_drift`].
+    /// By how many steps outputs may drift when layers in QDQ format become integer layers: see [`Options::qdq_drift`].
     pub qdq_drift: Option<u32>,
     /// Which bits floats have.
     pub float: Float,
@@ -359,15 +359,15 @@ pub struct Options {
     pub input_shapes: Vec<InputShape>,
     /// Inputs and outputs of ONNX models, by name, that are channel-last: [n, h, w, c] where the file has [n, c, h, w].
     pub channels_last: Vec<String>,
-    /// Outputs that inputs take up in the next inference: the model keeps them.
+    /// Outputs that the model keeps as states and feeds to inputs in the next inference.
     pub states: Vec<StatePair>,
-    /// What computes the model's custom operators.
+    /// The functions of the model's custom operators.
     pub custom_ops: Vec<CustomOp>,
-    /// The processor that code is made for; [`Target::Portable`] where absent.
+    /// The processor to compile for; [`Target::Portable`] if absent.
     pub target: Option<Target>,
-    /// How many threads may compute a step together, at most: see [`Options::cores`].
+    /// How many threads may compute a step together: see [`Options::cores`].
     pub cores: Option<usize>,
-    /// What the model tells about while it runs.
+    /// What the model reports while it runs.
     pub events: Events,
     /// Emits a call of `kiln::trace` before every step, for measurements.
     pub trace: bool,
@@ -398,22 +398,22 @@ impl Options {
         "events",
     ];
 
-    /// The processor that code is made for.
+    /// The processor to compile for.
     pub fn target(&self) -> Target {
         self.target.unwrap_or_default()
     }
 
-    /// How many threads may compute a step together, at most: those of a crew that `invoke_on` is given. One where it is not said.
+    /// How many threads of the crew that `invoke_on` gets may compute a step together. One by default.
     pub fn cores(&self) -> usize {
         self.cores.unwrap_or(1)
     }
 
-    /// How many steps outputs may drift where floats between integers become integer layers; [`DRIFT`](Self::DRIFT) where it is not said.
+    /// By how many steps outputs may drift when layers in QDQ format become integer layers; [`DRIFT`](Self::DRIFT) by default.
     pub fn qdq_drift(&self) -> u32 {
         self.qdq_drift.unwrap_or(Self::DRIFT)
     }
 
-    /// The steps that outputs may drift, unless it is said: a quarter of the range of 8 bits. Behind a softmax, one step of its operand may be nearly as much.
+    /// The default of [`qdq_drift`](Self::qdq_drift): a quarter of the range of 8 bits. Behind a softmax, one step of its operand may be nearly as much.
     pub const DRIFT: u32 = 64;
 
     /// Refuses options that do not go together.

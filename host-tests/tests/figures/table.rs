@@ -59,7 +59,7 @@ impl Tables {
              | model | TFLM flash without the model | code, `\"speed\"` | code, `\"size\"` | other constants | weights | TFLM arena | RAM | stack |\n\
              |---|--:|--:|--:|--:|--:|--:|--:|--:|\n{}\n\n\
              **Cortex-M0+**: cycles with the single-cycle multiplier, and with the small one, which takes 32.\n\n\
-             | model | TFLM instructions | Kiln instructions | of TFLM's | cycles | cycles, small multiplier |\n\
+             | model | TFLM instructions | Kiln instructions | Kiln / TFLM | cycles | cycles, small multiplier |\n\
              |---|--:|--:|--:|--:|--:|\n{}\n",
             self.speed.join("\n"),
             self.memory.join("\n"),

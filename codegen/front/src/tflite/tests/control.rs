@@ -161,7 +161,10 @@ fn a_loop_of_floats_and_in_a_branch_is_unrolled_too() {
 #[test]
 fn loops_without_end_and_of_unknown_length_are_refused() {
     let endless = message(&doubled(0, i32::MAX));
-    assert!(endless.contains("operator 0 WHILE \"i\": its branches or the passes of its loop"), "{endless}");
+    assert!(
+        endless.contains("operator 0 WHILE \"i\": its branches, or the unrolled iterations of its loop"),
+        "{endless}"
+    );
     assert!(endless.contains("let the loop run fewer times"), "{endless}");
 
     let mut m = ModelBuilder::new();
@@ -336,7 +339,7 @@ fn calls_that_do_not_fit_are_malformed() {
         message(&m)
     };
     for (message, words) in [
-        (with(2, 1, bool()), "subgraph 1 takes 1 operands, 2 are given"),
+        (with(2, 1, bool()), "subgraph 1 takes 1 operands, but gets 2"),
         (with(1, 2, bool()), "do not have as many results as the operator"),
         (with(1, 1, int()), "its condition is int32[], but has to be a bool"),
         (with(1, 1, Tensor::new(Element::Bool, &[2])), "has to be a bool"),

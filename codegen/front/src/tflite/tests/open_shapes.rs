@@ -73,7 +73,7 @@ fn what_is_open_is_listed_with_the_option_to_write() {
     );
     assert!(message.contains("input_shape(\"audio\", [1, ?])"), "{message}");
     let message = self::message(&rows(), &[]);
-    assert!(message.contains("give them: input_shape([1, ?, 3])"), "{message}");
+    assert!(message.contains("state them with input_shape([1, ?, 3])"), "{message}");
 }
 
 #[test]
