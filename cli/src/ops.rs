@@ -72,12 +72,12 @@ pub fn table() -> String {
     }
     out.push_str(
         "
-● some microcontrollers and all hosts have kernels of their own for it, others the portable one
-◐ some microcontrollers have
-◑ hosts have: in vectors, on x86-64, AArch64 and WebAssembly
-○ a portable kernel computes it everywhere
-– nothing is left to compute when the model runs
-hybrid: weights of int8, activations of float32. int16: activations, with weights of int8
+● special kernels on some microcontrollers and on all hosts, portable kernels elsewhere
+◐ special kernels on some microcontrollers, portable kernels elsewhere
+◑ vector kernels on hosts (x86-64, AArch64, WebAssembly), portable kernels elsewhere
+○ portable kernels everywhere
+– nothing is computed at run time
+hybrid: int8 weights, float32 activations. int16: int16 activations, int8 weights
 ",
     );
     out

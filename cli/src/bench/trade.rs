@@ -45,7 +45,7 @@ pub fn trade(reports: &[impl Benchmark]) -> String {
             costs.stack_bytes
         );
     }
-    out + "\ncode is that of the model and its kernels; start-up and harness are not in it\n"
+    out + "\ncode: the model and its kernels, without start-up code and harness\n"
 }
 
 /// All of them for programs.

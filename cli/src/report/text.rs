@@ -213,7 +213,7 @@ impl Report {
 /// What could be better, for terminals.
 pub(crate) fn advice(list: &[Advice], target: &str) -> String {
     if list.is_empty() {
-        return format!("\nnothing in it is known to be slower or larger on {target} than it could be\n");
+        return format!("\nno advice: nothing is known that would make it faster or smaller on {target}\n");
     }
     let mut out = format!("\nwhat could be better, by estimates of what it costs on {target}:\n");
     for advice in list {

@@ -81,7 +81,7 @@ impl Report {
     pub(super) fn advice_section(&self) -> Markup {
         html! {
             @if self.advice.is_empty() {
-                p { "Nothing in the model is known to be slower or larger than it could be." }
+                p { "No advice: nothing is known that would make the model faster or smaller." }
             } @else {
                 p { "By estimates of what it costs on " (self.options.target) ", the most first." }
                 ol {
