@@ -43,7 +43,7 @@ pub(crate) enum Command {
     /// List the operators that compile, with their number formats and kernels
     #[command(after_long_help = ops::EXAMPLES)]
     Ops(ops::Arguments),
-    /// Show a model's operators, whether it compiles (and if not, why), and what could be better
+    /// Show a model's operators, whether it compiles (if not, why), and what could be better
     #[command(after_long_help = explain::EXAMPLES)]
     Explain(explain::Arguments),
     /// Compile a model to a Rust file
@@ -58,7 +58,7 @@ pub(crate) enum Command {
     /// Write a page with everything about a compiled model (HTML, text or JSON)
     #[command(after_long_help = report::EXAMPLES)]
     Report(report::Arguments),
-    /// Compare outputs on this machine and on boards with recorded ones, or with the interpreter's
+    /// Compare outputs, here and on boards, with recorded ones or with the interpreter's
     #[command(after_long_help = validate::EXAMPLES)]
     Validate(validate::Arguments),
     /// Measure cycles, stack, RAM and flash of one inference on a board
