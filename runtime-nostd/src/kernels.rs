@@ -115,33 +115,33 @@ pub use crate::arch::portable::wide::{
     conv1_i16_i8, dense_i8_i16, requantize_i16, requantize_i16_i32, requantize_i16_i8, requantize_i32_i16,
     requantize_i32_i8, requantize_i8_i16, requantize_i8_i32,
 };
-pub use crate::arch::simd::add::{add_i8_simd, mean_pool2d_i8_simd};
 pub use crate::arch::simd::conv::{conv2d_i8_simd, conv2d_i8_simd_sized};
 pub use crate::arch::simd::dense::{dense_i8_simd, dense_i8_simd_sized};
 pub use crate::arch::simd::depthwise::{depthwise2d_i8_simd, depthwise2d_i8_simd_sized};
-pub use crate::arch::simd::float_conv::conv2d_f32_simd;
-pub use crate::arch::simd::float_dense::dense_f32_simd;
-pub use crate::arch::simd::float_depthwise::depthwise2d_f32_simd;
-pub use crate::arch::simd::float_map::{
-    exp_f32_simd, gelu_f32_simd, logistic_f32_simd, rsqrt_f32_simd, sqrt_f32_simd,
-};
-pub use crate::arch::simd::float_matmul::matmul_f32_simd;
-pub use crate::arch::simd::float_pairs::{add_f32_simd, div_f32_simd, mul_f32_simd, sub_f32_simd};
-pub use crate::arch::simd::float_pool::{avg_pool2d_f32_simd, max_pool2d_f32_simd};
-pub use crate::arch::simd::float_reproducible::{
+pub use crate::arch::simd::elementwise::{add_i8_simd, mul_i8_simd};
+pub use crate::arch::simd::float::conv::conv2d_f32_simd;
+pub use crate::arch::simd::float::dense::dense_f32_simd;
+pub use crate::arch::simd::float::depthwise::depthwise2d_f32_simd;
+pub use crate::arch::simd::float::elementwise::{add_f32_simd, div_f32_simd, mul_f32_simd, sub_f32_simd};
+pub use crate::arch::simd::float::matmul::matmul_f32_simd;
+pub use crate::arch::simd::float::pool::{avg_pool2d_f32_simd, max_pool2d_f32_simd};
+pub use crate::arch::simd::float::reproducible::{
     conv2d_f32_simd_reproducible, dense_f32_simd_reproducible, depthwise2d_f32_simd_reproducible,
     exp_f32_simd_reproducible, gelu_f32_simd_reproducible, logistic_f32_simd_reproducible,
     matmul_f32_simd_reproducible, mean_f32_simd_reproducible, softmax_f32_simd_reproducible,
 };
-pub use crate::arch::simd::float_rows::{mean_f32_simd, softmax_f32_simd};
+pub use crate::arch::simd::float::unary::{
+    exp_f32_simd, gelu_f32_simd, logistic_f32_simd, rsqrt_f32_simd, sqrt_f32_simd,
+};
+pub use crate::arch::simd::float::{reduce::mean_f32_simd, softmax::softmax_f32_simd};
 pub use crate::arch::simd::movement::copy_simd;
-pub use crate::arch::simd::mul::mul_i8_simd;
 #[cfg(target_has_atomic = "ptr")]
 pub use crate::arch::simd::parts::{
     conv2d_f32_simd_crew, conv2d_f32_simd_reproducible_crew, conv2d_i8_simd_crew, dense_f32_simd_crew,
     dense_f32_simd_reproducible_crew, dense_i8_simd_crew, depthwise2d_f32_simd_crew,
     depthwise2d_f32_simd_reproducible_crew, depthwise2d_i8_simd_crew,
 };
+pub use crate::arch::simd::pool::mean_pool2d_i8_simd;
 pub use crate::arch::simd::shape::{Shape, Sizes};
 pub use crate::arch::v6m::conv::{
     conv2d_i8_v6m_pairs, conv2d_i8_v6m_singles, dense_i8_v6m_pairs, dense_i8_v6m_singles,

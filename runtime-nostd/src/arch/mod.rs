@@ -10,11 +10,13 @@ pub(crate) mod elements;
 pub(crate) mod extent;
 #[cfg(feature = "std")]
 mod heap;
+pub(crate) mod level;
 pub(crate) mod memory;
 pub(crate) mod observer;
 pub(crate) mod portable;
 pub(crate) mod simd;
 pub(crate) mod v6m;
+pub(crate) mod vector;
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 pub(crate) mod wasm;
 #[cfg(target_arch = "x86_64")]

@@ -1,7 +1,7 @@
 //! Advanced SIMD with the dot products of Armv8.4, which multiply bytes and add four of the products.
 
 use super::neon::vectors;
-use crate::arch::simd::{Clamp, Simd};
+use crate::arch::vector::{Clamp, Simd};
 use core::arch::aarch64::*;
 use core::arch::asm;
 

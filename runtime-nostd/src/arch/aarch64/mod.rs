@@ -6,7 +6,7 @@
 pub(crate) mod dotprod;
 pub(crate) mod neon;
 
-use super::simd::level::Level;
+use super::level::Level;
 
 /// Whether the program is compiled with what a level needs.
 pub(crate) fn is_available(level: Level) -> bool {

@@ -1,6 +1,6 @@
 //! Vectors of 128 bits: Advanced SIMD.
 
-use crate::arch::simd::{Clamp, Simd};
+use crate::arch::vector::{Clamp, Simd};
 use core::arch::aarch64::*;
 
 /// Advanced SIMD.

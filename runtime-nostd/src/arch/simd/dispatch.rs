@@ -1,6 +1,48 @@
 //! From a kernel's name to its code for the processor.
 
-/// Defines an entry: a safe function that runs `$body::<S, …>(…)`, an `unsafe fn` that is `#[inline(always)]`, compiled for each [`Level`](super::level::Level). Its other
+use crate::arch::level::Level;
+use core::sync::atomic::{AtomicU8, Ordering};
+
+/// The level that kernels use, 0 before the processor was asked.
+static CURRENT: AtomicU8 = AtomicU8::new(0);
+
+/// The level that kernels use: the highest that the processor and the compiler have, or what [`limit_level`] left of it.
+///
+/// The processor is asked once; models compiled for processors of one kind only (microcontrollers) never ask.
+#[inline]
+pub fn level() -> Level {
+    let current = CURRENT.load(Ordering::Relaxed);
+    match Level::ALL.get(usize::from(current).wrapping_sub(1)) {
+        Some(&level) => level,
+        None => limit_level(Level::Simd128),
+    }
+}
+
+/// Kernels use no level above this one from now on, in the whole program: for tests and measurements. Returns the one they use, which is the highest below it that the
+/// processor has.
+#[cold]
+pub fn limit_level(most: Level) -> Level {
+    let usable = |level: &Level| *level <= most && is_available(*level);
+    let level = Level::ALL.into_iter().rev().find(usable).unwrap_or(Level::Portable);
+    CURRENT.store(level as u8, Ordering::Relaxed);
+    level
+}
+
+/// Whether the processor has a level, and the program has kernels for it.
+pub fn is_available(level: Level) -> bool {
+    match level {
+        Level::Portable => true,
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 | Level::AvxVnni | Level::Avx512 => crate::arch::x86::is_available(level),
+        #[cfg(all(target_arch = "aarch64", target_feature = "neon"))]
+        Level::Neon | Level::DotProduct => crate::arch::aarch64::is_available(level),
+        #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+        Level::Simd128 => crate::arch::wasm::is_available(level),
+        _ => false,
+    }
+}
+
+/// Defines an entry: a safe function that runs `$body::<S, …>(…)`, an `unsafe fn` that is `#[inline(always)]`, compiled for each [`Level`](Level). Its other
 /// generics and its arguments are the entry's, or those that are given with it.
 ///
 /// An entry that ends with `const SYMMETRIC` has this further argument: that no weight is −128, for which AVX2 has faster products.
@@ -41,7 +83,7 @@ macro_rules! kernel {
         $($head)* fn $name<$($generics)*>($($args)*) {
             #[cfg(target_arch = "x86_64")]
             {
-                use crate::arch::simd::level::{level, Level};
+                use crate::arch::{level::Level, simd::dispatch::level};
 
                 #[target_feature(enable = "avx2,fma")]
                 unsafe fn avx2<$($generics)*>($($args)*) {
@@ -85,7 +127,7 @@ macro_rules! kernel {
             // What programs for these are compiled with, all of their code may use.
             #[cfg(all(target_arch = "aarch64", target_feature = "neon"))]
             {
-                use crate::arch::simd::level::{level, Level};
+                use crate::arch::{level::Level, simd::dispatch::level};
 
                 match level() {
                     #[cfg(target_feature = "dotprod")]
@@ -104,7 +146,7 @@ macro_rules! kernel {
             }
             #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
             {
-                use crate::arch::simd::level::{level, Level};
+                use crate::arch::{level::Level, simd::dispatch::level};
 
                 if level() == Level::Simd128 {
                     type S = crate::arch::wasm::simd128::Simd128;

@@ -7,10 +7,10 @@ use super::conv::conv2d_i8_simd;
 use super::crew::{Crew, Step};
 use super::dense::dense_i8_simd;
 use super::depthwise::depthwise2d_i8_simd;
-use super::float_conv::conv2d_f32_simd;
-use super::float_dense::dense_f32_simd;
-use super::float_depthwise::depthwise2d_f32_simd;
-use super::float_reproducible::{
+use super::float::conv::conv2d_f32_simd;
+use super::float::dense::dense_f32_simd;
+use super::float::depthwise::depthwise2d_f32_simd;
+use super::float::reproducible::{
     conv2d_f32_simd_reproducible, dense_f32_simd_reproducible, depthwise2d_f32_simd_reproducible,
 };
 use super::requant::{GROUP, HEADER};

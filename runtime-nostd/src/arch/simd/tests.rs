@@ -335,8 +335,8 @@ fn plain_rust_computes_what_is_said() {
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use super::{compare, compare_with, results, Operands, Results};
-    use crate::arch::simd::level::{is_available, Level};
     use crate::arch::x86;
+    use crate::arch::{level::Level, simd::dispatch::is_available};
 
     #[test]
     fn avx2_computes_the_same() {

@@ -4,7 +4,7 @@
 
 pub(crate) mod simd128;
 
-use super::simd::level::Level;
+use super::level::Level;
 
 /// Whether the program is compiled with what a level needs.
 pub(crate) fn is_available(level: Level) -> bool {

@@ -1,6 +1,6 @@
 //! Vectors of 128 bits: the proposal "fixed-width SIMD", part of WebAssembly 2.0.
 
-use crate::arch::simd::{Clamp, Simd};
+use crate::arch::vector::{Clamp, Simd};
 use core::arch::wasm32::*;
 
 /// Fixed-width SIMD.

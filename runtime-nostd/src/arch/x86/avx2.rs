@@ -1,6 +1,6 @@
 //! Vectors of 256 bits: AVX2 with FMA.
 
-use crate::arch::simd::{Clamp, Simd};
+use crate::arch::vector::{Clamp, Simd};
 use core::arch::x86_64::*;
 
 /// AVX2 and FMA.

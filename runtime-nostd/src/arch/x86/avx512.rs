@@ -1,6 +1,6 @@
 //! Vectors of 512 bits: AVX-512 F, BW, DQ, VL and VNNI.
 
-use crate::arch::simd::{Clamp, Simd};
+use crate::arch::vector::{Clamp, Simd};
 use core::arch::x86_64::*;
 
 /// AVX-512 with VNNI.

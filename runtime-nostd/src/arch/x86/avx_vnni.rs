@@ -1,7 +1,7 @@
 //! Vectors of 256 bits with AVX-VNNI, which multiplies unsigned bytes with signed ones and adds four of the products.
 
 use super::avx2::vectors;
-use crate::arch::simd::{Clamp, Simd};
+use crate::arch::vector::{Clamp, Simd};
 use core::arch::x86_64::*;
 
 /// AVX2, FMA and AVX-VNNI.

@@ -10,7 +10,7 @@ pub(crate) mod avx512;
 #[cfg(kiln_avx512)]
 pub(crate) mod avx_vnni;
 
-use super::simd::level::Level;
+use super::level::Level;
 use core::arch::x86_64::{__cpuid, __cpuid_count, _xgetbv, CpuidResult};
 
 /// Whether the processor has what a level is compiled for, and the system keeps its registers.

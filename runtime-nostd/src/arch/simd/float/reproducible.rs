@@ -5,18 +5,18 @@
 //!
 //! Padding is added here and left out there: a product of 0 changes no sum, as long as weights are finite (of others the compiler makes no such call), since no sum is −0.
 
-use super::apart::Apart;
-use super::dispatch::kernel;
-use super::float_conv::conv;
-use super::float_dense::vector_f32_simd;
-use super::float_depthwise::depthwise;
-use super::float_lanes::{exps, gelus, logistics, LANES};
-use super::float_matmul::{products, with_operands};
-use super::float_rows::row_of_means;
-use super::Simd;
+use super::conv::conv;
+use super::dense::vector_f32_simd;
+use super::depthwise::depthwise;
+use super::lanes::{exps, gelus, logistics, LANES};
+use super::matmul::{products, with_operands};
+use super::reduce::row_of_means;
 use crate::arch::portable::conv::matrix;
 use crate::arch::portable::reduce::mean_f32;
 use crate::arch::portable::sum::clip;
+use crate::arch::simd::apart::Apart;
+use crate::arch::simd::dispatch::kernel;
+use crate::arch::simd::Simd;
 use crate::params::{Conv, MatMul, Reduce};
 use crate::rows::{Band, Read, Rows};
 use core::cell::Cell;

@@ -1,11 +1,11 @@
 //! Convolution of floats in which every channel has a filter of its own.
 
-use super::dispatch::kernel;
-use super::float_tile::put;
-use super::tiles::{period, with_pixels, Even};
-use super::work::{aligned, Ring, MOST_RUNS};
-use super::{Simd, BLOCK};
+use super::tile::put;
 use crate::arch::extent::{product, product_of, sum};
+use crate::arch::simd::dispatch::kernel;
+use crate::arch::simd::tiles::{period, with_pixels, Even};
+use crate::arch::simd::work::{aligned, Ring, MOST_RUNS};
+use crate::arch::simd::{Simd, BLOCK};
 use crate::params::Conv;
 use crate::rows::{Band, Rows};
 use core::cell::Cell;

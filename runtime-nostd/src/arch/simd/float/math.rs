@@ -1,6 +1,6 @@
 //! Functions that no processor has, from sums and products.
 
-use super::Simd;
+use crate::arch::simd::Simd;
 
 /// 1.5 · 2²³: added to numbers below 2²², it leaves them no fraction.
 const WHOLE: f32 = 12_582_912.0;

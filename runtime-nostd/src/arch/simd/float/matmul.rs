@@ -1,12 +1,12 @@
 //! Products of matrices of floats.
 
-use super::dispatch::kernel;
-use super::float_tile::Tiles;
-use super::movement::last;
-use super::work::aligned;
-use super::{Simd, BLOCK};
+use super::tile::Tiles;
 use crate::arch::portable::matmul::matmul_f32;
 use crate::arch::portable::walk::Walk;
+use crate::arch::simd::dispatch::kernel;
+use crate::arch::simd::movement::last;
+use crate::arch::simd::work::aligned;
+use crate::arch::simd::{Simd, BLOCK};
 use crate::params::MatMul;
 use crate::rows::{Read, ReadSlice};
 use core::cell::Cell;

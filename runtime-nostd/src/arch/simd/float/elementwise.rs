@@ -1,9 +1,9 @@
 //! Functions of two floats.
 
-use super::dispatch::kernel;
-use super::movement::{behind_one, last};
-use super::Simd;
 use crate::arch::portable::walk::Walk;
+use crate::arch::simd::dispatch::kernel;
+use crate::arch::simd::movement::{behind_one, last};
+use crate::arch::simd::Simd;
 use crate::params::Broadcast;
 use crate::rows::{Read, ReadSlice};
 use core::cell::Cell;

@@ -1,9 +1,9 @@
 //! Functions of one float.
 
-use super::dispatch::kernel;
-use super::float_math::{erf_of_magnitude, exp};
-use super::float_tile::put;
-use super::Simd;
+use super::math::{erf_of_magnitude, exp};
+use super::tile::put;
+use crate::arch::simd::dispatch::kernel;
+use crate::arch::simd::Simd;
 use core::cell::Cell;
 
 /// A function of floats.

@@ -1,10 +1,10 @@
 //! Means and maxima of windows.
 
-use super::dispatch::kernel;
-use super::float_tile::put;
-use super::Simd;
+use super::tile::put;
 use crate::arch::extent::product;
 use crate::arch::portable::pool::inside;
+use crate::arch::simd::dispatch::kernel;
+use crate::arch::simd::Simd;
 use crate::params::Pool;
 use crate::rows::{Band, Rows};
 

@@ -1,11 +1,11 @@
 //! Products of matrices of floats with filters.
 
-use super::dispatch::kernel;
-use super::float_conv::conv2d_f32_simd;
-use super::float_tile::put;
-use super::{Simd, BLOCK};
+use super::conv::conv2d_f32_simd;
+use super::tile::put;
 use crate::arch::extent::{product, sum};
 use crate::arch::portable::conv::matrix;
+use crate::arch::simd::dispatch::kernel;
+use crate::arch::simd::{Simd, BLOCK};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
 

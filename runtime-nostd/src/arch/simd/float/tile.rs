@@ -1,7 +1,7 @@
 //! Products of many pixels with many filters of floats: tiles.
 
-use super::tiles::{with_pixels, Even};
-use super::{Simd, BLOCK};
+use crate::arch::simd::tiles::{with_pixels, Even};
+use crate::arch::simd::{Simd, BLOCK};
 
 /// Products as their tiles see them.
 #[derive(Clone, Copy)]
@@ -142,4 +142,32 @@ pub(crate) unsafe fn put<S: Simd>(x: S::F, to: *mut f32, len: usize) {
             false => S::store_some(x, to, len),
         }
     }
+}
+
+/// As many of the next `left` elements as there are lanes; what is behind the last one is `rest`.
+#[inline(always)]
+pub(super) unsafe fn some<S: Simd>(x: *const f32, left: usize, rest: f32) -> S::F {
+    // SAFETY: the caller's pointer is valid for so many elements.
+    unsafe {
+        match left >= S::LANES {
+            true => S::load(x),
+            false => S::load_some(x, left, rest),
+        }
+    }
+}
+
+/// All lanes made one.
+#[inline(always)]
+pub(super) unsafe fn fold<S: Simd>(x: S::F, f: impl Fn(f32, f32) -> f32) -> f32 {
+    let mut lanes = [0.0; BLOCK];
+    // SAFETY: no vector has more lanes than a block.
+    unsafe { S::store(x, lanes.as_mut_ptr()) };
+    let mut half = S::LANES / 2;
+    while half > 0 {
+        for i in 0..half {
+            lanes[i] = f(lanes[i], lanes[half + i]);
+        }
+        half /= 2;
+    }
+    lanes[0]
 }

@@ -1,49 +1,10 @@
-//! Sums of two integers, and means of windows.
+//! Means of windows.
 
 use super::dispatch::kernel;
-use super::pairs::{pairs, Pair};
-use super::{Clamp, Simd, BLOCK};
+use super::{Simd, BLOCK};
 use crate::arch::extent::{product_of, reach, sum};
-use crate::params::{AddLinear, MeanLinear, Pool};
-use crate::rows::{Band, Read, ReadSlice, Rows};
-use core::cell::Cell;
-
-/// As [`add_i8_v6m`](crate::kernels::add_i8_v6m) in vectors: `clamp((start + a·x + b·y) >> shift, −128, 127)`, modulo 2³².
-pub fn add_i8_simd(p: &AddLinear, shift: u32, a: impl Read<i8>, b: impl Read<i8>, y: &[Cell<i8>]) {
-    let (a, b) = (a.slice(), b.slice());
-    if a.each().len() < y.len() || b.each().len() < y.len() {
-        return;
-    }
-    sums(p, shift, a.start(), b.start(), y);
-}
-
-kernel! {
-    /// [`add_i8_simd`] of operands that have as many elements as the result.
-    fn sums(p: &AddLinear, shift: u32, a: *const i8, b: *const i8, y: &[Cell<i8>])
-        = pairs(&Sum { p: *p, shift }, [(a, 1), (b, 1)], y)
-}
-
-/// A sum and the shift behind it.
-struct Sum {
-    p: AddLinear,
-    shift: u32,
-}
-
-impl Pair for Sum {
-    #[inline(always)]
-    unsafe fn of<S: Simd>(&self, a: S::I, b: S::I) -> S::I {
-        // SAFETY: the caller's.
-        unsafe {
-            let products = S::add_i(S::mul_i(a, S::splat_i(self.p.x)), S::mul_i(b, S::splat_i(self.p.y)));
-            S::shift_right_i(S::add_i(S::splat_i(self.p.start), products), self.shift & 31)
-        }
-    }
-
-    #[inline(always)]
-    fn clamp(&self) -> Clamp {
-        Clamp { zero_point: 0, lo: i8::MIN, hi: i8::MAX }
-    }
-}
+use crate::params::{MeanLinear, Pool};
+use crate::rows::{Band, Rows};
 
 kernel! {
     /// As [`mean_pool2d_i8_dsp`](crate::kernels::mean_pool2d_i8_dsp) in vectors: means of windows that lie within the image.

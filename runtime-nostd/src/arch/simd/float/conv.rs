@@ -1,10 +1,10 @@
 //! Convolution of all channels of floats with all filters.
 
-use super::dispatch::kernel;
-use super::float_tile::Tiles;
-use super::work::{aligned, Ring, MOST_RUNS};
-use super::{Simd, BLOCK};
+use super::tile::Tiles;
 use crate::arch::extent::{product, product_of, sum};
+use crate::arch::simd::dispatch::kernel;
+use crate::arch::simd::work::{aligned, Ring, MOST_RUNS};
+use crate::arch::simd::{Simd, BLOCK};
 use crate::params::Conv;
 use crate::rows::{Band, Rows};
 use core::cell::Cell;

@@ -6,7 +6,7 @@
 #![allow(clippy::excessive_precision)]
 
 /// Elements that are computed together: a multiple of all vectors.
-pub(crate) const LANES: usize = super::BLOCK;
+pub(crate) const LANES: usize = crate::arch::vector::BLOCK;
 
 /// [`libm::expf`] of each element.
 #[inline(always)]
