@@ -1,6 +1,7 @@
 //! Fixed-point arithmetic of TensorFlow Lite Micro's reference kernels (gemmlowp's `fixedpoint.h`, TFLite's
 //! `MultiplyByQuantizedMultiplier` with double rounding), bit for bit.
 
+use crate::arch::target::LONG_PRODUCTS;
 use crate::params::{Rescale, Scale};
 
 impl Scale {
@@ -109,22 +110,17 @@ impl Rescale {
 ///
 /// Its nudge and truncating division equal one rounding shift of the 64-bit product. It saturates only where both factors are
 /// −2³¹, and multipliers are never negative. For `b ≥ 0` the result lies strictly between `i32::MIN` and `i32::MAX`.
-#[cfg(any(not(kiln_v6m), kiln_long_product))]
 #[inline(always)]
 pub(crate) fn high_mul(a: i32, b: i32) -> i32 {
-    ((i64::from(a) * i64::from(b) + (1 << 30)) >> 31) as i32
+    if LONG_PRODUCTS {
+        ((i64::from(a) * i64::from(b) + (1 << 30)) >> 31) as i32
+    } else {
+        high_mul_halves(a, b)
+    }
 }
 
-/// The same where a product of 64 bits would be a call: from four products of halves.
-#[cfg(all(kiln_v6m, not(kiln_long_product)))]
+/// [`high_mul`] for `b ≥ 0`, from four products of halves: where one of 64 bits would be a call.
 #[inline(never)]
-pub(crate) fn high_mul(a: i32, b: i32) -> i32 {
-    high_mul_halves(a, b)
-}
-
-/// [`high_mul`] for `b ≥ 0`, from products of 32 bits.
-#[cfg(any(all(kiln_v6m, not(kiln_long_product)), test))]
-#[inline(always)]
 fn high_mul_halves(a: i32, b: i32) -> i32 {
     let (a_low, a_high, b_low, b_high) = (a & 0xffff, a >> 16, b & 0xffff, b >> 16);
     let low = a_low.wrapping_mul(b_low) as u32;

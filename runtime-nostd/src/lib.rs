@@ -77,37 +77,6 @@ pub use turns::{yield_now, YieldNow};
 /// Whether `exp` and `tanh` of kernels are approximations: the feature `micromath`. Models that were compiled with `float = "reproducible"` are refused then.
 pub const APPROXIMATES: bool = cfg!(feature = "micromath");
 
-/// Defines `include_model!`, which tells the compiler what this crate is compiled for.
-#[cfg(feature = "macros")]
-macro_rules! define_include_model {
-    ($d:tt, $target:literal) => {
-        /// Compiles a model into a type of that name.
-        ///
-        /// See [`kiln_macros::include_model`] for its options.
-        #[macro_export]
-        macro_rules! include_model {
-            ($d($d arguments:tt)*) => {
-                $crate::__include_model! { @ $target $d($d arguments)* }
-            };
-        }
-    };
-}
-#[cfg(all(feature = "macros", kiln_dsp))]
-define_include_model!($, "cortex-m4");
-#[cfg(all(feature = "macros", kiln_v6m))]
-define_include_model!($, "cortex-m0");
-#[cfg(all(feature = "macros", target_arch = "x86_64"))]
-define_include_model!($, "x86-64");
-#[cfg(all(feature = "macros", target_arch = "aarch64"))]
-define_include_model!($, "aarch64");
-#[cfg(all(feature = "macros", target_arch = "wasm32"))]
-define_include_model!($, "wasm32");
-#[cfg(all(
-    feature = "macros",
-    not(any(kiln_dsp, kiln_v6m, target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))
-))]
-define_include_model!($, "portable");
-
 /// Includes a model that the crate's build script compiled with `kiln_codegen::Build`.
 ///
 /// ```text

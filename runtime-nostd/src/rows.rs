@@ -104,14 +104,16 @@ impl<'a, T> Rows<'a, T> {
     }
 
     /// All rows that are held, in the order of the memory.
-    #[cfg(kiln_dsp)]
+    // Only assembly asks for it.
+    #[allow(dead_code)]
     #[inline(always)]
     pub(crate) fn lap(&self) -> Option<&'a [Cell<T>]> {
         self.cells.get(..self.ring.checked_mul(self.row)?)
     }
 
     /// How many rows from row `r` on lie one behind the other, up to the end of the ring.
-    #[cfg(any(kiln_dsp, test))]
+    // As above.
+    #[allow(dead_code)]
     #[inline(always)]
     pub(crate) fn run_from(&self, r: usize) -> usize {
         self.ring.wrapping_sub(r.checked_rem(self.ring).unwrap_or(0))

@@ -9,13 +9,14 @@
 // Which of them a target uses depends on its kernels.
 #![allow(dead_code)]
 
+use super::target::HALF_PRODUCTS;
 use crate::params::{Conv, Pool};
 
 /// `a · b`.
 #[inline(always)]
 pub(crate) const fn product(a: usize, b: usize) -> usize {
     // Cores without long products have no cheaper way to see that a product of halves is no longer than a word.
-    if cfg!(kiln_v6m) && (a | b) >> (usize::BITS / 2) == 0 {
+    if HALF_PRODUCTS && (a | b) >> (usize::BITS / 2) == 0 {
         return a.wrapping_mul(b);
     }
     a.saturating_mul(b)

@@ -15,6 +15,7 @@ pub(crate) mod memory;
 pub(crate) mod observer;
 pub(crate) mod portable;
 pub(crate) mod simd;
+pub(crate) mod target;
 pub(crate) mod v6m;
 pub(crate) mod vector;
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]

@@ -1,12 +1,14 @@
-//! Convolution in tiles of two pixels and four filters.
+//! Convolutions in tiles of two pixels and four filters, and those of images one column wide: single pixels, four or eight filters at a time.
+#![allow(unsafe_code)]
 
-use super::affine::requant_words;
-use super::tile::{pairs_of_pixels, requantised, split, sums, Tiles, FIRST_WORDS};
-use super::tile_of_any::{pairs_of_any, Shape};
+use super::affine::{exact, requant_words, rescaled};
+use super::blocks::conv1::rows_of_pairs;
+use super::taps::{exact_results, results, results_of_many, Taps};
+use super::tile::{pairs_of_any, pairs_of_pixels, requantised, split, sums, Shape, Tiles, FIRST_WORDS};
 use super::window::{fill, move_rows, pixels_that_fit, rows_kept, widen_pixels};
-use crate::arch::extent::{product, product_of};
-use crate::fixed::to_i8;
-use crate::params::{Conv, Requant, Scale, Stride};
+use crate::arch::extent::{product, product_of, span, sum};
+use crate::arch::portable::conv::conv1_i16_i8;
+use crate::params::{Conv, Requant, Rescale, Stride};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
 
@@ -97,11 +99,79 @@ pub fn conv2d_i8_dsp_exact(
     layer.rows(band, pixels, &|t| layer.one_by_one(t, 0, &Finish { words: 0, requantise: &results }));
 }
 
-/// The result of channel `o`.
-pub(super) fn exact(q: &Requant<'_>, o: usize, acc: i32) -> Option<i8> {
-    let multiplier = *q.multipliers.get(o).or(q.multipliers.first())?;
-    let shift = i32::from(*q.shifts.get(o).or(q.shifts.first())?);
-    Some(to_i8(Scale { multiplier, shift }.apply(acc), q.zero_point, q.lo, q.hi))
+/// Words that [`conv2d_i8_dsp`](crate::kernels::conv2d_i8_dsp) needs to hold the taps of `pixels` consecutive pixels of a row at once.
+///
+/// It wants two pixels at least, and reads less often what neighbours share when there are more, up to `out_w` rounded up to an even number.
+pub const fn conv2d_work_words(p: &Conv, pixels: usize) -> usize {
+    let column = p.k_h.saturating_mul(p.in_c);
+    let taps = p.k_w.saturating_mul(column);
+    let others = pixels.saturating_sub(1).saturating_mul(p.stride_w).saturating_mul(column);
+    others.saturating_add(taps.div_ceil(2).saturating_mul(2)).div_ceil(2)
+}
+
+/// Convolution of an image one column wide, with filters one column wide, for cores with the DSP extension: `groups`, `in_w`, `out_w` and `k_w` are 1, and there is no padding to the left.
+///
+/// `w` is as for [`dense_i8_dsp`], with the pairs of taps of each of the `k_h` rows of a filter; rows outside of the image read as `pad`.
+#[inline(never)]
+pub fn conv1_i8_dsp<const SHIFT: u32, const SIGNED: bool>(
+    p: &Conv,
+    x: Rows<'_, i8>,
+    w: &[i32],
+    pad: i8,
+    y: Rows<'_, i8>,
+    band: Band,
+) {
+    column(p, x, pad, y, band, &|taps, y| results::<SHIFT, SIGNED>(taps, w, y));
+}
+
+/// As [`conv1_i8_dsp`], with weights as for [`dense_i8_dsp_eights`], and as many filters at a time.
+#[inline(never)]
+pub fn conv1_i8_dsp_eights<const SHIFT: u32, const SIGNED: bool, const REST: bool>(
+    p: &Conv,
+    x: Rows<'_, i8>,
+    w: &[i32],
+    pad: i8,
+    y: Rows<'_, i8>,
+    band: Band,
+) {
+    column(p, x, pad, y, band, &|taps, y| results_of_many::<SHIFT, SIGNED, REST>(taps, w, y));
+}
+
+/// As [`conv1_i8_dsp`], rescaled as the reference does; quads of `w` are those of [`conv2d_i8_dsp_exact`](crate::kernels::conv2d_i8_dsp_exact).
+#[inline(never)]
+pub fn conv1_i8_dsp_exact(
+    p: &Conv,
+    x: Rows<'_, i8>,
+    w: &[i32],
+    pad: i8,
+    q: &Requant<'_>,
+    y: Rows<'_, i8>,
+    band: Band,
+) {
+    column(p, x, pad, y, band, &|taps, y| exact_results(taps, w, q, y));
+}
+
+/// As [`conv1_i16_i8`](crate::kernels::conv1_i16_i8), reading two elements at a time where every result is of one channel, of whole fours.
+#[inline(never)]
+pub fn conv1_i16_i8_dsp(
+    p: &Conv,
+    x: Rows<'_, i16>,
+    w: &[i16],
+    bias: &[i32],
+    by: &Rescale,
+    y: Rows<'_, i8>,
+    band: Band,
+) {
+    for (row, out) in y.of_band(band) {
+        let window = x.run(row.wrapping_mul(p.stride_h), p.k_h);
+        let whole = p.in_c == p.out_c && p.in_c % 4 == 0 && x.row_len() == p.in_c && p.k_h > 0;
+        match (window, out.get(..p.in_c), bias.get(..p.in_c), w.get(..product(p.k_h, p.in_c))) {
+            (Some(x), Some(y), Some(bias), Some(w)) if whole => {
+                fours_of_channels(p, x, w, bias, by, y);
+            }
+            _ => conv1_i16_i8(p, x, w, bias, by, y, Band { first: row, rows: 1 }),
+        }
+    }
 }
 
 /// What becomes of a quad's sums.
@@ -314,5 +384,96 @@ impl Place {
             Some(column) => Place { column, ..self },
             None => Place { row: self.row.wrapping_sub(1), column: width.wrapping_sub(1) },
         }
+    }
+}
+
+/// Elements of a row that is all padding.
+const PADDING: usize = 128;
+
+/// Collects the taps of each row of the result.
+#[inline(always)]
+fn column(
+    p: &Conv,
+    x: Rows<'_, i8>,
+    pad: i8,
+    y: Rows<'_, i8>,
+    band: Band,
+    finish: &dyn Fn(&Taps<'_>, &[Cell<i8>]),
+) {
+    let last = sum(product(band.range().end.saturating_sub(1), p.stride_h), span(p.k_h, p.dilation_h));
+    if p.pad_top > 0 || last >= p.in_h {
+        return padded_column(p, x, pad, y, band, finish);
+    }
+    for (oy, y) in y.of_band(band) {
+        let mut taps = Taps::new();
+        let Some(()) = push_rows(&mut taps, p, x, &[], oy) else { return };
+        finish(&taps, y);
+    }
+}
+
+/// As [`column`], where some rows are padding.
+#[inline(never)]
+fn padded_column(
+    p: &Conv,
+    x: Rows<'_, i8>,
+    pad: i8,
+    y: Rows<'_, i8>,
+    band: Band,
+    finish: &dyn Fn(&Taps<'_>, &[Cell<i8>]),
+) {
+    let padding = [const { Cell::new(0) }; PADDING];
+    padding.iter().for_each(|cell| cell.set(pad));
+    for (oy, y) in y.of_band(band) {
+        let mut taps = Taps::new();
+        let Some(()) = push_rows(&mut taps, p, x, &padding, oy) else { return };
+        finish(&taps, y);
+    }
+}
+
+/// Collects the taps of one row of the result.
+#[inline(never)]
+fn push_rows<'a>(
+    taps: &mut Taps<'a>,
+    p: &Conv,
+    x: Rows<'a, i8>,
+    padding: &'a [Cell<i8>],
+    oy: usize,
+) -> Option<()> {
+    let top = oy.wrapping_mul(p.stride_h).wrapping_sub(p.pad_top);
+    let joined = p.dilation_h == 1 && p.in_c % 4 == 0 && x.row_len() == p.in_c;
+    let mut ky = 0;
+    while ky < p.k_h {
+        let iy = top.wrapping_add(ky.wrapping_mul(p.dilation_h));
+        let (run, rows) = if iy >= p.in_h {
+            (padding.get(..p.in_c), 1)
+        } else if joined {
+            x.rows_from(iy, (p.k_h - ky).min(p.in_h - iy))
+        } else {
+            (x.row(iy).get(..p.in_c), 1)
+        };
+        taps.push(run?)?;
+        ky += rows;
+    }
+    Some(())
+}
+
+/// The results of one row, from a window of so many rows of channels in fours, and as many weights.
+#[inline(always)]
+fn fours_of_channels(p: &Conv, x: &[Cell<i16>], w: &[i16], bias: &[i32], by: &Rescale, y: &[Cell<i8>]) {
+    let rescaled = rescaled(by);
+    let fours = y.chunks_exact(4).zip(bias.chunks_exact(4)).zip(w.chunks_exact((4 * p.k_h).max(1)));
+    // Not slices of four: what lies below them in the other rows is read from the same pointer.
+    let mut first = x.as_ptr();
+    for ((y, bias), w) in fours {
+        let x = first;
+        first = first.wrapping_add(4);
+        let (&[a, b, c, d], [ya, yb, yc, yd]) = (bias, y) else { return };
+        // SAFETY: `x` begins at the four of the first row, of as many as there are results, which are `in_c`; the window is a run of `k_h` rows that long, as its caller has found it; and
+        // `w` has four weights for each of them.
+        let [a, b, c, d] = unsafe { rows_of_pairs(x, p.in_c, w.as_ptr(), p.k_h, [a, b, c, d]) };
+        ya.set(rescaled(a) as i8);
+        yb.set(rescaled(b) as i8);
+        yc.set(rescaled(c) as i8);
+        yd.set(rescaled(d) as i8);
     }
 }

@@ -1,10 +1,10 @@
-//! Matrix products, and convolutions of images one column wide: single pixels, four or eight filters at a time.
+//! Matrix products: four or eight filters at a time, or one after the other.
+#![allow(unsafe_code)]
 
-use super::conv::exact;
-use super::pixel::{results, sums, Taps};
-use super::pixel_eights;
-use crate::arch::extent::{product, span, sum};
-use crate::params::{Conv, Requant};
+use super::affine::{affine, corrected, rescaled};
+use super::blocks::dot::dot_of_words;
+use super::taps::{exact_results, results, results_of_many, Taps};
+use crate::params::{Requant, Rescale};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
 
@@ -60,139 +60,71 @@ pub fn dense_i8_dsp_exact(x: Rows<'_, i8>, w: &[i32], q: &Requant<'_>, y: Rows<'
     }
 }
 
-/// Convolution of an image one column wide, with filters one column wide, for cores with the DSP extension: `groups`, `in_w`, `out_w` and `k_w` are 1, and there is no padding to the left.
+/// As [`dense_i8_dsp`](crate::kernels::dense_i8_dsp), for one or two filters. Those of more are quads: a tap of one filter takes 2.4 cycles here, and 5 there, whatever is in the quad.
 ///
-/// `w` is as for [`dense_i8_dsp`], with the pairs of taps of each of the `k_h` rows of a filter; rows outside of the image read as `pad`.
+/// `w` holds for each filter: its first value, its taps as bytes (zeros make the last word full), with `SIGNED` the correction, the multiplier M and the constant C. They mean what
+/// they mean for filter a of a quad.
 #[inline(never)]
-pub fn conv1_i8_dsp<const SHIFT: u32, const SIGNED: bool>(
-    p: &Conv,
+pub fn dense_i8_dsp_dot<const SHIFT: u32, const SIGNED: bool>(
     x: Rows<'_, i8>,
     w: &[i32],
-    pad: i8,
     y: Rows<'_, i8>,
     band: Band,
 ) {
-    column(p, x, pad, y, band, &|taps, y| results::<SHIFT, SIGNED>(taps, w, y));
-}
-
-/// As [`conv1_i8_dsp`], with weights as for [`dense_i8_dsp_eights`], and as many filters at a time.
-#[inline(never)]
-pub fn conv1_i8_dsp_eights<const SHIFT: u32, const SIGNED: bool, const REST: bool>(
-    p: &Conv,
-    x: Rows<'_, i8>,
-    w: &[i32],
-    pad: i8,
-    y: Rows<'_, i8>,
-    band: Band,
-) {
-    column(p, x, pad, y, band, &|taps, y| results_of_many::<SHIFT, SIGNED, REST>(taps, w, y));
-}
-
-/// As [`conv1_i8_dsp`], rescaled as the reference does; quads of `w` are those of [`conv2d_i8_dsp_exact`](crate::kernels::conv2d_i8_dsp_exact).
-#[inline(never)]
-pub fn conv1_i8_dsp_exact(
-    p: &Conv,
-    x: Rows<'_, i8>,
-    w: &[i32],
-    pad: i8,
-    q: &Requant<'_>,
-    y: Rows<'_, i8>,
-    band: Band,
-) {
-    column(p, x, pad, y, band, &|taps, y| exact_results(taps, w, q, y));
-}
-
-/// Elements of a row that is all padding.
-const PADDING: usize = 128;
-
-/// Collects the taps of each row of the result.
-#[inline(always)]
-fn column(
-    p: &Conv,
-    x: Rows<'_, i8>,
-    pad: i8,
-    y: Rows<'_, i8>,
-    band: Band,
-    finish: &dyn Fn(&Taps<'_>, &[Cell<i8>]),
-) {
-    let last = sum(product(band.range().end.saturating_sub(1), p.stride_h), span(p.k_h, p.dilation_h));
-    if p.pad_top > 0 || last >= p.in_h {
-        return padded_column(p, x, pad, y, band, finish);
-    }
-    for (oy, y) in y.of_band(band) {
-        let mut taps = Taps::new();
-        let Some(()) = push_rows(&mut taps, p, x, &[], oy) else { return };
-        finish(&taps, y);
-    }
-}
-
-/// As [`column`], where some rows are padding.
-#[inline(never)]
-fn padded_column(
-    p: &Conv,
-    x: Rows<'_, i8>,
-    pad: i8,
-    y: Rows<'_, i8>,
-    band: Band,
-    finish: &dyn Fn(&Taps<'_>, &[Cell<i8>]),
-) {
-    let padding = [const { Cell::new(0) }; PADDING];
-    padding.iter().for_each(|cell| cell.set(pad));
-    for (oy, y) in y.of_band(band) {
-        let mut taps = Taps::new();
-        let Some(()) = push_rows(&mut taps, p, x, &padding, oy) else { return };
-        finish(&taps, y);
-    }
-}
-
-/// Collects the taps of one row of the result.
-#[inline(never)]
-fn push_rows<'a>(
-    taps: &mut Taps<'a>,
-    p: &Conv,
-    x: Rows<'a, i8>,
-    padding: &'a [Cell<i8>],
-    oy: usize,
-) -> Option<()> {
-    let top = oy.wrapping_mul(p.stride_h).wrapping_sub(p.pad_top);
-    let joined = p.dilation_h == 1 && p.in_c % 4 == 0 && x.row_len() == p.in_c;
-    let mut ky = 0;
-    while ky < p.k_h {
-        let iy = top.wrapping_add(ky.wrapping_mul(p.dilation_h));
-        let (run, rows) = if iy >= p.in_h {
-            (padding.get(..p.in_c), 1)
-        } else if joined {
-            x.rows_from(iy, (p.k_h - ky).min(p.in_h - iy))
-        } else {
-            (x.row(iy).get(..p.in_c), 1)
-        };
-        taps.push(run?)?;
-        ky += rows;
-    }
-    Some(())
-}
-
-/// Results of all filters: eights, and with `REST` quads of those behind them.
-#[inline(always)]
-fn results_of_many<const SHIFT: u32, const SIGNED: bool, const REST: bool>(
-    taps: &Taps<'_>,
-    w: &[i32],
-    y: &[Cell<i8>],
-) {
-    let (w, y) = pixel_eights::results::<SHIFT, SIGNED>(taps, w, y);
-    if REST {
-        results::<SHIFT, SIGNED>(taps, w, y);
-    }
-}
-
-/// Results of all filters, quad by quad.
-#[inline(never)]
-fn exact_results(taps: &Taps<'_>, w: &[i32], q: &Requant<'_>, y: &[Cell<i8>]) {
-    for (i, (y, w)) in y.chunks(4).zip(w.chunks_exact(taps.quad_words().max(1))).enumerate() {
-        for (f, (y, sum)) in y.iter().zip(sums(taps, w)).enumerate() {
-            let acc = if f % 2 == 1 { sum >> 8 } else { sum };
-            let Some(result) = exact(q, 4 * i + f, acc) else { return };
-            y.set(result);
+    for (row, y) in y.of_band(band) {
+        let x = x.row(row);
+        let mut w = w;
+        for y in y {
+            let Some((&first, behind)) = w.split_first() else { return };
+            let Some((taps, behind)) = behind.split_at_checked(x.len().div_ceil(4)) else { return };
+            let acc = dot(x, taps, first);
+            let (d, shift, behind) = match behind.split_first() {
+                Some((&k, behind)) if SIGNED => (corrected(acc, 8, k), SHIFT.saturating_add(8), behind),
+                _ => (acc, SHIFT, behind),
+            };
+            let &[m, c, ref behind @ ..] = behind else { return };
+            y.set(affine(d, [m, c], shift));
+            w = behind;
         }
     }
+}
+
+/// As [`dense_i8_i16`](crate::kernels::dense_i8_i16), one filter after the other. `w` holds for each filter its taps as bytes; zeros make the last word full.
+#[inline(never)]
+pub fn dense_i8_i16_dsp(
+    x: Rows<'_, i8>,
+    w: &[i32],
+    bias: &[i32],
+    by: &Rescale,
+    y: Rows<'_, i16>,
+    band: Band,
+) {
+    for (row, y) in y.of_band(band) {
+        let (x, rescaled) = (x.row(row), rescaled(by));
+        let filters = w.chunks_exact(x.len().div_ceil(4).max(1));
+        for ((y, w), bias) in y.iter().zip(filters).zip(bias) {
+            y.set(rescaled(dot(x, w, *bias)) as i16);
+        }
+    }
+}
+
+/// `acc`, and the products of elements and bytes of `w`. Nothing is added where it has fewer words than the elements need.
+#[inline(always)]
+pub(super) fn dot(x: &[Cell<i8>], w: &[i32], acc: i32) -> i32 {
+    let words = x.len() / 4;
+    let (x, rest) = x.split_at_checked(words * 4).unwrap_or_default();
+    let Some((w, last)) = w.split_at_checked(words) else { return acc };
+    // SAFETY: both hold so many words: they are what was split off.
+    let mut acc = unsafe { dot_of_words(x, w, acc) };
+    if let Some(last) = last.first() {
+        acc = add(rest, *last, acc);
+    }
+    acc
+}
+
+/// Adds the products of up to four elements and the bytes of a word.
+#[inline(always)]
+pub(crate) fn add(x: &[Cell<i8>], w: i32, acc: i32) -> i32 {
+    let products = x.iter().zip(w.to_le_bytes()).map(|(x, w)| i32::from(x.get()) * i32::from(w as i8));
+    products.fold(acc, i32::wrapping_add)
 }

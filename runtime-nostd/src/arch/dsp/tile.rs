@@ -1,21 +1,21 @@
-//! The inner block of convolution: two pixels and four filters at a time.
+//! Tiles of a convolution: two pixels and four filters at a time.
 //!
 //! Two weights share a halfword `h = a + 256 · b`. `SMLAD` with such halves sums `A + 256 · B`, and with their low bytes, sign-extended by one `SXTB16`,
 //! it sums `A`; the difference is `256 · B`. A pair of taps takes four loads in a row, two `SXTB16` and eight `SMLAD`: 15 cycles for 16 products.
 #![allow(unsafe_code)]
 
 use super::affine::{quad, requant_words};
-#[cfg(kiln_dsp)]
-use super::tile_asm::{corrected, saturated, shifts};
+use super::blocks;
 use crate::arch::extent::product;
+use crate::params::Stride;
 use core::cell::Cell;
 
 /// Words of a quad before those of its pairs of taps: first values.
-pub(super) const FIRST_WORDS: usize = 4;
+pub(crate) const FIRST_WORDS: usize = 4;
 
 /// Pairs of pixels, and the quads of filters applied to them.
 #[derive(Clone, Copy)]
-pub(super) struct Tiles<'a> {
+pub(crate) struct Tiles<'a> {
     /// Weights of the quads.
     pub w: &'a [i32],
     /// The taps of each pixel as pairs of `i16`.
@@ -35,30 +35,8 @@ pub(super) struct Tiles<'a> {
 }
 
 /// Whether the second pixel of a pair may be in another row than the first: in planar rows with an odd number of pixels.
-pub(super) const fn split(pixel: usize, channel: usize) -> bool {
+pub(crate) const fn split(pixel: usize, channel: usize) -> bool {
     pixel == 1 && channel % 2 == 1
-}
-
-/// What the block for pairs of pixels reads, in its order: addresses and counts.
-#[repr(C)]
-#[cfg(kiln_dsp)]
-struct Registers {
-    /// The result of the first filter of a quad for the first pixel.
-    y: usize,
-    /// The word before the first taps.
-    x: usize,
-    /// The last word of the last quad.
-    w_end: usize,
-    /// The last word of the first pixel's taps.
-    x_end: usize,
-    /// Pairs of pixels.
-    count: usize,
-    /// From the result behind the last filter to the next pair's first.
-    y_step: usize,
-    /// The word before the weights.
-    w: usize,
-    /// From a result of the first pixel to that of the second.
-    second: usize,
 }
 
 /// All quads for an even number of pixels, requantised.
@@ -95,363 +73,64 @@ pub(super) fn pairs_of_pixels<
     if !fits || PAIRS == 0 {
         return;
     }
-    #[cfg(kiln_dsp)]
-    {
-        let x = (t.x.as_ptr() as usize).wrapping_add(t.x_at).wrapping_sub(4);
-        let w = (t.w.as_ptr() as usize).wrapping_sub(4);
-        let y = t.y.as_ptr() as usize + t.at;
-        let registers = Registers {
-            y,
-            x,
-            w_end: w + 4 * t.quads * quad,
-            x_end: x + 4 * PAIRS,
-            count: t.pixels / 2,
-            y_step: (2 * PIXEL).wrapping_sub(4 * t.quads * CHANNEL),
-            w,
-            second: (second_y.as_ptr() as usize + second).wrapping_sub(y),
-        };
-        // SAFETY: the slices hold all that the block reads and writes, through cells or constants: `fits` has compared the ends of weights, taps and both pixels' results, in sums
-        // that do not wrap; that the taps of a pixel are no more than the work space has, the caller has.
-        unsafe { block::<XD, PAIRS, UNROLL, PIXEL, CHANNEL, SHIFT, SIGNED>(&registers) }
+    // SAFETY: the slices hold all that the block reads and writes, through cells or constants: `fits` has compared the ends of weights, taps and both pixels' results, in sums
+    // that do not wrap; that the taps of a pixel are no more than the work space has, the caller has.
+    unsafe { blocks::conv::pairs_of_pixels::<XD, PAIRS, UNROLL, PIXEL, CHANNEL, SHIFT, SIGNED>(&t) }
+}
+
+/// What makes the tiles of a layer.
+#[derive(Clone, Copy)]
+pub(crate) struct Shape {
+    /// Bytes from one pixel's taps to the next one's.
+    pub xd: usize,
+    /// Pairs of taps.
+    pub pairs: usize,
+    /// From one result to the next.
+    pub out: Stride,
+}
+
+/// All quads for pairs of pixels, requantised; the second ones may be in another row. Nothing happens where the slices are too short.
+#[inline(never)]
+pub(super) fn pairs_of_any<const SHIFT: u32, const SIGNED: bool>(t: Tiles<'_>, shape: &Shape) {
+    let &Shape { xd, pairs, out } = shape;
+    let quad = FIRST_WORDS + 2 * pairs + requant_words(SIGNED);
+    let (Some(last_pair), Some(last_channel)) =
+        ((t.pixels / 2).checked_sub(1), t.quads.wrapping_mul(4).checked_sub(1))
+    else {
+        return;
+    };
+    let (second_y, second) = t.second;
+    // Where it wraps, there are fewer weights than `fits` asks for: four words at least of each quad.
+    let last = product(2 * last_pair, out.pixel).saturating_add(product(last_channel, out.channel));
+    let x_end = (2 * last_pair + 1).saturating_mul(xd).saturating_add(t.x_at).saturating_add(4 * pairs);
+    let fits = t.w.len() >= t.quads.saturating_mul(quad)
+        && 4 * t.x.len() >= x_end
+        && t.y.len() > t.at.saturating_add(last)
+        && second_y.len() > second.saturating_add(last);
+    if !fits || pairs == 0 {
+        return;
     }
-    #[cfg(not(kiln_dsp))]
-    for (pixel, q) in (0..t.pixels & !1).flat_map(|pixel| (0..t.quads).map(move |q| (pixel, q))) {
-        let Some(w) = t.w.get(q * quad..(q + 1) * quad) else { return };
-        let results = requantised::<SHIFT, SIGNED>(4 * q, sums(w, t.x, t.x_at + pixel * XD, PAIRS), w);
-        let (y, at) = if pixel % 2 == 1 { t.second } else { (t.y, t.at) };
-        for (f, result) in results.into_iter().enumerate() {
-            let Some(y) = y.get(at + pixel / 2 * 2 * PIXEL + (4 * q + f) * CHANNEL) else { return };
-            y.set(result);
-        }
-    }
+    // SAFETY: as for `pairs_of_pixels`.
+    unsafe { blocks::conv_small::pairs_of_any::<SHIFT, SIGNED>(&t, shape) }
 }
 
 /// Sums of a quad's filters for the pixel whose taps begin at byte `from`: A, 256 · B, C, 256 · D. Zeros where the slices are too short.
 #[inline(never)]
-pub(super) fn sums(w: &[i32], x: &[Cell<i32>], from: usize, pairs: usize) -> [i32; 4] {
+pub(crate) fn sums(w: &[i32], x: &[Cell<i32>], from: usize, pairs: usize) -> [i32; 4] {
     let pairs_fit = pairs <= x.len() && w.len() >= FIRST_WORDS + 2 * pairs;
     if !pairs_fit || (4 * (x.len() - pairs)) < from {
         return [0; 4];
     }
     // SAFETY: both slices are as long as what it reads, by the comparison above. No sum in it wraps: pairs of taps are no more than either slice has.
-    #[cfg(kiln_dsp)]
-    let [a, ab, c, cd] = unsafe { sums_of_one(w.as_ptr(), x.as_ptr().byte_add(from).cast(), pairs) };
-    #[cfg(not(kiln_dsp))]
-    let [a, ab, c, cd] = {
-        let &[a, ab, c, cd, ref taps @ ..] = w else { return [0; 4] };
-        let mut acc = [a, ab, c, cd];
-        for (i, h) in taps.chunks_exact(2).take(pairs).enumerate() {
-            let &[h_ab, h_cd] = h else { return acc };
-            let x = unaligned(x, from + 4 * i);
-            let [a, ab, c, cd] = acc;
-            acc = [
-                smlad(x, sxtb16(h_ab), a),
-                smlad(x, h_ab, ab),
-                smlad(x, sxtb16(h_cd), c),
-                smlad(x, h_cd, cd),
-            ];
-        }
-        acc
-    };
+    let [a, ab, c, cd] = unsafe { blocks::conv::sums_of_one(w, x, from, pairs) };
     [a, ab.wrapping_sub(a), c, cd.wrapping_sub(c)]
 }
 
 /// Results of sums as [`sums`] gives them, with the corrections, factors and constants at the end of `w`.
-pub(super) fn requantised<const SHIFT: u32, const SIGNED: bool>(
+pub(crate) fn requantised<const SHIFT: u32, const SIGNED: bool>(
     _: usize,
     sums: [i32; 4],
     w: &[i32],
 ) -> [i8; 4] {
     quad(sums, 8, w, SHIFT, SIGNED)
-}
-
-/// The word at byte `at`, which need only be even.
-#[cfg(not(kiln_dsp))]
-fn unaligned(x: &[Cell<i32>], at: usize) -> i32 {
-    let word = |i: usize| x.get(i).map_or(0, Cell::get);
-    if at % 4 == 0 {
-        word(at / 4)
-    } else {
-        (word(at / 4) as u32 >> 16 | (word(at / 4 + 1) as u32) << 16) as i32
-    }
-}
-
-/// Both products of halfwords, added to `acc`.
-#[cfg(not(kiln_dsp))]
-pub(super) fn smlad(x: i32, y: i32, acc: i32) -> i32 {
-    let low = i32::from(x as i16) * i32::from(y as i16);
-    acc.wrapping_add(low).wrapping_add((x >> 16).wrapping_mul(y >> 16))
-}
-
-/// Bytes 0 and 2, sign-extended to halfwords.
-#[cfg(not(kiln_dsp))]
-pub(super) fn sxtb16(x: i32) -> i32 {
-    (x as i8 as u16 as u32 | ((x >> 16) as i8 as u16 as u32) << 16) as i32
-}
-
-/// Sums of one pixel: A, A + 256 · B, C, C + 256 · D. Two pairs of taps take 19 cycles.
-///
-/// # Safety
-///
-/// Four words and two for each pair are readable from `w`, and one for each pair from `x`, which need not be aligned.
-#[cfg(kiln_dsp)]
-#[inline(always)]
-unsafe fn sums_of_one(w: *const i32, x: *const u8, pairs: usize) -> [i32; 4] {
-    let (mut a, mut ab, mut c, mut cd);
-    // SAFETY: as the caller promises. Every register is declared, or saved and restored.
-    unsafe {
-        core::arch::asm!(
-            "push {{r6, r7}}",
-            "ldr r0, [r8], #16",
-            "ldr r1, [r8, #-12]",
-            "ldr r2, [r8, #-8]",
-            "ldr r3, [r8, #-4]",
-            "lsrs r4, r4, #1",
-            "bcc 2f",
-            "ldr r10, [r8], #8",
-            "ldr r11, [r8, #-4]",
-            "ldr r12, [r9], #4",
-            "smlad r1, r12, r10, r1",
-            "sxtb16 r10, r10",
-            "smlad r3, r12, r11, r3",
-            "sxtb16 r11, r11",
-            "smlad r0, r12, r10, r0",
-            "smlad r2, r12, r11, r2",
-            "2:",
-            "cbz r4, 4f",
-            "3:",
-            "ldr r5, [r8], #16",
-            "ldr r6, [r8, #-12]",
-            "ldr r7, [r8, #-8]",
-            "ldr r10, [r8, #-4]",
-            "ldr r11, [r9], #8",
-            "ldr r12, [r9, #-4]",
-            "smlad r1, r11, r5, r1",
-            "sxtb16 r5, r5",
-            "smlad r3, r11, r6, r3",
-            "sxtb16 r6, r6",
-            "smlad r0, r11, r5, r0",
-            "smlad r2, r11, r6, r2",
-            "smlad r1, r12, r7, r1",
-            "sxtb16 r7, r7",
-            "smlad r3, r12, r10, r3",
-            "sxtb16 r10, r10",
-            "smlad r0, r12, r7, r0",
-            "smlad r2, r12, r10, r2",
-            "subs r4, r4, #1",
-            "bne 3b",
-            "4:",
-            "pop {{r6, r7}}",
-            inout("r8") w => _,
-            inout("r9") x => _,
-            inout("r4") pairs => _,
-            out("r0") a, out("r1") ab, out("r2") c, out("r3") cd,
-            out("r5") _, out("r10") _, out("r11") _, out("r12") _,
-        )
-    }
-    [a, ab, c, cd]
-}
-
-/// Assembly: as many pairs of taps as the assembler's symbol `kiln_n` says. The loads of the last one move the pointers behind all of them.
-#[cfg(kiln_dsp)]
-macro_rules! pairs_of_taps {
-    () => {
-        ".set kiln_k, 0
-        .rept kiln_n
-        .set kiln_k, kiln_k + 1
-        ldr r10, [r8, #(8 * kiln_k - 4)]
-        .if kiln_k == kiln_n
-        ldr r11, [r8, #(8 * kiln_k)]!
-        ldr lr, [r9, #(4 * kiln_k + {xd})]
-        ldr r12, [r9, #(4 * kiln_k)]!
-        .else
-        ldr r11, [r8, #(8 * kiln_k)]
-        ldr lr, [r9, #(4 * kiln_k + {xd})]
-        ldr r12, [r9, #(4 * kiln_k)]
-        .endif
-        smlad r3, lr, r10, r3
-        smlad r2, r12, r10, r2
-        sxtb16 r10, r10
-        smlad r7, lr, r11, r7
-        smlad r6, r12, r11, r6
-        sxtb16 r11, r11
-        smlad r1, lr, r10, r1
-        smlad r0, r12, r10, r0
-        smlad r5, lr, r11, r5
-        smlad r4, r12, r11, r4
-        .endr"
-    };
-}
-
-/// Pairs of taps behind the first that make no full turn of the loop, and whether there is one.
-#[cfg(kiln_dsp)]
-const fn turns(pairs: usize, unroll: usize) -> (usize, usize) {
-    let others = pairs - 1;
-    if others <= unroll {
-        (others, 0)
-    } else {
-        (others % unroll, 1)
-    }
-}
-
-/// The assembly of [`pairs_of_pixels`].
-///
-/// r0–r7 accumulate A and A' (the second pixel's), A + 256 · B and its like, and the same of C and D; r8 is the word before the next weights, r9 the one before
-/// the next taps; r10, r11, r12 and lr hold a pair of taps: weights, and both pixels' activations.
-///
-/// # Safety
-///
-/// The addresses in `registers` are those of memory as large as [`pairs_of_pixels`] checks.
-#[cfg(kiln_dsp)]
-#[inline(always)]
-unsafe fn block<
-    const XD: usize,
-    const PAIRS: usize,
-    const UNROLL: usize,
-    const PIXEL: usize,
-    const CHANNEL: usize,
-    const SHIFT: u32,
-    const SIGNED: bool,
->(
-    registers: &Registers,
-) {
-    // SAFETY: as the caller promises. Every register is declared, or saved and restored.
-    unsafe {
-        core::arch::asm!(
-            // The compiler takes the size of assembly from its lines, which repetitions make more of: twelve instructions for each pair of taps.
-            ".if 0",
-            ".space {repeated}",
-            ".endif",
-            "push {{r6, r7}}",
-            "ldm r0, {{r0, r1, r2, r3, r4, r5, r6, r7}}",
-            "push {{r0, r1, r2, r3, r4, r5, r6, r7}}",
-            // Each pair of pixels.
-            "2:",
-            "ldr r8, [sp, #24]",
-            "ldr r9, [sp, #4]",
-            // Each quad: first values, and the first pair of taps, which takes them to the second pixel as well.
-            "3:",
-            "ldr r0, [r8, #4]",
-            "ldr r2, [r8, #8]",
-            "ldr r4, [r8, #12]",
-            "ldr r6, [r8, #16]",
-            "ldr r10, [r8, #20]",
-            "ldr r11, [r8, #24]!",
-            "ldr lr, [r9, #({xd} + 4)]",
-            "ldr r12, [r9, #4]!",
-            "smlad r3, lr, r10, r2",
-            "smlad r2, r12, r10, r2",
-            "sxtb16 r10, r10",
-            "smlad r7, lr, r11, r6",
-            "smlad r6, r12, r11, r6",
-            "sxtb16 r11, r11",
-            "smlad r1, lr, r10, r0",
-            "smlad r0, r12, r10, r0",
-            "smlad r5, lr, r11, r4",
-            "smlad r4, r12, r11, r4",
-            // The others.
-            ".set kiln_n, {rest}",
-            pairs_of_taps!(),
-            ".if {looped}",
-            "4:",
-            ".set kiln_n, {unroll}",
-            pairs_of_taps!(),
-            "ldr r10, [sp, #12]",
-            "cmp r9, r10",
-            "bne 4b",
-            ".endif",
-            // Sums, factors, results.
-            "sub r2, r2, r0",
-            "sub r3, r3, r1",
-            "sub r6, r6, r4",
-            "sub r7, r7, r5",
-            ".if {signed}",
-            "ldr r10, [r8, #4]",
-            "ldr r11, [r8, #8]",
-            "ldr r12, [r8, #12]",
-            "ldr lr, [r8, #16]!",
-            corrected!(),
-            ".endif",
-            "ldr r10, [r8, #4]",
-            "ldr r11, [r8, #8]",
-            "ldr r12, [r8, #12]",
-            "ldr lr, [r8, #16]",
-            "smmlar r0, r0, r10, r11",
-            "smmlar r1, r1, r10, r11",
-            "smmlar r2, r2, r12, lr",
-            "smmlar r3, r3, r12, lr",
-            "ldr r10, [r8, #20]",
-            "ldr r11, [r8, #24]",
-            "ldr r12, [r8, #28]",
-            "ldr lr, [r8, #32]!",
-            "ldr r9, [sp]",
-            "smmlar r4, r4, r10, r11",
-            "smmlar r5, r5, r10, r11",
-            "smmlar r6, r6, r12, lr",
-            "smmlar r7, r7, r12, lr",
-            saturated!(),
-            ".if {split}",
-            "ldr r10, [sp, #28]",
-            "add r10, r10, r9",
-            "strb r1, [r10]",
-            "strb r3, [r10, #{channel}]",
-            "strb r5, [r10, #(2 * {channel})]",
-            "strb r7, [r10, #(3 * {channel})]",
-            ".else",
-            "strb r1, [r9, #{pixel}]",
-            "strb r3, [r9, #({pixel} + {channel})]",
-            "strb r5, [r9, #({pixel} + 2 * {channel})]",
-            "strb r7, [r9, #({pixel} + 3 * {channel})]",
-            ".endif",
-            "strb r2, [r9, #{channel}]",
-            "strb r4, [r9, #(2 * {channel})]",
-            "strb r6, [r9, #(3 * {channel})]",
-            ".if {channel} < 64",
-            "strb r0, [r9], #(4 * {channel})",
-            "ldr r10, [sp, #8]",
-            ".else",
-            "strb r0, [r9]",
-            "ldr r10, [sp, #8]",
-            "addw r9, r9, #(4 * {channel})",
-            ".endif",
-            "str r9, [sp]",
-            "ldr r9, [sp, #4]",
-            "cmp r8, r10",
-            "bne 3b",
-            // The next pair of pixels.
-            "ldr r10, [sp, #16]",
-            "ldr r11, [sp, #20]",
-            "ldr r12, [sp]",
-            ".if {looped}",
-            "ldr lr, [sp, #12]",
-            "addw lr, lr, #{xd}",
-            "addw lr, lr, #{xd}",
-            "str lr, [sp, #12]",
-            ".endif",
-            "addw r9, r9, #{xd}",
-            "addw r9, r9, #{xd}",
-            "add r12, r12, r11",
-            "str r9, [sp, #4]",
-            "str r12, [sp]",
-            "subs r10, r10, #1",
-            "str r10, [sp, #16]",
-            "bne 2b",
-            "add sp, sp, #32",
-            "pop {{r6, r7}}",
-            repeated = const 48 * 2 * UNROLL,
-            xd = const XD,
-            rest = const { turns(PAIRS, UNROLL).0 },
-            looped = const { turns(PAIRS, UNROLL).1 },
-            unroll = const UNROLL,
-            pixel = const PIXEL,
-            channel = const CHANNEL,
-            even_shift = const { shifts(SHIFT, SIGNED)[0] },
-            odd_shift = const { shifts(SHIFT, SIGNED)[1] },
-            signed = const { SIGNED as usize },
-            split = const { split(PIXEL, CHANNEL) as usize },
-            inout("r0") registers => _,
-            out("r1") _, out("r2") _, out("r3") _, out("r4") _, out("r5") _,
-            out("r8") _, out("r9") _, out("r10") _, out("r11") _, out("r12") _, out("lr") _,
-        )
-    }
 }

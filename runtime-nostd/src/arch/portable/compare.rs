@@ -1,6 +1,7 @@
 //! Comparisons, choices between operands, and changes of type.
 
 use super::elementwise::zip;
+use super::number::Number;
 use super::unary::map;
 use super::walk::Walk;
 use crate::fixed::{high_mul, round_shift_any};
@@ -121,25 +122,6 @@ fn choose<T: Element>(
         }
     }
 }
-
-/// A number that becomes another type's: floats are rounded towards zero and saturate, integers lose their high bits.
-pub trait Number<T>: Element {
-    /// The number as the other type.
-    fn number(self) -> T;
-}
-
-macro_rules! numbers {
-    ($($from:ident)+ ; $all:tt) => { $( numbers! { @from $from $all } )+ };
-    (@from $from:ident ($($to:ident)+)) => { $(
-        impl Number<$to> for $from {
-            #[inline(always)]
-            fn number(self) -> $to {
-                self as $to
-            }
-        }
-    )+ };
-}
-numbers! { f32 i8 u8 i16 i32 i64 ; (f32 i8 u8 i16 i32 i64) }
 
 /// The same numbers as another type. Booleans are bytes, 0 or 1.
 #[inline(never)]

@@ -1,12 +1,12 @@
-//! Convolution, and the matrix product as its special case.
+//! Convolution.
 //!
 //! Filters are packed as they are read: in each group four of them alternate, element by element, as long as there are four; the
 //! others follow one by one. The elements of a filter are in the order \[k_h\]\[k_w\]\[in_c / groups\].
 
-use super::packed::Weights;
-use super::sum::{Float, Int8, Int8Float, Int8Once, Int8Wide, Sum, LANES};
+use super::sum::{Float, Int8, Int8Float, Int8Wide, Sum, LANES};
+use super::weights::Weights;
 use crate::arch::extent::{product, product_of};
-use crate::params::{Conv, FloatRequant, Requant};
+use crate::params::{Conv, FloatRequant, Requant, Rescale};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
 use core::marker::PhantomData;
@@ -89,82 +89,54 @@ pub fn conv2d_f32(
     conv2d(p, x, w, Float { bias, lo, hi }, y, band);
 }
 
-/// Product of the rows of `x` \[…\]\[k\] with `n` packed filters `w` of `k` elements, to rows of `n` results: TFLite Micro's
-/// `FULLY_CONNECTED`, which rescales with double rounding like a convolution. Zero points are folded into `bias`.
-pub fn dense_i8(x: Rows<'_, i8>, w: &[i8], bias: &[i32], q: &Requant<'_>, y: Rows<'_, i8>, band: Band) {
-    conv2d_i8(&matrix(x.row_len(), y.row_len()), x, w, bias, 0, q, y, band);
-}
-
-/// As [`dense_i8`], but sums are rescaled with one rounding, as LiteRT does it.
-pub fn dense_i8_once(x: Rows<'_, i8>, w: &[i8], bias: &[i32], q: &Requant<'_>, y: Rows<'_, i8>, band: Band) {
-    let matrix = matrix(x.row_len(), y.row_len());
-    conv2d(&matrix, x, w, Int8Once(Int8 { bias, pad: 0, requant: q }, PhantomData), y, band);
-}
-
-/// As [`dense_i8_once`] with weights of 16 bits.
-pub fn dense_i8xi16_once(
-    x: Rows<'_, i8>,
+/// Convolution of an `i16` image one column wide with filters one column wide, without padding and dilation, to `i8`.
+///
+/// Each of the `out_c` results of a row sums up `in_c / out_c` channels of the operand, `groups` being `out_c`. `w` holds \[k_h\] taps of four channels each, one four after
+/// the other; the last channels are completed by zeros. Zero points are folded into `bias`.
+#[inline(never)]
+pub fn conv1_i16_i8(
+    p: &Conv,
+    x: Rows<'_, i16>,
     w: &[i16],
     bias: &[i32],
-    q: &Requant<'_>,
+    by: &Rescale,
     y: Rows<'_, i8>,
     band: Band,
 ) {
-    let matrix = matrix(x.row_len(), y.row_len());
-    conv2d(&matrix, x, w, Int8Once(Int8 { bias, pad: 0, requant: q }, PhantomData), y, band);
-}
-
-/// As [`dense_i8`], but sums are rescaled as floats.
-pub fn dense_i8_float(
-    x: Rows<'_, i8>,
-    w: &[i8],
-    bias: &[i32],
-    q: &FloatRequant<'_>,
-    y: Rows<'_, i8>,
-    band: Band,
-) {
-    conv2d_i8_float(&matrix(x.row_len(), y.row_len()), x, w, bias, 0, q, y, band);
-}
-
-/// As [`dense_i8_float`] with weights of 16 bits.
-pub fn dense_i8xi16_float(
-    x: Rows<'_, i8>,
-    w: &[i16],
-    bias: &[i32],
-    q: &FloatRequant<'_>,
-    y: Rows<'_, i8>,
-    band: Band,
-) {
-    conv2d_i8xi16_float(&matrix(x.row_len(), y.row_len()), x, w, bias, 0, q, y, band);
-}
-
-/// As [`dense_i8`] with weights of 16 bits.
-pub fn dense_i8xi16(x: Rows<'_, i8>, w: &[i16], bias: &[i32], q: &Requant<'_>, y: Rows<'_, i8>, band: Band) {
-    conv2d_i8xi16(&matrix(x.row_len(), y.row_len()), x, w, bias, 0, q, y, band);
-}
-
-/// As [`dense_i8`] for floats: products are summed in order, the bias comes last, and the result is clamped to `lo..=hi`.
-pub fn dense_f32(x: Rows<'_, f32>, w: &[f32], bias: &[f32], lo: f32, hi: f32, y: Rows<'_, f32>, band: Band) {
-    conv2d_f32(&matrix(x.row_len(), y.row_len()), x, w, bias, lo, hi, y, band);
-}
-
-/// The convolution that a matrix product is: rows are images of one pixel.
-pub(crate) fn matrix(k: usize, n: usize) -> Conv {
-    Conv {
-        in_h: isize::MAX as usize,
-        in_w: 1,
-        in_c: k,
-        out_w: 1,
-        out_c: n,
-        k_h: 1,
-        k_w: 1,
-        stride_h: 1,
-        stride_w: 1,
-        dilation_h: 1,
-        dilation_w: 1,
-        pad_top: 0,
-        pad_left: 0,
-        groups: 1,
+    let share = p.in_c.checked_div(p.out_c).unwrap_or(0).max(1);
+    for (row, y) in y.of_band(band) {
+        let top = row.wrapping_mul(p.stride_h);
+        let (window, rows) = x.rows_from(top, p.k_h);
+        // What the result that is not complete has of the channels so far, how many are to come, and its index.
+        let mut unit = (0i32, share, 0);
+        for (block, w) in w.chunks_exact(product(LANES, p.k_h).max(1)).enumerate() {
+            let first = block * LANES;
+            let mut sums = [0; LANES];
+            match window.and_then(|x| x.get(first..)) {
+                Some(x) if rows == p.k_h => four_channels(x, p.in_c, w, &mut sums),
+                _ => (0..p.k_h).zip(w.chunks_exact(LANES)).for_each(|(ky, w)| {
+                    four_channels(
+                        x.row(top.wrapping_add(ky)).get(first..).unwrap_or(&[]),
+                        p.in_c,
+                        w,
+                        &mut sums,
+                    );
+                }),
+            }
+            if share == 1 {
+                let (y, bias) = (y.get(first..).unwrap_or(&[]), bias.get(first..).unwrap_or(&[]));
+                finish(by, &sums, bias, y);
+                continue;
+            }
+            for sum in sums.iter().take(p.in_c.saturating_sub(first)) {
+                unit = (unit.0.wrapping_add(*sum), unit.1 - 1, unit.2);
+                if unit.1 == 0 {
+                    let (Some(out), Some(bias)) = (y.get(unit.2), bias.get(unit.2)) else { return };
+                    out.set(by.apply(unit.0.wrapping_add(*bias)) as i8);
+                    unit = (0, share, unit.2 + 1);
+                }
+            }
+        }
     }
 }
 
@@ -295,4 +267,34 @@ impl<T: Copy> Patch<'_, T> {
 #[inline(always)]
 fn divide(a: usize, b: usize) -> (usize, usize) {
     (a.checked_div(b).unwrap_or(0), a.checked_rem(b).unwrap_or(0))
+}
+
+/// Results of as many channels as there are.
+#[inline(never)]
+fn finish(by: &Rescale, sums: &[i32; LANES], bias: &[i32], y: &[Cell<i8>]) {
+    for ((out, bias), sum) in y.iter().zip(bias).zip(sums) {
+        out.set(by.apply(sum.wrapping_add(*bias)) as i8);
+    }
+}
+
+/// Adds the products of the first four channels in rows of so many with `w`, four weights for each row.
+#[inline(never)]
+fn four_channels(x: &[Cell<i16>], channels: usize, w: &[i16], sums: &mut [i32; LANES]) {
+    let [mut a, mut b, mut c, mut d] = *sums;
+    let product = |x: &Cell<i16>, w: i16| i32::from(x.get()) * i32::from(w);
+    for (x, w) in x.chunks(channels.max(1)).zip(w.chunks_exact(LANES)) {
+        let &[wa, wb, wc, wd] = w else { break };
+        if let [xa, xb, xc, xd, ..] = x {
+            a = a.wrapping_add(product(xa, wa));
+            b = b.wrapping_add(product(xb, wb));
+            c = c.wrapping_add(product(xc, wc));
+            d = d.wrapping_add(product(xd, wd));
+        } else {
+            // The last channels are fewer than four, and so is what is left of the last row.
+            let at = |i: usize, w| x.get(i).map_or(0, |x| product(x, w));
+            (a, b) = (a.wrapping_add(at(0, wa)), b.wrapping_add(at(1, wb)));
+            (c, d) = (c.wrapping_add(at(2, wc)), d.wrapping_add(at(3, wd)));
+        }
+    }
+    *sums = [a, b, c, d];
 }

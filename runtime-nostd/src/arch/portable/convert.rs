@@ -2,6 +2,7 @@
 
 use super::math;
 use super::unary::map;
+use crate::params::Rescale;
 use core::cell::Cell;
 
 /// TFLite's `QUANTIZE`: `x / scale`, rounded half away from zero, plus the zero point, saturating. NaN gives the zero point.
@@ -54,4 +55,31 @@ pub fn dequantize_i8_f32(scale: f32, zero_point: i32, x: &[Cell<i8>], y: &[Cell<
 #[inline(never)]
 pub fn dequantize_u8_f32(scale: f32, zero_point: i32, x: &[Cell<u8>], y: &[Cell<f32>]) {
     map(x, y, |x| scale * i32::from(x).wrapping_sub(zero_point) as f32);
+}
+
+macro_rules! requantize {
+    ($($(#[$doc:meta])* $name:ident $from:ty => $to:ty;)+) => {$(
+        $(#[$doc])*
+        #[inline(never)]
+        pub fn $name(x_zero: i32, by: &Rescale, x: &[Cell<$from>], y: &[Cell<$to>]) {
+            map(x, y, |x| by.apply(i32::from(x).wrapping_sub(x_zero)) as $to);
+        }
+    )+};
+}
+
+requantize! {
+    /// TFLite's `QUANTIZE` of integers: `x − x_zero`, rescaled.
+    requantize_i16_i8 i16 => i8;
+    /// As [`requantize_i16_i8`].
+    requantize_i16 i16 => i16;
+    /// As [`requantize_i16_i8`].
+    requantize_i16_i32 i16 => i32;
+    /// As [`requantize_i16_i8`].
+    requantize_i8_i16 i8 => i16;
+    /// As [`requantize_i16_i8`].
+    requantize_i8_i32 i8 => i32;
+    /// As [`requantize_i16_i8`].
+    requantize_i32_i8 i32 => i8;
+    /// As [`requantize_i16_i8`].
+    requantize_i32_i16 i32 => i16;
 }

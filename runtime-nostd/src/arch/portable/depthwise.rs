@@ -1,7 +1,7 @@
 //! Depthwise convolution: every channel of the operand has filters of its own.
 
-use super::packed::Weights;
 use super::sum::{Float, Int8, Int8Float, Int8Wide, Sum};
+use super::weights::Weights;
 use crate::arch::extent::product_of;
 use crate::params::{Conv, FloatRequant, Requant};
 use crate::rows::{Band, Rows};

@@ -2,7 +2,8 @@
 //!
 //! A row of numbers that share a scale is described by three floats: the scale, the reciprocal by which numbers are multiplied, and the zero point.
 
-use super::conv::{conv2d, matrix};
+use super::conv::conv2d;
+use super::dense::matrix;
 use super::depthwise::depthwise2d;
 use super::math;
 use super::sum::{clip, Sum};

@@ -1,7 +1,8 @@
 //! Layers of `i16` with `i8` weights: TFLite's "16x8" arithmetic. Zero points are 0.
 
-use super::conv::{conv2d, matrix};
+use super::conv::conv2d;
 use super::convert::stored;
+use super::dense::matrix;
 use super::depthwise::depthwise2d;
 use super::elementwise::zip;
 use super::pool::{mean_of, pool2d};

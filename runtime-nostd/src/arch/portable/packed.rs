@@ -1,192 +1,15 @@
-//! Layers whose weights lie in flash in fewer bits than they are computed with: `i8` of 4 bits (`_nibbles`), and floats of half precision (`_halves`). Some of them are
-//! unpacked at a time; sums are those of the kernels for whole elements, in the same order.
+//! Layers whose weights are packed: `i8` of 4 bits, and floats of half precision. Sums are those of the kernels for whole elements, in the same order.
 
-use super::conv::{conv2d, matrix};
+use super::conv::conv2d;
+use super::dense::matrix;
 use super::depthwise::depthwise2d;
 use super::dynamic::Dynamic;
-use super::sum::{dot, Float, Int8, Int8Once, Sum};
+use super::sum::{Float, Int8, Int8Once};
+use super::weights::{halves, nibbles};
 use crate::params::{Conv, DynamicLayer, Requant};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
 use core::marker::PhantomData;
-
-/// Weights in the order in which a kernel reads them.
-pub(crate) trait Weights: Copy {
-    /// A weight that is computed with.
-    type W: Copy + 'static;
-    /// Room for weights that are unpacked.
-    type Room;
-    /// Such room.
-    const ROOM: Self::Room;
-
-    /// The weights from `at` on; `None` where there are none.
-    fn behind(self, at: usize) -> Option<Self>;
-
-    /// The `len` weights from `at` on, of which there is room for 64.
-    fn part<'b>(self, at: usize, len: usize, room: &'b mut Self::Room) -> Option<&'b [Self::W]>
-    where
-        Self: 'b;
-
-    /// Adds the products of `x` with the first weights: see [`dot`].
-    fn dot<S: Sum<W = Self::W>>(self, x: &[Cell<S::T>], acc: &mut [S::Acc]);
-}
-
-impl<W: Copy + 'static> Weights for &[W] {
-    type W = W;
-    type Room = ();
-    const ROOM: () = ();
-
-    #[inline(always)]
-    fn behind(self, at: usize) -> Option<Self> {
-        self.get(at..)
-    }
-
-    #[inline(always)]
-    fn part<'b>(self, at: usize, len: usize, _: &'b mut ()) -> Option<&'b [W]>
-    where
-        Self: 'b,
-    {
-        self.get(at..at + len)
-    }
-
-    #[inline(always)]
-    fn dot<S: Sum<W = W>>(self, x: &[Cell<S::T>], acc: &mut [S::Acc]) {
-        dot::<S>(x, self, acc);
-    }
-}
-
-/// Weights unpacked at a time: those of 16 taps of four filters, or of 64 of one.
-const UNPACKED: usize = 64;
-
-/// How weights are packed.
-pub(crate) trait Format: Copy {
-    /// A weight that is computed with.
-    type W: Copy + 'static;
-    /// Any weight.
-    const ANY: Self::W;
-
-    /// Weights that the memory has room for.
-    fn room(self) -> usize;
-
-    /// Weight `at`.
-    fn weight(self, at: usize) -> Option<Self::W>;
-}
-
-/// Packed weights from one of them on.
-#[derive(Clone, Copy)]
-struct Packed<F> {
-    all: F,
-    first: usize,
-}
-
-impl<F: Format> Weights for Packed<F> {
-    type W = F::W;
-    type Room = [F::W; UNPACKED];
-    const ROOM: [F::W; UNPACKED] = [F::ANY; UNPACKED];
-
-    #[inline(always)]
-    fn behind(self, at: usize) -> Option<Self> {
-        let first = self.first.wrapping_add(at);
-        (first <= self.all.room()).then_some(Packed { first, ..self })
-    }
-
-    #[inline(always)]
-    fn part<'b>(self, at: usize, len: usize, room: &'b mut Self::Room) -> Option<&'b [F::W]>
-    where
-        Self: 'b,
-    {
-        let room = room.get_mut(..len)?;
-        unpack(self.all, self.first.wrapping_add(at), room);
-        Some(room)
-    }
-
-    #[inline(always)]
-    fn dot<S: Sum<W = F::W>>(self, x: &[Cell<S::T>], acc: &mut [S::Acc]) {
-        let lanes = acc.len().max(1);
-        let mut room = Self::ROOM;
-        let mut at = 0usize;
-        for x in x.chunks(UNPACKED.checked_div(lanes).unwrap_or(0).max(1)) {
-            let len = x.len().wrapping_mul(lanes);
-            let Some(w) = self.part(at, len, &mut room) else { return };
-            dot::<S>(x, w, acc);
-            at = at.wrapping_add(len);
-        }
-    }
-}
-
-/// Unpacks the weights from `at` on.
-#[inline(never)]
-fn unpack<F: Format>(all: F, at: usize, room: &mut [F::W]) {
-    for (i, weight) in room.iter_mut().enumerate() {
-        let Some(unpacked) = all.weight(at.wrapping_add(i)) else { return };
-        *weight = unpacked;
-    }
-}
-
-/// Two's complement of 4 bits, two to a byte, the first in the low half.
-#[derive(Clone, Copy)]
-struct Nibbles<'a>(&'a [u8]);
-
-impl Format for Nibbles<'_> {
-    type W = i8;
-    const ANY: i8 = 0;
-
-    #[inline(always)]
-    fn room(self) -> usize {
-        self.0.len().wrapping_mul(2)
-    }
-
-    #[inline(always)]
-    fn weight(self, at: usize) -> Option<i8> {
-        let byte = *self.0.get(at >> 1)?;
-        let high = if at & 1 == 0 { byte.wrapping_shl(4) } else { byte };
-        Some((high as i8) >> 4)
-    }
-}
-
-/// IEEE 754 half precision.
-#[derive(Clone, Copy)]
-struct Halves<'a>(&'a [u16]);
-
-impl Format for Halves<'_> {
-    type W = f32;
-    const ANY: f32 = 0.0;
-
-    #[inline(always)]
-    fn room(self) -> usize {
-        self.0.len()
-    }
-
-    #[inline(always)]
-    fn weight(self, at: usize) -> Option<f32> {
-        self.0.get(at).map(|&half| widen(half))
-    }
-}
-
-/// The same number in single precision: subnormal ones become normal, infinities and what is no number stay what they are.
-#[inline(always)]
-fn widen(half: u16) -> f32 {
-    /// 2⁻²⁴, of which subnormal halves are multiples.
-    const STEP: f32 = 5.960_464_5e-8;
-    let sign = u32::from(half & 0x8000) << 16;
-    let magnitude = u32::from(half & 0x7fff);
-    let bits = match magnitude >> 10 {
-        0 => (magnitude as f32 * STEP).to_bits(),
-        31 => 0x7f80_0000 | (magnitude << 13),
-        _ => (magnitude << 13).wrapping_add((127 - 15) << 23),
-    };
-    f32::from_bits(sign | bits)
-}
-
-#[inline(always)]
-fn nibbles(w: &[u8]) -> Packed<Nibbles<'_>> {
-    Packed { all: Nibbles(w), first: 0 }
-}
-
-#[inline(always)]
-fn halves(w: &[u16]) -> Packed<Halves<'_>> {
-    Packed { all: Halves(w), first: 0 }
-}
 
 /// [`conv2d_i8`](super::conv::conv2d_i8) with two filters' elements in a byte, the first in the low half.
 #[inline(never)]
@@ -218,12 +41,12 @@ pub fn depthwise2d_i8xi4(
     depthwise2d(p, x, nibbles(w), Int8 { bias, pad, requant: q }, y, band);
 }
 
-/// [`dense_i8`](super::conv::dense_i8) with two filters' elements in a byte, the first in the low half.
+/// [`dense_i8`](super::dense::dense_i8) with two filters' elements in a byte, the first in the low half.
 pub fn dense_i8xi4(x: Rows<'_, i8>, w: &[u8], bias: &[i32], q: &Requant<'_>, y: Rows<'_, i8>, band: Band) {
     conv2d_i8xi4(&matrix(x.row_len(), y.row_len()), x, w, bias, 0, q, y, band);
 }
 
-/// [`dense_i8_once`](super::conv::dense_i8_once) with two filters' elements in a byte, the first in the low half.
+/// [`dense_i8_once`](super::dense::dense_i8_once) with two filters' elements in a byte, the first in the low half.
 pub fn dense_i8xi4_once(
     x: Rows<'_, i8>,
     w: &[u8],
@@ -266,7 +89,7 @@ pub fn depthwise2d_f32xf16(
     depthwise2d(p, x, halves(w), Float { bias, lo, hi }, y, band);
 }
 
-/// [`dense_f32`](super::conv::dense_f32) with weights of half precision.
+/// [`dense_f32`](super::dense::dense_f32) with weights of half precision.
 pub fn dense_f32xf16(
     x: Rows<'_, f32>,
     w: &[u16],
@@ -321,37 +144,5 @@ pub fn dense_i8xi4_f32_dynamic(
     let shape = matrix(x.row_len(), y.row_len());
     for (row, scale) in scales.chunks_exact(3).enumerate() {
         conv2d_i8xi4_f32_dynamic(&shape, x, w, layer, scale, y, Band { first: row, rows: 1 });
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn all_halves_are_widened_exactly() {
-        // Not `powi`, which need not be exact.
-        let power = |exponent: i32| f64::from_bits(((1023 + exponent) as u64) << 52);
-        for half in (0..=u16::MAX).step_by(if cfg!(miri) { 37 } else { 1 }) {
-            let (exponent, mantissa) = (i32::from(half >> 10 & 31), f64::from(half & 1023));
-            let magnitude = match exponent {
-                0 => mantissa * power(-24),
-                31 if mantissa > 0.0 => f64::NAN,
-                31 => f64::INFINITY,
-                _ => (1024.0 + mantissa) * power(exponent - 25),
-            };
-            let expected = if half >> 15 == 1 { -magnitude } else { magnitude };
-            let widened = widen(half);
-            assert!(f64::from(widened) == expected || widened.is_nan() && expected.is_nan(), "{half:#x}");
-            assert_eq!(widened.is_sign_negative(), half >> 15 == 1);
-        }
-    }
-
-    #[test]
-    fn nibbles_are_signed_and_the_low_one_comes_first() {
-        let mut room = Packed::<Nibbles<'_>>::ROOM;
-        let all = nibbles(&[0x87, 0xf0, 0x0d]);
-        assert_eq!(all.part(0, 5, &mut room), Some(&[7, -8, 0, -1, -3][..]));
-        assert_eq!(all.behind(3).and_then(|w| w.part(0, 2, &mut room)), Some(&[-1, -3][..]));
     }
 }

@@ -1,11 +1,12 @@
 //! Many elements made one: means, sums, largest and smallest ones, and where these are.
 
+use super::number::{Arithmetic, Count, Ordered};
 use super::sum::clip;
 use super::walk::Walk;
 use crate::arch::extent::{product, product_of};
 use crate::fixed::to_i8;
 use crate::params::{Along, Reduce, Scale};
-use crate::Element;
+
 use core::cell::Cell;
 
 /// Mean of `i8` elements, as TFLite Micro's `MEAN` computes it: `Σ (x − x_zero)` rescaled by `scale`, which contains 1 / count, plus `out_zero`, clamped to `lo..=hi`.
@@ -46,73 +47,6 @@ pub fn mean_f32(p: &Reduce, lo: f32, hi: f32, x: &[Cell<f32>], y: &[Cell<f32>]) 
     let count = p.inner.iter().fold(1usize, |n, &dim| n.wrapping_mul(dim));
     reduce(p, x, y, 0.0, |sum: f32, x: f32| sum + x, |sum| clip(sum / count as f32, lo, hi));
 }
-
-/// Sums and products of plain numbers; integers wrap.
-pub trait Arithmetic: Element {
-    /// The empty sum.
-    const ZERO: Self;
-    /// The empty product.
-    const ONE: Self;
-
-    /// A sum.
-    fn plus(self, other: Self) -> Self;
-
-    /// A product.
-    fn times(self, other: Self) -> Self;
-}
-
-impl Arithmetic for f32 {
-    const ZERO: f32 = 0.0;
-    const ONE: f32 = 1.0;
-
-    #[inline(always)]
-    fn plus(self, other: f32) -> f32 {
-        self + other
-    }
-
-    #[inline(always)]
-    fn times(self, other: f32) -> f32 {
-        self * other
-    }
-}
-
-/// Numbers that are compared.
-pub trait Ordered: Element + PartialOrd {
-    /// Not above any other one.
-    const LOWEST: Self;
-    /// Not below any other one.
-    const HIGHEST: Self;
-}
-
-macro_rules! integers {
-    ($($t:ident)+) => { $(
-        impl Arithmetic for $t {
-            const ZERO: $t = 0;
-            const ONE: $t = 1;
-
-            #[inline(always)]
-            fn plus(self, other: $t) -> $t {
-                self.wrapping_add(other)
-            }
-
-            #[inline(always)]
-            fn times(self, other: $t) -> $t {
-                self.wrapping_mul(other)
-            }
-        }
-    )+ };
-}
-integers! { i32 i64 }
-
-macro_rules! ordered {
-    ($($t:ident)+) => { $(
-        impl Ordered for $t {
-            const LOWEST: $t = $t::MIN;
-            const HIGHEST: $t = $t::MAX;
-        }
-    )+ };
-}
-ordered! { f32 i8 u8 i16 i32 i64 }
 
 /// Sum of plain numbers, in the operand's order.
 #[inline(never)]
@@ -181,26 +115,6 @@ pub fn top_k<T: Ordered>(depth: usize, k: usize, x: &[Cell<T>], y: &[Cell<i32>])
     }
 }
 
-/// Integers that count elements.
-pub trait Count: Element {
-    /// So many.
-    fn count(n: usize) -> Self;
-}
-
-impl Count for i32 {
-    #[inline(always)]
-    fn count(n: usize) -> i32 {
-        n as i32
-    }
-}
-
-impl Count for i64 {
-    #[inline(always)]
-    fn count(n: usize) -> i64 {
-        n as i64
-    }
-}
-
 /// Index of the largest element along an axis, the first one of several.
 #[inline(never)]
 pub fn arg_max<T: Ordered, I: Count>(p: &Along, x: &[Cell<T>], y: &[Cell<I>]) {
@@ -261,6 +175,7 @@ macro_rules! cumulative {
         }
     )+ };
 }
+
 cumulative! { cumsum_f32 f32 cumsum_i32 i32 cumsum_i64 i64 }
 
 /// Folds the reduced elements of each index of the kept axes.

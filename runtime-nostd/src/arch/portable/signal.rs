@@ -2,7 +2,7 @@
 //!
 //! Numbers without a sign are held as the bits of signed elements of the same size: what is said to be `u32` comes in `i32` cells, `u64` in `i64` cells.
 
-use super::reduce::Arithmetic;
+use super::number::Arithmetic;
 use crate::params::{Noise, NoiseFloor};
 use core::cell::Cell;
 

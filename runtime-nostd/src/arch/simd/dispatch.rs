@@ -98,30 +98,31 @@ macro_rules! kernel {
                     }
                 }
 
-                #[cfg(kiln_avx512)]
-                #[target_feature(enable = "avx2,fma,avxvnni")]
-                unsafe fn avx_vnni <$($generics)*>($($args)*) {
-                    // SAFETY: as above.
-                    unsafe { $body::<crate::arch::x86::avx_vnni::AvxVnni $($of)*>($($given)*) }
-                }
+                let level = level();
+                crate::arch::target::with_avx512! {
+                    #[target_feature(enable = "avx2,fma,avxvnni")]
+                    unsafe fn avx_vnni<$($generics)*>($($args)*) {
+                        // SAFETY: as above.
+                        unsafe { $body::<crate::arch::target::avx_vnni::AvxVnni $($of)*>($($given)*) }
+                    }
 
-                #[cfg(kiln_avx512)]
-                #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-                unsafe fn avx512 <$($generics)*>($($args)*) {
-                    // SAFETY: as above.
-                    unsafe { $body::<crate::arch::x86::avx512::Avx512 $($of)*>($($given)*) }
-                }
+                    #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+                    unsafe fn avx512<$($generics)*>($($args)*) {
+                        // SAFETY: as above.
+                        unsafe { $body::<crate::arch::target::avx512::Avx512 $($of)*>($($given)*) }
+                    }
 
-                match level() {
-                    // SAFETY: a level is used only if the processor has it.
-                    #[cfg(kiln_avx512)]
-                    Level::Avx512 => return unsafe { avx512::<$($own)*>($($arg)*) },
+                    match level {
+                        // SAFETY: a level is used only if the processor has it.
+                        Level::Avx512 => return unsafe { avx512::<$($own)*>($($arg)*) },
+                        // SAFETY: as above.
+                        Level::AvxVnni => return unsafe { avx_vnni::<$($own)*>($($arg)*) },
+                        _ => {}
+                    }
+                }
+                if level == Level::Avx2 {
                     // SAFETY: as above.
-                    #[cfg(kiln_avx512)]
-                    Level::AvxVnni => return unsafe { avx_vnni::<$($own)*>($($arg)*) },
-                    // SAFETY: as above.
-                    Level::Avx2 => return unsafe { avx2::<$($own)*>($($arg)*) },
-                    _ => {}
+                    return unsafe { avx2::<$($own)*>($($arg)*) };
                 }
             }
             // What programs for these are compiled with, all of their code may use.

@@ -17,7 +17,7 @@ use super::requant::{GROUP, HEADER};
 use super::work::SLACK;
 use super::BLOCK;
 use crate::arch::extent::product_of;
-use crate::arch::portable::conv::matrix;
+use crate::arch::portable::dense::matrix;
 use crate::params::{Conv, FilterBlocks};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;

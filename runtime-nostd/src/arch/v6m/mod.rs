@@ -11,13 +11,16 @@
 //! The sums of windows go to two accumulators, `q += window` and `h += window >> 16`: `h` is the sum of the upper fields, `q − (h << 16)` that of the
 //! lower ones. First values and corrections are chosen so that both results come out with their bias.
 //!
-//! The hot loops are assembly where `kiln_v6m` is set, and plain Rust with the same results elsewhere.
+//! The hot loops are assembly (`asm`) where the processor has the instructions, and plain Rust with the same results elsewhere (`plain`).
 
 pub(crate) mod conv;
+pub(crate) mod dense;
 pub(crate) mod depthwise;
 pub(crate) mod elementwise;
+
+pub(crate) mod operand;
+pub(crate) mod pair;
+mod single;
 pub(crate) mod steps;
 
-mod operand;
-mod pair;
-mod single;
+use super::target::v6m as blocks;

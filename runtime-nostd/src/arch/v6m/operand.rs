@@ -1,14 +1,15 @@
 //! Operands of windows: what the filters read for a pixel of the result, or for two, in the words that the tiles multiply.
 
+use super::blocks::operand::interleave;
 use crate::params::Conv;
 use crate::rows::Rows;
 use core::cell::Cell;
 
 /// Most taps whose operands are held at once: the taps of a filter are taken in parts of at most that many.
-pub(super) const PART: usize = 144;
+pub(crate) const PART: usize = 144;
 
 /// Words for them: three for two taps.
-pub(super) type Words = [Cell<i32>; PART / 2 * 3];
+pub(crate) type Words = [Cell<i32>; PART / 2 * 3];
 
 /// Where the filters' first tap is for one pixel of the result.
 #[derive(Clone, Copy)]
@@ -149,60 +150,6 @@ impl Operand<'_> {
             done += count.max(1);
         }
         buffer
-    }
-}
-
-/// The words of windows of two pixels: for each two taps of `a` and `b` two words `a + 2¹⁶·b`, and 128 · (255 − their sum).
-#[cfg(kiln_v6m)]
-#[inline(never)]
-#[allow(unsafe_code)]
-fn interleave(a: &[Cell<i8>], b: &[Cell<i8>], words: &[Cell<i32>]) {
-    let windows = (a.len() / 2).min(b.len() / 2).min(words.len() / 3);
-    if windows == 0 {
-        return;
-    }
-    // SAFETY: the loop reads `2 · windows` elements of `a` and of `b` and writes `3 · windows` words, as many as there are; they
-    // are cells, which may be read and written through shared references. r6 and r7 are restored.
-    unsafe {
-        core::arch::asm!(
-            "push {{r6, r7}}",
-            "movs r7, #255",
-            "2:",
-            "ldrsb r4, [r0, r3]",
-            "ldrsb r5, [r1, r3]",
-            "adds r3, r3, #1",
-            "lsls r5, r5, #16",
-            "adds r4, r4, r5",
-            "ldrsb r5, [r0, r3]",
-            "ldrsb r6, [r1, r3]",
-            "lsls r6, r6, #16",
-            "adds r5, r5, r6",
-            "adds r6, r4, r5",
-            "subs r6, r7, r6",
-            "lsls r6, r6, #7",
-            "stm r2!, {{r4, r5, r6}}",
-            "adds r3, r3, #1",
-            "bmi 2b",
-            "pop {{r6, r7}}",
-            inout("r0") a.as_ptr().add(2 * windows) => _,
-            inout("r1") b.as_ptr().add(2 * windows) => _,
-            inout("r2") words.as_ptr() => _,
-            inout("r3") (2 * windows).wrapping_neg() => _,
-            out("r4") _,
-            out("r5") _,
-        );
-    }
-}
-
-#[cfg(not(kiln_v6m))]
-fn interleave(a: &[Cell<i8>], b: &[Cell<i8>], words: &[Cell<i32>]) {
-    let both = |a: &Cell<i8>, b: &Cell<i8>| i32::from(a.get()).wrapping_add(i32::from(b.get()) << 16);
-    for ((a, b), words) in a.chunks_exact(2).zip(b.chunks_exact(2)).zip(words.chunks_exact(3)) {
-        let ([a0, a1], [b0, b1], [first, second, correction]) = (a, b, words) else { return };
-        let (x0, x1) = (both(a0, b0), both(a1, b1));
-        first.set(x0);
-        second.set(x1);
-        correction.set(255i32.wrapping_sub(x0.wrapping_add(x1)).wrapping_shl(7));
     }
 }
 

@@ -2,9 +2,6 @@
 //!
 //! A filter's accumulators are `q` and `h` (see [`super`]). Weights of a tile are bytes, 128 more than the weight: for each tap one of each filter.
 
-#[cfg(kiln_v6m)]
-mod assembly;
-
 use super::operand::Words;
 use super::steps::HalfRequant;
 use core::cell::Cell;
@@ -50,7 +47,7 @@ impl Tiles {
 }
 
 /// What tiles do: `windows` windows of operands with the next weights.
-pub(super) struct Work<'a> {
+pub(crate) struct Work<'a> {
     /// Operands.
     pub words: &'a Words,
     /// How many windows of them.
@@ -104,7 +101,7 @@ impl Work<'_> {
 
 /// First values of accumulators, two for each filter.
 #[derive(Clone, Copy)]
-pub(super) enum First<'a> {
+pub(crate) enum First<'a> {
     Constant(&'a [i32]),
     Kept(&'a [Cell<i32>]),
 }
@@ -126,7 +123,7 @@ impl First<'_> {
 }
 
 /// Where accumulators begin and end.
-enum Sums<'a> {
+pub(crate) enum Sums<'a> {
     /// In memory.
     Kept(&'a [Cell<i32>]),
     /// With first values, and as results.
@@ -135,60 +132,12 @@ enum Sums<'a> {
 
 impl Sums<'_> {
     /// Whether they are as many as `filters` need.
-    fn suffice(&self, filters: usize) -> bool {
+    pub(crate) fn suffice(&self, filters: usize) -> bool {
         match self {
             Sums::Kept(sums) => sums.len() >= 2 * filters,
             Sums::Finished { first, channels, q, out: [a, b] } => {
                 let channels = matches!(q.words, 3 | 5) && channels.len() >= q.words * filters;
                 channels && first.len() >= 2 * filters && a.len() >= filters && b.len() >= filters
-            }
-        }
-    }
-}
-
-#[cfg(not(kiln_v6m))]
-impl Work<'_> {
-    /// Runs `count` tiles of so many filters.
-    fn run(&self, filters: usize, count: usize, w: &[i8], sums: Sums<'_>) {
-        let tile = 2 * filters * self.windows;
-        let windows = self.windows;
-        if !sums.suffice(filters * count) || w.len() != tile * count || windows > self.words.len() / 3 {
-            return;
-        }
-        for o in 0..filters * count {
-            let (Some(w), lane) = (w.get(o / filters * tile..), o % filters) else { return };
-            let pair = |at: usize| match &sums {
-                Sums::Kept(sums) => sums.get(at).map_or(0, Cell::get),
-                Sums::Finished { first: First::Constant(first), .. } => first.get(at).copied().unwrap_or(0),
-                Sums::Finished { first: First::Kept(first), .. } => first.get(at).map_or(0, Cell::get),
-            };
-            let (mut q, mut h) = (pair(2 * o), pair(2 * o + 1));
-            let windows = self.words.chunks_exact(3).zip(w.chunks_exact((2 * filters).max(1))).take(windows);
-            for (words, w) in windows {
-                let [x0, x1, correction] = words else { return };
-                let weight = |tap: usize| w.get(tap * filters + lane).map_or(0, |&w| i32::from(w as u8));
-                let window = (x0.get().wrapping_mul(weight(0)))
-                    .wrapping_add(x1.get().wrapping_mul(weight(1)))
-                    .wrapping_add(correction.get());
-                (q, h) = (q.wrapping_add(window), h.wrapping_add(window >> 16));
-            }
-            match &sums {
-                Sums::Kept(sums) => {
-                    for (at, value) in [(2 * o, q), (2 * o + 1, h)] {
-                        if let Some(sum) = sums.get(at) {
-                            sum.set(value);
-                        }
-                    }
-                }
-                Sums::Finished { channels, q: requant, out, .. } => {
-                    for (v, out) in [h, q.wrapping_sub(h << 16)].into_iter().zip(out.iter().rev()) {
-                        let (Some(channel), Some(out)) = (channels.get(requant.words * o..), out.get(o))
-                        else {
-                            return;
-                        };
-                        out.set(requant.result(v, channel));
-                    }
-                }
             }
         }
     }

@@ -29,13 +29,13 @@ pub struct HalfRequant<'a> {
 
 impl HalfRequant<'_> {
     /// Whether results below the zero point have a constant of their own.
-    pub(super) fn is_signed(&self) -> bool {
+    pub(crate) fn is_signed(&self) -> bool {
         self.words == 5
     }
 
     /// Result of an accumulator.
     #[inline(always)]
-    pub(super) fn apply(&self, v: i32, limit: i32, constant: i32, multiplier: i32) -> i8 {
+    pub(crate) fn apply(&self, v: i32, limit: i32, constant: i32, multiplier: i32) -> i8 {
         if v as u32 >= limit as u32 {
             return if v < 0 { self.lo as i8 } else { self.hi as i8 };
         }
@@ -47,7 +47,7 @@ impl HalfRequant<'_> {
 
     /// Result of an accumulator, for the channel whose constants come first; 0 where they are missing.
     #[inline(never)]
-    pub(super) fn result(&self, v: i32, channel: &[i32]) -> i8 {
+    pub(crate) fn result(&self, v: i32, channel: &[i32]) -> i8 {
         match *channel {
             [origin, below, limit, constant, multiplier, ..] if self.is_signed() => {
                 self.apply(v, limit, if v < origin { below } else { constant }, multiplier)

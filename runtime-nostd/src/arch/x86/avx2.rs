@@ -211,8 +211,8 @@ macro_rules! vectors {
     };
 }
 
-#[cfg(kiln_avx512)]
-pub(super) use vectors;
+#[allow(unused_imports)] // by older compilers
+pub(crate) use vectors;
 
 /// Four bytes of each lane as two pairs of words: those at even places, and those at odd ones.
 #[derive(Clone, Copy)]

@@ -1,7 +1,9 @@
 //! Vectors of 256 bits with AVX-VNNI, which multiplies unsigned bytes with signed ones and adds four of the products.
+// As in `x86`; and the build script sees to it that no compiler sees what it does not know.
+#![allow(unsafe_code, unused_unsafe, clippy::indexing_slicing, clippy::incompatible_msrv)]
 
-use super::avx2::vectors;
 use crate::arch::vector::{Clamp, Simd};
+use crate::arch::x86::avx2::vectors;
 use core::arch::x86_64::*;
 
 /// AVX2, FMA and AVX-VNNI.

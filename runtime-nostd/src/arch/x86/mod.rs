@@ -1,16 +1,11 @@
-//! Instruction sets of x86-64.
+//! Instruction sets of x86-64. Those that older compilers do not know are modules of [`target`](super::target).
 // The intrinsics of which these kernels consist are unsafe, or were in the oldest compiler that the runtime supports.
 #![allow(unsafe_code, unused_unsafe, clippy::indexing_slicing)]
-// The build script sees to it that older compilers do not see what they do not know.
-#![allow(clippy::incompatible_msrv)]
 
 pub(crate) mod avx2;
-#[cfg(kiln_avx512)]
-pub(crate) mod avx512;
-#[cfg(kiln_avx512)]
-pub(crate) mod avx_vnni;
 
 use super::level::Level;
+use super::target::AVX512;
 use core::arch::x86_64::{__cpuid, __cpuid_count, _xgetbv, CpuidResult};
 
 /// Whether the processor has what a level is compiled for, and the system keeps its registers.
@@ -18,8 +13,8 @@ pub(crate) fn is_available(level: Level) -> bool {
     match level {
         Level::Portable => true,
         Level::Avx2 => avx2(),
-        Level::AvxVnni => cfg!(kiln_avx512) && avx2() && leaf(7, 1).eax & 1 << 4 != 0,
-        Level::Avx512 => cfg!(kiln_avx512) && avx2() && avx512(),
+        Level::AvxVnni => AVX512 && avx2() && leaf(7, 1).eax & 1 << 4 != 0,
+        Level::Avx512 => AVX512 && avx2() && avx512(),
         Level::Neon | Level::DotProduct | Level::Simd128 => false,
     }
 }

@@ -1,7 +1,9 @@
-//! Convolution in tiles of two pixels and four filters.
+//! Convolution in tiles of two pixels and four filters, as in [`tile`](crate::arch::dsp::tile).
 #![allow(unsafe_code)]
 
-use super::tile::{tiles, Pixels};
+use crate::arch::dsp::affine::requant_words;
+use crate::arch::dsp::blocks::compact::conv::{block, widen};
+use crate::arch::dsp::tile::FIRST_WORDS;
 use crate::arch::extent::{product, span, sum};
 use crate::params::{CompactConv, Conv};
 use crate::rows::{Band, Rows};
@@ -78,92 +80,37 @@ fn fill(
     }
 }
 
-/// Widens `channels` elements, at least one, of each of `columns` columns, between which `skip` elements of the result lie; gives where the next column's are. Where
-/// `channels` is a multiple of four, the middle two of each four change places. If not `moving`, the first four elements are read again and again.
-///
-/// # Safety
-///
-/// `from` is readable and `to` writable as far as that.
-#[cfg(kiln_dsp)]
-#[inline(never)]
-unsafe fn widen(
-    from: *const u8,
-    moving: bool,
-    to: *mut i16,
-    columns: usize,
-    channels: usize,
-    skip: usize,
-) -> *mut i16 {
-    if columns == 0 {
-        return to;
-    }
-    let fours = channels % 4 == 0;
-    let (mut to, step) = (to, if fours { 4 } else { 1 });
-    // SAFETY: as the caller promises.
-    unsafe {
-        core::arch::asm!(
-            "2:",
-            "mov {n}, {channels}",
-            "cmp {step}, #4",
-            "bne 4f",
-            "3:",
-            "ldr {a}, [{from}]",
-            "add {from}, {from}, {by}",
-            "sxtb16 {b}, {a}",
-            "sxtb16 {a}, {a}, ror #8",
-            "str {b}, [{to}], #4",
-            "str {a}, [{to}], #4",
-            "subs {n}, {n}, #4",
-            "bne 3b",
-            "b 5f",
-            "4:",
-            "ldrsb {a}, [{from}]",
-            "add {from}, {from}, {by}",
-            "strh {a}, [{to}], #2",
-            "subs {n}, {n}, #1",
-            "bne 4b",
-            "5:",
-            "add {to}, {to}, {skip}",
-            "subs {columns}, {columns}, #1",
-            "bne 2b",
-            from = inout(reg) from => _,
-            to = inout(reg) to,
-            columns = inout(reg) columns => _,
-            channels = in(reg) channels,
-            skip = in(reg) 2 * skip,
-            step = in(reg) step,
-            by = in(reg) if moving { step } else { 0 },
-            n = out(reg) _, a = out(reg) _, b = out(reg) _,
-            options(nostack),
-        )
-    }
-    to
+/// Pixels whose taps are in the work space.
+#[derive(Clone, Copy)]
+pub(crate) struct Pixels<'a> {
+    /// The taps as pairs of `i16`.
+    pub taps: &'a [Cell<i32>],
+    /// Where in it those of the first pixel are, in bytes.
+    pub from: usize,
+    /// Bytes from one pixel's taps to the next one's.
+    pub step: usize,
+    /// How many pixels, an even number; but at least one, which is computed twice if it is alone.
+    pub count: usize,
 }
 
-/// The same in plain Rust.
-///
-/// # Safety
-///
-/// `from` is readable and `to` writable as far as that.
-#[cfg(not(kiln_dsp))]
-unsafe fn widen(
-    from: *const u8,
-    moving: bool,
-    to: *mut i16,
-    columns: usize,
-    channels: usize,
-    skip: usize,
-) -> *mut i16 {
-    let fours = channels % 4 == 0;
-    for (column, channel) in (0..columns).flat_map(|column| (0..channels).map(move |c| (column, c))) {
-        let crossed = match channel % 4 {
-            1 if fours => channel + 1,
-            2 if fours => channel - 1,
-            _ => channel,
-        };
-        let at = if moving { column * channels + crossed } else { 0 };
-        // SAFETY: the caller allows it.
-        unsafe { to.add(column * (channels + skip) + channel).write((*from.add(at) as i8).into()) };
+/// All filters for some pixels, requantised, channel after channel and pixel after pixel to `out`. Nothing happens where the slices are too short.
+#[inline(never)]
+fn tiles(p: &CompactConv<'_>, pairs: usize, pixels: Pixels<'_>, out: &[Cell<i8>]) {
+    let filters = p.conv.out_c;
+    let Some(last) = pixels.count.checked_sub(1) else { return };
+    // Pairs of taps are no more than there are words for, so that what is counted in them does not wrap.
+    if pairs > pixels.taps.len() {
+        return;
     }
-    to.wrapping_add(columns * (channels + skip))
+    let quad = FIRST_WORDS + 2 * pairs + requant_words(p.signed);
+    let fits = p.weights.len() >= filters.div_ceil(4).saturating_mul(quad)
+        && 4 * pixels.taps.len()
+            >= last.saturating_mul(pixels.step).saturating_add(pixels.from).saturating_add(4 * pairs)
+        && out.len() >= pixels.count.saturating_mul(filters)
+        && (last == 0 || last % 2 == 1);
+    if !fits || pairs == 0 || filters == 0 {
+        return;
+    }
+    // SAFETY: the slices hold all that the block reads and writes, through cells or constants: `fits` has compared weights, taps and results, in sums that do not wrap.
+    unsafe { block(p, pairs, pixels, out) }
 }

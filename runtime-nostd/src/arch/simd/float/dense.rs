@@ -3,7 +3,7 @@
 use super::conv::conv2d_f32_simd;
 use super::tile::put;
 use crate::arch::extent::{product, sum};
-use crate::arch::portable::conv::matrix;
+use crate::arch::portable::dense::matrix;
 use crate::arch::simd::dispatch::kernel;
 use crate::arch::simd::{Simd, BLOCK};
 use crate::rows::{Band, Rows};

@@ -11,7 +11,7 @@ use super::depthwise::depthwise;
 use super::lanes::{exps, gelus, logistics, LANES};
 use super::matmul::{products, with_operands};
 use super::reduce::row_of_means;
-use crate::arch::portable::conv::matrix;
+use crate::arch::portable::dense::matrix;
 use crate::arch::portable::reduce::mean_f32;
 use crate::arch::portable::sum::clip;
 use crate::arch::simd::apart::Apart;

@@ -1,0 +1,425 @@
+//! Tiles of two pixels and two or three filters in assembly.
+
+use crate::arch::v6m::pair::{First, Sums, Work};
+use core::ptr::{null, null_mut};
+
+/// What the blocks find in memory, in the order in which `enter` moves it to their stack.
+#[repr(C)]
+struct Parameters {
+    // Slots 7 to 12.
+    tiles: usize,
+    shift: u32,
+    hi: i32,
+    span: i32,
+    jump: usize,
+    early: usize,
+    // Slots 0 to 6.
+    finished: usize,
+    words: *const i32,
+    end: *const i32,
+    sums: *mut i32,
+    channels: *const i32,
+    out: [*mut i8; 2],
+    w: *const i8,
+}
+
+impl Work<'_> {
+    /// Runs `count` tiles of so many filters.
+    #[inline(never)]
+    pub(crate) fn run(&self, filters: usize, count: usize, w: &[i8], sums: Sums<'_>) {
+        let size = 2 * filters * self.windows;
+        let enough = sums.suffice(filters * count) && w.len() == size * count;
+        if !enough || count == 0 || self.windows == 0 || self.windows > self.words.len() / 3 {
+            return;
+        }
+        // The loop takes four windows at a time; the first time it begins with the one that leaves a multiple of four.
+        let skipped = self.windows.wrapping_neg() % 4;
+        let code = if filters == 3 { 58 } else { 40 };
+        let words = self.words.as_ptr().cast::<i32>();
+        let mut parameters = Parameters {
+            tiles: count,
+            shift: 0,
+            hi: 0,
+            span: 0,
+            jump: skipped * code,
+            early: 2 * filters * skipped,
+            finished: 0,
+            words,
+            // SAFETY: there are that many words (`windows` has been compared with them).
+            end: unsafe { words.add(3 * self.windows) },
+            sums: null_mut(),
+            channels: null(),
+            out: [null_mut(); 2],
+            w: w.as_ptr(),
+        };
+        match sums {
+            Sums::Kept(sums) => parameters.sums = sums.as_ptr().cast_mut().cast(),
+            Sums::Finished { first, channels, q, out: [a, b] } => {
+                parameters.finished = if q.is_signed() { 2 } else { 1 };
+                // Only read where results are finished.
+                parameters.sums = match first {
+                    First::Constant(first) => first.as_ptr().cast_mut(),
+                    First::Kept(first) => first.as_ptr().cast_mut().cast(),
+                };
+                parameters.channels = channels.as_ptr();
+                parameters.out = [a.as_ptr().cast_mut().cast(), b.as_ptr().cast_mut().cast()];
+                (parameters.shift, parameters.hi, parameters.span) = (q.shift, q.hi, q.hi.wrapping_sub(q.lo));
+            }
+        }
+        // SAFETY: `count` tiles read `size` weights each, the words of `windows` windows, and two accumulators for each filter, which they write
+        // if they are kept. Else they read `words` constants of each filter and write one result of each pixel. All of them are there: `suffice` has compared accumulators, constants and
+        // results, `enough` the weights, in products that do not wrap below `MOST_FILTERS`. What is written are cells.
+        unsafe {
+            if filters == 3 {
+                three(&parameters);
+            } else {
+                two(&parameters);
+            }
+        }
+    }
+}
+
+/// Saves what a block may not change, and moves the parameters to the stack. Then slot `n` is at `sp + 4·n`, slot 13 is free, and r2 points to the
+/// weights.
+macro_rules! enter {
+    () => {
+        "
+        push {{r6, r7}}
+        mov r6, r11
+        push {{r6}}
+        sub sp, #4
+        ldm r0!, {{r1, r2, r3, r4, r5, r6}}
+        push {{r1, r2, r3, r4, r5, r6}}
+        ldm r0!, {{r1, r2, r3, r4, r5, r6, r7}}
+        push {{r1, r2, r3, r4, r5, r6, r7}}
+        ldr r2, [r0]
+        "
+    };
+}
+
+/// Undoes `enter`.
+macro_rules! leave {
+    () => {
+        "
+        add sp, #56
+        pop {{r6}}
+        mov r11, r6
+        pop {{r6, r7}}
+        "
+    };
+}
+
+/// The assembler's macro `kiln_result`: result r5 of accumulator r4, with limit r1, constant r2, multiplier r3 and shift r7; destroys r4 and r6. Then
+/// stores it as result `at` of the pixel whose results slot `slot` points to.
+macro_rules! define_result {
+    () => {
+        "
+        .macro kiln_result slot, at
+        cmp r4, r1
+        blo 3f
+        ldr r6, [sp, #4*10]
+        asrs r4, r4, #31
+        ands r4, r4, r6
+        ldr r5, [sp, #4*9]
+        subs r5, r5, r4
+        b 4f
+        3:
+        uxth r5, r3
+        muls r5, r4, r5
+        lsrs r5, r5, #14
+        lsrs r6, r3, #16
+        muls r6, r4, r6
+        adds r5, r5, r6
+        adds r5, r5, r2
+        asrs r5, r5, r7
+        4:
+        ldr r6, [sp, #4*\\slot]
+        strb r5, [r6, #\\at]
+        .endm
+        "
+    };
+}
+
+/// The assembler's macros `kiln_filter` and, for signed layers, `kiln_signed_filter`: results of both pixels from the accumulators in registers `q` and `h`. The upper field comes first: where
+/// the pixels are the same, the lower one stays.
+macro_rules! define_filter {
+    () => {
+        "
+        .macro kiln_filter q, h, at
+        ldm r0!, {{r1, r2, r3}}
+        mov r4, \\h
+        kiln_result 6, \\at
+        mov r4, \\q
+        mov r5, \\h
+        lsls r5, r5, #16
+        subs r4, r4, r5
+        kiln_result 5, \\at
+        .endm
+        .macro kiln_signed_result slot, at
+        ldr r5, [r0, #0]
+        ldr r2, [r0, #12]
+        cmp r4, r5
+        bge 3f
+        ldr r2, [r0, #4]
+        3:
+        kiln_result \\slot, \\at
+        .endm
+        .macro kiln_signed_filter q, h, at
+        ldr r1, [r0, #8]
+        ldr r3, [r0, #16]
+        mov r4, \\h
+        kiln_signed_result 6, \\at
+        mov r4, \\q
+        mov r5, \\h
+        lsls r5, r5, #16
+        subs r4, r4, r5
+        kiln_signed_result 5, \\at
+        adds r0, r0, #20
+        .endm
+        "
+    };
+}
+
+/// Behind a tile's results: constants and results of the next one; whether there is one.
+macro_rules! next_tile {
+    ($filters:literal) => {
+        concat!(
+            "
+            str r0, [sp, #4*4]
+            ldr r0, [sp, #4*5]
+            adds r0, r0, #",
+            $filters,
+            "
+            str r0, [sp, #4*5]
+            ldr r0, [sp, #4*6]
+            adds r0, r0, #",
+            $filters,
+            "
+            str r0, [sp, #4*6]
+            ldr r2, [sp, #4*13]
+            7:
+            ldr r0, [sp, #4*7]
+            subs r0, r0, #1
+            str r0, [sp, #4*7]
+            beq 8f
+            b 1b
+            8:
+            .purgem kiln_result
+            .purgem kiln_filter
+            .purgem kiln_signed_result
+            .purgem kiln_signed_filter
+            .purgem kiln_window
+            "
+        )
+    };
+}
+
+/// Tiles of three filters: accumulators `q` are r8, r9, r10, `h` are r11, r12, lr.
+///
+/// # Safety
+/// As for [`Work::run`].
+unsafe fn three(parameters: *const Parameters) {
+    // SAFETY: as the caller says. What the compiler must not know of changes (r6, r7, r11, the stack) is restored.
+    unsafe {
+        core::arch::asm!(
+            define_result!(),
+            define_filter!(),
+            // 29 instructions for 12 products: operands in r0 and r4, sums of the window in r5, r6, r7.
+            "
+            .macro kiln_window at
+            ldm r3!, {{r0, r4}}
+            ldrb r5, [r2, #\\at]
+            muls r5, r0, r5
+            ldrb r6, [r2, #\\at+1]
+            muls r6, r0, r6
+            ldrb r7, [r2, #\\at+2]
+            muls r7, r0, r7
+            ldrb r1, [r2, #\\at+3]
+            muls r1, r4, r1
+            adds r5, r5, r1
+            ldrb r1, [r2, #\\at+4]
+            muls r1, r4, r1
+            adds r6, r6, r1
+            ldrb r1, [r2, #\\at+5]
+            muls r1, r4, r1
+            adds r7, r7, r1
+            ldm r3!, {{r4}}
+            adds r5, r5, r4
+            asrs r1, r5, #16
+            add r8, r5
+            add r11, r1
+            adds r6, r6, r4
+            asrs r1, r6, #16
+            add r9, r6
+            add r12, r1
+            adds r7, r7, r4
+            asrs r1, r7, #16
+            add r10, r7
+            add lr, r1
+            .endm
+            ",
+            enter!(),
+            "
+            1:
+            ldr r3, [sp, #4*3]
+            ldm r3!, {{r0, r1, r4, r5, r6, r7}}
+            str r3, [sp, #4*3]
+            mov r8, r0
+            mov r11, r1
+            mov r9, r4
+            mov r12, r5
+            mov r10, r6
+            mov lr, r7
+            ldr r3, [sp, #4*1]
+            ldr r0, [sp, #4*12]
+            subs r2, r2, r0
+            ldr r0, [sp, #4*11]
+            add pc, r0
+            nop
+            2:
+            kiln_window 0
+            kiln_window 6
+            kiln_window 12
+            kiln_window 18
+            adds r2, r2, #24
+            ldr r0, [sp, #4*2]
+            cmp r3, r0
+            bne 2b
+            ldr r0, [sp, #4*0]
+            cmp r0, #1
+            beq 6f
+            blo 5f
+            b 9f
+            5:
+            ldr r0, [sp, #4*3]
+            subs r0, r0, #24
+            mov r1, r8
+            mov r3, r11
+            mov r4, r9
+            mov r5, r12
+            mov r6, r10
+            mov r7, lr
+            stm r0!, {{r1, r3, r4, r5, r6, r7}}
+            b 7f
+            6:
+            str r2, [sp, #4*13]
+            ldr r0, [sp, #4*4]
+            ldr r7, [sp, #4*8]
+            kiln_filter r8, r11, 0
+            kiln_filter r9, r12, 1
+            kiln_filter r10, lr, 2
+            b 6f
+            9:
+            str r2, [sp, #4*13]
+            ldr r0, [sp, #4*4]
+            ldr r7, [sp, #4*8]
+            kiln_signed_filter r8, r11, 0
+            kiln_signed_filter r9, r12, 1
+            kiln_signed_filter r10, lr, 2
+            6:
+            ",
+            next_tile!("3"),
+            leave!(),
+            inout("r0") parameters => _,
+            out("r1") _, out("r2") _, out("r3") _, out("r4") _, out("r5") _,
+            out("r8") _, out("r9") _, out("r10") _, out("r12") _, out("lr") _,
+        );
+    }
+}
+
+/// Tiles of two filters: accumulators `q` are r8, r9, `h` are r11, r12.
+///
+/// # Safety
+/// As for [`Work::run`].
+unsafe fn two(parameters: *const Parameters) {
+    // SAFETY: as the caller says. What the compiler must not know of changes (r6, r7, r11, the stack) is restored.
+    unsafe {
+        core::arch::asm!(
+            define_result!(),
+            define_filter!(),
+            "
+            .macro kiln_window at
+            ldm r3!, {{r0, r4}}
+            ldrb r5, [r2, #\\at]
+            muls r5, r0, r5
+            ldrb r6, [r2, #\\at+1]
+            muls r6, r0, r6
+            ldrb r1, [r2, #\\at+2]
+            muls r1, r4, r1
+            adds r5, r5, r1
+            ldrb r1, [r2, #\\at+3]
+            muls r1, r4, r1
+            adds r6, r6, r1
+            ldm r3!, {{r4}}
+            adds r5, r5, r4
+            asrs r1, r5, #16
+            add r8, r5
+            add r11, r1
+            adds r6, r6, r4
+            asrs r1, r6, #16
+            add r9, r6
+            add r12, r1
+            .endm
+            ",
+            enter!(),
+            "
+            1:
+            ldr r3, [sp, #4*3]
+            ldm r3!, {{r0, r1, r4, r5}}
+            str r3, [sp, #4*3]
+            mov r8, r0
+            mov r11, r1
+            mov r9, r4
+            mov r12, r5
+            ldr r3, [sp, #4*1]
+            ldr r0, [sp, #4*12]
+            subs r2, r2, r0
+            ldr r0, [sp, #4*11]
+            add pc, r0
+            nop
+            2:
+            kiln_window 0
+            kiln_window 4
+            kiln_window 8
+            kiln_window 12
+            adds r2, r2, #16
+            ldr r0, [sp, #4*2]
+            cmp r3, r0
+            bne 2b
+            ldr r0, [sp, #4*0]
+            cmp r0, #1
+            beq 6f
+            blo 5f
+            b 9f
+            5:
+            ldr r0, [sp, #4*3]
+            subs r0, r0, #16
+            mov r1, r8
+            mov r3, r11
+            mov r4, r9
+            mov r5, r12
+            stm r0!, {{r1, r3, r4, r5}}
+            b 7f
+            6:
+            str r2, [sp, #4*13]
+            ldr r0, [sp, #4*4]
+            ldr r7, [sp, #4*8]
+            kiln_filter r8, r11, 0
+            kiln_filter r9, r12, 1
+            b 6f
+            9:
+            str r2, [sp, #4*13]
+            ldr r0, [sp, #4*4]
+            ldr r7, [sp, #4*8]
+            kiln_signed_filter r8, r11, 0
+            kiln_signed_filter r9, r12, 1
+            6:
+            ",
+            next_tile!("2"),
+            leave!(),
+            inout("r0") parameters => _,
+            out("r1") _, out("r2") _, out("r3") _, out("r4") _, out("r5") _,
+            out("r8") _, out("r9") _, out("r10") _, out("r12") _, out("lr") _,
+        );
+    }
+}
