@@ -26,23 +26,53 @@ fn parsed(path: &Path) -> syn::File {
     syn::parse_file(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// Functions below a path of a `use`, with the folder of `arch` that they come from.
-fn imported(tree: &UseTree, path: &mut Vec<String>, found: &mut BTreeMap<String, String>) {
+/// The modules below a path of a `use` all of whose public items are kernels.
+fn families(tree: &UseTree, path: &mut Vec<String>, found: &mut Vec<PathBuf>) {
     match tree {
         UseTree::Path(part) => {
             path.push(part.ident.to_string());
-            imported(&part.tree, path, found);
+            families(&part.tree, path, found);
             path.pop();
         }
-        UseTree::Group(group) => group.items.iter().for_each(|tree| imported(tree, path, found)),
-        UseTree::Name(name) => {
-            let name = name.ident.to_string();
-            if path.starts_with(&["crate".into(), "arch".into()]) && name.starts_with(char::is_lowercase) {
-                found.insert(name, path[2].clone());
+        UseTree::Group(group) => group.items.iter().for_each(|tree| families(tree, path, found)),
+        UseTree::Glob(_) => found.push(path.iter().skip(1).collect()),
+        UseTree::Name(name) => assert!(
+            name.ident.to_string().starts_with(char::is_uppercase),
+            "`kiln::kernels` exports families of kernels, not `{}`",
+            name.ident
+        ),
+        UseTree::Rename(_) => panic!("`kiln::kernels` exports kernels by their names"),
+    }
+}
+
+/// The public functions of a family, also those that macros make: what a macro is called with says `pub fn` before the name of each.
+fn kernels(file: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for item in parsed(file).items {
+        let tokens = quote::quote!(#item).to_string();
+        match item {
+            // Kernels have no result: what has one computes a size.
+            Item::Fn(function) if matches!(function.vis, Visibility::Public(_)) => {
+                if matches!(function.sig.output, ReturnType::Default) {
+                    found.push(function.sig.ident.to_string());
+                }
+            }
+            Item::Macro(item) if item.ident.is_some() => {
+                let hidden = tokens.contains("pub fn $");
+                assert!(!hidden, "a macro of {} makes functions public by itself", file.display());
+            }
+            Item::Macro(_) => found.extend(
+                tokens
+                    .split("pub fn ")
+                    .skip(1)
+                    .filter_map(|rest| Some(rest.split([' ', '<', '(', ':']).next()?.into())),
+            ),
+            _ => {
+                assert!(!tokens.starts_with("pub "), "{} has a public item that is no kernel", file.display())
             }
         }
-        UseTree::Rename(_) | UseTree::Glob(_) => panic!("`kiln::kernels` exports functions by their names"),
     }
+    found
 }
 
 /// Public functions of the runtime's `arch` by their names; not those that macros make.
@@ -69,17 +99,19 @@ fn functions() -> BTreeMap<String, syn::Signature> {
 
 #[test]
 fn the_runtime_has_the_kernels_of_the_table_and_no_others() {
-    let mut exported = BTreeMap::new();
-    for item in parsed(&root().join("runtime-nostd/src/kernels.rs")).items {
+    let source = root().join("runtime-nostd/src");
+    let mut modules = Vec::new();
+    for item in parsed(&source.join("kernels.rs")).items {
         if let Item::Use(item) = item {
-            imported(&item.tree, &mut Vec::new(), &mut exported);
+            families(&item.tree, &mut Vec::new(), &mut modules);
         }
     }
-    // Kernels have no result: what has one computes a size.
-    for (name, signature) in functions() {
-        if !matches!(signature.output, ReturnType::Default) {
-            exported.remove(&name);
-        }
+    let mut exported = BTreeMap::new();
+    for module in modules {
+        // `arch`, and the folder of the processor.
+        let isa = module.iter().nth(1).unwrap().to_string_lossy().into_owned();
+        let names = kernels(&source.join(module.with_extension("rs")));
+        exported.extend(names.into_iter().map(|name| (name, isa.clone())));
     }
     let table: BTreeMap<String, String> = KernelId::ALL
         .iter()

@@ -356,3 +356,38 @@ fn nothing_is_left_for_later() {
     }
     assert!(found.is_empty(), "{found:?}");
 }
+
+/// What the build script says of the processor, one module of the runtime reads: what it chooses has the same names everywhere.
+#[test]
+fn one_module_reads_the_cfgs_of_the_build_script() {
+    let files = sources("runtime-nostd/src")
+        .into_iter()
+        .filter(|(file, _)| file != "runtime-nostd/src/arch/target.rs");
+    let readers: Vec<String> = files
+        .filter(|(_, text)| {
+            let mut words =
+                code(text).flat_map(|line| line.split(|c: char| !c.is_alphanumeric() && c != '_'));
+            words.any(|word| {
+                ["kiln_dsp", "kiln_v6m", "kiln_long_product", "kiln_fpu", "kiln_avx512"].contains(&word)
+            })
+        })
+        .map(|(file, _)| file)
+        .collect();
+    assert!(readers.is_empty(), "not only `arch/target.rs` reads them: {readers:?}");
+}
+
+/// Blocks in assembly and in plain Rust, of which `arch/target.rs` chooses, are in files of the same names.
+#[test]
+fn assembly_and_plain_rust_mirror_each_other() {
+    for processor in ["dsp", "v6m"] {
+        let [asm, plain] = ["asm", "plain"].map(|kind| {
+            let folder = format!("runtime-nostd/src/arch/{processor}/{kind}");
+            let files = sources(&folder).into_iter();
+            files
+                .map(|(file, _)| file.replace(&folder, ""))
+                .filter(|file| file != "/pieces.rs")
+                .collect::<Vec<_>>()
+        });
+        assert_eq!(asm, plain);
+    }
+}

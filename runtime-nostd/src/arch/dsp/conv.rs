@@ -2,9 +2,11 @@
 #![allow(unsafe_code)]
 
 use super::affine::{exact, requant_words, rescaled};
+use super::blocks::conv::pairs_of_pixels;
 use super::blocks::conv1::rows_of_pairs;
+use super::blocks::conv_small::pairs_of_any;
 use super::taps::{exact_results, results, results_of_many, Taps};
-use super::tile::{pairs_of_any, pairs_of_pixels, requantised, split, sums, Shape, Tiles, FIRST_WORDS};
+use super::tile::{requantised, split, sums, Shape, Tiles, FIRST_WORDS};
 use super::window::{fill, move_rows, pixels_that_fit, rows_kept, widen_pixels};
 use crate::arch::extent::{product, product_of, span, sum};
 use crate::arch::portable::conv::conv1_i16_i8;

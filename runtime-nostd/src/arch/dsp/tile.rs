@@ -4,9 +4,8 @@
 //! it sums `A`; the difference is `256 · B`. A pair of taps takes four loads in a row, two `SXTB16` and eight `SMLAD`: 15 cycles for 16 products.
 #![allow(unsafe_code)]
 
-use super::affine::{quad, requant_words};
+use super::affine::quad;
 use super::blocks;
-use crate::arch::extent::product;
 use crate::params::Stride;
 use core::cell::Cell;
 
@@ -39,45 +38,6 @@ pub(crate) const fn split(pixel: usize, channel: usize) -> bool {
     pixel == 1 && channel % 2 == 1
 }
 
-/// All quads for an even number of pixels, requantised.
-///
-/// `XD`: bytes from one pixel's taps to the next one's; `PAIRS`: pairs of taps; `UNROLL`: pairs per turn of the loop; `PIXEL`, `CHANNEL`: elements from one
-/// result to the next. Nothing happens where the slices are too short.
-#[inline(never)]
-pub(super) fn pairs_of_pixels<
-    const XD: usize,
-    const PAIRS: usize,
-    const UNROLL: usize,
-    const PIXEL: usize,
-    const CHANNEL: usize,
-    const SHIFT: u32,
-    const SIGNED: bool,
->(
-    t: Tiles<'_>,
-) {
-    let quad = FIRST_WORDS + 2 * PAIRS + requant_words(SIGNED);
-    let (Some(last_pair), Some(last_channel)) =
-        ((t.pixels / 2).checked_sub(1), t.quads.wrapping_mul(4).checked_sub(1))
-    else {
-        return;
-    };
-    let ((second_y, second), split) = (t.second, split(PIXEL, CHANNEL));
-    // Where it wraps, there are fewer weights than `fits` asks for: four words at least of each quad.
-    let last = product(2 * last_pair, PIXEL).saturating_add(product(last_channel, CHANNEL));
-    let x_end = (2 * last_pair + 1).saturating_mul(XD).saturating_add(t.x_at).saturating_add(4 * PAIRS);
-    let fits = t.w.len() >= t.quads.saturating_mul(quad)
-        && 4 * t.x.len() >= x_end
-        && t.y.len() > t.at.saturating_add(last)
-        && second_y.len() > second.saturating_add(last)
-        && (split || (second_y.as_ptr() == t.y.as_ptr() && second == t.at.wrapping_add(PIXEL)));
-    if !fits || PAIRS == 0 {
-        return;
-    }
-    // SAFETY: the slices hold all that the block reads and writes, through cells or constants: `fits` has compared the ends of weights, taps and both pixels' results, in sums
-    // that do not wrap; that the taps of a pixel are no more than the work space has, the caller has.
-    unsafe { blocks::conv::pairs_of_pixels::<XD, PAIRS, UNROLL, PIXEL, CHANNEL, SHIFT, SIGNED>(&t) }
-}
-
 /// What makes the tiles of a layer.
 #[derive(Clone, Copy)]
 pub(crate) struct Shape {
@@ -87,31 +47,6 @@ pub(crate) struct Shape {
     pub pairs: usize,
     /// From one result to the next.
     pub out: Stride,
-}
-
-/// All quads for pairs of pixels, requantised; the second ones may be in another row. Nothing happens where the slices are too short.
-#[inline(never)]
-pub(super) fn pairs_of_any<const SHIFT: u32, const SIGNED: bool>(t: Tiles<'_>, shape: &Shape) {
-    let &Shape { xd, pairs, out } = shape;
-    let quad = FIRST_WORDS + 2 * pairs + requant_words(SIGNED);
-    let (Some(last_pair), Some(last_channel)) =
-        ((t.pixels / 2).checked_sub(1), t.quads.wrapping_mul(4).checked_sub(1))
-    else {
-        return;
-    };
-    let (second_y, second) = t.second;
-    // Where it wraps, there are fewer weights than `fits` asks for: four words at least of each quad.
-    let last = product(2 * last_pair, out.pixel).saturating_add(product(last_channel, out.channel));
-    let x_end = (2 * last_pair + 1).saturating_mul(xd).saturating_add(t.x_at).saturating_add(4 * pairs);
-    let fits = t.w.len() >= t.quads.saturating_mul(quad)
-        && 4 * t.x.len() >= x_end
-        && t.y.len() > t.at.saturating_add(last)
-        && second_y.len() > second.saturating_add(last);
-    if !fits || pairs == 0 {
-        return;
-    }
-    // SAFETY: as for `pairs_of_pixels`.
-    unsafe { blocks::conv_small::pairs_of_any::<SHIFT, SIGNED>(&t, shape) }
 }
 
 /// Sums of a quad's filters for the pixel whose taps begin at byte `from`: A, 256 · B, C, 256 · D. Zeros where the slices are too short.

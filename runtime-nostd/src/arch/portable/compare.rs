@@ -10,31 +10,24 @@ use crate::rows::{Read, ReadSlice};
 use crate::Element;
 use core::cell::Cell;
 
-/// The kernel of a comparison for one type.
-macro_rules! comparison {
-    ($($doc:literal)+ ; $f:ident $name:ident $t:ident) => {
-        $(#[doc = $doc])+
-        #[inline(always)]
-        pub fn $name(shape: &Broadcast, a: impl Read<$t>, b: impl Read<$t>, y: &[Cell<u8>]) {
-            pairs(shape, a.slice(), b.slice(), y, |a, b| $t::$f(&a, &b));
-        }
-    };
-}
-
 macro_rules! comparisons {
-    ($( $(#[doc = $doc:literal])+ $f:ident $f32:ident $i32:ident $i64:ident $i8:ident $u8:ident $i16:ident $scaled:ident; )+) => {$(
-        comparison! { $($doc)+ ; $f $f32 f32 }
-        comparison! { $($doc)+ ; $f $i32 i32 }
-        comparison! { $($doc)+ ; $f $i64 i64 }
-        comparison! { $($doc)+ ; $f $i8 i8 }
-        comparison! { $($doc)+ ; $f $u8 u8 }
-        comparison! { $($doc)+ ; $f $i16 i16 }
+    ($(
+        #[doc = $doc:literal]
+        $f:ident: $($vis:vis fn $name:ident($t:ident)),+; $scaled_vis:vis fn $scaled:ident;
+    )+) => {$(
+        $(
+            #[doc = $doc]
+            #[inline(always)]
+            $vis fn $name(shape: &Broadcast, a: impl Read<$t>, b: impl Read<$t>, y: &[Cell<u8>]) {
+                pairs(shape, a.slice(), b.slice(), y, |a, b| $t::$f(&a, &b));
+            }
+        )+
 
-        $(#[doc = $doc])+
+        #[doc = $doc]
         ///
         /// Of quantised numbers of two scales.
         #[inline(always)]
-        pub fn $scaled(
+        $scaled_vis fn $scaled(
             shape: &Broadcast,
             p: &CompareParams,
             a: impl Read<i8>,
@@ -48,17 +41,23 @@ macro_rules! comparisons {
 
 comparisons! {
     /// Whether elements are equal.
-    eq equal_f32 equal_i32 equal_i64 equal_i8 equal_u8 equal_i16 equal_i8_scaled;
+    eq: pub fn equal_f32(f32), pub fn equal_i32(i32), pub fn equal_i64(i64),
+        pub fn equal_i8(i8), pub fn equal_u8(u8), pub fn equal_i16(i16); pub fn equal_i8_scaled;
     /// Whether elements of the first operand are greater.
-    gt greater_f32 greater_i32 greater_i64 greater_i8 greater_u8 greater_i16 greater_i8_scaled;
+    gt: pub fn greater_f32(f32), pub fn greater_i32(i32), pub fn greater_i64(i64),
+        pub fn greater_i8(i8), pub fn greater_u8(u8), pub fn greater_i16(i16); pub fn greater_i8_scaled;
     /// Whether elements of the first operand are greater or equal.
-    ge greater_equal_f32 greater_equal_i32 greater_equal_i64 greater_equal_i8 greater_equal_u8 greater_equal_i16 greater_equal_i8_scaled;
+    ge: pub fn greater_equal_f32(f32), pub fn greater_equal_i32(i32), pub fn greater_equal_i64(i64),
+        pub fn greater_equal_i8(i8), pub fn greater_equal_u8(u8), pub fn greater_equal_i16(i16); pub fn greater_equal_i8_scaled;
     /// Whether elements of the first operand are less.
-    lt less_f32 less_i32 less_i64 less_i8 less_u8 less_i16 less_i8_scaled;
+    lt: pub fn less_f32(f32), pub fn less_i32(i32), pub fn less_i64(i64),
+        pub fn less_i8(i8), pub fn less_u8(u8), pub fn less_i16(i16); pub fn less_i8_scaled;
     /// Whether elements of the first operand are less or equal.
-    le less_equal_f32 less_equal_i32 less_equal_i64 less_equal_i8 less_equal_u8 less_equal_i16 less_equal_i8_scaled;
+    le: pub fn less_equal_f32(f32), pub fn less_equal_i32(i32), pub fn less_equal_i64(i64),
+        pub fn less_equal_i8(i8), pub fn less_equal_u8(u8), pub fn less_equal_i16(i16); pub fn less_equal_i8_scaled;
     /// Whether elements differ.
-    ne not_equal_f32 not_equal_i32 not_equal_i64 not_equal_i8 not_equal_u8 not_equal_i16 not_equal_i8_scaled;
+    ne: pub fn not_equal_f32(f32), pub fn not_equal_i32(i32), pub fn not_equal_i64(i64),
+        pub fn not_equal_i8(i8), pub fn not_equal_u8(u8), pub fn not_equal_i16(i16); pub fn not_equal_i8_scaled;
 }
 
 #[inline(never)]

@@ -58,10 +58,10 @@ pub fn dequantize_u8_f32(scale: f32, zero_point: i32, x: &[Cell<u8>], y: &[Cell<
 }
 
 macro_rules! requantize {
-    ($($(#[$doc:meta])* $name:ident $from:ty => $to:ty;)+) => {$(
+    ($($(#[$doc:meta])* $vis:vis fn $name:ident: $from:ty => $to:ty;)+) => {$(
         $(#[$doc])*
         #[inline(never)]
-        pub fn $name(x_zero: i32, by: &Rescale, x: &[Cell<$from>], y: &[Cell<$to>]) {
+        $vis fn $name(x_zero: i32, by: &Rescale, x: &[Cell<$from>], y: &[Cell<$to>]) {
             map(x, y, |x| by.apply(i32::from(x).wrapping_sub(x_zero)) as $to);
         }
     )+};
@@ -69,17 +69,17 @@ macro_rules! requantize {
 
 requantize! {
     /// TFLite's `QUANTIZE` of integers: `x − x_zero`, rescaled.
-    requantize_i16_i8 i16 => i8;
+    pub fn requantize_i16_i8: i16 => i8;
     /// As [`requantize_i16_i8`].
-    requantize_i16 i16 => i16;
+    pub fn requantize_i16: i16 => i16;
     /// As [`requantize_i16_i8`].
-    requantize_i16_i32 i16 => i32;
+    pub fn requantize_i16_i32: i16 => i32;
     /// As [`requantize_i16_i8`].
-    requantize_i8_i16 i8 => i16;
+    pub fn requantize_i8_i16: i8 => i16;
     /// As [`requantize_i16_i8`].
-    requantize_i8_i32 i8 => i32;
+    pub fn requantize_i8_i32: i8 => i32;
     /// As [`requantize_i16_i8`].
-    requantize_i32_i8 i32 => i8;
+    pub fn requantize_i32_i8: i32 => i8;
     /// As [`requantize_i16_i8`].
-    requantize_i32_i16 i32 => i16;
+    pub fn requantize_i32_i16: i32 => i16;
 }

@@ -108,12 +108,12 @@ pub fn mul_f32(shape: &Broadcast, lo: f32, hi: f32, a: impl Read<f32>, b: impl R
 }
 
 macro_rules! functions {
-    ($( $(#[doc = $doc:literal])+ $name:ident $f:expr; )+) => {$(
+    ($( $(#[doc = $doc:literal])+ $vis:vis fn $name:ident = $f:expr; )+) => {$(
         $(#[doc = $doc])+
         ///
         /// Results are clamped to `lo..=hi`.
         #[inline(always)]
-        pub fn $name(
+        $vis fn $name(
             shape: &Broadcast,
             lo: f32,
             hi: f32,
@@ -128,32 +128,32 @@ macro_rules! functions {
 
 functions! {
     /// Angles of the points (`b`, `a`), in radians.
-    atan2_f32 libm::atan2f;
+    pub fn atan2_f32 = libm::atan2f;
     /// Quotient of floats.
-    div_f32 |a, b| a / b;
+    pub fn div_f32 = |a, b| a / b;
     /// The greatest integers that are not above the quotients.
-    floor_div_f32 |a, b| libm::floorf(a / b);
+    pub fn floor_div_f32 = |a, b| libm::floorf(a / b);
     /// What the greatest such integers leave, with the sign of the divisor.
-    floor_mod_f32 floor_mod;
+    pub fn floor_mod_f32 = floor_mod;
     /// The larger one of two floats; `b` where one is NaN.
-    max_f32 |a, b| if a > b { a } else { b };
+    pub fn max_f32 = |a, b| if a > b { a } else { b };
     /// The smaller one of two floats; `b` where one is NaN.
-    min_f32 |a, b| if a < b { a } else { b };
+    pub fn min_f32 = |a, b| if a < b { a } else { b };
     /// Powers: `a` to the `b`.
-    pow_f32 libm::powf;
+    pub fn pow_f32 = libm::powf;
     /// `a` where it is not negative, else `a · b`.
-    prelu_f32 |a, b| if a >= 0.0 { a } else { a * b };
+    pub fn prelu_f32 = |a, b| if a >= 0.0 { a } else { a * b };
     /// Squares of differences.
-    squared_difference_f32 |a, b| (a - b) * (a - b);
+    pub fn squared_difference_f32 = |a, b| (a - b) * (a - b);
 }
 
 macro_rules! integers {
-    ($($t:ident : $( $(#[doc = $doc:literal])+ $name:ident $f:expr; )+ )+) => {$($(
+    ($($t:ident : $( $(#[doc = $doc:literal])+ $vis:vis fn $name:ident = $f:expr; )+ )+) => {$($(
         $(#[doc = $doc])+
         ///
         /// Results are clamped to `lo..=hi`.
         #[inline(always)]
-        pub fn $name(shape: &Broadcast, lo: $t, hi: $t, a: impl Read<$t>, b: impl Read<$t>, y: &[Cell<$t>]) {
+        $vis fn $name(shape: &Broadcast, lo: $t, hi: $t, a: impl Read<$t>, b: impl Read<$t>, y: &[Cell<$t>]) {
             plain(shape, lo, hi, a.slice(), b.slice(), y, $f);
         }
     )+)+};
@@ -162,46 +162,46 @@ macro_rules! integers {
 integers! {
     i32:
     /// Sum of plain integers, which wraps.
-    add_i32 i32::wrapping_add;
+    pub fn add_i32 = i32::wrapping_add;
     /// Difference of plain integers, which wraps.
-    sub_i32 i32::wrapping_sub;
+    pub fn sub_i32 = i32::wrapping_sub;
     /// Product of plain integers, which wraps.
-    mul_i32 i32::wrapping_mul;
+    pub fn mul_i32 = i32::wrapping_mul;
     /// The larger one of two integers.
-    max_i32 i32::max;
+    pub fn max_i32 = i32::max;
     /// The smaller one of two integers.
-    min_i32 i32::min;
+    pub fn min_i32 = i32::min;
     /// Quotients, rounded towards zero; 0 for a division by zero.
-    div_i32 |a, b| if b == 0 { 0 } else { a.wrapping_div(b) };
+    pub fn div_i32 = |a, b| if b == 0 { 0 } else { a.wrapping_div(b) };
     /// The greatest integers that are not above the quotients; 0 for a division by zero.
-    floor_div_i32 |a, b| floor_div_mod(a.into(), b.into()).0 as i32;
+    pub fn floor_div_i32 = |a, b| floor_div_mod(a.into(), b.into()).0 as i32;
     /// What the greatest such integers leave, with the sign of the divisor; 0 for a division by zero.
-    floor_mod_i32 |a, b| floor_div_mod(a.into(), b.into()).1 as i32;
+    pub fn floor_mod_i32 = |a, b| floor_div_mod(a.into(), b.into()).1 as i32;
     /// Powers, the least integer where they are beyond the type; 0 for negative exponents.
-    pow_i32 |a, b| i32::try_from(power(a.into(), b.into(), i64::saturating_mul)).unwrap_or(i32::MIN);
+    pub fn pow_i32 = |a, b| i32::try_from(power(a.into(), b.into(), i64::saturating_mul)).unwrap_or(i32::MIN);
     /// Squares of differences, which wrap.
-    squared_difference_i32 |a, b| a.wrapping_sub(b).wrapping_mul(a.wrapping_sub(b));
+    pub fn squared_difference_i32 = |a, b| a.wrapping_sub(b).wrapping_mul(a.wrapping_sub(b));
     i64:
     /// Sum of plain integers, which wraps.
-    add_i64 i64::wrapping_add;
+    pub fn add_i64 = i64::wrapping_add;
     /// Difference of plain integers, which wraps.
-    sub_i64 i64::wrapping_sub;
+    pub fn sub_i64 = i64::wrapping_sub;
     /// Product of plain integers, which wraps.
-    mul_i64 i64::wrapping_mul;
+    pub fn mul_i64 = i64::wrapping_mul;
     /// The larger one of two integers.
-    max_i64 i64::max;
+    pub fn max_i64 = i64::max;
     /// The smaller one of two integers.
-    min_i64 i64::min;
+    pub fn min_i64 = i64::min;
     /// Quotients, rounded towards zero; 0 for a division by zero.
-    div_i64 |a, b| if b == 0 { 0 } else { a.wrapping_div(b) };
+    pub fn div_i64 = |a, b| if b == 0 { 0 } else { a.wrapping_div(b) };
     /// The greatest integers that are not above the quotients; 0 for a division by zero.
-    floor_div_i64 |a, b| floor_div_mod(a, b).0;
+    pub fn floor_div_i64 = |a, b| floor_div_mod(a, b).0;
     /// What the greatest such integers leave, with the sign of the divisor; 0 for a division by zero.
-    floor_mod_i64 |a, b| floor_div_mod(a, b).1;
+    pub fn floor_mod_i64 = |a, b| floor_div_mod(a, b).1;
     /// Powers, which wrap; 0 for negative exponents.
-    pow_i64 |a, b| power(a, b, i64::wrapping_mul);
+    pub fn pow_i64 = |a, b| power(a, b, i64::wrapping_mul);
     /// Squares of differences, which wrap.
-    squared_difference_i64 |a, b| a.wrapping_sub(b).wrapping_mul(a.wrapping_sub(b));
+    pub fn squared_difference_i64 = |a, b| a.wrapping_sub(b).wrapping_mul(a.wrapping_sub(b));
 }
 
 #[inline(never)]

@@ -167,16 +167,16 @@ fn cumsum<T: Arithmetic>(p: &Along, exclusive: bool, reverse: bool, x: &[Cell<T>
 }
 
 macro_rules! cumulative {
-    ($($name:ident $t:ident)+) => { $(
+    ($($vis:vis fn $name:ident: $t:ident;)+) => { $(
         /// Sums of all elements up to each one along an axis, from its end on if `REVERSE`, without the element itself if `EXCLUSIVE`.
         #[inline(never)]
-        pub fn $name<const EXCLUSIVE: bool, const REVERSE: bool>(p: &Along, x: &[Cell<$t>], y: &[Cell<$t>]) {
+        $vis fn $name<const EXCLUSIVE: bool, const REVERSE: bool>(p: &Along, x: &[Cell<$t>], y: &[Cell<$t>]) {
             cumsum(p, EXCLUSIVE, REVERSE, x, y);
         }
     )+ };
 }
 
-cumulative! { cumsum_f32 f32 cumsum_i32 i32 cumsum_i64 i64 }
+cumulative! { pub fn cumsum_f32: f32; pub fn cumsum_i32: i32; pub fn cumsum_i64: i64; }
 
 /// Folds the reduced elements of each index of the kept axes.
 #[inline(always)]

@@ -47,10 +47,10 @@ pub fn tanh_f32(x: &[Cell<f32>], y: &[Cell<f32>]) {
 }
 
 macro_rules! functions {
-    ($( $(#[doc = $doc:literal])+ $name:ident $f:expr; )+) => {$(
+    ($( $(#[doc = $doc:literal])+ $vis:vis fn $name:ident = $f:expr; )+) => {$(
         $(#[doc = $doc])+
         #[inline(never)]
-        pub fn $name(x: &[Cell<f32>], y: &[Cell<f32>]) {
+        $vis fn $name(x: &[Cell<f32>], y: &[Cell<f32>]) {
             map(x, y, $f);
         }
     )+};
@@ -58,47 +58,47 @@ macro_rules! functions {
 
 functions! {
     /// `|x|`.
-    abs_f32 libm::fabsf;
+    pub fn abs_f32 = libm::fabsf;
     /// The least integer that is not below `x`.
-    ceil_f32 libm::ceilf;
+    pub fn ceil_f32 = libm::ceilf;
     /// `cos(x)`, `x` in radians.
-    cos_f32 libm::cosf;
+    pub fn cos_f32 = libm::cosf;
     /// `x` where it is not negative, else `exp(x) − 1`.
-    elu_f32 |x| if x < 0.0 { libm::expm1f(x) } else { x };
+    pub fn elu_f32 = |x| if x < 0.0 { libm::expm1f(x) } else { x };
     /// `2/√π` times the integral of `exp(−t²)` from 0 to `x`.
-    erf_f32 libm::erff;
+    pub fn erf_f32 = libm::erff;
     /// `exp(x)`.
-    exp_f32 math::exp;
+    pub fn exp_f32 = math::exp;
     /// The greatest integer that is not above `x`.
-    floor_f32 libm::floorf;
+    pub fn floor_f32 = libm::floorf;
     /// `x` times the probability of a standard normal variable below it.
-    gelu_f32 |x| 0.5 * x * (1.0 + libm::erff(x * core::f32::consts::FRAC_1_SQRT_2));
+    pub fn gelu_f32 = |x| 0.5 * x * (1.0 + libm::erff(x * core::f32::consts::FRAC_1_SQRT_2));
     /// [`gelu_f32`] by the usual approximation with tanh.
-    gelu_tanh_f32 |x| {
+    pub fn gelu_tanh_f32 = |x| {
         // √(2/π).
         let inner = 0.797_884_6 * (x + 0.044_715 * x * x * x);
         0.5 * x * (1.0 + math::tanh(inner))
     };
     /// `x · min(max(x + 3, 0), 6) / 6`.
-    hard_swish_f32 |x| x * clip(x + 3.0, 0.0, 6.0) / 6.0;
+    pub fn hard_swish_f32 = |x| x * clip(x + 3.0, 0.0, 6.0) / 6.0;
     /// The natural logarithm of `x`.
-    log_f32 libm::logf;
+    pub fn log_f32 = libm::logf;
     /// `−x`.
-    neg_f32 |x| -x;
+    pub fn neg_f32 = |x| -x;
     /// The integer nearest to `x`; the even one of two.
-    round_f32 libm::rintf;
+    pub fn round_f32 = libm::rintf;
     /// `1 / √x`.
-    rsqrt_f32 |x| 1.0 / libm::sqrtf(x);
+    pub fn rsqrt_f32 = |x| 1.0 / libm::sqrtf(x);
     /// −1, 0 or 1, as `x` is negative, zero or positive.
-    sign_f32 |x| if x > 0.0 { 1.0 } else if x < 0.0 { -1.0 } else { x };
+    pub fn sign_f32 = |x| if x > 0.0 { 1.0 } else if x < 0.0 { -1.0 } else { x };
     /// `sin(x)`, `x` in radians.
-    sin_f32 libm::sinf;
+    pub fn sin_f32 = libm::sinf;
     /// `log(1 + exp(x))`.
-    softplus_f32 |x| (if x > 0.0 { x } else { 0.0 }) + libm::log1pf(libm::expf(-libm::fabsf(x)));
+    pub fn softplus_f32 = |x| (if x > 0.0 { x } else { 0.0 }) + libm::log1pf(libm::expf(-libm::fabsf(x)));
     /// `√x`.
-    sqrt_f32 libm::sqrtf;
+    pub fn sqrt_f32 = libm::sqrtf;
     /// `x²`.
-    square_f32 |x| x * x;
+    pub fn square_f32 = |x| x * x;
 }
 
 /// Applies `f` to all elements, in order.

@@ -129,12 +129,16 @@ pub fn dense_i8_simd_crew<const SYMMETRIC: bool>(
 
 /// Kernels of floats with the help of a crew, all with the same arguments.
 macro_rules! of_floats {
-    ($( $conv:ident $conv_on:ident $depthwise:ident $depthwise_on:ident $dense:ident $dense_on:ident )+) => {$(
+    ($(
+        $conv_vis:vis fn $conv_on:ident = $conv:ident;
+        $depthwise_vis:vis fn $depthwise_on:ident = $depthwise:ident;
+        $dense_vis:vis fn $dense_on:ident = $dense:ident;
+    )+) => {$(
         #[doc = concat!(
             "As [`", stringify!($conv), "`](crate::kernels::", stringify!($conv), "), with the help of a crew. `work` consists of `cores` workspaces of equal length, a multiple of ",
             "64 bytes, or is empty where that of the kernel may be.",
         )]
-        pub fn $conv_on(
+        $conv_vis fn $conv_on(
             crew: &Crew,
             cores: usize,
             p: &Conv,
@@ -153,7 +157,7 @@ macro_rules! of_floats {
             "As [`", stringify!($depthwise), "`](crate::kernels::", stringify!($depthwise), "), with the help of a crew. `work` consists of `cores` workspaces of equal length, a ",
             "multiple of 64 bytes.",
         )]
-        pub fn $depthwise_on(
+        $depthwise_vis fn $depthwise_on(
             crew: &Crew,
             cores: usize,
             p: &Conv,
@@ -177,7 +181,7 @@ macro_rules! of_floats {
         #[doc = concat!(
             "As [`", stringify!($dense), "`](crate::kernels::", stringify!($dense), "), with the help of a crew. `work` as of [`", stringify!($conv_on), "`].",
         )]
-        pub fn $dense_on(
+        $dense_vis fn $dense_on(
             crew: &Crew,
             cores: usize,
             x: Rows<'_, f32>,
@@ -213,12 +217,12 @@ macro_rules! of_floats {
 }
 
 of_floats! {
-    conv2d_f32_simd conv2d_f32_simd_crew
-        depthwise2d_f32_simd depthwise2d_f32_simd_crew
-        dense_f32_simd dense_f32_simd_crew
-    conv2d_f32_simd_reproducible conv2d_f32_simd_reproducible_crew
-        depthwise2d_f32_simd_reproducible depthwise2d_f32_simd_reproducible_crew
-        dense_f32_simd_reproducible dense_f32_simd_reproducible_crew
+    pub fn conv2d_f32_simd_crew = conv2d_f32_simd;
+    pub fn depthwise2d_f32_simd_crew = depthwise2d_f32_simd;
+    pub fn dense_f32_simd_crew = dense_f32_simd;
+    pub fn conv2d_f32_simd_reproducible_crew = conv2d_f32_simd_reproducible;
+    pub fn depthwise2d_f32_simd_reproducible_crew = depthwise2d_f32_simd_reproducible;
+    pub fn dense_f32_simd_reproducible_crew = dense_f32_simd_reproducible;
 }
 
 /// A convolution of floats.

@@ -3,6 +3,7 @@
 use super::pieces::{corrected, saturated, shifts};
 use crate::arch::dsp::affine::requant_words;
 use crate::arch::dsp::tile::{split, Tiles, FIRST_WORDS};
+use crate::arch::extent::product;
 use core::cell::Cell;
 
 /// What the block for pairs of pixels reads, in its order: addresses and counts.
@@ -26,13 +27,12 @@ struct Registers {
     second: usize,
 }
 
-/// All quads for an even number of pixels, requantised: see [`tile::pairs_of_pixels`](crate::arch::dsp::tile::pairs_of_pixels).
+/// All quads for an even number of pixels, requantised.
 ///
-/// # Safety
-///
-/// The slices are as long as it checks.
-#[inline(always)]
-pub(crate) unsafe fn pairs_of_pixels<
+/// `XD`: bytes from one pixel's taps to the next one's; `PAIRS`: pairs of taps; `UNROLL`: pairs per turn of the loop; `PIXEL`, `CHANNEL`: elements from one
+/// result to the next. Nothing happens where the slices are too short.
+#[inline(never)]
+pub(crate) fn pairs_of_pixels<
     const XD: usize,
     const PAIRS: usize,
     const UNROLL: usize,
@@ -41,10 +41,26 @@ pub(crate) unsafe fn pairs_of_pixels<
     const SHIFT: u32,
     const SIGNED: bool,
 >(
-    t: &Tiles<'_>,
+    t: Tiles<'_>,
 ) {
     let quad = FIRST_WORDS + 2 * PAIRS + requant_words(SIGNED);
-    let (second_y, second) = t.second;
+    let (Some(last_pair), Some(last_channel)) =
+        ((t.pixels / 2).checked_sub(1), t.quads.wrapping_mul(4).checked_sub(1))
+    else {
+        return;
+    };
+    let ((second_y, second), split) = (t.second, split(PIXEL, CHANNEL));
+    // Where it wraps, there are fewer weights than `fits` asks for: four words at least of each quad.
+    let last = product(2 * last_pair, PIXEL).saturating_add(product(last_channel, CHANNEL));
+    let x_end = (2 * last_pair + 1).saturating_mul(XD).saturating_add(t.x_at).saturating_add(4 * PAIRS);
+    let fits = t.w.len() >= t.quads.saturating_mul(quad)
+        && 4 * t.x.len() >= x_end
+        && t.y.len() > t.at.saturating_add(last)
+        && second_y.len() > second.saturating_add(last)
+        && (split || (second_y.as_ptr() == t.y.as_ptr() && second == t.at.wrapping_add(PIXEL)));
+    if !fits || PAIRS == 0 {
+        return;
+    }
     let x = (t.x.as_ptr() as usize).wrapping_add(t.x_at).wrapping_sub(4);
     let w = (t.w.as_ptr() as usize).wrapping_sub(4);
     let y = t.y.as_ptr() as usize + t.at;
@@ -58,7 +74,8 @@ pub(crate) unsafe fn pairs_of_pixels<
         w,
         second: (second_y.as_ptr() as usize + second).wrapping_sub(y),
     };
-    // SAFETY: the addresses are those of the slices.
+    // SAFETY: the slices hold all that the block reads and writes, through cells or constants: `fits` has compared the ends of weights, taps and both pixels' results, in sums
+    // that do not wrap; that the taps of a pixel are no more than the work space has, the caller has.
     unsafe { block::<XD, PAIRS, UNROLL, PIXEL, CHANNEL, SHIFT, SIGNED>(&registers) }
 }
 

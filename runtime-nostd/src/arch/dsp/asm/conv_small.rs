@@ -3,6 +3,7 @@
 use super::pieces::{corrected, entry, saturated, shifts, steps, STEP, UNROLL};
 use crate::arch::dsp::affine::requant_words;
 use crate::arch::dsp::tile::{Shape, Tiles, FIRST_WORDS};
+use crate::arch::extent::product;
 
 /// What the block reads, in its order: addresses, counts and distances.
 #[repr(C)]
@@ -31,16 +32,27 @@ struct Registers {
     channel: usize,
 }
 
-/// All quads for pairs of pixels, requantised: see [`tile::pairs_of_any`](crate::arch::dsp::tile::pairs_of_any).
-///
-/// # Safety
-///
-/// The slices are as long as it checks.
-#[inline(always)]
-pub(crate) unsafe fn pairs_of_any<const SHIFT: u32, const SIGNED: bool>(t: &Tiles<'_>, shape: &Shape) {
+/// All quads for pairs of pixels, requantised; the second ones may be in another row. Nothing happens where the slices are too short.
+#[inline(never)]
+pub(crate) fn pairs_of_any<const SHIFT: u32, const SIGNED: bool>(t: Tiles<'_>, shape: &Shape) {
     let &Shape { xd, pairs, out } = shape;
     let quad = FIRST_WORDS + 2 * pairs + requant_words(SIGNED);
+    let (Some(last_pair), Some(last_channel)) =
+        ((t.pixels / 2).checked_sub(1), t.quads.wrapping_mul(4).checked_sub(1))
+    else {
+        return;
+    };
     let (second_y, second) = t.second;
+    // Where it wraps, there are fewer weights than `fits` asks for: four words at least of each quad.
+    let last = product(2 * last_pair, out.pixel).saturating_add(product(last_channel, out.channel));
+    let x_end = (2 * last_pair + 1).saturating_mul(xd).saturating_add(t.x_at).saturating_add(4 * pairs);
+    let fits = t.w.len() >= t.quads.saturating_mul(quad)
+        && 4 * t.x.len() >= x_end
+        && t.y.len() > t.at.saturating_add(last)
+        && second_y.len() > second.saturating_add(last);
+    if !fits || pairs == 0 {
+        return;
+    }
     let (x, w) = (t.x.as_ptr() as usize + t.x_at, t.w.as_ptr() as usize);
     let y = t.y.as_ptr() as usize + t.at;
     let registers = Registers {
@@ -56,7 +68,8 @@ pub(crate) unsafe fn pairs_of_any<const SHIFT: u32, const SIGNED: bool>(t: &Tile
         entry: entry(pairs),
         channel: out.channel,
     };
-    // SAFETY: the addresses are those of the slices.
+    // SAFETY: the slices hold all that the block reads and writes, through cells or constants: `fits` has compared the ends of weights, taps and both pixels' results, in sums
+    // that do not wrap; that the taps of a pixel are no more than the work space has, the caller has.
     unsafe { block::<SHIFT, SIGNED>(&registers) }
 }
 

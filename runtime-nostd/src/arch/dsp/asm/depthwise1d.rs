@@ -33,6 +33,7 @@ pub(crate) fn pixels<
 }
 
 /// Two sums become results, and those are stored.
+#[rustfmt::skip]
 macro_rules! results {
     ($a:literal, $b:literal) => {
         concat!(
@@ -43,12 +44,8 @@ macro_rules! results {
             ".endif\n",
             affine!($a, "r4", "r5", "r6"),
             affine!($b, "r7", "r10", "r11"),
-            "strb ",
-            $a,
-            ", [lr], #1\n",
-            "strb ",
-            $b,
-            ", [lr], #1\n",
+            "strb ", $a, ", [lr], #1\n",
+            "strb ", $b, ", [lr], #1\n",
         )
     };
 }

@@ -92,60 +92,33 @@ macro_rules! load {
 }
 
 /// Adds a row's share to the sums, or to the first values that `$z0` … hold. `$half` is that of w₁.
+#[rustfmt::skip]
 macro_rules! add {
     (three, $half:literal, $z0:literal, $z1:literal, $z2:literal) => {
         concat!(
             "orr r6, r6, r7, lsl #16\n",
             "sxtab16 r8, lr, r6\n",         // 0, 2
             "sxtab16 r6, lr, r6, ror #8\n", // 1
-            "smlab",
-            $half,
-            " r0, r8, r10, ",
-            $z0,
-            "\n",
+            "smlab", $half, " r0, r8, r10, ", $z0, "\n",
             "smlabt r0, r6, r9, r0\n",
-            "smlad r1, r8, r9, ",
-            $z1,
-            "\n",
-            "smlab",
-            $half,
-            " r1, r6, r10, r1\n",
-            "smlabb r2, r6, r9, ",
-            $z2,
-            "\n",
-            "smlat",
-            $half,
-            " r2, r8, r10, r2\n",
+            "smlad r1, r8, r9, ", $z1, "\n",
+            "smlab", $half, " r1, r6, r10, r1\n",
+            "smlabb r2, r6, r9, ", $z2, "\n",
+            "smlat", $half, " r2, r8, r10, r2\n",
         )
     };
     (four, $half:literal, $z0:literal, $z1:literal, $z2:literal, $z3:literal) => {
         concat!(
             "sxtab16 r8, lr, r6\n",         // 0, 2
             "sxtab16 r6, lr, r6, ror #8\n", // 1, 3
-            "smlab",
-            $half,
-            " r0, r8, r10, ",
-            $z0,
-            "\n",
+            "smlab", $half, " r0, r8, r10, ", $z0, "\n",
             "smlabt r0, r6, r9, r0\n",
-            "smlad r1, r8, r9, ",
-            $z1,
-            "\n",
-            "smlab",
-            $half,
-            " r1, r6, r10, r1\n",
-            "smlad r2, r6, r9, ",
-            $z2,
-            "\n",
-            "smlat",
-            $half,
-            " r2, r8, r10, r2\n",
-            "smlatb r3, r8, r9, ",
-            $z3,
-            "\n",
-            "smlat",
-            $half,
-            " r3, r6, r10, r3\n",
+            "smlad r1, r8, r9, ", $z1, "\n",
+            "smlab", $half, " r1, r6, r10, r1\n",
+            "smlad r2, r6, r9, ", $z2, "\n",
+            "smlat", $half, " r2, r8, r10, r2\n",
+            "smlatb r3, r8, r9, ", $z3, "\n",
+            "smlat", $half, " r3, r6, r10, r3\n",
         )
     };
     (five, $half:literal, $z0:literal, $z1:literal, $z2:literal, $z3:literal, $z4:literal) => {
@@ -153,109 +126,63 @@ macro_rules! add {
             "sxtab16 r6, lr, r6\n",         // 0, 2
             "sxtab16 r8, lr, r7\n",         // 1, 3
             "sxtab16 r7, lr, r7, ror #8\n", // 2, 4
-            "smlab",
-            $half,
-            " r0, r6, r10, ",
-            $z0,
-            "\n",
+            "smlab", $half, " r0, r6, r10, ", $z0, "\n",
             "smlabt r0, r8, r9, r0\n",
-            "smlad r1, r6, r9, ",
-            $z1,
-            "\n",
-            "smlab",
-            $half,
-            " r1, r8, r10, r1\n",
-            "smlad r2, r8, r9, ",
-            $z2,
-            "\n",
-            "smlat",
-            $half,
-            " r2, r6, r10, r2\n",
-            "smlad r3, r7, r9, ",
-            $z3,
-            "\n",
-            "smlat",
-            $half,
-            " r3, r8, r10, r3\n",
-            "smlatb r4, r8, r9, ",
-            $z4,
-            "\n",
-            "smlat",
-            $half,
-            " r4, r7, r10, r4\n",
+            "smlad r1, r6, r9, ", $z1, "\n",
+            "smlab", $half, " r1, r8, r10, r1\n",
+            "smlad r2, r8, r9, ", $z2, "\n",
+            "smlat", $half, " r2, r6, r10, r2\n",
+            "smlad r3, r7, r9, ", $z3, "\n",
+            "smlat", $half, " r3, r8, r10, r3\n",
+            "smlatb r4, r8, r9, ", $z4, "\n",
+            "smlat", $half, " r4, r7, r10, r4\n",
         )
     };
     (six, $half:literal, $z0:literal, $z1:literal, $z2:literal, $z3:literal, $z4:literal, $z5:literal) => {
         concat!(
             "sxtab16 r8, lr, r6\n",         // 0, 2
             "sxtab16 r6, lr, r6, ror #8\n", // 1, 3
-            "smlab",
-            $half,
-            " r0, r8, r10, ",
-            $z0,
-            "\n",
+            "smlab", $half, " r0, r8, r10, ", $z0, "\n",
             "smlabt r0, r6, r9, r0\n",
-            "smlad r1, r8, r9, ",
-            $z1,
-            "\n",
-            "smlab",
-            $half,
-            " r1, r6, r10, r1\n",
-            "smlad r2, r6, r9, ",
-            $z2,
-            "\n",
-            "smlat",
-            $half,
-            " r2, r8, r10, r2\n",
+            "smlad r1, r8, r9, ", $z1, "\n",
+            "smlab", $half, " r1, r6, r10, r1\n",
+            "smlad r2, r6, r9, ", $z2, "\n",
+            "smlat", $half, " r2, r8, r10, r2\n",
             "sxtab16 r8, lr, r7\n",         // 2, 4
             "sxtab16 r7, lr, r7, ror #8\n", // 3, 5
-            "smlad r3, r8, r9, ",
-            $z3,
-            "\n",
-            "smlab",
-            $half,
-            " r3, r7, r10, r3\n",
-            "smlad r4, r7, r9, ",
-            $z4,
-            "\n",
-            "smlat",
-            $half,
-            " r4, r8, r10, r4\n",
-            "smlatb r5, r8, r9, ",
-            $z5,
-            "\n",
-            "smlat",
-            $half,
-            " r5, r7, r10, r5\n",
+            "smlad r3, r8, r9, ", $z3, "\n",
+            "smlab", $half, " r3, r7, r10, r3\n",
+            "smlad r4, r7, r9, ", $z4, "\n",
+            "smlat", $half, " r4, r8, r10, r4\n",
+            "smlatb r5, r8, r9, ", $z5, "\n",
+            "smlat", $half, " r5, r7, r10, r5\n",
         )
     };
 }
 
 /// One sum becomes 256 times that, corrected if it is negative.
+#[rustfmt::skip]
 macro_rules! correct {
     ($($sum:literal)*) => {
         concat!(
             ".if {signed}\n",
             "ldr r6, [r11, #32]\n",
-            $("and r7, r6, ", $sum, ", asr #31\n", "add ", $sum, ", r7, ", $sum, ", lsl #8\n",)*
-            ".endif\n",
+            $("and r7, r6, ", $sum, ", asr #31\n", "add ", $sum, ", r7, ", $sum, ", lsl #8\n",)* ".endif\n",
         )
     };
 }
 
 /// Sums become results.
+#[rustfmt::skip]
 macro_rules! rescale {
     ($($sum:literal)*) => {
         concat!(
             correct!($($sum)*),
             "ldr r6, [r11, #24]\n",
             "ldr r7, [r11, #28]\n",
-            $("smmlar ", $sum, ", ", $sum, ", r6, r7\n",)*
-            ".if {shift}\n",
-            $("ssat ", $sum, ", #8, ", $sum, ", asr #{shift}\n",)*
-            ".else\n",
-            $("ssat ", $sum, ", #8, ", $sum, "\n",)*
-            ".endif\n",
+            $("smmlar ", $sum, ", ", $sum, ", r6, r7\n",)* ".if {shift}\n",
+            $("ssat ", $sum, ", #8, ", $sum, ", asr #{shift}\n",)* ".else\n",
+            $("ssat ", $sum, ", #8, ", $sum, "\n",)* ".endif\n",
         )
     };
 }
@@ -335,6 +262,9 @@ macro_rules! width {
 }
 
 width!(three, "r2", "r5", "", "", "3"; "r0" "0" "r2" "r1" "1" "r2" "r2" "2" "r2");
+
 width!(four, "r3", "r5", "", "", "4"; "r0" "0" "r3" "r1" "1" "r3" "r2" "2" "r3" "r3" "3" "r3");
+
 width!(five, "r4", "r5", "", "", "5"; "r0" "0" "r4" "r1" "1" "r4" "r2" "2" "r4" "r3" "3" "r4" "r4" "4" "r4");
+
 width!(six, "r5", "r8", "ldr r8, [sp]", "str r8, [sp]", "6"; "r0" "0" "r5" "r1" "1" "r5" "r2" "2" "r5" "r3" "3" "r5" "r4" "4" "r5" "r5" "5" "r5");

@@ -151,94 +151,47 @@ pub(super) fn words_per_channel(p: &Conv, signed: bool) -> usize {
 
 /// Adds what a row of the operand at `$at` contributes to both sums: to their first value in r9 if it is the `first` row, whose sum r8 is free until then.
 /// `$outer` holds (w₀, w₂), half `$half` of `$middle` w₁. In r12 are the four pixels from the first one of y0 on.
+#[rustfmt::skip]
 macro_rules! add {
     (stride_1 first, $outer:literal, $middle:literal, $half:literal) => {
         concat!(
             "sxtb16 lr, r12\n",
             "sxtb16 r12, r12, ror #8\n",
-            "smlad r8, lr, ",
-            $outer,
-            ", r9\n",
-            "smlad r9, r12, ",
-            $outer,
-            ", r9\n",
-            "smlab",
-            $half,
-            " r8, r12, ",
-            $middle,
-            ", r8\n",
-            "smlat",
-            $half,
-            " r9, lr, ",
-            $middle,
-            ", r9\n",
+            "smlad r8, lr, ", $outer, ", r9\n",
+            "smlad r9, r12, ", $outer, ", r9\n",
+            "smlab", $half, " r8, r12, ", $middle, ", r8\n",
+            "smlat", $half, " r9, lr, ", $middle, ", r9\n",
         )
     };
     (stride_1 further, $outer:literal, $middle:literal, $half:literal) => {
         concat!(
             "sxtb16 lr, r12\n",
             "sxtb16 r12, r12, ror #8\n",
-            "smlad r8, lr, ",
-            $outer,
-            ", r8\n",
-            "smlad r9, r12, ",
-            $outer,
-            ", r9\n",
-            "smlab",
-            $half,
-            " r8, r12, ",
-            $middle,
-            ", r8\n",
-            "smlat",
-            $half,
-            " r9, lr, ",
-            $middle,
-            ", r9\n",
+            "smlad r8, lr, ", $outer, ", r8\n",
+            "smlad r9, r12, ", $outer, ", r9\n",
+            "smlab", $half, " r8, r12, ", $middle, ", r8\n",
+            "smlat", $half, " r9, lr, ", $middle, ", r9\n",
         )
     };
     // In lr is (x₂, x₄).
     (stride_2 first, $outer:literal, $middle:literal, $half:literal) => {
         concat!(
             "sxtb16 r8, r12\n",
-            "smlad r8, r8, ",
-            $outer,
-            ", r9\n",
-            "smlad r9, lr, ",
-            $outer,
-            ", r9\n",
+            "smlad r8, r8, ", $outer, ", r9\n",
+            "smlad r9, lr, ", $outer, ", r9\n",
             "sxtb16 r12, r12, ror #8\n",
-            "smlab",
-            $half,
-            " r8, r12, ",
-            $middle,
-            ", r8\n",
-            "smlat",
-            $half,
-            " r9, r12, ",
-            $middle,
-            ", r9\n",
+            "smlab", $half, " r8, r12, ", $middle, ", r8\n",
+            "smlat", $half, " r9, r12, ", $middle, ", r9\n",
         )
     };
     (stride_2 further, $outer:literal, $middle:literal, $half:literal) => {
         concat!(
-            "smlad r9, lr, ",
-            $outer,
-            ", r9\n",
+            "smlad r9, lr, ", $outer, ", r9\n",
             "sxtb16 lr, r12\n",
-            "smlad r8, lr, ",
-            $outer,
-            ", r8\n",
+            "smlad r8, lr, ", $outer, ", r8\n",
             "sxtb16 r12, r12, ror #8\n",
-            "smlab",
-            $half,
-            " r8, r12, ",
-            $middle,
-            ", r8\n",
-            "smlat",
-            $half,
-            " r9, r12, ",
-            $middle,
-            ", r9\n",
+            "smlab", $half, " r8, r12, ", $middle, ", r8\n",
+            "smlat", $half, " r9, r12, ", $middle, ", r9\n",
         )
     };
 }
@@ -480,8 +433,10 @@ unsafe fn $name<const PIXEL: usize, const SHIFT: u32, const SIGNED: bool>(
         );
     }
 }
+
     };
 }
 
 channels!(stride_1);
+
 channels!(stride_2);

@@ -1,9 +1,8 @@
 //! Convolution in tiles of two pixels and four filters, as in [`tile`](crate::arch::dsp::tile).
 #![allow(unsafe_code)]
 
-use crate::arch::dsp::affine::requant_words;
-use crate::arch::dsp::blocks::compact::conv::{block, widen};
-use crate::arch::dsp::tile::FIRST_WORDS;
+use super::Pixels;
+use crate::arch::dsp::blocks::compact::conv::{tiles, widen};
 use crate::arch::extent::{product, span, sum};
 use crate::params::{CompactConv, Conv};
 use crate::rows::{Band, Rows};
@@ -78,39 +77,4 @@ fn fill(
             to = unsafe { widen(from.cast(), image, to, count, p.in_c, (p.k_h - 1) * p.in_c) };
         }
     }
-}
-
-/// Pixels whose taps are in the work space.
-#[derive(Clone, Copy)]
-pub(crate) struct Pixels<'a> {
-    /// The taps as pairs of `i16`.
-    pub taps: &'a [Cell<i32>],
-    /// Where in it those of the first pixel are, in bytes.
-    pub from: usize,
-    /// Bytes from one pixel's taps to the next one's.
-    pub step: usize,
-    /// How many pixels, an even number; but at least one, which is computed twice if it is alone.
-    pub count: usize,
-}
-
-/// All filters for some pixels, requantised, channel after channel and pixel after pixel to `out`. Nothing happens where the slices are too short.
-#[inline(never)]
-fn tiles(p: &CompactConv<'_>, pairs: usize, pixels: Pixels<'_>, out: &[Cell<i8>]) {
-    let filters = p.conv.out_c;
-    let Some(last) = pixels.count.checked_sub(1) else { return };
-    // Pairs of taps are no more than there are words for, so that what is counted in them does not wrap.
-    if pairs > pixels.taps.len() {
-        return;
-    }
-    let quad = FIRST_WORDS + 2 * pairs + requant_words(p.signed);
-    let fits = p.weights.len() >= filters.div_ceil(4).saturating_mul(quad)
-        && 4 * pixels.taps.len()
-            >= last.saturating_mul(pixels.step).saturating_add(pixels.from).saturating_add(4 * pairs)
-        && out.len() >= pixels.count.saturating_mul(filters)
-        && (last == 0 || last % 2 == 1);
-    if !fits || pairs == 0 || filters == 0 {
-        return;
-    }
-    // SAFETY: the slices hold all that the block reads and writes, through cells or constants: `fits` has compared weights, taps and results, in sums that do not wrap.
-    unsafe { block(p, pairs, pixels, out) }
 }

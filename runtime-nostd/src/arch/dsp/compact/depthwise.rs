@@ -3,6 +3,7 @@
 //! `SXTAB16` makes two pairs of 16-bit numbers of the bytes of four channels and subtracts the padding, `SXTB16` two pairs of their weights, and `SMLABB` and `SMLATT`
 //! add the products of halves to four sums: 16 cycles a tap.
 
+use super::Taps;
 use crate::arch::dsp::affine::requant_words;
 use crate::arch::dsp::blocks::compact::depthwise::pixel;
 use crate::arch::extent::{product, reach};
@@ -44,16 +45,6 @@ pub fn depthwise2d_i8_dsp_compact(p: &CompactConv<'_>, x: Rows<'_, i8>, y: Rows<
             pixel(p, x, row, &rows, &columns, upright, out);
         }
     }
-}
-
-/// Taps of a filter's row or column that are inside of the image.
-pub(crate) struct Taps {
-    /// The first one.
-    pub(crate) first: usize,
-    /// Where it is in the image.
-    pub(crate) at: usize,
-    /// How many there are.
-    pub(crate) count: usize,
 }
 
 impl Taps {

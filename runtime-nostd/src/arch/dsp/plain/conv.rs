@@ -1,16 +1,15 @@
 //! Tiles of two pixels and four filters in plain Rust.
 
 use super::conv_small::pairs_of_any;
-use crate::arch::dsp::tile::{Shape, Tiles};
+use crate::arch::dsp::tile::{split, Shape, Tiles};
 use crate::params::Stride;
 use core::cell::Cell;
 
 /// All quads for an even number of pixels, requantised.
 ///
-/// # Safety
-///
-/// None.
-pub(crate) unsafe fn pairs_of_pixels<
+/// `XD`: bytes from one pixel's taps to the next one's; `PAIRS`: pairs of taps; `UNROLL`: pairs per turn of the loop; `PIXEL`, `CHANNEL`: elements from one
+/// result to the next. Nothing happens where the slices are too short.
+pub(crate) fn pairs_of_pixels<
     const XD: usize,
     const PAIRS: usize,
     const UNROLL: usize,
@@ -19,11 +18,13 @@ pub(crate) unsafe fn pairs_of_pixels<
     const SHIFT: u32,
     const SIGNED: bool,
 >(
-    t: &Tiles<'_>,
+    t: Tiles<'_>,
 ) {
     let shape = Shape { xd: XD, pairs: PAIRS, out: Stride { pixel: PIXEL, channel: CHANNEL } };
-    // SAFETY: none is asked for.
-    unsafe { pairs_of_any::<SHIFT, SIGNED>(t, &shape) }
+    let second = (t.y.as_ptr(), t.at.wrapping_add(PIXEL));
+    if PAIRS > 0 && (split(PIXEL, CHANNEL) || (t.second.0.as_ptr(), t.second.1) == second) {
+        pairs_of_any::<SHIFT, SIGNED>(t, &shape);
+    }
 }
 
 /// Sums of the pixel whose taps begin at byte `from`: A, A + 256 · B, C, C + 256 · D.

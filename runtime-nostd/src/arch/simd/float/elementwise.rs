@@ -22,7 +22,7 @@ pub(crate) trait Pair {
 }
 
 macro_rules! functions {
-    ($( $(#[doc = $doc:literal])+ $name:ident $portable:ident $pair:ident |$a:ident, $b:ident| $body:expr; )+) => {$(
+    ($( $(#[doc = $doc:literal])+ $vis:vis fn $name:ident = $portable:ident $pair:ident |$a:ident, $b:ident| $body:expr; )+) => {$(
         struct $pair;
 
         impl Pair for $pair {
@@ -47,7 +47,7 @@ macro_rules! functions {
 
         $(#[doc = $doc])+
         #[inline(always)]
-        pub fn $name(shape: &Broadcast, lo: f32, hi: f32, a: impl Read<f32>, b: impl Read<f32>, y: &[Cell<f32>]) {
+        $vis fn $name(shape: &Broadcast, lo: f32, hi: f32, a: impl Read<f32>, b: impl Read<f32>, y: &[Cell<f32>]) {
             let (first, second) = (a.slice(), b.slice());
             let operands = [(first.start(), first.each().len()), (second.start(), second.each().len())];
             if !vectors::<$pair>(shape, lo, hi, operands, y) {
@@ -59,13 +59,13 @@ macro_rules! functions {
 
 functions! {
     /// As [`add_f32`](crate::kernels::add_f32) in vectors, with the same results.
-    add_f32_simd add_f32 Sum |a, b| S::add(a, b);
+    pub fn add_f32_simd = add_f32 Sum |a, b| S::add(a, b);
     /// As [`sub_f32`](crate::kernels::sub_f32) in vectors, with the same results.
-    sub_f32_simd sub_f32 Difference |a, b| S::sub(a, b);
+    pub fn sub_f32_simd = sub_f32 Difference |a, b| S::sub(a, b);
     /// As [`mul_f32`](crate::kernels::mul_f32) in vectors, with the same results.
-    mul_f32_simd mul_f32 Product |a, b| S::mul(a, b);
+    pub fn mul_f32_simd = mul_f32 Product |a, b| S::mul(a, b);
     /// As [`div_f32`](crate::kernels::div_f32) in vectors, with the same results.
-    div_f32_simd div_f32 Quotient |a, b| S::div(a, b);
+    pub fn div_f32_simd = div_f32 Quotient |a, b| S::div(a, b);
 }
 
 /// Results in runs, of which each operand has consecutive elements or a single one.

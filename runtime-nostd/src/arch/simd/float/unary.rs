@@ -17,7 +17,7 @@ pub(crate) trait Function {
 }
 
 macro_rules! functions {
-    ($( $(#[doc = $doc:literal])+ $name:ident $function:ident $x:ident $body:expr; )+) => {$(
+    ($( $(#[doc = $doc:literal])+ $vis:vis fn $name:ident = $function:ident $x:ident $body:expr; )+) => {$(
         struct $function;
 
         impl Function for $function {
@@ -29,7 +29,7 @@ macro_rules! functions {
         }
 
         $(#[doc = $doc])+
-        pub fn $name(x: &[Cell<f32>], y: &[Cell<f32>]) {
+        $vis fn $name(x: &[Cell<f32>], y: &[Cell<f32>]) {
             map::<$function>(x, y);
         }
     )+};
@@ -37,25 +37,25 @@ macro_rules! functions {
 
 functions! {
     /// As [`exp_f32`](crate::kernels::exp_f32) in vectors, to within three units in the last place.
-    exp_f32_simd Exp x exp::<S>(x);
+    pub fn exp_f32_simd = Exp x exp::<S>(x);
     /// As [`logistic_f32`](crate::kernels::logistic_f32) in vectors, to within six units in the last place; 0 below −88.8.
-    logistic_f32_simd Logistic x {
+    pub fn logistic_f32_simd = Logistic x {
         // The 1 of 1 / (1 + e⁻ˣ), but 0 below −9: there the result is eˣ, as TFLite has it.
         let near = S::mul_add(S::splat(1.0), S::add(x, S::splat(9.0)), S::splat(1e30));
         let near = S::clip(near, S::splat(0.0), S::splat(1.0));
         S::div(S::splat(1.0), S::add(near, exp::<S>(S::sub(S::splat(0.0), x))))
     };
     /// As [`gelu_f32`](crate::kernels::gelu_f32) in vectors, to within 4·10⁻⁷ · |x|.
-    gelu_f32_simd Gelu x {
+    pub fn gelu_f32_simd = Gelu x {
         // x + |x| · erf(|x|/√2) is twice what is asked for.
         let erf = erf_of_magnitude::<S>(S::mul(x, S::splat(core::f32::consts::FRAC_1_SQRT_2)));
         let magnitude = S::max(x, S::sub(S::splat(0.0), x));
         S::mul(S::splat(0.5), S::mul_add(x, magnitude, erf))
     };
     /// As [`rsqrt_f32`](crate::kernels::rsqrt_f32) in vectors, with the same results.
-    rsqrt_f32_simd Rsqrt x S::div(S::splat(1.0), S::sqrt(x));
+    pub fn rsqrt_f32_simd = Rsqrt x S::div(S::splat(1.0), S::sqrt(x));
     /// As [`sqrt_f32`](crate::kernels::sqrt_f32) in vectors, with the same results.
-    sqrt_f32_simd Sqrt x S::sqrt(x);
+    pub fn sqrt_f32_simd = Sqrt x S::sqrt(x);
 }
 
 kernel! {

@@ -1,7 +1,9 @@
 //! Convolution in tiles in assembly, for layers of any shape.
 
 use super::super::pieces::{corrected, entry, shifts, steps, STEP, UNROLL};
-use crate::arch::dsp::compact::conv::Pixels;
+use crate::arch::dsp::affine::requant_words;
+use crate::arch::dsp::compact::Pixels;
+use crate::arch::dsp::tile::FIRST_WORDS;
 use crate::params::CompactConv;
 use core::cell::Cell;
 
@@ -33,17 +35,27 @@ struct Frame {
     second: usize,
 }
 
-/// All filters for some pixels, requantised, channel after channel and pixel after pixel to `out`.
-///
-/// # Safety
-///
-/// All is there.
-#[inline(always)]
-pub(crate) unsafe fn block(p: &CompactConv<'_>, pairs: usize, pixels: Pixels<'_>, out: &[Cell<i8>]) {
+/// All filters for some pixels, requantised, channel after channel and pixel after pixel to `out`. Nothing happens where the slices are too short.
+#[inline(never)]
+pub(crate) fn tiles(p: &CompactConv<'_>, pairs: usize, pixels: Pixels<'_>, out: &[Cell<i8>]) {
     let filters = p.conv.out_c;
+    let Some(last) = pixels.count.checked_sub(1) else { return };
+    // Pairs of taps are no more than there are words for, so that what is counted in them does not wrap.
+    if pairs > pixels.taps.len() {
+        return;
+    }
+    let quad = FIRST_WORDS + 2 * pairs + requant_words(p.signed);
+    let fits = p.weights.len() >= filters.div_ceil(4).saturating_mul(quad)
+        && 4 * pixels.taps.len()
+            >= last.saturating_mul(pixels.step).saturating_add(pixels.from).saturating_add(4 * pairs)
+        && out.len() >= pixels.count.saturating_mul(filters)
+        && (last == 0 || last % 2 == 1);
+    if !fits || pairs == 0 || filters == 0 {
+        return;
+    }
     let x = pixels.taps.as_ptr() as usize + pixels.from;
     // A single pixel is its own neighbour.
-    let (step, second) = if pixels.count == 1 { (0, 0) } else { (pixels.step, filters) };
+    let (step, second) = if last == 0 { (0, 0) } else { (pixels.step, filters) };
     let frame = Frame {
         y: out.as_ptr(),
         x,
@@ -58,11 +70,11 @@ pub(crate) unsafe fn block(p: &CompactConv<'_>, pairs: usize, pixels: Pixels<'_>
         left: 0,
         second,
     };
-    // SAFETY: the frame describes them.
-    unsafe { assembly(&frame) }
+    // SAFETY: the slices hold all that the block reads and writes, through cells or constants: `fits` has compared weights, taps and results, in sums that do not wrap.
+    unsafe { block(&frame) }
 }
 
-/// The assembly of [`block`].
+/// The assembly of [`tiles`].
 ///
 /// r0–r7 accumulate A and A' (the second pixel's), A + 256 · B and its like, and the same of C and D; r8 is the next weight, r9 the next tap; r10, r11, r12 and lr
 /// hold a pair of taps: weights, and both pixels' activations.
@@ -71,7 +83,7 @@ pub(crate) unsafe fn block(p: &CompactConv<'_>, pairs: usize, pixels: Pixels<'_>
 ///
 /// The frame describes memory that is there.
 #[inline(always)]
-unsafe fn assembly(frame: &Frame) {
+unsafe fn block(frame: &Frame) {
     // SAFETY: as the caller promises. Every register is declared, or saved and restored.
     unsafe {
         core::arch::asm!(

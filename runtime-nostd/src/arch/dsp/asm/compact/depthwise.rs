@@ -1,7 +1,7 @@
 //! Depthwise convolution in assembly, for layers of any shape.
 
 use super::super::pieces::shifts;
-use crate::arch::dsp::compact::depthwise::Taps;
+use crate::arch::dsp::compact::Taps;
 use crate::params::{CompactConv, Conv};
 use crate::rows::Rows;
 use core::cell::Cell;

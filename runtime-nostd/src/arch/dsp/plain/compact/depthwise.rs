@@ -1,7 +1,7 @@
 //! Depthwise convolution in plain Rust.
 
 use crate::arch::dsp::affine::{quad, requant_words};
-use crate::arch::dsp::compact::depthwise::Taps;
+use crate::arch::dsp::compact::Taps;
 use crate::params::{CompactConv, Conv};
 use crate::rows::Rows;
 use core::cell::Cell;
