@@ -1,9 +1,22 @@
 //! Logistic, tanh and tables.
 
 use super::fixed_point::{self, multiply, rounding_shift_right};
+use super::interpolate::interpolate;
 use super::tensor::{centred, pack_i32};
-use super::{eval, sigmoid, InterpError};
+use super::{eval, sigmoid, Evaluated, InterpError};
 use kiln_ir::{DType, Data, Multiplier, Op, Type};
+
+/// The ops of this family.
+pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Evaluated {
+    let first = operands[0];
+    Ok(Some(match op {
+        Op::Logistic {} => logistic(first, result)?,
+        Op::Tanh {} => tanh(first, result)?,
+        Op::Lookup {} => lookup(operands)?,
+        Op::Interpolate {} => interpolate(first.1, operands[1].1)?,
+        _ => return Ok(None),
+    }))
+}
 
 /// Integer bits of the argument of the fixed-point functions.
 const INTEGER_BITS: u32 = 4;
@@ -48,7 +61,7 @@ fn frexp(x: f64) -> (f64, i32) {
 }
 
 /// See `logistic` in the op table. Integers: `reference/integer_ops/logistic.h` of TFLite Micro.
-pub(super) fn logistic((ty, data): (&Type, &Data), result: &Type) -> Result<Data, InterpError> {
+fn logistic((ty, data): (&Type, &Data), result: &Type) -> Result<Data, InterpError> {
     if ty.dtype == DType::F32 {
         return Ok(Data::from_f32(&data.to_f32().into_iter().map(logistic_f32).collect::<Vec<_>>()));
     }
@@ -61,7 +74,7 @@ pub(super) fn logistic((ty, data): (&Type, &Data), result: &Type) -> Result<Data
 }
 
 /// See `tanh` in the op table. Integers: `reference/integer_ops/tanh.h` of TFLite Micro.
-pub(super) fn tanh((ty, data): (&Type, &Data), result: &Type) -> Result<Data, InterpError> {
+fn tanh((ty, data): (&Type, &Data), result: &Type) -> Result<Data, InterpError> {
     if ty.dtype == DType::F32 {
         return Ok(Data::from_f32(&data.to_f32().into_iter().map(libm::tanhf).collect::<Vec<_>>()));
     }
@@ -105,7 +118,7 @@ pub(super) fn logistic_f32(x: f32) -> f32 {
 }
 
 /// See `lookup` in the op table.
-pub(super) fn lookup(operands: &[(&Type, &Data)]) -> Result<Data, InterpError> {
+fn lookup(operands: &[(&Type, &Data)]) -> Result<Data, InterpError> {
     let (x, table) = (operands[0].1.bytes(), operands[1].1.bytes());
     let table: &[u8; 256] =
         table.try_into().map_err(|_| InterpError::new("lookup wants a table of 256 bytes"))?;

@@ -3,10 +3,22 @@
 use super::elementwise::for_each_pair;
 use super::fixed_point::multiply_below_one;
 use super::tensor::{broadcast_strides, centred, for_each_index, offset};
-use kiln_ir::{CompareRescale, Comparison, DType, Data, Multiplier, Type};
+use super::Evaluated;
+use kiln_ir::{CompareRescale, Comparison, DType, Data, Multiplier, Op, Type};
+
+/// The ops of this family.
+pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Evaluated {
+    let first = operands[0];
+    Ok(Some(match op {
+        Op::Compare { function, rescale } => compare(*function, rescale, operands, result),
+        Op::Select {} => select(operands, result),
+        Op::Cast {} => cast(first, result),
+        _ => return Ok(None),
+    }))
+}
 
 /// See `compare` in the op table. Quantised integers: `ComparisonWithScaling` of TFLite's `reference/comparisons.h`.
-pub(super) fn compare(
+fn compare(
     function: Comparison,
     rescale: &CompareRescale,
     operands: &[(&Type, &Data)],
@@ -34,7 +46,7 @@ pub(super) fn compare(
 }
 
 /// See `select` in the op table.
-pub(super) fn select(operands: &[(&Type, &Data)], result: &Type) -> Data {
+fn select(operands: &[(&Type, &Data)], result: &Type) -> Data {
     let (rank, size) = (result.shape.rank(), result.dtype.size());
     let strides: Vec<Vec<usize>> = operands.iter().map(|(ty, _)| broadcast_strides(ty, rank)).collect();
     let mut bytes = Vec::with_capacity(result.bytes());
@@ -47,7 +59,7 @@ pub(super) fn select(operands: &[(&Type, &Data)], result: &Type) -> Data {
 }
 
 /// See `cast` in the op table.
-pub(super) fn cast((ty, data): (&Type, &Data), result: &Type) -> Data {
+fn cast((ty, data): (&Type, &Data), result: &Type) -> Data {
     match (ty.dtype, result.dtype) {
         (DType::F32, DType::F32) => data.clone(),
         (DType::F32, DType::Bool) => {

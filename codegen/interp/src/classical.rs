@@ -1,9 +1,21 @@
-//! What support-vector machines compute.
+//! Classical machine learning: support-vector machines, and [decision trees](trees).
 
-use kiln_ir::{Data, Type};
+use super::{trees, Evaluated};
+use kiln_ir::{Data, Op, Type};
+
+/// The ops of this family.
+pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Evaluated {
+    let first = operands[0];
+    Ok(Some(match op {
+        Op::SquaredDistances {} => squared_distances(operands),
+        Op::Couple {} => couple(first, result),
+        Op::Trees { least } => trees::trees(*least, operands, result)?,
+        _ => return Ok(None),
+    }))
+}
 
 /// See `squared_distances` in the op table.
-pub(super) fn squared_distances(operands: &[(&Type, &Data)]) -> Data {
+fn squared_distances(operands: &[(&Type, &Data)]) -> Data {
     let ((x, xs), (_, vs)) = (operands[0], operands[1]);
     let width = x.shape.last().max(1);
     let (xs, vs) = (xs.to_f32(), vs.to_f32());
@@ -20,7 +32,7 @@ pub(super) fn squared_distances(operands: &[(&Type, &Data)]) -> Data {
 const ROUNDS: usize = 100;
 
 /// See `couple` in the op table. In the letters of Wu, Lin and Weng, equation 43 and algorithm 2.
-pub(super) fn couple(x: (&Type, &Data), result: &Type) -> Data {
+fn couple(x: (&Type, &Data), result: &Type) -> Data {
     let classes = result.shape.last();
     let pairs = x.0.shape.last();
     let mut all = Vec::new();

@@ -3,8 +3,22 @@
 use super::fixed_point::multiply_wide;
 use super::requantise::Factors;
 use super::tensor::{centred, clamp_f32, clamp_i32, ints, pack_i32};
-use super::InterpError;
-use kiln_ir::{Clamp, DType, Data, Layout, Multiplier, Order, Rescale, Type, Window};
+use super::{Evaluated, InterpError};
+use kiln_ir::{Clamp, DType, Data, Layout, Multiplier, Op, Order, Rescale, Type, Window};
+
+/// The ops of this family.
+pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Evaluated {
+    Ok(Some(match op {
+        Op::Conv2d { window, groups, rescale, clamp, layout } => {
+            conv2d(window, *groups, rescale, clamp, *layout, operands, result)?
+        }
+        Op::ComputedConv2d { window, groups, rescale, clamp } => {
+            conv2d(window, *groups, rescale, clamp, Layout::default(), operands, result)?
+        }
+        Op::Dense { rescale, clamp } => dense(rescale, clamp, operands, result)?,
+        _ => return Ok(None),
+    }))
+}
 
 /// Turns accumulators into results: multiplier of the channel, zero point, clamp.
 struct Output<'a> {
@@ -139,7 +153,7 @@ fn image(ty: &Type, order: Order) -> Result<[usize; 4], InterpError> {
 }
 
 /// See `conv2d` in the op table. Taps outside the image count as zero (that is, are left out).
-pub(super) fn conv2d(
+fn conv2d(
     window: &Window,
     groups: usize,
     rescale: &Rescale,
@@ -180,7 +194,7 @@ pub(super) fn conv2d(
 }
 
 /// See `dense` in the op table.
-pub(super) fn dense(
+fn dense(
     rescale: &Rescale,
     clamp: &Clamp,
     operands: &[(&Type, &Data)],

@@ -3,11 +3,23 @@
 
 use super::conv::Geometry;
 use super::tensor::clamp_f32;
-use super::InterpError;
-use kiln_ir::{Clamp, DType, Data, Layout, Type, Window, DYNAMIC_ROW as ROW};
+use super::{Evaluated, InterpError};
+use kiln_ir::{Clamp, DType, Data, Layout, Op, Type, Window, DYNAMIC_ROW as ROW};
+
+/// The ops of this family.
+pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Evaluated {
+    let first = operands[0];
+    Ok(Some(match op {
+        Op::DynamicScale { symmetric } => scale(*symmetric, first),
+        Op::DynamicQuantize {} => quantize(operands),
+        Op::DynamicConv2d { window, groups, clamp } => conv2d(window, *groups, clamp, operands, result)?,
+        Op::DynamicDense { clamp } => dense(clamp, operands)?,
+        _ => return Ok(None),
+    }))
+}
 
 /// See `dynamic_scale` in the op table.
-pub(super) fn scale(symmetric: bool, (ty, data): (&Type, &Data)) -> Data {
+fn scale(symmetric: bool, (ty, data): (&Type, &Data)) -> Data {
     let rows = ty.shape.dims().first().copied().unwrap_or(1).max(1);
     let xs = data.to_f32();
     let of_row = if symmetric { symmetric_row } else { asymmetric_row };
@@ -43,7 +55,7 @@ fn asymmetric_row(row: &[f32]) -> [f32; ROW] {
 }
 
 /// See `dynamic_quantize` in the op table.
-pub(super) fn quantize(operands: &[(&Type, &Data)]) -> Data {
+fn quantize(operands: &[(&Type, &Data)]) -> Data {
     let (xs, scales) = (operands[0].1.to_f32(), operands[1].1.to_f32());
     let rows = (scales.len() / ROW).max(1);
     let mut stored = Vec::with_capacity(xs.len());
@@ -74,7 +86,7 @@ impl Layer {
 }
 
 /// See `dynamic_conv2d` in the op table.
-pub(super) fn conv2d(
+fn conv2d(
     window: &Window,
     groups: usize,
     clamp: &Clamp,
@@ -98,7 +110,7 @@ pub(super) fn conv2d(
 }
 
 /// See `dynamic_dense` in the op table.
-pub(super) fn dense(clamp: &Clamp, operands: &[(&Type, &Data)]) -> Result<Data, InterpError> {
+fn dense(clamp: &Clamp, operands: &[(&Type, &Data)]) -> Result<Data, InterpError> {
     let layer = Layer::of(operands, clamp)?;
     let k = operands[0].0.shape.last();
     let (xs, ws) = (operands[0].1.to_ints(DType::I8), operands[2].1.to_ints(DType::I8));

@@ -5,11 +5,26 @@ use super::requantise::Factors;
 use super::tensor::{
     broadcast_strides, centred, clamp_f32, clamp_i32, for_each_index, ints, offset, pack_i32,
 };
-use kiln_ir::{AddRescale, Clamp, DType, Data, LeakyRescale, Multiplier, Real, Rescale, Type};
+use super::{single, Evaluated};
+use kiln_ir::{AddRescale, Clamp, DType, Data, LeakyRescale, Multiplier, Op, Real, Rescale, Type};
+
+/// The ops of this family.
+pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Evaluated {
+    let first = operands[0];
+    Ok(Some(match op {
+        Op::Add { rescale, clamp } => add_sub(Binary::Add, rescale, clamp, operands, result),
+        Op::Sub { rescale, clamp } => add_sub(Binary::Sub, rescale, clamp, operands, result),
+        Op::Mul { rescale, clamp } => mul(rescale, clamp, operands, result),
+        Op::Clip { clamp } => clip(clamp, first, result),
+        Op::LeakyRelu { alpha, rescale } => leaky_relu(alpha.0, rescale, first, result),
+        Op::Requantize { rescale, clamp } => requantize(single(rescale)?, clamp, first, result),
+        _ => return Ok(None),
+    }))
+}
 
 /// The three binary operations.
 #[derive(Clone, Copy)]
-pub(super) enum Binary {
+enum Binary {
     Add,
     Sub,
     Mul,
@@ -45,7 +60,7 @@ pub(super) fn for_each_pair(a: &Type, b: &Type, result: &Type, mut visit: impl F
 }
 
 /// See `add` and `sub` in the op table.
-pub(super) fn add_sub(
+fn add_sub(
     op: Binary,
     rescale: &AddRescale,
     clamp: &Clamp,
@@ -87,7 +102,7 @@ pub(super) fn add_sub(
 }
 
 /// See `mul` in the op table.
-pub(super) fn mul(rescale: &Rescale, clamp: &Clamp, operands: &[(&Type, &Data)], result: &Type) -> Data {
+fn mul(rescale: &Rescale, clamp: &Clamp, operands: &[(&Type, &Data)], result: &Type) -> Data {
     let Ok(factors) = Factors::of(rescale) else { return plain(Binary::Mul, clamp, operands, result) };
     let (x, y) = (operands[0], operands[1]);
     let (xs, ys) = (centred(x.0, x.1), centred(y.0, y.1));
@@ -132,7 +147,7 @@ pub(super) fn clamp_i64(value: i64, clamp: &Clamp) -> i64 {
 }
 
 /// See `clip` in the op table.
-pub(super) fn clip(clamp: &Clamp, (ty, data): (&Type, &Data), result: &Type) -> Data {
+fn clip(clamp: &Clamp, (ty, data): (&Type, &Data), result: &Type) -> Data {
     if ty.dtype == DType::F32 {
         let clipped = data.to_f32().into_iter().map(|x| clamp_f32(x, clamp.float_bounds()));
         return Data::from_f32(&clipped.collect::<Vec<_>>());
@@ -141,12 +156,7 @@ pub(super) fn clip(clamp: &Clamp, (ty, data): (&Type, &Data), result: &Type) -> 
 }
 
 /// See `leaky_relu` in the op table.
-pub(super) fn leaky_relu(
-    alpha: f32,
-    rescale: &LeakyRescale,
-    (ty, data): (&Type, &Data),
-    result: &Type,
-) -> Data {
+fn leaky_relu(alpha: f32, rescale: &LeakyRescale, (ty, data): (&Type, &Data), result: &Type) -> Data {
     match *rescale {
         LeakyRescale::Real => {
             let leak = |x: f32| if x > 0.0 { x } else { x * alpha };
@@ -165,7 +175,7 @@ pub(super) fn leaky_relu(
 }
 
 /// See `requantize` in the op table.
-pub(super) fn requantize(by: Multiplier, clamp: &Clamp, (ty, data): (&Type, &Data), result: &Type) -> Data {
+fn requantize(by: Multiplier, clamp: &Clamp, (ty, data): (&Type, &Data), result: &Type) -> Data {
     let zero = ty.zero_point();
     let rescaled = ints(ty, data).into_iter().map(|x| {
         let y = multiply(x.wrapping_sub(zero), by).wrapping_add(result.zero_point());

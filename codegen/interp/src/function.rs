@@ -3,11 +3,21 @@
 use super::elementwise::{clamp_i64, for_each_pair};
 use super::fixed_point::{doubling_high_mul, multiply, reciprocal, rounding_shift_right_any};
 use super::tensor::{centred, clamp_f32, clamp_i32, pack_i32};
-use super::InterpError;
-use kiln_ir::{Binary, Clamp, DType, Data, Multiplier, Rescale, Type, Unary};
+use super::{Evaluated, InterpError};
+use kiln_ir::{Binary, Clamp, DType, Data, Multiplier, Op, Rescale, Type, Unary};
+
+/// The ops of this family.
+pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Evaluated {
+    let first = operands[0];
+    Ok(Some(match op {
+        Op::Unary { function } => unary(*function, first.1),
+        Op::Binary { function, rescale, clamp } => binary(*function, rescale, clamp, operands, result)?,
+        _ => return Ok(None),
+    }))
+}
 
 /// See `unary` in the op table.
-pub(super) fn unary(function: Unary, data: &Data) -> Data {
+fn unary(function: Unary, data: &Data) -> Data {
     Data::from_f32(&data.to_f32().into_iter().map(|x| of_float(function, x)).collect::<Vec<_>>())
 }
 
@@ -62,7 +72,7 @@ pub fn of_one(function: Unary, x: f32) -> f32 {
 }
 
 /// See `binary` in the op table.
-pub(super) fn binary(
+fn binary(
     function: Binary,
     rescale: &Rescale,
     clamp: &Clamp,

@@ -32,7 +32,7 @@ mod tensor;
 mod trees;
 
 pub use kiln_ir::verify::check_op;
-use kiln_ir::{Data, Graph, Layout, Multiplier, Op, Rescale, Type, ValueDef, ValueId};
+use kiln_ir::{Data, Graph, Multiplier, Op, Rescale, Type, ValueDef, ValueId};
 use std::fmt;
 
 pub use activation::unary_table;
@@ -170,6 +170,33 @@ fn check_length(ty: &Type, data: &Data) -> Result<(), InterpError> {
     Err(InterpError::new(format!("{have} bytes of data for a {ty}, {want} wanted")))
 }
 
+/// What an op computes, if it is one of the family. Operands and result are [verified](kiln_ir::verify).
+type Family = fn(&Op, &[(&Type, &Data)], &Type) -> Evaluated;
+
+/// The result of an op; `None` for an op of another family.
+type Evaluated = Result<Option<Data>, InterpError>;
+
+/// Every op is one of a family; a test asks for each.
+const FAMILIES: &[Family] = &[
+    activation::compute,
+    choose::compute,
+    classical::compute,
+    conv::compute,
+    dynamic::compute,
+    elementwise::compute,
+    function::compute,
+    lstm::compute,
+    matmul::compute,
+    movement::compute,
+    normalise::compute,
+    pool::compute,
+    quantise::compute,
+    reduce::compute,
+    resize::compute,
+    signal::compute,
+    softmax::compute,
+];
+
 /// Computes one op: the definition of all of them.
 ///
 /// Fails, and never panics, where the op is not [verified](kiln_ir::verify) for these types or data does not fit its type.
@@ -182,84 +209,18 @@ pub fn eval(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Result<Data,
     for (ty, data) in operands {
         check_length(ty, data)?;
     }
-    let first = operands[0];
-    let y = match op {
-        Op::Conv2d { window, groups, rescale, clamp, layout } => {
-            conv::conv2d(window, *groups, rescale, clamp, *layout, operands, result)?
+    for family in FAMILIES {
+        if let Some(y) = family(op, operands, result)? {
+            check_length(result, &y)?;
+            return Ok(y);
         }
-        Op::ComputedConv2d { window, groups, rescale, clamp } => {
-            conv::conv2d(window, *groups, rescale, clamp, Layout::default(), operands, result)?
-        }
-        Op::Dense { rescale, clamp } => conv::dense(rescale, clamp, operands, result)?,
-        Op::DynamicScale { symmetric } => dynamic::scale(*symmetric, first),
-        Op::DynamicQuantize {} => dynamic::quantize(operands),
-        Op::DynamicConv2d { window, groups, clamp } => {
-            dynamic::conv2d(window, *groups, clamp, operands, result)?
-        }
-        Op::DynamicDense { clamp } => dynamic::dense(clamp, operands)?,
-        Op::AvgPool2d { window, clamp } => pool::avg(window, clamp, first, result)?,
-        Op::MaxPool2d { window, clamp } => pool::max(window, clamp, first, result)?,
-        Op::Add { rescale, clamp } => {
-            elementwise::add_sub(elementwise::Binary::Add, rescale, clamp, operands, result)
-        }
-        Op::Sub { rescale, clamp } => {
-            elementwise::add_sub(elementwise::Binary::Sub, rescale, clamp, operands, result)
-        }
-        Op::Unary { function } => function::unary(*function, first.1),
-        Op::Binary { function, rescale, clamp } => {
-            function::binary(*function, rescale, clamp, operands, result)?
-        }
-        Op::Compare { function, rescale } => choose::compare(*function, rescale, operands, result),
-        Op::Select {} => choose::select(operands, result),
-        Op::Cast {} => choose::cast(first, result),
-        Op::Reduce { function, axes, rescale } => reduce::reduce(*function, axes, rescale, first, result)?,
-        Op::ArgReduce { axis, largest } => reduce::arg_reduce(*axis, *largest, first, result),
-        Op::CumSum { axis, exclusive, reverse } => reduce::cumsum(*axis, *exclusive, *reverse, first, result),
-        Op::Gather { batch, axis, depth } => movement::gather_at(*batch, *axis, *depth, operands, result)?,
-        Op::Broadcast {} => movement::broadcast(first, result)?,
-        Op::Mul { rescale, clamp } => elementwise::mul(rescale, clamp, operands, result),
-        Op::Clip { clamp } => elementwise::clip(clamp, first, result),
-        Op::LeakyRelu { alpha, rescale } => elementwise::leaky_relu(alpha.0, rescale, first, result),
-        Op::Logistic {} => activation::logistic(first, result)?,
-        Op::Tanh {} => activation::tanh(first, result)?,
-        Op::Softmax { beta, scale } => softmax::softmax(beta.0, scale, first, result),
-        Op::LogSoftmax { scale, divisor } => normalise::log_softmax(scale, divisor, first, result)?,
-        Op::L2Normalize {} => normalise::l2_normalize(first, result),
-        Op::LocalNormalize { radius, bias, alpha, beta } => {
-            normalise::local_normalize(*radius, [bias.0, alpha.0, beta.0], first)
-        }
-        Op::InverseRoot { rescale } => normalise::inverse_root(single(rescale)?, first.1),
-        Op::TopK {} => reduce::top_k(first, result),
-        Op::Trees { least } => trees::trees(*least, operands, result)?,
-        Op::SquaredDistances {} => classical::squared_distances(operands),
-        Op::Couple {} => classical::couple(first, result),
-        Op::MatMul { rescale, clamp } => matmul::matmul(rescale, clamp, operands, result)?,
-        Op::ResizeBilinear { align_corners, half_pixel } => {
-            resize::bilinear(*align_corners, *half_pixel, first, result)
-        }
-        Op::Lstm { input, recurrent, cell, tanh_shift, clip } => {
-            lstm::lstm([input, recurrent, cell], *tanh_shift, clip, operands, result)?
-        }
-        Op::Custom { name, function, .. } => {
-            return Err(InterpError::new(format!(
-                "the custom operator `{name}` is the function `{function}`, which only generated code can call: the interpreter cannot evaluate it"
-            )))
-        }
-        Op::Signal { function } => signal::eval(*function, operands, result)?,
-        Op::Lookup {} => activation::lookup(operands)?,
-        Op::Interpolate {} => interpolate::interpolate(first.1, operands[1].1)?,
-        Op::Quantize { rounding } => quantise::quantize(*rounding, first.1, result)?,
-        Op::Dequantize {} => quantise::dequantize(first)?,
-        Op::Requantize { rescale, clamp } => elementwise::requantize(single(rescale)?, clamp, first, result),
-        Op::Mean { axes, rescale, clamp } => reduce::mean(axes, rescale, clamp, first, result),
-        Op::Pad { before, value, .. } => movement::pad(before, *value, first, result)?,
-        Op::Concat { axis } => movement::concat(*axis, operands, result),
-        Op::Slice { begin, step } => movement::slice(begin, step, first, result)?,
-        Op::Transpose { perm } => movement::transpose(perm, first, result)?,
-        Op::Reshape {} => first.1.clone(),
-    };
-    check_length(result, &y)?;
-    Ok(y)
+    }
+    Err(InterpError::new(match op {
+        Op::Custom { name, function, .. } => format!(
+            "the custom operator `{name}` is the function `{function}`, which only generated code can call: the interpreter cannot evaluate it"
+        ),
+        _ => format!("no family of ops has `{}`", op.name()),
+    }))
 }
 
 /// The one multiplier of a per-tensor rescale.

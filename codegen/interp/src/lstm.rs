@@ -4,34 +4,29 @@ use super::activation::logistic_f32;
 use super::fixed_point::multiply;
 use super::sigmoid::{sigmoid, tanh};
 use super::tensor::{centred, clamp_f32};
-use super::InterpError;
-use kiln_ir::{Clamp, Data, Multiplier, Rescale, Type};
+use super::{Evaluated, InterpError};
+use kiln_ir::{Data, Multiplier, Op, Rescale, Type};
 
 /// Sizes of an LSTM: sequences, steps, inputs, units.
 struct Sizes([usize; 4]);
 
 /// See `lstm` in the op table. Integers: TFLite Micro's `lstm_eval` for 8-bit activations and a 16-bit cell state.
-pub(super) fn lstm(
-    factors: [&Rescale; 3],
-    tanh_shift: i64,
-    clip: &Clamp,
-    operands: &[(&Type, &Data)],
-    result: &Type,
-) -> Result<Data, InterpError> {
-    let ([(x, _), (h, _), ..], [input, recurrent, cell]) = (operands, factors) else {
+pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Evaluated {
+    let Op::Lstm { input, recurrent, cell, tanh_shift, clip } = op else { return Ok(None) };
+    let [(x, _), (h, _), ..] = operands else {
         return Err(InterpError::new("lstm wants six operands"));
     };
     let (&[sequences, steps, inputs], &[_, units]) = (x.shape.dims(), h.shape.dims()) else {
         return Err(InterpError::new("lstm wants sequences"));
     };
     let sizes = Sizes([sequences, steps, inputs, units]);
-    match (input, recurrent, cell) {
+    Ok(Some(match (input, recurrent, cell) {
         (Rescale::FixedPoint(input), Rescale::FixedPoint(recurrent), Rescale::FixedPoint(cell)) => {
             let factors = [&input[..], &recurrent[..], &cell[..]];
-            Ok(integers(&sizes, factors, tanh_shift, clip.int_bounds(), operands, result))
+            integers(&sizes, factors, *tanh_shift, clip.int_bounds(), operands, result)
         }
-        _ => Ok(floats(&sizes, clip.float_bounds(), operands)),
-    }
+        _ => floats(&sizes, clip.float_bounds(), operands),
+    }))
 }
 
 fn floats(sizes: &Sizes, clip: (f32, f32), operands: &[(&Type, &Data)]) -> Data {

@@ -3,16 +3,12 @@
 use super::fixed_point::multiply_wide;
 use super::requantise::Factors;
 use super::tensor::{centred, clamp_f32, clamp_i32, for_each_index, offset, pack_i32};
-use super::{single, InterpError};
-use kiln_ir::{Clamp, DType, Data, Rescale, Type};
+use super::{single, Evaluated};
+use kiln_ir::{DType, Data, Op, Rescale, Type};
 
 /// See `matmul` in the op table. Integers: `BatchMatMul` of TFLite's `reference/batch_matmul.h`.
-pub(super) fn matmul(
-    rescale: &Rescale,
-    clamp: &Clamp,
-    operands: &[(&Type, &Data)],
-    result: &Type,
-) -> Result<Data, InterpError> {
+pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Evaluated {
+    let Op::MatMul { rescale, clamp } = op else { return Ok(None) };
     let (x, y) = (operands[0], operands[1]);
     let depth = x.0.shape.last();
     let rows = |ty: &Type| strides(ty, result.shape.rank());
@@ -30,7 +26,7 @@ pub(super) fn matmul(
             let sum = (0..depth).fold(0f32, |sum, k| sum + xs[i + k] * ys[j + k]);
             clamp_f32(sum, clamp.float_bounds())
         };
-        return Ok(Data::from_f32(&pairs.into_iter().map(dot).collect::<Vec<_>>()));
+        return Ok(Some(Data::from_f32(&pairs.into_iter().map(dot).collect::<Vec<_>>())));
     }
     let (xs, ys, by) = (centred(x.0, x.1), centred(y.0, y.1), Factors::of(rescale)?);
     if x.0.dtype == DType::I16 {
@@ -40,13 +36,13 @@ pub(super) fn matmul(
             let sum = products.fold(0i64, i64::wrapping_add);
             clamp_i32(multiply_wide(sum, by).wrapping_add(result.zero_point()), clamp.int_bounds())
         };
-        return Ok(pack_i32(result.dtype, pairs.into_iter().map(dot).collect::<Vec<_>>()));
+        return Ok(Some(pack_i32(result.dtype, pairs.into_iter().map(dot).collect::<Vec<_>>())));
     }
     let dot = |(i, j): (usize, usize)| {
         let sum = (0..depth).fold(0i32, |sum, k| sum.wrapping_add(xs[i + k].wrapping_mul(ys[j + k])));
         clamp_i32(by.apply(sum, 0).wrapping_add(result.zero_point()), clamp.int_bounds())
     };
-    Ok(pack_i32(result.dtype, pairs.into_iter().map(dot).collect::<Vec<_>>()))
+    Ok(Some(pack_i32(result.dtype, pairs.into_iter().map(dot).collect::<Vec<_>>())))
 }
 
 /// Strides of the axes in front of a matrix, for a result of `rank` axes; 0 where the matrix is repeated.

@@ -1,8 +1,23 @@
 //! Ops that move elements without looking at them.
 
 use super::tensor::{broadcast_strides, for_each_index, offset};
-use super::InterpError;
-use kiln_ir::{Data, Type};
+use super::{Evaluated, InterpError};
+use kiln_ir::{Data, Op, Type};
+
+/// The ops of this family.
+pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Evaluated {
+    let first = operands[0];
+    Ok(Some(match op {
+        Op::Gather { batch, axis, depth } => gather_at(*batch, *axis, *depth, operands, result)?,
+        Op::Broadcast {} => broadcast(first, result)?,
+        Op::Pad { before, value, .. } => pad(before, *value, first, result)?,
+        Op::Concat { axis } => concat(*axis, operands, result),
+        Op::Slice { begin, step } => slice(begin, step, first, result)?,
+        Op::Transpose { perm } => transpose(perm, first, result)?,
+        Op::Reshape {} => first.1.clone(),
+        _ => return Ok(None),
+    }))
+}
 
 /// Copies element `source(index)` of `from` to every index of the result.
 fn gather(
@@ -28,12 +43,7 @@ fn gather(
 }
 
 /// See `pad` in the op table.
-pub(super) fn pad(
-    before: &[usize],
-    value: i64,
-    (ty, data): (&Type, &Data),
-    result: &Type,
-) -> Result<Data, InterpError> {
+fn pad(before: &[usize], value: i64, (ty, data): (&Type, &Data), result: &Type) -> Result<Data, InterpError> {
     let strides = ty.shape.strides();
     let source = |index: &[usize]| {
         let mut at = 0;
@@ -50,7 +60,7 @@ pub(super) fn pad(
 }
 
 /// See `concat` in the op table.
-pub(super) fn concat(axis: usize, operands: &[(&Type, &Data)], result: &Type) -> Data {
+fn concat(axis: usize, operands: &[(&Type, &Data)], result: &Type) -> Data {
     let size = result.dtype.size();
     let outer: usize = result.shape.dims()[..axis].iter().product();
     let mut bytes = Vec::with_capacity(result.bytes());
@@ -64,7 +74,7 @@ pub(super) fn concat(axis: usize, operands: &[(&Type, &Data)], result: &Type) ->
 }
 
 /// See `slice` in the op table.
-pub(super) fn slice(
+fn slice(
     begin: &[usize],
     step: &[i64],
     (ty, data): (&Type, &Data),
@@ -80,18 +90,14 @@ pub(super) fn slice(
 }
 
 /// See `transpose` in the op table.
-pub(super) fn transpose(
-    perm: &[usize],
-    (ty, data): (&Type, &Data),
-    result: &Type,
-) -> Result<Data, InterpError> {
+fn transpose(perm: &[usize], (ty, data): (&Type, &Data), result: &Type) -> Result<Data, InterpError> {
     let strides = ty.shape.strides();
     let strides: Vec<usize> = perm.iter().map(|&axis| strides[axis]).collect();
     gather(data, result, |index| Some(offset(index, &strides)), &[])
 }
 
 /// See `gather` in the op table.
-pub(super) fn gather_at(
+fn gather_at(
     batch: usize,
     axis: usize,
     depth: usize,
@@ -118,7 +124,7 @@ pub(super) fn gather_at(
 }
 
 /// See `broadcast` in the op table.
-pub(super) fn broadcast((ty, data): (&Type, &Data), result: &Type) -> Result<Data, InterpError> {
+fn broadcast((ty, data): (&Type, &Data), result: &Type) -> Result<Data, InterpError> {
     let strides = broadcast_strides(ty, result.shape.rank());
     gather(data, result, |index| Some(offset(index, &strides)), &[])
 }

@@ -3,14 +3,28 @@
 use super::fixed_point::{inverse_sqrt, log_from_one, multiply, rounding_shift_right, ROOT_BITS};
 use super::softmax::softmax_exp_table;
 use super::tensor::{centred, ints, pack_i32};
-use super::{single, InterpError};
-use kiln_ir::{DType, Data, Multiplier, Rescale, SoftmaxScale, Type};
+use super::{single, Evaluated, InterpError};
+use kiln_ir::{DType, Data, Multiplier, Op, Rescale, SoftmaxScale, Type};
+
+/// The ops of this family.
+pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Evaluated {
+    let first = operands[0];
+    Ok(Some(match op {
+        Op::LogSoftmax { scale, divisor } => log_softmax(scale, divisor, first, result)?,
+        Op::L2Normalize {} => l2_normalize(first, result),
+        Op::LocalNormalize { radius, bias, alpha, beta } => {
+            local_normalize(*radius, [bias.0, alpha.0, beta.0], first)
+        }
+        Op::InverseRoot { rescale } => inverse_root(single(rescale)?, first.1),
+        _ => return Ok(None),
+    }))
+}
 
 /// Bits between Q5.26 and Q9.22, which has the step of the result times 2²².
 const OUTPUT_SHIFT: u32 = 22;
 
 /// See `log_softmax` in the op table. Integers: `LogSoftmaxQuantized` of TFLite's `reference/log_softmax.h`; the sum of a row saturates.
-pub(super) fn log_softmax(
+fn log_softmax(
     scale: &SoftmaxScale,
     divisor: &Rescale,
     (ty, data): (&Type, &Data),
@@ -49,7 +63,7 @@ fn real_row(row: &[f32]) -> Vec<f32> {
 
 /// See `l2_normalize` in the op table. Integers: `L2Normalization` of TFLite's `integer_ops/l2normalization.h`, and of `reference/l2normalization.h` for `u8`,
 /// which shifts before it multiplies.
-pub(super) fn l2_normalize((ty, data): (&Type, &Data), result: &Type) -> Data {
+fn l2_normalize((ty, data): (&Type, &Data), result: &Type) -> Data {
     let depth = ty.shape.last().max(1);
     if ty.dtype == DType::F32 {
         let row = |row: &[f32]| -> Vec<f32> {
@@ -78,11 +92,7 @@ pub(super) fn l2_normalize((ty, data): (&Type, &Data), result: &Type) -> Data {
 }
 
 /// See `local_normalize` in the op table: `LocalResponseNormalization` of TFLite's `reference_ops.h`, whose windows end one element early.
-pub(super) fn local_normalize(
-    radius: usize,
-    [bias, alpha, beta]: [f32; 3],
-    (ty, data): (&Type, &Data),
-) -> Data {
+fn local_normalize(radius: usize, [bias, alpha, beta]: [f32; 3], (ty, data): (&Type, &Data)) -> Data {
     let depth = ty.shape.last().max(1);
     let row = |row: &[f32]| -> Vec<f32> {
         let normalised = |at: usize| {
@@ -96,7 +106,7 @@ pub(super) fn local_normalize(
 }
 
 /// See `inverse_root` in the op table: `RsqrtEvalQuantized` of TFLite Micro's `elementwise.cc`.
-pub(super) fn inverse_root(by: Multiplier, data: &Data) -> Data {
+fn inverse_root(by: Multiplier, data: &Data) -> Data {
     let out = Multiplier { shift: by.shift - ROOT_BITS, ..by };
     let root = |x: i64| {
         if x <= 0 {

@@ -1,8 +1,18 @@
 //! Pooling.
 
 use super::tensor::{clamp_f32, clamp_i32, ints, pack_i32};
-use super::InterpError;
-use kiln_ir::{Clamp, DType, Data, Type, Window};
+use super::{Evaluated, InterpError};
+use kiln_ir::{Clamp, DType, Data, Op, Type, Window};
+
+/// The ops of this family.
+pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Evaluated {
+    let first = operands[0];
+    Ok(Some(match op {
+        Op::AvgPool2d { window, clamp } => avg(window, clamp, first, result)?,
+        Op::MaxPool2d { window, clamp } => max(window, clamp, first, result)?,
+        _ => return Ok(None),
+    }))
+}
 
 /// Calls `visit` for every result with the positions of the taps inside the image, row by row.
 fn for_each_window(
@@ -38,7 +48,7 @@ fn for_each_window(
 }
 
 /// See `avg_pool2d` in the op table.
-pub(super) fn avg(
+fn avg(
     window: &Window,
     clamp: &Clamp,
     (x, data): (&Type, &Data),
@@ -65,7 +75,7 @@ pub(super) fn avg(
 }
 
 /// See `max_pool2d` in the op table.
-pub(super) fn max(
+fn max(
     window: &Window,
     clamp: &Clamp,
     (x, data): (&Type, &Data),

@@ -1,7 +1,17 @@
 //! Between floats and integers.
 
-use super::InterpError;
-use kiln_ir::{Data, Quant, Rounding, Type};
+use super::{Evaluated, InterpError};
+use kiln_ir::{Data, Op, Quant, Rounding, Type};
+
+/// The ops of this family.
+pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Evaluated {
+    let first = operands[0];
+    Ok(Some(match op {
+        Op::Quantize { rounding } => quantize(*rounding, first.1, result)?,
+        Op::Dequantize {} => dequantize(first)?,
+        _ => return Ok(None),
+    }))
+}
 
 /// Scale and zero point of every element of a tensor, in order.
 fn parameters<'a>(ty: &'a Type, quant: &'a Quant) -> Result<impl Fn(usize) -> (f32, i32) + 'a, InterpError> {
@@ -21,7 +31,7 @@ fn quant_of(ty: &Type) -> Result<&Quant, InterpError> {
 }
 
 /// See `quantize` in the op table. NaN becomes the zero point; what is beyond `i32` saturates.
-pub(super) fn quantize(rounding: Rounding, data: &Data, result: &Type) -> Result<Data, InterpError> {
+fn quantize(rounding: Rounding, data: &Data, result: &Type) -> Result<Data, InterpError> {
     let parameters = parameters(result, quant_of(result)?)?;
     let (lo, hi) = result.dtype.int_range().ok_or_else(|| InterpError::new("quantize yields integers"))?;
     let stored = |(i, x): (usize, f32)| {
@@ -39,7 +49,7 @@ pub(super) fn quantize(rounding: Rounding, data: &Data, result: &Type) -> Result
 }
 
 /// See `dequantize` in the op table.
-pub(super) fn dequantize((ty, data): (&Type, &Data)) -> Result<Data, InterpError> {
+fn dequantize((ty, data): (&Type, &Data)) -> Result<Data, InterpError> {
     let parameters = parameters(ty, quant_of(ty)?)?;
     let real = |(i, x): (usize, i64)| {
         let (scale, zero) = parameters(i);

@@ -3,18 +3,25 @@
 use super::fixed_point::multiply_wide;
 use super::requantise::Factors;
 use super::tensor::{centred, clamp_f32, clamp_i32, for_each_index, ints, offset, pack_i32};
-use super::{single, InterpError};
-use kiln_ir::{Clamp, DType, Data, Reduction, Rescale, Type};
+use super::{single, Evaluated, InterpError};
+use kiln_ir::{Clamp, DType, Data, Op, Reduction, Rescale, Type};
 use std::cmp::Ordering;
 
+/// The ops of this family.
+pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Evaluated {
+    let first = operands[0];
+    Ok(Some(match op {
+        Op::Reduce { function, axes, rescale } => reduce(*function, axes, rescale, first, result)?,
+        Op::ArgReduce { axis, largest } => arg_reduce(*axis, *largest, first, result),
+        Op::CumSum { axis, exclusive, reverse } => cumsum(*axis, *exclusive, *reverse, first, result),
+        Op::TopK {} => top_k(first, result),
+        Op::Mean { axes, rescale, clamp } => mean(axes, rescale, clamp, first, result),
+        _ => return Ok(None),
+    }))
+}
+
 /// See `mean` in the op table. Integers: `QuantizedMeanOrSum` of TFLite's `reference/reduce.h`.
-pub(super) fn mean(
-    axes: &[usize],
-    rescale: &Rescale,
-    clamp: &Clamp,
-    (ty, data): (&Type, &Data),
-    result: &Type,
-) -> Data {
+fn mean(axes: &[usize], rescale: &Rescale, clamp: &Clamp, (ty, data): (&Type, &Data), result: &Type) -> Data {
     let dims = ty.shape.dims();
     let mut kept = ty.shape.clone();
     axes.iter().for_each(|&axis| kept.0[axis] = 1);
@@ -57,7 +64,7 @@ pub(super) fn mean(
 }
 
 /// See `reduce` in the op table. Floats are taken in the operand's order.
-pub(super) fn reduce(
+fn reduce(
     function: Reduction,
     axes: &[usize],
     rescale: &Rescale,
@@ -147,7 +154,7 @@ fn along(ty: &Type, axis: usize) -> Vec<Vec<usize>> {
 }
 
 /// See `arg_reduce` in the op table.
-pub(super) fn arg_reduce(axis: usize, largest: bool, (ty, data): (&Type, &Data), result: &Type) -> Data {
+fn arg_reduce(axis: usize, largest: bool, (ty, data): (&Type, &Data), result: &Type) -> Data {
     fn best<T: PartialOrd>(run: &[usize], x: &[T], largest: bool) -> i64 {
         let better = |a: &T, b: &T| if largest { a > b } else { a < b };
         (1..run.len()).fold(0, |best, i| if better(&x[run[i]], &x[run[best]]) { i } else { best }) as i64
@@ -167,7 +174,7 @@ pub(super) fn arg_reduce(axis: usize, largest: bool, (ty, data): (&Type, &Data),
 }
 
 /// See `top_k` in the op table.
-pub(super) fn top_k((ty, data): (&Type, &Data), result: &Type) -> Data {
+fn top_k((ty, data): (&Type, &Data), result: &Type) -> Data {
     fn ranked<T: Copy>(row: &[T], k: usize, order: impl Fn(&T, &T) -> Ordering) -> Vec<i32> {
         let mut at: Vec<usize> = (0..row.len()).collect();
         at.sort_by(|&i, &j| order(&row[j], &row[i]));
@@ -185,13 +192,7 @@ pub(super) fn top_k((ty, data): (&Type, &Data), result: &Type) -> Data {
 }
 
 /// See `cumsum` in the op table.
-pub(super) fn cumsum(
-    axis: usize,
-    exclusive: bool,
-    reverse: bool,
-    (ty, data): (&Type, &Data),
-    result: &Type,
-) -> Data {
+fn cumsum(axis: usize, exclusive: bool, reverse: bool, (ty, data): (&Type, &Data), result: &Type) -> Data {
     fn sums<T: Copy>(
         runs: Vec<Vec<usize>>,
         x: &[T],

@@ -1,16 +1,14 @@
 //! Images of another size.
 
 use super::tensor::{for_each_index, ints, pack_i32};
-use kiln_ir::{DType, Data, Type};
+use super::Evaluated;
+use kiln_ir::{DType, Data, Op, Type};
 
 /// See `resize_bilinear` in the op table: `ResizeBilinear` (floats and `u8`) and `ResizeBilinearInteger` of TFLite's `reference/resize_bilinear.h`, which for
 /// some sizes reads behind the image; there the last pixel is taken.
-pub(super) fn bilinear(
-    align_corners: bool,
-    half_pixel: bool,
-    (ty, data): (&Type, &Data),
-    result: &Type,
-) -> Data {
+pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Evaluated {
+    let Op::ResizeBilinear { align_corners, half_pixel } = *op else { return Ok(None) };
+    let (ty, data) = operands[0];
     let (from, to) = (ty.shape.dims(), result.shape.dims());
     let strides = ty.shape.strides();
     let at = |index: &[usize], y: usize, x: usize| {
@@ -36,10 +34,10 @@ pub(super) fn bilinear(
                     + xs[at(index, y1, x1)] * down * right,
             );
         });
-        return match bytes {
+        return Ok(Some(match bytes {
             true => Data::new(out.iter().map(|x| (x + 0.5) as u8).collect::<Vec<_>>()),
             false => Data::from_f32(&out),
-        };
+        }));
     }
     let xs = ints(ty, data);
     let side = |axis: usize| integer_scale(from[axis], to[axis], align_corners);
@@ -56,7 +54,7 @@ pub(super) fn bilinear(
         let half = if sum > 0 { 1 << 19 } else { -(1 << 19) };
         out.push(((sum + half) / (1 << 20)) as i32);
     });
-    pack_i32(result.dtype, out)
+    Ok(Some(pack_i32(result.dtype, out)))
 }
 
 /// Pixels of the operand for one of the result.

@@ -1,15 +1,12 @@
 //! Audio front ends: what TensorFlow Lite Micro's signal library computes, and KISS FFT for it.
 
-use super::InterpError;
-use kiln_ir::{DType, Data, Signal, Type};
+use super::{Evaluated, InterpError};
+use kiln_ir::{DType, Data, Op, Signal, Type};
 use std::f64::consts::PI;
 
 /// See `signal` in the op table.
-pub(super) fn eval(
-    function: Signal,
-    operands: &[(&Type, &Data)],
-    result: &Type,
-) -> Result<Data, InterpError> {
+pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Evaluated {
+    let Op::Signal { function } = *op else { return Ok(None) };
     let missing = || InterpError::new("an operand is missing");
     let x = operands.first().ok_or_else(missing)?;
     let ints = |k: usize| operands.get(k).map(|(ty, data)| data.to_ints(ty.dtype)).ok_or_else(missing);
@@ -18,7 +15,7 @@ pub(super) fn eval(
     let unsigned =
         |k: usize| Ok::<_, InterpError>(ints(k)?.into_iter().map(|v| v as u32).collect::<Vec<_>>());
     let bits = |k: usize| Ok::<_, InterpError>(ints(k)?.first().copied().unwrap_or(0) as u32);
-    Ok(match function {
+    Ok(Some(match function {
         Signal::Window { shift } => {
             let weights = ints(1)?;
             let product = |(x, w): (i64, &i64)| ((x * w) >> shift).clamp(i16::MIN.into(), i16::MAX.into());
@@ -118,7 +115,7 @@ pub(super) fn eval(
                 }
             }
         }
-    })
+    }))
 }
 
 /// Bits in front of the largest magnitude, without the sign. The magnitude of −32768 has a sign in 16 bits, too: then the next element is larger.

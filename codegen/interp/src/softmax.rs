@@ -3,7 +3,8 @@
 use super::fixed_point::{doubling_high_mul, exp_on_negative, multiply, reciprocal, rounding_shift_right};
 use super::interpolate::{interpolation_table, lookup};
 use super::tensor::{ints, pack_i32};
-use kiln_ir::{DType, Data, Multiplier, SoftmaxScale, Type};
+use super::Evaluated;
+use kiln_ir::{DType, Data, Multiplier, Op, SoftmaxScale, Type};
 
 /// Integer bits of the exponential's argument.
 const DIFF_INTEGER_BITS: u32 = 5;
@@ -11,21 +12,25 @@ const DIFF_INTEGER_BITS: u32 = 5;
 const SUM_INTEGER_BITS: u32 = 12;
 
 /// See `softmax` in the op table. Integers: `reference/softmax.h` of TFLite; the sum of a row saturates.
-pub(super) fn softmax(beta: f32, scale: &SoftmaxScale, (ty, data): (&Type, &Data), result: &Type) -> Data {
+pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Evaluated {
+    let Op::Softmax { beta, scale } = op else { return Ok(None) };
+    let (ty, data) = operands[0];
     let depth = ty.shape.last().max(1);
     if *scale == SoftmaxScale::Real {
-        let y = data.to_f32().chunks_exact(depth).flat_map(|row| real_row(beta, row)).collect::<Vec<_>>();
-        return Data::from_f32(&y);
+        let y = data.to_f32().chunks_exact(depth).flat_map(|row| real_row(beta.0, row)).collect::<Vec<_>>();
+        return Ok(Some(Data::from_f32(&y)));
     }
     if let (DType::I16, SoftmaxScale::FixedPoint { multiplier, .. }) = (ty.dtype, scale) {
         let tables = softmax_tables_16();
         let row = |row: &[i32]| row_of_16_bits(&tables, *multiplier, row);
-        return pack_i32(result.dtype, ints(ty, data).chunks_exact(depth).flat_map(row).collect::<Vec<_>>());
+        let rows = ints(ty, data).chunks_exact(depth).flat_map(row).collect::<Vec<_>>();
+        return Ok(Some(pack_i32(result.dtype, rows)));
     }
     let exps = softmax_exp_table(scale);
     let (lo, hi) = result.dtype.int_range().unwrap_or((-128, 127));
     let row = |row: &[i32]| integer_row(&exps, row, lo as i32, hi as i32);
-    pack_i32(result.dtype, ints(ty, data).chunks_exact(depth).flat_map(row).collect::<Vec<_>>())
+    let rows = ints(ty, data).chunks_exact(depth).flat_map(row).collect::<Vec<_>>();
+    Ok(Some(pack_i32(result.dtype, rows)))
 }
 
 /// The tables of a softmax of 16 bits: exp(x) for x from −10 to 0, and 1 / (1 + x) for x from 0 to 1, both with 15 fraction bits.

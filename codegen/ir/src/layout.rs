@@ -1,7 +1,5 @@
 //! Layouts: the order in which the elements of an image are stored.
 
-use super::Op;
-
 /// In which order the elements of a row of an image are stored. Rows are the second axis of a tensor in either.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Order {
@@ -44,24 +42,6 @@ pub struct Layout {
     pub x: Order,
     /// Of the result.
     pub y: Order,
-}
-
-impl Op {
-    /// How the op reads and writes images.
-    pub fn layout(&self) -> Layout {
-        match self {
-            Op::Conv2d { layout, .. } => *layout,
-            _ => Layout::default(),
-        }
-    }
-
-    /// The layout of an op that knows several.
-    pub fn layout_mut(&mut self) -> Option<&mut Layout> {
-        match self {
-            Op::Conv2d { layout, .. } => Some(layout),
-            _ => None,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -9,12 +9,7 @@ pub fn macs(graph: &Graph, node: &Node) -> u64 {
         let steps: usize = graph.ty(*x).shape.dims().iter().take(2).product();
         return (steps * (graph.ty(*w).shape.numel() + graph.ty(*r).shape.numel())) as u64;
     }
-    let weights = match node.op {
-        Op::Conv2d { .. } | Op::Dense { .. } | Op::ComputedConv2d { .. } => node.operands.get(1),
-        Op::DynamicConv2d { .. } | Op::DynamicDense { .. } => node.operands.get(2),
-        _ => None,
-    };
-    let Some(&weights) = weights else { return 0 };
+    let Some(&weights) = node.op.facts().filters.and_then(|at| node.operands.get(at)) else { return 0 };
     // The filters come first.
     let filter: usize = graph.ty(weights).shape.dims().iter().skip(1).product();
     (graph.ty(node.result).shape.numel() * filter) as u64

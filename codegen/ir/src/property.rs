@@ -1,34 +1,51 @@
-//! Properties of ops that several rooms ask for.
+//! What holds of an op besides what it computes: the facts that stand in its row of the op table.
 
-use super::{Op, Window};
+use super::{Layout, Op, Window};
+
+/// Facts about an op. What a row leaves out is the answer that is true of any op.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Facts<'o> {
+    /// Which rows of the operands a row of the result is computed from.
+    pub rows: Rows<'o>,
+    /// How many operands, from the first on, the op takes element by element: element `i` of the result depends on element `i` of
+    /// those that have its shape, in whatever order the elements are stored. The result may take the place of one of them.
+    pub elementwise: usize,
+    /// The operand whose elements are each multiplied once for an element of the result, those of one index of its first axis.
+    pub filters: Option<usize>,
+}
+
+/// Which rows of an operand a row of the result is computed from. Rows are those of an image: the indices of the second axis.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Rows<'o> {
+    /// All of them; of an op that works element by element, those of the same index in operands of the result's shape.
+    #[default]
+    All,
+    /// The one of the same index.
+    Same,
+    /// The one of the same index, as a part of the row.
+    Part,
+    /// Those of the first operand, an image, that the window touches.
+    Window(&'o Window),
+    /// The one of the same index in an operand that lies behind so many new ones, per axis.
+    Behind(&'o [usize]),
+}
 
 impl Op {
     /// The window that slides over the op's first operand, an image.
     pub fn window(&self) -> Option<&Window> {
-        match self {
-            Op::Conv2d { window, .. } | Op::AvgPool2d { window, .. } | Op::MaxPool2d { window, .. } => {
-                Some(window)
-            }
+        match self.facts().rows {
+            Rows::Window(window) => Some(window),
             _ => None,
         }
     }
 
-    /// How many operands, from the first on, the op takes element by element: element `i` of the result depends on element `i` of
-    /// those that have its shape, in whatever order the elements are stored.
+    /// How many operands, from the first on, the op takes element by element: see [`Facts::elementwise`].
     pub fn elementwise_operands(&self) -> usize {
-        match self {
-            Op::Add { .. } | Op::Sub { .. } | Op::Mul { .. } | Op::Binary { .. } => 2,
-            Op::Clip { .. }
-            | Op::LeakyRelu { .. }
-            | Op::Unary { .. }
-            | Op::Logistic {}
-            | Op::Tanh {}
-            | Op::Quantize { .. }
-            | Op::Dequantize {}
-            | Op::Requantize { .. }
-            | Op::Lookup {}
-            | Op::Interpolate {} => 1,
-            _ => 0,
-        }
+        self.facts().elementwise
+    }
+
+    /// How the op reads and writes images.
+    pub fn layout(&self) -> Layout {
+        self.attr().copied().unwrap_or_default()
     }
 }

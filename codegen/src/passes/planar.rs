@@ -13,7 +13,7 @@
 //! The type of a value says which layout it has: its shape is \[n, h, c, w\] then. So its rows stay rows, and whatever asks for sizes need not know.
 //! Runs behind all other passes, which look for channel-last images.
 
-use crate::ir::{Graph, Node, Order, ValueId};
+use crate::ir::{Graph, Layout, Node, Order, ValueId};
 use crate::select::{planar_operand, planar_result, Shape};
 use crate::{Options, Target};
 
@@ -30,7 +30,7 @@ pub fn run(graph: &mut Graph) -> bool {
     for id in graph.order.clone() {
         let node = graph.node_mut(id);
         let (x, y) = (node.operands.first().copied(), node.result);
-        let Some(layout) = node.op.layout_mut() else { continue };
+        let Some(layout) = node.op.attr_mut::<Layout>() else { continue };
         if x.is_some_and(|x| regions.planar(x)) {
             layout.x = Order::Planar;
         }

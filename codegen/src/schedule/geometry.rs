@@ -1,7 +1,7 @@
 //! Which rows of an operand a row of a result needs: the geometry behind pipelines and overlays.
 
 use super::{rows, views};
-use crate::ir::{Graph, Node, Op, Window};
+use crate::ir::{Graph, Node, Op, Rows, Window};
 use std::ops::Range;
 
 /// The rows of an operand (see [`rows`]) that row `row` of the node's result is computed from; `None` where the op does not go
@@ -17,12 +17,10 @@ pub fn needs(graph: &Graph, node: &Node, operand: usize, row: usize) -> Option<R
     }
     let height = rows(&x.shape);
     let same = (row < height).then_some(row..row + 1);
-    if let Some(window) = node.op.window() {
-        return (operand == 0).then(|| taps(window, height, row));
-    }
-    match &node.op {
-        Op::Softmax { .. } => same,
-        Op::Pad { before, .. } => {
+    match node.op.facts().rows {
+        Rows::Same | Rows::Part => same,
+        Rows::Window(window) => (operand == 0).then(|| taps(window, height, row)),
+        Rows::Behind(before) => {
             let lead = *before.get(1)?;
             (before.first() == Some(&0)).then(|| match row.checked_sub(lead) {
                 Some(row) if row < height => row..row + 1,
@@ -30,11 +28,8 @@ pub fn needs(graph: &Graph, node: &Node, operand: usize, row: usize) -> Option<R
                 None => 0..0,
             })
         }
-        Op::Concat { axis } if *axis >= 2 => same,
-        _ if views::elementwise(graph, node, operand) && x.shape.dims() == y.shape.dims() => same,
-        // Between elements of different sizes too, though not in place.
-        Op::Quantize { .. } | Op::Dequantize {} | Op::Requantize { .. } => same,
-        _ => None,
+        Rows::All if views::elementwise(graph, node, operand) && x.shape.dims() == y.shape.dims() => same,
+        Rows::All => None,
     }
 }
 
@@ -52,7 +47,7 @@ fn taps(window: &Window, height: usize, row: usize) -> Range<usize> {
 pub fn in_order(graph: &Graph, node: &Node) -> bool {
     let by_row = (0..node.operands.len()).any(|k| needs(graph, node, k, 0).is_some());
     // Several calls, each over the whole result.
-    by_row && !matches!(node.op, Op::Pad { .. } | Op::Concat { .. })
+    by_row && !matches!(node.op.facts().rows, Rows::Behind(_) | Rows::Part)
 }
 
 /// Whether the node can absorb its operand row by row: its result is one row, made of all rows of the operand.

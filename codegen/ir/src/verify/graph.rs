@@ -1,6 +1,7 @@
 //! Invariants of the graph: references, order, data.
 
-use super::{types, Violation};
+use super::Violation;
+use crate::rules::{ensure, types};
 use crate::{Graph, NodeId, Type, ValueDef, ValueId};
 
 /// `%12 "sum" = add (3 ADD)`.
@@ -121,6 +122,6 @@ pub(super) fn check_values(graph: &Graph) -> Vec<Violation> {
 
 fn check_data(ty: &Type, bytes: &[u8]) -> Result<(), String> {
     let (have, want) = (bytes.len(), ty.bytes());
-    super::ensure!(have == want, "has {have} bytes of data, {want} wanted for {ty}");
+    ensure!(have == want, "has {have} bytes of data, {want} wanted for {ty}");
     Ok(())
 }

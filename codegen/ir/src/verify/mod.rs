@@ -14,7 +14,7 @@
 //!   quantisation on floats and bools.
 //! - Data of constants and states has the length of its type; a state's next value has its element and shape.
 //!
-//! Every op (see `shapes.rs` and `types.rs`):
+//! Every op, by the rules in its row of the op table (`rules/`):
 //! - The number of operands is that of the op table.
 //! - Shapes agree: windows fit and their size is the weights'; groups divide; every pooling window holds an element of the
 //!   image; broadcasts are legal; reductions, slices, pads, concats and permutations give the result's shape.
@@ -32,10 +32,9 @@
 //! - Names and origins.
 
 mod graph;
-mod shapes;
-mod types;
 
 use crate::error::Error;
+use crate::rules::types;
 use crate::{Graph, Op, Type};
 use std::fmt;
 
@@ -104,22 +103,11 @@ pub fn check_op(op: &Op, operands: &[&Type], result: &Type) -> Vec<String> {
     problems.extend(types::check_type(result, true).err().map(what));
     // The rules below rely on well-formed types.
     if problems.is_empty() {
-        problems.extend(shapes::check(op, operands, result).err());
-        problems.extend(types::check(op, operands, result).err());
+        problems.extend(op.check_shapes(operands, result).err());
+        problems.extend(op.check_types(operands, result).err());
     }
     problems
 }
-
-/// Fails with a formatted message unless the condition holds.
-macro_rules! ensure {
-    ($condition:expr, $($arg:tt)+) => {
-        match $condition {
-            true => {}
-            false => return Err(format!($($arg)+)),
-        }
-    };
-}
-use ensure;
 
 #[cfg(test)]
 mod tests;

@@ -84,7 +84,7 @@ pub(crate) enum Order {
     Elements,
 }
 
-/// The order of a node's kernel.
+/// The order of a node's kernel; of an op that is not mentioned, none.
 pub(crate) fn order(graph: &Graph, node: &Node) -> Order {
     match node.op {
         Op::Conv2d { .. } | Op::AvgPool2d { .. } | Op::MaxPool2d { .. } | Op::Softmax { .. } => {
@@ -99,20 +99,7 @@ pub(crate) fn order(graph: &Graph, node: &Node) -> Order {
         Op::Clip { .. } | Op::LeakyRelu { .. } | Op::Logistic {} | Op::Tanh {} => Order::Elements,
         Op::Quantize { .. } | Op::Dequantize {} | Op::Requantize { .. } => Order::Elements,
         Op::Lookup {} | Op::Interpolate {} => Order::Elements,
-        Op::DynamicScale { .. }
-        | Op::DynamicQuantize {}
-        | Op::DynamicConv2d { .. }
-        | Op::DynamicDense { .. } => Order::None,
-        Op::Dense { .. } | Op::Mean { .. } | Op::Pad { .. } | Op::ComputedConv2d { .. } => Order::None,
-        Op::Compare { .. } | Op::Select {} | Op::Cast {} | Op::Gather { .. } | Op::Broadcast {} => {
-            Order::None
-        }
-        Op::Reduce { .. } | Op::ArgReduce { .. } | Op::CumSum { .. } | Op::MatMul { .. } => Order::None,
-        Op::Lstm { .. } | Op::Custom { .. } | Op::Signal { .. } => Order::None,
-        Op::LogSoftmax { .. } | Op::L2Normalize {} | Op::LocalNormalize { .. } => Order::None,
-        Op::ResizeBilinear { .. } | Op::TopK {} | Op::InverseRoot { .. } => Order::None,
-        Op::Trees { .. } | Op::SquaredDistances {} | Op::Couple {} => Order::None,
-        Op::Concat { .. } | Op::Slice { .. } | Op::Transpose { .. } | Op::Reshape {} => Order::None,
+        _ => Order::None,
     }
 }
 
@@ -124,7 +111,7 @@ pub(crate) fn pointwise(graph: &Graph, node: &Node, operand: usize) -> bool {
     order(graph, node) == Order::Elements && same && !(unary && operand > 0)
 }
 
-/// What a row of a node's result needs of an operand.
+/// What a row of a node's result needs of an operand; of an op that is not mentioned, all.
 pub(crate) fn need(graph: &Graph, node: &Node, operand: usize) -> Need {
     let Some(&id) = node.operands.get(operand) else { return Need::All };
     let (x, y) = (&graph.ty(id).shape, &graph.ty(node.result).shape);
@@ -141,10 +128,6 @@ pub(crate) fn need(graph: &Graph, node: &Node, operand: usize) -> Need {
                 Need::All
             }
         }
-        Op::DynamicScale { .. }
-        | Op::DynamicQuantize {}
-        | Op::DynamicConv2d { .. }
-        | Op::DynamicDense { .. } => Need::All,
         // The filters and the bias are needed for every row.
         Op::Dense { .. } => one_to_one(operand == 0 && x.rank() == y.rank()),
         // Broadcast shapes are aligned at their ends.
@@ -154,19 +137,10 @@ pub(crate) fn need(graph: &Graph, node: &Node, operand: usize) -> Need {
         Op::Unary { .. } => one_to_one(true),
         Op::Clip { .. } | Op::LeakyRelu { .. } | Op::Logistic {} | Op::Tanh {} => one_to_one(true),
         Op::Quantize { .. } | Op::Dequantize {} | Op::Requantize { .. } => one_to_one(true),
-        Op::ComputedConv2d { .. } => Need::All,
-        // Each step needs the one before.
-        Op::Lstm { .. } | Op::Signal { .. } => Need::All,
-        Op::Custom { .. } => Need::All,
         Op::Lookup {} | Op::Interpolate {} => one_to_one(operand == 0),
         Op::Softmax { .. } => one_to_one(true),
         // What is left of the axes up to the rows stays in front.
         Op::Mean { axes, .. } => one_to_one(of_x == of_y && axes.iter().all(|&axis| axis > of_x)),
-        Op::Compare { .. } | Op::Select {} | Op::Cast {} | Op::Gather { .. } | Op::Broadcast {} => Need::All,
-        Op::Reduce { .. } | Op::ArgReduce { .. } | Op::CumSum { .. } | Op::MatMul { .. } => Need::All,
-        Op::LogSoftmax { .. } | Op::L2Normalize {} | Op::LocalNormalize { .. } => Need::All,
-        Op::ResizeBilinear { .. } | Op::TopK {} | Op::InverseRoot { .. } => Need::All,
-        Op::Trees { .. } | Op::SquaredDistances {} | Op::Couple {} => Need::All,
         Op::Pad { before, .. } => match before.get(of_x) {
             Some(&before) => Need::Rows { start: -to_i64(before), stride: 1, reach: 1 },
             None => Need::All,
@@ -184,6 +158,7 @@ pub(crate) fn need(graph: &Graph, node: &Node, operand: usize) -> Need {
         Op::Transpose { perm } => one_to_one((0..=of_x).all(|axis| perm.get(axis) == Some(&axis))),
         // The elements of a row stay a row.
         Op::Reshape {} => one_to_one(true),
+        _ => Need::All,
     }
 }
 

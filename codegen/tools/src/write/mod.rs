@@ -119,23 +119,7 @@ impl Writer<'_> {
             Op::Reshape {} => self.reshape(&node),
             Op::Quantize { .. } => self.quantize(&node),
             Op::Dequantize {} => self.dequantize(&node),
-            Op::Lstm { .. }
-            | Op::L2Normalize {}
-            | Op::LocalNormalize { .. }
-            | Op::TopK {}
-            | Op::Trees { .. }
-            | Op::SquaredDistances {}
-            | Op::Couple {}
-            | Op::InverseRoot { .. }
-            | Op::Requantize { .. }
-            | Op::Lookup {}
-            | Op::Interpolate {}
-            | Op::DynamicScale { .. }
-            | Op::DynamicQuantize {}
-            | Op::DynamicConv2d { .. }
-            | Op::DynamicDense { .. }
-            | Op::Custom { .. }
-            | Op::Signal { .. } => Err(no_form(&node)),
+            _ => Err(no_form(&node)),
         }?;
         debug_assert!(self.is_written(result) || matches!(node.op, Op::Dequantize {}));
         Ok(())

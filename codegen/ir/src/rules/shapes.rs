@@ -1,144 +1,136 @@
-//! Shape rules of every op. Types are well formed: no empty dimensions, no overflowing products.
+//! Rules for shapes. Types are well formed: no empty dimensions, no overflowing products.
 
-use super::ensure;
-use crate::{DType, Layout, Op, Order, Shape, Type, Window};
+use super::{ensure, Checked};
+use crate::{DType, Layout, Order, Shape, Type, Window};
 
-/// The shapes of operands and result agree with the op and its attributes. The number of operands is right.
-pub(super) fn check(op: &Op, operands: &[&Type], result: &Type) -> Result<(), String> {
+/// The op has no rule of its own.
+pub(crate) fn any(_: &[&Type], _: &Type) -> Checked {
+    Ok(())
+}
+
+/// The result has the first operand's shape.
+pub(crate) fn same(operands: &[&Type], y: &Type) -> Checked {
+    expect(y, operands[0].shape.dims())
+}
+
+/// As [`same`], of tensors that have a last axis.
+pub(crate) fn rows(operands: &[&Type], y: &Type) -> Checked {
+    ensure!(operands[0].shape.rank() >= 1, "a scalar has no last axis");
+    same(operands, y)
+}
+
+/// As [`same`], of tensors that have that axis.
+pub(crate) fn along(axis: usize, operands: &[&Type], y: &Type) -> Checked {
+    let axes = operands[0].shape.rank();
+    ensure!(axis < axes, "axis {axis} of a tensor of {axes} axes");
+    same(operands, y)
+}
+
+/// The result has the common shape of all operands, as NumPy broadcasts them.
+pub(crate) fn broadcast(operands: &[&Type], y: &Type) -> Checked {
+    let all = operands.iter().try_fold(Shape(Vec::new()), |all, x| common(&all, &x.shape))?;
+    expect(y, all.dims())
+}
+
+/// The operand broadcasts to the result.
+pub(crate) fn broadcast_to(operands: &[&Type], y: &Type) -> Checked {
+    let (x, y) = (&operands[0].shape, &y.shape);
+    ensure!(common(x, y)? == *y, "{} does not broadcast to {}", list(x.dims()), list(y.dims()));
+    Ok(())
+}
+
+/// As [`same`], with a table of so many entries.
+pub(crate) fn table(entries: usize, operands: &[&Type], y: &Type) -> Checked {
+    let table = operands[1].shape.dims();
+    ensure!(table == [entries], "the table has the shape {}, [{entries}] wanted", list(table));
+    same(operands, y)
+}
+
+/// The result has as many elements.
+pub(crate) fn reshape(operands: &[&Type], y: &Type) -> Checked {
+    let (have, want) = (y.shape.numel(), operands[0].shape.numel());
+    ensure!(have == want, "the result has {have} elements, the operand {want}");
+    Ok(())
+}
+
+/// The operand's shape without that axis.
+pub(crate) fn without(axis: usize, operands: &[&Type], y: &Type) -> Checked {
     let x = &operands[0].shape;
-    let y = &result.shape;
-    match op {
-        Op::Conv2d { window, groups, layout, .. } => conv2d(window, *groups, *layout, operands, y),
-        Op::ComputedConv2d { window, groups, .. } => conv2d(window, *groups, Layout::default(), operands, y),
-        Op::Dense { .. } => dense(operands, y),
-        Op::DynamicScale { .. } => {
-            let Some(&rows) = x.dims().first() else { return Err("a scalar has no first axis".into()) };
-            expect(y, &[rows, 3])
-        }
-        Op::DynamicQuantize {} => {
-            let rows = x.dims().first().copied().unwrap_or(0);
-            expect(&operands[1].shape, &[rows, 3])?;
-            expect(y, x.dims())
-        }
-        Op::DynamicConv2d { window, groups, .. } => {
-            let layer = dynamic_layer(operands)?;
-            conv2d(window, *groups, Layout::default(), &layer, y)
-        }
-        Op::DynamicDense { .. } => {
-            ensure!(x.rank() == 2, "the operand has {} axes, 2 wanted", x.rank());
-            dense(&dynamic_layer(operands)?, y)
-        }
-        Op::AvgPool2d { window, .. } | Op::MaxPool2d { window, .. } => pool(window, x, y),
-        Op::Add { .. } | Op::Sub { .. } | Op::Mul { .. } | Op::Binary { .. } | Op::Compare { .. } => {
-            broadcast(x, &operands[1].shape, y)
-        }
-        Op::Select {} => {
-            let both = common(&operands[1].shape, &operands[2].shape)?;
-            broadcast(x, &both, y)
-        }
-        Op::Broadcast {} => {
-            let wider = common(x, y)?;
-            ensure!(wider == *y, "{} does not broadcast to {}", list(x.dims()), list(y.dims()));
-            Ok(())
-        }
-        Op::Clip { .. }
-        | Op::LeakyRelu { .. }
-        | Op::Unary { .. }
-        | Op::Cast {}
-        | Op::Logistic {}
-        | Op::Tanh {}
-        | Op::Quantize { .. }
-        | Op::Dequantize {}
-        | Op::Requantize { .. } => expect(y, x.dims()),
-        Op::InverseRoot { .. } => expect(y, x.dims()),
-        Op::TopK {} => {
-            let k = y.last();
-            ensure!(x.rank() >= 1, "a scalar has no last axis");
-            ensure!(k <= x.last(), "the {k} largest of {}", x.last());
-            let mut want = x.0.clone();
-            want.pop();
-            want.push(k);
-            expect(y, &want)
-        }
-        Op::SquaredDistances {} => {
-            let v = &operands[1].shape;
-            ensure!(x.rank() == 2 && v.rank() == 2, "{} and {} axes, rows wanted", x.rank(), v.rank());
-            ensure!(x.last() == v.last(), "rows of {} and {}", x.last(), v.last());
-            expect(y, &[x.dims()[0], v.dims()[0]])
-        }
-        Op::Couple {} => {
-            ensure!(x.rank() == 2 && y.rank() == 2, "{} and {} axes, rows wanted", x.rank(), y.rank());
-            let classes = y.last();
-            let pairs =
-                classes.checked_sub(1).and_then(|others| others.checked_mul(classes)).map(|both| both / 2);
-            ensure!(pairs == Some(x.last()), "{} pairs of {classes} classes", x.last());
-            expect(y, &[x.dims()[0], classes])
-        }
-        Op::Trees { .. } => {
-            let (table, roots) = (&operands[1].shape, &operands[2].shape);
-            ensure!(x.rank() == 2, "{} axes, rows of features wanted", x.rank());
-            ensure!(
-                table.rank() == 2 && table.last() == 2,
-                "records of {:?}, two numbers wanted",
-                table.dims()
-            );
-            ensure!(roots.rank() == 1, "roots of {} axes", roots.rank());
-            ensure!(y.rank() == 2, "a result of {} axes, rows of targets wanted", y.rank());
-            expect(y, &[x.dims()[0], y.last()])
-        }
-        Op::Softmax { .. } | Op::LogSoftmax { .. } | Op::L2Normalize {} | Op::LocalNormalize { .. } => {
-            ensure!(x.rank() >= 1, "a scalar has no last axis");
-            expect(y, x.dims())
-        }
-        Op::Lstm { .. } => lstm(operands, y),
-        // What its shapes have to do with each other, its function knows.
-        Op::Custom { .. } => Ok(()),
-        Op::Signal { function } => expect(y, function.result(operands)?.shape.dims()),
-        Op::Interpolate {} => {
-            let table = &operands[1].shape;
-            ensure!(table.dims() == [513], "the table has the shape {}, [513] wanted", list(table.dims()));
-            expect(y, x.dims())
-        }
-        Op::Lookup {} => {
-            let table = &operands[1].shape;
-            ensure!(table.dims() == [256], "the table has the shape {}, [256] wanted", list(table.dims()));
-            expect(y, x.dims())
-        }
-        Op::MatMul { .. } => matmul(x, &operands[1].shape, y),
-        Op::ResizeBilinear { .. } => {
-            let [n, _, _, c] = image(x, Order::ChannelLast)?;
-            let [_, h, w, _] = image(y, Order::ChannelLast)?;
-            expect(y, &[n, h, w, c])
-        }
-        Op::Mean { axes, .. } | Op::Reduce { axes, .. } => mean(axes, x, y),
-        Op::ArgReduce { axis, .. } => {
-            ensure!(*axis < x.rank(), "axis {axis} of a tensor of {} axes", x.rank());
-            let mut kept = x.0.clone();
-            kept.remove(*axis);
-            expect(y, &kept)
-        }
-        Op::CumSum { axis, .. } => {
-            ensure!(*axis < x.rank(), "axis {axis} of a tensor of {} axes", x.rank());
-            expect(y, x.dims())
-        }
-        Op::Gather { batch, axis, depth } => gather(*batch, *axis, *depth, operands, y),
-        Op::Pad { before, after, .. } => pad(before, after, x, y),
-        Op::Concat { axis } => concat(*axis, operands, y),
-        Op::Slice { begin, step } => slice(begin, step, x, y),
-        Op::Transpose { perm } => transpose(perm, x, y),
-        Op::Reshape {} => {
-            let (have, want) = (y.numel(), x.numel());
-            ensure!(have == want, "the result has {have} elements, the operand {want}");
-            Ok(())
-        }
-    }
+    ensure!(axis < x.rank(), "axis {axis} of a tensor of {} axes", x.rank());
+    let mut kept = x.0.clone();
+    kept.remove(axis);
+    expect(y, &kept)
+}
+
+pub(crate) fn dynamic_scale(operands: &[&Type], y: &Type) -> Checked {
+    let rows = operands[0].shape.dims().first().ok_or("a scalar has no first axis")?;
+    expect(y, &[*rows, 3])
+}
+
+pub(crate) fn dynamic_quantize(operands: &[&Type], y: &Type) -> Checked {
+    let rows = operands[0].shape.dims().first().copied().unwrap_or(0);
+    expect(operands[1], &[rows, 3])?;
+    same(operands, y)
+}
+
+pub(crate) fn dynamic_conv2d(window: &Window, groups: usize, operands: &[&Type], y: &Type) -> Checked {
+    conv2d(window, groups, Layout::default(), &dynamic_layer(operands)?, y)
+}
+
+pub(crate) fn dynamic_dense(operands: &[&Type], y: &Type) -> Checked {
+    let axes = operands[0].shape.rank();
+    ensure!(axes == 2, "the operand has {axes} axes, 2 wanted");
+    dense(&dynamic_layer(operands)?, y)
+}
+
+pub(crate) fn top_k(operands: &[&Type], y: &Type) -> Checked {
+    let (x, k) = (&operands[0].shape, y.shape.last());
+    ensure!(x.rank() >= 1, "a scalar has no last axis");
+    ensure!(k <= x.last(), "the {k} largest of {}", x.last());
+    let mut want = x.0.clone();
+    want.pop();
+    want.push(k);
+    expect(y, &want)
+}
+
+pub(crate) fn squared_distances(operands: &[&Type], y: &Type) -> Checked {
+    let (x, v) = (&operands[0].shape, &operands[1].shape);
+    ensure!(x.rank() == 2 && v.rank() == 2, "{} and {} axes, rows wanted", x.rank(), v.rank());
+    ensure!(x.last() == v.last(), "rows of {} and {}", x.last(), v.last());
+    expect(y, &[x.dims()[0], v.dims()[0]])
+}
+
+pub(crate) fn couple(operands: &[&Type], y: &Type) -> Checked {
+    let x = &operands[0].shape;
+    let (from, to) = (x.rank(), y.shape.rank());
+    ensure!(from == 2 && to == 2, "{from} and {to} axes, rows wanted");
+    let classes = y.shape.last();
+    let pairs = classes.checked_sub(1).and_then(|others| others.checked_mul(classes)).map(|both| both / 2);
+    ensure!(pairs == Some(x.last()), "{} pairs of {classes} classes", x.last());
+    expect(y, &[x.dims()[0], classes])
+}
+
+pub(crate) fn trees(operands: &[&Type], y: &Type) -> Checked {
+    let [x, table, roots] = operands else { return Err("three operands wanted".into()) };
+    let (x, table, roots) = (&x.shape, &table.shape, &roots.shape);
+    ensure!(x.rank() == 2, "{} axes, rows of features wanted", x.rank());
+    ensure!(table.rank() == 2 && table.last() == 2, "records of {:?}, two numbers wanted", table.dims());
+    ensure!(roots.rank() == 1, "roots of {} axes", roots.rank());
+    ensure!(y.shape.rank() == 2, "a result of {} axes, rows of targets wanted", y.shape.rank());
+    expect(y, &[x.dims()[0], y.shape.last()])
+}
+
+pub(crate) fn resize(operands: &[&Type], y: &Type) -> Checked {
+    let [n, _, _, c] = image(&operands[0].shape, Order::ChannelLast)?;
+    let [_, h, w, _] = image(&y.shape, Order::ChannelLast)?;
+    expect(y, &[n, h, w, c])
 }
 
 /// Operand, weights and bias of a layer whose second operand describes the rows of the first.
 fn dynamic_layer<'t>(operands: &[&'t Type]) -> Result<[&'t Type; 3], String> {
     let [x, scales, weights, bias] = operands else { return Err("four operands are wanted".into()) };
     let rows = x.shape.dims().first().copied().unwrap_or(0);
-    expect(&scales.shape, &[rows, 3])?;
+    expect(scales, &[rows, 3])?;
     Ok([x, weights, bias])
 }
 
@@ -146,8 +138,10 @@ fn list(dims: &[usize]) -> String {
     format!("{dims:?}")
 }
 
-fn expect(y: &Shape, want: &[usize]) -> Result<(), String> {
-    ensure!(y.dims() == want, "the result has the shape {}, {} follows", list(y.dims()), list(want));
+/// The result has that shape.
+pub(crate) fn expect(y: &Type, want: &[usize]) -> Checked {
+    let have = y.shape.dims();
+    ensure!(have == want, "the result has the shape {}, {} follows", list(have), list(want));
     Ok(())
 }
 
@@ -171,13 +165,13 @@ fn window_output(window: &Window, input: [usize; 2]) -> Result<[usize; 2], Strin
         .ok_or_else(|| format!("the window {:?} does not fit the image {input:?}", window.size))
 }
 
-fn conv2d(
+pub(crate) fn conv2d(
     window: &Window,
     groups: usize,
     layout: Layout,
     operands: &[&Type],
-    y: &Shape,
-) -> Result<(), String> {
+    y: &Type,
+) -> Checked {
     let [n, h, w, c] = image(&operands[0].shape, layout.x)?;
     let [o, k_h, k_w, group_c] = axes("the weights tensor", &operands[1].shape)?;
     ensure!(window.size == [k_h, k_w], "the window is {:?}, the weights {:?}", window.size, [k_h, k_w]);
@@ -193,7 +187,7 @@ fn conv2d(
     expect(y, &layout.y.stored([n, out_h, out_w, o]))
 }
 
-fn dense(operands: &[&Type], y: &Shape) -> Result<(), String> {
+pub(crate) fn dense(operands: &[&Type], y: &Type) -> Checked {
     let x = &operands[0].shape;
     let [n, k] = axes("the weights tensor", &operands[1].shape)?;
     let Some((last, outer)) = x.dims().split_last() else { return Err("a scalar has no last axis".into()) };
@@ -202,7 +196,7 @@ fn dense(operands: &[&Type], y: &Shape) -> Result<(), String> {
     expect(y, &[outer, &[n]].concat())
 }
 
-fn lstm(operands: &[&Type], y: &Shape) -> Result<(), String> {
+pub(crate) fn lstm(operands: &[&Type], y: &Type) -> Checked {
     let [x, h, c, w, r, bias] = operands else { return Err("six operands wanted".into()) };
     let [b, t, k] = axes("the operand", &x.shape)?;
     let [_, n] = axes("the output before", &h.shape)?;
@@ -222,22 +216,23 @@ fn lstm(operands: &[&Type], y: &Shape) -> Result<(), String> {
 }
 
 /// The optional third operand has one element per output channel.
-fn bias(operands: &[&Type], channels: usize) -> Result<(), String> {
+fn bias(operands: &[&Type], channels: usize) -> Checked {
     let Some(bias) = operands.get(2) else { return Ok(()) };
     let dims = bias.shape.dims();
     ensure!(dims == [channels], "the bias has the shape {}, [{channels}] wanted", list(dims));
     Ok(())
 }
 
-fn pool(window: &Window, x: &Shape, y: &Shape) -> Result<(), String> {
-    let [n, h, w, c] = image(x, Order::ChannelLast)?;
+pub(crate) fn pool(window: &Window, operands: &[&Type], y: &Type) -> Checked {
+    let [n, h, w, c] = image(&operands[0].shape, Order::ChannelLast)?;
     let out = window_output(window, [h, w])?;
     ensure!(window.dilation == [1, 1], "pooling with the dilation {:?}", window.dilation);
     ensure!(window.meets([h, w]), "a window {:?} holds nothing but padding", window.size);
     expect(y, &[n, out[0], out[1], c])
 }
 
-fn matmul(a: &Shape, b: &Shape, y: &Shape) -> Result<(), String> {
+pub(crate) fn matmul(operands: &[&Type], y: &Type) -> Checked {
+    let (a, b) = (&operands[0].shape, &operands[1].shape);
     let matrix = |shape: &Shape| shape.rank().checked_sub(2);
     let (Some(lead_a), Some(lead_b)) = (matrix(a), matrix(b)) else {
         return Err(format!("{} and {} are not both matrices", list(a.dims()), list(b.dims())));
@@ -249,7 +244,7 @@ fn matmul(a: &Shape, b: &Shape, y: &Shape) -> Result<(), String> {
     expect(y, &want)
 }
 
-fn gather(batch: usize, axis: usize, depth: usize, operands: &[&Type], y: &Shape) -> Result<(), String> {
+pub(crate) fn gather(batch: usize, axis: usize, depth: usize, operands: &[&Type], y: &Type) -> Checked {
     let (x, indices) = (&operands[0].shape, &operands[1].shape);
     let end = axis.checked_add(depth).filter(|&end| depth >= 1 && end <= x.rank());
     let Some(end) = end else {
@@ -261,10 +256,6 @@ fn gather(batch: usize, axis: usize, depth: usize, operands: &[&Type], y: &Shape
     let shared = x.dims()[..batch] == indices.dims()[..batch];
     ensure!(shared, "{} and {} differ in the first {batch} axes", list(x.dims()), list(indices.dims()));
     expect(y, &[&x.dims()[..axis], named, &x.dims()[end..]].concat())
-}
-
-fn broadcast(a: &Shape, b: &Shape, y: &Shape) -> Result<(), String> {
-    expect(y, common(a, b)?.dims())
 }
 
 /// The common shape of two operands.
@@ -284,7 +275,9 @@ fn common(a: &Shape, b: &Shape) -> Result<Shape, String> {
     Ok(Shape(want))
 }
 
-fn mean(axes: &[usize], x: &Shape, y: &Shape) -> Result<(), String> {
+/// The operand's shape with these axes removed or of size 1.
+pub(crate) fn reduced(axes: &[usize], operands: &[&Type], y: &Type) -> Checked {
+    let (x, y) = (&operands[0].shape, &y.shape);
     let ascending = axes.windows(2).all(|pair| pair[0] < pair[1]);
     ensure!(
         ascending && axes.iter().all(|&a| a < x.rank()),
@@ -305,12 +298,13 @@ fn mean(axes: &[usize], x: &Shape, y: &Shape) -> Result<(), String> {
 }
 
 /// An attribute has one entry per axis.
-fn per_axis(what: &str, len: usize, x: &Shape) -> Result<(), String> {
+fn per_axis(what: &str, len: usize, x: &Shape) -> Checked {
     ensure!(len == x.rank(), "{len} entries of `{what}` for a tensor of {} axes", x.rank());
     Ok(())
 }
 
-fn pad(before: &[usize], after: &[usize], x: &Shape, y: &Shape) -> Result<(), String> {
+pub(crate) fn pad(before: &[usize], after: &[usize], operands: &[&Type], y: &Type) -> Checked {
+    let x = &operands[0].shape;
     per_axis("before", before.len(), x)?;
     per_axis("after", after.len(), x)?;
     let sum = |axis: usize| x.dims()[axis].checked_add(before[axis])?.checked_add(after[axis]);
@@ -318,7 +312,7 @@ fn pad(before: &[usize], after: &[usize], x: &Shape, y: &Shape) -> Result<(), St
     expect(y, &want.ok_or("a padded dimension overflows")?)
 }
 
-fn concat(axis: usize, operands: &[&Type], y: &Shape) -> Result<(), String> {
+pub(crate) fn concat(axis: usize, operands: &[&Type], y: &Type) -> Checked {
     let first = &operands[0].shape;
     ensure!(axis < first.rank(), "axis {axis} of a tensor of {} axes", first.rank());
     let mut want = first.0.clone();
@@ -332,7 +326,8 @@ fn concat(axis: usize, operands: &[&Type], y: &Shape) -> Result<(), String> {
     expect(y, &want)
 }
 
-fn slice(begin: &[usize], step: &[i64], x: &Shape, y: &Shape) -> Result<(), String> {
+pub(crate) fn slice(begin: &[usize], step: &[i64], operands: &[&Type], y: &Type) -> Checked {
+    let (x, y) = (&operands[0].shape, &y.shape);
     per_axis("begin", begin.len(), x)?;
     per_axis("step", step.len(), x)?;
     per_axis("shape", y.rank(), x)?;
@@ -347,7 +342,8 @@ fn slice(begin: &[usize], step: &[i64], x: &Shape, y: &Shape) -> Result<(), Stri
     Ok(())
 }
 
-fn transpose(perm: &[usize], x: &Shape, y: &Shape) -> Result<(), String> {
+pub(crate) fn transpose(perm: &[usize], operands: &[&Type], y: &Type) -> Checked {
+    let x = &operands[0].shape;
     per_axis("perm", perm.len(), x)?;
     let permutes = (0..perm.len()).all(|axis| perm.contains(&axis));
     ensure!(permutes, "{perm:?} is no permutation");
