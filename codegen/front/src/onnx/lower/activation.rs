@@ -2,18 +2,43 @@
 
 use super::cx::NodeCx;
 use super::elementwise::magnitude;
-use super::Lowered;
+use super::{Lowered, Operators};
 use kiln_ir::{Binary, Comparison, DType, Unary, ValueId};
 
+/// The operators of this file.
+pub(super) const OPERATORS: Operators = &[
+    ("Acos", acos),
+    ("Acosh", acosh),
+    ("Asin", asin),
+    ("Asinh", asinh),
+    ("Atan", atan),
+    ("Atanh", atanh),
+    ("Celu", celu),
+    ("Cosh", cosh),
+    ("Elu", elu),
+    ("HardSigmoid", hard_sigmoid),
+    ("Hardmax", hardmax),
+    ("LogSoftmax", log_softmax),
+    ("Mish", mish),
+    ("Selu", selu),
+    ("Shrink", shrink),
+    ("Sinh", sinh),
+    ("Softmax", softmax),
+    ("Softsign", softsign),
+    ("Swish", swish),
+    ("Tan", tan),
+    ("ThresholdedRelu", thresholded_relu),
+];
+
 /// Elu: α·(eˣ − 1) below zero.
-pub(super) fn elu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn elu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (x, alpha) = (cx.input(0)?, cx.float("alpha", 1.0));
     let y = exponential(cx, x, 1.0, alpha, 1.0)?;
     cx.bind(0, y)
 }
 
 /// Selu: γ·x, and γ·α·(eˣ − 1) below zero.
-pub(super) fn selu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn selu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     // Set 1 has other defaults, of fewer digits.
     let old = cx.opset() < 6;
@@ -24,7 +49,7 @@ pub(super) fn selu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Celu: α·(e^(x/α) − 1) below zero.
-pub(super) fn celu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn celu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (x, alpha) = (cx.input(0)?, cx.float("alpha", 1.0));
     let y = exponential(cx, x, alpha, alpha, 1.0)?;
     cx.bind(0, y)
@@ -49,7 +74,7 @@ fn exponential(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, by: f32, alpha: f32, gam
 }
 
 /// HardSigmoid: α·x + β between 0 and 1.
-pub(super) fn hard_sigmoid(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn hard_sigmoid(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     cx.want_float(x)?;
     let (alpha, beta) = (cx.float("alpha", 0.2), cx.float("beta", 0.5));
@@ -60,7 +85,7 @@ pub(super) fn hard_sigmoid(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Softsign: x / (1 + |x|).
-pub(super) fn softsign(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn softsign(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let size = cx.unary(Unary::Abs, x)?;
     let divisor = cx.plus(size, 1.0)?;
@@ -69,7 +94,7 @@ pub(super) fn softsign(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Mish: x · tanh(softplus x).
-pub(super) fn mish(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn mish(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let soft = cx.unary(Unary::Softplus, x)?;
     let factor = cx.tanh(soft)?;
@@ -78,7 +103,7 @@ pub(super) fn mish(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Swish: x · σ(α·x).
-pub(super) fn swish(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn swish(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (x, alpha) = (cx.input(0)?, cx.float("alpha", 1.0));
     cx.want_float(x)?;
     let scaled = if alpha == 1.0 { x } else { cx.times(x, alpha.into())? };
@@ -88,7 +113,7 @@ pub(super) fn swish(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// ThresholdedRelu: what is not above α is 0.
-pub(super) fn thresholded_relu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn thresholded_relu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (x, alpha) = (cx.input(0)?, cx.float("alpha", 1.0));
     cx.want_float(x)?;
     let (alpha, zero) = (cx.number(x, alpha.into())?, cx.number(x, 0.0)?);
@@ -98,7 +123,7 @@ pub(super) fn thresholded_relu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Shrink: everything moves by a bias towards zero, and what is nearer to it than λ becomes 0.
-pub(super) fn shrink(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn shrink(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (x, bias, lambda) = (cx.input(0)?, cx.float("bias", 0.0), cx.float("lambd", 0.5));
     let (above, below) = (cx.number(x, lambda.into())?, cx.number(x, (-lambda).into())?);
     let (up, down, zero) = (cx.plus(x, bias.into())?, cx.plus(x, (-bias).into())?, cx.number(x, 0.0)?);
@@ -110,7 +135,7 @@ pub(super) fn shrink(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Tan.
-pub(super) fn tan(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn tan(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let (sin, cos) = (cx.unary(Unary::Sin, x)?, cx.unary(Unary::Cos, x)?);
     let y = cx.quotient(sin, cos)?;
@@ -118,7 +143,7 @@ pub(super) fn tan(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Atan: the angle of (1, x).
-pub(super) fn atan(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn atan(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     cx.want_float(x)?;
     let one = cx.number(x, 1.0)?;
@@ -127,7 +152,7 @@ pub(super) fn atan(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Asin: the angle of (√(1 − x²), x).
-pub(super) fn asin(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn asin(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let leg = leg(cx, x)?;
     let y = cx.binary(Binary::Atan2, x, leg)?;
@@ -135,7 +160,7 @@ pub(super) fn asin(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Acos: the angle of (x, √(1 − x²)).
-pub(super) fn acos(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn acos(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let leg = leg(cx, x)?;
     let y = cx.binary(Binary::Atan2, leg, x)?;
@@ -152,7 +177,7 @@ fn leg(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<ValueId> {
 }
 
 /// Cosh: (eˣ + e⁻ˣ) / 2.
-pub(super) fn cosh(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn cosh(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let less = cx.unary(Unary::Neg, x)?;
     let (up, down) = (cx.unary(Unary::Exp, x)?, cx.unary(Unary::Exp, less)?);
@@ -162,7 +187,7 @@ pub(super) fn cosh(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Sinh: with u = e^−|x| − 1, which keeps its digits near 0, its magnitude is −u·(2 + u) / (2·(1 + u)).
-pub(super) fn sinh(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn sinh(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let size = cx.unary(Unary::Abs, x)?;
     let less = cx.unary(Unary::Neg, size)?;
@@ -174,7 +199,7 @@ pub(super) fn sinh(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Asinh: the magnitude is log(1 + |x| + x² / (1 + √(1 + x²))).
-pub(super) fn asinh(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn asinh(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let (size, square) = (magnitude(cx, x)?, cx.unary(Unary::Square, x)?);
     let more = cx.plus(square, 1.0)?;
@@ -189,7 +214,7 @@ pub(super) fn asinh(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Acosh: log(1 + (x − 1) + √(x − 1)·√(x + 1)).
-pub(super) fn acosh(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn acosh(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     cx.want_float(x)?;
     let (less, more) = (cx.plus(x, -1.0)?, cx.plus(x, 1.0)?);
@@ -201,7 +226,7 @@ pub(super) fn acosh(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Atanh: the magnitude is half of log(1 + 2·|x| / (1 − |x|)).
-pub(super) fn atanh(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn atanh(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let size = cx.unary(Unary::Abs, x)?;
     let one = cx.number(x, 1.0)?;
@@ -226,17 +251,17 @@ fn signed(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, size: ValueId) -> Lowered {
 }
 
 /// Softmax: along an axis since operator set 13, over all axes from one on before.
-pub(super) fn softmax(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn softmax(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     along_axis(cx, |cx, x| cx.softmax(x))
 }
 
 /// LogSoftmax, as Softmax.
-pub(super) fn log_softmax(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn log_softmax(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     along_axis(cx, |cx, x| cx.log_softmax(x))
 }
 
 /// Hardmax: 1 for the first one of the largest elements, as Softmax. None where the first element is no number, as in ONNX Runtime.
-pub(super) fn hardmax(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn hardmax(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     along_axis(cx, |cx, x| {
         let dims = cx.dims(x);
         let (axis, size) = (dims.len() - 1, dims[dims.len() - 1]);

@@ -1,8 +1,11 @@
 //! Attention and RotaryEmbedding, as what their function bodies in the specification compute.
 
 use super::cx::NodeCx;
-use super::{describe, Lowered, Refusal};
+use super::{describe, Lowered, Operators, Refusal};
 use kiln_ir::{Comparison, DType, Reduction, ValueId};
+
+/// The operators of this file.
+pub(super) const OPERATORS: Operators = &[("Attention", attention), ("RotaryEmbedding", rotary)];
 
 /// Queries, keys or values as \[batch, heads, steps, size\].
 fn heads(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, attribute: &str) -> Lowered<ValueId> {
@@ -25,7 +28,7 @@ fn heads(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, attribute: &str) -> Lowered<Va
 }
 
 /// Attention: softmax(softcap(Q·Kᵀ·scale) + mask)·V for each head.
-pub(super) fn attention(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn attention(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (x, k, v) = (cx.input(0)?, cx.input(1)?, cx.input(2)?);
     let is_flat = cx.dims(x).len() == 3;
     let q = heads(cx, x, "q_num_heads")?;
@@ -170,7 +173,7 @@ fn mask(cx: &mut NodeCx<'_, '_, '_>, sizes: [usize; 3], past: usize) -> Lowered<
 }
 
 /// RotaryEmbedding: pairs of elements, turned by angles of their positions.
-pub(super) fn rotary(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn rotary(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (x, mut cos, mut sin) = (cx.input(0)?, cx.input(1)?, cx.input(2)?);
     cx.want_float(x)?;
     let dims = cx.dims(x);

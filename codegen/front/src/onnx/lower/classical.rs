@@ -3,11 +3,26 @@
 //! Labels that are texts become indices: a chip has no use for texts, and the caller knows their list. For the same reason ZipMap, which makes a map of labels to scores, does nothing.
 
 use super::cx::NodeCx;
-use super::{describe, Lowered, Refusal};
+use super::{describe, Lowered, Operators, Refusal};
 use kiln_ir::{
     AddRescale, Binary, Clamp, CompareRescale, Comparison, DType, Op, Real, Reduction, Rescale, SoftmaxScale,
     Type, Unary, ValueId,
 };
+
+/// The operators of this file.
+pub(super) const OPERATORS: Operators = &[
+    ("ai.onnx.ml.ArrayFeatureExtractor", array_feature_extractor),
+    ("ai.onnx.ml.Binarizer", binarizer),
+    ("ai.onnx.ml.FeatureVectorizer", feature_vectorizer),
+    ("ai.onnx.ml.Imputer", imputer),
+    ("ai.onnx.ml.LabelEncoder", label_encoder),
+    ("ai.onnx.ml.LinearClassifier", linear_classifier),
+    ("ai.onnx.ml.LinearRegressor", linear_regressor),
+    ("ai.onnx.ml.Normalizer", normalizer),
+    ("ai.onnx.ml.OneHotEncoder", one_hot_encoder),
+    ("ai.onnx.ml.Scaler", scaler),
+    ("ai.onnx.ml.ZipMap", zip_map),
+];
 
 pub(super) const PRODUCT: Op = Op::Mul { rescale: Rescale::Real, clamp: Clamp::NO_FLOAT };
 const DIFFERENCE: Op = Op::Sub { rescale: AddRescale::Real, clamp: Clamp::NO_FLOAT };
@@ -177,7 +192,7 @@ fn linear(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<ValueId> {
 }
 
 /// LinearRegressor.
-pub(super) fn linear_regressor(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn linear_regressor(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = rows(cx)?;
     let sums = linear(cx, x)?;
     let y = transformed(cx, sums)?;
@@ -185,7 +200,7 @@ pub(super) fn linear_regressor(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// LinearClassifier: labels \[n\], and scores \[n, classes\].
-pub(super) fn linear_classifier(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn linear_classifier(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = rows(cx)?;
     let labels = Labels::read(cx)?;
     let sums = linear(cx, x)?;
@@ -202,7 +217,7 @@ pub(super) fn linear_classifier(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Normalizer: rows divided by their largest element, the sum of magnitudes, or the length.
-pub(super) fn normalizer(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn normalizer(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = rows(cx)?;
     let dims = cx.dims(x);
     let reduced = [dims[0], 1];
@@ -232,7 +247,7 @@ pub(super) fn normalizer(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Scaler: (x − offset) · scale.
-pub(super) fn scaler(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn scaler(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = rows(cx)?;
     let dims = cx.dims(x);
     let mut value = x;
@@ -251,7 +266,7 @@ pub(super) fn scaler(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Binarizer: 1 above the threshold, else 0.
-pub(super) fn binarizer(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn binarizer(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     cx.want_float(x)?;
     let (dims, threshold) = (cx.dims(x), cx.float("threshold", 0.0));
@@ -263,7 +278,7 @@ pub(super) fn binarizer(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Imputer: elements that are one value, or no numbers, replaced by others.
-pub(super) fn imputer(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn imputer(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let (ty, dims) = (cx.ty(x).clone(), cx.dims(x));
     let bools = Type::plain(DType::Bool, &dims);
@@ -299,7 +314,7 @@ pub(super) fn imputer(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// OneHotEncoder: for each element a row with 1 at the place of its category, zeros if it is none of them.
-pub(super) fn one_hot_encoder(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn one_hot_encoder(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let mut dims = cx.dims(x);
     let categories = cx.list("cats_int64s").unwrap_or_default();
@@ -324,7 +339,7 @@ pub(super) fn one_hot_encoder(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// FeatureVectorizer: all operands side by side, as floats.
-pub(super) fn feature_vectorizer(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn feature_vectorizer(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let mut parts = Vec::new();
     for x in cx.inputs()? {
         let part = as_rows(cx, x)?;
@@ -343,7 +358,7 @@ pub(super) fn feature_vectorizer(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// ArrayFeatureExtractor: the columns that constant indices name.
-pub(super) fn array_feature_extractor(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn array_feature_extractor(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let columns = cx.input(1)?;
     let count = cx.ty(columns).shape.numel();
@@ -364,7 +379,7 @@ pub(super) fn array_feature_extractor(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// LabelEncoder from integers to integers or floats: the value of a key, else the default.
-pub(super) fn label_encoder(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn label_encoder(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let dims = cx.dims(x);
     let keys = cx.list("keys_int64s").unwrap_or_default();
@@ -396,7 +411,7 @@ pub(super) fn label_encoder(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// ZipMap does nothing: scores stay a row.
-pub(super) fn zip_map(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn zip_map(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     cx.bind(0, x)
 }

@@ -5,12 +5,15 @@
 //! ([`Budget::inline`](crate::budget::Budget::inline)).
 
 use super::cx::NodeCx;
-use super::{describe, Importer, Lowered, Refusal};
+use super::{describe, Importer, Lowered, Operators, Refusal};
 use crate::onnx::proto::{Graph, Name};
 use kiln_ir::{DType, ValueId};
 
+/// The operators of this file.
+pub(super) const OPERATORS: Operators = &[("If", branch), ("Loop", repeat), ("Scan", scan)];
+
 /// If.
-pub(super) fn branch(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn branch(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let condition = cx.input(0)?;
     let (then, otherwise) = (cx.subgraph("then_branch")?, cx.subgraph("else_branch")?);
     if let Some(taken) = truth(cx, condition)? {
@@ -38,7 +41,7 @@ pub(super) fn branch(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Loop.
-pub(super) fn repeat(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn repeat(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let body = cx.subgraph("body")?;
     let most = cx.ints(0, "number of iterations")?.and_then(|list| list.first().copied());
     let mut condition = cx.optional(1)?;
@@ -82,7 +85,7 @@ pub(super) fn repeat(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Scan: a pass for each index of an axis of some operands.
-pub(super) fn scan(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn scan(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     if cx.opset() < 9 {
         let help = "convert the model to a newer operator set with onnx.version_converter";
         return Err(Refusal::unsupported("the Scan of operator set 8 cannot be compiled", help));

@@ -1,8 +1,11 @@
 //! Conv, of images, of sequences, which are images of one row, and of volumes; and ConvTranspose.
 
 use super::cx::NodeCx;
-use super::{describe, Lowered, Refusal};
+use super::{describe, Lowered, Operators, Refusal};
 use kiln_ir::{Clamp, Op, Padding, Rescale, ValueId, Window};
+
+/// The operator of this file.
+pub(super) const OPERATORS: Operators = &[("Conv", conv)];
 
 /// From \[n, c, h, w\] to \[n, h, w, c\].
 const LAST: [usize; 4] = [0, 2, 3, 1];
@@ -268,7 +271,7 @@ fn result_dims(
 }
 
 /// Conv.
-pub(super) fn conv(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn conv(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (x, w, bias) = (cx.input(0)?, cx.input(1)?, cx.optional(2)?);
     cx.want_float(x)?;
     let (dims, shape, groups) = (cx.dims(x), cx.dims(w), groups(cx)?);

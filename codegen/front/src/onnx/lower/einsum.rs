@@ -1,8 +1,11 @@
 //! Einsum: operands are brought to common axes, two at a time become a product of matrices.
 
 use super::cx::NodeCx;
-use super::{describe, Lowered, Refusal};
+use super::{describe, Lowered, Operators, Refusal};
 use kiln_ir::{Reduction, ValueId};
+
+/// The operator of this file.
+pub(super) const OPERATORS: Operators = &[("Einsum", einsum)];
 
 /// A value, and a letter for each of its axes.
 #[derive(Clone)]
@@ -12,7 +15,7 @@ struct Term {
 }
 
 /// Einsum.
-pub(super) fn einsum(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn einsum(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let equation: Vec<u8> =
         cx.text("equation").iter().copied().filter(|c| !c.is_ascii_whitespace()).collect();
     let text = String::from_utf8_lossy(&equation).into_owned();

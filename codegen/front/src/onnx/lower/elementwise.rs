@@ -2,8 +2,48 @@
 
 use super::cx::NodeCx;
 use super::logic::common;
-use super::{describe, tensor, Lowered, Refusal};
+use super::{describe, tensor, Lowered, Operators, Refusal};
 use kiln_ir::{Binary, Clamp, Comparison, DType, LeakyRescale, Op, Real, Unary, ValueId};
+
+/// The operators of this file.
+pub(super) const OPERATORS: Operators = &[
+    ("Abs", abs),
+    ("Add", add),
+    ("BitwiseNot", bitwise_not),
+    ("Cast", cast),
+    ("CastLike", cast_like),
+    ("Ceil", ceil),
+    ("Clip", clip),
+    ("Cos", cos),
+    ("Div", div),
+    ("Erf", erf),
+    ("Exp", exp),
+    ("Floor", floor),
+    ("Gelu", gelu),
+    ("HardSwish", hard_swish),
+    ("LeakyRelu", leaky_relu),
+    ("Log", log),
+    ("Max", max),
+    ("Mean", mean),
+    ("Min", min),
+    ("Mod", modulo),
+    ("Mul", mul),
+    ("Neg", neg),
+    ("PRelu", prelu),
+    ("Pow", pow),
+    ("Reciprocal", reciprocal),
+    ("Relu", relu),
+    ("Round", round),
+    ("Sigmoid", sigmoid),
+    ("Sign", sign),
+    ("Sin", sin),
+    ("Softplus", softplus),
+    ("Sqrt", sqrt),
+    ("Sub", sub),
+    ("Sum", sum),
+    ("Tanh", tanh),
+    ("com.microsoft.Gelu", gelu),
+];
 
 macro_rules! unary {
     ($( $name:ident $function:ident )+) => {$(
@@ -34,7 +74,7 @@ fn unary(cx: &mut NodeCx<'_, '_, '_>, function: Unary) -> Lowered {
 }
 
 /// Abs.
-pub(super) fn abs(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn abs(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let y = magnitude(cx, x)?;
     cx.bind(0, y)
@@ -52,7 +92,7 @@ pub(super) fn magnitude(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<Valu
 }
 
 /// Neg.
-pub(super) fn neg(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn neg(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let y = negative(cx, x)?;
     cx.bind(0, y)
@@ -69,7 +109,7 @@ fn negative(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<ValueId> {
 }
 
 /// Sign.
-pub(super) fn sign(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn sign(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     if cx.ty(x).dtype == DType::F32 {
         return unary(cx, Unary::Sign);
@@ -81,7 +121,7 @@ pub(super) fn sign(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Reciprocal.
-pub(super) fn reciprocal(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn reciprocal(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     cx.want_float(x)?;
     let one = cx.number(x, 1.0)?;
@@ -90,27 +130,27 @@ pub(super) fn reciprocal(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Gelu, exact or by its approximation.
-pub(super) fn gelu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn gelu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let approximate = cx.text("approximate") == b"tanh";
     unary(cx, if approximate { Unary::GeluTanh } else { Unary::Gelu })
 }
 
 /// Sigmoid.
-pub(super) fn sigmoid(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn sigmoid(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let y = cx.sigmoid(x)?;
     cx.bind(0, y)
 }
 
 /// Tanh.
-pub(super) fn tanh(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn tanh(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let y = cx.tanh(x)?;
     cx.bind(0, y)
 }
 
 /// Relu.
-pub(super) fn relu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn relu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let y = match cx.ty(x).dtype {
         DType::F32 => cx.clipped(x, 0.0, f32::INFINITY)?,
@@ -123,7 +163,7 @@ pub(super) fn relu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Clip: bounds are attributes before set 11, and operands since.
-pub(super) fn clip(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn clip(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let mut x = cx.input(0)?;
     if cx.opset() < 11 {
         let (lo, hi) = (cx.float("min", f32::NEG_INFINITY), cx.float("max", f32::INFINITY));
@@ -151,7 +191,7 @@ pub(super) fn clip(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// LeakyRelu.
-pub(super) fn leaky_relu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn leaky_relu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     cx.want_float(x)?;
     let (dims, alpha) = (cx.dims(x), Real(cx.float("alpha", 0.01)));
@@ -188,35 +228,35 @@ fn operands(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<(ValueId, ValueId)> {
 }
 
 /// Add.
-pub(super) fn add(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn add(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (x, y) = operands(cx)?;
     let sum = cx.sum(x, y)?;
     cx.bind(0, sum)
 }
 
 /// Sub.
-pub(super) fn sub(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn sub(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (x, y) = operands(cx)?;
     let difference = cx.difference(x, y)?;
     cx.bind(0, difference)
 }
 
 /// Mul.
-pub(super) fn mul(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn mul(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (x, y) = operands(cx)?;
     let product = cx.product(x, y)?;
     cx.bind(0, product)
 }
 
 /// Div; integers are rounded towards zero.
-pub(super) fn div(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn div(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (x, y) = operands(cx)?;
     let quotient = cx.quotient(x, y)?;
     cx.bind(0, quotient)
 }
 
 /// Pow: the result has the type of the base.
-pub(super) fn pow(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn pow(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (x, y) = operands(cx)?;
     let dtype = cx.ty(x).dtype;
     // Floats on either side make it one of floats.
@@ -228,7 +268,7 @@ pub(super) fn pow(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Mod: with the sign of the divisor, or, as C's fmod, of the dividend.
-pub(super) fn modulo(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn modulo(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (x, y) = (cx.input(0)?, cx.input(1)?);
     if cx.int("fmod", 0) == 0 {
         let rest = cx.binary(Binary::FloorMod, x, y)?;
@@ -243,7 +283,7 @@ pub(super) fn modulo(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// PRelu: the slope's shape is that of the operand's last axes. Before set 7 a list of slopes is one for each channel.
-pub(super) fn prelu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn prelu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (x, mut slope) = (cx.input(0)?, cx.input(1)?);
     if let (true, &[slopes]) = (cx.opset() < 7, &*cx.dims(slope)) {
         let mut along = vec![1; cx.dims(x).len().saturating_sub(1)];
@@ -263,12 +303,12 @@ pub(super) fn prelu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Max of any number of operands.
-pub(super) fn max(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn max(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     several(cx, |cx, x, y| extreme(cx, Binary::Max, x, y))
 }
 
 /// Min of any number of operands.
-pub(super) fn min(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn min(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     several(cx, |cx, x, y| extreme(cx, Binary::Min, x, y))
 }
 
@@ -279,12 +319,12 @@ fn extreme(cx: &mut NodeCx<'_, '_, '_>, function: Binary, x: ValueId, y: ValueId
 }
 
 /// Sum of any number of operands.
-pub(super) fn sum(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn sum(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     several(cx, |cx, x, y| cx.sum(x, y))
 }
 
 /// Mean of any number of operands.
-pub(super) fn mean(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn mean(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let operands = cx.inputs()?;
     let all = joined(cx, &operands, |cx, x, y| cx.sum(x, y))?;
     let count = cx.number(all, operands.len() as f64)?;
@@ -308,7 +348,7 @@ fn joined<'m, 'a>(cx: &mut NodeCx<'_, 'm, 'a>, operands: &[ValueId], of: OfTwo<'
 }
 
 /// BitwiseNot: −1 − x.
-pub(super) fn bitwise_not(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn bitwise_not(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let all = cx.number(x, -1.0)?;
     let y = cx.difference(all, x)?;
@@ -316,7 +356,7 @@ pub(super) fn bitwise_not(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Cast.
-pub(super) fn cast(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn cast(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let dtype = tensor::dtype(cx.int("to", 0))?;
     let value = cx.cast(x, dtype)?;
@@ -324,7 +364,7 @@ pub(super) fn cast(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// CastLike: to the type of the second operand.
-pub(super) fn cast_like(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn cast_like(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (x, like) = (cx.input(0)?, cx.input(1)?);
     let dtype = cx.ty(like).dtype;
     let value = cx.cast(x, dtype)?;

@@ -1,8 +1,19 @@
 //! What takes elements from given places, and what puts them there.
 
 use super::cx::NodeCx;
-use super::{describe, Lowered, Refusal};
+use super::{describe, Lowered, Operators, Refusal};
 use kiln_ir::{Comparison, DType, Op, Type, ValueId};
+
+/// The operators of this file.
+pub(super) const OPERATORS: Operators = &[
+    ("Compress", compress),
+    ("Gather", gather),
+    ("GatherElements", elements),
+    ("GatherND", nd),
+    ("OneHot", one_hot),
+    ("ReverseSequence", reverse_sequence),
+    ("TopK", top),
+];
 
 /// Refuses what is no index.
 fn want_index(cx: &NodeCx<'_, '_, '_>, indices: ValueId) -> Lowered {
@@ -40,7 +51,7 @@ fn counted(cx: &mut NodeCx<'_, '_, '_>, indices: ValueId, sizes: &[usize]) -> Lo
 }
 
 /// Gather along an axis.
-pub(super) fn gather(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn gather(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (x, indices) = (cx.input(0)?, cx.input(1)?);
     let (dims, named) = (cx.dims(x), cx.dims(indices));
     let axis = cx.axis(cx.int("axis", 0), dims.len())?;
@@ -52,7 +63,7 @@ pub(super) fn gather(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// GatherElements: along an axis, an index for each element of the result.
-pub(super) fn elements(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn elements(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (mut x, indices) = (cx.input(0)?, cx.input(1)?);
     let (dims, named) = (cx.dims(x), cx.dims(indices));
     let axis = cx.axis(cx.int("axis", 0), dims.len())?;
@@ -77,7 +88,7 @@ pub(super) fn elements(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// GatherND: parts of `x` at coordinates, which are the last axis of the indices.
-pub(super) fn nd(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn nd(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (x, indices) = (cx.input(0)?, cx.input(1)?);
     let (dims, named) = (cx.dims(x), cx.dims(indices));
     let batch = usize::try_from(cx.int("batch_dims", 0)).unwrap_or(usize::MAX);
@@ -93,7 +104,7 @@ pub(super) fn nd(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Compress: what a known list of conditions lets through, along an axis or of all elements.
-pub(super) fn compress(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn compress(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (mut x, condition) = (cx.input(0)?, cx.input(1)?);
     let axis = match cx.attribute("axis") {
         Some(axis) => cx.axis(axis.int, cx.dims(x).len())?,
@@ -121,7 +132,7 @@ pub(super) fn compress(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// OneHot: one of two values wherever an index is that of the place along a new axis, the other one elsewhere.
-pub(super) fn one_hot(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn one_hot(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (indices, depth, values) = (cx.input(0)?, cx.input(1)?, cx.input(2)?);
     let known = cx.data(depth).map(|data| match cx.ty(depth).dtype {
         DType::F32 => data.to_f32().first().map(|&depth| depth as i64),
@@ -156,7 +167,7 @@ pub(super) fn one_hot(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// ReverseSequence: the first elements along the axis of time backwards, as many as each sequence is long.
-pub(super) fn reverse_sequence(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn reverse_sequence(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (x, lengths) = (cx.input(0)?, cx.input(1)?);
     let (batch, time) = (cx.int("batch_axis", 1), cx.int("time_axis", 0));
     want_index(cx, lengths)?;
@@ -187,7 +198,7 @@ pub(super) fn reverse_sequence(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// TopK: the largest elements along an axis, or the smallest, in order, and where they are.
-pub(super) fn top(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn top(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let dims = cx.dims(x);
     let axis = cx.axis(cx.int("axis", -1), dims.len())?;

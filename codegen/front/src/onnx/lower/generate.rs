@@ -1,8 +1,21 @@
 //! What follows from shapes and numbers that are known: ranges, masks, windows; and cumulative sums.
 
 use super::cx::NodeCx;
-use super::{describe, tensor, Lowered, Refusal};
+use super::{describe, tensor, Lowered, Operators, Refusal};
 use kiln_ir::{DType, Data, Op, Type, ValueId};
+
+/// The operators of this file.
+pub(super) const OPERATORS: Operators = &[
+    ("BlackmanWindow", blackman),
+    ("CumProd", cumulative_product),
+    ("CumSum", cumulative_sum),
+    ("EyeLike", eye_like),
+    ("HammingWindow", hamming),
+    ("HannWindow", hann),
+    ("NonZero", non_zero),
+    ("Range", range),
+    ("Trilu", trilu),
+];
 
 /// Most elements of a constant that a few numbers of the file ask for.
 const MOST_GENERATED: usize = 1 << 16;
@@ -29,7 +42,7 @@ fn constant(cx: &mut NodeCx<'_, '_, '_>, dtype: DType, dims: &[usize], numbers: 
 }
 
 /// Range: numbers from a start up to a limit.
-pub(super) fn range(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn range(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let operands = [cx.input(0)?, cx.input(1)?, cx.input(2)?];
     let dtype = cx.ty(operands[0]).dtype;
     let mut numbers = [0.0; 3];
@@ -63,7 +76,7 @@ pub(super) fn range(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// EyeLike: 1 on a diagonal.
-pub(super) fn eye_like(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn eye_like(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let &[rows, columns] = &*cx.dims(x) else {
         return Err(Refusal::malformed(format!("{} is not a matrix", describe(cx.ty(x)))));
@@ -81,7 +94,7 @@ pub(super) fn eye_like(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Trilu: the part of matrices above a diagonal, or below, with zeros elsewhere.
-pub(super) fn trilu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn trilu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let k = cx.ints(1, "diagonal")?.and_then(|list| list.first().copied()).unwrap_or(0);
     let dims = cx.dims(x);
@@ -103,7 +116,7 @@ pub(super) fn trilu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// NonZero of what is known: the coordinates, one row for each axis.
-pub(super) fn non_zero(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn non_zero(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let ty = cx.ty(x).clone();
     let Some(data) = cx.data(x) else {
@@ -129,17 +142,17 @@ pub(super) fn non_zero(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// HannWindow.
-pub(super) fn hann(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn hann(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     window(cx, &[0.5, -0.5])
 }
 
 /// HammingWindow.
-pub(super) fn hamming(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn hamming(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     window(cx, &[25.0 / 46.0, 25.0 / 46.0 - 1.0])
 }
 
 /// BlackmanWindow.
-pub(super) fn blackman(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn blackman(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     window(cx, &[0.42, -0.5, 0.08])
 }
 
@@ -158,7 +171,7 @@ fn window(cx: &mut NodeCx<'_, '_, '_>, factors: &[f64]) -> Lowered {
 }
 
 /// CumSum.
-pub(super) fn cumulative_sum(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn cumulative_sum(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (x, axis) = cumulative(cx)?;
     let dims = cx.dims(x);
     let (exclusive, reverse) = (cx.int("exclusive", 0) != 0, cx.int("reverse", 0) != 0);
@@ -176,7 +189,7 @@ fn cumulative(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<(ValueId, usize)> {
 const MOST_PRODUCTS: usize = 64;
 
 /// CumProd: as CumSum, of products.
-pub(super) fn cumulative_product(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn cumulative_product(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (x, axis) = cumulative(cx)?;
     let count = cx.dims(x)[axis];
     if count == 0 || count > MOST_PRODUCTS {

@@ -1,8 +1,24 @@
 //! Comparisons, logic and choices.
 
 use super::cx::NodeCx;
-use super::Lowered;
+use super::{Lowered, Operators};
 use kiln_ir::{Comparison, Unary};
+
+/// The operators of this file.
+pub(super) const OPERATORS: Operators = &[
+    ("And", and),
+    ("Equal", equal),
+    ("Greater", greater),
+    ("GreaterOrEqual", greater_or_equal),
+    ("IsInf", is_inf),
+    ("IsNaN", is_nan),
+    ("Less", less),
+    ("LessOrEqual", less_or_equal),
+    ("Not", not),
+    ("Or", or),
+    ("Where", choose),
+    ("Xor", xor),
+];
 
 macro_rules! comparisons {
     ($( $name:ident $function:ident )+) => {$(
@@ -24,7 +40,7 @@ comparisons! {
 }
 
 /// Not.
-pub(super) fn not(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn not(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let no = cx.truth(false);
     let truth = cx.compared(Comparison::Equal, x, no)?;
@@ -32,14 +48,14 @@ pub(super) fn not(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// And: the second, if the first holds.
-pub(super) fn and(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn and(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (x, y) = (cx.input(0)?, cx.input(1)?);
     let truth = cx.both(x, y)?;
     cx.bind(0, truth)
 }
 
 /// Or: the second, unless the first holds.
-pub(super) fn or(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn or(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (x, y) = (cx.input(0)?, cx.input(1)?);
     let yes = cx.truth(true);
     let truth = cx.choice(x, yes, y)?;
@@ -47,14 +63,14 @@ pub(super) fn or(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Where.
-pub(super) fn choose(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn choose(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (condition, x, y) = (cx.input(0)?, cx.input(1)?, cx.input(2)?);
     let value = cx.choice(condition, x, y)?;
     cx.bind(0, value)
 }
 
 /// IsNaN: what is not equal to itself.
-pub(super) fn is_nan(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn is_nan(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     cx.want_float(x)?;
     let truth = cx.compared(Comparison::NotEqual, x, x)?;
@@ -62,7 +78,7 @@ pub(super) fn is_nan(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// IsInf, of either sign or of one.
-pub(super) fn is_inf(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn is_inf(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     cx.want_float(x)?;
     let sides = [cx.int("detect_negative", 1) != 0, cx.int("detect_positive", 1) != 0];

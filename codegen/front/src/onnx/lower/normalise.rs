@@ -2,8 +2,23 @@
 
 use super::cx::NodeCx;
 use super::elementwise::{broadcast, magnitude};
-use super::{describe, Lowered, Refusal};
+use super::{describe, Lowered, Operators, Refusal};
 use kiln_ir::{Binary, Reduction, Unary, ValueId};
+
+/// The operators of this file.
+pub(super) const OPERATORS: Operators = &[
+    ("GroupNormalization", group),
+    ("InstanceNormalization", instance),
+    ("LRN", local_response),
+    ("LayerNormalization", layer),
+    ("LpNormalization", lp),
+    ("MeanVarianceNormalization", mean_variance),
+    ("RMSNorm", root_mean_square_norm),
+    ("RMSNormalization", root_mean_square),
+    ("SimplifiedLayerNormalization", root_mean_square),
+    ("com.microsoft.SkipLayerNormalization", skip_layer),
+    ("com.microsoft.SkipSimplifiedLayerNormalization", skip_root_mean_square),
+];
 
 /// (x − mean) · factor with factor = 1 / √(variance + ε), both over `axes`: that, the mean and the factor.
 fn normal(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, axes: &[usize], epsilon: f32) -> Lowered<[ValueId; 3]> {
@@ -41,7 +56,7 @@ fn scaled(
 }
 
 /// LayerNormalization over the axes from one on.
-pub(super) fn layer(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn layer(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (x, scale, bias) = (cx.input(0)?, cx.input(1)?, cx.optional(2)?);
     cx.want_float(x)?;
     let axes = axes_from(cx, x)?;
@@ -60,12 +75,12 @@ fn axes_from(cx: &NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<Vec<usize>> {
 }
 
 /// RMSNormalization over the axes from one on: without the mean. ONNX Runtime's SimplifiedLayerNormalization has the factor for a second result.
-pub(super) fn root_mean_square(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn root_mean_square(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     root_mean_square_with(cx, 1e-5)
 }
 
 /// RMSNorm, which no specification defines: as RMSNormalization, with the ε of most language models where it has none of its own.
-pub(super) fn root_mean_square_norm(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn root_mean_square_norm(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     root_mean_square_with(cx, 1e-6)
 }
 
@@ -82,7 +97,7 @@ fn root_mean_square_with(cx: &mut NodeCx<'_, '_, '_>, epsilon: f32) -> Lowered {
 }
 
 /// SkipLayerNormalization of ONNX Runtime: the normalisation of a sum over its last axis. The fourth result is the sum.
-pub(super) fn skip_layer(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn skip_layer(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (scale, shift) = (cx.input(2)?, cx.optional(3)?);
     let (sum, axes, epsilon) = skipped(cx, 4)?;
     let [value, mean, factor] = normal(cx, sum, &axes, epsilon)?;
@@ -91,7 +106,7 @@ pub(super) fn skip_layer(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// SkipSimplifiedLayerNormalization of ONNX Runtime: as SkipLayerNormalization, without the mean.
-pub(super) fn skip_root_mean_square(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn skip_root_mean_square(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let scale = cx.input(2)?;
     let (sum, axes, epsilon) = skipped(cx, 3)?;
     let factor = inverse_root(cx, sum, &axes, epsilon)?;
@@ -113,7 +128,7 @@ fn skipped(cx: &mut NodeCx<'_, '_, '_>, bias: usize) -> Lowered<(ValueId, [usize
 }
 
 /// InstanceNormalization: each channel of each image by itself.
-pub(super) fn instance(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn instance(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (x, scale, bias) = (cx.input(0)?, cx.input(1)?, cx.input(2)?);
     cx.want_float(x)?;
     let dims = cx.dims(x);
@@ -132,7 +147,7 @@ pub(super) fn instance(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// GroupNormalization: each group of channels by itself. Factors are those of channels since operator set 21, and of groups before.
-pub(super) fn group(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn group(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (x, scale, bias) = (cx.input(0)?, cx.input(1)?, cx.input(2)?);
     cx.want_float(x)?;
     let dims = cx.dims(x);
@@ -162,7 +177,7 @@ pub(super) fn group(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// MeanVarianceNormalization: (x − mean) / (deviation + 10⁻⁹).
-pub(super) fn mean_variance(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn mean_variance(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let rank = cx.dims(x).len();
     let given = cx.list("axes").unwrap_or(&[0, 2, 3]).to_vec();
@@ -180,7 +195,7 @@ pub(super) fn mean_variance(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// LpNormalization: divided by Σ |x| or √Σ x² along an axis; where that is 0, so is the result.
-pub(super) fn lp(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn lp(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     cx.want_float(x)?;
     let axis = cx.axis(cx.int("axis", -1), cx.dims(x).len())?;
@@ -204,7 +219,7 @@ pub(super) fn lp(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// LRN: x / (bias + α/size · Σ x²)^β, the sum over neighbouring channels.
-pub(super) fn local_response(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn local_response(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     cx.want_float(x)?;
     let (dims, size) = (cx.dims(x), usize::try_from(cx.int("size", 0)).unwrap_or(0));

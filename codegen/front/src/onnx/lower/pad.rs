@@ -1,11 +1,14 @@
 //! Pad, and CenterCropPad.
 
 use super::cx::NodeCx;
-use super::{describe, Lowered, Refusal};
+use super::{describe, Lowered, Operators, Refusal};
 use kiln_ir::{DType, ValueId};
 
+/// The operators of this file.
+pub(super) const OPERATORS: Operators = &[("CenterCropPad", center), ("Pad", pad)];
+
 /// Pad: with one number, or by what is inside. Less than nothing cuts off.
-pub(super) fn pad(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn pad(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let rank = cx.dims(x).len();
     let (given, number) = match cx.opset() >= 11 {
@@ -106,7 +109,7 @@ fn padding(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<i64> {
 }
 
 /// CenterCropPad: the middle of `x`, or zeros around it, so that axes have given sizes.
-pub(super) fn center(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn center(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let mut x = cx.input(0)?;
     let rank = cx.dims(x).len();
     let sizes = super::shape::sizes(cx, 1, "shape")?;

@@ -3,8 +3,18 @@
 use super::conv::{channel_first, channel_last, pool_window, Axis};
 use super::cx::NodeCx;
 use super::elementwise::magnitude;
-use super::{describe, quantise, Lowered, Refusal};
+use super::{describe, quantise, Lowered, Operators, Refusal};
 use kiln_ir::{Binary, Clamp, DType, Op, Reduction, Unary, ValueId};
+
+/// The operators of this file.
+pub(super) const OPERATORS: Operators = &[
+    ("AveragePool", average),
+    ("GlobalAveragePool", global_average),
+    ("GlobalLpPool", global_lp),
+    ("GlobalMaxPool", global_max),
+    ("LpPool", lp),
+    ("MaxPool", max),
+];
 
 /// What becomes of the elements of a window.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -18,7 +28,7 @@ enum Of {
 }
 
 /// AveragePool.
-pub(super) fn average(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn average(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let y = average_of(cx, x)?;
     cx.bind(0, y)
@@ -32,7 +42,7 @@ pub(super) fn average_of(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<Val
 }
 
 /// MaxPool, without indices.
-pub(super) fn max(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn max(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     if cx.wants(1) {
         let help = "remove the output with the indices";
         return Err(Refusal::unsupported(
@@ -58,7 +68,7 @@ pub(super) fn max(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// LpPool: the p-th root of Σ |x|^p.
-pub(super) fn lp(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn lp(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     cx.want_float(x)?;
     let p = if cx.opset() < 2 { f64::from(cx.float("p", 2.0)) } else { cx.int("p", 2) as f64 };
@@ -70,7 +80,7 @@ pub(super) fn lp(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// GlobalLpPool.
-pub(super) fn global_lp(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn global_lp(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     global(cx, |cx, x, axes| {
         let p = cx.int("p", 2) as f64;
         let sizes = magnitude(cx, x)?;
@@ -224,12 +234,12 @@ fn separate(
 }
 
 /// GlobalAveragePool.
-pub(super) fn global_average(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn global_average(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     global(cx, |cx, x, axes| cx.mean(x, axes))
 }
 
 /// GlobalMaxPool.
-pub(super) fn global_max(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn global_max(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     global(cx, |cx, x, axes| cx.reduced(Reduction::Max, x, axes))
 }
 

@@ -2,8 +2,12 @@
 
 use super::cx::NodeCx;
 use super::logic::common;
-use super::{describe, Lowered, Refusal};
+use super::{describe, Lowered, Operators, Refusal};
 use kiln_ir::{AddRescale, Clamp, DType, Op, Rescale, Type, ValueId};
+
+/// The operators of this file.
+pub(super) const OPERATORS: Operators =
+    &[("BatchNormalization", batch_normalization), ("Gemm", gemm), ("MatMul", matmul)];
 
 const PRODUCT: Op = Op::Mul { rescale: Rescale::Real, clamp: Clamp::NO_FLOAT };
 const SUM: Op = Op::Add { rescale: AddRescale::Real, clamp: Clamp::NO_FLOAT };
@@ -31,7 +35,7 @@ fn filters(cx: &mut NodeCx<'_, '_, '_>, w: ValueId, turned: bool, factor: f32) -
 }
 
 /// Gemm: α·A·B + β·C, either matrix transposed if asked for.
-pub(super) fn gemm(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn gemm(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (a, b, c) = (cx.input(0)?, cx.input(1)?, cx.optional(2)?);
     [Some(a), Some(b), c].into_iter().flatten().try_for_each(|operand| cx.want_float(operand))?;
     let (alpha, beta) = (cx.float("alpha", 1.0), cx.float("beta", 1.0));
@@ -96,7 +100,7 @@ fn plus(cx: &mut NodeCx<'_, '_, '_>, product: ValueId, c: Option<ValueId>, beta:
 }
 
 /// MatMul, as NumPy has it.
-pub(super) fn matmul(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn matmul(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (a, b) = (cx.input(0)?, cx.input(1)?);
     cx.want_float(a)?;
     cx.want_float(b)?;
@@ -149,7 +153,7 @@ pub(super) fn product_of(
 }
 
 /// BatchNormalization with constant statistics: a factor and a summand for each channel.
-pub(super) fn batch_normalization(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn batch_normalization(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     if cx.int("training_mode", 0) != 0 {
         return Err(Refusal::unsupported(
             "it is in training mode",

@@ -5,11 +5,19 @@
 //! between them, which passes remove again.
 
 use super::cx::NodeCx;
-use super::{describe, Lowered, Refusal};
+use super::{describe, Lowered, Operators, Refusal};
 use kiln_ir::{
     AddRescale, Clamp, DType, Data, Multiplier, Op, Quant, Real, Rescale, Rounding, Shape, Type, Unary,
     ValueId,
 };
+
+/// The operators of this file.
+pub(super) const OPERATORS: Operators = &[
+    ("DequantizeLinear", dequantize_linear),
+    ("QuantizeLinear", quantize_linear),
+    ("com.microsoft.DequantizeLinear", dequantize_linear),
+    ("com.microsoft.QuantizeLinear", quantize_linear),
+];
 
 /// Scales and zero points that an operator names.
 #[derive(Clone, Debug)]
@@ -229,7 +237,7 @@ pub(super) fn bind_stored(cx: &mut NodeCx<'_, '_, '_>, y: ValueId, dtype: DType)
 }
 
 /// QuantizeLinear.
-pub(super) fn quantize_linear(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn quantize_linear(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let named = Scales::read(cx, 1, 2)?;
     let dims = cx.dims(x);
@@ -283,7 +291,7 @@ fn along(axis: Option<usize>, rank: usize, len: usize) -> Vec<usize> {
 }
 
 /// DequantizeLinear.
-pub(super) fn dequantize_linear(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn dequantize_linear(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let named = Scales::read(cx, 1, 2)?;
     let (dims, dtype) = (cx.dims(x), cx.ty(x).dtype);

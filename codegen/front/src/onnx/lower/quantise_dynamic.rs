@@ -5,8 +5,17 @@
 use super::conv::{channel_first, channel_last, convolution, groups, under_windows, window, Axis};
 use super::cx::NodeCx;
 use super::product::product_of;
-use super::{describe, Lowered, Refusal};
+use super::{describe, Lowered, Operators, Refusal};
 use kiln_ir::{Binary, Clamp, Comparison, DType, Op, Reduction, Rescale, Type, Unary, ValueId};
+
+/// The operators of this file.
+pub(super) const OPERATORS: Operators = &[
+    ("ConvInteger", conv),
+    ("DynamicQuantizeLinear", quantize_linear),
+    ("MatMulInteger", matmul),
+    ("com.microsoft.DynamicQuantizeMatMul", dynamic_matmul),
+    ("com.microsoft.MatMulIntegerToFloat", matmul_to_float),
+];
 
 /// So many products of bytes have a sum below 2²⁴.
 pub(super) const EXACT: usize = 256;
@@ -49,7 +58,7 @@ pub(super) fn quantised(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<Dyna
 }
 
 /// DynamicQuantizeLinear.
-pub(super) fn quantize_linear(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn quantize_linear(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let Dynamic { stored, scale, zero } = quantised(cx, x)?;
     let (stored, zero) = (cx.cast(stored, DType::U8)?, cx.cast(zero, DType::U8)?);
@@ -102,7 +111,7 @@ fn product(cx: &mut NodeCx<'_, '_, '_>, a: ValueId, b: ValueId) -> Lowered<Value
 }
 
 /// MatMulInteger.
-pub(super) fn matmul(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn matmul(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (a, b, a_zero, b_zero) = (cx.input(0)?, cx.input(1)?, cx.optional(2)?, cx.optional(3)?);
     let (a, b) = (centred(cx, a, a_zero, true)?, centred(cx, b, b_zero, false)?);
     let y = product(cx, a, b)?;
@@ -110,7 +119,7 @@ pub(super) fn matmul(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// ConvInteger.
-pub(super) fn conv(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn conv(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (x, w, x_zero, w_zero) = (cx.input(0)?, cx.input(1)?, cx.optional(2)?, cx.optional(3)?);
     let (shape, groups) = (cx.dims(w), groups(cx)?);
     let rank = shape.len();
@@ -182,7 +191,7 @@ fn real(cx: &mut NodeCx<'_, '_, '_>, sums: ValueId, [a, b]: [ValueId; 2], bias: 
 }
 
 /// MatMulIntegerToFloat of ONNX Runtime.
-pub(super) fn matmul_to_float(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn matmul_to_float(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (a, b, scales) = (cx.input(0)?, cx.input(1)?, [cx.input(2)?, cx.input(3)?]);
     let (a_zero, b_zero, bias) = (cx.optional(4)?, cx.optional(5)?, cx.optional(6)?);
     let (a, b) = (centred(cx, a, a_zero, true)?, centred(cx, b, b_zero, false)?);
@@ -191,7 +200,7 @@ pub(super) fn matmul_to_float(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// DynamicQuantizeMatMul of ONNX Runtime.
-pub(super) fn dynamic_matmul(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn dynamic_matmul(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (a, b, b_scale) = (cx.input(0)?, cx.input(1)?, cx.input(2)?);
     let (b_zero, bias) = (cx.optional(3)?, cx.optional(4)?);
     let Dynamic { stored, scale, zero } = quantised(cx, a)?;

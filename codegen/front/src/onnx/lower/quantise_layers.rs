@@ -6,10 +6,25 @@ use super::conv::{channel_first, channel_last, under_windows, window, Axis};
 use super::cx::NodeCx;
 use super::pool;
 use super::quantise::{bind_stored, computed, signed, Scales};
-use super::{describe, Lowered, Refusal};
+use super::{describe, Lowered, Operators, Refusal};
 use kiln_ir::{
     AddRescale, Clamp, DType, Data, Op, Quant, Real, Rescale, Rounding, SoftmaxScale, Type, ValueId,
 };
+
+/// The operators of this file.
+pub(super) const OPERATORS: Operators = &[
+    ("QLinearConv", conv),
+    ("QLinearMatMul", matmul),
+    ("com.microsoft.QGemm", gemm),
+    ("com.microsoft.QLinearAdd", add),
+    ("com.microsoft.QLinearAveragePool", average_pool),
+    ("com.microsoft.QLinearConcat", concat),
+    ("com.microsoft.QLinearGlobalAveragePool", global_average_pool),
+    ("com.microsoft.QLinearLeakyRelu", leaky_relu),
+    ("com.microsoft.QLinearMul", mul),
+    ("com.microsoft.QLinearSigmoid", sigmoid),
+    ("com.microsoft.QLinearSoftmax", softmax),
+];
 
 /// An activation with its scale and zero point, as operands `k`, `k + 1` and `k + 2` name them.
 struct Operand {
@@ -120,7 +135,7 @@ fn bias(cx: &mut NodeCx<'_, '_, '_>, k: usize, count: usize) -> Lowered<Option<V
 }
 
 /// QLinearConv.
-pub(super) fn conv(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn conv(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (x, out) = (operand(cx, 0)?, output(cx, 6, DType::U8)?);
     let w = cx.input(3)?;
     let rank = cx.dims(x.value).len();
@@ -162,7 +177,7 @@ pub(super) fn conv(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// QLinearMatMul.
-pub(super) fn matmul(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn matmul(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (a, out) = (operand(cx, 0)?, output(cx, 6, DType::U8)?);
     let b = cx.input(3)?;
     let (left, right) = (cx.dims(a.value), cx.dims(b));
@@ -183,7 +198,7 @@ pub(super) fn matmul(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// QGemm of ONNX Runtime, with a quantised result.
-pub(super) fn gemm(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn gemm(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let a = operand(cx, 0)?;
     let b = cx.input(3)?;
     let (turn_a, turn_b) = (cx.int("transA", 0) != 0, cx.int("transB", 0) != 0);
@@ -231,7 +246,7 @@ fn is_repeated(own: &[usize], dims: &[usize]) -> bool {
 }
 
 /// QLinearAdd of ONNX Runtime.
-pub(super) fn add(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn add(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (a, b) = (operand(cx, 0)?, operand(cx, 3)?);
     let out = output(cx, 6, a.dtype)?;
     let dims = super::elementwise::broadcast(cx, a.value, b.value)?;
@@ -248,7 +263,7 @@ pub(super) fn add(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// QLinearMul of ONNX Runtime.
-pub(super) fn mul(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn mul(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (a, b) = (operand(cx, 0)?, operand(cx, 3)?);
     let out = output(cx, 6, a.dtype)?;
     let dims = super::elementwise::broadcast(cx, a.value, b.value)?;
@@ -270,7 +285,7 @@ fn quantised(cx: &mut NodeCx<'_, '_, '_>, y: ValueId, out: &Output, rounding: Ro
 }
 
 /// QLinearAveragePool of ONNX Runtime, which pools floats.
-pub(super) fn average_pool(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn average_pool(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = operand(cx, 0)?;
     let out = output(cx, 3, x.dtype)?;
     channel_first_only(cx)?;
@@ -287,7 +302,7 @@ fn channel_first_only(cx: &NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// QLinearGlobalAveragePool of ONNX Runtime.
-pub(super) fn global_average_pool(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn global_average_pool(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = operand(cx, 0)?;
     let out = output(cx, 3, x.dtype)?;
     channel_first_only(cx)?;
@@ -304,7 +319,7 @@ pub(super) fn global_average_pool(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// QLinearConcat of ONNX Runtime: each part is brought to the scale of the result.
-pub(super) fn concat(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn concat(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let count = cx.node.inputs.len().saturating_sub(2) / 3;
     let parts = (0..count).map(|part| operand(cx, 2 + 3 * part)).collect::<Lowered<Vec<Operand>>>()?;
     let Some(first) = parts.first() else { return Err(Refusal::malformed("it has no operands")) };
@@ -344,18 +359,18 @@ fn function(cx: &mut NodeCx<'_, '_, '_>, op: Op) -> Lowered {
 }
 
 /// QLinearLeakyRelu of ONNX Runtime.
-pub(super) fn leaky_relu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn leaky_relu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let alpha = Real(cx.float("alpha", 0.01));
     function(cx, Op::LeakyRelu { alpha, rescale: kiln_ir::LeakyRescale::Real })
 }
 
 /// QLinearSigmoid of ONNX Runtime.
-pub(super) fn sigmoid(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn sigmoid(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     function(cx, Op::Logistic {})
 }
 
 /// QLinearSoftmax of ONNX Runtime: of floats, times the whole number next below 1 / scale. (Its exponentials come from a table that is accurate to the last bit, or nearly.)
-pub(super) fn softmax(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn softmax(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = operand(cx, 0)?;
     let out = output(cx, 3, x.dtype)?;
     let dims = cx.dims(x.value);

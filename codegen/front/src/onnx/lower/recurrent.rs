@@ -5,8 +5,12 @@
 
 use super::cx::NodeCx;
 use super::recurrent_dynamic::{self, Matrix};
-use super::{describe, Lowered, Refusal};
+use super::{describe, Lowered, Operators, Refusal};
 use kiln_ir::{AddRescale, Clamp, Op, Real, Rescale, ValueId};
+
+/// The operators of this file.
+pub(super) const OPERATORS: Operators =
+    &[("GRU", gru), ("LSTM", lstm), ("RNN", rnn), ("com.microsoft.DynamicQuantizeLSTM", dynamic_lstm)];
 
 const PRODUCT: Op = Op::Mul { rescale: Rescale::Real, clamp: Clamp::NO_FLOAT };
 const SUM: Op = Op::Add { rescale: AddRescale::Real, clamp: Clamp::NO_FLOAT };
@@ -66,22 +70,22 @@ impl Activation {
 }
 
 /// LSTM.
-pub(super) fn lstm(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn lstm(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     Layer::read(cx, Kind::Lstm, false)?.lower(cx)
 }
 
 /// DynamicQuantizeLSTM of ONNX Runtime.
-pub(super) fn dynamic_lstm(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn dynamic_lstm(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     Layer::read(cx, Kind::Lstm, true)?.lower(cx)
 }
 
 /// GRU.
-pub(super) fn gru(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn gru(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     Layer::read(cx, Kind::Gru, false)?.lower(cx)
 }
 
 /// RNN.
-pub(super) fn rnn(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn rnn(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     Layer::read(cx, Kind::Rnn, false)?.lower(cx)
 }
 

@@ -2,36 +2,52 @@
 
 use super::cx::NodeCx;
 use super::elementwise::magnitude;
-use super::{describe, Lowered, Refusal};
+use super::{describe, Lowered, Operators, Refusal};
 use kiln_ir::{DType, Op, Reduction, Type, Unary, ValueId};
 
+/// The operators of this file.
+pub(super) const OPERATORS: Operators = &[
+    ("ArgMax", arg_max),
+    ("ArgMin", arg_min),
+    ("ReduceL1", l1),
+    ("ReduceL2", l2),
+    ("ReduceLogSum", log_sum),
+    ("ReduceLogSumExp", log_sum_exp),
+    ("ReduceMax", max),
+    ("ReduceMean", mean),
+    ("ReduceMin", min),
+    ("ReduceProd", product),
+    ("ReduceSum", sum),
+    ("ReduceSumSquare", sum_square),
+];
+
 /// ReduceMean.
-pub(super) fn mean(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn mean(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     reduced(cx, 18, |cx, x, axes| cx.mean(x, axes))
 }
 
 /// ReduceSum.
-pub(super) fn sum(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn sum(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     reduced(cx, 13, |cx, x, axes| cx.reduced(Reduction::Sum, x, axes))
 }
 
 /// ReduceMax.
-pub(super) fn max(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn max(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     reduced(cx, 18, |cx, x, axes| cx.reduced(Reduction::Max, x, axes))
 }
 
 /// ReduceMin.
-pub(super) fn min(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn min(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     reduced(cx, 18, |cx, x, axes| cx.reduced(Reduction::Min, x, axes))
 }
 
 /// ReduceProd.
-pub(super) fn product(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn product(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     reduced(cx, 18, |cx, x, axes| cx.reduced(Reduction::Product, x, axes))
 }
 
 /// ReduceL1: Σ |x|.
-pub(super) fn l1(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn l1(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     reduced(cx, 18, |cx, x, axes| {
         let sizes = magnitude(cx, x)?;
         cx.reduced(Reduction::Sum, sizes, axes)
@@ -39,7 +55,7 @@ pub(super) fn l1(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// ReduceL2: √Σ x².
-pub(super) fn l2(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn l2(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     reduced(cx, 18, |cx, x, axes| {
         let dtype = cx.ty(x).dtype;
         let squares = cx.product(x, x)?;
@@ -51,7 +67,7 @@ pub(super) fn l2(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// ReduceSumSquare: Σ x².
-pub(super) fn sum_square(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn sum_square(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     reduced(cx, 18, |cx, x, axes| {
         let squares = cx.product(x, x)?;
         cx.reduced(Reduction::Sum, squares, axes)
@@ -59,7 +75,7 @@ pub(super) fn sum_square(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// ReduceLogSum: log Σ x.
-pub(super) fn log_sum(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn log_sum(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     reduced(cx, 18, |cx, x, axes| {
         let sum = cx.reduced(Reduction::Sum, x, axes)?;
         cx.unary(Unary::Log, sum)
@@ -67,7 +83,7 @@ pub(super) fn log_sum(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// ReduceLogSumExp: log Σ eˣ, with the largest x in front of the logarithm.
-pub(super) fn log_sum_exp(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn log_sum_exp(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     reduced(cx, 18, |cx, x, axes| {
         let largest = cx.reduced(Reduction::Max, x, axes)?;
         // ∞ − ∞ is no number.
@@ -121,12 +137,12 @@ fn reduced<'m, 'a>(cx: &mut NodeCx<'_, 'm, 'a>, operand_since: i64, reduce: Redu
 }
 
 /// ArgMax.
-pub(super) fn arg_max(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn arg_max(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     arg(cx, true)
 }
 
 /// ArgMin.
-pub(super) fn arg_min(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn arg_min(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     arg(cx, false)
 }
 

@@ -2,8 +2,11 @@
 
 use super::conv::{channel_first, channel_last};
 use super::cx::NodeCx;
-use super::{describe, Lowered, Refusal};
+use super::{describe, Lowered, Operators, Refusal};
 use kiln_ir::{DType, Data, Op, Type, ValueId};
+
+/// The operators of this file.
+pub(super) const OPERATORS: Operators = &[("Resize", resize), ("Upsample", upsample)];
 
 /// How coordinates and weights are found.
 struct How<'a> {
@@ -35,7 +38,7 @@ struct Axis {
 }
 
 /// Upsample, of which coordinates count from corners.
-pub(super) fn upsample(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn upsample(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let scales = match cx.opset() >= 9 {
         true => cx.floats(1, "scales")?,
         false => cx.attribute("scales").map(|list| list.floats.clone()).unwrap_or_default(),
@@ -47,7 +50,7 @@ pub(super) fn upsample(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Resize.
-pub(super) fn resize(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn resize(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let dims = cx.dims(x);
     if cx.opset() < 11 {

@@ -2,11 +2,15 @@
 //! do is a gathering from both.
 
 use super::cx::NodeCx;
-use super::{describe, Lowered, Refusal};
+use super::{describe, Lowered, Operators, Refusal};
 use kiln_ir::{Binary, DType, ValueId};
 
+/// The operators of this file.
+pub(super) const OPERATORS: Operators =
+    &[("Col2Im", col_to_im), ("Scatter", elements), ("ScatterElements", elements), ("ScatterND", nd)];
+
 /// ScatterElements, and the older Scatter: along an axis, an index for each element of the updates.
-pub(super) fn elements(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn elements(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (x, updates) = (cx.input(0)?, cx.input(2)?);
     let (given, named) = indices(cx)?;
     let dims = cx.dims(x);
@@ -33,7 +37,7 @@ pub(super) fn elements(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// ScatterND: parts at coordinates, which are the last axis of the indices.
-pub(super) fn nd(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn nd(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (x, updates) = (cx.input(0)?, cx.input(2)?);
     let (given, named) = indices(cx)?;
     let dims = cx.dims(x);
@@ -57,7 +61,7 @@ pub(super) fn nd(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Col2Im: blocks of pixels are added where they overlap.
-pub(super) fn col_to_im(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn col_to_im(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     cx.want_float(x)?;
     let (image, block) =

@@ -2,17 +2,38 @@
 
 use super::cx::NodeCx;
 use super::logic::common;
-use super::{describe, Lowered, Refusal};
+use super::{describe, Lowered, Operators, Refusal};
 use kiln_ir::{DType, Op, Shape, ValueId};
 
+/// The operators of this file.
+pub(super) const OPERATORS: Operators = &[
+    ("Concat", concat),
+    ("ConstantOfShape", constant_of_shape),
+    ("DepthToSpace", depth_to_space),
+    ("Dropout", dropout),
+    ("Expand", expand),
+    ("Flatten", flatten),
+    ("Identity", identity),
+    ("Reshape", reshape),
+    ("Shape", shape),
+    ("Size", size),
+    ("Slice", slice),
+    ("SpaceToDepth", space_to_depth),
+    ("Split", split),
+    ("Squeeze", squeeze),
+    ("Tile", tile),
+    ("Transpose", transpose),
+    ("Unsqueeze", unsqueeze),
+];
+
 /// Identity.
-pub(super) fn identity(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn identity(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     cx.bind(0, x)
 }
 
 /// Dropout, which does nothing in inference; its mask is true everywhere.
-pub(super) fn dropout(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn dropout(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     if let Some(training) = cx.optional(2)? {
         let known = cx.data(training).map(|data| data.bytes().iter().any(|&byte| byte != 0));
@@ -31,7 +52,7 @@ pub(super) fn dropout(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Reshape: 0 keeps a dimension, −1 is what is left.
-pub(super) fn reshape(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn reshape(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let Some(given) = cx.ints(1, "shape")? else { return Err(Refusal::malformed("its shape is missing")) };
     let dims = cx.dims(x);
@@ -61,7 +82,7 @@ pub(super) fn reshape(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Flatten to two axes.
-pub(super) fn flatten(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn flatten(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let dims = cx.dims(x);
     let axis = cx.axis_or_end(cx.int("axis", 1), dims.len())?;
@@ -78,7 +99,7 @@ fn axes(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<Option<Vec<i64>>> {
 }
 
 /// Squeeze.
-pub(super) fn squeeze(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn squeeze(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let dims = cx.dims(x);
     let named = match axes(cx)? {
@@ -100,7 +121,7 @@ pub(super) fn squeeze(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Unsqueeze: the axes are those of the result.
-pub(super) fn unsqueeze(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn unsqueeze(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let Some(given) = axes(cx)? else { return Err(Refusal::malformed("its axes are missing")) };
     let dims = cx.dims(x);
@@ -117,7 +138,7 @@ pub(super) fn unsqueeze(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Transpose; without a permutation the axes are reversed.
-pub(super) fn transpose(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn transpose(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let rank = cx.dims(x).len();
     let perm = cx.sizes("perm")?.unwrap_or_else(|| (0..rank).rev().collect());
@@ -131,7 +152,7 @@ pub(super) fn transpose(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Concat.
-pub(super) fn concat(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn concat(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let operands = cx.inputs()?;
     let Some(&first) = operands.first() else { return Err(Refusal::malformed("it has no operands")) };
     let mut dims = cx.dims(first);
@@ -156,7 +177,7 @@ pub(super) fn concat(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Split into parts of given sizes, or into equal ones.
-pub(super) fn split(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn split(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let mut dims = cx.dims(x);
     let axis = cx.axis(cx.int("axis", 0), dims.len())?;
@@ -190,7 +211,7 @@ pub(super) fn split(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Slice: bounds are operands since operator set 10, and attributes before.
-pub(super) fn slice(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn slice(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let mut dims = cx.dims(x);
     let (starts, ends, axes, steps) = match cx.opset() >= 10 {
@@ -230,7 +251,7 @@ pub(super) fn slice(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Expand: the common shape of the operand and a list.
-pub(super) fn expand(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn expand(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let dims = cx.dims(x);
     let given = sizes(cx, 1, "shape")?;
@@ -242,7 +263,7 @@ pub(super) fn expand(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Tile: axis by axis, everything from it on as often as asked.
-pub(super) fn tile(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn tile(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let mut x = cx.input(0)?;
     let (mut dims, times) = (cx.dims(x), sizes(cx, 1, "repeats")?);
     if times.len() != dims.len() {
@@ -260,7 +281,7 @@ pub(super) fn tile(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// ConstantOfShape: one number everywhere, 0 unless another is given.
-pub(super) fn constant_of_shape(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn constant_of_shape(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let dims = sizes(cx, 0, "shape")?;
     let number = match cx.tensor("value") {
         Some(tensor) => {
@@ -286,7 +307,7 @@ pub(super) fn sizes(cx: &mut NodeCx<'_, '_, '_>, k: usize, what: &str) -> Lowere
 }
 
 /// DepthToSpace: channels become pixels of blocks, block first (DCR) or channel first (CRD).
-pub(super) fn depth_to_space(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn depth_to_space(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (x, block) = (cx.input(0)?, block_size(cx)?);
     let &[n, c, h, w] = &*cx.dims(x) else { return Err(no_image(cx, x)) };
     if c % (block * block) != 0 {
@@ -307,7 +328,7 @@ pub(super) fn depth_to_space(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// SpaceToDepth.
-pub(super) fn space_to_depth(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn space_to_depth(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (x, block) = (cx.input(0)?, block_size(cx)?);
     let &[n, c, h, w] = &*cx.dims(x) else { return Err(no_image(cx, x)) };
     if h % block != 0 || w % block != 0 {
@@ -333,7 +354,7 @@ fn no_image(cx: &NodeCx<'_, '_, '_>, x: ValueId) -> Refusal {
 }
 
 /// Shape, or a part of it.
-pub(super) fn shape(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn shape(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let dims: Vec<i64> = cx.dims(x).into_iter().map(|dim| dim as i64).collect();
     let rank = dims.len() as i64;
@@ -346,7 +367,7 @@ pub(super) fn shape(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Size: the number of elements.
-pub(super) fn size(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn size(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let count = cx.ty(x).shape.numel() as i64;
     let value = cx.int_constant("size", DType::I64, &[], &[count])?;

@@ -1,10 +1,13 @@
 //! Constants of the file.
 
 use super::cx::NodeCx;
-use super::{Lowered, Refusal};
+use super::{Lowered, Operators, Refusal};
 use crate::budget::Budget;
 use crate::onnx::proto::Tensor;
 use kiln_ir::{DType, Data, Shape, Type};
+
+/// The operator of this file.
+pub(super) const OPERATORS: Operators = &[("Constant", constant_node)];
 
 /// Most bytes of a tensor: far more than a microcontroller has, and few enough for whatever looks at each row of an image.
 const MOST_BYTES: usize = 1 << 28;
@@ -154,7 +157,7 @@ fn half(bits: u16) -> f32 {
 }
 
 /// Constant.
-pub(super) fn constant_node(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn constant_node(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     if let Some(tensor) = cx.tensor("value") {
         let (ty, data) = constant(tensor, &mut cx.importer.budget)?;
         let name = cx.node.outputs.first().map(|name| name.text()).unwrap_or_default();

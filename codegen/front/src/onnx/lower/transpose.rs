@@ -6,8 +6,11 @@
 
 use super::conv::{channel_first, channel_last, convolution, groups, weights};
 use super::cx::NodeCx;
-use super::{describe, Lowered, Refusal};
+use super::{describe, Lowered, Operators, Refusal};
 use kiln_ir::{Padding, ValueId, Window};
+
+/// The operator of this file.
+pub(super) const OPERATORS: Operators = &[("ConvTranspose", conv_transpose)];
 
 /// One axis, of rows or columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +94,7 @@ fn axes(cx: &NodeCx<'_, '_, '_>, size: &[usize], image: &[usize]) -> Lowered<Vec
 }
 
 /// ConvTranspose, of images and sequences.
-pub(super) fn conv_transpose(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn conv_transpose(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (x, w, bias) = (cx.input(0)?, cx.input(1)?, cx.optional(2)?);
     cx.want_float(x)?;
     let (dims, shape, groups) = (cx.dims(x), cx.dims(w), groups(cx)?);

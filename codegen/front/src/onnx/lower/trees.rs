@@ -2,16 +2,23 @@
 
 use super::classical::{self, Labels};
 use super::cx::NodeCx;
-use super::{describe, tensor, Lowered, Refusal};
+use super::{describe, tensor, Lowered, Operators, Refusal};
 use kiln_ir::trees::{Record, Test};
 use kiln_ir::{AddRescale, Clamp, DType, Op, Rescale, Type, Unary, ValueId};
 use std::collections::HashMap;
+
+/// The operators of this file.
+pub(super) const OPERATORS: Operators = &[
+    ("ai.onnx.ml.TreeEnsemble", ensemble),
+    ("ai.onnx.ml.TreeEnsembleClassifier", classifier),
+    ("ai.onnx.ml.TreeEnsembleRegressor", regressor),
+];
 
 /// Most records of a model's trees.
 const MOST_RECORDS: usize = 1 << 22;
 
 /// TreeEnsembleRegressor: \[n, targets\].
-pub(super) fn regressor(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn regressor(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = classical::rows(cx)?;
     let targets = targets(cx)?;
     let join = match cx.text("aggregate_function") {
@@ -32,7 +39,7 @@ pub(super) fn regressor(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// TreeEnsemble: \[n, targets\].
-pub(super) fn ensemble(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn ensemble(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = classical::rows(cx)?;
     let targets = targets(cx)?;
     let join = match cx.int("aggregate_function", 1) {
@@ -74,7 +81,7 @@ enum Join {
 }
 
 /// TreeEnsembleClassifier: labels \[n\], and scores \[n, classes\].
-pub(super) fn classifier(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn classifier(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = classical::rows(cx)?;
     let labels = Labels::read(cx)?;
     let classes = labels.count();

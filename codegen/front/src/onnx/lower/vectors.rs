@@ -2,17 +2,21 @@
 
 use super::classical::{self, Labels, DENSE, PRODUCT};
 use super::cx::NodeCx;
-use super::{describe, Lowered, Refusal};
+use super::{describe, Lowered, Operators, Refusal};
 use kiln_ir::{
     AddRescale, Binary, Clamp, CompareRescale, Comparison, DType, Op, Real, Reduction, Rescale, Type, Unary,
     ValueId,
 };
 
+/// The operators of this file.
+pub(super) const OPERATORS: Operators =
+    &[("ai.onnx.ml.SVMClassifier", classifier), ("ai.onnx.ml.SVMRegressor", regressor)];
+
 const SUM: Op = Op::Add { rescale: AddRescale::Real, clamp: Clamp::NO_FLOAT };
 const GREATER: Op = Op::Compare { function: Comparison::Greater, rescale: CompareRescale::Stored };
 
 /// SVMRegressor: kernels with the support vectors, weighted, plus ρ.
-pub(super) fn regressor(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn regressor(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = classical::rows(cx)?;
     let &[n, k] = &*cx.dims(x) else { return Err(Refusal::malformed("no rows")) };
     let (vectors, coefficients, rho) =
@@ -43,7 +47,7 @@ pub(super) fn regressor(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// SVMClassifier: labels \[n\], and scores: probabilities \[n, classes\] where the file has their parameters, else the sums of pairs of classes.
-pub(super) fn classifier(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn classifier(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = classical::rows(cx)?;
     let labels = Labels::read(cx)?;
     let counts = cx.sizes("vectors_per_class")?.unwrap_or_default();

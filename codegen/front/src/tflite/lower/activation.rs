@@ -2,26 +2,38 @@
 
 use super::cx::{Format, OpCx};
 use super::quant::{multiplier, Activation};
-use super::{table, Lowered, Refusal};
+use super::{table, Lowered, Operators, Refusal};
 use kiln_ir::{softmax_of_16_bits, DType, LeakyRescale, Op, Real, Rescale, SoftmaxScale, Type};
 
+/// The operators of this file.
+pub(super) const OPERATORS: Operators = &[
+    (14, logistic),
+    (19, relu),
+    (20, relu_n1_to_1),
+    (21, relu6),
+    (25, softmax),
+    (28, tanh),
+    (98, leaky_relu),
+    (152, relu_0_to_1),
+];
+
 /// RELU.
-pub(super) fn relu(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn relu(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     clip(cx, Activation::Relu)
 }
 
 /// RELU6.
-pub(super) fn relu6(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn relu6(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     clip(cx, Activation::Relu6)
 }
 
 /// RELU_N1_TO_1.
-pub(super) fn relu_n1_to_1(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn relu_n1_to_1(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     clip(cx, Activation::ReluN1To1)
 }
 
 /// RELU_0_TO_1.
-pub(super) fn relu_0_to_1(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn relu_0_to_1(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     clip(cx, Activation::Relu0To1)
 }
 
@@ -43,7 +55,7 @@ fn clip(cx: &mut OpCx<'_, '_, '_>, activation: Activation) -> Lowered {
 }
 
 /// LEAKY_RELU.
-pub(super) fn leaky_relu(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn leaky_relu(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let alpha = cx.options(75)?.alpha()?;
     if !alpha.is_finite() {
         return Err(Refusal::malformed(format!("its slope is {alpha}")));
@@ -71,12 +83,12 @@ pub(super) fn leaky_relu(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 }
 
 /// LOGISTIC. An int8 result has scale 1/256 and zero point −128.
-pub(super) fn logistic(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn logistic(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     fixed_result(cx, Op::Logistic {}, 1.0 / 256.0, -128)
 }
 
 /// TANH. An int8 result has scale 1/128 and zero point 0.
-pub(super) fn tanh(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn tanh(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     fixed_result(cx, Op::Tanh {}, 1.0 / 128.0, 0)
 }
 
@@ -119,7 +131,7 @@ pub(super) fn check_result(ty: &Type, scale: f32, zero_point: i32) -> Lowered {
 }
 
 /// SOFTMAX along the last axis. An int8 result has scale 1/256 and zero point −128; an int16 result of an int8 operand nearly 1/65536 and −32768.
-pub(super) fn softmax(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn softmax(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let beta = cx.options(9)?.beta()?;
     if !beta.is_finite() || beta < 0.0 {
         return Err(Refusal::malformed(format!("its β is {beta}")));

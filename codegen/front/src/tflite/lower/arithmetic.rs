@@ -2,8 +2,11 @@
 
 use super::cx::{describe, Format, OpCx};
 use super::quant::{multiplier, Activation};
-use super::{Lowered, Refusal};
+use super::{Lowered, Operators, Refusal};
 use kiln_ir::{AddRescale, Clamp, DType, Op, Rescale, Type, ValueId};
+
+/// The operators of this file.
+pub(super) const OPERATORS: Operators = &[(0, add), (18, mul), (41, sub)];
 
 /// Headroom of sums.
 fn left_shift(ty: &Type) -> u32 {
@@ -15,7 +18,7 @@ fn left_shift(ty: &Type) -> u32 {
 }
 
 /// ADD.
-pub(super) fn add(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn add(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let sum = |cx: &mut OpCx<'_, '_, '_>, x: &Type, y: &Type, result: &Type, clamp| {
         Ok(Op::Add { rescale: add_rescale(left_shift(x), scales(cx, x, y, result)?)?, clamp })
     };
@@ -24,7 +27,7 @@ pub(super) fn add(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 
 /// SUB. Ratios of scales are divided in `f64`, as for ADD: those are the bits of TFLite Micro's published builds, although older
 /// sources divide in `f32`.
-pub(super) fn sub(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn sub(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let difference = |cx: &mut OpCx<'_, '_, '_>, x: &Type, y: &Type, result: &Type, clamp| {
         Ok(Op::Sub { rescale: add_rescale(left_shift(x), scales(cx, x, y, result)?)?, clamp })
     };
@@ -32,7 +35,7 @@ pub(super) fn sub(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 }
 
 /// MUL.
-pub(super) fn mul(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn mul(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let product = |cx: &mut OpCx<'_, '_, '_>, x: &Type, y: &Type, result: &Type, clamp| {
         let [x, y, out] = scales(cx, x, y, result)?.map(f64::from);
         Ok(Op::Mul { rescale: Rescale::FixedPoint(vec![multiplier(x * y / out)?]), clamp })

@@ -3,8 +3,25 @@
 use super::arithmetic::broadcast;
 use super::cx::{axis, describe, OpCx};
 use super::quant::multiplier;
-use super::{Lowered, Refusal};
+use super::{Lowered, Operators, Refusal};
 use kiln_ir::{CompareRescale, Comparison, DType, Data, Op, Type, ValueId};
+
+/// The operators of this file.
+pub(super) const OPERATORS: Operators = &[
+    (53, cast),
+    (58, less),
+    (61, greater),
+    (62, greater_equal),
+    (63, less_equal),
+    (64, select),
+    (71, equal),
+    (72, not_equal),
+    (84, logical_or),
+    (85, one_hot),
+    (86, logical_and),
+    (87, logical_not),
+    (123, select_v2),
+];
 
 /// The lowering of a comparison.
 macro_rules! comparisons {
@@ -82,19 +99,19 @@ fn condition(cx: &OpCx<'_, '_, '_>, x: ValueId) -> Lowered {
 }
 
 /// LOGICAL_AND: the second operand where the first one holds.
-pub(super) fn logical_and(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn logical_and(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let (x, y, dims) = truths(cx)?;
     cx.emit(Op::Select {}, &[x, y, x], 0, &dims)
 }
 
 /// LOGICAL_OR: the second operand where the first one does not hold.
-pub(super) fn logical_or(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn logical_or(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let (x, y, dims) = truths(cx)?;
     cx.emit(Op::Select {}, &[x, x, y], 0, &dims)
 }
 
 /// LOGICAL_NOT: whether the operand equals false.
-pub(super) fn logical_not(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn logical_not(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     truth(cx)?;
     condition(cx, x)?;
@@ -105,7 +122,7 @@ pub(super) fn logical_not(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 }
 
 /// SELECT: a condition of one axis is for the first axis of the operands.
-pub(super) fn select(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn select(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let condition = cx.input(0)?;
     let operand = cx.input(1)?;
     let rank = cx.dims(operand).len();
@@ -121,7 +138,7 @@ pub(super) fn select(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 }
 
 /// SELECT_V2, with broadcasting.
-pub(super) fn select_v2(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn select_v2(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let condition = cx.input(0)?;
     chosen(cx, condition)
 }
@@ -141,7 +158,7 @@ fn chosen(cx: &mut OpCx<'_, '_, '_>, c: ValueId) -> Lowered {
 }
 
 /// ONE_HOT: a choice between two numbers for each index and each number below `depth`.
-pub(super) fn one_hot(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn one_hot(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let at = cx.options(61)?.axis()?;
     let indices = cx.input(0)?;
     let given = cx.ints(1, "depth")?;
@@ -183,7 +200,7 @@ pub(super) fn one_hot(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 }
 
 /// CAST: stored values count as plain numbers.
-pub(super) fn cast(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn cast(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let x = match cx.as_stored(x) {
         Some(stored) => cx.same_number(x, stored),

@@ -5,14 +5,17 @@
 //! How much of it all there may be is bounded ([`Budget::inline`](crate::budget::Budget::inline)).
 
 use super::cx::{describe, OpCx};
-use super::{Importer, Layout, Lowered, Refusal, Slot};
+use super::{Importer, Layout, Lowered, Operators, Refusal, Slot};
 use kiln_ir::{DType, Data, Op, Type, ValueId};
+
+/// The operators of this file.
+pub(super) const OPERATORS: Operators = &[(118, branch), (119, repeat)];
 
 /// Most subgraphs that call each other.
 const DEEPEST: usize = 8;
 
 /// IF.
-pub(super) fn branch(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn branch(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let (then, otherwise) = cx.options(92)?.subgraphs()?;
     let condition = cx.input(0)?;
     let arguments = cx.arguments(1)?;
@@ -51,7 +54,7 @@ pub(super) fn branch(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 ///
 /// Where a condition depends on data, and on a counter that ends the loop whatever the data is, passes are unrolled up to that end. The loop goes on in them as if the condition held; the results
 /// are what the values were when it did not, which `select` keeps.
-pub(super) fn repeat(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn repeat(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let (condition, body) = cx.options(93)?.subgraphs()?;
     let mut values = cx.arguments(0)?;
     let mut stopping: Option<Stopping> = None;

@@ -2,19 +2,22 @@
 
 use super::cx::{describe, Format, OpCx};
 use super::quant::{multiplier, Activation};
-use super::{dynamic, Layout, Lowered, Refusal};
+use super::{dynamic, Layout, Lowered, Operators, Refusal};
 use crate::tflite::options::{Padding, WindowOptions};
 use kiln_ir::{self, AddRescale, Clamp, DType, Data, Op, Rescale, Type, ValueId, Window};
 
+/// The operators of this file.
+pub(super) const OPERATORS: Operators = &[(3, conv_2d), (4, depthwise_conv_2d)];
+
 /// CONV_2D, grouped where the weights have fewer channels than the image.
-pub(super) fn conv_2d(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn conv_2d(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let options = cx.options(1)?;
     let narrow = options.has_narrow_sums(6)?;
     convolution(cx, &options.conv()?, Layout::Rows, narrow)
 }
 
 /// DEPTHWISE_CONV_2D: a convolution with as many groups as input channels.
-pub(super) fn depthwise_conv_2d(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn depthwise_conv_2d(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let options = cx.options(2)?.depthwise()?;
     convolution(cx, &options, Layout::Depthwise, false)
 }

@@ -3,12 +3,15 @@
 use super::conv::{bias_of_sums, biased, layer, per_channel, weights_and_bias, Filtering};
 use super::cx::{describe, Format, OpCx};
 use super::quant::Activation;
-use super::{dynamic, Layout, Lowered, Refusal};
+use super::{dynamic, Layout, Lowered, Operators, Refusal};
 use kiln_ir::options::Reference;
 use kiln_ir::{Clamp, DType, Op, Padding, Rescale, Type, ValueId, Window};
 
+/// The operator of this file.
+pub(super) const OPERATORS: Operators = &[(9, fully_connected)];
+
 /// FULLY_CONNECTED: the operand is read as rows of as many elements as the weights have columns.
-pub(super) fn fully_connected(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn fully_connected(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let options = cx.options(8)?;
     let (weights_format, keep_dims) = options.fully_connected()?;
     let activation = Activation::fused(options.activation()?)?;

@@ -4,8 +4,37 @@ use super::activation::no_int16;
 use super::arithmetic::broadcast;
 use super::cx::{describe, Format, OpCx};
 use super::quant::{multiplier, Activation};
-use super::{table, Lowered, Refusal};
+use super::{table, Lowered, Operators, Refusal};
 use kiln_ir::{AddRescale, Binary, Clamp, Data, Multiplier, Op, Rescale, Type, Unary};
+
+/// The operators of this file.
+pub(super) const OPERATORS: Operators = &[
+    (8, floor),
+    (42, div),
+    (47, exp),
+    (54, prelu),
+    (55, maximum),
+    (57, minimum),
+    (59, neg),
+    (66, sin),
+    (73, log),
+    (75, sqrt),
+    (76, rsqrt),
+    (78, pow),
+    (90, floor_div),
+    (92, square),
+    (95, floor_mod),
+    (99, squared_difference),
+    (101, abs),
+    (104, ceil),
+    (108, cos),
+    (111, elu),
+    (116, round),
+    (117, hard_swish),
+    (150, gelu),
+    (156, atan2),
+    (158, sign),
+];
 
 /// The lowering of an operator that is a function of one operand.
 macro_rules! unary {
@@ -34,7 +63,7 @@ unary! {
 }
 
 /// NEG; plain integers are taken from 0.
-pub(super) fn neg(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn neg(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     if !cx.is_plain(&[x])? {
         return unary(cx, Unary::Neg);
@@ -58,7 +87,7 @@ fn unary(cx: &mut OpCx<'_, '_, '_>, function: Unary) -> Lowered {
 }
 
 /// GELU, exact or by its approximation.
-pub(super) fn gelu(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn gelu(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let approximate = cx.options(GELU_OPTIONS)?.approximate()?;
     unary(cx, if approximate { Unary::GeluTanh } else { Unary::Gelu })
 }
@@ -67,48 +96,48 @@ pub(super) fn gelu(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 const GELU_OPTIONS: u8 = 116;
 
 /// DIV, with a fused activation.
-pub(super) fn div(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn div(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let activation = Activation::fused(cx.options(29)?.activation()?)?;
     binary(cx, Binary::Div, Some(activation))
 }
 
 /// FLOOR_DIV.
-pub(super) fn floor_div(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn floor_div(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     binary(cx, Binary::FloorDiv, None)
 }
 
 /// FLOOR_MOD.
-pub(super) fn floor_mod(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn floor_mod(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     binary(cx, Binary::FloorMod, None)
 }
 
 /// MAXIMUM.
-pub(super) fn maximum(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn maximum(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     binary(cx, Binary::Max, None)
 }
 
 /// MINIMUM.
-pub(super) fn minimum(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn minimum(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     binary(cx, Binary::Min, None)
 }
 
 /// POW.
-pub(super) fn pow(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn pow(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     binary(cx, Binary::Pow, None)
 }
 
 /// SQUARED_DIFFERENCE.
-pub(super) fn squared_difference(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn squared_difference(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     binary(cx, Binary::SquaredDifference, None)
 }
 
 /// ATAN2.
-pub(super) fn atan2(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn atan2(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     binary(cx, Binary::Atan2, None)
 }
 
 /// PRELU.
-pub(super) fn prelu(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn prelu(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     binary(cx, Binary::Prelu, None)
 }
 

@@ -1,11 +1,20 @@
 //! GATHER, GATHER_ND, EMBEDDING_LOOKUP and RESIZE_NEAREST_NEIGHBOR: parts of an operand that indices name. And RESIZE_BILINEAR.
 
 use super::cx::{axis, describe, OpCx};
-use super::{Lowered, Refusal};
+use super::{Lowered, Operators, Refusal};
 use kiln_ir::{DType, Data, Op, Type, ValueId};
 
+/// The operators of this file.
+pub(super) const OPERATORS: Operators = &[
+    (7, embedding_lookup),
+    (23, resize_bilinear),
+    (36, gather),
+    (97, resize_nearest_neighbor),
+    (107, gather_nd),
+];
+
 /// GATHER along one axis, of which the leading ones may be shared.
-pub(super) fn gather(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn gather(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let (index, shared) = cx.options(23)?.gather()?;
     let (x, indices) = (cx.input(0)?, cx.input(1)?);
     let rank = cx.dims(x).len();
@@ -17,13 +26,13 @@ pub(super) fn gather(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 }
 
 /// EMBEDDING_LOOKUP: rows of the second operand.
-pub(super) fn embedding_lookup(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn embedding_lookup(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let (indices, table) = (cx.input(0)?, cx.input(1)?);
     one_axis(cx, table, indices, 0, 0)
 }
 
 /// GATHER_ND: the last axis of the indices has coordinates along the first axes of the operand.
-pub(super) fn gather_nd(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn gather_nd(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let (x, indices) = (cx.input(0)?, cx.input(1)?);
     let depth = cx.ty(indices).shape.last();
     let (dims, named) = (cx.dims(x), cx.dims(indices));
@@ -90,7 +99,7 @@ fn inside(cx: &OpCx<'_, '_, '_>, indices: ValueId, sizes: &[usize]) -> Lowered {
 }
 
 /// RESIZE_NEAREST_NEIGHBOR: rows and columns are repeated or left out.
-pub(super) fn resize_nearest_neighbor(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn resize_nearest_neighbor(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let (corners, centres) = cx.options(74)?.resize_nearest()?;
     let x = cx.input(0)?;
     let size = cx.ints(1, "size")?;
@@ -114,7 +123,7 @@ pub(super) fn resize_nearest_neighbor(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 }
 
 /// RESIZE_BILINEAR.
-pub(super) fn resize_bilinear(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn resize_bilinear(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let (align_corners, half_pixel) = cx.options(15)?.resize_bilinear()?;
     let x = cx.input(0)?;
     let size = cx.ints(1, "size")?;

@@ -4,8 +4,11 @@
 
 use super::cx::{describe, OpCx};
 use super::quant::multiplier;
-use super::{Layout, Lowered, Refusal};
+use super::{Layout, Lowered, Operators, Refusal};
 use kiln_ir::{Clamp, DType, Data, Op, Real, Rescale, Shape, Type, ValueId};
+
+/// The operator of this file.
+pub(super) const OPERATORS: Operators = &[(44, unidirectional_sequence_lstm)];
 
 /// Operands: of each gate the weights of inputs and of outputs, and the biases.
 const WEIGHTS: [usize; 4] = [1, 2, 3, 4];
@@ -23,7 +26,7 @@ const OF_SUMS: f32 = 1.0 / 4096.0;
 const OF_GATES: f32 = 1.0 / 32768.0;
 
 /// UNIDIRECTIONAL_SEQUENCE_LSTM.
-pub(super) fn unidirectional_sequence_lstm(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn unidirectional_sequence_lstm(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let (activation, clip, time_major) = cx.options(71)?.sequence_lstm()?;
     for (what, operands) in OTHERS {
         for &k in operands {

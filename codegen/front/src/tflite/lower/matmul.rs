@@ -3,11 +3,14 @@
 use super::arithmetic::common;
 use super::cx::{describe, Format, OpCx};
 use super::quant::{multiplier, Activation};
-use super::{Lowered, Refusal};
+use super::{Lowered, Operators, Refusal};
 use kiln_ir::{Op, Rescale, ValueId};
 
+/// The operator of this file.
+pub(super) const OPERATORS: Operators = &[(126, batch_matmul)];
+
 /// BATCH_MATMUL: either operand may be transposed.
-pub(super) fn batch_matmul(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn batch_matmul(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let (adjoint_x, adjoint_y) = cx.options(101)?.adjoint()?;
     let (x, y) = (cx.input(0)?, cx.input(1)?);
     let format = cx.format(&[x, y])?;

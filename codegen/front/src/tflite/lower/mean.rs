@@ -2,11 +2,14 @@
 
 use super::cx::{axis, Format, OpCx};
 use super::quant::int_range;
-use super::{Lowered, Refusal};
+use super::{Lowered, Operators, Refusal};
 use kiln_ir::{Clamp, Multiplier, Op, Rescale};
 
+/// The operator of this file.
+pub(super) const OPERATORS: Operators = &[(40, mean)];
+
 /// MEAN over constant axes.
-pub(super) fn mean(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn mean(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let keep = cx.options(27)?.keep_dims()?;
     let x = cx.input(0)?;
     let dims = cx.dims(x);

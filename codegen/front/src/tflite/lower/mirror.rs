@@ -1,11 +1,14 @@
 //! MIRROR_PAD and REVERSE_V2: slices that go backwards. REVERSE_SEQUENCE: elements gathered from the end of each sequence.
 
 use super::cx::{axis, describe, OpCx};
-use super::{Lowered, Refusal};
+use super::{Lowered, Operators, Refusal};
 use kiln_ir::{AddRescale, Clamp, CompareRescale, Comparison, DType, Data, Op, Type, ValueId};
 
+/// The operators of this file.
+pub(super) const OPERATORS: Operators = &[(100, mirror_pad), (105, reverse), (112, reverse_sequence)];
+
 /// REVERSE_V2 along the listed axes.
-pub(super) fn reverse(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn reverse(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let dims = cx.dims(x);
     let (mut begin, mut step) = (vec![0; dims.len()], vec![1; dims.len()]);
@@ -17,7 +20,7 @@ pub(super) fn reverse(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 }
 
 /// REVERSE_SEQUENCE: of each sequence of the batch, the first so many elements backwards; their number may be computed at run time.
-pub(super) fn reverse_sequence(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn reverse_sequence(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let (along, batch) = cx.options(87)?.reverse_sequence()?;
     let (x, lengths) = (cx.input(0)?, cx.input(1)?);
     let dims = cx.dims(x);
@@ -94,7 +97,7 @@ fn computed_indices(
 }
 
 /// MIRROR_PAD: axis by axis, what lies at an edge is joined to it backwards, with the edge itself (symmetric) or without it (reflect).
-pub(super) fn mirror_pad(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn mirror_pad(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let edge = match cx.options(77)?.mirror_mode()? {
         0 => 1,
         1 => 0,

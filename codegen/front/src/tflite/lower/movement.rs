@@ -2,14 +2,18 @@
 
 use super::cx::{axis, describe, OpCx};
 use super::quant::Activation;
-use super::{Lowered, Refusal};
+use super::{Lowered, Operators, Refusal};
 use kiln_ir::{DType, Op, ValueId};
+
+/// The operators of this file.
+pub(super) const OPERATORS: Operators =
+    &[(2, concatenation), (34, pad), (39, transpose), (60, pad_v2), (83, pack)];
 
 /// Most operands of a concatenation.
 const LARGEST_CONCAT: usize = 64;
 
 /// PAD with zeros, which are the zero point of a quantised tensor; of int16, whose zero point is to be 0, stored zeros.
-pub(super) fn pad(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn pad(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let value = match cx.ty(x).dtype {
         DType::I16 => 0,
@@ -19,7 +23,7 @@ pub(super) fn pad(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 }
 
 /// PADV2 with a constant.
-pub(super) fn pad_v2(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn pad_v2(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let (x, value) = (cx.input(0)?, cx.input(2)?);
     let (x_ty, ty) = (cx.ty(x), cx.ty(value));
     if ty.dtype != x_ty.dtype || ty.shape.numel() != 1 || ty.quant != x_ty.quant {
@@ -56,7 +60,7 @@ fn padded(cx: &mut OpCx<'_, '_, '_>, x: ValueId, value: i64) -> Lowered {
 }
 
 /// TRANSPOSE by a constant permutation.
-pub(super) fn transpose(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn transpose(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let dims = cx.dims(x);
     let mut perm = Vec::new();
@@ -73,7 +77,7 @@ pub(super) fn transpose(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 }
 
 /// CONCATENATION.
-pub(super) fn concatenation(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn concatenation(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let (index, activation) = cx.options(10)?.concatenation()?;
     if Activation::fused(activation)? != Activation::None {
         let help = "make the activation a separate operator";
@@ -93,7 +97,7 @@ pub(super) fn concatenation(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 }
 
 /// PACK: operands become the indices of a new axis.
-pub(super) fn pack(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn pack(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let index = cx.options(59)?.pack_axis()?;
     let operands = operands(cx)?;
     let rank = operands.first().map_or(0, |&x| cx.dims(x).len());

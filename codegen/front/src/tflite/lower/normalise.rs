@@ -3,11 +3,15 @@
 use super::activation::{check_result, no_int16, softmax_scale};
 use super::cx::{describe, Format, OpCx};
 use super::quant::{multiplier, Activation};
-use super::{Lowered, Refusal};
+use super::{Lowered, Operators, Refusal};
 use kiln_ir::{DType, Op, Real, Rescale, SoftmaxScale, Type};
 
+/// The operators of this file.
+pub(super) const OPERATORS: Operators =
+    &[(11, l2_normalization), (13, local_response_normalization), (50, log_softmax)];
+
 /// LOG_SOFTMAX along the last axis. An int8 result has scale 1/16 and zero point 127.
-pub(super) fn log_softmax(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn log_softmax(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let dims = cx.dims(x);
     if dims.is_empty() {
@@ -33,7 +37,7 @@ pub(super) fn log_softmax(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 }
 
 /// L2_NORMALIZATION along the last axis. An int8 result has scale 1/128 and zero point 0.
-pub(super) fn l2_normalization(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn l2_normalization(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     if Activation::fused(cx.options(12)?.activation()?)? != Activation::None {
         let help = "make the activation a separate operator";
         return Err(Refusal::unsupported("a fused activation cannot be compiled here", help));
@@ -66,7 +70,7 @@ pub(super) fn l2_normalization(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 }
 
 /// LOCAL_RESPONSE_NORMALIZATION of floats.
-pub(super) fn local_response_normalization(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn local_response_normalization(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let (radius, factors) = cx.options(13)?.local_response()?;
     let x = cx.input(0)?;
     let dims = cx.dims(x);

@@ -3,17 +3,20 @@
 use super::conv::window;
 use super::cx::{describe, Format, OpCx};
 use super::quant::Activation;
-use super::{Lowered, Refusal};
+use super::{Lowered, Operators, Refusal};
 use crate::tflite::options::WindowOptions;
 use kiln_ir::{Clamp, DType, Op, Type, Unary, ValueId, Window};
 
+/// The operators of this file.
+pub(super) const OPERATORS: Operators = &[(1, average), (12, l2), (17, max)];
+
 /// AVERAGE_POOL_2D.
-pub(super) fn average(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn average(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     pool(cx, |window, clamp| Op::AvgPool2d { window, clamp }, true)
 }
 
 /// MAX_POOL_2D.
-pub(super) fn max(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn max(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     pool(cx, |window, clamp| Op::MaxPool2d { window, clamp }, false)
 }
 
@@ -59,7 +62,7 @@ fn pooled(cx: &OpCx<'_, '_, '_>, x: ValueId, options: &WindowOptions) -> Lowered
 }
 
 /// L2_POOL_2D, of floats only: the root of the mean of squares.
-pub(super) fn l2(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn l2(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let options = cx.options(5)?.pool()?;
     let x = cx.input(0)?;
     if cx.format(&[x])? != Format::Float {

@@ -2,11 +2,14 @@
 
 use super::cx::{describe, OpCx};
 use super::quant::int_range;
-use super::{Lowered, Refusal};
+use super::{Lowered, Operators, Refusal};
 use kiln_ir::{Clamp, DType, Op, Rescale, Rounding, Type};
 
+/// The operators of this file.
+pub(super) const OPERATORS: Operators = &[(6, dequantize), (114, quantize)];
+
 /// QUANTIZE: float to 8 bits, or integers to those of another scale, width or signedness.
-pub(super) fn quantize(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn quantize(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let result = cx.declared(0)?;
     let dims = cx.dims(x);
@@ -30,7 +33,7 @@ pub(super) fn quantize(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 }
 
 /// DEQUANTIZE: 8 bits to float. Constants may be quantised per channel; those of float16 have been widened already.
-pub(super) fn dequantize(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn dequantize(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let result = cx.declared(0)?;
     let dims = cx.dims(x);

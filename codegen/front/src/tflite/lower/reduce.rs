@@ -2,11 +2,24 @@
 
 use super::cx::{axis, describe, Format, OpCx};
 use super::quant::multiplier;
-use super::{Lowered, Refusal};
+use super::{Lowered, Operators, Refusal};
 use kiln_ir::{DType, Op, Reduction, Rescale, ValueId};
 
+/// The operators of this file.
+pub(super) const OPERATORS: Operators = &[
+    (56, arg_max),
+    (74, sum),
+    (79, arg_min),
+    (81, product),
+    (82, max),
+    (89, min),
+    (91, any),
+    (128, cumsum),
+    (140, all),
+];
+
 /// SUM.
-pub(super) fn sum(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn sum(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let rescale = match cx.is_plain(&[x])? || cx.format(&[x])? == Format::Float {
         true => Rescale::Real,
@@ -20,7 +33,7 @@ pub(super) fn sum(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 
 /// REDUCE_PROD. Integers as LiteRT computes them (TFLite Micro does not have it): each of the n factors is rescaled by the operand's scale over the n-th root of
 /// the result's.
-pub(super) fn product(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn product(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     if cx.is_plain(&[x])? || cx.format(&[x])? == Format::Float {
         return reduced(cx, x, Reduction::Product, Rescale::Real);
@@ -46,26 +59,26 @@ pub(super) fn product(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 }
 
 /// REDUCE_MAX.
-pub(super) fn max(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn max(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let x = cx.as_result(x, 0)?;
     reduced(cx, x, Reduction::Max, Rescale::Real)
 }
 
 /// REDUCE_MIN.
-pub(super) fn min(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn min(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let x = cx.as_result(x, 0)?;
     reduced(cx, x, Reduction::Min, Rescale::Real)
 }
 
 /// REDUCE_ANY: the largest of false and true.
-pub(super) fn any(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn any(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     truth(cx, Reduction::Max)
 }
 
 /// REDUCE_ALL: the smallest of false and true.
-pub(super) fn all(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn all(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     truth(cx, Reduction::Min)
 }
 
@@ -96,12 +109,12 @@ fn reduced(cx: &mut OpCx<'_, '_, '_>, x: ValueId, function: Reduction, rescale: 
 }
 
 /// ARG_MAX.
-pub(super) fn arg_max(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn arg_max(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     arg(cx, true)
 }
 
 /// ARG_MIN.
-pub(super) fn arg_min(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn arg_min(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     arg(cx, false)
 }
 
@@ -119,7 +132,7 @@ fn arg(cx: &mut OpCx<'_, '_, '_>, largest: bool) -> Lowered {
 }
 
 /// CUMSUM.
-pub(super) fn cumsum(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn cumsum(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let (exclusive, reverse) = cx.options(102)?.cumsum()?;
     let x = cx.input(0)?;
     if !cx.is_plain(&[x])? && cx.format(&[x])? != Format::Float {

@@ -2,18 +2,29 @@
 
 use super::arithmetic::common;
 use super::cx::{describe, Format, OpCx};
-use super::{Lowered, Refusal};
+use super::{Lowered, Operators, Refusal};
 use kiln_ir::{AddRescale, Clamp, DType, Data, Op, ValueId};
 
+/// The operators of this file.
+pub(super) const OPERATORS: Operators = &[
+    (69, tile),
+    (93, zeros_like),
+    (94, fill),
+    (106, add_n),
+    (110, rank),
+    (130, broadcast_to),
+    (145, broadcast_args),
+];
+
 /// BROADCAST_TO.
-pub(super) fn broadcast_to(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn broadcast_to(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let dims = shape(cx, 1)?;
     repeated(cx, x, &dims)
 }
 
 /// FILL: one number everywhere.
-pub(super) fn fill(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn fill(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let dims = shape(cx, 0)?;
     let value = cx.input(1)?;
     if cx.ty(value).shape.numel() != 1 {
@@ -32,7 +43,7 @@ fn repeated(cx: &mut OpCx<'_, '_, '_>, x: ValueId, dims: &[usize]) -> Lowered {
 }
 
 /// TILE: axis by axis, everything from it on as often as asked.
-pub(super) fn tile(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn tile(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let times = shape(cx, 1)?;
     let mut dims = cx.dims(x);
@@ -54,7 +65,7 @@ pub(super) fn tile(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 }
 
 /// BROADCAST_ARGS: the common shape of two shapes.
-pub(super) fn broadcast_args(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn broadcast_args(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let (x, y) = (shape(cx, 0)?, shape(cx, 1)?);
     let Some(dims) = common(&x, &y) else {
         return Err(Refusal::malformed(format!("{x:?} and {y:?} cannot be broadcast")));
@@ -63,7 +74,7 @@ pub(super) fn broadcast_args(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 }
 
 /// RANK: how many axes there are.
-pub(super) fn rank(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn rank(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let rank = cx.dims(x).len();
     numbers(cx, &[rank], &[])
@@ -82,7 +93,7 @@ fn numbers(cx: &mut OpCx<'_, '_, '_>, numbers: &[usize], dims: &[usize]) -> Lowe
 }
 
 /// ZEROS_LIKE: every byte of the file's type is 0, also of quantised numbers.
-pub(super) fn zeros_like(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn zeros_like(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let ty = cx.declared(0)?.with_shape(&cx.dims(x));
     cx.charge(ty.bytes())?;
@@ -95,7 +106,7 @@ pub(super) fn zeros_like(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 }
 
 /// ADD_N: one sum after the other.
-pub(super) fn add_n(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn add_n(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let count = cx.input_count();
     let operands = (0..count).map(|k| cx.input(k)).collect::<Lowered<Vec<_>>>()?;
     let Some((&first, rest)) = operands.split_first() else {

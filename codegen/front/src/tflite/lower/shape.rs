@@ -1,11 +1,14 @@
 //! RESHAPE, SQUEEZE, EXPAND_DIMS and SHAPE.
 
 use super::cx::{axis, describe, OpCx};
-use super::{Lowered, Refusal};
+use super::{Lowered, Operators, Refusal};
 use kiln_ir::{DType, Data};
 
+/// The operators of this file.
+pub(super) const OPERATORS: Operators = &[(22, reshape), (43, squeeze), (70, expand_dims), (77, shape)];
+
 /// RESHAPE. The target is the second operand, else the attribute, else the declared shape of the result.
-pub(super) fn reshape(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn reshape(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let attribute: Vec<i64> = cx.options(17)?.dims()?.iter().take(64).map(i64::from).collect();
     let operand = match cx.optional_input(1)? {
@@ -43,7 +46,7 @@ fn resolve(target: &[i64], count: usize) -> Option<Vec<usize>> {
 }
 
 /// SQUEEZE: the listed axes of size 1, or all of them.
-pub(super) fn squeeze(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn squeeze(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let dims = cx.dims(x);
     let mut axes = Vec::new();
@@ -63,7 +66,7 @@ pub(super) fn squeeze(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 }
 
 /// EXPAND_DIMS: a new axis of size 1.
-pub(super) fn expand_dims(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn expand_dims(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let mut dims = cx.dims(x);
     let &[index] = &*cx.ints(1, "axis")? else {
@@ -75,7 +78,7 @@ pub(super) fn expand_dims(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 }
 
 /// SHAPE: a constant, since shapes are static.
-pub(super) fn shape(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn shape(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let dims = cx.dims(x);
     let mut ty = cx.declared(0)?;

@@ -2,9 +2,13 @@
 
 use super::cx::{axis, describe, OpCx};
 use super::tensor::LARGEST_RANK;
-use super::{Lowered, Refusal};
+use super::{Lowered, Operators, Refusal};
 use crate::tflite::options::SliceMasks;
 use kiln_ir::{Op, ValueId};
+
+/// The operators of this file.
+pub(super) const OPERATORS: Operators =
+    &[(45, strided_slice), (49, split), (65, slice), (88, unpack), (102, split_v)];
 
 /// What one axis of the operand becomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +26,7 @@ struct Plan {
 }
 
 /// STRIDED_SLICE with all its masks.
-pub(super) fn strided_slice(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn strided_slice(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let masks = cx.options(32)?.strided_slice()?;
     let x = cx.input(0)?;
     let (begin, end, step) = (cx.ints(1, "begin")?, cx.ints(2, "end")?, cx.ints(3, "strides")?);
@@ -119,7 +123,7 @@ fn range(size: usize, begin: Option<i64>, end: Option<i64>, step: i64) -> Option
 }
 
 /// SLICE: begin and size per axis; size −1 is the rest.
-pub(super) fn slice(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn slice(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let (begin, size) = (cx.ints(1, "begin")?, cx.ints(2, "size")?);
     let dims = cx.dims(x);
@@ -140,7 +144,7 @@ pub(super) fn slice(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 }
 
 /// SPLIT into equal parts.
-pub(super) fn split(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn split(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(1)?;
     let axis = single_axis(cx, 0, x)?;
     let (size, parts) = (cx.dims(x)[axis], cx.output_count());
@@ -153,7 +157,7 @@ pub(super) fn split(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 }
 
 /// SPLIT_V into parts of given sizes, one of which may be −1: the rest.
-pub(super) fn split_v(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn split_v(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let sizes = cx.ints(1, "sizes")?;
     let axis = single_axis(cx, 2, x)?;
@@ -177,7 +181,7 @@ pub(super) fn split_v(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 }
 
 /// UNPACK: one result per index of an axis, without that axis.
-pub(super) fn unpack(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn unpack(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let mut dims = cx.dims(x);
     let axis = axis(i64::from(cx.options(64)?.pack_axis()?), dims.len())?;

@@ -2,11 +2,15 @@
 //! of them split axes, turn them and join them again.
 
 use super::cx::{describe, OpCx};
-use super::{Lowered, Refusal};
+use super::{Lowered, Operators, Refusal};
 use kiln_ir::{Op, ValueId};
 
+/// The operators of this file.
+pub(super) const OPERATORS: Operators =
+    &[(5, depth_to_space), (26, space_to_depth), (37, batch_to_space_nd), (38, space_to_batch_nd)];
+
 /// SPACE_TO_DEPTH: the pixels of each block follow each other as channels.
-pub(super) fn space_to_depth(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn space_to_depth(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let block = block_size(cx, 19)?;
     let x = cx.input(0)?;
     let [n, h, w, c] = image(cx, x)?;
@@ -19,7 +23,7 @@ pub(super) fn space_to_depth(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 }
 
 /// DEPTH_TO_SPACE: the inverse of SPACE_TO_DEPTH.
-pub(super) fn depth_to_space(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn depth_to_space(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let block = block_size(cx, 94)?;
     let x = cx.input(0)?;
     let [n, h, w, c] = image(cx, x)?;
@@ -34,7 +38,7 @@ pub(super) fn depth_to_space(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 }
 
 /// SPACE_TO_BATCH_ND: the image is padded with zeros, and each pixel of a block goes to an image of its own.
-pub(super) fn space_to_batch_nd(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn space_to_batch_nd(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let blocks = blocks(cx, x)?;
     let amounts = amounts(cx, &blocks, "paddings")?;
@@ -70,7 +74,7 @@ pub(super) fn space_to_batch_nd(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 }
 
 /// BATCH_TO_SPACE_ND: the inverse of SPACE_TO_BATCH_ND, cutting off what was padded.
-pub(super) fn batch_to_space_nd(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn batch_to_space_nd(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let blocks = blocks(cx, x)?;
     let crops = amounts(cx, &blocks, "crops")?;

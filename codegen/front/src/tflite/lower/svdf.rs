@@ -9,8 +9,11 @@
 
 use super::cx::{describe, OpCx};
 use super::quant::{multiplier, Activation};
-use super::{Layout, Lowered, Refusal};
+use super::{Layout, Lowered, Operators, Refusal};
 use kiln_ir::{self, DType, Data, Op, Padding, Quant, Rescale, Shape, Type, ValueId, Window};
+
+/// The operator of this file.
+pub(super) const OPERATORS: Operators = &[(27, svdf)];
 
 /// The sizes of an SVDF.
 struct Sizes {
@@ -22,7 +25,7 @@ struct Sizes {
 }
 
 /// SVDF: operands are the input, weights of features, weights of time, an optional bias and the state.
-pub(super) fn svdf(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn svdf(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let (rank, activation) = cx.options(6)?.svdf()?;
     let x = cx.input(0)?;
     let (features, time) = (cx.input_as(1, Layout::Rows)?, cx.input_as(2, Layout::Rows)?);

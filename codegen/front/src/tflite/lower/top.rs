@@ -1,11 +1,14 @@
 //! TOPK_V2 and WHERE: where elements are.
 
 use super::cx::{describe, OpCx};
-use super::{Lowered, Refusal};
+use super::{Lowered, Operators, Refusal};
 use kiln_ir::{DType, Data, Op, Type};
 
+/// The operators of this file.
+pub(super) const OPERATORS: Operators = &[(48, top_k), (109, indices_where)];
+
 /// TOPK_V2: the indices of the largest elements along the last axis, and the elements at these.
-pub(super) fn top_k(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn top_k(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let given = cx.ints(1, "number of elements")?;
     let mut dims = cx.dims(x);
@@ -37,7 +40,7 @@ pub(super) fn top_k(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 }
 
 /// WHERE: the coordinates of all elements that are not 0. Their number is part of a shape, so that they have to be known.
-pub(super) fn indices_where(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn indices_where(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let ty = cx.ty(x).clone();
     let Some(data) = cx.known(x) else {

@@ -9,9 +9,12 @@ use super::conv::{as_read, layer, per_channel, symmetric, wide_bias, Filtering};
 use super::cx::{describe, Format, OpCx};
 use super::quant::Activation;
 use super::space::turn;
-use super::{Layout, Lowered, Refusal};
+use super::{Layout, Lowered, Operators, Refusal};
 use crate::tflite::options::Padding;
 use kiln_ir::{self, DType, Data, Op, Quant, Rescale, Type, ValueId, Window};
+
+/// The operator of this file.
+pub(super) const OPERATORS: Operators = &[(67, transpose_conv)];
 
 /// One axis, of rows or columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +36,7 @@ struct Axis {
 }
 
 /// TRANSPOSE_CONV.
-pub(super) fn transpose_conv(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn transpose_conv(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let options = cx.options(49)?.transpose_conv()?;
     // A shape that is computed at run time has to be the one that the file declares.
     let shape = cx.input(0)?;

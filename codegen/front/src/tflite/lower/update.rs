@@ -1,13 +1,16 @@
 //! DYNAMIC_UPDATE_SLICE: a part of an operand is replaced. Where it begins may be computed at run time; it is moved so that all of it lies inside.
 
 use super::cx::{describe, OpCx};
-use super::{Lowered, Refusal};
+use super::{Lowered, Operators, Refusal};
 use kiln_ir::{
     AddRescale, Binary, Clamp, CompareRescale, Comparison, DType, Data, Op, Rescale, Type, ValueId,
 };
 
+/// The operator of this file.
+pub(super) const OPERATORS: Operators = &[(151, dynamic_update_slice)];
+
 /// DYNAMIC_UPDATE_SLICE.
-pub(super) fn dynamic_update_slice(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn dynamic_update_slice(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let (x, update, starts) = (cx.input(0)?, cx.input(1)?, cx.input(2)?);
     let (dims, part) = (cx.dims(x), cx.dims(update));
     let integers = matches!(cx.ty(starts).dtype, DType::I32 | DType::I64) && cx.ty(starts).quant.is_none();

@@ -6,9 +6,13 @@
 
 use super::cx::{describe, OpCx};
 use super::tensor::some_elements;
-use super::{Importer, Layout, Lowered, Refusal, Slot};
+use super::{Importer, Layout, Lowered, Operators, Refusal, Slot};
 use kiln_ir::{Data, Type, ValueId};
 use std::collections::HashMap;
+
+/// The operators of this file.
+pub(super) const OPERATORS: Operators =
+    &[(129, call_once), (142, var_handle), (143, read_variable), (144, assign_variable)];
 
 /// Longest name of a variable.
 const LONGEST_NAME: usize = 4096;
@@ -52,7 +56,7 @@ impl<'a> Resources<'a> {
 }
 
 /// VAR_HANDLE: no computation, a name for a variable.
-pub(super) fn var_handle(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn var_handle(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let (container, shared_name) = cx.options(111)?.variable()?;
     let resource = cx.importer.resources.find(container, shared_name)?;
     cx.bind_handle(0, resource);
@@ -60,7 +64,7 @@ pub(super) fn var_handle(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 }
 
 /// READ_VARIABLE.
-pub(super) fn read_variable(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn read_variable(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let handle = cx.handle(0)?;
     let declared = cx.declared(0)?;
     let value = match cx.importer.resources.get(handle)?.current {
@@ -81,7 +85,7 @@ pub(super) fn read_variable(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 }
 
 /// ASSIGN_VARIABLE.
-pub(super) fn assign_variable(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn assign_variable(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let handle = cx.handle(0)?;
     let value = cx.input(1)?;
     let ty = cx.ty(value).clone();
@@ -146,7 +150,7 @@ impl OpCx<'_, '_, '_> {
 }
 
 /// CALL_ONCE: the subgraph may only assign constants to variables, and does so before everything else.
-pub(super) fn call_once(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
+fn call_once(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let index = cx.options(103)?.init_subgraph()?;
     let importer = &mut *cx.importer;
     let model = importer.model;
