@@ -1,13 +1,12 @@
 //! Steps and the kernel calls in them.
 
-use super::pipeline::{self, Stage};
-use super::{custom, event, uses_memory};
-use crate::select::{
-    Arg, Call, Callee, Cells, ConstantId, Element, Field, Generic, Memory, Program, Region, Strip, Struct,
-};
+use super::argument::{cells, constant, float, integer, linear, memory_idents, memory_parameters, rows};
+use super::pipeline::{self, expand_trace, expand_trace_end, step_name, Stage};
+use super::{custom, event};
+use crate::select::{Arg, Call, Callee, Cells, Field, Generic, Program, Struct};
 use kiln_kernel_table::KernelId;
 use proc_macro2::{Ident, Literal, Span, TokenStream};
-use quote::{format_ident, quote, ToTokens};
+use quote::{quote, ToTokens};
 
 /// One documented function per step.
 pub(super) fn expand_steps(program: &Program) -> TokenStream {
@@ -48,77 +47,6 @@ pub(super) fn asks_for_crew<'a>(mut calls: impl Iterator<Item = &'a Call>) -> bo
 /// The crew, as an argument.
 fn crew() -> Ident {
     Ident::new("crew", Span::call_site())
-}
-
-/// The marker before a step.
-pub(super) fn expand_trace(step: usize, trace: bool) -> Option<TokenStream> {
-    let index = Literal::usize_unsuffixed(step);
-    trace.then(|| quote! { kiln::trace(#index); })
-}
-
-/// The marker behind the last step.
-pub(super) fn expand_trace_end(trace: bool) -> Option<TokenStream> {
-    trace.then(|| quote! { kiln::trace(u32::MAX); })
-}
-
-pub(super) fn step_name(step: usize) -> Ident {
-    format_ident!("step_{:02}", step)
-}
-
-/// The memories that some calls use.
-fn memories<'a>(calls: impl Iterator<Item = &'a Call> + Clone) -> impl Iterator<Item = Memory> {
-    let uses = |&memory: &Memory| calls.clone().any(|c| uses_memory(&c.args, memory));
-    let used: Vec<Memory> = [Memory::Arena, Memory::Fast, Memory::State].into_iter().filter(uses).collect();
-    used.into_iter()
-}
-
-/// The memories that some calls use, as arguments.
-pub(super) fn memory_idents<'a>(
-    calls: impl Iterator<Item = &'a Call> + Clone,
-) -> impl Iterator<Item = Ident> {
-    memories(calls).map(memory_ident)
-}
-
-/// The memories that some calls use, as arguments that borrow them from the model.
-pub(super) fn memory_borrows<'a>(
-    calls: impl Iterator<Item = &'a Call> + Clone,
-) -> impl Iterator<Item = TokenStream> {
-    memories(calls).map(borrow_memory)
-}
-
-/// A memory of the model, borrowed.
-pub(super) fn borrow_memory(memory: Memory) -> TokenStream {
-    match memory {
-        Memory::Arena => quote! { self.arena.borrow_mut().memory() },
-        Memory::Fast => quote! { self.fast.borrow_mut().memory() },
-        Memory::State => quote! { self.kept.borrow_mut().state.memory() },
-    }
-}
-
-/// The memories that some calls use, as parameters.
-pub(super) fn memory_parameters<'a>(
-    program: &Program,
-    calls: impl Iterator<Item = &'a Call> + Clone,
-) -> Vec<TokenStream> {
-    let parameter = |memory| {
-        let ident = memory_ident(memory);
-        let size = Literal::usize_unsuffixed(match memory {
-            Memory::Arena => program.arena_bytes,
-            Memory::Fast => program.fast_bytes.unwrap_or(0),
-            Memory::State => program.state_bytes,
-        });
-        quote! { #ident: kiln::Memory<'_, #size> }
-    };
-    memories(calls).map(parameter).collect()
-}
-
-pub(super) fn memory_ident(memory: Memory) -> Ident {
-    let name = match memory {
-        Memory::Arena => "m",
-        Memory::Fast => "f",
-        Memory::State => "s",
-    };
-    Ident::new(name, Span::call_site())
 }
 
 fn expand_step(program: &Program, calls: &[Call]) -> TokenStream {
@@ -259,42 +187,6 @@ fn expand_arg(program: &Program, arg: &Arg) -> TokenStream {
     }
 }
 
-/// `&Copy` of consecutive elements: a constant in flash, which a call in an ordinary expression would not be.
-pub(super) fn linear(len: usize) -> TokenStream {
-    let len = Literal::usize_unsuffixed(len);
-    quote! { const { &k::Copy::linear(#len) } }
-}
-
-/// `&[Cell<T>; N]` of a region.
-pub(super) fn cells(region: &Region) -> TokenStream {
-    let (memory, element) = (memory_ident(region.memory), region.element);
-    let (offset, len) = (Literal::usize_unsuffixed(region.offset), Literal::usize_unsuffixed(region.len));
-    quote! { #memory.cells::<#element, #offset, #len>() }
-}
-
-/// `Rows` of a strip.
-pub(super) fn rows(strip: &Strip) -> TokenStream {
-    let (cells, row) = (cells(&strip.region), Literal::usize_unsuffixed(strip.row));
-    match strip.ring.map(Literal::usize_unsuffixed) {
-        Some(ring) => quote! { kiln::Rows::ring(#cells, #row, #ring) },
-        None => quote! { kiln::Rows::whole(#cells, #row) },
-    }
-}
-
-/// `&[T]` of a constant.
-pub(super) fn constant(program: &Program, id: ConstantId, element: Element) -> TokenStream {
-    let ident = Ident::new(&program.constants[id.0].ident, Span::call_site());
-    let accessor = format_ident!("as_{}", element.name());
-    quote! { weights::#ident.#accessor() }
-}
-
-/// The type of an element.
-impl ToTokens for Element {
-    fn to_tokens(&self, tokens: &mut TokenStream) {
-        Ident::new(self.name(), Span::call_site()).to_tokens(tokens);
-    }
-}
-
 fn expand_struct(program: &Program, value: &Struct) -> TokenStream {
     let name = type_name(value);
     let fields = value.fields.iter().map(|(field, value)| {
@@ -322,34 +214,4 @@ fn expand_struct(program: &Program, value: &Struct) -> TokenStream {
 fn type_name(value: &Struct) -> TokenStream {
     let name = Ident::new(value.name, Span::call_site());
     quote! { k::#name }
-}
-
-fn integer(value: i64) -> TokenStream {
-    let literal = Literal::u64_unsuffixed(value.unsigned_abs());
-    match value < 0 {
-        true => quote! { -#literal },
-        false => quote! { #literal },
-    }
-}
-
-/// A float literal of the same bits.
-pub(super) fn float(value: f32) -> TokenStream {
-    if value == f32::INFINITY {
-        quote! { f32::INFINITY }
-    } else if value == f32::NEG_INFINITY {
-        quote! { f32::NEG_INFINITY }
-    } else if value == f32::MAX {
-        quote! { f32::MAX }
-    } else if value == f32::MIN {
-        quote! { f32::MIN }
-    } else if value.is_nan() {
-        let bits = Literal::u32_unsuffixed(value.to_bits());
-        quote! { f32::from_bits(#bits) }
-    } else {
-        let literal = Literal::f32_unsuffixed(value.abs());
-        match value.is_sign_negative() {
-            true => quote! { -#literal },
-            false => quote! { #literal },
-        }
-    }
 }

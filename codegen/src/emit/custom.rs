@@ -1,6 +1,6 @@
 //! Functions of custom operators, with the types that the model wants of them.
 
-use super::call::{cells, constant, float};
+use super::argument::{cells, constant, float};
 use crate::ir::Type;
 use crate::select::{Custom, Element, Operand, Program, Region};
 use proc_macro2::{Ident, Literal, Span, TokenStream, TokenTree};

@@ -1,6 +1,6 @@
 //! What a step tells about itself, around its kernel calls: `kiln::events`.
 
-use super::call::rows;
+use super::argument::rows;
 use crate::select::{StepResult, Turn};
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;

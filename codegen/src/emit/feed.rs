@@ -5,10 +5,9 @@
 //!
 //! A sliding model counts on for ever: before the count repeats, it goes back by the period after which every ring is as it was.
 
-use super::call::{expand_stage, expand_trace_end};
-use super::io::described;
-use super::pipeline::{self, Stage};
-use super::{bytes, expand_memories};
+use super::call::expand_stage;
+use super::pipeline::{self, expand_trace_end, Stage};
+use super::{bytes, described, expand_memories};
 use crate::select::{Fed, Memory, Port, Program, Slide};
 use proc_macro2::TokenStream;
 use quote::quote;

@@ -1,7 +1,7 @@
 //! Typed access to inputs and outputs, and the `kiln::Model` implementation.
 
-use super::call::float;
-use super::{feed, structure, Names};
+use super::argument::float;
+use super::{described, feed, structure, Names};
 use crate::ir::{DType, Graph};
 use crate::select::{Element, Memory, Port, Program};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
@@ -45,11 +45,6 @@ fn each_port(program: &Program, expand: impl Fn(&Port, &str, Direction) -> Token
         })
     });
     quote! { #(#ports)* }
-}
-
-/// Name and type of a port, as code: rustdoc would take `[10]` for a link.
-pub(super) fn described(port: &Port) -> String {
-    format!("`{:?}`, `{}{:?}`, row-major", port.name, port.ty.dtype.name(), port.ty.shape.dims())
 }
 
 fn expand_description(port: &Port, number: &str, direction: Direction) -> TokenStream {

@@ -3,6 +3,7 @@
 //! The result is one private module and a `pub use` of the model's type, so that several models can stand in one file. Tokens are the
 //! same through every door; [`pretty`] formats them for a file.
 
+mod argument;
 mod call;
 mod custom;
 mod event;
@@ -15,7 +16,7 @@ mod structure;
 mod turns;
 
 use crate::ir::Graph;
-use crate::select::{Arg, Element, Memory, Program};
+use crate::select::{Element, Port, Program};
 use kiln_ir::options::{Float, Options};
 use kiln_kernel_table::KernelId;
 use proc_macro2::{Ident, Literal, Span, TokenStream};
@@ -280,27 +281,21 @@ fn expand_invoke(program: &Program, start: Option<TokenStream>, trace: bool) -> 
 
 /// `let` bindings of the memories that the steps use.
 fn expand_memories(program: &Program) -> TokenStream {
-    let uses = |memory| program.calls.iter().any(|c| uses_memory(&c.args, memory));
-    let bindings =
-        [Memory::Arena, Memory::Fast, Memory::State].into_iter().filter(|&m| uses(m)).map(|memory| {
-            let (ident, borrow) = (call::memory_ident(memory), call::borrow_memory(memory));
-            quote! { let #ident = #borrow; }
-        });
+    let bindings = argument::memories(program.calls.iter()).map(|memory| {
+        let (ident, borrow) = (argument::memory_ident(memory), argument::borrow_memory(memory));
+        quote! { let #ident = #borrow; }
+    });
     quote! { #(#bindings)* }
-}
-
-fn uses_memory(args: &[Arg], memory: Memory) -> bool {
-    args.iter().any(|arg| arg.region().is_some_and(|region| region.memory == memory))
 }
 
 fn expand_reset(program: &Program, needs_start: bool) -> TokenStream {
     let body = program.state_inits.iter().map(|init| {
-        let region = call::cells(&init.region.seen_as(Element::U8));
+        let region = argument::cells(&init.region.seen_as(Element::U8));
         let [copy, fill] = [KernelId::Copy, KernelId::Fill].map(call::expand_name);
         match init.constant {
             Some(id) => {
-                let constant = call::constant(program, id, Element::U8);
-                let linear = call::linear(init.region.len);
+                let constant = argument::constant(program, id, Element::U8);
+                let linear = argument::linear(init.region.len);
                 quote! { #copy(#linear, #constant, #region); }
             }
             None => quote! { #fill(0u8, #region); },
@@ -346,6 +341,11 @@ fn expand_constants(program: &Program, options: &Options) -> TokenStream {
             #(#statics)*
         }
     }
+}
+
+/// Name and type of a port, as code: rustdoc would take `[10]` for a link.
+fn described(port: &Port) -> String {
+    format!("`{:?}`, `{}{:?}`, row-major", port.name, port.ty.dtype.name(), port.ty.shape.dims())
 }
 
 fn bytes(count: usize) -> Literal {

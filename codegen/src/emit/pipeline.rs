@@ -1,6 +1,6 @@
 //! Pipelines: steps that take turns, as a function that runs one tick, and the loop that calls it.
 
-use super::call::{expand_trace, memory_idents, memory_parameters, step_name};
+use super::argument::{memory_idents, memory_parameters};
 use crate::schedule::Beat;
 use crate::select::{Arg, Call, Loop, Program, Turn};
 use proc_macro2::{Ident, Literal, TokenStream};
@@ -129,6 +129,21 @@ pub(super) fn describe(turn: &Turn) -> String {
         (_, _, _) => format!("every {every} ticks from tick {first} on"),
     };
     format!("{what} {when}. {}", turn.held).trim_end().into()
+}
+
+/// The marker before a step.
+pub(super) fn expand_trace(step: usize, trace: bool) -> Option<TokenStream> {
+    let index = Literal::usize_unsuffixed(step);
+    trace.then(|| quote! { kiln::trace(#index); })
+}
+
+/// The marker behind the last step.
+pub(super) fn expand_trace_end(trace: bool) -> Option<TokenStream> {
+    trace.then(|| quote! { kiln::trace(u32::MAX); })
+}
+
+pub(super) fn step_name(step: usize) -> Ident {
+    format_ident!("step_{:02}", step)
 }
 
 /// The turn of a step, if it is in a loop.

@@ -1,6 +1,8 @@
 //! `invoke_async`: an inference that gives other tasks a turn after each step.
 
-use super::call::{asks_for_crew, memory_borrows, step_name};
+use super::argument::memory_borrows;
+use super::call::asks_for_crew;
+use super::pipeline::step_name;
 use super::pipeline::{calls, calls_of, loop_name, stages, Stage};
 use crate::select::Program;
 use proc_macro2::{Literal, TokenStream};

@@ -2,12 +2,12 @@
 
 use super::problem::Problem;
 
-/// The largest sum of sizes live at one time, less what overlays can save there.
+/// No solution is smaller: the largest sum of sizes live at one time, less what overlays can save there.
 ///
 /// Items that are live together cover at least the sum of their sizes minus, for each item in any fixed order, the bytes that it
 /// shares with those before it: at most its own, and at most the sum over its overlays with them of what one overlay can share. Of two
 /// orders the better one counts.
-pub(super) fn lower_bound(problem: &Problem) -> usize {
+pub fn lower_bound(problem: &Problem) -> usize {
     let items = &problem.items;
     let end = items.iter().map(|item| item.last + 2).max().unwrap_or(0);
     let mut changes = vec![Change::default(); end];

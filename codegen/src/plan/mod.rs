@@ -19,6 +19,7 @@ mod search;
 mod tests;
 mod trace;
 
+pub use bound::lower_bound;
 pub use check::check;
 pub use fast::with_fast;
 pub use problem::{Item, Overlay, Problem, Solution};
@@ -107,12 +108,18 @@ fn scratch(schedule: &Schedule) -> Vec<usize> {
     (0..buffers.len()).filter(|&b| buffers[b].role.in_arena()).collect()
 }
 
+/// A good packing: the best of several greedy ones, improved by a bounded search, and then by one that either finds a smaller
+/// one or proves that there is none, as far as its bounds allow. Equal problems have equal solutions.
+pub fn solve(problem: &Problem) -> Solution {
+    prove::improve(problem, search::solve(problem))
+}
+
 fn plan_with(schedule: &Schedule, lifetimes: Vec<Lifetime>, problem: Problem) -> Result<Plan, Error> {
-    let lower_bound = problem.lower_bound();
-    if lower_bound > MAX_BYTES {
-        return Err(too_large("activations", lower_bound));
+    let bound = lower_bound(&problem);
+    if bound > MAX_BYTES {
+        return Err(too_large("activations", bound));
     }
-    let solution = problem.solve();
+    let solution = solve(&problem);
     if solution.bytes > MAX_BYTES {
         return Err(too_large("activations", solution.bytes));
     }

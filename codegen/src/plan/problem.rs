@@ -1,7 +1,5 @@
 //! Packing buffers with lifetimes into one arena: `Problem` → `Solution`.
 
-use super::{bound, prove, search};
-
 /// One buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Item {
@@ -66,17 +64,6 @@ impl Problem {
     /// A problem in which no items may overlap.
     pub fn new(items: Vec<Item>) -> Self {
         Problem { items, ..Problem::default() }
-    }
-
-    /// No solution is smaller: at each time, the bytes that are live without those that overlays can save at most.
-    pub fn lower_bound(&self) -> usize {
-        bound::lower_bound(self)
-    }
-
-    /// A good packing: the best of several greedy ones, improved by a bounded search, and then by one that either finds a smaller
-    /// one or proves that there is none, as far as its bounds allow. Equal problems have equal solutions.
-    pub fn solve(&self) -> Solution {
-        prove::improve(self, search::solve(self))
     }
 
     /// Whether the solution is one: aligned, inside its bytes, and no two conflicting items overlap but where they may. Quadratic;

@@ -1,7 +1,7 @@
 //! Packing into several memories: what is touched most lies in the fastest that has room for it.
 
 use super::problem::{Overlay, Problem, Solution};
-use super::search;
+use super::{lower_bound, search, solve};
 use crate::ir::{Graph, Node, ValueId};
 use crate::schedule::{geometry, row_bytes, rows, Schedule, StepKind};
 use std::cmp::Reverse;
@@ -109,13 +109,13 @@ impl Problem {
 
     /// A packing of some of the items, by ascending index.
     fn packing(&self, chosen: &[usize]) -> Solution {
-        self.part(chosen).solve()
+        solve(&self.part(chosen))
     }
 
     /// Whether a packing of some of the items that is quickly found has at most so many bytes: then that of [`Self::packing`] has too.
     fn fits(&self, chosen: &[usize], capacity: usize, budget: usize) -> bool {
         let part = self.part(chosen);
-        part.lower_bound() <= capacity && search::solve_to(&part, capacity, budget).bytes <= capacity
+        lower_bound(&part) <= capacity && search::solve_to(&part, capacity, budget).bytes <= capacity
     }
 
     /// The problem of some of the items, by ascending index.

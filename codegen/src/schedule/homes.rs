@@ -2,7 +2,7 @@
 
 use super::lives::{Life, Lives};
 use super::{views, Buffer, BufferId, Place, Role, Storage};
-use crate::ir::{Graph, Node, Op, ValueId};
+use crate::ir::{Graph, Node, Op, State, ValueId};
 
 /// Why a value lives inside another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +87,24 @@ impl Homes {
     /// First and last time at which anything in the memory of a root is live.
     pub(super) fn span(&self, root: ValueId) -> Option<Life> {
         self.spans[root.0 as usize]
+    }
+
+    /// The time from which on nothing reads what a state's memory holds but the write-back itself, and the next value is there; `None` if that
+    /// is after the last node.
+    pub(super) fn free_from(&self, lives: &Lives, state: &State) -> Option<usize> {
+        let memory = self.spot(state.current);
+        let end = self.bytes(state.current);
+        let mut time = lives.in_nodes(state.next).map_or(0, |life| life.first);
+        for &id in self.residents(memory.root) {
+            let own = usize::from(id == state.next);
+            if self.spot(id).offset < end {
+                if lives.is_output(id) || lives.next_states(id) > own {
+                    return None;
+                }
+                time = time.max(lives.in_nodes(id)?.last);
+            }
+        }
+        Some(time)
     }
 
     /// Lets a root, with all that lives in it, live `offset` bytes into `parent`.

@@ -15,7 +15,6 @@
 
 use super::homes::Homes;
 use super::lives::Lives;
-use super::write_back::free_from;
 use super::{BufferId, Storage};
 use crate::ir::{Graph, State};
 
@@ -67,7 +66,7 @@ impl History {
             return None;
         }
         let read = residents.iter().filter_map(|&id| Some(lives.in_nodes(id)?.last)).max()?;
-        let free = free_from(lives, homes, state)?.max(read);
+        let free = homes.free_from(lives, state)?.max(read);
         (ends && alone).then_some(History { state: index, buffer: to.buffer, kept, bytes, grows, free })
     }
 

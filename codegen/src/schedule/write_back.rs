@@ -5,7 +5,7 @@ use super::lives::Lives;
 use super::stagger::Staggered;
 use super::writer::Writer;
 use super::Place;
-use crate::ir::{Graph, State, ValueId};
+use crate::ir::{Graph, ValueId};
 use std::collections::VecDeque;
 
 /// A state's next value on its way.
@@ -50,7 +50,7 @@ impl WriteBacks {
             }
             let write_back = WriteBack { value: state.next, from, to };
             let together = staggered.states.contains(&index).then_some(staggered.time);
-            match together.or_else(|| free_from(lives, homes, state)) {
+            match together.or_else(|| homes.free_from(lives, state)) {
                 Some(time) => early.push((time, write_back)),
                 None => late.push(write_back),
             }
@@ -109,22 +109,4 @@ impl WriteBacks {
             ready.push(start);
         }
     }
-}
-
-/// The time from which on nothing reads what a state's memory holds but the write-back itself, and the next value is there; `None` if that
-/// is after the last node.
-pub(super) fn free_from(lives: &Lives, homes: &Homes, state: &State) -> Option<usize> {
-    let memory = homes.spot(state.current);
-    let end = homes.bytes(state.current);
-    let mut time = lives.in_nodes(state.next).map_or(0, |life| life.first);
-    for &id in homes.residents(memory.root) {
-        let own = usize::from(id == state.next);
-        if homes.spot(id).offset < end {
-            if lives.is_output(id) || lives.next_states(id) > own {
-                return None;
-            }
-            time = time.max(lives.in_nodes(id)?.last);
-        }
-    }
-    Some(time)
 }

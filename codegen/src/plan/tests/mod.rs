@@ -5,7 +5,7 @@ mod overlays;
 mod packing;
 mod pipelines;
 
-use super::{check, plan, problem, replay, Problem};
+use super::{check, plan, problem, replay, solve, Problem};
 use crate::ir::Graph;
 use crate::schedule::random::{self, Random};
 use crate::schedule::{schedule, Schedule};
@@ -13,7 +13,7 @@ use crate::verify::verify;
 
 /// Bytes of an arena in which nothing overlaps.
 fn apart(graph: &Graph, schedule: &Schedule) -> usize {
-    Problem::new(problem(graph, schedule).unwrap().items).solve().bytes
+    solve(&Problem::new(problem(graph, schedule).unwrap().items)).bytes
 }
 
 #[test]

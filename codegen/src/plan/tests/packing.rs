@@ -1,7 +1,7 @@
 //! Packings of small random problems, compared with all that are possible.
 
 use crate::plan::exact::{self, Outcome};
-use crate::plan::{Item, Overlay, Problem};
+use crate::plan::{lower_bound, solve, Item, Overlay, Problem};
 use crate::schedule::random::Random;
 
 /// A random problem of at most `most` items of at most `bytes` bytes.
@@ -54,9 +54,9 @@ fn bounds_and_solutions_enclose_the_optimum() {
     for case in 0..3000 {
         let problem = problem(&mut random, 6, 7);
         let fewest = fewest(&problem);
-        let bound = problem.lower_bound();
+        let bound = lower_bound(&problem);
         assert!(bound <= fewest, "case {case}: {bound} > {fewest} of {problem:?}");
-        let solution = problem.solve();
+        let solution = solve(&problem);
         assert!(problem.accepts(&solution), "case {case}: {solution:?} of {problem:?}");
         assert!(
             solution.bound <= fewest && fewest <= solution.bytes,
@@ -72,7 +72,7 @@ fn bounds_and_solutions_enclose_the_optimum() {
             Outcome::Found(solution) => assert!(problem.accepts(&solution), "case {case}"),
             outcome => assert_eq!(outcome, Outcome::Unknown, "case {case}: {problem:?}"),
         }
-        let apart = Problem::new(problem.items.clone()).solve().bytes;
+        let apart = solve(&Problem::new(problem.items.clone())).bytes;
         overlaid += usize::from(fewest < apart);
         above_bound += usize::from(fewest > bound);
     }
