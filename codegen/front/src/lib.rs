@@ -11,6 +11,7 @@ pub(crate) mod budget;
 mod external;
 mod foreign;
 mod format;
+mod half;
 mod input_shapes;
 mod interface;
 pub mod onnx;

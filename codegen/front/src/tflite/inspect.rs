@@ -2,7 +2,7 @@
 
 use super::flatbuffer::Vector;
 use super::schema::{Model, Operator, SubGraph, Tensor};
-use super::{lower, names};
+use super::{lower, names, parse};
 use crate::budget::Budget;
 use crate::summary::{OperatorSummary, QuantizationSummary, Summary, TensorSummary};
 use kiln_ir::error::Error;
@@ -15,7 +15,7 @@ use std::collections::HashSet;
 /// [`Error::Malformed`] for bytes that are no sound model.
 pub(super) fn inspect(bytes: &[u8]) -> Result<Summary, Error> {
     let mut budget = Budget::new(bytes.len());
-    let model = super::reader::parse(bytes, &mut budget)?;
+    let model = parse(bytes, &mut budget)?;
     let Some((sub, others)) = model.subgraphs.split_first() else {
         return Err(Error::malformed("model", "the model has no subgraph"));
     };

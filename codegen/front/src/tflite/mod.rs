@@ -34,7 +34,18 @@ pub(crate) use reader::READER;
 #[cfg(feature = "tflite")]
 pub use reader::{operators, read};
 
+#[cfg(feature = "tflite")]
+use {crate::budget::Budget, kiln_ir::error::Error, schema::Model};
+
 /// Whether the bytes carry the file identifier of TFLite.
 pub fn is_tflite(bytes: &[u8]) -> bool {
     bytes.get(4..8) == Some(b"TFL3")
+}
+
+#[cfg(feature = "tflite")]
+fn parse<'a>(bytes: &'a [u8], budget: &mut Budget) -> Result<Model<'a>, Error> {
+    if !is_tflite(bytes) {
+        return Err(crate::foreign::error(bytes));
+    }
+    Model::parse(bytes, budget)
 }

@@ -1,8 +1,7 @@
 //! The reader of TensorFlow Lite, as the table of formats has it.
 
 use super::inspect::inspect;
-use super::schema::Model;
-use super::{is_tflite, lower, names};
+use super::{lower, names, parse};
 use crate::budget::Budget;
 use crate::{Read, Reader};
 use kiln_ir::error::Error;
@@ -35,11 +34,4 @@ fn read_all(bytes: &[u8], name: &str, options: &Options) -> Result<Read, Error> 
 /// Number in the schema, and name, of every operator that can be lowered, in some number format at least.
 pub fn operators() -> impl Iterator<Item = (i32, String)> {
     lower::builtins().map(|code| (code, names::builtin(code)))
-}
-
-pub(super) fn parse<'a>(bytes: &'a [u8], budget: &mut Budget) -> Result<Model<'a>, Error> {
-    if !is_tflite(bytes) {
-        return Err(crate::foreign::error(bytes));
-    }
-    Model::parse(bytes, budget)
 }

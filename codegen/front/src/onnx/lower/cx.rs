@@ -2,7 +2,7 @@
 
 use super::{describe, follow, tensor, Importer, Lowered, Refusal};
 use crate::onnx::proto::{Name, Node};
-use kiln_ir::{DType, Data, Op, Type, ValueId};
+use kiln_ir::{DType, Data, Op, Quant, Shape, Type, ValueId};
 
 /// Most elements of a constant that is computed while the model is read: shapes, axes, what is made of them.
 const MOST_FOLDED: usize = 4096;
@@ -232,7 +232,7 @@ impl<'c, 'm, 'a> NodeCx<'c, 'm, 'a> {
         let Some(stored) = self.dequantized(x) else { return Ok(None) };
         let graph = &self.importer.graph;
         let (ty, Some(data)) = (graph.ty(stored), graph.const_data(stored)) else { return Ok(None) };
-        let Some(moved) = super::quantise::moved(op, ty, dims) else { return Ok(None) };
+        let Some(moved) = moved(op, ty, dims) else { return Ok(None) };
         let Ok(data) = kiln_interp::eval(op, &[(ty, data)], &moved) else { return Ok(None) };
         self.importer.budget.charge(moved.bytes())?;
         let name = self.importer.graph.value(stored).name.clone();
@@ -283,4 +283,20 @@ impl<'c, 'm, 'a> NodeCx<'c, 'm, 'a> {
         let value = self.add_like(op, operands, dims)?;
         self.bind(0, value)
     }
+}
+
+/// The type that a reshape or transpose of a quantised constant has; `None` where its scales would not belong to one axis.
+fn moved(op: &Op, ty: &Type, dims: &[usize]) -> Option<Type> {
+    let quant = ty.quant.clone()?;
+    let axis = match (quant.axis, op) {
+        (None, _) => None,
+        (Some(axis), Op::Transpose { perm }) => Some(perm.iter().position(|&from| from == axis)?),
+        (Some(axis), _) => {
+            let before = ty.shape.dims().get(..axis)?.iter().product::<usize>();
+            let size = *ty.shape.dims().get(axis)?;
+            let fits = |&to: &usize| dims[..to].iter().product::<usize>() == before && dims[to] == size;
+            Some((0..dims.len()).find(fits)?)
+        }
+    };
+    Some(Type { dtype: ty.dtype, shape: Shape(dims.to_vec()), quant: Some(Quant { axis, ..quant }) })
 }

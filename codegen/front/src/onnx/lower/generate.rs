@@ -1,4 +1,4 @@
-//! What follows from shapes and numbers that are known: ranges, masks, windows; and cumulative sums.
+//! Constants, and what follows from shapes and numbers that are known: ranges, masks, windows; and cumulative sums.
 
 use super::cx::NodeCx;
 use super::{describe, tensor, Lowered, Operators, Refusal};
@@ -7,6 +7,7 @@ use kiln_ir::{DType, Data, Op, Type, ValueId};
 /// The operators of this file.
 pub(super) const OPERATORS: Operators = &[
     ("BlackmanWindow", blackman),
+    ("Constant", stored),
     ("CumProd", cumulative_product),
     ("CumSum", cumulative_sum),
     ("EyeLike", eye_like),
@@ -219,4 +220,26 @@ fn cumulative_product(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     }
     let y = cx.joined(&parts, axis)?;
     cx.bind(0, y)
+}
+
+/// Constant.
+fn stored(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    if let Some(tensor) = cx.tensor("value") {
+        let (ty, data) = tensor::constant(tensor, &mut cx.importer.budget)?;
+        let name = cx.node.outputs.first().map(|name| name.text()).unwrap_or_default();
+        let value = cx.importer.graph.add_const(name, ty, data);
+        return cx.bind(0, value);
+    }
+    let value = if let Some(number) = cx.attribute("value_float") {
+        cx.float_constant("constant", &[], &[number.float])?
+    } else if let Some(list) = cx.attribute("value_floats") {
+        cx.float_constant("constant", &[list.floats.len()], &list.floats)?
+    } else if let Some(number) = cx.attribute("value_int") {
+        cx.int_constant("constant", DType::I64, &[], &[number.int])?
+    } else if let Some(list) = cx.attribute("value_ints") {
+        cx.int_constant("constant", DType::I64, &[list.ints.len()], &list.ints)?
+    } else {
+        return Err(Refusal::unsupported("a constant of text, or a sparse one", "export the model without"));
+    };
+    cx.bind(0, value)
 }

@@ -18,6 +18,7 @@ mod elementwise;
 mod follow;
 mod gather;
 mod generate;
+mod image;
 mod inputs;
 mod inspect;
 mod logic;
@@ -313,7 +314,6 @@ const FAMILIES: &[Operators] = &[
     resize::OPERATORS,
     scatter::OPERATORS,
     shape::OPERATORS,
-    tensor::OPERATORS,
     transpose::OPERATORS,
     trees::OPERATORS,
     vectors::OPERATORS,

@@ -1,8 +1,8 @@
 //! Poolings.
 
-use super::conv::{channel_first, channel_last, pool_window, Axis};
 use super::cx::NodeCx;
 use super::elementwise::magnitude;
+use super::image::{channel_first, channel_last, pool_window, Axis};
 use super::{describe, quantise, Lowered, Operators, Refusal};
 use kiln_ir::{Binary, Clamp, DType, Op, Reduction, Unary, ValueId};
 

@@ -126,22 +126,6 @@ fn of_blocks(cx: &mut NodeCx<'_, '_, '_>, named: &Scales, dims: &[usize]) -> Low
     Ok(Some(Scales { scales, zeros, dtype: named.dtype }))
 }
 
-/// The type that a reshape or transpose of a quantised constant has; `None` where its scales would not belong to one axis.
-pub(super) fn moved(op: &Op, ty: &Type, dims: &[usize]) -> Option<Type> {
-    let quant = ty.quant.clone()?;
-    let axis = match (quant.axis, op) {
-        (None, _) => None,
-        (Some(axis), Op::Transpose { perm }) => Some(perm.iter().position(|&from| from == axis)?),
-        (Some(axis), _) => {
-            let before = ty.shape.dims().get(..axis)?.iter().product::<usize>();
-            let size = *ty.shape.dims().get(axis)?;
-            let fits = |&to: &usize| dims[..to].iter().product::<usize>() == before && dims[to] == size;
-            Some((0..dims.len()).find(fits)?)
-        }
-    };
-    Some(Type { dtype: ty.dtype, shape: Shape(dims.to_vec()), quant: Some(Quant { axis, ..quant }) })
-}
-
 const ONE: Multiplier = Multiplier { value: 1 << 30, shift: 1 };
 
 /// Requantisation by one: unsigned numbers as signed ones, and back.

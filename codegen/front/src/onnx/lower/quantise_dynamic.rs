@@ -2,8 +2,8 @@
 //!
 //! They are made of floats, which hold integers up to 2²⁴: sums of more products are made of parts.
 
-use super::conv::{channel_first, channel_last, convolution, groups, under_windows, window, Axis};
 use super::cx::NodeCx;
+use super::image::{channel_first, channel_last, convolution, groups, under_windows, window, Axis};
 use super::product::product_of;
 use super::{describe, Lowered, Operators, Refusal};
 use kiln_ir::{Binary, Clamp, Comparison, DType, Op, Reduction, Rescale, Type, Unary, ValueId};

@@ -2,8 +2,8 @@
 //!
 //! Where the specification leaves the arithmetic open, it is that of ONNX Runtime's kernels (x86-64): sums are floats when they are rescaled, and rounded half to even.
 
-use super::conv::{channel_first, channel_last, under_windows, window, Axis};
 use super::cx::NodeCx;
+use super::image::{channel_first, channel_last, under_windows, window, Axis};
 use super::pool;
 use super::quantise::{bind_stored, computed, signed, Scales};
 use super::{describe, Lowered, Operators, Refusal};

@@ -1,7 +1,7 @@
 //! Resize, and Upsample: each axis by itself. Whatever is known of the coordinates is a matrix of weights, of the result's elements by the operand's.
 
-use super::conv::{channel_first, channel_last};
 use super::cx::NodeCx;
+use super::image::{channel_first, channel_last};
 use super::{describe, Lowered, Operators, Refusal};
 use kiln_ir::{DType, Data, Op, Type, ValueId};
 

@@ -1,13 +1,10 @@
 //! Constants of the file.
 
-use super::cx::NodeCx;
-use super::{Lowered, Operators, Refusal};
+use super::{Lowered, Refusal};
 use crate::budget::Budget;
+use crate::half;
 use crate::onnx::proto::Tensor;
 use kiln_ir::{DType, Data, Shape, Type};
-
-/// The operator of this file.
-pub(super) const OPERATORS: Operators = &[("Constant", constant_node)];
 
 /// Most bytes of a tensor: far more than a microcontroller has, and few enough for whatever looks at each row of an image.
 const MOST_BYTES: usize = 1 << 28;
@@ -111,7 +108,9 @@ pub(super) fn constant(tensor: &Tensor<'_>, budget: &mut Budget) -> Lowered<(Typ
         Some(raw) if raw.len() != count * stored => return Err(wrong(raw.len() / stored)),
         Some(raw) => match tensor.element {
             10 => Data::from_f32(
-                &raw.chunks_exact(2).map(|b| half(u16::from_le_bytes([b[0], b[1]]))).collect::<Vec<_>>(),
+                &raw.chunks_exact(2)
+                    .map(|b| half::widen(u16::from_le_bytes([b[0], b[1]])))
+                    .collect::<Vec<_>>(),
             ),
             11 => {
                 let double = |b: &[u8]| b.try_into().map_or(0.0, f64::from_le_bytes) as f32;
@@ -130,7 +129,9 @@ pub(super) fn constant(tensor: &Tensor<'_>, budget: &mut Budget) -> Lowered<(Typ
             }
             match tensor.element {
                 1 => Data::from_f32(&tensor.floats),
-                10 => Data::from_f32(&tensor.ints.iter().map(|&bits| half(bits as u16)).collect::<Vec<_>>()),
+                10 => Data::from_f32(
+                    &tensor.ints.iter().map(|&bits| half::widen(bits as u16)).collect::<Vec<_>>(),
+                ),
                 11 => Data::from_f32(&tensor.doubles.iter().map(|&x| x as f32).collect::<Vec<_>>()),
                 _ => Data::from_ints(dtype, tensor.ints.iter().copied()),
             }
@@ -141,64 +142,4 @@ pub(super) fn constant(tensor: &Tensor<'_>, budget: &mut Budget) -> Lowered<(Typ
         _ => data,
     };
     Ok((ty, data))
-}
-
-/// A half-precision float.
-fn half(bits: u16) -> f32 {
-    let (sign, exponent, fraction) =
-        (u32::from(bits >> 15) << 31, u32::from(bits >> 10) & 31, u32::from(bits) & 0x3ff);
-    match (exponent, fraction) {
-        (0, _) => {
-            f32::from_bits(sign) + f32::from_bits(sign | 1f32.to_bits()) * fraction as f32 / (1 << 24) as f32
-        }
-        (31, _) => f32::from_bits(sign | 0x7f80_0000 | fraction << 13),
-        _ => f32::from_bits(sign | (exponent + 112) << 23 | fraction << 13),
-    }
-}
-
-/// Constant.
-fn constant_node(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    if let Some(tensor) = cx.tensor("value") {
-        let (ty, data) = constant(tensor, &mut cx.importer.budget)?;
-        let name = cx.node.outputs.first().map(|name| name.text()).unwrap_or_default();
-        let value = cx.importer.graph.add_const(name, ty, data);
-        return cx.bind(0, value);
-    }
-    let value = if let Some(number) = cx.attribute("value_float") {
-        cx.float_constant("constant", &[], &[number.float])?
-    } else if let Some(list) = cx.attribute("value_floats") {
-        cx.float_constant("constant", &[list.floats.len()], &list.floats)?
-    } else if let Some(number) = cx.attribute("value_int") {
-        cx.int_constant("constant", DType::I64, &[], &[number.int])?
-    } else if let Some(list) = cx.attribute("value_ints") {
-        cx.int_constant("constant", DType::I64, &[list.ints.len()], &list.ints)?
-    } else {
-        return Err(Refusal::unsupported(
-            "it contains a string constant or a sparse constant",
-            "export the model without such constants",
-        ));
-    };
-    cx.bind(0, value)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn halves() {
-        let cases = [
-            (0x3c00, 1.0),
-            (0xc000, -2.0),
-            (0x3555, 0.333_251_95),
-            (0x7bff, 65504.0),
-            (0x0400, 6.103_515_6e-5),
-            (0x0001, 5.960_464_5e-8),
-            (0x8001, -5.960_464_5e-8),
-        ];
-        for (bits, number) in cases {
-            assert_eq!(half(bits), number, "{bits:x}");
-        }
-        assert!(half(0x7c00) == f32::INFINITY && half(0x7e00).is_nan() && half(0x8000).to_bits() == 1 << 31);
-    }
 }

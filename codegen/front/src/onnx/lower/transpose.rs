@@ -4,8 +4,8 @@
 //! sum taps r, r + s, r + 2s, …: an ordinary convolution of stride 1 with those taps, backwards. So one convolution with a filter for every r computes all
 //! pixels of a block side by side as channels, which are then spread over the image.
 
-use super::conv::{channel_first, channel_last, convolution, groups, weights};
 use super::cx::NodeCx;
+use super::image::{channel_first, channel_last, convolution, groups, weights};
 use super::{describe, Lowered, Operators, Refusal};
 use kiln_ir::{Padding, ValueId, Window};
 

@@ -1,7 +1,7 @@
 //! Conv of volumes \[n, c, d, h, w\]: the sum of convolutions of their slices, one for each slice of the weights.
 
-use super::conv::{convolution, Axis};
 use super::cx::NodeCx;
+use super::image::{convolution, Axis};
 use super::{describe, Lowered, Refusal};
 use kiln_ir::ValueId;
 

@@ -113,10 +113,6 @@ fn sigmoid(x: f32) -> f32 {
     1.0 / (1.0 + (-x).exp())
 }
 
-pub(super) fn no_int16() -> Refusal {
-    Refusal::unsupported("its int16 arithmetic cannot be compiled yet", "quantise this operator to int8")
-}
-
 /// The kernels' fixed point has the result's quantisation built in.
 pub(super) fn check_result(ty: &Type, scale: f32, zero_point: i32) -> Lowered {
     if ty.scale() == Some(scale) && ty.zero_point() == zero_point {

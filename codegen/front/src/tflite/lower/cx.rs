@@ -1,7 +1,8 @@
 //! What one operator sees while it is lowered.
 
 use super::packed::Packed;
-use super::tensor::{check_size, depthwise, is_wide_unsigned, some_elements, UINT8};
+use super::packed::UINT8;
+use super::tensor::{check_size, depthwise, is_wide_unsigned, some_elements};
 use super::{consts, Importer, Layout, Lowered, Refusal, Slot};
 use crate::tflite::flexbuffer;
 use crate::tflite::names;

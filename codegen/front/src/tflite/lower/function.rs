@@ -1,6 +1,5 @@
 //! Functions of each element: ABS to SQUARE of one operand, DIV to SQUARED_DIFFERENCE of two.
 
-use super::activation::no_int16;
 use super::arithmetic::broadcast;
 use super::cx::{describe, Format, OpCx};
 use super::quant::{multiplier, Activation};
@@ -153,7 +152,7 @@ fn binary(cx: &mut OpCx<'_, '_, '_>, function: Binary, fused: Option<Activation>
     let format = if plain { Format::Float } else { cx.format(&[x, y])? };
     if format != Format::Float && !function.chooses() {
         if format == Format::Int16 && function != Binary::SquaredDifference {
-            return Err(no_int16());
+            return Err(table::no_int16());
         }
         let types = [cx.ty(x), cx.ty(y), &result];
         let by = multipliers(cx, function, types, cx.as_stored(x).is_some())?;

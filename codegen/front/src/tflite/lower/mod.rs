@@ -170,7 +170,7 @@ fn computes_on_uint8(model: &Model<'_>, sub: &SubGraph<'_>) -> bool {
     /// CAST, DEQUANTIZE, QUANTIZE: models that compute on int8 or floats may take and give bytes, too.
     const CONVERSIONS: [i32; 3] = [53, 6, 114];
     let is_quantised_byte = |index: i32| {
-        sub.tensor(index).is_some_and(|t| t.element == tensor::UINT8 && t.quantization.is_some())
+        sub.tensor(index).is_some_and(|t| t.element == packed::UINT8 && t.quantization.is_some())
     };
     sub.operators.iter().any(|operator| {
         let converts = model.code(operator).is_none_or(|code| CONVERSIONS.contains(&code.builtin));

@@ -1,9 +1,9 @@
 //! LOG_SOFTMAX, L2_NORMALIZATION and LOCAL_RESPONSE_NORMALIZATION.
 
-use super::activation::{check_result, no_int16, softmax_scale};
+use super::activation::{check_result, softmax_scale};
 use super::cx::{describe, Format, OpCx};
 use super::quant::{multiplier, Activation};
-use super::{Lowered, Operators, Refusal};
+use super::{table, Lowered, Operators, Refusal};
 use kiln_ir::{DType, Op, Real, Rescale, SoftmaxScale, Type};
 
 /// The operators of this file.
@@ -19,7 +19,7 @@ fn log_softmax(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     }
     let (scale, divisor) = match cx.format(&[x])? {
         Format::Float => (SoftmaxScale::Real, Rescale::Real),
-        Format::Int16 => return Err(no_int16()),
+        Format::Int16 => return Err(table::no_int16()),
         Format::Int8 => {
             check_result(&cx.declared(0)?, 1.0 / 16.0, 127)?;
             let scale = softmax_scale(1.0, f64::from(cx.scale(cx.ty(x), "operand")?))?;
@@ -53,7 +53,7 @@ fn l2_normalization(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
             cx.scale(cx.ty(x), "operand")?;
             check_result(&cx.declared(0)?, 1.0 / 128.0, 0)?;
         }
-        Format::Int16 => return Err(no_int16()),
+        Format::Int16 => return Err(table::no_int16()),
     }
     match cx.as_stored(x) {
         // TFLite rounds bytes otherwise than signed ones.

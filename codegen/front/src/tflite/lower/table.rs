@@ -1,7 +1,6 @@
 //! Functions of one int8 value, as tables of 256 results. Each is computed as TFLite's kernel for the operator does: some from the real
 //! function, some in fixed point.
 
-use super::activation::no_int16;
 use super::cx::OpCx;
 use super::quant::multiplier;
 use super::{Lowered, Refusal};
@@ -67,6 +66,10 @@ pub(super) fn int16(cx: &mut OpCx<'_, '_, '_>, function: Unary) -> Lowered {
     let table = cx.constant(function.name(), ty, table);
     let dims = cx.dims(x);
     cx.emit(Op::Interpolate {}, &[x, table], 0, &dims)
+}
+
+pub(super) fn no_int16() -> Refusal {
+    Refusal::unsupported("its int16 arithmetic cannot be compiled yet", "quantise this operator to int8")
 }
 
 /// LOGISTIC or TANH of uint8, as LiteRT fills its table: the function in `f32`, times the reciprocal of the result's scale, rounded half away from zero.

@@ -1,6 +1,6 @@
 //! Tensors of the file to types and constants of the graph.
 
-use super::packed::Packed;
+use super::packed::{Packed, UINT8};
 use super::{Importer, Layout, Lowered, Refusal, Slot};
 use crate::tflite::names;
 use crate::tflite::schema::{Quantization, Tensor};
@@ -229,8 +229,6 @@ impl<'m, 'a> Importer<'m, 'a> {
     }
 }
 
-/// `TensorType` of uint8.
-pub(super) const UINT8: i8 = 3;
 /// `TensorType` of uint64 and of uint32: signed elements of the graph hold their bits.
 const UINT64: i8 = 12;
 const UINT32: i8 = 15;
