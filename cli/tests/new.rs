@@ -136,7 +136,7 @@ fn what_is_refused_leaves_nothing() {
             "no Embassy template",
         ),
         (Request { model: root.join("none.tflite"), ..good() }, "none.tflite"),
-        (Request { model: broken, ..good() }, "neither a TFLite model"),
+        (Request { model: broken, ..good() }, "of no format that Kiln knows"),
         (Request { kiln: Some(root.clone()), ..good() }, "is no checkout of Kiln"),
     ];
     for (request, why) in cases {

@@ -1,53 +1,52 @@
 //! Files that are no models of a known format: what they look like.
 
+use crate::FORMATS;
 use kiln_ir::error::{Error, Problem};
 
 /// The error for bytes of no known format.
 pub(crate) fn error(bytes: &[u8]) -> Error {
-    let (what, help) = unknown(bytes);
-    Error::Malformed(Problem { place: String::new(), what: what.into(), help: help.into() })
+    let known = FORMATS.iter().map(|format| format!("{} (.{})", format.name, format.ending));
+    let known = known.collect::<Vec<_>>().join(", ");
+    let (what, help) = match seen(bytes) {
+        Some((what, help)) => (format!("the file is {what}; Kiln reads {known}"), help.into()),
+        None => {
+            ("the file is of no format that Kiln knows".into(), format!("give a model of one of {known}"))
+        }
+    };
+    Error::Malformed(Problem { place: String::new(), what, help })
 }
 
 /// What bytes look like, and what to do about it.
-fn unknown(bytes: &[u8]) -> (&'static str, &'static str) {
+fn seen(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
+    const OF_KERAS: &str =
+        "load it with tf.keras.models.load_model and convert it with tf.lite.TFLiteConverter.from_keras_model";
     let begins = |magic: &[u8]| bytes.starts_with(magic);
     let contains = |text: &[u8]| bytes.get(..4096).unwrap_or(bytes).windows(text.len()).any(|w| w == text);
-    match () {
-        () if bytes.is_empty() => ("the file is empty", "give a .tflite or an .onnx file"),
+    Some(match () {
+        () if bytes.is_empty() => ("empty", "copy or export it again"),
         () if begins(b"version https://git-lfs") => {
-            ("this is not a TFLite model, but a Git LFS pointer", "run `git lfs pull` to fetch the model itself")
+            ("a Git LFS pointer", "run `git lfs pull` to fetch the model itself")
         }
         // A protobuf whose first field is a version number, 1 so far, and whose second is the graph.
         () if begins(&[0x08, 0x01, 0x12]) => (
-            "this is not a TFLite model, but probably the graph of a SavedModel",
+            "probably the graph of a SavedModel",
             "convert its folder with tf.lite.TFLiteConverter.from_saved_model",
         ),
         // The same, of larger version numbers, and with a string as second field.
         () if begins(&[0x08]) && (contains(b"onnx") || contains(b"pytorch") || contains(&[0x12])) => {
             ("this is probably a damaged ONNX model", "copy or export it again")
         }
-        () if begins(b"\x89HDF") => {
-            (
-                "this is not a TFLite model, but an HDF5 file (Keras)",
-                "load it with tf.keras.models.load_model and convert it with tf.lite.TFLiteConverter.from_keras_model",
-            )
+        () if begins(b"\x89HDF") => ("an HDF5 file (Keras)", OF_KERAS),
+        () if begins(b"PK\x03\x04") && contains(b"data.pkl") => {
+            ("a PyTorch model", "export it with torch.onnx.export, or convert it with litert-torch")
         }
-        () if begins(b"PK\x03\x04") && contains(b"data.pkl") => (
-            "this is not a TFLite model, but a PyTorch model",
-            "convert it with litert-torch",
+        () if begins(b"PK\x03\x04") => ("a zip archive, perhaps of Keras", OF_KERAS),
+        () if bytes.get(4..6) == Some(b"ET") => (
+            "an ExecuTorch program",
+            "export the PyTorch model with torch.onnx.export, or convert it with litert-torch",
         ),
-        () if begins(b"PK\x03\x04") => (
-            "this is not a TFLite model, but a zip archive, perhaps a Keras model",
-            "load it with tf.keras.models.load_model and convert it with tf.lite.TFLiteConverter.from_keras_model",
-        ),
-        () if bytes.get(4..6) == Some(b"ET") => {
-            ("this is not a TFLite model, but an ExecuTorch program", "convert the PyTorch model with litert-torch")
-        }
-        () => (
-            "this is neither a TFLite model (the identifier `TFL3` is missing) nor an ONNX model",
-            "give a .tflite or an .onnx file",
-        ),
-    }
+        () => return None,
+    })
 }
 
 #[cfg(test)]
@@ -65,7 +64,7 @@ mod tests {
         assert!(message(b"PK\x03\x04 archive/data.pkl").contains("PyTorch"));
         assert!(message(b"\x1c\0\0\0ET12").contains("ExecuTorch"));
         assert!(message(b"version https://git-lfs.github.com/spec/v1").contains("git lfs pull"));
-        assert!(message(b"hello world, this is text").contains("TFL3"));
+        assert!(message(b"hello world, this is text").contains("TensorFlow Lite (.tflite)"));
         assert!(message(b"\x1c\0\0\0TFL3").contains("not a readable model"));
     }
 }

@@ -1,9 +1,80 @@
-//! What options change about a model's inputs and outputs, by their names in the file: `channels_last` and `state`.
+//! What options say about a model's inputs and outputs, by their names in the file: `input_shape`, `channels_last` and `state`.
 
-use super::input_shapes::is_named;
+use super::Refusal;
 use kiln_ir::error::{Error, Problem};
-use kiln_ir::options::{Options, StatePair};
+use kiln_ir::options::{InputShape, Options, StatePair};
 use kiln_ir::{DType, Data, Graph, State, Type, ValueDef, ValueId};
+
+/// Whether the input or output of that name is meant. Names may be given without what exporters put around them: `audio` of `serving_default_audio:0`.
+fn is_named(given: &str, name: &str) -> bool {
+    let bare = name.strip_prefix("serving_default_").unwrap_or(name);
+    given == name || given == bare.strip_suffix(":0").unwrap_or(bare)
+}
+
+/// Whether a shape is given for the input of that name, of so many inputs.
+fn is_of(shape: &InputShape, name: &str, inputs: usize) -> bool {
+    match &shape.name {
+        None => inputs == 1,
+        Some(given) => is_named(given, name),
+    }
+}
+
+/// Refuses shapes of inputs that the model does not have, and several of one input.
+///
+/// # Errors
+/// [`Error::Options`].
+pub(super) fn check_input_shapes(shapes: &[InputShape], names: &[String]) -> Result<(), Error> {
+    let is_of = |shape: &InputShape, name: &str| is_of(shape, name, names.len());
+    for (index, shape) in shapes.iter().enumerate() {
+        let mut of = names.iter().filter(|name| is_of(shape, name));
+        let (first, second) = (of.next(), of.next());
+        let earlier = shapes.iter().take(index);
+        let twice = first.is_some_and(|name| earlier.clone().any(|other| is_of(other, name)));
+        let what = match (&shape.name, first) {
+            (None, None) => format!("the model has {} inputs", names.len()),
+            (Some(name), None) => format!("the model has no input {name:?}"),
+            (_, Some(_)) if second.is_some() => "several inputs have this name".into(),
+            (_, Some(_)) if twice => "the same input is given a shape twice".into(),
+            _ => continue,
+        };
+        let help = format!("give each input its shape by name; they are {}", list(names));
+        return Err(numbered(index, "", what, help));
+    }
+    Ok(())
+}
+
+/// An input whose shape is looked for.
+pub(super) struct Wanted<'o> {
+    name: String,
+    /// Where the shape is among those that are given, and its sizes.
+    pub(super) given: Option<(usize, &'o [usize])>,
+    /// The option to write for it.
+    pub(super) way_out: String,
+}
+
+impl<'o> Wanted<'o> {
+    /// The input of that name, of so many. `sizes` has question marks for those that are to be given.
+    pub(super) fn of(options: &'o Options, name: String, inputs: usize, sizes: &str) -> Self {
+        let given = options.input_shapes.iter().enumerate().find(|(_, shape)| is_of(shape, &name, inputs));
+        let given = given.map(|(index, shape)| (index, &shape.dims[..]));
+        let way_out = match inputs {
+            1 => format!("input_shape({sizes})"),
+            _ => format!("input_shape({name:?}, {sizes})"),
+        };
+        Wanted { name, given, way_out }
+    }
+
+    /// The shape that is given does not fit the file.
+    pub(super) fn misfit(&self, what: String) -> Refusal {
+        let index = self.given.map_or(0, |(index, _)| index);
+        let help = format!("give sizes for the open axes: {}", self.way_out);
+        Refusal::Fatal(numbered(index, &format!(" of {:?}", self.name), what, help))
+    }
+}
+
+fn numbered(index: usize, of: &str, what: String, help: String) -> Error {
+    Error::Options(Problem { place: format!("option `input_shape` {}{of}", index + 1), what, help })
+}
 
 /// Refuses names of the option `channels_last` that neither an input nor an output has.
 ///

@@ -1,7 +1,7 @@
 //! Readers: bytes of a model file to a [`Graph`].
 //!
 //! [`FORMATS`] lists the formats, of which each has a folder here and a Cargo feature. What formats share is beside the folders: `refusal` and
-//! `report` (what cannot be compiled), `budget` (memory in proportion to the file), `interface` and `input_shapes` (inputs, outputs, states), and
+//! `report` (what cannot be compiled), `budget` (memory in proportion to the file), `interface` (inputs, outputs, states), and
 //! [`Summary`] (what a file contains).
 
 // Without some formats, not all that they share is used.
@@ -12,7 +12,6 @@ mod external;
 mod foreign;
 mod format;
 mod half;
-mod input_shapes;
 mod interface;
 pub mod onnx;
 mod refusal;

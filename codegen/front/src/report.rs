@@ -1,6 +1,7 @@
 //! Everything that stands in the way of a model, for one error.
 
-use kiln_ir::error::Problem;
+use crate::Refusal;
+use kiln_ir::error::{Error, Problem};
 
 /// The problems found so far. Refusals of one kind of operator for one reason count as one problem, which names them all.
 #[derive(Default)]
@@ -23,7 +24,7 @@ impl Report {
     }
 
     /// Notes a problem. `operator` is the index and name of a refused operator.
-    pub(crate) fn add(&mut self, place: String, operator: Option<(usize, &str)>, what: String, help: String) {
+    fn add(&mut self, place: String, operator: Option<(usize, &str)>, what: String, help: String) {
         if let Some((index, name)) = operator {
             let same = |e: &&mut Entry| e.operator == name && e.problem.help == help;
             if let Some(entry) = self.entries.iter_mut().find(same) {
@@ -33,6 +34,24 @@ impl Report {
         }
         let operator = operator.map(|(_, name)| name.to_string()).unwrap_or_default();
         self.entries.push(Entry { operator, problem: Problem { place, what, help }, more: Vec::new() });
+    }
+
+    /// Notes what was refused, or gives up. `operator` is the index and name of a refused operator.
+    pub(crate) fn refuse(
+        &mut self,
+        place: String,
+        operator: Option<(usize, &str)>,
+        refusal: Refusal,
+    ) -> Result<(), Error> {
+        match refusal {
+            Refusal::Follows => {}
+            Refusal::Unsupported(what, help) => self.add(place, operator, what, help),
+            // Behind a refused operator the declared shapes are all there is, and they may be placeholders.
+            Refusal::Malformed(_) if !self.is_empty() => {}
+            Refusal::Malformed(what) => return Err(Error::malformed(place, what)),
+            Refusal::Fatal(error) => return Err(error),
+        }
+        Ok(())
     }
 
     /// The problems, in the order in which they were found.

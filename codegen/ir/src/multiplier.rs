@@ -3,6 +3,9 @@
 use super::{Multiplier, SoftmaxScale};
 
 impl Multiplier {
+    /// One.
+    pub const ONE: Multiplier = Multiplier { value: 1 << 30, shift: 1 };
+
     /// TFLite's `QuantizeMultiplier`: the mantissa rounded half away from zero to 31 bits. Factors below 2⁻³² become 0; `None` for those beyond 2³⁰ and for what is no
     /// number.
     pub fn of(real: f64) -> Option<Multiplier> {

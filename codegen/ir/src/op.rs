@@ -6,8 +6,8 @@ use super::rules::{obey, shapes, types, Checked};
 use super::table::op_table;
 use super::text::{self, Lexer, ParseError};
 use super::{
-    AddRescale, Attr, Binary, Clamp, CompareRescale, Comparison, DType, Layout, LeakyRescale, Reduction,
-    Rescale, Rounding, Signal, SoftmaxScale, Type, Unary, Window,
+    AddRescale, Attr, Binary, Clamp, CompareRescale, Comparison, DType, Layout, LeakyRescale, Multiplier,
+    Reduction, Rescale, Rounding, Signal, SoftmaxScale, Type, Unary, Window,
 };
 use std::any::Any;
 
@@ -444,4 +444,29 @@ op_table! {
     } where { shapes: |o, y| shapes::transpose(perm, o, y), types: |o, y| types::transpose(perm, o, y) }
     /// The same elements under another shape.
     Reshape "reshape" (1..=1) {} where { shapes: shapes::reshape, types: types::reshape }
+}
+
+impl Op {
+    /// From stored values to those of another element of as many bits: every number stays what it is.
+    pub fn same_number(dtype: DType) -> Op {
+        Op::Requantize { rescale: Rescale::FixedPoint(vec![Multiplier::ONE]), clamp: Clamp::whole(dtype) }
+    }
+
+    /// The window that slides over the op's first operand, an image.
+    pub fn window(&self) -> Option<&Window> {
+        match self.facts().rows {
+            Rows::Window(window) => Some(window),
+            _ => None,
+        }
+    }
+
+    /// How many operands, from the first on, the op takes element by element: see [`Facts::elementwise`].
+    pub fn elementwise_operands(&self) -> usize {
+        self.facts().elementwise
+    }
+
+    /// How the op reads and writes images.
+    pub fn layout(&self) -> Layout {
+        self.attr().copied().unwrap_or_default()
+    }
 }

@@ -1,6 +1,6 @@
 //! What holds of an op besides what it computes: the facts that stand in its row of the op table.
 
-use super::{Layout, Op, Window};
+use super::Window;
 
 /// Facts about an op. What a row leaves out is the answer that is true of any op.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,24 +28,4 @@ pub enum Rows<'o> {
     Window(&'o Window),
     /// The one of the same index in an operand that lies behind so many new ones, per axis.
     Behind(&'o [usize]),
-}
-
-impl Op {
-    /// The window that slides over the op's first operand, an image.
-    pub fn window(&self) -> Option<&Window> {
-        match self.facts().rows {
-            Rows::Window(window) => Some(window),
-            _ => None,
-        }
-    }
-
-    /// How many operands, from the first on, the op takes element by element: see [`Facts::elementwise`].
-    pub fn elementwise_operands(&self) -> usize {
-        self.facts().elementwise
-    }
-
-    /// How the op reads and writes images.
-    pub fn layout(&self) -> Layout {
-        self.attr().copied().unwrap_or_default()
-    }
 }

@@ -8,7 +8,6 @@ use crate::interp::rescaled;
 use crate::ir::{Clamp, DType, Data, Graph, Multiplier, Node, NodeId, Op, Real, Rescale};
 
 /// A factor of one.
-const ONE: Multiplier = Multiplier { value: 1 << 30, shift: 1 };
 
 /// Runs the pass.
 pub fn run(graph: &mut Graph) -> bool {
@@ -33,7 +32,7 @@ pub fn run(graph: &mut Graph) -> bool {
 /// Gives a filter the factor of one.
 fn one(rescale: &mut Rescale, filter: usize) {
     match rescale {
-        Rescale::FixedPoint(factors) | Rescale::Once(factors) => factors[filter] = ONE,
+        Rescale::FixedPoint(factors) | Rescale::Once(factors) => factors[filter] = Multiplier::ONE,
         Rescale::Float(factors) => factors[filter] = Real(1.0),
         Rescale::Real | Rescale::FloatSum { .. } => {}
     }

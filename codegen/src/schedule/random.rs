@@ -174,8 +174,7 @@ fn node(
         4 => {
             let alpha = Real(0.5);
             let half = Multiplier { value: 1 << 30, shift: 0 };
-            let fixed =
-                LeakyRescale::FixedPoint { identity: Multiplier { value: 1 << 30, shift: 1 }, alpha: half };
+            let fixed = LeakyRescale::FixedPoint { identity: Multiplier::ONE, alpha: half };
             let rescale = if float { LeakyRescale::Real } else { fixed };
             (Op::LeakyRelu { alpha, rescale }, vec![x], t)
         }

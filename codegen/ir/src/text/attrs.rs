@@ -1,7 +1,6 @@
 //! The textual form of attribute types.
 
 use super::lexer::{Lexer, ParseError, Token, CANONICAL_NAN, RANGE};
-use super::print::quote;
 use crate::{
     AddRescale, Attr, Clamp, CompareRescale, Layout, LeakyRescale, Multiplier, Order, Padding, Real, Rescale,
     Rounding, SoftmaxScale, Window,
@@ -13,6 +12,19 @@ macro_rules! put {
     ($out:expr, $($arg:tt)*) => {{ let _ = write!($out, $($arg)*); }};
 }
 pub(super) use put;
+
+/// Appends a quoted string; the lexer undoes the escapes.
+pub(super) fn quote(text: &str, out: &mut String) {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => put!(out, "\\{c}"),
+            c if c.is_control() => put!(out, "\\u{{{:x}}}", c as u32),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+}
 
 fn print_list<T>(items: &[T], out: &mut String, mut print: impl FnMut(&T, &mut String)) {
     out.push('[');

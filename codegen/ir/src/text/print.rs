@@ -1,6 +1,6 @@
 //! Printing.
 
-use super::attrs::put;
+use super::attrs::{put, quote};
 use super::compact::{declarations, Declaration};
 use crate::{Attr, DType, Data, Graph, Quant, Real, Type, ValueId};
 use std::fmt;
@@ -187,17 +187,4 @@ fn print_elements(dtype: DType, data: &Data, out: &mut String) {
             put!(out, "{}{x}", if i == 0 { "" } else { ", " });
         }
     }
-}
-
-/// Appends a quoted string; the lexer undoes the escapes.
-pub(super) fn quote(text: &str, out: &mut String) {
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => put!(out, "\\{c}"),
-            c if c.is_control() => put!(out, "\\u{{{:x}}}", c as u32),
-            c => out.push(c),
-        }
-    }
-    out.push('"');
 }

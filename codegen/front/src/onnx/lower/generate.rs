@@ -239,7 +239,10 @@ fn stored(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     } else if let Some(list) = cx.attribute("value_ints") {
         cx.int_constant("constant", DType::I64, &[list.ints.len()], &list.ints)?
     } else {
-        return Err(Refusal::unsupported("a constant of text, or a sparse one", "export the model without"));
+        return Err(Refusal::unsupported(
+            "it contains a string constant or a sparse constant",
+            "export the model without such constants",
+        ));
     };
     cx.bind(0, value)
 }

@@ -1,9 +1,9 @@
 //! Inputs, and the sizes that the file leaves open.
 
 use super::{tensor, Importer, Lowered, Refusal, OPERATOR_BYTES};
+use crate::interface::{self, Wanted};
 use crate::onnx::proto::{Dim, ValueInfo};
-use crate::{input_shapes, interface};
-use kiln_ir::error::{Error, Problem};
+use kiln_ir::error::Error;
 use kiln_ir::{Op, Shape, Type, ValueId};
 
 impl<'m, 'a> Importer<'m, 'a> {
@@ -15,7 +15,7 @@ impl<'m, 'a> Importer<'m, 'a> {
     /// Adds all inputs of the model to the graph.
     pub(super) fn inputs(&mut self) -> Result<(), Error> {
         let names: Vec<String> = self.own_inputs().take(64).map(|info| info.name.text()).collect();
-        input_shapes::check(&self.options.input_shapes, &names)?;
+        interface::check_input_shapes(&self.options.input_shapes, &names)?;
         let outputs: Vec<String> = self.model.graph.outputs.iter().take(64).map(|o| o.name.text()).collect();
         interface::check_channels_last(self.options, &names, &outputs)?;
         let inputs: Vec<&ValueInfo<'a>> = self.own_inputs().collect();
@@ -28,7 +28,7 @@ impl<'m, 'a> Importer<'m, 'a> {
             let value = match self.input_type(info, inputs.len()) {
                 Ok(ty) => Some(self.input(&info.name.text(), ty)?),
                 Err(refusal) => {
-                    self.refuse(place, None, refusal)?;
+                    self.report.refuse(place, None, refusal)?;
                     None
                 }
             };
@@ -61,35 +61,22 @@ impl<'m, 'a> Importer<'m, 'a> {
     }
 
     fn input_type(&self, info: &ValueInfo<'a>, inputs: usize) -> Lowered<Type> {
-        let name = info.name.text();
         let Some(element) = info.element else {
             return Err(Refusal::unsupported("it is not a tensor", "use only tensors as inputs"));
         };
         let dtype = tensor::dtype(element)?;
-        let shapes = &self.options.input_shapes;
-        let given = shapes.iter().position(|shape| input_shapes::is_of(shape, &name, inputs));
         let declared = info.dims.as_deref();
-        let way_out = match inputs {
-            1 => format!("input_shape({})", wanted(declared)),
-            _ => format!("input_shape({name:?}, {})", wanted(declared)),
-        };
-        let dims = match (given.and_then(|index| Some((index, shapes.get(index)?))), declared) {
-            (Some((index, shape)), declared) => {
-                let fits = |declared: &[Dim<'_>]| {
-                    declared.len() == shape.dims.len()
-                        && declared
-                            .iter()
-                            .zip(&shape.dims)
-                            .all(|(dim, &given)| fixed(dim).is_none_or(|size| size == given))
-                };
-                if !declared.is_none_or(fits) {
-                    return Err(Refusal::Fatal(Error::Options(Problem {
-                        place: format!("option `input_shape` {} of {name:?}", index + 1),
-                        what: format!("{:?} does not fit {} in the file", shape.dims, wanted(declared)),
-                        help: format!("give sizes for the open axes: {way_out}"),
-                    })));
+        let input = Wanted::of(self.options, info.name.text(), inputs, &wanted(declared));
+        let way_out = &input.way_out;
+        let dims = match (input.given, declared) {
+            (Some((_, given)), declared) => {
+                let mut sizes = declared.unwrap_or_default().iter().zip(given);
+                let fits = sizes.all(|(dim, &given)| fixed(dim).is_none_or(|size| size == given));
+                if declared.is_some_and(|declared| declared.len() != given.len()) || !fits {
+                    let what = format!("{given:?} does not fit {} in the file", wanted(declared));
+                    return Err(input.misfit(what));
                 }
-                shape.dims.clone()
+                given.to_vec()
             }
             (None, None) => {
                 let help = format!("state it with {way_out}, or export the model with a fixed input shape");

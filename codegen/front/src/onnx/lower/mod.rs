@@ -187,7 +187,7 @@ impl<'m, 'a> Importer<'m, 'a> {
             }
         };
         if let Err(refusal) = lowered {
-            self.refuse(place, Some((index, &name)), refusal)?;
+            self.report.refuse(place, Some((index, &name)), refusal)?;
             // What was made of it so far is not part of the model.
             self.graph.order.truncate(before);
         }
@@ -235,13 +235,13 @@ impl<'m, 'a> Importer<'m, 'a> {
                 Ok(value) if self.graph.ty(value).shape.numel() == 0 => {
                     let what = format!("it is {} and has no elements", describe(self.graph.ty(value)));
                     let refusal = Refusal::unsupported(what, "remove it from the outputs");
-                    self.refuse(format!("output \"{}\"", info.name), None, refusal)?;
+                    self.report.refuse(format!("output \"{}\"", info.name), None, refusal)?;
                 }
                 Ok(value) => {
                     let output = self.output(&info.name.text(), value)?;
                     self.graph.outputs.push(output);
                 }
-                Err(refusal) => self.refuse(format!("output \"{}\"", info.name), None, refusal)?,
+                Err(refusal) => self.report.refuse(format!("output \"{}\"", info.name), None, refusal)?,
             }
         }
         match model.graph.outputs.is_empty() {
@@ -262,26 +262,6 @@ impl<'m, 'a> Importer<'m, 'a> {
         let value = self.graph.add_const(name.text(), ty, data);
         self.values.insert(name, Some(value));
         Ok(value)
-    }
-
-    /// Notes what was refused, or gives up. `operator` is the index and name of a refused operator.
-    fn refuse(
-        &mut self,
-        place: String,
-        operator: Option<(usize, &str)>,
-        refusal: Refusal,
-    ) -> Result<(), Error> {
-        match refusal {
-            Refusal::Follows => Ok(()),
-            Refusal::Unsupported(what, help) => {
-                self.report.add(place, operator, what, help);
-                Ok(())
-            }
-            // Behind a refused operator the declared shapes are all there is.
-            Refusal::Malformed(_) if !self.report.is_empty() => Ok(()),
-            Refusal::Malformed(what) => Err(Error::malformed(place, what)),
-            Refusal::Fatal(error) => Err(error),
-        }
     }
 }
 

@@ -7,8 +7,7 @@
 use super::cx::NodeCx;
 use super::{describe, Lowered, Operators, Refusal};
 use kiln_ir::{
-    AddRescale, Clamp, DType, Data, Multiplier, Op, Quant, Real, Rescale, Rounding, Shape, Type, Unary,
-    ValueId,
+    AddRescale, Clamp, DType, Data, Op, Quant, Real, Rescale, Rounding, Shape, Type, Unary, ValueId,
 };
 
 /// The operators of this file.
@@ -126,13 +125,9 @@ fn of_blocks(cx: &mut NodeCx<'_, '_, '_>, named: &Scales, dims: &[usize]) -> Low
     Ok(Some(Scales { scales, zeros, dtype: named.dtype }))
 }
 
-const ONE: Multiplier = Multiplier { value: 1 << 30, shift: 1 };
-
 /// Requantisation by one: unsigned numbers as signed ones, and back.
 fn same_number(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, ty: Type) -> Lowered<ValueId> {
-    let (lo, hi) = ty.dtype.int_range().unwrap_or((0, 0));
-    let clamp = Clamp::Int { lo: lo as i32, hi: hi as i32 };
-    cx.add(Op::Requantize { rescale: Rescale::FixedPoint(vec![ONE]), clamp }, &[x], ty)
+    cx.add(Op::same_number(ty.dtype), &[x], ty)
 }
 
 /// A tensor with that scale and zero point: what an operator says that it has.

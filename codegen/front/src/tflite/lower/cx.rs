@@ -2,6 +2,7 @@
 
 use super::packed::Packed;
 use super::packed::UINT8;
+use super::quant::SAME_SCALE;
 use super::tensor::{check_size, depthwise, is_wide_unsigned, some_elements};
 use super::{consts, Importer, Layout, Lowered, Refusal, Slot};
 use crate::tflite::flexbuffer;
@@ -211,12 +212,24 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
     /// Adds a node that computes result `k` from stored values that it moves or compares but does not change: operands and
     /// result have one element type and, up to the tolerance of TFLite's own checks, one quantisation.
     pub(super) fn emit_moved(&mut self, op: Op, operands: &[ValueId], k: usize, dims: &[usize]) -> Lowered {
+        self.emit_within(SAME_SCALE, op, operands, k, dims)
+    }
+
+    /// As [`emit_moved`](Self::emit_moved), for scales that differ by so much at most.
+    pub(super) fn emit_within(
+        &mut self,
+        tolerance: f32,
+        op: Op,
+        operands: &[ValueId],
+        k: usize,
+        dims: &[usize],
+    ) -> Lowered {
         let declared = self.declared(k)?;
         let Some(&first) = operands.first() else { return Err(Refusal::malformed("it has no operands")) };
         let moved = Type { shape: Shape(dims.to_vec()), ..self.ty(first).clone() };
         let mut alike = Vec::new();
         for &x in operands {
-            self.same_quant(self.ty(x), &declared)?;
+            self.quant_within(tolerance, self.ty(x), &declared)?;
             alike.push(self.reinterpret(x, moved.quant.clone(), k)?);
         }
         let value = self.node(op, &alike, k, moved)?;

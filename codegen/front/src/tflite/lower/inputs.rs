@@ -2,7 +2,7 @@
 
 use super::tensor::{check_size, is_wide_unsigned, some_elements};
 use super::{unsigned_interface, Importer, Lowered, Refusal, Slot, OPERATOR_BYTES};
-use crate::input_shapes;
+use crate::interface::{self, Wanted};
 use crate::tflite::schema::Tensor;
 use kiln_ir::error::{Error, Problem};
 use kiln_ir::Type;
@@ -16,7 +16,7 @@ impl<'m, 'a> Importer<'m, 'a> {
             .take(64)
             .filter_map(|index| Some(self.sub.tensor(index)?.name.text().into()))
             .collect();
-        input_shapes::check(&self.options.input_shapes, &names)?;
+        interface::check_input_shapes(&self.options.input_shapes, &names)?;
         if !self.options.channels_last.is_empty() {
             return Err(Error::Options(Problem {
                 place: "option `channels_last`".into(),
@@ -34,12 +34,7 @@ impl<'m, 'a> Importer<'m, 'a> {
             if !matches!(self.slot(index), Slot::Empty) {
                 return Err(Error::malformed(place, "the same tensor is an input twice"));
             }
-            let given = {
-                let name = tensor.name.text();
-                let mut shapes = self.options.input_shapes.iter();
-                shapes.position(|shape| input_shapes::is_of(shape, &name, inputs.len()))
-            };
-            let slot = match self.input_type(tensor, given) {
+            let slot = match self.input_type(tensor) {
                 Err(refusal) => {
                     self.refuse(place, None, refusal)?;
                     Slot::Refused
@@ -61,41 +56,34 @@ impl<'m, 'a> Importer<'m, 'a> {
     }
 
     /// The type of an input as the file stores it, with the sizes that were given, and these.
-    fn input_type(&mut self, tensor: &Tensor<'a>, given: Option<usize>) -> Lowered<(Type, kiln_ir::Shape)> {
+    fn input_type(&mut self, tensor: &Tensor<'a>) -> Lowered<(Type, kiln_ir::Shape)> {
         let mut ty = self.stored_type(tensor)?;
         if is_wide_unsigned(tensor) {
             return Err(unsigned_interface());
         }
         let open = tensor.open_axes();
-        match given {
-            Some(index) => {
-                let given =
-                    self.options.input_shapes.get(index).map(|shape| shape.dims.clone()).unwrap_or_default();
+        let name = tensor.name.text().into_owned();
+        let input = Wanted::of(self.options, name, self.sub.inputs.len(), &wanted(tensor));
+        match input.given {
+            Some((_, given)) => {
                 let stated = ty.shape.dims();
                 let fixed = (0..stated.len())
                     .find(|axis| !open.contains(axis) && given.get(*axis) != stated.get(*axis));
-                let what = match fixed {
-                    _ if given.len() != stated.len() => Some(format!(
-                        "{given:?} has {} axes, but the input has {}",
-                        given.len(),
-                        stated.len()
-                    )),
-                    Some(axis) => Some(format!("the file fixes the size of axis {axis}: {}", wanted(tensor))),
-                    None => None,
-                };
-                if let Some(what) = what {
-                    return Err(Refusal::Fatal(Error::Options(Problem {
-                        place: format!("option `input_shape` {} of {:?}", index + 1, tensor.name.text()),
-                        what,
-                        help: format!("give sizes for the open axes: {}", self.way_out(tensor)),
-                    })));
+                if given.len() != stated.len() {
+                    let what =
+                        format!("{given:?} has {} axes, but the input has {}", given.len(), stated.len());
+                    return Err(input.misfit(what));
                 }
-                check_size(ty.dtype, &given)?;
+                if let Some(axis) = fixed {
+                    let what = format!("the file fixes the size of axis {axis}: {}", wanted(tensor));
+                    return Err(input.misfit(what));
+                }
+                check_size(ty.dtype, given)?;
                 self.is_resized |= given != stated;
                 if open.contains(&0) {
                     self.batch = given.first().copied().unwrap_or(1);
                 }
-                ty.shape.0 = given;
+                ty.shape.0 = given.to_vec();
             }
             // An open first axis is the batch, of one.
             None if open.iter().all(|&axis| axis == 0) => {}
@@ -104,7 +92,7 @@ impl<'m, 'a> Importer<'m, 'a> {
                 let what = format!("the sizes of axes {open:?} of its shape {} are open", wanted(tensor));
                 let help = format!(
                     "state them with {}, or convert the model with a fixed input shape",
-                    self.way_out(tensor)
+                    input.way_out
                 );
                 return Err(Refusal::unsupported(what, help));
             }
@@ -112,14 +100,6 @@ impl<'m, 'a> Importer<'m, 'a> {
         some_elements(&ty, "an input")?;
         let sizes = ty.shape.clone();
         Ok((ty, sizes))
-    }
-
-    /// The option to write for an input.
-    fn way_out(&self, tensor: &Tensor<'a>) -> String {
-        match self.sub.inputs.len() {
-            1 => format!("input_shape({})", wanted(tensor)),
-            _ => format!("input_shape({:?}, {})", tensor.name.text(), wanted(tensor)),
-        }
     }
 }
 

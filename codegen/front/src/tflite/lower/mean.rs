@@ -1,7 +1,6 @@
 //! MEAN.
 
 use super::cx::{axis, Format, OpCx};
-use super::quant::int_range;
 use super::{Lowered, Operators, Refusal};
 use kiln_ir::{Clamp, Multiplier, Op, Rescale};
 
@@ -29,9 +28,8 @@ fn mean(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let (rescale, clamp) = match cx.format(&[x])? {
         Format::Float => (Rescale::Real, Clamp::NO_FLOAT),
         Format::Int8 | Format::Int16 => {
-            let (lo, hi) = int_range(result.dtype);
             let whole = cx.ratio(cx.ty(x), &result)?;
-            (Rescale::FixedPoint(vec![divided(whole, count)?]), Clamp::Int { lo, hi })
+            (Rescale::FixedPoint(vec![divided(whole, count)?]), Clamp::whole(result.dtype))
         }
     };
     cx.emit(Op::Mean { axes, rescale, clamp }, &[x], 0, &result_dims)
@@ -53,7 +51,7 @@ mod tests {
 
     #[test]
     fn the_count_goes_into_the_multiplier() {
-        let one = Multiplier { value: 1 << 30, shift: 1 };
+        let one = Multiplier::ONE;
         assert_eq!(divided(one, 1).unwrap(), one);
         assert_eq!(divided(one, 64).unwrap(), Multiplier { value: 1 << 30, shift: -5 });
         assert_eq!(divided(one, 49).unwrap(), Multiplier { value: ((1i64 << 35) / 49) as i32, shift: -4 });

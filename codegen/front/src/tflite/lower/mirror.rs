@@ -90,7 +90,7 @@ fn computed_indices(
     let (forwards, next) = (number("forwards", |i| i), number("next", |i| i + 1));
     let less = Op::Compare { function: Comparison::Less, rescale: CompareRescale::Stored };
     let inside = cx.node(less, &[forwards, lengths], 0, Type::plain(DType::Bool, &all))?;
-    let clamp = Clamp::Int { lo: i32::MIN, hi: i32::MAX };
+    let clamp = Clamp::whole(DType::I32);
     let sub = Op::Sub { rescale: AddRescale::Real, clamp };
     let backwards = cx.node(sub, &[lengths, next], 0, Type::plain(DType::I32, &all))?;
     cx.node(Op::Select {}, &[inside, backwards, forwards], 0, Type::plain(DType::I32, &all))

@@ -53,7 +53,7 @@ use crate::{Lowered, Read, Refusal};
 use cx::OpCx;
 use kiln_ir::error::Error;
 use kiln_ir::options::Options as UserOptions;
-use kiln_ir::{Clamp, DType, Data, Graph, Multiplier, Op, Rescale, Type, ValueId};
+use kiln_ir::{DType, Data, Graph, Op, Type, ValueId};
 use std::collections::HashMap;
 use variable::Resources;
 
@@ -283,11 +283,8 @@ impl<'m, 'a> Importer<'m, 'a> {
         if ty.shape.numel() == 0 {
             return self.graph.add_const("", ty, Data::new(Vec::<u8>::new()));
         }
-        let (lo, hi) = quant::int_range(ty.dtype);
-        let one = Rescale::FixedPoint(vec![Multiplier { value: 1 << 30, shift: 1 }]);
-        let op = Op::Requantize { rescale: one, clamp: Clamp::Int { lo, hi } };
         let name = self.graph.value(value).name.clone();
-        self.graph.add_node(op, &[value], &name, ty, "uint8 as int8".to_string())
+        self.graph.add_node(Op::same_number(ty.dtype), &[value], &name, ty, "uint8 as int8".to_string())
     }
 
     /// Notes what was refused, or gives up. `operator` is the index and name of a refused operator.
@@ -297,19 +294,13 @@ impl<'m, 'a> Importer<'m, 'a> {
         operator: Option<(usize, &str)>,
         refusal: Refusal,
     ) -> Result<(), Error> {
-        match refusal {
-            Refusal::Follows => {}
-            Refusal::Unsupported(what, help) => self.report.add(place, operator, what, help),
-            // Behind a refused operator the declared shapes are all there is, and they may be placeholders.
-            Refusal::Malformed(_) if !self.report.is_empty() => {}
-            Refusal::Malformed(what) if self.is_resized => {
-                let help = "use other sizes in `input_shape`: these do not fit the model";
-                self.report.add(place, operator, what, help.into());
+        let refusal = match refusal {
+            Refusal::Malformed(what) if self.is_resized && self.report.is_empty() => {
+                Refusal::unsupported(what, "use other sizes in `input_shape`: these do not fit the model")
             }
-            Refusal::Malformed(what) => return Err(Error::malformed(place, what)),
-            Refusal::Fatal(error) => return Err(error),
-        }
-        Ok(())
+            refusal => refusal,
+        };
+        self.report.refuse(place, operator, refusal)
     }
 
     /// A value to stand for a result of a refused operator, so that the operators behind it are looked at too. Integers may be a shape or an index, which has

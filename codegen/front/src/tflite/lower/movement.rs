@@ -1,7 +1,7 @@
 //! PAD, PADV2, TRANSPOSE, CONCATENATION and PACK: stored values are moved, not computed with.
 
 use super::cx::{axis, describe, OpCx};
-use super::quant::Activation;
+use super::quant::{Activation, SAME_SCALE};
 use super::{Lowered, Operators, Refusal};
 use kiln_ir::{DType, Op, ValueId};
 
@@ -84,16 +84,14 @@ fn concatenation(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
         return Err(Refusal::unsupported("a fused activation cannot be compiled here", help));
     }
     let operands = operands(cx)?;
-    let result = cx.declared(0)?;
-    for &x in &operands {
-        // LiteRT's kernel of uint8 rescales operands. Where scales are all but equal, that changes nothing.
-        if cx.as_stored(x).is_some() {
-            cx.quant_within(result.scale().unwrap_or(0.0) / 1024.0, cx.ty(x), &result)?;
-        }
-    }
+    // LiteRT's kernel of uint8 rescales operands. Where scales are all but equal, that changes nothing.
+    let tolerance = match operands.first().and_then(|&x| cx.as_stored(x)) {
+        Some(_) => (cx.declared(0)?.scale().unwrap_or(0.0) / 1024.0).min(SAME_SCALE),
+        None => SAME_SCALE,
+    };
     let rank = operands.first().map_or(0, |&x| cx.dims(x).len());
     let axis = axis(i64::from(index), rank)?;
-    joined(cx, &operands, axis)
+    joined(cx, &operands, axis, tolerance)
 }
 
 /// PACK: operands become the indices of a new axis.
@@ -114,7 +112,7 @@ fn pack(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
         dims.insert(axis, 1);
         raised.push(cx.node(Op::Reshape {}, &[x], 0, cx.ty(x).with_shape(&dims))?);
     }
-    joined(cx, &raised, axis)
+    joined(cx, &raised, axis, SAME_SCALE)
 }
 
 fn operands(cx: &mut OpCx<'_, '_, '_>) -> Lowered<Vec<ValueId>> {
@@ -129,7 +127,7 @@ fn operands(cx: &mut OpCx<'_, '_, '_>) -> Lowered<Vec<ValueId>> {
     (0..count).map(|k| cx.input(k)).collect()
 }
 
-fn joined(cx: &mut OpCx<'_, '_, '_>, operands: &[ValueId], axis: usize) -> Lowered {
+fn joined(cx: &mut OpCx<'_, '_, '_>, operands: &[ValueId], axis: usize, tolerance: f32) -> Lowered {
     let Some(&first) = operands.first() else { return Err(Refusal::malformed("it has no operands")) };
     let mut dims = cx.dims(first);
     let mut length = 0usize;
@@ -148,5 +146,5 @@ fn joined(cx: &mut OpCx<'_, '_, '_>, operands: &[ValueId], axis: usize) -> Lower
         }
     }
     dims[axis] = length;
-    cx.emit_moved(Op::Concat { axis }, operands, 0, &dims)
+    cx.emit_within(tolerance, Op::Concat { axis }, operands, 0, &dims)
 }

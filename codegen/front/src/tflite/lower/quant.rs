@@ -4,6 +4,9 @@ use super::cx::{describe, OpCx};
 use super::{Lowered, Refusal};
 use kiln_ir::{Clamp, DType, Multiplier, Real, Type};
 
+/// By how much scales differ that are the same: the tolerance of TFLite's own checks.
+pub(super) const SAME_SCALE: f32 = 1e-6;
+
 /// TFLite's `QuantizeMultiplier`: the mantissa rounded half away from zero to 31 bits. Factors below 2⁻³² become 0.
 pub(super) fn multiplier(real: f64) -> Lowered<Multiplier> {
     Multiplier::of(real).ok_or_else(|| {
@@ -66,19 +69,12 @@ impl Activation {
         if ty.dtype == DType::F32 {
             return Clamp::Float { lo: Real(lo.unwrap_or(least)), hi: Real(hi.unwrap_or(most)) };
         }
-        let (min, max) = int_range(ty.dtype);
+        let (min, max) = Clamp::whole(ty.dtype).int_bounds();
         let scale = ty.scale().unwrap_or(1.0);
         // f32 to i32 saturates where TFLite refuses the model; the clamp to the element's range is the same.
         let stored = |x: f32| ty.zero_point().saturating_add((x / scale).round() as i32).clamp(min, max);
         Clamp::Int { lo: lo.map_or(min, stored), hi: hi.map_or(max, stored) }
     }
-}
-
-/// The element's range in `i32`.
-pub(super) fn int_range(dtype: DType) -> (i32, i32) {
-    let (lo, hi) = dtype.int_range().unwrap_or((i64::MIN, i64::MAX));
-    let narrow = |x: i64| x.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32;
-    (narrow(lo), narrow(hi))
 }
 
 impl OpCx<'_, '_, '_> {
@@ -90,8 +86,7 @@ impl OpCx<'_, '_, '_> {
 
     /// Refuses a result whose type differs from the operand's where the operator only moves or compares stored values.
     pub(super) fn same_quant(&self, operand: &Type, result: &Type) -> Lowered {
-        // The tolerance of TFLite's own check.
-        self.quant_within(1e-6, operand, result)
+        self.quant_within(SAME_SCALE, operand, result)
     }
 
     /// As [`same_quant`](Self::same_quant), for scales that differ by so much at most.

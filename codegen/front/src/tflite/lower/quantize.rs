@@ -1,7 +1,6 @@
 //! QUANTIZE and DEQUANTIZE.
 
 use super::cx::{describe, OpCx};
-use super::quant::int_range;
 use super::{Lowered, Operators, Refusal};
 use kiln_ir::{Clamp, DType, Op, Rescale, Rounding, Type};
 
@@ -20,9 +19,8 @@ fn quantize(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
         | (DType::I16, DType::I8 | DType::I16 | DType::I32)
         | (DType::I8 | DType::I32, DType::I16)
         | (DType::I32, DType::I8) => {
-            let (lo, hi) = int_range(result.dtype);
             let ratio = cx.ratio(cx.ty(x), &result)?;
-            Op::Requantize { rescale: Rescale::FixedPoint(vec![ratio]), clamp: Clamp::Int { lo, hi } }
+            Op::Requantize { rescale: Rescale::FixedPoint(vec![ratio]), clamp: Clamp::whole(result.dtype) }
         }
         _ => {
             let what = format!("{} to {} cannot be compiled", describe(cx.ty(x)), describe(&result));

@@ -118,7 +118,7 @@ fn add_n(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
         return Err(Refusal::malformed(what));
     }
     let clamp = match cx.is_plain(&operands)? {
-        true => Clamp::Int { lo: i32::MIN, hi: i32::MAX },
+        true => Clamp::whole(DType::I32),
         false if cx.format(&operands)? == Format::Float => Clamp::NO_FLOAT,
         false => {
             let help = "use ADD, or leave this operator out of the quantisation of the model";

@@ -71,7 +71,7 @@ fn known(
 fn computed(cx: &mut OpCx<'_, '_, '_>, x: ValueId, update: ValueId, starts: ValueId) -> Lowered<ValueId> {
     let (dims, part) = (cx.dims(x), cx.dims(update));
     let numbers = cx.ty(starts).dtype;
-    let (stored, clamp) = (CompareRescale::Stored, Clamp::Int { lo: i32::MIN, hi: i32::MAX });
+    let (stored, clamp) = (CompareRescale::Stored, Clamp::whole(DType::I32));
     let (mut spread, mut mask) = (update, None);
     for axis in (0..dims.len()).filter(|&axis| part[axis] < dims[axis]) {
         // It becomes some dozen nodes, however small the file is.
