@@ -6,7 +6,6 @@ use super::tensor::{centred, pack_i32};
 use super::{eval, sigmoid, Evaluated, InterpError};
 use kiln_ir::{DType, Data, Multiplier, Op, Type};
 
-/// The ops of this family.
 pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Evaluated {
     let first = operands[0];
     Ok(Some(match op {

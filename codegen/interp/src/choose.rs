@@ -6,7 +6,6 @@ use super::tensor::{broadcast_strides, centred, for_each_index, offset};
 use super::Evaluated;
 use kiln_ir::{CompareRescale, Comparison, DType, Data, Multiplier, Op, Type};
 
-/// The ops of this family.
 pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Evaluated {
     let first = operands[0];
     Ok(Some(match op {

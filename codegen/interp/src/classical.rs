@@ -3,7 +3,6 @@
 use super::{trees, Evaluated};
 use kiln_ir::{Data, Op, Type};
 
-/// The ops of this family.
 pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Evaluated {
     let first = operands[0];
     Ok(Some(match op {

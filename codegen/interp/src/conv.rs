@@ -6,7 +6,6 @@ use super::tensor::{centred, clamp_f32, clamp_i32, ints, pack_i32};
 use super::{Evaluated, InterpError};
 use kiln_ir::{Clamp, DType, Data, Layout, Multiplier, Op, Order, Rescale, Type, Window};
 
-/// The ops of this family.
 pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Evaluated {
     Ok(Some(match op {
         Op::Conv2d { window, groups, rescale, clamp, layout } => {

@@ -6,7 +6,6 @@ use super::tensor::clamp_f32;
 use super::{Evaluated, InterpError};
 use kiln_ir::{Clamp, DType, Data, Layout, Op, Type, Window, DYNAMIC_ROW as ROW};
 
-/// The ops of this family.
 pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Evaluated {
     let first = operands[0];
     Ok(Some(match op {

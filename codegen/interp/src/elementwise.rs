@@ -8,7 +8,6 @@ use super::tensor::{
 use super::{single, Evaluated};
 use kiln_ir::{AddRescale, Clamp, DType, Data, LeakyRescale, Multiplier, Op, Real, Rescale, Type};
 
-/// The ops of this family.
 pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Evaluated {
     let first = operands[0];
     Ok(Some(match op {

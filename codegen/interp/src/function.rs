@@ -6,7 +6,6 @@ use super::tensor::{centred, clamp_f32, clamp_i32, pack_i32};
 use super::{Evaluated, InterpError};
 use kiln_ir::{Binary, Clamp, DType, Data, Multiplier, Op, Rescale, Type, Unary};
 
-/// The ops of this family.
 pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Evaluated {
     let first = operands[0];
     Ok(Some(match op {

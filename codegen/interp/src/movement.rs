@@ -4,7 +4,6 @@ use super::tensor::{broadcast_strides, for_each_index, offset};
 use super::{Evaluated, InterpError};
 use kiln_ir::{Data, Op, Type};
 
-/// The ops of this family.
 pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Evaluated {
     let first = operands[0];
     Ok(Some(match op {

@@ -4,7 +4,6 @@ use super::tensor::{clamp_f32, clamp_i32, ints, pack_i32};
 use super::{Evaluated, InterpError};
 use kiln_ir::{Clamp, DType, Data, Op, Type, Window};
 
-/// The ops of this family.
 pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Evaluated {
     let first = operands[0];
     Ok(Some(match op {

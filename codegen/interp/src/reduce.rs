@@ -7,7 +7,6 @@ use super::{single, Evaluated, InterpError};
 use kiln_ir::{Clamp, DType, Data, Op, Reduction, Rescale, Type};
 use std::cmp::Ordering;
 
-/// The ops of this family.
 pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Evaluated {
     let first = operands[0];
     Ok(Some(match op {

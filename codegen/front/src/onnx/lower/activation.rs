@@ -5,7 +5,6 @@ use super::elementwise::magnitude;
 use super::{Lowered, Operators};
 use kiln_ir::{Binary, Comparison, DType, Unary, ValueId};
 
-/// The operators of this file.
 pub(super) const OPERATORS: Operators = &[
     ("Acos", acos),
     ("Acosh", acosh),
@@ -18,12 +17,12 @@ pub(super) const OPERATORS: Operators = &[
     ("Elu", elu),
     ("HardSigmoid", hard_sigmoid),
     ("Hardmax", hardmax),
-    ("LogSoftmax", log_softmax),
+    ("LogSoftmax", |cx| along_axis(cx, |cx, x| cx.log_softmax(x))),
     ("Mish", mish),
     ("Selu", selu),
     ("Shrink", shrink),
     ("Sinh", sinh),
-    ("Softmax", softmax),
+    ("Softmax", |cx| along_axis(cx, |cx, x| cx.softmax(x))),
     ("Softsign", softsign),
     ("Swish", swish),
     ("Tan", tan),
@@ -250,16 +249,6 @@ fn signed(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, size: ValueId) -> Lowered {
     cx.bind(0, y)
 }
 
-/// Softmax: along an axis since operator set 13, over all axes from one on before.
-fn softmax(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    along_axis(cx, |cx, x| cx.softmax(x))
-}
-
-/// LogSoftmax, as Softmax.
-fn log_softmax(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    along_axis(cx, |cx, x| cx.log_softmax(x))
-}
-
 /// Hardmax: 1 for the first one of the largest elements, as Softmax. None where the first element is no number, as in ONNX Runtime.
 fn hardmax(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     along_axis(cx, |cx, x| {
@@ -276,6 +265,7 @@ fn hardmax(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     })
 }
 
+/// Softmax and LogSoftmax: along an axis since operator set 13, over all axes from one on before.
 fn along_axis<'m, 'a>(
     cx: &mut NodeCx<'_, 'm, 'a>,
     function: fn(&mut NodeCx<'_, 'm, 'a>, ValueId) -> Lowered<ValueId>,

@@ -4,7 +4,6 @@ use super::cx::NodeCx;
 use super::{describe, Lowered, Operators, Refusal};
 use kiln_ir::{Comparison, DType, Reduction, ValueId};
 
-/// The operators of this file.
 pub(super) const OPERATORS: Operators = &[("Attention", attention), ("RotaryEmbedding", rotary)];
 
 /// Queries, keys or values as \[batch, heads, steps, size\].

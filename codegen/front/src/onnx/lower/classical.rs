@@ -9,7 +9,6 @@ use kiln_ir::{
     Type, Unary, ValueId,
 };
 
-/// The operators of this file.
 pub(super) const OPERATORS: Operators = &[
     ("ai.onnx.ml.ArrayFeatureExtractor", array_feature_extractor),
     ("ai.onnx.ml.Binarizer", binarizer),

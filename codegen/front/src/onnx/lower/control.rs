@@ -9,7 +9,6 @@ use super::{describe, Importer, Lowered, Operators, Refusal};
 use crate::onnx::proto::{Graph, Name};
 use kiln_ir::{DType, ValueId};
 
-/// The operators of this file.
 pub(super) const OPERATORS: Operators = &[("If", branch), ("Loop", repeat), ("Scan", scan)];
 
 /// If.

@@ -7,7 +7,6 @@ use super::image::{
 };
 use super::{describe, volume, Lowered, Operators, Refusal};
 
-/// The operator of this file.
 pub(super) const OPERATORS: Operators = &[("Conv", conv)];
 
 /// Conv.

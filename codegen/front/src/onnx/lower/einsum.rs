@@ -4,7 +4,6 @@ use super::cx::NodeCx;
 use super::{describe, Lowered, Operators, Refusal};
 use kiln_ir::{Reduction, ValueId};
 
-/// The operator of this file.
 pub(super) const OPERATORS: Operators = &[("Einsum", einsum)];
 
 /// A value, and a letter for each of its axes.

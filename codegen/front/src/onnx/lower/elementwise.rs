@@ -5,27 +5,26 @@ use super::logic::common;
 use super::{describe, tensor, Lowered, Operators, Refusal};
 use kiln_ir::{Binary, Clamp, Comparison, DType, LeakyRescale, Op, Real, Unary, ValueId};
 
-/// The operators of this file.
 pub(super) const OPERATORS: Operators = &[
     ("Abs", abs),
     ("Add", add),
     ("BitwiseNot", bitwise_not),
     ("Cast", cast),
     ("CastLike", cast_like),
-    ("Ceil", ceil),
+    ("Ceil", |cx| unary(cx, Unary::Ceil)),
     ("Clip", clip),
-    ("Cos", cos),
+    ("Cos", |cx| unary(cx, Unary::Cos)),
     ("Div", div),
-    ("Erf", erf),
-    ("Exp", exp),
-    ("Floor", floor),
+    ("Erf", |cx| unary(cx, Unary::Erf)),
+    ("Exp", |cx| unary(cx, Unary::Exp)),
+    ("Floor", |cx| unary(cx, Unary::Floor)),
     ("Gelu", gelu),
-    ("HardSwish", hard_swish),
+    ("HardSwish", |cx| unary(cx, Unary::HardSwish)),
     ("LeakyRelu", leaky_relu),
-    ("Log", log),
-    ("Max", max),
+    ("Log", |cx| unary(cx, Unary::Log)),
+    ("Max", |cx| several(cx, |cx, x, y| extreme(cx, Binary::Max, x, y))),
     ("Mean", mean),
-    ("Min", min),
+    ("Min", |cx| several(cx, |cx, x, y| extreme(cx, Binary::Min, x, y))),
     ("Mod", modulo),
     ("Mul", mul),
     ("Neg", neg),
@@ -33,39 +32,17 @@ pub(super) const OPERATORS: Operators = &[
     ("Pow", pow),
     ("Reciprocal", reciprocal),
     ("Relu", relu),
-    ("Round", round),
+    ("Round", |cx| unary(cx, Unary::Round)),
     ("Sigmoid", sigmoid),
     ("Sign", sign),
-    ("Sin", sin),
-    ("Softplus", softplus),
-    ("Sqrt", sqrt),
+    ("Sin", |cx| unary(cx, Unary::Sin)),
+    ("Softplus", |cx| unary(cx, Unary::Softplus)),
+    ("Sqrt", |cx| unary(cx, Unary::Sqrt)),
     ("Sub", sub),
-    ("Sum", sum),
+    ("Sum", |cx| several(cx, |cx, x, y| cx.sum(x, y))),
     ("Tanh", tanh),
     ("com.microsoft.Gelu", gelu),
 ];
-
-macro_rules! unary {
-    ($( $name:ident $function:ident )+) => {$(
-        pub(super) fn $name(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-            unary(cx, Unary::$function)
-        }
-    )+};
-}
-
-unary! {
-    ceil Ceil
-    cos Cos
-    erf Erf
-    exp Exp
-    floor Floor
-    hard_swish HardSwish
-    log Log
-    round Round
-    sin Sin
-    softplus Softplus
-    sqrt Sqrt
-}
 
 fn unary(cx: &mut NodeCx<'_, '_, '_>, function: Unary) -> Lowered {
     let x = cx.input(0)?;
@@ -302,25 +279,10 @@ fn prelu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     cx.bind(0, y)
 }
 
-/// Max of any number of operands.
-fn max(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    several(cx, |cx, x, y| extreme(cx, Binary::Max, x, y))
-}
-
-/// Min of any number of operands.
-fn min(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    several(cx, |cx, x, y| extreme(cx, Binary::Min, x, y))
-}
-
 /// The larger or the smaller one, the constant first: NaN stays NaN as the second operand.
 fn extreme(cx: &mut NodeCx<'_, '_, '_>, function: Binary, x: ValueId, y: ValueId) -> Lowered<ValueId> {
     let (x, y) = if cx.data(y).is_some() { (y, x) } else { (x, y) };
     cx.binary(function, x, y)
-}
-
-/// Sum of any number of operands.
-fn sum(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    several(cx, |cx, x, y| cx.sum(x, y))
 }
 
 /// Mean of any number of operands.
@@ -334,6 +296,7 @@ fn mean(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 
 type OfTwo<'m, 'a> = fn(&mut NodeCx<'_, 'm, 'a>, ValueId, ValueId) -> Lowered<ValueId>;
 
+/// Of any number of operands.
 fn several<'m, 'a>(cx: &mut NodeCx<'_, 'm, 'a>, of: OfTwo<'m, 'a>) -> Lowered {
     let operands = cx.inputs()?;
     let value = joined(cx, &operands, of)?;

@@ -4,7 +4,6 @@ use super::cx::NodeCx;
 use super::{describe, Lowered, Operators, Refusal};
 use kiln_ir::{Comparison, DType, Op, Type, ValueId};
 
-/// The operators of this file.
 pub(super) const OPERATORS: Operators = &[
     ("Compress", compress),
     ("Gather", gather),

@@ -4,15 +4,14 @@ use super::cx::NodeCx;
 use super::{describe, tensor, Lowered, Operators, Refusal};
 use kiln_ir::{DType, Data, Op, Type, ValueId};
 
-/// The operators of this file.
 pub(super) const OPERATORS: Operators = &[
-    ("BlackmanWindow", blackman),
+    ("BlackmanWindow", |cx| window(cx, &[0.42, -0.5, 0.08])),
     ("Constant", stored),
     ("CumProd", cumulative_product),
     ("CumSum", cumulative_sum),
     ("EyeLike", eye_like),
-    ("HammingWindow", hamming),
-    ("HannWindow", hann),
+    ("HammingWindow", |cx| window(cx, &[25.0 / 46.0, 25.0 / 46.0 - 1.0])),
+    ("HannWindow", |cx| window(cx, &[0.5, -0.5])),
     ("NonZero", non_zero),
     ("Range", range),
     ("Trilu", trilu),
@@ -140,21 +139,6 @@ fn non_zero(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let numbers: Vec<f64> = coordinates.map(|at| at as f64).collect();
     let value = constant(cx, DType::I64, &[dims.len(), places.len()], &numbers)?;
     cx.bind(0, value)
-}
-
-/// HannWindow.
-fn hann(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    window(cx, &[0.5, -0.5])
-}
-
-/// HammingWindow.
-fn hamming(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    window(cx, &[25.0 / 46.0, 25.0 / 46.0 - 1.0])
-}
-
-/// BlackmanWindow.
-fn blackman(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    window(cx, &[0.42, -0.5, 0.08])
 }
 
 /// Σ aₖ·cos(2π·k·i / n), n less by one where it is not periodic.

@@ -4,40 +4,20 @@ use super::cx::NodeCx;
 use super::{Lowered, Operators};
 use kiln_ir::{Comparison, Unary};
 
-/// The operators of this file.
 pub(super) const OPERATORS: Operators = &[
     ("And", and),
-    ("Equal", equal),
-    ("Greater", greater),
-    ("GreaterOrEqual", greater_or_equal),
+    ("Equal", |cx| compare(cx, Comparison::Equal)),
+    ("Greater", |cx| compare(cx, Comparison::Greater)),
+    ("GreaterOrEqual", |cx| compare(cx, Comparison::GreaterEqual)),
     ("IsInf", is_inf),
     ("IsNaN", is_nan),
-    ("Less", less),
-    ("LessOrEqual", less_or_equal),
+    ("Less", |cx| compare(cx, Comparison::Less)),
+    ("LessOrEqual", |cx| compare(cx, Comparison::LessEqual)),
     ("Not", not),
     ("Or", or),
     ("Where", choose),
-    ("Xor", xor),
+    ("Xor", |cx| compare(cx, Comparison::NotEqual)),
 ];
-
-macro_rules! comparisons {
-    ($( $name:ident $function:ident )+) => {$(
-        pub(super) fn $name(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-            let (x, y) = (cx.input(0)?, cx.input(1)?);
-            let truth = cx.compared(Comparison::$function, x, y)?;
-            cx.bind(0, truth)
-        }
-    )+};
-}
-
-comparisons! {
-    equal Equal
-    greater Greater
-    greater_or_equal GreaterEqual
-    less Less
-    less_or_equal LessEqual
-    xor NotEqual
-}
 
 /// Not.
 fn not(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
@@ -102,4 +82,10 @@ pub(super) fn common(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
         _ => None,
     };
     (0..rank).map(join).collect()
+}
+
+fn compare(cx: &mut NodeCx<'_, '_, '_>, function: Comparison) -> Lowered {
+    let (x, y) = (cx.input(0)?, cx.input(1)?);
+    let truth = cx.compared(function, x, y)?;
+    cx.bind(0, truth)
 }

@@ -5,7 +5,6 @@ use super::elementwise::{broadcast, magnitude};
 use super::{describe, Lowered, Operators, Refusal};
 use kiln_ir::{Binary, Reduction, Unary, ValueId};
 
-/// The operators of this file.
 pub(super) const OPERATORS: Operators = &[
     ("GroupNormalization", group),
     ("InstanceNormalization", instance),
@@ -13,9 +12,9 @@ pub(super) const OPERATORS: Operators = &[
     ("LayerNormalization", layer),
     ("LpNormalization", lp),
     ("MeanVarianceNormalization", mean_variance),
-    ("RMSNorm", root_mean_square_norm),
-    ("RMSNormalization", root_mean_square),
-    ("SimplifiedLayerNormalization", root_mean_square),
+    ("RMSNorm", |cx| root_mean_square_with(cx, 1e-6)),
+    ("RMSNormalization", |cx| root_mean_square_with(cx, 1e-5)),
+    ("SimplifiedLayerNormalization", |cx| root_mean_square_with(cx, 1e-5)),
     ("com.microsoft.SkipLayerNormalization", skip_layer),
     ("com.microsoft.SkipSimplifiedLayerNormalization", skip_root_mean_square),
 ];
@@ -74,16 +73,8 @@ fn axes_from(cx: &NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<Vec<usize>> {
     Ok((cx.axis(cx.int("axis", -1), rank)?..rank).collect())
 }
 
-/// RMSNormalization over the axes from one on: without the mean. ONNX Runtime's SimplifiedLayerNormalization has the factor for a second result.
-fn root_mean_square(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    root_mean_square_with(cx, 1e-5)
-}
-
-/// RMSNorm, which no specification defines: as RMSNormalization, with the ε of most language models where it has none of its own.
-fn root_mean_square_norm(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    root_mean_square_with(cx, 1e-6)
-}
-
+/// RMSNormalization over the axes from one on: without the mean. ONNX Runtime's SimplifiedLayerNormalization has the factor for a second result. No specification
+/// defines RMSNorm: it has the ε of most language models where it has none of its own.
 fn root_mean_square_with(cx: &mut NodeCx<'_, '_, '_>, epsilon: f32) -> Lowered {
     let (x, scale) = (cx.input(0)?, cx.input(1)?);
     cx.want_float(x)?;

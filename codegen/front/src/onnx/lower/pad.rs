@@ -4,7 +4,6 @@ use super::cx::NodeCx;
 use super::{describe, Lowered, Operators, Refusal};
 use kiln_ir::{DType, ValueId};
 
-/// The operators of this file.
 pub(super) const OPERATORS: Operators = &[("CenterCropPad", center), ("Pad", pad)];
 
 /// Pad: with one number, or by what is inside. Less than nothing cuts off.

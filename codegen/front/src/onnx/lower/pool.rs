@@ -6,12 +6,11 @@ use super::image::{channel_first, channel_last, pool_window, Axis};
 use super::{describe, quantise, Lowered, Operators, Refusal};
 use kiln_ir::{Binary, Clamp, DType, Op, Reduction, Unary, ValueId};
 
-/// The operators of this file.
 pub(super) const OPERATORS: Operators = &[
     ("AveragePool", average),
-    ("GlobalAveragePool", global_average),
+    ("GlobalAveragePool", |cx| global(cx, |cx, x, axes| cx.mean(x, axes))),
     ("GlobalLpPool", global_lp),
-    ("GlobalMaxPool", global_max),
+    ("GlobalMaxPool", |cx| global(cx, |cx, x, axes| cx.reduced(Reduction::Max, x, axes))),
     ("LpPool", lp),
     ("MaxPool", max),
 ];
@@ -231,16 +230,6 @@ fn separate(
         y = cx.product(y, factors)?;
     }
     Ok(y)
-}
-
-/// GlobalAveragePool.
-fn global_average(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    global(cx, |cx, x, axes| cx.mean(x, axes))
-}
-
-/// GlobalMaxPool.
-fn global_max(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    global(cx, |cx, x, axes| cx.reduced(Reduction::Max, x, axes))
 }
 
 type Reduce<'m, 'a> = fn(&mut NodeCx<'_, 'm, 'a>, ValueId, &[usize]) -> Lowered<ValueId>;

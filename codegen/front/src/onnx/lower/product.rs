@@ -5,7 +5,6 @@ use super::logic::common;
 use super::{describe, Lowered, Operators, Refusal};
 use kiln_ir::{AddRescale, Clamp, DType, Op, Rescale, Type, ValueId};
 
-/// The operators of this file.
 pub(super) const OPERATORS: Operators =
     &[("BatchNormalization", batch_normalization), ("Gemm", gemm), ("MatMul", matmul)];
 

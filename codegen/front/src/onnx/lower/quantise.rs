@@ -10,7 +10,6 @@ use kiln_ir::{
     AddRescale, Clamp, DType, Data, Op, Quant, Real, Rescale, Rounding, Shape, Type, Unary, ValueId,
 };
 
-/// The operators of this file.
 pub(super) const OPERATORS: Operators = &[
     ("DequantizeLinear", dequantize_linear),
     ("QuantizeLinear", quantize_linear),

@@ -8,7 +8,6 @@ use super::product::product_of;
 use super::{describe, Lowered, Operators, Refusal};
 use kiln_ir::{Binary, Clamp, Comparison, DType, Op, Reduction, Rescale, Type, Unary, ValueId};
 
-/// The operators of this file.
 pub(super) const OPERATORS: Operators = &[
     ("ConvInteger", conv),
     ("DynamicQuantizeLinear", quantize_linear),

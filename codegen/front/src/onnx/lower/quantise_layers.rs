@@ -11,7 +11,6 @@ use kiln_ir::{
     AddRescale, Clamp, DType, Data, Op, Quant, Real, Rescale, Rounding, SoftmaxScale, Type, ValueId,
 };
 
-/// The operators of this file.
 pub(super) const OPERATORS: Operators = &[
     ("QLinearConv", conv),
     ("QLinearMatMul", matmul),
@@ -22,7 +21,7 @@ pub(super) const OPERATORS: Operators = &[
     ("com.microsoft.QLinearGlobalAveragePool", global_average_pool),
     ("com.microsoft.QLinearLeakyRelu", leaky_relu),
     ("com.microsoft.QLinearMul", mul),
-    ("com.microsoft.QLinearSigmoid", sigmoid),
+    ("com.microsoft.QLinearSigmoid", |cx| function(cx, Op::Logistic {})),
     ("com.microsoft.QLinearSoftmax", softmax),
 ];
 
@@ -362,11 +361,6 @@ fn function(cx: &mut NodeCx<'_, '_, '_>, op: Op) -> Lowered {
 fn leaky_relu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let alpha = Real(cx.float("alpha", 0.01));
     function(cx, Op::LeakyRelu { alpha, rescale: kiln_ir::LeakyRescale::Real })
-}
-
-/// QLinearSigmoid of ONNX Runtime.
-fn sigmoid(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    function(cx, Op::Logistic {})
 }
 
 /// QLinearSoftmax of ONNX Runtime: of floats, times the whole number next below 1 / scale. (Its exponentials come from a table that is accurate to the last bit, or nearly.)

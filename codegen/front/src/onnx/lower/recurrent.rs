@@ -8,9 +8,12 @@ use super::recurrent_dynamic::{self, Matrix};
 use super::{describe, Lowered, Operators, Refusal};
 use kiln_ir::{AddRescale, Clamp, Op, Real, Rescale, ValueId};
 
-/// The operators of this file.
-pub(super) const OPERATORS: Operators =
-    &[("GRU", gru), ("LSTM", lstm), ("RNN", rnn), ("com.microsoft.DynamicQuantizeLSTM", dynamic_lstm)];
+pub(super) const OPERATORS: Operators = &[
+    ("GRU", gru),
+    ("LSTM", lstm),
+    ("RNN", |cx| Layer::read(cx, Kind::Rnn, false)?.lower(cx)),
+    ("com.microsoft.DynamicQuantizeLSTM", |cx| Layer::read(cx, Kind::Lstm, true)?.lower(cx)),
+];
 
 const PRODUCT: Op = Op::Mul { rescale: Rescale::Real, clamp: Clamp::NO_FLOAT };
 const SUM: Op = Op::Add { rescale: AddRescale::Real, clamp: Clamp::NO_FLOAT };
@@ -74,19 +77,9 @@ fn lstm(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     Layer::read(cx, Kind::Lstm, false)?.lower(cx)
 }
 
-/// DynamicQuantizeLSTM of ONNX Runtime.
-fn dynamic_lstm(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    Layer::read(cx, Kind::Lstm, true)?.lower(cx)
-}
-
 /// GRU.
 fn gru(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     Layer::read(cx, Kind::Gru, false)?.lower(cx)
-}
-
-/// RNN.
-fn rnn(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    Layer::read(cx, Kind::Rnn, false)?.lower(cx)
 }
 
 /// A layer with its operands.

@@ -5,46 +5,20 @@ use super::elementwise::magnitude;
 use super::{describe, Lowered, Operators, Refusal};
 use kiln_ir::{DType, Op, Reduction, Type, Unary, ValueId};
 
-/// The operators of this file.
 pub(super) const OPERATORS: Operators = &[
-    ("ArgMax", arg_max),
-    ("ArgMin", arg_min),
+    ("ArgMax", |cx| arg(cx, true)),
+    ("ArgMin", |cx| arg(cx, false)),
     ("ReduceL1", l1),
     ("ReduceL2", l2),
     ("ReduceLogSum", log_sum),
     ("ReduceLogSumExp", log_sum_exp),
-    ("ReduceMax", max),
-    ("ReduceMean", mean),
-    ("ReduceMin", min),
-    ("ReduceProd", product),
-    ("ReduceSum", sum),
+    ("ReduceMax", |cx| reduced(cx, 18, |cx, x, axes| cx.reduced(Reduction::Max, x, axes))),
+    ("ReduceMean", |cx| reduced(cx, 18, |cx, x, axes| cx.mean(x, axes))),
+    ("ReduceMin", |cx| reduced(cx, 18, |cx, x, axes| cx.reduced(Reduction::Min, x, axes))),
+    ("ReduceProd", |cx| reduced(cx, 18, |cx, x, axes| cx.reduced(Reduction::Product, x, axes))),
+    ("ReduceSum", |cx| reduced(cx, 13, |cx, x, axes| cx.reduced(Reduction::Sum, x, axes))),
     ("ReduceSumSquare", sum_square),
 ];
-
-/// ReduceMean.
-fn mean(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    reduced(cx, 18, |cx, x, axes| cx.mean(x, axes))
-}
-
-/// ReduceSum.
-fn sum(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    reduced(cx, 13, |cx, x, axes| cx.reduced(Reduction::Sum, x, axes))
-}
-
-/// ReduceMax.
-fn max(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    reduced(cx, 18, |cx, x, axes| cx.reduced(Reduction::Max, x, axes))
-}
-
-/// ReduceMin.
-fn min(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    reduced(cx, 18, |cx, x, axes| cx.reduced(Reduction::Min, x, axes))
-}
-
-/// ReduceProd.
-fn product(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    reduced(cx, 18, |cx, x, axes| cx.reduced(Reduction::Product, x, axes))
-}
 
 /// ReduceL1: Σ |x|.
 fn l1(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
@@ -134,16 +108,6 @@ fn reduced<'m, 'a>(cx: &mut NodeCx<'_, 'm, 'a>, operand_since: i64, reduce: Redu
     let result: Vec<usize> = kept.map(|(axis, &dim)| if axes.contains(&axis) { 1 } else { dim }).collect();
     let y = cx.reshaped(y, &result)?;
     cx.bind(0, y)
-}
-
-/// ArgMax.
-fn arg_max(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    arg(cx, true)
-}
-
-/// ArgMin.
-fn arg_min(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    arg(cx, false)
 }
 
 fn arg(cx: &mut NodeCx<'_, '_, '_>, largest: bool) -> Lowered {

@@ -5,7 +5,6 @@ use super::image::{channel_first, channel_last};
 use super::{describe, Lowered, Operators, Refusal};
 use kiln_ir::{DType, Data, Op, Type, ValueId};
 
-/// The operators of this file.
 pub(super) const OPERATORS: Operators = &[("Resize", resize), ("Upsample", upsample)];
 
 /// How coordinates and weights are found.

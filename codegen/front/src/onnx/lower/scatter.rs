@@ -5,7 +5,6 @@ use super::cx::NodeCx;
 use super::{describe, Lowered, Operators, Refusal};
 use kiln_ir::{Binary, DType, ValueId};
 
-/// The operators of this file.
 pub(super) const OPERATORS: Operators =
     &[("Col2Im", col_to_im), ("Scatter", elements), ("ScatterElements", elements), ("ScatterND", nd)];
 

@@ -5,7 +5,6 @@ use super::logic::common;
 use super::{describe, Lowered, Operators, Refusal};
 use kiln_ir::{DType, Op, Shape, ValueId};
 
-/// The operators of this file.
 pub(super) const OPERATORS: Operators = &[
     ("Concat", concat),
     ("ConstantOfShape", constant_of_shape),

@@ -9,7 +9,6 @@ use super::image::{channel_first, channel_last, convolution, groups, weights};
 use super::{describe, Lowered, Operators, Refusal};
 use kiln_ir::{Padding, ValueId, Window};
 
-/// The operator of this file.
 pub(super) const OPERATORS: Operators = &[("ConvTranspose", conv_transpose)];
 
 /// One axis, of rows or columns.

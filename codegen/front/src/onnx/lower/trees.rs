@@ -7,7 +7,6 @@ use kiln_ir::trees::{Record, Test};
 use kiln_ir::{AddRescale, Clamp, DType, Op, Rescale, Type, Unary, ValueId};
 use std::collections::HashMap;
 
-/// The operators of this file.
 pub(super) const OPERATORS: Operators = &[
     ("ai.onnx.ml.TreeEnsemble", ensemble),
     ("ai.onnx.ml.TreeEnsembleClassifier", classifier),

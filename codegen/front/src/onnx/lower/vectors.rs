@@ -8,7 +8,6 @@ use kiln_ir::{
     ValueId,
 };
 
-/// The operators of this file.
 pub(super) const OPERATORS: Operators =
     &[("ai.onnx.ml.SVMClassifier", classifier), ("ai.onnx.ml.SVMRegressor", regressor)];
 

@@ -5,37 +5,16 @@ use super::quant::{multiplier, Activation};
 use super::{table, Lowered, Operators, Refusal};
 use kiln_ir::{softmax_of_16_bits, DType, LeakyRescale, Op, Real, Rescale, SoftmaxScale, Type};
 
-/// The operators of this file.
 pub(super) const OPERATORS: Operators = &[
-    (14, logistic),
-    (19, relu),
-    (20, relu_n1_to_1),
-    (21, relu6),
+    (14, |cx| fixed_result(cx, Op::Logistic {}, 1.0 / 256.0, -128)), // LOGISTIC. An int8 result has scale 1/256 and zero point −128.
+    (19, |cx| clip(cx, Activation::Relu)),                           // RELU
+    (20, |cx| clip(cx, Activation::ReluN1To1)),                      // RELU_N1_TO_1
+    (21, |cx| clip(cx, Activation::Relu6)),                          // RELU6
     (25, softmax),
-    (28, tanh),
+    (28, |cx| fixed_result(cx, Op::Tanh {}, 1.0 / 128.0, 0)), // TANH. An int8 result has scale 1/128 and zero point 0.
     (98, leaky_relu),
-    (152, relu_0_to_1),
+    (152, |cx| clip(cx, Activation::Relu0To1)), // RELU_0_TO_1
 ];
-
-/// RELU.
-fn relu(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
-    clip(cx, Activation::Relu)
-}
-
-/// RELU6.
-fn relu6(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
-    clip(cx, Activation::Relu6)
-}
-
-/// RELU_N1_TO_1.
-fn relu_n1_to_1(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
-    clip(cx, Activation::ReluN1To1)
-}
-
-/// RELU_0_TO_1.
-fn relu_0_to_1(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
-    clip(cx, Activation::Relu0To1)
-}
 
 /// A range of real numbers. On integers: to the result's scale, then clamped. (TFLite Micro's RELU6 forgets to rescale;
 /// TFLite's does not, and equals it where the scales are equal.)
@@ -80,16 +59,6 @@ fn leaky_relu(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     };
     let dims = cx.dims(x);
     cx.emit(Op::LeakyRelu { alpha: Real(alpha), rescale }, &[x], 0, &dims)
-}
-
-/// LOGISTIC. An int8 result has scale 1/256 and zero point −128.
-fn logistic(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
-    fixed_result(cx, Op::Logistic {}, 1.0 / 256.0, -128)
-}
-
-/// TANH. An int8 result has scale 1/128 and zero point 0.
-fn tanh(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
-    fixed_result(cx, Op::Tanh {}, 1.0 / 128.0, 0)
 }
 
 fn fixed_result(cx: &mut OpCx<'_, '_, '_>, op: Op, scale: f32, zero_point: i32) -> Lowered {

@@ -5,7 +5,6 @@ use super::quant::{multiplier, Activation};
 use super::{Lowered, Operators, Refusal};
 use kiln_ir::{AddRescale, Clamp, DType, Op, Rescale, Type, ValueId};
 
-/// The operators of this file.
 pub(super) const OPERATORS: Operators = &[(0, add), (18, mul), (41, sub)];
 
 /// Headroom of sums.

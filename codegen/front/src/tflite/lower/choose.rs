@@ -6,40 +6,21 @@ use super::quant::multiplier;
 use super::{Lowered, Operators, Refusal};
 use kiln_ir::{CompareRescale, Comparison, DType, Data, Op, Type, ValueId};
 
-/// The operators of this file.
 pub(super) const OPERATORS: Operators = &[
     (53, cast),
-    (58, less),
-    (61, greater),
-    (62, greater_equal),
-    (63, less_equal),
+    (58, |cx| compare(cx, Comparison::Less)),         // LESS
+    (61, |cx| compare(cx, Comparison::Greater)),      // GREATER
+    (62, |cx| compare(cx, Comparison::GreaterEqual)), // GREATER_EQUAL
+    (63, |cx| compare(cx, Comparison::LessEqual)),    // LESS_EQUAL
     (64, select),
-    (71, equal),
-    (72, not_equal),
+    (71, |cx| compare(cx, Comparison::Equal)),    // EQUAL
+    (72, |cx| compare(cx, Comparison::NotEqual)), // NOT_EQUAL
     (84, logical_or),
     (85, one_hot),
     (86, logical_and),
     (87, logical_not),
     (123, select_v2),
 ];
-
-/// The lowering of a comparison.
-macro_rules! comparisons {
-    ($( $name:ident $function:ident )+) => {$(
-        pub(super) fn $name(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
-            compare(cx, Comparison::$function)
-        }
-    )+};
-}
-
-comparisons! {
-    equal Equal
-    greater Greater
-    greater_equal GreaterEqual
-    less Less
-    less_equal LessEqual
-    not_equal NotEqual
-}
 
 /// Bits of headroom of quantised operands.
 const LEFT_SHIFT: u32 = 8;

@@ -8,7 +8,6 @@ use super::cx::{describe, OpCx};
 use super::{Importer, Layout, Lowered, Operators, Refusal, Slot};
 use kiln_ir::{DType, Data, Op, Type, ValueId};
 
-/// The operators of this file.
 pub(super) const OPERATORS: Operators = &[(118, branch), (119, repeat)];
 
 /// Most subgraphs that call each other.

@@ -6,7 +6,6 @@ use super::{dynamic, Layout, Lowered, Operators, Refusal};
 use crate::tflite::options::{Padding, WindowOptions};
 use kiln_ir::{self, AddRescale, Clamp, DType, Data, Op, Rescale, Type, ValueId, Window};
 
-/// The operators of this file.
 pub(super) const OPERATORS: Operators = &[(3, conv_2d), (4, depthwise_conv_2d)];
 
 /// CONV_2D, grouped where the weights have fewer channels than the image.

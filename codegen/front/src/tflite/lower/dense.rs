@@ -7,7 +7,6 @@ use super::{dynamic, Layout, Lowered, Operators, Refusal};
 use kiln_ir::options::Reference;
 use kiln_ir::{Clamp, DType, Op, Padding, Rescale, Type, ValueId, Window};
 
-/// The operator of this file.
 pub(super) const OPERATORS: Operators = &[(9, fully_connected)];
 
 /// FULLY_CONNECTED: the operand is read as rows of as many elements as the weights have columns.

@@ -6,60 +6,33 @@ use super::quant::{multiplier, Activation};
 use super::{table, Lowered, Operators, Refusal};
 use kiln_ir::{AddRescale, Binary, Clamp, DType, Data, Multiplier, Op, Rescale, Type, Unary};
 
-/// The operators of this file.
 pub(super) const OPERATORS: Operators = &[
-    (8, floor),
+    (8, |cx| unary(cx, Unary::Floor)), // FLOOR
     (42, div),
-    (47, exp),
-    (54, prelu),
-    (55, maximum),
-    (57, minimum),
+    (47, |cx| unary(cx, Unary::Exp)),           // EXP
+    (54, |cx| binary(cx, Binary::Prelu, None)), // PRELU
+    (55, |cx| binary(cx, Binary::Max, None)),   // MAXIMUM
+    (57, |cx| binary(cx, Binary::Min, None)),   // MINIMUM
     (59, neg),
-    (66, sin),
-    (73, log),
-    (75, sqrt),
-    (76, rsqrt),
-    (78, pow),
-    (90, floor_div),
-    (92, square),
-    (95, floor_mod),
-    (99, squared_difference),
-    (101, abs),
-    (104, ceil),
-    (108, cos),
-    (111, elu),
-    (116, round),
-    (117, hard_swish),
+    (66, |cx| unary(cx, Unary::Sin)),                       // SIN
+    (73, |cx| unary(cx, Unary::Log)),                       // LOG
+    (75, |cx| unary(cx, Unary::Sqrt)),                      // SQRT
+    (76, |cx| unary(cx, Unary::Rsqrt)),                     // RSQRT
+    (78, |cx| binary(cx, Binary::Pow, None)),               // POW
+    (90, |cx| binary(cx, Binary::FloorDiv, None)),          // FLOOR_DIV
+    (92, |cx| unary(cx, Unary::Square)),                    // SQUARE
+    (95, |cx| binary(cx, Binary::FloorMod, None)),          // FLOOR_MOD
+    (99, |cx| binary(cx, Binary::SquaredDifference, None)), // SQUARED_DIFFERENCE
+    (101, |cx| unary(cx, Unary::Abs)),                      // ABS
+    (104, |cx| unary(cx, Unary::Ceil)),                     // CEIL
+    (108, |cx| unary(cx, Unary::Cos)),                      // COS
+    (111, |cx| unary(cx, Unary::Elu)),                      // ELU
+    (116, |cx| unary(cx, Unary::Round)),                    // ROUND
+    (117, |cx| unary(cx, Unary::HardSwish)),                // HARD_SWISH
     (150, gelu),
-    (156, atan2),
-    (158, sign),
+    (156, |cx| binary(cx, Binary::Atan2, None)), // ATAN2
+    (158, |cx| unary(cx, Unary::Sign)),          // SIGN
 ];
-
-/// The lowering of an operator that is a function of one operand.
-macro_rules! unary {
-    ($( $name:ident $function:ident )+) => {$(
-        pub(super) fn $name(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
-            unary(cx, Unary::$function)
-        }
-    )+};
-}
-
-unary! {
-    abs Abs
-    ceil Ceil
-    cos Cos
-    elu Elu
-    exp Exp
-    floor Floor
-    hard_swish HardSwish
-    log Log
-    round Round
-    rsqrt Rsqrt
-    sign Sign
-    sin Sin
-    sqrt Sqrt
-    square Square
-}
 
 /// NEG; plain integers are taken from 0.
 fn neg(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
@@ -98,46 +71,6 @@ const GELU_OPTIONS: u8 = 116;
 fn div(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let activation = Activation::fused(cx.options(29)?.activation()?)?;
     binary(cx, Binary::Div, Some(activation))
-}
-
-/// FLOOR_DIV.
-fn floor_div(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
-    binary(cx, Binary::FloorDiv, None)
-}
-
-/// FLOOR_MOD.
-fn floor_mod(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
-    binary(cx, Binary::FloorMod, None)
-}
-
-/// MAXIMUM.
-fn maximum(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
-    binary(cx, Binary::Max, None)
-}
-
-/// MINIMUM.
-fn minimum(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
-    binary(cx, Binary::Min, None)
-}
-
-/// POW.
-fn pow(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
-    binary(cx, Binary::Pow, None)
-}
-
-/// SQUARED_DIFFERENCE.
-fn squared_difference(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
-    binary(cx, Binary::SquaredDifference, None)
-}
-
-/// ATAN2.
-fn atan2(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
-    binary(cx, Binary::Atan2, None)
-}
-
-/// PRELU.
-fn prelu(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
-    binary(cx, Binary::Prelu, None)
 }
 
 fn binary(cx: &mut OpCx<'_, '_, '_>, function: Binary, fused: Option<Activation>) -> Lowered {

@@ -4,7 +4,6 @@ use super::cx::{axis, describe, OpCx};
 use super::{Lowered, Operators, Refusal};
 use kiln_ir::{DType, Data, Op, Type, ValueId};
 
-/// The operators of this file.
 pub(super) const OPERATORS: Operators = &[
     (7, embedding_lookup),
     (23, resize_bilinear),

@@ -7,7 +7,6 @@ use super::quant::multiplier;
 use super::{Layout, Lowered, Operators, Refusal};
 use kiln_ir::{Clamp, DType, Data, Op, Real, Rescale, Shape, Type, ValueId};
 
-/// The operator of this file.
 pub(super) const OPERATORS: Operators = &[(44, unidirectional_sequence_lstm)];
 
 /// Operands: of each gate the weights of inputs and of outputs, and the biases.

@@ -6,7 +6,6 @@ use super::quant::{multiplier, Activation};
 use super::{Lowered, Operators, Refusal};
 use kiln_ir::{Op, Rescale, ValueId};
 
-/// The operator of this file.
 pub(super) const OPERATORS: Operators = &[(126, batch_matmul)];
 
 /// BATCH_MATMUL: either operand may be transposed.

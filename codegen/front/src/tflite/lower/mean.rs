@@ -4,7 +4,6 @@ use super::cx::{axis, Format, OpCx};
 use super::{Lowered, Operators, Refusal};
 use kiln_ir::{Clamp, Multiplier, Op, Rescale};
 
-/// The operator of this file.
 pub(super) const OPERATORS: Operators = &[(40, mean)];
 
 /// MEAN over constant axes.

@@ -4,7 +4,6 @@ use super::cx::{axis, describe, OpCx};
 use super::{Lowered, Operators, Refusal};
 use kiln_ir::{AddRescale, Clamp, CompareRescale, Comparison, DType, Data, Op, Type, ValueId};
 
-/// The operators of this file.
 pub(super) const OPERATORS: Operators = &[(100, mirror_pad), (105, reverse), (112, reverse_sequence)];
 
 /// REVERSE_V2 along the listed axes.

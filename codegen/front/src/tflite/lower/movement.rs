@@ -5,7 +5,6 @@ use super::quant::{Activation, SAME_SCALE};
 use super::{Lowered, Operators, Refusal};
 use kiln_ir::{DType, Op, ValueId};
 
-/// The operators of this file.
 pub(super) const OPERATORS: Operators =
     &[(2, concatenation), (34, pad), (39, transpose), (60, pad_v2), (83, pack)];
 

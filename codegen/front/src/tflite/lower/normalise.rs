@@ -6,7 +6,6 @@ use super::quant::{multiplier, Activation};
 use super::{table, Lowered, Operators, Refusal};
 use kiln_ir::{DType, Op, Real, Rescale, SoftmaxScale, Type};
 
-/// The operators of this file.
 pub(super) const OPERATORS: Operators =
     &[(11, l2_normalization), (13, local_response_normalization), (50, log_softmax)];
 

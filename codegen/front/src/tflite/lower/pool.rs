@@ -7,18 +7,11 @@ use super::{Lowered, Operators, Refusal};
 use crate::tflite::options::WindowOptions;
 use kiln_ir::{Clamp, DType, Op, Type, Unary, ValueId, Window};
 
-/// The operators of this file.
-pub(super) const OPERATORS: Operators = &[(1, average), (12, l2), (17, max)];
-
-/// AVERAGE_POOL_2D.
-fn average(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
-    pool(cx, |window, clamp| Op::AvgPool2d { window, clamp }, true)
-}
-
-/// MAX_POOL_2D.
-fn max(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
-    pool(cx, |window, clamp| Op::MaxPool2d { window, clamp }, false)
-}
+pub(super) const OPERATORS: Operators = &[
+    (1, |cx| pool(cx, |window, clamp| Op::AvgPool2d { window, clamp }, true)), // AVERAGE_POOL_2D
+    (12, l2),
+    (17, |cx| pool(cx, |window, clamp| Op::MaxPool2d { window, clamp }, false)), // MAX_POOL_2D
+];
 
 fn pool(cx: &mut OpCx<'_, '_, '_>, op: fn(Window, Clamp) -> Op, rounds: bool) -> Lowered {
     let options = cx.options(5)?.pool()?;

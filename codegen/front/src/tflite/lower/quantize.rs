@@ -4,7 +4,6 @@ use super::cx::{describe, OpCx};
 use super::{Lowered, Operators, Refusal};
 use kiln_ir::{Clamp, DType, Op, Rescale, Rounding, Type};
 
-/// The operators of this file.
 pub(super) const OPERATORS: Operators = &[(6, dequantize), (114, quantize)];
 
 /// QUANTIZE: float to 8 bits, or integers to those of another scale, width or signedness.

@@ -5,17 +5,16 @@ use super::quant::multiplier;
 use super::{Lowered, Operators, Refusal};
 use kiln_ir::{DType, Op, Reduction, Rescale, ValueId};
 
-/// The operators of this file.
 pub(super) const OPERATORS: Operators = &[
-    (56, arg_max),
+    (56, |cx| arg(cx, true)), // ARG_MAX
     (74, sum),
-    (79, arg_min),
+    (79, |cx| arg(cx, false)), // ARG_MIN
     (81, product),
     (82, max),
     (89, min),
-    (91, any),
+    (91, |cx| truth(cx, Reduction::Max)), // REDUCE_ANY: the largest of false and true.
     (128, cumsum),
-    (140, all),
+    (140, |cx| truth(cx, Reduction::Min)), // REDUCE_ALL: the smallest of false and true.
 ];
 
 /// SUM.
@@ -72,16 +71,6 @@ fn min(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     reduced(cx, x, Reduction::Min, Rescale::Real)
 }
 
-/// REDUCE_ANY: the largest of false and true.
-fn any(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
-    truth(cx, Reduction::Max)
-}
-
-/// REDUCE_ALL: the smallest of false and true.
-fn all(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
-    truth(cx, Reduction::Min)
-}
-
 fn truth(cx: &mut OpCx<'_, '_, '_>, function: Reduction) -> Lowered {
     let x = cx.input(0)?;
     if cx.ty(x).dtype != DType::Bool {
@@ -106,16 +95,6 @@ fn reduced(cx: &mut OpCx<'_, '_, '_>, x: ValueId, function: Reduction, rescale: 
         false => (0..dims.len()).filter(|i| !reduced(i)).map(|i| dims[i]).collect(),
     };
     cx.emit(Op::Reduce { function, axes, rescale }, &[x], 0, &result)
-}
-
-/// ARG_MAX.
-fn arg_max(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
-    arg(cx, true)
-}
-
-/// ARG_MIN.
-fn arg_min(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
-    arg(cx, false)
 }
 
 fn arg(cx: &mut OpCx<'_, '_, '_>, largest: bool) -> Lowered {

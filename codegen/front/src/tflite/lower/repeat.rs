@@ -5,7 +5,6 @@ use super::cx::{describe, Format, OpCx};
 use super::{Lowered, Operators, Refusal};
 use kiln_ir::{AddRescale, Clamp, DType, Data, Op, ValueId};
 
-/// The operators of this file.
 pub(super) const OPERATORS: Operators = &[
     (69, tile),
     (93, zeros_like),

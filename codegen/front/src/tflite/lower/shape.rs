@@ -4,7 +4,6 @@ use super::cx::{axis, describe, OpCx};
 use super::{Lowered, Operators, Refusal};
 use kiln_ir::{DType, Data};
 
-/// The operators of this file.
 pub(super) const OPERATORS: Operators = &[(22, reshape), (43, squeeze), (70, expand_dims), (77, shape)];
 
 /// RESHAPE. The target is the second operand, else the attribute, else the declared shape of the result.

@@ -6,7 +6,6 @@ use super::{Lowered, Operators, Refusal};
 use crate::tflite::options::SliceMasks;
 use kiln_ir::{Op, ValueId};
 
-/// The operators of this file.
 pub(super) const OPERATORS: Operators =
     &[(45, strided_slice), (49, split), (65, slice), (88, unpack), (102, split_v)];
 

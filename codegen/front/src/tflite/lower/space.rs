@@ -5,7 +5,6 @@ use super::cx::{describe, OpCx};
 use super::{Lowered, Operators, Refusal};
 use kiln_ir::{Op, ValueId};
 
-/// The operators of this file.
 pub(super) const OPERATORS: Operators =
     &[(5, depth_to_space), (26, space_to_depth), (37, batch_to_space_nd), (38, space_to_batch_nd)];
 

@@ -12,7 +12,6 @@ use super::quant::{multiplier, Activation};
 use super::{Layout, Lowered, Operators, Refusal};
 use kiln_ir::{self, DType, Data, Op, Padding, Quant, Rescale, Shape, Type, ValueId, Window};
 
-/// The operator of this file.
 pub(super) const OPERATORS: Operators = &[(27, svdf)];
 
 /// The sizes of an SVDF.

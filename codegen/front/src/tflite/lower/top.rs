@@ -4,7 +4,6 @@ use super::cx::{describe, OpCx};
 use super::{Lowered, Operators, Refusal};
 use kiln_ir::{DType, Data, Op, Type};
 
-/// The operators of this file.
 pub(super) const OPERATORS: Operators = &[(48, top_k), (109, indices_where)];
 
 /// TOPK_V2: the indices of the largest elements along the last axis, and the elements at these.

@@ -13,7 +13,6 @@ use super::{Layout, Lowered, Operators, Refusal};
 use crate::tflite::options::Padding;
 use kiln_ir::{self, DType, Data, Op, Quant, Rescale, Type, ValueId, Window};
 
-/// The operator of this file.
 pub(super) const OPERATORS: Operators = &[(67, transpose_conv)];
 
 /// One axis, of rows or columns.

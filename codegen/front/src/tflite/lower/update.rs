@@ -6,7 +6,6 @@ use kiln_ir::{
     AddRescale, Binary, Clamp, CompareRescale, Comparison, DType, Data, Op, Rescale, Type, ValueId,
 };
 
-/// The operator of this file.
 pub(super) const OPERATORS: Operators = &[(151, dynamic_update_slice)];
 
 /// DYNAMIC_UPDATE_SLICE.

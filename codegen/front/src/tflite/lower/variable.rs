@@ -10,7 +10,6 @@ use super::{Importer, Layout, Lowered, Operators, Refusal, Slot};
 use kiln_ir::{Data, Type, ValueId};
 use std::collections::HashMap;
 
-/// The operators of this file.
 pub(super) const OPERATORS: Operators =
     &[(129, call_once), (142, var_handle), (143, read_variable), (144, assign_variable)];
 
