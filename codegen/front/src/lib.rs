@@ -1,7 +1,7 @@
 //! Readers: bytes of a model file to a [`Graph`].
 //!
 //! [`FORMATS`] lists the formats, of which each has a folder here and a Cargo feature. What formats share is beside the folders: `refusal` and
-//! `report` (what cannot be compiled), `budget` (memory in proportion to the file), `interface` (inputs, outputs, states), and
+//! `report` (what cannot be compiled), `transposed` (transposed convolutions), `half` (half precision), `budget` (memory in proportion to the file), `interface` (inputs, outputs, states), and
 //! [`Summary`] (what a file contains).
 
 // Without some formats, not all that they share is used.
@@ -18,6 +18,7 @@ mod refusal;
 pub(crate) mod report;
 mod summary;
 pub mod tflite;
+mod transposed;
 
 pub use external::{External, Fetch};
 pub use format::{format_of, Embed, Format, Reader, FORMATS};
@@ -25,6 +26,7 @@ use kiln_ir::error::{Error, Problem};
 use kiln_ir::options::Options;
 use kiln_ir::{Graph, Value, ValueDef, ValueId};
 pub(crate) use refusal::{Lowered, Refusal};
+use report::Report;
 pub use summary::{OperatorSummary, QuantizationSummary, Summary, TensorSummary};
 
 /// Reads a model of any known format. `name` becomes the graph's name.
@@ -89,6 +91,15 @@ pub struct Read {
 }
 
 impl Read {
+    /// What was lowered: the model, whose outputs have these names in the file, or what is left of it.
+    fn of(mut graph: Graph, report: Report, options: &Options, outputs: &[String]) -> Result<Self, Error> {
+        if !report.is_empty() {
+            return Ok(Read::partial(graph, report.into_problems()));
+        }
+        interface::keep_states(&mut graph, &options.states, outputs)?;
+        Ok(Read { graph, problems: Vec::new() })
+    }
+
     /// What is left of a model. Results of refused operators are values without a definition.
     fn partial(mut graph: Graph, problems: Vec<Problem>) -> Self {
         let is_open = |&(_, value): &(ValueId, &Value)| value.def == ValueDef::Input;

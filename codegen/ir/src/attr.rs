@@ -1,7 +1,6 @@
 //! The types of op attributes.
 
 use super::text::{Lexer, ParseError};
-use super::DType;
 
 /// An attribute type: it has a textual form, which reads back as the same value.
 pub trait Attr: Sized + PartialEq {
@@ -176,12 +175,6 @@ impl Clamp {
     pub const I8: Clamp = Clamp::Int { lo: -128, hi: 127 };
     /// No activation on a float result.
     pub const NO_FLOAT: Clamp = Clamp::Float { lo: Real(f32::NEG_INFINITY), hi: Real(f32::INFINITY) };
-
-    /// No activation on a result of that element, as far as `i32` reaches.
-    pub fn whole(dtype: DType) -> Clamp {
-        let narrow = |x: i64| x.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
-        dtype.int_range().map_or(Clamp::NO_FLOAT, |(lo, hi)| Clamp::Int { lo: narrow(lo), hi: narrow(hi) })
-    }
 
     /// Whether every finite float is within: infinite ones may become the largest number.
     pub fn holds_finite(&self) -> bool {

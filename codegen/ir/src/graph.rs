@@ -1,6 +1,6 @@
 //! The graph: values, nodes, state.
 
-use super::{DType, Op, Type};
+use super::{DType, Op, Shape, Type};
 use std::sync::Arc;
 
 /// Handle of a value in its [`Graph`].
@@ -16,6 +16,20 @@ pub struct NodeId(pub u32);
 pub struct Data(pub Arc<[u8]>);
 
 impl Data {
+    /// The elements of a tensor of that shape with its axes in another order; `None` where they do not fit.
+    pub fn transposed(&self, shape: &Shape, element: usize, perm: &[usize]) -> Option<Data> {
+        let from = shape.strides();
+        let to = Shape(perm.iter().map(|&axis| shape.dims().get(axis).copied()).collect::<Option<_>>()?);
+        let strides = to.strides();
+        let mut bytes = Vec::with_capacity(self.bytes().len());
+        for position in 0..to.numel() {
+            let index = |axis: usize| position / strides[axis] % to.dims()[axis];
+            let at: usize = perm.iter().enumerate().map(|(axis, &own)| index(axis) * from[own]).sum();
+            bytes.extend_from_slice(self.bytes().get(at * element..(at + 1) * element)?);
+        }
+        Some(Data::new(bytes))
+    }
+
     /// Takes the bytes of a tensor.
     pub fn new(bytes: impl Into<Arc<[u8]>>) -> Self {
         Data(bytes.into())

@@ -449,7 +449,7 @@ op_table! {
 impl Op {
     /// From stored values to those of another element of as many bits: every number stays what it is.
     pub fn same_number(dtype: DType) -> Op {
-        Op::Requantize { rescale: Rescale::FixedPoint(vec![Multiplier::ONE]), clamp: Clamp::whole(dtype) }
+        Op::Requantize { rescale: Rescale::FixedPoint(vec![Multiplier::ONE]), clamp: dtype.whole_range() }
     }
 
     /// The window that slides over the op's first operand, an image.

@@ -1,6 +1,6 @@
 //! Element types, shapes and quantisation.
 
-use super::Real;
+use super::{Clamp, Real};
 
 /// How one element is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -61,6 +61,12 @@ impl DType {
             DType::Bool => Some((0, 1)),
         }
     }
+
+    /// The clamp of a result without activation: all of the range, as far as `i32` reaches.
+    pub fn whole_range(self) -> Clamp {
+        let narrow = |x: i64| x.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
+        self.int_range().map_or(Clamp::NO_FLOAT, |(lo, hi)| Clamp::Int { lo: narrow(lo), hi: narrow(hi) })
+    }
 }
 
 /// A static shape, outermost dimension first. The empty shape is a scalar.
@@ -68,6 +74,19 @@ impl DType {
 pub struct Shape(pub Vec<usize>);
 
 impl Shape {
+    /// The common shape of two, as NumPy broadcasts them, if there is one.
+    pub fn common(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
+        let rank = a.len().max(b.len());
+        let dim =
+            |dims: &[usize], axis: usize| (axis + dims.len()).checked_sub(rank).map_or(1, |own| dims[own]);
+        let join = |axis| match (dim(a, axis), dim(b, axis)) {
+            (p, q) if p == q || q == 1 => Some(p),
+            (1, q) => Some(q),
+            _ => None,
+        };
+        (0..rank).map(join).collect()
+    }
+
     /// Number of elements: the product of the dimensions. Readers bound it (see
     /// [`Shape::checked_numel`]), so that it does not overflow in a verified graph.
     pub fn numel(&self) -> usize {

@@ -233,18 +233,11 @@ fn turned(graph: &Graph, id: ValueId, data: &Data, perm: &[usize]) -> Option<Ope
     }
     let mut dims = vec![1; perm.len() - ty.shape.rank()];
     dims.extend(ty.shape.dims());
-    let from = Shape(dims.clone()).strides();
+    let data = data.transposed(&Shape(dims.clone()), ty.dtype.size(), perm)?;
     let to = Shape(permuted(&dims, perm)?);
-    let (strides, size) = (to.strides(), ty.dtype.size());
-    let mut bytes = Vec::with_capacity(data.bytes().len());
-    for position in 0..to.numel() {
-        let index = |axis: usize| position / strides[axis] % to.dims()[axis];
-        let at: usize = perm.iter().enumerate().map(|(axis, &own)| index(axis) * from[own]).sum();
-        bytes.extend_from_slice(data.bytes().get(at * size..(at + 1) * size)?);
-    }
     // A single number needs no axes.
     let to = if to.numel() == 1 { ty.shape.clone() } else { to };
-    Some(Operand::Constant(graph.value(id).name.clone(), ty.with_shape(to.dims()), Data::new(bytes)))
+    Some(Operand::Constant(graph.value(id).name.clone(), ty.with_shape(to.dims()), data))
 }
 
 #[cfg(test)]

@@ -260,19 +260,8 @@ pub(crate) fn gather(batch: usize, axis: usize, depth: usize, operands: &[&Type]
 
 /// The common shape of two operands.
 fn common(a: &Shape, b: &Shape) -> Result<Shape, String> {
-    let rank = a.rank().max(b.rank());
-    let dim = |shape: &Shape, axis: usize| {
-        (axis + shape.rank()).checked_sub(rank).map_or(1, |axis| shape.dims()[axis])
-    };
-    let mut want = Vec::with_capacity(rank);
-    for axis in 0..rank {
-        want.push(match (dim(a, axis), dim(b, axis)) {
-            (a, b) if a == b => a,
-            (1, n) | (n, 1) => n,
-            _ => return Err(format!("{} and {} do not broadcast", list(a.dims()), list(b.dims()))),
-        });
-    }
-    Ok(Shape(want))
+    let (a, b) = (a.dims(), b.dims());
+    Shape::common(a, b).map(Shape).ok_or_else(|| format!("{} and {} do not broadcast", list(a), list(b)))
 }
 
 /// The operand's shape with these axes removed or of size 1.

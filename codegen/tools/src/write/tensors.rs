@@ -2,7 +2,7 @@
 
 use super::model::{Attribute, Element, Model, TensorId, OPSET_OF_OTHER_BITS};
 use super::{Refused, Settings};
-use kiln_ir::{Clamp, DType, Data, Graph, Node, Op, Quant, Shape, Type, ValueDef, ValueId};
+use kiln_ir::{Clamp, DType, Data, Graph, Node, Op, Quant, Type, ValueDef, ValueId};
 use std::collections::HashMap;
 
 /// Channel-last to channel-first: axis `i` of the result is axis `FIRST[i]` of the operand.
@@ -318,16 +318,7 @@ impl<'g> Writer<'g> {
     }
 }
 
-/// The elements of a constant with their axes in another order.
+/// The elements of a constant, which fit its type, with their axes in another order.
 pub(super) fn permuted(ty: &Type, data: &Data, perm: &[usize]) -> Data {
-    let (dims, from) = (ty.shape.dims(), ty.shape.strides());
-    let to = Shape(perm.iter().map(|&axis| dims[axis]).collect());
-    let (strides, size) = (to.strides(), ty.dtype.size());
-    let mut bytes = Vec::with_capacity(data.bytes().len());
-    for position in 0..to.numel() {
-        let index = |axis: usize| position / strides[axis] % to.dims()[axis];
-        let at: usize = perm.iter().enumerate().map(|(axis, &own)| index(axis) * from[own]).sum();
-        bytes.extend_from_slice(&data.bytes()[at * size..(at + 1) * size]);
-    }
-    Data::new(bytes)
+    data.transposed(&ty.shape, ty.dtype.size(), perm).unwrap_or_else(|| data.clone())
 }

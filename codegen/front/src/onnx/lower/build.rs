@@ -131,7 +131,7 @@ impl NodeCx<'_, '_, '_> {
             return Err(Refusal::malformed(format!("it cannot select between {what}")));
         }
         let both = broadcast(self, x, y)?;
-        let of_all = super::logic::common(&self.dims(condition), &both);
+        let of_all = kiln_ir::Shape::common(&self.dims(condition), &both);
         let dims = of_all.ok_or_else(|| {
             Refusal::malformed(format!("condition {} does not fit", describe(self.ty(condition))))
         })?;
@@ -263,7 +263,7 @@ impl NodeCx<'_, '_, '_> {
         let (a, b) = (self.dims(x), self.dims(y));
         let misfit = || Refusal::malformed(format!("{a:?} and {b:?} cannot be multiplied"));
         let ([front_a @ .., m, k], [front_b @ .., n, depth]) = (&*a, &*b) else { return Err(misfit()) };
-        let front = super::logic::common(front_a, front_b).filter(|_| k == depth).ok_or_else(misfit)?;
+        let front = kiln_ir::Shape::common(front_a, front_b).filter(|_| k == depth).ok_or_else(misfit)?;
         let dims = [&front[..], &[*m, *n]].concat();
         self.add_like(Op::MatMul { rescale: Rescale::Real, clamp: Clamp::NO_FLOAT }, &[x, y], &dims)
     }

@@ -151,7 +151,7 @@ fn joined(cx: &mut NodeCx<'_, '_, '_>, x: Term, y: Term, wanted: impl Fn(u8) -> 
     let b = ordered(cx, &y, &[&batch[..], &columns, &inner].concat())?;
     let (dims_a, dims_b) = (cx.dims(a), cx.dims(b));
     let (front_a, front_b) = (&dims_a[..batch.len()], &dims_b[..batch.len()]);
-    let front = super::logic::common(front_a, front_b);
+    let front = kiln_ir::Shape::common(front_a, front_b);
     let size = |list: &[usize]| list.iter().product::<usize>();
     let (depth_a, depth_b) = (&dims_a[batch.len() + rows.len()..], &dims_b[batch.len() + columns.len()..]);
     let Some(front) = front.filter(|_| depth_a == depth_b) else {

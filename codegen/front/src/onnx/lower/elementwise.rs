@@ -1,9 +1,8 @@
 //! Functions of each element, of one operand or of several with NumPy broadcasting.
 
 use super::cx::NodeCx;
-use super::logic::common;
 use super::{describe, tensor, Lowered, Operators, Refusal};
-use kiln_ir::{Binary, Clamp, Comparison, DType, LeakyRescale, Op, Real, Unary, ValueId};
+use kiln_ir::{Binary, Clamp, Comparison, DType, LeakyRescale, Op, Real, Shape, Unary, ValueId};
 
 pub(super) const OPERATORS: Operators = &[
     ("Abs", abs),
@@ -185,7 +184,7 @@ pub(super) fn unlimited(dtype: DType) -> Clamp {
 
 /// The common shape of two, as NumPy does it.
 pub(super) fn broadcast(cx: &NodeCx<'_, '_, '_>, x: ValueId, y: ValueId) -> Lowered<Vec<usize>> {
-    let joined = common(&cx.dims(x), &cx.dims(y));
+    let joined = Shape::common(&cx.dims(x), &cx.dims(y));
     joined.ok_or_else(|| {
         let (x, y) = (describe(cx.ty(x)), describe(cx.ty(y)));
         Refusal::malformed(format!("{x} and {y} cannot be broadcast"))

@@ -72,18 +72,6 @@ fn is_inf(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     cx.bind(0, truth)
 }
 
-/// The common shape of two, as NumPy does it, if there is one.
-pub(super) fn common(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
-    let rank = a.len().max(b.len());
-    let dim = |dims: &[usize], axis: usize| (axis + dims.len()).checked_sub(rank).map_or(1, |own| dims[own]);
-    let join = |axis| match (dim(a, axis), dim(b, axis)) {
-        (p, q) if p == q || q == 1 => Some(p),
-        (1, q) => Some(q),
-        _ => None,
-    };
-    (0..rank).map(join).collect()
-}
-
 fn compare(cx: &mut NodeCx<'_, '_, '_>, function: Comparison) -> Lowered {
     let (x, y) = (cx.input(0)?, cx.input(1)?);
     let truth = cx.compared(function, x, y)?;

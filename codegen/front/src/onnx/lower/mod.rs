@@ -43,7 +43,6 @@ mod volume;
 
 use super::proto::{Dim, Model, Name, Node, Tensor, ValueInfo};
 use crate::budget::Budget;
-use crate::interface::keep_states;
 use crate::report::Report;
 use crate::{Lowered, Read, Refusal, Summary};
 use cx::NodeCx;
@@ -84,15 +83,9 @@ struct Importer<'m, 'a> {
 
 /// Lowers the model's graph.
 pub(super) fn lower(model: &Model<'_>, name: &str, options: &Options, budget: Budget) -> Result<Read, Error> {
-    let mut importer = import(model, name, options, budget)?;
-    match importer.report.is_empty() {
-        true => {
-            let outputs: Vec<String> = model.graph.outputs.iter().map(|output| output.name.text()).collect();
-            keep_states(&mut importer.graph, &options.states, &outputs)?;
-            Ok(Read { graph: importer.graph, problems: Vec::new() })
-        }
-        false => Ok(Read::partial(importer.graph, importer.report.into_problems())),
-    }
+    let importer = import(model, name, options, budget)?;
+    let outputs: Vec<String> = model.graph.outputs.iter().map(|output| output.name.text()).collect();
+    Read::of(importer.graph, importer.report, options, &outputs)
 }
 
 /// What the model's graph has, with shapes as far as it can be lowered.

@@ -1,9 +1,8 @@
 //! Products of matrices, and BatchNormalization.
 
 use super::cx::NodeCx;
-use super::logic::common;
 use super::{describe, Lowered, Operators, Refusal};
-use kiln_ir::{AddRescale, Clamp, DType, Op, Rescale, Type, ValueId};
+use kiln_ir::{AddRescale, Clamp, DType, Op, Rescale, Shape, Type, ValueId};
 
 pub(super) const OPERATORS: Operators =
     &[("BatchNormalization", batch_normalization), ("Gemm", gemm), ("MatMul", matmul)];
@@ -137,7 +136,7 @@ pub(super) fn product_of(
     if own_x[1] != own_y[1] {
         return Err(misfit());
     }
-    let mut dims = common(front_x, front_y).ok_or_else(misfit)?;
+    let mut dims = Shape::common(front_x, front_y).ok_or_else(misfit)?;
     let mut named = dims.clone();
     dims.extend([own_x[0], own_y[0]]);
     if left.len() > 1 {

@@ -1,7 +1,6 @@
 //! What moves elements, and what tells shapes.
 
 use super::cx::NodeCx;
-use super::logic::common;
 use super::{describe, Lowered, Operators, Refusal};
 use kiln_ir::{DType, Op, Shape, ValueId};
 
@@ -254,7 +253,7 @@ fn expand(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let dims = cx.dims(x);
     let given = sizes(cx, 1, "shape")?;
-    let Some(result) = common(&dims, &given) else {
+    let Some(result) = Shape::common(&dims, &given) else {
         return Err(Refusal::malformed(format!("{} does not fit {given:?}", describe(cx.ty(x)))));
     };
     let y = if result == dims { x } else { cx.add_like(Op::Broadcast {}, &[x], &result)? };

@@ -1,60 +1,12 @@
-//! ConvTranspose, as a convolution followed by a rearrangement.
-//!
-//! Pixel `s·i + k − p` of the result (stride s, padding p) sums pixel `i` of the operand times tap `k`. Of the pixels whose index plus p leaves r when divided by s, all
-//! sum taps r, r + s, r + 2s, …: an ordinary convolution of stride 1 with those taps, backwards. So one convolution with a filter for every r computes all
-//! pixels of a block side by side as channels, which are then spread over the image.
+//! ConvTranspose, as [`transposed`](crate::transposed) says.
 
 use super::cx::NodeCx;
 use super::image::{channel_first, channel_last, convolution, groups, weights};
 use super::{describe, Lowered, Operators, Refusal};
-use kiln_ir::{Padding, ValueId, Window};
+use crate::transposed::{self, Axis};
+use kiln_ir::ValueId;
 
 pub(super) const OPERATORS: Operators = &[("ConvTranspose", conv_transpose)];
-
-/// One axis, of rows or columns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Axis {
-    stride: usize,
-    dilation: usize,
-    /// Taps of the filter.
-    taps: usize,
-    /// Taps of the convolution: those of one remainder.
-    reach: usize,
-    /// Pixels cut off at the beginning.
-    lead: usize,
-    /// Blocks of `stride` pixels that are computed.
-    blocks: usize,
-    /// Pixels of the operand.
-    size: usize,
-    /// Pixels of the result.
-    out: usize,
-}
-
-impl Axis {
-    /// `None` for sizes that do not fit together.
-    fn new(
-        stride: usize,
-        dilation: usize,
-        taps: usize,
-        size: usize,
-        lead: usize,
-        out: usize,
-    ) -> Option<Axis> {
-        if stride == 0 || dilation == 0 || taps == 0 || size == 0 || out == 0 {
-            return None;
-        }
-        let reach = (taps - 1).checked_mul(dilation)?.checked_add(1)?.div_ceil(stride);
-        let blocks = out.checked_add(lead)?.div_ceil(stride).max(size);
-        Some(Axis { stride, dilation, taps, reach, lead, blocks, size, out })
-    }
-
-    /// The filter's tap that the convolution's tap `t` is for remainder `r`: backwards, and every stride-th one only.
-    fn tap(&self, r: usize, t: usize) -> Option<usize> {
-        let at = r + (self.reach - 1 - t) * self.stride;
-        let tap = at / self.dilation;
-        (at % self.dilation == 0 && tap < self.taps).then_some(tap)
-    }
-}
 
 /// The axes, from attributes.
 fn axes(cx: &NodeCx<'_, '_, '_>, size: &[usize], image: &[usize]) -> Lowered<Vec<Axis>> {
@@ -113,23 +65,15 @@ fn conv_transpose(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let data = weights(cx, w)?;
     let mut axes = axes(cx, size, &dims[2..])?;
     if rank == 3 {
-        axes.insert(
-            0,
-            Axis { stride: 1, dilation: 1, taps: 1, reach: 1, lead: 0, blocks: 1, size: 1, out: 1 },
-        );
+        axes.extend(Axis::new(1, 1, 1, 1, 0, 1));
+        axes.rotate_right(1);
     }
     let &[rows, columns] = &*axes else { return Err(Refusal::malformed("no image")) };
 
     let filters = filters(cx, &data, [c, depth, groups], rows, columns)?;
     let copies = rows.stride * columns.stride;
     let image = channel_last(cx, x)?;
-    let pad = Padding {
-        top: rows.reach - 1,
-        bottom: rows.blocks - rows.size,
-        left: columns.reach - 1,
-        right: columns.blocks - columns.size,
-    };
-    let window = Window { size: [rows.reach, columns.reach], stride: [1; 2], dilation: [1; 2], pad };
+    let window = transposed::window([rows, columns]);
     let known = bias.and_then(|bias| cx.known(bias)).map(|data| data.to_f32());
     let repeated = match &known {
         Some(bias) => {
@@ -172,41 +116,12 @@ fn filters(
     cx.importer.budget.charge(4 * dims.iter().product::<usize>())?;
     let mut list = Vec::with_capacity(dims.iter().product());
     for g in 0..groups {
-        for (r, q) in (0..rows.stride).flat_map(|r| (0..columns.stride).map(move |q| (r, q))) {
-            for o in 0..depth {
-                for (t, u) in (0..rows.reach).flat_map(|t| (0..columns.reach).map(move |u| (t, u))) {
-                    let tap = rows.tap(r, t).zip(columns.tap(q, u));
-                    list.extend((0..own).map(|i| match tap {
-                        Some((y, x)) => {
-                            let filter = (g * own + i) * depth + o;
-                            weights[(filter * rows.taps + y) * columns.taps + x]
-                        }
-                        None => 0.0,
-                    }));
-                }
+        for taps in transposed::taps([rows, columns]) {
+            for (o, tap) in (0..depth).flat_map(|o| taps.iter().map(move |tap| (o, *tap))) {
+                let filter = |i: usize| ((g * own + i) * depth + o) * rows.taps * columns.taps;
+                list.extend((0..own).map(|i| tap.map_or(0.0, |tap| weights[filter(i) + tap])));
             }
         }
     }
     cx.float_constant("transposed weights", &dims, &list)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn blocks_cover_the_result() {
-        let a = Axis::new(2, 1, 3, 4, 0, 9).unwrap();
-        assert_eq!(
-            (a.reach, a.blocks, a.tap(0, 0), a.tap(0, 1), a.tap(1, 0)),
-            (2, 5, Some(2), Some(0), None)
-        );
-        // Two taps with a gap between them, of which each is met by one remainder.
-        let a = Axis::new(3, 2, 2, 4, 1, 10).unwrap();
-        assert_eq!(
-            (a.reach, a.blocks, a.tap(0, 0), a.tap(1, 0), a.tap(2, 0)),
-            (1, 4, Some(0), None, Some(1))
-        );
-        assert!(Axis::new(0, 1, 1, 1, 0, 1).is_none());
-    }
 }

@@ -3,7 +3,7 @@
 use super::cx::{describe, Format, OpCx};
 use super::quant::{multiplier, Activation};
 use super::{Lowered, Operators, Refusal};
-use kiln_ir::{AddRescale, Clamp, DType, Op, Rescale, Type, ValueId};
+use kiln_ir::{AddRescale, Clamp, DType, Op, Rescale, Shape, Type, ValueId};
 
 pub(super) const OPERATORS: Operators = &[(0, add), (18, mul), (41, sub)];
 
@@ -69,25 +69,10 @@ fn binary(
 
 /// The common shape of two operands.
 pub(super) fn broadcast(cx: &OpCx<'_, '_, '_>, x: ValueId, y: ValueId) -> Lowered<Vec<usize>> {
-    common(&cx.dims(x), &cx.dims(y)).ok_or_else(|| {
+    Shape::common(&cx.dims(x), &cx.dims(y)).ok_or_else(|| {
         let (x, y) = (describe(cx.ty(x)), describe(cx.ty(y)));
         Refusal::malformed(format!("{x} and {y} cannot be broadcast"))
     })
-}
-
-/// The common shape of two, as NumPy does it, if there is one.
-pub(super) fn common(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
-    let rank = a.len().max(b.len());
-    let dim = |dims: &[usize], axis: usize| match (axis + dims.len()).checked_sub(rank) {
-        Some(own) => dims[own],
-        None => 1,
-    };
-    let join = |axis| match (dim(a, axis), dim(b, axis)) {
-        (p, q) if p == q || q == 1 => Some(p),
-        (1, q) => Some(q),
-        _ => None,
-    };
-    (0..rank).map(join).collect()
 }
 
 /// Scales of both operands and the result.

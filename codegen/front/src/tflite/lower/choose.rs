@@ -4,7 +4,7 @@ use super::arithmetic::broadcast;
 use super::cx::{axis, describe, OpCx};
 use super::quant::multiplier;
 use super::{Lowered, Operators, Refusal};
-use kiln_ir::{CompareRescale, Comparison, DType, Data, Op, Type, ValueId};
+use kiln_ir::{CompareRescale, Comparison, DType, Data, Op, Shape, Type, ValueId};
 
 pub(super) const OPERATORS: Operators = &[
     (53, cast),
@@ -129,7 +129,7 @@ fn chosen(cx: &mut OpCx<'_, '_, '_>, c: ValueId) -> Lowered {
     let (x, y) = (cx.input(1)?, cx.input(2)?);
     let (x, y) = (cx.as_result(x, 0)?, cx.as_result(y, 0)?);
     let both = broadcast(cx, x, y)?;
-    let dims = super::arithmetic::common(&cx.dims(c), &both);
+    let dims = Shape::common(&cx.dims(c), &both);
     let misfit = || {
         let (c, x, y) = (describe(cx.ty(c)), describe(cx.ty(x)), describe(cx.ty(y)));
         Refusal::malformed(format!("condition {c} does not fit {x} and {y}"))

@@ -2,7 +2,6 @@
 
 use super::packed::Packed;
 use super::packed::UINT8;
-use super::quant::SAME_SCALE;
 use super::tensor::{check_size, depthwise, is_wide_unsigned, some_elements};
 use super::{consts, Importer, Layout, Lowered, Refusal, Slot};
 use crate::tflite::flexbuffer;
@@ -11,6 +10,9 @@ use crate::tflite::options::Options;
 use crate::tflite::schema::{Operator, Tensor};
 use kiln_ir::options::Reference;
 use kiln_ir::{DType, Data, Op, Quant, Shape, Type, ValueDef, ValueId};
+
+/// By how much scales differ that are the same: the tolerance of TFLite's own checks.
+pub(super) const SAME_SCALE: f32 = 1e-6;
 
 /// The number formats whose arithmetic Kiln compiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

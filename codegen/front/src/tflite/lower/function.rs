@@ -4,7 +4,7 @@ use super::arithmetic::broadcast;
 use super::cx::{describe, Format, OpCx};
 use super::quant::{multiplier, Activation};
 use super::{table, Lowered, Operators, Refusal};
-use kiln_ir::{AddRescale, Binary, Clamp, DType, Data, Multiplier, Op, Rescale, Type, Unary};
+use kiln_ir::{AddRescale, Binary, DType, Data, Multiplier, Op, Rescale, Type, Unary};
 
 pub(super) const OPERATORS: Operators = &[
     (8, |cx| unary(cx, Unary::Floor)), // FLOOR
@@ -43,7 +43,7 @@ fn neg(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let ty = Type::plain(cx.ty(x).dtype, &[]);
     let zero = Data::new(vec![0u8; ty.bytes()]);
     let zero = cx.constant("zero", ty, zero);
-    let op = Op::Sub { rescale: AddRescale::Real, clamp: Clamp::whole(DType::I32) };
+    let op = Op::Sub { rescale: AddRescale::Real, clamp: DType::I32.whole_range() };
     let dims = cx.dims(x);
     cx.emit(op, &[zero, x], 0, &dims)
 }

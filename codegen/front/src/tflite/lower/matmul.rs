@@ -1,10 +1,9 @@
 //! BATCH_MATMUL.
 
-use super::arithmetic::common;
 use super::cx::{describe, Format, OpCx};
 use super::quant::{multiplier, Activation};
 use super::{Lowered, Operators, Refusal};
-use kiln_ir::{Op, Rescale, ValueId};
+use kiln_ir::{Op, Rescale, Shape, ValueId};
 
 pub(super) const OPERATORS: Operators = &[(126, batch_matmul)];
 
@@ -37,7 +36,7 @@ fn batch_matmul(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let (a, b) = (cx.dims(x), cx.dims(y));
     let (front_a, a) = a.split_at(a.len() - 2);
     let (front_b, b) = b.split_at(b.len() - 2);
-    let front = common(front_a, front_b).filter(|_| a[1] == b[1]);
+    let front = Shape::common(front_a, front_b).filter(|_| a[1] == b[1]);
     let misfit = || Refusal::malformed(format!("rows of {} and {} elements do not fit", a[1], b[1]));
     let dims = [front.ok_or_else(misfit)?, vec![a[0], b[0]]].concat();
     cx.emit(Op::MatMul { rescale, clamp }, &[x, y], 0, &dims)

@@ -28,7 +28,7 @@ fn mean(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
         Format::Float => (Rescale::Real, Clamp::NO_FLOAT),
         Format::Int8 | Format::Int16 => {
             let whole = cx.ratio(cx.ty(x), &result)?;
-            (Rescale::FixedPoint(vec![divided(whole, count)?]), Clamp::whole(result.dtype))
+            (Rescale::FixedPoint(vec![divided(whole, count)?]), result.dtype.whole_range())
         }
     };
     cx.emit(Op::Mean { axes, rescale, clamp }, &[x], 0, &result_dims)

@@ -2,7 +2,7 @@
 
 use super::cx::{axis, describe, OpCx};
 use super::{Lowered, Operators, Refusal};
-use kiln_ir::{AddRescale, Clamp, CompareRescale, Comparison, DType, Data, Op, Type, ValueId};
+use kiln_ir::{AddRescale, CompareRescale, Comparison, DType, Data, Op, Type, ValueId};
 
 pub(super) const OPERATORS: Operators = &[(100, mirror_pad), (105, reverse), (112, reverse_sequence)];
 
@@ -89,7 +89,7 @@ fn computed_indices(
     let (forwards, next) = (number("forwards", |i| i), number("next", |i| i + 1));
     let less = Op::Compare { function: Comparison::Less, rescale: CompareRescale::Stored };
     let inside = cx.node(less, &[forwards, lengths], 0, Type::plain(DType::Bool, &all))?;
-    let clamp = Clamp::whole(DType::I32);
+    let clamp = DType::I32.whole_range();
     let sub = Op::Sub { rescale: AddRescale::Real, clamp };
     let backwards = cx.node(sub, &[lengths, next], 0, Type::plain(DType::I32, &all))?;
     cx.node(Op::Select {}, &[inside, backwards, forwards], 0, Type::plain(DType::I32, &all))

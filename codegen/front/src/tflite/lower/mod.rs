@@ -47,7 +47,6 @@ mod variable;
 
 use super::schema::{Model, Operator, SubGraph, CUSTOM};
 use crate::budget::Budget;
-use crate::interface::keep_states;
 use crate::report::{self, Report};
 use crate::{Lowered, Read, Refusal};
 use cx::OpCx;
@@ -155,14 +154,8 @@ pub(super) fn lower(
     }
     importer.outputs()?;
     importer.finish_states();
-    match importer.report.is_empty() {
-        true => {
-            let outputs = importer.output_names();
-            keep_states(&mut importer.graph, &options.states, &outputs)?;
-            Ok(Read { graph: importer.graph, problems: Vec::new() })
-        }
-        false => Ok(Read::partial(importer.graph, importer.report.into_problems())),
-    }
+    let outputs = importer.output_names();
+    Read::of(importer.graph, importer.report, options, &outputs)
 }
 
 /// Whether an operator other than a conversion works on quantised uint8.

@@ -1,7 +1,7 @@
 //! PAD, PADV2, TRANSPOSE, CONCATENATION and PACK: stored values are moved, not computed with.
 
-use super::cx::{axis, describe, OpCx};
-use super::quant::{Activation, SAME_SCALE};
+use super::cx::{axis, describe, OpCx, SAME_SCALE};
+use super::quant::Activation;
 use super::{Lowered, Operators, Refusal};
 use kiln_ir::{DType, Op, ValueId};
 

@@ -1,11 +1,8 @@
 //! Fixed-point factors and activation ranges, computed as TFLite's `Prepare` functions do.
 
-use super::cx::{describe, OpCx};
+use super::cx::{describe, OpCx, SAME_SCALE};
 use super::{Lowered, Refusal};
 use kiln_ir::{Clamp, DType, Multiplier, Real, Type};
-
-/// By how much scales differ that are the same: the tolerance of TFLite's own checks.
-pub(super) const SAME_SCALE: f32 = 1e-6;
 
 /// TFLite's `QuantizeMultiplier`: the mantissa rounded half away from zero to 31 bits. Factors below 2⁻³² become 0.
 pub(super) fn multiplier(real: f64) -> Lowered<Multiplier> {
@@ -69,7 +66,7 @@ impl Activation {
         if ty.dtype == DType::F32 {
             return Clamp::Float { lo: Real(lo.unwrap_or(least)), hi: Real(hi.unwrap_or(most)) };
         }
-        let (min, max) = Clamp::whole(ty.dtype).int_bounds();
+        let (min, max) = ty.dtype.whole_range().int_bounds();
         let scale = ty.scale().unwrap_or(1.0);
         // f32 to i32 saturates where TFLite refuses the model; the clamp to the element's range is the same.
         let stored = |x: f32| ty.zero_point().saturating_add((x / scale).round() as i32).clamp(min, max);

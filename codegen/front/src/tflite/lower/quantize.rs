@@ -2,7 +2,7 @@
 
 use super::cx::{describe, OpCx};
 use super::{Lowered, Operators, Refusal};
-use kiln_ir::{Clamp, DType, Op, Rescale, Rounding, Type};
+use kiln_ir::{DType, Op, Rescale, Rounding, Type};
 
 pub(super) const OPERATORS: Operators = &[(6, dequantize), (114, quantize)];
 
@@ -19,7 +19,7 @@ fn quantize(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
         | (DType::I8 | DType::I32, DType::I16)
         | (DType::I32, DType::I8) => {
             let ratio = cx.ratio(cx.ty(x), &result)?;
-            Op::Requantize { rescale: Rescale::FixedPoint(vec![ratio]), clamp: Clamp::whole(result.dtype) }
+            Op::Requantize { rescale: Rescale::FixedPoint(vec![ratio]), clamp: result.dtype.whole_range() }
         }
         _ => {
             let what = format!("{} to {} cannot be compiled", describe(cx.ty(x)), describe(&result));

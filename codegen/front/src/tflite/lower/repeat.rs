@@ -1,9 +1,8 @@
 //! BROADCAST_TO, BROADCAST_ARGS, TILE and FILL repeat elements; ZEROS_LIKE and RANK are constants, since shapes are static; ADD_N is a chain of sums.
 
-use super::arithmetic::common;
 use super::cx::{describe, Format, OpCx};
 use super::{Lowered, Operators, Refusal};
-use kiln_ir::{AddRescale, Clamp, DType, Data, Op, ValueId};
+use kiln_ir::{AddRescale, Clamp, DType, Data, Op, Shape, ValueId};
 
 pub(super) const OPERATORS: Operators = &[
     (69, tile),
@@ -35,7 +34,7 @@ fn fill(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 }
 
 fn repeated(cx: &mut OpCx<'_, '_, '_>, x: ValueId, dims: &[usize]) -> Lowered {
-    if common(&cx.dims(x), dims).as_deref() != Some(dims) {
+    if Shape::common(&cx.dims(x), dims).as_deref() != Some(dims) {
         return Err(Refusal::malformed(format!("{} cannot be broadcast to {dims:?}", describe(cx.ty(x)))));
     }
     cx.emit_moved(Op::Broadcast {}, &[x], 0, dims)
@@ -66,7 +65,7 @@ fn tile(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 /// BROADCAST_ARGS: the common shape of two shapes.
 fn broadcast_args(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let (x, y) = (shape(cx, 0)?, shape(cx, 1)?);
-    let Some(dims) = common(&x, &y) else {
+    let Some(dims) = Shape::common(&x, &y) else {
         return Err(Refusal::malformed(format!("{x:?} and {y:?} cannot be broadcast")));
     };
     numbers(cx, &dims, &[dims.len()])
@@ -117,7 +116,7 @@ fn add_n(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
         return Err(Refusal::malformed(what));
     }
     let clamp = match cx.is_plain(&operands)? {
-        true => Clamp::whole(DType::I32),
+        true => DType::I32.whole_range(),
         false if cx.format(&operands)? == Format::Float => Clamp::NO_FLOAT,
         false => {
             let help = "use ADD, or leave this operator out of the quantisation of the model";

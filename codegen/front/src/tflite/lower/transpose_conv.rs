@@ -1,9 +1,4 @@
-//! TRANSPOSE_CONV, as a convolution followed by a rearrangement.
-//!
-//! Pixel `s·i + k − p` of the result (stride s, padding p) sums pixel `i` of the operand times tap `k`. Of the pixels whose
-//! index plus p leaves r when divided by s, all sum taps r, r + s, r + 2s, …: an ordinary convolution of stride 1 with those taps, backwards. So
-//! one convolution with a filter for every r computes all pixels of a block side by side as channels, which are then spread over the image. No product is
-//! computed for a zero between pixels, and sums, bias and rescaling are those of the operator.
+//! TRANSPOSE_CONV, as [`transposed`](crate::transposed) says.
 
 use super::conv::{as_read, layer, per_channel, symmetric, wide_bias, Filtering};
 use super::cx::{describe, Format, OpCx};
@@ -11,28 +6,10 @@ use super::quant::Activation;
 use super::space::turn;
 use super::{Layout, Lowered, Operators, Refusal};
 use crate::tflite::options::Padding;
-use kiln_ir::{self, DType, Data, Op, Quant, Rescale, Type, ValueId, Window};
+use crate::transposed::{self, Axis};
+use kiln_ir::{DType, Data, Op, Quant, Rescale, Type, ValueId};
 
 pub(super) const OPERATORS: Operators = &[(67, transpose_conv)];
-
-/// One axis, of rows or columns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Axis {
-    /// From a pixel of the operand to the next one in the result.
-    stride: usize,
-    /// Taps of the filter.
-    taps: usize,
-    /// Taps of the convolution: those of one remainder.
-    reach: usize,
-    /// Pixels cut off at the beginning.
-    lead: usize,
-    /// Blocks of `stride` pixels that are computed.
-    blocks: usize,
-    /// Pixels of the operand.
-    size: usize,
-    /// Pixels of the result.
-    out: usize,
-}
 
 /// TRANSPOSE_CONV.
 fn transpose_conv(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
@@ -83,14 +60,7 @@ fn transpose_conv(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
         (Format::Int16, bias) => Some(wide_bias(cx, filters, bias)?),
         (_, bias) => bias,
     };
-    let pad = |axis: Axis| (axis.reach - 1, axis.blocks - axis.size);
-    let ((top, bottom), (left, right)) = (pad(rows), pad(columns));
-    let window = Window {
-        size: [rows.reach, columns.reach],
-        stride: [1; 2],
-        dilation: [1; 2],
-        pad: kiln_ir::Padding { top, bottom, left, right },
-    };
+    let window = transposed::window([rows, columns]);
     let filtering = Filtering { window, groups: 1, rescale, clamp };
     let ty = result.with_shape(&[n, rows.blocks, columns.blocks, copies * o]);
     let blocks = layer(cx, [x, filters], bias, filtering, ty)?;
@@ -115,9 +85,8 @@ fn axis(stride: i32, taps: usize, size: usize, out: usize, same: bool) -> Option
     // What as many pixels as belong to the result reach, of which it is the middle.
     let all = (out.div_ceil(stride) - 1).checked_mul(stride)?.checked_add(taps)?;
     let lead = if same { all.saturating_sub(out) / 2 } else { 0 };
-    let blocks = out.checked_add(lead)?.div_ceil(stride);
-    Some(Axis { stride, taps, reach: taps.div_ceil(stride), lead, blocks, size, out })
-        .filter(|a| a.blocks >= a.size)
+    let fits = out.checked_add(lead)?.div_ceil(stride) >= size;
+    Axis::new(stride, 1, taps, size, lead, out).filter(|_| fits)
 }
 
 /// The filters of all remainders, one block of filters after the other; missing taps are zero.
@@ -143,16 +112,11 @@ fn filters(cx: &mut OpCx<'_, '_, '_>, weights: ValueId, rows: Axis, columns: Axi
     // The zero point of weights is a byte, or there is none.
     let zero = vec![if ty.dtype == DType::F32 { 0 } else { ty.zero_point() as u8 }; run];
     let mut bytes = Vec::with_capacity(ty.bytes());
-    for (r, q) in (0..rows.stride).flat_map(|r| (0..columns.stride).map(move |q| (r, q))) {
-        for filter in 0..o {
-            for (t, u) in (0..rows.reach).flat_map(|t| (0..columns.reach).map(move |u| (t, u))) {
-                // Backwards, and every stride-th tap only.
-                let y = r + (rows.reach - 1 - t) * rows.stride;
-                let x = q + (columns.reach - 1 - u) * columns.stride;
-                let at = ((filter * rows.taps + y) * columns.taps + x) * run;
-                let tap = data.bytes().get(at..at + run).filter(|_| y < rows.taps && x < columns.taps);
-                bytes.extend_from_slice(tap.unwrap_or(&zero));
-            }
+    for taps in transposed::taps([rows, columns]) {
+        for (filter, tap) in (0..o).flat_map(|filter| taps.iter().map(move |tap| (filter, *tap))) {
+            let at = tap.map(|tap| (filter * rows.taps * columns.taps + tap) * run);
+            let tap = at.and_then(|at| data.bytes().get(at..at + run));
+            bytes.extend_from_slice(tap.unwrap_or(&zero));
         }
     }
     Ok(cx.constant("transposed weights", ty, Data::new(bytes)))

@@ -2,9 +2,7 @@
 
 use super::cx::{describe, OpCx};
 use super::{Lowered, Operators, Refusal};
-use kiln_ir::{
-    AddRescale, Binary, Clamp, CompareRescale, Comparison, DType, Data, Op, Rescale, Type, ValueId,
-};
+use kiln_ir::{AddRescale, Binary, CompareRescale, Comparison, DType, Data, Op, Rescale, Type, ValueId};
 
 pub(super) const OPERATORS: Operators = &[(151, dynamic_update_slice)];
 
@@ -70,7 +68,7 @@ fn known(
 fn computed(cx: &mut OpCx<'_, '_, '_>, x: ValueId, update: ValueId, starts: ValueId) -> Lowered<ValueId> {
     let (dims, part) = (cx.dims(x), cx.dims(update));
     let numbers = cx.ty(starts).dtype;
-    let (stored, clamp) = (CompareRescale::Stored, Clamp::whole(DType::I32));
+    let (stored, clamp) = (CompareRescale::Stored, DType::I32.whole_range());
     let (mut spread, mut mask) = (update, None);
     for axis in (0..dims.len()).filter(|&axis| part[axis] < dims[axis]) {
         // It becomes some dozen nodes, however small the file is.
