@@ -13,8 +13,8 @@ pub mod model;
 pub mod riscv;
 
 use crate::error::{at, Error};
-use crate::project::{unique_name, write};
-use crate::{process, work_dir};
+use crate::process;
+use crate::work::{unique_name, work_dir, write};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

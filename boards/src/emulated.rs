@@ -1,5 +1,5 @@
 //! Processors of hosts that this machine does not have.
-use crate::project::{work_dir, write};
+use crate::work::{work_dir, write};
 use crate::{toolchain, Error};
 use std::process::Command;
 
@@ -101,11 +101,11 @@ impl EmulatedHost {
         }
     }
 
-    /// The file that Cargo makes of a program of that name.
-    pub(crate) fn file_name(&self, program: &str) -> String {
+    /// How names of programs end.
+    pub(crate) fn ending(&self) -> &'static str {
         match self.emulator {
-            Emulator::Qemu { .. } => program.to_owned(),
-            Emulator::Node => format!("{program}.wasm"),
+            Emulator::Qemu { .. } => "",
+            Emulator::Node => ".wasm",
         }
     }
 

@@ -51,6 +51,20 @@ pub enum Error {
         /// What it printed.
         output: String,
     },
+    /// Cargo could not get a package that a build needs.
+    Packages {
+        /// The build.
+        what: String,
+        /// What Cargo said.
+        output: String,
+        /// What a person can do about it.
+        help: String,
+    },
+    /// A folder that was said to be a checkout of Kiln is none.
+    NoCheckout {
+        /// Which.
+        folder: PathBuf,
+    },
     /// A program took too long and was ended.
     TimedOut {
         /// The program, and what it was doing.
@@ -94,6 +108,14 @@ impl fmt::Display for Error {
             Error::Failed { what, status, output } => {
                 write!(f, "{what} failed ({status})\n{}", output.trim_end())
             }
+            Error::Packages { what, output, help } => {
+                write!(f, "{what} needs a package that Cargo cannot get\n{}\nhelp: {help}", output.trim_end())
+            }
+            Error::NoCheckout { folder } => write!(
+                f,
+                "`{}` is no checkout of Kiln: it lacks `runtime-nostd` or `kiln-test`",
+                folder.display()
+            ),
             Error::TimedOut { what, seconds, output } => {
                 write!(f, "{what} was ended after {seconds} s\n{}", output.trim_end())
             }

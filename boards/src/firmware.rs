@@ -1,12 +1,11 @@
 //! Building firmware: one generated model, the harness around it, linked for a board.
 use crate::board::Region;
 use crate::error::{at, Error};
-use crate::project::{main_rs, unique_name, work_dir, Package};
-use crate::{process, toolchain, Board};
+use crate::project::{main_rs, Package};
+use crate::work::unique_name;
+use crate::{toolchain, Board};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::Duration;
 
 /// What a program does with its model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -95,9 +94,6 @@ pub enum Placement {
     ConstantsAndStaticsInExtra,
 }
 
-/// Linking a network of many megabytes with fat LTO on a slow machine takes minutes.
-const LIMIT: Duration = Duration::from_secs(1800);
-
 /// From this size of generated source on, its constants (about three characters a byte) cannot fit 4 MB of flash.
 const SURELY_LARGE: u64 = 16 << 20;
 
@@ -118,7 +114,6 @@ macro_rules! profile {
 /// # Errors
 /// [`Error::TooLarge`] where the image does not fit, [`Error::Failed`] where the model does not compile.
 pub fn build(request: &BuildRequest) -> Result<Firmware, Error> {
-    let work = work_dir()?;
     let model_rs = request.model_rs.canonicalize().map_err(at(request.model_rs))?;
     let size = fs::metadata(&model_rs).map_err(at(&model_rs))?.len();
     let what = format!("building firmware for {} from {}", request.board.name, model_rs.display());
@@ -126,8 +121,7 @@ pub fn build(request: &BuildRequest) -> Result<Firmware, Error> {
     let mut too_large = String::new();
     for placement in placements(request.board, size) {
         match link(&package(request, &model_rs, placement), request.board, &what)? {
-            Linked::Image { elf, folder, warnings } => {
-                Package::keep_lock(&work, &folder)?;
+            Linked::Image { elf, warnings } => {
                 let (board, mode) = (request.board.clone(), request.mode);
                 return Ok(Firmware { elf, board, mode, placement, warnings });
             }
@@ -163,8 +157,6 @@ pub fn build_program(request: &ProgramRequest) -> Result<PathBuf, Error> {
 enum Linked {
     Image {
         elf: PathBuf,
-        /// The package it was built from.
-        folder: PathBuf,
         warnings: String,
     },
     /// With what the linker said.
@@ -173,15 +165,12 @@ enum Linked {
 
 fn link(package: &Package, board: &Board, what: &str) -> Result<Linked, Error> {
     let toolchain = toolchain::ensure_target(&board.target)?;
-    let work = work_dir()?;
-    let folder = package.write(&work)?;
-    let mut cargo = cargo();
-    cargo.current_dir(&folder).args(["build", "--release", "--quiet"]);
-    toolchain.apply(&mut cargo);
-    let ended = process::run(&mut cargo, what, LIMIT)?;
+    let ended = package.build(what, |cargo| {
+        toolchain.apply(cargo);
+        Ok(())
+    })?;
     if ended.status.success() {
-        let elf = work.join("target").join(&board.target).join("release").join(&package.name);
-        Ok(Linked::Image { elf, folder, warnings: ended.output })
+        Ok(Linked::Image { elf: package.executable(&board.target, "")?, warnings: ended.output })
     } else if ended.output.contains("will not fit in region") {
         Ok(Linked::TooLarge(ended.output))
     } else {
@@ -218,7 +207,7 @@ fn package<'a>(request: &BuildRequest<'a>, model_rs: &Path, placement: Placement
     );
     Package {
         name: unique_name(model_rs, different),
-        main_rs: main_rs(&board.name, model_rs, request.model_type, request.mode),
+        main_rs: main_rs(&board.name, model_rs, request.model_type, request.mode.function()),
         harness_features,
         runtime_features: request.runtime_features,
         profile: match request.opt_level {
@@ -271,17 +260,4 @@ fn memory_x(board: &Board, placement: Placement) -> String {
         }
         _ => board.memory_x.clone(),
     }
-}
-
-/// Cargo, unimpressed by the settings of a Cargo that may be running this.
-pub(crate) fn cargo() -> Command {
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    for name in
-        ["RUSTFLAGS", "CARGO_BUILD_TARGET", "CARGO_TARGET_DIR", "RUSTC_WORKSPACE_WRAPPER", "RUSTC_WRAPPER"]
-    {
-        cargo.env_remove(name);
-    }
-    // Code compiled incrementally is other code, with other figures.
-    cargo.env("CARGO_INCREMENTAL", "0");
-    cargo
 }

@@ -2,10 +2,11 @@
 use crate::cases::{Cases, Outputs};
 use crate::emulated::EmulatedHost;
 use crate::error::{at, Error};
-use crate::firmware::{cargo, Mode};
-use crate::process;
-use crate::project::{main_rs, unique_name, work_dir, Package};
+use crate::firmware::Mode;
+use crate::project::{main_rs, Package};
 use crate::run::RunDir;
+use crate::work::unique_name;
+use crate::{process, toolchain};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -29,8 +30,6 @@ pub struct Program {
     /// What runs it: this machine itself, or an emulator on it.
     pub on: Option<&'static EmulatedHost>,
 }
-
-const BUILD_LIMIT: Duration = Duration::from_secs(1800);
 
 /// In few parts that are optimised each for itself: kernels made for the sizes of layers are compiled up to twice as fast as with Cargo's own settings.
 const PROFILE: &str = "\
@@ -58,30 +57,30 @@ pub fn build(request: &BuildRequest) -> Result<Program, Error> {
 /// As [`build`], and [`Error::Missing`] where the target or the emulator cannot be installed.
 pub fn build_on(on: Option<&'static EmulatedHost>, request: &BuildRequest) -> Result<Program, Error> {
     let machine = on.map_or("this machine", |host| host.name);
-    let work = work_dir()?;
     let model_rs = request.model_rs.canonicalize().map_err(at(request.model_rs))?;
     let package = Package {
         name: unique_name(&model_rs, (&model_rs, request.model_type, request.runtime_features, machine)),
-        main_rs: main_rs(machine, &model_rs, request.model_type, Mode::Validate),
+        main_rs: main_rs(machine, &model_rs, request.model_type, Mode::Validate.function()),
         harness_features: Vec::new(),
         runtime_features: request.runtime_features,
         dependencies: &[],
         profile: PROFILE,
         files: Vec::new(),
     };
-    let folder = package.write(&work)?;
-    let target = work.join("target");
-    let mut cargo = cargo();
-    cargo.current_dir(&folder).args(["build", "--release", "--quiet", "--target-dir"]).arg(&target);
-    if let Some(host) = on {
-        host.configure(&mut cargo)?;
-    }
-    process::succeed(&mut cargo, &format!("building {} for {machine}", model_rs.display()), BUILD_LIMIT)?;
-    Package::keep_lock(&work, &folder)?;
-    let executable = match on {
-        None => target.join("release").join(&package.name),
-        Some(host) => target.join(host.target).join("release").join(host.file_name(&package.name)),
+    let what = format!("building {} for {machine}", model_rs.display());
+    // Of this machine too: where this is called, Cargo's configuration may have another target.
+    let (target, ending) = match on {
+        None => (toolchain::host_target()?, std::env::consts::EXE_SUFFIX),
+        Some(host) => (host.target.to_owned(), host.ending()),
     };
+    let ended = package.build(&what, |cargo| {
+        cargo.args(["--target", &target]);
+        on.map_or(Ok(()), |host| host.configure(cargo))
+    })?;
+    if !ended.status.success() {
+        return Err(Error::Failed { what, status: ended.status, output: ended.output });
+    }
+    let executable = package.executable(&target, ending)?;
     Ok(Program { executable, on })
 }
 

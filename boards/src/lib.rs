@@ -18,9 +18,13 @@ mod process;
 mod project;
 pub mod qemu;
 mod run;
+pub mod source;
 pub mod toolchain;
+mod work;
 
 pub use board::{Board, FastRegion, Identity, Memory, Region, Runner};
 pub use emulated::EmulatedHost;
 pub use error::Error;
-pub use project::{checkout, harness, source, work_dir};
+pub use project::harness;
+pub use source::Source;
+pub use work::work_dir;

@@ -2,11 +2,11 @@
 //! under QEMU.
 use crate::cases::{Cases, Outputs};
 use crate::error::Error;
-use crate::firmware::{cargo, Firmware};
+use crate::firmware::Firmware;
 use crate::image::{FlashSizes, Image};
 use crate::process;
-use crate::project::checkout;
 use crate::run::RunDir;
+use crate::source::Source;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -121,7 +121,7 @@ fn execute(firmware: &Firmware, probe: Option<&str>, files: &Path, limit: Durati
 /// # Errors
 /// [`Error::Missing`] where there is none, and [`Error::Failed`] where it does not compile.
 pub fn program() -> Result<PathBuf, Error> {
-    if let Some(root) = checkout() {
+    if let Source::Checkout(root) = Source::find() {
         return compile(&root);
     }
     let name = format!("{PROGRAM}{}", std::env::consts::EXE_SUFFIX);
@@ -131,7 +131,9 @@ pub fn program() -> Result<PathBuf, Error> {
     folders.map(|folder| folder.join(&name)).find(|file| file.is_file()).ok_or_else(|| Error::Missing {
         what: PROGRAM.to_owned(),
         why: "it is a package of its own, which has probe-rs in it".to_owned(),
-        hint: "Install it: cargo install --path probe, in a checkout of Kiln".to_owned(),
+        hint: format!(
+            "Install it: cargo install {PROGRAM}, or in a checkout of Kiln: cargo install --path probe"
+        ),
     })
 }
 
@@ -142,7 +144,7 @@ fn compile(root: &Path) -> Result<PathBuf, Error> {
     if !program.exists() {
         eprintln!("kiln: compiling {PROGRAM}, which takes a few minutes, once");
     }
-    let mut build = cargo();
+    let mut build = process::cargo();
     build.current_dir(folder).args(["build", "--quiet", "--target-dir", "target"]);
     process::succeed(&mut build, &format!("compiling {PROGRAM}"), BUILD_LIMIT)?;
     Ok(program)

@@ -5,6 +5,19 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+/// Cargo, unimpressed by the settings of a Cargo that may be running this.
+pub(crate) fn cargo() -> Command {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    for name in
+        ["RUSTFLAGS", "CARGO_BUILD_TARGET", "CARGO_TARGET_DIR", "RUSTC_WORKSPACE_WRAPPER", "RUSTC_WRAPPER"]
+    {
+        cargo.env_remove(name);
+    }
+    // Code compiled incrementally is other code, with other figures.
+    cargo.env("CARGO_INCREMENTAL", "0");
+    cargo
+}
+
 /// How a program ended, and what it printed (standard output, then standard error).
 pub(crate) struct Ended {
     pub(crate) status: ExitStatus,

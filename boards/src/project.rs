@@ -1,10 +1,12 @@
 //! The crates that a build is made of: written out under one folder, so that an installed Kiln needs no checkout.
 use crate::error::{at, Error};
-use crate::firmware::Mode;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use crate::process::{self, Ended};
+use crate::source::{Releases, Source, RUNTIME};
+use crate::work::{work_dir, write};
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::{env, fs};
+use std::process::Command;
+use std::time::Duration;
 
 /// The sources of `kiln-harness`, by path inside the crate.
 const HARNESS: &[(&str, &str)] = &[
@@ -25,63 +27,17 @@ const HARNESS: &[(&str, &str)] = &[
 ];
 const HARNESS_MANIFEST: &str = include_str!("../harness/manifest.toml");
 
-/// Where everything is written: `KILN_WORK_DIR` if set, `target/kiln` of the checkout this crate was compiled in if that
-/// still exists, `target/kiln` of the current directory otherwise.
-///
-/// # Errors
-/// Where the folder cannot be created.
-pub fn work_dir() -> Result<PathBuf, Error> {
-    let folder = match env::var_os("KILN_WORK_DIR") {
-        Some(folder) => PathBuf::from(folder),
-        None => checkout().unwrap_or_default().join("target").join("kiln"),
-    };
-    fs::create_dir_all(&folder).map_err(at(&folder))?;
-    // Without symbolic links and relative parts: paths below are written into manifests.
-    folder.canonicalize().map_err(at(&folder))
-}
-
-/// The checkout of Kiln that this crate was compiled in, if it still exists.
-pub fn checkout() -> Option<PathBuf> {
-    checkout_of(Path::new(env!("CARGO_MANIFEST_DIR"))).ok().flatten()
-}
-
-/// What crates depend on: that checkout, or (`None`) the release of the same version, where this crate is one.
-///
-/// # Errors
-/// [`Error::Missing`] where the checkout has gone: a registry may have something else under the same name and version.
-pub fn source() -> Result<Option<PathBuf>, Error> {
-    checkout_of(Path::new(env!("CARGO_MANIFEST_DIR")))
-}
-
-/// The checkout that the folder of this crate is in; a registry's folder has the crate's name and version.
-fn checkout_of(boards: &Path) -> Result<Option<PathBuf>, Error> {
-    let Some(root) = boards.parent().filter(|_| boards.ends_with("boards")) else { return Ok(None) };
-    match root.join("runtime-nostd/Cargo.toml").exists() {
-        true => Ok(Some(root.to_owned())),
-        false => Err(Error::Missing {
-            what: "the runtime".to_owned(),
-            why: format!(
-                "the checkout of Kiln that this program was built in is no longer at {}",
-                root.display()
-            ),
-            hint: "Install cargo-kiln again, where the checkout is now: cargo install --path cli".to_owned(),
-        }),
-    }
-}
+/// Linking a network of many megabytes with fat LTO on a slow machine takes minutes.
+const LIMIT: Duration = Duration::from_secs(1800);
 
 /// Writes the crate `kiln-harness`, by which every program runs its model, under [`work_dir`] and returns its folder.
 ///
 /// # Errors
 /// Where a file cannot be written.
 pub fn harness() -> Result<PathBuf, Error> {
-    write_harness(&work_dir()?, &runtime_dependency()?)
-}
-
-fn write_harness(work: &Path, runtime: &str) -> Result<PathBuf, Error> {
-    let folder = work.join("harness");
-    let manifest =
-        HARNESS_MANIFEST.replace("\"{runtime}\"", &format!("{{ {runtime}, default-features = false }}"));
-    write(&folder.join("Cargo.toml"), manifest)?;
+    let folder = work_dir()?.join("harness");
+    let runtime = Source::find().dependency(RUNTIME, Releases::This, &["default-features = false"]);
+    write(&folder.join("Cargo.toml"), HARNESS_MANIFEST.replace("kiln-nn = \"{source}\"", &runtime))?;
     for (path, source) in HARNESS {
         write(&folder.join(path), source)?;
     }
@@ -104,17 +60,49 @@ pub(crate) struct Package<'a> {
 }
 
 impl Package<'_> {
+    /// Writes the package and has Cargo build it, optimised; what its target is, `configure` says. How that ended.
+    ///
+    /// # Errors
+    /// [`Error::Packages`] where Cargo could not get a package. That it does not compile is none.
+    pub(crate) fn build(
+        &self,
+        what: &str,
+        configure: impl FnOnce(&mut Command) -> Result<(), Error>,
+    ) -> Result<Ended, Error> {
+        let work = work_dir()?;
+        let folder = self.write(&work)?;
+        let mut cargo = process::cargo();
+        cargo.current_dir(&folder).args(["build", "--release", "--quiet", "--target-dir"]);
+        cargo.arg(work.join("target"));
+        configure(&mut cargo)?;
+        let ended = process::run(&mut cargo, what, LIMIT)?;
+        if ended.status.success() && self.dependencies.is_empty() {
+            // Versions once resolved are kept for every later package, which then needs no registry.
+            let lock = folder.join("Cargo.lock");
+            write(&work.join("Cargo.lock"), &fs::read_to_string(&lock).map_err(at(&lock))?)?;
+        }
+        if !ended.status.success() && lacks_packages(&ended.output) {
+            let help = Source::find().help();
+            return Err(Error::Packages { what: what.to_owned(), output: ended.output, help });
+        }
+        Ok(ended)
+    }
+
+    /// The executable that a build for `target` makes; `ending` is that of its file's name.
+    pub(crate) fn executable(&self, target: &str, ending: &str) -> Result<PathBuf, Error> {
+        let name = format!("{}{ending}", self.name);
+        Ok(work_dir()?.join("target").join(target).join("release").join(name))
+    }
+
     /// Writes the package (only what changed, so that Cargo rebuilds only what it must) and returns its folder.
-    pub(crate) fn write(&self, work: &Path) -> Result<PathBuf, Error> {
-        let runtime = runtime_dependency()?;
-        write_harness(work, &runtime)?;
+    fn write(&self, work: &Path) -> Result<PathBuf, Error> {
+        harness()?;
         let folder = work.join("packages").join(&self.name);
-        // Versions once resolved are kept for every later package, which then needs no registry.
         let lock = folder.join("Cargo.lock");
         if let (false, Ok(resolved)) = (lock.exists(), fs::read_to_string(work.join("Cargo.lock"))) {
             write(&lock, &resolved)?;
         }
-        write(&folder.join("Cargo.toml"), self.manifest(&runtime))?;
+        write(&folder.join("Cargo.toml"), self.manifest())?;
         write(&folder.join("src/main.rs"), &self.main_rs)?;
         for (path, content) in &self.files {
             write(&folder.join(path), content)?;
@@ -122,7 +110,10 @@ impl Package<'_> {
         Ok(folder)
     }
 
-    fn manifest(&self, runtime: &str) -> String {
+    fn manifest(&self) -> String {
+        let features = format!("features = {:?}", self.runtime_features);
+        let runtime =
+            Source::find().dependency(RUNTIME, Releases::This, &["default-features = false", &features]);
         let dependencies: String = self
             .dependencies
             .iter()
@@ -140,36 +131,33 @@ impl Package<'_> {
              path = \"src/main.rs\"\n\
              \n\
              [dependencies]\n\
-             kiln-nn = {{ {runtime}, default-features = false, features = {runtime_features:?} }}\n\
+             {runtime}\n\
              kiln-harness = {{ path = \"../../harness\", features = {harness_features:?} }}\n\
              {dependencies}\n\
              {profile}\n\
              \n\
              [workspace]\n",
             name = self.name,
-            runtime_features = self.runtime_features,
             harness_features = self.harness_features,
             profile = self.profile,
         )
     }
-
-    /// Keeps the versions that Cargo resolved in `folder`.
-    pub(crate) fn keep_lock(work: &Path, folder: &Path) -> Result<(), Error> {
-        let path = folder.join("Cargo.lock");
-        write(&work.join("Cargo.lock"), &fs::read_to_string(&path).map_err(at(&path))?)
-    }
 }
 
-/// Where the runtime comes from: the checkout, or the registry's release of the same version.
-fn runtime_dependency() -> Result<String, Error> {
-    Ok(match source()? {
-        Some(root) => format!("path = {:?}", root.join("runtime-nostd")),
-        None => format!("version = \"={}\"", env!("CARGO_PKG_VERSION")),
-    })
+/// Whether Cargo says that it cannot get a package.
+fn lacks_packages(output: &str) -> bool {
+    const SAID: [&str; 5] = [
+        "no matching package",
+        "failed to select a version",
+        "failed to get `",
+        "failed to download",
+        "unable to update registry",
+    ];
+    SAID.iter().any(|said| output.contains(said))
 }
 
-/// A program around the model in `model_rs`, for a board or for a process.
-pub(crate) fn main_rs(machine: &str, model_rs: &Path, model: &str, mode: Mode) -> String {
+/// A program around the model in `model_rs`, for a board or for a process; `run` is the function of the harness that it is given to.
+pub(crate) fn main_rs(machine: &str, model_rs: &Path, model: &str, run: &str) -> String {
     format!(
         "//! Runs one model on {machine}.\n\
          #![cfg_attr(target_os = \"none\", no_std, no_main)]\n\
@@ -178,34 +166,8 @@ pub(crate) fn main_rs(machine: &str, model_rs: &Path, model: &str, mode: Mode) -
          #[allow(dead_code)]\n\
          mod model;\n\
          \n\
-         kiln_harness::main!(model::{model} = model::{model}::new(), kiln_harness::{run});\n",
-        run = mode.function(),
+         kiln_harness::main!(model::{model} = model::{model}::new(), kiln_harness::{run});\n"
     )
-}
-
-/// A name for files and Cargo targets: `stem` made safe, and a hash of everything that tells one build from another.
-pub(crate) fn unique_name(stem: &Path, different: impl Hash) -> String {
-    let stem = stem.file_stem().unwrap_or_default().to_string_lossy();
-    let safe: String = stem.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-    let mut hasher = DefaultHasher::new();
-    different.hash(&mut hasher);
-    format!("{safe}-{:08x}", hasher.finish() as u32)
-}
-
-/// Writes a file unless it has that content already. Others never see half of it.
-pub(crate) fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Error> {
-    let content = content.as_ref();
-    if fs::read(path).is_ok_and(|present| present == content) {
-        return Ok(());
-    }
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(at(folder))?;
-    }
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let partial = path.with_extension(format!("{}-{count}.partial", std::process::id()));
-    fs::write(&partial, content).map_err(at(&partial))?;
-    fs::rename(&partial, path).map_err(at(path))
 }
 
 #[cfg(test)]
@@ -224,17 +186,13 @@ mod tests {
     }
 
     #[test]
-    fn a_checkout_that_is_gone_is_no_release() {
-        assert!(checkout().is_some() && source().unwrap() == checkout());
-        assert_eq!(checkout_of(Path::new("/registry/src/index/kiln-nn-boards-0.1.0")).unwrap(), None);
-        let message = checkout_of(Path::new("/no/such/checkout/boards")).unwrap_err().to_string();
-        assert!(message.contains("no longer at /no/such/checkout\n"), "{message}");
-    }
-
-    #[test]
-    fn names_are_safe_and_differ() {
-        let (one, two) =
-            (unique_name(Path::new("a/my model.v1.rs"), 1), unique_name(Path::new("a/my model.v1.rs"), 2));
-        assert!(one.starts_with("my_model_v1-") && one != two, "{one} {two}");
+    fn packages_that_cargo_cannot_get_are_told_from_other_errors() {
+        assert!(lacks_packages(
+            "error: no matching package named `kiln-nn` found\nlocation searched: crates.io index"
+        ));
+        assert!(lacks_packages(
+            "error: failed to get `kiln-nn` as a dependency of package `kiln-program v0.0.0`"
+        ));
+        assert!(!lacks_packages("error[E0425]: cannot find function `get` in this scope"));
     }
 }

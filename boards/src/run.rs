@@ -1,7 +1,7 @@
 //! The folder that one run has to itself.
 use crate::cases::{parse_outputs, Cases, Outputs};
 use crate::error::{at, Error};
-use crate::project::work_dir;
+use crate::work::work_dir;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};

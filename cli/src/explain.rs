@@ -1,5 +1,6 @@
 //! `cargo kiln explain`: what a model is, whether it compiles, and what could be better.
 
+use crate::number::grouped;
 use crate::{plan, report};
 use kiln_codegen::front::{inspect, OperatorSummary, QuantizationSummary, Summary, TensorSummary};
 use kiln_codegen::ir::Graph;
@@ -176,19 +177,6 @@ fn quantization(tensor: &TensorSummary) -> String {
     }
 }
 
-/// A number with commas between groups of three digits.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i) % 3 == 0 {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -215,12 +203,5 @@ mod tests {
         assert!(line.contains("2 operators with 90.0 %"), "{line}");
         assert_eq!(at(&["operator 0 CAST"]), None);
         assert_eq!(at(&["operator 2 CAST", "input \"x\""]), None);
-    }
-
-    #[test]
-    fn thousands() {
-        assert_eq!(grouped(0), "0");
-        assert_eq!(grouped(999), "999");
-        assert_eq!(grouped(2_656_768), "2,656,768");
     }
 }

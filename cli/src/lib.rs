@@ -12,6 +12,7 @@ pub mod kernels;
 pub mod new;
 pub mod noise;
 pub mod npz;
+pub mod number;
 pub mod ops;
 pub mod place;
 pub mod plan;

@@ -1,12 +1,13 @@
 //! Bare-metal targets without rustup's server: Debian's rustc (package rustc-web) and the library source that belongs to
 //! it (rust-web-src). `core`, `alloc`, `compiler_builtins` and `panic_abort` are compiled once per target into that compiler's
 //! sysroot. From then on a firmware build with `RUSTC=/usr/bin/rustc` is an ordinary stable build.
-use super::{find_program, has_target, library_dir, say, sysroot, Toolchain};
+use super::programs::{apt_install, find_program, say};
+use super::rustc::{has_target, library_dir, sysroot, Toolchain};
 use crate::error::{at, Error};
-use crate::{process, work_dir};
+use crate::process;
+use crate::work::{work_dir, write};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 const RUSTC: &str = "/usr/bin/rustc";
@@ -55,13 +56,13 @@ pub(super) fn install(target: &str) -> Result<Toolchain, Error> {
 /// Compiles the libraries in a scratch crate and returns their paths.
 fn build_libraries(target: &str) -> Result<Vec<PathBuf>, Error> {
     let scratch = work_dir()?.join("sysroot");
-    crate::project::write(
+    write(
         &scratch.join("Cargo.toml"),
         "[package]\nname = \"sysroot\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n[lib]\npath = \"lib.rs\"\n\n\
          [profile.release]\nopt-level = 3\npanic = \"abort\"\n\n[workspace]\n",
     )?;
-    crate::project::write(&scratch.join("lib.rs"), "#![no_std]\n")?;
-    let mut cargo = crate::firmware::cargo();
+    write(&scratch.join("lib.rs"), "#![no_std]\n")?;
+    let mut cargo = process::cargo();
     cargo
         .current_dir(&scratch)
         .args(["build", "--quiet", "--release", "-Zbuild-std=core,alloc,panic_abort", "--target", target])
@@ -96,26 +97,4 @@ fn linker_dir() -> Option<PathBuf> {
         hosts.flatten().map(|host| host.path().join("bin")).find(|folder| folder.join("rust-lld").is_file())
     };
     bundled().or_else(|| Some(find_program("rust-lld")?.parent()?.to_owned()))
-}
-
-/// Installs Debian packages, as root.
-pub(super) fn apt_install(what: &str, packages: &[&str], hint: &str) -> Result<(), Error> {
-    let missing = |why: String| Error::Missing { what: what.to_owned(), why, hint: hint.to_owned() };
-    let apt = find_program("apt-get").ok_or_else(|| missing("there is no apt-get here".to_owned()))?;
-    if !is_root() {
-        return Err(missing(format!("installing {} takes root", packages.join(" and "))));
-    }
-    say(&format!("installing {} with apt-get", packages.join(" and ")));
-    let apt_get = |arguments: &[&str]| {
-        let mut command = Command::new(&apt);
-        command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
-        process::succeed(&mut command, "apt-get", LIMIT).map_err(|error| missing(error.to_string()))
-    };
-    apt_get(&["update", "-qq"])?;
-    apt_get(&[&["install", "-y", "-qq", "--no-install-recommends"], packages].concat())?;
-    Ok(())
-}
-
-fn is_root() -> bool {
-    Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout.trim_ascii() == b"0")
 }

@@ -1,7 +1,7 @@
 //! Several ways to optimise one model, side by side.
 
+use super::costs::Benchmark;
 use super::layers::per_mac;
-use super::Benchmark;
 use serde_json::Value;
 use std::fmt::Write;
 

@@ -1,5 +1,6 @@
 //! `cargo kiln bench`.
 
+use super::kiln::KilnArgs;
 use super::model::ModelArgs;
 use anyhow::Result;
 use cargo_kiln::bench::{bench, measure, trade, trade_json, Benchmark};
@@ -43,11 +44,14 @@ pub(crate) struct Arguments {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    kiln: KilnArgs,
+    #[command(flatten)]
     model: ModelArgs,
 }
 
 impl Arguments {
     pub(super) fn run(self) -> Result<ExitCode> {
+        self.kiln.prefer()?;
         let (model, options, probe) = (&self.model.model, self.model.each_options()?, self.probe.as_deref());
         let board = Board::find(&self.board)?;
         let each = options.iter();

@@ -1,7 +1,7 @@
 //! `cargo kiln compile`.
 
+use super::answer::write_or_print;
 use super::model::ModelArgs;
-use super::write_or_print;
 use anyhow::Result;
 use cargo_kiln::{emit, plan};
 use clap::Args;

@@ -1,7 +1,7 @@
 //! `cargo kiln explain`.
 
+use super::answer::status;
 use super::model::InterfaceArgs;
-use super::status;
 use anyhow::Result;
 use cargo_kiln::explain::explain;
 use cargo_kiln::kernels::kernels;

@@ -1,20 +1,13 @@
 //! The commands: for each its arguments, and what calls the library with them.
 
-/// As `print!`; where nobody reads any more (`… | head`), the program ends without a complaint.
-macro_rules! say {
-    ($($text:tt)*) => { $crate::command::print(format_args!($($text)*)) };
-}
-
-/// As `println!`, likewise.
-macro_rules! sayln {
-    ($($text:tt)*) => { $crate::command::print(format_args!("{}\n", format_args!($($text)*))) };
-}
-
+#[macro_use]
+mod answer;
 mod bench;
 mod boards;
 mod compile;
 mod explain;
 mod firmware;
+mod kiln;
 mod model;
 mod new;
 mod ops;
@@ -25,11 +18,7 @@ mod validate;
 
 use anyhow::Result;
 use clap::Subcommand;
-use kiln_codegen::write_whole;
-use std::fmt;
-use std::io::{self, Write};
-use std::path::Path;
-use std::process::{exit, ExitCode};
+use std::process::ExitCode;
 
 /// What can be asked for.
 #[derive(Subcommand)]
@@ -93,38 +82,4 @@ impl Command {
             Command::Run(firmware) => firmware::run(&firmware),
         }
     }
-}
-
-/// The exit status of an answer.
-fn status(good: bool) -> ExitCode {
-    if good {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
-}
-
-/// Prints to standard output.
-fn print(text: fmt::Arguments<'_>) {
-    let mut out = io::stdout().lock();
-    match out.write_fmt(text).and_then(|()| out.flush()) {
-        Ok(()) => {}
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => exit(0),
-        Err(error) => {
-            let _ = writeln!(io::stderr(), "error: standard output: {error}");
-            exit(1)
-        }
-    }
-}
-
-/// Writes a file and says so, or prints the text where there is none.
-fn write_or_print(path: Option<&Path>, text: &str) -> Result<ExitCode> {
-    match path {
-        Some(path) => {
-            write_whole(path, text)?;
-            sayln!("{}", path.display());
-        }
-        None => say!("{text}"),
-    }
-    Ok(ExitCode::SUCCESS)
 }

@@ -1,5 +1,6 @@
 //! `cargo kiln new`.
 
+use super::kiln::KilnArgs;
 use anyhow::Result;
 use cargo_kiln::boards;
 use cargo_kiln::new::{create, Flavour, Request};
@@ -44,9 +45,8 @@ pub(crate) struct Arguments {
     /// What to favour
     #[arg(long, value_name = "WHAT", default_value = "speed", value_parser = Optimize::NAMES)]
     optimize: String,
-    /// The checkout of Kiln that the crate depends on
-    #[arg(long, value_name = "FOLDER")]
-    kiln_path: Option<PathBuf>,
+    #[command(flatten)]
+    kiln: KilnArgs,
 }
 
 impl Arguments {
@@ -67,7 +67,7 @@ impl Arguments {
             model: self.model,
             flavour,
             optimize: self.optimize.parse()?,
-            kiln: self.kiln_path,
+            kiln: self.kiln.kiln_path,
         })
     }
 }

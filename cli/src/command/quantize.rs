@@ -121,6 +121,6 @@ impl Arguments {
             true => sayln!("{:#}", report.json()),
             false => say!("{}", report.text()),
         }
-        Ok(super::status(report.keeps_budget()))
+        Ok(super::answer::status(report.keeps_budget()))
     }
 }

@@ -1,7 +1,8 @@
 //! `cargo kiln report`.
 
+use super::answer::write_or_print;
+use super::kiln::KilnArgs;
 use super::model::ModelArgs;
-use super::write_or_print;
 use anyhow::Result;
 use cargo_kiln::boards;
 use cargo_kiln::report::report;
@@ -32,12 +33,15 @@ pub(crate) struct Arguments {
     #[arg(long, visible_alias = "on", value_name = "BOARD", value_parser = boards::emulated())]
     board: Option<String>,
     #[command(flatten)]
+    kiln: KilnArgs,
+    #[command(flatten)]
     model: ModelArgs,
 }
 
 impl Arguments {
     pub(super) fn run(self) -> Result<ExitCode> {
-        let Arguments { model, output, format, board } = self;
+        let Arguments { kiln, model, output, format, board } = self;
+        kiln.prefer()?;
         let mut options = model.options()?;
         if model.target.is_none() {
             options.target = Some(Target::CortexMDsp);

@@ -1,7 +1,8 @@
 //! `cargo kiln validate`.
 
+use super::answer::status;
+use super::kiln::KilnArgs;
 use super::model::ModelArgs;
-use super::status;
 use anyhow::Result;
 use cargo_kiln::boards;
 use cargo_kiln::validate::{validate_on, Source, Start};
@@ -60,12 +61,15 @@ pub(crate) struct Arguments {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    kiln: KilnArgs,
+    #[command(flatten)]
     model: ModelArgs,
 }
 
 impl Arguments {
     pub(super) fn run(self) -> Result<ExitCode> {
-        let Arguments { model, golden, cases, fresh, sequence, on, board, probe, json } = self;
+        let Arguments { kiln, model, golden, cases, fresh, sequence, on, board, probe, json } = self;
+        kiln.prefer()?;
         let on = match (board, probe) {
             (None, _) => on,
             (Some(board), None) => vec![board],

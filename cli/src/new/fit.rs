@@ -1,6 +1,6 @@
 //! The model compiled so that it fits the board.
 
-use super::template::{platform, Flavour};
+use super::platform::{platform, Flavour, Room};
 use crate::place::for_board;
 use anyhow::{bail, Result};
 use kiln_boards::Board;
@@ -21,13 +21,6 @@ pub(super) struct Fitting {
 /// The options without budgets.
 pub(super) fn options(board: &Board, optimize: Optimize) -> Options {
     for_board(&Options { optimize, ..Options::default() }, board)
-}
-
-/// What firmware can use of a board's memories, in bytes.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Room {
-    pub(super) flash: usize,
-    pub(super) ram: usize,
 }
 
 /// Compiles the model for the board, within that room: as fast as that goes.

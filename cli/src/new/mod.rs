@@ -4,14 +4,15 @@
 
 mod destination;
 mod fit;
+mod platform;
 mod sample;
 mod template;
 
-pub use template::{flavours, Flavour};
+pub use platform::{flavours, Flavour};
 
 use anyhow::{Context, Result};
 use destination::Destination;
-use kiln_boards::{toolchain, Board, Runner};
+use kiln_boards::{toolchain, Board, Runner, Source};
 use kiln_codegen::front::{format_of, inspect};
 use kiln_codegen::{import, model_name, read_file, Optimize};
 use std::fmt;
@@ -90,8 +91,8 @@ fn missing(board: &Board) -> Vec<String> {
 pub fn create(request: &Request) -> Result<Created> {
     let destination = Destination::check(&request.folder)?;
     let board = Board::find(&request.board)?;
-    let platform = template::platform(board, request.flavour)?;
-    let kiln = template::Dependency::find(request.kiln.as_deref())?;
+    let platform = platform::platform(board, request.flavour)?;
+    let kiln = request.kiln.as_deref().map_or(Ok(Source::find()), Source::named)?;
 
     let bytes = read_file(&request.model)?;
     let file = model_file(&request.model);

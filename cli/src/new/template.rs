@@ -1,45 +1,18 @@
 //! The files of a new crate, from the templates in `cli/templates`.
 
-mod platform;
 mod port;
-
-pub use platform::flavours;
-pub(super) use platform::{platform, Platform};
 
 use super::destination::Destination;
 use super::fit::Fitting;
-use anyhow::{bail, Context, Result};
-use kiln_boards::{toolchain, Board, Runner};
+use super::platform::{is_riscv, Platform};
+use crate::number::grouped;
+use anyhow::{Context, Result};
+use kiln_boards::source::{Releases, RUNTIME, TEST};
+use kiln_boards::{toolchain, Board, Runner, Source};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use minijinja::{context, Environment, UndefinedBehavior};
 use port::Port;
-use std::path::Path;
-
-/// What firmware is built around.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flavour {
-    /// A runtime crate (or, on an ESP32, its HAL), and nothing else: every board.
-    Bare,
-    /// Embassy's async executor, with a task beside the model.
-    Embassy,
-    /// RTIC, with the model in a task.
-    Rtic,
-}
-
-impl Flavour {
-    /// All of them.
-    pub const ALL: [Flavour; 3] = [Flavour::Bare, Flavour::Embassy, Flavour::Rtic];
-
-    /// Its name: that of the flag of `cargo kiln new`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Flavour::Bare => "bare",
-            Flavour::Embassy => "embassy",
-            Flavour::Rtic => "rtic",
-        }
-    }
-}
 
 /// Templates by name; those without an ending are files as they are.
 const TEMPLATES: &[(&str, &str)] = &[
@@ -61,62 +34,13 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("sample.rs.j2", include_str!("../../templates/sample.rs.j2")),
 ];
 
-/// How the crate depends on Kiln: values for its manifest.
-#[derive(Debug)]
-pub(super) struct Dependency {
-    /// Where the runtime is: `path = "…"` or `version = "…"`.
-    kiln: String,
-    /// Where the crate for tests is.
-    kiln_test: String,
-}
-
-impl Dependency {
-    /// On the checkout in that folder, on the checkout that this program was built in, or on the release of its version.
-    ///
-    /// # Errors
-    /// Where the folder is no checkout of Kiln, or that of this program is gone.
-    pub(super) fn find(checkout: Option<&Path>) -> Result<Dependency> {
-        let root = match checkout {
-            None => kiln_boards::source()?,
-            Some(folder) => {
-                let root =
-                    folder.canonicalize().with_context(|| format!("no folder `{}`", folder.display()))?;
-                if ["runtime-nostd", "kiln-test"]
-                    .iter()
-                    .any(|krate| !root.join(krate).join("Cargo.toml").exists())
-                {
-                    bail!(
-                        "`{}` is no checkout of Kiln: it lacks `runtime-nostd` or `kiln-test`",
-                        root.display()
-                    );
-                }
-                Some(root)
-            }
-        };
-        let place = |krate: &str| match &root {
-            Some(root) => format!("path = {:?}", root.join(krate)),
-            None => format!("version = {:?}", env!("CARGO_PKG_VERSION")),
-        };
-        Ok(Dependency { kiln: place("runtime-nostd"), kiln_test: place("kiln-test") })
-    }
-
-    /// The runtime, with the reader of that format alone.
-    fn runtime(&self, feature: &str) -> String {
-        match feature {
-            "tflite" => format!("{{ {} }}", self.kiln),
-            other => {
-                format!("{{ {}, default-features = false, features = [\"macros\", {other:?}] }}", self.kiln)
-            }
-        }
-    }
-}
-
 /// All that the templates are filled with.
 pub(super) struct Project<'a> {
     pub(super) destination: &'a Destination,
     pub(super) board: &'a Board,
     pub(super) platform: &'a Platform,
-    pub(super) kiln: &'a Dependency,
+    /// Where Kiln's crates come from.
+    pub(super) kiln: &'a Source,
     pub(super) model_file: &'a str,
     /// The feature of Kiln that reads the model's format.
     pub(super) feature: &'a str,
@@ -173,12 +97,18 @@ fn values(project: &Project<'_>) -> minijinja::Value {
     let compiled = &fitting.compiled;
     let (plan, program) = (&compiled.plan, &compiled.program);
     let outputs = Port::all(&program.outputs, "output", "");
+    // The reader of the model's format alone.
+    let features = format!("features = [\"macros\", {feature:?}]");
+    let runtime_keys: &[&str] = match *feature {
+        "tflite" => &[],
+        _ => &["default-features = false", &features],
+    };
     context! {
         // The crate.
         name => destination.name.as_str(),
         crate => destination.crate_ident(),
-        kiln => kiln.runtime(feature),
-        kiln_test => format!("{{ {} }}", kiln.kiln_test),
+        kiln => kiln.dependency(RUNTIME, Releases::Compatible, runtime_keys),
+        kiln_test => kiln.dependency(TEST, Releases::Compatible, &[]),
         dependencies => Serde(&platform.dependencies),
         // The board.
         board => board.name.as_str(),
@@ -187,7 +117,7 @@ fn values(project: &Project<'_>) -> minijinja::Value {
         rustflags => Serde(&board.rustflags),
         runner => runner(board),
         emulated => board.is_emulated(),
-        riscv => platform::is_riscv(board),
+        riscv => is_riscv(board),
         emulator => emulator(board),
         emulator_install => toolchain::how_to_install(emulator(board)),
         hal_links => !platform.has_memory_x(),
@@ -207,9 +137,9 @@ fn values(project: &Project<'_>) -> minijinja::Value {
         float_outputs => outputs.iter().any(|output| output.element == "f32"),
         inputs => Serde(Port::all(&program.inputs, "input", "_mut")),
         outputs => Serde(outputs),
-        arena_bytes => thousands(plan.scratch_bytes()),
-        state_bytes => thousands(plan.state_bytes),
-        constant_bytes => thousands(program.constant_bytes()),
+        arena_bytes => grouped(plan.scratch_bytes() as u64),
+        state_bytes => grouped(plan.state_bytes as u64),
+        constant_bytes => grouped(program.constant_bytes() as u64),
     }
 }
 
@@ -243,26 +173,13 @@ fn cases(macs: u64) -> u64 {
     (MACS / macs.max(1)).clamp(2, 20)
 }
 
-/// A number with commas.
-fn thousands(number: usize) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index) % 3 == 0 {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn every_template_is_known_and_parses() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("templates");
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("templates");
         let mut names: Vec<String> = std::fs::read_dir(folder)
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -275,16 +192,5 @@ mod tests {
     #[test]
     fn large_models_are_tested_on_fewer_inputs() {
         assert_eq!([0, 91_136, 5_709_472, 50_000_000].map(cases), [20, 20, 3, 2]);
-    }
-
-    #[test]
-    fn numbers_are_readable() {
-        assert_eq!([0, 999, 1000, 1234567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
-    }
-
-    #[test]
-    fn a_path_that_is_no_checkout() {
-        let message = Dependency::find(Some(Path::new("src"))).unwrap_err().to_string();
-        assert!(message.contains("is no checkout of Kiln"), "{message}");
     }
 }

@@ -4,32 +4,10 @@ mod json;
 mod text;
 
 pub use json::json;
-pub use text::{schedule_text, text};
+pub use text::{schedule_text, summary, text};
 
-use kiln_codegen::{Compiled, Float};
-use kiln_tools::report::{packed, picture};
-
-/// One line about a compiled model.
-pub fn summary(compiled: &Compiled) -> String {
-    let fast = compiled.plan.fast_bytes.map_or(String::new(), |bytes| format!("fast arena {bytes} B, "));
-    let packed = match packed::saved(compiled) {
-        0 => String::new(),
-        saved => format!(" ({saved} B saved by packed weights)"),
-    };
-    let floats = match compiled.options.float {
-        Float::Fast => "",
-        Float::Reproducible => ", reproducible floats",
-    };
-    format!(
-        "type {}, {} steps, {fast}arena {} B ({}), state {} B, constants {} B{packed}{floats}",
-        compiled.type_name(),
-        compiled.schedule.steps.len(),
-        compiled.plan.arena_bytes,
-        bound(compiled),
-        compiled.plan.state_bytes,
-        compiled.program.constant_bytes(),
-    )
-}
+use kiln_codegen::Compiled;
+use kiln_tools::report::picture;
 
 /// Pictures with the names of their files: the arena over time, and each pipeline.
 pub fn pictures(compiled: &Compiled) -> Vec<(String, String)> {
@@ -39,17 +17,4 @@ pub fn pictures(compiled: &Compiled) -> Vec<(String, String)> {
         Some((format!("{model}.pipeline-{index}.svg"), picture::pipeline(compiled, index)?))
     }));
     all
-}
-
-/// How good the packing is.
-fn bound(compiled: &Compiled) -> String {
-    let (bytes, least) = (compiled.plan.scratch_bytes(), compiled.plan.lower_bound);
-    let together = if compiled.plan.fast_bytes.is_some() { "together " } else { "" };
-    match bytes <= least {
-        true => format!("{together}the least possible with this schedule"),
-        false => format!(
-            "{together}{:.1} % above the lower bound of {least} B",
-            100.0 * (bytes - least) as f64 / least.max(1) as f64
-        ),
-    }
 }

@@ -1,12 +1,34 @@
 //! The plan for people.
 
-use super::summary;
 use kiln_codegen::schedule::{Feed, Pipeline, Role};
 use kiln_codegen::search::Alternative;
-use kiln_codegen::Compiled;
+use kiln_codegen::{Compiled, Float};
 use kiln_tools::report::memory::{self, Row};
+use kiln_tools::report::packed;
 use kiln_tools::report::schedule::{self, Held, Line};
 use std::fmt::Write;
+
+/// One line about a compiled model.
+pub fn summary(compiled: &Compiled) -> String {
+    let fast = compiled.plan.fast_bytes.map_or(String::new(), |bytes| format!("fast arena {bytes} B, "));
+    let packed = match packed::saved(compiled) {
+        0 => String::new(),
+        saved => format!(" ({saved} B saved by packed weights)"),
+    };
+    let floats = match compiled.options.float {
+        Float::Fast => "",
+        Float::Reproducible => ", reproducible floats",
+    };
+    format!(
+        "type {}, {} steps, {fast}arena {} B ({}), state {} B, constants {} B{packed}{floats}",
+        compiled.type_name(),
+        compiled.schedule.steps.len(),
+        compiled.plan.arena_bytes,
+        bound(compiled),
+        compiled.plan.state_bytes,
+        compiled.program.constant_bytes(),
+    )
+}
 
 /// The plan as tables: schedule, arena, overlaps, alternatives.
 pub fn text(compiled: &Compiled) -> String {
@@ -202,5 +224,18 @@ fn short(name: &str) -> &str {
     match name.rmatch_indices('/').nth(1) {
         Some((slash, _)) => &name[slash + 1..],
         None => name,
+    }
+}
+
+/// How good the packing is.
+fn bound(compiled: &Compiled) -> String {
+    let (bytes, least) = (compiled.plan.scratch_bytes(), compiled.plan.lower_bound);
+    let together = if compiled.plan.fast_bytes.is_some() { "together " } else { "" };
+    match bytes <= least {
+        true => format!("{together}the least possible with this schedule"),
+        false => format!(
+            "{together}{:.1} % above the lower bound of {least} B",
+            100.0 * (bytes - least) as f64 / least.max(1) as f64
+        ),
     }
 }

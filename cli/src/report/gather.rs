@@ -1,15 +1,41 @@
 //! From a compilation to a report.
 
+use super::data::*;
 use super::reads::{reads, steps_of_nodes};
-use super::*;
+use crate::bench;
+use anyhow::Result;
 use kiln_codegen::front::Summary;
 use kiln_codegen::ir::{Graph, Op, Order, Type, ValueId};
 use kiln_codegen::schedule::{BufferId, StepKind};
+use kiln_codegen::{compile, model_name, Compiled, Optimize, Options};
 use kiln_tools::advice::advise;
 use kiln_tools::report::certificate::{certificate, NOT_PROVEN};
 use kiln_tools::report::kernels::{kernels, StepKernels};
 use kiln_tools::report::{macs, memory, passes, schedule};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// A compiled model, and what it measured.
+pub(super) struct Run {
+    pub(super) compiled: Compiled,
+    bench: Option<bench::Report>,
+}
+
+pub(super) fn run(
+    path: &Path,
+    bytes: &[u8],
+    options: &Options,
+    on: Option<&str>,
+    per_layer: bool,
+) -> Result<Run> {
+    match on {
+        Some(board) => {
+            let bench = bench::bench(path, options, board, per_layer)?;
+            Ok(Run { compiled: bench.compiled().clone(), bench: Some(bench) })
+        }
+        None => Ok(Run { compiled: compile(bytes, &model_name(path), options)?, bench: None }),
+    }
+}
 
 /// All of a report.
 pub(super) fn report(

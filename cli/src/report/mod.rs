@@ -12,14 +12,13 @@ mod words;
 pub use data::*;
 pub(crate) use text::advice;
 
-use crate::bench;
 use crate::place::{build_firmware, emulated, for_board};
 use anyhow::{Context, Result};
 use kiln_boards::firmware;
 use kiln_boards::image::Image;
 use kiln_boards::Board;
 use kiln_codegen::front::inspect;
-use kiln_codegen::{compile, import, model_name, read_file, Compiled, Optimize, Options};
+use kiln_codegen::{import, model_name, read_file, Compiled, Optimize, Options};
 use std::path::Path;
 
 /// Gathers a report. With the name of an emulated board, the model is measured there, layer by layer, and so are the other ways to optimise it.
@@ -33,12 +32,12 @@ pub fn report(path: &Path, options: &Options, on: Option<&str>) -> Result<Report
         Some(board) => for_board(options, emulated(board).context("cycles are estimated under QEMU")?),
         None => options.clone(),
     };
-    let chosen = run(path, &bytes, &options, on, true)?;
+    let chosen = gather::run(path, &bytes, &options, on, true)?;
     let others = Optimize::NAMES.iter().filter(|name| **name != options.optimize.name());
     let mut modes = vec![gather::mode(&chosen)];
     for name in others {
         let options = Options { optimize: name.parse()?, ..options.clone() };
-        modes.push(match run(path, &bytes, &options, on, false) {
+        modes.push(match gather::run(path, &bytes, &options, on, false) {
             Ok(other) => Mode { chosen: false, ..gather::mode(&other) },
             Err(error) => gather::failed_mode(options.optimize, &error),
         });
@@ -64,22 +63,6 @@ fn linked(compiled: &Compiled, board: &Board) -> Result<Claim> {
             false => format!("it has {}", unwanted.join(", ")),
         },
     })
-}
-
-/// A compiled model, and what it measured.
-struct Run {
-    compiled: Compiled,
-    bench: Option<bench::Report>,
-}
-
-fn run(path: &Path, bytes: &[u8], options: &Options, on: Option<&str>, per_layer: bool) -> Result<Run> {
-    match on {
-        Some(board) => {
-            let bench = bench::bench(path, options, board, per_layer)?;
-            Ok(Run { compiled: bench.compiled().clone(), bench: Some(bench) })
-        }
-        None => Ok(Run { compiled: compile(bytes, &model_name(path), options)?, bench: None }),
-    }
 }
 
 impl Report {

@@ -1,6 +1,6 @@
 //! What steps read, seen through everything that has no step.
 
-use super::Read;
+use super::data::Read;
 use kiln_codegen::ir::{NodeId, ValueDef, ValueId};
 use kiln_codegen::schedule::StepKind;
 use kiln_codegen::Compiled;

@@ -1,7 +1,7 @@
 //! A report for terminals.
 
-use super::{Advice, Measured, Mode, Read, Report, Step};
-use crate::explain::grouped;
+use super::data::{Advice, Measured, Mode, Read, Report, Step};
+use crate::number::grouped;
 use std::fmt::Write;
 
 // Writing to a string cannot fail: the results of `write!` and `writeln!` are dropped below.

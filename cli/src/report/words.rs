@@ -1,7 +1,7 @@
 //! Phrases that text and page share.
 
-use super::{Advice, Chosen, Pass, Read};
-use crate::explain::grouped;
+use super::data::{Advice, Chosen, Pass, Read};
+use crate::number::grouped;
 use kiln_codegen::Float;
 use kiln_tools::advice;
 use std::fmt;

@@ -2,7 +2,7 @@
 
 use crate::measured::measured;
 use cargo_kiln::bench::{bench, Report};
-use cargo_kiln::explain::grouped;
+use cargo_kiln::number::grouped;
 use cargo_kiln::quantize::samples;
 use kiln_codegen::interp::{eval, Machine};
 use kiln_codegen::ir::{DType, Data, Graph, Op, Rounding, Type};

@@ -1,7 +1,7 @@
 //! Layers, passes, certificate and modes.
 
 use super::scroll;
-use crate::explain::grouped;
+use crate::number::grouped;
 use crate::report::{Measured, Mode, Report, Step};
 use maud::{html, Markup};
 

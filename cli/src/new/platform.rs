@@ -1,13 +1,36 @@
 //! What firmware of a flavour needs on a board.
 
-use super::Flavour;
-use crate::new::fit::Room;
 use anyhow::{bail, Result};
 use kiln_boards::{Board, Runner};
 
+/// What firmware is built around.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flavour {
+    /// A runtime crate (or, on an ESP32, its HAL), and nothing else: every board.
+    Bare,
+    /// Embassy's async executor, with a task beside the model.
+    Embassy,
+    /// RTIC, with the model in a task.
+    Rtic,
+}
+
+impl Flavour {
+    /// All of them.
+    pub const ALL: [Flavour; 3] = [Flavour::Bare, Flavour::Embassy, Flavour::Rtic];
+
+    /// Its name: that of the flag of `cargo kiln new`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Flavour::Bare => "bare",
+            Flavour::Embassy => "embassy",
+            Flavour::Rtic => "rtic",
+        }
+    }
+}
+
 /// The main file and its dependencies.
 #[derive(Debug, Default)]
-pub(crate) struct Platform {
+pub(super) struct Platform {
     /// The template of `src/main.rs`.
     pub(super) main: &'static str,
     /// Other templates of files that only this has, with their paths in the crate.
@@ -28,12 +51,12 @@ pub(crate) struct Platform {
 
 impl Platform {
     /// Whether the image is laid out in the memories of the board's `memory.x`.
-    pub(crate) fn has_memory_x(&self) -> bool {
+    pub(super) fn has_memory_x(&self) -> bool {
         matches!(self.linker_script, LinkerScript::Runtime)
     }
 
     /// What firmware can use of the board's memories.
-    pub(crate) fn room(&self, board: &Board) -> Room {
+    pub(super) fn room(&self, board: &Board) -> Room {
         match self.linker_script {
             LinkerScript::Runtime => {
                 Room { flash: board.memory.flash.length as usize, ram: board.memory.ram.length as usize }
@@ -45,12 +68,19 @@ impl Platform {
 
 /// Who lays out the image.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) enum LinkerScript {
+pub(super) enum LinkerScript {
     /// The runtime crate, in the memories of the board's `memory.x`.
     #[default]
     Runtime,
     /// The HAL, in memories that it knows itself: as much of them.
     Hal(Room),
+}
+
+/// What firmware can use of a board's memories, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Room {
+    pub(super) flash: usize,
+    pub(super) ram: usize,
 }
 
 const CORTEX_M: &str = r#"cortex-m = { version = "0.7", features = ["critical-section-single-core"] }"#;
@@ -75,7 +105,7 @@ const STATIC_CELL: &str = r#"static_cell = "2""#;
 ///
 /// # Errors
 /// Where there is no template for the two; says which boards have one.
-pub(crate) fn platform(board: &Board, flavour: Flavour) -> Result<Platform> {
+pub(super) fn platform(board: &Board, flavour: Flavour) -> Result<Platform> {
     let Some(platform) = find(board, flavour) else {
         let boards: Vec<&str> =
             Board::all().iter().filter(|b| find(b, flavour).is_some()).map(|b| b.name.as_str()).collect();
