@@ -1,6 +1,8 @@
 //! The oldest Rust that firmware needs: the runtime, and models that were compiled beforehand, are checked with it.
 use crate::step::{cargo, root, run, say, Failure};
+use kiln_boards::source::{Releases, RUNTIME};
 use kiln_boards::toolchain::find_program;
+use kiln_boards::Source;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -65,6 +67,7 @@ fn rust_version(manifest: &Path) -> Result<String, Failure> {
 
 /// A library of compiled models, which depends on the runtime alone.
 fn write_package(root: &Path, folder: &Path, core: &str) -> Result<(), Failure> {
+    let runtime = Source::find().dependency(RUNTIME, Releases::This, &["default-features = false"]);
     let manifest = format!(
         "[package]\n\
          name = \"msrv\"\n\
@@ -72,10 +75,9 @@ fn write_package(root: &Path, folder: &Path, core: &str) -> Result<(), Failure> 
          edition = \"2021\"\n\
          \n\
          [dependencies]\n\
-         kiln-nn = {{ path = {:?}, default-features = false }}\n\
+         {runtime}\n\
          \n\
-         [workspace]\n",
-        root.join("runtime-nostd")
+         [workspace]\n"
     );
     fs::create_dir_all(folder.join("src"))?;
     fs::write(folder.join("Cargo.toml"), manifest)?;

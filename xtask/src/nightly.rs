@@ -1,6 +1,8 @@
 //! Checks that only a nightly toolchain has: Miri, and AddressSanitizer. Nothing of Kiln needs it otherwise.
 use crate::step::{root, run, say, Failure};
+use kiln_boards::source::{Releases, RUNTIME};
 use kiln_boards::toolchain::find_program;
+use kiln_boards::Source;
 use kiln_codegen::{Options, Target};
 use std::fmt::Write;
 use std::fs;
@@ -85,10 +87,11 @@ pub(crate) fn asan() -> Result<(), Failure> {
     let Some(rustup) = nightly("AddressSanitizer", &["rustc"])? else { return Ok(()) };
     let folder = root().join("target/kiln/asan");
     fs::create_dir_all(folder.join("src/models"))?;
-    let runtime = root().join("runtime-nostd");
+    let keys = ["default-features = false", "features = [\"std\"]"];
+    let runtime = Source::find().dependency(RUNTIME, Releases::This, &keys);
     let manifest = format!(
         "[package]\nname = \"asan\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n[dependencies]\n\
-         kiln-nn = {{ path = {runtime:?}, default-features = false, features = [\"std\"] }}\n\n\
+         {runtime}\n\n\
          [profile.dev]\nopt-level = 1\ndebug = \"line-tables-only\"\n\n[workspace]\n"
     );
     fs::write(folder.join("Cargo.toml"), manifest)?;

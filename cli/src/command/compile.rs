@@ -1,7 +1,7 @@
 //! `cargo kiln compile`.
 
 use super::answer::write_or_print;
-use super::model::ModelArgs;
+use super::model::{note_target, ModelArgs};
 use anyhow::Result;
 use cargo_kiln::{emit, plan};
 use clap::Args;
@@ -39,9 +39,7 @@ impl Arguments {
             let compiled = model.compile()?;
             write_whole(output, &compiled.file(&quote!(pub))?)?;
             sayln!("{}: {}", output.display(), plan::summary(&compiled));
-            if compiled.options.target.is_none() {
-                eprintln!("note: this is plain Rust for any processor; --target takes the kernels of yours: cortex-m4, x86-64 …");
-            }
+            note_target(&compiled.options);
             return Ok(ExitCode::SUCCESS);
         }
         let stage = emit.as_deref().unwrap_or("rust");

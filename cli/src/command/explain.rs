@@ -1,7 +1,7 @@
 //! `cargo kiln explain`.
 
 use super::answer::status;
-use super::model::InterfaceArgs;
+use super::model::{note_target, InterfaceArgs};
 use anyhow::Result;
 use cargo_kiln::explain::explain;
 use cargo_kiln::kernels::kernels;
@@ -27,10 +27,10 @@ pub(crate) struct Arguments {
     /// Also show the kernel of each step: its constants, workspace and requantisation
     #[arg(long)]
     kernels: bool,
-    /// The processor for advice and kernels
-    #[arg(long, value_name = "CPU", default_value = "cortex-m4", value_parser = Target::NAMES)]
-    target: String,
-    /// What kernels favour
+    /// The processor that figures, advice and kernels are for [default: any]
+    #[arg(long, value_name = "CPU", value_parser = Target::NAMES)]
+    target: Option<String>,
+    /// What kernels are to favour
     #[arg(long, value_name = "WHAT", default_value = "speed", value_parser = Optimize::NAMES)]
     optimize: String,
     /// Float arithmetic: as fast as possible, or the same bits on every processor
@@ -46,11 +46,13 @@ pub(crate) struct Arguments {
 impl Arguments {
     pub(super) fn run(self) -> Result<ExitCode> {
         let bytes = read_file(&self.model)?;
-        let (target, optimize) = (Some(self.target.parse()?), self.optimize.parse()?);
+        let target = self.target.as_deref().map(str::parse).transpose()?;
+        let optimize = self.optimize.parse()?;
         let float = self.float.parse()?;
         let qdq_drift = self.qdq_drift;
         let mut options = Options { target, optimize, float, qdq_drift, ..Options::default() };
         self.interface.set(&mut options)?;
+        note_target(&options);
         let explained = explain(&bytes, &model_name(&self.model), &options)?;
         say!("{}", explained.text);
         if let Some(compiled) = explained.compiled.as_ref().filter(|_| self.kernels) {

@@ -5,6 +5,13 @@ use clap::Args;
 use kiln_codegen::{compile_file, Compiled, Float, Optimize, Options, Qdq, Reference, Target, Weights};
 use std::path::PathBuf;
 
+/// Says on standard error that code is for any processor, where nobody named one: then another one's kernels need other memory and time.
+pub(super) fn note_target(options: &Options) {
+    if options.target.is_none() {
+        eprintln!("note: this is plain Rust for any processor; --target takes the kernels of yours: cortex-m4, x86-64 …");
+    }
+}
+
 /// What options say about a model's inputs and outputs.
 #[derive(Args)]
 pub(super) struct InterfaceArgs {
@@ -76,8 +83,8 @@ pub(super) struct ModelArgs {
     float: String,
     /// The processor to compile for [default: the board's processor, otherwise any]
     #[arg(long, value_name = "CPU", value_parser = Target::NAMES)]
-    pub(super) target: Option<String>,
-    /// Hosts only: how many threads of `invoke_on` may compute a step together, 1 to 64
+    target: Option<String>,
+    /// How many threads may compute a step together, of those that `invoke_on` is given: 1 to 64, for hosts
     #[arg(long, value_name = "THREADS")]
     cores: Option<String>,
     /// Bytes of fast RAM, e.g. 16K: a fast arena of at most that size holds the values that are accessed most, a second one the rest

@@ -1,6 +1,6 @@
 //! `cargo kiln plan`.
 
-use super::model::ModelArgs;
+use super::model::{note_target, ModelArgs};
 use anyhow::Result;
 use cargo_kiln::plan;
 use clap::Args;
@@ -31,6 +31,7 @@ pub(crate) struct Arguments {
 impl Arguments {
     pub(super) fn run(self) -> Result<ExitCode> {
         let compiled = self.model.compile()?;
+        note_target(&compiled.options);
         if let Some(folder) = self.svg {
             for (name, picture) in plan::pictures(&compiled) {
                 write_whole(&folder.join(name), &picture)?;

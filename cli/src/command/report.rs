@@ -2,12 +2,11 @@
 
 use super::answer::write_or_print;
 use super::kiln::KilnArgs;
-use super::model::ModelArgs;
+use super::model::{note_target, ModelArgs};
 use anyhow::Result;
 use cargo_kiln::boards;
 use cargo_kiln::report::report;
 use clap::Args;
-use kiln_codegen::Target;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -42,9 +41,9 @@ impl Arguments {
     pub(super) fn run(self) -> Result<ExitCode> {
         let Arguments { kiln, model, output, format, board } = self;
         kiln.prefer()?;
-        let mut options = model.options()?;
-        if model.target.is_none() {
-            options.target = Some(Target::CortexMDsp);
+        let options = model.options()?;
+        if board.is_none() {
+            note_target(&options);
         }
         let report = report(&model.model, &options, board.as_deref())?;
         let ending = output.as_ref().and_then(|path| path.extension()?.to_str());

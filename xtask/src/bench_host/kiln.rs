@@ -2,6 +2,8 @@
 use super::models::Entry;
 use super::process::{pinned, Contestant};
 use crate::step::{cargo, root, run, Failure};
+use kiln_boards::source::{Releases, RUNTIME};
+use kiln_boards::Source;
 use kiln_codegen::ir::{Graph, Node, Op};
 use kiln_codegen::{Compiled, Events, Float, Options, Target};
 use kiln_tools::report;
@@ -69,7 +71,7 @@ pub(super) fn build(folder: &str, models: &[(String, &Model)], host: &Rustc) -> 
     let work = work_dir();
     let package = work.join(folder);
     fs::create_dir_all(package.join("src/models"))?;
-    write(&package.join("Cargo.toml"), &manifest(folder, &root().join("runtime-nostd")))?;
+    write(&package.join("Cargo.toml"), &manifest(folder))?;
     for (file, text) in PROGRAM {
         write(&package.join("src").join(file), text)?;
     }
@@ -136,7 +138,8 @@ impl Rustc {
     }
 }
 
-fn manifest(name: &str, runtime: &Path) -> String {
+fn manifest(name: &str) -> String {
+    let runtime = Source::find().dependency(RUNTIME, Releases::This, &["default-features = false"]);
     format!(
         "[package]\n\
          name = {name:?}\n\
@@ -144,7 +147,7 @@ fn manifest(name: &str, runtime: &Path) -> String {
          edition = \"2021\"\n\
          \n\
          [dependencies]\n\
-         kiln-nn = {{ path = {runtime:?}, default-features = false }}\n\
+         {runtime}\n\
          \n\
          [features]\n\
          avx512 = []\n\
