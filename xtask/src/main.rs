@@ -3,6 +3,7 @@ mod bench_host;
 mod demo;
 mod differential;
 mod hostile;
+mod installed;
 mod msrv;
 mod nightly;
 mod onnx;

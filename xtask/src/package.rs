@@ -1,12 +1,13 @@
 //! The packages for the registry.
+use crate::installed;
 use crate::step::{cargo, root, run, Failure};
 
 pub(crate) const HELP: &str =
-    "  package                  pack the crates that users name, and build each from its package alone
+    "  package                  pack the crates that users name, build each from its package alone, and install and use the command without a checkout
 ";
 
 /// The crates that users name, and what those need.
-const PACKAGES: [&str; 11] = [
+pub(crate) const PACKAGES: [&str; 11] = [
     "kiln-nn-ir",
     "kiln-nn-interp",
     "kiln-nn-front",
@@ -20,9 +21,13 @@ const PACKAGES: [&str; 11] = [
     "cargo-kiln",
 ];
 
-/// Packs all crates and builds each from its package, with the others from theirs.
+/// Packs all crates, builds each from its package, with the others from theirs, and uses the command.
 pub(crate) fn build() -> Result<(), Failure> {
-    pack("packages, and their builds", &[])
+    pack(
+        "packages, and their builds",
+        if std::env::var_os("DEV").is_some() { &["--no-verify"] } else { &[] },
+    )?;
+    installed::test()
 }
 
 /// Packs all crates.
