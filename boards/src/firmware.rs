@@ -169,13 +169,11 @@ fn link(package: &Package, board: &Board, what: &str) -> Result<Linked, Error> {
         toolchain.apply(cargo);
         Ok(())
     })?;
-    if ended.status.success() {
-        Ok(Linked::Image { elf: package.executable(&board.target, "")?, warnings: ended.output })
-    } else if ended.output.contains("will not fit in region") {
-        Ok(Linked::TooLarge(ended.output))
-    } else {
-        Err(Error::Failed { what: what.to_owned(), status: ended.status, output: ended.output })
+    if !ended.status.success() && ended.output.contains("will not fit in region") {
+        return Ok(Linked::TooLarge(ended.output));
     }
+    let warnings = ended.succeed(what)?;
+    Ok(Linked::Image { elf: package.executable(&board.target, "")?, warnings })
 }
 
 /// The placements to try, in order.

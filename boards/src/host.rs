@@ -77,9 +77,7 @@ pub fn build_on(on: Option<&'static EmulatedHost>, request: &BuildRequest) -> Re
         cargo.args(["--target", &target]);
         on.map_or(Ok(()), |host| host.configure(cargo))
     })?;
-    if !ended.status.success() {
-        return Err(Error::Failed { what, status: ended.status, output: ended.output });
-    }
+    ended.succeed(&what)?;
     let executable = package.executable(&target, ending)?;
     Ok(Program { executable, on })
 }

@@ -24,6 +24,17 @@ pub(crate) struct Ended {
     pub(crate) output: String,
 }
 
+impl Ended {
+    /// What it printed; a status other than success is an error.
+    pub(crate) fn succeed(self, what: &str) -> Result<String, Error> {
+        let Ended { status, output } = self;
+        match status.success() {
+            true => Ok(output),
+            false => Err(Error::Failed { what: what.to_owned(), status, output }),
+        }
+    }
+}
+
 /// Runs `command` without input and waits for it, at most for `limit`.
 pub(crate) fn run(command: &mut Command, what: &str, limit: Duration) -> Result<Ended, Error> {
     let program = command.get_program().to_string_lossy().into_owned();
@@ -41,12 +52,7 @@ pub(crate) fn run(command: &mut Command, what: &str, limit: Duration) -> Result<
 
 /// Like [`run`], and a status other than success is an error.
 pub(crate) fn succeed(command: &mut Command, what: &str, limit: Duration) -> Result<String, Error> {
-    let Ended { status, output } = run(command, what, limit)?;
-    if status.success() {
-        Ok(output)
-    } else {
-        Err(Error::Failed { what: what.to_owned(), status, output })
-    }
+    run(command, what, limit)?.succeed(what)
 }
 
 /// `None` when the limit passed and the program was ended.

@@ -78,18 +78,13 @@ impl Place {
 
     /// The options with which code is compiled that runs here: for the board's processor, unless another target is asked for.
     pub fn options(&self, options: &Options) -> Options {
-        match self {
-            Place::Interp => options.clone(),
-            Place::Host | Place::HostAt(_) => {
-                let target = options.target.unwrap_or_else(|| Target::of_triple(HOST, &[]));
-                Options { target: Some(target), ..options.clone() }
-            }
-            Place::EmulatedHost(host) => {
-                let target = options.target.unwrap_or_else(|| Target::of_triple(host.target, &[]));
-                Options { target: Some(target), ..options.clone() }
-            }
-            Place::Emulated(board) | Place::Real(board, _) => for_board(options, board),
-        }
+        let (triple, flags): (&str, &[String]) = match self {
+            Place::Interp => return options.clone(),
+            Place::Host | Place::HostAt(_) => (HOST, &[]),
+            Place::EmulatedHost(host) => (host.target, &[]),
+            Place::Emulated(board) | Place::Real(board, _) => (&board.target, &board.rustflags),
+        };
+        for_processor(options, triple, flags)
     }
 
     /// The outputs of every case, which are the steps of one sequence if the model has state.
@@ -169,7 +164,11 @@ impl<'g> Built<'g> {
 
 /// The options with which code is compiled for a board: for its processor, unless another target is asked for.
 pub fn for_board(options: &Options, board: &Board) -> Options {
-    let target = options.target.unwrap_or_else(|| Target::of_triple(&board.target, &board.rustflags));
+    for_processor(options, &board.target, &board.rustflags)
+}
+
+fn for_processor(options: &Options, triple: &str, flags: &[String]) -> Options {
+    let target = options.target.unwrap_or_else(|| Target::of_triple(triple, flags));
     Options { target: Some(target), ..options.clone() }
 }
 
