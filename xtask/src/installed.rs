@@ -14,15 +14,15 @@ const MODEL: &str = "examples/digits/models/digits_int8.tflite";
 /// Installs it, removes what it was built from, and uses it. The packages of this workspace have been packed.
 pub(crate) fn test() -> Result<(), Failure> {
     let place = Place::new()?;
-    place.fill_registry(&[])?;
+    place.fill_registry("sources", &[])?;
     place.install()?;
     // A crate that depends on the checkout says which packages one that does not will need.
     let checkout = root().display().to_string();
     let new = ["new", "first", "--board", BOARD, "--model", "digits.tflite", "--kiln-path", &checkout];
     place.kiln("a crate that depends on the checkout", &place.folder, &new)?;
-    fs::remove_dir_all(place.registry())?;
+    fs::remove_dir_all(place.folder.join("sources"))?;
     let harness = harness()?.join("Cargo.toml");
-    place.fill_registry(&[&harness, &place.folder.join("first/Cargo.toml")])?;
+    place.fill_registry("registry", &[&harness, &place.folder.join("first/Cargo.toml")])?;
     place.work()?;
     place.lack()
 }
@@ -44,17 +44,13 @@ impl Place {
         let folder = std::env::temp_dir().join(format!("kiln-installed-{}", std::process::id()));
         fs::create_dir_all(&folder)?;
         fs::copy(root().join(MODEL), folder.join("digits.tflite"))?;
-        configure(&folder, "registry")?;
         Ok(Place { folder })
     }
 
-    fn registry(&self) -> PathBuf {
-        self.folder.join("registry")
-    }
-
-    /// Fills the registry with Kiln's packages and all others that this workspace and these manifests need.
-    fn fill_registry(&self, manifests: &[&Path]) -> Result<(), Failure> {
-        let registry = self.registry();
+    /// Makes a registry of Kiln's packages and all others that this workspace and these manifests need.
+    fn fill_registry(&self, name: &str, manifests: &[&Path]) -> Result<(), Failure> {
+        configure(&self.folder, name)?;
+        let registry = self.folder.join(name);
         // Not in the folder, whose configuration has no packages yet.
         let mut vendor = cargo(&root(), &["vendor", "--quiet", "--versioned-dirs"]);
         vendor.args(manifests.iter().flat_map(|manifest| [Path::new("--sync"), manifest])).arg(&registry);
