@@ -5,12 +5,17 @@ use std::process::{Command, Stdio};
 #[test]
 fn a_closed_pipe_ends_the_program_without_a_panic() {
     let model = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/digits/models/digits_int8.tflite");
-    for arguments in
-        [&["explain", model][..], &["plan", model], &["plan", model, "--json"], &["ops"], &["boards"]]
-    {
+    let target = ["--target", "cortex-m4"];
+    for arguments in [
+        [&["explain", model][..], &target].concat(),
+        [&["plan", model][..], &target].concat(),
+        [&["plan", model, "--json"][..], &target].concat(),
+        vec!["ops"],
+        vec!["boards"],
+    ] {
         let mut child = Command::new(env!("CARGO_BIN_EXE_cargo-kiln"))
             .arg("kiln")
-            .args(arguments)
+            .args(&arguments)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()

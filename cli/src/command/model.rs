@@ -3,12 +3,14 @@
 use anyhow::{bail, Result};
 use clap::Args;
 use kiln_codegen::{compile_file, Compiled, Float, Optimize, Options, Qdq, Reference, Target, Weights};
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 /// Says on standard error that code is for any processor, where nobody named one: then another one's kernels need other memory and time.
 pub(super) fn note_target(options: &Options) {
     if options.target.is_none() {
-        eprintln!("note: this is plain Rust for any processor; --target takes the kernels of yours: cortex-m4, x86-64 …");
+        // Where nobody reads it, it is lost.
+        let _ = writeln!(io::stderr(), "note: this is plain Rust for any processor; --target takes the kernels of yours: cortex-m4, x86-64 …");
     }
 }
 
