@@ -125,7 +125,7 @@ fn items(rest: &str) -> Vec<&str> {
 }
 
 /// The rooms that may use the table of kernels.
-const KNOW_KERNELS: [&str; 5] =
+const KNOW_KERNELS: [&str; 4] =
     ["codegen/src/select", "codegen/src/emit", "codegen/tools/src/report", "codegen/tools/src/advice"];
 
 /// Files and folders of the modules that a file declares for tests only: their paths, a folder's with its slash.
