@@ -3,13 +3,12 @@
 //! Filters are packed as they are read: in each group four of them alternate, element by element, as long as there are four; the
 //! others follow one by one. The elements of a filter are in the order \[k_h\]\[k_w\]\[in_c / groups\].
 
-use super::sum::{Float, Int8, Int8Float, Int8Wide, Sum, LANES};
+use super::sum::{Float, Int8, Sum, LANES};
 use super::weights::Weights;
 use crate::arch::extent::{product, product_of};
 use crate::params::{Conv, FloatRequant, Requant, Rescale};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
-use core::marker::PhantomData;
 
 /// Convolution of an `i8` image with packed filters `w`: TFLite's `CONV_2D`.
 ///
@@ -25,7 +24,7 @@ pub fn conv2d_i8(
     y: Rows<'_, i8>,
     band: Band,
 ) {
-    conv2d(p, x, w, Int8 { bias, pad, requant: q }, y, band);
+    conv2d(p, x, w, Int8::new(bias, pad, q), y, band);
 }
 
 /// As [`conv2d_i8`] with weights of 16 bits: those of old models, whose 8-bit weights have a zero point.
@@ -40,7 +39,7 @@ pub fn conv2d_i8xi16(
     y: Rows<'_, i8>,
     band: Band,
 ) {
-    conv2d(p, x, w, Int8Wide(Int8 { bias, pad, requant: q }), y, band);
+    conv2d(p, x, w, Int8::new(bias, pad, q), y, band);
 }
 
 /// As [`conv2d_i8`], but sums are rescaled as floats: ONNX Runtime's `QLinearConv`.
@@ -55,7 +54,7 @@ pub fn conv2d_i8_float(
     y: Rows<'_, i8>,
     band: Band,
 ) {
-    conv2d(p, x, w, Int8Float { bias, pad, requant: q, weights: PhantomData }, y, band);
+    conv2d(p, x, w, Int8::new(bias, pad, q), y, band);
 }
 
 /// As [`conv2d_i8_float`] with weights of 16 bits.
@@ -70,7 +69,7 @@ pub fn conv2d_i8xi16_float(
     y: Rows<'_, i8>,
     band: Band,
 ) {
-    conv2d(p, x, w, Int8Float { bias, pad, requant: q, weights: PhantomData }, y, band);
+    conv2d(p, x, w, Int8::new(bias, pad, q), y, band);
 }
 
 /// As [`conv2d_i8`] for floats, with padding that does not count and the bias as it is: products are summed in the order of a filter's elements, the bias comes

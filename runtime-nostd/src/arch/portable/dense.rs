@@ -1,10 +1,9 @@
 //! Matrix products: convolutions of images of one pixel.
 
 use super::conv::{conv2d, conv2d_f32, conv2d_i8, conv2d_i8_float, conv2d_i8xi16, conv2d_i8xi16_float};
-use super::sum::{dot, Int8, Int8Once, LANES};
+use super::sum::{dot, Int8, Int8Twice, Once, LANES};
 use crate::params::{Conv, FloatRequant, Requant, Rescale};
 use crate::rows::{Band, Rows};
-use core::marker::PhantomData;
 
 /// Product of the rows of `x` \[…\]\[k\] with `n` packed filters `w` of `k` elements, to rows of `n` results: TFLite Micro's
 /// `FULLY_CONNECTED`, which rescales with double rounding like a convolution. Zero points are folded into `bias`.
@@ -15,7 +14,7 @@ pub fn dense_i8(x: Rows<'_, i8>, w: &[i8], bias: &[i32], q: &Requant<'_>, y: Row
 /// As [`dense_i8`], but sums are rescaled with one rounding, as LiteRT does it.
 pub fn dense_i8_once(x: Rows<'_, i8>, w: &[i8], bias: &[i32], q: &Requant<'_>, y: Rows<'_, i8>, band: Band) {
     let matrix = matrix(x.row_len(), y.row_len());
-    conv2d(&matrix, x, w, Int8Once(Int8 { bias, pad: 0, requant: q }, PhantomData), y, band);
+    conv2d(&matrix, x, w, Int8::new(bias, 0, Once(q)), y, band);
 }
 
 /// As [`dense_i8_once`] with weights of 16 bits.
@@ -28,7 +27,7 @@ pub fn dense_i8xi16_once(
     band: Band,
 ) {
     let matrix = matrix(x.row_len(), y.row_len());
-    conv2d(&matrix, x, w, Int8Once(Int8 { bias, pad: 0, requant: q }, PhantomData), y, band);
+    conv2d(&matrix, x, w, Int8::new(bias, 0, Once(q)), y, band);
 }
 
 /// As [`dense_i8`], but sums are rescaled as floats.
@@ -77,7 +76,7 @@ pub fn dense_i8_i16(x: Rows<'_, i8>, w: &[i8], bias: &[i32], by: &Rescale, y: Ro
                 let Some((filters, rest)) = w.split_at_checked(lanes * x.len()) else { return };
                 let mut sums = [0; LANES];
                 let Some(sums) = sums.get_mut(..lanes) else { return };
-                dot::<Int8<'_>>(x, filters, sums);
+                dot::<Int8Twice<'_>>(x, filters, sums);
                 for ((sum, bias), out) in sums.iter().zip(bias).zip(out) {
                     out.set(by.apply(sum.wrapping_add(*bias)) as i16);
                 }

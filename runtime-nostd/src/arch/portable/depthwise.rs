@@ -1,12 +1,11 @@
 //! Depthwise convolution: every channel of the operand has filters of its own.
 
-use super::sum::{Float, Int8, Int8Float, Int8Wide, Sum};
+use super::sum::{Float, Int8, Sum};
 use super::weights::Weights;
 use crate::arch::extent::product_of;
 use crate::params::{Conv, FloatRequant, Requant};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
-use core::marker::PhantomData;
 
 /// TFLite's `DEPTHWISE_CONV_2D`, for one `i8` image: convolution with filters `w` \[k_h\]\[k_w\]\[out_c\]; channel `o` of the result reads channel
 /// `o / (out_c / in_c)` of the operand.
@@ -23,7 +22,7 @@ pub fn depthwise2d_i8(
     y: Rows<'_, i8>,
     band: Band,
 ) {
-    depthwise2d(p, x, w, Int8 { bias, pad, requant: q }, y, band);
+    depthwise2d(p, x, w, Int8::new(bias, pad, q), y, band);
 }
 
 /// As [`depthwise2d_i8`] with weights of 16 bits.
@@ -38,7 +37,7 @@ pub fn depthwise2d_i8xi16(
     y: Rows<'_, i8>,
     band: Band,
 ) {
-    depthwise2d(p, x, w, Int8Wide(Int8 { bias, pad, requant: q }), y, band);
+    depthwise2d(p, x, w, Int8::new(bias, pad, q), y, band);
 }
 
 /// As [`depthwise2d_i8`], but sums are rescaled as floats: ONNX Runtime's `QLinearConv`.
@@ -53,7 +52,7 @@ pub fn depthwise2d_i8_float(
     y: Rows<'_, i8>,
     band: Band,
 ) {
-    depthwise2d(p, x, w, Int8Float { bias, pad, requant: q, weights: PhantomData }, y, band);
+    depthwise2d(p, x, w, Int8::new(bias, pad, q), y, band);
 }
 
 /// As [`depthwise2d_i8_float`] with weights of 16 bits.
@@ -68,7 +67,7 @@ pub fn depthwise2d_i8xi16_float(
     y: Rows<'_, i8>,
     band: Band,
 ) {
-    depthwise2d(p, x, w, Int8Float { bias, pad, requant: q, weights: PhantomData }, y, band);
+    depthwise2d(p, x, w, Int8::new(bias, pad, q), y, band);
 }
 
 /// As [`depthwise2d_i8`] for floats: products are summed in the order of the taps, the bias comes last, padding does not

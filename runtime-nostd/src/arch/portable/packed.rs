@@ -4,12 +4,11 @@ use super::conv::conv2d;
 use super::dense::matrix;
 use super::depthwise::depthwise2d;
 use super::dynamic::Dynamic;
-use super::sum::{Float, Int8, Int8Once};
+use super::sum::{Float, Int8, Once};
 use super::weights::{halves, nibbles};
 use crate::params::{Conv, DynamicLayer, Requant};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
-use core::marker::PhantomData;
 
 /// [`conv2d_i8`](super::conv::conv2d_i8) with two filters' elements in a byte, the first in the low half.
 #[inline(never)]
@@ -23,7 +22,7 @@ pub fn conv2d_i8xi4(
     y: Rows<'_, i8>,
     band: Band,
 ) {
-    conv2d(p, x, nibbles(w), Int8 { bias, pad, requant: q }, y, band);
+    conv2d(p, x, nibbles(w), Int8::new(bias, pad, q), y, band);
 }
 
 /// [`depthwise2d_i8`](super::depthwise::depthwise2d_i8) with two weights in a byte, the first in the low half.
@@ -38,7 +37,7 @@ pub fn depthwise2d_i8xi4(
     y: Rows<'_, i8>,
     band: Band,
 ) {
-    depthwise2d(p, x, nibbles(w), Int8 { bias, pad, requant: q }, y, band);
+    depthwise2d(p, x, nibbles(w), Int8::new(bias, pad, q), y, band);
 }
 
 /// [`dense_i8`](super::dense::dense_i8) with two filters' elements in a byte, the first in the low half.
@@ -56,7 +55,7 @@ pub fn dense_i8xi4_once(
     band: Band,
 ) {
     let matrix = matrix(x.row_len(), y.row_len());
-    conv2d(&matrix, x, nibbles(w), Int8Once(Int8 { bias, pad: 0, requant: q }, PhantomData), y, band);
+    conv2d(&matrix, x, nibbles(w), Int8::new(bias, 0, Once(q)), y, band);
 }
 
 /// [`conv2d_f32`](super::conv::conv2d_f32) with weights of half precision.

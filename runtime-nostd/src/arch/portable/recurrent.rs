@@ -1,7 +1,7 @@
 //! Long short-term memory: TFLite's `UNIDIRECTIONAL_SEQUENCE_LSTM`, as TFLite Micro's `lstm_eval` computes it, for one sequence.
 
 use super::sigmoid::{sigmoid, tanh};
-use super::sum::{clip, dot, Float, Int8, Sum, LANES};
+use super::sum::{clip, dot, Float, Int8Twice, Sum, LANES};
 use super::unary;
 use crate::arch::extent::product;
 use crate::params::{Lstm, Scale};
@@ -29,7 +29,7 @@ pub fn lstm_i8(
     let sums = |x: &[Cell<i8>], w: &[i8], unit: usize, bias: [i32; GATES]| {
         let mut sums = bias;
         let filters = GATES * x.len();
-        dot::<Int8<'_>>(x, part(w, unit, filters), &mut sums);
+        dot::<Int8Twice<'_>>(x, part(w, unit, filters), &mut sums);
         sums
     };
     steps(

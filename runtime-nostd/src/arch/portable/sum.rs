@@ -32,128 +32,61 @@ pub(crate) trait Sum: Copy {
     fn finish(self, o: usize, acc: &[Self::Acc], out: &[Cell<Self::Y>]);
 }
 
-/// `i8`: exact sums modulo 2³²; padding counts as a stored value.
+/// `i8`, with weights of type `W`: exact sums modulo 2³², which become results by `R`; padding counts as a stored value.
 #[derive(Clone, Copy)]
-pub(crate) struct Int8<'a> {
+pub(crate) struct Int8<'a, W, R> {
     /// Bias of each output channel, zero points folded in.
-    pub bias: &'a [i32],
+    bias: &'a [i32],
     /// Stored value of padding.
-    pub pad: i8,
-    /// Sum to result.
-    pub requant: &'a Requant<'a>,
+    pad: i8,
+    requant: R,
+    weights: PhantomData<W>,
 }
 
-impl Sum for Int8<'_> {
-    type T = i8;
-    type W = i8;
-    type Y = i8;
-    type Acc = i32;
+/// With weights of 8 bits, and sums rescaled as TensorFlow Lite Micro does it.
+pub(crate) type Int8Twice<'a> = Int8<'a, i8, &'a Requant<'a>>;
 
-    const ANY: i8 = 0;
-    const EMPTY: i32 = 0;
-
+impl<'a, W, R> Int8<'a, W, R> {
     #[inline(always)]
-    fn add(acc: i32, x: i8, w: i8) -> i32 {
-        acc.wrapping_add(i32::from(x) * i32::from(w))
-    }
-
-    #[inline(always)]
-    fn pad(self) -> i8 {
-        self.pad
-    }
-
-    #[inline(always)]
-    fn finish(self, o: usize, acc: &[i32], out: &[Cell<i8>]) {
-        requantize(self.bias, self.requant, o, acc, out);
+    pub(crate) fn new(bias: &'a [i32], pad: i8, requant: R) -> Self {
+        Int8 { bias, pad, requant, weights: PhantomData }
     }
 }
 
-/// [`Int8`] with weights of 16 bits.
+/// How sums of a layer are rescaled.
+pub(crate) trait Rescaling: Copy {
+    /// Adds biases to the sums of the channels from `o` on, and rescales them.
+    fn results(self, bias: &[i32], o: usize, acc: &[i32], out: &[Cell<i8>]);
+}
+
+/// With two roundings.
+impl Rescaling for &Requant<'_> {
+    #[inline(always)]
+    fn results(self, bias: &[i32], o: usize, acc: &[i32], out: &[Cell<i8>]) {
+        requantize(bias, self, o, acc, out);
+    }
+}
+
+/// With one rounding.
 #[derive(Clone, Copy)]
-pub(crate) struct Int8Wide<'a>(pub Int8<'a>);
+pub(crate) struct Once<'a>(pub &'a Requant<'a>);
 
-impl Sum for Int8Wide<'_> {
-    type T = i8;
-    type W = i16;
-    type Y = i8;
-    type Acc = i32;
-
-    const ANY: i8 = 0;
-    const EMPTY: i32 = 0;
-
+impl Rescaling for Once<'_> {
     #[inline(always)]
-    fn add(acc: i32, x: i8, w: i16) -> i32 {
-        acc.wrapping_add(i32::from(x) * i32::from(w))
-    }
-
-    #[inline(always)]
-    fn pad(self) -> i8 {
-        self.0.pad
-    }
-
-    #[inline(always)]
-    fn finish(self, o: usize, acc: &[i32], out: &[Cell<i8>]) {
-        self.0.finish(o, acc, out);
+    fn results(self, bias: &[i32], o: usize, acc: &[i32], out: &[Cell<i8>]) {
+        rescale(bias, self.0, o, acc, out, Scale::apply_once);
     }
 }
 
-/// [`Int8`] with weights of type `W`, whose sums are rescaled with one rounding.
-pub(crate) struct Int8Once<'a, W>(pub Int8<'a>, pub PhantomData<W>);
-
-impl<W> Clone for Int8Once<'_, W> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<W> Copy for Int8Once<'_, W> {}
-
-impl<W: Copy + Into<i32> + 'static> Sum for Int8Once<'_, W> {
-    type T = i8;
-    type W = W;
-    type Y = i8;
-    type Acc = i32;
-
-    const ANY: i8 = 0;
-    const EMPTY: i32 = 0;
-
+/// As floats.
+impl Rescaling for &FloatRequant<'_> {
     #[inline(always)]
-    fn add(acc: i32, x: i8, w: W) -> i32 {
-        acc.wrapping_add(i32::from(x).wrapping_mul(w.into()))
-    }
-
-    #[inline(always)]
-    fn pad(self) -> i8 {
-        self.0.pad
-    }
-
-    #[inline(always)]
-    fn finish(self, o: usize, acc: &[i32], out: &[Cell<i8>]) {
-        rescale(self.0.bias, self.0.requant, o, acc, out, Scale::apply_once);
+    fn results(self, bias: &[i32], o: usize, acc: &[i32], out: &[Cell<i8>]) {
+        rescale_float(bias, self, o, acc, out);
     }
 }
 
-/// `i8` with weights of type `W`, whose sums are rescaled as floats.
-pub(crate) struct Int8Float<'a, W> {
-    /// Bias of each output channel, zero points folded in.
-    pub bias: &'a [i32],
-    /// Stored value of padding.
-    pub pad: i8,
-    /// Sum to result.
-    pub requant: &'a FloatRequant<'a>,
-    /// The type of weights.
-    pub weights: PhantomData<W>,
-}
-
-impl<W> Clone for Int8Float<'_, W> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<W> Copy for Int8Float<'_, W> {}
-
-impl<W: Copy + Into<i32> + 'static> Sum for Int8Float<'_, W> {
+impl<W: Copy + Into<i32> + 'static, R: Rescaling> Sum for Int8<'_, W, R> {
     type T = i8;
     type W = W;
     type Y = i8;
@@ -174,7 +107,7 @@ impl<W: Copy + Into<i32> + 'static> Sum for Int8Float<'_, W> {
 
     #[inline(always)]
     fn finish(self, o: usize, acc: &[i32], out: &[Cell<i8>]) {
-        rescale_float(self.bias, self.requant, o, acc, out);
+        self.requant.results(self.bias, o, acc, out);
     }
 }
 
