@@ -28,10 +28,6 @@ pub(crate) fn pairs_of_pixels<
 }
 
 /// Sums of the pixel whose taps begin at byte `from`: A, A + 256 · B, C, C + 256 · D.
-///
-/// # Safety
-///
-/// None.
 pub(crate) unsafe fn sums_of_one(w: &[i32], x: &[Cell<i32>], from: usize, pairs: usize) -> [i32; 4] {
     let &[a, ab, c, cd, ref taps @ ..] = w else { return [0; 4] };
     let mut acc = [a, ab, c, cd];

@@ -20,10 +20,6 @@ impl<'a> Taps<'a> {
 }
 
 /// Results of all filters, requantised.
-///
-/// # Safety
-///
-/// None.
 pub(crate) unsafe fn quads<const SHIFT: u32, const SIGNED: bool>(taps: &Taps<'_>, w: &[i32], y: &[Cell<i8>]) {
     for (y, w) in y.chunks(4).zip(w.chunks_exact(taps.quad_words() + requant_words(SIGNED))) {
         let [[a, b], [c, d]] = sums::<2>(taps, w);
@@ -33,10 +29,6 @@ pub(crate) unsafe fn quads<const SHIFT: u32, const SIGNED: bool>(taps: &Taps<'_>
 }
 
 /// Sums of the filters of one quad.
-///
-/// # Safety
-///
-/// None.
 pub(crate) unsafe fn sums_of_quad(taps: &Taps<'_>, w: &[i32], quad: &mut [i32; 4]) {
     let [[a, b], [c, d]] = sums::<2>(taps, w);
     *quad = [a, b, c, d];

@@ -6,10 +6,6 @@ use crate::arch::dsp::tile::requantised;
 use core::cell::Cell;
 
 /// Results of eights of filters, requantised.
-///
-/// # Safety
-///
-/// None.
 pub(crate) unsafe fn eights<const SHIFT: u32, const SIGNED: bool>(
     taps: &Taps<'_>,
     w: &[i32],

@@ -3,10 +3,6 @@
 use core::cell::Cell;
 
 /// Copies nothing: all are others.
-///
-/// # Safety
-///
-/// None.
 pub(crate) unsafe fn copy_down<'a>(from: &'a [Cell<i16>], _: &[Cell<i16>]) -> &'a [Cell<i16>] {
     from
 }

@@ -6,10 +6,6 @@ use crate::params::CompactDense;
 use core::cell::Cell;
 
 /// Results of all filters for one row.
-///
-/// # Safety
-///
-/// None.
 pub(crate) unsafe fn block(p: &CompactDense<'_>, x: &[Cell<i8>], y: &[Cell<i8>]) {
     let words = FIRST_WORDS + x.len() + requant_words(p.signed);
     for (y, w) in y.chunks(4).zip(p.weights.chunks_exact(words)) {
