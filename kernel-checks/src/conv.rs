@@ -2,6 +2,7 @@
 
 use crate::reference::{requantize, tap};
 use crate::{cells, Case, Check, Mismatch, Rng, Scratch};
+use core::cell::Cell;
 use kiln::kernels::{conv2d_i8, Band, Conv, Requant, Rows};
 
 pub(crate) const CHECKS: &[Check] =
@@ -43,13 +44,20 @@ fn conv2d_i8_by_definition(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<()
 
     let packed = scratch.bytes.take(filters.len());
     pack_by_fours(filters, size, packed);
-    let (x, got) = (Rows::whole(x, p.in_w * p.in_c), Rows::whole(y.got(), row));
-    // Two calls, so that a band that does not begin at the top is tried too.
-    let first = rng.size(0, out_h);
-    for band in [Band { first: 0, rows: first }, Band { first, rows: out_h - first }] {
-        conv2d_i8(&p, x, packed, bias, pad, &q, got, band);
+    let run = |x: Rows<'_, i8>, y: Rows<'_, i8>, band| conv2d_i8(&p, x, packed, bias, pad, &q, y, band);
+    let overlaid = rng.one_in(3);
+    if overlaid {
+        run_overlaid(rng, &mut scratch, (&p, out_h), x, y.got(), run);
+    } else {
+        let (x, got) = (Rows::whole(x, p.in_w * p.in_c), Rows::whole(y.got(), row));
+        // Two calls, so that a band that does not begin at the top is tried too.
+        let first = rng.size(0, out_h);
+        for band in [Band { first: 0, rows: first }, Band { first, rows: out_h - first }] {
+            run(x, got, band);
+        }
     }
-    y.compare(describe(&p).with("offset", offset).with("zero_point", zero_point))
+    let case = describe(&p).with("offset", offset).with("zero_point", zero_point);
+    y.compare(case.with("overlaid", i32::from(overlaid)))
 }
 
 /// A random convolution without groups, and its number of result rows.
@@ -75,6 +83,25 @@ pub(crate) fn shape(rng: &mut Rng) -> (Conv, usize) {
     let out = |size: usize, pad: usize, k: usize, stride: usize| (size + 2 * pad - k) / stride + 1;
     let out_h = out(p.in_h, p.pad_top, p.k_h, p.stride_h);
     (Conv { out_w: out(p.in_w, p.pad_left, p.k_w, p.stride_w), ..p }, out_h)
+}
+
+/// Runs a kernel with the result in the place of the operand, as far up as what is still to be read allows: a row of the result lies over what only rows before it read.
+pub(crate) fn run_overlaid(
+    rng: &mut Rng,
+    scratch: &mut Scratch<'_>,
+    (p, out_h): (&Conv, usize),
+    x: &[Cell<i8>],
+    y: &[Cell<i8>],
+    run: impl FnOnce(Rows<'_, i8>, Rows<'_, i8>, Band),
+) {
+    let (len, row) = (p.in_w * p.in_c, y.len() / out_h.max(1));
+    let first = |r: usize| (r * p.stride_h).saturating_sub(p.pad_top) * len;
+    let gap = (0..out_h).map(|r| ((r + 1) * row).saturating_sub(first(r).min(x.len()))).max().unwrap_or(0);
+    let memory = cells(scratch.bytes.take_at((gap + x.len()).max(y.len()), rng.size(0, 3)));
+    let (operand, result) = (&memory[gap..][..x.len()], &memory[..y.len()]);
+    operand.iter().zip(x).for_each(|(to, x)| to.set(x.get()));
+    run(Rows::whole(operand, len), Rows::whole(result, row), Band { first: 0, rows: out_h });
+    y.iter().zip(result).for_each(|(y, result)| y.set(result.get()));
 }
 
 /// What there is to say of a convolution.

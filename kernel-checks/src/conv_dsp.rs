@@ -1,7 +1,7 @@
 //! Convolutions for cores with the DSP extension.
 
 use crate::affine::factors;
-use crate::conv::describe;
+use crate::conv::{describe, run_overlaid};
 use crate::reference::{affine, requantize, tap};
 use crate::{cells, Case, Check, Mismatch, Rng, Scratch};
 use core::cell::Cell;
@@ -243,17 +243,7 @@ fn requantised(rng: &mut Rng, mut scratch: Scratch<'_>, which: Which) -> Result<
     };
     let (ring, overlaid) = (rng.one_in(3), rng.one_in(3));
     if overlaid {
-        // The result takes the place of the operand, as far up as what is still to be read allows.
-        let len = p.in_w * p.in_c;
-        let first = |r: usize| (r * p.stride_h).saturating_sub(p.pad_top).min(p.in_h);
-        let gap = (0..t.out_h).map(|r| ((r + 1) * row).saturating_sub(first(r) * len)).max().unwrap_or(0);
-        let size = (gap + p.in_h * len).max(t.out_h * row);
-        let memory = cells(scratch.bytes.take_at(size, rng.size(0, 3)));
-        let x = &memory[gap..gap + p.in_h * len];
-        x.iter().zip(t.x).for_each(|(to, x)| to.set(x.get()));
-        let result = &memory[..t.out_h * row];
-        call(Rows::whole(x, len), Rows::whole(result, row), Band { first: 0, rows: t.out_h });
-        y.got().iter().zip(result).for_each(|(got, result)| got.set(result.get()));
+        run_overlaid(rng, &mut scratch, (p, t.out_h), t.x, y.got(), call);
     } else if ring {
         // Row by row, from as many rows as one row of the result reads, and now and then one more.
         let held = (p.k_h - 1) * p.dilation_h + 1 + rng.size(0, 1);

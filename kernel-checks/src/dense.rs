@@ -1,7 +1,7 @@
 //! Matrix products, and convolutions of images one column wide.
 
 use crate::affine::factors;
-use crate::conv::describe;
+use crate::conv::{describe, run_overlaid};
 use crate::reference::{affine, requantize, tap};
 use crate::{cells, Check, Mismatch, Rng, Scratch};
 use kiln::kernels::{
@@ -166,9 +166,7 @@ fn check(rng: &mut Rng, mut scratch: Scratch<'_>, column: bool, kind: Kind) -> R
         }
     }
 
-    let (x, got) = (Rows::whole(cells(x), p.in_c), Rows::whole(y.got(), p.out_c));
-    let split = rng.size(0, rows);
-    for band in [Band { first: 0, rows: split }, Band { first: split, rows: rows - split }] {
+    let run = |x: Rows<'_, i8>, got: Rows<'_, i8>, band| {
         // The kernel in the drawn form.
         macro_rules! run {
             ($kernel:ident, $exact:ident, $([$($rest:tt)*])?, $($args:expr),*) => {
@@ -198,6 +196,16 @@ fn check(rng: &mut Rng, mut scratch: Scratch<'_>, column: bool, kind: Kind) -> R
             (false, Kind::Dots, _) => run!(dense_i8_dsp_dot, dense_i8_dsp_exact, , x, w),
             (false, ..) => run!(dense_i8_dsp, dense_i8_dsp_exact, , x, w),
         }
+    };
+    let (x, split, overlaid) = (cells(x), rng.size(0, rows), rng.one_in(3));
+    if overlaid {
+        run_overlaid(rng, &mut scratch, (&p, rows), x, y.got(), run);
+    } else {
+        let (x, got) = (Rows::whole(x, p.in_c), Rows::whole(y.got(), p.out_c));
+        for band in [Band { first: 0, rows: split }, Band { first: split, rows: rows - split }] {
+            run(x, got, band);
+        }
     }
-    y.compare(describe(&p).with("rows", rows).with("shift", shift as i32).with("signed", signed as i32))
+    let case = describe(&p).with("rows", rows).with("shift", shift as i32).with("signed", signed as i32);
+    y.compare(case.with("overlaid", i32::from(overlaid)))
 }

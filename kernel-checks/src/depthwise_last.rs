@@ -1,7 +1,7 @@
 //! Depthwise convolutions of channel-last images for cores with DSP.
 
 use crate::affine::Forms;
-use crate::conv::describe;
+use crate::conv::{describe, run_overlaid};
 use crate::reference::{requantize, tap};
 use crate::{cells, Check, Mismatch, Rng, Scratch};
 use kiln::kernels::{
@@ -132,7 +132,7 @@ fn corrections_first(stream: &mut [i32], before: usize) {
     }
 }
 
-/// Runs a kernel on a whole tensor in two calls, or row by row on a ring.
+/// Runs a kernel on a whole tensor in two calls, row by row on a ring, or with the result in the place of the operand.
 fn compare(
     rng: &mut Rng,
     mut scratch: Scratch<'_>,
@@ -156,8 +156,11 @@ fn compare(
         }
         y.set(finish(sum, c));
     }
-    let ringed = rng.one_in(2);
-    if ringed {
+    let mode = rng.int(0, 2);
+    if mode == 2 {
+        let x = scratch.bytes.copy(image);
+        run_overlaid(rng, &mut scratch, (p, out_h), cells(x), y.got(), run);
+    } else if mode == 1 {
         let reach = (p.k_h - 1) * p.dilation_h + 1;
         let ring = rng.size(reach, reach + 2);
         let memory = cells(scratch.bytes.take_at(ring * in_row, rng.size(0, 3)));
@@ -188,6 +191,6 @@ fn compare(
         describe(p)
             .with("dilation_h", p.dilation_h)
             .with("dilation_w", p.dilation_w)
-            .with("ringed", ringed as i32),
+            .with("mode", mode),
     )
 }

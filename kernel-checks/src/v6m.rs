@@ -1,6 +1,6 @@
 //! Kernels of cores without DSP: tiles of two pixels, of one pixel, and tables of taps.
 
-use crate::conv::describe;
+use crate::conv::{describe, run_overlaid};
 use crate::reference::tap;
 use crate::{cells, Case, Check, Mismatch, Rng, Scratch};
 use kiln::kernels::{
@@ -61,7 +61,6 @@ fn convolution(rng: &mut Rng, mut scratch: Scratch<'_>, pairs: bool) -> Result<(
     }
 
     let part = if rng.one_in(3) { 2 * rng.size(1, 72) } else { 144 };
-    let (x, got) = (Rows::whole(x, p.in_w * p.in_c), Rows::whole(y.got(), out_row));
     let lift = 32_640 * (size / 2) as i32;
     let mut packer = Packer { filters, size, part, packed: scratch.bytes.take((p.out_c + 3) * size), len: 0 };
     let count = if pairs { 2 * p.out_c } else { p.out_c.next_multiple_of(4) };
@@ -85,16 +84,22 @@ fn convolution(rng: &mut Rng, mut scratch: Scratch<'_>, pairs: bool) -> Result<(
     for (word, bytes) in w.iter_mut().zip(bytes.chunks_exact(4)) {
         *word = bytes.iter().rev().fold(0, |word, &byte| word << 8 | i32::from(byte as u8));
     }
-    // Two calls, so that a band that does not begin at the top is tried too.
-    let split = rng.size(0, out_h);
-    for band in [Band { first: 0, rows: split }, Band { first: split, rows: out_h - split }] {
-        if pairs {
-            conv2d_i8_v6m_pairs(&p, x, bytes, first, part, pad, &q, got, band);
-        } else {
-            conv2d_i8_v6m_singles(&p, x, w, first, part, pad, &q, got, band);
+    let run = |x: Rows<'_, i8>, y: Rows<'_, i8>, band| match pairs {
+        true => conv2d_i8_v6m_pairs(&p, x, bytes, first, part, pad, &q, y, band),
+        false => conv2d_i8_v6m_singles(&p, x, w, first, part, pad, &q, y, band),
+    };
+    let (split, overlaid) = (rng.size(0, out_h), rng.one_in(3));
+    if overlaid {
+        run_overlaid(rng, &mut scratch, (&p, out_h), x, y.got(), run);
+    } else {
+        let (x, got) = (Rows::whole(x, p.in_w * p.in_c), Rows::whole(y.got(), out_row));
+        // Two calls, so that a band that does not begin at the top is tried too.
+        for band in [Band { first: 0, rows: split }, Band { first: split, rows: out_h - split }] {
+            run(x, got, band);
         }
     }
     let case = describe(&p).with("offset", offset).with("part", part).with("words", words);
+    let case = case.with("overlaid", i32::from(overlaid));
     y.compare(case.with("split", split).with("dilation_h", p.dilation_h).with("dilation_w", p.dilation_w))
 }
 
@@ -138,12 +143,18 @@ fn depthwise(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
         channel[1..].rotate_right(words - 4);
         y.set(requantize(v, &channel[1..], &q));
     }
-    let (x, got) = (Rows::whole(x, p.in_w * p.in_c), Rows::whole(y.got(), out_row));
-    let split = rng.size(0, out_h);
-    for band in [Band { first: 0, rows: split }, Band { first: split, rows: out_h - split }] {
-        depthwise2d_i8_v6m(&p, x, w, pad, &q, got, band);
+    let run = |x: Rows<'_, i8>, y: Rows<'_, i8>, band| depthwise2d_i8_v6m(&p, x, w, pad, &q, y, band);
+    let (split, overlaid) = (rng.size(0, out_h), rng.one_in(3));
+    if overlaid {
+        run_overlaid(rng, &mut scratch, (&p, out_h), x, y.got(), run);
+    } else {
+        let (x, got) = (Rows::whole(x, p.in_w * p.in_c), Rows::whole(y.got(), out_row));
+        for band in [Band { first: 0, rows: split }, Band { first: split, rows: out_h - split }] {
+            run(x, got, band);
+        }
     }
-    y.compare(describe(&p).with("offset", offset).with("split", split).with("words", words))
+    let case = describe(&p).with("offset", offset).with("split", split).with("words", words);
+    y.compare(case.with("overlaid", i32::from(overlaid)))
 }
 
 fn add(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
@@ -171,6 +182,13 @@ fn shape(rng: &mut Rng, pairs: bool) -> (Conv, usize) {
     }
     match rng.int(0, 7) {
         0 => p.out_c = rng.size(30, 70),
+        // Rows of one pixel, of which two are computed at once.
+        3 => {
+            (p.in_w, p.k_w, p.pad_left) = (1, 1, 0);
+            (p.k_h, p.pad_top) = (p.k_h.min(2), p.pad_top.min(1));
+            (p.in_c, p.out_c) = (rng.size(30, 50), rng.size(34, 70));
+            out_h = resize(&mut p);
+        }
         1 => {
             p.in_c = rng.size(30, 70);
             p.out_c = p.out_c.min(6);

@@ -96,6 +96,13 @@ impl<'a, T> Rows<'a, T> {
         self.cells
     }
 
+    /// Whether some of the memory is that of other rows.
+    #[inline(always)]
+    pub(crate) fn overlaps(&self, other: &Rows<'_, T>) -> bool {
+        let (own, other) = (self.cells.as_ptr_range(), other.cells.as_ptr_range());
+        own.start < other.end && other.start < own.end
+    }
+
     /// How many rows are held; `None` if the memory is smaller. They are no more than the memory has elements, also where they are empty.
     #[inline(always)]
     pub(crate) fn held(&self) -> Option<usize> {

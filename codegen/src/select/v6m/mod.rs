@@ -119,7 +119,7 @@ impl Kernel {
         let results = asked.graph.ty(asked.node.result).shape.numel();
         let filters = asked.graph.ty(asked.node.result).shape.last().max(1);
         let products = kiln_ir::macs(asked.graph, asked.node) as usize;
-        // A pair of one pixel is computed as one of two. In a pipeline rows come alone.
+        // A pair of one pixel is computed as one of two. In a pipeline rows come alone. (So they do where a long filter's result lies over its operand, which is not counted.)
         let in_pairs = |rows: usize, pixels: usize| {
             let together = if asked.whole { rows * pixels } else { pixels };
             products / together.max(1) * together.next_multiple_of(2)

@@ -17,7 +17,8 @@ const BLOCK: usize = 33;
 /// Rows of `x` have `in_w · in_c` elements, those of `y` `out_w · out_c`. Padding reads as `pad`.
 ///
 /// A filter's rows of `k_w · in_c` taps are filled up to an even number; its `k_h` rows are taken in parts of `part` taps, an even number of at most 144. `first` are the
-/// accumulators' first values, two per filter. Weights are ordered by *blocks* of filters (33, or 31 where 33 would leave a single one, if the
+/// accumulators' first values, two per filter. Pixels are taken two by two, those of two rows together only where the result does not lie over the operand or the
+/// operand is read once. Weights are ordered by *blocks* of filters (33, or 31 where 33 would leave a single one, if the
 /// layer has several parts; otherwise all), parts, tiles (of three filters, and of two for what is left), taps, filters.
 #[inline(never)]
 pub fn conv2d_i8_v6m_pairs(
@@ -43,9 +44,12 @@ pub fn conv2d_i8_v6m_pairs(
     if p.out_c > MOST_FILTERS || !y.holds(band.rows, product(p.out_w, p.out_c.max(1))) {
         return;
     }
-    let mut pixels = band.range().flat_map(|row| (0..p.out_w).map(move |column| (row, column)));
+    // Each block of filters reads the operand anew, when results of the blocks before it are written: those of the second row may lie over what the first one reads.
+    let by_row = size > part && p.out_c > BLOCK && x.overlaps(&y);
+    let pixels = band.range().flat_map(|row| (0..p.out_w).map(move |column| (row, column)));
+    let mut pixels = pixels.peekable();
     while let Some(a) = pixels.next() {
-        let b = pixels.next().unwrap_or(a);
+        let b = pixels.next_if(|b| !by_row || b.0 == a.0).unwrap_or(a);
         let both = [a, b].map(|(row, column)| Pixel::new(p, x, row, column));
         let out = [a, b].map(|(row, column)| results(row, column));
         let mut stream = Stream(w);
