@@ -55,3 +55,49 @@ fn wide_padding() {
          }",
     );
 }
+
+/// Convolutions of images of so many columns, whose results lie over their operands: `layers` are channels behind each, and rows of its filters.
+fn column_chain(width: usize, channels: usize, layers: &[(usize, usize)]) -> Graph {
+    let mut state = 7u32;
+    let mut numbers = |count: usize, most: i32| {
+        let next = |_| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            ((state >> 8) as i32 % (2 * most + 1) - most).to_string()
+        };
+        (0..count).map(next).collect::<Vec<String>>().join(", ")
+    };
+    let mut rows = 9;
+    let mut text = format!("graph \"over\" {{\n input %v0: i8[1,{rows},{width},{channels}] q(0.05 : 3)\n");
+    let mut before = channels;
+    for (k, &(channels, height)) in layers.iter().enumerate() {
+        let taps = height * before;
+        rows -= height - 1;
+        let weights = numbers(channels * taps, 60);
+        let bias = numbers(channels, 900);
+        text += &format!(
+            "const %w{k}: i8[{channels},{height},1,{before}] q(0.01 : 0) = [{weights}]
+             const %b{k}: i32[{channels}] q(0.0005 : 0) = [{bias}]
+             %v{}: i8[1,{rows},{width},{channels}] q(0.05 : 3) = conv2d(%v{k}, %w{k}, %b{k}) {{window = [{height}, 1], groups = 1, rescale = [1717986918 * 2^-7], clamp = -128..=127}}\n",
+            k + 1
+        );
+        before = channels;
+    }
+    text += &format!("return %v{}\n}}", layers.len());
+    Graph::parse(&text).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// A kernel that computes rows together must not write a row before it has read what the others need, however many filters there are.
+#[test]
+fn results_over_operands() {
+    for (width, channels, layers) in [
+        (1, 256, vec![(256, 1), (160, 1), (200, 1)]),
+        (3, 160, vec![(150, 1), (70, 2), (170, 1)]),
+    ] {
+        let graph = column_chain(width, channels, &layers);
+        let case = Noise::default().inputs(&graph);
+        for target in [Target::CortexM0, Target::CortexMDsp, Target::Vectors] {
+            let options = Options { target: Some(target), ..Options::default() };
+            assert_generated_with(&options, &graph, &case, &["host"]);
+        }
+    }
+}
