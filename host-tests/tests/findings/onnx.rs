@@ -148,3 +148,9 @@ fn element_types_that_no_op_has_are_refused() {
         assert!(said.contains(&what.replace(", ", ",")), "{said}");
     }
 }
+
+/// What negative pads cut off is cut off before anything is padded, so that it does not come back.
+#[test]
+fn what_is_cut_off_pads_nothing() {
+    check("pad_cut_off");
+}

@@ -6,7 +6,7 @@ use kiln_ir::{DType, ValueId};
 
 pub(super) const OPERATORS: Operators = &[("CenterCropPad", center), ("Pad", pad)];
 
-/// Pad: with one number, or by what is inside. Less than nothing cuts off.
+/// Pad: with one number, or by what is inside. Less than nothing cuts off, and what is cut off pads nothing.
 fn pad(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let rank = cx.dims(x).len();
@@ -31,8 +31,14 @@ fn pad(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     for (k, &axis) in axes.iter().enumerate() {
         pads[axis] = (given[k], given[k + axes.len()]);
     }
+    let (x, pads) = cut_off(cx, x, &pads)?;
     let y = match cx.text("mode") {
-        b"" | b"constant" => with_number(cx, x, &pads, number)?,
+        b"" | b"constant" => {
+            let amounts = |of: fn(&(i64, i64)) -> i64| -> Vec<usize> {
+                pads.iter().map(|pads| of(pads) as usize).collect()
+            };
+            cx.padded(x, &amounts(|pads| pads.0), &amounts(|pads| pads.1), number)?
+        }
         mode => {
             let mut y = x;
             for (axis, &(before, after)) in pads.iter().enumerate().filter(|(_, pads)| **pads != (0, 0)) {
@@ -72,13 +78,12 @@ fn inside(mode: &[u8], at: i64, size: i64) -> Option<usize> {
     usize::try_from(at).ok()
 }
 
-/// Cuts off, and surrounds with a stored value.
-fn with_number(
+/// Cuts off, and gives what is left to add.
+fn cut_off(
     cx: &mut NodeCx<'_, '_, '_>,
     mut x: ValueId,
     pads: &[(i64, i64)],
-    number: i64,
-) -> Lowered<ValueId> {
+) -> Lowered<(ValueId, Vec<(i64, i64)>)> {
     for (axis, &(before, after)) in pads.iter().enumerate().filter(|(_, &(a, b))| a < 0 || b < 0) {
         let size = cx.dims(x)[axis];
         let (first, end) = (before.min(0).unsigned_abs() as usize, after.min(0).unsigned_abs() as usize);
@@ -87,10 +92,7 @@ fn with_number(
         })?;
         x = cx.part(x, axis, first, count, 1)?;
     }
-    let amounts = |of: fn(&(i64, i64)) -> i64| -> Vec<usize> {
-        pads.iter().map(|pads| of(pads).max(0) as usize).collect()
-    };
-    cx.padded(x, &amounts(|pads| pads.0), &amounts(|pads| pads.1), number)
+    Ok((x, pads.iter().map(|&(before, after)| (before.max(0), after.max(0))).collect()))
 }
 
 /// The stored value that is padded with.
