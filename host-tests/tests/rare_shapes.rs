@@ -89,10 +89,9 @@ fn column_chain(width: usize, channels: usize, layers: &[(usize, usize)]) -> Gra
 /// A kernel that computes rows together must not write a row before it has read what the others need, however many filters there are.
 #[test]
 fn results_over_operands() {
-    for (width, channels, layers) in [
-        (1, 256, vec![(256, 1), (160, 1), (200, 1)]),
-        (3, 160, vec![(150, 1), (70, 2), (170, 1)]),
-    ] {
+    for (width, channels, layers) in
+        [(1, 256, vec![(256, 1), (160, 1), (200, 1)]), (3, 160, vec![(150, 1), (70, 2), (170, 1)])]
+    {
         let graph = column_chain(width, channels, &layers);
         let case = Noise::default().inputs(&graph);
         for target in [Target::CortexM0, Target::CortexMDsp, Target::Vectors] {

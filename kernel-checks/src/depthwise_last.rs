@@ -188,9 +188,6 @@ fn compare(
         }
     }
     y.compare(
-        describe(p)
-            .with("dilation_h", p.dilation_h)
-            .with("dilation_w", p.dilation_w)
-            .with("mode", mode),
+        describe(p).with("dilation_h", p.dilation_h).with("dilation_w", p.dilation_w).with("mode", mode),
     )
 }

@@ -154,3 +154,9 @@ fn element_types_that_no_op_has_are_refused() {
 fn what_is_cut_off_pads_nothing() {
     check("pad_cut_off");
 }
+
+/// A norm of numbers whose squares are too small for a number is 0, and so is what is divided by it. Norms that are small themselves divide as others do.
+#[test]
+fn norms_of_little() {
+    check("lp_of_little");
+}

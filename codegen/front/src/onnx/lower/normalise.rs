@@ -3,7 +3,7 @@
 use super::cx::NodeCx;
 use super::elementwise::{broadcast, magnitude};
 use super::{describe, Lowered, Operators, Refusal};
-use kiln_ir::{Binary, Reduction, Unary, ValueId};
+use kiln_ir::{Binary, Comparison, Reduction, Unary, ValueId};
 
 pub(super) const OPERATORS: Operators = &[
     ("GroupNormalization", group),
@@ -202,9 +202,10 @@ fn lp(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         }
         p => return Err(Refusal::malformed(format!("its p is {p}"))),
     };
-    // Nothing but zeros is divided by the least number. The second operand of a maximum may be NaN.
-    let least = cx.number(norm, f32::MIN_POSITIVE.into())?;
-    let norm = cx.binary(Binary::Max, least, norm)?;
+    // Also where the squares are too small for a number: what is divided is finite there.
+    let (zero, infinity) = (cx.number(norm, 0.0)?, cx.number(norm, f64::INFINITY)?);
+    let nothing = cx.compared(Comparison::Equal, norm, zero)?;
+    let norm = cx.choice(nothing, infinity, norm)?;
     let y = cx.quotient(x, norm)?;
     cx.bind(0, y)
 }
