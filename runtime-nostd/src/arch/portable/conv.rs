@@ -3,89 +3,27 @@
 //! Filters are packed as they are read: in each group four of them alternate, element by element, as long as there are four; the
 //! others follow one by one. The elements of a filter are in the order \[k_h\]\[k_w\]\[in_c / groups\].
 
-use super::sum::{Float, Int8, Sum, LANES};
+use super::sum::{layers, Float, Int8, Sum, LANES};
 use super::weights::Weights;
 use crate::arch::extent::{product, product_of};
 use crate::params::{Conv, FloatRequant, Requant, Rescale};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
 
-/// Convolution of an `i8` image with packed filters `w`: TFLite's `CONV_2D`.
-///
-/// Rows of `x` have `in_w · in_c` elements, those of `y` `out_w · out_c`; `bias` has `out_c`. Every tap counts, also in the padding, which reads as `pad` (the zero point): `bias` holds `bias − zero point · Σ w`.
-#[inline(never)]
-pub fn conv2d_i8(
-    p: &Conv,
-    x: Rows<'_, i8>,
-    w: &[i8],
-    bias: &[i32],
-    pad: i8,
-    q: &Requant<'_>,
-    y: Rows<'_, i8>,
-    band: Band,
-) {
-    conv2d(p, x, w, Int8::new(bias, pad, q), y, band);
-}
-
-/// As [`conv2d_i8`] with weights of 16 bits: those of old models, whose 8-bit weights have a zero point.
-#[inline(never)]
-pub fn conv2d_i8xi16(
-    p: &Conv,
-    x: Rows<'_, i8>,
-    w: &[i16],
-    bias: &[i32],
-    pad: i8,
-    q: &Requant<'_>,
-    y: Rows<'_, i8>,
-    band: Band,
-) {
-    conv2d(p, x, w, Int8::new(bias, pad, q), y, band);
-}
-
-/// As [`conv2d_i8`], but sums are rescaled as floats: ONNX Runtime's `QLinearConv`.
-#[inline(never)]
-pub fn conv2d_i8_float(
-    p: &Conv,
-    x: Rows<'_, i8>,
-    w: &[i8],
-    bias: &[i32],
-    pad: i8,
-    q: &FloatRequant<'_>,
-    y: Rows<'_, i8>,
-    band: Band,
-) {
-    conv2d(p, x, w, Int8::new(bias, pad, q), y, band);
-}
-
-/// As [`conv2d_i8_float`] with weights of 16 bits.
-#[inline(never)]
-pub fn conv2d_i8xi16_float(
-    p: &Conv,
-    x: Rows<'_, i8>,
-    w: &[i16],
-    bias: &[i32],
-    pad: i8,
-    q: &FloatRequant<'_>,
-    y: Rows<'_, i8>,
-    band: Band,
-) {
-    conv2d(p, x, w, Int8::new(bias, pad, q), y, band);
-}
-
-/// As [`conv2d_i8`] for floats, with padding that does not count and the bias as it is: products are summed in the order of a filter's elements, the bias comes
-/// last, and the result is clamped to `lo..=hi`.
-#[inline(never)]
-pub fn conv2d_f32(
-    p: &Conv,
-    x: Rows<'_, f32>,
-    w: &[f32],
-    bias: &[f32],
-    lo: f32,
-    hi: f32,
-    y: Rows<'_, f32>,
-    band: Band,
-) {
-    conv2d(p, x, w, Float { bias, lo, hi }, y, band);
+layers! { conv2d;
+    /// Convolution of an `i8` image with packed filters `w`: TFLite's `CONV_2D`.
+    ///
+    /// Rows of `x` have `in_w · in_c` elements, those of `y` `out_w · out_c`; `bias` has `out_c`. Every tap counts, also in the padding, which reads as `pad` (the zero point): `bias` holds `bias − zero point · Σ w`.
+    pub fn conv2d_i8(&[i8], &Requant<'_>);
+    /// As [`conv2d_i8`] with weights of 16 bits: those of old models, whose 8-bit weights have a zero point.
+    pub fn conv2d_i8xi16(&[i16], &Requant<'_>);
+    /// As [`conv2d_i8`], but sums are rescaled as floats: ONNX Runtime's `QLinearConv`.
+    pub fn conv2d_i8_float(&[i8], &FloatRequant<'_>);
+    /// As [`conv2d_i8_float`] with weights of 16 bits.
+    pub fn conv2d_i8xi16_float(&[i16], &FloatRequant<'_>);
+    /// As [`conv2d_i8`] for floats, with padding that does not count and the bias as it is: products are summed in the order of a filter's elements, the bias comes
+    /// last, and the result is clamped to `lo..=hi`.
+    pub fn conv2d_f32(&[f32], f32);
 }
 
 /// Convolution of an `i16` image one column wide with filters one column wide, without padding and dilation, to `i8`.

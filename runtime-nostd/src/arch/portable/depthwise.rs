@@ -1,89 +1,27 @@
 //! Depthwise convolution: every channel of the operand has filters of its own.
 
-use super::sum::{Float, Int8, Sum};
+use super::sum::{layers, Float, Int8, Sum};
 use super::weights::Weights;
 use crate::arch::extent::product_of;
 use crate::params::{Conv, FloatRequant, Requant};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
 
-/// TFLite's `DEPTHWISE_CONV_2D`, for one `i8` image: convolution with filters `w` \[k_h\]\[k_w\]\[out_c\]; channel `o` of the result reads channel
-/// `o / (out_c / in_c)` of the operand.
-///
-/// Rows of `x` have `in_w · in_c` elements, those of `y` `out_w · out_c`; `bias` has `out_c`. Every tap counts, also in the padding, which reads as `pad` (the zero point): `bias` holds `bias − zero point · Σ w`.
-#[inline(never)]
-pub fn depthwise2d_i8(
-    p: &Conv,
-    x: Rows<'_, i8>,
-    w: &[i8],
-    bias: &[i32],
-    pad: i8,
-    q: &Requant<'_>,
-    y: Rows<'_, i8>,
-    band: Band,
-) {
-    depthwise2d(p, x, w, Int8::new(bias, pad, q), y, band);
-}
-
-/// As [`depthwise2d_i8`] with weights of 16 bits.
-#[inline(never)]
-pub fn depthwise2d_i8xi16(
-    p: &Conv,
-    x: Rows<'_, i8>,
-    w: &[i16],
-    bias: &[i32],
-    pad: i8,
-    q: &Requant<'_>,
-    y: Rows<'_, i8>,
-    band: Band,
-) {
-    depthwise2d(p, x, w, Int8::new(bias, pad, q), y, band);
-}
-
-/// As [`depthwise2d_i8`], but sums are rescaled as floats: ONNX Runtime's `QLinearConv`.
-#[inline(never)]
-pub fn depthwise2d_i8_float(
-    p: &Conv,
-    x: Rows<'_, i8>,
-    w: &[i8],
-    bias: &[i32],
-    pad: i8,
-    q: &FloatRequant<'_>,
-    y: Rows<'_, i8>,
-    band: Band,
-) {
-    depthwise2d(p, x, w, Int8::new(bias, pad, q), y, band);
-}
-
-/// As [`depthwise2d_i8_float`] with weights of 16 bits.
-#[inline(never)]
-pub fn depthwise2d_i8xi16_float(
-    p: &Conv,
-    x: Rows<'_, i8>,
-    w: &[i16],
-    bias: &[i32],
-    pad: i8,
-    q: &FloatRequant<'_>,
-    y: Rows<'_, i8>,
-    band: Band,
-) {
-    depthwise2d(p, x, w, Int8::new(bias, pad, q), y, band);
-}
-
-/// As [`depthwise2d_i8`] for floats: products are summed in the order of the taps, the bias comes last, padding does not
-/// count, and the result is clamped to `lo..=hi`.
-#[inline(never)]
-pub fn depthwise2d_f32(
-    p: &Conv,
-    x: Rows<'_, f32>,
-    w: &[f32],
-    bias: &[f32],
-    lo: f32,
-    hi: f32,
-    y: Rows<'_, f32>,
-    band: Band,
-) {
-    depthwise2d(p, x, w, Float { bias, lo, hi }, y, band);
+layers! { depthwise2d;
+    /// TFLite's `DEPTHWISE_CONV_2D`, for one `i8` image: convolution with filters `w` \[k_h\]\[k_w\]\[out_c\]; channel `o` of the result reads channel
+    /// `o / (out_c / in_c)` of the operand.
+    ///
+    /// Rows of `x` have `in_w · in_c` elements, those of `y` `out_w · out_c`; `bias` has `out_c`. Every tap counts, also in the padding, which reads as `pad` (the zero point): `bias` holds `bias − zero point · Σ w`.
+    pub fn depthwise2d_i8(&[i8], &Requant<'_>);
+    /// As [`depthwise2d_i8`] with weights of 16 bits.
+    pub fn depthwise2d_i8xi16(&[i16], &Requant<'_>);
+    /// As [`depthwise2d_i8`], but sums are rescaled as floats: ONNX Runtime's `QLinearConv`.
+    pub fn depthwise2d_i8_float(&[i8], &FloatRequant<'_>);
+    /// As [`depthwise2d_i8_float`] with weights of 16 bits.
+    pub fn depthwise2d_i8xi16_float(&[i16], &FloatRequant<'_>);
+    /// As [`depthwise2d_i8`] for floats: products are summed in the order of the taps, the bias comes last, padding does not
+    /// count, and the result is clamped to `lo..=hi`.
+    pub fn depthwise2d_f32(&[f32], f32);
 }
 
 /// Channels of the result computed in one pass over the taps.

@@ -4,40 +4,24 @@ use super::conv::conv2d;
 use super::dense::matrix;
 use super::depthwise::depthwise2d;
 use super::dynamic::Dynamic;
-use super::sum::{Float, Int8, Once};
+use super::sum::{layers, Float, Int8, Once};
 use super::weights::{halves, nibbles};
 use crate::params::{Conv, DynamicLayer, Requant};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
 
-/// [`conv2d_i8`](super::conv::conv2d_i8) with two filters' elements in a byte, the first in the low half.
-#[inline(never)]
-pub fn conv2d_i8xi4(
-    p: &Conv,
-    x: Rows<'_, i8>,
-    w: &[u8],
-    bias: &[i32],
-    pad: i8,
-    q: &Requant<'_>,
-    y: Rows<'_, i8>,
-    band: Band,
-) {
-    conv2d(p, x, nibbles(w), Int8::new(bias, pad, q), y, band);
+layers! { conv2d;
+    /// [`conv2d_i8`](super::conv::conv2d_i8) with two filters' elements in a byte, the first in the low half.
+    pub fn conv2d_i8xi4(&[u8], &Requant<'_>, nibbles);
+    /// [`conv2d_f32`](super::conv::conv2d_f32) with weights of half precision.
+    pub fn conv2d_f32xf16(&[u16], f32, halves);
 }
 
-/// [`depthwise2d_i8`](super::depthwise::depthwise2d_i8) with two weights in a byte, the first in the low half.
-#[inline(never)]
-pub fn depthwise2d_i8xi4(
-    p: &Conv,
-    x: Rows<'_, i8>,
-    w: &[u8],
-    bias: &[i32],
-    pad: i8,
-    q: &Requant<'_>,
-    y: Rows<'_, i8>,
-    band: Band,
-) {
-    depthwise2d(p, x, nibbles(w), Int8::new(bias, pad, q), y, band);
+layers! { depthwise2d;
+    /// [`depthwise2d_i8`](super::depthwise::depthwise2d_i8) with two weights in a byte, the first in the low half.
+    pub fn depthwise2d_i8xi4(&[u8], &Requant<'_>, nibbles);
+    /// [`depthwise2d_f32`](super::depthwise::depthwise2d_f32) with weights of half precision.
+    pub fn depthwise2d_f32xf16(&[u16], f32, halves);
 }
 
 /// [`dense_i8`](super::dense::dense_i8) with two filters' elements in a byte, the first in the low half.
@@ -56,36 +40,6 @@ pub fn dense_i8xi4_once(
 ) {
     let matrix = matrix(x.row_len(), y.row_len());
     conv2d(&matrix, x, nibbles(w), Int8::new(bias, 0, Once(q)), y, band);
-}
-
-/// [`conv2d_f32`](super::conv::conv2d_f32) with weights of half precision.
-#[inline(never)]
-pub fn conv2d_f32xf16(
-    p: &Conv,
-    x: Rows<'_, f32>,
-    w: &[u16],
-    bias: &[f32],
-    lo: f32,
-    hi: f32,
-    y: Rows<'_, f32>,
-    band: Band,
-) {
-    conv2d(p, x, halves(w), Float { bias, lo, hi }, y, band);
-}
-
-/// [`depthwise2d_f32`](super::depthwise::depthwise2d_f32) with weights of half precision.
-#[inline(never)]
-pub fn depthwise2d_f32xf16(
-    p: &Conv,
-    x: Rows<'_, f32>,
-    w: &[u16],
-    bias: &[f32],
-    lo: f32,
-    hi: f32,
-    y: Rows<'_, f32>,
-    band: Band,
-) {
-    depthwise2d(p, x, halves(w), Float { bias, lo, hi }, y, band);
 }
 
 /// [`dense_f32`](super::dense::dense_f32) with weights of half precision.

@@ -240,3 +240,45 @@ pub(crate) fn dot<S: Sum>(x: &[Cell<S::T>], w: &[S::W], acc: &mut [S::Acc]) {
         _ => {}
     }
 }
+
+/// Kernels of a layer that differ in the weights, which `$unpack` unpacks where they are packed, and in how sums become results: of bytes by `$q`, of floats by clamping.
+macro_rules! layers {
+    ($layer:ident; $( $(#[doc = $doc:literal])+ $vis:vis fn $name:ident($($kind:tt)+); )+) => {
+        $( layers! { @ $layer, $vis $name, [$($doc)+], $($kind)+ } )+
+    };
+    (@ $layer:ident, $vis:vis $name:ident, [$($doc:literal)+], $w:ty, f32 $(, $unpack:ident)?) => {
+        $(#[doc = $doc])+
+        #[inline(never)]
+        $vis fn $name(
+            p: &Conv,
+            x: Rows<'_, f32>,
+            w: $w,
+            bias: &[f32],
+            lo: f32,
+            hi: f32,
+            y: Rows<'_, f32>,
+            band: Band,
+        ) {
+            #[allow(unused_parens)] // as below
+            $layer(p, x, $($unpack)?(w), Float { bias, lo, hi }, y, band);
+        }
+    };
+    (@ $layer:ident, $vis:vis $name:ident, [$($doc:literal)+], $w:ty, $q:ty $(, $unpack:ident)?) => {
+        $(#[doc = $doc])+
+        #[inline(never)]
+        $vis fn $name(
+            p: &Conv,
+            x: Rows<'_, i8>,
+            w: $w,
+            bias: &[i32],
+            pad: i8,
+            q: $q,
+            y: Rows<'_, i8>,
+            band: Band,
+        ) {
+            #[allow(unused_parens)] // around weights that are not packed
+            $layer(p, x, $($unpack)?(w), Int8::new(bias, pad, q), y, band);
+        }
+    };
+}
+pub(super) use layers;
