@@ -1,6 +1,6 @@
 //! The table of memory in `docs/benchmarks.md` is what the compiler gives. `KILN_BLESS=1` writes it, with the models of `KILN_CORPUS`.
 
-use cargo_kiln::explain::grouped;
+use cargo_kiln::number::grouped;
 use kiln_codegen::schedule::{peak, schedule};
 use kiln_codegen::{compile, Compiled, Error, Input, Io, Optimize, Options, Target};
 use kiln_host_tests::{corpus_folder, own_models};

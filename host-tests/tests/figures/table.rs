@@ -3,7 +3,7 @@
 use crate::baselines::Baseline;
 use crate::measured::Measured;
 use cargo_kiln::bench::Report;
-use cargo_kiln::explain::grouped;
+use cargo_kiln::number::grouped;
 
 /// The models of the README's table.
 const SUMMARY: &[&str] = &[
