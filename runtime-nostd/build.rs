@@ -21,8 +21,9 @@ fn main() {
         println!("cargo:rustc-cfg=kiln_fpu");
     }
     match triple.split('-').next().unwrap_or_default() {
-        "thumbv7em" => println!("cargo:rustc-cfg=kiln_dsp"),
-        "thumbv8m.main" if says_dsp => println!("cargo:rustc-cfg=kiln_dsp"),
+        // Layers that no kernel with DSP instructions computes get one without.
+        "thumbv7em" => dsp(),
+        "thumbv8m.main" if says_dsp => dsp(),
         "thumbv6m" | "thumbv8m.base" => println!("cargo:rustc-cfg=kiln_v6m"),
         // Cortex-M3, and Cortex-M33 without DSP, run the same kernels. They also have a long multiplication.
         "thumbv7m" | "thumbv8m.main" => {
@@ -31,6 +32,13 @@ fn main() {
         }
         "x86_64" if minor_version() >= AVX512_SINCE => println!("cargo:rustc-cfg=kiln_avx512"),
         _ => {}
+    }
+}
+
+/// A core with the DSP extension, which runs the kernels of those without as well.
+fn dsp() {
+    for cfg in ["kiln_dsp", "kiln_v6m", "kiln_long_product"] {
+        println!("cargo:rustc-cfg={cfg}");
     }
 }
 

@@ -76,7 +76,10 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("codegen/tools/src/quantize", &["ir", "interp", "passes", "requant", "verify"]),
     (
         "codegen/tools/src/report",
-        &["ir", "budget", "front", "log", "passes", "plan", "schedule", "search", "select", "verify"],
+        &[
+            "ir", "budget", "front", "log", "passes", "plan", "requant", "schedule", "search", "select",
+            "verify",
+        ],
     ),
     ("codegen/tools/src/advice", &["ir", "front", "passes", "report", "requant", "schedule", "select"]),
 ];

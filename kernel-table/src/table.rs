@@ -5,7 +5,7 @@
 /// ```text
 /// Conv {
 ///     Portable {
-///         Conv2dI8 = conv2d_i8(I8, I8) -> I8 { arithmetic: Reference, packed: Conv2dI8xi4, cycles: &[(M0, cycles(16000, 60000)), (M4, cycles(8000, 40000))] };
+///         Conv2dI8 = conv2d_i8(I8, I8) -> I8 { arithmetic: Reference, packed: Conv2dI8xi4 };
 ///     }
 /// }
 /// ```
@@ -31,7 +31,9 @@ macro_rules! kernel_table {
             Conv2dI16 = conv2d_i16(I16, I8) -> I16 { arithmetic: Reference };
             Conv2dI16Narrow = conv2d_i16_narrow(I16, I8) -> I16 { arithmetic: Reference };
             Conv2dI8 = conv2d_i8(I8, I8) -> I8 {
-                arithmetic: Reference, floating: Conv2dI8Float, packed: Conv2dI8xi4, cycles: &[(M0, cycles(5200, 583000, 1000)), (M4, cycles(2250, 241000, 1000))] };
+                arithmetic: Reference, floating: Conv2dI8Float, packed: Conv2dI8xi4,
+                cycles: &[(M0, cycles(5200, 583000, 1000)), (M4, cycles(2250, 241000, 1000))]
+            };
             Conv2dI8Float = conv2d_i8_float(I8, I8) -> I8 { arithmetic: Floats };
             Conv2dI8xi4 = conv2d_i8xi4(I8, I4) -> I8 { arithmetic: Reference };
             Conv2dI8xi16 = conv2d_i8xi16(I8, I16) -> I8 {
@@ -40,16 +42,27 @@ macro_rules! kernel_table {
             Conv2dI8xi16Float = conv2d_i8xi16_float(I8, I16) -> I8 { arithmetic: Floats };
         }
         V6m {
-            Conv2dI8V6mPairs = conv2d_i8_v6m_pairs(I8, I8) -> I8 { arithmetic: Halves, cycles: &[(M0, cycles(3330, 68500, 2200))] };
-            Conv2dI8V6mSingles = conv2d_i8_v6m_singles(I8, I8) -> I8 { arithmetic: Halves, cycles: &[(M0, cycles(3650, 153000, 7300))] };
+            Conv2dI8V6mPairs = conv2d_i8_v6m_pairs(I8, I8) -> I8 {
+                arithmetic: Halves,
+                cycles: &[(M0, cycles(3330, 68500, 2200)), (M4, cycles(3780, 77700, 2500))]
+            };
+            Conv2dI8V6mSingles = conv2d_i8_v6m_singles(I8, I8) -> I8 {
+                arithmetic: Halves,
+                cycles: &[(M0, cycles(3650, 153000, 7300)), (M4, cycles(4000, 150000, 7000))]
+            };
         }
         Dsp {
             Conv1I16I8Dsp = conv1_i16_i8_dsp(I16, I16) -> I8 { arithmetic: Reference };
             Conv1I8Dsp = conv1_i8_dsp(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
             Conv1I8DspEights = conv1_i8_dsp_eights(I8, I8) -> I8 { arithmetic: Fitted };
             Conv1I8DspExact = conv1_i8_dsp_exact(I8, I8) -> I8 { arithmetic: Reference, filters_at_once: 4 };
-            Conv2dI8DspCompact = conv2d_i8_dsp_compact(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
-            Conv2dI8Dsp = conv2d_i8_dsp(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4, cycles: &[(M4, cycles(1010, 9100, 0))] };
+            Conv2dI8DspCompact = conv2d_i8_dsp_compact(I8, I8) -> I8 {
+                arithmetic: Fitted, filters_at_once: 4
+            };
+            Conv2dI8Dsp = conv2d_i8_dsp(I8, I8) -> I8 {
+                arithmetic: Fitted, filters_at_once: 4,
+                cycles: &[(M4, cycles(1010, 9100, 0))]
+            };
             Conv2dI8DspExact = conv2d_i8_dsp_exact(I8, I8) -> I8 {
                 arithmetic: Reference, filters_at_once: 4
             };
@@ -60,21 +73,32 @@ macro_rules! kernel_table {
                 on_crew: Conv2dF32SimdReproducibleCrew
             };
             Conv2dF32SimdReproducibleCrew = conv2d_f32_simd_reproducible_crew(F32, F32) -> F32;
-            Conv2dF32Simd = conv2d_f32_simd(F32, F32) -> F32 { reproducible: Conv2dF32SimdReproducible, on_crew: Conv2dF32SimdCrew, cycles: &[(Host, cycles(75, 0, 0))] };
+            Conv2dF32Simd = conv2d_f32_simd(F32, F32) -> F32 {
+                reproducible: Conv2dF32SimdReproducible, on_crew: Conv2dF32SimdCrew,
+                cycles: &[(Host, cycles(75, 0, 0))]
+            };
             Conv2dF32SimdCrew = conv2d_f32_simd_crew(F32, F32) -> F32;
-            Conv2dI8Simd = conv2d_i8_simd(I8, I8) -> I8 { arithmetic: Factors, on_crew: Conv2dI8SimdCrew, cycles: &[(Host, cycles(30, 0, 0))] };
+            Conv2dI8Simd = conv2d_i8_simd(I8, I8) -> I8 {
+                arithmetic: Factors, on_crew: Conv2dI8SimdCrew,
+                cycles: &[(Host, cycles(30, 0, 0))]
+            };
             Conv2dI8SimdSized = conv2d_i8_simd_sized(I8, I8) -> I8 { arithmetic: Factors };
             Conv2dI8SimdCrew = conv2d_i8_simd_crew(I8, I8) -> I8 { arithmetic: Factors };
         }
     }
     Depthwise {
         Portable {
-            Depthwise2dI8F32Dynamic = depthwise2d_i8_f32_dynamic(I8, I8) -> F32 { packed: Depthwise2dI8xi4F32Dynamic };
+            Depthwise2dI8F32Dynamic = depthwise2d_i8_f32_dynamic(I8, I8) -> F32 {
+                packed: Depthwise2dI8xi4F32Dynamic
+            };
             Depthwise2dI8xi4F32Dynamic = depthwise2d_i8xi4_f32_dynamic(I8, I4) -> F32;
             Depthwise2dF32 = depthwise2d_f32(F32, F32) -> F32 { packed: Depthwise2dF32xf16 };
             Depthwise2dF32xf16 = depthwise2d_f32xf16(F32, F16) -> F32;
             Depthwise2dI16 = depthwise2d_i16(I16, I8) -> I16 { arithmetic: Reference };
-            Depthwise2dI8 = depthwise2d_i8(I8, I8) -> I8 { arithmetic: Reference, floating: Depthwise2dI8Float, packed: Depthwise2dI8xi4, cycles: &[(M0, cycles(13300, 174000, 9500)), (M4, cycles(10600, 94500, 6500))] };
+            Depthwise2dI8 = depthwise2d_i8(I8, I8) -> I8 {
+                arithmetic: Reference, floating: Depthwise2dI8Float, packed: Depthwise2dI8xi4,
+                cycles: &[(M0, cycles(13300, 174000, 9500)), (M4, cycles(10600, 94500, 6500))]
+            };
             Depthwise2dI8Float = depthwise2d_i8_float(I8, I8) -> I8 { arithmetic: Floats };
             Depthwise2dI8xi4 = depthwise2d_i8xi4(I8, I4) -> I8 { arithmetic: Reference };
             Depthwise2dI8xi16 = depthwise2d_i8xi16(I8, I16) -> I8 {
@@ -83,14 +107,26 @@ macro_rules! kernel_table {
             Depthwise2dI8xi16Float = depthwise2d_i8xi16_float(I8, I16) -> I8 { arithmetic: Floats };
         }
         V6m {
-            Depthwise2dI8V6m = depthwise2d_i8_v6m(I8, I8) -> I8 { arithmetic: Halves, cycles: &[(M0, cycles(5600, 87900, 8600))] };
+            Depthwise2dI8V6m = depthwise2d_i8_v6m(I8, I8) -> I8 {
+                arithmetic: Halves,
+                cycles: &[(M0, cycles(5600, 87900, 8600)), (M4, cycles(5340, 83800, 8200))]
+            };
         }
         Dsp {
-            Depthwise1dI8Dsp = depthwise1d_i8_dsp(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M4, cycles(2050, 11800, 200))] };
+            Depthwise1dI8Dsp = depthwise1d_i8_dsp(I8, I8) -> I8 {
+                arithmetic: Fitted,
+                cycles: &[(M4, cycles(2050, 11800, 200))]
+            };
             Depthwise2dI8DspCompact = depthwise2d_i8_dsp_compact(I8, I8) -> I8 { arithmetic: Fitted };
-            Depthwise2dI8Dsp = depthwise2d_i8_dsp(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M4, cycles(5700, 1000, 8000))] };
+            Depthwise2dI8Dsp = depthwise2d_i8_dsp(I8, I8) -> I8 {
+                arithmetic: Fitted,
+                cycles: &[(M4, cycles(5700, 1000, 8000))]
+            };
             Depthwise2dI8DspExact = depthwise2d_i8_dsp_exact(I8, I8) -> I8 { arithmetic: Reference };
-            Depthwise2dI8DspPlanar = depthwise2d_i8_dsp_planar(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M4, cycles(2180, 300, 0))] };
+            Depthwise2dI8DspPlanar = depthwise2d_i8_dsp_planar(I8, I8) -> I8 {
+                arithmetic: Fitted,
+                cycles: &[(M4, cycles(2180, 300, 0))]
+            };
             Depthwise2dI8DspPlanarExact = depthwise2d_i8_dsp_planar_exact(I8, I8) -> I8 {
                 arithmetic: Reference
             };
@@ -100,9 +136,15 @@ macro_rules! kernel_table {
                 on_crew: Depthwise2dF32SimdReproducibleCrew
             };
             Depthwise2dF32SimdReproducibleCrew = depthwise2d_f32_simd_reproducible_crew(F32, F32) -> F32;
-            Depthwise2dF32Simd = depthwise2d_f32_simd(F32, F32) -> F32 { reproducible: Depthwise2dF32SimdReproducible, on_crew: Depthwise2dF32SimdCrew, cycles: &[(Host, cycles(375, 0, 0))] };
+            Depthwise2dF32Simd = depthwise2d_f32_simd(F32, F32) -> F32 {
+                reproducible: Depthwise2dF32SimdReproducible, on_crew: Depthwise2dF32SimdCrew,
+                cycles: &[(Host, cycles(375, 0, 0))]
+            };
             Depthwise2dF32SimdCrew = depthwise2d_f32_simd_crew(F32, F32) -> F32;
-            Depthwise2dI8Simd = depthwise2d_i8_simd(I8, I8) -> I8 { arithmetic: Factors, on_crew: Depthwise2dI8SimdCrew, cycles: &[(Host, cycles(150, 0, 0))] };
+            Depthwise2dI8Simd = depthwise2d_i8_simd(I8, I8) -> I8 {
+                arithmetic: Factors, on_crew: Depthwise2dI8SimdCrew,
+                cycles: &[(Host, cycles(150, 0, 0))]
+            };
             Depthwise2dI8SimdSized = depthwise2d_i8_simd_sized(I8, I8) -> I8 { arithmetic: Factors };
             Depthwise2dI8SimdCrew = depthwise2d_i8_simd_crew(I8, I8) -> I8 { arithmetic: Factors };
         }
@@ -115,7 +157,10 @@ macro_rules! kernel_table {
             DenseF32xf16 = dense_f32xf16(F32, F16) -> F32;
             DenseI16 = dense_i16(I16, I8) -> I16 { arithmetic: Reference };
             DenseI16Narrow = dense_i16_narrow(I16, I8) -> I16 { arithmetic: Reference };
-            DenseI8 = dense_i8(I8, I8) -> I8 { arithmetic: Reference, floating: DenseI8Float, packed: DenseI8xi4, cycles: &[(M0, cycles(11200, 180000, 1900)), (M4, cycles(4260, 93800, 1150))] };
+            DenseI8 = dense_i8(I8, I8) -> I8 {
+                arithmetic: Reference, floating: DenseI8Float, packed: DenseI8xi4,
+                cycles: &[(M0, cycles(11200, 180000, 1900)), (M4, cycles(4260, 93800, 1150))]
+            };
             DenseI8Float = dense_i8_float(I8, I8) -> I8 { arithmetic: Floats };
             DenseI8I16 = dense_i8_i16(I8, I8) -> I16 { arithmetic: Reference };
             DenseI8xi4 = dense_i8xi4(I8, I4) -> I8 { arithmetic: Reference };
@@ -126,25 +171,49 @@ macro_rules! kernel_table {
             DenseI8xi16Once = dense_i8xi16_once(I8, I16) -> I8 { arithmetic: Once };
         }
         V6m {
-            DenseI8V6mPairs = dense_i8_v6m_pairs(I8, I8) -> I8 { arithmetic: Halves, cycles: &[(M0, cycles(3330, 110000, 2200))] };
-            DenseI8V6mSingles = dense_i8_v6m_singles(I8, I8) -> I8 { arithmetic: Halves, cycles: &[(M0, cycles(4220, 103000, 3100))] };
+            DenseI8V6mPairs = dense_i8_v6m_pairs(I8, I8) -> I8 {
+                arithmetic: Halves,
+                cycles: &[(M0, cycles(3330, 110000, 2200))]
+            };
+            DenseI8V6mSingles = dense_i8_v6m_singles(I8, I8) -> I8 {
+                arithmetic: Halves,
+                cycles: &[(M0, cycles(4220, 103000, 3100))]
+            };
         }
         Dsp {
             DenseI8DspCompact = dense_i8_dsp_compact(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
-            DenseI8Dsp = dense_i8_dsp(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4, cycles: &[(M4, cycles(1480, 17100, 0))] };
-            DenseI8DspDot = dense_i8_dsp_dot(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M4, cycles(2300, 90000, 0))] };
-            DenseI8DspEights = dense_i8_dsp_eights(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M4, cycles(1210, 10600, 200))] };
+            DenseI8Dsp = dense_i8_dsp(I8, I8) -> I8 {
+                arithmetic: Fitted, filters_at_once: 4,
+                cycles: &[(M4, cycles(1400, 15000, 80))]
+            };
+            DenseI8DspDot = dense_i8_dsp_dot(I8, I8) -> I8 {
+                arithmetic: Fitted,
+                cycles: &[(M4, cycles(2300, 90000, 0))]
+            };
+            DenseI8DspEights = dense_i8_dsp_eights(I8, I8) -> I8 {
+                arithmetic: Fitted,
+                cycles: &[(M4, cycles(1210, 10600, 200))]
+            };
             DenseI8DspExact = dense_i8_dsp_exact(I8, I8) -> I8 { arithmetic: Reference, filters_at_once: 4 };
-            DenseI8I16Dsp = dense_i8_i16_dsp(I8, I8) -> I16 { arithmetic: Reference, cycles: &[(M4, cycles(2400, 60000, 0))] };
+            DenseI8I16Dsp = dense_i8_i16_dsp(I8, I8) -> I16 {
+                arithmetic: Reference,
+                cycles: &[(M4, cycles(2400, 60000, 0))]
+            };
         }
         Simd {
             DenseF32SimdReproducible = dense_f32_simd_reproducible(F32, F32) -> F32 {
                 on_crew: DenseF32SimdReproducibleCrew
             };
             DenseF32SimdReproducibleCrew = dense_f32_simd_reproducible_crew(F32, F32) -> F32;
-            DenseF32Simd = dense_f32_simd(F32, F32) -> F32 { reproducible: DenseF32SimdReproducible, on_crew: DenseF32SimdCrew, cycles: &[(Host, cycles(75, 0, 0))] };
+            DenseF32Simd = dense_f32_simd(F32, F32) -> F32 {
+                reproducible: DenseF32SimdReproducible, on_crew: DenseF32SimdCrew,
+                cycles: &[(Host, cycles(75, 0, 0))]
+            };
             DenseF32SimdCrew = dense_f32_simd_crew(F32, F32) -> F32;
-            DenseI8Simd = dense_i8_simd(I8, I8) -> I8 { arithmetic: Factors, on_crew: DenseI8SimdCrew, cycles: &[(Host, cycles(30, 0, 0))] };
+            DenseI8Simd = dense_i8_simd(I8, I8) -> I8 {
+                arithmetic: Factors, on_crew: DenseI8SimdCrew,
+                cycles: &[(Host, cycles(30, 0, 0))]
+            };
             DenseI8SimdSized = dense_i8_simd_sized(I8, I8) -> I8 { arithmetic: Factors };
             DenseI8SimdCrew = dense_i8_simd_crew(I8, I8) -> I8 { arithmetic: Factors };
         }
@@ -297,11 +366,16 @@ macro_rules! kernel_table {
             SubI8 = sub_i8(I8, I8) -> I8 { arithmetic: Reference };
         }
         V6m {
-            AddI8V6m = add_i8_v6m(I8, I8) -> I8 { arithmetic: Linear, cycles: &[(M0, cycles(0, 28400, 100))] };
+            AddI8V6m = add_i8_v6m(I8, I8) -> I8 {
+                arithmetic: Linear,
+                cycles: &[(M0, cycles(0, 28400, 100)), (M4, cycles(0, 7900, 100))]
+            };
         }
         Dsp {
             AddI8DspCompact = add_i8_dsp_compact(I8, I8) -> I8 { arithmetic: Linear };
-            AddI8Dsp = add_i8_dsp(I8, I8) -> I8 { arithmetic: Linear };
+            AddI8Dsp = add_i8_dsp(I8, I8) -> I8 {
+                arithmetic: Linear, cycles: &[(M4, cycles(0, 5800, 100))]
+            };
         }
         Simd {
             AddF32Simd = add_f32_simd(F32, F32) -> F32;

@@ -40,7 +40,7 @@ macro_rules! with_avx512 {
 pub(crate) use with_avx512;
 
 /// Whether products of halves of words are cheaper than checked ones of words.
-pub(crate) const HALF_PRODUCTS: bool = cfg!(kiln_v6m);
+pub(crate) const HALF_PRODUCTS: bool = cfg!(all(kiln_v6m, not(kiln_dsp)));
 
 /// Whether a product of two words is one instruction, or anyhow no call that can be avoided.
 pub(crate) const LONG_PRODUCTS: bool = cfg!(any(not(kiln_v6m), kiln_long_product));
@@ -62,7 +62,7 @@ macro_rules! define_include_model {
 }
 #[cfg(all(feature = "macros", kiln_dsp))]
 define_include_model!($, "cortex-m4");
-#[cfg(all(feature = "macros", kiln_v6m))]
+#[cfg(all(feature = "macros", kiln_v6m, not(kiln_dsp)))]
 define_include_model!($, "cortex-m0");
 #[cfg(all(feature = "macros", target_arch = "x86_64"))]
 define_include_model!($, "x86-64");

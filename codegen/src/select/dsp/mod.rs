@@ -96,7 +96,10 @@ fn layers(asked: &Asked<'_>) -> Vec<Kernel> {
         }
         (Op::Dense { .. }, _) if packs(asked) => {
             let (k, n) = (graph.ty(node.operands[0]).shape.last(), graph.ty(node.result).shape.last());
-            single::tilings(asked, n, k, true).map(|(tiling, proof)| Kernel::Dense(tiling, proof)).collect()
+            single::tilings(asked, n, k, true)
+                .into_iter()
+                .map(|(tiling, proof)| Kernel::Dense(tiling, proof))
+                .collect()
         }
         (Op::Dense { .. }, _) if widens(asked) => one(asked.layer().map(Kernel::DenseWide)),
         (Op::Conv2d { groups: 1, .. }, Some(shape)) if packs(asked) => {
@@ -104,7 +107,7 @@ fn layers(asked: &Asked<'_>) -> Vec<Kernel> {
             if shape.is_column() {
                 let (dense, taps) = (is_dense(&shape), shape.k_h * shape.k_w * shape.in_c);
                 let tilings = single::tilings(asked, shape.out_c, taps, dense);
-                tilings.map(|(tiling, proof)| Kernel::Column(shape, tiling, proof)).collect()
+                tilings.into_iter().map(|(tiling, proof)| Kernel::Column(shape, tiling, proof)).collect()
             } else if tiles(&shape) {
                 let pixels = window_pixels(&shape, asked.options.optimize);
                 one(asked.proof(Gains::Alternating).map(|proof| Kernel::Tiled(shape, pixels, proof)))

@@ -8,28 +8,25 @@ use crate::select::conv::rows;
 const MANY_WEIGHTS: usize = 1024;
 const MANY_FILTERS: usize = 32;
 
-/// Filters up to which code for one at a time is worth it, beside a quad that is mostly zeros.
+/// Filters up to which each of them by itself is faster than a quad that is mostly zeros.
 const FEW_FILTERS: usize = 2;
 
 /// How many filters of a layer of so many taps can be taken at a time, with the proofs; `dense`: in a product with a matrix. Without a cheap form they are taken four at a time.
-pub(super) fn tilings<'k>(
-    asked: &'k Asked<'_>,
-    filters: usize,
-    taps: usize,
-    dense: bool,
-) -> impl Iterator<Item = (Tiling, Proof)> + 'k {
+pub(super) fn tilings(asked: &Asked<'_>, filters: usize, taps: usize, dense: bool) -> Vec<(Tiling, Proof)> {
+    let fitted = |tiling: Tiling| {
+        let proof = asked.proof(tiling.gains()).filter(|proof| proof.form.is_some())?;
+        Some((tiling, proof))
+    };
+    let few = dense && filters <= FEW_FILTERS;
+    if let Some(dots) = few.then(|| fitted(Tiling::Dots)).flatten() {
+        return vec![dots];
+    }
     let (eights, left) = ((filters + 3) / 8, filters % 8);
     let no_quad = left == 0 || left > 4;
     let worth_eights = filters * taps >= MANY_WEIGHTS && (no_quad || filters >= MANY_FILTERS);
-    let tilings = [
-        (true, Tiling::Quads),
-        (worth_eights, Tiling::Eights(eights)),
-        (dense && filters <= FEW_FILTERS, Tiling::Dots),
-    ];
-    tilings.into_iter().filter(|(offered, _)| *offered).filter_map(|(_, tiling)| {
-        let proof = asked.proof(tiling.gains())?;
-        (proof.form.is_some() || tiling == Tiling::Quads).then_some((tiling, proof))
-    })
+    let eights = worth_eights.then(|| fitted(Tiling::Eights(eights))).flatten();
+    let quads = asked.proof(Tiling::Quads.gains()).map(|proof| (Tiling::Quads, proof));
+    quads.into_iter().chain(eights).collect()
 }
 
 impl<'a> Selector<'a> {
