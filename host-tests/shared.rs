@@ -17,7 +17,7 @@ pub fn on_a_crew(mut graph: Graph, options: Options) -> Result<Option<Compiled>,
         |kernel: &Choice, node: NodeId| kernel.possible_workspaces(&graph, graph.node(node), options.cores());
     schedule.add_workspaces(|node, _| {
         let kernel = kernel(node);
-        shared(&kernel, node).unwrap_or_else(|| kernel.workspace)
+        shared(&kernel, node).unwrap_or(kernel.workspace)
     });
     schedule.share(|node| shared(&kernel(node), node).is_some());
     schedule.align(Target::Vectors.alignment());

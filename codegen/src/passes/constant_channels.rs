@@ -7,8 +7,6 @@ use super::rewrite::{each_node, Rewrite};
 use crate::interp::rescaled;
 use crate::ir::{Clamp, DType, Data, Graph, Multiplier, Node, NodeId, Op, Real, Rescale};
 
-/// A factor of one.
-
 /// Runs the pass.
 pub fn run(graph: &mut Graph) -> bool {
     each_node(graph, |graph, id| {
