@@ -75,7 +75,9 @@ def signature(model, inputs):
         # Constants behind a DEQUANTIZE leave one operator, whose numbers may be odd.
         others = [o for o in operators if o.name != "DEQUANTIZE"]
         odd = len(others) == 1 and "odd" in marks_of_numbers(main, others[0], inputs)
-        return "chain " + " ".join(o.name for o in operators) + (" +odd" if odd else "")
+        stored = [main.tensors[o.inputs[0]] for o in operators if o.name == "DEQUANTIZE"]
+        each = any(len(t.scales or ()) > 1 for t in stored)
+        return "chain " + " ".join(o.name for o in operators) + (" +scale-each" if each else "") + (" +odd" if odd else "")
     element = lambda t: "none" if t < 0 else "float16" if t in half else main.tensors[t].element
     one = operators[0]
     marks = "".join(f" +{mark}" for mark in [*marks_of(main, one), *marks_of_numbers(main, one, inputs)])
