@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from oracle import run, write_golden
 from tflite.model import Model, Tensor, options
+from tflite.runtimes import array, run
 
 TO = Path(__file__).parent.parent / "findings" / "exact"
 RNG = np.random.default_rng(20)
@@ -33,7 +33,11 @@ def save(name, of, model, inputs):
         sys.exit(f"{name}: {outcome}")
     (TO / f"corner_{name}.tflite").write_bytes(file)
     ending = {"tflm": "tflm", "litert": "litert-ref"}[of]
-    write_golden(TO / f"corner_{name}.{ending}.npz", model.main, inputs, outcome)
+    arrays = {}
+    for prefix, tensors, cases in (("in", model.main.inputs, inputs), ("out", model.main.outputs, outcome)):
+        for k, t in enumerate(tensors):
+            arrays[f"{prefix}_{k}"] = np.stack([array(model.main.tensors[t], case[k]) for case in cases])
+    np.savez(TO / f"corner_{name}.{ending}.npz", **arrays)
 
 
 def pairs(name, of, operator, table, x, y, results, values, fused=None):
@@ -71,6 +75,25 @@ def fully_connected(name, element, x, weights, scales, zero, result, bias, value
     main.outputs = [main.add(tensor(result[0], [len(values), n], *result[1:]))]
     main.operator("FULLY_CONNECTED", options("FullyConnectedOptions"), [operand, w, b], main.outputs)
     save(name, "litert", model, [[values]])
+
+
+def rounded_once():
+    """Sums whose results lie half between two integers, or so near that it matters how scales are multiplied. Operands of the zero point leave the bias."""
+    rng = np.random.default_rng(21)
+    fill = lambda dims, low, high, dtype: rng.integers(low, high, dims).astype(dtype)
+    ties = np.int32(range(-31, 33, 2)) * 128
+    rows = lambda zero, low, high, dtype: np.concatenate([np.full([1, 8], zero, dtype), fill([7, 8], low, high, dtype)])
+    weights, values = fill([32, 8], 0, 256, np.uint8), rows(128, 0, 256, np.uint8)
+    fully_connected("FULLY_CONNECTED_u8_ties", "uint8", ("uint8", 2**-10, 128), weights, [0.5], 128, ("uint8", 2**-3, 95), ties, values, np.uint8)
+    weights, values = fill([32, 8], -8, 8, np.int8), rows(9, -128, 128, np.int8)
+    scales = [2.0 ** -(1 + i % 3) for i in range(32)]
+    fully_connected("FULLY_CONNECTED_i4_ties", "int4", ("int8", 2**-7, 9), weights, scales, 0, ("int8", 2**-3, -9), ties, values, np.uint8)
+    # The product of these two scales has another last digit in single precision.
+    near = np.int32(84016 + 168032 * np.arange(11))
+    weights, values = fill([22, 8], 0, 256, np.uint8), rows(128, 0, 256, np.uint8)
+    x, w, y = 0.044982749968767166, 0.044242583215236664, 30.400854110717773
+    bias = np.concatenate([-near, near])
+    fully_connected("FULLY_CONNECTED_u8_near", "uint8", ("uint8", x, 128), weights, [w], 128, ("uint8", y, 128), bias, values, np.uint8)
 
 
 def pad():
@@ -149,6 +172,7 @@ def main():
     fully_connected("FULLY_CONNECTED_i4", "int4", ("int8", 0.03, 9), fill([24, 40], -8, 8, np.int8), scales, 0, result, bias, values, np.uint8)
     pad()
     infinite_layers()
+    rounded_once()
 
 
 if __name__ == "__main__":

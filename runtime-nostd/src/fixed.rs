@@ -17,12 +17,14 @@ impl Scale {
 }
 
 impl Scale {
-    /// `x` times the factor, rounded half up once.
+    /// `x` times the factor, rounded half away from zero once.
     #[inline(always)]
     pub(crate) fn apply_once(self, x: i32) -> i32 {
         let shift = 31i32.wrapping_sub(self.shift).clamp(1, 62) as u32;
-        let half = 1i64 << (shift - 1);
-        (i64::from(x).wrapping_mul(self.multiplier.into()).wrapping_add(half) >> shift) as i32
+        let product = i64::from(x).wrapping_mul(self.multiplier.into());
+        // Of a negative product, a half has to fall below.
+        let half = (1i64 << (shift - 1)).wrapping_add(product >> 63);
+        (product.wrapping_add(half) >> shift) as i32
     }
 
     /// A wide `x` times the factor, by 16 bits of the multiplier, rounded half up once. Shifts are at most 7.

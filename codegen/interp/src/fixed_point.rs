@@ -61,10 +61,12 @@ pub fn multiply(x: i32, by: Multiplier) -> i32 {
     rounding_shift_right(doubling_high_mul(x.wrapping_shl(left), by.value), right)
 }
 
-/// The same, rounded half up once (TFLite's `MultiplyByQuantizedMultiplier` with single rounding).
+/// The same, rounded once, half away from zero, as LiteRT rounds products in double precision.
 pub fn multiply_once(x: i32, by: Multiplier) -> i32 {
     let shift = (31 - by.shift).clamp(1, 62);
-    ((i64::from(x) * i64::from(by.value) + (1 << (shift - 1))) >> shift) as i32
+    let product = i64::from(x) * i64::from(by.value);
+    let magnitude = (product.abs() + (1 << (shift - 1))) >> shift;
+    (magnitude * product.signum()) as i32
 }
 
 /// The same for a wide `x`, by 16 bits of the mantissa, rounded half up once (TFLite's `MultiplyByQuantizedMultiplier` of 64-bit numbers). Shifts are at
@@ -297,9 +299,9 @@ mod tests {
     }
 
     #[test]
-    fn multiply_once_rounds_half_up() {
+    fn multiply_once_rounds_half_away_from_zero() {
         let quarter = Multiplier { value: 1 << 30, shift: -1 };
-        assert_eq!([-6, -3, -2, 1, 2, 6].map(|x| multiply_once(x, quarter)), [-1, -1, 0, 0, 1, 2]);
+        assert_eq!([-6, -3, -2, 1, 2, 6].map(|x| multiply_once(x, quarter)), [-2, -1, -1, 0, 1, 2]);
         // Twice: 1.4995 becomes 1.5, and that 2.
         let by = Multiplier { value: 0x7fff_ffff, shift: -1 };
         assert_eq!((multiply(3, by), multiply_once(3, by)), (2, 1));

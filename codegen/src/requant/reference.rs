@@ -9,7 +9,7 @@ use crate::ir::{Multiplier, Real, Rescale};
 pub enum Scaling {
     /// By the multiplier, with TensorFlow Lite's double rounding.
     Twice,
-    /// By the multiplier, rounded half up once.
+    /// By the multiplier, rounded half away from zero once.
     Once,
     /// By a factor in floats, rounded half to even.
     Float(Real),
@@ -104,10 +104,11 @@ pub(super) fn rescaled(by: Multiplier, x: i32) -> i32 {
     }
 }
 
-/// The same, rounded half up once.
+/// The same, rounded half away from zero once.
 fn rescaled_once(by: Multiplier, x: i32) -> i32 {
     let shift = (31 - by.shift).clamp(1, 62);
-    ((i64::from(x) * i64::from(by.value) + (1 << (shift - 1))) >> shift) as i32
+    let product = i64::from(x) * i64::from(by.value);
+    ((product + (1 << (shift - 1)) - i64::from(product < 0)) >> shift) as i32
 }
 
 /// A sum as a float times a factor, rounded half to even. What is beyond 2¹⁷ is clamped anyway, and so does not overflow.

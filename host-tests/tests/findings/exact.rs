@@ -40,11 +40,15 @@ const CORNERS: [(&str, &str); 12] = [
     ("corner_LOGISTIC_i8_1", "tflm"),
 ];
 
-/// FULLY_CONNECTED that only LiteRT computes, which rounds once: uint8 (with weights of 8 and of 16 bits), and int4 with a scale for each filter.
-const ONCE: [(&str, &str); 3] = [
+/// FULLY_CONNECTED that only LiteRT computes, which rounds once: uint8 (with weights of 8 and of 16 bits), and int4 with a scale for each filter. Sums half between
+/// two results, which go away from zero, and so near to it that the product of scales has to be one of double precision.
+const ONCE: [(&str, &str); 6] = [
     ("corner_FULLY_CONNECTED_u8_narrow", "litert-ref"),
     ("corner_FULLY_CONNECTED_u8_wide", "litert-ref"),
     ("corner_FULLY_CONNECTED_i4", "litert-ref"),
+    ("corner_FULLY_CONNECTED_u8_ties", "litert-ref"),
+    ("corner_FULLY_CONNECTED_i4_ties", "litert-ref"),
+    ("corner_FULLY_CONNECTED_u8_near", "litert-ref"),
 ];
 
 /// Floats beyond the largest number, which fused activations clamp to it, and NaN.

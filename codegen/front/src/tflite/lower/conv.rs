@@ -222,13 +222,23 @@ pub(super) fn per_channel(
     weights: ValueId,
     result: &Type,
 ) -> Lowered<Rescale> {
+    let is_single = cx.as_stored(x).is_some();
+    factors(cx, [x, weights], result, is_single)
+}
+
+/// The same, with the products in `f32` or in `f64`.
+pub(super) fn factors(
+    cx: &mut OpCx<'_, '_, '_>,
+    [x, weights]: [ValueId; 2],
+    result: &Type,
+    is_single: bool,
+) -> Lowered<Rescale> {
     let x_scale = f64::from(cx.scale(cx.ty(x), "operand")?);
     let y_scale = f64::from(cx.scale(result, "result")?);
     let Some(q) = &cx.ty(weights).quant else {
         return Err(Refusal::malformed("its weights have no quantisation"));
     };
-    let is_unsigned = cx.as_stored(x).is_some();
-    let factor = |scale: &kiln_ir::Real| match is_unsigned {
+    let factor = |scale: &kiln_ir::Real| match is_single {
         true => multiplier(f64::from(x_scale as f32 * scale.0) / y_scale),
         false => multiplier(x_scale * f64::from(scale.0) / y_scale),
     };

@@ -1,6 +1,6 @@
 //! FULLY_CONNECTED, whose weights and bias may be computed at run time.
 
-use super::conv::{bias_of_sums, biased, layer, per_channel, weights_and_bias, Filtering};
+use super::conv::{bias_of_sums, biased, factors, layer, weights_and_bias, Filtering};
 use super::cx::{describe, Format, OpCx};
 use super::quant::Activation;
 use super::{dynamic, Layout, Lowered, Operators, Refusal};
@@ -58,7 +58,7 @@ fn fully_connected(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let rescale = match format {
         Format::Float => Rescale::Real,
         Format::Int8 | Format::Int16 => {
-            let rescale = per_channel(cx, x, weights, &result)?;
+            let rescale = factors(cx, [x, weights], &result, false)?;
             let bytes = [cx.ty(x), &result].iter().all(|ty| ty.dtype == DType::I8);
             // LiteRT alone computes uint8, and int4 with a scale for each filter.
             let several = matches!(&rescale, Rescale::FixedPoint(list) if list.len() > 1);
