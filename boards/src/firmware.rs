@@ -107,7 +107,7 @@ macro_rules! profile {
 
 /// Builds firmware for `request`.
 ///
-/// Dependencies are compiled once per target and kept under [`work_dir`]. Installs the target if it is missing. An image
+/// Dependencies are compiled once per target and kept under [`work_dir`](crate::work_dir). Installs the target if it is missing. An image
 /// that does not fit the board's memories is linked again with its constants (and then its statics) in the board's extra
 /// memory, if it has one.
 ///

@@ -1,7 +1,7 @@
 //! Reader of TensorFlow Lite models (`.tflite`, schema version 3).
 //!
 //! The bytes are not trusted: every offset and length is checked, memory stays in proportion to the file, and whatever is
-//! wrong ends in an [`Error`](kiln_ir::error::Error) with its place.
+//! wrong ends in an [`Error`] with its place.
 
 #[cfg(feature = "tflite")]
 mod flatbuffer;

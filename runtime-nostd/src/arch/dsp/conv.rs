@@ -113,7 +113,7 @@ pub const fn conv2d_work_words(p: &Conv, pixels: usize) -> usize {
 
 /// Convolution of an image one column wide, with filters one column wide, for cores with the DSP extension: `groups`, `in_w`, `out_w` and `k_w` are 1, and there is no padding to the left.
 ///
-/// `w` is as for [`dense_i8_dsp`], with the pairs of taps of each of the `k_h` rows of a filter; rows outside of the image read as `pad`.
+/// `w` is as for [`dense_i8_dsp`](crate::kernels::dense_i8_dsp), with the pairs of taps of each of the `k_h` rows of a filter; rows outside of the image read as `pad`.
 #[inline(never)]
 pub fn conv1_i8_dsp<const SHIFT: u32, const SIGNED: bool>(
     p: &Conv,
@@ -126,7 +126,7 @@ pub fn conv1_i8_dsp<const SHIFT: u32, const SIGNED: bool>(
     column(p, x, pad, y, band, &|taps, y| results::<SHIFT, SIGNED>(taps, w, y));
 }
 
-/// As [`conv1_i8_dsp`], with weights as for [`dense_i8_dsp_eights`], and as many filters at a time.
+/// As [`conv1_i8_dsp`], with weights as for [`dense_i8_dsp_eights`](crate::kernels::dense_i8_dsp_eights), and as many filters at a time.
 #[inline(never)]
 pub fn conv1_i8_dsp_eights<const SHIFT: u32, const SIGNED: bool, const REST: bool>(
     p: &Conv,
