@@ -90,6 +90,7 @@ fn check(options: &Options) -> Result<(), Error> {
 /// Compiles an imported graph, whatever it needs. Steps without a kernel are listed beside it, and missing from the program.
 fn lower(mut graph: ir::Graph, options: &Options) -> Result<(Compiled, Vec<Problem>), Error> {
     schedule::check_rows(&graph)?;
+    let declared: Vec<_> = graph.inputs.iter().map(|&id| graph.ty(id).quant.clone()).collect();
     let mut recorder = log::Recorder::new(&graph);
     passes::run_observed(&mut graph, options, &mut |pass, graph| recorder.after(pass, graph))?;
     graph.order = schedule::order::order(&graph);
@@ -97,7 +98,11 @@ fn lower(mut graph: ir::Graph, options: &Options) -> Result<(Compiled, Vec<Probl
     let search::Found { schedule, kernels, plan, alternatives } = search::search(&graph, options)?;
     schedule::check(&graph, &schedule).map_err(|objection| objection.into_error("schedule"))?;
     plan::check(&graph, &schedule, &plan).map_err(|objection| objection.into_error("plan"))?;
-    let (program, problems) = select::select_all(&graph, &schedule, &plan, options, kernels)?;
+    let (mut program, problems) = select::select_all(&graph, &schedule, &plan, options, kernels)?;
+    // Passes may see the elements of an input as other numbers. For callers they stay what the model says.
+    for (port, quant) in program.inputs.iter_mut().zip(declared) {
+        port.ty.quant = quant;
+    }
     let log = recorder.finish();
     let options = options.clone();
     Ok((Compiled { graph, schedule, plan, program, alternatives, log, options }, problems))

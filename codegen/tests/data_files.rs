@@ -124,7 +124,7 @@ fn the_macro_watches_every_file() {
 fn the_model_alone_is_refused() {
     let alone = model(&[("location", "w")], &[("location", "b")]);
     let message = compile(&alone, "m", &Options::default()).unwrap_err().to_string();
-    assert!(message.contains("the data of constant \"w\" lies in another file"), "{message}");
+    assert!(message.contains("the data of constant \"w\" is in another file"), "{message}");
     assert!(message.contains("read_file") && message.contains("external_data=False"), "{message}");
     // What it is can be told all the same.
     assert_eq!(front::inspect(&alone).unwrap().operators.len(), 2);

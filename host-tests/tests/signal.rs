@@ -496,7 +496,7 @@ fn refusals_say_why() {
         m.custom_numbers("SignalRfft", &[("T", 7), ("fft_length", 48)], &[x], &[y]);
         vec![y]
     });
-    assert!(length.contains("a transform of 48 numbers") && length.contains("power of two"), "{length}");
+    assert!(length.contains("a transform of length 48") && length.contains("power of two"), "{length}");
     let option = refused(&|m| {
         let (x, y) = (m.input("x", samples(48)), m.value("y", samples(50)));
         m.custom("SignalRfft", &[x], &[y]);
