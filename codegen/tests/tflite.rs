@@ -17,7 +17,7 @@ fn the_macro_takes_shapes_in_both_forms() {
     assert!(code.contains("shape : & [1 , 11]") || code.contains("shape : & [1usize , 11usize]"), "{code}");
     assert_eq!(code, expand(by_text).unwrap());
     let message = expand(quote!(Model = #file, input_shape("audio", [1, 0]))).unwrap_err().to_string();
-    assert!(message.contains("`audio=[1 , 0]` is no value"), "{message}");
+    assert!(message.contains("`audio=[1 , 0]` is not a value"), "{message}");
     std::fs::remove_file(path).unwrap();
 }
 

@@ -34,7 +34,7 @@ pub(super) fn check_input_shapes(shapes: &[InputShape], names: &[String]) -> Res
             (None, None) => format!("the model has {} inputs", names.len()),
             (Some(name), None) => format!("the model has no input {name:?}"),
             (_, Some(_)) if second.is_some() => "several inputs have this name".into(),
-            (_, Some(_)) if twice => "the same input is given a shape twice".into(),
+            (_, Some(_)) if twice => "the same input gets a shape twice".into(),
             _ => continue,
         };
         let help = format!("give each input its shape by name; they are {}", list(names));
