@@ -31,20 +31,24 @@ pub(super) fn advise(compiled: &Compiled) -> Vec<Advice> {
     all
 }
 
-/// Plain Rust where the processor has something better.
+/// Plain Rust, or a kernel without DSP instructions, where the processor has something better.
 fn plain(graph: &Graph, node: &Node, step: &StepKernels, target: Target) -> Option<Advice> {
     // Weights that are packed or wide, and other arithmetic, have plain kernels only.
-    let kernel = step.ids.first().filter(|kernel| {
-        kernel.isa() == Isa::Portable
-            && kernel.arithmetic() == Some(Arithmetic::Reference)
-            && kernel.formats().operands == [Format::I8; 2]
-    })?;
+    let kernel = step.ids.first().filter(|kernel| kernel.formats().operands == [Format::I8; 2])?;
+    let (kind, slow) = match (kernel.isa(), kernel.arithmetic()) {
+        (Isa::Portable, Some(Arithmetic::Reference)) => {
+            ("the portable kernel", cost::portable_layer(graph, node, target))
+        }
+        (Isa::V6m, Some(Arithmetic::Halves)) if target == Target::CortexMDsp => {
+            ("a kernel without DSP instructions,", step.cycles?)
+        }
+        _ => return None,
+    };
     let (why, help) = reason(node, step);
-    let slow = cost::portable_layer(graph, node, target);
     Some(Advice {
         topic: Topic::Kernel,
         place: place(graph, node),
-        what: format!("it gets the portable kernel {kernel}: {why}"),
+        what: format!("it gets {kind} {kernel}: {why}"),
         help,
         cycles: slow.saturating_sub(cost::fast_layer(graph, node, target)),
         bytes: 0,
@@ -69,7 +73,9 @@ fn reason(node: &Node, step: &StepKernels) -> (String, String) {
         );
     }
     match step.requantisation {
-        Requantisation::Reference => ("its weights or clamp do not fit the packed form".into(), narrow()),
+        Requantisation::Reference | Requantisation::Halves => {
+            ("its weights or clamp do not fit the packed form".into(), narrow())
+        }
         _ => (
             "its rows are too long for the instructions of the fast kernel".into(),
             "use fewer channels or a narrower image".into(),
