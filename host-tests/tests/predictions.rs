@@ -21,11 +21,10 @@ fn predictions_are_near_what_is_measured() {
         for board in ["qemu-cortex-m4", "qemu-cortex-m0"] {
             let path = folder.join("tflite").join(model).with_extension("tflite");
             let report = bench(&path, &Options::default(), board, true).unwrap();
-            let chosen = &report.compiled().program.chosen;
+            let program = &report.compiled().program;
             let (mut predicted, mut measured) = (0, 0);
             for (step, count) in report.step_counts() {
-                let cycles =
-                    chosen.iter().find(|chosen| chosen.step == step).and_then(|chosen| chosen.cycles);
+                let cycles = program.chosen(step).and_then(|chosen| chosen.cycles);
                 let Some(cycles) = cycles.filter(|_| count.cycles >= LEAST_CYCLES) else { continue };
                 let ratio = cycles as f64 / count.cycles as f64;
                 assert!(

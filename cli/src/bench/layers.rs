@@ -118,8 +118,7 @@ impl Layer {
     fn new(compiled: &Compiled, step: usize, took: Took) -> Layer {
         let (op, name) = memory::computed(compiled, step);
         let (kernels, macs) = (kernels(compiled, step), macs(compiled, step));
-        let chosen = compiled.program.chosen.iter().find(|chosen| chosen.step == step);
-        let predicted = chosen.and_then(|chosen| chosen.cycles);
+        let predicted = compiled.program.chosen(step).and_then(|chosen| chosen.cycles);
         Layer { step, op: op.into(), name: name.into(), kernels, macs, took, predicted }
     }
 

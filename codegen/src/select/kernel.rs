@@ -30,8 +30,8 @@ pub(super) enum Kernel {
 
 /// What a processor's folder offers.
 pub(super) trait Processor: Sync {
-    /// Kernels that compute the node exactly, on that core.
-    fn candidates(&self, asked: &Asked<'_>, core: Core) -> Vec<Choice>;
+    /// Kernels that compute the node exactly, on that core. A processor may leave out what is predicted to take `below` cycles or more, before it proves anything.
+    fn candidates(&self, asked: &Asked<'_>, core: Core, below: u64) -> Vec<Choice>;
 
     /// Whether there is a kernel for the node that reads a planar first operand, if there is one for other images.
     fn reads_planar(&self, _asked: &Asked<'_>) -> bool {
@@ -111,10 +111,19 @@ impl Kernels {
 /// The cheapest kernel.
 fn choose(asked: &Asked<'_>) -> Choice {
     let (processors, core) = processors(asked.options.target());
-    // The best processor last, which wins where nothing is known of either.
-    let candidates = processors.iter().rev().flat_map(|processor| processor.candidates(asked, core));
+    let cheaper = |best: Choice, next: Choice| if next.cycles <= best.cycles { next } else { best };
+    let mut best: Option<Choice> = None;
+    for processor in processors {
+        // Where nothing is known of either, the better processor's kernel stays.
+        let below = best.as_ref().map_or(u64::MAX, |best| best.cycles);
+        let found = processor.candidates(asked, core, below).into_iter().reduce(cheaper);
+        best = found.filter(|found| best.is_none() || found.cycles < below).or(best);
+    }
     let portable = Choice::new(Kernel::Portable, portable::cycles(asked, core));
-    candidates.fold(portable, |best, next| if next.cycles <= best.cycles { next } else { best })
+    match best {
+        Some(best) => cheaper(portable, best),
+        None => portable,
+    }
 }
 
 /// Whether a node's first operand can be planar.
@@ -160,7 +169,7 @@ impl<'g> Asked<'g> {
     pub(super) fn proof(&self, gains: Gains) -> Option<Proof> {
         let layer = self.layer()?;
         let form = self.fits.borrow_mut().form(self.id, &layer, gains);
-        (form.is_some() || layer.has_reference_kernel()).then_some(Proof { layer, form })
+        (form.is_some() || layer.has_reference_kernel).then_some(Proof { layer, form })
     }
 }
 

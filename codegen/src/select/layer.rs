@@ -16,8 +16,8 @@ pub(super) struct Layer {
     pub(super) references: Vec<Reference>,
     /// Smallest and largest result.
     pub(super) clamp: (i32, i32),
-    /// Whether sums are rounded twice. Only those have kernels that need no cheap form.
-    pub(super) twice: bool,
+    /// Whether processors have kernels with the reference's arithmetic, as they do where sums are rounded twice. Portable kernels have all.
+    pub(super) has_reference_kernel: bool,
 }
 
 impl Layer {
@@ -45,7 +45,7 @@ impl Layer {
             weights,
             bias,
             clamp: clamp.int_bounds(),
-            twice: matches!(rescale, Rescale::FixedPoint(_)),
+            has_reference_kernel: matches!(rescale, Rescale::FixedPoint(_)),
         })
     }
 
@@ -58,11 +58,6 @@ impl Layer {
     /// The accumulators that filter `o` can reach.
     pub(super) fn range(&self, o: usize) -> Interval {
         reachable(self.filter(o).iter().copied(), self.bias[o], (i8::MIN.into(), i8::MAX.into()))
-    }
-
-    /// Whether processors have kernels with the reference's arithmetic. Portable kernels have them all.
-    pub(super) fn has_reference_kernel(&self) -> bool {
-        self.twice
     }
 }
 

@@ -51,6 +51,11 @@ pub struct Chosen {
 }
 
 impl Program {
+    /// What was chosen for a step; `None` of one that computes no node.
+    pub fn chosen(&self, step: usize) -> Option<&Chosen> {
+        self.chosen.iter().find(|chosen| chosen.step == step)
+    }
+
     /// Bytes of all constants.
     pub fn constant_bytes(&self) -> usize {
         self.constants.iter().map(|c| c.data.bytes().len()).sum()

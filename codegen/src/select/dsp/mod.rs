@@ -53,7 +53,7 @@ pub(super) enum Kernel {
 }
 
 impl Processor for Dsp {
-    fn candidates(&self, asked: &Asked<'_>, core: Core) -> Vec<Choice> {
+    fn candidates(&self, asked: &Asked<'_>, core: Core, _below: u64) -> Vec<Choice> {
         let small = asked.options.optimize == Optimize::Size;
         let found = match &asked.node.op {
             Op::Conv2d { .. } | Op::Dense { .. } if asked.packing.is_some() => return Vec::new(),
@@ -63,7 +63,7 @@ impl Processor for Dsp {
                 sums::fit(asked, Products::Upper).map(Kernel::Add).into_iter().collect()
             }
             Op::MaxPool2d { .. } => {
-                means::window(asked).filter(planar::is_small).map(Kernel::MaxPool).into_iter().collect()
+                means::window(asked).filter(is_small).map(Kernel::MaxPool).into_iter().collect()
             }
             Op::AvgPool2d { .. } | Op::Mean { .. } => {
                 means::fit(asked).map(Kernel::Means).into_iter().collect()
@@ -228,6 +228,11 @@ impl<'a> Selector<'a> {
     fn compact(&self) -> bool {
         self.options.optimize == Optimize::Size
     }
+}
+
+/// Whether the kernel of largest elements takes a window.
+fn is_small(window: &Window) -> bool {
+    window.window.size.iter().all(|size| (1..=3).contains(size))
 }
 
 /// Whether each row of a column by itself is a product with a matrix.

@@ -2,7 +2,7 @@
 //!
 //! The layout pass asks this of a graph in any layout. There are no portable kernels for planar images to fall back to.
 
-use super::{packs, tiles, Asked, Gains, Sizes as Shape, Window};
+use super::{packs, tiles, Asked, Gains, Sizes as Shape};
 use crate::ir::{DType, Graph, Layout, Node, Op, Order, ValueId};
 
 /// Whether a node's result can be planar: that of a convolution in tiles.
@@ -32,12 +32,7 @@ pub(super) fn reads(asked: &Asked<'_>) -> bool {
 
 /// Whether a layer need not be left to portable kernels, which know no such images. The search for a cheap form takes a while, so it comes last.
 fn has_kernel(asked: &Asked<'_>, gains: Gains) -> bool {
-    asked.layer().is_some_and(|layer| layer.has_reference_kernel() || asked.proof(gains).is_some())
-}
-
-/// Whether the kernel of largest elements takes a window.
-pub(super) fn is_small(window: &Window) -> bool {
-    window.window.size.iter().all(|size| (1..=3).contains(size))
+    asked.layer().is_some_and(|layer| layer.has_reference_kernel || asked.proof(gains).is_some())
 }
 
 /// Pixels of a row at least.

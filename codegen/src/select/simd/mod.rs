@@ -39,7 +39,7 @@ pub(super) enum Kernel {
 }
 
 impl Processor for Simd {
-    fn candidates(&self, asked: &Asked<'_>, core: Core) -> Vec<Choice> {
+    fn candidates(&self, asked: &Asked<'_>, core: Core, _below: u64) -> Vec<Choice> {
         let (graph, node) = (asked.graph, asked.node);
         let found = match &node.op {
             _ if asked.packing.is_some() => None,

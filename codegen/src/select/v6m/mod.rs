@@ -20,14 +20,21 @@ pub(super) struct V6m;
 /// A kernel of such cores.
 #[derive(Clone, Debug)]
 pub(super) enum Kernel {
-    /// Convolution over all channels, of pixels in pairs or alone.
-    Conv(Shape, Pixels, Proven),
-    /// Convolution of each channel with one filter.
-    Depthwise(Shape, Proven),
-    /// Matrix product, of rows in pairs or alone.
-    Dense(Pixels, Proven),
+    /// Layer with weights.
+    Layer(Way, Proven),
     /// Sum or difference.
     Add(AddAffine),
+}
+
+/// How a layer is computed.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Way {
+    /// Convolution over all channels, of pixels in pairs or alone.
+    Conv(Shape, Pixels),
+    /// Convolution of each channel with one filter.
+    Depthwise(Shape),
+    /// Matrix product, of rows in pairs or alone.
+    Dense(Pixels),
 }
 
 /// How pixels are computed.
@@ -50,25 +57,35 @@ pub(super) struct Proven {
 }
 
 impl Processor for V6m {
-    fn candidates(&self, asked: &Asked<'_>, core: Core) -> Vec<Choice> {
-        let found = match &asked.node.op {
+    fn candidates(&self, asked: &Asked<'_>, core: Core, below: u64) -> Vec<Choice> {
+        let cost = |(id, products): (KernelId, usize)| {
+            let results = asked.graph.ty(asked.node.result).shape.numel();
+            kernel::cycles(id, core, products, results).filter(|&cycles| cycles < below)
+        };
+        let choice = |kernel, cycles| Choice::new(kernel::Kernel::V6m(Rc::new(kernel)), cycles);
+        match &asked.node.op {
             Op::Conv2d { .. } if asked.node.op.layout() != Layout::default() => Vec::new(),
-            Op::Conv2d { .. } | Op::Dense { .. } => layers(asked),
+            Op::Conv2d { .. } | Op::Dense { .. } => {
+                let ways = ways(asked).into_iter();
+                let ways: Vec<(Way, u64)> =
+                    ways.filter_map(|way| Some((way, cost(way.work(asked))?))).collect();
+                // The proof comes last: it takes a while.
+                let proven = (!ways.is_empty()).then(|| Proven::of(asked)).flatten();
+                let layer = |(way, cycles)| Some(choice(Kernel::Layer(way, proven.clone()?), cycles));
+                ways.into_iter().filter_map(layer).collect()
+            }
             Op::Add { .. } | Op::Sub { .. } => {
-                sums::fit(asked, Products::Low).map(Kernel::Add).into_iter().collect()
+                let cycles = cost((KernelId::AddI8V6m, 0));
+                let sum = cycles.and_then(|cycles| Some((sums::fit(asked, Products::Low)?, cycles)));
+                sum.map(|(by, cycles)| choice(Kernel::Add(by), cycles)).into_iter().collect()
             }
             _ => Vec::new(),
-        };
-        let choice = |kernel: Kernel| {
-            let cycles = kernel.cycles(asked, core)?;
-            Some(Choice::new(kernel::Kernel::V6m(Rc::new(kernel)), cycles))
-        };
-        found.into_iter().filter_map(choice).collect()
+        }
     }
 }
 
-/// Kernels of convolutions and matrix products.
-fn layers(asked: &Asked<'_>) -> Vec<Kernel> {
+/// In what ways there are kernels for a layer, if its requantisation has a cheap exact form.
+fn ways(asked: &Asked<'_>) -> Vec<Way> {
     let node = asked.node;
     let Some(layer) = asked.layer().filter(|_| asked.packing.is_none()) else { return Vec::new() };
     let out_c = layer.bias.len();
@@ -76,15 +93,12 @@ fn layers(asked: &Asked<'_>) -> Vec<Kernel> {
     let pixels = [Pixels::Singles, Pixels::Pairs]
         .into_iter()
         .filter(|&pixels| pixels == Pixels::Singles || out_c >= 2);
-    // The proof comes last: it takes a while.
     match (&node.op, Shape::of(asked.graph, node)) {
         (Op::Dense { .. }, _) if in_windows(asked.graph.ty(node.operands[0]).shape.last()) => {
-            let Some(proven) = Proven::of(asked, layer) else { return Vec::new() };
-            pixels.map(|pixels| Kernel::Dense(pixels, proven.clone())).collect()
+            pixels.map(Way::Dense).collect()
         }
         (Op::Conv2d { groups: 1, .. }, Some(shape)) if in_windows(shape.k_w * shape.in_c) => {
-            let Some(proven) = Proven::of(asked, layer) else { return Vec::new() };
-            pixels.map(|pixels| Kernel::Conv(shape, pixels, proven.clone())).collect()
+            pixels.map(|pixels| Way::Conv(shape, pixels)).collect()
         }
         (Op::Conv2d { groups, .. }, Some(shape))
             if *groups == shape.in_c
@@ -92,7 +106,7 @@ fn layers(asked: &Asked<'_>) -> Vec<Kernel> {
                 && shape.k_h * shape.k_w <= MOST_TAPS
                 && *groups > 1 =>
         {
-            Proven::of(asked, layer).map(|proven| Kernel::Depthwise(shape, proven)).into_iter().collect()
+            vec![Way::Depthwise(shape)]
         }
         _ => Vec::new(),
     }
@@ -100,10 +114,8 @@ fn layers(asked: &Asked<'_>) -> Vec<Kernel> {
 
 impl Proven {
     /// The layer, if it has a cheap exact form.
-    fn of(asked: &Asked<'_>, layer: Rc<Layer>) -> Option<Proven> {
-        if asked.graph.ty(asked.node.result).dtype != DType::I8 {
-            return None;
-        }
+    fn of(asked: &Asked<'_>) -> Option<Proven> {
+        let layer = asked.layer().filter(|_| asked.graph.ty(asked.node.result).dtype == DType::I8)?;
         let channel = |(o, reference): (usize, &Reference)| (*reference, layer.range(o));
         let channels: Vec<_> = layer.references.iter().enumerate().map(channel).collect();
         let (form, halves) = choose_halves(&channels)?;
@@ -113,28 +125,27 @@ impl Proven {
     }
 }
 
-impl Kernel {
-    /// Predicted cycles; `None` where nobody has measured the kernel on that core.
-    fn cycles(&self, asked: &Asked<'_>, core: Core) -> Option<u64> {
-        let results = asked.graph.ty(asked.node.result).shape.numel();
-        let filters = asked.graph.ty(asked.node.result).shape.last().max(1);
+impl Way {
+    /// The kernel, and the products that it computes.
+    fn work(self, asked: &Asked<'_>) -> (KernelId, usize) {
+        let result = &asked.graph.ty(asked.node.result).shape;
         let products = kiln_ir::macs(asked.graph, asked.node) as usize;
         // A pair of one pixel is computed as one of two. In a pipeline rows come alone. (So they do where a long filter's result lies over its operand, which is not counted.)
         let in_pairs = |rows: usize, pixels: usize| {
             let together = if asked.whole { rows * pixels } else { pixels };
             products / together.max(1) * together.next_multiple_of(2)
         };
-        let (id, products) = match self {
-            Kernel::Conv(shape, Pixels::Pairs, _) => {
+        match self {
+            Way::Conv(shape, Pixels::Pairs) => {
                 (KernelId::Conv2dI8V6mPairs, in_pairs(shape.out_h, shape.out_w))
             }
-            Kernel::Conv(_, Pixels::Singles, _) => (KernelId::Conv2dI8V6mSingles, products),
-            Kernel::Dense(Pixels::Pairs, _) => (KernelId::DenseI8V6mPairs, in_pairs(results / filters, 1)),
-            Kernel::Dense(Pixels::Singles, _) => (KernelId::DenseI8V6mSingles, products),
-            Kernel::Depthwise(..) => (KernelId::Depthwise2dI8V6m, products),
-            Kernel::Add(_) => (KernelId::AddI8V6m, 0),
-        };
-        kernel::cycles(id, core, products, results)
+            Way::Conv(_, Pixels::Singles) => (KernelId::Conv2dI8V6mSingles, products),
+            Way::Dense(Pixels::Pairs) => {
+                (KernelId::DenseI8V6mPairs, in_pairs(result.numel() / result.last().max(1), 1))
+            }
+            Way::Dense(Pixels::Singles) => (KernelId::DenseI8V6mSingles, products),
+            Way::Depthwise(_) => (KernelId::Depthwise2dI8V6m, products),
+        }
     }
 }
 
@@ -142,9 +153,11 @@ impl<'a> Selector<'a> {
     /// The calls of a kernel.
     pub(super) fn v6m(&mut self, node: &'a Node, kernel: &Kernel) -> Selected {
         match kernel {
-            Kernel::Conv(shape, pixels, proven) => self.windowed(node, shape, Some(*pixels), proven),
-            Kernel::Depthwise(shape, proven) => self.windowed(node, shape, None, proven),
-            Kernel::Dense(pixels, proven) => self.dense_windowed(node, *pixels, proven),
+            Kernel::Layer(Way::Conv(shape, pixels), proven) => {
+                self.windowed(node, shape, Some(*pixels), proven)
+            }
+            Kernel::Layer(Way::Depthwise(shape), proven) => self.windowed(node, shape, None, proven),
+            Kernel::Layer(Way::Dense(pixels), proven) => self.dense_windowed(node, *pixels, proven),
             Kernel::Add(by) => self.sum(node, KernelId::AddI8V6m, by, true),
         }
     }

@@ -118,7 +118,7 @@ fn of_step(compiled: &Compiled, calls: &[Call]) -> Option<StepKernels> {
         StepKind::Compute(id) => macs(&compiled.graph, compiled.graph.node(id)),
         StepKind::Absorb { .. } | StepKind::Copy { .. } => 0,
     };
-    let chosen = compiled.program.chosen.iter().find(|chosen| chosen.step == first.step);
+    let chosen = compiled.program.chosen(first.step);
     Some(StepKernels {
         step: first.step,
         kernels,
