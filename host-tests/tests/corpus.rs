@@ -119,7 +119,6 @@ fn check_models(models: &[Model], options: &Options, places: &[&str]) -> usize {
         }
         match validate(&model.path, options, &model.golden, &places) {
             Ok(report) => {
-                print!("{}", report.text());
                 checked += 1;
                 if !report.passes() {
                     failed.push(report.text());
