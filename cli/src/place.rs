@@ -168,7 +168,8 @@ pub fn for_board(options: &Options, board: &Board) -> Options {
 }
 
 fn for_processor(options: &Options, triple: &str, flags: &[String]) -> Options {
-    let target = options.target.unwrap_or_else(|| Target::of_triple(triple, flags));
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    let target = options.target.unwrap_or_else(|| Target::of_triple(triple, &flags));
     Options { target: Some(target), ..options.clone() }
 }
 

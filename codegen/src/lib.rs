@@ -22,8 +22,8 @@ pub use kiln_ir::error::{Error, Problem};
 pub use kiln_ir::options::{
     CustomOp, Events, Float, Input, InputShape, Io, Optimize, Options, Qdq, Reference, StatePair, Weights,
 };
-pub use kiln_ir::target::Target;
 pub use kiln_ir::verify;
+pub use kiln_ir::Target;
 
 use proc_macro2::TokenStream;
 

@@ -40,7 +40,7 @@ fn any_scales() {
     {
         for (more, span) in SPANS.into_iter().enumerate() {
             let file = model(kind, span, &mut Random::new((10 * number + more) as u64));
-            for target in [Target::Portable, Target::CortexM0, Target::CortexMDsp, Target::Vectors] {
+            for target in Target::all() {
                 let options = Options { target: Some(target), ..Options::default() };
                 let before = cpu_time();
                 let result = compile(&file, "scales", &options);

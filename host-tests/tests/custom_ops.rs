@@ -81,7 +81,7 @@ fn the_file_is_the_one_that_is_described_here() {
 #[test]
 fn generated_code_calls_the_function_on_this_machine_and_on_boards() {
     let board = Board::find("qemu-cortex-m4").unwrap();
-    let target = kiln_codegen::Target::of_triple(&board.target, &board.rustflags);
+    let target = kiln_codegen::Target::of_triple(&board.target, &[]);
     let with_target = kiln_codegen::Options { target: Some(target), ..options() };
     let compiled = compile(&model().build(), "weighted_sum", &with_target).unwrap();
     let path = kiln_boards::work_dir().unwrap().join("custom_ops_weighted_sum.rs");

@@ -97,21 +97,51 @@ fn functions() -> BTreeMap<String, syn::Signature> {
     found
 }
 
+/// The folders of `arch` whose kernels `kiln::kernels` exports, with their names.
+fn processors() -> Vec<(String, PathBuf)> {
+    let arch = root().join("runtime-nostd/src/arch");
+    let of_all = inline_module(&arch.join("mod.rs"), "kernels");
+    let names = of_all.iter().map(|tree| match tree {
+        UseTree::Path(parent) => match &*parent.tree {
+            UseTree::Path(processor) => processor.ident.to_string(),
+            _ => panic!("`arch::kernels` exports the kernels of processors"),
+        },
+        _ => panic!("`arch::kernels` exports the kernels of processors"),
+    });
+    names.map(|name| (name.clone(), arch.join(name))).collect()
+}
+
+/// The modules of a processor's folder whose kernels it exports.
+fn exports(folder: &Path) -> Vec<PathBuf> {
+    let mut modules = Vec::new();
+    for tree in inline_module(&folder.join("mod.rs"), "kernels") {
+        families(&tree, &mut Vec::new(), &mut modules);
+    }
+    modules
+}
+
+/// What a module that stands in a file uses.
+fn inline_module(file: &Path, name: &str) -> Vec<UseTree> {
+    let items = parsed(file).items.into_iter().find_map(|item| match item {
+        Item::Mod(item) if item.ident == name => item.content.map(|(_, items)| items),
+        _ => None,
+    });
+    let items = items.unwrap_or_else(|| panic!("{} has a module `{name}`", file.display()));
+    let uses = items.into_iter().map(|item| match item {
+        Item::Use(item) => item.tree,
+        _ => panic!("the module `{name}` of {} exports, and nothing else", file.display()),
+    });
+    uses.collect()
+}
+
 #[test]
 fn the_runtime_has_the_kernels_of_the_table_and_no_others() {
-    let source = root().join("runtime-nostd/src");
-    let mut modules = Vec::new();
-    for item in parsed(&source.join("kernels.rs")).items {
-        if let Item::Use(item) = item {
-            families(&item.tree, &mut Vec::new(), &mut modules);
-        }
-    }
     let mut exported = BTreeMap::new();
-    for module in modules {
-        // `arch`, and the folder of the processor.
-        let isa = module.iter().nth(1).unwrap().to_string_lossy().into_owned();
-        let names = kernels(&source.join(module.with_extension("rs")));
-        exported.extend(names.into_iter().map(|name| (name, isa.clone())));
+    for (isa, folder) in processors() {
+        for module in exports(&folder) {
+            let names = kernels(&folder.join(module).with_extension("rs"));
+            exported.extend(names.into_iter().map(|name| (name, isa.clone())));
+        }
     }
     let table: BTreeMap<String, String> = KernelId::ALL
         .iter()
@@ -246,12 +276,7 @@ fn row(kernel: KernelId) -> String {
     let operands: Vec<&str> = formats.operands.iter().map(|format| format.name()).collect();
     let forms: Vec<String> = forms(kernel).map(|(what, form)| format!("{what}: `{form}`")).collect();
     let formats = format!("{} → {}", operands.join(", "), formats.result.name());
-    let processors = match kernel.isa() {
-        Isa::Portable => "all",
-        Isa::V6m => "Cortex-M0",
-        Isa::Dsp => "Cortex-M4",
-        Isa::Simd => "hosts",
-    };
+    let processors = kernel.isa().title();
     format!("| `{kernel}` | {} | {processors} | {} |\n", formats.trim_start(), forms.join(", "))
 }
 
@@ -280,7 +305,12 @@ fn title(op: Op) -> &'static str {
 /// result's where it is another one. Names of portable kernels have no ISA; kernels of any type have no types.
 #[test]
 fn names_follow_the_scheme() {
-    let isas = ["v6m", "dsp", "simd"];
+    let isas: Vec<String> = KernelId::ALL
+        .iter()
+        .filter(|kernel| kernel.isa() != Isa::Portable)
+        .map(|kernel| lower(kernel.isa()))
+        .collect();
+    let isas: Vec<&str> = isas.iter().map(String::as_str).collect();
     for kernel in KernelId::ALL {
         let name = kernel.name();
         let words: Vec<&str> = name.split('_').collect();
@@ -288,7 +318,7 @@ fn names_follow_the_scheme() {
         assert_eq!(id, format!("{kernel:?}"), "the identifier of `{name}`");
         let isa = match kernel.isa() {
             Isa::Portable => None,
-            isa => Some(format!("{isa:?}").to_lowercase()),
+            isa => Some(lower(isa)),
         };
         let named: Vec<&str> = words.iter().copied().filter(|word| isas.contains(word)).collect();
         assert_eq!(named, isa.iter().map(String::as_str).collect::<Vec<_>>(), "the ISA of `{name}`");
@@ -302,4 +332,9 @@ fn names_follow_the_scheme() {
         let at = words.iter().position(|word| isas.contains(word));
         assert!(at.is_none_or(|at| types < at), "the types of `{name}` come before its ISA");
     }
+}
+
+/// A processor as names of kernels say it.
+fn lower(isa: Isa) -> String {
+    format!("{isa:?}").to_lowercase()
 }

@@ -1,12 +1,18 @@
-//! The kernels that generated code calls, as values.
+//! The kernels that generated code calls, and the targets that it is compiled for, as values.
 //!
 //! [`KernelId`] has a value for each function of `kiln::kernels`. What the compiler knows of a kernel is a row of the table in `table.rs`: its name, its number formats,
 //! its processor, its arithmetic, and the other forms of the same kernel. The name stands nowhere else in the compiler.
+//!
+//! [`Target`] has a value for each kind of processor that code is compiled for. The compiler and the build script of the runtime read its rows, so that both decide alike.
 
 #![no_std]
 
 #[macro_use]
 mod table;
+mod target;
+
+pub use table::{Core, Isa, Target};
+pub use target::UnknownTarget;
 
 /// What a kernel computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -100,19 +106,6 @@ pub struct Formats {
     pub result: Format,
 }
 
-/// The processors that a kernel is made for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Isa {
-    /// All: plain Rust.
-    Portable,
-    /// Cortex-M without DSP extension.
-    V6m,
-    /// Cortex-M with DSP extension.
-    Dsp,
-    /// Hosts with vectors.
-    Simd,
-}
-
 /// How sums become stored integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arithmetic {
@@ -132,17 +125,6 @@ pub enum Arithmetic {
     Factors,
     /// By a table of all results.
     Table,
-}
-
-/// A core whose cycles are predicted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Core {
-    /// Cortex-M0 and M0+, with a multiplier of one cycle.
-    M0,
-    /// Cortex-M4, and what is told its cycles: Cortex-M7, M33, M55.
-    M4,
-    /// A core of a server, a few years old.
-    Host,
 }
 
 /// What a kernel takes on a core, in thousandths of a cycle. `cargo kiln bench --per-layer` measures it; `host-tests/tests/predictions.rs` holds these to the measurement.

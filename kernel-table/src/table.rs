@@ -1,4 +1,113 @@
-//! The table.
+//! The tables: processors, the targets that run their kernels, and the kernels.
+
+use crate::target::{Facts, Triple};
+
+/// The processors that a kernel is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Isa {
+    /// All: plain Rust.
+    Portable,
+    /// Cortex-M without DSP extension.
+    V6m,
+    /// Cortex-M with DSP extension.
+    Dsp,
+    /// Hosts with vectors.
+    Simd,
+}
+
+impl Isa {
+    /// What people call it.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Isa::Portable => "all",
+            Isa::V6m => "Cortex-M0",
+            Isa::Dsp => "Cortex-M4",
+            Isa::Simd => "hosts",
+        }
+    }
+}
+
+/// A core whose cycles are predicted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Core {
+    /// Cortex-M0 and M0+, with a multiplier of one cycle.
+    M0,
+    /// Cortex-M4, and what is told its cycles: Cortex-M7, M33, M55.
+    M4,
+    /// A core of a server, a few years old.
+    Host,
+}
+
+/// A kind of processor that code is compiled for. What is compiled for one runs on every other as well, with the same results, but not fast.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Target {
+    /// Any: plain Rust. RISC-V has nothing better.
+    #[default]
+    Portable,
+    /// Armv6-M and Armv8-M Baseline: Cortex-M0, M0+ and M23. No long multiplication, eight low registers. Cortex-M3, and Cortex-M33 without the DSP
+    /// extension, have both, but nothing that multiplies more at once: the same kernels are the fastest there.
+    CortexM0,
+    /// Armv7E-M, and Armv8-M Mainline with the DSP extension: Cortex-M4, M7, M33, M35P, M52, M55 and M85. Two 16-bit products in one instruction.
+    CortexMDsp,
+    /// x86-64, AArch64 and WebAssembly: vectors, of what width is decided when the program runs.
+    Vectors,
+}
+
+/// Of each target what its row says.
+pub(crate) static TARGETS: [(Target, Facts); 4] = [
+    (Target::Portable, Facts { names: &["portable"], isas: &[], core: Core::M0, alignment: 1 }),
+    (
+        Target::CortexM0,
+        Facts {
+            names: &["cortex-m0", "cortex-m0plus", "cortex-m3"],
+            isas: &[Isa::V6m],
+            core: Core::M0,
+            alignment: 1,
+        },
+    ),
+    (
+        Target::CortexMDsp,
+        Facts {
+            names: &["cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55", "cortex-m85"],
+            isas: &[Isa::Dsp, Isa::V6m],
+            core: Core::M4,
+            alignment: 1,
+        },
+    ),
+    (
+        Target::Vectors,
+        Facts {
+            names: &["x86-64", "aarch64", "wasm32"],
+            isas: &[Isa::Simd],
+            core: Core::Host,
+            alignment: 64,
+        },
+    ),
+];
+
+/// The Rust targets that are not [`Target::Portable`]. The first row that fits counts. The DSP extension of Armv8-M is an option of the chip: flags name a core that has it, or the extension.
+pub(crate) static TRIPLES: &[Triple] = &[
+    Triple { name: "cortex-m0", cfgs: &["kiln_v6m"], ..Triple::any("thumbv6m") },
+    Triple { name: "cortex-m3", cfgs: LONG, ..Triple::any("thumbv7m") },
+    Triple { name: "cortex-m4", cfgs: DSP, ..Triple::any("thumbv7em") },
+    Triple { name: "cortex-m0", cfgs: &["kiln_v6m"], ..Triple::any("thumbv8m.base") },
+    Triple {
+        name: "cortex-m33",
+        cfgs: DSP,
+        flags: &["cortex-m33", "cortex-m35p", "cortex-m52", "cortex-m55", "cortex-m85", "+dsp"],
+        unless: "-dsp",
+        ..Triple::any("thumbv8m.main")
+    },
+    Triple { name: "cortex-m3", cfgs: LONG, ..Triple::any("thumbv8m.main") },
+    Triple { name: "x86-64", ..Triple::any("x86_64") },
+    Triple { name: "aarch64", ..Triple::any("aarch64") },
+    Triple { name: "wasm32", ..Triple::any("wasm32") },
+];
+
+/// Without DSP, and with a long multiplication.
+const LONG: &[&str] = &["kiln_v6m", "kiln_long_product"];
+/// Layers that no kernel with DSP instructions computes get one without.
+const DSP: &[&str] = &["kiln_dsp", "kiln_v6m", "kiln_long_product"];
 
 /// Passes the rows of all kernels to another macro. They are grouped by what kernels compute ([`Op`](crate::Op)), and by their processors ([`Isa`](crate::Isa)):
 ///
@@ -36,19 +145,15 @@ macro_rules! kernel_table {
             };
             Conv2dI8Float = conv2d_i8_float(I8, I8) -> I8 { arithmetic: Floats };
             Conv2dI8xi4 = conv2d_i8xi4(I8, I4) -> I8 { arithmetic: Reference };
-            Conv2dI8xi16 = conv2d_i8xi16(I8, I16) -> I8 {
-                arithmetic: Reference, floating: Conv2dI8xi16Float
-            };
+            Conv2dI8xi16 = conv2d_i8xi16(I8, I16) -> I8 { arithmetic: Reference, floating: Conv2dI8xi16Float };
             Conv2dI8xi16Float = conv2d_i8xi16_float(I8, I16) -> I8 { arithmetic: Floats };
         }
         V6m {
             Conv2dI8V6mPairs = conv2d_i8_v6m_pairs(I8, I8) -> I8 {
-                arithmetic: Halves,
-                cycles: &[(M0, cycles(3330, 68500, 2200)), (M4, cycles(3780, 77700, 2500))]
+                arithmetic: Halves, cycles: &[(M0, cycles(3330, 68500, 2200)), (M4, cycles(3780, 77700, 2500))]
             };
             Conv2dI8V6mSingles = conv2d_i8_v6m_singles(I8, I8) -> I8 {
-                arithmetic: Halves,
-                cycles: &[(M0, cycles(3650, 153000, 7300)), (M4, cycles(4000, 150000, 7000))]
+                arithmetic: Halves, cycles: &[(M0, cycles(3650, 153000, 7300)), (M4, cycles(4000, 150000, 7000))]
             };
         }
         Dsp {
@@ -56,41 +161,26 @@ macro_rules! kernel_table {
             Conv1I8Dsp = conv1_i8_dsp(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
             Conv1I8DspEights = conv1_i8_dsp_eights(I8, I8) -> I8 { arithmetic: Fitted };
             Conv1I8DspExact = conv1_i8_dsp_exact(I8, I8) -> I8 { arithmetic: Reference, filters_at_once: 4 };
-            Conv2dI8DspCompact = conv2d_i8_dsp_compact(I8, I8) -> I8 {
-                arithmetic: Fitted, filters_at_once: 4
-            };
-            Conv2dI8Dsp = conv2d_i8_dsp(I8, I8) -> I8 {
-                arithmetic: Fitted, filters_at_once: 4,
-                cycles: &[(M4, cycles(1010, 9100, 0))]
-            };
-            Conv2dI8DspExact = conv2d_i8_dsp_exact(I8, I8) -> I8 {
-                arithmetic: Reference, filters_at_once: 4
-            };
+            Conv2dI8DspCompact = conv2d_i8_dsp_compact(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
+            Conv2dI8Dsp = conv2d_i8_dsp(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4, cycles: &[(M4, cycles(1010, 9100, 0))] };
+            Conv2dI8DspExact = conv2d_i8_dsp_exact(I8, I8) -> I8 { arithmetic: Reference, filters_at_once: 4 };
             Conv2dI8DspSmall = conv2d_i8_dsp_small(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
         }
         Simd {
-            Conv2dF32SimdReproducible = conv2d_f32_simd_reproducible(F32, F32) -> F32 {
-                on_crew: Conv2dF32SimdReproducibleCrew
-            };
+            Conv2dF32SimdReproducible = conv2d_f32_simd_reproducible(F32, F32) -> F32 { on_crew: Conv2dF32SimdReproducibleCrew };
             Conv2dF32SimdReproducibleCrew = conv2d_f32_simd_reproducible_crew(F32, F32) -> F32;
             Conv2dF32Simd = conv2d_f32_simd(F32, F32) -> F32 {
-                reproducible: Conv2dF32SimdReproducible, on_crew: Conv2dF32SimdCrew,
-                cycles: &[(Host, cycles(75, 0, 0))]
+                reproducible: Conv2dF32SimdReproducible, on_crew: Conv2dF32SimdCrew, cycles: &[(Host, cycles(75, 0, 0))]
             };
             Conv2dF32SimdCrew = conv2d_f32_simd_crew(F32, F32) -> F32;
-            Conv2dI8Simd = conv2d_i8_simd(I8, I8) -> I8 {
-                arithmetic: Factors, on_crew: Conv2dI8SimdCrew,
-                cycles: &[(Host, cycles(30, 0, 0))]
-            };
+            Conv2dI8Simd = conv2d_i8_simd(I8, I8) -> I8 { arithmetic: Factors, on_crew: Conv2dI8SimdCrew, cycles: &[(Host, cycles(30, 0, 0))] };
             Conv2dI8SimdSized = conv2d_i8_simd_sized(I8, I8) -> I8 { arithmetic: Factors };
             Conv2dI8SimdCrew = conv2d_i8_simd_crew(I8, I8) -> I8 { arithmetic: Factors };
         }
     }
     Depthwise {
         Portable {
-            Depthwise2dI8F32Dynamic = depthwise2d_i8_f32_dynamic(I8, I8) -> F32 {
-                packed: Depthwise2dI8xi4F32Dynamic
-            };
+            Depthwise2dI8F32Dynamic = depthwise2d_i8_f32_dynamic(I8, I8) -> F32 { packed: Depthwise2dI8xi4F32Dynamic };
             Depthwise2dI8xi4F32Dynamic = depthwise2d_i8xi4_f32_dynamic(I8, I4) -> F32;
             Depthwise2dF32 = depthwise2d_f32(F32, F32) -> F32 { packed: Depthwise2dF32xf16 };
             Depthwise2dF32xf16 = depthwise2d_f32xf16(F32, F16) -> F32;
@@ -101,50 +191,30 @@ macro_rules! kernel_table {
             };
             Depthwise2dI8Float = depthwise2d_i8_float(I8, I8) -> I8 { arithmetic: Floats };
             Depthwise2dI8xi4 = depthwise2d_i8xi4(I8, I4) -> I8 { arithmetic: Reference };
-            Depthwise2dI8xi16 = depthwise2d_i8xi16(I8, I16) -> I8 {
-                arithmetic: Reference, floating: Depthwise2dI8xi16Float
-            };
+            Depthwise2dI8xi16 = depthwise2d_i8xi16(I8, I16) -> I8 { arithmetic: Reference, floating: Depthwise2dI8xi16Float };
             Depthwise2dI8xi16Float = depthwise2d_i8xi16_float(I8, I16) -> I8 { arithmetic: Floats };
         }
         V6m {
             Depthwise2dI8V6m = depthwise2d_i8_v6m(I8, I8) -> I8 {
-                arithmetic: Halves,
-                cycles: &[(M0, cycles(5600, 87900, 8600)), (M4, cycles(5340, 83800, 8200))]
+                arithmetic: Halves, cycles: &[(M0, cycles(5600, 87900, 8600)), (M4, cycles(5340, 83800, 8200))]
             };
         }
         Dsp {
-            Depthwise1dI8Dsp = depthwise1d_i8_dsp(I8, I8) -> I8 {
-                arithmetic: Fitted,
-                cycles: &[(M4, cycles(2050, 11800, 200))]
-            };
+            Depthwise1dI8Dsp = depthwise1d_i8_dsp(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M4, cycles(2050, 11800, 200))] };
             Depthwise2dI8DspCompact = depthwise2d_i8_dsp_compact(I8, I8) -> I8 { arithmetic: Fitted };
-            Depthwise2dI8Dsp = depthwise2d_i8_dsp(I8, I8) -> I8 {
-                arithmetic: Fitted,
-                cycles: &[(M4, cycles(5700, 1000, 8000))]
-            };
+            Depthwise2dI8Dsp = depthwise2d_i8_dsp(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M4, cycles(5700, 1000, 8000))] };
             Depthwise2dI8DspExact = depthwise2d_i8_dsp_exact(I8, I8) -> I8 { arithmetic: Reference };
-            Depthwise2dI8DspPlanar = depthwise2d_i8_dsp_planar(I8, I8) -> I8 {
-                arithmetic: Fitted,
-                cycles: &[(M4, cycles(2180, 300, 0))]
-            };
-            Depthwise2dI8DspPlanarExact = depthwise2d_i8_dsp_planar_exact(I8, I8) -> I8 {
-                arithmetic: Reference
-            };
+            Depthwise2dI8DspPlanar = depthwise2d_i8_dsp_planar(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M4, cycles(2180, 300, 0))] };
+            Depthwise2dI8DspPlanarExact = depthwise2d_i8_dsp_planar_exact(I8, I8) -> I8 { arithmetic: Reference };
         }
         Simd {
-            Depthwise2dF32SimdReproducible = depthwise2d_f32_simd_reproducible(F32, F32) -> F32 {
-                on_crew: Depthwise2dF32SimdReproducibleCrew
-            };
+            Depthwise2dF32SimdReproducible = depthwise2d_f32_simd_reproducible(F32, F32) -> F32 { on_crew: Depthwise2dF32SimdReproducibleCrew };
             Depthwise2dF32SimdReproducibleCrew = depthwise2d_f32_simd_reproducible_crew(F32, F32) -> F32;
             Depthwise2dF32Simd = depthwise2d_f32_simd(F32, F32) -> F32 {
-                reproducible: Depthwise2dF32SimdReproducible, on_crew: Depthwise2dF32SimdCrew,
-                cycles: &[(Host, cycles(375, 0, 0))]
+                reproducible: Depthwise2dF32SimdReproducible, on_crew: Depthwise2dF32SimdCrew, cycles: &[(Host, cycles(375, 0, 0))]
             };
             Depthwise2dF32SimdCrew = depthwise2d_f32_simd_crew(F32, F32) -> F32;
-            Depthwise2dI8Simd = depthwise2d_i8_simd(I8, I8) -> I8 {
-                arithmetic: Factors, on_crew: Depthwise2dI8SimdCrew,
-                cycles: &[(Host, cycles(150, 0, 0))]
-            };
+            Depthwise2dI8Simd = depthwise2d_i8_simd(I8, I8) -> I8 { arithmetic: Factors, on_crew: Depthwise2dI8SimdCrew, cycles: &[(Host, cycles(150, 0, 0))] };
             Depthwise2dI8SimdSized = depthwise2d_i8_simd_sized(I8, I8) -> I8 { arithmetic: Factors };
             Depthwise2dI8SimdCrew = depthwise2d_i8_simd_crew(I8, I8) -> I8 { arithmetic: Factors };
         }
@@ -158,8 +228,7 @@ macro_rules! kernel_table {
             DenseI16 = dense_i16(I16, I8) -> I16 { arithmetic: Reference };
             DenseI16Narrow = dense_i16_narrow(I16, I8) -> I16 { arithmetic: Reference };
             DenseI8 = dense_i8(I8, I8) -> I8 {
-                arithmetic: Reference, floating: DenseI8Float, packed: DenseI8xi4,
-                cycles: &[(M0, cycles(11200, 180000, 1900)), (M4, cycles(4260, 93800, 1150))]
+                arithmetic: Reference, floating: DenseI8Float, packed: DenseI8xi4, cycles: &[(M0, cycles(11200, 180000, 1900)), (M4, cycles(4260, 93800, 1150))]
             };
             DenseI8Float = dense_i8_float(I8, I8) -> I8 { arithmetic: Floats };
             DenseI8I16 = dense_i8_i16(I8, I8) -> I16 { arithmetic: Reference };
@@ -171,49 +240,25 @@ macro_rules! kernel_table {
             DenseI8xi16Once = dense_i8xi16_once(I8, I16) -> I8 { arithmetic: Once };
         }
         V6m {
-            DenseI8V6mPairs = dense_i8_v6m_pairs(I8, I8) -> I8 {
-                arithmetic: Halves,
-                cycles: &[(M0, cycles(3330, 110000, 2200))]
-            };
-            DenseI8V6mSingles = dense_i8_v6m_singles(I8, I8) -> I8 {
-                arithmetic: Halves,
-                cycles: &[(M0, cycles(4220, 103000, 3100))]
-            };
+            DenseI8V6mPairs = dense_i8_v6m_pairs(I8, I8) -> I8 { arithmetic: Halves, cycles: &[(M0, cycles(3330, 110000, 2200))] };
+            DenseI8V6mSingles = dense_i8_v6m_singles(I8, I8) -> I8 { arithmetic: Halves, cycles: &[(M0, cycles(4220, 103000, 3100))] };
         }
         Dsp {
             DenseI8DspCompact = dense_i8_dsp_compact(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
-            DenseI8Dsp = dense_i8_dsp(I8, I8) -> I8 {
-                arithmetic: Fitted, filters_at_once: 4,
-                cycles: &[(M4, cycles(1400, 15000, 80))]
-            };
-            DenseI8DspDot = dense_i8_dsp_dot(I8, I8) -> I8 {
-                arithmetic: Fitted,
-                cycles: &[(M4, cycles(2300, 90000, 0))]
-            };
-            DenseI8DspEights = dense_i8_dsp_eights(I8, I8) -> I8 {
-                arithmetic: Fitted,
-                cycles: &[(M4, cycles(1210, 10600, 200))]
-            };
+            DenseI8Dsp = dense_i8_dsp(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4, cycles: &[(M4, cycles(1400, 15000, 80))] };
+            DenseI8DspDot = dense_i8_dsp_dot(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M4, cycles(2300, 90000, 0))] };
+            DenseI8DspEights = dense_i8_dsp_eights(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M4, cycles(1210, 10600, 200))] };
             DenseI8DspExact = dense_i8_dsp_exact(I8, I8) -> I8 { arithmetic: Reference, filters_at_once: 4 };
-            DenseI8I16Dsp = dense_i8_i16_dsp(I8, I8) -> I16 {
-                arithmetic: Reference,
-                cycles: &[(M4, cycles(2400, 60000, 0))]
-            };
+            DenseI8I16Dsp = dense_i8_i16_dsp(I8, I8) -> I16 { arithmetic: Reference, cycles: &[(M4, cycles(2400, 60000, 0))] };
         }
         Simd {
-            DenseF32SimdReproducible = dense_f32_simd_reproducible(F32, F32) -> F32 {
-                on_crew: DenseF32SimdReproducibleCrew
-            };
+            DenseF32SimdReproducible = dense_f32_simd_reproducible(F32, F32) -> F32 { on_crew: DenseF32SimdReproducibleCrew };
             DenseF32SimdReproducibleCrew = dense_f32_simd_reproducible_crew(F32, F32) -> F32;
             DenseF32Simd = dense_f32_simd(F32, F32) -> F32 {
-                reproducible: DenseF32SimdReproducible, on_crew: DenseF32SimdCrew,
-                cycles: &[(Host, cycles(75, 0, 0))]
+                reproducible: DenseF32SimdReproducible, on_crew: DenseF32SimdCrew, cycles: &[(Host, cycles(75, 0, 0))]
             };
             DenseF32SimdCrew = dense_f32_simd_crew(F32, F32) -> F32;
-            DenseI8Simd = dense_i8_simd(I8, I8) -> I8 {
-                arithmetic: Factors, on_crew: DenseI8SimdCrew,
-                cycles: &[(Host, cycles(30, 0, 0))]
-            };
+            DenseI8Simd = dense_i8_simd(I8, I8) -> I8 { arithmetic: Factors, on_crew: DenseI8SimdCrew, cycles: &[(Host, cycles(30, 0, 0))] };
             DenseI8SimdSized = dense_i8_simd_sized(I8, I8) -> I8 { arithmetic: Factors };
             DenseI8SimdCrew = dense_i8_simd_crew(I8, I8) -> I8 { arithmetic: Factors };
         }
@@ -366,16 +411,11 @@ macro_rules! kernel_table {
             SubI8 = sub_i8(I8, I8) -> I8 { arithmetic: Reference };
         }
         V6m {
-            AddI8V6m = add_i8_v6m(I8, I8) -> I8 {
-                arithmetic: Linear,
-                cycles: &[(M0, cycles(0, 28400, 100)), (M4, cycles(0, 7900, 100))]
-            };
+            AddI8V6m = add_i8_v6m(I8, I8) -> I8 { arithmetic: Linear, cycles: &[(M0, cycles(0, 28400, 100)), (M4, cycles(0, 7900, 100))] };
         }
         Dsp {
             AddI8DspCompact = add_i8_dsp_compact(I8, I8) -> I8 { arithmetic: Linear };
-            AddI8Dsp = add_i8_dsp(I8, I8) -> I8 {
-                arithmetic: Linear, cycles: &[(M4, cycles(0, 5800, 100))]
-            };
+            AddI8Dsp = add_i8_dsp(I8, I8) -> I8 { arithmetic: Linear, cycles: &[(M4, cycles(0, 5800, 100))] };
         }
         Simd {
             AddF32Simd = add_f32_simd(F32, F32) -> F32;

@@ -1,7 +1,7 @@
 //! Fixed-point arithmetic of TensorFlow Lite Micro's reference kernels (gemmlowp's `fixedpoint.h`, TFLite's
 //! `MultiplyByQuantizedMultiplier` with double rounding), bit for bit.
 
-use crate::arch::target::LONG_PRODUCTS;
+use crate::arch::LONG_PRODUCTS;
 use crate::params::{Rescale, Scale};
 
 impl Scale {

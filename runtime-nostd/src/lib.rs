@@ -92,3 +92,21 @@ macro_rules! include_compiled {
         include!(concat!(env!("OUT_DIR"), "/", $name, ".rs"));
     };
 }
+
+/// Defines `include_model!`, which tells the compiler what this crate is compiled for.
+#[cfg(feature = "macros")]
+macro_rules! define_include_model {
+    ($d:tt, $target:literal) => {
+        /// Compiles a model into a type of that name.
+        ///
+        /// See [`kiln_macros::include_model`] for its options.
+        #[macro_export]
+        macro_rules! include_model {
+            ($d($d arguments:tt)*) => {
+                $crate::__include_model! { @ $target $d($d arguments)* }
+            };
+        }
+    };
+}
+#[cfg(feature = "macros")]
+include!(concat!(env!("OUT_DIR"), "/include_model.rs"));

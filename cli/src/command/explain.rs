@@ -5,6 +5,7 @@ use super::model::{note_target, InterfaceArgs};
 use anyhow::Result;
 use cargo_kiln::explain::explain;
 use cargo_kiln::kernels::kernels;
+use clap::builder::PossibleValuesParser;
 use clap::Args;
 use kiln_codegen::{model_name, read_file, Float, Optimize, Options, Target};
 use std::path::PathBuf;
@@ -28,7 +29,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     kernels: bool,
     /// The processor that figures, advice and kernels are for [default: any]
-    #[arg(long, value_name = "CPU", value_parser = Target::NAMES)]
+    #[arg(long, value_name = "CPU", value_parser = PossibleValuesParser::new(Target::names()))]
     target: Option<String>,
     /// What kernels are to favour
     #[arg(long, value_name = "WHAT", default_value = "speed", value_parser = Optimize::NAMES)]

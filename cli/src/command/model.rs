@@ -1,6 +1,7 @@
 //! A model, and how it is compiled.
 
 use anyhow::{bail, Result};
+use clap::builder::PossibleValuesParser;
 use clap::Args;
 use kiln_codegen::{compile_file, Compiled, Float, Optimize, Options, Qdq, Reference, Target, Weights};
 use std::io::{self, Write};
@@ -84,7 +85,7 @@ pub(super) struct ModelArgs {
     #[arg(long, value_name = "WHICH", default_value = "fast", value_parser = Float::NAMES)]
     float: String,
     /// The processor to compile for [default: the board's processor, otherwise any]
-    #[arg(long, value_name = "CPU", value_parser = Target::NAMES)]
+    #[arg(long, value_name = "CPU", value_parser = PossibleValuesParser::new(Target::names()))]
     target: Option<String>,
     /// How many threads may compute a step together, of those that `invoke_on` is given: 1 to 64, for hosts
     #[arg(long, value_name = "THREADS")]

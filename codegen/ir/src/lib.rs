@@ -1,5 +1,5 @@
 //! The intermediate representation: a static-shape tensor graph in SSA form; its invariants ([`verify`]); and what every part of the compiler shares:
-//! errors ([`error`]), options ([`options`]) and targets ([`target`]).
+//! errors ([`error`]), options ([`options`]) and targets ([`Target`]).
 //!
 //! # What a graph means
 //!
@@ -36,7 +36,6 @@ mod property;
 mod rules;
 mod signal;
 mod table;
-pub mod target;
 mod text;
 pub mod trees;
 mod types;
@@ -48,6 +47,8 @@ pub use attr::{
 };
 pub use function::{Binary, Comparison, Reduction, Unary};
 pub use graph::{Data, Graph, Node, NodeId, State, Value, ValueDef, ValueId};
+/// What code is compiled for. The build script of the runtime reads the same rows.
+pub use kiln_kernel_table::{Isa, Target, UnknownTarget};
 pub use layout::{Layout, Order};
 pub use macs::macs;
 pub use op::{Op, OpInfo, DYNAMIC_ROW};

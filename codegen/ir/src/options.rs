@@ -1,7 +1,7 @@
 //! What a user can ask for. Macro arguments, `Build` methods and command-line flags are the same set.
 
 use crate::error::{Error, Problem};
-use crate::target::Target;
+use crate::{Isa, Target, UnknownTarget};
 
 /// What to favour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -428,7 +428,7 @@ impl Options {
                 help: help.into(),
             }))
         };
-        if self.cores() > 1 && self.target() != Target::Vectors {
+        if self.cores() > 1 && !self.target().runs(Isa::Simd) {
             let target = self.target().name();
             return refused(
                 &format!("code for `{target}` runs in one thread: only kernels of hosts can be shared"),
@@ -468,7 +468,7 @@ impl Options {
             "channels_last" => self.channels_last.push(value.into()),
             "state" => self.states.push(value.parse()?),
             "custom_op" => self.bind(value.parse()?)?,
-            "target" => self.target = Some(value.parse()?),
+            "target" => self.target = Some(parse_target(value)?),
             "cores" => self.cores = Some(parse_cores(value)?),
             "events" => self.events = value.parse()?,
             _ => {
@@ -518,6 +518,10 @@ fn parse_bytes(option: &str, text: &str) -> Result<usize, Error> {
 /// A number of steps.
 fn parse_steps(text: &str) -> Result<u32, Error> {
     text.parse().map_err(|_| bad_option("qdq_drift", text, "write a number of steps, such as 64"))
+}
+
+fn parse_target(name: &str) -> Result<Target, Error> {
+    name.parse().map_err(|unknown: UnknownTarget| bad_option("target", name, &unknown.to_string()))
 }
 
 /// A number of threads.

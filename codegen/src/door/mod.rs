@@ -12,7 +12,7 @@ use kiln_ir::error::{Error, Problem};
 use kiln_ir::options::{
     Events, Float, Input, InputShape, Io, Optimize, Options, Qdq, Reference, StatePair, Weights, MOST_CORES,
 };
-use kiln_ir::target::Target;
+use kiln_ir::Target;
 use quote::quote;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -275,7 +275,7 @@ impl Build {
         let target = std::env::var("TARGET").ok().map(|triple| {
             // What cargo passes on to build scripts, separated by that character.
             let flags = std::env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
-            Target::of_triple(&triple, &flags.split('\u{1f}').map(String::from).collect::<Vec<_>>())
+            Target::of_triple(&triple, &flags.split('\u{1f}').collect::<Vec<_>>())
         });
         self.options.target = self.options.target.or(target);
         println!("cargo:rerun-if-changed={}", self.path.display());

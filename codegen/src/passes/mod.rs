@@ -63,7 +63,7 @@ use crate::select::packs_any;
 use crate::verify;
 use kiln_ir::error::Error;
 use kiln_ir::options::{Input, Optimize, Options};
-use kiln_ir::target::Target;
+use kiln_ir::Isa;
 
 /// A pass.
 #[derive(Clone, Copy, Debug)]
@@ -176,7 +176,7 @@ pub fn run_observed(
     if options.input == Input::Sliding {
         run_each(SLIDING, graph, observer)?;
     }
-    let dsp = options.target() == Target::CortexMDsp && options.optimize != Optimize::Size;
+    let dsp = options.target().runs(Isa::Dsp) && options.optimize != Optimize::Size;
     // Kernels that unpack weights know channel-last images only.
     if dsp && !packs_any(graph, options) {
         run_each(DSP, graph, observer)?;

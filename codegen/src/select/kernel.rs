@@ -1,31 +1,40 @@
 //! Which kernel computes a node. It is decided here, once for each node.
 //!
-//! A target runs the kernels of one or several processors ([`processors`]). Each processor has a folder beside this file, and offers *candidates*: kernels that give
+//! A target runs the kernels of one or several processors. Each has a folder in [`processors`](super::processors), and offers *candidates*: kernels that give
 //! exactly the results of the node, with the proof where there is something to prove, and with predicted cycles. The cheapest candidate is chosen. The portable
 //! kernel is always one. The schedule asks a [`Choice`] for its workspace before there are addresses. `select` writes its calls when there are.
 
 use super::layer::{Fits, Gains, Layer, Proof};
 use super::packed::packing;
-use super::{dsp, portable, simd, v6m, Packing};
+use super::portable::{self, Portable};
+use super::{processors, Packing, Selected, Selector};
 use crate::ir::{Graph, Node, NodeId};
 use crate::requant::Form;
-use crate::{Options, Target};
+use crate::Options;
 use kiln_kernel_table::{Core, KernelId};
+use std::any::Any;
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::fmt::Debug;
 use std::rc::Rc;
 
-/// A kernel, in the words of its processor.
-#[derive(Clone, Debug)]
-pub(super) enum Kernel {
-    /// Plain Rust.
-    Portable,
-    /// Of cores without DSP instructions.
-    V6m(Rc<v6m::Kernel>),
-    /// Of cores with them.
-    Dsp(Rc<dsp::Kernel>),
-    /// In vectors of hosts.
-    Simd(Rc<simd::Kernel>),
+/// A kernel that was chosen for a node, in the words of its processor.
+pub(super) trait Kernel: Debug {
+    /// Writes the calls that compute the node.
+    fn calls<'a>(&self, selector: &mut Selector<'a>, node: &'a Node) -> Selected;
+
+    /// Whether threads that share a step are done sooner than one.
+    fn is_worth_sharing(&self, _choice: &Choice, _graph: &Graph, _node: &Node) -> bool {
+        false
+    }
+
+    /// The workspaces of so many threads that share a step, all together, in bytes; `None` where it has no parts.
+    fn workspaces(&self, _choice: &Choice, _graph: &Graph, _node: &Node, _cores: usize) -> Option<usize> {
+        None
+    }
+
+    /// For its processor, which looks at all kernels that a graph has.
+    fn as_any(&self) -> &dyn Any;
 }
 
 /// What a processor's folder offers.
@@ -44,20 +53,15 @@ pub(super) trait Processor: Sync {
     }
 }
 
-/// The processors whose kernels a target runs, and the core whose cycles are predicted. The best processor comes first.
-fn processors(target: Target) -> (&'static [&'static dyn Processor], Core) {
-    match target {
-        Target::Portable => (&[], Core::M0),
-        Target::CortexM0 => (&[&v6m::V6m], Core::M0),
-        Target::CortexMDsp => (&[&dsp::Dsp, &v6m::V6m], Core::M4),
-        Target::Vectors => (&[&simd::Simd], Core::Host),
-    }
+/// The processors whose kernels the target runs, the best first.
+fn processors(options: &Options) -> impl Iterator<Item = &'static dyn Processor> {
+    options.target().isas().iter().filter_map(|&isa| processors::of(isa))
 }
 
 /// The kernel of a node, and what follows from it.
 #[derive(Clone, Debug)]
 pub struct Choice {
-    pub(super) kernel: Kernel,
+    pub(super) kernel: Rc<dyn Kernel>,
     /// Predicted cycles of the whole node; the largest number where nothing is known.
     pub cycles: u64,
     /// Bytes of its workspace.
@@ -70,22 +74,19 @@ pub struct Choice {
 
 impl Choice {
     /// A kernel without a workspace, for one image.
-    pub(super) fn new(kernel: Kernel, cycles: u64) -> Choice {
+    pub(super) fn new(kernel: Rc<dyn Kernel>, cycles: u64) -> Choice {
         Choice { kernel, cycles, workspace: 0, images: 1, form: None }
     }
 
     /// The workspaces of so many threads that share a step of all rows, all together, in bytes; `None` where one thread computes it.
     pub fn shared_workspaces(&self, graph: &Graph, node: &Node, cores: usize) -> Option<usize> {
-        let worth = cores > 1 && simd::is_worth_sharing(self, graph, node);
+        let worth = cores > 1 && self.kernel.is_worth_sharing(self, graph, node);
         worth.then(|| self.possible_workspaces(graph, node, cores)).flatten()
     }
 
     /// As [`Self::shared_workspaces`], whether it is worth it or not.
     pub fn possible_workspaces(&self, graph: &Graph, node: &Node, cores: usize) -> Option<usize> {
-        match &self.kernel {
-            Kernel::Simd(kernel) => simd::workspaces(kernel, self, graph, node, cores),
-            Kernel::Portable | Kernel::V6m(_) | Kernel::Dsp(_) => None,
-        }
+        self.kernel.workspaces(self, graph, node, cores)
     }
 }
 
@@ -110,16 +111,16 @@ impl Kernels {
 
 /// The cheapest kernel.
 fn choose(asked: &Asked<'_>) -> Choice {
-    let (processors, core) = processors(asked.options.target());
+    let core = asked.options.target().core();
     let cheaper = |best: Choice, next: Choice| if next.cycles <= best.cycles { next } else { best };
     let mut best: Option<Choice> = None;
-    for processor in processors {
+    for processor in processors(asked.options) {
         // Where nothing is known of either, the better processor's kernel stays.
         let below = best.as_ref().map_or(u64::MAX, |best| best.cycles);
         let found = processor.candidates(asked, core, below).into_iter().reduce(cheaper);
         best = found.filter(|found| best.is_none() || found.cycles < below).or(best);
     }
-    let portable = Choice::new(Kernel::Portable, portable::cycles(asked, core));
+    let portable = Choice::new(Rc::new(Portable), portable::cycles(asked, core));
     match best {
         Some(best) => cheaper(portable, best),
         None => portable,
@@ -130,14 +131,14 @@ fn choose(asked: &Asked<'_>) -> Choice {
 pub fn planar_operand(graph: &Graph, node: NodeId, options: &Options) -> bool {
     let fits = RefCell::default();
     let asked = Asked::new(graph, node, options, true, &fits);
-    processors(options.target()).0.iter().any(|processor| processor.reads_planar(&asked))
+    processors(options).any(|processor| processor.reads_planar(&asked))
 }
 
 /// Whether a node's result can be planar.
 pub fn planar_result(graph: &Graph, node: NodeId, options: &Options) -> bool {
     let fits = RefCell::default();
     let asked = Asked::new(graph, node, options, true, &fits);
-    processors(options.target()).0.iter().any(|processor| processor.writes_planar(&asked))
+    processors(options).any(|processor| processor.writes_planar(&asked))
 }
 
 /// What a kernel is asked for.

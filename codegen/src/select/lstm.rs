@@ -3,7 +3,7 @@
 use super::*;
 use crate::ir::Clamp;
 use crate::requant::folded_bias;
-use crate::{Optimize, Target};
+use crate::Optimize;
 
 const GATES: usize = 4;
 
@@ -36,8 +36,7 @@ impl<'a> Selector<'a> {
             let sizes = vec![Arg::Int(units as i64), Arg::Int(inputs as i64)];
             (KernelId::LstmF32, sizes, constants, vec![Arg::Float(lo), Arg::Float(hi)])
         } else {
-            let pairs =
-                self.options.target() == Target::CortexMDsp && self.options.optimize != Optimize::Size;
+            let pairs = self.options.target().runs(Isa::Dsp) && self.options.optimize != Optimize::Size;
             let gates = GATES * units;
             let zero = [x, h].map(|id| self.ty(id).zero_point());
             let [w, r] = weights.each_ref().map(Data::to_i8);

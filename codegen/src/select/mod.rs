@@ -7,7 +7,6 @@ mod choose;
 mod computed;
 mod conv;
 mod custom;
-mod dsp;
 mod dynamic;
 mod element;
 mod elementwise;
@@ -20,33 +19,32 @@ mod movement;
 mod normalise;
 mod packed;
 mod portable;
+mod processors;
 mod program;
 mod rows;
 mod shape;
 mod signal;
-mod simd;
 mod sums;
 mod tables;
 #[cfg(test)]
 mod tests;
-mod v6m;
 mod wide;
 
 use crate::ir::{Clamp, DType, Data, Graph, Multiplier, Node, Op, Reduction, Rescale, Type, Value, ValueId};
 use crate::plan::Plan;
 use crate::schedule::{self, Feed, Place, Role, Schedule, Step, StepKind};
-use crate::{Events, Float, Options, Target};
-use kernel::Kernel;
+use crate::{Events, Float, Options};
 use kiln_ir::error::{Error, Problem};
-use kiln_kernel_table::KernelId;
+use kiln_kernel_table::{Isa, KernelId};
 use movement::{Moves, Source};
+use processors::dsp::special;
 use std::rc::Rc;
 
-pub use dsp::smallest::CODE_BYTES;
 pub use element::Element;
 pub use fed::{Fed, Slide};
 pub use kernel::{planar_operand, planar_result, Choice, Kernels};
 pub use packed::{packing, packs_any, Packing};
+pub use processors::dsp::smallest::CODE_BYTES;
 pub use program::*;
 pub use shape::Shape;
 
@@ -75,7 +73,7 @@ pub fn select_all(
     let mut selector = Selector {
         graph,
         options,
-        special: dsp::special::instances(graph, schedule, options, &mut kernels),
+        special: special::instances(graph, schedule, options, &mut kernels),
         kernels,
         schedule,
         plan,
@@ -126,7 +124,7 @@ struct Selector<'a> {
     options: &'a Options,
     kernels: Kernels,
     /// The convolutions that have code of their own.
-    special: Vec<dsp::special::Instance>,
+    special: Vec<special::Instance>,
     schedule: &'a Schedule,
     plan: &'a Plan,
     program: Program,
@@ -188,12 +186,7 @@ impl<'a> Selector<'a> {
             // Refuses too many: each is a call.
             self.images(node)?;
         }
-        match &choice.kernel {
-            Kernel::Portable => self.portable(node),
-            Kernel::V6m(kernel) => self.v6m(node, kernel),
-            Kernel::Dsp(kernel) => self.dsp(node, kernel),
-            Kernel::Simd(kernel) => self.simd(node, kernel),
-        }
+        choice.kernel.calls(self, node)
     }
 
     /// The calls of portable kernels.
@@ -425,7 +418,7 @@ impl<'a> Selector<'a> {
 
     /// The kernel, or on hosts the one in vectors that takes the same arguments, with the floats that the options ask for.
     fn on_target(&self, kernel: KernelId) -> KernelId {
-        if self.options.target() != Target::Vectors {
+        if !self.options.target().runs(Isa::Simd) {
             return kernel;
         }
         let kernel = kernel.in_vectors().unwrap_or(kernel);

@@ -1,9 +1,24 @@
-//! What portable kernels take, as far as other kernels compete with them.
+//! Portable kernels as a choice, and what they take, as far as other kernels compete with them.
 
 use super::kernel::{self, Asked};
-use super::Shape;
-use crate::ir::{DType, Op};
+use super::{Selected, Selector, Shape};
+use crate::ir::{DType, Node, Op};
 use kiln_kernel_table::{Core, KernelId};
+use std::any::Any;
+
+/// The portable kernels of a node, whatever its op.
+#[derive(Debug)]
+pub(super) struct Portable;
+
+impl kernel::Kernel for Portable {
+    fn calls<'a>(&self, selector: &mut Selector<'a>, node: &'a Node) -> Selected {
+        selector.portable(node)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
 
 /// Predicted cycles of the portable kernel of a node; the largest number where nothing is known.
 pub(super) fn cycles(asked: &Asked<'_>, core: Core) -> u64 {

@@ -47,8 +47,8 @@ fn options(random: &mut Random) -> Options {
         return options;
     }
     let mut pick = |n: usize| random.below(n);
-    let targets = [Target::Portable, Target::CortexM0, Target::CortexMDsp, Target::Vectors];
-    options.target = Some(targets[pick(4)]);
+    let targets: Vec<Target> = Target::all().collect();
+    options.target = Some(targets[pick(targets.len())]);
     options.optimize = [Optimize::Speed, Optimize::Size, Optimize::Memory][pick(3)];
     options.input = [Input::Whole, Input::Rows, Input::Sliding][pick(3)];
     options.reference = [Reference::Tflm, Reference::Litert][pick(2)];

@@ -9,7 +9,7 @@
 // Which of them a target uses depends on its kernels.
 #![allow(dead_code)]
 
-use super::target::HALF_PRODUCTS;
+use super::HALF_PRODUCTS;
 use crate::params::{Conv, Pool};
 
 /// `a · b`.

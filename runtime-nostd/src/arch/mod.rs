@@ -1,11 +1,10 @@
-//! Code that depends on the machine: memory as typed cells, and one folder of kernels per kind of machine.
+//! Code that depends on the machine: memory as typed cells, and one folder of kernels per kind of processor.
 //!
-//! The folders mirror each other file for file; [`kernels`](crate::kernels) chooses between them. `unsafe` may stand in this
-//! module only, and not in `portable`.
+//! The folders have the same families in files of the same names. `unsafe` may stand in this module only, and not in `portable`. No other module reads what the
+//! build script says of the processor.
 
 #[cfg(all(target_arch = "aarch64", target_feature = "neon"))]
 pub(crate) mod aarch64;
-pub(crate) mod dsp;
 pub(crate) mod elements;
 pub(crate) mod extent;
 #[cfg(feature = "std")]
@@ -13,12 +12,68 @@ mod heap;
 pub(crate) mod level;
 pub(crate) mod memory;
 pub(crate) mod observer;
-pub(crate) mod portable;
-pub(crate) mod simd;
-pub(crate) mod target;
-pub(crate) mod v6m;
 pub(crate) mod vector;
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 pub(crate) mod wasm;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod x86;
+
+// The processors. Their inner blocks are assembly where the program is compiled for them, and plain Rust elsewhere.
+
+pub(crate) mod dsp;
+/// Inner blocks of [`dsp`].
+#[cfg_attr(kiln_dsp, path = "dsp/asm/mod.rs")]
+#[cfg_attr(not(kiln_dsp), path = "dsp/plain/mod.rs")]
+pub(crate) mod dsp_blocks;
+/// The inner block of [`dsp::convert`].
+#[cfg_attr(kiln_fpu, path = "dsp/asm/convert.rs")]
+#[cfg_attr(not(kiln_fpu), path = "dsp/plain/convert.rs")]
+pub(crate) mod dsp_floats;
+
+pub(crate) mod portable;
+
+pub(crate) mod simd;
+
+pub(crate) mod v6m;
+/// Inner blocks of [`v6m`].
+#[cfg_attr(kiln_v6m, path = "v6m/asm/mod.rs")]
+#[cfg_attr(not(kiln_v6m), path = "v6m/plain/mod.rs")]
+pub(crate) mod v6m_blocks;
+
+/// What generated code calls, of all processors.
+pub(crate) mod kernels {
+    pub use super::dsp::kernels::*;
+    pub use super::portable::kernels::*;
+    pub use super::simd::kernels::*;
+    pub use super::v6m::kernels::*;
+}
+
+/// Instruction sets of [`x86`] that older compilers do not know.
+#[cfg(kiln_avx512)]
+#[path = "x86/avx512.rs"]
+pub(crate) mod avx512;
+#[cfg(kiln_avx512)]
+#[path = "x86/avx_vnni.rs"]
+pub(crate) mod avx_vnni;
+
+/// Whether the compiler knows them.
+#[cfg(target_arch = "x86_64")]
+pub(crate) const AVX512: bool = cfg!(kiln_avx512);
+
+/// What is there only if the compiler knows them.
+#[cfg(kiln_avx512)]
+macro_rules! with_avx512 {
+    ($($code:tt)*) => { $($code)* };
+}
+#[cfg(all(target_arch = "x86_64", not(kiln_avx512)))]
+macro_rules! with_avx512 {
+    ($($code:tt)*) => {};
+}
+#[cfg(target_arch = "x86_64")]
+pub(crate) use with_avx512;
+
+/// Whether products of halves of words are cheaper than checked ones of words.
+pub(crate) const HALF_PRODUCTS: bool = cfg!(all(kiln_v6m, not(kiln_dsp)));
+
+/// Whether a product of two words is one instruction, or anyhow no call that can be avoided.
+pub(crate) const LONG_PRODUCTS: bool = cfg!(any(not(kiln_v6m), kiln_long_product));

@@ -1,36 +1,38 @@
-//! What things cost, about: cycles in round numbers, as `cargo kiln bench --per-layer` shows them of the MLPerf Tiny models. For ranking only.
+//! What things cost, about, in cycles. For ranking only.
 
 use crate::report::macs;
 use kiln_codegen::Target;
-use kiln_ir::{Graph, Node, Op};
+use kiln_ir::{Graph, Isa, Node, Op};
+use kiln_kernel_table::{Format, Formats, KernelId, Op as Family};
 
-/// Cycles of a multiplication in tenths: in the kernels made for a processor, and in plain Rust.
-struct PerMac {
-    conv: u64,
-    depthwise: u64,
-    portable: u64,
-}
-
-fn per_mac(target: Target) -> PerMac {
-    match target {
-        Target::CortexMDsp => PerMac { conv: 12, depthwise: 25, portable: 80 },
-        Target::CortexM0 => PerMac { conv: 42, depthwise: 140, portable: 200 },
-        Target::Portable => PerMac { conv: 80, depthwise: 100, portable: 80 },
-        // A sixteenth of a cycle would be less than the unit.
-        Target::Vectors => PerMac { conv: 1, depthwise: 2, portable: 20 },
-    }
-}
-
-/// Cycles of a layer in the kernel made for its kind on a processor.
+/// Cycles of a layer of int8 in the fastest kernel of its kind that a target runs.
 pub fn fast_layer(graph: &Graph, node: &Node, target: Target) -> u64 {
-    let each = per_mac(target);
-    let each = if is_depthwise(node) { each.depthwise } else { each.conv };
-    macs(graph, node) * each / 10
+    layer(graph, node, target, |isa| target.runs(isa))
 }
 
-/// Cycles of a layer in plain Rust on a processor.
+/// Cycles of a layer of int8 in plain Rust on a target.
 pub fn portable_layer(graph: &Graph, node: &Node, target: Target) -> u64 {
-    macs(graph, node) * per_mac(target).portable / 10
+    layer(graph, node, target, |isa| isa == Isa::Portable)
+}
+
+/// Cycles of a layer in the fastest kernel of its kind, of those for certain processors, as the table of kernels predicts them.
+fn layer(graph: &Graph, node: &Node, target: Target, runs: impl Fn(Isa) -> bool) -> u64 {
+    const INT8: Formats = Formats { operands: &[Format::I8; 2], result: Format::I8 };
+    let family = match node.op {
+        Op::Dense { .. } => Family::Dense,
+        _ if is_depthwise(node) => Family::Depthwise,
+        _ => Family::Conv,
+    };
+    let (products, results) = (macs(graph, node), graph.ty(node.result).shape.numel());
+    if products == 0 {
+        return 0;
+    }
+    let kernels = KernelId::ALL.iter().filter(|kernel| kernel.op() == family && kernel.formats() == INT8);
+    let cycles =
+        kernels.filter(|kernel| runs(kernel.isa())).filter_map(|kernel| kernel.cycles(target.core()));
+    let predicted = cycles.map(|cycles| cycles.of(products as usize, results)).min();
+    // Of hosts it says nothing about plain Rust, which takes two cycles for a product.
+    predicted.unwrap_or(2 * products)
 }
 
 /// Whether a node is a convolution of each channel by itself.

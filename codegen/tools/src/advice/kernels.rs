@@ -9,7 +9,7 @@ use kiln_kernel_table::{Arithmetic, Format, Isa};
 
 pub(super) fn advise(compiled: &Compiled) -> Vec<Advice> {
     let target = compiled.options.target();
-    if target == Target::Portable {
+    if target.isas().is_empty() {
         // There is nothing faster.
         return Vec::new();
     }
@@ -31,16 +31,18 @@ pub(super) fn advise(compiled: &Compiled) -> Vec<Advice> {
     all
 }
 
-/// Plain Rust, or a kernel without DSP instructions, where the processor has something better.
+/// Plain Rust, or a kernel of a lesser core, where the processor has something better.
 fn plain(graph: &Graph, node: &Node, step: &StepKernels, target: Target) -> Option<Advice> {
     // Weights that are packed or wide, and other arithmetic, have plain kernels only.
     let kernel = step.ids.first().filter(|kernel| kernel.formats().operands == [Format::I8; 2])?;
     let (kind, slow) = match (kernel.isa(), kernel.arithmetic()) {
         (Isa::Portable, Some(Arithmetic::Reference)) => {
-            ("the portable kernel", cost::portable_layer(graph, node, target))
+            ("the portable kernel".into(), cost::portable_layer(graph, node, target))
         }
-        (Isa::V6m, Some(Arithmetic::Halves)) if target == Target::CortexMDsp => {
-            ("a kernel without DSP instructions,", step.cycles?)
+        (Isa::Portable, _) => return None,
+        // The first is the best.
+        (isa, _) if target.isas().first().is_some_and(|&best| best != isa) => {
+            (format!("the {} kernel", isa.title()), step.cycles?)
         }
         _ => return None,
     };

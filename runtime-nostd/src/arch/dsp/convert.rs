@@ -1,7 +1,7 @@
 //! Stored values from real ones, without a division for each.
 #![allow(unsafe_code)]
 
-use crate::arch::target::dsp_floats::quantize;
+use crate::arch::dsp_floats::quantize;
 use crate::params::QuantizeLinear;
 use core::cell::Cell;
 

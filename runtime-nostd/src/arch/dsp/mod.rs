@@ -17,4 +17,12 @@ pub(crate) mod taps;
 pub(crate) mod tile;
 mod window;
 
-use super::target::dsp as blocks;
+/// What generated code calls.
+pub(crate) mod kernels {
+    pub use super::compact::{conv::*, dense::*, depthwise::*, elementwise::*, pool::*};
+    pub use super::{
+        conv::*, convert::*, dense::*, depthwise::*, elementwise::*, movement::*, pool::*, recurrent::*,
+    };
+}
+
+use super::dsp_blocks as blocks;

@@ -32,3 +32,13 @@ pub(crate) mod sigmoid;
 pub(crate) mod sum;
 pub(crate) mod walk;
 mod weights;
+
+/// What generated code calls.
+pub(crate) mod kernels {
+    pub use super::{
+        absorb::*, classical::*, compare::*, computed::*, conv::*, convert::*, dense::*, depthwise::*,
+        dynamic::*, elementwise::*, fft::*, gather::*, int16::*, matmul::*, movement::*, normalise::*,
+        packed::*, pool::*, recurrent::*, reduce::*, resize::*, sigmoid::*, signal::*, softmax::*, trees::*,
+        unary::*,
+    };
+}

@@ -99,17 +99,17 @@ macro_rules! kernel {
                 }
 
                 let level = level();
-                crate::arch::target::with_avx512! {
+                crate::arch::with_avx512! {
                     #[target_feature(enable = "avx2,fma,avxvnni")]
                     unsafe fn avx_vnni<$($generics)*>($($args)*) {
                         // SAFETY: as above.
-                        unsafe { $body::<crate::arch::target::avx_vnni::AvxVnni $($of)*>($($given)*) }
+                        unsafe { $body::<crate::arch::avx_vnni::AvxVnni $($of)*>($($given)*) }
                     }
 
                     #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
                     unsafe fn avx512<$($generics)*>($($args)*) {
                         // SAFETY: as above.
-                        unsafe { $body::<crate::arch::target::avx512::Avx512 $($of)*>($($given)*) }
+                        unsafe { $body::<crate::arch::avx512::Avx512 $($of)*>($($given)*) }
                     }
 
                     match level {

@@ -31,4 +31,16 @@ mod tests;
 mod tiles;
 mod work;
 
+/// What generated code calls.
+pub(crate) mod kernels {
+    pub use super::float::{
+        conv::*, dense::*, depthwise::*, elementwise::*, matmul::*, pool::*, reduce::*, reproducible::*,
+        softmax::*, unary::*,
+    };
+    #[cfg(target_has_atomic = "ptr")]
+    pub use super::parts::*;
+    pub use super::shape::{Shape, Sizes};
+    pub use super::{conv::*, dense::*, depthwise::*, elementwise::*, movement::*, pool::*};
+}
+
 use super::vector::{Clamp, Simd, BLOCK};

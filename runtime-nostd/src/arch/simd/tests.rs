@@ -335,8 +335,8 @@ fn plain_rust_computes_what_is_said() {
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use super::{compare, compare_with, results, Operands, Results};
+    use crate::arch::{self, x86};
     use crate::arch::{level::Level, simd::dispatch::is_available};
-    use crate::arch::{target, x86};
 
     #[test]
     fn avx2_computes_the_same() {
@@ -363,13 +363,13 @@ mod x86 {
         }
     }
 
-    target::with_avx512! {
+    arch::with_avx512! {
         #[test]
         fn avx_vnni_computes_the_same() {
             #[target_feature(enable = "avx2,fma,avxvnni")]
             unsafe fn of_level(o: &Operands) -> Results {
                 // SAFETY: as this function's.
-                unsafe { results::<target::avx_vnni::AvxVnni>(o) }
+                unsafe { results::<arch::avx_vnni::AvxVnni>(o) }
             }
             if is_available(Level::AvxVnni) {
                 compare(of_level);
@@ -381,7 +381,7 @@ mod x86 {
             #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
             unsafe fn of_level(o: &Operands) -> Results {
                 // SAFETY: as this function's.
-                unsafe { results::<target::avx512::Avx512>(o) }
+                unsafe { results::<arch::avx512::Avx512>(o) }
             }
             if is_available(Level::Avx512) {
                 compare(of_level);

@@ -23,4 +23,10 @@ pub(crate) mod pair;
 mod single;
 pub(crate) mod steps;
 
-use super::target::v6m as blocks;
+/// What generated code calls.
+pub(crate) mod kernels {
+    pub use super::steps::HalfRequant;
+    pub use super::{conv::*, dense::*, depthwise::*, elementwise::*};
+}
+
+use super::v6m_blocks as blocks;

@@ -1,11 +1,11 @@
-//! Instruction sets of x86-64. Those that older compilers do not know are modules of [`target`](super::target).
+//! Instruction sets of x86-64. Those that older compilers do not know are modules of [`arch`](super).
 // The intrinsics of which these kernels consist are unsafe, or were in the oldest compiler that the runtime supports.
 #![allow(unsafe_code, unused_unsafe, clippy::indexing_slicing)]
 
 pub(crate) mod avx2;
 
 use super::level::Level;
-use super::target::AVX512;
+use super::AVX512;
 use core::arch::x86_64::{__cpuid, __cpuid_count, _xgetbv, CpuidResult};
 
 /// Whether the processor has what a level is compiled for, and the system keeps its registers.

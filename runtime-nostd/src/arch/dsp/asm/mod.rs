@@ -1,6 +1,6 @@
 //! The inner blocks of kernels in assembly.
 //!
-//! [`target`](crate::arch::target) chooses between these and those of `plain`, file by file with the same functions. (`convert` is chosen by itself: not all cores have floats.)
+//! [`arch`](crate::arch) chooses between these and those of `plain`, file by file with the same functions. (`convert` is chosen by itself: not all cores have floats.)
 #![allow(unsafe_code)]
 
 pub(crate) mod compact;

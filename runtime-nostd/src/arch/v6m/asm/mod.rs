@@ -1,4 +1,4 @@
-//! The inner blocks of kernels in assembly. [`target`](crate::arch::target) chooses between these and those of `plain`, file by file with the same functions.
+//! The inner blocks of kernels in assembly. [`arch`](crate::arch) chooses between these and those of `plain`, file by file with the same functions.
 #![allow(unsafe_code)]
 
 pub(crate) mod depthwise;

@@ -3,7 +3,7 @@
 use super::Kernel;
 use crate::ir::Graph;
 use crate::schedule::{Schedule, StepKind};
-use crate::select::kernel::{Kernel as Any, Kernels};
+use crate::select::kernel::Kernels;
 use crate::select::Shape;
 use crate::{Optimize, Options};
 
@@ -64,8 +64,9 @@ pub(in crate::select) fn instances(
     for (index, step) in schedule.steps.iter().enumerate() {
         let StepKind::Compute(id) = step.kind else { continue };
         let whole = schedule.pipeline_of(index).is_none();
-        let Any::Dsp(kernel) = kernels.of(graph, id, options, whole).kernel else { continue };
-        let shape = match &*kernel {
+        let choice = kernels.of(graph, id, options, whole);
+        let Some(kernel) = choice.kernel.as_any().downcast_ref::<Kernel>() else { continue };
+        let shape = match kernel {
             Kernel::Tiled(shape, ..) => *shape,
             Kernel::DepthwisePlanar(shape, _) => {
                 depthwise.push((PLANAR_CODE, shape.out_c));

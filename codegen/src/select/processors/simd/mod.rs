@@ -8,19 +8,18 @@ mod floats;
 mod integers;
 mod pack;
 
-use super::conv::rows;
-use super::kernel::{self, Asked, Choice, Processor};
-use super::means::{self, Means};
-use super::shape::Shape as Sizes;
-use super::*;
 use crate::requant::{AddAffine, Products, Rounding};
+use crate::select::conv::rows;
+use crate::select::kernel::{self, Asked, Choice, Processor};
+use crate::select::means::{self, Means};
+use crate::select::shape::Shape as Sizes;
+use crate::select::*;
 use crate::Optimize;
 use float_shapes::Floats;
 use integers::Vectors;
 use kiln_kernel_table::Core;
 use pack::Layer;
-
-pub(super) use crew::{is_worth_sharing, workspaces};
+use std::any::Any;
 
 /// The processor.
 pub(super) struct Simd;
@@ -55,7 +54,7 @@ impl Processor for Simd {
         let choice = |kernel: Kernel| {
             let cycles = kernel.cycles(asked, core).unwrap_or(u64::MAX);
             let (workspace, images) = (kernel.workspace(), kernel.images());
-            Choice { workspace, images, ..Choice::new(kernel::Kernel::Simd(Rc::new(kernel)), cycles) }
+            Choice { workspace, images, ..Choice::new(Rc::new(kernel), cycles) }
         };
         found.into_iter().map(choice).collect()
     }
@@ -95,43 +94,56 @@ impl Kernel {
     }
 }
 
-impl<'a> Selector<'a> {
-    /// The calls of a kernel in vectors.
-    pub(super) fn simd(&mut self, node: &'a Node, kernel: &Kernel) -> Selected {
-        let (kernel, layer) = match kernel {
+impl kernel::Kernel for Kernel {
+    fn calls<'a>(&self, selector: &mut Selector<'a>, node: &'a Node) -> Selected {
+        let (kernel, layer) = match self {
             Kernel::Integers(kernel, layer) => (kernel, layer),
-            Kernel::Floats(kernel) => return self.simd_floats(node, kernel),
-            Kernel::Add(by) => return self.sum(node, KernelId::AddI8Simd, by, false),
-            Kernel::Means(means) => return self.means(node, KernelId::MeanPool2dI8Simd, means),
+            Kernel::Floats(kernel) => return selector.simd_floats(node, kernel),
+            Kernel::Add(by) => return selector.sum(node, KernelId::AddI8Simd, by, false),
+            Kernel::Means(means) => return selector.means(node, KernelId::MeanPool2dI8Simd, means),
         };
         match kernel {
             Vectors::Conv(shape) => {
                 let kernels = [KernelId::Conv2dI8Simd, KernelId::Conv2dI8SimdSized];
-                self.simd_conv(node, shape, kernels, pack::conv(layer, shape), layer)
+                selector.simd_conv(node, shape, kernels, pack::conv(layer, shape), layer)
             }
             Vectors::Depthwise(shape) => {
                 let blocks = pack::depthwise(layer, shape);
                 let kernels = [KernelId::Depthwise2dI8Simd, KernelId::Depthwise2dI8SimdSized];
-                self.simd_conv(node, shape, kernels, blocks, layer)
+                selector.simd_conv(node, shape, kernels, blocks, layer)
             }
             Vectors::Dense(_) => {
-                let shape = Sizes::of_dense(self.graph, node).ok_or_else(|| self.no_kernel(node))?;
-                let blocks = self.filter_blocks(node, pack::conv(layer, &shape), layer);
-                let [x, y, band] = self.matrix_rows(node)?;
-                let work = self.workspace()?;
+                let shape = Sizes::of_dense(selector.graph, node).ok_or_else(|| selector.no_kernel(node))?;
+                let blocks = selector.filter_blocks(node, pack::conv(layer, &shape), layer);
+                let [x, y, band] = selector.matrix_rows(node)?;
+                let work = selector.workspace()?;
                 let args = vec![x, blocks, work, y, band];
-                match self.has_few_layers() {
+                match selector.has_few_layers() {
                     true => {
-                        let generics = vec![sizes(&self.conv_params(&shape)), layer.symmetric()];
-                        self.call_generic(KernelId::DenseI8SimdSized, generics, args);
+                        let generics = vec![sizes(&selector.conv_params(&shape)), layer.symmetric()];
+                        selector.call_generic(KernelId::DenseI8SimdSized, generics, args);
                     }
-                    false => self.call_generic(KernelId::DenseI8Simd, vec![layer.symmetric()], args),
+                    false => selector.call_generic(KernelId::DenseI8Simd, vec![layer.symmetric()], args),
                 }
                 Ok(())
             }
         }
     }
 
+    fn is_worth_sharing(&self, choice: &Choice, graph: &Graph, node: &Node) -> bool {
+        crew::is_worth_sharing(choice, graph, node)
+    }
+
+    fn workspaces(&self, choice: &Choice, graph: &Graph, node: &Node, cores: usize) -> Option<usize> {
+        crew::workspaces(self, choice, graph, node, cores)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl<'a> Selector<'a> {
     /// Calls the first kernel, or the second, which is compiled for the layer.
     fn simd_conv(
         &mut self,

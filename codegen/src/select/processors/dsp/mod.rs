@@ -7,20 +7,21 @@ mod pack;
 mod planar;
 mod quantize;
 mod single;
-pub(super) mod smallest;
-pub(super) mod special;
+pub(in crate::select) mod smallest;
+pub(in crate::select) mod special;
 mod temporal;
 
-use super::kernel::{self, Asked, Choice, Processor};
-use super::layer::{Gains, Layer, Proof};
-use super::means::{self, Means, Window};
-use super::shape::{Axis, Shape as Sizes};
-use super::*;
 use crate::ir::Order;
 use crate::requant::{AddAffine, Choice as Fitted, Form, Interval, Products};
+use crate::select::kernel::{self, Asked, Choice, Processor};
+use crate::select::layer::{Gains, Layer, Proof};
+use crate::select::means::{self, Means, Window};
+use crate::select::shape::{Axis, Shape as Sizes};
+use crate::select::*;
 use crate::Optimize;
 use kiln_kernel_table::Core;
 use pack::Tiling;
+use std::any::Any;
 
 /// The processor.
 pub(super) struct Dsp;
@@ -138,7 +139,7 @@ fn choice(kernel: Kernel, asked: &Asked<'_>, core: Core) -> Choice {
         _ => (0, 1),
     };
     let (cycles, form) = (kernel.cycles(asked, core), kernel.form());
-    Choice { workspace, images, form, ..Choice::new(kernel::Kernel::Dsp(Rc::new(kernel)), cycles) }
+    Choice { workspace, images, form, ..Choice::new(Rc::new(kernel), cycles) }
 }
 
 impl Kernel {
@@ -186,38 +187,45 @@ impl Kernel {
     }
 }
 
-impl<'a> Selector<'a> {
-    /// The calls of a kernel.
-    pub(super) fn dsp(&mut self, node: &'a Node, kernel: &Kernel) -> Selected {
-        if self.compact() {
-            match kernel {
-                Kernel::Tiled(shape, pixels, proof) => return self.compact_conv(node, shape, *pixels, proof),
-                Kernel::Depthwise(shape, proof) => return self.compact_depthwise(node, shape, proof),
-                Kernel::Dense(_, proof) => return self.compact_dense(node, proof),
+impl kernel::Kernel for Kernel {
+    fn calls<'a>(&self, selector: &mut Selector<'a>, node: &'a Node) -> Selected {
+        if selector.compact() {
+            match self {
+                Kernel::Tiled(shape, pixels, proof) => {
+                    return selector.compact_conv(node, shape, *pixels, proof)
+                }
+                Kernel::Depthwise(shape, proof) => return selector.compact_depthwise(node, shape, proof),
+                Kernel::Dense(_, proof) => return selector.compact_dense(node, proof),
                 _ => {}
             }
         }
-        match kernel {
-            Kernel::Tiled(shape, _, proof) => self.tiled(node, shape, proof),
-            Kernel::Column(shape, tiling, proof) => self.column(node, shape, *tiling, proof),
-            Kernel::DepthwisePlanar(shape, proof) => self.depthwise_planar(node, shape, proof),
-            Kernel::Depthwise(shape, proof) => self.depthwise_last(node, shape, proof),
-            Kernel::Temporal(shape, axis, proof) => self.temporal(node, shape, axis, proof),
-            Kernel::Dense(tiling, proof) => self.dense_rows(node, *tiling, proof),
-            Kernel::DenseWide(layer) => self.dense_wide(node, layer),
-            Kernel::Add(by) => match self.compact() {
-                true => self.sum(node, KernelId::AddI8DspCompact, by, false),
-                false => self.sum(node, KernelId::AddI8Dsp, by, true),
+        match self {
+            Kernel::Tiled(shape, _, proof) => selector.tiled(node, shape, proof),
+            Kernel::Column(shape, tiling, proof) => selector.column(node, shape, *tiling, proof),
+            Kernel::DepthwisePlanar(shape, proof) => selector.depthwise_planar(node, shape, proof),
+            Kernel::Depthwise(shape, proof) => selector.depthwise_last(node, shape, proof),
+            Kernel::Temporal(shape, axis, proof) => selector.temporal(node, shape, axis, proof),
+            Kernel::Dense(tiling, proof) => selector.dense_rows(node, *tiling, proof),
+            Kernel::DenseWide(layer) => selector.dense_wide(node, layer),
+            Kernel::Add(by) => match selector.compact() {
+                true => selector.sum(node, KernelId::AddI8DspCompact, by, false),
+                false => selector.sum(node, KernelId::AddI8Dsp, by, true),
             },
-            Kernel::MaxPool(window) => self.largest(node, window),
-            Kernel::Means(means) => match self.compact() {
-                true => self.means(node, KernelId::MeanPool2dI8DspCompact, means),
-                false => self.means(node, KernelId::MeanPool2dI8Dsp, means),
+            Kernel::MaxPool(window) => selector.largest(node, window),
+            Kernel::Means(means) => match selector.compact() {
+                true => selector.means(node, KernelId::MeanPool2dI8DspCompact, means),
+                false => selector.means(node, KernelId::MeanPool2dI8Dsp, means),
             },
-            Kernel::Quantize(inverse) => self.quantize_dsp(node, inverse),
+            Kernel::Quantize(inverse) => selector.quantize_dsp(node, inverse),
         }
     }
 
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl<'a> Selector<'a> {
     fn largest(&mut self, node: &'a Node, Window { window, clamp: (lo, hi) }: &Window) -> Selected {
         let generics = window.size.map(Generic::Size).to_vec();
         let range = [*lo, *hi].map(|bound| Arg::Int(bound.into()));

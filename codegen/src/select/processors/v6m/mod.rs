@@ -5,14 +5,15 @@
 
 mod pack;
 
-use super::kernel::{self, Asked, Choice, Processor};
-use super::layer::Layer;
-use super::shape::Shape;
-use super::*;
 use crate::ir::Layout;
 use crate::requant::{choose_halves, AddAffine, Halves, HalvesForm, Products, Reference};
+use crate::select::kernel::{self, Asked, Choice, Processor};
+use crate::select::layer::Layer;
+use crate::select::shape::Shape;
+use crate::select::*;
 use kiln_kernel_table::Core;
 use pack::Filters;
+use std::any::Any;
 
 /// The processor.
 pub(super) struct V6m;
@@ -62,7 +63,7 @@ impl Processor for V6m {
             let results = asked.graph.ty(asked.node.result).shape.numel();
             kernel::cycles(id, core, products, results).filter(|&cycles| cycles < below)
         };
-        let choice = |kernel, cycles| Choice::new(kernel::Kernel::V6m(Rc::new(kernel)), cycles);
+        let choice = |kernel, cycles| Choice::new(Rc::new(kernel), cycles);
         match &asked.node.op {
             Op::Conv2d { .. } if asked.node.op.layout() != Layout::default() => Vec::new(),
             Op::Conv2d { .. } | Op::Dense { .. } => {
@@ -149,19 +150,24 @@ impl Way {
     }
 }
 
-impl<'a> Selector<'a> {
-    /// The calls of a kernel.
-    pub(super) fn v6m(&mut self, node: &'a Node, kernel: &Kernel) -> Selected {
-        match kernel {
+impl kernel::Kernel for Kernel {
+    fn calls<'a>(&self, selector: &mut Selector<'a>, node: &'a Node) -> Selected {
+        match self {
             Kernel::Layer(Way::Conv(shape, pixels), proven) => {
-                self.windowed(node, shape, Some(*pixels), proven)
+                selector.windowed(node, shape, Some(*pixels), proven)
             }
-            Kernel::Layer(Way::Depthwise(shape), proven) => self.windowed(node, shape, None, proven),
-            Kernel::Layer(Way::Dense(pixels), proven) => self.dense_windowed(node, *pixels, proven),
-            Kernel::Add(by) => self.sum(node, KernelId::AddI8V6m, by, true),
+            Kernel::Layer(Way::Depthwise(shape), proven) => selector.windowed(node, shape, None, proven),
+            Kernel::Layer(Way::Dense(pixels), proven) => selector.dense_windowed(node, *pixels, proven),
+            Kernel::Add(by) => selector.sum(node, KernelId::AddI8V6m, by, true),
         }
     }
 
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl<'a> Selector<'a> {
     /// A convolution over all channels, with its pixels in pairs or alone, or one of each channel.
     fn windowed(
         &mut self,
