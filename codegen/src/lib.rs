@@ -93,6 +93,8 @@ fn lower(mut graph: ir::Graph, options: &Options) -> Result<(Compiled, Vec<Probl
     let declared: Vec<_> = graph.inputs.iter().map(|&id| graph.ty(id).quant.clone()).collect();
     let mut recorder = log::Recorder::new(&graph);
     passes::run_observed(&mut graph, options, &mut |pass, graph| recorder.after(pass, graph))?;
+    // The recorder holds a second graph, which the stages below need not pay for.
+    let log = recorder.finish();
     graph.order = schedule::order::order(&graph);
     verify::after_stage("order", &graph)?;
     let search::Found { schedule, kernels, plan, alternatives } = search::search(&graph, options)?;
@@ -103,7 +105,6 @@ fn lower(mut graph: ir::Graph, options: &Options) -> Result<(Compiled, Vec<Probl
     for (port, quant) in program.inputs.iter_mut().zip(declared) {
         port.ty.quant = quant;
     }
-    let log = recorder.finish();
     let options = options.clone();
     Ok((Compiled { graph, schedule, plan, program, alternatives, log, options }, problems))
 }

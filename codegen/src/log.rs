@@ -144,7 +144,7 @@ impl Recorder {
         for &old in &was.order {
             match remaining.next_if(|&&new| same(was, old, now, new)) {
                 Some(&new) => {
-                    sources.insert(new, self.of(old));
+                    sources.insert(new, self.sources.remove(&old).unwrap_or_default());
                     fates.extend(self.fates.remove(&old).map(|fate| (new, fate)));
                 }
                 None => gone.push((was.node(old).origin.clone(), self.fate(old))),

@@ -10,7 +10,7 @@
 //!
 //! What is accepted has been verified and its plan checked by [`compile`] itself; of small models the emitted Rust parses, and the compiled graph computes what the imported one does.
 
-use kiln_codegen::{compile, import, Error};
+use kiln_codegen::{compile, import, Error, Options};
 use kiln_host_tests::cpu_time;
 use kiln_host_tests::mutate::{meaning, mutant, seeds, Mutant, Seed};
 use peak_alloc::PeakAlloc;
@@ -32,7 +32,7 @@ const LIMIT: Duration = Duration::from_secs(1);
 /// Bytes of memory that compiling a file may take for each of its own.
 const PER_BYTE: usize = 16;
 
-/// Bytes on top of that, however small the file: what a few bytes can ask for. Loops that are written out are 16 MB at most (`front/budget.rs`); all else that was ever seen stays below 4 MB.
+/// Bytes on top of that, however small the file: what a few bytes can ask for. Loops and layers that are written out are 16 MB at most (`front/budget.rs`); all else that was ever seen stays below 4 MB.
 const BASE: usize = 16 << 20;
 
 /// A mutant that is not done after so long hangs.
@@ -84,6 +84,26 @@ fn damaged_files_are_refused_or_compiled() {
     assert_eq!(total.done, count);
     // Damage in names, weights and unused fields is harmless; damage elsewhere is found.
     assert!(total.accepted > count / 100 && total.accepted < count);
+}
+
+/// A file of 8 KB can ask for a layer of many steps, each of which is some ninety operations. As many as are compiled are in proportion.
+#[test]
+fn layers_of_many_steps_are_refused_or_compiled() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("findings/onnx/dynamic_lstm_wide.onnx");
+    let file = std::fs::read(path).unwrap();
+    // The dimensions of its input: 3 steps of 2 sequences of 300 numbers.
+    let dims = [0x0a, 2, 8, 3, 0x0a, 2, 8, 2, 0x0a, 3, 8, 0xac, 2];
+    let at = file.windows(dims.len()).position(|window| window == dims).unwrap() + 3;
+    let seed = Seed { name: "steps".into(), bytes: file.clone(), is_onnx: true };
+    let mut accepted = Vec::new();
+    for steps in [3, 60, 75, 82, 127] {
+        let mut file = file.clone();
+        file[at] = steps;
+        let outcome = attempt(&Mutant { seed: &seed, file, options: Options::default() });
+        assert_eq!(outcome.fault, None, "of {steps} steps");
+        accepted.extend(outcome.accepted.then_some(steps));
+    }
+    assert_eq!(accepted, [3, 60, 75]);
 }
 
 // ---- One process

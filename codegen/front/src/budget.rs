@@ -1,5 +1,6 @@
 //! How much memory a file may make the reader allocate.
 
+use crate::{Lowered, Refusal};
 use kiln_ir::error::Error;
 
 /// Allowance that every file has, however small.
@@ -12,17 +13,26 @@ const INLINED: usize = 1 << 13;
 /// Bytes of allowance for each of these.
 const PER_INLINED: usize = 2 << 10;
 
+/// Most nodes of the graph of a small file. Each takes about 2 KB where the compilation needs most memory.
+const NODES: usize = 7 << 10;
+/// Bytes of file for each further node.
+const BYTES_PER_NODE: usize = 128;
+
 /// What is left of a file's allowance. A file can name the same few bytes many times (a table in a list of tables, a
 /// shape, a buffer); whoever makes a copy charges it here first, so that the sum stays in proportion to the file.
 pub(crate) struct Budget {
     left: usize,
     inlined: usize,
+    nodes: usize,
+    most_nodes: usize,
 }
 
 impl Budget {
     /// The allowance of a file of that size.
     pub(crate) fn new(file_bytes: usize) -> Self {
-        Budget { left: file_bytes.saturating_mul(PER_BYTE).saturating_add(BASE), inlined: INLINED }
+        let left = file_bytes.saturating_mul(PER_BYTE).saturating_add(BASE);
+        let most_nodes = NODES.saturating_add(file_bytes / BYTES_PER_NODE);
+        Budget { left, inlined: INLINED, nodes: 0, most_nodes }
     }
 
     /// Takes `bytes` from the allowance.
@@ -30,6 +40,17 @@ impl Budget {
         let what = "it declares more data than a file of its size can contain";
         self.left = self.left.checked_sub(bytes).ok_or_else(|| Error::malformed("model", what))?;
         Ok(())
+    }
+
+    /// Takes a node with so many operands from the allowance. An operator may stand for many nodes: of a recurrent layer, those of all its steps.
+    pub(crate) fn node(&mut self, operands: usize) -> Lowered {
+        if self.nodes == self.most_nodes {
+            let what = format!("with it, the graph has more than {} operations", self.most_nodes);
+            let help = "let loops and recurrent layers run fewer steps, or compile one step and write the loop in your own code";
+            return Err(Refusal::unsupported(what, help));
+        }
+        self.nodes += 1;
+        Ok(self.charge(256 + 16 * operands)?)
     }
 
     /// Takes operators and tensors of a branch, or of a pass of a loop, from what loops may come to. Their bytes are on top of the file's
@@ -54,6 +75,15 @@ mod tests {
         let mut budget = Budget::new(0);
         assert!(budget.inline(2) && budget.charge(BASE + 2 * PER_INLINED).is_ok());
         assert!(!budget.inline(INLINED - 1) && budget.inline(INLINED - 2));
+    }
+
+    #[test]
+    fn nodes_are_bounded() {
+        let mut budget = Budget::new(BYTES_PER_NODE);
+        budget.left = usize::MAX;
+        assert_eq!((0..).take_while(|_| budget.node(2).is_ok()).count(), NODES + 1);
+        assert!(matches!(budget.node(2), Err(Refusal::Unsupported(..))));
+        assert!(matches!(Budget { left: 100, ..Budget::new(0) }.node(0), Err(Refusal::Fatal(_))));
     }
 
     #[test]

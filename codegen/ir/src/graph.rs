@@ -202,6 +202,13 @@ impl Graph {
         }
     }
 
+    /// Makes room for so many values and nodes, and no more.
+    pub(crate) fn reserve(&mut self, values: usize, nodes: usize) {
+        self.values.reserve_exact(values);
+        self.nodes.reserve_exact(nodes);
+        self.order.reserve_exact(nodes);
+    }
+
     fn push_value(&mut self, name: impl Into<String>, ty: Type, def: ValueDef) -> ValueId {
         let id = ValueId(self.values.len() as u32);
         self.values.push(Value { name: name.into(), ty, def });

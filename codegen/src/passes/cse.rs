@@ -1,37 +1,48 @@
 //! Common subexpressions: afterwards no two live nodes compute the same, and no two used constants are equal.
 
 use super::rewrite::{each_node, Rewrite};
-use crate::ir::{Data, Graph, Op, Type, ValueId};
+use crate::ir::{Data, Graph, Node, Op, Type, ValueId};
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Runs the pass. The earlier of two equal values stays.
 pub fn run(graph: &mut Graph) -> bool {
     let constants = equal_constants(graph);
-    let mut seen: HashMap<(Op, Vec<ValueId>, Type), ValueId> = HashMap::new();
+    // Results by the hash of what computes them: copies of the nodes would be as large as the graph.
+    let mut seen: HashMap<u64, Vec<ValueId>> = HashMap::new();
     let mut changed = unify(&mut graph.outputs, &constants);
     for state in &mut graph.states {
         changed |= unify(std::slice::from_mut(&mut state.next), &constants);
     }
     let nodes = each_node(graph, |graph, id| {
         let unified = unify(&mut graph.node_mut(id).operands, &constants);
+        let kept = if unified { Rewrite::Changed } else { Rewrite::Keep };
         let node = graph.node(id);
-        let key = (node.op.clone(), node.operands.clone(), graph.ty(node.result).clone());
-        match seen.get(&key) {
-            // What a function of the user's does besides, no one knows.
-            _ if matches!(key.0, Op::Custom { .. }) && unified => Rewrite::Changed,
-            _ if matches!(key.0, Op::Custom { .. }) => Rewrite::Keep,
-            Some(&earlier) => Rewrite::Same(earlier),
+        // What a function of the user's does besides, no one knows.
+        if matches!(node.op, Op::Custom { .. }) {
+            return kept;
+        }
+        let key = key(graph, node);
+        let mut hasher = DefaultHasher::new();
+        key.hash(&mut hasher);
+        let alike = seen.entry(hasher.finish()).or_default();
+        let is_same = |&earlier: &ValueId| {
+            graph.producer(earlier).is_some_and(|earlier| self::key(graph, graph.node(earlier)) == key)
+        };
+        match alike.iter().copied().find(is_same) {
+            Some(earlier) => Rewrite::Same(earlier),
             None => {
-                seen.insert(key, node.result);
-                if unified {
-                    Rewrite::Changed
-                } else {
-                    Rewrite::Keep
-                }
+                alike.push(node.result);
+                kept
             }
         }
     });
     changed | nodes
+}
+
+/// What a node computes: equal for two that compute the same.
+fn key<'g>(graph: &'g Graph, node: &'g Node) -> (&'g Op, &'g [ValueId], &'g Type) {
+    (&node.op, &node.operands, graph.ty(node.result))
 }
 
 /// By value: the first used constant of the same type and data.

@@ -413,6 +413,8 @@ impl<'a> Selector<'a> {
             comment += &format!(", in parts for up to {cores} threads");
         }
         let callee = Callee::Kernel(kernel);
+        // Arguments are large, and kept until the model is written.
+        args.shrink_to_fit();
         self.program.calls.push(Call { step: self.step, comment, callee, generics, args });
     }
 

@@ -41,7 +41,9 @@ impl Graph {
         let mut graph = Graph::new(self.name.clone());
         let mut renamed: Vec<Option<ValueId>> = vec![None; self.values().count()];
         let mut nodes = Vec::new();
-        for line in declarations(self) {
+        let lines = declarations(self);
+        graph.reserve(lines.len(), self.order.len());
+        for line in lines {
             let (old, new) = match line {
                 Declaration::Input(id) => {
                     let Some(v) = self.get_value(id) else { continue };

@@ -173,7 +173,7 @@ impl<'c, 'm, 'a> NodeCx<'c, 'm, 'a> {
             return Err(Refusal::unsupported(what, "remove the operator, or use a larger input shape"));
         }
         self.check(&op, operands, &ty)?;
-        self.importer.budget.charge(256 + 16 * operands.len())?;
+        self.importer.budget.node(operands.len())?;
         Ok(self.importer.graph.add_node(op, operands, name, ty, self.origin.clone()))
     }
 

@@ -309,8 +309,7 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
                 return Err(Refusal::unsupported(what, "remove the operator, or use a larger input shape"));
             }
         };
-        let overhead = 256 + 16 * operands.len();
-        self.importer.budget.charge(overhead).map_err(Refusal::Fatal)?;
+        self.importer.budget.node(operands.len())?;
         Ok(self.importer.graph.add_node(op, operands, name, ty, self.origin.clone()))
     }
 
