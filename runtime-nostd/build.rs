@@ -8,7 +8,7 @@ use std::{env, fs};
 fn main() -> std::io::Result<()> {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-env-changed=CARGO_ENCODED_RUSTFLAGS");
-    for cfg in Target::all_cfgs().chain(["kiln_fpu", "kiln_avx512"]) {
+    for cfg in Target::all_cfgs().chain(["kiln_avx512"]) {
         println!("cargo:rustc-check-cfg=cfg({cfg})");
     }
     let triple = env::var("TARGET").unwrap_or_default();
@@ -17,11 +17,6 @@ fn main() -> std::io::Result<()> {
     // The compiler reads the same rows.
     for cfg in Target::cfgs(&triple, &flags) {
         println!("cargo:rustc-cfg={cfg}");
-    }
-    // Of these triples, those with floating-point arguments in registers. (Cortex-M7 and M33 have the instructions of Cortex-M4.)
-    let m_profile = triple.starts_with("thumbv7em") || triple.starts_with("thumbv8m.main");
-    if m_profile && triple.ends_with("eabihf") {
-        println!("cargo:rustc-cfg=kiln_fpu");
     }
     if triple.starts_with("x86_64") && minor_version() >= AVX512_SINCE {
         println!("cargo:rustc-cfg=kiln_avx512");

@@ -373,7 +373,7 @@ fn one_module_reads_the_cfgs_of_the_build_script() {
         .filter(|(_, text)| {
             let mut words =
                 code(text).flat_map(|line| line.split(|c: char| !c.is_alphanumeric() && c != '_'));
-            words.any(|word| Target::all_cfgs().chain(["kiln_fpu", "kiln_avx512"]).any(|cfg| cfg == word))
+            words.any(|word| Target::all_cfgs().chain(["kiln_avx512"]).any(|cfg| cfg == word))
         })
         .map(|(file, _)| file)
         .collect();

@@ -89,16 +89,17 @@ pub(crate) static TARGETS: [(Target, Facts); 4] = [
 pub(crate) static TRIPLES: &[Triple] = &[
     Triple { name: "cortex-m0", cfgs: &["kiln_v6m"], ..Triple::any("thumbv6m") },
     Triple { name: "cortex-m3", cfgs: LONG, ..Triple::any("thumbv7m") },
-    Triple { name: "cortex-m4", cfgs: DSP, ..Triple::any("thumbv7em") },
+    Triple { name: "cortex-m4", cfgs: DSP, hard_float: FPU, ..Triple::any("thumbv7em") },
     Triple { name: "cortex-m0", cfgs: &["kiln_v6m"], ..Triple::any("thumbv8m.base") },
     Triple {
         name: "cortex-m33",
         cfgs: DSP,
         flags: &["cortex-m33", "cortex-m35p", "cortex-m52", "cortex-m55", "cortex-m85", "+dsp"],
         unless: "-dsp",
+        hard_float: FPU,
         ..Triple::any("thumbv8m.main")
     },
-    Triple { name: "cortex-m3", cfgs: LONG, ..Triple::any("thumbv8m.main") },
+    Triple { name: "cortex-m3", cfgs: LONG, hard_float: FPU, ..Triple::any("thumbv8m.main") },
     Triple { name: "x86-64", ..Triple::any("x86_64") },
     Triple { name: "aarch64", ..Triple::any("aarch64") },
     Triple { name: "wasm32", ..Triple::any("wasm32") },
@@ -108,6 +109,8 @@ pub(crate) static TRIPLES: &[Triple] = &[
 const LONG: &[&str] = &["kiln_v6m", "kiln_long_product"];
 /// Layers that no kernel with DSP instructions computes get one without.
 const DSP: &[&str] = &["kiln_dsp", "kiln_v6m", "kiln_long_product"];
+/// The instructions of Cortex-M4's floating-point unit, which Cortex-M7 and M33 have as well.
+const FPU: &[&str] = &["kiln_fpu"];
 
 /// Passes the rows of all kernels to another macro. They are grouped by what kernels compute ([`Op`](crate::Op)), and by their processors ([`Isa`](crate::Isa)):
 ///

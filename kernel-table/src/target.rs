@@ -27,12 +27,14 @@ pub(crate) struct Triple {
     pub(crate) name: &'static str,
     /// What the runtime is compiled with.
     pub(crate) cfgs: &'static [&'static str],
+    /// The same besides, where floats are passed in registers.
+    pub(crate) hard_float: &'static [&'static str],
 }
 
 impl Triple {
     /// With all flags.
     pub(crate) const fn any(architecture: &'static str) -> Triple {
-        Triple { architecture, flags: &[], unless: "", name: "portable", cfgs: &[] }
+        Triple { architecture, flags: &[], unless: "", name: "portable", cfgs: &[], hard_float: &[] }
     }
 
     /// The first row that fits a Rust target and flags of rustc.
@@ -114,13 +116,16 @@ impl Target {
     }
 
     /// The `cfg`s with which the runtime is compiled for a Rust target: they turn on the assembly of processors.
-    pub fn cfgs(triple: &str, rustflags: &[&str]) -> &'static [&'static str] {
-        Triple::find(triple, rustflags).map_or(&[], |row| row.cfgs)
+    pub fn cfgs(triple: &str, rustflags: &[&str]) -> impl Iterator<Item = &'static str> {
+        let floats = triple.ends_with("eabihf");
+        let row = Triple::find(triple, rustflags);
+        let cfgs = row.into_iter().flat_map(move |row| [row.cfgs, if floats { row.hard_float } else { &[] }]);
+        cfgs.flatten().copied()
     }
 
     /// The `cfg`s of all Rust targets. Some come several times.
     pub fn all_cfgs() -> impl Iterator<Item = &'static str> {
-        TRIPLES.iter().flat_map(|row| row.cfgs).copied()
+        TRIPLES.iter().flat_map(|row| [row.cfgs, row.hard_float]).flatten().copied()
     }
 }
 
@@ -169,7 +174,8 @@ mod tests {
         assert_eq!(of("thumbv8m.main-none-eabi", &denied[..1]), Target::CortexMDsp);
         assert_eq!(of("x86_64-unknown-linux-gnu", &[]), Target::Vectors);
         assert_eq!(of("riscv32imc-unknown-none-elf", &[]), Target::Portable);
-        let cfgs = Target::cfgs("thumbv7em-none-eabi", &[]);
-        assert_eq!(cfgs, ["kiln_dsp", "kiln_v6m", "kiln_long_product"]);
+        let dsp = ["kiln_dsp", "kiln_v6m", "kiln_long_product"];
+        assert!(Target::cfgs("thumbv7em-none-eabi", &[]).eq(dsp));
+        assert!(Target::cfgs("thumbv7em-none-eabihf", &[]).eq(dsp.into_iter().chain(["kiln_fpu"])));
     }
 }

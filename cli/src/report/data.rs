@@ -13,6 +13,8 @@ pub struct Report {
     pub options: Chosen,
     /// The whole model in numbers.
     pub totals: Totals,
+    /// By how much outputs differ from the floats that the file describes, where layers of a QDQ file became integer layers.
+    pub drift: Option<String>,
     /// What runs, in order: the graph as it was compiled.
     pub steps: Vec<Step>,
     /// Steps that take turns.

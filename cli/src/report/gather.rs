@@ -6,6 +6,7 @@ use crate::bench;
 use anyhow::Result;
 use kiln_codegen::front::Summary;
 use kiln_codegen::ir::{Graph, Op, Order, Type, ValueId};
+use kiln_codegen::passes::qdq::drift::Drift;
 use kiln_codegen::schedule::{BufferId, StepKind};
 use kiln_codegen::{compile, model_name, Compiled, Optimize, Options};
 use kiln_tools::advice::advise;
@@ -41,6 +42,7 @@ pub(super) fn run(
 pub(super) fn report(
     summary: &Summary,
     imported: &Graph,
+    drift: Option<&Drift>,
     run: &Run,
     modes: Vec<Mode>,
     on: Option<&str>,
@@ -60,6 +62,7 @@ pub(super) fn report(
             measured_on: on.map(str::to_string),
         },
         totals: totals(run),
+        drift: drift.map(Drift::to_string),
         pipelines: compiled
             .schedule
             .pipelines

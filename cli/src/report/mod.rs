@@ -18,7 +18,7 @@ use kiln_boards::firmware;
 use kiln_boards::image::Image;
 use kiln_boards::Board;
 use kiln_codegen::front::inspect;
-use kiln_codegen::{import, model_name, read_file, Compiled, Optimize, Options};
+use kiln_codegen::{import_with_drift, model_name, read_file, Compiled, Optimize, Options};
 use std::path::Path;
 
 /// Gathers a report. With the name of an emulated board, the model is measured there, layer by layer, and so are the other ways to optimise it.
@@ -42,8 +42,8 @@ pub fn report(path: &Path, options: &Options, on: Option<&str>) -> Result<Report
             Err(error) => gather::failed_mode(options.optimize, &error),
         });
     }
-    let imported = import(&bytes, &model_name(path), &options)?;
-    let mut report = gather::report(&summary, &imported, &chosen, modes, on);
+    let (imported, drift) = import_with_drift(&bytes, &model_name(path), &options)?;
+    let mut report = gather::report(&summary, &imported, drift.as_ref(), &chosen, modes, on);
     if let Some(board) = on {
         report.certificate.push(linked(&chosen.compiled, emulated(board)?)?);
     }

@@ -81,6 +81,9 @@ impl Report {
                 ),
             ),
         ];
+        if let Some(drift) = &self.drift {
+            facts.push(("drift", drift.replace("\n  ", "; ")));
+        }
         if let Some(measured) = &totals.measured {
             facts.push(("cycles, estimated", grouped(measured.cycles)));
             facts.push(("instructions", grouped(measured.instructions)));

@@ -34,6 +34,18 @@ fn assert_good(seen: &Seen) {
     assert_eq!(seen.scripts, 1);
 }
 
+/// Integer layers in place of a file's floats.
+#[test]
+fn a_report_says_how_far_integers_drift_from_the_floats_of_the_file() {
+    let report = of("host-tests/findings/onnx/qdq_sums.onnx", Optimize::Speed);
+    let drift = report.drift.clone().expect("layers became integer layers");
+    assert!(drift.contains("integers for the floats of the file"), "{drift}");
+    for view in [report.text(), report.json().unwrap(), report.page()] {
+        assert!(view.contains("integers for the floats of the file"), "{view}");
+    }
+    assert_eq!(digits(Optimize::Speed).drift, None);
+}
+
 #[test]
 fn all_that_a_report_says_is_on_the_page() {
     for optimize in [Optimize::Speed, Optimize::Memory] {

@@ -5,7 +5,7 @@ mod request;
 
 pub use request::include_model;
 
-use crate::front::embed;
+use crate::front::{embed, FORMATS};
 use crate::{compile, Compiled};
 use data::DataFiles;
 use kiln_ir::error::{Error, Problem};
@@ -62,8 +62,9 @@ fn way_out(path: &Path) -> String {
     }
     let folder = if path.is_dir() { path } else { path.parent().unwrap_or(path) };
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    let is_model =
-        |path: &PathBuf| path.extension().is_some_and(|ending| ending == "tflite" || ending == "onnx");
+    let is_model = |path: &PathBuf| {
+        path.extension().is_some_and(|ending| FORMATS.iter().any(|format| ending == format.ending))
+    };
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut models: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_model).collect();
     models.sort();

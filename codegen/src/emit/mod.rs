@@ -2,6 +2,16 @@
 //!
 //! The result is one private module and a `pub use` of the model's type, so that several models can stand in one file. Tokens are the
 //! same through every door; [`pretty`] formats them for a file.
+//!
+//! | file | what it writes |
+//! |---|---|
+//! | this one | the module, constants, `new`, `invoke`, `invoke_async`, `reset` |
+//! | `structure.rs` | the model's fields, `with_arena`, sharing of an arena |
+//! | `io.rs` | accessors of inputs and outputs, the trait `kiln::Model` |
+//! | `feed.rs` | `push_row` and `slide` |
+//! | `call.rs`, `argument.rs` | calls of kernels and their arguments |
+//! | `pipeline.rs`, `turns.rs` | loops over rows, and when their steps take turns |
+//! | `event.rs`, `custom.rs` | events of layers, calls of the user's functions |
 
 mod argument;
 mod call;

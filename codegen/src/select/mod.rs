@@ -2,6 +2,17 @@
 //!
 //! The kernels and their contracts are those of `docs/internals/kernels.md`. A combination of op and element types that has no kernel is
 //! reported as a [`Problem`]; all of them are collected.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `kernel.rs` | chooses the kernel of a node: candidates, cycles, workspace |
+//! | `processors/` | candidates and calls of each processor |
+//! | this one | the calls of portable kernels, by op (`portable`), and what all calls have in common |
+//! | `layer.rs`, `shape.rs`, `packed.rs` | a layer in numbers, its sizes, weights that are packed in flash |
+//! | `conv.rs`, `elementwise.rs`, `movement.rs`, … | calls of portable kernels, a file per family |
+//! | `rows.rs`, `fed.rs` | rows of a pipeline, and of a model that is fed row by row |
+//! | `tables.rs` | tables that kernels read |
+//! | `program.rs` | the result, as data |
 
 mod choose;
 mod computed;
