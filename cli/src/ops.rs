@@ -11,20 +11,21 @@ const MATRIX: &str = include_str!("operators.tsv");
 struct Line {
     operator: &'static str,
     format: &'static str,
-    /// On each processor of the heading, separated by spaces: the portable ones, those of microcontrollers, those of hosts.
+    /// On each processor of the heading, separated by spaces.
     kernels: Vec<&'static str>,
 }
 
 impl Line {
-    fn mark(&self) -> char {
-        let Some((portable, others)) = self.kernels.split_first() else { return ' ' };
-        let Some((hosts, microcontrollers)) = others.split_last() else { return ' ' };
-        let own = microcontrollers.iter().any(|kernels| kernels != portable);
-        match (own, hosts != portable) {
+    fn mark(&self, processors: &[&str]) -> char {
+        let on = |name: &str| processors.iter().position(|processor| *processor == name);
+        let (Some(portable), Some(hosts)) = (on("portable"), on("hosts")) else { return ' ' };
+        let is_special = |at: usize| self.kernels.get(at) != self.kernels.get(portable);
+        let own = (0..processors.len()).any(|at| at != hosts && is_special(at));
+        match (own, is_special(hosts)) {
             (true, true) => '●',
             (true, false) => '◐',
             (false, true) => '◑',
-            (false, false) if portable.is_empty() => '–',
+            (false, false) if self.kernels.get(portable).is_none_or(|kernels| kernels.is_empty()) => '–',
             (false, false) => '○',
         }
     }
@@ -44,7 +45,7 @@ fn matrix() -> (Vec<&'static str>, Vec<Line>) {
 
 /// A line for each operator, with a mark for each format in which it compiles.
 pub fn table() -> String {
-    let (_, lines) = matrix();
+    let (processors, lines) = matrix();
     let mut formats: Vec<(&str, usize)> = Vec::new();
     for line in &lines {
         if !formats.iter().any(|(format, _)| *format == line.format) {
@@ -65,7 +66,7 @@ pub fn table() -> String {
         let mut row = format!("{:width$}", of_operator[0].operator);
         for (format, column) in &formats {
             let line = of_operator.iter().find(|line| line.format == *format);
-            let _ = write!(row, "  {:<column$}", line.map_or(' ', Line::mark));
+            let _ = write!(row, "  {:<column$}", line.map_or(' ', |line| line.mark(&processors)));
         }
         out.push_str(row.trim_end());
         out.push('\n');
@@ -126,6 +127,16 @@ mod tests {
         assert!(line.contains('●') && line.contains('◑') && line.contains('○'), "{line}");
         let line = table.lines().find(|line| line.starts_with("SHAPE ")).unwrap();
         assert!(line.contains('–') && !line.contains('●'), "{line}");
+    }
+
+    #[test]
+    fn marks_tell_hosts_from_microcontrollers_in_any_order() {
+        let line = |kernels: [&'static str; 3]| Line { operator: "", format: "", kernels: kernels.into() };
+        let processors = ["portable", "hosts", "another"];
+        assert_eq!(line(["a", "a a_simd", "a"]).mark(&processors), '◑');
+        assert_eq!(line(["a", "a", "a_another"]).mark(&processors), '◐');
+        assert_eq!(line(["a", "a_simd", "a_another"]).mark(&processors), '●');
+        assert_eq!(line(["", "", ""]).mark(&processors), '–');
     }
 
     #[test]

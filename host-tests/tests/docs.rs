@@ -1,7 +1,7 @@
-//! The pictures and the plan in `docs/` are those of the digits example as it is compiled now. `KILN_BLESS=1` writes them.
+//! The pictures and the plan in `docs/` are those of the digits example as it is compiled now. `KILN_BLESS=1` writes them. The page of options has the names of all targets.
 
 use cargo_kiln::plan;
-use kiln_codegen::{compile_file, Optimize, Options};
+use kiln_codegen::{compile_file, Optimize, Options, Target};
 use kiln_tools::report::picture;
 use std::path::Path;
 
@@ -37,4 +37,12 @@ fn pictures_and_plan_are_fresh() {
             assert!(old == text, "{file} is not fresh (KILN_BLESS=1 writes it)");
         }
     }
+}
+
+#[test]
+fn options_list_all_targets() {
+    let page =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/options.md")).unwrap();
+    let missing: Vec<&str> = Target::names().filter(|name| !page.contains(&format!("`{name}`"))).collect();
+    assert!(missing.is_empty(), "docs/options.md does not list {missing:?}");
 }

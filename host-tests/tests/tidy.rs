@@ -188,7 +188,7 @@ fn rooms_use_only_what_they_may() {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
-/// A processor's folder names no other processor: what they share stands beside them.
+/// A processor's folder names no other processor, and has no methods for them: what they share stands beside them.
 #[test]
 fn processors_do_not_know_each_other() {
     let processors = folders("codegen/src/select/processors");
@@ -199,6 +199,13 @@ fn processors_do_not_know_each_other() {
             let others = processors.iter().filter(|&other| other != processor);
             let named = others.filter(|other| production(&text).contains(&format!("{other}::")));
             wrong.extend(named.map(|other| format!("{file} uses {other}")));
+            // A method that others see would be called without the name of its folder.
+            let parameters =
+                text.split("pub(in crate::select) fn ").skip(1).filter_map(|rest| rest.split(')').next());
+            let methods = parameters.filter(|rest| rest.contains("self"));
+            wrong.extend(methods.map(|rest| {
+                format!("{file} has a method for others: {}", rest.split('(').next().unwrap_or(rest))
+            }));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -82,7 +82,10 @@ impl Format {
         self.reader.ok_or_else(|| {
             Error::Unsupported(vec![Problem {
                 place: String::new(),
-                what: format!("this is an {} model, but Kiln is built without its reader", self.name),
+                what: format!(
+                    "this is a model in the format {}, but Kiln is built without its reader",
+                    self.name
+                ),
                 help: format!(
                     "enable the feature `{0}` of the Kiln crate in Cargo.toml: features = [\"{0}\"]",
                     self.feature

@@ -41,7 +41,9 @@ mod tables;
 mod tests;
 mod wide;
 
-use crate::ir::{Clamp, DType, Data, Graph, Multiplier, Node, Op, Reduction, Rescale, Type, Value, ValueId};
+use crate::ir::{
+    Clamp, DType, Data, Graph, Multiplier, Node, Op, Reduction, Rescale, Rows, Type, Value, ValueId,
+};
 use crate::plan::Plan;
 use crate::schedule::{self, Feed, Place, Role, Schedule, Step, StepKind};
 use crate::{Events, Float, Options};
@@ -483,33 +485,16 @@ impl<'a> Selector<'a> {
 
 /// Whether kernels of the op compute single rows.
 fn has_rows(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Conv2d { .. }
-            | Op::DynamicScale { .. }
-            | Op::DynamicQuantize {}
-            | Op::DynamicConv2d { .. }
-            | Op::DynamicDense { .. }
-            | Op::AvgPool2d { .. }
-            | Op::MaxPool2d { .. }
-            | Op::Add { .. }
-            | Op::Sub { .. }
-            | Op::Mul { .. }
-            | Op::Unary { .. }
-            | Op::Binary { .. }
-            | Op::Clip { .. }
-            | Op::LeakyRelu { .. }
-            | Op::Logistic {}
-            | Op::Tanh {}
-            | Op::Softmax { .. }
-            | Op::Lookup {}
-            | Op::Interpolate {}
-            | Op::Quantize { .. }
-            | Op::Dequantize {}
-            | Op::Requantize { .. }
-            | Op::Pad { .. }
-            | Op::Concat { .. }
-    )
+    let facts = op.facts();
+    facts.elementwise > 0
+        || facts.rows != Rows::default()
+        || matches!(
+            op,
+            Op::DynamicScale { .. }
+                | Op::DynamicQuantize {}
+                | Op::DynamicConv2d { .. }
+                | Op::DynamicDense { .. }
+        )
 }
 
 /// The element types an op has kernels for, in words.

@@ -1,7 +1,6 @@
 //! Convolutions in tiles of two pixels and four filters, and what all layers with filters have in common.
 
 use super::*;
-use crate::ir::Clamp;
 use crate::select::conv::rows;
 
 impl<'a> Selector<'a> {
@@ -66,40 +65,6 @@ impl<'a> Selector<'a> {
         }
         let (multipliers, clamp) = self.fixed_point(node)?;
         Ok(Requant::Exact(self.requant_struct(node, multipliers, clamp)))
-    }
-
-    /// How a layer of integers with filters rescales and clamps its sums.
-    fn fixed_point(&self, node: &'a Node) -> Result<(&'a [Multiplier], &'a Clamp), Problem> {
-        match &node.op {
-            Op::Conv2d { rescale: Rescale::FixedPoint(multipliers), clamp, .. }
-            | Op::Dense { rescale: Rescale::FixedPoint(multipliers), clamp } => Ok((multipliers, clamp)),
-            _ => Err(self.no_kernel(node)),
-        }
-    }
-
-    /// The step's workspace, as words.
-    pub(in crate::select) fn workspace(&self) -> Result<Arg, Problem> {
-        let buffer = self.schedule.steps.get(self.step).and_then(|step| step.workspace);
-        let buffer = buffer.ok_or_else(|| self.not_by_row())?;
-        let (memory, offset) = self.address(Place::whole(buffer, 0));
-        let len = self.schedule.storage.buffer(buffer).bytes / 4;
-        Ok(Arg::Cells(Cells::All(Region { memory, offset, element: Element::I32, len })))
-    }
-
-    /// The rows of so many images, which may be other ones than those of the tensor: all rows of an image as one, or all images of a batch.
-    pub(in crate::select) fn image_rows(
-        &self,
-        id: ValueId,
-        images: usize,
-        rows: usize,
-    ) -> Result<Strip, Problem> {
-        let strip = self.rows(id)?;
-        let all = self.ty(id).shape.numel() / strip.row.max(1);
-        if images * rows == all || self.in_loop {
-            return Ok(strip);
-        }
-        let region = self.region(id)?;
-        Ok(Strip { region, row: region.len / (images * rows).max(1), ring: None })
     }
 }
 
