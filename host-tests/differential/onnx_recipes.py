@@ -422,9 +422,16 @@ def resize(d, name, x):
         d.opset = 9
         scales = [1.0, 1.0] + [float(d.pick(1, 2, 3)) for _ in shape[2:]]
         return d.node(name, [x, d.constant(np.array(scales, np.float32))], mode=d.pick("nearest", "linear") if len(shape) == 4 else "nearest")
+    # A factor whose product with a size is rounded up to a whole number is another size in ONNX Runtime than in ONNX.
+    factors = [f for f in (0.5, 1, 1.5, 2, 3, 0.75, 0.6, 0.3, 1.7, 1.1) if all(np.floor(np.float32(f) * np.float32(s)) == np.floor(float(np.float32(f)) * s) for s in shape)]
+    factors = np.array([1.0, 1.0] + [float(d.pick(*factors)) for _ in shape[2:]], np.float32)
+    if d.chance(0.1):
+        d.opset = 10
+        return d.node(name, [x, d.constant(factors)], mode=d.pick("nearest", "linear") if len(shape) == 4 else "nearest")
     d.opset = max(d.opset, 11)
     mode = d.pick("nearest", "linear", "cubic") if len(shape) == 4 else d.pick("nearest", "linear")
-    attributes = {"mode": mode, "coordinate_transformation_mode": d.pick("half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel")}
+    coordinates = ["half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel"] + ["tf_half_pixel_for_nn"] * (d.opset < 13) + ["half_pixel_symmetric"] * (d.opset >= 19)
+    attributes = {"mode": mode, "coordinate_transformation_mode": d.pick(*coordinates)}
     if mode == "nearest":
         attributes["nearest_mode"] = d.pick("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
     if mode == "cubic":
@@ -433,8 +440,7 @@ def resize(d, name, x):
         attributes["antialias"] = 1
     roi = d.constant(np.zeros(0, np.float32)) if d.opset < 13 else ""
     if d.chance(0.5):
-        factors = [1.0, 1.0] + [float(d.pick(0.5, 1, 1.5, 2, 3, 0.75)) for _ in shape[2:]]
-        return d.node(name, [x, roi, d.constant(np.array(factors, np.float32))], **attributes)
+        return d.node(name, [x, roi, d.constant(factors)], **attributes)
     sizes = shape[:2] + [max(1, s + d.int(-3, 5)) for s in shape[2:]]
     none = d.constant(np.zeros(0, np.float32)) if d.opset < 13 else ""
     return d.node(name, [x, roi, none, d.ints(*sizes)], **attributes)

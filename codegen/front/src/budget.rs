@@ -8,6 +8,9 @@ const BASE: usize = 8 << 10;
 /// Bytes of allowance per byte of file.
 const PER_BYTE: usize = 8;
 
+/// Bytes of weights that operators without any may stand for, on top of a file's allowance: Resize has a matrix for each axis.
+const MADE: usize = 256 << 10;
+
 /// Most operators and tensors of subgraphs that all branches and passes of loops may come to.
 const INLINED: usize = 1 << 13;
 /// Bytes of allowance for each of these.
@@ -22,6 +25,7 @@ const BYTES_PER_NODE: usize = 128;
 /// shape, a buffer); whoever makes a copy charges it here first, so that the sum stays in proportion to the file.
 pub(crate) struct Budget {
     left: usize,
+    made: usize,
     inlined: usize,
     nodes: usize,
     most_nodes: usize,
@@ -32,7 +36,7 @@ impl Budget {
     pub(crate) fn new(file_bytes: usize) -> Self {
         let left = file_bytes.saturating_mul(PER_BYTE).saturating_add(BASE);
         let most_nodes = NODES.saturating_add(file_bytes / BYTES_PER_NODE);
-        Budget { left, inlined: INLINED, nodes: 0, most_nodes }
+        Budget { left, made: MADE, inlined: INLINED, nodes: 0, most_nodes }
     }
 
     /// Takes `bytes` from the allowance.
@@ -40,6 +44,13 @@ impl Budget {
         let what = "it declares more data than a file of its size can contain";
         self.left = self.left.checked_sub(bytes).ok_or_else(|| Error::malformed("model", what))?;
         Ok(())
+    }
+
+    /// Adds so many bytes to the allowance, for weights that follow from an operator's attributes: as long as all of them are few.
+    pub(crate) fn make(&mut self, bytes: usize) {
+        let made = bytes.min(self.made);
+        self.made -= made;
+        self.left = self.left.saturating_add(made);
     }
 
     /// Takes a node with so many operands from the allowance. An operator may stand for many nodes: of a recurrent layer, those of all its steps.
@@ -75,6 +86,15 @@ mod tests {
         let mut budget = Budget::new(0);
         assert!(budget.inline(2) && budget.charge(BASE + 2 * PER_INLINED).is_ok());
         assert!(!budget.inline(INLINED - 1) && budget.inline(INLINED - 2));
+    }
+
+    #[test]
+    fn weights_that_are_made_are_bounded() {
+        let mut budget = Budget::new(0);
+        budget.make(MADE - 1);
+        budget.make(MADE);
+        assert!(budget.charge(BASE + MADE + 1).is_err());
+        assert!(budget.charge(BASE + MADE).is_ok());
     }
 
     #[test]

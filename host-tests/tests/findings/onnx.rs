@@ -58,6 +58,20 @@ fn resizing_to_one_element() {
     check("resize_to_one");
 }
 
+/// Coordinates that are half but for a rounded factor are half. An axis that is not resized is left alone. Without a mode, a shorter axis takes the element above.
+#[test]
+fn resizing_to_the_nearest_element() {
+    ["resize_halves", "resize_unscaled", "resize_first", "resize_symmetric"]
+        .iter()
+        .for_each(|name| check(name));
+}
+
+/// An axis whose scale leaves its size is resampled, unless no axis has another size.
+#[test]
+fn resizing_to_the_same_size() {
+    check("resize_same_size");
+}
+
 /// NaN stays NaN, and infinity does not become it.
 #[test]
 fn numbers_that_are_infinite_or_none() {

@@ -36,15 +36,23 @@ struct Axis {
     region: (f64, f64),
 }
 
-/// Upsample, of which coordinates count from corners.
+/// `nearest_mode` of Resize before it had one: `ceil` where an axis becomes shorter, otherwise `floor`.
+const DOWN_IS_CEIL: &[u8] = b"";
+
+/// Upsample.
 fn upsample(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+    by_scales(cx, b"floor")
+}
+
+/// Upsample and the first Resize, of which coordinates count from corners.
+fn by_scales(cx: &mut NodeCx<'_, '_, '_>, nearest: &'static [u8]) -> Lowered {
     let scales = match cx.opset() >= 9 {
         true => cx.floats(1, "scales")?,
         false => cx.attribute("scales").map(|list| list.floats.clone()).unwrap_or_default(),
     };
     let axes = (0..scales.len()).collect();
     let axes = scaled(cx, axes, &scales, &[])?;
-    let how = How { coordinates: b"asymmetric", nearest: b"floor", ..how(cx)? };
+    let how = How { coordinates: b"asymmetric", nearest, ..how(cx)? };
     resized(cx, &axes, &how)
 }
 
@@ -53,7 +61,7 @@ fn resize(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let dims = cx.dims(x);
     if cx.opset() < 11 {
-        return upsample(cx);
+        return by_scales(cx, DOWN_IS_CEIL);
     }
     let named: Vec<usize> = match cx.list("axes") {
         Some(list) => list.iter().map(|&axis| cx.axis(axis, dims.len())).collect::<Lowered<_>>()?,
@@ -150,6 +158,11 @@ fn how<'a>(cx: &NodeCx<'_, '_, 'a>) -> Lowered<How<'a>> {
 fn resized(cx: &mut NodeCx<'_, '_, '_>, axes: &[(usize, Axis)], how: &How<'_>) -> Lowered {
     let mut y = cx.input(0)?;
     let rank = cx.dims(y).len();
+    // As in ONNX Runtime, also where scales are not 1: five elements times 1.1 are five.
+    let is_crop = how.coordinates == b"tf_crop_and_resize";
+    if !is_crop && axes.iter().all(|(_, axis)| axis.out == axis.size) {
+        return cx.bind(0, y);
+    }
     if how.mode != Mode::Nearest {
         cx.want_float(y)?;
         if let Some(image) = as_image(cx, y, axes, how)? {
@@ -158,6 +171,10 @@ fn resized(cx: &mut NodeCx<'_, '_, '_>, axes: &[(usize, Axis)], how: &How<'_>) -
     }
     let mut outside: Option<ValueId> = None;
     for &(at, axis) in axes {
+        // An axis that is not resized stays as it is, also where coordinates are moved by half an element. Antialiasing looks at sizes alone.
+        if !is_crop && axis.out == axis.size && (axis.scale == 1.0 || how.antialias) {
+            continue;
+        }
         cx.importer.budget.charge(16 * axis.out)?;
         let coordinates: Vec<f64> = (0..axis.out)
             .map(|i| coordinate(how.coordinates, axis, i))
@@ -167,7 +184,7 @@ fn resized(cx: &mut NodeCx<'_, '_, '_>, axes: &[(usize, Axis)], how: &How<'_>) -
                 Refusal::malformed(format!("its coordinate_transformation_mode is {name:?}"))
             })?;
         let last = (axis.size - 1) as f64;
-        let is_out = |x: &f64| how.coordinates == b"tf_crop_and_resize" && !(0.0..=last).contains(x);
+        let is_out = |x: &f64| is_crop && !(0.0..=last).contains(x);
         if coordinates.iter().any(is_out) {
             let truth: Vec<u8> = coordinates.iter().map(|x| u8::from(is_out(x))).collect();
             let mut along = vec![1; rank - at];
@@ -184,7 +201,12 @@ fn resized(cx: &mut NodeCx<'_, '_, '_>, axes: &[(usize, Axis)], how: &How<'_>) -
         }
         y = match how.mode {
             Mode::Nearest => {
-                let near = |&x: &f64| (nearest(how.nearest, x).max(0.0) as usize).min(axis.size - 1);
+                let mode: &[u8] = match how.nearest {
+                    DOWN_IS_CEIL if axis.scale < 1.0 => b"ceil",
+                    DOWN_IS_CEIL => b"floor",
+                    mode => mode,
+                };
+                let near = |&x: &f64| (nearest(mode, x).max(0.0) as usize).min(axis.size - 1);
                 let indices: Vec<usize> = coordinates.iter().map(near).collect();
                 cx.picked(y, at, &indices)?
             }
@@ -221,7 +243,7 @@ fn as_image(
     for (at, axis) in axes {
         match at {
             2 | 3 if is_whole(axis) => out[at - 2] = axis.out,
-            _ if axis.out == axis.size => {}
+            _ if axis.scale == 1.0 && axis.out == axis.size => {}
             _ => return Ok(None),
         }
     }
@@ -249,7 +271,10 @@ fn coordinate(mode: &[u8], axis: Axis, i: usize) -> Option<f64> {
         b"half_pixel" => centre,
         b"pytorch_half_pixel" if axis.out == 1 => 0.0,
         b"pytorch_half_pixel" => centre,
-        b"half_pixel_symmetric" => size / 2.0 * (1.0 - axis.out as f64 / out) + centre,
+        b"half_pixel_symmetric" => {
+            let offset = axis.size as f32 / 2.0 * (1.0 - axis.out as f32 / (by * axis.size as f32));
+            f64::from((f64::from(offset) + (i + 0.5) / f64::from(by) - 0.5) as f32)
+        }
         b"asymmetric" => behind(i as f32),
         b"tf_half_pixel_for_nn" => behind(i as f32 + 0.5),
         b"align_corners" if out == 1.0 => 0.0,
@@ -262,12 +287,14 @@ fn coordinate(mode: &[u8], axis: Axis, i: usize) -> Option<f64> {
     })
 }
 
+/// The nearest element to a coordinate. What is half but for a rounded factor is half, as in ONNX Runtime.
 fn nearest(mode: &[u8], x: f64) -> f64 {
+    const NEAR_HALF: f64 = 1e-6;
     match mode {
         b"floor" => x.floor(),
         b"ceil" => x.ceil(),
-        b"round_prefer_ceil" => (x + 0.5).floor(),
-        _ => (x - 0.5).ceil(),
+        b"round_prefer_ceil" => (x + (0.5 + NEAR_HALF)).floor(),
+        _ => (x - (0.5 + NEAR_HALF)).ceil(),
     }
 }
 
@@ -303,6 +330,8 @@ fn weighted(
         return Ok(x);
     }
     super::tensor::check_size(DType::F32, &[axis.out, axis.size])?;
+    // Here, and as a constant.
+    cx.importer.budget.make(8 * axis.out * axis.size);
     cx.importer.budget.charge(4 * axis.out * axis.size)?;
     let mut matrix = vec![0f64; axis.out * axis.size];
     for (row, &x) in matrix.chunks_exact_mut(axis.size).zip(coordinates) {
