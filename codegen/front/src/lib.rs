@@ -5,7 +5,7 @@
 //! [`Summary`] (what a file contains).
 
 // Without some formats, not all that they share is used.
-#![cfg_attr(not(all(feature = "onnx", feature = "tflite")), allow(dead_code, unused_imports))]
+#![cfg_attr(not(feature = "all-formats"), allow(dead_code, unused_imports))]
 
 pub(crate) mod budget;
 mod external;
