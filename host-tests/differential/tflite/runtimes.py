@@ -105,7 +105,8 @@ def marks_of(main, operator):
         yield "shift>15"
     if operator.name == "RSQRT" and quantised and tensors[0].scales[0] ** -0.5 / result.scales[0] < 2**-12:
         yield "shift>31"
-    if operator.name.startswith("RELU_") and quantised and 1 / result.scales[0] >= 2**31:
+    alone = {"RELU6": 6, "RELU_N1_TO_1": 1, "RELU_0_TO_1": 1}.get(operator.name)
+    if alone and quantised and alone / result.scales[0] >= 2**31:
         yield "beyond"
     bound = {2: 1, 3: 6}.get(getattr(operator.options[1], "fusedActivationFunction", 0)) if operator.options else None
     if bound and result.scales and bound / result.scales[0] >= 2**31:
