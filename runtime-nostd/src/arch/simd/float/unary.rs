@@ -38,12 +38,16 @@ macro_rules! functions {
 functions! {
     /// As [`exp_f32`](crate::kernels::exp_f32) in vectors, to within three units in the last place.
     pub fn exp_f32_simd = Exp x exp::<S>(x);
-    /// As [`logistic_f32`](crate::kernels::logistic_f32) in vectors, to within six units in the last place; 0 below −88.8.
+    /// As [`logistic_f32`](crate::kernels::logistic_f32) in vectors, to within six units in the last place.
     pub fn logistic_f32_simd = Logistic x {
-        // The 1 of 1 / (1 + e⁻ˣ), but 0 below −9: there the result is eˣ, as TFLite has it.
-        let near = S::mul_add(S::splat(1.0), S::add(x, S::splat(9.0)), S::splat(1e30));
-        let near = S::clip(near, S::splat(0.0), S::splat(1.0));
-        S::div(S::splat(1.0), S::add(near, exp::<S>(S::sub(S::splat(0.0), x))))
+        let (zero, one) = (S::splat(0.0), S::splat(1.0));
+        // At most 1, so that the least results are reached.
+        let e = exp::<S>(S::sub(zero, S::max(x, S::sub(zero, x))));
+        // 1 from 0 on: below, and near it, e is the larger one.
+        let numerator = S::max(e, S::clip(S::mul(x, S::splat(1e30)), zero, one));
+        // 0 below −9: there the result is eˣ, as TFLite has it.
+        let near = S::clip(S::mul_add(one, S::add(x, S::splat(9.0)), S::splat(1e30)), zero, one);
+        S::div(numerator, S::mul_add(one, near, e))
     };
     /// As [`gelu_f32`](crate::kernels::gelu_f32) in vectors, to within 4·10⁻⁷ · |x|.
     pub fn gelu_f32_simd = Gelu x {
