@@ -68,7 +68,8 @@ fn kernels(graph: &str) -> BTreeMap<KernelId, usize> {
     let image = Image::read(&firmware.elf).unwrap();
     let mut kernels = BTreeMap::new();
     for symbol in image.symbols().iter().filter(|s| s.function && s.name.contains("kiln::")) {
-        let of = |module: &&str| symbol.name.contains(&format!("::dsp::compact::{module}::"));
+        // Of the folder, and of its inner blocks.
+        let of = |module: &&str| symbol.name.contains(&format!("::compact::{module}::"));
         let kernel = MODULES.iter().find(|(_, modules)| modules.iter().any(of));
         let (name, _) = kernel.unwrap_or_else(|| panic!("{} is no kernel's", symbol.name));
         *kernels.entry(*name).or_default() += symbol.size as usize;
