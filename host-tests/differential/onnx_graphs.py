@@ -100,6 +100,8 @@ def marks_of(node, read):
             yield "constant"
     if node.op_type in ("Sigmoid", "Swish") and read[0].size and np.nanmax(read[0] * attributes.get("alpha", 1.0)) < -5:
         yield "small"
+    if node.op_type in ("Elu", "Selu", "Celu") and read[0].size and np.nanmax(np.abs(read[0])) < 1e-2:
+        yield "small"
     if node.op_type == "GroupNormalization":
         groups = read[0].reshape(read[0].shape[0], attributes["num_groups"], -1).astype(np.float64)
         with np.errstate(all="ignore"):
