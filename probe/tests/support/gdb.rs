@@ -27,6 +27,8 @@ impl Gdb {
         let socket = std::env::temp_dir().join(name);
         let qemu = Command::new(kiln_boards::toolchain::ensure_qemu("qemu-system-arm").unwrap())
             .args(["-machine", machine, "-S", "-nographic", "-monitor", "none", "-serial", "none"])
+            // Its clock goes with its instructions: timers say the same each time, also of a few of them.
+            .args(["-icount", "shift=6"])
             .arg("-chardev")
             .arg(format!("socket,id=gdb,path={},server=on,wait=off", socket.display()))
             .args(["-gdb", "chardev:gdb"])
