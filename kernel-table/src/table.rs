@@ -25,6 +25,15 @@ impl Isa {
             Isa::Simd => "hosts",
         }
     }
+
+    /// The `cfg` that turns on its assembly in the runtime; `None` where there is none to turn on.
+    pub const fn cfg(self) -> Option<&'static str> {
+        match self {
+            Isa::V6m => Some("kiln_v6m"),
+            Isa::Dsp => Some("kiln_dsp"),
+            Isa::Portable | Isa::Simd => None,
+        }
+    }
 }
 
 /// A core whose cycles are predicted.
@@ -53,7 +62,7 @@ pub enum Target {
     Vectors,
 }
 
-/// Of each target what its row says.
+/// The rows of targets.
 pub(crate) static TARGETS: [(Target, Facts); 4] = [
     (Target::Portable, Facts { names: &["portable"], isas: &[], core: Core::M0, alignment: 1 }),
     (
@@ -87,13 +96,13 @@ pub(crate) static TARGETS: [(Target, Facts); 4] = [
 
 /// The Rust targets that are not [`Target::Portable`]. The first row that fits counts. The DSP extension of Armv8-M is an option of the chip: flags name a core that has it, or the extension.
 pub(crate) static TRIPLES: &[Triple] = &[
-    Triple { name: "cortex-m0", cfgs: &["kiln_v6m"], ..Triple::any("thumbv6m") },
+    Triple { name: "cortex-m0", ..Triple::any("thumbv6m") },
     Triple { name: "cortex-m3", cfgs: LONG, ..Triple::any("thumbv7m") },
-    Triple { name: "cortex-m4", cfgs: DSP, hard_float: FPU, ..Triple::any("thumbv7em") },
-    Triple { name: "cortex-m0", cfgs: &["kiln_v6m"], ..Triple::any("thumbv8m.base") },
+    Triple { name: "cortex-m4", cfgs: LONG, hard_float: FPU, ..Triple::any("thumbv7em") },
+    Triple { name: "cortex-m0", ..Triple::any("thumbv8m.base") },
     Triple {
         name: "cortex-m33",
-        cfgs: DSP,
+        cfgs: LONG,
         flags: &["cortex-m33", "cortex-m35p", "cortex-m52", "cortex-m55", "cortex-m85", "+dsp"],
         unless: "-dsp",
         hard_float: FPU,
@@ -105,10 +114,8 @@ pub(crate) static TRIPLES: &[Triple] = &[
     Triple { name: "wasm32", ..Triple::any("wasm32") },
 ];
 
-/// Without DSP, and with a long multiplication.
-const LONG: &[&str] = &["kiln_v6m", "kiln_long_product"];
-/// Layers that no kernel with DSP instructions computes get one without.
-const DSP: &[&str] = &["kiln_dsp", "kiln_v6m", "kiln_long_product"];
+/// Cores with a long multiplication.
+const LONG: &[&str] = &["kiln_long_product"];
 /// The instructions of Cortex-M4's floating-point unit, which Cortex-M7 and M33 have as well.
 const FPU: &[&str] = &["kiln_fpu"];
 

@@ -3,7 +3,7 @@
 use crate::table::{TARGETS, TRIPLES};
 use crate::{Core, Isa, Target};
 
-/// Of a target what its row says.
+/// The row of a target.
 pub(crate) struct Facts {
     /// What users write, the usual name first.
     pub(crate) names: &'static [&'static str],
@@ -19,20 +19,20 @@ pub(crate) struct Facts {
 pub(crate) struct Triple {
     /// What the triple begins with.
     pub(crate) architecture: &'static str,
-    /// Flags of which one has to be there, unless there are none; what they contain counts.
+    /// One of these texts has to occur in a flag. An empty list asks for nothing.
     pub(crate) flags: &'static [&'static str],
-    /// A flag that must not be there, unless it is empty.
+    /// This text must not occur in any flag. An empty text asks for nothing.
     pub(crate) unless: &'static str,
     /// The name of the target.
     pub(crate) name: &'static str,
-    /// What the runtime is compiled with.
+    /// Besides those of the processors, what the runtime is compiled with.
     pub(crate) cfgs: &'static [&'static str],
-    /// The same besides, where floats are passed in registers.
+    /// The same, where floats are passed in registers.
     pub(crate) hard_float: &'static [&'static str],
 }
 
 impl Triple {
-    /// With all flags.
+    /// A row that asks for no flags.
     pub(crate) const fn any(architecture: &'static str) -> Triple {
         Triple { architecture, flags: &[], unless: "", name: "portable", cfgs: &[], hard_float: &[] }
     }
@@ -110,22 +110,24 @@ impl Target {
         Self::name_of_triple(triple, rustflags).parse().unwrap_or_default()
     }
 
-    /// The same as a name that users write.
+    /// As [`Self::of_triple`]: the name that users write.
     pub fn name_of_triple(triple: &str, rustflags: &[&str]) -> &'static str {
         Triple::find(triple, rustflags).map_or("portable", |row| row.name)
     }
 
     /// The `cfg`s with which the runtime is compiled for a Rust target: they turn on the assembly of processors.
     pub fn cfgs(triple: &str, rustflags: &[&str]) -> impl Iterator<Item = &'static str> {
+        let isas = Target::of_triple(triple, rustflags).isas();
         let floats = triple.ends_with("eabihf");
         let row = Triple::find(triple, rustflags);
-        let cfgs = row.into_iter().flat_map(move |row| [row.cfgs, if floats { row.hard_float } else { &[] }]);
-        cfgs.flatten().copied()
+        let more = row.into_iter().flat_map(move |row| [row.cfgs, if floats { row.hard_float } else { &[] }]);
+        isas.iter().filter_map(|isa| isa.cfg()).chain(more.flatten().copied())
     }
 
     /// The `cfg`s of all Rust targets. Some come several times.
     pub fn all_cfgs() -> impl Iterator<Item = &'static str> {
-        TRIPLES.iter().flat_map(|row| [row.cfgs, row.hard_float]).flatten().copied()
+        let isas = TARGETS.iter().flat_map(|(_, facts)| facts.isas).filter_map(|isa| isa.cfg());
+        isas.chain(TRIPLES.iter().flat_map(|row| [row.cfgs, row.hard_float]).flatten().copied())
     }
 }
 
