@@ -2,6 +2,7 @@
 // Helpers of tests may unwrap, as tests may.
 #![allow(clippy::unwrap_used)]
 
+use cargo_kiln::place::for_board;
 use kiln_boards::cases::Cases;
 use kiln_boards::image::Image;
 use kiln_boards::{firmware, host, qemu, Board};
@@ -81,9 +82,7 @@ fn the_file_is_the_one_that_is_described_here() {
 #[test]
 fn generated_code_calls_the_function_on_this_machine_and_on_boards() {
     let board = Board::find("qemu-cortex-m4").unwrap();
-    let target = kiln_codegen::Target::of_triple(&board.target, &[]);
-    let with_target = kiln_codegen::Options { target: Some(target), ..options() };
-    let compiled = compile(&model().build(), "weighted_sum", &with_target).unwrap();
+    let compiled = compile(&model().build(), "weighted_sum", &for_board(&options(), board)).unwrap();
     let path = kiln_boards::work_dir().unwrap().join("custom_ops_weighted_sum.rs");
     std::fs::write(&path, compiled.file(&quote!(pub)).unwrap() + FUNCTION).unwrap();
     let cases = Cases { sequence: false, inputs: vec![vec![Data::from_i8(&X).bytes().to_vec()]; 2] };

@@ -39,9 +39,8 @@ fn plain(graph: &Graph, node: &Node, step: &StepKernels, target: Target) -> Opti
         (Isa::Portable, Some(Arithmetic::Reference)) => {
             ("the portable kernel".into(), cost::portable_layer(graph, node, target))
         }
-        (Isa::Portable, _) => return None,
         // The first is the best.
-        (isa, _) if target.isas().first().is_some_and(|&best| best != isa) => {
+        (isa, _) if isa != Isa::Portable && target.isas().first() != Some(&isa) => {
             (format!("the {} kernel", isa.title()), step.cycles?)
         }
         _ => return None,
