@@ -19,7 +19,7 @@ pub fn on_a_crew(mut graph: Graph, options: Options) -> Result<Option<Compiled>,
         let kernel = kernel(node);
         shared(&kernel, node).unwrap_or(kernel.workspace)
     });
-    schedule.share(|node| shared(&kernel(node), node).is_some());
+    schedule.share(|node| (shared(&kernel(node), node).is_some(), kernel(node).apart));
     schedule.align(Target::Vectors.alignment());
     match schedule.steps.iter().any(|step| step.shared) {
         true => planned(graph, schedule, options).map(Some),

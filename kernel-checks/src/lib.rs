@@ -24,6 +24,7 @@ mod depthwise_last;
 mod elementwise;
 mod hostile;
 mod movement;
+mod mve;
 mod pool;
 pub mod reference;
 mod requant;
@@ -57,6 +58,7 @@ pub const CHECKS: &[&[Check]] = &[
     elementwise::CHECKS,
     hostile::CHECKS,
     movement::CHECKS,
+    mve::CHECKS,
     pool::CHECKS,
     requant::CHECKS,
     softmax::CHECKS,

@@ -283,7 +283,8 @@ impl KernelId {
 
     /// What it takes on a core; `None` where that is not known.
     pub fn cycles(self, core: Core) -> Option<Cycles> {
-        self.row().cycles?.iter().find(|(of, _)| *of == core).map(|&(_, cycles)| cycles)
+        let of = |core| self.row().cycles?.iter().find(|(of, _)| *of == core).map(|&(_, cycles)| cycles);
+        of(core).or_else(|| of(core.stand_in()?))
     }
 }
 

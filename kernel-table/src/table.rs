@@ -11,6 +11,8 @@ pub enum Isa {
     V6m,
     /// Cortex-M with DSP extension.
     Dsp,
+    /// Cortex-M with Helium, vectors of 16 bytes.
+    Mve,
     /// Hosts with vectors.
     Simd,
 }
@@ -22,6 +24,7 @@ impl Isa {
             Isa::Portable => "all",
             Isa::V6m => "Cortex-M0",
             Isa::Dsp => "Cortex-M4",
+            Isa::Mve => "Cortex-M55",
             Isa::Simd => "hosts",
         }
     }
@@ -31,6 +34,7 @@ impl Isa {
         match self {
             Isa::V6m => Some("kiln_v6m"),
             Isa::Dsp => Some("kiln_dsp"),
+            Isa::Mve => Some("kiln_mve"),
             Isa::Portable | Isa::Simd => None,
         }
     }
@@ -41,10 +45,22 @@ impl Isa {
 pub enum Core {
     /// Cortex-M0 and M0+, with a multiplier of one cycle.
     M0,
-    /// Cortex-M4, and what is told its cycles: Cortex-M7, M33, M55.
+    /// Cortex-M4, and what is told its cycles: Cortex-M7 and M33.
     M4,
+    /// Cortex-M55. Kernels without vectors are told the cycles of Cortex-M4.
+    M55,
     /// A core of a server, a few years old.
     Host,
+}
+
+impl Core {
+    /// The core whose cycles are told of kernels that have none for this one.
+    pub const fn stand_in(self) -> Option<Core> {
+        match self {
+            Core::M55 => Some(Core::M4),
+            Core::M0 | Core::M4 | Core::Host => None,
+        }
+    }
 }
 
 /// A kind of processor that code is compiled for. What is compiled for one runs on every other as well, with the same results, but not fast.
@@ -56,14 +72,16 @@ pub enum Target {
     /// Armv6-M and Armv8-M Baseline: Cortex-M0, M0+ and M23. No long multiplication, eight low registers. Cortex-M3, and Cortex-M33 without the DSP
     /// extension, have both, but nothing that multiplies more at once: the same kernels are the fastest there.
     CortexM0,
-    /// Armv7E-M, and Armv8-M Mainline with the DSP extension: Cortex-M4, M7, M33, M35P, M52, M55 and M85. Two 16-bit products in one instruction.
+    /// Armv7E-M, and Armv8-M Mainline with the DSP extension: Cortex-M4, M7, M33 and M35P. Two 16-bit products in one instruction.
     CortexMDsp,
+    /// Armv8.1-M with Helium (MVE), vectors of 16 bytes: Cortex-M52, M55 and M85.
+    CortexMHelium,
     /// x86-64, AArch64 and WebAssembly: vectors, of what width is decided when the program runs.
     Vectors,
 }
 
 /// The rows of targets.
-pub(crate) static TARGETS: [(Target, Facts); 4] = [
+pub(crate) static TARGETS: [(Target, Facts); 5] = [
     (Target::Portable, Facts { names: &["portable"], isas: &[], core: Core::M0, alignment: 1 }),
     (
         Target::CortexM0,
@@ -77,9 +95,18 @@ pub(crate) static TARGETS: [(Target, Facts); 4] = [
     (
         Target::CortexMDsp,
         Facts {
-            names: &["cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55", "cortex-m85"],
+            names: &["cortex-m4", "cortex-m7", "cortex-m33"],
             isas: &[Isa::Dsp, Isa::V6m],
             core: Core::M4,
+            alignment: 1,
+        },
+    ),
+    (
+        Target::CortexMHelium,
+        Facts {
+            names: &["cortex-m55", "cortex-m85", "cortex-m52"],
+            isas: &[Isa::Mve, Isa::Dsp, Isa::V6m],
+            core: Core::M55,
             alignment: 1,
         },
     ),
@@ -100,6 +127,14 @@ pub(crate) static TRIPLES: &[Triple] = &[
     Triple { name: "cortex-m3", cfgs: LONG, ..Triple::any("thumbv7m") },
     Triple { name: "cortex-m4", cfgs: LONG, hard_float: FPU, ..Triple::any("thumbv7em") },
     Triple { name: "cortex-m0", ..Triple::any("thumbv8m.base") },
+    Triple {
+        name: "cortex-m55",
+        cfgs: LONG,
+        flags: &["cortex-m52", "cortex-m55", "cortex-m85", "+mve"],
+        unless: "-mve",
+        hard_float: FPU,
+        ..Triple::any("thumbv8m.main")
+    },
     Triple {
         name: "cortex-m33",
         cfgs: LONG,
@@ -176,6 +211,12 @@ macro_rules! kernel_table {
             Conv2dI8DspExact = conv2d_i8_dsp_exact(I8, I8) -> I8 { arithmetic: Reference, filters_at_once: 4 };
             Conv2dI8DspSmall = conv2d_i8_dsp_small(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
         }
+        Mve {
+            Conv2dI8Mve = conv2d_i8_mve(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4, cycles: &[(M55, cycles(190, 4000, 100))] };
+            Conv2dI8MveSmall = conv2d_i8_mve_small(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
+            Conv2dI8MvePoints = conv2d_i8_mve_points(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
+            Conv2dI8MvePointsSmall = conv2d_i8_mve_points_small(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
+        }
         Simd {
             Conv2dF32SimdReproducible = conv2d_f32_simd_reproducible(F32, F32) -> F32 { on_crew: Conv2dF32SimdReproducibleCrew };
             Conv2dF32SimdReproducibleCrew = conv2d_f32_simd_reproducible_crew(F32, F32) -> F32;
@@ -216,6 +257,10 @@ macro_rules! kernel_table {
             Depthwise2dI8DspExact = depthwise2d_i8_dsp_exact(I8, I8) -> I8 { arithmetic: Reference };
             Depthwise2dI8DspPlanar = depthwise2d_i8_dsp_planar(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M4, cycles(2180, 300, 0))] };
             Depthwise2dI8DspPlanarExact = depthwise2d_i8_dsp_planar_exact(I8, I8) -> I8 { arithmetic: Reference };
+        }
+        Mve {
+            Depthwise2dI8Mve = depthwise2d_i8_mve(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M55, cycles(100, 7000, 300))] };
+            Depthwise2dI8MveColumns = depthwise2d_i8_mve_columns(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M55, cycles(100, 7000, 300))] };
         }
         Simd {
             Depthwise2dF32SimdReproducible = depthwise2d_f32_simd_reproducible(F32, F32) -> F32 { on_crew: Depthwise2dF32SimdReproducibleCrew };
@@ -260,6 +305,10 @@ macro_rules! kernel_table {
             DenseI8DspEights = dense_i8_dsp_eights(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M4, cycles(1210, 10600, 200))] };
             DenseI8DspExact = dense_i8_dsp_exact(I8, I8) -> I8 { arithmetic: Reference, filters_at_once: 4 };
             DenseI8I16Dsp = dense_i8_i16_dsp(I8, I8) -> I16 { arithmetic: Reference, cycles: &[(M4, cycles(2400, 60000, 0))] };
+        }
+        Mve {
+            DenseI8Mve = dense_i8_mve(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 8, cycles: &[(M55, cycles(230, 5000, 60))] };
+            DenseI8MveSmall = dense_i8_mve_small(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 8 };
         }
         Simd {
             DenseF32SimdReproducible = dense_f32_simd_reproducible(F32, F32) -> F32 { on_crew: DenseF32SimdReproducibleCrew };

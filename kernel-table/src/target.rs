@@ -170,7 +170,9 @@ mod tests {
         assert_eq!(of("thumbv7m-none-eabi", &[]), Target::CortexM0);
         assert_eq!(of("thumbv7em-none-eabihf", &[]), Target::CortexMDsp);
         assert_eq!(of("thumbv8m.main-none-eabi", &[]), Target::CortexM0);
-        assert_eq!(of("thumbv8m.main-none-eabihf", &["-Ctarget-cpu=cortex-m55"]), Target::CortexMDsp);
+        assert_eq!(of("thumbv8m.main-none-eabihf", &["-Ctarget-cpu=cortex-m55"]), Target::CortexMHelium);
+        let without = ["-Ctarget-cpu=cortex-m55", "-Ctarget-feature=-mve"];
+        assert_eq!(of("thumbv8m.main-none-eabihf", &without), Target::CortexMDsp);
         let denied = ["-Ctarget-cpu=cortex-m33", "-Ctarget-feature=-dsp"];
         assert_eq!(of("thumbv8m.main-none-eabi", &denied), Target::CortexM0);
         assert_eq!(of("thumbv8m.main-none-eabi", &denied[..1]), Target::CortexMDsp);

@@ -176,7 +176,8 @@ pub fn run_observed(
     if options.input == Input::Sliding {
         run_each(SLIDING, graph, observer)?;
     }
-    let dsp = options.target().runs(Isa::Dsp) && options.optimize != Optimize::Size;
+    // Processors with better kernels have none for planar images.
+    let dsp = options.target().isas().first() == Some(&Isa::Dsp) && options.optimize != Optimize::Size;
     // Kernels that unpack weights know channel-last images only.
     if dsp && !packs_any(graph, options) {
         run_each(DSP, graph, observer)?;

@@ -133,8 +133,8 @@ impl Tracer<'_> {
     fn band(&mut self, step: usize, band: Range<usize>, unit: usize) {
         self.trace.bands.push((self.trace.end, step));
         match self.schedule.steps[step].kind {
-            // Parts at the same time: all is read, and all is written.
-            StepKind::Compute(id) if self.schedule.steps[step].shared => {
+            // In any order: all is read, and all is written.
+            StepKind::Compute(id) if self.schedule.steps[step].apart => {
                 let unit = band.len();
                 self.compute(id, band, unit);
             }

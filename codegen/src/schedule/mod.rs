@@ -163,8 +163,10 @@ pub struct Step {
     pub beat: Beat,
     /// A whole buffer of the arena that its kernel uses while it runs, and nothing else at that time.
     pub workspace: Option<BufferId>,
-    /// Whether several threads compute it, parts at the same time: its result lies over none of its operands.
+    /// Whether several threads compute it, parts at the same time.
     pub shared: bool,
+    /// Whether its result lies over none of its operands: it is shared, or its kernel asks for it.
+    pub apart: bool,
 }
 
 impl Step {
@@ -176,6 +178,7 @@ impl Step {
             beat: Beat { first: 0, every: 1, band: rows.max(1) },
             workspace: None,
             shared: false,
+            apart: false,
         }
     }
 
@@ -253,11 +256,15 @@ impl Schedule {
         }
     }
 
-    /// Marks the steps outside of pipelines that compute a node which several threads are to compute.
-    pub fn share(&mut self, mut is_shared: impl FnMut(NodeId) -> bool) {
+    /// Marks the steps outside of pipelines that compute a node which several threads are to compute, or whose kernel wants operands and result apart.
+    pub fn share(&mut self, mut is: impl FnMut(NodeId) -> (bool, bool)) {
         for (index, step) in self.steps.iter_mut().enumerate() {
             let whole = !self.pipelines.iter().any(|p| p.steps.contains(&index));
-            step.shared = matches!(step.kind, StepKind::Compute(node) if whole && is_shared(node));
+            let StepKind::Compute(node) = step.kind else { continue };
+            if whole {
+                let (shared, apart) = is(node);
+                (step.shared, step.apart) = (shared, shared || apart);
+            }
         }
     }
 

@@ -51,6 +51,7 @@ impl<'g> Writer<'g> {
                 beat: lane.beat,
                 workspace: None,
                 shared: false,
+                apart: false,
             });
         }
         let steps = start..self.out.steps.len();

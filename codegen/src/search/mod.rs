@@ -124,17 +124,20 @@ impl Tried<'_> {
         let mut schedule = with_pipelines(self.graph, drafts);
         let (graph, options) = (self.graph, self.options);
         let kernels = &mut self.kernels;
-        // Bytes, and whether several threads share the step.
+        // Bytes, whether several threads share the step, and whether its kernel wants operands and result apart.
         let mut workspace = |node, whole| {
             let kernel = kernels.of(graph, node, options, whole);
             let cores = if whole { options.cores() } else { 1 };
             match kernel.shared_workspaces(graph, graph.node(node), cores) {
-                Some(bytes) => (bytes, true),
-                None => (kernel.workspace, false),
+                Some(bytes) => (bytes, true, true),
+                None => (kernel.workspace, false, kernel.apart),
             }
         };
         schedule.add_workspaces(|node, whole| workspace(node, whole).0);
-        schedule.share(|node| workspace(node, true).1);
+        schedule.share(|node| {
+            let (_, shared, apart) = workspace(node, true);
+            (shared, apart)
+        });
         schedule.align(self.options.target().alignment());
         let plan = plan(self.graph, &schedule)?;
         let about = Alternative {

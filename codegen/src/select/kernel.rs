@@ -68,6 +68,8 @@ pub struct Choice {
     pub workspace: usize,
     /// Images that it computes one after the other.
     pub images: usize,
+    /// Whether its result must not lie over its operands: it computes columns, say, and not row by row.
+    pub apart: bool,
     /// The cheap form of its requantisation, of kernels that have this kind.
     pub form: Option<Form>,
 }
@@ -75,7 +77,7 @@ pub struct Choice {
 impl Choice {
     /// A kernel without a workspace, for one image.
     pub(super) fn new(kernel: Rc<dyn Kernel>, cycles: u64) -> Choice {
-        Choice { kernel, cycles, workspace: 0, images: 1, form: None }
+        Choice { kernel, cycles, workspace: 0, images: 1, apart: false, form: None }
     }
 
     /// The workspaces of so many threads that share a step of all rows, all together, in bytes; `None` where one thread computes it.

@@ -30,6 +30,12 @@ pub(crate) mod dsp_blocks;
 #[cfg_attr(not(kiln_fpu), path = "dsp/plain/convert.rs")]
 pub(crate) mod dsp_floats;
 
+pub(crate) mod mve;
+/// Inner blocks of [`mve`].
+#[cfg_attr(kiln_mve, path = "mve/asm/mod.rs")]
+#[cfg_attr(not(kiln_mve), path = "mve/plain/mod.rs")]
+pub(crate) mod mve_blocks;
+
 pub(crate) mod portable;
 
 pub(crate) mod simd;
@@ -43,6 +49,7 @@ pub(crate) mod v6m_blocks;
 /// What generated code calls, of all processors.
 pub(crate) mod kernels {
     pub use super::dsp::kernels::*;
+    pub use super::mve::kernels::*;
     pub use super::portable::kernels::*;
     pub use super::simd::kernels::*;
     pub use super::v6m::kernels::*;

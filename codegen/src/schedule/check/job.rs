@@ -115,8 +115,11 @@ impl Job {
                 |read: &Read| read.tape.whole().is_some_and(|from| read.clear(*order, &from, &written));
             job.apart = job.reads.iter().all(clear);
         }
-        if step.shared && !job.apart {
-            return Err("is computed by several threads, and its result lies over what it reads".into());
+        if step.apart && !job.apart {
+            return Err(
+                "is computed in another order than that of its rows, and its result lies over what it reads"
+                    .into(),
+            );
         }
         Ok(job)
     }

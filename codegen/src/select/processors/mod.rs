@@ -1,6 +1,7 @@
 //! The processors that have kernels of their own. Each has a folder, which offers candidates ([`Processor`]), packs constants and writes calls, and knows no other folder.
 
 pub(super) mod dsp;
+mod mve;
 mod simd;
 mod v6m;
 
@@ -13,6 +14,7 @@ pub(super) fn of(isa: Isa) -> Option<&'static dyn Processor> {
         Isa::Portable => None,
         Isa::V6m => Some(&v6m::V6m),
         Isa::Dsp => Some(&dsp::Dsp),
+        Isa::Mve => Some(&mve::Mve),
         Isa::Simd => Some(&simd::Simd),
     }
 }

@@ -146,7 +146,7 @@ fn pool(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, of: Of) -> Lowered<ValueId> {
     }
 }
 
-/// With `auto_pad`, windows further apart than their size leave elements over: ONNX Runtime takes half of them away in front.
+/// With `auto_pad`, windows further apart than their size leave elements over: ONNX Runtime takes half of them away in front, the others behind.
 fn cropped(cx: &mut NodeCx<'_, '_, '_>, mut x: ValueId, axes: &mut [Axis]) -> Lowered<ValueId> {
     let odd = match cx.text("auto_pad") {
         b"SAME_UPPER" => 0,
@@ -156,13 +156,11 @@ fn cropped(cx: &mut NodeCx<'_, '_, '_>, mut x: ValueId, axes: &mut [Axis]) -> Lo
     for (k, axis) in axes.iter_mut().enumerate() {
         // As for the padding, no dilation counts.
         let covered = axis.image.div_ceil(axis.stride).saturating_sub(1).checked_mul(axis.stride);
-        let Some(covered) = covered.and_then(|all| all.checked_add(axis.size)?.checked_add(odd)) else {
-            continue;
-        };
-        let begin = axis.image.saturating_sub(covered) / 2;
-        if begin > 0 {
-            axis.image -= begin;
-            x = cx.part(x, k + 2, begin, axis.image, 1)?;
+        let Some(covered) = covered.and_then(|all| all.checked_add(axis.size)) else { continue };
+        let over = axis.image.saturating_sub(covered);
+        if over > 0 {
+            axis.image -= over;
+            x = cx.part(x, k + 2, over.saturating_sub(odd) / 2, axis.image, 1)?;
         }
     }
     Ok(x)

@@ -1,0 +1,152 @@
+//! Depthwise convolutions.
+
+use super::end::Fitted;
+use super::pack;
+use crate::select::conv::rows;
+use crate::select::kernel::Asked;
+use crate::select::shape::Shape as Sizes;
+use crate::select::*;
+use crate::Optimize;
+
+/// How the image is gone through.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Way {
+    /// Column by column, rather than row by row: operand and result are apart.
+    pub(super) columns: bool,
+    /// Lines of a window, one behind the other: rows, or columns.
+    lines: usize,
+    /// Taps along a line.
+    along: usize,
+    /// Elements of a line from one pixel of the result to the next.
+    stride: usize,
+    /// Pixels of a line of the result.
+    pixels: usize,
+}
+
+/// Taps of a vector.
+const LANES: usize = 16;
+
+/// Vectors of taps that the kernel has registers for.
+const MOST_VECTORS: usize = 4;
+
+/// Bytes that a load reaches.
+const REACH: usize = 127;
+
+/// Pixels of a line from which on a line is worth it, and elements of a channel's window that are too many.
+const LEAST_PIXELS: usize = 3;
+const MOST_WINDOW: usize = 1 << 12;
+
+impl Way {
+    /// The better way for a convolution; `None` where there is none.
+    pub(super) fn of(shape: &Sizes, asked: &Asked<'_>) -> Option<Way> {
+        let depthwise = shape.groups > 1 && shape.groups == shape.in_c && shape.out_c == shape.in_c;
+        if !depthwise {
+            return None;
+        }
+        let by_rows = (shape.dilation_w == 1 || shape.k_w == 1).then_some(Way {
+            columns: false,
+            lines: shape.k_h,
+            along: shape.k_w,
+            stride: shape.stride_w,
+            pixels: shape.out_w,
+        });
+        // An image that is not computed row by row needs more memory.
+        let whole = asked.whole && asked.options.optimize == Optimize::Speed && shape.images == 1;
+        let by_columns = (whole && (shape.dilation_h == 1 || shape.k_h == 1)).then_some(Way {
+            columns: true,
+            lines: shape.k_w,
+            along: shape.k_h,
+            stride: shape.stride_h,
+            pixels: shape.out_h,
+        });
+        let ways = by_rows.into_iter().chain(by_columns).filter(Way::has_kernel);
+        ways.min_by_key(|way| {
+            let lines = if way.columns { shape.out_w } else { shape.out_h };
+            // Tiles, and what a line costs besides: measured on an image of 25 × 5 pixels.
+            lines * (way.pixels.div_ceil(8) * 29 + 40)
+        })
+    }
+
+    fn taps(&self) -> usize {
+        self.lines * self.along
+    }
+
+    fn step(&self) -> usize {
+        self.lines * self.stride
+    }
+
+    fn vectors(&self) -> usize {
+        self.taps().div_ceil(LANES)
+    }
+
+    fn has_kernel(&self) -> bool {
+        let vectors = self.vectors();
+        self.pixels >= LEAST_PIXELS
+            && (1..=MOST_VECTORS).contains(&vectors)
+            && 7 * self.step() + LANES * (vectors - 1) <= REACH
+            && self.window() < MOST_WINDOW
+    }
+
+    /// Pixels whose taps are in one vector.
+    fn together(&self) -> usize {
+        match self.vectors() {
+            1 => (1 + (LANES - self.taps()) / self.step()).min(3),
+            _ => 1,
+        }
+    }
+
+    /// Elements of a channel's window.
+    fn window(&self) -> usize {
+        (self.results().saturating_sub(1)) * self.step() + LANES * self.vectors()
+    }
+
+    /// Elements of a channel's results.
+    fn results(&self) -> usize {
+        self.pixels.next_multiple_of(8)
+    }
+
+    /// Bytes of the work space.
+    pub(super) fn workspace(&self, shape: &Sizes) -> usize {
+        (shape.in_c.min(LANES) * (self.window() + self.results())).next_multiple_of(4)
+    }
+
+    /// The taps of a filter `[k_h][k_w]` in the order of a window.
+    fn order(&self, shape: &Sizes) -> Vec<usize> {
+        let tap = |at: usize| match self.columns {
+            true => at,
+            false => at % shape.k_h * shape.k_w + at / shape.k_h,
+        };
+        (0..self.taps()).map(tap).collect()
+    }
+}
+
+impl<'a> Selector<'a> {
+    /// A depthwise convolution.
+    pub(super) fn depthwise_mve(
+        &mut self,
+        node: &'a Node,
+        shape: &Sizes,
+        way: &Way,
+        fitted: &Fitted,
+    ) -> Selected {
+        let (x, y) = (node.operands[0], node.result);
+        let before = (way.together() - 1) * way.step();
+        let words = pack::channels(fitted, &way.order(shape), before);
+        let weights = Arg::Constant(self.step_constant("WEIGHTS", Data::from_i32(&words)), Element::I32);
+        let kernel = match way.columns {
+            true => KernelId::Depthwise2dI8MveColumns,
+            false => KernelId::Depthwise2dI8Mve,
+        };
+        let sizes = [way.lines, way.along, way.stride].map(Generic::Size);
+        let generics = [sizes, fitted.generics()].concat();
+        let (pad, work) = (Arg::Int(self.ty(x).zero_point().into()), self.workspace()?);
+        let (rx, ry) = (self.rows(x)?, self.rows(y)?);
+        for image in 0..shape.images {
+            let (rx, ry) = (rows(rx, shape.images, image), rows(ry, shape.images, image));
+            let conv = Arg::Struct(self.conv_params(shape));
+            let args = vec![conv, rx, weights.clone(), pad.clone(), work.clone(), ry, self.band(shape.out_h)];
+            self.call_generic(kernel, generics.clone(), args);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,85 @@
+//! How the sums of a layer become results: by one multiplication where that is proven to be exact, otherwise as the reference does it.
+
+use crate::requant::{Choice, Form, Reference, Scaling};
+use crate::select::kernel::Asked;
+use crate::select::layer::{Gains, Layer, Proof};
+use crate::select::Generic;
+use std::rc::Rc;
+
+/// A layer, and how its sums become results.
+#[derive(Clone, Debug)]
+pub(super) struct Fitted {
+    pub(super) layer: Rc<Layer>,
+    /// The cheap form, if it is one; it is unsigned.
+    pub(super) proof: Option<Proof>,
+}
+
+impl Fitted {
+    /// For a layer with results of 8 bits; `None` where the kernels have no exact form for it.
+    pub(super) fn of(asked: &Asked<'_>) -> Option<Fitted> {
+        let layer = asked.layer()?;
+        let cheap = asked.proof(Gains::None);
+        let proof = cheap.filter(|proof| proof.form.as_ref().is_some_and(|fitted| !fitted.form.signed));
+        let filters = 0..layer.bias.len();
+        let has_form = proof.is_some() || filters.into_iter().all(|o| is_exact(&layer, o));
+        has_form.then_some(Fitted { layer, proof })
+    }
+
+    /// The kernels' `SHIFT`, `EXACT` and `CLAMPED`.
+    pub(super) fn generics(&self) -> [Generic; 3] {
+        let shift = self.cheap().map_or(0, |fitted| fitted.form.shift as usize);
+        [Generic::Size(shift), Generic::Flag(self.proof.is_none()), Generic::Flag(self.is_clamped())]
+    }
+
+    /// The words of a filter: first value, multiplier, constant, and in the reference's form the shift, and the clamp if there is one.
+    pub(super) fn words(&self, o: usize) -> Vec<i32> {
+        let bias = self.layer.bias.get(o).copied().unwrap_or(0);
+        if let Some(fitted) = self.cheap() {
+            let affine = fitted.affine.get(o).copied().unwrap_or_default();
+            return vec![bias.wrapping_add(affine.delta), affine.multiplier, affine.constant];
+        }
+        let Some(reference) = self.layer.references.get(o) else { return Vec::new() };
+        let (lo, hi) = self.layer.clamp;
+        let words =
+            [bias, reference.multiplier.value, constant(reference), reference.multiplier.shift, lo, hi];
+        words.into_iter().take(if self.is_clamped() { 6 } else { 4 }).collect()
+    }
+
+    /// The cheap form.
+    pub(super) fn form(&self) -> Option<Form> {
+        self.cheap().map(|fitted| fitted.form)
+    }
+
+    fn cheap(&self) -> Option<&Choice> {
+        self.proof.as_ref()?.form.as_deref()
+    }
+
+    fn is_clamped(&self) -> bool {
+        let saturated = self.layer.clamp == (i8::MIN.into(), i8::MAX.into());
+        self.proof.is_none() && !saturated
+    }
+}
+
+/// Whether the kernels compute the reference of a filter: it rounds twice, shifts to the right, and nothing overflows.
+fn is_exact(layer: &Layer, o: usize) -> bool {
+    let Some(reference) = layer.references.get(o) else { return false };
+    let range = layer.range(o);
+    let multiplier = reference.multiplier;
+    reference.scaling == Scaling::Twice
+        && multiplier.value >= 0
+        && (-MOST_SHIFT..=-1).contains(&multiplier.shift)
+        && range.lo > -MOST_SUM
+        && range.hi < MOST_SUM
+}
+
+/// Shifts to the right, for which the zero point stays a small part of a word.
+const MOST_SHIFT: i32 = 22;
+
+/// Sums to which that zero point can be added.
+const MOST_SUM: i64 = 1 << 30;
+
+/// The zero point, and half of the unit that is rounded to, before the shift.
+fn constant(reference: &Reference) -> i32 {
+    let shift = -reference.multiplier.shift;
+    (reference.zero_point << shift) + (1 << (shift - 1))
+}

@@ -1,0 +1,199 @@
+//! Cores with Helium: which of their kernels compute a node, its weights as they read them, and the calls.
+//!
+//! They need a cheap requantisation that is exact for every channel of a layer. Other layers get the kernels of cores without vectors.
+
+mod depthwise;
+mod end;
+mod pack;
+
+use crate::ir::Layout;
+use crate::select::conv::rows;
+use crate::select::kernel::{self, Asked, Choice, Processor};
+use crate::select::shape::Shape as Sizes;
+use crate::select::*;
+use crate::Optimize;
+use depthwise::Way;
+use end::Fitted;
+use kiln_kernel_table::Core;
+use std::any::Any;
+
+/// The processor.
+pub(super) struct Mve;
+
+/// A kernel of such cores.
+#[derive(Clone, Debug)]
+enum Kernel {
+    /// Convolution in tiles of two pixels and four filters, with a work space for so many pixels; without one where they are read as they lie.
+    Tiled(Sizes, Option<usize>, Fitted),
+    /// Depthwise convolution, row by row or column by column.
+    Depthwise(Sizes, Way, Fitted),
+    /// Matrix product of single rows.
+    Dense(Fitted),
+}
+
+impl Processor for Mve {
+    fn candidates(&self, asked: &Asked<'_>, core: Core, _below: u64) -> Vec<Choice> {
+        let found = match &asked.node.op {
+            Op::Conv2d { .. } | Op::Dense { .. }
+                if asked.packing.is_none() && asked.node.op.layout() == Layout::default() =>
+            {
+                layer(asked)
+            }
+            _ => None,
+        };
+        found.map(|kernel| choice(kernel, asked, core)).into_iter().collect()
+    }
+}
+
+/// The kernel of a convolution or a matrix product.
+fn layer(asked: &Asked<'_>) -> Option<Kernel> {
+    if asked.graph.ty(asked.node.result).dtype != DType::I8 {
+        return None;
+    }
+    let fitted = || Fitted::of(asked);
+    match (&asked.node.op, Sizes::of(asked.graph, asked.node)) {
+        (Op::Dense { .. }, _) => fitted().map(Kernel::Dense),
+        (Op::Conv2d { groups: 1, .. }, Some(shape)) => {
+            let shape = if asked.whole { shape.as_row() } else { shape }.as_column();
+            let dilated = shape.dilation_w > 1 && shape.k_w > 1;
+            let pixels = (!is_direct(&shape)).then(|| window_pixels(&shape, asked.options.optimize));
+            fitted().filter(|_| !dilated).map(|fitted| Kernel::Tiled(shape, pixels, fitted))
+        }
+        (Op::Conv2d { .. }, Some(shape)) => {
+            let way = Way::of(&shape, asked)?;
+            fitted().map(|fitted| Kernel::Depthwise(shape, way, fitted))
+        }
+        _ => None,
+    }
+}
+
+/// Whether the kernel reads pixels where they lie.
+fn is_direct(shape: &Sizes) -> bool {
+    let inside = |out: usize, stride: usize, size: usize| out.saturating_sub(1) * stride < size;
+    (shape.k_h, shape.k_w, shape.pad_top, shape.pad_left) == (1, 1, 0, 0)
+        && inside(shape.out_w, shape.stride_w, shape.in_w)
+        && inside(shape.out_h, shape.stride_h, shape.in_h)
+}
+
+/// How many pixels of the result the work space is for. What neighbours have in common is copied once if they are in it together.
+fn window_pixels(shape: &Sizes, optimize: Optimize) -> usize {
+    let bytes = match optimize {
+        Optimize::Memory => THRIFTY_WINDOW,
+        Optimize::Speed | Optimize::Size => SPEEDY_WINDOW,
+    };
+    let most = shape.out_w.next_multiple_of(2);
+    let fits = |&pixels: &usize| window_bytes(shape, pixels) <= bytes;
+    (2..=most).step_by(2).take_while(fits).last().unwrap_or(2).min(shape.out_w)
+}
+
+/// Bytes of a work space for so many pixels.
+fn window_bytes(shape: &Sizes, pixels: usize) -> usize {
+    let columns = pixels.saturating_sub(1) * shape.stride_w + shape.k_w;
+    (columns * shape.k_h * shape.in_c).next_multiple_of(4)
+}
+
+/// Bytes of a window, if two pixels do not need more.
+const SPEEDY_WINDOW: usize = 4096;
+const THRIFTY_WINDOW: usize = 640;
+
+/// A kernel with what follows from it.
+fn choice(kernel: Kernel, asked: &Asked<'_>, core: Core) -> Choice {
+    let (workspace, images, apart, fitted) = match &kernel {
+        Kernel::Tiled(shape, pixels, fitted) => {
+            (pixels.map_or(0, |pixels| window_bytes(shape, pixels)), shape.images, false, fitted)
+        }
+        Kernel::Depthwise(shape, way, fitted) => (way.workspace(shape), shape.images, way.columns, fitted),
+        Kernel::Dense(fitted) => (0, 1, false, fitted),
+    };
+    let (form, cycles) = (fitted.form(), kernel.cycles(asked, core));
+    Choice { workspace, images, apart, form, ..Choice::new(Rc::new(kernel), cycles) }
+}
+
+impl Kernel {
+    /// Predicted cycles. Kernels of `optimize = "size"` count as the ones that they stand for.
+    fn cycles(&self, asked: &Asked<'_>, core: Core) -> u64 {
+        let results = asked.graph.ty(asked.node.result).shape.numel();
+        let filters = asked.graph.ty(asked.node.result).shape.last().max(1);
+        let macs = kiln_ir::macs(asked.graph, asked.node) as usize;
+        let (id, at_once) = match self {
+            Kernel::Tiled(..) => (KernelId::Conv2dI8Mve, 4),
+            Kernel::Depthwise(..) => (KernelId::Depthwise2dI8Mve, 1),
+            Kernel::Dense(_) => (KernelId::DenseI8Mve, 8),
+        };
+        let products = (macs / filters).saturating_mul(filters.next_multiple_of(at_once));
+        kernel::cycles(id, core, products, results).unwrap_or(u64::MAX)
+    }
+}
+
+impl kernel::Kernel for Kernel {
+    fn calls<'a>(&self, selector: &mut Selector<'a>, node: &'a Node) -> Selected {
+        match self {
+            Kernel::Tiled(shape, pixels, fitted) => selector.tiled_mve(node, shape, pixels.is_some(), fitted),
+            Kernel::Depthwise(shape, way, fitted) => selector.depthwise_mve(node, shape, way, fitted),
+            Kernel::Dense(fitted) => selector.dense_mve(node, fitted),
+        }
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl<'a> Selector<'a> {
+    /// Pairs of pixels.
+    fn tiled_mve(&mut self, node: &'a Node, shape: &Sizes, works: bool, fitted: &Fitted) -> Selected {
+        let (x, y) = (node.operands[0], node.result);
+        let order = pack::columns_first(shape);
+        let weights = self.weights_mve(fitted, &order, 4);
+        let kernels = match works {
+            true => [KernelId::Conv2dI8Mve, KernelId::Conv2dI8MveSmall],
+            false => [KernelId::Conv2dI8MvePoints, KernelId::Conv2dI8MvePointsSmall],
+        };
+        let (kernel, generics) = self.special_mve(kernels, order.len(), fitted);
+        let pad = Arg::Int(self.ty(x).zero_point().into());
+        let window = if works { vec![pad, self.workspace()?] } else { Vec::new() };
+        let rx = self.image_rows(x, shape.images, shape.in_h)?;
+        let ry = self.image_rows(y, shape.images, shape.out_h)?;
+        for image in 0..shape.images {
+            let (rx, ry) = (rows(rx, shape.images, image), rows(ry, shape.images, image));
+            let conv = Arg::Struct(self.conv_params(shape));
+            let band = self.band(shape.out_h);
+            let args = [vec![conv, rx, weights.clone()], window.clone(), vec![ry, band]].concat();
+            self.call_generic(kernel, generics.clone(), args);
+        }
+        Ok(())
+    }
+
+    /// Rows of a matrix.
+    fn dense_mve(&mut self, node: &'a Node, fitted: &Fitted) -> Selected {
+        let [x, y, band] = self.matrix_rows(node)?;
+        let order: Vec<usize> = (0..self.ty(node.operands[0]).shape.last()).collect();
+        let weights = self.weights_mve(fitted, &order, 8);
+        let (kernel, generics) =
+            self.special_mve([KernelId::DenseI8Mve, KernelId::DenseI8MveSmall], order.len(), fitted);
+        self.call_generic(kernel, generics, vec![x, weights, y, band]);
+        Ok(())
+    }
+
+    /// Packed filters as an argument.
+    fn weights_mve(&mut self, fitted: &Fitted, order: &[usize], at_once: usize) -> Arg {
+        let words = pack::filters(fitted, order, at_once);
+        Arg::Constant(self.step_constant("WEIGHTS", Data::from_i32(&words)), Element::I32)
+    }
+
+    /// The kernel that is made for so many taps, or the one for any number, and its const arguments.
+    fn special_mve(
+        &self,
+        [special, small]: [KernelId; 2],
+        taps: usize,
+        fitted: &Fitted,
+    ) -> (KernelId, Vec<Generic>) {
+        let end = fitted.generics();
+        match self.options.optimize {
+            Optimize::Size => (small, end.to_vec()),
+            Optimize::Speed | Optimize::Memory => {
+                (special, std::iter::once(Generic::Size(taps)).chain(end).collect())
+            }
+        }
+    }
+}

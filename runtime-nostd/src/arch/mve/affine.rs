@@ -1,0 +1,50 @@
+//! The end of sums in plain Rust, as the vectors of four sums compute it.
+
+use crate::arch::dsp::affine::affine;
+use crate::fixed::high_mul;
+
+/// How the sums of a layer become results.
+#[derive(Clone, Copy)]
+pub(crate) enum End {
+    /// By one multiplication and this shift.
+    Affine(u32),
+    /// As the reference does, with results from −128 to 127, or clamped.
+    Exact { clamped: bool },
+}
+
+impl End {
+    /// Of const arguments.
+    pub(crate) const fn of(shift: u32, exact: bool, clamped: bool) -> Self {
+        if exact {
+            End::Exact { clamped }
+        } else {
+            End::Affine(shift)
+        }
+    }
+
+    /// Words for each filter: the first value of its sum, multiplier, constant; for the reference the shift to the right, negated; the smallest and the largest result.
+    pub(crate) const fn words(self) -> usize {
+        match self {
+            End::Affine(_) => 3,
+            End::Exact { clamped: false } => 4,
+            End::Exact { clamped: true } => 6,
+        }
+    }
+
+    /// The result of a sum, with the words of its filter.
+    ///
+    /// The reference rounds twice. First to `x`, half up. Then half away from zero: the shift that follows rounds half up, and what is negative is less by one before.
+    #[inline(always)]
+    pub(crate) fn result(self, sum: i32, word: impl Fn(usize) -> i32) -> i8 {
+        let sum = sum.wrapping_add(word(0));
+        match self {
+            End::Affine(shift) => affine(sum, [word(1), word(2)], shift),
+            End::Exact { clamped } => {
+                let x = high_mul(sum, word(1));
+                let x = x.wrapping_add(x >> 31).wrapping_add(word(2)) >> word(3).wrapping_neg().clamp(0, 31);
+                let x = if clamped { x.max(word(4)).min(word(5)) } else { x };
+                x.clamp(-128, 127) as i8
+            }
+        }
+    }
+}

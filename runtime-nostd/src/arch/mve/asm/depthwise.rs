@@ -1,0 +1,349 @@
+//! Depthwise convolutions of channels one after the other in assembly.
+
+use super::{last_shift, multiplied, narrowed};
+use crate::arch::mve::affine::End;
+use crate::arch::mve::depthwise::{Space, Tile};
+use core::cell::Cell;
+
+/// Copies so many channels of columns that are `step` elements from each other to the windows of the channels: each `window` elements from the next, with columns `lines` from each other.
+///
+/// # Safety
+///
+/// `x` has the channels of all columns, and the window of each channel a place for each column. There is at least one column, and one to sixteen channels; seven windows are shorter than 2¹⁶.
+pub(crate) unsafe fn spread(
+    x: &[Cell<i8>],
+    step: usize,
+    columns: usize,
+    channels: usize,
+    windows: &[Cell<i8>],
+    lines: usize,
+    window: usize,
+) {
+    let (x, to) = (x.as_ptr(), windows.as_ptr());
+    // SAFETY: as the caller promises. Every register is declared.
+    unsafe {
+        if channels == 16 {
+            core::arch::asm!(
+                "vidup.u16 q2, r2, #1",
+                "vmul.i16 q2, q2, {window}",
+                "2:",
+                "vldrb.u16 q0, [r0]",
+                "vldrb.u16 q1, [r0, #8]",
+                "add r0, r0, {step}",
+                "vstrb.16 q0, [{to}, q2]",
+                "vstrb.16 q1, [{second}, q2]",
+                "add {to}, {to}, {lines}",
+                "add {second}, {second}, {lines}",
+                "le lr, 2b",
+                window = in(reg) window, step = in(reg) step, lines = in(reg) lines,
+                to = inout(reg) to => _, second = inout(reg) to.wrapping_add(8 * window) => _,
+                inout("r0") x => _, inout("r2") 0 => _, inout("lr") columns => _,
+                out("d0") _, out("d1") _, out("d2") _, out("d3") _, out("d4") _, out("d5") _,
+            );
+            return;
+        }
+        for first in (0..channels).step_by(8) {
+            core::arch::asm!(
+                "vidup.u16 q2, r2, #1",
+                "vmul.i16 q2, q2, {window}",
+                "vctp.16 {channels}",
+                "2:",
+                "vpstt",
+                "vldrbt.u16 q0, [r0]",
+                "vstrbt.16 q0, [{to}, q2]",
+                "add r0, r0, {step}",
+                "add {to}, {to}, {lines}",
+                "le lr, 2b",
+                channels = in(reg) channels - first,
+                window = in(reg) window, step = in(reg) step, lines = in(reg) lines,
+                to = inout(reg) to.wrapping_add(first * window) => _,
+                inout("r0") x.wrapping_add(first) => _, inout("r2") 0 => _, inout("lr") columns => _,
+                out("d0") _, out("d1") _, out("d4") _, out("d5") _,
+            );
+        }
+    }
+}
+
+/// Copies results, of which each channel has `row`, to pixels that are `step` elements from each other.
+///
+/// # Safety
+///
+/// Each channel has `row` results, `pixels` at least, and each pixel of `y` an element for each channel. There is at least one pixel, and one to sixteen channels; seven rows are shorter than 2¹⁶.
+pub(crate) unsafe fn collect(
+    results: &[Cell<i8>],
+    row: usize,
+    pixels: usize,
+    channels: usize,
+    y: &[Cell<i8>],
+    step: usize,
+) {
+    let (from, y) = (results.as_ptr(), y.as_ptr());
+    // SAFETY: as the caller promises. Every register is declared.
+    unsafe {
+        if channels == 16 {
+            core::arch::asm!(
+                "vidup.u16 q2, r2, #1",
+                "vmul.i16 q2, q2, {row}",
+                "2:",
+                "vldrb.u16 q0, [{from}, q2]",
+                "vldrb.u16 q1, [{second}, q2]",
+                "add {from}, {from}, #1",
+                "add {second}, {second}, #1",
+                "vstrb.16 q0, [r0]",
+                "vstrb.16 q1, [r0, #8]",
+                "add r0, r0, {step}",
+                "le lr, 2b",
+                row = in(reg) row, step = in(reg) step,
+                from = inout(reg) from => _, second = inout(reg) from.wrapping_add(8 * row) => _,
+                inout("r0") y => _, inout("r2") 0 => _, inout("lr") pixels => _,
+                out("d0") _, out("d1") _, out("d2") _, out("d3") _, out("d4") _, out("d5") _,
+            );
+            return;
+        }
+        for first in (0..channels).step_by(8) {
+            core::arch::asm!(
+                "vidup.u16 q2, r2, #1",
+                "vmul.i16 q2, q2, {row}",
+                "vctp.16 {channels}",
+                "2:",
+                "vpstt",
+                "vldrbt.u16 q0, [{from}, q2]",
+                "vstrbt.16 q0, [r0]",
+                "add {from}, {from}, #1",
+                "add r0, r0, {step}",
+                "le lr, 2b",
+                row = in(reg) row, step = in(reg) step, channels = in(reg) channels - first,
+                from = inout(reg) from.wrapping_add(first * row) => _,
+                inout("r0") y.wrapping_add(first) => _, inout("r2") 0 => _, inout("lr") pixels => _,
+                out("d0") _, out("d1") _, out("d4") _, out("d5") _,
+            );
+        }
+    }
+}
+
+/// What the block reads, in its order: addresses, bytes and counts.
+#[repr(C)]
+struct Registers {
+    x: usize,
+    channels: usize,
+    tiles: usize,
+    window: usize,
+    y: usize,
+    w: usize,
+}
+
+/// All pixels of so many channels.
+#[inline(never)]
+pub(crate) fn eights_of_pixels<
+    const LINES: usize,
+    const ALONG: usize,
+    const STRIDE: usize,
+    const SHIFT: u32,
+    const EXACT: bool,
+    const CLAMPED: bool,
+>(
+    space: &Space<'_>,
+    w: &[i32],
+    channels: usize,
+) {
+    let (tile, end) = (Tile::of(LINES, ALONG, STRIDE), End::of(SHIFT, EXACT, CLAMPED));
+    if !space.fit(w, channels, tile.words(end), tile.window(8 * space.tiles)) {
+        return;
+    }
+    let registers = Registers {
+        x: space.windows.as_ptr() as usize,
+        channels,
+        tiles: space.tiles,
+        window: space.window,
+        y: space.results.as_ptr() as usize,
+        w: w.as_ptr() as usize,
+    };
+    // SAFETY: `fit` has compared what the block reads and writes with the slices, in sums that do not wrap: windows as far as the vectors of the last tile reach.
+    unsafe { block::<LINES, ALONG, STRIDE, SHIFT, EXACT, CLAMPED>(&registers) }
+}
+
+/// Assembly: the sum `$sum` of the pixel whose taps begin `$at` steps behind those of the first, of one to four vectors.
+macro_rules! alone {
+    ($sum:literal, $at:literal) => {
+        concat!(
+            "vldrb.8 q0, [r9, #(",
+            $at,
+            " * {step})]\n",
+            "vmladav.s8 ",
+            $sum,
+            ", q0, q4\n",
+            ".if {vectors} > 1\n",
+            "vldrb.8 q1, [r9, #(",
+            $at,
+            " * {step} + 16)]\n",
+            "vmladava.s8 ",
+            $sum,
+            ", q1, q5\n",
+            ".endif\n",
+            ".if {vectors} > 2\n",
+            "vldrb.8 q2, [r9, #(",
+            $at,
+            " * {step} + 32)]\n",
+            "vmladava.s8 ",
+            $sum,
+            ", q2, q6\n",
+            ".endif\n",
+            ".if {vectors} > 3\n",
+            "vldrb.8 q0, [r9, #(",
+            $at,
+            " * {step} + 48)]\n",
+            "vmladava.s8 ",
+            $sum,
+            ", q0, q7\n",
+            ".endif\n",
+        )
+    };
+}
+
+/// The assembly.
+///
+/// r0, r2, r4, r6, r8, r10, r12, lr are the sums of eight pixels; r9 points to the window of a channel, r5 to its weights, r1 to its results; r3 and r7 are its first value and its constant, q3 is its multiplier, q4 to q7
+/// are its taps, for up to three pixels whose taps begin one step after the other; r11 counts tiles.
+///
+/// # Safety
+///
+/// The addresses in `registers` are those of memory as large as [`Space::fit`] compares.
+#[inline(always)]
+unsafe fn block<
+    const LINES: usize,
+    const ALONG: usize,
+    const STRIDE: usize,
+    const SHIFT: u32,
+    const EXACT: bool,
+    const CLAMPED: bool,
+>(
+    registers: &Registers,
+) {
+    // SAFETY: as the caller promises. Every register is declared, or saved and restored.
+    unsafe {
+        core::arch::asm!(
+            "push {{r6, r7}}",
+            "ldr r1, [r0, #16]",
+            "ldr r5, [r0, #20]",
+            "ldm r0, {{r2, r3, r4, r8}}",
+            "push {{r2, r3, r4, r8}}",
+            // Each channel.
+            "2:",
+            "ldr r9, [sp]",
+            "ldr r11, [sp, #8]",
+            "ldrd r3, r7, [r5], #8",
+            "ldr r0, [r5], #(4 * ({words} - 2))",
+            "vdup.32 q3, r0",
+            ".if {vectors} > 1",
+            "vldrb.8 q4, [r5]",
+            "vldrb.8 q5, [r5, #16]",
+            ".if {vectors} > 2",
+            "vldrb.8 q6, [r5, #32]",
+            ".endif",
+            ".if {vectors} > 3",
+            "vldrb.8 q7, [r5, #48]",
+            ".endif",
+            ".else",
+            "vldrb.8 q4, [r5, #{before}]",
+            ".if {together} > 1",
+            "vldrb.8 q5, [r5, #({before} - {step})]",
+            ".endif",
+            ".if {together} > 2",
+            "vldrb.8 q6, [r5, #({before} - 2 * {step})]",
+            ".endif",
+            ".endif",
+            "add r5, r5, #{bytes}",
+            // Each tile: sums.
+            "3:",
+            ".if {together} == 3",
+            "vldrb.8 q0, [r9]",
+            "vmladav.s8 r0, q0, q4",
+            "vldrb.8 q1, [r9, #(3 * {step})]",
+            "vmladav.s8 r2, q0, q5",
+            "vmladav.s8 r4, q0, q6",
+            "vldrb.8 q2, [r9, #(6 * {step})]",
+            "vmladav.s8 r6, q1, q4",
+            "vmladav.s8 r8, q1, q5",
+            "vmladav.s8 r10, q1, q6",
+            "vmladav.s8 r12, q2, q4",
+            "vmladav.s8 lr, q2, q5",
+            ".elseif {together} == 2",
+            "vldrb.8 q0, [r9]",
+            "vmladav.s8 r0, q0, q4",
+            "vldrb.8 q1, [r9, #(2 * {step})]",
+            "vmladav.s8 r2, q0, q5",
+            "vmladav.s8 r4, q1, q4",
+            "vldrb.8 q2, [r9, #(4 * {step})]",
+            "vmladav.s8 r6, q1, q5",
+            "vmladav.s8 r8, q2, q4",
+            "vldrb.8 q0, [r9, #(6 * {step})]",
+            "vmladav.s8 r10, q2, q5",
+            "vmladav.s8 r12, q0, q4",
+            "vmladav.s8 lr, q0, q5",
+            ".else",
+            alone!("r0", "0"),
+            alone!("r2", "1"),
+            alone!("r4", "2"),
+            alone!("r6", "3"),
+            alone!("r8", "4"),
+            alone!("r10", "5"),
+            alone!("r12", "6"),
+            alone!("lr", "7"),
+            ".endif",
+            "add r9, r9, #(8 * {step})",
+            // Results: even pixels, then odd ones.
+            "vmov q0[2], q0[0], r0, r8",
+            "vmov q0[3], q0[1], r4, r12",
+            "vmov q1[2], q1[0], r2, r10",
+            "vmov q1[3], q1[1], r6, lr",
+            "vadd.i32 q0, q0, r3",
+            "vadd.i32 q1, q1, r3",
+            multiplied!("q0", "q3", "r7", "q2"),
+            multiplied!("q1", "q3", "r7", "q2"),
+            ".if {exact}",
+            "ldr r0, [r5, #-({bytes} + 4 * ({words} - 3))]",
+            "vshl.s32 q0, r0",
+            "vshl.s32 q1, r0",
+            ".if {clamped}",
+            "ldr r0, [r5, #-({bytes} + 4 * ({words} - 4))]",
+            "vdup.32 q2, r0",
+            "vmax.s32 q0, q0, q2",
+            "vmax.s32 q1, q1, q2",
+            "ldr r0, [r5, #-({bytes} + 4 * ({words} - 5))]",
+            "vdup.32 q2, r0",
+            "vmin.s32 q0, q0, q2",
+            "vmin.s32 q1, q1, q2",
+            ".endif",
+            ".endif",
+            narrowed!("b", "q0", "q0"),
+            narrowed!("t", "q0", "q1"),
+            "vqmovnb.s16 q0, q0",
+            "vstrb.16 q0, [r1], #8",
+            "subs r11, r11, #1",
+            "bne 3b",
+            // The next channel.
+            "ldrd r0, r2, [sp]",
+            "ldr r4, [sp, #12]",
+            "add r0, r0, r4",
+            "subs r2, r2, #1",
+            "strd r0, r2, [sp]",
+            "bne 2b",
+            "add sp, sp, #16",
+            "pop {{r6, r7}}",
+            step = const LINES * STRIDE,
+            before = const Tile::of(LINES, ALONG, STRIDE).before(),
+            bytes = const Tile::of(LINES, ALONG, STRIDE).bytes(),
+            vectors = const Tile::of(LINES, ALONG, STRIDE).vectors,
+            together = const Tile::of(LINES, ALONG, STRIDE).together,
+            words = const End::of(SHIFT, EXACT, CLAMPED).words(),
+            exact = const EXACT as usize,
+            clamped = const CLAMPED as usize,
+            shift = const last_shift(SHIFT),
+            inout("r0") registers => _,
+            out("r1") _, out("r2") _, out("r3") _, out("r4") _, out("r5") _, out("r8") _, out("r9") _,
+            out("r10") _, out("r11") _, out("r12") _, out("lr") _,
+            out("d0") _, out("d1") _, out("d2") _, out("d3") _, out("d4") _, out("d5") _, out("d6") _, out("d7") _,
+            out("d8") _, out("d9") _, out("d10") _, out("d11") _, out("d12") _, out("d13") _, out("d14") _, out("d15") _,
+        )
+    }
+}

@@ -1,0 +1,111 @@
+//! The inner blocks of kernels in assembly.
+//!
+//! [`arch`](crate::arch) chooses between these and those of `plain`, file by file with the same functions.
+#![allow(unsafe_code)]
+
+pub(crate) mod conv;
+pub(crate) mod dense;
+pub(crate) mod depthwise;
+pub(crate) mod window;
+
+/// Assembly: multiplies the vector `$sums`, to which first values have been added, by `$multipliers`, and adds `$constants`. `$free` is overwritten.
+macro_rules! multiplied {
+    ($sums:literal, $multipliers:literal, $constants:literal, $free:literal) => {
+        concat!(
+            ".if {exact}\n",
+            "vqrdmulh.s32 ",
+            $sums,
+            ", ",
+            $sums,
+            ", ",
+            $multipliers,
+            "\n",
+            "vshr.s32 ",
+            $free,
+            ", ",
+            $sums,
+            ", #31\n",
+            "vadd.i32 ",
+            $sums,
+            ", ",
+            $sums,
+            ", ",
+            $free,
+            "\n",
+            ".else\n",
+            "vrmulh.s32 ",
+            $sums,
+            ", ",
+            $sums,
+            ", ",
+            $multipliers,
+            "\n",
+            ".endif\n",
+            "vadd.i32 ",
+            $sums,
+            ", ",
+            $sums,
+            ", ",
+            $constants,
+            "\n",
+        )
+    };
+}
+use multiplied;
+
+/// Assembly: shifts the vector `$sums` to the right, and saturates it to halves of words: the lower ones of `$narrow`, or the upper ones, as `$half` says (`b`, `t`).
+macro_rules! narrowed {
+    ($half:literal, $narrow:literal, $sums:literal) => {
+        concat!(
+            ".if {exact} || {shift} == 0\n",
+            "vqmovn",
+            $half,
+            ".s32 ",
+            $narrow,
+            ", ",
+            $sums,
+            "\n",
+            ".elseif {shift} > 16\n",
+            "vshr.s32 ",
+            $sums,
+            ", ",
+            $sums,
+            ", #({shift} - 16)\n",
+            "vqshrn",
+            $half,
+            ".s32 ",
+            $narrow,
+            ", ",
+            $sums,
+            ", #16\n",
+            ".else\n",
+            "vqshrn",
+            $half,
+            ".s32 ",
+            $narrow,
+            ", ",
+            $sums,
+            ", #{shift}\n",
+            ".endif\n",
+        )
+    };
+}
+use narrowed;
+
+/// The last shift of an affine form: the assembler takes no larger ones, and there are no other results for them.
+const fn last_shift(shift: u32) -> u32 {
+    if shift < 31 {
+        shift
+    } else {
+        31
+    }
+}
+
+/// How many vectors of taps come before the loop, and how often the loop runs through `unroll` of them.
+const fn turns(vectors: usize, most: usize, unroll: usize) -> (usize, usize) {
+    if vectors <= most {
+        return (vectors, 0);
+    }
+    let first = (vectors - 1) % unroll + 1;
+    (first, (vectors - first) / unroll)
+}

@@ -1,0 +1,284 @@
+//! Depthwise convolutions, eight pixels of a channel at a time.
+//!
+//! The taps of a pixel lie behind each other in a vector: the window is copied channel by channel, with the pixels of all its lines next to each other. One load of a vector has the taps
+//! of up to four pixels, which differ in where the weights begin.
+#![allow(unsafe_code)]
+
+use super::affine::End;
+use super::blocks::depthwise::{collect, eights_of_pixels, spread};
+use super::{window, LANES};
+use crate::arch::extent::{product, product_of, reach, sum};
+use crate::params::Conv;
+use crate::rows::{Band, Rows};
+use core::cell::Cell;
+
+/// Depthwise convolution of an `i8` image, for cores with Helium: `groups`, `in_c` and `out_c` are the same, `dilation_w` is 1.
+///
+/// `w` holds for each channel words of `EXACT` and `CLAMPED`, as in [`conv2d_i8_mve`](crate::kernels::conv2d_i8_mve): first value, C, M …, and then bytes: so many zeros as the taps of the last
+/// of the pixels of a vector are behind those of the first, the taps in the order \[k_w\]\[k_h\], and zeros up to the end of the vector behind the first zeros, and of the word.
+///
+/// `LINES` is `k_h`, `ALONG` `k_w` and `STRIDE` `stride_w`. `work` has [`depthwise2d_mve_work_words`](crate::kernels::depthwise2d_mve_work_words). Operand rows, padding and `y` are as in
+/// [`conv2d_i8`](crate::kernels::conv2d_i8). Nothing is written if these do not fit each other.
+#[inline(never)]
+pub fn depthwise2d_i8_mve<
+    const LINES: usize,
+    const ALONG: usize,
+    const STRIDE: usize,
+    const SHIFT: u32,
+    const EXACT: bool,
+    const CLAMPED: bool,
+>(
+    p: &Conv,
+    x: Rows<'_, i8>,
+    w: &[i32],
+    pad: i8,
+    work: &[Cell<i32>],
+    y: Rows<'_, i8>,
+    band: Band,
+) {
+    let (tile, end) = (Tile::of(LINES, ALONG, STRIDE), End::of(SHIFT, EXACT, CLAMPED));
+    let fits = (p.k_h, p.k_w, p.stride_w) == (LINES, ALONG, STRIDE)
+        && p.in_c == p.out_c
+        && x.row_len() >= p.in_row()
+        && y.row_len() >= p.out_row();
+    let Some(space) = Space::of(work, tile, p.in_c, p.out_w).filter(|_| fits) else { return };
+    let columns = sum(p.out_w.saturating_sub(1).saturating_mul(STRIDE), ALONG).saturating_sub(p.pad_left);
+    let columns = columns.min(p.in_w);
+    space.fill(pad);
+    let padding = [const { Cell::new(0) }; LANES];
+    padding.iter().for_each(|cell| cell.set(pad));
+    for (oy, y) in y.of_band(band) {
+        let top = oy.wrapping_mul(p.stride_h).wrapping_sub(p.pad_top);
+        let mut w = w;
+        for c in (0..p.in_c).step_by(LANES) {
+            let channels = LANES.min(p.in_c - c);
+            for line in 0..LINES {
+                let iy = top.wrapping_add(line.wrapping_mul(p.dilation_h));
+                let row = if iy < p.in_h { x.row(iy).get(c..) } else { None };
+                match row {
+                    Some(row) => space.spread(row, p.in_c, columns, channels, p.pad_left, line),
+                    None => space.spread(&padding, 0, columns, channels, p.pad_left, line),
+                }
+            }
+            let Some((those, others)) = w.split_at_checked(product(channels, tile.words(end))) else {
+                return;
+            };
+            eights_of_pixels::<LINES, ALONG, STRIDE, SHIFT, EXACT, CLAMPED>(&space, those, channels);
+            w = others;
+            space.collect(y.get(c..).unwrap_or(&[]), p.in_c, p.out_w, channels);
+        }
+    }
+}
+
+/// As [`depthwise2d_i8_mve`], column by column: for whole images that are higher than wide, with operand and result apart. `LINES` is `k_w`, `ALONG` `k_h` and `STRIDE` `stride_h`, taps are
+/// in the order \[k_h\]\[k_w\], and `dilation_h` is 1.
+#[inline(never)]
+pub fn depthwise2d_i8_mve_columns<
+    const LINES: usize,
+    const ALONG: usize,
+    const STRIDE: usize,
+    const SHIFT: u32,
+    const EXACT: bool,
+    const CLAMPED: bool,
+>(
+    p: &Conv,
+    x: Rows<'_, i8>,
+    w: &[i32],
+    pad: i8,
+    work: &[Cell<i32>],
+    y: Rows<'_, i8>,
+    band: Band,
+) {
+    let (tile, end) = (Tile::of(LINES, ALONG, STRIDE), End::of(SHIFT, EXACT, CLAMPED));
+    let (in_row, out_row) = (x.row_len(), y.row_len());
+    let fits = (p.k_w, p.k_h, p.stride_h, band.first) == (LINES, ALONG, STRIDE, 0)
+        && p.in_c == p.out_c
+        && in_row >= p.in_row()
+        && out_row >= p.out_row()
+        && !x.overlaps(&y);
+    let Some((image, result)) = x.run(0, p.in_h).zip(y.run(0, band.rows)).filter(|_| fits) else { return };
+    let Some(space) = Space::of(work, tile, p.in_c, band.rows) else { return };
+    let rows = sum(band.rows.saturating_sub(1).saturating_mul(STRIDE), ALONG).saturating_sub(p.pad_top);
+    let rows = rows.min(p.in_h);
+    space.fill(pad);
+    let padding = [const { Cell::new(0) }; LANES];
+    padding.iter().for_each(|cell| cell.set(pad));
+    for ox in 0..p.out_w {
+        let left = ox.wrapping_mul(p.stride_w).wrapping_sub(p.pad_left);
+        let mut w = w;
+        for c in (0..p.in_c).step_by(LANES) {
+            let channels = LANES.min(p.in_c - c);
+            for line in 0..LINES {
+                let ix = left.wrapping_add(line.wrapping_mul(p.dilation_w));
+                let column = if ix < p.in_w { image.get(ix * p.in_c + c..) } else { None };
+                match column {
+                    Some(column) => space.spread(column, in_row, rows, channels, p.pad_top, line),
+                    None => space.spread(&padding, 0, rows, channels, p.pad_top, line),
+                }
+            }
+            let Some((those, others)) = w.split_at_checked(product(channels, tile.words(end))) else {
+                return;
+            };
+            eights_of_pixels::<LINES, ALONG, STRIDE, SHIFT, EXACT, CLAMPED>(&space, those, channels);
+            w = others;
+            space.collect(result.get(ox * p.out_c + c..).unwrap_or(&[]), out_row, band.rows, channels);
+        }
+    }
+}
+
+/// Words that [`depthwise2d_i8_mve`](crate::kernels::depthwise2d_i8_mve) needs for images of so many channels: `pixels` is `out_w`, `lines` `k_h`, `along` `k_w` and `stride` `stride_w`. For
+/// columns they are the other way round.
+pub const fn depthwise2d_mve_work_words(
+    channels: usize,
+    pixels: usize,
+    lines: usize,
+    along: usize,
+    stride: usize,
+) -> usize {
+    let tile = Tile::of(lines, along, stride);
+    let channels = if channels < LANES { channels } else { LANES };
+    sum(product(channels, tile.window(pixels)), product(channels, Tile::results(pixels))).div_ceil(4)
+}
+
+/// How a tile of eight pixels is computed.
+#[derive(Clone, Copy)]
+pub(crate) struct Tile {
+    /// Taps of a pixel.
+    pub taps: usize,
+    /// Elements of the window from one pixel to the next.
+    pub step: usize,
+    /// Elements of the window from one column to the next.
+    pub lines: usize,
+    /// Vectors that hold the taps of a pixel.
+    pub vectors: usize,
+    /// Pixels whose taps are in one vector.
+    pub together: usize,
+}
+
+impl Tile {
+    pub(crate) const fn of(lines: usize, along: usize, stride: usize) -> Self {
+        let (taps, step) = (product(lines, along), product(stride, lines));
+        let vectors = taps.div_ceil(LANES);
+        let room = LANES.saturating_sub(taps);
+        let together = match room.checked_div(step) {
+            Some(more) if vectors == 1 && more < MOST_TOGETHER => more + 1,
+            Some(_) if vectors == 1 => MOST_TOGETHER,
+            _ => 1,
+        };
+        Tile { taps, step, lines, vectors, together }
+    }
+
+    /// Zeros before the taps of a channel.
+    pub(crate) const fn before(self) -> usize {
+        product(self.together.saturating_sub(1), self.step)
+    }
+
+    /// Bytes of a channel's taps with the zeros around them.
+    pub(crate) const fn bytes(self) -> usize {
+        sum(self.before(), product(self.vectors, LANES)).div_ceil(4).saturating_mul(4)
+    }
+
+    /// Words of a channel.
+    pub(crate) const fn words(self, end: End) -> usize {
+        sum(end.words(), self.bytes() / 4)
+    }
+
+    /// Elements of a channel's results: of whole tiles.
+    pub(crate) const fn results(pixels: usize) -> usize {
+        product(pixels.div_ceil(8), 8)
+    }
+
+    /// Elements of a channel's window: as far as the vectors of the last tile reach.
+    pub(crate) const fn window(self, pixels: usize) -> usize {
+        reach(Self::results(pixels), self.step, product(self.vectors, LANES))
+    }
+}
+
+/// Pixels whose taps are in one vector at most: the registers for their weights.
+const MOST_TOGETHER: usize = 3;
+
+/// The work space: windows of up to sixteen channels, and their results.
+pub(crate) struct Space<'a> {
+    pub windows: &'a [Cell<i8>],
+    pub results: &'a [Cell<i8>],
+    /// Elements of the window of a channel.
+    pub window: usize,
+    /// Tiles of a channel.
+    pub tiles: usize,
+    tile: Tile,
+}
+
+impl<'a> Space<'a> {
+    /// For so many pixels; `None` if it is too small, or the tile too large.
+    fn of(work: &'a [Cell<i32>], tile: Tile, channels: usize, pixels: usize) -> Option<Self> {
+        let channels = channels.min(LANES);
+        let window = tile.window(pixels);
+        let (windows, rest) = window::bytes(work).split_at_checked(product(channels, window))?;
+        let results = rest.get(..product(channels, Tile::results(pixels)))?;
+        // Offsets of seven channels are halves of words.
+        let fits = tile.taps > 0 && pixels > 0 && window < MOST_WINDOW;
+        fits.then_some(Space { windows, results, window, tiles: pixels.div_ceil(8), tile })
+    }
+
+    fn fill(&self, pad: i8) {
+        self.windows.iter().for_each(|cell| cell.set(pad));
+    }
+
+    /// Copies a line of so many columns into the windows, from column `first` on. Columns are `step` elements from each other in `x`.
+    fn spread(
+        &self,
+        x: &[Cell<i8>],
+        step: usize,
+        columns: usize,
+        channels: usize,
+        first: usize,
+        line: usize,
+    ) {
+        let at = sum(product(first, self.tile.lines), line);
+        let fits = columns > 0
+            && channels > 0
+            && x.len() >= reach(columns, step, channels)
+            && self.windows.len() >= product(channels, self.window)
+            && self.window >= sum(at, reach(columns, self.tile.lines, 1));
+        if fits {
+            // SAFETY: the comparisons above: `x` has the channels of all columns, and the window of each channel a place for each.
+            unsafe {
+                spread(
+                    x,
+                    step,
+                    columns,
+                    channels,
+                    self.windows.get(at..).unwrap_or(&[]),
+                    self.tile.lines,
+                    self.window,
+                )
+            }
+        }
+    }
+
+    /// Copies results to pixels of `y` that are `step` elements from each other.
+    fn collect(&self, y: &[Cell<i8>], step: usize, pixels: usize, channels: usize) {
+        let row = product(8, self.tiles);
+        let fits = pixels > 0
+            && channels > 0
+            && y.len() >= reach(pixels, step, channels)
+            && self.results.len() >= product(channels, row)
+            && pixels <= row;
+        if fits {
+            // SAFETY: the comparisons above: each channel has so many results, and each pixel of `y` an element for each channel.
+            unsafe { collect(self.results, row, pixels, channels, y, step) }
+        }
+    }
+
+    /// Whether windows and results are there of so many channels, and weights of so many words each.
+    pub(crate) fn fit(&self, w: &[i32], channels: usize, words: usize, window: usize) -> bool {
+        channels > 0
+            && w.len() >= product(channels, words)
+            && self.window >= window
+            && self.windows.len() >= product(channels, self.window)
+            && self.results.len() >= product_of([channels, 8, self.tiles])
+    }
+}
+
+/// Elements of a channel's window that it must not have.
+const MOST_WINDOW: usize = 1 << 12;

@@ -1,0 +1,89 @@
+//! Depthwise convolutions of channels one after the other.
+
+use crate::arch::mve::affine::End;
+use crate::arch::mve::depthwise::{Space, Tile};
+use core::cell::Cell;
+
+/// Copies so many channels of columns that are `step` elements from each other to the windows of the channels: each `window` elements from the next, with columns `lines` from each other.
+///
+/// # Safety
+///
+/// None: the assembly needs what its caller compares.
+#[allow(unsafe_code)]
+pub(crate) unsafe fn spread(
+    x: &[Cell<i8>],
+    step: usize,
+    columns: usize,
+    channels: usize,
+    windows: &[Cell<i8>],
+    lines: usize,
+    window: usize,
+) {
+    for column in 0..columns {
+        for channel in 0..channels {
+            if let (Some(x), Some(to)) =
+                (x.get(column * step + channel), windows.get(channel * window + column * lines))
+            {
+                to.set(x.get());
+            }
+        }
+    }
+}
+
+/// Copies results, of which each channel has `row`, to pixels that are `step` elements from each other.
+///
+/// # Safety
+///
+/// None: the assembly needs what its caller compares.
+#[allow(unsafe_code)]
+pub(crate) unsafe fn collect(
+    results: &[Cell<i8>],
+    row: usize,
+    pixels: usize,
+    channels: usize,
+    y: &[Cell<i8>],
+    step: usize,
+) {
+    for pixel in 0..pixels {
+        for channel in 0..channels {
+            if let (Some(result), Some(y)) =
+                (results.get(channel * row + pixel), y.get(pixel * step + channel))
+            {
+                y.set(result.get());
+            }
+        }
+    }
+}
+
+/// All pixels of so many channels.
+pub(crate) fn eights_of_pixels<
+    const LINES: usize,
+    const ALONG: usize,
+    const STRIDE: usize,
+    const SHIFT: u32,
+    const EXACT: bool,
+    const CLAMPED: bool,
+>(
+    space: &Space<'_>,
+    w: &[i32],
+    channels: usize,
+) {
+    let (tile, end) = (Tile::of(LINES, ALONG, STRIDE), End::of(SHIFT, EXACT, CLAMPED));
+    if !space.fit(w, channels, tile.words(end), tile.window(8 * space.tiles)) {
+        return;
+    }
+    let (windows, results) =
+        (space.windows.chunks_exact(space.window), space.results.chunks_exact(8 * space.tiles));
+    for ((w, x), y) in w.chunks_exact(tile.words(end)).zip(windows).zip(results).take(channels) {
+        let (words, taps) = w.split_at(end.words());
+        let taps = taps.iter().flat_map(|word| word.to_le_bytes()).skip(tile.before()).take(tile.taps);
+        for (pixel, y) in y.iter().enumerate() {
+            let products = taps.clone().zip(x.iter().skip(pixel * tile.step));
+            let sum = products
+                .fold(0, |sum: i32, (w, x)| sum.wrapping_add(i32::from(w as i8) * i32::from(x.get())));
+            // The constant comes before the multiplier here.
+            let word = |what: usize| words.get([0, 2, 1, 3, 4, 5][what]).copied().unwrap_or(0);
+            y.set(end.result(sum, word));
+        }
+    }
+}
