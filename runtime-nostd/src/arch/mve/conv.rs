@@ -171,16 +171,31 @@ impl Layer<'_> {
         }
     }
 
-    /// Single pixels, where they lie.
+    /// Single pixels, where they lie. A result may lie over the taps of pixels before it.
     #[inline(never)]
     fn points(&self, band: Band, tiles: &dyn Fn(Tiles<'_>)) {
-        let Layer { p, x, .. } = *self;
+        let Layer { p: &Conv { out_w, out_c, .. }, x, .. } = *self;
         if !self.fits() {
             return;
         }
+        let step = product(self.p.stride_w, self.p.in_c);
         for (oy, y) in self.y.of_band(band) {
-            let row = x.row(oy.wrapping_mul(p.stride_h));
-            self.pixels(row, product(p.stride_w, p.in_c), y, p.out_w, tiles);
+            let row = x.row(oy.wrapping_mul(self.p.stride_h));
+            let apart = match x.overlaps(&self.y) {
+                true => pixels_apart(row, step, y, out_c).min(out_w),
+                false => out_w,
+            };
+            let from = |cells: &'_ [Cell<i8>], step| cells.get(product(apart, step)..).map_or(0, <[_]>::len);
+            let (x_left, y_left) = (from(row, step), from(y, out_c));
+            self.pixels(row, step, y, apart, tiles);
+            let (row, y) = (&row[row.len() - x_left..], &y[y.len() - y_left..]);
+            for pixel in 0..out_w - apart {
+                let (Some(x), Some(y)) = (row.get(product(pixel, step)..), y.get(product(pixel, out_c)..))
+                else {
+                    return;
+                };
+                self.pixels(x, step, y, 1, tiles);
+            }
         }
     }
 
@@ -191,19 +206,16 @@ impl Layer<'_> {
         let (x_steps, y_steps) = ([step, product(2, step)], [out_c, product(2, out_c)]);
         let all = Tiles { w, x, x_steps, y, y_steps, pairs, quads };
         tiles(all);
-        // The last pixel, once more with the one before it; a single one twice.
-        let before = pixels.saturating_sub(2);
-        let last = match pixels {
-            1 => Tiles { x_steps: [0, 0], y_steps: [0, 0], pairs: 1, ..all },
-            _ => Tiles {
-                x: x.get(product(before, step)..).unwrap_or(&[]),
-                y: y.get(product(before, out_c)..).unwrap_or(&[]),
-                pairs: 1,
-                ..all
-            },
-        };
         if pixels % 2 == 1 {
-            tiles(last);
+            // The last pixel, once more with the one before it; a single one twice.
+            let before = pixels.saturating_sub(2);
+            let (Some(x), Some(y)) = (x.get(product(before, step)..), y.get(product(before, out_c)..)) else {
+                return;
+            };
+            tiles(match pixels {
+                1 => Tiles { x_steps: [0, 0], y_steps: [0, 0], pairs: 1, ..all },
+                _ => Tiles { x, y, pairs: 1, ..all },
+            });
         }
         let rest = out_c % 4;
         let Some(w) = w.get(product(quads, quad)..).filter(|_| rest > 0) else { return };
@@ -220,5 +232,20 @@ impl Layer<'_> {
                 }
             }
         }
+    }
+}
+
+/// How many of the first pixels can be computed together, where results lie over the taps of pixels before them: no result lies over taps that are still to be read.
+fn pixels_apart(x: &[Cell<i8>], step: usize, y: &[Cell<i8>], out_c: usize) -> usize {
+    let gap = (x.as_ptr() as usize).saturating_sub(y.as_ptr() as usize);
+    if out_c % 4 != 0 {
+        // The last filters come when all others are done.
+        return gap.checked_div(out_c).unwrap_or(0);
+    }
+    // The result of the last of `pixels` ends before the taps of the one before it: pixels · out_c ≤ gap + (pixels − 2) · step.
+    match (out_c.checked_sub(step), gap.checked_sub(2 * out_c)) {
+        (_, None) => 0,
+        (None | Some(0), Some(_)) => usize::MAX,
+        (Some(more), Some(left)) => 2 + left / more,
     }
 }
