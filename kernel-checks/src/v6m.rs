@@ -4,8 +4,8 @@ use crate::conv::{describe, run_overlaid};
 use crate::reference::tap;
 use crate::{cells, Case, Check, Mismatch, Rng, Scratch};
 use kiln::kernels::{
-    add_i8_v6m, conv2d_i8_v6m_pairs, conv2d_i8_v6m_singles, depthwise2d_i8_v6m, AddLinear, Band, Conv,
-    HalfRequant, Rows,
+    add_i8_mve, add_i8_v6m, conv2d_i8_v6m_pairs, conv2d_i8_v6m_singles, depthwise2d_i8_v6m, AddLinear, Band,
+    Conv, HalfRequant, Rows,
 };
 
 pub(crate) const CHECKS: &[Check] = &[
@@ -15,7 +15,8 @@ pub(crate) const CHECKS: &[Check] = &[
         run: |rng, scratch| convolution(rng, scratch, false),
     },
     Check { name: "depthwise2d_i8_v6m, by definition", run: depthwise },
-    Check { name: "add_i8_v6m, by definition", run: add },
+    Check { name: "add_i8_v6m, by definition", run: |rng, scratch| add(rng, scratch, false) },
+    Check { name: "add_i8_mve, by definition", run: |rng, scratch| add(rng, scratch, true) },
 ];
 
 /// Filters whose accumulators are kept at once.
@@ -157,7 +158,7 @@ fn depthwise(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
     y.compare(case.with("overlaid", i32::from(overlaid)))
 }
 
-fn add(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
+fn add(rng: &mut Rng, mut scratch: Scratch<'_>, mve: bool) -> Result<(), Mismatch> {
     let n = rng.size(0, 40);
     let (a, b) = (scratch.bytes.take_at(n, rng.size(0, 3)), scratch.bytes.take_at(n, rng.size(0, 3)));
     rng.fill_i8(a);
@@ -170,7 +171,10 @@ fn add(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
         let sum = i64::from(*a) * i64::from(p.x) + i64::from(*b) * i64::from(p.y) + i64::from(p.start);
         y.set((sum >> 17).clamp(-128, 127) as i8);
     }
-    add_i8_v6m::<17>(&p, cells(a), &*b, y.got());
+    match mve {
+        true => add_i8_mve::<17>(&p, cells(a), &*b, y.got()),
+        false => add_i8_v6m::<17>(&p, cells(a), &*b, y.got()),
+    }
     y.compare(Case::new().with("n", n).with("x", p.x).with("y", p.y).with("start", p.start))
 }
 

@@ -476,6 +476,9 @@ macro_rules! kernel_table {
             AddI8DspCompact = add_i8_dsp_compact(I8, I8) -> I8 { arithmetic: Linear };
             AddI8Dsp = add_i8_dsp(I8, I8) -> I8 { arithmetic: Linear, cycles: &[(M4, cycles(0, 5800, 100))] };
         }
+        Mve {
+            AddI8Mve = add_i8_mve(I8, I8) -> I8 { arithmetic: Linear, cycles: &[(M55, cycles(0, 2100, 60))] };
+        }
         Simd {
             AddF32Simd = add_f32_simd(F32, F32) -> F32;
             AddI8Simd = add_i8_simd(I8, I8) -> I8 { arithmetic: Linear };

@@ -3,7 +3,7 @@
 
 use super::affine::End;
 use super::blocks::conv::{pairs_of_any, pairs_of_pixels};
-use super::window::{bytes, fill, pixels_that_fit};
+use super::window::{bytes, fill, pixels_that_fit, Runs};
 use super::{LANES, VECTOR_WORDS};
 use crate::arch::extent::{product, product_of, reach};
 use crate::params::Conv;
@@ -151,10 +151,13 @@ impl Layer<'_> {
     fn windows(&self, band: Band, pad: i8, work: &[Cell<i32>], tiles: &dyn Fn(Tiles<'_>)) {
         let Layer { p, x, .. } = *self;
         let Conv { out_w, out_c, in_c, stride_w, k_h, .. } = *p;
-        let (most, work) = (pixels_that_fit(p, work.len()), bytes(work));
+        let (most, work, runs) = (pixels_that_fit(p, work.len()), bytes(work), Runs::of(p));
         if !self.fits() || most == 0 {
             return;
         }
+        // Where the work space has room for whole rows, the padding at their ends stays in it.
+        let whole = most >= out_w;
+        work.iter().for_each(|cell| cell.set(pad));
         for (oy, y) in self.y.of_band(band) {
             let mut ox = 0;
             while ox < out_w {
@@ -163,7 +166,7 @@ impl Layer<'_> {
                     // The last pixel, once more with the one before it.
                     (ox, pixels) = (ox - 1, 2);
                 }
-                fill(p, x, pad, work, oy, ox, pixels);
+                fill(p, x, pad, &runs, work, [oy, ox], pixels, whole);
                 let y = y.get(product(ox, out_c)..).unwrap_or(&[]);
                 self.pixels(work, product_of([stride_w, k_h, in_c]), y, pixels, tiles);
                 ox += pixels;

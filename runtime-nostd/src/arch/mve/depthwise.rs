@@ -7,7 +7,7 @@
 use super::affine::End;
 use super::blocks::depthwise::{collect, eights_of_pixels, spread};
 use super::{window, LANES};
-use crate::arch::extent::{product, product_of, reach, sum};
+use crate::arch::extent::{product, reach, sum};
 use crate::params::Conv;
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
@@ -183,9 +183,9 @@ impl Tile {
         sum(end.words(), self.bytes() / 4)
     }
 
-    /// Elements of a channel's results: of whole tiles.
+    /// Elements of a channel's results: of whole tiles, the last of which may be half of one.
     pub(crate) const fn results(pixels: usize) -> usize {
-        product(pixels.div_ceil(8), 8)
+        product(pixels.div_ceil(4), 4)
     }
 
     /// Elements of a channel's window: as far as the vectors of the last tile reach.
@@ -203,8 +203,8 @@ pub(crate) struct Space<'a> {
     pub results: &'a [Cell<i8>],
     /// Elements of the window of a channel.
     pub window: usize,
-    /// Tiles of a channel.
-    pub tiles: usize,
+    /// Results of a channel, a multiple of four.
+    pub row: usize,
     tile: Tile,
 }
 
@@ -214,10 +214,11 @@ impl<'a> Space<'a> {
         let channels = channels.min(LANES);
         let window = tile.window(pixels);
         let (windows, rest) = window::bytes(work).split_at_checked(product(channels, window))?;
-        let results = rest.get(..product(channels, Tile::results(pixels)))?;
+        let row = Tile::results(pixels);
+        let results = rest.get(..product(channels, row))?;
         // Offsets of seven channels are halves of words.
         let fits = tile.taps > 0 && pixels > 0 && window < MOST_WINDOW;
-        fits.then_some(Space { windows, results, window, tiles: pixels.div_ceil(8), tile })
+        fits.then_some(Space { windows, results, window, row, tile })
     }
 
     fn fill(&self, pad: i8) {
@@ -258,15 +259,14 @@ impl<'a> Space<'a> {
 
     /// Copies results to pixels of `y` that are `step` elements from each other.
     fn collect(&self, y: &[Cell<i8>], step: usize, pixels: usize, channels: usize) {
-        let row = product(8, self.tiles);
         let fits = pixels > 0
             && channels > 0
             && y.len() >= reach(pixels, step, channels)
-            && self.results.len() >= product(channels, row)
-            && pixels <= row;
+            && self.results.len() >= product(channels, self.row)
+            && pixels <= self.row;
         if fits {
             // SAFETY: the comparisons above: each channel has so many results, and each pixel of `y` an element for each channel.
-            unsafe { collect(self.results, row, pixels, channels, y, step) }
+            unsafe { collect(self.results, self.row, pixels, channels, y, step) }
         }
     }
 
@@ -276,7 +276,7 @@ impl<'a> Space<'a> {
             && w.len() >= product(channels, words)
             && self.window >= window
             && self.windows.len() >= product(channels, self.window)
-            && self.results.len() >= product_of([channels, 8, self.tiles])
+            && self.results.len() >= product(channels, self.row)
     }
 }
 

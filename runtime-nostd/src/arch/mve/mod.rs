@@ -8,13 +8,14 @@
 pub(crate) mod conv;
 pub(crate) mod dense;
 pub(crate) mod depthwise;
+pub(crate) mod elementwise;
 
 pub(crate) mod affine;
 mod window;
 
 /// What generated code calls.
 pub(crate) mod kernels {
-    pub use super::{conv::*, dense::*, depthwise::*};
+    pub use super::{conv::*, dense::*, depthwise::*, elementwise::*};
 }
 
 use super::mve_blocks as blocks;

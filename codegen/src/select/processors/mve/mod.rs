@@ -7,6 +7,7 @@ mod end;
 mod pack;
 
 use crate::ir::Layout;
+use crate::requant::{AddAffine, Products};
 use crate::select::conv::rows;
 use crate::select::kernel::{self, Asked, Choice, Processor};
 use crate::select::shape::Shape as Sizes;
@@ -29,6 +30,8 @@ enum Kernel {
     Depthwise(Sizes, Way, Fitted),
     /// Matrix product of single rows.
     Dense(Fitted),
+    /// Sum or difference.
+    Add(AddAffine),
 }
 
 impl Processor for Mve {
@@ -39,6 +42,7 @@ impl Processor for Mve {
             {
                 layer(asked)
             }
+            Op::Add { .. } | Op::Sub { .. } => sums::fit(asked, Products::Low).map(Kernel::Add),
             _ => None,
         };
         found.map(|kernel| choice(kernel, asked, core)).into_iter().collect()
@@ -100,12 +104,15 @@ const THRIFTY_WINDOW: usize = 640;
 fn choice(kernel: Kernel, asked: &Asked<'_>, core: Core) -> Choice {
     let (workspace, images, apart, fitted) = match &kernel {
         Kernel::Tiled(shape, pixels, fitted) => {
-            (pixels.map_or(0, |pixels| window_bytes(shape, pixels)), shape.images, false, fitted)
+            (pixels.map_or(0, |pixels| window_bytes(shape, pixels)), shape.images, false, Some(fitted))
         }
-        Kernel::Depthwise(shape, way, fitted) => (way.workspace(shape), shape.images, way.columns, fitted),
-        Kernel::Dense(fitted) => (0, 1, false, fitted),
+        Kernel::Depthwise(shape, way, fitted) => {
+            (way.workspace(shape), shape.images, way.columns, Some(fitted))
+        }
+        Kernel::Dense(fitted) => (0, 1, false, Some(fitted)),
+        Kernel::Add(_) => (0, 1, false, None),
     };
-    let (form, cycles) = (fitted.form(), kernel.cycles(asked, core));
+    let (form, cycles) = (fitted.and_then(Fitted::form), kernel.cycles(asked, core));
     Choice { workspace, images, apart, form, ..Choice::new(Rc::new(kernel), cycles) }
 }
 
@@ -119,6 +126,7 @@ impl Kernel {
             Kernel::Tiled(..) => (KernelId::Conv2dI8Mve, 4),
             Kernel::Depthwise(..) => (KernelId::Depthwise2dI8Mve, 1),
             Kernel::Dense(_) => (KernelId::DenseI8Mve, 8),
+            Kernel::Add(_) => (KernelId::AddI8Mve, 1),
         };
         let products = (macs / filters).saturating_mul(filters.next_multiple_of(at_once));
         kernel::cycles(id, core, products, results).unwrap_or(u64::MAX)
@@ -131,6 +139,7 @@ impl kernel::Kernel for Kernel {
             Kernel::Tiled(shape, pixels, fitted) => selector.tiled_mve(node, shape, pixels.is_some(), fitted),
             Kernel::Depthwise(shape, way, fitted) => selector.depthwise_mve(node, shape, way, fitted),
             Kernel::Dense(fitted) => selector.dense_mve(node, fitted),
+            Kernel::Add(by) => selector.sum(node, KernelId::AddI8Mve, by, true),
         }
     }
 

@@ -9,7 +9,7 @@ use core::cell::Cell;
 ///
 /// # Safety
 ///
-/// `x` has the channels of all columns, and the window of each channel a place for each column. There is at least one column, and one to sixteen channels; seven windows are shorter than 2¹⁶.
+/// `x` has the channels of all columns, and the window of each channel a place for each column. There is at least one column, and one to sixteen channels; eight windows are shorter than 2¹⁶.
 pub(crate) unsafe fn spread(
     x: &[Cell<i8>],
     step: usize,
@@ -32,11 +32,10 @@ pub(crate) unsafe fn spread(
                 "add r0, r0, {step}",
                 "vstrb.16 q0, [{to}, q2]",
                 "vstrb.16 q1, [{second}, q2]",
-                "add {to}, {to}, {lines}",
-                "add {second}, {second}, {lines}",
+                "vadd.i16 q2, q2, {lines}",
                 "le lr, 2b",
                 window = in(reg) window, step = in(reg) step, lines = in(reg) lines,
-                to = inout(reg) to => _, second = inout(reg) to.wrapping_add(8 * window) => _,
+                to = in(reg) to, second = in(reg) to.wrapping_add(8 * window),
                 inout("r0") x => _, inout("r2") 0 => _, inout("lr") columns => _,
                 out("d0") _, out("d1") _, out("d2") _, out("d3") _, out("d4") _, out("d5") _,
             );
@@ -68,7 +67,7 @@ pub(crate) unsafe fn spread(
 ///
 /// # Safety
 ///
-/// Each channel has `row` results, `pixels` at least, and each pixel of `y` an element for each channel. There is at least one pixel, and one to sixteen channels; seven rows are shorter than 2¹⁶.
+/// Each channel has `row` results, `pixels` at least, and each pixel of `y` an element for each channel. There is at least one pixel, and one to sixteen channels; eight rows are shorter than 2¹⁶.
 pub(crate) unsafe fn collect(
     results: &[Cell<i8>],
     row: usize,
@@ -87,14 +86,13 @@ pub(crate) unsafe fn collect(
                 "2:",
                 "vldrb.u16 q0, [{from}, q2]",
                 "vldrb.u16 q1, [{second}, q2]",
-                "add {from}, {from}, #1",
-                "add {second}, {second}, #1",
+                "vadd.i16 q2, q2, {one}",
                 "vstrb.16 q0, [r0]",
                 "vstrb.16 q1, [r0, #8]",
                 "add r0, r0, {step}",
                 "le lr, 2b",
                 row = in(reg) row, step = in(reg) step,
-                from = inout(reg) from => _, second = inout(reg) from.wrapping_add(8 * row) => _,
+                from = in(reg) from, second = in(reg) from.wrapping_add(8 * row), one = in(reg) 1,
                 inout("r0") y => _, inout("r2") 0 => _, inout("lr") pixels => _,
                 out("d0") _, out("d1") _, out("d2") _, out("d3") _, out("d4") _, out("d5") _,
             );
@@ -130,6 +128,8 @@ struct Registers {
     window: usize,
     y: usize,
     w: usize,
+    /// 1 if half a tile follows, otherwise 0.
+    half: usize,
 }
 
 /// All pixels of so many channels.
@@ -147,16 +147,17 @@ pub(crate) fn eights_of_pixels<
     channels: usize,
 ) {
     let (tile, end) = (Tile::of(LINES, ALONG, STRIDE), End::of(SHIFT, EXACT, CLAMPED));
-    if !space.fit(w, channels, tile.words(end), tile.window(8 * space.tiles)) {
+    if !space.fit(w, channels, tile.words(end), tile.window(space.row)) {
         return;
     }
     let registers = Registers {
         x: space.windows.as_ptr() as usize,
         channels,
-        tiles: space.tiles,
+        tiles: space.row / 8,
         window: space.window,
         y: space.results.as_ptr() as usize,
         w: w.as_ptr() as usize,
+        half: space.row / 4 % 2,
     };
     // SAFETY: `fit` has compared what the block reads and writes with the slices, in sums that do not wrap: windows as far as the vectors of the last tile reach.
     unsafe { block::<LINES, ALONG, STRIDE, SHIFT, EXACT, CLAMPED>(&registers) }
@@ -224,9 +225,9 @@ unsafe fn block<
         core::arch::asm!(
             "push {{r6, r7}}",
             "ldr r1, [r0, #16]",
-            "ldr r5, [r0, #20]",
+            "ldrd r5, r9, [r0, #20]",
             "ldm r0, {{r2, r3, r4, r8}}",
-            "push {{r2, r3, r4, r8}}",
+            "push {{r2, r3, r4, r8, r9, r10}}",
             // Each channel.
             "2:",
             "ldr r9, [sp]",
@@ -253,6 +254,8 @@ unsafe fn block<
             ".endif",
             ".endif",
             "add r5, r5, #{bytes}",
+            "cmp r11, #0",
+            "beq 4f",
             // Each tile: sums.
             "3:",
             ".if {together} == 3",
@@ -321,14 +324,57 @@ unsafe fn block<
             "vstrb.16 q0, [r1], #8",
             "subs r11, r11, #1",
             "bne 3b",
+            // Half a tile.
+            "4:",
+            "ldr r0, [sp, #16]",
+            "cmp r0, #0",
+            "beq 5f",
+            ".if {together} > 1",
+            "vldrb.8 q0, [r9]",
+            "vmladav.s8 r0, q0, q4",
+            "vldrb.8 q1, [r9, #({together} * {step})]",
+            "vmladav.s8 r2, q0, q5",
+            ".if {together} == 3",
+            "vmladav.s8 r4, q0, q6",
+            "vmladav.s8 r6, q1, q4",
+            ".else",
+            "vmladav.s8 r4, q1, q4",
+            "vmladav.s8 r6, q1, q5",
+            ".endif",
+            ".else",
+            alone!("r0", "0"),
+            alone!("r2", "1"),
+            alone!("r4", "2"),
+            alone!("r6", "3"),
+            ".endif",
+            "vmov q0[2], q0[0], r0, r4",
+            "vmov q0[3], q0[1], r2, r6",
+            "vadd.i32 q0, q0, r3",
+            multiplied!("q0", "q3", "r7", "q2"),
+            ".if {exact}",
+            "ldr r0, [r5, #-({bytes} + 4 * ({words} - 3))]",
+            "vshl.s32 q0, r0",
+            ".if {clamped}",
+            "ldr r0, [r5, #-({bytes} + 4 * ({words} - 4))]",
+            "vdup.32 q2, r0",
+            "vmax.s32 q0, q0, q2",
+            "ldr r0, [r5, #-({bytes} + 4 * ({words} - 5))]",
+            "vdup.32 q2, r0",
+            "vmin.s32 q0, q0, q2",
+            ".endif",
+            ".endif",
+            narrowed!("b", "q0", "q0"),
+            "vqmovnb.s16 q0, q0",
+            "vstrb.32 q0, [r1], #4",
             // The next channel.
+            "5:",
             "ldrd r0, r2, [sp]",
             "ldr r4, [sp, #12]",
             "add r0, r0, r4",
             "subs r2, r2, #1",
             "strd r0, r2, [sp]",
             "bne 2b",
-            "add sp, sp, #16",
+            "add sp, sp, #24",
             "pop {{r6, r7}}",
             step = const LINES * STRIDE,
             before = const Tile::of(LINES, ALONG, STRIDE).before(),

@@ -69,11 +69,11 @@ pub(crate) fn eights_of_pixels<
     channels: usize,
 ) {
     let (tile, end) = (Tile::of(LINES, ALONG, STRIDE), End::of(SHIFT, EXACT, CLAMPED));
-    if !space.fit(w, channels, tile.words(end), tile.window(8 * space.tiles)) {
+    if !space.fit(w, channels, tile.words(end), tile.window(space.row)) {
         return;
     }
     let (windows, results) =
-        (space.windows.chunks_exact(space.window), space.results.chunks_exact(8 * space.tiles));
+        (space.windows.chunks_exact(space.window), space.results.chunks_exact(space.row));
     for ((w, x), y) in w.chunks_exact(tile.words(end)).zip(windows).zip(results).take(channels) {
         let (words, taps) = w.split_at(end.words());
         let taps = taps.iter().flat_map(|word| word.to_le_bytes()).skip(tile.before()).take(tile.taps);

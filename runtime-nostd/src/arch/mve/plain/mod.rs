@@ -3,6 +3,7 @@
 pub(crate) mod conv;
 pub(crate) mod dense;
 pub(crate) mod depthwise;
+pub(crate) mod elementwise;
 pub(crate) mod window;
 
 use crate::arch::mve::LANES;

@@ -12,3 +12,23 @@ pub(crate) unsafe fn copy_runs(from: *const u8, to: *mut u8, runs: usize, run: u
         unsafe { core::ptr::copy_nonoverlapping(from.add(r * run), to.add(r * step), run) }
     }
 }
+
+/// Copies runs of one byte or three, which follow each other in `from` and begin `step` bytes from each other in `to`: `vectors` of eight bytes at a time.
+///
+/// # Safety
+///
+/// As [`copy_runs`], with `bytes` in all runs together, and `offsets` of the first ones in `to`, eight for each vector, as many vectors as come together. They move on by `next`.
+pub(crate) unsafe fn scatter(
+    from: *const u8,
+    to: *mut u8,
+    bytes: usize,
+    offsets: &[u16; 24],
+    vectors: usize,
+    next: usize,
+) {
+    for at in 0..bytes {
+        let (group, lane) = (at / (8 * vectors), at % (8 * vectors));
+        // SAFETY: as the caller promises.
+        unsafe { *to.add(group * next + usize::from(offsets[lane])) = *from.add(at) };
+    }
+}
