@@ -30,6 +30,12 @@ pub(crate) mod dsp_blocks;
 #[cfg_attr(not(kiln_fpu), path = "dsp/plain/convert.rs")]
 pub(crate) mod dsp_floats;
 
+/// The inner block of products of single filters, in [`dsp::dense`] and [`dsp::recurrent`]: in vectors where the core has them.
+#[cfg_attr(kiln_mve, path = "mve/asm/dot.rs")]
+#[cfg_attr(all(kiln_dsp, not(kiln_mve)), path = "dsp/asm/dot.rs")]
+#[cfg_attr(not(kiln_dsp), path = "dsp/plain/dot.rs")]
+pub(crate) mod dot_block;
+
 pub(crate) mod mve;
 /// Inner blocks of [`mve`].
 #[cfg_attr(kiln_mve, path = "mve/asm/mod.rs")]

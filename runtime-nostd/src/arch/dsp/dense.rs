@@ -2,8 +2,8 @@
 #![allow(unsafe_code)]
 
 use super::affine::{affine, corrected, rescaled};
-use super::blocks::dot::dot_of_words;
 use super::taps::{exact_results, results, results_of_many, Taps};
+use crate::arch::dot_block::dot_of_words;
 use crate::params::{Requant, Rescale};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;

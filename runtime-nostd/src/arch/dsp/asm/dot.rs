@@ -1,4 +1,5 @@
 //! Products of elements and bytes in assembly.
+#![allow(unsafe_code)]
 
 use core::cell::Cell;
 

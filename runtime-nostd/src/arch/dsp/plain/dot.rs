@@ -1,4 +1,5 @@
 //! Products of elements and bytes in plain Rust.
+#![allow(unsafe_code)]
 
 use crate::arch::dsp::dense::add;
 use core::cell::Cell;

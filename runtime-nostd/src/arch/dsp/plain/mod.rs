@@ -11,7 +11,6 @@ pub(crate) mod depthwise;
 pub(crate) mod depthwise1d;
 pub(crate) mod depthwise_narrow;
 pub(crate) mod depthwise_planar;
-pub(crate) mod dot;
 pub(crate) mod elementwise;
 pub(crate) mod movement;
 pub(crate) mod pool;
