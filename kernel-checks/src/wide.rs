@@ -3,17 +3,28 @@
 use crate::reference::rescale;
 use crate::{cells, Case, Check, Mismatch, Rng, Scratch};
 use kiln::kernels::{
-    conv1_i16_i8, conv1_i16_i8_dsp, dense_i8_i16, dense_i8_i16_dsp, lstm_i8, lstm_i8_dsp, Band, Conv, Lstm,
-    Rescale, Rows,
+    conv1_i16_i8, conv1_i16_i8_dsp, conv1_i16_i8_mve, dense_i8_i16, dense_i8_i16_dsp, dense_i8_i16_mve,
+    lstm_i8, lstm_i8_dsp, lstm_i8_mve, Band, Conv, Lstm, Rescale, Rows,
 };
 
 pub(crate) const CHECKS: &[Check] = &[
-    Check { name: "dense_i8_i16", run: |rng, scratch| dense(rng, scratch, false) },
-    Check { name: "dense_i8_i16_dsp", run: |rng, scratch| dense(rng, scratch, true) },
-    Check { name: "conv1_i16_i8", run: |rng, scratch| conv(rng, scratch, false) },
-    Check { name: "conv1_i16_i8_dsp", run: |rng, scratch| conv(rng, scratch, true) },
-    Check { name: "lstm_i8_dsp", run: lstm },
+    Check { name: "dense_i8_i16", run: |rng, scratch| dense(rng, scratch, Isa::Portable) },
+    Check { name: "dense_i8_i16_dsp", run: |rng, scratch| dense(rng, scratch, Isa::Dsp) },
+    Check { name: "dense_i8_i16_mve", run: |rng, scratch| dense(rng, scratch, Isa::Mve) },
+    Check { name: "conv1_i16_i8", run: |rng, scratch| conv(rng, scratch, Isa::Portable) },
+    Check { name: "conv1_i16_i8_dsp", run: |rng, scratch| conv(rng, scratch, Isa::Dsp) },
+    Check { name: "conv1_i16_i8_mve", run: |rng, scratch| conv(rng, scratch, Isa::Mve) },
+    Check { name: "lstm_i8_dsp", run: |rng, scratch| lstm(rng, scratch, Isa::Dsp) },
+    Check { name: "lstm_i8_mve", run: |rng, scratch| lstm(rng, scratch, Isa::Mve) },
 ];
+
+/// Whose kernel is checked.
+#[derive(Clone, Copy, PartialEq)]
+enum Isa {
+    Portable,
+    Dsp,
+    Mve,
+}
 
 /// What `by` makes of a sum.
 fn result(sum: i32, by: &Rescale) -> i32 {
@@ -41,7 +52,25 @@ fn alternating(to: &mut [i8], filters: &[i8], size: usize) {
     }
 }
 
-fn dense(rng: &mut Rng, mut scratch: Scratch<'_>, dsp: bool) -> Result<(), Mismatch> {
+/// Packs filters of so many bytes in eights, vector by vector: the first vector has what is left of full ones.
+fn eights(to: &mut [i32], filters: &[i8], size: usize) {
+    let none = (size.next_multiple_of(16) - size) % 16;
+    let eight = 32 * size.div_ceil(16);
+    for (at, word) in to.iter_mut().enumerate() {
+        let (tile, vector, o) = (at / eight, at % eight / 32, at % 32 / 4);
+        *word = (0..4).fold(0, |word, byte| {
+            let place = 16 * vector + at % 4 * 4 + byte;
+            let tap = match vector {
+                0 => Some(place).filter(|place| place + none < 16),
+                _ => Some(place - none),
+            };
+            let weight = tap.and_then(|tap| filters.get((8 * tile + o) * size + tap)).copied().unwrap_or(0);
+            word | i32::from(weight as u8) << (8 * byte)
+        });
+    }
+}
+
+fn dense(rng: &mut Rng, mut scratch: Scratch<'_>, isa: Isa) -> Result<(), Mismatch> {
     let (rows, size, filters) = (rng.size(1, 3), rng.size(1, 70), rng.size(1, 11));
     let x = scratch.bytes.take_at(rows * size, rng.size(0, 3));
     let w = scratch.bytes.take(filters * size);
@@ -51,7 +80,11 @@ fn dense(rng: &mut Rng, mut scratch: Scratch<'_>, dsp: bool) -> Result<(), Misma
     rng.fill_i32(bias, -20_000, 20_000);
     let zero_point = rng.int(-100, 100);
     let lo = rng.pick(&[-32768, 0]);
-    let by = Rescale { by: rng.scale(size as u32 * 32), zero_point, lo, hi: rng.pick(&[32767, 1000]) };
+    let mut by = Rescale { by: rng.scale(size as u32 * 32), zero_point, lo, hi: rng.pick(&[32767, 1000]) };
+    if isa == Isa::Mve {
+        by.by.shift = by.by.shift.clamp(-22, -1);
+    }
+    let by = by;
     let y = scratch.halves.twins(rows * filters, rng.size(0, 3), 77);
     for (index, y) in y.expected().iter().enumerate() {
         let (row, o) = (index / filters, index % filters);
@@ -62,19 +95,39 @@ fn dense(rng: &mut Rng, mut scratch: Scratch<'_>, dsp: bool) -> Result<(), Misma
     let band = Band { first: 0, rows };
     let got = Rows::whole(y.got(), filters);
     let x = Rows::whole(cells(x), size);
-    if dsp {
-        let packed = scratch.words.take(filters * size.div_ceil(4));
-        words(packed, w, size);
-        dense_i8_i16_dsp(x, packed, bias, &by, got, band);
-    } else {
-        let packed = scratch.bytes.take(filters * size);
-        alternating(packed, w, size);
-        dense_i8_i16(x, packed, bias, &by, got, band);
+    match isa {
+        Isa::Portable => {
+            let packed = scratch.bytes.take(filters * size);
+            alternating(packed, w, size);
+            dense_i8_i16(x, packed, bias, &by, got, band);
+        }
+        Isa::Dsp => {
+            let packed = scratch.words.take(filters * size.div_ceil(4));
+            words(packed, w, size);
+            dense_i8_i16_dsp(x, packed, bias, &by, got, band);
+        }
+        Isa::Mve => {
+            // Behind the taps of each eight its biases, multipliers, constants, shifts and clamps, of even filters first.
+            let taps = 32 * size.div_ceil(16);
+            let packed = scratch.words.take(filters.div_ceil(8) * (taps + 6 * 8));
+            let shift = by.by.shift;
+            let constant = (by.zero_point << -shift) + (1 << (-shift - 1));
+            for (tile, packed) in packed.chunks_exact_mut(taps + 6 * 8).enumerate() {
+                let (packed, ends) = packed.split_at_mut(taps);
+                eights(packed, w.get(8 * tile * size..).unwrap_or(&[]), size);
+                for (at, word) in ends.iter_mut().enumerate() {
+                    let o = 8 * tile + at % 8 / 4 + at % 4 * 2;
+                    let first = bias.get(o).copied().unwrap_or(0);
+                    *word = [first, by.by.multiplier, constant, shift, by.lo, by.hi][at / 8];
+                }
+            }
+            dense_i8_i16_mve::<true>(x, packed, got, band);
+        }
     }
     y.compare(Case::new().with("rows", rows).with("size", size).with("filters", filters))
 }
 
-fn conv(rng: &mut Rng, mut scratch: Scratch<'_>, dsp: bool) -> Result<(), Mismatch> {
+fn conv(rng: &mut Rng, mut scratch: Scratch<'_>, isa: Isa) -> Result<(), Mismatch> {
     let share = if rng.one_in(3) { rng.size(2, 4) } else { 1 };
     let out_c = if rng.one_in(2) { 4 * rng.size(1, 4) } else { rng.size(1, 13) };
     let (in_c, k_h, stride_h, rows) = (share * out_c, rng.size(1, 9), rng.size(1, 2), rng.size(1, 3));
@@ -130,9 +183,10 @@ fn conv(rng: &mut Rng, mut scratch: Scratch<'_>, dsp: bool) -> Result<(), Mismat
         }
         let x = Rows::ring(cells(ring), in_c, held);
         let (got, band) = (Rows::whole(y.got(), out_c), Band { first: row, rows: 1 });
-        match dsp {
-            true => conv1_i16_i8_dsp(&p, x, packed, bias, &by, got, band),
-            false => conv1_i16_i8(&p, x, packed, bias, &by, got, band),
+        match isa {
+            Isa::Portable => conv1_i16_i8(&p, x, packed, bias, &by, got, band),
+            Isa::Dsp => conv1_i16_i8_dsp(&p, x, packed, bias, &by, got, band),
+            Isa::Mve => conv1_i16_i8_mve(&p, x, packed, bias, &by, got, band),
         }
     }
     let case = Case::new().with("k_h", k_h).with("in_c", in_c).with("out_c", out_c);
@@ -140,7 +194,7 @@ fn conv(rng: &mut Rng, mut scratch: Scratch<'_>, dsp: bool) -> Result<(), Mismat
 }
 
 /// Against the portable twin.
-fn lstm(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
+fn lstm(rng: &mut Rng, mut scratch: Scratch<'_>, isa: Isa) -> Result<(), Mismatch> {
     let (steps, inputs, units) = (rng.size(1, 4), rng.size(1, 40), rng.size(1, 9));
     let x = scratch.bytes.take_at(steps * inputs, rng.size(0, 3));
     let h = scratch.bytes.take_at(units, rng.size(0, 3));
@@ -151,10 +205,16 @@ fn lstm(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
     let weights = [inputs, units].map(|size| {
         let filters = scratch.bytes.take(4 * units * size);
         rng.fill_i8(filters);
-        let (bytes, packed) =
-            (scratch.bytes.take(filters.len()), scratch.words.take(4 * units * size.div_ceil(4)));
+        let bytes = scratch.bytes.take(filters.len());
         alternating(bytes, filters, size);
-        words(packed, filters, size);
+        let packed = match isa {
+            Isa::Mve => scratch.words.take((4 * units).div_ceil(8) * 32 * size.div_ceil(16)),
+            _ => scratch.words.take(4 * units * size.div_ceil(4)),
+        };
+        match isa {
+            Isa::Mve => eights(packed, filters, size),
+            _ => words(packed, filters, size),
+        }
         (bytes, packed)
     });
     let [(wx, packed_x), (wh, packed_h)] = weights;
@@ -172,6 +232,9 @@ fn lstm(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
     let y = scratch.bytes.twins(2 * units + steps * units, rng.size(0, 3), rng.i8());
     let (x, h, c) = (cells(x), cells(h), cells(c));
     lstm_i8(&p, x, h, c, wx, wh, bias, y.expected());
-    lstm_i8_dsp(&p, x, h, c, packed_x, packed_h, bias, y.got());
+    match isa {
+        Isa::Mve => lstm_i8_mve(&p, x, h, c, packed_x, packed_h, bias, y.got()),
+        _ => lstm_i8_dsp(&p, x, h, c, packed_x, packed_h, bias, y.got()),
+    }
     y.compare(Case::new().with("steps", steps).with("inputs", inputs).with("units", units))
 }

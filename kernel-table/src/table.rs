@@ -216,6 +216,7 @@ macro_rules! kernel_table {
             Conv2dI8MveSmall = conv2d_i8_mve_small(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
             Conv2dI8MvePoints = conv2d_i8_mve_points(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
             Conv2dI8MvePointsSmall = conv2d_i8_mve_points_small(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
+            Conv1I16I8Mve = conv1_i16_i8_mve(I16, I16) -> I8 { arithmetic: Reference };
         }
         Simd {
             Conv2dF32SimdReproducible = conv2d_f32_simd_reproducible(F32, F32) -> F32 { on_crew: Conv2dF32SimdReproducibleCrew };
@@ -309,6 +310,7 @@ macro_rules! kernel_table {
         Mve {
             DenseI8Mve = dense_i8_mve(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 8, cycles: &[(M55, cycles(230, 5000, 60))] };
             DenseI8MveSmall = dense_i8_mve_small(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 8 };
+            DenseI8I16Mve = dense_i8_i16_mve(I8, I8) -> I16 { arithmetic: Reference, filters_at_once: 8, cycles: &[(M55, cycles(300, 8000, 60))] };
         }
         Simd {
             DenseF32SimdReproducible = dense_f32_simd_reproducible(F32, F32) -> F32 { on_crew: DenseF32SimdReproducibleCrew };
@@ -341,6 +343,9 @@ macro_rules! kernel_table {
         }
         Dsp {
             LstmI8Dsp = lstm_i8_dsp(I8, I8) -> I8 { arithmetic: Reference };
+        }
+        Mve {
+            LstmI8Mve = lstm_i8_mve(I8, I8) -> I8;
         }
     }
     Pool {

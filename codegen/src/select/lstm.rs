@@ -3,7 +3,6 @@
 use super::*;
 use crate::ir::Clamp;
 use crate::requant::folded_bias;
-use crate::Optimize;
 
 const GATES: usize = 4;
 
@@ -36,7 +35,7 @@ impl<'a> Selector<'a> {
             let sizes = vec![Arg::Int(units as i64), Arg::Int(inputs as i64)];
             (KernelId::LstmF32, sizes, constants, vec![Arg::Float(lo), Arg::Float(hi)])
         } else {
-            let pairs = self.options.target().runs(Isa::Dsp) && self.options.optimize != Optimize::Size;
+            let kernel = self.best_of([KernelId::LstmI8Mve, KernelId::LstmI8Dsp, KernelId::LstmI8]);
             let gates = GATES * units;
             let zero = [x, h].map(|id| self.ty(id).zero_point());
             let [w, r] = weights.each_ref().map(Data::to_i8);
@@ -47,27 +46,26 @@ impl<'a> Selector<'a> {
             let pack = |weights: &[i8]| {
                 let filter = weights.len() / gates;
                 let units = by_units(weights, units).concat();
-                match pairs {
-                    true => {
-                        let padded = |gate: &[i8]| {
-                            let mut bytes: Vec<i8> = gate.to_vec();
-                            bytes.resize(filter.next_multiple_of(4), 0);
-                            bytes
-                        };
-                        units.chunks(filter).flat_map(padded).collect()
-                    }
-                    false => alternating(&units, filter),
+                let padded = |gate: &[i8]| {
+                    let mut bytes: Vec<i8> = gate.to_vec();
+                    bytes.resize(filter.next_multiple_of(4), 0);
+                    bytes
+                };
+                match kernel.isa() {
+                    Isa::Mve => processors::mve::gates(&units, filter),
+                    Isa::Dsp => units.chunks(filter).flat_map(padded).collect(),
+                    _ => alternating(&units, filter),
                 }
             };
             let [w, r] = [pack(&w), pack(&r)].map(|data: Vec<i8>| Data::from_i8(&data));
-            let element = if pairs { Element::I32 } else { Element::I8 };
+            let element = if kernel == KernelId::LstmI8 { Element::I8 } else { Element::I32 };
             let constants = [
                 ("WEIGHTS", w, element),
                 ("RECURRENT", r, element),
                 ("BIAS", Data::from_i32(&bias), Element::I32),
             ];
             let params = self.lstm_params(node, factors, [inputs, units], tanh_shift, clip)?;
-            (if pairs { KernelId::LstmI8Dsp } else { KernelId::LstmI8 }, vec![params], constants, Vec::new())
+            (kernel, vec![params], constants, Vec::new())
         };
         let constants =
             constants.map(|(what, data, element)| Arg::Constant(self.step_constant(what, data), element));

@@ -443,6 +443,13 @@ impl<'a> Selector<'a> {
         }
     }
 
+    /// Of kernels for several processors, the best first, the first one that the target runs; where code is to be small, the last one.
+    fn best_of<const N: usize>(&self, kernels: [KernelId; N]) -> KernelId {
+        let runs = |kernel: &KernelId| self.options.target().runs(kernel.isa());
+        let fast = self.options.optimize != crate::Optimize::Size;
+        kernels.into_iter().find(|kernel| fast && runs(kernel)).unwrap_or(kernels[N - 1])
+    }
+
     /// Whether several threads share the step.
     fn is_shared(&self) -> bool {
         self.schedule.steps.get(self.step).is_some_and(|step| step.shared)

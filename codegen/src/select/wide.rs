@@ -4,7 +4,6 @@ use super::conv::rows;
 use super::shape::Shape as Sizes;
 use super::*;
 use crate::ir::Clamp;
-use crate::Optimize;
 
 impl<'a> Selector<'a> {
     /// The kernels' `Rescale`, where one factor makes results of all sums.
@@ -67,8 +66,8 @@ impl<'a> Selector<'a> {
         let weights = Arg::Constant(self.step_constant("WEIGHTS", Data::new(packed)), Element::I16);
         let bias = Arg::Constant(self.step_constant("BIAS", Data::from_i32(&bias)), Element::I32);
         let conv = Arg::Struct(self.conv_params(&shape));
-        let pairs = self.options.target().runs(Isa::Dsp) && self.options.optimize != Optimize::Size;
-        let kernel = if pairs { KernelId::Conv1I16I8Dsp } else { KernelId::Conv1I16I8 };
+        let forms = [KernelId::Conv1I16I8Mve, KernelId::Conv1I16I8Dsp, KernelId::Conv1I16I8];
+        let kernel = self.best_of(forms);
         let (rx, ry) = (self.rows(node.operands[0])?, self.rows(node.result)?);
         for image in 0..shape.images {
             let (x, y) = (rows(rx, shape.images, image), rows(ry, shape.images, image));

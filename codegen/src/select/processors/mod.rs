@@ -1,7 +1,7 @@
 //! The processors that have kernels of their own. Each has a folder, which offers candidates ([`Processor`]), packs constants and writes calls, and knows no other folder.
 
 pub(super) mod dsp;
-mod mve;
+pub(super) mod mve;
 mod simd;
 mod v6m;
 

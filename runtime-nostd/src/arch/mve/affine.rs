@@ -37,16 +37,34 @@ impl End {
     ///
     /// The reference rounds twice. First to `x`, half up. Then half away from zero: the shift that follows rounds half up, and what is negative is less by one before.
     #[inline(always)]
-    pub(crate) fn result(self, sum: i32, word: impl Fn(usize) -> i32) -> i8 {
+    pub(crate) fn result<T: Stored>(self, sum: i32, word: impl Fn(usize) -> i32) -> T {
         let sum = sum.wrapping_add(word(0));
         match self {
-            End::Affine(shift) => affine(sum, [word(1), word(2)], shift),
+            End::Affine(shift) => T::saturated(affine(sum, [word(1), word(2)], shift).into()),
             End::Exact { clamped } => {
                 let x = high_mul(sum, word(1));
                 let x = x.wrapping_add(x >> 31).wrapping_add(word(2)) >> word(3).wrapping_neg().clamp(0, 31);
-                let x = if clamped { x.max(word(4)).min(word(5)) } else { x };
-                x.clamp(-128, 127) as i8
+                T::saturated(if clamped { x.max(word(4)).min(word(5)) } else { x })
             }
         }
+    }
+}
+
+/// An element of a result.
+pub(crate) trait Stored: Copy + Default {
+    /// The nearest element to a number.
+    fn saturated(x: i32) -> Self;
+}
+
+impl Stored for i8 {
+    fn saturated(x: i32) -> Self {
+        x.clamp(i8::MIN.into(), i8::MAX.into()) as i8
+    }
+}
+
+/// Only in the reference's form.
+impl Stored for i16 {
+    fn saturated(x: i32) -> Self {
+        x.clamp(i16::MIN.into(), i16::MAX.into()) as i16
     }
 }

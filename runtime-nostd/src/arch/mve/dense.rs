@@ -1,7 +1,7 @@
 //! Matrix products, eight filters at a time.
 #![allow(unsafe_code)]
 
-use super::affine::End;
+use super::affine::{End, Stored};
 use super::blocks::dense::{eights_of, eights_of_any};
 use super::{LANES, VECTOR_WORDS};
 use crate::arch::extent::product;
@@ -51,8 +51,18 @@ pub fn dense_i8_mve_small<const SHIFT: u32, const EXACT: bool, const CLAMPED: bo
             w,
             y,
             eight_words(x.len(), End::of(SHIFT, EXACT, CLAMPED)),
-            &eights_of_any::<SHIFT, EXACT, CLAMPED>,
+            &eights_of_any::<i8, SHIFT, EXACT, CLAMPED>,
         );
+    }
+}
+
+/// As [`dense_i8_mve_small`] with results of 16 bits, `EXACT`.
+#[inline(never)]
+pub fn dense_i8_i16_mve<const CLAMPED: bool>(x: Rows<'_, i8>, w: &[i32], y: Rows<'_, i16>, band: Band) {
+    for (row, y) in y.of_band(band) {
+        let x = x.row(row);
+        let eight = eight_words(x.len(), End::Exact { clamped: CLAMPED });
+        results(x, w, y, eight, &eights_of_any::<i16, 0, true, CLAMPED>);
     }
 }
 
@@ -63,18 +73,18 @@ pub(crate) const fn eight_words(taps: usize, end: End) -> usize {
 
 /// One pixel, and the eights of filters applied to it.
 #[derive(Clone, Copy)]
-pub(crate) struct Eights<'a> {
+pub(crate) struct Eights<'a, T> {
     /// Weights of the eights.
     pub w: &'a [i32],
     /// Taps.
     pub x: &'a [Cell<i8>],
     /// Results.
-    pub y: &'a [Cell<i8>],
+    pub y: &'a [Cell<T>],
     /// Number of eights.
     pub eights: usize,
 }
 
-impl Eights<'_> {
+impl<T> Eights<'_, T> {
     /// Whether there are weights and results of all filters; those have so many words.
     pub(crate) fn fit(&self, eight: usize) -> bool {
         !self.x.is_empty()
@@ -85,12 +95,12 @@ impl Eights<'_> {
 }
 
 /// A result for each element of `y`, from filters of which eight have so many words.
-pub(super) fn results(x: &[Cell<i8>], w: &[i32], y: &[Cell<i8>], eight: usize, block: &dyn Fn(Eights<'_>)) {
+fn results<T: Stored>(x: &[Cell<i8>], w: &[i32], y: &[Cell<T>], eight: usize, block: &dyn Fn(Eights<'_, T>)) {
     let eights = y.len() / 8;
     block(Eights { w, x, y, eights });
     let last = y.get(8 * eights..).unwrap_or(&[]);
     let Some(w) = w.get(product(eights, eight)..).filter(|_| !last.is_empty()) else { return };
-    let results = [const { Cell::new(0) }; 8];
+    let results: [Cell<T>; 8] = Default::default();
     block(Eights { w, x, y: &results, eights: 1 });
     if w.len() >= eight {
         last.iter().zip(&results).for_each(|(y, result)| y.set(result.get()));

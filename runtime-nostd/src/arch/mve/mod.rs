@@ -9,13 +9,15 @@ pub(crate) mod conv;
 pub(crate) mod dense;
 pub(crate) mod depthwise;
 pub(crate) mod elementwise;
+pub(crate) mod recurrent;
+pub(crate) mod wide;
 
 pub(crate) mod affine;
 mod window;
 
 /// What generated code calls.
 pub(crate) mod kernels {
-    pub use super::{conv::*, dense::*, depthwise::*, elementwise::*};
+    pub use super::{conv::*, dense::*, depthwise::*, elementwise::*, recurrent::*, wide::*};
 }
 
 use super::mve_blocks as blocks;

@@ -10,6 +10,8 @@ use std::rc::Rc;
 #[derive(Clone, Debug)]
 pub(super) struct Fitted {
     pub(super) layer: Rc<Layer>,
+    /// Smallest and largest element of the result.
+    saturated: (i32, i32),
     /// The cheap form, if it is one; it is unsigned.
     pub(super) proof: Option<Proof>,
 }
@@ -22,7 +24,14 @@ impl Fitted {
         let proof = cheap.filter(|proof| proof.form.as_ref().is_some_and(|fitted| !fitted.form.signed));
         let filters = 0..layer.bias.len();
         let has_form = proof.is_some() || filters.into_iter().all(|o| is_exact(&layer, o));
-        has_form.then_some(Fitted { layer, proof })
+        has_form.then_some(Fitted { layer, saturated: (i8::MIN.into(), i8::MAX.into()), proof })
+    }
+
+    /// For a layer with results of 16 bits: as the reference does it.
+    pub(super) fn exact(asked: &Asked<'_>) -> Option<Fitted> {
+        let layer = asked.layer()?;
+        let exact = (0..layer.bias.len()).all(|o| is_exact(&layer, o));
+        exact.then_some(Fitted { layer, saturated: (i16::MIN.into(), i16::MAX.into()), proof: None })
     }
 
     /// The kernels' `SHIFT`, `EXACT` and `CLAMPED`.
@@ -55,8 +64,7 @@ impl Fitted {
     }
 
     fn is_clamped(&self) -> bool {
-        let saturated = self.layer.clamp == (i8::MIN.into(), i8::MAX.into());
-        self.proof.is_none() && !saturated
+        self.proof.is_none() && self.layer.clamp != self.saturated
     }
 }
 
@@ -68,6 +76,7 @@ fn is_exact(layer: &Layer, o: usize) -> bool {
     reference.scaling == Scaling::Twice
         && multiplier.value >= 0
         && (-MOST_SHIFT..=-1).contains(&multiplier.shift)
+        && (-128..=127).contains(&reference.zero_point)
         && range.lo > -MOST_SUM
         && range.hi < MOST_SUM
 }

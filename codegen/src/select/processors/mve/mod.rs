@@ -16,6 +16,7 @@ use crate::Optimize;
 use depthwise::Way;
 use end::Fitted;
 use kiln_kernel_table::Core;
+pub(in crate::select) use pack::gates;
 use std::any::Any;
 
 /// The processor.
@@ -30,6 +31,8 @@ enum Kernel {
     Depthwise(Sizes, Way, Fitted),
     /// Matrix product of single rows.
     Dense(Fitted),
+    /// The same with results of 16 bits.
+    DenseWide(Fitted),
     /// Sum or difference.
     Add(AddAffine),
 }
@@ -51,10 +54,12 @@ impl Processor for Mve {
 
 /// The kernel of a convolution or a matrix product.
 fn layer(asked: &Asked<'_>) -> Option<Kernel> {
-    if asked.graph.ty(asked.node.result).dtype != DType::I8 {
-        return None;
-    }
     let fitted = || Fitted::of(asked);
+    match (&asked.node.op, asked.graph.ty(asked.node.result).dtype) {
+        (_, DType::I8) => {}
+        (Op::Dense { .. }, DType::I16) => return Fitted::exact(asked).map(Kernel::DenseWide),
+        _ => return None,
+    }
     match (&asked.node.op, Sizes::of(asked.graph, asked.node)) {
         (Op::Dense { .. }, _) => fitted().map(Kernel::Dense),
         (Op::Conv2d { groups: 1, .. }, Some(shape)) => {
@@ -109,7 +114,7 @@ fn choice(kernel: Kernel, asked: &Asked<'_>, core: Core) -> Choice {
         Kernel::Depthwise(shape, way, fitted) => {
             (way.workspace(shape), shape.images, way.columns, Some(fitted))
         }
-        Kernel::Dense(fitted) => (0, 1, false, Some(fitted)),
+        Kernel::Dense(fitted) | Kernel::DenseWide(fitted) => (0, 1, false, Some(fitted)),
         Kernel::Add(_) => (0, 1, false, None),
     };
     let (form, cycles) = (fitted.and_then(Fitted::form), kernel.cycles(asked, core));
@@ -126,6 +131,7 @@ impl Kernel {
             Kernel::Tiled(..) => (KernelId::Conv2dI8Mve, 4),
             Kernel::Depthwise(..) => (KernelId::Depthwise2dI8Mve, 1),
             Kernel::Dense(_) => (KernelId::DenseI8Mve, 8),
+            Kernel::DenseWide(_) => (KernelId::DenseI8I16Mve, 8),
             Kernel::Add(_) => (KernelId::AddI8Mve, 1),
         };
         let products = (macs / filters).saturating_mul(filters.next_multiple_of(at_once));
@@ -138,7 +144,8 @@ impl kernel::Kernel for Kernel {
         match self {
             Kernel::Tiled(shape, pixels, fitted) => selector.tiled_mve(node, shape, pixels.is_some(), fitted),
             Kernel::Depthwise(shape, way, fitted) => selector.depthwise_mve(node, shape, way, fitted),
-            Kernel::Dense(fitted) => selector.dense_mve(node, fitted),
+            Kernel::Dense(fitted) => selector.dense_mve(node, fitted, false),
+            Kernel::DenseWide(fitted) => selector.dense_mve(node, fitted, true),
             Kernel::Add(by) => selector.sum(node, KernelId::AddI8Mve, by, true),
         }
     }
@@ -174,12 +181,14 @@ impl<'a> Selector<'a> {
     }
 
     /// Rows of a matrix.
-    fn dense_mve(&mut self, node: &'a Node, fitted: &Fitted) -> Selected {
+    fn dense_mve(&mut self, node: &'a Node, fitted: &Fitted, wide: bool) -> Selected {
         let [x, y, band] = self.matrix_rows(node)?;
         let order: Vec<usize> = (0..self.ty(node.operands[0]).shape.last()).collect();
         let weights = self.weights_mve(fitted, &order, 8);
-        let (kernel, generics) =
-            self.special_mve([KernelId::DenseI8Mve, KernelId::DenseI8MveSmall], order.len(), fitted);
+        let (kernel, generics) = match wide {
+            true => (KernelId::DenseI8I16Mve, fitted.generics()[2..].to_vec()),
+            false => self.special_mve([KernelId::DenseI8Mve, KernelId::DenseI8MveSmall], order.len(), fitted),
+        };
         self.call_generic(kernel, generics, vec![x, weights, y, band]);
         Ok(())
     }

@@ -21,18 +21,14 @@ pub(super) fn columns_first(shape: &Shape) -> Vec<usize> {
 /// A vector of each filter follows that of the one before. The first vectors have what is left of full ones, completed by zeros.
 pub(super) fn filters(fitted: &Fitted, order: &[usize], at_once: usize) -> Vec<i32> {
     let layer = &fitted.layer;
-    let first = match order.len() % LANES {
-        0 => LANES.min(order.len()),
-        rest => rest,
-    };
-    let (first, others) = order.split_at(first);
+    let vectors = vectors(order);
     let mut words = Vec::new();
     for tile in (0..layer.bias.len()).step_by(at_once) {
-        for taps in std::iter::once(first).chain(others.chunks(LANES)) {
+        for taps in &vectors {
             for o in tile..tile + at_once {
                 let filter = layer.filter(o);
                 let mut bytes = [0; LANES];
-                for (byte, &tap) in bytes.iter_mut().zip(taps) {
+                for (byte, &tap) in bytes.iter_mut().zip(*taps) {
                     *byte = filter.get(tap).map_or(0, |&w| w as u8);
                 }
                 words.extend(words_of(&bytes));
@@ -41,6 +37,31 @@ pub(super) fn filters(fitted: &Fitted, order: &[usize], at_once: usize) -> Vec<i
         words.extend(ends(fitted, tile, at_once));
     }
     words
+}
+
+/// Taps in vectors, of which the first one has what is left of full ones.
+fn vectors<T>(taps: &[T]) -> Vec<&[T]> {
+    let first = match taps.len() % LANES {
+        0 => LANES.min(taps.len()),
+        rest => rest,
+    };
+    let (first, others) = taps.split_at(first);
+    std::iter::once(first).chain(others.chunks(LANES)).collect()
+}
+
+/// The gates of an LSTM's units, which are given one after the other, as eights of filters of so many weights. Those of a missing unit are zeros.
+pub(in crate::select) fn gates(units: &[i8], filter: usize) -> Vec<i8> {
+    let filters: Vec<Vec<&[i8]>> = units.chunks(filter.max(1)).map(vectors).collect();
+    let mut bytes = Vec::new();
+    for eight in filters.chunks(8) {
+        for vector in 0..filter.div_ceil(LANES) {
+            for f in 0..8 {
+                let taps = eight.get(f).and_then(|filter| filter.get(vector)).copied().unwrap_or(&[]);
+                bytes.extend(taps.iter().copied().chain(std::iter::repeat(0)).take(LANES));
+            }
+        }
+    }
+    bytes
 }
 
 /// What requantises, in vectors of four filters.

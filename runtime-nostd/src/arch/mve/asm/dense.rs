@@ -3,29 +3,33 @@
 //! A vector of taps takes seventeen instructions for 128 products: a load of the pixel, eight of filters, eight multiplications.
 
 use super::{last_shift, multiplied, narrowed, turns};
-use crate::arch::mve::affine::End;
+use crate::arch::extent::product;
+use crate::arch::mve::affine::{End, Stored};
 use crate::arch::mve::dense::{eight_words, Eights};
-use crate::arch::mve::LANES;
+use crate::arch::mve::{LANES, VECTOR_WORDS};
+use core::cell::Cell;
 
 /// All eights for a pixel with so many taps. Nothing happens where the slices are too short.
 #[inline(never)]
 pub(crate) fn eights_of<const TAPS: usize, const SHIFT: u32, const EXACT: bool, const CLAMPED: bool>(
-    t: Eights<'_>,
+    t: Eights<'_, i8>,
 ) {
     let eight = eight_words(TAPS, End::of(SHIFT, EXACT, CLAMPED));
     if t.x.len() == TAPS && t.fit(eight) {
         // SAFETY: `fit` has compared what the block reads and writes with the slices, in sums that do not wrap.
-        unsafe { block::<TAPS, SHIFT, EXACT, CLAMPED>(&t, eight) }
+        unsafe { block::<i8, TAPS, SHIFT, EXACT, CLAMPED>(&t, eight) }
     }
 }
 
 /// As [`eights_of`], for any number of taps.
 #[inline(never)]
-pub(crate) fn eights_of_any<const SHIFT: u32, const EXACT: bool, const CLAMPED: bool>(t: Eights<'_>) {
+pub(crate) fn eights_of_any<T: Stored, const SHIFT: u32, const EXACT: bool, const CLAMPED: bool>(
+    t: Eights<'_, T>,
+) {
     let eight = eight_words(t.x.len(), End::of(SHIFT, EXACT, CLAMPED));
     if t.fit(eight) {
         // SAFETY: as above.
-        unsafe { block::<0, SHIFT, EXACT, CLAMPED>(&t, eight) }
+        unsafe { block::<T, 0, SHIFT, EXACT, CLAMPED>(&t, eight) }
     }
 }
 
@@ -74,8 +78,8 @@ macro_rules! vectors {
 ///
 /// Weights and results are as many as [`Eights::fit`] compares, and there are `TAPS` elements.
 #[inline(always)]
-unsafe fn block<const TAPS: usize, const SHIFT: u32, const EXACT: bool, const CLAMPED: bool>(
-    t: &Eights<'_>,
+unsafe fn block<T: Stored, const TAPS: usize, const SHIFT: u32, const EXACT: bool, const CLAMPED: bool>(
+    t: &Eights<'_, T>,
     eight: usize,
 ) {
     let (x, w, taps) = (t.x.as_ptr() as usize, t.w.as_ptr() as usize, t.x.len());
@@ -163,8 +167,12 @@ unsafe fn block<const TAPS: usize, const SHIFT: u32, const EXACT: bool, const CL
             ".endif",
             narrowed!("b", "q0", "q0"),
             narrowed!("t", "q0", "q1"),
+            ".if {wide}",
+            "vstrh.16 q0, [r1], #16",
+            ".else",
             "vqmovnb.s16 q0, q0",
             "vstrb.16 q0, [r1], #8",
+            ".endif",
             // Back to the first tap.
             ".if {taps} == 0 || {taps} > 4095",
             "ldr r9, [r11]",
@@ -179,6 +187,7 @@ unsafe fn block<const TAPS: usize, const SHIFT: u32, const EXACT: bool, const CL
             first = const if TAPS == 0 { 1 } else { turns(TAPS.div_ceil(LANES), MOST, UNROLL).0 },
             turns = const if TAPS == 0 { 1 } else { turns(TAPS.div_ceil(LANES), MOST, UNROLL).1 },
             unroll = const if TAPS == 0 { 1 } else { UNROLL },
+            wide = const (size_of::<T>() == 2) as usize,
             exact = const EXACT as usize,
             clamped = const CLAMPED as usize,
             shift = const last_shift(SHIFT),
@@ -189,4 +198,49 @@ unsafe fn block<const TAPS: usize, const SHIFT: u32, const EXACT: bool, const CL
             out("d8") _, out("d9") _, out("d10") _, out("d11") _,
         )
     }
+}
+
+/// The sums of eight filters without first values; zeros where there are fewer weights.
+#[inline(never)]
+pub(crate) fn sums_of_eight(w: &[i32], x: &[Cell<i8>]) -> [i32; 8] {
+    let mut sums = [0; 8];
+    if x.is_empty() || w.len() < product(x.len().div_ceil(LANES), 8 * VECTOR_WORDS) {
+        return sums;
+    }
+    let first = (x.len() - 1) % LANES + 1;
+    // SAFETY: there are sixteen weights of each filter for each vector of elements, by the comparison above. Every register is declared, or saved and restored.
+    unsafe {
+        core::arch::asm!(
+            "push {{r6, r7}}",
+            "mov r7, r0",
+            "vctp.8 r1",
+            "vpst",
+            "vldrbt.8 q0, [r9]",
+            "add r9, r9, r1",
+            vectors!("vmladav.s8"),
+            "cbz r7, 3f",
+            "2:",
+            "vldrb.8 q0, [r9], #16",
+            vectors!("vmladava.s8"),
+            "subs r7, r7, #1",
+            "bne 2b",
+            "3:",
+            "vmov q0[2], q0[0], r0, r4",
+            "vmov q0[3], q0[1], r2, r6",
+            "vmov q1[2], q1[0], r8, r12",
+            "vmov q1[3], q1[1], r10, lr",
+            "vstrw.32 q0, [r3]",
+            "vstrw.32 q1, [r3, #16]",
+            "pop {{r6, r7}}",
+            inout("r0") (x.len() - first) / LANES => _,
+            in("r1") first,
+            in("r3") sums.as_mut_ptr(),
+            inout("r5") w.as_ptr() => _,
+            inout("r9") x.as_ptr() => _,
+            out("r2") _, out("r4") _, out("r8") _, out("r10") _, out("r12") _, out("lr") _,
+            out("d0") _, out("d1") _, out("d2") _, out("d3") _, out("d4") _, out("d5") _, out("d6") _, out("d7") _,
+            out("d8") _, out("d9") _,
+        )
+    }
+    sums
 }

@@ -7,6 +7,7 @@ pub(crate) mod conv;
 pub(crate) mod dense;
 pub(crate) mod depthwise;
 pub(crate) mod elementwise;
+pub(crate) mod wide;
 pub(crate) mod window;
 
 /// Assembly: multiplies the vector `$sums`, to which first values have been added, by `$multipliers`, and adds `$constants`. `$free` is overwritten.

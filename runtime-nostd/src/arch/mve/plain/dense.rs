@@ -1,21 +1,25 @@
 //! One pixel and eight filters.
 
 use super::sum;
-use crate::arch::mve::affine::End;
+use crate::arch::extent::product;
+use crate::arch::mve::affine::{End, Stored};
 use crate::arch::mve::dense::{eight_words, Eights};
-use crate::arch::mve::VECTOR_WORDS;
+use crate::arch::mve::{LANES, VECTOR_WORDS};
+use core::cell::Cell;
 
 /// All eights for a pixel with so many taps. Nothing happens where the slices are too short.
 pub(crate) fn eights_of<const TAPS: usize, const SHIFT: u32, const EXACT: bool, const CLAMPED: bool>(
-    t: Eights<'_>,
+    t: Eights<'_, i8>,
 ) {
     if t.x.len() == TAPS {
-        eights_of_any::<SHIFT, EXACT, CLAMPED>(t);
+        eights_of_any::<i8, SHIFT, EXACT, CLAMPED>(t);
     }
 }
 
 /// As [`eights_of`], for any number of taps.
-pub(crate) fn eights_of_any<const SHIFT: u32, const EXACT: bool, const CLAMPED: bool>(t: Eights<'_>) {
+pub(crate) fn eights_of_any<T: Stored, const SHIFT: u32, const EXACT: bool, const CLAMPED: bool>(
+    t: Eights<'_, T>,
+) {
     let end = End::of(SHIFT, EXACT, CLAMPED);
     let eight = eight_words(t.x.len(), end);
     if !t.fit(eight) {
@@ -30,4 +34,13 @@ pub(crate) fn eights_of_any<const SHIFT: u32, const EXACT: bool, const CLAMPED: 
             y.set(end.result(sum(w, t.x, 8, f), word));
         }
     }
+}
+
+/// The sums of eight filters without first values; zeros where there are fewer weights.
+pub(crate) fn sums_of_eight(w: &[i32], x: &[Cell<i8>]) -> [i32; 8] {
+    let mut sums = [0; 8];
+    if w.len() >= product(x.len().div_ceil(LANES), 8 * VECTOR_WORDS) {
+        sums.iter_mut().enumerate().for_each(|(f, of)| *of = sum(w, x, 8, f));
+    }
+    sums
 }
