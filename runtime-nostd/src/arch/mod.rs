@@ -31,7 +31,7 @@ pub(crate) mod dsp_blocks;
 pub(crate) mod dsp_floats;
 
 /// The inner block of products of single filters, in [`dsp::dense`] and [`dsp::recurrent`]: in vectors where the core has them.
-#[cfg_attr(kiln_mve, path = "mve/asm/dot.rs")]
+#[cfg_attr(kiln_mve, path = "mve/dot.rs")]
 #[cfg_attr(all(kiln_dsp, not(kiln_mve)), path = "dsp/asm/dot.rs")]
 #[cfg_attr(not(kiln_dsp), path = "dsp/plain/dot.rs")]
 pub(crate) mod dot_block;

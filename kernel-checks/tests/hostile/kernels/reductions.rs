@@ -124,6 +124,7 @@ pub(super) const KERNELS: &[Fuzzed] = fuzzed! {
     lstm_f32,
     lstm_i8,
     lstm_i8_dsp,
+    lstm_i8_mve,
     quantize_f32_i8_dynamic,
     dynamic_scale_f32_asymmetric,
     dynamic_scale_f32_symmetric,
