@@ -188,11 +188,8 @@ impl Layer<'_> {
                 true => pixels_apart(row, step, y, out_c).min(out_w),
                 false => out_w,
             };
-            let from = |cells: &'_ [Cell<i8>], step| cells.get(product(apart, step)..).map_or(0, <[_]>::len);
-            let (x_left, y_left) = (from(row, step), from(y, out_c));
             self.pixels(row, step, y, apart, tiles);
-            let (row, y) = (&row[row.len() - x_left..], &y[y.len() - y_left..]);
-            for pixel in 0..out_w - apart {
+            for pixel in apart..out_w {
                 let (Some(x), Some(y)) = (row.get(product(pixel, step)..), y.get(product(pixel, out_c)..))
                 else {
                     return;

@@ -92,6 +92,5 @@ pub(super) fn channels(fitted: &Fitted, order: &[usize], before: usize) -> Vec<i
 
 /// Bytes, of which there are whole words, as words.
 fn words_of(bytes: &[u8]) -> impl Iterator<Item = i32> + '_ {
-    let (words, _) = bytes.as_chunks::<4>();
-    words.iter().map(|&word| i32::from_le_bytes(word))
+    bytes.chunks_exact(4).filter_map(|word| Some(i32::from_le_bytes(word.try_into().ok()?)))
 }

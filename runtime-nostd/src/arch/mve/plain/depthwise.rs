@@ -82,7 +82,8 @@ pub(crate) fn eights_of_pixels<
             let sum = products
                 .fold(0, |sum: i32, (w, x)| sum.wrapping_add(i32::from(w as i8) * i32::from(x.get())));
             // The constant comes before the multiplier here.
-            let word = |what: usize| words.get([0, 2, 1, 3, 4, 5][what]).copied().unwrap_or(0);
+            let place = |what: usize| if matches!(what, 1 | 2) { 3 - what } else { what };
+            let word = |what: usize| words.get(place(what)).copied().unwrap_or(0);
             y.set(end.result(sum, word));
         }
     }

@@ -28,7 +28,8 @@ pub(crate) unsafe fn scatter(
 ) {
     for at in 0..bytes {
         let (group, lane) = (at / (8 * vectors), at % (8 * vectors));
+        let offset = offsets.get(lane).copied().unwrap_or(0);
         // SAFETY: as the caller promises.
-        unsafe { *to.add(group * next + usize::from(offsets[lane])) = *from.add(at) };
+        unsafe { *to.add(group * next + usize::from(offset)) = *from.add(at) };
     }
 }
