@@ -42,7 +42,7 @@ fn as_rows(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<ValueId> {
     match dims[..] {
         [_, _] => Ok(x),
         [features] => cx.reshaped(x, &[1, features]),
-        _ => Err(Refusal::malformed(format!("its operand {} is not a matrix", describe(cx.ty(x))))),
+        _ => Err(malformed!("its operand {} is not a matrix", cx.shown(x))),
     }
 }
 
@@ -60,7 +60,7 @@ impl Labels {
             }
         }
         match cx.attribute("classlabels_strings").map_or(0, |labels| labels.strings.len()) {
-            0 => Err(Refusal::malformed("it has no labels")),
+            0 => Err(malformed!("it has no labels")),
             count => Ok(Labels { numbers: (0..count as i64).collect() }),
         }
     }
@@ -90,9 +90,7 @@ impl Labels {
 
     /// The second of two labels where a score \[n, 1\] is above a bound.
     pub(super) fn of_two(&self, cx: &mut NodeCx<'_, '_, '_>, score: ValueId, bound: f32) -> Lowered<ValueId> {
-        if self.count() != 2 {
-            return Err(Refusal::malformed(format!("it has {} labels for two classes", self.count())));
-        }
+        malformed_if!(self.count() != 2, "it has {} labels for two classes", self.count());
         let rows = cx.dims(score)[0];
         let score = cx.reshaped(score, &[rows])?;
         let bound = cx.float_constant("bound", &[], &[bound])?;
@@ -171,7 +169,7 @@ fn softmax_but_zeros(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<ValueId
 
 /// X · coefficientsᵀ + intercepts.
 fn linear(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<ValueId> {
-    let &[n, width] = &*cx.dims(x) else { return Err(Refusal::malformed("no rows")) };
+    let &[n, width] = &*cx.dims(x) else { return Err(malformed!("no rows")) };
     let (weights, bias) = (cx.numbers("coefficients"), cx.numbers("intercepts"));
     let bias = if bias.is_empty() { vec![0.0; weights.len() / width.max(1)] } else { bias };
     let rows = bias.len();
@@ -181,7 +179,7 @@ fn linear(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<ValueId> {
             "{} coefficients and {} intercepts do not fit {}",
             weights.len(),
             bias.len(),
-            describe(cx.ty(x))
+            cx.shown(x)
         );
         return Err(Refusal::malformed(what));
     };
@@ -207,9 +205,7 @@ fn linear_classifier(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (label, scores) = match (width, labels.count()) {
         (1, 2) => (labels.of_two(cx, sums, 0.0)?, of_two(cx, sums, true)?),
         (width, count) if width == count => (labels.largest(cx, sums)?, transformed(cx, sums)?),
-        (width, count) => {
-            return Err(Refusal::malformed(format!("it has {width} scores for {count} labels")))
-        }
+        (width, count) => return Err(malformed!("it has {width} scores for {count} labels")),
     };
     cx.bind(0, label)?;
     cx.bind(1, scores)
@@ -233,7 +229,7 @@ fn normalizer(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
             cx.add_like(Op::Unary { function: Unary::Sqrt }, &[sum], &reduced)?
         }
         other => {
-            return Err(Refusal::malformed(format!("its norm is {:?}", String::from_utf8_lossy(other))));
+            return Err(malformed!("its norm is {:?}", String::from_utf8_lossy(other)));
         }
     };
     // Rows of zeros stay zeros.
@@ -254,8 +250,7 @@ fn scaler(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         let numbers = cx.numbers(name);
         if !numbers.is_empty() {
             if numbers.len() != 1 && numbers.len() != dims[1] {
-                let what = format!("its {name} has {} numbers for {}", numbers.len(), describe(cx.ty(x)));
-                return Err(Refusal::malformed(what));
+                return Err(malformed!("its {name} has {} numbers for {}", numbers.len(), cx.shown(x)));
             }
             let numbers = cx.float_constant(name, &[numbers.len()], &numbers)?;
             value = cx.add_like(op, &[value, numbers], &dims)?;
@@ -302,11 +297,11 @@ fn imputer(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
             let others = cx.list("imputed_value_int64s").unwrap_or_default();
             (found, (others.len(), cx.int_constant("imputed", DType::I64, &[others.len()], others)?))
         }
-        _ => return Err(Refusal::malformed(format!("its operand is {}", describe(&ty)))),
+        _ => return Err(malformed!("its operand is {}", describe(&ty))),
     };
     let (count, others) = others;
     if count != 1 && dims.last() != Some(&count) {
-        return Err(Refusal::malformed(format!("{count} imputed values do not fit {}", describe(&ty))));
+        return Err(malformed!("{count} imputed values do not fit {}", describe(&ty)));
     }
     let y = cx.add(Op::Select {}, &[found, others, x], Type::plain(ty.dtype, &dims))?;
     cx.bind(0, y)
@@ -344,10 +339,10 @@ fn feature_vectorizer(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         let part = as_rows(cx, x)?;
         parts.push(part);
     }
-    let Some(&first) = parts.first() else { return Err(Refusal::malformed("it has no operands")) };
+    let Some(&first) = parts.first() else { return Err(malformed!("it has no operands")) };
     let rows = cx.dims(first)[0];
     if let Some(&odd) = parts.iter().find(|&&part| cx.dims(part)[0] != rows) {
-        return Err(Refusal::malformed(format!("{rows} rows do not fit {}", describe(cx.ty(odd)))));
+        return Err(malformed!("{rows} rows do not fit {}", cx.shown(odd)));
     }
     let width = parts.iter().map(|&part| cx.dims(part)[1]).sum();
     match parts[..] {
@@ -363,7 +358,7 @@ fn array_feature_extractor(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let count = cx.ty(columns).shape.numel();
     let dims = cx.dims(x);
     let Some((_, front)) = dims.split_last() else {
-        return Err(Refusal::malformed(format!("{} has no columns", describe(cx.ty(x)))));
+        return Err(malformed!("{} has no columns", cx.shown(x)));
     };
     let axis = front.len();
     let result = match front {

@@ -1,7 +1,7 @@
 //! Einsum: operands are brought to common axes, two at a time become a product of matrices.
 
 use super::cx::NodeCx;
-use super::{describe, Lowered, Operators, Refusal};
+use super::{Lowered, Operators};
 use kiln_ir::{Reduction, ValueId};
 
 pub(super) const OPERATORS: Operators = &[("Einsum", einsum)];
@@ -18,7 +18,7 @@ fn einsum(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let equation: Vec<u8> =
         cx.text("equation").iter().copied().filter(|c| !c.is_ascii_whitespace()).collect();
     let text = String::from_utf8_lossy(&equation).into_owned();
-    let wrong = || Refusal::malformed(format!("its equation is {text:?}"));
+    let wrong = || malformed!("its equation is {text:?}");
     let operands = cx.inputs()?;
     let (left, right) = match text.split_once("->") {
         Some((left, right)) => (left, Some(right)),
@@ -91,9 +91,7 @@ fn diagonal(cx: &mut NodeCx<'_, '_, '_>, mut value: ValueId, mut axes: Vec<u8>) 
     {
         let dims = cx.dims(value);
         let size = dims[a];
-        if dims[b] != size {
-            return Err(Refusal::malformed(format!("{} has no diagonal", describe(cx.ty(value)))));
-        }
+        malformed_if!(dims[b] != size, "{} has no diagonal", cx.shown(value));
         // With both axes in front, as one axis, of which elements are taken at equal distances.
         let others = (0..dims.len()).filter(|axis| ![a, b].contains(axis));
         let perm: Vec<usize> = [a, b].into_iter().chain(others).collect();
@@ -155,8 +153,8 @@ fn joined(cx: &mut NodeCx<'_, '_, '_>, x: Term, y: Term, wanted: impl Fn(u8) -> 
     let size = |list: &[usize]| list.iter().product::<usize>();
     let (depth_a, depth_b) = (&dims_a[batch.len() + rows.len()..], &dims_b[batch.len() + columns.len()..]);
     let Some(front) = front.filter(|_| depth_a == depth_b) else {
-        let (x, y) = (describe(cx.ty(x.value)), describe(cx.ty(y.value)));
-        return Err(Refusal::malformed(format!("{x} and {y} do not fit its equation")));
+        let (x, y) = (cx.shown(x.value), cx.shown(y.value));
+        return Err(malformed!("{x} and {y} do not fit its equation"));
     };
     let own_a = &dims_a[batch.len()..batch.len() + rows.len()];
     let own_b = &dims_b[batch.len()..batch.len() + columns.len()];

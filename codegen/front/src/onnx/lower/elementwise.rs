@@ -1,7 +1,7 @@
 //! Functions of each element, of one operand or of several with NumPy broadcasting.
 
 use super::cx::NodeCx;
-use super::{describe, tensor, Lowered, Operators, Refusal};
+use super::{tensor, Lowered, Operators};
 use kiln_ir::{Binary, Clamp, Comparison, DType, LeakyRescale, Op, Real, Shape, Unary, ValueId};
 
 pub(super) const OPERATORS: Operators = &[
@@ -186,8 +186,8 @@ pub(super) fn unlimited(dtype: DType) -> Clamp {
 pub(super) fn broadcast(cx: &NodeCx<'_, '_, '_>, x: ValueId, y: ValueId) -> Lowered<Vec<usize>> {
     let joined = Shape::common(&cx.dims(x), &cx.dims(y));
     joined.ok_or_else(|| {
-        let (x, y) = (describe(cx.ty(x)), describe(cx.ty(y)));
-        Refusal::malformed(format!("{x} and {y} cannot be broadcast"))
+        let (x, y) = (cx.shown(x), cx.shown(y));
+        malformed!("{x} and {y} cannot be broadcast")
     })
 }
 
@@ -304,7 +304,7 @@ fn several<'m, 'a>(cx: &mut NodeCx<'_, 'm, 'a>, of: OfTwo<'m, 'a>) -> Lowered {
 
 fn joined<'m, 'a>(cx: &mut NodeCx<'_, 'm, 'a>, operands: &[ValueId], of: OfTwo<'m, 'a>) -> Lowered<ValueId> {
     let Some((&first, rest)) = operands.split_first() else {
-        return Err(Refusal::malformed("it has no operands"));
+        return Err(malformed!("it has no operands"));
     };
     rest.iter().try_fold(first, |all, &other| of(cx, all, other))
 }

@@ -1,7 +1,7 @@
 //! What takes elements from given places, and what puts them there.
 
 use super::cx::NodeCx;
-use super::{describe, Lowered, Operators, Refusal};
+use super::{Lowered, Operators, Refusal};
 use kiln_ir::{Comparison, DType, Op, Type, ValueId};
 
 pub(super) const OPERATORS: Operators = &[
@@ -18,7 +18,7 @@ pub(super) const OPERATORS: Operators = &[
 fn want_index(cx: &NodeCx<'_, '_, '_>, indices: ValueId) -> Lowered {
     match cx.ty(indices).dtype {
         DType::I32 | DType::I64 => Ok(()),
-        _ => Err(Refusal::malformed(format!("its indices are {}", describe(cx.ty(indices))))),
+        _ => Err(malformed!("its indices are {}", cx.shown(indices))),
     }
 }
 
@@ -32,11 +32,7 @@ fn counted(cx: &mut NodeCx<'_, '_, '_>, indices: ValueId, sizes: &[usize]) -> Lo
         let list = given.iter().enumerate();
         let list: Vec<i64> = list.map(|(k, &i)| if i < 0 { i.saturating_add(size(k)) } else { i }).collect();
         if let Some(k) = (0..list.len()).find(|&k| !(0..size(k)).contains(&list[k])) {
-            return Err(Refusal::malformed(format!(
-                "there is no index {}: the axis has size {}",
-                given[k],
-                size(k)
-            )));
+            return Err(malformed!("there is no index {}: the axis has size {}", given[k], size(k)));
         }
         let dims = cx.dims(indices);
         return cx.int_constant("indices", dtype, &dims, &list);
@@ -68,8 +64,7 @@ fn elements(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let axis = cx.axis(cx.int("axis", 0), dims.len())?;
     let fits = |(k, (&own, &dim)): (usize, (&usize, &usize))| k == axis || own <= dim;
     if named.len() != dims.len() || !named.iter().zip(&dims).enumerate().all(fits) {
-        let what = format!("indices {} do not fit {}", describe(cx.ty(indices)), describe(cx.ty(x)));
-        return Err(Refusal::malformed(what));
+        return Err(malformed!("indices {} do not fit {}", cx.shown(indices), cx.shown(x)));
     }
     let indices = counted(cx, indices, &dims[axis..=axis])?;
     for other in (0..dims.len()).filter(|&other| other != axis) {
@@ -94,8 +89,7 @@ fn nd(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let depth = named.last().copied().unwrap_or(0);
     let fits = batch < named.len() && batch < dims.len() && depth > 0 && depth <= dims.len() - batch;
     if !fits || named[..batch] != dims[..batch] {
-        let what = format!("indices {} do not fit {}", describe(cx.ty(indices)), describe(cx.ty(x)));
-        return Err(Refusal::malformed(what));
+        return Err(malformed!("indices {} do not fit {}", cx.shown(indices), cx.shown(x)));
     }
     let indices = counted(cx, indices, &dims[batch..batch + depth])?;
     let result = [&named[..named.len() - 1], &dims[batch + depth..]].concat();
@@ -123,8 +117,7 @@ fn compress(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let places = data.bytes().iter().enumerate().filter(|(_, &holds)| holds != 0).map(|(at, _)| at);
     let places: Vec<usize> = places.collect();
     if data.bytes().len() > cx.dims(x)[axis] {
-        let what = format!("{} conditions do not fit {}", data.bytes().len(), describe(cx.ty(x)));
-        return Err(Refusal::malformed(what));
+        return Err(malformed!("{} conditions do not fit {}", data.bytes().len(), cx.shown(x)));
     }
     let y = cx.picked(x, axis, &places)?;
     cx.bind(0, y)
@@ -143,7 +136,7 @@ fn one_hot(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     };
     let depth = depth.and_then(|depth| u32::try_from(depth).ok()).filter(|&depth| depth > 0);
     let Some(depth) = depth.map(|depth| depth as usize).filter(|_| cx.dims(values) == [2]) else {
-        return Err(Refusal::malformed("its depth has to be above 0, and it needs two values"));
+        return Err(malformed!("its depth has to be above 0, and it needs two values"));
     };
     let dims = cx.dims(indices);
     let axis = cx.axis(cx.int("axis", -1), dims.len() + 1)?;
@@ -175,8 +168,7 @@ fn reverse_sequence(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         || dims.len() < 2
         || cx.dims(lengths) != [dims[batch as usize]]
     {
-        let what = format!("its axes {batch} and {time} do not fit lengths {}", describe(cx.ty(lengths)));
-        return Err(Refusal::malformed(what));
+        return Err(malformed!("its axes {batch} and {time} do not fit lengths {}", cx.shown(lengths)));
     }
     let mut perm: Vec<usize> = (0..dims.len()).collect();
     perm.swap(0, batch as usize);
@@ -207,9 +199,11 @@ fn top(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     };
     let count = k.and_then(|k| usize::try_from(k).ok()).filter(|k| (1..=dims[axis]).contains(k));
     let Some(count) = count else {
-        let what =
-            format!("it cannot find the {:?} largest elements of {}", k.unwrap_or(0), describe(cx.ty(x)));
-        return Err(Refusal::malformed(what));
+        return Err(malformed!(
+            "it cannot find the {:?} largest elements of {}",
+            k.unwrap_or(0),
+            cx.shown(x)
+        ));
     };
     let rows = cx.swapped(x, axis)?;
     // The smallest ones are the largest ones of the negated elements.

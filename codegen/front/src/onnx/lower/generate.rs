@@ -1,7 +1,7 @@
 //! Constants, and what follows from shapes and numbers that are known: ranges, masks, windows; and cumulative sums.
 
 use super::cx::NodeCx;
-use super::{describe, tensor, Lowered, Operators, Refusal};
+use super::{tensor, Lowered, Operators, Refusal};
 use kiln_ir::{DType, Data, Op, Type, ValueId};
 
 pub(super) const OPERATORS: Operators = &[
@@ -57,17 +57,13 @@ fn range(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
             _ => data.to_ints(dtype).into_iter().map(|x| x as f64).collect(),
         };
         let &[one] = &*list else {
-            return Err(Refusal::malformed(format!("a bound is {}", describe(cx.ty(operand)))));
+            return Err(malformed!("a bound is {}", cx.shown(operand)));
         };
         *number = one;
     }
     let [start, limit, delta] = numbers;
     let count = ((limit - start) / delta).ceil().max(0.0);
-    if !count.is_finite() {
-        return Err(Refusal::malformed(format!(
-            "its range from {start} to {limit} by {delta} is impossible"
-        )));
-    }
+    malformed_if!(!count.is_finite(), "its range from {start} to {limit} by {delta} is impossible");
     let count = count as usize;
     check_count(count)?;
     let numbers: Vec<f64> = (0..count).map(|k| start + k as f64 * delta).collect();
@@ -79,7 +75,7 @@ fn range(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 fn eye_like(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let &[rows, columns] = &*cx.dims(x) else {
-        return Err(Refusal::malformed(format!("{} is not a matrix", describe(cx.ty(x)))));
+        return Err(malformed!("{} is not a matrix", cx.shown(x)));
     };
     check_count(rows * columns)?;
     let dtype = match cx.attribute("dtype") {
@@ -99,7 +95,7 @@ fn trilu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let k = cx.ints(1, "diagonal")?.and_then(|list| list.first().copied()).unwrap_or(0);
     let dims = cx.dims(x);
     let &[.., rows, columns] = &*dims else {
-        return Err(Refusal::malformed(format!("{} is not a matrix", describe(cx.ty(x)))));
+        return Err(malformed!("{} is not a matrix", cx.shown(x)));
     };
     if rows * columns == 0 {
         return cx.bind(0, x);
@@ -144,7 +140,7 @@ fn non_zero(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 /// Σ aₖ·cos(2π·k·i / n), n less by one where it is not periodic.
 fn window(cx: &mut NodeCx<'_, '_, '_>, factors: &[f64]) -> Lowered {
     let size = cx.ints(0, "size")?.and_then(|list| list.first().copied()).unwrap_or(0);
-    let size = usize::try_from(size).map_err(|_| Refusal::malformed(format!("its size is {size}")))?;
+    let size = usize::try_from(size).map_err(|_| malformed!("its size is {size}"))?;
     check_count(size)?;
     let dtype = tensor::dtype(cx.int("output_datatype", 1))?;
     let period = if cx.int("periodic", 1) != 0 { size } else { size.saturating_sub(1) }.max(1) as f64;
@@ -166,7 +162,7 @@ fn cumulative_sum(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 fn cumulative(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<(ValueId, usize)> {
     let x = cx.input(0)?;
     let axis = cx.ints(1, "axis")?.and_then(|list| list.first().copied());
-    let axis = axis.ok_or_else(|| Refusal::malformed("its axis is missing"))?;
+    let axis = axis.ok_or_else(|| malformed!("its axis is missing"))?;
     Ok((x, cx.axis(axis, cx.dims(x).len())?))
 }
 

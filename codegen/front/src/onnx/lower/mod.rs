@@ -249,7 +249,7 @@ impl<'m, 'a> Importer<'m, 'a> {
             return known.ok_or(Refusal::Follows);
         }
         let Some(&tensor) = self.initializers.get(&name) else {
-            return Err(Refusal::malformed(format!("\"{name}\" is used before it is computed")));
+            return Err(malformed!("\"{name}\" is used before it is computed"));
         };
         let (ty, data) = tensor::constant(tensor, &mut self.budget)?;
         let value = self.graph.add_const(name.text(), ty, data);

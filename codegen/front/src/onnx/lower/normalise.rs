@@ -2,7 +2,7 @@
 
 use super::cx::NodeCx;
 use super::elementwise::{broadcast, magnitude};
-use super::{describe, Lowered, Operators, Refusal};
+use super::{Lowered, Operators};
 use kiln_ir::{Binary, Comparison, Reduction, Unary, ValueId};
 
 pub(super) const OPERATORS: Operators = &[
@@ -44,8 +44,7 @@ fn scaled(
 ) -> Lowered<ValueId> {
     for operand in [scale, bias].into_iter().flatten() {
         if broadcast(cx, x, operand)? != cx.dims(x) {
-            let what = format!("{} does not fit {}", describe(cx.ty(operand)), describe(cx.ty(x)));
-            return Err(Refusal::malformed(what));
+            return Err(malformed!("{} does not fit {}", cx.shown(operand), cx.shown(x)));
         }
     }
     if let Some(scale) = scale {
@@ -125,7 +124,7 @@ fn instance(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let dims = cx.dims(x);
     let c = dims.get(1).copied().unwrap_or(0);
     if dims.len() < 3 || cx.dims(scale) != [c] || cx.dims(bias) != [c] {
-        return Err(Refusal::malformed(format!("its factors do not fit {}", describe(cx.ty(x)))));
+        return Err(malformed!("its factors do not fit {}", cx.shown(x)));
     }
     let axes: Vec<usize> = (2..dims.len()).collect();
     let mut along = vec![1; dims.len() - 1];
@@ -144,11 +143,9 @@ fn group(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let dims = cx.dims(x);
     let groups = usize::try_from(cx.int("num_groups", 0)).unwrap_or(0);
     let (&[n, c, ..], true) = (&*dims, dims.len() >= 3) else {
-        return Err(Refusal::malformed(format!("{} has no channels", describe(cx.ty(x)))));
+        return Err(malformed!("{} has no channels", cx.shown(x)));
     };
-    if groups == 0 || c % groups != 0 {
-        return Err(Refusal::malformed(format!("{c} channels do not divide into {groups} groups")));
-    }
+    malformed_if!(groups == 0 || c % groups != 0, "{c} channels do not divide into {groups} groups");
     let pixels: usize = dims[2..].iter().product();
     let parts = cx.reshaped(x, &[n, groups, c / groups * pixels])?;
     let epsilon = cx.float("epsilon", 1e-5);
@@ -159,7 +156,7 @@ fn group(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     };
     let value = cx.reshaped(value, &shape)?;
     if [scale, bias].map(|list| cx.dims(list)) != [[along[0]], [along[0]]] {
-        return Err(Refusal::malformed(format!("its factors do not fit {}", describe(cx.ty(x)))));
+        return Err(malformed!("its factors do not fit {}", cx.shown(x)));
     }
     let (scale, bias) = (cx.reshaped(scale, &along)?, cx.reshaped(bias, &along)?);
     let y = scaled(cx, value, Some(scale), Some(bias))?;
@@ -200,7 +197,7 @@ fn lp(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
             let sum = cx.reduced(Reduction::Sum, squares, &[axis])?;
             cx.unary(Unary::Sqrt, sum)?
         }
-        p => return Err(Refusal::malformed(format!("its p is {p}"))),
+        p => return Err(malformed!("its p is {p}")),
     };
     // Also where the squares are too small for a number: what is divided is finite there.
     let (zero, infinity) = (cx.number(norm, 0.0)?, cx.number(norm, f64::INFINITY)?);
@@ -215,12 +212,7 @@ fn local_response(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     cx.want_float(x)?;
     let (dims, size) = (cx.dims(x), usize::try_from(cx.int("size", 0)).unwrap_or(0));
-    if dims.len() < 2 || size == 0 {
-        return Err(Refusal::malformed(format!(
-            "a window of {size} channels does not fit {}",
-            describe(cx.ty(x))
-        )));
-    }
+    malformed_if!(dims.len() < 2 || size == 0, "a window of {size} channels does not fit {}", cx.shown(x));
     let (alpha, beta, bias) = (cx.float("alpha", 1e-4), cx.float("beta", 0.75), cx.float("bias", 1.0));
     let squares = cx.unary(Unary::Square, x)?;
     let (mut before, mut after) = (vec![0; dims.len()], vec![0; dims.len()]);

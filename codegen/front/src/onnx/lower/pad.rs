@@ -1,7 +1,7 @@
 //! Pad, and CenterCropPad.
 
 use super::cx::NodeCx;
-use super::{describe, Lowered, Operators, Refusal};
+use super::{Lowered, Operators, Refusal};
 use kiln_ir::{DType, ValueId};
 
 pub(super) const OPERATORS: Operators = &[("CenterCropPad", center), ("Pad", pad)];
@@ -22,7 +22,7 @@ fn pad(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         Some(axes) => axes.iter().map(|&axis| cx.axis(axis, rank)).collect::<Lowered<Vec<usize>>>()?,
         None => (0..rank).collect(),
     };
-    let wrong = || Refusal::malformed(format!("its pads {given:?} do not fit {}", describe(cx.ty(x))));
+    let wrong = || malformed!("its pads {given:?} do not fit {}", cx.shown(x));
     let largest = i64::from(u32::MAX);
     if given.len() != 2 * axes.len() || given.iter().any(|&pad| !(-largest..=largest).contains(&pad)) {
         return Err(wrong());
@@ -49,8 +49,7 @@ fn pad(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
                     (-before..size + after).map(|at| inside(mode, at, size)).collect();
                 let indices = indices.filter(|list| !list.is_empty()).ok_or_else(|| {
                     let mode = String::from_utf8_lossy(mode);
-                    let what =
-                        format!("axis {axis} of {} cannot be padded with mode {mode:?}", describe(cx.ty(x)));
+                    let what = format!("axis {axis} of {} cannot be padded with mode {mode:?}", cx.shown(x));
                     Refusal::malformed(what)
                 })?;
                 y = cx.picked(y, axis, &indices)?;
@@ -87,9 +86,10 @@ fn cut_off(
     for (axis, &(before, after)) in pads.iter().enumerate().filter(|(_, &(a, b))| a < 0 || b < 0) {
         let size = cx.dims(x)[axis];
         let (first, end) = (before.min(0).unsigned_abs() as usize, after.min(0).unsigned_abs() as usize);
-        let count = size.checked_sub(first + end).filter(|&count| count > 0).ok_or_else(|| {
-            Refusal::malformed(format!("nothing of axis {axis} of {} remains", describe(cx.ty(x))))
-        })?;
+        let count = size
+            .checked_sub(first + end)
+            .filter(|&count| count > 0)
+            .ok_or_else(|| malformed!("nothing of axis {axis} of {} remains", cx.shown(x)))?;
         x = cx.part(x, axis, first, count, 1)?;
     }
     Ok((x, pads.iter().map(|&(before, after)| (before.max(0), after.max(0))).collect()))
@@ -104,7 +104,7 @@ fn padding(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<i64> {
             Ok(data.to_f32().first().map_or(0, |number| i64::from(number.to_bits())))
         }
         Some(data) if dtype == own => Ok(data.to_ints(dtype).first().copied().unwrap_or(0)),
-        Some(_) => Err(Refusal::malformed(format!("it pads with {}", describe(cx.ty(number))))),
+        Some(_) => Err(malformed!("it pads with {}", cx.shown(number))),
         None => Err(Refusal::unsupported("its padding value is computed at run time", "pad with a constant")),
     }
 }
@@ -118,9 +118,7 @@ fn center(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         Some(axes) => axes.iter().map(|&axis| cx.axis(axis, rank)).collect::<Lowered<Vec<usize>>>()?,
         None => (0..rank).collect(),
     };
-    if axes.len() != sizes.len() {
-        return Err(Refusal::malformed(format!("sizes {sizes:?} do not fit axes {axes:?}")));
-    }
+    malformed_if!(axes.len() != sizes.len(), "sizes {sizes:?} do not fit axes {axes:?}");
     for (&axis, &size) in axes.iter().zip(&sizes) {
         let own = cx.dims(x)[axis];
         if own >= size {

@@ -3,7 +3,7 @@
 use super::cx::NodeCx;
 use super::elementwise::magnitude;
 use super::image::{channel_first, channel_last, pool_window, Axis};
-use super::{describe, quantise, Lowered, Operators, Refusal};
+use super::{quantise, Lowered, Operators, Refusal};
 use kiln_ir::{Binary, Clamp, DType, Op, Reduction, Unary, ValueId};
 
 pub(super) const OPERATORS: Operators = &[
@@ -105,7 +105,7 @@ fn power(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, p: f64) -> Lowered<ValueId> {
 fn pool(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, of: Of) -> Lowered<ValueId> {
     let dims = cx.dims(x);
     let Some(size) = cx.sizes("kernel_shape")?.filter(|size| size.len() + 2 == dims.len()) else {
-        return Err(Refusal::malformed(format!("its kernel_shape does not fit {}", describe(cx.ty(x)))));
+        return Err(malformed!("its kernel_shape does not fit {}", cx.shown(x)));
     };
     let mut axes = pool_window(cx, &size, &dims[2..])?;
     let x = cropped(cx, x, &mut axes)?;
@@ -122,8 +122,7 @@ fn pool(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, of: Of) -> Lowered<ValueId> {
         axes.iter_mut().for_each(Axis::reach_out);
     }
     if axes.iter().any(|axis| axis.windows().is_none_or(|windows| windows == 0)) {
-        let what = format!("a window of {size:?} does not fit {}", describe(cx.ty(x)));
-        return Err(Refusal::malformed(what));
+        return Err(malformed!("a window of {size:?} does not fit {}", cx.shown(x)));
     }
     let is_inside = axes.iter().all(|axis| axis.pad == (0, 0));
     let direct = match of {
@@ -172,9 +171,9 @@ fn cropped(cx: &mut NodeCx<'_, '_, '_>, mut x: ValueId, axes: &mut [Axis]) -> Lo
 fn flat(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, axes: &[Axis], of: Of) -> Lowered<ValueId> {
     let rank = cx.dims(x).len();
     let image = channel_last(cx, x)?;
-    let &[n, h, w, c] = &*cx.dims(image) else { return Err(Refusal::malformed("no image")) };
+    let &[n, h, w, c] = &*cx.dims(image) else { return Err(malformed!("no image")) };
     let window = Axis::window(axes);
-    let Some([out_h, out_w]) = window.output([h, w]) else { return Err(Refusal::malformed("no window")) };
+    let Some([out_h, out_w]) = window.output([h, w]) else { return Err(malformed!("no window")) };
     let clamp = match cx.ty(image).dtype {
         DType::I8 => Clamp::I8,
         DType::I16 => Clamp::Int { lo: i16::MIN.into(), hi: i16::MAX.into() },
@@ -238,9 +237,7 @@ fn global<'m, 'a>(cx: &mut NodeCx<'_, 'm, 'a>, reduce: Reduce<'m, 'a>) -> Lowere
     let x = cx.input(0)?;
     cx.want_float(x)?;
     let rank = cx.dims(x).len();
-    if rank < 3 {
-        return Err(Refusal::malformed(format!("{} is not an image", describe(cx.ty(x)))));
-    }
+    malformed_if!(rank < 3, "{} is not an image", cx.shown(x));
     let axes: Vec<usize> = (2..rank).collect();
     let y = reduce(cx, x, &axes)?;
     cx.bind(0, y)

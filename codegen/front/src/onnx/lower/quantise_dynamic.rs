@@ -5,7 +5,7 @@
 use super::cx::NodeCx;
 use super::image::{channel_first, channel_last, convolution, groups, under_windows, window, Axis};
 use super::product::product_of;
-use super::{describe, Lowered, Operators, Refusal};
+use super::{Lowered, Operators, Refusal};
 use kiln_ir::{Binary, Clamp, Comparison, DType, Op, Reduction, Rescale, Type, Unary, ValueId};
 
 pub(super) const OPERATORS: Operators = &[
@@ -70,8 +70,7 @@ fn quantize_linear(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 /// Stored values less their zero point, as floats. Zero points of rows are one for each of them.
 fn centred(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, zero: Option<ValueId>, rows: bool) -> Lowered<ValueId> {
     if !matches!(cx.ty(x).dtype, DType::I8 | DType::U8 | DType::F32) {
-        let what = format!("{} cannot be multiplied", describe(cx.ty(x)));
-        return Err(Refusal::malformed(what));
+        return Err(malformed!("{} cannot be multiplied", cx.shown(x)));
     }
     let x = cx.cast(x, DType::F32)?;
     let Some(zero) = zero else { return Ok(x) };
@@ -87,9 +86,7 @@ fn product(cx: &mut NodeCx<'_, '_, '_>, a: ValueId, b: ValueId) -> Lowered<Value
     let (left, right) = (cx.dims(a), cx.dims(b));
     let depth = left.last().copied().unwrap_or(1);
     let along = right.len().saturating_sub(2);
-    if right.get(along) != Some(&depth) {
-        return Err(Refusal::malformed(format!("{left:?} and {right:?} cannot be multiplied")));
-    }
+    malformed_if!(right.get(along) != Some(&depth), "{left:?} and {right:?} cannot be multiplied");
     let mut all = None;
     for begin in (0..depth).step_by(EXACT) {
         let count = EXACT.min(depth - begin);
@@ -106,7 +103,7 @@ fn product(cx: &mut NodeCx<'_, '_, '_>, a: ValueId, b: ValueId) -> Lowered<Value
             None => part,
         });
     }
-    all.ok_or_else(|| Refusal::malformed("a product has no factors"))
+    all.ok_or_else(|| malformed!("a product has no factors"))
 }
 
 /// MatMulInteger.
@@ -125,7 +122,7 @@ fn conv(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let stored = cx.data(w).filter(|_| matches!(rank, 3 | 4));
     let Some(stored) = stored.map(|data| data.to_ints(cx.ty(w).dtype)) else {
         let help = "export the model with constant weights, for images or sequences";
-        return Err(Refusal::unsupported(format!("weights {}", describe(cx.ty(w))), help));
+        return Err(Refusal::unsupported(format!("weights {}", cx.shown(w)), help));
     };
     let zeros = match w_zero {
         None => vec![0],
@@ -143,7 +140,7 @@ fn conv(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (o, depth, kh, kw) = match shape[..] {
         [o, depth, kw] => (o, depth, 1, kw),
         [o, depth, kh, kw] => (o, depth, kh, kw),
-        _ => return Err(Refusal::malformed(format!("weights {shape:?}"))),
+        _ => return Err(malformed!("weights {shape:?}")),
     };
     let (taps, filter) = (kh * kw, depth * kh * kw);
     let dims = cx.dims(x);
@@ -152,7 +149,7 @@ fn conv(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         || o % groups != 0
         || !matches!(zeros.len(), 1) && zeros.len() != o
     {
-        return Err(Refusal::malformed(format!("weights {shape:?} in {groups} groups do not fit {dims:?}")));
+        return Err(malformed!("weights {shape:?} in {groups} groups do not fit {dims:?}"));
     }
     let zero = |o: usize| zeros[if zeros.len() == 1 { 0 } else { o }];
     let weight = |to: usize| {

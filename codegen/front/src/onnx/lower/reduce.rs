@@ -2,7 +2,7 @@
 
 use super::cx::NodeCx;
 use super::elementwise::magnitude;
-use super::{describe, Lowered, Operators, Refusal};
+use super::{Lowered, Operators};
 use kiln_ir::{DType, Op, Reduction, Type, Unary, ValueId};
 
 pub(super) const OPERATORS: Operators = &[
@@ -114,9 +114,7 @@ fn arg(cx: &mut NodeCx<'_, '_, '_>, largest: bool) -> Lowered {
     let mut x = cx.input(0)?;
     let mut dims = cx.dims(x);
     let axis = cx.axis(cx.int("axis", 0), dims.len())?;
-    if dims[axis] == 0 {
-        return Err(Refusal::malformed(format!("{} has no largest element", describe(cx.ty(x)))));
-    }
+    malformed_if!(dims[axis] == 0, "{} has no largest element", cx.shown(x));
     // The last one of several equal elements is the first one from the end.
     let last = dims[axis] - 1;
     let from_end = cx.int("select_last_index", 0) != 0;

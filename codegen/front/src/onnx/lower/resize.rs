@@ -2,7 +2,7 @@
 
 use super::cx::NodeCx;
 use super::image::{channel_first, channel_last};
-use super::{describe, Lowered, Operators, Refusal};
+use super::{Lowered, Operators};
 use kiln_ir::{DType, Data, Op, Type, ValueId};
 
 pub(super) const OPERATORS: Operators = &[("Resize", resize), ("Upsample", upsample)];
@@ -77,9 +77,7 @@ fn resize(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         None => scaled(cx, named, &scales, &roi)?,
         Some(sizes) => {
             let sizes: Vec<usize> = sizes.iter().map(|&size| usize::try_from(size).unwrap_or(0)).collect();
-            if sizes.len() != named.len() || sizes.contains(&0) {
-                return Err(Refusal::malformed(format!("its sizes are {sizes:?}")));
-            }
+            malformed_if!(sizes.len() != named.len() || sizes.contains(&0), "its sizes are {sizes:?}");
             let mut scales: Vec<f64> =
                 named.iter().zip(&sizes).map(|(&axis, &size)| size as f64 / dims[axis] as f64).collect();
             let mut outs = sizes;
@@ -120,8 +118,7 @@ fn scaled(
     let x = cx.input(0)?;
     let dims = cx.dims(x);
     if scales.len() != named.len() || named.iter().any(|&axis| axis >= dims.len()) {
-        let what = format!("scales {scales:?} do not fit {}", describe(cx.ty(x)));
-        return Err(Refusal::malformed(what));
+        return Err(malformed!("scales {scales:?} do not fit {}", cx.shown(x)));
     }
     let axis = |(k, (&axis, &scale)): (usize, (&usize, &f32))| {
         let (start, end) = region(roi, k, named.len());
@@ -129,9 +126,7 @@ fn scaled(
         let out = (size as f64 * (end - start) * scale).floor();
         match out >= 1.0 && out <= f64::from(u32::MAX) {
             true => Ok((axis, Axis { size, out: out as usize, scale, region: (start, end) })),
-            false => {
-                Err(Refusal::malformed(format!("axis {axis} of {size} elements cannot be scaled by {scale}")))
-            }
+            false => Err(malformed!("axis {axis} of {size} elements cannot be scaled by {scale}")),
         }
     };
     named.iter().zip(scales).enumerate().map(axis).collect()
@@ -143,7 +138,7 @@ fn how<'a>(cx: &NodeCx<'_, '_, 'a>) -> Lowered<How<'a>> {
         b"" | b"nearest" => Mode::Nearest,
         b"linear" | b"bilinear" => Mode::Linear,
         b"cubic" => Mode::Cubic,
-        other => return Err(Refusal::malformed(format!("its mode is {:?}", String::from_utf8_lossy(other)))),
+        other => return Err(malformed!("its mode is {:?}", String::from_utf8_lossy(other))),
     };
     Ok(How {
         mode,
@@ -181,7 +176,7 @@ fn resized(cx: &mut NodeCx<'_, '_, '_>, axes: &[(usize, Axis)], how: &How<'_>) -
             .collect::<Option<_>>()
             .ok_or_else(|| {
                 let name = String::from_utf8_lossy(how.coordinates);
-                Refusal::malformed(format!("its coordinate_transformation_mode is {name:?}"))
+                malformed!("its coordinate_transformation_mode is {name:?}")
             })?;
         let last = (axis.size - 1) as f64;
         let is_out = |x: &f64| is_crop && !(0.0..=last).contains(x);

@@ -2,7 +2,7 @@
 //! do is a gathering from both.
 
 use super::cx::NodeCx;
-use super::{describe, Lowered, Operators, Refusal};
+use super::{Lowered, Operators, Refusal};
 use kiln_ir::{Binary, DType, ValueId};
 
 pub(super) const OPERATORS: Operators =
@@ -70,7 +70,7 @@ fn col_to_im(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         let given = cx.sizes(name)?.unwrap_or_else(|| vec![otherwise; len]);
         match given.len() == len {
             true => Ok(given),
-            false => Err(Refusal::malformed(format!("its {name} are {given:?}"))),
+            false => Err(malformed!("its {name} are {given:?}")),
         }
     };
     let strides = list(cx, "strides", 1, axes)?;
@@ -124,9 +124,7 @@ fn col_to_im(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 fn indices(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<(Vec<i64>, Vec<usize>)> {
     let indices = cx.input(1)?;
     let dtype = cx.ty(indices).dtype;
-    if !matches!(dtype, DType::I32 | DType::I64) {
-        return Err(Refusal::malformed(format!("its indices are {}", describe(cx.ty(indices)))));
-    }
+    malformed_if!(!matches!(dtype, DType::I32 | DType::I64), "its indices are {}", cx.shown(indices));
     let Some(data) = cx.data(indices) else {
         let help = "export the model with constant indices, or select elements with a condition (Where)";
         return Err(Refusal::unsupported("its indices (operand 1) are computed at run time", help));
@@ -138,11 +136,11 @@ fn indices(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<(Vec<i64>, Vec<usize>)> {
 fn place(index: i64, size: usize) -> Lowered<usize> {
     let counted = if index < 0 { index.saturating_add(size as i64) } else { index };
     let found = usize::try_from(counted).ok().filter(|&at| at < size);
-    found.ok_or_else(|| Refusal::malformed(format!("there is no index {index}: the axis has size {size}")))
+    found.ok_or_else(|| malformed!("there is no index {index}: the axis has size {size}"))
 }
 
 fn misfit(cx: &NodeCx<'_, '_, '_>, x: ValueId, updates: ValueId) -> Refusal {
-    let what = format!("updates {} do not fit {}", describe(cx.ty(updates)), describe(cx.ty(x)));
+    let what = format!("updates {} do not fit {}", cx.shown(updates), cx.shown(x));
     Refusal::malformed(what)
 }
 
@@ -169,8 +167,7 @@ fn scattered(
         b"max" => joined(cx, x, updates, targets, run, |cx, x, y| cx.binary(Binary::Max, x, y), least)?,
         b"min" => joined(cx, x, updates, targets, run, |cx, x, y| cx.binary(Binary::Min, x, y), most)?,
         other => {
-            let what = format!("its reduction is {:?}", String::from_utf8_lossy(other));
-            return Err(Refusal::malformed(what));
+            return Err(malformed!("its reduction is {:?}", String::from_utf8_lossy(other)));
         }
     };
     let y = cx.reshaped(y, &dims)?;
