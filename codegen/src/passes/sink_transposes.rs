@@ -242,21 +242,13 @@ fn turned(graph: &Graph, id: ValueId, data: &Data, perm: &[usize]) -> Option<Ope
 
 #[cfg(test)]
 mod tests {
-    use super::super::dce;
-    use super::super::testing::{keeps, rewrites};
+    use super::super::testing::{keeps, rewrites_used};
     use super::*;
-
-    /// The pass, and what it leaves unused removed.
-    fn run_and_clean(graph: &mut Graph) -> bool {
-        let changed = run(graph);
-        dce::run(graph);
-        changed
-    }
 
     #[test]
     fn they_move_behind_elementwise_ops() {
-        rewrites(
-            run_and_clean,
+        rewrites_used(
+            run,
             "input %x: f32[1,2,3,4]
              input %z: f32[1,2,3,4]
              const %c: f32[4,1,1] = [1.0, 2.0, 3.0, 4.0]
@@ -278,8 +270,8 @@ mod tests {
 
     #[test]
     fn they_move_behind_reshapes() {
-        rewrites(
-            run_and_clean,
+        rewrites_used(
+            run,
             "input %x: f32[1,2,3,4]
              %a: f32[1,4,2,3] = transpose(%x) {perm = [0, 3, 1, 2]}
              %y: f32[1,4,6,1] = reshape(%a)
@@ -300,8 +292,8 @@ mod tests {
 
     #[test]
     fn they_move_behind_reshapes_to_their_inverse() {
-        rewrites(
-            run_and_clean,
+        rewrites_used(
+            run,
             "input %x: f32[1,3,4]
              %a: f32[1,4,3] = transpose(%x) {perm = [0, 2, 1]}
              %r: f32[1,4,1,3] = reshape(%a)
