@@ -3,32 +3,22 @@
 //!
 //! Exact: every element is computed from the same elements.
 
+use super::rewrite::{each_split, node_before};
 use crate::ir::{Data, Graph, Node, NodeId, Op, Shape, Type, ValueId};
 use std::collections::BTreeMap;
 
 /// Runs the pass.
 pub fn run(graph: &mut Graph) -> bool {
     let uses = Uses::of(graph);
-    let mut changed = false;
-    let mut order = Vec::with_capacity(graph.order.len());
-    for id in std::mem::take(&mut graph.order) {
-        if let Some(Sunk { op, operands, result, perm, origin: of_transpose }) = sunk(graph, &uses, id) {
-            let Node { result: old, origin, .. } = graph.node(id).clone();
-            let name = graph.value(old).name.clone();
-            let operands: Vec<ValueId> =
-                operands.into_iter().map(|operand| operand.into_value(graph)).collect();
-            let moved = graph.add_detached_node(op, &operands, name, result, origin);
-            order.push(moved);
-            let value = graph.node(moved).result;
-            let node = graph.node_mut(id);
-            (node.op, node.operands) = (Op::Transpose { perm }, vec![value]);
-            node.origin = of_transpose;
-            changed = true;
-        }
-        order.push(id);
-    }
-    graph.order = order;
-    changed
+    each_split(graph, |graph, order, id| {
+        let Some(Sunk { op, operands, result, perm, origin }) = sunk(graph, &uses, id) else { return false };
+        let operands: Vec<ValueId> = operands.into_iter().map(|operand| operand.into_value(graph)).collect();
+        let value = node_before(graph, order, id, op, &operands, result);
+        let node = graph.node_mut(id);
+        (node.op, node.operands) = (Op::Transpose { perm }, vec![value]);
+        node.origin = origin;
+        true
+    })
 }
 
 /// Who reads a value, before the pass.
