@@ -1,10 +1,10 @@
 //! Attention and RotaryEmbedding, as what their function bodies in the specification compute.
 
 use super::cx::NodeCx;
-use super::{Lowered, Operators};
+use super::{All, Lowered, One, Operators};
 use kiln_ir::{Comparison, DType, Reduction, ValueId};
 
-pub(super) const OPERATORS: Operators = &[("Attention", attention), ("RotaryEmbedding", rotary)];
+pub(super) const OPERATORS: Operators = &[("Attention", All(attention)), ("RotaryEmbedding", One(rotary))];
 
 /// Queries, keys or values as \[batch, heads, steps, size\].
 fn heads(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, attribute: &str) -> Lowered<ValueId> {
@@ -163,7 +163,7 @@ fn mask(cx: &mut NodeCx<'_, '_, '_>, sizes: [usize; 3], past: usize) -> Lowered<
 }
 
 /// RotaryEmbedding: pairs of elements, turned by angles of their positions.
-fn rotary(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn rotary(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (x, mut cos, mut sin) = (cx.input(0)?, cx.input(1)?, cx.input(2)?);
     cx.want_float(x)?;
     let dims = cx.dims(x);
@@ -227,5 +227,5 @@ fn rotary(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         4 => cx.transposed(y, &[0, 2, 1, 3])?,
         _ => cx.reshaped(y, &dims)?,
     };
-    cx.bind(0, y)
+    Ok(y)
 }

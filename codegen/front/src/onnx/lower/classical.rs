@@ -3,24 +3,24 @@
 //! Labels that are texts become indices: a chip has no use for texts, and the caller knows their list. For the same reason ZipMap, which makes a map of labels to scores, does nothing.
 
 use super::cx::NodeCx;
-use super::{describe, Lowered, Operators, Refusal};
+use super::{describe, All, Lowered, One, Operators, Refusal};
 use kiln_ir::{
     AddRescale, Binary, Clamp, CompareRescale, Comparison, DType, Op, Real, Reduction, Rescale, SoftmaxScale,
     Type, Unary, ValueId,
 };
 
 pub(super) const OPERATORS: Operators = &[
-    ("ai.onnx.ml.ArrayFeatureExtractor", array_feature_extractor),
-    ("ai.onnx.ml.Binarizer", binarizer),
-    ("ai.onnx.ml.FeatureVectorizer", feature_vectorizer),
-    ("ai.onnx.ml.Imputer", imputer),
-    ("ai.onnx.ml.LabelEncoder", label_encoder),
-    ("ai.onnx.ml.LinearClassifier", linear_classifier),
-    ("ai.onnx.ml.LinearRegressor", linear_regressor),
-    ("ai.onnx.ml.Normalizer", normalizer),
-    ("ai.onnx.ml.OneHotEncoder", one_hot_encoder),
-    ("ai.onnx.ml.Scaler", scaler),
-    ("ai.onnx.ml.ZipMap", zip_map),
+    ("ai.onnx.ml.ArrayFeatureExtractor", One(array_feature_extractor)),
+    ("ai.onnx.ml.Binarizer", One(binarizer)),
+    ("ai.onnx.ml.FeatureVectorizer", All(feature_vectorizer)),
+    ("ai.onnx.ml.Imputer", One(imputer)),
+    ("ai.onnx.ml.LabelEncoder", One(label_encoder)),
+    ("ai.onnx.ml.LinearClassifier", All(linear_classifier)),
+    ("ai.onnx.ml.LinearRegressor", One(linear_regressor)),
+    ("ai.onnx.ml.Normalizer", One(normalizer)),
+    ("ai.onnx.ml.OneHotEncoder", One(one_hot_encoder)),
+    ("ai.onnx.ml.Scaler", One(scaler)),
+    ("ai.onnx.ml.ZipMap", One(zip_map)),
 ];
 
 pub(super) const PRODUCT: Op = Op::Mul { rescale: Rescale::Real, clamp: Clamp::NO_FLOAT };
@@ -189,11 +189,10 @@ fn linear(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<ValueId> {
 }
 
 /// LinearRegressor.
-fn linear_regressor(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn linear_regressor(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = rows(cx)?;
     let sums = linear(cx, x)?;
-    let y = transformed(cx, sums)?;
-    cx.bind(0, y)
+    transformed(cx, sums)
 }
 
 /// LinearClassifier: labels \[n\], and scores \[n, classes\].
@@ -212,7 +211,7 @@ fn linear_classifier(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Normalizer: rows divided by their largest element, the sum of magnitudes, or the length.
-fn normalizer(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn normalizer(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = rows(cx)?;
     let dims = cx.dims(x);
     let reduced = [dims[0], 1];
@@ -238,11 +237,11 @@ fn normalizer(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let empty = cx.add(op, &[norm, zero], Type::plain(DType::Bool, &reduced))?;
     let norm = cx.add(Op::Select {}, &[empty, one, norm], Type::plain(DType::F32, &reduced))?;
     let op = Op::Binary { function: Binary::Div, rescale: Rescale::Real, clamp: Clamp::NO_FLOAT };
-    cx.emit(op, &[x, norm], &dims)
+    cx.add_like(op, &[x, norm], &dims)
 }
 
 /// Scaler: (x − offset) · scale.
-fn scaler(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn scaler(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = rows(cx)?;
     let dims = cx.dims(x);
     let mut value = x;
@@ -256,23 +255,22 @@ fn scaler(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
             value = cx.add_like(op, &[value, numbers], &dims)?;
         }
     }
-    cx.bind(0, value)
+    Ok(value)
 }
 
 /// Binarizer: 1 above the threshold, else 0.
-fn binarizer(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn binarizer(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     cx.want_float(x)?;
     let (dims, threshold) = (cx.dims(x), cx.float("threshold", 0.0));
     let threshold = cx.float_constant("threshold", &[], &[threshold])?;
     let op = Op::Compare { function: Comparison::Greater, rescale: CompareRescale::Stored };
     let above = cx.add(op, &[x, threshold], Type::plain(DType::Bool, &dims))?;
-    let y = cx.add(Op::Cast {}, &[above], Type::plain(DType::F32, &dims))?;
-    cx.bind(0, y)
+    cx.add(Op::Cast {}, &[above], Type::plain(DType::F32, &dims))
 }
 
 /// Imputer: elements that are one value, or no numbers, replaced by others.
-fn imputer(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn imputer(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     let (ty, dims) = (cx.ty(x).clone(), cx.dims(x));
     let bools = Type::plain(DType::Bool, &dims);
@@ -303,12 +301,11 @@ fn imputer(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     if count != 1 && dims.last() != Some(&count) {
         return Err(malformed!("{count} imputed values do not fit {}", describe(&ty)));
     }
-    let y = cx.add(Op::Select {}, &[found, others, x], Type::plain(ty.dtype, &dims))?;
-    cx.bind(0, y)
+    cx.add(Op::Select {}, &[found, others, x], Type::plain(ty.dtype, &dims))
 }
 
 /// OneHotEncoder: for each element a row with 1 at the place of its category, zeros if it is none of them.
-fn one_hot_encoder(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn one_hot_encoder(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     let mut dims = cx.dims(x);
     let categories = cx.list("cats_int64s").unwrap_or_default();
@@ -328,8 +325,7 @@ fn one_hot_encoder(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     dims.push(count);
     let op = Op::Compare { function: Comparison::Equal, rescale: CompareRescale::Stored };
     let equal = cx.add(op, &[x, categories], Type::plain(DType::Bool, &dims))?;
-    let y = cx.add(Op::Cast {}, &[equal], Type::plain(DType::F32, &dims))?;
-    cx.bind(0, y)
+    cx.add(Op::Cast {}, &[equal], Type::plain(DType::F32, &dims))
 }
 
 /// FeatureVectorizer: all operands side by side, as floats.
@@ -352,7 +348,7 @@ fn feature_vectorizer(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// ArrayFeatureExtractor: the columns that constant indices name.
-fn array_feature_extractor(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn array_feature_extractor(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     let columns = cx.input(1)?;
     let count = cx.ty(columns).shape.numel();
@@ -368,12 +364,11 @@ fn array_feature_extractor(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let columns = cx.reshaped(columns, &[count, 1])?;
     let flat = [front, &[count]].concat();
     let y = cx.add_like(Op::Gather { batch: 0, axis, depth: 1 }, &[x, columns], &flat)?;
-    let y = cx.reshaped(y, &result)?;
-    cx.bind(0, y)
+    cx.reshaped(y, &result)
 }
 
 /// LabelEncoder from integers to integers or floats: the value of a key, else the default.
-fn label_encoder(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn label_encoder(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     let dims = cx.dims(x);
     let keys = cx.list("keys_int64s").unwrap_or_default();
@@ -401,11 +396,10 @@ fn label_encoder(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         let value = number(cx, value)?;
         y = cx.add(Op::Select {}, &[found, value, y], Type::plain(dtype, &dims))?;
     }
-    cx.bind(0, y)
+    Ok(y)
 }
 
 /// ZipMap does nothing: scores stay a row.
-fn zip_map(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    let x = cx.input(0)?;
-    cx.bind(0, x)
+fn zip_map(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
+    cx.input(0)
 }

@@ -5,11 +5,11 @@
 //! ([`Budget::inline`](crate::budget::Budget::inline)).
 
 use super::cx::NodeCx;
-use super::{describe, Importer, Lowered, Operators, Refusal};
+use super::{describe, All, Importer, Lowered, Operators, Refusal};
 use crate::onnx::proto::{Graph, Name};
 use kiln_ir::{DType, ValueId};
 
-pub(super) const OPERATORS: Operators = &[("If", branch), ("Loop", repeat), ("Scan", scan)];
+pub(super) const OPERATORS: Operators = &[("If", All(branch)), ("Loop", All(repeat)), ("Scan", All(scan))];
 
 /// If.
 fn branch(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {

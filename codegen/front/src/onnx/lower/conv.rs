@@ -5,9 +5,9 @@ use super::image::{
     channel_first, channel_last, computed_convolution, convolution, groups, under_windows, weights, window,
     Axis, LAST,
 };
-use super::{volume, Lowered, Operators};
+use super::{volume, All, Lowered, Operators};
 
-pub(super) const OPERATORS: Operators = &[("Conv", conv)];
+pub(super) const OPERATORS: Operators = &[("Conv", All(conv))];
 
 /// Conv.
 fn conv(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {

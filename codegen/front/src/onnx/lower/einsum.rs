@@ -1,10 +1,10 @@
 //! Einsum: operands are brought to common axes, two at a time become a product of matrices.
 
 use super::cx::NodeCx;
-use super::{Lowered, Operators};
+use super::{Lowered, One, Operators};
 use kiln_ir::{Reduction, ValueId};
 
-pub(super) const OPERATORS: Operators = &[("Einsum", einsum)];
+pub(super) const OPERATORS: Operators = &[("Einsum", One(einsum))];
 
 /// A value, and a letter for each of its axes.
 #[derive(Clone)]
@@ -14,7 +14,7 @@ struct Term {
 }
 
 /// Einsum.
-fn einsum(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn einsum(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let equation: Vec<u8> =
         cx.text("equation").iter().copied().filter(|c| !c.is_ascii_whitespace()).collect();
     let text = String::from_utf8_lossy(&equation).into_owned();
@@ -68,8 +68,7 @@ fn einsum(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         product = joined(cx, product, next, wanted)?;
     }
     let product = summed(cx, product, |axis| result.contains(&axis))?;
-    let y = ordered(cx, &product, &result)?;
-    cx.bind(0, y)
+    ordered(cx, &product, &result)
 }
 
 /// The letters of a term of so many axes; dots are numbered from the last one, which is 0. And how many dots there are.

@@ -1,17 +1,17 @@
 //! What takes elements from given places, and what puts them there.
 
 use super::cx::NodeCx;
-use super::{Lowered, Operators, Refusal};
+use super::{All, Lowered, One, Operators, Refusal};
 use kiln_ir::{Comparison, DType, Op, Type, ValueId};
 
 pub(super) const OPERATORS: Operators = &[
-    ("Compress", compress),
-    ("Gather", gather),
-    ("GatherElements", elements),
-    ("GatherND", nd),
-    ("OneHot", one_hot),
-    ("ReverseSequence", reverse_sequence),
-    ("TopK", top),
+    ("Compress", One(compress)),
+    ("Gather", One(gather)),
+    ("GatherElements", One(elements)),
+    ("GatherND", One(nd)),
+    ("OneHot", One(one_hot)),
+    ("ReverseSequence", One(reverse_sequence)),
+    ("TopK", All(top)),
 ];
 
 /// Refuses what is no index.
@@ -46,7 +46,7 @@ fn counted(cx: &mut NodeCx<'_, '_, '_>, indices: ValueId, sizes: &[usize]) -> Lo
 }
 
 /// Gather along an axis.
-fn gather(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn gather(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (x, indices) = (cx.input(0)?, cx.input(1)?);
     let (dims, named) = (cx.dims(x), cx.dims(indices));
     let axis = cx.axis(cx.int("axis", 0), dims.len())?;
@@ -54,11 +54,11 @@ fn gather(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let indices = counted(cx, indices, &dims[axis..=axis])?;
     let each = [&named[..], &[1]].concat();
     let indices = cx.reshaped(indices, &each)?;
-    cx.emit(Op::Gather { batch: 0, axis, depth: 1 }, &[x, indices], &result)
+    cx.add_like(Op::Gather { batch: 0, axis, depth: 1 }, &[x, indices], &result)
 }
 
 /// GatherElements: along an axis, an index for each element of the result.
-fn elements(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn elements(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (mut x, indices) = (cx.input(0)?, cx.input(1)?);
     let (dims, named) = (cx.dims(x), cx.dims(indices));
     let axis = cx.axis(cx.int("axis", 0), dims.len())?;
@@ -77,12 +77,11 @@ fn elements(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let indices = cx.reshaped(indices, &each)?;
     let last = dims.len() - 1;
     let y = cx.add_like(Op::Gather { batch: last, axis: last, depth: 1 }, &[rows, indices], &result)?;
-    let y = cx.swapped(y, axis)?;
-    cx.bind(0, y)
+    cx.swapped(y, axis)
 }
 
 /// GatherND: parts of `x` at coordinates, which are the last axis of the indices.
-fn nd(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn nd(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (x, indices) = (cx.input(0)?, cx.input(1)?);
     let (dims, named) = (cx.dims(x), cx.dims(indices));
     let batch = usize::try_from(cx.int("batch_dims", 0)).unwrap_or(usize::MAX);
@@ -93,11 +92,11 @@ fn nd(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     }
     let indices = counted(cx, indices, &dims[batch..batch + depth])?;
     let result = [&named[..named.len() - 1], &dims[batch + depth..]].concat();
-    cx.emit(Op::Gather { batch, axis: batch, depth }, &[x, indices], &result)
+    cx.add_like(Op::Gather { batch, axis: batch, depth }, &[x, indices], &result)
 }
 
 /// Compress: what a known list of conditions lets through, along an axis or of all elements.
-fn compress(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn compress(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (mut x, condition) = (cx.input(0)?, cx.input(1)?);
     let axis = match cx.attribute("axis") {
         Some(axis) => cx.axis(axis.int, cx.dims(x).len())?,
@@ -119,12 +118,11 @@ fn compress(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     if data.bytes().len() > cx.dims(x)[axis] {
         return Err(malformed!("{} conditions do not fit {}", data.bytes().len(), cx.shown(x)));
     }
-    let y = cx.picked(x, axis, &places)?;
-    cx.bind(0, y)
+    cx.picked(x, axis, &places)
 }
 
 /// OneHot: one of two values wherever an index is that of the place along a new axis, the other one elsewhere.
-fn one_hot(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn one_hot(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (indices, depth, values) = (cx.input(0)?, cx.input(1)?, cx.input(2)?);
     let known = cx.data(depth).map(|data| match cx.ty(depth).dtype {
         DType::F32 => data.to_f32().first().map(|&depth| depth as i64),
@@ -154,12 +152,11 @@ fn one_hot(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let is_place = cx.compared(Comparison::Equal, indices, places)?;
     let [off, on] = [cx.part(values, 0, 0, 1, 1)?, cx.part(values, 0, 1, 1, 1)?];
     let (off, on) = (cx.reshaped(off, &[])?, cx.reshaped(on, &[])?);
-    let y = cx.choice(is_place, on, off)?;
-    cx.bind(0, y)
+    cx.choice(is_place, on, off)
 }
 
 /// ReverseSequence: the first elements along the axis of time backwards, as many as each sequence is long.
-fn reverse_sequence(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn reverse_sequence(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (x, lengths) = (cx.input(0)?, cx.input(1)?);
     let (batch, time) = (cx.int("batch_axis", 1), cx.int("time_axis", 0));
     want_index(cx, lengths)?;
@@ -184,8 +181,7 @@ fn reverse_sequence(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let from = cx.choice(inside, backwards, at)?;
     let from = cx.reshaped(from, &[b, t, 1])?;
     let y = cx.add_like(Op::Gather { batch: 1, axis: 1, depth: 1 }, &[rows, from], &turned)?;
-    let y = cx.transposed(y, &perm)?;
-    cx.bind(0, y)
+    cx.transposed(y, &perm)
 }
 
 /// TopK: the largest elements along an axis, or the smallest, in order, and where they are.

@@ -2,21 +2,21 @@
 
 use super::cx::NodeCx;
 use super::elementwise::{broadcast, magnitude};
-use super::{Lowered, Operators};
+use super::{All, Lowered, One, Operators};
 use kiln_ir::{Binary, Comparison, Reduction, Unary, ValueId};
 
 pub(super) const OPERATORS: Operators = &[
-    ("GroupNormalization", group),
-    ("InstanceNormalization", instance),
-    ("LRN", local_response),
-    ("LayerNormalization", layer),
-    ("LpNormalization", lp),
-    ("MeanVarianceNormalization", mean_variance),
-    ("RMSNorm", |cx| root_mean_square_with(cx, 1e-6)),
-    ("RMSNormalization", |cx| root_mean_square_with(cx, 1e-5)),
-    ("SimplifiedLayerNormalization", |cx| root_mean_square_with(cx, 1e-5)),
-    ("com.microsoft.SkipLayerNormalization", skip_layer),
-    ("com.microsoft.SkipSimplifiedLayerNormalization", skip_root_mean_square),
+    ("GroupNormalization", One(group)),
+    ("InstanceNormalization", One(instance)),
+    ("LRN", One(local_response)),
+    ("LayerNormalization", All(layer)),
+    ("LpNormalization", One(lp)),
+    ("MeanVarianceNormalization", One(mean_variance)),
+    ("RMSNorm", All(|cx| root_mean_square_with(cx, 1e-6))),
+    ("RMSNormalization", All(|cx| root_mean_square_with(cx, 1e-5))),
+    ("SimplifiedLayerNormalization", All(|cx| root_mean_square_with(cx, 1e-5))),
+    ("com.microsoft.SkipLayerNormalization", All(skip_layer)),
+    ("com.microsoft.SkipSimplifiedLayerNormalization", All(skip_root_mean_square)),
 ];
 
 /// (x − mean) · factor with factor = 1 / √(variance + ε), both over `axes`: that, the mean and the factor.
@@ -118,7 +118,7 @@ fn skipped(cx: &mut NodeCx<'_, '_, '_>, bias: usize) -> Lowered<(ValueId, [usize
 }
 
 /// InstanceNormalization: each channel of each image by itself.
-fn instance(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn instance(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (x, scale, bias) = (cx.input(0)?, cx.input(1)?, cx.input(2)?);
     cx.want_float(x)?;
     let dims = cx.dims(x);
@@ -132,12 +132,11 @@ fn instance(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let epsilon = cx.float("epsilon", 1e-5);
     let [value, ..] = normal(cx, x, &axes, epsilon)?;
     let (scale, bias) = (cx.reshaped(scale, &along)?, cx.reshaped(bias, &along)?);
-    let y = scaled(cx, value, Some(scale), Some(bias))?;
-    cx.bind(0, y)
+    scaled(cx, value, Some(scale), Some(bias))
 }
 
 /// GroupNormalization: each group of channels by itself. Factors are those of channels since operator set 21, and of groups before.
-fn group(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn group(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (x, scale, bias) = (cx.input(0)?, cx.input(1)?, cx.input(2)?);
     cx.want_float(x)?;
     let dims = cx.dims(x);
@@ -160,12 +159,11 @@ fn group(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     }
     let (scale, bias) = (cx.reshaped(scale, &along)?, cx.reshaped(bias, &along)?);
     let y = scaled(cx, value, Some(scale), Some(bias))?;
-    let y = cx.reshaped(y, &dims)?;
-    cx.bind(0, y)
+    cx.reshaped(y, &dims)
 }
 
 /// MeanVarianceNormalization: (x − mean) / (deviation + 10⁻⁹).
-fn mean_variance(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn mean_variance(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     let rank = cx.dims(x).len();
     let given = cx.list("axes").unwrap_or(&[0, 2, 3]).to_vec();
@@ -178,12 +176,11 @@ fn mean_variance(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let variance = cx.mean(squares, &axes)?;
     let deviation = cx.unary(Unary::Sqrt, variance)?;
     let deviation = cx.plus(deviation, 1e-9)?;
-    let y = cx.quotient(centred, deviation)?;
-    cx.bind(0, y)
+    cx.quotient(centred, deviation)
 }
 
 /// LpNormalization: divided by Σ |x| or √Σ x² along an axis; where that is 0, so is the result.
-fn lp(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn lp(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     cx.want_float(x)?;
     let axis = cx.axis(cx.int("axis", -1), cx.dims(x).len())?;
@@ -203,12 +200,11 @@ fn lp(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (zero, infinity) = (cx.number(norm, 0.0)?, cx.number(norm, f64::INFINITY)?);
     let nothing = cx.compared(Comparison::Equal, norm, zero)?;
     let norm = cx.choice(nothing, infinity, norm)?;
-    let y = cx.quotient(x, norm)?;
-    cx.bind(0, y)
+    cx.quotient(x, norm)
 }
 
 /// LRN: x / (bias + α/size · Σ x²)^β, the sum over neighbouring channels.
-fn local_response(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn local_response(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     cx.want_float(x)?;
     let (dims, size) = (cx.dims(x), usize::try_from(cx.int("size", 0)).unwrap_or(0));
@@ -230,6 +226,5 @@ fn local_response(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let sum = cx.plus(sum, bias.into())?;
     let exponent = cx.number(sum, (-beta).into())?;
     let factor = cx.binary(Binary::Pow, sum, exponent)?;
-    let y = cx.product(x, factor)?;
-    cx.bind(0, y)
+    cx.product(x, factor)
 }

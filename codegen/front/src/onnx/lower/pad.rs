@@ -1,13 +1,13 @@
 //! Pad, and CenterCropPad.
 
 use super::cx::NodeCx;
-use super::{Lowered, Operators, Refusal};
+use super::{Lowered, One, Operators, Refusal};
 use kiln_ir::{DType, ValueId};
 
-pub(super) const OPERATORS: Operators = &[("CenterCropPad", center), ("Pad", pad)];
+pub(super) const OPERATORS: Operators = &[("CenterCropPad", One(center)), ("Pad", One(pad))];
 
 /// Pad: with one number, or by what is inside. Less than nothing cuts off, and what is cut off pads nothing.
-fn pad(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn pad(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     let rank = cx.dims(x).len();
     let (given, number) = match cx.opset() >= 11 {
@@ -57,7 +57,7 @@ fn pad(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
             y
         }
     };
-    cx.bind(0, y)
+    Ok(y)
 }
 
 /// What stands at an index that may lie outside.
@@ -110,7 +110,7 @@ fn padding(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<i64> {
 }
 
 /// CenterCropPad: the middle of `x`, or zeros around it, so that axes have given sizes.
-fn center(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn center(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let mut x = cx.input(0)?;
     let rank = cx.dims(x).len();
     let sizes = super::shape::sizes(cx, 1, "shape")?;
@@ -130,5 +130,5 @@ fn center(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
             x = cx.padded(x, &before, &after, 0)?;
         }
     }
-    cx.bind(0, x)
+    Ok(x)
 }

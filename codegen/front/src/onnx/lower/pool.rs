@@ -3,16 +3,16 @@
 use super::cx::NodeCx;
 use super::elementwise::magnitude;
 use super::image::{channel_first, channel_last, pool_window, Axis};
-use super::{quantise, Lowered, Operators, Refusal};
+use super::{quantise, All, Lowered, One, Operators, Refusal};
 use kiln_ir::{Binary, Clamp, DType, Op, Reduction, Unary, ValueId};
 
 pub(super) const OPERATORS: Operators = &[
-    ("AveragePool", average),
-    ("GlobalAveragePool", |cx| global(cx, |cx, x, axes| cx.mean(x, axes))),
-    ("GlobalLpPool", global_lp),
-    ("GlobalMaxPool", |cx| global(cx, |cx, x, axes| cx.reduced(Reduction::Max, x, axes))),
-    ("LpPool", lp),
-    ("MaxPool", max),
+    ("AveragePool", One(average)),
+    ("GlobalAveragePool", All(|cx| global(cx, |cx, x, axes| cx.mean(x, axes)))),
+    ("GlobalLpPool", All(global_lp)),
+    ("GlobalMaxPool", All(|cx| global(cx, |cx, x, axes| cx.reduced(Reduction::Max, x, axes)))),
+    ("LpPool", One(lp)),
+    ("MaxPool", All(max)),
 ];
 
 /// What becomes of the elements of a window.
@@ -27,10 +27,9 @@ enum Of {
 }
 
 /// AveragePool.
-fn average(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn average(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
-    let y = average_of(cx, x)?;
-    cx.bind(0, y)
+    average_of(cx, x)
 }
 
 /// The means of the windows of an image of floats, as the attributes describe them.
@@ -67,15 +66,14 @@ fn max(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// LpPool: the p-th root of Σ |x|^p.
-fn lp(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn lp(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     cx.want_float(x)?;
     let p = if cx.opset() < 2 { f64::from(cx.float("p", 2.0)) } else { cx.int("p", 2) as f64 };
     let sizes = magnitude(cx, x)?;
     let powers = power(cx, sizes, p)?;
     let sums = pool(cx, powers, Of::Sum)?;
-    let y = power(cx, sums, 1.0 / p)?;
-    cx.bind(0, y)
+    power(cx, sums, 1.0 / p)
 }
 
 /// GlobalLpPool.

@@ -1,11 +1,11 @@
 //! Products of matrices, and BatchNormalization.
 
 use super::cx::NodeCx;
-use super::{Lowered, Operators, Refusal};
+use super::{All, Lowered, One, Operators, Refusal};
 use kiln_ir::{AddRescale, Clamp, DType, Op, Rescale, Shape, Type, ValueId};
 
 pub(super) const OPERATORS: Operators =
-    &[("BatchNormalization", batch_normalization), ("Gemm", gemm), ("MatMul", matmul)];
+    &[("BatchNormalization", One(batch_normalization)), ("Gemm", All(gemm)), ("MatMul", One(matmul))];
 
 const PRODUCT: Op = Op::Mul { rescale: Rescale::Real, clamp: Clamp::NO_FLOAT };
 const SUM: Op = Op::Add { rescale: AddRescale::Real, clamp: Clamp::NO_FLOAT };
@@ -94,7 +94,7 @@ fn plus(cx: &mut NodeCx<'_, '_, '_>, product: ValueId, c: Option<ValueId>, beta:
 }
 
 /// MatMul, as NumPy has it.
-fn matmul(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn matmul(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (a, b) = (cx.input(0)?, cx.input(1)?);
     cx.want_float(a)?;
     cx.want_float(b)?;
@@ -105,12 +105,11 @@ fn matmul(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         if let Some(weights) = filters(cx, b, false, 1.0)? {
             let dims = [&left[..left.len() - 1], &[last]].concat();
             let op = Op::Dense { rescale: Rescale::Real, clamp: Clamp::NO_FLOAT };
-            return cx.emit(op, &[a, weights], &dims);
+            return cx.add_like(op, &[a, weights], &dims);
         }
     }
     let op = Op::MatMul { rescale: Rescale::Real, clamp: Clamp::NO_FLOAT };
-    let product = product_of(cx, a, b, |dims| Ok((op, Type::plain(DType::F32, dims))))?;
-    cx.bind(0, product)
+    product_of(cx, a, b, |dims| Ok((op, Type::plain(DType::F32, dims))))
 }
 
 /// The product of matrices, or of stacks of them, by an op that makes a result of that type from the dimensions.
@@ -147,7 +146,7 @@ pub(super) fn product_of(
 }
 
 /// BatchNormalization with constant statistics: a factor and a summand for each channel.
-fn batch_normalization(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn batch_normalization(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     if cx.int("training_mode", 0) != 0 {
         return Err(Refusal::unsupported(
             "it is in training mode",
@@ -172,5 +171,5 @@ fn batch_normalization(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let factors = cx.float_constant("factors", &along, &factors)?;
     let summands = cx.float_constant("summands", &along, &summands)?;
     let product = cx.add_like(PRODUCT, &[x, factors], &dims)?;
-    cx.emit(SUM, &[product, summands], &dims)
+    cx.add_like(SUM, &[product, summands], &dims)
 }

@@ -5,16 +5,16 @@
 //! between them, which passes remove again.
 
 use super::cx::NodeCx;
-use super::{describe, Lowered, Operators, Refusal};
+use super::{describe, All, Lowered, One, Operators, Refusal};
 use kiln_ir::{
     AddRescale, Clamp, DType, Data, Op, Quant, Real, Rescale, Rounding, Shape, Type, Unary, ValueId,
 };
 
 pub(super) const OPERATORS: Operators = &[
-    ("DequantizeLinear", dequantize_linear),
-    ("QuantizeLinear", quantize_linear),
-    ("com.microsoft.DequantizeLinear", dequantize_linear),
-    ("com.microsoft.QuantizeLinear", quantize_linear),
+    ("DequantizeLinear", One(dequantize_linear)),
+    ("QuantizeLinear", All(quantize_linear)),
+    ("com.microsoft.DequantizeLinear", One(dequantize_linear)),
+    ("com.microsoft.QuantizeLinear", All(quantize_linear)),
 ];
 
 /// Scales and zero points that an operator names.
@@ -263,7 +263,7 @@ fn along(axis: Option<usize>, rank: usize, len: usize) -> Vec<usize> {
 }
 
 /// DequantizeLinear.
-fn dequantize_linear(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn dequantize_linear(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     let named = Scales::read(cx, 1, 2)?;
     let (dims, dtype) = (cx.dims(x), cx.ty(x).dtype);
@@ -281,13 +281,13 @@ fn dequantize_linear(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         // It stays a node: passes look for it.
         let stored = scaled(cx, x, named.quant(axis))?;
         let y = cx.add_unfolded(Op::Dequantize {}, &[stored], ty)?;
-        return cx.bind(0, y);
+        return Ok(y);
     }
     if axis.is_none() && dtype != DType::I32 && blocks.is_none() {
         let (scale, zero) = named.single()?;
         let stored = signed(cx, x, scale, zero)?;
         let y = cx.add(Op::Dequantize {}, &[stored], ty)?;
-        return cx.bind(0, y);
+        return Ok(y);
     }
     let (named, along) = match blocks {
         // Constants become floats.
@@ -299,6 +299,5 @@ fn dequantize_linear(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let zero = cx.float_constant("zero point", &along, &zeros)?;
     let y = cx.add(Op::Cast {}, &[x], ty)?;
     let y = cx.add_like(Op::Sub { rescale: AddRescale::Real, clamp: Clamp::NO_FLOAT }, &[y, zero], &dims)?;
-    let y = cx.add_like(Op::Mul { rescale: Rescale::Real, clamp: Clamp::NO_FLOAT }, &[y, scale], &dims)?;
-    cx.bind(0, y)
+    cx.add_like(Op::Mul { rescale: Rescale::Real, clamp: Clamp::NO_FLOAT }, &[y, scale], &dims)
 }

@@ -5,15 +5,15 @@
 use super::cx::NodeCx;
 use super::image::{channel_first, channel_last, convolution, groups, under_windows, window, Axis};
 use super::product::product_of;
-use super::{Lowered, Operators, Refusal};
+use super::{All, Lowered, One, Operators, Refusal};
 use kiln_ir::{Binary, Clamp, Comparison, DType, Op, Reduction, Rescale, Type, Unary, ValueId};
 
 pub(super) const OPERATORS: Operators = &[
-    ("ConvInteger", conv),
-    ("DynamicQuantizeLinear", quantize_linear),
-    ("MatMulInteger", matmul),
-    ("com.microsoft.DynamicQuantizeMatMul", dynamic_matmul),
-    ("com.microsoft.MatMulIntegerToFloat", matmul_to_float),
+    ("ConvInteger", All(conv)),
+    ("DynamicQuantizeLinear", All(quantize_linear)),
+    ("MatMulInteger", One(matmul)),
+    ("com.microsoft.DynamicQuantizeMatMul", One(dynamic_matmul)),
+    ("com.microsoft.MatMulIntegerToFloat", One(matmul_to_float)),
 ];
 
 /// So many products of bytes have a sum below 2²⁴.
@@ -107,11 +107,10 @@ fn product(cx: &mut NodeCx<'_, '_, '_>, a: ValueId, b: ValueId) -> Lowered<Value
 }
 
 /// MatMulInteger.
-fn matmul(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn matmul(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (a, b, a_zero, b_zero) = (cx.input(0)?, cx.input(1)?, cx.optional(2)?, cx.optional(3)?);
     let (a, b) = (centred(cx, a, a_zero, true)?, centred(cx, b, b_zero, false)?);
-    let y = product(cx, a, b)?;
-    cx.bind(0, y)
+    product(cx, a, b)
 }
 
 /// ConvInteger.
@@ -175,7 +174,12 @@ fn conv(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// A product of integers as floats: times both scales, plus a bias.
-fn real(cx: &mut NodeCx<'_, '_, '_>, sums: ValueId, [a, b]: [ValueId; 2], bias: Option<ValueId>) -> Lowered {
+fn real(
+    cx: &mut NodeCx<'_, '_, '_>,
+    sums: ValueId,
+    [a, b]: [ValueId; 2],
+    bias: Option<ValueId>,
+) -> Lowered<ValueId> {
     let sums = cx.cast(sums, DType::F32)?;
     let scale = cx.product(a, b)?;
     let y = cx.product(sums, scale)?;
@@ -183,11 +187,11 @@ fn real(cx: &mut NodeCx<'_, '_, '_>, sums: ValueId, [a, b]: [ValueId; 2], bias: 
         Some(bias) => cx.sum(y, bias)?,
         None => y,
     };
-    cx.bind(0, y)
+    Ok(y)
 }
 
 /// MatMulIntegerToFloat of ONNX Runtime.
-fn matmul_to_float(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn matmul_to_float(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (a, b, scales) = (cx.input(0)?, cx.input(1)?, [cx.input(2)?, cx.input(3)?]);
     let (a_zero, b_zero, bias) = (cx.optional(4)?, cx.optional(5)?, cx.optional(6)?);
     let (a, b) = (centred(cx, a, a_zero, true)?, centred(cx, b, b_zero, false)?);
@@ -196,7 +200,7 @@ fn matmul_to_float(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// DynamicQuantizeMatMul of ONNX Runtime.
-fn dynamic_matmul(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn dynamic_matmul(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (a, b, b_scale) = (cx.input(0)?, cx.input(1)?, cx.input(2)?);
     let (b_zero, bias) = (cx.optional(3)?, cx.optional(4)?);
     let Dynamic { stored, scale, zero } = quantised(cx, a)?;

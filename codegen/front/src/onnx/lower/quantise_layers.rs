@@ -6,23 +6,23 @@ use super::cx::NodeCx;
 use super::image::{channel_first, channel_last, under_windows, window, Axis};
 use super::pool;
 use super::quantise::{bind_stored, computed, signed, Scales};
-use super::{describe, Lowered, Operators, Refusal};
+use super::{describe, All, Lowered, Operators, Refusal};
 use kiln_ir::{
     AddRescale, Clamp, DType, Data, Op, Quant, Real, Rescale, Rounding, SoftmaxScale, Type, ValueId,
 };
 
 pub(super) const OPERATORS: Operators = &[
-    ("QLinearConv", conv),
-    ("QLinearMatMul", matmul),
-    ("com.microsoft.QGemm", gemm),
-    ("com.microsoft.QLinearAdd", add),
-    ("com.microsoft.QLinearAveragePool", average_pool),
-    ("com.microsoft.QLinearConcat", concat),
-    ("com.microsoft.QLinearGlobalAveragePool", global_average_pool),
-    ("com.microsoft.QLinearLeakyRelu", leaky_relu),
-    ("com.microsoft.QLinearMul", mul),
-    ("com.microsoft.QLinearSigmoid", |cx| function(cx, Op::Logistic {})),
-    ("com.microsoft.QLinearSoftmax", softmax),
+    ("QLinearConv", All(conv)),
+    ("QLinearMatMul", All(matmul)),
+    ("com.microsoft.QGemm", All(gemm)),
+    ("com.microsoft.QLinearAdd", All(add)),
+    ("com.microsoft.QLinearAveragePool", All(average_pool)),
+    ("com.microsoft.QLinearConcat", All(concat)),
+    ("com.microsoft.QLinearGlobalAveragePool", All(global_average_pool)),
+    ("com.microsoft.QLinearLeakyRelu", All(leaky_relu)),
+    ("com.microsoft.QLinearMul", All(mul)),
+    ("com.microsoft.QLinearSigmoid", All(|cx| function(cx, Op::Logistic {}))),
+    ("com.microsoft.QLinearSoftmax", All(softmax)),
 ];
 
 /// An activation with its scale and zero point, as operands `k`, `k + 1` and `k + 2` name them.

@@ -5,14 +5,14 @@
 
 use super::cx::NodeCx;
 use super::recurrent_dynamic::{self, Matrix};
-use super::{Lowered, Operators, Refusal};
+use super::{All, Lowered, Operators, Refusal};
 use kiln_ir::{AddRescale, Clamp, Op, Real, Rescale, ValueId};
 
 pub(super) const OPERATORS: Operators = &[
-    ("GRU", gru),
-    ("LSTM", lstm),
-    ("RNN", |cx| Layer::read(cx, Kind::Rnn, false)?.lower(cx)),
-    ("com.microsoft.DynamicQuantizeLSTM", |cx| Layer::read(cx, Kind::Lstm, true)?.lower(cx)),
+    ("GRU", All(gru)),
+    ("LSTM", All(lstm)),
+    ("RNN", All(|cx| Layer::read(cx, Kind::Rnn, false)?.lower(cx))),
+    ("com.microsoft.DynamicQuantizeLSTM", All(|cx| Layer::read(cx, Kind::Lstm, true)?.lower(cx))),
 ];
 
 const PRODUCT: Op = Op::Mul { rescale: Rescale::Real, clamp: Clamp::NO_FLOAT };

@@ -2,10 +2,10 @@
 
 use super::cx::NodeCx;
 use super::image::{channel_first, channel_last};
-use super::{Lowered, Operators};
+use super::{Lowered, One, Operators};
 use kiln_ir::{DType, Data, Op, Type, ValueId};
 
-pub(super) const OPERATORS: Operators = &[("Resize", resize), ("Upsample", upsample)];
+pub(super) const OPERATORS: Operators = &[("Resize", One(resize)), ("Upsample", One(upsample))];
 
 /// How coordinates and weights are found.
 struct How<'a> {
@@ -40,12 +40,12 @@ struct Axis {
 const DOWN_IS_CEIL: &[u8] = b"";
 
 /// Upsample.
-fn upsample(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn upsample(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     by_scales(cx, b"floor")
 }
 
 /// Upsample and the first Resize, of which coordinates count from corners.
-fn by_scales(cx: &mut NodeCx<'_, '_, '_>, nearest: &'static [u8]) -> Lowered {
+fn by_scales(cx: &mut NodeCx<'_, '_, '_>, nearest: &'static [u8]) -> Lowered<ValueId> {
     let scales = match cx.opset() >= 9 {
         true => cx.floats(1, "scales")?,
         false => cx.attribute("scales").map(|list| list.floats.clone()).unwrap_or_default(),
@@ -57,7 +57,7 @@ fn by_scales(cx: &mut NodeCx<'_, '_, '_>, nearest: &'static [u8]) -> Lowered {
 }
 
 /// Resize.
-fn resize(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn resize(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     let dims = cx.dims(x);
     if cx.opset() < 11 {
@@ -150,18 +150,18 @@ fn how<'a>(cx: &NodeCx<'_, '_, 'a>) -> Lowered<How<'a>> {
     })
 }
 
-fn resized(cx: &mut NodeCx<'_, '_, '_>, axes: &[(usize, Axis)], how: &How<'_>) -> Lowered {
+fn resized(cx: &mut NodeCx<'_, '_, '_>, axes: &[(usize, Axis)], how: &How<'_>) -> Lowered<ValueId> {
     let mut y = cx.input(0)?;
     let rank = cx.dims(y).len();
     // As in ONNX Runtime, also where scales are not 1: five elements times 1.1 are five.
     let is_crop = how.coordinates == b"tf_crop_and_resize";
     if !is_crop && axes.iter().all(|(_, axis)| axis.out == axis.size) {
-        return cx.bind(0, y);
+        return Ok(y);
     }
     if how.mode != Mode::Nearest {
         cx.want_float(y)?;
         if let Some(image) = as_image(cx, y, axes, how)? {
-            return cx.bind(0, image);
+            return Ok(image);
         }
     }
     let mut outside: Option<ValueId> = None;
@@ -213,7 +213,7 @@ fn resized(cx: &mut NodeCx<'_, '_, '_>, axes: &[(usize, Axis)], how: &How<'_>) -
         let value = cx.number(y, value.into())?;
         y = cx.choice(outside, value, y)?;
     }
-    cx.bind(0, y)
+    Ok(y)
 }
 
 /// By the op for images, where that has such coordinates.

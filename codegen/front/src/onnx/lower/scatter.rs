@@ -2,14 +2,18 @@
 //! do is a gathering from both.
 
 use super::cx::NodeCx;
-use super::{Lowered, Operators, Refusal};
+use super::{Lowered, One, Operators, Refusal};
 use kiln_ir::{Binary, DType, ValueId};
 
-pub(super) const OPERATORS: Operators =
-    &[("Col2Im", col_to_im), ("Scatter", elements), ("ScatterElements", elements), ("ScatterND", nd)];
+pub(super) const OPERATORS: Operators = &[
+    ("Col2Im", One(col_to_im)),
+    ("Scatter", One(elements)),
+    ("ScatterElements", One(elements)),
+    ("ScatterND", One(nd)),
+];
 
 /// ScatterElements, and the older Scatter: along an axis, an index for each element of the updates.
-fn elements(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn elements(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (x, updates) = (cx.input(0)?, cx.input(2)?);
     let (given, named) = indices(cx)?;
     let dims = cx.dims(x);
@@ -36,7 +40,7 @@ fn elements(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// ScatterND: parts at coordinates, which are the last axis of the indices.
-fn nd(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn nd(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (x, updates) = (cx.input(0)?, cx.input(2)?);
     let (given, named) = indices(cx)?;
     let dims = cx.dims(x);
@@ -60,7 +64,7 @@ fn nd(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Col2Im: blocks of pixels are added where they overlap.
-fn col_to_im(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn col_to_im(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     cx.want_float(x)?;
     let (image, block) =
@@ -117,7 +121,7 @@ fn col_to_im(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     for k in 0..axes {
         y = cx.part(y, k + 2, pads[k], image[k], 1)?;
     }
-    cx.bind(0, y)
+    Ok(y)
 }
 
 /// The constant indices, and their shape.
@@ -151,7 +155,7 @@ fn scattered(
     updates: ValueId,
     targets: &[usize],
     run: usize,
-) -> Lowered {
+) -> Lowered<ValueId> {
     if cx.ty(x).dtype != cx.ty(updates).dtype || targets.is_empty() {
         return Err(misfit(cx, x, updates));
     }
@@ -170,8 +174,7 @@ fn scattered(
             return Err(malformed!("its reduction is {:?}", String::from_utf8_lossy(other)));
         }
     };
-    let y = cx.reshaped(y, &dims)?;
-    cx.bind(0, y)
+    cx.reshaped(y, &dims)
 }
 
 /// The last run for each target, where there is one.

@@ -1,33 +1,32 @@
 //! What moves elements, and what tells shapes.
 
 use super::cx::NodeCx;
-use super::{Lowered, Operators, Refusal};
+use super::{All, Lowered, One, Operators, Refusal};
 use kiln_ir::{DType, Op, Shape, ValueId};
 
 pub(super) const OPERATORS: Operators = &[
-    ("Concat", concat),
-    ("ConstantOfShape", constant_of_shape),
-    ("DepthToSpace", depth_to_space),
-    ("Dropout", dropout),
-    ("Expand", expand),
-    ("Flatten", flatten),
-    ("Identity", identity),
-    ("Reshape", reshape),
-    ("Shape", shape),
-    ("Size", size),
-    ("Slice", slice),
-    ("SpaceToDepth", space_to_depth),
-    ("Split", split),
-    ("Squeeze", squeeze),
-    ("Tile", tile),
-    ("Transpose", transpose),
-    ("Unsqueeze", unsqueeze),
+    ("Concat", One(concat)),
+    ("ConstantOfShape", One(constant_of_shape)),
+    ("DepthToSpace", One(depth_to_space)),
+    ("Dropout", All(dropout)),
+    ("Expand", One(expand)),
+    ("Flatten", One(flatten)),
+    ("Identity", One(identity)),
+    ("Reshape", One(reshape)),
+    ("Shape", One(shape)),
+    ("Size", One(size)),
+    ("Slice", One(slice)),
+    ("SpaceToDepth", One(space_to_depth)),
+    ("Split", All(split)),
+    ("Squeeze", One(squeeze)),
+    ("Tile", One(tile)),
+    ("Transpose", One(transpose)),
+    ("Unsqueeze", One(unsqueeze)),
 ];
 
 /// Identity.
-fn identity(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    let x = cx.input(0)?;
-    cx.bind(0, x)
+fn identity(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
+    cx.input(0)
 }
 
 /// Dropout, which does nothing in inference; its mask is true everywhere.
@@ -50,7 +49,7 @@ fn dropout(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Reshape: 0 keeps a dimension, −1 is what is left.
-fn reshape(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn reshape(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     let Some(given) = cx.ints(1, "shape")? else { return Err(malformed!("its shape is missing")) };
     let dims = cx.dims(x);
@@ -75,17 +74,15 @@ fn reshape(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     if Shape(result.clone()).checked_numel() != Some(all) {
         return Err(wrong());
     }
-    let y = cx.reshaped(x, &result)?;
-    cx.bind(0, y)
+    cx.reshaped(x, &result)
 }
 
 /// Flatten to two axes.
-fn flatten(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn flatten(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     let dims = cx.dims(x);
     let axis = cx.axis_or_end(cx.int("axis", 1), dims.len())?;
-    let y = cx.reshaped(x, &[dims[..axis].iter().product(), dims[axis..].iter().product()])?;
-    cx.bind(0, y)
+    cx.reshaped(x, &[dims[..axis].iter().product(), dims[axis..].iter().product()])
 }
 
 /// Axes that are an operand since operator set 13, and an attribute before.
@@ -97,7 +94,7 @@ fn axes(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<Option<Vec<i64>>> {
 }
 
 /// Squeeze.
-fn squeeze(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn squeeze(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     let dims = cx.dims(x);
     let named = match axes(cx)? {
@@ -111,12 +108,11 @@ fn squeeze(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     }
     let kept: Vec<usize> =
         (0..dims.len()).filter(|axis| !named.contains(axis)).map(|axis| dims[axis]).collect();
-    let y = cx.reshaped(x, &kept)?;
-    cx.bind(0, y)
+    cx.reshaped(x, &kept)
 }
 
 /// Unsqueeze: the axes are those of the result.
-fn unsqueeze(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn unsqueeze(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     let Some(given) = axes(cx)? else { return Err(malformed!("its axes are missing")) };
     let dims = cx.dims(x);
@@ -126,24 +122,22 @@ fn unsqueeze(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let result: Vec<usize> =
         (0..rank).map(|axis| if named.contains(&axis) { 1 } else { own.next().unwrap_or(1) }).collect();
     malformed_if!(own.next().is_some(), "its axes are {given:?}");
-    let y = cx.reshaped(x, &result)?;
-    cx.bind(0, y)
+    cx.reshaped(x, &result)
 }
 
 /// Transpose; without a permutation the axes are reversed.
-fn transpose(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn transpose(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     let rank = cx.dims(x).len();
     let perm = cx.sizes("perm")?.unwrap_or_else(|| (0..rank).rev().collect());
     let mut sorted = perm.clone();
     sorted.sort_unstable();
     malformed_if!(!sorted.into_iter().eq(0..rank), "{perm:?} is not a permutation of {rank} axes");
-    let y = cx.transposed(x, &perm)?;
-    cx.bind(0, y)
+    cx.transposed(x, &perm)
 }
 
 /// Concat.
-fn concat(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn concat(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let operands = cx.inputs()?;
     let Some(&first) = operands.first() else { return Err(malformed!("it has no operands")) };
     let mut dims = cx.dims(first);
@@ -160,7 +154,7 @@ fn concat(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     // A part without elements adds nothing.
     let parts: Vec<ValueId> = operands.iter().copied().filter(|&x| cx.ty(x).shape.numel() > 0).collect();
     let y = if parts.is_empty() { first } else { cx.joined(&parts, axis)? };
-    cx.bind(0, y)
+    Ok(y)
 }
 
 /// Split into parts of given sizes, or into equal ones.
@@ -195,7 +189,7 @@ fn split(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Slice: bounds are operands since operator set 10, and attributes before.
-fn slice(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn slice(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     let mut dims = cx.dims(x);
     let (starts, ends, axes, steps) = match cx.opset() >= 10 {
@@ -229,11 +223,11 @@ fn slice(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         let by = if count > 1 { by } else { 1 };
         (begin[axis], step[axis], dims[axis]) = (first.max(0) as usize, by, count);
     }
-    cx.emit(Op::Slice { begin, step }, &[x], &dims)
+    cx.add_like(Op::Slice { begin, step }, &[x], &dims)
 }
 
 /// Expand: the common shape of the operand and a list.
-fn expand(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn expand(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     let dims = cx.dims(x);
     let given = sizes(cx, 1, "shape")?;
@@ -241,11 +235,11 @@ fn expand(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         return Err(malformed!("{} does not fit {given:?}", cx.shown(x)));
     };
     let y = if result == dims { x } else { cx.add_like(Op::Broadcast {}, &[x], &result)? };
-    cx.bind(0, y)
+    Ok(y)
 }
 
 /// Tile: axis by axis, everything from it on as often as asked.
-fn tile(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn tile(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let mut x = cx.input(0)?;
     let (mut dims, times) = (cx.dims(x), sizes(cx, 1, "repeats")?);
     malformed_if!(times.len() != dims.len(), "{} cannot be repeated {times:?} times", cx.shown(x));
@@ -256,11 +250,11 @@ fn tile(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         dims[axis] = dims[axis].checked_mul(times).ok_or_else(|| malformed!("its result is too large"))?;
         x = cx.reshaped(x, &dims)?;
     }
-    cx.bind(0, x)
+    Ok(x)
 }
 
 /// ConstantOfShape: one number everywhere, 0 unless another is given.
-fn constant_of_shape(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn constant_of_shape(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let dims = sizes(cx, 0, "shape")?;
     let number = match cx.tensor("value") {
         Some(tensor) => {
@@ -272,7 +266,7 @@ fn constant_of_shape(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     malformed_if!(cx.ty(number).shape.numel() != 1, "{} is not a single number", cx.shown(number));
     let number = cx.reshaped(number, &[])?;
     let y = if dims.is_empty() { number } else { cx.add_like(Op::Broadcast {}, &[number], &dims)? };
-    cx.bind(0, y)
+    Ok(y)
 }
 
 /// Operand `k` as sizes.
@@ -284,7 +278,7 @@ pub(super) fn sizes(cx: &mut NodeCx<'_, '_, '_>, k: usize, what: &str) -> Lowere
 }
 
 /// DepthToSpace: channels become pixels of blocks, block first (DCR) or channel first (CRD).
-fn depth_to_space(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn depth_to_space(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (x, block) = (cx.input(0)?, block_size(cx)?);
     let &[n, c, h, w] = &*cx.dims(x) else { return Err(no_image(cx, x)) };
     malformed_if!(c % (block * block) != 0, "blocks of {block}×{block} do not divide {}", cx.shown(x));
@@ -295,12 +289,11 @@ fn depth_to_space(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     };
     let parts = cx.reshaped(x, &split)?;
     let turned = cx.transposed(parts, &perm)?;
-    let y = cx.reshaped(turned, &[n, depth, h * block, w * block])?;
-    cx.bind(0, y)
+    cx.reshaped(turned, &[n, depth, h * block, w * block])
 }
 
 /// SpaceToDepth.
-fn space_to_depth(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn space_to_depth(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (x, block) = (cx.input(0)?, block_size(cx)?);
     let &[n, c, h, w] = &*cx.dims(x) else { return Err(no_image(cx, x)) };
     if h % block != 0 || w % block != 0 {
@@ -308,8 +301,7 @@ fn space_to_depth(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     }
     let parts = cx.reshaped(x, &[n, c, h / block, block, w / block, block])?;
     let turned = cx.transposed(parts, &[0, 3, 5, 1, 2, 4])?;
-    let y = cx.reshaped(turned, &[n, c * block * block, h / block, w / block])?;
-    cx.bind(0, y)
+    cx.reshaped(turned, &[n, c * block * block, h / block, w / block])
 }
 
 fn block_size(cx: &NodeCx<'_, '_, '_>) -> Lowered<usize> {
@@ -323,7 +315,7 @@ fn no_image(cx: &NodeCx<'_, '_, '_>, x: ValueId) -> Refusal {
 }
 
 /// Shape, or a part of it.
-fn shape(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn shape(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     let dims: Vec<i64> = cx.dims(x).into_iter().map(|dim| dim as i64).collect();
     let rank = dims.len() as i64;
@@ -331,14 +323,12 @@ fn shape(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         |given: i64| (if given < 0 { given.saturating_add(rank) } else { given }).clamp(0, rank) as usize;
     let (start, end) = (at(cx.int("start", 0)), at(cx.int("end", rank)));
     let part = dims.get(start..end.max(start)).unwrap_or_default().to_vec();
-    let value = cx.int_constant("shape", DType::I64, &[part.len()], &part)?;
-    cx.bind(0, value)
+    cx.int_constant("shape", DType::I64, &[part.len()], &part)
 }
 
 /// Size: the number of elements.
-fn size(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn size(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     let count = cx.ty(x).shape.numel() as i64;
-    let value = cx.int_constant("size", DType::I64, &[], &[count])?;
-    cx.bind(0, value)
+    cx.int_constant("size", DType::I64, &[], &[count])
 }

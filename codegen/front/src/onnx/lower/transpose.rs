@@ -2,11 +2,11 @@
 
 use super::cx::NodeCx;
 use super::image::{channel_first, channel_last, convolution, groups, weights};
-use super::{Lowered, Operators, Refusal};
+use super::{Lowered, One, Operators, Refusal};
 use crate::transposed::{self, Axis};
 use kiln_ir::ValueId;
 
-pub(super) const OPERATORS: Operators = &[("ConvTranspose", conv_transpose)];
+pub(super) const OPERATORS: Operators = &[("ConvTranspose", One(conv_transpose))];
 
 /// The axes, from attributes.
 fn axes(cx: &NodeCx<'_, '_, '_>, size: &[usize], image: &[usize]) -> Lowered<Vec<Axis>> {
@@ -45,7 +45,7 @@ fn axes(cx: &NodeCx<'_, '_, '_>, size: &[usize], image: &[usize]) -> Lowered<Vec
 }
 
 /// ConvTranspose, of images and sequences.
-fn conv_transpose(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn conv_transpose(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (x, w, bias) = (cx.input(0)?, cx.input(1)?, cx.optional(2)?);
     cx.want_float(x)?;
     let (dims, shape, groups) = (cx.dims(x), cx.dims(w), groups(cx)?);
@@ -95,8 +95,7 @@ fn conv_transpose(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     if let (Some(bias), None) = (bias, &known) {
         y = cx.sum(y, bias)?;
     }
-    let y = channel_first(cx, y, rank)?;
-    cx.bind(0, y)
+    channel_first(cx, y, rank)
 }
 
 /// The filters of all remainders, group by group; missing taps are zero. `shape` is channels of the operand, of the result's groups, and groups.

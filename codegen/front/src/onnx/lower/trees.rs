@@ -2,22 +2,22 @@
 
 use super::classical::{self, Labels};
 use super::cx::NodeCx;
-use super::{describe, tensor, Lowered, Operators, Refusal};
+use super::{describe, tensor, All, Lowered, One, Operators, Refusal};
 use kiln_ir::trees::{Record, Test};
 use kiln_ir::{AddRescale, Clamp, DType, Op, Rescale, Type, Unary, ValueId};
 use std::collections::HashMap;
 
 pub(super) const OPERATORS: Operators = &[
-    ("ai.onnx.ml.TreeEnsemble", ensemble),
-    ("ai.onnx.ml.TreeEnsembleClassifier", classifier),
-    ("ai.onnx.ml.TreeEnsembleRegressor", regressor),
+    ("ai.onnx.ml.TreeEnsemble", One(ensemble)),
+    ("ai.onnx.ml.TreeEnsembleClassifier", All(classifier)),
+    ("ai.onnx.ml.TreeEnsembleRegressor", One(regressor)),
 ];
 
 /// Most records of a model's trees.
 const MOST_RECORDS: usize = 1 << 22;
 
 /// TreeEnsembleRegressor: \[n, targets\].
-fn regressor(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn regressor(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = classical::rows(cx)?;
     let targets = targets(cx)?;
     let join = match cx.text("aggregate_function") {
@@ -32,12 +32,11 @@ fn regressor(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let sums = Forest::read(cx, "target")?.joined(cx, x, targets, join)?;
     let base = cx.numbers("base_values");
     let sums = plus(cx, sums, base)?;
-    let y = classical::transformed(cx, sums)?;
-    cx.bind(0, y)
+    classical::transformed(cx, sums)
 }
 
 /// TreeEnsemble: \[n, targets\].
-fn ensemble(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn ensemble(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = classical::rows(cx)?;
     let targets = targets(cx)?;
     let join = match cx.int("aggregate_function", 1) {
@@ -56,8 +55,7 @@ fn ensemble(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         other => return Err(malformed!("its post_transform is {other}")),
     };
     let sums = Forest::read_ensemble(cx)?.joined(cx, x, targets, join)?;
-    let y = classical::transform(cx, sums, transform)?;
-    cx.bind(0, y)
+    classical::transform(cx, sums, transform)
 }
 
 /// How many numbers a row of features gives.

@@ -2,20 +2,20 @@
 
 use super::classical::{self, Labels, DENSE, PRODUCT};
 use super::cx::NodeCx;
-use super::{Lowered, Operators, Refusal};
+use super::{All, Lowered, One, Operators, Refusal};
 use kiln_ir::{
     AddRescale, Binary, Clamp, CompareRescale, Comparison, DType, Op, Real, Reduction, Rescale, Type, Unary,
     ValueId,
 };
 
 pub(super) const OPERATORS: Operators =
-    &[("ai.onnx.ml.SVMClassifier", classifier), ("ai.onnx.ml.SVMRegressor", regressor)];
+    &[("ai.onnx.ml.SVMClassifier", All(classifier)), ("ai.onnx.ml.SVMRegressor", One(regressor))];
 
 const SUM: Op = Op::Add { rescale: AddRescale::Real, clamp: Clamp::NO_FLOAT };
 const GREATER: Op = Op::Compare { function: Comparison::Greater, rescale: CompareRescale::Stored };
 
 /// SVMRegressor: kernels with the support vectors, weighted, plus ρ.
-fn regressor(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn regressor(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = classical::rows(cx)?;
     let &[n, k] = &*cx.dims(x) else { return Err(malformed!("no rows")) };
     let (vectors, coefficients, rho) =
@@ -39,8 +39,7 @@ fn regressor(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         let [one, minus] = [1.0, -1.0].map(|number| cx.float_constant("one", &[], &[number]));
         y = cx.add(Op::Select {}, &[above, one?, minus?], Type::plain(DType::F32, &[n, 1]))?;
     }
-    let y = classical::transformed(cx, y)?;
-    cx.bind(0, y)
+    classical::transformed(cx, y)
 }
 
 /// SVMClassifier: labels \[n\], and scores: probabilities \[n, classes\] where the file has their parameters, else the sums of pairs of classes.
