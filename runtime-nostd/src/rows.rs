@@ -252,96 +252,60 @@ mod sealed {
     impl<T, const N: usize> Operand for &[T; N] {}
 }
 
-impl<'a, T: Copy> Read<T> for &'a [Cell<T>] {
-    type Slice = &'a [Cell<T>];
+/// Operands that consist of `$element`, of which `$read` makes a number: slices, and arrays, which become slices.
+macro_rules! operands {
+    ($($element:ty, $read:expr;)+) => { $(
+        impl<'a, T: Copy> Read<T> for &'a [$element] {
+            type Slice = Self;
 
-    #[inline(always)]
-    fn slice(self) -> Self::Slice {
-        self
-    }
+            #[inline(always)]
+            fn slice(self) -> Self {
+                self
+            }
+        }
+
+        impl<'a, T: Copy, const N: usize> Read<T> for &'a [$element; N] {
+            type Slice = &'a [$element];
+
+            #[inline(always)]
+            fn slice(self) -> Self::Slice {
+                self
+            }
+        }
+
+        impl<T: Copy> ReadSlice<T> for &[$element] {
+            #[inline(always)]
+            fn at(self, i: usize) -> Option<T> {
+                self.get(i).map($read)
+            }
+
+            #[inline(always)]
+            fn run(self, start: usize, len: usize) -> Option<Self> {
+                self.get(start..start.checked_add(len)?)
+            }
+
+            #[inline(always)]
+            fn each(self) -> impl ExactSizeIterator<Item = T> {
+                self.iter().map($read)
+            }
+
+            #[inline(always)]
+            fn four(self) -> Option<([T; 4], Self)> {
+                let [a, b, c, d, behind @ ..] = self else { return None };
+                Some(([a, b, c, d].map($read), behind))
+            }
+
+            #[inline(always)]
+            fn start(self) -> *const T {
+                self.as_ptr().cast()
+            }
+        }
+    )+ };
 }
 
-impl<'a, T: Copy, const N: usize> Read<T> for &'a [Cell<T>; N] {
-    type Slice = &'a [Cell<T>];
-
-    #[inline(always)]
-    fn slice(self) -> Self::Slice {
-        self
-    }
-}
-
-impl<'a, T: Copy> Read<T> for &'a [T] {
-    type Slice = &'a [T];
-
-    #[inline(always)]
-    fn slice(self) -> Self::Slice {
-        self
-    }
-}
-
-impl<'a, T: Copy, const N: usize> Read<T> for &'a [T; N] {
-    type Slice = &'a [T];
-
-    #[inline(always)]
-    fn slice(self) -> Self::Slice {
-        self
-    }
-}
-
-impl<T: Copy> ReadSlice<T> for &[Cell<T>] {
-    #[inline(always)]
-    fn at(self, i: usize) -> Option<T> {
-        self.get(i).map(Cell::get)
-    }
-
-    #[inline(always)]
-    fn run(self, start: usize, len: usize) -> Option<Self> {
-        self.get(start..start.checked_add(len)?)
-    }
-
-    #[inline(always)]
-    fn each(self) -> impl ExactSizeIterator<Item = T> {
-        self.iter().map(Cell::get)
-    }
-
-    #[inline(always)]
-    fn four(self) -> Option<([T; 4], Self)> {
-        let [a, b, c, d, behind @ ..] = self else { return None };
-        Some(([a.get(), b.get(), c.get(), d.get()], behind))
-    }
-
-    #[inline(always)]
-    fn start(self) -> *const T {
-        self.as_ptr().cast()
-    }
-}
-
-impl<T: Copy> ReadSlice<T> for &[T] {
-    #[inline(always)]
-    fn at(self, i: usize) -> Option<T> {
-        self.get(i).copied()
-    }
-
-    #[inline(always)]
-    fn run(self, start: usize, len: usize) -> Option<Self> {
-        self.get(start..start.checked_add(len)?)
-    }
-
-    #[inline(always)]
-    fn each(self) -> impl ExactSizeIterator<Item = T> {
-        self.iter().copied()
-    }
-
-    #[inline(always)]
-    fn four(self) -> Option<([T; 4], Self)> {
-        let [a, b, c, d, behind @ ..] = self else { return None };
-        Some(([*a, *b, *c, *d], behind))
-    }
-
-    #[inline(always)]
-    fn start(self) -> *const T {
-        self.as_ptr()
-    }
+operands! {
+    Cell<T>, Cell::get;
+    T, |element: &T| *element;
 }
 
 #[cfg(test)]

@@ -5,7 +5,10 @@
 //! [`Summary`] (what a file contains).
 
 // Without some formats, not all that they share is used.
-#![cfg_attr(not(feature = "all-formats"), allow(dead_code, unused_imports))]
+#![cfg_attr(not(feature = "all-formats"), allow(dead_code, unused_imports, unused_macros))]
+
+#[macro_use]
+mod refusal;
 
 pub(crate) mod budget;
 mod external;
@@ -14,7 +17,6 @@ mod format;
 mod half;
 mod interface;
 pub mod onnx;
-mod refusal;
 pub(crate) mod report;
 mod summary;
 pub mod tflite;

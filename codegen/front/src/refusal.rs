@@ -28,6 +28,22 @@ impl Refusal {
     }
 }
 
+/// The [`Refusal::Malformed`] of a formatted text.
+macro_rules! malformed {
+    ($($what:tt)+) => {
+        $crate::Refusal::Malformed(format!($($what)+))
+    };
+}
+
+/// Refuses what contradicts itself: where the condition holds, the function returns the [`Refusal::Malformed`] of a formatted text.
+macro_rules! malformed_if {
+    ($condition:expr, $($what:tt)+) => {
+        if $condition {
+            return Err(malformed!($($what)+));
+        }
+    };
+}
+
 impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
         Refusal::Fatal(error)

@@ -3,10 +3,10 @@
 use super::fixed_point::{self, multiply, rounding_shift_right};
 use super::interpolate::interpolate;
 use super::tensor::{centred, pack_i32};
-use super::{eval, sigmoid, Evaluated, InterpError};
+use super::{eval, sigmoid, Computed, Evaluated, InterpError, Tensor};
 use kiln_ir::{DType, Data, Multiplier, Op, Type};
 
-pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Evaluated {
+pub(super) fn compute(op: &Op, operands: &[Tensor<'_>], result: &Type) -> Evaluated {
     let first = operands[0];
     Ok(Some(match op {
         Op::Logistic {} => logistic(first, result)?,
@@ -60,7 +60,7 @@ fn frexp(x: f64) -> (f64, i32) {
 }
 
 /// See `logistic` in the op table. Integers: `reference/integer_ops/logistic.h` of TFLite Micro.
-fn logistic((ty, data): (&Type, &Data), result: &Type) -> Result<Data, InterpError> {
+fn logistic((ty, data): Tensor<'_>, result: &Type) -> Computed {
     if ty.dtype == DType::F32 {
         return Ok(Data::from_f32(&data.to_f32().into_iter().map(logistic_f32).collect::<Vec<_>>()));
     }
@@ -73,7 +73,7 @@ fn logistic((ty, data): (&Type, &Data), result: &Type) -> Result<Data, InterpErr
 }
 
 /// See `tanh` in the op table. Integers: `reference/integer_ops/tanh.h` of TFLite Micro.
-fn tanh((ty, data): (&Type, &Data), result: &Type) -> Result<Data, InterpError> {
+fn tanh((ty, data): Tensor<'_>, result: &Type) -> Computed {
     if ty.dtype == DType::F32 {
         return Ok(Data::from_f32(&data.to_f32().into_iter().map(libm::tanhf).collect::<Vec<_>>()));
     }
@@ -86,12 +86,7 @@ fn tanh((ty, data): (&Type, &Data), result: &Type) -> Result<Data, InterpError> 
 }
 
 /// Applies a function of Q4.27 arguments, which saturates outside its radius.
-fn integer(
-    ty: &Type,
-    data: &Data,
-    result: &Type,
-    function: impl Fn(i32) -> i32,
-) -> Result<Data, InterpError> {
+fn integer(ty: &Type, data: &Data, result: &Type, function: impl Fn(i32) -> i32) -> Computed {
     let argument = Argument::of(ty)?;
     let of = |x: i32| {
         if x <= -argument.radius {
@@ -117,7 +112,7 @@ pub(super) fn logistic_f32(x: f32) -> f32 {
 }
 
 /// See `lookup` in the op table.
-fn lookup(operands: &[(&Type, &Data)]) -> Result<Data, InterpError> {
+fn lookup(operands: &[Tensor<'_>]) -> Computed {
     let (x, table) = (operands[0].1.bytes(), operands[1].1.bytes());
     let table: &[u8; 256] =
         table.try_into().map_err(|_| InterpError::new("lookup wants a table of 256 bytes"))?;

@@ -1,12 +1,12 @@
 //! Comparisons, choices between operands, and changes of type.
 
-use super::elementwise::for_each_pair;
+use super::elementwise::of_pairs;
 use super::fixed_point::multiply_below_one;
 use super::tensor::{broadcast_strides, centred, for_each_index, offset};
-use super::Evaluated;
+use super::{Evaluated, Tensor};
 use kiln_ir::{CompareRescale, Comparison, DType, Data, Multiplier, Op, Type};
 
-pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Evaluated {
+pub(super) fn compute(op: &Op, operands: &[Tensor<'_>], result: &Type) -> Evaluated {
     let first = operands[0];
     Ok(Some(match op {
         Op::Compare { function, rescale } => compare(*function, rescale, operands, result),
@@ -17,35 +17,27 @@ pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Ev
 }
 
 /// See `compare` in the op table. Quantised integers: `ComparisonWithScaling` of TFLite's `reference/comparisons.h`.
-fn compare(
-    function: Comparison,
-    rescale: &CompareRescale,
-    operands: &[(&Type, &Data)],
-    result: &Type,
-) -> Data {
+fn compare(function: Comparison, rescale: &CompareRescale, operands: &[Tensor<'_>], result: &Type) -> Data {
     let (x, y) = (operands[0], operands[1]);
-    let mut answers = Vec::with_capacity(result.shape.numel());
     if x.0.dtype == DType::F32 {
         let (xs, ys) = (x.1.to_f32(), y.1.to_f32());
-        for_each_pair(x.0, y.0, result, |i, j| answers.push(u8::from(function.holds(xs[i], ys[j]))));
-        return Data::new(answers);
+        return Data::new(of_pairs(x.0, y.0, result, |i, j| u8::from(function.holds(xs[i], ys[j]))));
     }
     let (xs, ys) = match *rescale {
         CompareRescale::Stored => (x.1.to_ints(x.0.dtype), y.1.to_ints(y.0.dtype)),
         CompareRescale::FixedPoint { left_shift, x: by_x, y: by_y } => {
-            let scaled = |(ty, data): (&Type, &Data), by: Multiplier| -> Vec<i64> {
+            let scaled = |(ty, data): Tensor<'_>, by: Multiplier| -> Vec<i64> {
                 let each = centred(ty, data).into_iter();
                 each.map(|v| i64::from(multiply_below_one(v.wrapping_shl(left_shift), by))).collect()
             };
             (scaled(x, by_x), scaled(y, by_y))
         }
     };
-    for_each_pair(x.0, y.0, result, |i, j| answers.push(u8::from(function.holds(xs[i], ys[j]))));
-    Data::new(answers)
+    Data::new(of_pairs(x.0, y.0, result, |i, j| u8::from(function.holds(xs[i], ys[j]))))
 }
 
 /// See `select` in the op table.
-fn select(operands: &[(&Type, &Data)], result: &Type) -> Data {
+fn select(operands: &[Tensor<'_>], result: &Type) -> Data {
     let (rank, size) = (result.shape.rank(), result.dtype.size());
     let strides: Vec<Vec<usize>> = operands.iter().map(|(ty, _)| broadcast_strides(ty, rank)).collect();
     let mut bytes = Vec::with_capacity(result.bytes());
@@ -58,7 +50,7 @@ fn select(operands: &[(&Type, &Data)], result: &Type) -> Data {
 }
 
 /// See `cast` in the op table.
-fn cast((ty, data): (&Type, &Data), result: &Type) -> Data {
+fn cast((ty, data): Tensor<'_>, result: &Type) -> Data {
     match (ty.dtype, result.dtype) {
         (DType::F32, DType::F32) => data.clone(),
         (DType::F32, DType::Bool) => {

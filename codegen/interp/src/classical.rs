@@ -1,9 +1,9 @@
 //! Classical machine learning: support-vector machines, and [decision trees](trees).
 
-use super::{trees, Evaluated};
+use super::{trees, Evaluated, Tensor};
 use kiln_ir::{Data, Op, Type};
 
-pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Evaluated {
+pub(super) fn compute(op: &Op, operands: &[Tensor<'_>], result: &Type) -> Evaluated {
     let first = operands[0];
     Ok(Some(match op {
         Op::SquaredDistances {} => squared_distances(operands),
@@ -14,7 +14,7 @@ pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Ev
 }
 
 /// See `squared_distances` in the op table.
-fn squared_distances(operands: &[(&Type, &Data)]) -> Data {
+fn squared_distances(operands: &[Tensor<'_>]) -> Data {
     let ((x, xs), (_, vs)) = (operands[0], operands[1]);
     let width = x.shape.last().max(1);
     let (xs, vs) = (xs.to_f32(), vs.to_f32());
@@ -31,7 +31,7 @@ fn squared_distances(operands: &[(&Type, &Data)]) -> Data {
 const ROUNDS: usize = 100;
 
 /// See `couple` in the op table. In the letters of Wu, Lin and Weng, equation 43 and algorithm 2.
-fn couple(x: (&Type, &Data), result: &Type) -> Data {
+fn couple(x: Tensor<'_>, result: &Type) -> Data {
     let classes = result.shape.last();
     let pairs = x.0.shape.last();
     let mut all = Vec::new();

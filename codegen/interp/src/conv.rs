@@ -3,10 +3,10 @@
 use super::fixed_point::multiply_wide;
 use super::requantise::Factors;
 use super::tensor::{centred, clamp_f32, clamp_i32, ints, pack_i32};
-use super::{Evaluated, InterpError};
+use super::{Computed, Evaluated, InterpError, Tensor};
 use kiln_ir::{Clamp, DType, Data, Layout, Multiplier, Op, Order, Rescale, Type, Window};
 
-pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Evaluated {
+pub(super) fn compute(op: &Op, operands: &[Tensor<'_>], result: &Type) -> Evaluated {
     Ok(Some(match op {
         Op::Conv2d { window, groups, rescale, clamp, layout } => {
             conv2d(window, *groups, rescale, clamp, *layout, operands, result)?
@@ -34,7 +34,7 @@ enum Bias {
 }
 
 impl Bias {
-    fn of(operands: &[(&Type, &Data)]) -> Bias {
+    fn of(operands: &[Tensor<'_>]) -> Bias {
         match operands.get(2) {
             Some((ty, data)) if ty.dtype == DType::I64 => Bias::Wide(data.to_ints(DType::I64)),
             Some((ty, data)) => Bias::Narrow(ints(ty, data)),
@@ -158,9 +158,9 @@ fn conv2d(
     rescale: &Rescale,
     clamp: &Clamp,
     layout: Layout,
-    operands: &[(&Type, &Data)],
+    operands: &[Tensor<'_>],
     result: &Type,
-) -> Result<Data, InterpError> {
+) -> Computed {
     let (x, w) = (operands[0], operands[1]);
     let geometry = Geometry::of([x.0, w.0, result], window, groups, layout)?;
     match rescale {
@@ -193,12 +193,7 @@ fn conv2d(
 }
 
 /// See `dense` in the op table.
-fn dense(
-    rescale: &Rescale,
-    clamp: &Clamp,
-    operands: &[(&Type, &Data)],
-    result: &Type,
-) -> Result<Data, InterpError> {
+fn dense(rescale: &Rescale, clamp: &Clamp, operands: &[Tensor<'_>], result: &Type) -> Computed {
     let (x, w) = (operands[0], operands[1]);
     let [n, k] = *w.0.shape.dims() else { return Err(InterpError::new("dense wants weights of two axes")) };
     match rescale {

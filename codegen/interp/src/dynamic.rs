@@ -3,10 +3,10 @@
 
 use super::conv::Geometry;
 use super::tensor::clamp_f32;
-use super::{Evaluated, InterpError};
+use super::{Computed, Evaluated, InterpError, Tensor};
 use kiln_ir::{Clamp, DType, Data, Layout, Op, Type, Window, DYNAMIC_ROW as ROW};
 
-pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Evaluated {
+pub(super) fn compute(op: &Op, operands: &[Tensor<'_>], result: &Type) -> Evaluated {
     let first = operands[0];
     Ok(Some(match op {
         Op::DynamicScale { symmetric } => scale(*symmetric, first),
@@ -18,7 +18,7 @@ pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Ev
 }
 
 /// See `dynamic_scale` in the op table.
-fn scale(symmetric: bool, (ty, data): (&Type, &Data)) -> Data {
+fn scale(symmetric: bool, (ty, data): Tensor<'_>) -> Data {
     let rows = ty.shape.dims().first().copied().unwrap_or(1).max(1);
     let xs = data.to_f32();
     let of_row = if symmetric { symmetric_row } else { asymmetric_row };
@@ -54,7 +54,7 @@ fn asymmetric_row(row: &[f32]) -> [f32; ROW] {
 }
 
 /// See `dynamic_quantize` in the op table.
-fn quantize(operands: &[(&Type, &Data)]) -> Data {
+fn quantize(operands: &[Tensor<'_>]) -> Data {
     let (xs, scales) = (operands[0].1.to_f32(), operands[1].1.to_f32());
     let rows = (scales.len() / ROW).max(1);
     let mut stored = Vec::with_capacity(xs.len());
@@ -72,7 +72,7 @@ struct Layer {
 }
 
 impl Layer {
-    fn of(operands: &[(&Type, &Data)], clamp: &Clamp) -> Result<Self, InterpError> {
+    fn of(operands: &[Tensor<'_>], clamp: &Clamp) -> Result<Self, InterpError> {
         let (weights, bias) = (operands[2].0, operands[3].1.to_f32());
         let quant = weights.quant.as_ref().ok_or_else(|| InterpError::new("the weights want a scale"))?;
         let scale = |o: usize| quant.scales[if quant.scales.len() == 1 { 0 } else { o }].0;
@@ -85,13 +85,7 @@ impl Layer {
 }
 
 /// See `dynamic_conv2d` in the op table.
-fn conv2d(
-    window: &Window,
-    groups: usize,
-    clamp: &Clamp,
-    operands: &[(&Type, &Data)],
-    result: &Type,
-) -> Result<Data, InterpError> {
+fn conv2d(window: &Window, groups: usize, clamp: &Clamp, operands: &[Tensor<'_>], result: &Type) -> Computed {
     let layer = Layer::of(operands, clamp)?;
     let (x, by, w) = (operands[0].1, operands[1].1.to_f32(), operands[2].1);
     let (xs, ws) = (x.to_ints(DType::I8), w.to_ints(DType::I8));
@@ -109,7 +103,7 @@ fn conv2d(
 }
 
 /// See `dynamic_dense` in the op table.
-fn dense(clamp: &Clamp, operands: &[(&Type, &Data)]) -> Result<Data, InterpError> {
+fn dense(clamp: &Clamp, operands: &[Tensor<'_>]) -> Computed {
     let layer = Layer::of(operands, clamp)?;
     let k = operands[0].0.shape.last();
     let (xs, ws) = (operands[0].1.to_ints(DType::I8), operands[2].1.to_ints(DType::I8));

@@ -5,10 +5,10 @@ use super::requantise::Factors;
 use super::tensor::{
     broadcast_strides, centred, clamp_f32, clamp_i32, for_each_index, ints, offset, pack_i32,
 };
-use super::{single, Evaluated};
+use super::{single, Evaluated, Tensor};
 use kiln_ir::{AddRescale, Clamp, DType, Data, LeakyRescale, Multiplier, Op, Real, Rescale, Type};
 
-pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Evaluated {
+pub(super) fn compute(op: &Op, operands: &[Tensor<'_>], result: &Type) -> Evaluated {
     let first = operands[0];
     Ok(Some(match op {
         Op::Add { rescale, clamp } => add_sub(Binary::Add, rescale, clamp, operands, result),
@@ -51,49 +51,48 @@ impl Binary {
     }
 }
 
-/// Calls `visit` with the positions in both operands of every element of the result.
-pub(super) fn for_each_pair(a: &Type, b: &Type, result: &Type, mut visit: impl FnMut(usize, usize)) {
+/// What `of` makes of the positions in both operands, for every element of the result.
+pub(super) fn of_pairs<T>(
+    a: &Type,
+    b: &Type,
+    result: &Type,
+    mut of: impl FnMut(usize, usize) -> T,
+) -> Vec<T> {
     let rank = result.shape.rank();
     let (a, b) = (broadcast_strides(a, rank), broadcast_strides(b, rank));
-    for_each_index(result.shape.dims(), |index| visit(offset(index, &a), offset(index, &b)));
+    let mut all = Vec::with_capacity(result.shape.numel());
+    for_each_index(result.shape.dims(), |index| all.push(of(offset(index, &a), offset(index, &b))));
+    all
 }
 
 /// See `add` and `sub` in the op table.
-fn add_sub(
-    op: Binary,
-    rescale: &AddRescale,
-    clamp: &Clamp,
-    operands: &[(&Type, &Data)],
-    result: &Type,
-) -> Data {
+fn add_sub(op: Binary, rescale: &AddRescale, clamp: &Clamp, operands: &[Tensor<'_>], result: &Type) -> Data {
     match *rescale {
         AddRescale::Real => plain(op, clamp, operands, result),
         AddRescale::FixedPoint { left_shift, x: by_x, y: by_y, out } => {
             let (x, y) = (operands[0], operands[1]);
-            let scaled = |(ty, data): (&Type, &Data), by: Multiplier| -> Vec<i32> {
+            let scaled = |(ty, data): Tensor<'_>, by: Multiplier| -> Vec<i32> {
                 centred(ty, data).into_iter().map(|v| multiply(v.wrapping_shl(left_shift), by)).collect()
             };
             let (xs, ys) = (scaled(x, by_x), scaled(y, by_y));
             let zero = result.zero_point();
-            let mut z = Vec::with_capacity(result.shape.numel());
-            for_each_pair(x.0, y.0, result, |i, j| {
+            let z = of_pairs(x.0, y.0, result, |i, j| {
                 let sum = multiply(op.wrapping_i32(xs[i], ys[j]), out).wrapping_add(zero);
-                z.push(clamp_i32(sum, clamp.int_bounds()));
+                clamp_i32(sum, clamp.int_bounds())
             });
             pack_i32(result.dtype, z)
         }
         AddRescale::Float { x: by_x, y: by_y, constant, offset } => {
             let (x, y) = (operands[0], operands[1]);
-            let scaled = |(ty, data): (&Type, &Data), by: Real| -> Vec<f32> {
+            let scaled = |(ty, data): Tensor<'_>, by: Real| -> Vec<f32> {
                 ints(ty, data).into_iter().map(|v| v.wrapping_add(offset) as f32 * by.0).collect()
             };
             let (xs, ys) = (scaled(x, by_x), scaled(y, by_y));
-            let mut z = Vec::with_capacity(result.shape.numel());
-            for_each_pair(x.0, y.0, result, |i, j| {
+            let z = of_pairs(x.0, y.0, result, |i, j| {
                 // Differences negate the factor.
                 let sum = (constant.0 + xs[i]) + ys[j];
                 let stored = (sum.round_ties_even() as i32).saturating_sub(offset);
-                z.push(clamp_i32(stored, clamp.int_bounds()));
+                clamp_i32(stored, clamp.int_bounds())
             });
             pack_i32(result.dtype, z)
         }
@@ -101,39 +100,34 @@ fn add_sub(
 }
 
 /// See `mul` in the op table.
-fn mul(rescale: &Rescale, clamp: &Clamp, operands: &[(&Type, &Data)], result: &Type) -> Data {
+fn mul(rescale: &Rescale, clamp: &Clamp, operands: &[Tensor<'_>], result: &Type) -> Data {
     let Ok(factors) = Factors::of(rescale) else { return plain(Binary::Mul, clamp, operands, result) };
     let (x, y) = (operands[0], operands[1]);
     let (xs, ys) = (centred(x.0, x.1), centred(y.0, y.1));
     let zero = result.zero_point();
-    let mut z = Vec::with_capacity(result.shape.numel());
-    for_each_pair(x.0, y.0, result, |i, j| {
+    let z = of_pairs(x.0, y.0, result, |i, j| {
         let product = factors.apply(xs[i].wrapping_mul(ys[j]), 0).saturating_add(zero);
-        z.push(clamp_i32(product, clamp.int_bounds()));
+        clamp_i32(product, clamp.int_bounds())
     });
     pack_i32(result.dtype, z)
 }
 
 /// Floats, and plain integers, which wrap. A clamp's bound at the end of the `i32` range is none for `i64`.
-fn plain(op: Binary, clamp: &Clamp, operands: &[(&Type, &Data)], result: &Type) -> Data {
+fn plain(op: Binary, clamp: &Clamp, operands: &[Tensor<'_>], result: &Type) -> Data {
     let (x, y) = (operands[0], operands[1]);
     if result.dtype == DType::F32 {
         let (xs, ys) = (x.1.to_f32(), y.1.to_f32());
-        let mut z = Vec::with_capacity(result.shape.numel());
-        for_each_pair(x.0, y.0, result, |i, j| {
-            z.push(clamp_f32(op.real(xs[i], ys[j]), clamp.float_bounds()))
-        });
+        let z = of_pairs(x.0, y.0, result, |i, j| clamp_f32(op.real(xs[i], ys[j]), clamp.float_bounds()));
         return Data::from_f32(&z);
     }
     let (xs, ys) = (x.1.to_ints(x.0.dtype), y.1.to_ints(y.0.dtype));
-    let mut z = Vec::with_capacity(result.shape.numel());
-    for_each_pair(x.0, y.0, result, |i, j| {
+    let z = of_pairs(x.0, y.0, result, |i, j| {
         let value = op.wrapping(xs[i], ys[j]);
-        z.push(if result.dtype == DType::I64 {
+        if result.dtype == DType::I64 {
             clamp_i64(value, clamp)
         } else {
             i64::from(clamp_i32(value as i32, clamp.int_bounds()))
-        });
+        }
     });
     Data::from_ints(result.dtype, z)
 }
@@ -146,7 +140,7 @@ pub(super) fn clamp_i64(value: i64, clamp: &Clamp) -> i64 {
 }
 
 /// See `clip` in the op table.
-fn clip(clamp: &Clamp, (ty, data): (&Type, &Data), result: &Type) -> Data {
+fn clip(clamp: &Clamp, (ty, data): Tensor<'_>, result: &Type) -> Data {
     if ty.dtype == DType::F32 {
         let clipped = data.to_f32().into_iter().map(|x| clamp_f32(x, clamp.float_bounds()));
         return Data::from_f32(&clipped.collect::<Vec<_>>());
@@ -155,7 +149,7 @@ fn clip(clamp: &Clamp, (ty, data): (&Type, &Data), result: &Type) -> Data {
 }
 
 /// See `leaky_relu` in the op table.
-fn leaky_relu(alpha: f32, rescale: &LeakyRescale, (ty, data): (&Type, &Data), result: &Type) -> Data {
+fn leaky_relu(alpha: f32, rescale: &LeakyRescale, (ty, data): Tensor<'_>, result: &Type) -> Data {
     match *rescale {
         LeakyRescale::Real => {
             let leak = |x: f32| if x > 0.0 { x } else { x * alpha };
@@ -174,7 +168,7 @@ fn leaky_relu(alpha: f32, rescale: &LeakyRescale, (ty, data): (&Type, &Data), re
 }
 
 /// See `requantize` in the op table.
-fn requantize(by: Multiplier, clamp: &Clamp, (ty, data): (&Type, &Data), result: &Type) -> Data {
+fn requantize(by: Multiplier, clamp: &Clamp, (ty, data): Tensor<'_>, result: &Type) -> Data {
     let zero = ty.zero_point();
     let rescaled = ints(ty, data).into_iter().map(|x| {
         let y = multiply(x.wrapping_sub(zero), by).wrapping_add(result.zero_point());

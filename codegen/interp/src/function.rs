@@ -1,12 +1,12 @@
 //! Functions of each element: `unary` and `binary` of the op table. What each computes is what TFLite Micro's reference kernels compute, in `f32`.
 
-use super::elementwise::{clamp_i64, for_each_pair};
+use super::elementwise::{clamp_i64, of_pairs};
 use super::fixed_point::{doubling_high_mul, multiply, reciprocal, rounding_shift_right_any};
 use super::tensor::{centred, clamp_f32, clamp_i32, pack_i32};
-use super::{Evaluated, InterpError};
+use super::{Computed, Evaluated, InterpError, Tensor};
 use kiln_ir::{Binary, Clamp, DType, Data, Multiplier, Op, Rescale, Type, Unary};
 
-pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Evaluated {
+pub(super) fn compute(op: &Op, operands: &[Tensor<'_>], result: &Type) -> Evaluated {
     let first = operands[0];
     Ok(Some(match op {
         Op::Unary { function } => unary(*function, first.1),
@@ -75,37 +75,31 @@ fn binary(
     function: Binary,
     rescale: &Rescale,
     clamp: &Clamp,
-    operands: &[(&Type, &Data)],
+    operands: &[Tensor<'_>],
     result: &Type,
-) -> Result<Data, InterpError> {
+) -> Computed {
     let (x, y) = (operands[0], operands[1]);
     if let Rescale::FixedPoint(by) = rescale {
         let (xs, ys) = (centred(x.0, x.1), centred(y.0, y.1));
-        let mut z = Vec::with_capacity(result.shape.numel());
-        let (mut fits, shift) = (true, function.left_shift(x.0.dtype));
-        for_each_pair(x.0, y.0, result, |i, j| {
-            let value = of_two_stored(function, shift, by, xs[i], ys[j]);
-            fits &= value.is_some();
-            let value = value.unwrap_or(0).saturating_add(result.zero_point());
-            z.push(clamp_i32(value, clamp.int_bounds()));
+        let shift = function.left_shift(x.0.dtype);
+        let z = of_pairs(x.0, y.0, result, |i, j| {
+            let value = of_two_stored(function, shift, by, xs[i], ys[j])?;
+            Some(clamp_i32(value.saturating_add(result.zero_point()), clamp.int_bounds()))
         });
-        return match fits {
-            true => Ok(pack_i32(result.dtype, z)),
-            false => Err(InterpError::new(format!("`{}` with {} multipliers", function.name(), by.len()))),
-        };
+        let wrong = || InterpError::new(format!("`{}` with {} multipliers", function.name(), by.len()));
+        let z = z.into_iter().collect::<Option<Vec<_>>>().ok_or_else(wrong)?;
+        return Ok(pack_i32(result.dtype, z));
     }
     if result.dtype == DType::F32 {
         let (xs, ys) = (x.1.to_f32(), y.1.to_f32());
-        let mut z = Vec::with_capacity(result.shape.numel());
-        for_each_pair(x.0, y.0, result, |i, j| {
-            z.push(clamp_f32(of_two(function, xs[i], ys[j]), clamp.float_bounds()))
+        let z = of_pairs(x.0, y.0, result, |i, j| {
+            clamp_f32(of_two(function, xs[i], ys[j]), clamp.float_bounds())
         });
         return Ok(Data::from_f32(&z));
     }
     let (xs, ys) = (x.1.to_ints(x.0.dtype), y.1.to_ints(y.0.dtype));
-    let mut z = Vec::with_capacity(result.shape.numel());
-    for_each_pair(x.0, y.0, result, |i, j| {
-        z.push(clamp_i64(of_integers(function, xs[i], ys[j], result.dtype == DType::I32), clamp));
+    let z = of_pairs(x.0, y.0, result, |i, j| {
+        clamp_i64(of_integers(function, xs[i], ys[j], result.dtype == DType::I32), clamp)
     });
     Ok(Data::from_ints(result.dtype, z))
 }

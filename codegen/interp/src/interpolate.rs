@@ -1,6 +1,6 @@
 //! Functions of 16 bits by linear interpolation between 513 entries: TFLite's `LUTPopulate` and `LUTLookup`.
 
-use super::InterpError;
+use super::{Computed, InterpError};
 use kiln_ir::{DType, Data};
 
 /// Entries of a table: one for every 128 stored values, and one behind them.
@@ -41,7 +41,7 @@ pub(super) fn lookup(x: i16, table: &[i16]) -> i16 {
 }
 
 /// See `interpolate` in the op table.
-pub(super) fn interpolate(operand: &Data, table: &Data) -> Result<Data, InterpError> {
+pub(super) fn interpolate(operand: &Data, table: &Data) -> Computed {
     let short = |data: &Data| data.to_ints(DType::I16).into_iter().map(|x| x as i16).collect::<Vec<_>>();
     let table = short(table);
     if table.len() != ENTRIES {

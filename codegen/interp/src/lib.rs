@@ -170,8 +170,14 @@ fn check_length(ty: &Type, data: &Data) -> Result<(), InterpError> {
     Err(InterpError::new(format!("{have} bytes of data for a {ty}, {want} wanted")))
 }
 
+/// A tensor: its type and its elements.
+pub type Tensor<'a> = (&'a Type, &'a Data);
+
+/// The elements of a result.
+type Computed = Result<Data, InterpError>;
+
 /// What an op computes, if it is one of the family. Operands and result are [verified](kiln_ir::verify).
-type Family = fn(&Op, &[(&Type, &Data)], &Type) -> Evaluated;
+type Family = fn(&Op, &[Tensor<'_>], &Type) -> Evaluated;
 
 /// The result of an op; `None` for an op of another family.
 type Evaluated = Result<Option<Data>, InterpError>;
@@ -200,7 +206,7 @@ const FAMILIES: &[Family] = &[
 /// Computes one op: the definition of all of them.
 ///
 /// Fails, and never panics, where the op is not [verified](kiln_ir::verify) for these types or data does not fit its type.
-pub fn eval(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Result<Data, InterpError> {
+pub fn eval(op: &Op, operands: &[Tensor<'_>], result: &Type) -> Result<Data, InterpError> {
     let types: Vec<&Type> = operands.iter().map(|(ty, _)| *ty).collect();
     let problems = check_op(op, &types, result);
     if !problems.is_empty() {

@@ -4,14 +4,14 @@ use super::activation::logistic_f32;
 use super::fixed_point::multiply;
 use super::sigmoid::{sigmoid, tanh};
 use super::tensor::{centred, clamp_f32};
-use super::{Evaluated, InterpError};
+use super::{Evaluated, InterpError, Tensor};
 use kiln_ir::{Data, Multiplier, Op, Rescale, Type};
 
 /// Sizes of an LSTM: sequences, steps, inputs, units.
 struct Sizes([usize; 4]);
 
 /// See `lstm` in the op table. Integers: TFLite Micro's `lstm_eval` for 8-bit activations and a 16-bit cell state.
-pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Evaluated {
+pub(super) fn compute(op: &Op, operands: &[Tensor<'_>], result: &Type) -> Evaluated {
     let Op::Lstm { input, recurrent, cell, tanh_shift, clip } = op else { return Ok(None) };
     let [(x, _), (h, _), ..] = operands else {
         return Err(InterpError::new("lstm wants six operands"));
@@ -29,7 +29,7 @@ pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Ev
     }))
 }
 
-fn floats(sizes: &Sizes, clip: (f32, f32), operands: &[(&Type, &Data)]) -> Data {
+fn floats(sizes: &Sizes, clip: (f32, f32), operands: &[Tensor<'_>]) -> Data {
     let Sizes([sequences, steps, inputs, units]) = *sizes;
     let data: Vec<Vec<f32>> = operands.iter().map(|(_, data)| data.to_f32()).collect();
     let [x, h, c, w, r, bias] = [0, 1, 2, 3, 4, 5].map(|k| &data[k][..]);
@@ -66,7 +66,7 @@ fn integers(
     [input, recurrent, cell]: [&[Multiplier]; 3],
     tanh_shift: i64,
     (lo, hi): (i32, i32),
-    operands: &[(&Type, &Data)],
+    operands: &[Tensor<'_>],
     result: &Type,
 ) -> Data {
     let Sizes([sequences, steps, inputs, units]) = *sizes;

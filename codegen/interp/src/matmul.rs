@@ -3,11 +3,11 @@
 use super::fixed_point::multiply_wide;
 use super::requantise::Factors;
 use super::tensor::{centred, clamp_f32, clamp_i32, for_each_index, offset, pack_i32};
-use super::{single, Evaluated};
+use super::{single, Evaluated, Tensor};
 use kiln_ir::{DType, Data, Op, Rescale, Type};
 
 /// See `matmul` in the op table. Integers: `BatchMatMul` of TFLite's `reference/batch_matmul.h`.
-pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Evaluated {
+pub(super) fn compute(op: &Op, operands: &[Tensor<'_>], result: &Type) -> Evaluated {
     let Op::MatMul { rescale, clamp } = op else { return Ok(None) };
     let (x, y) = (operands[0], operands[1]);
     let depth = x.0.shape.last();

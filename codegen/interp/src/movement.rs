@@ -1,10 +1,10 @@
 //! Ops that move elements without looking at them.
 
 use super::tensor::{broadcast_strides, for_each_index, offset};
-use super::{Evaluated, InterpError};
+use super::{Computed, Evaluated, InterpError, Tensor};
 use kiln_ir::{Data, Op, Type};
 
-pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Evaluated {
+pub(super) fn compute(op: &Op, operands: &[Tensor<'_>], result: &Type) -> Evaluated {
     let first = operands[0];
     Ok(Some(match op {
         Op::Gather { batch, axis, depth } => gather_at(*batch, *axis, *depth, operands, result)?,
@@ -19,12 +19,7 @@ pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Ev
 }
 
 /// Copies element `source(index)` of `from` to every index of the result.
-fn gather(
-    from: &Data,
-    result: &Type,
-    source: impl Fn(&[usize]) -> Option<usize>,
-    fill: &[u8],
-) -> Result<Data, InterpError> {
+fn gather(from: &Data, result: &Type, source: impl Fn(&[usize]) -> Option<usize>, fill: &[u8]) -> Computed {
     let size = result.dtype.size();
     let mut bytes = Vec::with_capacity(result.bytes());
     let mut outside = false;
@@ -42,7 +37,7 @@ fn gather(
 }
 
 /// See `pad` in the op table.
-fn pad(before: &[usize], value: i64, (ty, data): (&Type, &Data), result: &Type) -> Result<Data, InterpError> {
+fn pad(before: &[usize], value: i64, (ty, data): Tensor<'_>, result: &Type) -> Computed {
     let strides = ty.shape.strides();
     let source = |index: &[usize]| {
         let mut at = 0;
@@ -59,7 +54,7 @@ fn pad(before: &[usize], value: i64, (ty, data): (&Type, &Data), result: &Type) 
 }
 
 /// See `concat` in the op table.
-fn concat(axis: usize, operands: &[(&Type, &Data)], result: &Type) -> Data {
+fn concat(axis: usize, operands: &[Tensor<'_>], result: &Type) -> Data {
     let size = result.dtype.size();
     let outer: usize = result.shape.dims()[..axis].iter().product();
     let mut bytes = Vec::with_capacity(result.bytes());
@@ -73,12 +68,7 @@ fn concat(axis: usize, operands: &[(&Type, &Data)], result: &Type) -> Data {
 }
 
 /// See `slice` in the op table.
-fn slice(
-    begin: &[usize],
-    step: &[i64],
-    (ty, data): (&Type, &Data),
-    result: &Type,
-) -> Result<Data, InterpError> {
+fn slice(begin: &[usize], step: &[i64], (ty, data): Tensor<'_>, result: &Type) -> Computed {
     let strides = ty.shape.strides();
     let source = |index: &[usize]| {
         let element = |axis: usize| (begin[axis] as i64 + index[axis] as i64 * step[axis]) as usize;
@@ -89,20 +79,14 @@ fn slice(
 }
 
 /// See `transpose` in the op table.
-fn transpose(perm: &[usize], (ty, data): (&Type, &Data), result: &Type) -> Result<Data, InterpError> {
+fn transpose(perm: &[usize], (ty, data): Tensor<'_>, result: &Type) -> Computed {
     let strides = ty.shape.strides();
     let strides: Vec<usize> = perm.iter().map(|&axis| strides[axis]).collect();
     gather(data, result, |index| Some(offset(index, &strides)), &[])
 }
 
 /// See `gather` in the op table.
-fn gather_at(
-    batch: usize,
-    axis: usize,
-    depth: usize,
-    operands: &[(&Type, &Data)],
-    result: &Type,
-) -> Result<Data, InterpError> {
+fn gather_at(batch: usize, axis: usize, depth: usize, operands: &[Tensor<'_>], result: &Type) -> Computed {
     let ((ty, data), (named, indices)) = (operands[0], operands[1]);
     let indices = indices.to_ints(named.dtype);
     let (strides, of_indices) = (ty.shape.strides(), named.shape.strides());
@@ -123,7 +107,7 @@ fn gather_at(
 }
 
 /// See `broadcast` in the op table.
-fn broadcast((ty, data): (&Type, &Data), result: &Type) -> Result<Data, InterpError> {
+fn broadcast((ty, data): Tensor<'_>, result: &Type) -> Computed {
     let strides = broadcast_strides(ty, result.shape.rank());
     gather(data, result, |index| Some(offset(index, &strides)), &[])
 }

@@ -3,10 +3,10 @@
 use super::fixed_point::{inverse_sqrt, log_from_one, multiply, rounding_shift_right, ROOT_BITS};
 use super::softmax::softmax_exp_table;
 use super::tensor::{centred, ints, pack_i32};
-use super::{single, Evaluated, InterpError};
+use super::{single, Computed, Evaluated, Tensor};
 use kiln_ir::{DType, Data, Multiplier, Op, Rescale, SoftmaxScale, Type};
 
-pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Evaluated {
+pub(super) fn compute(op: &Op, operands: &[Tensor<'_>], result: &Type) -> Evaluated {
     let first = operands[0];
     Ok(Some(match op {
         Op::LogSoftmax { scale, divisor } => log_softmax(scale, divisor, first, result)?,
@@ -23,12 +23,7 @@ pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Ev
 const OUTPUT_SHIFT: u32 = 22;
 
 /// See `log_softmax` in the op table. Integers: `LogSoftmaxQuantized` of TFLite's `reference/log_softmax.h`; the sum of a row saturates.
-fn log_softmax(
-    scale: &SoftmaxScale,
-    divisor: &Rescale,
-    (ty, data): (&Type, &Data),
-    result: &Type,
-) -> Result<Data, InterpError> {
+fn log_softmax(scale: &SoftmaxScale, divisor: &Rescale, (ty, data): Tensor<'_>, result: &Type) -> Computed {
     let depth = ty.shape.last().max(1);
     let SoftmaxScale::FixedPoint { multiplier, diff_min } = *scale else {
         let y: Vec<f32> = data.to_f32().chunks_exact(depth).flat_map(real_row).collect();
@@ -62,7 +57,7 @@ fn real_row(row: &[f32]) -> Vec<f32> {
 
 /// See `l2_normalize` in the op table. Integers: `L2Normalization` of TFLite's `integer_ops/l2normalization.h`, and of `reference/l2normalization.h` for `u8`,
 /// which shifts before it multiplies.
-fn l2_normalize((ty, data): (&Type, &Data), result: &Type) -> Data {
+fn l2_normalize((ty, data): Tensor<'_>, result: &Type) -> Data {
     let depth = ty.shape.last().max(1);
     if ty.dtype == DType::F32 {
         let row = |row: &[f32]| -> Vec<f32> {
@@ -91,7 +86,7 @@ fn l2_normalize((ty, data): (&Type, &Data), result: &Type) -> Data {
 }
 
 /// See `local_normalize` in the op table: `LocalResponseNormalization` of TFLite's `reference_ops.h`, whose windows end one element early.
-fn local_normalize(radius: usize, [bias, alpha, beta]: [f32; 3], (ty, data): (&Type, &Data)) -> Data {
+fn local_normalize(radius: usize, [bias, alpha, beta]: [f32; 3], (ty, data): Tensor<'_>) -> Data {
     let depth = ty.shape.last().max(1);
     let row = |row: &[f32]| -> Vec<f32> {
         let normalised = |at: usize| {

@@ -1,10 +1,10 @@
 //! Pooling.
 
 use super::tensor::{clamp_f32, clamp_i32, ints, pack_i32};
-use super::{Evaluated, InterpError};
+use super::{Computed, Evaluated, InterpError, Tensor};
 use kiln_ir::{Clamp, DType, Data, Op, Type, Window};
 
-pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Evaluated {
+pub(super) fn compute(op: &Op, operands: &[Tensor<'_>], result: &Type) -> Evaluated {
     let first = operands[0];
     Ok(Some(match op {
         Op::AvgPool2d { window, clamp } => avg(window, clamp, first, result)?,
@@ -13,13 +13,13 @@ pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Ev
     }))
 }
 
-/// Calls `visit` for every result with the positions of the taps inside the image, row by row.
-fn for_each_window(
+/// What `of` makes of the positions of the taps inside the image, row by row, for every result.
+fn of_windows<T>(
     x: &Type,
     y: &Type,
     window: &Window,
-    mut visit: impl FnMut(&[usize]),
-) -> Result<(), InterpError> {
+    mut of: impl FnMut(&[usize]) -> T,
+) -> Result<Vec<T>, InterpError> {
     let (&[_, h, w, c], &[n, out_h, out_w, _]) = (x.shape.dims(), y.shape.dims()) else {
         return Err(InterpError::new("pooling wants tensors of four axes"));
     };
@@ -29,7 +29,7 @@ fn for_each_window(
         let begin = out * window.stride[axis];
         begin.saturating_sub(before[axis])..(begin + window.size[axis]).saturating_sub(before[axis]).min(size)
     };
-    let mut taps = Vec::new();
+    let (mut taps, mut all) = (Vec::new(), Vec::with_capacity(y.shape.numel()));
     for image in 0..n {
         for oy in 0..out_h {
             for ox in 0..out_w {
@@ -38,62 +38,48 @@ fn for_each_window(
                     for iy in inside(0, oy, h) {
                         taps.extend(inside(1, ox, w).map(|ix| ((image * h + iy) * w + ix) * c + channel));
                     }
-                    visit(&taps);
+                    all.push(of(&taps));
                 }
             }
         }
     }
-    Ok(())
+    Ok(all)
 }
 
 /// See `avg_pool2d` in the op table.
-fn avg(
-    window: &Window,
-    clamp: &Clamp,
-    (x, data): (&Type, &Data),
-    result: &Type,
-) -> Result<Data, InterpError> {
+fn avg(window: &Window, clamp: &Clamp, (x, data): Tensor<'_>, result: &Type) -> Computed {
     if x.dtype == DType::F32 {
         let xs = data.to_f32();
-        let mut y = Vec::with_capacity(result.shape.numel());
-        for_each_window(x, result, window, |taps| {
+        let y = of_windows(x, result, window, |taps| {
             let sum = taps.iter().fold(0f32, |sum, &i| sum + xs[i]);
-            y.push(clamp_f32(sum / taps.len() as f32, clamp.float_bounds()));
+            clamp_f32(sum / taps.len() as f32, clamp.float_bounds())
         })?;
         return Ok(Data::from_f32(&y));
     }
     let xs = ints(x, data);
-    let mut y = Vec::with_capacity(result.shape.numel());
-    for_each_window(x, result, window, |taps| {
+    let y = of_windows(x, result, window, |taps| {
         let sum = taps.iter().fold(0i32, |sum, &i| sum.wrapping_add(xs[i]));
         let count = (taps.len() as i32).max(1);
         let half = if sum > 0 { count / 2 } else { -(count / 2) };
-        y.push(clamp_i32(sum.wrapping_add(half) / count, clamp.int_bounds()));
+        clamp_i32(sum.wrapping_add(half) / count, clamp.int_bounds())
     })?;
     Ok(pack_i32(result.dtype, y))
 }
 
 /// See `max_pool2d` in the op table.
-fn max(
-    window: &Window,
-    clamp: &Clamp,
-    (x, data): (&Type, &Data),
-    result: &Type,
-) -> Result<Data, InterpError> {
+fn max(window: &Window, clamp: &Clamp, (x, data): Tensor<'_>, result: &Type) -> Computed {
     if x.dtype == DType::F32 {
         let xs = data.to_f32();
-        let mut y = Vec::with_capacity(result.shape.numel());
-        for_each_window(x, result, window, |taps| {
+        let y = of_windows(x, result, window, |taps| {
             let larger = |largest: f32, &i: &usize| if largest < xs[i] { xs[i] } else { largest };
-            y.push(clamp_f32(taps.iter().fold(f32::MIN, larger), clamp.float_bounds()));
+            clamp_f32(taps.iter().fold(f32::MIN, larger), clamp.float_bounds())
         })?;
         return Ok(Data::from_f32(&y));
     }
     let xs = ints(x, data);
-    let mut y = Vec::with_capacity(result.shape.numel());
-    for_each_window(x, result, window, |taps| {
+    let y = of_windows(x, result, window, |taps| {
         let largest = taps.iter().map(|&i| xs[i]).max().unwrap_or(i32::MIN);
-        y.push(clamp_i32(largest, clamp.int_bounds()));
+        clamp_i32(largest, clamp.int_bounds())
     })?;
     Ok(pack_i32(result.dtype, y))
 }

@@ -1,9 +1,9 @@
 //! Between floats and integers.
 
-use super::{Evaluated, InterpError};
+use super::{Computed, Evaluated, InterpError, Tensor};
 use kiln_ir::{Data, Op, Quant, Rounding, Type};
 
-pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Evaluated {
+pub(super) fn compute(op: &Op, operands: &[Tensor<'_>], result: &Type) -> Evaluated {
     let first = operands[0];
     Ok(Some(match op {
         Op::Quantize { rounding } => quantize(*rounding, first.1, result)?,
@@ -30,7 +30,7 @@ fn quant_of(ty: &Type) -> Result<&Quant, InterpError> {
 }
 
 /// See `quantize` in the op table. NaN becomes the zero point; what is beyond `i32` saturates.
-fn quantize(rounding: Rounding, data: &Data, result: &Type) -> Result<Data, InterpError> {
+fn quantize(rounding: Rounding, data: &Data, result: &Type) -> Computed {
     let parameters = parameters(result, quant_of(result)?)?;
     let (lo, hi) = result.dtype.int_range().ok_or_else(|| InterpError::new("quantize yields integers"))?;
     let stored = |(i, x): (usize, f32)| {
@@ -48,7 +48,7 @@ fn quantize(rounding: Rounding, data: &Data, result: &Type) -> Result<Data, Inte
 }
 
 /// See `dequantize` in the op table.
-fn dequantize((ty, data): (&Type, &Data)) -> Result<Data, InterpError> {
+fn dequantize((ty, data): Tensor<'_>) -> Computed {
     let parameters = parameters(ty, quant_of(ty)?)?;
     let real = |(i, x): (usize, i64)| {
         let (scale, zero) = parameters(i);

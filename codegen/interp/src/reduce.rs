@@ -3,11 +3,11 @@
 use super::fixed_point::multiply_wide;
 use super::requantise::Factors;
 use super::tensor::{centred, clamp_f32, clamp_i32, for_each_index, ints, offset, pack_i32};
-use super::{single, Evaluated, InterpError};
+use super::{single, Computed, Evaluated, Tensor};
 use kiln_ir::{Clamp, DType, Data, Op, Reduction, Rescale, Type};
 use std::cmp::Ordering;
 
-pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Evaluated {
+pub(super) fn compute(op: &Op, operands: &[Tensor<'_>], result: &Type) -> Evaluated {
     let first = operands[0];
     Ok(Some(match op {
         Op::Reduce { function, axes, rescale } => reduce(*function, axes, rescale, first, result)?,
@@ -20,7 +20,7 @@ pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Ev
 }
 
 /// See `mean` in the op table. Integers: `QuantizedMeanOrSum` of TFLite's `reference/reduce.h`.
-fn mean(axes: &[usize], rescale: &Rescale, clamp: &Clamp, (ty, data): (&Type, &Data), result: &Type) -> Data {
+fn mean(axes: &[usize], rescale: &Rescale, clamp: &Clamp, (ty, data): Tensor<'_>, result: &Type) -> Data {
     let dims = ty.shape.dims();
     let mut kept = ty.shape.clone();
     axes.iter().for_each(|&axis| kept.0[axis] = 1);
@@ -67,9 +67,9 @@ fn reduce(
     function: Reduction,
     axes: &[usize],
     rescale: &Rescale,
-    (ty, data): (&Type, &Data),
+    (ty, data): Tensor<'_>,
     result: &Type,
-) -> Result<Data, InterpError> {
+) -> Computed {
     if function == Reduction::Sum && result.quant.is_some() {
         let by = Rescale::FixedPoint(vec![single(rescale)?]);
         let (lo, hi) = result.dtype.int_range().unwrap_or((0, 0));
@@ -153,7 +153,7 @@ fn along(ty: &Type, axis: usize) -> Vec<Vec<usize>> {
 }
 
 /// See `arg_reduce` in the op table.
-fn arg_reduce(axis: usize, largest: bool, (ty, data): (&Type, &Data), result: &Type) -> Data {
+fn arg_reduce(axis: usize, largest: bool, (ty, data): Tensor<'_>, result: &Type) -> Data {
     fn best<T: PartialOrd>(run: &[usize], x: &[T], largest: bool) -> i64 {
         let better = |a: &T, b: &T| if largest { a > b } else { a < b };
         (1..run.len()).fold(0, |best, i| if better(&x[run[i]], &x[run[best]]) { i } else { best }) as i64
@@ -173,7 +173,7 @@ fn arg_reduce(axis: usize, largest: bool, (ty, data): (&Type, &Data), result: &T
 }
 
 /// See `top_k` in the op table.
-fn top_k((ty, data): (&Type, &Data), result: &Type) -> Data {
+fn top_k((ty, data): Tensor<'_>, result: &Type) -> Data {
     fn ranked<T: Copy>(row: &[T], k: usize, order: impl Fn(&T, &T) -> Ordering) -> Vec<i32> {
         let mut at: Vec<usize> = (0..row.len()).collect();
         at.sort_by(|&i, &j| order(&row[j], &row[i]));
@@ -191,7 +191,7 @@ fn top_k((ty, data): (&Type, &Data), result: &Type) -> Data {
 }
 
 /// See `cumsum` in the op table.
-fn cumsum(axis: usize, exclusive: bool, reverse: bool, (ty, data): (&Type, &Data), result: &Type) -> Data {
+fn cumsum(axis: usize, exclusive: bool, reverse: bool, (ty, data): Tensor<'_>, result: &Type) -> Data {
     fn sums<T: Copy>(
         runs: Vec<Vec<usize>>,
         x: &[T],

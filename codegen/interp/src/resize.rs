@@ -1,12 +1,12 @@
 //! Images of another size.
 
 use super::tensor::{for_each_index, ints, pack_i32};
-use super::Evaluated;
+use super::{Evaluated, Tensor};
 use kiln_ir::{DType, Data, Op, Type};
 
 /// See `resize_bilinear` in the op table: `ResizeBilinear` (floats and `u8`) and `ResizeBilinearInteger` of TFLite's `reference/resize_bilinear.h`, which for
 /// some sizes reads behind the image; there the last pixel is taken.
-pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Evaluated {
+pub(super) fn compute(op: &Op, operands: &[Tensor<'_>], result: &Type) -> Evaluated {
     let Op::ResizeBilinear { align_corners, half_pixel } = *op else { return Ok(None) };
     let (ty, data) = operands[0];
     let (from, to) = (ty.shape.dims(), result.shape.dims());

@@ -1,8 +1,8 @@
 //! Sigmoid and hyperbolic tangent of 16 bits, as TFLite interpolates them in one table.
 
 use super::tensor::{ints, pack_i32};
-use super::InterpError;
-use kiln_ir::{Data, Type};
+use super::{Computed, InterpError, Tensor};
+use kiln_ir::Type;
 
 /// Entries of TFLite's table that are one above the nearest number, which halves the largest error of interpolation.
 const RAISED: &[usize] = &[
@@ -92,7 +92,7 @@ impl Steps {
 }
 
 /// `logistic` or `tanh` of 16 bits: see the op table.
-pub(super) fn of_tensor(tanh: bool, (ty, data): (&Type, &Data), result: &Type) -> Result<Data, InterpError> {
+pub(super) fn of_tensor(tanh: bool, (ty, data): Tensor<'_>, result: &Type) -> Computed {
     let steps = Steps::of_operand(ty, tanh)?;
     let function = if tanh { tanh_of_steps } else { sigmoid_of_steps };
     Ok(pack_i32(result.dtype, ints(ty, data).into_iter().map(|x| function(steps.apply(x)))))

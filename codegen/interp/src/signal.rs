@@ -1,11 +1,11 @@
 //! Audio front ends: what TensorFlow Lite Micro's signal library computes, and KISS FFT for it.
 
-use super::{Evaluated, InterpError};
+use super::{Evaluated, InterpError, Tensor};
 use kiln_ir::{DType, Data, Op, Signal, Type};
 use std::f64::consts::PI;
 
 /// See `signal` in the op table.
-pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Evaluated {
+pub(super) fn compute(op: &Op, operands: &[Tensor<'_>], result: &Type) -> Evaluated {
     let Op::Signal { function } = *op else { return Ok(None) };
     let missing = || InterpError::new("an operand is missing");
     let x = operands.first().ok_or_else(missing)?;
@@ -375,7 +375,7 @@ fn stored(dtype: DType, numbers: impl Iterator<Item = Number>) -> Data {
 }
 
 fn transformed(
-    (ty, data): (&Type, &Data),
+    (ty, data): Tensor<'_>,
     row: usize,
     transform: impl Fn(&[Number], Arithmetic) -> Vec<Number>,
 ) -> Data {

@@ -3,7 +3,7 @@
 use super::fixed_point::{doubling_high_mul, exp_on_negative, multiply, reciprocal, rounding_shift_right};
 use super::interpolate::{interpolation_table, lookup};
 use super::tensor::{ints, pack_i32};
-use super::Evaluated;
+use super::{Evaluated, Tensor};
 use kiln_ir::{DType, Data, Multiplier, Op, SoftmaxScale, Type};
 
 /// Integer bits of the exponential's argument.
@@ -12,7 +12,7 @@ const DIFF_INTEGER_BITS: u32 = 5;
 const SUM_INTEGER_BITS: u32 = 12;
 
 /// See `softmax` in the op table. Integers: `reference/softmax.h` of TFLite; the sum of a row saturates.
-pub(super) fn compute(op: &Op, operands: &[(&Type, &Data)], result: &Type) -> Evaluated {
+pub(super) fn compute(op: &Op, operands: &[Tensor<'_>], result: &Type) -> Evaluated {
     let Op::Softmax { beta, scale } = op else { return Ok(None) };
     let (ty, data) = operands[0];
     let depth = ty.shape.last().max(1);

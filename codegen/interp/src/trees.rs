@@ -1,11 +1,11 @@
 //! Decision trees.
 
-use super::InterpError;
+use super::{Computed, InterpError, Tensor};
 use kiln_ir::trees::{Record, Test};
 use kiln_ir::{Data, Type};
 
 /// See `trees` in the op table.
-pub(super) fn trees(least: bool, operands: &[(&Type, &Data)], result: &Type) -> Result<Data, InterpError> {
+pub(super) fn trees(least: bool, operands: &[Tensor<'_>], result: &Type) -> Computed {
     let &[(x, features), (_, table), (_, roots)] = operands else {
         return Err(InterpError::new("trees want three operands"));
     };

@@ -3,6 +3,34 @@
 use crate::error::{Error, Problem};
 use crate::{Isa, Target, UnknownTarget};
 
+/// The names that users write for the values of an option.
+macro_rules! names {
+    ($option:literal $type:ident: $($value:ident $name:literal),+) => {
+        impl $type {
+            /// The names users write.
+            pub const NAMES: [&'static str; [$($name),+].len()] = [$($name),+];
+
+            /// The name users write.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $($type::$value => $name,)+
+                }
+            }
+        }
+
+        impl std::str::FromStr for $type {
+            type Err = Error;
+
+            fn from_str(name: &str) -> Result<Self, Error> {
+                match name {
+                    $($name => Ok($type::$value),)+
+                    _ => Err(bad_name($option, name, &Self::NAMES)),
+                }
+            }
+        }
+    };
+}
+
 /// What to favour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Optimize {
@@ -16,28 +44,7 @@ pub enum Optimize {
     Memory,
 }
 
-impl Optimize {
-    /// The names users write.
-    pub const NAMES: [&'static str; 3] = ["speed", "size", "memory"];
-
-    /// The name users write.
-    pub fn name(self) -> &'static str {
-        Self::NAMES[self as usize]
-    }
-}
-
-impl std::str::FromStr for Optimize {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self, Error> {
-        match name {
-            "speed" => Ok(Optimize::Speed),
-            "size" => Ok(Optimize::Size),
-            "memory" => Ok(Optimize::Memory),
-            _ => Err(bad_option("optimize", name, "use \"speed\", \"size\" or \"memory\"")),
-        }
-    }
-}
+names! { "optimize" Optimize: Speed "speed", Size "size", Memory "memory" }
 
 /// How flash holds weights of few bits: `i8` between −8 and 7, and floats that are exact in half precision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -48,22 +55,7 @@ pub enum Weights {
     Widened,
 }
 
-impl Weights {
-    /// The names users write.
-    pub const NAMES: [&'static str; 2] = ["packed", "widened"];
-}
-
-impl std::str::FromStr for Weights {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self, Error> {
-        match name {
-            "packed" => Ok(Weights::Packed),
-            "widened" => Ok(Weights::Widened),
-            _ => Err(bad_option("weights", name, "use \"packed\" or \"widened\"")),
-        }
-    }
-}
+names! { "weights" Weights: Packed "packed", Widened "widened" }
 
 /// Which types the model's inputs and outputs have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -75,17 +67,7 @@ pub enum Io {
     Quantized,
 }
 
-impl std::str::FromStr for Io {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self, Error> {
-        match name {
-            "native" => Ok(Io::Native),
-            "quantized" => Ok(Io::Quantized),
-            _ => Err(bad_option("io", name, "use \"native\" or \"quantized\"")),
-        }
-    }
-}
+names! { "io" Io: Native "native", Quantized "quantized" }
 
 /// The reference to reproduce where TensorFlow Lite's two sets of reference kernels disagree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -97,22 +79,7 @@ pub enum Reference {
     Litert,
 }
 
-impl Reference {
-    /// The names users write.
-    pub const NAMES: [&'static str; 2] = ["tflm", "litert"];
-}
-
-impl std::str::FromStr for Reference {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self, Error> {
-        match name {
-            "tflm" => Ok(Reference::Tflm),
-            "litert" => Ok(Reference::Litert),
-            _ => Err(bad_option("reference", name, "use \"tflm\" or \"litert\"")),
-        }
-    }
-}
+names! { "reference" Reference: Tflm "tflm", Litert "litert" }
 
 /// How layers of ONNX files in QDQ format are computed, which are floats between quantise and dequantise operators.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -124,22 +91,7 @@ pub enum Qdq {
     Float,
 }
 
-impl Qdq {
-    /// The names users write.
-    pub const NAMES: [&'static str; 2] = ["integers", "float"];
-}
-
-impl std::str::FromStr for Qdq {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self, Error> {
-        match name {
-            "integers" => Ok(Qdq::Integers),
-            "float" => Ok(Qdq::Float),
-            _ => Err(bad_option("qdq", name, "use \"integers\" or \"float\"")),
-        }
-    }
-}
+names! { "qdq" Qdq: Integers "integers", Float "float" }
 
 /// Which bits floats have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -151,27 +103,7 @@ pub enum Float {
     Reproducible,
 }
 
-impl Float {
-    /// The names users write.
-    pub const NAMES: [&'static str; 2] = ["fast", "reproducible"];
-
-    /// The name users write.
-    pub fn name(self) -> &'static str {
-        Self::NAMES[self as usize]
-    }
-}
-
-impl std::str::FromStr for Float {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self, Error> {
-        match name {
-            "fast" => Ok(Float::Fast),
-            "reproducible" => Ok(Float::Reproducible),
-            _ => Err(bad_option("float", name, "use \"fast\" or \"reproducible\"")),
-        }
-    }
-}
+names! { "float" Float: Fast "fast", Reproducible "reproducible" }
 
 /// How a model is given its input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -187,29 +119,7 @@ pub enum Input {
     Sliding,
 }
 
-impl Input {
-    /// The name users write.
-    pub fn name(self) -> &'static str {
-        match self {
-            Input::Whole => "whole",
-            Input::Rows => "rows",
-            Input::Sliding => "sliding",
-        }
-    }
-}
-
-impl std::str::FromStr for Input {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self, Error> {
-        match name {
-            "whole" => Ok(Input::Whole),
-            "rows" => Ok(Input::Rows),
-            "sliding" => Ok(Input::Sliding),
-            _ => Err(bad_option("input", name, "use \"whole\", \"rows\" or \"sliding\"")),
-        }
-    }
-}
+names! { "input" Input: Whole "whole", Rows "rows", Sliding "sliding" }
 
 /// What a model reports while it runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -221,17 +131,7 @@ pub enum Events {
     Layers,
 }
 
-impl std::str::FromStr for Events {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self, Error> {
-        match name {
-            "none" => Ok(Events::None),
-            "layers" => Ok(Events::Layers),
-            _ => Err(bad_option("events", name, "use \"none\" or \"layers\"")),
-        }
-    }
-}
+names! { "events" Events: None "none", Layers "layers" }
 
 /// A custom operator of a model, and the function that computes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -533,6 +433,16 @@ fn parse_cores(text: &str) -> Result<usize, Error> {
 
 /// Each has workspaces of its own.
 pub const MOST_CORES: usize = 64;
+
+/// A value that is none of the names.
+fn bad_name(option: &str, value: &str, names: &[&str]) -> Error {
+    let names: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
+    let help = match names.split_last() {
+        Some((last, others)) => format!("use {} or {last}", others.join(", ")),
+        None => String::new(),
+    };
+    bad_option(option, value, &help)
+}
 
 fn bad_option(option: &str, value: &str, help: &str) -> Error {
     Error::Options(Problem {

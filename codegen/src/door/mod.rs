@@ -128,6 +128,17 @@ pub struct Build {
     options: Options,
 }
 
+/// Methods of [`Build`] that set the option of the same name.
+macro_rules! setters {
+    ($( $(#[doc = $doc:literal])+ $option:ident: $type:ty; )+) => { $(
+        $(#[doc = $doc])+
+        pub fn $option(mut self, $option: $type) -> Self {
+            self.options.$option = $option.into();
+            self
+        }
+    )+ };
+}
+
 impl Build {
     /// Of the model at that path, relative to the crate's folder.
     pub fn new(path: impl Into<PathBuf>) -> Self {
@@ -140,76 +151,39 @@ impl Build {
         self
     }
 
-    /// What to favour.
-    pub fn optimize(mut self, optimize: Optimize) -> Self {
-        self.options.optimize = optimize;
-        self
-    }
-
-    /// Most bytes of constants. More is an error of [`Build::compile`].
-    pub fn flash(mut self, bytes: usize) -> Self {
-        self.options.flash = Some(bytes);
-        self
-    }
-
-    /// Most bytes of arena and state: the schedule with the fewest kernel calls that fits is taken. None that fits is an error of
-    /// [`Build::compile`].
-    pub fn ram(mut self, bytes: usize) -> Self {
-        self.options.ram = Some(bytes);
-        self
-    }
-
-    /// Bytes of faster memory: an arena of at most that many holds the values with most accesses, another one the rest.
-    pub fn fast_ram(mut self, bytes: usize) -> Self {
-        self.options.fast_ram = Some(bytes);
-        self
-    }
-
-    /// How flash holds weights of few bits: `i8` ones between −8 and 7, and floats that are numbers of half precision.
-    pub fn weights(mut self, weights: Weights) -> Self {
-        self.options.weights = Some(weights);
-        self
+    setters! {
+        /// What to favour.
+        optimize: Optimize;
+        /// Most bytes of constants. More is an error of [`Build::compile`].
+        flash: usize;
+        /// Most bytes of arena and state: the schedule with the fewest kernel calls that fits is taken. None that fits is an error of
+        /// [`Build::compile`].
+        ram: usize;
+        /// Bytes of faster memory: an arena of at most that many holds the values with most accesses, another one the rest.
+        fast_ram: usize;
+        /// How flash holds weights of few bits: `i8` ones between −8 and 7, and floats that are numbers of half precision.
+        weights: Weights;
+        /// Types of inputs and outputs.
+        io: Io;
+        /// Whose integers are given where TensorFlow Lite Micro and LiteRT disagree.
+        reference: Reference;
+        /// What becomes of the layers of ONNX files in QDQ format: integers, or the floats that the file describes.
+        qdq: Qdq;
+        /// How many steps outputs may drift from the floats where layers of ONNX files in QDQ format become integers; [`Options::DRIFT`] where it is not said.
+        qdq_drift: u32;
+        /// Whether floats have the same bits on every processor.
+        float: Float;
+        /// How the input is given: all at once, row by row (`push_row`), or as a window that slides (`slide`).
+        input: Input;
+        /// What the model tells about while it runs, to the observer of `kiln::events`.
+        events: Events;
+        /// The processor that code is made for. Where it is not said, that of the `TARGET` that cargo builds for.
+        target: Target;
     }
 
     /// Link section of the constants.
     pub fn weights_section(mut self, section: &str) -> Self {
         self.options.weights_section = Some(section.into());
-        self
-    }
-
-    /// Types of inputs and outputs.
-    pub fn io(mut self, io: Io) -> Self {
-        self.options.io = io;
-        self
-    }
-
-    /// Whose integers are given where TensorFlow Lite Micro and LiteRT disagree.
-    pub fn reference(mut self, reference: Reference) -> Self {
-        self.options.reference = reference;
-        self
-    }
-
-    /// What becomes of the layers of ONNX files in QDQ format: integers, or the floats that the file describes.
-    pub fn qdq(mut self, qdq: Qdq) -> Self {
-        self.options.qdq = qdq;
-        self
-    }
-
-    /// How many steps outputs may drift from the floats where layers of ONNX files in QDQ format become integers; [`Options::DRIFT`] where it is not said.
-    pub fn qdq_drift(mut self, steps: u32) -> Self {
-        self.options.qdq_drift = Some(steps);
-        self
-    }
-
-    /// Whether floats have the same bits on every processor.
-    pub fn float(mut self, float: Float) -> Self {
-        self.options.float = float;
-        self
-    }
-
-    /// How the input is given: all at once, row by row (`push_row`), or as a window that slides (`slide`).
-    pub fn input(mut self, input: Input) -> Self {
-        self.options.input = input;
         self
     }
 
@@ -246,18 +220,6 @@ impl Build {
     /// next of them.
     pub fn cores(mut self, cores: usize) -> Self {
         self.options.cores = Some(cores.clamp(1, MOST_CORES));
-        self
-    }
-
-    /// What the model tells about while it runs, to the observer of `kiln::events`.
-    pub fn events(mut self, events: Events) -> Self {
-        self.options.events = events;
-        self
-    }
-
-    /// The processor that code is made for. Where it is not said, that of the `TARGET` that cargo builds for.
-    pub fn target(mut self, target: Target) -> Self {
-        self.options.target = Some(target);
         self
     }
 

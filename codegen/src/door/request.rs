@@ -91,6 +91,15 @@ fn parse_option(
     Ok((name.to_string(), value.span()))
 }
 
+/// The end of arguments in parentheses, behind a comma or not.
+fn end(arguments: ParseStream<'_>, wanted: &str) -> syn::Result<()> {
+    arguments.parse::<Option<Token![,]>>()?;
+    match arguments.is_empty() {
+        true => Ok(()),
+        false => Err(arguments.error(wanted)),
+    }
+}
+
 /// `([1, 49, 40])` or `("audio", [1, 49, 40])`.
 fn parse_input_shape(input: ParseStream<'_>, options: &mut Options) -> syn::Result<(String, Span)> {
     let arguments;
@@ -100,10 +109,7 @@ fn parse_input_shape(input: ParseStream<'_>, options: &mut Options) -> syn::Resu
         arguments.parse::<Token![,]>()?;
     }
     let sizes: syn::ExprArray = arguments.parse()?;
-    arguments.parse::<Option<Token![,]>>()?;
-    if !arguments.is_empty() {
-        return Err(arguments.error("an input has a name and a shape: input_shape(\"…\", [1, 49, 40])"));
-    }
+    end(&arguments, "an input has a name and a shape: input_shape(\"…\", [1, 49, 40])")?;
     let text = name.map_or(String::new(), |name| name.value() + "=") + &sizes.to_token_stream().to_string();
     options.set("input_shape", &text).map_err(|e| syn::Error::new_spanned(&sizes, e))?;
     let span = sizes.bracket_token.span.join();
@@ -118,12 +124,7 @@ fn parse_state(input: ParseStream<'_>, options: &mut Options) -> syn::Result<(St
     let output: LitStr = arguments.parse()?;
     arguments.parse::<Token![,]>()?;
     let taken: LitStr = arguments.parse()?;
-    arguments.parse::<Option<Token![,]>>()?;
-    if !arguments.is_empty() {
-        return Err(
-            arguments.error("a state has the names of an output and of an input: state(\"…\", \"…\")")
-        );
-    }
+    end(&arguments, "a state has the names of an output and of an input: state(\"…\", \"…\")")?;
     options.states.push(StatePair { output: output.value(), input: taken.value() });
     Ok(("state".into(), output.span()))
 }
@@ -139,12 +140,7 @@ fn parse_custom_op(
     let name: LitStr = arguments.parse()?;
     arguments.parse::<Token![,]>()?;
     let path: ExprPath = arguments.parse()?;
-    arguments.parse::<Option<Token![,]>>()?;
-    if !arguments.is_empty() {
-        return Err(
-            arguments.error("an operator has a name and a function: custom_op(\"…\", path::to::function)")
-        );
-    }
+    end(&arguments, "an operator has a name and a function: custom_op(\"…\", path::to::function)")?;
     let text = format!("{}={}", name.value(), path.to_token_stream());
     options.set("custom_op", &text).map_err(|e| syn::Error::new(name.span(), e))?;
     paths.push(path);

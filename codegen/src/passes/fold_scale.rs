@@ -101,21 +101,13 @@ fn folded(graph: &Graph, uses: &[usize], id: NodeId) -> Option<Folded> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::dce;
-    use super::super::testing::{keeps, rewrites};
+    use super::super::testing::{keeps, rewrites_used};
     use super::*;
-
-    /// The pass, and what it leaves unused removed.
-    fn run_and_clean(graph: &mut Graph) -> bool {
-        let changed = run(graph);
-        dce::run(graph);
-        changed
-    }
 
     #[test]
     fn factors_and_summands_of_channels() {
-        rewrites(
-            run_and_clean,
+        rewrites_used(
+            run,
             "input %x: f32[1,3]
              const %w: f32[2,3] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
              const %b: f32[2] = [0.5, -0.5]

@@ -4,32 +4,25 @@
 //! Exact: a mean is rounded once, from the sum of the same elements. Floats are added in the order in which they are stored, so that the axes that are
 //! reduced must keep their order.
 
-use super::rewrite::first_producer;
-use crate::ir::{DType, Graph, Node, NodeId, Op, Type, ValueId};
+use super::rewrite::{each_split, first_producer, node_before};
+use crate::ir::{DType, Graph, NodeId, Op, Type, ValueId};
 
 /// Runs the pass.
 pub fn run(graph: &mut Graph) -> bool {
     let uses = graph.use_counts();
-    let mut changed = false;
-    let mut order = Vec::with_capacity(graph.order.len());
-    for id in std::mem::take(&mut graph.order) {
-        if let Some(Untransposed { operand, axes, result, perm }) = untransposed(graph, &uses, id) {
-            let Node { mut op, result: old, origin, .. } = graph.node(id).clone();
-            if let Op::Mean { axes: slot, .. } = &mut op {
-                *slot = axes;
-            }
-            let name = graph.value(old).name.clone();
-            let mean = graph.add_detached_node(op, &[operand], name, result, origin);
-            order.push(mean);
-            let value = graph.node(mean).result;
-            let node = graph.node_mut(id);
-            (node.op, node.operands) = (Op::Transpose { perm }, vec![value]);
-            changed = true;
+    each_split(graph, |graph, order, id| {
+        let Some(Untransposed { operand, axes, result, perm }) = untransposed(graph, &uses, id) else {
+            return false;
+        };
+        let mut op = graph.node(id).op.clone();
+        if let Op::Mean { axes: slot, .. } = &mut op {
+            *slot = axes;
         }
-        order.push(id);
-    }
-    graph.order = order;
-    changed
+        let value = node_before(graph, order, id, op, &[operand], result);
+        let node = graph.node_mut(id);
+        (node.op, node.operands) = (Op::Transpose { perm }, vec![value]);
+        true
+    })
 }
 
 /// A mean before the transpose.

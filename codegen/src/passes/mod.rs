@@ -74,63 +74,47 @@ pub struct Pass {
     pub run: fn(&mut Graph) -> bool,
 }
 
-const FOLD: Pass = Pass { name: "fold", run: fold::run };
-const SIMPLIFY: Pass = Pass { name: "simplify", run: simplify::run };
-const CSE: Pass = Pass { name: "cse", run: cse::run };
-const DCE: Pass = Pass { name: "dce", run: dce::run };
-const SINK_TRANSPOSES: Pass = Pass { name: "sink_transposes", run: sink_transposes::run };
-const SINK_RESHAPES: Pass = Pass { name: "sink_reshapes", run: sink_reshapes::run };
-const PERMUTE_DENSE: Pass = Pass { name: "permute_dense", run: permute_dense::run };
-const FOLD_SCALE: Pass = Pass { name: "fold_scale", run: fold_scale::run };
-const FUSE_PAD: Pass = Pass { name: "fuse_pad", run: fuse_pad::run };
-const FUSE_ACTIVATION: Pass = Pass { name: "fuse_activation", run: fuse_activation::run };
-const MERGE_DEPTHWISE: Pass = Pass { name: "merge_depthwise", run: merge_depthwise::run };
-const CONSTANT_CHANNELS: Pass = Pass { name: "constant_channels", run: constant_channels::run };
-const DEAD_CHANNELS: Pass = Pass { name: "dead_channels", run: dead_channels::run };
-const SINK_QUANTIZE: Pass = Pass { name: "sink_quantize", run: sink_quantize::run };
-const INTEGER_STATES: Pass = Pass { name: "integer_states", run: integer_states::run };
-const MEAN_OF_TRANSPOSED: Pass = Pass { name: "mean_of_transposed", run: mean_of_transposed::run };
-const ROWS_FIRST: Pass = Pass { name: "rows_first", run: rows_first::run };
-const FLATTEN_DENSE: Pass = Pass { name: "flatten_dense", run: flatten_dense::run };
-const PLANAR: Pass = Pass { name: "planar", run: planar::run };
-const RESHAPED_INPUT: Pass = Pass { name: "reshaped_input", run: reshaped_input::run };
-const ODD_WEIGHTS: Pass = Pass { name: "odd_weights", run: odd_weights::run };
-const LOWER_TABLES: Pass = Pass { name: "lower_tables", run: lower_tables::run };
+/// Passes by the names of their modules.
+macro_rules! passes {
+    ($($name:ident),+ $(,)?) => {
+        &[$(Pass { name: stringify!($name), run: $name::run }),+]
+    };
+}
 
 /// The passes that repeat.
-pub const REPEATED: &[Pass] = &[
-    FOLD,
-    SIMPLIFY,
-    CSE,
-    DCE,
-    SINK_TRANSPOSES,
-    SINK_RESHAPES,
-    PERMUTE_DENSE,
-    FOLD_SCALE,
-    FUSE_PAD,
-    FUSE_ACTIVATION,
-    MERGE_DEPTHWISE,
-    CONSTANT_CHANNELS,
-    DEAD_CHANNELS,
-    MEAN_OF_TRANSPOSED,
-    SINK_QUANTIZE,
-    INTEGER_STATES,
+pub const REPEATED: &[Pass] = passes![
+    fold,
+    simplify,
+    cse,
+    dce,
+    sink_transposes,
+    sink_reshapes,
+    permute_dense,
+    fold_scale,
+    fuse_pad,
+    fuse_activation,
+    merge_depthwise,
+    constant_channels,
+    dead_channels,
+    mean_of_transposed,
+    sink_quantize,
+    integer_states,
 ];
 
 /// The passes that run once, at the end.
-pub const FINAL: &[Pass] = &[ODD_WEIGHTS, LOWER_TABLES, CSE, DCE];
+pub const FINAL: &[Pass] = passes![odd_weights, lower_tables, cse, dce];
 
 /// The passes for models whose input arrives row by row.
-pub const FED: &[Pass] = &[RESHAPED_INPUT, SIMPLIFY];
+pub const FED: &[Pass] = passes![reshaped_input, simplify];
 
 /// The passes for graphs that shall run row by row.
-pub const BY_ROWS: &[Pass] = &[ROWS_FIRST, SIMPLIFY, CSE, DCE, FUSE_PAD, FUSE_ACTIVATION, DCE];
+pub const BY_ROWS: &[Pass] = passes![rows_first, simplify, cse, dce, fuse_pad, fuse_activation, dce];
 
 /// The passes for models that slide along their input.
-pub const SLIDING: &[Pass] = &[FLATTEN_DENSE, DCE];
+pub const SLIDING: &[Pass] = passes![flatten_dense, dce];
 
 /// The passes for processors with DSP instructions.
-pub const DSP: &[Pass] = &[PLANAR];
+pub const DSP: &[Pass] = passes![planar];
 
 /// How often the repeated passes run at most. Real models need two or three rounds.
 pub const MOST_ROUNDS: usize = 10;

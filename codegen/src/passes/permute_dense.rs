@@ -70,21 +70,13 @@ fn untransposed(graph: &Graph, uses: &[usize], id: NodeId) -> Option<Untranspose
 
 #[cfg(test)]
 mod tests {
-    use super::super::dce;
-    use super::super::testing::{keeps, rewrites};
+    use super::super::testing::{keeps, rewrites_used};
     use super::*;
-
-    /// The pass, and what it leaves unused removed.
-    fn run_and_clean(graph: &mut Graph) -> bool {
-        let changed = run(graph);
-        dce::run(graph);
-        changed
-    }
 
     #[test]
     fn weights_are_put_in_the_order_of_the_image() {
-        rewrites(
-            run_and_clean,
+        rewrites_used(
+            run,
             "input %x: i8[1,2,1,3] q(0.5 : -3)
              const %w: i8[1,6] q(axis 0, [0.5] : [0]) = [1, 2, 3, 4, 5, 6]
              %t: i8[1,3,2,1] q(0.5 : -3) = transpose(%x) {perm = [0, 3, 1, 2]}

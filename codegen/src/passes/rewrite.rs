@@ -47,6 +47,37 @@ pub(super) fn each_node(graph: &mut Graph, mut rule: impl FnMut(&mut Graph, Node
     changed
 }
 
+/// Applies a rule to every live node in evaluation order, which says whether it changed the node. It may put nodes before it ([`node_before`]). Says whether anything changed.
+pub(super) fn each_split(
+    graph: &mut Graph,
+    mut rule: impl FnMut(&mut Graph, &mut Vec<NodeId>, NodeId) -> bool,
+) -> bool {
+    let mut order = Vec::with_capacity(graph.order.len());
+    let mut changed = false;
+    for id in std::mem::take(&mut graph.order) {
+        changed |= rule(graph, &mut order, id);
+        order.push(id);
+    }
+    graph.order = order;
+    changed
+}
+
+/// Puts a node at the end of an order, where a node of the same name and origin follows; gives its result.
+pub(super) fn node_before(
+    graph: &mut Graph,
+    order: &mut Vec<NodeId>,
+    id: NodeId,
+    op: Op,
+    operands: &[ValueId],
+    ty: Type,
+) -> ValueId {
+    let node = graph.node(id);
+    let (name, origin) = (graph.value(node.result).name.clone(), node.origin.clone());
+    let new = graph.add_detached_node(op, operands, name, ty, origin);
+    order.push(new);
+    graph.node(new).result
+}
+
 /// What computes the elements of a node's result, under another shape.
 pub(super) struct Reshaped {
     pub(super) op: Op,
@@ -54,29 +85,18 @@ pub(super) struct Reshaped {
     pub(super) result: Type,
 }
 
-/// Applies a rule to every live node in evaluation order. Where it gives something, that becomes a node of its own, and the node a reshape of its
-/// result. The rule may put nodes before it at the end of the order that it is given. Says whether anything changed.
+/// As [`each_split`]. Where the rule gives something, that becomes a node of its own, and the node a reshape of its result.
 pub(super) fn each_reshaped(
     graph: &mut Graph,
     mut rule: impl FnMut(&mut Graph, &mut Vec<NodeId>, NodeId) -> Option<Reshaped>,
 ) -> bool {
-    let mut order = Vec::with_capacity(graph.order.len());
-    let mut changed = false;
-    for id in std::mem::take(&mut graph.order) {
-        if let Some(Reshaped { op, operands, result }) = rule(graph, &mut order, id) {
-            let node = graph.node(id);
-            let (name, origin) = (graph.value(node.result).name.clone(), node.origin.clone());
-            let new = graph.add_detached_node(op, &operands, name, result, origin);
-            order.push(new);
-            let value = graph.node(new).result;
-            let node = graph.node_mut(id);
-            (node.op, node.operands) = (Op::Reshape {}, vec![value]);
-            changed = true;
-        }
-        order.push(id);
-    }
-    graph.order = order;
-    changed
+    each_split(graph, |graph, order, id| {
+        let Some(Reshaped { op, operands, result }) = rule(graph, order, id) else { return false };
+        let value = node_before(graph, order, id, op, &operands, result);
+        let node = graph.node_mut(id);
+        (node.op, node.operands) = (Op::Reshape {}, vec![value]);
+        true
+    })
 }
 
 /// An output is known to the user by its name: a computed value that takes its place takes its name.

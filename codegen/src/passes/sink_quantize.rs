@@ -4,32 +4,24 @@
 //! Exact: QUANTIZE works element by element. Streaming models keep their histories as floats in front of integer layers; this and
 //! [`integer_states`](super::integer_states) make integers of them.
 
+use super::rewrite::{each_split, node_before};
 use crate::ir::{Graph, Node, NodeId, Op, Type, ValueId};
 
 /// Runs the pass.
 pub fn run(graph: &mut Graph) -> bool {
     let uses = graph.use_counts();
-    let mut changed = false;
-    let mut order = Vec::with_capacity(graph.order.len());
-    for id in std::mem::take(&mut graph.order) {
-        if let Some((axis, parts)) = joined(graph, &uses, id) {
-            let Node { op, result, origin, .. } = graph.node(id).clone();
-            let (name, ty) = (graph.value(result).name.clone(), graph.ty(result).clone());
-            let quantized = parts.iter().map(|&part| {
-                let ty = ty.with_shape(graph.ty(part).shape.dims());
-                let node = graph.add_detached_node(op.clone(), &[part], name.clone(), ty, origin.clone());
-                order.push(node);
-                graph.node(node).result
-            });
-            let operands = quantized.collect();
-            let node = graph.node_mut(id);
-            (node.op, node.operands) = (Op::Concat { axis }, operands);
-            changed = true;
-        }
-        order.push(id);
-    }
-    graph.order = order;
-    changed
+    each_split(graph, |graph, order, id| {
+        let Some((axis, parts)) = joined(graph, &uses, id) else { return false };
+        let Node { op, result, .. } = graph.node(id).clone();
+        let quantized = parts.iter().map(|&part| {
+            let ty = graph.ty(result).with_shape(graph.ty(part).shape.dims());
+            node_before(graph, order, id, op.clone(), &[part], ty)
+        });
+        let operands = quantized.collect();
+        let node = graph.node_mut(id);
+        (node.op, node.operands) = (Op::Concat { axis }, operands);
+        true
+    })
 }
 
 /// The axis and the parts of the concat that a node quantises.

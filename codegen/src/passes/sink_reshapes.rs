@@ -61,21 +61,13 @@ fn reshaped(graph: &Graph, id: ValueId) -> Option<ValueId> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::dce;
-    use super::super::testing::{keeps, rewrites};
+    use super::super::testing::{keeps, rewrites_used};
     use super::*;
-
-    /// The pass, and what it leaves unused removed.
-    fn run_and_clean(graph: &mut Graph) -> bool {
-        let changed = run(graph);
-        dce::run(graph);
-        changed
-    }
 
     #[test]
     fn they_move_behind_elementwise_ops() {
-        rewrites(
-            run_and_clean,
+        rewrites_used(
+            run,
             "input %x: f32[1,1,3,4]
              const %c: f32[4] = [1.0, 2.0, 3.0, 4.0]
              %t: f32[1,1,3,4] = tanh(%x)

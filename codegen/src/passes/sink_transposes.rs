@@ -3,32 +3,22 @@
 //!
 //! Exact: every element is computed from the same elements.
 
+use super::rewrite::{each_split, node_before};
 use crate::ir::{Data, Graph, Node, NodeId, Op, Shape, Type, ValueId};
 use std::collections::BTreeMap;
 
 /// Runs the pass.
 pub fn run(graph: &mut Graph) -> bool {
     let uses = Uses::of(graph);
-    let mut changed = false;
-    let mut order = Vec::with_capacity(graph.order.len());
-    for id in std::mem::take(&mut graph.order) {
-        if let Some(Sunk { op, operands, result, perm, origin: of_transpose }) = sunk(graph, &uses, id) {
-            let Node { result: old, origin, .. } = graph.node(id).clone();
-            let name = graph.value(old).name.clone();
-            let operands: Vec<ValueId> =
-                operands.into_iter().map(|operand| operand.into_value(graph)).collect();
-            let moved = graph.add_detached_node(op, &operands, name, result, origin);
-            order.push(moved);
-            let value = graph.node(moved).result;
-            let node = graph.node_mut(id);
-            (node.op, node.operands) = (Op::Transpose { perm }, vec![value]);
-            node.origin = of_transpose;
-            changed = true;
-        }
-        order.push(id);
-    }
-    graph.order = order;
-    changed
+    each_split(graph, |graph, order, id| {
+        let Some(Sunk { op, operands, result, perm, origin }) = sunk(graph, &uses, id) else { return false };
+        let operands: Vec<ValueId> = operands.into_iter().map(|operand| operand.into_value(graph)).collect();
+        let value = node_before(graph, order, id, op, &operands, result);
+        let node = graph.node_mut(id);
+        (node.op, node.operands) = (Op::Transpose { perm }, vec![value]);
+        node.origin = origin;
+        true
+    })
 }
 
 /// Who reads a value, before the pass.
@@ -242,21 +232,13 @@ fn turned(graph: &Graph, id: ValueId, data: &Data, perm: &[usize]) -> Option<Ope
 
 #[cfg(test)]
 mod tests {
-    use super::super::dce;
-    use super::super::testing::{keeps, rewrites};
+    use super::super::testing::{keeps, rewrites_used};
     use super::*;
-
-    /// The pass, and what it leaves unused removed.
-    fn run_and_clean(graph: &mut Graph) -> bool {
-        let changed = run(graph);
-        dce::run(graph);
-        changed
-    }
 
     #[test]
     fn they_move_behind_elementwise_ops() {
-        rewrites(
-            run_and_clean,
+        rewrites_used(
+            run,
             "input %x: f32[1,2,3,4]
              input %z: f32[1,2,3,4]
              const %c: f32[4,1,1] = [1.0, 2.0, 3.0, 4.0]
@@ -278,8 +260,8 @@ mod tests {
 
     #[test]
     fn they_move_behind_reshapes() {
-        rewrites(
-            run_and_clean,
+        rewrites_used(
+            run,
             "input %x: f32[1,2,3,4]
              %a: f32[1,4,2,3] = transpose(%x) {perm = [0, 3, 1, 2]}
              %y: f32[1,4,6,1] = reshape(%a)
@@ -300,8 +282,8 @@ mod tests {
 
     #[test]
     fn they_move_behind_reshapes_to_their_inverse() {
-        rewrites(
-            run_and_clean,
+        rewrites_used(
+            run,
             "input %x: f32[1,3,4]
              %a: f32[1,4,3] = transpose(%x) {perm = [0, 2, 1]}
              %r: f32[1,4,1,3] = reshape(%a)

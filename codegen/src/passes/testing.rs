@@ -1,5 +1,6 @@
 //! What the tests of passes share.
 
+use super::dce;
 use crate::interp::Machine;
 use crate::ir::Graph;
 use crate::schedule::random::Random;
@@ -15,7 +16,7 @@ pub(super) fn parse(lines: &str) -> Graph {
 
 /// Asserts that the pass changes `before` to `after` (both without the frame), with equal outputs over a sequence of random inputs,
 /// and that it has nothing to do the second time.
-pub(super) fn rewrites(pass: fn(&mut Graph) -> bool, before: &str, after: &str) {
+pub(super) fn rewrites(pass: impl Fn(&mut Graph) -> bool, before: &str, after: &str) {
     let before = parse(before);
     let mut graph = before.clone();
     assert!(pass(&mut graph), "the pass did not fire on\n{before}");
@@ -24,6 +25,16 @@ pub(super) fn rewrites(pass: fn(&mut Graph) -> bool, before: &str, after: &str) 
     verify(&graph).unwrap_or_else(|v| panic!("{v:#?}\n{graph}"));
     assert_equivalent(&before, &graph);
     assert!(!pass(&mut graph), "the pass fires twice: {graph}");
+}
+
+/// As [`rewrites`], without what the pass leaves unused.
+pub(super) fn rewrites_used(pass: fn(&mut Graph) -> bool, before: &str, after: &str) {
+    let run_and_clean = |graph: &mut Graph| {
+        let changed = pass(graph);
+        dce::run(graph);
+        changed
+    };
+    rewrites(run_and_clean, before, after);
 }
 
 /// Asserts that the pass leaves the graph as it is.

@@ -64,10 +64,7 @@ impl<'a> Selector<'a> {
             }
             _ => return Err(self.no_kernel(node)),
         };
-        for &operand in &node.operands {
-            args.push(self.read(operand, node.result)?);
-        }
-        args.push(Arg::Cells(self.cells(node.result, node.result)?));
+        args.extend(self.operands_and_result(node)?);
         self.call(kernel, args);
         Ok(())
     }

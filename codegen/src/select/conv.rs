@@ -8,6 +8,19 @@ use crate::requant::folded_bias;
 /// The largest batch. Each of its images is a kernel call of its own.
 pub(super) const MOST_IMAGES: usize = 64;
 
+/// The images of an operand and a result.
+#[derive(Clone, Copy)]
+pub(super) struct Images {
+    /// The rows of all of them.
+    pub(super) x: Strip,
+    /// And those of the results.
+    pub(super) y: Strip,
+    /// How many images there are.
+    pub(super) count: usize,
+    /// Rows of a result.
+    pub(super) out_h: usize,
+}
+
 impl<'a> Selector<'a> {
     pub(super) fn conv(
         &mut self,
@@ -66,15 +79,8 @@ impl<'a> Selector<'a> {
             _ => return Err(self.no_kernel(node)),
         };
         let (kernel, constants) = self.packed_layer(node, kernel, constants);
-        let (rx, ry) = (self.rows(x)?, self.rows(node.result)?);
-        for image in 0..batch {
-            let mut args = vec![Arg::Struct(conv.clone()), rows(rx, batch, image)];
-            args.extend(constants.iter().cloned());
-            args.extend(after_x.iter().cloned());
-            args.push(rows(ry, batch, image));
-            args.push(self.band(out_h));
-            self.call(kernel, args);
-        }
+        let images = Images { x: self.rows(x)?, y: self.rows(node.result)?, count: batch, out_h };
+        self.call_on(images, kernel, &[], &[Arg::Struct(conv)], &[constants, after_x].concat(), &[]);
         Ok(())
     }
 
@@ -170,10 +176,7 @@ impl<'a> Selector<'a> {
     }
 
     pub(super) fn pool(&mut self, node: &'a Node, window: &Window, clamp: &Clamp) -> Selected {
-        let x = node.operands[0];
-        let (tx, ty) = (self.ty(x), self.ty(node.result));
-        let ([batch, ..], [_, out_h, ..]) = self.images(node)?;
-        let pool = self.pool_params(node, window)?;
+        let (tx, ty) = (self.ty(node.operands[0]), self.ty(node.result));
         let average = matches!(node.op, Op::AvgPool2d { .. });
         let (kernel, lo, hi) = match (average, tx.dtype, ty.dtype) {
             (true, DType::I8, DType::I8) => int_range(KernelId::AvgPool2dI8, clamp),
@@ -185,19 +188,45 @@ impl<'a> Selector<'a> {
             (false, DType::F32, DType::F32) => float_range(KernelId::MaxPool2dF32, clamp),
             _ => return Err(self.no_kernel(node)),
         };
-        let (rx, ry) = (self.rows(x)?, self.rows(node.result)?);
-        for image in 0..batch {
-            let args = vec![
-                Arg::Struct(pool.clone()),
-                rows(rx, batch, image),
-                lo.clone(),
-                hi.clone(),
-                rows(ry, batch, image),
-                self.band(out_h),
-            ];
-            self.call(kernel, args);
-        }
+        self.pool_calls(node, window, kernel, Vec::new(), &[lo, hi])
+    }
+
+    /// Calls of a kernel of windows for each image of a batch.
+    pub(super) fn pool_calls(
+        &mut self,
+        node: &'a Node,
+        window: &Window,
+        kernel: KernelId,
+        generics: Vec<Generic>,
+        parameters: &[Arg],
+    ) -> Selected {
+        let ([count, ..], [_, out_h, ..]) = self.images(node)?;
+        let pool = Arg::Struct(self.pool_params(node, window)?);
+        let images = Images { x: self.rows(node.operands[0])?, y: self.rows(node.result)?, count, out_h };
+        self.call_on(images, kernel, &generics, &[pool], parameters, &[]);
         Ok(())
+    }
+
+    /// Calls a kernel for each of some images. Its arguments: what stands before the operand's rows, between those and the result's, and behind them, and the band.
+    pub(super) fn call_on(
+        &mut self,
+        images: Images,
+        kernel: KernelId,
+        generics: &[Generic],
+        before: &[Arg],
+        between: &[Arg],
+        behind: &[Arg],
+    ) {
+        let Images { x, y, count, out_h } = images;
+        for image in 0..count {
+            let mut args = before.to_vec();
+            args.push(rows(x, count, image));
+            args.extend_from_slice(between);
+            args.push(rows(y, count, image));
+            args.extend_from_slice(behind);
+            args.push(self.band(out_h));
+            self.call_generic(kernel, generics.to_vec(), args);
+        }
     }
 
     /// The kernels' `Pool`.

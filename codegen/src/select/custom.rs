@@ -13,7 +13,7 @@ impl<'a> Selector<'a> {
             args.push(Arg::Input(source, self.ty(operand).clone()));
         }
         args.push(Arg::Output(self.region(node.result)?, self.ty(node.result).clone()));
-        args.push(Arg::Constant(self.step_constant("OPTIONS", Data::new(options)), Element::U8));
+        args.push(self.constant_arg("OPTIONS", Data::new(options), Element::U8));
         let operands = node.operands.iter().map(|&operand| self.ty(operand).clone()).collect();
         let function = Custom {
             name: name.to_string(),

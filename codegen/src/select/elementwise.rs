@@ -158,9 +158,9 @@ impl<'a> Selector<'a> {
             }
             _ if dtype != DType::I8 => Err(self.no_kernel(node)),
             (Binary::Div, [out]) => {
-                let reciprocals = self.step_constant("RECIPROCALS", Data::from_i32(&tables::reciprocals()));
-                let params = self.mul_params(node, out, clamp);
-                self.binary(node, KernelId::DivI8, vec![params, Arg::Constant(reciprocals, Element::I32)])
+                let reciprocals = Data::from_i32(&tables::reciprocals());
+                let reciprocals = self.constant_arg("RECIPROCALS", reciprocals, Element::I32);
+                self.binary(node, KernelId::DivI8, vec![self.mul_params(node, out, clamp), reciprocals])
             }
             (Binary::Prelu, [identity, product]) => {
                 let params = self.mul_params(node, product, clamp);
@@ -261,12 +261,19 @@ impl<'a> Selector<'a> {
         }
         let mut args = vec![Arg::Struct(Struct { name, fields })];
         args.extend(params);
+        args.extend(self.operands_and_result(node)?);
+        self.call(kernel, args);
+        Ok(())
+    }
+
+    /// All operands as `Read` arguments, and the result.
+    pub(super) fn operands_and_result(&mut self, node: &Node) -> Result<Vec<Arg>, Problem> {
+        let mut args = Vec::new();
         for &operand in &node.operands {
             args.push(self.read(operand, node.result)?);
         }
         args.push(Arg::Cells(self.cells(node.result, node.result)?));
-        self.call(kernel, args);
-        Ok(())
+        Ok(args)
     }
 
     /// An operand of `result` as a `Read` argument: cells, or a slice of a constant.
@@ -339,8 +346,8 @@ impl<'a> Selector<'a> {
 
     pub(super) fn interpolate(&mut self, node: &'a Node) -> Selected {
         let table = self.data(node, node.operands[1], "table")?.clone();
-        let table = self.step_constant("TABLE", table);
-        self.unary(node, KernelId::InterpolateI16, vec![Arg::Constant(table, Element::I16)])
+        let table = self.constant_arg("TABLE", table, Element::I16);
+        self.unary(node, KernelId::InterpolateI16, vec![table])
     }
 
     pub(super) fn sigmoid_of_16_bits(&mut self, node: &'a Node, tanh: bool) -> Selected {
@@ -404,21 +411,18 @@ impl<'a> Selector<'a> {
         let (tx, out) = (self.ty(node.operands[0]), self.ty(node.result));
         let depth = Arg::Int(tx.shape.last() as i64);
         match (tx.dtype, out.dtype, scale) {
-            (DType::I8, DType::I8, SoftmaxScale::FixedPoint { .. }) => {
+            (DType::I8, DType::I8 | DType::I16, SoftmaxScale::FixedPoint { .. }) => {
                 let exps = Data::from_i32(&tables::exponentials(scale));
-                let exps = self.step_constant("EXPS", exps);
-                self.unary(node, KernelId::SoftmaxI8, vec![depth, Arg::Constant(exps, Element::I32)])
-            }
-            (DType::I8, DType::I16, SoftmaxScale::FixedPoint { .. }) => {
-                let exps = Data::from_i32(&tables::exponentials(scale));
-                let exps = self.step_constant("EXPS", exps);
-                self.unary(node, KernelId::SoftmaxI8I16, vec![depth, Arg::Constant(exps, Element::I32)])
+                let exps = self.constant_arg("EXPS", exps, Element::I32);
+                let narrow = out.dtype == DType::I8;
+                let kernel = if narrow { KernelId::SoftmaxI8 } else { KernelId::SoftmaxI8I16 };
+                self.unary(node, kernel, vec![depth, exps])
             }
             (DType::I16, DType::I16, SoftmaxScale::FixedPoint { multiplier, .. }) => {
                 let by = Arg::Struct(super::scale(multiplier));
                 let [exp, reciprocal] = tables::softmax_of_16_bits().map(|table| Data::from_i16(&table));
-                let exp = Arg::Constant(self.step_constant("EXP", exp), Element::I16);
-                let reciprocal = Arg::Constant(self.step_constant("RECIPROCAL", reciprocal), Element::I16);
+                let exp = self.constant_arg("EXP", exp, Element::I16);
+                let reciprocal = self.constant_arg("RECIPROCAL", reciprocal, Element::I16);
                 self.unary(node, KernelId::SoftmaxI16, vec![depth, by, exp, reciprocal])
             }
             (DType::F32, DType::F32, SoftmaxScale::Real) => {

@@ -67,8 +67,7 @@ impl<'a> Selector<'a> {
             let params = self.lstm_params(node, factors, [inputs, units], tanh_shift, clip)?;
             (kernel, vec![params], constants, Vec::new())
         };
-        let constants =
-            constants.map(|(what, data, element)| Arg::Constant(self.step_constant(what, data), element));
+        let constants = constants.map(|(what, data, element)| self.constant_arg(what, data, element));
         for sequence in 0..sequences {
             let part = |region: &Region| {
                 let len = region.len / sequences.max(1);

@@ -1,6 +1,6 @@
 //! Windows of images, and means of them by one product.
 
-use super::conv::{rows, whole};
+use super::conv::whole;
 use super::kernel::Asked;
 use super::*;
 use crate::ir::{Clamp, Order};
@@ -122,27 +122,6 @@ impl<'a> Selector<'a> {
             Arg::Band(images),
         ];
         self.call(kernel, args);
-        Ok(())
-    }
-
-    /// Calls of a kernel for each image of a batch.
-    pub(super) fn pool_calls(
-        &mut self,
-        node: &'a Node,
-        window: &crate::ir::Window,
-        kernel: KernelId,
-        generics: Vec<Generic>,
-        parameters: &[Arg],
-    ) -> Selected {
-        let ([images, ..], [_, out_h, ..]) = self.images(node)?;
-        let pool = self.pool_params(node, window)?;
-        let (x, y) = (self.rows(node.operands[0])?, self.rows(node.result)?);
-        for image in 0..images {
-            let mut args = vec![Arg::Struct(pool.clone()), rows(x, images, image)];
-            args.extend(parameters.iter().cloned());
-            args.extend([rows(y, images, image), self.band(out_h)]);
-            self.call_generic(kernel, generics.clone(), args);
-        }
         Ok(())
     }
 }

@@ -411,6 +411,11 @@ impl<'a> Selector<'a> {
         self.constant(ident.unwrap_or(first), doc, data)
     }
 
+    /// As [`Selector::step_constant`], as an argument.
+    fn constant_arg(&mut self, what: &str, data: Data, element: Element) -> Arg {
+        Arg::Constant(self.step_constant(what, data), element)
+    }
+
     /// Calls a kernel, in the form for the processor; in parts, if threads share the step.
     fn call(&mut self, kernel: KernelId, args: Vec<Arg>) {
         self.call_generic(kernel, Vec::new(), args);

@@ -166,7 +166,7 @@ impl<'a> Selector<'a> {
     pub(super) fn source_arg(&mut self, source: Source, element: Element) -> Arg {
         match source {
             Source::Cells(cells) => Arg::Cells(cells.seen_as(element)),
-            Source::Constant(data) => Arg::Constant(self.step_constant("OPERAND", data), element),
+            Source::Constant(data) => self.constant_arg("OPERAND", data, element),
             Source::ConstantRow(data, row) => {
                 let row = row / element.bytes();
                 Arg::ConstantRow(self.step_constant("OPERAND", data), element, row)

@@ -72,10 +72,7 @@ impl<'a> Selector<'a> {
 
     pub(super) fn squared_distances(&mut self, node: &'a Node) -> Selected {
         let mut args = vec![Arg::Int(self.ty(node.operands[0]).shape.last() as i64)];
-        for &operand in &node.operands {
-            args.push(self.read(operand, node.result)?);
-        }
-        args.push(Arg::Cells(self.cells(node.result, node.result)?));
+        args.extend(self.operands_and_result(node)?);
         self.call(KernelId::SquaredDistancesF32, args);
         Ok(())
     }
@@ -144,10 +141,7 @@ impl<'a> Selector<'a> {
             }
             _ => return Err(self.no_kernel(node)),
         };
-        for &operand in &node.operands {
-            args.push(self.read(operand, node.result)?);
-        }
-        args.push(Arg::Cells(self.cells(node.result, node.result)?));
+        args.extend(self.operands_and_result(node)?);
         args.extend(work);
         self.call(kernel, args);
         Ok(())

@@ -107,7 +107,7 @@ impl<'a> Selector<'a> {
     ) -> Result<Arg, Problem> {
         let Some(&id) = node.operands.get(operand) else { return Err(self.no_kernel(node)) };
         let data = self.data(node, id, "tables")?.clone();
-        Ok(Arg::Constant(self.step_constant(what, data), element))
+        Ok(self.constant_arg(what, data, element))
     }
 
     fn twiddles(&mut self, dtype: DType, length: i64, inverse: bool) -> [Arg; 2] {
@@ -118,7 +118,7 @@ impl<'a> Selector<'a> {
             ("TWIDDLES", tables::twiddles(dtype, length, inverse)),
             ("HALVES", tables::half_twiddles(dtype, length, inverse)),
         ];
-        tables.map(|(what, data)| Arg::Constant(self.step_constant(what, data), element))
+        tables.map(|(what, data)| self.constant_arg(what, data, element))
     }
 
     /// Of each channel its first frequency, its first weight and the number of both; and weights and complements by turns.
@@ -135,6 +135,6 @@ impl<'a> Selector<'a> {
         let [channels, weights] = [of_channels.collect(), of_weights.collect::<Vec<_>>()]
             .map(|numbers| Data::from_ints(DType::I16, numbers));
         Ok([("CHANNELS", channels), ("WEIGHTS", weights)]
-            .map(|(what, data)| Arg::Constant(self.step_constant(what, data), Element::I16)))
+            .map(|(what, data)| self.constant_arg(what, data, Element::I16)))
     }
 }

@@ -47,10 +47,7 @@ impl<'a> Selector<'a> {
         if !is_const {
             args.push(Arg::Int(shift as i64));
         }
-        for &operand in &node.operands {
-            args.push(self.read(operand, node.result)?);
-        }
-        args.push(Arg::Cells(self.cells(node.result, node.result)?));
+        args.extend(self.operands_and_result(node)?);
         let generics = if is_const { vec![Generic::Size(shift)] } else { Vec::new() };
         self.call_generic(kernel, generics, args);
         Ok(())

@@ -1,6 +1,6 @@
 //! Layers of 16-bit elements.
 
-use super::conv::rows;
+use super::conv::Images;
 use super::shape::Shape as Sizes;
 use super::*;
 use crate::ir::Clamp;
@@ -63,18 +63,14 @@ impl<'a> Selector<'a> {
         let fours = (0..shape.in_c).step_by(4).flat_map(taps);
         let four = |(first, ky)| [0, 1, 2, 3].map(|lane| weight(first + lane, ky).to_le_bytes());
         let packed: Vec<u8> = fours.flat_map(four).flatten().collect();
-        let weights = Arg::Constant(self.step_constant("WEIGHTS", Data::new(packed)), Element::I16);
-        let bias = Arg::Constant(self.step_constant("BIAS", Data::from_i32(&bias)), Element::I32);
+        let weights = self.constant_arg("WEIGHTS", Data::new(packed), Element::I16);
+        let bias = self.constant_arg("BIAS", Data::from_i32(&bias), Element::I32);
         let conv = Arg::Struct(self.conv_params(&shape));
         let forms = [KernelId::Conv1I16I8Mve, KernelId::Conv1I16I8Dsp, KernelId::Conv1I16I8];
         let kernel = self.best_of(forms);
-        let (rx, ry) = (self.rows(node.operands[0])?, self.rows(node.result)?);
-        for image in 0..shape.images {
-            let (x, y) = (rows(rx, shape.images, image), rows(ry, shape.images, image));
-            let band = self.band(shape.out_h);
-            let args = vec![conv.clone(), x, weights.clone(), bias.clone(), by.clone(), y, band];
-            self.call(kernel, args);
-        }
+        let (x, y) = (self.rows(node.operands[0])?, self.rows(node.result)?);
+        let images = Images { x, y, count: shape.images, out_h: shape.out_h };
+        self.call_on(images, kernel, &[], &[conv], &[weights, bias, by], &[]);
         Ok(())
     }
 }

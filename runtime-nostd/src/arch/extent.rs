@@ -95,12 +95,6 @@ impl Conv {
         windows(self.out_w, self.stride_w, self.k_w, self.dilation_w)
     }
 
-    /// Rows of the padded operand that a row of results reads, those between them included.
-    #[inline(always)]
-    pub(crate) const fn window_rows(&self) -> usize {
-        reach(self.k_h, self.dilation_h, 1)
-    }
-
     /// Taps of a filter, channels not counted.
     #[inline(always)]
     pub(crate) const fn taps(&self) -> usize {

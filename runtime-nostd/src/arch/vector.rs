@@ -122,6 +122,19 @@ pub(crate) unsafe trait Simd: Copy {
     unsafe fn clip(x: Self::F, lo: Self::F, hi: Self::F) -> Self::F;
 }
 
+/// Defines operations of [`Simd`] as expressions.
+macro_rules! operations {
+    ($( fn $name:ident($($arg:ident: $ty:ty),*) $(-> $result:ty)? = $body:expr; )+) => {$(
+        #[inline(always)]
+        #[allow(unused_unsafe)] // where an operation is plain Rust
+        unsafe fn $name($($arg: $ty),*) $(-> $result)? {
+            // SAFETY: the caller's: the processor has the instructions, and pointers are valid for what `Simd` says of the operation.
+            unsafe { $body }
+        }
+    )+};
+}
+pub(crate) use operations;
+
 /// The end of a requantisation.
 #[derive(Clone, Copy)]
 pub(crate) struct Clamp {

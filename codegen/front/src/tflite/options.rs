@@ -69,37 +69,30 @@ impl<'a> Options<'a> {
         Ok(if self.i8(0)? == 0 { Padding::Same } else { Padding::Valid })
     }
 
-    /// `Conv2DOptions`.
-    pub(super) fn conv(self) -> Result<WindowOptions, Broken> {
+    /// What all windowed operators have, with the activation in this slot: no dilation, and no size.
+    fn window(self, activation: usize) -> Result<WindowOptions, Broken> {
         Ok(WindowOptions {
             padding: self.padding()?,
             stride: [self.i32(2, 0)?, self.i32(1, 0)?],
-            activation: self.i8(3)?,
-            dilation: [self.i32(5, 1)?, self.i32(4, 1)?],
+            dilation: [1; 2],
             size: [0; 2],
+            activation: self.i8(activation)?,
         })
+    }
+
+    /// `Conv2DOptions`.
+    pub(super) fn conv(self) -> Result<WindowOptions, Broken> {
+        Ok(WindowOptions { dilation: [self.i32(5, 1)?, self.i32(4, 1)?], ..self.window(3)? })
     }
 
     /// `DepthwiseConv2DOptions`. The multiplier of channels follows from the shapes.
     pub(super) fn depthwise(self) -> Result<WindowOptions, Broken> {
-        Ok(WindowOptions {
-            padding: self.padding()?,
-            stride: [self.i32(2, 0)?, self.i32(1, 0)?],
-            activation: self.i8(4)?,
-            dilation: [self.i32(6, 1)?, self.i32(5, 1)?],
-            size: [0; 2],
-        })
+        Ok(WindowOptions { dilation: [self.i32(6, 1)?, self.i32(5, 1)?], ..self.window(4)? })
     }
 
     /// `Pool2DOptions`.
     pub(super) fn pool(self) -> Result<WindowOptions, Broken> {
-        Ok(WindowOptions {
-            padding: self.padding()?,
-            stride: [self.i32(2, 0)?, self.i32(1, 0)?],
-            size: [self.i32(4, 0)?, self.i32(3, 0)?],
-            activation: self.i8(5)?,
-            dilation: [1; 2],
-        })
+        Ok(WindowOptions { size: [self.i32(4, 0)?, self.i32(3, 0)?], ..self.window(5)? })
     }
 
     /// Whether a bias that is absent would be of 32 bits (`quantized_bias_type` at this place), and sums with it.
@@ -233,13 +226,7 @@ impl<'a> Options<'a> {
 
     /// `TransposeConvOptions`.
     pub(super) fn transpose_conv(self) -> Result<WindowOptions, Broken> {
-        Ok(WindowOptions {
-            padding: self.padding()?,
-            stride: [self.i32(2, 0)?, self.i32(1, 0)?],
-            activation: self.i8(3)?,
-            dilation: [1; 2],
-            size: [0; 2],
-        })
+        self.window(3)
     }
 
     /// Subgraph that `CallOnceOptions` runs.

@@ -13,6 +13,34 @@ macro_rules! put {
 }
 pub(super) use put;
 
+/// Appends attributes with their names: `(x 1.0, y 2.0)`.
+macro_rules! put_fields {
+    ($out:expr, $first:ident: $value:expr $(, $name:ident: $next:expr)*) => {{
+        $out.push_str(concat!("(", stringify!($first), " "));
+        $value.print($out);
+        $(
+            $out.push_str(concat!(", ", stringify!($name), " "));
+            $next.print($out);
+        )*
+        $out.push(')');
+    }};
+}
+
+/// Takes what `put_fields` appends into variables of these names.
+macro_rules! take_fields {
+    ($lexer:expr, $first:ident $(, $name:ident)*) => {
+        $lexer.expect('(')?;
+        $lexer.expect_word(stringify!($first))?;
+        let $first = Attr::parse($lexer)?;
+        $(
+            $lexer.expect(',')?;
+            $lexer.expect_word(stringify!($name))?;
+            let $name = Attr::parse($lexer)?;
+        )*
+        $lexer.expect(')')?;
+    };
+}
+
 /// Appends a quoted string; the lexer undoes the escapes.
 pub(super) fn quote(text: &str, out: &mut String) {
     out.push('"');
@@ -60,7 +88,7 @@ macro_rules! integer_attr {
         }
     )+ };
 }
-integer_attr!(usize, i64, u8);
+integer_attr!(usize, i64, i32, u32, u8);
 
 impl Attr for String {
     fn print(&self, out: &mut String) {
@@ -191,27 +219,16 @@ impl Attr for Rescale {
 
 impl Attr for AddRescale {
     fn print(&self, out: &mut String) {
-        let (left_shift, x, y, sum) = match self {
-            AddRescale::Real => return out.push_str("real"),
-            AddRescale::FixedPoint { left_shift, x, y, out } => (left_shift, x, y, out),
-            AddRescale::Float { x, y, constant, offset } => {
-                out.push_str("float (x ");
-                x.print(out);
-                out.push_str(", y ");
-                y.print(out);
-                out.push_str(", constant ");
-                constant.print(out);
-                put!(out, ", offset {offset})");
-                return;
+        match self {
+            AddRescale::Real => out.push_str("real"),
+            AddRescale::FixedPoint { left_shift, x, y, out: sum } => {
+                put_fields!(out, left_shift: left_shift, x: x, y: y, out: sum);
             }
-        };
-        put!(out, "(left_shift {left_shift}, x ");
-        x.print(out);
-        out.push_str(", y ");
-        y.print(out);
-        out.push_str(", out ");
-        sum.print(out);
-        out.push(')');
+            AddRescale::Float { x, y, constant, offset } => {
+                out.push_str("float ");
+                put_fields!(out, x: x, y: y, constant: constant, offset: offset);
+            }
+        }
     }
 
     fn parse(lexer: &mut Lexer<'_>) -> Result<Self, ParseError> {
@@ -219,37 +236,12 @@ impl Attr for AddRescale {
             return Ok(AddRescale::Real);
         }
         if lexer.accept_word("float")? {
-            lexer.expect('(')?;
-            lexer.expect_word("x")?;
-            let x = Real::parse(lexer)?;
-            lexer.expect(',')?;
-            lexer.expect_word("y")?;
-            let y = Real::parse(lexer)?;
-            lexer.expect(',')?;
-            lexer.expect_word("constant")?;
-            let constant = Real::parse(lexer)?;
-            lexer.expect(',')?;
-            lexer.expect_word("offset")?;
-            let offset = lexer.integer()?;
-            lexer.expect(')')?;
+            take_fields!(lexer, x, y, constant, offset);
             return Ok(AddRescale::Float { x, y, constant, offset });
         }
-        lexer.expect('(')?;
-        lexer.expect_word("left_shift")?;
-        let left_shift = lexer.integer()?;
-        let x = next_multiplier(lexer, "x")?;
-        let y = next_multiplier(lexer, "y")?;
-        let out = next_multiplier(lexer, "out")?;
-        lexer.expect(')')?;
+        take_fields!(lexer, left_shift, x, y, out);
         Ok(AddRescale::FixedPoint { left_shift, x, y, out })
     }
-}
-
-/// Takes `, name multiplier`.
-fn next_multiplier(lexer: &mut Lexer<'_>, name: &str) -> Result<Multiplier, ParseError> {
-    lexer.expect(',')?;
-    lexer.expect_word(name)?;
-    Multiplier::parse(lexer)
 }
 
 impl Attr for Rounding {
@@ -278,22 +270,14 @@ impl Attr for Rounding {
 impl Attr for LeakyRescale {
     fn print(&self, out: &mut String) {
         let LeakyRescale::FixedPoint { identity, alpha } = self else { return out.push_str("real") };
-        out.push_str("(identity ");
-        identity.print(out);
-        out.push_str(", alpha ");
-        alpha.print(out);
-        out.push(')');
+        put_fields!(out, identity: identity, alpha: alpha);
     }
 
     fn parse(lexer: &mut Lexer<'_>) -> Result<Self, ParseError> {
         if lexer.accept_word("real")? {
             return Ok(LeakyRescale::Real);
         }
-        lexer.expect('(')?;
-        lexer.expect_word("identity")?;
-        let identity = Multiplier::parse(lexer)?;
-        let alpha = next_multiplier(lexer, "alpha")?;
-        lexer.expect(')')?;
+        take_fields!(lexer, identity, alpha);
         Ok(LeakyRescale::FixedPoint { identity, alpha })
     }
 }
@@ -301,23 +285,14 @@ impl Attr for LeakyRescale {
 impl Attr for CompareRescale {
     fn print(&self, out: &mut String) {
         let CompareRescale::FixedPoint { left_shift, x, y } = self else { return out.push_str("stored") };
-        put!(out, "(left_shift {left_shift}, x ");
-        x.print(out);
-        out.push_str(", y ");
-        y.print(out);
-        out.push(')');
+        put_fields!(out, left_shift: left_shift, x: x, y: y);
     }
 
     fn parse(lexer: &mut Lexer<'_>) -> Result<Self, ParseError> {
         if lexer.accept_word("stored")? {
             return Ok(CompareRescale::Stored);
         }
-        lexer.expect('(')?;
-        lexer.expect_word("left_shift")?;
-        let left_shift = lexer.integer()?;
-        let x = next_multiplier(lexer, "x")?;
-        let y = next_multiplier(lexer, "y")?;
-        lexer.expect(')')?;
+        take_fields!(lexer, left_shift, x, y);
         Ok(CompareRescale::FixedPoint { left_shift, x, y })
     }
 }
@@ -325,22 +300,14 @@ impl Attr for CompareRescale {
 impl Attr for SoftmaxScale {
     fn print(&self, out: &mut String) {
         let SoftmaxScale::FixedPoint { multiplier, diff_min } = self else { return out.push_str("real") };
-        out.push_str("(multiplier ");
-        multiplier.print(out);
-        put!(out, ", diff_min {diff_min})");
+        put_fields!(out, multiplier: multiplier, diff_min: diff_min);
     }
 
     fn parse(lexer: &mut Lexer<'_>) -> Result<Self, ParseError> {
         if lexer.accept_word("real")? {
             return Ok(SoftmaxScale::Real);
         }
-        lexer.expect('(')?;
-        lexer.expect_word("multiplier")?;
-        let multiplier = Multiplier::parse(lexer)?;
-        lexer.expect(',')?;
-        lexer.expect_word("diff_min")?;
-        let diff_min = lexer.integer()?;
-        lexer.expect(')')?;
+        take_fields!(lexer, multiplier, diff_min);
         Ok(SoftmaxScale::FixedPoint { multiplier, diff_min })
     }
 }

@@ -1,35 +1,24 @@
 //! What only moves or compares elements works on stored values as on floats.
 
+use super::super::rewrite::{each_split, node_before};
 use super::{quantised, quantize_of, stored_clamp, whole};
 use crate::ir::{Binary, Clamp, DType, Graph, Node, NodeId, Op, Reduction, Rescale, Type, ValueId};
 
 /// Moves DEQUANTIZEs behind such ops, and QUANTIZEs before them.
 pub(super) fn run(graph: &mut Graph) -> bool {
     let uses = graph.use_counts();
-    let mut changed = false;
-    let mut order = Vec::with_capacity(graph.order.len());
-    for id in std::mem::take(&mut graph.order) {
+    each_split(graph, |graph, order, id| {
         let moved = sunk(graph, id).or_else(|| hoisted(graph, &uses, id));
-        if let Some(Moved { inner, outer }) = moved {
-            let (name, origin) = {
-                let node = graph.node(id);
-                (graph.value(node.result).name.clone(), node.origin.clone())
-            };
-            let mut operands = Vec::new();
-            for Inner { op, operands: own, ty } in inner {
-                let node = graph.add_detached_node(op, &own, name.clone(), ty, origin.clone());
-                order.push(node);
-                operands.push(graph.node(node).result);
-            }
-            operands.extend(outer.1);
-            let node = graph.node_mut(id);
-            (node.op, node.operands) = (outer.0, operands);
-            changed = true;
-        }
-        order.push(id);
-    }
-    graph.order = order;
-    changed
+        let Some(Moved { inner, outer }) = moved else { return false };
+        let inner = inner
+            .into_iter()
+            .map(|Inner { op, operands, ty }| node_before(graph, order, id, op, &operands, ty));
+        let mut operands: Vec<ValueId> = inner.collect();
+        operands.extend(outer.1);
+        let node = graph.node_mut(id);
+        (node.op, node.operands) = (outer.0, operands);
+        true
+    })
 }
 
 /// A node as others before it, and what it becomes: an op on their results, and on further operands.

@@ -1,5 +1,6 @@
 //! Softmax of stored values of 8 bits, by TFLite's fixed-point arithmetic. (Its arithmetic for 16 bits is a dozen steps off: these stay floats.)
 
+use super::super::rewrite::{each_split, node_before};
 use super::error::between_roundings;
 use super::{quantize_of, stored, whole, Record};
 use crate::ir::{DType, Graph, Multiplier, NodeId, Op, Real, Rescale, SoftmaxScale, Type, ValueId};
@@ -7,30 +8,20 @@ use crate::ir::{DType, Graph, Multiplier, NodeId, Op, Real, Rescale, SoftmaxScal
 /// Turns softmaxes between a DEQUANTIZE and a QUANTIZE into integer ones.
 pub(super) fn run(graph: &mut Graph, record: &mut Record) -> bool {
     let uses = graph.use_counts();
-    let mut changed = false;
-    let mut order = Vec::with_capacity(graph.order.len());
-    for id in std::mem::take(&mut graph.order) {
-        if let Some(Found { x, beta, scale, between, origin }) = found(graph, &uses, id) {
-            let steps = steps(graph, id);
-            let softmax = Op::Softmax { beta, scale };
-            let (op, operand) = match between {
-                None => (softmax, x),
-                Some(Between { ty, op }) => {
-                    let name = graph.value(graph.node(id).result).name.clone();
-                    let inner = graph.add_detached_node(softmax, &[x], name, ty, origin.clone());
-                    order.push(inner);
-                    (op, graph.node(inner).result)
-                }
-            };
-            let node = graph.node_mut(id);
-            (node.op, node.operands, node.origin) = (op, vec![operand], origin);
-            record.note(graph, id, steps);
-            changed = true;
-        }
-        order.push(id);
-    }
-    graph.order = order;
-    changed
+    each_split(graph, |graph, order, id| {
+        let Some(Found { x, beta, scale, between, origin }) = found(graph, &uses, id) else { return false };
+        let steps = steps(graph, id);
+        let softmax = Op::Softmax { beta, scale };
+        graph.node_mut(id).origin = origin;
+        let (op, operand) = match between {
+            None => (softmax, x),
+            Some(Between { ty, op }) => (op, node_before(graph, order, id, softmax, &[x], ty)),
+        };
+        let node = graph.node_mut(id);
+        (node.op, node.operands) = (op, vec![operand]);
+        record.note(graph, id, steps);
+        true
+    })
 }
 
 /// By how many steps the result may differ: each exponential of a row is rounded to 19 bits behind the point, and so is what is beyond a format of 16 bits.

@@ -2,7 +2,7 @@
 
 use super::model::Attribute;
 use super::tensors::{permuted, Axes, Writer, FIRST};
-use super::Refused;
+use super::Written;
 use kiln_ir::{Clamp, Node, Padding, Window};
 
 fn ints(list: &[usize]) -> Attribute {
@@ -15,13 +15,7 @@ fn pads(Padding { top, bottom, left, right }: Padding) -> Attribute {
 
 impl Writer<'_> {
     /// Conv2d.
-    pub(super) fn conv(
-        &mut self,
-        node: &Node,
-        window: &Window,
-        groups: usize,
-        clamp: &Clamp,
-    ) -> Result<(), Refused> {
+    pub(super) fn conv(&mut self, node: &Node, window: &Window, groups: usize, clamp: &Clamp) -> Written {
         let x = self.tensor(node.operands[0], Axes::ChannelFirst);
         let weights = node.operands[1];
         let weights = match self.constant_of(weights) {
@@ -44,8 +38,7 @@ impl Writer<'_> {
             ("group", Attribute::Int(groups as i64)),
         ];
         let y = self.model.node("Conv", &operands, attributes);
-        self.bind_clamped(node, Axes::ChannelFirst, y, clamp);
-        Ok(())
+        self.bind_clamped(node, Axes::ChannelFirst, y, clamp)
     }
 
     /// AvgPool2d and MaxPool2d.
@@ -55,7 +48,7 @@ impl Writer<'_> {
         operator: &'static str,
         window: &Window,
         clamp: &Clamp,
-    ) -> Result<(), Refused> {
+    ) -> Written {
         let x = self.tensor(node.operands[0], Axes::ChannelFirst);
         let attributes = vec![
             ("kernel_shape", ints(&window.size)),
@@ -63,17 +56,11 @@ impl Writer<'_> {
             ("pads", pads(window.pad)),
         ];
         let y = self.model.node(operator, &[x], attributes);
-        self.bind_clamped(node, Axes::ChannelFirst, y, clamp);
-        Ok(())
+        self.bind_clamped(node, Axes::ChannelFirst, y, clamp)
     }
 
     /// ResizeBilinear.
-    pub(super) fn resize(
-        &mut self,
-        node: &Node,
-        align_corners: bool,
-        half_pixel: bool,
-    ) -> Result<(), Refused> {
+    pub(super) fn resize(&mut self, node: &Node, align_corners: bool, half_pixel: bool) -> Written {
         let x = self.tensor(node.operands[0], Axes::ChannelFirst);
         let sizes: Vec<i64> =
             Axes::ChannelFirst.ordered(self.dims(node.result)).iter().map(|&dim| dim as i64).collect();
@@ -89,7 +76,6 @@ impl Writer<'_> {
         ];
         let operands = [Some(x), None, None, Some(sizes)];
         let y = self.model.node_of("Resize", &operands, &[true], attributes)[0];
-        self.bind(node, Axes::ChannelFirst, y);
-        Ok(())
+        self.bind(node, Axes::ChannelFirst, y)
     }
 }

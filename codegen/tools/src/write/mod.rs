@@ -41,6 +41,9 @@ impl std::error::Error for Unwritable {}
 /// Why a node is not written: what, and the way out.
 type Refused = (String, &'static str);
 
+/// What becomes of a node.
+type Written = Result<(), Refused>;
+
 /// Writes a verified graph as an ONNX file.
 ///
 /// # Errors
@@ -74,7 +77,7 @@ fn place(graph: &Graph, node: &Node) -> String {
 
 impl Writer<'_> {
     /// Writes one node.
-    fn write(&mut self, id: NodeId) -> Result<(), Refused> {
+    fn write(&mut self, id: NodeId) -> Written {
         let node = self.graph.node(id).clone();
         if !node.operands.iter().all(|&operand| self.is_written(operand)) {
             // Of what was refused already; nothing more to say.

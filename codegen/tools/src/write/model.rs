@@ -36,7 +36,7 @@ pub(super) enum Element {
 
 impl Element {
     /// The number in `TensorProto.DataType`.
-    fn number(self) -> i64 {
+    pub(super) fn number(self) -> i64 {
         match self {
             Element::Of(DType::F32) => 1,
             Element::Of(DType::U8) => 2,

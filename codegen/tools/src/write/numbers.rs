@@ -1,13 +1,13 @@
 //! Arithmetic: products of matrices, functions of elements, reductions.
 
-use super::model::{Attribute, TensorId, OPSET_OF_GELU};
+use super::model::{Attribute, Element, TensorId, OPSET_OF_GELU};
 use super::tensors::{permuted, Axes, Writer};
-use super::Refused;
+use super::Written;
 use kiln_ir::{Binary, Clamp, Comparison, DType, Node, Reduction, Unary};
 
 impl Writer<'_> {
     /// Dense: Gemm for matrices, otherwise MatMul.
-    pub(super) fn dense(&mut self, node: &Node, clamp: &Clamp) -> Result<(), Refused> {
+    pub(super) fn dense(&mut self, node: &Node, clamp: &Clamp) -> Written {
         let (x, weights) = (self.tensor(node.operands[0], Axes::Own), node.operands[1]);
         let bias = node.operands.get(2).map(|&bias| self.tensor(bias, Axes::Own));
         let matrices = self.dims(node.operands[0]).len() == 2;
@@ -33,12 +33,11 @@ impl Writer<'_> {
                 None => product,
             }
         };
-        self.bind_clamped(node, Axes::Own, y, clamp);
-        Ok(())
+        self.bind_clamped(node, Axes::Own, y, clamp)
     }
 
     /// MatMul, of whose second operand the graph has the transpose.
-    pub(super) fn product(&mut self, node: &Node, clamp: &Clamp) -> Result<(), Refused> {
+    pub(super) fn product(&mut self, node: &Node, clamp: &Clamp) -> Written {
         let [x, y] = [node.operands[0], node.operands[1]];
         let (a, b) = (self.tensor(x, Axes::Own), self.tensor(y, Axes::Own));
         let rank = self.dims(y).len();
@@ -46,17 +45,14 @@ impl Writer<'_> {
         perm.swap(rank - 2, rank - 1);
         let b = self.transposed(b, &perm);
         let product = self.model.node("MatMul", &[a, b], Vec::new());
-        self.bind_clamped(node, Axes::Own, product, clamp);
-        Ok(())
+        self.bind_clamped(node, Axes::Own, product, clamp)
     }
 
     /// A function of each element.
-    pub(super) fn each(&mut self, node: &Node, operator: &'static str) -> Result<(), Refused> {
-        let axes = self.axes_of(node);
-        let x = self.tensor(node.operands[0], axes);
+    pub(super) fn each(&mut self, node: &Node, operator: &'static str) -> Written {
+        let (axes, x) = self.operand(node);
         let y = self.model.node(operator, &[x], Vec::new());
-        self.bind(node, axes, y);
-        Ok(())
+        self.bind(node, axes, y)
     }
 
     /// Operands of an op with broadcasting, and the order of its result.
@@ -66,15 +62,14 @@ impl Writer<'_> {
     }
 
     /// A function of each pair of elements.
-    pub(super) fn pair(&mut self, node: &Node, operator: &'static str, clamp: &Clamp) -> Result<(), Refused> {
+    pub(super) fn pair(&mut self, node: &Node, operator: &'static str, clamp: &Clamp) -> Written {
         let (axes, operands) = self.operands(node);
         let y = self.model.node(operator, &operands, Vec::new());
-        self.bind_clamped(node, axes, y, clamp);
-        Ok(())
+        self.bind_clamped(node, axes, y, clamp)
     }
 
     /// Binary.
-    pub(super) fn binary(&mut self, node: &Node, function: Binary, clamp: &Clamp) -> Result<(), Refused> {
+    pub(super) fn binary(&mut self, node: &Node, function: Binary, clamp: &Clamp) -> Written {
         let float = self.graph.ty(node.result).dtype == DType::F32;
         let (axes, operands) = self.operands(node);
         let mut of = |operator, operands: &[TensorId]| self.model.node(operator, operands, Vec::new());
@@ -99,12 +94,11 @@ impl Writer<'_> {
                 ))
             }
         };
-        self.bind_clamped(node, axes, y, clamp);
-        Ok(())
+        self.bind_clamped(node, axes, y, clamp)
     }
 
     /// Compare.
-    pub(super) fn comparison(&mut self, node: &Node, function: Comparison) -> Result<(), Refused> {
+    pub(super) fn comparison(&mut self, node: &Node, function: Comparison) -> Written {
         let (axes, operands) = self.operands(node);
         let operator = match function {
             Comparison::Equal | Comparison::NotEqual => "Equal",
@@ -117,37 +111,31 @@ impl Writer<'_> {
         if function == Comparison::NotEqual {
             y = self.model.node("Not", &[y], Vec::new());
         }
-        self.bind(node, axes, y);
-        Ok(())
+        self.bind(node, axes, y)
     }
 
     /// Select.
-    pub(super) fn select(&mut self, node: &Node) -> Result<(), Refused> {
+    pub(super) fn select(&mut self, node: &Node) -> Written {
         let (axes, operands) = self.operands(node);
         let y = self.model.node("Where", &operands, Vec::new());
-        self.bind(node, axes, y);
-        Ok(())
+        self.bind(node, axes, y)
     }
 
     /// Clip.
-    pub(super) fn clip(&mut self, node: &Node, clamp: &Clamp) -> Result<(), Refused> {
-        let axes = self.axes_of(node);
-        let x = self.tensor(node.operands[0], axes);
-        self.bind_clamped(node, axes, x, clamp);
-        Ok(())
+    pub(super) fn clip(&mut self, node: &Node, clamp: &Clamp) -> Written {
+        let (axes, x) = self.operand(node);
+        self.bind_clamped(node, axes, x, clamp)
     }
 
     /// LeakyRelu.
-    pub(super) fn leaky_relu(&mut self, node: &Node, alpha: f32) -> Result<(), Refused> {
-        let axes = self.axes_of(node);
-        let x = self.tensor(node.operands[0], axes);
+    pub(super) fn leaky_relu(&mut self, node: &Node, alpha: f32) -> Written {
+        let (axes, x) = self.operand(node);
         let y = self.model.node("LeakyRelu", &[x], vec![("alpha", Attribute::Float(alpha))]);
-        self.bind(node, axes, y);
-        Ok(())
+        self.bind(node, axes, y)
     }
 
     /// Unary.
-    pub(super) fn unary(&mut self, node: &Node, function: Unary) -> Result<(), Refused> {
+    pub(super) fn unary(&mut self, node: &Node, function: Unary) -> Written {
         let operator = match function {
             Unary::Abs => "Abs",
             Unary::Ceil => "Ceil",
@@ -170,8 +158,7 @@ impl Writer<'_> {
         if operator == "Gelu" {
             self.model.needs(OPSET_OF_GELU);
         }
-        let axes = self.axes_of(node);
-        let x = self.tensor(node.operands[0], axes);
+        let (axes, x) = self.operand(node);
         let y = match function {
             Unary::Square => self.model.node(operator, &[x, x], Vec::new()),
             Unary::GeluTanh => {
@@ -183,32 +170,20 @@ impl Writer<'_> {
             }
             _ => self.model.node(operator, &[x], Vec::new()),
         };
-        self.bind(node, axes, y);
-        Ok(())
+        self.bind(node, axes, y)
     }
 
     /// Cast.
-    pub(super) fn cast(&mut self, node: &Node) -> Result<(), Refused> {
-        let number = match self.graph.ty(node.result).dtype {
-            DType::F32 => 1,
-            DType::U8 => 2,
-            DType::I8 => 3,
-            DType::I16 => 5,
-            DType::I32 => 6,
-            DType::I64 => 7,
-            DType::Bool => 9,
-        };
-        let axes = self.axes_of(node);
-        let x = self.tensor(node.operands[0], axes);
+    pub(super) fn cast(&mut self, node: &Node) -> Written {
+        let number = Element::Of(self.graph.ty(node.result).dtype).number();
+        let (axes, x) = self.operand(node);
         let y = self.model.node("Cast", &[x], vec![("to", Attribute::Int(number))]);
-        self.bind(node, axes, y);
-        Ok(())
+        self.bind(node, axes, y)
     }
 
     /// Softmax and LogSoftmax, along the graph's last axis.
-    pub(super) fn softmax(&mut self, node: &Node, operator: &'static str, beta: f32) -> Result<(), Refused> {
-        let axes = self.axes_of(node);
-        let mut x = self.tensor(node.operands[0], axes);
+    pub(super) fn softmax(&mut self, node: &Node, operator: &'static str, beta: f32) -> Written {
+        let (axes, mut x) = self.operand(node);
         if beta != 1.0 {
             let beta = self.model.number("beta", beta);
             x = self.model.node("Mul", &[x, beta], Vec::new());
@@ -216,8 +191,7 @@ impl Writer<'_> {
         let last = self.dims(node.result).len().saturating_sub(1);
         let axis = Attribute::Int(axes.place(last) as i64);
         let y = self.model.node(operator, &[x], vec![("axis", axis)]);
-        self.bind(node, axes, y);
-        Ok(())
+        self.bind(node, axes, y)
     }
 
     /// A reduction along axes.
@@ -227,7 +201,7 @@ impl Writer<'_> {
         operator: &'static str,
         reduced: &[usize],
         clamp: &Clamp,
-    ) -> Result<(), Refused> {
+    ) -> Written {
         let x = node.operands[0];
         let (dims, result) = (self.dims(x), self.dims(node.result));
         let keep = result.len() == dims.len();
@@ -240,12 +214,11 @@ impl Writer<'_> {
         places.sort_unstable();
         let places = self.model.ints("axes", &places);
         let y = self.model.node(operator, &[x, places], vec![("keepdims", Attribute::Int(keep.into()))]);
-        self.bind_clamped(node, if keep { axes } else { Axes::Own }, y, clamp);
-        Ok(())
+        self.bind_clamped(node, if keep { axes } else { Axes::Own }, y, clamp)
     }
 
     /// Reduce.
-    pub(super) fn reduce(&mut self, node: &Node, function: Reduction, axes: &[usize]) -> Result<(), Refused> {
+    pub(super) fn reduce(&mut self, node: &Node, function: Reduction, axes: &[usize]) -> Written {
         let operator = match function {
             Reduction::Max => "ReduceMax",
             Reduction::Min => "ReduceMin",
@@ -256,7 +229,7 @@ impl Writer<'_> {
     }
 
     /// ArgReduce.
-    pub(super) fn arg_reduce(&mut self, node: &Node, axis: usize, largest: bool) -> Result<(), Refused> {
+    pub(super) fn arg_reduce(&mut self, node: &Node, axis: usize, largest: bool) -> Written {
         let x = self.tensor(node.operands[0], Axes::Own);
         let operator = if largest { "ArgMax" } else { "ArgMin" };
         let attributes = vec![("axis", Attribute::Int(axis as i64)), ("keepdims", Attribute::Int(0))];
@@ -264,18 +237,11 @@ impl Writer<'_> {
         if self.graph.ty(node.result).dtype == DType::I32 {
             y = self.model.node("Cast", &[y], vec![("to", Attribute::Int(6))]);
         }
-        self.bind(node, Axes::Own, y);
-        Ok(())
+        self.bind(node, Axes::Own, y)
     }
 
     /// CumSum.
-    pub(super) fn cumsum(
-        &mut self,
-        node: &Node,
-        axis: usize,
-        exclusive: bool,
-        reverse: bool,
-    ) -> Result<(), Refused> {
+    pub(super) fn cumsum(&mut self, node: &Node, axis: usize, exclusive: bool, reverse: bool) -> Written {
         let x = self.tensor(node.operands[0], Axes::Own);
         let axis = self.model.ints("axis", &[axis as i64]);
         let attributes = vec![
@@ -283,7 +249,6 @@ impl Writer<'_> {
             ("reverse", Attribute::Int(reverse.into())),
         ];
         let y = self.model.node("CumSum", &[x, axis], attributes);
-        self.bind(node, Axes::Own, y);
-        Ok(())
+        self.bind(node, Axes::Own, y)
     }
 }

@@ -1,7 +1,7 @@
 //! Which tensors of the file hold which values of the graph, and in which order.
 
 use super::model::{Attribute, Element, Model, TensorId, OPSET_OF_OTHER_BITS};
-use super::{Refused, Settings};
+use super::{Settings, Written};
 use kiln_ir::{Clamp, DType, Data, Graph, Node, Op, Quant, Type, ValueDef, ValueId};
 use std::collections::HashMap;
 
@@ -108,6 +108,12 @@ impl<'g> Writer<'g> {
         }
     }
 
+    /// The first operand of an op that takes it in any order, and that order.
+    pub(super) fn operand(&mut self, node: &Node) -> (Axes, TensorId) {
+        let axes = self.axes_of(node);
+        (axes, self.tensor(node.operands[0], axes))
+    }
+
     /// A tensor with a value.
     pub(super) fn tensor(&mut self, id: ValueId, axes: Axes) -> TensorId {
         if let Some(&tensor) = self.tensors.get(&(id, axes)) {
@@ -174,14 +180,21 @@ impl<'g> Writer<'g> {
     }
 
     /// Makes a tensor the node's result.
-    pub(super) fn bind(&mut self, node: &Node, axes: Axes, tensor: TensorId) {
+    pub(super) fn bind(&mut self, node: &Node, axes: Axes, tensor: TensorId) -> Written {
         self.tensors.insert((node.result, axes), tensor);
+        Ok(())
     }
 
     /// Makes a tensor, within bounds, the node's result.
-    pub(super) fn bind_clamped(&mut self, node: &Node, axes: Axes, tensor: TensorId, clamp: &Clamp) {
+    pub(super) fn bind_clamped(
+        &mut self,
+        node: &Node,
+        axes: Axes,
+        tensor: TensorId,
+        clamp: &Clamp,
+    ) -> Written {
         let tensor = self.clamped(tensor, clamp);
-        self.bind(node, axes, tensor);
+        self.bind(node, axes, tensor)
     }
 
     pub(super) fn clamped(&mut self, tensor: TensorId, clamp: &Clamp) -> TensorId {
@@ -259,30 +272,26 @@ impl<'g> Writer<'g> {
     }
 
     /// Quantize.
-    pub(super) fn quantize(&mut self, node: &Node) -> Result<(), Refused> {
-        let (ty, axes) = (self.graph.ty(node.result), self.axes_of(node));
-        let x = self.tensor(node.operands[0], axes);
+    pub(super) fn quantize(&mut self, node: &Node) -> Written {
+        let (ty, (axes, x)) = (self.graph.ty(node.result), self.operand(node));
         let quant = ty.quant.clone().unwrap_or_else(|| Quant::per_tensor(1.0, 0));
         let tensor = match self.dequantised.get(&x) {
             // It had these stored values before.
             Some((from, dtype, before)) if *dtype == ty.dtype && *before == quant => *from,
             _ => self.linear("QuantizeLinear", x, ty.dtype, &quant, None),
         };
-        self.bind(node, axes, tensor);
-        Ok(())
+        self.bind(node, axes, tensor)
     }
 
     /// Dequantize. That of a constant is written where it is needed.
-    pub(super) fn dequantize(&mut self, node: &Node) -> Result<(), Refused> {
+    pub(super) fn dequantize(&mut self, node: &Node) -> Written {
         if self.quantised_constant(node.result).is_some() {
             return Ok(());
         }
-        let (ty, axes) = (self.graph.ty(node.operands[0]), self.axes_of(node));
-        let x = self.tensor(node.operands[0], axes);
+        let (ty, (axes, x)) = (self.graph.ty(node.operands[0]), self.operand(node));
         let quant = ty.quant.clone().unwrap_or_else(|| Quant::per_tensor(1.0, 0));
         let tensor = self.dequantise(x, ty.dtype, &quant, None);
-        self.bind(node, axes, tensor);
-        Ok(())
+        self.bind(node, axes, tensor)
     }
 
     fn dequantise(&mut self, x: TensorId, dtype: DType, quant: &Quant, element: Option<Element>) -> TensorId {

@@ -1,7 +1,7 @@
 //! Advanced SIMD with the dot products of Armv8.4, which multiply bytes and add four of the products.
 
 use super::neon::vectors;
-use crate::arch::vector::{Clamp, Simd};
+use crate::arch::vector::{operations, Clamp, Simd};
 use core::arch::aarch64::*;
 use core::arch::asm;
 
@@ -16,29 +16,14 @@ unsafe impl Simd for DotProduct {
     type X = int8x16_t;
     type W = int8x16_t;
 
-    #[inline(always)]
-    unsafe fn broadcast(from: *const u8) -> int8x16_t {
-        // SAFETY: the caller's pointer is valid for four bytes.
-        unsafe { vreinterpretq_s8_s32(vdupq_n_s32(from.cast::<i32>().read_unaligned())) }
-    }
-
-    #[inline(always)]
-    unsafe fn operand(from: *const u8) -> int8x16_t {
-        // SAFETY: the caller's pointer is valid for a vector.
-        unsafe { vld1q_s8(from.cast()) }
-    }
-
-    #[inline(always)]
-    unsafe fn weights(from: *const i8) -> int8x16_t {
-        // SAFETY: as above.
-        unsafe { vld1q_s8(from) }
-    }
-
-    #[inline(always)]
-    unsafe fn dot(acc: int32x4_t, x: int8x16_t, w: int8x16_t) -> int32x4_t {
-        let mut acc = acc;
-        // The intrinsic is unstable. SAFETY: the instruction reads and writes these registers only.
-        unsafe {
+    operations! {
+        fn broadcast(from: *const u8) -> int8x16_t =
+            vreinterpretq_s8_s32(vdupq_n_s32(from.cast::<i32>().read_unaligned()));
+        fn operand(from: *const u8) -> int8x16_t = vld1q_s8(from.cast());
+        fn weights(from: *const i8) -> int8x16_t = vld1q_s8(from);
+        // The intrinsic is unstable. The instruction reads and writes these registers only.
+        fn dot(acc: int32x4_t, x: int8x16_t, w: int8x16_t) -> int32x4_t = {
+            let mut acc = acc;
             asm!(
                 "sdot {acc:v}.4s, {x:v}.16b, {w:v}.16b",
                 acc = inout(vreg) acc,
@@ -46,8 +31,8 @@ unsafe impl Simd for DotProduct {
                 w = in(vreg) w,
                 options(pure, nomem, nostack, preserves_flags),
             );
-        }
-        acc
+            acc
+        };
     }
 
     vectors!();

@@ -1,6 +1,6 @@
 //! Vectors of 128 bits: Advanced SIMD.
 
-use crate::arch::vector::{Clamp, Simd};
+use crate::arch::vector::{operations, Clamp, Simd};
 use core::arch::aarch64::*;
 
 /// Advanced SIMD.
@@ -19,184 +19,68 @@ macro_rules! vectors {
         type I = int32x4_t;
         type F = float32x4_t;
 
-        #[inline(always)]
-        unsafe fn load_i(from: *const i32) -> int32x4_t {
-            // SAFETY: the caller's pointer is valid for a vector.
-            unsafe { vreinterpretq_s32_s8(vld1q_s8(from.cast())) }
-        }
-
-        #[inline(always)]
-        unsafe fn store_i(x: int32x4_t, to: *mut i32) {
-            // SAFETY: as above.
-            unsafe { vst1q_s8(to.cast(), vreinterpretq_s8_s32(x)) }
-        }
-
-        #[inline(always)]
-        unsafe fn splat_i(x: i32) -> int32x4_t {
-            // SAFETY: no condition but the processor's.
-            unsafe { vdupq_n_s32(x) }
-        }
-
-        #[inline(always)]
-        unsafe fn add_i(a: int32x4_t, b: int32x4_t) -> int32x4_t {
-            // SAFETY: as above.
-            unsafe { vaddq_s32(a, b) }
-        }
-
-        #[inline(always)]
-        unsafe fn mul_i(a: int32x4_t, b: int32x4_t) -> int32x4_t {
-            // SAFETY: as above.
-            unsafe { vmulq_s32(a, b) }
-        }
-
-        #[inline(always)]
-        unsafe fn shift_right_i(x: int32x4_t, by: u32) -> int32x4_t {
-            // SAFETY: as above. To the left by less than nothing is to the right.
-            unsafe { vshlq_s32(x, vdupq_n_s32(-(by as i32))) }
-        }
-
-        #[inline(always)]
-        unsafe fn widen(from: *const i8) -> int32x4_t {
-            // SAFETY: the caller's pointer is valid for four bytes.
-            unsafe {
+        operations! {
+            fn load_i(from: *const i32) -> int32x4_t = vreinterpretq_s32_s8(vld1q_s8(from.cast()));
+            fn store_i(x: int32x4_t, to: *mut i32) = vst1q_s8(to.cast(), vreinterpretq_s8_s32(x));
+            fn splat_i(x: i32) -> int32x4_t = vdupq_n_s32(x);
+            fn add_i(a: int32x4_t, b: int32x4_t) -> int32x4_t = vaddq_s32(a, b);
+            fn mul_i(a: int32x4_t, b: int32x4_t) -> int32x4_t = vmulq_s32(a, b);
+            // To the left by less than nothing is to the right.
+            fn shift_right_i(x: int32x4_t, by: u32) -> int32x4_t = vshlq_s32(x, vdupq_n_s32(-(by as i32)));
+            fn widen(from: *const i8) -> int32x4_t = {
                 let bytes = vreinterpret_s8_u32(vdup_n_u32(from.cast::<u32>().read_unaligned()));
                 vmovl_s16(vget_low_s16(vmovl_s8(bytes)))
-            }
-        }
-
-        #[inline(always)]
-        unsafe fn interleave(rows: [*const u8; 4], to: *mut u8) {
-            // SAFETY: rows are valid for 16 bytes, `to` for 64.
-            unsafe {
+            };
+            // Rows are valid for 16 bytes, `to` for 64.
+            fn interleave(rows: [*const u8; 4], to: *mut u8) = {
                 let [a, b, c, d] = rows.map(|row| vld1q_u8(row));
                 vst4q_u8(to, uint8x16x4_t(a, b, c, d));
-            }
-        }
-
-        #[inline(always)]
-        unsafe fn round_away(acc: int32x4_t, factor: float32x4_t, half: float32x4_t) -> int32x4_t {
-            // SAFETY: no condition but the processor's.
-            unsafe {
+            };
+            fn round_away(acc: int32x4_t, factor: float32x4_t, half: float32x4_t) -> int32x4_t = {
                 let sign = vdupq_n_u32(1 << 31);
                 let acc = vcvtq_f32_s32(acc);
                 // All bits but the sign are those of `half`.
                 let half = vbslq_f32(sign, acc, half);
                 vcvtq_s32_f32(vaddq_f32(vmulq_f32(acc, factor), half))
-            }
-        }
-
-        #[inline(always)]
-        unsafe fn round_even(acc: int32x4_t, factor: float32x4_t) -> int32x4_t {
-            // SAFETY: as above.
-            unsafe { vcvtnq_s32_f32(vmulq_f32(vcvtq_f32_s32(acc), factor)) }
-        }
-
-        #[inline(always)]
-        unsafe fn round_nearest(acc: int32x4_t, factor: float32x4_t, constant: float32x4_t) -> int32x4_t {
-            // SAFETY: as above.
-            unsafe { vcvtnq_s32_f32(vaddq_f32(vmulq_f32(vcvtq_f32_s32(acc), factor), constant)) }
-        }
-
-        #[inline(always)]
-        unsafe fn round_twice(acc: int32x4_t, multiplier: int32x4_t, shift: int32x4_t) -> int32x4_t {
-            // SAFETY: as above.
-            unsafe {
+            };
+            fn round_even(acc: int32x4_t, factor: float32x4_t) -> int32x4_t =
+                vcvtnq_s32_f32(vmulq_f32(vcvtq_f32_s32(acc), factor));
+            fn round_nearest(acc: int32x4_t, factor: float32x4_t, constant: float32x4_t) -> int32x4_t =
+                vcvtnq_s32_f32(vaddq_f32(vmulq_f32(vcvtq_f32_s32(acc), factor), constant));
+            fn round_twice(acc: int32x4_t, multiplier: int32x4_t, shift: int32x4_t) -> int32x4_t = {
                 let product = vqrdmulhq_s32(acc, multiplier);
                 let towards_zero = vsraq_n_s32::<31>(product, product);
                 // To the left by −1 − shift: to the right, rounded half up.
                 vrshlq_s32(towards_zero, vmvnq_s32(shift))
-            }
-        }
-
-        #[inline(always)]
-        unsafe fn narrow(x: &[int32x4_t], clamp: &Clamp, to: *mut i8) {
-            // SAFETY: `x` has four vectors, and `to` is valid for sixteen bytes.
-            unsafe {
+            };
+            // `x` has four vectors, and `to` is valid for sixteen bytes.
+            fn narrow(x: &[int32x4_t], clamp: &Clamp, to: *mut i8) = {
                 let zero_point = vdupq_n_s16(clamp.zero_point);
                 let low = vqaddq_s16(vqmovn_high_s32(vqmovn_s32(x[0]), x[1]), zero_point);
                 let high = vqaddq_s16(vqmovn_high_s32(vqmovn_s32(x[2]), x[3]), zero_point);
                 let bytes = vqmovn_high_s16(vqmovn_s16(low), high);
                 let bytes = vmaxq_s8(bytes, vdupq_n_s8(clamp.lo));
                 vst1q_s8(to, vminq_s8(bytes, vdupq_n_s8(clamp.hi)));
-            }
-        }
-
-        #[inline(always)]
-        unsafe fn load(from: *const f32) -> float32x4_t {
-            // SAFETY: the caller's pointer is valid for a vector.
-            unsafe { vreinterpretq_f32_s8(vld1q_s8(from.cast())) }
-        }
-
-        #[inline(always)]
-        unsafe fn store(x: float32x4_t, to: *mut f32) {
-            // SAFETY: as above.
-            unsafe { vst1q_s8(to.cast(), vreinterpretq_s8_f32(x)) }
-        }
-
-        #[inline(always)]
-        unsafe fn splat(x: f32) -> float32x4_t {
-            // SAFETY: no condition but the processor's.
-            unsafe { vdupq_n_f32(x) }
-        }
-
-        #[inline(always)]
-        unsafe fn mul_add(acc: float32x4_t, a: float32x4_t, b: float32x4_t) -> float32x4_t {
-            // SAFETY: as above.
-            unsafe { vfmaq_f32(acc, a, b) }
-        }
-
-        #[inline(always)]
-        unsafe fn add(a: float32x4_t, b: float32x4_t) -> float32x4_t {
-            // SAFETY: as above.
-            unsafe { vaddq_f32(a, b) }
-        }
-
-        #[inline(always)]
-        unsafe fn mul(a: float32x4_t, b: float32x4_t) -> float32x4_t {
-            // SAFETY: as above.
-            unsafe { vmulq_f32(a, b) }
-        }
-
-        #[inline(always)]
-        unsafe fn sub(a: float32x4_t, b: float32x4_t) -> float32x4_t {
-            // SAFETY: as above.
-            unsafe { vsubq_f32(a, b) }
-        }
-
-        #[inline(always)]
-        unsafe fn div(a: float32x4_t, b: float32x4_t) -> float32x4_t {
-            // SAFETY: as above.
-            unsafe { vdivq_f32(a, b) }
-        }
-
-        #[inline(always)]
-        unsafe fn max(a: float32x4_t, b: float32x4_t) -> float32x4_t {
-            // SAFETY: as above.
-            unsafe { vbslq_f32(vcgtq_f32(a, b), a, b) }
-        }
-
-        #[inline(always)]
-        unsafe fn sqrt(x: float32x4_t) -> float32x4_t {
-            // SAFETY: as above.
-            unsafe { vsqrtq_f32(x) }
-        }
-
-        #[inline(always)]
-        unsafe fn power(n: float32x4_t) -> float32x4_t {
-            // SAFETY: as above.
-            unsafe {
+            };
+            fn load(from: *const f32) -> float32x4_t = vreinterpretq_f32_s8(vld1q_s8(from.cast()));
+            fn store(x: float32x4_t, to: *mut f32) = vst1q_s8(to.cast(), vreinterpretq_s8_f32(x));
+            fn splat(x: f32) -> float32x4_t = vdupq_n_f32(x);
+            fn mul_add(acc: float32x4_t, a: float32x4_t, b: float32x4_t) -> float32x4_t = vfmaq_f32(acc, a, b);
+            fn add(a: float32x4_t, b: float32x4_t) -> float32x4_t = vaddq_f32(a, b);
+            fn mul(a: float32x4_t, b: float32x4_t) -> float32x4_t = vmulq_f32(a, b);
+            fn sub(a: float32x4_t, b: float32x4_t) -> float32x4_t = vsubq_f32(a, b);
+            fn div(a: float32x4_t, b: float32x4_t) -> float32x4_t = vdivq_f32(a, b);
+            fn max(a: float32x4_t, b: float32x4_t) -> float32x4_t = vbslq_f32(vcgtq_f32(a, b), a, b);
+            fn sqrt(x: float32x4_t) -> float32x4_t = vsqrtq_f32(x);
+            fn power(n: float32x4_t) -> float32x4_t = {
                 let exponent = vaddq_s32(vcvtq_s32_f32(n), vdupq_n_s32(127));
                 vreinterpretq_f32_s32(vshlq_n_s32::<23>(exponent))
-            }
-        }
-
-        #[inline(always)]
-        unsafe fn clip(x: float32x4_t, lo: float32x4_t, hi: float32x4_t) -> float32x4_t {
-            // SAFETY: as above. (The instructions for the greater and the lesser would turn −0 to 0 where the bound is 0.)
-            unsafe {
+            };
+            // The instructions for the greater and the lesser would turn −0 to 0 where the bound is 0.
+            fn clip(x: float32x4_t, lo: float32x4_t, hi: float32x4_t) -> float32x4_t = {
                 let x = vbslq_f32(vcltq_f32(x, lo), lo, x);
                 vbslq_f32(vcgtq_f32(x, hi), hi, x)
-            }
+            };
         }
     };
 }
@@ -215,32 +99,17 @@ unsafe impl Simd for Neon {
     type X = Halves;
     type W = Halves;
 
-    #[inline(always)]
-    unsafe fn broadcast(from: *const u8) -> Halves {
-        // SAFETY: the caller's pointer is valid for four bytes.
-        unsafe {
+    operations! {
+        fn broadcast(from: *const u8) -> Halves = {
             let from = from.cast::<i16>();
             let half = |at: *const i16| vreinterpret_s8_s16(vdup_n_s16(at.read_unaligned()));
             Halves(half(from), half(from.add(1)))
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn operand(from: *const u8) -> Halves {
-        // SAFETY: the caller's pointer is valid for a vector.
-        unsafe { halves(vld1q_s8(from.cast())) }
-    }
-
-    #[inline(always)]
-    unsafe fn weights(from: *const i8) -> Halves {
-        // SAFETY: as above.
-        unsafe { halves(vld1q_s8(from)) }
-    }
-
-    #[inline(always)]
-    unsafe fn dot(acc: int32x4_t, x: Halves, w: Halves) -> int32x4_t {
-        // SAFETY: no condition but the processor's. A product of bytes fits 16 bits, the sum of two does not: -128 · -128 · 2.
-        unsafe { vpadalq_s16(vpadalq_s16(acc, vmull_s8(x.0, w.0)), vmull_s8(x.1, w.1)) }
+        };
+        fn operand(from: *const u8) -> Halves = halves(vld1q_s8(from.cast()));
+        fn weights(from: *const i8) -> Halves = halves(vld1q_s8(from));
+        // A product of bytes fits 16 bits, the sum of two does not: -128 · -128 · 2.
+        fn dot(acc: int32x4_t, x: Halves, w: Halves) -> int32x4_t =
+            vpadalq_s16(vpadalq_s16(acc, vmull_s8(x.0, w.0)), vmull_s8(x.1, w.1));
     }
 
     vectors!();

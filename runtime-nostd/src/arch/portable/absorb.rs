@@ -10,49 +10,34 @@ use crate::params::{MeanRows, Pool};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
 
-/// As [`avg_pool2d_i8`](super::pool::avg_pool2d_i8) with a window over all rows: `band` are rows of the operand, `y` \[out_w\]\[c\] is the result.
-#[inline(never)]
-pub fn avg_pool_rows_i8(
-    p: &Pool,
-    lo: i32,
-    hi: i32,
-    x: Rows<'_, i8>,
-    sums: &[Cell<i32>],
-    y: &[Cell<i8>],
-    band: Band,
-) {
-    let add = |sum: i32, x: i8| sum.wrapping_add(x.into());
-    absorb(p, x, sums, y, band, 0, add, |sum, taps| mean_of(sum, taps).max(lo).min(hi) as i8);
+/// Means of windows, which differ in the format of elements and in that of sums. An element is added to a sum, and a sum divided by the number of taps and clamped.
+macro_rules! means {
+    ($( $(#[doc = $doc:literal])+ $vis:vis fn $name:ident($t:ty, $sum:ty) = $start:expr, $add:expr, $mean:expr; )+) => {$(
+        $(#[doc = $doc])+
+        #[inline(never)]
+        $vis fn $name(
+            p: &Pool,
+            lo: $sum,
+            hi: $sum,
+            x: Rows<'_, $t>,
+            sums: &[Cell<$sum>],
+            y: &[Cell<$t>],
+            band: Band,
+        ) {
+            absorb(p, x, sums, y, band, [lo, hi], $start, $add, $mean);
+        }
+    )+};
 }
 
-/// As [`avg_pool2d_u8`](super::pool::avg_pool2d_u8) with a window over all rows: `band` are rows of the operand, `y` \[out_w\]\[c\] is the result.
-#[inline(never)]
-pub fn avg_pool_rows_u8(
-    p: &Pool,
-    lo: i32,
-    hi: i32,
-    x: Rows<'_, u8>,
-    sums: &[Cell<i32>],
-    y: &[Cell<u8>],
-    band: Band,
-) {
-    let add = |sum: i32, x: u8| sum.wrapping_add(x.into());
-    absorb(p, x, sums, y, band, 0, add, |sum, taps| mean_of(sum, taps).max(lo).min(hi) as u8);
-}
-
-/// As [`avg_pool2d_f32`](super::pool::avg_pool2d_f32) with a window over all rows: `band` are rows of the operand, `y` \[out_w\]\[c\] is the result.
-#[inline(never)]
-pub fn avg_pool_rows_f32(
-    p: &Pool,
-    lo: f32,
-    hi: f32,
-    x: Rows<'_, f32>,
-    sums: &[Cell<f32>],
-    y: &[Cell<f32>],
-    band: Band,
-) {
-    let add = |sum: f32, x: f32| sum + x;
-    absorb(p, x, sums, y, band, 0.0, add, |sum, taps| clip(sum / taps as f32, lo, hi));
+means! {
+    /// As [`avg_pool2d_i8`](super::pool::avg_pool2d_i8) with a window over all rows: `band` are rows of the operand, `y` \[out_w\]\[c\] is the result.
+    pub fn avg_pool_rows_i8(i8, i32) =
+        0, |sum, x| sum.wrapping_add(x.into()), |sum, taps, [lo, hi]| mean_of(sum, taps).max(lo).min(hi) as i8;
+    /// As [`avg_pool2d_u8`](super::pool::avg_pool2d_u8) with a window over all rows: `band` are rows of the operand, `y` \[out_w\]\[c\] is the result.
+    pub fn avg_pool_rows_u8(u8, i32) =
+        0, |sum, x| sum.wrapping_add(x.into()), |sum, taps, [lo, hi]| mean_of(sum, taps).max(lo).min(hi) as u8;
+    /// As [`avg_pool2d_f32`](super::pool::avg_pool2d_f32) with a window over all rows: `band` are rows of the operand, `y` \[out_w\]\[c\] is the result.
+    pub fn avg_pool_rows_f32(f32, f32) = 0.0, |sum, x| sum + x, |sum, taps, [lo, hi]| clip(sum / taps as f32, lo, hi);
 }
 
 /// As [`mean_i8`](super::reduce::mean_i8) over all rows and columns: `band` are rows of the operand, `y` \[c\] is the result.
@@ -68,7 +53,8 @@ pub fn mean_rows_i8(
 ) {
     let add = |sum: i32, x: i8| sum.wrapping_add(x.into()).wrapping_sub(p.x_zero);
     let shape = one_column(p.rows, x.row_len(), y.len());
-    absorb(&shape, x, sums, y, band, 0, add, |sum, _| to_i8(p.scale.apply(sum), p.out_zero, lo, hi));
+    let mean = |sum, _, [lo, hi]: [i32; 2]| to_i8(p.scale.apply(sum), p.out_zero, lo, hi);
+    absorb(&shape, x, sums, y, band, [lo, hi], 0, add, mean);
 }
 
 /// As [`mean_f32`](super::reduce::mean_f32) over all `rows` and columns: `band` are rows of the operand, `y` \[c\] is the result.
@@ -83,8 +69,8 @@ pub fn mean_rows_f32(
     band: Band,
 ) {
     let shape = one_column(rows, x.row_len(), y.len());
-    let add = |sum: f32, x: f32| sum + x;
-    absorb(&shape, x, sums, y, band, 0.0, add, |sum, taps| clip(sum / taps as f32, lo, hi));
+    let mean = |sum: f32, taps, [lo, hi]: [f32; 2]| clip(sum / taps as f32, lo, hi);
+    absorb(&shape, x, sums, y, band, [lo, hi], 0.0, |sum, x| sum + x, mean);
 }
 
 /// A window as large as an image of `c` channels.
@@ -104,7 +90,7 @@ fn one_column(rows: usize, row_len: usize, c: usize) -> Pool {
     }
 }
 
-/// Folds the taps of each window in the rows of a band into its sum; after the last row, `finish` gets their number as well.
+/// Folds the taps of each window in the rows of a band into its sum; after the last row, `finish` gets their number and the range of results as well.
 #[inline(always)]
 fn absorb<T: Copy, A: Copy>(
     p: &Pool,
@@ -112,9 +98,10 @@ fn absorb<T: Copy, A: Copy>(
     sums: &[Cell<A>],
     y: &[Cell<T>],
     band: Band,
+    range: [A; 2],
     start: A,
     fold: impl Fn(A, T) -> A,
-    finish: impl Fn(A, u32) -> T,
+    finish: impl Fn(A, u32, [A; 2]) -> T,
 ) {
     let pitch = p.c.max(1);
     for (row, image) in x.of_band(band) {
@@ -129,7 +116,7 @@ fn absorb<T: Copy, A: Copy>(
                 let acc = taps.iter().step_by(pitch).fold(acc, |acc, x| fold(acc, x.get()));
                 sum.set(acc);
                 if row.wrapping_add(1) == p.in_h {
-                    out.set(finish(acc, p.in_h.wrapping_mul(right - left) as u32));
+                    out.set(finish(acc, p.in_h.wrapping_mul(right - left) as u32, range));
                 }
             }
         }

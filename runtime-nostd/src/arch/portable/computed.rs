@@ -7,80 +7,42 @@ use crate::params::{ComputedConv, FloatRequant, Requant, Scale};
 use crate::rows::{Read, ReadSlice};
 use core::cell::Cell;
 
-/// Convolution of `i8` images: Σ (x − x_zero) · (w − w_zero) + bias of the taps inside the image, requantised by channel.
-#[inline(always)]
-pub fn computed_conv2d_i8(
-    p: &ComputedConv,
-    q: &Requant<'_>,
-    x: impl Read<i8>,
-    w: impl Read<i8>,
-    bias: impl Read<i32>,
-    y: &[Cell<i8>],
-) {
-    let (add, bias) = (product(p), bias.slice());
-    sums(p, x.slice(), w.slice(), y, 0, add, |sum, o| {
-        Some(to_i8(factor(q, o)?.apply(sum.wrapping_add(bias.at(o)?)), q.zero_point, q.lo, q.hi))
-    });
+/// Convolutions of integers, which differ in the formats of images and biases, in how sums are rescaled, and in how they are made.
+macro_rules! convolutions {
+    ($( $(#[doc = $doc:literal])+ $vis:vis fn $name:ident($x:ty, $bias:ty, $q:ty) = $sums:ident($($rescaled:expr)?); )+) => {$(
+        $(#[doc = $doc])+
+        #[inline(always)]
+        $vis fn $name(
+            p: &ComputedConv,
+            q: &$q,
+            x: impl Read<$x>,
+            w: impl Read<i8>,
+            bias: impl Read<$bias>,
+            y: &[Cell<$x>],
+        ) {
+            $sums(p, q, x.slice(), w.slice(), bias.slice(), y $(, $rescaled)?);
+        }
+    )+};
 }
 
-/// As [`computed_conv2d_i8`], but sums are rescaled with one rounding, as LiteRT's `FULLY_CONNECTED` does it.
-#[inline(always)]
-pub fn computed_conv2d_i8_once(
-    p: &ComputedConv,
-    q: &Requant<'_>,
-    x: impl Read<i8>,
-    w: impl Read<i8>,
-    bias: impl Read<i32>,
-    y: &[Cell<i8>],
-) {
-    let (add, bias) = (product(p), bias.slice());
-    sums(p, x.slice(), w.slice(), y, 0, add, |sum, o| {
-        Some(to_i8(factor(q, o)?.apply_once(sum.wrapping_add(bias.at(o)?)), q.zero_point, q.lo, q.hi))
+convolutions! {
+    /// Convolution of `i8` images: Σ (x − x_zero) · (w − w_zero) + bias of the taps inside the image, requantised by channel.
+    pub fn computed_conv2d_i8(i8, i32, Requant<'_>) = sums_of_8_bits(|q, o, sum| {
+        Some(to_i8(factor(q, o)?.apply(sum), q.zero_point, q.lo, q.hi))
     });
-}
-
-/// As [`computed_conv2d_i8`], but sums are rescaled as floats: ONNX Runtime's `QLinearConv`.
-#[inline(always)]
-pub fn computed_conv2d_i8_float(
-    p: &ComputedConv,
-    q: &FloatRequant<'_>,
-    x: impl Read<i8>,
-    w: impl Read<i8>,
-    bias: impl Read<i32>,
-    y: &[Cell<i8>],
-) {
-    let (add, bias) = (product(p), bias.slice());
-    sums(p, x.slice(), w.slice(), y, 0, add, |sum, o| {
+    /// As [`computed_conv2d_i8`], but sums are rescaled with one rounding, as LiteRT's `FULLY_CONNECTED` does it.
+    pub fn computed_conv2d_i8_once(i8, i32, Requant<'_>) = sums_of_8_bits(|q, o, sum| {
+        Some(to_i8(factor(q, o)?.apply_once(sum), q.zero_point, q.lo, q.hi))
+    });
+    /// As [`computed_conv2d_i8`], but sums are rescaled as floats: ONNX Runtime's `QLinearConv`.
+    pub fn computed_conv2d_i8_float(i8, i32, FloatRequant<'_>) = sums_of_8_bits(|q, o, sum| {
         let factor = q.factors.get(if q.factors.len() == 1 { 0 } else { o })?;
-        let scaled = round_even(sum.wrapping_add(bias.at(o)?) as f32 * factor);
-        Some(to_i8(scaled, q.zero_point, q.lo, q.hi))
+        Some(to_i8(round_even(sum as f32 * factor), q.zero_point, q.lo, q.hi))
     });
-}
-
-/// Convolution of `i16` images with `i8` weights and a zero point of 0, with sums of 64 bits.
-#[inline(always)]
-pub fn computed_conv2d_i16(
-    p: &ComputedConv,
-    q: &Requant<'_>,
-    x: impl Read<i16>,
-    w: impl Read<i8>,
-    bias: impl Read<i64>,
-    y: &[Cell<i16>],
-) {
-    sums_of_16_bits(p, q, x.slice(), w.slice(), bias.slice(), y);
-}
-
-/// As [`computed_conv2d_i16`] with sums of 32 bits, modulo 2³².
-#[inline(always)]
-pub fn computed_conv2d_i16_narrow(
-    p: &ComputedConv,
-    q: &Requant<'_>,
-    x: impl Read<i16>,
-    w: impl Read<i8>,
-    bias: impl Read<i32>,
-    y: &[Cell<i16>],
-) {
-    sums_of_16_bits(p, q, x.slice(), w.slice(), bias.slice(), y);
+    /// Convolution of `i16` images with `i8` weights and a zero point of 0, with sums of 64 bits.
+    pub fn computed_conv2d_i16(i16, i64, Requant<'_>) = sums_of_16_bits();
+    /// As [`computed_conv2d_i16`] with sums of 32 bits, modulo 2³².
+    pub fn computed_conv2d_i16_narrow(i16, i32, Requant<'_>) = sums_of_16_bits();
 }
 
 /// Convolution of floats: products are summed in the order of a filter's elements, the bias comes last, and the result is clamped to `lo..=hi`.
@@ -99,14 +61,23 @@ pub fn computed_conv2d_f32(
     sums(p, x.slice(), w.slice(), y, 0.0, add, |sum, o| Some(clip(sum + bias.at(o)?, lo, hi)));
 }
 
-/// Adds a product of integers less their zero points.
+/// Products of integers less their zero points; sums with their bias become results by `rescaled`, which gets their channel.
 #[inline(always)]
-fn product(p: &ComputedConv) -> impl Fn(i32, i8, i8) -> i32 {
+fn sums_of_8_bits<Q>(
+    p: &ComputedConv,
+    q: &Q,
+    x: impl ReadSlice<i8>,
+    w: impl ReadSlice<i8>,
+    bias: impl ReadSlice<i32>,
+    y: &[Cell<i8>],
+    rescaled: impl Fn(&Q, usize, i32) -> Option<i8>,
+) {
     let (x_zero, w_zero) = (p.x_zero, p.w_zero);
-    move |sum, x, w| {
+    let add = |sum: i32, x: i8, w: i8| {
         let product = i32::from(x).wrapping_sub(x_zero).wrapping_mul(i32::from(w).wrapping_sub(w_zero));
         sum.wrapping_add(product)
-    }
+    };
+    sums(p, x, w, y, 0, add, |sum, o| rescaled(q, o, sum.wrapping_add(bias.at(o)?)));
 }
 
 fn sums_of_16_bits<A: WideSum>(

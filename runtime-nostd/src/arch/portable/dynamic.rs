@@ -6,7 +6,7 @@ use super::conv::conv2d;
 use super::dense::matrix;
 use super::depthwise::depthwise2d;
 use super::math;
-use super::sum::{clip, Sum};
+use super::sum::{clip, layers, Sum};
 use crate::params::{Conv, DynamicLayer};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
@@ -67,34 +67,14 @@ pub fn quantize_f32_i8_dynamic(x: Rows<'_, f32>, scales: &[Cell<f32>], y: Rows<'
     }
 }
 
-/// Convolution of an image from [`quantize_f32_i8_dynamic`], described by `scale`, with packed filters `w`; see [`conv2d_i8`](super::conv::conv2d_i8) for their order.
-#[inline(never)]
-pub fn conv2d_i8_f32_dynamic(
-    p: &Conv,
-    x: Rows<'_, i8>,
-    w: &[i8],
-    layer: &DynamicLayer<'_>,
-    scale: &[Cell<f32>],
-    y: Rows<'_, f32>,
-    band: Band,
-) {
-    let Some(sum) = Dynamic::new(layer, scale) else { return };
-    conv2d(p, x, w, sum, y, band);
+layers! { conv2d;
+    /// Convolution of an image from [`quantize_f32_i8_dynamic`], described by `scale`, with packed filters `w`; see [`conv2d_i8`](super::conv::conv2d_i8) for their order.
+    pub fn conv2d_i8_f32_dynamic(&[i8], dynamic);
 }
 
-/// As [`conv2d_i8_f32_dynamic`] with a filter for each channel; see [`depthwise2d_i8`](super::depthwise::depthwise2d_i8) for their order.
-#[inline(never)]
-pub fn depthwise2d_i8_f32_dynamic(
-    p: &Conv,
-    x: Rows<'_, i8>,
-    w: &[i8],
-    layer: &DynamicLayer<'_>,
-    scale: &[Cell<f32>],
-    y: Rows<'_, f32>,
-    band: Band,
-) {
-    let Some(sum) = Dynamic::new(layer, scale) else { return };
-    depthwise2d(p, x, w, sum, y, band);
+layers! { depthwise2d;
+    /// As [`conv2d_i8_f32_dynamic`] with a filter for each channel; see [`depthwise2d_i8`](super::depthwise::depthwise2d_i8) for their order.
+    pub fn depthwise2d_i8_f32_dynamic(&[i8], dynamic);
 }
 
 /// Product of the rows of `x`, each described by three of `scales`, with packed filters.

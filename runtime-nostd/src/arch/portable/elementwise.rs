@@ -38,73 +38,48 @@ fn add_signed(
     });
 }
 
-/// Product of `i8` operands: TFLite's `MUL`.
-///
-/// `(a − x_zero) · (b − y_zero)`, rescaled by `out`, plus `out_zero`, clamped to `lo..=hi`.
-#[inline(always)]
-pub fn mul_i8(shape: &Broadcast, p: &MulParams, a: impl Read<i8>, b: impl Read<i8>, y: &[Cell<i8>]) {
-    multiply(shape, p, a.slice(), b.slice(), y);
+macro_rules! quantised {
+    ($( $(#[doc = $doc:literal])+ $vis:vis fn $name:ident($p:ident) = $f:expr; )+) => {$(
+        $(#[doc = $doc])+
+        #[inline(always)]
+        $vis fn $name(shape: &Broadcast, p: &$p, a: impl Read<i8>, b: impl Read<i8>, y: &[Cell<i8>]) {
+            bytes(shape, p, a.slice(), b.slice(), y, $f);
+        }
+    )+};
 }
 
-#[inline(never)]
-fn multiply(shape: &Broadcast, p: &MulParams, a: impl ReadSlice<i8>, b: impl ReadSlice<i8>, y: &[Cell<i8>]) {
-    zip(shape, a, b, y, |a, b| {
-        let product = i32::from(a).wrapping_sub(p.x_zero).wrapping_mul(i32::from(b).wrapping_sub(p.y_zero));
+quantised! {
+    /// Product of `i8` operands: TFLite's `MUL`.
+    ///
+    /// `(a − x_zero) · (b − y_zero)`, rescaled by `out`, plus `out_zero`, clamped to `lo..=hi`.
+    pub fn mul_i8(MulParams) = |p, a, b| {
+        let product = a.wrapping_sub(p.x_zero).wrapping_mul(b.wrapping_sub(p.y_zero));
         to_i8(p.out.apply(product), p.out_zero, p.lo, p.hi)
-    });
-}
-
-/// Sum of `i8` operands in floats: ONNX Runtime's `QLinearAdd`.
-#[inline(always)]
-pub fn add_i8_float(shape: &Broadcast, p: &AddFloat, a: impl Read<i8>, b: impl Read<i8>, y: &[Cell<i8>]) {
-    add_float(shape, p, a.slice(), b.slice(), y);
-}
-
-#[inline(never)]
-fn add_float(shape: &Broadcast, p: &AddFloat, a: impl ReadSlice<i8>, b: impl ReadSlice<i8>, y: &[Cell<i8>]) {
-    zip(shape, a, b, y, |a, b| {
-        let (x, y) = (i32::from(a).wrapping_add(p.offset), i32::from(b).wrapping_add(p.offset));
+    };
+    /// Sum of `i8` operands in floats: ONNX Runtime's `QLinearAdd`.
+    pub fn add_i8_float(AddFloat) = |p, a, b| {
+        let (x, y) = (a.wrapping_add(p.offset), b.wrapping_add(p.offset));
         let sum = (p.constant + x as f32 * p.x) + y as f32 * p.y;
         to_i8(math::round_even(sum), p.offset.wrapping_neg(), p.lo, p.hi)
-    });
+    };
+    /// Product of `i8` operands in floats: ONNX Runtime's `QLinearMul`.
+    pub fn mul_i8_float(MulFloat) = |p, a, b| {
+        let product = a.wrapping_sub(p.x_zero).wrapping_mul(b.wrapping_sub(p.y_zero));
+        to_i8(math::round_even(product as f32 * p.by + p.plus), p.minus.wrapping_neg(), p.lo, p.hi)
+    };
 }
 
-/// Product of `i8` operands in floats: ONNX Runtime's `QLinearMul`.
-#[inline(always)]
-pub fn mul_i8_float(shape: &Broadcast, p: &MulFloat, a: impl Read<i8>, b: impl Read<i8>, y: &[Cell<i8>]) {
-    multiply_float(shape, p, a.slice(), b.slice(), y);
-}
-
+/// Applies `f` to the parameters and each pair of stored values.
 #[inline(never)]
-fn multiply_float(
+fn bytes<P>(
     shape: &Broadcast,
-    p: &MulFloat,
+    p: &P,
     a: impl ReadSlice<i8>,
     b: impl ReadSlice<i8>,
     y: &[Cell<i8>],
+    f: impl Fn(&P, i32, i32) -> i8,
 ) {
-    zip(shape, a, b, y, |a, b| {
-        let product = i32::from(a).wrapping_sub(p.x_zero).wrapping_mul(i32::from(b).wrapping_sub(p.y_zero));
-        to_i8(math::round_even(product as f32 * p.by + p.plus), p.minus.wrapping_neg(), p.lo, p.hi)
-    });
-}
-
-/// Sum of floats, clamped to `lo..=hi`.
-#[inline(always)]
-pub fn add_f32(shape: &Broadcast, lo: f32, hi: f32, a: impl Read<f32>, b: impl Read<f32>, y: &[Cell<f32>]) {
-    float(shape, lo, hi, a.slice(), b.slice(), y, |a, b| a + b);
-}
-
-/// Difference of floats, clamped to `lo..=hi`.
-#[inline(always)]
-pub fn sub_f32(shape: &Broadcast, lo: f32, hi: f32, a: impl Read<f32>, b: impl Read<f32>, y: &[Cell<f32>]) {
-    float(shape, lo, hi, a.slice(), b.slice(), y, |a, b| a - b);
-}
-
-/// Product of floats, clamped to `lo..=hi`.
-#[inline(always)]
-pub fn mul_f32(shape: &Broadcast, lo: f32, hi: f32, a: impl Read<f32>, b: impl Read<f32>, y: &[Cell<f32>]) {
-    float(shape, lo, hi, a.slice(), b.slice(), y, |a, b| a * b);
+    zip(shape, a, b, y, |a, b| f(p, a.into(), b.into()));
 }
 
 macro_rules! functions {
@@ -127,6 +102,12 @@ macro_rules! functions {
 }
 
 functions! {
+    /// Sum of floats.
+    pub fn add_f32 = |a, b| a + b;
+    /// Difference of floats.
+    pub fn sub_f32 = |a, b| a - b;
+    /// Product of floats.
+    pub fn mul_f32 = |a, b| a * b;
     /// Angles of the points (`b`, `a`), in radians.
     pub fn atan2_f32 = libm::atan2f;
     /// Quotient of floats.
@@ -160,6 +141,16 @@ macro_rules! integers {
 }
 
 integers! {
+    i8:
+    /// The larger one of two stored values of the same quantisation: TFLite's `MAXIMUM`.
+    pub fn max_i8 = i8::max;
+    /// The smaller one of two stored values of the same quantisation: TFLite's `MINIMUM`.
+    pub fn min_i8 = i8::min;
+    i16:
+    /// As [`max_i8`].
+    pub fn max_i16 = i16::max;
+    /// As [`min_i8`].
+    pub fn min_i16 = i16::min;
     i32:
     /// Sum of plain integers, which wraps.
     pub fn add_i32 = i32::wrapping_add;
@@ -312,31 +303,6 @@ pub fn div_i8(
         let quotient = round_shift_any(scaled, right.wrapping_add(headroom).wrapping_sub(p.out.shift));
         to_i8(quotient, p.out_zero, p.lo, p.hi)
     });
-}
-
-/// The larger one of two stored values of the same quantisation, clamped to `lo..=hi`: TFLite's `MAXIMUM`.
-#[inline(always)]
-pub fn max_i8(shape: &Broadcast, lo: i8, hi: i8, a: impl Read<i8>, b: impl Read<i8>, y: &[Cell<i8>]) {
-    choose(shape, lo, hi, a.slice(), b.slice(), y, i8::max);
-}
-
-/// The smaller one of two stored values of the same quantisation, clamped to `lo..=hi`: TFLite's `MINIMUM`.
-#[inline(always)]
-pub fn min_i8(shape: &Broadcast, lo: i8, hi: i8, a: impl Read<i8>, b: impl Read<i8>, y: &[Cell<i8>]) {
-    choose(shape, lo, hi, a.slice(), b.slice(), y, i8::min);
-}
-
-#[inline(never)]
-fn choose(
-    shape: &Broadcast,
-    lo: i8,
-    hi: i8,
-    a: impl ReadSlice<i8>,
-    b: impl ReadSlice<i8>,
-    y: &[Cell<i8>],
-    f: impl Fn(i8, i8) -> i8,
-) {
-    zip(shape, a, b, y, |a, b| f(a, b).max(lo).min(hi));
 }
 
 #[inline(never)]

@@ -7,53 +7,23 @@ use super::depthwise::depthwise2d;
 use super::elementwise::zip;
 use super::pool::{mean_of, pool2d};
 use super::reduce::reduce;
-use super::sum::Sum;
+use super::sum::{layers, Sum};
 use super::unary::map;
 use crate::fixed::WideSum;
 use crate::params::{AddParams, Broadcast, Conv, MulParams, Pool, Reduce, Requant, Scale};
 use crate::rows::{Band, Read, Rows};
 use core::cell::Cell;
 
-/// Convolution of an `i16` image, with sums of 64 bits: as [`conv2d_i8`](super::conv::conv2d_i8) otherwise, with padding of zeros.
-#[inline(never)]
-pub fn conv2d_i16(
-    p: &Conv,
-    x: Rows<'_, i16>,
-    w: &[i8],
-    bias: &[i64],
-    q: &Requant<'_>,
-    y: Rows<'_, i16>,
-    band: Band,
-) {
-    conv2d(p, x, w, Int16 { bias, requant: q }, y, band);
+layers! { conv2d;
+    /// Convolution of an `i16` image, with sums of 64 bits: as [`conv2d_i8`](super::conv::conv2d_i8) otherwise, with padding of zeros.
+    pub fn conv2d_i16(&[i8], sums of i64);
+    /// As [`conv2d_i16`] with sums of 32 bits, modulo 2³².
+    pub fn conv2d_i16_narrow(&[i8], sums of i32);
 }
 
-/// As [`conv2d_i16`] with sums of 32 bits, modulo 2³².
-#[inline(never)]
-pub fn conv2d_i16_narrow(
-    p: &Conv,
-    x: Rows<'_, i16>,
-    w: &[i8],
-    bias: &[i32],
-    q: &Requant<'_>,
-    y: Rows<'_, i16>,
-    band: Band,
-) {
-    conv2d(p, x, w, Int16 { bias, requant: q }, y, band);
-}
-
-/// As [`conv2d_i16`] with filters for each channel: see [`depthwise2d_i8`](super::depthwise::depthwise2d_i8) for their order.
-#[inline(never)]
-pub fn depthwise2d_i16(
-    p: &Conv,
-    x: Rows<'_, i16>,
-    w: &[i8],
-    bias: &[i64],
-    q: &Requant<'_>,
-    y: Rows<'_, i16>,
-    band: Band,
-) {
-    depthwise2d(p, x, w, Int16 { bias, requant: q }, y, band);
+layers! { depthwise2d;
+    /// As [`conv2d_i16`] with filters for each channel: see [`depthwise2d_i8`](super::depthwise::depthwise2d_i8) for their order.
+    pub fn depthwise2d_i16(&[i8], sums of i64);
 }
 
 /// Product of the rows of `x` with packed filters, with sums of 64 bits.
@@ -161,18 +131,6 @@ pub fn squared_difference_i16(
         let difference = x.wrapping_sub(y);
         p.out.apply(difference.wrapping_mul(difference)).max(p.lo).min(p.hi) as i16
     });
-}
-
-/// The larger one of two stored values, clamped to `lo..=hi`.
-#[inline(never)]
-pub fn max_i16(shape: &Broadcast, lo: i16, hi: i16, a: impl Read<i16>, b: impl Read<i16>, y: &[Cell<i16>]) {
-    zip(shape, a.slice(), b.slice(), y, |a, b| a.max(b).max(lo).min(hi));
-}
-
-/// The smaller one of two stored values, clamped to `lo..=hi`.
-#[inline(never)]
-pub fn min_i16(shape: &Broadcast, lo: i16, hi: i16, a: impl Read<i16>, b: impl Read<i16>, y: &[Cell<i16>]) {
-    zip(shape, a.slice(), b.slice(), y, |a, b| a.min(b).max(lo).min(hi));
 }
 
 /// Where `x` is not negative, `identity` times it, else `alpha` times, which may be negative.

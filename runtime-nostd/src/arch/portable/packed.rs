@@ -15,6 +15,8 @@ layers! { conv2d;
     pub fn conv2d_i8xi4(&[u8], &Requant<'_>, nibbles);
     /// [`conv2d_f32`](super::conv::conv2d_f32) with weights of half precision.
     pub fn conv2d_f32xf16(&[u16], f32, halves);
+    /// [`conv2d_i8_f32_dynamic`](super::dynamic::conv2d_i8_f32_dynamic) with two filters' elements in a byte, the first in the low half.
+    pub fn conv2d_i8xi4_f32_dynamic(&[u8], dynamic, nibbles);
 }
 
 layers! { depthwise2d;
@@ -22,6 +24,8 @@ layers! { depthwise2d;
     pub fn depthwise2d_i8xi4(&[u8], &Requant<'_>, nibbles);
     /// [`depthwise2d_f32`](super::depthwise::depthwise2d_f32) with weights of half precision.
     pub fn depthwise2d_f32xf16(&[u16], f32, halves);
+    /// [`depthwise2d_i8_f32_dynamic`](super::dynamic::depthwise2d_i8_f32_dynamic) with two weights in a byte, the first in the low half.
+    pub fn depthwise2d_i8xi4_f32_dynamic(&[u8], dynamic, nibbles);
 }
 
 /// [`dense_i8`](super::dense::dense_i8) with two filters' elements in a byte, the first in the low half.
@@ -53,36 +57,6 @@ pub fn dense_f32xf16(
     band: Band,
 ) {
     conv2d_f32xf16(&matrix(x.row_len(), y.row_len()), x, w, bias, lo, hi, y, band);
-}
-
-/// [`conv2d_i8_f32_dynamic`](super::dynamic::conv2d_i8_f32_dynamic) with two filters' elements in a byte, the first in the low half.
-#[inline(never)]
-pub fn conv2d_i8xi4_f32_dynamic(
-    p: &Conv,
-    x: Rows<'_, i8>,
-    w: &[u8],
-    layer: &DynamicLayer<'_>,
-    scale: &[Cell<f32>],
-    y: Rows<'_, f32>,
-    band: Band,
-) {
-    let Some(sum) = Dynamic::new(layer, scale) else { return };
-    conv2d(p, x, nibbles(w), sum, y, band);
-}
-
-/// [`depthwise2d_i8_f32_dynamic`](super::dynamic::depthwise2d_i8_f32_dynamic) with two weights in a byte, the first in the low half.
-#[inline(never)]
-pub fn depthwise2d_i8xi4_f32_dynamic(
-    p: &Conv,
-    x: Rows<'_, i8>,
-    w: &[u8],
-    layer: &DynamicLayer<'_>,
-    scale: &[Cell<f32>],
-    y: Rows<'_, f32>,
-    band: Band,
-) {
-    let Some(sum) = Dynamic::new(layer, scale) else { return };
-    depthwise2d(p, x, nibbles(w), sum, y, band);
 }
 
 /// [`dense_i8_f32_dynamic`](super::dynamic::dense_i8_f32_dynamic) with two filters' elements in a byte, the first in the low half.

@@ -241,7 +241,8 @@ pub(crate) fn dot<S: Sum>(x: &[Cell<S::T>], w: &[S::W], acc: &mut [S::Acc]) {
     }
 }
 
-/// Kernels of a layer that differ in the weights, which `$unpack` unpacks where they are packed, and in how sums become results: of bytes by `$q`, of floats by clamping.
+/// Kernels of a layer that differ in the weights, which `$unpack` unpacks where they are packed, and in how sums become results: of bytes by `$q`, of floats by clamping; of 16 bits
+/// with sums of type `$acc`; and to floats by a [`DynamicLayer`](crate::params::DynamicLayer).
 macro_rules! layers {
     ($layer:ident; $( $(#[doc = $doc:literal])+ $vis:vis fn $name:ident($($kind:tt)+); )+) => {
         $( layers! { @ $layer, $vis $name, [$($doc)+], $($kind)+ } )+
@@ -261,6 +262,38 @@ macro_rules! layers {
         ) {
             #[allow(unused_parens)] // as below
             $layer(p, x, $($unpack)?(w), Float { bias, lo, hi }, y, band);
+        }
+    };
+    (@ $layer:ident, $vis:vis $name:ident, [$($doc:literal)+], $w:ty, sums of $acc:ty) => {
+        $(#[doc = $doc])+
+        #[inline(never)]
+        $vis fn $name(
+            p: &Conv,
+            x: Rows<'_, i16>,
+            w: $w,
+            bias: &[$acc],
+            q: &Requant<'_>,
+            y: Rows<'_, i16>,
+            band: Band,
+        ) {
+            $layer(p, x, w, Int16 { bias, requant: q }, y, band);
+        }
+    };
+    (@ $layer:ident, $vis:vis $name:ident, [$($doc:literal)+], $w:ty, dynamic $(, $unpack:ident)?) => {
+        $(#[doc = $doc])+
+        #[inline(never)]
+        $vis fn $name(
+            p: &Conv,
+            x: Rows<'_, i8>,
+            w: $w,
+            layer: &DynamicLayer<'_>,
+            scale: &[Cell<f32>],
+            y: Rows<'_, f32>,
+            band: Band,
+        ) {
+            let Some(sum) = Dynamic::new(layer, scale) else { return };
+            #[allow(unused_parens)] // as below
+            $layer(p, x, $($unpack)?(w), sum, y, band);
         }
     };
     (@ $layer:ident, $vis:vis $name:ident, [$($doc:literal)+], $w:ty, $q:ty $(, $unpack:ident)?) => {

@@ -43,7 +43,7 @@ pub fn is_available(level: Level) -> bool {
 }
 
 /// Defines an entry: a safe function that runs `$body::<S, …>(…)`, an `unsafe fn` that is `#[inline(always)]`, compiled for each [`Level`](Level). Its other
-/// generics and its arguments are the entry's, or those that are given with it.
+/// generics and its arguments are the entry's, or those that are given with it. An entry of `$body of Apart` computes with [`Apart<S>`](super::apart::Apart).
 ///
 /// An entry that ends with `const SYMMETRIC` has this further argument: that no weight is −128, for which AVX2 has faster products.
 macro_rules! kernel {
@@ -56,6 +56,12 @@ macro_rules! kernel {
             $vis fn $name $(<$($generic: $bound),+>)? ($($arg: $ty),*) = $body $(<$($generic),+>)? ($($arg),*)
         }
     };
+    ($(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),* $(,)?) = $body:ident of Apart) => {
+        kernel! {
+            @ [$(#[$meta])* $vis] $name [] [] [$($arg: $ty),*] [$($arg),*]
+            $body [crate::arch::simd::apart::Apart<S>] [] [$($arg),*] false
+        }
+    };
     (
         $(#[$meta:meta])*
         $vis:vis fn $name:ident $(<$($generic:ident : $bound:path),+>)? ($($arg:ident: $ty:ty),* $(,)?)
@@ -63,7 +69,7 @@ macro_rules! kernel {
     ) => {
         kernel! {
             @ [$(#[$meta])* $vis] $name [$($($generic: $bound),+)?] [$($($generic),+)?] [$($arg: $ty),*] [$($arg),*]
-            $body [$($(, $of)+)?] [$($given),*] false
+            $body [S] [$($(, $of)+)?] [$($given),*] false
         }
     };
     (
@@ -73,14 +79,17 @@ macro_rules! kernel {
     ) => {
         kernel! {
             @ [$(#[$meta])* $vis] $name [$($($generic: $bound,)+)? const $symmetric: bool] [$($($generic,)+)? $symmetric]
-            [$($arg: $ty),*] [$($arg),*] $body [$($(, $of)+)?] [$($given),*] $symmetric
+            [$($arg: $ty),*] [$($arg),*] $body [S] [$($(, $of)+)?] [$($given),*] $symmetric
         }
     };
     (
         @ [$($head:tt)*] $name:ident [$($generics:tt)*] [$($own:tt)*] [$($args:tt)*] [$($arg:tt)*]
-        $body:ident [$($of:tt)*] [$($given:tt)*] $symmetric:ident
+        $body:ident [$vectors:ty] [$($of:tt)*] [$($given:tt)*] $symmetric:ident
     ) => {
         $($head)* fn $name<$($generics)*>($($args)*) {
+            /// The vectors that the body computes with, by those of the processor.
+            type Of<S> = $vectors;
+
             #[cfg(target_arch = "x86_64")]
             {
                 use crate::arch::{level::Level, simd::dispatch::level};
@@ -92,8 +101,8 @@ macro_rules! kernel {
                     // SAFETY: the processor has what this function is compiled for.
                     unsafe {
                         match $symmetric {
-                            true => $body::<Symmetric $($of)*>($($given)*),
-                            false => $body::<Avx2 $($of)*>($($given)*),
+                            true => $body::<Of<Symmetric> $($of)*>($($given)*),
+                            false => $body::<Of<Avx2> $($of)*>($($given)*),
                         }
                     }
                 }
@@ -103,13 +112,13 @@ macro_rules! kernel {
                     #[target_feature(enable = "avx2,fma,avxvnni")]
                     unsafe fn avx_vnni<$($generics)*>($($args)*) {
                         // SAFETY: as above.
-                        unsafe { $body::<crate::arch::avx_vnni::AvxVnni $($of)*>($($given)*) }
+                        unsafe { $body::<Of<crate::arch::avx_vnni::AvxVnni> $($of)*>($($given)*) }
                     }
 
                     #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
                     unsafe fn avx512<$($generics)*>($($args)*) {
                         // SAFETY: as above.
-                        unsafe { $body::<crate::arch::avx512::Avx512 $($of)*>($($given)*) }
+                        unsafe { $body::<Of<crate::arch::avx512::Avx512> $($of)*>($($given)*) }
                     }
 
                     match level {
@@ -135,12 +144,12 @@ macro_rules! kernel {
                     Level::DotProduct => {
                         type S = crate::arch::aarch64::dotprod::DotProduct;
                         // SAFETY: the program is compiled for it.
-                        return unsafe { $body::<S $($of)*>($($given)*) };
+                        return unsafe { $body::<Of<S> $($of)*>($($given)*) };
                     }
                     Level::Neon => {
                         type S = crate::arch::aarch64::neon::Neon;
                         // SAFETY: as above.
-                        return unsafe { $body::<S $($of)*>($($given)*) };
+                        return unsafe { $body::<Of<S> $($of)*>($($given)*) };
                     }
                     _ => {}
                 }
@@ -152,11 +161,11 @@ macro_rules! kernel {
                 if level() == Level::Simd128 {
                     type S = crate::arch::wasm::simd128::Simd128;
                     // SAFETY: as above.
-                    return unsafe { $body::<S $($of)*>($($given)*) };
+                    return unsafe { $body::<Of<S> $($of)*>($($given)*) };
                 }
             }
             // SAFETY: it needs nothing of the processor.
-            unsafe { $body::<crate::arch::simd::scalar::Scalar $($of)*>($($given)*) }
+            unsafe { $body::<Of<crate::arch::simd::scalar::Scalar> $($of)*>($($given)*) }
         }
     };
 }

@@ -1,6 +1,6 @@
 //! Vectors of 256 bits: AVX2 with FMA.
 
-use crate::arch::vector::{Clamp, Simd};
+use crate::arch::vector::{operations, Clamp, Simd};
 use core::arch::x86_64::*;
 
 /// AVX2 and FMA.
@@ -17,52 +17,17 @@ macro_rules! vectors {
         type I = __m256i;
         type F = __m256;
 
-        #[inline(always)]
-        unsafe fn load_i(from: *const i32) -> __m256i {
-            // SAFETY: the caller's pointer is valid for a vector.
-            unsafe { _mm256_loadu_si256(from.cast()) }
-        }
-
-        #[inline(always)]
-        unsafe fn store_i(x: __m256i, to: *mut i32) {
-            // SAFETY: as above.
-            unsafe { _mm256_storeu_si256(to.cast(), x) }
-        }
-
-        #[inline(always)]
-        unsafe fn splat_i(x: i32) -> __m256i {
-            // SAFETY: no condition but the processor's.
-            unsafe { _mm256_set1_epi32(x) }
-        }
-
-        #[inline(always)]
-        unsafe fn add_i(a: __m256i, b: __m256i) -> __m256i {
-            // SAFETY: as above.
-            unsafe { _mm256_add_epi32(a, b) }
-        }
-
-        #[inline(always)]
-        unsafe fn mul_i(a: __m256i, b: __m256i) -> __m256i {
-            // SAFETY: as above.
-            unsafe { _mm256_mullo_epi32(a, b) }
-        }
-
-        #[inline(always)]
-        unsafe fn shift_right_i(x: __m256i, by: u32) -> __m256i {
-            // SAFETY: as above.
-            unsafe { _mm256_sra_epi32(x, _mm_cvtsi32_si128(by as i32)) }
-        }
-
-        #[inline(always)]
-        unsafe fn widen(from: *const i8) -> __m256i {
-            // SAFETY: the caller's pointer is valid for eight bytes.
-            unsafe { _mm256_cvtepi8_epi32(_mm_loadl_epi64(from.cast())) }
-        }
-
-        #[inline(always)]
-        unsafe fn interleave(rows: [*const u8; 4], to: *mut u8) {
-            // SAFETY: rows are valid for 32 bytes, `to` for 128.
-            unsafe {
+        operations! {
+            fn load_i(from: *const i32) -> __m256i = _mm256_loadu_si256(from.cast());
+            fn store_i(x: __m256i, to: *mut i32) = _mm256_storeu_si256(to.cast(), x);
+            fn splat_i(x: i32) -> __m256i = _mm256_set1_epi32(x);
+            fn add_i(a: __m256i, b: __m256i) -> __m256i = _mm256_add_epi32(a, b);
+            fn mul_i(a: __m256i, b: __m256i) -> __m256i = _mm256_mullo_epi32(a, b);
+            fn shift_right_i(x: __m256i, by: u32) -> __m256i =
+                _mm256_sra_epi32(x, _mm_cvtsi32_si128(by as i32));
+            fn widen(from: *const i8) -> __m256i = _mm256_cvtepi8_epi32(_mm_loadl_epi64(from.cast()));
+            // Rows are valid for 32 bytes, `to` for 128.
+            fn interleave(rows: [*const u8; 4], to: *mut u8) = {
                 let [a, b, c, d] = rows.map(|row| _mm256_loadu_si256(row.cast()));
                 let (ab, cd) = (_mm256_unpacklo_epi8(a, b), _mm256_unpacklo_epi8(c, d));
                 let (first, second) = (_mm256_unpacklo_epi16(ab, cd), _mm256_unpackhi_epi16(ab, cd));
@@ -74,38 +39,19 @@ macro_rules! vectors {
                 _mm256_storeu_si256(to.add(1), _mm256_permute2x128_si256::<0x20>(third, fourth));
                 _mm256_storeu_si256(to.add(2), _mm256_permute2x128_si256::<0x31>(first, second));
                 _mm256_storeu_si256(to.add(3), _mm256_permute2x128_si256::<0x31>(third, fourth));
-            }
-        }
-
-        #[inline(always)]
-        unsafe fn round_away(acc: __m256i, factor: __m256, half: __m256) -> __m256i {
-            // SAFETY: no condition but the processor's.
-            unsafe {
+            };
+            fn round_away(acc: __m256i, factor: __m256, half: __m256) -> __m256i = {
                 let acc = _mm256_cvtepi32_ps(acc);
                 let sign = _mm256_and_ps(acc, _mm256_set1_ps(-0.0));
                 _mm256_cvttps_epi32(_mm256_add_ps(_mm256_mul_ps(acc, factor), _mm256_or_ps(half, sign)))
-            }
-        }
-
-        #[inline(always)]
-        unsafe fn round_even(acc: __m256i, factor: __m256) -> __m256i {
-            // SAFETY: as above.
-            unsafe { _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_cvtepi32_ps(acc), factor)) }
-        }
-
-        #[inline(always)]
-        unsafe fn round_nearest(acc: __m256i, factor: __m256, constant: __m256) -> __m256i {
-            // SAFETY: as above.
-            unsafe {
+            };
+            fn round_even(acc: __m256i, factor: __m256) -> __m256i =
+                _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_cvtepi32_ps(acc), factor));
+            fn round_nearest(acc: __m256i, factor: __m256, constant: __m256) -> __m256i = {
                 let product = _mm256_mul_ps(_mm256_cvtepi32_ps(acc), factor);
                 _mm256_cvtps_epi32(_mm256_add_ps(product, constant))
-            }
-        }
-
-        #[inline(always)]
-        unsafe fn round_twice(acc: __m256i, multiplier: __m256i, shift: __m256i) -> __m256i {
-            // SAFETY: as above.
-            unsafe {
+            };
+            fn round_twice(acc: __m256i, multiplier: __m256i, shift: __m256i) -> __m256i = {
                 let half = _mm256_set1_epi64x(1 << 30);
                 let even = _mm256_add_epi64(_mm256_mul_epi32(acc, multiplier), half);
                 let (acc, multiplier) = (_mm256_srli_epi64::<32>(acc), _mm256_srli_epi64::<32>(multiplier));
@@ -116,13 +62,9 @@ macro_rules! vectors {
                 let towards_zero = _mm256_add_epi32(product, _mm256_srai_epi32::<31>(product));
                 let halves = _mm256_srav_epi32(towards_zero, shift);
                 _mm256_srai_epi32::<1>(_mm256_add_epi32(halves, _mm256_set1_epi32(1)))
-            }
-        }
-
-        #[inline(always)]
-        unsafe fn narrow(x: &[__m256i], clamp: &Clamp, to: *mut i8) {
-            // SAFETY: `x` has two vectors, and `to` is valid for sixteen bytes.
-            unsafe {
+            };
+            // `x` has two vectors, and `to` is valid for sixteen bytes.
+            fn narrow(x: &[__m256i], clamp: &Clamp, to: *mut i8) = {
                 // Of each half of both: 0 to 3, 8 to 11, 4 to 7, 12 to 15.
                 let words = _mm256_packs_epi32(x[0], x[1]);
                 let words = _mm256_adds_epi16(words, _mm256_set1_epi16(clamp.zero_point));
@@ -131,82 +73,24 @@ macro_rules! vectors {
                     _mm_packs_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256::<1>(words));
                 let bytes = _mm_max_epi8(bytes, _mm_set1_epi8(clamp.lo));
                 _mm_storeu_si128(to.cast(), _mm_min_epi8(bytes, _mm_set1_epi8(clamp.hi)));
-            }
-        }
-
-        #[inline(always)]
-        unsafe fn load(from: *const f32) -> __m256 {
-            // SAFETY: the caller's pointer is valid for a vector.
-            unsafe { _mm256_loadu_ps(from) }
-        }
-
-        #[inline(always)]
-        unsafe fn store(x: __m256, to: *mut f32) {
-            // SAFETY: as above.
-            unsafe { _mm256_storeu_ps(to, x) }
-        }
-
-        #[inline(always)]
-        unsafe fn splat(x: f32) -> __m256 {
-            // SAFETY: no condition but the processor's.
-            unsafe { _mm256_set1_ps(x) }
-        }
-
-        #[inline(always)]
-        unsafe fn mul_add(acc: __m256, a: __m256, b: __m256) -> __m256 {
-            // SAFETY: as above.
-            unsafe { _mm256_fmadd_ps(a, b, acc) }
-        }
-
-        #[inline(always)]
-        unsafe fn add(a: __m256, b: __m256) -> __m256 {
-            // SAFETY: as above.
-            unsafe { _mm256_add_ps(a, b) }
-        }
-
-        #[inline(always)]
-        unsafe fn mul(a: __m256, b: __m256) -> __m256 {
-            // SAFETY: as above.
-            unsafe { _mm256_mul_ps(a, b) }
-        }
-
-        #[inline(always)]
-        unsafe fn sub(a: __m256, b: __m256) -> __m256 {
-            // SAFETY: as above.
-            unsafe { _mm256_sub_ps(a, b) }
-        }
-
-        #[inline(always)]
-        unsafe fn div(a: __m256, b: __m256) -> __m256 {
-            // SAFETY: as above.
-            unsafe { _mm256_div_ps(a, b) }
-        }
-
-        #[inline(always)]
-        unsafe fn max(a: __m256, b: __m256) -> __m256 {
-            // SAFETY: as above. Of a NaN it gives the second operand.
-            unsafe { _mm256_max_ps(a, b) }
-        }
-
-        #[inline(always)]
-        unsafe fn sqrt(x: __m256) -> __m256 {
-            // SAFETY: as above.
-            unsafe { _mm256_sqrt_ps(x) }
-        }
-
-        #[inline(always)]
-        unsafe fn power(n: __m256) -> __m256 {
-            // SAFETY: as above.
-            unsafe {
+            };
+            fn load(from: *const f32) -> __m256 = _mm256_loadu_ps(from);
+            fn store(x: __m256, to: *mut f32) = _mm256_storeu_ps(to, x);
+            fn splat(x: f32) -> __m256 = _mm256_set1_ps(x);
+            fn mul_add(acc: __m256, a: __m256, b: __m256) -> __m256 = _mm256_fmadd_ps(a, b, acc);
+            fn add(a: __m256, b: __m256) -> __m256 = _mm256_add_ps(a, b);
+            fn mul(a: __m256, b: __m256) -> __m256 = _mm256_mul_ps(a, b);
+            fn sub(a: __m256, b: __m256) -> __m256 = _mm256_sub_ps(a, b);
+            fn div(a: __m256, b: __m256) -> __m256 = _mm256_div_ps(a, b);
+            // Of a NaN it gives the second operand.
+            fn max(a: __m256, b: __m256) -> __m256 = _mm256_max_ps(a, b);
+            fn sqrt(x: __m256) -> __m256 = _mm256_sqrt_ps(x);
+            fn power(n: __m256) -> __m256 = {
                 let exponent = _mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127));
                 _mm256_castsi256_ps(_mm256_slli_epi32::<23>(exponent))
-            }
-        }
-
-        #[inline(always)]
-        unsafe fn clip(x: __m256, lo: __m256, hi: __m256) -> __m256 {
-            // SAFETY: as above. Of a NaN both give the second operand.
-            unsafe { _mm256_min_ps(hi, _mm256_max_ps(lo, x)) }
+            };
+            // Of a NaN both give the second operand.
+            fn clip(x: __m256, lo: __m256, hi: __m256) -> __m256 = _mm256_min_ps(hi, _mm256_max_ps(lo, x));
         }
     };
 }
@@ -227,31 +111,14 @@ unsafe impl Simd for Avx2 {
     type X = Pairs;
     type W = Pairs;
 
-    #[inline(always)]
-    unsafe fn broadcast(from: *const u8) -> Pairs {
-        // SAFETY: the caller's pointer is valid for four bytes.
-        unsafe { pairs(_mm256_set1_epi32(from.cast::<i32>().read_unaligned())) }
-    }
-
-    #[inline(always)]
-    unsafe fn operand(from: *const u8) -> Pairs {
-        // SAFETY: the caller's pointer is valid for a vector.
-        unsafe { pairs(_mm256_loadu_si256(from.cast())) }
-    }
-
-    #[inline(always)]
-    unsafe fn weights(from: *const i8) -> Pairs {
-        // SAFETY: as above.
-        unsafe { pairs(_mm256_loadu_si256(from.cast())) }
-    }
-
-    #[inline(always)]
-    unsafe fn dot(acc: __m256i, x: Pairs, w: Pairs) -> __m256i {
-        // SAFETY: no condition but the processor's.
-        unsafe {
+    operations! {
+        fn broadcast(from: *const u8) -> Pairs = pairs(_mm256_set1_epi32(from.cast::<i32>().read_unaligned()));
+        fn operand(from: *const u8) -> Pairs = pairs(_mm256_loadu_si256(from.cast()));
+        fn weights(from: *const i8) -> Pairs = pairs(_mm256_loadu_si256(from.cast()));
+        fn dot(acc: __m256i, x: Pairs, w: Pairs) -> __m256i = {
             let sums = _mm256_add_epi32(_mm256_madd_epi16(x.0, w.0), _mm256_madd_epi16(x.1, w.1));
             _mm256_add_epi32(acc, sums)
-        }
+        };
     }
 
     vectors!();
@@ -290,31 +157,15 @@ unsafe impl Simd for Symmetric {
     type X = Signed;
     type W = __m256i;
 
-    #[inline(always)]
-    unsafe fn broadcast(from: *const u8) -> Signed {
-        // SAFETY: the caller's pointer is valid for four bytes.
-        unsafe { signed(_mm256_set1_epi32(from.cast::<i32>().read_unaligned())) }
-    }
-
-    #[inline(always)]
-    unsafe fn operand(from: *const u8) -> Signed {
-        // SAFETY: the caller's pointer is valid for a vector.
-        unsafe { signed(_mm256_loadu_si256(from.cast())) }
-    }
-
-    #[inline(always)]
-    unsafe fn weights(from: *const i8) -> __m256i {
-        // SAFETY: as above.
-        unsafe { _mm256_loadu_si256(from.cast()) }
-    }
-
-    #[inline(always)]
-    unsafe fn dot(acc: __m256i, x: Signed, w: __m256i) -> __m256i {
-        // SAFETY: no condition but the processor's.
-        unsafe {
+    operations! {
+        fn broadcast(from: *const u8) -> Signed =
+            signed(_mm256_set1_epi32(from.cast::<i32>().read_unaligned()));
+        fn operand(from: *const u8) -> Signed = signed(_mm256_loadu_si256(from.cast()));
+        fn weights(from: *const i8) -> __m256i = _mm256_loadu_si256(from.cast());
+        fn dot(acc: __m256i, x: Signed, w: __m256i) -> __m256i = {
             let pairs = _mm256_maddubs_epi16(x.magnitudes, _mm256_sign_epi8(w, x.bytes));
             _mm256_add_epi32(acc, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)))
-        }
+        };
     }
 
     vectors!();

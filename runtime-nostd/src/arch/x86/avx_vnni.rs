@@ -2,7 +2,7 @@
 // As in `x86`; and the build script sees to it that no compiler sees what it does not know.
 #![allow(unsafe_code, unused_unsafe, clippy::indexing_slicing, clippy::incompatible_msrv)]
 
-use crate::arch::vector::{Clamp, Simd};
+use crate::arch::vector::{operations, Clamp, Simd};
 use crate::arch::x86::avx2::vectors;
 use core::arch::x86_64::*;
 
@@ -18,28 +18,11 @@ unsafe impl Simd for AvxVnni {
     type X = __m256i;
     type W = __m256i;
 
-    #[inline(always)]
-    unsafe fn broadcast(from: *const u8) -> __m256i {
-        // SAFETY: the caller's pointer is valid for four bytes.
-        unsafe { _mm256_set1_epi32(from.cast::<i32>().read_unaligned()) }
-    }
-
-    #[inline(always)]
-    unsafe fn operand(from: *const u8) -> __m256i {
-        // SAFETY: the caller's pointer is valid for a vector.
-        unsafe { _mm256_loadu_si256(from.cast()) }
-    }
-
-    #[inline(always)]
-    unsafe fn weights(from: *const i8) -> __m256i {
-        // SAFETY: as above.
-        unsafe { _mm256_loadu_si256(from.cast()) }
-    }
-
-    #[inline(always)]
-    unsafe fn dot(acc: __m256i, x: __m256i, w: __m256i) -> __m256i {
-        // SAFETY: no condition but the processor's.
-        unsafe { _mm256_dpbusd_avx_epi32(acc, x, w) }
+    operations! {
+        fn broadcast(from: *const u8) -> __m256i = _mm256_set1_epi32(from.cast::<i32>().read_unaligned());
+        fn operand(from: *const u8) -> __m256i = _mm256_loadu_si256(from.cast());
+        fn weights(from: *const i8) -> __m256i = _mm256_loadu_si256(from.cast());
+        fn dot(acc: __m256i, x: __m256i, w: __m256i) -> __m256i = _mm256_dpbusd_avx_epi32(acc, x, w);
     }
 
     vectors!();

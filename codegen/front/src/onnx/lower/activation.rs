@@ -2,56 +2,53 @@
 
 use super::cx::NodeCx;
 use super::elementwise::magnitude;
-use super::{Lowered, Operators};
+use super::{All, Lowered, One, Operators};
 use kiln_ir::{Binary, Comparison, DType, Unary, ValueId};
 
 pub(super) const OPERATORS: Operators = &[
-    ("Acos", acos),
-    ("Acosh", acosh),
-    ("Asin", asin),
-    ("Asinh", asinh),
-    ("Atan", atan),
-    ("Atanh", atanh),
-    ("Celu", celu),
-    ("Cosh", cosh),
-    ("Elu", elu),
-    ("HardSigmoid", hard_sigmoid),
-    ("Hardmax", hardmax),
-    ("LogSoftmax", |cx| along_axis(cx, |cx, x| cx.log_softmax(x))),
-    ("Mish", mish),
-    ("Selu", selu),
-    ("Shrink", shrink),
-    ("Sinh", sinh),
-    ("Softmax", |cx| along_axis(cx, |cx, x| cx.softmax(x))),
-    ("Softsign", softsign),
-    ("Swish", swish),
-    ("Tan", tan),
-    ("ThresholdedRelu", thresholded_relu),
+    ("Acos", One(acos)),
+    ("Acosh", One(acosh)),
+    ("Asin", One(asin)),
+    ("Asinh", All(asinh)),
+    ("Atan", One(atan)),
+    ("Atanh", All(atanh)),
+    ("Celu", One(celu)),
+    ("Cosh", One(cosh)),
+    ("Elu", One(elu)),
+    ("HardSigmoid", One(hard_sigmoid)),
+    ("Hardmax", All(hardmax)),
+    ("LogSoftmax", All(|cx| along_axis(cx, |cx, x| cx.log_softmax(x)))),
+    ("Mish", One(mish)),
+    ("Selu", One(selu)),
+    ("Shrink", One(shrink)),
+    ("Sinh", All(sinh)),
+    ("Softmax", All(|cx| along_axis(cx, |cx, x| cx.softmax(x)))),
+    ("Softsign", One(softsign)),
+    ("Swish", One(swish)),
+    ("Tan", One(tan)),
+    ("ThresholdedRelu", One(thresholded_relu)),
 ];
 
 /// Elu: α·(eˣ − 1) below zero.
-fn elu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn elu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (x, alpha) = (cx.input(0)?, cx.float("alpha", 1.0));
-    let y = exponential(cx, x, 1.0, alpha, 1.0)?;
-    cx.bind(0, y)
+    exponential(cx, x, 1.0, alpha, 1.0)
 }
 
 /// Selu: γ·x, and γ·α·(eˣ − 1) below zero.
-fn selu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn selu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     // Set 1 has other defaults, of fewer digits.
     let old = cx.opset() < 6;
     let alpha = cx.float("alpha", if old { 1.6732 } else { 1.673_263_2 });
     let gamma = cx.float("gamma", if old { 1.0507 } else { 1.050_701 });
-    let y = exponential(cx, x, 1.0, alpha * gamma, gamma)?;
-    cx.bind(0, y)
+    exponential(cx, x, 1.0, alpha * gamma, gamma)
 }
 
 /// Celu: α·(e^(x/α) − 1) below zero.
-fn celu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn celu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (x, alpha) = (cx.input(0)?, cx.float("alpha", 1.0));
-    let y = exponential(cx, x, alpha, alpha, 1.0)?;
-    cx.bind(0, y)
+    exponential(cx, x, alpha, alpha, 1.0)
 }
 
 /// `gamma`·x, and `alpha`·(e^(x/`by`) − 1) below zero.
@@ -73,97 +70,87 @@ fn exponential(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, by: f32, alpha: f32, gam
 }
 
 /// HardSigmoid: α·x + β between 0 and 1.
-fn hard_sigmoid(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn hard_sigmoid(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     cx.want_float(x)?;
     let (alpha, beta) = (cx.float("alpha", 0.2), cx.float("beta", 0.5));
     let product = cx.times(x, alpha.into())?;
     let sum = cx.plus(product, beta.into())?;
-    let y = cx.clipped(sum, 0.0, 1.0)?;
-    cx.bind(0, y)
+    cx.clipped(sum, 0.0, 1.0)
 }
 
 /// Softsign: x / (1 + |x|).
-fn softsign(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn softsign(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     let size = cx.unary(Unary::Abs, x)?;
     let divisor = cx.plus(size, 1.0)?;
-    let y = cx.quotient(x, divisor)?;
-    cx.bind(0, y)
+    cx.quotient(x, divisor)
 }
 
 /// Mish: x · tanh(softplus x).
-fn mish(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn mish(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     let soft = cx.unary(Unary::Softplus, x)?;
     let factor = cx.tanh(soft)?;
-    let y = cx.product(x, factor)?;
-    cx.bind(0, y)
+    cx.product(x, factor)
 }
 
 /// Swish: x · σ(α·x).
-fn swish(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn swish(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (x, alpha) = (cx.input(0)?, cx.float("alpha", 1.0));
     cx.want_float(x)?;
     let scaled = if alpha == 1.0 { x } else { cx.times(x, alpha.into())? };
     let factor = cx.sigmoid(scaled)?;
-    let y = cx.product(x, factor)?;
-    cx.bind(0, y)
+    cx.product(x, factor)
 }
 
 /// ThresholdedRelu: what is not above α is 0.
-fn thresholded_relu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn thresholded_relu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (x, alpha) = (cx.input(0)?, cx.float("alpha", 1.0));
     cx.want_float(x)?;
     let (alpha, zero) = (cx.number(x, alpha.into())?, cx.number(x, 0.0)?);
     let above = cx.compared(Comparison::Greater, x, alpha)?;
-    let y = cx.choice(above, x, zero)?;
-    cx.bind(0, y)
+    cx.choice(above, x, zero)
 }
 
 /// Shrink: everything moves by a bias towards zero, and what is nearer to it than λ becomes 0.
-fn shrink(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn shrink(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (x, bias, lambda) = (cx.input(0)?, cx.float("bias", 0.0), cx.float("lambd", 0.5));
     let (above, below) = (cx.number(x, lambda.into())?, cx.number(x, (-lambda).into())?);
     let (up, down, zero) = (cx.plus(x, bias.into())?, cx.plus(x, (-bias).into())?, cx.number(x, 0.0)?);
     let (is_below, is_above) =
         (cx.compared(Comparison::Less, x, below)?, cx.compared(Comparison::Greater, x, above)?);
     let y = cx.choice(is_above, down, zero)?;
-    let y = cx.choice(is_below, up, y)?;
-    cx.bind(0, y)
+    cx.choice(is_below, up, y)
 }
 
 /// Tan.
-fn tan(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn tan(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     let (sin, cos) = (cx.unary(Unary::Sin, x)?, cx.unary(Unary::Cos, x)?);
-    let y = cx.quotient(sin, cos)?;
-    cx.bind(0, y)
+    cx.quotient(sin, cos)
 }
 
 /// Atan: the angle of (1, x).
-fn atan(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn atan(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     cx.want_float(x)?;
     let one = cx.number(x, 1.0)?;
-    let y = cx.binary(Binary::Atan2, x, one)?;
-    cx.bind(0, y)
+    cx.binary(Binary::Atan2, x, one)
 }
 
 /// Asin: the angle of (√(1 − x²), x).
-fn asin(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn asin(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     let leg = leg(cx, x)?;
-    let y = cx.binary(Binary::Atan2, x, leg)?;
-    cx.bind(0, y)
+    cx.binary(Binary::Atan2, x, leg)
 }
 
 /// Acos: the angle of (x, √(1 − x²)).
-fn acos(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn acos(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     let leg = leg(cx, x)?;
-    let y = cx.binary(Binary::Atan2, leg, x)?;
-    cx.bind(0, y)
+    cx.binary(Binary::Atan2, leg, x)
 }
 
 /// √(1 − x²), as √((1 − x)·(1 + x)), which keeps its digits near ±1.
@@ -176,13 +163,12 @@ fn leg(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<ValueId> {
 }
 
 /// Cosh: (eˣ + e⁻ˣ) / 2.
-fn cosh(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn cosh(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     let less = cx.unary(Unary::Neg, x)?;
     let (up, down) = (cx.unary(Unary::Exp, x)?, cx.unary(Unary::Exp, less)?);
     let sum = cx.sum(up, down)?;
-    let y = cx.times(sum, 0.5)?;
-    cx.bind(0, y)
+    cx.times(sum, 0.5)
 }
 
 /// Sinh: with u = e^−|x| − 1, which keeps its digits near 0, its magnitude is −u·(2 + u) / (2·(1 + u)).
@@ -213,15 +199,14 @@ fn asinh(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Acosh: log(1 + (x − 1) + √(x − 1)·√(x + 1)).
-fn acosh(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn acosh(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     cx.want_float(x)?;
     let (less, more) = (cx.plus(x, -1.0)?, cx.plus(x, 1.0)?);
     let roots = [cx.unary(Unary::Sqrt, less)?, cx.unary(Unary::Sqrt, more)?];
     let root = cx.product(roots[0], roots[1])?;
     let all = cx.sum(less, root)?;
-    let y = log_of_one_and(cx, all)?;
-    cx.bind(0, y)
+    log_of_one_and(cx, all)
 }
 
 /// Atanh: the magnitude is half of log(1 + 2·|x| / (1 − |x|)).

@@ -1,10 +1,10 @@
 //! Attention and RotaryEmbedding, as what their function bodies in the specification compute.
 
 use super::cx::NodeCx;
-use super::{describe, Lowered, Operators, Refusal};
+use super::{All, Lowered, One, Operators};
 use kiln_ir::{Comparison, DType, Reduction, ValueId};
 
-pub(super) const OPERATORS: Operators = &[("Attention", attention), ("RotaryEmbedding", rotary)];
+pub(super) const OPERATORS: Operators = &[("Attention", All(attention)), ("RotaryEmbedding", One(rotary))];
 
 /// Queries, keys or values as \[batch, heads, steps, size\].
 fn heads(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, attribute: &str) -> Lowered<ValueId> {
@@ -14,15 +14,12 @@ fn heads(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, attribute: &str) -> Lowered<Va
         [b, s, all] => {
             let heads = usize::try_from(cx.int(attribute, 0)).unwrap_or(0);
             if heads == 0 || all % heads != 0 {
-                return Err(Refusal::malformed(format!(
-                    "{} does not divide into {heads} heads",
-                    describe(cx.ty(x))
-                )));
+                return Err(malformed!("{} does not divide into {heads} heads", cx.shown(x)));
             }
             let split = cx.reshaped(x, &[b, s, heads, all / heads])?;
             cx.transposed(split, &[0, 2, 1, 3])
         }
-        _ => Err(Refusal::malformed(format!("{} does not have three or four axes", describe(cx.ty(x))))),
+        _ => Err(malformed!("{} does not have three or four axes", cx.shown(x))),
     }
 }
 
@@ -41,20 +38,18 @@ fn attention(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
             (own[2], before[2]) = (0, 0);
         }
         if own != before || own.len() != 4 {
-            let (past, part) = (describe(cx.ty(past)), describe(cx.ty(*part)));
-            return Err(Refusal::malformed(format!("{past} does not fit {part}")));
+            let (past, part) = (cx.shown(past), cx.shown(*part));
+            return Err(malformed!("{past} does not fit {part}"));
         }
         *part = cx.joined(&[past, *part], 2)?;
     }
     cx.bind(1, k)?;
     cx.bind(2, v)?;
     let (&[b, q_heads, steps, size], &[_, kv_heads, all, _]) = (&*cx.dims(q), &*cx.dims(k)) else {
-        return Err(Refusal::malformed("no heads"));
+        return Err(malformed!("no heads"));
     };
     if kv_heads == 0 || q_heads % kv_heads != 0 {
-        return Err(Refusal::malformed(format!(
-            "{q_heads} heads of queries do not fit {kv_heads} heads of keys"
-        )));
+        return Err(malformed!("{q_heads} heads of queries do not fit {kv_heads} heads of keys"));
     }
     // Each head of keys and values belongs to several neighbouring ones of queries.
     let repeats = q_heads / kv_heads;
@@ -82,9 +77,7 @@ fn attention(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     if let Some(mask) = mask {
         let dims = cx.dims(scores);
         scores = cx.sum(scores, mask)?;
-        if cx.dims(scores) != dims {
-            return Err(Refusal::malformed(format!("its mask {} is too large", describe(cx.ty(mask)))));
-        }
+        malformed_if!(cx.dims(scores) != dims, "its mask {} is too large", cx.shown(mask));
     }
     if mode == 2 {
         cx.bind(3, scores)?;
@@ -160,9 +153,7 @@ fn mask(cx: &mut NodeCx<'_, '_, '_>, sizes: [usize; 3], past: usize) -> Lowered<
         add(cx, truth)?;
     }
     if let Some(lengths) = cx.optional(6)? {
-        if cx.dims(lengths) != [b] {
-            return Err(Refusal::malformed(format!("its lengths are {}", describe(cx.ty(lengths)))));
-        }
+        malformed_if!(cx.dims(lengths) != [b], "its lengths are {}", cx.shown(lengths));
         let lengths = cx.reshaped(lengths, &[b, 1, 1, 1])?;
         let to = cx.counted(cx.ty(lengths).dtype, all)?;
         let truth = cx.compared(Comparison::Less, to, lengths)?;
@@ -172,7 +163,7 @@ fn mask(cx: &mut NodeCx<'_, '_, '_>, sizes: [usize; 3], past: usize) -> Lowered<
 }
 
 /// RotaryEmbedding: pairs of elements, turned by angles of their positions.
-fn rotary(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn rotary(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (x, mut cos, mut sin) = (cx.input(0)?, cx.input(1)?, cx.input(2)?);
     cx.want_float(x)?;
     let dims = cx.dims(x);
@@ -182,23 +173,18 @@ fn rotary(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         [b, s, all] => {
             let heads = usize::try_from(cx.int("num_heads", 0)).unwrap_or(0);
             if heads == 0 || all % heads != 0 {
-                return Err(Refusal::malformed(format!(
-                    "{} does not divide into {heads} heads",
-                    describe(cx.ty(x))
-                )));
+                return Err(malformed!("{} does not divide into {heads} heads", cx.shown(x)));
             }
             cx.reshaped(x, &[b, s, heads, all / heads])?
         }
-        _ => return Err(Refusal::malformed(format!("{} has no heads", describe(cx.ty(x))))),
+        _ => return Err(malformed!("{} has no heads", cx.shown(x))),
     };
-    let &[b, s, heads, size] = &*cx.dims(steps) else { return Err(Refusal::malformed("no heads")) };
+    let &[b, s, heads, size] = &*cx.dims(steps) else { return Err(malformed!("no heads")) };
     let turned = match usize::try_from(cx.int("rotary_embedding_dim", 0)).unwrap_or(usize::MAX) {
         0 => size,
         turned => turned,
     };
-    if turned > size || turned % 2 != 0 {
-        return Err(Refusal::malformed(format!("it rotates {turned} elements, but there are {size}")));
-    }
+    malformed_if!(turned > size || turned % 2 != 0, "it rotates {turned} elements, but there are {size}");
     let half = turned / 2;
     if let Some(positions) = cx.optional(3)? {
         let named = [&cx.dims(positions)[..], &[1]].concat();
@@ -206,16 +192,12 @@ fn rotary(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         for cache in [&mut cos, &mut sin] {
             let dims = [&named[..named.len() - 1], &[half]].concat();
             let op = kiln_ir::Op::Gather { batch: 0, axis: 0, depth: 1 };
-            if cx.dims(*cache).len() != 2 {
-                return Err(Refusal::malformed(format!("its cache is {}", describe(cx.ty(*cache)))));
-            }
+            malformed_if!(cx.dims(*cache).len() != 2, "its cache is {}", cx.shown(*cache));
             *cache = cx.add_like(op, &[*cache, positions], &dims)?;
         }
     }
     for cache in [&mut cos, &mut sin] {
-        if cx.dims(*cache) != [b, s, half] {
-            return Err(Refusal::malformed(format!("its cache is {}", describe(cx.ty(*cache)))));
-        }
+        malformed_if!(cx.dims(*cache) != [b, s, half], "its cache is {}", cx.shown(*cache));
         *cache = cx.reshaped(*cache, &[b, s, 1, half])?;
     }
     let rotated = cx.part(steps, 3, 0, turned, 1)?;
@@ -245,5 +227,5 @@ fn rotary(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         4 => cx.transposed(y, &[0, 2, 1, 3])?,
         _ => cx.reshaped(y, &dims)?,
     };
-    cx.bind(0, y)
+    Ok(y)
 }

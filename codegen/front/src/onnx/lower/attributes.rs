@@ -1,7 +1,7 @@
 //! Attributes of operators, by name.
 
 use super::cx::NodeCx;
-use super::{Lowered, Refusal};
+use super::Lowered;
 use crate::onnx::proto::{Attribute, Tensor};
 
 impl<'m, 'a> NodeCx<'_, 'm, 'a> {
@@ -44,7 +44,7 @@ impl<'m, 'a> NodeCx<'_, 'm, 'a> {
         let Some(list) = self.list(name) else { return Ok(None) };
         let size = |&x: &i64| u32::try_from(x).map(|x| x as usize);
         let sizes: Result<Vec<usize>, _> = list.iter().map(size).collect();
-        sizes.map(Some).map_err(|_| Refusal::malformed(format!("its {name} are {list:?}")))
+        sizes.map(Some).map_err(|_| malformed!("its {name} are {list:?}"))
     }
 
     /// A tensor.

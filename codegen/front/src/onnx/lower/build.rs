@@ -63,7 +63,7 @@ impl NodeCx<'_, '_, '_> {
     ) -> Lowered<ValueId> {
         let dtype = self.ty(x).dtype;
         if dtype != self.ty(y).dtype || dtype == DType::Bool {
-            let (x, y) = (describe(self.ty(x)), describe(self.ty(y)));
+            let (x, y) = (self.shown(x), self.shown(y));
             let what = format!("arithmetic on {x} and {y} cannot be compiled");
             return Err(Refusal::unsupported(what, "cast both to float32, int32 or int64"));
         }
@@ -100,9 +100,7 @@ impl NodeCx<'_, '_, '_> {
     /// Floats between two bounds.
     pub(super) fn clipped(&mut self, x: ValueId, lo: f32, hi: f32) -> Lowered<ValueId> {
         self.want_float(x)?;
-        if lo.is_nan() || hi.is_nan() {
-            return Err(Refusal::malformed(format!("its bounds are {lo} and {hi}")));
-        }
+        malformed_if!(lo.is_nan() || hi.is_nan(), "its bounds are {lo} and {hi}");
         let dims = self.dims(x);
         let clamp = Clamp::Float { lo: Real(lo.min(hi)), hi: Real(hi) };
         self.add_like(Op::Clip { clamp }, &[x], &dims)
@@ -111,8 +109,7 @@ impl NodeCx<'_, '_, '_> {
     /// Whether a comparison holds.
     pub(super) fn compared(&mut self, function: Comparison, x: ValueId, y: ValueId) -> Lowered<ValueId> {
         if self.ty(x).dtype != self.ty(y).dtype {
-            let what = format!("{} cannot be compared with {}", describe(self.ty(x)), describe(self.ty(y)));
-            return Err(Refusal::malformed(what));
+            return Err(malformed!("{} cannot be compared with {}", self.shown(x), self.shown(y)));
         }
         let dims = broadcast(self, x, y)?;
         let op = Op::Compare { function, rescale: CompareRescale::Stored };
@@ -122,19 +119,16 @@ impl NodeCx<'_, '_, '_> {
     /// `x` where the condition holds, else `y`.
     pub(super) fn choice(&mut self, condition: ValueId, x: ValueId, y: ValueId) -> Lowered<ValueId> {
         if self.ty(condition).dtype != DType::Bool {
-            let what = format!("{} is not a condition", describe(self.ty(condition)));
-            return Err(Refusal::malformed(what));
+            return Err(malformed!("{} is not a condition", self.shown(condition)));
         }
         let ty = self.ty(x).clone();
         if ty.dtype != self.ty(y).dtype {
-            let what = format!("{} or {}", describe(&ty), describe(self.ty(y)));
-            return Err(Refusal::malformed(format!("it cannot select between {what}")));
+            let what = format!("{} or {}", describe(&ty), self.shown(y));
+            return Err(malformed!("it cannot select between {what}"));
         }
         let both = broadcast(self, x, y)?;
         let of_all = kiln_ir::Shape::common(&self.dims(condition), &both);
-        let dims = of_all.ok_or_else(|| {
-            Refusal::malformed(format!("condition {} does not fit", describe(self.ty(condition))))
-        })?;
+        let dims = of_all.ok_or_else(|| malformed!("condition {} does not fit", self.shown(condition)))?;
         self.add(Op::Select {}, &[condition, x, y], ty.with_shape(&dims))
     }
 
@@ -199,7 +193,7 @@ impl NodeCx<'_, '_, '_> {
 
     /// Values of one type side by side along an axis.
     pub(super) fn joined(&mut self, parts: &[ValueId], axis: usize) -> Lowered<ValueId> {
-        let &[first, ..] = parts else { return Err(Refusal::malformed("it has no operands")) };
+        let &[first, ..] = parts else { return Err(malformed!("it has no operands")) };
         if parts.len() == 1 {
             return Ok(first);
         }
@@ -261,7 +255,7 @@ impl NodeCx<'_, '_, '_> {
     /// Products of matrices: \[…, m, k\] and \[…, n, k\] to \[…, m, n\].
     pub(super) fn matrix_product(&mut self, x: ValueId, y: ValueId) -> Lowered<ValueId> {
         let (a, b) = (self.dims(x), self.dims(y));
-        let misfit = || Refusal::malformed(format!("{a:?} and {b:?} cannot be multiplied"));
+        let misfit = || malformed!("{a:?} and {b:?} cannot be multiplied");
         let ([front_a @ .., m, k], [front_b @ .., n, depth]) = (&*a, &*b) else { return Err(misfit()) };
         let front = kiln_ir::Shape::common(front_a, front_b).filter(|_| k == depth).ok_or_else(misfit)?;
         let dims = [&front[..], &[*m, *n]].concat();

@@ -3,24 +3,24 @@
 //! Labels that are texts become indices: a chip has no use for texts, and the caller knows their list. For the same reason ZipMap, which makes a map of labels to scores, does nothing.
 
 use super::cx::NodeCx;
-use super::{describe, Lowered, Operators, Refusal};
+use super::{describe, All, Lowered, One, Operators, Refusal};
 use kiln_ir::{
     AddRescale, Binary, Clamp, CompareRescale, Comparison, DType, Op, Real, Reduction, Rescale, SoftmaxScale,
     Type, Unary, ValueId,
 };
 
 pub(super) const OPERATORS: Operators = &[
-    ("ai.onnx.ml.ArrayFeatureExtractor", array_feature_extractor),
-    ("ai.onnx.ml.Binarizer", binarizer),
-    ("ai.onnx.ml.FeatureVectorizer", feature_vectorizer),
-    ("ai.onnx.ml.Imputer", imputer),
-    ("ai.onnx.ml.LabelEncoder", label_encoder),
-    ("ai.onnx.ml.LinearClassifier", linear_classifier),
-    ("ai.onnx.ml.LinearRegressor", linear_regressor),
-    ("ai.onnx.ml.Normalizer", normalizer),
-    ("ai.onnx.ml.OneHotEncoder", one_hot_encoder),
-    ("ai.onnx.ml.Scaler", scaler),
-    ("ai.onnx.ml.ZipMap", zip_map),
+    ("ai.onnx.ml.ArrayFeatureExtractor", One(array_feature_extractor)),
+    ("ai.onnx.ml.Binarizer", One(binarizer)),
+    ("ai.onnx.ml.FeatureVectorizer", All(feature_vectorizer)),
+    ("ai.onnx.ml.Imputer", One(imputer)),
+    ("ai.onnx.ml.LabelEncoder", One(label_encoder)),
+    ("ai.onnx.ml.LinearClassifier", All(linear_classifier)),
+    ("ai.onnx.ml.LinearRegressor", One(linear_regressor)),
+    ("ai.onnx.ml.Normalizer", One(normalizer)),
+    ("ai.onnx.ml.OneHotEncoder", One(one_hot_encoder)),
+    ("ai.onnx.ml.Scaler", One(scaler)),
+    ("ai.onnx.ml.ZipMap", One(zip_map)),
 ];
 
 pub(super) const PRODUCT: Op = Op::Mul { rescale: Rescale::Real, clamp: Clamp::NO_FLOAT };
@@ -42,7 +42,7 @@ fn as_rows(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<ValueId> {
     match dims[..] {
         [_, _] => Ok(x),
         [features] => cx.reshaped(x, &[1, features]),
-        _ => Err(Refusal::malformed(format!("its operand {} is not a matrix", describe(cx.ty(x))))),
+        _ => Err(malformed!("its operand {} is not a matrix", cx.shown(x))),
     }
 }
 
@@ -60,7 +60,7 @@ impl Labels {
             }
         }
         match cx.attribute("classlabels_strings").map_or(0, |labels| labels.strings.len()) {
-            0 => Err(Refusal::malformed("it has no labels")),
+            0 => Err(malformed!("it has no labels")),
             count => Ok(Labels { numbers: (0..count as i64).collect() }),
         }
     }
@@ -90,9 +90,7 @@ impl Labels {
 
     /// The second of two labels where a score \[n, 1\] is above a bound.
     pub(super) fn of_two(&self, cx: &mut NodeCx<'_, '_, '_>, score: ValueId, bound: f32) -> Lowered<ValueId> {
-        if self.count() != 2 {
-            return Err(Refusal::malformed(format!("it has {} labels for two classes", self.count())));
-        }
+        malformed_if!(self.count() != 2, "it has {} labels for two classes", self.count());
         let rows = cx.dims(score)[0];
         let score = cx.reshaped(score, &[rows])?;
         let bound = cx.float_constant("bound", &[], &[bound])?;
@@ -171,7 +169,7 @@ fn softmax_but_zeros(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<ValueId
 
 /// X · coefficientsᵀ + intercepts.
 fn linear(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<ValueId> {
-    let &[n, width] = &*cx.dims(x) else { return Err(Refusal::malformed("no rows")) };
+    let &[n, width] = &*cx.dims(x) else { return Err(malformed!("no rows")) };
     let (weights, bias) = (cx.numbers("coefficients"), cx.numbers("intercepts"));
     let bias = if bias.is_empty() { vec![0.0; weights.len() / width.max(1)] } else { bias };
     let rows = bias.len();
@@ -181,7 +179,7 @@ fn linear(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<ValueId> {
             "{} coefficients and {} intercepts do not fit {}",
             weights.len(),
             bias.len(),
-            describe(cx.ty(x))
+            cx.shown(x)
         );
         return Err(Refusal::malformed(what));
     };
@@ -191,11 +189,10 @@ fn linear(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<ValueId> {
 }
 
 /// LinearRegressor.
-fn linear_regressor(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn linear_regressor(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = rows(cx)?;
     let sums = linear(cx, x)?;
-    let y = transformed(cx, sums)?;
-    cx.bind(0, y)
+    transformed(cx, sums)
 }
 
 /// LinearClassifier: labels \[n\], and scores \[n, classes\].
@@ -207,16 +204,14 @@ fn linear_classifier(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (label, scores) = match (width, labels.count()) {
         (1, 2) => (labels.of_two(cx, sums, 0.0)?, of_two(cx, sums, true)?),
         (width, count) if width == count => (labels.largest(cx, sums)?, transformed(cx, sums)?),
-        (width, count) => {
-            return Err(Refusal::malformed(format!("it has {width} scores for {count} labels")))
-        }
+        (width, count) => return Err(malformed!("it has {width} scores for {count} labels")),
     };
     cx.bind(0, label)?;
     cx.bind(1, scores)
 }
 
 /// Normalizer: rows divided by their largest element, the sum of magnitudes, or the length.
-fn normalizer(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn normalizer(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = rows(cx)?;
     let dims = cx.dims(x);
     let reduced = [dims[0], 1];
@@ -233,7 +228,7 @@ fn normalizer(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
             cx.add_like(Op::Unary { function: Unary::Sqrt }, &[sum], &reduced)?
         }
         other => {
-            return Err(Refusal::malformed(format!("its norm is {:?}", String::from_utf8_lossy(other))));
+            return Err(malformed!("its norm is {:?}", String::from_utf8_lossy(other)));
         }
     };
     // Rows of zeros stay zeros.
@@ -242,11 +237,11 @@ fn normalizer(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let empty = cx.add(op, &[norm, zero], Type::plain(DType::Bool, &reduced))?;
     let norm = cx.add(Op::Select {}, &[empty, one, norm], Type::plain(DType::F32, &reduced))?;
     let op = Op::Binary { function: Binary::Div, rescale: Rescale::Real, clamp: Clamp::NO_FLOAT };
-    cx.emit(op, &[x, norm], &dims)
+    cx.add_like(op, &[x, norm], &dims)
 }
 
 /// Scaler: (x − offset) · scale.
-fn scaler(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn scaler(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = rows(cx)?;
     let dims = cx.dims(x);
     let mut value = x;
@@ -254,30 +249,28 @@ fn scaler(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         let numbers = cx.numbers(name);
         if !numbers.is_empty() {
             if numbers.len() != 1 && numbers.len() != dims[1] {
-                let what = format!("its {name} has {} numbers for {}", numbers.len(), describe(cx.ty(x)));
-                return Err(Refusal::malformed(what));
+                return Err(malformed!("its {name} has {} numbers for {}", numbers.len(), cx.shown(x)));
             }
             let numbers = cx.float_constant(name, &[numbers.len()], &numbers)?;
             value = cx.add_like(op, &[value, numbers], &dims)?;
         }
     }
-    cx.bind(0, value)
+    Ok(value)
 }
 
 /// Binarizer: 1 above the threshold, else 0.
-fn binarizer(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn binarizer(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     cx.want_float(x)?;
     let (dims, threshold) = (cx.dims(x), cx.float("threshold", 0.0));
     let threshold = cx.float_constant("threshold", &[], &[threshold])?;
     let op = Op::Compare { function: Comparison::Greater, rescale: CompareRescale::Stored };
     let above = cx.add(op, &[x, threshold], Type::plain(DType::Bool, &dims))?;
-    let y = cx.add(Op::Cast {}, &[above], Type::plain(DType::F32, &dims))?;
-    cx.bind(0, y)
+    cx.add(Op::Cast {}, &[above], Type::plain(DType::F32, &dims))
 }
 
 /// Imputer: elements that are one value, or no numbers, replaced by others.
-fn imputer(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn imputer(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     let (ty, dims) = (cx.ty(x).clone(), cx.dims(x));
     let bools = Type::plain(DType::Bool, &dims);
@@ -302,18 +295,17 @@ fn imputer(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
             let others = cx.list("imputed_value_int64s").unwrap_or_default();
             (found, (others.len(), cx.int_constant("imputed", DType::I64, &[others.len()], others)?))
         }
-        _ => return Err(Refusal::malformed(format!("its operand is {}", describe(&ty)))),
+        _ => return Err(malformed!("its operand is {}", describe(&ty))),
     };
     let (count, others) = others;
     if count != 1 && dims.last() != Some(&count) {
-        return Err(Refusal::malformed(format!("{count} imputed values do not fit {}", describe(&ty))));
+        return Err(malformed!("{count} imputed values do not fit {}", describe(&ty)));
     }
-    let y = cx.add(Op::Select {}, &[found, others, x], Type::plain(ty.dtype, &dims))?;
-    cx.bind(0, y)
+    cx.add(Op::Select {}, &[found, others, x], Type::plain(ty.dtype, &dims))
 }
 
 /// OneHotEncoder: for each element a row with 1 at the place of its category, zeros if it is none of them.
-fn one_hot_encoder(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn one_hot_encoder(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     let mut dims = cx.dims(x);
     let categories = cx.list("cats_int64s").unwrap_or_default();
@@ -333,8 +325,7 @@ fn one_hot_encoder(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     dims.push(count);
     let op = Op::Compare { function: Comparison::Equal, rescale: CompareRescale::Stored };
     let equal = cx.add(op, &[x, categories], Type::plain(DType::Bool, &dims))?;
-    let y = cx.add(Op::Cast {}, &[equal], Type::plain(DType::F32, &dims))?;
-    cx.bind(0, y)
+    cx.add(Op::Cast {}, &[equal], Type::plain(DType::F32, &dims))
 }
 
 /// FeatureVectorizer: all operands side by side, as floats.
@@ -344,10 +335,10 @@ fn feature_vectorizer(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         let part = as_rows(cx, x)?;
         parts.push(part);
     }
-    let Some(&first) = parts.first() else { return Err(Refusal::malformed("it has no operands")) };
+    let Some(&first) = parts.first() else { return Err(malformed!("it has no operands")) };
     let rows = cx.dims(first)[0];
     if let Some(&odd) = parts.iter().find(|&&part| cx.dims(part)[0] != rows) {
-        return Err(Refusal::malformed(format!("{rows} rows do not fit {}", describe(cx.ty(odd)))));
+        return Err(malformed!("{rows} rows do not fit {}", cx.shown(odd)));
     }
     let width = parts.iter().map(|&part| cx.dims(part)[1]).sum();
     match parts[..] {
@@ -357,13 +348,13 @@ fn feature_vectorizer(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// ArrayFeatureExtractor: the columns that constant indices name.
-fn array_feature_extractor(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn array_feature_extractor(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     let columns = cx.input(1)?;
     let count = cx.ty(columns).shape.numel();
     let dims = cx.dims(x);
     let Some((_, front)) = dims.split_last() else {
-        return Err(Refusal::malformed(format!("{} has no columns", describe(cx.ty(x)))));
+        return Err(malformed!("{} has no columns", cx.shown(x)));
     };
     let axis = front.len();
     let result = match front {
@@ -373,12 +364,11 @@ fn array_feature_extractor(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let columns = cx.reshaped(columns, &[count, 1])?;
     let flat = [front, &[count]].concat();
     let y = cx.add_like(Op::Gather { batch: 0, axis, depth: 1 }, &[x, columns], &flat)?;
-    let y = cx.reshaped(y, &result)?;
-    cx.bind(0, y)
+    cx.reshaped(y, &result)
 }
 
 /// LabelEncoder from integers to integers or floats: the value of a key, else the default.
-fn label_encoder(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn label_encoder(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     let dims = cx.dims(x);
     let keys = cx.list("keys_int64s").unwrap_or_default();
@@ -406,11 +396,10 @@ fn label_encoder(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         let value = number(cx, value)?;
         y = cx.add(Op::Select {}, &[found, value, y], Type::plain(dtype, &dims))?;
     }
-    cx.bind(0, y)
+    Ok(y)
 }
 
 /// ZipMap does nothing: scores stay a row.
-fn zip_map(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
-    let x = cx.input(0)?;
-    cx.bind(0, x)
+fn zip_map(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
+    cx.input(0)
 }

@@ -5,11 +5,11 @@
 //! ([`Budget::inline`](crate::budget::Budget::inline)).
 
 use super::cx::NodeCx;
-use super::{describe, Importer, Lowered, Operators, Refusal};
+use super::{describe, All, Importer, Lowered, Operators, Refusal};
 use crate::onnx::proto::{Graph, Name};
 use kiln_ir::{DType, ValueId};
 
-pub(super) const OPERATORS: Operators = &[("If", branch), ("Loop", repeat), ("Scan", scan)];
+pub(super) const OPERATORS: Operators = &[("If", All(branch)), ("Loop", All(repeat)), ("Scan", All(scan))];
 
 /// If.
 fn branch(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
@@ -20,17 +20,15 @@ fn branch(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         return bind_all(cx, &results);
     }
     let (yes, no) = (cx.inline(then, &[])?, cx.inline(otherwise, &[])?);
-    if yes.len() != no.len() {
-        return Err(Refusal::malformed("its branches have different numbers of results"));
-    }
+    malformed_if!(yes.len() != no.len(), "its branches have different numbers of results");
     let condition = cx.reshaped(condition, &[])?;
     let mut results = Vec::new();
     for (k, (yes, no)) in yes.into_iter().zip(no).enumerate() {
         if cx.dims(yes) != cx.dims(no) {
             let what = format!(
                 "its branches return {} and {} as result {k}, and the condition is computed at run time",
-                describe(cx.ty(yes)),
-                describe(cx.ty(no))
+                cx.shown(yes),
+                cx.shown(no)
             );
             return Err(Refusal::unsupported(what, "let both branches return results of the same shape"));
         }
@@ -47,7 +45,7 @@ fn repeat(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let mut values = (2..cx.node.inputs.len()).map(|k| cx.input(k)).collect::<Lowered<Vec<ValueId>>>()?;
     let carried = values.len();
     let outputs = body.outputs.len().checked_sub(carried + 1);
-    let outputs = outputs.ok_or_else(|| Refusal::malformed("its body has too few results"))?;
+    let outputs = outputs.ok_or_else(|| malformed!("its body has too few results"))?;
     let mut gathered: Vec<Vec<ValueId>> = vec![Vec::new(); outputs];
     for pass in 0i64.. {
         if most.is_some_and(|most| pass >= most) {
@@ -93,9 +91,9 @@ fn scan(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let mut values = cx.inputs()?;
     let scanned = usize::try_from(cx.int("num_scan_inputs", 0)).unwrap_or(usize::MAX);
     let states = values.len().checked_sub(scanned).filter(|_| scanned > 0);
-    let states = states.ok_or_else(|| Refusal::malformed("it scans more operands than it has"))?;
+    let states = states.ok_or_else(|| malformed!("it scans more operands than it has"))?;
     let outputs = body.outputs.len().checked_sub(states);
-    let outputs = outputs.ok_or_else(|| Refusal::malformed("its body has too few results"))?;
+    let outputs = outputs.ok_or_else(|| malformed!("its body has too few results"))?;
     let sources = values.split_off(states);
     let entry = |name: &str, k: usize| cx.list(name).and_then(|list| list.get(k).copied()).unwrap_or(0);
     let mut axes = Vec::new();
@@ -108,7 +106,7 @@ fn scan(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         .collect();
     let passes = cx.dims(sources[0])[axes[0]];
     if sources.iter().zip(&axes).any(|(&source, &axis)| cx.dims(source)[axis] != passes) {
-        return Err(Refusal::malformed("its operands have different numbers of elements"));
+        return Err(malformed!("its operands have different numbers of elements"));
     }
     let mut gathered: Vec<Vec<ValueId>> = vec![Vec::new(); outputs];
     for pass in 0..passes {
@@ -146,9 +144,7 @@ fn stacked(cx: &mut NodeCx<'_, '_, '_>, list: &[ValueId], axis: usize) -> Lowere
     let mut parts = Vec::new();
     for &value in list {
         let mut dims = cx.dims(value);
-        if dims != cx.dims(list[0]) {
-            return Err(Refusal::malformed("the shape of a result changes between iterations"));
-        }
+        malformed_if!(dims != cx.dims(list[0]), "the shape of a result changes between iterations");
         dims.insert(axis, 1);
         parts.push(cx.reshaped(value, &dims)?);
     }
@@ -172,7 +168,7 @@ fn bind_all(cx: &mut NodeCx<'_, '_, '_>, values: &[ValueId]) -> Lowered {
 fn truth(cx: &NodeCx<'_, '_, '_>, condition: ValueId) -> Lowered<Option<bool>> {
     let ty = cx.ty(condition);
     if ty.dtype != DType::Bool || ty.shape.numel() != 1 {
-        return Err(Refusal::malformed(format!("its condition is {}, but has to be one bool", describe(ty))));
+        return Err(malformed!("its condition is {}, but has to be one bool", describe(ty)));
     }
     Ok(cx.data(condition).map(|data| data.bytes().first().is_some_and(|&byte| byte != 0)))
 }
@@ -180,7 +176,7 @@ fn truth(cx: &NodeCx<'_, '_, '_>, condition: ValueId) -> Lowered<Option<bool>> {
 impl<'m, 'a> NodeCx<'_, 'm, 'a> {
     fn subgraph(&self, name: &str) -> Lowered<&'m Graph<'a>> {
         let graph = self.attribute(name).and_then(|attribute| attribute.graph.as_ref());
-        graph.ok_or_else(|| Refusal::malformed(format!("its {name} is missing")))
+        graph.ok_or_else(|| malformed!("its {name} is missing"))
     }
 
     /// The results of a subgraph with these arguments, as part of the graph.
@@ -203,7 +199,7 @@ impl<'m, 'a> Importer<'m, 'a> {
         }
         if sub.inputs.len() != arguments.len() {
             let (wanted, given) = (sub.inputs.len(), arguments.len());
-            return Err(Refusal::malformed(format!("its body takes {wanted} operands, but gets {given}")));
+            return Err(malformed!("its body takes {wanted} operands, but gets {given}"));
         }
         // Names of the subgraph hide those outside, while it is read.
         let inputs = sub.inputs.iter().map(|info| info.name);

@@ -5,9 +5,9 @@ use super::image::{
     channel_first, channel_last, computed_convolution, convolution, groups, under_windows, weights, window,
     Axis, LAST,
 };
-use super::{describe, volume, Lowered, Operators, Refusal};
+use super::{volume, All, Lowered, Operators};
 
-pub(super) const OPERATORS: Operators = &[("Conv", conv)];
+pub(super) const OPERATORS: Operators = &[("Conv", All(conv))];
 
 /// Conv.
 fn conv(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
@@ -15,8 +15,8 @@ fn conv(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     cx.want_float(x)?;
     let (dims, shape, groups) = (cx.dims(x), cx.dims(w), groups(cx)?);
     let misfit = |cx: &NodeCx<'_, '_, '_>| {
-        let (w, x) = (describe(cx.ty(w)), describe(cx.ty(x)));
-        Refusal::malformed(format!("weights {w} in {groups} groups do not fit {x}"))
+        let (w, x) = (cx.shown(w), cx.shown(x));
+        malformed!("weights {w} in {groups} groups do not fit {x}")
     };
     let rank = dims.len();
     let (&[o, depth, ref size @ ..], true) = (&*shape, shape.len() == rank && rank >= 3) else {

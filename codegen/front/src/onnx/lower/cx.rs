@@ -29,7 +29,7 @@ impl<'c, 'm, 'a> NodeCx<'c, 'm, 'a> {
 
     /// Operand `k`.
     pub(super) fn input(&mut self, k: usize) -> Lowered<ValueId> {
-        self.optional(k)?.ok_or_else(|| Refusal::malformed(format!("operand {k} is missing")))
+        self.optional(k)?.ok_or_else(|| malformed!("operand {k} is missing"))
     }
 
     /// Operand `k`, if it is there.
@@ -57,7 +57,7 @@ impl<'c, 'm, 'a> NodeCx<'c, 'm, 'a> {
             ));
         };
         if !matches!(ty.dtype, DType::I32 | DType::I64) || ty.shape.rank() > 1 {
-            return Err(Refusal::malformed(format!("its {what} (operand {k}) is {}", describe(&ty))));
+            return Err(malformed!("its {what} (operand {k}) is {}", describe(&ty)));
         }
         Ok(Some(data.to_ints(ty.dtype)))
     }
@@ -68,7 +68,7 @@ impl<'c, 'm, 'a> NodeCx<'c, 'm, 'a> {
         let ty = self.ty(value);
         match self.known(value).as_ref() {
             Some(data) if ty.dtype == DType::F32 => Ok(data.to_f32()),
-            Some(_) => Err(Refusal::malformed(format!("its {what} (operand {k}) is {}", describe(ty)))),
+            Some(_) => Err(malformed!("its {what} (operand {k}) is {}", describe(ty))),
             None => {
                 let help = "export the model with constant weights";
                 Err(Refusal::unsupported(format!("its {what} (operand {k}) is computed at run time"), help))
@@ -79,6 +79,11 @@ impl<'c, 'm, 'a> NodeCx<'c, 'm, 'a> {
     /// The type of a value.
     pub(super) fn ty(&self, value: ValueId) -> &Type {
         self.importer.graph.ty(value)
+    }
+
+    /// The type of a value for messages.
+    pub(super) fn shown(&self, value: ValueId) -> String {
+        describe(self.ty(value))
     }
 
     /// The dimensions of a value.
@@ -113,7 +118,7 @@ impl<'c, 'm, 'a> NodeCx<'c, 'm, 'a> {
         match self.ty(value).dtype {
             DType::F32 => Ok(()),
             _ => {
-                let what = format!("arithmetic on {} cannot be compiled", describe(self.ty(value)));
+                let what = format!("arithmetic on {} cannot be compiled", self.shown(value));
                 Err(Refusal::unsupported(what, "export the model in float32"))
             }
         }
@@ -123,8 +128,7 @@ impl<'c, 'm, 'a> NodeCx<'c, 'm, 'a> {
     pub(super) fn axis(&self, axis: i64, rank: usize) -> Lowered<usize> {
         let counted = if axis < 0 { axis.checked_add(rank as i64) } else { Some(axis) };
         let inside = counted.and_then(|axis| usize::try_from(axis).ok()).filter(|&axis| axis < rank);
-        inside
-            .ok_or_else(|| Refusal::malformed(format!("there is no axis {axis}: the tensor has {rank} axes")))
+        inside.ok_or_else(|| malformed!("there is no axis {axis}: the tensor has {rank} axes"))
     }
 
     /// As [`NodeCx::axis`], or the place behind the last axis.

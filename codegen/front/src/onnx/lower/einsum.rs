@@ -1,10 +1,10 @@
 //! Einsum: operands are brought to common axes, two at a time become a product of matrices.
 
 use super::cx::NodeCx;
-use super::{describe, Lowered, Operators, Refusal};
+use super::{Lowered, One, Operators};
 use kiln_ir::{Reduction, ValueId};
 
-pub(super) const OPERATORS: Operators = &[("Einsum", einsum)];
+pub(super) const OPERATORS: Operators = &[("Einsum", One(einsum))];
 
 /// A value, and a letter for each of its axes.
 #[derive(Clone)]
@@ -14,11 +14,11 @@ struct Term {
 }
 
 /// Einsum.
-fn einsum(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn einsum(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let equation: Vec<u8> =
         cx.text("equation").iter().copied().filter(|c| !c.is_ascii_whitespace()).collect();
     let text = String::from_utf8_lossy(&equation).into_owned();
-    let wrong = || Refusal::malformed(format!("its equation is {text:?}"));
+    let wrong = || malformed!("its equation is {text:?}");
     let operands = cx.inputs()?;
     let (left, right) = match text.split_once("->") {
         Some((left, right)) => (left, Some(right)),
@@ -68,8 +68,7 @@ fn einsum(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         product = joined(cx, product, next, wanted)?;
     }
     let product = summed(cx, product, |axis| result.contains(&axis))?;
-    let y = ordered(cx, &product, &result)?;
-    cx.bind(0, y)
+    ordered(cx, &product, &result)
 }
 
 /// The letters of a term of so many axes; dots are numbered from the last one, which is 0. And how many dots there are.
@@ -91,9 +90,7 @@ fn diagonal(cx: &mut NodeCx<'_, '_, '_>, mut value: ValueId, mut axes: Vec<u8>) 
     {
         let dims = cx.dims(value);
         let size = dims[a];
-        if dims[b] != size {
-            return Err(Refusal::malformed(format!("{} has no diagonal", describe(cx.ty(value)))));
-        }
+        malformed_if!(dims[b] != size, "{} has no diagonal", cx.shown(value));
         // With both axes in front, as one axis, of which elements are taken at equal distances.
         let others = (0..dims.len()).filter(|axis| ![a, b].contains(axis));
         let perm: Vec<usize> = [a, b].into_iter().chain(others).collect();
@@ -155,8 +152,8 @@ fn joined(cx: &mut NodeCx<'_, '_, '_>, x: Term, y: Term, wanted: impl Fn(u8) -> 
     let size = |list: &[usize]| list.iter().product::<usize>();
     let (depth_a, depth_b) = (&dims_a[batch.len() + rows.len()..], &dims_b[batch.len() + columns.len()..]);
     let Some(front) = front.filter(|_| depth_a == depth_b) else {
-        let (x, y) = (describe(cx.ty(x.value)), describe(cx.ty(y.value)));
-        return Err(Refusal::malformed(format!("{x} and {y} do not fit its equation")));
+        let (x, y) = (cx.shown(x.value), cx.shown(y.value));
+        return Err(malformed!("{x} and {y} do not fit its equation"));
     };
     let own_a = &dims_a[batch.len()..batch.len() + rows.len()];
     let own_b = &dims_b[batch.len()..batch.len() + columns.len()];

@@ -1,59 +1,57 @@
 //! Functions of each element, of one operand or of several with NumPy broadcasting.
 
 use super::cx::NodeCx;
-use super::{describe, tensor, Lowered, Operators, Refusal};
+use super::{tensor, All, Lowered, One, Operators};
 use kiln_ir::{Binary, Clamp, Comparison, DType, LeakyRescale, Op, Real, Shape, Unary, ValueId};
 
 pub(super) const OPERATORS: Operators = &[
-    ("Abs", abs),
-    ("Add", add),
-    ("BitwiseNot", bitwise_not),
-    ("Cast", cast),
-    ("CastLike", cast_like),
-    ("Ceil", |cx| unary(cx, Unary::Ceil)),
-    ("Clip", clip),
-    ("Cos", |cx| unary(cx, Unary::Cos)),
-    ("Div", div),
-    ("Erf", |cx| unary(cx, Unary::Erf)),
-    ("Exp", |cx| unary(cx, Unary::Exp)),
-    ("Floor", |cx| unary(cx, Unary::Floor)),
-    ("Gelu", gelu),
-    ("HardSwish", |cx| unary(cx, Unary::HardSwish)),
-    ("LeakyRelu", leaky_relu),
-    ("Log", |cx| unary(cx, Unary::Log)),
-    ("Max", |cx| several(cx, |cx, x, y| extreme(cx, Binary::Max, x, y))),
-    ("Mean", mean),
-    ("Min", |cx| several(cx, |cx, x, y| extreme(cx, Binary::Min, x, y))),
-    ("Mod", modulo),
-    ("Mul", mul),
-    ("Neg", neg),
-    ("PRelu", prelu),
-    ("Pow", pow),
-    ("Reciprocal", reciprocal),
-    ("Relu", relu),
-    ("Round", |cx| unary(cx, Unary::Round)),
-    ("Sigmoid", sigmoid),
-    ("Sign", sign),
-    ("Sin", |cx| unary(cx, Unary::Sin)),
-    ("Softplus", |cx| unary(cx, Unary::Softplus)),
-    ("Sqrt", |cx| unary(cx, Unary::Sqrt)),
-    ("Sub", sub),
-    ("Sum", |cx| several(cx, |cx, x, y| cx.sum(x, y))),
-    ("Tanh", tanh),
-    ("com.microsoft.Gelu", gelu),
+    ("Abs", One(abs)),
+    ("Add", All(add)),
+    ("BitwiseNot", One(bitwise_not)),
+    ("Cast", One(cast)),
+    ("CastLike", One(cast_like)),
+    ("Ceil", One(|cx| unary(cx, Unary::Ceil))),
+    ("Clip", One(clip)),
+    ("Cos", One(|cx| unary(cx, Unary::Cos))),
+    ("Div", One(div)),
+    ("Erf", One(|cx| unary(cx, Unary::Erf))),
+    ("Exp", One(|cx| unary(cx, Unary::Exp))),
+    ("Floor", One(|cx| unary(cx, Unary::Floor))),
+    ("Gelu", One(gelu)),
+    ("HardSwish", One(|cx| unary(cx, Unary::HardSwish))),
+    ("LeakyRelu", One(leaky_relu)),
+    ("Log", One(|cx| unary(cx, Unary::Log))),
+    ("Max", All(|cx| several(cx, |cx, x, y| extreme(cx, Binary::Max, x, y)))),
+    ("Mean", One(mean)),
+    ("Min", All(|cx| several(cx, |cx, x, y| extreme(cx, Binary::Min, x, y)))),
+    ("Mod", One(modulo)),
+    ("Mul", One(mul)),
+    ("Neg", One(neg)),
+    ("PRelu", One(prelu)),
+    ("Pow", One(pow)),
+    ("Reciprocal", One(reciprocal)),
+    ("Relu", One(relu)),
+    ("Round", One(|cx| unary(cx, Unary::Round))),
+    ("Sigmoid", One(sigmoid)),
+    ("Sign", One(sign)),
+    ("Sin", One(|cx| unary(cx, Unary::Sin))),
+    ("Softplus", One(|cx| unary(cx, Unary::Softplus))),
+    ("Sqrt", One(|cx| unary(cx, Unary::Sqrt))),
+    ("Sub", One(sub)),
+    ("Sum", All(|cx| several(cx, |cx, x, y| cx.sum(x, y)))),
+    ("Tanh", One(tanh)),
+    ("com.microsoft.Gelu", One(gelu)),
 ];
 
-fn unary(cx: &mut NodeCx<'_, '_, '_>, function: Unary) -> Lowered {
+fn unary(cx: &mut NodeCx<'_, '_, '_>, function: Unary) -> Lowered<ValueId> {
     let x = cx.input(0)?;
-    let y = cx.unary(function, x)?;
-    cx.bind(0, y)
+    cx.unary(function, x)
 }
 
 /// Abs.
-fn abs(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn abs(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
-    let y = magnitude(cx, x)?;
-    cx.bind(0, y)
+    magnitude(cx, x)
 }
 
 /// |x|; of integers the larger one of x and −x.
@@ -68,10 +66,9 @@ pub(super) fn magnitude(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<Valu
 }
 
 /// Neg.
-fn neg(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn neg(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
-    let y = negative(cx, x)?;
-    cx.bind(0, y)
+    negative(cx, x)
 }
 
 fn negative(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<ValueId> {
@@ -85,48 +82,44 @@ fn negative(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<ValueId> {
 }
 
 /// Sign.
-fn sign(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn sign(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     if cx.ty(x).dtype == DType::F32 {
         return unary(cx, Unary::Sign);
     }
     let (least, most) = (cx.number(x, -1.0)?, cx.number(x, 1.0)?);
     let y = cx.binary(Binary::Max, x, least)?;
-    let y = cx.binary(Binary::Min, y, most)?;
-    cx.bind(0, y)
+    cx.binary(Binary::Min, y, most)
 }
 
 /// Reciprocal.
-fn reciprocal(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn reciprocal(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     cx.want_float(x)?;
     let one = cx.number(x, 1.0)?;
-    let y = cx.quotient(one, x)?;
-    cx.bind(0, y)
+    cx.quotient(one, x)
 }
 
 /// Gelu, exact or by its approximation.
-fn gelu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn gelu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let approximate = cx.text("approximate") == b"tanh";
     unary(cx, if approximate { Unary::GeluTanh } else { Unary::Gelu })
 }
 
 /// Sigmoid.
-fn sigmoid(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn sigmoid(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
-    let y = cx.sigmoid(x)?;
-    cx.bind(0, y)
+    cx.sigmoid(x)
 }
 
 /// Tanh.
-fn tanh(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn tanh(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
-    let y = cx.tanh(x)?;
-    cx.bind(0, y)
+    cx.tanh(x)
 }
 
 /// Relu.
-fn relu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn relu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     let y = match cx.ty(x).dtype {
         DType::F32 => cx.clipped(x, 0.0, f32::INFINITY)?,
@@ -135,16 +128,16 @@ fn relu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
             cx.binary(Binary::Max, x, zero)?
         }
     };
-    cx.bind(0, y)
+    Ok(y)
 }
 
 /// Clip: bounds are attributes before set 11, and operands since.
-fn clip(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn clip(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let mut x = cx.input(0)?;
     if cx.opset() < 11 {
         let (lo, hi) = (cx.float("min", f32::NEG_INFINITY), cx.float("max", f32::INFINITY));
         let y = cx.clipped(x, lo, hi)?;
-        return cx.bind(0, y);
+        return Ok(y);
     }
     let bounds = [cx.optional(1)?, cx.optional(2)?];
     let known = |bound: Option<ValueId>, otherwise: f32| match bound {
@@ -155,7 +148,7 @@ fn clip(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         (cx.ty(x).dtype, known(bounds[0], f32::NEG_INFINITY), known(bounds[1], f32::INFINITY))
     {
         let y = cx.clipped(x, lo, hi)?;
-        return cx.bind(0, y);
+        return Ok(y);
     }
     for (bound, function) in bounds.into_iter().zip([Binary::Max, Binary::Min]) {
         if let Some(bound) = bound {
@@ -163,15 +156,15 @@ fn clip(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
             x = cx.binary(function, bound, x)?;
         }
     }
-    cx.bind(0, x)
+    Ok(x)
 }
 
 /// LeakyRelu.
-fn leaky_relu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn leaky_relu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     cx.want_float(x)?;
     let (dims, alpha) = (cx.dims(x), Real(cx.float("alpha", 0.01)));
-    cx.emit(Op::LeakyRelu { alpha, rescale: LeakyRescale::Real }, &[x], &dims)
+    cx.add_like(Op::LeakyRelu { alpha, rescale: LeakyRescale::Real }, &[x], &dims)
 }
 
 /// What plain arithmetic is limited to.
@@ -186,8 +179,8 @@ pub(super) fn unlimited(dtype: DType) -> Clamp {
 pub(super) fn broadcast(cx: &NodeCx<'_, '_, '_>, x: ValueId, y: ValueId) -> Lowered<Vec<usize>> {
     let joined = Shape::common(&cx.dims(x), &cx.dims(y));
     joined.ok_or_else(|| {
-        let (x, y) = (describe(cx.ty(x)), describe(cx.ty(y)));
-        Refusal::malformed(format!("{x} and {y} cannot be broadcast"))
+        let (x, y) = (cx.shown(x), cx.shown(y));
+        malformed!("{x} and {y} cannot be broadcast")
     })
 }
 
@@ -211,55 +204,50 @@ fn add(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Sub.
-fn sub(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn sub(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (x, y) = operands(cx)?;
-    let difference = cx.difference(x, y)?;
-    cx.bind(0, difference)
+    cx.difference(x, y)
 }
 
 /// Mul.
-fn mul(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn mul(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (x, y) = operands(cx)?;
-    let product = cx.product(x, y)?;
-    cx.bind(0, product)
+    cx.product(x, y)
 }
 
 /// Div; integers are rounded towards zero.
-fn div(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn div(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (x, y) = operands(cx)?;
-    let quotient = cx.quotient(x, y)?;
-    cx.bind(0, quotient)
+    cx.quotient(x, y)
 }
 
 /// Pow: the result has the type of the base.
-fn pow(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn pow(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (x, y) = operands(cx)?;
     let dtype = cx.ty(x).dtype;
     // Floats on either side make it one of floats.
     let common = if cx.ty(y).dtype == DType::F32 { DType::F32 } else { dtype };
     let (x, y) = (cx.cast(x, common)?, cx.cast(y, common)?);
     let power = cx.binary(Binary::Pow, x, y)?;
-    let power = cx.cast(power, dtype)?;
-    cx.bind(0, power)
+    cx.cast(power, dtype)
 }
 
 /// Mod: with the sign of the divisor, or, as C's fmod, of the dividend.
-fn modulo(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn modulo(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (x, y) = (cx.input(0)?, cx.input(1)?);
     if cx.int("fmod", 0) == 0 {
         let rest = cx.binary(Binary::FloorMod, x, y)?;
-        return cx.bind(0, rest);
+        return Ok(rest);
     }
     let (dividend, divisor) = (magnitude(cx, x)?, magnitude(cx, y)?);
     let rest = cx.binary(Binary::FloorMod, dividend, divisor)?;
     let (zero, less) = (cx.number(x, 0.0)?, negative(cx, rest)?);
     let is_negative = cx.compared(Comparison::Less, x, zero)?;
-    let rest = cx.choice(is_negative, less, rest)?;
-    cx.bind(0, rest)
+    cx.choice(is_negative, less, rest)
 }
 
 /// PRelu: the slope's shape is that of the operand's last axes. Before set 7 a list of slopes is one for each channel.
-fn prelu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn prelu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (x, mut slope) = (cx.input(0)?, cx.input(1)?);
     if let (true, &[slopes]) = (cx.opset() < 7, &*cx.dims(slope)) {
         let mut along = vec![1; cx.dims(x).len().saturating_sub(1)];
@@ -270,12 +258,11 @@ fn prelu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     }
     if cx.ty(x).dtype == DType::F32 {
         let y = cx.binary(Binary::Prelu, x, slope)?;
-        return cx.bind(0, y);
+        return Ok(y);
     }
     let zero = cx.number(x, 0.0)?;
     let (is_negative, product) = (cx.compared(Comparison::Less, x, zero)?, cx.product(x, slope)?);
-    let y = cx.choice(is_negative, product, x)?;
-    cx.bind(0, y)
+    cx.choice(is_negative, product, x)
 }
 
 /// The larger or the smaller one, the constant first: NaN stays NaN as the second operand.
@@ -285,12 +272,11 @@ fn extreme(cx: &mut NodeCx<'_, '_, '_>, function: Binary, x: ValueId, y: ValueId
 }
 
 /// Mean of any number of operands.
-fn mean(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn mean(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let operands = cx.inputs()?;
     let all = joined(cx, &operands, |cx, x, y| cx.sum(x, y))?;
     let count = cx.number(all, operands.len() as f64)?;
-    let mean = cx.quotient(all, count)?;
-    cx.bind(0, mean)
+    cx.quotient(all, count)
 }
 
 type OfTwo<'m, 'a> = fn(&mut NodeCx<'_, 'm, 'a>, ValueId, ValueId) -> Lowered<ValueId>;
@@ -304,31 +290,28 @@ fn several<'m, 'a>(cx: &mut NodeCx<'_, 'm, 'a>, of: OfTwo<'m, 'a>) -> Lowered {
 
 fn joined<'m, 'a>(cx: &mut NodeCx<'_, 'm, 'a>, operands: &[ValueId], of: OfTwo<'m, 'a>) -> Lowered<ValueId> {
     let Some((&first, rest)) = operands.split_first() else {
-        return Err(Refusal::malformed("it has no operands"));
+        return Err(malformed!("it has no operands"));
     };
     rest.iter().try_fold(first, |all, &other| of(cx, all, other))
 }
 
 /// BitwiseNot: −1 − x.
-fn bitwise_not(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn bitwise_not(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     let all = cx.number(x, -1.0)?;
-    let y = cx.difference(all, x)?;
-    cx.bind(0, y)
+    cx.difference(all, x)
 }
 
 /// Cast.
-fn cast(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn cast(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     let dtype = tensor::dtype(cx.int("to", 0))?;
-    let value = cx.cast(x, dtype)?;
-    cx.bind(0, value)
+    cx.cast(x, dtype)
 }
 
 /// CastLike: to the type of the second operand.
-fn cast_like(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn cast_like(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (x, like) = (cx.input(0)?, cx.input(1)?);
     let dtype = cx.ty(like).dtype;
-    let value = cx.cast(x, dtype)?;
-    cx.bind(0, value)
+    cx.cast(x, dtype)
 }

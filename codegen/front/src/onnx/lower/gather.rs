@@ -1,24 +1,24 @@
 //! What takes elements from given places, and what puts them there.
 
 use super::cx::NodeCx;
-use super::{describe, Lowered, Operators, Refusal};
+use super::{All, Lowered, One, Operators, Refusal};
 use kiln_ir::{Comparison, DType, Op, Type, ValueId};
 
 pub(super) const OPERATORS: Operators = &[
-    ("Compress", compress),
-    ("Gather", gather),
-    ("GatherElements", elements),
-    ("GatherND", nd),
-    ("OneHot", one_hot),
-    ("ReverseSequence", reverse_sequence),
-    ("TopK", top),
+    ("Compress", One(compress)),
+    ("Gather", One(gather)),
+    ("GatherElements", One(elements)),
+    ("GatherND", One(nd)),
+    ("OneHot", One(one_hot)),
+    ("ReverseSequence", One(reverse_sequence)),
+    ("TopK", All(top)),
 ];
 
 /// Refuses what is no index.
 fn want_index(cx: &NodeCx<'_, '_, '_>, indices: ValueId) -> Lowered {
     match cx.ty(indices).dtype {
         DType::I32 | DType::I64 => Ok(()),
-        _ => Err(Refusal::malformed(format!("its indices are {}", describe(cx.ty(indices))))),
+        _ => Err(malformed!("its indices are {}", cx.shown(indices))),
     }
 }
 
@@ -32,11 +32,7 @@ fn counted(cx: &mut NodeCx<'_, '_, '_>, indices: ValueId, sizes: &[usize]) -> Lo
         let list = given.iter().enumerate();
         let list: Vec<i64> = list.map(|(k, &i)| if i < 0 { i.saturating_add(size(k)) } else { i }).collect();
         if let Some(k) = (0..list.len()).find(|&k| !(0..size(k)).contains(&list[k])) {
-            return Err(Refusal::malformed(format!(
-                "there is no index {}: the axis has size {}",
-                given[k],
-                size(k)
-            )));
+            return Err(malformed!("there is no index {}: the axis has size {}", given[k], size(k)));
         }
         let dims = cx.dims(indices);
         return cx.int_constant("indices", dtype, &dims, &list);
@@ -50,7 +46,7 @@ fn counted(cx: &mut NodeCx<'_, '_, '_>, indices: ValueId, sizes: &[usize]) -> Lo
 }
 
 /// Gather along an axis.
-fn gather(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn gather(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (x, indices) = (cx.input(0)?, cx.input(1)?);
     let (dims, named) = (cx.dims(x), cx.dims(indices));
     let axis = cx.axis(cx.int("axis", 0), dims.len())?;
@@ -58,18 +54,17 @@ fn gather(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let indices = counted(cx, indices, &dims[axis..=axis])?;
     let each = [&named[..], &[1]].concat();
     let indices = cx.reshaped(indices, &each)?;
-    cx.emit(Op::Gather { batch: 0, axis, depth: 1 }, &[x, indices], &result)
+    cx.add_like(Op::Gather { batch: 0, axis, depth: 1 }, &[x, indices], &result)
 }
 
 /// GatherElements: along an axis, an index for each element of the result.
-fn elements(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn elements(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (mut x, indices) = (cx.input(0)?, cx.input(1)?);
     let (dims, named) = (cx.dims(x), cx.dims(indices));
     let axis = cx.axis(cx.int("axis", 0), dims.len())?;
     let fits = |(k, (&own, &dim)): (usize, (&usize, &usize))| k == axis || own <= dim;
     if named.len() != dims.len() || !named.iter().zip(&dims).enumerate().all(fits) {
-        let what = format!("indices {} do not fit {}", describe(cx.ty(indices)), describe(cx.ty(x)));
-        return Err(Refusal::malformed(what));
+        return Err(malformed!("indices {} do not fit {}", cx.shown(indices), cx.shown(x)));
     }
     let indices = counted(cx, indices, &dims[axis..=axis])?;
     for other in (0..dims.len()).filter(|&other| other != axis) {
@@ -82,28 +77,26 @@ fn elements(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let indices = cx.reshaped(indices, &each)?;
     let last = dims.len() - 1;
     let y = cx.add_like(Op::Gather { batch: last, axis: last, depth: 1 }, &[rows, indices], &result)?;
-    let y = cx.swapped(y, axis)?;
-    cx.bind(0, y)
+    cx.swapped(y, axis)
 }
 
 /// GatherND: parts of `x` at coordinates, which are the last axis of the indices.
-fn nd(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn nd(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (x, indices) = (cx.input(0)?, cx.input(1)?);
     let (dims, named) = (cx.dims(x), cx.dims(indices));
     let batch = usize::try_from(cx.int("batch_dims", 0)).unwrap_or(usize::MAX);
     let depth = named.last().copied().unwrap_or(0);
     let fits = batch < named.len() && batch < dims.len() && depth > 0 && depth <= dims.len() - batch;
     if !fits || named[..batch] != dims[..batch] {
-        let what = format!("indices {} do not fit {}", describe(cx.ty(indices)), describe(cx.ty(x)));
-        return Err(Refusal::malformed(what));
+        return Err(malformed!("indices {} do not fit {}", cx.shown(indices), cx.shown(x)));
     }
     let indices = counted(cx, indices, &dims[batch..batch + depth])?;
     let result = [&named[..named.len() - 1], &dims[batch + depth..]].concat();
-    cx.emit(Op::Gather { batch, axis: batch, depth }, &[x, indices], &result)
+    cx.add_like(Op::Gather { batch, axis: batch, depth }, &[x, indices], &result)
 }
 
 /// Compress: what a known list of conditions lets through, along an axis or of all elements.
-fn compress(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn compress(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (mut x, condition) = (cx.input(0)?, cx.input(1)?);
     let axis = match cx.attribute("axis") {
         Some(axis) => cx.axis(axis.int, cx.dims(x).len())?,
@@ -123,15 +116,13 @@ fn compress(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let places = data.bytes().iter().enumerate().filter(|(_, &holds)| holds != 0).map(|(at, _)| at);
     let places: Vec<usize> = places.collect();
     if data.bytes().len() > cx.dims(x)[axis] {
-        let what = format!("{} conditions do not fit {}", data.bytes().len(), describe(cx.ty(x)));
-        return Err(Refusal::malformed(what));
+        return Err(malformed!("{} conditions do not fit {}", data.bytes().len(), cx.shown(x)));
     }
-    let y = cx.picked(x, axis, &places)?;
-    cx.bind(0, y)
+    cx.picked(x, axis, &places)
 }
 
 /// OneHot: one of two values wherever an index is that of the place along a new axis, the other one elsewhere.
-fn one_hot(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn one_hot(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (indices, depth, values) = (cx.input(0)?, cx.input(1)?, cx.input(2)?);
     let known = cx.data(depth).map(|data| match cx.ty(depth).dtype {
         DType::F32 => data.to_f32().first().map(|&depth| depth as i64),
@@ -143,7 +134,7 @@ fn one_hot(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     };
     let depth = depth.and_then(|depth| u32::try_from(depth).ok()).filter(|&depth| depth > 0);
     let Some(depth) = depth.map(|depth| depth as usize).filter(|_| cx.dims(values) == [2]) else {
-        return Err(Refusal::malformed("its depth has to be above 0, and it needs two values"));
+        return Err(malformed!("its depth has to be above 0, and it needs two values"));
     };
     let dims = cx.dims(indices);
     let axis = cx.axis(cx.int("axis", -1), dims.len() + 1)?;
@@ -161,12 +152,11 @@ fn one_hot(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let is_place = cx.compared(Comparison::Equal, indices, places)?;
     let [off, on] = [cx.part(values, 0, 0, 1, 1)?, cx.part(values, 0, 1, 1, 1)?];
     let (off, on) = (cx.reshaped(off, &[])?, cx.reshaped(on, &[])?);
-    let y = cx.choice(is_place, on, off)?;
-    cx.bind(0, y)
+    cx.choice(is_place, on, off)
 }
 
 /// ReverseSequence: the first elements along the axis of time backwards, as many as each sequence is long.
-fn reverse_sequence(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn reverse_sequence(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (x, lengths) = (cx.input(0)?, cx.input(1)?);
     let (batch, time) = (cx.int("batch_axis", 1), cx.int("time_axis", 0));
     want_index(cx, lengths)?;
@@ -175,8 +165,7 @@ fn reverse_sequence(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         || dims.len() < 2
         || cx.dims(lengths) != [dims[batch as usize]]
     {
-        let what = format!("its axes {batch} and {time} do not fit lengths {}", describe(cx.ty(lengths)));
-        return Err(Refusal::malformed(what));
+        return Err(malformed!("its axes {batch} and {time} do not fit lengths {}", cx.shown(lengths)));
     }
     let mut perm: Vec<usize> = (0..dims.len()).collect();
     perm.swap(0, batch as usize);
@@ -192,8 +181,7 @@ fn reverse_sequence(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let from = cx.choice(inside, backwards, at)?;
     let from = cx.reshaped(from, &[b, t, 1])?;
     let y = cx.add_like(Op::Gather { batch: 1, axis: 1, depth: 1 }, &[rows, from], &turned)?;
-    let y = cx.transposed(y, &perm)?;
-    cx.bind(0, y)
+    cx.transposed(y, &perm)
 }
 
 /// TopK: the largest elements along an axis, or the smallest, in order, and where they are.
@@ -207,9 +195,11 @@ fn top(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     };
     let count = k.and_then(|k| usize::try_from(k).ok()).filter(|k| (1..=dims[axis]).contains(k));
     let Some(count) = count else {
-        let what =
-            format!("it cannot find the {:?} largest elements of {}", k.unwrap_or(0), describe(cx.ty(x)));
-        return Err(Refusal::malformed(what));
+        return Err(malformed!(
+            "it cannot find the {:?} largest elements of {}",
+            k.unwrap_or(0),
+            cx.shown(x)
+        ));
     };
     let rows = cx.swapped(x, axis)?;
     // The smallest ones are the largest ones of the negated elements.

@@ -1,20 +1,20 @@
 //! Constants, and what follows from shapes and numbers that are known: ranges, masks, windows; and cumulative sums.
 
 use super::cx::NodeCx;
-use super::{describe, tensor, Lowered, Operators, Refusal};
+use super::{tensor, All, Lowered, One, Operators, Refusal};
 use kiln_ir::{DType, Data, Op, Type, ValueId};
 
 pub(super) const OPERATORS: Operators = &[
-    ("BlackmanWindow", |cx| window(cx, &[0.42, -0.5, 0.08])),
-    ("Constant", stored),
-    ("CumProd", cumulative_product),
-    ("CumSum", cumulative_sum),
-    ("EyeLike", eye_like),
-    ("HammingWindow", |cx| window(cx, &[25.0 / 46.0, 25.0 / 46.0 - 1.0])),
-    ("HannWindow", |cx| window(cx, &[0.5, -0.5])),
-    ("NonZero", non_zero),
-    ("Range", range),
-    ("Trilu", trilu),
+    ("BlackmanWindow", All(|cx| window(cx, &[0.42, -0.5, 0.08]))),
+    ("Constant", One(stored)),
+    ("CumProd", One(cumulative_product)),
+    ("CumSum", One(cumulative_sum)),
+    ("EyeLike", One(eye_like)),
+    ("HammingWindow", All(|cx| window(cx, &[25.0 / 46.0, 25.0 / 46.0 - 1.0]))),
+    ("HannWindow", All(|cx| window(cx, &[0.5, -0.5]))),
+    ("NonZero", One(non_zero)),
+    ("Range", One(range)),
+    ("Trilu", One(trilu)),
 ];
 
 /// Most elements of a constant that a few numbers of the file ask for.
@@ -42,7 +42,7 @@ fn constant(cx: &mut NodeCx<'_, '_, '_>, dtype: DType, dims: &[usize], numbers: 
 }
 
 /// Range: numbers from a start up to a limit.
-fn range(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn range(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let operands = [cx.input(0)?, cx.input(1)?, cx.input(2)?];
     let dtype = cx.ty(operands[0]).dtype;
     let mut numbers = [0.0; 3];
@@ -57,29 +57,24 @@ fn range(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
             _ => data.to_ints(dtype).into_iter().map(|x| x as f64).collect(),
         };
         let &[one] = &*list else {
-            return Err(Refusal::malformed(format!("a bound is {}", describe(cx.ty(operand)))));
+            return Err(malformed!("a bound is {}", cx.shown(operand)));
         };
         *number = one;
     }
     let [start, limit, delta] = numbers;
     let count = ((limit - start) / delta).ceil().max(0.0);
-    if !count.is_finite() {
-        return Err(Refusal::malformed(format!(
-            "its range from {start} to {limit} by {delta} is impossible"
-        )));
-    }
+    malformed_if!(!count.is_finite(), "its range from {start} to {limit} by {delta} is impossible");
     let count = count as usize;
     check_count(count)?;
     let numbers: Vec<f64> = (0..count).map(|k| start + k as f64 * delta).collect();
-    let value = constant(cx, dtype, &[count], &numbers)?;
-    cx.bind(0, value)
+    constant(cx, dtype, &[count], &numbers)
 }
 
 /// EyeLike: 1 on a diagonal.
-fn eye_like(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn eye_like(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     let &[rows, columns] = &*cx.dims(x) else {
-        return Err(Refusal::malformed(format!("{} is not a matrix", describe(cx.ty(x)))));
+        return Err(malformed!("{} is not a matrix", cx.shown(x)));
     };
     check_count(rows * columns)?;
     let dtype = match cx.attribute("dtype") {
@@ -89,20 +84,19 @@ fn eye_like(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let k = cx.int("k", 0);
     let at = |i: usize| (i % columns) as i64 - (i / columns) as i64;
     let numbers: Vec<f64> = (0..rows * columns).map(|i| f64::from(u8::from(at(i) == k))).collect();
-    let value = constant(cx, dtype, &[rows, columns], &numbers)?;
-    cx.bind(0, value)
+    constant(cx, dtype, &[rows, columns], &numbers)
 }
 
 /// Trilu: the part of matrices above a diagonal, or below, with zeros elsewhere.
-fn trilu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn trilu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     let k = cx.ints(1, "diagonal")?.and_then(|list| list.first().copied()).unwrap_or(0);
     let dims = cx.dims(x);
     let &[.., rows, columns] = &*dims else {
-        return Err(Refusal::malformed(format!("{} is not a matrix", describe(cx.ty(x)))));
+        return Err(malformed!("{} is not a matrix", cx.shown(x)));
     };
     if rows * columns == 0 {
-        return cx.bind(0, x);
+        return Ok(x);
     }
     check_count(rows * columns)?;
     let upper = cx.int("upper", 1) != 0;
@@ -111,12 +105,11 @@ fn trilu(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let numbers: Vec<f64> = (0..rows * columns).map(|i| f64::from(u8::from(inside(i)))).collect();
     let mask = constant(cx, DType::Bool, &[rows, columns], &numbers)?;
     let zero = cx.number(x, 0.0)?;
-    let y = cx.choice(mask, x, zero)?;
-    cx.bind(0, y)
+    cx.choice(mask, x, zero)
 }
 
 /// NonZero of what is known: the coordinates, one row for each axis.
-fn non_zero(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn non_zero(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     let ty = cx.ty(x).clone();
     let Some(data) = cx.data(x) else {
@@ -137,14 +130,13 @@ fn non_zero(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let along = |axis: usize| places.iter().map(move |at| at / strides[axis] % dims[axis]);
     let coordinates = (0..dims.len()).flat_map(along);
     let numbers: Vec<f64> = coordinates.map(|at| at as f64).collect();
-    let value = constant(cx, DType::I64, &[dims.len(), places.len()], &numbers)?;
-    cx.bind(0, value)
+    constant(cx, DType::I64, &[dims.len(), places.len()], &numbers)
 }
 
 /// Σ aₖ·cos(2π·k·i / n), n less by one where it is not periodic.
 fn window(cx: &mut NodeCx<'_, '_, '_>, factors: &[f64]) -> Lowered {
     let size = cx.ints(0, "size")?.and_then(|list| list.first().copied()).unwrap_or(0);
-    let size = usize::try_from(size).map_err(|_| Refusal::malformed(format!("its size is {size}")))?;
+    let size = usize::try_from(size).map_err(|_| malformed!("its size is {size}"))?;
     check_count(size)?;
     let dtype = tensor::dtype(cx.int("output_datatype", 1))?;
     let period = if cx.int("periodic", 1) != 0 { size } else { size.saturating_sub(1) }.max(1) as f64;
@@ -156,17 +148,17 @@ fn window(cx: &mut NodeCx<'_, '_, '_>, factors: &[f64]) -> Lowered {
 }
 
 /// CumSum.
-fn cumulative_sum(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn cumulative_sum(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (x, axis) = cumulative(cx)?;
     let dims = cx.dims(x);
     let (exclusive, reverse) = (cx.int("exclusive", 0) != 0, cx.int("reverse", 0) != 0);
-    cx.emit(Op::CumSum { axis, exclusive, reverse }, &[x], &dims)
+    cx.add_like(Op::CumSum { axis, exclusive, reverse }, &[x], &dims)
 }
 
 fn cumulative(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<(ValueId, usize)> {
     let x = cx.input(0)?;
     let axis = cx.ints(1, "axis")?.and_then(|list| list.first().copied());
-    let axis = axis.ok_or_else(|| Refusal::malformed("its axis is missing"))?;
+    let axis = axis.ok_or_else(|| malformed!("its axis is missing"))?;
     Ok((x, cx.axis(axis, cx.dims(x).len())?))
 }
 
@@ -174,7 +166,7 @@ fn cumulative(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<(ValueId, usize)> {
 const MOST_PRODUCTS: usize = 64;
 
 /// CumProd: as CumSum, of products.
-fn cumulative_product(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn cumulative_product(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (x, axis) = cumulative(cx)?;
     let count = cx.dims(x)[axis];
     if count == 0 || count > MOST_PRODUCTS {
@@ -202,17 +194,16 @@ fn cumulative_product(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     if reverse {
         parts.reverse();
     }
-    let y = cx.joined(&parts, axis)?;
-    cx.bind(0, y)
+    cx.joined(&parts, axis)
 }
 
 /// Constant.
-fn stored(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn stored(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     if let Some(tensor) = cx.tensor("value") {
         let (ty, data) = tensor::constant(tensor, &mut cx.importer.budget)?;
         let name = cx.node.outputs.first().map(|name| name.text()).unwrap_or_default();
         let value = cx.importer.graph.add_const(name, ty, data);
-        return cx.bind(0, value);
+        return Ok(value);
     }
     let value = if let Some(number) = cx.attribute("value_float") {
         cx.float_constant("constant", &[], &[number.float])?
@@ -228,5 +219,5 @@ fn stored(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
             "export the model without such constants",
         ));
     };
-    cx.bind(0, value)
+    Ok(value)
 }

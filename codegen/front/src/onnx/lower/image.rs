@@ -1,7 +1,7 @@
 //! Images, which are channel-first in ONNX and channel-last in the graph; windows over them, and convolutions.
 
 use super::cx::NodeCx;
-use super::{describe, Lowered, Refusal};
+use super::{Lowered, Refusal};
 use kiln_ir::{Clamp, Op, Padding, Rescale, ValueId, Window};
 
 /// From \[n, c, h, w\] to \[n, h, w, c\].
@@ -15,7 +15,7 @@ pub(super) fn channel_last(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<V
         [n, c, w] => cx.reshaped(x, &[n, c, 1, w])?,
         [_, _, _, _] => x,
         _ => {
-            let what = format!("{} is neither an image nor a sequence", describe(cx.ty(x)));
+            let what = format!("{} is neither an image nor a sequence", cx.shown(x));
             return Err(Refusal::unsupported(what, "use two-dimensional convolutions and poolings"));
         }
     };
@@ -109,7 +109,7 @@ fn list(cx: &NodeCx<'_, '_, '_>, name: &str, otherwise: usize, len: usize) -> Lo
         Some(list) if list.len() == len => Ok(list),
         // Some programs write an empty list.
         Some(list) if list.is_empty() => Ok(vec![otherwise; len]),
-        Some(list) => Err(Refusal::malformed(format!("its {name} are {list:?}"))),
+        Some(list) => Err(malformed!("its {name} are {list:?}")),
     }
 }
 
@@ -133,7 +133,7 @@ fn padded(
     let count = size.len();
     let (strides, dilations) = (list(cx, "strides", 1, count)?, list(cx, "dilations", 1, count)?);
     if [size, &strides, &dilations].iter().any(|list| list.contains(&0)) {
-        return Err(Refusal::malformed("a stride, dilation or size of its window is 0"));
+        return Err(malformed!("a stride, dilation or size of its window is 0"));
     }
     let mut axes: Vec<Axis> = (0..count)
         .map(|k| Axis {
@@ -156,14 +156,14 @@ fn padded(
                 let all = out
                     .checked_sub(1)
                     .and_then(|last| last.checked_mul(axis.stride)?.checked_add(reach(axis)?));
-                let all = all.ok_or_else(|| Refusal::malformed("its window is too large"))?;
+                let all = all.ok_or_else(|| malformed!("its window is too large"))?;
                 let pad = all.saturating_sub(axis.image);
                 let before = if kind == b"SAME_UPPER" { pad / 2 } else { pad.div_ceil(2) };
                 axis.pad = (before, pad - before);
             }
         }
         other => {
-            return Err(Refusal::malformed(format!("its auto_pad is {:?}", String::from_utf8_lossy(other))));
+            return Err(malformed!("its auto_pad is {:?}", String::from_utf8_lossy(other)));
         }
     }
     Ok(axes)
@@ -208,7 +208,7 @@ pub(super) fn weights(cx: &NodeCx<'_, '_, '_>, w: ValueId) -> Lowered<Vec<f32>> 
 /// The number of groups of channels.
 pub(super) fn groups(cx: &NodeCx<'_, '_, '_>) -> Lowered<usize> {
     let groups = usize::try_from(cx.int("group", 1)).ok().filter(|&groups| groups > 0);
-    groups.ok_or_else(|| Refusal::malformed("it has no groups"))
+    groups.ok_or_else(|| malformed!("it has no groups"))
 }
 
 /// Adds a convolution of a channel-last image with constant filters \[o, kh, kw, c / groups\].
@@ -259,10 +259,10 @@ fn result_dims(
     window: &Window,
 ) -> Lowered<[usize; 4]> {
     let (&[n, h, w, _], &[o, kh, kw, _]) = (&*cx.dims(image), &*cx.dims(filters)) else {
-        return Err(Refusal::malformed("no image"));
+        return Err(malformed!("no image"));
     };
     let Some([out_h, out_w]) = window.output([h, w]) else {
-        return Err(Refusal::malformed(format!("a {kh}×{kw} window does not fit a {h}×{w} image")));
+        return Err(malformed!("a {kh}×{kw} window does not fit a {h}×{w} image"));
     };
     Ok([n, out_h, out_w, o])
 }

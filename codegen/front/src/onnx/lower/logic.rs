@@ -1,64 +1,59 @@
 //! Comparisons, logic and choices.
 
 use super::cx::NodeCx;
-use super::{Lowered, Operators};
-use kiln_ir::{Comparison, Unary};
+use super::{Lowered, One, Operators};
+use kiln_ir::{Comparison, Unary, ValueId};
 
 pub(super) const OPERATORS: Operators = &[
-    ("And", and),
-    ("Equal", |cx| compare(cx, Comparison::Equal)),
-    ("Greater", |cx| compare(cx, Comparison::Greater)),
-    ("GreaterOrEqual", |cx| compare(cx, Comparison::GreaterEqual)),
-    ("IsInf", is_inf),
-    ("IsNaN", is_nan),
-    ("Less", |cx| compare(cx, Comparison::Less)),
-    ("LessOrEqual", |cx| compare(cx, Comparison::LessEqual)),
-    ("Not", not),
-    ("Or", or),
-    ("Where", choose),
-    ("Xor", |cx| compare(cx, Comparison::NotEqual)),
+    ("And", One(and)),
+    ("Equal", One(|cx| compare(cx, Comparison::Equal))),
+    ("Greater", One(|cx| compare(cx, Comparison::Greater))),
+    ("GreaterOrEqual", One(|cx| compare(cx, Comparison::GreaterEqual))),
+    ("IsInf", One(is_inf)),
+    ("IsNaN", One(is_nan)),
+    ("Less", One(|cx| compare(cx, Comparison::Less))),
+    ("LessOrEqual", One(|cx| compare(cx, Comparison::LessEqual))),
+    ("Not", One(not)),
+    ("Or", One(or)),
+    ("Where", One(choose)),
+    ("Xor", One(|cx| compare(cx, Comparison::NotEqual))),
 ];
 
 /// Not.
-fn not(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn not(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     let no = cx.truth(false);
-    let truth = cx.compared(Comparison::Equal, x, no)?;
-    cx.bind(0, truth)
+    cx.compared(Comparison::Equal, x, no)
 }
 
 /// And: the second, if the first holds.
-fn and(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn and(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (x, y) = (cx.input(0)?, cx.input(1)?);
-    let truth = cx.both(x, y)?;
-    cx.bind(0, truth)
+    cx.both(x, y)
 }
 
 /// Or: the second, unless the first holds.
-fn or(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn or(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (x, y) = (cx.input(0)?, cx.input(1)?);
     let yes = cx.truth(true);
-    let truth = cx.choice(x, yes, y)?;
-    cx.bind(0, truth)
+    cx.choice(x, yes, y)
 }
 
 /// Where.
-fn choose(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn choose(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (condition, x, y) = (cx.input(0)?, cx.input(1)?, cx.input(2)?);
-    let value = cx.choice(condition, x, y)?;
-    cx.bind(0, value)
+    cx.choice(condition, x, y)
 }
 
 /// IsNaN: what is not equal to itself.
-fn is_nan(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn is_nan(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     cx.want_float(x)?;
-    let truth = cx.compared(Comparison::NotEqual, x, x)?;
-    cx.bind(0, truth)
+    cx.compared(Comparison::NotEqual, x, x)
 }
 
 /// IsInf, of either sign or of one.
-fn is_inf(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn is_inf(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     cx.want_float(x)?;
     let sides = [cx.int("detect_negative", 1) != 0, cx.int("detect_positive", 1) != 0];
@@ -69,11 +64,10 @@ fn is_inf(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         let no = cx.truth(false);
         truth = cx.both(truth, no)?;
     }
-    cx.bind(0, truth)
+    Ok(truth)
 }
 
-fn compare(cx: &mut NodeCx<'_, '_, '_>, function: Comparison) -> Lowered {
+fn compare(cx: &mut NodeCx<'_, '_, '_>, function: Comparison) -> Lowered<ValueId> {
     let (x, y) = (cx.input(0)?, cx.input(1)?);
-    let truth = cx.compared(function, x, y)?;
-    cx.bind(0, truth)
+    cx.compared(function, x, y)
 }

@@ -173,7 +173,7 @@ impl<'m, 'a> Importer<'m, 'a> {
         }
         let before = self.graph.order.len();
         let lowered = match find(&name) {
-            Some(lower) => lower(&mut NodeCx::new(self, node, origin)),
+            Some(lower) => lower.run(&mut NodeCx::new(self, node, origin)),
             None => {
                 let help = "replace it with supported operators, or move the computation out of the model";
                 Err(Refusal::unsupported("this operator cannot be compiled", help))
@@ -249,7 +249,7 @@ impl<'m, 'a> Importer<'m, 'a> {
             return known.ok_or(Refusal::Follows);
         }
         let Some(&tensor) = self.initializers.get(&name) else {
-            return Err(Refusal::malformed(format!("\"{name}\" is used before it is computed")));
+            return Err(malformed!("\"{name}\" is used before it is computed"));
         };
         let (ty, data) = tensor::constant(tensor, &mut self.budget)?;
         let value = self.graph.add_const(name.text(), ty, data);
@@ -258,7 +258,24 @@ impl<'m, 'a> Importer<'m, 'a> {
     }
 }
 
-type Lower = fn(&mut NodeCx<'_, '_, '_>) -> Lowered;
+/// The lowering of an operator.
+#[derive(Clone, Copy)]
+enum Lower {
+    /// Gives the only result.
+    One(fn(&mut NodeCx<'_, '_, '_>) -> Lowered<ValueId>),
+    /// Binds all results itself.
+    All(fn(&mut NodeCx<'_, '_, '_>) -> Lowered),
+}
+use Lower::{All, One};
+
+impl Lower {
+    fn run(self, cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+        match self {
+            One(lower) => lower(cx).and_then(|value| cx.bind(0, value)),
+            All(lower) => lower(cx),
+        }
+    }
+}
 
 /// The operators of a family: name, of those of other domains behind the domain's, and lowering.
 type Operators = &'static [(&'static str, Lower)];

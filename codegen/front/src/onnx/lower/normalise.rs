@@ -2,21 +2,21 @@
 
 use super::cx::NodeCx;
 use super::elementwise::{broadcast, magnitude};
-use super::{describe, Lowered, Operators, Refusal};
+use super::{All, Lowered, One, Operators};
 use kiln_ir::{Binary, Comparison, Reduction, Unary, ValueId};
 
 pub(super) const OPERATORS: Operators = &[
-    ("GroupNormalization", group),
-    ("InstanceNormalization", instance),
-    ("LRN", local_response),
-    ("LayerNormalization", layer),
-    ("LpNormalization", lp),
-    ("MeanVarianceNormalization", mean_variance),
-    ("RMSNorm", |cx| root_mean_square_with(cx, 1e-6)),
-    ("RMSNormalization", |cx| root_mean_square_with(cx, 1e-5)),
-    ("SimplifiedLayerNormalization", |cx| root_mean_square_with(cx, 1e-5)),
-    ("com.microsoft.SkipLayerNormalization", skip_layer),
-    ("com.microsoft.SkipSimplifiedLayerNormalization", skip_root_mean_square),
+    ("GroupNormalization", One(group)),
+    ("InstanceNormalization", One(instance)),
+    ("LRN", One(local_response)),
+    ("LayerNormalization", All(layer)),
+    ("LpNormalization", One(lp)),
+    ("MeanVarianceNormalization", One(mean_variance)),
+    ("RMSNorm", All(|cx| root_mean_square_with(cx, 1e-6))),
+    ("RMSNormalization", All(|cx| root_mean_square_with(cx, 1e-5))),
+    ("SimplifiedLayerNormalization", All(|cx| root_mean_square_with(cx, 1e-5))),
+    ("com.microsoft.SkipLayerNormalization", All(skip_layer)),
+    ("com.microsoft.SkipSimplifiedLayerNormalization", All(skip_root_mean_square)),
 ];
 
 /// (x − mean) · factor with factor = 1 / √(variance + ε), both over `axes`: that, the mean and the factor.
@@ -44,8 +44,7 @@ fn scaled(
 ) -> Lowered<ValueId> {
     for operand in [scale, bias].into_iter().flatten() {
         if broadcast(cx, x, operand)? != cx.dims(x) {
-            let what = format!("{} does not fit {}", describe(cx.ty(operand)), describe(cx.ty(x)));
-            return Err(Refusal::malformed(what));
+            return Err(malformed!("{} does not fit {}", cx.shown(operand), cx.shown(x)));
         }
     }
     if let Some(scale) = scale {
@@ -119,13 +118,13 @@ fn skipped(cx: &mut NodeCx<'_, '_, '_>, bias: usize) -> Lowered<(ValueId, [usize
 }
 
 /// InstanceNormalization: each channel of each image by itself.
-fn instance(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn instance(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (x, scale, bias) = (cx.input(0)?, cx.input(1)?, cx.input(2)?);
     cx.want_float(x)?;
     let dims = cx.dims(x);
     let c = dims.get(1).copied().unwrap_or(0);
     if dims.len() < 3 || cx.dims(scale) != [c] || cx.dims(bias) != [c] {
-        return Err(Refusal::malformed(format!("its factors do not fit {}", describe(cx.ty(x)))));
+        return Err(malformed!("its factors do not fit {}", cx.shown(x)));
     }
     let axes: Vec<usize> = (2..dims.len()).collect();
     let mut along = vec![1; dims.len() - 1];
@@ -133,22 +132,19 @@ fn instance(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let epsilon = cx.float("epsilon", 1e-5);
     let [value, ..] = normal(cx, x, &axes, epsilon)?;
     let (scale, bias) = (cx.reshaped(scale, &along)?, cx.reshaped(bias, &along)?);
-    let y = scaled(cx, value, Some(scale), Some(bias))?;
-    cx.bind(0, y)
+    scaled(cx, value, Some(scale), Some(bias))
 }
 
 /// GroupNormalization: each group of channels by itself. Factors are those of channels since operator set 21, and of groups before.
-fn group(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn group(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (x, scale, bias) = (cx.input(0)?, cx.input(1)?, cx.input(2)?);
     cx.want_float(x)?;
     let dims = cx.dims(x);
     let groups = usize::try_from(cx.int("num_groups", 0)).unwrap_or(0);
     let (&[n, c, ..], true) = (&*dims, dims.len() >= 3) else {
-        return Err(Refusal::malformed(format!("{} has no channels", describe(cx.ty(x)))));
+        return Err(malformed!("{} has no channels", cx.shown(x)));
     };
-    if groups == 0 || c % groups != 0 {
-        return Err(Refusal::malformed(format!("{c} channels do not divide into {groups} groups")));
-    }
+    malformed_if!(groups == 0 || c % groups != 0, "{c} channels do not divide into {groups} groups");
     let pixels: usize = dims[2..].iter().product();
     let parts = cx.reshaped(x, &[n, groups, c / groups * pixels])?;
     let epsilon = cx.float("epsilon", 1e-5);
@@ -159,16 +155,15 @@ fn group(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     };
     let value = cx.reshaped(value, &shape)?;
     if [scale, bias].map(|list| cx.dims(list)) != [[along[0]], [along[0]]] {
-        return Err(Refusal::malformed(format!("its factors do not fit {}", describe(cx.ty(x)))));
+        return Err(malformed!("its factors do not fit {}", cx.shown(x)));
     }
     let (scale, bias) = (cx.reshaped(scale, &along)?, cx.reshaped(bias, &along)?);
     let y = scaled(cx, value, Some(scale), Some(bias))?;
-    let y = cx.reshaped(y, &dims)?;
-    cx.bind(0, y)
+    cx.reshaped(y, &dims)
 }
 
 /// MeanVarianceNormalization: (x − mean) / (deviation + 10⁻⁹).
-fn mean_variance(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn mean_variance(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     let rank = cx.dims(x).len();
     let given = cx.list("axes").unwrap_or(&[0, 2, 3]).to_vec();
@@ -181,12 +176,11 @@ fn mean_variance(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let variance = cx.mean(squares, &axes)?;
     let deviation = cx.unary(Unary::Sqrt, variance)?;
     let deviation = cx.plus(deviation, 1e-9)?;
-    let y = cx.quotient(centred, deviation)?;
-    cx.bind(0, y)
+    cx.quotient(centred, deviation)
 }
 
 /// LpNormalization: divided by Σ |x| or √Σ x² along an axis; where that is 0, so is the result.
-fn lp(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn lp(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     cx.want_float(x)?;
     let axis = cx.axis(cx.int("axis", -1), cx.dims(x).len())?;
@@ -200,27 +194,21 @@ fn lp(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
             let sum = cx.reduced(Reduction::Sum, squares, &[axis])?;
             cx.unary(Unary::Sqrt, sum)?
         }
-        p => return Err(Refusal::malformed(format!("its p is {p}"))),
+        p => return Err(malformed!("its p is {p}")),
     };
     // Also where the squares are too small for a number: what is divided is finite there.
     let (zero, infinity) = (cx.number(norm, 0.0)?, cx.number(norm, f64::INFINITY)?);
     let nothing = cx.compared(Comparison::Equal, norm, zero)?;
     let norm = cx.choice(nothing, infinity, norm)?;
-    let y = cx.quotient(x, norm)?;
-    cx.bind(0, y)
+    cx.quotient(x, norm)
 }
 
 /// LRN: x / (bias + α/size · Σ x²)^β, the sum over neighbouring channels.
-fn local_response(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn local_response(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     cx.want_float(x)?;
     let (dims, size) = (cx.dims(x), usize::try_from(cx.int("size", 0)).unwrap_or(0));
-    if dims.len() < 2 || size == 0 {
-        return Err(Refusal::malformed(format!(
-            "a window of {size} channels does not fit {}",
-            describe(cx.ty(x))
-        )));
-    }
+    malformed_if!(dims.len() < 2 || size == 0, "a window of {size} channels does not fit {}", cx.shown(x));
     let (alpha, beta, bias) = (cx.float("alpha", 1e-4), cx.float("beta", 0.75), cx.float("bias", 1.0));
     let squares = cx.unary(Unary::Square, x)?;
     let (mut before, mut after) = (vec![0; dims.len()], vec![0; dims.len()]);
@@ -238,6 +226,5 @@ fn local_response(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let sum = cx.plus(sum, bias.into())?;
     let exponent = cx.number(sum, (-beta).into())?;
     let factor = cx.binary(Binary::Pow, sum, exponent)?;
-    let y = cx.product(x, factor)?;
-    cx.bind(0, y)
+    cx.product(x, factor)
 }

@@ -1,13 +1,13 @@
 //! Pad, and CenterCropPad.
 
 use super::cx::NodeCx;
-use super::{describe, Lowered, Operators, Refusal};
+use super::{Lowered, One, Operators, Refusal};
 use kiln_ir::{DType, ValueId};
 
-pub(super) const OPERATORS: Operators = &[("CenterCropPad", center), ("Pad", pad)];
+pub(super) const OPERATORS: Operators = &[("CenterCropPad", One(center)), ("Pad", One(pad))];
 
 /// Pad: with one number, or by what is inside. Less than nothing cuts off, and what is cut off pads nothing.
-fn pad(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn pad(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     let rank = cx.dims(x).len();
     let (given, number) = match cx.opset() >= 11 {
@@ -22,7 +22,7 @@ fn pad(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         Some(axes) => axes.iter().map(|&axis| cx.axis(axis, rank)).collect::<Lowered<Vec<usize>>>()?,
         None => (0..rank).collect(),
     };
-    let wrong = || Refusal::malformed(format!("its pads {given:?} do not fit {}", describe(cx.ty(x))));
+    let wrong = || malformed!("its pads {given:?} do not fit {}", cx.shown(x));
     let largest = i64::from(u32::MAX);
     if given.len() != 2 * axes.len() || given.iter().any(|&pad| !(-largest..=largest).contains(&pad)) {
         return Err(wrong());
@@ -49,8 +49,7 @@ fn pad(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
                     (-before..size + after).map(|at| inside(mode, at, size)).collect();
                 let indices = indices.filter(|list| !list.is_empty()).ok_or_else(|| {
                     let mode = String::from_utf8_lossy(mode);
-                    let what =
-                        format!("axis {axis} of {} cannot be padded with mode {mode:?}", describe(cx.ty(x)));
+                    let what = format!("axis {axis} of {} cannot be padded with mode {mode:?}", cx.shown(x));
                     Refusal::malformed(what)
                 })?;
                 y = cx.picked(y, axis, &indices)?;
@@ -58,7 +57,7 @@ fn pad(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
             y
         }
     };
-    cx.bind(0, y)
+    Ok(y)
 }
 
 /// What stands at an index that may lie outside.
@@ -87,9 +86,10 @@ fn cut_off(
     for (axis, &(before, after)) in pads.iter().enumerate().filter(|(_, &(a, b))| a < 0 || b < 0) {
         let size = cx.dims(x)[axis];
         let (first, end) = (before.min(0).unsigned_abs() as usize, after.min(0).unsigned_abs() as usize);
-        let count = size.checked_sub(first + end).filter(|&count| count > 0).ok_or_else(|| {
-            Refusal::malformed(format!("nothing of axis {axis} of {} remains", describe(cx.ty(x))))
-        })?;
+        let count = size
+            .checked_sub(first + end)
+            .filter(|&count| count > 0)
+            .ok_or_else(|| malformed!("nothing of axis {axis} of {} remains", cx.shown(x)))?;
         x = cx.part(x, axis, first, count, 1)?;
     }
     Ok((x, pads.iter().map(|&(before, after)| (before.max(0), after.max(0))).collect()))
@@ -104,13 +104,13 @@ fn padding(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<i64> {
             Ok(data.to_f32().first().map_or(0, |number| i64::from(number.to_bits())))
         }
         Some(data) if dtype == own => Ok(data.to_ints(dtype).first().copied().unwrap_or(0)),
-        Some(_) => Err(Refusal::malformed(format!("it pads with {}", describe(cx.ty(number))))),
+        Some(_) => Err(malformed!("it pads with {}", cx.shown(number))),
         None => Err(Refusal::unsupported("its padding value is computed at run time", "pad with a constant")),
     }
 }
 
 /// CenterCropPad: the middle of `x`, or zeros around it, so that axes have given sizes.
-fn center(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn center(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let mut x = cx.input(0)?;
     let rank = cx.dims(x).len();
     let sizes = super::shape::sizes(cx, 1, "shape")?;
@@ -118,9 +118,7 @@ fn center(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         Some(axes) => axes.iter().map(|&axis| cx.axis(axis, rank)).collect::<Lowered<Vec<usize>>>()?,
         None => (0..rank).collect(),
     };
-    if axes.len() != sizes.len() {
-        return Err(Refusal::malformed(format!("sizes {sizes:?} do not fit axes {axes:?}")));
-    }
+    malformed_if!(axes.len() != sizes.len(), "sizes {sizes:?} do not fit axes {axes:?}");
     for (&axis, &size) in axes.iter().zip(&sizes) {
         let own = cx.dims(x)[axis];
         if own >= size {
@@ -132,5 +130,5 @@ fn center(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
             x = cx.padded(x, &before, &after, 0)?;
         }
     }
-    cx.bind(0, x)
+    Ok(x)
 }

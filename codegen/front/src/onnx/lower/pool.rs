@@ -3,16 +3,16 @@
 use super::cx::NodeCx;
 use super::elementwise::magnitude;
 use super::image::{channel_first, channel_last, pool_window, Axis};
-use super::{describe, quantise, Lowered, Operators, Refusal};
+use super::{quantise, All, Lowered, One, Operators, Refusal};
 use kiln_ir::{Binary, Clamp, DType, Op, Reduction, Unary, ValueId};
 
 pub(super) const OPERATORS: Operators = &[
-    ("AveragePool", average),
-    ("GlobalAveragePool", |cx| global(cx, |cx, x, axes| cx.mean(x, axes))),
-    ("GlobalLpPool", global_lp),
-    ("GlobalMaxPool", |cx| global(cx, |cx, x, axes| cx.reduced(Reduction::Max, x, axes))),
-    ("LpPool", lp),
-    ("MaxPool", max),
+    ("AveragePool", One(average)),
+    ("GlobalAveragePool", All(|cx| global(cx, |cx, x, axes| cx.mean(x, axes)))),
+    ("GlobalLpPool", All(global_lp)),
+    ("GlobalMaxPool", All(|cx| global(cx, |cx, x, axes| cx.reduced(Reduction::Max, x, axes)))),
+    ("LpPool", One(lp)),
+    ("MaxPool", All(max)),
 ];
 
 /// What becomes of the elements of a window.
@@ -27,10 +27,9 @@ enum Of {
 }
 
 /// AveragePool.
-fn average(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn average(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
-    let y = average_of(cx, x)?;
-    cx.bind(0, y)
+    average_of(cx, x)
 }
 
 /// The means of the windows of an image of floats, as the attributes describe them.
@@ -67,15 +66,14 @@ fn max(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// LpPool: the p-th root of Σ |x|^p.
-fn lp(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn lp(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     cx.want_float(x)?;
     let p = if cx.opset() < 2 { f64::from(cx.float("p", 2.0)) } else { cx.int("p", 2) as f64 };
     let sizes = magnitude(cx, x)?;
     let powers = power(cx, sizes, p)?;
     let sums = pool(cx, powers, Of::Sum)?;
-    let y = power(cx, sums, 1.0 / p)?;
-    cx.bind(0, y)
+    power(cx, sums, 1.0 / p)
 }
 
 /// GlobalLpPool.
@@ -105,7 +103,7 @@ fn power(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, p: f64) -> Lowered<ValueId> {
 fn pool(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, of: Of) -> Lowered<ValueId> {
     let dims = cx.dims(x);
     let Some(size) = cx.sizes("kernel_shape")?.filter(|size| size.len() + 2 == dims.len()) else {
-        return Err(Refusal::malformed(format!("its kernel_shape does not fit {}", describe(cx.ty(x)))));
+        return Err(malformed!("its kernel_shape does not fit {}", cx.shown(x)));
     };
     let mut axes = pool_window(cx, &size, &dims[2..])?;
     let x = cropped(cx, x, &mut axes)?;
@@ -122,8 +120,7 @@ fn pool(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, of: Of) -> Lowered<ValueId> {
         axes.iter_mut().for_each(Axis::reach_out);
     }
     if axes.iter().any(|axis| axis.windows().is_none_or(|windows| windows == 0)) {
-        let what = format!("a window of {size:?} does not fit {}", describe(cx.ty(x)));
-        return Err(Refusal::malformed(what));
+        return Err(malformed!("a window of {size:?} does not fit {}", cx.shown(x)));
     }
     let is_inside = axes.iter().all(|axis| axis.pad == (0, 0));
     let direct = match of {
@@ -170,9 +167,9 @@ fn cropped(cx: &mut NodeCx<'_, '_, '_>, mut x: ValueId, axes: &mut [Axis]) -> Lo
 fn flat(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, axes: &[Axis], of: Of) -> Lowered<ValueId> {
     let rank = cx.dims(x).len();
     let image = channel_last(cx, x)?;
-    let &[n, h, w, c] = &*cx.dims(image) else { return Err(Refusal::malformed("no image")) };
+    let &[n, h, w, c] = &*cx.dims(image) else { return Err(malformed!("no image")) };
     let window = Axis::window(axes);
-    let Some([out_h, out_w]) = window.output([h, w]) else { return Err(Refusal::malformed("no window")) };
+    let Some([out_h, out_w]) = window.output([h, w]) else { return Err(malformed!("no window")) };
     let clamp = match cx.ty(image).dtype {
         DType::I8 => Clamp::I8,
         DType::I16 => Clamp::Int { lo: i16::MIN.into(), hi: i16::MAX.into() },
@@ -236,9 +233,7 @@ fn global<'m, 'a>(cx: &mut NodeCx<'_, 'm, 'a>, reduce: Reduce<'m, 'a>) -> Lowere
     let x = cx.input(0)?;
     cx.want_float(x)?;
     let rank = cx.dims(x).len();
-    if rank < 3 {
-        return Err(Refusal::malformed(format!("{} is not an image", describe(cx.ty(x)))));
-    }
+    malformed_if!(rank < 3, "{} is not an image", cx.shown(x));
     let axes: Vec<usize> = (2..rank).collect();
     let y = reduce(cx, x, &axes)?;
     cx.bind(0, y)

@@ -1,11 +1,11 @@
 //! Products of matrices, and BatchNormalization.
 
 use super::cx::NodeCx;
-use super::{describe, Lowered, Operators, Refusal};
+use super::{All, Lowered, One, Operators, Refusal};
 use kiln_ir::{AddRescale, Clamp, DType, Op, Rescale, Shape, Type, ValueId};
 
 pub(super) const OPERATORS: Operators =
-    &[("BatchNormalization", batch_normalization), ("Gemm", gemm), ("MatMul", matmul)];
+    &[("BatchNormalization", One(batch_normalization)), ("Gemm", All(gemm)), ("MatMul", One(matmul))];
 
 const PRODUCT: Op = Op::Mul { rescale: Rescale::Real, clamp: Clamp::NO_FLOAT };
 const SUM: Op = Op::Add { rescale: AddRescale::Real, clamp: Clamp::NO_FLOAT };
@@ -39,16 +39,12 @@ fn gemm(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (alpha, beta) = (cx.float("alpha", 1.0), cx.float("beta", 1.0));
     let (turn_a, turn_b) = (cx.int("transA", 0) != 0, cx.int("transB", 0) != 0);
     if cx.dims(a).len() != 2 || cx.dims(b).len() != 2 {
-        let what = format!("{} and {} are not matrices", describe(cx.ty(a)), describe(cx.ty(b)));
-        return Err(Refusal::malformed(what));
+        return Err(malformed!("{} and {} are not matrices", cx.shown(a), cx.shown(b)));
     }
     let x = if turn_a { turned(cx, a)? } else { a };
-    let &[m, k] = &*cx.dims(x) else { return Err(Refusal::malformed("no matrix")) };
+    let &[m, k] = &*cx.dims(x) else { return Err(malformed!("no matrix")) };
     let [rows, columns] = if turn_b { [1, 0] } else { [0, 1] }.map(|axis: usize| cx.dims(b)[axis]);
-    if rows != k {
-        let what = format!("rows of {k} and columns of {rows} elements do not fit");
-        return Err(Refusal::malformed(what));
-    }
+    malformed_if!(rows != k, "rows of {k} and columns of {rows} elements do not fit");
     let n = columns;
     let Some(weights) = filters(cx, b, turn_b, alpha)? else {
         let y = if turn_b { b } else { turned(cx, b)? };
@@ -87,7 +83,7 @@ fn plus(cx: &mut NodeCx<'_, '_, '_>, product: ValueId, c: Option<ValueId>, beta:
     let Some(mut c) = c else { return cx.bind(0, product) };
     let dims = cx.dims(product);
     if super::elementwise::broadcast(cx, product, c)? != dims {
-        return Err(Refusal::malformed(format!("{} cannot be added to {dims:?}", describe(cx.ty(c)))));
+        return Err(malformed!("{} cannot be added to {dims:?}", cx.shown(c)));
     }
     if beta != 1.0 {
         let own = cx.dims(c);
@@ -98,23 +94,22 @@ fn plus(cx: &mut NodeCx<'_, '_, '_>, product: ValueId, c: Option<ValueId>, beta:
 }
 
 /// MatMul, as NumPy has it.
-fn matmul(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn matmul(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (a, b) = (cx.input(0)?, cx.input(1)?);
     cx.want_float(a)?;
     cx.want_float(b)?;
     let (left, right) = (cx.dims(a), cx.dims(b));
-    let misfit = || Refusal::malformed(format!("{left:?} and {right:?} cannot be multiplied"));
+    let misfit = || malformed!("{left:?} and {right:?} cannot be multiplied");
     let (Some(&k), Some(&last)) = (left.last(), right.last()) else { return Err(misfit()) };
     if right.len() == 2 && right[0] == k {
         if let Some(weights) = filters(cx, b, false, 1.0)? {
             let dims = [&left[..left.len() - 1], &[last]].concat();
             let op = Op::Dense { rescale: Rescale::Real, clamp: Clamp::NO_FLOAT };
-            return cx.emit(op, &[a, weights], &dims);
+            return cx.add_like(op, &[a, weights], &dims);
         }
     }
     let op = Op::MatMul { rescale: Rescale::Real, clamp: Clamp::NO_FLOAT };
-    let product = product_of(cx, a, b, |dims| Ok((op, Type::plain(DType::F32, dims))))?;
-    cx.bind(0, product)
+    product_of(cx, a, b, |dims| Ok((op, Type::plain(DType::F32, dims))))
 }
 
 /// The product of matrices, or of stacks of them, by an op that makes a result of that type from the dimensions.
@@ -125,7 +120,7 @@ pub(super) fn product_of(
     op: impl FnOnce(&[usize]) -> Lowered<(Op, Type)>,
 ) -> Lowered<ValueId> {
     let (left, right) = (cx.dims(a), cx.dims(b));
-    let misfit = || Refusal::malformed(format!("{left:?} and {right:?} cannot be multiplied"));
+    let misfit = || malformed!("{left:?} and {right:?} cannot be multiplied");
     let (Some(&k), Some(&last)) = (left.last(), right.last()) else { return Err(misfit()) };
     // Vectors are matrices of one row, or of one column.
     let x = if left.len() == 1 { cx.reshaped(a, &[1, k])? } else { a };
@@ -151,7 +146,7 @@ pub(super) fn product_of(
 }
 
 /// BatchNormalization with constant statistics: a factor and a summand for each channel.
-fn batch_normalization(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn batch_normalization(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     if cx.int("training_mode", 0) != 0 {
         return Err(Refusal::unsupported(
             "it is in training mode",
@@ -166,7 +161,7 @@ fn batch_normalization(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let dims = cx.dims(x);
     let c = dims.get(1).copied().unwrap_or(0);
     if [&scale, &bias, &mean, &variance].iter().any(|list| list.len() != c) || c == 0 {
-        return Err(Refusal::malformed(format!("its statistics do not fit {}", describe(cx.ty(x)))));
+        return Err(malformed!("its statistics do not fit {}", cx.shown(x)));
     }
     let epsilon = cx.float("epsilon", 1e-5);
     let factors: Vec<f32> = scale.iter().zip(&variance).map(|(s, v)| s / (v + epsilon).sqrt()).collect();
@@ -176,5 +171,5 @@ fn batch_normalization(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let factors = cx.float_constant("factors", &along, &factors)?;
     let summands = cx.float_constant("summands", &along, &summands)?;
     let product = cx.add_like(PRODUCT, &[x, factors], &dims)?;
-    cx.emit(SUM, &[product, summands], &dims)
+    cx.add_like(SUM, &[product, summands], &dims)
 }

@@ -5,16 +5,16 @@
 //! between them, which passes remove again.
 
 use super::cx::NodeCx;
-use super::{describe, Lowered, Operators, Refusal};
+use super::{describe, All, Lowered, One, Operators, Refusal};
 use kiln_ir::{
     AddRescale, Clamp, DType, Data, Op, Quant, Real, Rescale, Rounding, Shape, Type, Unary, ValueId,
 };
 
 pub(super) const OPERATORS: Operators = &[
-    ("DequantizeLinear", dequantize_linear),
-    ("QuantizeLinear", quantize_linear),
-    ("com.microsoft.DequantizeLinear", dequantize_linear),
-    ("com.microsoft.QuantizeLinear", quantize_linear),
+    ("DequantizeLinear", One(dequantize_linear)),
+    ("QuantizeLinear", All(quantize_linear)),
+    ("com.microsoft.DequantizeLinear", One(dequantize_linear)),
+    ("com.microsoft.QuantizeLinear", All(quantize_linear)),
 ];
 
 /// Scales and zero points that an operator names.
@@ -33,7 +33,7 @@ impl Scales {
     pub(super) fn read(cx: &mut NodeCx<'_, '_, '_>, scale: usize, zero: usize) -> Lowered<Scales> {
         let scales = cx.floats(scale, "scale")?;
         if let Some(odd) = scales.iter().find(|scale| !(scale.is_finite() && **scale > 0.0)) {
-            return Err(Refusal::malformed(format!("its scale (operand {scale}) is {odd}")));
+            return Err(malformed!("its scale (operand {scale}) is {odd}"));
         }
         let (zeros, dtype) = match cx.optional(zero)? {
             None => (vec![0; scales.len()], None),
@@ -50,8 +50,7 @@ impl Scales {
         // One zero point may stand for all.
         let zeros = if zeros.len() == 1 { vec![zeros[0]; scales.len()] } else { zeros };
         if scales.is_empty() || zeros.len() != scales.len() {
-            let what = format!("it has {} scales and {} zero points", scales.len(), zeros.len());
-            return Err(Refusal::malformed(what));
+            return Err(malformed!("it has {} scales and {} zero points", scales.len(), zeros.len()));
         }
         Ok(Scales { scales, zeros, dtype })
     }
@@ -85,10 +84,7 @@ impl Scales {
         let axis = cx.axis(cx.int("axis", 1), dims.len())?;
         match dims[axis] == self.scales.len() {
             true => Ok(Some(axis)),
-            false => {
-                let what = format!("{} scales do not fit axis {axis} of {dims:?}", self.scales.len());
-                Err(Refusal::malformed(what))
-            }
+            false => Err(malformed!("{} scales do not fit axis {axis} of {dims:?}", self.scales.len())),
         }
     }
 }
@@ -98,7 +94,7 @@ fn of_blocks(cx: &mut NodeCx<'_, '_, '_>, named: &Scales, dims: &[usize]) -> Low
     let size = match usize::try_from(cx.int("block_size", 0)) {
         Ok(0) => return Ok(None),
         Ok(size) => size,
-        Err(_) => return Err(Refusal::malformed("its block size is negative")),
+        Err(_) => return Err(malformed!("its block size is negative")),
     };
     let axis = cx.axis(cx.int("axis", 1), dims.len())?;
     let scale = cx.input(1)?;
@@ -117,7 +113,7 @@ fn of_blocks(cx: &mut NodeCx<'_, '_, '_>, named: &Scales, dims: &[usize]) -> Low
     };
     let count = own.numel();
     cx.importer.budget.charge(8 * count)?;
-    let missing = || Refusal::malformed("a block has no scale");
+    let missing = || malformed!("a block has no scale");
     let scales = (0..count).map(|k| named.scales.get(block(k)).copied()).collect::<Option<_>>();
     let zeros = (0..count).map(|k| named.zeros.get(block(k)).copied()).collect::<Option<_>>();
     let (scales, zeros) = (scales.ok_or_else(missing)?, zeros.ok_or_else(missing)?);
@@ -137,7 +133,7 @@ pub(super) fn scaled(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, quant: Quant) -> L
     }
     let (lo, hi) = ty.dtype.int_range().unwrap_or((0, 0));
     if let Some(zero) = quant.zero_points.iter().find(|&&zero| i64::from(zero) < lo || i64::from(zero) > hi) {
-        return Err(Refusal::malformed(format!("the zero point {zero} does not fit {}", describe(&ty))));
+        return Err(malformed!("the zero point {zero} does not fit {}", describe(&ty)));
     }
     let wanted = Type { quant: Some(quant), ..ty.clone() };
     if let Some(data) = cx.data(x) {
@@ -185,9 +181,7 @@ pub(super) fn signed(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, scale: f32, zero: 
 /// The type in which a result of that element type is computed.
 pub(super) fn computed(dtype: DType, dims: &[usize], scale: f32, zero: i64) -> Lowered<Type> {
     let (lo, hi) = dtype.int_range().unwrap_or((0, 0));
-    if !(lo..=hi).contains(&zero) {
-        return Err(Refusal::malformed(format!("the zero point {zero} does not fit {}", dtype.name())));
-    }
+    malformed_if!(!(lo..=hi).contains(&zero), "the zero point {zero} does not fit {}", dtype.name());
     match dtype {
         DType::I8 | DType::I16 => Ok(Type::quantized(dtype, dims, scale, zero as i32)),
         DType::U8 => Ok(Type::quantized(DType::I8, dims, scale, zero as i32 - 128)),
@@ -233,7 +227,7 @@ fn quantize_linear(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         DType::F32 => x,
         DType::I32 => cx.add(Op::Cast {}, &[x], Type::plain(DType::F32, &dims))?,
         _ => {
-            let what = format!("its operand {} is already quantised", describe(cx.ty(x)));
+            let what = format!("its operand {} is already quantised", cx.shown(x));
             return Err(Refusal::unsupported(what, "quantise only floats"));
         }
     };
@@ -269,7 +263,7 @@ fn along(axis: Option<usize>, rank: usize, len: usize) -> Vec<usize> {
 }
 
 /// DequantizeLinear.
-fn dequantize_linear(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn dequantize_linear(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     let named = Scales::read(cx, 1, 2)?;
     let (dims, dtype) = (cx.dims(x), cx.ty(x).dtype);
@@ -280,20 +274,20 @@ fn dequantize_linear(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     };
     let ty = Type::plain(DType::F32, &dims);
     if !matches!(dtype, DType::I8 | DType::U8 | DType::I16 | DType::I32) {
-        let what = format!("its operand {} has a scale, which cannot be compiled", describe(cx.ty(x)));
+        let what = format!("its operand {} has a scale, which cannot be compiled", cx.shown(x));
         return Err(Refusal::unsupported(what, "quantise to int8, uint8, int16 or int32"));
     }
     if cx.data(x).is_some() && blocks.is_none() {
         // It stays a node: passes look for it.
         let stored = scaled(cx, x, named.quant(axis))?;
         let y = cx.add_unfolded(Op::Dequantize {}, &[stored], ty)?;
-        return cx.bind(0, y);
+        return Ok(y);
     }
     if axis.is_none() && dtype != DType::I32 && blocks.is_none() {
         let (scale, zero) = named.single()?;
         let stored = signed(cx, x, scale, zero)?;
         let y = cx.add(Op::Dequantize {}, &[stored], ty)?;
-        return cx.bind(0, y);
+        return Ok(y);
     }
     let (named, along) = match blocks {
         // Constants become floats.
@@ -305,6 +299,5 @@ fn dequantize_linear(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let zero = cx.float_constant("zero point", &along, &zeros)?;
     let y = cx.add(Op::Cast {}, &[x], ty)?;
     let y = cx.add_like(Op::Sub { rescale: AddRescale::Real, clamp: Clamp::NO_FLOAT }, &[y, zero], &dims)?;
-    let y = cx.add_like(Op::Mul { rescale: Rescale::Real, clamp: Clamp::NO_FLOAT }, &[y, scale], &dims)?;
-    cx.bind(0, y)
+    cx.add_like(Op::Mul { rescale: Rescale::Real, clamp: Clamp::NO_FLOAT }, &[y, scale], &dims)
 }

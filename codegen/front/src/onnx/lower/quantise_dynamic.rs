@@ -5,15 +5,15 @@
 use super::cx::NodeCx;
 use super::image::{channel_first, channel_last, convolution, groups, under_windows, window, Axis};
 use super::product::product_of;
-use super::{describe, Lowered, Operators, Refusal};
+use super::{All, Lowered, One, Operators, Refusal};
 use kiln_ir::{Binary, Clamp, Comparison, DType, Op, Reduction, Rescale, Type, Unary, ValueId};
 
 pub(super) const OPERATORS: Operators = &[
-    ("ConvInteger", conv),
-    ("DynamicQuantizeLinear", quantize_linear),
-    ("MatMulInteger", matmul),
-    ("com.microsoft.DynamicQuantizeMatMul", dynamic_matmul),
-    ("com.microsoft.MatMulIntegerToFloat", matmul_to_float),
+    ("ConvInteger", All(conv)),
+    ("DynamicQuantizeLinear", All(quantize_linear)),
+    ("MatMulInteger", One(matmul)),
+    ("com.microsoft.DynamicQuantizeMatMul", One(dynamic_matmul)),
+    ("com.microsoft.MatMulIntegerToFloat", One(matmul_to_float)),
 ];
 
 /// So many products of bytes have a sum below 2²⁴.
@@ -70,8 +70,7 @@ fn quantize_linear(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 /// Stored values less their zero point, as floats. Zero points of rows are one for each of them.
 fn centred(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, zero: Option<ValueId>, rows: bool) -> Lowered<ValueId> {
     if !matches!(cx.ty(x).dtype, DType::I8 | DType::U8 | DType::F32) {
-        let what = format!("{} cannot be multiplied", describe(cx.ty(x)));
-        return Err(Refusal::malformed(what));
+        return Err(malformed!("{} cannot be multiplied", cx.shown(x)));
     }
     let x = cx.cast(x, DType::F32)?;
     let Some(zero) = zero else { return Ok(x) };
@@ -87,9 +86,7 @@ fn product(cx: &mut NodeCx<'_, '_, '_>, a: ValueId, b: ValueId) -> Lowered<Value
     let (left, right) = (cx.dims(a), cx.dims(b));
     let depth = left.last().copied().unwrap_or(1);
     let along = right.len().saturating_sub(2);
-    if right.get(along) != Some(&depth) {
-        return Err(Refusal::malformed(format!("{left:?} and {right:?} cannot be multiplied")));
-    }
+    malformed_if!(right.get(along) != Some(&depth), "{left:?} and {right:?} cannot be multiplied");
     let mut all = None;
     for begin in (0..depth).step_by(EXACT) {
         let count = EXACT.min(depth - begin);
@@ -106,15 +103,14 @@ fn product(cx: &mut NodeCx<'_, '_, '_>, a: ValueId, b: ValueId) -> Lowered<Value
             None => part,
         });
     }
-    all.ok_or_else(|| Refusal::malformed("a product has no factors"))
+    all.ok_or_else(|| malformed!("a product has no factors"))
 }
 
 /// MatMulInteger.
-fn matmul(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn matmul(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (a, b, a_zero, b_zero) = (cx.input(0)?, cx.input(1)?, cx.optional(2)?, cx.optional(3)?);
     let (a, b) = (centred(cx, a, a_zero, true)?, centred(cx, b, b_zero, false)?);
-    let y = product(cx, a, b)?;
-    cx.bind(0, y)
+    product(cx, a, b)
 }
 
 /// ConvInteger.
@@ -125,7 +121,7 @@ fn conv(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let stored = cx.data(w).filter(|_| matches!(rank, 3 | 4));
     let Some(stored) = stored.map(|data| data.to_ints(cx.ty(w).dtype)) else {
         let help = "export the model with constant weights, for images or sequences";
-        return Err(Refusal::unsupported(format!("weights {}", describe(cx.ty(w))), help));
+        return Err(Refusal::unsupported(format!("weights {}", cx.shown(w)), help));
     };
     let zeros = match w_zero {
         None => vec![0],
@@ -143,7 +139,7 @@ fn conv(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let (o, depth, kh, kw) = match shape[..] {
         [o, depth, kw] => (o, depth, 1, kw),
         [o, depth, kh, kw] => (o, depth, kh, kw),
-        _ => return Err(Refusal::malformed(format!("weights {shape:?}"))),
+        _ => return Err(malformed!("weights {shape:?}")),
     };
     let (taps, filter) = (kh * kw, depth * kh * kw);
     let dims = cx.dims(x);
@@ -152,7 +148,7 @@ fn conv(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         || o % groups != 0
         || !matches!(zeros.len(), 1) && zeros.len() != o
     {
-        return Err(Refusal::malformed(format!("weights {shape:?} in {groups} groups do not fit {dims:?}")));
+        return Err(malformed!("weights {shape:?} in {groups} groups do not fit {dims:?}"));
     }
     let zero = |o: usize| zeros[if zeros.len() == 1 { 0 } else { o }];
     let weight = |to: usize| {
@@ -178,7 +174,12 @@ fn conv(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// A product of integers as floats: times both scales, plus a bias.
-fn real(cx: &mut NodeCx<'_, '_, '_>, sums: ValueId, [a, b]: [ValueId; 2], bias: Option<ValueId>) -> Lowered {
+fn real(
+    cx: &mut NodeCx<'_, '_, '_>,
+    sums: ValueId,
+    [a, b]: [ValueId; 2],
+    bias: Option<ValueId>,
+) -> Lowered<ValueId> {
     let sums = cx.cast(sums, DType::F32)?;
     let scale = cx.product(a, b)?;
     let y = cx.product(sums, scale)?;
@@ -186,11 +187,11 @@ fn real(cx: &mut NodeCx<'_, '_, '_>, sums: ValueId, [a, b]: [ValueId; 2], bias: 
         Some(bias) => cx.sum(y, bias)?,
         None => y,
     };
-    cx.bind(0, y)
+    Ok(y)
 }
 
 /// MatMulIntegerToFloat of ONNX Runtime.
-fn matmul_to_float(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn matmul_to_float(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (a, b, scales) = (cx.input(0)?, cx.input(1)?, [cx.input(2)?, cx.input(3)?]);
     let (a_zero, b_zero, bias) = (cx.optional(4)?, cx.optional(5)?, cx.optional(6)?);
     let (a, b) = (centred(cx, a, a_zero, true)?, centred(cx, b, b_zero, false)?);
@@ -199,7 +200,7 @@ fn matmul_to_float(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// DynamicQuantizeMatMul of ONNX Runtime.
-fn dynamic_matmul(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn dynamic_matmul(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (a, b, b_scale) = (cx.input(0)?, cx.input(1)?, cx.input(2)?);
     let (b_zero, bias) = (cx.optional(3)?, cx.optional(4)?);
     let Dynamic { stored, scale, zero } = quantised(cx, a)?;

@@ -6,23 +6,23 @@ use super::cx::NodeCx;
 use super::image::{channel_first, channel_last, under_windows, window, Axis};
 use super::pool;
 use super::quantise::{bind_stored, computed, signed, Scales};
-use super::{describe, Lowered, Operators, Refusal};
+use super::{describe, All, Lowered, Operators, Refusal};
 use kiln_ir::{
     AddRescale, Clamp, DType, Data, Op, Quant, Real, Rescale, Rounding, SoftmaxScale, Type, ValueId,
 };
 
 pub(super) const OPERATORS: Operators = &[
-    ("QLinearConv", conv),
-    ("QLinearMatMul", matmul),
-    ("com.microsoft.QGemm", gemm),
-    ("com.microsoft.QLinearAdd", add),
-    ("com.microsoft.QLinearAveragePool", average_pool),
-    ("com.microsoft.QLinearConcat", concat),
-    ("com.microsoft.QLinearGlobalAveragePool", global_average_pool),
-    ("com.microsoft.QLinearLeakyRelu", leaky_relu),
-    ("com.microsoft.QLinearMul", mul),
-    ("com.microsoft.QLinearSigmoid", |cx| function(cx, Op::Logistic {})),
-    ("com.microsoft.QLinearSoftmax", softmax),
+    ("QLinearConv", All(conv)),
+    ("QLinearMatMul", All(matmul)),
+    ("com.microsoft.QGemm", All(gemm)),
+    ("com.microsoft.QLinearAdd", All(add)),
+    ("com.microsoft.QLinearAveragePool", All(average_pool)),
+    ("com.microsoft.QLinearConcat", All(concat)),
+    ("com.microsoft.QLinearGlobalAveragePool", All(global_average_pool)),
+    ("com.microsoft.QLinearLeakyRelu", All(leaky_relu)),
+    ("com.microsoft.QLinearMul", All(mul)),
+    ("com.microsoft.QLinearSigmoid", All(|cx| function(cx, Op::Logistic {}))),
+    ("com.microsoft.QLinearSoftmax", All(softmax)),
 ];
 
 /// An activation with its scale and zero point, as operands `k`, `k + 1` and `k + 2` name them.
@@ -42,7 +42,7 @@ fn operand(cx: &mut NodeCx<'_, '_, '_>, k: usize) -> Lowered<Operand> {
     let (scale, zero) = Scales::read(cx, k + 1, k + 2)?.single()?;
     let value = signed(cx, x, scale, zero)?;
     if cx.ty(value).dtype != DType::I8 {
-        let what = format!("quantised arithmetic on {} cannot be compiled", describe(cx.ty(x)));
+        let what = format!("quantised arithmetic on {} cannot be compiled", cx.shown(x));
         return Err(Refusal::unsupported(what, "quantise the operator to int8 or uint8, or use QDQ format"));
     }
     Ok(Operand { value, scale, zero, dtype })
@@ -85,7 +85,7 @@ fn weights(
     };
     let (count, stride) = (ty.shape.dims()[axis], ty.shape.strides()[axis]);
     if !matches!(named.scales.len(), 1) && named.scales.len() != count {
-        return Err(Refusal::malformed(format!("it has {} scales for {count} filters", named.scales.len())));
+        return Err(malformed!("it has {} scales for {count} filters", named.scales.len()));
     }
     let stored = data.to_ints(ty.dtype);
     let zero = |from: usize| named.zeros.get(if named.zeros.len() == 1 { 0 } else { from / stride % count });
@@ -108,7 +108,7 @@ fn factors(x: f32, weights: &[f32], y: f32) -> Lowered<Rescale> {
     let factors: Vec<Real> = weights.iter().map(|w| Real(x * w / y)).collect();
     match factors.iter().all(|factor| factor.0.is_finite()) {
         true => Ok(Rescale::Float(factors)),
-        false => Err(Refusal::malformed("the ratio of its scales is not a number")),
+        false => Err(malformed!("the ratio of its scales is not a number")),
     }
 }
 
@@ -124,10 +124,8 @@ fn bias(cx: &mut NodeCx<'_, '_, '_>, k: usize, count: usize) -> Lowered<Option<V
             Ok(Some(cx.importer.graph.add_const("bias", ty, data)))
         }
         None => {
-            let what = format!(
-                "its bias is {}, and not a constant of int32 in the layer's scale",
-                describe(cx.ty(bias))
-            );
+            let what =
+                format!("its bias is {}, and not a constant of int32 in the layer's scale", cx.shown(bias));
             Err(Refusal::unsupported(what, "export the model with a constant bias"))
         }
     }
@@ -142,18 +140,16 @@ fn conv(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         [o, depth, kw] if rank == 3 => (o, depth, 1, kw),
         [o, depth, kh, kw] if rank == 4 => (o, depth, kh, kw),
         _ => {
-            let what = format!("weights {} do not fit {}", describe(cx.ty(w)), describe(cx.ty(x.value)));
-            return Err(Refusal::malformed(what));
+            return Err(malformed!("weights {} do not fit {}", cx.shown(w), cx.shown(x.value)));
         }
     };
     let size = if rank == 3 { vec![kw] } else { vec![kh, kw] };
     let stored = under_windows(cx, x.value, &size)?;
     let image = channel_last(cx, stored)?;
-    let &[n, h, width, c] = &*cx.dims(image) else { return Err(Refusal::malformed("no image")) };
+    let &[n, h, width, c] = &*cx.dims(image) else { return Err(malformed!("no image")) };
     let groups = usize::try_from(cx.int("group", 1)).unwrap_or(0);
     if groups == 0 || c != depth * groups || o % groups != 0 {
-        let what = format!("weights {} in {groups} groups do not fit", describe(cx.ty(w)));
-        return Err(Refusal::malformed(what));
+        return Err(malformed!("weights {} in {groups} groups do not fit", cx.shown(w)));
     }
     let taps = kh * kw;
     let at = |to: usize| {
@@ -164,7 +160,7 @@ fn conv(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let own = cx.dims(stored);
     let window = Axis::window(&window(cx, &size, &own[2..])?);
     let Some([out_h, out_w]) = window.output([h, width]) else {
-        return Err(Refusal::malformed(format!("a {kh}×{kw} window does not fit a {h}×{width} image")));
+        return Err(malformed!("a {kh}×{kw} window does not fit a {h}×{width} image"));
     };
     let mut operands = vec![image, weights];
     operands.extend(bias(cx, 8, o)?);
@@ -181,9 +177,7 @@ fn matmul(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let b = cx.input(3)?;
     let (left, right) = (cx.dims(a.value), cx.dims(b));
     if let (&[.., k], &[rows, n], Some(_)) = (&left[..], &right[..], cx.data(b)) {
-        if k != rows {
-            return Err(Refusal::malformed(format!("{left:?} and {right:?} cannot be multiplied")));
-        }
+        malformed_if!(k != rows, "{left:?} and {right:?} cannot be multiplied");
         let (weights, scales) = weights(cx, 3, 1, &[n, k], |to| to % k * n + to / k)?;
         let dims = [&left[..left.len() - 1], &[n]].concat();
         let op = Op::Dense { rescale: factors(a.scale, &scales, out.scale)?, clamp: BYTES };
@@ -202,16 +196,14 @@ fn gemm(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let b = cx.input(3)?;
     let (turn_a, turn_b) = (cx.int("transA", 0) != 0, cx.int("transB", 0) != 0);
     let (&[rows, columns], x) = (&*cx.dims(b), a.value) else {
-        return Err(Refusal::malformed(format!("{} is not a matrix", describe(cx.ty(b)))));
+        return Err(malformed!("{} is not a matrix", cx.shown(b)));
     };
     let x = if turn_a { cx.transposed(x, &[1, 0])? } else { x };
     let (k, n) = if turn_b { (columns, rows) } else { (rows, columns) };
     let at = |to: usize| if turn_b { to } else { to % k * n + to / k };
     let (weights, scales) = weights(cx, 3, usize::from(!turn_b), &[n, k], at)?;
-    let &[m, own] = &*cx.dims(x) else { return Err(Refusal::malformed("no matrix")) };
-    if own != k {
-        return Err(Refusal::malformed(format!("rows of {own} and columns of {k} elements do not fit")));
-    }
+    let &[m, own] = &*cx.dims(x) else { return Err(malformed!("no matrix")) };
+    malformed_if!(own != k, "rows of {own} and columns of {k} elements do not fit");
     let mut operands = vec![x, weights];
     operands.extend(bias(cx, 6, n)?);
     let alpha = cx.float("alpha", 1.0);
@@ -306,9 +298,7 @@ fn global_average_pool(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let out = output(cx, 3, x.dtype)?;
     channel_first_only(cx)?;
     let mut dims = cx.dims(x.value);
-    if dims.len() < 3 {
-        return Err(Refusal::malformed(format!("{} is not an image", describe(cx.ty(x.value)))));
-    }
+    malformed_if!(dims.len() < 3, "{} is not an image", cx.shown(x.value));
     let count: usize = dims[2..].iter().product();
     dims[2..].fill(1);
     let rescale = Rescale::Float(vec![Real(x.scale / (out.scale * count as f32))]);
@@ -321,7 +311,7 @@ fn global_average_pool(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 fn concat(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let count = cx.node.inputs.len().saturating_sub(2) / 3;
     let parts = (0..count).map(|part| operand(cx, 2 + 3 * part)).collect::<Lowered<Vec<Operand>>>()?;
-    let Some(first) = parts.first() else { return Err(Refusal::malformed("it has no operands")) };
+    let Some(first) = parts.first() else { return Err(malformed!("it has no operands")) };
     let out = output(cx, 0, first.dtype)?;
     let mut dims = cx.dims(first.value);
     let axis = cx.axis(cx.int("axis", 0), dims.len())?;
@@ -330,9 +320,7 @@ fn concat(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     for part in &parts {
         let own = cx.dims(part.value);
         let fits = own.len() == dims.len() && (0..dims.len()).all(|i| i == axis || own[i] == dims[i]);
-        if !fits {
-            return Err(Refusal::malformed(format!("{own:?} and {dims:?} cannot be concatenated")));
-        }
+        malformed_if!(!fits, "{own:?} and {dims:?} cannot be concatenated");
         dims[axis] += own[axis];
         let wanted = out.ty(&own)?;
         joined.push(match *cx.ty(part.value) == wanted {
@@ -371,9 +359,7 @@ fn softmax(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let all = cx.int("opset", 13) < 13;
     let axis = cx.axis(cx.int("axis", if all { 1 } else { -1 }), dims.len())?;
     let steps = (1.0 / out.scale).floor();
-    if steps < 1.0 {
-        return Err(Refusal::malformed(format!("the scale of its result is {}", out.scale)));
-    }
+    malformed_if!(steps < 1.0, "the scale of its result is {}", out.scale);
     let op = Op::Softmax { beta: Real(1.0), scale: SoftmaxScale::Real };
     let rounding = Op::Quantize { rounding: Rounding::Even };
     let (rows, back) = if all {

@@ -5,14 +5,14 @@
 
 use super::cx::NodeCx;
 use super::recurrent_dynamic::{self, Matrix};
-use super::{describe, Lowered, Operators, Refusal};
+use super::{All, Lowered, Operators, Refusal};
 use kiln_ir::{AddRescale, Clamp, Op, Real, Rescale, ValueId};
 
 pub(super) const OPERATORS: Operators = &[
-    ("GRU", gru),
-    ("LSTM", lstm),
-    ("RNN", |cx| Layer::read(cx, Kind::Rnn, false)?.lower(cx)),
-    ("com.microsoft.DynamicQuantizeLSTM", |cx| Layer::read(cx, Kind::Lstm, true)?.lower(cx)),
+    ("GRU", All(gru)),
+    ("LSTM", All(lstm)),
+    ("RNN", All(|cx| Layer::read(cx, Kind::Rnn, false)?.lower(cx))),
+    ("com.microsoft.DynamicQuantizeLSTM", All(|cx| Layer::read(cx, Kind::Lstm, true)?.lower(cx))),
 ];
 
 const PRODUCT: Op = Op::Mul { rescale: Rescale::Real, clamp: Clamp::NO_FLOAT };
@@ -136,11 +136,11 @@ impl Layer {
         let sequences_first = cx.int("layout", 0) != 0;
         let x = if sequences_first && cx.dims(x).len() == 3 { cx.transposed(x, &[1, 0, 2])? } else { x };
         let &[steps, sequences, inputs] = &*cx.dims(x) else {
-            return Err(Refusal::malformed(format!("its operand is {}", describe(cx.ty(x)))));
+            return Err(malformed!("its operand is {}", cx.shown(x)));
         };
         let weights = cx.input(1)?;
         let &[count, rows, columns] = &*cx.dims(weights) else {
-            return Err(Refusal::malformed(format!("its weights are {}", describe(cx.ty(weights)))));
+            return Err(malformed!("its weights are {}", cx.shown(weights)));
         };
         let (rows, columns) = if dynamic { (columns, rows) } else { (rows, columns) };
         let units = rows / gates;
@@ -150,14 +150,11 @@ impl Layer {
             (b"bidirectional", 2) => vec![false, true],
             (direction, _) => {
                 let direction = String::from_utf8_lossy(direction).into_owned();
-                return Err(Refusal::malformed(format!(
-                    "direction {direction:?} does not fit weights of {count} directions"
-                )));
+                return Err(malformed!("direction {direction:?} does not fit weights of {count} directions"));
             }
         };
         if rows != gates * units || units == 0 || columns != inputs {
-            let what = format!("weights {} do not fit {}", describe(cx.ty(weights)), describe(cx.ty(x)));
-            return Err(Refusal::malformed(what));
+            return Err(malformed!("weights {} do not fit {}", cx.shown(weights), cx.shown(x)));
         }
         if steps > MOST_STEPS {
             let what = format!("it has {steps} steps; at most {MOST_STEPS} can be compiled");
@@ -188,8 +185,7 @@ impl Layer {
             if let Some(value) = *state {
                 cx.want_float(value)?;
                 if cx.dims(value) != [count, sequences, units] {
-                    let what = format!("its initial state (operand {k}) is {}", describe(cx.ty(value)));
-                    return Err(Refusal::malformed(what));
+                    return Err(malformed!("its initial state (operand {k}) is {}", cx.shown(value)));
                 }
             }
         }
@@ -213,16 +209,16 @@ impl Layer {
             let numbers = cx.floats(k, what)?;
             match numbers.len() == count * each {
                 true => Ok(numbers),
-                false => Err(Refusal::malformed(format!(
+                false => Err(malformed!(
                     "its {what} (operand {k}) have {} elements, which does not fit",
                     numbers.len()
-                ))),
+                )),
             }
         };
         let (weights, recurrent, scales) = if dynamic {
             let [w, r] = [recurrent_dynamic::weights(cx, 1, 8)?, recurrent_dynamic::weights(cx, 2, 10)?];
             if [w.numbers.len(), r.numbers.len()] != [count * rows * inputs, count * rows * units] {
-                return Err(Refusal::malformed("its weights and recurrent weights do not fit together"));
+                return Err(malformed!("its weights and recurrent weights do not fit together"));
             }
             (w.numbers, r.numbers, Some([w.scales, r.scales]))
         } else {
@@ -271,7 +267,7 @@ impl Layer {
         let all = given.strings.iter().map(known).collect::<Lowered<Vec<_>>>()?;
         match all.len() == count * usual.len() {
             true => Ok(all.chunks(usual.len()).map(<[Activation]>::to_vec).collect()),
-            false => Err(Refusal::malformed(format!("it has {} activations", all.len()))),
+            false => Err(malformed!("it has {} activations", all.len())),
         }
     }
 
@@ -461,7 +457,7 @@ impl Layer {
             }
             parts = fewer;
         }
-        parts.first().copied().ok_or_else(|| Refusal::malformed("it has no steps"))
+        parts.first().copied().ok_or_else(|| malformed!("it has no steps"))
     }
 
     /// Lets the results be what the directions computed.

@@ -69,7 +69,7 @@ pub(super) fn weights(cx: &mut NodeCx<'_, '_, '_>, k: usize, named: usize) -> Lo
 /// The product of rows, quantised together, and filters: \[rows, filters\].
 pub(super) fn product(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, numbers: &Matrix) -> Lowered<ValueId> {
     let &[rows, columns] = &*cx.dims(x) else {
-        return Err(Refusal::malformed("its operand is not a matrix"));
+        return Err(malformed!("its operand is not a matrix"));
     };
     let Dynamic { stored, scale, zero } = quantised(cx, x)?;
     let (scale, zero) = (cx.reshaped(scale, &[1, 1])?, cx.reshaped(zero, &[1, 1])?);
@@ -90,7 +90,7 @@ pub(super) fn product(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, numbers: &Matrix)
             Some(sums) => cx.sum(sums, sum)?,
         });
     }
-    let sums = sums.ok_or_else(|| Refusal::malformed("a product has no factors"))?;
+    let sums = sums.ok_or_else(|| malformed!("a product has no factors"))?;
     let sums = cx.cast(sums, DType::F32)?;
     let scale = cx.product(scale, numbers.scales)?;
     cx.product(sums, scale)

@@ -2,22 +2,22 @@
 
 use super::cx::NodeCx;
 use super::elementwise::magnitude;
-use super::{describe, Lowered, Operators, Refusal};
+use super::{All, Lowered, One, Operators};
 use kiln_ir::{DType, Op, Reduction, Type, Unary, ValueId};
 
 pub(super) const OPERATORS: Operators = &[
-    ("ArgMax", |cx| arg(cx, true)),
-    ("ArgMin", |cx| arg(cx, false)),
-    ("ReduceL1", l1),
-    ("ReduceL2", l2),
-    ("ReduceLogSum", log_sum),
-    ("ReduceLogSumExp", log_sum_exp),
-    ("ReduceMax", |cx| reduced(cx, 18, |cx, x, axes| cx.reduced(Reduction::Max, x, axes))),
-    ("ReduceMean", |cx| reduced(cx, 18, |cx, x, axes| cx.mean(x, axes))),
-    ("ReduceMin", |cx| reduced(cx, 18, |cx, x, axes| cx.reduced(Reduction::Min, x, axes))),
-    ("ReduceProd", |cx| reduced(cx, 18, |cx, x, axes| cx.reduced(Reduction::Product, x, axes))),
-    ("ReduceSum", |cx| reduced(cx, 13, |cx, x, axes| cx.reduced(Reduction::Sum, x, axes))),
-    ("ReduceSumSquare", sum_square),
+    ("ArgMax", One(|cx| arg(cx, true))),
+    ("ArgMin", One(|cx| arg(cx, false))),
+    ("ReduceL1", All(l1)),
+    ("ReduceL2", All(l2)),
+    ("ReduceLogSum", All(log_sum)),
+    ("ReduceLogSumExp", All(log_sum_exp)),
+    ("ReduceMax", All(|cx| reduced(cx, 18, |cx, x, axes| cx.reduced(Reduction::Max, x, axes)))),
+    ("ReduceMean", All(|cx| reduced(cx, 18, |cx, x, axes| cx.mean(x, axes)))),
+    ("ReduceMin", All(|cx| reduced(cx, 18, |cx, x, axes| cx.reduced(Reduction::Min, x, axes)))),
+    ("ReduceProd", All(|cx| reduced(cx, 18, |cx, x, axes| cx.reduced(Reduction::Product, x, axes)))),
+    ("ReduceSum", All(|cx| reduced(cx, 13, |cx, x, axes| cx.reduced(Reduction::Sum, x, axes)))),
+    ("ReduceSumSquare", All(sum_square)),
 ];
 
 /// ReduceL1: Σ |x|.
@@ -110,13 +110,11 @@ fn reduced<'m, 'a>(cx: &mut NodeCx<'_, 'm, 'a>, operand_since: i64, reduce: Redu
     cx.bind(0, y)
 }
 
-fn arg(cx: &mut NodeCx<'_, '_, '_>, largest: bool) -> Lowered {
+fn arg(cx: &mut NodeCx<'_, '_, '_>, largest: bool) -> Lowered<ValueId> {
     let mut x = cx.input(0)?;
     let mut dims = cx.dims(x);
     let axis = cx.axis(cx.int("axis", 0), dims.len())?;
-    if dims[axis] == 0 {
-        return Err(Refusal::malformed(format!("{} has no largest element", describe(cx.ty(x)))));
-    }
+    malformed_if!(dims[axis] == 0, "{} has no largest element", cx.shown(x));
     // The last one of several equal elements is the first one from the end.
     let last = dims[axis] - 1;
     let from_end = cx.int("select_last_index", 0) != 0;
@@ -133,6 +131,5 @@ fn arg(cx: &mut NodeCx<'_, '_, '_>, largest: bool) -> Lowered {
     if cx.int("keepdims", 1) != 0 {
         dims.insert(axis, 1);
     }
-    let index = cx.reshaped(index, &dims)?;
-    cx.bind(0, index)
+    cx.reshaped(index, &dims)
 }

@@ -2,10 +2,10 @@
 
 use super::cx::NodeCx;
 use super::image::{channel_first, channel_last};
-use super::{describe, Lowered, Operators, Refusal};
+use super::{Lowered, One, Operators};
 use kiln_ir::{DType, Data, Op, Type, ValueId};
 
-pub(super) const OPERATORS: Operators = &[("Resize", resize), ("Upsample", upsample)];
+pub(super) const OPERATORS: Operators = &[("Resize", One(resize)), ("Upsample", One(upsample))];
 
 /// How coordinates and weights are found.
 struct How<'a> {
@@ -40,12 +40,12 @@ struct Axis {
 const DOWN_IS_CEIL: &[u8] = b"";
 
 /// Upsample.
-fn upsample(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn upsample(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     by_scales(cx, b"floor")
 }
 
 /// Upsample and the first Resize, of which coordinates count from corners.
-fn by_scales(cx: &mut NodeCx<'_, '_, '_>, nearest: &'static [u8]) -> Lowered {
+fn by_scales(cx: &mut NodeCx<'_, '_, '_>, nearest: &'static [u8]) -> Lowered<ValueId> {
     let scales = match cx.opset() >= 9 {
         true => cx.floats(1, "scales")?,
         false => cx.attribute("scales").map(|list| list.floats.clone()).unwrap_or_default(),
@@ -57,7 +57,7 @@ fn by_scales(cx: &mut NodeCx<'_, '_, '_>, nearest: &'static [u8]) -> Lowered {
 }
 
 /// Resize.
-fn resize(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn resize(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     let dims = cx.dims(x);
     if cx.opset() < 11 {
@@ -77,9 +77,7 @@ fn resize(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         None => scaled(cx, named, &scales, &roi)?,
         Some(sizes) => {
             let sizes: Vec<usize> = sizes.iter().map(|&size| usize::try_from(size).unwrap_or(0)).collect();
-            if sizes.len() != named.len() || sizes.contains(&0) {
-                return Err(Refusal::malformed(format!("its sizes are {sizes:?}")));
-            }
+            malformed_if!(sizes.len() != named.len() || sizes.contains(&0), "its sizes are {sizes:?}");
             let mut scales: Vec<f64> =
                 named.iter().zip(&sizes).map(|(&axis, &size)| size as f64 / dims[axis] as f64).collect();
             let mut outs = sizes;
@@ -120,8 +118,7 @@ fn scaled(
     let x = cx.input(0)?;
     let dims = cx.dims(x);
     if scales.len() != named.len() || named.iter().any(|&axis| axis >= dims.len()) {
-        let what = format!("scales {scales:?} do not fit {}", describe(cx.ty(x)));
-        return Err(Refusal::malformed(what));
+        return Err(malformed!("scales {scales:?} do not fit {}", cx.shown(x)));
     }
     let axis = |(k, (&axis, &scale)): (usize, (&usize, &f32))| {
         let (start, end) = region(roi, k, named.len());
@@ -129,9 +126,7 @@ fn scaled(
         let out = (size as f64 * (end - start) * scale).floor();
         match out >= 1.0 && out <= f64::from(u32::MAX) {
             true => Ok((axis, Axis { size, out: out as usize, scale, region: (start, end) })),
-            false => {
-                Err(Refusal::malformed(format!("axis {axis} of {size} elements cannot be scaled by {scale}")))
-            }
+            false => Err(malformed!("axis {axis} of {size} elements cannot be scaled by {scale}")),
         }
     };
     named.iter().zip(scales).enumerate().map(axis).collect()
@@ -143,7 +138,7 @@ fn how<'a>(cx: &NodeCx<'_, '_, 'a>) -> Lowered<How<'a>> {
         b"" | b"nearest" => Mode::Nearest,
         b"linear" | b"bilinear" => Mode::Linear,
         b"cubic" => Mode::Cubic,
-        other => return Err(Refusal::malformed(format!("its mode is {:?}", String::from_utf8_lossy(other)))),
+        other => return Err(malformed!("its mode is {:?}", String::from_utf8_lossy(other))),
     };
     Ok(How {
         mode,
@@ -155,18 +150,18 @@ fn how<'a>(cx: &NodeCx<'_, '_, 'a>) -> Lowered<How<'a>> {
     })
 }
 
-fn resized(cx: &mut NodeCx<'_, '_, '_>, axes: &[(usize, Axis)], how: &How<'_>) -> Lowered {
+fn resized(cx: &mut NodeCx<'_, '_, '_>, axes: &[(usize, Axis)], how: &How<'_>) -> Lowered<ValueId> {
     let mut y = cx.input(0)?;
     let rank = cx.dims(y).len();
     // As in ONNX Runtime, also where scales are not 1: five elements times 1.1 are five.
     let is_crop = how.coordinates == b"tf_crop_and_resize";
     if !is_crop && axes.iter().all(|(_, axis)| axis.out == axis.size) {
-        return cx.bind(0, y);
+        return Ok(y);
     }
     if how.mode != Mode::Nearest {
         cx.want_float(y)?;
         if let Some(image) = as_image(cx, y, axes, how)? {
-            return cx.bind(0, image);
+            return Ok(image);
         }
     }
     let mut outside: Option<ValueId> = None;
@@ -181,7 +176,7 @@ fn resized(cx: &mut NodeCx<'_, '_, '_>, axes: &[(usize, Axis)], how: &How<'_>) -
             .collect::<Option<_>>()
             .ok_or_else(|| {
                 let name = String::from_utf8_lossy(how.coordinates);
-                Refusal::malformed(format!("its coordinate_transformation_mode is {name:?}"))
+                malformed!("its coordinate_transformation_mode is {name:?}")
             })?;
         let last = (axis.size - 1) as f64;
         let is_out = |x: &f64| is_crop && !(0.0..=last).contains(x);
@@ -218,7 +213,7 @@ fn resized(cx: &mut NodeCx<'_, '_, '_>, axes: &[(usize, Axis)], how: &How<'_>) -
         let value = cx.number(y, value.into())?;
         y = cx.choice(outside, value, y)?;
     }
-    cx.bind(0, y)
+    Ok(y)
 }
 
 /// By the op for images, where that has such coordinates.

@@ -2,14 +2,18 @@
 //! do is a gathering from both.
 
 use super::cx::NodeCx;
-use super::{describe, Lowered, Operators, Refusal};
+use super::{Lowered, One, Operators, Refusal};
 use kiln_ir::{Binary, DType, ValueId};
 
-pub(super) const OPERATORS: Operators =
-    &[("Col2Im", col_to_im), ("Scatter", elements), ("ScatterElements", elements), ("ScatterND", nd)];
+pub(super) const OPERATORS: Operators = &[
+    ("Col2Im", One(col_to_im)),
+    ("Scatter", One(elements)),
+    ("ScatterElements", One(elements)),
+    ("ScatterND", One(nd)),
+];
 
 /// ScatterElements, and the older Scatter: along an axis, an index for each element of the updates.
-fn elements(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn elements(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (x, updates) = (cx.input(0)?, cx.input(2)?);
     let (given, named) = indices(cx)?;
     let dims = cx.dims(x);
@@ -36,7 +40,7 @@ fn elements(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// ScatterND: parts at coordinates, which are the last axis of the indices.
-fn nd(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn nd(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (x, updates) = (cx.input(0)?, cx.input(2)?);
     let (given, named) = indices(cx)?;
     let dims = cx.dims(x);
@@ -60,7 +64,7 @@ fn nd(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// Col2Im: blocks of pixels are added where they overlap.
-fn col_to_im(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn col_to_im(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.input(0)?;
     cx.want_float(x)?;
     let (image, block) =
@@ -70,7 +74,7 @@ fn col_to_im(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         let given = cx.sizes(name)?.unwrap_or_else(|| vec![otherwise; len]);
         match given.len() == len {
             true => Ok(given),
-            false => Err(Refusal::malformed(format!("its {name} are {given:?}"))),
+            false => Err(malformed!("its {name} are {given:?}")),
         }
     };
     let strides = list(cx, "strides", 1, axes)?;
@@ -117,16 +121,14 @@ fn col_to_im(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     for k in 0..axes {
         y = cx.part(y, k + 2, pads[k], image[k], 1)?;
     }
-    cx.bind(0, y)
+    Ok(y)
 }
 
 /// The constant indices, and their shape.
 fn indices(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<(Vec<i64>, Vec<usize>)> {
     let indices = cx.input(1)?;
     let dtype = cx.ty(indices).dtype;
-    if !matches!(dtype, DType::I32 | DType::I64) {
-        return Err(Refusal::malformed(format!("its indices are {}", describe(cx.ty(indices)))));
-    }
+    malformed_if!(!matches!(dtype, DType::I32 | DType::I64), "its indices are {}", cx.shown(indices));
     let Some(data) = cx.data(indices) else {
         let help = "export the model with constant indices, or select elements with a condition (Where)";
         return Err(Refusal::unsupported("its indices (operand 1) are computed at run time", help));
@@ -138,11 +140,11 @@ fn indices(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<(Vec<i64>, Vec<usize>)> {
 fn place(index: i64, size: usize) -> Lowered<usize> {
     let counted = if index < 0 { index.saturating_add(size as i64) } else { index };
     let found = usize::try_from(counted).ok().filter(|&at| at < size);
-    found.ok_or_else(|| Refusal::malformed(format!("there is no index {index}: the axis has size {size}")))
+    found.ok_or_else(|| malformed!("there is no index {index}: the axis has size {size}"))
 }
 
 fn misfit(cx: &NodeCx<'_, '_, '_>, x: ValueId, updates: ValueId) -> Refusal {
-    let what = format!("updates {} do not fit {}", describe(cx.ty(updates)), describe(cx.ty(x)));
+    let what = format!("updates {} do not fit {}", cx.shown(updates), cx.shown(x));
     Refusal::malformed(what)
 }
 
@@ -153,7 +155,7 @@ fn scattered(
     updates: ValueId,
     targets: &[usize],
     run: usize,
-) -> Lowered {
+) -> Lowered<ValueId> {
     if cx.ty(x).dtype != cx.ty(updates).dtype || targets.is_empty() {
         return Err(misfit(cx, x, updates));
     }
@@ -169,12 +171,10 @@ fn scattered(
         b"max" => joined(cx, x, updates, targets, run, |cx, x, y| cx.binary(Binary::Max, x, y), least)?,
         b"min" => joined(cx, x, updates, targets, run, |cx, x, y| cx.binary(Binary::Min, x, y), most)?,
         other => {
-            let what = format!("its reduction is {:?}", String::from_utf8_lossy(other));
-            return Err(Refusal::malformed(what));
+            return Err(malformed!("its reduction is {:?}", String::from_utf8_lossy(other)));
         }
     };
-    let y = cx.reshaped(y, &dims)?;
-    cx.bind(0, y)
+    cx.reshaped(y, &dims)
 }
 
 /// The last run for each target, where there is one.

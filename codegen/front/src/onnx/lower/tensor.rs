@@ -33,7 +33,7 @@ pub(super) fn dtype(element: i64) -> Lowered<DType> {
         16 => "bfloat16",
         21 => "uint4",
         22 => "int4",
-        _ => return Err(Refusal::malformed(format!("element type {element} is unknown"))),
+        _ => return Err(malformed!("element type {element} is unknown")),
     };
     let help = "export the model in float32, int32 or int64";
     Err(Refusal::unsupported(format!("tensors of {name} cannot be compiled"), help))
@@ -74,16 +74,13 @@ pub(super) fn constant(tensor: &Tensor<'_>, budget: &mut Budget) -> Lowered<(Typ
         22 => DType::I8,
         element => dtype(element)?,
     };
-    let size = |&d: &i64| {
-        usize::try_from(d).map_err(|_| Refusal::malformed(format!("constant \"{name}\" has an axis of {d}")))
-    };
+    let size =
+        |&d: &i64| usize::try_from(d).map_err(|_| malformed!("constant \"{name}\" has an axis of {d}"));
     let dims = tensor.dims.iter().map(size).collect::<Lowered<Vec<usize>>>()?;
     check_size(dtype, &dims)?;
     let ty = Type::plain(dtype, &dims);
     let count = ty.shape.numel();
-    let wrong = |have: usize| {
-        Refusal::malformed(format!("constant \"{name}\" of shape {dims:?} has {have} elements"))
-    };
+    let wrong = |have: usize| malformed!("constant \"{name}\" of shape {dims:?} has {have} elements");
     let stored = match tensor.element {
         10 => 2,
         11 => 8,

@@ -2,11 +2,11 @@
 
 use super::cx::NodeCx;
 use super::image::{channel_first, channel_last, convolution, groups, weights};
-use super::{describe, Lowered, Operators, Refusal};
+use super::{Lowered, One, Operators, Refusal};
 use crate::transposed::{self, Axis};
 use kiln_ir::ValueId;
 
-pub(super) const OPERATORS: Operators = &[("ConvTranspose", conv_transpose)];
+pub(super) const OPERATORS: Operators = &[("ConvTranspose", One(conv_transpose))];
 
 /// The axes, from attributes.
 fn axes(cx: &NodeCx<'_, '_, '_>, size: &[usize], image: &[usize]) -> Lowered<Vec<Axis>> {
@@ -15,7 +15,7 @@ fn axes(cx: &NodeCx<'_, '_, '_>, size: &[usize], image: &[usize]) -> Lowered<Vec
         match cx.sizes(name)?.filter(|list| !list.is_empty()) {
             None => Ok(vec![otherwise; len]),
             Some(list) if list.len() == len => Ok(list),
-            Some(list) => Err(Refusal::malformed(format!("its {name} are {list:?}"))),
+            Some(list) => Err(malformed!("its {name} are {list:?}")),
         }
     };
     let (strides, dilations) = (list("strides", 1, count)?, list("dilations", 1, count)?);
@@ -41,26 +41,26 @@ fn axes(cx: &NodeCx<'_, '_, '_>, size: &[usize], image: &[usize]) -> Lowered<Vec
         Axis::new(strides[k], dilations[k], size[k], image[k], lead, out)
     };
     let axes: Option<Vec<Axis>> = (0..count).map(axis).collect();
-    axes.ok_or_else(|| Refusal::malformed(format!("a filter of {size:?} does not fit an image of {image:?}")))
+    axes.ok_or_else(|| malformed!("a filter of {size:?} does not fit an image of {image:?}"))
 }
 
 /// ConvTranspose, of images and sequences.
-fn conv_transpose(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn conv_transpose(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let (x, w, bias) = (cx.input(0)?, cx.input(1)?, cx.optional(2)?);
     cx.want_float(x)?;
     let (dims, shape, groups) = (cx.dims(x), cx.dims(w), groups(cx)?);
     let rank = dims.len();
     if rank > 4 {
-        let what = format!("{} is neither an image nor a sequence", describe(cx.ty(x)));
+        let what = format!("{} is neither an image nor a sequence", cx.shown(x));
         return Err(Refusal::unsupported(what, "use two-dimensional convolutions"));
     }
     let (&[c, depth, ref size @ ..], true) = (&*shape, shape.len() == rank && rank >= 3) else {
-        return Err(Refusal::malformed(format!("its weights are {}", describe(cx.ty(w)))));
+        return Err(malformed!("its weights are {}", cx.shown(w)));
     };
     let o = depth * groups;
     if dims[1] != c || c % groups != 0 || bias.is_some_and(|bias| cx.dims(bias) != [o]) {
-        let (w, x) = (describe(cx.ty(w)), describe(cx.ty(x)));
-        return Err(Refusal::malformed(format!("weights {w} in {groups} groups do not fit {x}")));
+        let (w, x) = (cx.shown(w), cx.shown(x));
+        return Err(malformed!("weights {w} in {groups} groups do not fit {x}"));
     }
     let data = weights(cx, w)?;
     let mut axes = axes(cx, size, &dims[2..])?;
@@ -68,7 +68,7 @@ fn conv_transpose(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         axes.extend(Axis::new(1, 1, 1, 1, 0, 1));
         axes.rotate_right(1);
     }
-    let &[rows, columns] = &*axes else { return Err(Refusal::malformed("no image")) };
+    let &[rows, columns] = &*axes else { return Err(malformed!("no image")) };
 
     let filters = filters(cx, &data, [c, depth, groups], rows, columns)?;
     let copies = rows.stride * columns.stride;
@@ -95,8 +95,7 @@ fn conv_transpose(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     if let (Some(bias), None) = (bias, &known) {
         y = cx.sum(y, bias)?;
     }
-    let y = channel_first(cx, y, rank)?;
-    cx.bind(0, y)
+    channel_first(cx, y, rank)
 }
 
 /// The filters of all remainders, group by group; missing taps are zero. `shape` is channels of the operand, of the result's groups, and groups.

@@ -2,22 +2,22 @@
 
 use super::classical::{self, Labels};
 use super::cx::NodeCx;
-use super::{describe, tensor, Lowered, Operators, Refusal};
+use super::{describe, tensor, All, Lowered, One, Operators, Refusal};
 use kiln_ir::trees::{Record, Test};
 use kiln_ir::{AddRescale, Clamp, DType, Op, Rescale, Type, Unary, ValueId};
 use std::collections::HashMap;
 
 pub(super) const OPERATORS: Operators = &[
-    ("ai.onnx.ml.TreeEnsemble", ensemble),
-    ("ai.onnx.ml.TreeEnsembleClassifier", classifier),
-    ("ai.onnx.ml.TreeEnsembleRegressor", regressor),
+    ("ai.onnx.ml.TreeEnsemble", One(ensemble)),
+    ("ai.onnx.ml.TreeEnsembleClassifier", All(classifier)),
+    ("ai.onnx.ml.TreeEnsembleRegressor", One(regressor)),
 ];
 
 /// Most records of a model's trees.
 const MOST_RECORDS: usize = 1 << 22;
 
 /// TreeEnsembleRegressor: \[n, targets\].
-fn regressor(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn regressor(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = classical::rows(cx)?;
     let targets = targets(cx)?;
     let join = match cx.text("aggregate_function") {
@@ -26,19 +26,17 @@ fn regressor(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         b"MIN" => Join::Least,
         b"MAX" => Join::Largest,
         other => {
-            let what = format!("its aggregate_function is {:?}", String::from_utf8_lossy(other));
-            return Err(Refusal::malformed(what));
+            return Err(malformed!("its aggregate_function is {:?}", String::from_utf8_lossy(other)));
         }
     };
     let sums = Forest::read(cx, "target")?.joined(cx, x, targets, join)?;
     let base = cx.numbers("base_values");
     let sums = plus(cx, sums, base)?;
-    let y = classical::transformed(cx, sums)?;
-    cx.bind(0, y)
+    classical::transformed(cx, sums)
 }
 
 /// TreeEnsemble: \[n, targets\].
-fn ensemble(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn ensemble(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = classical::rows(cx)?;
     let targets = targets(cx)?;
     let join = match cx.int("aggregate_function", 1) {
@@ -46,7 +44,7 @@ fn ensemble(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         1 => Join::Sum,
         2 => Join::Least,
         3 => Join::Largest,
-        other => return Err(Refusal::malformed(format!("its aggregate_function is {other}"))),
+        other => return Err(malformed!("its aggregate_function is {other}")),
     };
     let transform: &[u8] = match cx.int("post_transform", 0) {
         0 => b"NONE",
@@ -54,11 +52,10 @@ fn ensemble(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         2 => b"LOGISTIC",
         3 => b"SOFTMAX_ZERO",
         4 => b"PROBIT",
-        other => return Err(Refusal::malformed(format!("its post_transform is {other}"))),
+        other => return Err(malformed!("its post_transform is {other}")),
     };
     let sums = Forest::read_ensemble(cx)?.joined(cx, x, targets, join)?;
-    let y = classical::transform(cx, sums, transform)?;
-    cx.bind(0, y)
+    classical::transform(cx, sums, transform)
 }
 
 /// How many numbers a row of features gives.
@@ -66,7 +63,7 @@ fn targets(cx: &NodeCx<'_, '_, '_>) -> Lowered<usize> {
     let count = cx.int("n_targets", 1);
     match u16::try_from(count) {
         Ok(targets) if targets > 0 => Ok(targets.into()),
-        _ => Err(Refusal::malformed(format!("it has {count} targets"))),
+        _ => Err(malformed!("it has {count} targets")),
     }
 }
 
@@ -125,13 +122,7 @@ fn plus(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, base: Vec<f32>) -> Lowered<Valu
     if base.iter().all(|&base| base == 0.0) {
         return Ok(x);
     }
-    if !fits {
-        return Err(Refusal::malformed(format!(
-            "{} base values do not fit {}",
-            base.len(),
-            describe(cx.ty(x))
-        )));
-    }
+    malformed_if!(!fits, "{} base values do not fit {}", base.len(), cx.shown(x));
     let base = cx.float_constant("base values", &[base.len()], &base)?;
     cx.add_like(Op::Add { rescale: AddRescale::Real, clamp: Clamp::NO_FLOAT }, &[x, base], &dims)
 }
@@ -181,7 +172,7 @@ impl Forest {
         let count = ids.len();
         let lengths = [trees.len(), features.len(), yes.len(), no.len(), numbers.len(), modes.len()];
         if lengths.iter().any(|&len| len != count) {
-            return Err(Refusal::malformed(format!("its lists for {count} nodes have {lengths:?} entries")));
+            return Err(malformed!("its lists for {count} nodes have {lengths:?} entries"));
         }
         cx.importer.budget.charge(128 * count)?;
         let (mut nodes, mut roots) = (HashMap::new(), Vec::new());
@@ -200,25 +191,19 @@ impl Forest {
                     [yes[k], no[k]],
                 )?),
             };
-            if nodes.insert(place, node).is_some() {
-                return Err(Refusal::malformed(format!("tree {} has two nodes {}", place.0, place.1)));
-            }
+            malformed_if!(nodes.insert(place, node).is_some(), "tree {} has two nodes {}", place.0, place.1);
         }
         let name = |what: &str| format!("{kind}_{what}");
         let (trees, ids, targets) = (list(&name("treeids")), list(&name("nodeids")), list(&name("ids")));
         let weights = cx.numbers(&name("weights"));
         if [trees.len(), ids.len(), targets.len()] != [weights.len(); 3] {
-            return Err(Refusal::malformed(format!(
-                "it has {} leaves with {} weights",
-                ids.len(),
-                weights.len()
-            )));
+            return Err(malformed!("it has {} leaves with {} weights", ids.len(), weights.len()));
         }
         cx.importer.budget.charge(64 * ids.len())?;
         let mut leaves: HashMap<Place, Vec<(u16, f32)>> = HashMap::new();
         for k in 0..ids.len() {
-            let target = u16::try_from(targets[k])
-                .map_err(|_| Refusal::malformed(format!("there is no target {}", targets[k])))?;
+            let target =
+                u16::try_from(targets[k]).map_err(|_| malformed!("there is no target {}", targets[k]))?;
             leaves.entry((trees[k], ids[k])).or_default().push((target, weights[k]));
         }
         Ok(Forest { roots, nodes, leaves, members: Vec::new() })
@@ -240,11 +225,10 @@ impl Forest {
         let count = features.len();
         let lengths = [yes.len(), no.len(), yes_ends.len(), no_ends.len(), modes.len(), splits.len()];
         if lengths.iter().any(|&len| len != count) {
-            return Err(Refusal::malformed(format!("its lists for {count} nodes have {lengths:?} entries")));
+            return Err(malformed!("its lists for {count} nodes have {lengths:?} entries"));
         }
         if targets.len() != weights.len() {
-            let what = format!("it has {} leaves with {} weights", targets.len(), weights.len());
-            return Err(Refusal::malformed(what));
+            return Err(malformed!("it has {} leaves with {} weights", targets.len(), weights.len()));
         }
         cx.importer.budget.charge(128 * (count + targets.len()))?;
         let mut forest = Forest {
@@ -272,7 +256,7 @@ impl Forest {
                     let names = ["LEQ", "LT", "GTE", "GT", "EQ", "NEQ"];
                     let name = usize::try_from(mode).ok().and_then(|mode| names.get(mode));
                     let Some(name) = name else {
-                        return Err(Refusal::malformed(format!("node {k} has the mode {mode}")));
+                        return Err(malformed!("node {k} has the mode {mode}"));
                     };
                     branch(format!("BRANCH_{name}").as_bytes(), features[k], splits[k], missing, ways)?
                 }
@@ -280,8 +264,7 @@ impl Forest {
             forest.nodes.insert((0, k as i64), Some(branch));
         }
         for (k, (&target, &weight)) in targets.iter().zip(&weights).enumerate() {
-            let target = u16::try_from(target)
-                .map_err(|_| Refusal::malformed(format!("there is no target {target}")))?;
+            let target = u16::try_from(target).map_err(|_| malformed!("there is no target {target}"))?;
             let place = (0, -1 - k as i64);
             forest.nodes.insert(place, None);
             forest.leaves.insert(place, vec![(target, weight)]);
@@ -348,15 +331,10 @@ impl Forest {
         for record in &table {
             match *record {
                 Record::Branch { feature, .. } if usize::from(feature) >= width => {
-                    return Err(Refusal::malformed(format!(
-                        "there is no feature {feature} in {}",
-                        describe(cx.ty(x))
-                    )));
+                    return Err(malformed!("there is no feature {feature} in {}", cx.shown(x)));
                 }
                 Record::Leaf { target, .. } if usize::from(target) >= targets => {
-                    return Err(Refusal::malformed(format!(
-                        "there is no target {target}: there are {targets}"
-                    )));
+                    return Err(malformed!("there is no target {target}: there are {targets}"));
                 }
                 _ => {}
             }
@@ -379,10 +357,7 @@ impl Forest {
             written += usize::from(matches!(node, Some(Some(_))));
             let Some(node) = node.filter(|_| written <= self.nodes.len() && table.len() < MOST_RECORDS)
             else {
-                return Err(Refusal::malformed(format!(
-                    "node {id} of tree {} is missing, or part of a cycle",
-                    root.0
-                )));
+                return Err(malformed!("node {id} of tree {} is missing, or part of a cycle", root.0));
             };
             let at = table.len();
             if let Some(from) = from {
@@ -434,7 +409,7 @@ fn floats(cx: &mut NodeCx<'_, '_, '_>, name: &str) -> Lowered<Vec<f32>> {
     let (ty, data) = tensor::constant(numbers, &mut cx.importer.budget)?;
     match ty.dtype {
         DType::F32 => Ok(data.to_f32()),
-        _ => Err(Refusal::malformed(format!("its {name} are {}", describe(&ty)))),
+        _ => Err(malformed!("its {name} are {}", describe(&ty))),
     }
 }
 
@@ -443,7 +418,7 @@ fn integers(cx: &mut NodeCx<'_, '_, '_>, name: &str) -> Lowered<Vec<i64>> {
     let Some(numbers) = cx.tensor(name) else { return Ok(Vec::new()) };
     let (ty, data) = tensor::constant(numbers, &mut cx.importer.budget)?;
     match ty.dtype {
-        DType::F32 => Err(Refusal::malformed(format!("its {name} are {}", describe(&ty)))),
+        DType::F32 => Err(malformed!("its {name} are {}", describe(&ty))),
         dtype => Ok(data.to_ints(dtype)),
     }
 }

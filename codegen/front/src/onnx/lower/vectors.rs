@@ -2,22 +2,22 @@
 
 use super::classical::{self, Labels, DENSE, PRODUCT};
 use super::cx::NodeCx;
-use super::{describe, Lowered, Operators, Refusal};
+use super::{All, Lowered, One, Operators, Refusal};
 use kiln_ir::{
     AddRescale, Binary, Clamp, CompareRescale, Comparison, DType, Op, Real, Reduction, Rescale, Type, Unary,
     ValueId,
 };
 
 pub(super) const OPERATORS: Operators =
-    &[("ai.onnx.ml.SVMClassifier", classifier), ("ai.onnx.ml.SVMRegressor", regressor)];
+    &[("ai.onnx.ml.SVMClassifier", All(classifier)), ("ai.onnx.ml.SVMRegressor", One(regressor))];
 
 const SUM: Op = Op::Add { rescale: AddRescale::Real, clamp: Clamp::NO_FLOAT };
 const GREATER: Op = Op::Compare { function: Comparison::Greater, rescale: CompareRescale::Stored };
 
 /// SVMRegressor: kernels with the support vectors, weighted, plus ρ.
-fn regressor(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
+fn regressor(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = classical::rows(cx)?;
-    let &[n, k] = &*cx.dims(x) else { return Err(Refusal::malformed("no rows")) };
+    let &[n, k] = &*cx.dims(x) else { return Err(malformed!("no rows")) };
     let (vectors, coefficients, rho) =
         (cx.numbers("support_vectors"), cx.numbers("coefficients"), cx.numbers("rho"));
     let count = usize::try_from(cx.int("n_supports", 0)).unwrap_or(0);
@@ -27,10 +27,8 @@ fn regressor(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         count if count.checked_mul(k) == Some(vectors.len()) => (kernels(cx, x, &vectors)?, count),
         count => return Err(misfit(cx, x, count, vectors.len())),
     };
-    let &[rho] = &rho[..] else { return Err(Refusal::malformed(format!("it has {} ρ", rho.len()))) };
-    if coefficients.len() != m {
-        return Err(Refusal::malformed(format!("it has {} coefficients, but needs {m}", coefficients.len())));
-    }
+    let &[rho] = &rho[..] else { return Err(malformed!("it has {} ρ", rho.len())) };
+    malformed_if!(coefficients.len() != m, "it has {} coefficients, but needs {m}", coefficients.len());
     let w = cx.float_constant("coefficients", &[1, m], &coefficients)?;
     let b = cx.float_constant("rho", &[1], &[rho])?;
     let mut y = cx.add_like(DENSE, &[features, w, b], &[n, 1])?;
@@ -41,8 +39,7 @@ fn regressor(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
         let [one, minus] = [1.0, -1.0].map(|number| cx.float_constant("one", &[], &[number]));
         y = cx.add(Op::Select {}, &[above, one?, minus?], Type::plain(DType::F32, &[n, 1]))?;
     }
-    let y = classical::transformed(cx, y)?;
-    cx.bind(0, y)
+    classical::transformed(cx, y)
 }
 
 /// SVMClassifier: labels \[n\], and scores: probabilities \[n, classes\] where the file has their parameters, else the sums of pairs of classes.
@@ -68,11 +65,10 @@ fn classifier(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 /// A classifier whose coefficients are those of features.
 fn without_vectors(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, labels: &Labels) -> Lowered {
     let (weights, rho) = (cx.numbers("coefficients"), cx.numbers("rho"));
-    let &[n, k] = &*cx.dims(x) else { return Err(Refusal::malformed("no rows")) };
+    let &[n, k] = &*cx.dims(x) else { return Err(malformed!("no rows")) };
     let classes = labels.count();
     let (true, Some(&rho)) = (classes.checked_mul(k) == Some(weights.len()), rho.first()) else {
-        let what =
-            format!("{} coefficients do not fit {classes} labels and {}", weights.len(), describe(cx.ty(x)));
+        let what = format!("{} coefficients do not fit {classes} labels and {}", weights.len(), cx.shown(x));
         return Err(Refusal::malformed(what));
     };
     let w = cx.float_constant("coefficients", &[classes, k], &weights)?;
@@ -118,10 +114,10 @@ impl Pairs {
         let (vectors, coefficients, rho) =
             (cx.numbers("support_vectors"), cx.numbers("coefficients"), cx.numbers("rho"));
         if counts.len() != classes || classes < 2 {
-            return Err(Refusal::malformed(format!(
+            return Err(malformed!(
                 "it has support vectors of {} classes for {classes} labels",
                 counts.len()
-            )));
+            ));
         }
         let count: usize = counts.iter().sum();
         if count.checked_mul(k) != Some(vectors.len()) {
@@ -245,15 +241,12 @@ impl Pairs {
 }
 
 fn misfit(cx: &NodeCx<'_, '_, '_>, x: ValueId, count: usize, numbers: usize) -> Refusal {
-    Refusal::malformed(format!(
-        "{count} support vectors of {numbers} numbers do not fit {}",
-        describe(cx.ty(x))
-    ))
+    malformed!("{count} support vectors of {numbers} numbers do not fit {}", cx.shown(x))
 }
 
 /// Kernels of rows of `x` \[n, k\] with the support vectors, which are \[m, k\]: \[n, m\].
 fn kernels(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, vectors: &[f32]) -> Lowered<ValueId> {
-    let &[n, k] = &*cx.dims(x) else { return Err(Refusal::malformed("no rows")) };
+    let &[n, k] = &*cx.dims(x) else { return Err(malformed!("no rows")) };
     let m = vectors.len() / k.max(1);
     let parameters = cx.numbers("kernel_params");
     let [gamma, coef, degree] = [0, 1, 2].map(|i| parameters.get(i).copied().unwrap_or(0.0));
@@ -283,6 +276,6 @@ fn kernels(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, vectors: &[f32]) -> Lowered<
             let power = cx.add_like(PRODUCT, &[sum, factor], &[n, m])?;
             cx.add_like(Op::Unary { function: Unary::Exp }, &[power], &[n, m])
         }
-        other => Err(Refusal::malformed(format!("its kernel is {:?}", String::from_utf8_lossy(other)))),
+        other => Err(malformed!("its kernel is {:?}", String::from_utf8_lossy(other))),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::cx::NodeCx;
 use super::image::{convolution, Axis};
-use super::{describe, Lowered, Refusal};
+use super::Lowered;
 use kiln_ir::ValueId;
 
 /// Conv with `weights` \[o, c / groups, kd, kh, kw\].
@@ -16,12 +16,11 @@ pub(super) fn conv(
     groups: usize,
 ) -> Lowered {
     let (&[n, c, _, h, w], &[o, depth, kd, kh, kw]) = (&*cx.dims(x), shape) else {
-        return Err(Refusal::malformed(format!("{} is not a volume", describe(cx.ty(x)))));
+        return Err(malformed!("{} is not a volume", cx.shown(x)));
     };
     let deep = axes[0];
     let out = deep.windows().filter(|&out| out > 0);
-    let out =
-        out.ok_or_else(|| Refusal::malformed(format!("its window does not fit {}", describe(cx.ty(x)))))?;
+    let out = out.ok_or_else(|| malformed!("its window does not fit {}", cx.shown(x)))?;
     let slices = cx.transposed(x, &[0, 2, 3, 4, 1])?;
     let slices = cx.padded(slices, &[0, deep.pad.0, 0, 0, 0], &[0, deep.pad.1, 0, 0, 0], 0)?;
     let window = Axis::window(&axes[1..]);
@@ -40,8 +39,8 @@ pub(super) fn conv(
         let y = convolution(cx, images, filters, bias, window, groups)?;
         all = Some(all.map_or(Ok(y), |all| cx.sum(all, y))?);
     }
-    let Some(y) = all else { return Err(Refusal::malformed("its window is empty")) };
-    let &[_, out_h, out_w, _] = &*cx.dims(y) else { return Err(Refusal::malformed("no image")) };
+    let Some(y) = all else { return Err(malformed!("its window is empty")) };
+    let &[_, out_h, out_w, _] = &*cx.dims(y) else { return Err(malformed!("no image")) };
     let y = cx.reshaped(y, &[n, out, out_h, out_w, o])?;
     let y = cx.transposed(y, &[0, 4, 1, 2, 3])?;
     cx.bind(0, y)

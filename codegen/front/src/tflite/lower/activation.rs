@@ -36,9 +36,7 @@ fn clip(cx: &mut OpCx<'_, '_, '_>, activation: Activation) -> Lowered {
 /// LEAKY_RELU.
 fn leaky_relu(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let alpha = cx.options(75)?.alpha()?;
-    if !alpha.is_finite() {
-        return Err(Refusal::malformed(format!("its slope is {alpha}")));
-    }
+    malformed_if!(!alpha.is_finite(), "its slope is {alpha}");
     let x = cx.input(0)?;
     let rescale = match cx.format(&[x])? {
         Format::Float => LeakyRescale::Real,
@@ -98,14 +96,10 @@ pub(super) fn check_result(ty: &Type, scale: f32, zero_point: i32) -> Lowered {
 /// SOFTMAX along the last axis. An int8 result has scale 1/256 and zero point −128; an int16 result of an int8 operand nearly 1/65536 and −32768.
 fn softmax(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let beta = cx.options(9)?.beta()?;
-    if !beta.is_finite() || beta < 0.0 {
-        return Err(Refusal::malformed(format!("its β is {beta}")));
-    }
+    malformed_if!(!beta.is_finite() || beta < 0.0, "its β is {beta}");
     let x = cx.input(0)?;
     let dims = cx.dims(x);
-    if dims.is_empty() {
-        return Err(Refusal::malformed("its operand is a scalar"));
-    }
+    malformed_if!(dims.is_empty(), "its operand is a scalar");
     let result = cx.declared(0)?;
     let wide = (cx.ty(x).dtype, result.dtype) == (DType::I8, DType::I16);
     let format = if wide { Format::Int8 } else { cx.format(&[x])? };

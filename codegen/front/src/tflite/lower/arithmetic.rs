@@ -1,8 +1,8 @@
 //! ADD, SUB and MUL, with broadcasting.
 
-use super::cx::{describe, Format, OpCx};
+use super::cx::{Format, OpCx};
 use super::quant::{multiplier, Activation};
-use super::{Lowered, Operators, Refusal};
+use super::{Lowered, Operators};
 use kiln_ir::{AddRescale, Clamp, DType, Op, Rescale, Shape, Type, ValueId};
 
 pub(super) const OPERATORS: Operators = &[(0, add), (18, mul), (41, sub)];
@@ -70,8 +70,8 @@ fn binary(
 /// The common shape of two operands.
 pub(super) fn broadcast(cx: &OpCx<'_, '_, '_>, x: ValueId, y: ValueId) -> Lowered<Vec<usize>> {
     Shape::common(&cx.dims(x), &cx.dims(y)).ok_or_else(|| {
-        let (x, y) = (describe(cx.ty(x)), describe(cx.ty(y)));
-        Refusal::malformed(format!("{x} and {y} cannot be broadcast"))
+        let (x, y) = (cx.shown(x), cx.shown(y));
+        malformed!("{x} and {y} cannot be broadcast")
     })
 }
 
@@ -85,10 +85,7 @@ fn add_rescale(left_shift: u32, scales: [f32; 3]) -> Lowered<AddRescale> {
     let [x, y, out] = scales.map(f64::from);
     let twice_max = 2.0 * x.max(y);
     let out = twice_max / (f64::from(1 << left_shift) * out);
-    if out >= 1.0 {
-        let what = format!("the scale of its result is too small for its operands (ratio {out:e})");
-        return Err(Refusal::malformed(what));
-    }
+    malformed_if!(out >= 1.0, "the scale of its result is too small for its operands (ratio {out:e})");
     Ok(AddRescale::FixedPoint {
         left_shift,
         x: multiplier(x / twice_max)?,

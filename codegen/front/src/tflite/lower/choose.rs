@@ -33,11 +33,7 @@ fn compare(cx: &mut OpCx<'_, '_, '_>, function: Comparison) -> Lowered {
     let (tx, ty) = (cx.ty(x), cx.ty(y));
     let rescale = match (tx.dtype, &tx.quant, &ty.quant) {
         (dtype, ..) if dtype != ty.dtype => {
-            return Err(Refusal::malformed(format!(
-                "{} cannot be compared with {}",
-                describe(tx),
-                describe(ty)
-            )))
+            return Err(malformed!("{} cannot be compared with {}", describe(tx), describe(ty)))
         }
         (DType::I8, Some(_), Some(_)) => CompareRescale::FixedPoint {
             left_shift: LEFT_SHIFT,
@@ -58,7 +54,7 @@ fn truth(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let result = cx.declared(0)?;
     match result.dtype {
         DType::Bool => Ok(()),
-        _ => Err(Refusal::malformed(format!("its result is {}", describe(&result)))),
+        _ => Err(malformed!("its result is {}", describe(&result))),
     }
 }
 
@@ -75,7 +71,7 @@ fn truths(cx: &mut OpCx<'_, '_, '_>) -> Lowered<(ValueId, ValueId, Vec<usize>)> 
 fn condition(cx: &OpCx<'_, '_, '_>, x: ValueId) -> Lowered {
     match cx.ty(x).dtype {
         DType::Bool => Ok(()),
-        _ => Err(Refusal::malformed(format!("its condition is {}", describe(cx.ty(x))))),
+        _ => Err(malformed!("its condition is {}", cx.shown(x))),
     }
 }
 
@@ -131,8 +127,8 @@ fn chosen(cx: &mut OpCx<'_, '_, '_>, c: ValueId) -> Lowered {
     let both = broadcast(cx, x, y)?;
     let dims = Shape::common(&cx.dims(c), &both);
     let misfit = || {
-        let (c, x, y) = (describe(cx.ty(c)), describe(cx.ty(x)), describe(cx.ty(y)));
-        Refusal::malformed(format!("condition {c} does not fit {x} and {y}"))
+        let (c, x, y) = (cx.shown(c), cx.shown(x), cx.shown(y));
+        malformed!("condition {c} does not fit {x} and {y}")
     };
     let dims = dims.ok_or_else(misfit)?;
     cx.emit(Op::Select {}, &[c, x, y], 0, &dims)
@@ -147,13 +143,13 @@ fn one_hot(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
         [depth] => u32::try_from(depth).ok().filter(|&depth| depth > 0),
         _ => None,
     };
-    let depth = depth.ok_or_else(|| Refusal::malformed(format!("its depth is {given:?}")))? as usize;
+    let depth = depth.ok_or_else(|| malformed!("its depth is {given:?}"))? as usize;
     let mut dims = cx.dims(indices);
     let at = if at == -1 { dims.len() } else { axis(i64::from(at), dims.len() + 1)? };
     dims.insert(at, 1);
     let dtype = cx.ty(indices).dtype;
     if !matches!(dtype, DType::I32 | DType::I64) {
-        let what = format!("its indices are {}", describe(cx.ty(indices)));
+        let what = format!("its indices are {}", cx.shown(indices));
         return Err(Refusal::unsupported(what, "use indices of int32 or int64"));
     }
     // Before they are made: a few bytes can ask for billions.
@@ -169,10 +165,7 @@ fn one_hot(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let mut values = Vec::new();
     for k in [2, 3] {
         let value = cx.input(k)?;
-        if cx.ty(value).shape.numel() != 1 {
-            let what = format!("{} is not a single number", describe(cx.ty(value)));
-            return Err(Refusal::malformed(what));
-        }
+        malformed_if!(cx.ty(value).shape.numel() != 1, "{} is not a single number", cx.shown(value));
         let value = cx.as_result(value, 0)?;
         let ty = cx.ty(value).with_shape(&[]);
         values.push(cx.node(Op::Reshape {}, &[value], 0, ty)?);

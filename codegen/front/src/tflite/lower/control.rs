@@ -30,7 +30,7 @@ fn branch(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
         return Err(Refusal::unsupported(what, help));
     }
     if yes.len() != cx.output_count() || no.len() != yes.len() {
-        return Err(Refusal::malformed("its branches do not have as many results as the operator"));
+        return Err(malformed!("its branches do not have as many results as the operator"));
     }
     for (k, results) in yes.into_iter().zip(no).enumerate() {
         match results {
@@ -39,11 +39,7 @@ fn branch(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
                 let value = cx.choice(condition, yes, no, k)?;
                 cx.bind(k, value)?;
             }
-            _ => {
-                return Err(Refusal::malformed(format!(
-                    "its branches return different kinds of value as result {k}"
-                )))
-            }
+            _ => return Err(malformed!("its branches return different kinds of value as result {k}")),
         }
     }
     Ok(())
@@ -59,7 +55,7 @@ fn repeat(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let mut stopping: Option<Stopping> = None;
     for passes in 0usize.. {
         let &[Slot::Value(goes_on)] = &*cx.inline(condition, &values)? else {
-            return Err(Refusal::malformed("its condition is not a single value"));
+            return Err(malformed!("its condition is not a single value"));
         };
         match cx.truth(goes_on)? {
             Some(true) => {}
@@ -168,10 +164,7 @@ impl<'m, 'a> OpCx<'_, 'm, 'a> {
     fn truth(&self, condition: ValueId) -> Lowered<Option<bool>> {
         let ty = self.ty(condition);
         if ty.dtype != DType::Bool || ty.shape.numel() != 1 {
-            return Err(Refusal::malformed(format!(
-                "its condition is {}, but has to be a bool",
-                describe(ty)
-            )));
+            return Err(malformed!("its condition is {}, but has to be a bool", describe(ty)));
         }
         Ok(self.settled(condition, DEEPEST))
     }
@@ -286,11 +279,9 @@ impl<'m, 'a> Importer<'m, 'a> {
         let model = self.model;
         let found = usize::try_from(index).ok().and_then(|i| Some((i, model.subgraphs.get(i)?)));
         let Some((index, sub)) = found else {
-            return Err(Refusal::malformed(format!("there is no subgraph {index}")));
+            return Err(malformed!("there is no subgraph {index}"));
         };
-        if self.calls.contains(&index) {
-            return Err(Refusal::malformed(format!("subgraph {index} calls itself")));
-        }
+        malformed_if!(self.calls.contains(&index), "subgraph {index} calls itself");
         if self.calls.len() > DEEPEST {
             let what = format!("subgraphs are nested more than {DEEPEST} deep");
             return Err(Refusal::unsupported(what, "inline some of the subgraphs"));
@@ -317,15 +308,11 @@ impl<'m, 'a> Importer<'m, 'a> {
         let (sub, index) = (self.sub, self.sub_index());
         if sub.inputs.len() != arguments.len() {
             let (wanted, given) = (sub.inputs.len(), arguments.len());
-            return Err(Refusal::malformed(format!(
-                "subgraph {index} takes {wanted} operands, but gets {given}"
-            )));
+            return Err(malformed!("subgraph {index} takes {wanted} operands, but gets {given}"));
         }
         for (tensor, slot) in sub.inputs.iter().zip(arguments) {
             if !matches!(self.slot(tensor), Slot::Empty) {
-                return Err(Refusal::malformed(format!(
-                    "tensor {tensor} is an input of subgraph {index} twice"
-                )));
+                return Err(malformed!("tensor {tensor} is an input of subgraph {index} twice"));
             }
             let slot = match *slot {
                 Slot::Value(value) => Slot::Value(self.as_parameter(value, tensor)?),
@@ -346,7 +333,7 @@ impl<'m, 'a> Importer<'m, 'a> {
     /// A value as an input of the current subgraph: the same bytes, with the quantisation that is declared there.
     fn as_parameter(&mut self, value: ValueId, tensor: i32) -> Lowered<ValueId> {
         let Some(tensor) = self.sub.tensor(tensor) else {
-            return Err(Refusal::malformed(format!("subgraph {} has no tensor {tensor}", self.sub_index())));
+            return Err(malformed!("subgraph {} has no tensor {tensor}", self.sub_index()));
         };
         let declared = self.tensor_type(tensor)?;
         let ty = self.graph.ty(value).clone();

@@ -37,17 +37,16 @@ fn convolution(cx: &mut OpCx<'_, '_, '_>, options: &WindowOptions, layout: Layou
         _ => bias,
     };
     let (&[n, h, w, c], &[o, kh, kw, group_c]) = (&*cx.dims(x), &*cx.dims(weights)) else {
-        let (x, w) = (describe(cx.ty(x)), describe(cx.ty(weights)));
-        return Err(Refusal::malformed(format!("image {x} and weights {w} must have four axes")));
+        let (x, w) = (cx.shown(x), cx.shown(weights));
+        return Err(malformed!("image {x} and weights {w} must have four axes"));
     };
     let groups = c.checked_div(group_c).unwrap_or(0);
     if groups == 0 || c % group_c != 0 || o == 0 || o % groups != 0 {
-        let what = format!("{c} channels cannot be divided into groups of {group_c} for {o} filters");
-        return Err(Refusal::malformed(what));
+        return Err(malformed!("{c} channels cannot be divided into groups of {group_c} for {o} filters"));
     }
     let window = window(&WindowOptions { size: [size(kh)?, size(kw)?], ..*options }, [h, w])?;
     let Some([out_h, out_w]) = window.output([h, w]) else {
-        return Err(Refusal::malformed(format!("a {kh}×{kw} window does not fit a {h}×{w} image")));
+        return Err(malformed!("a {kh}×{kw} window does not fit a {h}×{w} image"));
     };
     let result = cx.declared(0)?;
     let clamp = Activation::fused(options.activation)?.clamp(&result);
@@ -140,8 +139,7 @@ pub(super) fn weights_and_bias(
     if let Some(q) = &cx.ty(weights).quant {
         let channels = cx.ty(weights).shape.dims().first().copied().unwrap_or(0);
         if q.axis.is_some_and(|axis| axis != 0) {
-            let what = format!("{} scales for weights of {channels} output channels", q.scales.len());
-            return Err(Refusal::malformed(what));
+            return Err(malformed!("{} scales for weights of {channels} output channels", q.scales.len()));
         }
         if q.axis.is_some() && q.zero_points.iter().any(|&z| z != 0) {
             return Err(Refusal::malformed(
@@ -157,12 +155,11 @@ pub(super) fn weights_and_bias(
         Format::Int16 => matches!(ty.dtype, DType::I32 | DType::I64),
     };
     if !fits {
-        let what = format!("a bias of {} with weights of {}", describe(ty), describe(cx.ty(weights)));
+        let what = format!("a bias of {} with weights of {}", describe(ty), cx.shown(weights));
         return Err(Refusal::unsupported(what, "convert the model to float32 or to full-integer int8"));
     }
     if ty.shape.rank() != 1 || ty.shape.dims().first().copied() != channels {
-        let what = format!("bias {} does not fit weights {}", describe(ty), describe(cx.ty(weights)));
-        return Err(Refusal::malformed(what));
+        return Err(malformed!("bias {} does not fit weights {}", describe(ty), cx.shown(weights)));
     }
     // Kernels of layers that are computed with know the zero point of weights.
     let weights = if cx.is_const(bias) { symmetric(cx, weights) } else { weights };
@@ -236,7 +233,7 @@ pub(super) fn factors(
     let x_scale = f64::from(cx.scale(cx.ty(x), "operand")?);
     let y_scale = f64::from(cx.scale(result, "result")?);
     let Some(q) = &cx.ty(weights).quant else {
-        return Err(Refusal::malformed("its weights have no quantisation"));
+        return Err(malformed!("its weights have no quantisation"));
     };
     let factor = |scale: &kiln_ir::Real| match is_single {
         true => multiplier(f64::from(x_scale as f32 * scale.0) / y_scale),
@@ -249,7 +246,7 @@ pub(super) fn factors(
 pub(super) fn window(options: &WindowOptions, image: [usize; 2]) -> Lowered<Window> {
     let positive = |v: [i32; 2], what: &str| match v.map(|x| usize::try_from(x).unwrap_or(0)) {
         [a, b] if a > 0 && b > 0 => Ok([a, b]),
-        _ => Err(Refusal::malformed(format!("its {what} is {}×{}", v[0], v[1]))),
+        _ => Err(malformed!("its {what} is {}×{}", v[0], v[1])),
     };
     let size = positive(options.size, "window")?;
     let stride = positive(options.stride, "stride")?;
@@ -275,7 +272,7 @@ fn same_padding(size: usize, taps: usize, stride: usize, dilation: usize) -> (us
 }
 
 fn size(taps: usize) -> Lowered<i32> {
-    i32::try_from(taps).map_err(|_| Refusal::malformed(format!("a window of {taps} taps")))
+    i32::try_from(taps).map_err(|_| malformed!("a window of {taps} taps"))
 }
 
 #[cfg(test)]

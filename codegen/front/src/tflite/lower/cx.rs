@@ -92,8 +92,7 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
             return Ok(self.constant("weights", ty, data));
         }
         let &[1, kh, kw, channels] = ty.shape.dims() else {
-            let what = format!("depthwise weights {}, expected [1, h, w, c]", describe(&ty));
-            return Err(Refusal::malformed(what));
+            return Err(malformed!("depthwise weights {}, expected [1, h, w, c]", describe(&ty)));
         };
         let axis = |axis: usize| [3, 1, 2, 0].iter().position(|&from| from == axis);
         let quant = ty.quant.as_ref().map(|q| Quant { axis: q.axis.and_then(axis), ..q.clone() });
@@ -104,7 +103,7 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
     /// Tensor index of operand `k`.
     pub(super) fn input_tensor(&self, k: usize) -> Lowered<i32> {
         let index = self.operator.inputs.get(k).filter(|&index| index != -1);
-        index.ok_or_else(|| Refusal::malformed(format!("operand {k} is missing")))
+        index.ok_or_else(|| malformed!("operand {k} is missing"))
     }
 
     /// The resource variable that operand `k` is a handle of.
@@ -112,7 +111,7 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
         match self.importer.slot(self.input_tensor(k)?) {
             Slot::Handle(resource) => Ok(resource),
             Slot::Refused => Err(Refusal::Follows),
-            _ => Err(Refusal::malformed(format!("operand {k} is not the handle of a variable"))),
+            _ => Err(malformed!("operand {k} is not the handle of a variable")),
         }
     }
 
@@ -126,7 +125,7 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
         let ty = self.ty(value).clone();
         let data = self.importer.graph.const_data(value).ok_or_else(not_constant)?;
         if !matches!(ty.dtype, DType::I32 | DType::I64) || ty.shape.rank() > 2 || ty.shape.numel() > 64 {
-            return Err(Refusal::malformed(format!("its {what} (operand {k}) is {}", describe(&ty))));
+            return Err(malformed!("its {what} (operand {k}) is {}", describe(&ty)));
         }
         Ok(data.to_ints(ty.dtype))
     }
@@ -136,16 +135,14 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
         match (self.operator.options, self.operator.options_type) {
             (None, _) => Ok(Options(None)),
             (Some(table), stated) if stated == kind => Ok(Options(Some(table))),
-            (_, stated) => {
-                Err(Refusal::malformed(format!("its options are of kind {stated}, expected {kind}")))
-            }
+            (_, stated) => Err(malformed!("its options are of kind {stated}, expected {kind}")),
         }
     }
 
     /// Name of a custom operator, and whether its attributes are where they are not read.
     pub(super) fn custom_name(&self) -> Lowered<(String, bool)> {
         let code = self.importer.model.code(self.operator);
-        let code = code.ok_or_else(|| Refusal::malformed("its operator code does not exist"))?;
+        let code = code.ok_or_else(|| malformed!("its operator code does not exist"))?;
         Ok((code.custom.text().into_owned(), self.operator.has_far_options))
     }
 
@@ -170,6 +167,11 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
         self.importer.graph.ty(value)
     }
 
+    /// The type of a value for messages.
+    pub(super) fn shown(&self, value: ValueId) -> String {
+        describe(self.ty(value))
+    }
+
     /// The dimensions of a value.
     pub(super) fn dims(&self, value: ValueId) -> Vec<usize> {
         self.ty(value).shape.0.clone()
@@ -190,7 +192,7 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
     /// The tensor of result `k`.
     pub(super) fn output_tensor(&self, k: usize) -> Lowered<Tensor<'a>> {
         let tensor = self.operator.outputs.get(k).and_then(|index| self.importer.sub.tensor(index));
-        tensor.copied().ok_or_else(|| Refusal::malformed(format!("result {k} is missing")))
+        tensor.copied().ok_or_else(|| malformed!("result {k} is missing"))
     }
 
     /// Whether the file says which shape result `k` has, and that is its shape with the sizes that were given for inputs.
@@ -227,7 +229,7 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
         dims: &[usize],
     ) -> Lowered {
         let declared = self.declared(k)?;
-        let Some(&first) = operands.first() else { return Err(Refusal::malformed("it has no operands")) };
+        let Some(&first) = operands.first() else { return Err(malformed!("it has no operands")) };
         let moved = Type { shape: Shape(dims.to_vec()), ..self.ty(first).clone() };
         let mut alike = Vec::new();
         for &x in operands {
@@ -243,11 +245,8 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
     pub(super) fn emit_reshaped(&mut self, x: ValueId, k: usize, dims: &[usize]) -> Lowered {
         let declared = self.declared(k)?;
         if self.ty(x).dtype != declared.dtype {
-            let what = format!(
-                "operand {} and result {} have different types",
-                describe(self.ty(x)),
-                describe(&declared)
-            );
+            let what =
+                format!("operand {} and result {} have different types", self.shown(x), describe(&declared));
             return Err(Refusal::malformed(what));
         }
         self.emit(Op::Reshape {}, &[x], k, dims)
@@ -333,11 +332,11 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
         let is_open = declared.shape.rank() == 0 && inferred.shape.numel() != 1;
         if self.has_static_shape(k)? && !is_open && declared.shape != inferred.shape {
             if declared.shape.checked_numel() != inferred.shape.checked_numel() {
-                return Err(Refusal::malformed(format!(
+                return Err(malformed!(
                     "the file says that result {k} has shape {:?}, but the operator computes {:?}",
                     declared.shape.dims(),
                     inferred.shape.dims()
-                )));
+                ));
             }
             value = self.node(Op::Reshape {}, &[value], k, Type { shape: declared.shape, ..inferred })?;
         }
@@ -381,9 +380,7 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
         };
         let Some(index) = self.operator.outputs.get(k) else { return Ok(()) };
         // So that no name leads back to itself.
-        if self.importer.has_data(index) {
-            return Err(Refusal::malformed(format!("its result (tensor {index}) is a constant")));
-        }
+        malformed_if!(self.importer.has_data(index), "its result (tensor {index}) is a constant");
         self.importer.set_slot(index, Slot::Constant(constant));
         Ok(())
     }
@@ -391,7 +388,7 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
     /// The value that result `k` is bound to.
     pub(super) fn result(&mut self, k: usize) -> Lowered<ValueId> {
         let index = self.operator.outputs.get(k);
-        let index = index.ok_or_else(|| Refusal::malformed(format!("result {k} is missing")))?;
+        let index = index.ok_or_else(|| malformed!("result {k} is missing"))?;
         self.importer.read(index, Layout::Plain)
     }
 
@@ -432,7 +429,7 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
     /// The whole numbers among the options of a custom operator, by name.
     pub(super) fn custom_numbers(&self) -> Lowered<Vec<(&'a [u8], i64)>> {
         flexbuffer::numbers(self.operator.custom_options)
-            .map_err(|broken| Refusal::malformed(format!("its options are damaged: {broken}")))
+            .map_err(|broken| malformed!("its options are damaged: {broken}"))
     }
 
     /// Whether all of `values` and result 0 are integers of one type without quantisation.
@@ -477,7 +474,7 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
         }
         match types.iter().all(|t| t.quant.is_some()) {
             true => Ok(Format::Int8),
-            false => Err(Refusal::malformed(format!("an int8 tensor has no quantisation: {list}"))),
+            false => Err(malformed!("an int8 tensor has no quantisation: {list}")),
         }
     }
 
@@ -485,7 +482,7 @@ impl<'c, 'm, 'a> OpCx<'c, 'm, 'a> {
     pub(super) fn scale(&self, ty: &Type, role: &str) -> Lowered<f32> {
         match ty.scale() {
             Some(scale) if scale > 0.0 => Ok(scale),
-            Some(scale) => Err(Refusal::malformed(format!("the scale of its {role} is {scale}"))),
+            Some(scale) => Err(malformed!("the scale of its {role} is {scale}")),
             None => Err(Refusal::unsupported(
                 format!("its {role} is not quantised per tensor"),
                 "quantise activations per tensor; only weights may be quantised per channel",
@@ -531,5 +528,5 @@ pub(super) fn axis(index: i64, rank: usize) -> Lowered<usize> {
             .ok()
             .and_then(|rank| if index < 0 { index.checked_add(rank) } else { Some(index) });
     let axis = from_end.and_then(|i| usize::try_from(i).ok()).filter(|&i| i < rank);
-    axis.ok_or_else(|| Refusal::malformed(format!("there is no axis {index}: the tensor has {rank} axes")))
+    axis.ok_or_else(|| malformed!("there is no axis {index}: the tensor has {rank} axes"))
 }

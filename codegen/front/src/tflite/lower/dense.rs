@@ -1,7 +1,7 @@
 //! FULLY_CONNECTED, whose weights and bias may be computed at run time.
 
 use super::conv::{bias_of_sums, biased, factors, layer, weights_and_bias, Filtering};
-use super::cx::{describe, Format, OpCx};
+use super::cx::{Format, OpCx};
 use super::quant::Activation;
 use super::{dynamic, Layout, Lowered, Operators, Refusal};
 use kiln_ir::options::Reference;
@@ -30,8 +30,7 @@ fn fully_connected(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     };
     let x_dims = cx.dims(x);
     let misfit = || {
-        let what =
-            format!("operand {} does not fit weights {}", describe(cx.ty(x)), describe(cx.ty(weights)));
+        let what = format!("operand {} does not fit weights {}", cx.shown(x), cx.shown(weights));
         Refusal::malformed(what)
     };
     let &[n, k] = &*cx.dims(weights) else { return Err(misfit()) };
@@ -98,7 +97,7 @@ fn computed(
     clamp: Clamp,
     result: Type,
 ) -> Lowered<ValueId> {
-    let &[n, k] = &*cx.dims(weights) else { return Err(Refusal::malformed("its weights are not a matrix")) };
+    let &[n, k] = &*cx.dims(weights) else { return Err(malformed!("its weights are not a matrix")) };
     let rows = cx.ty(x).shape.numel().checked_div(k).unwrap_or(0);
     if rescale == Rescale::Real {
         let x = reshaped(cx, x, &[rows, k])?;

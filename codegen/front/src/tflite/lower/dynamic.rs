@@ -1,6 +1,6 @@
 //! Hybrid arithmetic: int8 weights with float32 activations, which are quantised as they come.
 
-use super::cx::{describe, OpCx};
+use super::cx::OpCx;
 use super::{Lowered, Refusal};
 use kiln_ir::{DType, Data, Op, Type, ValueId};
 
@@ -22,18 +22,18 @@ pub(super) fn operands(
     symmetric: Option<bool>,
 ) -> Lowered<(Operands, Option<ValueId>)> {
     let Some(quant) = cx.ty(weights).quant.clone() else {
-        let what = format!("its weights {} have no scales, or one scale per block", describe(cx.ty(weights)));
+        let what = format!("its weights {} have no scales, or one scale per block", cx.shown(weights));
         return Err(Refusal::unsupported(what, "quantise weights per tensor or per channel"));
     };
     if !matches!(quant.axis, None | Some(0)) || quant.zero_points.iter().any(|&zero| zero != 0) {
-        let what = format!("its weights {} are not symmetric", describe(cx.ty(weights)));
+        let what = format!("its weights {} are not symmetric", cx.shown(weights));
         return Err(Refusal::unsupported(what, "convert the model again with a current converter"));
     }
     let filters = cx.ty(weights).shape.dims().first().copied().unwrap_or(1);
     let given = cx.optional_input(2)?;
     if let Some(bias) = given.filter(|&bias| cx.ty(bias).dtype != DType::F32 || cx.dims(bias) != [filters]) {
-        let (bias, weights) = (describe(cx.ty(bias)), describe(cx.ty(weights)));
-        return Err(Refusal::malformed(format!("bias {bias} does not fit weights {weights}")));
+        let (bias, weights) = (cx.shown(bias), cx.shown(weights));
+        return Err(malformed!("bias {bias} does not fit weights {weights}"));
     }
     let none = |cx: &mut OpCx<'_, '_, '_>| {
         cx.constant("bias", Type::plain(DType::F32, &[filters]), Data::from_f32(&vec![0.0; filters]))

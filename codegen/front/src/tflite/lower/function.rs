@@ -96,7 +96,7 @@ fn binary(cx: &mut OpCx<'_, '_, '_>, function: Binary, fused: Option<Activation>
     if let Some(operand) = differs {
         let what = format!(
             "its operand {} and its result {} have different quantisation",
-            describe(cx.ty(operand)),
+            cx.shown(operand),
             describe(&result)
         );
         return Err(Refusal::unsupported(what, "convert the model again with a current converter"));

@@ -36,11 +36,10 @@ fn gather_nd(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let depth = cx.ty(indices).shape.last();
     let (dims, named) = (cx.dims(x), cx.dims(indices));
     let Some((_, named)) = named.split_last() else {
-        return Err(Refusal::malformed("its indices are a single number"));
+        return Err(malformed!("its indices are a single number"));
     };
     if depth == 0 || depth > dims.len() {
-        let what = format!("indices {} do not fit {}", describe(cx.ty(indices)), describe(cx.ty(x)));
-        return Err(Refusal::malformed(what));
+        return Err(malformed!("indices {} do not fit {}", cx.shown(indices), cx.shown(x)));
     }
     let result = [named, &dims[depth..]].concat();
     let indices = plain(cx, indices, &cx.dims(indices))?;
@@ -55,8 +54,8 @@ fn one_axis(cx: &mut OpCx<'_, '_, '_>, x: ValueId, indices: ValueId, axis: usize
     if !fits {
         let what = format!(
             "indices {} do not fit axis {axis} of {}, with {batch} batch axes",
-            describe(cx.ty(indices)),
-            describe(cx.ty(x))
+            cx.shown(indices),
+            cx.shown(x)
         );
         return Err(Refusal::malformed(what));
     }
@@ -90,9 +89,7 @@ fn inside(cx: &OpCx<'_, '_, '_>, indices: ValueId, sizes: &[usize]) -> Lowered {
     let given = data.to_ints(cx.ty(indices).dtype);
     let outside = |(&index, &size): &(&i64, &usize)| usize::try_from(index).map_or(true, |i| i >= size);
     match given.iter().zip(sizes.iter().cycle()).find(outside) {
-        Some((index, size)) => {
-            Err(Refusal::malformed(format!("there is no index {index}: the axis has size {size}")))
-        }
+        Some((index, size)) => Err(malformed!("there is no index {index}: the axis has size {size}")),
         None => Ok(()),
     }
 }
@@ -128,9 +125,7 @@ fn resize_bilinear(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let size = cx.ints(1, "size")?;
     cx.format(&[x])?;
     let ([n, _, _, c], [out_h, out_w]) = resized(cx, x, &size)?;
-    if align_corners && half_pixel {
-        return Err(Refusal::malformed("it has both align_corners and half_pixel_centers"));
-    }
+    malformed_if!(align_corners && half_pixel, "it has both align_corners and half_pixel_centers");
     let x = cx.as_result(x, 0)?;
     let (op, dims) = (Op::ResizeBilinear { align_corners, half_pixel }, [n, out_h, out_w, c]);
     match cx.as_stored(x) {
@@ -147,10 +142,10 @@ fn resize_bilinear(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 
 /// The image's dimensions, and the height and width it gets.
 pub(super) fn resized(cx: &OpCx<'_, '_, '_>, x: ValueId, size: &[i64]) -> Lowered<([usize; 4], [usize; 2])> {
-    let misfit = || Refusal::malformed(format!("{} cannot be resized to {size:?}", describe(cx.ty(x))));
+    let misfit = || malformed!("{} cannot be resized to {size:?}", cx.shown(x));
     let image: [usize; 4] = cx.dims(x).try_into().map_err(|_| misfit())?;
     if image.contains(&0) {
-        let what = format!("its operand {} has no elements", describe(cx.ty(x)));
+        let what = format!("its operand {} has no elements", cx.shown(x));
         return Err(Refusal::unsupported(what, "remove the operator, or use a larger input shape"));
     }
     let side =

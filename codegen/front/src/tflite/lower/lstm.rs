@@ -63,8 +63,8 @@ fn unidirectional_sequence_lstm(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let (hidden, cell, result) = (cx.declared_input(HIDDEN)?, cx.declared_input(CELL)?, cx.declared(0)?);
 
     let misfit = |cx: &OpCx<'_, '_, '_>| {
-        let (x, w, h) = (describe(cx.ty(x)), describe(cx.ty(weights[0])), describe(&hidden));
-        Refusal::malformed(format!("operand {x}, weights {w} and state {h} do not fit"))
+        let (x, w, h) = (cx.shown(x), cx.shown(weights[0]), describe(&hidden));
+        malformed!("operand {x}, weights {w} and state {h} do not fit")
     };
     let &[first, second, k] = &*cx.dims(x) else { return Err(misfit(cx)) };
     let (batch, steps) = if time_major { (second, first) } else { (first, second) };
@@ -92,16 +92,14 @@ fn unidirectional_sequence_lstm(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     if !(float || ints) || !is(weights, of) || !is(recurrent, of) || !is(biases, sums) {
         let what = format!(
             "arithmetic on {}, weights {} and a cell state {} cannot be compiled",
-            describe(cx.ty(x)),
-            describe(cx.ty(weights[0])),
+            cx.shown(x),
+            cx.shown(weights[0]),
             describe(&cell)
         );
         let help = "convert the model to float32, or to full-integer int8 with a cell state of int16";
         return Err(Refusal::unsupported(what, help));
     }
-    if clip < 0.0 || !clip.is_finite() {
-        return Err(Refusal::malformed(format!("its limit of the cell state is {clip}")));
-    }
+    malformed_if!(clip < 0.0 || !clip.is_finite(), "its limit of the cell state is {clip}");
     let op = match float {
         true => {
             let bound = if clip > 0.0 { clip } else { f32::INFINITY };

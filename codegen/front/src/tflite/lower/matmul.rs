@@ -1,6 +1,6 @@
 //! BATCH_MATMUL.
 
-use super::cx::{describe, Format, OpCx};
+use super::cx::{Format, OpCx};
 use super::quant::{multiplier, Activation};
 use super::{Lowered, Operators, Refusal};
 use kiln_ir::{Op, Rescale, Shape, ValueId};
@@ -13,7 +13,7 @@ fn batch_matmul(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let (x, y) = (cx.input(0)?, cx.input(1)?);
     let format = cx.format(&[x, y])?;
     let misfit = || {
-        let what = format!("{} and {} cannot be multiplied", describe(cx.ty(x)), describe(cx.ty(y)));
+        let what = format!("{} and {} cannot be multiplied", cx.shown(x), cx.shown(y));
         Refusal::malformed(what)
     };
     if cx.dims(x).len() < 2 || cx.dims(y).len() < 2 {
@@ -37,7 +37,7 @@ fn batch_matmul(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let (front_a, a) = a.split_at(a.len() - 2);
     let (front_b, b) = b.split_at(b.len() - 2);
     let front = Shape::common(front_a, front_b).filter(|_| a[1] == b[1]);
-    let misfit = || Refusal::malformed(format!("rows of {} and {} elements do not fit", a[1], b[1]));
+    let misfit = || malformed!("rows of {} and {} elements do not fit", a[1], b[1]);
     let dims = [front.ok_or_else(misfit)?, vec![a[0], b[0]]].concat();
     cx.emit(Op::MatMul { rescale, clamp }, &[x, y], 0, &dims)
 }

@@ -1,7 +1,7 @@
 //! MEAN.
 
 use super::cx::{axis, Format, OpCx};
-use super::{Lowered, Operators, Refusal};
+use super::{Lowered, Operators};
 use kiln_ir::{Clamp, Multiplier, Op, Rescale};
 
 pub(super) const OPERATORS: Operators = &[(40, mean)];
@@ -37,7 +37,7 @@ fn mean(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 /// `whole / count`: the mantissa is divided, after a shift that keeps as many bits as 64-bit arithmetic and the range of
 /// shifts allow (TFLite's `QuantizedMeanOrSum`).
 fn divided(whole: Multiplier, count: usize) -> Lowered<Multiplier> {
-    let too_many = || Refusal::malformed(format!("a mean over {count} elements"));
+    let too_many = || malformed!("a mean over {count} elements");
     let divisor = i64::try_from(count).ok().filter(|&n| n > 0).ok_or_else(too_many)?;
     let shift = (divisor.ilog2() as i32).min(32).min(31 + whole.shift);
     let value = i32::try_from((i64::from(whole.value) << shift) / divisor).map_err(|_| too_many())?;

@@ -1,6 +1,6 @@
 //! MIRROR_PAD and REVERSE_V2: slices that go backwards. REVERSE_SEQUENCE: elements gathered from the end of each sequence.
 
-use super::cx::{axis, describe, OpCx};
+use super::cx::{axis, OpCx};
 use super::{Lowered, Operators, Refusal};
 use kiln_ir::{AddRescale, CompareRescale, Comparison, DType, Data, Op, Type, ValueId};
 
@@ -28,8 +28,8 @@ fn reverse_sequence(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     if along == batch || !plain || cx.dims(lengths) != [dims[batch]] {
         let what = format!(
             "axis {along} of {} cannot be reversed for each index of axis {batch}, with lengths {}",
-            describe(cx.ty(x)),
-            describe(cx.ty(lengths))
+            cx.shown(x),
+            cx.shown(lengths)
         );
         return Err(Refusal::malformed(what));
     }
@@ -39,9 +39,7 @@ fn reverse_sequence(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
             let given = data.to_ints(cx.ty(lengths).dtype);
             let inside = |&len: &i64| usize::try_from(len).is_ok_and(|len| len <= steps);
             if let Some(len) = given.iter().find(|len| !inside(len)) {
-                return Err(Refusal::malformed(format!(
-                    "{len} elements are reversed, but there are only {steps}"
-                )));
+                return Err(malformed!("{len} elements are reversed, but there are only {steps}"));
             }
             cx.charge(4 * count * steps)?;
             let at = |len: i64, i: i64| if i < len { len - 1 - i } else { i };
@@ -100,12 +98,12 @@ fn mirror_pad(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let edge = match cx.options(77)?.mirror_mode()? {
         0 => 1,
         1 => 0,
-        mode => return Err(Refusal::malformed(format!("its mode is {mode}"))),
+        mode => return Err(malformed!("its mode is {mode}")),
     };
     let x = cx.input(0)?;
     let amounts = cx.ints(1, "padding")?;
     let shape = cx.dims(x);
-    let misfit = || Refusal::malformed(format!("padding {amounts:?} does not fit {shape:?}"));
+    let misfit = || malformed!("padding {amounts:?} does not fit {shape:?}");
     if amounts.len() != 2 * shape.len() {
         return Err(misfit());
     }
@@ -145,9 +143,7 @@ fn backwards(
 ) -> Lowered<ValueId> {
     let mut dims = cx.dims(x);
     let (mut begin, mut step) = (vec![0; dims.len()], vec![1; dims.len()]);
-    if first >= dims[axis] {
-        return Err(Refusal::malformed(format!("{} is too small to be mirrored", describe(cx.ty(x)))));
-    }
+    malformed_if!(first >= dims[axis], "{} is too small to be mirrored", cx.shown(x));
     (begin[axis], step[axis], dims[axis]) = (first, -1, count);
     let ty = cx.ty(x).with_shape(&dims);
     cx.node(Op::Slice { begin, step }, &[x], 0, ty)

@@ -43,7 +43,7 @@ fn pad_v2(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 fn padded(cx: &mut OpCx<'_, '_, '_>, x: ValueId, value: i64) -> Lowered {
     let dims = cx.dims(x);
     let amounts = cx.ints(1, "padding")?;
-    let misfit = || Refusal::malformed(format!("padding {amounts:?} does not fit shape {dims:?}"));
+    let misfit = || malformed!("padding {amounts:?} does not fit shape {dims:?}");
     if amounts.len() != 2 * dims.len() {
         return Err(misfit());
     }
@@ -69,7 +69,7 @@ fn transpose(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let mut sorted = perm.clone();
     sorted.sort_unstable();
     if sorted != (0..dims.len()).collect::<Vec<_>>() {
-        return Err(Refusal::malformed(format!("{perm:?} is not a permutation of {} axes", dims.len())));
+        return Err(malformed!("{perm:?} is not a permutation of {} axes", dims.len()));
     }
     let dims: Vec<usize> = perm.iter().map(|&i| dims[i]).collect();
     cx.emit_moved(Op::Transpose { perm }, &[x], 0, &dims)
@@ -102,12 +102,7 @@ fn pack(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let mut raised = Vec::new();
     for x in operands {
         let mut dims = cx.dims(x);
-        if dims.len() != rank {
-            return Err(Refusal::malformed(format!(
-                "operand {} does not have {rank} axes",
-                describe(cx.ty(x))
-            )));
-        }
+        malformed_if!(dims.len() != rank, "operand {} does not have {rank} axes", cx.shown(x));
         dims.insert(axis, 1);
         raised.push(cx.node(Op::Reshape {}, &[x], 0, cx.ty(x).with_shape(&dims))?);
     }
@@ -116,9 +111,7 @@ fn pack(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 
 fn operands(cx: &mut OpCx<'_, '_, '_>) -> Lowered<Vec<ValueId>> {
     let count = cx.input_count();
-    if count == 0 {
-        return Err(Refusal::malformed("it has no operands"));
-    }
+    malformed_if!(count == 0, "it has no operands");
     if count > LARGEST_CONCAT {
         let what = format!("{count} operands; at most {LARGEST_CONCAT} can be compiled");
         return Err(Refusal::unsupported(what, "concatenate them in several steps"));
@@ -127,21 +120,19 @@ fn operands(cx: &mut OpCx<'_, '_, '_>) -> Lowered<Vec<ValueId>> {
 }
 
 fn joined(cx: &mut OpCx<'_, '_, '_>, operands: &[ValueId], axis: usize, tolerance: f32) -> Lowered {
-    let Some(&first) = operands.first() else { return Err(Refusal::malformed("it has no operands")) };
+    let Some(&first) = operands.first() else { return Err(malformed!("it has no operands")) };
     let mut dims = cx.dims(first);
     let mut length = 0usize;
     for &x in operands {
         let mut own = cx.dims(x);
         let size = own.get(axis).copied().unwrap_or(0);
-        length = length.checked_add(size).ok_or_else(|| Refusal::malformed("its result is too large"))?;
+        length = length.checked_add(size).ok_or_else(|| malformed!("its result is too large"))?;
         if let (Some(own), Some(first)) = (own.get_mut(axis), dims.get(axis)) {
             *own = *first;
         }
         if own != dims {
-            let (x, first) = (describe(cx.ty(x)), describe(cx.ty(first)));
-            return Err(Refusal::malformed(format!(
-                "{first} and {x} cannot be concatenated along axis {axis}"
-            )));
+            let (x, first) = (cx.shown(x), cx.shown(first));
+            return Err(malformed!("{first} and {x} cannot be concatenated along axis {axis}"));
         }
     }
     dims[axis] = length;

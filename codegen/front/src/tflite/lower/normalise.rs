@@ -1,7 +1,7 @@
 //! LOG_SOFTMAX, L2_NORMALIZATION and LOCAL_RESPONSE_NORMALIZATION.
 
 use super::activation::{check_result, softmax_scale};
-use super::cx::{describe, Format, OpCx};
+use super::cx::{Format, OpCx};
 use super::quant::{multiplier, Activation};
 use super::{table, Lowered, Operators, Refusal};
 use kiln_ir::{DType, Op, Real, Rescale, SoftmaxScale, Type};
@@ -13,9 +13,7 @@ pub(super) const OPERATORS: Operators =
 fn log_softmax(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let dims = cx.dims(x);
-    if dims.is_empty() {
-        return Err(Refusal::malformed("its operand is a scalar"));
-    }
+    malformed_if!(dims.is_empty(), "its operand is a scalar");
     let (scale, divisor) = match cx.format(&[x])? {
         Format::Float => (SoftmaxScale::Real, Rescale::Real),
         Format::Int16 => return Err(table::no_int16()),
@@ -43,9 +41,7 @@ fn l2_normalization(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     }
     let x = cx.input(0)?;
     let dims = cx.dims(x);
-    if dims.is_empty() {
-        return Err(Refusal::malformed("its operand is a scalar"));
-    }
+    malformed_if!(dims.is_empty(), "its operand is a scalar");
     match cx.format(&[x])? {
         Format::Float => {}
         Format::Int8 => {
@@ -77,11 +73,8 @@ fn local_response_normalization(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
         let help = "leave this operator out of the quantisation of the model";
         return Err(Refusal::unsupported("it has no integer arithmetic in TFLite", help));
     }
-    let radius =
-        usize::try_from(radius).map_err(|_| Refusal::malformed(format!("its radius is {radius}")))?;
-    if dims.len() != 4 {
-        return Err(Refusal::malformed(format!("image {} must have four axes", describe(cx.ty(x)))));
-    }
+    let radius = usize::try_from(radius).map_err(|_| malformed!("its radius is {radius}"))?;
+    malformed_if!(dims.len() != 4, "image {} must have four axes", cx.shown(x));
     let [bias, alpha, beta] = factors.map(Real);
     cx.emit(Op::LocalNormalize { radius, bias, alpha, beta }, &[x], 0, &dims)
 }

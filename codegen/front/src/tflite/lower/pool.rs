@@ -1,7 +1,7 @@
 //! AVERAGE_POOL_2D, MAX_POOL_2D and L2_POOL_2D.
 
 use super::conv::window;
-use super::cx::{describe, Format, OpCx};
+use super::cx::{Format, OpCx};
 use super::quant::Activation;
 use super::{Lowered, Operators, Refusal};
 use crate::tflite::options::WindowOptions;
@@ -44,12 +44,12 @@ fn pool(cx: &mut OpCx<'_, '_, '_>, op: fn(Window, Clamp) -> Op, rounds: bool) ->
 /// The window, and the shape of what comes of it.
 fn pooled(cx: &OpCx<'_, '_, '_>, x: ValueId, options: &WindowOptions) -> Lowered<(Window, [usize; 4])> {
     let &[n, h, w, c] = &*cx.dims(x) else {
-        return Err(Refusal::malformed(format!("image {} must have four axes", describe(cx.ty(x)))));
+        return Err(malformed!("image {} must have four axes", cx.shown(x)));
     };
     let window = window(options, [h, w])?;
     let Some([out_h, out_w]) = window.output([h, w]) else {
         let [kh, kw] = window.size;
-        return Err(Refusal::malformed(format!("a {kh}×{kw} window does not fit a {h}×{w} image")));
+        return Err(malformed!("a {kh}×{kw} window does not fit a {h}×{w} image"));
     };
     Ok((window, [n, out_h, out_w, c]))
 }

@@ -33,7 +33,7 @@ impl Activation {
             3 => return Ok(Activation::Relu6),
             4 => "TANH",
             5 => "SIGN_BIT",
-            _ => return Err(Refusal::malformed(format!("fused activation {code} does not exist"))),
+            _ => return Err(malformed!("fused activation {code} does not exist")),
         };
         let help = "make the activation a separate operator";
         Err(Refusal::unsupported(format!("a fused {name} activation cannot be compiled"), help))
@@ -90,7 +90,7 @@ impl OpCx<'_, '_, '_> {
     pub(super) fn quant_within(&self, tolerance: f32, operand: &Type, result: &Type) -> Lowered {
         if operand.dtype != result.dtype {
             let (x, y) = (describe(operand), describe(result));
-            return Err(Refusal::malformed(format!("operand {x} and result {y} have different types")));
+            return Err(malformed!("operand {x} and result {y} have different types"));
         }
         if operand.quant == result.quant || operand.quant.is_none() || result.quant.is_none() {
             return Ok(());

@@ -22,7 +22,7 @@ fn quantize(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
             Op::Requantize { rescale: Rescale::FixedPoint(vec![ratio]), clamp: result.dtype.whole_range() }
         }
         _ => {
-            let what = format!("{} to {} cannot be compiled", describe(cx.ty(x)), describe(&result));
+            let what = format!("{} to {} cannot be compiled", cx.shown(x), describe(&result));
             return Err(Refusal::unsupported(what, "use float32, int8, uint8 or int16 on both sides"));
         }
     };

@@ -73,9 +73,7 @@ fn min(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 
 fn truth(cx: &mut OpCx<'_, '_, '_>, function: Reduction) -> Lowered {
     let x = cx.input(0)?;
-    if cx.ty(x).dtype != DType::Bool {
-        return Err(Refusal::malformed(format!("its operand is {}", describe(cx.ty(x)))));
-    }
+    malformed_if!(cx.ty(x).dtype != DType::Bool, "its operand is {}", cx.shown(x));
     let x = cx.as_result(x, 0)?;
     reduced(cx, x, function, Rescale::Real)
 }
@@ -129,6 +127,6 @@ fn cumsum(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 fn single_axis(cx: &mut OpCx<'_, '_, '_>, x: ValueId) -> Lowered<usize> {
     match cx.ints(1, "axis")?[..] {
         [index] => axis(index, cx.dims(x).len()),
-        ref several => Err(Refusal::malformed(format!("its axis is {several:?}"))),
+        ref several => Err(malformed!("its axis is {several:?}")),
     }
 }

@@ -25,9 +25,7 @@ fn broadcast_to(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 fn fill(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let dims = shape(cx, 0)?;
     let value = cx.input(1)?;
-    if cx.ty(value).shape.numel() != 1 {
-        return Err(Refusal::malformed(format!("{} is not a single number", describe(cx.ty(value)))));
-    }
+    malformed_if!(cx.ty(value).shape.numel() != 1, "{} is not a single number", cx.shown(value));
     let ty = cx.ty(value).with_shape(&[]);
     let value = cx.node(Op::Reshape {}, &[value], 0, ty)?;
     repeated(cx, value, &dims)
@@ -35,7 +33,7 @@ fn fill(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 
 fn repeated(cx: &mut OpCx<'_, '_, '_>, x: ValueId, dims: &[usize]) -> Lowered {
     if Shape::common(&cx.dims(x), dims).as_deref() != Some(dims) {
-        return Err(Refusal::malformed(format!("{} cannot be broadcast to {dims:?}", describe(cx.ty(x)))));
+        return Err(malformed!("{} cannot be broadcast to {dims:?}", cx.shown(x)));
     }
     cx.emit_moved(Op::Broadcast {}, &[x], 0, dims)
 }
@@ -46,7 +44,7 @@ fn tile(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let times = shape(cx, 1)?;
     let mut dims = cx.dims(x);
     if times.len() != dims.len() || times.contains(&0) {
-        return Err(Refusal::malformed(format!("{} cannot be repeated {times:?} times", describe(cx.ty(x)))));
+        return Err(malformed!("{} cannot be repeated {times:?} times", cx.shown(x)));
     }
     let mut tiled = cx.as_result(x, 0)?;
     for (axis, &times) in times.iter().enumerate().filter(|&(_, &times)| times > 1) {
@@ -55,8 +53,7 @@ fn tile(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
         let ty = cx.ty(tiled).clone();
         let single = cx.node(Op::Reshape {}, &[tiled], 0, ty.with_shape(&[outer, 1, run]))?;
         let repeated = cx.node(Op::Broadcast {}, &[single], 0, ty.with_shape(&[outer, times, run]))?;
-        dims[axis] =
-            dims[axis].checked_mul(times).ok_or_else(|| Refusal::malformed("its result is too large"))?;
+        dims[axis] = dims[axis].checked_mul(times).ok_or_else(|| malformed!("its result is too large"))?;
         tiled = cx.node(Op::Reshape {}, &[repeated], 0, ty.with_shape(&dims))?;
     }
     cx.emit_reshaped(tiled, 0, &dims)
@@ -66,7 +63,7 @@ fn tile(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 fn broadcast_args(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let (x, y) = (shape(cx, 0)?, shape(cx, 1)?);
     let Some(dims) = Shape::common(&x, &y) else {
-        return Err(Refusal::malformed(format!("{x:?} and {y:?} cannot be broadcast")));
+        return Err(malformed!("{x:?} and {y:?} cannot be broadcast"));
     };
     numbers(cx, &dims, &[dims.len()])
 }
@@ -81,9 +78,7 @@ fn rank(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 /// Lets the result be constant integers.
 fn numbers(cx: &mut OpCx<'_, '_, '_>, numbers: &[usize], dims: &[usize]) -> Lowered {
     let ty = cx.declared(0)?;
-    if !matches!(ty.dtype, DType::I32 | DType::I64) {
-        return Err(Refusal::malformed(format!("its result is {}", describe(&ty))));
-    }
+    malformed_if!(!matches!(ty.dtype, DType::I32 | DType::I64), "its result is {}", describe(&ty));
     let name = cx.output_tensor(0)?.name.text();
     let data = Data::from_ints(ty.dtype, numbers.iter().map(|&n| n as i64));
     let value = cx.constant(&name, kiln_ir::Type::plain(ty.dtype, dims), data);
@@ -108,12 +103,11 @@ fn add_n(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let count = cx.input_count();
     let operands = (0..count).map(|k| cx.input(k)).collect::<Lowered<Vec<_>>>()?;
     let Some((&first, rest)) = operands.split_first() else {
-        return Err(Refusal::malformed("it has no operands"));
+        return Err(malformed!("it has no operands"));
     };
     let dims = cx.dims(first);
     if let Some(&other) = rest.iter().find(|&&x| cx.dims(x) != dims) {
-        let what = format!("{} cannot be added to {}", describe(cx.ty(other)), describe(cx.ty(first)));
-        return Err(Refusal::malformed(what));
+        return Err(malformed!("{} cannot be added to {}", cx.shown(other), cx.shown(first)));
     }
     let clamp = match cx.is_plain(&operands)? {
         true => DType::I32.whole_range(),
@@ -137,5 +131,5 @@ fn shape(cx: &mut OpCx<'_, '_, '_>, k: usize) -> Lowered<Vec<usize>> {
     let given = cx.ints(k, "shape")?;
     let size = |&d: &i64| u32::try_from(d).map(|d| d as usize).ok();
     let dims: Option<Vec<usize>> = given.iter().map(size).collect();
-    dims.ok_or_else(|| Refusal::malformed(format!("{given:?} is not a shape")))
+    dims.ok_or_else(|| malformed!("{given:?} is not a shape"))
 }

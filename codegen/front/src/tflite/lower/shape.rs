@@ -1,7 +1,7 @@
 //! RESHAPE, SQUEEZE, EXPAND_DIMS and SHAPE.
 
 use super::cx::{axis, describe, OpCx};
-use super::{Lowered, Operators, Refusal};
+use super::{Lowered, Operators};
 use kiln_ir::{DType, Data};
 
 pub(super) const OPERATORS: Operators = &[(22, reshape), (43, squeeze), (70, expand_dims), (77, shape)];
@@ -23,9 +23,8 @@ fn reshape(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
         None => cx.declared(0)?.shape.dims().iter().map(|&d| d as i64).collect(),
     };
     let count = cx.ty(x).shape.numel();
-    let dims = resolve(&target, count).ok_or_else(|| {
-        Refusal::malformed(format!("{} cannot be reshaped to {target:?}", describe(cx.ty(x))))
-    })?;
+    let dims = resolve(&target, count)
+        .ok_or_else(|| malformed!("{} cannot be reshaped to {target:?}", cx.shown(x)))?;
     cx.emit_reshaped(x, 0, &dims)
 }
 
@@ -54,10 +53,7 @@ fn squeeze(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     }
     let all = axes.is_empty();
     if let Some(axis) = axes.iter().find(|&&i| dims[i] != 1) {
-        return Err(Refusal::malformed(format!(
-            "axis {axis} of {} does not have size 1",
-            describe(cx.ty(x))
-        )));
+        return Err(malformed!("axis {axis} of {} does not have size 1", cx.shown(x)));
     }
     let kept = |&(i, &d): &(usize, &usize)| if all { d != 1 } else { !axes.contains(&i) };
     let dims: Vec<usize> = dims.iter().enumerate().filter(kept).map(|(_, &d)| d).collect();
@@ -69,7 +65,7 @@ fn expand_dims(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let mut dims = cx.dims(x);
     let &[index] = &*cx.ints(1, "axis")? else {
-        return Err(Refusal::malformed("its axis is not a single number"));
+        return Err(malformed!("its axis is not a single number"));
     };
     let at = axis(index, dims.len() + 1)?;
     dims.insert(at, 1);
@@ -83,9 +79,7 @@ fn shape(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let mut ty = cx.declared(0)?;
     ty.shape.0 = vec![dims.len()];
     ty.quant = None;
-    if !matches!(ty.dtype, DType::I32 | DType::I64) {
-        return Err(Refusal::malformed(format!("a shape of {}", describe(&ty))));
-    }
+    malformed_if!(!matches!(ty.dtype, DType::I32 | DType::I64), "a shape of {}", describe(&ty));
     let name = cx.output_tensor(0)?.name.text();
     let data = Data::from_ints(ty.dtype, dims.into_iter().map(|dim| dim as i64));
     let value = cx.constant(&name, ty, data);

@@ -90,7 +90,7 @@ fn filter_bank(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let channels = number(cx, "num_channels")?;
     let listed = operands.last().map_or(0, |&widths| cx.ty(widths).shape.numel());
     if channels.checked_add(1).and_then(|n| usize::try_from(n).ok()) != Some(listed) {
-        return Err(Refusal::malformed(format!("it has {channels} channels, but widths for {listed}")));
+        return Err(malformed!("it has {channels} channels, but widths for {listed}"));
     }
     step(cx, Signal::FilterBank {}, &operands, 0)
 }
@@ -144,14 +144,10 @@ fn overlap_add(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let dims = cx.dims(x);
     let &[ref outer @ .., frames, size] = &dims[..] else {
-        return Err(Refusal::malformed(format!("{} does not consist of frames", describe(cx.ty(x)))));
+        return Err(malformed!("{} does not consist of frames", cx.shown(x)));
     };
     let step = size_of(cx, "frame_step")?;
-    if step > size {
-        return Err(Refusal::malformed(format!(
-            "frames of {size} samples cannot be added every {step} samples"
-        )));
-    }
+    malformed_if!(step > size, "frames of {size} samples cannot be added every {step} samples");
     let length = frames * step;
     let of = |last: usize| [outer, &[last]].concat();
     if step == size {
@@ -171,7 +167,7 @@ fn delay(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let dims = cx.dims(x);
     let delay = size_or_zero(cx, "delay_length")?;
     let Some((&size, outer)) = dims.split_last() else {
-        return Err(Refusal::malformed("a scalar has no samples"));
+        return Err(malformed!("a scalar has no samples"));
     };
     if delay == 0 {
         return cx.emit_reshaped(x, 0, &dims);
@@ -191,11 +187,10 @@ fn framer(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let prefill = number(cx, "prefill")? != 0;
     let dims = cx.dims(x);
     let Some((&samples, outer)) = dims.split_last() else {
-        return Err(Refusal::malformed("a scalar has no samples"));
+        return Err(malformed!("a scalar has no samples"));
     };
     if samples % step != 0 || samples == 0 || (prefill && step > size) {
-        let what = format!("frames of {size} every {step} samples do not fit {samples} samples");
-        return Err(Refusal::malformed(what));
+        return Err(malformed!("frames of {size} every {step} samples do not fit {samples} samples"));
     }
     let frames = samples / step;
     if frames > MOST_FRAMES {
@@ -240,7 +235,7 @@ fn stacker(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     if cx.dims(x) != [channels] || step > frames {
         let what = format!(
             "it cannot stack {frames} frames of {channels} channels, every {step} frames, from {}",
-            describe(cx.ty(x))
+            cx.shown(x)
         );
         return Err(Refusal::malformed(what));
     }
@@ -297,7 +292,7 @@ fn truth(cx: &mut OpCx<'_, '_, '_>, dims: &[usize], value: bool) -> ValueId {
 /// Operands one behind the other along an axis.
 fn joined(cx: &mut OpCx<'_, '_, '_>, parts: &[ValueId], axis: usize) -> Lowered<ValueId> {
     let &[first, ref others @ ..] = parts else {
-        return Err(Refusal::malformed("it has nothing to concatenate"));
+        return Err(malformed!("it has nothing to concatenate"));
     };
     if others.is_empty() {
         return Ok(first);
@@ -355,22 +350,20 @@ fn computed(cx: &mut OpCx<'_, '_, '_>, function: Signal, operands: &[ValueId], k
 fn number(cx: &OpCx<'_, '_, '_>, name: &str) -> Lowered<i64> {
     let all = cx.custom_numbers()?;
     let found = all.iter().find(|(known, _)| *known == name.as_bytes()).map(|&(_, number)| number);
-    found.ok_or_else(|| Refusal::malformed(format!("it has no option `{name}`")))
+    found.ok_or_else(|| malformed!("it has no option `{name}`"))
 }
 
 /// An option that is a number of elements.
 fn size_or_zero(cx: &OpCx<'_, '_, '_>, name: &str) -> Lowered<usize> {
     let size = number(cx, name)?;
     let fits = usize::try_from(size).ok().filter(|&size| size <= LONGEST);
-    fits.ok_or_else(|| {
-        Refusal::malformed(format!("its option `{name}` is {size}, at most {LONGEST} is possible"))
-    })
+    fits.ok_or_else(|| malformed!("its option `{name}` is {size}, at most {LONGEST} is possible"))
 }
 
 /// An option that is a number of elements, of which there is one at least.
 fn size_of(cx: &OpCx<'_, '_, '_>, name: &str) -> Lowered<usize> {
     match size_or_zero(cx, name)? {
-        0 => Err(Refusal::malformed(format!("its option `{name}` is 0"))),
+        0 => Err(malformed!("its option `{name}` is 0")),
         size => Ok(size),
     }
 }

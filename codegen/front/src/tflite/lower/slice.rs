@@ -1,6 +1,6 @@
 //! STRIDED_SLICE, SLICE, SPLIT, SPLIT_V and UNPACK.
 
-use super::cx::{axis, describe, OpCx};
+use super::cx::{axis, OpCx};
 use super::tensor::LARGEST_RANK;
 use super::{Lowered, Operators, Refusal};
 use crate::tflite::options::SliceMasks;
@@ -50,14 +50,14 @@ fn plan(dims: &[usize], begin: &[i64], end: &[i64], step: &[i64], masks: SliceMa
     let entries = begin.len();
     if end.len() != entries || step.len() != entries || entries > 16 {
         let lengths = (entries, end.len(), step.len());
-        return Err(Refusal::malformed(format!("begin, end and strides have lengths {lengths:?}")));
+        return Err(malformed!("begin, end and strides have lengths {lengths:?}"));
     }
     let bit = |mask: i32, i: usize| mask >> i & 1 != 0;
     let ellipsis = (0..entries).find(|&i| bit(masks.ellipsis, i));
     let is_new = |i: usize| Some(i) != ellipsis && bit(masks.new_axis, i);
     let consumed = (0..entries).filter(|&i| Some(i) != ellipsis && !is_new(i)).count();
     let Some(rest) = dims.len().checked_sub(consumed) else {
-        return Err(Refusal::malformed(format!("it has {consumed} ranges for an operand of shape {dims:?}")));
+        return Err(malformed!("it has {consumed} ranges for an operand of shape {dims:?}"));
     };
     let (mut ranges, mut result) = (Vec::new(), Vec::new());
     let keep = |ranges: &mut Vec<Range>, result: &mut Vec<usize>, axes: usize| {
@@ -81,9 +81,7 @@ fn plan(dims: &[usize], begin: &[i64], end: &[i64], step: &[i64], masks: SliceMa
             };
             let range = range.ok_or_else(|| {
                 let (b, s) = (begin[i], step[i]);
-                Refusal::malformed(format!(
-                    "range {b}..{end} with stride {s} of {size} elements is impossible"
-                ))
+                malformed!("range {b}..{end} with stride {s} of {size} elements is impossible")
             })?;
             ranges.push(range);
             if !shrink {
@@ -126,8 +124,7 @@ fn slice(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let (begin, size) = (cx.ints(1, "begin")?, cx.ints(2, "size")?);
     let dims = cx.dims(x);
-    let misfit =
-        || Refusal::malformed(format!("begin {begin:?} and size {size:?} do not fit shape {dims:?}"));
+    let misfit = || malformed!("begin {begin:?} and size {size:?} do not fit shape {dims:?}");
     if begin.len() != dims.len() || size.len() != dims.len() {
         return Err(misfit());
     }
@@ -148,9 +145,7 @@ fn split(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let axis = single_axis(cx, 0, x)?;
     let (size, parts) = (cx.dims(x)[axis], cx.output_count());
     if parts == 0 || size % parts != 0 {
-        return Err(Refusal::malformed(format!(
-            "{size} elements along axis {axis} do not split into {parts}"
-        )));
+        return Err(malformed!("{size} elements along axis {axis} do not split into {parts}"));
     }
     pieces(cx, x, axis, &vec![size / parts; parts])
 }
@@ -172,10 +167,7 @@ fn split_v(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
             let sizes: Vec<usize> = sizes.iter().map(|&s| usize::try_from(s).unwrap_or(rest)).collect();
             pieces(cx, x, axis, &sizes)
         }
-        _ => {
-            let what = format!("sizes {sizes:?} do not add up to {total} elements along axis {axis}");
-            Err(Refusal::malformed(what))
-        }
+        _ => Err(malformed!("sizes {sizes:?} do not add up to {total} elements along axis {axis}")),
     }
 }
 
@@ -185,11 +177,8 @@ fn unpack(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let mut dims = cx.dims(x);
     let axis = axis(i64::from(cx.options(64)?.pack_axis()?), dims.len())?;
     if dims[axis] != cx.output_count() {
-        let what = format!(
-            "it cannot split {1} into {0} results along axis {axis}",
-            cx.output_count(),
-            describe(cx.ty(x))
-        );
+        let what =
+            format!("it cannot split {1} into {0} results along axis {axis}", cx.output_count(), cx.shown(x));
         return Err(Refusal::malformed(what));
     }
     dims[axis] = 1;
@@ -206,7 +195,7 @@ fn unpack(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
 fn single_axis(cx: &mut OpCx<'_, '_, '_>, k: usize, x: ValueId) -> Lowered<usize> {
     match &*cx.ints(k, "axis")? {
         &[index] => axis(index, cx.dims(x).len()),
-        other => Err(Refusal::malformed(format!("its axis is {other:?}"))),
+        other => Err(malformed!("its axis is {other:?}")),
     }
 }
 

@@ -1,7 +1,7 @@
 //! SPACE_TO_DEPTH, DEPTH_TO_SPACE, SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND: blocks of an image become channels or images, and back. All
 //! of them split axes, turn them and join them again.
 
-use super::cx::{describe, OpCx};
+use super::cx::OpCx;
 use super::{Lowered, Operators, Refusal};
 use kiln_ir::{Op, ValueId};
 
@@ -14,8 +14,7 @@ fn space_to_depth(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let [n, h, w, c] = image(cx, x)?;
     if h % block != 0 || w % block != 0 {
-        let what = format!("blocks of {block}×{block} pixels do not divide {}", describe(cx.ty(x)));
-        return Err(Refusal::malformed(what));
+        return Err(malformed!("blocks of {block}×{block} pixels do not divide {}", cx.shown(x)));
     }
     let split = [n, h / block, block, w / block, block, c];
     turned(cx, x, &split, &[0, 1, 3, 2, 4, 5], &[n, h / block, w / block, product(&[block, block, c])?])
@@ -27,10 +26,7 @@ fn depth_to_space(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let x = cx.input(0)?;
     let [n, h, w, c] = image(cx, x)?;
     let pixels = product(&[block, block])?;
-    if c % pixels != 0 {
-        let what = format!("blocks of {block}×{block} pixels do not divide {}", describe(cx.ty(x)));
-        return Err(Refusal::malformed(what));
-    }
+    malformed_if!(c % pixels != 0, "blocks of {block}×{block} pixels do not divide {}", cx.shown(x));
     let split = [n, h, w, block, block, c / pixels];
     let joined = [n, product(&[h, block])?, product(&[w, block])?, c / pixels];
     turned(cx, x, &split, &[0, 1, 3, 2, 4, 5], &joined)
@@ -55,9 +51,7 @@ fn space_to_batch_nd(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     }
     let (mut split, mut joined) = (vec![dims[0]], vec![dims[0]]);
     for (&block, &size) in blocks.iter().zip(&dims[1..]) {
-        if size % block != 0 {
-            return Err(Refusal::malformed(format!("blocks {blocks:?} do not divide the padded {dims:?}")));
-        }
+        malformed_if!(size % block != 0, "blocks {blocks:?} do not divide the padded {dims:?}");
         split.extend([size / block, block]);
         joined[0] = product(&[joined[0], block])?;
         joined.push(size / block);
@@ -79,10 +73,7 @@ fn batch_to_space_nd(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let crops = amounts(cx, &blocks, "crops")?;
     let dims = cx.dims(x);
     let images = product(&blocks)?;
-    if dims[0] % images != 0 {
-        let what = format!("{} images do not divide into blocks {blocks:?}", dims[0]);
-        return Err(Refusal::malformed(what));
-    }
+    malformed_if!(dims[0] % images != 0, "{} images do not divide into blocks {blocks:?}", dims[0]);
     let (spatial, rest) = dims[1..].split_at(blocks.len());
     let mut split = blocks.clone();
     split.push(dims[0] / images);
@@ -96,7 +87,7 @@ fn batch_to_space_nd(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
         whole.push(size);
         begin.push(lead);
         let left = size.checked_sub(lead).and_then(|left| left.checked_sub(trail)).filter(|&left| left > 0);
-        let nothing = || Refusal::malformed(format!("crops {crops:?} leave nothing of {size} rows"));
+        let nothing = || malformed!("crops {crops:?} leave nothing of {size} rows");
         cut.push(left.ok_or_else(nothing)?);
     }
     perm.push(split.len() - 1);
@@ -140,21 +131,21 @@ pub(super) fn turn(
 }
 
 fn image(cx: &OpCx<'_, '_, '_>, x: ValueId) -> Lowered<[usize; 4]> {
-    let no_image = |_| Refusal::malformed(format!("{} is not an image with four axes", describe(cx.ty(x))));
+    let no_image = |_| malformed!("{} is not an image with four axes", cx.shown(x));
     cx.dims(x).try_into().map_err(no_image)
 }
 
 fn block_size(cx: &OpCx<'_, '_, '_>, kind: u8) -> Lowered<usize> {
     let size = cx.options(kind)?.block_size()?;
     let positive = usize::try_from(size).ok().filter(|&size| size > 0);
-    positive.ok_or_else(|| Refusal::malformed(format!("its block size is {size}")))
+    positive.ok_or_else(|| malformed!("its block size is {size}"))
 }
 
 /// Sizes of blocks along the axes behind the first.
 fn blocks(cx: &mut OpCx<'_, '_, '_>, x: ValueId) -> Lowered<Vec<usize>> {
     let given = cx.ints(1, "block shape")?;
     let axes = cx.dims(x).len();
-    let misfit = || Refusal::malformed(format!("blocks {given:?} do not fit {}", describe(cx.ty(x))));
+    let misfit = || malformed!("blocks {given:?} do not fit {}", cx.shown(x));
     if given.is_empty() || given.len() > 2 || axes < given.len() + 1 {
         return Err(misfit());
     }
@@ -165,7 +156,7 @@ fn blocks(cx: &mut OpCx<'_, '_, '_>, x: ValueId) -> Lowered<Vec<usize>> {
 /// Amounts before and behind each blocked axis.
 fn amounts(cx: &mut OpCx<'_, '_, '_>, blocks: &[usize], what: &str) -> Lowered<Vec<[usize; 2]>> {
     let given = cx.ints(2, what)?;
-    let misfit = || Refusal::malformed(format!("{what} {given:?} do not fit blocks {blocks:?}"));
+    let misfit = || malformed!("{what} {given:?} do not fit blocks {blocks:?}");
     let amount = |&amount: &i64| u32::try_from(amount).map(|amount| amount as usize).map_err(|_| misfit());
     let given = given.iter().map(amount).collect::<Lowered<Vec<usize>>>()?;
     if given.len() != 2 * blocks.len() {
@@ -179,5 +170,5 @@ fn product(sizes: &[usize]) -> Lowered<usize> {
 }
 
 fn too_large() -> Refusal {
-    Refusal::malformed("its result is too large")
+    malformed!("its result is too large")
 }

@@ -95,9 +95,9 @@ fn sizes(
     rank: i32,
 ) -> Lowered<Sizes> {
     let misfit = || {
-        let list = [x, features, time].map(|id| describe(cx.ty(id))).join(", ");
+        let list = [x, features, time].map(|id| cx.shown(id)).join(", ");
         let state = describe(state);
-        Refusal::malformed(format!("operands {list}, a state {state} and a rank of {rank} do not fit"))
+        malformed!("operands {list}, a state {state} and a rank of {rank} do not fit")
     };
     let (&[batch, n], &[filters, columns], &[rows, memory]) =
         (&*cx.dims(x), &*cx.dims(features), &*cx.dims(time))
@@ -137,7 +137,7 @@ fn format(
         }
     };
     if bias.is_some_and(|bias| bias != kind) {
-        return Err(Refusal::malformed("its bias and its weights have different kinds of numbers"));
+        return Err(malformed!("its bias and its weights have different kinds of numbers"));
     }
     let symmetric = |ty: &Type| ty.quant.as_ref().is_none_or(|q| q.zero_points.iter().all(|&z| z == 0));
     if kind != DType::F32 && !(symmetric(&types[1]) && symmetric(&types[2])) {

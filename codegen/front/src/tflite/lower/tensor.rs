@@ -71,23 +71,19 @@ impl<'m, 'a> Importer<'m, 'a> {
             scales.iter_mut().filter(|s| s.0 == 0.0).for_each(|s| *s = Real(f32::MIN_POSITIVE));
         }
         if scales.iter().any(|s| !s.0.is_finite() || s.0 <= 0.0) {
-            return Err(Refusal::malformed("a quantisation scale is not a positive number"));
+            return Err(malformed!("a quantisation scale is not a positive number"));
         }
         let (lo, hi) = dtype.int_range().unwrap_or((i64::MIN, i64::MAX));
         let zero_point = |i: usize| {
             let stated = q.zero_points.get(i).or(q.zero_points.get(0)).unwrap_or(0);
             let fits = i32::try_from(stated).ok().filter(|_| (lo..=hi).contains(&stated));
-            fits.ok_or_else(|| {
-                Refusal::malformed(format!("zero point {stated} lies outside {}", names::dtype(dtype)))
-            })
+            fits.ok_or_else(|| malformed!("zero point {stated} lies outside {}", names::dtype(dtype)))
         };
         let zero_points = (0..count).map(zero_point).collect::<Lowered<Vec<_>>>()?;
         let axis = match count {
             1 => None,
             _ => Some(channel_axis(q.axis, count, dims).ok_or_else(|| {
-                Refusal::malformed(format!(
-                    "{count} quantisation scales do not fit any axis of shape {dims:?}"
-                ))
+                malformed!("{count} quantisation scales do not fit any axis of shape {dims:?}")
             })?),
         };
         Ok(Quant { scales, zero_points, axis })
@@ -127,16 +123,14 @@ impl<'m, 'a> Importer<'m, 'a> {
             // A constant of the file, and not another such name: this goes no deeper.
             Slot::Constant(constant) => return self.read(constant, layout),
             Slot::Refused => return Err(Refusal::Follows),
-            Slot::Handle(_) => {
-                return Err(Refusal::malformed(format!("tensor {index} is a variable's handle")))
-            }
+            Slot::Handle(_) => return Err(malformed!("tensor {index} is a variable's handle")),
             Slot::Empty => {}
         }
         if let Some(&value) = self.constants.get(&(self.sub_index(), index, layout)) {
             return Ok(value);
         }
         let Some(tensor) = self.sub.tensor(index) else {
-            return Err(Refusal::malformed(format!("there is no tensor {index}")));
+            return Err(malformed!("there is no tensor {index}"));
         };
         if let Some((ty, data)) = self.constant(tensor, layout)? {
             let value = self.graph.add_const(tensor.name.text(), ty, data);
@@ -152,7 +146,7 @@ impl<'m, 'a> Importer<'m, 'a> {
             self.set_slot(index, Slot::Value(value));
             return Ok(value);
         }
-        Err(Refusal::malformed(format!("tensor {index} \"{}\" is used before it is computed", tensor.name)))
+        Err(malformed!("tensor {index} \"{}\" is used before it is computed", tensor.name))
     }
 
     /// Whether the file has data for a tensor: it is no operator's result.
@@ -192,9 +186,7 @@ impl<'m, 'a> Importer<'m, 'a> {
         let expected = packed.map_or(ty.bytes(), |packed| packed.bytes(ty.shape.numel()));
         if bytes.len() != expected {
             let (name, have) = (tensor.name, bytes.len());
-            return Err(Refusal::malformed(format!(
-                "constant \"{name}\" has {have} bytes, expected {expected}"
-            )));
+            return Err(malformed!("constant \"{name}\" has {have} bytes, expected {expected}"));
         }
         if let (Layout::Rows, Some(q)) = (layout, &mut ty.quant) {
             if q.axis.is_some() && ty.shape.dims().first() == Some(&q.scales.len()) {
@@ -264,8 +256,7 @@ fn dims(tensor: &Tensor<'_>) -> Lowered<Vec<usize>> {
     }
     let size = |d: i32| match d {
         -1 => Ok(1),
-        _ => usize::try_from(d)
-            .map_err(|_| Refusal::malformed(format!("dimension {d} of a shape is negative"))),
+        _ => usize::try_from(d).map_err(|_| malformed!("dimension {d} of a shape is negative")),
     };
     tensor.shape.iter().map(size).collect()
 }
@@ -303,9 +294,7 @@ fn channel_axis(stated: i32, count: usize, dims: &[usize]) -> Option<usize> {
 pub(super) fn depthwise(ty: Type, bytes: &[u8]) -> Lowered<(Type, Data)> {
     let &[1, kh, kw, channels] = ty.shape.dims() else {
         let dims = ty.shape.dims();
-        return Err(Refusal::malformed(format!(
-            "depthwise weights of shape {dims:?}, expected [1, h, w, c]"
-        )));
+        return Err(malformed!("depthwise weights of shape {dims:?}, expected [1, h, w, c]"));
     };
     let size = ty.dtype.size();
     let mut out = Vec::with_capacity(bytes.len());

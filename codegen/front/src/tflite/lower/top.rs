@@ -14,17 +14,12 @@ fn top_k(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let fits = |k: &usize| *k > 0 && dims.last().is_some_and(|depth| k <= depth);
     let k = given.first().and_then(|&k| usize::try_from(k).ok()).filter(fits);
     let (Some(k), 1) = (k, given.len()) else {
-        return Err(Refusal::malformed(format!(
-            "it cannot find the {given:?} largest elements of {}",
-            describe(cx.ty(x))
-        )));
+        return Err(malformed!("it cannot find the {given:?} largest elements of {}", cx.shown(x)));
     };
     if let Some(last) = dims.last_mut() {
         *last = k;
     }
-    if cx.ty(x).dtype == DType::Bool {
-        return Err(Refusal::malformed(format!("its operand is {}", describe(cx.ty(x)))));
-    }
+    malformed_if!(cx.ty(x).dtype == DType::Bool, "its operand is {}", cx.shown(x));
     let indices = cx.declared(1)?;
     if indices.dtype != DType::I32 {
         let what = format!("its indices are {}", describe(&indices));
@@ -61,9 +56,7 @@ fn indices_where(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
         .map(|(at, axis)| coordinate(at, axis) as i64)
         .collect();
     let result = cx.declared(0)?;
-    if result.dtype != DType::I64 {
-        return Err(Refusal::malformed(format!("its result is {}", describe(&result))));
-    }
+    malformed_if!(result.dtype != DType::I64, "its result is {}", describe(&result));
     let dims = [found.len() / rank.max(1), rank];
     cx.charge(8 * found.len())?;
     let name = cx.output_tensor(0)?.name.text();

@@ -4,7 +4,7 @@ use super::conv::{as_read, layer, per_channel, symmetric, wide_bias, Filtering};
 use super::cx::{describe, Format, OpCx};
 use super::quant::Activation;
 use super::space::turn;
-use super::{Layout, Lowered, Operators, Refusal};
+use super::{Layout, Lowered, Operators};
 use crate::tflite::options::Padding;
 use crate::transposed::{self, Axis};
 use kiln_ir::{DType, Data, Op, Quant, Rescale, Type, ValueId};
@@ -25,12 +25,12 @@ fn transpose_conv(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let is_wide = cx.ty(x).dtype == DType::I16 && cx.ty(weights).dtype == DType::I8;
     let format = if is_wide { cx.format(&[x])? } else { cx.format(&[x, weights])? };
     let (&[n, h, w, c], &[o, kh, kw, depth]) = (&*cx.dims(x), &*cx.dims(weights)) else {
-        let (x, w) = (describe(cx.ty(x)), describe(cx.ty(weights)));
-        return Err(Refusal::malformed(format!("image {x} and weights {w} must have four axes")));
+        let (x, w) = (cx.shown(x), cx.shown(weights));
+        return Err(malformed!("image {x} and weights {w} must have four axes"));
     };
     let misfit = || {
-        let (x, w) = (describe(cx.ty(x)), describe(cx.ty(weights)));
-        Refusal::malformed(format!("image {x} and weights {w} do not give {target:?}"))
+        let (x, w) = (cx.shown(x), cx.shown(weights));
+        malformed!("image {x} and weights {w} do not give {target:?}")
     };
     let size = |k: usize| target.get(k).and_then(|&d| u32::try_from(d).ok()).map(|d| d as usize);
     let (Some(out_n), Some(out_h), Some(out_w), Some(out_c)) = (size(0), size(1), size(2), size(3)) else {
@@ -102,7 +102,7 @@ fn filters(cx: &mut OpCx<'_, '_, '_>, weights: ValueId, rows: Axis, columns: Axi
         }
     });
     if ty.quant.as_ref().is_some_and(|q| q.axis.is_some_and(|axis| axis != 0)) {
-        return Err(Refusal::malformed("its weights are not quantised along the first axis"));
+        return Err(malformed!("its weights are not quantised along the first axis"));
     }
     let ty = Type { quant, ..ty.with_shape(&[copies * o, rows.reach, columns.reach, depth]) };
     super::tensor::check_size(ty.dtype, ty.shape.dims())?;
@@ -161,9 +161,7 @@ fn bias(cx: &mut OpCx<'_, '_, '_>, format: Format, o: usize, copies: usize) -> L
         Format::Int8 => ty.dtype == DType::I32,
         Format::Int16 => matches!(ty.dtype, DType::I32 | DType::I64),
     };
-    if !fits || ty.shape.dims() != [o] {
-        return Err(Refusal::malformed(format!("bias {} does not fit {o} channels", describe(&ty))));
-    }
+    malformed_if!(!fits || ty.shape.dims() != [o], "bias {} does not fit {o} channels", describe(&ty));
     let repeated = Type::plain(ty.dtype, &[o * copies]);
     let Some(data) = cx.data(bias) else {
         let row = cx.node(Op::Reshape {}, &[bias], 0, Type::plain(ty.dtype, &[1, o]))?;

@@ -1,7 +1,7 @@
 //! DYNAMIC_UPDATE_SLICE: a part of an operand is replaced. Where it begins may be computed at run time; it is moved so that all of it lies inside.
 
-use super::cx::{describe, OpCx};
-use super::{Lowered, Operators, Refusal};
+use super::cx::OpCx;
+use super::{Lowered, Operators};
 use kiln_ir::{AddRescale, Binary, CompareRescale, Comparison, DType, Data, Op, Rescale, Type, ValueId};
 
 pub(super) const OPERATORS: Operators = &[(151, dynamic_update_slice)];
@@ -13,13 +13,7 @@ fn dynamic_update_slice(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let integers = matches!(cx.ty(starts).dtype, DType::I32 | DType::I64) && cx.ty(starts).quant.is_none();
     let inside = part.len() == dims.len() && part.iter().zip(&dims).all(|(part, dim)| part <= dim);
     if !integers || !inside || cx.dims(starts) != [dims.len()] {
-        let what = format!(
-            "{} at {} does not fit {}",
-            describe(cx.ty(update)),
-            describe(cx.ty(starts)),
-            describe(cx.ty(x))
-        );
-        return Err(Refusal::malformed(what));
+        return Err(malformed!("{} at {} does not fit {}", cx.shown(update), cx.shown(starts), cx.shown(x)));
     }
     let (x, update) = (cx.as_result(x, 0)?, cx.as_result(update, 0)?);
     let result = match cx.data(starts) {

@@ -38,7 +38,7 @@ impl<'a> Resources<'a> {
     /// The variable of that name, which may be new.
     fn find(&mut self, container: &'a [u8], shared_name: &'a [u8]) -> Lowered<usize> {
         if container.len() > LONGEST_NAME || shared_name.len() > LONGEST_NAME {
-            return Err(Refusal::malformed(format!("a variable's name has over {LONGEST_NAME} bytes")));
+            return Err(malformed!("a variable's name has over {LONGEST_NAME} bytes"));
         }
         let next = self.all.len();
         let found = *self.index.entry((container, shared_name)).or_insert(next);
@@ -50,7 +50,7 @@ impl<'a> Resources<'a> {
     }
 
     fn get(&mut self, resource: usize) -> Lowered<&mut Resource> {
-        self.all.get_mut(resource).ok_or_else(|| Refusal::malformed("a variable's handle is damaged"))
+        self.all.get_mut(resource).ok_or_else(|| malformed!("a variable's handle is damaged"))
     }
 }
 
@@ -92,8 +92,11 @@ fn assign_variable(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let init = resource.init.as_ref().map(|(ty, _)| ty);
     let held = resource.current.map(|v| cx.importer.graph.ty(v)).or(init);
     if held.is_some_and(|held| held.dtype != ty.dtype || held.shape != ty.shape) {
-        let what = format!("a variable that holds {} is assigned {}", describe_held(held), describe(&ty));
-        return Err(Refusal::malformed(what));
+        return Err(malformed!(
+            "a variable that holds {} is assigned {}",
+            describe_held(held),
+            describe(&ty)
+        ));
     }
     cx.importer.resources.get(handle)?.current = Some(value);
     cx.importer.writes += 1;
@@ -109,7 +112,7 @@ impl OpCx<'_, '_, '_> {
     pub(super) fn declared_input(&mut self, k: usize) -> Lowered<Type> {
         let index = self.input_tensor(k)?;
         let Some(tensor) = self.importer.sub.tensor(index) else {
-            return Err(Refusal::malformed(format!("there is no tensor {index}")));
+            return Err(malformed!("there is no tensor {index}"));
         };
         self.importer.tensor_type(tensor)
     }
@@ -121,9 +124,7 @@ impl OpCx<'_, '_, '_> {
         match self.importer.slot(index) {
             Slot::Value(value) if self.ty(value) == &ty && !self.is_const(value) => return Ok(value),
             Slot::Empty if self.importer.sub.tensor(index).is_some_and(|tensor| tensor.is_variable) => {}
-            Slot::Empty => {
-                return Err(Refusal::malformed(format!("its state (operand {k}) is not a variable")))
-            }
+            Slot::Empty => return Err(malformed!("its state (operand {k}) is not a variable")),
             Slot::Refused => return Err(Refusal::Follows),
             Slot::Value(_) | Slot::Constant(_) | Slot::Handle(_) => {
                 let what = format!("an operator of another kind also uses its state (operand {k})");
@@ -155,7 +156,7 @@ fn call_once(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let model = importer.model;
     let sub = usize::try_from(index).ok().filter(|&i| i > 0).and_then(|i| model.subgraphs.get(i));
     let Some(sub) = sub else {
-        return Err(Refusal::malformed(format!("initialisation subgraph {index} does not exist")));
+        return Err(malformed!("initialisation subgraph {index} does not exist"));
     };
     if importer.resources.all.iter().any(|r| r.current.is_some() || r.init.is_some()) {
         let help = "initialise all variables in one place, before they are used";
@@ -165,7 +166,7 @@ fn call_once(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     for (i, operator) in sub.operators.iter().enumerate() {
         importer.budget.charge(super::OPERATOR_BYTES).map_err(Refusal::Fatal)?;
         let Some(code) = model.code(operator) else {
-            return Err(Refusal::malformed(format!("operator {i} of subgraph {index} has no operator code")));
+            return Err(malformed!("operator {i} of subgraph {index} has no operator code"));
         };
         let options = super::super::options::Options(operator.options);
         match code.builtin {
@@ -178,9 +179,7 @@ fn call_once(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
                 let handle = operator.inputs.get(0).and_then(|tensor| handles.get(&tensor)).copied();
                 let value = operator.inputs.get(1).and_then(|tensor| sub.tensor(tensor));
                 let (Some(handle), Some(value)) = (handle, value) else {
-                    return Err(Refusal::malformed(format!(
-                        "operator {i} of subgraph {index} assigns nothing"
-                    )));
+                    return Err(malformed!("operator {i} of subgraph {index} assigns nothing"));
                 };
                 let Some(init) = importer.constant(value, Layout::Plain)? else {
                     let what = format!("subgraph {index} initialises a variable with a computed value");
@@ -223,12 +222,11 @@ impl Importer<'_, '_> {
         self.writes += 1;
         let (held, ty) = (self.graph.ty(old), self.graph.ty(new));
         if held.dtype != ty.dtype || held.shape != ty.shape {
-            let what = format!("a variable that holds {} is assigned {}", describe(held), describe(ty));
-            return Err(Refusal::malformed(what));
+            return Err(malformed!("a variable that holds {} is assigned {}", describe(held), describe(ty)));
         }
         match self.graph.states.iter_mut().find(|state| state.next == old) {
             Some(state) => state.next = new,
-            None => return Err(Refusal::malformed("a tensor that is not a variable is written twice")),
+            None => return Err(malformed!("a tensor that is not a variable is written twice")),
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use super::depthwise::quads_of_channels;
 use super::*;
-use crate::select::conv::rows;
+use crate::select::conv::Images;
 
 impl<'a> Selector<'a> {
     /// A convolution or matrix product in tiles.
@@ -83,13 +83,8 @@ impl<'a> Selector<'a> {
     ) -> Selected {
         let x = self.image_rows(node.operands[0], shape.images, shape.in_h)?;
         let y = self.image_rows(node.result, shape.images, shape.out_h)?;
-        for image in 0..shape.images {
-            let mut args = before.to_vec();
-            args.push(rows(x, shape.images, image));
-            args.extend_from_slice(behind);
-            args.extend([rows(y, shape.images, image), self.band(shape.out_h)]);
-            self.call(kernel, args);
-        }
+        let images = Images { x, y, count: shape.images, out_h: shape.out_h };
+        self.call_on(images, kernel, &[], before, behind, &[]);
         Ok(())
     }
 }

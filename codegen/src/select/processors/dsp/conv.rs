@@ -1,7 +1,7 @@
 //! Convolutions in tiles of two pixels and four filters, and what all layers with filters have in common.
 
 use super::*;
-use crate::select::conv::rows;
+use crate::select::conv::Images;
 
 impl<'a> Selector<'a> {
     /// Pairs of pixels, from a window of 16-bit elements.
@@ -25,18 +25,12 @@ impl<'a> Selector<'a> {
         let fields = vec![("pixel", int(out.0)), ("channel", int(out.1))];
         // What is no part of the instance is told at run time.
         let out = (kernel != KernelId::Conv2dI8Dsp).then_some(Arg::Struct(Struct { name: "Stride", fields }));
-        let rx = self.image_rows(x, shape.images, shape.in_h)?;
-        let ry = self.image_rows(y, shape.images, shape.out_h)?;
-        for image in 0..shape.images {
-            let (rx, ry) = (rows(rx, shape.images, image), rows(ry, shape.images, image));
-            let mut args =
-                vec![Arg::Struct(self.conv_params(shape)), rx, weights.clone(), pad.clone(), work.clone()];
-            args.extend(requant.argument());
-            args.push(ry);
-            args.extend(out.clone());
-            args.push(self.band(shape.out_h));
-            self.call_generic(kernel, generics.clone(), args);
-        }
+        let x = self.image_rows(x, shape.images, shape.in_h)?;
+        let y = self.image_rows(y, shape.images, shape.out_h)?;
+        let images = Images { x, y, count: shape.images, out_h: shape.out_h };
+        let conv = Arg::Struct(self.conv_params(shape));
+        let between: Vec<Arg> = [weights, pad, work].into_iter().chain(requant.argument()).collect();
+        self.call_on(images, kernel, &generics, &[conv], &between, out.as_slice());
         Ok(())
     }
 
@@ -55,7 +49,7 @@ impl<'a> Selector<'a> {
 
     /// Packed filters as an argument.
     pub(super) fn words(&mut self, words: &[i32]) -> Arg {
-        Arg::Constant(self.step_constant("WEIGHTS", Data::from_i32(words)), Element::I32)
+        self.constant_arg("WEIGHTS", Data::from_i32(words), Element::I32)
     }
 
     /// A kernel's arguments for how sums become results.

@@ -2,7 +2,7 @@
 
 use super::conv::Requant;
 use super::*;
-use crate::select::conv::rows;
+use crate::select::conv::Images;
 use std::ops::Range;
 
 impl<'a> Selector<'a> {
@@ -19,26 +19,18 @@ impl<'a> Selector<'a> {
         }
         let centred = (!generics.is_empty() && width > 0).then_some(pad);
         let weights = self.words(&planar_words(&proof.layer, shape.k_h, centred, proof.form.as_deref()));
-        let (rx, ry) = (self.rows(x)?, self.rows(y)?);
-        for image in 0..shape.images {
-            let (rx, ry) = (rows(rx, shape.images, image), rows(ry, shape.images, image));
-            let mut args =
-                vec![Arg::Struct(self.conv_params(shape)), rx, weights.clone(), Arg::Int(pad.into())];
-            let kernel = match &requant {
-                Requant::Affine(_) => {
-                    args.extend([ry, Arg::Int(channel as i64)]);
-                    KernelId::Depthwise2dI8DspPlanar
-                }
-                Requant::Exact(_) => {
-                    args.extend(requant.argument());
-                    let fields = vec![("pixel", int(pixel)), ("channel", int(channel))];
-                    args.extend([ry, Arg::Struct(Struct { name: "Stride", fields })]);
-                    KernelId::Depthwise2dI8DspPlanarExact
-                }
-            };
-            args.push(self.band(shape.out_h));
-            self.call_generic(kernel, generics.clone(), args);
-        }
+        let images = Images { x: self.rows(x)?, y: self.rows(y)?, count: shape.images, out_h: shape.out_h };
+        let conv = Arg::Struct(self.conv_params(shape));
+        let (kernel, behind) = match &requant {
+            Requant::Affine(_) => (KernelId::Depthwise2dI8DspPlanar, Arg::Int(channel as i64)),
+            Requant::Exact(_) => {
+                let fields = vec![("pixel", int(pixel)), ("channel", int(channel))];
+                (KernelId::Depthwise2dI8DspPlanarExact, Arg::Struct(Struct { name: "Stride", fields }))
+            }
+        };
+        let between: Vec<Arg> =
+            [weights, Arg::Int(pad.into())].into_iter().chain(requant.argument()).collect();
+        self.call_on(images, kernel, &generics, &[conv], &between, &[behind]);
         Ok(())
     }
 
@@ -59,15 +51,11 @@ impl<'a> Selector<'a> {
             }
             Requant::Exact(_) => KernelId::Depthwise2dI8DspExact,
         };
-        let (rx, ry) = (self.rows(x)?, self.rows(y)?);
-        for image in 0..shape.images {
-            let (rx, ry) = (rows(rx, shape.images, image), rows(ry, shape.images, image));
-            let mut args =
-                vec![Arg::Struct(self.conv_params(shape)), rx, weights.clone(), Arg::Int(pad.into())];
-            args.extend(requant.argument());
-            args.extend([ry, self.band(shape.out_h)]);
-            self.call_generic(kernel, generics.clone(), args);
-        }
+        let images = Images { x: self.rows(x)?, y: self.rows(y)?, count: shape.images, out_h: shape.out_h };
+        let conv = Arg::Struct(self.conv_params(shape));
+        let between: Vec<Arg> =
+            [weights, Arg::Int(pad.into())].into_iter().chain(requant.argument()).collect();
+        self.call_on(images, kernel, &generics, &[conv], &between, &[]);
         Ok(())
     }
 }

@@ -81,7 +81,7 @@ impl<'a> Selector<'a> {
         let k = self.ty(node.operands[0]).shape.last();
         let words: Vec<i32> = layer.weights.chunks(k.max(1)).flat_map(pack::bytes).collect();
         let weights = self.words(&words);
-        let bias = Arg::Constant(self.step_constant("BIAS", Data::from_i32(&layer.bias)), Element::I32);
+        let bias = self.constant_arg("BIAS", Data::from_i32(&layer.bias), Element::I32);
         self.call(KernelId::DenseI8I16Dsp, vec![x, weights, bias, by, y, band]);
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use super::end::Fitted;
 use super::pack;
-use crate::select::conv::rows;
+use crate::select::conv::Images;
 use crate::select::kernel::Asked;
 use crate::select::shape::Shape as Sizes;
 use crate::select::*;
@@ -132,7 +132,7 @@ impl<'a> Selector<'a> {
         let (x, y) = (node.operands[0], node.result);
         let before = (way.together() - 1) * way.step();
         let words = pack::channels(fitted, &way.order(shape), before);
-        let weights = Arg::Constant(self.step_constant("WEIGHTS", Data::from_i32(&words)), Element::I32);
+        let weights = self.constant_arg("WEIGHTS", Data::from_i32(&words), Element::I32);
         let kernel = match way.columns {
             true => KernelId::Depthwise2dI8MveColumns,
             false => KernelId::Depthwise2dI8Mve,
@@ -140,13 +140,10 @@ impl<'a> Selector<'a> {
         let sizes = [way.lines, way.along, way.stride].map(Generic::Size);
         let generics = [sizes, fitted.generics()].concat();
         let (pad, work) = (Arg::Int(self.ty(x).zero_point().into()), self.workspace()?);
-        let (rx, ry) = (self.rows(x)?, self.rows(y)?);
-        for image in 0..shape.images {
-            let (rx, ry) = (rows(rx, shape.images, image), rows(ry, shape.images, image));
-            let conv = Arg::Struct(self.conv_params(shape));
-            let args = vec![conv, rx, weights.clone(), pad.clone(), work.clone(), ry, self.band(shape.out_h)];
-            self.call_generic(kernel, generics.clone(), args);
-        }
+        let (x, y) = (self.rows(x)?, self.rows(y)?);
+        let images = Images { x, y, count: shape.images, out_h: shape.out_h };
+        let conv = Arg::Struct(self.conv_params(shape));
+        self.call_on(images, kernel, &generics, &[conv], &[weights, pad, work], &[]);
         Ok(())
     }
 }

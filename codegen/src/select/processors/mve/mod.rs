@@ -8,7 +8,7 @@ mod pack;
 
 use crate::ir::Layout;
 use crate::requant::{AddAffine, Products};
-use crate::select::conv::rows;
+use crate::select::conv::Images;
 use crate::select::kernel::{self, Asked, Choice, Processor};
 use crate::select::shape::Shape as Sizes;
 use crate::select::*;
@@ -168,15 +168,12 @@ impl<'a> Selector<'a> {
         let (kernel, generics) = self.special_mve(kernels, order.len(), fitted);
         let pad = Arg::Int(self.ty(x).zero_point().into());
         let window = if works { vec![pad, self.workspace()?] } else { Vec::new() };
-        let rx = self.image_rows(x, shape.images, shape.in_h)?;
-        let ry = self.image_rows(y, shape.images, shape.out_h)?;
-        for image in 0..shape.images {
-            let (rx, ry) = (rows(rx, shape.images, image), rows(ry, shape.images, image));
-            let conv = Arg::Struct(self.conv_params(shape));
-            let band = self.band(shape.out_h);
-            let args = [vec![conv, rx, weights.clone()], window.clone(), vec![ry, band]].concat();
-            self.call_generic(kernel, generics.clone(), args);
-        }
+        let x = self.image_rows(x, shape.images, shape.in_h)?;
+        let y = self.image_rows(y, shape.images, shape.out_h)?;
+        let images = Images { x, y, count: shape.images, out_h: shape.out_h };
+        let conv = Arg::Struct(self.conv_params(shape));
+        let between = [vec![weights], window].concat();
+        self.call_on(images, kernel, &generics, &[conv], &between, &[]);
         Ok(())
     }
 
@@ -196,7 +193,7 @@ impl<'a> Selector<'a> {
     /// Packed filters as an argument.
     fn weights_mve(&mut self, fitted: &Fitted, order: &[usize], at_once: usize) -> Arg {
         let words = pack::filters(fitted, order, at_once);
-        Arg::Constant(self.step_constant("WEIGHTS", Data::from_i32(&words)), Element::I32)
+        self.constant_arg("WEIGHTS", Data::from_i32(&words), Element::I32)
     }
 
     /// The kernel that is made for so many taps, or the one for any number, and its const arguments.

@@ -3,7 +3,7 @@
 use super::float_shapes::{flat_blocks, Floats};
 use super::integers::BLOCK;
 use crate::ir::{Clamp, Data, Node, Op};
-use crate::select::conv::rows;
+use crate::select::conv::Images;
 use crate::select::{Arg, Cells, Element, KernelId, Problem, Selected, Selector, Shape};
 
 impl<'a> Selector<'a> {
@@ -57,19 +57,9 @@ impl<'a> Selector<'a> {
         let (lo, hi) = clamp.float_bounds();
         let x = self.image_rows(node.operands[0], shape.images, shape.in_h)?;
         let y = self.image_rows(node.result, shape.images, shape.out_h)?;
-        for image in 0..shape.images {
-            let args = vec![
-                Arg::Struct(self.conv_params(shape)),
-                rows(x, shape.images, image),
-                blocks.clone(),
-                Arg::Float(lo),
-                Arg::Float(hi),
-                work.clone(),
-                rows(y, shape.images, image),
-                self.band(shape.out_h),
-            ];
-            self.call(kernel, args);
-        }
+        let images = Images { x, y, count: shape.images, out_h: shape.out_h };
+        let conv = Arg::Struct(self.conv_params(shape));
+        self.call_on(images, kernel, &[], &[conv], &[blocks, Arg::Float(lo), Arg::Float(hi), work], &[]);
         Ok(())
     }
 

@@ -192,17 +192,12 @@ impl<'a> Selector<'a> {
                 (KernelId::Depthwise2dI8V6m, vec![Arg::Constant(weights, Element::I8)])
             }
         };
-        let conv = self.conv_params(shape);
+        let conv = Arg::Struct(self.conv_params(shape));
         let pad = Arg::Int(self.ty(x).zero_point().into());
         let requant = self.half_requant(proven, pixels.is_none());
-        let (rx, ry) = (self.rows(x)?, self.rows(y)?);
-        for image in 0..shape.images {
-            let mut args = vec![Arg::Struct(conv.clone()), conv::rows(rx, shape.images, image)];
-            args.extend(weights.iter().cloned());
-            let ry = conv::rows(ry, shape.images, image);
-            args.extend([pad.clone(), requant.clone(), ry, self.band(shape.out_h)]);
-            self.call(kernel, args);
-        }
+        let (x, y) = (self.rows(x)?, self.rows(y)?);
+        let images = conv::Images { x, y, count: shape.images, out_h: shape.out_h };
+        self.call_on(images, kernel, &[], &[conv], &[weights, vec![pad, requant]].concat(), &[]);
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! Tiles of two pixels and four filters in assembly.
 
-use super::pieces::{corrected, saturated, shifts};
+use super::pieces::shifts;
 use crate::arch::dsp::affine::requant_words;
 use crate::arch::dsp::tile::{split, Tiles, FIRST_WORDS};
 use crate::arch::extent::product;
@@ -93,10 +93,7 @@ pub(crate) unsafe fn sums_of_one(w: &[i32], x: &[Cell<i32>], from: usize, pairs:
     unsafe {
         core::arch::asm!(
             "push {{r6, r7}}",
-            "ldr r0, [r8], #16",
-            "ldr r1, [r8, #-12]",
-            "ldr r2, [r8, #-8]",
-            "ldr r3, [r8, #-4]",
+            four_words!("r0" "r1" "r2" "r3" from "r8"),
             "lsrs r4, r4, #1",
             "bcc 2f",
             "ldr r10, [r8], #8",
@@ -146,30 +143,24 @@ pub(crate) unsafe fn sums_of_one(w: &[i32], x: &[Cell<i32>], from: usize, pairs:
 /// Assembly: as many pairs of taps as the assembler's symbol `kiln_n` says. The loads of the last one move the pointers behind all of them.
 macro_rules! pairs_of_taps {
     () => {
-        ".set kiln_k, 0
-        .rept kiln_n
-        .set kiln_k, kiln_k + 1
-        ldr r10, [r8, #(8 * kiln_k - 4)]
-        .if kiln_k == kiln_n
-        ldr r11, [r8, #(8 * kiln_k)]!
-        ldr lr, [r9, #(4 * kiln_k + {xd})]
-        ldr r12, [r9, #(4 * kiln_k)]!
-        .else
-        ldr r11, [r8, #(8 * kiln_k)]
-        ldr lr, [r9, #(4 * kiln_k + {xd})]
-        ldr r12, [r9, #(4 * kiln_k)]
-        .endif
-        smlad r3, lr, r10, r3
-        smlad r2, r12, r10, r2
-        sxtb16 r10, r10
-        smlad r7, lr, r11, r7
-        smlad r6, r12, r11, r6
-        sxtb16 r11, r11
-        smlad r1, lr, r10, r1
-        smlad r0, r12, r10, r0
-        smlad r5, lr, r11, r5
-        smlad r4, r12, r11, r4
-        .endr"
+        concat!(
+            ".set kiln_k, 0
+            .rept kiln_n
+            .set kiln_k, kiln_k + 1
+            ldr r10, [r8, #(8 * kiln_k - 4)]
+            .if kiln_k == kiln_n
+            ldr r11, [r8, #(8 * kiln_k)]!
+            ldr lr, [r9, #(4 * kiln_k + {xd})]
+            ldr r12, [r9, #(4 * kiln_k)]!
+            .else
+            ldr r11, [r8, #(8 * kiln_k)]
+            ldr lr, [r9, #(4 * kiln_k + {xd})]
+            ldr r12, [r9, #(4 * kiln_k)]
+            .endif
+            ",
+            pair_of_taps!(),
+            ".endr"
+        )
     };
 }
 
@@ -206,10 +197,8 @@ unsafe fn block<
     // SAFETY: as the caller promises. Every register is declared, or saved and restored.
     unsafe {
         core::arch::asm!(
-            // The compiler takes the size of assembly from its lines, which repetitions make more of: twelve instructions for each pair of taps.
-            ".if 0",
-            ".space {repeated}",
-            ".endif",
+            // Twelve instructions for each pair of taps.
+            size!("{repeated}"),
             "push {{r6, r7}}",
             "ldm r0, {{r0, r1, r2, r3, r4, r5, r6, r7}}",
             "push {{r0, r1, r2, r3, r4, r5, r6, r7}}",
@@ -258,7 +247,7 @@ unsafe fn block<
             "ldr r11, [r8, #8]",
             "ldr r12, [r8, #12]",
             "ldr lr, [r8, #16]!",
-            corrected!(),
+            corrected_pair!(),
             ".endif",
             "ldr r10, [r8, #4]",
             "ldr r11, [r8, #8]",
@@ -277,7 +266,8 @@ unsafe fn block<
             "smmlar r5, r5, r10, r11",
             "smmlar r6, r6, r12, lr",
             "smmlar r7, r7, r12, lr",
-            saturated!(),
+            saturated!("{even_shift}": "r0" "r1" "r4" "r5"),
+            saturated!("{odd_shift}": "r2" "r3" "r6" "r7"),
             ".if {split}",
             "ldr r10, [sp, #28]",
             "add r10, r10, r9",

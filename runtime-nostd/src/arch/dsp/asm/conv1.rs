@@ -19,9 +19,7 @@ pub(crate) unsafe fn rows_of_pairs(
     // SAFETY: as the caller promises.
     unsafe {
         core::arch::asm!(
-            ".if 0",
-            ".space 128",
-            ".endif",
+            size!("128"),
             "lsrs {n}, {n}, #1",
             "bcc 2f",
             "ldr {p}, [{x}]",

@@ -1,6 +1,6 @@
 //! Tiles of layers of any shape in assembly: what is an immediate in [`conv`](super::conv) is a word in memory here.
 
-use super::pieces::{corrected, entry, saturated, shifts, steps, STEP, UNROLL};
+use super::pieces::{entry, shifts, STEP, UNROLL};
 use crate::arch::dsp::affine::requant_words;
 use crate::arch::dsp::tile::{Shape, Tiles, FIRST_WORDS};
 use crate::arch::extent::product;
@@ -86,10 +86,7 @@ unsafe fn block<const SHIFT: u32, const SIGNED: bool>(registers: &Registers) {
     // SAFETY: as the caller promises. Every register is declared, or saved and restored.
     unsafe {
         core::arch::asm!(
-            // The compiler takes the size of assembly from its lines, which repetitions make more of.
-            ".if 0",
-            ".space {repeated}",
-            ".endif",
+            size!("{repeated}"),
             "push {{r6, r7}}",
             "ldm r0, {{r0, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10}}",
             // The entry as an address. (Where code is not aligned to four bytes, the assembler miscalculates it.)
@@ -123,30 +120,22 @@ unsafe fn block<const SHIFT: u32, const SIGNED: bool>(registers: &Registers) {
             "sub r6, r6, r4",
             "sub r7, r7, r5",
             ".if {signed}",
-            "ldr r10, [r8], #16",
-            "ldr r11, [r8, #-12]",
-            "ldr r12, [r8, #-8]",
-            "ldr lr, [r8, #-4]",
-            corrected!(),
+            four_words!("r10" "r11" "r12" "lr" from "r8"),
+            corrected_pair!(),
             ".endif",
-            "ldr r10, [r8], #16",
-            "ldr r11, [r8, #-12]",
-            "ldr r12, [r8, #-8]",
-            "ldr lr, [r8, #-4]",
+            four_words!("r10" "r11" "r12" "lr" from "r8"),
             "smmlar r0, r0, r10, r11",
             "smmlar r1, r1, r10, r11",
             "smmlar r2, r2, r12, lr",
             "smmlar r3, r3, r12, lr",
-            "ldr r10, [r8], #16",
-            "ldr r11, [r8, #-12]",
-            "ldr r12, [r8, #-8]",
-            "ldr lr, [r8, #-4]",
+            four_words!("r10" "r11" "r12" "lr" from "r8"),
             "ldr r9, [sp]",
             "smmlar r4, r4, r10, r11",
             "smmlar r5, r5, r10, r11",
             "smmlar r6, r6, r12, lr",
             "smmlar r7, r7, r12, lr",
-            saturated!(),
+            saturated!("{even_shift}": "r0" "r1" "r4" "r5"),
+            saturated!("{odd_shift}": "r2" "r3" "r6" "r7"),
             "ldr r10, [sp, #28]",
             "ldr r11, [sp, #40]",
             "add r10, r10, r9",

@@ -1,6 +1,6 @@
 //! Four filters of single pixels in assembly.
 
-use super::pieces::{corrected_single, four_elements, shifts};
+use super::pieces::shifts;
 use crate::arch::dsp::taps::{Run, Taps};
 use core::cell::Cell;
 
@@ -57,10 +57,7 @@ unsafe fn block<const SHIFT: u32, const SIGNED: bool, const SUMS: bool>(register
     // SAFETY: as the caller promises; the runs are what slices hold. Every register is declared, or saved and restored.
     unsafe {
         core::arch::asm!(
-            // The compiler takes the size of assembly from its lines, which repetitions make more of.
-            ".if 0",
-            ".space {repeated}",
-            ".endif",
+            size!("{repeated}"),
             "push {{r6, r7}}",
             "ldm r0, {{r0, r1, r2, r3, r4, r8}}",
             "push {{r0, r1, r2, r3, r4}}",
@@ -83,10 +80,7 @@ unsafe fn block<const SHIFT: u32, const SIGNED: bool, const SUMS: bool>(register
             // Each quad.
             "22:",
             "ldr r7, [sp, #8]",
-            "ldr r0, [r8], #16",
-            "ldr r1, [r8, #-12]",
-            "ldr r2, [r8, #-8]",
-            "ldr r3, [r8, #-4]",
+            four_words!("r0" "r1" "r2" "r3" from "r8"),
             // Each run.
             "3:",
             "ldr r5, [r7], #12",
@@ -122,10 +116,7 @@ unsafe fn block<const SHIFT: u32, const SIGNED: bool, const SUMS: bool>(register
             "b 7f",
             ".endif",
             ".if {signed}",
-            "ldr r4, [r8], #16",
-            "ldr r5, [r8, #-12]",
-            "ldr r6, [r8, #-8]",
-            "ldr r7, [r8, #-4]",
+            four_words!("r4" "r5" "r6" "r7" from "r8"),
             corrected_single!(),
             ".endif",
             "ldr r4, [r8], #32",
@@ -141,15 +132,8 @@ unsafe fn block<const SHIFT: u32, const SIGNED: bool, const SUMS: bool>(register
             "smmlar r1, r1, r6, r7",
             "smmlar r2, r2, r10, r11",
             "smmlar r3, r3, r12, lr",
-            ".if {even_shift}",
-            "ssat r0, #8, r0, asr #{even_shift}",
-            "ssat r2, #8, r2, asr #{even_shift}",
-            ".else",
-            "ssat r0, #8, r0",
-            "ssat r2, #8, r2",
-            ".endif",
-            "ssat r1, #8, r1, asr #{odd_shift}",
-            "ssat r3, #8, r3, asr #{odd_shift}",
+            saturated!("{even_shift}": "r0" "r2"),
+            saturated!("{odd_shift}": "r1" "r3"),
             "ldr r4, [sp, #4]",
             "subs r4, r4, #4",
             "blt 6f",

@@ -8,7 +8,6 @@
 //! |---|---|---|---|---|---|---|---|---|
 //! | sums | pixels | weights | next tap | next weights | −padding twice | next run | turns that are left | channel |
 
-use super::pieces::affine;
 use crate::arch::dsp::depthwise::Pixel;
 use crate::arch::extent::{product, product_of};
 use crate::params::Conv;
@@ -162,6 +161,7 @@ impl Pixel<'_> {
 }
 
 /// One sum in `$sum` becomes a result. The next multiplier is read.
+#[rustfmt::skip]
 macro_rules! rescale {
     ($sum:literal) => {
         concat!(

@@ -7,7 +7,6 @@
 //! |---|---|---|---|---|---|
 //! | sums | pixels | weights | next tap | next weights | next result |
 
-use super::pieces::affine;
 use core::arch::asm;
 use core::cell::Cell;
 
@@ -82,10 +81,7 @@ unsafe fn all<
             "push {{r0, r1, r3}}",
             // Four channels.
             "2:",
-            "ldr.w r0, [r9], #16",
-            "ldr r1, [r9, #-12]",
-            "ldr r2, [r9, #-8]",
-            "ldr r3, [r9, #-4]",
+            four_words!("r0" "r1" "r2" "r3" from "r9"),
             // Two taps.
             ".rept {taps} / 2",
             ".if {step} < 256",
@@ -95,10 +91,7 @@ unsafe fn all<
             "ldr.w r4, [r8]",
             "ldr.w r5, [r8, #{step}]",
             ".endif",
-            "ldr.w r6, [r9], #16",
-            "ldr r7, [r9, #-12]",
-            "ldr r10, [r9, #-8]",
-            "ldr r11, [r9, #-4]",
+            four_words!("r6" "r7" "r10" "r11" from "r9"),
             ".if {step} >= 256",
             "addw r8, r8, #{step}",
             "addw r8, r8, #{step}",

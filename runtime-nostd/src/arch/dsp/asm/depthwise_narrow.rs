@@ -160,29 +160,19 @@ macro_rules! add {
     };
 }
 
-/// One sum becomes 256 times that, corrected if it is negative.
-#[rustfmt::skip]
-macro_rules! correct {
-    ($($sum:literal)*) => {
-        concat!(
-            ".if {signed}\n",
-            "ldr r6, [r11, #32]\n",
-            $("and r7, r6, ", $sum, ", asr #31\n", "add ", $sum, ", r7, ", $sum, ", lsl #8\n",)* ".endif\n",
-        )
-    };
-}
-
 /// Sums become results.
 #[rustfmt::skip]
 macro_rules! rescale {
     ($($sum:literal)*) => {
         concat!(
-            correct!($($sum)*),
+            ".if {signed}\n",
+            "ldr r6, [r11, #32]\n",
+            corrected!($(even $sum by "r6" in "r7"),*),
+            ".endif\n",
             "ldr r6, [r11, #24]\n",
             "ldr r7, [r11, #28]\n",
-            $("smmlar ", $sum, ", ", $sum, ", r6, r7\n",)* ".if {shift}\n",
-            $("ssat ", $sum, ", #8, ", $sum, ", asr #{shift}\n",)* ".else\n",
-            $("ssat ", $sum, ", #8, ", $sum, "\n",)* ".endif\n",
+            $("smmlar ", $sum, ", ", $sum, ", r6, r7\n",)*
+            saturated!("{shift}": $($sum)*),
         )
     };
 }

@@ -286,25 +286,17 @@ macro_rules! sums {
 /// Both sums become results.
 macro_rules! rescale {
     () => {
-        ".if {signed}
-        ldr r12, [r11, #8]
-        and lr, r12, r8, asr #31
-        add r8, lr, r8, lsl #8
-        and lr, r12, r9, asr #31
-        add r9, lr, r9, lsl #8
-        .endif
-        ldr r12, [r11]
-        ldr lr, [r11, #4]
-        smmlar r8, r8, r12, lr
-        smmlar r9, r9, r12, lr
-        .if {shift}
-        ssat r8, #8, r8, asr #{shift}
-        ssat r9, #8, r9, asr #{shift}
-        .else
-        ssat r8, #8, r8
-        ssat r9, #8, r9
-        .endif
-        "
+        concat!(
+            ".if {signed}\n",
+            "ldr r12, [r11, #8]\n",
+            corrected!(even "r8" by "r12" in "lr", even "r9" by "r12" in "lr"),
+            ".endif\n",
+            "ldr r12, [r11]\n",
+            "ldr lr, [r11, #4]\n",
+            "smmlar r8, r8, r12, lr\n",
+            "smmlar r9, r9, r12, lr\n",
+            saturated!("{shift}": "r8" "r9"),
+        )
     };
 }
 

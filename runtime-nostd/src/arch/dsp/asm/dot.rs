@@ -14,9 +14,7 @@ pub(crate) unsafe fn dot_of_words(x: &[Cell<i8>], w: &[i32], acc: i32) -> i32 {
     // SAFETY: as the caller promises.
     unsafe {
         core::arch::asm!(
-            ".if 0",
-            ".space 128",
-            ".endif",
+            size!("128"),
             // Words that make no full turn.
             "ands {n}, {words}, #3",
             "beq 3f",

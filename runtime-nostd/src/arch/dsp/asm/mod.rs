@@ -3,6 +3,9 @@
 //! [`arch`](crate::arch) chooses between these and those of `plain`, file by file with the same functions. (`convert` is chosen by itself: not all cores have floats.)
 #![allow(unsafe_code)]
 
+#[macro_use]
+mod pieces;
+
 pub(crate) mod compact;
 pub(crate) mod conv;
 pub(crate) mod conv1;
@@ -17,5 +20,3 @@ pub(crate) mod elementwise;
 pub(crate) mod movement;
 pub(crate) mod pool;
 pub(crate) mod window;
-
-mod pieces;

@@ -17,6 +17,43 @@ pub(super) const fn shifts(shift: u32, signed: bool) -> [u32; 2] {
     [if signed { more } else { shift }, more]
 }
 
+/// Tells the compiler how many bytes of code repetitions make: it takes the size of assembly from its lines.
+macro_rules! size {
+    ($bytes:literal) => {
+        concat!(".if 0\n.space ", $bytes, "\n.endif\n")
+    };
+}
+
+/// Loads four words from the address in `$from`, which moves behind them.
+#[rustfmt::skip]
+macro_rules! four_words {
+    ($a:literal $b:literal $c:literal $d:literal from $from:literal) => {
+        concat!(
+            "ldr ", $a, ", [", $from, "], #16\n",
+            "ldr ", $b, ", [", $from, ", #-12]\n",
+            "ldr ", $c, ", [", $from, ", #-8]\n",
+            "ldr ", $d, ", [", $from, ", #-4]\n",
+        )
+    };
+}
+
+/// A pair of taps of two pixels, in lr and r12, and their weights of four filters, in r10 and r11, are added to r0–r7: see [`steps`]. r10 and r11 are changed.
+macro_rules! pair_of_taps {
+    () => {
+        "smlad r3, lr, r10, r3
+        smlad r2, r12, r10, r2
+        sxtb16 r10, r10
+        smlad r7, lr, r11, r7
+        smlad r6, r12, r11, r6
+        sxtb16 r11, r11
+        smlad r1, lr, r10, r1
+        smlad r0, r12, r10, r0
+        smlad r5, lr, r11, r5
+        smlad r4, r12, r11, r4
+        "
+    };
+}
+
 /// `{unroll}` pairs of taps of two pixels and four filters, of `{step}` bytes each, behind the label 4.
 ///
 /// r8 is the next weight, r9 the next tap of the first pixel; the distance of the second one's is on the stack, `$distance` bytes up. r0–r7 accumulate A and A' (the second pixel's),
@@ -33,69 +70,64 @@ macro_rules! steps {
             ldr r11, [r8, #-4]
             ldr lr, [r9, lr]
             ldr r12, [r9], #4
-            smlad r3, lr, r10, r3
-            smlad r2, r12, r10, r2
-            sxtb16 r10, r10
-            smlad r7, lr, r11, r7
-            smlad r6, r12, r11, r6
-            sxtb16 r11, r11
-            smlad r1, lr, r10, r1
-            smlad r0, r12, r10, r0
-            smlad r5, lr, r11, r5
-            smlad r4, r12, r11, r4
-            .endr
+            ",
+            pair_of_taps!(),
+            ".endr
             .if (. - 4b) != ({unroll} * {step})
             .error \"the steps of the loop are not as long as their entry assumes\"
             .endif"
         )
     };
 }
-pub(super) use steps;
 
-/// Sums of two pixels in r0 to r7, in a signed form: multiplied by 256 where they are not yet, and corrected by r10, r11, r12 and lr, one for each filter. r9 is changed.
+/// The sum in `$sum` of a signed form, multiplied by 256 if it is not yet (`even`: of a filter a or c), and corrected by `$k` if it is negative. `$free` is changed.
+#[rustfmt::skip]
 macro_rules! corrected {
-    () => {
-        "and r9, r10, r0, asr #31
-        add r0, r9, r0, lsl #8
-        and r9, r10, r1, asr #31
-        add r1, r9, r1, lsl #8
-        and r9, r11, r2, asr #31
-        add r2, r2, r9
-        and r9, r11, r3, asr #31
-        add r3, r3, r9
-        and r9, r12, r4, asr #31
-        add r4, r9, r4, lsl #8
-        and r9, r12, r5, asr #31
-        add r5, r9, r5, lsl #8
-        and r9, lr, r6, asr #31
-        add r6, r6, r9
-        and r9, lr, r7, asr #31
-        add r7, r7, r9"
+    ($($which:ident $sum:literal by $k:literal in $free:literal),+) => {
+        concat!($(
+            "and ", $free, ", ", $k, ", ", $sum, ", asr #31\n",
+            corrected!(@ $which $sum $free),
+        )+)
     };
+    (@ even $sum:literal $free:literal) => { concat!("add ", $sum, ", ", $free, ", ", $sum, ", lsl #8\n") };
+    (@ odd $sum:literal $free:literal) => { concat!("add ", $sum, ", ", $sum, ", ", $free, "\n") };
 }
-pub(super) use corrected;
 
-/// The sums in r0 to r7, multiplied, become results.
-macro_rules! saturated {
+/// Sums of two pixels in r0 to r7 are [`corrected`] by r10, r11, r12 and lr, one for each filter. r9 is changed.
+macro_rules! corrected_pair {
     () => {
-        ".if {even_shift}
-        ssat r0, #8, r0, asr #{even_shift}
-        ssat r1, #8, r1, asr #{even_shift}
-        ssat r4, #8, r4, asr #{even_shift}
-        ssat r5, #8, r5, asr #{even_shift}
-        .else
-        ssat r0, #8, r0
-        ssat r1, #8, r1
-        ssat r4, #8, r4
-        ssat r5, #8, r5
-        .endif
-        ssat r2, #8, r2, asr #{odd_shift}
-        ssat r3, #8, r3, asr #{odd_shift}
-        ssat r6, #8, r6, asr #{odd_shift}
-        ssat r7, #8, r7, asr #{odd_shift}"
+        corrected!(
+            even "r0" by "r10" in "r9", even "r1" by "r10" in "r9",
+            odd "r2" by "r11" in "r9", odd "r3" by "r11" in "r9",
+            even "r4" by "r12" in "r9", even "r5" by "r12" in "r9",
+            odd "r6" by "lr" in "r9", odd "r7" by "lr" in "r9"
+        )
     };
 }
-pub(super) use saturated;
+
+/// Sums of a single pixel in r0 to r3 are [`corrected`] by r4 to r7, which are changed.
+macro_rules! corrected_single {
+    () => {
+        corrected!(
+            even "r0" by "r4" in "r4", odd "r1" by "r5" in "r5",
+            even "r2" by "r6" in "r6", odd "r3" by "r7" in "r7"
+        )
+    };
+}
+
+/// Sums, multiplied, become results: shifted by `$shift`, which may be 0, and saturated.
+#[rustfmt::skip]
+macro_rules! saturated {
+    ($shift:literal: $($sum:literal)+) => {
+        concat!(
+            ".if ", $shift, "\n",
+            $("ssat ", $sum, ", #8, ", $sum, ", asr #", $shift, "\n",)+
+            ".else\n",
+            $("ssat ", $sum, ", #8, ", $sum, "\n",)+
+            ".endif\n",
+        )
+    };
+}
 
 /// Four elements of a single pixel in r4, and their weights of four filters in r10, r11, r12 and lr, are added to r0–r3: A, A + 256 · B, C and C + 256 · D. All but the sums are
 /// changed, and r5.
@@ -117,67 +149,18 @@ macro_rules! four_elements {
         smlad r2, r4, lr, r2"
     };
 }
-pub(super) use four_elements;
-
-/// As [`corrected`], sums of a single pixel in r0 to r3 by r4 to r7, which are changed.
-macro_rules! corrected_single {
-    () => {
-        "and r4, r4, r0, asr #31
-        add r0, r4, r0, lsl #8
-        and r5, r5, r1, asr #31
-        add r1, r1, r5
-        and r6, r6, r2, asr #31
-        add r2, r6, r2, lsl #8
-        and r7, r7, r3, asr #31
-        add r3, r3, r7"
-    };
-}
-pub(super) use corrected_single;
 
 /// The sum in `$sum` becomes a result: by M, C and, where `{signed}` is 1, the correction in registers `$m`, `$c`, `$k`, of which `$k` is changed. `{shift}` is
 /// the last shift.
+#[rustfmt::skip]
 macro_rules! affine {
     ($sum:literal, $m:literal, $c:literal, $k:literal) => {
         concat!(
             ".if {signed}\n",
-            "and ",
-            $k,
-            ", ",
-            $k,
-            ", ",
-            $sum,
-            ", asr #31\n",
-            "add ",
-            $sum,
-            ", ",
-            $k,
-            ", ",
-            $sum,
-            ", lsl #8\n",
+            corrected!(even $sum by $k in $k),
             ".endif\n",
-            "smmlar ",
-            $sum,
-            ", ",
-            $sum,
-            ", ",
-            $m,
-            ", ",
-            $c,
-            "\n",
-            ".if {shift}\n",
-            "ssat ",
-            $sum,
-            ", #8, ",
-            $sum,
-            ", asr #{shift}\n",
-            ".else\n",
-            "ssat ",
-            $sum,
-            ", #8, ",
-            $sum,
-            "\n",
-            ".endif\n",
+            "smmlar ", $sum, ", ", $sum, ", ", $m, ", ", $c, "\n",
+            saturated!("{shift}": $sum),
         )
     };
 }
-pub(super) use affine;

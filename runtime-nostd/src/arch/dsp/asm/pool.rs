@@ -11,10 +11,7 @@ pub(crate) unsafe fn add_taps(x: *const i8, c: usize, taps: usize, sums: [u32; 4
     // SAFETY: it reads what the caller allows.
     unsafe {
         core::arch::asm!(
-            // The compiler takes the size of assembly from its lines, which macros make more of.
-            ".if 0",
-            ".space 160",
-            ".endif",
+            size!("160"),
             ".macro kiln_tap",
             "ldr {lower}, [{x}]",
             "ldr {upper}, [{x}, #4]",
@@ -65,10 +62,7 @@ pub(crate) unsafe fn rescale(mean: &MeanLinear, sums: [u32; 4], out: *mut i8) {
     // SAFETY: it writes what the caller allows.
     unsafe {
         core::arch::asm!(
-            // The compiler takes the size of assembly from its lines, which macros make more of.
-            ".if 0",
-            ".space 96",
-            ".endif",
+            size!("96"),
             ".macro kiln_mean half, sum",
             "smlaw\\half {t}, {factor}, \\sum, {start}",
             "ssat {t}, #8, {t}, asr #{shift}",

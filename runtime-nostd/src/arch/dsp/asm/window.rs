@@ -29,10 +29,7 @@ unsafe fn copy_fours(from: *const u8, to: *mut u8, fours: usize) {
     unsafe {
         core::arch::asm!(
             "2:",
-            "ldr {a}, [{from}], #16",
-            "ldr {b}, [{from}, #-12]",
-            "ldr {c}, [{from}, #-8]",
-            "ldr {d}, [{from}, #-4]",
+            four_words!("{a}" "{b}" "{c}" "{d}" from "{from}"),
             "str {a}, [{to}], #16",
             "str {b}, [{to}, #-12]",
             "str {c}, [{to}, #-8]",

@@ -1,5 +1,6 @@
 //! Convolution of all channels of floats with all filters.
 
+use super::layer;
 use super::tile::Tiles;
 use crate::arch::extent::{product, product_of, sum};
 use crate::arch::simd::dispatch::kernel;
@@ -9,23 +10,14 @@ use crate::params::Conv;
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
 
-kernel! {
+layer! {
     /// As [`conv2d_f32`](crate::kernels::conv2d_f32) with one group, in vectors: products may be added with one rounding.
     ///
     /// `w` has, of each block of sixteen filters, their biases and, for each tap in the order \[k_h\]\[k_w\]\[in_c\], their sixteen weights; the last block is completed by zeros.
     /// `work` holds the rows that a filter covers, with padding: (k_h − 1) · dilation_h + 1 rows of all columns that are read, each a
     /// multiple of 64 elements, and 256 elements besides; or, where filters are points, every pixel of the operand has its result, and there are no others, as many rows as are 6144 elements or less, and
     /// 16 besides. There it need not be if it would hold one row.
-    pub fn conv2d_f32_simd(
-        p: &Conv,
-        x: Rows<'_, f32>,
-        w: &[f32],
-        lo: f32,
-        hi: f32,
-        work: &[Cell<f32>],
-        y: Rows<'_, f32>,
-        band: Band,
-    ) = conv
+    pub fn conv2d_f32_simd = conv
 }
 
 /// Elements of operands that are computed together, since they stay in the first cache while filters go by.

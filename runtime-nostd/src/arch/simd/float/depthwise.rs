@@ -1,5 +1,6 @@
 //! Convolution of floats in which every channel has a filter of its own.
 
+use super::layer;
 use super::tile::put;
 use crate::arch::extent::{product, product_of, sum};
 use crate::arch::simd::dispatch::kernel;
@@ -10,7 +11,7 @@ use crate::params::Conv;
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
 
-kernel! {
+layer! {
     /// As [`depthwise2d_f32`](crate::kernels::depthwise2d_f32) with as many channels in the result as in the operand, in vectors: products may be added with one
     /// rounding.
     ///
@@ -21,16 +22,7 @@ kernel! {
     ///
     /// `work` holds the rows that a filter covers, with padding: (k_h − 1) · dilation_h + 1 rows of all columns that are read, each a
     /// multiple of 64 elements, and 256 elements besides.
-    pub fn depthwise2d_f32_simd(
-        p: &Conv,
-        x: Rows<'_, f32>,
-        w: &[f32],
-        lo: f32,
-        hi: f32,
-        work: &[Cell<f32>],
-        y: Rows<'_, f32>,
-        band: Band,
-    ) = depthwise
+    pub fn depthwise2d_f32_simd = depthwise
 }
 
 /// Blocks whose channels are those of several pixels.

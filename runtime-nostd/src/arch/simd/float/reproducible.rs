@@ -1,6 +1,6 @@
 //! Kernels of floats whose results have the same bits on every processor: those of the portable kernels, which are the interpreter's.
 //!
-//! Lanes are results of their own, and each sum is made in the order of the portable kernel, product by product ([`Apart`]). Sums over a row, which vectors would divide
+//! Lanes are results of their own, and each sum is made in the order of the portable kernel, product by product ([`Apart`](crate::arch::simd::apart::Apart)). Sums over a row, which vectors would divide
 //! among their lanes, are made one by one, those of several rows at a time. Functions are those of the portable kernels.
 //!
 //! Padding is added here and left out there: a product of 0 changes no sum, as long as weights are finite (of others the compiler makes no such call), since no sum is −0.
@@ -9,74 +9,26 @@ use super::conv::conv;
 use super::dense::vector_f32_simd;
 use super::depthwise::depthwise;
 use super::lanes::{exps, gelus, logistics, LANES};
+use super::layer;
 use super::matmul::{products, with_operands};
 use super::reduce::row_of_means;
 use crate::arch::portable::dense::matrix;
 use crate::arch::portable::reduce::mean_f32;
 use crate::arch::portable::sum::clip;
-use crate::arch::simd::apart::Apart;
 use crate::arch::simd::dispatch::kernel;
 use crate::arch::simd::Simd;
 use crate::params::{Conv, MatMul, Reduce};
 use crate::rows::{Band, Read, Rows};
 use core::cell::Cell;
 
-kernel! {
+layer! {
     /// As [`conv2d_f32_simd`](crate::kernels::conv2d_f32_simd), with the bits of [`conv2d_f32`](crate::kernels::conv2d_f32) where weights are finite.
-    pub fn conv2d_f32_simd_reproducible(
-        p: &Conv,
-        x: Rows<'_, f32>,
-        w: &[f32],
-        lo: f32,
-        hi: f32,
-        work: &[Cell<f32>],
-        y: Rows<'_, f32>,
-        band: Band,
-    ) = conv_apart
+    pub fn conv2d_f32_simd_reproducible = conv of Apart
 }
 
-#[inline(always)]
-unsafe fn conv_apart<S: Simd>(
-    p: &Conv,
-    x: Rows<'_, f32>,
-    w: &[f32],
-    lo: f32,
-    hi: f32,
-    work: &[Cell<f32>],
-    y: Rows<'_, f32>,
-    band: Band,
-) {
-    // SAFETY: the caller's.
-    unsafe { conv::<Apart<S>>(p, x, w, lo, hi, work, y, band) }
-}
-
-kernel! {
+layer! {
     /// As [`depthwise2d_f32_simd`](crate::kernels::depthwise2d_f32_simd), with the bits of [`depthwise2d_f32`](crate::kernels::depthwise2d_f32) where weights are finite.
-    pub fn depthwise2d_f32_simd_reproducible(
-        p: &Conv,
-        x: Rows<'_, f32>,
-        w: &[f32],
-        lo: f32,
-        hi: f32,
-        work: &[Cell<f32>],
-        y: Rows<'_, f32>,
-        band: Band,
-    ) = depthwise_apart
-}
-
-#[inline(always)]
-unsafe fn depthwise_apart<S: Simd>(
-    p: &Conv,
-    x: Rows<'_, f32>,
-    w: &[f32],
-    lo: f32,
-    hi: f32,
-    work: &[Cell<f32>],
-    y: Rows<'_, f32>,
-    band: Band,
-) {
-    // SAFETY: the caller's.
-    unsafe { depthwise::<Apart<S>>(p, x, w, lo, hi, work, y, band) }
+    pub fn depthwise2d_f32_simd_reproducible = depthwise of Apart
 }
 
 /// As [`dense_f32_simd`](crate::kernels::dense_f32_simd), with the bits of [`dense_f32`](crate::kernels::dense_f32).
@@ -112,19 +64,7 @@ pub fn matmul_f32_simd_reproducible(
 kernel! {
     /// All products; operands, result and workspace are as long as they have to be.
     fn matrices_apart(p: &MatMul, range: [f32; 2], operands: [*const f32; 2], y: &[Cell<f32>], work: &[Cell<f32>])
-        = products_apart
-}
-
-#[inline(always)]
-unsafe fn products_apart<S: Simd>(
-    p: &MatMul,
-    range: [f32; 2],
-    operands: [*const f32; 2],
-    y: &[Cell<f32>],
-    work: &[Cell<f32>],
-) {
-    // SAFETY: the caller's.
-    unsafe { products::<Apart<S>>(p, range, operands, y, work) }
+        = products of Apart
 }
 
 /// Rows that are summed at a time: an addition takes as long as several others can begin.

@@ -214,212 +214,148 @@ macro_rules! next_tile {
     };
 }
 
-/// Tiles of three filters: accumulators `q` are r8, r9, r10, `h` are r11, r12, lr.
-///
-/// # Safety
-/// As for [`Work::run`].
-unsafe fn three(parameters: *const Parameters) {
-    // SAFETY: as the caller says. What the compiler must not know of changes (r6, r7, r11, the stack) is restored.
-    unsafe {
-        core::arch::asm!(
-            define_result!(),
-            define_filter!(),
-            // 29 instructions for 12 products: operands in r0 and r4, sums of the window in r5, r6, r7.
-            "
-            .macro kiln_window at
-            ldm r3!, {{r0, r4}}
-            ldrb r5, [r2, #\\at]
-            muls r5, r0, r5
-            ldrb r6, [r2, #\\at+1]
-            muls r6, r0, r6
-            ldrb r7, [r2, #\\at+2]
-            muls r7, r0, r7
-            ldrb r1, [r2, #\\at+3]
-            muls r1, r4, r1
-            adds r5, r5, r1
-            ldrb r1, [r2, #\\at+4]
-            muls r1, r4, r1
-            adds r6, r6, r1
-            ldrb r1, [r2, #\\at+5]
-            muls r1, r4, r1
-            adds r7, r7, r1
-            ldm r3!, {{r4}}
-            adds r5, r5, r4
-            asrs r1, r5, #16
-            add r8, r5
-            add r11, r1
-            adds r6, r6, r4
-            asrs r1, r6, #16
-            add r9, r6
-            add r12, r1
-            adds r7, r7, r4
-            asrs r1, r7, #16
-            add r10, r7
-            add lr, r1
-            .endm
-            ",
-            enter!(),
-            "
-            1:
-            ldr r3, [sp, #4*3]
-            ldm r3!, {{r0, r1, r4, r5, r6, r7}}
-            str r3, [sp, #4*3]
-            mov r8, r0
-            mov r11, r1
-            mov r9, r4
-            mov r12, r5
-            mov r10, r6
-            mov lr, r7
-            ldr r3, [sp, #4*1]
-            ldr r0, [sp, #4*12]
-            subs r2, r2, r0
-            ldr r0, [sp, #4*11]
-            add pc, r0
-            nop
-            2:
-            kiln_window 0
-            kiln_window 6
-            kiln_window 12
-            kiln_window 18
-            adds r2, r2, #24
-            ldr r0, [sp, #4*2]
-            cmp r3, r0
-            bne 2b
-            ldr r0, [sp, #4*0]
-            cmp r0, #1
-            beq 6f
-            blo 5f
-            b 9f
-            5:
-            ldr r0, [sp, #4*3]
-            subs r0, r0, #24
-            mov r1, r8
-            mov r3, r11
-            mov r4, r9
-            mov r5, r12
-            mov r6, r10
-            mov r7, lr
-            stm r0!, {{r1, r3, r4, r5, r6, r7}}
-            b 7f
-            6:
-            str r2, [sp, #4*13]
-            ldr r0, [sp, #4*4]
-            ldr r7, [sp, #4*8]
-            kiln_filter r8, r11, 0
-            kiln_filter r9, r12, 1
-            kiln_filter r10, lr, 2
-            b 6f
-            9:
-            str r2, [sp, #4*13]
-            ldr r0, [sp, #4*4]
-            ldr r7, [sp, #4*8]
-            kiln_signed_filter r8, r11, 0
-            kiln_signed_filter r9, r12, 1
-            kiln_signed_filter r10, lr, 2
-            6:
-            ",
-            next_tile!("3"),
-            leave!(),
-            inout("r0") parameters => _,
-            out("r1") _, out("r2") _, out("r3") _, out("r4") _, out("r5") _,
-            out("r8") _, out("r9") _, out("r10") _, out("r12") _, out("lr") _,
-        );
-    }
+/// Tiles of filters, for each of which a line has: its number; its accumulators `q` and `h`; the registers in which these are loaded; and those in which they are kept.
+/// `$window` adds the products of a window to the accumulators.
+#[rustfmt::skip]
+macro_rules! tiles {
+    (
+        $name:ident, $filters:literal, $window:literal, $first:literal, $kept:literal;
+        $($at:literal $q:literal $h:literal $first_q:literal $first_h:literal $kept_q:literal $kept_h:literal)+
+    ) => {
+        /// Tiles of so many filters.
+        ///
+        /// # Safety
+        /// As for [`Work::run`].
+        unsafe fn $name(parameters: *const Parameters) {
+            // SAFETY: as the caller says. What the compiler must not know of changes (r6, r7, r11, the stack) is restored.
+            unsafe {
+                core::arch::asm!(
+                    define_result!(),
+                    define_filter!(),
+                    concat!(".macro kiln_window at\n", $window, "\n.endm"),
+                    enter!(),
+                    "
+                    1:
+                    ldr r3, [sp, #4*3]",
+                    concat!("ldm r3!, {{", $first, "}}"),
+                    "str r3, [sp, #4*3]",
+                    $(concat!("mov ", $q, ", ", $first_q), concat!("mov ", $h, ", ", $first_h),)+
+                    "
+                    ldr r3, [sp, #4*1]
+                    ldr r0, [sp, #4*12]
+                    subs r2, r2, r0
+                    ldr r0, [sp, #4*11]
+                    add pc, r0
+                    nop
+                    2:",
+                    concat!("kiln_window 0*", $filters),
+                    concat!("kiln_window 2*", $filters),
+                    concat!("kiln_window 4*", $filters),
+                    concat!("kiln_window 6*", $filters),
+                    concat!("adds r2, r2, #8*", $filters),
+                    "
+                    ldr r0, [sp, #4*2]
+                    cmp r3, r0
+                    bne 2b
+                    ldr r0, [sp, #4*0]
+                    cmp r0, #1
+                    beq 6f
+                    blo 5f
+                    b 9f
+                    5:
+                    ldr r0, [sp, #4*3]",
+                    concat!("subs r0, r0, #8*", $filters),
+                    $(concat!("mov ", $kept_q, ", ", $q), concat!("mov ", $kept_h, ", ", $h),)+
+                    concat!("stm r0!, {{", $kept, "}}"),
+                    "
+                    b 7f
+                    6:
+                    str r2, [sp, #4*13]
+                    ldr r0, [sp, #4*4]
+                    ldr r7, [sp, #4*8]",
+                    $(concat!("kiln_filter ", $q, ", ", $h, ", ", $at),)+
+                    "
+                    b 6f
+                    9:
+                    str r2, [sp, #4*13]
+                    ldr r0, [sp, #4*4]
+                    ldr r7, [sp, #4*8]",
+                    $(concat!("kiln_signed_filter ", $q, ", ", $h, ", ", $at),)+
+                    "6:",
+                    next_tile!($filters),
+                    leave!(),
+                    inout("r0") parameters => _,
+                    out("r1") _, out("r2") _, out("r3") _, out("r4") _, out("r5") _,
+                    out("r8") _, out("r9") _, out("r10") _, out("r12") _, out("lr") _,
+                );
+            }
+        }
+    };
 }
 
-/// Tiles of two filters: accumulators `q` are r8, r9, `h` are r11, r12.
-///
-/// # Safety
-/// As for [`Work::run`].
-unsafe fn two(parameters: *const Parameters) {
-    // SAFETY: as the caller says. What the compiler must not know of changes (r6, r7, r11, the stack) is restored.
-    unsafe {
-        core::arch::asm!(
-            define_result!(),
-            define_filter!(),
-            "
-            .macro kiln_window at
-            ldm r3!, {{r0, r4}}
-            ldrb r5, [r2, #\\at]
-            muls r5, r0, r5
-            ldrb r6, [r2, #\\at+1]
-            muls r6, r0, r6
-            ldrb r1, [r2, #\\at+2]
-            muls r1, r4, r1
-            adds r5, r5, r1
-            ldrb r1, [r2, #\\at+3]
-            muls r1, r4, r1
-            adds r6, r6, r1
-            ldm r3!, {{r4}}
-            adds r5, r5, r4
-            asrs r1, r5, #16
-            add r8, r5
-            add r11, r1
-            adds r6, r6, r4
-            asrs r1, r6, #16
-            add r9, r6
-            add r12, r1
-            .endm
-            ",
-            enter!(),
-            "
-            1:
-            ldr r3, [sp, #4*3]
-            ldm r3!, {{r0, r1, r4, r5}}
-            str r3, [sp, #4*3]
-            mov r8, r0
-            mov r11, r1
-            mov r9, r4
-            mov r12, r5
-            ldr r3, [sp, #4*1]
-            ldr r0, [sp, #4*12]
-            subs r2, r2, r0
-            ldr r0, [sp, #4*11]
-            add pc, r0
-            nop
-            2:
-            kiln_window 0
-            kiln_window 4
-            kiln_window 8
-            kiln_window 12
-            adds r2, r2, #16
-            ldr r0, [sp, #4*2]
-            cmp r3, r0
-            bne 2b
-            ldr r0, [sp, #4*0]
-            cmp r0, #1
-            beq 6f
-            blo 5f
-            b 9f
-            5:
-            ldr r0, [sp, #4*3]
-            subs r0, r0, #16
-            mov r1, r8
-            mov r3, r11
-            mov r4, r9
-            mov r5, r12
-            stm r0!, {{r1, r3, r4, r5}}
-            b 7f
-            6:
-            str r2, [sp, #4*13]
-            ldr r0, [sp, #4*4]
-            ldr r7, [sp, #4*8]
-            kiln_filter r8, r11, 0
-            kiln_filter r9, r12, 1
-            b 6f
-            9:
-            str r2, [sp, #4*13]
-            ldr r0, [sp, #4*4]
-            ldr r7, [sp, #4*8]
-            kiln_signed_filter r8, r11, 0
-            kiln_signed_filter r9, r12, 1
-            6:
-            ",
-            next_tile!("2"),
-            leave!(),
-            inout("r0") parameters => _,
-            out("r1") _, out("r2") _, out("r3") _, out("r4") _, out("r5") _,
-            out("r8") _, out("r9") _, out("r10") _, out("r12") _, out("lr") _,
-        );
-    }
+// 29 instructions for 12 products: operands in r0 and r4, sums of the window in r5, r6, r7.
+tiles! {
+    three, "3",
+    "
+    ldm r3!, {{r0, r4}}
+    ldrb r5, [r2, #\\at]
+    muls r5, r0, r5
+    ldrb r6, [r2, #\\at+1]
+    muls r6, r0, r6
+    ldrb r7, [r2, #\\at+2]
+    muls r7, r0, r7
+    ldrb r1, [r2, #\\at+3]
+    muls r1, r4, r1
+    adds r5, r5, r1
+    ldrb r1, [r2, #\\at+4]
+    muls r1, r4, r1
+    adds r6, r6, r1
+    ldrb r1, [r2, #\\at+5]
+    muls r1, r4, r1
+    adds r7, r7, r1
+    ldm r3!, {{r4}}
+    adds r5, r5, r4
+    asrs r1, r5, #16
+    add r8, r5
+    add r11, r1
+    adds r6, r6, r4
+    asrs r1, r6, #16
+    add r9, r6
+    add r12, r1
+    adds r7, r7, r4
+    asrs r1, r7, #16
+    add r10, r7
+    add lr, r1",
+    "r0, r1, r4, r5, r6, r7", "r1, r3, r4, r5, r6, r7";
+    "0" "r8" "r11" "r0" "r1" "r1" "r3"
+    "1" "r9" "r12" "r4" "r5" "r4" "r5"
+    "2" "r10" "lr" "r6" "r7" "r6" "r7"
+}
+
+tiles! {
+    two, "2",
+    "
+    ldm r3!, {{r0, r4}}
+    ldrb r5, [r2, #\\at]
+    muls r5, r0, r5
+    ldrb r6, [r2, #\\at+1]
+    muls r6, r0, r6
+    ldrb r1, [r2, #\\at+2]
+    muls r1, r4, r1
+    adds r5, r5, r1
+    ldrb r1, [r2, #\\at+3]
+    muls r1, r4, r1
+    adds r6, r6, r1
+    ldm r3!, {{r4}}
+    adds r5, r5, r4
+    asrs r1, r5, #16
+    add r8, r5
+    add r11, r1
+    adds r6, r6, r4
+    asrs r1, r6, #16
+    add r9, r6
+    add r12, r1",
+    "r0, r1, r4, r5", "r1, r3, r4, r5";
+    "0" "r8" "r11" "r0" "r1" "r1" "r3"
+    "1" "r9" "r12" "r4" "r5" "r4" "r5"
 }

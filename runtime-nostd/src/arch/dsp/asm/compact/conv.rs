@@ -1,6 +1,6 @@
 //! Convolution in tiles in assembly, for layers of any shape.
 
-use super::super::pieces::{corrected, entry, shifts, steps, STEP, UNROLL};
+use super::super::pieces::{entry, shifts, STEP, UNROLL};
 use crate::arch::dsp::affine::requant_words;
 use crate::arch::dsp::compact::Pixels;
 use crate::arch::dsp::tile::FIRST_WORDS;
@@ -87,10 +87,7 @@ unsafe fn block(frame: &Frame) {
     // SAFETY: as the caller promises. Every register is declared, or saved and restored.
     unsafe {
         core::arch::asm!(
-            // The compiler takes the size of assembly from its lines, which repetitions make more of.
-            ".if 0",
-            ".space {repeated}",
-            ".endif",
+            size!("{repeated}"),
             "push {{r6, r7}}",
             "ldm r0, {{r0, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12}}",
             // The entry as an address. (Where code is not aligned to four bytes, the assembler miscalculates it.)
@@ -125,7 +122,7 @@ unsafe fn block(frame: &Frame) {
             "cmp r10, #0",
             "beq 5f",
             "ldm r8!, {{r10, r11, r12, lr}}",
-            corrected!(),
+            corrected_pair!(),
             "5:",
             "ldm r8!, {{r9, r10, r11, r12}}",
             "smmlar r0, r0, r9, r10",

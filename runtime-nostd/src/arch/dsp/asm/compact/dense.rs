@@ -1,6 +1,6 @@
 //! Products of matrices and vectors in assembly, four filters at a time.
 
-use super::super::pieces::{corrected_single, four_elements, shifts};
+use super::super::pieces::shifts;
 use crate::params::CompactDense;
 use core::cell::Cell;
 
