@@ -14,7 +14,9 @@ pub(crate) unsafe fn dot_of_words(x: &[Cell<i8>], w: &[i32], acc: i32) -> i32 {
     // SAFETY: as the caller promises.
     unsafe {
         core::arch::asm!(
-            size!("128"),
+            ".if 0",
+            ".space 128",
+            ".endif",
             // Words that make no full turn.
             "ands {n}, {words}, #3",
             "beq 3f",
