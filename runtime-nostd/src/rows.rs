@@ -292,7 +292,9 @@ macro_rules! operands {
             #[inline(always)]
             fn four(self) -> Option<([T; 4], Self)> {
                 let [a, b, c, d, behind @ ..] = self else { return None };
-                Some(([a, b, c, d].map($read), behind))
+                // Not mapped: where code is to be small, that is a loop.
+                let read = $read;
+                Some(([read(a), read(b), read(c), read(d)], behind))
             }
 
             #[inline(always)]
