@@ -122,14 +122,16 @@ pub(crate) unsafe fn collect(
 /// What the block reads, in its order: addresses, bytes and counts.
 #[repr(C)]
 struct Registers {
-    x: usize,
-    channels: usize,
+    /// From the end of the last tile of a channel to the window of the next.
+    x_next: usize,
+    w_end: usize,
+    /// Whole tiles of a channel.
     tiles: usize,
-    window: usize,
-    y: usize,
-    w: usize,
     /// 1 if half a tile follows, otherwise 0.
     half: usize,
+    x: usize,
+    y: usize,
+    w: usize,
 }
 
 /// All pixels of so many channels.
@@ -150,14 +152,15 @@ pub(crate) fn eights_of_pixels<
     if !space.fit(w, channels, tile.words(end), tile.window(space.row)) {
         return;
     }
+    let (tiles, half, w) = (space.row / 8, space.row / 4 % 2, w.as_ptr() as usize);
     let registers = Registers {
+        x_next: space.window.wrapping_sub(8 * tiles * tile.step),
+        w_end: w + 4 * channels * tile.words(end),
+        tiles,
+        half,
         x: space.windows.as_ptr() as usize,
-        channels,
-        tiles: space.row / 8,
-        window: space.window,
         y: space.results.as_ptr() as usize,
-        w: w.as_ptr() as usize,
-        half: space.row / 4 % 2,
+        w,
     };
     // SAFETY: `fit` has compared what the block reads and writes with the slices, in sums that do not wrap: windows as far as the vectors of the last tile reach.
     unsafe { block::<LINES, ALONG, STRIDE, SHIFT, EXACT, CLAMPED>(&registers) }
@@ -203,8 +206,8 @@ macro_rules! alone {
 
 /// The assembly.
 ///
-/// r0, r2, r4, r6, r8, r10, r12, lr are the sums of eight pixels; r9 points to the window of a channel, r5 to its weights, r1 to its results; r3 and r7 are its first value and its constant, q3 is its multiplier, q4 to q7
-/// are its taps, for up to three pixels whose taps begin one step after the other; r11 counts tiles.
+/// r0, r2, r4, r6, r8, r10, r12, lr are the sums of eight pixels; r9 points to the window of a channel, r5 to its weights, r1 to its results; r3 and r11 are its first value and its constant, q3 is its multiplier, q4 to q7
+/// are its taps, for up to three pixels whose taps begin one step after the other; r7 counts tiles.
 ///
 /// # Safety
 ///
@@ -224,15 +227,13 @@ unsafe fn block<
     unsafe {
         core::arch::asm!(
             "push {{r6, r7}}",
-            "ldr r1, [r0, #16]",
-            "ldrd r5, r9, [r0, #20]",
+            "ldrd r9, r1, [r0, #16]",
+            "ldr r5, [r0, #24]",
             "ldm r0, {{r2, r3, r4, r8}}",
-            "push {{r2, r3, r4, r8, r9, r10}}",
+            "push {{r2, r3, r4, r8}}",
             // Each channel.
             "2:",
-            "ldr r9, [sp]",
-            "ldr r11, [sp, #8]",
-            "ldrd r3, r7, [r5], #8",
+            "ldrd r3, r11, [r5], #8",
             "ldr r0, [r5], #(4 * ({words} - 2))",
             "vdup.32 q3, r0",
             ".if {vectors} > 1",
@@ -254,8 +255,14 @@ unsafe fn block<
             ".endif",
             ".endif",
             "add r5, r5, #{bytes}",
-            "cmp r11, #0",
+            "ldr r7, [sp, #8]",
+            // Short branches do not reach behind all forms.
+            ".if {exact} || {vectors} > 1",
+            "cmp r7, #0",
             "beq 4f",
+            ".else",
+            "cbz r7, 4f",
+            ".endif",
             // Each tile: sums.
             "3:",
             ".if {together} == 3",
@@ -301,8 +308,8 @@ unsafe fn block<
             "vmov q1[3], q1[1], r6, lr",
             "vadd.i32 q0, q0, r3",
             "vadd.i32 q1, q1, r3",
-            multiplied!("q0", "q3", "r7", "q2"),
-            multiplied!("q1", "q3", "r7", "q2"),
+            multiplied!("q0", "q3", "r11", "q2"),
+            multiplied!("q1", "q3", "r11", "q2"),
             ".if {exact}",
             "ldr r0, [r5, #-({bytes} + 4 * ({words} - 3))]",
             "vshl.s32 q0, r0",
@@ -322,13 +329,17 @@ unsafe fn block<
             narrowed!("t", "q0", "q1"),
             "vqmovnb.s16 q0, q0",
             "vstrb.16 q0, [r1], #8",
-            "subs r11, r11, #1",
+            "subs r7, r7, #1",
             "bne 3b",
             // Half a tile.
             "4:",
-            "ldr r0, [sp, #16]",
+            "ldr r0, [sp, #12]",
+            ".if {exact} || {vectors} > 1",
             "cmp r0, #0",
             "beq 5f",
+            ".else",
+            "cbz r0, 5f",
+            ".endif",
             ".if {together} > 1",
             "vldrb.8 q0, [r9]",
             "vmladav.s8 r0, q0, q4",
@@ -350,7 +361,7 @@ unsafe fn block<
             "vmov q0[2], q0[0], r0, r4",
             "vmov q0[3], q0[1], r2, r6",
             "vadd.i32 q0, q0, r3",
-            multiplied!("q0", "q3", "r7", "q2"),
+            multiplied!("q0", "q3", "r11", "q2"),
             ".if {exact}",
             "ldr r0, [r5, #-({bytes} + 4 * ({words} - 3))]",
             "vshl.s32 q0, r0",
@@ -369,12 +380,10 @@ unsafe fn block<
             // The next channel.
             "5:",
             "ldrd r0, r2, [sp]",
-            "ldr r4, [sp, #12]",
-            "add r0, r0, r4",
-            "subs r2, r2, #1",
-            "strd r0, r2, [sp]",
+            "add r9, r9, r0",
+            "cmp r5, r2",
             "bne 2b",
-            "add sp, sp, #24",
+            "add sp, sp, #16",
             "pop {{r6, r7}}",
             step = const LINES * STRIDE,
             before = const Tile::of(LINES, ALONG, STRIDE).before(),
