@@ -24,6 +24,8 @@ pub struct Baseline {
     pub flash: u64,
     /// Executed instructions on a Cortex-M0+, where they were counted.
     pub m0_instructions: Option<u64>,
+    /// The same on a Cortex-M55.
+    pub m55_instructions: Option<u64>,
     /// The operator that keeps Kiln from compiling the model.
     pub lacks: Option<String>,
     /// What Kiln may need.
@@ -44,6 +46,7 @@ pub struct Most {
     pub size_code: Option<u64>,
     pub size_cycles: Option<u64>,
     pub m0_instructions: Option<u64>,
+    pub m55_instructions: Option<u64>,
 }
 
 /// All of them, in the order of `docs/benchmarks.md`.

@@ -20,6 +20,8 @@ pub struct Measured {
     pub size: Option<Report>,
     /// On a Cortex-M0+ with `optimize = "speed"`, where TensorFlow Lite Micro was measured there.
     pub m0: Option<Report>,
+    /// The same on a Cortex-M55.
+    pub m55: Option<Report>,
 }
 
 /// The project's own models in the table.
@@ -44,7 +46,14 @@ pub fn measured() -> &'static [Measured] {
         {
             let (speed, size) = (speed(&own.path, Input::Whole), size(&own.path));
             let name = own.name.clone();
-            all.push(Measured { name, baseline: None, speed: Some(speed), size: Some(size), m0: None });
+            all.push(Measured {
+                name,
+                baseline: None,
+                speed: Some(speed),
+                size: Some(size),
+                m0: None,
+                m55: None,
+            });
         }
         all
     })
@@ -64,7 +73,7 @@ fn measure_corpus(path: &Path, baseline: Baseline) -> Measured {
             Err(error) => panic!("{name}: {error}"),
         };
         assert!(refusal.contains(operator), "{name} is refused, but not for {operator}: {refusal}");
-        return Measured { name, baseline: Some(baseline), speed: None, size: None, m0: None };
+        return Measured { name, baseline: Some(baseline), speed: None, size: None, m0: None, m55: None };
     }
     let input = if baseline.sliding { Input::Sliding } else { Input::Whole };
     let speed = speed(path, input);
@@ -72,7 +81,8 @@ fn measure_corpus(path: &Path, baseline: Baseline) -> Measured {
     assert_eq!(file.macs, baseline.macs, "{name}: multiply-accumulates");
     let size = (!baseline.sliding).then(|| size(path));
     let m0 = baseline.m0_instructions.map(|_| report(path, Options::default(), "qemu-cortex-m0"));
-    Measured { name, baseline: Some(baseline), speed: Some(speed), size, m0 }
+    let m55 = baseline.m55_instructions.map(|_| report(path, Options::default(), "qemu-cortex-m55"));
+    Measured { name, baseline: Some(baseline), speed: Some(speed), size, m0, m55 }
 }
 
 fn speed(path: &Path, input: Input) -> Report {

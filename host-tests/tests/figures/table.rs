@@ -21,17 +21,24 @@ pub struct Tables {
     pub speed: Vec<String>,
     pub memory: Vec<String>,
     pub small: Vec<String>,
+    pub helium: Vec<String>,
 }
 
 impl Tables {
     pub fn new(measured: &[Measured]) -> Tables {
         let rows = |row: fn(&Measured) -> Option<String>| measured.iter().filter_map(row).collect();
-        Tables { summary: rows(summary), speed: rows(speed), memory: rows(memory), small: rows(small) }
+        Tables {
+            summary: rows(summary),
+            speed: rows(speed),
+            memory: rows(memory),
+            small: rows(small),
+            helium: rows(helium),
+        }
     }
 
     /// The rows of `docs/benchmarks.md`.
     pub fn rows(&self) -> impl Iterator<Item = &String> {
-        self.speed.iter().chain(&self.memory).chain(&self.small)
+        self.speed.iter().chain(&self.memory).chain(&self.small).chain(&self.helium)
     }
 
     /// What stands between the marks in the README.
@@ -60,10 +67,15 @@ impl Tables {
              |---|--:|--:|--:|--:|--:|--:|--:|--:|\n{}\n\n\
              **Cortex-M0+**: cycles with the single-cycle multiplier, and with the small one, which takes 32.\n\n\
              | model | TFLM instructions | Kiln instructions | Kiln / TFLM | cycles | cycles, small multiplier |\n\
+             |---|--:|--:|--:|--:|--:|\n{}\n\n\
+             **Cortex-M55** with Helium: executed instructions. TFLM has CMSIS-NN's kernels for Helium (November 2026, gcc 12.2 and clang 16, the better of both). Its LSTM loses its state there. \
+             Cycles are not compared: there is no model of this core yet.\n\n\
+             | model | TFLM instructions | Kiln instructions | fewer | RAM | code |\n\
              |---|--:|--:|--:|--:|--:|\n{}\n",
             self.speed.join("\n"),
             self.memory.join("\n"),
             self.small.join("\n"),
+            self.helium.join("\n"),
         )
     }
 }
@@ -145,6 +157,20 @@ fn small(measured: &Measured) -> Option<String> {
         per(ours.instructions, theirs, 2),
         grouped(ours.cycles),
         grouped(slow),
+    ))
+}
+
+fn helium(measured: &Measured) -> Option<String> {
+    let (report, theirs) = (measured.m55.as_ref()?, measured.baseline.as_ref()?.m55_instructions?);
+    let ours = report.result();
+    Some(format!(
+        "| {} | {} | {} | {} × | {} | {} |",
+        title(measured),
+        grouped(theirs),
+        grouped(ours.total.instructions),
+        per(theirs, ours.total.instructions, 1),
+        grouped(report.ram_bytes() as u64),
+        grouped(ours.flash.model_code),
     ))
 }
 
