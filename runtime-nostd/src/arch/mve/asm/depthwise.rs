@@ -10,6 +10,7 @@ use core::cell::Cell;
 /// # Safety
 ///
 /// `x` has the channels of all columns, and the window of each channel a place for each column. There is at least one column, and one to sixteen channels; eight windows are shorter than 2¹⁶.
+#[inline(never)]
 pub(crate) unsafe fn spread(
     x: &[Cell<i8>],
     step: usize,
@@ -68,6 +69,7 @@ pub(crate) unsafe fn spread(
 /// # Safety
 ///
 /// Each channel has `row` results, `pixels` at least, and each pixel of `y` an element for each channel. There is at least one pixel, and one to sixteen channels; eight rows are shorter than 2¹⁶.
+#[inline(never)]
 pub(crate) unsafe fn collect(
     results: &[Cell<i8>],
     row: usize,

@@ -1,6 +1,8 @@
 //! The inner blocks of kernels in assembly.
 //!
 //! [`arch`](crate::arch) chooses between these and those of `plain`, file by file with the same functions.
+//!
+//! Functions that set the predicate (`VCTP`) are never inlined: assembly cannot declare that register, and no caller expects it to be kept.
 #![allow(unsafe_code)]
 
 pub(crate) mod conv;

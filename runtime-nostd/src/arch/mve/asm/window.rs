@@ -4,7 +4,8 @@
 ///
 /// # Safety
 ///
-/// Both have so many bytes, in one thread's memory that may be read and written. They do not overlap. `runs` and `run` are not 0.
+/// Both have so many bytes, in one thread's memory that may be read and written. Where they overlap, what is copied may have been written before. `runs` and `run` are not 0.
+#[inline(never)]
 pub(crate) unsafe fn copy_runs(from: *const u8, to: *mut u8, runs: usize, run: usize, step: usize) {
     // SAFETY: as the caller promises. Every register is declared.
     unsafe {
@@ -60,6 +61,7 @@ pub(crate) unsafe fn copy_runs(from: *const u8, to: *mut u8, runs: usize, run: u
 /// # Safety
 ///
 /// As [`copy_runs`], with `bytes` in all runs together, and `offsets` of the first ones in `to`, eight for each vector, as many vectors as come together. They move on by `next`.
+#[inline(never)]
 pub(crate) unsafe fn scatter(
     from: *const u8,
     to: *mut u8,
