@@ -143,7 +143,8 @@ impl Layer<'_> {
     /// Whether there are weights of all filters, and rows of the result have an element for each.
     fn fits(&self) -> bool {
         let Conv { out_w, out_c, .. } = *self.p;
-        self.w.len() >= product(out_c.div_ceil(4), self.quad) && product(out_w, out_c) <= self.y.row_len()
+        self.w.len() >= product(out_c.div_ceil(4), self.quad)
+            && product(out_w, out_c.max(1)) <= self.y.row_len()
     }
 
     /// Windows of pixels, from the work space.

@@ -39,6 +39,7 @@ pub fn depthwise2d_i8_mve<
     let (tile, end) = (Tile::of(LINES, ALONG, STRIDE), End::of(SHIFT, EXACT, CLAMPED));
     let fits = (p.k_h, p.k_w, p.stride_w) == (LINES, ALONG, STRIDE)
         && p.in_c == p.out_c
+        && p.in_c > 0
         && x.row_len() >= p.in_row()
         && y.row_len() >= p.out_row();
     let Some(space) = Space::of(work, tile, p.in_c, p.out_w).filter(|_| fits) else { return };
@@ -93,6 +94,7 @@ pub fn depthwise2d_i8_mve_columns<
     let (in_row, out_row) = (x.row_len(), y.row_len());
     let fits = (p.k_w, p.k_h, p.stride_h, band.first) == (LINES, ALONG, STRIDE, 0)
         && p.in_c == p.out_c
+        && p.in_c > 0
         && in_row >= p.in_row()
         && out_row >= p.out_row()
         && !x.overlaps(&y);

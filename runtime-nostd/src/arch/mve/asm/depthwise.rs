@@ -10,7 +10,6 @@ use core::cell::Cell;
 /// # Safety
 ///
 /// `x` has the channels of all columns, and the window of each channel a place for each column. There is at least one column, and one to sixteen channels; eight windows are shorter than 2¹⁶.
-#[inline(never)]
 pub(crate) unsafe fn spread(
     x: &[Cell<i8>],
     step: usize,
@@ -42,6 +41,27 @@ pub(crate) unsafe fn spread(
             );
             return;
         }
+        spread_few(x, step, columns, channels, to, lines, window);
+    }
+}
+
+/// As [`spread`], for fewer channels than a vector has.
+///
+/// # Safety
+///
+/// As there.
+#[inline(never)]
+unsafe fn spread_few(
+    x: *const Cell<i8>,
+    step: usize,
+    columns: usize,
+    channels: usize,
+    to: *const Cell<i8>,
+    lines: usize,
+    window: usize,
+) {
+    // SAFETY: as the caller promises. Every register is declared.
+    unsafe {
         for first in (0..channels).step_by(8) {
             core::arch::asm!(
                 "vidup.u16 q2, r2, #1",
@@ -69,7 +89,6 @@ pub(crate) unsafe fn spread(
 /// # Safety
 ///
 /// Each channel has `row` results, `pixels` at least, and each pixel of `y` an element for each channel. There is at least one pixel, and one to sixteen channels; eight rows are shorter than 2¹⁶.
-#[inline(never)]
 pub(crate) unsafe fn collect(
     results: &[Cell<i8>],
     row: usize,
@@ -100,6 +119,26 @@ pub(crate) unsafe fn collect(
             );
             return;
         }
+        collect_few(from, row, pixels, channels, y, step);
+    }
+}
+
+/// As [`collect`], for fewer channels than a vector has.
+///
+/// # Safety
+///
+/// As there.
+#[inline(never)]
+unsafe fn collect_few(
+    from: *const Cell<i8>,
+    row: usize,
+    pixels: usize,
+    channels: usize,
+    y: *const Cell<i8>,
+    step: usize,
+) {
+    // SAFETY: as the caller promises. Every register is declared.
+    unsafe {
         for first in (0..channels).step_by(8) {
             core::arch::asm!(
                 "vidup.u16 q2, r2, #1",

@@ -8,7 +8,6 @@ use crate::params::AddLinear;
 /// # Safety
 ///
 /// All have `n` elements, one at least. Results may lie over operands at the same place or before.
-#[inline(never)]
 pub(crate) unsafe fn add_vectors<const SHIFT: u32>(
     p: &AddLinear,
     a: *const i8,

@@ -7,7 +7,6 @@ use core::cell::Cell;
 /// # Safety
 ///
 /// There are as many elements and weights, for one row at least, and a bias and a result for each channel, whose number is a multiple of four and not 0.
-#[inline(never)]
 pub(crate) unsafe fn fours_of_channels(
     k_h: usize,
     x: &[Cell<i16>],
