@@ -7,8 +7,11 @@ use crate::params::Conv;
 use crate::rows::Rows;
 use core::cell::Cell;
 
-/// How many pixels fit so many words.
+/// How many pixels fit so many words; none where they have no columns, of which rows would have no end.
 pub(super) fn pixels_that_fit(p: &Conv, words: usize) -> usize {
+    if p.k_w == 0 {
+        return 0;
+    }
     let column = p.k_h.saturating_mul(p.in_c);
     let Some(others) = words.saturating_mul(4).checked_sub(p.k_w.saturating_mul(column)) else { return 0 };
     others.checked_div(p.stride_w.saturating_mul(column)).map_or(0, |others| others.saturating_add(1))
