@@ -47,7 +47,7 @@ pub enum Core {
     M0,
     /// Cortex-M4, and what is told its cycles: Cortex-M7 and M33.
     M4,
-    /// Cortex-M55. Kernels without vectors are told the cycles of Cortex-M4.
+    /// Cortex-M55. There is no model of its cycles yet: kernels with vectors have rough numbers of instructions, the others the cycles of Cortex-M4.
     M55,
     /// A core of a server, a few years old.
     Host,
@@ -345,7 +345,7 @@ macro_rules! kernel_table {
             LstmI8Dsp = lstm_i8_dsp(I8, I8) -> I8 { arithmetic: Reference };
         }
         Mve {
-            LstmI8Mve = lstm_i8_mve(I8, I8) -> I8;
+            LstmI8Mve = lstm_i8_mve(I8, I8) -> I8 { arithmetic: Reference };
         }
     }
     Pool {

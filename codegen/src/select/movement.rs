@@ -2,7 +2,6 @@
 
 use super::elementwise::broadcast_strides;
 use super::*;
-use crate::Optimize;
 
 /// Most axes of a strided kernel.
 pub(super) const MAX_RANK: usize = 6;
@@ -179,7 +178,7 @@ impl<'a> Selector<'a> {
         let linear =
             |len: usize| Some((len, from.part(moves.src_offset, len)?, part(to, moves.dst_offset, len)?));
         let linear = moves.consecutive().and_then(linear);
-        let fast = self.options.target().runs(Isa::Dsp) && self.options.optimize != Optimize::Size;
+        let fast = self.best_of([KernelId::CopyDsp, KernelId::Copy]) == KernelId::CopyDsp;
         if let Some((_, from, to)) = linear.clone().filter(|(len, _, to)| {
             fast && element == Element::U32 && *len >= LEAST_WORDS && matches!(to, Cells::All(_))
         }) {

@@ -1,7 +1,7 @@
 //! Depthwise convolutions, eight pixels of a channel at a time.
 //!
 //! The taps of a pixel lie behind each other in a vector: the window is copied channel by channel, with the pixels of all its lines next to each other. One load of a vector has the taps
-//! of up to four pixels, which differ in where the weights begin.
+//! of up to three pixels, which differ in where the weights begin.
 #![allow(unsafe_code)]
 
 use super::affine::End;
@@ -218,7 +218,7 @@ impl<'a> Space<'a> {
         let (windows, rest) = window::bytes(work).split_at_checked(product(channels, window))?;
         let row = Tile::results(pixels);
         let results = rest.get(..product(channels, row))?;
-        // Offsets of seven channels are halves of words.
+        // Offsets of eight channels are halves of words.
         let fits = tile.taps > 0 && pixels > 0 && window < MOST_WINDOW;
         fits.then_some(Space { windows, results, window, row, tile })
     }

@@ -1,7 +1,7 @@
 //! Depthwise convolutions.
 
 use super::end::Fitted;
-use super::pack;
+use super::pack::{self, LANES};
 use crate::select::conv::Images;
 use crate::select::kernel::Asked;
 use crate::select::shape::Shape as Sizes;
@@ -22,9 +22,6 @@ pub(super) struct Way {
     /// Pixels of a line of the result.
     pixels: usize,
 }
-
-/// Taps of a vector.
-const LANES: usize = 16;
 
 /// Vectors of taps that the kernel has registers for.
 const MOST_VECTORS: usize = 4;

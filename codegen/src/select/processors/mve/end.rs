@@ -1,8 +1,9 @@
 //! How the sums of a layer become results: by one multiplication where that is proven to be exact, otherwise as the reference does it.
 
+use crate::ir::DType;
 use crate::requant::{Choice, Form, Reference, Scaling};
 use crate::select::kernel::Asked;
-use crate::select::layer::{Gains, Layer, Proof};
+use crate::select::layer::{Gains, Layer};
 use crate::select::Generic;
 use std::rc::Rc;
 
@@ -13,37 +14,35 @@ pub(super) struct Fitted {
     /// Smallest and largest element of the result.
     saturated: (i32, i32),
     /// The cheap form, if it is one; it is unsigned.
-    pub(super) proof: Option<Proof>,
+    cheap: Option<Rc<Choice>>,
 }
 
 impl Fitted {
     /// For a layer with results of 8 bits; `None` where the kernels have no exact form for it.
     pub(super) fn of(asked: &Asked<'_>) -> Option<Fitted> {
-        let layer = asked.layer()?;
-        let cheap = asked.proof(Gains::None);
-        let proof = cheap.filter(|proof| proof.form.as_ref().is_some_and(|fitted| !fitted.form.signed));
-        let filters = 0..layer.bias.len();
-        let has_form = proof.is_some() || filters.into_iter().all(|o| is_exact(&layer, o));
-        has_form.then_some(Fitted { layer, saturated: (i8::MIN.into(), i8::MAX.into()), proof })
+        let cheap =
+            asked.proof(Gains::None).and_then(|proof| proof.form).filter(|fitted| !fitted.form.signed);
+        let Some(cheap) = cheap else { return Fitted::exact(asked) };
+        Some(Fitted { layer: asked.layer()?, saturated: saturated(asked), cheap: Some(cheap) })
     }
 
-    /// For a layer with results of 16 bits: as the reference does it.
+    /// As the reference does it, with results of 8 or 16 bits.
     pub(super) fn exact(asked: &Asked<'_>) -> Option<Fitted> {
         let layer = asked.layer()?;
         let exact = (0..layer.bias.len()).all(|o| is_exact(&layer, o));
-        exact.then_some(Fitted { layer, saturated: (i16::MIN.into(), i16::MAX.into()), proof: None })
+        exact.then_some(Fitted { layer, saturated: saturated(asked), cheap: None })
     }
 
     /// The kernels' `SHIFT`, `EXACT` and `CLAMPED`.
     pub(super) fn generics(&self) -> [Generic; 3] {
-        let shift = self.cheap().map_or(0, |fitted| fitted.form.shift as usize);
-        [Generic::Size(shift), Generic::Flag(self.proof.is_none()), Generic::Flag(self.is_clamped())]
+        let shift = self.cheap.as_ref().map_or(0, |fitted| fitted.form.shift as usize);
+        [Generic::Size(shift), Generic::Flag(self.cheap.is_none()), Generic::Flag(self.is_clamped())]
     }
 
     /// The words of a filter: first value, multiplier, constant, and in the reference's form the shift, and the clamp if there is one.
     pub(super) fn words(&self, o: usize) -> Vec<i32> {
         let bias = self.layer.bias.get(o).copied().unwrap_or(0);
-        if let Some(fitted) = self.cheap() {
+        if let Some(fitted) = &self.cheap {
             let affine = fitted.affine.get(o).copied().unwrap_or_default();
             return vec![bias.wrapping_add(affine.delta), affine.multiplier, affine.constant];
         }
@@ -56,15 +55,19 @@ impl Fitted {
 
     /// The cheap form.
     pub(super) fn form(&self) -> Option<Form> {
-        self.cheap().map(|fitted| fitted.form)
-    }
-
-    fn cheap(&self) -> Option<&Choice> {
-        self.proof.as_ref()?.form.as_deref()
+        self.cheap.as_ref().map(|fitted| fitted.form)
     }
 
     fn is_clamped(&self) -> bool {
-        self.proof.is_none() && self.layer.clamp != self.saturated
+        self.cheap.is_none() && self.layer.clamp != self.saturated
+    }
+}
+
+/// Smallest and largest element of the result, which has 8 bits or 16.
+fn saturated(asked: &Asked<'_>) -> (i32, i32) {
+    match asked.graph.ty(asked.node.result).dtype {
+        DType::I16 => (i16::MIN.into(), i16::MAX.into()),
+        _ => (i8::MIN.into(), i8::MAX.into()),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Cores with Helium: which of their kernels compute a node, its weights as they read them, and the calls.
 //!
-//! They need a cheap requantisation that is exact for every channel of a layer. Other layers get the kernels of cores without vectors.
+//! Layers whose requantisation has no form that is exact for every channel get the kernels of cores without vectors.
 
 mod depthwise;
 mod end;
@@ -54,23 +54,22 @@ impl Processor for Mve {
 
 /// The kernel of a convolution or a matrix product.
 fn layer(asked: &Asked<'_>) -> Option<Kernel> {
-    let fitted = || Fitted::of(asked);
     match (&asked.node.op, asked.graph.ty(asked.node.result).dtype) {
         (_, DType::I8) => {}
         (Op::Dense { .. }, DType::I16) => return Fitted::exact(asked).map(Kernel::DenseWide),
         _ => return None,
     }
     match (&asked.node.op, Sizes::of(asked.graph, asked.node)) {
-        (Op::Dense { .. }, _) => fitted().map(Kernel::Dense),
+        (Op::Dense { .. }, _) => Fitted::of(asked).map(Kernel::Dense),
         (Op::Conv2d { groups: 1, .. }, Some(shape)) => {
             let shape = if asked.whole { shape.as_row() } else { shape }.as_column();
             let dilated = shape.dilation_w > 1 && shape.k_w > 1;
             let pixels = (!is_direct(&shape)).then(|| window_pixels(&shape, asked.options.optimize));
-            fitted().filter(|_| !dilated).map(|fitted| Kernel::Tiled(shape, pixels, fitted))
+            Fitted::of(asked).filter(|_| !dilated).map(|fitted| Kernel::Tiled(shape, pixels, fitted))
         }
         (Op::Conv2d { .. }, Some(shape)) => {
             let way = Way::of(&shape, asked)?;
-            fitted().map(|fitted| Kernel::Depthwise(shape, way, fitted))
+            Fitted::of(asked).map(|fitted| Kernel::Depthwise(shape, way, fitted))
         }
         _ => None,
     }

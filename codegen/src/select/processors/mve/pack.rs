@@ -4,7 +4,7 @@ use super::end::Fitted;
 use crate::select::Shape;
 
 /// Taps of a vector.
-const LANES: usize = 16;
+pub(super) const LANES: usize = 16;
 
 /// The taps of a convolution in the order of a window of columns: `[k_w][k_h][in_c]`, while filters are `[k_h][k_w][in_c]`.
 pub(super) fn columns_first(shape: &Shape) -> Vec<usize> {
@@ -20,48 +20,46 @@ pub(super) fn columns_first(shape: &Shape) -> Vec<usize> {
 ///
 /// A vector of each filter follows that of the one before. The first vectors have what is left of full ones, completed by zeros.
 pub(super) fn filters(fitted: &Fitted, order: &[usize], at_once: usize) -> Vec<i32> {
-    let layer = &fitted.layer;
-    let vectors = vectors(order);
+    let taps = |o: usize| {
+        let filter = fitted.layer.filter(o);
+        order.iter().map(|&tap| filter.get(tap).copied().unwrap_or(0)).collect()
+    };
     let mut words = Vec::new();
-    for tile in (0..layer.bias.len()).step_by(at_once) {
-        for taps in &vectors {
-            for o in tile..tile + at_once {
-                let filter = layer.filter(o);
-                let mut bytes = [0; LANES];
-                for (byte, &tap) in bytes.iter_mut().zip(*taps) {
-                    *byte = filter.get(tap).map_or(0, |&w| w as u8);
-                }
-                words.extend(words_of(&bytes));
-            }
-        }
-        words.extend(ends(fitted, tile, at_once));
+    for first in (0..fitted.layer.bias.len()).step_by(at_once) {
+        let filters: Vec<Vec<i8>> = (first..first + at_once).map(taps).collect();
+        words.extend(words_of(&tile(&filters, at_once)));
+        words.extend(ends(fitted, first, at_once));
     }
     words
 }
 
+/// The gates of an LSTM's units, which are given one after the other, as eights of filters of so many weights. Those of a missing unit are zeros.
+pub(in crate::select) fn gates(units: &[i8], filter: usize) -> Vec<i8> {
+    let filters: Vec<&[i8]> = units.chunks(filter.max(1)).collect();
+    filters.chunks(8).flat_map(|eight| tile(eight, 8)).map(|byte| byte as i8).collect()
+}
+
+/// Filters of as many taps, `at_once` of them, vector by vector.
+fn tile<T: AsRef<[i8]>>(filters: &[T], at_once: usize) -> Vec<u8> {
+    let vectors: Vec<Vec<&[i8]>> = filters.iter().map(|filter| vectors(filter.as_ref())).collect();
+    let mut bytes = Vec::new();
+    for vector in 0..vectors.first().map_or(0, Vec::len) {
+        for f in 0..at_once {
+            let taps = vectors.get(f).and_then(|filter| filter.get(vector)).copied().unwrap_or(&[]);
+            bytes.extend(taps.iter().map(|&tap| tap as u8).chain(std::iter::repeat(0)).take(LANES));
+        }
+    }
+    bytes
+}
+
 /// Taps in vectors, of which the first one has what is left of full ones.
-fn vectors<T>(taps: &[T]) -> Vec<&[T]> {
+fn vectors(taps: &[i8]) -> Vec<&[i8]> {
     let first = match taps.len() % LANES {
         0 => LANES.min(taps.len()),
         rest => rest,
     };
     let (first, others) = taps.split_at(first);
     std::iter::once(first).chain(others.chunks(LANES)).collect()
-}
-
-/// The gates of an LSTM's units, which are given one after the other, as eights of filters of so many weights. Those of a missing unit are zeros.
-pub(in crate::select) fn gates(units: &[i8], filter: usize) -> Vec<i8> {
-    let filters: Vec<Vec<&[i8]>> = units.chunks(filter.max(1)).map(vectors).collect();
-    let mut bytes = Vec::new();
-    for eight in filters.chunks(8) {
-        for vector in 0..filter.div_ceil(LANES) {
-            for f in 0..8 {
-                let taps = eight.get(f).and_then(|filter| filter.get(vector)).copied().unwrap_or(&[]);
-                bytes.extend(taps.iter().copied().chain(std::iter::repeat(0)).take(LANES));
-            }
-        }
-    }
-    bytes
 }
 
 /// What requantises, in vectors of four filters.

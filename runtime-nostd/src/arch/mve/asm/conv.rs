@@ -83,29 +83,22 @@ const MOST: usize = 12;
 const UNROLL: usize = 4;
 
 /// Assembly: the next vectors of two pixels in q0 and q1 times the next vectors of four filters. `$mac` sums or, for the first ones, begins to.
+#[rustfmt::skip]
 macro_rules! vectors {
     ($mac:literal) => {
         concat!(
             "vldrb.8 q2, [r5], #16\n",
-            $mac,
-            " r0, q0, q2\n",
-            $mac,
-            " r8, q1, q2\n",
+            $mac, " r0, q0, q2\n",
+            $mac, " r8, q1, q2\n",
             "vldrb.8 q3, [r5], #16\n",
-            $mac,
-            " r2, q0, q3\n",
-            $mac,
-            " r10, q1, q3\n",
+            $mac, " r2, q0, q3\n",
+            $mac, " r10, q1, q3\n",
             "vldrb.8 q4, [r5], #16\n",
-            $mac,
-            " r4, q0, q4\n",
-            $mac,
-            " r12, q1, q4\n",
+            $mac, " r4, q0, q4\n",
+            $mac, " r12, q1, q4\n",
             "vldrb.8 q5, [r5], #16\n",
-            $mac,
-            " r6, q0, q5\n",
-            $mac,
-            " lr, q1, q5\n",
+            $mac, " r6, q0, q5\n",
+            $mac, " lr, q1, q5\n",
         )
     };
 }

@@ -39,33 +39,26 @@ const MOST: usize = 10;
 const UNROLL: usize = 8;
 
 /// Assembly: the next vector of the pixel in q0 times the next vectors of eight filters. `$mac` sums or, for the first ones, begins to.
+#[rustfmt::skip]
 macro_rules! vectors {
     ($mac:literal) => {
         concat!(
             "vldrb.8 q1, [r5], #16\n",
-            $mac,
-            " r0, q0, q1\n",
+            $mac, " r0, q0, q1\n",
             "vldrb.8 q2, [r5], #16\n",
-            $mac,
-            " r2, q0, q2\n",
+            $mac, " r2, q0, q2\n",
             "vldrb.8 q3, [r5], #16\n",
-            $mac,
-            " r4, q0, q3\n",
+            $mac, " r4, q0, q3\n",
             "vldrb.8 q4, [r5], #16\n",
-            $mac,
-            " r6, q0, q4\n",
+            $mac, " r6, q0, q4\n",
             "vldrb.8 q1, [r5], #16\n",
-            $mac,
-            " r8, q0, q1\n",
+            $mac, " r8, q0, q1\n",
             "vldrb.8 q2, [r5], #16\n",
-            $mac,
-            " r10, q0, q2\n",
+            $mac, " r10, q0, q2\n",
             "vldrb.8 q3, [r5], #16\n",
-            $mac,
-            " r12, q0, q3\n",
+            $mac, " r12, q0, q3\n",
             "vldrb.8 q4, [r5], #16\n",
-            $mac,
-            " lr, q0, q4\n",
+            $mac, " lr, q0, q4\n",
         )
     };
 }

@@ -208,38 +208,23 @@ pub(crate) fn eights_of_pixels<
 }
 
 /// Assembly: the sum `$sum` of the pixel whose taps begin `$at` steps behind those of the first, of one to four vectors.
+#[rustfmt::skip]
 macro_rules! alone {
     ($sum:literal, $at:literal) => {
         concat!(
-            "vldrb.8 q0, [r9, #(",
-            $at,
-            " * {step})]\n",
-            "vmladav.s8 ",
-            $sum,
-            ", q0, q4\n",
+            "vldrb.8 q0, [r9, #(", $at, " * {step})]\n",
+            "vmladav.s8 ", $sum, ", q0, q4\n",
             ".if {vectors} > 1\n",
-            "vldrb.8 q1, [r9, #(",
-            $at,
-            " * {step} + 16)]\n",
-            "vmladava.s8 ",
-            $sum,
-            ", q1, q5\n",
+            "vldrb.8 q1, [r9, #(", $at, " * {step} + 16)]\n",
+            "vmladava.s8 ", $sum, ", q1, q5\n",
             ".endif\n",
             ".if {vectors} > 2\n",
-            "vldrb.8 q2, [r9, #(",
-            $at,
-            " * {step} + 32)]\n",
-            "vmladava.s8 ",
-            $sum,
-            ", q2, q6\n",
+            "vldrb.8 q2, [r9, #(", $at, " * {step} + 32)]\n",
+            "vmladava.s8 ", $sum, ", q2, q6\n",
             ".endif\n",
             ".if {vectors} > 3\n",
-            "vldrb.8 q0, [r9, #(",
-            $at,
-            " * {step} + 48)]\n",
-            "vmladava.s8 ",
-            $sum,
-            ", q0, q7\n",
+            "vldrb.8 q0, [r9, #(", $at, " * {step} + 48)]\n",
+            "vmladava.s8 ", $sum, ", q0, q7\n",
             ".endif\n",
         )
     };

@@ -13,83 +13,35 @@ pub(crate) mod wide;
 pub(crate) mod window;
 
 /// Assembly: multiplies the vector `$sums`, to which first values have been added, by `$multipliers`, and adds `$constants`. `$free` is overwritten.
+#[rustfmt::skip]
 macro_rules! multiplied {
     ($sums:literal, $multipliers:literal, $constants:literal, $free:literal) => {
         concat!(
             ".if {exact}\n",
-            "vqrdmulh.s32 ",
-            $sums,
-            ", ",
-            $sums,
-            ", ",
-            $multipliers,
-            "\n",
-            "vshr.s32 ",
-            $free,
-            ", ",
-            $sums,
-            ", #31\n",
-            "vadd.i32 ",
-            $sums,
-            ", ",
-            $sums,
-            ", ",
-            $free,
-            "\n",
+            "vqrdmulh.s32 ", $sums, ", ", $sums, ", ", $multipliers, "\n",
+            "vshr.s32 ", $free, ", ", $sums, ", #31\n",
+            "vadd.i32 ", $sums, ", ", $sums, ", ", $free, "\n",
             ".else\n",
-            "vrmulh.s32 ",
-            $sums,
-            ", ",
-            $sums,
-            ", ",
-            $multipliers,
-            "\n",
+            "vrmulh.s32 ", $sums, ", ", $sums, ", ", $multipliers, "\n",
             ".endif\n",
-            "vadd.i32 ",
-            $sums,
-            ", ",
-            $sums,
-            ", ",
-            $constants,
-            "\n",
+            "vadd.i32 ", $sums, ", ", $sums, ", ", $constants, "\n",
         )
     };
 }
 use multiplied;
 
 /// Assembly: shifts the vector `$sums` to the right, and saturates it to halves of words: the lower ones of `$narrow`, or the upper ones, as `$half` says (`b`, `t`).
+#[rustfmt::skip]
 macro_rules! narrowed {
     ($half:literal, $narrow:literal, $sums:literal) => {
         concat!(
             ".if {exact} || {shift} == 0\n",
-            "vqmovn",
-            $half,
-            ".s32 ",
-            $narrow,
-            ", ",
-            $sums,
-            "\n",
+            "vqmovn", $half, ".s32 ", $narrow, ", ", $sums, "\n",
             ".elseif {shift} > 16\n",
-            "vshr.s32 ",
-            $sums,
-            ", ",
-            $sums,
-            ", #({shift} - 16)\n",
-            "vqshrn",
-            $half,
-            ".s32 ",
-            $narrow,
-            ", ",
-            $sums,
-            ", #16\n",
+            "vshr.s32 ", $sums, ", ", $sums, ", #({shift} - 16)\n",
+            "vqshrn", $half, ".s32 ", $narrow, ", ", $sums, ", #16\n",
             ".else\n",
-            "vqshrn",
-            $half,
-            ".s32 ",
-            $narrow,
-            ", ",
-            $sums,
-            ", #{shift}\n",
+            "vqshrn", $half, ".s32 ", $narrow, ", ", $sums, ", #{shift}\n",
             ".endif\n",
         )
     };

@@ -12,16 +12,15 @@ use core::cell::Cell;
 
 /// The taps of filter `f` of `filters` that alternate vector by vector, with their place in the operand: the first vector has what is left of whole ones, if something is.
 fn sum(w: &[i32], x: &[Cell<i8>], filters: usize, f: usize) -> i32 {
-    let lanes = LANES;
-    let first = match x.len() % lanes {
-        0 => lanes.min(x.len()),
+    let first = match x.len() % LANES {
+        0 => LANES.min(x.len()),
         rest => rest,
     };
     let (first, others) = x.split_at(first);
-    let vectors = core::iter::once(first).chain(others.chunks(lanes));
+    let vectors = core::iter::once(first).chain(others.chunks(LANES));
     let mut sum = 0i32;
-    for (x, w) in vectors.zip(w.chunks(filters * lanes / 4)) {
-        let w = w.iter().skip(f * lanes / 4).flat_map(|word| word.to_le_bytes());
+    for (x, w) in vectors.zip(w.chunks(filters * LANES / 4)) {
+        let w = w.iter().skip(f * LANES / 4).flat_map(|word| word.to_le_bytes());
         for (x, w) in x.iter().zip(w) {
             sum = sum.wrapping_add(i32::from(x.get()) * i32::from(w as i8));
         }
