@@ -81,8 +81,9 @@ fn dense(rng: &mut Rng, mut scratch: Scratch<'_>, isa: Isa) -> Result<(), Mismat
     let zero_point = rng.int(-100, 100);
     let lo = rng.pick(&[-32768, 0]);
     let mut by = Rescale { by: rng.scale(size as u32 * 32), zero_point, lo, hi: rng.pick(&[32767, 1000]) };
+    let left = isa == Isa::Mve && rng.one_in(3);
     if isa == Isa::Mve {
-        by.by.shift = by.by.shift.clamp(-22, -1);
+        by.by.shift = if left { rng.int(0, 8) } else { by.by.shift.clamp(-22, -1) };
     }
     let by = by;
     let y = scratch.halves.twins(rows * filters, rng.size(0, 3), 77);
@@ -111,7 +112,7 @@ fn dense(rng: &mut Rng, mut scratch: Scratch<'_>, isa: Isa) -> Result<(), Mismat
             let taps = 32 * size.div_ceil(16);
             let packed = scratch.words.take(filters.div_ceil(8) * (taps + 6 * 8));
             let shift = by.by.shift;
-            let constant = (by.zero_point << -shift) + (1 << (-shift - 1));
+            let constant = if left { by.zero_point } else { (by.zero_point << -shift) + (1 << (-shift - 1)) };
             for (tile, packed) in packed.chunks_exact_mut(taps + 6 * 8).enumerate() {
                 let (packed, ends) = packed.split_at_mut(taps);
                 eights(packed, w.get(8 * tile * size..).unwrap_or(&[]), size);
@@ -121,7 +122,8 @@ fn dense(rng: &mut Rng, mut scratch: Scratch<'_>, isa: Isa) -> Result<(), Mismat
                     *word = [first, by.by.multiplier, constant, shift, by.lo, by.hi][at / 8];
                 }
             }
-            dense_i8_i16_mve::<true>(x, packed, got, band);
+            let kernel = if left { dense_i8_i16_mve::<true, true> } else { dense_i8_i16_mve::<true, false> };
+            kernel(x, packed, got, band);
         }
     }
     y.compare(Case::new().with("rows", rows).with("size", size).with("filters", filters))

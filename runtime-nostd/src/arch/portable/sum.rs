@@ -1,6 +1,7 @@
 //! Sums of products: the arithmetic that convolutions and matrix products share.
 
 use super::math::round_even;
+use crate::arch::opaque;
 use crate::fixed::to_i8;
 use crate::params::{FloatRequant, Requant, Scale};
 use core::cell::Cell;
@@ -114,6 +115,7 @@ impl<W: Copy + Into<i32> + 'static, R: Rescaling> Sum for Int8<'_, W, R> {
 /// Adds biases to the sums of the channels from `o` on, and rescales them as floats.
 #[inline(never)]
 fn rescale_float(bias: &[i32], q: &FloatRequant<'_>, o: usize, acc: &[i32], out: &[Cell<i8>]) {
+    let q = opaque(q);
     let (factors, step) = if q.factors.len() == 1 { (q.factors, 0) } else { (from(q.factors, o), 1) };
     for (i, ((acc, out), bias)) in acc.iter().zip(out).zip(from(bias, o)).enumerate() {
         let Some(&factor) = factors.get(i * step) else { return };

@@ -56,7 +56,7 @@ impl Processor for Mve {
 fn layer(asked: &Asked<'_>) -> Option<Kernel> {
     match (&asked.node.op, asked.graph.ty(asked.node.result).dtype) {
         (_, DType::I8) => {}
-        (Op::Dense { .. }, DType::I16) => return Fitted::exact(asked).map(Kernel::DenseWide),
+        (Op::Dense { .. }, DType::I16) => return Fitted::wide(asked).map(Kernel::DenseWide),
         _ => return None,
     }
     match (&asked.node.op, Sizes::of(asked.graph, asked.node)) {
@@ -182,7 +182,7 @@ impl<'a> Selector<'a> {
         let order: Vec<usize> = (0..self.ty(node.operands[0]).shape.last()).collect();
         let weights = self.weights_mve(fitted, &order, 8);
         let (kernel, generics) = match wide {
-            true => (KernelId::DenseI8I16Mve, fitted.generics()[2..].to_vec()),
+            true => (KernelId::DenseI8I16Mve, fitted.wide_generics()),
             false => self.special_mve([KernelId::DenseI8Mve, KernelId::DenseI8MveSmall], order.len(), fitted),
         };
         self.call_generic(kernel, generics, vec![x, weights, y, band]);

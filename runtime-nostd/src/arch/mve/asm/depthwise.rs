@@ -418,6 +418,7 @@ unsafe fn block<
             together = const Tile::of(LINES, ALONG, STRIDE).together,
             words = const End::of(SHIFT, EXACT, CLAMPED).words(),
             exact = const EXACT as usize,
+            left = const 0,
             clamped = const CLAMPED as usize,
             shift = const last_shift(SHIFT),
             inout("r0") registers => _,

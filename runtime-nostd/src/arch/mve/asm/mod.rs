@@ -19,8 +19,10 @@ macro_rules! multiplied {
         concat!(
             ".if {exact}\n",
             "vqrdmulh.s32 ", $sums, ", ", $sums, ", ", $multipliers, "\n",
+            ".if {left} == 0\n",
             "vshr.s32 ", $free, ", ", $sums, ", #31\n",
             "vadd.i32 ", $sums, ", ", $sums, ", ", $free, "\n",
+            ".endif\n",
             ".else\n",
             "vrmulh.s32 ", $sums, ", ", $sums, ", ", $multipliers, "\n",
             ".endif\n",
