@@ -623,6 +623,9 @@ macro_rules! kernel_table {
         Dsp {
             CopyDsp = copy_dsp(Any) -> Any;
         }
+        Mve {
+            CopyMve = copy_mve(Any) -> Any;
+        }
         Simd {
             CopySimd = copy_simd(Any) -> Any;
         }
