@@ -1,6 +1,7 @@
 //! Layers with 16-bit elements on one side, and long short-term memory.
 
 use crate::reference::rescale;
+use crate::scratch::Pool;
 use crate::{cells, Case, Check, Mismatch, Rng, Scratch};
 use kiln::kernels::{
     conv1_i16_i8, conv1_i16_i8_dsp, conv1_i16_i8_mve, dense_i8_i16, dense_i8_i16_dsp, dense_i8_i16_mve,
@@ -50,6 +51,22 @@ fn alternating(to: &mut [i8], filters: &[i8], size: usize) {
             }
         }
     }
+}
+
+/// What units have of each of so many gates, `size` numbers, gate by gate of each four units.
+fn in_fours<'a, T: Copy + Default>(
+    pool: &mut Pool<'a, T>,
+    units: &[T],
+    gates: usize,
+    size: usize,
+) -> &'a [T] {
+    let unit = gates * size;
+    let to = pool.take(units.len().div_ceil(4 * unit) * 4 * unit);
+    for (at, to) in to.iter_mut().enumerate() {
+        let (four, gate, lane, i) = (at / (4 * unit), at / (4 * size) % gates, at / size % 4, at % size);
+        *to = units.get((4 * four + lane) * unit + gate * size + i).copied().unwrap_or_default();
+    }
+    to
 }
 
 /// Packs filters of so many bytes in eights, vector by vector: the first vector has what is left of full ones.
@@ -210,13 +227,17 @@ fn lstm(rng: &mut Rng, mut scratch: Scratch<'_>, isa: Isa) -> Result<(), Mismatc
         let bytes = scratch.bytes.take(filters.len());
         alternating(bytes, filters, size);
         let packed = match isa {
-            Isa::Mve => scratch.words.take((4 * units).div_ceil(8) * 32 * size.div_ceil(16)),
-            _ => scratch.words.take(4 * units * size.div_ceil(4)),
+            Isa::Mve => {
+                let packed = scratch.words.take(units.div_ceil(4) * 64 * size.div_ceil(16));
+                eights(packed, in_fours(&mut scratch.bytes, filters, 4, size), size);
+                packed
+            }
+            _ => {
+                let packed = scratch.words.take(4 * units * size.div_ceil(4));
+                words(packed, filters, size);
+                packed
+            }
         };
-        match isa {
-            Isa::Mve => eights(packed, filters, size),
-            _ => words(packed, filters, size),
-        }
         (bytes, packed)
     });
     let [(wx, packed_x), (wh, packed_h)] = weights;
@@ -235,7 +256,10 @@ fn lstm(rng: &mut Rng, mut scratch: Scratch<'_>, isa: Isa) -> Result<(), Mismatc
     let (x, h, c) = (cells(x), cells(h), cells(c));
     lstm_i8(&p, x, h, c, wx, wh, bias, y.expected());
     match isa {
-        Isa::Mve => lstm_i8_mve(&p, x, h, c, packed_x, packed_h, bias, y.got()),
+        Isa::Mve => {
+            let bias = in_fours(&mut scratch.words, bias, 8, 1);
+            lstm_i8_mve(&p, x, h, c, packed_x, packed_h, bias, y.got())
+        }
         _ => lstm_i8_dsp(&p, x, h, c, packed_x, packed_h, bias, y.got()),
     }
     y.compare(Case::new().with("steps", steps).with("inputs", inputs).with("units", units))

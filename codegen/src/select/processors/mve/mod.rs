@@ -16,7 +16,7 @@ use crate::Optimize;
 use depthwise::Way;
 use end::Fitted;
 use kiln_kernel_table::Core;
-pub(in crate::select) use pack::gates;
+pub(in crate::select) use pack::{gates, in_fours};
 use std::any::Any;
 
 /// The processor.
