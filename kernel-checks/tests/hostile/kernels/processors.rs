@@ -18,6 +18,8 @@ pub(super) const KERNELS: &[Fuzzed] = fuzzed! {
     mean_pool2d_i8_dsp_compact,
     mean_pool2d_i8_dsp,
     mean_pool2d_i8_dsp [k_w = 3, in_w = 3, pad_left = 0],
+    mean_pool2d_i8_mve,
+    mean_pool2d_i8_mve [k_w = 3, in_w = 3, pad_left = 0],
     mean_pool2d_i8_simd,
     max_pool2d_i8_dsp::<1, 1>,
     max_pool2d_i8_dsp::<2, 2> [k_h = 2, k_w = 2],

@@ -10,6 +10,7 @@ use crate::ir::Layout;
 use crate::requant::{AddAffine, Products};
 use crate::select::conv::Images;
 use crate::select::kernel::{self, Asked, Choice, Processor};
+use crate::select::means::{self, Means};
 use crate::select::shape::Shape as Sizes;
 use crate::select::*;
 use crate::Optimize;
@@ -35,6 +36,8 @@ enum Kernel {
     DenseWide(Fitted),
     /// Sum or difference.
     Add(AddAffine),
+    /// Means of windows.
+    Means(Means),
 }
 
 impl Processor for Mve {
@@ -46,6 +49,7 @@ impl Processor for Mve {
                 layer(asked)
             }
             Op::Add { .. } | Op::Sub { .. } => sums::fit(asked, Products::Low).map(Kernel::Add),
+            Op::AvgPool2d { .. } | Op::Mean { .. } => means::fit(asked).map(Kernel::Means),
             _ => None,
         };
         found.map(|kernel| choice(kernel, asked, core)).into_iter().collect()
@@ -114,7 +118,7 @@ fn choice(kernel: Kernel, asked: &Asked<'_>, core: Core) -> Choice {
             (way.workspace(shape), shape.images, way.columns, Some(fitted))
         }
         Kernel::Dense(fitted) | Kernel::DenseWide(fitted) => (0, 1, false, Some(fitted)),
-        Kernel::Add(_) => (0, 1, false, None),
+        Kernel::Add(_) | Kernel::Means(_) => (0, 1, false, None),
     };
     let (form, cycles) = (fitted.and_then(Fitted::form), kernel.cycles(asked, core));
     Choice { workspace, images, apart, form, ..Choice::new(Rc::new(kernel), cycles) }
@@ -132,6 +136,7 @@ impl Kernel {
             Kernel::Dense(_) => (KernelId::DenseI8Mve, 8),
             Kernel::DenseWide(_) => (KernelId::DenseI8I16Mve, 8),
             Kernel::Add(_) => (KernelId::AddI8Mve, 1),
+            Kernel::Means(_) => (KernelId::MeanPool2dI8Mve, 1),
         };
         let products = (macs / filters).saturating_mul(filters.next_multiple_of(at_once));
         kernel::cycles(id, core, products, results).unwrap_or(u64::MAX)
@@ -146,6 +151,7 @@ impl kernel::Kernel for Kernel {
             Kernel::Dense(fitted) => selector.dense_mve(node, fitted, false),
             Kernel::DenseWide(fitted) => selector.dense_mve(node, fitted, true),
             Kernel::Add(by) => selector.sum(node, KernelId::AddI8Mve, by, true),
+            Kernel::Means(means) => selector.means(node, KernelId::MeanPool2dI8Mve, means),
         }
     }
 
