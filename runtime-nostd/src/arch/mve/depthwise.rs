@@ -5,7 +5,7 @@
 #![allow(unsafe_code)]
 
 use super::affine::End;
-use super::blocks::depthwise::{collect, eights_of_pixels, spread};
+use super::blocks::depthwise::{collect, eights_of_pixels, spread, Prepared};
 use super::{window, LANES};
 use crate::arch::extent::{product, reach, sum};
 use crate::params::Conv;
@@ -39,12 +39,10 @@ pub fn depthwise2d_i8_mve<
     let (tile, end) = (Tile::of(LINES, ALONG, STRIDE), End::of(SHIFT, EXACT, CLAMPED));
     let fits = (p.k_h, p.k_w, p.stride_w) == (LINES, ALONG, STRIDE)
         && p.in_c == p.out_c
-        && p.in_c > 0
         && x.row_len() >= p.in_row()
         && y.row_len() >= p.out_row();
     let Some(space) = Space::of(work, tile, p.in_c, p.out_w).filter(|_| fits) else { return };
-    let columns = sum(p.out_w.saturating_sub(1).saturating_mul(STRIDE), ALONG).saturating_sub(p.pad_left);
-    let columns = columns.min(p.in_w);
+    let along = Along { size: p.in_w, before: p.pad_left, steps: [p.in_c; 2], pixels: p.out_w };
     space.fill(pad);
     let padding = [const { Cell::new(0) }; LANES];
     padding.iter().for_each(|cell| cell.set(pad));
@@ -53,22 +51,15 @@ pub fn depthwise2d_i8_mve<
         let mut w = w;
         for c in (0..p.in_c).step_by(LANES) {
             let channels = LANES.min(p.in_c - c);
+            let Some((group, others)) = Group::of(&space, w, channels, end, along) else { return };
             for line in 0..LINES {
                 let iy = top.wrapping_add(line.wrapping_mul(p.dilation_h));
                 let row = if iy < p.in_h { x.row(iy).get(c..) } else { None };
-                match row {
-                    Some(row) => space.spread(row, p.in_c, columns, channels, p.pad_left, line),
-                    None => space.spread(&padding, 0, columns, channels, p.pad_left, line),
-                }
+                group.spread(row, &padding, line);
             }
-            let Some((those, others)) = w.split_at_checked(product(channels, tile.words(end))) else {
-                return;
-            };
-            eights_of_pixels::<LINES, ALONG, STRIDE, SHIFT, EXACT, CLAMPED, false>(
-                &space, those, channels, 0,
-            );
+            eights_of_pixels::<LINES, ALONG, STRIDE, SHIFT, EXACT, CLAMPED, false>(&group, 0);
+            group.collect(y.get(c..).unwrap_or(&[]));
             w = others;
-            space.collect(y.get(c..).unwrap_or(&[]), p.in_c, p.out_w, channels);
         }
     }
 }
@@ -96,14 +87,12 @@ pub fn depthwise2d_i8_mve_columns<
     let (in_row, out_row) = (x.row_len(), y.row_len());
     let fits = (p.k_w, p.k_h, p.stride_h, band.first) == (LINES, ALONG, STRIDE, 0)
         && p.in_c == p.out_c
-        && p.in_c > 0
         && in_row >= p.in_row()
         && out_row >= p.out_row()
         && !x.overlaps(&y);
     let Some((image, result)) = x.run(0, p.in_h).zip(y.run(0, band.rows)).filter(|_| fits) else { return };
     let Some(space) = Space::of(work, tile, p.in_c, band.rows) else { return };
-    let rows = sum(band.rows.saturating_sub(1).saturating_mul(STRIDE), ALONG).saturating_sub(p.pad_top);
-    let rows = rows.min(p.in_h);
+    let along = Along { size: p.in_h, before: p.pad_top, steps: [in_row, out_row], pixels: band.rows };
     space.fill(pad);
     let padding = [const { Cell::new(0) }; LANES];
     padding.iter().for_each(|cell| cell.set(pad));
@@ -112,7 +101,7 @@ pub fn depthwise2d_i8_mve_columns<
     let mut w = w;
     for c in (0..p.in_c).step_by(LANES) {
         let channels = LANES.min(p.in_c - c);
-        let Some((those, others)) = w.split_at_checked(product(channels, tile.words(end))) else { return };
+        let Some((group, others)) = Group::of(&space, w, channels, end, along) else { return };
         for ox in 0..p.out_w {
             let before = ox.wrapping_mul(p.stride_w);
             let phase = if turns { before % LINES.max(1) } else { 0 };
@@ -120,22 +109,15 @@ pub fn depthwise2d_i8_mve_columns<
             for line in copied..LINES {
                 let ix = before.wrapping_add(line.wrapping_mul(p.dilation_w)).wrapping_sub(p.pad_left);
                 let column = if ix < p.in_w { image.get(ix * p.in_c + c..) } else { None };
-                let slot = (line + phase) % LINES;
-                match column {
-                    Some(column) => space.spread(column, in_row, rows, channels, p.pad_top, slot),
-                    None => space.spread(&padding, 0, rows, channels, p.pad_top, slot),
-                }
+                let slot = line + phase;
+                group.spread(column, &padding, if slot < LINES { slot } else { slot - LINES });
             }
             if Tile::turns(LINES, ALONG) {
-                eights_of_pixels::<LINES, ALONG, STRIDE, SHIFT, EXACT, CLAMPED, true>(
-                    &space, those, channels, phase,
-                );
+                eights_of_pixels::<LINES, ALONG, STRIDE, SHIFT, EXACT, CLAMPED, true>(&group, phase);
             } else {
-                eights_of_pixels::<LINES, ALONG, STRIDE, SHIFT, EXACT, CLAMPED, false>(
-                    &space, those, channels, 0,
-                );
+                eights_of_pixels::<LINES, ALONG, STRIDE, SHIFT, EXACT, CLAMPED, false>(&group, 0);
             }
-            space.collect(result.get(ox * p.out_c + c..).unwrap_or(&[]), out_row, band.rows, channels);
+            group.collect(result.get(ox * p.out_c + c..).unwrap_or(&[]));
         }
         w = others;
     }
@@ -225,7 +207,7 @@ pub(crate) struct Space<'a> {
     pub window: usize,
     /// Results of a channel, a multiple of four.
     pub row: usize,
-    tile: Tile,
+    pub tile: Tile,
 }
 
 impl<'a> Space<'a> {
@@ -244,59 +226,89 @@ impl<'a> Space<'a> {
     fn fill(&self, pad: i8) {
         self.windows.iter().for_each(|cell| cell.set(pad));
     }
+}
 
-    /// Copies a line of so many columns into the windows, from column `first` on. Columns are `step` elements from each other in `x`.
-    fn spread(
-        &self,
-        x: &[Cell<i8>],
-        step: usize,
-        columns: usize,
+/// Along a line of the image, a row or a column.
+#[derive(Clone, Copy)]
+struct Along {
+    /// Pixels of the operand.
+    size: usize,
+    /// Pixels of padding before them.
+    before: usize,
+    /// Elements from one pixel to the next, of operand and result.
+    steps: [usize; 2],
+    /// Pixels of the result.
+    pixels: usize,
+}
+
+/// Up to sixteen channels, whose windows, results and weights are there.
+pub(crate) struct Group<'a> {
+    pub space: &'a Space<'a>,
+    /// Words of each channel.
+    pub w: &'a [i32],
+    pub channels: usize,
+    /// For the inner block.
+    #[allow(dead_code)] // plain Rust needs nothing prepared
+    pub prepared: Prepared,
+    along: Along,
+    /// Pixels of the operand that a line of the result reads.
+    columns: usize,
+    /// Elements of operand and result that a line reaches.
+    reach: [usize; 2],
+}
+
+impl<'a> Group<'a> {
+    /// The first channels of weights, and the weights behind theirs; `None` if something is missing.
+    #[inline(always)]
+    fn of(
+        space: &'a Space<'a>,
+        w: &'a [i32],
         channels: usize,
-        first: usize,
-        line: usize,
-    ) {
-        let at = sum(product(first, self.tile.lines), line);
-        let fits = columns > 0
-            && channels > 0
-            && x.len() >= reach(columns, step, channels)
-            && self.windows.len() >= product(channels, self.window)
-            && self.window >= sum(at, reach(columns, self.tile.lines, 1));
-        if fits {
-            // SAFETY: the comparisons above: `x` has the channels of all columns, and the window of each channel a place for each.
-            unsafe {
-                spread(
-                    x,
-                    step,
-                    columns,
-                    channels,
-                    self.windows.get(at..).unwrap_or(&[]),
-                    self.tile.lines,
-                    self.window,
-                )
-            }
+        end: End,
+        along: Along,
+    ) -> Option<(Self, &'a [i32])> {
+        let Along { size, before, steps, pixels } = along;
+        let tile = space.tile;
+        let (w, others) = w.split_at_checked(product(channels, tile.words(end)))?;
+        let line = reach(pixels, tile.step / tile.lines.max(1), tile.taps / tile.lines.max(1));
+        let columns = line.saturating_sub(before).min(size);
+        let last = sum(product(before, tile.lines), reach(columns, tile.lines, tile.lines));
+        let fits = channels > 0
+            && pixels > 0
+            && pixels <= space.row
+            && space.window >= tile.window(space.row).max(last)
+            && space.windows.len() >= product(channels, space.window)
+            && space.results.len() >= product(channels, space.row);
+        let reach = [reach(columns, steps[0], channels), reach(pixels, steps[1], channels)];
+        let prepared = Prepared::of(space, w, channels, tile.words(end));
+        fits.then_some((Group { space, w, channels, prepared, along, columns, reach }, others))
+    }
+
+    /// Copies a line to the windows, or padding if there is none.
+    #[inline(always)]
+    fn spread(&self, x: Option<&[Cell<i8>]>, padding: &[Cell<i8>; LANES], line: usize) {
+        let Group { space, channels, along, columns, .. } = *self;
+        let (x, step) = match x {
+            Some(x) if x.len() >= self.reach[0] => (x, along.steps[0]),
+            _ => (padding.as_slice(), 0),
+        };
+        let tile = space.tile;
+        let to = space.windows.get(along.before * tile.lines + line..).unwrap_or(&[]);
+        if columns > 0 && line < tile.lines {
+            // SAFETY: `x` has the channels of all columns, or of the only one, where they are no elements from each other. The window of each channel has a place for each line of each column, as
+            // `of` has compared.
+            unsafe { spread(x, step, columns, channels, to, tile.lines, space.window) }
         }
     }
 
-    /// Copies results to pixels of `y` that are `step` elements from each other.
-    fn collect(&self, y: &[Cell<i8>], step: usize, pixels: usize, channels: usize) {
-        let fits = pixels > 0
-            && channels > 0
-            && y.len() >= reach(pixels, step, channels)
-            && self.results.len() >= product(channels, self.row)
-            && pixels <= self.row;
-        if fits {
-            // SAFETY: the comparisons above: each channel has so many results, and each pixel of `y` an element for each channel.
-            unsafe { collect(self.results, self.row, pixels, channels, y, step) }
+    /// Copies results to pixels of `y`.
+    #[inline(always)]
+    fn collect(&self, y: &[Cell<i8>]) {
+        let Group { space, channels, along, .. } = *self;
+        if y.len() >= self.reach[1] {
+            // SAFETY: each channel has so many results, as `of` has compared, and each pixel of `y` an element for each channel.
+            unsafe { collect(space.results, space.row, along.pixels, channels, y, along.steps[1]) }
         }
-    }
-
-    /// Whether windows and results are there of so many channels, and weights of so many words each.
-    pub(crate) fn fit(&self, w: &[i32], channels: usize, words: usize, window: usize) -> bool {
-        channels > 0
-            && w.len() >= product(channels, words)
-            && self.window >= window
-            && self.windows.len() >= product(channels, self.window)
-            && self.results.len() >= product(channels, self.row)
     }
 }
 

@@ -38,12 +38,12 @@ pub fn lstm_i8_mve(
             sums.0.iter_mut().zip(bias).for_each(|(sum, bias)| *sum = sum.wrapping_add(*bias));
             let mut states = Four([0; FOUR]);
             for (state, cell) in states.0.iter_mut().zip(cells.chunks_exact(2)) {
-                let &[ref low, ref high] = cell else { return };
+                let [low, high] = cell else { return };
                 *state = i16::from_le_bytes([low.get() as u8, high.get() as u8]).into();
             }
             let results = update(&factors, &mut sums, &mut states);
             for (state, cell) in states.0.iter().zip(cells.chunks_exact(2)) {
-                let &[ref low, ref high] = cell else { return };
+                let [low, high] = cell else { return };
                 let [new_low, new_high] = (*state as i16).to_le_bytes();
                 low.set(new_low as i8);
                 high.set(new_high as i8);

@@ -99,11 +99,11 @@ impl Ring {
         runs: &mut [*const U; MOST_RUNS],
     ) {
         for ky in 0..p.k_h {
-            // SAFETY: the filter's rows and columns are within the ring.
+            // SAFETY: the filter's rows and columns are within the ring. Distances that wrap are those of pixels without channels.
             unsafe {
                 let from = work.add(self.at(top.wrapping_add(ky.wrapping_mul(p.dilation_h))));
                 for kx in 0..columns {
-                    runs[ky * columns + kx] = from.add(self.column(kx * p.dilation_w, p.in_c));
+                    runs[ky * columns + kx] = from.add(self.column(kx.wrapping_mul(p.dilation_w), p.in_c));
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use super::{last_shift, multiplied, narrowed};
 use crate::arch::mve::affine::End;
-use crate::arch::mve::depthwise::{Space, Tile};
+use crate::arch::mve::depthwise::{Group, Space, Tile};
 use crate::arch::mve::LANES;
 use core::cell::Cell;
 
@@ -161,9 +161,9 @@ unsafe fn collect_few(
     }
 }
 
-/// What the block reads, in its order: addresses, bytes and counts.
+/// What the block reads of channels, in its order: addresses, bytes and counts.
 #[repr(C)]
-struct Registers {
+pub(crate) struct Prepared {
     /// From the end of the last tile of a channel to the window of the next.
     x_next: usize,
     w_end: usize,
@@ -174,11 +174,26 @@ struct Registers {
     x: usize,
     y: usize,
     w: usize,
-    /// Places of the weights in a vector of taps, if they are turned.
-    places: usize,
 }
 
-/// All pixels of so many channels. With `TURNS`, the first line of a window is its `phase`th.
+impl Prepared {
+    /// Of so many channels with so many words each.
+    #[inline(always)]
+    pub(crate) fn of(space: &Space<'_>, w: &[i32], channels: usize, words: usize) -> Self {
+        let (tiles, half, w) = (space.row / 8, space.row / 4 % 2, w.as_ptr() as usize);
+        Prepared {
+            x_next: space.window.wrapping_sub(8 * tiles * space.tile.step),
+            w_end: w.wrapping_add(4 * channels * words),
+            tiles,
+            half,
+            x: space.windows.as_ptr() as usize,
+            y: space.results.as_ptr() as usize,
+            w,
+        }
+    }
+}
+
+/// All pixels of a group's channels. With `TURNS`, the first line of a window is its `phase`th.
 #[inline(never)]
 pub(crate) fn eights_of_pixels<
     const LINES: usize,
@@ -189,40 +204,23 @@ pub(crate) fn eights_of_pixels<
     const CLAMPED: bool,
     const TURNS: bool,
 >(
-    space: &Space<'_>,
-    w: &[i32],
-    channels: usize,
+    group: &Group<'_>,
     phase: usize,
 ) {
-    let (tile, end) = (Tile::of(LINES, ALONG, STRIDE), End::of(SHIFT, EXACT, CLAMPED));
-    let places = const { turned::<LINES>() }.get(phase);
-    let Some(places) = places.filter(|_| space.fit(w, channels, tile.words(end), tile.window(space.row)))
-    else {
-        return;
-    };
-    let (tiles, half, w) = (space.row / 8, space.row / 4 % 2, w.as_ptr() as usize);
-    let registers = Registers {
-        x_next: space.window.wrapping_sub(8 * tiles * tile.step),
-        w_end: w + 4 * channels * tile.words(end),
-        tiles,
-        half,
-        x: space.windows.as_ptr() as usize,
-        y: space.results.as_ptr() as usize,
-        w,
-        places: places.as_ptr() as usize,
-    };
-    // SAFETY: `fit` has compared what the block reads and writes with the slices, in sums that do not wrap: windows as far as the vectors of the last tile reach.
-    unsafe { block::<LINES, ALONG, STRIDE, SHIFT, EXACT, CLAMPED, TURNS>(&registers) }
+    if let Some(places) = const { turned::<LINES>(Tile::of(LINES, ALONG, STRIDE).before()) }.get(phase) {
+        // SAFETY: the group has windows, as far as the vectors of the last tile reach, results, and weights of its channels.
+        unsafe { block::<LINES, ALONG, STRIDE, SHIFT, EXACT, CLAMPED, TURNS>(&group.prepared, places) }
+    }
 }
 
-/// For each line that may come first, where the weight of each lane is: turned in each complete group of lines. What follows those is zero.
-const fn turned<const LINES: usize>() -> [[u8; LANES]; LINES] {
+/// For each line that may come first, where the weight of each lane is, behind so many bytes: turned in each complete group of lines. What follows those is zero.
+const fn turned<const LINES: usize>(before: usize) -> [[u8; LANES]; LINES] {
     let mut turned = [[0; LANES]; LINES];
     let (mut phase, mut lane) = (0, 0);
     while phase < LINES {
         let (group, line) = (lane / LINES * LINES, lane % LINES);
         let place = if group + LINES > LANES { lane } else { group + (line + LINES - phase) % LINES };
-        turned[phase][lane] = place as u8;
+        turned[phase][lane] = (before + place) as u8;
         lane += 1;
         if lane == LANES {
             (phase, lane) = (phase + 1, 0);
@@ -261,7 +259,7 @@ macro_rules! alone {
 ///
 /// # Safety
 ///
-/// The addresses in `registers` are those of memory as large as [`Space::fit`] compares.
+/// What is prepared is of a [`Group`].
 #[inline(always)]
 unsafe fn block<
     const LINES: usize,
@@ -272,18 +270,18 @@ unsafe fn block<
     const CLAMPED: bool,
     const TURNS: bool,
 >(
-    registers: &Registers,
+    prepared: &Prepared,
+    places: &[u8; LANES],
 ) {
     // SAFETY: as the caller promises. Every register is declared, or saved and restored.
     unsafe {
         core::arch::asm!(
             "push {{r6, r7}}",
+            ".if {turns}",
+            "vldrb.8 q7, [r1]",
+            ".endif",
             "ldrd r9, r1, [r0, #16]",
             "ldr r5, [r0, #24]",
-            ".if {turns}",
-            "ldr r7, [r0, #28]",
-            "vldrb.8 q7, [r7]",
-            ".endif",
             "ldm r0, {{r2, r3, r4, r8}}",
             "push {{r2, r3, r4, r8}}",
             // Each channel.
@@ -301,10 +299,9 @@ unsafe fn block<
             "vldrb.8 q7, [r5, #48]",
             ".endif",
             ".elseif {turns}",
-            "add r0, r5, #{before}",
-            "vldrb.u8 q4, [r0, q7]",
+            "vldrb.u8 q4, [r5, q7]",
             ".if {together} > 1",
-            "sub r0, r0, #{step}",
+            "sub r0, r5, #{step}",
             "vldrb.u8 q5, [r0, q7]",
             ".endif",
             ".if {together} > 2",
@@ -462,8 +459,7 @@ unsafe fn block<
             turns = const TURNS as usize,
             clamped = const CLAMPED as usize,
             shift = const last_shift(SHIFT),
-            inout("r0") registers => _,
-            out("r1") _, out("r2") _, out("r3") _, out("r4") _, out("r5") _, out("r8") _, out("r9") _,
+            inout("r0") prepared => _, inout("r1") places.as_ptr() => _, out("r2") _, out("r3") _, out("r4") _, out("r5") _, out("r8") _, out("r9") _,
             out("r10") _, out("r11") _, out("r12") _, out("lr") _,
             out("d0") _, out("d1") _, out("d2") _, out("d3") _, out("d4") _, out("d5") _, out("d6") _, out("d7") _,
             out("d8") _, out("d9") _, out("d10") _, out("d11") _, out("d12") _, out("d13") _, out("d14") _, out("d15") _,

@@ -1,7 +1,7 @@
 //! Depthwise convolutions of channels one after the other.
 
 use crate::arch::mve::affine::End;
-use crate::arch::mve::depthwise::{Space, Tile};
+use crate::arch::mve::depthwise::{Group, Space, Tile};
 use core::cell::Cell;
 
 /// Copies so many channels of columns that are `step` elements from each other to the windows of the channels: each `window` elements from the next, with columns `lines` from each other.
@@ -55,7 +55,16 @@ pub(crate) unsafe fn collect(
     }
 }
 
-/// All pixels of so many channels. With `TURNS`, the first line of a window is its `phase`th.
+/// What the block reads of channels.
+pub(crate) struct Prepared;
+
+impl Prepared {
+    pub(crate) fn of(_: &Space<'_>, _: &[i32], _: usize, _: usize) -> Self {
+        Prepared
+    }
+}
+
+/// All pixels of a group's channels. With `TURNS`, the first line of a window is its `phase`th.
 pub(crate) fn eights_of_pixels<
     const LINES: usize,
     const ALONG: usize,
@@ -65,15 +74,11 @@ pub(crate) fn eights_of_pixels<
     const CLAMPED: bool,
     const TURNS: bool,
 >(
-    space: &Space<'_>,
-    w: &[i32],
-    channels: usize,
+    group: &Group<'_>,
     phase: usize,
 ) {
     let (tile, end) = (Tile::of(LINES, ALONG, STRIDE), End::of(SHIFT, EXACT, CLAMPED));
-    if !space.fit(w, channels, tile.words(end), tile.window(space.row)) {
-        return;
-    }
+    let Group { space, w, channels, .. } = *group;
     let (windows, results) =
         (space.windows.chunks_exact(space.window), space.results.chunks_exact(space.row));
     for ((w, x), y) in w.chunks_exact(tile.words(end)).zip(windows).zip(results).take(channels) {
