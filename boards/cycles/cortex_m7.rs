@@ -1,0 +1,147 @@
+//! Which instructions a Cortex-M7 begins together, and what they wait for.
+//!
+//! Arm publishes no table. Sources: the model of this core in LLVM (`ARMScheduleM7.td`), and that of SLOTHY (`cortex_m7.py`). Where they differ, LLVM's
+//! counts. For memory without wait states.
+//!
+//! - Two loads, two arithmetic instructions, a store, a product, a shift, a branch and a float instruction can begin in a cycle: two
+//!   of them, next to each other, of which the second reads and writes nothing that the first writes.
+//! - Instructions of the DSP extension that do not multiply, extensions, `REV`, `CLZ` and `BFI` only go first.
+//! - Pairs and lists of registers, divisions, `IT`, hints, barriers and `TBB` go alone.
+//! - Results come after a cycle; those of products and of loads of bytes and halfwords after two, those of floats after three.
+//! - Addresses, and what is shifted, are needed a cycle earlier. What is stored, and what products are added to, is needed a cycle later.
+use super::model::{Class, Cost, Flow};
+use super::operands::{operands, Operands};
+use super::pipeline::{Issue, Registers, Slot, Unit};
+
+/// Cycles of a branch that was not predicted: backwards, and not taken.
+pub const MISPREDICTED: u32 = 6;
+
+/// Cycles of a float division, or a square root.
+const FLOAT_DIVIDE: u8 = 14;
+
+const STORE: u8 = 1;
+const MULTIPLY: u8 = 2;
+const SHIFT: u8 = 4;
+const BRANCH: u8 = 8;
+const FLOAT: u8 = 16;
+const DSP: u8 = 32;
+
+/// What a Cortex-M4 takes becomes what this core waits.
+pub fn cortex_m7(cost: Cost, first: u16, second: Option<u16>) -> Cost {
+    let flow = flow(cost, first, second);
+    Cost { flow, issue: Some(issue(&cost, first, second)), ..cost }
+}
+
+/// Branches to an address in the instruction are predicted: backwards they are taken.
+fn flow(cost: Cost, first: u16, second: Option<u16>) -> Flow {
+    let conditional = |backwards| Flow::Branch { taken: 0, passed: if backwards { MISPREDICTED } else { 0 } };
+    match (first >> 12, second) {
+        (_, Some(_)) if cost.class == Class::Branch && first >> 11 == 0b11110 => {
+            conditional(first & 0x0400 != 0)
+        }
+        (0xd, None) if cost.class == Class::Branch => conditional(first & 0x80 != 0),
+        (0xe | 0xb, None) if cost.class == Class::Branch => conditional(false),
+        _ => cost.flow,
+    }
+}
+
+fn issue(cost: &Cost, first: u16, second: Option<u16>) -> Issue {
+    if cost.class == Class::Float {
+        return float(cost, first, second.unwrap_or(0));
+    }
+    let Operands { reads, address, shifted, sum, stored, writes, moves } = operands(first, second);
+    let (needs, slot) = place(cost.class, first, second, shifted);
+    let latency = match cost.class {
+        Class::Multiply | Class::DspMultiply => 2,
+        Class::Load if !word(first, second) => 2,
+        _ => 1,
+    };
+    Issue {
+        hold: if slot != Slot::Alone || is_pair(first, second) { 0 } else { (cost.cycles - 1) as u8 },
+        reads: reads.without(Registers::FLAGS.when(cost.class == Class::Branch)),
+        early: (address.and(shifted), 1),
+        late: (stored.and(sum), 1),
+        writes: (writes, latency),
+        moves: (moves, 0),
+        slot,
+        needs,
+        ..Issue::alone()
+    }
+}
+
+/// What it needs for itself in its cycle, and its place in a pair.
+fn place(class: Class, first: u16, second: Option<u16>, shifted: Registers) -> (u8, Slot) {
+    match class {
+        Class::Load if !is_pair(first, second) => (0, Slot::Any),
+        Class::Store if !is_pair(first, second) => (STORE, Slot::Any),
+        Class::Multiply | Class::DspMultiply => (MULTIPLY, Slot::Any),
+        Class::Branch if first & 0xfff0 != 0xe8d0 => (BRANCH, Slot::Any),
+        Class::Alu if only_first(first, second) => (DSP | SHIFT, Slot::First),
+        Class::Alu if shifted != Registers::NONE || is_shift(first) => (SHIFT, Slot::Any),
+        Class::Alu => (0, Slot::Any),
+        _ => (0, Slot::Alone),
+    }
+}
+
+/// Pairs of registers, and exclusive loads and stores.
+fn is_pair(first: u16, second: Option<u16>) -> bool {
+    second.is_some() && first >> 9 == 0b111_0100 && first & 0x40 != 0
+}
+
+/// Loads of a word: their results come a cycle sooner.
+fn word(first: u16, second: Option<u16>) -> bool {
+    match second {
+        Some(_) => first >> 5 & 3 == 2,
+        None => matches!(first >> 11, 0b01001 | 0b01101 | 0b10011) || first >> 9 == 0b010_1100,
+    }
+}
+
+/// Shifts by a constant, or by a register.
+fn is_shift(first: u16) -> bool {
+    first < 0x1800 || first >> 10 == 0x10 && matches!(first >> 6 & 0xf, 2 | 3 | 4 | 7)
+}
+
+/// Instructions of the DSP extension that do not multiply, extensions, `REV`, `CLZ`, saturation, bit fields.
+fn only_first(first: u16, second: Option<u16>) -> bool {
+    let Some(second) = second else { return matches!(first >> 8, 0xb2 | 0xba) };
+    let parallel = first >> 8 == 0xfa && (first & 0x80 != 0 || second & 0x80 != 0);
+    let packs = first & 0xfff0 == 0xeac0;
+    let fields = first & 0xfb00 == 0xf300 && second & 0x8000 == 0;
+    parallel || packs || fields
+}
+
+/// One in a cycle. Sums of products need what they are added to three cycles later.
+fn float(cost: &Cost, first: u16, second: u16) -> Issue {
+    let q = Registers::q;
+    let (n, d, m) = (q(first >> 1), q(second >> 13), q(second >> 1));
+    let core = Registers::r(second >> 12);
+    let memory = first & 0xfe00 == 0xec00 && first & 0xffe0 != 0xec40;
+    if memory {
+        let (load, one) = (first & 0x10 != 0, first & 0x0120 == 0x0100 && cost.cycles == 2);
+        return Issue {
+            hold: if one { 0 } else { (cost.cycles - 2) as u8 },
+            early: (Registers::r(first), 1),
+            late: (d.when(!load), 2),
+            writes: (d.when(load), 1),
+            needs: if load { 0 } else { STORE },
+            slot: if one { Slot::Any } else { Slot::Alone },
+            ..Issue::alone()
+        };
+    }
+    let moves = second & 0x10 != 0 && first >> 8 == 0xee; // VMOV of a core register
+    let to_core = first & 0x10 != 0;
+    let (latency, sum) = match cost.cycles {
+        3 => (6, true),
+        14 => (FLOAT_DIVIDE + 2, false),
+        _ => (3, false),
+    };
+    Issue {
+        unit: Some((Unit::Multiply, if cost.cycles == 14 { FLOAT_DIVIDE } else { 1 })),
+        reads: if moves { n.when(to_core).and(core.when(!to_core)) } else { n.and(m) },
+        late: (d.when(sum), 3),
+        writes: (if moves { core.when(to_core).and(n.when(!to_core)) } else { d }, latency),
+        needs: FLOAT,
+        slot: Slot::Any,
+        ..Issue::alone()
+    }
+}
