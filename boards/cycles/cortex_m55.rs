@@ -103,3 +103,82 @@ fn float(cost: &Cost, first: u16, second: u16) -> Issue {
     let busy = if cost.cycles == 14 && !moves { FLOAT_DIVIDE } else { 1 };
     Issue { unit: Some((Unit::Multiply, busy)), reads, writes, ..Issue::alone() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::cores::Core;
+    use super::super::count::testing::{each, turn};
+
+    type Instruction = (u16, Option<u16>);
+
+    const VLDRB_Q0: Instruction = (0xecb4, Some(0x1e10)); // vldrb.u8 q0, [r4], #16
+    const VLDRB_Q1: Instruction = (0xecb5, Some(0x3e10)); // vldrb.u8 q1, [r5], #16
+    const VMLADAVA: Instruction = (0xeef0, Some(0x2f22)); // vmladava.s8 r2, q0, q1
+    const VADD: Instruction = (0xef22, Some(0x0844)); // vadd.i32 q0, q1, q2
+    const VMUL: Instruction = (0xef22, Some(0x0954)); // vmul.i32 q0, q1, q2
+    const VSHR: Instruction = (0xefbd, Some(0x4050)); // vshr.s32 q2, q0, #3
+    const VQMOVNB: Instruction = (0xee33, Some(0x0e01)); // vqmovnb.s16 q0, q0
+    const VSTRW: Instruction = (0xed84, Some(0x1f00)); // vstrw.32 q0, [r4]
+    const GATHER_WORDS: Instruction = (0xfc91, Some(0x0f45)); // vldrw.u32 q0, [r1, q2, uxtw #2]
+    const GATHER_BYTES: Instruction = (0xfc91, Some(0x0e04)); // vldrb.u8 q0, [r1, q2]
+    const LE: Instruction = (0xf00f, Some(0xc009));
+    const SUBS: Instruction = (0x3e01, None); // subs r6, #1
+    const BNE: Instruction = (0xd1f8, None);
+    const LDR: Instruction = (0x6811, None); // ldr r1, [r2]
+    const ADDS: Instruction = (0x1840, None); // adds r0, r0, r1
+    const ADDS_3: Instruction = (0x3301, None); // adds r3, #1
+
+    #[test]
+    fn loads_and_products_alternate() {
+        // Cycle 0 the load, 1 its second half and the product, 2 the next load and the second half of the product.
+        assert_eq!(turn(Core::CortexM55, &[VLDRB_Q0, VMLADAVA, LE]), 2);
+        // The loads begin in cycles 0 and 2, the product in 3, the next load in 4.
+        assert_eq!(turn(Core::CortexM55, &[VLDRB_Q0, VLDRB_Q1, VMLADAVA, LE]), 4);
+        // A branch that is no loop end: load 0, product 1, subs 2, bne 3 and the refill of 2.
+        assert_eq!(turn(Core::CortexM55, &[VLDRB_Q0, VMLADAVA, SUBS, BNE]), 6);
+    }
+
+    #[test]
+    fn a_tile_of_a_convolution() {
+        // Two pixels, and one filter for both: loads in 0, 2 and 4, products in 5 and 7; the next load begins behind the last product, in 8.
+        let filter = [VLDRB_Q0, VMLADAVA, VMLADAVA];
+        assert_eq!(turn(Core::CortexM55, &[&[VLDRB_Q1, VLDRB_Q1][..], &filter, &[LE]].concat()), 8);
+        // Each further filter takes four: its load begins in the second half of the last product, a cycle before its own products.
+        assert_eq!(turn(Core::CortexM55, &[&[VLDRB_Q1, VLDRB_Q1][..], &filter, &filter, &[LE]].concat()), 12);
+    }
+
+    #[test]
+    fn instructions_of_one_unit_wait() {
+        assert_eq!(turn(Core::CortexM55, &[VADD, VADD, LE]), 4);
+        assert_eq!(turn(Core::CortexM55, &[VADD, VMUL, LE]), 2);
+        assert_eq!(each(Core::CortexM55, &[VADD, LDR, VADD]), [1, 1, 1], "something else is between them");
+    }
+
+    #[test]
+    fn gathers_take_two_elements_in_a_cycle() {
+        assert_eq!(turn(Core::CortexM55, &[GATHER_WORDS, LE]), 2);
+        assert_eq!(turn(Core::CortexM55, &[GATHER_BYTES, LE]), 8);
+        // The addresses come one cycle after vshr began, and are needed four cycles before the gather begins.
+        assert_eq!(each(Core::CortexM55, &[VSHR, GATHER_WORDS]), [1, 5]);
+    }
+
+    #[test]
+    fn results_are_waited_for() {
+        assert_eq!(each(Core::CortexM55, &[VADD, VSTRW]), [1, 1]);
+        assert_eq!(each(Core::CortexM55, &[VMUL, VSHR]), [1, 2]);
+        assert_eq!(each(Core::CortexM55, &[VMUL, VSTRW]), [1, 1], "stores need it later");
+        assert_eq!(each(Core::CortexM55, &[VQMOVNB, VSTRW]), [1, 2]);
+        assert_eq!(each(Core::CortexM55, &[LDR, ADDS]), [1, 2]);
+        let (shifted, eors) = ((0xea81, Some(0x1032)), (0x404a, None)); // eor.w r0, r1, r2, ror #4; eors r2, r1
+        assert_eq!(each(Core::CortexM55, &[eors, shifted]), [1, 2]);
+    }
+
+    #[test]
+    fn some_pairs_begin_together() {
+        assert_eq!(each(Core::CortexM55, &[ADDS_3, LDR]), [1, 0]);
+        assert_eq!(each(Core::CortexM55, &[LDR, ADDS_3]), [1, 0]);
+        assert_eq!(each(Core::CortexM55, &[ADDS, LDR]), [1, 1], "neither is a companion");
+        assert_eq!(each(Core::CortexM55, &[SUBS, BNE]), [1, 1], "the branch needs the flags");
+        assert_eq!(each(Core::CortexM55, &[ADDS_3, VADD]), [1, 1], "a vector goes alone");
+    }
+}

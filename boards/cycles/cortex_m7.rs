@@ -145,3 +145,60 @@ fn float(cost: &Cost, first: u16, second: u16) -> Issue {
         ..Issue::alone()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::cores::Core;
+    use super::super::count::testing::{each, turn};
+
+    type Instruction = (u16, Option<u16>);
+
+    const LDR_0: Instruction = (0xf854, Some(0x0b04)); // ldr r0, [r4], #4
+    const LDR_1: Instruction = (0xf855, Some(0x1b04)); // ldr r1, [r5], #4
+    const LDRSB_0: Instruction = (0xf914, Some(0x0b01)); // ldrsb r0, [r4], #1
+    const LDRSB_1: Instruction = (0xf915, Some(0x1b01)); // ldrsb r1, [r5], #1
+    const SMLAD: Instruction = (0xfb20, Some(0x2201)); // smlad r2, r0, r1, r2
+    const MLA: Instruction = (0xfb00, Some(0x2201)); // mla r2, r0, r1, r2
+    const ADD: Instruction = (0xf103, Some(0x0304)); // add.w r3, r3, #4
+    const SUBS: Instruction = (0x3e01, None); // subs r6, #1
+    const BNE: Instruction = (0xd1f8, None);
+    const STR: Instruction = (0xf843, Some(0x2b04)); // str r2, [r3], #4
+    const SXTB16: Instruction = (0xfa2f, Some(0xf081)); // sxtb16 r0, r1
+    const EOR: Instruction = (0xea81, Some(0x1032)); // eor.w r0, r1, r2, ror #4
+    const EOR_8: Instruction = (0xea81, Some(0x1832)); // eor.w r8, r1, r2, ror #4
+    const LDRD: Instruction = (0xe8f4, Some(0x8902)); // ldrd r8, r9, [r4], #8
+
+    #[test]
+    fn loops_by_hand() {
+        // Cycle 0 both loads, 1 the product and subs, 2 the branch, which is predicted.
+        assert_eq!(turn(Core::CortexM7, &[LDR_0, LDR_1, SMLAD, SUBS, BNE]), 3);
+        // Bytes come a cycle later: 0 both loads, 2 the product and subs, 3 the branch.
+        assert_eq!(turn(Core::CortexM7, &[LDRSB_0, LDRSB_1, MLA, SUBS, BNE]), 4);
+        // 0 a load and the addition, 1 a load, 2 the product and subs, 3 the branch.
+        assert_eq!(turn(Core::CortexM7, &[LDR_0, ADD, LDR_1, MLA, SUBS, BNE]), 4);
+        assert_eq!(turn(Core::CortexM7, &[SUBS, BNE]), 1);
+    }
+
+    #[test]
+    fn what_begins_together() {
+        assert_eq!(each(Core::CortexM7, &[LDR_0, STR]), [1, 0]);
+        assert_eq!(each(Core::CortexM7, &[STR, STR]), [1, 1]);
+        assert_eq!(
+            each(Core::CortexM7, &[SMLAD, MLA]),
+            [1, 1],
+            "one product in a cycle, whose sum is there in time"
+        );
+        assert_eq!(each(Core::CortexM7, &[EOR, EOR_8]), [1, 1], "one shift in a cycle");
+        assert_eq!(each(Core::CortexM7, &[SXTB16, ADD]), [1, 0]);
+        assert_eq!(each(Core::CortexM7, &[ADD, SXTB16]), [1, 1], "it only goes first");
+        assert_eq!(each(Core::CortexM7, &[LDRD, ADD]), [1, 1], "a pair of registers goes alone");
+    }
+
+    #[test]
+    fn what_is_waited_for() {
+        assert_eq!(each(Core::CortexM7, &[LDR_1, SXTB16]), [1, 2], "what is extended is needed early");
+        assert_eq!(each(Core::CortexM7, &[ADD, STR]), [1, 2], "an address too");
+        assert_eq!(each(Core::CortexM7, &[SMLAD, STR]), [1, 1], "what is stored is needed late");
+        assert_eq!(each(Core::CortexM7, &[(0xfb91, Some(0xf0f2)), ADD]), [6, 1], "a division");
+    }
+}

@@ -164,6 +164,35 @@ impl<'a> Counter<'a> {
     }
 }
 
+/// For tests of pipelines.
+#[cfg(test)]
+pub(super) mod testing {
+    use super::*;
+
+    fn block(core: Core, start: u32, instructions: &[(u16, Option<u16>)]) -> Block {
+        let mut block = Block::new(start);
+        instructions.iter().for_each(|&(first, second)| block.push(core, first, second));
+        block
+    }
+
+    /// Cycles of each instruction after those before it.
+    pub(in super::super) fn each(core: Core, instructions: &[(u16, Option<u16>)]) -> Vec<u32> {
+        block(core, 0x100, instructions).instructions.iter().map(|(_, cycles)| *cycles).collect()
+    }
+
+    /// Cycles of a turn of a loop, whose last instruction goes back.
+    pub(in super::super) fn turn(core: Core, instructions: &[(u16, Option<u16>)]) -> u64 {
+        let body = block(core, 0x100, instructions);
+        let mut counter = Counter::new();
+        let mut after = |turns| {
+            (0..turns).for_each(|_| counter.enter(&body));
+            counter.finish().cycles
+        };
+        let first = after(2);
+        (after(10) - first) / 10
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
