@@ -115,16 +115,16 @@ fn float(cost: &Cost, first: u16, second: u16) -> Issue {
     let q = Registers::q;
     let (n, d, m) = (q(first >> 1), q(second >> 13), q(second >> 1));
     let core = Registers::r(second >> 12);
-    let memory = first & 0xfe00 == 0xec00 && first & 0xffe0 != 0xec40;
-    if memory {
-        let (load, one) = (first & 0x10 != 0, first & 0x0120 == 0x0100 && cost.cycles == 2);
+    if first & 0xfe00 == 0xec00 && first & 0xffe0 != 0xec40 {
+        let load = first & 0x10 != 0;
+        let (one, word) = (first & 0x0120 == 0x0100, cost.cycles == 2);
         return Issue {
-            hold: if one { 0 } else { (cost.cycles - 2) as u8 },
+            hold: if one { 0 } else { (cost.cycles - 1) as u8 },
             early: (Registers::r(first), 1),
             late: (d.when(!load), 2),
             writes: (d.when(load), 1),
             needs: if load { 0 } else { STORE },
-            slot: if one { Slot::Any } else { Slot::Alone },
+            slot: if one && word { Slot::Any } else { Slot::Alone },
             ..Issue::alone()
         };
     }
@@ -192,6 +192,8 @@ mod tests {
         assert_eq!(each(Core::CortexM7, &[SXTB16, ADD]), [1, 0]);
         assert_eq!(each(Core::CortexM7, &[ADD, SXTB16]), [1, 1], "it only goes first");
         assert_eq!(each(Core::CortexM7, &[LDRD, ADD]), [1, 1], "a pair of registers goes alone");
+        let (vldr_s, vldr_d) = ((0xed91, Some(0x0a00)), (0xed91, Some(0x0b00)));
+        assert_eq!(each(Core::CortexM7, &[vldr_s, ADD, vldr_d, ADD]), [1, 0, 1, 1]);
     }
 
     #[test]

@@ -212,7 +212,7 @@ macro_rules! kernel_table {
             Conv2dI8DspSmall = conv2d_i8_dsp_small(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
         }
         Mve {
-            Conv2dI8Mve = conv2d_i8_mve(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4, cycles: &[(M55, cycles(165, 6000, 700))] };
+            Conv2dI8Mve = conv2d_i8_mve(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4, cycles: &[(M55, cycles(165, 6000, 400))] };
             Conv2dI8MveSmall = conv2d_i8_mve_small(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
             Conv2dI8MvePoints = conv2d_i8_mve_points(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
             Conv2dI8MvePointsSmall = conv2d_i8_mve_points_small(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
