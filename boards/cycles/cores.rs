@@ -1,5 +1,7 @@
 //! What other cores than the Cortex-M4 do otherwise. `docs/cycles.md` has the tables and says what is left out.
-use super::model::{cost as cortex_m4, Class, Cost, Overlap};
+use super::cortex_m55::cortex_m55;
+use super::cortex_m7::cortex_m7;
+use super::model::{cost as cortex_m4, Class, Cost, Flow, Overlap};
 use super::riscv;
 
 /// A processor core.
@@ -12,11 +14,11 @@ pub enum Core {
     /// Armv7E-M.
     #[default]
     CortexM4,
-    /// Armv7E-M with two issue slots. Arm publishes no timing of its instructions: those of the Cortex-M4 stand in.
+    /// Armv7E-M with two issue slots.
     CortexM7,
     /// Armv8-M Mainline. Arm publishes no timing of its instructions: those of the Cortex-M4 stand in.
     CortexM33,
-    /// Armv8.1-M Mainline with Helium. Arm publishes no timing of its instructions: those of the Cortex-M4 stand in.
+    /// Armv8.1-M Mainline with Helium, half a vector at a time.
     CortexM55,
     /// RISC-V with three stages, as in the RP2350.
     Hazard3,
@@ -61,9 +63,9 @@ impl Core {
             Core::CortexM0Plus => "Cortex-M0+ with single-cycle multiplier, no wait states",
             Core::CortexM3 => "Cortex-M3, no wait states",
             Core::CortexM4 => "Cortex-M4, no wait states",
-            Core::CortexM7 => "as a Cortex-M4 would take, no wait states",
+            Core::CortexM7 => "Cortex-M7 by published scheduling models, no wait states",
             Core::CortexM33 => "as a Cortex-M4 would take, no wait states",
-            Core::CortexM55 => "as a Cortex-M4 would take, Helium aside, no wait states",
+            Core::CortexM55 => "Cortex-M55 by published scheduling models, no wait states",
             Core::Hazard3 => "Hazard3, each load as if its result was waited for, no wait states",
         }
     }
@@ -77,7 +79,9 @@ impl Core {
         match self {
             Core::CortexM0Plus => cortex_m0plus(cost, second),
             Core::CortexM3 => cortex_m3(cost, first, second),
-            Core::CortexM4 | Core::CortexM7 | Core::CortexM33 | Core::CortexM55 | Core::Hazard3 => cost,
+            Core::CortexM7 => cortex_m7(cost, first, second),
+            Core::CortexM55 => cortex_m55(cost, first, second),
+            Core::CortexM4 | Core::CortexM33 | Core::Hazard3 => cost,
         }
     }
 
@@ -97,7 +101,7 @@ impl Core {
 
 /// Cortex-M0+ Technical Reference Manual (Arm DDI 0484), table 3-1. Nothing overlaps.
 fn cortex_m0plus(cost: Cost, second: Option<u16>) -> Cost {
-    let refill = cost.refill.min(1);
+    let refill = cost.refill().min(1);
     let cycles = match (cost.class, second) {
         (Class::Load | Class::Store, _) => 2,
         // POP of PC: 3 + N with the refill.
@@ -106,7 +110,8 @@ fn cortex_m0plus(cost: Cost, second: Option<u16>) -> Cost {
         (Class::Other, Some(_)) => 3,  // MRS, MSR, barriers
         _ => cost.cycles,
     };
-    Cost { cycles, refill, overlap: Overlap::None, ..cost }
+    let flow = if refill > 0 { Flow::Branch { taken: refill, passed: 0 } } else { Flow::Straight };
+    Cost { cycles, flow, overlap: Overlap::None, ..cost }
 }
 
 /// Cortex-M3 Technical Reference Manual (Arm DDI 0337), table 3-1: multipliers that take several cycles. Those that end early where
@@ -155,7 +160,7 @@ mod tests {
         ] {
             let cost = Core::CortexM0Plus.cost(first, second);
             assert_eq!(
-                (cost.cycles, cost.refill, cost.overlap),
+                (cost.cycles, cost.refill(), cost.overlap),
                 (cycles, refill, Overlap::None),
                 "{first:#06x}"
             );

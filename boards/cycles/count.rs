@@ -1,6 +1,7 @@
 //! From costs of instructions to totals of a run: blocks, which are decoded once, and a counter, which sees them executed.
 use super::cores::Core;
-use super::model::{Class, Cost, Overlap};
+use super::model::{Class, Cost, Flow};
+use super::pipeline::Pipeline;
 use std::ops::{Add, Sub};
 
 /// Executed instructions, and what they cost.
@@ -58,22 +59,29 @@ impl Sub for Totals {
 pub struct Block {
     start: u32,
     end: u32,
-    /// Each with its cycles after the one before it.
+    /// Each with its cycles after those before it.
     instructions: Vec<(Cost, u32)>,
+    /// What is on its way at the end.
+    pipeline: Pipeline,
     whole: Totals,
 }
 
 impl Block {
     /// An empty block at an address.
     pub fn new(start: u32) -> Self {
-        Block { start, end: start, instructions: Vec::new(), whole: Totals::default() }
+        Block {
+            start,
+            end: start,
+            instructions: Vec::new(),
+            pipeline: Pipeline::EMPTY,
+            whole: Totals::default(),
+        }
     }
 
     /// Appends an instruction of one halfword, or of two, as a core executes it.
     pub fn push(&mut self, core: Core, first: u16, second: Option<u16>) {
         let cost = core.cost(first, second);
-        let cycles =
-            cost.cycles_after(self.instructions.last().map_or(Overlap::None, |(last, _)| last.overlap));
+        let cycles = self.pipeline.step(&cost);
         self.instructions.push((cost, cycles));
         self.whole = self.whole + totals(&cost, cycles);
         self.end = self.end.wrapping_add(if second.is_some() { 4 } else { 2 });
@@ -89,16 +97,29 @@ impl Block {
 
     /// What it costs more (or less) that `next` was executed after this: cycles, and whether the flow changed.
     fn transition(&self, next: &Block) -> (i64, bool) {
-        let (Some((last, _)), Some((first, cycles))) = (self.instructions.last(), next.instructions.first())
-        else {
-            return (0, false);
-        };
-        match (last.refill > 0, self.end == next.start) {
-            (true, false) => (i64::from(last.refill), true),
-            // The emulator also ends blocks where no branch is. Loads and stores overlap across such an end.
-            (false, true) => (i64::from(first.cycles_after(last.overlap)) - i64::from(*cycles), false),
-            _ => (0, false),
+        let Some((last, _)) = self.instructions.last() else { return (0, false) };
+        let straight = self.end == next.start;
+        match last.flow {
+            Flow::Branch { taken: 0, .. } if !straight => (next.entered(self.pipeline.turn()), true),
+            Flow::Branch { taken, .. } if !straight => (i64::from(taken), true),
+            Flow::Branch { passed, .. } if passed > 0 => (i64::from(passed), false),
+            // The emulator also ends blocks where no branch is.
+            _ if straight => (next.entered(self.pipeline), false),
+            Flow::Branch { .. } | Flow::Straight => (0, false),
         }
+    }
+
+    /// What it costs more (or less) to come here with something on its way. Looks at instructions until it is forgotten.
+    fn entered(&self, mut pipeline: Pipeline) -> i64 {
+        let (mut empty, mut more) = (Pipeline::EMPTY, 0);
+        for (cost, cycles) in &self.instructions {
+            if pipeline == empty {
+                break;
+            }
+            empty.step(cost);
+            more += i64::from(pipeline.step(cost)) - i64::from(*cycles);
+        }
+        more
     }
 }
 
@@ -140,6 +161,35 @@ impl<'a> Counter<'a> {
     /// Totals when all of the current block has been executed.
     pub fn finish(&self) -> Totals {
         self.done + self.current.map_or(Totals::default(), |block| block.whole)
+    }
+}
+
+/// For tests of pipelines.
+#[cfg(test)]
+pub(super) mod testing {
+    use super::*;
+
+    fn block(core: Core, start: u32, instructions: &[(u16, Option<u16>)]) -> Block {
+        let mut block = Block::new(start);
+        instructions.iter().for_each(|&(first, second)| block.push(core, first, second));
+        block
+    }
+
+    /// Cycles of each instruction after those before it.
+    pub(in super::super) fn each(core: Core, instructions: &[(u16, Option<u16>)]) -> Vec<u32> {
+        block(core, 0x100, instructions).instructions.iter().map(|(_, cycles)| *cycles).collect()
+    }
+
+    /// Cycles of a turn of a loop, whose last instruction goes back.
+    pub(in super::super) fn turn(core: Core, instructions: &[(u16, Option<u16>)]) -> u64 {
+        let body = block(core, 0x100, instructions);
+        let mut counter = Counter::new();
+        let mut after = |turns| {
+            (0..turns).for_each(|_| counter.enter(&body));
+            counter.finish().cycles
+        };
+        let first = after(2);
+        (after(10) - first) / 10
     }
 }
 

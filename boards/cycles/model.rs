@@ -22,6 +22,7 @@
 //! | `VMLA`, `VMLS`, `VFMA` and their kin | 3 |
 //! | `VMOV` of two core registers | 2 |
 //! | other float instructions | 1 |
+use super::pipeline::Issue;
 
 /// Extra cycles of a change of flow. The manual says 1 to 3, depending on alignment and prefetch.
 pub const REFILL: u32 = 2;
@@ -50,13 +51,15 @@ pub enum Class {
     Branch,
     /// Floating point, loads and stores included.
     Float,
+    /// Vectors of Helium, loads, stores and predicates included.
+    Vector,
     /// System instructions, hints, barriers, other coprocessors.
     Other,
 }
 
 impl Class {
     /// Every class, in order of its discriminant.
-    pub const ALL: [Class; 10] = [
+    pub const ALL: [Class; 11] = [
         Class::Alu,
         Class::Multiply,
         Class::DspMultiply,
@@ -66,6 +69,7 @@ impl Class {
         Class::Multiple,
         Class::Branch,
         Class::Float,
+        Class::Vector,
         Class::Other,
     ];
 
@@ -81,6 +85,7 @@ impl Class {
             Class::Multiple => "multiple",
             Class::Branch => "branch",
             Class::Float => "float",
+            Class::Vector => "vector",
             Class::Other => "other",
         }
     }
@@ -97,6 +102,20 @@ pub enum Overlap {
     Gives,
 }
 
+/// Where an instruction goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flow {
+    /// To the next one.
+    Straight,
+    /// Perhaps elsewhere.
+    Branch {
+        /// What it costs more if it goes elsewhere.
+        taken: u32,
+        /// What it costs more if it does not.
+        passed: u32,
+    },
+}
+
 /// What the model knows of one instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cost {
@@ -106,13 +125,16 @@ pub struct Cost {
     pub cycles: u32,
     /// How it overlaps.
     pub overlap: Overlap,
-    /// What it costs more when it changes the flow; 0 for what never does.
-    pub refill: u32,
+    /// Where it goes.
+    pub flow: Flow,
+    /// How it goes through a pipeline that is modelled. Its cycles are then what it waits there, and `cycles` and `overlap` say nothing.
+    pub issue: Option<Issue>,
 }
 
 impl Cost {
-    const fn new(class: Class, cycles: u32) -> Self {
-        Cost { class, cycles, overlap: Overlap::None, refill: 0 }
+    /// Of an instruction that overlaps with nothing and goes on to the next one.
+    pub const fn new(class: Class, cycles: u32) -> Self {
+        Cost { class, cycles, overlap: Overlap::None, flow: Flow::Straight, issue: None }
     }
 
     const fn load() -> Self {
@@ -136,7 +158,18 @@ impl Cost {
     }
 
     const fn branching_if(self, branches: bool) -> Self {
-        Cost { refill: if branches { REFILL } else { 0 }, ..self }
+        Cost {
+            flow: if branches { Flow::Branch { taken: REFILL, passed: 0 } } else { Flow::Straight },
+            ..self
+        }
+    }
+
+    /// What it costs more if it goes elsewhere; 0 for what never does.
+    pub fn refill(&self) -> u32 {
+        match self.flow {
+            Flow::Straight => 0,
+            Flow::Branch { taken, .. } => taken,
+        }
     }
 
     /// Its cycles after `before`.
@@ -288,7 +321,7 @@ mod tests {
     /// Class, cycles by itself, and whether it may branch.
     fn of(first: u16, second: Option<u16>) -> (Class, u32, bool) {
         let cost = cost(first, second);
-        (cost.class, cost.cycles, cost.refill > 0)
+        (cost.class, cost.cycles, cost.refill() > 0)
     }
 
     #[test]

@@ -10,7 +10,7 @@
 //! | branch | 1, or 2 if it is taken |
 //! | `JAL`, `JALR` | 2 |
 //! | `DIV`, `REM` | 18 or 19; taken as 18 |
-use super::model::{Class, Cost, Overlap};
+use super::model::{Class, Cost, Flow};
 
 const LOAD: u32 = 2;
 const DIVIDE: u32 = 18;
@@ -27,7 +27,8 @@ pub fn hazard3(first: u16, second: Option<u16>) -> Cost {
         Some(second) => wide(u32::from(second) << 16 | u32::from(first)),
         None => compressed(first),
     };
-    Cost { class, cycles, overlap: Overlap::None, refill }
+    let flow = if refill > 0 { Flow::Branch { taken: refill, passed: 0 } } else { Flow::Straight };
+    Cost { flow, ..Cost::new(class, cycles) }
 }
 
 /// "The RISC-V Instruction Set Manual", volume I: table of opcodes.
@@ -83,7 +84,7 @@ mod tests {
             assert!(is_wide(first), "{instruction:#010x}");
             let cost = hazard3(first, Some(second));
             assert_eq!(
-                (cost.class, cost.cycles, cost.refill),
+                (cost.class, cost.cycles, cost.refill()),
                 (class, cycles, refill),
                 "{instruction:#010x}"
             );
@@ -108,7 +109,11 @@ mod tests {
         ] {
             assert!(!is_wide(instruction), "{instruction:#06x}");
             let cost = hazard3(instruction, None);
-            assert_eq!((cost.class, cost.cycles, cost.refill), (class, cycles, refill), "{instruction:#06x}");
+            assert_eq!(
+                (cost.class, cost.cycles, cost.refill()),
+                (class, cycles, refill),
+                "{instruction:#06x}"
+            );
         }
     }
 }

@@ -1,14 +1,25 @@
 //! Counting instructions and cycles: the QEMU plugin of `boards/cycles`, compiled on first use, and its report.
 //!
-//! [`model`] says what an instruction costs on a Cortex-M4, [`cores`] what other cores do otherwise, [`riscv`] what one costs there, and [`count`] how costs add up.
+//! [`model`] says what an instruction costs on a Cortex-M4, [`cores`] what other cores do otherwise, [`riscv`] what one costs there, [`pipeline`] how
+//! instructions wait for each other on cores whose pipeline is modelled, and [`count`] how costs add up.
 //! All are parts of the plugin, and parts of this crate.
 
 #[path = "../cycles/cores.rs"]
 pub mod cores;
+#[path = "../cycles/cortex_m55.rs"]
+pub mod cortex_m55;
+#[path = "../cycles/cortex_m7.rs"]
+pub mod cortex_m7;
 #[path = "../cycles/count.rs"]
 pub mod count;
+#[path = "../cycles/helium.rs"]
+pub mod helium;
 #[path = "../cycles/model.rs"]
 pub mod model;
+#[path = "../cycles/operands.rs"]
+pub mod operands;
+#[path = "../cycles/pipeline.rs"]
+pub mod pipeline;
 #[path = "../cycles/riscv.rs"]
 pub mod riscv;
 
@@ -21,11 +32,16 @@ use std::process::Command;
 use std::time::Duration;
 
 /// The plugin's sources.
-const SOURCES: [(&str, &str); 7] = [
+const SOURCES: [(&str, &str); 12] = [
     ("cores.rs", include_str!("../cycles/cores.rs")),
+    ("cortex_m55.rs", include_str!("../cycles/cortex_m55.rs")),
+    ("cortex_m7.rs", include_str!("../cycles/cortex_m7.rs")),
     ("lib.rs", include_str!("../cycles/lib.rs")),
     ("count.rs", include_str!("../cycles/count.rs")),
+    ("helium.rs", include_str!("../cycles/helium.rs")),
     ("model.rs", include_str!("../cycles/model.rs")),
+    ("operands.rs", include_str!("../cycles/operands.rs")),
+    ("pipeline.rs", include_str!("../cycles/pipeline.rs")),
     ("plugin.rs", include_str!("../cycles/plugin.rs")),
     ("qemu.rs", include_str!("../cycles/qemu.rs")),
     ("riscv.rs", include_str!("../cycles/riscv.rs")),

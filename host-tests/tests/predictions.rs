@@ -18,7 +18,7 @@ fn predictions_are_near_what_is_measured() {
         return;
     };
     for model in ["mlperf_kws_int8", "mlperf_vww_int8", "mlperf_ad_int8"] {
-        for board in ["qemu-cortex-m4", "qemu-cortex-m0"] {
+        for board in ["qemu-cortex-m4", "qemu-cortex-m0", "qemu-cortex-m55"] {
             let path = folder.join("tflite").join(model).with_extension("tflite");
             let report = bench(&path, &Options::default(), board, true).unwrap();
             let program = &report.compiled().program;

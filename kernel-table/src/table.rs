@@ -45,9 +45,9 @@ impl Isa {
 pub enum Core {
     /// Cortex-M0 and M0+, with a multiplier of one cycle.
     M0,
-    /// Cortex-M4, and what is told its cycles: Cortex-M7 and M33.
+    /// Cortex-M4, and what is told its cycles: Cortex-M7, which takes fewer, and M33.
     M4,
-    /// Cortex-M55. There is no model of its cycles yet: kernels with vectors have rough numbers of instructions, the others the cycles of Cortex-M4.
+    /// Cortex-M55. Kernels without vectors are told the cycles of Cortex-M4.
     M55,
     /// A core of a server, a few years old.
     Host,
@@ -212,7 +212,7 @@ macro_rules! kernel_table {
             Conv2dI8DspSmall = conv2d_i8_dsp_small(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
         }
         Mve {
-            Conv2dI8Mve = conv2d_i8_mve(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4, cycles: &[(M55, cycles(190, 4000, 100))] };
+            Conv2dI8Mve = conv2d_i8_mve(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4, cycles: &[(M55, cycles(165, 6000, 400))] };
             Conv2dI8MveSmall = conv2d_i8_mve_small(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
             Conv2dI8MvePoints = conv2d_i8_mve_points(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
             Conv2dI8MvePointsSmall = conv2d_i8_mve_points_small(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
@@ -260,8 +260,8 @@ macro_rules! kernel_table {
             Depthwise2dI8DspPlanarExact = depthwise2d_i8_dsp_planar_exact(I8, I8) -> I8 { arithmetic: Reference };
         }
         Mve {
-            Depthwise2dI8Mve = depthwise2d_i8_mve(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M55, cycles(100, 7000, 300))] };
-            Depthwise2dI8MveColumns = depthwise2d_i8_mve_columns(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M55, cycles(100, 7000, 300))] };
+            Depthwise2dI8Mve = depthwise2d_i8_mve(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M55, cycles(500, 6500, 2000))] };
+            Depthwise2dI8MveColumns = depthwise2d_i8_mve_columns(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M55, cycles(500, 6500, 2000))] };
         }
         Simd {
             Depthwise2dF32SimdReproducible = depthwise2d_f32_simd_reproducible(F32, F32) -> F32 { on_crew: Depthwise2dF32SimdReproducibleCrew };
@@ -308,7 +308,7 @@ macro_rules! kernel_table {
             DenseI8I16Dsp = dense_i8_i16_dsp(I8, I8) -> I16 { arithmetic: Reference, cycles: &[(M4, cycles(2400, 60000, 0))] };
         }
         Mve {
-            DenseI8Mve = dense_i8_mve(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 8, cycles: &[(M55, cycles(230, 5000, 60))] };
+            DenseI8Mve = dense_i8_mve(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 8, cycles: &[(M55, cycles(144, 6300, 100))] };
             DenseI8MveSmall = dense_i8_mve_small(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 8 };
             DenseI8I16Mve = dense_i8_i16_mve(I8, I8) -> I16 { arithmetic: Reference, filters_at_once: 8, cycles: &[(M55, cycles(300, 8000, 60))] };
         }
@@ -367,7 +367,7 @@ macro_rules! kernel_table {
             MeanPool2dI8Dsp = mean_pool2d_i8_dsp(I8) -> I8 { arithmetic: Linear };
         }
         Mve {
-            MeanPool2dI8Mve = mean_pool2d_i8_mve(I8) -> I8 { arithmetic: Linear, cycles: &[(M55, cycles(0, 2000, 100))] };
+            MeanPool2dI8Mve = mean_pool2d_i8_mve(I8) -> I8 { arithmetic: Linear, cycles: &[(M55, cycles(0, 40000, 150))] };
         }
         Simd {
             AvgPool2dF32Simd = avg_pool2d_f32_simd(F32) -> F32;
@@ -485,7 +485,7 @@ macro_rules! kernel_table {
             AddI8Dsp = add_i8_dsp(I8, I8) -> I8 { arithmetic: Linear, cycles: &[(M4, cycles(0, 5800, 100))] };
         }
         Mve {
-            AddI8Mve = add_i8_mve(I8, I8) -> I8 { arithmetic: Linear, cycles: &[(M55, cycles(0, 2100, 60))] };
+            AddI8Mve = add_i8_mve(I8, I8) -> I8 { arithmetic: Linear, cycles: &[(M55, cycles(0, 4000, 60))] };
         }
         Simd {
             AddF32Simd = add_f32_simd(F32, F32) -> F32;

@@ -69,7 +69,7 @@ impl Tables {
              | model | TFLM instructions | Kiln instructions | Kiln / TFLM | cycles | cycles, small multiplier |\n\
              |---|--:|--:|--:|--:|--:|\n{}\n\n\
              **Cortex-M55** with Helium: executed instructions. TFLM has CMSIS-NN's kernels for Helium (November 2026, gcc 12.2 and clang 16, the better of both). Its LSTM loses its state there. \
-             Cycles are not compared: there is no model of this core yet.\n\n\
+             Cycles of this core are [estimated](cycles.md#cortex-m55), but not compared: those of TFLM were not recorded.\n\n\
              | model | TFLM instructions | Kiln instructions | fewer | RAM | code |\n\
              |---|--:|--:|--:|--:|--:|\n{}\n",
             self.speed.join("\n"),

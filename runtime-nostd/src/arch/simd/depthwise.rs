@@ -122,7 +122,7 @@ unsafe fn depthwise<S: Simd>(
                 }
                 for kx in 0..columns {
                     pointers[part * columns + kx] =
-                        to.add(4 * ring.column(kx * p.dilation_w, c)).cast_const();
+                        to.add(4 * ring.column(kx.wrapping_mul(p.dilation_w), c)).cast_const();
                 }
             }
             let line = Line {
