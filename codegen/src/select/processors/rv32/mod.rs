@@ -1,0 +1,239 @@
+//! Kernels of RISC-V with 32 bits.
+//!
+//! They need a cheap requantisation that is exact for every channel of a layer. A layer that has not gets the portable kernel.
+
+mod pack;
+
+use crate::ir::Layout;
+use crate::requant::{choose_upper, Halves, HalvesForm, Reference, Upper};
+use crate::select::kernel::{self, Asked, Choice, Processor};
+use crate::select::layer::Layer;
+use crate::select::shape::Shape;
+use crate::select::*;
+use crate::Optimize;
+use kiln_kernel_table::Core;
+use std::any::Any;
+
+/// The processor.
+pub(super) struct Rv32;
+
+/// How a layer is computed.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    /// Convolution over all channels, of two or four pixels at a time.
+    Pairs(Shape, usize),
+    /// Convolution of each channel with one filter.
+    Depthwise(Shape),
+    /// The same with filters of 3 × 3.
+    Rolling(Shape),
+    /// Matrix product, of two or four rows at a time.
+    Dense(usize),
+}
+
+/// A kernel of such cores: a layer whose requantisation has a cheap exact form.
+#[derive(Clone, Debug)]
+struct Kernel {
+    way: Way,
+    proven: Proven,
+}
+
+/// What all kernels of a layer have in common.
+#[derive(Clone, Debug)]
+struct Proven {
+    layer: Rc<Layer>,
+    form: HalvesForm,
+    halves: Vec<Halves>,
+    upper: Upper,
+}
+
+impl Processor for Rv32 {
+    fn candidates(&self, asked: &Asked<'_>, core: Core, below: u64) -> Vec<Choice> {
+        if !matches!(asked.node.op, Op::Conv2d { .. } | Op::Dense { .. }) || asked.packing.is_some() {
+            return Vec::new();
+        }
+        let results = asked.graph.ty(asked.node.result).shape.numel();
+        let cost = |way: Way| {
+            let (id, products) = way.work(asked);
+            kernel::cycles(id, core, products, results).filter(|&cycles| cycles < below)
+        };
+        let ways: Vec<(Way, u64)> =
+            ways(asked).into_iter().filter_map(|way| Some((way, cost(way)?))).collect();
+        // The proof comes last: it takes a while.
+        let proven = (!ways.is_empty()).then(|| Proven::of(asked)).flatten();
+        let choice = |(way, cycles): (Way, u64)| {
+            let kernel = Kernel { way, proven: proven.clone()? };
+            let images = way.shape().map_or(1, |shape| shape.images);
+            let workspace = way.workspace(&kernel.proven.layer);
+            Some(Choice { workspace, images, ..Choice::new(Rc::new(kernel), cycles) })
+        };
+        ways.into_iter().filter_map(choice).collect()
+    }
+}
+
+/// In what ways there are kernels for a layer, if its requantisation has a cheap exact form.
+fn ways(asked: &Asked<'_>) -> Vec<Way> {
+    let node = asked.node;
+    if node.op.layout() != Layout::default() {
+        return Vec::new();
+    }
+    let Some(layer) = asked.layer() else { return Vec::new() };
+    let out_c = layer.bias.len();
+    let result = &asked.graph.ty(node.result).shape;
+    let pixels = |together: usize| match asked.options.optimize {
+        // The workspace for four pixels is twice as large.
+        Optimize::Memory => 2,
+        _ if together <= 2 => 2,
+        _ => 4,
+    };
+    match (&node.op, Shape::of(asked.graph, node)) {
+        (Op::Dense { .. }, _) if out_c >= 2 && pack::fits(&layer) => {
+            let rows = if asked.whole { result.numel() / result.last().max(1) } else { 1 };
+            vec![Way::Dense(pixels(rows))]
+        }
+        (Op::Conv2d { groups: 1, .. }, Some(shape)) if out_c >= 2 && pack::fits(&layer) => {
+            let rows = if asked.whole { shape.out_h } else { 1 };
+            vec![Way::Pairs(shape, pixels(rows * shape.out_w))]
+        }
+        (Op::Conv2d { groups, .. }, Some(shape))
+            if *groups == shape.in_c && *groups == out_c && *groups > 1 =>
+        {
+            let general = (shape.k_h * shape.k_w <= MOST_TAPS).then_some(Way::Depthwise(shape));
+            let rolling = pack::rolls(&shape).then_some(Way::Rolling(shape));
+            rolling.into_iter().chain(general).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+impl Proven {
+    /// The layer, if it has a cheap exact form.
+    fn of(asked: &Asked<'_>) -> Option<Proven> {
+        let layer = asked.layer().filter(|_| asked.graph.ty(asked.node.result).dtype == DType::I8)?;
+        let channel = |(o, reference): (usize, &Reference)| (*reference, layer.range(o));
+        let channels: Vec<_> = layer.references.iter().enumerate().map(channel).collect();
+        let (form, halves, upper) = choose_upper(&channels)?;
+        Some(Proven { layer, form, halves, upper })
+    }
+}
+
+/// Most taps of the general depthwise kernel.
+const MOST_TAPS: usize = 32;
+
+impl Way {
+    fn shape(&self) -> Option<&Shape> {
+        match self {
+            Way::Pairs(shape, _) | Way::Depthwise(shape) | Way::Rolling(shape) => Some(shape),
+            Way::Dense(_) => None,
+        }
+    }
+
+    /// Bytes of its workspace: a word for each tap of two pixels.
+    fn workspace(&self, layer: &Layer) -> usize {
+        let (Way::Pairs(_, pixels) | Way::Dense(pixels)) = self else { return 0 };
+        let taps = layer.filter(0).len().next_multiple_of(pack::MOST_WINDOW);
+        4 * taps * (pixels / 2)
+    }
+
+    /// The kernel, and the products that it computes.
+    fn work(self, asked: &Asked<'_>) -> (KernelId, usize) {
+        let result = &asked.graph.ty(asked.node.result).shape;
+        let products = kiln_ir::macs(asked.graph, asked.node) as usize;
+        // What is left of two pixels is computed as two. In a pipeline rows come alone.
+        let in_pairs = |rows: usize, pixels: usize| {
+            let together = if asked.whole { rows * pixels } else { pixels };
+            products / together.max(1) * together.next_multiple_of(2)
+        };
+        match self {
+            Way::Pairs(shape, _) => (KernelId::Conv2dI8Rv32Pairs, in_pairs(shape.out_h, shape.out_w)),
+            Way::Dense(_) => (KernelId::DenseI8Rv32Pairs, in_pairs(result.numel() / result.last().max(1), 1)),
+            Way::Depthwise(_) => (KernelId::Depthwise2dI8Rv32, products),
+            Way::Rolling(_) => (KernelId::Depthwise2dI8Rv32Rolling, products),
+        }
+    }
+}
+
+impl kernel::Kernel for Kernel {
+    fn calls<'a>(&self, selector: &mut Selector<'a>, node: &'a Node) -> Selected {
+        let Kernel { way, proven } = self;
+        let layer = &proven.layer;
+        match way {
+            Way::Pairs(shape, _) => {
+                let weights = pack::tiles(layer);
+                selector.upper_conv(node, shape, KernelId::Conv2dI8Rv32Pairs, weights, true, proven)
+            }
+            Way::Depthwise(shape) => {
+                let weights = pack::channels_in_fours(&layer.weights, shape.out_c);
+                selector.upper_conv(node, shape, KernelId::Depthwise2dI8Rv32, weights, false, proven)
+            }
+            Way::Rolling(shape) => {
+                let weights = layer.weights.clone();
+                selector.upper_conv(node, shape, KernelId::Depthwise2dI8Rv32Rolling, weights, false, proven)
+            }
+            Way::Dense(_) => selector.upper_dense(node, proven),
+        }
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl<'a> Selector<'a> {
+    fn upper_conv(
+        &mut self,
+        node: &'a Node,
+        shape: &Shape,
+        kernel: KernelId,
+        weights: Vec<i8>,
+        has_workspace: bool,
+        proven: &Proven,
+    ) -> Selected {
+        let (x, y) = (node.operands[0], node.result);
+        let weights = self.step_constant("WEIGHTS", Data::from_i8(&weights));
+        let conv = self.conv_params(shape);
+        let pad = Arg::Int(self.ty(x).zero_point().into());
+        let requant = self.upper_requant(proven);
+        let work = if has_workspace { Some(self.workspace()?) } else { None };
+        let (rx, ry) = (self.rows(x)?, self.rows(y)?);
+        for image in 0..shape.images {
+            let mut args = vec![Arg::Struct(conv.clone()), conv::rows(rx, shape.images, image)];
+            args.extend([Arg::Constant(weights, Element::I8), pad.clone(), requant.clone()]);
+            args.extend(work.clone());
+            args.extend([conv::rows(ry, shape.images, image), self.band(shape.out_h)]);
+            self.call(kernel, args);
+        }
+        Ok(())
+    }
+
+    fn upper_dense(&mut self, node: &'a Node, proven: &Proven) -> Selected {
+        let weights = self.step_constant("WEIGHTS", Data::from_i8(&pack::tiles(&proven.layer)));
+        let [x, y, band] = self.matrix_rows(node)?;
+        let requant = self.upper_requant(proven);
+        let args = vec![x, Arg::Constant(weights, Element::I8), requant, self.workspace()?, y, band];
+        self.call(KernelId::DenseI8Rv32Pairs, args);
+        Ok(())
+    }
+
+    /// The kernels' `UpperRequant`.
+    fn upper_requant(&mut self, proven: &Proven) -> Arg {
+        let Proven { layer, form, halves, upper } = proven;
+        let channel = |(bias, halves): (&i32, &Halves)| {
+            let first = bias.wrapping_add(halves.delta);
+            let own = [first, halves.limit as i32, halves.constant, upper.multiplier(halves) as i32];
+            let signed: &[i32] = if form.signed { &[halves.origin, halves.below] } else { &[] };
+            [&own, signed].concat()
+        };
+        let channels: Vec<i32> = layer.bias.iter().zip(halves).flat_map(channel).collect();
+        let words = channels.len() / layer.bias.len().max(1);
+        let channels = self.step_constant("CHANNELS", Data::from_i32(&channels));
+        let fields = vec![
+            ("channels", Field::Constant(channels, Element::I32)),
+            ("words", int(words)),
+            ("spread", Field::Int(upper.spread.into())),
+            ("shift", Field::Int(form.shift.into())),
+            ("lo", Field::Int(form.lo.into())),
+            ("hi", Field::Int(form.hi.into())),
+        ];
+        Arg::Struct(Struct { name: "UpperRequant", fields })
+    }
+}
