@@ -140,20 +140,24 @@ fn filters<'a>(rng: &mut Rng, scratch: &mut Scratch<'a>, count: usize, size: usi
     let filters = scratch.bytes.take(count * size);
     let most = rng.pick(&[4, 15, 31, 63, 127]);
     rng.fill_i8_in(filters, -most, most);
-    let packed = scratch.bytes.take_at(count * (size + 8) + 8, rng.size(0, 3));
+    let packed = scratch.bytes.take_at(2 * count * size + count, rng.size(0, 3));
+    let longest = (255 / usize::from(most.unsigned_abs())).min(12);
     let (mut o, mut len) = (0, 0);
+    let mut put = |byte| {
+        packed[len] = byte;
+        len += 1;
+    };
     while o < count {
         let tile = if matches!(count - o, 2 | 4) { 2 } else { 3 };
-        let longest = [8, 4, 2].into_iter().find(|window| i32::from(most) * *window as i32 <= 255);
-        let window = rng.pick(&[2, longest.unwrap_or(2)]);
-        packed[len] = window as i8;
-        len += 1;
-        for tap in 0..size.next_multiple_of(window) {
-            for o in o..o + tile {
-                packed[len] = if tap < size { filters[o * size + tap] } else { 0 };
-                len += 1;
-            }
+        let mut at = 0;
+        while at < size {
+            let taps = rng.size(1, longest).min(size - at);
+            put((8 * taps) as i8);
+            put((2 + taps * tile) as i8);
+            (at..at + taps).for_each(|tap| (o..o + tile).for_each(|o| put(filters[o * size + tap])));
+            at += taps;
         }
+        put(0);
         o += tile;
     }
     (filters, &packed[..len])
@@ -161,7 +165,7 @@ fn filters<'a>(rng: &mut Rng, scratch: &mut Scratch<'a>, count: usize, size: usi
 
 /// Words for two or four pixels.
 fn work<'a>(rng: &mut Rng, scratch: &mut Scratch<'a>, size: usize) -> &'a [core::cell::Cell<i32>] {
-    let work = scratch.words.take(rng.size(1, 2) * size.next_multiple_of(8));
+    let work = scratch.words.take(rng.size(1, 2) * size);
     rng.fill_i32(work, i32::MIN, i32::MAX);
     cells(work)
 }

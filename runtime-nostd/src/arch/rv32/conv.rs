@@ -1,9 +1,10 @@
 //! Convolution in tiles of two or four pixels.
 
 use super::operand::{Operand, Pixel};
-use super::pairs::Tiles;
+use super::pairs::finish;
 use super::upper::UpperRequant;
-use crate::arch::extent::{product, product_of, rounded_up};
+use super::windows::Windows;
+use crate::arch::extent::{product, product_of};
 use crate::params::Conv;
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
@@ -15,9 +16,10 @@ const MOST_FILTERS: usize = u16::MAX as usize;
 ///
 /// Rows of `x` have `in_w · in_c` elements, those of `y` `out_w · out_c`. Padding reads as `pad`.
 ///
-/// Filters come in tiles of three, and of two where a single one would be left. Each tile in `w` begins with a byte, the taps of its windows (2, 4 or 8). Then follow its weights, for each tap one of each filter, filled up to whole windows
-/// with zeros. In each window of each filter, products with any bytes must add up to 16 bits with sign.
-/// `work` has a word for each tap, rounded up to a multiple of 8, and then two pixels are computed at once; or twice as many, and then four are. The content of what it is filled up with does not matter.
+/// Filters come in tiles of three, and of two where a single one would be left. A tile in `w` is a sequence of windows. A window of `n` taps, at most 12, begins with the bytes `8·n` and
+/// `2 + n · filters`. Then follow its weights, for each tap one of each filter. Behind the last window of a tile is a 0.
+/// In each window of each filter, products with any bytes must add up to 16 bits with sign.
+/// `work` has a word for each tap, and then two pixels are computed at once; or twice as many, and then four are.
 #[inline(never)]
 pub fn conv2d_i8_rv32_pairs(
     p: &Conv,
@@ -30,15 +32,15 @@ pub fn conv2d_i8_rv32_pairs(
     band: Band,
 ) {
     let size = product_of([p.k_h, p.k_w, p.in_c]);
-    let padded = rounded_up(size, 8);
     // No more pixels than there is memory for.
-    if size == 0 || padded > work.len() || p.out_c > MOST_FILTERS || p.out_c < 2 {
+    if size > work.len() || p.out_c > MOST_FILTERS {
         return;
     }
+    let Some(tiles) = Windows::new(w, size, p.out_c) else { return };
     if !y.holds(band.rows, product(p.out_w, p.out_c)) {
         return;
     }
-    let four = product(2, padded) <= work.len();
+    let four = product(2, size) <= work.len();
     let operand = Operand::new(p, x, pad);
     let pixels = band.range().flat_map(|row| (0..p.out_w).map(move |column| (row, column)));
     let results = |(row, column): (usize, usize)| {
@@ -55,9 +57,8 @@ pub fn conv2d_i8_rv32_pairs(
         match c {
             None => {
                 operand.gather::<1>([pixel(a), pixel(b)], work);
-                let mut tiles = Tiles { words: work, size, w };
                 let out = [results(a), results(b)];
-                if tiles.finish::<1>(p.out_c, q, [out[0], out[1], &[], &[]]).is_none() {
+                if finish::<1>(tiles, work, q, [out[0], out[1], &[], &[]]).is_none() {
                     return;
                 }
             }
@@ -65,8 +66,7 @@ pub fn conv2d_i8_rv32_pairs(
                 let d = d.unwrap_or(c);
                 operand.gather::<2>([pixel(a), pixel(b)], work);
                 operand.gather::<2>([pixel(c), pixel(d)], work.get(1..).unwrap_or(&[]));
-                let mut tiles = Tiles { words: work, size, w };
-                if tiles.finish::<2>(p.out_c, q, [a, b, c, d].map(results)).is_none() {
+                if finish::<2>(tiles, work, q, [a, b, c, d].map(results)).is_none() {
                     return;
                 }
             }

@@ -117,7 +117,11 @@ pub fn depthwise2d_i8_rv32_rolling(
             return;
         }
         for c in 0..in_c {
-            let (Some(channel), Some(w)) = (q.channel(c), w.get(product(9, c)..).and_then(|w| w.first_chunk())) else { return };
+            let (Some(channel), Some(w)) =
+                (q.channel(c), w.get(product(9, c)..).and_then(|w| w.first_chunk()))
+            else {
+                return;
+            };
             let mut weights = w.map(i32::from);
             let mut first = channel.first;
             let mut rows = [any; 3];
@@ -132,7 +136,16 @@ pub fn depthwise2d_i8_rv32_rolling(
                 }
             }
             let is_padded = columns > plus(in_w, pad_left);
-            let layer = Rolling { rows, weights, first, pad: pad.into(), in_c, out_w, is_padded, pads_left: pad_left == 1 };
+            let layer = Rolling {
+                rows,
+                weights,
+                first,
+                pad: pad.into(),
+                in_c,
+                out_w,
+                is_padded,
+                pads_left: pad_left == 1,
+            };
             if stride_w == 1 {
                 roll::<1>(&layer, c, q, channel, out);
             } else {

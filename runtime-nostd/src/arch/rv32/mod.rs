@@ -3,7 +3,7 @@
 //! # Two products in one multiplication
 //!
 //! `(a + 2¹⁶·b) · w = a·w + 2¹⁶·b·w`: one `MUL` multiplies a weight with two pixels ([`pairs`]). Both products stay apart as long as their sums fit 16 bits. A *window* is
-//! two, four or eight taps whose weights are small enough for that, as the compiler has proven. Its sum `s` goes to two accumulators: `q += s` and
+//! as many taps as their weights allow, as the compiler has proven: about five ([`windows`]). Its sum `s` goes to two accumulators: `q += s` and
 //! `h += (s + 2¹⁵) >> 16`. The half keeps a negative lower field from borrowing of the upper one. So `h` is the sum of the upper fields, and `q − (h << 16)` that of the lower ones.
 //!
 //! Blocks of tiles are assembly (`asm`) where the processor has the instructions, and plain Rust with the same results elsewhere (`plain`).
@@ -15,6 +15,7 @@ mod operand;
 mod pairs;
 mod rolling;
 pub(crate) mod upper;
+pub(crate) mod windows;
 
 /// What generated code calls.
 pub(crate) mod kernels {

@@ -38,7 +38,9 @@ pub(super) fn roll<const STRIDE: usize>(
     // The columns that are loaded lie `in_c` apart from the first one on.
     let columns = (out_w - 1) * STRIDE + 3 - usize::from(layer.is_padded) - usize::from(layer.pads_left);
     let last = (columns.saturating_sub(1)).saturating_mul(in_c).saturating_add(c);
-    if rows.iter().any(|row| row.len() <= last) || out.len() <= (out_w - 1).saturating_mul(in_c).saturating_add(c) {
+    if rows.iter().any(|row| row.len() <= last)
+        || out.len() <= (out_w - 1).saturating_mul(in_c).saturating_add(c)
+    {
         return;
     }
     let [mut x0, mut x1, mut x2] = rows.map(|row| row.as_ptr().wrapping_add(c));

@@ -66,7 +66,8 @@ impl UpperRequant<'_> {
         if v as u32 >= limit as u32 {
             return if v < 0 { self.lo as i8 } else { self.hi as i8 };
         }
-        let product = u64::from((v as u32).wrapping_shl(self.spread)).wrapping_mul(u64::from(multiplier as u32));
+        let product =
+            u64::from((v as u32).wrapping_shl(self.spread)).wrapping_mul(u64::from(multiplier as u32));
         let constant = if v < origin { below } else { constant };
         ((product >> 32) as i32).wrapping_add(constant).wrapping_shr(self.shift) as i8
     }

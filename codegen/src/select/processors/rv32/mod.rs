@@ -86,11 +86,11 @@ fn ways(asked: &Asked<'_>) -> Vec<Way> {
         _ => 4,
     };
     match (&node.op, Shape::of(asked.graph, node)) {
-        (Op::Dense { .. }, _) if out_c >= 2 && pack::fits(&layer) => {
+        (Op::Dense { .. }, _) if out_c >= 2 => {
             let rows = if asked.whole { result.numel() / result.last().max(1) } else { 1 };
             vec![Way::Dense(pixels(rows))]
         }
-        (Op::Conv2d { groups: 1, .. }, Some(shape)) if out_c >= 2 && pack::fits(&layer) => {
+        (Op::Conv2d { groups: 1, .. }, Some(shape)) if out_c >= 2 => {
             let rows = if asked.whole { shape.out_h } else { 1 };
             vec![Way::Pairs(shape, pixels(rows * shape.out_w))]
         }
@@ -130,8 +130,7 @@ impl Way {
     /// Bytes of its workspace: a word for each tap of two pixels.
     fn workspace(&self, layer: &Layer) -> usize {
         let (Way::Pairs(_, pixels) | Way::Dense(pixels)) = self else { return 0 };
-        let taps = layer.filter(0).len().next_multiple_of(pack::MOST_WINDOW);
-        4 * taps * (pixels / 2)
+        4 * layer.filter(0).len() * (pixels / 2)
     }
 
     /// The kernel, and the products that it computes.

@@ -38,9 +38,8 @@ pub(crate) fn sum(taps: &[&[Cell<i8>]], w: &[i8], c: usize, q: &UpperRequant<'_>
     for at in 4 * blocks..count {
         let Some(channel) = q.channel(c.wrapping_add(at)) else { return };
         let weights = w.iter().skip(at % 4).step_by(4);
-        let product = |(x, &w): (&&[Cell<i8>], &i8)| {
-            x.get(at).map_or(0, |x| i32::from(x.get()).wrapping_mul(w.into()))
-        };
+        let product =
+            |(x, &w): (&&[Cell<i8>], &i8)| x.get(at).map_or(0, |x| i32::from(x.get()).wrapping_mul(w.into()));
         let v = taps.iter().zip(weights).map(product).fold(channel.first, i32::wrapping_add);
         out[at].set(q.result(v, channel));
     }

@@ -1,79 +1,77 @@
 //! Tiles in assembly.
 //!
-//! Of a window of `n` taps, two words for each and three filters take 17·n + 20 instructions for 12·n products: 1.8 per product in windows of four taps, 1.6 in those of eight.
+//! A window of `n` taps, two words for each and three filters, takes 17·n + 26 instructions for 12·n products: 1.9 per product in windows of five taps.
 //! Accumulators, sums of the window and everything else stay in 26 registers: all that there are.
+//!
+//! The code of a window has [`MOST`] taps, the last one first. A jump skips those that a window has not.
 
+use crate::arch::rv32::windows::{Windows, MOST};
 use core::cell::Cell;
 
 /// Accumulators `q` and `h`: of the first filter with the first word of a tap, with the second one if there is one, of the next filter.
 pub(crate) type Sums = [[i32; 2]; 6];
 
-/// Adds the products of `FILTERS` filters with `EACH` words of each tap, in windows of so many taps.
+/// Adds the products of the next tile, which has `FILTERS` filters, with `EACH` words of each tap.
 #[inline(always)]
 pub(crate) fn add<const EACH: usize, const FILTERS: usize>(
-    window: usize,
+    tiles: &mut Windows<'_>,
     words: &[Cell<i32>],
-    w: &[i8],
     sums: &mut Sums,
 ) {
-    if !matches!(window, 2 | 4 | 8) || words.is_empty() || words.len() % (window * EACH) != 0 {
+    if words.len() / EACH.max(1) < tiles.size() || tiles.filters() != FILTERS {
         return;
     }
-    if w.len() < words.len() / EACH * FILTERS {
-        return;
-    }
-    let range = words.as_ptr_range();
-    let (x, end) = (range.start.cast::<i32>(), range.end.cast::<i32>());
-    // SAFETY: words are those of whole windows, at least one, and there are weights for all of them (both compared above).
-    unsafe {
-        match (EACH, FILTERS, window) {
-            (2, 3, 2) => four_by_three::<2>(x, end, w.as_ptr(), sums),
-            (2, 3, 4) => four_by_three::<4>(x, end, w.as_ptr(), sums),
-            (2, 3, _) => four_by_three::<8>(x, end, w.as_ptr(), sums),
-            (2, 2, 2) => four_by_two::<2>(x, end, w.as_ptr(), sums),
-            (2, 2, 4) => four_by_two::<4>(x, end, w.as_ptr(), sums),
-            (2, 2, _) => four_by_two::<8>(x, end, w.as_ptr(), sums),
-            (1, 3, 2) => two_by_three::<2>(x, end, w.as_ptr(), sums),
-            (1, 3, 4) => two_by_three::<4>(x, end, w.as_ptr(), sums),
-            (1, 3, _) => two_by_three::<8>(x, end, w.as_ptr(), sums),
-            (1, 2, 2) => two_by_two::<2>(x, end, w.as_ptr(), sums),
-            (1, 2, 4) => two_by_two::<4>(x, end, w.as_ptr(), sums),
-            (1, 2, _) => two_by_two::<8>(x, end, w.as_ptr(), sums),
-            _ => {}
+    let (x, w) = (words.as_ptr().cast::<i32>(), tiles.bytes().as_ptr());
+    // SAFETY: there are words for all taps, and the next tile has so many filters (both compared above). `Windows` has proven its bytes.
+    let end = unsafe {
+        match (EACH, FILTERS) {
+            (2, 3) => four_by_three(x, w, sums),
+            (2, 2) => four_by_two(x, w, sums),
+            (1, 3) => two_by_three(x, w, sums),
+            (1, 2) => two_by_two(x, w, sums),
+            _ => return,
         }
-    }
+    };
+    tiles.skip((end as usize).wrapping_sub(w as usize).wrapping_add(1));
 }
 
-/// The windows: `kiln_first` multiplies the first tap, `kiln_tap` adds those behind it, `kiln_split` parts the fields.
+const _: () = assert!(MOST == 12, "the taps of `windows`");
+
+/// The windows: `kiln_next` moves `x` behind the window, of which `u` is `8·n`, and makes it the bytes of code of `n` taps, each of which has `{tap}`. `kiln_last` multiplies the last tap,
+/// `kiln_tap` adds those before it, `kiln_split` parts the fields.
 macro_rules! windows {
     () => {
         "
+        .option push
+        .option norvc
+        lla {base}, 3f
+        lbu {u}, 0({w})
         2:
-        kiln_first
-        kiln_tap 1
-        .if {k} > 2
-        kiln_tap 2
-        kiln_tap 3
-        .endif
-        .if {k} > 4
-        kiln_tap 4
-        kiln_tap 5
-        kiln_tap 6
-        kiln_tap 7
-        .endif
-        addi {x}, {x}, {x_step}
-        addi {w}, {w}, {w_step}
+        lbu {x0}, 1({w})
+        kiln_next
+        add {w}, {w}, {x0}
+        sub {t}, {base}, {u}
+        kiln_last
+        jalr zero, {tap}({t})
+        .irp at, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2
+        kiln_tap \\at
+        .endr
+        3:
         kiln_split
-        bne {x}, {end}, 2b
-        .purgem kiln_first
+        lbu {u}, 0({w})
+        bnez {u}, 2b
+        .option pop
+        .purgem kiln_next
+        .purgem kiln_last
         .purgem kiln_tap
         .purgem kiln_split
         .purgem kiln_sum
+        .purgem kiln_short_add
         "
     };
 }
 
-/// `kiln_sum`: the sum of a window to its two accumulators.
+/// `kiln_sum`: the sum of a window to its two accumulators. `kiln_short_add`: an addition of two bytes.
 macro_rules! define_sum {
     () => {
         "
@@ -83,54 +81,64 @@ macro_rules! define_sum {
         srai \\s, \\s, 16
         add \\h, \\h, \\s
         .endm
+        .macro kiln_short_add to, s
+        .option rvc
+        c.add \\to, \\s
+        .option norvc
+        .endm
         "
     };
 }
 
-/// Four pixels and three filters.
+/// Four pixels and three filters. Returns where the 0 behind the tile is.
 ///
 /// # Safety
-/// From `x` to `end` there are words of whole windows of `K` taps, at least one, and for each tap three weights.
+/// At `w` is a tile of three filters, and at `x` two words for each of its taps.
 #[inline(never)]
-unsafe fn four_by_three<const K: usize>(x: *const i32, end: *const i32, w: *const i8, sums: &mut Sums) {
+unsafe fn four_by_three(x: *const i32, w: *const i8, sums: &mut Sums) -> *const i8 {
     let [[mut qa, mut ha], [mut qb, mut hb], [mut qc, mut hc], [mut qd, mut hd], [mut qe, mut he], [mut qf, mut hf]] =
         *sums;
-    // SAFETY: as the caller says.
+    let mut end = w;
+    // SAFETY: as the caller says. A jump goes to the code of 1 to 12 taps.
     unsafe {
         core::arch::asm!(
             define_sum!(),
             "
-            .macro kiln_first
-            lw {x0}, 0({x})
-            lb {u}, 0({w})
-            lw {x1}, 4({x})
+            .macro kiln_next
+            add {x}, {x}, {u}
+            slli {u}, {u}, 3
+            .endm
+            .macro kiln_last
+            lw {x0}, -8({x})
+            lb {u}, -3({w})
+            lw {x1}, -4({x})
             mul {a}, {u}, {x0}
             mul {b}, {u}, {x1}
-            lb {u}, 1({w})
+            lb {u}, -2({w})
             mul {c}, {u}, {x0}
             mul {d}, {u}, {x1}
-            lb {u}, 2({w})
+            lb {u}, -1({w})
             mul {e}, {u}, {x0}
             mul {f}, {u}, {x1}
             .endm
             .macro kiln_tap at
-            lw {x0}, 8*\\at({x})
-            lb {u}, 3*\\at({w})
-            lw {x1}, 8*\\at+4({x})
+            lw {x0}, -8*\\at({x})
+            lb {u}, -3*\\at({w})
+            lw {x1}, 4-8*\\at({x})
             mul {t}, {u}, {x0}
             mul {u}, {u}, {x1}
             add {a}, {a}, {t}
             add {b}, {b}, {u}
-            lb {u}, 3*\\at+1({w})
+            lb {u}, 1-3*\\at({w})
             mul {t}, {u}, {x0}
             mul {u}, {u}, {x1}
             add {c}, {c}, {t}
             add {d}, {d}, {u}
-            lb {u}, 3*\\at+2({w})
+            lb {u}, 2-3*\\at({w})
             mul {t}, {u}, {x0}
             mul {u}, {u}, {x1}
-            add {e}, {e}, {t}
-            add {f}, {f}, {u}
+            kiln_short_add {e}, {t}
+            kiln_short_add {f}, {u}
             .endm
             .macro kiln_split
             kiln_sum {a}, {qa}, {ha}
@@ -142,55 +150,60 @@ unsafe fn four_by_three<const K: usize>(x: *const i32, end: *const i32, w: *cons
             .endm
             ",
             windows!(),
-            k = const K, x_step = const 8 * K, w_step = const 3 * K,
-            x = inout(reg) x => _, w = inout(reg) w => _, end = in(reg) end, half = in(reg) 1 << 15,
-            x0 = out(reg) _, x1 = out(reg) _, u = out(reg) _, t = out(reg) _,
+            tap = const 64,
+            x = inout(reg) x => _, w = inout(reg) end, half = in(reg) 1 << 15,
+            x0 = out(reg) _, x1 = out(reg) _, u = out(reg) _, t = out(reg) _, base = out(reg) _,
             a = out(reg) _, b = out(reg) _, c = out(reg) _, d = out(reg) _, e = out(reg) _, f = out(reg) _,
-            qa = inout(reg) qa, qb = inout(reg) qb, qc = inout(reg) qc,
-            qd = inout(reg) qd, qe = inout(reg) qe, qf = inout(reg) qf,
-            ha = inout(reg) ha, hb = inout(reg) hb, hc = inout(reg) hc,
-            hd = inout(reg) hd, he = inout(reg) he, hf = inout(reg) hf,
+            qa = inout(reg) qa, qb = inout(reg) qb, qc = inout(reg) qc, qd = inout(reg) qd, qe = inout(reg) qe, qf = inout(reg) qf,
+            ha = inout(reg) ha, hb = inout(reg) hb, hc = inout(reg) hc, hd = inout(reg) hd, he = inout(reg) he, hf = inout(reg) hf,
             options(nostack, readonly),
         );
     }
     *sums = [[qa, ha], [qb, hb], [qc, hc], [qd, hd], [qe, he], [qf, hf]];
+    end
 }
 
-/// Four pixels and two filters.
+/// Four pixels and two filters. Returns where the 0 behind the tile is.
 ///
 /// # Safety
-/// From `x` to `end` there are words of whole windows of `K` taps, at least one, and for each tap two weights.
+/// At `w` is a tile of two filters, and at `x` two words for each of its taps.
 #[inline(never)]
-unsafe fn four_by_two<const K: usize>(x: *const i32, end: *const i32, w: *const i8, sums: &mut Sums) {
+unsafe fn four_by_two(x: *const i32, w: *const i8, sums: &mut Sums) -> *const i8 {
     let [[mut qa, mut ha], [mut qb, mut hb], [mut qc, mut hc], [mut qd, mut hd], e, f] = *sums;
-    // SAFETY: as the caller says.
+    let mut end = w;
+    // SAFETY: as the caller says. A jump goes to the code of 1 to 12 taps.
     unsafe {
         core::arch::asm!(
             define_sum!(),
             "
-            .macro kiln_first
-            lw {x0}, 0({x})
-            lb {u}, 0({w})
-            lw {x1}, 4({x})
+            .macro kiln_next
+            add {x}, {x}, {u}
+            slli {t}, {u}, 2
+            add {u}, {u}, {t}
+            .endm
+            .macro kiln_last
+            lw {x0}, -8({x})
+            lb {u}, -2({w})
+            lw {x1}, -4({x})
             mul {a}, {u}, {x0}
             mul {b}, {u}, {x1}
-            lb {u}, 1({w})
+            lb {u}, -1({w})
             mul {c}, {u}, {x0}
             mul {d}, {u}, {x1}
             .endm
             .macro kiln_tap at
-            lw {x0}, 8*\\at({x})
-            lb {u}, 2*\\at({w})
-            lw {x1}, 8*\\at+4({x})
+            lw {x0}, -8*\\at({x})
+            lb {u}, -2*\\at({w})
+            lw {x1}, 4-8*\\at({x})
             mul {t}, {u}, {x0}
             mul {u}, {u}, {x1}
-            add {a}, {a}, {t}
-            add {b}, {b}, {u}
-            lb {u}, 2*\\at+1({w})
+            kiln_short_add {a}, {t}
+            kiln_short_add {b}, {u}
+            lb {u}, 1-2*\\at({w})
             mul {t}, {u}, {x0}
             mul {u}, {u}, {x1}
-            add {c}, {c}, {t}
-            add {d}, {d}, {u}
+            kiln_short_add {c}, {t}
+            kiln_short_add {d}, {u}
             .endm
             .macro kiln_split
             kiln_sum {a}, {qa}, {ha}
@@ -200,9 +213,9 @@ unsafe fn four_by_two<const K: usize>(x: *const i32, end: *const i32, w: *const 
             .endm
             ",
             windows!(),
-            k = const K, x_step = const 8 * K, w_step = const 2 * K,
-            x = inout(reg) x => _, w = inout(reg) w => _, end = in(reg) end, half = in(reg) 1 << 15,
-            x0 = out(reg) _, x1 = out(reg) _, u = out(reg) _, t = out(reg) _,
+            tap = const 40,
+            x = inout(reg) x => _, w = inout(reg) end, half = in(reg) 1 << 15,
+            x0 = out(reg) _, x1 = out(reg) _, u = out(reg) _, t = out(reg) _, base = out(reg) _,
             a = out(reg) _, b = out(reg) _, c = out(reg) _, d = out(reg) _,
             qa = inout(reg) qa, qb = inout(reg) qb, qc = inout(reg) qc, qd = inout(reg) qd,
             ha = inout(reg) ha, hb = inout(reg) hb, hc = inout(reg) hc, hd = inout(reg) hd,
@@ -210,40 +223,48 @@ unsafe fn four_by_two<const K: usize>(x: *const i32, end: *const i32, w: *const 
         );
     }
     *sums = [[qa, ha], [qb, hb], [qc, hc], [qd, hd], e, f];
+    end
 }
 
-/// Two pixels and three filters.
+/// Two pixels and three filters. Returns where the 0 behind the tile is.
 ///
 /// # Safety
-/// From `x` to `end` there are words of whole windows of `K` taps, at least one, and for each tap three weights.
+/// At `w` is a tile of three filters, and at `x` a word for each of its taps.
 #[inline(never)]
-unsafe fn two_by_three<const K: usize>(x: *const i32, end: *const i32, w: *const i8, sums: &mut Sums) {
+unsafe fn two_by_three(x: *const i32, w: *const i8, sums: &mut Sums) -> *const i8 {
     let [[mut qa, mut ha], [mut qb, mut hb], [mut qc, mut hc], d, e, f] = *sums;
-    // SAFETY: as the caller says.
+    let mut end = w;
+    // SAFETY: as the caller says. A jump goes to the code of 1 to 12 taps.
     unsafe {
         core::arch::asm!(
             define_sum!(),
             "
-            .macro kiln_first
-            lw {x0}, 0({x})
-            lb {a}, 0({w})
-            lb {b}, 1({w})
-            lb {c}, 2({w})
+            .macro kiln_next
+            srli {u}, {u}, 1
+            add {x}, {x}, {u}
+            slli {t}, {u}, 3
+            add {u}, {u}, {t}
+            .endm
+            .macro kiln_last
+            lw {x0}, -4({x})
+            lb {a}, -3({w})
+            lb {b}, -2({w})
+            lb {c}, -1({w})
             mul {a}, {a}, {x0}
             mul {b}, {b}, {x0}
             mul {c}, {c}, {x0}
             .endm
             .macro kiln_tap at
-            lw {x0}, 4*\\at({x})
-            lb {t}, 3*\\at({w})
-            lb {u}, 3*\\at+1({w})
-            lb {v}, 3*\\at+2({w})
+            lw {x0}, -4*\\at({x})
+            lb {t}, -3*\\at({w})
+            lb {u}, 1-3*\\at({w})
+            lb {v}, 2-3*\\at({w})
             mul {t}, {t}, {x0}
             mul {u}, {u}, {x0}
             mul {v}, {v}, {x0}
             add {a}, {a}, {t}
-            add {b}, {b}, {u}
-            add {c}, {c}, {v}
+            kiln_short_add {b}, {u}
+            kiln_short_add {c}, {v}
             .endm
             .macro kiln_split
             kiln_sum {a}, {qa}, {ha}
@@ -252,9 +273,9 @@ unsafe fn two_by_three<const K: usize>(x: *const i32, end: *const i32, w: *const
             .endm
             ",
             windows!(),
-            k = const K, x_step = const 4 * K, w_step = const 3 * K,
-            x = inout(reg) x => _, w = inout(reg) w => _, end = in(reg) end, half = in(reg) 1 << 15,
-            x0 = out(reg) _, t = out(reg) _, u = out(reg) _, v = out(reg) _,
+            tap = const 36,
+            x = inout(reg) x => _, w = inout(reg) end, half = in(reg) 1 << 15,
+            x0 = out(reg) _, u = out(reg) _, t = out(reg) _, base = out(reg) _, v = out(reg) _,
             a = out(reg) _, b = out(reg) _, c = out(reg) _,
             qa = inout(reg) qa, qb = inout(reg) qb, qc = inout(reg) qc,
             ha = inout(reg) ha, hb = inout(reg) hb, hc = inout(reg) hc,
@@ -262,31 +283,39 @@ unsafe fn two_by_three<const K: usize>(x: *const i32, end: *const i32, w: *const
         );
     }
     *sums = [[qa, ha], [qb, hb], [qc, hc], d, e, f];
+    end
 }
 
-/// Two pixels and two filters.
+/// Two pixels and two filters. Returns where the 0 behind the tile is.
 ///
 /// # Safety
-/// From `x` to `end` there are words of whole windows of `K` taps, at least one, and for each tap two weights.
+/// At `w` is a tile of two filters, and at `x` a word for each of its taps.
 #[inline(never)]
-unsafe fn two_by_two<const K: usize>(x: *const i32, end: *const i32, w: *const i8, sums: &mut Sums) {
+unsafe fn two_by_two(x: *const i32, w: *const i8, sums: &mut Sums) -> *const i8 {
     let [[mut qa, mut ha], [mut qb, mut hb], c, d, e, f] = *sums;
-    // SAFETY: as the caller says.
+    let mut end = w;
+    // SAFETY: as the caller says. A jump goes to the code of 1 to 12 taps.
     unsafe {
         core::arch::asm!(
             define_sum!(),
             "
-            .macro kiln_first
-            lw {x0}, 0({x})
-            lb {a}, 0({w})
-            lb {b}, 1({w})
+            .macro kiln_next
+            srli {u}, {u}, 1
+            add {x}, {x}, {u}
+            slli {t}, {u}, 3
+            sub {u}, {t}, {u}
+            .endm
+            .macro kiln_last
+            lw {x0}, -4({x})
+            lb {a}, -2({w})
+            lb {b}, -1({w})
             mul {a}, {a}, {x0}
             mul {b}, {b}, {x0}
             .endm
             .macro kiln_tap at
-            lw {x0}, 4*\\at({x})
-            lb {t}, 2*\\at({w})
-            lb {u}, 2*\\at+1({w})
+            lw {x0}, -4*\\at({x})
+            lb {t}, -2*\\at({w})
+            lb {u}, 1-2*\\at({w})
             mul {t}, {t}, {x0}
             mul {u}, {u}, {x0}
             add {a}, {a}, {t}
@@ -298,12 +327,15 @@ unsafe fn two_by_two<const K: usize>(x: *const i32, end: *const i32, w: *const i
             .endm
             ",
             windows!(),
-            k = const K, x_step = const 4 * K, w_step = const 2 * K,
-            x = inout(reg) x => _, w = inout(reg) w => _, end = in(reg) end, half = in(reg) 1 << 15,
-            x0 = out(reg) _, t = out(reg) _, u = out(reg) _, a = out(reg) _, b = out(reg) _,
-            qa = inout(reg) qa, qb = inout(reg) qb, ha = inout(reg) ha, hb = inout(reg) hb,
+            tap = const 28,
+            x = inout(reg) x => _, w = inout(reg) end, half = in(reg) 1 << 15,
+            x0 = out(reg) _, u = out(reg) _, t = out(reg) _, base = out(reg) _,
+            a = out(reg) _, b = out(reg) _,
+            qa = inout(reg) qa, qb = inout(reg) qb,
+            ha = inout(reg) ha, hb = inout(reg) hb,
             options(nostack, readonly),
         );
     }
     *sums = [[qa, ha], [qb, hb], c, d, e, f];
+    end
 }
