@@ -1,10 +1,11 @@
 //! Depthwise convolution: of any filters pixel by pixel, and of filters of 3 × 3 channel by channel.
 
 use super::blocks::depthwise::sum;
+use super::blocks::rolling::roll;
 use super::operand::Pixel;
-use super::rolling::{roll, Rolling};
+use super::rolling::Line;
 use super::upper::UpperRequant;
-use crate::arch::extent::{product, reach, span, sum as plus};
+use crate::arch::extent::{product, span, sum as plus};
 use crate::params::Conv;
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
@@ -98,59 +99,26 @@ pub fn depthwise2d_i8_rv32_rolling(
     band: Band,
 ) {
     let Conv { in_w, in_c, out_w, stride_w, pad_left, .. } = *p;
-    let sizes = [p.k_h, p.k_w, p.dilation_h, p.dilation_w] == [3, 3, 1, 1];
-    if !sizes || !matches!(stride_w, 1 | 2) || pad_left > 1 || in_w == 0 || out_w == 0 {
-        return;
-    }
     // The column behind the last one that is read.
     let columns = plus(span(out_w, stride_w), 3);
-    if columns > plus(in_w, 1 + pad_left) || columns <= 1 + pad_left {
+    let sizes = [p.k_h, p.k_w, p.dilation_h, p.dilation_w] == [3, 3, 1, 1];
+    if !sizes || pad_left > 1 || columns > plus(in_w, 1 + pad_left) {
         return;
     }
     for (row, out) in y.of_band(band) {
         let pixel = Pixel::new(p, x, row, 0);
-        let images = [0, 1, 2].map(|ky| pixel.row(x, ky));
-        let held = |image: &[Cell<i8>]| image.len() >= reach(in_w, in_c, in_c);
-        // Rows in the padding are other rows with weights of zero.
-        let Some(&any) = images.iter().find(|image| held(image)) else { return };
-        if out.len() < product(out_w, in_c) {
-            return;
-        }
-        for c in 0..in_c {
-            let (Some(channel), Some(w)) =
-                (q.channel(c), w.get(product(9, c)..).and_then(|w| w.first_chunk()))
-            else {
-                return;
-            };
-            let mut weights = w.map(i32::from);
-            let mut first = channel.first;
-            let mut rows = [any; 3];
-            for ((row, image), w) in rows.iter_mut().zip(images).zip(weights.chunks_exact_mut(3)) {
-                if held(image) {
-                    *row = image;
-                } else {
-                    for w in w {
-                        first = first.wrapping_add(w.wrapping_mul(pad.into()));
-                        *w = 0;
-                    }
-                }
-            }
-            let is_padded = columns > plus(in_w, pad_left);
-            let layer = Rolling {
-                rows,
-                weights,
-                first,
-                pad: pad.into(),
-                in_c,
-                out_w,
-                is_padded,
-                pads_left: pad_left == 1,
-            };
-            if stride_w == 1 {
-                roll::<1>(&layer, c, q, channel, out);
-            } else {
-                roll::<2>(&layer, c, q, channel, out);
-            }
-        }
+        let rows = [0, 1, 2].map(|ky| Some(pixel.row(x, ky)).filter(|row| !row.is_empty()));
+        roll(&Line {
+            rows,
+            w,
+            q,
+            pad,
+            channels: in_c,
+            pixels: out_w,
+            stride: stride_w,
+            pads_left: pad_left == 1,
+            pads_right: columns > plus(in_w, pad_left),
+            out,
+        });
     }
 }

@@ -13,7 +13,7 @@ pub(crate) mod dense;
 pub(crate) mod depthwise;
 mod operand;
 mod pairs;
-mod rolling;
+pub(crate) mod rolling;
 pub(crate) mod upper;
 pub(crate) mod windows;
 

@@ -1,7 +1,9 @@
 //! Tiles of one or two words of pixels and two or three filters.
 
+#![allow(unsafe_code)]
+
 use super::blocks::pairs::{add, Sums};
-use super::upper::UpperRequant;
+use super::upper::{Channels, UpperRequant};
 use super::windows::Windows;
 use core::cell::Cell;
 
@@ -13,48 +15,64 @@ pub(super) fn finish<const EACH: usize>(
     q: &UpperRequant<'_>,
     out: [&[Cell<i8>]; 4],
 ) -> Option<()> {
-    let mut o = 0;
+    let count = tiles.left();
+    let mut channels = q.channels(count)?;
+    if out.iter().take(2 * EACH).any(|out| out.len() < count) {
+        return None;
+    }
+    let mut out = Results(out.map(<[_]>::as_ptr));
     loop {
-        match tiles.filters() {
-            0 => return Some(()),
-            2 => {
-                tile::<EACH, 2>(&mut tiles, words, o, q, out)?;
-                o = o.wrapping_add(2);
-            }
-            _ => {
-                tile::<EACH, 3>(&mut tiles, words, o, q, out)?;
-                o = o.wrapping_add(3);
+        // SAFETY: there are constants and results for all filters (compared above), and each tile takes those of its own.
+        unsafe {
+            match tiles.filters() {
+                0 => return Some(()),
+                2 => tile::<EACH, 2>(&mut tiles, words, &mut channels, q, &mut out),
+                _ => tile::<EACH, 3>(&mut tiles, words, &mut channels, q, &mut out),
             }
         }
     }
 }
 
-/// Results of `FILTERS` filters from `o` on.
+/// Where the results of the next filter are, of up to four pixels.
+struct Results([*const Cell<i8>; 4]);
+
+/// Results of the next `FILTERS` filters.
+///
+/// # Safety
+/// There are constants for so many filters, and results of `2 · EACH` pixels.
 #[inline(never)]
-fn tile<const EACH: usize, const FILTERS: usize>(
+unsafe fn tile<const EACH: usize, const FILTERS: usize>(
     tiles: &mut Windows<'_>,
     words: &[Cell<i32>],
-    o: usize,
+    channels: &mut Channels<'_>,
     q: &UpperRequant<'_>,
-    out: [&[Cell<i8>]; 4],
-) -> Option<()> {
-    let mut channels = [q.channel(o)?; FILTERS];
-    for (at, channel) in channels.iter_mut().enumerate() {
-        *channel = q.channel(o.wrapping_add(at))?;
-    }
+    out: &mut Results,
+) {
     let mut sums: Sums = [[0; 2]; 6];
-    for (sums, channel) in sums.chunks_exact_mut(EACH).zip(&channels) {
-        sums.fill([channel.first.wrapping_add(channel.first << 16), channel.first]);
-    }
-    add::<EACH, FILTERS>(tiles, words, &mut sums);
-    for at in 0..EACH {
-        let out = [out[2 * at], out[2 * at + 1]].map(|out| out.get(o..)?.first_chunk::<FILTERS>());
-        let [Some(lower), Some(upper)] = out else { return None };
-        for f in 0..FILTERS {
-            let [sum, h] = sums[f * EACH + at];
-            upper[f].set(q.result(h, channels[f]));
-            lower[f].set(q.result(sum.wrapping_sub(h << 16), channels[f]));
+    for f in 0..FILTERS {
+        // SAFETY: as the caller says.
+        let first = unsafe { channels.first(f) };
+        for at in 0..EACH {
+            sums[f * EACH + at] = [first.wrapping_add(first << 16), first];
         }
     }
-    Some(())
+    let sums = add::<EACH, FILTERS>(tiles, words, sums);
+    for f in 0..FILTERS {
+        let mut v = [0; 4];
+        for at in 0..EACH {
+            let [sum, h] = sums[f * EACH + at];
+            [v[2 * at], v[2 * at + 1]] = [sum.wrapping_sub(h << 16), h];
+        }
+        // SAFETY: as the caller says.
+        unsafe {
+            let channel = channels.next();
+            if q.is_signed() {
+                let channel = channels.signed(channel);
+                (0..2 * EACH).for_each(|at| (*out.0[at].add(f)).set(q.result(v[at], channel)));
+            } else {
+                (0..2 * EACH).for_each(|at| (*out.0[at].add(f)).set(q.unsigned(v[at], channel)));
+            }
+        }
+    }
+    out.0.iter_mut().take(2 * EACH).for_each(|out| *out = out.wrapping_add(FILTERS));
 }

@@ -55,6 +55,12 @@ impl<'a> Windows<'a> {
         self.size
     }
 
+    /// Filters from the next tile on.
+    #[inline(always)]
+    pub(crate) fn left(&self) -> usize {
+        self.left
+    }
+
     /// Filters of the next tile; 0 at the end.
     #[inline(always)]
     pub(crate) fn filters(&self) -> usize {

@@ -16,23 +16,24 @@ pub(crate) type Sums = [[i32; 2]; 6];
 pub(crate) fn add<const EACH: usize, const FILTERS: usize>(
     tiles: &mut Windows<'_>,
     words: &[Cell<i32>],
-    sums: &mut Sums,
-) {
+    sums: Sums,
+) -> Sums {
     if words.len() / EACH.max(1) < tiles.size() || tiles.filters() != FILTERS {
-        return;
+        return sums;
     }
     let (x, w) = (words.as_ptr().cast::<i32>(), tiles.bytes().as_ptr());
     // SAFETY: there are words for all taps, and the next tile has so many filters (both compared above). `Windows` has proven its bytes.
-    let end = unsafe {
+    let (end, sums) = unsafe {
         match (EACH, FILTERS) {
             (2, 3) => four_by_three(x, w, sums),
             (2, 2) => four_by_two(x, w, sums),
             (1, 3) => two_by_three(x, w, sums),
             (1, 2) => two_by_two(x, w, sums),
-            _ => return,
+            _ => return sums,
         }
     };
     tiles.skip((end as usize).wrapping_sub(w as usize).wrapping_add(1));
+    sums
 }
 
 const _: () = assert!(MOST == 12, "the taps of `windows`");
@@ -90,14 +91,14 @@ macro_rules! define_sum {
     };
 }
 
-/// Four pixels and three filters. Returns where the 0 behind the tile is.
+/// Four pixels and three filters. Returns where the 0 behind the tile is, and the accumulators.
 ///
 /// # Safety
 /// At `w` is a tile of three filters, and at `x` two words for each of its taps.
-#[inline(never)]
-unsafe fn four_by_three(x: *const i32, w: *const i8, sums: &mut Sums) -> *const i8 {
+#[inline(always)]
+unsafe fn four_by_three(x: *const i32, w: *const i8, sums: Sums) -> (*const i8, Sums) {
     let [[mut qa, mut ha], [mut qb, mut hb], [mut qc, mut hc], [mut qd, mut hd], [mut qe, mut he], [mut qf, mut hf]] =
-        *sums;
+        sums;
     let mut end = w;
     // SAFETY: as the caller says. A jump goes to the code of 1 to 12 taps.
     unsafe {
@@ -159,17 +160,16 @@ unsafe fn four_by_three(x: *const i32, w: *const i8, sums: &mut Sums) -> *const 
             options(nostack, readonly),
         );
     }
-    *sums = [[qa, ha], [qb, hb], [qc, hc], [qd, hd], [qe, he], [qf, hf]];
-    end
+    (end, [[qa, ha], [qb, hb], [qc, hc], [qd, hd], [qe, he], [qf, hf]])
 }
 
-/// Four pixels and two filters. Returns where the 0 behind the tile is.
+/// Four pixels and two filters. Returns where the 0 behind the tile is, and the accumulators.
 ///
 /// # Safety
 /// At `w` is a tile of two filters, and at `x` two words for each of its taps.
-#[inline(never)]
-unsafe fn four_by_two(x: *const i32, w: *const i8, sums: &mut Sums) -> *const i8 {
-    let [[mut qa, mut ha], [mut qb, mut hb], [mut qc, mut hc], [mut qd, mut hd], e, f] = *sums;
+#[inline(always)]
+unsafe fn four_by_two(x: *const i32, w: *const i8, sums: Sums) -> (*const i8, Sums) {
+    let [[mut qa, mut ha], [mut qb, mut hb], [mut qc, mut hc], [mut qd, mut hd], e, f] = sums;
     let mut end = w;
     // SAFETY: as the caller says. A jump goes to the code of 1 to 12 taps.
     unsafe {
@@ -222,17 +222,16 @@ unsafe fn four_by_two(x: *const i32, w: *const i8, sums: &mut Sums) -> *const i8
             options(nostack, readonly),
         );
     }
-    *sums = [[qa, ha], [qb, hb], [qc, hc], [qd, hd], e, f];
-    end
+    (end, [[qa, ha], [qb, hb], [qc, hc], [qd, hd], e, f])
 }
 
-/// Two pixels and three filters. Returns where the 0 behind the tile is.
+/// Two pixels and three filters. Returns where the 0 behind the tile is, and the accumulators.
 ///
 /// # Safety
 /// At `w` is a tile of three filters, and at `x` a word for each of its taps.
-#[inline(never)]
-unsafe fn two_by_three(x: *const i32, w: *const i8, sums: &mut Sums) -> *const i8 {
-    let [[mut qa, mut ha], [mut qb, mut hb], [mut qc, mut hc], d, e, f] = *sums;
+#[inline(always)]
+unsafe fn two_by_three(x: *const i32, w: *const i8, sums: Sums) -> (*const i8, Sums) {
+    let [[mut qa, mut ha], [mut qb, mut hb], [mut qc, mut hc], d, e, f] = sums;
     let mut end = w;
     // SAFETY: as the caller says. A jump goes to the code of 1 to 12 taps.
     unsafe {
@@ -282,17 +281,16 @@ unsafe fn two_by_three(x: *const i32, w: *const i8, sums: &mut Sums) -> *const i
             options(nostack, readonly),
         );
     }
-    *sums = [[qa, ha], [qb, hb], [qc, hc], d, e, f];
-    end
+    (end, [[qa, ha], [qb, hb], [qc, hc], d, e, f])
 }
 
-/// Two pixels and two filters. Returns where the 0 behind the tile is.
+/// Two pixels and two filters. Returns where the 0 behind the tile is, and the accumulators.
 ///
 /// # Safety
 /// At `w` is a tile of two filters, and at `x` a word for each of its taps.
-#[inline(never)]
-unsafe fn two_by_two(x: *const i32, w: *const i8, sums: &mut Sums) -> *const i8 {
-    let [[mut qa, mut ha], [mut qb, mut hb], c, d, e, f] = *sums;
+#[inline(always)]
+unsafe fn two_by_two(x: *const i32, w: *const i8, sums: Sums) -> (*const i8, Sums) {
+    let [[mut qa, mut ha], [mut qb, mut hb], c, d, e, f] = sums;
     let mut end = w;
     // SAFETY: as the caller says. A jump goes to the code of 1 to 12 taps.
     unsafe {
@@ -336,6 +334,5 @@ unsafe fn two_by_two(x: *const i32, w: *const i8, sums: &mut Sums) -> *const i8 
             options(nostack, readonly),
         );
     }
-    *sums = [[qa, ha], [qb, hb], c, d, e, f];
-    end
+    (end, [[qa, ha], [qb, hb], c, d, e, f])
 }

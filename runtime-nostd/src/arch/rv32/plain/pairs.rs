@@ -10,10 +10,10 @@ pub(crate) type Sums = [[i32; 2]; 6];
 pub(crate) fn add<const EACH: usize, const FILTERS: usize>(
     tiles: &mut Windows<'_>,
     words: &[Cell<i32>],
-    sums: &mut Sums,
-) {
+    mut sums: Sums,
+) -> Sums {
     if words.len() / EACH.max(1) < tiles.size() || tiles.filters() != FILTERS {
-        return;
+        return sums;
     }
     let (bytes, mut words) = (tiles.bytes(), words);
     let mut len = 0;
@@ -33,4 +33,5 @@ pub(crate) fn add<const EACH: usize, const FILTERS: usize>(
         len += step;
     }
     tiles.skip(len + 1);
+    sums
 }
