@@ -5,18 +5,20 @@ use crate::reference::tap;
 use crate::v6m::{draw_channel, resize, shape};
 use crate::{cells, Case, Check, Mismatch, Rng, Scratch};
 use kiln::kernels::{
-    conv2d_i8_rv32_pairs, dense_i8_rv32_pairs, depthwise2d_i8_rv32, depthwise2d_i8_rv32_rolling, Band, Conv,
-    Rows, UpperRequant,
+    conv2d_i8_rv32_pairs, conv2d_i8_rv32_quads, dense_i8_rv32_pairs, dense_i8_rv32_quads,
+    depthwise2d_i8_rv32, depthwise2d_i8_rv32_rolling, Band, Conv, Rows, UpperRequant,
 };
 
 pub(crate) const CHECKS: &[Check] = &[
-    Check { name: "conv2d_i8_rv32_pairs", run: convolution },
-    Check { name: "dense_i8_rv32_pairs", run: dense },
+    Check { name: "conv2d_i8_rv32_pairs", run: |rng, scratch| convolution(rng, scratch, 1) },
+    Check { name: "conv2d_i8_rv32_quads", run: |rng, scratch| convolution(rng, scratch, 2) },
+    Check { name: "dense_i8_rv32_pairs", run: |rng, scratch| dense(rng, scratch, 1) },
+    Check { name: "dense_i8_rv32_quads", run: |rng, scratch| dense(rng, scratch, 2) },
     Check { name: "depthwise2d_i8_rv32", run: |rng, scratch| depthwise(rng, scratch, false) },
     Check { name: "depthwise2d_i8_rv32_rolling", run: |rng, scratch| depthwise(rng, scratch, true) },
 ];
 
-fn convolution(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
+fn convolution(rng: &mut Rng, mut scratch: Scratch<'_>, each: usize) -> Result<(), Mismatch> {
     let (p, out_h) = shape(rng, true);
     let size = p.k_h * p.k_w * p.in_c;
     let x = scratch.bytes.take_at(p.in_h * p.in_w * p.in_c, rng.size(0, 3));
@@ -36,9 +38,10 @@ fn convolution(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> 
         });
         y.set(requantize(products.sum(), &channels[o * q.words..][..q.words], &q));
     }
-    let work = work(rng, &mut scratch, size);
+    let work = work(rng, &mut scratch, each * size);
     let run = |x: Rows<'_, i8>, y: Rows<'_, i8>, band| {
-        conv2d_i8_rv32_pairs(&p, x, w, pad, &q, work, y, band);
+        let kernel = if each == 1 { conv2d_i8_rv32_pairs } else { conv2d_i8_rv32_quads };
+        kernel(&p, x, w, pad, &q, work, y, band);
     };
     let (split, overlaid) = (rng.size(0, out_h), rng.one_in(3));
     if overlaid {
@@ -55,7 +58,7 @@ fn convolution(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> 
     y.compare(case.with("dilation_h", p.dilation_h).with("dilation_w", p.dilation_w))
 }
 
-fn dense(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
+fn dense(rng: &mut Rng, mut scratch: Scratch<'_>, each: usize) -> Result<(), Mismatch> {
     let (size, n, rows) = (rng.size(1, 150), rng.size(2, 20), rng.size(1, 6));
     let x = scratch.bytes.take_at(rows * size, rng.size(0, 3));
     rng.fill_i8(x);
@@ -70,10 +73,11 @@ fn dense(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
         let sum = products.map(|(w, x)| i32::from(*w) * i32::from(x.get())).sum();
         y.set(requantize(sum, &channels[o * q.words..][..q.words], &q));
     }
-    let work = work(rng, &mut scratch, size);
+    let work = work(rng, &mut scratch, each * size);
     let (x, got, split) = (Rows::whole(x, size), Rows::whole(y.got(), n), rng.size(0, rows));
     for band in [Band { first: 0, rows: split }, Band { first: split, rows: rows - split }] {
-        dense_i8_rv32_pairs(x, w, &q, work, got, band);
+        let kernel = if each == 1 { dense_i8_rv32_pairs } else { dense_i8_rv32_quads };
+        kernel(x, w, &q, work, got, band);
     }
     let case = Case::new().with("size", size).with("n", n).with("rows", rows).with("split", split);
     y.compare(case.with("offset", offset).with("words", q.words).with("work", work.len()))
@@ -163,9 +167,9 @@ fn filters<'a>(rng: &mut Rng, scratch: &mut Scratch<'a>, count: usize, size: usi
     (filters, &packed[..len])
 }
 
-/// Words for two or four pixels.
+/// Words that have been something else.
 fn work<'a>(rng: &mut Rng, scratch: &mut Scratch<'a>, size: usize) -> &'a [core::cell::Cell<i32>] {
-    let work = scratch.words.take(rng.size(1, 2) * size);
+    let work = scratch.words.take(size);
     rng.fill_i32(work, i32::MIN, i32::MAX);
     cells(work)
 }

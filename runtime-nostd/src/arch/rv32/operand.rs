@@ -64,6 +64,7 @@ impl<'a> Operand<'a> {
     }
 
     /// Writes a word for each tap of both pixels, `EACH` words from one to the next. There are words for all taps, and at least one tap.
+    #[inline(never)]
     pub(super) fn gather<const EACH: usize>(&self, pixels: [Pixel; 2], words: &[Cell<i32>]) {
         let Conv { in_w, in_c, k_h, k_w, dilation_h, dilation_w, .. } = *self.p;
         let run = product(k_w, in_c);

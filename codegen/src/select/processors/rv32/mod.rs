@@ -34,6 +34,7 @@ enum Way {
 #[derive(Clone, Debug)]
 struct Kernel {
     way: Way,
+    id: KernelId,
     proven: Proven,
 }
 
@@ -61,7 +62,7 @@ impl Processor for Rv32 {
         // The proof comes last: it takes a while.
         let proven = (!ways.is_empty()).then(|| Proven::of(asked)).flatten();
         let choice = |(way, cycles): (Way, u64)| {
-            let kernel = Kernel { way, proven: proven.clone()? };
+            let kernel = Kernel { way, id: way.work(asked).0, proven: proven.clone()? };
             let images = way.shape().map_or(1, |shape| shape.images);
             let workspace = way.workspace(&kernel.proven.layer);
             Some(Choice { workspace, images, ..Choice::new(Rc::new(kernel), cycles) })
@@ -79,11 +80,10 @@ fn ways(asked: &Asked<'_>) -> Vec<Way> {
     let Some(layer) = asked.layer() else { return Vec::new() };
     let out_c = layer.bias.len();
     let result = &asked.graph.ty(node.result).shape;
+    // Four pixels take a larger workspace and more code, and waste what is left of a few.
     let pixels = |together: usize| match asked.options.optimize {
-        // The workspace for four pixels is twice as large.
-        Optimize::Memory => 2,
-        _ if together <= 2 => 2,
-        _ => 4,
+        Optimize::Speed if together > 8 || matches!(together % 4, 0 | 3) => 4,
+        _ => 2,
     };
     match (&node.op, Shape::of(asked.graph, node)) {
         (Op::Dense { .. }, _) if out_c >= 2 => {
@@ -137,14 +137,20 @@ impl Way {
     fn work(self, asked: &Asked<'_>) -> (KernelId, usize) {
         let result = &asked.graph.ty(asked.node.result).shape;
         let products = kiln_ir::macs(asked.graph, asked.node) as usize;
-        // What is left of two pixels is computed as two. In a pipeline rows come alone.
-        let in_pairs = |rows: usize, pixels: usize| {
+        // Pixels that are left are computed as if there were as many as in a tile. In a pipeline rows come alone.
+        let padded = |rows: usize, pixels: usize, tile: usize| {
             let together = if asked.whole { rows * pixels } else { pixels };
-            products / together.max(1) * together.next_multiple_of(2)
+            products / together.max(1) * together.next_multiple_of(tile)
         };
         match self {
-            Way::Pairs(shape, _) => (KernelId::Conv2dI8Rv32Pairs, in_pairs(shape.out_h, shape.out_w)),
-            Way::Dense(_) => (KernelId::DenseI8Rv32Pairs, in_pairs(result.numel() / result.last().max(1), 1)),
+            Way::Pairs(shape, tile) => {
+                let id = if tile == 2 { KernelId::Conv2dI8Rv32Pairs } else { KernelId::Conv2dI8Rv32Quads };
+                (id, padded(shape.out_h, shape.out_w, tile))
+            }
+            Way::Dense(tile) => {
+                let id = if tile == 2 { KernelId::DenseI8Rv32Pairs } else { KernelId::DenseI8Rv32Quads };
+                (id, padded(result.numel() / result.last().max(1), 1, tile))
+            }
             Way::Depthwise(_) => (KernelId::Depthwise2dI8Rv32, products),
             Way::Rolling(_) => (KernelId::Depthwise2dI8Rv32Rolling, products),
         }
@@ -153,22 +159,22 @@ impl Way {
 
 impl kernel::Kernel for Kernel {
     fn calls<'a>(&self, selector: &mut Selector<'a>, node: &'a Node) -> Selected {
-        let Kernel { way, proven } = self;
-        let layer = &proven.layer;
+        let Kernel { way, id, proven } = self;
+        let (id, layer) = (*id, &proven.layer);
         match way {
             Way::Pairs(shape, _) => {
                 let weights = pack::tiles(layer);
-                selector.upper_conv(node, shape, KernelId::Conv2dI8Rv32Pairs, weights, true, proven)
+                selector.upper_conv(node, shape, id, weights, true, proven)
             }
             Way::Depthwise(shape) => {
                 let weights = pack::channels_in_fours(&layer.weights, shape.out_c);
-                selector.upper_conv(node, shape, KernelId::Depthwise2dI8Rv32, weights, false, proven)
+                selector.upper_conv(node, shape, id, weights, false, proven)
             }
             Way::Rolling(shape) => {
                 let weights = layer.weights.clone();
-                selector.upper_conv(node, shape, KernelId::Depthwise2dI8Rv32Rolling, weights, false, proven)
+                selector.upper_conv(node, shape, id, weights, false, proven)
             }
-            Way::Dense(_) => selector.upper_dense(node, proven),
+            Way::Dense(_) => selector.upper_dense(node, id, proven),
         }
     }
 
@@ -204,12 +210,12 @@ impl<'a> Selector<'a> {
         Ok(())
     }
 
-    fn upper_dense(&mut self, node: &'a Node, proven: &Proven) -> Selected {
+    fn upper_dense(&mut self, node: &'a Node, id: KernelId, proven: &Proven) -> Selected {
         let weights = self.step_constant("WEIGHTS", Data::from_i8(&pack::tiles(&proven.layer)));
         let [x, y, band] = self.matrix_rows(node)?;
         let requant = self.upper_requant(proven);
         let args = vec![x, Arg::Constant(weights, Element::I8), requant, self.workspace()?, y, band];
-        self.call(KernelId::DenseI8Rv32Pairs, args);
+        self.call(id, args);
         Ok(())
     }
 
