@@ -7,10 +7,10 @@ use kiln::kernels::{
     conv1_i16_i8_dsp, conv1_i8_dsp, conv1_i8_dsp_eights, conv2d_i8_dsp, conv2d_i8_dsp_compact,
     conv2d_i8_dsp_exact, conv2d_i8_dsp_small, conv2d_i8_rv32_pairs, conv2d_i8_rv32_quads,
     conv2d_i8_v6m_pairs, conv2d_i8_v6m_singles, dense_i8_dsp, dense_i8_dsp_compact, dense_i8_dsp_dot,
-    depthwise2d_i8_dsp, depthwise2d_i8_dsp_compact, depthwise2d_i8_dsp_planar, depthwise2d_i8_rv32,
-    depthwise2d_i8_rv32_rolling, depthwise2d_i8_v6m, max_pool2d_i8_dsp, mean_pool2d_i8_dsp, Band,
-    CompactConv, CompactDense, Conv, HalfRequant, MeanLinear, Pool, Requant, Rescale, Rows, Scale, Stride,
-    UpperRequant,
+    dense_i8_rv32_singles, depthwise2d_i8_dsp, depthwise2d_i8_dsp_compact, depthwise2d_i8_dsp_planar,
+    depthwise2d_i8_rv32, depthwise2d_i8_rv32_rolling, depthwise2d_i8_v6m, max_pool2d_i8_dsp,
+    mean_pool2d_i8_dsp, Band, CompactConv, CompactDense, Conv, HalfRequant, MeanLinear, Pool, Requant,
+    Rescale, Rows, Scale, Stride, UpperRequant,
 };
 
 pub(crate) const CHECKS: &[Check] = &[Check { name: "hostile sizes write nothing beside the result", run }];
@@ -107,7 +107,7 @@ fn run(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
     let (words, spread) = (rng.size(3, 6), 3);
     let upper = UpperRequant { channels: w, words, spread, shift: 5, lo: -128, hi: 127 };
     let part = size(rng, 144);
-    let kernel = rng.int(0, 22);
+    let kernel = rng.int(0, 23);
     match kernel {
         0 => mean_pool2d_i8_dsp(&pool, x_rows, &MeanLinear { factor: 1, start: 0 }, y_rows, band),
         1 => max_pool2d_i8_dsp::<2, 2>(&pool, x_rows, -128, 127, y_rows, band),
@@ -134,7 +134,8 @@ fn run(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
         18 => conv2d_i8_rv32_pairs(&p, x_rows, bytes, 0, &upper, work, y_rows, band),
         19 => depthwise2d_i8_rv32(&p, x_rows, bytes, 0, &upper, y_rows, band),
         20 => conv2d_i8_rv32_quads(&p, x_rows, bytes, 0, &upper, work, y_rows, band),
-        21 => depthwise2d_i8_rv32_rolling(&p, x_rows, bytes, 0, &upper, y_rows, band),
+        21 => dense_i8_rv32_singles(x_rows, w, &upper, work, y_rows, band),
+        22 => depthwise2d_i8_rv32_rolling(&p, x_rows, bytes, 0, &upper, y_rows, band),
         _ => depthwise2d_i8_v6m(&p, x_rows, bytes, 0, &half, y_rows, band),
     }
     // What is in the result does not matter.

@@ -6,7 +6,7 @@ use crate::v6m::{draw_channel, resize, shape};
 use crate::{cells, Case, Check, Mismatch, Rng, Scratch};
 use kiln::kernels::{
     conv2d_i8_rv32_pairs, conv2d_i8_rv32_quads, dense_i8_rv32_pairs, dense_i8_rv32_quads,
-    depthwise2d_i8_rv32, depthwise2d_i8_rv32_rolling, Band, Conv, Rows, UpperRequant,
+    dense_i8_rv32_singles, depthwise2d_i8_rv32, depthwise2d_i8_rv32_rolling, Band, Conv, Rows, UpperRequant,
 };
 
 pub(crate) const CHECKS: &[Check] = &[
@@ -14,6 +14,7 @@ pub(crate) const CHECKS: &[Check] = &[
     Check { name: "conv2d_i8_rv32_quads", run: |rng, scratch| convolution(rng, scratch, 2) },
     Check { name: "dense_i8_rv32_pairs", run: |rng, scratch| dense(rng, scratch, 1) },
     Check { name: "dense_i8_rv32_quads", run: |rng, scratch| dense(rng, scratch, 2) },
+    Check { name: "dense_i8_rv32_singles", run: |rng, scratch| dense(rng, scratch, 0) },
     Check { name: "depthwise2d_i8_rv32", run: |rng, scratch| depthwise(rng, scratch, false) },
     Check { name: "depthwise2d_i8_rv32_rolling", run: |rng, scratch| depthwise(rng, scratch, true) },
 ];
@@ -59,11 +60,12 @@ fn convolution(rng: &mut Rng, mut scratch: Scratch<'_>, each: usize) -> Result<(
 }
 
 fn dense(rng: &mut Rng, mut scratch: Scratch<'_>, each: usize) -> Result<(), Mismatch> {
-    let (size, n, rows) = (rng.size(1, 150), rng.size(2, 20), rng.size(1, 6));
+    let (size, n, rows) = (rng.size(1, 150), rng.size(if each == 0 { 1 } else { 2 }, 20), rng.size(1, 6));
     let x = scratch.bytes.take_at(rows * size, rng.size(0, 3));
     rng.fill_i8(x);
     let x = cells(x);
     let (filters, w) = filters(rng, &mut scratch, n, size);
+    let words = singles(rng, &mut scratch, filters, size);
     let (channels, q) = requant(rng, &mut scratch, n);
     let offset = rng.size(0, 3);
     let y = scratch.bytes.twins(rows * n, offset, rng.i8());
@@ -73,11 +75,14 @@ fn dense(rng: &mut Rng, mut scratch: Scratch<'_>, each: usize) -> Result<(), Mis
         let sum = products.map(|(w, x)| i32::from(*w) * i32::from(x.get())).sum();
         y.set(requantize(sum, &channels[o * q.words..][..q.words], &q));
     }
-    let work = work(rng, &mut scratch, each * size);
+    let work = work(rng, &mut scratch, if each == 0 { 2 } else { each } * size);
     let (x, got, split) = (Rows::whole(x, size), Rows::whole(y.got(), n), rng.size(0, rows));
     for band in [Band { first: 0, rows: split }, Band { first: split, rows: rows - split }] {
-        let kernel = if each == 1 { dense_i8_rv32_pairs } else { dense_i8_rv32_quads };
-        kernel(x, w, &q, work, got, band);
+        match each {
+            0 => dense_i8_rv32_singles(x, words, &q, work, got, band),
+            1 => dense_i8_rv32_pairs(x, w, &q, work, got, band),
+            _ => dense_i8_rv32_quads(x, w, &q, work, got, band),
+        }
     }
     let case = Case::new().with("size", size).with("n", n).with("rows", rows).with("split", split);
     y.compare(case.with("offset", offset).with("words", q.words).with("work", work.len()))
@@ -151,7 +156,7 @@ fn filters<'a>(rng: &mut Rng, scratch: &mut Scratch<'a>, count: usize, size: usi
         packed[len] = byte;
         len += 1;
     };
-    while o < count {
+    while o < count && count > 1 {
         let tile = if matches!(count - o, 2 | 4) { 2 } else { 3 };
         let mut at = 0;
         while at < size {
@@ -165,6 +170,34 @@ fn filters<'a>(rng: &mut Rng, scratch: &mut Scratch<'a>, count: usize, size: usi
         o += tile;
     }
     (filters, &packed[..len])
+}
+
+/// Filters of `size` weights as tiles of eight, and of four where no more are left. Windows are as long as weights allow, or shorter.
+fn singles<'a>(rng: &mut Rng, scratch: &mut Scratch<'a>, filters: &[i8], size: usize) -> &'a [i32] {
+    let count = filters.len() / size;
+    let most = filters.iter().map(|w| w.unsigned_abs()).max().unwrap_or(0).max(1);
+    let longest = (255 / usize::from(most)).min(12);
+    let packed = scratch.words.take(count.next_multiple_of(4) * size + count);
+    let (mut o, mut len) = (0, 0);
+    while o < count {
+        let (tile, start) = (if count - o <= 4 { 4 } else { 8 }, len);
+        (packed[start], len) = (0, len + 1);
+        let mut at = 0;
+        while at < size {
+            let taps = rng.size(1, longest).min(size - at);
+            (packed[len], packed[start], len) = (taps as i32, packed[start] + 1, len + 1);
+            for tap in at..at + taps {
+                for o in (o..o + tile).step_by(4) {
+                    let weight = |o: usize| filters.get(o * size + tap).map_or(0x80, |&w| w as u8 ^ 0x80);
+                    packed[len] = i32::from_le_bytes([o, o + 2, o + 1, o + 3].map(weight));
+                    len += 1;
+                }
+            }
+            at += taps;
+        }
+        o += tile;
+    }
+    &packed[..len]
 }
 
 /// Words that have been something else.

@@ -26,7 +26,7 @@ enum Way {
     Depthwise(Shape),
     /// The same with filters of 3 × 3.
     Rolling(Shape),
-    /// Matrix product, of two or four rows at a time.
+    /// Matrix product, of one, two or four rows at a time.
     Dense(usize),
 }
 
@@ -86,9 +86,21 @@ fn ways(asked: &Asked<'_>) -> Vec<Way> {
         _ => 2,
     };
     match (&node.op, Shape::of(asked.graph, node)) {
-        (Op::Dense { .. }, _) if out_c >= 2 => {
+        (Op::Dense { .. }, _) => {
             let rows = if asked.whole { result.numel() / result.last().max(1) } else { 1 };
-            vec![Way::Dense(pixels(rows))]
+            // The kernel of single rows takes a larger workspace, and more code beside one for convolutions.
+            let is_conv =
+                |(_, node): (kiln_ir::NodeId, &Node)| matches!(node.op, Op::Conv2d { groups: 1, .. });
+            let singles = match asked.options.optimize {
+                Optimize::Speed => true,
+                Optimize::Size => !asked.graph.nodes().any(is_conv),
+                Optimize::Memory => out_c < 2,
+            };
+            match rows {
+                1 if singles => vec![Way::Dense(1)],
+                _ if out_c >= 2 => vec![Way::Dense(pixels(rows))],
+                _ => Vec::new(),
+            }
         }
         (Op::Conv2d { groups: 1, .. }, Some(shape)) if out_c >= 2 => {
             let rows = if asked.whole { shape.out_h } else { 1 };
@@ -127,10 +139,10 @@ impl Way {
         }
     }
 
-    /// Bytes of its workspace: a word for each tap of two pixels.
+    /// Bytes of its workspace: a word for each tap of two pixels, or two words for each of a single one.
     fn workspace(&self, layer: &Layer) -> usize {
         let (Way::Pairs(_, pixels) | Way::Dense(pixels)) = self else { return 0 };
-        4 * layer.filter(0).len() * (pixels / 2)
+        4 * layer.filter(0).len() * if *pixels == 1 { 2 } else { pixels / 2 }
     }
 
     /// The kernel, and the products that it computes.
@@ -148,7 +160,11 @@ impl Way {
                 (id, padded(shape.out_h, shape.out_w, tile))
             }
             Way::Dense(tile) => {
-                let id = if tile == 2 { KernelId::DenseI8Rv32Pairs } else { KernelId::DenseI8Rv32Quads };
+                let id = match tile {
+                    1 => KernelId::DenseI8Rv32Singles,
+                    2 => KernelId::DenseI8Rv32Pairs,
+                    _ => KernelId::DenseI8Rv32Quads,
+                };
                 (id, padded(result.numel() / result.last().max(1), 1, tile))
             }
             Way::Depthwise(_) => (KernelId::Depthwise2dI8Rv32, products),
@@ -211,10 +227,19 @@ impl<'a> Selector<'a> {
     }
 
     fn upper_dense(&mut self, node: &'a Node, id: KernelId, proven: &Proven) -> Selected {
-        let weights = self.step_constant("WEIGHTS", Data::from_i8(&pack::tiles(&proven.layer)));
+        let weights = match id {
+            KernelId::DenseI8Rv32Singles => {
+                let weights = Data::from_i32(&pack::singles(&proven.layer));
+                Arg::Constant(self.step_constant("WEIGHTS", weights), Element::I32)
+            }
+            _ => {
+                let weights = Data::from_i8(&pack::tiles(&proven.layer));
+                Arg::Constant(self.step_constant("WEIGHTS", weights), Element::I8)
+            }
+        };
         let [x, y, band] = self.matrix_rows(node)?;
         let requant = self.upper_requant(proven);
-        let args = vec![x, Arg::Constant(weights, Element::I8), requant, self.workspace()?, y, band];
+        let args = vec![x, weights, requant, self.workspace()?, y, band];
         self.call(id, args);
         Ok(())
     }

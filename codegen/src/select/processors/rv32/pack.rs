@@ -40,6 +40,40 @@ pub(super) fn tiles(layer: &Layer) -> Vec<i8> {
     packed
 }
 
+/// Weights for tiles of one row and eight filters, or four where no more are left.
+pub(super) fn singles(layer: &Layer) -> Vec<i32> {
+    let count = layer.bias.len();
+    let size = layer.filter(0).len();
+    let weight = |o: usize, tap: usize| if o < count { layer.filter(o)[tap] } else { 0 };
+    let mut packed = Vec::with_capacity(layer.weights.len() / 3);
+    let mut o = 0;
+    while o < count {
+        let words = if count - o <= 4 { 1 } else { 2 };
+        let filters = o..count.min(o + 4 * words);
+        let start = packed.len();
+        packed.push(0);
+        let mut at = 0;
+        while at < size {
+            let end = size.min(at + MOST);
+            // A single tap always fits.
+            let fit = |&end: &usize| filters.clone().all(|o| fits(&layer.filter(o)[at..end]));
+            let end = (at + 2..=end).take_while(fit).last().unwrap_or(at + 1);
+            packed.push((end - at) as i32);
+            for tap in at..end {
+                for o in (o..o + 4 * words).step_by(4) {
+                    // Each two of these are multiplied at once.
+                    let bytes = [o, o + 2, o + 1, o + 3].map(|o| weight(o, tap) as u8 ^ 0x80);
+                    packed.push(i32::from_le_bytes(bytes));
+                }
+            }
+            packed[start] += 1;
+            at = end;
+        }
+        o += 4 * words;
+    }
+    packed
+}
+
 /// Depthwise weights `[o][taps]` as `[o / 4][taps][4]`.
 pub(super) fn channels_in_fours(weights: &[i8], channels: usize) -> Vec<i8> {
     let taps = weights.len() / channels.max(1);

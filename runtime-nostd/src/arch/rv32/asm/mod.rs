@@ -6,3 +6,4 @@ pub(crate) mod depthwise;
 pub(crate) mod operand;
 pub(crate) mod pairs;
 pub(crate) mod rolling;
+pub(crate) mod singles;
