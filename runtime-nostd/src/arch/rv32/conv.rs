@@ -83,7 +83,9 @@ fn convolve<const EACH: usize>(
                 }
                 let (row, column) = last;
                 let start = column.wrapping_mul(p.out_c);
-                out[2 * word + at] = y.row(row).get(start..start.wrapping_add(p.out_c)).unwrap_or(&[]);
+                if let Some(out) = out.get_mut(2 * word + at) {
+                    *out = y.row(row).get(start..start.wrapping_add(p.out_c)).unwrap_or(&[]);
+                }
                 Pixel::new(p, x, row, column)
             });
             operand.gather::<EACH>(both, work.get(word..).unwrap_or(&[]));

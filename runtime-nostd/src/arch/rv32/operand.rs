@@ -74,14 +74,14 @@ impl<'a> Operand<'a> {
             words = words.get(a.len().wrapping_mul(EACH)..).unwrap_or(&[]);
         };
         for ky in 0..k_h {
-            let images = pixels.map(|pixel| pixel.row(self.x, ky.wrapping_mul(dilation_h)));
+            let sides = pixels.map(|pixel| (pixel, pixel.row(self.x, ky.wrapping_mul(dilation_h))));
             // Taps that lie side by side in the operand.
             if dilation_w == 1 {
-                let [a, b] = [0, 1].map(|at| {
-                    let left = pixels[at].column(0);
+                let [a, b] = sides.map(|(pixel, image)| {
+                    let left = pixel.column(0);
                     let inside = left < in_w && k_w <= in_w.wrapping_sub(left);
                     let start = left.wrapping_mul(in_c);
-                    images[at].get(start..start.wrapping_add(run)).filter(|_| inside)
+                    image.get(start..start.wrapping_add(run)).filter(|_| inside)
                 });
                 if let (Some(a), Some(b)) = (a, b) {
                     put(a, b);
@@ -89,10 +89,10 @@ impl<'a> Operand<'a> {
                 }
             }
             for kx in 0..k_w {
-                let [a, b] = [0, 1].map(|at| {
-                    let ix = pixels[at].column(kx.wrapping_mul(dilation_w));
+                let [a, b] = sides.map(|(pixel, image)| {
+                    let ix = pixel.column(kx.wrapping_mul(dilation_w));
                     let start = ix.wrapping_mul(in_c);
-                    images[at].get(start..start.wrapping_add(in_c)).filter(|_| ix < in_w)
+                    image.get(start..start.wrapping_add(in_c)).filter(|_| ix < in_w)
                 });
                 if let (Some(a), Some(b)) = (a, b) {
                     put(a, b);

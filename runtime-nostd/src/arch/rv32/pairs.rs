@@ -1,6 +1,7 @@
 //! Tiles of one or two words of pixels and two or three filters.
 
-#![allow(unsafe_code)]
+// Indices of arrays are below constants.
+#![allow(unsafe_code, clippy::indexing_slicing)]
 
 use super::blocks::pairs::{add, Sums};
 use super::upper::{Channels, UpperRequant};

@@ -124,8 +124,10 @@ fn finish(
     for (x, words) in x.iter().zip(work.chunks_exact(2)) {
         let x = i32::from(x.get());
         sum = sum.wrapping_add(x);
-        words[0].set(x);
-        words[1].set(sum.wrapping_mul(128 << 16 | 128));
+        if let [element, correction] = words {
+            element.set(x);
+            correction.set(sum.wrapping_mul(128 << 16 | 128));
+        }
     }
     let mut channels = q.channels(tiles.left)?;
     for out in out.chunks(8) {
@@ -155,10 +157,13 @@ unsafe fn tile<const WORDS: usize>(
 ) {
     let mut sums: Sums = [[0; 2]; 4];
     for (at, sums) in sums.iter_mut().enumerate().take(2 * WORDS) {
-        // SAFETY: as the caller says.
-        let first =
-            [2 * at, 2 * at + 1].map(|f| if f < out.len() { unsafe { channels.first(f) } } else { 0 });
-        *sums = [first[0].wrapping_add(first[1] << 16), first[1]];
+        let first = |f: usize| match f < out.len() {
+            // SAFETY: there is such a filter, as the caller says.
+            true => unsafe { channels.first(f) },
+            false => 0,
+        };
+        let [lower, upper] = [first(2 * at), first(2 * at + 1)];
+        *sums = [lower.wrapping_add(upper << 16), upper];
     }
     let windows = tiles.next().first().map_or(0, |&windows| windows);
     let sums = add::<WORDS>(tiles, work, sums);

@@ -22,7 +22,8 @@ pub(crate) fn add<const WORDS: usize>(tiles: &mut Tiles<'_>, work: &[Cell<i32>],
             let products = window
                 .chunks_exact(2)
                 .zip(weights.chunks_exact(WORDS.max(1)))
-                .map(|(x, w)| x[0].get().wrapping_mul(w[at / 2] >> (8 * (at % 2)) & 0x00ff_00ff));
+                .filter_map(|(x, w)| Some((x.first()?.get(), w.get(at / 2)? >> (8 * (at % 2)) & 0x00ff_00ff)))
+                .map(|(x, weights)| x.wrapping_mul(weights));
             let sum = products.fold(correction, i32::wrapping_add);
             *q = q.wrapping_add(sum);
             *h = h.wrapping_add(sum >> 16);
