@@ -22,6 +22,7 @@ pub struct Tables {
     pub memory: Vec<String>,
     pub small: Vec<String>,
     pub helium: Vec<String>,
+    pub riscv: Vec<String>,
 }
 
 impl Tables {
