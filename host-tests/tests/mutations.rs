@@ -96,14 +96,14 @@ fn layers_of_many_steps_are_refused_or_compiled() {
     let at = file.windows(dims.len()).position(|window| window == dims).unwrap() + 3;
     let seed = Seed { name: "steps".into(), bytes: file.clone(), is_onnx: true };
     let mut accepted = Vec::new();
-    for steps in [3, 60, 75, 82, 127] {
+    for steps in [3, 60, 70, 75, 127] {
         let mut file = file.clone();
         file[at] = steps;
         let outcome = attempt(&Mutant { seed: &seed, file, options: Options::default() });
         assert_eq!(outcome.fault, None, "of {steps} steps");
         accepted.extend(outcome.accepted.then_some(steps));
     }
-    assert_eq!(accepted, [3, 60, 75]);
+    assert_eq!(accepted, [3, 60, 70]);
 }
 
 // ---- One process

@@ -22,6 +22,7 @@ mod dense;
 mod depthwise;
 mod depthwise_last;
 mod elementwise;
+mod floats;
 mod hostile;
 mod movement;
 mod mve;
@@ -57,6 +58,7 @@ pub const CHECKS: &[&[Check]] = &[
     depthwise::CHECKS,
     depthwise_last::CHECKS,
     elementwise::CHECKS,
+    floats::CHECKS,
     hostile::CHECKS,
     movement::CHECKS,
     mve::CHECKS,

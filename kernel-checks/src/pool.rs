@@ -2,8 +2,8 @@
 
 use crate::{cells, Case, Check, Mismatch, Rng, Scratch};
 use kiln::kernels::{
-    avg_pool2d_i8, max_pool2d_i8, max_pool2d_i8_dsp, mean_pool2d_i8_dsp, mean_pool2d_i8_dsp_compact, Band,
-    MeanLinear, Pool, Rows,
+    avg_pool2d_i8, max_pool2d_i8, max_pool2d_i8_dsp, mean_pool2d_i8_dsp, mean_pool2d_i8_dsp_compact,
+    mean_pool2d_i8_mve, Band, MeanLinear, Pool, Rows,
 };
 
 pub(crate) const CHECKS: &[Check] = &[
@@ -13,6 +13,11 @@ pub(crate) const CHECKS: &[Check] = &[
         run: |r, s| mean_by_definition(r, s, mean_pool2d_i8_dsp),
     },
     Check { name: "mean_pool2d_i8_dsp, average of taps", run: |r, s| mean_average(r, s, mean_pool2d_i8_dsp) },
+    Check {
+        name: "mean_pool2d_i8_mve, by definition",
+        run: |r, s| mean_by_definition(r, s, mean_pool2d_i8_mve),
+    },
+    Check { name: "mean_pool2d_i8_mve, average of taps", run: |r, s| mean_average(r, s, mean_pool2d_i8_mve) },
     Check {
         name: "mean_pool2d_i8_dsp_compact, by definition",
         run: |r, s| mean_by_definition(r, s, mean_pool2d_i8_dsp_compact),

@@ -1,6 +1,7 @@
 //! Layers with 16-bit elements on one side, and long short-term memory.
 
 use crate::reference::rescale;
+use crate::scratch::Pool;
 use crate::{cells, Case, Check, Mismatch, Rng, Scratch};
 use kiln::kernels::{
     conv1_i16_i8, conv1_i16_i8_dsp, conv1_i16_i8_mve, dense_i8_i16, dense_i8_i16_dsp, dense_i8_i16_mve,
@@ -52,6 +53,22 @@ fn alternating(to: &mut [i8], filters: &[i8], size: usize) {
     }
 }
 
+/// What units have of each of so many gates, `size` numbers, gate by gate of each four units.
+fn in_fours<'a, T: Copy + Default>(
+    pool: &mut Pool<'a, T>,
+    units: &[T],
+    gates: usize,
+    size: usize,
+) -> &'a [T] {
+    let unit = gates * size;
+    let to = pool.take(units.len().div_ceil(4 * unit) * 4 * unit);
+    for (at, to) in to.iter_mut().enumerate() {
+        let (four, gate, lane, i) = (at / (4 * unit), at / (4 * size) % gates, at / size % 4, at % size);
+        *to = units.get((4 * four + lane) * unit + gate * size + i).copied().unwrap_or_default();
+    }
+    to
+}
+
 /// Packs filters of so many bytes in eights, vector by vector: the first vector has what is left of full ones.
 fn eights(to: &mut [i32], filters: &[i8], size: usize) {
     let none = (size.next_multiple_of(16) - size) % 16;
@@ -81,8 +98,9 @@ fn dense(rng: &mut Rng, mut scratch: Scratch<'_>, isa: Isa) -> Result<(), Mismat
     let zero_point = rng.int(-100, 100);
     let lo = rng.pick(&[-32768, 0]);
     let mut by = Rescale { by: rng.scale(size as u32 * 32), zero_point, lo, hi: rng.pick(&[32767, 1000]) };
+    let left = isa == Isa::Mve && rng.one_in(3);
     if isa == Isa::Mve {
-        by.by.shift = by.by.shift.clamp(-22, -1);
+        by.by.shift = if left { rng.int(0, 8) } else { by.by.shift.clamp(-22, -1) };
     }
     let by = by;
     let y = scratch.halves.twins(rows * filters, rng.size(0, 3), 77);
@@ -111,7 +129,7 @@ fn dense(rng: &mut Rng, mut scratch: Scratch<'_>, isa: Isa) -> Result<(), Mismat
             let taps = 32 * size.div_ceil(16);
             let packed = scratch.words.take(filters.div_ceil(8) * (taps + 6 * 8));
             let shift = by.by.shift;
-            let constant = (by.zero_point << -shift) + (1 << (-shift - 1));
+            let constant = if left { by.zero_point } else { (by.zero_point << -shift) + (1 << (-shift - 1)) };
             for (tile, packed) in packed.chunks_exact_mut(taps + 6 * 8).enumerate() {
                 let (packed, ends) = packed.split_at_mut(taps);
                 eights(packed, w.get(8 * tile * size..).unwrap_or(&[]), size);
@@ -121,7 +139,8 @@ fn dense(rng: &mut Rng, mut scratch: Scratch<'_>, isa: Isa) -> Result<(), Mismat
                     *word = [first, by.by.multiplier, constant, shift, by.lo, by.hi][at / 8];
                 }
             }
-            dense_i8_i16_mve::<true>(x, packed, got, band);
+            let kernel = if left { dense_i8_i16_mve::<true, true> } else { dense_i8_i16_mve::<true, false> };
+            kernel(x, packed, got, band);
         }
     }
     y.compare(Case::new().with("rows", rows).with("size", size).with("filters", filters))
@@ -208,13 +227,17 @@ fn lstm(rng: &mut Rng, mut scratch: Scratch<'_>, isa: Isa) -> Result<(), Mismatc
         let bytes = scratch.bytes.take(filters.len());
         alternating(bytes, filters, size);
         let packed = match isa {
-            Isa::Mve => scratch.words.take((4 * units).div_ceil(8) * 32 * size.div_ceil(16)),
-            _ => scratch.words.take(4 * units * size.div_ceil(4)),
+            Isa::Mve => {
+                let packed = scratch.words.take(units.div_ceil(4) * 64 * size.div_ceil(16));
+                eights(packed, in_fours(&mut scratch.bytes, filters, 4, size), size);
+                packed
+            }
+            _ => {
+                let packed = scratch.words.take(4 * units * size.div_ceil(4));
+                words(packed, filters, size);
+                packed
+            }
         };
-        match isa {
-            Isa::Mve => eights(packed, filters, size),
-            _ => words(packed, filters, size),
-        }
         (bytes, packed)
     });
     let [(wx, packed_x), (wh, packed_h)] = weights;
@@ -233,7 +256,10 @@ fn lstm(rng: &mut Rng, mut scratch: Scratch<'_>, isa: Isa) -> Result<(), Mismatc
     let (x, h, c) = (cells(x), cells(h), cells(c));
     lstm_i8(&p, x, h, c, wx, wh, bias, y.expected());
     match isa {
-        Isa::Mve => lstm_i8_mve(&p, x, h, c, packed_x, packed_h, bias, y.got()),
+        Isa::Mve => {
+            let bias = in_fours(&mut scratch.words, bias, 8, 1);
+            lstm_i8_mve(&p, x, h, c, packed_x, packed_h, bias, y.got())
+        }
         _ => lstm_i8_dsp(&p, x, h, c, packed_x, packed_h, bias, y.got()),
     }
     y.compare(Case::new().with("steps", steps).with("inputs", inputs).with("units", units))

@@ -399,6 +399,9 @@ macro_rules! kernel_table {
             MeanPool2dI8DspCompact = mean_pool2d_i8_dsp_compact(I8) -> I8 { arithmetic: Linear };
             MeanPool2dI8Dsp = mean_pool2d_i8_dsp(I8) -> I8 { arithmetic: Linear };
         }
+        Mve {
+            MeanPool2dI8Mve = mean_pool2d_i8_mve(I8) -> I8 { arithmetic: Linear, cycles: &[(M55, cycles(0, 2000, 100))] };
+        }
         Simd {
             AvgPool2dF32Simd = avg_pool2d_f32_simd(F32) -> F32;
             MaxPool2dF32Simd = max_pool2d_f32_simd(F32) -> F32;
@@ -655,6 +658,9 @@ macro_rules! kernel_table {
         }
         Dsp {
             CopyDsp = copy_dsp(Any) -> Any;
+        }
+        Mve {
+            CopyMve = copy_mve(Any) -> Any;
         }
         Simd {
             CopySimd = copy_simd(Any) -> Any;

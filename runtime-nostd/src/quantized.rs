@@ -1,5 +1,7 @@
 //! Conversion between real and stored values at the edges of a model.
 
+use crate::arch::opaque;
+
 /// The stored integers of quantised tensors: `i8`, `u8` and `i16`.
 pub trait Quantized: Copy {
     /// From a value already rounded, saturating.
@@ -38,7 +40,7 @@ pub fn quantize<T: Quantized>(real: f32, scale: f32, zero_point: i32) -> T {
 /// The real value of `stored`: `scale · (stored − zero_point)`.
 #[inline]
 pub fn dequantize<T: Quantized>(stored: T, scale: f32, zero_point: i32) -> f32 {
-    scale * stored.widen().wrapping_sub(zero_point) as f32
+    opaque(scale) * stored.widen().wrapping_sub(zero_point) as f32
 }
 
 #[cfg(test)]

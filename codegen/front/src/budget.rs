@@ -17,7 +17,7 @@ const INLINED: usize = 1 << 13;
 const PER_INLINED: usize = 2 << 10;
 
 /// Most nodes of the graph of a small file. Each takes about 2 KB where the compilation needs most memory.
-const NODES: usize = 7 << 10;
+const NODES: usize = 13 << 9;
 /// Bytes of file for each further node.
 const BYTES_PER_NODE: usize = 128;
 

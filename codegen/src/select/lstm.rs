@@ -43,6 +43,11 @@ impl<'a> Selector<'a> {
             let of_outputs = folded_bias(&r, &vec![0; gates], zero[1], gates);
             let both = by_units(&of_inputs, units).into_iter().zip(by_units(&of_outputs, units));
             let bias: Vec<i32> = both.flat_map(|(x, h)| [x, h].concat()).collect();
+            let bias = if kernel == KernelId::LstmI8Mve {
+                processors::mve::in_fours::<_, { 2 * GATES }>(&bias, 1)
+            } else {
+                bias
+            };
             let pack = |weights: &[i8]| {
                 let filter = weights.len() / gates;
                 let units = by_units(weights, units).concat();

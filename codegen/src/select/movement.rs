@@ -15,8 +15,9 @@ pub(super) fn pad6<T: Copy + TryInto<i64>>(dims: &[T], fill: i64) -> Vec<i64> {
     std::iter::repeat_n(fill, MAX_RANK.saturating_sub(dims.len())).chain(given).collect()
 }
 
-/// Words that are worth a kernel of their own.
+/// Words that are worth a kernel of their own, and bytes where there are vectors.
 const LEAST_WORDS: usize = 8;
+const LEAST_BYTES: usize = 16;
 
 /// What is read.
 #[derive(Clone)]
@@ -178,12 +179,17 @@ impl<'a> Selector<'a> {
         let linear =
             |len: usize| Some((len, from.part(moves.src_offset, len)?, part(to, moves.dst_offset, len)?));
         let linear = moves.consecutive().and_then(linear);
-        let fast = self.best_of([KernelId::CopyDsp, KernelId::Copy]) == KernelId::CopyDsp;
-        if let Some((_, from, to)) = linear.clone().filter(|(len, _, to)| {
-            fast && element == Element::U32 && *len >= LEAST_WORDS && matches!(to, Cells::All(_))
-        }) {
+        let kernel = self.best_of([KernelId::CopyMve, KernelId::CopyDsp, KernelId::Copy]);
+        let suits = |len: usize| match kernel {
+            KernelId::CopyMve => len * element.bytes() >= LEAST_BYTES,
+            KernelId::CopyDsp => element == Element::U32 && len >= LEAST_WORDS,
+            _ => false,
+        };
+        if let Some((_, from, to)) =
+            linear.clone().filter(|(len, _, to)| suits(*len) && matches!(to, Cells::All(_)))
+        {
             let from = self.source_arg(from, element);
-            self.call(KernelId::CopyDsp, vec![from, Arg::Cells(to)]);
+            self.call(kernel, vec![from, Arg::Cells(to)]);
             return Ok(());
         }
         let (params, from, to) = match linear {

@@ -36,6 +36,11 @@ pub(crate) mod dsp_floats;
 #[cfg_attr(not(kiln_dsp), path = "dsp/plain/dot.rs")]
 pub(crate) mod dot_block;
 
+/// The inner block of products with four filters, in [`portable`], if there is one.
+#[cfg_attr(kiln_mve, path = "mve/four.rs")]
+#[cfg_attr(not(kiln_mve), path = "portable/four.rs")]
+mod four_block;
+
 pub(crate) mod mve;
 /// Inner blocks of [`mve`].
 #[cfg_attr(kiln_mve, path = "mve/asm/mod.rs")]
@@ -91,6 +96,18 @@ macro_rules! with_avx512 {
 }
 #[cfg(target_arch = "x86_64")]
 pub(crate) use with_avx512;
+
+/// The same value, of which the compiler knows nothing on cores with Helium: for what multiplies numbers that were integers, or become some.
+///
+/// LLVM makes one instruction of the conversion of a vector and its product with a power of two. The exponent in it is wrong if the function needs the same number elsewhere (seen with LLVM 22).
+#[inline(always)]
+pub(crate) fn opaque<T>(x: T) -> T {
+    if cfg!(kiln_mve) {
+        core::hint::black_box(x)
+    } else {
+        x
+    }
+}
 
 /// Whether products of halves of words are cheaper than checked ones of words.
 pub(crate) const HALF_PRODUCTS: bool = cfg!(all(kiln_v6m, not(kiln_dsp)));

@@ -1,5 +1,6 @@
 //! Scores as models store them, and thresholds in the same units.
 
+use crate::arch::opaque;
 use crate::TensorInfo;
 
 /// A value as the tensors of a model store it: `i8`, `u8`, `i16`, or `f32` where the tensor is not quantised.
@@ -109,7 +110,7 @@ macro_rules! integers {
 
             #[inline]
             fn blended(value: i32) -> f32 {
-                value as f32 / (1 << FRACTION) as f32
+                value as f32 / opaque((1 << FRACTION) as f32)
             }
         }
     )* };

@@ -90,6 +90,9 @@ pub(super) const OTHERS: &[Fuzzed] = typed! {
     copy_dsp |x: &[Cell<f32>], y: &[Cell<f32>]| copy_dsp(x, y);
     copy_dsp |x: &[i32], y: &[Cell<i32>]| copy_dsp(x, y);
     copy_dsp |x: &[Cell<i8>], y: &[Cell<i8>]| copy_dsp(x, y);
+    copy_mve |x: &[Cell<i8>], y: &[Cell<i8>]| copy_mve(x, y);
+    copy_mve |x: &[i16], y: &[Cell<i16>]| copy_mve(x, y);
+    copy_mve |x: &[Cell<i64>], y: &[Cell<i64>]| copy_mve(x, y);
     fill |value: f32, y: &[Cell<f32>]| fill(value, y);
     fill |value: i8, y: &[Cell<i8>]| fill(value, y);
     pad_rows |p: &Pad, value: i8, x: Rows<'_, i8>, y: Rows<'_, i8>, band: Band| pad_rows(p, value, x, y, band);

@@ -51,18 +51,23 @@ pub fn dense_i8_mve_small<const SHIFT: u32, const EXACT: bool, const CLAMPED: bo
             w,
             y,
             eight_words(x.len(), End::of(SHIFT, EXACT, CLAMPED)),
-            &eights_of_any::<i8, SHIFT, EXACT, CLAMPED>,
+            &eights_of_any::<i8, SHIFT, EXACT, CLAMPED, false>,
         );
     }
 }
 
-/// As [`dense_i8_mve_small`] with results of 16 bits, `EXACT`.
+/// As [`dense_i8_mve_small`] with results of 16 bits, `EXACT`. With `LEFT` the shift is 0 or goes to the left, before the multiplication, and the constant is the zero point.
 #[inline(never)]
-pub fn dense_i8_i16_mve<const CLAMPED: bool>(x: Rows<'_, i8>, w: &[i32], y: Rows<'_, i16>, band: Band) {
+pub fn dense_i8_i16_mve<const CLAMPED: bool, const LEFT: bool>(
+    x: Rows<'_, i8>,
+    w: &[i32],
+    y: Rows<'_, i16>,
+    band: Band,
+) {
     for (row, y) in y.of_band(band) {
         let x = x.row(row);
-        let eight = eight_words(x.len(), End::Exact { clamped: CLAMPED });
-        results(x, w, y, eight, &eights_of_any::<i16, 0, true, CLAMPED>);
+        let eight = eight_words(x.len(), End::Exact { clamped: CLAMPED, left: LEFT });
+        results(x, w, y, eight, &eights_of_any::<i16, 0, true, CLAMPED, LEFT>);
     }
 }
 

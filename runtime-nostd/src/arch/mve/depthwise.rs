@@ -64,7 +64,9 @@ pub fn depthwise2d_i8_mve<
             let Some((those, others)) = w.split_at_checked(product(channels, tile.words(end))) else {
                 return;
             };
-            eights_of_pixels::<LINES, ALONG, STRIDE, SHIFT, EXACT, CLAMPED>(&space, those, channels);
+            eights_of_pixels::<LINES, ALONG, STRIDE, SHIFT, EXACT, CLAMPED, false>(
+                &space, those, channels, 0,
+            );
             w = others;
             space.collect(y.get(c..).unwrap_or(&[]), p.in_c, p.out_w, channels);
         }
@@ -105,26 +107,37 @@ pub fn depthwise2d_i8_mve_columns<
     space.fill(pad);
     let padding = [const { Cell::new(0) }; LANES];
     padding.iter().for_each(|cell| cell.set(pad));
-    for ox in 0..p.out_w {
-        let left = ox.wrapping_mul(p.stride_w).wrapping_sub(p.pad_left);
-        let mut w = w;
-        for c in (0..p.in_c).step_by(LANES) {
-            let channels = LANES.min(p.in_c - c);
-            for line in 0..LINES {
-                let ix = left.wrapping_add(line.wrapping_mul(p.dilation_w));
+    // Columns that two neighbours read stay in the windows: their lines are a ring, and weights are turned.
+    let turns = Tile::turns(LINES, ALONG) && p.dilation_w == 1 && p.stride_w < LINES;
+    let mut w = w;
+    for c in (0..p.in_c).step_by(LANES) {
+        let channels = LANES.min(p.in_c - c);
+        let Some((those, others)) = w.split_at_checked(product(channels, tile.words(end))) else { return };
+        for ox in 0..p.out_w {
+            let before = ox.wrapping_mul(p.stride_w);
+            let phase = if turns { before % LINES.max(1) } else { 0 };
+            let copied = if turns && ox > 0 { LINES - p.stride_w } else { 0 };
+            for line in copied..LINES {
+                let ix = before.wrapping_add(line.wrapping_mul(p.dilation_w)).wrapping_sub(p.pad_left);
                 let column = if ix < p.in_w { image.get(ix * p.in_c + c..) } else { None };
+                let slot = (line + phase) % LINES;
                 match column {
-                    Some(column) => space.spread(column, in_row, rows, channels, p.pad_top, line),
-                    None => space.spread(&padding, 0, rows, channels, p.pad_top, line),
+                    Some(column) => space.spread(column, in_row, rows, channels, p.pad_top, slot),
+                    None => space.spread(&padding, 0, rows, channels, p.pad_top, slot),
                 }
             }
-            let Some((those, others)) = w.split_at_checked(product(channels, tile.words(end))) else {
-                return;
-            };
-            eights_of_pixels::<LINES, ALONG, STRIDE, SHIFT, EXACT, CLAMPED>(&space, those, channels);
-            w = others;
+            if Tile::turns(LINES, ALONG) {
+                eights_of_pixels::<LINES, ALONG, STRIDE, SHIFT, EXACT, CLAMPED, true>(
+                    &space, those, channels, phase,
+                );
+            } else {
+                eights_of_pixels::<LINES, ALONG, STRIDE, SHIFT, EXACT, CLAMPED, false>(
+                    &space, those, channels, 0,
+                );
+            }
             space.collect(result.get(ox * p.out_c + c..).unwrap_or(&[]), out_row, band.rows, channels);
         }
+        w = others;
     }
 }
 
@@ -168,6 +181,11 @@ impl Tile {
             _ => 1,
         };
         Tile { taps, step, lines, vectors, together }
+    }
+
+    /// Whether the lines of a window may be a ring: where all taps are in one vector, weights can be loaded in any order.
+    pub(crate) const fn turns(lines: usize, along: usize) -> bool {
+        lines > 1 && product(lines, along) <= LANES
     }
 
     /// Zeros before the taps of a channel.

@@ -9,6 +9,8 @@ pub(crate) mod conv;
 pub(crate) mod dense;
 pub(crate) mod depthwise;
 pub(crate) mod elementwise;
+pub(crate) mod movement;
+pub(crate) mod pool;
 pub(crate) mod recurrent;
 pub(crate) mod wide;
 
@@ -17,7 +19,9 @@ mod window;
 
 /// What generated code calls.
 pub(crate) mod kernels {
-    pub use super::{conv::*, dense::*, depthwise::*, elementwise::*, recurrent::*, wide::*};
+    pub use super::{
+        conv::*, dense::*, depthwise::*, elementwise::*, movement::*, pool::*, recurrent::*, wide::*,
+    };
 }
 
 use super::mve_blocks as blocks;

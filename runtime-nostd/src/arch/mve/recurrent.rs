@@ -1,14 +1,16 @@
-//! Long short-term memory, eight gates at a time.
+//! Long short-term memory, four units at a time.
 
 use super::blocks::dense::sums_of_eight;
+use super::blocks::recurrent::update;
 use super::{LANES, VECTOR_WORDS};
-use crate::arch::extent::product;
-use crate::arch::portable::recurrent::steps;
+use crate::arch::extent::{product, sum};
 use crate::params::Lstm;
 use core::cell::Cell;
 
-/// As [`lstm_i8`](crate::kernels::lstm_i8), for cores with Helium. Weights are those of the gates of two units at a time, as the taps of eight filters in
-/// [`dense_i8_mve`](crate::kernels::dense_i8_mve); those of a missing unit are zeros.
+/// As [`lstm_i8`](crate::kernels::lstm_i8), for cores with Helium.
+///
+/// Units go in fours; those that the last four lacks have zeros. Of each four, weights are those of two eights of filters, as the taps of filters in
+/// [`dense_i8_mve`](crate::kernels::dense_i8_mve): input gates and forget gates, then cell gates and output gates. Biases are those of the inputs' sums and then those of the outputs', gate by gate.
 #[inline(never)]
 pub fn lstm_i8_mve(
     p: &Lstm<'_>,
@@ -20,32 +22,93 @@ pub fn lstm_i8_mve(
     bias: &[i32],
     y: &[Cell<i8>],
 ) {
-    let (of_inputs, of_outputs) = (Cell::new([0; 4]), Cell::new([0; 4]));
-    steps(
-        p,
-        x,
-        h,
-        c,
-        bias,
-        y,
-        |x, unit, bias| gates(x, wx, unit, bias, &of_inputs),
-        |h, unit, bias| gates(h, wh, unit, bias, &of_outputs),
-    );
+    let Some(factors) = Factors::of(p) else { return };
+    let Some((cells, outputs)) = y.split_at_checked(product(2, p.units)) else { return };
+    cells.iter().zip(c).for_each(|(to, from)| to.set(from.get()));
+    let (mut before, mut after) = (h, outputs);
+    for x in x.chunks_exact(p.inputs.max(1)) {
+        let Some((out, rest)) = after.split_at_checked(p.units) else { return };
+        let (mut wx, mut wh) = (wx, wh);
+        let fours = out.chunks(FOUR).zip(cells.chunks(2 * FOUR)).zip(bias.chunks_exact(GATES * FOUR));
+        for ((out, cells), bias) in fours {
+            let mut sums = Sums([0; GATES * FOUR]);
+            let (of_inputs, of_outputs) = sums.0.split_at_mut(GATES * FOUR / 2);
+            wx = gates(x, wx, of_inputs);
+            wh = gates(before, wh, of_outputs);
+            sums.0.iter_mut().zip(bias).for_each(|(sum, bias)| *sum = sum.wrapping_add(*bias));
+            let mut states = Four([0; FOUR]);
+            for (state, cell) in states.0.iter_mut().zip(cells.chunks_exact(2)) {
+                let &[ref low, ref high] = cell else { return };
+                *state = i16::from_le_bytes([low.get() as u8, high.get() as u8]).into();
+            }
+            let results = update(&factors, &mut sums, &mut states);
+            for (state, cell) in states.0.iter().zip(cells.chunks_exact(2)) {
+                let &[ref low, ref high] = cell else { return };
+                let [new_low, new_high] = (*state as i16).to_le_bytes();
+                low.set(new_low as i8);
+                high.set(new_high as i8);
+            }
+            out.iter().zip(results).for_each(|(out, result)| out.set(result));
+        }
+        (before, after) = (out, rest);
+    }
 }
 
-/// The sums of a unit's gates. Those of every other unit have been computed with the one before, and are in `next`.
-#[inline(never)]
-fn gates(x: &[Cell<i8>], w: &[i32], unit: usize, bias: [i32; 4], next: &Cell<[i32; 4]>) -> [i32; 4] {
-    let mut sums = next.get();
-    if unit % 2 == 0 {
-        let eight = product(x.len().div_ceil(LANES), 8 * VECTOR_WORDS);
-        let [a, b, c, d, rest @ ..] = match w.get(product(unit / 2, eight)..) {
-            Some(w) => sums_of_eight(w, x),
-            None => [0; 8],
-        };
-        sums = [a, b, c, d];
-        next.set(rest);
+/// The sums of four units' gates, without biases. Returns the weights behind theirs.
+#[inline(always)]
+fn gates<'w>(x: &[Cell<i8>], w: &'w [i32], sums: &mut [i32]) -> &'w [i32] {
+    let eight = product(x.len().div_ceil(LANES), 8 * VECTOR_WORDS);
+    for (at, sums) in sums.chunks_exact_mut(8).enumerate() {
+        let w = w.get(product(at, eight)..).unwrap_or(&[]);
+        sums.copy_from_slice(&sums_of_eight(w, x));
     }
-    sums.iter_mut().zip(bias).for_each(|(sum, bias)| *sum = sum.wrapping_add(bias));
-    sums
+    w.get(sum(eight, eight)..).unwrap_or(&[])
+}
+
+/// Units at a time.
+pub(crate) const FOUR: usize = VECTOR_WORDS;
+
+/// Sums of a unit: of its four gates, from inputs and from outputs before.
+const GATES: usize = 8;
+
+/// A vector.
+#[repr(C, align(16))]
+pub(crate) struct Four(pub [i32; FOUR]);
+
+/// Sums of four units, gate by gate: input, forget, cell and output gate from inputs, then from outputs before.
+#[repr(C, align(16))]
+pub(crate) struct Sums(pub [i32; GATES * FOUR]);
+
+/// What [`update`] reads, in its order.
+#[repr(C)]
+pub(crate) struct Factors {
+    pub by: [Factor; 11],
+    pub tanh_shift: i32,
+    pub lo: i32,
+    pub hi: i32,
+    pub zero_point: i32,
+}
+
+/// A factor as the vectors apply it: shift to the left, multiplier, rounding, 1 where a shift to the right follows, and that shift, negated.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Factor {
+    pub left: i32,
+    pub multiplier: i32,
+    pub rounds: i32,
+    pub right: i32,
+}
+
+impl Factors {
+    /// `None` where there are too few.
+    fn of(p: &Lstm<'_>) -> Option<Self> {
+        let (&multipliers, &shifts) = (p.multipliers.first_chunk::<11>()?, p.shifts.first_chunk::<11>()?);
+        let mut by = [Factor { left: 0, multiplier: 0, rounds: 0, right: 0 }; 11];
+        for ((by, multiplier), shift) in by.iter_mut().zip(multipliers).zip(shifts) {
+            let shift = i32::from(shift).clamp(-31, 31);
+            *by = Factor { left: shift.max(0), multiplier, rounds: (shift < 0).into(), right: shift.min(0) };
+        }
+        let Lstm { lo, hi, zero_point, .. } = *p;
+        Some(Factors { by, tanh_shift: p.tanh_shift.clamp(-31, 31), lo, hi, zero_point })
+    }
 }

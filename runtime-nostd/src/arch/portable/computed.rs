@@ -2,6 +2,7 @@
 
 use super::math::round_even;
 use super::sum::clip;
+use crate::arch::opaque;
 use crate::fixed::{to_i8, WideSum};
 use crate::params::{ComputedConv, FloatRequant, Requant, Scale};
 use crate::rows::{Read, ReadSlice};
@@ -37,7 +38,7 @@ convolutions! {
     /// As [`computed_conv2d_i8`], but sums are rescaled as floats: ONNX Runtime's `QLinearConv`.
     pub fn computed_conv2d_i8_float(i8, i32, FloatRequant<'_>) = sums_of_8_bits(|q, o, sum| {
         let factor = q.factors.get(if q.factors.len() == 1 { 0 } else { o })?;
-        Some(to_i8(round_even(sum as f32 * factor), q.zero_point, q.lo, q.hi))
+        Some(to_i8(round_even(sum as f32 * opaque(factor)), q.zero_point, q.lo, q.hi))
     });
     /// Convolution of `i16` images with `i8` weights and a zero point of 0, with sums of 64 bits.
     pub fn computed_conv2d_i16(i16, i64, Requant<'_>) = sums_of_16_bits();

@@ -2,6 +2,7 @@
 
 use super::math;
 use super::unary::map;
+use crate::arch::opaque;
 use crate::params::Rescale;
 use core::cell::Cell;
 
@@ -48,12 +49,14 @@ pub fn quantize_f32_i8_even_sum(scale: f32, plus: f32, minus: i32, x: &[Cell<f32
 /// TFLite's `DEQUANTIZE`: `scale · (x − zero_point)`.
 #[inline(never)]
 pub fn dequantize_i8_f32(scale: f32, zero_point: i32, x: &[Cell<i8>], y: &[Cell<f32>]) {
+    let scale = opaque(scale);
     map(x, y, |x| scale * i32::from(x).wrapping_sub(zero_point) as f32);
 }
 
 /// As [`dequantize_i8_f32`].
 #[inline(never)]
 pub fn dequantize_u8_f32(scale: f32, zero_point: i32, x: &[Cell<u8>], y: &[Cell<f32>]) {
+    let scale = opaque(scale);
     map(x, y, |x| scale * i32::from(x).wrapping_sub(zero_point) as f32);
 }
 

@@ -6,7 +6,8 @@ use super::conv::conv2d;
 use super::dense::matrix;
 use super::depthwise::depthwise2d;
 use super::math;
-use super::sum::{clip, layers, Sum};
+use super::sum::{clip, layers, Sum, LANES};
+use crate::arch::four_block;
 use crate::params::{Conv, DynamicLayer};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
@@ -116,6 +117,11 @@ impl Sum for Dynamic<'_> {
 
     const ANY: i8 = 0;
     const EMPTY: i32 = 0;
+
+    #[inline(always)]
+    fn four(x: &[Cell<i8>], w: &[i8], acc: &mut [i32; LANES]) -> bool {
+        four_block::bytes(x, w, acc)
+    }
 
     #[inline(always)]
     fn add(acc: i32, x: i8, w: i8) -> i32 {

@@ -2,6 +2,7 @@
 
 use super::walk::Walk;
 use super::{math, sum::clip};
+use crate::arch::opaque;
 use crate::fixed::{high_mul, round_shift_any, to_i8};
 use crate::params::{AddFloat, AddParams, Broadcast, MulFloat, MulParams, Scale};
 use crate::rows::{Read, ReadSlice};
@@ -79,6 +80,7 @@ fn bytes<P>(
     y: &[Cell<i8>],
     f: impl Fn(&P, i32, i32) -> i8,
 ) {
+    let p = opaque(p);
     zip(shape, a, b, y, |a, b| f(p, a.into(), b.into()));
 }
 

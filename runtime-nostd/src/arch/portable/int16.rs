@@ -9,6 +9,7 @@ use super::pool::{mean_of, pool2d};
 use super::reduce::reduce;
 use super::sum::{layers, Sum};
 use super::unary::map;
+use crate::arch::opaque;
 use crate::fixed::WideSum;
 use crate::params::{AddParams, Broadcast, Conv, MulParams, Pool, Reduce, Requant, Scale};
 use crate::rows::{Band, Read, Rows};
@@ -164,6 +165,7 @@ pub fn quantize_f32_i16(scale: f32, zero_point: i32, x: &[Cell<f32>], y: &[Cell<
 /// TFLite's `DEQUANTIZE`: `scale · (x − zero_point)`.
 #[inline(never)]
 pub fn dequantize_i16_f32(scale: f32, zero_point: i32, x: &[Cell<i16>], y: &[Cell<f32>]) {
+    let scale = opaque(scale);
     map(x, y, |x: i16| scale * i32::from(x).wrapping_sub(zero_point) as f32);
 }
 

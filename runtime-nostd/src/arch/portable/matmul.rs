@@ -3,6 +3,7 @@
 use super::math::round_even;
 use super::sum::clip;
 use super::walk::Walk;
+use crate::arch::opaque;
 use crate::fixed::to_i8;
 use crate::params::{MatMul, MulFloat, MulParams};
 use crate::rows::{Read, ReadSlice};
@@ -27,6 +28,7 @@ pub fn matmul_i8(p: &MatMul, q: &MulParams, a: impl Read<i8>, b: impl Read<i8>, 
 /// As [`matmul_i8`], but sums are rescaled as floats: ONNX Runtime's `QLinearMatMul`.
 #[inline(always)]
 pub fn matmul_i8_float(p: &MatMul, q: &MulFloat, a: impl Read<i8>, b: impl Read<i8>, y: &[Cell<i8>]) {
+    let q = opaque(q);
     let add = |sum: i32, a: i8, b: i8| {
         let product = i32::from(a).wrapping_sub(q.x_zero).wrapping_mul(i32::from(b).wrapping_sub(q.y_zero));
         sum.wrapping_add(product)

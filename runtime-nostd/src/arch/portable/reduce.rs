@@ -4,6 +4,7 @@ use super::number::{Arithmetic, Count, Ordered};
 use super::sum::clip;
 use super::walk::Walk;
 use crate::arch::extent::{product, product_of};
+use crate::arch::opaque;
 use crate::fixed::to_i8;
 use crate::params::{Along, Reduce, Scale};
 
@@ -37,6 +38,7 @@ pub fn mean_i8_float(
     x: &[Cell<i8>],
     y: &[Cell<i8>],
 ) {
+    let factor = opaque(factor);
     let add = |sum: i32, x: i8| sum.wrapping_add(x.into()).wrapping_sub(x_zero);
     reduce(p, x, y, 0, add, |sum| to_i8(super::math::round_even(sum as f32 * factor), out_zero, lo, hi));
 }

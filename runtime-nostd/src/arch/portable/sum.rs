@@ -1,6 +1,7 @@
 //! Sums of products: the arithmetic that convolutions and matrix products share.
 
 use super::math::round_even;
+use crate::arch::{four_block, opaque};
 use crate::fixed::to_i8;
 use crate::params::{FloatRequant, Requant, Scale};
 use core::cell::Cell;
@@ -24,6 +25,12 @@ pub(crate) trait Sum: Copy {
 
     /// Adds one product.
     fn add(acc: Self::Acc, x: Self::T, w: Self::W) -> Self::Acc;
+
+    /// Adds the products of `x` with four filters whose elements alternate in `w`, if the core does that at once; otherwise false.
+    #[inline(always)]
+    fn four(_x: &[Cell<Self::T>], _w: &[Self::W], _acc: &mut [Self::Acc; LANES]) -> bool {
+        false
+    }
 
     /// What taps in the padding read as.
     fn pad(self) -> Self::T;
@@ -86,7 +93,27 @@ impl Rescaling for &FloatRequant<'_> {
     }
 }
 
-impl<W: Copy + Into<i32> + 'static, R: Rescaling> Sum for Int8<'_, W, R> {
+/// Weights of 8 bits or 16.
+pub(crate) trait Weight: Copy + Into<i32> + 'static {
+    /// [`Sum::four`].
+    fn four(x: &[Cell<i8>], w: &[Self], acc: &mut [i32; LANES]) -> bool;
+}
+
+impl Weight for i8 {
+    #[inline(always)]
+    fn four(x: &[Cell<i8>], w: &[i8], acc: &mut [i32; LANES]) -> bool {
+        four_block::bytes(x, w, acc)
+    }
+}
+
+impl Weight for i16 {
+    #[inline(always)]
+    fn four(_: &[Cell<i8>], _: &[i16], _: &mut [i32; LANES]) -> bool {
+        false
+    }
+}
+
+impl<W: Weight, R: Rescaling> Sum for Int8<'_, W, R> {
     type T = i8;
     type W = W;
     type Y = i8;
@@ -94,6 +121,11 @@ impl<W: Copy + Into<i32> + 'static, R: Rescaling> Sum for Int8<'_, W, R> {
 
     const ANY: i8 = 0;
     const EMPTY: i32 = 0;
+
+    #[inline(always)]
+    fn four(x: &[Cell<i8>], w: &[W], acc: &mut [i32; LANES]) -> bool {
+        W::four(x, w, acc)
+    }
 
     #[inline(always)]
     fn add(acc: i32, x: i8, w: W) -> i32 {
@@ -114,6 +146,7 @@ impl<W: Copy + Into<i32> + 'static, R: Rescaling> Sum for Int8<'_, W, R> {
 /// Adds biases to the sums of the channels from `o` on, and rescales them as floats.
 #[inline(never)]
 fn rescale_float(bias: &[i32], q: &FloatRequant<'_>, o: usize, acc: &[i32], out: &[Cell<i8>]) {
+    let q = opaque(q);
     let (factors, step) = if q.factors.len() == 1 { (q.factors, 0) } else { (from(q.factors, o), 1) };
     for (i, ((acc, out), bias)) in acc.iter().zip(out).zip(from(bias, o)).enumerate() {
         let Some(&factor) = factors.get(i * step) else { return };
@@ -177,6 +210,11 @@ impl Sum for Float<'_> {
     const EMPTY: f32 = 0.0;
 
     #[inline(always)]
+    fn four(x: &[Cell<f32>], w: &[f32], acc: &mut [f32; LANES]) -> bool {
+        four_block::floats(x, w, acc)
+    }
+
+    #[inline(always)]
     fn add(acc: f32, x: f32, w: f32) -> f32 {
         acc + x * w
     }
@@ -212,6 +250,9 @@ pub(crate) const LANES: usize = 4;
 /// Adds the products of `x` with one filter per accumulator: with [`LANES`] whose elements alternate in `w`, or with a single one.
 #[inline(never)]
 pub(crate) fn dot<S: Sum>(x: &[Cell<S::T>], w: &[S::W], acc: &mut [S::Acc]) {
+    if <&mut [S::Acc; LANES]>::try_from(&mut *acc).is_ok_and(|acc| S::four(x, w, acc)) {
+        return;
+    }
     match acc {
         [a, b, c, d] => {
             let (mut x, mut w) = (x, w);

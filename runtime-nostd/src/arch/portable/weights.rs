@@ -160,12 +160,12 @@ impl Format for Halves<'_> {
 /// The same number in single precision: subnormal ones become normal, infinities and what is no number stay what they are.
 #[inline(always)]
 fn widen(half: u16) -> f32 {
-    /// 2⁻²⁴, of which subnormal halves are multiples.
-    const STEP: f32 = 5.960_464_5e-8;
+    /// 2⁻¹⁴, the smallest normal half.
+    const NORMAL: u32 = (127 - 14) << 23;
     let sign = u32::from(half & 0x8000) << 16;
     let magnitude = u32::from(half & 0x7fff);
     let bits = match magnitude >> 10 {
-        0 => (magnitude as f32 * STEP).to_bits(),
+        0 => (f32::from_bits(NORMAL | (magnitude << 13)) - f32::from_bits(NORMAL)).to_bits(),
         31 => 0x7f80_0000 | (magnitude << 13),
         _ => (magnitude << 13).wrapping_add((127 - 15) << 23),
     };

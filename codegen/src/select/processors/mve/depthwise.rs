@@ -59,9 +59,19 @@ impl Way {
         let ways = by_rows.into_iter().chain(by_columns).filter(Way::has_kernel);
         ways.min_by_key(|way| {
             let lines = if way.columns { shape.out_w } else { shape.out_h };
-            // Tiles of eight pixels, and what a line costs besides: measured on an image of 25 × 5 pixels.
-            lines * (way.results() * 29 / 8 + 40)
+            // Tiles of eight pixels, lines that are copied, and what a line costs besides: measured on an image of 25 × 5 pixels.
+            lines * (way.results() * (20 + 3 * way.copied(shape)) / 8 + 40)
         })
+    }
+
+    /// Lines that are copied for each line of the result. The kernel that goes by columns keeps those that neighbours share, where all taps are in one vector.
+    fn copied(&self, shape: &Sizes) -> usize {
+        let keeps = self.columns && self.vectors() == 1 && shape.dilation_w == 1;
+        if keeps {
+            self.lines.min(shape.stride_w)
+        } else {
+            self.lines
+        }
     }
 
     fn taps(&self) -> usize {

@@ -5,6 +5,7 @@ use crate::requant::{Choice, Form, Reference, Scaling};
 use crate::select::kernel::Asked;
 use crate::select::layer::{Gains, Layer};
 use crate::select::Generic;
+use std::ops::RangeInclusive;
 use std::rc::Rc;
 
 /// A layer, and how its sums become results.
@@ -15,6 +16,8 @@ pub(super) struct Fitted {
     saturated: (i32, i32),
     /// The cheap form, if it is one; it is unsigned.
     cheap: Option<Rc<Choice>>,
+    /// In the reference's form, whether sums are shifted to the left or not at all.
+    left: bool,
 }
 
 impl Fitted {
@@ -23,14 +26,29 @@ impl Fitted {
         let cheap =
             asked.proof(Gains::None).and_then(|proof| proof.form).filter(|fitted| !fitted.form.signed);
         let Some(cheap) = cheap else { return Fitted::exact(asked) };
-        Some(Fitted { layer: asked.layer()?, saturated: saturated(asked), cheap: Some(cheap) })
+        Some(Fitted { layer: asked.layer()?, saturated: saturated(asked), cheap: Some(cheap), left: false })
     }
 
-    /// As the reference does it, with results of 8 or 16 bits.
-    pub(super) fn exact(asked: &Asked<'_>) -> Option<Fitted> {
+    /// As the reference does it, with results of 8 or 16 bits, and shifts to the right.
+    fn exact(asked: &Asked<'_>) -> Option<Fitted> {
+        Fitted::shifted(asked, -MOST_SHIFT..=-1)
+    }
+
+    /// For a layer with results of 16 bits: as the reference does it, with all shifts to the right, or none.
+    pub(super) fn wide(asked: &Asked<'_>) -> Option<Fitted> {
+        let left = || Fitted::shifted(asked, 0..=MOST_LEFT).map(|fitted| Fitted { left: true, ..fitted });
+        Fitted::exact(asked).or_else(left)
+    }
+
+    fn shifted(asked: &Asked<'_>, shifts: RangeInclusive<i32>) -> Option<Fitted> {
         let layer = asked.layer()?;
-        let exact = (0..layer.bias.len()).all(|o| is_exact(&layer, o));
-        exact.then_some(Fitted { layer, saturated: saturated(asked), cheap: None })
+        let exact = (0..layer.bias.len()).all(|o| is_exact(&layer, o, &shifts));
+        exact.then_some(Fitted { layer, saturated: saturated(asked), cheap: None, left: false })
+    }
+
+    /// `CLAMPED` and `LEFT` of kernels for results of 16 bits.
+    pub(super) fn wide_generics(&self) -> Vec<Generic> {
+        vec![Generic::Flag(self.is_clamped()), Generic::Flag(self.left)]
     }
 
     /// The kernels' `SHIFT`, `EXACT` and `CLAMPED`.
@@ -71,27 +89,34 @@ fn saturated(asked: &Asked<'_>) -> (i32, i32) {
     }
 }
 
-/// Whether the kernels compute the reference of a filter: it rounds twice, shifts to the right, and nothing overflows.
-fn is_exact(layer: &Layer, o: usize) -> bool {
+/// Whether the kernels compute the reference of a filter: it rounds twice, shifts so far, and nothing overflows.
+fn is_exact(layer: &Layer, o: usize, shifts: &RangeInclusive<i32>) -> bool {
     let Some(reference) = layer.references.get(o) else { return false };
     let range = layer.range(o);
     let multiplier = reference.multiplier;
     reference.scaling == Scaling::Twice
         && multiplier.value >= 0
-        && (-MOST_SHIFT..=-1).contains(&multiplier.shift)
+        && shifts.contains(&multiplier.shift)
         && (-128..=127).contains(&reference.zero_point)
-        && range.lo > -MOST_SUM
-        && range.hi < MOST_SUM
+        && range.lo > -(MOST_SUM >> multiplier.shift.max(0))
+        && range.hi < MOST_SUM >> multiplier.shift.max(0)
 }
 
 /// Shifts to the right, for which the zero point stays a small part of a word.
 const MOST_SHIFT: i32 = 22;
 
-/// Sums to which that zero point can be added.
+/// Shifts to the left, which only tiny sums have.
+const MOST_LEFT: i32 = 16;
+
+/// Sums to which that zero point can be added, once shifted to the left.
 const MOST_SUM: i64 = 1 << 30;
 
-/// The zero point, and half of the unit that is rounded to, before the shift.
+/// The zero point, and half of the unit that is rounded to, before the shift to the right.
 fn constant(reference: &Reference) -> i32 {
     let shift = -reference.multiplier.shift;
-    (reference.zero_point << shift) + (1 << (shift - 1))
+    if shift > 0 {
+        (reference.zero_point << shift) + (1 << (shift - 1))
+    } else {
+        reference.zero_point
+    }
 }

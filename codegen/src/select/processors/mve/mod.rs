@@ -10,13 +10,14 @@ use crate::ir::Layout;
 use crate::requant::{AddAffine, Products};
 use crate::select::conv::Images;
 use crate::select::kernel::{self, Asked, Choice, Processor};
+use crate::select::means::{self, Means};
 use crate::select::shape::Shape as Sizes;
 use crate::select::*;
 use crate::Optimize;
 use depthwise::Way;
 use end::Fitted;
 use kiln_kernel_table::Core;
-pub(in crate::select) use pack::gates;
+pub(in crate::select) use pack::{gates, in_fours};
 use std::any::Any;
 
 /// The processor.
@@ -35,6 +36,8 @@ enum Kernel {
     DenseWide(Fitted),
     /// Sum or difference.
     Add(AddAffine),
+    /// Means of windows.
+    Means(Means),
 }
 
 impl Processor for Mve {
@@ -46,6 +49,7 @@ impl Processor for Mve {
                 layer(asked)
             }
             Op::Add { .. } | Op::Sub { .. } => sums::fit(asked, Products::Low).map(Kernel::Add),
+            Op::AvgPool2d { .. } | Op::Mean { .. } => means::fit(asked).map(Kernel::Means),
             _ => None,
         };
         found.map(|kernel| choice(kernel, asked, core)).into_iter().collect()
@@ -56,7 +60,7 @@ impl Processor for Mve {
 fn layer(asked: &Asked<'_>) -> Option<Kernel> {
     match (&asked.node.op, asked.graph.ty(asked.node.result).dtype) {
         (_, DType::I8) => {}
-        (Op::Dense { .. }, DType::I16) => return Fitted::exact(asked).map(Kernel::DenseWide),
+        (Op::Dense { .. }, DType::I16) => return Fitted::wide(asked).map(Kernel::DenseWide),
         _ => return None,
     }
     match (&asked.node.op, Sizes::of(asked.graph, asked.node)) {
@@ -114,7 +118,7 @@ fn choice(kernel: Kernel, asked: &Asked<'_>, core: Core) -> Choice {
             (way.workspace(shape), shape.images, way.columns, Some(fitted))
         }
         Kernel::Dense(fitted) | Kernel::DenseWide(fitted) => (0, 1, false, Some(fitted)),
-        Kernel::Add(_) => (0, 1, false, None),
+        Kernel::Add(_) | Kernel::Means(_) => (0, 1, false, None),
     };
     let (form, cycles) = (fitted.and_then(Fitted::form), kernel.cycles(asked, core));
     Choice { workspace, images, apart, form, ..Choice::new(Rc::new(kernel), cycles) }
@@ -132,6 +136,7 @@ impl Kernel {
             Kernel::Dense(_) => (KernelId::DenseI8Mve, 8),
             Kernel::DenseWide(_) => (KernelId::DenseI8I16Mve, 8),
             Kernel::Add(_) => (KernelId::AddI8Mve, 1),
+            Kernel::Means(_) => (KernelId::MeanPool2dI8Mve, 1),
         };
         let products = (macs / filters).saturating_mul(filters.next_multiple_of(at_once));
         kernel::cycles(id, core, products, results).unwrap_or(u64::MAX)
@@ -146,6 +151,7 @@ impl kernel::Kernel for Kernel {
             Kernel::Dense(fitted) => selector.dense_mve(node, fitted, false),
             Kernel::DenseWide(fitted) => selector.dense_mve(node, fitted, true),
             Kernel::Add(by) => selector.sum(node, KernelId::AddI8Mve, by, true),
+            Kernel::Means(means) => selector.means(node, KernelId::MeanPool2dI8Mve, means),
         }
     }
 
@@ -182,7 +188,7 @@ impl<'a> Selector<'a> {
         let order: Vec<usize> = (0..self.ty(node.operands[0]).shape.last()).collect();
         let weights = self.weights_mve(fitted, &order, 8);
         let (kernel, generics) = match wide {
-            true => (KernelId::DenseI8I16Mve, fitted.generics()[2..].to_vec()),
+            true => (KernelId::DenseI8I16Mve, fitted.wide_generics()),
             false => self.special_mve([KernelId::DenseI8Mve, KernelId::DenseI8MveSmall], order.len(), fitted),
         };
         self.call_generic(kernel, generics, vec![x, weights, y, band]);

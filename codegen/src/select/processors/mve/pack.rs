@@ -33,10 +33,23 @@ pub(super) fn filters(fitted: &Fitted, order: &[usize], at_once: usize) -> Vec<i
     words
 }
 
-/// The gates of an LSTM's units, which are given one after the other, as eights of filters of so many weights. Those of a missing unit are zeros.
+/// The gates of an LSTM's units, which are given one after the other, as eights of filters of so many weights: two gates of four units.
 pub(in crate::select) fn gates(units: &[i8], filter: usize) -> Vec<i8> {
-    let filters: Vec<&[i8]> = units.chunks(filter.max(1)).collect();
+    let gates = in_fours::<_, 4>(units, filter);
+    let filters: Vec<&[i8]> = gates.chunks(filter.max(1)).collect();
     filters.chunks(8).flat_map(|eight| tile(eight, 8)).map(|byte| byte as i8).collect()
+}
+
+/// What an LSTM's units have of each of `GATES` gates, so many numbers, gate by gate of each four units. Those of a missing unit are zeros.
+pub(in crate::select) fn in_fours<T: Copy + Default, const GATES: usize>(units: &[T], size: usize) -> Vec<T> {
+    let unit = GATES * size;
+    let number = |four: usize, gate: usize, lane: usize, i: usize| {
+        units.get((4 * four + lane) * unit + gate * size + i).copied().unwrap_or_default()
+    };
+    let fours = 0..units.len().div_ceil(4 * unit.max(1));
+    let gates = fours.flat_map(|four| (0..GATES).map(move |gate| (four, gate)));
+    let lanes = gates.flat_map(|(four, gate)| (0..4).map(move |lane| (four, gate, lane)));
+    lanes.flat_map(|(four, gate, lane)| (0..size).map(move |i| number(four, gate, lane, i))).collect()
 }
 
 /// Filters of as many taps, `at_once` of them, vector by vector.

@@ -249,6 +249,7 @@ unsafe fn block<const TAPS: usize, const SHIFT: u32, const EXACT: bool, const CL
             turns = const if TAPS == 0 { 1 } else { turns(TAPS.div_ceil(LANES), MOST, UNROLL).1 },
             unroll = const if TAPS == 0 { 1 } else { UNROLL },
             exact = const EXACT as usize,
+            left = const 0,
             clamped = const CLAMPED as usize,
             shift = const last_shift(SHIFT),
             inout("r0") registers => _,

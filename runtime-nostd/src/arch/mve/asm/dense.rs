@@ -17,19 +17,25 @@ pub(crate) fn eights_of<const TAPS: usize, const SHIFT: u32, const EXACT: bool, 
     let eight = eight_words(TAPS, End::of(SHIFT, EXACT, CLAMPED));
     if t.x.len() == TAPS && t.fit(eight) {
         // SAFETY: `fit` has compared what the block reads and writes with the slices, in sums that do not wrap.
-        unsafe { block::<i8, TAPS, SHIFT, EXACT, CLAMPED>(&t, eight) }
+        unsafe { block::<i8, TAPS, SHIFT, EXACT, CLAMPED, false>(&t, eight) }
     }
 }
 
 /// As [`eights_of`], for any number of taps.
 #[inline(never)]
-pub(crate) fn eights_of_any<T: Stored, const SHIFT: u32, const EXACT: bool, const CLAMPED: bool>(
+pub(crate) fn eights_of_any<
+    T: Stored,
+    const SHIFT: u32,
+    const EXACT: bool,
+    const CLAMPED: bool,
+    const LEFT: bool,
+>(
     t: Eights<'_, T>,
 ) {
     let eight = eight_words(t.x.len(), End::of(SHIFT, EXACT, CLAMPED));
     if t.fit(eight) {
         // SAFETY: as above.
-        unsafe { block::<T, 0, SHIFT, EXACT, CLAMPED>(&t, eight) }
+        unsafe { block::<T, 0, SHIFT, EXACT, CLAMPED, LEFT>(&t, eight) }
     }
 }
 
@@ -71,7 +77,14 @@ macro_rules! vectors {
 ///
 /// Weights and results are as many as [`Eights::fit`] compares, and there are `TAPS` elements.
 #[inline(always)]
-unsafe fn block<T: Stored, const TAPS: usize, const SHIFT: u32, const EXACT: bool, const CLAMPED: bool>(
+unsafe fn block<
+    T: Stored,
+    const TAPS: usize,
+    const SHIFT: u32,
+    const EXACT: bool,
+    const CLAMPED: bool,
+    const LEFT: bool,
+>(
     t: &Eights<'_, T>,
     eight: usize,
 ) {
@@ -136,6 +149,13 @@ unsafe fn block<T: Stored, const TAPS: usize, const SHIFT: u32, const EXACT: boo
             "vldrw.32 q3, [r5], #16",
             "vadd.i32 q0, q0, q2",
             "vadd.i32 q1, q1, q3",
+            // The shifts are behind multipliers and constants.
+            ".if {left}",
+            "vldrw.32 q2, [r5, #64]",
+            "vldrw.32 q3, [r5, #80]",
+            "vshl.s32 q0, q0, q2",
+            "vshl.s32 q1, q1, q3",
+            ".endif",
             "vldrw.32 q2, [r5], #16",
             "vldrw.32 q3, [r5], #16",
             "vldrw.32 q4, [r5], #16",
@@ -143,10 +163,14 @@ unsafe fn block<T: Stored, const TAPS: usize, const SHIFT: u32, const EXACT: boo
             multiplied!("q0", "q2", "q4", "q2"),
             multiplied!("q1", "q3", "q5", "q3"),
             ".if {exact}",
+            ".if {left}",
+            "add r5, r5, #32",
+            ".else",
             "vldrw.32 q2, [r5], #16",
             "vldrw.32 q3, [r5], #16",
             "vshl.s32 q0, q0, q2",
             "vshl.s32 q1, q1, q3",
+            ".endif",
             ".if {clamped}",
             "vldrw.32 q2, [r5], #16",
             "vldrw.32 q3, [r5], #16",
@@ -182,6 +206,7 @@ unsafe fn block<T: Stored, const TAPS: usize, const SHIFT: u32, const EXACT: boo
             unroll = const if TAPS == 0 { 1 } else { UNROLL },
             wide = const (size_of::<T>() == 2) as usize,
             exact = const EXACT as usize,
+            left = const LEFT as usize,
             clamped = const CLAMPED as usize,
             shift = const last_shift(SHIFT),
             inout("r0") registers.as_ptr() => _,

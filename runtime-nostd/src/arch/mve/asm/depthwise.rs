@@ -3,6 +3,7 @@
 use super::{last_shift, multiplied, narrowed};
 use crate::arch::mve::affine::End;
 use crate::arch::mve::depthwise::{Space, Tile};
+use crate::arch::mve::LANES;
 use core::cell::Cell;
 
 /// Copies so many channels of columns that are `step` elements from each other to the windows of the channels: each `window` elements from the next, with columns `lines` from each other.
@@ -173,9 +174,11 @@ struct Registers {
     x: usize,
     y: usize,
     w: usize,
+    /// Places of the weights in a vector of taps, if they are turned.
+    places: usize,
 }
 
-/// All pixels of so many channels.
+/// All pixels of so many channels. With `TURNS`, the first line of a window is its `phase`th.
 #[inline(never)]
 pub(crate) fn eights_of_pixels<
     const LINES: usize,
@@ -184,15 +187,19 @@ pub(crate) fn eights_of_pixels<
     const SHIFT: u32,
     const EXACT: bool,
     const CLAMPED: bool,
+    const TURNS: bool,
 >(
     space: &Space<'_>,
     w: &[i32],
     channels: usize,
+    phase: usize,
 ) {
     let (tile, end) = (Tile::of(LINES, ALONG, STRIDE), End::of(SHIFT, EXACT, CLAMPED));
-    if !space.fit(w, channels, tile.words(end), tile.window(space.row)) {
+    let places = const { turned::<LINES>() }.get(phase);
+    let Some(places) = places.filter(|_| space.fit(w, channels, tile.words(end), tile.window(space.row)))
+    else {
         return;
-    }
+    };
     let (tiles, half, w) = (space.row / 8, space.row / 4 % 2, w.as_ptr() as usize);
     let registers = Registers {
         x_next: space.window.wrapping_sub(8 * tiles * tile.step),
@@ -202,9 +209,26 @@ pub(crate) fn eights_of_pixels<
         x: space.windows.as_ptr() as usize,
         y: space.results.as_ptr() as usize,
         w,
+        places: places.as_ptr() as usize,
     };
     // SAFETY: `fit` has compared what the block reads and writes with the slices, in sums that do not wrap: windows as far as the vectors of the last tile reach.
-    unsafe { block::<LINES, ALONG, STRIDE, SHIFT, EXACT, CLAMPED>(&registers) }
+    unsafe { block::<LINES, ALONG, STRIDE, SHIFT, EXACT, CLAMPED, TURNS>(&registers) }
+}
+
+/// For each line that may come first, where the weight of each lane is: turned in each complete group of lines. What follows those is zero.
+const fn turned<const LINES: usize>() -> [[u8; LANES]; LINES] {
+    let mut turned = [[0; LANES]; LINES];
+    let (mut phase, mut lane) = (0, 0);
+    while phase < LINES {
+        let (group, line) = (lane / LINES * LINES, lane % LINES);
+        let place = if group + LINES > LANES { lane } else { group + (line + LINES - phase) % LINES };
+        turned[phase][lane] = place as u8;
+        lane += 1;
+        if lane == LANES {
+            (phase, lane) = (phase + 1, 0);
+        }
+    }
+    turned
 }
 
 /// Assembly: the sum `$sum` of the pixel whose taps begin `$at` steps behind those of the first, of one to four vectors.
@@ -233,7 +257,7 @@ macro_rules! alone {
 /// The assembly.
 ///
 /// r0, r2, r4, r6, r8, r10, r12, lr are the sums of eight pixels; r9 points to the window of a channel, r5 to its weights, r1 to its results; r3 and r11 are its first value and its constant, q3 is its multiplier, q4 to q7
-/// are its taps, for up to three pixels whose taps begin one step after the other; r7 counts tiles.
+/// are its taps, for up to three pixels whose taps begin one step after the other; q7 may be the places of taps that are turned; r7 counts tiles.
 ///
 /// # Safety
 ///
@@ -246,6 +270,7 @@ unsafe fn block<
     const SHIFT: u32,
     const EXACT: bool,
     const CLAMPED: bool,
+    const TURNS: bool,
 >(
     registers: &Registers,
 ) {
@@ -255,6 +280,10 @@ unsafe fn block<
             "push {{r6, r7}}",
             "ldrd r9, r1, [r0, #16]",
             "ldr r5, [r0, #24]",
+            ".if {turns}",
+            "ldr r7, [r0, #28]",
+            "vldrb.8 q7, [r7]",
+            ".endif",
             "ldm r0, {{r2, r3, r4, r8}}",
             "push {{r2, r3, r4, r8}}",
             // Each channel.
@@ -270,6 +299,17 @@ unsafe fn block<
             ".endif",
             ".if {vectors} > 3",
             "vldrb.8 q7, [r5, #48]",
+            ".endif",
+            ".elseif {turns}",
+            "add r0, r5, #{before}",
+            "vldrb.u8 q4, [r0, q7]",
+            ".if {together} > 1",
+            "sub r0, r0, #{step}",
+            "vldrb.u8 q5, [r0, q7]",
+            ".endif",
+            ".if {together} > 2",
+            "sub r0, r0, #{step}",
+            "vldrb.u8 q6, [r0, q7]",
             ".endif",
             ".else",
             "vldrb.8 q4, [r5, #{before}]",
@@ -418,6 +458,8 @@ unsafe fn block<
             together = const Tile::of(LINES, ALONG, STRIDE).together,
             words = const End::of(SHIFT, EXACT, CLAMPED).words(),
             exact = const EXACT as usize,
+            left = const 0,
+            turns = const TURNS as usize,
             clamped = const CLAMPED as usize,
             shift = const last_shift(SHIFT),
             inout("r0") registers => _,

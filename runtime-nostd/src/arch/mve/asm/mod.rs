@@ -9,6 +9,9 @@ pub(crate) mod conv;
 pub(crate) mod dense;
 pub(crate) mod depthwise;
 pub(crate) mod elementwise;
+pub(crate) mod movement;
+pub(crate) mod pool;
+pub(crate) mod recurrent;
 pub(crate) mod wide;
 pub(crate) mod window;
 
@@ -19,8 +22,10 @@ macro_rules! multiplied {
         concat!(
             ".if {exact}\n",
             "vqrdmulh.s32 ", $sums, ", ", $sums, ", ", $multipliers, "\n",
+            ".if {left} == 0\n",
             "vshr.s32 ", $free, ", ", $sums, ", #31\n",
             "vadd.i32 ", $sums, ", ", $sums, ", ", $free, "\n",
+            ".endif\n",
             ".else\n",
             "vrmulh.s32 ", $sums, ", ", $sums, ", ", $multipliers, "\n",
             ".endif\n",

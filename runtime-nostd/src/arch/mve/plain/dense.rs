@@ -12,15 +12,21 @@ pub(crate) fn eights_of<const TAPS: usize, const SHIFT: u32, const EXACT: bool, 
     t: Eights<'_, i8>,
 ) {
     if t.x.len() == TAPS {
-        eights_of_any::<i8, SHIFT, EXACT, CLAMPED>(t);
+        eights_of_any::<i8, SHIFT, EXACT, CLAMPED, false>(t);
     }
 }
 
 /// As [`eights_of`], for any number of taps.
-pub(crate) fn eights_of_any<T: Stored, const SHIFT: u32, const EXACT: bool, const CLAMPED: bool>(
+pub(crate) fn eights_of_any<
+    T: Stored,
+    const SHIFT: u32,
+    const EXACT: bool,
+    const CLAMPED: bool,
+    const LEFT: bool,
+>(
     t: Eights<'_, T>,
 ) {
-    let end = End::of(SHIFT, EXACT, CLAMPED);
+    let end = if LEFT { End::Exact { clamped: CLAMPED, left: true } } else { End::of(SHIFT, EXACT, CLAMPED) };
     let eight = eight_words(t.x.len(), end);
     if !t.fit(eight) {
         return;

@@ -55,7 +55,7 @@ pub(crate) unsafe fn collect(
     }
 }
 
-/// All pixels of so many channels.
+/// All pixels of so many channels. With `TURNS`, the first line of a window is its `phase`th.
 pub(crate) fn eights_of_pixels<
     const LINES: usize,
     const ALONG: usize,
@@ -63,10 +63,12 @@ pub(crate) fn eights_of_pixels<
     const SHIFT: u32,
     const EXACT: bool,
     const CLAMPED: bool,
+    const TURNS: bool,
 >(
     space: &Space<'_>,
     w: &[i32],
     channels: usize,
+    phase: usize,
 ) {
     let (tile, end) = (Tile::of(LINES, ALONG, STRIDE), End::of(SHIFT, EXACT, CLAMPED));
     if !space.fit(w, channels, tile.words(end), tile.window(space.row)) {
@@ -78,9 +80,12 @@ pub(crate) fn eights_of_pixels<
         let (words, taps) = w.split_at(end.words());
         let taps = taps.iter().flat_map(|word| word.to_le_bytes()).skip(tile.before()).take(tile.taps);
         for (pixel, y) in y.iter().enumerate() {
-            let products = taps.clone().zip(x.iter().skip(pixel * tile.step));
-            let sum = products
-                .fold(0, |sum: i32, (w, x)| sum.wrapping_add(i32::from(w as i8) * i32::from(x.get())));
+            let place = |tap: usize| tap / LINES * LINES + (tap % LINES + phase) % LINES;
+            let x = (0..).map(|tap| x.get(pixel * tile.step + place(tap)).map_or(0, Cell::get));
+            let sum = taps
+                .clone()
+                .zip(x)
+                .fold(0, |sum: i32, (w, x)| sum.wrapping_add(i32::from(w as i8) * i32::from(x)));
             // The constant comes before the multiplier here.
             let place = |what: usize| if matches!(what, 1 | 2) { 3 - what } else { what };
             let word = |what: usize| words.get(place(what)).copied().unwrap_or(0);

@@ -4,6 +4,9 @@ pub(crate) mod conv;
 pub(crate) mod dense;
 pub(crate) mod depthwise;
 pub(crate) mod elementwise;
+pub(crate) mod movement;
+pub(crate) mod pool;
+pub(crate) mod recurrent;
 pub(crate) mod wide;
 pub(crate) mod window;
 

@@ -1,0 +1,92 @@
+//! Models as firmware of emulated boards whose kernels other tests call one by one: golden outputs.
+//!
+//! With `KILN_SWEEP` all networks of at most 20 million products, with every `optimize` and way of input that they allow.
+
+use cargo_kiln::validate::validate;
+use kiln_boards::firmware::{build_program, ProgramRequest};
+use kiln_boards::{qemu, Board};
+use kiln_codegen::ir::macs;
+use kiln_codegen::{Input, Optimize, Options};
+use kiln_host_tests::{networks, own_models, sweeps, unsupported, Model};
+use std::time::Duration;
+
+const BOARDS: [&str; 1] = ["qemu-cortex-m55"];
+
+/// Products of one inference of the largest model of a sweep.
+const MOST_MACS: u64 = 20_000_000;
+
+/// Models that are tried in every run.
+const OWN: [&str; 5] = ["residual_int8", "autoencoder_int8", "stream_int8", "temporal_int8", "cancer_int8"];
+
+/// LLVM 22 writes a wrong exponent into the conversion of integers that are multiplied by a power of two, in this program if nothing prevents it.
+#[test]
+fn powers_of_two_scale_integers() {
+    for board in BOARDS.map(|name| Board::find(name).unwrap()) {
+        let main_rs = "#![no_std]
+#![no_main]
+
+#[inline(never)]
+fn scaled(x: &[i8; 12], y: &mut [f32; 12]) {
+    for (y, x) in y.iter_mut().zip(x) {
+        *y = kiln::dequantize(*x, 1.0 / 256.0, -128);
+    }
+}
+
+#[kiln_harness::entry]
+fn main() -> ! {
+    let x = core::hint::black_box([-128, -1, 0, 1, 2, 3, 4, 5, 64, 65, 126, 127]);
+    let mut y = [0.0; 12];
+    scaled(&x, &mut y);
+    let equal = x.iter().zip(y).all(|(x, y)| (256.0 * core::hint::black_box(y)) as i32 == i32::from(*x) + 128);
+    kiln_harness::exit((!equal).into())
+}
+";
+        let request =
+            ProgramRequest { board, name: "scaled", main_rs: main_rs.to_owned(), dependencies: &[] };
+        let elf = build_program(&request).unwrap_or_else(|error| panic!("{error}"));
+        qemu::run(board, &elf, Duration::from_secs(60)).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+/// Every way to compile a model.
+fn ways() -> Vec<Options> {
+    let optimize = [Optimize::Speed, Optimize::Size, Optimize::Memory];
+    let input = [Input::Rows, Input::Sliding];
+    let whole = optimize.map(|optimize| Options { optimize, ..Options::default() });
+    whole.into_iter().chain(input.map(|input| Options { input, ..Options::default() })).collect()
+}
+
+fn models() -> Vec<Model> {
+    let mut models = if sweeps() { networks() } else { own_models() };
+    models.retain(|model| match sweeps() {
+        true => !unsupported().contains_key(&model.name),
+        false => OWN.contains(&model.name.as_str()),
+    });
+    models
+}
+
+#[test]
+fn models_have_their_golden_outputs() {
+    let models = models();
+    assert!(models.len() >= OWN.len(), "not all of {OWN:?} are there");
+    let mut failed = Vec::new();
+    for (model, options) in models.iter().flat_map(|model| ways().into_iter().map(move |way| (model, way))) {
+        let options = model.options(&options);
+        let graph = kiln_codegen::import(&std::fs::read(&model.path).unwrap(), &model.name, &options);
+        let graph = graph.unwrap();
+        if graph.nodes().map(|(_, node)| macs(&graph, node)).sum::<u64>() > MOST_MACS {
+            continue;
+        }
+        let way = format!("{} {:?} {:?}", model.name, options.optimize, options.input);
+        // Not every model takes its input row by row, or slides.
+        if options.input != Input::Whole && kiln_codegen::compile_file(&model.path, &options).is_err() {
+            continue;
+        }
+        match validate(&model.path, &options, &model.golden, &BOARDS.map(str::to_owned)) {
+            Ok(report) if report.passes() && report.cases > 0 => println!("{way}: passes"),
+            Ok(report) => failed.push(format!("{way}: {}", report.text())),
+            Err(error) => failed.push(format!("{way}: {error:#}\n")),
+        }
+    }
+    assert!(failed.is_empty(), "{} failed:\n{}", failed.len(), failed.concat());
+}
