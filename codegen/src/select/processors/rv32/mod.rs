@@ -22,6 +22,8 @@ pub(super) struct Rv32;
 enum Way {
     /// Convolution over all channels, of two or four pixels at a time.
     Pairs(Shape, usize),
+    /// Convolution whose filters are as large as a row, which is a matrix product of single rows.
+    Row(Shape),
     /// Convolution of each channel with one filter.
     Depthwise(Shape),
     /// The same with filters of 3 × 3.
@@ -104,6 +106,9 @@ fn ways(asked: &Asked<'_>) -> Vec<Way> {
         }
         (Op::Conv2d { groups: 1, .. }, Some(shape)) if out_c >= 2 => {
             let rows = if asked.whole { shape.out_h } else { 1 };
+            if rows == 1 && asked.options.optimize == Optimize::Speed && pack::is_row(&shape) {
+                return vec![Way::Row(shape)];
+            }
             vec![Way::Pairs(shape, pixels(rows * shape.out_w))]
         }
         (Op::Conv2d { groups, .. }, Some(shape))
@@ -134,15 +139,21 @@ const MOST_TAPS: usize = 32;
 impl Way {
     fn shape(&self) -> Option<&Shape> {
         match self {
-            Way::Pairs(shape, _) | Way::Depthwise(shape) | Way::Rolling(shape) => Some(shape),
+            Way::Pairs(shape, _) | Way::Row(shape) | Way::Depthwise(shape) | Way::Rolling(shape) => {
+                Some(shape)
+            }
             Way::Dense(_) => None,
         }
     }
 
     /// Bytes of its workspace: a word for each tap of two pixels, or two words for each of a single one.
     fn workspace(&self, layer: &Layer) -> usize {
-        let (Way::Pairs(_, pixels) | Way::Dense(pixels)) = self else { return 0 };
-        4 * layer.filter(0).len() * if *pixels == 1 { 2 } else { pixels / 2 }
+        let words = match self {
+            Way::Row(_) | Way::Dense(1) => 2,
+            Way::Pairs(_, pixels) | Way::Dense(pixels) => pixels / 2,
+            Way::Depthwise(_) | Way::Rolling(_) => 0,
+        };
+        4 * layer.filter(0).len() * words
     }
 
     /// The kernel, and the products that it computes.
@@ -167,6 +178,7 @@ impl Way {
                 };
                 (id, padded(result.numel() / result.last().max(1), 1, tile))
             }
+            Way::Row(_) => (KernelId::DenseI8Rv32Singles, products),
             Way::Depthwise(_) => (KernelId::Depthwise2dI8Rv32, products),
             Way::Rolling(_) => (KernelId::Depthwise2dI8Rv32Rolling, products),
         }
@@ -190,6 +202,7 @@ impl kernel::Kernel for Kernel {
                 let weights = layer.weights.clone();
                 selector.upper_conv(node, shape, id, weights, false, proven)
             }
+            Way::Row(shape) => selector.upper_row(node, shape, id, proven),
             Way::Dense(_) => selector.upper_dense(node, id, proven),
         }
     }
@@ -222,6 +235,21 @@ impl<'a> Selector<'a> {
             args.extend(work.clone());
             args.extend([conv::rows(ry, shape.images, image), self.band(shape.out_h)]);
             self.call(kernel, args);
+        }
+        Ok(())
+    }
+
+    fn upper_row(&mut self, node: &'a Node, shape: &Shape, id: KernelId, proven: &Proven) -> Selected {
+        let (x, y) = (node.operands[0], node.result);
+        let weights = self.step_constant("WEIGHTS", Data::from_i32(&pack::singles(&proven.layer)));
+        let requant = self.upper_requant(proven);
+        let work = self.workspace()?;
+        let (rx, ry) = (self.rows(x)?, self.rows(y)?);
+        for image in 0..shape.images {
+            let [x, y] = [rx, ry].map(|rows| conv::rows(rows, shape.images, image));
+            let weights = Arg::Constant(weights, Element::I32);
+            let args = vec![x, weights, requant.clone(), work.clone(), y, self.band(shape.out_h)];
+            self.call(id, args);
         }
         Ok(())
     }

@@ -92,3 +92,9 @@ pub(super) fn rolls(shape: &Shape) -> bool {
         && columns <= in_w + shape.pad_left + 1
         && columns > shape.pad_left + 1
 }
+
+/// Whether each row of the result is a product of the same row of the operand.
+pub(super) fn is_row(shape: &Shape) -> bool {
+    let Shape { in_w, out_w, k_h, k_w, stride_h, pad_top, pad_left, .. } = *shape;
+    [k_h, stride_h, out_w, pad_top, pad_left] == [1, 1, 1, 0, 0] && k_w == in_w && shape.dilation_w == 1
+}
