@@ -76,7 +76,15 @@ fn measure_corpus(path: &Path, baseline: Baseline) -> Measured {
             Err(error) => panic!("{name}: {error}"),
         };
         assert!(refusal.contains(operator), "{name} is refused, but not for {operator}: {refusal}");
-        return Measured { name, baseline: Some(baseline), speed: None, size: None, m0: None, m55: None, rv32: None };
+        return Measured {
+            name,
+            baseline: Some(baseline),
+            speed: None,
+            size: None,
+            m0: None,
+            m55: None,
+            rv32: None,
+        };
     }
     let input = if baseline.sliding { Input::Sliding } else { Input::Whole };
     let speed = speed(path, input);
