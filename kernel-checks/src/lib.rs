@@ -30,6 +30,7 @@ mod pool;
 pub mod reference;
 mod requant;
 pub mod rng;
+mod rv32;
 pub mod scratch;
 mod softmax;
 mod temporal;
@@ -63,6 +64,7 @@ pub const CHECKS: &[&[Check]] = &[
     mve::CHECKS,
     pool::CHECKS,
     requant::CHECKS,
+    rv32::CHECKS,
     softmax::CHECKS,
     temporal::CHECKS,
     v6m::CHECKS,

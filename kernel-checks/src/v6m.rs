@@ -179,7 +179,7 @@ fn add(rng: &mut Rng, mut scratch: Scratch<'_>, mve: bool) -> Result<(), Mismatc
 }
 
 /// A random convolution and its number of result rows: dilated now and then, with many filters or taps now and then.
-fn shape(rng: &mut Rng, pairs: bool) -> (Conv, usize) {
+pub(crate) fn shape(rng: &mut Rng, pairs: bool) -> (Conv, usize) {
     let (mut p, mut out_h) = crate::conv::shape(rng);
     if pairs {
         p.out_c = p.out_c.max(2);
@@ -207,7 +207,7 @@ fn shape(rng: &mut Rng, pairs: bool) -> (Conv, usize) {
 }
 
 /// Makes the operand large enough for one result, and returns the number of result rows.
-fn resize(p: &mut Conv) -> usize {
+pub(crate) fn resize(p: &mut Conv) -> usize {
     let reach = [(p.k_h - 1) * p.dilation_h + 1, (p.k_w - 1) * p.dilation_w + 1];
     (p.in_h, p.in_w) = (p.in_h.max(reach[0]), p.in_w.max(reach[1]));
     p.out_w = (p.in_w + 2 * p.pad_left - reach[1]) / p.stride_w + 1;
@@ -215,7 +215,7 @@ fn resize(p: &mut Conv) -> usize {
 }
 
 /// Constants of a channel: any that the arithmetic, which is modular, may meet.
-fn draw_channel(rng: &mut Rng, channel: &mut [i32]) {
+pub(crate) fn draw_channel(rng: &mut Rng, channel: &mut [i32]) {
     channel.iter_mut().for_each(|word| *word = rng.word() as i32 >> rng.int(0, 20));
     let limit = channel.len() - 3;
     channel[limit] = match rng.int(0, 3) {

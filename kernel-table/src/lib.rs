@@ -119,6 +119,8 @@ pub enum Arithmetic {
     Fitted,
     /// By two products of 16 bits.
     Halves,
+    /// By the upper half of a product of 64 bits.
+    Upper,
     /// By multiply-add and shift, of elements.
     Linear,
     /// By a factor of each filter that is proven equal to the reference.

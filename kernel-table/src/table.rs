@@ -13,6 +13,8 @@ pub enum Isa {
     Dsp,
     /// Cortex-M with Helium, vectors of 16 bytes.
     Mve,
+    /// RISC-V with 32 bits.
+    Rv32,
     /// Hosts with vectors.
     Simd,
 }
@@ -25,6 +27,7 @@ impl Isa {
             Isa::V6m => "Cortex-M0",
             Isa::Dsp => "Cortex-M4",
             Isa::Mve => "Cortex-M55",
+            Isa::Rv32 => "RISC-V",
             Isa::Simd => "hosts",
         }
     }
@@ -35,6 +38,7 @@ impl Isa {
             Isa::V6m => Some("kiln_v6m"),
             Isa::Dsp => Some("kiln_dsp"),
             Isa::Mve => Some("kiln_mve"),
+            Isa::Rv32 => Some("kiln_rv32"),
             Isa::Portable | Isa::Simd => None,
         }
     }
@@ -49,6 +53,8 @@ pub enum Core {
     M4,
     /// Cortex-M55. Kernels without vectors are told the cycles of Cortex-M4.
     M55,
+    /// Hazard3, the RISC-V core of RP2350, and what is told its cycles: ESP32-C3.
+    Hazard3,
     /// A core of a server, a few years old.
     Host,
 }
@@ -58,7 +64,7 @@ impl Core {
     pub const fn stand_in(self) -> Option<Core> {
         match self {
             Core::M55 => Some(Core::M4),
-            Core::M0 | Core::M4 | Core::Host => None,
+            Core::M0 | Core::M4 | Core::Hazard3 | Core::Host => None,
         }
     }
 }
@@ -66,7 +72,7 @@ impl Core {
 /// A kind of processor that code is compiled for. What is compiled for one runs on every other as well, with the same results, but not fast.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Target {
-    /// Any: plain Rust. RISC-V has nothing better.
+    /// Any: plain Rust.
     #[default]
     Portable,
     /// Armv6-M and Armv8-M Baseline: Cortex-M0, M0+ and M23. No long multiplication, eight low registers. Cortex-M3, and Cortex-M33 without the DSP
@@ -76,12 +82,14 @@ pub enum Target {
     CortexMDsp,
     /// Armv8.1-M with Helium (MVE), vectors of 16 bytes: Cortex-M52, M55 and M85.
     CortexMHelium,
+    /// RV32IM and what extends it: ESP32-C3, Hazard3. One instruction for a product of 32 bits, one for its upper half, 26 free registers.
+    Rv32,
     /// x86-64, AArch64 and WebAssembly: vectors, of what width is decided when the program runs.
     Vectors,
 }
 
 /// The rows of targets.
-pub(crate) static TARGETS: [(Target, Facts); 5] = [
+pub(crate) static TARGETS: [(Target, Facts); 6] = [
     (Target::Portable, Facts { names: &["portable"], isas: &[], core: Core::M0, alignment: 1 }),
     (
         Target::CortexM0,
@@ -107,6 +115,15 @@ pub(crate) static TARGETS: [(Target, Facts); 5] = [
             names: &["cortex-m55", "cortex-m85", "cortex-m52"],
             isas: &[Isa::Mve, Isa::Dsp, Isa::V6m],
             core: Core::M55,
+            alignment: 1,
+        },
+    ),
+    (
+        Target::Rv32,
+        Facts {
+            names: &["rv32imc", "rv32imac", "esp32-c3", "hazard3"],
+            isas: &[Isa::Rv32],
+            core: Core::Hazard3,
             alignment: 1,
         },
     ),
@@ -144,6 +161,9 @@ pub(crate) static TRIPLES: &[Triple] = &[
         ..Triple::any("thumbv8m.main")
     },
     Triple { name: "cortex-m3", cfgs: LONG, hard_float: FPU, ..Triple::any("thumbv8m.main") },
+    Triple { name: "rv32imc", ..Triple::any("riscv32imc") },
+    Triple { name: "rv32imac", ..Triple::any("riscv32imac") },
+    Triple { name: "rv32imac", ..Triple::any("riscv32imafc") },
     Triple { name: "x86-64", ..Triple::any("x86_64") },
     Triple { name: "aarch64", ..Triple::any("aarch64") },
     Triple { name: "wasm32", ..Triple::any("wasm32") },
@@ -186,7 +206,7 @@ macro_rules! kernel_table {
             Conv2dI16Narrow = conv2d_i16_narrow(I16, I8) -> I16 { arithmetic: Reference };
             Conv2dI8 = conv2d_i8(I8, I8) -> I8 {
                 arithmetic: Reference, floating: Conv2dI8Float, packed: Conv2dI8xi4,
-                cycles: &[(M0, cycles(5200, 583000, 1000)), (M4, cycles(2250, 241000, 1000))]
+                cycles: &[(M0, cycles(5200, 583000, 1000)), (M4, cycles(2250, 241000, 1000)), (Hazard3, cycles(8000, 100000, 1000))]
             };
             Conv2dI8Float = conv2d_i8_float(I8, I8) -> I8 { arithmetic: Floats };
             Conv2dI8xi4 = conv2d_i8xi4(I8, I4) -> I8 { arithmetic: Reference };
@@ -218,6 +238,10 @@ macro_rules! kernel_table {
             Conv2dI8MvePointsSmall = conv2d_i8_mve_points_small(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
             Conv1I16I8Mve = conv1_i16_i8_mve(I16, I16) -> I8 { arithmetic: Reference };
         }
+        Rv32 {
+            Conv2dI8Rv32Pairs = conv2d_i8_rv32_pairs(I8, I8) -> I8 { arithmetic: Upper, cycles: &[(Hazard3, cycles(2900, 20000, 1000))] };
+            Conv2dI8Rv32Quads = conv2d_i8_rv32_quads(I8, I8) -> I8 { arithmetic: Upper, cycles: &[(Hazard3, cycles(2300, 20000, 1000))] };
+        }
         Simd {
             Conv2dF32SimdReproducible = conv2d_f32_simd_reproducible(F32, F32) -> F32 { on_crew: Conv2dF32SimdReproducibleCrew };
             Conv2dF32SimdReproducibleCrew = conv2d_f32_simd_reproducible_crew(F32, F32) -> F32;
@@ -239,7 +263,7 @@ macro_rules! kernel_table {
             Depthwise2dI16 = depthwise2d_i16(I16, I8) -> I16 { arithmetic: Reference };
             Depthwise2dI8 = depthwise2d_i8(I8, I8) -> I8 {
                 arithmetic: Reference, floating: Depthwise2dI8Float, packed: Depthwise2dI8xi4,
-                cycles: &[(M0, cycles(13300, 174000, 9500)), (M4, cycles(10600, 94500, 6500))]
+                cycles: &[(M0, cycles(13300, 174000, 9500)), (M4, cycles(10600, 94500, 6500)), (Hazard3, cycles(15000, 90000, 3000))]
             };
             Depthwise2dI8Float = depthwise2d_i8_float(I8, I8) -> I8 { arithmetic: Floats };
             Depthwise2dI8xi4 = depthwise2d_i8xi4(I8, I4) -> I8 { arithmetic: Reference };
@@ -263,6 +287,10 @@ macro_rules! kernel_table {
             Depthwise2dI8Mve = depthwise2d_i8_mve(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M55, cycles(500, 6500, 2000))] };
             Depthwise2dI8MveColumns = depthwise2d_i8_mve_columns(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M55, cycles(500, 6500, 2000))] };
         }
+        Rv32 {
+            Depthwise2dI8Rv32 = depthwise2d_i8_rv32(I8, I8) -> I8 { arithmetic: Upper, cycles: &[(Hazard3, cycles(8000, 20000, 1000))] };
+            Depthwise2dI8Rv32Rolling = depthwise2d_i8_rv32_rolling(I8, I8) -> I8 { arithmetic: Upper, cycles: &[(Hazard3, cycles(3000, 25000, 1000))] };
+        }
         Simd {
             Depthwise2dF32SimdReproducible = depthwise2d_f32_simd_reproducible(F32, F32) -> F32 { on_crew: Depthwise2dF32SimdReproducibleCrew };
             Depthwise2dF32SimdReproducibleCrew = depthwise2d_f32_simd_reproducible_crew(F32, F32) -> F32;
@@ -284,7 +312,7 @@ macro_rules! kernel_table {
             DenseI16 = dense_i16(I16, I8) -> I16 { arithmetic: Reference };
             DenseI16Narrow = dense_i16_narrow(I16, I8) -> I16 { arithmetic: Reference };
             DenseI8 = dense_i8(I8, I8) -> I8 {
-                arithmetic: Reference, floating: DenseI8Float, packed: DenseI8xi4, cycles: &[(M0, cycles(11200, 180000, 1900)), (M4, cycles(4260, 93800, 1150))]
+                arithmetic: Reference, floating: DenseI8Float, packed: DenseI8xi4, cycles: &[(M0, cycles(11200, 180000, 1900)), (M4, cycles(4260, 93800, 1150)), (Hazard3, cycles(6000, 90000, 1000))]
             };
             DenseI8Float = dense_i8_float(I8, I8) -> I8 { arithmetic: Floats };
             DenseI8I16 = dense_i8_i16(I8, I8) -> I16 { arithmetic: Reference };
@@ -311,6 +339,11 @@ macro_rules! kernel_table {
             DenseI8Mve = dense_i8_mve(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 8, cycles: &[(M55, cycles(144, 6300, 100))] };
             DenseI8MveSmall = dense_i8_mve_small(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 8 };
             DenseI8I16Mve = dense_i8_i16_mve(I8, I8) -> I16 { arithmetic: Reference, filters_at_once: 8, cycles: &[(M55, cycles(300, 8000, 60))] };
+        }
+        Rv32 {
+            DenseI8Rv32Pairs = dense_i8_rv32_pairs(I8, I8) -> I8 { arithmetic: Upper, cycles: &[(Hazard3, cycles(2900, 20000, 1000))] };
+            DenseI8Rv32Singles = dense_i8_rv32_singles(I8, I8) -> I8 { arithmetic: Upper, cycles: &[(Hazard3, cycles(3300, 15000, 3000))] };
+            DenseI8Rv32Quads = dense_i8_rv32_quads(I8, I8) -> I8 { arithmetic: Upper, cycles: &[(Hazard3, cycles(2300, 20000, 1000))] };
         }
         Simd {
             DenseF32SimdReproducible = dense_f32_simd_reproducible(F32, F32) -> F32 { on_crew: DenseF32SimdReproducibleCrew };

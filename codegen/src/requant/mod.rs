@@ -12,6 +12,7 @@
 //! | [`AddAffine`] | sums and differences of two operands, on all cores | `add.rs` |
 //! | [`AverageAffine`] | average pooling, on all cores | `pool.rs` |
 //! | [`Halves`] | cores whose product has 32 bits: Cortex-M0, M0+, M23 | `halves.rs` |
+//! | [`Upper`] | the same in one product, on cores that have its upper half: RISC-V | `halves.rs` |
 //!
 //! [`choose`] finds the form of a whole layer.
 
@@ -36,7 +37,7 @@ pub use bias::folded_bias;
 pub use choose::{choose, filters, fits, is_cheap, largest_shift, Channel, Choice, SIGNS};
 pub use fit::fit;
 pub use floats::{choose_floats, Constants, FloatChoice, Rounding};
-pub use halves::{choose_halves, Halves, HalvesForm};
+pub use halves::{choose_halves, choose_upper, Halves, HalvesForm, Upper};
 pub use pool::{fit_average, AverageAffine, AverageReference};
 pub use reference::{Reference, Scaling, Steps};
 

@@ -26,6 +26,8 @@ pub struct Baseline {
     pub m0_instructions: Option<u64>,
     /// The same on a Cortex-M55.
     pub m55_instructions: Option<u64>,
+    /// The same on a core with RV32IMC.
+    pub rv32_instructions: Option<u64>,
     /// The operator that keeps Kiln from compiling the model.
     pub lacks: Option<String>,
     /// What Kiln may need.
@@ -47,6 +49,7 @@ pub struct Most {
     pub size_cycles: Option<u64>,
     pub m0_instructions: Option<u64>,
     pub m55_instructions: Option<u64>,
+    pub rv32_instructions: Option<u64>,
 }
 
 /// All of them, in the order of `docs/benchmarks.md`.

@@ -28,6 +28,7 @@ pub fn goals(measured: &Measured) -> Vec<Goal<'_>> {
         ("size_cycles", most.size_cycles, size.as_ref().map(cycles)),
         ("m0_instructions", most.m0_instructions, m0.as_ref().map(Report::instructions)),
         ("m55_instructions", most.m55_instructions, measured.m55.as_ref().map(Report::instructions)),
+        ("rv32_instructions", most.rv32_instructions, measured.rv32.as_ref().map(Report::instructions)),
     ];
     let goal = |(what, most, found): (&'static str, Option<u64>, Option<u64>)| {
         let missed = baseline.missed.get(what).map(String::as_str);

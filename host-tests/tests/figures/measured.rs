@@ -22,6 +22,8 @@ pub struct Measured {
     pub m0: Option<Report>,
     /// The same on a Cortex-M55.
     pub m55: Option<Report>,
+    /// The same on a core with RV32IMC.
+    pub rv32: Option<Report>,
 }
 
 /// The project's own models in the table.
@@ -53,6 +55,7 @@ pub fn measured() -> &'static [Measured] {
                 size: Some(size),
                 m0: None,
                 m55: None,
+                rv32: None,
             });
         }
         all
@@ -73,7 +76,15 @@ fn measure_corpus(path: &Path, baseline: Baseline) -> Measured {
             Err(error) => panic!("{name}: {error}"),
         };
         assert!(refusal.contains(operator), "{name} is refused, but not for {operator}: {refusal}");
-        return Measured { name, baseline: Some(baseline), speed: None, size: None, m0: None, m55: None };
+        return Measured {
+            name,
+            baseline: Some(baseline),
+            speed: None,
+            size: None,
+            m0: None,
+            m55: None,
+            rv32: None,
+        };
     }
     let input = if baseline.sliding { Input::Sliding } else { Input::Whole };
     let speed = speed(path, input);
@@ -82,7 +93,8 @@ fn measure_corpus(path: &Path, baseline: Baseline) -> Measured {
     let size = (!baseline.sliding).then(|| size(path));
     let m0 = baseline.m0_instructions.map(|_| report(path, Options::default(), "qemu-cortex-m0"));
     let m55 = baseline.m55_instructions.map(|_| report(path, Options::default(), "qemu-cortex-m55"));
-    Measured { name, baseline: Some(baseline), speed: Some(speed), size, m0, m55 }
+    let rv32 = baseline.rv32_instructions.map(|_| report(path, Options::default(), "qemu-rv32imc"));
+    Measured { name, baseline: Some(baseline), speed: Some(speed), size, m0, m55, rv32 }
 }
 
 fn speed(path: &Path, input: Input) -> Report {

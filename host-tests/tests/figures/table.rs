@@ -22,6 +22,7 @@ pub struct Tables {
     pub memory: Vec<String>,
     pub small: Vec<String>,
     pub helium: Vec<String>,
+    pub riscv: Vec<String>,
 }
 
 impl Tables {
@@ -33,12 +34,13 @@ impl Tables {
             memory: rows(memory),
             small: rows(small),
             helium: rows(helium),
+            riscv: rows(riscv),
         }
     }
 
     /// The rows of `docs/benchmarks.md`.
     pub fn rows(&self) -> impl Iterator<Item = &String> {
-        self.speed.iter().chain(&self.memory).chain(&self.small).chain(&self.helium)
+        self.speed.iter().chain(&self.memory).chain(&self.small).chain(&self.helium).chain(&self.riscv)
     }
 
     /// What stands between the marks in the README.
@@ -71,11 +73,15 @@ impl Tables {
              **Cortex-M55** with Helium: executed instructions. TFLM has CMSIS-NN's kernels for Helium (November 2026, gcc 12.2 and clang 16, the better of both). Its LSTM loses its state there. \
              Cycles of this core are [estimated](cycles.md#cortex-m55), but not compared: those of TFLM were not recorded.\n\n\
              | model | TFLM instructions | Kiln instructions | fewer | RAM | code |\n\
+             |---|--:|--:|--:|--:|--:|\n{}\n\n\
+             **RV32IMC**: executed instructions. TFLM has its reference kernels, or those of ESP-NN in C where they take fewer instructions (November 2026, gcc 12.2 and clang 16, the better of both).\n\n\
+             | model | TFLM instructions | Kiln instructions | fewer | RAM | code |\n\
              |---|--:|--:|--:|--:|--:|\n{}\n",
             self.speed.join("\n"),
             self.memory.join("\n"),
             self.small.join("\n"),
             self.helium.join("\n"),
+            self.riscv.join("\n"),
         )
     }
 }
@@ -161,9 +167,19 @@ fn small(measured: &Measured) -> Option<String> {
 }
 
 fn helium(measured: &Measured) -> Option<String> {
-    let (report, theirs) = (measured.m55.as_ref()?, measured.baseline.as_ref()?.m55_instructions?);
+    let theirs = measured.baseline.as_ref()?.m55_instructions?;
+    Some(instructions(measured, measured.m55.as_ref()?, theirs))
+}
+
+fn riscv(measured: &Measured) -> Option<String> {
+    let theirs = measured.baseline.as_ref()?.rv32_instructions?;
+    Some(instructions(measured, measured.rv32.as_ref()?, theirs))
+}
+
+/// Instructions, RAM and code.
+fn instructions(measured: &Measured, report: &Report, theirs: u64) -> String {
     let ours = report.result();
-    Some(format!(
+    format!(
         "| {} | {} | {} | {} × | {} | {} |",
         title(measured),
         grouped(theirs),
@@ -171,7 +187,7 @@ fn helium(measured: &Measured) -> Option<String> {
         per(theirs, ours.total.instructions, 1),
         grouped(report.ram_bytes() as u64),
         grouped(ours.flash.model_code),
-    ))
+    )
 }
 
 fn title(measured: &Measured) -> String {

@@ -232,6 +232,7 @@ by_reference!(
     CompactDense<'a>,
     FilterBlocks<'a>,
     HalfRequant<'a>,
+    UpperRequant<'a>,
 );
 
 impl Arg<'_> for Conv {
@@ -441,6 +442,19 @@ impl<'a> Arg<'a> for HalfRequant<'a> {
         HalfRequant {
             channels: Arg::draw(d),
             words: d.size(d.pick(&[3, 4, 5, 6])),
+            shift: Arg::draw(d),
+            lo: Arg::draw(d),
+            hi: Arg::draw(d),
+        }
+    }
+}
+
+impl<'a> Arg<'a> for UpperRequant<'a> {
+    fn draw(d: &'a Draw) -> Self {
+        UpperRequant {
+            channels: Arg::draw(d),
+            words: d.size(d.pick(&[4, 6])),
+            spread: Arg::draw(d),
             shift: Arg::draw(d),
             lo: Arg::draw(d),
             hi: Arg::draw(d),

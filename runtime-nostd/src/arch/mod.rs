@@ -49,6 +49,12 @@ pub(crate) mod mve_blocks;
 
 pub(crate) mod portable;
 
+pub(crate) mod rv32;
+/// Inner blocks of [`rv32`].
+#[cfg_attr(kiln_rv32, path = "rv32/asm/mod.rs")]
+#[cfg_attr(not(kiln_rv32), path = "rv32/plain/mod.rs")]
+pub(crate) mod rv32_blocks;
+
 pub(crate) mod simd;
 
 pub(crate) mod v6m;
@@ -62,6 +68,7 @@ pub(crate) mod kernels {
     pub use super::dsp::kernels::*;
     pub use super::mve::kernels::*;
     pub use super::portable::kernels::*;
+    pub use super::rv32::kernels::*;
     pub use super::simd::kernels::*;
     pub use super::v6m::kernels::*;
 }

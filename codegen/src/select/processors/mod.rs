@@ -2,6 +2,7 @@
 
 pub(super) mod dsp;
 pub(super) mod mve;
+mod rv32;
 mod simd;
 mod v6m;
 
@@ -15,6 +16,7 @@ pub(super) fn of(isa: Isa) -> Option<&'static dyn Processor> {
         Isa::V6m => Some(&v6m::V6m),
         Isa::Dsp => Some(&dsp::Dsp),
         Isa::Mve => Some(&mve::Mve),
+        Isa::Rv32 => Some(&rv32::Rv32),
         Isa::Simd => Some(&simd::Simd),
     }
 }

@@ -74,7 +74,7 @@ fn reason(node: &Node, step: &StepKernels) -> (String, String) {
         );
     }
     match step.requantisation {
-        Requantisation::Reference | Requantisation::Halves => {
+        Requantisation::Reference | Requantisation::Halves | Requantisation::Upper => {
             ("its weights or clamp do not fit the packed form".into(), narrow())
         }
         _ => (

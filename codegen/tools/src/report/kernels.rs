@@ -50,6 +50,8 @@ pub enum Requantisation {
     },
     /// By two products of 16 bits, compared likewise: for cores without a long product.
     Halves,
+    /// By the upper half of a product of 64 bits, compared likewise: for RISC-V.
+    Upper,
     /// By multiply-add and shift, compared with the reference for all operands.
     Linear,
     /// By a table of all 256 results.
@@ -74,6 +76,7 @@ impl Requantisation {
             Some(Arithmetic::Factors) => Requantisation::Factors,
             Some(Arithmetic::Fitted) => form.map_or(Requantisation::None, fitted),
             Some(Arithmetic::Halves) => Requantisation::Halves,
+            Some(Arithmetic::Upper) => Requantisation::Upper,
             Some(Arithmetic::Linear) => Requantisation::Linear,
             Some(Arithmetic::Table) => Requantisation::Table,
         }
@@ -91,6 +94,7 @@ impl std::fmt::Display for Requantisation {
                 write!(f, "{instructions} instructions, shift {shift}")
             }
             Requantisation::Halves => f.write_str("two 16-bit products"),
+            Requantisation::Upper => f.write_str("upper half of a product"),
             Requantisation::Linear => f.write_str("multiply-add and shift"),
             Requantisation::Table => f.write_str("table"),
         }

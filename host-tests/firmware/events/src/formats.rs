@@ -59,6 +59,7 @@ const _: fn() = || {
     formatted::<kernels::FloatRequant>();
     formatted::<kernels::Gather>();
     formatted::<kernels::HalfRequant>();
+    formatted::<kernels::UpperRequant>();
     formatted::<kernels::LogSoftmax>();
     formatted::<kernels::Lstm>();
     formatted::<kernels::MatMul>();

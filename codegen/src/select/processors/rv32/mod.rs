@@ -1,0 +1,297 @@
+//! Kernels of RISC-V with 32 bits.
+//!
+//! They need a cheap requantisation that is exact for every channel of a layer. A layer that has not gets the portable kernel.
+
+mod pack;
+
+use crate::ir::Layout;
+use crate::requant::{choose_upper, Halves, HalvesForm, Reference, Upper};
+use crate::select::kernel::{self, Asked, Choice, Processor};
+use crate::select::layer::Layer;
+use crate::select::shape::Shape;
+use crate::select::*;
+use crate::Optimize;
+use kiln_kernel_table::Core;
+use std::any::Any;
+
+/// The processor.
+pub(super) struct Rv32;
+
+/// How a layer is computed.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    /// Convolution over all channels, of two or four pixels at a time.
+    Pairs(Shape, usize),
+    /// Convolution whose filters are as large as a row, which is a matrix product of single rows.
+    Row(Shape),
+    /// Convolution of each channel with one filter.
+    Depthwise(Shape),
+    /// The same with filters of 3 × 3.
+    Rolling(Shape),
+    /// Matrix product, of one, two or four rows at a time.
+    Dense(usize),
+}
+
+/// A kernel of such cores: a layer whose requantisation has a cheap exact form.
+#[derive(Clone, Debug)]
+struct Kernel {
+    way: Way,
+    id: KernelId,
+    proven: Proven,
+}
+
+/// What all kernels of a layer have in common.
+#[derive(Clone, Debug)]
+struct Proven {
+    layer: Rc<Layer>,
+    form: HalvesForm,
+    halves: Vec<Halves>,
+    upper: Upper,
+}
+
+impl Processor for Rv32 {
+    fn candidates(&self, asked: &Asked<'_>, core: Core, below: u64) -> Vec<Choice> {
+        if !matches!(asked.node.op, Op::Conv2d { .. } | Op::Dense { .. }) || asked.packing.is_some() {
+            return Vec::new();
+        }
+        let results = asked.graph.ty(asked.node.result).shape.numel();
+        let cost = |way: Way| {
+            let (id, products) = way.work(asked);
+            kernel::cycles(id, core, products, results).filter(|&cycles| cycles < below)
+        };
+        let ways: Vec<(Way, u64)> =
+            ways(asked).into_iter().filter_map(|way| Some((way, cost(way)?))).collect();
+        // The proof comes last: it takes a while.
+        let proven = (!ways.is_empty()).then(|| Proven::of(asked)).flatten();
+        let choice = |(way, cycles): (Way, u64)| {
+            let kernel = Kernel { way, id: way.work(asked).0, proven: proven.clone()? };
+            let images = way.shape().map_or(1, |shape| shape.images);
+            let workspace = way.workspace(&kernel.proven.layer);
+            Some(Choice { workspace, images, ..Choice::new(Rc::new(kernel), cycles) })
+        };
+        ways.into_iter().filter_map(choice).collect()
+    }
+}
+
+/// In what ways there are kernels for a layer, if its requantisation has a cheap exact form.
+fn ways(asked: &Asked<'_>) -> Vec<Way> {
+    let node = asked.node;
+    if node.op.layout() != Layout::default() {
+        return Vec::new();
+    }
+    let Some(layer) = asked.layer() else { return Vec::new() };
+    let out_c = layer.bias.len();
+    let result = &asked.graph.ty(node.result).shape;
+    // Four pixels take a larger workspace and more code, and waste what is left of a few.
+    let pixels = |together: usize| match asked.options.optimize {
+        Optimize::Speed if together > 8 || matches!(together % 4, 0 | 3) => 4,
+        _ => 2,
+    };
+    match (&node.op, Shape::of(asked.graph, node)) {
+        (Op::Dense { .. }, _) => {
+            let rows = if asked.whole { result.numel() / result.last().max(1) } else { 1 };
+            // The kernel of single rows takes a larger workspace, and more code beside one for convolutions.
+            let is_conv =
+                |(_, node): (kiln_ir::NodeId, &Node)| matches!(node.op, Op::Conv2d { groups: 1, .. });
+            let singles = match asked.options.optimize {
+                Optimize::Speed => true,
+                Optimize::Size => !asked.graph.nodes().any(is_conv),
+                Optimize::Memory => out_c < 2,
+            };
+            match rows {
+                1 if singles => vec![Way::Dense(1)],
+                _ if out_c >= 2 => vec![Way::Dense(pixels(rows))],
+                _ => Vec::new(),
+            }
+        }
+        (Op::Conv2d { groups: 1, .. }, Some(shape)) if out_c >= 2 => {
+            let rows = if asked.whole { shape.out_h } else { 1 };
+            if rows == 1 && asked.options.optimize == Optimize::Speed && pack::is_row(&shape) {
+                return vec![Way::Row(shape)];
+            }
+            vec![Way::Pairs(shape, pixels(rows * shape.out_w))]
+        }
+        (Op::Conv2d { groups, .. }, Some(shape))
+            if *groups == shape.in_c && *groups == out_c && *groups > 1 =>
+        {
+            let general = (shape.k_h * shape.k_w <= MOST_TAPS).then_some(Way::Depthwise(shape));
+            let rolling = pack::rolls(&shape).then_some(Way::Rolling(shape));
+            rolling.into_iter().chain(general).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+impl Proven {
+    /// The layer, if it has a cheap exact form.
+    fn of(asked: &Asked<'_>) -> Option<Proven> {
+        let layer = asked.layer().filter(|_| asked.graph.ty(asked.node.result).dtype == DType::I8)?;
+        let channel = |(o, reference): (usize, &Reference)| (*reference, layer.range(o));
+        let channels: Vec<_> = layer.references.iter().enumerate().map(channel).collect();
+        let (form, halves, upper) = choose_upper(&channels)?;
+        Some(Proven { layer, form, halves, upper })
+    }
+}
+
+/// Most taps of the general depthwise kernel.
+const MOST_TAPS: usize = 32;
+
+impl Way {
+    fn shape(&self) -> Option<&Shape> {
+        match self {
+            Way::Pairs(shape, _) | Way::Row(shape) | Way::Depthwise(shape) | Way::Rolling(shape) => {
+                Some(shape)
+            }
+            Way::Dense(_) => None,
+        }
+    }
+
+    /// Bytes of its workspace: a word for each tap of two pixels, or two words for each of a single one.
+    fn workspace(&self, layer: &Layer) -> usize {
+        let words = match self {
+            Way::Row(_) | Way::Dense(1) => 2,
+            Way::Pairs(_, pixels) | Way::Dense(pixels) => pixels / 2,
+            Way::Depthwise(_) | Way::Rolling(_) => 0,
+        };
+        4 * layer.filter(0).len() * words
+    }
+
+    /// The kernel, and the products that it computes.
+    fn work(self, asked: &Asked<'_>) -> (KernelId, usize) {
+        let result = &asked.graph.ty(asked.node.result).shape;
+        let products = kiln_ir::macs(asked.graph, asked.node) as usize;
+        // Pixels that are left are computed as if there were as many as in a tile. In a pipeline rows come alone.
+        let padded = |rows: usize, pixels: usize, tile: usize| {
+            let together = if asked.whole { rows * pixels } else { pixels };
+            products / together.max(1) * together.next_multiple_of(tile)
+        };
+        match self {
+            Way::Pairs(shape, tile) => {
+                let id = if tile == 2 { KernelId::Conv2dI8Rv32Pairs } else { KernelId::Conv2dI8Rv32Quads };
+                (id, padded(shape.out_h, shape.out_w, tile))
+            }
+            Way::Dense(tile) => {
+                let id = match tile {
+                    1 => KernelId::DenseI8Rv32Singles,
+                    2 => KernelId::DenseI8Rv32Pairs,
+                    _ => KernelId::DenseI8Rv32Quads,
+                };
+                (id, padded(result.numel() / result.last().max(1), 1, tile))
+            }
+            Way::Row(_) => (KernelId::DenseI8Rv32Singles, products),
+            Way::Depthwise(_) => (KernelId::Depthwise2dI8Rv32, products),
+            Way::Rolling(_) => (KernelId::Depthwise2dI8Rv32Rolling, products),
+        }
+    }
+}
+
+impl kernel::Kernel for Kernel {
+    fn calls<'a>(&self, selector: &mut Selector<'a>, node: &'a Node) -> Selected {
+        let Kernel { way, id, proven } = self;
+        let (id, layer) = (*id, &proven.layer);
+        match way {
+            Way::Pairs(shape, _) => {
+                let weights = pack::tiles(layer);
+                selector.upper_conv(node, shape, id, weights, true, proven)
+            }
+            Way::Depthwise(shape) => {
+                let weights = pack::channels_in_fours(&layer.weights, shape.out_c);
+                selector.upper_conv(node, shape, id, weights, false, proven)
+            }
+            Way::Rolling(shape) => {
+                let weights = layer.weights.clone();
+                selector.upper_conv(node, shape, id, weights, false, proven)
+            }
+            Way::Row(shape) => selector.upper_row(node, shape, id, proven),
+            Way::Dense(_) => selector.upper_dense(node, id, proven),
+        }
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl<'a> Selector<'a> {
+    fn upper_conv(
+        &mut self,
+        node: &'a Node,
+        shape: &Shape,
+        kernel: KernelId,
+        weights: Vec<i8>,
+        has_workspace: bool,
+        proven: &Proven,
+    ) -> Selected {
+        let (x, y) = (node.operands[0], node.result);
+        let weights = self.step_constant("WEIGHTS", Data::from_i8(&weights));
+        let conv = self.conv_params(shape);
+        let pad = Arg::Int(self.ty(x).zero_point().into());
+        let requant = self.upper_requant(proven);
+        let work = if has_workspace { Some(self.workspace()?) } else { None };
+        let (rx, ry) = (self.rows(x)?, self.rows(y)?);
+        for image in 0..shape.images {
+            let mut args = vec![Arg::Struct(conv.clone()), conv::rows(rx, shape.images, image)];
+            args.extend([Arg::Constant(weights, Element::I8), pad.clone(), requant.clone()]);
+            args.extend(work.clone());
+            args.extend([conv::rows(ry, shape.images, image), self.band(shape.out_h)]);
+            self.call(kernel, args);
+        }
+        Ok(())
+    }
+
+    fn upper_row(&mut self, node: &'a Node, shape: &Shape, id: KernelId, proven: &Proven) -> Selected {
+        let (x, y) = (node.operands[0], node.result);
+        let weights = self.step_constant("WEIGHTS", Data::from_i32(&pack::singles(&proven.layer)));
+        let requant = self.upper_requant(proven);
+        let work = self.workspace()?;
+        let (rx, ry) = (self.rows(x)?, self.rows(y)?);
+        for image in 0..shape.images {
+            let [x, y] = [rx, ry].map(|rows| conv::rows(rows, shape.images, image));
+            let weights = Arg::Constant(weights, Element::I32);
+            let args = vec![x, weights, requant.clone(), work.clone(), y, self.band(shape.out_h)];
+            self.call(id, args);
+        }
+        Ok(())
+    }
+
+    fn upper_dense(&mut self, node: &'a Node, id: KernelId, proven: &Proven) -> Selected {
+        let weights = match id {
+            KernelId::DenseI8Rv32Singles => {
+                let weights = Data::from_i32(&pack::singles(&proven.layer));
+                Arg::Constant(self.step_constant("WEIGHTS", weights), Element::I32)
+            }
+            _ => {
+                let weights = Data::from_i8(&pack::tiles(&proven.layer));
+                Arg::Constant(self.step_constant("WEIGHTS", weights), Element::I8)
+            }
+        };
+        let [x, y, band] = self.matrix_rows(node)?;
+        let requant = self.upper_requant(proven);
+        let args = vec![x, weights, requant, self.workspace()?, y, band];
+        self.call(id, args);
+        Ok(())
+    }
+
+    /// The kernels' `UpperRequant`.
+    fn upper_requant(&mut self, proven: &Proven) -> Arg {
+        let Proven { layer, form, halves, upper } = proven;
+        let channel = |(bias, halves): (&i32, &Halves)| {
+            let first = bias.wrapping_add(halves.delta);
+            let own = [first, halves.limit as i32, halves.constant, upper.multiplier(halves) as i32];
+            let signed: &[i32] = if form.signed { &[halves.origin, halves.below] } else { &[] };
+            [&own, signed].concat()
+        };
+        let channels: Vec<i32> = layer.bias.iter().zip(halves).flat_map(channel).collect();
+        let words = channels.len() / layer.bias.len().max(1);
+        let channels = self.step_constant("CHANNELS", Data::from_i32(&channels));
+        let fields = vec![
+            ("channels", Field::Constant(channels, Element::I32)),
+            ("words", int(words)),
+            ("spread", Field::Int(upper.spread.into())),
+            ("shift", Field::Int(form.shift.into())),
+            ("lo", Field::Int(form.lo.into())),
+            ("hi", Field::Int(form.hi.into())),
+        ];
+        Arg::Struct(Struct { name: "UpperRequant", fields })
+    }
+}

@@ -1,0 +1,211 @@
+//! Tiles of one row in assembly.
+//!
+//! A window of `n` taps and eight filters takes 17·n + 25 instructions for 8·n products: 2.4 per product in windows of twelve taps.
+
+use crate::arch::rv32::singles::{Sums, Tiles};
+use crate::arch::rv32::windows::MOST;
+use core::cell::Cell;
+
+/// Adds the products of the next tile, which has `WORDS` words of filters for each tap, with the elements in `work`, and half of the upper field's unit for each window.
+#[inline(always)]
+pub(crate) fn add<const WORDS: usize>(tiles: &mut Tiles<'_>, work: &[Cell<i32>], sums: Sums) -> Sums {
+    if work.len() / 2 < tiles.size() || tiles.words() != WORDS {
+        return sums;
+    }
+    let (x, w) = (work.as_ptr().cast::<i32>(), tiles.next().as_ptr());
+    // SAFETY: there are two words for each tap, and the next tile has so many words of filters (both compared above). `Tiles` has proven what it consists of.
+    let (end, sums) = unsafe {
+        match WORDS {
+            1 => four(x, w, sums),
+            2 => eight(x, w, sums),
+            _ => return sums,
+        }
+    };
+    tiles.skip((end as usize).wrapping_sub(w as usize) / 4);
+    sums
+}
+
+const _: () = assert!(MOST == 12, "the taps of `windows`");
+
+/// The windows: `kiln_next` moves `x` and `w` behind the window, whose taps are in `u`, and makes that the bytes of their code, each of which has `{tap}`. `kiln_last` multiplies the last tap,
+/// `kiln_tap` adds those before it, `kiln_split` parts the fields.
+macro_rules! windows {
+    () => {
+        "
+        .option push
+        .option norvc
+        .macro kiln_sum s, q, h
+        add \\s, \\s, {u}
+        add \\q, \\q, \\s
+        srai \\s, \\s, 16
+        add \\h, \\h, \\s
+        .endm
+        .macro kiln_short_add to, s
+        .option rvc
+        c.add \\to, \\s
+        .option norvc
+        .endm
+        lla {base}, 3f
+        lw {count}, 0({w})
+        addi {w}, {w}, 4
+        2:
+        lw {u}, 0({w})
+        kiln_next
+        sub {next}, {base}, {u}
+        kiln_last
+        jalr zero, {tap}({next})
+        .irp at, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2
+        kiln_tap \\at
+        .endr
+        3:
+        lw {t}, -4({x})
+        addi {count}, {count}, -1
+        sub {u}, {before}, {t}
+        mv {before}, {t}
+        add {u}, {u}, {half}
+        kiln_split
+        bnez {count}, 2b
+        .option pop
+        .purgem kiln_next
+        .purgem kiln_last
+        .purgem kiln_tap
+        .purgem kiln_split
+        .purgem kiln_sum
+        .purgem kiln_short_add
+        "
+    };
+}
+
+/// Eight filters. Returns where the tile ends, and the accumulators.
+///
+/// # Safety
+/// At `w` is a tile of two words for each tap, and at `x` are two words for each tap.
+#[inline(always)]
+unsafe fn eight(x: *const i32, w: *const i32, sums: Sums) -> (*const i32, Sums) {
+    let [[mut qa, mut ha], [mut qb, mut hb], [mut qc, mut hc], [mut qd, mut hd]] = sums;
+    let mut end = w;
+    // SAFETY: as the caller says. A jump goes to the code of 1 to 12 taps.
+    unsafe {
+        core::arch::asm!(
+            "
+            .macro kiln_next
+            slli {u}, {u}, 3
+            add {x}, {x}, {u}
+            add {w}, {w}, {u}
+            addi {w}, {w}, 4
+            slli {u}, {u}, 3
+            .endm
+            .macro kiln_last
+            lw {x0}, -8({x})
+            lw {u}, -8({w})
+            and {t}, {u}, {mask}
+            srli {u}, {u}, 8
+            and {u}, {u}, {mask}
+            mul {a}, {t}, {x0}
+            mul {b}, {u}, {x0}
+            lw {u}, -4({w})
+            and {t}, {u}, {mask}
+            srli {u}, {u}, 8
+            and {u}, {u}, {mask}
+            mul {c}, {t}, {x0}
+            mul {d}, {u}, {x0}
+            .endm
+            .macro kiln_tap at
+            lw {x0}, -8*\\at({x})
+            lw {u}, 0-8*\\at({w})
+            and {t}, {u}, {mask}
+            srli {u}, {u}, 8
+            and {u}, {u}, {mask}
+            mul {t}, {t}, {x0}
+            mul {u}, {u}, {x0}
+            add {a}, {a}, {t}
+            add {b}, {b}, {u}
+            lw {u}, 4-8*\\at({w})
+            and {t}, {u}, {mask}
+            srli {u}, {u}, 8
+            and {u}, {u}, {mask}
+            mul {t}, {t}, {x0}
+            mul {u}, {u}, {x0}
+            kiln_short_add {c}, {t}
+            kiln_short_add {d}, {u}
+            .endm
+            .macro kiln_split
+            kiln_sum {a}, {qa}, {ha}
+            kiln_sum {b}, {qb}, {hb}
+            kiln_sum {c}, {qc}, {hc}
+            kiln_sum {d}, {qd}, {hd}
+            .endm
+            ",
+            windows!(),
+            tap = const 64,
+            x = inout(reg) x => _, w = inout(reg) end, half = in(reg) 1 << 15, mask = in(reg) 0x00ff_00ff,
+            before = inout(reg) 0 => _, count = out(reg) _, base = out(reg) _, next = out(reg) _,
+            x0 = out(reg) _, u = out(reg) _, t = out(reg) _,
+            a = out(reg) _, b = out(reg) _, c = out(reg) _, d = out(reg) _,
+            qa = inout(reg) qa, qb = inout(reg) qb, qc = inout(reg) qc, qd = inout(reg) qd,
+            ha = inout(reg) ha, hb = inout(reg) hb, hc = inout(reg) hc, hd = inout(reg) hd,
+            options(nostack, readonly),
+        );
+    }
+    (end, [[qa, ha], [qb, hb], [qc, hc], [qd, hd]])
+}
+
+/// Four filters. Returns where the tile ends, and the accumulators.
+///
+/// # Safety
+/// At `w` is a tile of one word for each tap, and at `x` are two words for each tap.
+#[inline(always)]
+unsafe fn four(x: *const i32, w: *const i32, sums: Sums) -> (*const i32, Sums) {
+    let [[mut qa, mut ha], [mut qb, mut hb], c, d] = sums;
+    let mut end = w;
+    // SAFETY: as the caller says. A jump goes to the code of 1 to 12 taps.
+    unsafe {
+        core::arch::asm!(
+            "
+            .macro kiln_next
+            slli {t}, {u}, 2
+            add {w}, {w}, {t}
+            addi {w}, {w}, 4
+            slli {u}, {t}, 1
+            add {x}, {x}, {u}
+            slli {u}, {t}, 3
+            add {u}, {u}, {t}
+            .endm
+            .macro kiln_last
+            lw {x0}, -8({x})
+            lw {u}, -4({w})
+            and {t}, {u}, {mask}
+            srli {u}, {u}, 8
+            and {u}, {u}, {mask}
+            mul {a}, {t}, {x0}
+            mul {b}, {u}, {x0}
+            .endm
+            .macro kiln_tap at
+            lw {x0}, -8*\\at({x})
+            lw {u}, 0-4*\\at({w})
+            and {t}, {u}, {mask}
+            srli {u}, {u}, 8
+            and {u}, {u}, {mask}
+            mul {t}, {t}, {x0}
+            mul {u}, {u}, {x0}
+            add {a}, {a}, {t}
+            add {b}, {b}, {u}
+            .endm
+            .macro kiln_split
+            kiln_sum {a}, {qa}, {ha}
+            kiln_sum {b}, {qb}, {hb}
+            .endm
+            ",
+            windows!(),
+            tap = const 36,
+            x = inout(reg) x => _, w = inout(reg) end, half = in(reg) 1 << 15, mask = in(reg) 0x00ff_00ff,
+            before = inout(reg) 0 => _, count = out(reg) _, base = out(reg) _, next = out(reg) _,
+            x0 = out(reg) _, u = out(reg) _, t = out(reg) _,
+            a = out(reg) _, b = out(reg) _,
+            qa = inout(reg) qa, qb = inout(reg) qb,
+            ha = inout(reg) ha, hb = inout(reg) hb,
+            options(nostack, readonly),
+        );
+    }
+    (end, [[qa, ha], [qb, hb], c, d])
+}

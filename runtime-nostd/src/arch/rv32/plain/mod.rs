@@ -1,0 +1,7 @@
+//! The inner blocks of kernels in plain Rust, with the results of the assembly.
+
+pub(crate) mod depthwise;
+pub(crate) mod operand;
+pub(crate) mod pairs;
+pub(crate) mod rolling;
+pub(crate) mod singles;

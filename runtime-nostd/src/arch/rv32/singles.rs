@@ -1,0 +1,186 @@
+//! Tiles of one row and eight filters, or four where no more are left.
+
+#![allow(unsafe_code)]
+
+use super::blocks::singles::add;
+use super::upper::{Channels, UpperRequant};
+use super::windows::MOST;
+use crate::arch::extent::product;
+use crate::rows::{Band, Rows};
+use core::cell::Cell;
+
+/// Accumulators `q` and `h` of two filters each.
+pub(crate) type Sums = [[i32; 2]; 4];
+
+/// The tiles of a layer.
+///
+/// Each tile begins with a word, the number of its windows. A window begins with the number of its taps. For each tap there is a word of four filters, 128 more than the weights, or two words
+/// of eight. The bytes of a word are, from the lowest one on, filters 0, 2, 1 and 3. Filters that are missing have weights of 0.
+#[derive(Clone, Copy)]
+pub(crate) struct Tiles<'a> {
+    /// From the next tile on. It begins a tile of `size` taps and as many words as [`Tiles::words`] says, or is at the end.
+    w: &'a [i32],
+    /// Taps of a filter.
+    size: usize,
+    /// Filters from the next tile on.
+    left: usize,
+}
+
+impl<'a> Tiles<'a> {
+    /// The tiles of `filters` filters of `size` taps; `None` if `w` has something else.
+    #[inline(never)]
+    fn new(w: &'a [i32], size: usize, filters: usize) -> Option<Self> {
+        let (mut behind, mut left) = (w, filters);
+        while left > 0 {
+            let (&windows, mut rest) = behind.split_first()?;
+            let mut taps = 0usize;
+            for _ in 0..windows {
+                let (&n, weights) = rest.split_first()?;
+                let n = n as usize;
+                if n == 0 || n > MOST {
+                    return None;
+                }
+                // A window has words for its taps: no more taps than words.
+                rest = weights.get(words_of(left) * n..)?;
+                taps += n;
+            }
+            if windows <= 0 || taps != size {
+                return None;
+            }
+            behind = rest;
+            left = left.saturating_sub(4 * words_of(left));
+        }
+        Some(Tiles { w, size, left: filters })
+    }
+
+    /// Taps of a filter.
+    #[inline(always)]
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Words for each tap of the next tile; 0 at the end.
+    #[inline(always)]
+    pub(crate) fn words(&self) -> usize {
+        words_of(self.left)
+    }
+
+    /// From the next tile on.
+    #[inline(always)]
+    pub(crate) fn next(&self) -> &'a [i32] {
+        self.w
+    }
+
+    /// Goes on behind a tile, which has `len` words.
+    #[inline(always)]
+    pub(crate) fn skip(&mut self, len: usize) {
+        self.left = self.left.saturating_sub(4 * self.words());
+        self.w = self.w.get(len..).unwrap_or(&[]);
+    }
+}
+
+/// Words of the next tile, if `left` filters are left.
+#[inline(always)]
+fn words_of(left: usize) -> usize {
+    match left {
+        0 => 0,
+        1..=4 => 1,
+        _ => 2,
+    }
+}
+
+/// Product of the rows of `x` with the filters in `w`, row by row. `work` has two words for each element of a row.
+#[inline(always)]
+pub(super) fn multiply(
+    x: Rows<'_, i8>,
+    w: &[i32],
+    q: &UpperRequant<'_>,
+    work: &[Cell<i32>],
+    y: Rows<'_, i8>,
+    band: Band,
+) {
+    let (size, filters) = (x.row_len(), y.row_len());
+    let Some(work) = work.get(..product(2, size)).filter(|work| !work.is_empty()) else { return };
+    let Some(tiles) = Tiles::new(w, size, filters) else { return };
+    for (row, out) in y.of_band(band) {
+        let x = x.row(row);
+        if x.len() != size || finish(tiles, x, q, work, out).is_none() {
+            return;
+        }
+    }
+}
+
+/// Results of a row.
+#[inline(never)]
+fn finish(
+    mut tiles: Tiles<'_>,
+    x: &[Cell<i8>],
+    q: &UpperRequant<'_>,
+    work: &[Cell<i32>],
+    out: &[Cell<i8>],
+) -> Option<()> {
+    // Of each tap the element, and what all weights up to it are too large by, for both fields.
+    let mut sum = 0i32;
+    for (x, words) in x.iter().zip(work.chunks_exact(2)) {
+        let x = i32::from(x.get());
+        sum = sum.wrapping_add(x);
+        if let [element, correction] = words {
+            element.set(x);
+            correction.set(sum.wrapping_mul(128 << 16 | 128));
+        }
+    }
+    let mut channels = q.channels(tiles.left)?;
+    for out in out.chunks(8) {
+        // SAFETY: there are constants of all filters, which are as many as results.
+        unsafe {
+            match tiles.words() {
+                0 => return None,
+                1 => tile::<1>(&mut tiles, work, &mut channels, q, out),
+                _ => tile::<2>(&mut tiles, work, &mut channels, q, out),
+            }
+        }
+    }
+    Some(())
+}
+
+/// Results of the next `4 · WORDS` filters, or as many as `out` has.
+///
+/// # Safety
+/// There are constants for so many filters.
+#[inline(never)]
+unsafe fn tile<const WORDS: usize>(
+    tiles: &mut Tiles<'_>,
+    work: &[Cell<i32>],
+    channels: &mut Channels<'_>,
+    q: &UpperRequant<'_>,
+    out: &[Cell<i8>],
+) {
+    let mut sums: Sums = [[0; 2]; 4];
+    for (at, sums) in sums.iter_mut().enumerate().take(2 * WORDS) {
+        let first = |f: usize| match f < out.len() {
+            // SAFETY: there is such a filter, as the caller says.
+            true => unsafe { channels.first(f) },
+            false => 0,
+        };
+        let [lower, upper] = [first(2 * at), first(2 * at + 1)];
+        *sums = [lower.wrapping_add(upper << 16), upper];
+    }
+    let windows = tiles.next().first().map_or(0, |&windows| windows);
+    let sums = add::<WORDS>(tiles, work, sums);
+    for (out, [sum, h]) in out.chunks(2).zip(sums) {
+        // Each window has added half of the unit of the upper field.
+        let lower = sum.wrapping_sub(windows << 15).wrapping_sub(h << 16);
+        for (out, v) in out.iter().zip([lower, h]) {
+            // SAFETY: as the caller says.
+            let channel = unsafe {
+                let channel = channels.next();
+                if q.is_signed() {
+                    channels.signed(channel)
+                } else {
+                    channel
+                }
+            };
+            out.set(q.result(v, channel));
+        }
+    }
+}
