@@ -144,7 +144,8 @@ fn in_place(
             return false;
         }
         for kx in 0..columns {
-            runs[ky * columns + kx] = x.as_ptr().cast::<f32>().wrapping_add(kx.wrapping_mul(p.dilation_w).wrapping_mul(p.in_c));
+            runs[ky * columns + kx] =
+                x.as_ptr().cast::<f32>().wrapping_add(kx.wrapping_mul(p.dilation_w).wrapping_mul(p.in_c));
         }
     }
     true
