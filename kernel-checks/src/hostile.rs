@@ -5,12 +5,16 @@ use crate::conv::{describe, shape};
 use crate::{cells, Check, Mismatch, Rng, Scratch};
 use kiln::kernels::{
     conv1_i16_i8_dsp, conv1_i8_dsp, conv1_i8_dsp_eights, conv2d_i8_dsp, conv2d_i8_dsp_compact,
-    conv2d_i8_dsp_exact, conv2d_i8_dsp_small, conv2d_i8_rv32_pairs, conv2d_i8_rv32_quads,
-    conv2d_i8_v6m_pairs, conv2d_i8_v6m_singles, dense_i8_dsp, dense_i8_dsp_compact, dense_i8_dsp_dot,
-    dense_i8_rv32_singles, depthwise2d_i8_dsp, depthwise2d_i8_dsp_compact, depthwise2d_i8_dsp_planar,
-    depthwise2d_i8_rv32, depthwise2d_i8_rv32_rolling, depthwise2d_i8_v6m, max_pool2d_i8_dsp,
-    mean_pool2d_i8_dsp, Band, CompactConv, CompactDense, Conv, HalfRequant, MeanLinear, Pool, Requant,
-    Rescale, Rows, Scale, Stride, UpperRequant,
+    conv2d_i8_dsp_exact, conv2d_i8_dsp_small, conv2d_i8_v6m_pairs, conv2d_i8_v6m_singles, dense_i8_dsp,
+    dense_i8_dsp_compact, dense_i8_dsp_dot, depthwise2d_i8_dsp, depthwise2d_i8_dsp_compact,
+    depthwise2d_i8_dsp_planar, depthwise2d_i8_v6m, max_pool2d_i8_dsp, mean_pool2d_i8_dsp, Band, CompactConv,
+    CompactDense, Conv, HalfRequant, MeanLinear, Pool, Requant, Rescale, Rows, Scale, Stride,
+};
+
+#[cfg(not(target_arch = "arm"))]
+use kiln::kernels::{
+    conv2d_i8_rv32_pairs, conv2d_i8_rv32_quads, dense_i8_rv32_singles, depthwise2d_i8_rv32,
+    depthwise2d_i8_rv32_rolling, UpperRequant,
 };
 
 pub(crate) const CHECKS: &[Check] = &[Check { name: "hostile sizes write nothing beside the result", run }];
@@ -104,8 +108,6 @@ fn run(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
     let rescale = Rescale { by, zero_point: 0, lo: -128, hi: 127 };
     let requant = Requant { multipliers: w, shifts: bytes, zero_point: 0, lo: -128, hi: 127 };
     let half = HalfRequant { channels: w, words: rng.size(3, 6), shift: 5, lo: -128, hi: 127 };
-    let (words, spread) = (rng.size(3, 6), 3);
-    let upper = UpperRequant { channels: w, words, spread, shift: 5, lo: -128, hi: 127 };
     let part = size(rng, 144);
     let kernel = rng.int(0, 23);
     match kernel {
@@ -131,11 +133,18 @@ fn run(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
         15 => depthwise2d_i8_dsp_planar::<0, 1, 1, 7, true>(&p, x_rows, w, 0, y_rows, out.channel, band),
         16 => conv2d_i8_v6m_pairs(&p, x_rows, bytes, w, part, 0, &half, y_rows, band),
         17 => conv2d_i8_v6m_singles(&p, x_rows, w, w, part, 0, &half, y_rows, band),
-        18 => conv2d_i8_rv32_pairs(&p, x_rows, bytes, 0, &upper, work, y_rows, band),
-        19 => depthwise2d_i8_rv32(&p, x_rows, bytes, 0, &upper, y_rows, band),
-        20 => conv2d_i8_rv32_quads(&p, x_rows, bytes, 0, &upper, work, y_rows, band),
-        21 => dense_i8_rv32_singles(x_rows, w, &upper, work, y_rows, band),
-        22 => depthwise2d_i8_rv32_rolling(&p, x_rows, bytes, 0, &upper, y_rows, band),
+        #[cfg(not(target_arch = "arm"))]
+        18..=22 => {
+            let upper =
+                UpperRequant { channels: w, words: rng.size(3, 6), spread: 3, shift: 5, lo: -128, hi: 127 };
+            match kernel {
+                18 => conv2d_i8_rv32_pairs(&p, x_rows, bytes, 0, &upper, work, y_rows, band),
+                19 => depthwise2d_i8_rv32(&p, x_rows, bytes, 0, &upper, y_rows, band),
+                20 => conv2d_i8_rv32_quads(&p, x_rows, bytes, 0, &upper, work, y_rows, band),
+                21 => dense_i8_rv32_singles(x_rows, w, &upper, work, y_rows, band),
+                _ => depthwise2d_i8_rv32_rolling(&p, x_rows, bytes, 0, &upper, y_rows, band),
+            }
+        }
         _ => depthwise2d_i8_v6m(&p, x_rows, bytes, 0, &half, y_rows, band),
     }
     // What is in the result does not matter.

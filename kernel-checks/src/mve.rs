@@ -98,7 +98,6 @@ const POINTS: &[Layer] = &[
     layer!(8 -> 16, shift 7 Affine),
     layer!(1 -> 4, shift 0 Affine),
     layer!(7 -> 9, shift 3 Exact),
-    layer!(64 -> 12, shift 18 Affine),
     layer!(75 -> 18, shift 9 Affine),
     layer!(208 -> 11, shift 4 Clamped),
     layer!(267 -> 3, shift 22 Exact),
@@ -239,7 +238,7 @@ impl<'a> Operands<'a> {
 
 fn convolution(rng: &mut Rng, mut scratch: Scratch<'_>, small: bool) -> Result<(), Mismatch> {
     let layer = match rng.one_in(3) {
-        true => &POINTS[rng.size(0, 4)],
+        true => &POINTS[rng.size(0, 3)],
         false => &WINDOWS[rng.size(0, WINDOWS.len() - 1)],
     };
     let Layer { k_h, k_w, in_c, out_c, .. } = *layer;

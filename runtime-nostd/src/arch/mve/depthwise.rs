@@ -245,6 +245,7 @@ struct Along {
 pub(crate) struct Group<'a> {
     pub space: &'a Space<'a>,
     /// Words of each channel.
+    #[allow(dead_code)] // assembly has their address
     pub w: &'a [i32],
     pub channels: usize,
     /// For the inner block.
