@@ -12,6 +12,7 @@ mod heap;
 pub(crate) mod level;
 pub(crate) mod memory;
 pub(crate) mod observer;
+pub(crate) mod pixel;
 pub(crate) mod vector;
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 pub(crate) mod wasm;

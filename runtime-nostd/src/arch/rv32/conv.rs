@@ -1,10 +1,11 @@
 //! Convolution in tiles of two or four pixels.
 
-use super::operand::{Operand, Pixel};
+use super::operand::Operand;
 use super::pairs::finish;
 use super::upper::UpperRequant;
 use super::windows::Windows;
 use crate::arch::extent::{product, product_of};
+use crate::arch::pixel::Pixel;
 use crate::params::Conv;
 use crate::rows::{Band, Rows};
 use core::cell::Cell;

@@ -2,10 +2,10 @@
 
 use super::blocks::depthwise::sum;
 use super::blocks::rolling::roll;
-use super::operand::Pixel;
 use super::rolling::Line;
 use super::upper::UpperRequant;
 use crate::arch::extent::{product, span, sum as plus};
+use crate::arch::pixel::Pixel;
 use crate::params::Conv;
 use crate::rows::{Band, Rows};
 use core::cell::Cell;

@@ -1,10 +1,11 @@
 //! Convolution with packed windows.
 
-use super::operand::{Gathered, Operand, Pixel, Tap, Words, PART};
+use super::operand::{Gathered, Operand, Tap, Words, PART};
 use super::pair::{First, Stream, Tiles, Work, MOST_FILTERS};
 use super::single;
 use super::steps::HalfRequant;
 use crate::arch::extent::product;
+use crate::arch::pixel::Pixel;
 use crate::params::Conv;
 use crate::rows::{Band, Rows};
 use core::cell::Cell;

@@ -1,9 +1,9 @@
 //! Depthwise convolution: a table of taps for each pixel, and a loop over the channels.
 
 use super::blocks::depthwise::{sum, Tap};
-use super::operand::Pixel;
 use super::steps::HalfRequant;
 use crate::arch::extent::{product, span};
+use crate::arch::pixel::Pixel;
 use crate::params::Conv;
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
