@@ -45,18 +45,8 @@ fn conv2d_i8_by_definition(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<()
     let packed = scratch.bytes.take(filters.len());
     pack_by_fours(filters, size, packed);
     let run = |x: Rows<'_, i8>, y: Rows<'_, i8>, band| conv2d_i8(&p, x, packed, bias, pad, &q, y, band);
-    let overlaid = rng.one_in(3);
-    if overlaid {
-        run_overlaid(rng, &mut scratch, (&p, out_h), x, y.got(), run);
-    } else {
-        let (x, got) = (Rows::whole(x, p.in_w * p.in_c), Rows::whole(y.got(), row));
-        // Two calls, so that a band that does not begin at the top is tried too.
-        let first = rng.size(0, out_h);
-        for band in [Band { first: 0, rows: first }, Band { first, rows: out_h - first }] {
-            run(x, got, band);
-        }
-    }
-    let case = describe(&p).with("offset", offset).with("zero_point", zero_point);
+    let (split, overlaid) = run_any(rng, &mut scratch, (&p, out_h), x, y.got(), run);
+    let case = describe(&p).with("offset", offset).with("zero_point", zero_point).with("split", split);
     y.compare(case.with("overlaid", i32::from(overlaid)))
 }
 
@@ -83,6 +73,27 @@ pub(crate) fn shape(rng: &mut Rng) -> (Conv, usize) {
     let out = |size: usize, pad: usize, k: usize, stride: usize| (size + 2 * pad - k) / stride + 1;
     let out_h = out(p.in_h, p.pad_top, p.k_h, p.stride_h);
     (Conv { out_w: out(p.in_w, p.pad_left, p.k_w, p.stride_w), ..p }, out_h)
+}
+
+/// Runs a kernel with the result over the operand, or apart from it in two bands, so that one that does not begin at the top is tried too. Returns where they part, and whether it was over it.
+pub(crate) fn run_any(
+    rng: &mut Rng,
+    scratch: &mut Scratch<'_>,
+    (p, out_h): (&Conv, usize),
+    x: &[Cell<i8>],
+    y: &[Cell<i8>],
+    run: impl Fn(Rows<'_, i8>, Rows<'_, i8>, Band),
+) -> (usize, bool) {
+    let (split, overlaid) = (rng.size(0, out_h), rng.one_in(3));
+    if overlaid {
+        run_overlaid(rng, scratch, (p, out_h), x, y, run);
+    } else {
+        let (x, y) = (Rows::whole(x, p.in_w * p.in_c), Rows::whole(y, y.len() / out_h.max(1)));
+        for band in [Band { first: 0, rows: split }, Band { first: split, rows: out_h - split }] {
+            run(x, y, band);
+        }
+    }
+    (split, overlaid)
 }
 
 /// Runs a kernel with the result in the place of the operand, as far up as what is still to be read allows: a row of the result lies over what only rows before it read.

@@ -1,12 +1,12 @@
 //! Matrix products, and convolutions of images one column wide.
 
 use crate::affine::factors;
-use crate::conv::{describe, run_overlaid};
+use crate::conv::{describe, run_any};
 use crate::reference::{affine, requantize, tap};
 use crate::{cells, Check, Mismatch, Rng, Scratch};
 use kiln::kernels::{
     conv1_i8_dsp, conv1_i8_dsp_eights, conv1_i8_dsp_exact, dense_i8_dsp, dense_i8_dsp_compact,
-    dense_i8_dsp_dot, dense_i8_dsp_eights, dense_i8_dsp_exact, Band, CompactDense, Conv, Requant, Rows,
+    dense_i8_dsp_dot, dense_i8_dsp_eights, dense_i8_dsp_exact, CompactDense, Conv, Requant, Rows,
 };
 
 pub(crate) const CHECKS: &[Check] = &[
@@ -197,15 +197,7 @@ fn check(rng: &mut Rng, mut scratch: Scratch<'_>, column: bool, kind: Kind) -> R
             (false, ..) => run!(dense_i8_dsp, dense_i8_dsp_exact, , x, w),
         }
     };
-    let (x, split, overlaid) = (cells(x), rng.size(0, rows), rng.one_in(3));
-    if overlaid {
-        run_overlaid(rng, &mut scratch, (&p, rows), x, y.got(), run);
-    } else {
-        let (x, got) = (Rows::whole(x, p.in_c), Rows::whole(y.got(), p.out_c));
-        for band in [Band { first: 0, rows: split }, Band { first: split, rows: rows - split }] {
-            run(x, got, band);
-        }
-    }
+    let (split, overlaid) = run_any(rng, &mut scratch, (&p, rows), cells(x), y.got(), run);
     let case = describe(&p).with("rows", rows).with("shift", shift as i32).with("signed", signed as i32);
-    y.compare(case.with("overlaid", i32::from(overlaid)))
+    y.compare(case.with("split", split).with("overlaid", i32::from(overlaid)))
 }

@@ -1,7 +1,7 @@
 //! Convolutions and matrix products for cores with Helium.
 
 use crate::affine::factors;
-use crate::conv::{describe, run_overlaid};
+use crate::conv::{describe, run_any, run_overlaid};
 use crate::reference::{affine, requantize, tap};
 use crate::{cells, Check, Mismatch, Rng, Scratch};
 use core::cell::Cell;
@@ -281,16 +281,8 @@ fn convolution(rng: &mut Rng, mut scratch: Scratch<'_>, small: bool) -> Result<(
     let work = cells(scratch.words.take(conv2d_mve_work_words(&p, pixels)));
     let kernel = layer.windows[usize::from(small)];
     let call = |x: Rows<'_, i8>, y: Rows<'_, i8>, band| kernel(&p, x, w, pad, work, y, band);
-    let overlaid = rng.one_in(3);
-    if overlaid {
-        run_overlaid(rng, &mut scratch, (&p, out_h), x, y.got(), call);
-    } else {
-        let (x, got, first) = (Rows::whole(x, in_w * in_c), Rows::whole(y.got(), row), rng.size(0, out_h));
-        for band in [Band { first: 0, rows: first }, Band { first, rows: out_h - first }] {
-            call(x, got, band);
-        }
-    }
-    let case = describe(&p).with("offset", offset).with("pixels", pixels);
+    let (split, overlaid) = run_any(rng, &mut scratch, (&p, out_h), x, y.got(), call);
+    let case = describe(&p).with("offset", offset).with("pixels", pixels).with("split", split);
     y.compare(case.with("overlaid", i32::from(overlaid)))
 }
 

@@ -1,8 +1,8 @@
 //! Kernels of RISC-V: tiles of pixels, tables of taps, rolling filters.
 
-use crate::conv::{describe, run_overlaid};
+use crate::conv::{describe, run_any};
 use crate::reference::tap;
-use crate::v6m::{draw_channel, resize, shape};
+use crate::v6m::{draw_channels, resize, shape};
 use crate::{cells, Case, Check, Mismatch, Rng, Scratch};
 use kiln::kernels::{
     conv2d_i8_rv32_pairs, conv2d_i8_rv32_quads, dense_i8_rv32_pairs, dense_i8_rv32_quads,
@@ -44,16 +44,7 @@ fn convolution(rng: &mut Rng, mut scratch: Scratch<'_>, each: usize) -> Result<(
         let kernel = if each == 1 { conv2d_i8_rv32_pairs } else { conv2d_i8_rv32_quads };
         kernel(&p, x, w, pad, &q, work, y, band);
     };
-    let (split, overlaid) = (rng.size(0, out_h), rng.one_in(3));
-    if overlaid {
-        run_overlaid(rng, &mut scratch, (&p, out_h), x, y.got(), run);
-    } else {
-        let (x, got) = (Rows::whole(x, p.in_w * p.in_c), Rows::whole(y.got(), out_row));
-        // Two calls, so that a band that does not begin at the top is tried too.
-        for band in [Band { first: 0, rows: split }, Band { first: split, rows: out_h - split }] {
-            run(x, got, band);
-        }
-    }
+    let (split, overlaid) = run_any(rng, &mut scratch, (&p, out_h), x, y.got(), run);
     let case = describe(&p).with("offset", offset).with("words", q.words).with("split", split);
     let case = case.with("work", work.len()).with("overlaid", i32::from(overlaid));
     y.compare(case.with("dilation_h", p.dilation_h).with("dilation_w", p.dilation_w))
@@ -131,15 +122,7 @@ fn depthwise(rng: &mut Rng, mut scratch: Scratch<'_>, rolling: bool) -> Result<(
         true => depthwise2d_i8_rv32_rolling(&p, x, filters, pad, &q, y, band),
         false => depthwise2d_i8_rv32(&p, x, w, pad, &q, y, band),
     };
-    let (split, overlaid) = (rng.size(0, out_h), rng.one_in(3));
-    if overlaid {
-        run_overlaid(rng, &mut scratch, (&p, out_h), x, y.got(), run);
-    } else {
-        let (x, got) = (Rows::whole(x, p.in_w * p.in_c), Rows::whole(y.got(), out_row));
-        for band in [Band { first: 0, rows: split }, Band { first: split, rows: out_h - split }] {
-            run(x, got, band);
-        }
-    }
+    let (split, overlaid) = run_any(rng, &mut scratch, (&p, out_h), x, y.got(), run);
     let case = describe(&p).with("offset", offset).with("split", split).with("words", q.words);
     y.compare(case.with("overlaid", i32::from(overlaid)))
 }
@@ -210,12 +193,7 @@ fn work<'a>(rng: &mut Rng, scratch: &mut Scratch<'a>, size: usize) -> &'a [core:
 /// Constants of channels: any that the arithmetic, which is modular, may meet.
 fn requant<'a>(rng: &mut Rng, scratch: &mut Scratch<'a>, count: usize) -> (&'a [i32], UpperRequant<'a>) {
     let words = if rng.one_in(2) { 4 } else { 6 };
-    let channels = scratch.words.take(words * count);
-    for channel in channels.chunks_mut(words) {
-        draw_channel(rng, &mut channel[1..]);
-        channel[1..].rotate_left(words - 4);
-        channel[0] = rng.int(-20_000, 20_000);
-    }
+    let channels = draw_channels(rng, scratch, count, words);
     let (lo, hi) = rng.clamp(0);
     let (spread, shift) = (rng.int(0, 18) as u32, rng.int(0, 24) as u32);
     (channels, UpperRequant { channels, words, spread, shift, lo, hi })

@@ -1,11 +1,11 @@
 //! Kernels of cores without DSP: tiles of two pixels, of one pixel, and tables of taps.
 
-use crate::conv::{describe, run_overlaid};
+use crate::conv::{describe, run_any};
 use crate::reference::tap;
 use crate::{cells, Case, Check, Mismatch, Rng, Scratch};
 use kiln::kernels::{
-    add_i8_mve, add_i8_v6m, conv2d_i8_v6m_pairs, conv2d_i8_v6m_singles, depthwise2d_i8_v6m, AddLinear, Band,
-    Conv, HalfRequant, Rows,
+    add_i8_mve, add_i8_v6m, conv2d_i8_v6m_pairs, conv2d_i8_v6m_singles, depthwise2d_i8_v6m, AddLinear, Conv,
+    HalfRequant, Rows,
 };
 
 pub(crate) const CHECKS: &[Check] = &[
@@ -89,16 +89,7 @@ fn convolution(rng: &mut Rng, mut scratch: Scratch<'_>, pairs: bool) -> Result<(
         true => conv2d_i8_v6m_pairs(&p, x, bytes, first, part, pad, &q, y, band),
         false => conv2d_i8_v6m_singles(&p, x, w, first, part, pad, &q, y, band),
     };
-    let (split, overlaid) = (rng.size(0, out_h), rng.one_in(3));
-    if overlaid {
-        run_overlaid(rng, &mut scratch, (&p, out_h), x, y.got(), run);
-    } else {
-        let (x, got) = (Rows::whole(x, p.in_w * p.in_c), Rows::whole(y.got(), out_row));
-        // Two calls, so that a band that does not begin at the top is tried too.
-        for band in [Band { first: 0, rows: split }, Band { first: split, rows: out_h - split }] {
-            run(x, got, band);
-        }
-    }
+    let (split, overlaid) = run_any(rng, &mut scratch, (&p, out_h), x, y.got(), run);
     let case = describe(&p).with("offset", offset).with("part", part).with("words", words);
     let case = case.with("overlaid", i32::from(overlaid));
     y.compare(case.with("split", split).with("dilation_h", p.dilation_h).with("dilation_w", p.dilation_w))
@@ -120,13 +111,7 @@ fn depthwise(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
     rng.fill_i8(w);
     w[taps * p.in_c..].fill(0);
     let words = if rng.one_in(2) { 4 } else { 6 };
-    let channels = scratch.words.take(words * p.in_c);
-    for channel in channels.chunks_mut(words) {
-        // As in other layers, but for the first value in front, and what is signed behind.
-        draw_channel(rng, &mut channel[1..]);
-        channel[1..].rotate_left(words - 4);
-        channel[0] = rng.int(-20_000, 20_000);
-    }
+    let channels = draw_channels(rng, &mut scratch, p.in_c, words);
     let (lo, hi) = rng.clamp(0);
     let q = HalfRequant { channels, words, shift: rng.int(0, 24) as u32, lo, hi };
     let pad = rng.i8();
@@ -145,15 +130,7 @@ fn depthwise(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
         y.set(requantize(v, &channel[1..], &q));
     }
     let run = |x: Rows<'_, i8>, y: Rows<'_, i8>, band| depthwise2d_i8_v6m(&p, x, w, pad, &q, y, band);
-    let (split, overlaid) = (rng.size(0, out_h), rng.one_in(3));
-    if overlaid {
-        run_overlaid(rng, &mut scratch, (&p, out_h), x, y.got(), run);
-    } else {
-        let (x, got) = (Rows::whole(x, p.in_w * p.in_c), Rows::whole(y.got(), out_row));
-        for band in [Band { first: 0, rows: split }, Band { first: split, rows: out_h - split }] {
-            run(x, got, band);
-        }
-    }
+    let (split, overlaid) = run_any(rng, &mut scratch, (&p, out_h), x, y.got(), run);
     let case = describe(&p).with("offset", offset).with("split", split).with("words", words);
     y.compare(case.with("overlaid", i32::from(overlaid)))
 }
@@ -214,8 +191,24 @@ pub(crate) fn resize(p: &mut Conv) -> usize {
     (p.in_h + 2 * p.pad_top - reach[0]) / p.stride_h + 1
 }
 
+/// Constants of channels of so many words: the first value in front, and what is signed behind.
+pub(crate) fn draw_channels<'a>(
+    rng: &mut Rng,
+    scratch: &mut Scratch<'a>,
+    count: usize,
+    words: usize,
+) -> &'a [i32] {
+    let channels = scratch.words.take(words * count);
+    for channel in channels.chunks_mut(words) {
+        draw_channel(rng, &mut channel[1..]);
+        channel[1..].rotate_left(words - 4);
+        channel[0] = rng.int(-20_000, 20_000);
+    }
+    channels
+}
+
 /// Constants of a channel: any that the arithmetic, which is modular, may meet.
-pub(crate) fn draw_channel(rng: &mut Rng, channel: &mut [i32]) {
+fn draw_channel(rng: &mut Rng, channel: &mut [i32]) {
     channel.iter_mut().for_each(|word| *word = rng.word() as i32 >> rng.int(0, 20));
     let limit = channel.len() - 3;
     channel[limit] = match rng.int(0, 3) {

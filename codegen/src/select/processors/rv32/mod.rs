@@ -6,6 +6,7 @@ mod pack;
 
 use crate::ir::Layout;
 use crate::requant::{choose_upper, Halves, HalvesForm, Reference, Upper};
+use crate::select::conv::Images;
 use crate::select::kernel::{self, Asked, Choice, Processor};
 use crate::select::layer::Layer;
 use crate::select::shape::Shape;
@@ -188,23 +189,18 @@ impl Way {
 impl kernel::Kernel for Kernel {
     fn calls<'a>(&self, selector: &mut Selector<'a>, node: &'a Node) -> Selected {
         let Kernel { way, id, proven } = self;
-        let (id, layer) = (*id, &proven.layer);
-        match way {
-            Way::Pairs(shape, _) => {
-                let weights = pack::tiles(layer);
-                selector.upper_conv(node, shape, id, weights, true, proven)
+        let layer = &proven.layer;
+        let (weights, element) = match id {
+            KernelId::DenseI8Rv32Singles => (Data::from_i32(&pack::singles(layer)), Element::I32),
+            KernelId::Depthwise2dI8Rv32 => {
+                let channels = layer.bias.len();
+                (Data::from_i8(&pack::channels_in_fours(&layer.weights, channels)), Element::I8)
             }
-            Way::Depthwise(shape) => {
-                let weights = pack::channels_in_fours(&layer.weights, shape.out_c);
-                selector.upper_conv(node, shape, id, weights, false, proven)
-            }
-            Way::Rolling(shape) => {
-                let weights = layer.weights.clone();
-                selector.upper_conv(node, shape, id, weights, false, proven)
-            }
-            Way::Row(shape) => selector.upper_row(node, shape, id, proven),
-            Way::Dense(_) => selector.upper_dense(node, id, proven),
-        }
+            KernelId::Depthwise2dI8Rv32Rolling => (Data::from_i8(&layer.weights), Element::I8),
+            _ => (Data::from_i8(&pack::tiles(layer)), Element::I8),
+        };
+        let weights = selector.constant_arg("WEIGHTS", weights, element);
+        selector.upper_calls(node, way, *id, weights, proven)
     }
 
     fn as_any(&self) -> &dyn Any {
@@ -213,62 +209,35 @@ impl kernel::Kernel for Kernel {
 }
 
 impl<'a> Selector<'a> {
-    fn upper_conv(
+    fn upper_calls(
         &mut self,
         node: &'a Node,
-        shape: &Shape,
+        way: &Way,
         kernel: KernelId,
-        weights: Vec<i8>,
-        has_workspace: bool,
+        weights: Arg,
         proven: &Proven,
     ) -> Selected {
-        let (x, y) = (node.operands[0], node.result);
-        let weights = self.step_constant("WEIGHTS", Data::from_i8(&weights));
-        let conv = self.conv_params(shape);
-        let pad = Arg::Int(self.ty(x).zero_point().into());
+        let pad = Arg::Int(self.ty(node.operands[0]).zero_point().into());
         let requant = self.upper_requant(proven);
-        let work = if has_workspace { Some(self.workspace()?) } else { None };
-        let (rx, ry) = (self.rows(x)?, self.rows(y)?);
-        for image in 0..shape.images {
-            let mut args = vec![Arg::Struct(conv.clone()), conv::rows(rx, shape.images, image)];
-            args.extend([Arg::Constant(weights, Element::I8), pad.clone(), requant.clone()]);
-            args.extend(work.clone());
-            args.extend([conv::rows(ry, shape.images, image), self.band(shape.out_h)]);
-            self.call(kernel, args);
-        }
-        Ok(())
-    }
-
-    fn upper_row(&mut self, node: &'a Node, shape: &Shape, id: KernelId, proven: &Proven) -> Selected {
-        let (x, y) = (node.operands[0], node.result);
-        let weights = self.step_constant("WEIGHTS", Data::from_i32(&pack::singles(&proven.layer)));
-        let requant = self.upper_requant(proven);
-        let work = self.workspace()?;
-        let (rx, ry) = (self.rows(x)?, self.rows(y)?);
-        for image in 0..shape.images {
-            let [x, y] = [rx, ry].map(|rows| conv::rows(rows, shape.images, image));
-            let weights = Arg::Constant(weights, Element::I32);
-            let args = vec![x, weights, requant.clone(), work.clone(), y, self.band(shape.out_h)];
-            self.call(id, args);
-        }
-        Ok(())
-    }
-
-    fn upper_dense(&mut self, node: &'a Node, id: KernelId, proven: &Proven) -> Selected {
-        let weights = match id {
-            KernelId::DenseI8Rv32Singles => {
-                let weights = Data::from_i32(&pack::singles(&proven.layer));
-                Arg::Constant(self.step_constant("WEIGHTS", weights), Element::I32)
-            }
-            _ => {
-                let weights = Data::from_i8(&pack::tiles(&proven.layer));
-                Arg::Constant(self.step_constant("WEIGHTS", weights), Element::I8)
-            }
+        let mut between = match way {
+            Way::Row(_) | Way::Dense(_) => vec![weights, requant],
+            Way::Pairs(..) | Way::Depthwise(_) | Way::Rolling(_) => vec![weights, pad, requant],
         };
-        let [x, y, band] = self.matrix_rows(node)?;
-        let requant = self.upper_requant(proven);
-        let args = vec![x, weights, requant, self.workspace()?, y, band];
-        self.call(id, args);
+        if way.workspace(&proven.layer) > 0 {
+            between.push(self.workspace()?);
+        }
+        let Some(shape) = way.shape() else {
+            let [x, y, band] = self.matrix_rows(node)?;
+            self.call(kernel, [vec![x], between, vec![y, band]].concat());
+            return Ok(());
+        };
+        let conv = match way {
+            Way::Row(_) => None,
+            _ => Some(Arg::Struct(self.conv_params(shape))),
+        };
+        let (x, y) = (self.rows(node.operands[0])?, self.rows(node.result)?);
+        let images = Images { x, y, count: shape.images, out_h: shape.out_h };
+        self.call_on(images, kernel, &[], conv.as_slice(), &between, &[]);
         Ok(())
     }
 
