@@ -101,16 +101,15 @@ impl Core {
 
 /// Cortex-M0+ Technical Reference Manual (Arm DDI 0484), table 3-1. Nothing overlaps.
 fn cortex_m0plus(cost: Cost, second: Option<u16>) -> Cost {
-    let refill = cost.refill().min(1);
+    let flow = Flow::refilling(cost.refill().min(1));
     let cycles = match (cost.class, second) {
         (Class::Load | Class::Store, _) => 2,
         // POP of PC: 3 + N with the refill.
-        (Class::Multiple, _) if refill > 0 => cost.cycles + 1,
+        (Class::Multiple, _) if cost.refill() > 0 => cost.cycles + 1,
         (Class::Branch, Some(_)) => 2, // BL: 3
         (Class::Other, Some(_)) => 3,  // MRS, MSR, barriers
         _ => cost.cycles,
     };
-    let flow = if refill > 0 { Flow::Branch { taken: refill, passed: 0 } } else { Flow::Straight };
     Cost { cycles, flow, overlap: Overlap::None, ..cost }
 }
 

@@ -116,6 +116,16 @@ pub enum Flow {
     },
 }
 
+impl Flow {
+    /// Of what costs so much more if it goes elsewhere; 0 for what never does.
+    pub const fn refilling(taken: u32) -> Self {
+        match taken {
+            0 => Flow::Straight,
+            _ => Flow::Branch { taken, passed: 0 },
+        }
+    }
+}
+
 /// What the model knows of one instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cost {
@@ -158,10 +168,7 @@ impl Cost {
     }
 
     const fn branching_if(self, branches: bool) -> Self {
-        Cost {
-            flow: if branches { Flow::Branch { taken: REFILL, passed: 0 } } else { Flow::Straight },
-            ..self
-        }
+        Cost { flow: Flow::refilling(if branches { REFILL } else { 0 }), ..self }
     }
 
     /// What it costs more if it goes elsewhere; 0 for what never does.

@@ -27,8 +27,7 @@ pub fn hazard3(first: u16, second: Option<u16>) -> Cost {
         Some(second) => wide(u32::from(second) << 16 | u32::from(first)),
         None => compressed(first),
     };
-    let flow = if refill > 0 { Flow::Branch { taken: refill, passed: 0 } } else { Flow::Straight };
-    Cost { flow, ..Cost::new(class, cycles) }
+    Cost { flow: Flow::refilling(refill), ..Cost::new(class, cycles) }
 }
 
 /// "The RISC-V Instruction Set Manual", volume I: table of opcodes.

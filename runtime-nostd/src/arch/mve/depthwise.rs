@@ -244,13 +244,9 @@ struct Along {
 /// Up to sixteen channels, whose windows, results and weights are there.
 pub(crate) struct Group<'a> {
     pub space: &'a Space<'a>,
-    /// Words of each channel.
-    #[allow(dead_code)] // assembly has their address
-    pub w: &'a [i32],
     pub channels: usize,
-    /// For the inner block.
-    #[allow(dead_code)] // plain Rust needs nothing prepared
-    pub prepared: Prepared,
+    /// Words of each channel, and what else the inner block reads.
+    pub prepared: Prepared<'a>,
     along: Along,
     /// Pixels of the operand that a line of the result reads.
     columns: usize,
@@ -282,7 +278,7 @@ impl<'a> Group<'a> {
             && space.results.len() >= product(channels, space.row);
         let reach = [reach(columns, steps[0], channels), reach(pixels, steps[1], channels)];
         let prepared = Prepared::of(space, w, channels, tile.words(end));
-        fits.then_some((Group { space, w, channels, prepared, along, columns, reach }, others))
+        fits.then_some((Group { space, channels, prepared, along, columns, reach }, others))
     }
 
     /// Copies a line to the windows, or padding if there is none.

@@ -1,7 +1,7 @@
 //! Long short-term memory, four units at a time.
 
 use super::blocks::dense::sums_of_eight;
-use super::blocks::recurrent::update;
+use super::blocks::recurrent::{update, Prepared};
 use super::{LANES, VECTOR_WORDS};
 use crate::arch::extent::{product, sum};
 use crate::params::Lstm;
@@ -22,7 +22,7 @@ pub fn lstm_i8_mve(
     bias: &[i32],
     y: &[Cell<i8>],
 ) {
-    let Some(factors) = Factors::of(p) else { return };
+    let Some(prepared) = Prepared::of(p) else { return };
     let Some((cells, outputs)) = y.split_at_checked(product(2, p.units)) else { return };
     cells.iter().zip(c).for_each(|(to, from)| to.set(from.get()));
     let (mut before, mut after) = (h, outputs);
@@ -41,7 +41,7 @@ pub fn lstm_i8_mve(
                 let [low, high] = cell else { return };
                 *state = i16::from_le_bytes([low.get() as u8, high.get() as u8]).into();
             }
-            let results = update(&factors, &mut sums, &mut states);
+            let results = update(&prepared, &mut sums, &mut states);
             for (state, cell) in states.0.iter().zip(cells.chunks_exact(2)) {
                 let [low, high] = cell else { return };
                 let [new_low, new_high] = (*state as i16).to_le_bytes();
@@ -78,37 +78,3 @@ pub(crate) struct Four(pub [i32; FOUR]);
 /// Sums of four units, gate by gate: input, forget, cell and output gate from inputs, then from outputs before.
 #[repr(C, align(16))]
 pub(crate) struct Sums(pub [i32; GATES * FOUR]);
-
-/// What [`update`] reads, in its order.
-#[repr(C)]
-pub(crate) struct Factors {
-    pub by: [Factor; 11],
-    pub tanh_shift: i32,
-    pub lo: i32,
-    pub hi: i32,
-    pub zero_point: i32,
-}
-
-/// A factor as the vectors apply it: shift to the left, multiplier, rounding, 1 where a shift to the right follows, and that shift, negated.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub(crate) struct Factor {
-    pub left: i32,
-    pub multiplier: i32,
-    pub rounds: i32,
-    pub right: i32,
-}
-
-impl Factors {
-    /// `None` where there are too few.
-    fn of(p: &Lstm<'_>) -> Option<Self> {
-        let (&multipliers, &shifts) = (p.multipliers.first_chunk::<11>()?, p.shifts.first_chunk::<11>()?);
-        let mut by = [Factor { left: 0, multiplier: 0, rounds: 0, right: 0 }; 11];
-        for ((by, multiplier), shift) in by.iter_mut().zip(multipliers).zip(shifts) {
-            let shift = i32::from(shift).clamp(-31, 31);
-            *by = Factor { left: shift.max(0), multiplier, rounds: (shift < 0).into(), right: shift.min(0) };
-        }
-        let Lstm { lo, hi, zero_point, .. } = *p;
-        Some(Factors { by, tanh_shift: p.tanh_shift.clamp(-31, 31), lo, hi, zero_point })
-    }
-}

@@ -88,7 +88,7 @@ pub(crate) fn steps(
 impl Lstm<'_> {
     /// The cell state and output of a unit, from the sums of its gates and its cell state so far. `None` where there are too few scales.
     #[inline(never)]
-    fn update(&self, inputs: [i32; GATES], outputs: [i32; GATES], cell: i16) -> Option<(i16, i8)> {
+    pub(crate) fn update(&self, inputs: [i32; GATES], outputs: [i32; GATES], cell: i16) -> Option<(i16, i8)> {
         let (&multipliers, &shifts) =
             (self.multipliers.first_chunk::<11>()?, self.shifts.first_chunk::<11>()?);
         let scaled = |index: usize, x: i32| match (multipliers.get(index), shifts.get(index)) {

@@ -5,6 +5,7 @@ use crate::arch::mve::affine::End;
 use crate::arch::mve::depthwise::{Group, Space, Tile};
 use crate::arch::mve::LANES;
 use core::cell::Cell;
+use core::marker::PhantomData;
 
 /// Copies so many channels of columns that are `step` elements from each other to the windows of the channels: each `window` elements from the next, with columns `lines` from each other.
 ///
@@ -163,7 +164,7 @@ unsafe fn collect_few(
 
 /// What the block reads of channels, in its order: addresses, bytes and counts.
 #[repr(C)]
-pub(crate) struct Prepared {
+pub(crate) struct Prepared<'a> {
     /// From the end of the last tile of a channel to the window of the next.
     x_next: usize,
     w_end: usize,
@@ -174,12 +175,13 @@ pub(crate) struct Prepared {
     x: usize,
     y: usize,
     w: usize,
+    of: PhantomData<&'a i32>,
 }
 
-impl Prepared {
+impl<'a> Prepared<'a> {
     /// Of so many channels with so many words each.
     #[inline(always)]
-    pub(crate) fn of(space: &Space<'_>, w: &[i32], channels: usize, words: usize) -> Self {
+    pub(crate) fn of(space: &Space<'_>, w: &'a [i32], channels: usize, words: usize) -> Self {
         let (tiles, half, w) = (space.row / 8, space.row / 4 % 2, w.as_ptr() as usize);
         Prepared {
             x_next: space.window.wrapping_sub(8 * tiles * space.tile.step),
@@ -189,6 +191,7 @@ impl Prepared {
             x: space.windows.as_ptr() as usize,
             y: space.results.as_ptr() as usize,
             w,
+            of: PhantomData,
         }
     }
 }
@@ -270,7 +273,7 @@ unsafe fn block<
     const CLAMPED: bool,
     const TURNS: bool,
 >(
-    prepared: &Prepared,
+    prepared: &Prepared<'_>,
     places: &[u8; LANES],
 ) {
     // SAFETY: as the caller promises. Every register is declared, or saved and restored.

@@ -2,8 +2,46 @@
 //!
 //! The table's entries are loaded for four lanes at once. Indices are bounded by sixteen bits of the gates' sums, or by a minimum.
 
-use crate::arch::mve::recurrent::{Factors, Four, Sums, FOUR};
+use crate::arch::mve::recurrent::{Four, Sums, FOUR};
 use crate::arch::portable::sigmoid::SIGMOID;
+use crate::params::Lstm;
+
+/// What the block reads of a layer, in its order.
+#[repr(C)]
+pub(crate) struct Prepared {
+    by: [Factor; 11],
+    tanh_shift: i32,
+    lo: i32,
+    hi: i32,
+    zero_point: i32,
+}
+
+/// A factor as the vectors apply it.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Factor {
+    /// A shift to the left, before the multiplication.
+    left: i32,
+    multiplier: i32,
+    /// 1 if a shift to the right follows, whose halves go away from zero.
+    rounds: i32,
+    /// That shift, negated.
+    right: i32,
+}
+
+impl Prepared {
+    /// `None` where there are too few.
+    pub(crate) fn of(p: &Lstm<'_>) -> Option<Self> {
+        let (&multipliers, &shifts) = (p.multipliers.first_chunk::<11>()?, p.shifts.first_chunk::<11>()?);
+        let mut by = [Factor { left: 0, multiplier: 0, rounds: 0, right: 0 }; 11];
+        for ((by, multiplier), shift) in by.iter_mut().zip(multipliers).zip(shifts) {
+            let shift = i32::from(shift).clamp(-31, 31);
+            *by = Factor { left: shift.max(0), multiplier, rounds: (shift < 0).into(), right: shift.min(0) };
+        }
+        let Lstm { lo, hi, zero_point, .. } = *p;
+        Some(Prepared { by, tanh_shift: p.tanh_shift.clamp(-31, 31), lo, hi, zero_point })
+    }
+}
 
 /// Assembly: the vector `$x` times factor `$i` of those at r0, or the one `$behind` bytes behind it. `$free` is overwritten, and r3, r4, r5, r12.
 #[rustfmt::skip]
@@ -119,9 +157,9 @@ macro_rules! tanh {
 
 /// Cell states and outputs of four units, from the sums of their gates and their cell states so far.
 #[inline(never)]
-pub(crate) fn update(p: &Factors, sums: &mut Sums, states: &mut Four) -> [i8; FOUR] {
+pub(crate) fn update(p: &Prepared, sums: &mut Sums, states: &mut Four) -> [i8; FOUR] {
     let mut results = [0; FOUR];
-    // SAFETY: sums, factors and states are as the references say. No index into the table is above 255: three times 16 bits are below 512 · 255, and others are bounded by `vmin`. Every register
+    // SAFETY: sums, the layer and states are as the references say. No index into the table is above 255: three times 16 bits are below 512 · 255, and others are bounded by `vmin`. Every register
     // is declared.
     unsafe {
         core::arch::asm!(

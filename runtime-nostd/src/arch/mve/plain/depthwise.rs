@@ -55,12 +55,12 @@ pub(crate) unsafe fn collect(
     }
 }
 
-/// What the block reads of channels.
-pub(crate) struct Prepared;
+/// What the block reads of channels: their words.
+pub(crate) struct Prepared<'a>(&'a [i32]);
 
-impl Prepared {
-    pub(crate) fn of(_: &Space<'_>, _: &[i32], _: usize, _: usize) -> Self {
-        Prepared
+impl<'a> Prepared<'a> {
+    pub(crate) fn of(_: &Space<'_>, w: &'a [i32], _: usize, _: usize) -> Self {
+        Prepared(w)
     }
 }
 
@@ -78,7 +78,7 @@ pub(crate) fn eights_of_pixels<
     phase: usize,
 ) {
     let (tile, end) = (Tile::of(LINES, ALONG, STRIDE), End::of(SHIFT, EXACT, CLAMPED));
-    let Group { space, w, channels, .. } = *group;
+    let Group { space, channels, prepared: Prepared(w), .. } = *group;
     let (windows, results) =
         (space.windows.chunks_exact(space.window), space.results.chunks_exact(space.row));
     for ((w, x), y) in w.chunks_exact(tile.words(end)).zip(windows).zip(results).take(channels) {

@@ -70,288 +70,232 @@ struct State {
     pads_right: u32,
 }
 
-/// A channel: its constants, and `sum` with its first column.
+/// The next element of row `$x` of the operand.
+#[rustfmt::skip]
+macro_rules! element {
+    ($x:literal) => {
+        concat!("lb {e}, 0({", $x, "})\n", "add {", $x, "}, {", $x, "}, {step}\n")
+    };
+}
+
+/// The element times weight `$w`, added to `$to`, or to `$from`.
+#[rustfmt::skip]
+macro_rules! times {
+    ($w:literal => $to:literal) => {
+        times!($w => $to, $to)
+    };
+    ($w:literal => $to:literal, $from:literal) => {
+        concat!("mul {t}, {e}, {", $w, "}\n", "add {", $to, "}, {", $from, "}, {t}\n")
+    };
+}
+
+/// A row of a filter, whose bit is `$bit`: where that row is padding, its products go to the first value, and its weights become 0.
+#[rustfmt::skip]
+macro_rules! padded_row {
+    ($bit:literal, $w0:literal, $w1:literal, $w2:literal) => {
+        concat!(
+            "andi {new}, {t}, ", $bit, "\n",
+            "beqz {new}, 2f\n",
+            "add {new}, {", $w0, "}, {", $w1, "}\n",
+            "add {new}, {new}, {", $w2, "}\n",
+            "mul {new}, {new}, {e}\n",
+            "add {first}, {first}, {new}\n",
+            "li {", $w0, "}, 0\n",
+            "li {", $w1, "}, 0\n",
+            "li {", $w2, "}, 0\n",
+            "2:\n",
+        )
+    };
+}
+
+/// The place of a pointer of the state, which moves on by `$bytes`, in `$to`.
+#[rustfmt::skip]
+macro_rules! advance {
+    ($to:literal, $at:literal, $bytes:literal) => {
+        concat!(
+            "lw {", $to, "}, ", $at, "({k})\n",
+            "addi {t}, {", $to, "}, ", $bytes, "\n",
+            "sw {t}, ", $at, "({k})\n",
+        )
+    };
+}
+
+/// Weights and constants of a channel, and `sum` with its first column.
+#[rustfmt::skip]
 macro_rules! begin {
     () => {
-        "
-        lw {step}, 32({k})
-        lw {spread}, 36({k})
-        lw {shift}, 40({k})
-        1:
-        lw {t}, 16({k})
-        lb {a0}, 0({t})
-        lb {a1}, 1({t})
-        lb {a2}, 2({t})
-        lb {b0}, 3({t})
-        lb {b1}, 4({t})
-        lb {b2}, 5({t})
-        lb {c0}, 6({t})
-        lb {c1}, 7({t})
-        lb {c2}, 8({t})
-        addi {t}, {t}, 9
-        sw {t}, 16({k})
-        lw {t}, 20({k})
-        lw {first}, 0({t})
-        lw {limit}, 4({t})
-        lw {constant}, 8({t})
-        lw {multiplier}, 12({t})
-        addi {t}, {t}, 16
-        sw {t}, 20({k})
-        lw {x0}, 0({k})
-        addi {t}, {x0}, 1
-        sw {t}, 0({k})
-        lw {x1}, 4({k})
-        addi {t}, {x1}, 1
-        sw {t}, 4({k})
-        lw {x2}, 8({k})
-        addi {t}, {x2}, 1
-        sw {t}, 8({k})
-        lw {y}, 12({k})
-        addi {t}, {y}, 1
-        sw {t}, 12({k})
-        lw {end}, 28({k})
-        add {end}, {end}, {y}
-        lw {t}, 52({k})
-        beqz {t}, 3f
-        lw {e}, 48({k})
-        andi {new}, {t}, 1
-        beqz {new}, 2f
-        add {new}, {a0}, {a1}
-        add {new}, {new}, {a2}
-        mul {new}, {new}, {e}
-        add {first}, {first}, {new}
-        li {a0}, 0
-        li {a1}, 0
-        li {a2}, 0
-        2:
-        andi {new}, {t}, 2
-        beqz {new}, 2f
-        add {new}, {b0}, {b1}
-        add {new}, {new}, {b2}
-        mul {new}, {new}, {e}
-        add {first}, {first}, {new}
-        li {b0}, 0
-        li {b1}, 0
-        li {b2}, 0
-        2:
-        andi {new}, {t}, 4
-        beqz {new}, 2f
-        add {new}, {c0}, {c1}
-        add {new}, {new}, {c2}
-        mul {new}, {new}, {e}
-        add {first}, {first}, {new}
-        li {c0}, 0
-        li {c1}, 0
-        li {c2}, 0
-        2:
-        3:
-        lw {t}, 56({k})
-        beqz {t}, 2f
-        add {t}, {a0}, {b0}
-        add {t}, {t}, {c0}
-        lw {e}, 48({k})
-        mul {t}, {t}, {e}
-        add {sum}, {first}, {t}
-        j 3f
-        2:
-        lb {e}, 0({x0})
-        add {x0}, {x0}, {step}
-        mul {t}, {e}, {a0}
-        add {sum}, {first}, {t}
-        lb {e}, 0({x1})
-        add {x1}, {x1}, {step}
-        mul {t}, {e}, {b0}
-        add {sum}, {sum}, {t}
-        lb {e}, 0({x2})
-        add {x2}, {x2}, {step}
-        mul {t}, {e}, {c0}
-        add {sum}, {sum}, {t}
-        3:
-        "
+        concat!(
+            "lw {step}, 32({k})\n",
+            "lw {spread}, 36({k})\n",
+            "lw {shift}, 40({k})\n",
+            "1:\n",
+            "lw {t}, 16({k})\n",
+            "lb {a0}, 0({t})\n",
+            "lb {a1}, 1({t})\n",
+            "lb {a2}, 2({t})\n",
+            "lb {b0}, 3({t})\n",
+            "lb {b1}, 4({t})\n",
+            "lb {b2}, 5({t})\n",
+            "lb {c0}, 6({t})\n",
+            "lb {c1}, 7({t})\n",
+            "lb {c2}, 8({t})\n",
+            "addi {t}, {t}, 9\n",
+            "sw {t}, 16({k})\n",
+            "lw {t}, 20({k})\n",
+            "lw {first}, 0({t})\n",
+            "lw {limit}, 4({t})\n",
+            "lw {constant}, 8({t})\n",
+            "lw {multiplier}, 12({t})\n",
+            "addi {t}, {t}, 16\n",
+            "sw {t}, 20({k})\n",
+            advance!("x0", "0", "1"),
+            advance!("x1", "4", "1"),
+            advance!("x2", "8", "1"),
+            advance!("y", "12", "1"),
+            "lw {end}, 28({k})\n",
+            "add {end}, {end}, {y}\n",
+            "lw {t}, 52({k})\n",
+            "beqz {t}, 3f\n",
+            "lw {e}, 48({k})\n",
+            padded_row!("1", "a0", "a1", "a2"),
+            padded_row!("2", "b0", "b1", "b2"),
+            padded_row!("4", "c0", "c1", "c2"),
+            "3:\n",
+            "lw {t}, 56({k})\n",
+            "beqz {t}, 2f\n",
+            "add {t}, {a0}, {b0}\n",
+            "add {t}, {t}, {c0}\n",
+            "lw {e}, 48({k})\n",
+            "mul {t}, {t}, {e}\n",
+            "add {sum}, {first}, {t}\n",
+            "j 3f\n",
+            "2:\n",
+            element!("x0"), times!("a0" => "sum", "first"),
+            element!("x1"), times!("b0" => "sum"),
+            element!("x2"), times!("c0" => "sum"),
+            "3:\n",
+        )
+    };
+}
+
+/// `sum` as a result in `t`. What is beyond all steps goes to `$beyond`.
+#[rustfmt::skip]
+macro_rules! result {
+    ($beyond:literal) => {
+        concat!(
+            "bgeu {sum}, {limit}, ", $beyond, "\n",
+            "sll {t}, {sum}, {spread}\n",
+            "mulhu {t}, {t}, {multiplier}\n",
+            "add {t}, {t}, {constant}\n",
+            "sra {t}, {t}, {shift}\n",
+        )
+    };
+}
+
+/// The result of a sum beyond all steps, and back to `$back`.
+#[rustfmt::skip]
+macro_rules! beyond {
+    ($back:literal) => {
+        concat!(
+            "lw {e}, 44({k})\n",
+            "srli {t}, {sum}, 31\n",
+            "slli {t}, {t}, 3\n",
+            "srl {t}, {e}, {t}\n",
+            "j ", $back, "\n",
+        )
     };
 }
 
 /// Pixels one column apart, behind their first column.
+#[rustfmt::skip]
 macro_rules! one_column {
     () => {
-        "
-        lb {e}, 0({x0})
-        add {x0}, {x0}, {step}
-        mul {t}, {e}, {a1}
-        add {sum}, {sum}, {t}
-        mul {t}, {e}, {a0}
-        add {behind}, {first}, {t}
-        lb {e}, 0({x1})
-        add {x1}, {x1}, {step}
-        mul {t}, {e}, {b1}
-        add {sum}, {sum}, {t}
-        mul {t}, {e}, {b0}
-        add {behind}, {behind}, {t}
-        lb {e}, 0({x2})
-        add {x2}, {x2}, {step}
-        mul {t}, {e}, {c1}
-        add {sum}, {sum}, {t}
-        mul {t}, {e}, {c0}
-        add {behind}, {behind}, {t}
-        beq {y}, {end}, 3f
-        2:
-        lb {e}, 0({x0})
-        add {x0}, {x0}, {step}
-        mul {t}, {e}, {a2}
-        add {sum}, {sum}, {t}
-        mul {t}, {e}, {a1}
-        add {behind}, {behind}, {t}
-        mul {t}, {e}, {a0}
-        add {new}, {first}, {t}
-        lb {e}, 0({x1})
-        add {x1}, {x1}, {step}
-        mul {t}, {e}, {b2}
-        add {sum}, {sum}, {t}
-        mul {t}, {e}, {b1}
-        add {behind}, {behind}, {t}
-        mul {t}, {e}, {b0}
-        add {new}, {new}, {t}
-        lb {e}, 0({x2})
-        add {x2}, {x2}, {step}
-        mul {t}, {e}, {c2}
-        add {sum}, {sum}, {t}
-        mul {t}, {e}, {c1}
-        add {behind}, {behind}, {t}
-        mul {t}, {e}, {c0}
-        add {new}, {new}, {t}
-        bgeu {sum}, {limit}, 4f
-        sll {t}, {sum}, {spread}
-        mulhu {t}, {t}, {multiplier}
-        add {t}, {t}, {constant}
-        sra {t}, {t}, {shift}
-        5:
-        sb {t}, 0({y})
-        add {y}, {y}, {step}
-        mv {sum}, {behind}
-        mv {behind}, {new}
-        bne {y}, {end}, 2b
-        3:
-        "
+        concat!(
+            element!("x0"), times!("a1" => "sum"), times!("a0" => "behind", "first"),
+            element!("x1"), times!("b1" => "sum"), times!("b0" => "behind"),
+            element!("x2"), times!("c1" => "sum"), times!("c0" => "behind"),
+            "beq {y}, {end}, 3f\n",
+            "2:\n",
+            element!("x0"), times!("a2" => "sum"), times!("a1" => "behind"), times!("a0" => "new", "first"),
+            element!("x1"), times!("b2" => "sum"), times!("b1" => "behind"), times!("b0" => "new"),
+            element!("x2"), times!("c2" => "sum"), times!("c1" => "behind"), times!("c0" => "new"),
+            result!("4f"),
+            "5:\n",
+            "sb {t}, 0({y})\n",
+            "add {y}, {y}, {step}\n",
+            "mv {sum}, {behind}\n",
+            "mv {behind}, {new}\n",
+            "bne {y}, {end}, 2b\n",
+            "3:\n",
+        )
+    };
+}
+
+/// The second column of a pixel, where pixels are two columns apart.
+#[rustfmt::skip]
+macro_rules! second_column {
+    () => {
+        concat!(
+            element!("x0"), times!("a1" => "sum"),
+            element!("x1"), times!("b1" => "sum"),
+            element!("x2"), times!("c1" => "sum"),
+        )
     };
 }
 
 /// Pixels two columns apart, behind their first column.
+#[rustfmt::skip]
 macro_rules! two_columns {
     () => {
-        "
-        beq {y}, {end}, 3f
-        2:
-        lb {e}, 0({x0})
-        add {x0}, {x0}, {step}
-        mul {t}, {e}, {a1}
-        add {sum}, {sum}, {t}
-        lb {e}, 0({x1})
-        add {x1}, {x1}, {step}
-        mul {t}, {e}, {b1}
-        add {sum}, {sum}, {t}
-        lb {e}, 0({x2})
-        add {x2}, {x2}, {step}
-        mul {t}, {e}, {c1}
-        add {sum}, {sum}, {t}
-        lb {e}, 0({x0})
-        add {x0}, {x0}, {step}
-        mul {t}, {e}, {a2}
-        add {sum}, {sum}, {t}
-        mul {t}, {e}, {a0}
-        add {new}, {first}, {t}
-        lb {e}, 0({x1})
-        add {x1}, {x1}, {step}
-        mul {t}, {e}, {b2}
-        add {sum}, {sum}, {t}
-        mul {t}, {e}, {b0}
-        add {new}, {new}, {t}
-        lb {e}, 0({x2})
-        add {x2}, {x2}, {step}
-        mul {t}, {e}, {c2}
-        add {sum}, {sum}, {t}
-        mul {t}, {e}, {c0}
-        add {new}, {new}, {t}
-        bgeu {sum}, {limit}, 4f
-        sll {t}, {sum}, {spread}
-        mulhu {t}, {t}, {multiplier}
-        add {t}, {t}, {constant}
-        sra {t}, {t}, {shift}
-        5:
-        sb {t}, 0({y})
-        add {y}, {y}, {step}
-        mv {sum}, {new}
-        bne {y}, {end}, 2b
-        3:
-        "
-    };
-}
-
-/// The column before the padding, where pixels are two columns apart.
-macro_rules! second_column {
-    () => {
-        "
-        lb {e}, 0({x0})
-        add {x0}, {x0}, {step}
-        mul {t}, {e}, {a1}
-        add {sum}, {sum}, {t}
-        lb {e}, 0({x1})
-        add {x1}, {x1}, {step}
-        mul {t}, {e}, {b1}
-        add {sum}, {sum}, {t}
-        lb {e}, 0({x2})
-        add {x2}, {x2}, {step}
-        mul {t}, {e}, {c1}
-        add {sum}, {sum}, {t}
-        "
+        concat!(
+            "beq {y}, {end}, 3f\n",
+            "2:\n",
+            second_column!(),
+            element!("x0"), times!("a2" => "sum"), times!("a0" => "new", "first"),
+            element!("x1"), times!("b2" => "sum"), times!("b0" => "new"),
+            element!("x2"), times!("c2" => "sum"), times!("c0" => "new"),
+            result!("4f"),
+            "5:\n",
+            "sb {t}, 0({y})\n",
+            "add {y}, {y}, {step}\n",
+            "mv {sum}, {new}\n",
+            "bne {y}, {end}, 2b\n",
+            "3:\n",
+        )
     };
 }
 
 /// Whether there is a pixel with padding to the right.
 macro_rules! is_padded {
     () => {
-        "
-        lw {t}, 60({k})
-        beqz {t}, 8f
-        "
+        "lw {t}, 60({k})\n beqz {t}, 8f\n"
     };
 }
 
 /// The pixel with padding to the right, and the next channel.
 macro_rules! end {
     () => {
-        "
-        add {t}, {a2}, {b2}
-        add {t}, {t}, {c2}
-        lw {e}, 48({k})
-        mul {t}, {t}, {e}
-        add {sum}, {sum}, {t}
-        bgeu {sum}, {limit}, 6f
-        sll {t}, {sum}, {spread}
-        mulhu {t}, {t}, {multiplier}
-        add {t}, {t}, {constant}
-        sra {t}, {t}, {shift}
-        7:
-        sb {t}, 0({y})
-        8:
-        lw {t}, 24({k})
-        addi {t}, {t}, -1
-        sw {t}, 24({k})
-        bnez {t}, 1b
-        j 9f
-        4:
-        lw {e}, 44({k})
-        srli {t}, {sum}, 31
-        slli {t}, {t}, 3
-        srl {t}, {e}, {t}
-        j 5b
-        6:
-        lw {e}, 44({k})
-        srli {t}, {sum}, 31
-        slli {t}, {t}, 3
-        srl {t}, {e}, {t}
-        j 7b
-        9:
-        "
+        concat!(
+            "add {t}, {a2}, {b2}\n",
+            "add {t}, {t}, {c2}\n",
+            "lw {e}, 48({k})\n",
+            "mul {t}, {t}, {e}\n",
+            "add {sum}, {sum}, {t}\n",
+            result!("6f"),
+            "7:\n",
+            "sb {t}, 0({y})\n",
+            "8:\n",
+            "lw {t}, 24({k})\n",
+            "addi {t}, {t}, -1\n",
+            "sw {t}, 24({k})\n",
+            "bnez {t}, 1b\n",
+            "j 9f\n",
+            "4:\n",
+            beyond!("5b"),
+            "6:\n",
+            beyond!("7b"),
+            "9:\n",
+        )
     };
 }
 
