@@ -2,6 +2,20 @@
 
 #![allow(unsafe_code)]
 
+/// Assembly: defines `kiln_short_add`, an addition of two bytes.
+macro_rules! define_short_add {
+    () => {
+        "
+        .macro kiln_short_add to, s
+        .option rvc
+        c.add \\to, \\s
+        .option norvc
+        .endm
+        "
+    };
+}
+use define_short_add;
+
 pub(crate) mod depthwise;
 pub(crate) mod operand;
 pub(crate) mod pairs;

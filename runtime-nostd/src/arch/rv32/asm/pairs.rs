@@ -5,6 +5,7 @@
 //!
 //! The code of a window has [`MOST`] taps, the last one first. A jump skips those that a window has not.
 
+use super::define_short_add;
 use crate::arch::rv32::windows::{Windows, MOST};
 use core::cell::Cell;
 
@@ -72,7 +73,7 @@ macro_rules! windows {
     };
 }
 
-/// `kiln_sum`: the sum of a window to its two accumulators. `kiln_short_add`: an addition of two bytes.
+/// `kiln_sum`: the sum of a window to its two accumulators.
 macro_rules! define_sum {
     () => {
         "
@@ -81,11 +82,6 @@ macro_rules! define_sum {
         add \\s, \\s, {half}
         srai \\s, \\s, 16
         add \\h, \\h, \\s
-        .endm
-        .macro kiln_short_add to, s
-        .option rvc
-        c.add \\to, \\s
-        .option norvc
         .endm
         "
     };
@@ -104,6 +100,7 @@ unsafe fn four_by_three(x: *const i32, w: *const i8, sums: Sums) -> (*const i8, 
     unsafe {
         core::arch::asm!(
             define_sum!(),
+            define_short_add!(),
             "
             .macro kiln_next
             add {x}, {x}, {u}
@@ -175,6 +172,7 @@ unsafe fn four_by_two(x: *const i32, w: *const i8, sums: Sums) -> (*const i8, Su
     unsafe {
         core::arch::asm!(
             define_sum!(),
+            define_short_add!(),
             "
             .macro kiln_next
             add {x}, {x}, {u}
@@ -237,6 +235,7 @@ unsafe fn two_by_three(x: *const i32, w: *const i8, sums: Sums) -> (*const i8, S
     unsafe {
         core::arch::asm!(
             define_sum!(),
+            define_short_add!(),
             "
             .macro kiln_next
             srli {u}, {u}, 1
@@ -296,6 +295,7 @@ unsafe fn two_by_two(x: *const i32, w: *const i8, sums: Sums) -> (*const i8, Sum
     unsafe {
         core::arch::asm!(
             define_sum!(),
+            define_short_add!(),
             "
             .macro kiln_next
             srli {u}, {u}, 1

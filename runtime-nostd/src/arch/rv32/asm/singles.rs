@@ -2,6 +2,7 @@
 //!
 //! A window of `n` taps and eight filters takes 17·n + 25 instructions for 8·n products: 2.4 per product in windows of twelve taps.
 
+use super::define_short_add;
 use crate::arch::rv32::singles::{Sums, Tiles};
 use crate::arch::rv32::windows::MOST;
 use core::cell::Cell;
@@ -40,11 +41,6 @@ macro_rules! windows {
         srai \\s, \\s, 16
         add \\h, \\h, \\s
         .endm
-        .macro kiln_short_add to, s
-        .option rvc
-        c.add \\to, \\s
-        .option norvc
-        .endm
         lla {base}, 3f
         lw {count}, 0({w})
         addi {w}, {w}, 4
@@ -72,6 +68,21 @@ macro_rules! windows {
         .purgem kiln_split
         .purgem kiln_sum
         .purgem kiln_short_add
+        .purgem kiln_fields
+        "
+    };
+}
+
+/// `kiln_fields`: the word of weights so many bytes from `w`, two filters in `t` and two in `u`.
+macro_rules! define_fields {
+    () => {
+        "
+        .macro kiln_fields from
+        lw {u}, \\from({w})
+        and {t}, {u}, {mask}
+        srli {u}, {u}, 8
+        and {u}, {u}, {mask}
+        .endm
         "
     };
 }
@@ -87,6 +98,8 @@ unsafe fn eight(x: *const i32, w: *const i32, sums: Sums) -> (*const i32, Sums) 
     // SAFETY: as the caller says. A jump goes to the code of 1 to 12 taps.
     unsafe {
         core::arch::asm!(
+            define_short_add!(),
+            define_fields!(),
             "
             .macro kiln_next
             slli {u}, {u}, 3
@@ -97,33 +110,21 @@ unsafe fn eight(x: *const i32, w: *const i32, sums: Sums) -> (*const i32, Sums) 
             .endm
             .macro kiln_last
             lw {x0}, -8({x})
-            lw {u}, -8({w})
-            and {t}, {u}, {mask}
-            srli {u}, {u}, 8
-            and {u}, {u}, {mask}
+            kiln_fields -8
             mul {a}, {t}, {x0}
             mul {b}, {u}, {x0}
-            lw {u}, -4({w})
-            and {t}, {u}, {mask}
-            srli {u}, {u}, 8
-            and {u}, {u}, {mask}
+            kiln_fields -4
             mul {c}, {t}, {x0}
             mul {d}, {u}, {x0}
             .endm
             .macro kiln_tap at
             lw {x0}, -8*\\at({x})
-            lw {u}, 0-8*\\at({w})
-            and {t}, {u}, {mask}
-            srli {u}, {u}, 8
-            and {u}, {u}, {mask}
+            kiln_fields 0-8*\\at
             mul {t}, {t}, {x0}
             mul {u}, {u}, {x0}
             add {a}, {a}, {t}
             add {b}, {b}, {u}
-            lw {u}, 4-8*\\at({w})
-            and {t}, {u}, {mask}
-            srli {u}, {u}, 8
-            and {u}, {u}, {mask}
+            kiln_fields 4-8*\\at
             mul {t}, {t}, {x0}
             mul {u}, {u}, {x0}
             kiln_short_add {c}, {t}
@@ -161,6 +162,8 @@ unsafe fn four(x: *const i32, w: *const i32, sums: Sums) -> (*const i32, Sums) {
     // SAFETY: as the caller says. A jump goes to the code of 1 to 12 taps.
     unsafe {
         core::arch::asm!(
+            define_short_add!(),
+            define_fields!(),
             "
             .macro kiln_next
             slli {t}, {u}, 2
@@ -173,19 +176,13 @@ unsafe fn four(x: *const i32, w: *const i32, sums: Sums) -> (*const i32, Sums) {
             .endm
             .macro kiln_last
             lw {x0}, -8({x})
-            lw {u}, -4({w})
-            and {t}, {u}, {mask}
-            srli {u}, {u}, 8
-            and {u}, {u}, {mask}
+            kiln_fields -4
             mul {a}, {t}, {x0}
             mul {b}, {u}, {x0}
             .endm
             .macro kiln_tap at
             lw {x0}, -8*\\at({x})
-            lw {u}, 0-4*\\at({w})
-            and {t}, {u}, {mask}
-            srli {u}, {u}, 8
-            and {u}, {u}, {mask}
+            kiln_fields 0-4*\\at
             mul {t}, {t}, {x0}
             mul {u}, {u}, {x0}
             add {a}, {a}, {t}
