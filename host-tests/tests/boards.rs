@@ -10,7 +10,7 @@ use kiln_codegen::{Input, Optimize, Options};
 use kiln_host_tests::{networks, own_models, sweeps, unsupported, Model};
 use std::time::Duration;
 
-const BOARDS: [&str; 1] = ["qemu-cortex-m55"];
+const BOARDS: [&str; 2] = ["qemu-cortex-m55", "qemu-rv32imc"];
 
 /// Products of one inference of the largest model of a sweep.
 const MOST_MACS: u64 = 20_000_000;
