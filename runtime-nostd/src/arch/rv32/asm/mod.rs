@@ -14,7 +14,6 @@ macro_rules! define_short_add {
         "
     };
 }
-use define_short_add;
 
 pub(crate) mod depthwise;
 pub(crate) mod operand;

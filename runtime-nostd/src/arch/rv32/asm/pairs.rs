@@ -5,7 +5,6 @@
 //!
 //! The code of a window has [`MOST`] taps, the last one first. A jump skips those that a window has not.
 
-use super::define_short_add;
 use crate::arch::rv32::windows::{Windows, MOST};
 use core::cell::Cell;
 

@@ -2,7 +2,6 @@
 //!
 //! A window of `n` taps and eight filters takes 17·n + 25 instructions for 8·n products: 2.4 per product in windows of twelve taps.
 
-use super::define_short_add;
 use crate::arch::rv32::singles::{Sums, Tiles};
 use crate::arch::rv32::windows::MOST;
 use core::cell::Cell;
