@@ -5,7 +5,11 @@
 //! - `core`: whose cycles to estimate;
 //! - `begin`, `end`: addresses of the instructions where a measured window starts and ends; several windows add up to one;
 //! - `trace`: address of an instruction that starts a step of the window, every time it is executed;
+//! - `meet`: address of an instruction at which no processor has begun, or all have done, what they do at the same time; any number of them;
+//! - `idle`: addresses `START-END` of a function in which a processor waits for another one, which is not counted; any number of them;
 //! - `out`: the report's file.
+//!
+//! Of several processors, from each marker to the next that one is counted whose cycles are the most: so long does it take.
 //!
 //! The report has one line per fact, counted from the start of the first window without what is between windows: `step N INSTRUCTIONS CYCLES` for the N-th time that `trace`
 //! was executed, `class NAME INSTRUCTIONS`, `taken INSTRUCTIONS` (that changed the flow), `unaligned CYCLES` (more, for loads from unaligned
@@ -16,23 +20,30 @@ use crate::model::Class;
 use crate::qemu::*;
 use std::ffi::{c_char, c_int, c_uint, c_void, CStr};
 use std::fmt::Write;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 static PLUGIN: Mutex<Plugin> = Mutex::new(Plugin::new());
 
-/// Cycles that unaligned loads took more. Not in [`PLUGIN`]: it changes with single loads, and one processor is all there is.
-static UNALIGNED: AtomicU64 = AtomicU64::new(0);
+/// Cycles that unaligned loads took more, by processor. Not in [`PLUGIN`]: it changes with single loads.
+static UNALIGNED: [AtomicU64; PROCESSORS] = [const { AtomicU64::new(0) }; PROCESSORS];
+
+/// How many processors a machine has at most. Others are not counted.
+const PROCESSORS: usize = 2;
 
 struct Plugin {
     core: Core,
     markers: Markers,
     out: Option<String>,
-    counter: Counter<'static>,
-    /// Of all windows that have ended.
+    meetings: Vec<u32>,
+    /// Functions in which a processor waits.
+    idle: Vec<Range<u32>>,
+    counters: [Counter<'static>; PROCESSORS],
+    /// Up to the last marker, of all windows.
     measured: Totals,
-    /// Where the current window began.
-    begin: Option<Totals>,
+    /// What each processor had executed at the last marker of the current window.
+    since: Option<[Totals; PROCESSORS]>,
     steps: Vec<Totals>,
 }
 
@@ -57,6 +68,7 @@ enum Kind {
     Begin,
     End,
     Trace,
+    Meet,
 }
 
 impl Plugin {
@@ -65,9 +77,11 @@ impl Plugin {
             core: Core::CortexM4,
             markers: Markers { begin: None, end: None, trace: None },
             out: None,
-            counter: Counter::new(),
+            meetings: Vec::new(),
+            idle: Vec::new(),
+            counters: [const { Counter::new() }; PROCESSORS],
             measured: Totals::ZERO,
-            begin: None,
+            since: None,
             steps: Vec::new(),
         }
     }
@@ -87,28 +101,53 @@ impl Plugin {
             "begin" => self.markers.begin = address()?,
             "end" => self.markers.end = address()?,
             "trace" => self.markers.trace = address()?,
+            "meet" => self.meetings.extend(address()?),
+            "idle" => {
+                let range = value.split_once('-').and_then(|(start, end)| {
+                    let number = |text: &str| u32::from_str_radix(text.strip_prefix("0x")?, 16).ok();
+                    Some(number(start)? & !1..number(end)?)
+                });
+                self.idle.push(range.ok_or_else(|| format!("`{argument}` is not START-END"))?);
+            }
             "out" => self.out = Some(value.to_owned()),
             _ => return Err(format!("there is no argument `{name}`")),
         }
         Ok(())
     }
 
-    fn at(&mut self, marked: Marked) {
-        let now = with_unaligned(self.counter.before(marked.index));
-        match (marked.kind, self.begin) {
-            (Kind::Begin, None) => self.begin = Some(now),
-            (Kind::End, Some(begin)) => {
-                self.measured = self.measured + (now - begin);
-                self.begin = None;
+    fn at(&mut self, processor: usize, marked: Marked) {
+        let now: [Totals; PROCESSORS] = std::array::from_fn(|index| match index == processor {
+            true => self.now(index, |counter| counter.before(marked.index)),
+            false => self.now(index, Counter::finish),
+        });
+        match (marked.kind, self.since) {
+            (Kind::Begin, None) => self.since = Some(now),
+            (Kind::End, Some(since)) => {
+                self.measured = self.measured + longest(since, now);
+                self.since = None;
             }
-            (Kind::Trace, Some(begin)) => self.steps.push(self.measured + (now - begin)),
+            (Kind::Trace | Kind::Meet, Some(since)) => {
+                self.measured = self.measured + longest(since, now);
+                self.since = Some(now);
+                if let Kind::Trace = marked.kind {
+                    self.steps.push(self.measured);
+                }
+            }
             _ => {}
         }
     }
 
+    /// What a processor has executed.
+    fn now(&self, processor: usize, of: impl Fn(&Counter<'static>) -> Totals) -> Totals {
+        let unaligned = UNALIGNED[processor].load(Ordering::Relaxed);
+        Totals { unaligned, ..of(&self.counters[processor]) }
+    }
+
     fn report(&self) -> String {
         // A window that the program never left ends with it.
-        let open = self.begin.map_or(Totals::ZERO, |begin| with_unaligned(self.counter.finish()) - begin);
+        let open = self.since.map_or(Totals::ZERO, |since| {
+            longest(since, std::array::from_fn(|index| self.now(index, Counter::finish)))
+        });
         let window = self.measured + open;
         let mut text = String::new();
         for (index, step) in self.steps.iter().enumerate() {
@@ -124,8 +163,10 @@ impl Plugin {
     }
 }
 
-fn with_unaligned(totals: Totals) -> Totals {
-    Totals { unaligned: UNALIGNED.load(Ordering::Relaxed), ..totals }
+/// What the processor executed between two moments that took the most cycles.
+fn longest(since: [Totals; PROCESSORS], now: [Totals; PROCESSORS]) -> Totals {
+    let each = now.into_iter().zip(since).map(|(now, since)| now - since);
+    each.reduce(|a, b| if b.cycles > a.cycles { b } else { a }).unwrap_or(Totals::ZERO)
 }
 
 impl Markers {
@@ -176,11 +217,20 @@ pub unsafe extern "C" fn qemu_plugin_install(
 
 /// Decodes a block, and asks to be called when it, or a marker in it, is executed.
 extern "C" fn on_translation(_: PluginId, tb: *mut Tb) {
-    let Plugin { markers, core, .. } = *plugin();
+    let (markers, core, idle, meetings) = {
+        let plugin = plugin();
+        (plugin.markers, plugin.core, plugin.idle.clone(), plugin.meetings.clone())
+    };
+    let kind = |address: u32| match markers.at(address) {
+        None if meetings.contains(&address) => Some(Kind::Meet),
+        kind => kind,
+    };
     // SAFETY: QEMU keeps `tb` and its instructions alive during this call. What is registered lives forever: QEMU does not say
     // when it forgets a translation, and a run translates each of a firmware's few thousand blocks a few times at most.
     unsafe {
-        let mut block = Block::new(qemu_plugin_tb_vaddr(tb) as u32);
+        let start = qemu_plugin_tb_vaddr(tb) as u32;
+        let waits = idle.iter().any(|range| range.contains(&start));
+        let mut block = Block::new(start);
         for index in 0..qemu_plugin_tb_n_insns(tb) {
             let insn = qemu_plugin_tb_get_insn(tb, index);
             let (first, second) = halfwords(core, insn);
@@ -189,10 +239,13 @@ extern "C" fn on_translation(_: PluginId, tb: *mut Tb) {
                 let nothing = std::ptr::null_mut();
                 qemu_plugin_register_vcpu_mem_cb(insn, on_load, NO_REGISTERS, READS_AND_WRITES, nothing);
             }
-            if let Some(kind) = markers.at(qemu_plugin_insn_vaddr(insn) as u32) {
+            if let Some(kind) = kind(qemu_plugin_insn_vaddr(insn) as u32) {
                 let marked = Box::into_raw(Box::new(Marked { index, kind }));
                 qemu_plugin_register_vcpu_insn_exec_cb(insn, on_marker, NO_REGISTERS, marked.cast());
             }
+        }
+        if waits {
+            return;
         }
         let block = Box::into_raw(Box::new(block));
         qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, NO_REGISTERS, block.cast());
@@ -214,19 +267,21 @@ unsafe fn halfwords(core: Core, insn: *const Insn) -> (u16, Option<u16>) {
     (first, core.is_wide(first).then(|| halfword(2)))
 }
 
-extern "C" fn on_block(_: c_uint, block: *mut c_void) {
-    // SAFETY: registered by `on_translation` with a `Block` that lives forever and is never written.
-    plugin().counter.enter(unsafe { &*block.cast::<Block>() });
+extern "C" fn on_block(processor: c_uint, block: *mut c_void) {
+    if let Some(counter) = plugin().counters.get_mut(processor as usize) {
+        // SAFETY: registered by `on_translation` with a `Block` that lives forever and is never written.
+        counter.enter(unsafe { &*block.cast::<Block>() });
+    }
 }
 
-extern "C" fn on_marker(_: c_uint, marked: *mut c_void) {
+extern "C" fn on_marker(processor: c_uint, marked: *mut c_void) {
     // SAFETY: registered by `on_translation` with a `Marked` that lives forever and is never written.
-    plugin().at(unsafe { *marked.cast::<Marked>() });
+    plugin().at(processor as usize, unsafe { *marked.cast::<Marked>() });
 }
 
 /// A load of one register. An unaligned one takes a cycle more, a word from an odd address two (Cortex-M4 Technical Reference
 /// Manual, 3.3.3).
-extern "C" fn on_load(_: c_uint, access: Access, address: u64, _: *mut c_void) {
+extern "C" fn on_load(processor: c_uint, access: Access, address: u64, _: *mut c_void) {
     // SAFETY: `access` is what QEMU just gave.
     let bits = unsafe { qemu_plugin_mem_size_shift(access) };
     let more = match (bits, address & 3) {
@@ -234,7 +289,9 @@ extern "C" fn on_load(_: c_uint, access: Access, address: u64, _: *mut c_void) {
         (2, 1 | 3) => 2,
         _ => return,
     };
-    UNALIGNED.fetch_add(more, Ordering::Relaxed);
+    if let Some(unaligned) = UNALIGNED.get(processor as usize) {
+        unaligned.fetch_add(more, Ordering::Relaxed);
+    }
 }
 
 extern "C" fn on_exit(_: PluginId, _: *mut c_void) {

@@ -21,6 +21,7 @@ const HARNESS: &[(&str, &str)] = &[
     ("src/program.rs", include_str!("../harness/src/program.rs")),
     ("src/report.rs", include_str!("../harness/src/report.rs")),
     ("src/riscv.rs", include_str!("../harness/src/riscv.rs")),
+    ("src/second_core.rs", include_str!("../harness/src/second_core.rs")),
     ("src/semihosting.rs", include_str!("../harness/src/semihosting.rs")),
     ("src/stack.rs", include_str!("../harness/src/stack.rs")),
     ("src/validate.rs", include_str!("../harness/src/validate.rs")),

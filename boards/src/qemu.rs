@@ -153,10 +153,30 @@ fn counted(
     if let Some(step) = markers.step {
         plugin += &format!(",trace={:#x}", address(step)?);
     }
+    for symbol in image.symbols().iter().filter(|symbol| symbol.function) {
+        if waits(&symbol.name) {
+            plugin += &format!(",idle={:#x}-{:#x}", symbol.address, symbol.address + symbol.size);
+        }
+        if meets(&symbol.name) {
+            plugin += &format!(",meet={:#x}", symbol.address);
+        }
+    }
     let printed = execute(board, elf, run.path(), &["-plugin".to_owned(), plugin], limit)?;
     let report = run.path().join("cycles.txt");
     let report = Report::parse(&fs::read_to_string(&report).map_err(at(&report))?)?;
     Ok((report, printed))
+}
+
+/// Whether a core does nothing in a function but wait for the other one.
+fn waits(function: &str) -> bool {
+    const FUNCTIONS: [&str; 4] =
+        ["pair::look", "pair::until_joined", "pair::until_done", "second_core::Events"];
+    FUNCTIONS.iter().any(|name| function.contains(name))
+}
+
+/// Whether two cores begin, or have ended, what they do at the same time where a function is called.
+fn meets(function: &str) -> bool {
+    ["pair::until_joined", "pair::met"].iter().any(|name| function.contains(name))
 }
 
 /// QEMU as a board, to be followed by the path of an ELF file.

@@ -79,7 +79,8 @@ impl Place {
     /// The options with which code is compiled that runs here: for the board's processor, unless another target is asked for.
     pub fn options(&self, options: &Options) -> Options {
         let (triple, flags): (&str, &[String]) = match self {
-            Place::Interp => return options.clone(),
+            // One thread, for no processor.
+            Place::Interp => return Options { cores: None, ..options.clone() },
             Place::Host | Place::HostAt(_) => (HOST, &[]),
             Place::EmulatedHost(host) => (host.target, &[]),
             Place::Emulated(board) | Place::Real(board, _) => (&board.target, &board.rustflags),

@@ -115,7 +115,7 @@ pub fn validate_on(
         Float::Fast => None,
         Float::Reproducible => Some(interpret_as(&meaning, &golden.inputs, in_sequence)?),
     };
-    let compiled = kiln_codegen::compile(&bytes, &name, options)?;
+    let compiled = kiln_codegen::compile(&bytes, &name, &Place::Interp.options(options))?;
     let sequence = match compiled.program.fed.and_then(|fed| Some((fed.rows, fed.slide?))) {
         Some((rows, slide)) => Some(Sequence::new(&meaning, &golden.inputs, rows, slide.hop)?),
         None => None,

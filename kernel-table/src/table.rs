@@ -90,7 +90,7 @@ pub enum Target {
 
 /// The rows of targets.
 pub(crate) static TARGETS: [(Target, Facts); 6] = [
-    (Target::Portable, Facts { names: &["portable"], isas: &[], core: Core::M0, alignment: 1 }),
+    (Target::Portable, Facts { names: &["portable"], isas: &[], core: Core::M0, alignment: 1, cores: 1 }),
     (
         Target::CortexM0,
         Facts {
@@ -98,6 +98,7 @@ pub(crate) static TARGETS: [(Target, Facts); 6] = [
             isas: &[Isa::V6m],
             core: Core::M0,
             alignment: 1,
+            cores: 2,
         },
     ),
     (
@@ -107,6 +108,7 @@ pub(crate) static TARGETS: [(Target, Facts); 6] = [
             isas: &[Isa::Dsp, Isa::V6m],
             core: Core::M4,
             alignment: 1,
+            cores: 2,
         },
     ),
     (
@@ -116,6 +118,7 @@ pub(crate) static TARGETS: [(Target, Facts); 6] = [
             isas: &[Isa::Mve, Isa::Dsp, Isa::V6m],
             core: Core::M55,
             alignment: 1,
+            cores: 1,
         },
     ),
     (
@@ -125,6 +128,7 @@ pub(crate) static TARGETS: [(Target, Facts); 6] = [
             isas: &[Isa::Rv32],
             core: Core::Hazard3,
             alignment: 1,
+            cores: 1,
         },
     ),
     (
@@ -134,6 +138,7 @@ pub(crate) static TARGETS: [(Target, Facts); 6] = [
             isas: &[Isa::Simd],
             core: Core::Host,
             alignment: 64,
+            cores: 64,
         },
     ),
 ];
@@ -215,11 +220,13 @@ macro_rules! kernel_table {
         }
         V6m {
             Conv2dI8V6mPairs = conv2d_i8_v6m_pairs(I8, I8) -> I8 {
-                arithmetic: Halves, cycles: &[(M0, cycles(3330, 68500, 2200)), (M4, cycles(3780, 77700, 2500))]
+                arithmetic: Halves, on_crew: Conv2dI8V6mPairsCrew, cycles: &[(M0, cycles(3330, 68500, 2200)), (M4, cycles(3780, 77700, 2500))]
             };
+            Conv2dI8V6mPairsCrew = conv2d_i8_v6m_pairs_crew(I8, I8) -> I8 { arithmetic: Halves };
             Conv2dI8V6mSingles = conv2d_i8_v6m_singles(I8, I8) -> I8 {
-                arithmetic: Halves, cycles: &[(M0, cycles(3650, 153000, 7300)), (M4, cycles(4000, 150000, 7000))]
+                arithmetic: Halves, on_crew: Conv2dI8V6mSinglesCrew, cycles: &[(M0, cycles(3650, 153000, 7300)), (M4, cycles(4000, 150000, 7000))]
             };
+            Conv2dI8V6mSinglesCrew = conv2d_i8_v6m_singles_crew(I8, I8) -> I8 { arithmetic: Halves };
         }
         Dsp {
             Conv1I16I8Dsp = conv1_i16_i8_dsp(I16, I16) -> I8 { arithmetic: Reference };
@@ -227,9 +234,12 @@ macro_rules! kernel_table {
             Conv1I8DspEights = conv1_i8_dsp_eights(I8, I8) -> I8 { arithmetic: Fitted };
             Conv1I8DspExact = conv1_i8_dsp_exact(I8, I8) -> I8 { arithmetic: Reference, filters_at_once: 4 };
             Conv2dI8DspCompact = conv2d_i8_dsp_compact(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
-            Conv2dI8Dsp = conv2d_i8_dsp(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4, cycles: &[(M4, cycles(1010, 9100, 0))] };
-            Conv2dI8DspExact = conv2d_i8_dsp_exact(I8, I8) -> I8 { arithmetic: Reference, filters_at_once: 4 };
-            Conv2dI8DspSmall = conv2d_i8_dsp_small(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
+            Conv2dI8Dsp = conv2d_i8_dsp(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4, on_crew: Conv2dI8DspCrew, cycles: &[(M4, cycles(1010, 9100, 0))] };
+            Conv2dI8DspCrew = conv2d_i8_dsp_crew(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
+            Conv2dI8DspExact = conv2d_i8_dsp_exact(I8, I8) -> I8 { arithmetic: Reference, filters_at_once: 4, on_crew: Conv2dI8DspExactCrew };
+            Conv2dI8DspExactCrew = conv2d_i8_dsp_exact_crew(I8, I8) -> I8 { arithmetic: Reference, filters_at_once: 4 };
+            Conv2dI8DspSmall = conv2d_i8_dsp_small(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4, on_crew: Conv2dI8DspSmallCrew };
+            Conv2dI8DspSmallCrew = conv2d_i8_dsp_small_crew(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
         }
         Mve {
             Conv2dI8Mve = conv2d_i8_mve(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4, cycles: &[(M55, cycles(165, 6000, 400))] };
@@ -272,16 +282,21 @@ macro_rules! kernel_table {
         }
         V6m {
             Depthwise2dI8V6m = depthwise2d_i8_v6m(I8, I8) -> I8 {
-                arithmetic: Halves, cycles: &[(M0, cycles(5600, 87900, 8600)), (M4, cycles(5340, 83800, 8200))]
+                arithmetic: Halves, on_crew: Depthwise2dI8V6mCrew, cycles: &[(M0, cycles(5600, 87900, 8600)), (M4, cycles(5340, 83800, 8200))]
             };
+            Depthwise2dI8V6mCrew = depthwise2d_i8_v6m_crew(I8, I8) -> I8 { arithmetic: Halves };
         }
         Dsp {
             Depthwise1dI8Dsp = depthwise1d_i8_dsp(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M4, cycles(2050, 11800, 200))] };
             Depthwise2dI8DspCompact = depthwise2d_i8_dsp_compact(I8, I8) -> I8 { arithmetic: Fitted };
-            Depthwise2dI8Dsp = depthwise2d_i8_dsp(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M4, cycles(5700, 1000, 8000))] };
-            Depthwise2dI8DspExact = depthwise2d_i8_dsp_exact(I8, I8) -> I8 { arithmetic: Reference };
-            Depthwise2dI8DspPlanar = depthwise2d_i8_dsp_planar(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M4, cycles(2180, 300, 0))] };
-            Depthwise2dI8DspPlanarExact = depthwise2d_i8_dsp_planar_exact(I8, I8) -> I8 { arithmetic: Reference };
+            Depthwise2dI8Dsp = depthwise2d_i8_dsp(I8, I8) -> I8 { arithmetic: Fitted, on_crew: Depthwise2dI8DspCrew, cycles: &[(M4, cycles(5700, 1000, 8000))] };
+            Depthwise2dI8DspCrew = depthwise2d_i8_dsp_crew(I8, I8) -> I8 { arithmetic: Fitted };
+            Depthwise2dI8DspExact = depthwise2d_i8_dsp_exact(I8, I8) -> I8 { arithmetic: Reference, on_crew: Depthwise2dI8DspExactCrew };
+            Depthwise2dI8DspExactCrew = depthwise2d_i8_dsp_exact_crew(I8, I8) -> I8 { arithmetic: Reference };
+            Depthwise2dI8DspPlanar = depthwise2d_i8_dsp_planar(I8, I8) -> I8 { arithmetic: Fitted, on_crew: Depthwise2dI8DspPlanarCrew, cycles: &[(M4, cycles(2180, 300, 0))] };
+            Depthwise2dI8DspPlanarCrew = depthwise2d_i8_dsp_planar_crew(I8, I8) -> I8 { arithmetic: Fitted };
+            Depthwise2dI8DspPlanarExact = depthwise2d_i8_dsp_planar_exact(I8, I8) -> I8 { arithmetic: Reference, on_crew: Depthwise2dI8DspPlanarExactCrew };
+            Depthwise2dI8DspPlanarExactCrew = depthwise2d_i8_dsp_planar_exact_crew(I8, I8) -> I8 { arithmetic: Reference };
         }
         Mve {
             Depthwise2dI8Mve = depthwise2d_i8_mve(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M55, cycles(500, 6500, 2000))] };
@@ -329,9 +344,11 @@ macro_rules! kernel_table {
         }
         Dsp {
             DenseI8DspCompact = dense_i8_dsp_compact(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
-            DenseI8Dsp = dense_i8_dsp(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4, cycles: &[(M4, cycles(1400, 15000, 80))] };
+            DenseI8Dsp = dense_i8_dsp(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4, on_crew: DenseI8DspCrew, cycles: &[(M4, cycles(1400, 15000, 80))] };
+            DenseI8DspCrew = dense_i8_dsp_crew(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
             DenseI8DspDot = dense_i8_dsp_dot(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M4, cycles(2300, 90000, 0))] };
-            DenseI8DspEights = dense_i8_dsp_eights(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M4, cycles(1210, 10600, 200))] };
+            DenseI8DspEights = dense_i8_dsp_eights(I8, I8) -> I8 { arithmetic: Fitted, on_crew: DenseI8DspEightsCrew, cycles: &[(M4, cycles(1210, 10600, 200))] };
+            DenseI8DspEightsCrew = dense_i8_dsp_eights_crew(I8, I8) -> I8 { arithmetic: Fitted };
             DenseI8DspExact = dense_i8_dsp_exact(I8, I8) -> I8 { arithmetic: Reference, filters_at_once: 4 };
             DenseI8I16Dsp = dense_i8_i16_dsp(I8, I8) -> I16 { arithmetic: Reference, cycles: &[(M4, cycles(2400, 60000, 0))] };
         }

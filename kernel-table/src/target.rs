@@ -13,6 +13,8 @@ pub(crate) struct Facts {
     pub(crate) core: Core,
     /// Bytes to which large buffers are aligned.
     pub(crate) alignment: usize,
+    /// How many cores or threads may compute a step together.
+    pub(crate) cores: usize,
 }
 
 /// Rust targets of one architecture, compiled with certain flags of rustc.
@@ -102,6 +104,11 @@ impl Target {
     /// Bytes to which buffers are aligned that have as many: a vector, which else lies in two cache lines; 1 where it makes no difference.
     pub fn alignment(self) -> usize {
         self.facts().alignment
+    }
+
+    /// How many cores or threads may compute a step together: 1 where no kernel can be shared.
+    pub fn most_cores(self) -> usize {
+        self.facts().cores
     }
 
     /// The target of a Rust target such as `thumbv7em-none-eabihf`, compiled with those flags of rustc. Where the triple leaves open what the core has, flags say it

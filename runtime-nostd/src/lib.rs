@@ -53,10 +53,9 @@ mod rows;
 mod share;
 mod turns;
 
+pub use arch::crew::{Crew, Signal};
 pub use arch::level::Level;
 pub use arch::memory::{Arena, Bytes, Element, Memory};
-#[cfg(target_has_atomic = "ptr")]
-pub use arch::simd::crew::Crew;
 pub use arch::simd::dispatch::{is_available, level, limit_level};
 #[cfg(feature = "defmt")]
 #[doc(hidden)]

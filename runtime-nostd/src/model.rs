@@ -1,6 +1,5 @@
 //! What every compiled model is: its description, and one interface to run it.
 
-#[cfg(target_has_atomic = "ptr")]
 use crate::Crew;
 use crate::Feed;
 
@@ -127,7 +126,6 @@ pub trait Model {
     fn invoke(&mut self) -> bool;
 
     /// As [`invoke`](Model::invoke), with the help of a crew where the model was compiled for several `cores`.
-    #[cfg(target_has_atomic = "ptr")]
     fn invoke_on(&mut self, crew: &Crew) -> bool {
         let _ = crew;
         self.invoke()

@@ -90,7 +90,6 @@ impl<'a, T> Rows<'a, T> {
     }
 
     /// All of the memory.
-    #[cfg(target_has_atomic = "ptr")]
     #[inline(always)]
     pub(crate) fn cells(&self) -> &'a [Cell<T>] {
         self.cells

@@ -32,7 +32,7 @@ pub fn bench<M: Model>(model: &mut M) -> ! {
 pub fn bench_layers<M: Model>(model: &mut M) -> ! {
     let mut source = prepare(model);
     crate::layers::observe();
-    while !model.invoke() {
+    while !crate::invoke(model) {
         source.write(model);
     }
     crate::layers::print();
@@ -45,7 +45,7 @@ fn prepare<M: Model>(model: &mut M) -> Source {
     let mut source = Source::open(model);
     if M::INFO.feed == Feed::Sliding {
         source.write(model);
-        while !model.invoke() {
+        while !crate::invoke(model) {
             source.write(model);
         }
     }
@@ -125,7 +125,7 @@ impl Window {
 #[inline(never)]
 fn run<M: Model>(model: &mut M) -> bool {
     kiln_bench_begin();
-    let complete = model.invoke();
+    let complete = crate::invoke(model);
     kiln_bench_end();
     complete
 }

@@ -35,6 +35,8 @@ mod platform;
 mod platform;
 mod program;
 mod report;
+#[cfg(feature = "second-core-sse200")]
+mod second_core;
 #[cfg(target_os = "none")]
 mod stack;
 mod validate;
@@ -56,10 +58,26 @@ macro_rules! main {
 
         #[cfg_attr(target_os = "none", $crate::entry)]
         fn main() -> ! {
+            $crate::prepare();
             // SAFETY: nothing else refers to the static, and `main` is called once.
             ($run)(unsafe { &mut *(&raw mut STATE) })
         }
     };
+}
+
+/// Starts what the board has besides its first core. Called once, by [`main!`].
+#[doc(hidden)]
+pub fn prepare() {
+    #[cfg(feature = "second-core-sse200")]
+    second_core::prepare();
+}
+
+/// Runs the model once, on all cores that the board has.
+pub(crate) fn invoke<M: kiln::Model>(model: &mut M) -> bool {
+    #[cfg(feature = "second-core-sse200")]
+    return second_core::invoke(model);
+    #[cfg(not(feature = "second-core-sse200"))]
+    model.invoke()
 }
 
 /// File with the cases, in the directory the emulator (or process) runs in. Its layout is documented in `kiln_boards::cases`.

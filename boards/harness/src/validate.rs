@@ -28,7 +28,7 @@ pub fn validate<M: Model>(model: &mut M) -> ! {
         let mut complete = false;
         for _ in 0..header.pieces {
             read_inputs(model, &mut cases);
-            complete = model.invoke();
+            complete = crate::invoke(model);
         }
         written &= outputs.write(&[complete.into()]);
         for index in 0..M::INFO.outputs.len() {

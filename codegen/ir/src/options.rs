@@ -303,7 +303,7 @@ impl Options {
         self.target.unwrap_or_default()
     }
 
-    /// How many threads of the crew that `invoke_on` gets may compute a step together. One by default.
+    /// How many threads of the crew that `invoke_on` gets may compute a step together: on microcontrollers two cores. One by default.
     pub fn cores(&self) -> usize {
         self.cores.unwrap_or(1)
     }
@@ -319,7 +319,7 @@ impl Options {
     /// Refuses options that do not go together.
     ///
     /// # Errors
-    /// [`Error::Options`] for `cores` where there are no threads to share steps, or no steps to share.
+    /// [`Error::Options`] for `cores` where there are no cores to share steps, or no steps to share.
     pub fn check(&self) -> Result<(), Error> {
         let refused = |what: &str, help: &str| {
             Err(Error::Options(Problem {
@@ -328,11 +328,26 @@ impl Options {
                 help: help.into(),
             }))
         };
-        if self.cores() > 1 && !self.target().runs(Isa::Simd) {
-            let target = self.target().name();
+        let (target, most) = (self.target().name(), self.target().most_cores());
+        match most {
+            most if self.cores() <= most => {}
+            2 => {
+                return refused(
+                    &format!("two cores share the steps of code for `{target}`, and no more"),
+                    "use cores = 2",
+                );
+            }
+            _ => {
+                return refused(
+                    &format!("code for `{target}` runs on one core: it has no kernels that can be shared"),
+                    "remove the option, or compile for cortex-m0, cortex-m4, cortex-m33, or a host",
+                );
+            }
+        }
+        if self.cores() > 1 && !self.target().runs(Isa::Simd) && self.optimize == Optimize::Size {
             return refused(
-                &format!("code for `{target}` runs in one thread: only kernels of hosts can be shared"),
-                "remove the option, or compile for a host: x86-64, aarch64 or wasm32",
+                "with `optimize = \"size\"` one function serves all layers, and none of them is shared between two cores",
+                "remove the option, or use optimize = \"speed\" or \"memory\"",
             );
         }
         if self.cores() > 1 && self.input != Input::Whole {
@@ -515,13 +530,20 @@ mod tests {
     }
 
     #[test]
-    fn cores_are_those_of_hosts() {
+    fn cores_are_those_of_the_target() {
+        for target in [Target::CortexM0, Target::CortexMDsp] {
+            let options = Options { target: Some(target), cores: Some(2), ..Options::default() };
+            assert_eq!(options.check(), Ok(()));
+            let small = Options { optimize: Optimize::Size, ..options };
+            assert!(small.check().unwrap_err().to_string().contains("optimize"));
+        }
         let mut options = Options { target: Some(Target::Vectors), ..Options::default() };
         options.set("cores", "4").unwrap();
         assert_eq!((options.cores(), options.check()), (4, Ok(())));
         for (target, input, message) in [
-            (Target::CortexMDsp, Input::Whole, "`cortex-m4` runs in one thread"),
-            (Target::Portable, Input::Whole, "`portable` runs in one thread"),
+            (Target::CortexMDsp, Input::Whole, "two cores share"),
+            (Target::Portable, Input::Whole, "`portable` runs on one core"),
+            (Target::CortexMHelium, Input::Whole, "`cortex-m55` runs on one core"),
             (Target::Vectors, Input::Rows, "`input = \"rows\"`"),
             (Target::Vectors, Input::Sliding, "`input = \"sliding\"`"),
         ] {

@@ -79,8 +79,8 @@ impl Trace {
     /// Of one step outside of pipelines.
     pub(super) fn of_step(graph: &Graph, schedule: &Schedule, step: usize) -> Trace {
         let mut tracer = Tracer { graph, schedule, trace: Trace::default() };
-        let count = schedule.steps[step].rows;
-        tracer.band(step, 0..count, count.div_ceil(MOST_ROWS).max(1));
+        let (count, at_once) = (schedule.steps[step].rows, schedule.steps[step].at_once);
+        tracer.band(step, 0..count, count.div_ceil(MOST_ROWS).next_multiple_of(at_once.max(1)).max(at_once));
         tracer.finish()
     }
 

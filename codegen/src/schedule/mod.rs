@@ -165,8 +165,21 @@ pub struct Step {
     pub workspace: Option<BufferId>,
     /// Whether several threads compute it, parts at the same time.
     pub shared: bool,
-    /// Whether its result lies over none of its operands: it is shared, or its kernel asks for it.
+    /// Whether its result lies over none of its operands: hosts share it, or its kernel asks for it.
     pub apart: bool,
+    /// How many of its rows are computed at the same time. Where two cores share a step in beats, neither may write what the other one still reads for its row.
+    pub at_once: usize,
+}
+
+/// How threads share a step. The fields are those of [`Step`].
+#[derive(Clone, Copy, Debug)]
+pub struct Sharing {
+    /// Whether several threads compute it.
+    pub shared: bool,
+    /// Whether its result lies over none of its operands.
+    pub apart: bool,
+    /// How many of its rows are computed at the same time.
+    pub at_once: usize,
 }
 
 impl Step {
@@ -179,6 +192,7 @@ impl Step {
             workspace: None,
             shared: false,
             apart: false,
+            at_once: 1,
         }
     }
 
@@ -257,13 +271,13 @@ impl Schedule {
     }
 
     /// Marks the steps outside of pipelines that compute a node which several threads are to compute, or whose kernel wants operands and result apart.
-    pub fn share(&mut self, mut is: impl FnMut(NodeId) -> (bool, bool)) {
+    pub fn share(&mut self, mut sharing: impl FnMut(NodeId) -> Sharing) {
         for (index, step) in self.steps.iter_mut().enumerate() {
             let whole = !self.pipelines.iter().any(|p| p.steps.contains(&index));
             let StepKind::Compute(node) = step.kind else { continue };
             if whole {
-                let (shared, apart) = is(node);
-                (step.shared, step.apart) = (shared, shared || apart);
+                let Sharing { shared, apart, at_once } = sharing(node);
+                (step.shared, step.apart, step.at_once) = (shared, apart, at_once);
             }
         }
     }

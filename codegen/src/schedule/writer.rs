@@ -51,6 +51,7 @@ impl<'g> Writer<'g> {
                 beat: lane.beat,
                 workspace: None,
                 shared: false,
+                at_once: 1,
                 apart: false,
             });
         }

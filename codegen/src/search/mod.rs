@@ -10,10 +10,11 @@ mod tests;
 use crate::ir::Graph;
 use crate::plan::{plan, with_fast, Plan};
 use crate::schedule::pipeline::{self, Draft, Refused};
-use crate::schedule::{with_pipelines, Feed, Flow, Schedule};
+use crate::schedule::{with_pipelines, Feed, Flow, Schedule, Sharing};
 use crate::select::Kernels;
 use crate::{Input, Optimize, Options};
 use kiln_ir::error::{Error, Problem};
+use kiln_kernel_table::Isa;
 
 /// Most divisions that are scheduled and planned.
 const MOST_PLANNED: usize = 12;
@@ -105,6 +106,15 @@ pub fn search(graph: &Graph, options: &Options) -> Result<Found, Error> {
     Ok(Found { schedule, kernels, plan, alternatives })
 }
 
+/// Rows that a core computes at a time, at least, where two cores share a step whose result lies over its operand: kernels pair pixels across the ends of rows.
+fn rows_at_once(optimize: Optimize) -> usize {
+    if optimize == Optimize::Memory {
+        1
+    } else {
+        2
+    }
+}
+
 /// A planned schedule.
 struct Candidate {
     schedule: Schedule,
@@ -124,20 +134,21 @@ impl Tried<'_> {
         let mut schedule = with_pipelines(self.graph, drafts);
         let (graph, options) = (self.graph, self.options);
         let kernels = &mut self.kernels;
-        // Bytes, whether several threads share the step, and whether its kernel wants operands and result apart.
+        // Threads of a host take parts in any order. Two cores of a microcontroller compute rows that lie next to each other.
+        let in_beats = !options.target().runs(Isa::Simd);
         let mut workspace = |node, whole| {
             let kernel = kernels.of(graph, node, options, whole);
             let cores = if whole { options.cores() } else { 1 };
             match kernel.shared_workspaces(graph, graph.node(node), cores) {
-                Some(bytes) => (bytes, true, true),
-                None => (kernel.workspace, false, kernel.apart),
+                Some(bytes) if in_beats => {
+                    (bytes, Sharing { shared: true, apart: kernel.apart, at_once: rows_at_once(options.optimize) * cores })
+                }
+                Some(bytes) => (bytes, Sharing { shared: true, apart: true, at_once: 1 }),
+                None => (kernel.workspace, Sharing { shared: false, apart: kernel.apart, at_once: 1 }),
             }
         };
         schedule.add_workspaces(|node, whole| workspace(node, whole).0);
-        schedule.share(|node| {
-            let (_, shared, apart) = workspace(node, true);
-            (shared, apart)
-        });
+        schedule.share(|node| workspace(node, true).1);
         schedule.align(self.options.target().alignment());
         let plan = plan(self.graph, &schedule)?;
         let about = Alternative {

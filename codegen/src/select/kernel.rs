@@ -37,6 +37,17 @@ pub(super) trait Kernel: Debug {
     fn as_any(&self) -> &dyn Any;
 }
 
+/// Predicted cycles of one core from which on two cores of a microcontroller share a step. They meet in some 300 cycles, several times where a result lies over its operand.
+pub(super) const WORTH_TWO_CORES: u64 = 8_000;
+
+/// Workspaces of a kernel for each of several cores, all together, in bytes.
+pub(super) fn workspaces_of(choice: &Choice, cores: usize) -> usize {
+    cores * choice.workspace.next_multiple_of(WORKSPACE_ALIGNMENT)
+}
+
+/// Each core's workspace begins at a multiple of so many bytes from the first one: the runtime divides all of them into equal parts.
+pub(super) const WORKSPACE_ALIGNMENT: usize = 64;
+
 /// What a processor's folder offers.
 pub(super) trait Processor: Sync {
     /// Kernels that compute the node exactly, on that core. A processor may leave out what is predicted to take `below` cycles or more, before it proves anything.

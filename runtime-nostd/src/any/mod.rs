@@ -55,7 +55,6 @@ pub use error::{AnyError, Which};
 pub use threads::batch_in_threads;
 
 use crate::arch::elements;
-#[cfg(target_has_atomic = "ptr")]
 use crate::Crew;
 use crate::{DType, Element, Feed, Model, ModelInfo, TensorInfo};
 
@@ -74,7 +73,6 @@ pub trait AnyModel: Send {
     fn invoke(&mut self) -> bool;
 
     /// As [`invoke`](AnyModel::invoke), with the help of a crew: see [`Model::invoke_on`].
-    #[cfg(target_has_atomic = "ptr")]
     fn invoke_on(&mut self, crew: &Crew) -> bool;
 
     /// Puts the state back to what it is in a new model, and forgets the rows of an input that is not complete.
@@ -98,7 +96,6 @@ impl<M: Model + Send> AnyModel for M {
         Model::invoke(self)
     }
 
-    #[cfg(target_has_atomic = "ptr")]
     fn invoke_on(&mut self, crew: &Crew) -> bool {
         Model::invoke_on(self, crew)
     }

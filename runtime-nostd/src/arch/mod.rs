@@ -5,6 +5,7 @@
 
 #[cfg(all(target_arch = "aarch64", target_feature = "neon"))]
 pub(crate) mod aarch64;
+pub(crate) mod crew;
 pub(crate) mod elements;
 pub(crate) mod extent;
 #[cfg(feature = "std")]

@@ -43,6 +43,8 @@ pub(super) struct Job {
     /// Whether all of the result may be written while all operands are still to be read: they are apart, or the step goes element by
     /// element and is never ahead of its reading.
     pub(super) apart: bool,
+    /// How many rows are computed at the same time: what any of them reads is there until the last of them is written.
+    pub(super) at_once: usize,
 }
 
 impl Job {
@@ -80,6 +82,7 @@ impl Job {
                     result,
                     workspace: None,
                     apart: false,
+                    at_once: 1,
                 }
             }
             StepKind::Copy { value, from, to } => {
@@ -91,8 +94,24 @@ impl Job {
                 let kind = Kind::Map(Order::Elements);
                 let counted = geometry::count(&graph.ty(value).shape);
                 let (rows, reads) = (result.extent.rows, source.into_iter().collect());
-                Job { name: "copy", kind, rows, counted, reads, result, workspace: None, apart: false }
+                Job {
+                    name: "copy",
+                    kind,
+                    rows,
+                    counted,
+                    reads,
+                    result,
+                    workspace: None,
+                    apart: false,
+                    at_once: 1,
+                }
             }
+        };
+        // Rows that are not adjacent are counted otherwise.
+        job.at_once = match step.at_once {
+            0 | 1 => 1,
+            at_once if job.rows == job.counted => at_once,
+            _ => job.rows.max(1),
         };
         if let Some(id) = step.workspace {
             let index = id.0 as usize;

@@ -199,7 +199,11 @@ impl<'a> Engine<'a> {
         }
         match job.result.whole() {
             Some(_) if job.apart => self.write_all(&job.result),
-            Some(_) if order == Order::Rows => (0..job.rows).for_each(|row| self.band(index, row..row + 1)),
+            Some(_) if order == Order::Rows => {
+                for row in (0..job.rows).step_by(job.at_once) {
+                    self.band(index, row..job.rows.min(row + job.at_once));
+                }
+            }
             Some(all) => {
                 let written = job.written(&all, None);
                 for read in &job.reads {

@@ -9,6 +9,7 @@ pub(crate) mod dense;
 pub(crate) mod depthwise;
 pub(crate) mod elementwise;
 pub(crate) mod movement;
+pub(crate) mod parts;
 pub(crate) mod pool;
 pub(crate) mod recurrent;
 
@@ -21,7 +22,8 @@ mod window;
 pub(crate) mod kernels {
     pub use super::compact::{conv::*, dense::*, depthwise::*, elementwise::*, pool::*};
     pub use super::{
-        conv::*, convert::*, dense::*, depthwise::*, elementwise::*, movement::*, pool::*, recurrent::*,
+        conv::*, convert::*, dense::*, depthwise::*, elementwise::*, movement::*, parts::*, pool::*,
+        recurrent::*,
     };
 }
 

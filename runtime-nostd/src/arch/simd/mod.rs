@@ -15,13 +15,10 @@ pub(crate) mod depthwise;
 pub(crate) mod elementwise;
 pub(crate) mod float;
 pub(crate) mod movement;
-#[cfg(target_has_atomic = "ptr")]
 pub(crate) mod parts;
 pub(crate) mod pool;
 
 mod apart;
-#[cfg(target_has_atomic = "ptr")]
-pub(crate) mod crew;
 pub(crate) mod dispatch;
 mod requant;
 mod scalar;
@@ -37,7 +34,6 @@ pub(crate) mod kernels {
         conv::*, dense::*, depthwise::*, elementwise::*, matmul::*, pool::*, reduce::*, reproducible::*,
         softmax::*, unary::*,
     };
-    #[cfg(target_has_atomic = "ptr")]
     pub use super::parts::*;
     pub use super::shape::{Shape, Sizes};
     pub use super::{conv::*, dense::*, depthwise::*, elementwise::*, movement::*, pool::*};

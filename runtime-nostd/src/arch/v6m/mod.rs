@@ -17,6 +17,7 @@ pub(crate) mod conv;
 pub(crate) mod dense;
 pub(crate) mod depthwise;
 pub(crate) mod elementwise;
+pub(crate) mod parts;
 
 pub(crate) mod operand;
 pub(crate) mod pair;
@@ -26,7 +27,7 @@ pub(crate) mod steps;
 /// What generated code calls.
 pub(crate) mod kernels {
     pub use super::steps::HalfRequant;
-    pub use super::{conv::*, dense::*, depthwise::*, elementwise::*};
+    pub use super::{conv::*, dense::*, depthwise::*, elementwise::*, parts::*};
 }
 
 use super::v6m_blocks as blocks;

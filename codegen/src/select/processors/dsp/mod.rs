@@ -110,7 +110,7 @@ fn layers(asked: &Asked<'_>) -> Vec<Kernel> {
                 let tilings = single::tilings(asked, shape.out_c, taps, dense);
                 tilings.into_iter().map(|(tiling, proof)| Kernel::Column(shape, tiling, proof)).collect()
             } else if tiles(&shape) {
-                let pixels = window_pixels(&shape, asked.options.optimize);
+                let pixels = window_pixels(&shape, asked.options);
                 one(asked.proof(Gains::Alternating).map(|proof| Kernel::Tiled(shape, pixels, proof)))
             } else {
                 Vec::new()
@@ -220,6 +220,22 @@ impl kernel::Kernel for Kernel {
         }
     }
 
+    fn is_worth_sharing(&self, choice: &Choice, _: &Graph, _: &Node) -> bool {
+        choice.cycles >= kernel::WORTH_TWO_CORES
+    }
+
+    fn workspaces(&self, choice: &Choice, graph: &Graph, node: &Node, cores: usize) -> Option<usize> {
+        let is_in_parts = match self {
+            Kernel::Tiled(..) | Kernel::Depthwise(..) | Kernel::DepthwisePlanar(..) => choice.images == 1,
+            Kernel::Dense(Tiling::Quads | Tiling::Eights(_), proof) => {
+                proof.form.is_some()
+                    && graph.ty(node.operands[0]).shape.numel() == graph.ty(node.operands[0]).shape.last()
+            }
+            _ => false,
+        };
+        is_in_parts.then(|| kernel::workspaces_of(choice, cores))
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }
@@ -261,11 +277,12 @@ fn in_reach(shape: &Sizes) -> bool {
 }
 
 /// How many pixels of the result the window covers: an even number. What neighbours have in common is widened once if they are in it together.
-fn window_pixels(shape: &Sizes, optimize: Optimize) -> usize {
+fn window_pixels(shape: &Sizes, options: &Options) -> usize {
     let most = shape.out_w.next_multiple_of(2).max(2);
-    let bytes = match optimize {
+    let bytes = match options.optimize {
         Optimize::Memory => THRIFTY_WINDOW,
-        Optimize::Speed | Optimize::Size => SPEEDY_WINDOW,
+        // Each core has a window.
+        Optimize::Speed | Optimize::Size => SPEEDY_WINDOW / options.cores(),
     };
     let fits = |&pixels: &usize| 4 * shape.window_words(pixels) <= bytes;
     let pixels = (2..=most).step_by(2).take_while(fits).last().unwrap_or(2);

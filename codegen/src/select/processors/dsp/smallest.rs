@@ -45,7 +45,7 @@ fn serves(shape: &Sizes) -> bool {
 }
 
 fn tiled(shape: Sizes, asked: &Asked<'_>) -> Option<Kernel> {
-    let pixels = super::window_pixels(&shape, crate::Optimize::Size).min(shape.out_w);
+    let pixels = super::window_pixels(&shape, asked.options).min(shape.out_w);
     Some(Kernel::Tiled(shape, pixels, asked.proof(Gains::Alternating)?))
 }
 

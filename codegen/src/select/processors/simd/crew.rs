@@ -5,6 +5,7 @@
 use super::integers::{MOST_AS_ROW, SLACK};
 use super::{Floats, Kernel, Vectors};
 use crate::ir::{Graph, Node};
+use crate::select::kernel::WORKSPACE_ALIGNMENT;
 use crate::select::{Choice, Shape};
 
 /// Predicted cycles of one thread from which on a step is shared: ten microseconds.
@@ -36,7 +37,9 @@ pub(in crate::select) fn workspaces(
     let each = match kernel {
         Kernel::Integers(Vectors::Conv(shape), _) if shape.is_points() => {
             let pixels = (shape.in_h * shape.in_w).div_ceil(cores);
-            let near = (pixels * shape.in_c).min(MOST_AS_ROW).max(shape.in_c).next_multiple_of(LINE) + SLACK;
+            let near =
+                (pixels * shape.in_c).min(MOST_AS_ROW).max(shape.in_c).next_multiple_of(WORKSPACE_ALIGNMENT)
+                    + SLACK;
             near.max(choice.workspace.div_ceil(cores))
         }
         // Results lie over no operand, so that nothing is copied.
@@ -44,11 +47,8 @@ pub(in crate::select) fn workspaces(
         Kernel::Floats(Floats::Dense(..)) => 0,
         _ => choice.workspace,
     };
-    Some(cores * each.next_multiple_of(LINE))
+    Some(cores * each.next_multiple_of(WORKSPACE_ALIGNMENT))
 }
-
-/// Each thread's workspace begins where no other one's line of a cache ends.
-const LINE: usize = 64;
 
 /// How many parts a step has.
 fn parts(kernel: &Kernel, graph: &Graph, node: &Node) -> usize {

@@ -162,6 +162,18 @@ impl kernel::Kernel for Kernel {
         }
     }
 
+    fn is_worth_sharing(&self, choice: &Choice, _: &Graph, _: &Node) -> bool {
+        choice.cycles >= kernel::WORTH_TWO_CORES
+    }
+
+    fn workspaces(&self, choice: &Choice, _: &Graph, _: &Node, cores: usize) -> Option<usize> {
+        let image = match self {
+            Kernel::Layer(Way::Conv(shape, _) | Way::Depthwise(shape), _) => shape,
+            _ => return None,
+        };
+        (image.images == 1).then(|| kernel::workspaces_of(choice, cores))
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }

@@ -3,6 +3,7 @@
 //! A step in parts is on the stack of the thread that runs the model. Threads that help find it through a pointer, and count themselves before they follow it; the model's thread takes
 //! the pointer away and waits until nobody is counted before it goes on.
 
+use super::Signal;
 use core::ops::Range;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
@@ -48,6 +49,9 @@ pub struct Crew {
 /// How often a thread looks for a step before it asks whether it should stay: some microseconds, as long as a step between two others may take.
 const LOOKS: usize = 128;
 
+/// Parts for each thread, at most: so that one that comes late finds something to do.
+pub(crate) const PARTS: usize = 4;
+
 impl Crew {
     /// A crew of nobody yet.
     pub const fn new() -> Crew {
@@ -57,6 +61,11 @@ impl Crew {
             helpers: AtomicUsize::new(0),
             led: AtomicBool::new(false),
         }
+    }
+
+    /// As [`new`](Crew::new): threads look for steps, and need no signal. So firmware with a crew compiles on hosts, too.
+    pub const fn with_signal(_: &'static dyn Signal) -> Crew {
+        Crew::new()
     }
 
     /// Calls `lead` with a crew of so many threads, which end with it, and returns what it returns. They are fewer where the system gives no more.
@@ -147,7 +156,7 @@ impl Crew {
     }
 
     /// Has a step computed, with the help of whoever is here. All of its parts are done when this returns, and nobody knows of it any more.
-    pub(super) fn lead(&self, step: &Step<'_>) {
+    pub(crate) fn lead(&self, step: &Step<'_>) {
         let others_do = self.led.swap(true, Ordering::Acquire);
         if others_do {
             return step.take(0);
@@ -216,7 +225,7 @@ impl Drop for Here<'_> {
 }
 
 /// A step in parts.
-pub(super) struct Step<'a> {
+pub(crate) struct Step<'a> {
     /// Computes some units in the workspace of that index.
     compute: &'a (dyn Fn(usize, Range<usize>) + Sync),
     units: usize,
@@ -231,7 +240,7 @@ pub(super) struct Step<'a> {
 impl<'a> Step<'a> {
     /// A step of so many units in so many parts, as even as can be, for `most` threads. `compute` is called for each part once, at the same time only with workspaces of which each is one
     /// call's.
-    pub(super) fn new(
+    pub(crate) fn new(
         units: usize,
         parts: usize,
         most: usize,
