@@ -2,7 +2,7 @@
 
 use crate::streamed::planned;
 use kiln_codegen::ir::{Graph, NodeId};
-use kiln_codegen::schedule::schedule;
+use kiln_codegen::schedule::{schedule, Sharing};
 use kiln_codegen::select::{Choice, Kernels};
 use kiln_codegen::{passes, Compiled, Error, Options, Target};
 
@@ -19,7 +19,10 @@ pub fn on_a_crew(mut graph: Graph, options: Options) -> Result<Option<Compiled>,
         let kernel = kernel(node);
         shared(&kernel, node).unwrap_or(kernel.workspace)
     });
-    schedule.share(|node| (shared(&kernel(node), node).is_some(), kernel(node).apart));
+    schedule.share(|node| {
+        let shared = shared(&kernel(node), node).is_some();
+        Sharing { shared, apart: shared || kernel(node).apart, at_once: 1 }
+    });
     schedule.align(Target::Vectors.alignment());
     match schedule.steps.iter().any(|step| step.shared) {
         true => planned(graph, schedule, options).map(Some),

@@ -50,7 +50,10 @@ fn cargo(rustup: &Path, folder: &Path) -> Command {
 /// What runs under Miri: a name, and arguments of `cargo test`. Kernels in vectors are their scalar twins there, since the processor that Miri is has no vectors.
 const MIRI: [(&str, &[&str]); 4] = [
     ("the runtime's own tests", &["-p", "kiln-nn", "--lib"]),
-    ("kernels, alone and on crews", &["-p", "kiln-nn", "--test", "kernels", "--test", "vectors_crew"]),
+    (
+        "kernels, alone and on crews",
+        &["-p", "kiln-nn", "--test", "kernels", "--test", "vectors_crew", "--test", "cores"],
+    ),
     ("hostile programs", &["-p", "kiln-nn", "--test", "hostile"]),
     ("hostile calls", &["-p", "kiln-kernel-checks", "--test", "hostile"]),
 ];

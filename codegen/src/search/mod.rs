@@ -140,9 +140,14 @@ impl Tried<'_> {
             let kernel = kernels.of(graph, node, options, whole);
             let cores = if whole { options.cores() } else { 1 };
             match kernel.shared_workspaces(graph, graph.node(node), cores) {
-                Some(bytes) if in_beats => {
-                    (bytes, Sharing { shared: true, apart: kernel.apart, at_once: rows_at_once(options.optimize) * cores })
-                }
+                Some(bytes) if in_beats => (
+                    bytes,
+                    Sharing {
+                        shared: true,
+                        apart: kernel.apart,
+                        at_once: rows_at_once(options.optimize) * cores,
+                    },
+                ),
                 Some(bytes) => (bytes, Sharing { shared: true, apart: true, at_once: 1 }),
                 None => (kernel.workspace, Sharing { shared: false, apart: kernel.apart, at_once: 1 }),
             }

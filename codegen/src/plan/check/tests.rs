@@ -4,6 +4,7 @@ use super::{check, Objection};
 use crate::ir::{Graph, ValueId};
 use crate::plan::{plan, replay, Plan};
 use crate::schedule::random::{self, Random};
+use crate::schedule::Sharing;
 use crate::schedule::{schedule, BufferId, Place, Role, Schedule, Step, StepKind};
 
 /// A graph with a view, a concat in place and an in-place result, its schedule and its plan.
@@ -333,7 +334,7 @@ fn what_threads_share_lies_over_nothing() {
     );
     assert!(case.plan.arena_bytes < 2 * 1024, "one lies over the other");
     let overlaid = case.plan.clone();
-    case.schedule.share(|_| (true, false));
+    case.schedule.share(|_| Sharing { shared: true, apart: true, at_once: 1 });
     case.plan = plan(&case.graph, &case.schedule).unwrap();
     case.check().unwrap();
     assert_eq!(case.plan.arena_bytes, 2 * 1024);

@@ -127,3 +127,30 @@ fn a_long_pipeline_is_checked_quickly() {
     // Many times what it takes, for slow and busy machines.
     assert!(start.elapsed() < Duration::from_secs(2));
 }
+
+/// Rows that two cores compute at the same time: what either reads is there until both are done.
+#[test]
+fn rows_at_once() {
+    let (mut accepted, mut refused) = (0, 0);
+    for (name, graph) in cases::models() {
+        let alone = with_pipelines(&graph, &[]);
+        let mut together = alone.clone();
+        for step in &mut together.steps {
+            step.at_once = 2;
+        }
+        let plan = plan::plan(&graph, &together).unwrap();
+        plan::check(&graph, &together, &plan).unwrap_or_else(|e| panic!("{name}: {e:?}"));
+        // Whoever does not know of the other core plans results too close to operands.
+        let close = plan::plan(&graph, &alone).unwrap();
+        match plan::check(&graph, &together, &close) {
+            Ok(()) => accepted += 1,
+            Err(Objection::Broken(violations)) => {
+                assert!(violations.iter().any(|v| v.contains("which it still reads")), "{violations:#?}");
+                assert!(close.arena_bytes <= plan.arena_bytes);
+                refused += 1;
+            }
+            Err(other) => panic!("{name}: {other:?}"),
+        }
+    }
+    assert!(accepted > 0 && refused > 0, "{accepted} accepted, {refused} refused");
+}

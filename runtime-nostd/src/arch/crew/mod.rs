@@ -5,6 +5,8 @@
 #![allow(unsafe_code)]
 
 #[cfg(any(test, all(target_os = "none", target_pointer_width = "32")))]
+// Hosts test it, and have no other use for it.
+#[cfg_attr(test, allow(unreachable_pub, dead_code))]
 pub(crate) mod pair;
 pub(crate) mod parts;
 #[cfg(not(all(target_os = "none", target_pointer_width = "32")))]

@@ -162,13 +162,13 @@ pub(crate) unsafe fn convolution(
 /// behind the other.
 macro_rules! in_parts {
     ($(
-        fn $name:ident = $kernel:ident <$($g:ident: $t:ty),*>
+        $vis:vis fn $name:ident = $kernel:ident <$($g:ident: $t:ty),*>
             ($($before:ident: $b:ty),*) $($work:ident)? ($($middle:ident: $m:ty),*) y ($($after:ident: $a:ty),*) if |$p:ident| $by_pixel:expr;
     )+) => {$(
         #[doc = concat!(
             "As [`", stringify!($kernel), "`](crate::kernels::", stringify!($kernel), "), with the help of a crew. A workspace consists of `cores` workspaces of equal length, a multiple of 64 bytes.",
         )]
-        pub fn $name<$(const $g: $t),*>(
+        $vis fn $name<$(const $g: $t),*>(
             crew: &$crate::Crew,
             cores: usize,
             $p: &$crate::kernels::Conv,

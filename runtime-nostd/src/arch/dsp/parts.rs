@@ -17,21 +17,21 @@ use crate::params::{Conv, Requant, Stride};
 use crate::rows::{Band, Rows};
 
 in_parts! {
-    fn conv2d_i8_dsp_crew = conv2d_i8_dsp
+    pub fn conv2d_i8_dsp_crew = conv2d_i8_dsp
         <XD: usize, PAIRS: usize, UNROLL: usize, PIXEL: usize, CHANNEL: usize, SHIFT: u32, SIGNED: bool>
         (w: &[i32], pad: i8) work () y () if |p| CHANNEL == 1 && PIXEL == p.out_c;
-    fn conv2d_i8_dsp_small_crew = conv2d_i8_dsp_small <SHIFT: u32, SIGNED: bool>
+    pub fn conv2d_i8_dsp_small_crew = conv2d_i8_dsp_small <SHIFT: u32, SIGNED: bool>
         (w: &[i32], pad: i8) work () y (out: &Stride) if |p| is_channel_last(p, out);
-    fn conv2d_i8_dsp_exact_crew = conv2d_i8_dsp_exact <>
+    pub fn conv2d_i8_dsp_exact_crew = conv2d_i8_dsp_exact <>
         (w: &[i32], pad: i8) work (q: &Requant<'_>) y (out: &Stride) if |p| is_channel_last(p, out);
-    fn depthwise2d_i8_dsp_crew = depthwise2d_i8_dsp <STEP: usize, UNROLL: usize, SHIFT: u32, SIGNED: bool>
+    pub fn depthwise2d_i8_dsp_crew = depthwise2d_i8_dsp <STEP: usize, UNROLL: usize, SHIFT: u32, SIGNED: bool>
         (w: &[i32], pad: i8) () y () if |_p| false;
-    fn depthwise2d_i8_dsp_exact_crew = depthwise2d_i8_dsp_exact <>
+    pub fn depthwise2d_i8_dsp_exact_crew = depthwise2d_i8_dsp_exact <>
         (w: &[i32], pad: i8) (q: &Requant<'_>) y () if |_p| false;
-    fn depthwise2d_i8_dsp_planar_crew = depthwise2d_i8_dsp_planar
+    pub fn depthwise2d_i8_dsp_planar_crew = depthwise2d_i8_dsp_planar
         <WIDTH: usize, STRIDE: usize, PIXEL: usize, SHIFT: u32, SIGNED: bool>
         (w: &[i32], pad: i8) () y (channel: usize) if |_p| false;
-    fn depthwise2d_i8_dsp_planar_exact_crew = depthwise2d_i8_dsp_planar_exact <>
+    pub fn depthwise2d_i8_dsp_planar_exact_crew = depthwise2d_i8_dsp_planar_exact <>
         (w: &[i32], pad: i8) (q: &Requant<'_>) y (out: &Stride) if |_p| false;
 }
 

@@ -7,10 +7,10 @@ use super::steps::HalfRequant;
 use crate::arch::crew::parts::in_parts;
 
 in_parts! {
-    fn conv2d_i8_v6m_pairs_crew = conv2d_i8_v6m_pairs <>
+    pub fn conv2d_i8_v6m_pairs_crew = conv2d_i8_v6m_pairs <>
         (w: &[i8], first: &[i32], part: usize, pad: i8, q: &HalfRequant<'_>) () y () if |_p| true;
-    fn conv2d_i8_v6m_singles_crew = conv2d_i8_v6m_singles <>
+    pub fn conv2d_i8_v6m_singles_crew = conv2d_i8_v6m_singles <>
         (w: &[i32], first: &[i32], part: usize, pad: i8, q: &HalfRequant<'_>) () y () if |_p| true;
-    fn depthwise2d_i8_v6m_crew = depthwise2d_i8_v6m <>
+    pub fn depthwise2d_i8_v6m_crew = depthwise2d_i8_v6m <>
         (w: &[i8], pad: i8, q: &HalfRequant<'_>) () y () if |_p| false;
 }
