@@ -2,21 +2,28 @@
 //!
 //! With `KILN_SWEEP` all networks of at most 20 million products, with every `optimize` and way of input that they allow.
 
+use cargo_kiln::bench::bench;
 use cargo_kiln::validate::validate;
 use kiln_boards::firmware::{build_program, ProgramRequest};
 use kiln_boards::{qemu, Board};
 use kiln_codegen::ir::macs;
-use kiln_codegen::{Input, Optimize, Options};
+use kiln_codegen::{Input, Optimize, Options, Target};
 use kiln_host_tests::{networks, own_models, sweeps, unsupported, Model};
 use std::time::Duration;
 
 const BOARDS: [&str; 2] = ["qemu-cortex-m55", "qemu-rv32imc"];
+
+/// A board with two cores, which share steps there.
+const TWO_CORES: &str = "qemu-cortex-m33-dual";
 
 /// Products of one inference of the largest model of a sweep.
 const MOST_MACS: u64 = 20_000_000;
 
 /// Models that are tried in every run.
 const OWN: [&str; 5] = ["residual_int8", "autoencoder_int8", "stream_int8", "temporal_int8", "cancer_int8"];
+
+/// That of them which two cores compute.
+const SHARED: &str = "residual_int8";
 
 /// LLVM 22 writes a wrong exponent into the conversion of integers that are multiplied by a power of two, in this program if nothing prevents it.
 #[test]
@@ -48,8 +55,18 @@ fn main() -> ! {
     }
 }
 
-/// Every way to compile a model.
-fn ways() -> Vec<Options> {
+/// Every way to compile a model, and where it is tried.
+fn ways() -> Vec<(Options, Vec<String>)> {
+    let boards = BOARDS.map(str::to_owned).to_vec();
+    let shared =
+        [(Optimize::Speed, None), (Optimize::Memory, None), (Optimize::Speed, Some(Target::CortexM0))];
+    let shared =
+        shared.map(|(optimize, target)| Options { optimize, target, cores: Some(2), ..Options::default() });
+    let alone = ways_alone().into_iter().map(|options| (options, boards.clone()));
+    alone.chain(shared.map(|options| (options, vec![TWO_CORES.to_owned()]))).collect()
+}
+
+fn ways_alone() -> Vec<Options> {
     let optimize = [Optimize::Speed, Optimize::Size, Optimize::Memory];
     let input = [Input::Rows, Input::Sliding];
     let whole = optimize.map(|optimize| Options { optimize, ..Options::default() });
@@ -70,23 +87,60 @@ fn models_have_their_golden_outputs() {
     let models = models();
     assert!(models.len() >= OWN.len(), "not all of {OWN:?} are there");
     let mut failed = Vec::new();
-    for (model, options) in models.iter().flat_map(|model| ways().into_iter().map(move |way| (model, way))) {
+    for (model, (options, boards)) in
+        models.iter().flat_map(|model| ways().into_iter().map(move |way| (model, way)))
+    {
         let options = model.options(&options);
         let graph = kiln_codegen::import(&std::fs::read(&model.path).unwrap(), &model.name, &options);
         let graph = graph.unwrap();
         if graph.nodes().map(|(_, node)| macs(&graph, node)).sum::<u64>() > MOST_MACS {
             continue;
         }
-        let way = format!("{} {:?} {:?}", model.name, options.optimize, options.input);
+        let way =
+            format!("{} {:?} {:?}, {} cores", model.name, options.optimize, options.input, options.cores());
+        if options.cores() > 1 && !sweeps() && model.name != SHARED {
+            continue;
+        }
         // Not every model takes its input row by row, or slides.
         if options.input != Input::Whole && kiln_codegen::compile_file(&model.path, &options).is_err() {
             continue;
         }
-        match validate(&model.path, &options, &model.golden, &BOARDS.map(str::to_owned)) {
+        match validate(&model.path, &options, &model.golden, &boards) {
             Ok(report) if report.passes() && report.cases > 0 => println!("{way}: passes"),
             Ok(report) => failed.push(format!("{way}: {}", report.text())),
             Err(error) => failed.push(format!("{way}: {error:#}\n")),
         }
     }
     assert!(failed.is_empty(), "{} failed:\n{}", failed.len(), failed.concat());
+}
+
+/// From what the larger of two cores takes for each part, and one for the rest.
+#[test]
+fn two_cores_take_little_more_than_half() {
+    let wanted: &[&str] =
+        if sweeps() { &["mlperf_ic_int8", "mobilenet_v2_035_160_int8"] } else { &["mlperf_ic_int8"] };
+    let networks = networks();
+    for name in wanted {
+        let Some(model) = networks.iter().find(|model| model.name == *name) else {
+            println!("{name} is not tried: KILN_CORPUS names no folder that has it");
+            continue;
+        };
+        let report = |cores| {
+            let options = Options { cores: Some(cores), ..model.options(&Options::default()) };
+            bench(&model.path, &options, TWO_CORES, false).unwrap_or_else(|error| panic!("{error:#}"))
+        };
+        let alone = report(1);
+        let most = alone.result().total.cycles * 55 / 100;
+        // The emulator's cores do not run at the same speed while this machine is busy: one may miss the other. Nothing makes them faster than they are.
+        let mut together = report(2);
+        for _ in 0..4 {
+            if together.result().total.cycles > most {
+                together = report(2);
+            }
+        }
+        let best = together.result().total.cycles;
+        assert!(best <= most, "{name}: {best} of {} cycles", alone.result().total.cycles);
+        let ram = [&alone, &together].map(|report| report.ram_bytes());
+        assert!(ram[1] * 100 <= ram[0] * 110, "{name}: {ram:?} bytes of RAM");
+    }
 }

@@ -1,6 +1,6 @@
 //! Running one command after the other, with its name and its time.
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
 /// Why a chore did not finish, in words.
@@ -46,4 +46,41 @@ pub(crate) fn run(name: &str, command: &mut Command) -> Result<(), Failure> {
     }
     say(&format!("{name}: done in {:.0} s", started.elapsed().as_secs_f64()));
     Ok(())
+}
+
+/// A command that runs beside others. Its output is shown when it has ended.
+pub(crate) struct Beside {
+    name: String,
+    command: String,
+    child: Child,
+    started: Instant,
+}
+
+impl Beside {
+    /// Starts it.
+    ///
+    /// # Errors
+    /// Where it cannot be started.
+    pub(crate) fn start(name: &str, command: &mut Command) -> Result<Beside, Failure> {
+        say(&format!("{name}: runs beside what follows"));
+        let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let child = child.map_err(|error| format!("{name}: cannot start {command:?}: {error}"))?;
+        Ok(Beside { name: name.into(), command: format!("{command:?}"), child, started: Instant::now() })
+    }
+
+    /// Waits for it.
+    ///
+    /// # Errors
+    /// Where it failed.
+    pub(crate) fn end(self) -> Result<(), Failure> {
+        let Beside { name, command, child, started } = self;
+        let output = child.wait_with_output().map_err(|error| format!("{name}: {error}"))?;
+        say(&name);
+        print!("{}{}", String::from_utf8_lossy(&output.stderr), String::from_utf8_lossy(&output.stdout));
+        if !output.status.success() {
+            return Err(format!("{name} failed ({}): {command}", output.status).into());
+        }
+        say(&format!("{name}: done after {:.0} s", started.elapsed().as_secs_f64()));
+        Ok(())
+    }
 }

@@ -1,5 +1,5 @@
 //! `cargo xtask test`: everything that must hold.
-use crate::step::{cargo, cargo_outside, root, run, Failure};
+use crate::step::{cargo, cargo_outside, root, run, Beside, Failure};
 use crate::{demo, hostile, msrv, other_hosts, package};
 use kiln_boards::{toolchain, Board};
 use std::fs;
@@ -22,7 +22,8 @@ pub(crate) fn run_all() -> Result<(), Failure> {
         ["clippy", "-p", "kiln-nn", "--features", "defmt,heapless,std,ndarray", "--", "-D", "warnings"];
     run("lints of the runtime with its features", &mut cargo(&root, &lints))?;
     lint_outside(&root)?;
-    run("tests", &mut cargo(&root, &["test", "--workspace", "--no-fail-fast"]))?;
+    run("tests are built", &mut cargo(&root, &["test", "--workspace", "--no-run"]))?;
+    test_workspace(&root)?;
     hostile::test_kernels()?;
     other_hosts::test_runtime()?;
     make_room(&root);
@@ -40,6 +41,17 @@ pub(crate) fn run_all() -> Result<(), Failure> {
     test_probe(&root.join("probe"))?;
     package::test()?;
     demo::run_all()
+}
+
+/// All tests of the workspace. That of the guides, which runs one command after the other for minutes, runs beside them.
+fn test_workspace(root: &Path) -> Result<(), Failure> {
+    const GUIDES: &str = "commands_in_the_guides_do_what_the_guides_say";
+    // The same packages, so that none of them is compiled again with other features.
+    let mut guides = cargo(root, &["test", "--workspace", "--test", "guides", "--", GUIDES]);
+    let beside = Beside::start("tests of the guides", &mut guides)?;
+    let others =
+        run("tests", &mut cargo(root, &["test", "--workspace", "--no-fail-fast", "--", "--skip", GUIDES]));
+    beside.end().and(others)
 }
 
 /// Removes what tests have built for themselves, where they will not run again: two gigabytes.

@@ -28,20 +28,21 @@ pub fn images() -> impl ExactSizeIterator<Item = Image> + Clone {
 
 /// The digit that the network sees. Other tasks of the executor run after each step of the inference.
 pub async fn classify(digits: &mut Digits, image: &Image) -> u8 {
-    write(digits, image);
+    write(digits.input_mut(), image);
     digits.invoke_async().await;
     best(digits)
 }
 
 /// The same in one go: nothing else runs meanwhile.
 pub fn classify_in_one_go(digits: &mut Digits, image: &Image) -> u8 {
-    write(digits, image);
+    write(digits.input_mut(), image);
     digits.invoke();
     best(digits)
 }
 
-fn write(digits: &mut Digits, image: &Image) {
-    for (x, &pixel) in digits.input_mut().iter_mut().zip(image.pixels) {
+/// Writes an image to the network's input.
+pub fn write(input: &mut [i8], image: &Image) {
+    for (x, &pixel) in input.iter_mut().zip(image.pixels) {
         *x = pixel as i8;
     }
 }
