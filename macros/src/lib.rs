@@ -34,7 +34,7 @@
 /// | `state("h_out", "h_in")` | | the model keeps that output for that input of the next inference, zeros at first; may stand several times |
 /// | `custom_op("MyOp", path::to::function)` | | computes a custom operator of the model, see below |
 /// | `events` | `"layers"` | tells `kiln::events` about each layer: time, range of values; default `"none"` |
-/// | `cores` | `2` … `64` | hosts: how many threads may compute a step together, of those that help a `kiln::Crew`; the model has `invoke_on` |
+/// | `cores` | `2` … `64` | how many threads of a host may compute a step together, of those that help a `kiln::Crew`; on a microcontroller two cores. The model has `invoke_on` |
 /// | `weights` | `"packed"`, `"widened"` | how flash holds weights of few bits: int4 and float16 ones, or others that fit; only portable kernels unpack them; `"widened"` where absent, but for `optimize = "size"` |
 /// | `weights_section` | `".flash2"` | link section of the constants |
 /// | `target` | `"portable"`, `"cortex-m0"`, `"cortex-m4"` … | the processor that code is made for; that of the crate being compiled where absent |

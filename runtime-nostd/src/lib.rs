@@ -9,7 +9,7 @@
 //! A model takes its input at once (`invoke`), row by row (`push_row`) or as a window that slides (`slide`): see [`Feed`]. Several
 //! models can share one arena: [`share_arena!`]. `invoke_async` lets other tasks run between the steps of a long inference.
 //!
-//! On hosts, several threads may compute a model together: `Crew`.
+//! Two cores of a microcontroller, or several threads of a host, may compute a model together: [`Crew`].
 //!
 //! Servers and other programs with `std` hold models whose types they do not know as [`any::AnyModel`].
 //!

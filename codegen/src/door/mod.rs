@@ -216,7 +216,7 @@ impl Build {
         Ok(self)
     }
 
-    /// How many threads may compute a step together, at most, of those that help a `kiln::Crew`: for hosts, and whole inputs. The model has `invoke_on`. From 1 to 64; what is beyond is the
+    /// How many threads of a host may compute a step together, at most, of those that help a `kiln::Crew`: on a microcontroller two cores. For whole inputs. The model has `invoke_on`. From 1 to 64; what is beyond is the
     /// next of them.
     pub fn cores(mut self, cores: usize) -> Self {
         self.options.cores = Some(cores.clamp(1, MOST_CORES));
