@@ -3,10 +3,12 @@
 use crate::conv::{describe, run_any};
 use crate::reference::tap;
 use crate::v6m::{draw_channels, resize, shape};
-use crate::{cells, Case, Check, Mismatch, Rng, Scratch};
+use crate::{cells, Case, Check, Mismatch, Rng, Scratch, CREW};
 use kiln::kernels::{
-    conv2d_i8_rv32_pairs, conv2d_i8_rv32_quads, dense_i8_rv32_pairs, dense_i8_rv32_quads,
-    dense_i8_rv32_singles, depthwise2d_i8_rv32, depthwise2d_i8_rv32_rolling, Band, Conv, Rows, UpperRequant,
+    conv2d_i8_rv32_pairs, conv2d_i8_rv32_pairs_crew, conv2d_i8_rv32_quads, conv2d_i8_rv32_quads_crew,
+    dense_i8_rv32_pairs, dense_i8_rv32_quads, dense_i8_rv32_singles, depthwise2d_i8_rv32,
+    depthwise2d_i8_rv32_crew, depthwise2d_i8_rv32_rolling, depthwise2d_i8_rv32_rolling_crew, Band, Conv,
+    Rows, UpperRequant,
 };
 
 pub(crate) const CHECKS: &[Check] = &[
@@ -39,10 +41,17 @@ fn convolution(rng: &mut Rng, mut scratch: Scratch<'_>, each: usize) -> Result<(
         });
         y.set(requantize(products.sum(), &channels[o * q.words..][..q.words], &q));
     }
-    let work = work(rng, &mut scratch, each * size);
-    let run = |x: Rows<'_, i8>, y: Rows<'_, i8>, band| {
-        let kernel = if each == 1 { conv2d_i8_rv32_pairs } else { conv2d_i8_rv32_quads };
-        kernel(&p, x, w, pad, &q, work, y, band);
+    let on_crew = rng.one_in(3);
+    let work = match on_crew {
+        // One for each core.
+        true => work(rng, &mut scratch, 2 * (each * size).next_multiple_of(16)),
+        false => work(rng, &mut scratch, each * size),
+    };
+    let run = |x: Rows<'_, i8>, y: Rows<'_, i8>, band| match (each, on_crew) {
+        (1, false) => conv2d_i8_rv32_pairs(&p, x, w, pad, &q, work, y, band),
+        (1, true) => conv2d_i8_rv32_pairs_crew(&CREW, 2, &p, x, w, pad, &q, work, y, band),
+        (_, false) => conv2d_i8_rv32_quads(&p, x, w, pad, &q, work, y, band),
+        (_, true) => conv2d_i8_rv32_quads_crew(&CREW, 2, &p, x, w, pad, &q, work, y, band),
     };
     let (split, overlaid) = run_any(rng, &mut scratch, (&p, out_h), x, y.got(), run);
     let case = describe(&p).with("offset", offset).with("words", q.words).with("split", split);
@@ -118,9 +127,12 @@ fn depthwise(rng: &mut Rng, mut scratch: Scratch<'_>, rolling: bool) -> Result<(
         });
         y.set(requantize(products.sum(), &channels[o * q.words..][..q.words], &q));
     }
-    let run = |x: Rows<'_, i8>, y: Rows<'_, i8>, band| match rolling {
-        true => depthwise2d_i8_rv32_rolling(&p, x, filters, pad, &q, y, band),
-        false => depthwise2d_i8_rv32(&p, x, w, pad, &q, y, band),
+    let on_crew = rng.one_in(3);
+    let run = |x: Rows<'_, i8>, y: Rows<'_, i8>, band| match (rolling, on_crew) {
+        (true, false) => depthwise2d_i8_rv32_rolling(&p, x, filters, pad, &q, y, band),
+        (true, true) => depthwise2d_i8_rv32_rolling_crew(&CREW, 2, &p, x, filters, pad, &q, y, band),
+        (false, false) => depthwise2d_i8_rv32(&p, x, w, pad, &q, y, band),
+        (false, true) => depthwise2d_i8_rv32_crew(&CREW, 2, &p, x, w, pad, &q, y, band),
     };
     let (split, overlaid) = run_any(rng, &mut scratch, (&p, out_h), x, y.got(), run);
     let case = describe(&p).with("offset", offset).with("split", split).with("words", q.words);

@@ -2,10 +2,10 @@
 
 use crate::conv::{describe, run_any};
 use crate::reference::tap;
-use crate::{cells, Case, Check, Mismatch, Rng, Scratch};
+use crate::{cells, Case, Check, Mismatch, Rng, Scratch, CREW};
 use kiln::kernels::{
-    add_i8_mve, add_i8_v6m, conv2d_i8_v6m_pairs, conv2d_i8_v6m_singles, depthwise2d_i8_v6m, AddLinear, Conv,
-    HalfRequant, Rows,
+    add_i8_mve, add_i8_v6m, conv2d_i8_v6m_pairs, conv2d_i8_v6m_pairs_crew, conv2d_i8_v6m_singles,
+    depthwise2d_i8_v6m, AddLinear, Conv, HalfRequant, Rows,
 };
 
 pub(crate) const CHECKS: &[Check] = &[
@@ -85,9 +85,11 @@ fn convolution(rng: &mut Rng, mut scratch: Scratch<'_>, pairs: bool) -> Result<(
     for (word, bytes) in w.iter_mut().zip(bytes.chunks_exact(4)) {
         *word = bytes.iter().rev().fold(0, |word, &byte| word << 8 | i32::from(byte as u8));
     }
-    let run = |x: Rows<'_, i8>, y: Rows<'_, i8>, band| match pairs {
-        true => conv2d_i8_v6m_pairs(&p, x, bytes, first, part, pad, &q, y, band),
-        false => conv2d_i8_v6m_singles(&p, x, w, first, part, pad, &q, y, band),
+    let on_crew = rng.one_in(3);
+    let run = |x: Rows<'_, i8>, y: Rows<'_, i8>, band| match (pairs, on_crew) {
+        (true, false) => conv2d_i8_v6m_pairs(&p, x, bytes, first, part, pad, &q, y, band),
+        (true, true) => conv2d_i8_v6m_pairs_crew(&CREW, 2, &p, x, bytes, first, part, pad, &q, y, band),
+        (false, _) => conv2d_i8_v6m_singles(&p, x, w, first, part, pad, &q, y, band),
     };
     let (split, overlaid) = run_any(rng, &mut scratch, (&p, out_h), x, y.got(), run);
     let case = describe(&p).with("offset", offset).with("part", part).with("words", words);

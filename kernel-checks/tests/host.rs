@@ -1,11 +1,21 @@
 //! Every check on the host, many rounds of it. `KILN_ROUNDS` sets how many, `KILN_CHECK` picks those whose name contains it.
 
-use kiln_kernel_checks::{all, Storage};
+use kiln_kernel_checks::{all, Storage, CREW};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 #[test]
 fn kernels_compute_what_they_mean() {
     let rounds = std::env::var("KILN_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(2_000);
     let wanted = std::env::var("KILN_CHECK").unwrap_or_default();
+    // Kernels that two cores compute have another one that helps.
+    static DONE: AtomicBool = AtomicBool::new(false);
+    let helper = thread::spawn(|| {
+        CREW.help(|| {
+            thread::yield_now();
+            !DONE.load(Ordering::Relaxed)
+        });
+    });
     let mut storage = Box::new(Storage::new());
     let mut failed = Vec::new();
     for check in all().filter(|check| check.name.contains(&wanted)) {
@@ -14,6 +24,8 @@ fn kernels_compute_what_they_mean() {
             Err(failure) => failed.push(failure.to_string()),
         }
     }
+    DONE.store(true, Ordering::Relaxed);
+    helper.join().unwrap();
     assert!(failed.is_empty(), "\n{}", failed.join("\n"));
 }
 

@@ -128,7 +128,7 @@ pub(crate) static TARGETS: [(Target, Facts); 6] = [
             isas: &[Isa::Rv32],
             core: Core::Hazard3,
             alignment: 1,
-            cores: 1,
+            cores: 2,
         },
     ),
     (
@@ -249,8 +249,10 @@ macro_rules! kernel_table {
             Conv1I16I8Mve = conv1_i16_i8_mve(I16, I16) -> I8 { arithmetic: Reference };
         }
         Rv32 {
-            Conv2dI8Rv32Pairs = conv2d_i8_rv32_pairs(I8, I8) -> I8 { arithmetic: Upper, cycles: &[(Hazard3, cycles(2900, 20000, 1000))] };
-            Conv2dI8Rv32Quads = conv2d_i8_rv32_quads(I8, I8) -> I8 { arithmetic: Upper, cycles: &[(Hazard3, cycles(2300, 20000, 1000))] };
+            Conv2dI8Rv32Pairs = conv2d_i8_rv32_pairs(I8, I8) -> I8 { arithmetic: Upper, on_crew: Conv2dI8Rv32PairsCrew, cycles: &[(Hazard3, cycles(2900, 20000, 1000))] };
+            Conv2dI8Rv32PairsCrew = conv2d_i8_rv32_pairs_crew(I8, I8) -> I8 { arithmetic: Upper };
+            Conv2dI8Rv32Quads = conv2d_i8_rv32_quads(I8, I8) -> I8 { arithmetic: Upper, on_crew: Conv2dI8Rv32QuadsCrew, cycles: &[(Hazard3, cycles(2300, 20000, 1000))] };
+            Conv2dI8Rv32QuadsCrew = conv2d_i8_rv32_quads_crew(I8, I8) -> I8 { arithmetic: Upper };
         }
         Simd {
             Conv2dF32SimdReproducible = conv2d_f32_simd_reproducible(F32, F32) -> F32 { on_crew: Conv2dF32SimdReproducibleCrew };
@@ -303,8 +305,10 @@ macro_rules! kernel_table {
             Depthwise2dI8MveColumns = depthwise2d_i8_mve_columns(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M55, cycles(500, 6500, 2000))] };
         }
         Rv32 {
-            Depthwise2dI8Rv32 = depthwise2d_i8_rv32(I8, I8) -> I8 { arithmetic: Upper, cycles: &[(Hazard3, cycles(8000, 20000, 1000))] };
-            Depthwise2dI8Rv32Rolling = depthwise2d_i8_rv32_rolling(I8, I8) -> I8 { arithmetic: Upper, cycles: &[(Hazard3, cycles(3000, 25000, 1000))] };
+            Depthwise2dI8Rv32 = depthwise2d_i8_rv32(I8, I8) -> I8 { arithmetic: Upper, on_crew: Depthwise2dI8Rv32Crew, cycles: &[(Hazard3, cycles(8000, 20000, 1000))] };
+            Depthwise2dI8Rv32Crew = depthwise2d_i8_rv32_crew(I8, I8) -> I8 { arithmetic: Upper };
+            Depthwise2dI8Rv32Rolling = depthwise2d_i8_rv32_rolling(I8, I8) -> I8 { arithmetic: Upper, on_crew: Depthwise2dI8Rv32RollingCrew, cycles: &[(Hazard3, cycles(3000, 25000, 1000))] };
+            Depthwise2dI8Rv32RollingCrew = depthwise2d_i8_rv32_rolling_crew(I8, I8) -> I8 { arithmetic: Upper };
         }
         Simd {
             Depthwise2dF32SimdReproducible = depthwise2d_f32_simd_reproducible(F32, F32) -> F32 { on_crew: Depthwise2dF32SimdReproducibleCrew };

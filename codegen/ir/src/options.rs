@@ -340,7 +340,7 @@ impl Options {
             _ => {
                 return refused(
                     &format!("code for `{target}` runs on one core: it has no kernels that can be shared"),
-                    "remove the option, or compile for cortex-m0, cortex-m4, cortex-m33, or a host",
+                    "remove the option, or compile for cortex-m0, cortex-m4, cortex-m33, rv32imac, or a host",
                 );
             }
         }
@@ -531,7 +531,7 @@ mod tests {
 
     #[test]
     fn cores_are_those_of_the_target() {
-        for target in [Target::CortexM0, Target::CortexMDsp] {
+        for target in [Target::CortexM0, Target::CortexMDsp, Target::Rv32] {
             let options = Options { target: Some(target), cores: Some(2), ..Options::default() };
             assert_eq!(options.check(), Ok(()));
             let small = Options { optimize: Optimize::Size, ..options };

@@ -14,7 +14,6 @@ use crate::schedule::{with_pipelines, Feed, Flow, Schedule, Sharing};
 use crate::select::Kernels;
 use crate::{Input, Optimize, Options};
 use kiln_ir::error::{Error, Problem};
-use kiln_kernel_table::Isa;
 
 /// Most divisions that are scheduled and planned.
 const MOST_PLANNED: usize = 12;
@@ -135,7 +134,7 @@ impl Tried<'_> {
         let (graph, options) = (self.graph, self.options);
         let kernels = &mut self.kernels;
         // Threads of a host take parts in any order. Two cores of a microcontroller compute rows that lie next to each other.
-        let in_beats = !options.target().runs(Isa::Simd);
+        let in_beats = options.target().most_cores() == 2;
         let mut workspace = |node, whole| {
             let kernel = kernels.of(graph, node, options, whole);
             let cores = if whole { options.cores() } else { 1 };

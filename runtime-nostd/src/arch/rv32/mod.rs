@@ -13,6 +13,7 @@ pub(crate) mod dense;
 pub(crate) mod depthwise;
 mod operand;
 mod pairs;
+pub(crate) mod parts;
 pub(crate) mod rolling;
 pub(crate) mod singles;
 pub(crate) mod upper;
@@ -21,7 +22,7 @@ pub(crate) mod windows;
 /// What generated code calls.
 pub(crate) mod kernels {
     pub use super::upper::UpperRequant;
-    pub use super::{conv::*, dense::*, depthwise::*};
+    pub use super::{conv::*, dense::*, depthwise::*, parts::*};
 }
 
 use super::rv32_blocks as blocks;

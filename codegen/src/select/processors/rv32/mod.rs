@@ -203,6 +203,15 @@ impl kernel::Kernel for Kernel {
         selector.upper_calls(node, way, *id, weights, proven)
     }
 
+    fn is_worth_sharing(&self, choice: &Choice, _: &Graph, _: &Node) -> bool {
+        choice.cycles >= kernel::WORTH_TWO_CORES
+    }
+
+    fn workspaces(&self, choice: &Choice, _: &Graph, _: &Node, cores: usize) -> Option<usize> {
+        let in_parts = matches!(self.way, Way::Pairs(..) | Way::Depthwise(_) | Way::Rolling(_));
+        (in_parts && choice.images == 1).then(|| kernel::workspaces_of(choice, cores))
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }
