@@ -201,6 +201,9 @@ macro_rules! in_parts {
 }
 pub(crate) use in_parts;
 
+/// A matrix product of a kernel: of a row, with these filters.
+pub(crate) type Product<'c> = dyn Fn(Rows<'_, i8>, &[i32], Rows<'_, i8>) + Sync + 'c;
+
 /// Computes the only row of a matrix product in parts of filters, as [`divide`] does, and says whether it did. `w` has blocks of so many words for so many filters, but for the last one, which may
 /// have fewer of both.
 ///
@@ -214,7 +217,7 @@ pub(crate) unsafe fn filters_in_parts(
     w: &[i32],
     (words, filters): (usize, usize),
     band: Band,
-    kernel: &(dyn Fn(Rows<'_, i8>, &[i32], Rows<'_, i8>) + Sync),
+    kernel: &Product<'_>,
 ) -> bool {
     let all = y.row_len();
     let blocks = all.div_ceil(filters);
