@@ -67,8 +67,16 @@ impl UpperRequant<'_> {
     /// The constants of `count` channels; `None` where some are missing.
     #[inline(always)]
     pub(crate) fn channels(&self, count: usize) -> Option<Channels<'_>> {
-        let sizes = matches!(self.words, 4 | 6) && product(count, self.words) <= self.channels.len();
-        sizes.then_some(Channels { next: self.channels.as_ptr(), words: self.words, of: PhantomData })
+        self.channels_from(0, count)
+    }
+
+    /// The constants of `count` channels from channel `o` on; `None` where some are missing.
+    #[inline(always)]
+    pub(crate) fn channels_from(&self, o: usize, count: usize) -> Option<Channels<'_>> {
+        let words = product(count, self.words);
+        let from = self.channels.get(product(o, self.words)..)?;
+        let sizes = matches!(self.words, 4 | 6) && words <= from.len();
+        sizes.then_some(Channels { next: from.as_ptr(), words: self.words, of: PhantomData })
     }
 
     /// Result of an accumulator.

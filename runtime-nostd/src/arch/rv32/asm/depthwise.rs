@@ -1,5 +1,7 @@
 //! Depthwise convolution, through pointers.
 
+use crate::arch::extent::product;
+use crate::arch::rv32::upper::Channels;
 use crate::kernels::UpperRequant;
 use core::cell::Cell;
 
@@ -7,40 +9,62 @@ use core::cell::Cell;
 #[inline(never)]
 pub(crate) fn sum(taps: &[&[Cell<i8>]], w: &[i8], c: usize, q: &UpperRequant<'_>, out: &[Cell<i8>]) {
     let count = out.len();
-    let blocks = count / 4;
-    if taps.iter().any(|tap| tap.len() < count) {
+    let each = product(4, taps.len());
+    if taps.iter().any(|tap| tap.len() < count) || product(each, count.div_ceil(4)) > w.len() {
         return;
     }
-    let mut w = w.chunks_exact((4 * taps.len()).max(1));
-    for block in 0..blocks {
-        let at = 4 * block;
-        let Some(w) = w.next() else { return };
-        let channels = [0, 1, 2, 3].map(|lane| q.channel(c.wrapping_add(at + lane)));
-        let [Some(a), Some(b), Some(c), Some(d)] = channels else { return };
-        let mut v = [a.first, b.first, c.first, d.first];
-        let mut w = w.as_ptr();
+    let Some(mut channels) = q.channels_from(c, count) else { return };
+    let mut w = w.as_ptr();
+    let mut at = 0;
+    // SAFETY: each tap and `out` have `count` elements, the weights a block for each four of them, and there are constants of so many channels (all compared above).
+    unsafe {
+        while count - at >= 4 {
+            lanes::<4>(taps, at, w, &mut channels, q, out.as_ptr().add(at));
+            w = w.wrapping_add(each);
+            at += 4;
+        }
+        // Channels that are no block.
+        while at < count {
+            lanes::<1>(taps, at, w, &mut channels, q, out.as_ptr().add(at));
+            w = w.wrapping_add(1);
+            at += 1;
+        }
+    }
+}
+
+/// Results of the next `LANES` channels, whose elements begin at `at` in each tap, and whose weights are every four bytes from `w` on.
+///
+/// # Safety
+/// Elements, weights, constants and results of so many channels are there.
+#[inline(always)]
+unsafe fn lanes<const LANES: usize>(
+    taps: &[&[Cell<i8>]],
+    at: usize,
+    w: *const i8,
+    channels: &mut Channels<'_>,
+    q: &UpperRequant<'_>,
+    out: *const Cell<i8>,
+) {
+    let mut w = w;
+    // SAFETY: as the caller says.
+    unsafe {
+        let mut v: [i32; LANES] = core::array::from_fn(|lane| channels.first(lane));
         for tap in taps {
-            // SAFETY: each tap has `count` elements (compared above), and `chunks_exact` four weights for each tap.
-            let (x, weights) =
-                unsafe { (&*tap.as_ptr().add(at).cast::<[Cell<i8>; 4]>(), *w.cast::<[i8; 4]>()) };
-            for lane in 0..4 {
-                let product = i32::from(x[lane].get()).wrapping_mul(weights[lane].into());
-                v[lane] = v[lane].wrapping_add(product);
+            // One by one: signed bytes are loaded as they are.
+            let x = tap.as_ptr().add(at);
+            for (lane, v) in v.iter_mut().enumerate() {
+                let product = i32::from((*x.add(lane)).get()).wrapping_mul((*w.add(lane)).into());
+                *v = v.wrapping_add(product);
             }
             w = w.wrapping_add(4);
         }
-        for ((out, v), channel) in out[at..].iter().zip(v).zip([a, b, c, d]) {
-            out.set(q.result(v, channel));
+        for (lane, v) in v.into_iter().enumerate() {
+            let channel = channels.next();
+            let result = match q.is_signed() {
+                true => q.result(v, channels.signed(channel)),
+                false => q.unsigned(v, channel),
+            };
+            (*out.add(lane)).set(result);
         }
-    }
-    // Channels that are no block.
-    let Some(w) = w.next() else { return };
-    for at in 4 * blocks..count {
-        let Some(channel) = q.channel(c.wrapping_add(at)) else { return };
-        let weights = w.iter().skip(at % 4).step_by(4);
-        let product =
-            |(x, &w): (&&[Cell<i8>], &i8)| x.get(at).map_or(0, |x| i32::from(x.get()).wrapping_mul(w.into()));
-        let v = taps.iter().zip(weights).map(product).fold(channel.first, i32::wrapping_add);
-        out[at].set(q.result(v, channel));
     }
 }
