@@ -359,6 +359,46 @@ fn matrix_products() {
     });
 }
 
+/// Rows of a ring lie where others do: one core computes them.
+#[test]
+fn rings() {
+    rounds(8, |crew, random| {
+        let (p, out_h) = random.conv(false, true);
+        let (w, pad) = (random.bytes(2 * p.k_h * p.k_w * (p.in_c + 8)), 3);
+        let channels = random.words(4 * (p.in_c + 8));
+        let q = HalfRequant { channels: &channels, words: 4, shift: 4, lo: -100, hi: 100 };
+        let (x_row, y_row) = (p.in_w * p.in_c, p.out_w * p.out_c);
+        let (held, ring) = (1 + random.below(p.in_h), 1 + random.below(out_h));
+        let sizes = Sizes { rows: [x_row, y_row], counts: [p.in_h, out_h] };
+        // In memory for all rows there are fewer.
+        let in_rings = |x: Rows<'_, i8>, y: Rows<'_, i8>, kernel: &dyn Fn(Rows<'_, i8>, Rows<'_, i8>)| {
+            let of = |rows: Rows<'_, i8>, count: usize| -> Vec<i8> {
+                (0..count).flat_map(|r| rows.row(r).iter().map(Cell::get).collect::<Vec<_>>()).collect()
+            };
+            let (mut from, mut to) = (of(x, p.in_h), of(y, out_h));
+            kernel(Rows::ring(cells(&mut from), x_row, held), Rows::ring(cells(&mut to), y_row, ring));
+            for (r, row) in to.chunks(y_row).enumerate() {
+                y.row(r).iter().zip(row).for_each(|(y, value)| y.set(*value));
+            }
+        };
+        let band = Band { first: random.below(3), rows: out_h };
+        compare(
+            random,
+            &p,
+            &sizes,
+            0,
+            [
+                &|x, _, y| in_rings(x, y, &|x, y| kernels::depthwise2d_i8_v6m(&p, x, &w, pad, &q, y, band)),
+                &|x, _, y| {
+                    in_rings(x, y, &|x, y| {
+                        kernels::depthwise2d_i8_v6m_crew(crew, 2, &p, x, &w, pad, &q, y, band);
+                    });
+                },
+            ],
+        );
+    });
+}
+
 /// A convolution of points.
 fn point() -> Conv {
     Conv {

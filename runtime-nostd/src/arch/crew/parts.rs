@@ -140,17 +140,22 @@ pub(crate) unsafe fn convolution(
             unsafe { divide_in_beats(crew, cores, rows, work, units, PAIR, &|part| part, &compute) }
         }
         None => {
+            // Some kernels are made for a dilation of 1, and do not look.
+            let reach = span(p.k_h, p.dilation_h.max(1));
             let windows = |rows: Range<usize>| {
                 let top = |row: usize| product(row, p.stride_h);
-                let last = top(rows.end.saturating_sub(1)).saturating_add(span(p.k_h, p.dilation_h));
+                let last = top(rows.end.saturating_sub(1)).saturating_add(reach);
                 let end = last.saturating_add(1).saturating_sub(p.pad_top).min(p.in_h);
                 top(rows.start).saturating_sub(p.pad_top).min(end)..end
             };
+            // Kernels compute the same in numbers that wrap.
+            let wraps = product(band.range().end, p.stride_h).saturating_add(reach) >= usize::MAX / 2;
             let compute = |rows: [Rows<'_, i8>; 2], work: &[Cell<i32>], part: Range<usize>| {
                 kernel(p, rows, work, band_of(part));
             };
             // SAFETY: of the caller.
-            unsafe { divide_in_beats(crew, cores, [x, y], work, band.range(), 1, &windows, &compute) }
+            !wraps
+                && unsafe { divide_in_beats(crew, cores, [x, y], work, band.range(), 1, &windows, &compute) }
         }
     };
     if !divided {
@@ -255,7 +260,9 @@ unsafe fn divide_in_beats(
     let [all_x, all_y, of_work] = &places;
     let rows_apart = apart(all_x, of_work) && apart(all_y, of_work);
     let held = |of: Rows<'_, i8>, units: &Range<usize>| of.run(units.start, units.len()).map(place);
-    let all_held = held(y, &units).is_some() && held(x, &reads(units.clone())).is_some();
+    // In a ring, a row may lie where another one does.
+    let no_ring = |of: Rows<'_, i8>, units: &Range<usize>| of.held().is_some_and(|held| units.end <= held);
+    let all_held = no_ring(y, &units) && no_ring(x, &reads(units.clone()));
     if cores < 2 || crew.helpers() == 0 || units.len() < 2 * few || !rows_apart || !all_held {
         return false;
     }
