@@ -23,7 +23,7 @@ pub(crate) use threads::{Step, PARTS};
 
 /// How two cores wait for each other. A chip's crate implements it with the instructions or registers of the chip; by default they look again and again.
 ///
-/// Nothing but time depends on it: whoever wakes for another reason looks, and waits again.
+/// Results do not depend on it, and a core may wake for any other reason. But a core that sleeps in `wait` and that no `wake` of the other core wakes keeps that one waiting for ever.
 ///
 /// ```ignore
 /// struct Events;
