@@ -73,6 +73,7 @@ pub fn prepare() {
 }
 
 /// Runs the model once, on all cores that the board has.
+#[inline(always)]
 pub(crate) fn invoke<M: kiln::Model>(model: &mut M) -> bool {
     #[cfg(feature = "second-core-sse200")]
     return second_core::invoke(model);

@@ -13,6 +13,7 @@ use super::taps::eight_words;
 use super::tile::FIRST_WORDS;
 use crate::arch::crew::parts::{filters_in_parts, in_parts};
 use crate::arch::crew::Crew;
+use crate::arch::extent::{product, sum};
 use crate::params::{Conv, Requant, Stride};
 use crate::rows::{Band, Rows};
 
@@ -49,7 +50,7 @@ pub fn dense_i8_dsp_crew<const SHIFT: u32, const SIGNED: bool>(
     y: Rows<'_, i8>,
     band: Band,
 ) {
-    let quad = FIRST_WORDS + 2 * x.row_len().div_ceil(2) + requant_words(SIGNED);
+    let quad = sum(product(2, x.row_len().div_ceil(2)), FIRST_WORDS + requant_words(SIGNED));
     let kernel = |x: Rows<'_, i8>, w: &[i32], y: Rows<'_, i8>| {
         dense_i8_dsp::<SHIFT, SIGNED>(x, w, y, Band { first: 0, rows: 1 });
     };
@@ -68,7 +69,8 @@ pub fn dense_i8_dsp_eights_crew<const SHIFT: u32, const SIGNED: bool, const REST
     y: Rows<'_, i8>,
     band: Band,
 ) {
-    let eight = eight_words(x.row_len().div_ceil(2), SIGNED);
+    // What is longer is no slice.
+    let eight = eight_words(x.row_len().div_ceil(2).min(usize::MAX / 16), SIGNED);
     let kernel = |x: Rows<'_, i8>, w: &[i32], y: Rows<'_, i8>| {
         dense_i8_dsp_eights::<SHIFT, SIGNED, REST>(x, w, y, Band { first: 0, rows: 1 });
     };
