@@ -8,7 +8,7 @@
 use super::Signal;
 use core::ops::Range;
 use core::ptr;
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+use core::sync::atomic::{fence, AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
 /// Where two cores meet that compute a model together: one runs it with `invoke_on`, the other one [`help`](Crew::help)s.
 ///
@@ -110,7 +110,7 @@ impl Crew {
 
     /// Computes the second part of the step of that number, if it is still there. Only the core that has the lock `helper` calls it.
     fn take_part(&self, number: usize) {
-        self.joined.store(number, Ordering::SeqCst);
+        store(&self.joined, number);
         if self.posted.load(Ordering::SeqCst) != number {
             self.joined.store(0, Ordering::SeqCst);
             return;
@@ -185,6 +185,12 @@ fn met() {
     core::hint::black_box(());
 }
 
+/// Writes before what follows reads. The order of `SeqCst` alone says so; QEMU, on x86, keeps it between a release and an acquire only where there is a fence.
+fn store(to: &AtomicUsize, value: usize) {
+    to.store(value, Ordering::SeqCst);
+    fence(Ordering::SeqCst);
+}
+
 /// A step that can be joined. When it is dropped, also where a core panics, nobody has the step any more.
 struct Posted<'a> {
     crew: &'a Crew,
@@ -197,7 +203,7 @@ impl Posted<'_> {
     fn close(&mut self) -> bool {
         let crew = self.crew;
         self.open = false;
-        crew.posted.store(0, Ordering::SeqCst);
+        store(&crew.posted, 0);
         until_done(crew, self.number)
     }
 }
@@ -259,11 +265,11 @@ impl TryLock {
         let mark = 0u8;
         // No two calls at the same time have it: it is on the stack of each.
         let own = ptr::from_ref(core::hint::black_box(&mark)) as usize;
-        self.wants.store(own, Ordering::SeqCst);
+        store(&self.wants, own);
         if self.has.load(Ordering::SeqCst) != 0 {
             return None;
         }
-        self.has.store(own, Ordering::SeqCst);
+        store(&self.has, own);
         (self.wants.load(Ordering::SeqCst) == own).then(|| OnDrop(|| self.has.store(0, Ordering::SeqCst)))
     }
 }
