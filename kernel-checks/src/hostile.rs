@@ -136,7 +136,7 @@ fn run(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
         #[cfg(not(target_arch = "arm"))]
         18..=22 => {
             let upper =
-                UpperRequant { channels: w, words: rng.size(3, 6), spread: 3, shift: 5, lo: -128, hi: 127 };
+                UpperRequant { channels: w, words: rng.size(3, 8), spread: 3, shift: 5, lo: -128, hi: 127 };
             match kernel {
                 18 => conv2d_i8_rv32_pairs(&p, x_rows, bytes, 0, &upper, work, y_rows, band),
                 19 => depthwise2d_i8_rv32(&p, x_rows, bytes, 0, &upper, y_rows, band),

@@ -2,16 +2,20 @@
 
 use crate::conv::{describe, run_any};
 use crate::reference::tap;
-use crate::v6m::{draw_channels, resize, shape};
+use crate::v6m::{add, resize, shape};
 use crate::{cells, Case, Check, Mismatch, Rng, Scratch, CREW};
 use kiln::kernels::{
-    conv2d_i8_rv32_pairs, conv2d_i8_rv32_pairs_crew, conv2d_i8_rv32_quads, conv2d_i8_rv32_quads_crew,
-    dense_i8_rv32_pairs, dense_i8_rv32_quads, dense_i8_rv32_singles, depthwise2d_i8_rv32,
-    depthwise2d_i8_rv32_crew, depthwise2d_i8_rv32_rolling, depthwise2d_i8_rv32_rolling_crew, Band, Conv,
-    Rows, UpperRequant,
+    add_i8_rv32, conv2d_i8_rv32_pairs, conv2d_i8_rv32_pairs_crew, conv2d_i8_rv32_quads,
+    conv2d_i8_rv32_quads_crew, dense_i8_rv32_pairs, dense_i8_rv32_quads, dense_i8_rv32_singles,
+    depthwise2d_i8_rv32, depthwise2d_i8_rv32_crew, depthwise2d_i8_rv32_rolling,
+    depthwise2d_i8_rv32_rolling_crew, Band, Conv, Rows, UpperRequant,
 };
 
 pub(crate) const CHECKS: &[Check] = &[
+    Check {
+        name: "add_i8_rv32",
+        run: |rng, scratch| add(rng, scratch, |p, a, b, y| add_i8_rv32(p, 17, a, b, y)),
+    },
     Check { name: "conv2d_i8_rv32_pairs", run: |rng, scratch| convolution(rng, scratch, 1) },
     Check { name: "conv2d_i8_rv32_quads", run: |rng, scratch| convolution(rng, scratch, 2) },
     Check { name: "dense_i8_rv32_pairs", run: |rng, scratch| dense(rng, scratch, 1) },
@@ -204,8 +208,20 @@ fn work<'a>(rng: &mut Rng, scratch: &mut Scratch<'a>, size: usize) -> &'a [core:
 
 /// Constants of channels: any that the arithmetic, which is modular, may meet.
 fn requant<'a>(rng: &mut Rng, scratch: &mut Scratch<'a>, count: usize) -> (&'a [i32], UpperRequant<'a>) {
-    let words = if rng.one_in(2) { 4 } else { 6 };
-    let channels = draw_channels(rng, scratch, count, words);
+    let words = if rng.one_in(2) { 4 } else { 8 };
+    let channels = scratch.words.take(words * count);
+    for channel in channels.chunks_mut(words) {
+        channel.iter_mut().for_each(|word| *word = rng.word() as i32 >> rng.int(0, 20));
+        channel[0] = rng.int(-20_000, 20_000);
+        channel[1] = match rng.int(0, 3) {
+            0 => 0,
+            1 => i32::MAX,
+            _ => rng.int(1, 1 << 18),
+        };
+        if let [_, _, _, _, origin, _, spread, shift] = channel {
+            (*origin, *spread, *shift) = (rng.int(-1000, 20_000), rng.int(0, 31), rng.int(0, 31));
+        }
+    }
     let (lo, hi) = rng.clamp(0);
     let (spread, shift) = (rng.int(0, 18) as u32, rng.int(0, 24) as u32);
     (channels, UpperRequant { channels, words, spread, shift, lo, hi })
@@ -218,7 +234,12 @@ fn requantize(sum: i32, channel: &[i32], q: &UpperRequant<'_>) -> i8 {
     if v as u32 >= limit as u32 {
         return if v < 0 { q.lo as i8 } else { q.hi as i8 };
     }
-    let constant = if channel.len() == 6 && v < channel[4] { channel[5] } else { constant };
-    let product = u64::from((v as u32) << q.spread) * u64::from(multiplier as u32);
-    (((product >> 32) as u32).wrapping_add(constant as u32) as i32 >> q.shift) as i8
+    let (constant, spread, shift) = match *channel {
+        [_, _, _, _, origin, below, spread, shift] => {
+            (if v < origin { below } else { constant }, spread as u32, shift as u32)
+        }
+        _ => (constant, q.spread, q.shift),
+    };
+    let product = u64::from((v as u32).wrapping_shl(spread)) * u64::from(multiplier as u32);
+    (((product >> 32) as u32).wrapping_add(constant as u32) as i32).wrapping_shr(shift) as i8
 }

@@ -3,6 +3,7 @@
 use crate::conv::{describe, run_any};
 use crate::reference::tap;
 use crate::{cells, Case, Check, Mismatch, Rng, Scratch, CREW};
+use core::cell::Cell;
 use kiln::kernels::{
     add_i8_mve, add_i8_v6m, conv2d_i8_v6m_pairs, conv2d_i8_v6m_pairs_crew, conv2d_i8_v6m_singles,
     depthwise2d_i8_v6m, AddLinear, Conv, HalfRequant, Rows,
@@ -15,8 +16,14 @@ pub(crate) const CHECKS: &[Check] = &[
         run: |rng, scratch| convolution(rng, scratch, false),
     },
     Check { name: "depthwise2d_i8_v6m, by definition", run: depthwise },
-    Check { name: "add_i8_v6m, by definition", run: |rng, scratch| add(rng, scratch, false) },
-    Check { name: "add_i8_mve, by definition", run: |rng, scratch| add(rng, scratch, true) },
+    Check {
+        name: "add_i8_v6m, by definition",
+        run: |rng, scratch| add(rng, scratch, |p, a, b, y| add_i8_v6m::<17>(p, a, b, y)),
+    },
+    Check {
+        name: "add_i8_mve, by definition",
+        run: |rng, scratch| add(rng, scratch, |p, a, b, y| add_i8_mve::<17>(p, a, b, y)),
+    },
 ];
 
 /// Filters whose accumulators are kept at once.
@@ -137,7 +144,10 @@ fn depthwise(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
     y.compare(case.with("overlaid", i32::from(overlaid)))
 }
 
-fn add(rng: &mut Rng, mut scratch: Scratch<'_>, mve: bool) -> Result<(), Mismatch> {
+/// A kernel of sums.
+type Add = fn(&AddLinear, &[Cell<i8>], &[i8], &[Cell<i8>]);
+
+pub(crate) fn add(rng: &mut Rng, mut scratch: Scratch<'_>, kernel: Add) -> Result<(), Mismatch> {
     let n = rng.size(0, 40);
     let (a, b) = (scratch.bytes.take_at(n, rng.size(0, 3)), scratch.bytes.take_at(n, rng.size(0, 3)));
     rng.fill_i8(a);
@@ -150,10 +160,7 @@ fn add(rng: &mut Rng, mut scratch: Scratch<'_>, mve: bool) -> Result<(), Mismatc
         let sum = i64::from(*a) * i64::from(p.x) + i64::from(*b) * i64::from(p.y) + i64::from(p.start);
         y.set((sum >> 17).clamp(-128, 127) as i8);
     }
-    match mve {
-        true => add_i8_mve::<17>(&p, cells(a), &*b, y.got()),
-        false => add_i8_v6m::<17>(&p, cells(a), &*b, y.got()),
-    }
+    kernel(&p, cells(a), b, y.got());
     y.compare(Case::new().with("n", n).with("x", p.x).with("y", p.y).with("start", p.start))
 }
 
@@ -194,12 +201,7 @@ pub(crate) fn resize(p: &mut Conv) -> usize {
 }
 
 /// Constants of channels of so many words: the first value in front, and what is signed behind.
-pub(crate) fn draw_channels<'a>(
-    rng: &mut Rng,
-    scratch: &mut Scratch<'a>,
-    count: usize,
-    words: usize,
-) -> &'a [i32] {
+fn draw_channels<'a>(rng: &mut Rng, scratch: &mut Scratch<'a>, count: usize, words: usize) -> &'a [i32] {
     let channels = scratch.words.take(words * count);
     for channel in channels.chunks_mut(words) {
         draw_channel(rng, &mut channel[1..]);

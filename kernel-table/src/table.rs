@@ -541,6 +541,9 @@ macro_rules! kernel_table {
         Mve {
             AddI8Mve = add_i8_mve(I8, I8) -> I8 { arithmetic: Linear, cycles: &[(M55, cycles(0, 4000, 60))] };
         }
+        Rv32 {
+            AddI8Rv32 = add_i8_rv32(I8, I8) -> I8 { arithmetic: Linear, cycles: &[(Hazard3, cycles(0, 20000, 60))] };
+        }
         Simd {
             AddF32Simd = add_f32_simd(F32, F32) -> F32;
             AddI8Simd = add_i8_simd(I8, I8) -> I8 { arithmetic: Linear };

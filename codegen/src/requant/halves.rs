@@ -60,11 +60,6 @@ impl Halves {
         (self.scaled(v as u32) as i32).wrapping_add(constant) >> form.shift
     }
 
-    /// The multiplier, in units of 2^−14.
-    fn whole(&self) -> u32 {
-        u32::from(self.high) << LOW_BITS | u32::from(self.low)
-    }
-
     /// `v` times the multiplier, as the instructions compute it.
     fn scaled(&self, v: u32) -> u32 {
         v.wrapping_mul(self.high.into()).wrapping_add(v.wrapping_mul(self.low.into()) >> LOW_BITS)
@@ -117,62 +112,8 @@ pub fn choose_halves(channels: &[(Reference, Interval)]) -> Option<(HalvesForm, 
     None
 }
 
-/// The same arithmetic with the upper half of one product of 64 bits: by how much `v` and multiplier are shifted for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Upper {
-    /// Of `v`, in all channels.
-    pub spread: u32,
-}
-
-impl Upper {
-    /// A shift with which neither loses bits, if there is one.
-    fn of(all: &[Halves]) -> Option<Upper> {
-        let bits = |halves: &Halves| u32::BITS - halves.whole().leading_zeros();
-        // The multiplier is shifted by what is left of 18.
-        let spread = all.iter().map(bits).max()?.saturating_sub(LOW_BITS).min(Self::BOTH);
-        let fits = |halves: &Halves| u64::from(halves.limit) << spread <= 1 << 32;
-        all.iter().all(fits).then_some(Upper { spread })
-    }
-
-    /// Bits of both shifts: `v · multiplier >> 14` is what is above 32 bits.
-    const BOTH: u32 = u32::BITS - LOW_BITS;
-
-    /// The multiplier of a channel.
-    pub fn multiplier(self, halves: &Halves) -> u32 {
-        halves.whole() << (Self::BOTH - self.spread)
-    }
-
-    /// The twin of the instructions, of which all but the product is [`Halves::apply`].
-    #[cfg(test)]
-    fn scaled(self, halves: &Halves, v: u32) -> u32 {
-        ((u64::from(v << self.spread) * u64::from(self.multiplier(halves))) >> 32) as u32
-    }
-}
-
-/// As [`choose_halves`], with constants for which the product of 64 bits is the same.
-pub fn choose_upper(channels: &[(Reference, Interval)]) -> Option<(HalvesForm, Vec<Halves>, Upper)> {
-    let (Reference { lo, hi, .. }, _) = *channels.first()?;
-    let steps = channels.iter().map(|(reference, range)| Steps::of(reference, *range));
-    let steps = steps.collect::<Option<Vec<_>>>()?;
-    let most = channels.iter().zip(&steps).filter(|(_, steps)| !steps.at.is_empty());
-    let most = most.map(|((reference, _), _)| most_shift(reference)).min().unwrap_or(MOST_SHIFT);
-    for signed in [false, true] {
-        // A smaller shift leaves more bits to the accumulator.
-        for shift in (most.saturating_sub(8)..=most).rev() {
-            let form = HalvesForm { shift, signed, lo, hi };
-            let fitted =
-                channels.iter().zip(&steps).map(|((reference, _), steps)| fit(reference, steps, form));
-            let Some(all) = fitted.collect::<Option<Vec<_>>>() else { continue };
-            if let Some(upper) = Upper::of(&all) {
-                return Some((form, all, upper));
-            }
-        }
-    }
-    None
-}
-
 /// The reference's factor.
-fn factor(reference: &Reference) -> f64 {
+pub(super) fn factor(reference: &Reference) -> f64 {
     f64::from(reference.multiplier.value) * f64::from(reference.multiplier.shift - 31).exp2()
 }
 
@@ -303,33 +244,6 @@ mod tests {
         }
         assert!(unsigned > 200 && signed > 60 && none < 20, "{unsigned} {signed} {none}");
         assert!(rounded_once > 380, "{rounded_once} of 400 layers that round once");
-    }
-
-    #[test]
-    fn one_product_is_what_two_are() {
-        let mut state = 5u64;
-        let mut random = |below: u64| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) % below
-        };
-        let mut found = 0;
-        for _ in 0..200 {
-            let channel = |random: &mut dyn FnMut(u64) -> u64| {
-                let (value, shift) = ((1 << 30) + random(1 << 30) as i32, -5 - random(3) as i32);
-                let width = 1000 + random(200_000) as i64;
-                (reference(value, shift, -128, -128, 127), Interval { lo: -width, hi: width })
-            };
-            let channels = [channel(&mut random), channel(&mut random), channel(&mut random)];
-            let Some((_, all, upper)) = choose_upper(&channels) else { continue };
-            found += 1;
-            for halves in &all {
-                let last = halves.limit.saturating_sub(1);
-                for v in [0, 1, last / 3, last / 2, last].into_iter().chain((0..last).step_by(97)) {
-                    assert_eq!(upper.scaled(halves, v), halves.scaled(v), "{v} {halves:?} {upper:?}");
-                }
-            }
-        }
-        assert!(found > 190, "{found}");
     }
 
     #[test]

@@ -12,7 +12,7 @@
 //! | [`AddAffine`] | sums and differences of two operands, on all cores | `add.rs` |
 //! | [`AverageAffine`] | average pooling, on all cores | `pool.rs` |
 //! | [`Halves`] | cores whose product has 32 bits: Cortex-M0, M0+, M23 | `halves.rs` |
-//! | [`Upper`] | the same in one product, on cores that have its upper half: RISC-V | `halves.rs` |
+//! | [`Upper`] | cores that have the upper half of a product: RISC-V | `upper.rs` |
 //!
 //! [`choose`] finds the form of a whole layer.
 
@@ -30,6 +30,7 @@ mod residue;
 mod search;
 #[cfg(test)]
 mod tests;
+mod upper;
 
 pub use add::{fit_add, fit_add_float, AddAffine, AddFloatReference, AddReference, Products};
 pub use affine::{Affine, Form, SIGNED_GAIN_BITS};
@@ -37,9 +38,10 @@ pub use bias::folded_bias;
 pub use choose::{choose, filters, fits, is_cheap, largest_shift, Channel, Choice, SIGNS};
 pub use fit::fit;
 pub use floats::{choose_floats, Constants, FloatChoice, Rounding};
-pub use halves::{choose_halves, choose_upper, Halves, HalvesForm, Upper};
+pub use halves::{choose_halves, Halves, HalvesForm};
 pub use pool::{fit_average, AverageAffine, AverageReference};
 pub use reference::{Reference, Scaling, Steps};
+pub use upper::{choose_upper, Shifts, Upper, UpperForm};
 
 /// A range of accumulators, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

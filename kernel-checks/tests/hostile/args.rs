@@ -453,7 +453,7 @@ impl<'a> Arg<'a> for UpperRequant<'a> {
     fn draw(d: &'a Draw) -> Self {
         UpperRequant {
             channels: Arg::draw(d),
-            words: d.size(d.pick(&[4, 6])),
+            words: d.size(d.pick(&[4, 8])),
             spread: Arg::draw(d),
             shift: Arg::draw(d),
             lo: Arg::draw(d),

@@ -5,7 +5,7 @@ use crate::rows::Rows;
 use core::cell::Cell;
 
 /// Where the filters' first tap is for one pixel of the result.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Pixel {
     /// Row and column; may be negative. Rows are counted from the lap of the ring in which the first one is.
     top: usize,
@@ -23,6 +23,24 @@ impl Pixel {
             left: column.wrapping_mul(p.stride_w).wrapping_sub(p.pad_left),
             in_h: p.in_h.saturating_sub(skipped),
         }
+    }
+
+    /// The pixel so many columns further on.
+    #[inline(always)]
+    pub(crate) fn further(self, columns: usize, stride: usize) -> Pixel {
+        Pixel { left: self.left.wrapping_add(columns.wrapping_mul(stride)), ..self }
+    }
+
+    /// Whether it is that many columns of the operand behind another pixel, and reads the same rows.
+    #[inline(always)]
+    pub(crate) fn is_behind(&self, other: &Pixel, columns: usize) -> bool {
+        self.shares_rows(other) && self.left.wrapping_sub(other.left) == columns
+    }
+
+    /// Whether it reads the same rows.
+    #[inline(always)]
+    pub(crate) fn shares_rows(&self, other: &Pixel) -> bool {
+        (self.top, self.in_h) == (other.top, other.in_h)
     }
 
     /// The row of the operand `below` the first tap; empty in the padding.

@@ -48,6 +48,8 @@ pub(super) const OTHERS: &[Fuzzed] = typed! {
     add_i8_dsp |p: &AddLinear, a: &[Cell<i8>], b: &[i8], y: &[Cell<i8>]| add_i8_dsp::<31>(p, a, b, y);
     add_i8_v6m |p: &AddLinear, a: &[Cell<i8>], b: &[Cell<i8>], y: &[Cell<i8>]| add_i8_v6m::<1>(p, a, b, y);
     add_i8_v6m |p: &AddLinear, a: &[i8], b: &[Cell<i8>], y: &[Cell<i8>]| add_i8_v6m::<17>(p, a, b, y);
+    add_i8_rv32 |p: &AddLinear, shift: u32, a: &[Cell<i8>], b: &[Cell<i8>], y: &[Cell<i8>]| add_i8_rv32(p, shift, a, b, y);
+    add_i8_rv32 |p: &AddLinear, shift: u32, a: &[i8], b: &[Cell<i8>], y: &[Cell<i8>]| add_i8_rv32(p, shift, a, b, y);
     add_i8_mve |p: &AddLinear, a: &[Cell<i8>], b: &[Cell<i8>], y: &[Cell<i8>]| add_i8_mve::<17>(p, a, b, y);
     add_i8_mve |p: &AddLinear, a: &[i8], b: &[Cell<i8>], y: &[Cell<i8>]| add_i8_mve::<3>(p, a, b, y);
     matmul_f32_simd |p: &MatMul, lo: f32, hi: f32, a: &[Cell<f32>], b: &[f32], y: &[Cell<f32>], work: &[Cell<f32>]|

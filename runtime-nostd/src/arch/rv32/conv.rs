@@ -1,7 +1,8 @@
 //! Convolution in tiles of two or four pixels.
 
+use super::blocks::quads;
 use super::operand::Operand;
-use super::pairs::finish;
+use super::pairs;
 use super::upper::UpperRequant;
 use super::windows::Windows;
 use crate::arch::extent::{product, product_of};
@@ -9,6 +10,7 @@ use crate::arch::pixel::Pixel;
 use crate::params::Conv;
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
+use core::ops::Range;
 
 /// Most filters of a layer: far more than any processor with these kernels has memory for.
 const MOST_FILTERS: usize = u16::MAX as usize;
@@ -32,7 +34,7 @@ pub fn conv2d_i8_rv32_pairs(
     y: Rows<'_, i8>,
     band: Band,
 ) {
-    convolve::<1>(p, x, w, pad, q, work, y, band);
+    convolve::<2>(p, x, w, pad, q, work, y, band);
 }
 
 /// As [`conv2d_i8_rv32_pairs`], in tiles of four pixels. `work` has two words for each tap.
@@ -47,12 +49,12 @@ pub fn conv2d_i8_rv32_quads(
     y: Rows<'_, i8>,
     band: Band,
 ) {
-    convolve::<2>(p, x, w, pad, q, work, y, band);
+    convolve::<4>(p, x, w, pad, q, work, y, band);
 }
 
-/// Convolution in tiles of `EACH` words, each of which is two pixels.
+/// Convolution in tiles of `PIXELS`: two or four.
 #[inline(always)]
-fn convolve<const EACH: usize>(
+fn convolve<const PIXELS: usize>(
     p: &Conv,
     x: Rows<'_, i8>,
     w: &[i8],
@@ -64,35 +66,61 @@ fn convolve<const EACH: usize>(
 ) {
     let size = product_of([p.k_h, p.k_w, p.in_c]);
     // No more pixels than there is memory for.
-    if product(EACH, size) > work.len() || p.out_c > MOST_FILTERS {
+    if product(PIXELS / 2, size) > work.len() || p.out_c > MOST_FILTERS {
         return;
     }
     let Some(tiles) = Windows::new(w, size, p.out_c) else { return };
-    if !y.holds(band.rows, product(p.out_w, p.out_c)) {
+    if p.out_w == 0 || !y.holds(band.rows, product(p.out_w, p.out_c)) {
         return;
     }
     let operand = Operand::new(p, x, pad);
-    let mut pixels = band.range().flat_map(|row| (0..p.out_w).map(move |column| (row, column)));
+    let mut pixels = Pixels { p, x, y, rows: band.range(), columns: 0, pixel: Pixel::default(), out: &[] };
     while let Some(first) = pixels.next() {
         let mut last = first;
-        let mut out: [&[Cell<i8>]; 4] = [&[]; 4];
-        for word in 0..EACH {
-            let both = [0, 1].map(|at| {
-                // Where there are fewer, the last one is computed several times.
-                if word + at > 0 {
-                    last = pixels.next().unwrap_or(last);
-                }
-                let (row, column) = last;
-                let start = column.wrapping_mul(p.out_c);
-                if let Some(out) = out.get_mut(2 * word + at) {
-                    *out = y.row(row).get(start..start.wrapping_add(p.out_c)).unwrap_or(&[]);
-                }
-                Pixel::new(p, x, row, column)
-            });
-            operand.gather::<EACH>(both, work.get(word..).unwrap_or(&[]));
-        }
-        if finish::<EACH>(tiles, work, q, out).is_none() {
+        // Where there are fewer, the last one is computed several times.
+        let tile: [_; PIXELS] = core::array::from_fn(|at| {
+            if at > 0 {
+                last = pixels.next().unwrap_or(last);
+            }
+            last
+        });
+        operand.gather(tile.map(|(pixel, _)| pixel), work);
+        let out = core::array::from_fn(|at| tile.get(at).map_or(&[][..], |&(_, out)| out));
+        let done = match PIXELS {
+            4 => quads::finish(tiles, work, q, out),
+            _ => pairs::finish::<1>(tiles, work, q, out),
+        };
+        if done.is_none() {
             return;
         }
+    }
+}
+
+/// The pixels of a band, and where the results of each are.
+struct Pixels<'a> {
+    p: &'a Conv,
+    x: Rows<'a, i8>,
+    y: Rows<'a, i8>,
+    rows: Range<usize>,
+    /// Pixels that are left in this row.
+    columns: usize,
+    pixel: Pixel,
+    out: &'a [Cell<i8>],
+}
+
+impl<'a> Pixels<'a> {
+    #[inline(always)]
+    fn next(&mut self) -> Option<(Pixel, &'a [Cell<i8>])> {
+        let Conv { out_w, out_c, stride_w, .. } = *self.p;
+        if self.columns == 0 {
+            let row = self.rows.next()?;
+            (self.columns, self.out) = (out_w, self.y.row(row));
+            self.pixel = Pixel::new(self.p, self.x, row, 0);
+        }
+        let (out, behind) = self.out.split_at_checked(out_c)?;
+        let pixel = self.pixel;
+        self.pixel = pixel.further(1, stride_w);
+        (self.columns, self.out) = (self.columns.wrapping_sub(1), behind);
+        Some((pixel, out))
     }
 }

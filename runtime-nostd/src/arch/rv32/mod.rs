@@ -11,8 +11,9 @@
 pub(crate) mod conv;
 pub(crate) mod dense;
 pub(crate) mod depthwise;
+pub(crate) mod elementwise;
 mod operand;
-mod pairs;
+pub(crate) mod pairs;
 pub(crate) mod parts;
 pub(crate) mod rolling;
 pub(crate) mod singles;
@@ -22,7 +23,7 @@ pub(crate) mod windows;
 /// What generated code calls.
 pub(crate) mod kernels {
     pub use super::upper::UpperRequant;
-    pub use super::{conv::*, dense::*, depthwise::*, parts::*};
+    pub use super::{conv::*, dense::*, depthwise::*, elementwise::*, parts::*};
 }
 
 use super::rv32_blocks as blocks;

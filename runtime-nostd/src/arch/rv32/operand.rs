@@ -1,7 +1,7 @@
-//! Operands of windows: what the filters read for two pixels of the result, in the words that the tiles multiply.
+//! Operands of windows: what the filters read for two or four pixels of the result, in the words that the tiles multiply.
 
 use super::blocks::operand::interleave;
-use crate::arch::extent::product;
+use crate::arch::extent::{product, span, sum};
 use crate::arch::pixel::Pixel;
 use crate::params::Conv;
 use crate::rows::Rows;
@@ -25,39 +25,52 @@ impl<'a> Operand<'a> {
         Operand { p, x, padding }
     }
 
-    /// Writes a word for each tap of both pixels, `EACH` words from one to the next. There are words for all taps, and at least one tap.
+    /// Writes a word for each tap of each two pixels, of which there are two or four. There are words for all taps, and at least one tap.
     #[inline(never)]
-    pub(super) fn gather<const EACH: usize>(&self, pixels: [Pixel; 2], words: &[Cell<i32>]) {
+    pub(super) fn gather<const PIXELS: usize>(&self, pixels: [Pixel; PIXELS], words: &[Cell<i32>]) {
         let Conv { in_w, in_c, k_h, k_w, dilation_h, dilation_w, .. } = *self.p;
+        if let Some(()) = self.gather_inside(&pixels, words) {
+            return;
+        }
         let run = product(k_w, in_c);
         let mut words = words;
-        let mut put = |a: &[Cell<i8>], b: &[Cell<i8>]| {
-            interleave::<EACH>(a, b, words);
-            words = words.get(a.len().wrapping_mul(EACH)..).unwrap_or(&[]);
+        let mut put = |sides: [&[Cell<i8>]; PIXELS], len: usize| {
+            interleave(sides, len, words);
+            words = words.get(len.wrapping_mul(PIXELS / 2)..).unwrap_or(&[]);
         };
         for ky in 0..k_h {
-            let sides = pixels.map(|pixel| (pixel, pixel.row(self.x, ky.wrapping_mul(dilation_h))));
+            let below = ky.wrapping_mul(dilation_h);
+            let mut last: (Pixel, &[Cell<i8>]) = (Pixel::default(), &[]);
+            let sides = pixels.map(|pixel| {
+                // Pixels side by side share a row.
+                let image = match pixel.shares_rows(&last.0) {
+                    true => last.1,
+                    false => pixel.row(self.x, below),
+                };
+                last = (pixel, image);
+                last
+            });
             // Taps that lie side by side in the operand.
             if dilation_w == 1 {
-                let [a, b] = sides.map(|(pixel, image)| {
+                let inside = sides.map(|(pixel, image)| {
                     let left = pixel.column(0);
-                    let inside = left < in_w && k_w <= in_w.wrapping_sub(left);
                     let start = left.wrapping_mul(in_c);
-                    image.get(start..start.wrapping_add(run)).filter(|_| inside)
+                    let is_inside = left < in_w && k_w <= in_w.wrapping_sub(left);
+                    image.get(start..start.wrapping_add(run)).filter(|_| is_inside)
                 });
-                if let (Some(a), Some(b)) = (a, b) {
-                    put(a, b);
+                if inside.iter().all(Option::is_some) {
+                    put(inside.map(Option::unwrap_or_default), run);
                     continue;
                 }
             }
             for kx in 0..k_w {
-                let [a, b] = sides.map(|(pixel, image)| {
+                let elements = sides.map(|(pixel, image)| {
                     let ix = pixel.column(kx.wrapping_mul(dilation_w));
                     let start = ix.wrapping_mul(in_c);
                     image.get(start..start.wrapping_add(in_c)).filter(|_| ix < in_w)
                 });
-                if let (Some(a), Some(b)) = (a, b) {
-                    put(a, b);
+                if elements.iter().all(Option::is_some) {
+                    put(elements.map(Option::unwrap_or_default), in_c);
                     continue;
                 }
                 let mut c = 0;
@@ -65,10 +78,40 @@ impl<'a> Operand<'a> {
                     let len = PADDING.min(in_c.wrapping_sub(c));
                     let padding = self.padding.get(..len).unwrap_or(&[]);
                     let part = |x: Option<&'a [Cell<i8>]>| x.and_then(|x| x.get(c..c.wrapping_add(len)));
-                    put(part(a).unwrap_or(padding), part(b).unwrap_or(padding));
+                    put(elements.map(|x| part(x).unwrap_or(padding)), len);
                     c = c.wrapping_add(len);
                 }
             }
         }
+    }
+
+    /// The same for pixels side by side whose taps are all in the operand: the next ones are where the first ones are, so many elements further on. `None` where pixels are others.
+    #[inline(always)]
+    fn gather_inside<const PIXELS: usize>(
+        &self,
+        pixels: &[Pixel; PIXELS],
+        words: &[Cell<i32>],
+    ) -> Option<()> {
+        let Conv { in_w, in_c, k_h, k_w, dilation_h, dilation_w, stride_w, .. } = *self.p;
+        let (first, last) = (pixels.first()?, pixels.last()?);
+        // Between them there are no others.
+        let apart = (PIXELS - 1).wrapping_mul(stride_w);
+        let columns = sum(apart, k_w);
+        let left = first.column(0);
+        if dilation_w != 1 || !last.is_behind(first, apart) || columns > in_w || left > in_w - columns {
+            return None;
+        }
+        let (run, step) = (product(k_w, in_c), product(stride_w, in_c));
+        let elements = sum(span(PIXELS, step), run);
+        let start = left.wrapping_mul(in_c);
+        let mut words = words;
+        for ky in 0..k_h {
+            let image = first.row(self.x, ky.wrapping_mul(dilation_h));
+            let all = image.get(start..start.wrapping_add(elements))?;
+            let sides = core::array::from_fn(|at| all.get(at.wrapping_mul(step)..).unwrap_or(&[]));
+            interleave::<PIXELS>(sides, run, words);
+            words = words.get(run.wrapping_mul(PIXELS / 2)..)?;
+        }
+        Some(())
     }
 }

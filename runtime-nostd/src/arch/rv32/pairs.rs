@@ -10,7 +10,7 @@ use core::cell::Cell;
 
 /// Results of all filters for `2 · EACH` pixels, some of which may be the same, of words of operands, `EACH` for each tap. `None` where something is missing.
 #[inline(always)]
-pub(super) fn finish<const EACH: usize>(
+pub(crate) fn finish<const EACH: usize>(
     mut tiles: Windows<'_>,
     words: &[Cell<i32>],
     q: &UpperRequant<'_>,
@@ -67,11 +67,11 @@ unsafe fn tile<const EACH: usize, const FILTERS: usize>(
         // SAFETY: as the caller says.
         unsafe {
             let channel = channels.next();
-            if q.is_signed() {
-                let channel = channels.signed(channel);
-                (0..2 * EACH).for_each(|at| (*out.0[at].add(f)).set(q.result(v[at], channel)));
+            if q.is_own() {
+                let own = channels.own();
+                (0..2 * EACH).for_each(|at| (*out.0[at].add(f)).set(q.own(v[at], channel, own)));
             } else {
-                (0..2 * EACH).for_each(|at| (*out.0[at].add(f)).set(q.unsigned(v[at], channel)));
+                (0..2 * EACH).for_each(|at| (*out.0[at].add(f)).set(q.common(v[at], channel)));
             }
         }
     }

@@ -3,7 +3,7 @@
 //! A column of three elements is loaded once, and goes to all pixels that it is part of: of the next ones, only sums are kept. With weights and constants in registers, a pixel takes
 //! 3 loads, 9 multiplications and 9 additions (one column apart).
 
-use super::upper::UpperRequant;
+use super::upper::{UpperRequant, OWN};
 use crate::arch::extent::{product, reach};
 use core::cell::Cell;
 
@@ -42,7 +42,7 @@ impl Line<'_> {
             && self.rows.iter().flatten().all(|row| row.len() >= read)
             && self.rows.iter().any(Option::is_some)
             && self.w.len() >= product(9, channels)
-            && matches!(self.q.words, 4 | 6)
+            && matches!(self.q.words, 4 | OWN)
             && self.q.channels.len() >= product(self.q.words, channels)
             && self.out.len() >= product(pixels, channels)
     }
@@ -55,9 +55,9 @@ pub(crate) fn plain(line: &Line<'_>) {
     let inside = pixels.wrapping_sub(1).wrapping_mul(stride).wrapping_add(3).wrapping_sub(padded);
     let inside = inside.wrapping_sub(usize::from(line.pads_right));
     for (c, w) in w.chunks_exact(9).enumerate().take(channels) {
-        let Some(channel) = q.channel(c) else { return };
+        let Some((first, result)) = q.channel(c) else { return };
         for (pixel, out) in line.out.chunks_exact(channels).enumerate().take(pixels) {
-            let mut v = channel.first;
+            let mut v = first;
             for (row, w) in rows.iter().zip(w.chunks_exact(3)) {
                 for (k, &w) in w.iter().enumerate() {
                     let column = pixel.wrapping_mul(stride).wrapping_add(k).wrapping_sub(padded);
@@ -68,7 +68,7 @@ pub(crate) fn plain(line: &Line<'_>) {
                 }
             }
             if let Some(out) = out.get(c) {
-                out.set(q.result(v, channel));
+                out.set(result(v));
             }
         }
     }

@@ -172,15 +172,13 @@ unsafe fn tile<const WORDS: usize>(
         let lower = sum.wrapping_sub(windows << 15).wrapping_sub(h << 16);
         for (out, v) in out.iter().zip([lower, h]) {
             // SAFETY: as the caller says.
-            let channel = unsafe {
+            out.set(unsafe {
                 let channel = channels.next();
-                if q.is_signed() {
-                    channels.signed(channel)
-                } else {
-                    channel
+                match q.is_own() {
+                    true => q.own(v, channel, channels.own()),
+                    false => q.common(v, channel),
                 }
-            };
-            out.set(q.result(v, channel));
+            });
         }
     }
 }

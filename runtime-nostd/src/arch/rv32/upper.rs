@@ -16,14 +16,14 @@ use core::marker::PhantomData;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct UpperRequant<'a> {
-    /// Of each channel: the accumulator's first value, `limit`, `constant`, `multiplier`; in signed layers also `origin`, from which on the constant holds, and the
-    /// constant below.
+    /// Of each channel: the accumulator's first value, `limit`, `constant`, `multiplier`. In layers whose channels have constants of their own, these follow: `origin`, from which on the constant
+    /// holds, the constant below, `spread` and `shift`.
     pub channels: &'a [i32],
-    /// How many of each channel: 4 or 6.
+    /// How many of each channel: 4 or 8.
     pub words: usize,
-    /// Common to the channels.
+    /// Common to the channels, where they have four words.
     pub spread: u32,
-    /// Common to the channels.
+    /// Common to the channels, where they have four words.
     pub shift: u32,
     /// Smallest result.
     pub lo: i32,
@@ -35,33 +35,48 @@ pub struct UpperRequant<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct Channel {
     pub first: i32,
-    pub limit: i32,
-    pub constant: i32,
-    pub multiplier: i32,
-    /// Below which accumulator there is another constant; none is in layers that are not signed.
-    origin: i32,
-    below: i32,
+    limit: i32,
+    constant: i32,
+    multiplier: i32,
 }
 
+/// What channels of eight words have besides.
+#[derive(Clone, Copy)]
+pub(crate) struct Own {
+    /// Below which accumulator there is another constant.
+    origin: i32,
+    below: i32,
+    spread: i32,
+    shift: i32,
+}
+
+/// Words of channels with constants of their own.
+pub(crate) const OWN: usize = 8;
+
 impl UpperRequant<'_> {
-    /// Whether results below the zero point have a constant of their own.
+    /// Whether channels have constants of their own.
     #[inline(always)]
-    pub(crate) fn is_signed(&self) -> bool {
-        self.words == 6
+    pub(crate) fn is_own(&self) -> bool {
+        self.words == OWN
     }
 
-    /// The constants of channel `o`; `None` where they are missing.
+    /// The accumulator's first value and, for any accumulator, the result of channel `o`; `None` where its constants are missing.
     #[inline(always)]
-    pub(crate) fn channel(&self, o: usize) -> Option<Channel> {
-        match *self.channels.get(o.wrapping_mul(self.words)..)? {
-            [first, limit, constant, multiplier, origin, below, ..] if self.is_signed() => {
-                Some(Channel { first, limit, constant, multiplier, origin, below })
+    pub(crate) fn channel(&self, o: usize) -> Option<(i32, impl Fn(i32) -> i8 + '_)> {
+        let (channel, own) = match *self.channels.get(product(o, self.words)..)? {
+            [first, limit, constant, multiplier, origin, below, spread, shift, ..] if self.is_own() => {
+                (Channel { first, limit, constant, multiplier }, Some(Own { origin, below, spread, shift }))
             }
-            [first, limit, constant, multiplier, ..] => {
-                Some(Channel { first, limit, constant, multiplier, origin: i32::MIN, below: constant })
+            [first, limit, constant, multiplier, ..] if self.words == 4 => {
+                (Channel { first, limit, constant, multiplier }, None)
             }
-            _ => None,
-        }
+            _ => return None,
+        };
+        let result = move |v| match own {
+            Some(own) => self.own(v, channel, own),
+            None => self.common(v, channel),
+        };
+        Some((channel.first, result))
     }
 
     /// The constants of `count` channels; `None` where some are missing.
@@ -75,27 +90,31 @@ impl UpperRequant<'_> {
     pub(crate) fn channels_from(&self, o: usize, count: usize) -> Option<Channels<'_>> {
         let words = product(count, self.words);
         let from = self.channels.get(product(o, self.words)..)?;
-        let sizes = matches!(self.words, 4 | 6) && words <= from.len();
+        let sizes = matches!(self.words, 4 | OWN) && words <= from.len();
         sizes.then_some(Channels { next: from.as_ptr(), words: self.words, of: PhantomData })
     }
 
-    /// Result of an accumulator.
+    /// Result of an accumulator in layers whose channels have constants of their own.
     #[inline(always)]
-    pub(crate) fn result(&self, v: i32, channel: Channel) -> i8 {
-        let constant = if v < channel.origin { channel.below } else { channel.constant };
-        self.unsigned(v, Channel { constant, ..channel })
+    pub(crate) fn own(&self, v: i32, channel: Channel, own: Own) -> i8 {
+        let constant = if v < own.origin { own.below } else { channel.constant };
+        self.shifted(v, Channel { constant, ..channel }, own.spread as u32, own.shift as u32)
     }
 
-    /// Result of an accumulator in layers that are not signed.
+    /// Result of an accumulator in layers whose channels have common shifts.
     #[inline(always)]
-    pub(crate) fn unsigned(&self, v: i32, channel: Channel) -> i8 {
+    pub(crate) fn common(&self, v: i32, channel: Channel) -> i8 {
+        self.shifted(v, channel, self.spread, self.shift)
+    }
+
+    #[inline(always)]
+    fn shifted(&self, v: i32, channel: Channel, spread: u32, shift: u32) -> i8 {
         let Channel { limit, constant, multiplier, .. } = channel;
         if v as u32 >= limit as u32 {
             return if v < 0 { self.lo as i8 } else { self.hi as i8 };
         }
-        let product =
-            u64::from((v as u32).wrapping_shl(self.spread)).wrapping_mul(u64::from(multiplier as u32));
-        ((product >> 32) as i32).wrapping_add(constant).wrapping_shr(self.shift) as i8
+        let product = u64::from((v as u32).wrapping_shl(spread)).wrapping_mul(u64::from(multiplier as u32));
+        ((product >> 32) as i32).wrapping_add(constant).wrapping_shr(shift) as i8
     }
 }
 
@@ -107,6 +126,14 @@ pub(crate) struct Channels<'a> {
 }
 
 impl Channels<'_> {
+    /// Where they are.
+    // Only assembly asks for it.
+    #[allow(dead_code)]
+    #[inline(always)]
+    pub(crate) fn as_ptr(&self) -> *const i32 {
+        self.next
+    }
+
     /// The accumulator's first value, `ahead` channels from the next one on.
     ///
     /// # Safety
@@ -126,17 +153,17 @@ impl Channels<'_> {
         // SAFETY: as the caller says. Each has at least four words.
         let [first, limit, constant, multiplier] = unsafe { *self.next.cast::<[i32; 4]>() };
         self.next = self.next.wrapping_add(self.words);
-        Channel { first, limit, constant, multiplier, origin: i32::MIN, below: constant }
+        Channel { first, limit, constant, multiplier }
     }
 
-    /// The last one with all of its constants.
+    /// What the last one has besides.
     ///
     /// # Safety
-    /// It was the last one, and the layer is signed.
+    /// It was the last one, and channels have constants of their own.
     #[inline(always)]
-    pub(crate) unsafe fn signed(&self, channel: Channel) -> Channel {
-        // SAFETY: as the caller says. Each has six words.
-        let [origin, below] = unsafe { *self.next.sub(2).cast::<[i32; 2]>() };
-        Channel { origin, below, ..channel }
+    pub(crate) unsafe fn own(&self) -> Own {
+        // SAFETY: as the caller says. Each has eight words.
+        let [origin, below, spread, shift] = unsafe { *self.next.sub(4).cast::<[i32; 4]>() };
+        Own { origin, below, spread, shift }
     }
 }

@@ -61,6 +61,18 @@ impl<'a> Windows<'a> {
         self.left
     }
 
+    /// Tiles of three filters, and those of two behind them.
+    // Only assembly asks for it.
+    #[allow(dead_code)]
+    #[inline(always)]
+    pub(crate) fn tiles(&self) -> [usize; 2] {
+        match self.left % 3 {
+            0 => [self.left / 3, 0],
+            1 => [(self.left - 4) / 3, 2],
+            _ => [self.left / 3, 1],
+        }
+    }
+
     /// Filters of the next tile; 0 at the end.
     #[inline(always)]
     pub(crate) fn filters(&self) -> usize {

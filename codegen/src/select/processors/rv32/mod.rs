@@ -5,7 +5,7 @@
 mod pack;
 
 use crate::ir::Layout;
-use crate::requant::{choose_upper, Halves, HalvesForm, Reference, Upper};
+use crate::requant::{choose_upper, AddAffine, Products, Reference, Shifts, Upper, UpperForm};
 use crate::select::conv::Images;
 use crate::select::kernel::{self, Asked, Choice, Processor};
 use crate::select::layer::Layer;
@@ -41,21 +41,31 @@ struct Kernel {
     proven: Proven,
 }
 
+/// A sum or difference.
+#[derive(Clone, Debug)]
+struct Sum(AddAffine);
+
 /// What all kernels of a layer have in common.
 #[derive(Clone, Debug)]
 struct Proven {
     layer: Rc<Layer>,
-    form: HalvesForm,
-    halves: Vec<Halves>,
-    upper: Upper,
+    form: UpperForm,
+    channels: Vec<Upper>,
 }
 
 impl Processor for Rv32 {
     fn candidates(&self, asked: &Asked<'_>, core: Core, below: u64) -> Vec<Choice> {
+        let results = asked.graph.ty(asked.node.result).shape.numel();
+        if matches!(asked.node.op, Op::Add { .. } | Op::Sub { .. }) {
+            let cycles =
+                kernel::cycles(KernelId::AddI8Rv32, core, 0, results).filter(|&cycles| cycles < below);
+            let sum = cycles.and_then(|cycles| Some((sums::fit(asked, Products::Low)?, cycles)));
+            let choice = |(by, cycles)| Choice::new(Rc::new(Sum(by)), cycles);
+            return sum.map(choice).into_iter().collect();
+        }
         if !matches!(asked.node.op, Op::Conv2d { .. } | Op::Dense { .. }) || asked.packing.is_some() {
             return Vec::new();
         }
-        let results = asked.graph.ty(asked.node.result).shape.numel();
         let cost = |way: Way| {
             let (id, products) = way.work(asked);
             kernel::cycles(id, core, products, results).filter(|&cycles| cycles < below)
@@ -66,6 +76,10 @@ impl Processor for Rv32 {
         let proven = (!ways.is_empty()).then(|| Proven::of(asked)).flatten();
         let choice = |(way, cycles): (Way, u64)| {
             let kernel = Kernel { way, id: way.work(asked).0, proven: proven.clone()? };
+            // Its assembly has no registers for constants of a channel's own.
+            if matches!(way, Way::Rolling(_)) && kernel.proven.form.shifts.is_none() {
+                return None;
+            }
             let images = way.shape().map_or(1, |shape| shape.images);
             let workspace = way.workspace(&kernel.proven.layer);
             Some(Choice { workspace, images, ..Choice::new(Rc::new(kernel), cycles) })
@@ -129,8 +143,8 @@ impl Proven {
         let layer = asked.layer().filter(|_| asked.graph.ty(asked.node.result).dtype == DType::I8)?;
         let channel = |(o, reference): (usize, &Reference)| (*reference, layer.range(o));
         let channels: Vec<_> = layer.references.iter().enumerate().map(channel).collect();
-        let (form, halves, upper) = choose_upper(&channels)?;
-        Some(Proven { layer, form, halves, upper })
+        let (form, channels) = choose_upper(&channels)?;
+        Some(Proven { layer, form, channels })
     }
 }
 
@@ -217,6 +231,16 @@ impl kernel::Kernel for Kernel {
     }
 }
 
+impl kernel::Kernel for Sum {
+    fn calls<'a>(&self, selector: &mut Selector<'a>, node: &'a Node) -> Selected {
+        selector.sum(node, KernelId::AddI8Rv32, &self.0, false)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
 impl<'a> Selector<'a> {
     fn upper_calls(
         &mut self,
@@ -252,21 +276,24 @@ impl<'a> Selector<'a> {
 
     /// The kernels' `UpperRequant`.
     fn upper_requant(&mut self, proven: &Proven) -> Arg {
-        let Proven { layer, form, halves, upper } = proven;
-        let channel = |(bias, halves): (&i32, &Halves)| {
-            let first = bias.wrapping_add(halves.delta);
-            let own = [first, halves.limit as i32, halves.constant, upper.multiplier(halves) as i32];
-            let signed: &[i32] = if form.signed { &[halves.origin, halves.below] } else { &[] };
-            [&own, signed].concat()
+        let Proven { layer, form, channels } = proven;
+        let channel = |(bias, upper): (&i32, &Upper)| {
+            let first = bias.wrapping_add(upper.delta);
+            let Shifts { spread, shift } = upper.shifts;
+            let words = [first, upper.limit as i32, upper.constant, upper.multiplier as i32];
+            let own = [upper.origin, upper.below, spread as i32, shift as i32];
+            let own: &[i32] = if form.shifts.is_none() { &own } else { &[] };
+            [&words, own].concat()
         };
-        let channels: Vec<i32> = layer.bias.iter().zip(halves).flat_map(channel).collect();
+        let channels: Vec<i32> = layer.bias.iter().zip(channels).flat_map(channel).collect();
         let words = channels.len() / layer.bias.len().max(1);
         let channels = self.step_constant("CHANNELS", Data::from_i32(&channels));
+        let Shifts { spread, shift } = form.shifts.unwrap_or_default();
         let fields = vec![
             ("channels", Field::Constant(channels, Element::I32)),
             ("words", int(words)),
-            ("spread", Field::Int(upper.spread.into())),
-            ("shift", Field::Int(form.shift.into())),
+            ("spread", Field::Int(spread.into())),
+            ("shift", Field::Int(shift.into())),
             ("lo", Field::Int(form.lo.into())),
             ("hi", Field::Int(form.hi.into())),
         ];

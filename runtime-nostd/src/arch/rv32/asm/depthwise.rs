@@ -60,9 +60,9 @@ unsafe fn lanes<const LANES: usize>(
         }
         for (lane, v) in v.into_iter().enumerate() {
             let channel = channels.next();
-            let result = match q.is_signed() {
-                true => q.result(v, channels.signed(channel)),
-                false => q.unsigned(v, channel),
+            let result = match q.is_own() {
+                true => q.own(v, channel, channels.own()),
+                false => q.common(v, channel),
             };
             (*out.add(lane)).set(result);
         }

@@ -2,28 +2,51 @@
 
 use core::cell::Cell;
 
-/// The words of two pixels: `a + 2¹⁶·b` for each two elements, `EACH` words from one to the next.
-#[inline(never)]
-pub(crate) fn interleave<const EACH: usize>(a: &[Cell<i8>], b: &[Cell<i8>], words: &[Cell<i32>]) {
-    let count = a.len();
-    if EACH == 0 || b.len() < count || words.len().saturating_add(EACH - 1) / EACH < count {
+/// The words of each two of two or four pixels: `a + 2¹⁶·b`, for `count` elements.
+#[inline(always)]
+pub(crate) fn interleave<const PIXELS: usize>(
+    pixels: [&[Cell<i8>]; PIXELS],
+    count: usize,
+    words: &[Cell<i32>],
+) {
+    let each = PIXELS / 2;
+    if each == 0 || pixels.iter().any(|pixel| pixel.len() < count) || words.len() / each < count {
         return;
     }
-    let (mut a, mut b, mut to) = (a.as_ptr(), b.as_ptr(), words.as_ptr());
-    // SAFETY: reads `count` elements of each, which are there; writes a word for each, as far as there are words: both have been compared.
+    let mut pixels = pixels.map(<[_]>::as_ptr);
+    let mut to = words.as_ptr();
+    // SAFETY: reads `count` elements of each pixel and writes as many words for each two of them, which are there: both have been compared.
     unsafe {
-        let end = a.add(count);
-        let four = a.add(count & !3);
-        while a != four {
+        let end = to.add(count * each);
+        let fours = to.add((count & !3) * each);
+        while to != fours {
             for at in 0..4 {
-                let (a, b) = ((*a.add(at)).get(), (*b.add(at)).get());
-                (*to.add(at * EACH)).set(i32::from(a).wrapping_add(i32::from(b) << 16));
+                tap(&pixels, at, to.wrapping_add(at * each));
             }
-            (a, b, to) = (a.add(4), b.add(4), to.wrapping_add(4 * EACH));
+            pixels.iter_mut().for_each(|pixel| *pixel = pixel.wrapping_add(4));
+            to = to.wrapping_add(4 * each);
         }
-        while a != end {
-            (*to).set(i32::from((*a).get()).wrapping_add(i32::from((*b).get()) << 16));
-            (a, b, to) = (a.add(1), b.add(1), to.wrapping_add(EACH));
+        while to != end {
+            tap(&pixels, 0, to);
+            pixels.iter_mut().for_each(|pixel| *pixel = pixel.wrapping_add(1));
+            to = to.wrapping_add(each);
+        }
+    }
+}
+
+/// The words of the elements `at`.
+///
+/// # Safety
+/// Elements and words are there.
+#[inline(always)]
+unsafe fn tap<const PIXELS: usize>(pixels: &[*const Cell<i8>; PIXELS], at: usize, to: *const Cell<i32>) {
+    // SAFETY: as the caller says.
+    let element = |pixel: &*const Cell<i8>| i32::from(unsafe { (*pixel.add(at)).get() });
+    for (pair, both) in pixels.chunks_exact(2).enumerate() {
+        if let [a, b] = both {
+            let word = element(a).wrapping_add(element(b) << 16);
+            // SAFETY: as the caller says.
+            unsafe { (*to.add(pair)).set(word) };
         }
     }
 }

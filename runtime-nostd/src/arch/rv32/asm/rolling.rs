@@ -8,7 +8,7 @@ pub(crate) fn roll(line: &Line<'_>) {
     if !line.is_there() || line.channels == 0 {
         return;
     }
-    if line.q.is_signed() {
+    if line.q.is_own() {
         return plain(line);
     }
     let Line { rows, q, pad, channels, pixels, .. } = *line;

@@ -3,5 +3,6 @@
 pub(crate) mod depthwise;
 pub(crate) mod operand;
 pub(crate) mod pairs;
+pub(crate) mod quads;
 pub(crate) mod rolling;
 pub(crate) mod singles;
