@@ -32,7 +32,8 @@ fn convolution(rng: &mut Rng, mut scratch: Scratch<'_>, each: usize) -> Result<(
     rng.fill_i8(x);
     let x = cells(x);
     let (filters, w) = filters(rng, &mut scratch, p.out_c, size);
-    let (channels, q) = requant(rng, &mut scratch, p.out_c);
+    let own = rng.one_in(2);
+    let (channels, q) = requant(rng, &mut scratch, p.out_c, own);
     let pad = rng.i8();
     let (out_row, offset) = (p.out_w * p.out_c, rng.size(0, 3));
     let y = scratch.bytes.twins(out_h * out_row, offset, rng.i8());
@@ -70,7 +71,8 @@ fn dense(rng: &mut Rng, mut scratch: Scratch<'_>, each: usize) -> Result<(), Mis
     let x = cells(x);
     let (filters, w) = filters(rng, &mut scratch, n, size);
     let words = singles(rng, &mut scratch, filters, size);
-    let (channels, q) = requant(rng, &mut scratch, n);
+    let own = rng.one_in(2);
+    let (channels, q) = requant(rng, &mut scratch, n, own);
     let offset = rng.size(0, 3);
     let y = scratch.bytes.twins(rows * n, offset, rng.i8());
     for (index, y) in y.expected().iter().enumerate() {
@@ -119,7 +121,8 @@ fn depthwise(rng: &mut Rng, mut scratch: Scratch<'_>, rolling: bool) -> Result<(
         let (block, tap, lane) = (at / (4 * taps), at / 4 % taps, at % 4);
         *w = filters.get((4 * block + lane) * taps + tap).copied().unwrap_or(0);
     }
-    let (channels, q) = requant(rng, &mut scratch, p.in_c);
+    let own = !rolling && rng.one_in(2);
+    let (channels, q) = requant(rng, &mut scratch, p.in_c, own);
     let pad = rng.i8();
     let (out_row, offset) = (p.out_w * p.out_c, rng.size(0, 3));
     let y = scratch.bytes.twins(out_h * out_row, offset, rng.i8());
@@ -149,7 +152,7 @@ fn filters<'a>(rng: &mut Rng, scratch: &mut Scratch<'a>, count: usize, size: usi
     let most = rng.pick(&[4, 15, 31, 63, 127]);
     rng.fill_i8_in(filters, -most, most);
     let packed = scratch.bytes.take_at(2 * count * size + count, rng.size(0, 3));
-    let longest = (255 / usize::from(most.unsigned_abs())).min(12);
+    let longest = (255 / usize::from(most.unsigned_abs())).min(8);
     let (mut o, mut len) = (0, 0);
     let mut put = |byte| {
         packed[len] = byte;
@@ -207,8 +210,13 @@ fn work<'a>(rng: &mut Rng, scratch: &mut Scratch<'a>, size: usize) -> &'a [core:
 }
 
 /// Constants of channels: any that the arithmetic, which is modular, may meet.
-fn requant<'a>(rng: &mut Rng, scratch: &mut Scratch<'a>, count: usize) -> (&'a [i32], UpperRequant<'a>) {
-    let words = if rng.one_in(2) { 4 } else { 8 };
+fn requant<'a>(
+    rng: &mut Rng,
+    scratch: &mut Scratch<'a>,
+    count: usize,
+    own: bool,
+) -> (&'a [i32], UpperRequant<'a>) {
+    let words = if own { 8 } else { 4 };
     let channels = scratch.words.take(words * count);
     for channel in channels.chunks_mut(words) {
         channel.iter_mut().for_each(|word| *word = rng.word() as i32 >> rng.int(0, 20));

@@ -9,6 +9,9 @@ use std::process::Command;
 /// Crates that are workspaces of their own: an example, or the firmware of a board.
 const OUTSIDE: [&str; 2] = ["examples", "boards"];
 
+/// The runtime's feature that no test has: a test program here has no `defmt` to write to. Among all packages, so that no other one is compiled again with other features.
+const FEATURES: &str = "kiln-nn/defmt";
+
 /// What pages of examples are compiled for.
 pub(crate) const WEB_TARGET: &str = "wasm32-unknown-unknown";
 
@@ -16,11 +19,8 @@ pub(crate) fn run_all() -> Result<(), Failure> {
     let root = root();
     run("format", &mut cargo(&root, &["fmt", "--all", "--check"]))?;
     run("format of the harness and the plugin", &mut rustfmt(&root))?;
-    let lints = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
+    let lints = ["clippy", "--workspace", "--all-targets", "--features", FEATURES, "--", "-D", "warnings"];
     run("lints", &mut cargo(&root, &lints))?;
-    let lints =
-        ["clippy", "-p", "kiln-nn", "--features", "defmt,heapless,std,ndarray", "--", "-D", "warnings"];
-    run("lints of the runtime with its features", &mut cargo(&root, &lints))?;
     lint_outside(&root)?;
     run("tests are built", &mut cargo(&root, &["test", "--workspace", "--no-run"]))?;
     test_workspace(&root)?;
@@ -28,11 +28,8 @@ pub(crate) fn run_all() -> Result<(), Failure> {
     other_hosts::test_runtime()?;
     make_room(&root);
     msrv::check_runtime()?;
-    let documentation = ["doc", "--workspace", "--no-deps"];
+    let documentation = ["doc", "--workspace", "--no-deps", "--features", FEATURES];
     run("documentation", cargo(&root, &documentation).env("RUSTDOCFLAGS", "-D warnings"))?;
-    let documentation = ["doc", "-p", "kiln-nn", "--no-deps", "--features", "defmt,heapless,std,ndarray"];
-    let title = "documentation of the runtime with its features";
-    run(title, cargo(&root, &documentation).env("RUSTDOCFLAGS", "-D warnings"))?;
     for folder in OUTSIDE {
         for package in packages_below(&root.join(folder)) {
             test_package(&root, &package)?;
@@ -64,12 +61,13 @@ fn make_room(root: &Path) {
     }
 }
 
-/// The crate that has probe-rs in it: a workspace of its own, not optimised, because compiling it is what takes time.
+/// The crate that has probe-rs in it: a workspace of its own, not optimised, because compiling it is what takes time. So its tests are compiled by Clippy's driver, as
+/// `cargo clippy` does, and all that it depends on is compiled once.
 fn test_probe(folder: &Path) -> Result<(), Failure> {
     run("format of probe", &mut cargo(folder, &["fmt", "--check"]))?;
-    let lints = ["clippy", "--all-targets", "--", "-D", "warnings"];
-    run("lints of probe", &mut cargo(folder, &lints))?;
-    run("tests of probe", &mut cargo(folder, &["test"]))
+    let mut tests = cargo(folder, &["test"]);
+    tests.env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver").env("CLIPPY_ARGS", "-Dwarnings");
+    run("lints and tests of probe", &mut tests)
 }
 
 /// Files that belong to no package: `kiln_boards` writes them out where they are compiled.

@@ -1,8 +1,7 @@
 //! Convolution in tiles of two or four pixels.
 
-use super::blocks::quads;
+use super::blocks::{pairs, quads};
 use super::operand::Operand;
-use super::pairs;
 use super::upper::UpperRequant;
 use super::windows::Windows;
 use crate::arch::extent::{product, product_of};
@@ -19,7 +18,7 @@ const MOST_FILTERS: usize = u16::MAX as usize;
 ///
 /// Rows of `x` have `in_w · in_c` elements, those of `y` `out_w · out_c`. Padding reads as `pad`.
 ///
-/// Filters come in tiles of three, and of two where a single one would be left. A tile in `w` is a sequence of windows. A window of `n` taps, at most 12, begins with the bytes `8·n` and
+/// Filters come in tiles of three, and of two where a single one would be left. A tile in `w` is a sequence of windows. A window of `n` taps, at most 8, begins with the bytes `8·n` and
 /// `2 + n · filters`. Then follow its weights, for each tap one of each filter. Behind the last window of a tile is a 0.
 /// In each window of each filter, products with any bytes must add up to 16 bits with sign.
 /// `work` has a word for each tap.
@@ -85,10 +84,10 @@ fn convolve<const PIXELS: usize>(
             last
         });
         operand.gather(tile.map(|(pixel, _)| pixel), work);
-        let out = core::array::from_fn(|at| tile.get(at).map_or(&[][..], |&(_, out)| out));
+        let [a, b, c, d] = core::array::from_fn(|at| tile.get(at).map_or(&[][..], |&(_, out)| out));
         let done = match PIXELS {
-            4 => quads::finish(tiles, work, q, out),
-            _ => pairs::finish::<1>(tiles, work, q, out),
+            2 => pairs::finish(tiles, work, q, [a, b]),
+            _ => quads::finish(tiles, work, q, [a, b, c, d]),
         };
         if done.is_none() {
             return;

@@ -87,7 +87,7 @@ impl<'a> Layer<'a> {
 
 /// As [`depthwise2d_i8_rv32`] for filters of 3 × 3 without dilation, one or two columns apart, with at most one column of padding on each side. `w` is \[in_c\]\[9\].
 ///
-/// An element is loaded once for all pixels that it is part of.
+/// An element is loaded once for all pixels that it is part of. Constants of channels are common: nothing is written if they have eight words.
 #[inline(never)]
 pub fn depthwise2d_i8_rv32_rolling(
     p: &Conv,

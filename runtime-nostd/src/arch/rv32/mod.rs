@@ -2,7 +2,7 @@
 //!
 //! # Two products in one multiplication
 //!
-//! `(a + 2¹⁶·b) · w = a·w + 2¹⁶·b·w`: one `MUL` multiplies a weight with two pixels ([`pairs`]), or an element with two weights ([`singles`]). Both products stay apart as long as their sums fit 16 bits. A *window* is
+//! `(a + 2¹⁶·b) · w = a·w + 2¹⁶·b·w`: one `MUL` multiplies a weight with two pixels ([`conv`]), or an element with two weights ([`singles`]). Both products stay apart as long as their sums fit 16 bits. A *window* is
 //! as many taps as their weights allow, as the compiler has proven: about five ([`windows`]). Its sum `s` goes to two accumulators: `q += s` and
 //! `h += (s + 2¹⁵) >> 16`. The half keeps a negative lower field from borrowing of the upper one. So `h` is the sum of the upper fields, and `q − (h << 16)` that of the lower ones.
 //!
@@ -13,7 +13,6 @@ pub(crate) mod dense;
 pub(crate) mod depthwise;
 pub(crate) mod elementwise;
 mod operand;
-pub(crate) mod pairs;
 pub(crate) mod parts;
 pub(crate) mod rolling;
 pub(crate) mod singles;

@@ -32,12 +32,7 @@ impl<'a> Operand<'a> {
         if let Some(()) = self.gather_inside(&pixels, words) {
             return;
         }
-        let run = product(k_w, in_c);
         let mut words = words;
-        let mut put = |sides: [&[Cell<i8>]; PIXELS], len: usize| {
-            interleave(sides, len, words);
-            words = words.get(len.wrapping_mul(PIXELS / 2)..).unwrap_or(&[]);
-        };
         for ky in 0..k_h {
             let below = ky.wrapping_mul(dilation_h);
             let mut last: (Pixel, &[Cell<i8>]) = (Pixel::default(), &[]);
@@ -50,35 +45,21 @@ impl<'a> Operand<'a> {
                 last = (pixel, image);
                 last
             });
-            // Taps that lie side by side in the operand.
-            if dilation_w == 1 {
-                let inside = sides.map(|(pixel, image)| {
-                    let left = pixel.column(0);
-                    let start = left.wrapping_mul(in_c);
-                    let is_inside = left < in_w && k_w <= in_w.wrapping_sub(left);
-                    image.get(start..start.wrapping_add(run)).filter(|_| is_inside)
-                });
-                if inside.iter().all(Option::is_some) {
-                    put(inside.map(Option::unwrap_or_default), run);
-                    continue;
-                }
-            }
             for kx in 0..k_w {
                 let elements = sides.map(|(pixel, image)| {
                     let ix = pixel.column(kx.wrapping_mul(dilation_w));
                     let start = ix.wrapping_mul(in_c);
                     image.get(start..start.wrapping_add(in_c)).filter(|_| ix < in_w)
                 });
-                if elements.iter().all(Option::is_some) {
-                    put(elements.map(Option::unwrap_or_default), in_c);
-                    continue;
-                }
+                // Padding is no longer than it has to be.
+                let most = if elements.iter().all(Option::is_some) { in_c } else { PADDING };
                 let mut c = 0;
                 while c < in_c {
-                    let len = PADDING.min(in_c.wrapping_sub(c));
+                    let len = most.min(in_c.wrapping_sub(c));
                     let padding = self.padding.get(..len).unwrap_or(&[]);
                     let part = |x: Option<&'a [Cell<i8>]>| x.and_then(|x| x.get(c..c.wrapping_add(len)));
-                    put(elements.map(|x| part(x).unwrap_or(padding)), len);
+                    interleave(elements.map(|x| part(x).unwrap_or(padding)), len, words);
+                    words = words.get(len.wrapping_mul(PIXELS / 2)..).unwrap_or(&[]);
                     c = c.wrapping_add(len);
                 }
             }

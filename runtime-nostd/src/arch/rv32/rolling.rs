@@ -3,7 +3,7 @@
 //! A column of three elements is loaded once, and goes to all pixels that it is part of: of the next ones, only sums are kept. With weights and constants in registers, a pixel takes
 //! 3 loads, 9 multiplications and 9 additions (one column apart).
 
-use super::upper::{UpperRequant, OWN};
+use super::upper::UpperRequant;
 use crate::arch::extent::{product, reach};
 use core::cell::Cell;
 
@@ -14,6 +14,7 @@ pub(crate) struct Line<'a> {
     pub rows: [Option<&'a [Cell<i8>]>; 3],
     /// \[channels\]\[9\], row by row.
     pub w: &'a [i8],
+    /// With constants that are common to the channels.
     pub q: &'a UpperRequant<'a>,
     pub pad: i8,
     pub channels: usize,
@@ -42,34 +43,8 @@ impl Line<'_> {
             && self.rows.iter().flatten().all(|row| row.len() >= read)
             && self.rows.iter().any(Option::is_some)
             && self.w.len() >= product(9, channels)
-            && matches!(self.q.words, 4 | OWN)
+            && self.q.words == 4
             && self.q.channels.len() >= product(self.q.words, channels)
             && self.out.len() >= product(pixels, channels)
-    }
-}
-
-/// The results in plain Rust.
-pub(crate) fn plain(line: &Line<'_>) {
-    let Line { rows, w, q, pad, channels, pixels, stride, .. } = *line;
-    let padded = usize::from(line.pads_left);
-    let inside = pixels.wrapping_sub(1).wrapping_mul(stride).wrapping_add(3).wrapping_sub(padded);
-    let inside = inside.wrapping_sub(usize::from(line.pads_right));
-    for (c, w) in w.chunks_exact(9).enumerate().take(channels) {
-        let Some((first, result)) = q.channel(c) else { return };
-        for (pixel, out) in line.out.chunks_exact(channels).enumerate().take(pixels) {
-            let mut v = first;
-            for (row, w) in rows.iter().zip(w.chunks_exact(3)) {
-                for (k, &w) in w.iter().enumerate() {
-                    let column = pixel.wrapping_mul(stride).wrapping_add(k).wrapping_sub(padded);
-                    let at = column.wrapping_mul(channels).wrapping_add(c);
-                    let x = row.filter(|_| column < inside).and_then(|row| row.get(at));
-                    let x = x.map_or(pad, Cell::get);
-                    v = v.wrapping_add(i32::from(x).wrapping_mul(w.into()));
-                }
-            }
-            if let Some(out) = out.get(c) {
-                out.set(result(v));
-            }
-        }
     }
 }

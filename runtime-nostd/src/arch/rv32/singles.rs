@@ -4,10 +4,12 @@
 
 use super::blocks::singles::add;
 use super::upper::{Channels, UpperRequant};
-use super::windows::MOST;
 use crate::arch::extent::product;
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
+
+/// Most taps of a window.
+pub(crate) const MOST: usize = 12;
 
 /// Accumulators `q` and `h` of two filters each.
 pub(crate) type Sums = [[i32; 2]; 4];

@@ -1,7 +1,7 @@
 //! Windows of tiles, as the compiler packs them.
 
 /// Most taps of a window.
-pub(crate) const MOST: usize = 12;
+pub(crate) const MOST: usize = 8;
 
 /// The tiles of a layer: of three filters, and of two where a single one would be left.
 ///

@@ -1,47 +1,108 @@
 //! Tiles of two pixels in assembly.
+//!
+//! A window of `n` taps and three filters takes 10·n + 22 instructions for 6·n products. The constants of channels may be common or their own: one code serves both, so that it is small.
 
+use super::tile::State;
+use crate::arch::rv32::upper::UpperRequant;
 use crate::arch::rv32::windows::Windows;
 use core::cell::Cell;
 
-/// Accumulators `q` and `h`: of the first filter with the first word of a tap, with the second one if there is one, of the next filter.
-pub(crate) type Sums = [[i32; 2]; 6];
-
-/// Adds the products of the next tile, which has `FILTERS` filters, with `EACH` words of each tap.
-#[inline(always)]
-pub(crate) fn add<const EACH: usize, const FILTERS: usize>(
-    tiles: &mut Windows<'_>,
+/// Results of all filters for two pixels, which may be the same, of a word of operands for each tap. `None` where something is missing.
+#[inline(never)]
+pub(crate) fn finish(
+    tiles: Windows<'_>,
     words: &[Cell<i32>],
-    sums: Sums,
-) -> Sums {
-    if words.len() / EACH.max(1) < tiles.size() || tiles.filters() != FILTERS {
-        return sums;
-    }
-    let (x, w) = (words.as_ptr().cast::<i32>(), tiles.bytes().as_ptr());
-    // SAFETY: there are words for all taps, and the next tile has so many filters (both compared above). `Windows` has proven its bytes.
-    let (end, sums) = unsafe {
-        match (EACH, FILTERS) {
-            (1, 3) => two_by_three(x, w, sums),
-            (1, 2) => two_by_two(x, w, sums),
-            _ => return sums,
+    q: &UpperRequant<'_>,
+    out: [&[Cell<i8>]; 2],
+) -> Option<()> {
+    let mut state = State::new(&tiles, words, q, out)?;
+    // Of a channel.
+    let bytes = 4 * q.words;
+    let [threes, twos] = tiles.tiles();
+    // SAFETY: there are words for all taps, results of two pixels and constants of all filters (`State::new`). `Windows` has proven its bytes.
+    unsafe {
+        if threes > 0 {
+            state.tiles = threes;
+            three(&mut state, bytes);
         }
-    };
-    tiles.skip((end as usize).wrapping_sub(w as usize).wrapping_add(1));
-    sums
+        if twos > 0 {
+            state.tiles = twos;
+            two(&mut state, bytes);
+        }
+    }
+    Some(())
 }
 
-/// Two pixels and three filters. Returns where the 0 behind the tile is, and the accumulators.
-///
-/// # Safety
-/// At `w` is a tile of three filters, and at `x` a word for each of its taps.
-#[inline(always)]
-unsafe fn two_by_three(x: *const i32, w: *const i8, sums: Sums) -> (*const i8, Sums) {
-    let [[mut qa, mut ha], [mut qb, mut hb], [mut qc, mut hc], d, e, f] = sums;
-    let mut end = w;
-    // SAFETY: as the caller says. A jump goes to the code of 1 to 12 taps.
-    unsafe {
-        core::arch::asm!(
+/// The loop over tiles. `kiln_first` sets the accumulators to first values, the constants of whose channels begin at `t`; `kiln_epilogue` writes the results.
+macro_rules! all_tiles {
+    () => {
+        concat!(
+            "
+            .macro kiln_begin q, h
+            lw \\h, 0({t})
+            slli \\q, \\h, 16
+            add \\q, \\q, \\h
+            .endm
+            .macro kiln_results at, q, h
+            lw {a}, 4({k})
+            lw {b}, 8({k})
+            lw {c}, 12({k})
+            addi {t}, {bytes}, -16
+            beqz {t}, 6f
+            lw {base}, 16({k})
+            lw {v}, 20({k})
+            lw {x0}, 24({k})
+            lw {u}, 28({k})
+            sub {v}, {v}, {b}
+            6:
+            add {k}, {k}, {bytes}
+            slli {t}, \\h, 16
+            sub \\q, \\q, {t}
+            kiln_result \\q, \\at, {y0}
+            kiln_result \\h, \\at, {y1}
+            .endm
+            ",
+            define_result!("s", "a", "b", "c", "x0", "u", below_origin!("base", "v")),
+            "
+            1:
+            mv {t}, {k}
+            kiln_first
+            lui {half}, 8
+            lw {x}, 0({s})
+            ",
             define_sum!(),
             define_short_add!(),
+            tile_windows!(),
+            "
+            addi {w}, {w}, 1
+            lw {x0}, 36({s})
+            lw {u}, 40({s})
+            lui {base}, 0x80000
+            kiln_epilogue
+            lw {t}, 28({s})
+            addi {t}, {t}, -1
+            sw {t}, 28({s})
+            bnez {t}, 1b
+            .purgem kiln_first
+            .purgem kiln_epilogue
+            .purgem kiln_result
+            .purgem kiln_results
+            .purgem kiln_begin
+            "
+        )
+    };
+}
+
+/// Tiles of three filters, whose channels have so many bytes.
+///
+/// # Safety
+/// What the state names is there, for all tiles.
+#[inline(never)]
+unsafe fn three(state: &mut State, bytes: usize) {
+    let State { mut w, mut channel, y: [mut y0, mut y1, ..], .. } = *state;
+    // SAFETY: as the caller says. A jump goes to the code of 1 to 8 taps.
+    unsafe {
+        core::arch::asm!(
             "
             .macro kiln_next
             srli {u}, {u}, 1
@@ -75,39 +136,50 @@ unsafe fn two_by_three(x: *const i32, w: *const i8, sums: Sums) -> (*const i8, S
             kiln_sum {b}, {qb}, {hb}
             kiln_sum {c}, {qc}, {hc}
             .endm
+            .macro kiln_first
+            kiln_begin {qa}, {ha}
+            add {t}, {t}, {bytes}
+            kiln_begin {qb}, {hb}
+            add {t}, {t}, {bytes}
+            kiln_begin {qc}, {hc}
+            .endm
+            .macro kiln_epilogue
+            kiln_results 0, {qa}, {ha}
+            kiln_results 1, {qb}, {hb}
+            kiln_results 2, {qc}, {hc}
+            addi {y0}, {y0}, 3
+            addi {y1}, {y1}, 3
+            .endm
             ",
-            tile_windows!(),
+            all_tiles!(),
             tap = const 36,
-            x = inout(reg) x => _, w = inout(reg) end, half = in(reg) 1 << 15,
-            x0 = out(reg) _, u = out(reg) _, t = out(reg) _, base = out(reg) _, v = out(reg) _,
-            a = out(reg) _, b = out(reg) _, c = out(reg) _,
-            qa = inout(reg) qa, qb = inout(reg) qb, qc = inout(reg) qc,
-            ha = inout(reg) ha, hb = inout(reg) hb, hc = inout(reg) hc,
-            options(nostack, readonly),
+            s = in(reg) &mut *state, w = inout(reg) w, k = inout(reg) channel, y0 = inout(reg) y0, y1 = inout(reg) y1,
+            bytes = in(reg) bytes, half = out(reg) _, x = out(reg) _, x0 = out(reg) _, u = out(reg) _, t = out(reg) _, v = out(reg) _,
+            base = out(reg) _, a = out(reg) _, b = out(reg) _, c = out(reg) _,
+            qa = out(reg) _, qb = out(reg) _, qc = out(reg) _, ha = out(reg) _, hb = out(reg) _, hc = out(reg) _,
+            options(nostack),
         );
     }
-    (end, [[qa, ha], [qb, hb], [qc, hc], d, e, f])
+    (state.w, state.channel, state.y) = (w, channel, [y0, y1, y0, y1]);
 }
 
-/// Two pixels and two filters. Returns where the 0 behind the tile is, and the accumulators.
+/// Tiles of two filters, whose channels have so many bytes.
 ///
 /// # Safety
-/// At `w` is a tile of two filters, and at `x` a word for each of its taps.
-#[inline(always)]
-unsafe fn two_by_two(x: *const i32, w: *const i8, sums: Sums) -> (*const i8, Sums) {
-    let [[mut qa, mut ha], [mut qb, mut hb], c, d, e, f] = sums;
-    let mut end = w;
-    // SAFETY: as the caller says. A jump goes to the code of 1 to 12 taps.
+/// What the state names is there, for all tiles.
+#[inline(never)]
+unsafe fn two(state: &mut State, bytes: usize) {
+    let State { mut w, mut channel, y: [mut y0, mut y1, ..], .. } = *state;
+    // SAFETY: as the caller says. A jump goes to the code of 1 to 8 taps.
     unsafe {
         core::arch::asm!(
-            define_sum!(),
-            define_short_add!(),
             "
             .macro kiln_next
             srli {u}, {u}, 1
             add {x}, {x}, {u}
-            slli {t}, {u}, 3
-            sub {u}, {t}, {u}
+            slli {t}, {u}, 1
+            slli {u}, {u}, 2
+            add {u}, {u}, {t}
             .endm
             .macro kiln_last
             lw {x0}, -4({x})
@@ -122,23 +194,33 @@ unsafe fn two_by_two(x: *const i32, w: *const i8, sums: Sums) -> (*const i8, Sum
             lb {u}, 1-2*\\at({w})
             mul {t}, {t}, {x0}
             mul {u}, {u}, {x0}
-            add {a}, {a}, {t}
-            add {b}, {b}, {u}
+            kiln_short_add {a}, {t}
+            kiln_short_add {b}, {u}
             .endm
             .macro kiln_split
             kiln_sum {a}, {qa}, {ha}
             kiln_sum {b}, {qb}, {hb}
             .endm
+            .macro kiln_first
+            kiln_begin {qa}, {ha}
+            add {t}, {t}, {bytes}
+            kiln_begin {qb}, {hb}
+            .endm
+            .macro kiln_epilogue
+            kiln_results 0, {qa}, {ha}
+            kiln_results 1, {qb}, {hb}
+            addi {y0}, {y0}, 2
+            addi {y1}, {y1}, 2
+            .endm
             ",
-            tile_windows!(),
-            tap = const 28,
-            x = inout(reg) x => _, w = inout(reg) end, half = in(reg) 1 << 15,
-            x0 = out(reg) _, u = out(reg) _, t = out(reg) _, base = out(reg) _,
-            a = out(reg) _, b = out(reg) _,
-            qa = inout(reg) qa, qb = inout(reg) qb,
-            ha = inout(reg) ha, hb = inout(reg) hb,
-            options(nostack, readonly),
+            all_tiles!(),
+            tap = const 24,
+            s = in(reg) &mut *state, w = inout(reg) w, k = inout(reg) channel, y0 = inout(reg) y0, y1 = inout(reg) y1,
+            bytes = in(reg) bytes, half = out(reg) _, x = out(reg) _, x0 = out(reg) _, u = out(reg) _, t = out(reg) _, v = out(reg) _,
+            base = out(reg) _, a = out(reg) _, b = out(reg) _, c = out(reg) _,
+            qa = out(reg) _, qb = out(reg) _, ha = out(reg) _, hb = out(reg) _,
+            options(nostack),
         );
     }
-    (end, [[qa, ha], [qb, hb], c, d, e, f])
+    (state.w, state.channel, state.y) = (w, channel, [y0, y1, y0, y1]);
 }

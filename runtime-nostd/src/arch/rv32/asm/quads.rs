@@ -3,6 +3,7 @@
 //! A window of `n` taps, two words for each and three filters, takes 17·n + 26 instructions for 12·n products: 1.9 per product in windows of five taps. A tile takes about 130 more,
 //! most of them for its twelve results. Accumulators, sums of the window and everything else stay in 26 registers: all that there are.
 
+use super::tile::State;
 use crate::arch::rv32::upper::UpperRequant;
 use crate::arch::rv32::windows::Windows;
 use core::cell::Cell;
@@ -15,23 +16,9 @@ pub(crate) fn finish(
     q: &UpperRequant<'_>,
     out: [&[Cell<i8>]; 4],
 ) -> Option<()> {
-    let count = tiles.left();
-    let channels = q.channels(count)?;
-    if words.len() / 2 < tiles.size() || out.iter().any(|out| out.len() < count) {
-        return None;
-    }
-    let mut state = State {
-        words: words.as_ptr().cast(),
-        w: tiles.bytes().as_ptr(),
-        y: out.map(|out| out.as_ptr().cast()),
-        channel: channels.as_ptr(),
-        tiles: 0,
-        ends: u32::from(q.hi as u8) | u32::from(q.lo as u8) << 8,
-        spread: q.spread,
-        shift: q.shift,
-    };
+    let mut state = State::new(&tiles, words, q, out)?;
     let [threes, twos] = tiles.tiles();
-    // SAFETY: there are words for all taps, results of four pixels and constants of all filters (compared above). `Windows` has proven its bytes.
+    // SAFETY: there are words for all taps, results of four pixels and constants of all filters (`State::new`). `Windows` has proven its bytes.
     unsafe {
         if threes > 0 {
             state.tiles = threes;
@@ -49,21 +36,6 @@ pub(crate) fn finish(
         }
     }
     Some(())
-}
-
-/// What the code reads, in this order. It moves on from tile to tile.
-#[repr(C)]
-struct State {
-    words: *const i32,
-    w: *const i8,
-    y: [*const i8; 4],
-    channel: *const i32,
-    /// Tiles that are left, of as many filters as the code has.
-    tiles: usize,
-    /// Results of sums above and, in the second byte, below all steps.
-    ends: u32,
-    spread: u32,
-    shift: u32,
 }
 
 /// The loop over tiles. `kiln_first` sets the accumulators to first values, the constants of whose channels `t` points at; `kiln_epilogue` writes the results.
@@ -129,34 +101,6 @@ macro_rules! define_begin {
     };
 }
 
-/// `kiln_result`: `v` as a result, so many bytes behind `y`. `$constant` is what adds the constant to `t`.
-macro_rules! define_result {
-    ($constant:literal) => {
-        concat!(
-            "
-            .macro kiln_result v, at, y
-            bltu \\v, {b}, 8f
-            lw {t}, 32({x})
-            srli \\v, \\v, 31
-            slli \\v, \\v, 3
-            srl {t}, {t}, \\v
-            j 9f
-            8:
-            sll {t}, \\v, {e}
-            mulhu {t}, {t}, {d}
-            ",
-            $constant,
-            "
-            add {t}, {t}, {c}
-            sra {t}, {t}, {f}
-            9:
-            sb {t}, \\at(\\y)
-            .endm
-            "
-        )
-    };
-}
-
 /// `kiln_results`: the results of a filter, whose constants begin at `a`; those behind `$more` are read by that.
 macro_rules! define_results {
     ($more:literal, $bytes:literal) => {
@@ -189,7 +133,7 @@ macro_rules! define_results {
 /// Constants that are common to the channels.
 macro_rules! common {
     () => {
-        concat!(define_begin!(), define_result!(""), define_results!("", "16"))
+        concat!(define_begin!(), define_result!("x", "b", "c", "d", "e", "f", ""), define_results!("", "16"),)
     };
 }
 
@@ -198,13 +142,7 @@ macro_rules! own {
     () => {
         concat!(
             define_begin!(),
-            define_result!(
-                "
-                bge \\v, {w}, 7f
-                add {t}, {t}, {half}
-                7:
-                "
-            ),
+            define_result!("x", "b", "c", "d", "e", "f", below_origin!("w", "half")),
             define_results!(
                 "
                 lw {w}, 16({a})
@@ -329,7 +267,7 @@ macro_rules! three {
         /// What the state names is there, for all tiles.
         #[inline(never)]
         unsafe fn $name(state: &mut State) {
-            // SAFETY: as the caller says. A jump goes to the code of 1 to 12 taps. The stack has its pointer back at the end.
+            // SAFETY: as the caller says. A jump goes to the code of 1 to 8 taps. The stack has its pointer back at the end.
             unsafe {
                 core::arch::asm!(
                     three_filters!(),
@@ -371,7 +309,7 @@ macro_rules! two {
         /// What the state names is there, for all tiles.
         #[inline(never)]
         unsafe fn $name(state: &mut State) {
-            // SAFETY: as the caller says. A jump goes to the code of 1 to 12 taps. The stack has its pointer back at the end.
+            // SAFETY: as the caller says. A jump goes to the code of 1 to 8 taps. The stack has its pointer back at the end.
             unsafe {
                 core::arch::asm!(
                     two_filters!(),

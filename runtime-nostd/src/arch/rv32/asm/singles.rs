@@ -2,8 +2,7 @@
 //!
 //! A window of `n` taps and eight filters takes 17·n + 25 instructions for 8·n products: 2.4 per product in windows of twelve taps.
 
-use crate::arch::rv32::singles::{Sums, Tiles};
-use crate::arch::rv32::windows::MOST;
+use crate::arch::rv32::singles::{Sums, Tiles, MOST};
 use core::cell::Cell;
 
 /// Adds the products of the next tile, which has `WORDS` words of filters for each tap, with the elements in `work`, and half of the upper field's unit for each window.

@@ -1,35 +1,59 @@
-//! Tiles in plain Rust.
+//! Tiles in plain Rust, of two pixels or, in two words for each tap, of four.
 
+use crate::arch::rv32::upper::UpperRequant;
 use crate::arch::rv32::windows::Windows;
 use core::cell::Cell;
 
-/// Accumulators `q` and `h`: of the first filter with the first word of a tap, with the second one if there is one, of the next filter.
-pub(crate) type Sums = [[i32; 2]; 6];
+/// Accumulators of two pixels each: of the first filter with the first word of a tap, with the second one if there is one, of the next filter.
+type Sums = [[i32; 2]; 6];
 
-/// Adds the products of the next tile, which has `FILTERS` filters, with `EACH` words of each tap.
-pub(crate) fn add<const EACH: usize, const FILTERS: usize>(
-    tiles: &mut Windows<'_>,
+/// Results of all filters for `PIXELS` pixels, some of which may be the same, of words of operands for each tap. `None` where something is missing.
+pub(crate) fn finish<const PIXELS: usize>(
+    mut tiles: Windows<'_>,
     words: &[Cell<i32>],
-    mut sums: Sums,
-) -> Sums {
-    if words.len() / EACH.max(1) < tiles.size() || tiles.filters() != FILTERS {
-        return sums;
+    q: &UpperRequant<'_>,
+    out: [&[Cell<i8>]; PIXELS],
+) -> Option<()> {
+    let (each, count) = (PIXELS / 2, tiles.left());
+    q.channels(count)?;
+    if words.len() / each < tiles.size() || out.iter().any(|out| out.len() < count) {
+        return None;
     }
-    let (bytes, mut words) = (tiles.bytes(), words);
+    let mut o = 0;
+    while tiles.filters() > 0 {
+        let filters = tiles.filters();
+        let sums = add(&mut tiles, words, each);
+        for f in 0..filters {
+            let (first, result) = q.channel(o)?;
+            for (at, out) in out.iter().enumerate() {
+                let [sum, upper] = *sums.get(f * each + at / 2)?;
+                let v = if at % 2 == 0 { sum.wrapping_sub(upper << 16) } else { upper };
+                out.get(o)?.set(result(first.wrapping_add(v)));
+            }
+            o += 1;
+        }
+    }
+    Some(())
+}
+
+/// The sums of the next tile, with `each` words of each tap.
+fn add(tiles: &mut Windows<'_>, words: &[Cell<i32>], each: usize) -> Sums {
+    let (filters, bytes, mut words) = (tiles.filters(), tiles.bytes(), words);
+    let mut sums: Sums = [[0; 2]; 6];
     let mut len = 0;
     while let Some(&[eight, step, ..]) = bytes.get(len..).filter(|w| w.first() != Some(&0)) {
         let (taps, step) = (eight as u8 as usize / 8, step as u8 as usize);
         let w = bytes.get(len + 2..len + step).unwrap_or(&[]);
-        let window = words.get(..taps * EACH).unwrap_or(&[]);
-        for (at, [q, h]) in sums.iter_mut().enumerate().take(EACH * FILTERS) {
-            let weights = w.iter().skip(at / EACH).step_by(FILTERS);
-            let words = window.iter().skip(at % EACH).step_by(EACH);
+        let window = words.get(..taps * each).unwrap_or(&[]);
+        for (at, [q, h]) in sums.iter_mut().enumerate().take(each * filters) {
+            let weights = w.iter().skip(at / each).step_by(filters);
+            let words = window.iter().skip(at % each).step_by(each);
             let product = |(x, &w): (&Cell<i32>, &i8)| x.get().wrapping_mul(w.into());
             let sum = words.zip(weights).map(product).fold(0, i32::wrapping_add);
             *q = q.wrapping_add(sum);
             *h = h.wrapping_add(sum.wrapping_add(1 << 15) >> 16);
         }
-        words = words.get(taps * EACH..).unwrap_or(&[]);
+        words = words.get(taps * each..).unwrap_or(&[]);
         len += step;
     }
     tiles.skip(len + 1);
