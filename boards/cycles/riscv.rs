@@ -5,16 +5,20 @@
 //!
 //! | instructions | cycles |
 //! |---|---|
-//! | arithmetic, `MUL`, `MULH` and their kin, store | 1 |
+//! | arithmetic, bit manipulation (Zba, Zbb, Zbs, Zbkb), `MUL`, `MULH` and their kin, store | 1 |
 //! | load | 1, or 2 where the next instruction uses what it loads; taken as 2 |
 //! | branch | 1, or 2 if it is taken |
 //! | `JAL`, `JALR` | 2 |
 //! | `DIV`, `REM` | 18 or 19; taken as 18 |
+//! | `LR`, `SC` | 1 or 2; taken as 2 |
+//! | atomic operations in memory | 4 |
 use super::model::{Class, Cost, Flow};
 
 const LOAD: u32 = 2;
 const DIVIDE: u32 = 18;
 const TAKEN: u32 = 1;
+const EXCLUSIVE: u32 = 2;
+const ATOMIC: u32 = 4;
 
 /// Whether an instruction that begins with this halfword has a second one.
 pub fn is_wide(first: u16) -> bool {
@@ -41,6 +45,9 @@ fn wide(instruction: u32) -> (Class, u32, u32) {
         0x33 if funct7 == 1 && funct3 >= 4 => (Class::Divide, DIVIDE, 0),
         0x33 if funct7 == 1 => (Class::Multiply, 1, 0),
         0x13 | 0x17 | 0x33 | 0x37 => (Class::Alu, 1, 0),
+        0x2f if funct7 >> 2 == 0b00010 => (Class::Load, EXCLUSIVE, 0),
+        0x2f if funct7 >> 2 == 0b00011 => (Class::Store, EXCLUSIVE, 0),
+        0x2f => (Class::Other, ATOMIC, 0),
         _ => (Class::Other, 1, 0),
     }
 }
@@ -77,6 +84,16 @@ mod tests {
             (0x0080_00ef, Class::Branch, 1, 1),   // jal
             (0x0000_8067, Class::Branch, 1, 1),   // ret
             (0x0000_1537, Class::Alu, 1, 0),      // lui
+            (0x20b5_2533, Class::Alu, 1, 0),      // sh1add a0, a0, a1
+            (0x0ab5_6533, Class::Alu, 1, 0),      // max a0, a0, a1
+            (0x0ab5_4533, Class::Alu, 1, 0),      // min
+            (0x08b5_4533, Class::Alu, 1, 0),      // pack
+            (0x6005_1513, Class::Alu, 1, 0),      // clz a0, a0
+            (0x6045_1513, Class::Alu, 1, 0),      // sext.b a0, a0
+            (0x48b5_5533, Class::Alu, 1, 0),      // bext a0, a0, a1
+            (0x1005_a52f, Class::Load, 2, 0),     // lr.w a0, (a1)
+            (0x18c5_a52f, Class::Store, 2, 0),    // sc.w a0, a2, (a1)
+            (0x00c5_a52f, Class::Other, 4, 0),    // amoadd.w a0, a2, (a1)
             (0xb000_2573, Class::Other, 1, 0),    // csrr a0, mcycle
         ] {
             let (first, second) = (instruction as u16, (instruction >> 16) as u16);

@@ -161,7 +161,7 @@ fn sequences_on_a_cortex_m0plus() {
     check("qemu-cortex-m0", CORTEX_M0PLUS, Count { instructions: 2, cycles: 2 + 3 });
 }
 
-/// The same on Hazard3.
+/// Of Hazard3.
 const HAZARD3: &[Sequence] = &[
     ("add a0, a1, a2; slli a0, a0, 3; lui a0, 5", 3, 3),
     ("lw a0, 0(s0); lbu a1, 4(s0)", 2, 4),
@@ -174,11 +174,15 @@ const HAZARD3: &[Sequence] = &[
     ("li a0, 10; 2: addi a0, a0, -1; bnez a0, 2b", 21, 1 + 10 * 2 + 9),
     ("jal leaf", 2, 2 + 2),
     ("csrr a0, mstatus", 1, 1),
+    // Bit manipulation, and atomic accesses.
+    ("sh2add a0, a1, a2; andn a0, a1, a2; max a0, a1, a2; clz a0, a1; sext.b a0, a1; rev8 a0, a1", 6, 6),
+    ("bset a0, a1, a2; bexti a0, a1, 3; pack a0, a1, a2; packh a0, a1, a2", 4, 4),
+    ("lr.w a0, (s0); sc.w a1, a0, (s0); amoadd.w a0, a1, (s0)", 3, 2 + 2 + 4),
 ];
 
 #[test]
 fn sequences_on_hazard3() {
-    check("qemu-rv32imc", HAZARD3, Count { instructions: 2, cycles: 2 + 2 });
+    check("qemu-rv32imac-zb", HAZARD3, Count { instructions: 2, cycles: 2 + 2 });
 }
 
 #[test]

@@ -8,6 +8,7 @@ pub mod side_by_side;
 use cargo_kiln::compare::compare;
 use cargo_kiln::place::{Built, Place};
 use kiln_boards::image::Image;
+use kiln_boards::Board;
 use kiln_codegen::ir::{Data, Graph};
 use kiln_codegen::{compile_graph, Options, Qdq};
 use std::collections::BTreeMap;
@@ -81,6 +82,18 @@ pub fn golden_onnx() -> Vec<Model> {
 /// Whether `KILN_SWEEP` asks for everything: every test on all models that it can take, which takes hours.
 pub fn sweeps() -> bool {
     std::env::var_os("KILN_SWEEP").is_some()
+}
+
+/// Of the emulated boards whose name contains a text, one of those that run the same instructions.
+pub fn emulated_kinds(name: &str) -> Vec<&'static Board> {
+    let mut boards: Vec<&Board> = Vec::new();
+    for board in Board::all().iter().filter(|board| board.is_emulated() && board.name.contains(name)) {
+        let same = |other: &&Board| (&other.target, &other.rustflags) == (&board.target, &board.rustflags);
+        if !boards.iter().any(same) {
+            boards.push(board);
+        }
+    }
+    boards
 }
 
 /// The version of ONNX whose backend tests are run.

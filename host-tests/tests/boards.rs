@@ -13,6 +13,9 @@ use std::time::Duration;
 
 const BOARDS: [&str; 2] = ["qemu-cortex-m55", "qemu-rv32imc"];
 
+/// A board that a sweep tries as well: the same kernels, compiled with instructions for bit manipulation.
+const SWEPT: &str = "qemu-rv32imac-zb";
+
 /// A board with two cores, which share steps there.
 const TWO_CORES: &str = "qemu-cortex-m33-dual";
 
@@ -57,7 +60,8 @@ fn main() -> ! {
 
 /// Every way to compile a model, and where it is tried.
 fn ways() -> Vec<(Options, Vec<String>)> {
-    let boards = BOARDS.map(str::to_owned).to_vec();
+    let swept = if sweeps() { Some(SWEPT) } else { None };
+    let boards: Vec<String> = BOARDS.into_iter().chain(swept).map(str::to_owned).collect();
     let shared =
         [(Optimize::Speed, None), (Optimize::Memory, None), (Optimize::Speed, Some(Target::CortexM0))];
     let shared =

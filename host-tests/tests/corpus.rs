@@ -6,7 +6,7 @@ use cargo_kiln::place::Place;
 use cargo_kiln::validate::validate;
 use kiln_codegen::ir::Graph;
 use kiln_codegen::{compile_graph, import, Error, Input, Optimize, Options};
-use kiln_host_tests::{golden_onnx, networks, own_models, sweeps, unsupported, Model};
+use kiln_host_tests::{emulated_kinds, golden_onnx, networks, own_models, sweeps, unsupported, Model};
 use kiln_tools::report::macs;
 
 /// A model that is not listed compiles; one that is listed is refused as unsupported, and not for another reason.
@@ -179,8 +179,7 @@ const LAYER_BYTES: usize = 1 << 20;
 /// set, of every model of at most 1 MB and in every mode, which takes hours.
 #[test]
 fn every_emulated_board() {
-    let places: Vec<&str> =
-        kiln_boards::Board::all().iter().filter(|b| b.is_emulated()).map(|b| b.name.as_str()).collect();
+    let places: Vec<&str> = emulated_kinds("").iter().map(|board| board.name.as_str()).collect();
     assert!(places.len() >= 4, "{places:?}");
     let sweep = sweeps();
     let modes = [Optimize::Speed, Optimize::Size, Optimize::Memory];

@@ -3,6 +3,7 @@
 
 use kiln_boards::firmware::{build_program, ProgramRequest};
 use kiln_boards::{qemu, Board, Error};
+use kiln_host_tests::emulated_kinds;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,15 +14,7 @@ const LIMIT: Duration = Duration::from_secs(600);
 fn kernels_compute_what_they_mean() {
     let rounds = std::env::var("KILN_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(150);
     let wanted = std::env::var("KILN_BOARD").unwrap_or_default();
-    let emulated = Board::all().iter().filter(|board| board.is_emulated() && board.name.contains(&wanted));
-    let mut boards: Vec<&Board> = Vec::new();
-    for board in emulated {
-        // One of those that run the same instructions.
-        let kind = |board: &Board| (board.target.clone(), board.rustflags.clone());
-        if boards.iter().all(|other| kind(other) != kind(board)) {
-            boards.push(board);
-        }
-    }
+    let boards = emulated_kinds(&wanted);
     assert!(!boards.is_empty(), "no emulated board has `{wanted}` in its name");
     // Cargo builds one after the other; what has been built runs meanwhile.
     let results = thread::scope(|scope| {

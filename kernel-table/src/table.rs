@@ -53,7 +53,7 @@ pub enum Core {
     M4,
     /// Cortex-M55. Kernels without vectors are told the cycles of Cortex-M4.
     M55,
-    /// Hazard3, the RISC-V core of RP2350, and what is told its cycles: ESP32-C3.
+    /// Hazard3, the RISC-V core of RP2350, and what is told its cycles: ESP32-C3 and C6.
     Hazard3,
     /// A core of a server, a few years old.
     Host,
@@ -82,7 +82,7 @@ pub enum Target {
     CortexMDsp,
     /// Armv8.1-M with Helium (MVE), vectors of 16 bytes: Cortex-M52, M55 and M85.
     CortexMHelium,
-    /// RV32IM and what extends it: ESP32-C3, Hazard3. One instruction for a product of 32 bits, one for its upper half, 26 free registers.
+    /// RV32IM and what extends it: ESP32-C3 and C6, Hazard3. One instruction for a product of 32 bits, one for its upper half, 26 free registers.
     Rv32,
     /// x86-64, AArch64 and WebAssembly: vectors, of what width is decided when the program runs.
     Vectors,
@@ -124,7 +124,7 @@ pub(crate) static TARGETS: [(Target, Facts); 6] = [
     (
         Target::Rv32,
         Facts {
-            names: &["rv32imc", "rv32imac", "esp32-c3", "hazard3"],
+            names: &["rv32imc", "rv32imac", "esp32-c3", "esp32-c6", "hazard3"],
             isas: &[Isa::Rv32],
             core: Core::Hazard3,
             alignment: 1,

@@ -4,7 +4,7 @@ use crate::{Error, Image, Processor};
 use probe_rs::flashing::{
     image_format, DownloadOptions, FlashError, FlashLoader, FlashProgress, ProgressEvent, ProgressOperation,
 };
-use probe_rs::Session;
+use probe_rs::{Session, Target};
 use probe_rs_target::MemoryRegion;
 use std::fs::File;
 
@@ -70,9 +70,8 @@ pub fn reset(session: &mut Session, mut events: impl FnMut(Event)) -> Result<(),
 fn loader(session: &mut Session, image: &Image) -> Result<FlashLoader, Error> {
     let target = session.target();
     let mut loader = target.flash_loader();
-    let mut regions = target.memory_map.iter().filter_map(MemoryRegion::as_nvm_region);
-    let in_flash = regions.any(|region| image.segments.iter().any(|s| region.range.contains(&s.address)));
-    if let Some(format) = target.default_format.as_deref().filter(|_| in_flash).and_then(image_format) {
+    let format = target.default_format.as_deref().filter(|_| reaches_flash(target, image));
+    if let Some(format) = format.and_then(image_format) {
         let mut file = File::open(&image.path).map_err(at(&image.path))?;
         let loaded = loader.load_image(session, &mut file, format.create_loader(None), None);
         loaded.map_err(|source| Error::Format { source: Box::new(source) })?;
@@ -88,6 +87,12 @@ fn loader(session: &mut Session, image: &Image) -> Result<FlashLoader, Error> {
             .map_err(|source| Error::Flash { step: PROGRAM, source: Box::new(source) })?;
     }
     Ok(loader)
+}
+
+/// Whether some of the image is in flash.
+pub(crate) fn reaches_flash(target: &Target, image: &Image) -> bool {
+    let mut regions = target.memory_map.iter().filter_map(MemoryRegion::as_nvm_region);
+    regions.any(|region| image.segments.iter().any(|segment| region.range.contains(&segment.address)))
 }
 
 /// probe-rs tells the sizes of all steps first.

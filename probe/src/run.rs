@@ -1,9 +1,10 @@
 //! From reset to the end of the firmware.
 use crate::error::lost;
 use crate::files::{Answer, Files};
+use crate::flash::reaches_flash;
 use crate::log::{Frames, Log};
 use crate::{Error, Image, Processor};
-use probe_rs::{BreakpointCause, Core, CoreStatus, HaltReason, Session, VectorCatchCondition};
+use probe_rs::{BreakpointCause, Core, CoreStatus, HaltReason, Session, Target, VectorCatchCondition};
 use probe_rs_target::MemoryRegion;
 use std::path::PathBuf;
 use std::thread;
@@ -23,7 +24,8 @@ const PAUSE: Duration = Duration::from_millis(2);
 /// How long a chip takes to halt at most.
 const HALT: Duration = Duration::from_millis(500);
 
-/// Resets the chip, lets the firmware run until it ends, and returns its exit status. What it prints and logs goes to `print`.
+/// Starts firmware that [`flash`](crate::flash) has written, lets it run until it ends, and returns its exit status. What it prints and logs goes
+/// to `print`.
 ///
 /// # Errors
 /// [`Error::Stopped`] where the firmware runs into a fault or a breakpoint, [`Error::TimedOut`], [`Error::Lost`], [`Error::Log`].
@@ -36,33 +38,51 @@ pub fn run(
     const STARTING: &str = "starting the firmware";
     let frames = Frames::of(image)?;
     let mut log = Log::new(image, frames.as_ref());
+    let in_ram = is_in_ram(session.target(), image);
     let mut core = session.core(0).map_err(lost(STARTING))?;
-    core.reset_and_halt(HALT).map_err(lost(STARTING))?;
+    match in_ram {
+        // Writing it there began with a reset. Not every chip's RAM outlasts another one.
+        true => core.halt(HALT),
+        false => core.reset_and_halt(HALT),
+    }
+    .map_err(lost(STARTING))?;
     log.clear(&mut core)?;
     // Not every chip can catch faults; a firmware that faults there is seen to take too long.
     let _ = core.enable_vector_catch(VectorCatchCondition::HardFault);
     drop(core);
-    start_in_ram(session, image).map_err(lost(STARTING))?;
+    if in_ram {
+        start_in_ram(session, image).map_err(lost(STARTING))?;
+    }
     let mut core = session.core(0).map_err(lost(STARTING))?;
     core.run().map_err(lost(STARTING))?;
     serve(&mut core, image, options, &mut log, &mut print)
 }
 
+/// Where execution begins: at the vector table, or at the first instruction.
+fn start(image: &Image) -> Option<u64> {
+    match image.processor {
+        Processor::Arm => image.vectors,
+        Processor::RiscV => Some(image.entry),
+    }
+}
+
+/// Whether the probe has written all of the image to RAM.
+fn is_in_ram(target: &Target, image: &Image) -> bool {
+    let mut regions = target.memory_map.iter().filter_map(MemoryRegion::as_ram_region);
+    !reaches_flash(target, image)
+        && start(image).is_some_and(|address| regions.any(|region| region.range.contains(&address)))
+}
+
 /// Sets up what a chip does by itself after reset where firmware is in flash.
 fn start_in_ram(session: &mut Session, image: &Image) -> Result<(), probe_rs::Error> {
-    let target = session.target();
-    let in_ram = |address: u64| {
-        let regions = target.memory_map.iter().filter_map(MemoryRegion::as_ram_region);
-        regions.into_iter().any(|region| region.range.contains(&address))
-    };
     match (image.processor, image.vectors) {
-        (Processor::Arm, Some(vectors)) if in_ram(vectors) => session.prepare_running_on_ram(vectors, 0),
-        (Processor::RiscV, _) if in_ram(image.entry) => {
+        (Processor::Arm, Some(vectors)) => session.prepare_running_on_ram(vectors, 0),
+        (Processor::Arm, None) => Ok(()),
+        (Processor::RiscV, _) => {
             let mut core = session.core(0)?;
             let pc = core.program_counter().id();
             core.write_core_reg(pc, image.entry)
         }
-        _ => Ok(()),
     }
 }
 

@@ -16,6 +16,11 @@ fn covers(ranges: &[Range<u64>], region: &Region) -> bool {
     ranges.iter().any(|range| range.start <= wanted.start && wanted.end <= range.end)
 }
 
+/// Whether the board's map is that of programs in RAM: code is there too.
+fn in_ram(board: &Board, chip: &Chip) -> bool {
+    covers(&chip.ram(), &board.memory.flash)
+}
+
 /// Ranges that touch become one.
 fn joined(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     ranges.sort_by_key(|range| range.start);
@@ -48,12 +53,8 @@ fn every_chip_is_known_by_its_full_name() {
 fn memories_are_the_chips() {
     for (board, chip) in real_boards() {
         let ram = chip.ram();
-        // Where the map is that of programs in RAM, code is there too.
-        let mut code: Vec<Range<u64>> = chip.flashes().map(|region| region.range.clone()).collect();
-        if board.name == "esp32-c3" {
-            code.clone_from(&ram);
-        }
-        assert!(covers(&joined(code), &board.memory.flash), "{}: flash", board.name);
+        let code = chip.flashes().map(|region| region.range.clone()).collect();
+        assert!(in_ram(board, &chip) || covers(&joined(code), &board.memory.flash), "{}: flash", board.name);
         assert!(covers(&ram, &board.memory.ram), "{}: RAM, {ram:#x?}", board.name);
         for fast in &board.memory.fast {
             assert!(covers(&ram, &fast.region), "{}: {}, {ram:#x?}", board.name, fast.name);
@@ -65,7 +66,7 @@ fn memories_are_the_chips() {
 fn all_flash_of_a_chip_that_contains_it_is_used() {
     // Elsewhere flash is a chip of its own, and probe-rs's range what the controller can address.
     for (board, chip) in
-        real_boards().filter(|(board, _)| !board.name.starts_with("raspberry") && board.name != "esp32-c3")
+        real_boards().filter(|(board, chip)| !board.name.starts_with("raspberry") && !in_ram(board, chip))
     {
         let flash = joined(
             chip.flashes().filter(|region| !region.is_alias).map(|region| region.range.clone()).collect(),
@@ -81,13 +82,32 @@ fn part_numbers_are_those_by_which_probe_rs_detects_chips() {
     let mut compared = 0;
     for (board, chip) in real_boards() {
         for info in registry.families().iter().flat_map(|family| &family.chip_detection) {
-            let Some(nordic) = info.as_nordic_ficr() else { continue };
-            if nordic.variants.values().any(|name| *name == chip.target.name) {
+            let name = &chip.target.name;
+            if let Some(nordic) = info.as_nordic_ficr().filter(|it| it.variants.values().any(|v| v == name)) {
                 assert_eq!(chip.identity.address, nordic.part_address, "{}", board.name);
                 assert!(chip.identity.matches(nordic.part), "{}", board.name);
                 compared += 1;
             }
+            // The part number's letters from the fifth to the eighth.
+            if let Some(renesas) = info.as_renesas_pnr().filter(|it| it.variants.contains(name)) {
+                assert_eq!(chip.identity.address, renesas.mcu_pn_base + 4, "{}", board.name);
+                let letters = u32::from_le_bytes(name.as_bytes()[4..8].try_into().unwrap());
+                assert_eq!(
+                    (chip.identity.values.as_slice(), renesas.reverse_string),
+                    (&[letters][..], false)
+                );
+                compared += 1;
+            }
+            if let Some(espressif) = info.as_espressif().filter(|it| it.variants.values().any(|v| v == name))
+            {
+                let mut values: Vec<u32> = espressif.variants.keys().copied().collect();
+                let mut ours = chip.identity.values.clone();
+                values.sort_unstable();
+                ours.sort_unstable();
+                assert_eq!(ours, values, "{}", board.name);
+                compared += 1;
+            }
         }
     }
-    assert!(compared >= 3, "{compared}");
+    assert!(compared >= 6, "{compared}");
 }

@@ -49,7 +49,7 @@ impl Counter {
     }
 }
 
-/// "ESP32-C3 Technical Reference Manual", section 1.4: `mpcer` chooses what is counted, `mpcmr` lets it count, `mpccr` is the count of 32 bits.
+/// "ESP32-C3 Technical Reference Manual", section 1.4; ESP32-C6 has the same: `mpcer` chooses what is counted, `mpcmr` lets it count, `mpccr` is the count of 32 bits.
 #[cfg(feature = "counter-esp32")]
 impl Counter {
     /// Lets it count cycles.

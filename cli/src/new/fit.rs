@@ -108,7 +108,7 @@ mod tests {
             message.contains(&format!("{constants} bytes of constants are needed, 7 more than")),
             "{message}"
         );
-        assert!(message.contains("boards with room for it: esp32-c3, microbit-v2"), "{message}");
+        assert!(message.contains("boards with room for it: esp32-c3, esp32-c6, microbit-v2"), "{message}");
 
         let message = format!("{:#}", fitted(1 << 20, 6 * 1024 + 100).map(|_| ()).unwrap_err());
         assert!(message.contains("more than the budget of 100"), "{message}");

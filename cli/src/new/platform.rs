@@ -236,20 +236,29 @@ fn on_riscv_chip(flavour: Flavour, chip: &str) -> Option<Platform> {
             (Platform { main: "bare.rs.j2", ..Platform::default() }, &[RISCV, RISCV_RT])
         }
         (Flavour::Bare, "esp32c3") => (
-            Platform {
-                main: "esp.rs.j2",
-                // 4 MB of flash behind boot loader and partition table; of 313 KB of RAM some are for code.
-                linker_script: LinkerScript::Hal(Room { flash: 0x3f_0000, ram: 256 * 1024 }),
-                ..Platform::default()
-            },
+            // 4 MB of flash behind boot loader and partition table; of 313 KB of RAM some are for code.
+            espressif(Room { flash: 0x3f_0000, ram: 256 * 1024 }),
             &[
                 r#"esp-bootloader-esp-idf = { version = "0.6", features = ["esp32c3"] }"#,
                 r#"esp-hal = { version = "1", features = ["esp32c3"] }"#,
             ],
         ),
+        (Flavour::Bare, "esp32c6") => (
+            // As much of the flash as esp-hal links for; of 441 KB of RAM some are for code.
+            espressif(Room { flash: 0x3f_0000, ram: 384 * 1024 }),
+            &[
+                r#"esp-bootloader-esp-idf = { version = "0.6", features = ["esp32c6"] }"#,
+                r#"esp-hal = { version = "1", features = ["esp32c6"] }"#,
+            ],
+        ),
         _ => return None,
     };
     Some(Platform { dependencies: [&common[..], own].concat(), ..platform })
+}
+
+/// A chip of Espressif's, whose HAL lays out the image.
+fn espressif(room: Room) -> Platform {
+    Platform { main: "esp.rs.j2", linker_script: LinkerScript::Hal(room), ..Platform::default() }
 }
 
 /// Whether the processor is a RISC-V one; otherwise it is a Cortex-M.
