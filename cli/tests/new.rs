@@ -67,8 +67,8 @@ fn built(flavour: Flavour) -> Vec<&'static Board> {
     built
 }
 
-/// Of a real board what the chip's maker calls the family: the letters that its name begins with. Without an executor, Arm's chips have the same project but for those with a boot loader. Of an emulated Cortex-M the target of rustc for bare metal.
-/// Otherwise Arm or RISC-V: these depend on the processor through their runtime or executor only.
+/// Of a real board what the chip's maker calls the family: the letters that its name begins with. Without an executor, Arm's chips have the same project but for those with a boot loader; with one, a chip's own takes a minute to compile, and `examples/embassy`
+/// has those of others. Of an emulated board whether it is Arm or RISC-V: projects depend on it through their runtime or executor only.
 fn family(board: &'static Board, flavour: Flavour) -> (bool, &'static str) {
     let letters =
         |name: &'static str| name.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
@@ -80,10 +80,8 @@ fn family(board: &'static Board, flavour: Flavour) -> (bool, &'static str) {
         {
             (true, letters(&board.target))
         }
-        Runner::ProbeRs { chip, .. } => (true, letters(chip)),
-        Runner::Qemu { .. } if flavour == Flavour::Bare && board.target.starts_with("thumb") => {
-            (false, &board.target)
-        }
+        Runner::ProbeRs { chip, .. } if flavour == Flavour::Bare => (true, letters(chip)),
+        Runner::ProbeRs { .. } => (true, flavour.name()),
         Runner::Qemu { .. } => (false, letters(&board.target)),
     }
 }

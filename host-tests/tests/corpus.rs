@@ -52,12 +52,15 @@ fn cortex_m4() {
 #[test]
 fn least_memory() {
     let options = |input| Options { optimize: Optimize::Memory, input, ..Options::default() };
-    let whole = check(&options(Input::Whole), &["host"]);
+    // Of whole inputs, quantised models run on a device (below); a sweep runs them here, too.
+    let mut models = networks();
+    models.retain(|model| sweeps() || model.name.ends_with("_f32"));
+    let whole = check_models(&models, &options(Input::Whole), &["host"]);
     let rows = check(&options(Input::Rows), &["host"]);
     // Few models slide; of the project's own only single operators (`tests/sliding.rs`, `tests/own_models.rs`).
     let sliding = check(&options(Input::Sliding), &["host"]);
-    println!("of {whole} models, {rows} take rows and {sliding} slide");
-    assert!(whole > rows && rows > sliding);
+    println!("{whole} models are whole, {rows} take rows and {sliding} slide");
+    assert!(whole > 0 && rows > sliding);
 }
 
 /// With pipelines on a device: the quantised models.

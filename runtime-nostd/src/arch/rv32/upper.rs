@@ -61,6 +61,8 @@ impl UpperRequant<'_> {
     }
 
     /// The accumulator's first value and, for any accumulator, the result of channel `o`; `None` where its constants are missing.
+    // Only plain Rust asks for it.
+    #[allow(dead_code)]
     #[inline(always)]
     pub(crate) fn channel(&self, o: usize) -> Option<(i32, impl Fn(i32) -> i8 + '_)> {
         let (channel, own) = match *self.channels.get(product(o, self.words)..)? {

@@ -17,6 +17,8 @@ pub(crate) struct Windows<'a> {
     left: usize,
 }
 
+// Assembly asks for the number of tiles, plain Rust goes from one to the next.
+#[allow(dead_code)]
 impl<'a> Windows<'a> {
     /// The tiles of `filters` filters, at least two, of `size` taps; `None` if `w` has something else.
     #[inline(never)]
@@ -62,8 +64,6 @@ impl<'a> Windows<'a> {
     }
 
     /// Tiles of three filters, and those of two behind them.
-    // Only assembly asks for it.
-    #[allow(dead_code)]
     #[inline(always)]
     pub(crate) fn tiles(&self) -> [usize; 2] {
         match self.left % 3 {
