@@ -141,7 +141,7 @@ fn run(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
                 18 => conv2d_i8_rv32_pairs(&p, x_rows, bytes, 0, &upper, work, y_rows, band),
                 19 => depthwise2d_i8_rv32(&p, x_rows, bytes, 0, &upper, y_rows, band),
                 20 => conv2d_i8_rv32_quads(&p, x_rows, bytes, 0, &upper, work, y_rows, band),
-                21 => dense_i8_rv32_singles(x_rows, w, &upper, work, y_rows, band),
+                21 => dense_i8_rv32_singles(x_rows, w, &upper, y_rows, band),
                 _ => depthwise2d_i8_rv32_rolling(&p, x_rows, bytes, 0, &upper, y_rows, band),
             }
         }

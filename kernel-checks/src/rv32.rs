@@ -81,11 +81,11 @@ fn dense(rng: &mut Rng, mut scratch: Scratch<'_>, each: usize) -> Result<(), Mis
         let sum = products.map(|(w, x)| i32::from(*w) * i32::from(x.get())).sum();
         y.set(requantize(sum, &channels[o * q.words..][..q.words], &q));
     }
-    let work = work(rng, &mut scratch, if each == 0 { 2 } else { each } * size);
+    let work = work(rng, &mut scratch, each * size);
     let (x, got, split) = (Rows::whole(x, size), Rows::whole(y.got(), n), rng.size(0, rows));
     for band in [Band { first: 0, rows: split }, Band { first: split, rows: rows - split }] {
         match each {
-            0 => dense_i8_rv32_singles(x, words, &q, work, got, band),
+            0 => dense_i8_rv32_singles(x, words, &q, got, band),
             1 => dense_i8_rv32_pairs(x, w, &q, work, got, band),
             _ => dense_i8_rv32_quads(x, w, &q, work, got, band),
         }

@@ -35,15 +35,8 @@ pub fn dense_i8_rv32_quads(
 ///
 /// Filters come in tiles of eight, and of four where no more are left. A tile in `w` begins with the number of its windows. A window begins with its number of taps, at most 12. Then follow its
 /// weights, 128 more than they are: for each tap a word of each four filters, whose bytes are, from the lowest one on, filters 0, 2, 1 and 3. Filters that are missing have weights of 0.
-/// In each window of each filter, products with any bytes must add up to 16 bits with sign. `work` has two words for each element of a row.
+/// In each window of each filter, products with any bytes must add up to 16 bits with sign.
 #[inline(never)]
-pub fn dense_i8_rv32_singles(
-    x: Rows<'_, i8>,
-    w: &[i32],
-    q: &UpperRequant<'_>,
-    work: &[Cell<i32>],
-    y: Rows<'_, i8>,
-    band: Band,
-) {
-    multiply(x, w, q, work, y, band);
+pub fn dense_i8_rv32_singles(x: Rows<'_, i8>, w: &[i32], q: &UpperRequant<'_>, y: Rows<'_, i8>, band: Band) {
+    multiply(x, w, q, y, band);
 }

@@ -4,7 +4,6 @@
 
 use super::blocks::singles::add;
 use super::upper::{Channels, UpperRequant};
-use crate::arch::extent::product;
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
 
@@ -91,22 +90,17 @@ fn words_of(left: usize) -> usize {
     }
 }
 
-/// Product of the rows of `x` with the filters in `w`, row by row. `work` has two words for each element of a row.
+/// Product of the rows of `x` with the filters in `w`, row by row.
 #[inline(always)]
-pub(super) fn multiply(
-    x: Rows<'_, i8>,
-    w: &[i32],
-    q: &UpperRequant<'_>,
-    work: &[Cell<i32>],
-    y: Rows<'_, i8>,
-    band: Band,
-) {
+pub(super) fn multiply(x: Rows<'_, i8>, w: &[i32], q: &UpperRequant<'_>, y: Rows<'_, i8>, band: Band) {
     let (size, filters) = (x.row_len(), y.row_len());
-    let Some(work) = work.get(..product(2, size)).filter(|work| !work.is_empty()) else { return };
+    if size == 0 {
+        return;
+    }
     let Some(tiles) = Tiles::new(w, size, filters) else { return };
     for (row, out) in y.of_band(band) {
         let x = x.row(row);
-        if x.len() != size || finish(tiles, x, q, work, out).is_none() {
+        if x.len() != size || finish(tiles, x, q, out).is_none() {
             return;
         }
     }
@@ -114,31 +108,15 @@ pub(super) fn multiply(
 
 /// Results of a row.
 #[inline(never)]
-fn finish(
-    mut tiles: Tiles<'_>,
-    x: &[Cell<i8>],
-    q: &UpperRequant<'_>,
-    work: &[Cell<i32>],
-    out: &[Cell<i8>],
-) -> Option<()> {
-    // Of each tap the element, and what all weights up to it are too large by, for both fields.
-    let mut sum = 0i32;
-    for (x, words) in x.iter().zip(work.chunks_exact(2)) {
-        let x = i32::from(x.get());
-        sum = sum.wrapping_add(x);
-        if let [element, correction] = words {
-            element.set(x);
-            correction.set(sum.wrapping_mul(128 << 16 | 128));
-        }
-    }
+fn finish(mut tiles: Tiles<'_>, x: &[Cell<i8>], q: &UpperRequant<'_>, out: &[Cell<i8>]) -> Option<()> {
     let mut channels = q.channels(tiles.left)?;
     for out in out.chunks(8) {
         // SAFETY: there are constants of all filters, which are as many as results.
         unsafe {
             match tiles.words() {
                 0 => return None,
-                1 => tile::<1>(&mut tiles, work, &mut channels, q, out),
-                _ => tile::<2>(&mut tiles, work, &mut channels, q, out),
+                1 => tile::<1>(&mut tiles, x, &mut channels, q, out),
+                _ => tile::<2>(&mut tiles, x, &mut channels, q, out),
             }
         }
     }
@@ -152,7 +130,7 @@ fn finish(
 #[inline(never)]
 unsafe fn tile<const WORDS: usize>(
     tiles: &mut Tiles<'_>,
-    work: &[Cell<i32>],
+    x: &[Cell<i8>],
     channels: &mut Channels<'_>,
     q: &UpperRequant<'_>,
     out: &[Cell<i8>],
@@ -168,7 +146,7 @@ unsafe fn tile<const WORDS: usize>(
         *sums = [lower.wrapping_add(upper << 16), upper];
     }
     let windows = tiles.next().first().map_or(0, |&windows| windows);
-    let sums = add::<WORDS>(tiles, work, sums);
+    let sums = add::<WORDS>(tiles, x, sums);
     for (out, [sum, h]) in out.chunks(2).zip(sums) {
         // Each window has added half of the unit of the upper field.
         let lower = sum.wrapping_sub(windows << 15).wrapping_sub(h << 16);

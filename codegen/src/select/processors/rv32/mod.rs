@@ -105,14 +105,11 @@ fn ways(asked: &Asked<'_>) -> Vec<Way> {
     match (&node.op, Shape::of(asked.graph, node)) {
         (Op::Dense { .. }, _) => {
             let rows = if asked.whole { result.numel() / result.last().max(1) } else { 1 };
-            // The kernel of single rows takes a larger workspace, and more code beside one for convolutions.
+            // The kernel of single rows is more code beside one for convolutions.
             let is_conv =
                 |(_, node): (kiln_ir::NodeId, &Node)| matches!(node.op, Op::Conv2d { groups: 1, .. });
-            let singles = match asked.options.optimize {
-                Optimize::Speed => true,
-                Optimize::Size => !asked.graph.nodes().any(is_conv),
-                Optimize::Memory => out_c < 2,
-            };
+            let singles =
+                out_c < 2 || asked.options.optimize != Optimize::Size || !asked.graph.nodes().any(is_conv);
             match rows {
                 1 if singles => vec![Way::Dense(1)],
                 _ if out_c >= 2 => vec![Way::Dense(pixels(rows))],
@@ -121,7 +118,7 @@ fn ways(asked: &Asked<'_>) -> Vec<Way> {
         }
         (Op::Conv2d { groups: 1, .. }, Some(shape)) if out_c >= 2 => {
             let rows = if asked.whole { shape.out_h } else { 1 };
-            if rows == 1 && asked.options.optimize == Optimize::Speed && pack::is_row(&shape) {
+            if rows == 1 && asked.options.optimize != Optimize::Size && pack::is_row(&shape) {
                 return vec![Way::Row(shape)];
             }
             vec![Way::Pairs(shape, pixels(rows * shape.out_w))]
@@ -161,12 +158,11 @@ impl Way {
         }
     }
 
-    /// Bytes of its workspace: a word for each tap of two pixels, or two words for each of a single one.
+    /// Bytes of its workspace: a word for each tap of two pixels.
     fn workspace(&self, layer: &Layer) -> usize {
         let words = match self {
-            Way::Row(_) | Way::Dense(1) => 2,
             Way::Pairs(_, pixels) | Way::Dense(pixels) => pixels / 2,
-            Way::Depthwise(_) | Way::Rolling(_) => 0,
+            Way::Row(_) | Way::Depthwise(_) | Way::Rolling(_) => 0,
         };
         4 * layer.filter(0).len() * words
     }

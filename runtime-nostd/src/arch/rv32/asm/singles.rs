@@ -1,18 +1,18 @@
 //! Tiles of one row in assembly.
 //!
-//! A window of `n` taps and eight filters takes 17·n + 25 instructions for 8·n products: 2.4 per product in windows of twelve taps.
+//! A window of `n` taps and eight filters takes 18·n + 22 instructions for 8·n products: 2.5 per product in windows of twelve taps.
 
 use crate::arch::rv32::singles::{Sums, Tiles, MOST};
 use core::cell::Cell;
 
-/// Adds the products of the next tile, which has `WORDS` words of filters for each tap, with the elements in `work`, and half of the upper field's unit for each window.
+/// Adds the products of the next tile, which has `WORDS` words of filters for each tap, with the elements of `x`, and half of the upper field's unit for each window.
 #[inline(always)]
-pub(crate) fn add<const WORDS: usize>(tiles: &mut Tiles<'_>, work: &[Cell<i32>], sums: Sums) -> Sums {
-    if work.len() / 2 < tiles.size() || tiles.words() != WORDS {
+pub(crate) fn add<const WORDS: usize>(tiles: &mut Tiles<'_>, x: &[Cell<i8>], sums: Sums) -> Sums {
+    if x.len() < tiles.size() || tiles.words() != WORDS {
         return sums;
     }
-    let (x, w) = (work.as_ptr().cast::<i32>(), tiles.next().as_ptr());
-    // SAFETY: there are two words for each tap, and the next tile has so many words of filters (both compared above). `Tiles` has proven what it consists of.
+    let (x, w) = (x.as_ptr().cast::<i8>(), tiles.next().as_ptr());
+    // SAFETY: there is an element for each tap, and the next tile has so many words of filters (both compared above). `Tiles` has proven what it consists of.
     let (end, sums) = unsafe {
         match WORDS {
             1 => four(x, w, sums),
@@ -27,7 +27,7 @@ pub(crate) fn add<const WORDS: usize>(tiles: &mut Tiles<'_>, work: &[Cell<i32>],
 const _: () = assert!(MOST == 12, "the taps of `windows`");
 
 /// The windows: `kiln_next` moves `x` and `w` behind the window, whose taps are in `u`, and makes that the bytes of their code, each of which has `{tap}`. `kiln_last` multiplies the last tap,
-/// `kiln_tap` adds those before it, `kiln_split` parts the fields.
+/// `kiln_tap` adds those before it, `kiln_split` parts the fields. `sum` is the sum of the window's elements: all weights are too large by 128, in both fields.
 macro_rules! windows {
     () => {
         "
@@ -52,11 +52,9 @@ macro_rules! windows {
         kiln_tap \\at
         .endr
         3:
-        lw {t}, -4({x})
         addi {count}, {count}, -1
-        sub {u}, {before}, {t}
-        mv {before}, {t}
-        add {u}, {u}, {half}
+        mul {u}, {sum}, {excess}
+        sub {u}, {half}, {u}
         kiln_split
         bnez {count}, 2b
         .option pop
@@ -88,9 +86,9 @@ macro_rules! define_fields {
 /// Eight filters. Returns where the tile ends, and the accumulators.
 ///
 /// # Safety
-/// At `w` is a tile of two words for each tap, and at `x` are two words for each tap.
+/// At `w` is a tile of two words for each tap, and at `x` an element for each tap.
 #[inline(always)]
-unsafe fn eight(x: *const i32, w: *const i32, sums: Sums) -> (*const i32, Sums) {
+unsafe fn eight(x: *const i8, w: *const i32, sums: Sums) -> (*const i32, Sums) {
     let [[mut qa, mut ha], [mut qb, mut hb], [mut qc, mut hc], [mut qd, mut hd]] = sums;
     let mut end = w;
     // SAFETY: as the caller says. A jump goes to the code of 1 to 12 taps.
@@ -100,28 +98,29 @@ unsafe fn eight(x: *const i32, w: *const i32, sums: Sums) -> (*const i32, Sums) 
             define_fields!(),
             "
             .macro kiln_next
-            slli {u}, {u}, 3
             add {x}, {x}, {u}
+            slli {u}, {u}, 3
             add {w}, {w}, {u}
             addi {w}, {w}, 4
             slli {u}, {u}, 3
             .endm
             .macro kiln_last
-            lw {x0}, -8({x})
+            lb {sum}, -1({x})
             kiln_fields -8
-            mul {a}, {t}, {x0}
-            mul {b}, {u}, {x0}
+            mul {a}, {t}, {sum}
+            mul {b}, {u}, {sum}
             kiln_fields -4
-            mul {c}, {t}, {x0}
-            mul {d}, {u}, {x0}
+            mul {c}, {t}, {sum}
+            mul {d}, {u}, {sum}
             .endm
             .macro kiln_tap at
-            lw {x0}, -8*\\at({x})
+            lb {x0}, -\\at({x})
+            add {sum}, {sum}, {x0}
             kiln_fields 0-8*\\at
             mul {t}, {t}, {x0}
             mul {u}, {u}, {x0}
-            add {a}, {a}, {t}
-            add {b}, {b}, {u}
+            kiln_short_add {a}, {t}
+            kiln_short_add {b}, {u}
             kiln_fields 4-8*\\at
             mul {t}, {t}, {x0}
             mul {u}, {u}, {x0}
@@ -138,7 +137,7 @@ unsafe fn eight(x: *const i32, w: *const i32, sums: Sums) -> (*const i32, Sums) 
             windows!(),
             tap = const 64,
             x = inout(reg) x => _, w = inout(reg) end, half = in(reg) 1 << 15, mask = in(reg) 0x00ff_00ff,
-            before = inout(reg) 0 => _, count = out(reg) _, base = out(reg) _, next = out(reg) _,
+            excess = in(reg) 128 << 16 | 128, sum = out(reg) _, count = out(reg) _, base = out(reg) _, next = out(reg) _,
             x0 = out(reg) _, u = out(reg) _, t = out(reg) _,
             a = out(reg) _, b = out(reg) _, c = out(reg) _, d = out(reg) _,
             qa = inout(reg) qa, qb = inout(reg) qb, qc = inout(reg) qc, qd = inout(reg) qd,
@@ -152,9 +151,9 @@ unsafe fn eight(x: *const i32, w: *const i32, sums: Sums) -> (*const i32, Sums) 
 /// Four filters. Returns where the tile ends, and the accumulators.
 ///
 /// # Safety
-/// At `w` is a tile of one word for each tap, and at `x` are two words for each tap.
+/// At `w` is a tile of one word for each tap, and at `x` an element for each tap.
 #[inline(always)]
-unsafe fn four(x: *const i32, w: *const i32, sums: Sums) -> (*const i32, Sums) {
+unsafe fn four(x: *const i8, w: *const i32, sums: Sums) -> (*const i32, Sums) {
     let [[mut qa, mut ha], [mut qb, mut hb], c, d] = sums;
     let mut end = w;
     // SAFETY: as the caller says. A jump goes to the code of 1 to 12 taps.
@@ -164,27 +163,27 @@ unsafe fn four(x: *const i32, w: *const i32, sums: Sums) -> (*const i32, Sums) {
             define_fields!(),
             "
             .macro kiln_next
+            add {x}, {x}, {u}
             slli {t}, {u}, 2
             add {w}, {w}, {t}
             addi {w}, {w}, 4
-            slli {u}, {t}, 1
-            add {x}, {x}, {u}
             slli {u}, {t}, 3
             add {u}, {u}, {t}
             .endm
             .macro kiln_last
-            lw {x0}, -8({x})
+            lb {sum}, -1({x})
             kiln_fields -4
-            mul {a}, {t}, {x0}
-            mul {b}, {u}, {x0}
+            mul {a}, {t}, {sum}
+            mul {b}, {u}, {sum}
             .endm
             .macro kiln_tap at
-            lw {x0}, -8*\\at({x})
+            lb {x0}, -\\at({x})
+            add {sum}, {sum}, {x0}
             kiln_fields 0-4*\\at
             mul {t}, {t}, {x0}
             mul {u}, {u}, {x0}
-            add {a}, {a}, {t}
-            add {b}, {b}, {u}
+            kiln_short_add {a}, {t}
+            kiln_short_add {b}, {u}
             .endm
             .macro kiln_split
             kiln_sum {a}, {qa}, {ha}
@@ -194,7 +193,7 @@ unsafe fn four(x: *const i32, w: *const i32, sums: Sums) -> (*const i32, Sums) {
             windows!(),
             tap = const 36,
             x = inout(reg) x => _, w = inout(reg) end, half = in(reg) 1 << 15, mask = in(reg) 0x00ff_00ff,
-            before = inout(reg) 0 => _, count = out(reg) _, base = out(reg) _, next = out(reg) _,
+            excess = in(reg) 128 << 16 | 128, sum = out(reg) _, count = out(reg) _, base = out(reg) _, next = out(reg) _,
             x0 = out(reg) _, u = out(reg) _, t = out(reg) _,
             a = out(reg) _, b = out(reg) _,
             qa = inout(reg) qa, qb = inout(reg) qb,
