@@ -82,7 +82,7 @@ impl Upper {
     /// Whether products and sums of all `v` below the limit are what they are without a modulus.
     fn never_wraps(&self) -> bool {
         let last = u64::from(self.limit.saturating_sub(1)) << self.shifts.spread;
-        let most = (last * u64::from(self.multiplier) >> 32) as i64;
+        let most = ((last * u64::from(self.multiplier)) >> 32) as i64;
         let fits = |constant: i32| i32::try_from(most + i64::from(constant)).is_ok();
         u32::try_from(last).is_ok() && fits(self.constant) && fits(self.below)
     }

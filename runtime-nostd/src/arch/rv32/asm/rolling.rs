@@ -12,7 +12,7 @@ pub(crate) fn roll(line: &Line<'_>) {
     // A row of the padding has no weights, and reads another row.
     let Some(any) = rows.into_iter().flatten().next() else { return };
     let [x0, x1, x2] = rows.map(|row| row.unwrap_or(any).as_ptr().cast());
-    let padding = |at: usize| u32::from(rows[at].is_none()) << at;
+    let [p0, p1, p2] = rows.map(|row| u32::from(row.is_none()));
     let mut state = State {
         x0,
         x1,
@@ -27,7 +27,7 @@ pub(crate) fn roll(line: &Line<'_>) {
         shift: q.shift,
         ends: u32::from(q.hi as u8) | u32::from(q.lo as u8) << 8,
         pad: pad.into(),
-        rows: padding(0) | padding(1) | padding(2),
+        rows: p0 | p1 << 1 | p2 << 2,
         pads_left: line.pads_left.into(),
         pads_right: line.pads_right.into(),
     };
