@@ -4,7 +4,7 @@ use anyhow::Result;
 use kiln_codegen::write_whole;
 use std::fmt;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{exit, ExitCode};
 
 /// As `print!`; where nobody reads any more (`… | head`), the program ends without a complaint.
@@ -37,6 +37,12 @@ pub(super) fn print(text: fmt::Arguments<'_>) {
             exit(1)
         }
     }
+}
+
+/// Whether a path is not the `-` that stands for standard output.
+#[allow(clippy::ptr_arg)] // `Option::filter` gives it so.
+pub(super) fn is_file(path: &PathBuf) -> bool {
+    path.as_os_str() != "-"
 }
 
 /// Writes a file and says so, or prints the text where there is none.

@@ -1,6 +1,6 @@
 //! `cargo kiln compile`.
 
-use super::answer::write_or_print;
+use super::answer::{is_file, write_or_print};
 use super::model::{note_target, ModelArgs};
 use anyhow::Result;
 use cargo_kiln::{emit, plan};
@@ -22,7 +22,7 @@ Examples:
 
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// The file to write, completely or not at all
+    /// The file to write, completely or not at all; - is standard output
     #[arg(short, long, value_name = "FILE", required_unless_present = "emit")]
     output: Option<PathBuf>,
     /// What to write, for work on the compiler [default: rust]; without a file, to standard output
@@ -35,14 +35,20 @@ pub(crate) struct Arguments {
 impl Arguments {
     pub(super) fn run(self) -> Result<ExitCode> {
         let Arguments { model, output, emit } = self;
-        if let (Some(output), None) = (&output, &emit) {
+        let output = output.filter(is_file);
+        let Some(stage) = emit else {
             let compiled = model.compile()?;
-            write_whole(output, &compiled.file(&quote!(pub))?)?;
-            sayln!("{}: {}", output.display(), plan::summary(&compiled));
+            let code = compiled.file(&quote!(pub))?;
+            match output {
+                Some(output) => {
+                    write_whole(&output, &code)?;
+                    sayln!("{}: {}", output.display(), plan::summary(&compiled));
+                }
+                None => say!("{code}"),
+            }
             note_target(&compiled.options);
             return Ok(ExitCode::SUCCESS);
-        }
-        let stage = emit.as_deref().unwrap_or("rust");
-        write_or_print(output.as_deref(), &emit::emit(&model.model, &model.options()?, stage)?)
+        };
+        write_or_print(output.as_deref(), &emit::emit(&model.model, &model.options()?, &stage)?)
     }
 }

@@ -1,6 +1,6 @@
 //! `cargo kiln report`.
 
-use super::answer::write_or_print;
+use super::answer::{is_file, write_or_print};
 use super::kiln::KilnArgs;
 use super::model::{note_target, ModelArgs};
 use anyhow::Result;
@@ -40,6 +40,7 @@ pub(crate) struct Arguments {
 impl Arguments {
     pub(super) fn run(self) -> Result<ExitCode> {
         let Arguments { kiln, model, output, format, board } = self;
+        let output = output.filter(is_file);
         kiln.prefer()?;
         let options = model.options()?;
         if board.is_none() {
