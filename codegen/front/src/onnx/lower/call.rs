@@ -24,6 +24,7 @@ pub(crate) enum Set<'s> {
     Float(f32),
     Ints(&'s [i64]),
     Text(&'s str),
+    Texts(&'s [&'s str]),
 }
 
 impl<'m> Importer<'m, 'static> {
@@ -102,6 +103,7 @@ fn attribute<'s>((name, set): &(&'s str, Set<'s>)) -> Attribute<'s> {
         Set::Float(float) => attribute.float = float,
         Set::Ints(ints) => attribute.ints = ints.to_vec(),
         Set::Text(text) => attribute.string = Name(text.as_bytes()),
+        Set::Texts(texts) => attribute.strings = texts.iter().map(|text| Name(text.as_bytes())).collect(),
     }
     attribute
 }

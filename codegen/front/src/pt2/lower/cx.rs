@@ -5,7 +5,7 @@ use crate::pt2::program::{Arg, Node, SymInt, TensorMeta};
 use crate::pt2::weights;
 use crate::{Lowered, Refusal};
 use kiln_ir::{DType, ValueId};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::{Deref, DerefMut};
 
 /// Values of the program, by name; `None` for results of operators that were refused.
@@ -17,6 +17,8 @@ pub(super) struct Cx<'c, 'm, 'p> {
     pub(super) node: &'p Node,
     pub(super) slots: &'c Slots<'p>,
     pub(super) metas: &'p HashMap<String, TensorMeta>,
+    /// Names that are read.
+    pub(super) read: &'c HashSet<&'p str>,
     /// Its name without namespace, overload and the underscore of those that work in place: `add`.
     pub(super) target: &'p str,
     pub(super) overload: &'p str,
@@ -238,6 +240,11 @@ impl<'p> Cx<'_, '_, 'p> {
             _ => return Ok(None),
         };
         self.metas.get(name).map(|meta| weights::dtype(meta.dtype)).transpose()
+    }
+
+    /// Whether somebody reads result `k`.
+    pub(super) fn wants_result(&self, k: usize) -> bool {
+        matches!(self.node.outputs.get(k), Some(Arg::Tensor(name)) if self.read.contains(name.as_str()))
     }
 
     /// The number of results.

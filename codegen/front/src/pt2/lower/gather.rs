@@ -286,11 +286,24 @@ fn im2col(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.tensor("self")?;
     let (size, dilation) = (cx.sizes("kernel_size", 1, 2)?, cx.sizes("dilation", 1, 2)?);
     let (padding, stride) = (cx.sizes("padding", 0, 2)?, cx.sizes("stride", 1, 2)?);
+    let all = windows(cx, x, [&size, &dilation, &padding, &stride], 0)?;
+    let &[n, c, _, rows, _, columns] = &*cx.dims(all) else { return Err(malformed!("no windows")) };
+    let turned = cx.transposed(all, &[0, 1, 2, 4, 3, 5])?;
+    cx.reshaped(turned, &[n, c * size[0] * size[1], rows * columns])
+}
+
+/// The windows of an image of such sizes, dilations, paddings and strides: \[n, c, rows of a window, rows, columns of a window, columns\].
+pub(super) fn windows(
+    cx: &mut Cx<'_, '_, '_>,
+    x: ValueId,
+    [size, dilation, padding, stride]: [&[usize]; 4],
+    outside: i64,
+) -> Lowered<ValueId> {
     let &[n, c, h, w] = &*cx.dims(x) else {
         return Err(Refusal::unsupported(format!("{} is no image", cx.shown(x)), "use a batch of one"));
     };
     let pads = [0, 0, padding[0], padding[1]];
-    let x = cx.padded(x, &pads, &pads, 0)?;
+    let x = cx.padded(x, &pads, &pads, outside)?;
     let blocks = |k: usize, size_of: usize| {
         let reach = size[k].checked_sub(1)?.checked_mul(dilation[k])?.checked_add(1)?;
         Some((size_of + 2 * padding[k]).checked_sub(reach)? / stride[k].max(1) + 1)
@@ -298,7 +311,9 @@ fn im2col(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
     let (Some(rows), Some(columns)) = (blocks(0, h), blocks(1, w)) else {
         return Err(malformed!("windows of {size:?} do not fit {}", cx.shown(x)));
     };
-    cx.importer.budget.charge(16 * (size[0] * rows + size[1] * columns))?;
+    let count = |a: usize, b: usize| a.saturating_mul(b);
+    let all = count(size[0], rows).saturating_add(count(size[1], columns));
+    cx.importer.budget.charge(all.saturating_mul(16))?;
     let places = |k: usize, count: usize| -> Vec<usize> {
         let (step, gap) = (stride[k], dilation[k]);
         (0..size[k]).flat_map(|tap| (0..count).map(move |at| at * step + tap * gap)).collect()
@@ -307,7 +322,5 @@ fn im2col(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
     let all = cx.picked(x, 2, &places(0, rows))?;
     let all = cx.reshaped(all, &[n, c, size[0], rows, wide])?;
     let all = cx.picked(all, 4, &places(1, columns))?;
-    let all = cx.reshaped(all, &[n, c, size[0], rows, size[1], columns])?;
-    let turned = cx.transposed(all, &[0, 1, 2, 4, 3, 5])?;
-    cx.reshaped(turned, &[n, c * size[0] * size[1], rows * columns])
+    cx.reshaped(all, &[n, c, size[0], rows, size[1], columns])
 }

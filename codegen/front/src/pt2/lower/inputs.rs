@@ -3,7 +3,7 @@
 use super::{short, symbols, Arg, Importer, Lowered, Refusal, OPERATOR_BYTES};
 use crate::interface::{self, Wanted};
 use crate::onnx::lower::check_size;
-use crate::pt2::program::{InputSpec, OutputSpec, Size, TensorMeta, WeightKind};
+use crate::pt2::program::{InputSpec, OutputSpec, Program, Size, TensorMeta, WeightKind};
 use crate::pt2::weights;
 use kiln_ir::error::Error;
 use kiln_ir::{Shape, Type};
@@ -31,14 +31,13 @@ impl<'p> Importer<'_, 'p> {
             _ => None,
         };
         let changed: HashSet<&str> = signature.output_specs.iter().filter_map(changed).collect();
-        let read = self.read_names();
         for spec in &signature.input_specs {
             self.means.budget.charge(OPERATOR_BYTES)?;
             match spec {
                 InputSpec::Weight { kind, arg, of } => {
                     let is_state = changed.contains(of.as_str()) || self.aliases.is_written(arg);
                     // What nobody reads may be anything: counters of batches.
-                    if is_state || read.contains(arg.as_str()) {
+                    if is_state || self.read.contains(arg.as_str()) {
                         self.weight(*kind, arg, of, is_state)?;
                     }
                 }
@@ -56,21 +55,6 @@ impl<'p> Importer<'_, 'p> {
             }
         }
         Ok(())
-    }
-
-    /// Names that nodes read, or that are outputs.
-    fn read_names(&self) -> HashSet<&'p str> {
-        let module = &self.program.graph_module;
-        let inputs = module.graph.nodes.iter().flat_map(|node| &node.inputs).map(|input| &input.arg);
-        let mut read: HashSet<&str> = inputs.flat_map(Arg::names).collect();
-        for spec in &module.signature.output_specs {
-            match spec {
-                OutputSpec::User(arg) => read.extend(arg.names()),
-                OutputSpec::Buffer { arg, .. } => read.extend([arg.as_str()]),
-                OutputSpec::Silent | OutputSpec::Other(_) => {}
-            }
-        }
-        read
     }
 
     fn weight(&mut self, kind: WeightKind, arg: &'p str, of: &'p str, is_state: bool) -> Result<(), Error> {
@@ -175,4 +159,19 @@ impl<'p> Importer<'_, 'p> {
         self.symbols.insert(symbol.to_owned(), given);
         Ok(())
     }
+}
+
+/// Names that nodes read, or that are outputs.
+pub(super) fn read_names(program: &Program) -> HashSet<&str> {
+    let module = &program.graph_module;
+    let inputs = module.graph.nodes.iter().flat_map(|node| &node.inputs).map(|input| &input.arg);
+    let mut read: HashSet<&str> = inputs.flat_map(Arg::names).collect();
+    for spec in &module.signature.output_specs {
+        match spec {
+            OutputSpec::User(arg) => read.extend(arg.names()),
+            OutputSpec::Buffer { arg, .. } => read.extend([arg.as_str()]),
+            OutputSpec::Silent | OutputSpec::Other(_) => {}
+        }
+    }
+    read
 }

@@ -23,6 +23,7 @@ mod outputs;
 mod pad;
 mod pool;
 mod product;
+mod quantise;
 mod recurrent;
 mod reduce;
 mod resize;
@@ -40,7 +41,7 @@ use cx::{Cx, Slots};
 use kiln_ir::error::Error;
 use kiln_ir::options::Options;
 use kiln_ir::ValueId;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Bytes of graph that an operator takes: its nodes and values with their names.
 const OPERATOR_BYTES: usize = 512;
@@ -53,6 +54,8 @@ struct Importer<'m, 'p> {
     store: &'p Store<'p>,
     options: &'m Options,
     slots: Slots<'p>,
+    /// Names that nodes read, or that are outputs.
+    read: HashSet<&'p str>,
     aliases: Aliases<'p>,
     /// Sizes that symbols stand for.
     symbols: HashMap<String, i64>,
@@ -100,6 +103,7 @@ impl<'m, 'p> Importer<'m, 'p> {
             store,
             options,
             slots: HashMap::new(),
+            read: inputs::read_names(program),
             aliases: Aliases::of(
                 &program.graph_module.graph.nodes,
                 &program.graph_module.graph.tensor_values,
@@ -166,6 +170,7 @@ impl<'m, 'p> Importer<'m, 'p> {
             node,
             slots: &self.slots,
             metas: &self.program.graph_module.graph.tensor_values,
+            read: &self.read,
             target: target.name,
             overload: target.overload,
         };
@@ -349,6 +354,7 @@ const FAMILIES: &[Operators] = &[
     pad::OPERATORS,
     pool::OPERATORS,
     product::OPERATORS,
+    quantise::OPERATORS,
     recurrent::OPERATORS,
     reduce::OPERATORS,
     resize::OPERATORS,
@@ -363,6 +369,16 @@ pub(super) fn operators() -> impl Iterator<Item = &'static str> {
 }
 
 fn find(target: &Target<'_>) -> Option<Lower> {
-    let known = FAMILIES.iter().copied().flatten().find(|(known, _)| *known == target.name);
-    known.filter(|_| matches!(target.namespace, "aten" | "")).map(|(_, lower)| *lower)
+    let name = match target.namespace {
+        // Functions of special mathematics are those of the same name, or of another one.
+        "aten" | "" => match target.name.strip_prefix("special_") {
+            Some("expit") => "sigmoid",
+            Some("psi") => "digamma",
+            Some(name) => name,
+            None => target.name,
+        },
+        "quantized_decomposed" | "torchao" | "pt2e_quant" => return quantise::find(target.name),
+        _ => return None,
+    };
+    FAMILIES.iter().copied().flatten().find(|(known, _)| *known == name).map(|(_, lower)| *lower)
 }

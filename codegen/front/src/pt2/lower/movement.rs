@@ -12,6 +12,7 @@ pub(super) const OPERATORS: Operators = &[
     ("chunk", All(parts)),
     ("concat", One(cat)),
     ("diagonal", One(diagonal)),
+    ("diff", One(diff)),
     ("expand", One(expand)),
     ("expand_as", One(expand_as)),
     ("flip", One(flip)),
@@ -133,7 +134,7 @@ pub(super) fn replaced(
     cx.joined(&all, axis)
 }
 
-/// Where an index that is computed at run time lies along an axis, as truth values.
+/// Where an index that is computed at run time lies along an axis, as truth values: one index, or one for each of the other axes' elements.
 pub(super) fn places(
     cx: &mut Cx<'_, '_, '_>,
     index: ValueId,
@@ -141,7 +142,7 @@ pub(super) fn places(
     dims: &[usize],
 ) -> Lowered<ValueId> {
     let index = cx.cast(index, DType::I32)?;
-    let index = cx.reshaped(index, &[])?;
+    let index = if cx.ty(index).shape.numel() == 1 { cx.reshaped(index, &[])? } else { index };
     let (zero, wrapped) = (cx.number(index, 0.0)?, cx.plus(index, dims[axis] as f64)?);
     let is_negative = cx.compared(Comparison::Less, index, zero)?;
     let index = cx.choice(is_negative, wrapped, index)?;
@@ -514,6 +515,27 @@ fn diagonal(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
     let places: Vec<usize> = (0..rows).filter_map(inside).collect();
     malformed_if!(places.is_empty(), "{} has no diagonal {offset}", cx.shown(x));
     cx.picked(flat, rank - 2, &places)
+}
+
+/// Each element less the one before, so often as is asked for.
+fn diff(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
+    let x = cx.tensor("self")?;
+    let axis = cx.dim("dim", -1, x)?;
+    let mut all = Vec::new();
+    for name in ["prepend", "self", "append"] {
+        all.extend(cx.optional_tensor(name)?);
+    }
+    let mut y = cx.joined(&all, axis)?;
+    for _ in 0..cx.size("n", 1)? {
+        let size = cx.dims(y).get(axis).copied().unwrap_or(0);
+        malformed_if!(size < 2, "{} has no differences", cx.shown(y));
+        let (front, back) = (cx.part(y, axis, 0, size - 1, 1)?, cx.part(y, axis, 1, size - 1, 1)?);
+        y = match cx.ty(y).dtype {
+            DType::Bool => cx.compared(Comparison::NotEqual, back, front)?,
+            _ => cx.difference(back, front)?,
+        };
+    }
+    Ok(y)
 }
 
 /// Windows along an axis, of which each is a new last axis.

@@ -2,9 +2,10 @@
 
 use super::conv::batched;
 use super::cx::Cx;
+use super::gather::windows;
 use super::{All, Lowered, One, Operators, Refusal};
 use crate::onnx::lower::Set;
-use kiln_ir::{Reduction, ValueId};
+use kiln_ir::{DType, Op, Reduction, Type, ValueId};
 
 pub(super) const OPERATORS: Operators = &[
     ("_adaptive_avg_pool2d", One(|cx| adaptive_average(cx, 2))),
@@ -19,7 +20,7 @@ pub(super) const OPERATORS: Operators = &[
     ("avg_pool3d", One(|cx| average(cx, 3))),
     ("max_pool1d", One(|cx| largest(cx, 1))),
     ("max_pool2d", One(|cx| largest(cx, 2))),
-    ("max_pool2d_with_indices", All(|cx| largest(cx, 2).map(|value| vec![value]))),
+    ("max_pool2d_with_indices", All(largest_and_where)),
     ("max_pool3d", One(|cx| largest(cx, 3))),
     ("max_pool3d_with_indices", All(|cx| largest(cx, 3).map(|value| vec![value]))),
 ];
@@ -64,6 +65,51 @@ fn largest(cx: &mut Cx<'_, '_, '_>, axes: usize) -> Lowered<ValueId> {
         ("ceil_mode", Set::Int(window.ceil)),
     ];
     batched(cx, x, axes, |cx, x| cx.call("MaxPool", &[Some(x)], &attributes))
+}
+
+/// The largest elements, and where they are among all of a channel.
+fn largest_and_where(cx: &mut Cx<'_, '_, '_>) -> Lowered<Vec<ValueId>> {
+    let value = largest(cx, 2)?;
+    if !cx.wants_result(1) {
+        return Ok(vec![value]);
+    }
+    if cx.int("ceil_mode", 0)? != 0 {
+        return Err(Refusal::unsupported(
+            "it has ceil_mode and indices",
+            "remove the output with the indices",
+        ));
+    }
+    let x = cx.float_tensor("self")?;
+    let size = cx.sizes("kernel_size", 1, 2)?;
+    let stride = if cx.integers("stride")?.unwrap_or_default().is_empty() {
+        size.clone()
+    } else {
+        cx.sizes("stride", 1, 2)?
+    };
+    let (padding, dilation) = (cx.sizes("padding", 0, 2)?, cx.sizes("dilation", 1, 2)?);
+    let &[n, c, _, w] = &*cx.dims(x) else {
+        return Err(Refusal::unsupported(format!("{} is no image", cx.shown(x)), "use a batch of one"));
+    };
+    let outside = i64::from(f32::NEG_INFINITY.to_bits());
+    let all = windows(cx, x, [&size, &dilation, &padding, &stride], outside)?;
+    let &[_, _, _, rows, _, columns] = &*cx.dims(all) else { return Err(malformed!("no windows")) };
+    let taps = size[0] * size[1];
+    let turned = cx.transposed(all, &[0, 1, 3, 5, 2, 4])?;
+    let flat = cx.reshaped(turned, &[n, c, rows, columns, taps])?;
+    let op = Op::ArgReduce { axis: 4, largest: true };
+    let tap = cx.add(op, &[flat], Type::plain(DType::I64, &[n, c, rows, columns]))?;
+    // Where a tap is: so much from the beginning of its window, and that from the beginning of the channel.
+    let (w, row, column) = (w as i64, padding[0] as i64, padding[1] as i64);
+    let from = |tap: usize| (tap / size[1] * dilation[0]) as i64 * w + (tap % size[1] * dilation[1]) as i64;
+    let begin = |at: usize| {
+        ((at / columns * stride[0]) as i64 - row) * w + (at % columns * stride[1]) as i64 - column
+    };
+    let from: Vec<i64> = (0..taps).map(from).collect();
+    let begin: Vec<i64> = (0..rows * columns).map(begin).collect();
+    let from = cx.int_constant("taps", DType::I64, &[taps], &from)?;
+    let begin = cx.int_constant("windows", DType::I64, &[rows, columns], &begin)?;
+    let at = cx.call("Gather", &[Some(from), Some(tap)], &[("axis", Set::Int(0))])?;
+    Ok(vec![value, cx.sum(at, begin)?])
 }
 
 fn average(cx: &mut Cx<'_, '_, '_>, axes: usize) -> Lowered<ValueId> {

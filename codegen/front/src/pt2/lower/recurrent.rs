@@ -1,6 +1,7 @@
 //! Recurrent layers and their cells.
 
 use super::cx::Cx;
+use super::product::layer as layer_of;
 use super::{All, Lowered, One, Operators, Refusal};
 use crate::onnx::lower::Set;
 use kiln_ir::ValueId;
@@ -50,6 +51,8 @@ struct Weights {
     input: ValueId,
     hidden: ValueId,
     biases: Option<[ValueId; 2]>,
+    /// Of an LSTM whose hidden states have another size than its cells: \[outputs, units\].
+    projection: Option<ValueId>,
 }
 
 /// A layer on \[steps, sequences, inputs\] with initial states \[directions, sequences, units\]: its outputs \[steps, sequences, directions · units\] and last states.
@@ -87,21 +90,18 @@ fn layer(
         operands.push(Some(state).filter(|_| !is_zero));
     }
     let direction = if count == 2 { "bidirectional" } else { "forward" };
-    let mut attributes = vec![
-        ("hidden_size", Set::Int(units as i64)),
-        ("direction", Set::Text(direction)),
-        ("linear_before_reset", Set::Int(1)),
-    ];
+    let mut attributes = vec![("hidden_size", Set::Int(units as i64)), ("direction", Set::Text(direction))];
+    if kind == Kind::Gru {
+        attributes.push(("linear_before_reset", Set::Int(1)));
+    }
+    let activations = vec!["Relu"; count];
     if kind == Kind::Relu {
-        return Err(Refusal::unsupported("an RNN with relu", "use one with tanh"));
+        attributes.push(("activations", Set::Texts(&activations)));
     }
     let operator = kind.operator();
     let results = match kind {
         Kind::Lstm => cx.call_all::<3>(operator, &operands, &attributes)?.to_vec(),
-        _ => {
-            attributes.truncate(if kind == Kind::Gru { 3 } else { 2 });
-            cx.call_all::<2>(operator, &operands, &attributes)?.to_vec()
-        }
+        _ => cx.call_all::<2>(operator, &operands, &attributes)?.to_vec(),
     };
     let &[steps, _, sequences, _] = &*cx.dims(results[0]) else { return Err(malformed!("no outputs")) };
     let turned = cx.transposed(results[0], &[0, 2, 1, 3])?;
@@ -139,13 +139,9 @@ fn layers(cx: &mut Cx<'_, '_, '_>, kind: Kind) -> Lowered<Vec<ValueId>> {
     let (states, params) = (cx.tensors("hx")?, cx.tensors("params")?);
     let has_biases = cx.flag("has_biases", true)?;
     let (count, directions) = (cx.size("num_layers", 1)?, 1 + usize::from(cx.flag("bidirectional", false)?));
-    let each = if has_biases { 4 } else { 2 };
-    if params.len() == count * directions * (each + 1) && count > 0 {
-        return Err(Refusal::unsupported(
-            "it has a projection (proj_size)",
-            "use an LSTM with a linear layer behind it",
-        ));
-    }
+    let plain = if has_biases { 4 } else { 2 };
+    let is_projected = count > 0 && params.len() == count.saturating_mul(directions * (plain + 1));
+    let each = plain + usize::from(is_projected);
     let fits = params.len() == count.saturating_mul(directions * each) && count > 0;
     malformed_if!(!fits, "it has {} weights for {count} layers", params.len());
     let mut last: Vec<Vec<ValueId>> = vec![Vec::new(); states.len()];
@@ -155,6 +151,7 @@ fn layers(cx: &mut Cx<'_, '_, '_>, kind: Kind) -> Lowered<Vec<ValueId>> {
                 input: params[0],
                 hidden: params[1],
                 biases: has_biases.then(|| [params[2], params[3]]),
+                projection: is_projected.then(|| params[plain]),
             })
             .collect();
         let mut own = Vec::new();
@@ -163,7 +160,10 @@ fn layers(cx: &mut Cx<'_, '_, '_>, kind: Kind) -> Lowered<Vec<ValueId>> {
             malformed_if!(all != count * directions, "its state is {}", cx.shown(state));
             own.push(cx.part(state, 0, k * directions, directions, 1)?);
         }
-        let results = layer(cx, kind, x, &weights, &own)?;
+        let results = match is_projected {
+            true => projected(cx, x, &weights, &own)?,
+            false => layer(cx, kind, x, &weights, &own)?,
+        };
         x = results[0];
         for (last, &state) in last.iter_mut().zip(&results[1..]) {
             last.push(state);
@@ -177,6 +177,59 @@ fn layers(cx: &mut Cx<'_, '_, '_>, kind: Kind) -> Lowered<Vec<ValueId>> {
         results.push(cx.joined(&states, 0)?);
     }
     Ok(results)
+}
+
+/// Most steps that are written out.
+const MOST_STEPS: usize = 1024;
+
+/// A layer of LSTMs with projections, written out step by step.
+fn projected(
+    cx: &mut Cx<'_, '_, '_>,
+    x: ValueId,
+    directions: &[Weights],
+    states: &[ValueId],
+) -> Lowered<Vec<ValueId>> {
+    let (&[steps, sequences, inputs], &[hidden, cell]) = (&*cx.dims(x), states) else {
+        return Err(malformed!("its operand is {}", cx.shown(x)));
+    };
+    if steps > MOST_STEPS {
+        let what = format!("it has {steps} steps; at most {MOST_STEPS} can be compiled");
+        return Err(Refusal::unsupported(what, "export the model with shorter sequences"));
+    }
+    let (mut outputs, mut last_hidden, mut last_cell) = (Vec::new(), Vec::new(), Vec::new());
+    for (k, weights) in directions.iter().enumerate() {
+        let Some(projection) = weights.projection else { return Err(malformed!("it has no projection")) };
+        let &[size, units] = &*cx.dims(projection) else { return Err(malformed!("no projection")) };
+        let row = |cx: &mut Cx<'_, '_, '_>, state: ValueId, size: usize| {
+            let own = cx.part(state, 0, k, 1, 1)?;
+            cx.reshaped(own, &[sequences, size])
+        };
+        let (mut h, mut c) = (row(cx, hidden, size)?, row(cx, cell, units)?);
+        let mut all = vec![h; steps];
+        let order: Vec<usize> = if k == 0 { (0..steps).collect() } else { (0..steps).rev().collect() };
+        for step in order {
+            let now = cx.part(x, 0, step, 1, 1)?;
+            let now = cx.reshaped(now, &[sequences, inputs])?;
+            let biases = weights.biases.map_or([None; 2], |biases| biases.map(Some));
+            let given = layer_of(cx, now, weights.input, biases[0])?;
+            let kept = layer_of(cx, h, weights.hidden, biases[1])?;
+            let gates = cx.sum(given, kept)?;
+            let gate = |cx: &mut Cx<'_, '_, '_>, k: usize| cx.part(gates, 1, k * units, units, 1);
+            let (i, f, g, o) = (gate(cx, 0)?, gate(cx, 1)?, gate(cx, 2)?, gate(cx, 3)?);
+            let (i, f, o) = (cx.sigmoid(i)?, cx.sigmoid(f)?, cx.sigmoid(o)?);
+            let g = cx.tanh(g)?;
+            let (kept, new) = (cx.product(f, c)?, cx.product(i, g)?);
+            c = cx.sum(kept, new)?;
+            let shown = cx.tanh(c)?;
+            let shown = cx.product(o, shown)?;
+            h = layer_of(cx, shown, projection, None)?;
+            all[step] = cx.reshaped(h, &[1, sequences, size])?;
+        }
+        outputs.push(cx.joined(&all, 0)?);
+        last_hidden.push(cx.reshaped(h, &[1, sequences, size])?);
+        last_cell.push(cx.reshaped(c, &[1, sequences, units])?);
+    }
+    Ok(vec![cx.joined(&outputs, 2)?, cx.joined(&last_hidden, 0)?, cx.joined(&last_cell, 0)?])
 }
 
 /// One step, as a layer of one step.
@@ -193,7 +246,7 @@ fn cell(cx: &mut Cx<'_, '_, '_>, kind: Kind) -> Lowered<Vec<ValueId>> {
         (Some(a), Some(b)) => Some([a, b]),
         _ => None,
     };
-    let weights = Weights { input: cx.tensor("w_ih")?, hidden: cx.tensor("w_hh")?, biases };
+    let weights = Weights { input: cx.tensor("w_ih")?, hidden: cx.tensor("w_hh")?, biases, projection: None };
     let results = layer(cx, kind, x, &[weights], &states)?;
     let mut last = Vec::new();
     for &state in &results[1..] {

@@ -53,6 +53,7 @@ fn resize(cx: &mut Cx<'_, '_, '_>, axes: usize, mode: Mode, antialias: bool) -> 
         ("nearest_mode", Set::Text(if mode == Mode::Nearest { "floor" } else { "round_prefer_ceil" })),
         ("cubic_coeff_a", Set::Float(cubic)),
         ("antialias", Set::Int(antialias.into())),
+        ("exclude_outside", Set::Int(antialias.into())),
     ];
     let factors: Option<Vec<f32>> = match cx.arg("scale_factors") {
         Some(Arg::Floats(list)) if list.len() == axes => {
