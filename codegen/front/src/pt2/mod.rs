@@ -8,6 +8,8 @@
 
 mod archive;
 #[cfg(feature = "pt2")]
+mod json;
+#[cfg(feature = "pt2")]
 mod lower;
 #[cfg(feature = "pt2")]
 mod program;
@@ -15,8 +17,6 @@ mod program;
 mod reader;
 #[cfg(all(test, feature = "pt2"))]
 mod tests;
-#[cfg(feature = "pt2")]
-mod union;
 #[cfg(feature = "pt2")]
 mod weights;
 

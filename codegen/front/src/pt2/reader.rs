@@ -1,6 +1,7 @@
 //! The reader of exported programs, as the table of formats has it.
 
-use super::archive::Archive;
+use super::archive::{Archive, Entry};
+use super::json::{Json, Parsed};
 use super::program::Program;
 use super::weights::Store;
 use super::{lower, OLD_PROGRAM};
@@ -54,9 +55,8 @@ fn parse(bytes: &[u8]) -> Result<(Program, Store<'_>), Error> {
         return Err(unsupported("its weights are in big-endian order".into(), help));
     }
     let text = archive.read(entry).map_err(|what| Error::malformed("archive", what))?;
-    let program: Program =
-        serde_json::from_slice(text).map_err(|e| Error::malformed(entry.name, e.to_string()))?;
-    let schema = program.schema_version.major;
+    let program = parsed(entry, text, Program::read)?;
+    let schema = program.schema;
     if !SCHEMAS.contains(&schema) {
         let what = format!(
             "its program has version {schema} of torch's schema; {} to {} are read, those of torch 2.5 to 2.15",
@@ -67,6 +67,20 @@ fn parse(bytes: &[u8]) -> Result<(Program, Store<'_>), Error> {
     }
     let store = Store::read(archive)?;
     Ok((program, store))
+}
+
+/// Reads a JSON file of the archive.
+pub(super) fn parsed<T>(
+    entry: Entry<'_>,
+    text: &[u8],
+    read: impl FnOnce(&mut Json<'_>) -> Parsed<T>,
+) -> Result<T, Error> {
+    let mut json = Json::new(text);
+    let read = read(&mut json).and_then(|value| match json.ends() {
+        true => Ok(value),
+        false => json.broken("something stands behind the end"),
+    });
+    read.map_err(|broken| Error::malformed(entry.name, format!("byte {}: {}", broken.at, broken.what)))
 }
 
 fn unsupported(what: String, help: &str) -> Error {

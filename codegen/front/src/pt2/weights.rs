@@ -2,6 +2,7 @@
 
 use super::archive::Archive;
 use super::program::{Size, TensorMeta, Weight, WeightKind, Weights};
+use super::reader::parsed;
 use crate::budget::Budget;
 use crate::onnx::lower::check_size;
 use crate::{half, Lowered, Refusal};
@@ -22,7 +23,7 @@ impl<'a> Store<'a> {
                 return Ok(Weights::default());
             };
             let bytes = archive.read(entry).map_err(|what| Error::malformed(entry.name, what))?;
-            serde_json::from_slice(bytes).map_err(|e| Error::malformed(entry.name, e.to_string()))
+            parsed(entry, bytes, Weight::read_all)
         };
         let (weights, constants) = (config("weights")?, config("constants")?);
         Ok(Store { archive, weights, constants })
@@ -30,7 +31,7 @@ impl<'a> Store<'a> {
 
     /// How many bytes a weight has; 0 where it is not there.
     pub(super) fn bytes(&self, of: &str) -> u64 {
-        let weight = self.weights.config.get(of).or_else(|| self.constants.config.get(of));
+        let weight = self.weights.get(of).or_else(|| self.constants.get(of));
         let Some(meta) = weight.and_then(|weight| weight.tensor_meta.as_ref()) else { return 0 };
         let count = meta.sizes.iter().try_fold(1u64, |all, size| match size {
             Size::Known(size) => all.checked_mul(u64::try_from(*size).ok()?),
@@ -46,12 +47,12 @@ impl<'a> Store<'a> {
             WeightKind::Constant => (&self.constants, &self.weights),
             _ => (&self.weights, &self.constants),
         };
-        let known = |weights: &Weights| weights.config.contains_key(of);
+        let known = |weights: &Weights| weights.contains_key(of);
         let folder = match (known(first), kind) {
             (true, WeightKind::Constant) | (false, WeightKind::Parameter | WeightKind::Buffer) => "constants",
             _ => "weights",
         };
-        let Some(weight) = first.config.get(of).or_else(|| second.config.get(of)) else {
+        let Some(weight) = first.get(of).or_else(|| second.get(of)) else {
             return Err(self.missing(of));
         };
         let Weight { path_name, use_pickle: false, tensor_meta: Some(meta) } = weight else {

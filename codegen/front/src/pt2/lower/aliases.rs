@@ -158,7 +158,7 @@ impl<'p> Importer<'_, 'p> {
                     ),
                     node: view.node,
                     slots: &self.slots,
-                    metas: &self.program.graph_module.graph.tensor_values,
+                    metas: &self.program.tensors,
                     read: &self.read,
                     target: target.name,
                     overload: target.overload,

@@ -16,7 +16,7 @@ impl<'p> Importer<'_, 'p> {
             InputSpec::User(Arg::Tensor(name)) => Some(short(name)),
             _ => None,
         };
-        self.program.graph_module.signature.input_specs.iter().filter_map(user).collect()
+        self.program.inputs.iter().filter_map(user).collect()
     }
 
     /// Adds all inputs, states and constants to the graph.
@@ -25,13 +25,13 @@ impl<'p> Importer<'_, 'p> {
         let listed: Vec<String> = names.iter().take(64).cloned().collect();
         interface::check_input_shapes(&self.options.input_shapes, &listed)?;
         interface::check_channels_last(self.options, &listed, &self.output_names())?;
-        let signature = &self.program.graph_module.signature;
+        let program = self.program;
         let changed = |spec: &'p OutputSpec| match spec {
             OutputSpec::Buffer { of, .. } => Some(of.as_str()),
             _ => None,
         };
-        let changed: HashSet<&str> = signature.output_specs.iter().filter_map(changed).collect();
-        for spec in &signature.input_specs {
+        let changed: HashSet<&str> = program.outputs.iter().filter_map(changed).collect();
+        for spec in &program.inputs {
             self.means.budget.charge(OPERATOR_BYTES)?;
             match spec {
                 InputSpec::Weight { kind, arg, of } => {
@@ -95,7 +95,7 @@ impl<'p> Importer<'_, 'p> {
     }
 
     fn input_type(&mut self, name: &str, inputs: usize) -> Lowered<Type> {
-        let meta = self.program.graph_module.graph.tensor_values.get(name);
+        let meta = self.program.tensors.get(name);
         let meta: &TensorMeta = meta.ok_or_else(|| malformed!("its type is not in the file"))?;
         let dtype = weights::dtype(meta.dtype)?;
         let shown = symbols::shown(&meta.sizes);
@@ -150,8 +150,8 @@ impl<'p> Importer<'_, 'p> {
         let Some(symbol) = symbols::symbol(text) else {
             return Err("it follows from other sizes, which have to be given before".into());
         };
-        if let Some(range) = self.program.range_constraints.get(symbol) {
-            let (least, most) = (range.min_val.unwrap_or(i64::MIN), range.max_val.unwrap_or(i64::MAX));
+        if let Some(range) = self.program.ranges.get(symbol) {
+            let (least, most) = (range.least.unwrap_or(i64::MIN), range.most.unwrap_or(i64::MAX));
             if !(least..=most).contains(&given) {
                 return Err(format!("{symbol} is from {least} to {most}"));
             }
@@ -163,10 +163,9 @@ impl<'p> Importer<'_, 'p> {
 
 /// Names that nodes read, or that are outputs.
 pub(super) fn read_names(program: &Program) -> HashSet<&str> {
-    let module = &program.graph_module;
-    let inputs = module.graph.nodes.iter().flat_map(|node| &node.inputs).map(|input| &input.arg);
+    let inputs = program.nodes.iter().flat_map(|node| &node.inputs).map(|input| &input.arg);
     let mut read: HashSet<&str> = inputs.flat_map(Arg::names).collect();
-    for spec in &module.signature.output_specs {
+    for spec in &program.outputs {
         match spec {
             OutputSpec::User(arg) => read.extend(arg.names()),
             OutputSpec::Buffer { arg, .. } => read.extend([arg.as_str()]),

@@ -27,20 +27,20 @@ const ELEMENTS: &[&str] = &[
 impl<'p> Importer<'_, 'p> {
     /// A summary of the program, as far as it could be lowered.
     pub(super) fn summary(&self) -> Summary {
-        let module = &self.program.graph_module;
+        let program = self.program;
         let mut work: HashMap<&str, u64> = HashMap::new();
         for (_, node) in self.means.graph.nodes() {
             let sum = work.entry(node.origin.as_str()).or_default();
             *sum = sum.saturating_add(macs(&self.means.graph, node));
         }
-        let weights = module.signature.input_specs.iter().filter_map(|spec| match spec {
+        let weights = program.inputs.iter().filter_map(|spec| match spec {
             InputSpec::Weight { arg, of, .. } => Some((arg.as_str(), of.as_str())),
             _ => None,
         });
         let weights: HashMap<&str, &str> = weights.collect();
         let mut seen = HashSet::new();
         let mut operators = Vec::new();
-        for (index, node) in module.graph.nodes.iter().enumerate() {
+        for (index, node) in program.nodes.iter().enumerate() {
             let target = Target::of(&node.target);
             let name = target.whole();
             let given: Vec<&str> = node.inputs.iter().flat_map(|input| input.arg.names()).collect();
@@ -87,7 +87,7 @@ impl<'p> Importer<'_, 'p> {
 
     /// A tensor by its name in the program, with its shape as far as that is known.
     fn summary_of(&self, name: &str, is_constant: bool) -> TensorSummary {
-        let meta = self.program.graph_module.graph.tensor_values.get(name);
+        let meta = self.program.tensors.get(name);
         let (element, dims) = match (self.slots.get(name).copied().flatten(), meta) {
             (Some(value), _) => {
                 let ty = self.means.graph.ty(value);

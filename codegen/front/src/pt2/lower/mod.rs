@@ -104,10 +104,7 @@ impl<'m, 'p> Importer<'m, 'p> {
             options,
             slots: HashMap::new(),
             read: inputs::read_names(program),
-            aliases: Aliases::of(
-                &program.graph_module.graph.nodes,
-                &program.graph_module.graph.tensor_values,
-            ),
+            aliases: Aliases::of(&program.nodes, &program.tensors),
             symbols: HashMap::new(),
             states: HashMap::new(),
         }
@@ -116,7 +113,7 @@ impl<'m, 'p> Importer<'m, 'p> {
     /// Lowers everything, and gives the names of outputs.
     fn run(&mut self) -> Result<Vec<String>, Error> {
         self.inputs()?;
-        for (index, node) in self.program.graph_module.graph.nodes.iter().enumerate() {
+        for (index, node) in self.program.nodes.iter().enumerate() {
             self.node(index, node)?;
         }
         self.outputs()
@@ -169,7 +166,7 @@ impl<'m, 'p> Importer<'m, 'p> {
             means: self.means.hosted_cx(self.host, name, origin),
             node,
             slots: &self.slots,
-            metas: &self.program.graph_module.graph.tensor_values,
+            metas: &self.program.tensors,
             read: &self.read,
             target: target.name,
             overload: target.overload,
@@ -188,7 +185,7 @@ impl<'m, 'p> Importer<'m, 'p> {
 
     /// Refuses a result of another shape than the program has for it.
     fn check(&self, name: &str, value: ValueId) -> Lowered {
-        let Some(meta) = self.program.graph_module.graph.tensor_values.get(name) else { return Ok(()) };
+        let Some(meta) = self.program.tensors.get(name) else { return Ok(()) };
         let dims = self.means.graph.ty(value).shape.dims();
         let fits = |(size, &dim): (&Size, &usize)| match size {
             Size::Known(size) => *size == dim as i64,
@@ -205,7 +202,7 @@ impl<'m, 'p> Importer<'m, 'p> {
     /// constant.
     fn stand_in(&mut self, name: &str) -> Option<ValueId> {
         use kiln_ir::{DType, Shape, Type};
-        let meta = self.program.graph_module.graph.tensor_values.get(name)?;
+        let meta = self.program.tensors.get(name)?;
         let size =
             |size: &Size| symbols::value(size, &self.symbols).and_then(|size| usize::try_from(size).ok());
         let dims: Vec<usize> = meta.sizes.iter().map(size).collect::<Option<_>>()?;
@@ -268,7 +265,7 @@ fn place(index: usize, node: &Node) -> String {
 
 /// The innermost module of a node, `encoder.layers.0.attn`, and its class.
 fn module(node: &Node) -> Option<(String, String)> {
-    let innermost = node.metadata.nn_module_stack.as_ref()?.rsplit(';').next()?;
+    let innermost = node.nn_module_stack.as_ref()?.rsplit(';').next()?;
     let mut fields = innermost.split(',');
     let (_, path, class) = (fields.next()?, fields.next()?, fields.next()?);
     let path = path.trim_start_matches("L['self']").trim_start_matches('.');
@@ -277,7 +274,7 @@ fn module(node: &Node) -> Option<(String, String)> {
 
 /// The innermost line of a node's source: `model.py:12`.
 fn line(node: &Node) -> Option<String> {
-    let trace = node.metadata.stack_trace.as_ref()?;
+    let trace = node.stack_trace.as_ref()?;
     let last = trace.lines().rev().find_map(|line| line.trim().strip_prefix("File \""))?;
     let (file, rest) = last.split_once("\", line ")?;
     let number: String = rest.chars().take_while(char::is_ascii_digit).collect();

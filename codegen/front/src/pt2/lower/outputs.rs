@@ -2,40 +2,19 @@
 
 use super::{short, Arg, Importer, Refusal, OPERATOR_BYTES};
 use crate::onnx::lower::describe;
-use crate::pt2::program::OutputSpec;
+use crate::pt2::program::{OutputSpec, Structure};
 use kiln_ir::error::Error;
 use kiln_ir::{DType, Data, Type, ValueDef};
-use serde::Deserialize;
-
-/// The structure of a result: a tuple, list or dictionary, or a tensor.
-#[derive(Deserialize)]
-struct Structure {
-    #[serde(rename = "type")]
-    kind: Option<String>,
-    /// Of a dictionary: its keys, as JSON in a text.
-    #[serde(default)]
-    context: Option<String>,
-    #[serde(default)]
-    children_spec: Vec<Structure>,
-}
 
 /// A name for each tensor in a dictionary, of its keys and places: `boxes`, `boxes_0`.
 fn names(structure: &Structure, path: &mut Vec<String>, in_dict: bool, names: &mut Vec<Option<String>>) {
-    let Some(kind) = &structure.kind else {
-        names.push(in_dict.then(|| path.join("_")));
+    if structure.kind.is_none() {
+        names.push(in_dict.then(|| short(&path.join("_"))));
         return;
-    };
-    let is_dict = kind.ends_with("dict") || kind.ends_with("OrderedDict");
-    let keys = structure.context.as_deref().filter(|_| is_dict);
-    let keys: Vec<serde_json::Value> =
-        keys.and_then(|keys| serde_json::from_str(keys).ok()).unwrap_or_default();
-    for (k, child) in structure.children_spec.iter().enumerate() {
-        path.push(match keys.get(k) {
-            Some(serde_json::Value::String(key)) => short(key),
-            Some(serde_json::Value::Number(key)) => key.to_string(),
-            _ => k.to_string(),
-        });
-        self::names(child, path, in_dict || !keys.is_empty(), names);
+    }
+    for (k, child) in structure.children.iter().enumerate() {
+        path.push(structure.keys.get(k).map_or_else(|| k.to_string(), |key| short(key)));
+        self::names(child, path, in_dict || !structure.keys.is_empty(), names);
         path.pop();
     }
 }
@@ -47,15 +26,13 @@ impl<'p> Importer<'_, 'p> {
             OutputSpec::User(arg) => Some(arg),
             _ => None,
         };
-        self.program.graph_module.signature.output_specs.iter().filter_map(user)
+        self.program.outputs.iter().filter_map(user)
     }
 
     /// Names of the outputs.
     pub(super) fn output_names(&self) -> Vec<String> {
-        let calls = &self.program.graph_module.module_call_graph;
-        let spec = calls.first().and_then(|call| call.signature.as_ref()).map(|call| call.out_spec.as_str());
         let mut given = Vec::new();
-        if let Some(Ok((_, structure))) = spec.map(serde_json::from_str::<(i64, Structure)>) {
+        if let Some(structure) = self.program.out_spec.as_deref().and_then(Structure::of) {
             names(&structure, &mut Vec::new(), false, &mut given);
         }
         if given.len() != self.user_outputs().count() {
@@ -110,7 +87,7 @@ impl<'p> Importer<'_, 'p> {
                 Err(refusal) => self.means.report.refuse(format!("output \"{name}\""), None, refusal)?,
             }
         }
-        for spec in &self.program.graph_module.signature.output_specs {
+        for spec in &self.program.outputs {
             match spec {
                 OutputSpec::Buffer { arg, of } => {
                     self.states.retain(|_, state| *state != of);
