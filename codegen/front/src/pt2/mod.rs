@@ -16,6 +16,8 @@ mod program;
 #[cfg(feature = "pt2")]
 mod reader;
 #[cfg(all(test, feature = "pt2"))]
+mod testing;
+#[cfg(all(test, feature = "pt2"))]
 mod tests;
 #[cfg(feature = "pt2")]
 mod weights;

@@ -77,9 +77,8 @@ impl<'a> Store<'a> {
 }
 
 fn pickled(of: &str) -> Refusal {
-    let what =
-        format!("the data of \"{of}\" is pickled, as torch before 2.9 has it, and pickles are not read");
-    let help = "load it with torch.export.load and save it with torch.export.save of torch 2.9 or later";
+    let what = format!("the data of \"{of}\" is pickled, and pickles are not read");
+    let help = "save it with torch.export.save of torch 2.9 or later, and with plain tensors as weights (torchao: unwrap_tensor_subclass)";
     Refusal::unsupported(what, help)
 }
 

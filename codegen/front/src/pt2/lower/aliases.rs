@@ -160,7 +160,7 @@ impl<'p> Importer<'_, 'p> {
                     slots: &self.slots,
                     metas: &self.program.tensors,
                     read: &self.read,
-                    target: target.name,
+                    target: super::plain(target.name),
                     overload: target.overload,
                 };
                 value = match view::SHAPES.contains(&target.name) || movement::PARTS.contains(&target.name) {

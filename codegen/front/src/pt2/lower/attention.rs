@@ -1,11 +1,18 @@
 //! Attention.
 
 use super::cx::Cx;
-use super::{Lowered, One, Operators, Refusal};
+use super::{All, Lowered, One, Operators, Refusal};
 use crate::onnx::lower::Set;
 use kiln_ir::ValueId;
 
-pub(super) const OPERATORS: Operators = &[("scaled_dot_product_attention", One(attention))];
+pub(super) const OPERATORS: Operators = &[
+    ("_scaled_dot_product_attention_math", All(|cx| attention(cx).map(|y| vec![y]))),
+    ("_scaled_dot_product_attention_math_for_mps", All(|cx| attention(cx).map(|y| vec![y]))),
+    ("_scaled_dot_product_efficient_attention", All(|cx| attention(cx).map(|y| vec![y]))),
+    ("_scaled_dot_product_flash_attention", All(|cx| attention(cx).map(|y| vec![y]))),
+    ("_scaled_dot_product_flash_attention_for_cpu", All(|cx| attention(cx).map(|y| vec![y]))),
+    ("scaled_dot_product_attention", One(attention)),
+];
 
 fn attention(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
     if cx.number_or("dropout_p", 0.0)? != 0.0 {
@@ -20,7 +27,8 @@ fn attention(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
     for x in [q, k, v] {
         operands.push(Some(with_heads(cx, x)?));
     }
-    if let Some(mask) = cx.optional_tensor("attn_mask")? {
+    let mask = if cx.has("attn_bias") { "attn_bias" } else { "attn_mask" };
+    if let Some(mask) = cx.optional_tensor(mask)? {
         let own = cx.dims(mask);
         let is_deep = own.len() > 2 && dims.len() != 4;
         operands.push(Some(if is_deep { with_heads(cx, mask)? } else { mask }));

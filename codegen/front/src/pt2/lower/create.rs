@@ -20,8 +20,12 @@ pub(super) const OPERATORS: Operators = &[
     ("new_zeros", One(|cx| filled(cx, "size", Some(0.0)))),
     ("ones", One(|cx| filled(cx, "size", Some(1.0)))),
     ("ones_like", One(|cx| like(cx, Some(1.0)))),
+    ("diag", One(diag)),
+    ("diag_embed", One(diag_embed)),
     ("tril", One(|cx| triangle(cx, 0))),
     ("triu", One(|cx| triangle(cx, 1))),
+    ("tril_indices", One(|cx| triangle_indices(cx, false))),
+    ("triu_indices", One(|cx| triangle_indices(cx, true))),
     ("zeros", One(|cx| filled(cx, "size", Some(0.0)))),
     ("zeros_like", One(|cx| like(cx, Some(0.0)))),
 ];
@@ -131,4 +135,62 @@ fn meshgrid(cx: &mut Cx<'_, '_, '_>) -> Lowered<Vec<ValueId>> {
         grids.push(view::spread(cx, x, &dims)?);
     }
     Ok(grids)
+}
+
+/// The coordinates of a triangle's elements, one row for rows and one for columns.
+fn triangle_indices(cx: &mut Cx<'_, '_, '_>, upper: bool) -> Lowered<ValueId> {
+    let (rows, columns, offset) = (cx.size("row", 1)?, cx.size("col", 1)?, cx.int("offset", 0)?);
+    check(rows.saturating_mul(columns))?;
+    let inside = |at: &usize| {
+        let gap = (at % columns) as i64 - (at / columns) as i64;
+        if upper {
+            gap >= offset
+        } else {
+            gap <= offset
+        }
+    };
+    let places: Vec<usize> = (0..rows * columns).filter(inside).collect();
+    let numbers = places.iter().map(|at| at / columns).chain(places.iter().map(|at| at % columns));
+    let numbers: Vec<f64> = numbers.map(|at| at as f64).collect();
+    constant(cx, &[2, places.len()], &numbers)
+}
+
+/// The diagonal of a matrix, or a matrix with that diagonal.
+fn diag(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
+    let x = cx.tensor("self")?;
+    match cx.dims(x).len() {
+        1 => with_diagonal(cx, x, cx.int("diagonal", 0)?),
+        _ => super::movement::diagonal_of(cx, x, [0, 1], cx.int("diagonal", 0)?),
+    }
+}
+
+fn diag_embed(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
+    let x = cx.tensor("self")?;
+    if (cx.int("dim1", -2)?, cx.int("dim2", -1)?) != (-2, -1) {
+        return Err(Refusal::unsupported(
+            "its matrices do not lie along the last axes",
+            "permute its result",
+        ));
+    }
+    with_diagonal(cx, x, cx.int("offset", 0)?)
+}
+
+/// Matrices with the last axis as a diagonal.
+fn with_diagonal(cx: &mut Cx<'_, '_, '_>, x: ValueId, offset: i64) -> Lowered<ValueId> {
+    let mut dims = cx.dims(x);
+    let Some(count) = dims.pop() else { return Err(malformed!("{} has no axes", cx.shown(x))) };
+    let shift = usize::try_from(offset.unsigned_abs()).unwrap_or(usize::MAX);
+    check(count.saturating_add(shift).saturating_mul(count.saturating_add(shift)))?;
+    let size = count + shift;
+    let (row, column) = if offset < 0 { (shift, 0) } else { (0, shift) };
+    let rank = dims.len();
+    // A row for each element, with the element in its place.
+    let rows = cx.reshaped(x, &[&dims[..], &[count, 1]].concat())?;
+    let mask: Vec<i64> = (0..count * size).map(|at| i64::from(at % size == at / size + column)).collect();
+    let mask = cx.int_constant("diagonal", DType::Bool, &[count, size], &mask)?;
+    let zero = cx.number(x, 0.0)?;
+    let y = cx.choice(mask, rows, zero)?;
+    let (mut before, mut after) = (vec![0; rank + 2], vec![0; rank + 2]);
+    (before[rank], after[rank]) = (row, size - count - row);
+    cx.padded(y, &before, &after, 0)
 }

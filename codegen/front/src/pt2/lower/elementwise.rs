@@ -3,7 +3,7 @@
 use super::cx::Cx;
 use super::{Lowered, One, Operators, Refusal};
 use crate::onnx::lower::Set;
-use kiln_ir::{Binary, Comparison, DType, Unary, ValueId};
+use kiln_ir::{Binary, Comparison, DType, Reduction, Unary, ValueId};
 
 pub(super) const OPERATORS: Operators = &[
     ("abs", One(|cx| by_name(cx, "Abs"))),
@@ -33,14 +33,19 @@ pub(super) const OPERATORS: Operators = &[
     ("exp", One(|cx| of_one(cx, Unary::Exp))),
     ("exp2", One(exp2)),
     ("expm1", One(expm1)),
+    ("fake_quantize_per_tensor_affine", One(fake_quantize)),
     ("fix", One(trunc)),
     ("floor", One(|cx| rounding(cx, Unary::Floor))),
     ("floor_divide", One(|cx| of_two(cx, Binary::FloorDiv))),
+    ("float_power", One(float_power)),
     ("fmax", One(|cx| of_two(cx, Binary::Max))),
     ("fmin", One(|cx| of_two(cx, Binary::Min))),
     ("fmod", One(fmod)),
     ("frac", One(frac)),
+    ("heaviside", One(heaviside)),
+    ("huber_loss", One(|cx| loss(cx, Loss::Huber))),
     ("hypot", One(hypot)),
+    ("l1_loss", One(|cx| loss(cx, Loss::Absolute))),
     ("lerp", One(lerp)),
     ("log", One(|cx| of_one(cx, Unary::Log))),
     ("log10", One(|cx| logarithm(cx, std::f64::consts::LOG10_E))),
@@ -51,6 +56,7 @@ pub(super) const OPERATORS: Operators = &[
     ("logit", One(logit)),
     ("maximum", One(|cx| of_two(cx, Binary::Max))),
     ("minimum", One(|cx| of_two(cx, Binary::Min))),
+    ("mse_loss", One(|cx| loss(cx, Loss::Squared))),
     ("mul", One(|cx| promoted(cx, |cx, x, y| cx.product(x, y)))),
     ("multiply", One(|cx| promoted(cx, |cx, x, y| cx.product(x, y)))),
     ("neg", One(|cx| by_name(cx, "Neg"))),
@@ -64,7 +70,9 @@ pub(super) const OPERATORS: Operators = &[
     ("sgn", One(|cx| by_name(cx, "Sign"))),
     ("sign", One(|cx| by_name(cx, "Sign"))),
     ("sin", One(|cx| of_one(cx, Unary::Sin))),
+    ("sinc", One(sinc)),
     ("sinh", One(|cx| by_name(cx, "Sinh"))),
+    ("smooth_l1_loss", One(|cx| loss(cx, Loss::Smooth))),
     ("sqrt", One(|cx| of_one(cx, Unary::Sqrt))),
     ("square", One(square)),
     ("sub", One(sub)),
@@ -405,4 +413,83 @@ fn xlogy(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
     // Also there NaN stays NaN.
     let is_number = cx.compared(Comparison::Equal, log, log)?;
     cx.choice(is_number, y, product)
+}
+
+fn float_power(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
+    let (x, y) = (cx.operand("self")?, cx.operand("exponent")?);
+    let (x, y) = (cx.floating(x)?, cx.floating(y)?);
+    power(cx, x, y)
+}
+
+/// 0 below zero, 1 above, and the second operand there.
+fn heaviside(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
+    let (x, there) = (cx.tensor("self")?, cx.tensor("values")?);
+    let (zero, one) = (cx.number(x, 0.0)?, cx.number(x, 1.0)?);
+    let (is_above, is_zero) =
+        (cx.compared(Comparison::Greater, x, zero)?, cx.compared(Comparison::Equal, x, zero)?);
+    let y = cx.choice(is_above, one, zero)?;
+    cx.choice(is_zero, there, y)
+}
+
+/// sin(πx) / (πx), and 1 at zero.
+fn sinc(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
+    let x = cx.float_tensor("self")?;
+    let angle = cx.times(x, std::f64::consts::PI)?;
+    let (sine, one, zero) = (cx.unary(Unary::Sin, angle)?, cx.number(x, 1.0)?, cx.number(x, 0.0)?);
+    let fraction = cx.quotient(sine, angle)?;
+    let is_zero = cx.compared(Comparison::Equal, x, zero)?;
+    cx.choice(is_zero, one, fraction)
+}
+
+/// To the nearest number that an integer stands for.
+fn fake_quantize(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
+    let x = cx.float_tensor("self")?;
+    let (scale, zero) = (cx.number_or("scale", 1.0)?, cx.number_or("zero_point", 0.0)?);
+    let (lo, hi) = (cx.number_or("quant_min", -128.0)?, cx.number_or("quant_max", 127.0)?);
+    let y = cx.times(x, 1.0 / scale)?;
+    let y = cx.plus(y, zero)?;
+    let y = cx.unary(Unary::Round, y)?;
+    let y = cx.clipped(y, lo as f32, hi as f32)?;
+    let y = cx.plus(y, -zero)?;
+    cx.times(y, scale)
+}
+
+#[derive(Clone, Copy)]
+enum Loss {
+    Absolute,
+    Squared,
+    Huber,
+    Smooth,
+}
+
+/// How far two are apart: for each element, or the mean or sum of all.
+fn loss(cx: &mut Cx<'_, '_, '_>, of: Loss) -> Lowered<ValueId> {
+    let [x, y] = cx.promoted(["self", "target"])?;
+    let gap = cx.difference(x, y)?;
+    let size = cx.unary(Unary::Abs, gap)?;
+    let each = match of {
+        Loss::Absolute => size,
+        Loss::Squared => cx.unary(Unary::Square, gap)?,
+        Loss::Huber | Loss::Smooth => {
+            let is_smooth = matches!(of, Loss::Smooth);
+            let bound = cx.number_or(if is_smooth { "beta" } else { "delta" }, 1.0)?;
+            let square = cx.unary(Unary::Square, gap)?;
+            let near = cx.times(square, if is_smooth { 0.5 / bound } else { 0.5 })?;
+            let far = cx.plus(size, -0.5 * bound)?;
+            let far = if is_smooth { far } else { cx.times(far, bound)? };
+            let bound = cx.number(size, bound)?;
+            let is_near = cx.compared(Comparison::Less, size, bound)?;
+            cx.choice(is_near, near, far)?
+        }
+    };
+    let count = cx.ty(each).shape.numel();
+    let flat = match cx.int("reduction", 1)? {
+        0 => return Ok(each),
+        _ => cx.reshaped(each, &[count])?,
+    };
+    let y = match cx.int("reduction", 1)? {
+        1 => cx.mean(flat, &[0])?,
+        _ => cx.reduced(Reduction::Sum, flat, &[0])?,
+    };
+    cx.reshaped(y, &[])
 }

@@ -19,6 +19,7 @@ pub(super) const OPERATORS: Operators = &[
     ("one_hot", One(one_hot)),
     ("searchsorted", One(|cx| bucketize(cx, ["sorted_sequence", "self"]))),
     ("sort", All(sorted)),
+    ("take", One(take)),
     ("take_along_dim", One(take_along)),
     ("topk", All(topk)),
 ];
@@ -84,6 +85,15 @@ fn gather(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
     let at = indices(cx, at)?;
     let axis = cx.dim("dim", 0, x)?;
     cx.call("GatherElements", &[Some(x), Some(at)], &[("axis", Set::Int(axis as i64))])
+}
+
+/// Elements at places among all.
+fn take(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
+    let (x, at) = (cx.tensor("self")?, cx.tensor("index")?);
+    let at = indices(cx, at)?;
+    let count = cx.ty(x).shape.numel();
+    let flat = cx.reshaped(x, &[count])?;
+    cx.call("Gather", &[Some(flat), Some(at)], &[("axis", Set::Int(0))])
 }
 
 /// As gather, where other axes are broadcast, or of all elements.

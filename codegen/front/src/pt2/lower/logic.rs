@@ -17,9 +17,12 @@ pub(super) const OPERATORS: Operators = &[
     ("greater", One(|cx| comparison(cx, Comparison::Greater))),
     ("greater_equal", One(|cx| comparison(cx, Comparison::GreaterEqual))),
     ("gt", One(|cx| comparison(cx, Comparison::Greater))),
+    ("isclose", One(is_close)),
     ("isfinite", One(is_finite)),
     ("isinf", One(is_infinite)),
     ("isnan", One(is_nan)),
+    ("isneginf", One(|cx| equals(cx, f64::NEG_INFINITY))),
+    ("isposinf", One(|cx| equals(cx, f64::INFINITY))),
     ("le", One(|cx| comparison(cx, Comparison::LessEqual))),
     ("less", One(|cx| comparison(cx, Comparison::Less))),
     ("less_equal", One(|cx| comparison(cx, Comparison::LessEqual))),
@@ -123,6 +126,29 @@ fn is_finite(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.float_tensor("self")?;
     let (size, infinity) = (cx.unary(Unary::Abs, x)?, cx.number(x, f64::INFINITY)?);
     cx.compared(Comparison::Less, size, infinity)
+}
+
+fn equals(cx: &mut Cx<'_, '_, '_>, number: f64) -> Lowered<ValueId> {
+    let x = cx.float_tensor("self")?;
+    let number = cx.number(x, number)?;
+    cx.compared(Comparison::Equal, x, number)
+}
+
+/// |x − y| ≤ atol + rtol·|y|, or both the same.
+fn is_close(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
+    let (x, y) = (cx.float_tensor("self")?, cx.float_tensor("other")?);
+    let (relative, absolute) = (cx.number_or("rtol", 1e-5)?, cx.number_or("atol", 1e-8)?);
+    let (gap, size) = (cx.difference(x, y)?, cx.unary(Unary::Abs, y)?);
+    let gap = cx.unary(Unary::Abs, gap)?;
+    let bound = cx.times(size, relative)?;
+    let bound = cx.plus(bound, absolute)?;
+    let is_near = cx.compared(Comparison::LessEqual, gap, bound)?;
+    // Nothing is near to what is infinite, but itself.
+    let infinity = cx.number(size, f64::INFINITY)?;
+    let is_finite = cx.compared(Comparison::Less, size, infinity)?;
+    let is_near = cx.both(is_near, is_finite)?;
+    let same = cx.compared(Comparison::Equal, x, y)?;
+    either(cx, is_near, same)
 }
 
 fn nan_to_num(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {

@@ -160,7 +160,8 @@ impl<'m, 'p> Importer<'m, 'p> {
     /// What an operator computes.
     fn computed(&mut self, index: usize, node: &'p Node, lower: Lower) -> Lowered<Vec<ValueId>> {
         let target = Target::of(&node.target);
-        let name = results(node).first().map(|name| (*name).to_owned()).unwrap_or_default();
+        let names = results(node);
+        let name = names.first().map(|name| (*name).to_owned()).unwrap_or_default();
         let origin = format!("{index} {}", target.whole());
         let mut cx = Cx {
             means: self.means.hosted_cx(self.host, name, origin),
@@ -168,7 +169,7 @@ impl<'m, 'p> Importer<'m, 'p> {
             slots: &self.slots,
             metas: &self.program.tensors,
             read: &self.read,
-            target: target.name,
+            target: plain(target.name),
             overload: target.overload,
         };
         let mut values = match lower {
@@ -180,7 +181,13 @@ impl<'m, 'p> Importer<'m, 'p> {
                 *value = cx.cast(*value, dtype)?;
             }
         }
-        Ok(values)
+        match names.iter().skip(values.len()).find(|name| self.read.contains(**name)) {
+            Some(name) => {
+                let what = format!("its result \"{}\" cannot be compiled", short(name));
+                Err(Refusal::unsupported(what, "use only the first result"))
+            }
+            None => Ok(values),
+        }
     }
 
     /// Refuses a result of another shape than the program has for it.
@@ -324,6 +331,53 @@ impl<'p> Target<'p> {
     }
 }
 
+/// Operators of these names that differ from others only in what is a view of what.
+const COPIES: &[&str] = &[
+    "alias_copy",
+    "as_strided_copy",
+    "detach_copy",
+    "diagonal_copy",
+    "expand_copy",
+    "narrow_copy",
+    "permute_copy",
+    "select_copy",
+    "slice_copy",
+    "split_copy",
+    "split_with_sizes_copy",
+    "squeeze_copy",
+    "t_copy",
+    "transpose_copy",
+    "unbind_copy",
+    "unfold_copy",
+    "unsqueeze_copy",
+    "view_copy",
+];
+
+/// Other names of operators, and their own.
+const SYNONYMS: &[(&str, &str)] = &[
+    ("absolute", "abs"),
+    ("arccos", "acos"),
+    ("arccosh", "acosh"),
+    ("arcsin", "asin"),
+    ("arcsinh", "asinh"),
+    ("arctan", "atan"),
+    ("arctan2", "atan2"),
+    ("arctanh", "atanh"),
+    ("concatenate", "cat"),
+    ("expit", "sigmoid"),
+    ("ger", "outer"),
+    ("negative", "neg"),
+    ("row_stack", "vstack"),
+];
+
+/// The name of what computes the same.
+fn plain(name: &str) -> &str {
+    let name = name.strip_prefix("special_").unwrap_or(name);
+    let name = name.strip_prefix("unsafe_").unwrap_or(name);
+    let name = if COPIES.contains(&name) { name.trim_end_matches("_copy") } else { name };
+    SYNONYMS.iter().find(|(other, _)| *other == name).map_or(name, |(_, own)| own)
+}
+
 /// The lowering of an operator.
 #[derive(Clone, Copy)]
 enum Lower {
@@ -368,12 +422,7 @@ pub(super) fn operators() -> impl Iterator<Item = &'static str> {
 fn find(target: &Target<'_>) -> Option<Lower> {
     let name = match target.namespace {
         // Functions of special mathematics are those of the same name, or of another one.
-        "aten" | "" => match target.name.strip_prefix("special_") {
-            Some("expit") => "sigmoid",
-            Some("psi") => "digamma",
-            Some(name) => name,
-            None => target.name,
-        },
+        "aten" | "" => plain(target.name),
         "quantized_decomposed" | "torchao" | "pt2e_quant" => return quantise::find(target.name),
         _ => return None,
     };

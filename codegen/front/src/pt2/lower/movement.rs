@@ -6,19 +6,32 @@ use crate::onnx::lower::Set;
 use kiln_ir::{Comparison, DType, ValueId};
 
 pub(super) const OPERATORS: Operators = &[
+    ("adjoint", One(permuted)),
+    ("as_strided", One(as_strided)),
+    ("broadcast_tensors", All(broadcast)),
     ("broadcast_to", One(expand)),
     ("cat", One(cat)),
     ("channel_shuffle", One(channel_shuffle)),
     ("chunk", All(parts)),
+    ("column_stack", One(|cx| stacked(cx, 2, 1))),
     ("concat", One(cat)),
     ("diagonal", One(diagonal)),
     ("diff", One(diff)),
+    ("dsplit", All(parts)),
+    ("dstack", One(|cx| stacked(cx, 3, 2))),
     ("expand", One(expand)),
     ("expand_as", One(expand_as)),
     ("flip", One(flip)),
+    ("fliplr", One(|cx| mirrored(cx, 1))),
+    ("flipud", One(|cx| mirrored(cx, 0))),
+    ("hsplit", All(parts)),
+    ("hstack", One(|cx| stacked(cx, 1, 1))),
+    ("mT", One(permuted)),
+    ("matrix_H", One(permuted)),
     ("movedim", One(permuted)),
     ("moveaxis", One(permuted)),
     ("narrow", One(one_part)),
+    ("numpy_T", One(permuted)),
     ("permute", One(permuted)),
     ("pixel_shuffle", One(pixel_shuffle)),
     ("pixel_unshuffle", One(pixel_unshuffle)),
@@ -34,10 +47,13 @@ pub(super) const OPERATORS: Operators = &[
     ("swapaxes", One(permuted)),
     ("swapdims", One(permuted)),
     ("t", One(permuted)),
+    ("tensor_split", All(parts)),
     ("tile", One(repeat)),
     ("transpose", One(permuted)),
     ("unbind", All(parts)),
     ("unfold", One(unfold)),
+    ("vsplit", All(parts)),
+    ("vstack", One(|cx| stacked(cx, 2, 0))),
 ];
 
 /// Operators whose results are views of parts, or with axes in another order.
@@ -162,6 +178,8 @@ fn permutation(cx: &Cx<'_, '_, '_>, x: ValueId) -> Lowered<Vec<usize>> {
     match cx.target {
         _ if rank == 0 => {}
         "t" if rank == 2 => perm.swap(0, 1),
+        "numpy_T" => perm.reverse(),
+        "adjoint" | "mT" | "matrix_H" if rank > 1 => perm.swap(rank - 2, rank - 1),
         "t" => {}
         "transpose" | "swapaxes" | "swapdims" => {
             let names = if cx.has("axis0") { ["axis0", "axis1"] } else { ["dim0", "dim1"] };
@@ -260,12 +278,32 @@ fn select(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
 
 /// The axis along which an operator splits, and the sizes of the parts.
 fn sizes(cx: &Cx<'_, '_, '_>, x: ValueId) -> Lowered<(usize, Vec<usize>)> {
-    let axis = cx.dim("dim", 0, x)?;
+    let axis = match (cx.target, cx.dims(x).len()) {
+        ("hsplit", 1) | ("vsplit", _) => 0,
+        ("hsplit", _) => 1,
+        ("dsplit", _) => 2,
+        _ => cx.dim("dim", 0, x)?,
+    };
+    malformed_if!(axis >= cx.dims(x).len().max(1), "there is no axis {axis}");
     let size = cx.dims(x).get(axis).copied().unwrap_or(1);
     let even =
         |each: usize| -> Vec<usize> { (0..size.div_ceil(each)).map(|k| each.min(size - k * each)).collect() };
     let sizes = match cx.target {
         "unbind" => vec![1; size],
+        // As many parts, of which the first ones are one larger; or parts between places.
+        "dsplit" | "hsplit" | "tensor_split" | "vsplit" if !cx.has("indices") => {
+            let count = cx.size("sections", 1)?.max(1);
+            malformed_if!(count > size.max(1), "it has {count} parts of {size} elements");
+            (0..count).map(|k| size / count + usize::from(k < size % count)).collect()
+        }
+        "dsplit" | "hsplit" | "tensor_split" | "vsplit" => {
+            let places = cx.integers("indices")?.unwrap_or_default();
+            let inside =
+                |&at: &i64| (if at < 0 { at + size as i64 } else { at }).clamp(0, size as i64) as usize;
+            let ends: Vec<usize> = places.iter().map(inside).chain([size]).collect();
+            let begins = [0].into_iter().chain(ends.iter().copied());
+            begins.zip(&ends).map(|(begin, &end)| end.saturating_sub(begin)).collect()
+        }
         "chunk" => even(size.div_ceil(cx.size("chunks", 1)?.max(1)).max(1)),
         _ => {
             let name = ["split_sizes", "split_size", "sizes"].into_iter().find(|name| cx.has(name));
@@ -332,6 +370,67 @@ fn stack(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
     dims.insert(axis, 1);
     let all = all.into_iter().map(|x| cx.reshaped(x, &dims)).collect::<Lowered<Vec<ValueId>>>()?;
     joined(cx, &all, axis)
+}
+
+/// Tensors of at least so many axes, side by side along one; those of one axis along that.
+fn stacked(cx: &mut Cx<'_, '_, '_>, rank: usize, axis: usize) -> Lowered<ValueId> {
+    let mut all = Vec::new();
+    for x in joinable(cx)? {
+        let dims = cx.dims(x);
+        let dims = match (cx.target, dims.len()) {
+            ("column_stack", 0 | 1) => vec![dims.iter().product(), 1],
+            _ => view::with_axes(&dims, rank),
+        };
+        all.push(cx.reshaped(x, &dims)?);
+    }
+    let rank = all.first().map_or(0, |&x| cx.dims(x).len());
+    joined(cx, &all, axis.min(rank.saturating_sub(1)))
+}
+
+fn broadcast(cx: &mut Cx<'_, '_, '_>) -> Lowered<Vec<ValueId>> {
+    let all = cx.tensors("tensors")?;
+    let mut dims = Vec::new();
+    for &x in &all {
+        let common = kiln_ir::Shape::common(&dims, &cx.dims(x));
+        dims = common.ok_or_else(|| malformed!("its operands cannot be broadcast"))?;
+    }
+    all.into_iter().map(|x| view::spread(cx, x, &dims)).collect()
+}
+
+fn mirrored(cx: &mut Cx<'_, '_, '_>, axis: usize) -> Lowered<ValueId> {
+    let x = cx.tensor("self")?;
+    malformed_if!(axis >= cx.dims(x).len(), "{} has no axis {axis}", cx.shown(x));
+    flipped(cx, x, &[axis])
+}
+
+/// Elements so far apart, of a tensor that lies densely.
+fn as_strided(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
+    let x = cx.tensor("self")?;
+    let numbers = |name: &str| -> Lowered<Vec<usize>> {
+        let given = cx.integers(name)?.unwrap_or_default();
+        let sizes = given.iter().map(|&size| u32::try_from(size).ok().map(|size| size as usize));
+        sizes.collect::<Option<_>>().ok_or_else(|| malformed!("its {name} is {given:?}"))
+    };
+    let (sizes, strides, first) = (numbers("size")?, numbers("stride")?, cx.size("storage_offset", 0)?);
+    let all = cx.ty(x).shape.numel();
+    malformed_if!(sizes.len() != strides.len(), "it has {} strides", strides.len());
+    crate::onnx::lower::check_size(cx.ty(x).dtype, &sizes)?;
+    cx.importer.budget.charge(32 * sizes.iter().product::<usize>())?;
+    let mut places = vec![first];
+    for (&size, &stride) in sizes.iter().zip(&strides) {
+        places = places
+            .iter()
+            .flat_map(|&at| (0..size).map(move |k| at.saturating_add(k.saturating_mul(stride))))
+            .collect();
+    }
+    malformed_if!(
+        places.iter().any(|&at| at >= all) || places.is_empty(),
+        "it reaches beyond {}",
+        cx.shown(x)
+    );
+    let flat = cx.reshaped(x, &[all])?;
+    let y = cx.picked(flat, 0, &places)?;
+    cx.reshaped(y, &sizes)
 }
 
 /// Sizes of −1 are those of the tensor.
@@ -499,8 +598,18 @@ fn channel_shuffle(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
 
 fn diagonal(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.tensor("self")?;
-    let rank = cx.dims(x).len();
     let (a, b, offset) = (cx.dim("dim1", 0, x)?, cx.dim("dim2", 1, x)?, cx.int("offset", 0)?);
+    diagonal_of(cx, x, [a, b], offset)
+}
+
+/// The diagonal along two axes, as the last axis.
+pub(super) fn diagonal_of(
+    cx: &mut Cx<'_, '_, '_>,
+    x: ValueId,
+    [a, b]: [usize; 2],
+    offset: i64,
+) -> Lowered<ValueId> {
+    let rank = cx.dims(x).len();
     malformed_if!(a == b || rank < 2, "{} has no diagonal", cx.shown(x));
     let order: Vec<usize> = (0..rank).filter(|axis| ![a, b].contains(axis)).chain([a, b]).collect();
     let turned = cx.transposed(x, &order)?;

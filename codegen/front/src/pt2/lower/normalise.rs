@@ -38,6 +38,19 @@ fn channels(cx: &Cx<'_, '_, '_>, x: ValueId) -> Lowered<usize> {
 }
 
 fn batch(cx: &mut Cx<'_, '_, '_>, training: &str) -> Lowered<ValueId> {
+    // Without stored statistics, it has those of its operand.
+    if cx.flag(training, false)? && !cx.has("running_mean") {
+        let x = cx.float_tensor("input")?;
+        let (c, rank) = (channels(cx, x)?, cx.dims(x).len());
+        let axes: Vec<usize> = (0..rank).filter(|&axis| axis != 1).collect();
+        let epsilon = cx.number_or("eps", 1e-5)? as f32;
+        let [value, ..] = normal(cx, x, &axes, epsilon)?;
+        let along: Vec<usize> = (1..rank).map(|axis| if axis == 1 { c } else { 1 }).collect();
+        let (weight, bias) = (cx.optional_tensor("weight")?, cx.optional_tensor("bias")?);
+        let weight = weight.map(|weight| cx.reshaped(weight, &along)).transpose()?;
+        let bias = bias.map(|bias| cx.reshaped(bias, &along)).transpose()?;
+        return scaled(cx, value, weight, bias);
+    }
     if cx.flag(training, false)? {
         return Err(Refusal::unsupported(
             "it is in training mode",

@@ -13,7 +13,11 @@ pub(super) const OPERATORS: Operators = &[
     ("bilinear", One(bilinear)),
     ("bmm", One(|cx| product(cx, ["self", "mat2"]))),
     ("dot", One(|cx| product(cx, ["self", "tensor"]))),
+    ("cross", One(cross)),
     ("einsum", One(einsum)),
+    ("inner", One(inner)),
+    ("kron", One(kron)),
+    ("linalg_cross", One(cross)),
     ("linalg_matmul", One(|cx| product(cx, ["self", "other"]))),
     ("linear", One(linear)),
     ("matmul", One(|cx| product(cx, ["self", "other"]))),
@@ -21,6 +25,8 @@ pub(super) const OPERATORS: Operators = &[
     ("mv", One(|cx| product(cx, ["self", "vec"]))),
     ("outer", One(outer)),
     ("tensordot", One(tensordot)),
+    ("trace", One(trace)),
+    ("vdot", One(|cx| product(cx, ["self", "other"]))),
 ];
 
 /// The product of matrices, stacks of them, or vectors, as NumPy has it.
@@ -175,4 +181,60 @@ fn bilinear(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
         Some(bias) => cx.sum(sum, bias),
         None => cx.cast(sum, DType::F32),
     }
+}
+
+/// Products of rows with rows.
+fn inner(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
+    let [x, y] = [cx.float_tensor("self")?, cx.float_tensor("other")?];
+    let (left, right) = (cx.dims(x), cx.dims(y));
+    let (Some((&k, front)), Some((_, back))) = (left.split_last(), right.split_last()) else {
+        return cx.product(x, y);
+    };
+    let rows = cx.reshaped(x, &[front.iter().product(), k])?;
+    let columns = cx.reshaped(y, &[back.iter().product(), k])?;
+    let product = layer(cx, rows, columns, None)?;
+    cx.reshaped(product, &[front, back].concat())
+}
+
+/// Each element of one times all of the other.
+fn kron(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
+    let [x, y] = [cx.tensor("self")?, cx.tensor("other")?];
+    let rank = cx.dims(x).len().max(cx.dims(y).len());
+    let aligned = |dims: Vec<usize>| [vec![1; rank - dims.len()], dims].concat();
+    let (left, right) = (aligned(cx.dims(x)), aligned(cx.dims(y)));
+    let spread = |dims: &[usize], first: bool| -> Vec<usize> {
+        dims.iter().flat_map(|&dim| if first { [dim, 1] } else { [1, dim] }).collect()
+    };
+    let x = cx.reshaped(x, &spread(&left, true))?;
+    let y = cx.reshaped(y, &spread(&right, false))?;
+    let product = cx.product(x, y)?;
+    let dims: Vec<usize> = left.iter().zip(&right).map(|(a, b)| a * b).collect();
+    cx.reshaped(product, &dims)
+}
+
+/// The cross product along an axis of three.
+fn cross(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
+    let [x, y] = cx.promoted(["self", "other"])?;
+    let dims = cx.dims(x);
+    let axis = match cx.has("dim") || cx.target == "linalg_cross" {
+        true => cx.dim("dim", -1, x)?,
+        false => dims.iter().position(|&dim| dim == 3).unwrap_or(0),
+    };
+    malformed_if!(dims.get(axis) != Some(&3) || cx.dims(y) != dims, "{} has no cross product", cx.shown(x));
+    let turned = |cx: &mut Cx<'_, '_, '_>, x: ValueId, by: usize| {
+        let order: Vec<usize> = (0..3).map(|k| (k + by) % 3).collect();
+        cx.picked(x, axis, &order)
+    };
+    let (a, b) = (turned(cx, x, 1)?, turned(cx, y, 2)?);
+    let (c, d) = (turned(cx, x, 2)?, turned(cx, y, 1)?);
+    let (plus, minus) = (cx.product(a, b)?, cx.product(c, d)?);
+    cx.difference(plus, minus)
+}
+
+/// The sum of the diagonal.
+fn trace(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
+    let x = cx.tensor("self")?;
+    let diagonal = super::movement::diagonal_of(cx, x, [0, 1], 0)?;
+    let sum = cx.reduced(kiln_ir::Reduction::Sum, diagonal, &[0])?;
+    cx.reshaped(sum, &[])
 }

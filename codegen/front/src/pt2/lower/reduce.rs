@@ -9,20 +9,32 @@ pub(super) const OPERATORS: Operators = &[
     ("all", One(|cx| of_truths(cx, Reduction::Min))),
     ("amax", One(|cx| reduced(cx, extreme(Reduction::Max)))),
     ("amin", One(|cx| reduced(cx, extreme(Reduction::Min)))),
+    (
+        "aminmax",
+        All(|cx| Ok(vec![reduced(cx, extreme(Reduction::Min))?, reduced(cx, extreme(Reduction::Max))?])),
+    ),
     ("any", One(|cx| of_truths(cx, Reduction::Max))),
     ("argmax", One(|cx| arg(cx, true))),
     ("argmin", One(|cx| arg(cx, false))),
+    ("_cdist_forward", One(cdist)),
+    ("cdist", One(cdist)),
     ("count_nonzero", One(count_nonzero)),
     ("cumprod", One(|cx| cumulative(cx, "CumProd"))),
     ("cummax", All(|cx| running(cx, Binary::Max))),
     ("cummin", All(|cx| running(cx, Binary::Min))),
     ("cumsum", One(|cx| cumulative(cx, "CumSum"))),
+    ("dist", One(distance)),
+    ("frobenius_norm", One(|cx| norm(cx, "p"))),
+    ("linalg_norm", One(|cx| norm(cx, "ord"))),
     ("linalg_vector_norm", One(|cx| norm(cx, "ord"))),
     ("logsumexp", One(logsumexp)),
     ("max", All(|cx| best(cx, true))),
     ("mean", One(|cx| reduced(cx, |cx, x, axes| cx.mean(x, axes)))),
     ("min", All(|cx| best(cx, false))),
+    ("nanmean", One(|cx| without_nan(cx, true))),
+    ("nansum", One(|cx| without_nan(cx, false))),
     ("norm", One(|cx| norm(cx, "p"))),
+    ("pairwise_distance", One(pairwise)),
     ("prod", One(|cx| reduced(cx, |cx, x, axes| cx.reduced(Reduction::Product, x, axes)))),
     ("std", One(|cx| Ok(spread(cx, true)?[0]))),
     ("std_mean", All(|cx| spread(cx, true).map(Vec::from))),
@@ -150,9 +162,70 @@ fn logsumexp(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
     })
 }
 
+/// The sum or mean of what is a number.
+fn without_nan(cx: &mut Cx<'_, '_, '_>, is_mean: bool) -> Lowered<ValueId> {
+    let x = cx.float_tensor("self")?;
+    let (is_number, zero) = (cx.compared(Comparison::Equal, x, x)?, cx.number(x, 0.0)?);
+    let kept = cx.choice(is_number, x, zero)?;
+    let sum = along(cx, kept, |cx, x, axes| cx.reduced(Reduction::Sum, x, axes))?;
+    if !is_mean {
+        return Ok(sum);
+    }
+    let ones = cx.floating(is_number)?;
+    let count = along(cx, ones, |cx, x, axes| cx.reduced(Reduction::Sum, x, axes))?;
+    cx.quotient(sum, count)
+}
+
+/// The norm of the difference of each row with each row.
+fn cdist(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
+    let (x, y) = (cx.float_tensor("x1")?, cx.float_tensor("x2")?);
+    let (mut left, mut right) = (cx.dims(x), cx.dims(y));
+    malformed_if!(left.len() < 2 || right.len() < 2, "{} has no rows", cx.shown(x));
+    left.insert(left.len() - 1, 1);
+    right.insert(right.len() - 2, 1);
+    let (x, y) = (cx.reshaped(x, &left)?, cx.reshaped(y, &right)?);
+    let gap = cx.difference(x, y)?;
+    let last = cx.dims(gap).len() - 1;
+    last_norm(cx, gap, last, false)
+}
+
+/// The norm of the difference, plus ε, along the last axis.
+fn pairwise(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
+    let (x, y) = (cx.float_tensor("x1")?, cx.float_tensor("x2")?);
+    let gap = cx.difference(x, y)?;
+    let epsilon = cx.number_or("eps", 1e-6)?;
+    let gap = cx.plus(gap, epsilon)?;
+    let last = cx.dims(gap).len().saturating_sub(1);
+    last_norm(cx, gap, last, cx.flag("keepdim", false)?)
+}
+
+fn last_norm(cx: &mut Cx<'_, '_, '_>, x: ValueId, axis: usize, keeps: bool) -> Lowered<ValueId> {
+    let size = cx.unary(Unary::Abs, x)?;
+    let p = cx.number_or("p", 2.0)?;
+    if p.is_infinite() {
+        return over(cx, size, &[axis], keeps, extreme(Reduction::Max));
+    }
+    let exponent = cx.number(size, p)?;
+    let powers = elementwise::power(cx, size, exponent)?;
+    let sum = over(cx, powers, &[axis], keeps, |cx, x, axes| cx.reduced(Reduction::Sum, x, axes))?;
+    let exponent = cx.number(sum, 1.0 / p)?;
+    elementwise::power(cx, sum, exponent)
+}
+
+/// The norm of a difference.
+fn distance(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
+    let [x, y] = cx.promoted(["self", "other"])?;
+    let gap = cx.difference(x, y)?;
+    norm_of(cx, gap, "p")
+}
+
 /// The norm of vectors: (Σ |x|ᵖ)^(1/p).
 fn norm(cx: &mut Cx<'_, '_, '_>, order: &str) -> Lowered<ValueId> {
     let x = cx.float_tensor("self")?;
+    norm_of(cx, x, order)
+}
+
+fn norm_of(cx: &mut Cx<'_, '_, '_>, x: ValueId, order: &str) -> Lowered<ValueId> {
     let p = cx.number_or(order, 2.0)?;
     if p == 2.0 {
         let squares = cx.unary(Unary::Square, x)?;

@@ -59,7 +59,15 @@ fn resize(cx: &mut Cx<'_, '_, '_>, axes: usize, mode: Mode, antialias: bool) -> 
         Some(Arg::Floats(list)) if list.len() == axes => {
             Some(list.iter().map(|&scale| scale as f32).collect())
         }
-        _ => None,
+        _ => {
+            let names: &[&str] = match axes {
+                1 => &["scales"],
+                2 => &["scales_h", "scales_w"],
+                _ => &["scales_d", "scales_h", "scales_w"],
+            };
+            let all = names.iter().map(|name| Ok(cx.real(name)?.map(|scale| scale as f32)));
+            all.collect::<Lowered<Option<Vec<f32>>>>()?
+        }
     };
     let operands = match factors {
         Some(factors) => {

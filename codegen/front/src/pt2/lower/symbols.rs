@@ -7,6 +7,7 @@ use kiln_ir::{Binary, Comparison, DType, ValueId};
 use std::collections::HashMap;
 
 pub(super) const OPERATORS: Operators = &[
+    ("_assert_async", All(|_| Ok(Vec::new()))),
     ("_assert_scalar", All(|_| Ok(Vec::new()))),
     ("_assert_tensor_metadata", All(|_| Ok(Vec::new()))),
     ("_operator.add", One(|cx| arithmetic(cx, |cx, x, y| cx.sum(x, y)))),
@@ -21,13 +22,25 @@ pub(super) const OPERATORS: Operators = &[
     ("_operator.mul", One(|cx| arithmetic(cx, |cx, x, y| cx.product(x, y)))),
     ("_operator.ne", One(|cx| comparison(cx, Comparison::NotEqual))),
     ("_operator.neg", One(negative)),
+    ("_operator.or_", One(|cx| arithmetic(cx, either))),
     ("_operator.sub", One(|cx| arithmetic(cx, |cx, x, y| cx.difference(x, y)))),
     ("_operator.truediv", One(true_division)),
     ("item", One(item)),
     ("scalar_tensor", One(scalar)),
+    ("sym_constrain_range", All(|_| Ok(Vec::new()))),
     ("sym_constrain_range_for_size", All(|_| Ok(Vec::new()))),
     ("sym_numel", One(numel)),
     ("sym_size", One(size)),
+    ("torch.sym_float", One(|cx| first(cx).and_then(|x| cx.floating(x)))),
+    ("torch.sym_max", One(|cx| arithmetic(cx, |cx, x, y| cx.binary(Binary::Max, x, y)))),
+    ("torch.sym_min", One(|cx| arithmetic(cx, |cx, x, y| cx.binary(Binary::Min, x, y)))),
+    (
+        "torch.sym_not",
+        One(|cx| {
+            let (x, no) = (first(cx)?, cx.truth(false));
+            cx.compared(Comparison::Equal, x, no)
+        }),
+    ),
 ];
 
 type OfTwo = fn(&mut Cx<'_, '_, '_>, ValueId, ValueId) -> Lowered<ValueId>;
@@ -58,9 +71,19 @@ fn true_division(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
     cx.quotient(x, y)
 }
 
-fn negative(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
+/// The first operand, whatever it is called.
+fn first(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
     let name = cx.node.inputs.first().map(|input| input.name.clone()).unwrap_or_default();
-    let x = cx.operand(&name)?;
+    cx.operand(&name)
+}
+
+fn either(cx: &mut Cx<'_, '_, '_>, x: ValueId, y: ValueId) -> Lowered<ValueId> {
+    let yes = cx.truth(true);
+    cx.choice(x, yes, y)
+}
+
+fn negative(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
+    let x = first(cx)?;
     let zero = cx.number(x, 0.0)?;
     cx.difference(zero, x)
 }

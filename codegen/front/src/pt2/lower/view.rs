@@ -5,10 +5,15 @@ use super::{Lowered, One, Operators};
 use kiln_ir::{Shape, ValueId};
 
 pub(super) const OPERATORS: Operators = &[
+    ("_conj", One(same)),
     ("_to_copy", One(to)),
     ("_unsafe_view", One(reshape)),
     ("alias", One(same)),
+    ("atleast_1d", One(|cx| at_least(cx, 1))),
+    ("atleast_2d", One(|cx| at_least(cx, 2))),
+    ("atleast_3d", One(|cx| at_least(cx, 3))),
     ("clone", One(same)),
+    ("conj", One(same)),
     ("contiguous", One(same)),
     ("copy", One(copy)),
     ("detach", One(same)),
@@ -23,8 +28,11 @@ pub(super) const OPERATORS: Operators = &[
     ("lift_fresh_copy", One(same)),
     ("positive", One(same)),
     ("ravel", One(flatten)),
+    ("real", One(same)),
     ("reshape", One(reshape)),
     ("reshape_as", One(view_as)),
+    ("resolve_conj", One(same)),
+    ("resolve_neg", One(same)),
     ("squeeze", One(squeeze)),
     ("to", One(to)),
     ("type_as", One(to)),
@@ -170,6 +178,22 @@ fn squeeze(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
     let stays = |(axis, &dim): &(usize, &usize)| dim != 1 || !axes.contains(axis);
     let result: Vec<usize> = dims.iter().enumerate().filter(stays).map(|(_, &dim)| dim).collect();
     cx.reshaped(x, &result)
+}
+
+/// With so many axes: further ones are in front, but for the third one.
+fn at_least(cx: &mut Cx<'_, '_, '_>, rank: usize) -> Lowered<ValueId> {
+    let x = cx.tensor("self")?;
+    let dims = with_axes(&cx.dims(x), rank);
+    cx.reshaped(x, &dims)
+}
+
+pub(super) fn with_axes(dims: &[usize], rank: usize) -> Vec<usize> {
+    let mut dims = dims.to_vec();
+    while dims.len() < rank {
+        let at = if dims.len() == 2 { 2 } else { 0 };
+        dims.insert(at, 1);
+    }
+    dims
 }
 
 fn unsqueeze(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
