@@ -183,12 +183,18 @@ impl NodeCx<'_, '_, '_> {
         step: i64,
     ) -> Lowered<ValueId> {
         let mut dims = self.dims(x);
+        self.check_axis(x, axis)?;
         if (first, count, step) == (0, dims[axis], 1) {
             return Ok(x);
         }
         let (mut begin, mut steps) = (vec![0; dims.len()], vec![1; dims.len()]);
         (begin[axis], steps[axis], dims[axis]) = (first, step, count);
         self.add_like(Op::Slice { begin, step: steps }, &[x], &dims)
+    }
+
+    fn check_axis(&self, x: ValueId, axis: usize) -> Lowered {
+        malformed_if!(axis >= self.dims(x).len(), "{} has no axis {axis}", self.shown(x));
+        Ok(())
     }
 
     /// Values of one type side by side along an axis.
@@ -203,6 +209,7 @@ impl NodeCx<'_, '_, '_> {
             let groups = groups.collect::<Lowered<Vec<ValueId>>>()?;
             return self.joined(&groups, axis);
         }
+        parts.iter().try_for_each(|&part| self.check_axis(part, axis))?;
         let mut dims = self.dims(first);
         dims[axis] = parts.iter().map(|&part| self.dims(part)[axis]).sum();
         self.add_like(Op::Concat { axis }, parts, &dims)
@@ -235,6 +242,7 @@ impl NodeCx<'_, '_, '_> {
     /// Elements along an axis, in the order of a list of known indices.
     pub(crate) fn picked(&mut self, x: ValueId, axis: usize, indices: &[usize]) -> Lowered<ValueId> {
         let mut dims = self.dims(x);
+        self.check_axis(x, axis)?;
         if indices.iter().copied().eq(0..dims[axis]) {
             return Ok(x);
         }
@@ -246,6 +254,7 @@ impl NodeCx<'_, '_, '_> {
 
     /// `x` with an axis and the last one in each other's place. Twice is nothing.
     pub(crate) fn swapped(&mut self, x: ValueId, axis: usize) -> Lowered<ValueId> {
+        self.check_axis(x, axis)?;
         let rank = self.dims(x).len();
         let mut perm: Vec<usize> = (0..rank).collect();
         perm.swap(axis, rank - 1);
