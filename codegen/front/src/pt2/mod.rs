@@ -15,9 +15,11 @@ mod lower;
 mod program;
 #[cfg(feature = "pt2")]
 mod reader;
-#[cfg(all(test, feature = "pt2"))]
+#[cfg(feature = "pt2")]
+#[cfg(test)]
 mod testing;
-#[cfg(all(test, feature = "pt2"))]
+#[cfg(feature = "pt2")]
+#[cfg(test)]
 mod tests;
 #[cfg(feature = "pt2")]
 mod weights;

@@ -8,6 +8,7 @@
 
 mod activation;
 mod aliases;
+mod arrange;
 mod attention;
 mod conv;
 mod create;
@@ -229,12 +230,14 @@ const HELP: &str = "replace it with supported operators, or move the computation
 
 /// Names of a node's results.
 fn results(node: &Node) -> Vec<&str> {
-    let of = |output| match output {
-        &Arg::Tensors(ref list) => list.iter().map(String::as_str).collect(),
-        Arg::Tensor(name) | Arg::Computed(name) => vec![name.as_str()],
-        _ => Vec::new(),
-    };
-    node.outputs.iter().flat_map(of).collect()
+    node.outputs.iter().flat_map(named).collect()
+}
+
+fn named(output: &Arg) -> Vec<&str> {
+    match output {
+        Arg::Computed(name) => vec![name],
+        other => other.names(),
+    }
 }
 
 /// The tensor that an operator writes into: its first argument.
@@ -394,6 +397,7 @@ type Operators = &'static [(&'static str, Lower)];
 /// The operators of ATen that Kiln compiles, and functions of Python on numbers.
 const FAMILIES: &[Operators] = &[
     activation::OPERATORS,
+    arrange::OPERATORS,
     attention::OPERATORS,
     conv::OPERATORS,
     create::OPERATORS,
