@@ -67,9 +67,11 @@ pub(super) fn layer(
         let y = bias.map_or(Ok(y), |bias| cx.sum(y, bias))?;
         return cx.reshaped(y, &result);
     };
-    let weight = match cx.importer.graph.const_data(weight) {
-        Some(_) => weight,
-        None => cx.float_constant("weight", &[n, k], &data.to_f32())?,
+    // What is stored as integers stays so.
+    let is_stored = cx.importer.graph.const_data(weight).is_some() || cx.dequantized(weight).is_some();
+    let weight = match is_stored {
+        true => weight,
+        false => cx.float_constant("weight", &[n, k], &data.to_f32())?,
     };
     let constant = bias.filter(|&bias| cx.importer.graph.const_data(bias).is_some() && cx.dims(bias) == [n]);
     let operands: Vec<ValueId> = [rows, weight].into_iter().chain(constant).collect();
@@ -90,10 +92,15 @@ fn added(cx: &mut Cx<'_, '_, '_>, names: [&str; 2], is_sum: bool) -> Lowered<Val
     // A layer with constant weights has a bias.
     if let (true, &[k, n], Some(data)) = (alpha == 1.0 && beta == 1.0, &*cx.dims(y), cx.known(y)) {
         if cx.dims(x).len() == 2 && cx.dims(bias) == [n] {
-            let from = data.to_f32();
-            let turned: Vec<f32> =
-                (0..n * k).filter_map(|at| from.get(at % k.max(1) * n + at / k.max(1)).copied()).collect();
-            let weight = cx.float_constant("weight", &[n, k], &turned)?;
+            let weight = match cx.dequantized(y) {
+                Some(_) => cx.transposed(y, &[1, 0])?,
+                None => {
+                    let from = data.to_f32();
+                    let at = |at: usize| from.get(at % k.max(1) * n + at / k.max(1)).copied();
+                    let turned: Vec<f32> = (0..n * k).filter_map(at).collect();
+                    cx.float_constant("weight", &[n, k], &turned)?
+                }
+            };
             return layer(cx, x, weight, Some(bias));
         }
     }
