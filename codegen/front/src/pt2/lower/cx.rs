@@ -242,6 +242,18 @@ impl<'p> Cx<'_, '_, 'p> {
         self.metas.get(name).map(|meta| weights::dtype(meta.dtype)).transpose()
     }
 
+    /// Allows for so many operations, a few for each step of what is written out.
+    pub(super) fn written_out(&mut self, operations: usize) -> Lowered {
+        // An allowance is that of about seven operations.
+        match self.importer.budget.inline(operations.div_ceil(6)) {
+            true => Ok(()),
+            false => {
+                let what = "it would be written out as too many operations";
+                Err(Refusal::unsupported(what, "use fewer steps or elements"))
+            }
+        }
+    }
+
     /// Whether somebody reads result `k`.
     pub(super) fn wants_result(&self, k: usize) -> bool {
         matches!(self.node.outputs.get(k), Some(Arg::Tensor(name)) if self.read.contains(name.as_str()))

@@ -5,13 +5,7 @@ use super::{Lowered, One, Operators, Refusal};
 use kiln_ir::{Comparison, DType, Unary, ValueId};
 
 pub(super) const OPERATORS: Operators = &[
-    ("__and__", One(and)),
-    ("__or__", One(or)),
-    ("__xor__", One(xor)),
-    ("bitwise_and", One(and)),
     ("bitwise_not", One(not)),
-    ("bitwise_or", One(or)),
-    ("bitwise_xor", One(xor)),
     ("eq", One(|cx| comparison(cx, Comparison::Equal))),
     ("ge", One(|cx| comparison(cx, Comparison::GreaterEqual))),
     ("greater", One(|cx| comparison(cx, Comparison::Greater))),
@@ -69,31 +63,9 @@ fn both(cx: &mut Cx<'_, '_, '_>, x: ValueId, y: ValueId) -> Lowered<ValueId> {
     cx.both(x, y)
 }
 
-fn either(cx: &mut Cx<'_, '_, '_>, x: ValueId, y: ValueId) -> Lowered<ValueId> {
+pub(super) fn either(cx: &mut Cx<'_, '_, '_>, x: ValueId, y: ValueId) -> Lowered<ValueId> {
     let yes = cx.truth(true);
     cx.choice(x, yes, y)
-}
-
-/// Refuses integers, of which bits are meant.
-fn of_bits(cx: &mut Cx<'_, '_, '_>, of: OfTwo) -> Lowered<ValueId> {
-    let (x, y) = (cx.operand("self")?, cx.operand("other")?);
-    if [x, y].iter().any(|&x| cx.ty(x).dtype != DType::Bool) {
-        let what = format!("the bits of {} cannot be combined", cx.shown(x));
-        return Err(Refusal::unsupported(what, "use truth values, or arithmetic"));
-    }
-    of(cx, x, y)
-}
-
-fn and(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
-    of_bits(cx, both)
-}
-
-fn or(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
-    of_bits(cx, either)
-}
-
-fn xor(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
-    of_bits(cx, |cx, x, y| cx.compared(Comparison::NotEqual, x, y))
 }
 
 fn not(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {

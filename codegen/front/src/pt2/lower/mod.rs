@@ -10,6 +10,7 @@ mod activation;
 mod aliases;
 mod arrange;
 mod attention;
+mod bits;
 mod conv;
 mod create;
 mod cx;
@@ -399,6 +400,7 @@ const FAMILIES: &[Operators] = &[
     activation::OPERATORS,
     arrange::OPERATORS,
     attention::OPERATORS,
+    bits::OPERATORS,
     conv::OPERATORS,
     create::OPERATORS,
     elementwise::OPERATORS,

@@ -196,6 +196,7 @@ fn projected(
         let what = format!("it has {steps} steps; at most {MOST_STEPS} can be compiled");
         return Err(Refusal::unsupported(what, "export the model with shorter sequences"));
     }
+    cx.written_out(30 * steps * directions.len())?;
     let (mut outputs, mut last_hidden, mut last_cell) = (Vec::new(), Vec::new(), Vec::new());
     for (k, weights) in directions.iter().enumerate() {
         let Some(projection) = weights.projection else { return Err(malformed!("it has no projection")) };

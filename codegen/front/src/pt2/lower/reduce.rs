@@ -298,6 +298,7 @@ fn running(cx: &mut Cx<'_, '_, '_>, function: Binary) -> Lowered<Vec<ValueId>> {
         let what = format!("its axis has {count} elements; at most {MOST_STEPS} are possible");
         return Err(Refusal::unsupported(what, "use shorter sequences"));
     }
+    cx.written_out(5 * count)?;
     let first = cx.part(x, axis, 0, 1, 1)?;
     let dims = cx.dims(first);
     let zero = cx.int_constant("index", DType::I64, &[], &[0])?;

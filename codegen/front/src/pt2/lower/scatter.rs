@@ -100,7 +100,7 @@ fn scattered(
     for other in others() {
         y = cx.part(y, other, 0, named[other], 1)?;
     }
-    for k in 0..limited(named[axis])? {
+    for k in 0..limited(cx, named[axis])? {
         let (index, update) = (cx.part(at, axis, k, 1, 1)?, cx.part(updates, axis, k, 1, 1)?);
         let is_it = movement::places(cx, index, axis, &dims)?;
         y = joined(cx, y, is_it, update, how)?;
@@ -118,8 +118,9 @@ fn scattered(
 /// Most updates whose places are known only at run time.
 const MOST_UPDATES: usize = 64;
 
-fn limited(count: usize) -> Lowered<usize> {
+fn limited(cx: &mut Cx<'_, '_, '_>, count: usize) -> Lowered<usize> {
     if count <= MOST_UPDATES {
+        cx.written_out(12 * count)?;
         return Ok(count);
     }
     let what = format!("{count} of its indices are computed at run time; at most {MOST_UPDATES} can be");
@@ -153,7 +154,7 @@ fn parts(cx: &mut Cx<'_, '_, '_>, x: ValueId, at: ValueId, updates: ValueId, how
         return cx.call("ScatterND", &[Some(x), Some(at), Some(updates)], &attributes);
     }
     let (at, mut y) = (cx.reshaped(at, &[count])?, x);
-    for k in 0..limited(count)? {
+    for k in 0..limited(cx, count)? {
         let (index, update) = (cx.part(at, 0, k, 1, 1)?, cx.part(updates, 0, k, 1, 1)?);
         let is_it = movement::places(cx, index, 0, &dims)?;
         y = joined(cx, y, is_it, update, how)?;
@@ -196,7 +197,7 @@ fn index_fill(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
     let Some(data) = cx.data(at) else {
         let count = cx.ty(at).shape.numel();
         let (at, mut y) = (cx.reshaped(at, &[count])?, x);
-        for k in 0..limited(count)? {
+        for k in 0..limited(cx, count)? {
             let index = cx.part(at, 0, k, 1, 1)?;
             let is_it = movement::places(cx, index, axis, &dims)?;
             y = cx.choice(is_it, number, y)?;
