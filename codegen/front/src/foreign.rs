@@ -37,13 +37,17 @@ fn seen(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
             ("this is probably a damaged ONNX model", "copy or export it again")
         }
         () if begins(b"\x89HDF") => ("an HDF5 file (Keras)", OF_KERAS),
-        () if begins(b"PK\x03\x04") && contains(b"data.pkl") => {
-            ("a PyTorch model", "export it with torch.onnx.export, or convert it with litert-torch")
+        () if begins(b"PK\x03\x04") && contains(b"/data/weights/") => {
+            ("probably a damaged archive of torch.export", "copy it, or save it again with torch.export.save")
         }
+        () if begins(b"PK\x03\x04") && contains(b"data.pkl") => (
+            "a PyTorch model, but no exported program",
+            "export it with torch.export.export and torch.export.save (.pt2), or with torch.onnx.export",
+        ),
         () if begins(b"PK\x03\x04") => ("a zip archive, perhaps of Keras", OF_KERAS),
         () if bytes.get(4..6) == Some(b"ET") => (
             "an ExecuTorch program",
-            "export the PyTorch model with torch.onnx.export, or convert it with litert-torch",
+            "export the PyTorch model with torch.export.save (.pt2), or with torch.onnx.export",
         ),
         () => return None,
     })
@@ -61,7 +65,8 @@ mod tests {
         assert!(message(b"\x08\x01\x12\x07").contains("SavedModel"));
         assert!(message(b"\x89HDF\r\n").contains("from_keras_model"));
         assert!(message(b"PK\x03\x04 config.json").contains("Keras"));
-        assert!(message(b"PK\x03\x04 archive/data.pkl").contains("PyTorch"));
+        assert!(message(b"PK\x03\x04 archive/data.pkl").contains("torch.export.save (.pt2)"));
+        assert!(message(b"PK\x03\x04 net/data/weights/weight_0").contains("damaged archive"));
         assert!(message(b"\x1c\0\0\0ET12").contains("ExecuTorch"));
         assert!(message(b"version https://git-lfs.github.com/spec/v1").contains("git lfs pull"));
         assert!(message(b"hello world, this is text").contains("TensorFlow Lite (.tflite)"));

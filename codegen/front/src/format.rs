@@ -54,6 +54,16 @@ pub const FORMATS: &[Format] = &[
         reader: None,
     },
     Format {
+        name: "PyTorch",
+        ending: "pt2",
+        feature: "pt2",
+        is: crate::pt2::is_pt2,
+        #[cfg(feature = "pt2")]
+        reader: Some(&crate::pt2::READER),
+        #[cfg(not(feature = "pt2"))]
+        reader: None,
+    },
+    Format {
         name: "TensorFlow Lite",
         ending: "tflite",
         feature: "tflite",

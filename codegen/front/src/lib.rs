@@ -17,6 +17,7 @@ mod format;
 mod half;
 mod interface;
 pub mod onnx;
+mod pt2;
 pub(crate) mod report;
 mod summary;
 pub mod tflite;

@@ -5,9 +5,9 @@
 
 #[cfg(feature = "onnx")]
 mod external;
-#[cfg(feature = "onnx")]
-mod lower;
-#[cfg(feature = "onnx")]
+#[cfg(any(feature = "onnx", feature = "pt2"))]
+pub(crate) mod lower;
+#[cfg(any(feature = "onnx", feature = "pt2"))]
 mod proto;
 #[cfg(feature = "onnx")]
 mod reader;

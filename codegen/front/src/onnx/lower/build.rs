@@ -10,7 +10,7 @@ use kiln_ir::{
 
 impl NodeCx<'_, '_, '_> {
     /// A number, as an element of the type of `like`.
-    pub(super) fn number(&mut self, like: ValueId, number: f64) -> Lowered<ValueId> {
+    pub(crate) fn number(&mut self, like: ValueId, number: f64) -> Lowered<ValueId> {
         match self.ty(like).dtype {
             DType::F32 => self.float_constant("number", &[], &[number as f32]),
             dtype => self.int_constant("number", dtype, &[], &[number as i64]),
@@ -18,44 +18,44 @@ impl NodeCx<'_, '_, '_> {
     }
 
     /// x + y.
-    pub(super) fn sum(&mut self, x: ValueId, y: ValueId) -> Lowered<ValueId> {
+    pub(crate) fn sum(&mut self, x: ValueId, y: ValueId) -> Lowered<ValueId> {
         self.arithmetic(x, y, |clamp| Op::Add { rescale: AddRescale::Real, clamp })
     }
 
     /// x − y.
-    pub(super) fn difference(&mut self, x: ValueId, y: ValueId) -> Lowered<ValueId> {
+    pub(crate) fn difference(&mut self, x: ValueId, y: ValueId) -> Lowered<ValueId> {
         self.arithmetic(x, y, |clamp| Op::Sub { rescale: AddRescale::Real, clamp })
     }
 
     /// x · y.
-    pub(super) fn product(&mut self, x: ValueId, y: ValueId) -> Lowered<ValueId> {
+    pub(crate) fn product(&mut self, x: ValueId, y: ValueId) -> Lowered<ValueId> {
         self.arithmetic(x, y, |clamp| Op::Mul { rescale: Rescale::Real, clamp })
     }
 
     /// x / y; integers are rounded towards zero.
-    pub(super) fn quotient(&mut self, x: ValueId, y: ValueId) -> Lowered<ValueId> {
+    pub(crate) fn quotient(&mut self, x: ValueId, y: ValueId) -> Lowered<ValueId> {
         self.binary(Binary::Div, x, y)
     }
 
     /// A function of two.
-    pub(super) fn binary(&mut self, function: Binary, x: ValueId, y: ValueId) -> Lowered<ValueId> {
+    pub(crate) fn binary(&mut self, function: Binary, x: ValueId, y: ValueId) -> Lowered<ValueId> {
         self.arithmetic(x, y, |clamp| Op::Binary { function, rescale: Rescale::Real, clamp })
     }
 
     /// x + a number.
-    pub(super) fn plus(&mut self, x: ValueId, number: f64) -> Lowered<ValueId> {
+    pub(crate) fn plus(&mut self, x: ValueId, number: f64) -> Lowered<ValueId> {
         let number = self.number(x, number)?;
         self.sum(x, number)
     }
 
     /// x · a number.
-    pub(super) fn times(&mut self, x: ValueId, number: f64) -> Lowered<ValueId> {
+    pub(crate) fn times(&mut self, x: ValueId, number: f64) -> Lowered<ValueId> {
         let number = self.number(x, number)?;
         self.product(x, number)
     }
 
     /// Arithmetic on two of one type. That of 8 and 16 bits is done in 32 bits, of which the upper ones are dropped.
-    pub(super) fn arithmetic(
+    pub(crate) fn arithmetic(
         &mut self,
         x: ValueId,
         y: ValueId,
@@ -77,28 +77,28 @@ impl NodeCx<'_, '_, '_> {
     }
 
     /// A function of each float.
-    pub(super) fn unary(&mut self, function: Unary, x: ValueId) -> Lowered<ValueId> {
+    pub(crate) fn unary(&mut self, function: Unary, x: ValueId) -> Lowered<ValueId> {
         self.want_float(x)?;
         let dims = self.dims(x);
         self.add_like(Op::Unary { function }, &[x], &dims)
     }
 
     /// tanh x.
-    pub(super) fn tanh(&mut self, x: ValueId) -> Lowered<ValueId> {
+    pub(crate) fn tanh(&mut self, x: ValueId) -> Lowered<ValueId> {
         self.want_float(x)?;
         let dims = self.dims(x);
         self.add_like(Op::Tanh {}, &[x], &dims)
     }
 
     /// 1 / (1 + e⁻ˣ).
-    pub(super) fn sigmoid(&mut self, x: ValueId) -> Lowered<ValueId> {
+    pub(crate) fn sigmoid(&mut self, x: ValueId) -> Lowered<ValueId> {
         self.want_float(x)?;
         let dims = self.dims(x);
         self.add_like(Op::Logistic {}, &[x], &dims)
     }
 
     /// Floats between two bounds.
-    pub(super) fn clipped(&mut self, x: ValueId, lo: f32, hi: f32) -> Lowered<ValueId> {
+    pub(crate) fn clipped(&mut self, x: ValueId, lo: f32, hi: f32) -> Lowered<ValueId> {
         self.want_float(x)?;
         malformed_if!(lo.is_nan() || hi.is_nan(), "its bounds are {lo} and {hi}");
         let dims = self.dims(x);
@@ -107,7 +107,7 @@ impl NodeCx<'_, '_, '_> {
     }
 
     /// Whether a comparison holds.
-    pub(super) fn compared(&mut self, function: Comparison, x: ValueId, y: ValueId) -> Lowered<ValueId> {
+    pub(crate) fn compared(&mut self, function: Comparison, x: ValueId, y: ValueId) -> Lowered<ValueId> {
         if self.ty(x).dtype != self.ty(y).dtype {
             return Err(malformed!("{} cannot be compared with {}", self.shown(x), self.shown(y)));
         }
@@ -117,7 +117,7 @@ impl NodeCx<'_, '_, '_> {
     }
 
     /// `x` where the condition holds, else `y`.
-    pub(super) fn choice(&mut self, condition: ValueId, x: ValueId, y: ValueId) -> Lowered<ValueId> {
+    pub(crate) fn choice(&mut self, condition: ValueId, x: ValueId, y: ValueId) -> Lowered<ValueId> {
         if self.ty(condition).dtype != DType::Bool {
             return Err(malformed!("{} is not a condition", self.shown(condition)));
         }
@@ -133,19 +133,19 @@ impl NodeCx<'_, '_, '_> {
     }
 
     /// Truth values for `&&`.
-    pub(super) fn both(&mut self, x: ValueId, y: ValueId) -> Lowered<ValueId> {
+    pub(crate) fn both(&mut self, x: ValueId, y: ValueId) -> Lowered<ValueId> {
         let no = self.truth(false);
         self.choice(x, y, no)
     }
 
     /// A truth value.
-    pub(super) fn truth(&mut self, truth: bool) -> ValueId {
+    pub(crate) fn truth(&mut self, truth: bool) -> ValueId {
         let data = Data::new(vec![u8::from(truth)]);
         self.importer.graph.add_const("truth", Type::plain(DType::Bool, &[]), data)
     }
 
     /// The same numbers in another type.
-    pub(super) fn cast(&mut self, x: ValueId, dtype: DType) -> Lowered<ValueId> {
+    pub(crate) fn cast(&mut self, x: ValueId, dtype: DType) -> Lowered<ValueId> {
         if self.ty(x).dtype == dtype {
             return Ok(x);
         }
@@ -154,7 +154,7 @@ impl NodeCx<'_, '_, '_> {
     }
 
     /// The mean along these axes, which stay with a size of 1.
-    pub(super) fn mean(&mut self, x: ValueId, axes: &[usize]) -> Lowered<ValueId> {
+    pub(crate) fn mean(&mut self, x: ValueId, axes: &[usize]) -> Lowered<ValueId> {
         self.want_float(x)?;
         let dims = self.without(x, axes);
         let op = Op::Mean { axes: axes.to_vec(), rescale: Rescale::Real, clamp: Clamp::NO_FLOAT };
@@ -162,7 +162,7 @@ impl NodeCx<'_, '_, '_> {
     }
 
     /// All elements along these axes made one; the axes stay with a size of 1.
-    pub(super) fn reduced(&mut self, function: Reduction, x: ValueId, axes: &[usize]) -> Lowered<ValueId> {
+    pub(crate) fn reduced(&mut self, function: Reduction, x: ValueId, axes: &[usize]) -> Lowered<ValueId> {
         let dims = self.without(x, axes);
         self.add_like(Op::Reduce { function, axes: axes.to_vec(), rescale: Rescale::Real }, &[x], &dims)
     }
@@ -174,7 +174,7 @@ impl NodeCx<'_, '_, '_> {
     }
 
     /// `count` elements along an axis, from `first` on, `step` apart.
-    pub(super) fn part(
+    pub(crate) fn part(
         &mut self,
         x: ValueId,
         axis: usize,
@@ -183,6 +183,7 @@ impl NodeCx<'_, '_, '_> {
         step: i64,
     ) -> Lowered<ValueId> {
         let mut dims = self.dims(x);
+        self.check_axis(x, axis)?;
         if (first, count, step) == (0, dims[axis], 1) {
             return Ok(x);
         }
@@ -191,8 +192,13 @@ impl NodeCx<'_, '_, '_> {
         self.add_like(Op::Slice { begin, step: steps }, &[x], &dims)
     }
 
+    fn check_axis(&self, x: ValueId, axis: usize) -> Lowered {
+        malformed_if!(axis >= self.dims(x).len(), "{} has no axis {axis}", self.shown(x));
+        Ok(())
+    }
+
     /// Values of one type side by side along an axis.
-    pub(super) fn joined(&mut self, parts: &[ValueId], axis: usize) -> Lowered<ValueId> {
+    pub(crate) fn joined(&mut self, parts: &[ValueId], axis: usize) -> Lowered<ValueId> {
         let &[first, ..] = parts else { return Err(malformed!("it has no operands")) };
         if parts.len() == 1 {
             return Ok(first);
@@ -203,13 +209,14 @@ impl NodeCx<'_, '_, '_> {
             let groups = groups.collect::<Lowered<Vec<ValueId>>>()?;
             return self.joined(&groups, axis);
         }
+        parts.iter().try_for_each(|&part| self.check_axis(part, axis))?;
         let mut dims = self.dims(first);
         dims[axis] = parts.iter().map(|&part| self.dims(part)[axis]).sum();
         self.add_like(Op::Concat { axis }, parts, &dims)
     }
 
     /// `x` surrounded by a stored value (a float's bits).
-    pub(super) fn padded(
+    pub(crate) fn padded(
         &mut self,
         x: ValueId,
         before: &[usize],
@@ -225,7 +232,7 @@ impl NodeCx<'_, '_, '_> {
     }
 
     /// Repeats `x` to a shape.
-    pub(super) fn repeated(&mut self, x: ValueId, dims: &[usize]) -> Lowered<ValueId> {
+    pub(crate) fn repeated(&mut self, x: ValueId, dims: &[usize]) -> Lowered<ValueId> {
         match self.dims(x) == dims {
             true => Ok(x),
             false => self.add_like(Op::Broadcast {}, &[x], dims),
@@ -233,8 +240,9 @@ impl NodeCx<'_, '_, '_> {
     }
 
     /// Elements along an axis, in the order of a list of known indices.
-    pub(super) fn picked(&mut self, x: ValueId, axis: usize, indices: &[usize]) -> Lowered<ValueId> {
+    pub(crate) fn picked(&mut self, x: ValueId, axis: usize, indices: &[usize]) -> Lowered<ValueId> {
         let mut dims = self.dims(x);
+        self.check_axis(x, axis)?;
         if indices.iter().copied().eq(0..dims[axis]) {
             return Ok(x);
         }
@@ -245,7 +253,8 @@ impl NodeCx<'_, '_, '_> {
     }
 
     /// `x` with an axis and the last one in each other's place. Twice is nothing.
-    pub(super) fn swapped(&mut self, x: ValueId, axis: usize) -> Lowered<ValueId> {
+    pub(crate) fn swapped(&mut self, x: ValueId, axis: usize) -> Lowered<ValueId> {
+        self.check_axis(x, axis)?;
         let rank = self.dims(x).len();
         let mut perm: Vec<usize> = (0..rank).collect();
         perm.swap(axis, rank - 1);
@@ -253,7 +262,7 @@ impl NodeCx<'_, '_, '_> {
     }
 
     /// Products of matrices: \[…, m, k\] and \[…, n, k\] to \[…, m, n\].
-    pub(super) fn matrix_product(&mut self, x: ValueId, y: ValueId) -> Lowered<ValueId> {
+    pub(crate) fn matrix_product(&mut self, x: ValueId, y: ValueId) -> Lowered<ValueId> {
         let (a, b) = (self.dims(x), self.dims(y));
         let misfit = || malformed!("{a:?} and {b:?} cannot be multiplied");
         let ([front_a @ .., m, k], [front_b @ .., n, depth]) = (&*a, &*b) else { return Err(misfit()) };
@@ -263,7 +272,7 @@ impl NodeCx<'_, '_, '_> {
     }
 
     /// A layer with constant weights \[n, k\].
-    pub(super) fn layer(&mut self, x: ValueId, weights: ValueId) -> Lowered<ValueId> {
+    pub(crate) fn layer(&mut self, x: ValueId, weights: ValueId) -> Lowered<ValueId> {
         let mut dims = self.dims(x);
         let n = self.dims(weights)[0];
         if let Some(last) = dims.last_mut() {
@@ -273,21 +282,21 @@ impl NodeCx<'_, '_, '_> {
     }
 
     /// exp x / Σ exp x along the last axis.
-    pub(super) fn softmax(&mut self, x: ValueId) -> Lowered<ValueId> {
+    pub(crate) fn softmax(&mut self, x: ValueId) -> Lowered<ValueId> {
         let dims = self.dims(x);
         let op = Op::Softmax { beta: Real(1.0), scale: kiln_ir::SoftmaxScale::Real };
         self.add_like(op, &[x], &dims)
     }
 
     /// x − log Σ exp x along the last axis.
-    pub(super) fn log_softmax(&mut self, x: ValueId) -> Lowered<ValueId> {
+    pub(crate) fn log_softmax(&mut self, x: ValueId) -> Lowered<ValueId> {
         let dims = self.dims(x);
         let op = Op::LogSoftmax { scale: kiln_ir::SoftmaxScale::Real, divisor: Rescale::Real };
         self.add_like(op, &[x], &dims)
     }
 
     /// The index of the first one of the largest elements along an axis, which stays with a size of 1.
-    pub(super) fn index_of_largest(&mut self, x: ValueId, axis: usize) -> Lowered<ValueId> {
+    pub(crate) fn index_of_largest(&mut self, x: ValueId, axis: usize) -> Lowered<ValueId> {
         let kept = self.without(x, &[axis]);
         let mut dims = kept.clone();
         dims.remove(axis);
@@ -297,7 +306,7 @@ impl NodeCx<'_, '_, '_> {
     }
 
     /// Numbers counted from 0, as one axis.
-    pub(super) fn counted(&mut self, dtype: DType, count: usize) -> Lowered<ValueId> {
+    pub(crate) fn counted(&mut self, dtype: DType, count: usize) -> Lowered<ValueId> {
         self.importer.budget.charge(8 * count)?;
         let list: Vec<i64> = (0..count as i64).collect();
         self.int_constant("counted", dtype, &[count], &list)

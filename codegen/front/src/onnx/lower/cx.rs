@@ -8,32 +8,35 @@ use kiln_ir::{DType, Data, Op, Quant, Shape, Type, ValueId};
 const MOST_FOLDED: usize = 4096;
 
 /// One operator, its operands and its place in the import.
-pub(super) struct NodeCx<'c, 'm, 'a> {
-    pub(super) importer: &'c mut Importer<'m, 'a>,
+pub(crate) struct NodeCx<'c, 'm, 'a> {
+    pub(crate) importer: &'c mut Importer<'m, 'a>,
     pub(super) node: &'m Node<'a>,
     /// `12 Conv`.
-    pub(super) origin: String,
+    pub(crate) origin: String,
+    /// What its values are called.
+    pub(crate) name: String,
 }
 
 impl<'c, 'm, 'a> NodeCx<'c, 'm, 'a> {
     pub(super) fn new(importer: &'c mut Importer<'m, 'a>, node: &'m Node<'a>, origin: String) -> Self {
-        NodeCx { importer, node, origin }
+        let name = node.outputs.first().map(Name::text).unwrap_or_default();
+        NodeCx { importer, node, origin, name }
     }
 
     /// Version of the operator set.
-    pub(super) fn opset(&self) -> i64 {
+    pub(crate) fn opset(&self) -> i64 {
         self.importer.opset
     }
 
     // ---- Operands
 
     /// Operand `k`.
-    pub(super) fn input(&mut self, k: usize) -> Lowered<ValueId> {
+    pub(crate) fn input(&mut self, k: usize) -> Lowered<ValueId> {
         self.optional(k)?.ok_or_else(|| malformed!("operand {k} is missing"))
     }
 
     /// Operand `k`, if it is there.
-    pub(super) fn optional(&mut self, k: usize) -> Lowered<Option<ValueId>> {
+    pub(crate) fn optional(&mut self, k: usize) -> Lowered<Option<ValueId>> {
         match self.node.inputs.get(k).filter(|name| !name.is_empty()) {
             Some(&name) => self.importer.read(name).map(Some),
             None => Ok(None),
@@ -41,12 +44,12 @@ impl<'c, 'm, 'a> NodeCx<'c, 'm, 'a> {
     }
 
     /// All operands.
-    pub(super) fn inputs(&mut self) -> Lowered<Vec<ValueId>> {
+    pub(crate) fn inputs(&mut self) -> Lowered<Vec<ValueId>> {
         (0..self.node.inputs.len()).map(|k| self.input(k)).collect()
     }
 
     /// The integers of operand `k`, which must follow from constants, if it is there.
-    pub(super) fn ints(&mut self, k: usize, what: &str) -> Lowered<Option<Vec<i64>>> {
+    pub(crate) fn ints(&mut self, k: usize, what: &str) -> Lowered<Option<Vec<i64>>> {
         let Some(value) = self.optional(k)? else { return Ok(None) };
         let ty = self.ty(value).clone();
         let Some(data) = self.data(value) else {
@@ -63,7 +66,7 @@ impl<'c, 'm, 'a> NodeCx<'c, 'm, 'a> {
     }
 
     /// The numbers of operand `k`, which must be constant floats.
-    pub(super) fn floats(&mut self, k: usize, what: &str) -> Lowered<Vec<f32>> {
+    pub(crate) fn floats(&mut self, k: usize, what: &str) -> Lowered<Vec<f32>> {
         let value = self.input(k)?;
         let ty = self.ty(value);
         match self.known(value).as_ref() {
@@ -77,28 +80,28 @@ impl<'c, 'm, 'a> NodeCx<'c, 'm, 'a> {
     }
 
     /// The type of a value.
-    pub(super) fn ty(&self, value: ValueId) -> &Type {
+    pub(crate) fn ty(&self, value: ValueId) -> &Type {
         self.importer.graph.ty(value)
     }
 
     /// The type of a value for messages.
-    pub(super) fn shown(&self, value: ValueId) -> String {
+    pub(crate) fn shown(&self, value: ValueId) -> String {
         describe(self.ty(value))
     }
 
     /// The dimensions of a value.
-    pub(super) fn dims(&self, value: ValueId) -> Vec<usize> {
+    pub(crate) fn dims(&self, value: ValueId) -> Vec<usize> {
         self.ty(value).shape.0.clone()
     }
 
     /// The data of a constant, or of what follows from constants.
-    pub(super) fn data(&self, value: ValueId) -> Option<Data> {
+    pub(crate) fn data(&self, value: ValueId) -> Option<Data> {
         let graph = &self.importer.graph;
         graph.const_data(value).cloned().or_else(|| follow::evaluated(graph, value))
     }
 
     /// The data of a constant, or of one that is stored as integers.
-    pub(super) fn known(&self, value: ValueId) -> Option<Data> {
+    pub(crate) fn known(&self, value: ValueId) -> Option<Data> {
         let graph = &self.importer.graph;
         let Some(stored) = self.dequantized(value) else { return self.data(value) };
         let data = graph.const_data(stored)?;
@@ -106,7 +109,7 @@ impl<'c, 'm, 'a> NodeCx<'c, 'm, 'a> {
     }
 
     /// The constant of integers that a value is as floats.
-    pub(super) fn dequantized(&self, value: ValueId) -> Option<ValueId> {
+    pub(crate) fn dequantized(&self, value: ValueId) -> Option<ValueId> {
         let graph = &self.importer.graph;
         let node = graph.node(graph.producer(value)?);
         let stored = *node.operands.first()?;
@@ -114,7 +117,7 @@ impl<'c, 'm, 'a> NodeCx<'c, 'm, 'a> {
     }
 
     /// Refuses operands that are no floats.
-    pub(super) fn want_float(&self, value: ValueId) -> Lowered {
+    pub(crate) fn want_float(&self, value: ValueId) -> Lowered {
         match self.ty(value).dtype {
             DType::F32 => Ok(()),
             _ => {
@@ -125,14 +128,14 @@ impl<'c, 'm, 'a> NodeCx<'c, 'm, 'a> {
     }
 
     /// An axis, which may count from the end.
-    pub(super) fn axis(&self, axis: i64, rank: usize) -> Lowered<usize> {
+    pub(crate) fn axis(&self, axis: i64, rank: usize) -> Lowered<usize> {
         let counted = if axis < 0 { axis.checked_add(rank as i64) } else { Some(axis) };
         let inside = counted.and_then(|axis| usize::try_from(axis).ok()).filter(|&axis| axis < rank);
         inside.ok_or_else(|| malformed!("there is no axis {axis}: the tensor has {rank} axes"))
     }
 
     /// As [`NodeCx::axis`], or the place behind the last axis.
-    pub(super) fn axis_or_end(&self, axis: i64, rank: usize) -> Lowered<usize> {
+    pub(crate) fn axis_or_end(&self, axis: i64, rank: usize) -> Lowered<usize> {
         if axis == rank as i64 {
             Ok(rank)
         } else {
@@ -148,9 +151,9 @@ impl<'c, 'm, 'a> NodeCx<'c, 'm, 'a> {
     }
 
     /// Adds a node, or a constant where it follows from small ones.
-    pub(super) fn add(&mut self, op: Op, operands: &[ValueId], ty: Type) -> Lowered<ValueId> {
+    pub(crate) fn add(&mut self, op: Op, operands: &[ValueId], ty: Type) -> Lowered<ValueId> {
         tensor::check_size(ty.dtype, ty.shape.dims())?;
-        let name = self.result(0).text();
+        let name = self.name.clone();
         let constants: Option<Vec<(&Type, &Data)>> = operands
             .iter()
             .map(|&id| Some((self.importer.graph.ty(id), self.importer.graph.const_data(id)?)))
@@ -166,8 +169,8 @@ impl<'c, 'm, 'a> NodeCx<'c, 'm, 'a> {
     }
 
     /// Adds a node, also where its operands are constants.
-    pub(super) fn add_unfolded(&mut self, op: Op, operands: &[ValueId], ty: Type) -> Lowered<ValueId> {
-        let name = self.result(0).text();
+    pub(crate) fn add_unfolded(&mut self, op: Op, operands: &[ValueId], ty: Type) -> Lowered<ValueId> {
+        let name = self.name.clone();
         // Without elements there is nothing to compute, and nothing to compute with.
         if ty.shape.numel() == 0 {
             return Ok(self.empty(ty.dtype, ty.shape.dims()));
@@ -197,7 +200,7 @@ impl<'c, 'm, 'a> NodeCx<'c, 'm, 'a> {
     }
 
     /// Adds a node whose result has the element type of its first operand, and its scale.
-    pub(super) fn add_like(&mut self, op: Op, operands: &[ValueId], dims: &[usize]) -> Lowered<ValueId> {
+    pub(crate) fn add_like(&mut self, op: Op, operands: &[ValueId], dims: &[usize]) -> Lowered<ValueId> {
         let ty = match operands.first().map(|&x| self.ty(x)) {
             Some(ty) if ty.scale().is_some() => ty.with_shape(dims),
             Some(ty) => Type::plain(ty.dtype, dims),
@@ -207,7 +210,7 @@ impl<'c, 'm, 'a> NodeCx<'c, 'm, 'a> {
     }
 
     /// The same elements under another shape.
-    pub(super) fn reshaped(&mut self, x: ValueId, dims: &[usize]) -> Lowered<ValueId> {
+    pub(crate) fn reshaped(&mut self, x: ValueId, dims: &[usize]) -> Lowered<ValueId> {
         if self.ty(x).shape.dims() == dims {
             return Ok(x);
         }
@@ -218,7 +221,7 @@ impl<'c, 'm, 'a> NodeCx<'c, 'm, 'a> {
     }
 
     /// Axis `i` of the result is axis `perm[i]` of `x`.
-    pub(super) fn transposed(&mut self, x: ValueId, perm: &[usize]) -> Lowered<ValueId> {
+    pub(crate) fn transposed(&mut self, x: ValueId, perm: &[usize]) -> Lowered<ValueId> {
         let dims = self.dims(x);
         if perm.iter().copied().eq(0..dims.len()) {
             return Ok(x);
@@ -245,13 +248,13 @@ impl<'c, 'm, 'a> NodeCx<'c, 'm, 'a> {
     }
 
     /// Adds a constant of floats.
-    pub(super) fn float_constant(&mut self, name: &str, dims: &[usize], numbers: &[f32]) -> Lowered<ValueId> {
+    pub(crate) fn float_constant(&mut self, name: &str, dims: &[usize], numbers: &[f32]) -> Lowered<ValueId> {
         self.importer.budget.charge(4 * numbers.len())?;
         Ok(self.importer.graph.add_const(name, Type::plain(DType::F32, dims), Data::from_f32(numbers)))
     }
 
     /// Adds a constant of integers.
-    pub(super) fn int_constant(
+    pub(crate) fn int_constant(
         &mut self,
         name: &str,
         dtype: DType,
@@ -264,7 +267,7 @@ impl<'c, 'm, 'a> NodeCx<'c, 'm, 'a> {
     }
 
     /// Lets result `k` be `value`.
-    pub(super) fn bind(&mut self, k: usize, value: ValueId) -> Lowered {
+    pub(crate) fn bind(&mut self, k: usize, value: ValueId) -> Lowered {
         let name = self.result(k);
         if !name.is_empty() {
             self.importer.values.insert(name, Some(value));
@@ -273,17 +276,17 @@ impl<'c, 'm, 'a> NodeCx<'c, 'm, 'a> {
     }
 
     /// Whether result `k` is wanted.
-    pub(super) fn wants(&self, k: usize) -> bool {
+    pub(crate) fn wants(&self, k: usize) -> bool {
         !self.result(k).is_empty()
     }
 
     /// A constant without elements.
-    pub(super) fn empty(&mut self, dtype: DType, dims: &[usize]) -> ValueId {
+    pub(crate) fn empty(&mut self, dtype: DType, dims: &[usize]) -> ValueId {
         self.importer.graph.add_const("nothing", Type::plain(dtype, dims), Data::new(Vec::new()))
     }
 
     /// Adds a node that computes the only result.
-    pub(super) fn emit(&mut self, op: Op, operands: &[ValueId], dims: &[usize]) -> Lowered {
+    pub(crate) fn emit(&mut self, op: Op, operands: &[ValueId], dims: &[usize]) -> Lowered {
         let value = self.add_like(op, operands, dims)?;
         self.bind(0, value)
     }

@@ -38,7 +38,7 @@ impl<'m, 'a> Importer<'m, 'a> {
     }
 
     /// Adds an input, and gives it as the file has it: channel-first, also where the caller writes it channel-last.
-    fn input(&mut self, name: &str, ty: Type) -> Result<ValueId, Error> {
+    pub(crate) fn input(&mut self, name: &str, ty: Type) -> Result<ValueId, Error> {
         if !interface::is_channels_last(self.options, name) {
             return Ok(self.graph.add_input(name, ty));
         }
@@ -49,7 +49,7 @@ impl<'m, 'a> Importer<'m, 'a> {
     }
 
     /// An output as the caller reads it: channel-last where that is asked for.
-    pub(super) fn output(&mut self, name: &str, value: ValueId) -> Result<ValueId, Error> {
+    pub(crate) fn output(&mut self, name: &str, value: ValueId) -> Result<ValueId, Error> {
         if !interface::is_channels_last(self.options, name) {
             return Ok(value);
         }

@@ -9,6 +9,7 @@ mod activation;
 mod attention;
 mod attributes;
 mod build;
+mod call;
 mod classical;
 mod control;
 mod conv;
@@ -45,11 +46,14 @@ use super::proto::{Dim, Model, Name, Node, Tensor, ValueInfo};
 use crate::budget::Budget;
 use crate::report::Report;
 use crate::{Lowered, Read, Refusal, Summary};
-use cx::NodeCx;
+pub(crate) use call::{Host, Set};
+pub(crate) use cx::NodeCx;
 use kiln_ir::error::Error;
 use kiln_ir::options::Options;
 use kiln_ir::{DType, Graph, Shape, Type, ValueId};
+pub(crate) use normalise::{inverse_root, normal, scaled};
 use std::collections::HashMap;
+pub(crate) use tensor::check_size;
 
 /// The oldest and newest operator sets that are read.
 const OPSETS: std::ops::RangeInclusive<i64> = 6..=27;
@@ -62,8 +66,8 @@ const NEWER: &[(&str, i64)] = &[("HardSwish", 14), ("Trilu", 14)];
 const OPERATOR_BYTES: usize = 512;
 
 /// The state of one import.
-struct Importer<'m, 'a> {
-    graph: Graph,
+pub(crate) struct Importer<'m, 'a> {
+    pub(crate) graph: Graph,
     /// Values by name; `None` for results of operators that were refused.
     values: HashMap<Name<'a>, Option<ValueId>>,
     /// The model, whose constants are read when they are needed.
@@ -75,8 +79,8 @@ struct Importer<'m, 'a> {
     caller: String,
     /// Version of ONNX's own operators.
     opset: i64,
-    budget: Budget,
-    report: Report,
+    pub(crate) budget: Budget,
+    pub(crate) report: Report,
     /// What the file says of values, by name, once something was refused.
     declared: Option<HashMap<Name<'a>, ValueInfo<'a>>>,
 }
@@ -319,7 +323,7 @@ fn find(name: &str) -> Option<Lower> {
 }
 
 /// The name of an element type for messages.
-fn describe(ty: &Type) -> String {
+pub(crate) fn describe(ty: &Type) -> String {
     format!("{}{:?}", ty.dtype.name(), ty.shape.dims())
 }
 

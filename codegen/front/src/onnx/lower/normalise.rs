@@ -20,7 +20,12 @@ pub(super) const OPERATORS: Operators = &[
 ];
 
 /// (x − mean) · factor with factor = 1 / √(variance + ε), both over `axes`: that, the mean and the factor.
-fn normal(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, axes: &[usize], epsilon: f32) -> Lowered<[ValueId; 3]> {
+pub(crate) fn normal(
+    cx: &mut NodeCx<'_, '_, '_>,
+    x: ValueId,
+    axes: &[usize],
+    epsilon: f32,
+) -> Lowered<[ValueId; 3]> {
     let mean = cx.mean(x, axes)?;
     let centred = cx.difference(x, mean)?;
     let factor = inverse_root(cx, centred, axes, epsilon)?;
@@ -28,7 +33,12 @@ fn normal(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, axes: &[usize], epsilon: f32)
 }
 
 /// 1 / √(mean of x² + ε).
-fn inverse_root(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, axes: &[usize], epsilon: f32) -> Lowered<ValueId> {
+pub(crate) fn inverse_root(
+    cx: &mut NodeCx<'_, '_, '_>,
+    x: ValueId,
+    axes: &[usize],
+    epsilon: f32,
+) -> Lowered<ValueId> {
     let squares = cx.unary(Unary::Square, x)?;
     let mean = cx.mean(squares, axes)?;
     let mean = cx.plus(mean, epsilon.into())?;
@@ -36,7 +46,7 @@ fn inverse_root(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, axes: &[usize], epsilon
 }
 
 /// `x` times a factor, plus a bias, neither of which is larger.
-fn scaled(
+pub(crate) fn scaled(
     cx: &mut NodeCx<'_, '_, '_>,
     mut x: ValueId,
     scale: Option<ValueId>,

@@ -40,7 +40,7 @@ pub(super) fn dtype(element: i64) -> Lowered<DType> {
 }
 
 /// Refuses tensors that are too large, or have too many axes.
-pub(super) fn check_size(dtype: DType, dims: &[usize]) -> Lowered {
+pub(crate) fn check_size(dtype: DType, dims: &[usize]) -> Lowered {
     // Also the other axes of a tensor without elements have a product.
     let dims_but_0: Vec<usize> = dims.iter().map(|&dim| dim.max(1)).collect();
     let bytes = Shape(dims_but_0).checked_numel().and_then(|n| n.checked_mul(dtype.size()));
