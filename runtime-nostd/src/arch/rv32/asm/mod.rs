@@ -2,6 +2,10 @@
 
 #![allow(unsafe_code)]
 
+use crate::arch::rv32::upper::UpperRequant;
+use crate::arch::rv32::windows::Windows;
+use core::cell::Cell;
+
 /// Assembly: defines `kiln_short_add`, an addition of two bytes.
 macro_rules! define_short_add {
     () => {
@@ -15,10 +19,135 @@ macro_rules! define_short_add {
     };
 }
 
+/// What the code of tiles reads, in this order. Of words, weights, results and constants, the next tile's.
+#[repr(C)]
+struct State {
+    words: *const i32,
+    w: *const i8,
+    y: [*const i8; 4],
+    channel: *const i32,
+    /// Tiles that are left, of as many filters as the code has.
+    tiles: usize,
+    /// Results of sums above and, in the second byte, below all steps.
+    ends: u32,
+    spread: u32,
+    shift: u32,
+}
+
+impl State {
+    /// Of all tiles, for pixels of which some may be the same, with half as many words of operands for each tap. `None` where something is missing.
+    #[inline(always)]
+    fn new<const PIXELS: usize>(
+        tiles: &Windows<'_>,
+        words: &[Cell<i32>],
+        q: &UpperRequant<'_>,
+        out: [&[Cell<i8>]; PIXELS],
+    ) -> Option<Self> {
+        let count = tiles.left();
+        let channels = q.channels(count)?;
+        if words.len() / (PIXELS / 2) < tiles.size() || out.iter().any(|out| out.len() < count) {
+            return None;
+        }
+        Some(State {
+            words: words.as_ptr().cast(),
+            w: tiles.bytes().as_ptr(),
+            y: core::array::from_fn(|at| out.get(at).map_or(core::ptr::null(), |out| out.as_ptr().cast())),
+            channel: channels.as_ptr(),
+            tiles: 0,
+            ends: u32::from(q.hi as u8) | u32::from(q.lo as u8) << 8,
+            spread: q.spread,
+            shift: q.shift,
+        })
+    }
+}
+
+/// The windows of a tile. Their code has the most taps that there are, the last one first; a jump skips those that a window has not. `kiln_next` moves `x` behind the window, of which `u` is `8·n`, and makes it the bytes of code of `n` taps, each of which has `{tap}`. `kiln_last` multiplies the last tap,
+/// `kiln_tap` adds those before it, `kiln_split` parts the fields.
+macro_rules! tile_windows {
+    () => {
+        "
+        .option push
+        .option norvc
+        lla {base}, 3f
+        lbu {u}, 0({w})
+        2:
+        lbu {x0}, 1({w})
+        kiln_next
+        add {w}, {w}, {x0}
+        sub {t}, {base}, {u}
+        kiln_last
+        jalr zero, {tap}({t})
+        .irp at, 8, 7, 6, 5, 4, 3, 2
+        kiln_tap \\at
+        .endr
+        3:
+        kiln_split
+        lbu {u}, 0({w})
+        bnez {u}, 2b
+        .option pop
+        .purgem kiln_next
+        .purgem kiln_last
+        .purgem kiln_tap
+        .purgem kiln_split
+        .purgem kiln_sum
+        .purgem kiln_short_add
+        "
+    };
+}
+
+/// `kiln_sum`: the sum of a window to its two accumulators.
+macro_rules! define_sum {
+    () => {
+        "
+        .macro kiln_sum s, q, h
+        add \\q, \\q, \\s
+        add \\s, \\s, {half}
+        srai \\s, \\s, 16
+        add \\h, \\h, \\s
+        .endm
+        "
+    };
+}
+
+/// `kiln_result`: `v` as a result, so many bytes behind `y`. The registers of limit, constant, multiplier, both shifts, and of the [`State`] are named; `$constant` adds more to `t`.
+#[rustfmt::skip]
+macro_rules! define_result {
+    ($state:literal, $limit:literal, $constant:literal, $multiplier:literal, $spread:literal, $shift:literal, $more:expr) => {
+        concat!(
+            ".macro kiln_result v, at, y\n",
+            "bltu \\v, {", $limit, "}, 8f\n",
+            "lw {t}, 32({", $state, "})\n",
+            "srli \\v, \\v, 31\n",
+            "slli \\v, \\v, 3\n",
+            "srl {t}, {t}, \\v\n",
+            "j 9f\n",
+            "8:\n",
+            "sll {t}, \\v, {", $spread, "}\n",
+            "mulhu {t}, {t}, {", $multiplier, "}\n",
+            $more,
+            "add {t}, {t}, {", $constant, "}\n",
+            "sra {t}, {t}, {", $shift, "}\n",
+            "9:\n",
+            "sb {t}, \\at(\\y)\n",
+            ".endm\n",
+        )
+    };
+}
+
+/// Of `kiln_result`: another constant where `v` is below the origin. The registers of the origin and of the difference between the constants are named.
+#[rustfmt::skip]
+macro_rules! below_origin {
+    ($origin:literal, $difference:literal) => {
+        concat!(
+            "bge \\v, {", $origin, "}, 7f\n",
+            "add {t}, {t}, {", $difference, "}\n",
+            "7:\n",
+        )
+    };
+}
+
 const _: () = assert!(super::rv32::windows::MOST == 8, "the taps of `tile_windows`");
 
-#[macro_use]
-mod tile;
 pub(crate) mod depthwise;
 pub(crate) mod operand;
 pub(crate) mod pairs;

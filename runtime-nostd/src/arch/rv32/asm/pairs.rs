@@ -2,7 +2,7 @@
 //!
 //! A window of `n` taps and three filters takes 10·n + 22 instructions for 6·n products. The constants of channels may be common or their own: one code serves both, so that it is small.
 
-use super::tile::State;
+use super::State;
 use crate::arch::rv32::upper::UpperRequant;
 use crate::arch::rv32::windows::Windows;
 use core::cell::Cell;

@@ -3,7 +3,7 @@
 //! A window of `n` taps, two words for each and three filters, takes 17·n + 26 instructions for 12·n products: 1.9 per product in windows of five taps. A tile takes about 130 more,
 //! most of them for its twelve results. Accumulators, sums of the window and everything else stay in 26 registers: all that there are.
 
-use super::tile::State;
+use super::State;
 use crate::arch::rv32::upper::UpperRequant;
 use crate::arch::rv32::windows::Windows;
 use core::cell::Cell;
