@@ -257,23 +257,20 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) % below
         };
-        let (mut common, mut own, mut none) = (0, 0, 0);
+        let (mut common, mut own, mut none) = (0, 0, [0; 3]);
         for _ in 0..150 {
             let (zero_point, lo, hi) = match random(4) {
                 0 => (random(256) as i32 - 128, -128, 127),
                 1 => (-128, -128, random(255) as i32 - 127),
                 _ => (-128, -128, 127),
             };
-            let scaling = random(3);
+            let kind = random(3) as usize;
             // Factors of channels lie as far apart as in real depthwise layers: up to 1 to 500.
             let channels = [(); 6].map(|()| {
                 let value = (1 << 30) + random(1 << 30) as i32;
                 let multiplier = Multiplier { value, shift: -4 - random(8) as i32 };
-                let scaling = match scaling {
-                    0 => Scaling::Twice,
-                    1 => Scaling::Once,
-                    _ => Scaling::Float(Real(multiplier.factor() as f32)),
-                };
+                let float = Scaling::Float(Real(multiplier.factor() as f32));
+                let scaling = [Scaling::Twice, Scaling::Once, float][kind];
                 let reference = Reference { multiplier, scaling, zero_point, lo, hi };
                 let width = 1000 + random(300_000) as i64;
                 let middle = random(60_000) as i64 - 30_000;
@@ -282,10 +279,11 @@ mod tests {
             match check(&channels, 7) {
                 Some(UpperForm { shifts: Some(_), .. }) => common += 1,
                 Some(_) => own += 1,
-                None => none += 1,
+                None => none[kind] += 1,
             }
         }
-        assert!(common > 30 && own > 30 && none < 8, "{common} {own} {none}");
+        // Products of floats are rounded before they are rounded half to even: their steps may lie closer than one line gets to them.
+        assert!(common > 100 && own > 5 && none[..2] == [0, 0], "{common} {own} {none:?}");
     }
 
     #[test]
