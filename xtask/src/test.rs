@@ -9,8 +9,8 @@ use std::process::Command;
 /// Crates that are workspaces of their own: an example, or the firmware of a board.
 const OUTSIDE: [&str; 2] = ["examples", "boards"];
 
-/// The runtime's feature that no test has: a test program here has no `defmt` to write to. Among all packages, so that no other one is compiled again with other features.
-const FEATURES: &str = "kiln-nn/defmt";
+/// Features of the runtime that are linted and documented. All packages are, in one run: for the runtime alone, Cargo would compile the compiler again.
+const FEATURES: &str = "kiln-nn/defmt,kiln-nn/heapless,kiln-nn/ndarray,kiln-nn/std";
 
 /// What pages of examples are compiled for.
 pub(crate) const WEB_TARGET: &str = "wasm32-unknown-unknown";
@@ -61,8 +61,8 @@ fn make_room(root: &Path) {
     }
 }
 
-/// The crate that has probe-rs in it: a workspace of its own, not optimised, because compiling it is what takes time. So its tests are compiled by Clippy's driver, as
-/// `cargo clippy` does, and all that it depends on is compiled once.
+/// The crate that has probe-rs in it: a workspace of its own, not optimised, because compiling it is what takes time. Clippy's driver compiles its
+/// tests, as `cargo clippy` has it do. So all that it depends on is compiled once, not once for lints and once for tests.
 fn test_probe(folder: &Path) -> Result<(), Failure> {
     run("format of probe", &mut cargo(folder, &["fmt", "--check"]))?;
     let mut tests = cargo(folder, &["test"]);

@@ -4,7 +4,7 @@ use anyhow::Result;
 use kiln_codegen::write_whole;
 use std::fmt;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{exit, ExitCode};
 
 /// As `print!`; where nobody reads any more (`… | head`), the program ends without a complaint.
@@ -39,15 +39,14 @@ pub(super) fn print(text: fmt::Arguments<'_>) {
     }
 }
 
-/// Whether a path is not the `-` that stands for standard output.
-#[allow(clippy::ptr_arg)] // `Option::filter` gives it so.
-pub(super) fn is_file(path: &PathBuf) -> bool {
-    path.as_os_str() != "-"
+/// The file to write; `None` for `-`, which stands for standard output.
+pub(super) fn file(path: &Path) -> Option<&Path> {
+    (path.as_os_str() != "-").then_some(path)
 }
 
 /// Writes a file and says so, or prints the text where there is none.
 pub(super) fn write_or_print(path: Option<&Path>, text: &str) -> Result<ExitCode> {
-    match path {
+    match path.and_then(file) {
         Some(path) => {
             write_whole(path, text)?;
             sayln!("{}", path.display());

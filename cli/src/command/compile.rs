@@ -1,6 +1,6 @@
 //! `cargo kiln compile`.
 
-use super::answer::{is_file, write_or_print};
+use super::answer::{file, write_or_print};
 use super::model::{note_target, ModelArgs};
 use anyhow::Result;
 use cargo_kiln::{emit, plan};
@@ -35,13 +35,12 @@ pub(crate) struct Arguments {
 impl Arguments {
     pub(super) fn run(self) -> Result<ExitCode> {
         let Arguments { model, output, emit } = self;
-        let output = output.filter(is_file);
         let Some(stage) = emit else {
             let compiled = model.compile()?;
             let code = compiled.file(&quote!(pub))?;
-            match output {
+            match output.as_deref().and_then(file) {
                 Some(output) => {
-                    write_whole(&output, &code)?;
+                    write_whole(output, &code)?;
                     sayln!("{}: {}", output.display(), plan::summary(&compiled));
                 }
                 None => say!("{code}"),

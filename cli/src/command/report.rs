@@ -1,6 +1,6 @@
 //! `cargo kiln report`.
 
-use super::answer::{is_file, write_or_print};
+use super::answer::write_or_print;
 use super::kiln::KilnArgs;
 use super::model::{note_target, ModelArgs};
 use anyhow::Result;
@@ -22,7 +22,7 @@ Examples:
 
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// The file to write, completely or not at all [default: standard output]
+    /// The file to write, completely or not at all; - is standard output, the default
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Format of the report [default: by the file's extension, otherwise text]
@@ -40,7 +40,6 @@ pub(crate) struct Arguments {
 impl Arguments {
     pub(super) fn run(self) -> Result<ExitCode> {
         let Arguments { kiln, model, output, format, board } = self;
-        let output = output.filter(is_file);
         kiln.prefer()?;
         let options = model.options()?;
         if board.is_none() {

@@ -1,5 +1,6 @@
 //! Requantisation by two multiplications of 16 bits, on cores whose product has 32 bits: Cortex-M0, M0+, M23.
 
+use super::offset::{agrees, computed, multipliers, offsets};
 use super::{Interval, Reference, Steps};
 
 /// Bits of the multiplier's lower part, which counts 2^−14.
@@ -65,17 +66,9 @@ impl Halves {
         v.wrapping_mul(self.high.into()).wrapping_add(v.wrapping_mul(self.low.into()) >> LOW_BITS)
     }
 
-    /// Whether this is the reference: nothing wraps, so that the twin is monotone on both sides of zero, it does not fall between them,
-    /// and it takes the same steps.
+    /// Whether this is the reference: nothing wraps, so that the twin is monotone on both sides of zero.
     fn is_exact(&self, steps: &Steps, form: HalvesForm) -> bool {
-        let Interval { lo, hi } = steps.range;
-        let moved = |acc: i64| i32::try_from(acc + i64::from(self.delta)).is_ok();
-        let rises = !(lo < 0 && 0 <= hi) || self.apply(-1, form) <= self.apply(0, form);
-        moved(lo)
-            && moved(hi)
-            && rises
-            && self.never_wraps()
-            && steps.are_those_of(|acc| self.apply(acc, form))
+        self.never_wraps() && agrees(steps, self.delta, |acc| self.apply(acc, form))
     }
 
     /// Whether products and sums of all `v` below the limit are what they are without a modulus.
@@ -112,82 +105,34 @@ pub fn choose_halves(channels: &[(Reference, Interval)]) -> Option<(HalvesForm, 
     None
 }
 
-/// The reference's factor.
-pub(super) fn factor(reference: &Reference) -> f64 {
-    f64::from(reference.multiplier.value) * f64::from(reference.multiplier.shift - 31).exp2()
-}
-
 /// The largest shift that leaves the multiplier 16 bits before the point.
 fn most_shift(reference: &Reference) -> u32 {
-    let factor = factor(reference);
+    let factor = reference.multiplier.factor();
     (0..=MOST_SHIFT).rev().find(|&shift| factor * f64::from(shift).exp2() < 65_535.0).unwrap_or(0)
 }
 
 /// The constants of a channel with these steps, proven, or `None` where none were found.
 fn fit(reference: &Reference, steps: &Steps, form: HalvesForm) -> Option<Halves> {
-    let exact = factor(reference) * f64::from(form.shift + LOW_BITS).exp2();
-    let nearest = exact.round() as i64;
-    let candidates = [0, 1, -1, 2, -2, 3, -3].into_iter().map(|near| nearest + near);
-    // A result that never changes needs no multiplier.
-    let candidates = steps.at.is_empty().then_some(0).into_iter().chain(candidates);
-    candidates
+    let exact = reference.multiplier.factor() * f64::from(form.shift + LOW_BITS).exp2();
+    multipliers(exact, steps)
         .filter_map(|multiplier| with_multiplier(multiplier, steps, form))
         .find(|halves| halves.is_exact(steps, form))
 }
 
 /// The constants with that multiplier, if the steps leave room for an offset.
 fn with_multiplier(multiplier: i64, steps: &Steps, form: HalvesForm) -> Option<Halves> {
-    let Interval { lo, hi } = steps.range;
-    // Accumulators below the first step saturate if that is right, and so do those from the last step on.
-    let origin = match steps.at.first() {
-        Some(&first) if steps.first == form.lo => first,
-        None if steps.first == form.lo => hi + 1,
-        _ => lo,
-    };
-    let end = match steps.at.last() {
-        Some(&last) if steps.last() == form.hi => last,
-        None if steps.last() == form.hi => lo,
-        _ => hi + 1,
-    };
-    let mut halves = Halves {
-        delta: i32::try_from(-origin).ok()?,
-        limit: u32::try_from((end - origin).max(0)).ok()?,
+    let computed = computed(steps, form.lo, form.hi);
+    let delta = i32::try_from(-computed.start).ok()?;
+    let halves = Halves {
+        delta,
+        limit: u32::try_from(computed.end - computed.start).ok()?,
         high: u16::try_from(multiplier >> LOW_BITS).ok()?,
         low: (multiplier & ((1 << LOW_BITS) - 1)) as u16,
+        origin: if form.signed { delta } else { 0 },
         ..Halves::default()
     };
-    if form.signed {
-        halves.origin = halves.delta;
-    }
-    // What each step demands of the offset on its side of zero: that the accumulator reaches the result, and the one before it does not.
-    let mut windows = [(i64::MIN, i64::MAX); 2];
-    let mut demand = |y: i32, acc: i64, reached: bool| {
-        if (origin..end).contains(&acc) {
-            let (lo, hi) = &mut windows[usize::from(form.signed && acc < 0)];
-            let offset = (i64::from(y) << form.shift) - i64::from(halves.scaled((acc - origin) as u32));
-            if reached {
-                *lo = (*lo).max(offset);
-            } else {
-                *hi = (*hi).min(offset - 1);
-            }
-        }
-    };
-    for (y, at) in steps.iter() {
-        demand(y, at, true);
-        demand(y, at - 1, false);
-    }
-    let result = |acc: i64| steps.first + steps.at.partition_point(|&at| at <= acc) as i32;
-    for acc in [origin, -1, 0, end - 1] {
-        demand(result(acc), acc, true);
-        demand(result(acc) + 1, acc, false);
-    }
-    let middle = |(lo, hi): (i64, i64)| match (lo, hi) {
-        (i64::MIN, i64::MAX) => Some(0),
-        _ if lo > hi => None,
-        _ => i32::try_from(lo + (hi - lo) / 2).ok(),
-    };
-    (halves.constant, halves.below) = (middle(windows[0])?, middle(windows[1])?);
-    Some(halves)
+    let [constant, below] = offsets(steps, &computed, form.shift, form.signed, |v| halves.scaled(v))?;
+    Some(Halves { constant, below, ..halves })
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@
 //! | [`FloatChoice`] | vectors of hosts | `floats.rs` |
 //! | [`AddAffine`] | sums and differences of two operands, on all cores | `add.rs` |
 //! | [`AverageAffine`] | average pooling, on all cores | `pool.rs` |
-//! | [`Halves`] | cores whose product has 32 bits: Cortex-M0, M0+, M23 | `halves.rs` |
+//! | [`Halves`] | cores whose product has 32 bits: Cortex-M0, M0+, M23 | `halves.rs`, offsets of both in `offset.rs` |
 //! | [`Upper`] | cores that have the upper half of a product: RISC-V | `upper.rs` |
 //!
 //! [`choose`] finds the form of a whole layer.
@@ -24,6 +24,7 @@ mod corridor;
 mod fit;
 mod floats;
 mod halves;
+mod offset;
 mod pool;
 mod reference;
 mod residue;

@@ -1,7 +1,8 @@
 //! Requantisation by the upper half of one product, on cores that have it: RISC-V.
 
-use super::halves::factor;
+use super::offset::{agrees, computed, multipliers, offsets};
 use super::{Interval, Reference, Steps};
+use std::ops::Range;
 
 /// What the channels of a layer have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -66,17 +67,9 @@ impl Upper {
         ((u64::from(v << self.shifts.spread) * u64::from(self.multiplier)) >> 32) as u32
     }
 
-    /// Whether this is the reference: nothing wraps, so that the twin is monotone on both sides of zero, it does not fall between them,
-    /// and it takes the same steps.
+    /// Whether this is the reference: nothing wraps, so that the twin is monotone on both sides of zero.
     fn is_exact(&self, steps: &Steps, form: UpperForm) -> bool {
-        let Interval { lo, hi } = steps.range;
-        let moved = |acc: i64| i32::try_from(acc + i64::from(self.delta)).is_ok();
-        let rises = !(lo < 0 && 0 <= hi) || self.apply(-1, form) <= self.apply(0, form);
-        moved(lo)
-            && moved(hi)
-            && rises
-            && self.never_wraps()
-            && steps.are_those_of(|acc| self.apply(acc, form))
+        self.never_wraps() && agrees(steps, self.delta, |acc| self.apply(acc, form))
     }
 
     /// Whether products and sums of all `v` below the limit are what they are without a modulus.
@@ -100,59 +93,48 @@ pub fn choose_upper(channels: &[(Reference, Interval)]) -> Option<(UpperForm, Ve
     let (Reference { lo, hi, .. }, _) = *channels.first()?;
     let channels = channels.iter().map(|(reference, range)| Channel::of(*reference, *range, (lo, hi)));
     let channels = channels.collect::<Option<Vec<_>>>()?;
-    // All that steps are lost to neither shift.
+    // Channels whose results never change have no shifts that they need.
     let steep = || channels.iter().filter(|channel| !channel.steps.at.is_empty());
     let spread = steep().map(Channel::spread).min().unwrap_or(0);
-    let most = steep().map(|channel| channel.shift(spread)).min().unwrap_or(0);
-    for shift in (most.saturating_sub(SHIFTS)..=most).rev() {
-        let shifts = Shifts { spread, shift };
-        let fitted = channels.iter().map(|channel| channel.fit(Some(shifts), shifts));
+    let most = steep().map(|channel| channel.most_shift(spread)).min().unwrap_or(0);
+    for shifts in shifts(spread, most) {
+        let fitted = channels.iter().map(|channel| channel.fit(shifts, true));
         if let Some(all) = fitted.collect() {
             return Some((UpperForm { shifts: Some(shifts), lo, hi }, all));
         }
     }
     let own = |channel: &Channel| {
         let spread = channel.spread();
-        let most = channel.shift(spread);
-        let shifts = (most.saturating_sub(SHIFTS)..=most).rev();
-        shifts.map(|shift| Shifts { spread, shift }).find_map(|shifts| channel.fit(None, shifts))
+        shifts(spread, channel.most_shift(spread)).find_map(|shifts| channel.fit(shifts, false))
     };
     let all = channels.iter().map(own).collect::<Option<_>>()?;
     Some((UpperForm { shifts: None, lo, hi }, all))
+}
+
+/// Shifts that are tried, those that lose least first.
+fn shifts(spread: u32, most: u32) -> impl Iterator<Item = Shifts> {
+    (most.saturating_sub(SHIFTS)..=most).rev().map(move |shift| Shifts { spread, shift })
 }
 
 /// A channel that is to be fitted.
 struct Channel {
     reference: Reference,
     steps: Steps,
-    lo: i32,
-    hi: i32,
-    /// Accumulators below the first step saturate if that is right, and so do those from the last step on.
-    origin: i64,
-    end: i64,
+    /// The accumulators whose results are computed.
+    computed: Range<i64>,
 }
 
 impl Channel {
     /// `None` where the reference is not monotone, or has another clamp than its layer.
     fn of(reference: Reference, range: Interval, (lo, hi): (i32, i32)) -> Option<Channel> {
         let steps = Steps::of(&reference, range).filter(|_| (reference.lo, reference.hi) == (lo, hi))?;
-        let Interval { lo: least, hi: most } = steps.range;
-        let origin = match steps.at.first() {
-            Some(&first) if steps.first == lo => first,
-            None if steps.first == lo => most + 1,
-            _ => least,
-        };
-        let end = match steps.at.last() {
-            Some(&last) if steps.last() == hi => last,
-            None if steps.last() == hi => least,
-            _ => most + 1,
-        };
-        Some(Channel { reference, steps, lo, hi, origin, end })
+        let computed = computed(&steps, lo, hi);
+        Some(Channel { reference, steps, computed })
     }
 
     /// The first `v` beyond the steps.
     fn limit(&self) -> u64 {
-        (self.end - self.origin).max(0) as u64
+        (self.computed.end - self.computed.start) as u64
     }
 
     /// The largest shift to the left that loses nothing of `v`.
@@ -160,66 +142,40 @@ impl Channel {
         u64::leading_zeros(self.limit().saturating_sub(1)).saturating_sub(32).min(31)
     }
 
-    /// The largest shift to the right with which the multiplier has 32 bits, and scaled accumulators fit.
-    fn shift(&self, spread: u32) -> u32 {
+    /// The largest shift to the right with which the multiplier fits 32 bits.
+    fn most_shift(&self, spread: u32) -> u32 {
         let multiplier = |shift: u32| self.multiplier(Shifts { spread, shift });
         (0..=MOST_SHIFT).rev().find(|&shift| multiplier(shift) < f64::from(u32::MAX - 3)).unwrap_or(0)
     }
 
-    /// The multiplier.
+    /// The exact multiplier.
     fn multiplier(&self, Shifts { spread, shift }: Shifts) -> f64 {
-        factor(&self.reference) * (f64::from(shift) + 32.0 - f64::from(spread)).exp2()
+        self.reference.multiplier.factor() * (f64::from(shift) + 32.0 - f64::from(spread)).exp2()
     }
 
-    /// The constants, proven, or `None` where none were found. Shifts that are `common` to a layer come without a constant for negative accumulators.
-    fn fit(&self, common: Option<Shifts>, shifts: Shifts) -> Option<Upper> {
-        let form = UpperForm { shifts: common, lo: self.lo, hi: self.hi };
-        let nearest = self.multiplier(shifts).round() as i64;
-        let candidates = [0, 1, -1, 2, -2, 3, -3].into_iter().map(|near| nearest + near);
-        // A result that never changes needs no multiplier.
-        let candidates = self.steps.at.is_empty().then_some(0).into_iter().chain(candidates);
-        candidates
-            .filter_map(|multiplier| self.with_multiplier(u32::try_from(multiplier).ok()?, form, shifts))
+    /// The constants, proven, or `None` where none were found. With shifts that are common to a layer, negative accumulators have no constant of their own.
+    fn fit(&self, shifts: Shifts, common: bool) -> Option<Upper> {
+        let Reference { lo, hi, .. } = self.reference;
+        let form = UpperForm { shifts: common.then_some(shifts), lo, hi };
+        multipliers(self.multiplier(shifts), &self.steps)
+            .filter_map(|multiplier| self.with_multiplier(multiplier, shifts, common))
             .find(|upper| upper.is_exact(&self.steps, form))
     }
 
     /// The constants with that multiplier, if the steps leave room for an offset.
-    fn with_multiplier(&self, multiplier: u32, form: UpperForm, shifts: Shifts) -> Option<Upper> {
-        let Channel { steps, origin, end, .. } = self;
-        let (origin, end) = (*origin, *end);
-        let delta = i32::try_from(-origin).ok()?;
-        let limit = u32::try_from(self.limit()).ok()?;
-        let zero = if form.shifts.is_none() { delta } else { i32::MIN };
-        let mut upper = Upper { delta, limit, multiplier, origin: zero, shifts, ..Upper::default() };
-        // What each step demands of the offset on its side of zero: that the accumulator reaches the result, and the one before it does not.
-        let mut windows = [(i64::MIN, i64::MAX); 2];
-        let mut demand = |y: i32, acc: i64, reached: bool| {
-            if (origin..end).contains(&acc) {
-                let (lo, hi) = &mut windows[usize::from(form.shifts.is_none() && acc < 0)];
-                let offset = (i64::from(y) << shifts.shift) - i64::from(upper.scaled((acc - origin) as u32));
-                if reached {
-                    *lo = (*lo).max(offset);
-                } else {
-                    *hi = (*hi).min(offset - 1);
-                }
-            }
+    fn with_multiplier(&self, multiplier: i64, shifts: Shifts, common: bool) -> Option<Upper> {
+        let delta = i32::try_from(-self.computed.start).ok()?;
+        let upper = Upper {
+            delta,
+            limit: u32::try_from(self.limit()).ok()?,
+            multiplier: u32::try_from(multiplier).ok()?,
+            origin: if common { i32::MIN } else { delta },
+            shifts,
+            ..Upper::default()
         };
-        for (y, at) in steps.iter() {
-            demand(y, at, true);
-            demand(y, at - 1, false);
-        }
-        let result = |acc: i64| steps.first + steps.at.partition_point(|&at| at <= acc) as i32;
-        for acc in [origin, -1, 0, end - 1] {
-            demand(result(acc), acc, true);
-            demand(result(acc) + 1, acc, false);
-        }
-        let middle = |(lo, hi): (i64, i64)| match (lo, hi) {
-            (i64::MIN, i64::MAX) => Some(0),
-            _ if lo > hi => None,
-            _ => i32::try_from(lo + (hi - lo) / 2).ok(),
-        };
-        (upper.constant, upper.below) = (middle(windows[0])?, middle(windows[1])?);
-        Some(upper)
+        let [constant, below] =
+            offsets(&self.steps, &self.computed, shifts.shift, !common, |v| upper.scaled(v))?;
+        Some(Upper { constant, below, ..upper })
     }
 }
 

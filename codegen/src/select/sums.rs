@@ -1,9 +1,10 @@
 //! Sums and differences of two operands by two products.
 
-use super::kernel::Asked;
+use super::kernel::{self, Asked};
 use super::*;
 use crate::ir::AddRescale;
 use crate::requant::{fit_add, fit_add_float, AddAffine, AddFloatReference, AddReference, Products};
+use kiln_kernel_table::Core;
 
 /// The sum or difference of a node by such products; `None` where it has no exact form, or operands are broadcast.
 pub(super) fn fit(asked: &Asked<'_>, products: Products) -> Option<AddAffine> {
@@ -29,6 +30,13 @@ pub(super) fn fit(asked: &Asked<'_>, products: Products) -> Option<AddAffine> {
             fit_add_float(&AddFloatReference { by, constant, offset, lo, hi }, products)
         }
     }
+}
+
+/// As [`fit`], with 32-bit products, and the cycles of a kernel for it; `None` where these are not below a bound, too.
+pub(super) fn fit_below(asked: &Asked<'_>, id: KernelId, core: Core, below: u64) -> Option<(AddAffine, u64)> {
+    let results = asked.graph.ty(asked.node.result).shape.numel();
+    let cycles = kernel::cycles(id, core, 0, results).filter(|&cycles| cycles < below)?;
+    Some((fit(asked, Products::Low)?, cycles))
 }
 
 impl<'a> Selector<'a> {

@@ -25,10 +25,10 @@ impl Pixel {
         }
     }
 
-    /// The pixel so many columns further on.
+    /// The pixel whose first tap is so many columns of the operand further on.
     #[inline(always)]
-    pub(crate) fn further(self, columns: usize, stride: usize) -> Pixel {
-        Pixel { left: self.left.wrapping_add(columns.wrapping_mul(stride)), ..self }
+    pub(crate) fn further(self, columns: usize) -> Pixel {
+        Pixel { left: self.left.wrapping_add(columns), ..self }
     }
 
     /// Whether it is that many columns of the operand behind another pixel, and reads the same rows.

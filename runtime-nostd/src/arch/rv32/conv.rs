@@ -118,7 +118,7 @@ impl<'a> Pixels<'a> {
         }
         let (out, behind) = self.out.split_at_checked(out_c)?;
         let pixel = self.pixel;
-        self.pixel = pixel.further(1, stride_w);
+        self.pixel = pixel.further(stride_w);
         (self.columns, self.out) = (self.columns.wrapping_sub(1), behind);
         Some((pixel, out))
     }

@@ -29,7 +29,7 @@ impl<'a> Operand<'a> {
     #[inline(never)]
     pub(super) fn gather<const PIXELS: usize>(&self, pixels: [Pixel; PIXELS], words: &[Cell<i32>]) {
         let Conv { in_w, in_c, k_h, k_w, dilation_h, dilation_w, .. } = *self.p;
-        if let Some(()) = self.gather_inside(&pixels, words) {
+        if self.gather_inside(&pixels, words).is_some() {
             return;
         }
         let mut words = words;
@@ -66,7 +66,7 @@ impl<'a> Operand<'a> {
         }
     }
 
-    /// The same for pixels side by side whose taps are all in the operand: the next ones are where the first ones are, so many elements further on. `None` where pixels are others.
+    /// The same for pixels side by side whose taps are all in the operand: those of each pixel lie so many elements behind those of the one before. `None` for other pixels.
     #[inline(always)]
     fn gather_inside<const PIXELS: usize>(
         &self,
@@ -75,7 +75,7 @@ impl<'a> Operand<'a> {
     ) -> Option<()> {
         let Conv { in_w, in_c, k_h, k_w, dilation_h, dilation_w, stride_w, .. } = *self.p;
         let (first, last) = (pixels.first()?, pixels.last()?);
-        // Between them there are no others.
+        // Pixels come in order: if the last one is as far from the first as it should be, so are those between them.
         let apart = (PIXELS - 1).wrapping_mul(stride_w);
         let columns = sum(apart, k_w);
         let left = first.column(0);

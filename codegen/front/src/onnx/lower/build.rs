@@ -167,6 +167,14 @@ impl NodeCx<'_, '_, '_> {
         self.add_like(Op::Reduce { function, axes: axes.to_vec(), rescale: Rescale::Real }, &[x], &dims)
     }
 
+    /// `x` in a type that is reduced: narrow integers and truth values as integers of 32 bits.
+    pub(crate) fn widened(&mut self, x: ValueId) -> Lowered<ValueId> {
+        match self.ty(x).dtype {
+            DType::F32 | DType::I32 | DType::I64 => Ok(x),
+            _ => self.cast(x, DType::I32),
+        }
+    }
+
     /// The dimensions of `x` with 1 for these axes.
     fn without(&self, x: ValueId, axes: &[usize]) -> Vec<usize> {
         let one = |(axis, dim)| if axes.contains(&axis) { 1 } else { dim };

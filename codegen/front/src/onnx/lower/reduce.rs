@@ -95,12 +95,7 @@ fn reduced<'m, 'a>(cx: &mut NodeCx<'_, 'm, 'a>, operand_since: i64, reduce: Redu
         dims.push(1);
         x = cx.reshaped(x, &dims)?;
     }
-    // Narrow integers and truth values are reduced as wider ones.
-    let dtype = cx.ty(x).dtype;
-    let wide = match dtype {
-        DType::F32 | DType::I32 | DType::I64 => x,
-        _ => cx.cast(x, DType::I32)?,
-    };
+    let (dtype, wide) = (cx.ty(x).dtype, cx.widened(x)?);
     let y = reduce(cx, wide, &axes)?;
     let y = cx.cast(y, dtype)?;
     let keep = cx.int("keepdims", 1) != 0 && !single;

@@ -94,13 +94,18 @@ pub(super) fn written(
         name if view::SHAPES.contains(&name) => cx.reshaped(part, &dims),
         _ => {
             let perm = permutation(cx, whole)?;
-            let mut back = vec![0; perm.len()];
-            for (to, &from) in perm.iter().enumerate() {
-                back[from] = to;
-            }
-            cx.transposed(part, &back)
+            back(cx, part, &perm)
         }
     }
+}
+
+/// Axes that `order` has moved, in their own order again.
+pub(super) fn back(cx: &mut Cx<'_, '_, '_>, y: ValueId, order: &[usize]) -> Lowered<ValueId> {
+    let mut perm = vec![0; order.len()];
+    for (to, &from) in order.iter().enumerate() {
+        perm[from] = to;
+    }
+    cx.transposed(y, &perm)
 }
 
 /// `whole` with a part in place of elements from one on along an axis.

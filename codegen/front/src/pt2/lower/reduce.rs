@@ -82,12 +82,7 @@ fn over(
         true => (cx.reshaped(x, &[1])?, vec![0]),
         false => (x, axes.to_vec()),
     };
-    // Narrow integers are reduced as wider ones.
-    let dtype = cx.ty(x).dtype;
-    let wide = match dtype {
-        DType::F32 | DType::I32 | DType::I64 => x,
-        _ => cx.cast(x, DType::I32)?,
-    };
+    let (dtype, wide) = (cx.ty(x).dtype, cx.widened(x)?);
     let y = reduce(cx, wide, &axes)?;
     let y = cx.cast(y, dtype)?;
     let stays = |axis: &usize| keeps || !axes.contains(axis);

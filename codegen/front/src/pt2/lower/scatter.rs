@@ -176,16 +176,7 @@ fn rows(cx: &mut Cx<'_, '_, '_>, how: &str) -> Lowered<ValueId> {
     let order: Vec<usize> = [axis].into_iter().chain((0..rank).filter(|&other| other != axis)).collect();
     let (turned, source) = (cx.transposed(x, &order)?, cx.transposed(source, &order)?);
     let y = parts(cx, turned, at, source, how)?;
-    back(cx, y, &order)
-}
-
-/// Axes in their own order again.
-fn back(cx: &mut Cx<'_, '_, '_>, y: ValueId, order: &[usize]) -> Lowered<ValueId> {
-    let mut perm = vec![0; order.len()];
-    for (to, &from) in order.iter().enumerate() {
-        perm[from] = to;
-    }
-    cx.transposed(y, &perm)
+    movement::back(cx, y, &order)
 }
 
 /// One number at all places along an axis.
@@ -250,7 +241,7 @@ fn index_put(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
     let at = linear(cx, coordinates, indexed, count)?;
     let y = parts(cx, flat, at, values, how)?;
     let y = cx.reshaped(y, &whole)?;
-    back(cx, y, &order)
+    movement::back(cx, y, &order)
 }
 
 /// Coordinates along several axes as places in all of them.

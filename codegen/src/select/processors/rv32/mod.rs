@@ -5,7 +5,7 @@
 mod pack;
 
 use crate::ir::Layout;
-use crate::requant::{choose_upper, AddAffine, Products, Reference, Shifts, Upper, UpperForm};
+use crate::requant::{choose_upper, AddAffine, Reference, Shifts, Upper, UpperForm};
 use crate::select::conv::Images;
 use crate::select::kernel::{self, Asked, Choice, Processor};
 use crate::select::layer::Layer;
@@ -55,17 +55,15 @@ struct Proven {
 
 impl Processor for Rv32 {
     fn candidates(&self, asked: &Asked<'_>, core: Core, below: u64) -> Vec<Choice> {
-        let results = asked.graph.ty(asked.node.result).shape.numel();
         if matches!(asked.node.op, Op::Add { .. } | Op::Sub { .. }) {
-            let cycles =
-                kernel::cycles(KernelId::AddI8Rv32, core, 0, results).filter(|&cycles| cycles < below);
-            let sum = cycles.and_then(|cycles| Some((sums::fit(asked, Products::Low)?, cycles)));
+            let sum = sums::fit_below(asked, KernelId::AddI8Rv32, core, below);
             let choice = |(by, cycles)| Choice::new(Rc::new(Sum(by)), cycles);
             return sum.map(choice).into_iter().collect();
         }
         if !matches!(asked.node.op, Op::Conv2d { .. } | Op::Dense { .. }) || asked.packing.is_some() {
             return Vec::new();
         }
+        let results = asked.graph.ty(asked.node.result).shape.numel();
         let cost = |way: Way| {
             let (id, products) = way.work(asked);
             kernel::cycles(id, core, products, results).filter(|&cycles| cycles < below)

@@ -3,8 +3,11 @@
 use crate::select::layer::Layer;
 use crate::select::shape::Shape;
 
-/// Most taps of a window of a tile of pixels, and of one row. Longer ones are rare in tiles, and their code would be larger.
-const MOST: [usize; 2] = [8, 12];
+/// Most taps of a window in tiles of pixels. Longer ones are rare, and their code would be larger.
+const MOST_OF_PIXELS: usize = 8;
+
+/// Most taps of a window in tiles of one row.
+const MOST_OF_ROW: usize = 12;
 
 /// Whether sums of products with any bytes fit 16 bits.
 fn fits(weights: &[i8]) -> bool {
@@ -26,7 +29,7 @@ pub(super) fn tiles(layer: &Layer) -> Vec<i8> {
         let tile: Vec<&[i8]> = (o..o + filters).map(|o| layer.filter(o)).collect();
         let mut at = 0;
         while at < tile[0].len() {
-            let end = tile[0].len().min(at + MOST[0]);
+            let end = tile[0].len().min(at + MOST_OF_PIXELS);
             // A single tap always fits.
             let longer = (at + 2..=end).take_while(|&end| tile.iter().all(|filter| fits(&filter[at..end])));
             let end = longer.last().unwrap_or(at + 1);
@@ -54,7 +57,7 @@ pub(super) fn singles(layer: &Layer) -> Vec<i32> {
         packed.push(0);
         let mut at = 0;
         while at < size {
-            let end = size.min(at + MOST[1]);
+            let end = size.min(at + MOST_OF_ROW);
             // A single tap always fits.
             let fit = |&end: &usize| filters.clone().all(|o| fits(&layer.filter(o)[at..end]));
             let end = (at + 2..=end).take_while(fit).last().unwrap_or(at + 1);

@@ -6,7 +6,7 @@
 mod pack;
 
 use crate::ir::Layout;
-use crate::requant::{choose_halves, AddAffine, Halves, HalvesForm, Products, Reference};
+use crate::requant::{choose_halves, AddAffine, Halves, HalvesForm, Reference};
 use crate::select::kernel::{self, Asked, Choice, Processor};
 use crate::select::layer::Layer;
 use crate::select::shape::Shape;
@@ -76,8 +76,7 @@ impl Processor for V6m {
                 ways.into_iter().filter_map(layer).collect()
             }
             Op::Add { .. } | Op::Sub { .. } => {
-                let cycles = cost((KernelId::AddI8V6m, 0));
-                let sum = cycles.and_then(|cycles| Some((sums::fit(asked, Products::Low)?, cycles)));
+                let sum = sums::fit_below(asked, KernelId::AddI8V6m, core, below);
                 sum.map(|(by, cycles)| choice(Kernel::Add(by), cycles)).into_iter().collect()
             }
             _ => Vec::new(),
