@@ -5,12 +5,13 @@
 //! KILN_MUTATIONS=1000000 KILN_MUTATION_SEED=7 cargo test -p kiln-host-tests --test mutations -- --nocapture
 //! ```
 //!
-//! makes so many mutants of the files in `kiln_host_tests::mutate::seeds`, in `KILN_MUTATION_JOBS` processes at once, each with debug assertions and overflow checks on (the compiler is optimised in a
-//! debug build too). `KILN_MUTATION=12345` with the same seed compiles that mutant alone and writes its file to `target/kiln/mutants`.
+//! makes so many mutants of each format's files in `kiln_host_tests::mutate::seeds`, in `KILN_MUTATION_JOBS` processes at once, each with debug assertions and overflow checks on (the compiler is optimised in a
+//! debug build too). `KILN_MUTATION_FORMAT=onnx` makes those of one format alone. `KILN_MUTATION=12345` with that and the same seed compiles one mutant alone and writes its file to
+//! `target/kiln/mutants`.
 //!
 //! What is accepted has been verified and its plan checked by [`compile`] itself; of small models the emitted Rust parses, and the compiled graph computes what the imported one does.
 
-use kiln_codegen::{compile, import, Error, Options};
+use kiln_codegen::{compile, front::FORMATS, import, Error, Options};
 use kiln_host_tests::cpu_time;
 use kiln_host_tests::mutate::{meaning, mutant, seeds, Mutant, Seed};
 use peak_alloc::PeakAlloc;
@@ -23,7 +24,7 @@ use std::time::Duration;
 #[global_allocator]
 static ALLOCATOR: PeakAlloc = PeakAlloc;
 
-/// Mutants that every test run makes.
+/// Mutants of each format that every test run makes.
 const MUTANTS: usize = 20_000;
 
 /// Time of a processor that compiling one may take.
@@ -51,33 +52,42 @@ const MOST_FAULTS: usize = 40;
 fn damaged_files_are_refused_or_compiled() {
     let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<usize>().unwrap());
     let run = number("KILN_MUTATION_SEED").unwrap_or(1) as u64;
+    let chosen = std::env::var("KILN_MUTATION_FORMAT").ok();
+    let formats = FORMATS.iter().map(|format| format.ending);
+    let formats: Vec<_> =
+        formats.filter(|format| chosen.as_ref().is_none_or(|chosen| chosen == format)).collect();
+    assert!(!formats.is_empty(), "KILN_MUTATION_FORMAT={chosen:?} is no format");
     if let Some(range) = std::env::var_os("KILN_MUTATION_RANGE") {
         let range = range.into_string().unwrap();
         let (from, to) = range.split_once("..").unwrap();
-        return work(run, from.parse().unwrap(), to.parse().unwrap());
+        return work(formats[0], run, from.parse().unwrap(), to.parse().unwrap());
     }
     if let Some(index) = number("KILN_MUTATION") {
-        return alone(run, index);
+        return alone(formats[0], run, index);
     }
-    let count = number("KILN_MUTATIONS").unwrap_or(MUTANTS);
-    let jobs = number("KILN_MUTATION_JOBS").unwrap_or(2).max(1);
+    formats.into_iter().for_each(|format| damaged(format, run, number("KILN_MUTATIONS").unwrap_or(MUTANTS)));
+}
+
+/// Has so many mutants of a format compiled.
+fn damaged(format: &'static str, run: u64, count: usize) {
+    let jobs = std::env::var("KILN_MUTATION_JOBS").map_or(2, |jobs| jobs.parse::<usize>().unwrap().max(1));
     let share = |job: usize| count * job / jobs;
     let (sender, receiver) = channel();
     let mut total = Total::default();
     std::thread::scope(|scope| {
         for job in 0..jobs {
             let sender = sender.clone();
-            scope.spawn(move || supervise(run, share(job), share(job + 1), &sender));
+            scope.spawn(move || supervise(format, run, share(job), share(job + 1), &sender));
         }
         drop(sender);
         for message in receiver {
             total.add(&message);
         }
     });
-    println!("{total}");
+    println!("{format}: {total}");
     assert!(
         total.faults.is_empty(),
-        "{} faults, seed {run}:\n{}",
+        "{} faults of {format}, seed {run}:\n{}",
         total.faults.len(),
         total.faults.join("\n")
     );
@@ -94,7 +104,7 @@ fn layers_of_many_steps_are_refused_or_compiled() {
     // The dimensions of its input: 3 steps of 2 sequences of 300 numbers.
     let dims = [0x0a, 2, 8, 3, 0x0a, 2, 8, 2, 0x0a, 3, 8, 0xac, 2];
     let at = file.windows(dims.len()).position(|window| window == dims).unwrap() + 3;
-    let seed = Seed { name: "steps".into(), bytes: file.clone(), is_onnx: true };
+    let seed = Seed { name: "steps".into(), bytes: file.clone(), format: "onnx" };
     let mut accepted = Vec::new();
     for steps in [3, 60, 70, 75, 127] {
         let mut file = file.clone();
@@ -109,8 +119,8 @@ fn layers_of_many_steps_are_refused_or_compiled() {
 // ---- One process
 
 /// Compiles the mutants of these numbers, and says of each when it begins and what is wrong with it.
-fn work(run: u64, from: usize, to: usize) {
-    let seeds = seeds();
+fn work(format: &'static str, run: u64, from: usize, to: usize) {
+    let seeds = seeds(format);
     std::panic::set_hook(Box::new(|info| println!("\npanic {}", info.to_string().replace('\n', " "))));
     let (mut slowest, mut most) = ((0, 0), (0, 0));
     for index in from..to {
@@ -179,13 +189,12 @@ fn attempt(mutant: &Mutant<'_>) -> Outcome {
 }
 
 /// Compiles one mutant, and keeps its file.
-fn alone(run: u64, index: usize) {
-    let seeds: Vec<Seed> = seeds();
+fn alone(format: &'static str, run: u64, index: usize) {
+    let seeds = seeds(format);
     let mutant = mutant(&seeds, run, index);
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/kiln/mutants");
     std::fs::create_dir_all(&folder).unwrap();
-    let ending = if mutant.seed.is_onnx { "onnx" } else { "tflite" };
-    let path = folder.join(format!("{run}_{index}.{ending}"));
+    let path = folder.join(format!("{run}_{index}.{format}"));
     std::fs::write(&path, &mutant.file).unwrap();
     println!("{} of {}, with {:?}", path.display(), mutant.seed.name, mutant.options);
     if let Err(error) = compile(&mutant.file, "mutant", &mutant.options) {
@@ -199,11 +208,12 @@ fn alone(run: u64, index: usize) {
 // ---- All processes
 
 /// Has mutants compiled by a process of its own, and by another one where that dies or hangs.
-fn supervise(run: u64, mut from: usize, to: usize, messages: &Sender<String>) {
+fn supervise(format: &str, run: u64, mut from: usize, to: usize, messages: &Sender<String>) {
     while from < to {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "damaged_files_are_refused_or_compiled", "--nocapture"])
             .env("KILN_MUTATION_RANGE", format!("{from}..{to}"))
+            .env("KILN_MUTATION_FORMAT", format)
             .env("KILN_MUTATION_SEED", run.to_string())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

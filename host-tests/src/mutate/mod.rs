@@ -3,10 +3,12 @@
 //! Half of them are changed where the format has a meaning (a size, an index, a type, a scale, a reference, a name), so that what comes behind the reader has something to fall over; half are
 //! changed byte by byte. What is done with them says `tests/mutations.rs`.
 
+mod archive;
 mod flatbuffer;
 pub mod meaning;
 mod protobuf;
 mod seeds;
+mod text;
 
 pub use seeds::{seeds, Seed};
 
@@ -29,15 +31,24 @@ pub fn mutant(seeds: &[Seed], run: u64, index: usize) -> Mutant<'_> {
     let seed = &seeds[random.below(seeds.len())];
     let other = &seeds[random.below(seeds.len())];
     let meaningful = random.below(2) == 0;
-    let mut file = match (meaningful, seed.is_onnx) {
-        (true, true) => protobuf::mutate(&seed.bytes, &mut random),
-        (true, false) => flatbuffer::mutate(&seed.bytes, &mut random),
+    let mut file = match (meaningful, seed.format) {
         (false, _) => seed.bytes.clone(),
+        (true, "onnx") => protobuf::mutate(&seed.bytes, &mut random),
+        (true, "tflite") => flatbuffer::mutate(&seed.bytes, &mut random),
+        (true, _) if seed.bytes.starts_with(b"PK") => archive::mutate(&seed.bytes, &mut random),
+        (true, _) if is_text(&seed.bytes) => text::mutate(&seed.bytes, &mut random),
+        (true, _) => seed.bytes.clone(),
     };
+    let meaningful = meaningful && file != seed.bytes;
     if !meaningful || random.below(10) == 0 {
         damage(&mut file, &other.bytes, &mut random);
     }
     Mutant { seed, file, options: options(&mut random) }
+}
+
+/// Whether bytes are text that a person can read.
+fn is_text(bytes: &[u8]) -> bool {
+    std::str::from_utf8(bytes).is_ok_and(|text| !text.contains('\0'))
 }
 
 /// Mostly the defaults; else every option may be any.

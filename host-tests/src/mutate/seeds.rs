@@ -2,7 +2,7 @@
 
 use crate::draw::{component, merged, Random};
 use crate::{corpus_folder, onnx_tests, own_models};
-use kiln_codegen::{import, Options};
+use kiln_codegen::{front, import, Options};
 use kiln_tools::write;
 use std::path::Path;
 
@@ -13,8 +13,8 @@ pub struct Seed {
     pub name: String,
     /// Its bytes.
     pub bytes: Vec<u8>,
-    /// Whether it is ONNX; else it is TFLite.
-    pub is_onnx: bool,
+    /// Its format, as [`front::Format::ending`] has it.
+    pub format: &'static str,
 }
 
 /// Larger files are left out: each mutant is compiled.
@@ -43,62 +43,78 @@ const ONNX_SEEDS: [&str; 16] = [
     "pytorch-converted/test_ReflectionPad2d",
 ];
 
-/// The project's own models in both formats, the findings, drawn models, ONNX's backend tests where they are, the corpus where `KILN_CORPUS` names it, and the files of the
-/// folders that `KILN_MUTATION_SEEDS` lists, separated by colons.
+/// What mutants of a format are made of: the project's own models and the findings, drawn models, ONNX's backend tests where they are, the corpus with the conformance suites and samples beside it
+/// where `KILN_CORPUS` names it, and the files of the folders that `KILN_MUTATION_SEEDS` lists, separated by colons.
 ///
 /// # Panics
-/// Where the project's own models are missing.
-pub fn seeds() -> Vec<Seed> {
-    let mut seeds = Vec::new();
+/// Where there are none.
+pub fn seeds(format: &'static str) -> Vec<Seed> {
+    let mut seeds = match format {
+        "tflite" => models().chain(drawn()).collect(),
+        "onnx" => models().filter_map(|model| as_onnx(&model)).chain(backend_tests()).collect(),
+        _ => Vec::new(),
+    };
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    files(&here.join("findings"), &mut seeds);
-    for model in own_models() {
-        let Ok(bytes) = std::fs::read(&model.path) else { continue };
-        let graph = import(&bytes, &model.name, &model.options(&Options::default()));
-        // Much of TFLite's integer arithmetic has no form in ONNX.
-        if let Some(bytes) =
-            graph.ok().and_then(|graph| write::onnx(&graph, &write::Settings::default()).ok())
-        {
-            seeds.push(Seed { name: format!("{} as ONNX", model.name), bytes, is_onnx: true });
-        }
-        seeds.push(Seed { name: model.name, bytes, is_onnx: false });
+    let mut folders = vec![here.join("findings"), here.join("models")];
+    if let Some(corpus) = corpus_folder() {
+        let beside = ["../conformance/frameworks", "../samples"].map(|folder| corpus.join(folder));
+        folders.push(corpus);
+        folders.extend(beside);
     }
-    assert!(seeds.len() > 200, "the project's own models are missing");
-    for number in 0..DRAWN {
-        let mut random = Random::new(number);
-        let drawn = component(&mut random, number % 5 == 0, 4);
-        seeds.push(Seed { name: format!("drawn {number}"), bytes: merged(&[drawn]), is_onnx: false });
+    if let Some(listed) = std::env::var_os("KILN_MUTATION_SEEDS") {
+        folders.extend(std::env::split_paths(&listed));
     }
-    for name in ONNX_SEEDS {
-        let Some(file) = onnx_tests().map(|folder| folder.join(name).join("model.onnx")) else { continue };
-        if let Ok(bytes) = std::fs::read(&file) {
-            seeds.push(Seed { name: name.into(), bytes, is_onnx: true });
-        }
-    }
-    corpus_folder().iter().for_each(|folder| files(folder, &mut seeds));
-    if let Some(folders) = std::env::var_os("KILN_MUTATION_SEEDS") {
-        std::env::split_paths(&folders).for_each(|folder| files(&folder, &mut seeds));
-    }
+    folders.iter().for_each(|folder| files(folder, format, &mut seeds));
     seeds.retain(|seed| !seed.bytes.is_empty() && seed.bytes.len() <= LARGEST);
+    assert!(!seeds.is_empty(), "no file of the format {format} is small enough to be damaged");
     seeds
 }
 
-/// All models below a folder, in the order of their names.
-fn files(folder: &Path, seeds: &mut Vec<Seed>) {
+fn models() -> impl Iterator<Item = Seed> {
+    let models = own_models();
+    assert!(models.len() > 100, "the project's own models are missing");
+    models.into_iter().filter_map(|model| {
+        let bytes = std::fs::read(&model.path).ok()?;
+        Some(Seed { name: model.name, bytes, format: "tflite" })
+    })
+}
+
+/// The same network as ONNX. Much of TFLite's integer arithmetic has no form there.
+fn as_onnx(model: &Seed) -> Option<Seed> {
+    let graph = import(&model.bytes, &model.name, &Options::default()).ok()?;
+    let bytes = write::onnx(&graph, &write::Settings::default()).ok()?;
+    Some(Seed { name: format!("{} as ONNX", model.name), bytes, format: "onnx" })
+}
+
+fn drawn() -> impl Iterator<Item = Seed> {
+    (0..DRAWN).map(|number| {
+        let mut random = Random::new(number);
+        let drawn = component(&mut random, number % 5 == 0, 4);
+        Seed { name: format!("drawn {number}"), bytes: merged(&[drawn]), format: "tflite" }
+    })
+}
+
+fn backend_tests() -> impl Iterator<Item = Seed> {
+    ONNX_SEEDS.into_iter().filter_map(|name| {
+        let file = onnx_tests()?.join(name).join("model.onnx");
+        Some(Seed { name: name.into(), bytes: std::fs::read(&file).ok()?, format: "onnx" })
+    })
+}
+
+/// All models of a format below a folder, in the order of their names.
+fn files(folder: &Path, format: &'static str, seeds: &mut Vec<Seed>) {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();
     paths.sort();
     for path in paths {
         if path.is_dir() {
-            files(&path, seeds);
+            files(&path, format, seeds);
             continue;
         }
-        let is_onnx = path.extension().is_some_and(|ending| ending == "onnx");
-        if !is_onnx && path.extension().is_none_or(|ending| ending != "tflite") {
-            continue;
-        }
-        if let Ok(bytes) = std::fs::read(&path) {
-            seeds.push(Seed { name: path.display().to_string(), bytes, is_onnx });
+        let is_small = path.metadata().is_ok_and(|file| file.len() <= LARGEST as u64);
+        let Some(bytes) = std::fs::read(&path).ok().filter(|_| is_small) else { continue };
+        if front::format_of(&bytes).is_ok_and(|of| of.ending == format) {
+            seeds.push(Seed { name: path.display().to_string(), bytes, format });
         }
     }
 }
