@@ -1,6 +1,7 @@
 //! Running one command after the other, with its name and its time.
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
 /// Why a chore did not finish, in words.
@@ -33,14 +34,32 @@ pub(crate) fn cargo_outside(folder: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// Runs a command, showing its output.
+thread_local! {
+    /// Whether this thread's commands run beside those of another.
+    static IS_BESIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs a command, showing its output: at once, or when it has ended if it runs [beside] others.
 ///
 /// # Errors
 /// Where it cannot be started, or fails.
 pub(crate) fn run(name: &str, command: &mut Command) -> Result<(), Failure> {
-    say(name);
     let started = Instant::now();
-    let status = command.status().map_err(|error| format!("{name}: cannot start {command:?}: {error}"))?;
+    let status = match IS_BESIDE.get() {
+        false => {
+            say(name);
+            command.status()
+        }
+        true => {
+            say(&format!("{name}: begins beside"));
+            command.stdin(Stdio::null()).output().map(|output| {
+                let texts = [&output.stderr, &output.stdout].map(|text| String::from_utf8_lossy(text));
+                println!("==> {name}\n{}", texts.concat());
+                output.status
+            })
+        }
+    };
+    let status = status.map_err(|error| format!("{name}: cannot start {command:?}: {error}"))?;
     if !status.success() {
         return Err(format!("{name} failed ({status}): {command:?}").into());
     }
@@ -48,39 +67,24 @@ pub(crate) fn run(name: &str, command: &mut Command) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A command that runs beside others. Its output is shown when it has ended.
-pub(crate) struct Beside {
-    name: String,
-    command: String,
-    child: Child,
-    started: Instant,
-}
-
-impl Beside {
-    /// Starts it.
-    ///
-    /// # Errors
-    /// Where it cannot be started.
-    pub(crate) fn start(name: &str, command: &mut Command) -> Result<Beside, Failure> {
-        say(&format!("{name}: runs beside what follows"));
-        let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-        let child = child.map_err(|error| format!("{name}: cannot start {command:?}: {error}"))?;
-        Ok(Beside { name: name.into(), command: format!("{command:?}"), child, started: Instant::now() })
-    }
-
-    /// Waits for it.
-    ///
-    /// # Errors
-    /// Where it failed.
-    pub(crate) fn end(self) -> Result<(), Failure> {
-        let Beside { name, command, child, started } = self;
-        let output = child.wait_with_output().map_err(|error| format!("{name}: {error}"))?;
-        say(&name);
-        print!("{}{}", String::from_utf8_lossy(&output.stderr), String::from_utf8_lossy(&output.stdout));
-        if !output.status.success() {
-            return Err(format!("{name} failed ({}): {command}", output.status).into());
+/// Does two things at once: most of what compiles or tests uses one processor for much of its time. What is done `beside` shows output when a command has ended.
+///
+/// # Errors
+/// Where one of them fails, when both have ended.
+pub(crate) fn beside(
+    beside: impl FnOnce() -> Result<(), Failure> + Send,
+    main: impl FnOnce() -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| {
+            IS_BESIDE.set(true);
+            beside().map_err(|error| error.to_string())
+        });
+        let first = main();
+        let second = other.join().unwrap_or_else(|_| Err("a step that ran beside others panicked".into()));
+        match (first, second) {
+            (Err(first), Err(second)) => Err(format!("{first}\n{second}").into()),
+            (first, second) => first.and(second.map_err(Into::into)),
         }
-        say(&format!("{name}: done after {:.0} s", started.elapsed().as_secs_f64()));
-        Ok(())
-    }
+    })
 }

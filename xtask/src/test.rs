@@ -1,5 +1,5 @@
 //! `cargo xtask test`: everything that must hold.
-use crate::step::{cargo, cargo_outside, root, run, Beside, Failure};
+use crate::step::{beside, cargo, cargo_outside, root, run, Failure};
 use crate::{demo, hostile, msrv, other_hosts, package};
 use kiln_boards::{toolchain, Board};
 use std::fs;
@@ -19,36 +19,45 @@ pub(crate) fn run_all() -> Result<(), Failure> {
     let root = root();
     run("format", &mut cargo(&root, &["fmt", "--all", "--check"]))?;
     run("format of the harness and the plugin", &mut rustfmt(&root))?;
-    let lints = ["clippy", "--workspace", "--all-targets", "--features", FEATURES, "--", "-D", "warnings"];
-    run("lints", &mut cargo(&root, &lints))?;
-    lint_outside(&root)?;
-    run("tests are built", &mut cargo(&root, &["test", "--workspace", "--no-run"]))?;
-    test_workspace(&root)?;
-    hostile::test_kernels()?;
-    other_hosts::test_runtime()?;
+    // Probe-rs and what follows the tests have target folders of their own.
+    beside(|| test_probe(&root.join("probe")), || build_tests(&root))?;
+    beside(|| test_elsewhere(&root), || test_workspace(&root))?;
     make_room(&root);
-    msrv::check_runtime()?;
     let documentation = ["doc", "--workspace", "--no-deps", "--features", FEATURES];
     run("documentation", cargo(&root, &documentation).env("RUSTDOCFLAGS", "-D warnings"))?;
-    for folder in OUTSIDE {
-        for package in packages_below(&root.join(folder)) {
-            test_package(&root, &package)?;
-        }
-    }
-    test_probe(&root.join("probe"))?;
     package::test()?;
     demo::run_all()
 }
 
-/// All tests of the workspace. That of the guides, which runs one command after the other for minutes, runs beside them.
+/// Lints, and the tests of the workspace.
+fn build_tests(root: &Path) -> Result<(), Failure> {
+    let lints = ["clippy", "--workspace", "--all-targets", "--features", FEATURES, "--", "-D", "warnings"];
+    run("lints", &mut cargo(root, &lints))?;
+    lint_outside(root)?;
+    run("tests are built", &mut cargo(root, &["test", "--workspace", "--no-run"]))
+}
+
+/// The test of the guides, which runs one command after the other for minutes.
+const GUIDES: &str = "commands_in_the_guides_do_what_the_guides_say";
+
+/// All other tests of the workspace.
 fn test_workspace(root: &Path) -> Result<(), Failure> {
-    const GUIDES: &str = "commands_in_the_guides_do_what_the_guides_say";
-    // The same packages, so that none of them is compiled again with other features.
-    let mut guides = cargo(root, &["test", "--workspace", "--test", "guides", "--", GUIDES]);
-    let beside = Beside::start("tests of the guides", &mut guides)?;
-    let others =
-        run("tests", &mut cargo(root, &["test", "--workspace", "--no-fail-fast", "--", "--skip", GUIDES]));
-    beside.end().and(others)
+    run("tests", &mut cargo(root, &["test", "--workspace", "--no-fail-fast", "--", "--skip", GUIDES]))
+}
+
+/// What is built for other machines, or by itself, and the guides.
+fn test_elsewhere(root: &Path) -> Result<(), Failure> {
+    // The same packages as in other tests, so that none of them is compiled again with other features.
+    run("tests of the guides", &mut cargo(root, &["test", "--workspace", "--test", "guides", "--", GUIDES]))?;
+    hostile::test_kernels()?;
+    other_hosts::test_runtime()?;
+    msrv::check_runtime()?;
+    for folder in OUTSIDE {
+        for package in packages_below(&root.join(folder)) {
+            test_package(root, &package)?;
+        }
+    }
+    Ok(())
 }
 
 /// Removes what tests have built for themselves, where they will not run again: two gigabytes.
