@@ -23,7 +23,7 @@ from sklearn.datasets import load_digits
 
 HERE = Path(__file__).resolve().parent
 FEATURES, UNITS = 8, 32
-EPOCHS, BATCH = 60, 64
+EPOCHS, BATCH = 100, 64
 
 
 def network(weights, images):
@@ -77,7 +77,7 @@ def main():
     moments, count = (jax.tree.map(jnp.zeros_like, weights),) * 2, 0
     for _ in range(EPOCHS):
         for batch in np.array_split(random.permutation(len(train)), len(train) // BATCH):
-            noisy = train[batch] + random.normal(0, 0.1, train[batch].shape).astype(np.float32)
+            noisy = train[batch] + random.normal(0, 0.2, train[batch].shape).astype(np.float32)
             count += 1
             weights, moments = step(weights, moments, count, noisy, train_labels[batch])
 

@@ -21,7 +21,7 @@ from torch.nn import functional
 from train import HERE, SEED, exercises, trained
 
 WINDOWS = 2
-FADING = 1 / 32
+FADING = 0.03
 
 
 class Causal(nn.Module):
@@ -99,7 +99,7 @@ def main():
     torch.set_num_threads(1)
     torch.manual_seed(SEED)
     (train, train_labels), (test, labels) = exercises()
-    stream = trained(Stream(), train, train_labels, 20, 0.2)
+    stream = trained(Stream(), train, train_labels, 30, 0.4)
     with torch.no_grad():
         right = int((stream(torch.from_numpy(test)).argmax(1).numpy() == labels).sum())
     print(f"{right} of {len(test)}, {right / len(test):.2%}, {sum(p.numel() for p in stream.parameters())} parameters")

@@ -7,7 +7,7 @@
 //! 3. `cse` and `dce` leave one copy of what is used, so that the fusions see true use counts.
 //! 4. `fuse_pad` and `fuse_activation` make fewer, larger ops, and `merge_depthwise` one of several.
 //! 5. `constant_channels` finds channels that never change, now that activations are fused, and `dead_channels` removes them.
-//! 6. `sink_transposes`, `sink_reshapes`, `permute_dense`, `mean_of_transposed`, `sink_quantize` and `integer_states` move ops to where there is less to do, or nothing: they count uses too.
+//! 6. `sink_transposes`, `sink_reshapes`, `permute_dense`, `mean_of_transposed`, `sink_quantize`, `integer_states` and `turn_states` move ops to where there is less to do, or nothing: they count uses too.
 //! 7. `fold_scale` makes batch normalisations part of the layers before them.
 //!
 //! These repeat until nothing changes. Then, once:
@@ -57,6 +57,7 @@ pub mod sink_transposes;
 mod testing;
 #[cfg(test)]
 mod tests;
+pub mod turn_states;
 
 use crate::ir::Graph;
 use crate::select::packs_any;
@@ -99,6 +100,7 @@ pub const REPEATED: &[Pass] = passes![
     mean_of_transposed,
     sink_quantize,
     integer_states,
+    turn_states,
 ];
 
 /// The passes that run once, at the end.

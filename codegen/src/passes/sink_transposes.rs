@@ -207,11 +207,11 @@ fn groups(from: &[usize], to: &[usize]) -> Option<Vec<Group>> {
     Some(groups)
 }
 
-fn inverse(perm: &[usize]) -> Option<Vec<usize>> {
+pub(super) fn inverse(perm: &[usize]) -> Option<Vec<usize>> {
     (0..perm.len()).map(|axis| perm.iter().position(|&from| from == axis)).collect()
 }
 
-fn permuted(list: &[usize], perm: &[usize]) -> Option<Vec<usize>> {
+pub(super) fn permuted(list: &[usize], perm: &[usize]) -> Option<Vec<usize>> {
     perm.iter().map(|&axis| list.get(axis).copied()).collect()
 }
 

@@ -40,6 +40,7 @@ fn random_graphs_mean_the_same_after_each_pass() {
         "simplify",
         "sink_reshapes",
         "sink_transposes",
+        "turn_states",
     ];
     assert_eq!(fired.into_iter().collect::<Vec<_>>(), expected);
 }

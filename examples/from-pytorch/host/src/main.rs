@@ -10,6 +10,8 @@ kiln::include_model!(pub ExercisesF32 = "../models/exercises_f32.onnx");
 kiln::include_model!(pub ExercisesInt8 = "../models/exercises_int8.onnx");
 kiln::include_model!(pub SpeakersF32 = "../models/speakers_f32.onnx");
 kiln::include_model!(pub SpeakersInt8 = "../models/speakers_int8.onnx");
+// From torch.export: a sample at a time. What came before is in the model.
+kiln::include_model!(pub StreamF32 = "../models/stream_f32.pt2");
 
 /// The answer of a network: the place of its largest output.
 macro_rules! answer {
@@ -18,8 +20,7 @@ macro_rules! answer {
         move |sample: &[f32]| {
             network.input_mut().copy_from_slice(sample);
             network.invoke();
-            let scores = network.output();
-            (0..scores.len()).max_by(|&a, &b| scores[a].total_cmp(&scores[b])).unwrap_or(0)
+            largest(network.output())
         }
     }};
 }
@@ -28,7 +29,31 @@ fn main() -> Result<()> {
     println!("network    samples    float     int8");
     report("digits", answer!(DigitsF32), answer!(DigitsInt8))?;
     report("exercises", answer!(ExercisesF32), answer!(ExercisesInt8))?;
-    report("speakers", answer!(SpeakersF32), answer!(SpeakersInt8))
+    report("speakers", answer!(SpeakersF32), answer!(SpeakersInt8))?;
+    let held_out = HeldOut::read("exercises")?;
+    println!("stream   {:>9}{:>8.2} %", held_out.labels.len(), held_out.right(streamed()));
+    Ok(())
+}
+
+/// The answer of the streaming network behind the last sample of a window, [6, 100]: channel after channel.
+fn streamed() -> impl FnMut(&[f32]) -> usize {
+    let mut network = Box::new(StreamF32::new());
+    move |window: &[f32]| {
+        network.reset();
+        let steps = window.len() / 6;
+        for step in 0..steps {
+            for (channel, x) in network.input_mut().iter_mut().enumerate() {
+                *x = window[channel * steps + step];
+            }
+            network.invoke();
+        }
+        largest(network.output())
+    }
+}
+
+/// The place of the largest score.
+fn largest(scores: &[f32]) -> usize {
+    (0..scores.len()).max_by(|&a, &b| scores[a].total_cmp(&scores[b])).unwrap_or(0)
 }
 
 fn report(name: &str, float: impl FnMut(&[f32]) -> usize, int8: impl FnMut(&[f32]) -> usize) -> Result<()> {
@@ -79,6 +104,24 @@ mod tests {
         let exercises = HeldOut::read("exercises")?;
         let (float, int8) = (exercises.right(answer!(ExercisesF32)), exercises.right(answer!(ExercisesInt8)));
         assert!(float > 80.0 && float - int8 <= 0.5, "{float} {int8}");
+        Ok(())
+    }
+
+    #[test]
+    fn a_stream_keeps_what_came_before() -> Result<()> {
+        let mut archive = NpzArchive::open(Path::new(env!("CARGO_MANIFEST_DIR")).join("../data/stream.npz"))?;
+        let mut array = |name| -> Result<Vec<f32>> { Ok(archive.by_name(name)?.context("missing")?.into_vec()?) };
+        let (inputs, outputs) = (array("in_0")?, array("out_0")?);
+        let mut network = Box::new(StreamF32::new());
+        for (sample, expected) in inputs.chunks_exact(6).zip(outputs.chunks_exact(7)) {
+            network.input_mut().copy_from_slice(sample);
+            network.invoke();
+            for (a, b) in network.output().iter().zip(expected) {
+                assert!((a - b).abs() < 1e-4, "{a} {b}");
+            }
+        }
+        assert_eq!(inputs.len(), 6 * 200);
+        assert!(HeldOut::read("exercises")?.right(streamed()) > 80.0);
         Ok(())
     }
 }
