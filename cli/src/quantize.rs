@@ -3,7 +3,7 @@
 use crate::npz::{self, Array};
 use anyhow::{bail, Context, Result};
 use kiln_codegen::ir::{Data, Graph, Type};
-use kiln_codegen::{passes, write_whole, Options};
+use kiln_codegen::{passes, write_whole, Options, StatePair};
 use kiln_tools::quantize::{self, Bits, Method, Precision, Quantised, Settings};
 use kiln_tools::write;
 use serde_json::{json, Value};
@@ -220,7 +220,21 @@ impl Report {
             "  signal to noise   {ratio} (outputs against the float model's, {} samples)",
             quantised.measured
         )?;
-        writeln!(text, "  file              {} ({} bytes)", self.output.display(), self.bytes)
+        if let Some(calls) = quantised.calls {
+            writeln!(text, "                    {calls:.1} dB over {samples} consecutive calls, each with the state that the last one left")?;
+        }
+        writeln!(text, "  file              {} ({} bytes)", self.output.display(), self.bytes)?;
+        if quantised.states.is_empty() {
+            return Ok(());
+        }
+        writeln!(
+            text,
+            "  states            inputs and outputs of the file; these options make states of them again:"
+        )?;
+        for StatePair { output, input } in &quantised.states {
+            writeln!(text, "                    state(\"{output}\", \"{input}\")")?;
+        }
+        Ok(())
     }
 
     /// The same as JSON. Ratios are null where nothing differs.
@@ -248,11 +262,13 @@ impl Report {
             "samples": self.samples,
             "method": method(quantised.method),
             "snr_db": ratio(quantised.snr),
+            "snr_of_calls_db": quantised.calls.map_or(Value::Null, ratio),
             "snr_before_fallback_db": ratio(quantised.first_snr),
             "samples_measured": quantised.measured,
             "equalised": quantised.equalised,
             "bias_corrected": quantised.corrected,
             "integers": self.integers.iter().map(|(name, ty)| json!({ "name": name, "type": ty })).collect::<Vec<_>>(),
+            "states": quantised.states.iter().map(|pair| json!({ "output": pair.output, "input": pair.input })).collect::<Vec<_>>(),
             "layers": layers,
         })
     }

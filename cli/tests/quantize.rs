@@ -177,3 +177,42 @@ fn inputs_and_outputs_can_be_integers() {
         assert_eq!(found, wanted);
     }
 }
+
+/// Samples are consecutive calls. States become inputs and outputs of the file, and states again by the option.
+#[test]
+fn states_are_quantised_with_what_is_computed_from_them() {
+    let path = own().join("torch/stream.pt2");
+    let graph = import(&std::fs::read(&path).unwrap(), "stream", &Default::default()).unwrap();
+    let mut seed = 7u32;
+    let mut noise = || {
+        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (seed >> 8) as f32 / (1 << 23) as f32 - 1.0
+    };
+    let mut sample = || vec![Data::from_f32(&[noise(), noise(), noise()])];
+    let calibration: Vec<_> = (0..200).map(|_| sample()).collect();
+    // The mean begins with a half.
+    let refused =
+        quantize(&graph, &calibration, &Settings::default(), &|_, _, _| {}).unwrap_err().to_string();
+    assert!(refused.contains("\"mean\"") && refused.contains("begin with zeros"), "{refused}");
+
+    let mut zeros = graph.clone();
+    zeros.states.iter_mut().for_each(|state| state.init = Data::new(vec![0; state.init.bytes().len()]));
+    let quantised = quantised(&zeros, &calibration, &Settings::default());
+    assert_eq!(quantised.states.len(), 3);
+    let bytes = write::onnx(&quantised.graph, &write::Settings::default()).unwrap();
+    let options = kiln_codegen::Options { states: quantised.states.clone(), ..Default::default() };
+    let mut compiled = import(&bytes, "stream", &options).unwrap();
+    passes::run_for(&mut compiled, &options).unwrap();
+    assert_eq!((compiled.inputs.len(), compiled.outputs.len(), compiled.states.len()), (1, 1, 3));
+    // What convolutions remember is kept as integers.
+    let kept = compiled.states.iter().filter(|state| compiled.ty(state.current).dtype == DType::I8).count();
+    assert!(kept >= 2, "{compiled}");
+    let unseen: Vec<_> = (0..100).map(|_| sample()).collect();
+    let ratio = ratio(&run(&zeros, &unseen), &run(&compiled, &unseen));
+    assert!(ratio > 20.0, "{ratio} dB");
+    let calls = quantised.calls.unwrap();
+    assert!(
+        (calls - ratio).abs() < 3.0,
+        "{calls} dB over the calibration set, {ratio} dB over other samples"
+    );
+}

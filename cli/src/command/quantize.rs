@@ -11,6 +11,7 @@ use std::process::ExitCode;
 pub(super) const EXAMPLES: &str = "\
 Write samples with numpy.savez(\"samples.npz\", in_0=…): in_k (or its name) is the k-th input of the model in float32, the first axis counts samples. \
 A hundred samples of what the model meets in use are enough for most models. Other arrays, such as the outputs of a golden file, are not read.
+Samples of a model with state are consecutive calls. Its states become inputs and outputs of the file; the report shows the options that make states of them again.
 
 The result has quantise and dequantise operators (QDQ) around every layer. ONNX Runtime runs it, and Kiln compiles it. Inputs and outputs stay floats, unless --io quantized is given. \
 The signal-to-noise ratio is the power of the float model's outputs divided by the power of the difference: at 20 dB the difference is a tenth, at 40 dB a hundredth.

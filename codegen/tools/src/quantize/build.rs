@@ -3,6 +3,7 @@
 use super::cheap;
 use super::format::{self, Format};
 use super::prepare::shares;
+use super::state::Place;
 use super::Settings;
 use kiln_ir::error::Error;
 use kiln_ir::verify;
@@ -46,8 +47,13 @@ pub(super) struct Ranges {
 }
 
 impl Ranges {
-    /// Joins the ranges of values that share a format.
-    pub(super) fn new(graph: &Graph, of: &HashMap<ValueId, (f32, f32)>, nodes: &[NodeId]) -> Ranges {
+    /// Joins the ranges of values that share a format: those of ops that move them, and those of states before and after a call.
+    pub(super) fn new(
+        graph: &Graph,
+        of: &HashMap<ValueId, (f32, f32)>,
+        nodes: &[NodeId],
+        states: &[Place],
+    ) -> Ranges {
         let mut group: HashMap<ValueId, ValueId> = of.keys().map(|&id| (id, id)).collect();
         let mut implied: HashMap<ValueId, Op> = HashMap::new();
         fn root(group: &HashMap<ValueId, ValueId>, mut id: ValueId) -> ValueId {
@@ -77,6 +83,17 @@ impl Ranges {
                         implied.insert(own, op);
                     }
                 }
+            }
+        }
+        for place in states {
+            let (before, after) = (graph.inputs[place.input], graph.outputs[place.output]);
+            let (own, result) = (root(&group, before), root(&group, after));
+            if own != result
+                && of.contains_key(&before)
+                && of.contains_key(&after)
+                && !implied.contains_key(&own)
+            {
+                group.insert(own, result);
             }
         }
         let mut joined: HashMap<ValueId, (f32, f32)> = HashMap::new();

@@ -40,6 +40,8 @@ pub(super) fn finish(
     });
     Ok(Quantised {
         graph: built.graph,
+        states: Vec::new(),
+        calls: None,
         layers: list.collect(),
         snr,
         first_snr,

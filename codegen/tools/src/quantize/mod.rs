@@ -5,6 +5,8 @@
 //! symmetric weights with a scale for each filter; biases of 32 bits in steps of the operand's scale times the weights'; one format for the operands and results of
 //! ops that copy, compare or average stored values; the format of a softmax, a sigmoid and a tanh that their arithmetic implies. Zero is exact in all of them.
 //!
+//! A state becomes an input and an output. Samples of such a model are consecutive calls.
+//!
 //! What comes out is a [`Graph`] again: [`interp`](kiln_interp) computes it, with the rounding of every stored value, and [`write`](crate::write) writes it. How good it is is measured on the
 //! integers that it is compiled to ([`qdq`](kiln_codegen::passes::qdq)).
 
@@ -18,6 +20,7 @@ mod observe;
 mod prepare;
 mod range;
 mod simulate;
+mod state;
 
 pub use build::Precision;
 pub use range::Method;
@@ -27,7 +30,9 @@ use build::{build, Built, Plan, Ranges};
 use kiln_codegen::{passes, verify};
 use kiln_interp::Values;
 use kiln_ir::error::{Error, Problem};
+use kiln_ir::options::StatePair;
 use kiln_ir::{DType, Data, Graph, NodeId, Op};
+use state::Opened;
 use std::collections::BTreeMap;
 
 /// Bits of weights.
@@ -94,12 +99,16 @@ pub struct Layer {
 /// A quantised model.
 #[derive(Clone, Debug)]
 pub struct Quantised {
-    /// The graph, with the inputs and outputs of the float one.
+    /// The graph, with the inputs and outputs of the float one, and its states behind them.
     pub graph: Graph,
+    /// Of the inputs and outputs, those that were states: what the option `state` makes states of them again.
+    pub states: Vec<StatePair>,
     /// Layers in the order of evaluation.
     pub layers: Vec<Layer>,
     /// Signal-to-noise ratio of the outputs in dB, as Kiln compiles the graph (in integers), against the float model's; of several outputs, the least.
     pub snr: f64,
+    /// Of a model with state, the same over all samples as consecutive calls: what one call leaves wrong is there in the next.
+    pub calls: Option<f64>,
     /// As it was before layers fell back to 16 bits or floats.
     pub first_snr: f64,
     /// On how many samples ratios were measured.
@@ -131,7 +140,10 @@ pub fn quantize(
     progress: Progress<'_>,
 ) -> Result<Quantised, Error> {
     check(graph, samples)?;
-    let plain = prepare::prepare(graph)?;
+    let (float, given) = (graph, samples);
+    let Opened { graph, samples, pairs, places } = state::opened(float, given)?;
+    let samples = &samples[..];
+    let plain = prepare::prepare(&graph)?;
     let quantisable: Vec<NodeId> = prepare::quantisable(&plain).into_iter().collect();
     if quantisable.is_empty() {
         let help = "give a float model: one that is quantised already stays as it is".into();
@@ -178,7 +190,7 @@ pub fn quantize(
         for &method in &methods {
             let of =
                 observed.histograms.iter().map(|(&id, histogram)| (id, method.range(histogram))).collect();
-            let ranges = Ranges::new(&graph, &of, &quantisable);
+            let ranges = Ranges::new(&graph, &of, &quantisable, &places);
             let corrections = match settings.correct_bias {
                 Some(_) => vec![corrections.clone()],
                 None => vec![BTreeMap::new(), corrections.clone()],
@@ -204,7 +216,9 @@ pub fn quantize(
         }
     }
     let trial = best.ok_or_else(|| Error::internal("quantize", "nothing was tried"))?;
-    fallback::finish(trial, samples, progress)
+    let quantised = fallback::finish(trial, samples, progress)?;
+    let calls = state::ratio_of_calls(float, &quantised.graph, &places, given)?;
+    Ok(Quantised { states: pairs, calls, ..quantised })
 }
 
 /// One way to quantise.
@@ -313,14 +327,6 @@ fn check(graph: &Graph, samples: &[Vec<Data>]) -> Result<(), Error> {
     let refuse = |place: String, what: String, help: &str| {
         Err(Error::Options(Problem { place, what, help: help.into() }))
     };
-    if let Some(state) = graph.states.first() {
-        let help = "give the state as an input and an output, or quantise with TensorFlow Lite's converter";
-        return refuse(
-            format!("state \"{}\"", state.name),
-            "a model with state cannot be quantised".into(),
-            help,
-        );
-    }
     if samples.is_empty() {
         return refuse(
             "calibration set".into(),
