@@ -5,7 +5,7 @@
 
     models/stream_f32.pt2    float32[1, 6] -> float32[1, 7]: a sample, accelerations and turning rates, to a score of each exercise.
                              What came before is in the model's buffers.
-    data/stream.npz          in_0, out_0: the first windows that training never saw, sample by sample, and PyTorch's outputs
+    data/stream.npz          in_0, out_0: windows of the training set, sample by sample, and PyTorch's outputs: to calibrate with, and to compare with
 
 Data and split are those of `exercises` in train.py. The network is trained on whole windows, and exported step by step: `Causal` holds the samples
 that its next convolution needs, and `Stream.mean` fades.
@@ -20,7 +20,7 @@ from torch.nn import functional
 
 from train import HERE, SEED, exercises, trained
 
-WINDOWS = 2
+WINDOWS = 20
 FADING = 0.03
 
 
@@ -106,7 +106,8 @@ def main():
 
     step = Step(stream).eval()
     export(step, (torch.zeros(1, 6),), HERE / "models" / "stream_f32.pt2")
-    inputs = torch.from_numpy(test[:WINDOWS].transpose(0, 2, 1).reshape(-1, 1, 6).copy())
+    picked = np.sort(np.random.default_rng(SEED).choice(len(train), WINDOWS, replace=False))
+    inputs = torch.from_numpy(train[picked].transpose(0, 2, 1).reshape(-1, 1, 6).copy())
     with torch.no_grad():
         outputs = torch.stack([step(sample).clone() for sample in inputs])
     np.savez_compressed(HERE / "data" / "stream.npz", in_0=inputs.numpy(), out_0=outputs.numpy())
