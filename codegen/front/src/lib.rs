@@ -17,10 +17,10 @@ mod format;
 mod half;
 mod interface;
 pub mod onnx;
-mod pt2;
 pub(crate) mod report;
 mod summary;
 pub mod tflite;
+mod torch;
 mod transposed;
 
 pub use external::{External, Fetch};

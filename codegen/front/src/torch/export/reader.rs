@@ -1,11 +1,12 @@
 //! The reader of exported programs, as the table of formats has it.
 
-use super::archive::{Archive, Entry};
 use super::json::{Json, Parsed};
 use super::program::Program;
-use super::weights::Store;
-use super::{lower, OLD_PROGRAM};
+use super::store::Store;
+use super::{import, OLD_PROGRAM};
 use crate::budget::Budget;
+use crate::torch::archive::{Archive, Entry};
+use crate::torch::lower;
 use crate::{Read, Reader, Summary};
 use kiln_ir::error::{Error, Problem};
 use kiln_ir::options::Options;
@@ -22,12 +23,12 @@ const SCHEMAS: std::ops::RangeInclusive<i64> = 7..=8;
 
 fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Read, Error> {
     let (program, store) = parse(bytes)?;
-    lower::lower(&program, &store, name, options, budget(bytes))
+    import::lower(&program, &store, name, options, budget(bytes))
 }
 
 fn inspect(bytes: &[u8]) -> Result<Summary, Error> {
     let (program, store) = parse(bytes)?;
-    Ok(Summary { file_bytes: bytes.len(), ..lower::inspect(&program, &store, budget(bytes))? })
+    Ok(Summary { file_bytes: bytes.len(), ..import::inspect(&program, &store, budget(bytes))? })
 }
 
 fn budget(bytes: &[u8]) -> Budget {

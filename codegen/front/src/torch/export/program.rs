@@ -1,6 +1,8 @@
 //! The program of an archive: typed views of its JSON, as `torch/_export/serde/schema.py` defines it. What Kiln does not look at is not kept.
 
 use super::json::{Json, Parsed};
+use crate::torch::lower::short;
+use crate::torch::program::{Arg, Named, Node, Size, SymInt, TensorMeta};
 use std::collections::HashMap;
 
 /// An exported program.
@@ -25,28 +27,6 @@ pub(super) struct Program {
 pub(super) struct Range {
     pub(super) least: Option<i64>,
     pub(super) most: Option<i64>,
-}
-
-/// A tensor as it was traced.
-#[derive(Default)]
-pub(super) struct TensorMeta {
-    /// `ScalarType`.
-    pub(super) dtype: i64,
-    pub(super) sizes: Vec<Size>,
-    pub(super) strides: Vec<Size>,
-    pub(super) storage_offset: Option<Size>,
-}
-
-/// A size: a number, or an expression of symbols.
-pub(super) enum Size {
-    Known(i64),
-    Symbolic(String),
-}
-
-/// An integer argument: a number, or the name of a node that computes it.
-pub(super) enum SymInt {
-    Known(i64),
-    Named(String),
 }
 
 /// What an input of the graph is: its name in the graph, and that of the weight.
@@ -79,56 +59,6 @@ pub(super) enum OutputSpec {
     /// What no caller reads.
     Silent,
     Other(String),
-}
-
-/// A node.
-#[derive(Default)]
-pub(super) struct Node {
-    /// `torch.ops.aten.conv2d.default`.
-    pub(super) target: String,
-    pub(super) inputs: Vec<Named>,
-    pub(super) outputs: Vec<Arg>,
-    /// The modules that it is in.
-    pub(super) nn_module_stack: Option<String>,
-    /// Where it comes from.
-    pub(super) stack_trace: Option<String>,
-}
-
-/// An argument with its name.
-pub(super) struct Named {
-    pub(super) name: String,
-    pub(super) arg: Arg,
-}
-
-/// An argument or result.
-pub(super) enum Arg {
-    None,
-    Tensor(String),
-    Tensors(Vec<String>),
-    OptionalTensors(Vec<Option<String>>),
-    Int(i64),
-    Ints(Vec<SymInt>),
-    Float(f64),
-    Floats(Vec<f64>),
-    Bool(bool),
-    Text(String),
-    Dtype(i64),
-    /// A number that a node computes, by name.
-    Computed(String),
-    /// What no operator that Kiln knows looks at.
-    Other,
-}
-
-impl Arg {
-    /// Names of the tensors that it is.
-    pub(super) fn names(&self) -> Vec<&str> {
-        match self {
-            Arg::Tensor(name) => vec![name],
-            Arg::Tensors(list) => list.iter().map(String::as_str).collect(),
-            Arg::OptionalTensors(list) => list.iter().flatten().map(String::as_str).collect(),
-            _ => Vec::new(),
-        }
-    }
 }
 
 impl Program {
@@ -272,8 +202,8 @@ impl Node {
                 "outputs" => node.outputs = json.list(Arg::read)?,
                 "metadata" => json.object(|key, json| {
                     match key {
-                        "nn_module_stack" => node.nn_module_stack = json.optional_text()?,
-                        "stack_trace" => node.stack_trace = json.optional_text()?,
+                        "nn_module_stack" => node.module = json.optional_text()?.as_deref().and_then(module),
+                        "stack_trace" => node.line = json.optional_text()?.as_deref().and_then(line),
                         _ => json.skip()?,
                     }
                     Ok(())
@@ -284,6 +214,24 @@ impl Node {
         })?;
         Ok(node)
     }
+}
+
+/// The innermost module of a stack of modules, `encoder.layers.0.attn`, and its class.
+fn module(stack: &str) -> Option<(String, String)> {
+    let innermost = stack.rsplit(';').next()?;
+    let mut fields = innermost.split(',');
+    let (_, path, class) = (fields.next()?, fields.next()?, fields.next()?);
+    let path = path.trim_start_matches("L['self']").trim_start_matches('.');
+    Some((short(path), short(class.rsplit('.').next().unwrap_or(class))))
+}
+
+/// The innermost line of a stack trace: `model.py:12`.
+fn line(trace: &str) -> Option<String> {
+    let last = trace.lines().rev().find_map(|line| line.trim().strip_prefix("File \""))?;
+    let (file, rest) = last.split_once("\", line ")?;
+    let number: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    let file = file.rsplit(['/', '\\']).next().unwrap_or(file);
+    Some(format!("{}:{number}", short(file)))
 }
 
 impl Named {

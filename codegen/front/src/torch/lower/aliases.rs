@@ -6,14 +6,14 @@
 use super::{
     find, movement, place, results, view, written, Cx, Importer, Lowered, Refusal, Target, OPERATOR_BYTES,
 };
-use crate::pt2::program::{Node, Size, TensorMeta};
+use crate::torch::program::{Node, Size, TensorMeta};
 use kiln_ir::error::Error;
 use kiln_ir::ValueId;
 use std::collections::{HashMap, HashSet};
 
 /// Which names are views of which others.
 #[derive(Default)]
-pub(super) struct Aliases<'p> {
+pub(in crate::torch) struct Aliases<'p> {
     /// Of a view: what it is a view of, and the node that makes it, with the place among its results.
     parents: HashMap<&'p str, View<'p>>,
     /// Of what is a view or has views: what all of them belong to.
@@ -34,7 +34,7 @@ struct View<'p> {
 }
 
 impl<'p> Aliases<'p> {
-    pub(super) fn of(nodes: &'p [Node], metas: &HashMap<String, TensorMeta>) -> Self {
+    pub(in crate::torch) fn of(nodes: &'p [Node], metas: &HashMap<String, TensorMeta>) -> Self {
         let mut aliases = Aliases::default();
         for (index, node) in nodes.iter().enumerate() {
             let target = Target::of(&node.target);
@@ -58,7 +58,7 @@ impl<'p> Aliases<'p> {
     }
 
     /// Whether something is written into what this is a view of.
-    pub(super) fn is_written(&self, name: &'p str) -> bool {
+    pub(in crate::torch) fn is_written(&self, name: &'p str) -> bool {
         !self.written.is_empty() && self.written.contains(self.root(name))
     }
 
@@ -105,7 +105,7 @@ impl<'p> Importer<'_, 'p> {
     }
 
     /// Computes a view again, where what it is a view of was written into.
-    pub(super) fn refresh(&mut self, name: &'p str) -> Lowered {
+    pub(in crate::torch) fn refresh(&mut self, name: &'p str) -> Lowered {
         let mut chain = Vec::new();
         let mut at = name;
         while !self.aliases.is_fresh(at) {
@@ -158,7 +158,7 @@ impl<'p> Importer<'_, 'p> {
                     ),
                     node: view.node,
                     slots: &self.slots,
-                    metas: &self.program.tensors,
+                    metas: self.metas,
                     read: &self.read,
                     target: super::plain(target.name),
                     overload: target.overload,
@@ -179,7 +179,7 @@ impl<'p> Importer<'_, 'p> {
     }
 
     /// The values that states have in the end.
-    pub(super) fn states(&mut self) -> Result<(), Error> {
+    pub(in crate::torch) fn states(&mut self) -> Result<(), Error> {
         let mut states: Vec<(&'p str, &'p str)> = self.states.iter().map(|(&arg, &of)| (arg, of)).collect();
         states.sort_unstable();
         for (arg, of) in states {
@@ -192,7 +192,7 @@ impl<'p> Importer<'_, 'p> {
     }
 
     /// Lets a state become a value.
-    pub(super) fn next(&mut self, of: &str, value: Lowered<ValueId>) -> Result<(), Error> {
+    pub(in crate::torch) fn next(&mut self, of: &str, value: Lowered<ValueId>) -> Result<(), Error> {
         let graph = &mut self.means.graph;
         let fits = value.and_then(|value| {
             let state = graph.states.iter().position(|state| state.name == of);

@@ -2,7 +2,7 @@
 
 use super::cx::Cx;
 use super::{All, Lowered, One, Operators};
-use crate::pt2::program::Size;
+use crate::torch::program::Size;
 use kiln_ir::{Binary, Comparison, DType, ValueId};
 use std::collections::HashMap;
 
@@ -117,7 +117,7 @@ fn numel(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
 }
 
 /// Sizes for messages.
-pub(super) fn shown(sizes: &[Size]) -> String {
+pub(in crate::torch) fn shown(sizes: &[Size]) -> String {
     let size = |size: &Size| match size {
         Size::Known(size) => size.to_string(),
         Size::Symbolic(text) => symbol(text).map_or_else(|| "?".into(), |symbol| symbol.to_owned()),
@@ -126,7 +126,7 @@ pub(super) fn shown(sizes: &[Size]) -> String {
 }
 
 /// The name of the symbol that an expression is.
-pub(super) fn symbol(text: &str) -> Option<&str> {
+pub(in crate::torch) fn symbol(text: &str) -> Option<&str> {
     let is_name = |text: &str| {
         text.starts_with(|c: char| c.is_ascii_alphabetic())
             && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
@@ -137,7 +137,7 @@ pub(super) fn symbol(text: &str) -> Option<&str> {
 }
 
 /// The size that an expression has, if it is known.
-pub(super) fn value(size: &Size, symbols: &HashMap<String, i64>) -> Option<i64> {
+pub(in crate::torch) fn value(size: &Size, symbols: &HashMap<String, i64>) -> Option<i64> {
     match size {
         Size::Known(size) => Some(*size),
         Size::Symbolic(text) => {

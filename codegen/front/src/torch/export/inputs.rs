@@ -1,31 +1,25 @@
 //! Weights, and inputs with the sizes that the program leaves open.
 
-use super::{short, symbols, Arg, Importer, Lowered, Refusal, OPERATOR_BYTES};
+use super::outputs;
+use super::program::{InputSpec, OutputSpec, Program, WeightKind};
+use super::store::Store;
 use crate::interface::{self, Wanted};
 use crate::onnx::lower::check_size;
-use crate::pt2::program::{InputSpec, OutputSpec, Program, Size, TensorMeta, WeightKind};
-use crate::pt2::weights;
+use crate::torch::lower::{short, symbols, Importer, OPERATOR_BYTES};
+use crate::torch::program::{Arg, Size, TensorMeta};
+use crate::torch::weights;
+use crate::{Lowered, Refusal};
 use kiln_ir::error::Error;
 use kiln_ir::{Shape, Type};
 use std::collections::HashSet;
 
 impl<'p> Importer<'_, 'p> {
-    /// Names of the inputs.
-    pub(super) fn input_names(&self) -> Vec<String> {
-        let user = |spec: &InputSpec| match spec {
-            InputSpec::User(Arg::Tensor(name)) => Some(short(name)),
-            _ => None,
-        };
-        self.program.inputs.iter().filter_map(user).collect()
-    }
-
     /// Adds all inputs, states and constants to the graph.
-    pub(super) fn inputs(&mut self) -> Result<(), Error> {
-        let names = self.input_names();
+    pub(super) fn inputs(&mut self, program: &'p Program, store: &Store<'_>) -> Result<(), Error> {
+        let names = input_names(program);
         let listed: Vec<String> = names.iter().take(64).cloned().collect();
         interface::check_input_shapes(&self.options.input_shapes, &listed)?;
-        interface::check_channels_last(self.options, &listed, &self.output_names())?;
-        let program = self.program;
+        interface::check_channels_last(self.options, &listed, &outputs::names(program))?;
         let changed = |spec: &'p OutputSpec| match spec {
             OutputSpec::Buffer { of, .. } => Some(of.as_str()),
             _ => None,
@@ -38,10 +32,10 @@ impl<'p> Importer<'_, 'p> {
                     let is_state = changed.contains(of.as_str()) || self.aliases.is_written(arg);
                     // What nobody reads may be anything: counters of batches.
                     if is_state || self.read.contains(arg.as_str()) {
-                        self.weight(*kind, arg, of, is_state)?;
+                        self.weight(store, *kind, (arg, of), is_state)?;
                     }
                 }
-                InputSpec::User(Arg::Tensor(name)) => self.input(name, names.len())?,
+                InputSpec::User(Arg::Tensor(name)) => self.input(program, name, names.len())?,
                 // Numbers are part of the program.
                 InputSpec::User(Arg::Tensors(_) | Arg::Computed(_) | Arg::Other) => {
                     let refusal = Refusal::unsupported("it is no tensor", "use only tensors as inputs");
@@ -57,8 +51,14 @@ impl<'p> Importer<'_, 'p> {
         Ok(())
     }
 
-    fn weight(&mut self, kind: WeightKind, arg: &'p str, of: &'p str, is_state: bool) -> Result<(), Error> {
-        let value = match self.store.weight(kind, of, &mut self.means.budget) {
+    fn weight(
+        &mut self,
+        store: &Store<'_>,
+        kind: WeightKind,
+        (arg, of): (&'p str, &'p str),
+        is_state: bool,
+    ) -> Result<(), Error> {
+        let value = match store.weight(kind, of, &mut self.means.budget) {
             Ok((ty, data)) if is_state => {
                 self.states.insert(arg, of);
                 Some(self.means.graph.add_state(short(of), ty, data))
@@ -78,12 +78,12 @@ impl<'p> Importer<'_, 'p> {
         Ok(())
     }
 
-    fn input(&mut self, name: &'p str, inputs: usize) -> Result<(), Error> {
+    fn input(&mut self, program: &'p Program, name: &'p str, inputs: usize) -> Result<(), Error> {
         let place = format!("input \"{}\"", short(name));
         if self.slots.contains_key(name) {
             return Err(Error::malformed(place, "there is another input of that name"));
         }
-        let value = match self.input_type(name, inputs) {
+        let value = match self.input_type(program, name, inputs) {
             Ok(ty) => Some(self.means.input(&short(name), ty)?),
             Err(refusal) => {
                 self.means.report.refuse(place, None, refusal)?;
@@ -94,8 +94,8 @@ impl<'p> Importer<'_, 'p> {
         Ok(())
     }
 
-    fn input_type(&mut self, name: &str, inputs: usize) -> Lowered<Type> {
-        let meta = self.program.tensors.get(name);
+    fn input_type(&mut self, program: &Program, name: &str, inputs: usize) -> Lowered<Type> {
+        let meta = self.metas.get(name);
         let meta: &TensorMeta = meta.ok_or_else(|| malformed!("its type is not in the file"))?;
         let dtype = weights::dtype(meta.dtype)?;
         let shown = symbols::shown(&meta.sizes);
@@ -103,7 +103,7 @@ impl<'p> Importer<'_, 'p> {
         let dims = match input.given {
             Some((_, given)) if given.len() == meta.sizes.len() => {
                 for (axis, (size, &given)) in meta.sizes.iter().zip(given).enumerate() {
-                    self.give(size, given as i64).map_err(|what| {
+                    self.give(program, size, given as i64).map_err(|what| {
                         input.misfit(format!(
                             "size {given} of axis {axis} does not fit {shown} in the file: {what}"
                         ))
@@ -119,7 +119,7 @@ impl<'p> Importer<'_, 'p> {
                 for (axis, size) in meta.sizes.iter().enumerate() {
                     // An open first axis is the batch, of one.
                     let known = symbols::value(size, &self.symbols);
-                    let batch = || (axis == 0 && self.give(size, 1).is_ok()).then_some(1);
+                    let batch = || (axis == 0 && self.give(program, size, 1).is_ok()).then_some(1);
                     let Some(size) = known.or_else(batch).and_then(|size| usize::try_from(size).ok()) else {
                         let what = format!("sizes of its shape {shown} are open");
                         let help = format!(
@@ -139,7 +139,7 @@ impl<'p> Importer<'_, 'p> {
     }
 
     /// Lets a size be a number; says why it cannot be.
-    fn give(&mut self, size: &Size, given: i64) -> Result<(), String> {
+    fn give(&mut self, program: &Program, size: &Size, given: i64) -> Result<(), String> {
         if let Some(known) = symbols::value(size, &self.symbols) {
             return match known == given {
                 true => Ok(()),
@@ -150,7 +150,7 @@ impl<'p> Importer<'_, 'p> {
         let Some(symbol) = symbols::symbol(text) else {
             return Err("it follows from other sizes, which have to be given before".into());
         };
-        if let Some(range) = self.program.ranges.get(symbol) {
+        if let Some(range) = program.ranges.get(symbol) {
             let (least, most) = (range.least.unwrap_or(i64::MIN), range.most.unwrap_or(i64::MAX));
             if !(least..=most).contains(&given) {
                 return Err(format!("{symbol} is from {least} to {most}"));
@@ -159,6 +159,15 @@ impl<'p> Importer<'_, 'p> {
         self.symbols.insert(symbol.to_owned(), given);
         Ok(())
     }
+}
+
+/// Names of the inputs.
+pub(super) fn input_names(program: &Program) -> Vec<String> {
+    let user = |spec: &InputSpec| match spec {
+        InputSpec::User(Arg::Tensor(name)) => Some(short(name)),
+        _ => None,
+    };
+    program.inputs.iter().filter_map(user).collect()
 }
 
 /// Names that nodes read, or that are outputs.

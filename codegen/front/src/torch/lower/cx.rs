@@ -1,18 +1,18 @@
 //! What one operator sees while it is lowered: its arguments by name, and the means of ONNX's operators ([`NodeCx`]), which it is one of.
 
 use crate::onnx::lower::NodeCx;
-use crate::pt2::program::{Arg, Node, SymInt, TensorMeta};
-use crate::pt2::weights;
+use crate::torch::program::{Arg, Node, SymInt, TensorMeta};
+use crate::torch::weights;
 use crate::{Lowered, Refusal};
 use kiln_ir::{DType, ValueId};
 use std::collections::{HashMap, HashSet};
 use std::ops::{Deref, DerefMut};
 
 /// Values of the program, by name; `None` for results of operators that were refused.
-pub(super) type Slots<'p> = HashMap<&'p str, Option<ValueId>>;
+pub(in crate::torch) type Slots<'p> = HashMap<&'p str, Option<ValueId>>;
 
 /// One operator, its arguments and its place in the import.
-pub(super) struct Cx<'c, 'm, 'p> {
+pub(in crate::torch) struct Cx<'c, 'm, 'p> {
     pub(super) means: NodeCx<'c, 'm, 'static>,
     pub(super) node: &'p Node,
     pub(super) slots: &'c Slots<'p>,

@@ -16,8 +16,6 @@ mod create;
 mod cx;
 mod elementwise;
 mod gather;
-mod inputs;
-mod inspect;
 mod logic;
 mod movement;
 mod normalise;
@@ -30,15 +28,14 @@ mod recurrent;
 mod reduce;
 mod resize;
 mod scatter;
-mod symbols;
+pub(super) mod symbols;
 mod view;
 
-use super::program::{Arg, Node, Program, Size};
-use super::weights::Store;
+use super::program::{Arg, Node, Size, TensorMeta};
 use crate::budget::Budget;
 use crate::onnx::lower::{Host, Importer as Means};
-use crate::{Lowered, Read, Refusal, Summary};
-use aliases::Aliases;
+use crate::{Lowered, Refusal};
+pub(super) use aliases::Aliases;
 use cx::{Cx, Slots};
 use kiln_ir::error::Error;
 use kiln_ir::options::Options;
@@ -46,53 +43,28 @@ use kiln_ir::ValueId;
 use std::collections::{HashMap, HashSet};
 
 /// Bytes of graph that an operator takes: its nodes and values with their names.
-const OPERATOR_BYTES: usize = 512;
+pub(super) const OPERATOR_BYTES: usize = 512;
 
 /// The state of one import.
-struct Importer<'m, 'p> {
-    means: Means<'m, 'static>,
+pub(super) struct Importer<'m, 'p> {
+    pub(super) means: Means<'m, 'static>,
     host: &'m Host,
-    program: &'p Program,
-    store: &'p Store<'p>,
-    options: &'m Options,
-    slots: Slots<'p>,
+    /// Types that the file has for tensors, by name.
+    pub(super) metas: &'p HashMap<String, TensorMeta>,
+    pub(super) options: &'m Options,
+    pub(super) slots: Slots<'p>,
     /// Names that nodes read, or that are outputs.
-    read: HashSet<&'p str>,
-    aliases: Aliases<'p>,
+    pub(super) read: HashSet<&'p str>,
+    pub(super) aliases: Aliases<'p>,
     /// Sizes that symbols stand for.
-    symbols: HashMap<String, i64>,
+    pub(super) symbols: HashMap<String, i64>,
     /// Buffers that are states, with their names in the model.
-    states: HashMap<&'p str, &'p str>,
-}
-
-/// Lowers a program.
-pub(super) fn lower(
-    program: &Program,
-    store: &Store<'_>,
-    name: &str,
-    options: &Options,
-    budget: Budget,
-) -> Result<Read, Error> {
-    let host = Host::default();
-    let mut importer = Importer::new(program, store, name, options, &host, budget);
-    let outputs = importer.run()?;
-    Read::of(importer.means.graph, importer.means.report, options, &outputs)
-}
-
-/// What a program has, with shapes as far as it can be lowered.
-pub(super) fn inspect(program: &Program, store: &Store<'_>, budget: Budget) -> Result<Summary, Error> {
-    let (host, options) = (Host::default(), Options::default());
-    let mut importer = Importer::new(program, store, "", &options, &host, budget);
-    match importer.run() {
-        Ok(_) | Err(Error::Unsupported(_)) => Ok(importer.summary()),
-        Err(error) => Err(error),
-    }
+    pub(super) states: HashMap<&'p str, &'p str>,
 }
 
 impl<'m, 'p> Importer<'m, 'p> {
-    fn new(
-        program: &'p Program,
-        store: &'p Store<'p>,
+    pub(super) fn new(
+        metas: &'p HashMap<String, TensorMeta>,
         name: &str,
         options: &'m Options,
         host: &'m Host,
@@ -101,27 +73,18 @@ impl<'m, 'p> Importer<'m, 'p> {
         Importer {
             means: Means::hosted(host, name, options, budget),
             host,
-            program,
-            store,
+            metas,
             options,
             slots: HashMap::new(),
-            read: inputs::read_names(program),
-            aliases: Aliases::of(&program.nodes, &program.tensors),
+            read: HashSet::new(),
+            aliases: Aliases::default(),
             symbols: HashMap::new(),
             states: HashMap::new(),
         }
     }
 
-    /// Lowers everything, and gives the names of outputs.
-    fn run(&mut self) -> Result<Vec<String>, Error> {
-        self.inputs()?;
-        for (index, node) in self.program.nodes.iter().enumerate() {
-            self.node(index, node)?;
-        }
-        self.outputs()
-    }
-
-    fn node(&mut self, index: usize, node: &'p Node) -> Result<(), Error> {
+    /// Lowers a node.
+    pub(super) fn node(&mut self, index: usize, node: &'p Node) -> Result<(), Error> {
         self.means.budget.charge(OPERATOR_BYTES + 64 * (node.inputs.len() + node.outputs.len()))?;
         let target = Target::of(&node.target);
         let before = self.means.graph.order.len();
@@ -169,7 +132,7 @@ impl<'m, 'p> Importer<'m, 'p> {
             means: self.means.hosted_cx(self.host, name, origin),
             node,
             slots: &self.slots,
-            metas: &self.program.tensors,
+            metas: self.metas,
             read: &self.read,
             target: plain(target.name),
             overload: target.overload,
@@ -194,7 +157,7 @@ impl<'m, 'p> Importer<'m, 'p> {
 
     /// Refuses a result of another shape than the program has for it.
     fn check(&self, name: &str, value: ValueId) -> Lowered {
-        let Some(meta) = self.program.tensors.get(name) else { return Ok(()) };
+        let Some(meta) = self.metas.get(name) else { return Ok(()) };
         let dims = self.means.graph.ty(value).shape.dims();
         let fits = |(size, &dim): (&Size, &usize)| match size {
             Size::Known(size) => *size == dim as i64,
@@ -211,7 +174,7 @@ impl<'m, 'p> Importer<'m, 'p> {
     /// constant.
     fn stand_in(&mut self, name: &str) -> Option<ValueId> {
         use kiln_ir::{DType, Shape, Type};
-        let meta = self.program.tensors.get(name)?;
+        let meta = self.metas.get(name)?;
         let size =
             |size: &Size| symbols::value(size, &self.symbols).and_then(|size| usize::try_from(size).ok());
         let dims: Vec<usize> = meta.sizes.iter().map(size).collect::<Option<_>>()?;
@@ -230,7 +193,7 @@ impl<'m, 'p> Importer<'m, 'p> {
 const HELP: &str = "replace it with supported operators, or move the computation out of the model";
 
 /// Names of a node's results.
-fn results(node: &Node) -> Vec<&str> {
+pub(super) fn results(node: &Node) -> Vec<&str> {
     node.outputs.iter().flat_map(named).collect()
 }
 
@@ -252,7 +215,7 @@ fn written(node: &Node) -> Option<&str> {
 /// Longest name that is shown; the rest of a longer one is cut off.
 const LONGEST_NAME: usize = 256;
 
-fn short(text: &str) -> String {
+pub(super) fn short(text: &str) -> String {
     text.chars().take(LONGEST_NAME).collect()
 }
 
@@ -262,49 +225,30 @@ fn place(index: usize, node: &Node) -> String {
     if let Some(name) = results(node).first() {
         place += &format!(" \"{}\"", short(name));
     }
-    if let Some((path, class)) = module(node) {
+    if let Some((path, class)) = &node.module {
         place += &match path.is_empty() {
             true => format!(" in {class}"),
             false => format!(" in {path} ({class})"),
         };
     }
-    if let Some(line) = line(node) {
+    if let Some(line) = &node.line {
         place += &format!(", {line}");
     }
     place
 }
 
-/// The innermost module of a node, `encoder.layers.0.attn`, and its class.
-fn module(node: &Node) -> Option<(String, String)> {
-    let innermost = node.nn_module_stack.as_ref()?.rsplit(';').next()?;
-    let mut fields = innermost.split(',');
-    let (_, path, class) = (fields.next()?, fields.next()?, fields.next()?);
-    let path = path.trim_start_matches("L['self']").trim_start_matches('.');
-    Some((short(path), short(class.rsplit('.').next().unwrap_or(class))))
-}
-
-/// The innermost line of a node's source: `model.py:12`.
-fn line(node: &Node) -> Option<String> {
-    let trace = node.stack_trace.as_ref()?;
-    let last = trace.lines().rev().find_map(|line| line.trim().strip_prefix("File \""))?;
-    let (file, rest) = last.split_once("\", line ")?;
-    let number: String = rest.chars().take_while(char::is_ascii_digit).collect();
-    let file = file.rsplit(['/', '\\']).next().unwrap_or(file);
-    Some(format!("{}:{number}", short(file)))
-}
-
 /// What a node calls.
-struct Target<'p> {
+pub(super) struct Target<'p> {
     /// `aten`, or empty for functions of Python.
     namespace: &'p str,
     /// Without the underscore of an operator that works in place.
-    name: &'p str,
+    pub(super) name: &'p str,
     overload: &'p str,
-    in_place: bool,
+    pub(super) in_place: bool,
 }
 
 impl<'p> Target<'p> {
-    fn of(target: &'p str) -> Self {
+    pub(super) fn of(target: &'p str) -> Self {
         let bare = target.strip_prefix("torch.ops.");
         let (namespace, rest) = match bare {
             Some(bare) => bare.split_once('.').unwrap_or(("", bare)),
@@ -324,7 +268,7 @@ impl<'p> Target<'p> {
     }
 
     /// `aten.add_.Tensor`.
-    fn whole(&self) -> String {
+    pub(super) fn whole(&self) -> String {
         let space = if self.namespace.is_empty() { String::new() } else { format!("{}.", self.namespace) };
         let underscore = if self.in_place { "_" } else { "" };
         let overload = match self.overload {
@@ -384,7 +328,7 @@ fn plain(name: &str) -> &str {
 
 /// The lowering of an operator.
 #[derive(Clone, Copy)]
-enum Lower {
+pub(super) enum Lower {
     /// Gives the only result.
     One(fn(&mut Cx<'_, '_, '_>) -> Lowered<ValueId>),
     /// Gives all results.
@@ -425,7 +369,7 @@ pub(super) fn operators() -> impl Iterator<Item = &'static str> {
     FAMILIES.iter().copied().flatten().map(|(name, _)| *name)
 }
 
-fn find(target: &Target<'_>) -> Option<Lower> {
+pub(super) fn find(target: &Target<'_>) -> Option<Lower> {
     let name = match target.namespace {
         // Functions of special mathematics are those of the same name, or of another one.
         "aten" | "" => plain(target.name),

@@ -1,7 +1,10 @@
 //! What a program contains, with the shapes and work that lowering finds out.
 
-use super::{find, results, short, symbols, Arg, Importer, Target};
-use crate::pt2::program::{InputSpec, TensorMeta};
+use super::program::{InputSpec, Program};
+use super::store::Store;
+use super::{inputs, outputs};
+use crate::torch::lower::{find, results, short, symbols, Importer, Target};
+use crate::torch::program::{Arg, TensorMeta};
 use crate::{OperatorSummary, QuantizationSummary, Summary, TensorSummary};
 use kiln_ir::macs;
 use std::collections::{HashMap, HashSet};
@@ -26,8 +29,7 @@ const ELEMENTS: &[&str] = &[
 
 impl<'p> Importer<'_, 'p> {
     /// A summary of the program, as far as it could be lowered.
-    pub(super) fn summary(&self) -> Summary {
-        let program = self.program;
+    pub(super) fn summary(&self, program: &Program, store: &Store<'_>) -> Summary {
         let mut work: HashMap<&str, u64> = HashMap::new();
         for (_, node) in self.means.graph.nodes() {
             let sum = work.entry(node.origin.as_str()).or_default();
@@ -46,7 +48,7 @@ impl<'p> Importer<'_, 'p> {
             let given: Vec<&str> = node.inputs.iter().flat_map(|input| input.arg.names()).collect();
             let weight_bytes = given.iter().filter(|&&name| weights.contains_key(name) && seen.insert(name));
             let weight_bytes =
-                weight_bytes.map(|name| self.store.bytes(weights[name])).fold(0, u64::saturating_add);
+                weight_bytes.map(|name| store.bytes(weights[name])).fold(0, u64::saturating_add);
             operators.push(OperatorSummary {
                 index,
                 is_known: find(&target).is_some(),
@@ -60,14 +62,13 @@ impl<'p> Importer<'_, 'p> {
                 name,
             });
         }
-        let version =
-            self.program.torch_version.as_deref().map(|version| format!("torch {}", short(version)));
+        let version = program.torch_version.as_deref().map(|version| format!("torch {}", short(version)));
         Summary {
             format: "PyTorch",
             description: version.unwrap_or_default(),
             file_bytes: 0,
-            inputs: self.input_names().iter().map(|name| self.summary_of(name, false)).collect(),
-            outputs: self.described_outputs(),
+            inputs: inputs::input_names(program).iter().map(|name| self.summary_of(name, false)).collect(),
+            outputs: self.described_outputs(program),
             other_subgraphs: Vec::new(),
             macs: operators.iter().fold(0, |sum, operator| sum.saturating_add(operator.macs)),
             weight_bytes: operators.iter().fold(0, |sum, operator| sum.saturating_add(operator.weight_bytes)),
@@ -75,8 +76,8 @@ impl<'p> Importer<'_, 'p> {
         }
     }
 
-    fn described_outputs(&self) -> Vec<TensorSummary> {
-        let outputs = self.user_outputs().zip(self.output_names());
+    fn described_outputs(&self, program: &Program) -> Vec<TensorSummary> {
+        let outputs = outputs::user_outputs(program).zip(outputs::names(program));
         outputs
             .map(|(arg, name)| match arg {
                 Arg::Tensor(of) => TensorSummary { name, ..self.summary_of(of, false) },
@@ -87,7 +88,7 @@ impl<'p> Importer<'_, 'p> {
 
     /// A tensor by its name in the program, with its shape as far as that is known.
     fn summary_of(&self, name: &str, is_constant: bool) -> TensorSummary {
-        let meta = self.program.tensors.get(name);
+        let meta = self.metas.get(name);
         let (element, dims) = match (self.slots.get(name).copied().flatten(), meta) {
             (Some(value), _) => {
                 let ty = self.means.graph.ty(value);

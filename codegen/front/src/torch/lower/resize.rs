@@ -3,7 +3,7 @@
 use super::cx::Cx;
 use super::{Lowered, One, Operators};
 use crate::onnx::lower::Set;
-use crate::pt2::program::Arg;
+use crate::torch::program::Arg;
 use kiln_ir::{DType, ValueId};
 
 pub(super) const OPERATORS: Operators = &[

@@ -1,0 +1,19 @@
+//! Readers of PyTorch's models: programs of ATen operators, and what they become.
+//!
+//! - [`export`]: programs of `torch.export` (`.pt2`), which are lists of operators.
+//! - [`lower`]: what each operator becomes, whoever wrote the list.
+//!
+//! All files are zip files. The bytes are not trusted: every length is checked, memory stays in proportion to the file, and nothing is decompressed. What
+//! operators mean is what ATen computes in float32.
+//!
+//! Tensors of PyTorch are channel-first, as those of ONNX. So operators are lowered by the means of ONNX's ([`NodeCx`](crate::onnx::lower::NodeCx)), and what
+//! means the same becomes the same ops.
+
+mod archive;
+pub(crate) mod export;
+#[cfg(feature = "pt2")]
+mod lower;
+#[cfg(feature = "pt2")]
+mod program;
+#[cfg(feature = "pt2")]
+mod weights;
