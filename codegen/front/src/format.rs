@@ -64,6 +64,16 @@ pub const FORMATS: &[Format] = &[
         reader: None,
     },
     Format {
+        name: "TorchScript",
+        ending: "pt",
+        feature: "torchscript",
+        is: crate::torch::script::is_torchscript,
+        #[cfg(feature = "torchscript")]
+        reader: Some(&crate::torch::script::READER),
+        #[cfg(not(feature = "torchscript"))]
+        reader: None,
+    },
+    Format {
         name: "TensorFlow Lite",
         ending: "tflite",
         feature: "tflite",

@@ -15,6 +15,7 @@ mod external;
 mod foreign;
 mod format;
 mod half;
+mod inflate;
 mod interface;
 pub mod onnx;
 pub(crate) mod report;

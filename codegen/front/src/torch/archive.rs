@@ -1,4 +1,11 @@
-//! The directory of a zip file, and the files in it that are stored as they are. Nothing is decompressed: PyTorch stores everything, and a few bytes cannot become many.
+//! The directory of a zip file, and the files in it. PyTorch stores weights as they are. Only text is compressed, and what it becomes is charged to a budget.
+
+#[cfg(feature = "torchscript")]
+use crate::budget::Budget;
+#[cfg(feature = "torchscript")]
+use kiln_ir::error::Error;
+#[cfg(feature = "torchscript")]
+use std::borrow::Cow;
 
 /// A zip file.
 pub(super) struct Archive<'a> {
@@ -10,10 +17,20 @@ pub(super) struct Archive<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Entry<'a> {
     pub(super) name: &'a str,
-    is_stored: bool,
+    method: Method,
     size: usize,
+    /// Its size in the archive.
+    packed: usize,
     /// Where its own header begins.
     header: usize,
+}
+
+/// How a file is compressed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Method {
+    Stored,
+    Deflated,
+    Other,
 }
 
 /// Signatures, and bytes of what they begin without names and comments.
@@ -45,8 +62,13 @@ impl<'a> Archive<'a> {
                 [number::<2>(rest, 28)?, number::<2>(rest, 30)?, number::<2>(rest, 32)?];
             let entry = Entry {
                 name: std::str::from_utf8(rest.get(LISTED.1..LISTED.1 + name)?).ok()?,
-                is_stored: number::<2>(rest, 10)? == 0 && number::<2>(rest, 8)? & 1 == 0,
+                method: match (number::<2>(rest, 10)?, number::<2>(rest, 8)? & 1) {
+                    (0, 0) => Method::Stored,
+                    (8, 0) => Method::Deflated,
+                    _ => Method::Other,
+                },
                 size: number::<4>(rest, 24)?,
+                packed: number::<4>(rest, 20)?,
                 header: number::<4>(rest, 42)?,
             };
             entries.push(entry);
@@ -76,21 +98,53 @@ impl<'a> Archive<'a> {
     /// The bytes of a file; what is wrong otherwise.
     pub(super) fn read(&self, entry: Entry<'a>) -> Result<&'a [u8], String> {
         let name = entry.name;
-        if !entry.is_stored {
-            return Err(format!(
-                "\"{name}\" in the archive is compressed, which files of torch.export.save are not"
-            ));
+        if entry.method != Method::Stored {
+            return Err(format!("\"{name}\" in the archive is compressed, which PyTorch does only to text"));
         }
-        let data = || {
-            let header = self.bytes.get(entry.header..)?;
-            if !header.starts_with(FILE.0) {
-                return None;
-            }
-            let first = FILE.1 + number::<2>(header, 26)? + number::<2>(header, 28)?;
-            header.get(first..first.checked_add(entry.size)?)
-        };
-        data().ok_or_else(|| format!("\"{name}\" lies outside of the archive"))
+        self.data(entry, entry.size).ok_or_else(|| format!("\"{name}\" lies outside of the archive"))
     }
+
+    /// The bytes of a file that may be compressed.
+    #[cfg(feature = "torchscript")]
+    pub(super) fn text(&self, entry: Entry<'a>, budget: &mut Budget) -> Result<Cow<'a, [u8]>, Error> {
+        if entry.method != Method::Deflated {
+            let bytes = self.read(entry).map_err(|what| Error::malformed("archive", what))?;
+            return Ok(Cow::Borrowed(bytes));
+        }
+        budget.charge(entry.size)?;
+        let stream = self.data(entry, entry.packed);
+        let bytes = stream.and_then(|stream| crate::inflate::inflate(stream, entry.size));
+        let wrong = || Error::malformed("archive", format!("\"{}\" in it is damaged", entry.name));
+        bytes.map(Cow::Owned).ok_or_else(wrong)
+    }
+
+    fn data(&self, entry: Entry<'a>, size: usize) -> Option<&'a [u8]> {
+        let header = self.bytes.get(entry.header..)?;
+        if !header.starts_with(FILE.0) {
+            return None;
+        }
+        let first = FILE.1 + number::<2>(header, 26)? + number::<2>(header, 28)?;
+        header.get(first..first.checked_add(size)?)
+    }
+
+    /// Whether it holds a module with code: `NAME/data.pkl`, and files in `NAME/code/`.
+    pub(super) fn has_code(&self) -> bool {
+        let root = self.ending("data.pkl").and_then(|entry| entry.name.strip_suffix("data.pkl"));
+        root.is_some_and(|root| self.entries.iter().any(|entry| is_code(root, entry.name)))
+    }
+
+    /// The files with code, with their names from `code/` on.
+    #[cfg(feature = "torchscript")]
+    pub(super) fn code(&self) -> impl Iterator<Item = (Entry<'a>, &'a str)> + use<'_, 'a> {
+        let root = self.ending("data.pkl").and_then(|entry| entry.name.strip_suffix("data.pkl"));
+        let root = root.unwrap_or_default();
+        let of_root = move |entry: &&Entry<'a>| is_code(root, entry.name);
+        self.entries.iter().filter(of_root).map(move |entry| (*entry, &entry.name[root.len()..]))
+    }
+}
+
+fn is_code(root: &str, name: &str) -> bool {
+    name.strip_prefix(root).is_some_and(|name| name.starts_with("code/") && name.ends_with(".py"))
 }
 
 /// A little-endian number.

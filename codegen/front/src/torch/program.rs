@@ -1,5 +1,7 @@
 //! A program of ATen operators, as the lowering reads it: nodes with named arguments, and what is known of their results.
 
+use kiln_ir::DType;
+
 /// A tensor as it was traced, or as it is stored.
 #[derive(Default)]
 pub(super) struct TensorMeta {
@@ -29,6 +31,8 @@ pub(super) struct Node {
     pub(super) target: String,
     pub(super) inputs: Vec<Named>,
     pub(super) outputs: Vec<Arg>,
+    /// Element type of the first result, where no list of types has it.
+    pub(super) dtype: Option<DType>,
     /// The innermost module that it is in, `encoder.layers.0.attn`, and its class.
     pub(super) module: Option<(String, String)>,
     /// Where it stands in the source: `model.py:12`.

@@ -31,6 +31,17 @@ struct View<'p> {
     index: usize,
     node: &'p Node,
     result: usize,
+    /// Whether it is one, or a copy, depends on how the tensor lies in memory, which is not known; or it cannot be computed again.
+    is_unsure: bool,
+}
+
+/// What a node gives, of its first operand.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::torch) enum Sharing {
+    Nothing,
+    View,
+    /// A view, as far as is known.
+    Unsure,
 }
 
 impl<'p> Aliases<'p> {
@@ -38,22 +49,32 @@ impl<'p> Aliases<'p> {
         let mut aliases = Aliases::default();
         for (index, node) in nodes.iter().enumerate() {
             let target = Target::of(&node.target);
-            let Some(of) = written(node) else { continue };
-            let root = aliases.root(of);
-            if target.in_place {
-                aliases.written.insert(root);
-            } else if !is_view(&target, metas.get(of)) {
-                continue;
-            }
-            for (result, name) in results(node).into_iter().enumerate() {
-                aliases.parents.insert(name, View { of, index, node, result });
-                aliases.roots.insert(name, root);
-            }
+            let is_view = |of| is_view(&target, metas.get(of));
+            let sharing = if written(node).is_some_and(is_view) { Sharing::View } else { Sharing::Nothing };
+            aliases.add(index, node, sharing);
         }
         aliases
     }
 
-    fn root(&self, name: &'p str) -> &'p str {
+    /// Adds a node, in the order of the program.
+    pub(in crate::torch) fn add(&mut self, index: usize, node: &'p Node, sharing: Sharing) {
+        let target = Target::of(&node.target);
+        let Some(of) = written(node) else { return };
+        let root = self.root(of);
+        if target.in_place {
+            self.written.insert(root);
+        } else if sharing == Sharing::Nothing {
+            return;
+        }
+        let is_unsure = sharing == Sharing::Unsure;
+        for (result, name) in results(node).into_iter().enumerate() {
+            self.parents.insert(name, View { of, index, node, result, is_unsure });
+            self.roots.insert(name, root);
+        }
+    }
+
+    /// What all views of a tensor belong to.
+    pub(in crate::torch) fn root(&self, name: &'p str) -> &'p str {
         self.roots.get(name).copied().unwrap_or(name)
     }
 
@@ -76,6 +97,12 @@ impl<'p> Aliases<'p> {
     }
 }
 
+fn unsure(view: View<'_>) -> Refusal {
+    let place = place(view.index, view.node);
+    let what = format!("something is written into a tensor, of which another one ({place}) may be a view or a copy");
+    Refusal::unsupported(what, "write into a copy (clone), or use operators that write into nothing")
+}
+
 /// Whether an operator gives views of its first operand.
 fn is_view(target: &Target<'_>, of: Option<&TensorMeta>) -> bool {
     match target.name {
@@ -85,7 +112,7 @@ fn is_view(target: &Target<'_>, of: Option<&TensorMeta>) -> bool {
     }
 }
 
-fn is_dense(meta: &TensorMeta) -> bool {
+pub(in crate::torch) fn is_dense(meta: &TensorMeta) -> bool {
     let mut dense = 1i64;
     let known = |size: &Size| match size {
         Size::Known(size) => *size,
@@ -115,6 +142,9 @@ impl<'p> Importer<'_, 'p> {
         }
         for (name, view) in chain.into_iter().rev() {
             self.means.budget.charge(OPERATOR_BYTES)?;
+            if view.is_unsure {
+                return Err(unsure(view));
+            }
             let target = Target::of(&view.node.target);
             let value = match (self.slots.get(view.of).copied().flatten(), target.in_place, find(&target)) {
                 (None, ..) => return Err(Refusal::Follows),
@@ -148,6 +178,9 @@ impl<'p> Importer<'_, 'p> {
             self.aliases.computed(name);
             let Some(&view) = self.aliases.parents.get(name) else { return Ok(()) };
             let target = Target::of(&view.node.target);
+            if view.is_unsure {
+                return Err(unsure(view));
+            }
             if !target.in_place {
                 let whole = self.slots.get(view.of).copied().flatten().ok_or(Refusal::Follows)?;
                 let mut cx = Cx {

@@ -231,6 +231,9 @@ impl<'p> Cx<'_, '_, 'p> {
 
     /// The element type of result `k` in the program.
     pub(super) fn declared(&self, k: usize) -> Lowered<Option<DType>> {
+        if k == 0 && self.node.dtype.is_some() {
+            return Ok(self.node.dtype);
+        }
         let name = match self.node.outputs.get(k) {
             Some(Arg::Tensor(name)) => name,
             Some(Arg::Tensors(list)) => match list.get(k) {

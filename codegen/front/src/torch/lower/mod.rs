@@ -35,11 +35,11 @@ use super::program::{Arg, Node, Size, TensorMeta};
 use crate::budget::Budget;
 use crate::onnx::lower::{Host, Importer as Means};
 use crate::{Lowered, Refusal};
-pub(super) use aliases::Aliases;
+pub(super) use aliases::{is_dense, Aliases, Sharing};
 use cx::{Cx, Slots};
 use kiln_ir::error::Error;
 use kiln_ir::options::Options;
-use kiln_ir::ValueId;
+use kiln_ir::{Data, Type, ValueId};
 use std::collections::{HashMap, HashSet};
 
 /// Bytes of graph that an operator takes: its nodes and values with their names.
@@ -122,6 +122,19 @@ impl<'m, 'p> Importer<'m, 'p> {
         Ok(())
     }
 
+    /// The type of a value; none of what was refused, or comes from that.
+    pub(super) fn ty(&self, name: &str) -> Lowered<&Type> {
+        let value = self.slots.get(name).copied().flatten().ok_or(Refusal::Follows)?;
+        Ok(self.means.graph.ty(value))
+    }
+
+    /// The elements of a value that follows from constants.
+    pub(super) fn known(&mut self, name: &'p str) -> Lowered<Option<Data>> {
+        self.refresh(name)?;
+        let value = self.slots.get(name).copied().flatten().ok_or(Refusal::Follows)?;
+        Ok(self.means.hosted_cx(self.host, String::new(), String::new()).data(value))
+    }
+
     /// What an operator computes.
     fn computed(&mut self, index: usize, node: &'p Node, lower: Lower) -> Lowered<Vec<ValueId>> {
         let target = Target::of(&node.target);
@@ -173,7 +186,7 @@ impl<'m, 'p> Importer<'m, 'p> {
     /// A value to stand for a result of a refused operator, so that the operators behind it are looked at too. Integers may be a shape or an index, which has to be
     /// constant.
     fn stand_in(&mut self, name: &str) -> Option<ValueId> {
-        use kiln_ir::{DType, Shape, Type};
+        use kiln_ir::{DType, Shape};
         let meta = self.metas.get(name)?;
         let size =
             |size: &Size| symbols::value(size, &self.symbols).and_then(|size| usize::try_from(size).ok());
