@@ -12,10 +12,10 @@
 
 mod archive;
 pub(crate) mod export;
-pub(crate) mod script;
 #[cfg(any(feature = "pt2", feature = "torchscript"))]
 mod lower;
 #[cfg(any(feature = "pt2", feature = "torchscript"))]
 mod program;
+pub(crate) mod script;
 #[cfg(any(feature = "pt2", feature = "torchscript"))]
 mod weights;

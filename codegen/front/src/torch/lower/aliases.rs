@@ -99,7 +99,8 @@ impl<'p> Aliases<'p> {
 
 fn unsure(view: View<'_>) -> Refusal {
     let place = place(view.index, view.node);
-    let what = format!("something is written into a tensor, of which another one ({place}) may be a view or a copy");
+    let what =
+        format!("something is written into a tensor, of which another one ({place}) may be a view or a copy");
     Refusal::unsupported(what, "write into a copy (clone), or use operators that write into nothing")
 }
 

@@ -7,6 +7,7 @@ use kiln_ir::ValueId;
 
 pub(super) const OPERATORS: Operators = &[
     ("_convolution", One(any)),
+    ("_convolution_mode", One(any)),
     ("conv1d", One(|cx| forwards(cx, 1))),
     ("conv2d", One(|cx| forwards(cx, 2))),
     ("conv3d", One(|cx| forwards(cx, 3))),

@@ -29,6 +29,7 @@ mod reduce;
 mod resize;
 mod scatter;
 pub(super) mod symbols;
+mod transformer;
 mod view;
 
 use super::program::{Arg, Node, Size, TensorMeta};
@@ -374,6 +375,7 @@ const FAMILIES: &[Operators] = &[
     resize::OPERATORS,
     scatter::OPERATORS,
     symbols::OPERATORS,
+    transformer::OPERATORS,
     view::OPERATORS,
 ];
 

@@ -209,7 +209,10 @@ mod tests {
         let code = Code { files: vec![file] };
         let class = code.class("__torch__.a.b", "M").unwrap();
         let forward = class.method("forward").unwrap();
-        assert_eq!((forward.shown().as_str(), forward.file.behind(forward.line)), ("code/__torch__/a/b.py:5", 10));
+        assert_eq!(
+            (forward.shown().as_str(), forward.file.behind(forward.line)),
+            ("code/__torch__/a/b.py:5", 10)
+        );
         assert!(forward.text().ends_with("-> Tensor:\n"));
         assert_eq!(class.declared("n"), Some("Final[int] = 3"));
         assert!(class.method("g").is_none() && class.method("f").is_some());

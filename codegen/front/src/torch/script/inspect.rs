@@ -86,7 +86,8 @@ fn called(text: &str) -> impl Iterator<Item = &str> {
         let before = text[..at].chars().next_back();
         let rest = &text[at + found.len()..];
         let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_'))?;
-        let is_call = rest[end..].starts_with('(') && !before.is_some_and(|c| c.is_alphanumeric() || "._".contains(c));
+        let is_call =
+            rest[end..].starts_with('(') && !before.is_some_and(|c| c.is_alphanumeric() || "._".contains(c));
         is_call.then_some(&rest[..end])
     })
 }

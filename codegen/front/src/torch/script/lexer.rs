@@ -15,8 +15,8 @@ pub(super) enum Token<'t> {
 
 /// Signs of several characters before those that they begin with.
 const SIGNS: &[&str] = &[
-    "**", "//", "->", "==", "!=", "<=", ">=", "<<", ">>", "(", ")", "[", "]", "{", "}", ",", ":", ".", "=", "+", "-",
-    "*", "/", "%", "<", ">", "&", "|", "^", "~", "@",
+    "**", "//", "->", "==", "!=", "<=", ">=", "<<", ">>", "(", ")", "[", "]", "{", "}", ",", ":", ".", "=",
+    "+", "-", "*", "/", "%", "<", ">", "&", "|", "^", "~", "@",
 ];
 
 /// The words of a line, which may go over several lines within brackets.
@@ -77,7 +77,10 @@ fn number(rest: &str) -> Lowered<(Token<'_>, &str)> {
     }
     let (text, tail) = rest.split_at(end);
     if tail.starts_with('j') {
-        return Err(Refusal::unsupported("complex numbers cannot be compiled", "use real and imaginary parts"));
+        return Err(Refusal::unsupported(
+            "complex numbers cannot be compiled",
+            "use real and imaginary parts",
+        ));
     }
     let wrong = || malformed!("{text:?} is no number");
     let token = match is_float {

@@ -105,7 +105,13 @@ impl<'a> Model<'a> {
     }
 
     /// A tensor of the archive.
-    pub(super) fn tensor(&self, heap: Heap, id: Id, path: &str, budget: &mut Budget) -> Lowered<(Type, Data)> {
+    pub(super) fn tensor(
+        &self,
+        heap: Heap,
+        id: Id,
+        path: &str,
+        budget: &mut Budget,
+    ) -> Lowered<(Type, Data)> {
         let (file, meta) = self.meta(heap, id).ok_or_else(|| malformed!("\"{path}\" is no tensor"))?;
         let folder = if heap == Heap::Data { "data" } else { "constants" };
         let Some(entry) = self.archive.ending(&format!("{folder}/{file}")) else {

@@ -79,7 +79,16 @@ pub(super) struct Pickle<'a> {
 impl<'a> Pickle<'a> {
     /// Reads a file of that name.
     pub(super) fn read(name: &str, bytes: &'a [u8], budget: &mut Budget) -> Result<Self, Error> {
-        let mut machine = Machine { name, bytes, at: 0, items: Vec::new(), stack: Vec::new(), marks: Vec::new(), memo: Vec::new(), budget };
+        let mut machine = Machine {
+            name,
+            bytes,
+            at: 0,
+            items: Vec::new(),
+            stack: Vec::new(),
+            marks: Vec::new(),
+            memo: Vec::new(),
+            budget,
+        };
         machine.run().map(|root| Pickle { items: machine.items, root })
     }
 
@@ -166,7 +175,10 @@ impl<'a> Machine<'a, '_> {
 
     fn number(&mut self, count: usize) -> Result<usize, Error> {
         let bytes = self.take(count)?;
-        let number = bytes.iter().rev().try_fold(0u64, |number, &byte| Some(number.checked_mul(256)? | u64::from(byte)));
+        let number = bytes
+            .iter()
+            .rev()
+            .try_fold(0u64, |number, &byte| Some(number.checked_mul(256)? | u64::from(byte)));
         match number.and_then(|number| usize::try_from(number).ok()) {
             Some(number) => Ok(number),
             None => self.broken("a length is too large"),
@@ -240,7 +252,8 @@ impl<'a> Machine<'a, '_> {
                 0x80 => {
                     let protocol = self.take(1)?[0];
                     if !(2..=4).contains(&protocol) {
-                        return self.refused(format!("it is a pickle of protocol {protocol}; 2 to 4 are read"));
+                        return self
+                            .refused(format!("it is a pickle of protocol {protocol}; 2 to 4 are read"));
                     }
                 }
                 0x95 => {
@@ -395,7 +408,9 @@ impl<'a> Machine<'a, '_> {
                 let (_, class) = (self.pop()?, self.pop()?);
                 match *self.known(class) {
                     Item::Class(name) => self.push(Item::Object(name, None)),
-                    Item::Global(at) if matches!(KNOWN[at].2, Known::Dict) => self.push(Item::Dict(Vec::new())),
+                    Item::Global(at) if matches!(KNOWN[at].2, Known::Dict) => {
+                        self.push(Item::Dict(Vec::new()))
+                    }
                     _ => self.broken("it makes an object of what is no class"),
                 }
             }
@@ -471,10 +486,12 @@ impl<'a> Machine<'a, '_> {
         let Item::Tuple(parts) = self.known(id) else { return self.broken("a storage has no name") };
         let part = |k: usize| parts.get(k).map(|&id| self.known(id));
         match (part(0), part(1), part(2)) {
-            (Some(Item::Text("storage")), Some(Item::Global(at)), Some(&Item::Text(file))) => match KNOWN[*at].2 {
-                Known::Storage(dtype) => self.push(Item::Storage(dtype, file)),
-                _ => self.broken("a storage has no class"),
-            },
+            (Some(Item::Text("storage")), Some(Item::Global(at)), Some(&Item::Text(file))) => {
+                match KNOWN[*at].2 {
+                    Known::Storage(dtype) => self.push(Item::Storage(dtype, file)),
+                    _ => self.broken("a storage has no class"),
+                }
+            }
             _ => self.broken("a storage has no name"),
         }
     }

@@ -54,16 +54,19 @@ fn parsed(overload: &'static str) -> Schema {
             continue;
         }
         let (name, kind) = argument.split_once(':').unwrap_or((argument, ""));
-        arguments.push((name, match kind {
-            "t" => Kind::Tensor,
-            "l" => Kind::Tensors,
-            "i" => Kind::Int,
-            "I" => Kind::Ints,
-            "n" => Kind::Number,
-            "b" => Kind::Truth,
-            "s" => Kind::Text,
-            _ => Kind::Any,
-        }));
+        arguments.push((
+            name,
+            match kind {
+                "t" => Kind::Tensor,
+                "l" => Kind::Tensors,
+                "i" => Kind::Int,
+                "I" => Kind::Ints,
+                "n" => Kind::Number,
+                "b" => Kind::Truth,
+                "s" => Kind::Text,
+                _ => Kind::Any,
+            },
+        ));
     }
     let results = match results {
         "list" => Results::List,

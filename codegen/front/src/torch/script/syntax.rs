@@ -158,11 +158,19 @@ impl<'t> Parser<'t> {
     }
 
     fn expect(&mut self, sign: &str) -> Lowered {
-        if self.accept(sign) { Ok(()) } else { self.wrong(&format!("{sign:?}")) }
+        if self.accept(sign) {
+            Ok(())
+        } else {
+            self.wrong(&format!("{sign:?}"))
+        }
     }
 
     fn expect_name(&mut self, name: &str) -> Lowered {
-        if self.accept_name(name) { Ok(()) } else { self.wrong(&format!("{name:?}")) }
+        if self.accept_name(name) {
+            Ok(())
+        } else {
+            self.wrong(&format!("{name:?}"))
+        }
     }
 
     fn name(&mut self) -> Lowered<&'t str> {
@@ -176,7 +184,11 @@ impl<'t> Parser<'t> {
     }
 
     fn end(&self) -> Lowered {
-        if self.peek().is_none() { Ok(()) } else { self.wrong("the end of the line") }
+        if self.peek().is_none() {
+            Ok(())
+        } else {
+            self.wrong("the end of the line")
+        }
     }
 
     fn statement(&mut self) -> Lowered<Statement<'t>> {
@@ -483,7 +495,10 @@ mod tests {
             "Assign([Name(\"y\")], Choice([Operator(\"__not__\", [Name(\"c\")]), Operator(\"sub\", [Name(\"a\"), Operator(\"mul\", \
              [Name(\"b\"), Operator(\"neg\", [Operator(\"pow\", [Int(2), Int(2)])])])]), Text(\"d'e\\r\")]))"
         );
-        assert_eq!(shown("for _3 in range(n):"), "For([Name(\"_3\")], Call(Name(\"range\"), [Name(\"n\")], []))");
+        assert_eq!(
+            shown("for _3 in range(n):"),
+            "For([Name(\"_3\")], Call(Name(\"range\"), [Name(\"n\")], []))"
+        );
         assert_eq!(shown("x = [1., (2,), {\"k\": inf}, -9223372036854775808]").matches("Tuple").count(), 1);
     }
 

@@ -16,15 +16,54 @@ pub(super) struct Operand {
 
 /// Operators whose result has the type that all operands become.
 const PROMOTED: &[&str] = &[
-    "add", "addcdiv", "addcmul", "cat", "clamp", "clip", "column_stack", "concat", "concatenate", "div", "dstack",
-    "floor_divide", "fmax", "fmin", "fmod", "hstack", "max", "maximum", "min", "minimum", "mul", "multiply", "pow",
-    "remainder", "rsub", "stack", "sub", "subtract", "vstack", "where",
+    "add",
+    "addcdiv",
+    "addcmul",
+    "cat",
+    "clamp",
+    "clip",
+    "column_stack",
+    "concat",
+    "concatenate",
+    "div",
+    "dstack",
+    "floor_divide",
+    "fmax",
+    "fmin",
+    "fmod",
+    "hstack",
+    "max",
+    "maximum",
+    "min",
+    "minimum",
+    "mul",
+    "multiply",
+    "pow",
+    "remainder",
+    "rsub",
+    "stack",
+    "sub",
+    "subtract",
+    "vstack",
+    "where",
 ];
 
 /// Operators whose result is a float also of integers.
 const FLOATS: &[&str] = &[
-    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cosh", "mean", "sinh", "softmax", "log_softmax",
-    "true_divide", "tan",
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "cosh",
+    "mean",
+    "sinh",
+    "softmax",
+    "log_softmax",
+    "true_divide",
+    "tan",
 ];
 
 /// Operators whose result is an integer of 64 bits, unless they are told another type.
@@ -115,8 +154,16 @@ pub(super) fn wanted(name: &str, argument: &str) -> Option<DType> {
         )
         | ("one_hot", "self")
         | (
-            "__and__" | "__or__" | "__xor__" | "__lshift__" | "__rshift__" | "bitwise_and" | "bitwise_or"
-            | "bitwise_xor" | "bitwise_left_shift" | "bitwise_right_shift",
+            "__and__"
+            | "__or__"
+            | "__xor__"
+            | "__lshift__"
+            | "__rshift__"
+            | "bitwise_and"
+            | "bitwise_or"
+            | "bitwise_xor"
+            | "bitwise_left_shift"
+            | "bitwise_right_shift",
             "self" | "other",
         ) => DType::I64,
         ("masked_fill", "mask") | ("where", "condition") | ("bitwise_not", "self") => DType::Bool,
@@ -126,8 +173,30 @@ pub(super) fn wanted(name: &str, argument: &str) -> Option<DType> {
 
 /// Operators that give numbers of the type of their first operand, so that what is said of them is said of it.
 pub(super) const KEEPING: &[&str] = &[
-    "add", "add_", "chunk", "clamp", "clone", "contiguous", "detach", "expand", "flatten", "narrow", "permute", "remainder",
-    "reshape", "roll", "select", "slice", "split", "squeeze", "sub", "t", "transpose", "unbind", "unsqueeze", "view",
+    "add",
+    "add_",
+    "chunk",
+    "clamp",
+    "clone",
+    "contiguous",
+    "detach",
+    "expand",
+    "flatten",
+    "narrow",
+    "permute",
+    "remainder",
+    "reshape",
+    "roll",
+    "select",
+    "slice",
+    "split",
+    "squeeze",
+    "sub",
+    "t",
+    "transpose",
+    "unbind",
+    "unsqueeze",
+    "view",
 ];
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use super::{Machine, Value};
 use crate::torch::lower::{results, Sharing, Target, OPERATOR_BYTES};
 use crate::torch::program::{self, Arg, Node, SymInt};
 use crate::torch::script::code::Place;
+use crate::torch::script::model::scalar_type;
 use crate::torch::script::schema::{overloads, Kind, Results, Schema};
 use crate::torch::script::short;
 use crate::torch::script::types::{declared, wanted as wanted_type, Operand, KEEPING};
@@ -16,7 +17,19 @@ const MOST_RESULTS: usize = 1024;
 
 /// Arguments whose types decide what the result's is.
 const OPERANDS: &[&str] = &[
-    "self", "other", "tensors", "min", "max", "exponent", "tensor1", "tensor2", "end", "start", "step", "fill_value", "s",
+    "self",
+    "other",
+    "tensors",
+    "min",
+    "max",
+    "exponent",
+    "tensor1",
+    "tensor2",
+    "end",
+    "start",
+    "step",
+    "fill_value",
+    "s",
 ];
 
 /// Operators that give their first operand itself.
@@ -25,13 +38,39 @@ const SAME: &[&str] =
 
 /// Views that cannot be computed again, or written into.
 const OTHER_VIEWS: &[&str] = &[
-    "as_strided", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "broadcast_to", "diagonal", "expand_as",
-    "hsplit", "dsplit", "vsplit", "mT", "adjoint", "matrix_H", "numpy_T", "ravel", "reshape_as", "tensor_split", "unfold",
+    "as_strided",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "broadcast_tensors",
+    "broadcast_to",
+    "diagonal",
+    "expand_as",
+    "hsplit",
+    "dsplit",
+    "vsplit",
+    "mT",
+    "adjoint",
+    "matrix_H",
+    "numpy_T",
+    "ravel",
+    "reshape_as",
+    "tensor_split",
+    "unfold",
 ];
 
 /// Views with the same elements in the same order.
-const PLAIN_VIEWS: &[&str] =
-    &["_unsafe_view", "contiguous", "flatten", "reshape", "squeeze", "unflatten", "unsqueeze", "view", "view_as"];
+const PLAIN_VIEWS: &[&str] = &[
+    "_unsafe_view",
+    "contiguous",
+    "flatten",
+    "reshape",
+    "squeeze",
+    "unflatten",
+    "unsqueeze",
+    "view",
+    "view_as",
+];
 
 /// Views of some elements, along an axis.
 const PARTS: &[&str] = &["chunk", "narrow", "select", "slice", "split", "split_with_sizes", "unbind"];
@@ -42,8 +81,24 @@ const TURNED: &[&str] =
 
 /// Operators whose results lie densely, however their operands lie.
 const DENSE: &[&str] = &[
-    "addmm", "arange", "baddbmm", "bmm", "embedding", "eye", "full", "gru", "layer_norm", "linear", "lstm", "matmul", "mm",
-    "ones", "rms_norm", "scalar_tensor", "stack", "zeros",
+    "addmm",
+    "arange",
+    "baddbmm",
+    "bmm",
+    "embedding",
+    "eye",
+    "full",
+    "gru",
+    "layer_norm",
+    "linear",
+    "lstm",
+    "matmul",
+    "mm",
+    "ones",
+    "rms_norm",
+    "scalar_tensor",
+    "stack",
+    "zeros",
 ];
 
 impl<'p> Machine<'_, 'p> {
@@ -67,13 +122,17 @@ impl<'p> Machine<'_, 'p> {
                 }
                 None => {
                     let what = format!("the operator aten::{} cannot be compiled", short(name));
-                    Refusal::unsupported(what, "replace it with supported operators, or move the computation out of the model")
+                    Refusal::unsupported(
+                        what,
+                        "replace it with supported operators, or move the computation out of the model",
+                    )
                 }
             });
         };
         let mut arguments: Named<'p> = schema.arguments.iter().map(|(name, _)| *name).zip(given).collect();
         arguments.extend(named);
-        let is_off = |name: &str| arguments.iter().any(|(own, value)| *own == name && *value == Value::Bool(false));
+        let is_off =
+            |name: &str| arguments.iter().any(|(own, value)| *own == name && *value == Value::Bool(false));
         let is_itself = SAME.contains(&plain.as_str())
             || (plain.ends_with("dropout") && is_off("train"))
             || (plain == "to" && self.is_no_cast(&arguments));
@@ -105,7 +164,11 @@ impl<'p> Machine<'_, 'p> {
         };
         let mut inputs = Vec::new();
         for &(name, value) in &arguments {
-            inputs.push(program::Named { name: name.to_owned(), arg: self.argument(value)? });
+            let arg = match (name, self.argument(value)?) {
+                ("dtype", Arg::Int(number)) => Arg::Dtype(scalar_type(number)),
+                (_, arg) => arg,
+            };
+            inputs.push(program::Named { name: name.to_owned(), arg });
         }
         let module = self.modules.last().map(|module| (short(module.path), short(module.class)));
         let line = self.place.map(Place::shown);
@@ -116,6 +179,11 @@ impl<'p> Machine<'_, 'p> {
 
     /// Adds a node and lowers it.
     fn run_node(&mut self, plain: &str, node: Node, kind: Results, wanted: &[bool]) -> Lowered<Value<'p>> {
+        // Loops and calls make many nodes of little code.
+        if !self.importer.means.budget.inline(1) {
+            let what = "its code calls too many operators";
+            return Err(Refusal::unsupported(what, "use fewer passes of loops: all of them are unrolled"));
+        }
         self.importer.means.budget.charge(OPERATOR_BYTES / 2)?;
         let node: &'p Node = self.ground.nodes.add(node);
         let target = Target::of(&node.target);
@@ -133,7 +201,9 @@ impl<'p> Machine<'_, 'p> {
         let sharing = match plain {
             _ if OTHER_VIEWS.contains(&plain) => Sharing::Unsure,
             "contiguous" | "flatten" | "reshape" if !is_dense => Sharing::Unsure,
-            _ if PLAIN_VIEWS.contains(&plain) || PARTS.contains(&plain) || TURNED.contains(&plain) => Sharing::View,
+            _ if PLAIN_VIEWS.contains(&plain) || PARTS.contains(&plain) || TURNED.contains(&plain) => {
+                Sharing::View
+            }
             _ => Sharing::Nothing,
         };
         self.importer.aliases.add(self.index, node, sharing);
@@ -165,7 +235,9 @@ impl<'p> Machine<'_, 'p> {
                 Kind::Tensor => matches!(value, Value::Tensor(_)),
                 Kind::Tensors => matches!(first, Some(None | Some(Value::Tensor(_)))),
                 Kind::Int => matches!(value, Value::Int(_) | Value::Scalar(_)),
-                Kind::Ints => matches!(first, Some(None | Some(Value::Int(_) | Value::Scalar(_) | Value::Float(_)))),
+                Kind::Ints => {
+                    matches!(first, Some(None | Some(Value::Int(_) | Value::Scalar(_) | Value::Float(_))))
+                }
                 Kind::Number => matches!(value, Value::Int(_) | Value::Float(_) | Value::Scalar(_)),
                 Kind::Truth => matches!(value, Value::Bool(_)),
                 Kind::Text => matches!(value, Value::Text(_)),
@@ -233,7 +305,9 @@ impl<'p> Machine<'_, 'p> {
             return Ok(Arg::Ints(items.iter().map(number).collect()));
         }
         let floats: Option<Vec<f64>> = items.iter().map(|&item| self.number(item)).collect();
-        floats.map(Arg::Floats).ok_or_else(|| malformed!("a list of several kinds is no argument of an operator"))
+        floats
+            .map(Arg::Floats)
+            .ok_or_else(|| malformed!("a list of several kinds is no argument of an operator"))
     }
 
     /// The name of an overload, where the lowering looks at it.
@@ -250,7 +324,8 @@ impl<'p> Machine<'_, 'p> {
     fn is_no_cast(&self, arguments: &Named<'p>) -> bool {
         let of = |name: &str| arguments.iter().find(|(own, _)| *own == name).map(|(_, value)| *value);
         let Some(Value::Tensor(x)) = of("self") else { return false };
-        let copies = of("copy") == Some(Value::Bool(true)) || of("memory_format").is_some_and(|f| f != Value::None);
+        let copies =
+            of("copy") == Some(Value::Bool(true)) || of("memory_format").is_some_and(|f| f != Value::None);
         let own = self.importer.ty(x).map(|ty| super::text::number_of(ty.dtype));
         match (of("dtype"), of("other")) {
             _ if copies => false,
@@ -300,7 +375,8 @@ impl<'p> Machine<'_, 'p> {
             }
             _ => None,
         };
-        let is_true_division = matches!(name, "div" | "divide") && !matches!(of("rounding_mode"), Some(Value::Text(_)));
+        let is_true_division =
+            matches!(name, "div" | "divide") && !matches!(of("rounding_mode"), Some(Value::Text(_)));
         match declared(name, asked, &operands) {
             Some(_) if is_true_division => Ok(Some(DType::F32)),
             // Of full, a whole number makes integers of 64 bits.
@@ -378,7 +454,8 @@ impl<'p> Machine<'_, 'p> {
             return;
         }
         let of_inputs = |name: &str| self.of_inputs.get(name).into_iter().flatten().copied();
-        let mut all: Vec<&'p str> = node.inputs.iter().flat_map(|input| input.arg.names()).flat_map(of_inputs).collect();
+        let mut all: Vec<&'p str> =
+            node.inputs.iter().flat_map(|input| input.arg.names()).flat_map(of_inputs).collect();
         all.sort_unstable();
         all.dedup();
         if !all.is_empty() {

@@ -121,7 +121,8 @@ impl<'p> Machine<'_, 'p> {
             *frame = first;
             return Ok(());
         };
-        let mut names: Vec<&'p str> = first.keys().copied().filter(|name| second.contains_key(name)).collect();
+        let mut names: Vec<&'p str> =
+            first.keys().copied().filter(|name| second.contains_key(name)).collect();
         names.sort_unstable();
         for name in names {
             let (a, b) = (first[name], second[name]);
@@ -132,7 +133,13 @@ impl<'p> Machine<'_, 'p> {
     }
 
     /// One value or the other.
-    fn selected(&mut self, condition: &'p str, a: Value<'p>, b: Value<'p>, depth: usize) -> Lowered<Value<'p>> {
+    fn selected(
+        &mut self,
+        condition: &'p str,
+        a: Value<'p>,
+        b: Value<'p>,
+        depth: usize,
+    ) -> Lowered<Value<'p>> {
         if a == b || self.equal(a, b, 0)? == Some(true) {
             return Ok(a);
         }
@@ -172,7 +179,8 @@ impl<'p> Machine<'_, 'p> {
             }
             _ => {}
         }
-        let what = "a condition that is known only at run time chooses between values of several kinds or shapes";
+        let what =
+            "a condition that is known only at run time chooses between values of several kinds or shapes";
         Err(Refusal::unsupported(what, HELP))
     }
 
@@ -207,7 +215,9 @@ impl<'p> Machine<'_, 'p> {
                     dtype => data.to_ints(dtype).first().is_some_and(|&x| x != 0),
                 }
             }
-            Value::Unset | Value::Object(_) => return Err(malformed!("{} is no condition", self.kind(value))),
+            Value::Unset | Value::Object(_) => {
+                return Err(malformed!("{} is no condition", self.kind(value)))
+            }
         }))
     }
 }

@@ -53,7 +53,9 @@ impl<'p> Machine<'_, 'p> {
                 let axis = self.integer(given[1])?;
                 let at = if axis < 0 { axis.saturating_add(dims.len() as i64) } else { axis };
                 let size = usize::try_from(at).ok().and_then(|at| dims.get(at));
-                Value::Int(*size.ok_or_else(|| malformed!("there is no axis {axis}: it has {} axes", dims.len()))?)
+                Value::Int(
+                    *size.ok_or_else(|| malformed!("there is no axis {axis}: it has {} axes", dims.len()))?,
+                )
             }
             ("dim" | "ndim", 1) => Value::Int(self.sizes(x)?.len() as i64),
             ("len", 1) if is_tensor => Value::Int(self.count(given[0])? as i64),
@@ -63,8 +65,9 @@ impl<'p> Machine<'_, 'p> {
             ("layout", 1) => Value::Int(0),
             ("is_floating_point", 1) => Value::Bool(self.importer.ty(x)?.dtype == DType::F32),
             (
-                "is_nested" | "requires_grad" | "is_cuda" | "is_quantized" | "is_sparse" | "is_mkldnn" | "is_complex"
-                | "is_xla" | "is_meta" | "is_neg" | "is_conj" | "is_inference" | "is_mps" | "is_xpu" | "is_vulkan",
+                "is_nested" | "requires_grad" | "is_cuda" | "is_quantized" | "is_sparse" | "is_mkldnn"
+                | "is_complex" | "is_xla" | "is_meta" | "is_neg" | "is_conj" | "is_inference" | "is_mps"
+                | "is_xpu" | "is_vulkan",
                 1,
             ) => Value::Bool(false),
             ("is_signed", 1) => Value::Bool(self.importer.ty(x)?.dtype != DType::U8),
@@ -73,9 +76,11 @@ impl<'p> Machine<'_, 'p> {
                 _ => return Ok(None),
             },
             ("data", 1) => given[0],
-            ("item" | "Int" | "int" | "IntImplicit" | "Float" | "float" | "FloatImplicit" | "Bool" | "bool" | "ScalarImplicit", 1) => {
-                self.alone(name, x)?
-            }
+            (
+                "item" | "Int" | "int" | "IntImplicit" | "Float" | "float" | "FloatImplicit" | "Bool"
+                | "bool" | "ScalarImplicit",
+                1,
+            ) => self.alone(name, x)?,
             ("NumToTensor" | "tensor" | "as_tensor", 1) => Value::Tensor(x),
             _ => return Ok(None),
         }))
@@ -88,7 +93,11 @@ impl<'p> Machine<'_, 'p> {
     /// The only element of a tensor as a number of some kind.
     fn alone(&mut self, kind: &str, x: &'p str) -> Lowered<Value<'p>> {
         let ty = self.importer.ty(x)?.clone();
-        malformed_if!(ty.shape.numel() != 1, "{:?} is a number only of a tensor with one element", short(kind));
+        malformed_if!(
+            ty.shape.numel() != 1,
+            "{:?} is a number only of a tensor with one element",
+            short(kind)
+        );
         let Some(data) = self.importer.known(x)? else {
             // It becomes one at run time.
             let dtype = match kind {
@@ -163,14 +172,31 @@ impl<'p> Machine<'_, 'p> {
                     }
                 }
             },
-            ("warn" | "print" | "save" | "manual_seed" | "_record_function_enter" | "_record_function_exit", _) => Value::None,
-            ("is_grad_enabled" | "is_autocast_enabled" | "is_autocast_cpu_enabled" | "is_scripting" | "is_tracing", _) => {
+            (
+                "warn"
+                | "print"
+                | "save"
+                | "manual_seed"
+                | "_record_function_enter"
+                | "_record_function_exit",
+                _,
+            ) => Value::None,
+            (
+                "is_grad_enabled"
+                | "is_autocast_enabled"
+                | "is_autocast_cpu_enabled"
+                | "is_scripting"
+                | "is_tracing",
+                _,
+            ) => {
                 // A frozen module computes no gradients.
                 Value::Bool(false)
             }
             ("device", [device @ Value::Text(_), ..]) => *device,
             ("device", []) => Value::Text("cpu"),
-            ("type" | "index", &[Value::Text(device)]) => Value::Text(device.split(':').next().unwrap_or("cpu")),
+            ("type" | "index", &[Value::Text(device)]) => {
+                Value::Text(device.split(':').next().unwrap_or("cpu"))
+            }
             ("unchecked_unwrap_optional" | "_unwrap_optional" | "unchecked_cast", &[value]) => value,
             ("str", &[value]) => {
                 let text = self.shown(value)?;
@@ -182,33 +208,38 @@ impl<'p> Machine<'_, 'p> {
                 self.set_item(of, by, value)?;
                 of
             }
-            ("eq" | "ne", &[a, b]) if !self.is_runtime(a) && !self.is_runtime(b) => match self.equal(a, b, 0)? {
-                Some(equal) => Value::Bool(equal == (name == "eq")),
-                None => {
-                    let what = "whether lists of tensors are equal is known only at run time";
-                    return Err(Refusal::unsupported(what, "compare their shapes"));
+            ("eq" | "ne", &[a, b]) if !self.is_runtime(a) && !self.is_runtime(b) => {
+                match self.equal(a, b, 0)? {
+                    Some(equal) => Value::Bool(equal == (name == "eq")),
+                    None => {
+                        let what = "whether lists of tensors are equal is known only at run time";
+                        return Err(Refusal::unsupported(what, "compare their shapes"));
+                    }
                 }
-            },
+            }
             ("NumToTensor" | "tensor" | "as_tensor", &[value, ..]) => self.made(value, named)?,
-            ("Int" | "int" | "Float" | "float" | "Bool" | "bool", &[value]) => match (self.as_kind(name, value), value) {
-                (Some(value), _) => value,
-                (None, Value::Text(text)) => match text.trim().trim_start_matches('+').parse::<f64>() {
-                    Ok(number) => self.as_kind(name, Value::Float(number)).unwrap_or(Value::None),
-                    Err(_) => return Err(malformed!("{:?} is no number", short(text))),
-                },
-                (None, value) if matches!(name, "Bool" | "bool") => match self.truth(value)? {
-                    Some(truth) => Value::Bool(truth),
-                    None => value,
-                },
-                (None, value) => return Err(malformed!("{} is no number", self.kind(value))),
-            },
+            ("Int" | "int" | "Float" | "float" | "Bool" | "bool", &[value]) => {
+                match (self.as_kind(name, value), value) {
+                    (Some(value), _) => value,
+                    (None, Value::Text(text)) => match text.trim().trim_start_matches('+').parse::<f64>() {
+                        Ok(number) => self.as_kind(name, Value::Float(number)).unwrap_or(Value::None),
+                        Err(_) => return Err(malformed!("{:?} is no number", short(text))),
+                    },
+                    (None, value) if matches!(name, "Bool" | "bool") => match self.truth(value)? {
+                        Some(truth) => Value::Bool(truth),
+                        None => value,
+                    },
+                    (None, value) => return Err(malformed!("{} is no number", self.kind(value))),
+                }
+            }
             _ => return Ok(None),
         }))
     }
 
     /// A tensor of known numbers, or of a list of them.
     fn made(&mut self, value: Value<'p>, named: &Named<'p>) -> Lowered<Value<'p>> {
-        let dtype: Named<'p> = named.iter().filter(|(name, value)| *name == "dtype" && *value != Value::None).copied().collect();
+        let dtype: Named<'p> =
+            named.iter().filter(|(name, value)| *name == "dtype" && *value != Value::None).copied().collect();
         if self.slice_of(value).is_none() {
             return self.aten("scalar_tensor", vec![value], dtype, &[]);
         }
@@ -265,7 +296,11 @@ impl<'p> Machine<'_, 'p> {
             ("add" | "add_", &[_, more]) if self.slice_of(more).is_some() => {
                 let mut items = self.items(first)?;
                 items.extend(self.items(more)?);
-                if is_tuple { self.tuple(items)? } else { self.list(items)? }
+                if is_tuple {
+                    self.tuple(items)?
+                } else {
+                    self.list(items)?
+                }
             }
             ("mul", &[_, Value::Int(times)]) => {
                 let items = self.items(first)?;
@@ -398,7 +433,9 @@ impl<'p> Machine<'_, 'p> {
                     let floor = a.checked_div(b).map(|q| q - i64::from(a % b != 0 && (a < 0) != (b < 0)));
                     return int(floor);
                 }
-                ("remainder", &[a, b]) => return int(a.checked_rem_euclid(b).map(|r| if r != 0 && b < 0 { r + b } else { r })),
+                ("remainder", &[a, b]) => {
+                    return int(a.checked_rem_euclid(b).map(|r| if r != 0 && b < 0 { r + b } else { r }))
+                }
                 ("pow", &[a, b]) if b >= 0 => {
                     return int(u32::try_from(b).ok().and_then(|b| a.checked_pow(b)));
                 }
@@ -410,7 +447,10 @@ impl<'p> Machine<'_, 'p> {
                 ("__or__", &[a, b]) => return int(Some(a | b)),
                 ("__xor__", &[a, b]) => return int(Some(a ^ b)),
                 ("__lshift__", &[a, b]) => {
-                    return int(u32::try_from(b).ok().filter(|&b| b < 63).and_then(|b| a.checked_mul(1 << b)));
+                    return int(u32::try_from(b)
+                        .ok()
+                        .filter(|&b| b < 63)
+                        .and_then(|b| a.checked_mul(1 << b)));
                 }
                 ("__rshift__", &[a, b]) => return int(u32::try_from(b).ok().map(|b| a >> b.min(63))),
                 ("lt", &[a, b]) => return truth(a < b),

@@ -43,7 +43,9 @@ impl<'p> Machine<'_, 'p> {
         match (names.as_slice(), given) {
             (["uninitialized"], _) => return Ok(Value::Unset),
             (["annotate" | "unchecked_cast"], [_, value]) => return self.expression(frame, value),
-            (["isinstance"], _) => return Err(Refusal::unsupported("isinstance cannot be compiled", "freeze the module")),
+            (["isinstance"], _) => {
+                return Err(Refusal::unsupported("isinstance cannot be compiled", "freeze the module"))
+            }
             (["getattr"], [of, Expr::Text(name)]) => {
                 let of = self.expression(frame, of)?;
                 let name = self.keep(name.clone())?;
@@ -116,7 +118,8 @@ impl<'p> Machine<'_, 'p> {
         named: Named<'p>,
     ) -> Lowered<Value<'p>> {
         let (class, place) = self.class(id)?;
-        let method = place.method(name).ok_or_else(|| malformed!("{class} has no method {:?}", short(name)))?;
+        let method =
+            place.method(name).ok_or_else(|| malformed!("{class} has no method {:?}", short(name)))?;
         self.run_function(method, Some((id, class)), given, named)
     }
 
@@ -144,7 +147,9 @@ impl<'p> Machine<'_, 'p> {
                 let value = match (given.get(k).copied().or(by_name), &parameter.default) {
                     (Some(value), _) => value,
                     (None, Some(default)) => machine.expression(&mut Frame::new(), default)?,
-                    (None, None) => return Err(malformed!("the argument {:?} is missing", short(parameter.name))),
+                    (None, None) => {
+                        return Err(malformed!("the argument {:?} is missing", short(parameter.name)))
+                    }
                 };
                 frame.insert(parameter.name, value);
             }

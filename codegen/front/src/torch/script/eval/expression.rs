@@ -126,9 +126,10 @@ impl<'p> Machine<'_, 'p> {
     pub(super) fn attribute(&mut self, of: Value<'p>, name: &'p str) -> Lowered<Value<'p>> {
         let Value::Object(id) = of else {
             return match (of, name) {
-                (Value::Tensor(_), "dtype" | "device" | "shape" | "ndim" | "is_cuda" | "requires_grad" | "layout") => {
-                    self.function(name, vec![of], Vec::new(), &[])
-                }
+                (
+                    Value::Tensor(_),
+                    "dtype" | "device" | "shape" | "ndim" | "is_cuda" | "requires_grad" | "layout",
+                ) => self.function(name, vec![of], Vec::new(), &[]),
                 _ => Err(malformed!("{} has no attribute {:?}", self.kind(of), short(name))),
             };
         };
@@ -145,7 +146,10 @@ impl<'p> Machine<'_, 'p> {
             }
             None => self.declared_in_class(id, name)?.ok_or_else(|| {
                 let what = format!("\"{}\" is not among the attributes of the module", short(&path));
-                Refusal::unsupported(what, "freeze the module before it is saved: torch.jit.freeze(module.eval())")
+                Refusal::unsupported(
+                    what,
+                    "freeze the module before it is saved: torch.jit.freeze(module.eval())",
+                )
             })?,
         };
         self.attributes.insert((id, name), value);
@@ -188,7 +192,10 @@ impl<'p> Machine<'_, 'p> {
     ) -> Lowered<Value<'p>> {
         self.spend(1)?;
         if depth > DEEPEST {
-            return Err(Refusal::unsupported(format!("\"{}\" is nested too deep", short(path)), "use flat lists"));
+            return Err(Refusal::unsupported(
+                format!("\"{}\" is nested too deep", short(path)),
+                "use flat lists",
+            ));
         }
         let items = match self.model.pickle(heap).item(id) {
             Item::None => return Ok(Value::None),
@@ -204,7 +211,10 @@ impl<'p> Machine<'_, 'p> {
             Item::List(items) | Item::Tuple(items) | Item::Dict(items) => items,
             _ => {
                 let what = format!("\"{}\" is neither a tensor nor a number", short(path));
-                return Err(Refusal::unsupported(what, "use tensors, numbers, texts and lists as attributes"));
+                return Err(Refusal::unsupported(
+                    what,
+                    "use tensors, numbers, texts and lists as attributes",
+                ));
             }
         };
         self.spend(items.len())?;

@@ -33,7 +33,9 @@ pub(in crate::torch::script) fn input(parameter: &Parameter<'_>, is_given: impl 
     match kind {
         "Tensor" => Input::Tensor(name),
         "Optional[Tensor]" => Input::Optional(name),
-        "List[Tensor]" => Input::Several((0..).map(numbered).take(64).take_while(|name| is_given(name)).collect()),
+        "List[Tensor]" => {
+            Input::Several((0..).map(numbered).take(64).take_while(|name| is_given(name)).collect())
+        }
         _ => match inside("Tuple[") {
             Some(parts) if parts.split(", ").all(|part| part == "Tensor") => {
                 Input::Several((0..parts.split(", ").count()).map(numbered).collect())
@@ -68,7 +70,8 @@ impl<'p> Machine<'_, 'p> {
         let list = parameters(text)?;
         let mut given = vec![Value::Object(root)];
         let options = self.importer.options;
-        let is_given = |name: &str| options.input_shapes.iter().any(|shape| shape.name.as_deref() == Some(name));
+        let is_given =
+            |name: &str| options.input_shapes.iter().any(|shape| shape.name.as_deref() == Some(name));
         let inputs: Vec<Input> = list.iter().skip(1).map(|parameter| input(parameter, is_given)).collect();
         let names: Vec<String> = (inputs.iter())
             .flat_map(|input| match input {
@@ -85,8 +88,13 @@ impl<'p> Machine<'_, 'p> {
                 Input::Tensor(name) => self.input(name, names.len())?,
                 Input::Optional(name) if is_given(name) => self.input(name, names.len())?,
                 Input::Several(all) => {
-                    let all = all.iter().map(|name| self.input(name, names.len())).collect::<Lowered<Vec<_>>>()?;
-                    if parameter.kind.starts_with("List") { self.list(all)? } else { self.tuple(all)? }
+                    let all =
+                        all.iter().map(|name| self.input(name, names.len())).collect::<Lowered<Vec<_>>>()?;
+                    if parameter.kind.starts_with("List") {
+                        self.list(all)?
+                    } else {
+                        self.tuple(all)?
+                    }
                 }
                 Input::Optional(_) => Value::None,
                 Input::Other => match &parameter.default {
@@ -94,7 +102,10 @@ impl<'p> Machine<'_, 'p> {
                     None => {
                         let name = short(parameter.name);
                         let what = format!("the input \"{name}\" is no tensor: {}", short(&parameter.kind));
-                        return Err(Refusal::unsupported(what, "use only tensors as inputs, or give it a default"));
+                        return Err(Refusal::unsupported(
+                            what,
+                            "use only tensors as inputs, or give it a default",
+                        ));
                     }
                 },
             };

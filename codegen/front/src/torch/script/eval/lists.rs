@@ -181,7 +181,12 @@ impl<'p> Machine<'_, 'p> {
                 self.spend(count)?;
                 self.lists[at as usize].reverse();
             }
-            _ => return Err(Refusal::unsupported(format!("{name} of a list cannot be compiled"), "write it as a loop")),
+            _ => {
+                return Err(Refusal::unsupported(
+                    format!("{name} of a list cannot be compiled"),
+                    "write it as a loop",
+                ))
+            }
         }
         Ok(Some(list))
     }
@@ -231,7 +236,9 @@ impl<'p> Machine<'_, 'p> {
             return Ok(Some(true));
         }
         Ok(match (a, b) {
-            (Value::Tensor(x) | Value::Scalar(x), Value::Tensor(y) | Value::Scalar(y)) if x == y => Some(true),
+            (Value::Tensor(x) | Value::Scalar(x), Value::Tensor(y) | Value::Scalar(y)) if x == y => {
+                Some(true)
+            }
             (Value::Tensor(_) | Value::Scalar(_), _) | (_, Value::Tensor(_) | Value::Scalar(_)) => None,
             _ => Some(a == b),
         })
@@ -262,7 +269,10 @@ impl<'p> Machine<'_, 'p> {
             Value::Bool(truth) => Ok(truth.into()),
             Value::Scalar(_) | Value::Tensor(_) => {
                 let what = "an integer is known only at run time";
-                Err(Refusal::unsupported(what, "export it with fixed shapes, so that it follows from constants"))
+                Err(Refusal::unsupported(
+                    what,
+                    "export it with fixed shapes, so that it follows from constants",
+                ))
             }
             _ => Err(malformed!("{} is no integer", self.kind(value))),
         }

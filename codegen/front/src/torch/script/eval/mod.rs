@@ -200,7 +200,11 @@ impl<'m, 'p> Machine<'m, 'p> {
         });
         let line = self.place.map(Place::shown);
         let parts: Vec<String> = module.into_iter().chain(line).collect();
-        if parts.is_empty() { "code".into() } else { parts.join(", ") }
+        if parts.is_empty() {
+            "code".into()
+        } else {
+            parts.join(", ")
+        }
     }
 
     /// Counts so many steps.
@@ -218,7 +222,10 @@ impl<'m, 'p> Machine<'m, 'p> {
     /// Goes one level deeper for the time of `inside`.
     fn deeper<T>(&mut self, inside: impl FnOnce(&mut Self) -> Lowered<T>) -> Lowered<T> {
         if self.depth > DEEPEST {
-            return Err(Refusal::unsupported("its code is nested too deep", "call fewer modules within others"));
+            return Err(Refusal::unsupported(
+                "its code is nested too deep",
+                "call fewer modules within others",
+            ));
         }
         self.depth += 1;
         let result = inside(self);
@@ -440,7 +447,6 @@ impl<'m, 'p> Machine<'m, 'p> {
 /// Whether a name stands in a text as a word.
 fn mentions(text: &str, name: &str) -> bool {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    text.match_indices(name).any(|(at, _)| {
-        !text[..at].ends_with(is_word) && !text[at + name.len()..].starts_with(is_word)
-    })
+    text.match_indices(name)
+        .any(|(at, _)| !text[..at].ends_with(is_word) && !text[at + name.len()..].starts_with(is_word))
 }
