@@ -17,5 +17,7 @@ mod lower;
 #[cfg(any(feature = "pt2", feature = "torchscript"))]
 mod program;
 pub(crate) mod script;
+#[cfg(test)]
+mod testing;
 #[cfg(any(feature = "pt2", feature = "torchscript"))]
 mod weights;

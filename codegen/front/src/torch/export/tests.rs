@@ -1,6 +1,7 @@
 //! Archives that are made here: what they become, what is said of those that cannot be read, and damaged ones.
 
-use super::testing::{history, image, layer, zip, Net};
+use super::testing::{history, image, layer, Net};
+use crate::torch::testing::zip;
 use crate::{inspect, read, read_with};
 use kiln_interp::Machine;
 use kiln_ir::error::Error;

@@ -251,9 +251,7 @@ impl<'t> Parser<'t> {
     }
 
     fn assignment(&mut self) -> Lowered<Statement<'t>> {
-        let begin = self.at;
         let first = self.list()?;
-        let has_comma = self.tokens[begin..self.at].last() == Some(&Token::Sign(","));
         if self.accept(":") {
             self.expression(0)?;
         }
@@ -262,9 +260,13 @@ impl<'t> Parser<'t> {
         }
         let value = self.list()?;
         let targets = match first {
-            Expr::Tuple(targets) => targets,
-            // One name with a comma behind it is a list of one.
-            target if has_comma => vec![target, Expr::Name("_")],
+            Expr::Tuple(mut targets) => {
+                // One name with a comma behind it is a list of one.
+                if targets.len() == 1 {
+                    targets.push(Expr::Name("_"));
+                }
+                targets
+            }
             target => vec![target],
         };
         Ok(Statement::Assign(targets, value))
