@@ -93,3 +93,44 @@ const TWO: &str = "
 
 /// The others.
 const TABLE: &str = include_str!("schema.txt");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operators_that_are_lowered_have_arguments() {
+        // What only exported programs have: numbers of the program, quantisation, and forms that compilers write.
+        let foreign = [
+            "_operator.",
+            "sym_",
+            "torch.",
+            "_assert",
+            "quantize",
+            "dequantize",
+            "choose",
+            "_fused",
+            "_scaled",
+            "_native_batch",
+        ];
+        let others = ["_cdist_forward", "_weight_norm_interface", "log_sigmoid_forward"];
+        let is_foreign =
+            |name: &str| foreign.iter().any(|prefix| name.starts_with(prefix)) || others.contains(&name);
+        let missing: Vec<&str> = crate::torch::lower::operators()
+            .filter(|name| !is_foreign(name) && overloads(name).next().is_none())
+            .collect();
+        assert_eq!(missing, [] as [&str; 0]);
+    }
+
+    #[test]
+    fn overloads_have_kinds_and_results() {
+        let all: Vec<Schema> = overloads("max").collect();
+        assert_eq!(all.len(), 3);
+        assert_eq!(all[1].arguments, [("self", Kind::Any), ("other", Kind::Tensor)]);
+        assert_eq!((all[2].results, all[0].results), (Results::Count(2), Results::Count(1)));
+        let add = overloads("chunk").next().unwrap();
+        assert_eq!((add.places, add.results), (3, Results::List));
+        assert_eq!(overloads("cumsum").next().unwrap().places, 2);
+        assert!(overloads("relu").next().is_some() && overloads("relu6 relu").next().is_none());
+    }
+}

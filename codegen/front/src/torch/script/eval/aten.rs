@@ -227,7 +227,7 @@ impl<'p> Machine<'_, 'p> {
     fn fits(&self, schema: &Schema, given: &[Value<'p>], named: &Named<'p>) -> bool {
         let is_of = |kind: Kind, value: Value<'p>| {
             if value == Value::None {
-                return !matches!(kind, Kind::Tensor | Kind::Tensors);
+                return !matches!(kind, Kind::Tensor | Kind::Tensors | Kind::Number);
             }
             let first = self.slice_of(value).map(|items| items.first().copied());
             match kind {

@@ -439,6 +439,18 @@ impl<'p> Machine<'_, 'p> {
                 ("pow", &[a, b]) if b >= 0 => {
                     return int(u32::try_from(b).ok().and_then(|b| a.checked_pow(b)));
                 }
+                // Where loops begin elsewhere than at 0, or have steps.
+                ("__range_length", &[start, end, step]) if step != 0 => {
+                    let (gap, step) = match step > 0 {
+                        true => (i128::from(end) - i128::from(start), i128::from(step)),
+                        false => (i128::from(start) - i128::from(end), -i128::from(step)),
+                    };
+                    let count = (gap.max(0) + step - 1) / step;
+                    return int(i64::try_from(count).ok());
+                }
+                ("__derive_index", &[at, start, step]) => {
+                    return int(at.checked_mul(step).and_then(|at| at.checked_add(start)));
+                }
                 ("neg", &[a]) => return int(a.checked_neg()),
                 ("abs", &[a]) => return int(a.checked_abs()),
                 ("max", all) if !all.is_empty() => return int(all.iter().copied().max()),

@@ -73,6 +73,8 @@ impl<'p> Machine<'_, 'p> {
                     module = format!("{module}.{part}");
                 }
                 let place = self.model.code.function(&module, name);
+                let lines = place.map_or(0, |place| place.file.lines().len());
+                self.spend(self.model.code.files.len() / 64 + lines / 64)?;
                 let missing = || {
                     let what = format!("{}.{} is no function of the archive", short(&module), short(name));
                     Refusal::unsupported(what, "export it without objects that are made while it runs")
@@ -118,6 +120,7 @@ impl<'p> Machine<'_, 'p> {
         named: Named<'p>,
     ) -> Lowered<Value<'p>> {
         let (class, place) = self.class(id)?;
+        self.spend(self.model.code.files.len() / 64 + place.file.lines().len() / 64)?;
         let method =
             place.method(name).ok_or_else(|| malformed!("{class} has no method {:?}", short(name)))?;
         self.run_function(method, Some((id, class)), given, named)

@@ -1,12 +1,12 @@
 //! Expressions, and attributes of objects.
 
-use super::{Context, Frame, Machine, Value};
+use super::{Context, Frame, Machine, State, Value};
 use crate::torch::lower::OPERATOR_BYTES;
 use crate::torch::script::code::{split, Place};
 use crate::torch::script::model::Heap;
 use crate::torch::script::pickle::{Id, Item};
 use crate::torch::script::short;
-use crate::torch::script::syntax::Expr;
+use crate::torch::script::syntax::{statement, Expr, Statement};
 use crate::{Lowered, Refusal};
 
 /// Deepest nesting of lists among attributes.
@@ -173,10 +173,8 @@ impl<'p> Machine<'_, 'p> {
         let Some((_, value)) = class.declared(name).and_then(|declared| declared.split_once('=')) else {
             return Ok(None);
         };
-        match crate::torch::script::syntax::statement(value)? {
-            crate::torch::script::syntax::Statement::Expression(value) => {
-                self.expression(&mut Frame::new(), &value).map(Some)
-            }
+        match statement(value)? {
+            Statement::Expression(value) => self.expression(&mut Frame::new(), &value).map(Some),
             _ => Ok(None),
         }
     }
@@ -240,7 +238,7 @@ impl<'p> Machine<'_, 'p> {
         let is_state = self.assumed.states.contains(path);
         let value = match self.model.tensor(heap, id, &short(path), &mut self.importer.means.budget) {
             Ok((ty, data)) if is_state => {
-                self.states.push((of, path, name));
+                self.states.push(State { of, path, name });
                 Some(self.importer.means.graph.add_state(short(path), ty, data))
             }
             Ok((ty, data)) => Some(self.importer.means.graph.add_const(short(path), ty, data)),
@@ -253,7 +251,10 @@ impl<'p> Machine<'_, 'p> {
         self.importer.slots.insert(name, value);
         self.weights.insert((heap, id), name);
         self.of_weights.insert(name, path);
-        if let Some((_, meta)) = self.model.meta(heap, id) {
+        if let Some((file, meta)) = self.model.meta(heap, id) {
+            if heap == Heap::Data {
+                self.files.push((file, name));
+            }
             if crate::torch::lower::is_dense(&meta) {
                 self.dense.insert(name);
             }

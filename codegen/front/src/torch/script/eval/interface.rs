@@ -1,6 +1,6 @@
 //! Inputs, outputs and states of the module.
 
-use super::{Frame, Machine, Value};
+use super::{Frame, Machine, State, Value};
 use crate::interface::{self, Wanted};
 use crate::onnx::lower::check_size;
 use crate::torch::lower::OPERATOR_BYTES;
@@ -223,7 +223,17 @@ impl<'p> Machine<'_, 'p> {
 
     /// Lets states become what the attributes are in the end.
     fn finish_states(&mut self) -> Lowered {
-        for (of, path, name) in std::mem::take(&mut self.states) {
+        for State { of, path, name } in std::mem::take(&mut self.states) {
+            // Who shares its memory would change, too.
+            let file = self.files.iter().find(|(_, own)| *own == name).map(|(file, _)| *file);
+            let mut sharing = self.files.iter().filter(|(other, _)| Some(*other) == file);
+            if sharing.nth(1).is_some() {
+                let what = format!(
+                    "\"{}\" is written into, and shares its memory with another attribute",
+                    short(path)
+                );
+                return Err(Refusal::unsupported(what, "give each buffer memory of its own: clone it"));
+            }
             let last = of.and_then(|key| self.attributes.get(&key)).copied();
             let name = match last {
                 Some(Value::Tensor(last)) => last,

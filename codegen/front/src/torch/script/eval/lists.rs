@@ -132,6 +132,7 @@ impl<'p> Machine<'_, 'p> {
             }
             Value::Dict(dict) => {
                 self.importer.means.budget.charge(2 * ELEMENT_BYTES)?;
+                self.spend(self.pairs(of).map_or(0, <[_]>::len) / 8)?;
                 let pairs = &mut self.dicts[dict as usize];
                 match pairs.iter_mut().find(|(key, _)| *key == by) {
                     Some(pair) => pair.1 = value,

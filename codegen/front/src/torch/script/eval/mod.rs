@@ -88,6 +88,15 @@ struct Context<'p> {
     class: &'p str,
 }
 
+/// A tensor of the archive that is written into.
+#[derive(Clone, Copy)]
+struct State<'p> {
+    /// The attribute that it is; none for constants of the code, and tensors in lists.
+    of: Option<(Id, &'p str)>,
+    path: &'p str,
+    name: &'p str,
+}
+
 /// What is in memory for the time of one execution.
 #[derive(Default)]
 struct Ground {
@@ -113,8 +122,9 @@ pub(super) struct Machine<'m, 'p> {
     weights: HashMap<(Heap, Id), &'p str>,
     /// Paths of these, by name.
     of_weights: HashMap<&'p str, &'p str>,
-    /// States: the attribute, or none for a constant of the code, its path and its first name.
-    states: Vec<(Option<(Id, &'p str)>, &'p str, &'p str)>,
+    states: Vec<State<'p>>,
+    /// Files of tensors that were read, with their names.
+    files: Vec<(&'p str, &'p str)>,
     /// Names that are given, and how many begin so.
     names: HashSet<&'p str>,
     counts: HashMap<String, usize>,
@@ -178,6 +188,7 @@ impl<'m, 'p> Machine<'m, 'p> {
             weights: HashMap::new(),
             of_weights: HashMap::new(),
             states: Vec::new(),
+            files: Vec::new(),
             names: HashSet::new(),
             counts: HashMap::new(),
             of_inputs: HashMap::new(),
@@ -379,7 +390,7 @@ impl<'m, 'p> Machine<'m, 'p> {
             ([_], _) => self.expression(frame, value)?,
             // What nobody reads need not be computed.
             (_, Expr::Call(..)) => {
-                let wanted: Vec<bool> = targets.iter().map(|target| self.is_read(target)).collect();
+                let wanted = self.read_later(targets)?;
                 self.wanting(frame, value, &wanted)?
             }
             _ => self.expression(frame, value)?,
@@ -390,15 +401,21 @@ impl<'m, 'p> Machine<'m, 'p> {
         }
     }
 
-    /// Whether a variable stands in the code a second time.
-    fn is_read(&self, target: &Expr<'p>) -> bool {
-        let (&Expr::Name(name), Some(place)) = (target, self.place) else { return true };
+    /// Which of the variables stand in the code of the function a second time.
+    fn read_later(&mut self, targets: &[Expr<'p>]) -> Lowered<Vec<bool>> {
+        let Some(place) = self.place else { return Ok(Vec::new()) };
         let file = place.file;
         // The function: back to the line with its head.
         let is_head = |&line: &usize| file.text(line).starts_with("def ");
         let head = (0..place.line).rev().find(is_head).unwrap_or(0);
-        let lines = (head..file.behind(head)).filter(|&line| line != place.line);
-        lines.map(|line| file.text(line)).any(|text| mentions(text, name))
+        let end = file.behind(head);
+        let others = || (head..end).filter(|&line| line != place.line).map(|line| file.text(line));
+        self.spend((end - head) / 8 + others().map(str::len).sum::<usize>() / 64)?;
+        let is_read = |target: &Expr<'p>| match *target {
+            Expr::Name(name) => others().any(|text| mentions(text, name)),
+            _ => true,
+        };
+        Ok(targets.iter().map(is_read).collect())
     }
 
     fn unpack(&mut self, frame: &mut Frame<'p>, targets: &[Expr<'p>], value: Value<'p>) -> Lowered {
