@@ -182,6 +182,16 @@ impl<'p> Place<'p> {
         })
     }
 
+    /// Names of the attributes of a class, in order.
+    pub(super) fn fields(self) -> impl Iterator<Item = &'p str> {
+        let lines = self.line + 1..self.file.behind(self.line);
+        lines.filter_map(move |line| {
+            let (name, _) = self.file.text(line).split_once(':')?;
+            let name = name.trim();
+            name.chars().all(|c| c.is_alphanumeric() || c == '_').then_some(name)
+        })
+    }
+
     /// `code/__torch__/net.py:12`.
     pub(super) fn shown(self) -> String {
         let number = self.file.lines().get(self.line).map_or(0, |line| line.number);

@@ -119,6 +119,32 @@ return torch.add(_3, torch.sub(torch.len(_2), torch.mul(n, (_2)[-1])))",
 }
 
 #[test]
+fn tuples_have_named_elements() {
+    let net = forward("p = __torch__.tools.Pair(x, b=torch.neg(x))\nreturn torch.sub((p).b, (p).a)")
+        .file("__torch__.tools", "class Pair(NamedTuple):\n  a : Tensor\n  b : Tensor\n");
+    assert_eq!(results(&net, &[&[1]], &[&[1.5]]), [[-3.0]]);
+}
+
+#[test]
+fn loops_begin_anywhere() {
+    let net = forward(
+        "for i in range(torch.__range_length(5, 0, -2)):
+  x = torch.add(x, torch.__derive_index(i, 5, -2))
+return x",
+    );
+    assert_eq!(results(&net, &[&[1]], &[&[0.0]]), [[9.0]]);
+}
+
+#[test]
+fn buffers_that_share_memory_are_refused() {
+    let mut net = forward("_0 = torch.add_(self.a, x)\nreturn torch.add(self.a, self.b)");
+    let weight = net.weight(&[1], &[3.0]);
+    let net = net.attribute("a", &weight).attribute("b", &weight);
+    let error = refused(&net, &[&[1]]);
+    assert!(error.contains("\"a\" is written into, and shares its memory"), "{error}");
+}
+
+#[test]
 fn conditions_at_run_time_select() {
     let net = forward(
         "if bool(torch.gt(torch.sum(x), 0)):

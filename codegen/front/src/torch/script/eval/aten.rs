@@ -1,7 +1,7 @@
 //! Calls of ATen operators: nodes, which are lowered at once.
 
 use super::call::Named;
-use super::{Machine, Value};
+use super::{Machine, Value, NODE_STEPS};
 use crate::torch::lower::{results, Sharing, Target, OPERATOR_BYTES};
 use crate::torch::program::{self, Arg, Node, SymInt};
 use crate::torch::script::code::Place;
@@ -179,6 +179,7 @@ impl<'p> Machine<'_, 'p> {
 
     /// Adds a node and lowers it.
     fn run_node(&mut self, plain: &str, node: Node, kind: Results, wanted: &[bool]) -> Lowered<Value<'p>> {
+        self.spend(NODE_STEPS)?;
         // Loops and calls make many nodes of little code.
         if !self.importer.means.budget.inline(1) {
             let what = "its code calls too many operators";

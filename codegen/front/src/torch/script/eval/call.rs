@@ -1,6 +1,6 @@
 //! Calls: of functions and methods of the code, and of what is built in.
 
-use super::{Flow, Frame, Machine, Value};
+use super::{Flow, Frame, Machine, Value, ELEMENT_BYTES};
 use crate::torch::script::code::Place;
 use crate::torch::script::pickle::Id;
 use crate::torch::script::short;
@@ -73,13 +73,21 @@ impl<'p> Machine<'_, 'p> {
                     module = format!("{module}.{part}");
                 }
                 let place = self.model.code.function(&module, name);
-                let lines = place.map_or(0, |place| place.file.lines().len());
+                let class = self.model.code.class(&module, name);
+                let lines = place.or(class).map_or(0, |place| place.file.lines().len());
                 self.spend(self.model.code.files.len() / 64 + lines / 64)?;
-                let missing = || {
-                    let what = format!("{}.{} is no function of the archive", short(&module), short(name));
-                    Refusal::unsupported(what, "export it without objects that are made while it runs")
-                };
-                self.run_function(place.ok_or_else(missing)?, None, given, by_name)
+                match (place, class) {
+                    (Some(place), _) => self.run_function(place, None, given, by_name),
+                    (None, Some(class)) if class.text().contains("(NamedTuple)") => {
+                        self.named_tuple(class, given, &by_name)
+                    }
+                    _ => {
+                        let what =
+                            format!("{}.{} is no function of the archive", short(&module), short(name));
+                        let help = "export it without objects that are made while it runs";
+                        Err(Refusal::unsupported(what, help))
+                    }
+                }
             }
             [name, space, "ops"] => {
                 let what = format!("the operator {}::{} cannot be compiled", short(space), short(name));
@@ -87,6 +95,25 @@ impl<'p> Machine<'_, 'p> {
             }
             _ => Err(malformed!("it calls what is no function")),
         }
+    }
+
+    /// A tuple whose elements have names.
+    fn named_tuple(
+        &mut self,
+        class: Place<'p>,
+        mut given: Vec<Value<'p>>,
+        named: &Named<'p>,
+    ) -> Lowered<Value<'p>> {
+        for name in class.fields().skip(given.len()) {
+            let value = named.iter().find(|(own, _)| *own == name).map(|(_, value)| *value);
+            given.push(value.ok_or_else(|| malformed!("the element {:?} is missing", short(name)))?);
+        }
+        let tuple = self.tuple(given)?;
+        if let Value::Tuple(at) = tuple {
+            self.importer.means.budget.charge(2 * ELEMENT_BYTES)?;
+            self.classes.insert(at, class);
+        }
+        Ok(tuple)
     }
 
     fn method(

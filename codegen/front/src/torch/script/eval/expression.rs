@@ -130,6 +130,13 @@ impl<'p> Machine<'_, 'p> {
                     Value::Tensor(_),
                     "dtype" | "device" | "shape" | "ndim" | "is_cuda" | "requires_grad" | "layout",
                 ) => self.function(name, vec![of], Vec::new(), &[]),
+                (Value::Tuple(at), _) => {
+                    let place =
+                        self.classes.get(&at).and_then(|class| class.fields().position(|own| own == name));
+                    let place =
+                        place.ok_or_else(|| malformed!("a tuple has no element {:?}", short(name)))?;
+                    self.item(of, Value::Int(place as i64))
+                }
                 _ => Err(malformed!("{} has no attribute {:?}", self.kind(of), short(name))),
             };
         };

@@ -72,8 +72,11 @@ pub(super) struct Assumed {
 /// Most times that the code is executed.
 const MOST_PASSES: usize = 24;
 
-/// Most steps: statements, expressions, elements of lists.
-const MOST_STEPS: usize = 1 << 18;
+/// Most steps of all executions: statements, expressions, elements of lists.
+const MOST_STEPS: usize = 1 << 19;
+
+/// Steps of an operator that is lowered.
+const NODE_STEPS: usize = 16;
 
 /// Deepest nesting of blocks, expressions and calls, all together.
 const DEEPEST: usize = 240;
@@ -114,6 +117,8 @@ pub(super) struct Machine<'m, 'p> {
     found: Assumed,
     lists: Vec<Vec<Value<'p>>>,
     dicts: Vec<Vec<(Value<'p>, Value<'p>)>>,
+    /// Classes of tuples whose elements have names, by the places of the tuples.
+    classes: HashMap<u32, Place<'p>>,
     /// Paths of objects, by their place among the attributes.
     paths: HashMap<Id, &'p str>,
     /// Attributes that were read or set.
@@ -150,13 +155,14 @@ pub(super) fn read(
     options: &Options,
     budget: impl Fn() -> Budget,
 ) -> Result<Read, Error> {
-    let mut assumed = Assumed::default();
+    let (mut assumed, mut steps) = (Assumed::default(), 0);
     for _ in 0..MOST_PASSES {
         let (host, ground) = (Host::default(), Ground::default());
         let mut machine = Machine::new(model, &ground, &assumed, (name, options, &host), budget());
+        machine.steps = steps;
         let outputs = machine.run();
         if machine.found != assumed {
-            assumed = machine.found;
+            (assumed, steps) = (machine.found, machine.steps);
             continue;
         }
         let outputs = outputs?;
@@ -183,6 +189,7 @@ impl<'m, 'p> Machine<'m, 'p> {
             found: assumed.clone(),
             lists: Vec::new(),
             dicts: Vec::new(),
+            classes: HashMap::new(),
             paths: HashMap::new(),
             attributes: HashMap::new(),
             weights: HashMap::new(),
