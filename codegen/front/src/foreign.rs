@@ -41,8 +41,8 @@ fn seen(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
             ("probably a damaged archive of torch.export", "copy it, or save it again with torch.export.save")
         }
         () if begins(b"PK\x03\x04") && contains(b"data.pkl") => (
-            "a PyTorch model, but no exported program",
-            "export it with torch.export.export and torch.export.save (.pt2), or with torch.onnx.export",
+            "a PyTorch checkpoint: weights without a graph",
+            "export the model with torch.export.save (.pt2), torch.jit.save (.pt) or torch.onnx.export",
         ),
         () if begins(b"PK\x03\x04") => ("a zip archive, perhaps of Keras", OF_KERAS),
         () if bytes.get(4..6) == Some(b"ET") => (
@@ -65,6 +65,7 @@ mod tests {
         assert!(message(b"\x08\x01\x12\x07").contains("SavedModel"));
         assert!(message(b"\x89HDF\r\n").contains("from_keras_model"));
         assert!(message(b"PK\x03\x04 config.json").contains("Keras"));
+        assert!(message(b"PK\x03\x04 archive/data.pkl").contains("PyTorch checkpoint"));
         assert!(message(b"PK\x03\x04 archive/data.pkl").contains("torch.export.save (.pt2)"));
         assert!(message(b"PK\x03\x04 net/data/weights/weight_0").contains("damaged archive"));
         assert!(message(b"\x1c\0\0\0ET12").contains("ExecuTorch"));

@@ -57,10 +57,20 @@ pub const FORMATS: &[Format] = &[
         name: "PyTorch",
         ending: "pt2",
         feature: "pt2",
-        is: crate::pt2::is_pt2,
+        is: crate::torch::export::is_pt2,
         #[cfg(feature = "pt2")]
-        reader: Some(&crate::pt2::READER),
+        reader: Some(&crate::torch::export::READER),
         #[cfg(not(feature = "pt2"))]
+        reader: None,
+    },
+    Format {
+        name: "TorchScript",
+        ending: "pt",
+        feature: "torchscript",
+        is: crate::torch::script::is_torchscript,
+        #[cfg(feature = "torchscript")]
+        reader: Some(&crate::torch::script::READER),
+        #[cfg(not(feature = "torchscript"))]
         reader: None,
     },
     Format {

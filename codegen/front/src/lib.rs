@@ -15,12 +15,13 @@ mod external;
 mod foreign;
 mod format;
 mod half;
+mod inflate;
 mod interface;
 pub mod onnx;
-mod pt2;
 pub(crate) mod report;
 mod summary;
 pub mod tflite;
+mod torch;
 mod transposed;
 
 pub use external::{External, Fetch};

@@ -1,0 +1,267 @@
+//! Archives that are made here: what they become, what is said of those that cannot be read, and damaged ones.
+
+use super::testing::{history, image, layer, Net};
+use crate::torch::testing::zip;
+use crate::{inspect, read, read_with};
+use kiln_interp::Machine;
+use kiln_ir::error::Error;
+use kiln_ir::options::{InputShape, Options};
+use kiln_ir::verify::verify;
+use kiln_ir::{Data, Graph};
+use std::time::{Duration, Instant};
+
+fn shaped(name: &str, dims: &[usize]) -> Options {
+    let shape = InputShape { name: Some(name.into()), dims: dims.to_vec() };
+    Options { input_shapes: vec![shape], ..Options::default() }
+}
+
+fn run(machine: &mut Machine, inputs: &[&[f32]]) -> Vec<Vec<f32>> {
+    let inputs: Vec<Data> = inputs.iter().map(|input| Data::from_f32(input)).collect();
+    machine.run(&inputs).unwrap().iter().map(Data::to_f32).collect()
+}
+
+fn results(graph: &Graph, inputs: &[&[f32]]) -> Vec<Vec<f32>> {
+    assert_eq!(verify(graph), Ok(()));
+    run(&mut Machine::new(graph), inputs)
+}
+
+fn refused(bytes: &[u8]) -> String {
+    read(bytes, "net").unwrap_err().to_string()
+}
+
+#[test]
+fn a_layer_is_read_with_its_batch() {
+    let bytes = layer().bytes();
+    let graph = read(&bytes, "net").unwrap();
+    assert_eq!(results(&graph, &[&[1.0, 1.0, 1.0]]), [[6.5, 0.0]]);
+    let graph = read_with(&bytes, "net", &shaped("x", &[2, 3])).unwrap();
+    assert_eq!(results(&graph, &[&[1.0, 1.0, 1.0, 0.0, 0.0, 2.0]]), [[6.5, 0.0, 6.5, 1.5]]);
+    let misfit = read_with(&bytes, "net", &shaped("x", &[5, 3])).unwrap_err().to_string();
+    assert!(misfit.contains("s0 is from 1 to 4"), "{misfit}");
+    let misfit = read_with(&bytes, "net", &shaped("x", &[2, 4])).unwrap_err().to_string();
+    assert!(misfit.contains("axis 1 does not fit [s0, 3] in the file"), "{misfit}");
+}
+
+#[test]
+fn writes_into_parts_of_a_buffer_make_it_a_state() {
+    let graph = read(&history().bytes(), "net").unwrap();
+    assert_eq!(verify(&graph), Ok(()));
+    assert_eq!((graph.states.len(), graph.inputs.len()), (1, 1));
+    assert_eq!(graph.states[0].init, Data::from_f32(&[1.0; 6]));
+    let mut machine = Machine::new(&graph);
+    let mut step = |x: [f32; 2]| run(&mut machine, &[&x]).remove(0);
+    assert_eq!([step([2.0, 0.0]), step([3.0, 5.0]), step([4.0, 0.0])], [[4.0, 2.0], [6.0, 6.0], [9.0, 5.0]]);
+    assert_eq!(step([0.0, 1.0]), [7.0, 6.0]);
+}
+
+#[test]
+fn buffers_with_a_next_value_are_states() {
+    let net = Net::default()
+        .weight("b_n", &[1], &[3.0])
+        .input("x", &[1])
+        .node("add.Tensor", &[("self", "b_n"), ("other", "x")], "add", &[1])
+        .mutation("add", "n")
+        .output("add");
+    let graph = read(&net.bytes(), "net").unwrap();
+    let mut machine = Machine::new(&graph);
+    assert_eq!([run(&mut machine, &[&[1.0]]), run(&mut machine, &[&[2.0]])], [[[4.0]], [[6.0]]]);
+}
+
+#[test]
+fn outputs_in_dictionaries_have_their_keys() {
+    let graph = read(&image().bytes(), "net").unwrap();
+    let names: Vec<&str> = graph.outputs.iter().map(|&id| graph.value(id).name.as_str()).collect();
+    assert_eq!(names, ["map", "cls"]);
+    let sum: f32 = results(&graph, &[&[0.5; 36]])[1].iter().sum();
+    assert!((sum - 1.0).abs() < 1e-6, "{sum}");
+}
+
+#[test]
+fn weights_are_views_of_storages() {
+    // Three rows of four, of which columns 1 and 3 are the columns of a matrix, turned.
+    let numbers: Vec<f32> = (0..12).map(|k| k as f32).collect();
+    let net = |strides: &[i64], offset| {
+        Net::default()
+            .weight("p_all", &[3, 4], &numbers)
+            .view("p_part", "weight_0", &[2, 3], strides, offset)
+            .input("x", &[2, 3])
+            .node("add.Tensor", &[("self", "x"), ("other", "p_part")], "add", &[2, 3])
+            .output("add")
+            .bytes()
+    };
+    let graph = read(&net(&[2, 4], 1), "net").unwrap();
+    assert_eq!(results(&graph, &[&[0.0; 6]]), [[1.0, 5.0, 9.0, 3.0, 7.0, 11.0]]);
+    let graph = read(&net(&[0, 4], 2), "net").unwrap();
+    assert_eq!(results(&graph, &[&[0.0; 6]]), [[2.0, 6.0, 10.0, 2.0, 6.0, 10.0]]);
+    assert!(refused(&net(&[2, 4], 2)).contains("\"part\" reaches beyond its data"));
+    assert!(refused(&net(&[i64::MAX, 4], 2)).contains("reaches beyond its data"));
+}
+
+#[test]
+fn what_cannot_be_compiled_has_its_place() {
+    let net = Net::default()
+        .input("x", &[2])
+        .node("svd.default", &[("self", "x")], "svd", &[2])
+        .node("qr.default", &[("self", "svd")], "qr", &[2])
+        .output("qr");
+    let message = refused(&net.bytes());
+    assert!(
+        message.contains("operator 0 aten.svd \"svd\" in enc.0 (Linear), net.py:12: this operator"),
+        "{message}"
+    );
+    assert!(message.contains("operator 1 aten.qr"), "{message}");
+}
+
+#[test]
+fn other_layouts_are_told_apart() {
+    let files = layer().files();
+    let without =
+        |end: &str| files.iter().filter(|(name, _)| !name.ends_with(end)).cloned().collect::<Vec<_>>();
+    // Up to torch 2.8 weights are pickled.
+    let mut pickled = without("model_weights_config.json");
+    pickled.push(("net/data/weights/model.pt".into(), b"PK".to_vec()));
+    assert!(refused(&zip(&pickled)).contains("the data of \"w\" is pickled"));
+    // Up to torch 2.7 the program has another place.
+    let mut old = without("models/model.json");
+    old.push(("serialized_exported_program.json".into(), layer().program().into_bytes()));
+    assert!(read(&zip(&old), "net").is_ok());
+    let mut two = files.clone();
+    two.push(("net/models/other.json".into(), Vec::new()));
+    assert!(refused(&zip(&two)).contains("several models"));
+    let newer = layer().program().replace("\"major\": 8", "\"major\": 9");
+    let mut next = without("models/model.json");
+    next.push(("net/models/model.json".into(), newer.into_bytes()));
+    assert!(refused(&zip(&next)).contains("version 9 of torch's schema"));
+    assert!(refused(&zip(&without("weight_1"))).contains("(data/weights/weight_1) is not in the archive"));
+    // A file that says that it is compressed.
+    let mut bytes = layer().bytes();
+    let at = bytes.windows(4).position(|w| w == b"PK\x01\x02").unwrap();
+    bytes[at + 10] = 8;
+    assert!(refused(&bytes).contains("is compressed"));
+}
+
+#[test]
+fn summaries_have_shapes_and_work() {
+    let summary = inspect(&image().bytes()).unwrap();
+    assert_eq!((summary.format, summary.description.as_str()), ("PyTorch", "torch 2.15.0"));
+    assert_eq!(summary.inputs[0].dims, [1, 1, 6, 6]);
+    assert_eq!((summary.operators[0].name.as_str(), summary.operators[0].macs), ("aten.conv2d", 648));
+    assert_eq!((summary.operators[0].weight_bytes, summary.weight_bytes), (72, 72));
+    assert_eq!(summary.outputs[1].name, "cls");
+    assert_eq!(inspect(&layer().bytes()).unwrap().inputs[0].dims, [1, 3]);
+}
+
+/// Longest that one file may take, in a build without optimisation.
+const TOO_LONG: Duration = Duration::from_secs(1);
+
+/// Damaged files of each seed.
+const ROUNDS: usize = 400;
+
+/// A small deterministic generator (xorshift64*).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) % n.max(1) as u64) as usize
+    }
+}
+
+/// What may stand in place of a number, name or word of a program.
+const TOKENS: &[&str] = &[
+    "0",
+    "-1",
+    "1",
+    "3",
+    "9223372036854775807",
+    "-9223372036854775808",
+    "1e999",
+    "\"NaN\"",
+    "null",
+    "true",
+    "[]",
+    "{}",
+    "\"x\"",
+    "\"b_h\"",
+    "\"p_w\"",
+    "[[[[[[[[",
+    "12345678",
+    "7",
+    "13",
+];
+
+/// Puts another token in a place of a program, or a part of it elsewhere.
+fn mutate(program: &str, random: &mut Random) -> Vec<u8> {
+    let mut bytes = program.as_bytes().to_vec();
+    for _ in 0..=random.below(3) {
+        let is_token = |c: u8| c.is_ascii_alphanumeric() || b"-_.'\"".contains(&c);
+        let at = random.below(bytes.len());
+        let first = (at..bytes.len()).find(|&k| is_token(bytes[k])).unwrap_or(at);
+        let end = (first..bytes.len()).find(|&k| !is_token(bytes[k])).unwrap_or(bytes.len());
+        let new = match random.below(4) {
+            0 => {
+                let from = random.below(bytes.len());
+                let length = random.below(64).min(bytes.len() - from);
+                bytes[from..from + length].to_vec()
+            }
+            1 => {
+                bytes[at] ^= 1 << random.below(8);
+                continue;
+            }
+            _ => TOKENS[random.below(TOKENS.len())].as_bytes().to_vec(),
+        };
+        bytes.splice(first..end, new);
+    }
+    bytes
+}
+
+/// Reads a file: it ends soon, in a graph that verifies or in an error.
+fn check(bytes: &[u8]) -> bool {
+    let start = Instant::now();
+    let (result, _) = (read(bytes, "net"), inspect(bytes));
+    assert!(start.elapsed() < TOO_LONG, "reading took {:?}", start.elapsed());
+    match result {
+        Ok(graph) => {
+            assert_eq!(verify(&graph), Ok(()));
+            true
+        }
+        Err(Error::Malformed(_) | Error::Unsupported(_)) => false,
+        Err(other) => panic!("a reader does not report {other:?}"),
+    }
+}
+
+#[test]
+fn damaged_programs_end_in_an_error_or_a_sound_graph() {
+    let mut random = Random(0x7074_3200);
+    for net in [layer(), history(), image()] {
+        let (program, mut files, mut accepted) = (net.program(), net.files(), 0);
+        assert!(check(&zip(&files)));
+        let place = files.iter().position(|(name, _)| name.ends_with("model.json")).unwrap();
+        for _ in 0..ROUNDS {
+            files[place].1 = mutate(&program, &mut random);
+            accepted += usize::from(check(&zip(&files)));
+        }
+        assert!((1..ROUNDS).contains(&accepted), "{accepted} of {ROUNDS} are sound");
+    }
+}
+
+#[test]
+fn damaged_archives_end_in_an_error_or_a_sound_graph() {
+    let mut random = Random(0x7a69_7000);
+    for net in [layer(), history()] {
+        let bytes = net.bytes();
+        for _ in 0..ROUNDS {
+            let mut damaged = bytes.clone();
+            for _ in 0..=random.below(4) {
+                // Most of what matters is in the directory.
+                let from = if random.below(2) == 0 { bytes.len().saturating_sub(500) } else { 0 };
+                let at = from + random.below(bytes.len() - from);
+                damaged[at] = [0, 1, 0x7f, 0xff, damaged[at] ^ 1][random.below(5)];
+            }
+            check(&damaged);
+            check(&bytes[..random.below(bytes.len())]);
+        }
+    }
+}
