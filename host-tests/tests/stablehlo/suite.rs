@@ -138,8 +138,12 @@ impl Parts {
             parts.inputs.push((new, ty.unwrap_or_default()));
         }
         for line in body {
+            // Constants of regions stay where they are.
+            let is_inner = line.starts_with("     ");
             let line = line.trim();
-            if let Some((result, rest)) = line.split_once(" = call @inputs() : () -> ") {
+            if is_inner {
+                parts.lines.push(line.to_owned());
+            } else if let Some((result, rest)) = line.split_once(" = call @inputs() : () -> ") {
                 let list = types(rest);
                 let name = result.split(':').next().unwrap_or_default();
                 for (k, ty) in list.iter().enumerate() {

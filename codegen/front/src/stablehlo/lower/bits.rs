@@ -72,6 +72,7 @@ pub(super) fn of_bits(cx: &mut Cx<'_, '_, '_>, sign: char, x: &Tensor, y: &Tenso
         }
     }
     let width = width(x)?;
+    cx.written_out(24)?;
     of_two(cx, x, y, |cx, x, y| {
         let rank = cx.dims(x).len().max(cx.dims(y).len());
         let (a, b) = (spread(cx, x, width, rank)?, spread(cx, y, width, rank)?);
@@ -186,6 +187,7 @@ enum Shift {
 fn shifted(cx: &mut Cx<'_, '_, '_>, shift: Shift) -> Lowered<Tensor> {
     let (x, y) = (cx.tensor(0)?, cx.tensor(1)?);
     let width = width(&x)?;
+    cx.written_out(18)?;
     // Powers of two, by their exponent; the last one for all that are too large. Negative ones are large unsigned ones.
     let exponent = as_i64(cx, &y)?;
     let x_wide = match shift {

@@ -2,8 +2,7 @@
 
 use super::super::module::Element;
 use super::cx::Cx;
-use super::elementwise::of_each;
-use super::functions::{self, called, with_sign};
+use super::functions::{self, called, made, with_sign};
 use super::slot::{Slot, Tensor};
 use super::{complex, convert, All, Lowered, One, Operators};
 use crate::onnx::lower::NodeCx;
@@ -13,26 +12,26 @@ pub(super) const OPERATORS: Operators = &[
     ("chlo.acos", One(|cx| called(cx, "Acos"))),
     ("chlo.acosh", One(|cx| called(cx, "Acosh"))),
     ("chlo.asin", One(|cx| called(cx, "Asin"))),
-    ("chlo.asinh", One(|cx| of_each(cx, |cx, x| area_sine(&mut cx.means(), x)))),
-    ("chlo.atan", One(|cx| of_each(cx, |cx, x| arc_tangent(&mut cx.means(), x)))),
-    ("chlo.atanh", One(|cx| of_each(cx, |cx, x| area_tangent(&mut cx.means(), x)))),
-    ("chlo.bessel_i1e", One(|cx| of_each(cx, |cx, x| bessel(&mut cx.means(), x)))),
+    ("chlo.asinh", One(|cx| made(cx, |cx, x| area_sine(cx, x)))),
+    ("chlo.atan", One(|cx| made(cx, |cx, x| arc_tangent(cx, x)))),
+    ("chlo.atanh", One(|cx| made(cx, |cx, x| area_tangent(cx, x)))),
+    ("chlo.bessel_i1e", One(|cx| made(cx, |cx, x| bessel(cx, x)))),
     ("chlo.conj", All(conjugate)),
     ("chlo.constant", All(|cx| super::lowering("constant").map_or(Ok(Vec::new()), |lower| match lower {
         All(lower) => lower(cx),
         One(lower) => Ok(vec![Slot::Tensor(lower(cx)?)]),
     }))),
-    ("chlo.cosh", One(|cx| of_each(cx, |cx, x| hyperbolic_cosine(&mut cx.means(), x)))),
-    ("chlo.digamma", One(|cx| of_each(cx, |cx, x| digamma(&mut cx.means(), x)))),
-    ("chlo.erf", One(|cx| of_each(cx, |cx, x| cx.means().unary(Unary::Erf, x)))),
-    ("chlo.erf_inv", One(|cx| of_each(cx, |cx, x| inverse_error(&mut cx.means(), x)))),
-    ("chlo.erfc", One(|cx| of_each(cx, |cx, x| complement(&mut cx.means(), x)))),
+    ("chlo.cosh", One(|cx| made(cx, |cx, x| hyperbolic_cosine(cx, x)))),
+    ("chlo.digamma", One(|cx| cx.written_out(96).and_then(|()| made(cx, |cx, x| digamma(cx, x))))),
+    ("chlo.erf", One(|cx| made(cx, |cx, x| cx.unary(Unary::Erf, x)))),
+    ("chlo.erf_inv", One(|cx| made(cx, |cx, x| inverse_error(cx, x)))),
+    ("chlo.erfc", One(|cx| made(cx, |cx, x| complement(cx, x)))),
     ("chlo.is_inf", One(|cx| of_bool(cx, |cx, x| infinite(cx, x, true, true)))),
     ("chlo.is_neg_inf", One(|cx| of_bool(cx, |cx, x| infinite(cx, x, false, true)))),
     ("chlo.is_pos_inf", One(|cx| of_bool(cx, |cx, x| infinite(cx, x, true, false)))),
-    ("chlo.lgamma", One(|cx| of_each(cx, |cx, x| log_gamma(&mut cx.means(), x)))),
+    ("chlo.lgamma", One(|cx| cx.written_out(96).and_then(|()| made(cx, |cx, x| log_gamma(cx, x))))),
     ("chlo.next_after", One(next_after)),
-    ("chlo.sinh", One(|cx| of_each(cx, |cx, x| hyperbolic_sine(&mut cx.means(), x)))),
+    ("chlo.sinh", One(|cx| made(cx, |cx, x| hyperbolic_sine(cx, x)))),
     ("chlo.square", All(square)),
     ("chlo.tan", One(|cx| called(cx, "Tan"))),
 ];
@@ -166,6 +165,7 @@ fn inverse_error(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<ValueId> {
 /// The nearest number in a direction: its bits, by one more or less.
 fn next_after(cx: &mut Cx<'_, '_, '_>) -> Lowered<Tensor> {
     let (x, to) = (cx.tensor(0)?, cx.tensor(1)?);
+    cx.written_out(96)?;
     super::elementwise::of_two(cx, &x, &to, |cx, x, to| {
         let dims = kiln_ir::Shape::common(&cx.dims(x), &cx.dims(to)).unwrap_or_default();
         let (x, to) = (cx.repeated(x, &dims)?, cx.repeated(to, &dims)?);

@@ -104,13 +104,14 @@ fn reduce_precision(cx: &mut Cx<'_, '_, '_>) -> Lowered<Tensor> {
 fn bitcast(cx: &mut Cx<'_, '_, '_>) -> Lowered<Tensor> {
     let (x, element, dims) = (cx.tensor(0)?, cx.element(0)?, cx.result_dims(0)?);
     let (from, to) = (cx.ty(x.value).dtype, slot::dtype(&element)?);
+    cx.written_out(48)?;
     let widths = [x.element.bytes(), element.bytes()];
     let is_integer = |element: &Element| slot::bits(element).is_some_and(|bits| bits >= 8);
     if is_integer(&x.element) && is_integer(&element) && widths[0] == widths[1] {
         let value = cx.means().cast(x.value, to)?;
         return Ok(Tensor { value, element, ..x });
     }
-    if slot::is_float(&x.element) && x.element == element {
+    if x.element == element {
         return Ok(x);
     }
     let single = Element::Float(32);

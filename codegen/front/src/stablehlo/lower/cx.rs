@@ -25,6 +25,18 @@ impl<'m, 'p> Cx<'_, 'm, 'p> {
         self.importer.means.hosted_cx(self.importer.host, name, origin)
     }
 
+    /// Allows for so many nodes, of which an operator is made up.
+    pub(super) fn written_out(&mut self, nodes: usize) -> Lowered {
+        // An allowance is that of about seven nodes.
+        match self.importer.means.budget.inline(nodes.div_ceil(6)) {
+            true => Ok(()),
+            false => {
+                let what = "it would be written out as too many operations";
+                Err(crate::Refusal::unsupported(what, "use fewer of them, or compute them in your own code"))
+            }
+        }
+    }
+
     // ---- Operands
 
     /// Operand `k`, as a tensor.

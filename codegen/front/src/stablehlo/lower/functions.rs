@@ -1,23 +1,33 @@
 //! Functions that are made of others, with as many digits as theirs.
 
 use super::cx::Cx;
-use super::elementwise::of_each;
 use super::slot::Tensor;
 use super::{Lowered, One, Operators};
 use crate::onnx::lower::NodeCx;
 use kiln_ir::{Binary, Comparison, Unary, ValueId};
 
 pub(super) const OPERATORS: Operators = &[
-    ("cbrt", One(|cx| of_each(cx, |cx, x| cube_root(&mut cx.means(), x)))),
-    ("exponential_minus_one", One(|cx| of_each(cx, |cx, x| exponential_less_one(&mut cx.means(), x)))),
-    ("log_plus_one", One(|cx| of_each(cx, |cx, x| log_of_more(&mut cx.means(), x)))),
-    ("round_nearest_afz", One(|cx| of_each(cx, |cx, x| rounded_away(&mut cx.means(), x)))),
+    ("cbrt", One(|cx| made(cx, |cx, x| cube_root(cx, x)))),
+    ("exponential_minus_one", One(|cx| made(cx, |cx, x| exponential_less_one(cx, x)))),
+    ("log_plus_one", One(|cx| made(cx, |cx, x| log_of_more(cx, x)))),
+    ("round_nearest_afz", One(|cx| made(cx, |cx, x| rounded_away(cx, x)))),
     ("tan", One(|cx| called(cx, "Tan"))),
 ];
 
+/// A function of each element that is made up of some twenty others.
+pub(super) fn made<'m, 'p>(
+    cx: &mut Cx<'_, 'm, 'p>,
+    function: impl FnOnce(&mut NodeCx<'_, 'm, 'static>, ValueId) -> Lowered<ValueId>,
+) -> Lowered<Tensor> {
+    cx.written_out(24)?;
+    let x = cx.tensor(0)?;
+    let value = function(&mut cx.means(), x.value)?;
+    Ok(Tensor { value, ..x })
+}
+
 /// An ONNX operator of one operand.
 pub(super) fn called(cx: &mut Cx<'_, '_, '_>, operator: &str) -> Lowered<Tensor> {
-    of_each(cx, |cx, x| cx.means().call(operator, &[Some(x)], &[]))
+    made(cx, |cx, x| cx.call(operator, &[Some(x)], &[]))
 }
 
 /// The sign of `x` for what is not negative.
