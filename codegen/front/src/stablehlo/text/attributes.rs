@@ -388,12 +388,19 @@ impl<'m> Reader<'m> {
                 return self.scan.broken("the name of an attribute's part is wanted here");
             }
             self.scan.wants("=")?;
-            let value = self.part()?;
-            self.add(&mut parts, key, value)?;
+            match self.part()? {
+                // Printers leave out what is empty.
+                Attribute::Ints(integers) if integers.is_empty() => {}
+                value => self.add(&mut parts, key, value)?,
+            }
+            // A comma may stand behind the last part.
+            let is_apart = self.scan.takes(",");
             if self.scan.takes(close) {
                 return Ok(parts);
             }
-            self.scan.wants(",")?;
+            if !is_apart {
+                return self.scan.broken(format!("\",\" or \"{close}\" is wanted here"));
+            }
         }
     }
 
