@@ -404,7 +404,7 @@ fn memory_and_time_are_in_proportion_to_the_text() {
     let mut text = body("%0 = stablehlo.abs %x {a = #a0} : tensor<2xf32>");
     for index in 0..12 {
         let next = format!("#a{}", index + 1);
-        text += &format!("#a{index} = [{}]\n", vec![&*next; 10].join(", "));
+        text += &format!("#a{index} = [{}]\n", [&*next; 10].join(", "));
     }
     let message = refused(&(text + "#a12 = 1\n"));
     assert!(message.contains("more than a text of its size") || message.contains("more data"), "{message}");
