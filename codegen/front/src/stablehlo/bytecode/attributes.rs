@@ -81,7 +81,6 @@ impl<'m> File<'m> {
         let Some(depth) = depth.checked_sub(1) else {
             return Err(cursor.broken("attributes lie in one another too deep, or in a cycle"));
         };
-        self.allowance.charge(size_of::<Attribute<'_>>(), cursor)?;
         let (entry, mut cursor) = self.attribute(index, cursor)?;
         if !entry.is_code {
             return Ok(Attribute::Text(self.text(cursor.zero_terminated()?, &cursor)?));
@@ -132,23 +131,20 @@ impl<'m> File<'m> {
             6 => Attribute::Parts(self.parts(cursor, depth)?),
             8 => self.float(cursor, depth)?,
             9 => self.integer(cursor, depth)?,
-            10 => parts! {
-                "output_tuple_indices": Attribute::Ints(self.signed_list(cursor)?),
-                "operand_index": Attribute::Int(cursor.signed()?),
-                "operand_tuple_indices": Attribute::Ints(self.signed_list(cursor)?),
-            },
+            10 => {
+                self.allowance.charge(3 * size_of::<(Cow<'_, str>, Attribute<'_>)>(), cursor)?;
+                parts! {
+                    "output_tuple_indices": Attribute::Ints(self.signed_list(cursor)?),
+                    "operand_index": Attribute::Int(cursor.signed()?),
+                    "operand_tuple_indices": Attribute::Ints(self.signed_list(cursor)?),
+                }
+            }
             14 => Attribute::Text(self.next_text(cursor)?),
             15 => self.dense(cursor, depth)?,
             TYPE => self.type_attribute(cursor, depth)?,
-            18 => parts! { "bounds": Attribute::Ints(self.signed_list(cursor)?) },
-            20 => parts! {
-                "atol": Attribute::Float(f64::from_bits(cursor.signed()? as u64)),
-                "rtol": Attribute::Float(f64::from_bits(cursor.signed()? as u64)),
-                "ulps": Attribute::Int(cursor.signed()?),
-                "mode": self.next(cursor, depth)?,
-            },
-            // Meshes of devices.
-            21..=25 => {
+            20 => self.accuracy(cursor, depth)?,
+            // Bounds of open dimensions, which only types have. Meshes of devices.
+            18 | 21..=25 => {
                 cursor.take(cursor.left() as u64)?;
                 Attribute::Unit
             }
@@ -262,6 +258,28 @@ impl<'m> File<'m> {
             }
         };
         Ok(Attribute::Float(number))
+    }
+
+    /// The accuracy that a result has at least. Without parts it is the default.
+    fn accuracy(&mut self, cursor: &mut Cursor<'m>, depth: usize) -> Parsed<Attribute<'m>> {
+        let absolute = f64::from_bits(cursor.signed()? as u64);
+        let relative = f64::from_bits(cursor.signed()? as u64);
+        let units = cursor.signed()?;
+        let mode = self.next(cursor, depth)?;
+        if absolute == 0.0
+            && relative == 0.0
+            && units == 0
+            && matches!(&mode, Attribute::Text(mode) if mode == "DEFAULT")
+        {
+            return Ok(Attribute::Parts(Attributes::default()));
+        }
+        self.allowance.charge(4 * size_of::<(Cow<'_, str>, Attribute<'_>)>(), cursor)?;
+        Ok(parts! {
+            "atol": Attribute::Float(absolute),
+            "rtol": Attribute::Float(relative),
+            "ulps": Attribute::Int(units),
+            "mode": mode,
+        })
     }
 
     /// The elements of a tensor, or the integers of one.

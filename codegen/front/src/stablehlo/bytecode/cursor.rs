@@ -33,9 +33,7 @@ impl From<Broken> for Error {
         let operation = broken.operation.map(|name| format!(", operation `{name}`")).unwrap_or_default();
         let place = format!("byte {}, section of {}{operation}", broken.at, broken.section);
         match broken.help {
-            Some(help) => {
-                Error::Unsupported(vec![Problem { place, what: broken.what, help: help.into() }])
-            }
+            Some(help) => Error::Unsupported(vec![Problem { place, what: broken.what, help: help.into() }]),
             None => Error::malformed(place, broken.what),
         }
     }
@@ -139,7 +137,9 @@ impl<'m> Cursor<'m> {
     pub(super) fn fits(&self, count: u64, bytes_each: usize) -> Parsed<usize> {
         match usize::try_from(count).ok().filter(|&count| count <= self.left() / bytes_each) {
             Some(count) => Ok(count),
-            None => Err(self.broken(format!("{count} elements are declared, and {} bytes follow", self.left()))),
+            None => {
+                Err(self.broken(format!("{count} elements are declared, and {} bytes follow", self.left())))
+            }
         }
     }
 
@@ -160,7 +160,8 @@ impl<'m> Cursor<'m> {
         if first & 0x80 != 0 {
             let alignment = self.number()?;
             if !alignment.is_power_of_two() {
-                return Err(self.broken(format!("a section is aligned to {alignment} bytes, which is no power of two")));
+                return Err(self
+                    .broken(format!("a section is aligned to {alignment} bytes, which is no power of two")));
             }
             // Files are aligned themselves: positions in the file are as good as addresses.
             while self.at as u64 & (alignment - 1) != 0 {

@@ -23,7 +23,8 @@ pub(super) fn tensor<'m>(
             (Some(each), length) if each == length => (Cow::Borrowed(bytes), true),
             (None, length) => (Cow::Borrowed(bytes), length < count),
             (Some(each), length) => {
-                let what = format!("{count} elements of {each} bytes are declared, and there are {length} bytes");
+                let what =
+                    format!("{count} elements of {each} bytes are declared, and there are {length} bytes");
                 return Err(cursor.broken(what));
             }
         },
@@ -71,10 +72,18 @@ pub(super) fn array<'m>(
     cursor: &Cursor<'_>,
 ) -> Parsed<Attribute<'m>> {
     let shape = vec![usize::try_from(count).ok()];
-    let array = Dense { ty: Type::Tensor(Tensor { element: element.clone(), shape }), bytes: bytes.into(), splat: false };
+    let array = Dense {
+        ty: Type::Tensor(Tensor { element: element.clone(), shape }),
+        bytes: bytes.into(),
+        splat: false,
+    };
     match element.bytes() {
         Some(each) if count.checked_mul(each as u64) == Some(bytes.len() as u64) => {}
-        _ => return Err(cursor.broken(format!("{count} elements are declared, and there are {} bytes", bytes.len()))),
+        _ => {
+            return Err(
+                cursor.broken(format!("{count} elements are declared, and there are {} bytes", bytes.len()))
+            )
+        }
     }
     Ok(match ints(&array, allowance, cursor)? {
         Some(ints) => Attribute::Ints(ints),
@@ -83,15 +92,23 @@ pub(super) fn array<'m>(
 }
 
 /// The integers or truth values of a tensor; `None` for tensors of other numbers.
-pub(super) fn ints(dense: &Dense<'_>, allowance: &mut Allowance, cursor: &Cursor<'_>) -> Parsed<Option<Vec<i64>>> {
+pub(super) fn ints(
+    dense: &Dense<'_>,
+    allowance: &mut Allowance,
+    cursor: &Cursor<'_>,
+) -> Parsed<Option<Vec<i64>>> {
     let Type::Tensor(Tensor { element, shape }) = &dense.ty else { return Ok(None) };
     let read: fn(&[u8]) -> i64 = match element {
         Element::Bool | Element::Unsigned(2 | 4 | 8) => |bytes| i64::from(bytes[0]),
         Element::Signed(2 | 4 | 8) => |bytes| i64::from(bytes[0] as i8),
         Element::Signed(16) => |bytes| i64::from(i16::from_le_bytes([bytes[0], bytes[1]])),
         Element::Unsigned(16) => |bytes| i64::from(u16::from_le_bytes([bytes[0], bytes[1]])),
-        Element::Signed(32) => |bytes| i64::from(i32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])),
-        Element::Unsigned(32) => |bytes| i64::from(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])),
+        Element::Signed(32) => {
+            |bytes| i64::from(i32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
+        }
+        Element::Unsigned(32) => {
+            |bytes| i64::from(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
+        }
         Element::Signed(64) | Element::Unsigned(64) | Element::Index => {
             |bytes| bytes.try_into().map(i64::from_le_bytes).unwrap_or_default()
         }
@@ -99,7 +116,8 @@ pub(super) fn ints(dense: &Dense<'_>, allowance: &mut Allowance, cursor: &Cursor
     };
     let Some(each) = element.bytes() else { return Ok(None) };
     // Nobody has so many integers in an attribute, except in a constant.
-    let count = shape.iter().try_fold(1usize, |product, size| product.checked_mul((*size)?)).unwrap_or(usize::MAX);
+    let count =
+        shape.iter().try_fold(1usize, |product, size| product.checked_mul((*size)?)).unwrap_or(usize::MAX);
     let mut list = allowance.list(count, cursor)?;
     match dense.splat {
         true => list.resize(count, dense.bytes.get(..each).map(read).unwrap_or_default()),

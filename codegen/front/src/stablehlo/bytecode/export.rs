@@ -16,7 +16,8 @@ const VERSIONS: std::ops::RangeInclusive<u16> = 1..=255;
 /// The bytecode in such a file; `None` if the bytes are none.
 pub(super) fn payload(bytes: &[u8]) -> Option<&[u8]> {
     let table = long(bytes, 0)?;
-    let version = bytes.get(field(bytes, table, VERSION)?..)?.first_chunk().copied().map(u16::from_le_bytes)?;
+    let version =
+        bytes.get(field(bytes, table, VERSION)?..)?.first_chunk().copied().map(u16::from_le_bytes)?;
     if !VERSIONS.contains(&version) {
         return None;
     }

@@ -18,9 +18,10 @@ use std::fmt;
 const NEWEST: u64 = 6;
 /// Most names of operations. StableHLO has about 150.
 const MOST_NAMES: usize = 1 << 14;
-/// Bytes of what is read for each byte of file, and for every file.
+/// Bytes of what is read for each byte of file, and for every file. An operation takes about 10 bytes in a file, and 400 when it is read. As many as Kiln
+/// compiles fit into what every file may have.
 const PER_BYTE: usize = 16;
-const BASE: usize = 64 << 10;
+const BASE: usize = 4 << 20;
 
 /// What the sections are called in messages, by their number.
 const SECTIONS: [&str; 9] = [
@@ -98,10 +99,18 @@ impl fmt::Display for OperationName<'_> {
 }
 
 impl Allowance {
+    pub(super) fn left(&self) -> usize {
+        self.0
+    }
     pub(super) fn charge(&mut self, bytes: usize, cursor: &Cursor<'_>) -> Parsed<()> {
         let what = "the file declares more data than one of its size can contain";
         self.0 = self.0.checked_sub(bytes).ok_or_else(|| cursor.broken(what))?;
         Ok(())
+    }
+
+    /// Gives back what was charged for something that is no longer there.
+    pub(super) fn release(&mut self, bytes: usize) {
+        self.0 += bytes;
     }
 
     /// A list with room for that many elements.
@@ -260,7 +269,9 @@ impl<'m> File<'m> {
             };
             let of_dialect = cursor.count(1)?;
             if of_dialect == 0 || of_dialect > count - list.len() {
-                return Err(cursor.broken(format!("{of_dialect} of {} entries are in a group", count - list.len())));
+                return Err(
+                    cursor.broken(format!("{of_dialect} of {} entries are in a group", count - list.len()))
+                );
             }
             for _ in 0..of_dialect {
                 let (bytes, is_code) = cursor.flagged()?;
@@ -282,7 +293,13 @@ impl<'m> File<'m> {
         self.entry("type", &self.types, index, cursor)
     }
 
-    fn entry(&self, kind: &str, list: &[Entry], index: u64, cursor: &Cursor<'_>) -> Parsed<(Entry, Cursor<'m>)> {
+    fn entry(
+        &self,
+        kind: &str,
+        list: &[Entry],
+        index: u64,
+        cursor: &Cursor<'_>,
+    ) -> Parsed<(Entry, Cursor<'m>)> {
         let entry = usize::try_from(index).ok().and_then(|index| list.get(index).copied());
         let entry = entry.ok_or_else(|| missing(kind, index, list.len(), cursor))?;
         let at = entry.at as usize;

@@ -59,7 +59,9 @@ impl Scope {
     fn value(&self, number: u64, cursor: &Cursor<'_>) -> Parsed<Value> {
         let level = self.levels.iter().rev().find(|level| level.first <= number);
         let value = level.and_then(|level| level.values.get(usize::try_from(number - level.first).ok()?));
-        value.copied().ok_or_else(|| cursor.broken(format!("value {number} is used, and it is not there yet")))
+        value
+            .copied()
+            .ok_or_else(|| cursor.broken(format!("value {number} is used, and it is not there yet")))
     }
 }
 
@@ -127,9 +129,7 @@ impl<'m> File<'m> {
         let cursor = body.as_mut().unwrap_or(cursor);
         let read = self.region(cursor, &mut scope, "func.return", DEPTH);
         function.body = read.map_err(|broken| broken.in_operation(&name))?;
-        if body.is_some_and(|body| body.left() != 0) {
-            return Err(self.section(OPERATIONS)?.broken("bytes are left over").in_operation(&name));
-        }
+        body.map_or(Ok(()), |body| body.finish()).map_err(|broken| broken.in_operation(&name))?;
         let arguments = function.body.arguments.iter().map(|argument| &scope.types[argument.0]);
         let cursor = self.section(OPERATIONS)?;
         if !arguments.eq(&ty.arguments) {
@@ -262,7 +262,9 @@ impl<'m> File<'m> {
         match cursor.number()? {
             0 => return Ok(None),
             1 => {}
-            blocks => return Err(cursor.broken(format!("a region has {blocks} blocks")).with_help(STRUCTURED)),
+            blocks => {
+                return Err(cursor.broken(format!("a region has {blocks} blocks")).with_help(STRUCTURED))
+            }
         }
         let declared = cursor.number()?;
         scope.enter(declared, cursor)?;
@@ -321,7 +323,7 @@ impl<'m> File<'m> {
 
     fn operation(
         &mut self,
-        head: Head<'m>,
+        mut head: Head<'m>,
         cursor: &mut Cursor<'m>,
         scope: &mut Scope,
         end: &'static str,
@@ -341,29 +343,36 @@ impl<'m> File<'m> {
             _ => known.name,
         };
         let in_operation = |broken: super::cursor::Broken| broken.in_operation(name);
-        let mut attributes = self.allowance.list(head.attributes.len(), cursor).map_err(in_operation)?;
-        for (name, index) in head.attributes {
+        let listed = head.attributes.len();
+        let mut attributes = self.allowance.list(listed, cursor).map_err(in_operation)?;
+        for (name, index) in std::mem::take(&mut head.attributes) {
             attributes.push((name, self.attribute_value(index, cursor).map_err(in_operation)?));
         }
         let attributes = upgrade::attributes(known.encoded, attributes, &mut self.allowance, cursor);
         let attributes = attributes.map_err(in_operation)?;
+        self.allowance.release(listed * size_of::<(Cow<'_, str>, u64)>());
         let mut operands = self.allowance.list(head.operands.len(), cursor)?;
-        for number in head.operands {
+        self.allowance.release(head.operands.len() * size_of::<u64>());
+        for &number in &head.operands {
             operands.push(scope.value(number, cursor).map_err(in_operation)?);
         }
         let mut results = self.allowance.list(head.results.len(), cursor)?;
-        for ty in head.results {
+        for ty in std::mem::take(&mut head.results) {
             results.push(define(scope, ty, cursor).map_err(in_operation)?);
         }
         let place = self.place(head.location, cursor)?;
         let mut regions = self.allowance.list(head.regions, cursor)?;
-        if head.is_isolated && head.regions != 0 {
-            return Err(in_operation(cursor.broken("its regions are cut off from the function")));
-        }
+        let mut section = self.regions_of(&head, cursor).map_err(in_operation)?;
+        let outer = if head.is_isolated { std::mem::take(&mut scope.levels) } else { Vec::new() };
         for _ in 0..head.regions {
+            let cursor = section.as_mut().unwrap_or(cursor);
             let region = self.region(cursor, scope, "stablehlo.return", depth);
             regions.push(region.map_err(in_operation)?);
         }
+        if head.is_isolated {
+            scope.levels = outer;
+        }
+        section.map_or(Ok(()), |section| section.finish()).map_err(in_operation)?;
         Ok(Operation { name: Cow::Borrowed(name), operands, results, attributes, regions, place })
     }
 }
@@ -371,7 +380,8 @@ impl<'m> File<'m> {
 /// Gives the next value of the region its number in the function.
 fn define(scope: &mut Scope, ty: Type, cursor: &Cursor<'_>) -> Parsed<Value> {
     let value = Value(scope.types.len());
-    let Some(level) = scope.levels.last_mut().filter(|level| (level.values.len() as u64) < level.declared) else {
+    let Some(level) = scope.levels.last_mut().filter(|level| (level.values.len() as u64) < level.declared)
+    else {
         return Err(cursor.broken("a region has more values than it declares"));
     };
     level.values.push(value);

@@ -88,7 +88,6 @@ impl<'m> File<'m> {
         let Some(depth) = depth.checked_sub(1) else {
             return Err(cursor.broken("types lie in one another too deep, or in a cycle"));
         };
-        self.allowance.charge(size_of::<Type>(), cursor)?;
         let (entry, mut cursor) = self.ty(index, cursor)?;
         if !entry.is_code {
             return Ok(Entry::Other);
@@ -254,7 +253,8 @@ impl<'m> File<'m> {
         for scale in &mut scales {
             scale.1 = cursor.signed()?;
         }
-        let dimension = Some(usize::try_from(dimension).map_err(|_| cursor.broken("a dimension is too large"))?);
+        let dimension =
+            Some(usize::try_from(dimension).map_err(|_| cursor.broken("a dimension is too large"))?);
         let quantised = Quantised { storage, range, expressed, dimension, scales };
         Ok(Entry::Element(Element::Quantised(Box::new(quantised))))
     }

@@ -6,7 +6,7 @@
 use super::cursor::{Cursor, Parsed};
 use super::dense;
 use super::file::Allowance;
-use crate::stablehlo::module::{Attribute, Attributes, Type};
+use crate::stablehlo::module::{Attribute, Attributes};
 use std::borrow::Cow;
 
 type Named<'m> = (Cow<'m, str>, Attribute<'m>);
@@ -62,7 +62,12 @@ const JOINED: &[(&[&str], &str, &[&str], bool)] = &[
     (&["convolution_v1", "dynamic_conv_v1", "dynamic_conv_v2"], "dimension_numbers", CONVOLUTION, false),
     (&["dot_general_v1", "dot_general_v2"], "dot_dimension_numbers", DOT, true),
     (&["dot_general_v2"], "algorithm", ALGORITHM, false),
-    (&["gather_v1", "gather_v2", "dynamic_gather_v1", "dynamic_gather_v2"], "dimension_numbers", GATHER, true),
+    (
+        &["gather_v1", "gather_v2", "dynamic_gather_v1", "dynamic_gather_v2"],
+        "dimension_numbers",
+        GATHER,
+        true,
+    ),
     (&["scatter_v1", "scatter_v2"], "scatter_dimension_numbers", SCATTER, true),
     (&["send_v1", "send_v2", "recv_v1", "recv_v2"], "channel_handle", &["channel_id", "channel_type"], false),
 ];
@@ -97,10 +102,15 @@ pub(super) fn attributes<'m>(
                 *attribute = Attribute::Parts(Attributes(handle));
                 *name = Cow::Borrowed("channel_handle");
             }
-            ("use_global_device_ids" | "has_dynamic_root", Attribute::Bool(_)) => *attribute = Attribute::Unit,
+            ("use_global_device_ids" | "has_dynamic_root", Attribute::Bool(_)) => {
+                *attribute = Attribute::Unit
+            }
             _ => {}
         }
     }
+    let capacity = list.capacity();
+    list.shrink_to_fit();
+    allowance.release((capacity - list.capacity()) * size_of::<Named<'_>>());
     Ok(Attributes(list))
 }
 
@@ -131,20 +141,23 @@ fn join<'m>(
     allowance: &mut Allowance,
     cursor: &Cursor<'_>,
 ) -> Parsed<()> {
-    let mut joined = allowance.list(parts.len(), cursor)?;
+    let is_part = |(name, _): &Named<'_>| parts.contains(&&**name);
+    if without_empty {
+        list.retain(|named| !is_part(named) || !is_nothing(&named.1));
+    }
+    // An algorithm that is not given has parts without values.
+    let is_given = |(_, part): &Named<'_>| !matches!(part, Attribute::Unit);
+    if name == "algorithm" && !list.iter().filter(|named| is_part(named)).any(is_given) {
+        list.retain(|named| !is_part(named));
+        return Ok(());
+    }
+    let mut joined = allowance.list(list.iter().filter(|named| is_part(named)).count(), cursor)?;
     for &part in parts {
         if let Some(at) = list.iter().position(|(name, _)| name == part) {
             joined.push((Cow::Borrowed(part), list.remove(at).1));
         }
     }
-    if without_empty {
-        joined.retain(|(_, part)| !is_nothing(part));
-    }
-    // An algorithm that is not given has parts without values.
-    let is_given = name != "algorithm" || joined.iter().any(|(_, part)| !matches!(part, Attribute::Unit));
-    if is_given {
-        list.push((Cow::Borrowed(name), Attribute::Parts(Attributes(joined))));
-    }
+    list.push((Cow::Borrowed(name), Attribute::Parts(Attributes(joined))));
     Ok(())
 }
 
@@ -168,7 +181,7 @@ fn is_left_out(encoded: &str, name: &str, attribute: &Attribute<'_>) -> bool {
     };
     match name {
         "compare_type" => matches!(attribute, Attribute::Text(text) if text == "NOTYPE"),
-        "result_accuracy" => is_default_accuracy(attribute),
+        "result_accuracy" => is_empty(),
         "channel_id" => matches!(attribute, Attribute::Int(0)),
         "use_global_device_ids" | "has_dynamic_root" => matches!(attribute, Attribute::Bool(false)),
         "known_expanding_dimensions" | "known_nonexpanding_dimensions" => is_empty(),
@@ -183,15 +196,4 @@ fn is_left_out(encoded: &str, name: &str, attribute: &Attribute<'_>) -> bool {
         "composite_attributes" => is_empty(),
         _ => false,
     }
-}
-
-/// Whether an accuracy asks for nothing.
-fn is_default_accuracy(attribute: &Attribute<'_>) -> bool {
-    let Attribute::Parts(parts) = attribute else { return false };
-    parts.0.iter().all(|(_, part)| match part {
-        Attribute::Float(number) => *number == 0.0,
-        Attribute::Int(number) => *number == 0,
-        Attribute::Text(mode) => mode == "DEFAULT",
-        _ => true,
-    })
 }
