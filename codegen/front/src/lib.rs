@@ -19,6 +19,8 @@ mod interface;
 pub mod onnx;
 mod pt2;
 pub(crate) mod report;
+#[allow(dead_code)]
+mod stablehlo;
 mod summary;
 pub mod tflite;
 mod transposed;

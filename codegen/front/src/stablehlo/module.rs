@@ -18,7 +18,7 @@ pub(super) struct Module<'m> {
     pub(super) functions: Vec<Function<'m>>,
 }
 
-/// A function. Its body ends in an operation `return`.
+/// A function. Its body ends in an operation `func.return`; that of a function which is only declared has no operations.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Function<'m> {
     /// Its name without `@`.
@@ -67,14 +67,16 @@ pub(super) enum Attribute<'m> {
     Bool(bool),
     Int(i64),
     Float(f64),
-    /// A string, the name of an enumerator (`GT`, `SIGNED`), or a symbol without `@`.
+    /// A string, the name of an enumerator (`GT`, `SIGNED`), or a symbol without `@`; an attribute of a dialect that no reader knows, as it is written.
     Text(Cow<'m, str>),
     Type(Type),
-    /// Integers or truth values in an `array<i64: …>`, or in a dense tensor that no constant is.
+    /// Integers or truth values in an `array<i64: …>`, in a dense tensor that is not the `value` of a constant, or in the parts of an attribute:
+    /// `offset_dims = [0]`. Of a tensor with several dimensions (`padding`), all of them in row-major order.
     Ints(Vec<i64>),
     /// A list.
     List(Vec<Attribute<'m>>),
     /// A dictionary, or an attribute of StableHLO's with parts: `#stablehlo.gather<offset_dims = [1], …>`. Its keys are those of the specification's text.
+    /// Parts that are empty lists may be left out.
     ///
     /// Dimensions of convolutions are parts, too: `input_batch_dimension`, `input_spatial_dimensions` …, as the specification names them.
     Parts(Attributes<'m>),
@@ -93,7 +95,7 @@ pub(super) struct Dense<'m> {
     pub(super) splat: bool,
 }
 
-/// A type.
+/// A type. A scalar type (`i32`) is a tensor without dimensions.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Type {
     Tensor(Tensor),
@@ -160,7 +162,9 @@ impl Element {
     pub(super) fn bytes(&self) -> Option<usize> {
         Some(match self {
             Element::Bool => 1,
-            Element::Signed(bits) | Element::Unsigned(bits) | Element::Float(bits) => usize::from(*bits).div_ceil(8),
+            Element::Signed(bits) | Element::Unsigned(bits) | Element::Float(bits) => {
+                usize::from(*bits).div_ceil(8)
+            }
             Element::BFloat16 => 2,
             Element::Complex(bits) => usize::from(*bits) / 4,
             Element::Index => 8,

@@ -1,0 +1,7 @@
+//! Readers of StableHLO: MLIR's text and bytecode, and XLA's HLO text.
+
+mod module;
+mod scanner;
+#[cfg(test)]
+mod testing;
+mod text;
