@@ -1,5 +1,6 @@
 //! Readers of StableHLO: MLIR's text and bytecode, and XLA's HLO text.
 
+mod bytecode;
 mod module;
 mod scanner;
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::dense;
 use super::file::{Dialect, File};
 use super::types::{Entry, Function, DEPTH};
 use crate::half;
-use crate::stablehlo::module::{Attribute, Attributes, Element, Type};
+use crate::stablehlo::module::{Attribute, Attributes, Element, Tensor, Type};
 use std::borrow::Cow;
 
 /// Enumerators of VHLO, by the number of the attribute: those from 0 on.
@@ -223,8 +223,9 @@ impl<'m> File<'m> {
         let index = cursor.number()?;
         Ok(match self.type_entry(index, cursor, depth)? {
             Entry::Value(ty) => Attribute::Type(ty),
+            Entry::Element(element) => Attribute::Type(Type::Tensor(Tensor { element, shape: Vec::new() })),
             Entry::None => Attribute::Unit,
-            Entry::Element(_) | Entry::Function(_) | Entry::Other => Attribute::Type(Type::Other),
+            Entry::Function(_) | Entry::Other => Attribute::Type(Type::Other),
         })
     }
 

@@ -18,6 +18,10 @@ const HAS_REGIONS: u8 = 16;
 const HAS_USE_ORDERS: u8 = 32;
 const HAS_PROPERTIES: u8 = 64;
 
+/// The operations at the ends of regions.
+const FUNCTION_END: &str = "func.return";
+const REGION_END: &str = "stablehlo.return";
+
 /// An operation without its regions. Attributes are named by their numbers.
 struct Head<'m> {
     name: OperationName<'m>,
@@ -127,12 +131,12 @@ impl<'m> File<'m> {
         let mut scope = Scope::default();
         let mut body = self.regions_of(&head, cursor)?;
         let cursor = body.as_mut().unwrap_or(cursor);
-        let read = self.region(cursor, &mut scope, "func.return", DEPTH);
+        let read = self.region(cursor, &mut scope, FUNCTION_END, DEPTH);
         function.body = read.map_err(|broken| broken.in_operation(&name))?;
         body.map_or(Ok(()), |body| body.finish()).map_err(|broken| broken.in_operation(&name))?;
         let arguments = function.body.arguments.iter().map(|argument| &scope.types[argument.0]);
         let cursor = self.section(OPERATIONS)?;
-        if !arguments.eq(&ty.arguments) {
+        if !arguments.eq(&ty.arguments) && !function.body.operations.is_empty() {
             return Err(cursor.broken("its body has other arguments than its type").in_operation(&name));
         }
         for (attributes, count) in [
@@ -307,7 +311,11 @@ impl<'m> File<'m> {
             return Err(cursor.broken(format!("more than {DEPTH} regions lie in one another")));
         };
         let Some((count, arguments)) = self.region_head(cursor, scope)? else {
-            return Err(cursor.broken("a region is empty"));
+            // Functions that are only declared.
+            return match end {
+                FUNCTION_END => Ok(Region::default()),
+                _ => Err(cursor.broken("a region is empty")),
+            };
         };
         let mut operations = self.allowance.list(count, cursor)?;
         for _ in 0..count {
@@ -366,7 +374,7 @@ impl<'m> File<'m> {
         let outer = if head.is_isolated { std::mem::take(&mut scope.levels) } else { Vec::new() };
         for _ in 0..head.regions {
             let cursor = section.as_mut().unwrap_or(cursor);
-            let region = self.region(cursor, scope, "stablehlo.return", depth);
+            let region = self.region(cursor, scope, REGION_END, depth);
             regions.push(region.map_err(in_operation)?);
         }
         if head.is_isolated {

@@ -7,30 +7,19 @@
 //! The bytes are not trusted. Every length is checked, attributes and regions lie in one another only so deep, and what is read takes memory in proportion to
 //! the file. Weights are not copied.
 
-#[cfg(feature = "stablehlo")]
 mod attributes;
-#[cfg(feature = "stablehlo")]
 mod cursor;
-#[cfg(feature = "stablehlo")]
 mod dense;
 mod export;
-#[cfg(feature = "stablehlo")]
 mod file;
-#[cfg(feature = "stablehlo")]
 mod ir;
-#[cfg(feature = "stablehlo")]
 mod known;
-#[cfg(feature = "stablehlo")]
 mod places;
-#[cfg(feature = "stablehlo")]
 #[cfg(test)]
 mod tests;
-#[cfg(feature = "stablehlo")]
 mod types;
-#[cfg(feature = "stablehlo")]
 mod upgrade;
 
-#[cfg(feature = "stablehlo")]
 use super::module::Module;
 use kiln_ir::error::Error;
 
@@ -59,7 +48,6 @@ pub(crate) fn jax_payload(bytes: &[u8]) -> Result<&[u8], Error> {
 ///
 /// # Errors
 /// [`Error::Malformed`] for damaged files, and [`Error::Unsupported`] for those of newer versions or of other dialects.
-#[cfg(feature = "stablehlo")]
 pub(super) fn read(bytes: &[u8]) -> Result<Module<'_>, Error> {
     Ok(file::File::open(bytes)?.module()?)
 }
