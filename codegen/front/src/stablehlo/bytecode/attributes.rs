@@ -83,7 +83,8 @@ impl<'m> File<'m> {
         };
         let (entry, mut cursor) = self.attribute(index, cursor)?;
         if !entry.is_code {
-            return Ok(Attribute::Text(self.text(cursor.zero_terminated()?, &cursor)?));
+            self.allowance.charge(3 * cursor.left(), &cursor)?;
+            return Ok(Attribute::Text(String::from_utf8_lossy(cursor.zero_terminated()?)));
         }
         let attribute = match entry.dialect {
             Dialect::Vhlo => self.vhlo_attribute(&mut cursor, depth)?,
@@ -104,16 +105,7 @@ impl<'m> File<'m> {
     /// The next text, which is a string of the file.
     fn next_text(&mut self, cursor: &mut Cursor<'m>) -> Parsed<Cow<'m, str>> {
         let index = cursor.number()?;
-        let string = self.string(index, cursor)?;
-        self.text(string, cursor)
-    }
-
-    /// Text; what is no UTF-8 is replaced.
-    pub(super) fn text(&mut self, bytes: &'m [u8], cursor: &Cursor<'m>) -> Parsed<Cow<'m, str>> {
-        if std::str::from_utf8(bytes).is_err() {
-            self.allowance.charge(3 * bytes.len(), cursor)?;
-        }
-        Ok(String::from_utf8_lossy(bytes))
+        self.string(index, cursor)
     }
 
     fn vhlo_attribute(&mut self, cursor: &mut Cursor<'m>, depth: usize) -> Parsed<Attribute<'m>> {

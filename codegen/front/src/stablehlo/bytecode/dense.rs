@@ -19,7 +19,9 @@ pub(super) fn tensor<'m>(
     let (bytes, splat) = match ty.element {
         Element::Bool => booleans(bytes, count, allowance, cursor)?,
         _ => match (ty.element.bytes(), bytes.len()) {
-            (Some(each), length) if count.checked_mul(each) == Some(length) => (Cow::Borrowed(bytes), false),
+            (Some(each), length) if count.checked_mul(each) == Some(length) => {
+                (Cow::Borrowed(bytes), count == 1)
+            }
             (Some(each), length) if each == length => (Cow::Borrowed(bytes), true),
             (None, length) => (Cow::Borrowed(bytes), length < count),
             (Some(each), length) => {
@@ -49,7 +51,7 @@ fn booleans<'m>(
     const TRUE: &[u8] = &[1];
     const FALSE: &[u8] = &[0];
     if bytes.len() == 1 && count != 0 && (bytes[0] == 0xff || bytes[0] == 0 || count == 1) {
-        return Ok((Cow::Borrowed(if bytes[0] != 0 { TRUE } else { FALSE }), count != 1));
+        return Ok((Cow::Borrowed(if bytes[0] != 0 { TRUE } else { FALSE }), true));
     }
     if bytes.len() == count {
         allowance.charge(count, cursor)?;

@@ -12,6 +12,7 @@
 use super::cursor::{Broken, Cursor, Parsed};
 use super::known::{known, Known};
 use super::MAGIC;
+use std::borrow::Cow;
 use std::fmt;
 
 /// The newest version.
@@ -83,7 +84,8 @@ pub(super) struct Allowance(usize);
 pub(super) struct File<'m> {
     bytes: &'m [u8],
     pub(super) version: u64,
-    strings: Vec<&'m [u8]>,
+    /// Each as text, if it is UTF-8.
+    strings: Vec<Result<&'m str, &'m [u8]>>,
     pub(super) names: Vec<OperationName<'m>>,
     attributes: Vec<Entry>,
     types: Vec<Entry>,
@@ -99,9 +101,6 @@ impl fmt::Display for OperationName<'_> {
 }
 
 impl Allowance {
-    pub(super) fn left(&self) -> usize {
-        self.0
-    }
     pub(super) fn charge(&mut self, bytes: usize, cursor: &Cursor<'_>) -> Parsed<()> {
         let what = "the file declares more data than one of its size can contain";
         self.0 = self.0.checked_sub(bytes).ok_or_else(|| cursor.broken(what))?;
@@ -185,21 +184,30 @@ impl<'m> File<'m> {
             let Some((0, string)) = string.split_last() else {
                 return Err(cursor.broken("a string does not end in zero"));
             };
-            self.strings.push(string);
+            self.strings.push(std::str::from_utf8(string).map_err(|_| string));
         }
         cursor.finish()
     }
 
-    /// The bytes of a string.
-    pub(super) fn string(&self, index: u64, cursor: &Cursor<'_>) -> Parsed<&'m [u8]> {
+    /// A string. What is no UTF-8 in it is replaced.
+    pub(super) fn string(&mut self, index: u64, cursor: &Cursor<'_>) -> Parsed<Cow<'m, str>> {
+        match self.string_or_bytes(index, cursor)? {
+            Ok(text) => Ok(Cow::Borrowed(text)),
+            Err(bytes) => {
+                self.allowance.charge(3 * bytes.len(), cursor)?;
+                Ok(String::from_utf8_lossy(bytes))
+            }
+        }
+    }
+
+    fn string_or_bytes(&self, index: u64, cursor: &Cursor<'_>) -> Parsed<Result<&'m str, &'m [u8]>> {
         let string = usize::try_from(index).ok().and_then(|index| self.strings.get(index));
         string.copied().ok_or_else(|| missing("string", index, self.strings.len(), cursor))
     }
 
     /// A string that is a name.
     fn name(&self, index: u64, cursor: &Cursor<'_>) -> Parsed<&'m str> {
-        let name = std::str::from_utf8(self.string(index, cursor)?);
-        name.map_err(|_| cursor.broken("a name is no UTF-8"))
+        self.string_or_bytes(index, cursor)?.map_err(|_| cursor.broken("a name is no UTF-8"))
     }
 
     /// Dialects, and the names of operations in groups. Gives the names of the dialects.

@@ -16,6 +16,8 @@ mod ir;
 mod known;
 mod places;
 #[cfg(test)]
+mod testing;
+#[cfg(test)]
 mod tests;
 mod types;
 mod upgrade;

@@ -6,7 +6,7 @@
 use super::cursor::{Cursor, Parsed};
 use super::dense;
 use super::file::Allowance;
-use crate::stablehlo::module::{Attribute, Attributes};
+use crate::stablehlo::module::{Attribute, Attributes, Element, Type};
 use std::borrow::Cow;
 
 type Named<'m> = (Cow<'m, str>, Attribute<'m>);
@@ -72,13 +72,14 @@ const JOINED: &[(&[&str], &str, &[&str], bool)] = &[
     (&["send_v1", "send_v2", "recv_v1", "recv_v2"], "channel_handle", &["channel_id", "channel_type"], false),
 ];
 
-/// The attributes of an operation of VHLO, as its operation of StableHLO has them.
+/// The attributes of an operation of VHLO, as its operation of StableHLO has them. The list has been charged.
 pub(super) fn attributes<'m>(
     encoded: &str,
     mut list: Vec<Named<'m>>,
     allowance: &mut Allowance,
     cursor: &Cursor<'_>,
 ) -> Parsed<Attributes<'m>> {
+    let charged = list.len();
     for (name, attribute) in &mut list {
         if !(encoded == "constant_v1" && name == "value") {
             integers(attribute, allowance, cursor)?;
@@ -97,6 +98,7 @@ pub(super) fn attributes<'m>(
     for (name, attribute) in &mut list {
         match (&**name, &*attribute) {
             ("channel_id", Attribute::Int(_)) => {
+                allowance.charge(2 * size_of::<Named<'_>>(), cursor)?;
                 let id = std::mem::replace(attribute, Attribute::Unit);
                 let handle = vec![(Cow::Borrowed("handle"), id), (Cow::Borrowed("type"), Attribute::Int(0))];
                 *attribute = Attribute::Parts(Attributes(handle));
@@ -108,9 +110,11 @@ pub(super) fn attributes<'m>(
             _ => {}
         }
     }
-    let capacity = list.capacity();
     list.shrink_to_fit();
-    allowance.release((capacity - list.capacity()) * size_of::<Named<'_>>());
+    match charged.checked_sub(list.len()) {
+        Some(fewer) => allowance.release(fewer * size_of::<Named<'_>>()),
+        None => allowance.charge((list.len() - charged) * size_of::<Named<'_>>(), cursor)?,
+    }
     Ok(Attributes(list))
 }
 
@@ -154,11 +158,34 @@ fn join<'m>(
     let mut joined = allowance.list(list.iter().filter(|named| is_part(named)).count(), cursor)?;
     for &part in parts {
         if let Some(at) = list.iter().position(|(name, _)| name == part) {
-            joined.push((Cow::Borrowed(part), list.remove(at).1));
+            let value = match list.remove(at).1 {
+                // Types of numbers stand as words in an algorithm.
+                Attribute::Type(Type::Tensor(tensor)) => Attribute::Text(word(&tensor.element)),
+                value => value,
+            };
+            let part = match part {
+                "channel_id" => "handle",
+                "channel_type" => "type",
+                part => part,
+            };
+            joined.push((Cow::Borrowed(part), value));
         }
     }
     list.push((Cow::Borrowed(name), Attribute::Parts(Attributes(joined))));
     Ok(())
+}
+
+/// The word for a type of numbers.
+fn word<'m>(element: &Element) -> Cow<'m, str> {
+    match element {
+        Element::Float(bits) => format!("f{bits}").into(),
+        Element::BFloat16 => "bf16".into(),
+        Element::Signed(bits) => format!("i{bits}").into(),
+        Element::Unsigned(bits) => format!("ui{bits}").into(),
+        Element::Other(name) => name.clone().into(),
+        Element::Bool => "i1".into(),
+        _ => "".into(),
+    }
 }
 
 /// An empty list, or zero.
@@ -191,7 +218,8 @@ fn is_left_out(encoded: &str, name: &str, attribute: &Attribute<'_>) -> bool {
         | "operand_layouts"
         | "result_layouts"
         | "result_tilings" => encoded.starts_with("custom_call_") && is_empty(),
-        "has_side_effect" => matches!(attribute, Attribute::Bool(false)),
+        "source_target_pairs" => is_empty() && !encoded.starts_with("collective_"),
+        "has_side_effect" | "is_host_transfer" => matches!(attribute, Attribute::Bool(false)),
         "api_version" => matches!(attribute, Attribute::Int(1)),
         "composite_attributes" => is_empty(),
         _ => false,
