@@ -1,7 +1,6 @@
 //! The characters of a text, read in one pass, with what keeps readers in bounds: an allowance of memory and of steps in proportion to the text, and a
 //! limit of nesting.
 
-use crate::budget::Budget;
 use kiln_ir::error::{Error, Problem};
 use std::borrow::Cow;
 
@@ -18,6 +17,9 @@ pub(super) type Parsed<T> = Result<T, Broken>;
 
 /// How deep regions, lists and types may be nested together.
 const DEPTH: usize = 64;
+/// Bytes of what is read for each byte of text, and for every text.
+const PER_BYTE: usize = 16;
+const BASE: usize = 16 << 10;
 /// Steps for each byte of text, and for every text. More are needed only where aliases stand for each other.
 const STEPS_PER_BYTE: usize = 16;
 const STEPS: usize = 1 << 16;
@@ -28,7 +30,7 @@ pub(super) struct Scanner<'m> {
     at: usize,
     steps: usize,
     depth: usize,
-    budget: Budget,
+    left: usize,
     /// A place and its line, from which lines are counted on.
     counted: (usize, usize),
 }
@@ -41,7 +43,8 @@ impl<'m> Scanner<'m> {
             Error::malformed(place, "the text is not UTF-8")
         })?;
         let steps = bytes.len().saturating_mul(STEPS_PER_BYTE).saturating_add(STEPS);
-        Ok(Scanner { text, at: 0, steps, depth: 0, budget: Budget::new(bytes.len()), counted: (0, 1) })
+        let left = bytes.len().saturating_mul(PER_BYTE).saturating_add(BASE);
+        Ok(Scanner { text, at: 0, steps, depth: 0, left, counted: (0, 1) })
     }
 
     pub(super) fn at(&self) -> usize {
@@ -81,10 +84,16 @@ impl<'m> Scanner<'m> {
 
     /// Takes bytes from what the text may make the reader allocate.
     pub(super) fn charge(&mut self, bytes: usize) -> Parsed<()> {
-        match self.budget.charge(bytes) {
-            Ok(()) => Ok(()),
-            Err(_) => self.broken("it declares more data than a text of its size can contain"),
+        match self.left.checked_sub(bytes) {
+            Some(left) => self.left = left,
+            None => return self.broken("it declares more data than a text of its size can contain"),
         }
+        Ok(())
+    }
+
+    /// Gives bytes back to the allowance that are not kept.
+    pub(super) fn release(&mut self, bytes: usize) {
+        self.left = self.left.saturating_add(bytes);
     }
 
     /// Reads something that may contain its like.
@@ -146,6 +155,25 @@ impl<'m> Scanner<'m> {
     pub(super) fn peek(&mut self) -> u8 {
         self.space();
         self.text.as_bytes().get(self.at).copied().unwrap_or(0)
+    }
+
+    /// Whether this byte is next behind no space.
+    pub(super) fn next_is(&self, byte: u8) -> bool {
+        self.text.as_bytes().get(self.at) == Some(&byte)
+    }
+
+    /// Leaves out a character.
+    pub(super) fn advance(&mut self) {
+        self.at = self.text.len().min(self.at + 1);
+        while !self.text.is_char_boundary(self.at) {
+            self.at += 1;
+        }
+    }
+
+    /// Leaves out the rest of a line.
+    pub(super) fn line_rest(&mut self) {
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        self.at += rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
     }
 
     /// Whether nothing is left.

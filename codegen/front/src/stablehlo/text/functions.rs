@@ -210,7 +210,8 @@ impl<'m> Reader<'m> {
 
     fn push(&mut self, module: &mut Module<'m>, function: Option<Function<'m>>) -> Parsed<()> {
         let Some(function) = function else { return Ok(()) };
-        if module.functions.iter().any(|other| other.name == function.name) {
+        self.scan.charge(64)?;
+        if !self.functions.insert(function.name.clone()) {
             return self.scan.broken(format!("the function {} is defined twice", function.name));
         }
         self.scan.charge(size_of::<Function<'_>>())?;

@@ -11,11 +11,14 @@ mod special;
 mod tests;
 mod types;
 
+pub(super) use dense::bits_of;
+
 use super::module::{Module, Type, Value};
 use super::scanner::Scanner;
 use kiln_ir::error::Error;
 use locations::Location;
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 
 /// Reads a text.
 pub(super) fn read(bytes: &[u8]) -> Result<Module<'_>, Error> {
@@ -28,6 +31,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Module<'_>, Error> {
         types: Vec::new(),
         names: HashMap::new(),
         defined: Vec::new(),
+        functions: HashSet::new(),
         signature_of_function: None,
     };
     let module = reader.file(bytes);
@@ -78,6 +82,8 @@ struct Reader<'m> {
     names: HashMap<&'m str, (Value, usize)>,
     /// These names in the order of their definition.
     defined: Vec<&'m str>,
+    /// The names of the functions.
+    functions: HashSet<Cow<'m, str>>,
     /// The type that a dictionary gives a function.
     signature_of_function: Option<(Vec<Type>, Vec<Type>)>,
 }

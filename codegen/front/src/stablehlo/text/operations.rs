@@ -1,5 +1,6 @@
 //! Operations, their values and regions in MLIR's text.
 
+use super::pretty::canonical_name;
 use super::Reader;
 use crate::stablehlo::module::{Attributes, Operation, Region, Type, Value};
 use crate::stablehlo::scanner::Parsed;
@@ -144,7 +145,7 @@ impl<'m> Reader<'m> {
     /// An operation in the generic form: `"stablehlo.add"(%0, %1) <{…}> ({…}) {…} : (…) -> …`.
     fn generic(&mut self) -> Parsed<Draft<'m>> {
         let name = self.scan.string()?;
-        let mut draft = Draft::named(name);
+        let mut draft = Draft::named(canonical_name(name));
         self.scan.wants("(")?;
         draft.operands = self.operands_up_to(")")?;
         self.behind_operands(&mut draft)?;

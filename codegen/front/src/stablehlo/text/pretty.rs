@@ -31,6 +31,16 @@ fn attribute_of_clause<'m>(operation: &str, clause: &'m str) -> &'m str {
     }
 }
 
+/// The name of an operation in StableHLO, where it has that of the older dialect MHLO.
+pub(super) fn canonical_name(name: Cow<'_, str>) -> Cow<'_, str> {
+    match name.strip_prefix("mhlo.") {
+        None => name,
+        Some("erf") => "chlo.erf".into(),
+        Some("topk") => "chlo.top_k".into(),
+        Some(rest) => format!("stablehlo.{rest}").into(),
+    }
+}
+
 /// The attributes of an operation that are words without a name.
 fn words_of(operation: &str) -> &'static [&'static str] {
     match operation {
@@ -51,17 +61,18 @@ pub(super) struct Suffix {
 impl<'m> Reader<'m> {
     /// Reads an operation whose name has been read, at that place.
     pub(super) fn pretty(&mut self, name: &'m str, at: usize) -> Parsed<Draft<'m>> {
-        let name = match name {
-            // Inside of functions, the dialect of functions need not be named.
-            "call" => "func.call",
-            "return" => "func.return",
-            _ if !name.contains('.') => {
-                return self.scan.broken_at(at, format!("{name} is no operation of StableHLO"));
+        let name = match name.split_once('.') {
+            // Inside of functions, their dialect need not be named.
+            None if name == "call" => "func.call".into(),
+            None if name == "return" => "func.return".into(),
+            Some(("stablehlo" | "chlo" | "func" | "mhlo", _)) => canonical_name(name.into()),
+            _ => {
+                let what = format!("{name} is no operation of StableHLO");
+                return self.scan.unsupported(at, what, "export the model as StableHLO alone");
             }
-            name => name,
         };
         let draft = Draft::named(name);
-        match name {
+        match &*draft.name {
             "func.call" => self.call(draft),
             "stablehlo.constant" => self.constant(draft),
             "stablehlo.reduce" => self.reduce(draft),

@@ -1,7 +1,7 @@
 //! Operations whose pretty form is their own: with regions, windows or symbols.
 
 use super::operations::Draft;
-use super::pretty::Suffix;
+use super::pretty::{canonical_name, Suffix};
 use super::Reader;
 use crate::stablehlo::module::{Attribute, Attributes, Operation, Region, Type};
 use crate::stablehlo::scanner::Parsed;
@@ -239,7 +239,7 @@ impl<'m> Reader<'m> {
         self.scan.charge(2 * size_of::<Operation<'_>>())?;
         let place = || Cow::Owned(format!("line {line}"));
         let operation = Operation {
-            name: operation.into(),
+            name: canonical_name(operation.into()),
             operands: vec![left, right],
             results: vec![result],
             place: place(),

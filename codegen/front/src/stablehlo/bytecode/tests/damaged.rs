@@ -185,7 +185,7 @@ fn regions_are_not_too_deep() {
         let float = draft.ty(VHLO, &[4]);
         let scalar = draft.tensor(&[], float);
         let end = draft.op(plain("return_v1", &[], &[0]));
-        let mut region = draft.region(0, &[], &[end.clone()]);
+        let mut region = draft.region(0, &[], std::slice::from_ref(&end));
         for _ in 0..depth {
             let case =
                 draft.op(Op { name: "case_v1", operands: vec![0], regions: vec![region], ..Op::default() });
