@@ -9,6 +9,7 @@
 //! Axes have no order of their own in StableHLO. Ops on images see them in ONNX's order ([`NodeCx`](crate::onnx::lower::NodeCx) has the means), and passes remove
 //! the transposes.
 
+mod bytecode;
 mod hlo_text;
 #[cfg(feature = "stablehlo")]
 mod lower;
