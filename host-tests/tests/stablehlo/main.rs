@@ -60,6 +60,26 @@ fn hlo_text() {
     jax("hlo.txt", 60);
 }
 
+/// What can be read and computed has kernels, too.
+#[test]
+fn kernels() {
+    let Some(folder) = beside("conformance/frameworks/jax") else { return };
+    let only = std::env::var("CASE").unwrap_or_default();
+    let mut wrong = Vec::new();
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        let model = entry.unwrap().path();
+        let name = model.file_name().unwrap().to_string_lossy().into_owned();
+        let is_text = name.split_once('.').is_some_and(|(_, form)| form == "mlir");
+        if !is_text || !name.contains(&only) {
+            continue;
+        }
+        if let Err(error) = kiln_codegen::compile(&read(&model), "case", &Options::default()) {
+            wrong.push(format!("{name}: {}", error.to_string().replace('\n', " ")));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 #[test]
 fn samples() {
     let Some(folder) = beside("samples/jax") else { return };

@@ -27,4 +27,7 @@ pub(crate) use reader::READER;
 /// Whether the bytes look like such a module.
 pub(crate) fn is_stablehlo(bytes: &[u8]) -> bool {
     text::is_stablehlo_text(bytes)
+        || hlo_text::is_hlo_text(bytes)
+        || bytecode::is_bytecode(bytes)
+        || bytecode::is_jax_export(bytes)
 }
