@@ -191,7 +191,7 @@ fn along(
         let what = format!("a Fourier transform of {n} numbers cannot be compiled");
         return Err(Refusal::unsupported(what, format!("use at most {LONGEST} numbers")));
     }
-    cx.importer.means.budget.make(8 * inputs * outputs);
+    cx.made(8 * inputs * outputs)?;
     let scale = if inverse { 1.0 / n as f64 } else { 1.0 };
     let direction = if inverse { 1.0 } else { -1.0 };
     // Of a half, each number but the first and the middle one stands for two.

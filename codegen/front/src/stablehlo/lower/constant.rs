@@ -120,7 +120,7 @@ pub(super) fn counted(cx: &mut Cx<'_, '_, '_>, dims: &[usize], axis: usize, elem
     let mut own = vec![1; dims.len()];
     own[axis] = dims[axis];
     let dtype = slot::dtype(element)?;
-    cx.importer.means.budget.make(12 * dims[axis]);
+    cx.made(16 * dims[axis])?;
     let value = match dtype {
         DType::F32 => {
             let list: Vec<f32> = (0..dims[axis]).map(|k| k as f32).collect();

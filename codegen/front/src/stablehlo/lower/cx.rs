@@ -37,6 +37,17 @@ impl<'m, 'p> Cx<'_, 'm, 'p> {
         }
     }
 
+    /// Allows for constants that follow from few numbers of the file.
+    pub(super) fn made(&mut self, bytes: usize) -> Lowered {
+        match bytes < 4096 || self.importer.means.budget.inline(bytes.div_ceil(2048)) {
+            true => Ok(()),
+            false => {
+                let what = "it would be written out as too many numbers";
+                Err(crate::Refusal::unsupported(what, "use fewer, or store them in the model"))
+            }
+        }
+    }
+
     // ---- Operands
 
     /// Operand `k`, as a tensor.
@@ -92,6 +103,11 @@ impl<'m, 'p> Cx<'_, 'm, 'p> {
         self.means().data(value)
     }
 
+    /// Whether a value is a constant as it stands.
+    pub(super) fn is_constant(&self, value: ValueId) -> bool {
+        self.importer.means.graph.const_data(value).is_some()
+    }
+
     /// The integers of what follows from constants.
     pub(super) fn known_ints(&mut self, value: ValueId) -> Option<Vec<i64>> {
         let dtype = self.ty(value).dtype;
@@ -99,11 +115,13 @@ impl<'m, 'p> Cx<'_, 'm, 'p> {
     }
 
     /// The only number that a tensor has, if it is known: also of one that repeats it.
-    pub(super) fn known_number(&mut self, x: ValueId) -> Option<f64> {
-        if self.ty(x).shape.numel() > 4096 {
+    pub(super) fn known_number(&self, x: ValueId) -> Option<f64> {
+        // What follows from few constants is one.
+        let (ty, data) = (self.ty(x), self.importer.means.graph.const_data(x)?);
+        if ty.shape.numel() > 4096 {
             return None;
         }
-        let (dtype, data) = (self.ty(x).dtype, self.data(x)?);
+        let dtype = ty.dtype;
         let all: Vec<f64> = match dtype {
             kiln_ir::DType::F32 => data.to_f32().into_iter().map(f64::from).collect(),
             dtype => data.to_ints(dtype).into_iter().map(|x| x as f64).collect(),

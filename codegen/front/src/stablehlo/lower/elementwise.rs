@@ -148,7 +148,7 @@ pub(super) fn larger(cx: &mut Cx<'_, '_, '_>, function: Binary, x: &Tensor, y: &
         for (x, bound) in [(x, y), (y, x)] {
             let Some(bound) = cx.known_number(bound.value).filter(|bound| !bound.is_nan()) else { continue };
             let dims = cx.common(x, y).unwrap_or_default();
-            if dims != x.dims || cx.data(x.value).is_some() {
+            if dims != x.dims || cx.is_constant(x.value) {
                 continue;
             }
             let (lo, hi) = match function {
@@ -175,7 +175,7 @@ pub(super) fn larger(cx: &mut Cx<'_, '_, '_>, function: Binary, x: &Tensor, y: &
 fn clamp(cx: &mut Cx<'_, '_, '_>) -> Lowered<Tensor> {
     let (least, x, most) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
     // Bounds are as the operand, or numbers.
-    if cx.ty(x.value).dtype == DType::F32 && cx.data(x.value).is_none() {
+    if cx.ty(x.value).dtype == DType::F32 && !cx.is_constant(x.value) {
         let bounds = [cx.known_number(least.value), cx.known_number(most.value)];
         if let [Some(lo), Some(hi)] = bounds {
             if lo <= hi {

@@ -30,6 +30,8 @@ mod select;
 mod shape;
 mod slot;
 mod sort;
+#[cfg(test)]
+mod tests;
 mod window;
 
 use super::module::{Function, Module, Operation, Region, Value};

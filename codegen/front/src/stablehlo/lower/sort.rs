@@ -9,6 +9,9 @@ use kiln_ir::{DType, Op, Type, Unary, ValueId};
 
 pub(super) const OPERATORS: Operators = &[("chlo.top_k", All(top_k)), ("sort", All(sort))];
 
+/// Most operands that are sorted together.
+const MOST_OPERANDS: usize = 16;
+
 /// An operand by which others are ordered.
 struct Key {
     operand: usize,
@@ -44,6 +47,10 @@ fn sort(cx: &mut Cx<'_, '_, '_>) -> Lowered<Vec<Slot>> {
 fn keys(cx: &mut Cx<'_, '_, '_>, tensors: &[Tensor]) -> Lowered<Vec<Key>> {
     let region = cx.operation.regions.first().ok_or_else(|| malformed!("it has no comparator"))?;
     let count = tensors.len();
+    if count > MOST_OPERANDS {
+        let what = format!("sorting {count} tensors together cannot be compiled");
+        return Err(Refusal::unsupported(what, "sort places, and gather the others by them"));
+    }
     // For each trial, the operand that differs and whether the first is smaller; then pairs of operands that contradict each other.
     let mut trials: Vec<Vec<(usize, bool)>> = Vec::new();
     for k in 0..count {
