@@ -74,6 +74,16 @@ pub const FORMATS: &[Format] = &[
         reader: None,
     },
     Format {
+        name: "StableHLO",
+        ending: "mlir",
+        feature: "stablehlo",
+        is: crate::stablehlo::is_stablehlo,
+        #[cfg(feature = "stablehlo")]
+        reader: Some(&crate::stablehlo::READER),
+        #[cfg(not(feature = "stablehlo"))]
+        reader: None,
+    },
+    Format {
         name: "TensorFlow Lite",
         ending: "tflite",
         feature: "tflite",

@@ -19,6 +19,8 @@ mod inflate;
 mod interface;
 pub mod onnx;
 pub(crate) mod report;
+#[allow(dead_code)]
+mod stablehlo;
 mod summary;
 pub mod tflite;
 mod torch;

@@ -23,6 +23,11 @@ impl Report {
         self.entries.is_empty()
     }
 
+    /// How many operators, inputs and outputs were refused.
+    pub(crate) fn count(&self) -> usize {
+        self.entries.iter().map(|entry| 1 + entry.more.len()).sum()
+    }
+
     /// Notes a problem. `operator` is the index and name of a refused operator.
     fn add(&mut self, place: String, operator: Option<(usize, &str)>, what: String, help: String) {
         if let Some((index, name)) = operator {

@@ -52,6 +52,10 @@ impl Array {
             "i2" => (DType::I16, data.to_vec()),
             "i1" => (DType::I8, data.to_vec()),
             "u1" => (DType::U8, data.to_vec()),
+            // Wider unsigned integers are signed ones of the same bits.
+            "u2" => (DType::I16, data.to_vec()),
+            "u4" => (DType::I32, data.to_vec()),
+            "u8" => (DType::I64, data.to_vec()),
             "b1" => (DType::Bool, data.to_vec()),
             other => panic!("elements of type {other}"),
         };

@@ -1,0 +1,5 @@
+//! Tests of the reader of bytecode.
+
+mod corpus;
+mod damaged;
+mod files;

@@ -1,0 +1,82 @@
+//! XLA's HLO text, read as a module of StableHLO.
+//!
+//! A text is a list of computations, each a list of instructions. Those that are called become functions; those that an instruction applies (to reduce, to
+//! loop, to choose) become its regions. Tuples are taken apart: no value of the module is one.
+
+mod attributes;
+mod calls;
+mod emit;
+mod literals;
+mod operations;
+mod parse;
+mod shapes;
+#[cfg(test)]
+mod tests;
+mod windows;
+
+use super::module::{Module, Type};
+use super::scanner::Scanner;
+use kiln_ir::error::Error;
+use std::collections::HashMap;
+
+/// Reads a text.
+pub(super) fn read(bytes: &[u8]) -> Result<Module<'_>, Error> {
+    let mut scan = Scanner::new(bytes)?;
+    let module = parse::program(&mut scan).and_then(|program| emit::module(&mut scan, &program));
+    module.map_err(|broken| scan.error(broken))
+}
+
+/// Whether bytes look like such a text.
+pub(super) fn is_hlo_text(bytes: &[u8]) -> bool {
+    let mut rest = bytes;
+    // Comments and empty lines in front.
+    loop {
+        rest = rest.trim_ascii_start();
+        if !rest.starts_with(b"//") {
+            break;
+        }
+        let end = rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
+        rest = rest.get(end..).unwrap_or_default();
+    }
+    rest.strip_prefix(b"HloModule").and_then(|rest| rest.first()).is_some_and(u8::is_ascii_whitespace)
+}
+
+/// A text.
+#[derive(Default)]
+struct Program<'m> {
+    name: &'m str,
+    computations: HashMap<&'m str, Computation<'m>>,
+    /// The name of the computation that is the model.
+    entry: &'m str,
+}
+
+/// A computation: its instructions in an order in which they can be computed.
+#[derive(Default)]
+struct Computation<'m> {
+    instructions: Vec<Instruction<'m>>,
+    /// The instruction whose value is that of the computation.
+    root: usize,
+    /// The instruction of each parameter.
+    parameters: Vec<usize>,
+}
+
+/// An instruction.
+struct Instruction<'m> {
+    name: &'m str,
+    ty: Type,
+    opcode: &'m str,
+    /// Numbers of the instructions that are its operands.
+    operands: Vec<usize>,
+    /// Where its operands stand, and on which line.
+    at: usize,
+    line: usize,
+    /// Its attributes with the places of their values.
+    attributes: Vec<(&'m str, usize)>,
+}
+
+impl Instruction<'_> {
+    /// Where the value of an attribute stands.
+    fn attribute(&self, key: &str) -> Option<usize> {
+        self.attributes.iter().find(|(other, _)| *other == key).map(|(_, at)| *at)
+    }
+}
