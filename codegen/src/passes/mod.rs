@@ -3,7 +3,7 @@
 //! [`run`] is the pass manager. The order, and why:
 //!
 //! 1. `fold` first, so that everything after it sees constants.
-//! 2. `simplify` removes what does nothing, which brings the partners of fusions together.
+//! 2. `simplify` removes what does nothing, and `narrow_operands` what is there twice, which brings the partners of fusions together.
 //! 3. `cse` and `dce` leave one copy of what is used, so that the fusions see true use counts.
 //! 4. `fuse_pad` and `fuse_activation` make fewer, larger ops, and `merge_depthwise` one of several.
 //! 5. `constant_channels` finds channels that never change, now that activations are fused, and `dead_channels` removes them.
@@ -41,6 +41,7 @@ pub mod integer_states;
 pub mod lower_tables;
 pub mod mean_of_transposed;
 pub mod merge_depthwise;
+pub mod narrow_operands;
 pub mod odd_weights;
 pub mod permute_dense;
 pub mod planar;
@@ -86,6 +87,7 @@ macro_rules! passes {
 pub const REPEATED: &[Pass] = passes![
     fold,
     simplify,
+    narrow_operands,
     cse,
     dce,
     sink_transposes,

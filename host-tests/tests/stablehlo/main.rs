@@ -24,8 +24,7 @@ use std::sync::Mutex;
 const TOLERANCE: f32 = 1e-5;
 
 /// How names of the same module end in different forms.
-const FORMS: [&str; 6] =
-    ["mlir", "generic.mlir", "vhlo.mlirbc", "old.vhlo.mlirbc", "jaxexport", "hlo.txt"];
+const FORMS: [&str; 6] = ["mlir", "generic.mlir", "vhlo.mlirbc", "old.vhlo.mlirbc", "jaxexport", "hlo.txt"];
 
 /// A model with its arrays: `in_0`, …, `out_0`, …, of which the first axis counts cases.
 struct Case {
@@ -124,7 +123,9 @@ fn jax(form: &str, fewest: usize) {
         }
     }
     cases.sort_by(|a, b| a.name.cmp(&b.name));
-    let is_mine = |gap: &str| gap.strip_prefix("jax/").and_then(|name| name.split_once('.')).is_some_and(|(_, own)| own == form);
+    let is_mine = |gap: &str| {
+        gap.strip_prefix("jax/").and_then(|name| name.split_once('.')).is_some_and(|(_, own)| own == form)
+    };
     run(form, cases.iter().map(|case| (case.name.clone(), case)), |case| case.run(), is_mine, fewest);
 }
 
@@ -163,7 +164,9 @@ fn run<'c, C: Sync + 'c>(
         }
     }
     let mine = gaps.keys().filter(|name| is_mine(name) && name.contains(&only));
-    let prefix = |name: &String| verdicts.keys().next().is_some_and(|case| case.split('/').next() == name.split('/').next());
+    let prefix = |name: &String| {
+        verdicts.keys().next().is_some_and(|case| case.split('/').next() == name.split('/').next())
+    };
     wrong.extend(
         mine.filter(|name| prefix(name) && !verdicts.contains_key(name.as_str()))
             .map(|name| format!("{name} is a known gap, but no case")),

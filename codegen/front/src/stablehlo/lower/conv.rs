@@ -9,7 +9,8 @@ use super::{convert, Lowered, One, Operators, Refusal};
 use crate::onnx::lower::Set;
 use kiln_ir::ValueId;
 
-pub(super) const OPERATORS: Operators = &[("convolution", One(convolution)), ("dynamic_conv", One(convolution))];
+pub(super) const OPERATORS: Operators =
+    &[("convolution", One(convolution)), ("dynamic_conv", One(convolution))];
 
 /// Most products of bytes whose sum is exact in a float.
 const MOST_EXACT: usize = 1 << 10;
@@ -29,9 +30,15 @@ fn order(cx: &Cx<'_, '_, '_>, first: &str, second: &str, others: &str, rank: usi
 fn convolution(cx: &mut Cx<'_, '_, '_>) -> Lowered<Tensor> {
     let (x, w) = (cx.tensor(0)?, cx.tensor(1)?);
     let (rank, out, element) = (x.dims.len(), cx.result_dims(0)?, cx.element(0)?);
-    malformed_if!(rank < 2 || w.dims.len() != rank || out.len() != rank, "{:?} and {:?} do not fit", x.dims, w.dims);
+    malformed_if!(
+        rank < 2 || w.dims.len() != rank || out.len() != rank,
+        "{:?} and {:?} do not fit",
+        x.dims,
+        w.dims
+    );
     let axes = rank - 2;
-    let x_order = order(cx, "input_batch_dimension", "input_feature_dimension", "input_spatial_dimensions", rank)?;
+    let x_order =
+        order(cx, "input_batch_dimension", "input_feature_dimension", "input_spatial_dimensions", rank)?;
     let w_order = order(
         cx,
         "kernel_output_feature_dimension",
@@ -39,7 +46,8 @@ fn convolution(cx: &mut Cx<'_, '_, '_>) -> Lowered<Tensor> {
         "kernel_spatial_dimensions",
         rank,
     )?;
-    let y_order = order(cx, "output_batch_dimension", "output_feature_dimension", "output_spatial_dimensions", rank)?;
+    let y_order =
+        order(cx, "output_batch_dimension", "output_feature_dimension", "output_spatial_dimensions", rank)?;
     let (image, filters) = (shape::transposed(cx, &x, &x_order)?, shape::transposed(cx, &w, &w_order)?);
     let mut window = Window {
         strides: cx.sizes_or("window_strides", 1, axes)?,
@@ -123,8 +131,9 @@ impl Window {
             let (x, w) = (cx.dims(image), cx.dims(filters));
             image = cx.reshaped(image, &[x[0], x[1], 1])?;
             filters = cx.reshaped(filters, &[w[0], w[1], 1])?;
-            let y = Window { strides: vec![1], pads: vec![(0, 0)], spread: vec![1], dilations: vec![1], ..self }
-                .convolution(cx, image, filters)?;
+            let y =
+                Window { strides: vec![1], pads: vec![(0, 0)], spread: vec![1], dilations: vec![1], ..self }
+                    .convolution(cx, image, filters)?;
             let dims = cx.dims(y);
             return cx.reshaped(y, &dims[..2]);
         }
@@ -134,7 +143,8 @@ impl Window {
             }
         }
         // What the window does not do itself is done before: elements apart, and edges cut off.
-        let is_odd = self.spread.iter().any(|&step| step > 1) || self.pads.iter().any(|pad| pad.0 < 0 || pad.1 < 0);
+        let is_odd =
+            self.spread.iter().any(|&step| step > 1) || self.pads.iter().any(|pad| pad.0 < 0 || pad.1 < 0);
         if is_odd {
             let element = Element::Float(32);
             let x = cx.whole(image, &element);
@@ -143,12 +153,14 @@ impl Window {
             let side = |of: fn(&(i64, i64)) -> i64| -> Vec<i64> {
                 [0, 0].into_iter().chain(self.pads.iter().map(|pad| of(pad).min(0))).collect()
             };
-            let between: Vec<i64> = [0, 0].into_iter().chain(self.spread.iter().map(|&step| step as i64 - 1)).collect();
+            let between: Vec<i64> =
+                [0, 0].into_iter().chain(self.spread.iter().map(|&step| step as i64 - 1)).collect();
             let (low, high) = (side(|pad| pad.0), side(|pad| pad.1));
             image = shape::padded(cx, &x, &zero, &low, &high, &between)?.value;
             self.pads.iter_mut().for_each(|pad| *pad = (pad.0.max(0), pad.1.max(0)));
         }
-        let pads: Vec<i64> = self.pads.iter().map(|pad| pad.0).chain(self.pads.iter().map(|pad| pad.1)).collect();
+        let pads: Vec<i64> =
+            self.pads.iter().map(|pad| pad.0).chain(self.pads.iter().map(|pad| pad.1)).collect();
         let attributes = [
             ("strides", Set::Ints(&list(&self.strides))),
             ("dilations", Set::Ints(&list(&self.dilations))),
@@ -159,7 +171,12 @@ impl Window {
     }
 
     /// A convolution over elements apart is a transposed one, if its padding is less than its window reaches.
-    fn transposed(&self, cx: &mut Cx<'_, '_, '_>, image: ValueId, filters: ValueId) -> Lowered<Option<ValueId>> {
+    fn transposed(
+        &self,
+        cx: &mut Cx<'_, '_, '_>,
+        image: ValueId,
+        filters: ValueId,
+    ) -> Lowered<Option<ValueId>> {
         let w = cx.dims(filters);
         let axes = self.strides.len();
         if axes > 2 || self.strides.iter().any(|&stride| stride != 1) || cx.data(filters).is_none() {

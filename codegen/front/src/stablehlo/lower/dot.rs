@@ -61,9 +61,17 @@ fn any(cx: &mut Cx<'_, '_, '_>, numbers: &Numbers) -> Lowered<Vec<Slot>> {
 }
 
 /// An operand as \[batch, rows, summed\], and the sizes of its rows.
-fn matrix(cx: &mut Cx<'_, '_, '_>, x: &Tensor, batch: &[usize], summed: &[usize]) -> Lowered<(Tensor, [usize; 3], Vec<usize>)> {
+fn matrix(
+    cx: &mut Cx<'_, '_, '_>,
+    x: &Tensor,
+    batch: &[usize],
+    summed: &[usize],
+) -> Lowered<(Tensor, [usize; 3], Vec<usize>)> {
     let rank = x.dims.len();
-    malformed_if!(batch.iter().chain(summed).any(|&axis| axis >= rank), "it has no axes {batch:?}, {summed:?}");
+    malformed_if!(
+        batch.iter().chain(summed).any(|&axis| axis >= rank),
+        "it has no axes {batch:?}, {summed:?}"
+    );
     let free: Vec<usize> = (0..rank).filter(|axis| !batch.contains(axis) && !summed.contains(axis)).collect();
     let perm: Vec<usize> = batch.iter().chain(&free).chain(summed).copied().collect();
     let turned = shape::transposed(cx, x, &perm)?;
@@ -91,7 +99,11 @@ fn product(
         return Ok(Tensor::of(value, out, element));
     }
     if k == 0 {
-        let zero = Tensor::of(cx.means().int_constant("zero", DType::I32, &vec![1; out.len()], &[0])?, out, &Element::Signed(32));
+        let zero = Tensor::of(
+            cx.means().int_constant("zero", DType::I32, &vec![1; out.len()], &[0])?,
+            out,
+            &Element::Signed(32),
+        );
         return convert::converted(cx, &zero, element);
     }
     let is_float = slot::is_float(&x.element) && slot::is_float(&y.element);
@@ -137,7 +149,12 @@ fn product(
 }
 
 /// Products of floats.
-fn matrices(cx: &mut Cx<'_, '_, '_>, a: ValueId, b: ValueId, [batch, m, n, k]: [usize; 4]) -> Lowered<ValueId> {
+fn matrices(
+    cx: &mut Cx<'_, '_, '_>,
+    a: ValueId,
+    b: ValueId,
+    [batch, m, n, k]: [usize; 4],
+) -> Lowered<ValueId> {
     if batch == 1 && cx.data(b).is_some() {
         let (a, b) = (cx.reshaped(a, &[m, k])?, cx.reshaped(b, &[n, k])?);
         return cx.means().layer(a, b);

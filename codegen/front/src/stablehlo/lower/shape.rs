@@ -11,11 +11,14 @@ pub(super) const OPERATORS: Operators = &[
     ("broadcast_in_dim", All(|cx| moved(cx, broadcast_in_dim))),
     ("concatenate", All(concatenate)),
     ("dynamic_broadcast_in_dim", All(|cx| moved(cx, broadcast_in_dim))),
-    ("dynamic_iota", super::One(|cx| {
-        let (dims, element) = (cx.result_dims(0)?, cx.element(0)?);
-        let axis = cx.axis("iota_dimension", dims.len())?;
-        super::constant::counted(cx, &dims, axis, &element)
-    })),
+    (
+        "dynamic_iota",
+        super::One(|cx| {
+            let (dims, element) = (cx.result_dims(0)?, cx.element(0)?);
+            let axis = cx.axis("iota_dimension", dims.len())?;
+            super::constant::counted(cx, &dims, axis, &element)
+        }),
+    ),
     ("dynamic_reshape", All(|cx| moved(cx, reshape))),
     ("dynamic_slice", All(|cx| moved(cx, dynamic_slice))),
     ("dynamic_update_slice", super::One(dynamic_update_slice)),
@@ -69,7 +72,10 @@ fn placed(cx: &mut Cx<'_, '_, '_>, x: &Tensor, dims: &[usize], places: &[usize])
     if !is_in_order {
         let mut order: Vec<usize> = (0..places.len()).collect();
         order.sort_by_key(|&k| places[k]);
-        malformed_if!(order.windows(2).any(|pair| places[pair[0]] == places[pair[1]]), "an axis is named twice");
+        malformed_if!(
+            order.windows(2).any(|pair| places[pair[0]] == places[pair[1]]),
+            "an axis is named twice"
+        );
         value = cx.means().transposed(value, &order)?;
     }
     let value = cx.reshaped(value, &wide)?;
@@ -110,7 +116,8 @@ pub(super) fn reshaped(cx: &mut Cx<'_, '_, '_>, x: &Tensor, dims: &[usize]) -> L
     let kept = |dims: &[usize]| dims.iter().copied().filter(|&dim| dim != 1).collect::<Vec<_>>();
     if own != x.dims && kept(&x.dims) == kept(dims) {
         let mut sizes = x.dims.iter().zip(&own).filter(|(dim, _)| **dim != 1).map(|(_, own)| *own);
-        let wide: Vec<usize> = dims.iter().map(|&dim| if dim == 1 { 1 } else { sizes.next().unwrap_or(1) }).collect();
+        let wide: Vec<usize> =
+            dims.iter().map(|&dim| if dim == 1 { 1 } else { sizes.next().unwrap_or(1) }).collect();
         let value = cx.reshaped(x.value, &wide)?;
         return Ok(Tensor::of(value, dims, &x.element));
     }
@@ -195,7 +202,10 @@ fn real_dynamic_slice(cx: &mut Cx<'_, '_, '_>, x: &Tensor) -> Lowered<Tensor> {
         };
         let list = cx.known_ints(value).ok_or_else(unknown)?;
         let list: Option<Vec<usize>> = list.iter().map(|&at| usize::try_from(at).ok()).collect();
-        lists.push(list.filter(|list| list.len() == x.dims.len()).ok_or_else(|| malformed!("its bounds do not fit"))?);
+        lists.push(
+            list.filter(|list| list.len() == x.dims.len())
+                .ok_or_else(|| malformed!("its bounds do not fit"))?,
+        );
     }
     sliced(cx, x, &lists[0], &lists[1], &lists[2])
 }
@@ -224,7 +234,9 @@ fn concatenate(cx: &mut Cx<'_, '_, '_>) -> Lowered<Vec<Slot>> {
     if complex::is_complex(cx) {
         let (mut res, mut ims) = (Vec::new(), Vec::new());
         for slot in &cx.operands {
-            let Slot::Complex(re, im) = slot else { return Err(malformed!("its operands are of several types")) };
+            let Slot::Complex(re, im) = slot else {
+                return Err(malformed!("its operands are of several types"));
+            };
             res.push(re.clone());
             ims.push(im.clone());
         }
@@ -270,7 +282,8 @@ fn pad(cx: &mut Cx<'_, '_, '_>) -> Lowered<Tensor> {
         malformed_if!(!is_sound, "its {name} is {list:?} for {rank} axes");
         Ok(list)
     };
-    let (low, high, between) = (sizes("edge_padding_low")?, sizes("edge_padding_high")?, sizes("interior_padding")?);
+    let (low, high, between) =
+        (sizes("edge_padding_low")?, sizes("edge_padding_high")?, sizes("interior_padding")?);
     padded(cx, &x, &filler, &low, &high, &between)
 }
 
@@ -292,7 +305,8 @@ pub(super) fn padded(
     for axis in 0..rank {
         let inner = x.dims[axis] as i64 + between[axis] * (x.dims[axis] as i64 - 1).max(0);
         let size = inner + low[axis] + high[axis];
-        let size = usize::try_from(size).map_err(|_| malformed!("of {:?}, it leaves {size} elements", x.dims))?;
+        let size =
+            usize::try_from(size).map_err(|_| malformed!("of {:?}, it leaves {size} elements", x.dims))?;
         dims.push(size);
     }
     crate::onnx::lower::check_size(DType::I64, &dims)?;
@@ -374,7 +388,11 @@ fn dynamic_slice(cx: &mut Cx<'_, '_, '_>, x: &Tensor) -> Lowered<Tensor> {
         "its sizes {sizes:?} do not fit {:?}",
         x.dims
     );
-    malformed_if!(sizes.iter().zip(&x.dims).any(|(size, dim)| size > dim), "{sizes:?} of {:?} are too many", x.dims);
+    malformed_if!(
+        sizes.iter().zip(&x.dims).any(|(size, dim)| size > dim),
+        "{sizes:?} of {:?} are too many",
+        x.dims
+    );
     let starts = starts(cx, 1, x, &sizes)?;
     if let Some(start) = known_starts(&starts) {
         let limit: Vec<usize> = start.iter().zip(&sizes).map(|(start, size)| start + size).collect();
@@ -441,8 +459,14 @@ fn known_starts(starts: &[Start]) -> Option<Vec<usize>> {
 /// dynamic_update_slice: elements of the update where they lie, else those of the operand.
 fn dynamic_update_slice(cx: &mut Cx<'_, '_, '_>) -> Lowered<Tensor> {
     let (x, update) = (cx.tensor(0)?, cx.tensor(1)?);
-    let fits = update.dims.len() == x.dims.len() && update.dims.iter().zip(&x.dims).all(|(own, dim)| own <= dim);
-    malformed_if!(!fits || cx.operands.len() != x.dims.len() + 2, "{:?} does not fit {:?}", update.dims, x.dims);
+    let fits =
+        update.dims.len() == x.dims.len() && update.dims.iter().zip(&x.dims).all(|(own, dim)| own <= dim);
+    malformed_if!(
+        !fits || cx.operands.len() != x.dims.len() + 2,
+        "{:?} does not fit {:?}",
+        update.dims,
+        x.dims
+    );
     if update.numel() == 0 {
         return Ok(x);
     }

@@ -24,7 +24,19 @@ fn explore() {
             if live.insert(id.0) {
                 let node = graph.node(id);
                 let text = format!("{:?}", node.op);
-                let name: String = text.split(['{', ',']).take(if text.starts_with("Unary") || text.starts_with("Binary") || text.starts_with("Reduce") { 2 } else { 1 }).collect();
+                let name: String = text
+                    .split(['{', ','])
+                    .take(
+                        if text.starts_with("Unary")
+                            || text.starts_with("Binary")
+                            || text.starts_with("Reduce")
+                        {
+                            2
+                        } else {
+                            1
+                        },
+                    )
+                    .collect();
                 *counts.entry(name).or_insert(0) += 1;
                 open.extend(node.operands.iter());
             }
