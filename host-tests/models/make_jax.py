@@ -26,15 +26,18 @@ def numbers(*shape):
 
 
 def image():
-    """[1, 8, 8, 2] to five probabilities: convolutions, pooling, a residual connection, softmax."""
-    first, scale, body, last, bias = numbers(3, 3, 2, 8), numbers(8) + 1, numbers(3, 3, 1, 8), numbers(8, 5), numbers(5)
-    form = ("NHWC", "HWIO", "NHWC")
+    """[1, 8, 8, 2] to five probabilities: the layers of make_torch.py's, channel-last."""
+    first, scale, shift, last, bias = numbers(3, 3, 2, 8), numbers(8) + 1, numbers(8), numbers(8, 5), numbers(5)
+    depthwise, depthwise_bias, pointwise, pointwise_bias = numbers(3, 3, 1, 8), numbers(8), numbers(1, 1, 8, 8), numbers(8)
+
+    def conv(x, weights, groups=1):
+        form = ("NHWC", "HWIO", "NHWC")
+        return lax.conv_general_dilated(x, weights, (1, 1), "SAME", dimension_numbers=form, feature_group_count=groups)
 
     def network(image):
-        x = lax.conv_general_dilated(image, first, (1, 1), "SAME", dimension_numbers=form)
-        x = jnp.clip(x * scale, 0, 6)
+        x = jax.nn.relu6(conv(image, first) * scale + shift)
         x = lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
-        x = x + jax.nn.relu(lax.conv_general_dilated(x, body, (1, 1), "SAME", dimension_numbers=form, feature_group_count=8))
+        x = x + jax.nn.hard_swish(conv(conv(x, depthwise, 8) + depthwise_bias, pointwise) + pointwise_bias)
         return jax.nn.softmax(x.mean((1, 2)) @ last + bias)
 
     return network, (1, 8, 8, 2)
@@ -60,17 +63,19 @@ def recurrent():
 
 
 def attention():
-    """A block of a transformer, [1, 5, 8] to [1, 5, 8]."""
-    into, out, wide, narrow, gain = numbers(8, 24), numbers(8, 8), numbers(8, 16), numbers(16, 8), numbers(8) + 1
+    """A block of a transformer, [1, 5, 8] to [1, 5, 8]: the layers of make_torch.py's."""
+    into, out, wide, narrow = numbers(8, 24), numbers(8, 8), numbers(8, 16), numbers(16, 8)
+    biases = [numbers(n) for n in (24, 8, 16, 8)]
+    gains, shifts = [numbers(8) + 1, numbers(8) + 1], [numbers(8), numbers(8)]
 
-    def norm(x):
-        return (x - x.mean(-1, keepdims=True)) * lax.rsqrt(x.var(-1, keepdims=True) + 1e-5) * gain
+    def norm(x, k):
+        return (x - x.mean(-1, keepdims=True)) * lax.rsqrt(x.var(-1, keepdims=True) + 1e-5) * gains[k] + shifts[k]
 
     def network(tokens):
-        q, k, v = jnp.split((norm(tokens) @ into).reshape(1, 5, 2, 12), 3, axis=-1)
-        weights = jax.nn.softmax(jnp.einsum("bqhd,bkhd->bhqk", q, k) / 2)
-        x = tokens + jnp.einsum("bhqk,bkhd->bqhd", weights, v).reshape(1, 5, 8) @ out
-        return x + jax.nn.gelu(norm(x) @ wide) @ narrow
+        q, k, v = (norm(tokens, 0) @ into + biases[0]).reshape(1, 5, 3, 2, 4).transpose(2, 0, 3, 1, 4)
+        weights = jax.nn.softmax(q @ k.swapaxes(2, 3) / 2)
+        x = tokens + (weights @ v).transpose(0, 2, 1, 3).reshape(1, 5, 8) @ out + biases[1]
+        return x + jax.nn.gelu(norm(x, 1) @ wide + biases[2], approximate=False) @ narrow + biases[3]
 
     return network, (1, 5, 8)
 

@@ -2,11 +2,12 @@
 """Small networks as PyTorch writes them, with PyTorch's outputs. Weights are random.
 
     python3.11 -m venv venv
-    venv/bin/pip install torch==2.15.0 numpy==2.3.5
-    venv/bin/python make_torch.py     # writes torch/<name>.pt2 (torch.export), torch/<name>.pt (TorchScript, frozen) and torch/<name>.npz
+    venv/bin/pip install torch==2.15.0 onnx==1.22.0 onnxscript==0.7.2 numpy==2.3.5
+    venv/bin/python make_torch.py
 
-A golden file has `in_k` and `out_k`, for the k-th input and output; the first axis counts cases. Those of `stream`, which writes
-into buffers, are consecutive calls. Both files of a network have the same weights.
+writes each network to torch/: <name>.pt2 (torch.export), <name>.pt (TorchScript, frozen), <name>.onnx (torch.onnx) and <name>.npz. A golden file has
+`in_k` and `out_k`, for the k-th input and output; the first axis counts cases. Those of `stream`, which writes into buffers, are
+consecutive calls; ONNX has no buffers. All files of a network have the same weights.
 """
 import io
 import pathlib
@@ -116,12 +117,21 @@ def repacked(archive, root):
     return out.getvalue()
 
 
+def as_onnx(model, inputs):
+    model = torch.onnx.export(model, inputs, external_data=False).model_proto
+    for part in [model.graph, *model.graph.node, *model.graph.value_info, *model.graph.input, *model.graph.output]:
+        del part.metadata_props[:]  # lines of this machine's files
+    return model.SerializeToString()
+
+
 def record(name, model, shape):
     model = model.eval()
     for layer in model.modules():
         if isinstance(layer, nn.BatchNorm2d):
             layer.running_mean.uniform_(-0.2, 0.2), layer.running_var.uniform_(0.5, 2)
     files = {"pt2": exported(model, (torch.zeros(shape),)), "pt": scripted(model)}
+    if not list(model.buffers(recurse=False)):
+        files["onnx"] = as_onnx(model, (torch.zeros(shape),))
     inputs = torch.randn(CASES, *shape)
     with torch.no_grad():
         outputs = torch.stack([model(x).clone() for x in inputs])

@@ -2,63 +2,93 @@ module @jit_network attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas
   func.func public @main(%arg0: tensor<1x8x8x2xf32>) -> (tensor<1x5xf32> {jax.result_info = "result"}) {
     %cst = stablehlo.constant dense<"0x350B043CFF17A43E7ECC933EA455F6BDD7D58FBDF593FEBD3782093EB18158BC8544343E31EFDEBEE80CBD3EC032BABC2E37243E9BD803BD6FFFB6BD3D8DDF3DFD00473E9C8743BD5E8113BDE67F253E8D1052BE50C1B6BE3AAABE3DE0D821BEF0BEE7BEB27A44BEC6B7E1BDC2FE8FBE211CB4BE697C0D3C2D8F583EFF1261BD437933BEF2D7B93D851C2D3E12D290BDE675033E1FB57B3EA4CD47BD725944BE39D1A73D5CFD6E3DAF9A843ECC059BBEB2AF1FBE9B4C4ABE9942D1BE0A21F43CDDC7FE3D4F5032BE2238A73E0261463E4C6C173E4DE9C13DD9A8663E24BEA0BE722D143E567C113ED753D5BE8C84A73D12C471BDACA03C3E7EF1D3BD14E28CBB2C80A53D667E53BE0D7A103EABABCABCF8BAED3D86E6FBBD1315833E2E12123E32DF2BBD5487183ED506983E8428D83E04E6BDBEE426553E3E7FE03DB63BB5BCBFF772BE8BB7973E174498BE63D6083EDE1B9D3E210CC1BEE80792BDE7FE9DBE659E6B3D0EC1B63EAC33F43E0295D6BEE9C40ABE99CE293E1699BE3E7853CB3D311734BE496E8F3DB75B80BBDFB244BD744531BEF6EFBA3D7E9E943D608AB3BC8F0656BD2B109BBE94AFEABD0498913ECEF837BDF6BDADBE3B0AA13E02F8FF3D2C67FE3EF767713C00B8DEBD7DB3AEBE9EC29F3E340B1B3FE02346BE352E1CBE46E50F3E546948BE7C9A82BD7FDFA8BDF952393D491F843E5870AA3B8EC95D3E22B0CABDFD3B9E3D230501BFA6FAAEBED819403E1D700EBEBFF70B3E55E6023E70929F3E18F3433ECB75753E879FD7BC998928BE819130BE7496EBBDE75888BE"> : tensor<3x3x2x8xf32>
     %cst_0 = stablehlo.constant dense<[0.452556431, 0.907430946, 1.25161195, 0.661109209, -0.923682808, 0.92771703, 1.22534585, 2.08447552]> : tensor<8xf32>
-    %cst_1 = stablehlo.constant dense<[[[[0.192621306, -0.214520231, -0.24125886, 0.670199156, 0.252212644, 0.610479951, 0.709814846, -0.272694558]], [[0.128423095, 0.152722329, 0.186537415, 0.180634081, 0.0673515424, 0.0580430813, -0.500833333, -0.0551337264]], [[-0.249206573, 4.202910e-02, -0.155848756, 0.206173584, 0.273025244, 0.102897458, 0.105389379, 0.030982228]]], [[[-0.14926596, -0.0548337549, -0.165215358, 0.129329041, 0.00470447075, 0.193763733, -0.442882776, 0.295926303]], [[-0.254232079, -0.244760722, -0.0658143312, -0.187794864, 0.0970417335, -0.191388264, -0.356492519, -0.281934261]], [[0.437327772, 0.0147527764, -0.389176756, 0.00279246783, -0.518648803, 0.596522212, -0.508159399, 0.159584239]]], [[[0.181208551, -0.483335912, 0.100092173, 0.332390666, 0.155858427, 0.0870054215, 0.31636557, 0.0536348484]], [[0.112141766, -0.0422371812, 0.210601911, -0.313794702, 0.263921082, -0.168433845, -0.36355111, 0.121749654]], [[0.564318538, 0.320559412, -0.17188327, 0.232686564, -0.15140304, -0.0413398184, 0.0298428312, -0.772406101]]]]> : tensor<3x3x1x8xf32>
-    %cst_2 = stablehlo.constant dense<[[0.0677460507, -0.364021808, -0.246567652, -0.521275699, -0.536184311], [-0.333494335, 0.291892737, 0.589034557, -8.911350e-03, 0.386006385], [-0.093331255, -0.675984502, 0.0530035272, 0.157560453, -0.151538834], [0.106852405, 0.202429205, -0.305260658, -0.522139728, -0.0782251581], [-0.0746211707, -0.124685273, 0.349044442, 0.610087752, -0.147306964], [0.247093767, 0.332669377, 0.252138883, 0.370342314, -0.137618527], [0.261561036, 0.715762436, 0.28413868, -0.219165504, 0.214858815], [0.446318835, 0.130456358, -0.199192226, 0.545561373, -0.441859365]]> : tensor<8x5xf32>
-    %cst_3 = stablehlo.constant dense<[0.503425062, -0.0161755737, -1.19366574, 1.21944964, 0.347887605]> : tensor<5xf32>
+    %cst_1 = stablehlo.constant dense<[0.577863872, -0.643560707, -0.723776579, 2.01059747, 0.75663793, 1.83143985, 2.1294446, -0.818083643]> : tensor<8xf32>
+    %cst_2 = stablehlo.constant dense<[[[[0.0870054215, 0.31636557, 0.0536348484, 0.112141766, -0.0422371812, 0.210601911, -0.313794702, 0.263921082]], [[-0.168433845, -0.36355111, 0.121749654, 0.564318538, 0.320559412, -0.17188327, 0.232686564, -0.15140304]], [[-0.0413398184, 0.0298428312, -0.772406101, 0.0638715922, -0.343203068, -0.232466206, -0.491463482, -0.50551939]]], [[[-0.314421475, 0.275199085, 0.555347145, -0.00840170122, 0.363930315, -0.0879935473, -0.637324273, 0.0499722064]], [[0.148549423, -0.142872185, 0.100741409, 0.190852076, -0.287802517, -0.492278039, -0.07375139, -0.0703535154]], [[-0.117554404, 0.329082251, 0.575196266, -0.138882339, 0.232962236, 0.313643694, 0.237718806, 0.349162102]]], [[[-0.129747987, 0.246602118, 0.674827337, 0.267888516, -0.206631228, 0.202570826, 0.420793444, 0.122995429]], [[-0.187800229, 0.514360189, -0.416589022, 0.167808354, -0.00539185805, -0.397888571, 0.406483233, 0.115962528]], [[-0.388932735, 0.200576112, -0.143866807, -0.634262859, -0.229635045, 0.0878504812, 0.211900964, 0.055188302]]]]> : tensor<3x3x1x8xf32>
+    %cst_3 = stablehlo.constant dense<[0.0451650098, 0.469990015, -0.210976109, 1.17695463, 0.148641646, 0.29392156, 0.540798962, -1.05716884]> : tensor<8xf32>
+    %cst_4 = stablehlo.constant dense<[[[[-0.250749558, 0.540434301, 0.118549526, -0.0999198704, 0.120732658, -0.170279175, 0.0984880551, -0.235420972], [0.0975873917, -0.557802081, 0.470551193, -1.813580e-01, -0.559053183, -0.0791399926, -0.131166965, 0.0538809784], [-0.404907227, 0.140525311, 1.28112459, -0.452077299, 0.119400486, -0.109855704, 0.0680973157, -0.640571237], [-0.406943262, 0.16251418, -0.013582821, 5.781440e-01, -0.249183506, 0.0616948977, 1.02994394, -0.270666838], [-0.319553405, -0.0124203609, -0.0157552864, 0.298458219, 0.0458119884, -0.267547756, 0.0747488067, 0.932884812], [0.449639887, -0.983645319, -0.0502105616, -0.30939123, 0.220003024, -0.0612578914, 0.683311164, 0.329241484], [0.314804971, 0.0659628287, -0.0142473718, 0.120271765, 0.457950562, 0.18893531, -0.124144107, 0.450810492], [0.0679212734, -0.0274410695, -0.279793978, -0.200108483, -0.224876493, -0.987247347, 0.359509408, 0.20028007]]]]> : tensor<1x1x8x8xf32>
+    %cst_5 = stablehlo.constant dense<[-0.214270592, 1.04598379, 0.437987775, 0.371567488, -2.47476363, -0.233015925, 0.532189131, 1.60968685]> : tensor<8xf32>
+    %cst_6 = stablehlo.constant dense<[[0.136213273, 0.1619865, 0.197852805, 0.191591367, 0.0714371055], [0.0615639836, -0.531213939, -0.0584781505, -0.264323473, 0.0445785932], [-0.16530256, 0.218680114, 2.895870e-01, 0.109139234, 0.11178232], [0.0328616165, -0.158320457, -0.0581599809, -0.175237343, 0.137174174], [0.00498984475, 0.205517471, -0.46974811, 0.313877255, -0.269653827], [-0.259607971, -0.0698066354, -0.199186534, 0.102928303, -0.202997908], [-0.378117412, -0.299036443, 0.463856161, 0.0156476814, -0.412784278], [0.00296185934, -0.550110102, 0.632707297, -0.538984418, 0.169264644]]> : tensor<8x5xf32>
+    %cst_7 = stablehlo.constant dense<[0.543625653, -1.4500078, 0.300276518, 0.997172057, 0.467575282]> : tensor<5xf32>
     %0 = stablehlo.convolution(%arg0, %cst) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [1, 1], pad = [[1, 1], [1, 1]], lhs_dilate = [1, 1], rhs_dilate = [1, 1], reverse = [false, false]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, precision_config = [#stablehlo<precision DEFAULT>, #stablehlo<precision DEFAULT>]} : (tensor<1x8x8x2xf32>, tensor<3x3x2x8xf32>) -> tensor<1x8x8x8xf32>
     %1 = stablehlo.broadcast_in_dim %cst_0, dims = [3] : (tensor<8xf32>) -> tensor<1x1x1x8xf32>
     %2 = stablehlo.broadcast_in_dim %1, dims = [0, 1, 2, 3] : (tensor<1x1x1x8xf32>) -> tensor<1x8x8x8xf32>
     %3 = stablehlo.multiply %0, %2 : tensor<1x8x8x8xf32>
-    %c = stablehlo.constant dense<0> : tensor<i32>
-    %c_4 = stablehlo.constant dense<6> : tensor<i32>
-    %4 = call @clip(%3, %c, %c_4) : (tensor<1x8x8x8xf32>, tensor<i32>, tensor<i32>) -> tensor<1x8x8x8xf32>
-    %cst_5 = stablehlo.constant dense<0xFF800000> : tensor<f32>
-    %5 = stablehlo.broadcast_in_dim %cst_5, dims = [] : (tensor<f32>) -> tensor<f32>
-    %6 = "stablehlo.reduce_window"(%4, %5) <{base_dilations = array<i64: 1, 1, 1, 1>, padding = dense<0> : tensor<4x2xi64>, window_dilations = array<i64: 1, 1, 1, 1>, window_dimensions = array<i64: 1, 2, 2, 1>, window_strides = array<i64: 1, 2, 2, 1>}> ({
-    ^bb0(%arg1: tensor<f32>, %arg2: tensor<f32>):
-      %27 = stablehlo.maximum %arg1, %arg2 : tensor<f32>
-      stablehlo.return %27 : tensor<f32>
-    }) : (tensor<1x8x8x8xf32>, tensor<f32>) -> tensor<1x4x4x8xf32>
-    %7 = stablehlo.convolution(%6, %cst_1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [1, 1], pad = [[1, 1], [1, 1]], lhs_dilate = [1, 1], rhs_dilate = [1, 1], reverse = [false, false]} {batch_group_count = 1 : i64, feature_group_count = 8 : i64, precision_config = [#stablehlo<precision DEFAULT>, #stablehlo<precision DEFAULT>]} : (tensor<1x4x4x8xf32>, tensor<3x3x1x8xf32>) -> tensor<1x4x4x8xf32>
-    %8 = call @relu(%7) : (tensor<1x4x4x8xf32>) -> tensor<1x4x4x8xf32>
-    %9 = stablehlo.add %6, %8 : tensor<1x4x4x8xf32>
-    %cst_6 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
-    %10 = stablehlo.reduce(%9 init: %cst_6) applies stablehlo.add across dimensions = [1, 2] : (tensor<1x4x4x8xf32>, tensor<f32>) -> tensor<1x8xf32>
-    %cst_7 = stablehlo.constant dense<1.600000e+01> : tensor<f32>
-    %11 = stablehlo.broadcast_in_dim %cst_7, dims = [] : (tensor<f32>) -> tensor<1x8xf32>
-    %12 = stablehlo.divide %10, %11 : tensor<1x8xf32>
-    %13 = stablehlo.dot_general %12, %cst_2, contracting_dims = [1] x [0], precision = [DEFAULT, DEFAULT] : (tensor<1x8xf32>, tensor<8x5xf32>) -> tensor<1x5xf32>
-    %14 = stablehlo.broadcast_in_dim %cst_3, dims = [1] : (tensor<5xf32>) -> tensor<1x5xf32>
-    %15 = stablehlo.add %13, %14 : tensor<1x5xf32>
+    %4 = stablehlo.broadcast_in_dim %cst_1, dims = [3] : (tensor<8xf32>) -> tensor<1x1x1x8xf32>
+    %5 = stablehlo.broadcast_in_dim %4, dims = [0, 1, 2, 3] : (tensor<1x1x1x8xf32>) -> tensor<1x8x8x8xf32>
+    %6 = stablehlo.add %3, %5 : tensor<1x8x8x8xf32>
+    %7 = call @relu6(%6) : (tensor<1x8x8x8xf32>) -> tensor<1x8x8x8xf32>
     %cst_8 = stablehlo.constant dense<0xFF800000> : tensor<f32>
-    %16 = stablehlo.reduce(%15 init: %cst_8) applies stablehlo.maximum across dimensions = [1] : (tensor<1x5xf32>, tensor<f32>) -> tensor<1xf32>
-    %cst_9 = stablehlo.constant dense<0xFF800000> : tensor<f32>
-    %17 = stablehlo.broadcast_in_dim %cst_9, dims = [] : (tensor<f32>) -> tensor<1xf32>
-    %18 = stablehlo.maximum %17, %16 : tensor<1xf32>
-    %19 = stablehlo.broadcast_in_dim %18, dims = [0] : (tensor<1xf32>) -> tensor<1x1xf32>
-    %20 = stablehlo.broadcast_in_dim %19, dims = [0, 1] : (tensor<1x1xf32>) -> tensor<1x5xf32>
-    %21 = stablehlo.subtract %15, %20 : tensor<1x5xf32>
-    %22 = stablehlo.exponential %21 : tensor<1x5xf32>
-    %cst_10 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
-    %23 = stablehlo.reduce(%22 init: %cst_10) applies stablehlo.add across dimensions = [1] : (tensor<1x5xf32>, tensor<f32>) -> tensor<1xf32>
-    %24 = stablehlo.broadcast_in_dim %23, dims = [0] : (tensor<1xf32>) -> tensor<1x1xf32>
-    %25 = stablehlo.broadcast_in_dim %24, dims = [0, 1] : (tensor<1x1xf32>) -> tensor<1x5xf32>
-    %26 = stablehlo.divide %22, %25 : tensor<1x5xf32>
-    return %26 : tensor<1x5xf32>
+    %8 = stablehlo.broadcast_in_dim %cst_8, dims = [] : (tensor<f32>) -> tensor<f32>
+    %9 = "stablehlo.reduce_window"(%7, %8) <{base_dilations = array<i64: 1, 1, 1, 1>, padding = dense<0> : tensor<4x2xi64>, window_dilations = array<i64: 1, 1, 1, 1>, window_dimensions = array<i64: 1, 2, 2, 1>, window_strides = array<i64: 1, 2, 2, 1>}> ({
+    ^bb0(%arg1: tensor<f32>, %arg2: tensor<f32>):
+      %37 = stablehlo.maximum %arg1, %arg2 : tensor<f32>
+      stablehlo.return %37 : tensor<f32>
+    }) : (tensor<1x8x8x8xf32>, tensor<f32>) -> tensor<1x4x4x8xf32>
+    %10 = stablehlo.convolution(%9, %cst_2) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [1, 1], pad = [[1, 1], [1, 1]], lhs_dilate = [1, 1], rhs_dilate = [1, 1], reverse = [false, false]} {batch_group_count = 1 : i64, feature_group_count = 8 : i64, precision_config = [#stablehlo<precision DEFAULT>, #stablehlo<precision DEFAULT>]} : (tensor<1x4x4x8xf32>, tensor<3x3x1x8xf32>) -> tensor<1x4x4x8xf32>
+    %11 = stablehlo.broadcast_in_dim %cst_3, dims = [3] : (tensor<8xf32>) -> tensor<1x1x1x8xf32>
+    %12 = stablehlo.broadcast_in_dim %11, dims = [0, 1, 2, 3] : (tensor<1x1x1x8xf32>) -> tensor<1x4x4x8xf32>
+    %13 = stablehlo.add %10, %12 : tensor<1x4x4x8xf32>
+    %14 = stablehlo.convolution(%13, %cst_4) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [1, 1], pad = [[0, 0], [0, 0]], lhs_dilate = [1, 1], rhs_dilate = [1, 1], reverse = [false, false]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, precision_config = [#stablehlo<precision DEFAULT>, #stablehlo<precision DEFAULT>]} : (tensor<1x4x4x8xf32>, tensor<1x1x8x8xf32>) -> tensor<1x4x4x8xf32>
+    %15 = stablehlo.broadcast_in_dim %cst_5, dims = [3] : (tensor<8xf32>) -> tensor<1x1x1x8xf32>
+    %16 = stablehlo.broadcast_in_dim %15, dims = [0, 1, 2, 3] : (tensor<1x1x1x8xf32>) -> tensor<1x4x4x8xf32>
+    %17 = stablehlo.add %14, %16 : tensor<1x4x4x8xf32>
+    %18 = call @hard_silu(%17) : (tensor<1x4x4x8xf32>) -> tensor<1x4x4x8xf32>
+    %19 = stablehlo.add %9, %18 : tensor<1x4x4x8xf32>
+    %cst_9 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %20 = stablehlo.reduce(%19 init: %cst_9) applies stablehlo.add across dimensions = [1, 2] : (tensor<1x4x4x8xf32>, tensor<f32>) -> tensor<1x8xf32>
+    %cst_10 = stablehlo.constant dense<1.600000e+01> : tensor<f32>
+    %21 = stablehlo.broadcast_in_dim %cst_10, dims = [] : (tensor<f32>) -> tensor<1x8xf32>
+    %22 = stablehlo.divide %20, %21 : tensor<1x8xf32>
+    %23 = stablehlo.dot_general %22, %cst_6, contracting_dims = [1] x [0], precision = [DEFAULT, DEFAULT] : (tensor<1x8xf32>, tensor<8x5xf32>) -> tensor<1x5xf32>
+    %24 = stablehlo.broadcast_in_dim %cst_7, dims = [1] : (tensor<5xf32>) -> tensor<1x5xf32>
+    %25 = stablehlo.add %23, %24 : tensor<1x5xf32>
+    %cst_11 = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %26 = stablehlo.reduce(%25 init: %cst_11) applies stablehlo.maximum across dimensions = [1] : (tensor<1x5xf32>, tensor<f32>) -> tensor<1xf32>
+    %cst_12 = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %27 = stablehlo.broadcast_in_dim %cst_12, dims = [] : (tensor<f32>) -> tensor<1xf32>
+    %28 = stablehlo.maximum %27, %26 : tensor<1xf32>
+    %29 = stablehlo.broadcast_in_dim %28, dims = [0] : (tensor<1xf32>) -> tensor<1x1xf32>
+    %30 = stablehlo.broadcast_in_dim %29, dims = [0, 1] : (tensor<1x1xf32>) -> tensor<1x5xf32>
+    %31 = stablehlo.subtract %25, %30 : tensor<1x5xf32>
+    %32 = stablehlo.exponential %31 : tensor<1x5xf32>
+    %cst_13 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %33 = stablehlo.reduce(%32 init: %cst_13) applies stablehlo.add across dimensions = [1] : (tensor<1x5xf32>, tensor<f32>) -> tensor<1xf32>
+    %34 = stablehlo.broadcast_in_dim %33, dims = [0] : (tensor<1xf32>) -> tensor<1x1xf32>
+    %35 = stablehlo.broadcast_in_dim %34, dims = [0, 1] : (tensor<1x1xf32>) -> tensor<1x5xf32>
+    %36 = stablehlo.divide %32, %35 : tensor<1x5xf32>
+    return %36 : tensor<1x5xf32>
   }
-  func.func private @clip(%arg0: tensor<1x8x8x8xf32>, %arg1: tensor<i32>, %arg2: tensor<i32>) -> tensor<1x8x8x8xf32> {
-    %0 = stablehlo.convert %arg1 : (tensor<i32>) -> tensor<f32>
-    %1 = stablehlo.broadcast_in_dim %0, dims = [] : (tensor<f32>) -> tensor<1x8x8x8xf32>
-    %2 = stablehlo.maximum %1, %arg0 : tensor<1x8x8x8xf32>
-    %3 = stablehlo.convert %arg2 : (tensor<i32>) -> tensor<f32>
-    %4 = stablehlo.broadcast_in_dim %3, dims = [] : (tensor<f32>) -> tensor<1x8x8x8xf32>
-    %5 = stablehlo.minimum %4, %2 : tensor<1x8x8x8xf32>
-    return %5 : tensor<1x8x8x8xf32>
+  func.func private @relu6(%arg0: tensor<1x8x8x8xf32>) -> tensor<1x8x8x8xf32> {
+    %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %0 = stablehlo.broadcast_in_dim %cst, dims = [] : (tensor<f32>) -> tensor<1x8x8x8xf32>
+    %1 = stablehlo.maximum %arg0, %0 : tensor<1x8x8x8xf32>
+    %cst_0 = stablehlo.constant dense<6.000000e+00> : tensor<f32>
+    %2 = stablehlo.broadcast_in_dim %cst_0, dims = [] : (tensor<f32>) -> tensor<1x8x8x8xf32>
+    %3 = stablehlo.minimum %1, %2 : tensor<1x8x8x8xf32>
+    return %3 : tensor<1x8x8x8xf32>
   }
-  func.func private @relu(%arg0: tensor<1x4x4x8xf32>) -> tensor<1x4x4x8xf32> {
+  func.func private @hard_silu(%arg0: tensor<1x4x4x8xf32>) -> tensor<1x4x4x8xf32> {
+    %0 = call @hard_sigmoid(%arg0) : (tensor<1x4x4x8xf32>) -> tensor<1x4x4x8xf32>
+    %1 = stablehlo.multiply %arg0, %0 : tensor<1x4x4x8xf32>
+    return %1 : tensor<1x4x4x8xf32>
+  }
+  func.func private @hard_sigmoid(%arg0: tensor<1x4x4x8xf32>) -> tensor<1x4x4x8xf32> {
+    %cst = stablehlo.constant dense<3.000000e+00> : tensor<f32>
+    %0 = stablehlo.broadcast_in_dim %cst, dims = [] : (tensor<f32>) -> tensor<1x4x4x8xf32>
+    %1 = stablehlo.add %arg0, %0 : tensor<1x4x4x8xf32>
+    %2 = call @relu6_0(%1) : (tensor<1x4x4x8xf32>) -> tensor<1x4x4x8xf32>
+    %cst_0 = stablehlo.constant dense<6.000000e+00> : tensor<f32>
+    %3 = stablehlo.broadcast_in_dim %cst_0, dims = [] : (tensor<f32>) -> tensor<1x4x4x8xf32>
+    %4 = stablehlo.divide %2, %3 : tensor<1x4x4x8xf32>
+    return %4 : tensor<1x4x4x8xf32>
+  }
+  func.func private @relu6_0(%arg0: tensor<1x4x4x8xf32>) -> tensor<1x4x4x8xf32> {
     %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>
     %0 = stablehlo.broadcast_in_dim %cst, dims = [] : (tensor<f32>) -> tensor<1x4x4x8xf32>
     %1 = stablehlo.maximum %arg0, %0 : tensor<1x4x4x8xf32>
-    return %1 : tensor<1x4x4x8xf32>
+    %cst_0 = stablehlo.constant dense<6.000000e+00> : tensor<f32>
+    %2 = stablehlo.broadcast_in_dim %cst_0, dims = [] : (tensor<f32>) -> tensor<1x4x4x8xf32>
+    %3 = stablehlo.minimum %1, %2 : tensor<1x4x4x8xf32>
+    return %3 : tensor<1x4x4x8xf32>
   }
 }
