@@ -63,10 +63,12 @@ def recurrent():
 
 
 def attention():
-    """A block of a transformer, [1, 5, 8] to [1, 5, 8]: the layers of make_torch.py's."""
-    into, out, wide, narrow = numbers(8, 24), numbers(8, 8), numbers(8, 16), numbers(16, 8)
-    biases = [numbers(n) for n in (24, 8, 16, 8)]
-    gains, shifts = [numbers(8) + 1, numbers(8) + 1], [numbers(8), numbers(8)]
+    """A block of a transformer, [1, 5, 8] to [1, 5, 8]: the layers and weights of make_torch.py's."""
+    layers = "norm", "after", "into", "out", "wide", "narrow"
+    weights = np.load(FOLDER.parent / "torch" / "attention.weights.npz")
+    gains, shifts = [[weights[f"{layer}.{part}"] for layer in layers[:2]] for part in ("weight", "bias")]
+    into, out, wide, narrow = [weights[f"{layer}.weight"].T for layer in layers[2:]]
+    biases = [weights[f"{layer}.bias"] for layer in layers[2:]]
 
     def norm(x, k):
         return (x - x.mean(-1, keepdims=True)) * lax.rsqrt(x.var(-1, keepdims=True) + 1e-5) * gains[k] + shifts[k]

@@ -129,6 +129,8 @@ def record(name, model, shape):
     for layer in model.modules():
         if isinstance(layer, nn.BatchNorm2d):
             layer.running_mean.uniform_(-0.2, 0.2), layer.running_var.uniform_(0.5, 2)
+        if isinstance(layer, nn.LayerNorm):
+            nn.init.uniform_(layer.weight, 0.5, 1.5), nn.init.uniform_(layer.bias, -0.5, 0.5)
     files = {"pt2": exported(model, (torch.zeros(shape),)), "pt": scripted(model)}
     if not list(model.buffers(recurse=False)):
         files["onnx"] = as_onnx(model, (torch.zeros(shape),))
@@ -137,6 +139,8 @@ def record(name, model, shape):
         outputs = torch.stack([model(x).clone() for x in inputs])
     for ending, file in files.items():
         (FOLDER / f"{name}.{ending}").write_bytes(file)
+    if name == "attention":  # make_jax.py's has the same weights
+        np.savez_compressed(FOLDER / f"{name}.weights.npz", **{key: value.numpy() for key, value in model.state_dict().items()})
     np.savez_compressed(FOLDER / f"{name}.npz", in_0=inputs.numpy(), out_0=outputs.numpy())
     print(name, {ending: len(file) for ending, file in files.items()})
 

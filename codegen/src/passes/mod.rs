@@ -3,7 +3,7 @@
 //! [`run`] is the pass manager. The order, and why:
 //!
 //! 1. `fold` first, so that everything after it sees constants.
-//! 2. `simplify` removes what does nothing, and `narrow_operands` what is there twice, which brings the partners of fusions together.
+//! 2. `simplify` removes what does nothing, and `narrow_operands` what is there twice; `reciprocals` has products in place of quotients. That brings the partners of fusions together.
 //! 3. `cse` and `dce` leave one copy of what is used, so that the fusions see true use counts.
 //! 4. `fuse_pad` and `fuse_activation` make fewer, larger ops, and `merge_depthwise` one of several.
 //! 5. `constant_channels` finds channels that never change, now that activations are fused, and `dead_channels` removes them.
@@ -47,6 +47,7 @@ pub mod permute_dense;
 pub mod planar;
 pub mod qdq;
 pub mod quantized_io;
+pub mod reciprocals;
 pub mod reshaped_input;
 mod rewrite;
 pub mod rows_first;
@@ -88,6 +89,7 @@ pub const REPEATED: &[Pass] = passes![
     fold,
     simplify,
     narrow_operands,
+    reciprocals,
     cse,
     dce,
     sink_transposes,

@@ -80,7 +80,13 @@ fn without_repetition(ty: &Type, data: &Data, may: impl Fn(usize) -> bool) -> Op
             .collect();
         dims[axis] = 1;
     }
-    (dims != ty.shape.dims()).then(|| (ty.with_shape(&dims), Data::new(bytes)))
+    if dims == ty.shape.dims() {
+        return None;
+    }
+    // Numbers of channels are known by having no other axes.
+    let leading = (0..dims.len()).take_while(|&axis| dims[axis] == 1 && may(axis)).count();
+    dims.drain(..leading.min(dims.len() - 1));
+    Some((ty.with_shape(&dims), Data::new(bytes)))
 }
 
 #[cfg(test)]
@@ -101,7 +107,7 @@ mod tests {
              %y: f32[1,2,3] = binary(%b, %e) {function = max, rescale = real, clamp = -inf..=inf}
              return %y",
             "input %x: f32[1,2,3]
-             const %c: f32[1,1,3] = [1.0, 2.0, 3.0]
+             const %c: f32[3] = [1.0, 2.0, 3.0]
              const %d: f32[2,1] = [5.0, 6.0]
              const %e: f32[1] = [7.0]
              %a: f32[1,2,3] = add(%x, %c) {rescale = real, clamp = -inf..=inf}
