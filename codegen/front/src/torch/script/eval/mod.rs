@@ -81,8 +81,8 @@ const NODE_STEPS: usize = 16;
 /// Deepest nesting of blocks, expressions and calls, all together.
 const DEEPEST: usize = 240;
 
-/// Bytes that a list or one of its elements takes.
-const ELEMENT_BYTES: usize = 24;
+/// Bytes that a list or one of its elements takes, while the list of lists grows.
+const ELEMENT_BYTES: usize = 48;
 
 /// The module that is executed.
 #[derive(Clone, Copy)]
@@ -316,17 +316,8 @@ impl<'m, 'p> Machine<'m, 'p> {
                 return Ok((behind, flow));
             }
             Statement::For(targets, all) => {
-                let all = self.elements(frame, &all)?;
-                for value in all {
-                    self.place = Some(at);
-                    self.spend(1)?;
-                    self.unpack(frame, &targets, value)?;
-                    let inside = Place { line: at.line + 1, ..at };
-                    if let Flow::Return(value) = self.block(frame, inside, behind)? {
-                        return Ok((behind, Flow::Return(value)));
-                    }
-                }
-                return Ok((behind, Flow::Next));
+                flow = self.go_through(frame, at, (&targets, &all), behind)?;
+                return Ok((behind, flow));
             }
             Statement::Elif(_) | Statement::Else => return Err(malformed!("it stands behind no condition")),
             Statement::With => {
@@ -363,33 +354,52 @@ impl<'m, 'p> Machine<'m, 'p> {
         }
     }
 
-    /// What `for` goes through.
-    fn elements(&mut self, frame: &mut Frame<'p>, all: &Expr<'p>) -> Lowered<Vec<Value<'p>>> {
-        if let Expr::Call(function, given, _) = all {
-            if **function == Expr::Name("range") {
-                let mut bounds = Vec::new();
-                for bound in given {
-                    let bound = self.expression(frame, bound)?;
-                    bounds.push(self.integer(bound)?);
+    /// Executes the block of `for`.
+    fn go_through(
+        &mut self,
+        frame: &mut Frame<'p>,
+        at: Place<'p>,
+        (targets, all): (&[Expr<'p>], &Expr<'p>),
+        behind: usize,
+    ) -> Lowered<Flow<'p>> {
+        let inside = Place { line: at.line + 1, ..at };
+        let range = match all {
+            Expr::Call(function, given, _) if **function == Expr::Name("range") => Some(given),
+            _ => None,
+        };
+        let Some(given) = range else {
+            let all = self.expression(frame, all)?;
+            for value in self.items(all)? {
+                self.place = Some(at);
+                self.spend(1)?;
+                self.unpack(frame, targets, value)?;
+                if let Flow::Return(value) = self.block(frame, inside, behind)? {
+                    return Ok(Flow::Return(value));
                 }
-                let (start, end, step) = match *bounds {
-                    [end] => (0, end, 1),
-                    [start, end] => (start, end, 1),
-                    [start, end, step] if step != 0 => (start, end, step),
-                    _ => return Err(malformed!("range has wrong arguments")),
-                };
-                let (mut all, mut at) = (Vec::new(), start);
-                while (step > 0 && at < end) || (step < 0 && at > end) {
-                    self.spend(1)?;
-                    self.importer.means.budget.charge(ELEMENT_BYTES)?;
-                    all.push(Value::Int(at));
-                    at = at.saturating_add(step);
-                }
-                return Ok(all);
             }
+            return Ok(Flow::Next);
+        };
+        let mut bounds = Vec::new();
+        for bound in given {
+            let bound = self.expression(frame, bound)?;
+            bounds.push(self.integer(bound)?);
         }
-        let all = self.expression(frame, all)?;
-        self.items(all)
+        let (mut number, end, step) = match *bounds {
+            [end] => (0, end, 1),
+            [start, end] => (start, end, 1),
+            [start, end, step] if step != 0 => (start, end, step),
+            _ => return Err(malformed!("range has wrong arguments")),
+        };
+        while (step > 0 && number < end) || (step < 0 && number > end) {
+            self.place = Some(at);
+            self.spend(1)?;
+            self.unpack(frame, targets, Value::Int(number))?;
+            if let Flow::Return(value) = self.block(frame, inside, behind)? {
+                return Ok(Flow::Return(value));
+            }
+            number = number.saturating_add(step);
+        }
+        Ok(Flow::Next)
     }
 
     fn assign(&mut self, frame: &mut Frame<'p>, targets: &[Expr<'p>], value: &Expr<'p>) -> Lowered {
