@@ -130,6 +130,8 @@ pub(super) struct Machine<'m, 'p> {
     states: Vec<State<'p>>,
     /// Files of tensors that were read, with their names.
     files: Vec<(&'p str, &'p str)>,
+    /// How often words stand in functions, by file and line.
+    words: HashMap<(&'p str, usize), HashMap<&'p str, u32>>,
     /// Names that are given, and how many begin so.
     names: HashSet<&'p str>,
     counts: HashMap<String, usize>,
@@ -196,6 +198,7 @@ impl<'m, 'p> Machine<'m, 'p> {
             of_weights: HashMap::new(),
             states: Vec::new(),
             files: Vec::new(),
+            words: HashMap::new(),
             names: HashSet::new(),
             counts: HashMap::new(),
             of_inputs: HashMap::new(),
@@ -425,11 +428,23 @@ impl<'m, 'p> Machine<'m, 'p> {
         // The function: back to the line with its head.
         let is_head = |&line: &usize| file.text(line).starts_with("def ");
         let head = (0..place.line).rev().find(is_head).unwrap_or(0);
-        let end = file.behind(head);
-        let others = || (head..end).filter(|&line| line != place.line).map(|line| file.text(line));
-        self.spend((end - head) / 8 + others().map(str::len).sum::<usize>() / 64)?;
+        self.spend((place.line - head) / 32)?;
+        let key = (file.name, head);
+        if !self.words.contains_key(&key) {
+            let mut counts: HashMap<&'p str, u32> = HashMap::new();
+            for line in head..file.behind(head) {
+                let text = file.text(line);
+                self.spend(1 + text.len() / 16)?;
+                for word in text.split(|c: char| !(c.is_alphanumeric() || c == '_')) {
+                    *counts.entry(word).or_default() += 1;
+                }
+            }
+            self.importer.means.budget.charge(ELEMENT_BYTES * counts.len())?;
+            self.words.insert(key, counts);
+        }
+        let counts = self.words.get(&key);
         let is_read = |target: &Expr<'p>| match *target {
-            Expr::Name(name) => others().any(|text| mentions(text, name)),
+            Expr::Name(name) => counts.and_then(|counts| counts.get(name)).is_some_and(|&count| count > 1),
             _ => true,
         };
         Ok(targets.iter().map(is_read).collect())
@@ -476,11 +491,4 @@ impl<'m, 'p> Machine<'m, 'p> {
         let help = "give inputs of shapes that the model accepts, or export it for such inputs";
         Refusal::unsupported(format!("with these inputs, its code raises {shown}"), help)
     }
-}
-
-/// Whether a name stands in a text as a word.
-fn mentions(text: &str, name: &str) -> bool {
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    text.match_indices(name)
-        .any(|(at, _)| !text[..at].ends_with(is_word) && !text[at + name.len()..].starts_with(is_word))
 }
