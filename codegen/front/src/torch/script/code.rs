@@ -39,6 +39,11 @@ impl<'a> File<'a> {
         Some(File { name, text, lines: OnceCell::new() })
     }
 
+    /// Bytes that the list of its lines takes, at most.
+    pub(super) fn line_bytes(&self) -> usize {
+        (1 + self.text.bytes().filter(|&byte| byte == b'\n').count()) * size_of::<Line>()
+    }
+
     /// Its name in programs: `__torch__.net`.
     fn is_module(&self, module: &str) -> bool {
         let name = self.name.trim_start_matches("code/").trim_end_matches(".py");
@@ -81,7 +86,7 @@ pub(super) fn defined<'t>(text: &'t str, keyword: &str) -> Option<&'t str> {
 
 /// Splits a text into statements.
 fn lines(text: &str) -> Vec<Line> {
-    let mut all = Vec::new();
+    let mut all = Vec::with_capacity(1 + text.bytes().filter(|&byte| byte == b'\n').count());
     let (mut at, mut number) = (0, 0);
     let mut open: Option<(Line, i32)> = None;
     for physical in text.split_inclusive('\n') {

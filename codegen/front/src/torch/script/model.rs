@@ -58,7 +58,9 @@ impl<'a> Model<'a> {
         for (entry, name) in archive.code() {
             let text = archive.text(entry, budget)?;
             let file = File::new(name, text);
-            code.push(file.ok_or_else(|| Error::malformed(name, "it is no text in UTF-8"))?);
+            let file = file.ok_or_else(|| Error::malformed(name, "it is no text in UTF-8"))?;
+            budget.charge(file.line_bytes())?;
+            code.push(file);
         }
         let data = Pickle::read("data.pkl", &files.data, budget)?;
         let constants = files.constants.as_ref();

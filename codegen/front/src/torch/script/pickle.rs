@@ -67,8 +67,8 @@ enum Known {
     Storage(i64),
 }
 
-/// Bytes that an item takes.
-const ITEM_BYTES: usize = 40;
+/// Bytes that an item takes, while the list of items grows.
+const ITEM_BYTES: usize = 80;
 
 /// A pickle that was read.
 pub(super) struct Pickle<'a> {

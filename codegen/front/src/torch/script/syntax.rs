@@ -52,6 +52,9 @@ pub(super) struct Parameter<'t> {
 /// Deepest nesting of an expression.
 const DEEPEST: usize = 64;
 
+/// Longest statement, in bytes.
+const LONGEST: usize = 1 << 14;
+
 const TOO_DEEP: &str = "use more, shorter statements";
 
 /// Reads a line.
@@ -129,6 +132,10 @@ const BINARY: &[(&str, u8, &str)] = &[
 
 impl<'t> Parser<'t> {
     fn new(text: &'t str) -> Lowered<Self> {
+        if text.len() > LONGEST {
+            let what = format!("a statement has {} characters; at most {LONGEST} are read", text.len());
+            return Err(Refusal::unsupported(what, TOO_DEEP));
+        }
         Ok(Parser { tokens: tokens(text)?, at: 0 })
     }
 

@@ -1,6 +1,6 @@
 //! Conditions: a branch is taken where it is known which. Otherwise both are computed, and tensors are selected.
 
-use super::{Flow, Frame, Machine, Value};
+use super::{Flow, Frame, Machine, Value, ELEMENT_BYTES};
 use crate::torch::script::code::Place;
 use crate::torch::script::syntax::{statement, Expr, Statement};
 use crate::{Lowered, Refusal};
@@ -89,6 +89,7 @@ impl<'p> Machine<'_, 'p> {
         end: usize,
     ) -> Lowered {
         self.spend(frame.len())?;
+        self.importer.means.budget.charge(4 * ELEMENT_BYTES * (1 + frame.len()))?;
         let mut frames = Vec::new();
         self.branches += 1;
         for is_first in [true, false] {

@@ -194,9 +194,7 @@ impl<'p> Machine<'_, 'p> {
             }
             ("device", [device @ Value::Text(_), ..]) => *device,
             ("device", []) => Value::Text("cpu"),
-            ("type" | "index", &[Value::Text(device)]) => {
-                Value::Text(device.split(':').next().unwrap_or("cpu"))
-            }
+            ("type", &[Value::Text(device)]) => Value::Text(device.split(':').next().unwrap_or("cpu")),
             ("unchecked_unwrap_optional" | "_unwrap_optional" | "unchecked_cast", &[value]) => value,
             ("str", &[value]) => {
                 let text = self.shown(value)?;

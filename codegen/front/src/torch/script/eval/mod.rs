@@ -81,8 +81,8 @@ const NODE_STEPS: usize = 16;
 /// Deepest nesting of blocks, expressions and calls, all together.
 const DEEPEST: usize = 240;
 
-/// Bytes that a list or one of its elements takes.
-const ELEMENT_BYTES: usize = 24;
+/// Bytes that a list or one of its elements takes, while the list of lists grows.
+const ELEMENT_BYTES: usize = 48;
 
 /// The module that is executed.
 #[derive(Clone, Copy)]
@@ -130,6 +130,8 @@ pub(super) struct Machine<'m, 'p> {
     states: Vec<State<'p>>,
     /// Files of tensors that were read, with their names.
     files: Vec<(&'p str, &'p str)>,
+    /// How often words stand in functions, by file and line.
+    words: HashMap<(&'p str, usize), HashMap<&'p str, u32>>,
     /// Names that are given, and how many begin so.
     names: HashSet<&'p str>,
     counts: HashMap<String, usize>,
@@ -196,6 +198,7 @@ impl<'m, 'p> Machine<'m, 'p> {
             of_weights: HashMap::new(),
             states: Vec::new(),
             files: Vec::new(),
+            words: HashMap::new(),
             names: HashSet::new(),
             counts: HashMap::new(),
             of_inputs: HashMap::new(),
@@ -316,17 +319,8 @@ impl<'m, 'p> Machine<'m, 'p> {
                 return Ok((behind, flow));
             }
             Statement::For(targets, all) => {
-                let all = self.elements(frame, &all)?;
-                for value in all {
-                    self.place = Some(at);
-                    self.spend(1)?;
-                    self.unpack(frame, &targets, value)?;
-                    let inside = Place { line: at.line + 1, ..at };
-                    if let Flow::Return(value) = self.block(frame, inside, behind)? {
-                        return Ok((behind, Flow::Return(value)));
-                    }
-                }
-                return Ok((behind, Flow::Next));
+                flow = self.go_through(frame, at, (&targets, &all), behind)?;
+                return Ok((behind, flow));
             }
             Statement::Elif(_) | Statement::Else => return Err(malformed!("it stands behind no condition")),
             Statement::With => {
@@ -363,33 +357,52 @@ impl<'m, 'p> Machine<'m, 'p> {
         }
     }
 
-    /// What `for` goes through.
-    fn elements(&mut self, frame: &mut Frame<'p>, all: &Expr<'p>) -> Lowered<Vec<Value<'p>>> {
-        if let Expr::Call(function, given, _) = all {
-            if **function == Expr::Name("range") {
-                let mut bounds = Vec::new();
-                for bound in given {
-                    let bound = self.expression(frame, bound)?;
-                    bounds.push(self.integer(bound)?);
+    /// Executes the block of `for`.
+    fn go_through(
+        &mut self,
+        frame: &mut Frame<'p>,
+        at: Place<'p>,
+        (targets, all): (&[Expr<'p>], &Expr<'p>),
+        behind: usize,
+    ) -> Lowered<Flow<'p>> {
+        let inside = Place { line: at.line + 1, ..at };
+        let range = match all {
+            Expr::Call(function, given, _) if **function == Expr::Name("range") => Some(given),
+            _ => None,
+        };
+        let Some(given) = range else {
+            let all = self.expression(frame, all)?;
+            for value in self.items(all)? {
+                self.place = Some(at);
+                self.spend(1)?;
+                self.unpack(frame, targets, value)?;
+                if let Flow::Return(value) = self.block(frame, inside, behind)? {
+                    return Ok(Flow::Return(value));
                 }
-                let (start, end, step) = match *bounds {
-                    [end] => (0, end, 1),
-                    [start, end] => (start, end, 1),
-                    [start, end, step] if step != 0 => (start, end, step),
-                    _ => return Err(malformed!("range has wrong arguments")),
-                };
-                let (mut all, mut at) = (Vec::new(), start);
-                while (step > 0 && at < end) || (step < 0 && at > end) {
-                    self.spend(1)?;
-                    self.importer.means.budget.charge(ELEMENT_BYTES)?;
-                    all.push(Value::Int(at));
-                    at = at.saturating_add(step);
-                }
-                return Ok(all);
             }
+            return Ok(Flow::Next);
+        };
+        let mut bounds = Vec::new();
+        for bound in given {
+            let bound = self.expression(frame, bound)?;
+            bounds.push(self.integer(bound)?);
         }
-        let all = self.expression(frame, all)?;
-        self.items(all)
+        let (mut number, end, step) = match *bounds {
+            [end] => (0, end, 1),
+            [start, end] => (start, end, 1),
+            [start, end, step] if step != 0 => (start, end, step),
+            _ => return Err(malformed!("range has wrong arguments")),
+        };
+        while (step > 0 && number < end) || (step < 0 && number > end) {
+            self.place = Some(at);
+            self.spend(1)?;
+            self.unpack(frame, targets, Value::Int(number))?;
+            if let Flow::Return(value) = self.block(frame, inside, behind)? {
+                return Ok(Flow::Return(value));
+            }
+            number = number.saturating_add(step);
+        }
+        Ok(Flow::Next)
     }
 
     fn assign(&mut self, frame: &mut Frame<'p>, targets: &[Expr<'p>], value: &Expr<'p>) -> Lowered {
@@ -415,11 +428,23 @@ impl<'m, 'p> Machine<'m, 'p> {
         // The function: back to the line with its head.
         let is_head = |&line: &usize| file.text(line).starts_with("def ");
         let head = (0..place.line).rev().find(is_head).unwrap_or(0);
-        let end = file.behind(head);
-        let others = || (head..end).filter(|&line| line != place.line).map(|line| file.text(line));
-        self.spend((end - head) / 8 + others().map(str::len).sum::<usize>() / 64)?;
+        self.spend((place.line - head) / 32)?;
+        let key = (file.name, head);
+        if !self.words.contains_key(&key) {
+            let mut counts: HashMap<&'p str, u32> = HashMap::new();
+            for line in head..file.behind(head) {
+                let text = file.text(line);
+                self.spend(1 + text.len() / 16)?;
+                for word in text.split(|c: char| !(c.is_alphanumeric() || c == '_')) {
+                    *counts.entry(word).or_default() += 1;
+                }
+            }
+            self.importer.means.budget.charge(ELEMENT_BYTES * counts.len())?;
+            self.words.insert(key, counts);
+        }
+        let counts = self.words.get(&key);
         let is_read = |target: &Expr<'p>| match *target {
-            Expr::Name(name) => others().any(|text| mentions(text, name)),
+            Expr::Name(name) => counts.and_then(|counts| counts.get(name)).is_some_and(|&count| count > 1),
             _ => true,
         };
         Ok(targets.iter().map(is_read).collect())
@@ -466,11 +491,4 @@ impl<'m, 'p> Machine<'m, 'p> {
         let help = "give inputs of shapes that the model accepts, or export it for such inputs";
         Refusal::unsupported(format!("with these inputs, its code raises {shown}"), help)
     }
-}
-
-/// Whether a name stands in a text as a word.
-fn mentions(text: &str, name: &str) -> bool {
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    text.match_indices(name)
-        .any(|(at, _)| !text[..at].ends_with(is_word) && !text[at + name.len()..].starts_with(is_word))
 }
