@@ -5,9 +5,9 @@
 
 #[cfg(feature = "onnx")]
 mod external;
-#[cfg(any(feature = "onnx", feature = "pt2"))]
+#[cfg(any(feature = "onnx", feature = "pt2", feature = "stablehlo"))]
 pub(crate) mod lower;
-#[cfg(any(feature = "onnx", feature = "pt2"))]
+#[cfg(any(feature = "onnx", feature = "pt2", feature = "stablehlo"))]
 mod proto;
 #[cfg(feature = "onnx")]
 mod reader;

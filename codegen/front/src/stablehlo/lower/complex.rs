@@ -44,14 +44,14 @@ fn complex(cx: &mut Cx<'_, '_, '_>) -> Lowered<Vec<Slot>> {
 }
 
 fn real(cx: &mut Cx<'_, '_, '_>) -> Lowered<Tensor> {
-    match &cx.operands[0] {
+    match cx.slot(0)? {
         Slot::Complex(re, _) => Ok(re.clone()),
         other => other.tensor().cloned(),
     }
 }
 
 fn imag(cx: &mut Cx<'_, '_, '_>) -> Lowered<Tensor> {
-    match &cx.operands[0] {
+    match cx.slot(0)? {
         Slot::Complex(_, im) => Ok(im.clone()),
         other => {
             let x = other.tensor()?.clone();
@@ -134,7 +134,7 @@ const LONGEST: usize = 2048;
 fn fft(cx: &mut Cx<'_, '_, '_>) -> Lowered<Vec<Slot>> {
     let kind = cx.word("fft_type");
     let lengths = cx.sizes("fft_length")?;
-    let (mut re, mut im) = match &cx.operands[0] {
+    let (mut re, mut im) = match cx.slot(0)? {
         Slot::Complex(re, im) => (re.clone(), Some(im.clone())),
         other => (other.tensor()?.clone(), None),
     };

@@ -25,7 +25,7 @@ struct Numbers {
 
 fn dot(cx: &mut Cx<'_, '_, '_>) -> Lowered<Vec<Slot>> {
     let rank = |k: usize| -> Lowered<usize> {
-        Ok(match &cx.operands[k] {
+        Ok(match cx.slot(k)? {
             Slot::Complex(re, _) => re.dims.len(),
             other => other.tensor()?.dims.len(),
         })
