@@ -24,14 +24,15 @@ use std::sync::Mutex;
 const TOLERANCE: f32 = 1e-5;
 
 /// How names of the same module end in different forms.
-const FORMS: [&str; 6] =
-    ["mlir", "generic.mlir", "vhlo.mlirbc", "old.vhlo.mlirbc", "jaxexport", "hlo.txt"];
+const FORMS: [&str; 6] = ["mlir", "generic.mlir", "vhlo.mlirbc", "old.vhlo.mlirbc", "jaxexport", "hlo.txt"];
 
 /// A model with its arrays: `in_0`, …, `out_0`, …, of which the first axis counts cases.
 struct Case {
     name: String,
     model: PathBuf,
     arrays: PathBuf,
+    /// The last outputs of a case are the last inputs of the next one.
+    is_sequence: bool,
 }
 
 #[test]
@@ -91,7 +92,8 @@ fn samples() {
             continue;
         }
         let base = name.split('.').next().unwrap();
-        cases.push(Case { name: format!("samples/{name}"), arrays: folder.join(base), model });
+        let (name, arrays) = (format!("samples/{name}"), folder.join(base));
+        cases.push(Case { name, model, arrays, is_sequence: false });
     }
     cases.sort_by(|a, b| a.name.cmp(&b.name));
     let count = cases.len();
@@ -111,6 +113,7 @@ fn beside(name: &str) -> Option<PathBuf> {
 /// Runs the modules of jax in one form, of which so many must pass.
 fn jax(form: &str, fewest: usize) {
     let Some(folder) = beside("conformance/frameworks/jax") else { return };
+    let index = std::fs::read_to_string(folder.join("../INDEX.csv")).unwrap();
     let mut cases = Vec::new();
     for entry in std::fs::read_dir(&folder).unwrap() {
         let model = entry.unwrap().path();
@@ -118,13 +121,18 @@ fn jax(form: &str, fewest: usize) {
         let Some((stem, own)) = name.split_once('.') else { continue };
         if own == form {
             let arrays = folder.join(format!("{stem}.npz"));
-            cases.push(Case { name: format!("jax/{name}"), model, arrays });
+            let line = index.lines().find(|line| line.starts_with(&format!("jax/{name},")));
+            let is_sequence =
+                line.is_some_and(|line| line.split(',').nth(2).is_some_and(|kind| kind.contains("stateful")));
+            cases.push(Case { name: format!("jax/{name}"), model, arrays, is_sequence });
         } else {
             assert!(own == "npz" || FORMS.contains(&own), "{name} is of no known form");
         }
     }
     cases.sort_by(|a, b| a.name.cmp(&b.name));
-    let is_mine = |gap: &str| gap.strip_prefix("jax/").and_then(|name| name.split_once('.')).is_some_and(|(_, own)| own == form);
+    let is_mine = |gap: &str| {
+        gap.strip_prefix("jax/").and_then(|name| name.split_once('.')).is_some_and(|(_, own)| own == form)
+    };
     run(form, cases.iter().map(|case| (case.name.clone(), case)), |case| case.run(), is_mine, fewest);
 }
 
@@ -163,7 +171,9 @@ fn run<'c, C: Sync + 'c>(
         }
     }
     let mine = gaps.keys().filter(|name| is_mine(name) && name.contains(&only));
-    let prefix = |name: &String| verdicts.keys().next().is_some_and(|case| case.split('/').next() == name.split('/').next());
+    let prefix = |name: &String| {
+        verdicts.keys().next().is_some_and(|case| case.split('/').next() == name.split('/').next())
+    };
     wrong.extend(
         mine.filter(|name| prefix(name) && !verdicts.contains_key(name.as_str()))
             .map(|name| format!("{name} is a known gap, but no case")),
@@ -212,6 +222,11 @@ impl Case {
         if arrays.contains_key(&format!("out_{}", outputs.len())) {
             return Err(format!("it has only {} outputs", outputs.len()));
         }
+        let states = if self.is_sequence { states(&inputs, &outputs) } else { 0 };
+        if self.is_sequence && states == 0 {
+            return Err("no output of a case is an input of the next one".into());
+        }
+        let mut left: Vec<Data> = Vec::new();
         let mut machine = Machine::new(graph);
         for case in 0..outputs[0].dims[0] {
             machine.reset();
@@ -224,7 +239,13 @@ impl Case {
                 }
                 given.push(data);
             }
+            if case > 0 {
+                let first = given.len() - states;
+                given.truncate(first);
+                given.append(&mut left);
+            }
             let results = machine.run(&given).map_err(|e| e.to_string())?;
+            left = results[results.len() - states..].to_vec();
             for (k, ((result, &id), array)) in results.iter().zip(&graph.outputs).zip(&outputs).enumerate() {
                 let (dims, expected) = array.at(case);
                 let ty = graph.ty(id);
@@ -237,6 +258,19 @@ impl Case {
         }
         Ok(())
     }
+}
+
+/// How many of the last outputs are the last inputs of the next case.
+fn states(inputs: &[&Array], outputs: &[&Array]) -> usize {
+    let most = inputs.len().min(outputs.len());
+    let is_next = |count: &usize| {
+        let (inputs, outputs) = (&inputs[inputs.len() - count..], &outputs[outputs.len() - count..]);
+        inputs.iter().zip(outputs).all(|(input, output)| {
+            let ((own, first), (dims, left)) = (input.at(1), output.at(0));
+            own == dims && first == left
+        })
+    };
+    (1..=most).rev().find(is_next).unwrap_or(0)
 }
 
 fn read(path: &Path) -> Vec<u8> {

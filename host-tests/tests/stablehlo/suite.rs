@@ -80,7 +80,9 @@ fn renamed(line: &str, names: &[(String, String)]) -> String {
     while let Some(at) = rest.find('%') {
         result.push_str(&rest[..at]);
         let name = &rest[at..];
-        let end = name[1..].find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '#')).map_or(name.len(), |end| end + 1);
+        let end = name[1..]
+            .find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '#'))
+            .map_or(name.len(), |end| end + 1);
         let name = &name[..end];
         result.push_str(names.iter().find(|(from, _)| from == name).map_or(name, |(_, to)| to));
         rest = &rest[at + end..];
@@ -161,9 +163,17 @@ impl Parts {
                 };
                 let operands = call.split(['(', ')']).nth(1).unwrap_or_default();
                 let (first, second) = operands.split_once(", ").ok_or("a check has other operands")?;
-                let (actual, expected) = if first.starts_with("%cst") { (second, first) } else { (first, second) };
-                let ty = types(line.rsplit_once(" : ").map_or("", |(_, ty)| ty.split(" -> ").next().unwrap_or_default()));
-                parts.checks.push(Check { rule, actual: actual.into(), expected: expected.into(), ty: ty[0].clone() });
+                let (actual, expected) =
+                    if first.starts_with("%cst") { (second, first) } else { (first, second) };
+                let ty = types(
+                    line.rsplit_once(" : ").map_or("", |(_, ty)| ty.split(" -> ").next().unwrap_or_default()),
+                );
+                parts.checks.push(Check {
+                    rule,
+                    actual: actual.into(),
+                    expected: expected.into(),
+                    ty: ty[0].clone(),
+                });
             } else if line.contains("call @expected()") {
                 parts.constants.push(line.to_owned());
             } else if line.contains(" = stablehlo.constant ") {
@@ -207,8 +217,12 @@ impl Parts {
             .map(|k| self.constant(k))
             .chain(self.checks.iter().map(|check| check.expected.clone()))
             .collect();
-        let types: Vec<String> =
-            self.inputs.iter().map(|(_, ty)| ty.clone()).chain(self.checks.iter().map(|check| check.ty.clone())).collect();
+        let types: Vec<String> = self
+            .inputs
+            .iter()
+            .map(|(_, ty)| ty.clone())
+            .chain(self.checks.iter().map(|check| check.ty.clone()))
+            .collect();
         let lines = [&self.sources[..], &self.constants].concat();
         let graph = graph(self.module(&[], &lines, &names, &types).as_bytes())?;
         let mut values = Machine::new(&graph).run(&[]).map_err(|e| e.to_string())?;
@@ -216,7 +230,13 @@ impl Parts {
         Ok((values, expected))
     }
 
-    fn module(&self, inputs: &[(String, String)], lines: &[String], results: &[String], types: &[String]) -> String {
+    fn module(
+        &self,
+        inputs: &[(String, String)],
+        lines: &[String],
+        results: &[String],
+        types: &[String],
+    ) -> String {
         let inputs: Vec<String> = inputs.iter().map(|(name, ty)| format!("{name}: {ty}")).collect();
         let (inputs, results, types) = (inputs.join(", "), results.join(", "), types.join(", "));
         let body = lines.join("\n    ");
@@ -232,7 +252,9 @@ impl Parts {
         let renames: Vec<(String, String)> =
             (count..self.inputs.len()).map(|k| (self.inputs[k].0.clone(), self.constant(k))).collect();
         if count < self.inputs.len() {
-            let is_given = |line: &&String| self.inputs[..count].iter().any(|(name, _)| line.starts_with(&format!("{name} = ")));
+            let is_given = |line: &&String| {
+                self.inputs[..count].iter().any(|(name, _)| line.starts_with(&format!("{name} = ")))
+            };
             lines.extend(self.sources.iter().filter(|line| !is_given(line)).cloned());
         }
         lines.extend(self.lines.iter().map(|line| renamed(line, &renames)));
@@ -261,7 +283,10 @@ impl Check {
     fn place(&self, x: f32) -> i64 {
         let bits = match self.element() {
             "bf16" => i64::from(rounded(x, 8).to_bits() >> 16),
-            "f16" => return (rounded(x, 11) * 2f32.powi(24)) as i64 * i64::from(x.abs() < 6.2e-5) + half(rounded(x, 11)),
+            "f16" => {
+                return (rounded(x, 11) * 2f32.powi(24)) as i64 * i64::from(x.abs() < 6.2e-5)
+                    + half(rounded(x, 11))
+            }
             _ => i64::from(x.to_bits()),
         };
         let sign = if self.element() == "bf16" { 1 << 15 } else { 1 << 31 };

@@ -12,7 +12,8 @@ pub(crate) const READER: Reader = Reader {
     inspect,
     embed: |_, _| Ok(None),
     operators: || {
-        let whole = |name: &str| if name.contains('.') { name.to_owned() } else { format!("stablehlo.{name}") };
+        let whole =
+            |name: &str| if name.contains('.') { name.to_owned() } else { format!("stablehlo.{name}") };
         lower::operators().map(whole).collect()
     },
 };

@@ -37,9 +37,7 @@ fn dense_ints(dense: &Dense<'_>) -> Option<Vec<i64>> {
 pub(super) fn list(attributes: &Attributes<'_>, name: &str) -> Lowered<Option<Vec<i64>>> {
     match attributes.get(name) {
         None => Ok(None),
-        Some(attribute) => {
-            ints(attribute).map(Some).ok_or_else(|| malformed!("its {name} are no integers"))
-        }
+        Some(attribute) => ints(attribute).map(Some).ok_or_else(|| malformed!("its {name} are no integers")),
     }
 }
 

@@ -280,7 +280,11 @@ pub(super) fn flipped(cx: &mut Cx<'_, '_, '_>, x: &Tensor) -> Lowered<Tensor> {
 }
 
 /// Quotient and remainder of unsigned numbers.
-pub(super) fn unsigned_division(cx: &mut Cx<'_, '_, '_>, x: &Tensor, y: &Tensor) -> Lowered<(Tensor, Tensor)> {
+pub(super) fn unsigned_division(
+    cx: &mut Cx<'_, '_, '_>,
+    x: &Tensor,
+    y: &Tensor,
+) -> Lowered<(Tensor, Tensor)> {
     let dims = cx.common(x, y)?;
     let (a, b) = (as_i64(cx, x)?, as_i64(cx, y)?);
     let dtype = cx.ty(x.value).dtype;
@@ -291,7 +295,8 @@ pub(super) fn unsigned_division(cx: &mut Cx<'_, '_, '_>, x: &Tensor, y: &Tensor)
             let (two, zero) = (means.number(a, 2.0)?, means.number(a, 0.0)?);
             let half = means.binary(Binary::FloorDiv, a, two)?;
             let least = means.int_constant("least", DType::I64, &[], &[i64::MIN])?;
-            let (is_below, moved) = (means.compared(Comparison::Less, half, zero)?, means.difference(half, least)?);
+            let (is_below, moved) =
+                (means.compared(Comparison::Less, half, zero)?, means.difference(half, least)?);
             let half = means.choice(is_below, moved, half)?;
             let guess = means.quotient(half, b)?;
             let guess = means.product(guess, two)?;

@@ -17,10 +17,15 @@ pub(super) const OPERATORS: Operators = &[
     ("chlo.atanh", One(|cx| made(cx, |cx, x| area_tangent(cx, x)))),
     ("chlo.bessel_i1e", One(|cx| made(cx, |cx, x| bessel(cx, x)))),
     ("chlo.conj", All(conjugate)),
-    ("chlo.constant", All(|cx| super::lowering("constant").map_or(Ok(Vec::new()), |lower| match lower {
-        All(lower) => lower(cx),
-        One(lower) => Ok(vec![Slot::Tensor(lower(cx)?)]),
-    }))),
+    (
+        "chlo.constant",
+        All(|cx| {
+            super::lowering("constant").map_or(Ok(Vec::new()), |lower| match lower {
+                All(lower) => lower(cx),
+                One(lower) => Ok(vec![Slot::Tensor(lower(cx)?)]),
+            })
+        }),
+    ),
     ("chlo.cosh", One(|cx| made(cx, |cx, x| hyperbolic_cosine(cx, x)))),
     ("chlo.digamma", One(|cx| cx.written_out(96).and_then(|()| made(cx, |cx, x| digamma(cx, x))))),
     ("chlo.erf", One(|cx| made(cx, |cx, x| cx.unary(Unary::Erf, x)))),
@@ -118,8 +123,16 @@ fn complement(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<ValueId> {
         cx,
         t,
         &[
-            -1.265_512_23, 1.000_023_68, 0.374_091_96, 0.096_784_18, -0.186_288_06, 0.278_868_07, -1.135_203_98,
-            1.488_515_87, -0.822_152_23, 0.170_872_77,
+            -1.265_512_23,
+            1.000_023_68,
+            0.374_091_96,
+            0.096_784_18,
+            -0.186_288_06,
+            0.278_868_07,
+            -1.135_203_98,
+            1.488_515_87,
+            -0.822_152_23,
+            0.170_872_77,
         ],
     )?;
     let square = cx.unary(Unary::Square, size)?;
@@ -140,8 +153,15 @@ fn inverse_error(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<ValueId> {
         cx,
         near,
         &[
-            1.501_409_41, 0.246_640_727, -0.004_177_681_64, -0.001_253_725_03, 0.000_218_580_87, -4.391_506_54e-6,
-            -3.523_387_7e-6, 3.432_739_39e-7, 2.810_226_36e-8,
+            1.501_409_41,
+            0.246_640_727,
+            -0.004_177_681_64,
+            -0.001_253_725_03,
+            0.000_218_580_87,
+            -4.391_506_54e-6,
+            -3.523_387_7e-6,
+            3.432_739_39e-7,
+            2.810_226_36e-8,
         ],
     )?;
     let root = cx.unary(Unary::Sqrt, w)?;
@@ -150,8 +170,15 @@ fn inverse_error(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<ValueId> {
         cx,
         far,
         &[
-            2.832_976_82, 1.001_674_06, 0.009_438_870_47, -0.007_622_461_3, 0.005_739_507_73, -0.003_676_423_9,
-            0.001_349_343_22, 0.000_100_950_558, -0.000_200_214_257,
+            2.832_976_82,
+            1.001_674_06,
+            0.009_438_870_47,
+            -0.007_622_461_3,
+            0.005_739_507_73,
+            -0.003_676_423_9,
+            0.001_349_343_22,
+            0.000_100_950_558,
+            -0.000_200_214_257,
         ],
     )?;
     let factor = where_it(cx, Comparison::Less, w, 5.0, [near, far])?;
@@ -185,7 +212,8 @@ fn next_after(cx: &mut Cx<'_, '_, '_>) -> Lowered<Tensor> {
         let next = cx.choice(is_zero, of_zero, next)?;
         let is_there = cx.compared(Comparison::Equal, x, to)?;
         let y = cx.choice(is_there, to, next)?;
-        let (is_nan, is_none) = (cx.compared(Comparison::NotEqual, x, x)?, cx.compared(Comparison::NotEqual, to, to)?);
+        let (is_nan, is_none) =
+            (cx.compared(Comparison::NotEqual, x, x)?, cx.compared(Comparison::NotEqual, to, to)?);
         let y = cx.choice(is_nan, x, y)?;
         cx.choice(is_none, to, y)
     })
@@ -359,8 +387,15 @@ fn bessel(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<ValueId> {
         cx,
         t,
         &[
-            0.398_942_28, -0.039_880_24, -0.003_620_18, 0.001_638_01, -0.010_315_55, 0.022_829_67, -0.028_953_12,
-            0.017_876_54, -0.004_200_59,
+            0.398_942_28,
+            -0.039_880_24,
+            -0.003_620_18,
+            0.001_638_01,
+            -0.010_315_55,
+            0.022_829_67,
+            -0.028_953_12,
+            0.017_876_54,
+            -0.004_200_59,
         ],
     )?;
     let root = cx.unary(Unary::Rsqrt, size)?;

@@ -25,7 +25,12 @@ fn compare(cx: &mut Cx<'_, '_, '_>) -> Lowered<Tensor> {
 }
 
 /// Whether a comparison holds.
-pub(super) fn compared(cx: &mut Cx<'_, '_, '_>, function: Comparison, x: &Tensor, y: &Tensor) -> Lowered<Tensor> {
+pub(super) fn compared(
+    cx: &mut Cx<'_, '_, '_>,
+    function: Comparison,
+    x: &Tensor,
+    y: &Tensor,
+) -> Lowered<Tensor> {
     let is_order = !matches!(function, Comparison::Equal | Comparison::NotEqual);
     let (a, b) = match is_order && slot::is_wide_unsigned(&x.element) {
         true => (bits::flipped(cx, x)?, bits::flipped(cx, y)?),
@@ -36,7 +41,12 @@ pub(super) fn compared(cx: &mut Cx<'_, '_, '_>, function: Comparison, x: &Tensor
 }
 
 /// 1 where a comparison with a number holds, else 0; in the type of `x`.
-pub(super) fn as_number(cx: &mut Cx<'_, '_, '_>, function: Comparison, x: &Tensor, number: f64) -> Lowered<Tensor> {
+pub(super) fn as_number(
+    cx: &mut Cx<'_, '_, '_>,
+    function: Comparison,
+    x: &Tensor,
+    number: f64,
+) -> Lowered<Tensor> {
     let mut means = cx.means();
     let (dtype, number) = (means.ty(x.value).dtype, means.number(x.value, number)?);
     let holds = means.compared(function, x.value, number)?;

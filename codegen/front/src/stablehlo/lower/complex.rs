@@ -204,7 +204,10 @@ fn along(
         (function(direction * angle) * scale * weight(k)) as f32
     };
     let matrix = |function: fn(f64) -> f64| -> Vec<f32> {
-        (0..outputs).flat_map(|j| (0..inputs).map(move |k| (j, k))).map(|(j, k)| entry(j, k, function)).collect()
+        (0..outputs)
+            .flat_map(|j| (0..inputs).map(move |k| (j, k)))
+            .map(|(j, k)| entry(j, k, function))
+            .collect()
     };
     let (cos, sin) = (matrix(libm::cos), matrix(libm::sin));
     let cos = cx.means().float_constant("cosines", &[outputs, inputs], &cos)?;

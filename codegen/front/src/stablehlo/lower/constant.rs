@@ -85,7 +85,13 @@ pub(super) fn dense_slot(cx: &mut Cx<'_, '_, '_>, dense: &Dense<'_>) -> Lowered<
     one(cx, &tensor.element, &own, &dims, bytes).map(Slot::Tensor)
 }
 
-fn one(cx: &mut Cx<'_, '_, '_>, element: &Element, own: &[usize], dims: &[usize], bytes: &[u8]) -> Lowered<Tensor> {
+fn one(
+    cx: &mut Cx<'_, '_, '_>,
+    element: &Element,
+    own: &[usize],
+    dims: &[usize],
+    bytes: &[u8],
+) -> Lowered<Tensor> {
     let dtype = slot::dtype(element)?;
     let mut ty = Type::plain(dtype, own);
     if dims.contains(&0) {
@@ -116,7 +122,12 @@ fn iota(cx: &mut Cx<'_, '_, '_>) -> Lowered<Tensor> {
 }
 
 /// Numbers counted from 0 along an axis.
-pub(super) fn counted(cx: &mut Cx<'_, '_, '_>, dims: &[usize], axis: usize, element: &Element) -> Lowered<Tensor> {
+pub(super) fn counted(
+    cx: &mut Cx<'_, '_, '_>,
+    dims: &[usize],
+    axis: usize,
+    element: &Element,
+) -> Lowered<Tensor> {
     let mut own = vec![1; dims.len()];
     own[axis] = dims[axis];
     let dtype = slot::dtype(element)?;

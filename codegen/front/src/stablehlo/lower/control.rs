@@ -50,7 +50,8 @@ fn element(cx: &mut Cx<'_, '_, '_>) -> Lowered<Vec<Slot>> {
     let index = cx.size("index")?.unwrap_or(0);
     match cx.operands.first() {
         Some(Slot::Tuple(list)) => {
-            let slot = list.get(index).cloned().ok_or_else(|| malformed!("its tuple has no element {index}"))?;
+            let slot =
+                list.get(index).cloned().ok_or_else(|| malformed!("its tuple has no element {index}"))?;
             Ok(vec![slot])
         }
         _ => Err(malformed!("its operand is no tuple")),
@@ -61,14 +62,8 @@ fn element(cx: &mut Cx<'_, '_, '_>) -> Lowered<Vec<Slot>> {
 fn either(cx: &mut Cx<'_, '_, '_>, condition: &Tensor, x: &Slot, y: &Slot) -> Lowered<Slot> {
     Ok(match (x, y) {
         (Slot::Tensor(x), Slot::Tensor(y)) => {
-            let misfit = malformed!("its branches return {:?} and {:?}", x.dims, y.dims);
-            if x.dims != y.dims {
-                return Err(misfit);
-            }
-            let value = match compare::chosen(cx, condition, x, y) {
-                Ok(y) => y,
-                Err(refusal) => return Err(refusal),
-            };
+            malformed_if!(x.dims != y.dims, "its branches return {:?} and {:?}", x.dims, y.dims);
+            let value = compare::chosen(cx, condition, x, y)?;
             Slot::Tensor(Tensor { dims: x.dims.clone(), ..value })
         }
         (Slot::Complex(a, b), Slot::Complex(c, d)) => {
@@ -93,7 +88,9 @@ fn all(cx: &mut Cx<'_, '_, '_>, condition: &Tensor, x: &[Slot], y: &[Slot]) -> L
 fn taken<'p>(cx: &mut Cx<'_, '_, 'p>, region: &'p Region<'p>, operand: usize) -> Lowered<Vec<Slot>> {
     let arguments = match region.arguments.len() {
         0 => Vec::new(),
-        _ => vec![cx.operands.get(operand).cloned().ok_or_else(|| malformed!("a branch lacks its operand"))?],
+        _ => {
+            vec![cx.operands.get(operand).cloned().ok_or_else(|| malformed!("a branch lacks its operand"))?]
+        }
     };
     cx.importer.inner(cx.function, cx.slots, region, arguments)
 }
@@ -141,7 +138,9 @@ const MOST_OPEN_PASSES: usize = 128;
 /// while, written out. Where a part of the condition is computed at run time, the passes go on until the other part ends them, and the results are those of the pass
 /// that was the last one.
 fn repeat(cx: &mut Cx<'_, '_, '_>) -> Lowered<Vec<Slot>> {
-    let [condition, body] = cx.operation.regions.as_slice() else { return Err(malformed!("it needs two regions")) };
+    let [condition, body] = cx.operation.regions.as_slice() else {
+        return Err(malformed!("it needs two regions"));
+    };
     let mut values = cx.operands.clone();
     let mut kept: Option<(Tensor, Vec<Slot>)> = None;
     let mut open = 0;
@@ -184,8 +183,15 @@ fn custom_call(cx: &mut Cx<'_, '_, '_>) -> Lowered<Vec<Slot>> {
         return custom(cx, name, bound.path.clone());
     }
     match name {
-        "Sharding" | "SPMDFullToShardShape" | "SPMDShardToFullShape" | "annotate_device_placement" | "LayoutConstraint"
-        | "xla.sdy.FuncResultSharding" | "X64Combine" | "MoveToHost" | "MoveToDevice" => Ok(cx.operands.clone()),
+        "Sharding"
+        | "SPMDFullToShardShape"
+        | "SPMDShardToFullShape"
+        | "annotate_device_placement"
+        | "LayoutConstraint"
+        | "xla.sdy.FuncResultSharding"
+        | "X64Combine"
+        | "MoveToHost"
+        | "MoveToDevice" => Ok(cx.operands.clone()),
         "mhlo.topk" | "TopK" => sort::called(cx),
         _ => {
             let own = name.strip_prefix("mhlo.").or_else(|| name.strip_prefix("chlo."));
@@ -206,7 +212,10 @@ fn custom_call(cx: &mut Cx<'_, '_, '_>) -> Lowered<Vec<Slot>> {
                 }
             }
             let what = format!("its target \"{}\" cannot be compiled", super::short(name));
-            let help = format!("bind it to a function of your own: custom_op(\"{} = crate::function\")", super::short(name));
+            let help = format!(
+                "bind it to a function of your own: custom_op(\"{} = crate::function\")",
+                super::short(name)
+            );
             Err(Refusal::unsupported(what, help))
         }
     }

@@ -5,14 +5,12 @@ use super::attributes;
 use super::cx::Cx;
 use super::shape;
 use super::slot::{self, Tensor};
-use super::{convert, Lowered, One, Operators, Refusal};
+use super::{convert, dot, Lowered, One, Operators, Refusal};
 use crate::onnx::lower::Set;
 use kiln_ir::ValueId;
 
-pub(super) const OPERATORS: Operators = &[("convolution", One(convolution)), ("dynamic_conv", One(convolution))];
-
-/// Most products of bytes whose sum is exact in a float.
-const MOST_EXACT: usize = 1 << 10;
+pub(super) const OPERATORS: Operators =
+    &[("convolution", One(convolution)), ("dynamic_conv", One(convolution))];
 
 /// Where the axes of an image or of weights are: batch, features and the others; of weights the outputs, inputs and the others.
 fn order(cx: &Cx<'_, '_, '_>, first: &str, second: &str, others: &str, rank: usize) -> Lowered<Vec<usize>> {
@@ -29,9 +27,15 @@ fn order(cx: &Cx<'_, '_, '_>, first: &str, second: &str, others: &str, rank: usi
 fn convolution(cx: &mut Cx<'_, '_, '_>) -> Lowered<Tensor> {
     let (x, w) = (cx.tensor(0)?, cx.tensor(1)?);
     let (rank, out, element) = (x.dims.len(), cx.result_dims(0)?, cx.element(0)?);
-    malformed_if!(rank < 2 || w.dims.len() != rank || out.len() != rank, "{:?} and {:?} do not fit", x.dims, w.dims);
+    malformed_if!(
+        rank < 2 || w.dims.len() != rank || out.len() != rank,
+        "{:?} and {:?} do not fit",
+        x.dims,
+        w.dims
+    );
     let axes = rank - 2;
-    let x_order = order(cx, "input_batch_dimension", "input_feature_dimension", "input_spatial_dimensions", rank)?;
+    let x_order =
+        order(cx, "input_batch_dimension", "input_feature_dimension", "input_spatial_dimensions", rank)?;
     let w_order = order(
         cx,
         "kernel_output_feature_dimension",
@@ -39,7 +43,8 @@ fn convolution(cx: &mut Cx<'_, '_, '_>) -> Lowered<Tensor> {
         "kernel_spatial_dimensions",
         rank,
     )?;
-    let y_order = order(cx, "output_batch_dimension", "output_feature_dimension", "output_spatial_dimensions", rank)?;
+    let y_order =
+        order(cx, "output_batch_dimension", "output_feature_dimension", "output_spatial_dimensions", rank)?;
     let (image, filters) = (shape::transposed(cx, &x, &x_order)?, shape::transposed(cx, &w, &w_order)?);
     let mut window = Window {
         strides: cx.sizes_or("window_strides", 1, axes)?,
@@ -86,19 +91,32 @@ fn convolution(cx: &mut Cx<'_, '_, '_>) -> Lowered<Tensor> {
     Ok(Tensor::of(y, &out, &element))
 }
 
-/// Operands as floats. Sums of bytes are exact if they are not too many.
+/// Operands as floats. Sums of bytes have to be exact.
 fn floats(cx: &mut Cx<'_, '_, '_>, x: Tensor, w: Tensor, result: &Element) -> Lowered<(Tensor, Tensor)> {
     let single = Element::Float(32);
     if slot::is_float(&x.element) && slot::is_float(&w.element) {
         return Ok((x, w));
     }
-    let products = w.dims.iter().skip(1).product::<usize>();
     let is_small = [&x, &w].iter().all(|x| x.element.bytes() == Some(1));
-    if !is_small || products > MOST_EXACT || slot::is_part_of_byte(result) {
+    if !is_small || !is_exact(cx, &x, &w) || slot::is_part_of_byte(result) {
         let what = format!("a convolution of {:?} with {:?} cannot be compiled", x.element, w.element);
         return Err(Refusal::unsupported(what, "convert its operands to float32"));
     }
     Ok((convert::converted(cx, &x, &single)?, convert::converted(cx, &w, &single)?))
+}
+
+/// Whether no sum is above 2²⁴, by the number of products or by the weights.
+fn is_exact(cx: &mut Cx<'_, '_, '_>, x: &Tensor, w: &Tensor) -> bool {
+    let products = w.dims.iter().skip(1).product::<usize>();
+    if products <= dot::most_exact(x, w) {
+        return true;
+    }
+    let known = cx.known_ints(w.value).filter(|known| known.len() == w.numel());
+    let most = if slot::is_unsigned(&x.element) { 255 } else { 128 };
+    known.is_some_and(|known| {
+        let reach = known.chunks(products).map(|filter| filter.iter().map(|w| w.abs() * most).sum::<i64>());
+        reach.fold(0, i64::max) <= 1 << 24
+    })
 }
 
 struct Window {
@@ -123,8 +141,9 @@ impl Window {
             let (x, w) = (cx.dims(image), cx.dims(filters));
             image = cx.reshaped(image, &[x[0], x[1], 1])?;
             filters = cx.reshaped(filters, &[w[0], w[1], 1])?;
-            let y = Window { strides: vec![1], pads: vec![(0, 0)], spread: vec![1], dilations: vec![1], ..self }
-                .convolution(cx, image, filters)?;
+            let y =
+                Window { strides: vec![1], pads: vec![(0, 0)], spread: vec![1], dilations: vec![1], ..self }
+                    .convolution(cx, image, filters)?;
             let dims = cx.dims(y);
             return cx.reshaped(y, &dims[..2]);
         }
@@ -134,7 +153,8 @@ impl Window {
             }
         }
         // What the window does not do itself is done before: elements apart, and edges cut off.
-        let is_odd = self.spread.iter().any(|&step| step > 1) || self.pads.iter().any(|pad| pad.0 < 0 || pad.1 < 0);
+        let is_odd =
+            self.spread.iter().any(|&step| step > 1) || self.pads.iter().any(|pad| pad.0 < 0 || pad.1 < 0);
         if is_odd {
             let element = Element::Float(32);
             let x = cx.whole(image, &element);
@@ -143,12 +163,14 @@ impl Window {
             let side = |of: fn(&(i64, i64)) -> i64| -> Vec<i64> {
                 [0, 0].into_iter().chain(self.pads.iter().map(|pad| of(pad).min(0))).collect()
             };
-            let between: Vec<i64> = [0, 0].into_iter().chain(self.spread.iter().map(|&step| step as i64 - 1)).collect();
+            let between: Vec<i64> =
+                [0, 0].into_iter().chain(self.spread.iter().map(|&step| step as i64 - 1)).collect();
             let (low, high) = (side(|pad| pad.0), side(|pad| pad.1));
             image = shape::padded(cx, &x, &zero, &low, &high, &between)?.value;
             self.pads.iter_mut().for_each(|pad| *pad = (pad.0.max(0), pad.1.max(0)));
         }
-        let pads: Vec<i64> = self.pads.iter().map(|pad| pad.0).chain(self.pads.iter().map(|pad| pad.1)).collect();
+        let pads: Vec<i64> =
+            self.pads.iter().map(|pad| pad.0).chain(self.pads.iter().map(|pad| pad.1)).collect();
         let attributes = [
             ("strides", Set::Ints(&list(&self.strides))),
             ("dilations", Set::Ints(&list(&self.dilations))),
@@ -159,7 +181,12 @@ impl Window {
     }
 
     /// A convolution over elements apart is a transposed one, if its padding is less than its window reaches.
-    fn transposed(&self, cx: &mut Cx<'_, '_, '_>, image: ValueId, filters: ValueId) -> Lowered<Option<ValueId>> {
+    fn transposed(
+        &self,
+        cx: &mut Cx<'_, '_, '_>,
+        image: ValueId,
+        filters: ValueId,
+    ) -> Lowered<Option<ValueId>> {
         let w = cx.dims(filters);
         let axes = self.strides.len();
         if axes > 2 || self.strides.iter().any(|&stride| stride != 1) || cx.data(filters).is_none() {

@@ -140,7 +140,8 @@ fn bitcast(cx: &mut Cx<'_, '_, '_>) -> Lowered<Tensor> {
             Ok(Tensor { value, element, ..x })
         }
         _ => {
-            let what = format!("the bits of {:?}{:?} cannot become those of {element:?}{dims:?}", x.element, x.dims);
+            let what =
+                format!("the bits of {:?}{:?} cannot become those of {element:?}{dims:?}", x.element, x.dims);
             Err(Refusal::unsupported(what, "use elements of the same width: float32, int32"))
         }
     }
@@ -190,7 +191,8 @@ pub(super) fn bits_of(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<ValueI
     // Also zero has a sign.
     let (zero, one) = (cx.number(x, 0.0)?, cx.number(x, 1.0)?);
     let inverse = cx.quotient(one, x)?;
-    let (is_below, is_under) = (cx.compared(Comparison::Less, x, zero)?, cx.compared(Comparison::Less, inverse, zero)?);
+    let (is_below, is_under) =
+        (cx.compared(Comparison::Less, x, zero)?, cx.compared(Comparison::Less, inverse, zero)?);
     let yes = cx.truth(true);
     let is_negative = cx.choice(is_below, yes, is_under)?;
     let least = cx.int_constant("sign", DType::I32, &[], &[i64::from(i32::MIN)])?;

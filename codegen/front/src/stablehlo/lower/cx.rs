@@ -215,7 +215,8 @@ impl<'m, 'p> Cx<'_, 'm, 'p> {
     /// The same elements under another shape; what does nothing, or makes two reshapes of one, is left out.
     pub(super) fn reshaped(&mut self, x: ValueId, dims: &[usize]) -> Lowered<ValueId> {
         let graph = &self.importer.means.graph;
-        let source = graph.producer(x).map(|id| graph.node(id)).filter(|node| matches!(node.op, Op::Reshape {}));
+        let source =
+            graph.producer(x).map(|id| graph.node(id)).filter(|node| matches!(node.op, Op::Reshape {}));
         match source.and_then(|node| node.operands.first().copied()) {
             Some(source) if self.ty(source).quant.is_none() => self.means().reshaped(source, dims),
             _ => self.means().reshaped(x, dims),
@@ -252,8 +253,18 @@ impl<'m, 'p> Cx<'_, 'm, 'p> {
     pub(super) fn quantised(&mut self, lower: Lower) -> Lowered<Vec<Slot>> {
         let keeps = matches!(
             super::bare(&self.operation.name),
-            "constant" | "uniform_dequantize" | "uniform_quantize" | "func.call" | "custom_call"
-                | "optimization_barrier" | "while" | "case" | "if" | "composite" | "tuple" | "get_tuple_element"
+            "constant"
+                | "uniform_dequantize"
+                | "uniform_quantize"
+                | "func.call"
+                | "custom_call"
+                | "optimization_barrier"
+                | "while"
+                | "case"
+                | "if"
+                | "composite"
+                | "tuple"
+                | "get_tuple_element"
         );
         if !keeps {
             for k in 0..self.operands.len() {

@@ -11,8 +11,13 @@ use kiln_ir::{DType, Reduction, ValueId};
 
 pub(super) const OPERATORS: Operators = &[("dot", All(dot)), ("dot_general", All(dot_general))];
 
-/// Most products of bytes whose sum is exact in a float.
-const MOST_EXACT: usize = 1 << 10;
+/// So many products of bytes have a sum of at most 2²⁴, which is exact in a float.
+pub(super) fn most_exact(x: &Tensor, y: &Tensor) -> usize {
+    match slot::is_unsigned(&x.element) || slot::is_unsigned(&y.element) {
+        true => 1 << 8,
+        false => 1 << 10,
+    }
+}
 
 /// Most products that are written out.
 const MOST_PRODUCTS: usize = 1 << 22;
@@ -61,9 +66,17 @@ fn any(cx: &mut Cx<'_, '_, '_>, numbers: &Numbers) -> Lowered<Vec<Slot>> {
 }
 
 /// An operand as \[batch, rows, summed\], and the sizes of its rows.
-fn matrix(cx: &mut Cx<'_, '_, '_>, x: &Tensor, batch: &[usize], summed: &[usize]) -> Lowered<(Tensor, [usize; 3], Vec<usize>)> {
+fn matrix(
+    cx: &mut Cx<'_, '_, '_>,
+    x: &Tensor,
+    batch: &[usize],
+    summed: &[usize],
+) -> Lowered<(Tensor, [usize; 3], Vec<usize>)> {
     let rank = x.dims.len();
-    malformed_if!(batch.iter().chain(summed).any(|&axis| axis >= rank), "it has no axes {batch:?}, {summed:?}");
+    malformed_if!(
+        batch.iter().chain(summed).any(|&axis| axis >= rank),
+        "it has no axes {batch:?}, {summed:?}"
+    );
     let free: Vec<usize> = (0..rank).filter(|axis| !batch.contains(axis) && !summed.contains(axis)).collect();
     let perm: Vec<usize> = batch.iter().chain(&free).chain(summed).copied().collect();
     let turned = shape::transposed(cx, x, &perm)?;
@@ -91,7 +104,11 @@ fn product(
         return Ok(Tensor::of(value, out, element));
     }
     if k == 0 {
-        let zero = Tensor::of(cx.means().int_constant("zero", DType::I32, &vec![1; out.len()], &[0])?, out, &Element::Signed(32));
+        let zero = Tensor::of(
+            cx.means().int_constant("zero", DType::I32, &vec![1; out.len()], &[0])?,
+            out,
+            &Element::Signed(32),
+        );
         return convert::converted(cx, &zero, element);
     }
     let is_float = slot::is_float(&x.element) && slot::is_float(&y.element);
@@ -99,20 +116,20 @@ fn product(
     if !is_float && !is_small {
         return written_out(cx, &a, &b, [batch, m, n, k], out, element);
     }
-    let single = Element::Float(32);
+    let (single, most) = (Element::Float(32), most_exact(x, y));
     let (a, b) = match is_float {
         true => (a, b),
         false => (convert::converted(cx, &a, &single)?, convert::converted(cx, &b, &single)?),
     };
     let (a, b) = (cx.spread(&a)?, cx.spread(&b)?);
-    let value = match is_float || k <= MOST_EXACT {
+    let value = match is_float || k <= most {
         true => matrices(cx, a, b, [batch, m, n, k])?,
         false => {
             // Sums of a part are exact, and are added as integers.
             let (a, b) = (cx.reshaped(a, &[batch, m, k])?, cx.reshaped(b, &[batch, n, k])?);
             let mut sum = None;
-            for from in (0..k).step_by(MOST_EXACT) {
-                let count = MOST_EXACT.min(k - from);
+            for from in (0..k).step_by(most) {
+                let count = most.min(k - from);
                 let (a, b) = (cx.means().part(a, 2, from, count, 1)?, cx.means().part(b, 2, from, count, 1)?);
                 let part = matrices(cx, a, b, [batch, m, n, count])?;
                 let part = cx.means().cast(part, DType::I32)?;
@@ -137,7 +154,12 @@ fn product(
 }
 
 /// Products of floats.
-fn matrices(cx: &mut Cx<'_, '_, '_>, a: ValueId, b: ValueId, [batch, m, n, k]: [usize; 4]) -> Lowered<ValueId> {
+fn matrices(
+    cx: &mut Cx<'_, '_, '_>,
+    a: ValueId,
+    b: ValueId,
+    [batch, m, n, k]: [usize; 4],
+) -> Lowered<ValueId> {
     if batch == 1 && cx.data(b).is_some() {
         let (a, b) = (cx.reshaped(a, &[m, k])?, cx.reshaped(b, &[n, k])?);
         return cx.means().layer(a, b);

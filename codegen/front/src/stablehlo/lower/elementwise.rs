@@ -85,7 +85,11 @@ pub(super) fn arithmetic(cx: &mut Cx<'_, '_, '_>, sign: char, x: &Tensor, y: &Te
         return bits::of_truths(cx, sign, x, y);
     }
     // A difference to a constant is a sum, which may become part of a layer.
-    if sign == '-' && cx.ty(y.value).dtype == DType::F32 && cx.is_constant(y.value) && !cx.is_constant(x.value) {
+    if sign == '-'
+        && cx.ty(y.value).dtype == DType::F32
+        && cx.is_constant(y.value)
+        && !cx.is_constant(x.value)
+    {
         let less = negated(cx, y)?;
         return of_two(cx, x, &less, |cx, x, y| cx.sum(x, y));
     }

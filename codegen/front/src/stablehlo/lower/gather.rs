@@ -119,7 +119,11 @@ impl Numbers {
                     let part = cx.means().part(value, batch.len(), column, 1, 1)?;
                     let part = cx.means().reshaped(part, &[&batch[..], &around].concat())?;
                     let most = dims[axis] - sizes[axis].min(dims[axis]);
-                    if is_gather && sizes[axis] > 1 { clamped(cx, part, most)? } else { part }
+                    if is_gather && sizes[axis] > 1 {
+                        clamped(cx, part, most)?
+                    } else {
+                        part
+                    }
                 }
                 (None, Some(k)) => {
                     // Their place among the indices, without the axis of index vectors.
@@ -131,7 +135,9 @@ impl Numbers {
                     along[of] = batch[of];
                     cx.means().reshaped(counted, &along)?
                 }
-                (None, None) => cx.means().int_constant("start", dtype, &vec![1; batch.len() + windows.len()], &[0])?,
+                (None, None) => {
+                    cx.means().int_constant("start", dtype, &vec![1; batch.len() + windows.len()], &[0])?
+                }
             };
             if let Some(k) = windows.iter().position(|&(of, _)| of == axis) {
                 let mut along = vec![1; batch.len() + windows.len()];
@@ -151,7 +157,8 @@ fn gather(cx: &mut Cx<'_, '_, '_>) -> Lowered<Vec<Slot>> {
     let numbers = Numbers::read(cx, "dimension_numbers", names)?;
     let indices = cx.tensor(1)?;
     let parts = attributes::parts(&cx.operation.attributes, "dimension_numbers")?;
-    let (offset, collapsed) = (attributes::sizes(parts, "offset_dims")?, attributes::sizes(parts, "collapsed_slice_dims")?);
+    let (offset, collapsed) =
+        (attributes::sizes(parts, "offset_dims")?, attributes::sizes(parts, "collapsed_slice_dims")?);
     let mut sizes = cx.sizes("slice_sizes")?;
     if sizes.is_empty() {
         if let Some(of) = cx.operands.get(2) {
@@ -161,7 +168,9 @@ fn gather(cx: &mut Cx<'_, '_, '_>) -> Lowered<Vec<Slot>> {
         }
     }
     let out = cx.result_dims(0)?;
-    let taken = |cx: &mut Cx<'_, '_, '_>, x: &Tensor| taken(cx, x, &indices, &numbers, &sizes, &offset, &collapsed, &out);
+    let taken = |cx: &mut Cx<'_, '_, '_>, x: &Tensor| {
+        taken(cx, x, &indices, &numbers, &sizes, &offset, &collapsed, &out)
+    };
     if complex::is_complex(cx) {
         return complex::each(cx, taken);
     }
@@ -208,7 +217,8 @@ fn taken(
     let depth = places.axes.len();
     let mut order: Vec<usize> = (0..rank).collect();
     if !places.axes.iter().copied().eq(first..first + depth) {
-        order = places.axes.iter().copied().chain((0..rank).filter(|axis| !places.axes.contains(axis))).collect();
+        order =
+            places.axes.iter().copied().chain((0..rank).filter(|axis| !places.axes.contains(axis))).collect();
         value = cx.means().transposed(value, &order)?;
     }
     let start = order.iter().position(|&axis| axis == first).unwrap_or(0);
@@ -239,7 +249,8 @@ fn taken(
         value = merged_gather(cx, value, each, start, depth, &dims)?;
     }
     // The order of the result, and axes of one element.
-    let mut slices = (0..rank).filter(|axis| !collapsed.contains(axis) && !numbers.operand_batch.contains(axis));
+    let mut slices =
+        (0..rank).filter(|axis| !collapsed.contains(axis) && !numbers.operand_batch.contains(axis));
     let mut batches = 0..places.batch.len();
     let mut perm = Vec::new();
     for k in 0..out.len() {
@@ -276,7 +287,8 @@ fn merged_gather(
         return cx.means().add_like(op, &[value, each], dims);
     }
     let own = cx.dims(value);
-    let (front, back) = (own[..axis].iter().product::<usize>(), own[axis + depth..].iter().product::<usize>());
+    let (front, back) =
+        (own[..axis].iter().product::<usize>(), own[axis + depth..].iter().product::<usize>());
     let flat = [&[front][..], &own[axis..axis + depth], &[back]].concat();
     let count = index_dims[..index_dims.len() - 1].iter().product::<usize>();
     let value = cx.reshaped(value, &flat)?;

@@ -89,7 +89,10 @@ impl Importer<'_, '_> {
             Some(Slot::Complex(..)) => format!("complex<{}>", shown(&tensor.element)),
             _ => shown(&tensor.element),
         };
-        TensorSummary { quantization: quantization(&tensor.element), ..plain(name, element, dims, is_constant) }
+        TensorSummary {
+            quantization: quantization(&tensor.element),
+            ..plain(name, element, dims, is_constant)
+        }
     }
 }
 
@@ -98,7 +101,9 @@ fn plain(name: String, element: String, dims: Vec<i32>, is_constant: bool) -> Te
 }
 
 fn type_summary(name: String, ty: Option<&Declared>) -> TensorSummary {
-    let Some(Ok(tensor)) = ty.map(slot::declared) else { return plain(name, String::new(), Vec::new(), false) };
+    let Some(Ok(tensor)) = ty.map(slot::declared) else {
+        return plain(name, String::new(), Vec::new(), false);
+    };
     let size = |size: &Option<usize>| size.and_then(|size| i32::try_from(size).ok()).unwrap_or(-1);
     let dims = tensor.shape.iter().map(size).collect();
     let quantization = quantization(&tensor.element);

@@ -103,7 +103,11 @@ impl<'p> Importer<'_, 'p> {
         let dims: Vec<usize> = match input.given {
             Some((_, given)) => {
                 let fits = given.len() == tensor.shape.len()
-                    && tensor.shape.iter().zip(given).all(|(size, given)| size.is_none_or(|size| size == *given));
+                    && tensor
+                        .shape
+                        .iter()
+                        .zip(given)
+                        .all(|(size, given)| size.is_none_or(|size| size == *given));
                 if !fits {
                     return Err(input.misfit(format!("{given:?} does not fit {shown} in the file")));
                 }
@@ -112,10 +116,12 @@ impl<'p> Importer<'_, 'p> {
             None => {
                 // An open first axis is the batch, of one.
                 let own = tensor.shape.iter().enumerate();
-                let own: Option<Vec<usize>> = own.map(|(axis, size)| size.or((axis == 0).then_some(1))).collect();
+                let own: Option<Vec<usize>> =
+                    own.map(|(axis, size)| size.or((axis == 0).then_some(1))).collect();
                 own.ok_or_else(|| {
                     let what = format!("sizes of its shape {shown} are open");
-                    let help = format!("state them with {}, or export the model with fixed shapes", input.way_out);
+                    let help =
+                        format!("state them with {}, or export the model with fixed shapes", input.way_out);
                     Refusal::unsupported(what, help)
                 })?
             }

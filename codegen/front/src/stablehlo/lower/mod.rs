@@ -13,10 +13,11 @@ mod compare;
 mod complex;
 mod constant;
 mod control;
-mod convert;
 mod conv;
+mod convert;
 mod cx;
 mod dot;
+mod dynamic;
 mod elementwise;
 mod functions;
 mod gather;
@@ -29,6 +30,7 @@ mod scatter;
 mod select;
 mod shape;
 mod slot;
+mod solve;
 mod sort;
 #[cfg(test)]
 mod tests;
@@ -70,7 +72,12 @@ struct Importer<'m, 'p> {
 }
 
 /// Lowers a module.
-pub(super) fn lower(module: &Module<'_>, name: &str, options: &Options, budget: Budget) -> Result<Read, Error> {
+pub(super) fn lower(
+    module: &Module<'_>,
+    name: &str,
+    options: &Options,
+    budget: Budget,
+) -> Result<Read, Error> {
     let host = Host::default();
     let mut importer = Importer::new(module, name, options, &host, budget);
     let outputs = importer.run()?;
@@ -89,13 +96,7 @@ pub(super) fn inspect(module: &Module<'_>, budget: Budget) -> Result<Summary, Er
 }
 
 impl<'m, 'p> Importer<'m, 'p> {
-    fn new(
-        module: &'p Module<'p>,
-        name: &str,
-        options: &'m Options,
-        host: &'m Host,
-        budget: Budget,
-    ) -> Self {
+    fn new(module: &'p Module<'p>, name: &str, options: &'m Options, host: &'m Host, budget: Budget) -> Self {
         Importer {
             means: Means::hosted(host, name, options, budget),
             host,
@@ -175,7 +176,8 @@ impl<'m, 'p> Importer<'m, 'p> {
     ) -> Lowered<Vec<Slot>> {
         if !self.means.budget.inline(region.operations.len()) {
             let what = "its branches, or the passes of its loop, have too many operators";
-            let help = "let the loop run fewer times, or compile only its body and write the loop in your own code";
+            let help =
+                "let the loop run fewer times, or compile only its body and write the loop in your own code";
             return Err(Refusal::unsupported(what, help));
         }
         if self.depth >= DEEPEST {
@@ -234,7 +236,8 @@ impl<'m, 'p> Importer<'m, 'p> {
             return Err(Refusal::Follows);
         }
         let name = bare(&operation.name);
-        let lower = lowering(name).ok_or_else(|| Refusal::unsupported("this operator cannot be compiled", HELP))?;
+        let lower =
+            lowering(name).ok_or_else(|| Refusal::unsupported("this operator cannot be compiled", HELP))?;
         let mut cx = Cx { importer: self, function, slots, operation, operands, index };
         let results = cx.quantised(lower)?;
         malformed_if!(
@@ -257,7 +260,11 @@ impl<'m, 'p> Importer<'m, 'p> {
             let (dims, dtype) = (slot::sizes(tensor).ok()?, slot::dtype(&tensor.element).ok()?);
             let is_sound = !dims.contains(&0) && crate::onnx::lower::check_size(dtype, &dims).is_ok();
             let is_plain = !matches!(tensor.element, super::module::Element::Quantised(_));
-            if self.means.report.is_empty() || !is_sound || !is_plain || matches!(dtype, DType::I32 | DType::I64) {
+            if self.means.report.is_empty()
+                || !is_sound
+                || !is_plain
+                || matches!(dtype, DType::I32 | DType::I64)
+            {
                 return None;
             }
             self.means.budget.charge(OPERATOR_BYTES).ok()?;
@@ -324,6 +331,7 @@ const FAMILIES: &[Operators] = &[
     convert::OPERATORS,
     conv::OPERATORS,
     dot::OPERATORS,
+    dynamic::OPERATORS,
     elementwise::OPERATORS,
     functions::OPERATORS,
     gather::OPERATORS,
@@ -332,6 +340,7 @@ const FAMILIES: &[Operators] = &[
     scatter::OPERATORS,
     select::OPERATORS,
     shape::OPERATORS,
+    solve::OPERATORS,
     sort::OPERATORS,
     window::OPERATORS,
 ];

@@ -11,7 +11,8 @@ pub(super) const OPERATORS: Operators =
 
 /// How stored integers stand for numbers. `own` is the shape that is stored.
 pub(super) fn quant(of: &Quantised, dims: &[usize], own: &[usize]) -> Lowered<Quant> {
-    let zero = |&(_, zero): &(f64, i64)| i32::try_from(zero).map_err(|_| malformed!("its zero point is {zero}"));
+    let zero =
+        |&(_, zero): &(f64, i64)| i32::try_from(zero).map_err(|_| malformed!("its zero point is {zero}"));
     let zero_points = of.scales.iter().map(zero).collect::<Lowered<Vec<i32>>>()?;
     let scales: Vec<Real> = of.scales.iter().map(|&(scale, _)| Real(scale as f32)).collect();
     let is_sound = scales.iter().all(|scale| scale.0 > 0.0 && scale.0.is_finite());
@@ -22,7 +23,11 @@ pub(super) fn quant(of: &Quantised, dims: &[usize], own: &[usize]) -> Lowered<Qu
     match of.dimension {
         Some(axis) => {
             let size = dims.get(axis).copied();
-            malformed_if!(size != Some(scales.len()), "{} scales do not fit axis {axis} of {dims:?}", scales.len());
+            malformed_if!(
+                size != Some(scales.len()),
+                "{} scales do not fit axis {axis} of {dims:?}",
+                scales.len()
+            );
             if own.get(axis) != dims.get(axis) {
                 let help = "write all elements of the constant";
                 return Err(Refusal::unsupported("one number has the scales of several channels", help));

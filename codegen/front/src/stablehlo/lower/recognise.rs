@@ -80,7 +80,9 @@ pub(super) fn quotient(cx: &mut Cx<'_, '_, '_>, x: &Tensor, y: &Tensor) -> Lower
 /// Σ x / n, if there are n of them; or a product with the number divided by the number.
 fn mean(cx: &mut Cx<'_, '_, '_>, x: ValueId, number: f64) -> Lowered<Option<ValueId>> {
     let (sum, own) = (behind_reshapes(cx, x), cx.dims(x));
-    if let Some((Op::Reduce { function: Reduction::Sum, axes, rescale: Rescale::Real }, &[of])) = made_by(cx, sum) {
+    if let Some((Op::Reduce { function: Reduction::Sum, axes, rescale: Rescale::Real }, &[of])) =
+        made_by(cx, sum)
+    {
         let (axes, dims) = (axes.clone(), cx.dims(of));
         let count: usize = axes.iter().map(|&axis| dims[axis]).product();
         if cx.ty(of).dtype == kiln_ir::DType::F32 && count as f64 == number {
@@ -109,7 +111,8 @@ fn logistic(cx: &mut Cx<'_, '_, '_>, below: ValueId) -> Lowered<Option<ValueId>>
 /// The axis along which `value` is made one of elements of `x`, whose only axis of one element it is then.
 fn reduced_of(cx: &Cx<'_, '_, '_>, value: ValueId, x: ValueId, function: Reduction) -> Option<usize> {
     let reduced = behind_reshapes(cx, value);
-    let Some((Op::Reduce { function: own, axes, rescale: Rescale::Real }, &[of])) = made_by(cx, reduced) else {
+    let Some((Op::Reduce { function: own, axes, rescale: Rescale::Real }, &[of])) = made_by(cx, reduced)
+    else {
         return None;
     };
     let &[axis] = &axes[..] else { return None };
@@ -156,7 +159,8 @@ fn average(cx: &mut Cx<'_, '_, '_>, x: &Tensor, y: &Tensor) -> Lowered<Option<Te
     if !counts.iter().enumerate().all(|(k, count)| own.get(at(k)) == Some(count)) {
         return Ok(None);
     }
-    let active: Vec<usize> = (0..x.dims.len()).filter(|&k| pool.axes[k].size > 1 || pool.axes[k].stride > 1).collect();
+    let active: Vec<usize> =
+        (0..x.dims.len()).filter(|&k| pool.axes[k].size > 1 || pool.axes[k].stride > 1).collect();
     if !active.iter().all(|&k| window::has_elements(&pool.axes[k], pool.x.dims[k])) {
         return Ok(None);
     }
@@ -164,7 +168,12 @@ fn average(cx: &mut Cx<'_, '_, '_>, x: &Tensor, y: &Tensor) -> Lowered<Option<Te
 }
 
 /// x + y, x − y or x · y as something better.
-pub(super) fn arithmetic(cx: &mut Cx<'_, '_, '_>, sign: char, x: &Tensor, y: &Tensor) -> Lowered<Option<Tensor>> {
+pub(super) fn arithmetic(
+    cx: &mut Cx<'_, '_, '_>,
+    sign: char,
+    x: &Tensor,
+    y: &Tensor,
+) -> Lowered<Option<Tensor>> {
     if cx.ty(x.value).dtype != kiln_ir::DType::F32 || cx.common(x, y)? != x.dims {
         return Ok(None);
     }
@@ -179,7 +188,9 @@ pub(super) fn arithmetic(cx: &mut Cx<'_, '_, '_>, sign: char, x: &Tensor, y: &Te
 fn product(cx: &mut Cx<'_, '_, '_>, x: ValueId, y: ValueId) -> Lowered<Option<ValueId>> {
     // Σ x · (1 / n).
     for (sum, factor) in [(x, y), (y, x)] {
-        let Some(number) = cx.known_number(factor).filter(|&number| number > 0.0 && number < 1.0) else { continue };
+        let Some(number) = cx.known_number(factor).filter(|&number| number > 0.0 && number < 1.0) else {
+            continue;
+        };
         let whole = (1.0 / number).round();
         if is_near(number * whole, 1.0) && cx.ty(factor).shape.numel() == 1 {
             let is_sum = matches!(

@@ -116,7 +116,8 @@ impl Join {
     /// Whether a number changes nothing that it is joined with.
     fn is_neutral(self, element: &Element, number: f64) -> bool {
         let range = slot::dtype(element).ok().and_then(|dtype| dtype.int_range());
-        let (least, most) = range.map_or((f64::NEG_INFINITY, f64::INFINITY), |(lo, hi)| (lo as f64, hi as f64));
+        let (least, most) =
+            range.map_or((f64::NEG_INFINITY, f64::INFINITY), |(lo, hi)| (lo as f64, hi as f64));
         match self {
             Join::Add | Join::Or | Join::Xor => number == 0.0,
             Join::Multiply => number == 1.0,
@@ -150,7 +151,13 @@ impl Join {
                     Join::Min if is_unsigned => -1,
                     Join::Max => least,
                     Join::Min => most,
-                    Join::And => if like.element == Element::Bool { 1 } else { -1 },
+                    Join::And => {
+                        if like.element == Element::Bool {
+                            1
+                        } else {
+                            -1
+                        }
+                    }
                     _ => 0,
                 };
                 cx.means().int_constant("neutral", dtype, &[], &[number])?
@@ -188,7 +195,8 @@ fn reduce(cx: &mut Cx<'_, '_, '_>) -> Lowered<Vec<Slot>> {
     malformed_if!(inputs.iter().any(|x| x.dims != dims), "its operands have different shapes");
     let region = cx.operation.regions.first().ok_or_else(|| malformed!("it has no body"))?;
     let body = body(region, inputs.len())?;
-    let kept: Vec<usize> = (0..dims.len()).filter(|axis| !axes.contains(axis)).map(|axis| dims[axis]).collect();
+    let kept: Vec<usize> =
+        (0..dims.len()).filter(|axis| !axes.contains(axis)).map(|axis| dims[axis]).collect();
     // Without elements there is only the start.
     if dims.contains(&0) {
         let value = |start: &Tensor| -> Lowered<Slot> {
@@ -221,11 +229,17 @@ fn reduce(cx: &mut Cx<'_, '_, '_>) -> Lowered<Vec<Slot>> {
 }
 
 /// Without axes that have one element.
-fn dropped(cx: &mut Cx<'_, '_, '_>, values: Vec<Tensor>, axes: &[usize], kept: &[usize]) -> Lowered<Vec<Tensor>> {
+fn dropped(
+    cx: &mut Cx<'_, '_, '_>,
+    values: Vec<Tensor>,
+    axes: &[usize],
+    kept: &[usize],
+) -> Lowered<Vec<Tensor>> {
     let mut results = Vec::new();
     for x in values {
         let own = cx.dims(x.value);
-        let own: Vec<usize> = (0..own.len()).filter(|axis| !axes.contains(axis)).map(|axis| own[axis]).collect();
+        let own: Vec<usize> =
+            (0..own.len()).filter(|axis| !axes.contains(axis)).map(|axis| own[axis]).collect();
         let value = cx.reshaped(x.value, &own)?;
         results.push(Tensor::of(value, kept, &x.element));
     }
@@ -260,7 +274,12 @@ fn one(
 }
 
 /// All elements along some axes made one; the axes stay with one element.
-pub(super) fn reduced(cx: &mut Cx<'_, '_, '_>, x: &Tensor, function: Reduction, axes: &[usize]) -> Lowered<Tensor> {
+pub(super) fn reduced(
+    cx: &mut Cx<'_, '_, '_>,
+    x: &Tensor,
+    function: Reduction,
+    axes: &[usize],
+) -> Lowered<Tensor> {
     let mut dims = x.dims.clone();
     axes.iter().for_each(|&axis| dims[axis] = 1);
     if axes.is_empty() {
@@ -354,7 +373,12 @@ fn index_of<'p>(
 }
 
 /// Whether a body takes the larger (true) or the smaller number with its place, of equal ones the first: it is tried on a few.
-fn direction<'p>(cx: &mut Cx<'_, '_, 'p>, body: &Body<'p>, x: &Tensor, places: &Tensor) -> Lowered<Option<bool>> {
+fn direction<'p>(
+    cx: &mut Cx<'_, '_, 'p>,
+    body: &Body<'p>,
+    x: &Tensor,
+    places: &Tensor,
+) -> Lowered<Option<bool>> {
     let (first, second) = ([0i64, 1, 1, 1, 0, 1], [1i64, 0, 1, 1, 0, 0]);
     let (at_first, at_second) = ([3i64, 3, 3, 4, 4, 2], [4i64, 4, 4, 3, 3, 5]);
     let made = |cx: &mut Cx<'_, '_, 'p>, like: &Tensor, list: &[i64]| -> Lowered<Tensor> {

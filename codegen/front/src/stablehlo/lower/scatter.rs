@@ -31,7 +31,13 @@ fn scatter(cx: &mut Cx<'_, '_, '_>) -> Lowered<Vec<Slot>> {
     Ok(results)
 }
 
-fn one(cx: &mut Cx<'_, '_, '_>, x: &Tensor, indices: &Tensor, updates: &Tensor, join: Join) -> Lowered<Tensor> {
+fn one(
+    cx: &mut Cx<'_, '_, '_>,
+    x: &Tensor,
+    indices: &Tensor,
+    updates: &Tensor,
+    join: Join,
+) -> Lowered<Tensor> {
     let names = ["scatter_dims_to_operand_dims", "input_batching_dims", "scatter_indices_batching_dims"];
     let numbers = Numbers::read(cx, "scatter_dimension_numbers", names)?;
     let parts = attributes::parts(&cx.operation.attributes, "scatter_dimension_numbers")?;
@@ -60,7 +66,11 @@ fn one(cx: &mut Cx<'_, '_, '_>, x: &Tensor, indices: &Tensor, updates: &Tensor, 
     let perm: Vec<usize> = batch.chain(moved.filter_map(|axis| from[axis])).collect();
     let named: usize = places.batch.iter().chain(places.windows.iter().map(|(_, size)| size)).product();
     let run: usize = runs.iter().map(|&axis| x.dims[axis]).product();
-    malformed_if!(Some(updates.numel()) != named.checked_mul(run), "updates {:?} do not fit indices", updates.dims);
+    malformed_if!(
+        Some(updates.numel()) != named.checked_mul(run),
+        "updates {:?} do not fit indices",
+        updates.dims
+    );
     let rows = cx.spread(updates)?;
     // Axes of one update are left out.
     let mut perm = perm;
@@ -75,7 +85,8 @@ fn one(cx: &mut Cx<'_, '_, '_>, x: &Tensor, indices: &Tensor, updates: &Tensor, 
     let own = cx.spread(x)?;
     let own = cx.means().transposed(own, &order)?;
     let own = cx.reshaped(own, &[all, run])?;
-    let around: Vec<usize> = places.batch.iter().copied().chain(places.windows.iter().map(|(_, size)| *size)).collect();
+    let around: Vec<usize> =
+        places.batch.iter().copied().chain(places.windows.iter().map(|(_, size)| *size)).collect();
     let at = flat_places(cx, &places.axes, &places.coordinates, &x.dims, &around, named)?;
     let y = joined(cx, x, own, rows, at, join)?;
     let y = cx.reshaped(y, &ordered)?;
@@ -119,7 +130,7 @@ fn flat_places(
             let outside = means.number(flat, -1.0)?;
             means.choice(inside, flat, outside)?
         }
-        _ => means.int_constant("place", DType::I64, &vec![1; around.len()], &vec![0])?,
+        _ => means.int_constant("place", DType::I64, &vec![1; around.len()], &[0])?,
     };
     let value = means.cast(value, DType::I32)?;
     let value = cx.repeated(value, around)?;
@@ -163,7 +174,8 @@ fn joined(
         Some(y) => y,
         None => {
             if all.saturating_mul(named) > MOST_PAIRS {
-                let what = format!("{named} updates of {all} places, which are computed at run time, are too many");
+                let what =
+                    format!("{named} updates of {all} places, which are computed at run time, are too many");
                 return Err(Refusal::unsupported(what, "use constant indices, or fewer updates"));
             }
             at_computed(&mut cx.means(), x, rows, at, join, [all, named, run])?
@@ -207,7 +219,8 @@ fn at_known(
         _ => "none",
     };
     let at = cx.int_constant("places", DType::I64, &[at.len(), 1], &at)?;
-    let y = cx.call("ScatterND", &[Some(wide), Some(at), Some(rows)], &[("reduction", Set::Text(reduction))])?;
+    let y =
+        cx.call("ScatterND", &[Some(wide), Some(at), Some(rows)], &[("reduction", Set::Text(reduction))])?;
     debug_assert_eq!(cx.dims(y)[1], run);
     cx.part(y, 0, 0, all, 1).map(Some)
 }
@@ -237,7 +250,8 @@ fn at_computed(
             let last = cx.reduced(Reduction::Max, each, &[1])?;
             let has = cx.compared(Comparison::Greater, last, none)?;
             let from = cx.plus(last, -1.0)?;
-            let taken = cx.add_like(Op::Gather { batch: 0, axis: 0, depth: 1 }, &[rows, from], &[all, run])?;
+            let taken =
+                cx.add_like(Op::Gather { batch: 0, axis: 0, depth: 1 }, &[rows, from], &[all, run])?;
             cx.choice(has, taken, x)
         }
         Join::Add if cx.ty(x).dtype == DType::F32 => {
@@ -249,7 +263,8 @@ fn at_computed(
         _ => {
             let dtype = cx.ty(x).dtype;
             if all.saturating_mul(named).saturating_mul(run) > MOST_PAIRS {
-                let what = format!("{named} updates of {all} places, which are computed at run time, are too many");
+                let what =
+                    format!("{named} updates of {all} places, which are computed at run time, are too many");
                 return Err(Refusal::unsupported(what, "use constant indices, or fewer updates"));
             }
             let (least, most) = dtype.int_range().unwrap_or((0, 0));

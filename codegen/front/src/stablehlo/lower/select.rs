@@ -16,14 +16,17 @@ fn select_and_scatter(cx: &mut Cx<'_, '_, '_>) -> Lowered<Tensor> {
     let (x, source, start) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
     let rank = x.dims.len();
     let axes = window::axes(cx, rank)?;
-    let [select, scatter] = cx.operation.regions.as_slice() else { return Err(malformed!("it needs two bodies")) };
+    let [select, scatter] = cx.operation.regions.as_slice() else {
+        return Err(malformed!("it needs two bodies"));
+    };
     let fits = source.dims.len() == rank
         && (0..rank).all(|k| axes[k].windows(x.dims[k]) == Some(source.dims[k]) && source.dims[k] > 0);
     malformed_if!(!fits, "windows over {:?} do not fit {:?}", x.dims, source.dims);
     let Body::Each(joins) = reduce::body(scatter, 1)? else { return Err(reduce::unknown_body()) };
     let join = joins[0];
     let direction = select.operations.iter().find(|operation| operation.name == "stablehlo.compare");
-    let direction = direction.map(|operation| super::attributes::word(&operation.attributes, "comparison_direction"));
+    let direction =
+        direction.map(|operation| super::attributes::word(&operation.attributes, "comparison_direction"));
     let (function, filler) = match direction {
         Some("GE") => (Comparison::GreaterEqual, reduce::Join::Max),
         Some("GT") => (Comparison::Greater, reduce::Join::Max),

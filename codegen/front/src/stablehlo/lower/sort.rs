@@ -28,7 +28,8 @@ fn sort(cx: &mut Cx<'_, '_, '_>) -> Lowered<Vec<Slot>> {
         Some(axis) => usize::try_from(axis).ok(),
         None => rank.checked_sub(1),
     };
-    let axis = axis.filter(|&axis| axis < rank).ok_or_else(|| malformed!("its dimension is none of {rank}"))?;
+    let axis =
+        axis.filter(|&axis| axis < rank).ok_or_else(|| malformed!("its dimension is none of {rank}"))?;
     if dims.contains(&0) || dims[axis] == 1 {
         return Ok(tensors.into_iter().map(Slot::Tensor).collect());
     }
@@ -92,7 +93,8 @@ fn keys(cx: &mut Cx<'_, '_, '_>, tensors: &[Tensor]) -> Lowered<Vec<Key>> {
     let results = cx.importer.inner(cx.function, cx.slots, region, arguments)?;
     let [Slot::Tensor(less)] = &results[..] else { return Err(unknown()) };
     let value = cx.repeated(less.value, &[trials.len()])?;
-    let is_less: Vec<bool> = cx.known_ints(value).ok_or_else(unknown)?.iter().map(|&truth| truth != 0).collect();
+    let is_less: Vec<bool> =
+        cx.known_ints(value).ok_or_else(unknown)?.iter().map(|&truth| truth != 0).collect();
     let mut keys: Vec<Key> = Vec::new();
     for operand in 0..count {
         match (is_less[2 * operand], is_less[2 * operand + 1]) {
@@ -106,7 +108,8 @@ fn keys(cx: &mut Cx<'_, '_, '_>, tensors: &[Tensor]) -> Lowered<Vec<Key>> {
         let wanted = vec![(a.operand, a.rises), (b.operand, !b.rises)];
         trials[own..].iter().position(|trial| *trial == wanted).is_some_and(|at| is_less[own + at])
     };
-    let wins = |key: &Key| keys.iter().filter(|other| other.operand != key.operand && decides(key, other)).count();
+    let wins =
+        |key: &Key| keys.iter().filter(|other| other.operand != key.operand && decides(key, other)).count();
     let mut ranked: Vec<(usize, Key)> =
         keys.iter().map(|key| (wins(key), Key { operand: key.operand, rises: key.rises })).collect();
     ranked.sort_by_key(|(wins, _)| std::cmp::Reverse(*wins));

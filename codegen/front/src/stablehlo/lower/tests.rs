@@ -266,7 +266,10 @@ fn what_has_no_end_is_refused() {
     let recursion =
         endless("    %y = call @f(%x) : (tensor<f32>) -> tensor<f32>\n    return %y : tensor<f32>");
     assert!(recursion.contains("nested"), "{recursion}");
-    for condition in ["%c = stablehlo.constant dense<true> : tensor<i1>", "%c = stablehlo.compare EQ, %v, %v, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>"] {
+    for condition in [
+        "%c = stablehlo.constant dense<true> : tensor<i1>",
+        "%c = stablehlo.compare EQ, %v, %v, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>",
+    ] {
         let error = endless(&format!(
             "    %y = stablehlo.while(%v = %x) : tensor<f32>
     cond {{
@@ -284,15 +287,35 @@ fn what_has_no_end_is_refused() {
 
 #[test]
 fn messages_name_the_operator_and_the_way_out() {
-    let error = read("module {
+    let error = read(
+        "module {
   func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
     %y = stablehlo.custom_call @my.function(%x) : (tensor<4xf32>) -> tensor<4xf32>
     return %y : tensor<4xf32>
   }
-}")
+}",
+    )
     .unwrap_err();
     assert!(error.contains("stablehlo.custom_call") && error.contains("my.function"), "{error}");
     assert!(error.contains("line 3") && error.contains("custom_op"), "{error}");
+}
+
+#[test]
+fn systems_of_equations() {
+    let graph = main(
+        "%a: tensor<2x2xf32>, %b: tensor<2x1xf32>",
+        "tensor<2x1xf32>",
+        "    %y = \"stablehlo.triangular_solve\"(%a, %b) <{left_side = true, lower = true, transpose_a = #stablehlo<transpose NO_TRANSPOSE>, unit_diagonal = false}> : (tensor<2x2xf32>, tensor<2x1xf32>) -> tensor<2x1xf32>
+    return %y : tensor<2x1xf32>",
+    );
+    assert_eq!(floats(&graph, &[&[2.0, 9.0, 3.0, 4.0], &[6.0, 1.0]]), [3.0, -2.0]);
+    let root = main(
+        "%a: tensor<2x2xf32>",
+        "tensor<2x2xf32>",
+        "    %y = \"stablehlo.cholesky\"(%a) <{lower = true}> : (tensor<2x2xf32>) -> tensor<2x2xf32>
+    return %y : tensor<2x2xf32>",
+    );
+    assert_eq!(floats(&root, &[&[4.0, 2.0, 2.0, 10.0]]), [2.0, 0.0, 1.0, 3.0]);
 }
 
 #[test]
@@ -314,12 +337,17 @@ fn fuzz() {
             continue;
         }
         let whole = std::fs::read(&path).unwrap();
-        for round in 0..6 {
+        for round in 0..12 {
             let mut bytes = whole.clone();
-            for _ in 0..1 + round {
-                let digits: Vec<usize> = (0..bytes.len()).filter(|&at| bytes[at].is_ascii_digit()).collect();
+            for _ in 0..1 + round % 3 {
+                let digits: Vec<usize> = (1..bytes.len())
+                    .filter(|&at| bytes[at].is_ascii_digit() && !bytes[at - 1].is_ascii_alphanumeric())
+                    .collect();
                 let at = digits[random(digits.len())];
-                bytes[at] = b'0' + random(10) as u8;
+                let end = at + bytes[at..].iter().take_while(|b| b.is_ascii_digit()).count();
+                let new: &[u8] =
+                    [&b"0"[..], b"1", b"2", b"7", b"1000000", b"-1", b"9223372036854775807", b"3"][random(8)];
+                bytes.splice(at..end, new.iter().copied());
             }
             let start = std::time::Instant::now();
             let result = std::panic::catch_unwind(|| {

@@ -27,7 +27,8 @@ impl Axis {
 
     /// Windows over so many elements.
     pub(super) fn windows(&self, elements: usize) -> Option<usize> {
-        let inner = if elements == 0 { 0 } else { (elements - 1).checked_mul(self.base_dilation)?.checked_add(1)? };
+        let inner =
+            if elements == 0 { 0 } else { (elements - 1).checked_mul(self.base_dilation)?.checked_add(1)? };
         let all = i64::try_from(inner).ok()?.checked_add(self.pad.0)?.checked_add(self.pad.1)?;
         let reach = self.size.checked_sub(1)?.checked_mul(self.dilation)?.checked_add(1)?;
         let room = usize::try_from(all).ok()?.checked_sub(reach);
@@ -46,10 +47,14 @@ pub(super) struct Pool {
 pub(super) fn axes(cx: &Cx<'_, '_, '_>, rank: usize) -> Lowered<Vec<Axis>> {
     let sizes = cx.sizes_or("window_dimensions", 1, rank)?;
     let strides = cx.sizes_or("window_strides", 1, rank)?;
-    let (bases, dilations) = (cx.sizes_or("base_dilations", 1, rank)?, cx.sizes_or("window_dilations", 1, rank)?);
+    let (bases, dilations) =
+        (cx.sizes_or("base_dilations", 1, rank)?, cx.sizes_or("window_dilations", 1, rank)?);
     let pads = cx.pairs("padding", rank)?;
     let lists = [&sizes, &strides, &bases, &dilations];
-    malformed_if!(lists.iter().any(|list| list.contains(&0)), "a size, stride or dilation of its window is 0");
+    malformed_if!(
+        lists.iter().any(|list| list.contains(&0)),
+        "a size, stride or dilation of its window is 0"
+    );
     Ok((0..rank)
         .map(|k| Axis {
             size: sizes[k],
@@ -171,7 +176,8 @@ pub(super) fn pooled(
     let mut value = cx.spread(x)?;
     // Zeros that count are part of the image.
     let is_padded = active.iter().any(|&k| axes[k].pad != (0, 0));
-    let mut pads: Vec<i64> = active.iter().map(|&k| axes[k].pad.0).chain(active.iter().map(|&k| axes[k].pad.1)).collect();
+    let mut pads: Vec<i64> =
+        active.iter().map(|&k| axes[k].pad.0).chain(active.iter().map(|&k| axes[k].pad.1)).collect();
     if counts_padding && is_padded {
         let side = |of: fn(&Axis) -> i64| axes.iter().map(|axis| of(axis) as usize).collect::<Vec<_>>();
         value = cx.means().padded(value, &side(|axis| axis.pad.0), &side(|axis| axis.pad.1), 0)?;
@@ -259,9 +265,15 @@ fn along<'p>(
     let dim = values.first().map_or(0, |x| x.dims[k]);
     let reach = (axis.size - 1) * axis.dilation;
     let windows = (dim - reach - 1) / axis.stride + 1;
-    let part = |cx: &mut Cx<'_, '_, 'p>, list: &[Tensor], from: usize, to: usize, step: usize| -> Lowered<Vec<Tensor>> {
+    let part = |cx: &mut Cx<'_, '_, 'p>,
+                list: &[Tensor],
+                from: usize,
+                to: usize,
+                step: usize|
+     -> Lowered<Vec<Tensor>> {
         let each = list.iter().map(|x| {
-            let (mut begin, mut limit, mut steps) = (vec![0; x.dims.len()], x.dims.clone(), vec![1; x.dims.len()]);
+            let (mut begin, mut limit, mut steps) =
+                (vec![0; x.dims.len()], x.dims.clone(), vec![1; x.dims.len()]);
             (begin[k], limit[k], steps[k]) = (from, to, step);
             shape::sliced(cx, x, &begin, &limit, &steps)
         });
