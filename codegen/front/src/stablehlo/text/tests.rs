@@ -317,7 +317,7 @@ fn places_are_what_a_person_knows() {
     assert!(place("loc(#loc7)")
         .unwrap_err()
         .to_string()
-        .contains("line 3, column 46: the location #loc7 is not"));
+        .contains("line 3, column 45: the location #loc7 is not"));
     let message =
         refused(&(body("%0 = stablehlo.abs %x : tensor<2xf32> loc(#a)") + "#a = loc(#b)\n#b = loc(#a)\n"));
     assert!(message.contains("nested deeper"), "{message}");
