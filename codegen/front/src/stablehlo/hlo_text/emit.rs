@@ -107,7 +107,7 @@ impl<'a, 'm> Emitter<'a, 'm> {
 
     fn new_value(&mut self, ty: Type) -> Parsed<Value> {
         let rank = if let Type::Tensor(tensor) = &ty { tensor.shape.len() } else { 0 };
-        self.scan.charge(2 * size_of::<Type>() + 16 * rank)?;
+        self.scan.charge(size_of::<Type>() + 16 * rank)?;
         self.types.push(ty);
         Ok(Value(self.types.len() - 1))
     }
