@@ -19,9 +19,12 @@ use super::scanner::Scanner;
 use kiln_ir::error::Error;
 use std::collections::HashMap;
 
+/// Bytes of what is read for each byte of text. An instruction of 30 bytes is kept in about 200, and makes an operation of about 300.
+const PER_BYTE: usize = 24;
+
 /// Reads a text.
 pub(super) fn read(bytes: &[u8]) -> Result<Module<'_>, Error> {
-    let mut scan = Scanner::new(bytes)?;
+    let mut scan = Scanner::new(bytes, PER_BYTE)?;
     let module = parse::program(&mut scan).and_then(|program| emit::module(&mut scan, &program));
     module.map_err(|broken| scan.error(broken))
 }

@@ -21,10 +21,13 @@ use locations::Location;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
+/// Bytes of what is read for each byte of text.
+const PER_BYTE: usize = 16;
+
 /// Reads a text.
 pub(super) fn read(bytes: &[u8]) -> Result<Module<'_>, Error> {
     let mut reader = Reader {
-        scan: Scanner::new(bytes)?,
+        scan: Scanner::new(bytes, PER_BYTE)?,
         aliases: HashMap::new(),
         type_aliases: HashMap::new(),
         resources: HashMap::new(),
