@@ -3,6 +3,62 @@
 use super::module::{Attribute, Attributes, Function, Module, Region, Value};
 use std::collections::HashMap;
 use std::fmt::Write;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Files beside the corpus that `KILN_CORPUS` names whose names end so. None where it is not set.
+pub(super) fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
+    let Some(corpus) = std::env::var_os("KILN_CORPUS") else {
+        println!("KILN_CORPUS is not set: only texts of the tests were read");
+        return Vec::new();
+    };
+    let folder = PathBuf::from(corpus).join("../conformance").join(folder);
+    let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<PathBuf> = paths.filter(|path| path.to_string_lossy().ends_with(ending)).collect();
+    files.sort();
+    assert!(!files.is_empty());
+    files
+}
+
+/// Reads every beginning of a text, and texts in which bytes are other ones: that may fail, but neither panic nor hang.
+pub(super) fn damage(text: &str, read: impl Fn(&[u8])) {
+    let limited = |bytes: &[u8]| {
+        let start = Instant::now();
+        read(bytes);
+        assert!(start.elapsed() < Duration::from_secs(1), "{}", String::from_utf8_lossy(bytes));
+    };
+    for end in 0..text.len() {
+        limited(&text.as_bytes()[..end]);
+    }
+    let mut seed = 0x2545_f491_4f6c_dd1du64;
+    let mut random = |below: usize| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        (seed >> 16) as usize % below
+    };
+    // Characters that mean something more often than others.
+    let telling = b"()[]{}<>:,=%#@\"-0193xe\n /*_.\xff";
+    for _ in 0..text.len() {
+        let mut bytes = text.as_bytes().to_vec();
+        for _ in 0..=random(3) {
+            let at = random(bytes.len());
+            match random(4) {
+                0 => bytes[at] = random(256) as u8,
+                1 => bytes[at] = telling[random(telling.len())],
+                2 => {
+                    bytes.remove(at);
+                }
+                _ => {
+                    let (from, length) = (random(bytes.len()), random(40));
+                    let piece = bytes[from..bytes.len().min(from + length)].to_vec();
+                    bytes.splice(at..at, piece);
+                }
+            }
+        }
+        limited(&bytes);
+    }
+}
 
 /// A module as a text that is the same for the same module, whatever it was written in: without places, with numbers of values in the order in which they
 /// are defined, and with attributes in the order of their names.

@@ -50,6 +50,10 @@ impl<'m> Reader<'m> {
         };
         self.scan.wants(">")?;
         let (ty, tensor) = self.dense_type()?;
+        if name == "__elided__" {
+            let help = "print the text with all constants: without mlir-elide-elementsattrs-if-larger";
+            return self.scan.unsupported(at, "the elements of a constant are left out", help);
+        }
         let Some(&resource) = self.resources.get(&*name) else {
             return self.scan.broken_at(at, format!("the resource {name} is not in the text"));
         };

@@ -281,7 +281,7 @@ impl<'m> Reader<'m> {
                 named.push((name, ty));
             }
             function.body = self.region(named)?;
-            self.check_body(&function.body, &function.results, at)?;
+            self.check_body(&mut function.body, &function.results, at)?;
         } else {
             for (_, ty) in arguments {
                 let argument = self.new_value(ty)?;
@@ -330,7 +330,7 @@ impl<'m> Reader<'m> {
             if !types.eq(arguments.iter().map(Some)) {
                 return self.scan.broken_at(at, "a function's arguments are not those of its type");
             }
-            self.check_body(&body, &results, at)?;
+            self.check_body(&mut body, &results, at)?;
         }
         let each = |key: &str, count: usize| {
             let mut list = vec![Attributes::default(); count];
@@ -355,10 +355,11 @@ impl<'m> Reader<'m> {
     }
 
     /// Whether a body returns what its function says.
-    fn check_body(&self, body: &Region<'m>, results: &[Type], at: usize) -> Parsed<()> {
-        let Some(last) = body.operations.last().filter(|last| last.name == "func.return") else {
+    fn check_body(&self, body: &mut Region<'m>, results: &[Type], at: usize) -> Parsed<()> {
+        let Some(last) = body.operations.last_mut().filter(|last| last.name.ends_with(".return")) else {
             return self.scan.broken_at(at, "a function does not end in return");
         };
+        last.name = "func.return".into();
         let returned = last.operands.iter().map(|value| self.types.get(value.0));
         match returned.eq(results.iter().map(Some)) {
             true => Ok(()),

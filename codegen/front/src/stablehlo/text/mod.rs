@@ -5,6 +5,7 @@ mod dense;
 mod functions;
 mod locations;
 mod operations;
+mod parts;
 mod pretty;
 mod special;
 #[cfg(test)]

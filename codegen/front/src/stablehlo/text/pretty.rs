@@ -129,7 +129,12 @@ impl<'m> Reader<'m> {
                     }
                     (clause, true) => {
                         let key = attribute_of_clause(&draft.name, clause);
-                        let value = self.part()?;
+                        let value = match self.part()? {
+                            Attribute::Ints(none) if clause == "precision" && none.is_empty() => {
+                                Attribute::List(Vec::new())
+                            }
+                            value => value,
+                        };
                         self.add(&mut draft.attributes, key, value)?;
                     }
                 }

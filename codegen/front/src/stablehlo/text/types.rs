@@ -136,7 +136,7 @@ impl<'m> Reader<'m> {
         let element = match self.scan.peek() {
             b'!' => match self.type_of_a_dialect()? {
                 Type::Tensor(tensor) if tensor.shape.is_empty() => tensor.element,
-                _ => Element::Other("of another dialect".to_owned()),
+                _ => Element::Other("another dialect".to_owned()),
             },
             _ => {
                 let name = self.scan.word();
