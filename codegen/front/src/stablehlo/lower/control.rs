@@ -212,9 +212,9 @@ fn custom_call(cx: &mut Cx<'_, '_, '_>) -> Lowered<Vec<Slot>> {
                 }
             }
             let what = format!("its target \"{}\" cannot be compiled", super::short(name));
+            let bare = super::short(name);
             let help = format!(
-                "bind it to a function of your own: custom_op(\"{} = crate::function\")",
-                super::short(name)
+                "name a function of yours that computes it: custom_op({bare:?}, crate::path::to::function)"
             );
             Err(Refusal::unsupported(what, help))
         }

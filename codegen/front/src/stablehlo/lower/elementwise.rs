@@ -112,12 +112,25 @@ fn divide(cx: &mut Cx<'_, '_, '_>) -> Lowered<Vec<Slot>> {
     Ok(vec![Slot::Tensor(result)])
 }
 
-/// x / y; integers are rounded towards zero.
+/// x / y; integers are rounded towards zero, and all bits are set where y is 0.
 pub(super) fn quotient(cx: &mut Cx<'_, '_, '_>, x: &Tensor, y: &Tensor) -> Lowered<Tensor> {
-    if slot::is_wide_unsigned(&x.element) {
-        return Ok(bits::unsigned_division(cx, x, y)?.0);
+    let quotient = match slot::is_wide_unsigned(&x.element) {
+        true => bits::unsigned_division(cx, x, y)?.0,
+        false => of_two(cx, x, y, |cx, x, y| cx.quotient(x, y))?,
+    };
+    let known = if cx.is_constant(y.value) { cx.known_ints(y.value) } else { None };
+    let is_known = known.is_some_and(|list| !list.contains(&0));
+    if cx.ty(x.value).dtype == DType::F32 || is_known {
+        return Ok(quotient);
     }
-    of_two(cx, x, y, |cx, x, y| cx.quotient(x, y))
+    let mut means = cx.means();
+    let zero = means.number(y.value, 0.0)?;
+    let (is_none, ones) = match means.ty(y.value).dtype {
+        DType::U8 => (means.compared(Comparison::Equal, y.value, zero)?, means.number(y.value, 255.0)?),
+        _ => (means.compared(Comparison::Equal, y.value, zero)?, means.number(y.value, -1.0)?),
+    };
+    let value = means.choice(is_none, ones, quotient.value)?;
+    Ok(Tensor { value, ..quotient })
 }
 
 /// x − y · (x / y, rounded towards zero).

@@ -174,7 +174,10 @@ impl<'m, 'p> Importer<'m, 'p> {
         region: &'p Region<'p>,
         arguments: Vec<Slot>,
     ) -> Lowered<Vec<Slot>> {
-        if !self.means.budget.inline(region.operations.len()) {
+        let is_work =
+            |operation: &&Operation<'_>| !is_return(&operation.name) && !operation.name.ends_with("constant");
+        let count = region.operations.iter().filter(is_work).count() + region.arguments.len() / 8;
+        if !self.means.budget.inline(count) {
             let what = "its branches, or the passes of its loop, have too many operators";
             let help =
                 "let the loop run fewer times, or compile only its body and write the loop in your own code";
