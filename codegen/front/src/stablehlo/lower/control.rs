@@ -5,7 +5,7 @@ use super::super::module::{Attribute, Element, Function, Region};
 use super::cx::Cx;
 use super::slot::{Slot, Tensor};
 use super::{attributes, chlo, compare, sort, All, Lowered, Operators, Refusal, Slots};
-use kiln_ir::{DType, Op, Type};
+use kiln_ir::{Op, Type};
 
 pub(super) const OPERATORS: Operators = &[
     ("after_all", All(|_| Ok(vec![Slot::Token]))),
@@ -238,7 +238,12 @@ fn custom(cx: &mut Cx<'_, '_, '_>, name: &str, function: String) -> Lowered<Vec<
     if let Element::Quantised(of) = &element {
         ty.quant = Some(super::quantise::quant(of, &dims, &dims)?);
     }
-    malformed_if!(ty.dtype == DType::F32 && ty.quant.is_some(), "its result is quantised floats");
+    let types = operands.iter().map(|&value| cx.ty(value)).chain([&ty]);
+    let per_channel = |ty: &&Type| ty.quant.as_ref().is_some_and(|quant| quant.axis.is_some());
+    if types.into_iter().any(|ty| per_channel(&ty)) {
+        let what = "its function takes one scale per tensor, but gets one of several scales";
+        return Err(Refusal::unsupported(what, "pass the scales as another operand"));
+    }
     let op = Op::Custom { name: name.to_owned(), function, options };
     let value = cx.means().add_unfolded(op, &operands, ty)?;
     Ok(vec![Slot::Tensor(Tensor::of(value, &dims, &element))])

@@ -301,6 +301,53 @@ fn messages_name_the_operator_and_the_way_out() {
 }
 
 #[test]
+fn gatherings_of_rows_and_of_windows() {
+    // Rows 2 and 0; and windows of two columns, whose starts are kept inside.
+    let gather = |numbers: &str, sizes: &str, result: &str| {
+        main(
+            "%x: tensor<3x4xf32>, %i: tensor<2x1xf32>",
+            result,
+            &format!(
+                "    %k = stablehlo.convert %i : (tensor<2x1xf32>) -> tensor<2x1xi32>
+    %y = \"stablehlo.gather\"(%x, %k) <{{dimension_numbers = #stablehlo.gather<{numbers}, index_vector_dim = 1>, slice_sizes = array<i64: {sizes}>}}> : (tensor<3x4xf32>, tensor<2x1xi32>) -> {result}
+    return %y : {result}"
+            ),
+        )
+    };
+    let x: Vec<f32> = (0..12u8).map(f32::from).collect();
+    let rows = gather(
+        "offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0]",
+        "1, 4",
+        "tensor<2x4xf32>",
+    );
+    assert_eq!(floats(&rows, &[&x, &[2.0, 0.0]]), [8.0, 9.0, 10.0, 11.0, 0.0, 1.0, 2.0, 3.0]);
+    let windows = gather("offset_dims = [0, 2], start_index_map = [1]", "3, 2", "tensor<3x2x2xf32>");
+    let found = floats(&windows, &[&x, &[1.0, 9.0]]);
+    assert_eq!(found, [1.0, 2.0, 2.0, 3.0, 5.0, 6.0, 6.0, 7.0, 9.0, 10.0, 10.0, 11.0]);
+}
+
+#[test]
+fn a_fourier_transform_and_its_inverse() {
+    let graph = main(
+        "%x: tensor<2x6xf32>",
+        "(tensor<2x4xf32>, tensor<2x6xf32>)",
+        "    %y = stablehlo.fft %x, type = RFFT, length = [6] : (tensor<2x6xf32>) -> tensor<2x4xcomplex<f32>>
+    %r = stablehlo.real %y : (tensor<2x4xcomplex<f32>>) -> tensor<2x4xf32>
+    %z = stablehlo.fft %y, type = IRFFT, length = [6] : (tensor<2x4xcomplex<f32>>) -> tensor<2x6xf32>
+    return %r, %z : tensor<2x4xf32>, tensor<2x6xf32>",
+    );
+    let x: [f32; 12] = [1.0, 2.0, 0.0, -1.0, 3.0, 5.0, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0];
+    let results = Machine::new(&graph).run(&[Data::from_f32(&x)]).unwrap();
+    let near = |own: Vec<f32>, wanted: &[f32]| {
+        assert_eq!(own.len(), wanted.len());
+        assert!(own.iter().zip(wanted).all(|(a, b)| (a - b).abs() < 1e-5), "{own:?}, {wanted:?} expected");
+    };
+    // Σ x cos(2πjk / 6).
+    near(results[0].to_f32(), &[10.0, 4.0, -5.0, -2.0, 3.0, 0.0, 0.0, -3.0]);
+    near(results[1].to_f32(), &x);
+}
+
+#[test]
 fn systems_of_equations() {
     let graph = main(
         "%a: tensor<2x2xf32>, %b: tensor<2x1xf32>",
