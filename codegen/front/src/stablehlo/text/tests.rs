@@ -194,6 +194,8 @@ fn constants_of_all_kinds() {
     assert_eq!(bytes("dense<\"0x0100FF\"> : tensor<3xi1>"), (vec![1, 0, 1], false));
     assert_eq!(bytes("dense<\"0x8101\"> : tensor<9xi1>"), (vec![1, 0, 0, 0, 0, 0, 0, 1, 1], false));
     assert_eq!(bytes("dense<\"0xFF\"> : tensor<9xi1>"), (vec![1], true));
+    assert_eq!(bytes("dense<\"0x05\"> : tensor<4xi1>"), (vec![1, 0, 1, 0], false));
+    assert_eq!(bytes("dense<\"0x01\"> : tensor<4xi1>"), (vec![1], true));
     assert_eq!(bytes("dense<> : tensor<0x3xf32>"), (vec![], false));
     assert_eq!(bytes("dense<1.5> : tensor<f16>"), (vec![0, 0x3e], true));
     assert_eq!(bytes("dense<0xFF80> : tensor<bf16>"), (vec![0x80, 0xff], true));
