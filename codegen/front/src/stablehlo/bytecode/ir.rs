@@ -103,9 +103,8 @@ impl<'m> File<'m> {
                 // What devices there are, and the like. It does not change what is computed.
                 _ if head.name.dialect != VHLO && head.regions == 0 && head.results.is_empty() => {}
                 _ => {
-                    let what = format!("`{}` stands where functions are wanted", head.name);
-                    let help = "write it as a portable artifact: `jax.export`, or `stablehlo.serialize_portable_artifact`";
-                    return Err(cursor.broken(what).with_help(help));
+                    let what = format!("operation `{}` stands where portable artifacts have functions", head.name);
+                    return Err(cursor.broken(what).with_help(PORTABLE));
                 }
             }
         }
@@ -359,7 +358,7 @@ impl<'m> File<'m> {
         let Some(known) = encoded.known else {
             let help = match encoded.dialect {
                 VHLO => "export it for an older version of StableHLO",
-                _ => "write it as a portable artifact: `jax.export`, or `stablehlo.serialize_portable_artifact`",
+                _ => PORTABLE,
             };
             return Err(cursor.broken(format!("operation `{encoded}` is not known")).with_help(help));
         };
@@ -429,6 +428,9 @@ fn skip_use_orders(cursor: &mut Cursor<'_>, values: usize) -> Parsed<()> {
     }
     Ok(())
 }
+
+/// The way out where a file has operations of another dialect than VHLO.
+const PORTABLE: &str = "write a portable artifact: `jax.export`, or `stablehlo.serialize_portable_artifact`; or text";
 
 /// The way out where blocks jump to one another.
 const STRUCTURED: &str = "lower control flow to `stablehlo.while`, `stablehlo.case` and `stablehlo.if`";
