@@ -258,7 +258,7 @@ impl<'m, 'p> Importer<'m, 'p> {
     /// A value to stand for a result of a refused operator, so that the operators behind it are looked at too. Integers may be an index, which has to be constant.
     fn stand_in(&mut self, function: &'p Function<'p>, value: Value) -> Slot {
         use kiln_ir::{DType, Type};
-        let stand_in = || -> Option<Slot> {
+        let mut stand_in = || -> Option<Slot> {
             let tensor = slot::declared(function.types.get(value.0)?).ok()?;
             let (dims, dtype) = (slot::sizes(tensor).ok()?, slot::dtype(&tensor.element).ok()?);
             let is_sound = !dims.contains(&0) && crate::onnx::lower::check_size(dtype, &dims).is_ok();
@@ -275,7 +275,6 @@ impl<'m, 'p> Importer<'m, 'p> {
             self.means.graph.inputs.pop();
             Some(Slot::Tensor(slot::Tensor::of(value, &dims, &tensor.element)))
         };
-        let mut stand_in = stand_in;
         stand_in().unwrap_or(Slot::Refused)
     }
 }
