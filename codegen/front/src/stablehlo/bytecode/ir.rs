@@ -103,7 +103,8 @@ impl<'m> File<'m> {
                 // What devices there are, and the like. It does not change what is computed.
                 _ if head.name.dialect != VHLO && head.regions == 0 && head.results.is_empty() => {}
                 _ => {
-                    let what = format!("operation `{}` stands where portable artifacts have functions", head.name);
+                    let what =
+                        format!("operation `{}` stands where portable artifacts have functions", head.name);
                     return Err(cursor.broken(what).with_help(PORTABLE));
                 }
             }
@@ -430,7 +431,8 @@ fn skip_use_orders(cursor: &mut Cursor<'_>, values: usize) -> Parsed<()> {
 }
 
 /// The way out where a file has operations of another dialect than VHLO.
-const PORTABLE: &str = "write a portable artifact: `jax.export`, or `stablehlo.serialize_portable_artifact`; or text";
+const PORTABLE: &str =
+    "write a portable artifact: `jax.export`, or `stablehlo.serialize_portable_artifact`; or text";
 
 /// The way out where blocks jump to one another.
 const STRUCTURED: &str = "lower control flow to `stablehlo.while`, `stablehlo.case` and `stablehlo.if`";
