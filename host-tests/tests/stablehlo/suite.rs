@@ -68,7 +68,7 @@ fn modules() {
             _ => Ok(()),
         }
     };
-    run("stablehlo", cases.iter().map(|(name, path)| (name.clone(), path)), verdict, |_| true, 560);
+    run("stablehlo", cases.iter().map(|(name, path)| (name.clone(), path)), verdict, |_| true, 613);
     let [first, second] = counts.map(AtomicUsize::into_inner);
     println!("stablehlo: {first} with all inputs, {second} with all but the first as constants");
 }

@@ -5,9 +5,9 @@
 
 #[cfg(feature = "onnx")]
 mod external;
-#[cfg(any(feature = "onnx", feature = "pt2", feature = "torchscript"))]
+#[cfg(any(feature = "onnx", feature = "pt2", feature = "stablehlo", feature = "torchscript"))]
 pub(crate) mod lower;
-#[cfg(any(feature = "onnx", feature = "pt2", feature = "torchscript"))]
+#[cfg(any(feature = "onnx", feature = "pt2", feature = "stablehlo", feature = "torchscript"))]
 mod proto;
 #[cfg(feature = "onnx")]
 mod reader;

@@ -9,16 +9,24 @@
 //! Axes have no order of their own in StableHLO. Ops on images see them in ONNX's order ([`NodeCx`](crate::onnx::lower::NodeCx) has the means), and passes remove
 //! the transposes.
 
+#[cfg(feature = "stablehlo")]
 mod bytecode;
+mod export;
+mod form;
+#[cfg(feature = "stablehlo")]
 mod hlo_text;
 #[cfg(feature = "stablehlo")]
 mod lower;
+#[cfg(feature = "stablehlo")]
 mod module;
 #[cfg(feature = "stablehlo")]
 mod reader;
+#[cfg(feature = "stablehlo")]
 mod scanner;
+#[cfg(feature = "stablehlo")]
 #[cfg(test)]
 mod testing;
+#[cfg(feature = "stablehlo")]
 mod text;
 
 #[cfg(feature = "stablehlo")]
@@ -26,8 +34,8 @@ pub(crate) use reader::READER;
 
 /// Whether the bytes look like such a module.
 pub(crate) fn is_stablehlo(bytes: &[u8]) -> bool {
-    text::is_stablehlo_text(bytes)
-        || hlo_text::is_hlo_text(bytes)
-        || bytecode::is_bytecode(bytes)
-        || bytecode::is_jax_export(bytes)
+    form::is_stablehlo_text(bytes)
+        || form::is_hlo_text(bytes)
+        || form::is_bytecode(bytes)
+        || form::is_jax_export(bytes)
 }

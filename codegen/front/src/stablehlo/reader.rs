@@ -1,7 +1,7 @@
 //! The reader of StableHLO, as the table of formats has it.
 
 use super::module::Module;
-use super::{bytecode, hlo_text, lower, text};
+use super::{bytecode, form, hlo_text, lower, text};
 use crate::budget::Budget;
 use crate::{Read, Reader, Summary};
 use kiln_ir::error::Error;
@@ -28,13 +28,13 @@ fn inspect(bytes: &[u8]) -> Result<Summary, Error> {
 
 /// A module in whichever form it is written.
 fn parse(bytes: &[u8]) -> Result<Module<'_>, Error> {
-    if bytecode::is_bytecode(bytes) {
+    if form::is_bytecode(bytes) {
         return bytecode::read(bytes);
     }
-    if bytecode::is_jax_export(bytes) {
-        return bytecode::read(bytecode::jax_payload(bytes)?);
+    if form::is_jax_export(bytes) {
+        return bytecode::read(form::jax_payload(bytes)?);
     }
-    match hlo_text::is_hlo_text(bytes) {
+    match form::is_hlo_text(bytes) {
         true => hlo_text::read(bytes),
         false => text::read(bytes),
     }

@@ -17,8 +17,7 @@ pub(super) type Parsed<T> = Result<T, Broken>;
 
 /// How deep regions, lists and types may be nested together.
 const DEPTH: usize = 64;
-/// Bytes of what is read for each byte of text, and for every text.
-const PER_BYTE: usize = 16;
+/// Bytes of what is read for every text, besides those for each byte.
 const BASE: usize = 16 << 10;
 /// Steps for each byte of text, and for every text. More are needed only where aliases stand for each other.
 const STEPS_PER_BYTE: usize = 16;
@@ -36,15 +35,20 @@ pub(super) struct Scanner<'m> {
 }
 
 impl<'m> Scanner<'m> {
-    /// Fails where the bytes are no text.
-    pub(super) fn new(bytes: &'m [u8]) -> Result<Self, Error> {
+    /// A text that may make the reader allocate so many bytes for each of its own. Fails where the bytes are no text.
+    pub(super) fn new(bytes: &'m [u8], per_byte: usize) -> Result<Self, Error> {
         let text = std::str::from_utf8(bytes).map_err(|error| {
             let place = place(bytes, error.valid_up_to());
             Error::malformed(place, "the text is not UTF-8")
         })?;
         let steps = bytes.len().saturating_mul(STEPS_PER_BYTE).saturating_add(STEPS);
-        let left = bytes.len().saturating_mul(PER_BYTE).saturating_add(BASE);
+        let left = bytes.len().saturating_mul(per_byte).saturating_add(BASE);
         Ok(Scanner { text, at: 0, steps, depth: 0, left, counted: (0, 1) })
+    }
+
+    /// Whether not many levels are left below this one.
+    pub(super) fn is_deep(&self) -> bool {
+        self.depth > 3 * DEPTH / 4
     }
 
     pub(super) fn at(&self) -> usize {

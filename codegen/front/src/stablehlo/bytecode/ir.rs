@@ -40,6 +40,8 @@ struct Scope {
     types: Vec<Type>,
     /// The regions around what is being read.
     levels: Vec<Level>,
+    /// Locations of arguments of regions; those of the function are the first.
+    locations: Vec<Option<u64>>,
 }
 
 /// The values of a region. In the file they are numbered on from those of the region around it.
@@ -101,9 +103,9 @@ impl<'m> File<'m> {
                 // What devices there are, and the like. It does not change what is computed.
                 _ if head.name.dialect != VHLO && head.regions == 0 && head.results.is_empty() => {}
                 _ => {
-                    let what = format!("`{}` stands where functions are wanted", head.name);
-                    let help = "write it as a portable artifact: `jax.export`, or `stablehlo.serialize_portable_artifact`";
-                    return Err(cursor.broken(what).with_help(help));
+                    let what =
+                        format!("operation `{}` stands where portable artifacts have functions", head.name);
+                    return Err(cursor.broken(what).with_help(PORTABLE));
                 }
             }
         }
@@ -134,10 +136,16 @@ impl<'m> File<'m> {
         let read = self.region(cursor, &mut scope, FUNCTION_END, DEPTH);
         function.body = read.map_err(|broken| broken.in_operation(&name))?;
         body.map_or(Ok(()), |body| body.finish()).map_err(|broken| broken.in_operation(&name))?;
-        let arguments = function.body.arguments.iter().map(|argument| &scope.types[argument.0]);
         let cursor = self.section(OPERATIONS)?;
-        if !arguments.eq(&ty.arguments) && !function.body.operations.is_empty() {
-            return Err(cursor.broken("its body has other arguments than its type").in_operation(&name));
+        let wrong = |what| Err(cursor.broken(what).in_operation(&name));
+        if let Some(end) = function.body.operations.last() {
+            let of = |values: &[Value]| values.iter().map(|value| &scope.types[value.0]).collect::<Vec<_>>();
+            if !of(&function.body.arguments).into_iter().eq(&ty.arguments) {
+                return wrong("its body has other arguments than its type");
+            }
+            if !of(&end.operands).into_iter().eq(&ty.results) {
+                return wrong("its body returns other types than its type says");
+            }
         }
         for (attributes, count) in [
             (&mut function.argument_attributes, ty.arguments.len()),
@@ -148,8 +156,18 @@ impl<'m> File<'m> {
                 attributes.resize(count, Attributes::default());
             }
             if attributes.len() != count {
-                let what = format!("{} of {count} arguments or results have attributes", attributes.len());
-                return Err(cursor.broken(what).in_operation(&name));
+                return wrong("not each of its arguments or results has attributes");
+            }
+        }
+        for (Attributes(list), location) in function.argument_attributes.iter_mut().zip(&scope.locations) {
+            let name = match location {
+                Some(location) => self.name_of(*location, &cursor)?,
+                None => None,
+            };
+            let is_named = |(key, _): &(Cow<'_, str>, Attribute<'_>)| key == "name" || key == "jax.arg_info";
+            if let Some(name) = name.filter(|_| !list.iter().any(is_named)) {
+                self.allowance.charge(size_of::<(Cow<'_, str>, Attribute<'_>)>(), &cursor)?;
+                list.push((Cow::Borrowed("name"), Attribute::Text(name)));
             }
         }
         function.results = ty.results;
@@ -277,9 +295,10 @@ impl<'m> File<'m> {
         if has_arguments {
             let count = cursor.count(1)?;
             for _ in 0..count {
-                let ty = self.block_argument(cursor)?;
-                self.allowance.charge(size_of::<Type>() + 2 * size_of::<Value>(), cursor)?;
+                let (ty, location) = self.block_argument(cursor)?;
+                self.allowance.charge(size_of::<Type>() + 4 * size_of::<Value>(), cursor)?;
                 arguments.push(define(scope, ty, cursor)?);
+                scope.locations.push(location);
             }
             if self.version >= 3 && cursor.byte()? != 0 {
                 skip_use_orders(cursor, arguments.len())?;
@@ -288,15 +307,14 @@ impl<'m> File<'m> {
         Ok(Some((cursor.fits(operations, 3)?, arguments)))
     }
 
-    fn block_argument(&mut self, cursor: &mut Cursor<'m>) -> Parsed<Type> {
+    /// The type of an argument, and its location.
+    fn block_argument(&mut self, cursor: &mut Cursor<'m>) -> Parsed<(Type, Option<u64>)> {
         let (ty, has_location) = match self.version {
             0..=3 => (cursor.number()?, true),
             _ => cursor.flagged()?,
         };
-        if has_location {
-            cursor.number()?;
-        }
-        self.value_type(ty, cursor)
+        let location = if has_location { Some(cursor.number()?) } else { None };
+        Ok((self.value_type(ty, cursor)?, location))
     }
 
     /// Reads a region, which ends in an operation with the name `end`.
@@ -341,7 +359,7 @@ impl<'m> File<'m> {
         let Some(known) = encoded.known else {
             let help = match encoded.dialect {
                 VHLO => "export it for an older version of StableHLO",
-                _ => "write it as a portable artifact: `jax.export`, or `stablehlo.serialize_portable_artifact`",
+                _ => PORTABLE,
             };
             return Err(cursor.broken(format!("operation `{encoded}` is not known")).with_help(help));
         };
@@ -411,6 +429,10 @@ fn skip_use_orders(cursor: &mut Cursor<'_>, values: usize) -> Parsed<()> {
     }
     Ok(())
 }
+
+/// The way out where a file has operations of another dialect than VHLO.
+const PORTABLE: &str =
+    "write a portable artifact: `jax.export`, or `stablehlo.serialize_portable_artifact`; or text";
 
 /// The way out where blocks jump to one another.
 const STRUCTURED: &str = "lower control flow to `stablehlo.while`, `stablehlo.case` and `stablehlo.if`";

@@ -8,6 +8,17 @@ use std::borrow::Cow;
 const MOST: usize = 32;
 
 impl<'m> File<'m> {
+    /// The name that a location gives; `None` where it gives none.
+    pub(super) fn name_of(&mut self, location: u64, cursor: &Cursor<'m>) -> Parsed<Option<Cow<'m, str>>> {
+        let (entry, mut location) = self.attribute(location, cursor)?;
+        if !entry.is_code || entry.dialect != Dialect::Builtin || location.number()? != NAME {
+            return Ok(None);
+        }
+        let name = location.number()?;
+        let name = self.text_attribute(name, &location)?;
+        Ok(Some(name).filter(|name| !name.is_empty()))
+    }
+
     /// The place of an operation: the first name among its locations, or else the first line of a file, or else the byte at which it is read.
     pub(super) fn place(&mut self, location: u64, cursor: &Cursor<'m>) -> Parsed<Cow<'m, str>> {
         let (mut line, mut next) = (None, vec![location]);

@@ -37,6 +37,8 @@ pub(super) struct Draft {
     properties: Vec<Vec<u8>>,
     functions: Vec<Vec<u8>>,
     unknown: u64,
+    /// The location of arguments.
+    pub(super) argument: Option<u64>,
 }
 
 /// An operation that is being written: attributes by name, types of results, numbers of operands, regions.
@@ -62,6 +64,7 @@ impl Draft {
             properties: Vec::new(),
             functions: Vec::new(),
             unknown: 0,
+            argument: None,
         };
         draft.unknown = draft.attribute(BUILTIN, &[15]);
         draft
@@ -182,9 +185,10 @@ impl Draft {
         if has_arguments {
             bytes.extend(number(arguments.len() as u64));
             for &argument in arguments {
-                match self.version {
-                    0..=3 => bytes.extend(numbers(&[argument, self.unknown])),
-                    _ => bytes.extend(number(argument << 1)),
+                match (self.version, self.argument) {
+                    (0..=3, _) => bytes.extend(numbers(&[argument, self.argument.unwrap_or(self.unknown)])),
+                    (_, None) => bytes.extend(number(argument << 1)),
+                    (_, Some(location)) => bytes.extend(numbers(&[argument << 1 | 1, location])),
                 }
             }
             if self.version >= 3 {

@@ -30,6 +30,14 @@ pub(super) struct Draft<'m> {
     pub(super) regions: Vec<Region<'m>>,
 }
 
+/// The values of an instruction, with tuples taken apart.
+#[derive(Default)]
+struct Given {
+    values: Vec<Value>,
+    /// Where the values of each element of a tuple begin, and where the last ends.
+    starts: Vec<usize>,
+}
+
 /// What makes functions of computations.
 pub(super) struct Emitter<'a, 'm> {
     pub(super) scan: &'a mut Scanner<'m>,
@@ -98,7 +106,8 @@ impl<'a, 'm> Emitter<'a, 'm> {
     }
 
     fn new_value(&mut self, ty: Type) -> Parsed<Value> {
-        self.scan.charge(2 * size_of::<Type>())?;
+        let rank = if let Type::Tensor(tensor) = &ty { tensor.shape.len() } else { 0 };
+        self.scan.charge(size_of::<Type>() + 16 * rank)?;
         self.types.push(ty);
         Ok(Value(self.types.len() - 1))
     }
@@ -163,20 +172,29 @@ impl<'a, 'm> Emitter<'a, 'm> {
             return self.scan.broken_at(at, what);
         }
         let mut operations = Vec::new();
-        let mut values: Vec<Vec<Value>> = Vec::with_capacity(computation.instructions.len());
+        let mut all: Vec<Given> = Vec::new();
         for instruction in &computation.instructions {
             self.scan.step()?;
-            let given = self.instruction(computation, instruction, &values, arguments, &mut operations)?;
+            let given = self.instruction(instruction, &all, arguments, &mut operations)?;
             let mut types = Vec::new();
             flat(&instruction.ty, &mut types);
             if !given.iter().map(|value| self.ty(*value)).eq(&types) {
                 let what = format!("{} has another shape than its operands say", instruction.name);
                 return self.scan.broken_at(instruction.at, what);
             }
-            self.scan.charge(size_of::<Vec<Value>>() + size_of_val(&*given))?;
-            values.push(given);
+            let mut starts = Vec::new();
+            if let Type::Tuple(parts) = &instruction.ty {
+                let mut start = 0;
+                for part in parts {
+                    starts.push(start);
+                    start += leaves(part);
+                }
+                starts.push(start);
+            }
+            self.scan.charge(size_of::<Given>() + size_of_val(&*given) + size_of_val(&*starts))?;
+            all.push(Given { values: given, starts });
         }
-        let returned = values.get(computation.root).cloned().unwrap_or_default();
+        let returned = all.into_iter().nth(computation.root).unwrap_or_default().values;
         self.scan.leave();
         Ok((operations, returned))
     }
@@ -184,19 +202,14 @@ impl<'a, 'm> Emitter<'a, 'm> {
     /// The values that an instruction gives.
     fn instruction(
         &mut self,
-        computation: &'a Computation<'m>,
         instruction: &'a Instruction<'m>,
-        values: &[Vec<Value>],
+        all: &[Given],
         arguments: &[Vec<Value>],
         operations: &mut Vec<Operation<'m>>,
     ) -> Parsed<Vec<Value>> {
-        let operand = |index: usize| -> &[Value] {
-            instruction
-                .operands
-                .get(index)
-                .and_then(|&operand| values.get(operand))
-                .map_or(&[], Vec::as_slice)
-        };
+        let operands: Vec<&Given> =
+            instruction.operands.iter().filter_map(|&operand| all.get(operand)).collect();
+        let count: usize = operands.iter().map(|operand| operand.values.len()).sum();
         match instruction.opcode {
             "parameter" => {
                 self.scan.jump(instruction.at);
@@ -204,25 +217,26 @@ impl<'a, 'm> Emitter<'a, 'm> {
                 Ok(number.and_then(|number| arguments.get(number)).cloned().unwrap_or_default())
             }
             "tuple" => {
-                Ok((0..instruction.operands.len()).flat_map(|index| operand(index).to_vec()).collect())
+                // It can be much more than its text where a tuple is in it often.
+                self.scan.charge(8 * count)?;
+                Ok(operands.iter().flat_map(|operand| operand.values.iter().copied()).collect())
             }
             "get-tuple-element" => {
-                let of = instruction.operands.first().and_then(|&of| computation.instructions.get(of));
                 let index = self.integer_of(instruction, "index")?;
-                let part = match (of, usize::try_from(index)) {
-                    (Some(Instruction { ty: Type::Tuple(parts), .. }), Ok(index)) if index < parts.len() => {
-                        let start: usize = parts.iter().take(index).map(leaves).sum();
-                        parts.get(index).and_then(|part| operand(0).get(start..start + leaves(part)))
-                    }
-                    _ => None,
-                };
+                let part = operands.first().and_then(|of| {
+                    let index = usize::try_from(index).ok()?;
+                    let (start, end) = (*of.starts.get(index)?, *of.starts.get(index.checked_add(1)?)?);
+                    of.values.get(start..end)
+                });
                 match part {
                     Some(part) => Ok(part.to_vec()),
                     None => self.scan.broken_at(instruction.at, "a tuple has no such element"),
                 }
             }
             // The same values, whatever they mean for memory or order.
-            "copy" | "opt-barrier" | "domain" | "add-dependency" => Ok(operand(0).to_vec()),
+            "copy" | "opt-barrier" | "domain" | "add-dependency" => {
+                Ok(operands.first().map(|of| of.values.clone()).unwrap_or_default())
+            }
             "constant" => {
                 self.scan.jump(instruction.at);
                 let mut parts = Vec::new();
@@ -237,8 +251,8 @@ impl<'a, 'm> Emitter<'a, 'm> {
                 Ok(given)
             }
             _ => {
-                let operands: Vec<Vec<Value>> =
-                    (0..instruction.operands.len()).map(|index| operand(index).to_vec()).collect();
+                self.scan.charge(8 * count + size_of::<Vec<Value>>() * operands.len())?;
+                let operands = operands.iter().map(|operand| operand.values.clone()).collect();
                 let draft = self.draft(instruction, operands)?;
                 let mut types = Vec::new();
                 flat(&instruction.ty, &mut types);

@@ -36,6 +36,9 @@ fn array<'m>(scan: &mut Scanner<'m>, tensor: &Tensor) -> Parsed<Dense<'m>> {
     // Old versions write the shape once more.
     if !scan.word().is_empty() && scan.joins("[") {
         skip_to(scan, "]")?;
+        if scan.joins("{") {
+            skip_to(scan, "}")?;
+        }
     } else {
         scan.jump(at);
     }

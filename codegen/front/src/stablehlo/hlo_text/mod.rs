@@ -14,31 +14,21 @@ mod shapes;
 mod tests;
 mod windows;
 
+#[cfg(test)]
+use super::form::is_hlo_text;
 use super::module::{Module, Type};
 use super::scanner::Scanner;
 use kiln_ir::error::Error;
 use std::collections::HashMap;
 
+/// Bytes of what is read for each byte of text. An instruction of 30 bytes is kept in about 200, and makes an operation of about 300.
+const PER_BYTE: usize = 24;
+
 /// Reads a text.
 pub(super) fn read(bytes: &[u8]) -> Result<Module<'_>, Error> {
-    let mut scan = Scanner::new(bytes)?;
+    let mut scan = Scanner::new(bytes, PER_BYTE)?;
     let module = parse::program(&mut scan).and_then(|program| emit::module(&mut scan, &program));
     module.map_err(|broken| scan.error(broken))
-}
-
-/// Whether bytes look like such a text.
-pub(super) fn is_hlo_text(bytes: &[u8]) -> bool {
-    let mut rest = bytes;
-    // Comments and empty lines in front.
-    loop {
-        rest = rest.trim_ascii_start();
-        if !rest.starts_with(b"//") {
-            break;
-        }
-        let end = rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
-        rest = rest.get(end..).unwrap_or_default();
-    }
-    rest.strip_prefix(b"HloModule").and_then(|rest| rest.first()).is_some_and(u8::is_ascii_whitespace)
 }
 
 /// A text.

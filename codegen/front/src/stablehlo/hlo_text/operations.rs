@@ -12,6 +12,7 @@ const SILENT: &[&str] = &[
     "calls",
     "control-predecessors",
     "frontend_attributes",
+    "literal",
     "metadata",
     "origin",
     "original_value",

@@ -196,7 +196,11 @@ fn skip_value(scan: &mut Scanner<'_>) -> Parsed<()> {
         } else if scan.next_is(b'"') {
             scan.string()?;
         } else if scan.run(|byte| !byte.is_ascii_whitespace() && !b",{}[]()\"".contains(&byte)).is_empty() {
-            return Ok(());
+            // Literals have spaces in them.
+            scan.run(|byte| byte == b' ');
+            if !scan.next_is(b'{') && !scan.next_is(b'(') {
+                return Ok(());
+            }
         }
     }
 }

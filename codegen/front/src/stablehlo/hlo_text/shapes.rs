@@ -3,9 +3,8 @@
 use crate::stablehlo::module::{Element, Tensor, Type};
 use crate::stablehlo::scanner::{Parsed, Scanner};
 
-/// What is charged for a shape and for each of its dimensions.
-const SHAPE: usize = 64;
-const DIMENSION: usize = 16;
+/// What is charged for a dimension.
+const DIMENSION: usize = size_of::<Option<usize>>();
 
 /// The type of elements with that name.
 fn element(name: &str) -> Element {
@@ -25,11 +24,11 @@ fn element(name: &str) -> Element {
 /// Reads a shape.
 pub(super) fn shape(scan: &mut Scanner<'_>) -> Parsed<Type> {
     scan.enter()?;
-    scan.charge(SHAPE)?;
     let ty = match scan.takes("(") {
         true => {
             let mut parts = Vec::new();
             scan.list(")", |scan| {
+                scan.charge(size_of::<Type>())?;
                 parts.push(shape(scan)?);
                 Ok(())
             })?;

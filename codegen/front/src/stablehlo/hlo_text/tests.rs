@@ -93,7 +93,7 @@ ENTRY main.1 {
   choice.1 = f32[4]{0} conditional(yes.1, vector.1, vector.1), true_computation=then.1, false_computation=else.1
   choice.2 = f32[4]{0} conditional(number.1, vector.1, vector.1), branch_computations={then.1, else.1}
   fusion.1 = f32[4]{0} fusion(choice.2), kind=kLoop, calls=step.1
-  custom.1 = f32[4]{0} custom-call(fusion.1), custom_call_target="my target", backend_config={"a": [1, {"b": "}"}]}
+  custom.1 = f32[4]{0} custom-call(fusion.1), literal=( s32[1]{0} {4}, pred[] 1 ), custom_call_target="my target", sharding={devices=[2,1]<=[2]}, backend_config={"a": [1, {"b": "}"}]}
   iota.1 = u32[2,3]{1,0} iota(), iota_dimension=1
   small.1 = f32[4]{0} dynamic-slice(custom.1, number.1), dynamic_slice_sizes={4}
   fft.1 = c64[3]{0} fft(small.1), fft_type=RFFT, fft_length={4}
@@ -266,6 +266,7 @@ fn literals() {
     };
     assert_eq!(bytes("s8[2,2]{1,0}", "{ {1, -2}, { /*i1=1*/ 3, 4 } }"), [(vec![1, 254, 3, 4], false)]);
     assert_eq!(bytes("s8[2,2]{1,0}", "s8[2,2] { {1, -2}, {3, 4} }"), [(vec![1, 254, 3, 4], false)]);
+    assert_eq!(bytes("s8[2]{0}", "s8[2]{0} {1, -2}"), [(vec![1, 254], false)]);
     assert_eq!(bytes("pred[3]{0}", "{1, 0, true}"), [(vec![1, 0, 1], false)]);
     assert_eq!(bytes("f16[]", "-inf"), [(vec![0, 0xfc], true)]);
     assert_eq!(bytes("bf16[2]{0}", "{nan(0x41), -nan}").len(), 1);
@@ -348,6 +349,11 @@ fn what_would_grow_without_end_is_refused() {
     }
     let message = refused(&text);
     assert!(message.contains("more data") || message.contains("more than a text"), "{message}");
+    // A tuple with many elements, many times in another.
+    let (many, times) = (vec!["f32[]"; 2000].join(","), vec!["t"; 2000].join(","));
+    let tuple = vec!["x"; 2000].join(",");
+    let message = refused(&format!("HloModule m\nf {{\n  x = f32[] parameter(0)\n  t = ({many}) tuple({tuple})\n  ROOT u = () tuple({times})\n}}\n"));
+    assert!(message.contains("more data"), "{message}");
     // A computation that applies itself.
     let message = refused("HloModule m\nf {\n  x = f32[] parameter(0)\n  y = f32[] map(x), to_apply=f\n}\n");
     assert!(message.contains("nested deeper") || message.contains("more data"), "{message}");

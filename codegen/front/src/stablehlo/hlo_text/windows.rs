@@ -38,7 +38,13 @@ impl<'m> Emitter<'_, 'm> {
     }
 
     fn window(&mut self, instruction: &Instruction<'m>, names: &Names, draft: &mut Draft<'m>) -> Parsed<()> {
-        let Some(at) = instruction.attribute("window") else { return Ok(()) };
+        let Some(at) = instruction.attribute("window") else {
+            // That of a scalar.
+            return match names.size {
+                Some(key) => self.add(draft, key, Attribute::Ints(Vec::new())),
+                None => Ok(()),
+            };
+        };
         self.scan.jump(at);
         self.scan.wants("{")?;
         while !self.scan.takes("}") {

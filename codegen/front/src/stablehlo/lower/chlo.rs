@@ -63,7 +63,7 @@ fn infinite(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, above: bool, below: bool) -
 
 fn square(cx: &mut Cx<'_, '_, '_>) -> Lowered<Vec<Slot>> {
     if complex::is_complex(cx) {
-        let own = cx.operands[0].clone();
+        let own = cx.slot(0)?.clone();
         cx.operands.push(own);
         return complex::arithmetic(cx, '*');
     }
@@ -76,7 +76,7 @@ fn square(cx: &mut Cx<'_, '_, '_>) -> Lowered<Vec<Slot>> {
 }
 
 fn conjugate(cx: &mut Cx<'_, '_, '_>) -> Lowered<Vec<Slot>> {
-    match cx.operands[0].clone() {
+    match cx.slot(0)?.clone() {
         Slot::Complex(re, im) => {
             let im = super::elementwise::negated(cx, &im)?;
             complex::result(re, im)

@@ -65,7 +65,7 @@ fn is_finite(cx: &mut Cx<'_, '_, '_>) -> Lowered<Tensor> {
 
 fn select(cx: &mut Cx<'_, '_, '_>) -> Lowered<Vec<Slot>> {
     let condition = cx.tensor(0)?;
-    if let (Slot::Complex(a, b), Slot::Complex(c, d)) = (cx.operands[1].clone(), cx.operands[2].clone()) {
+    if let (Slot::Complex(a, b), Slot::Complex(c, d)) = (cx.slot(1)?.clone(), cx.slot(2)?.clone()) {
         let (re, im) = (chosen(cx, &condition, &a, &c)?, chosen(cx, &condition, &b, &d)?);
         return complex::result(re, im);
     }

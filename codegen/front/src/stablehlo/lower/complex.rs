@@ -44,14 +44,14 @@ fn complex(cx: &mut Cx<'_, '_, '_>) -> Lowered<Vec<Slot>> {
 }
 
 fn real(cx: &mut Cx<'_, '_, '_>) -> Lowered<Tensor> {
-    match &cx.operands[0] {
+    match cx.slot(0)? {
         Slot::Complex(re, _) => Ok(re.clone()),
         other => other.tensor().cloned(),
     }
 }
 
 fn imag(cx: &mut Cx<'_, '_, '_>) -> Lowered<Tensor> {
-    match &cx.operands[0] {
+    match cx.slot(0)? {
         Slot::Complex(_, im) => Ok(im.clone()),
         other => {
             let x = other.tensor()?.clone();
@@ -134,7 +134,7 @@ const LONGEST: usize = 2048;
 fn fft(cx: &mut Cx<'_, '_, '_>) -> Lowered<Vec<Slot>> {
     let kind = cx.word("fft_type");
     let lengths = cx.sizes("fft_length")?;
-    let (mut re, mut im) = match &cx.operands[0] {
+    let (mut re, mut im) = match cx.slot(0)? {
         Slot::Complex(re, im) => (re.clone(), Some(im.clone())),
         other => (other.tensor()?.clone(), None),
     };
@@ -157,10 +157,8 @@ fn fft(cx: &mut Cx<'_, '_, '_>) -> Lowered<Vec<Slot>> {
         order.reverse();
     }
     for axis in order {
-        let n = lengths[axis - first];
         let halves = (kind == "RFFT" || kind == "IRFFT") && axis == last;
-        let to_real = inverse && halves;
-        (re, im) = along(cx, re, im, axis, n, inverse, halves, to_real)?;
+        (re, im) = Transform { axis, n: lengths[axis - first], inverse, halves }.of(cx, re, im)?;
     }
     match im {
         Some(im) if kind != "IRFFT" => result(re, im),
@@ -168,75 +166,82 @@ fn fft(cx: &mut Cx<'_, '_, '_>) -> Lowered<Vec<Slot>> {
     }
 }
 
-/// The transform of one axis.
-#[allow(clippy::too_many_arguments)]
-fn along(
-    cx: &mut Cx<'_, '_, '_>,
-    re: Tensor,
-    im: Option<Tensor>,
+/// A transform of one axis.
+struct Transform {
     axis: usize,
+    /// Its length.
     n: usize,
     inverse: bool,
+    /// Whether one side is real, so that the other has but one half.
     halves: bool,
-    to_real: bool,
-) -> Lowered<(Tensor, Option<Tensor>)> {
-    let half = n / 2 + 1;
-    let (inputs, outputs) = match (halves, inverse) {
-        (true, true) => (half, n),
-        (true, false) => (n, half),
-        _ => (n, n),
-    };
-    malformed_if!(re.dims[axis] != inputs, "its length {n} does not fit {:?}", re.dims);
-    if n > LONGEST {
-        let what = format!("a Fourier transform of {n} numbers cannot be compiled");
-        return Err(Refusal::unsupported(what, format!("use at most {LONGEST} numbers")));
-    }
-    cx.made(8 * inputs * outputs)?;
-    let scale = if inverse { 1.0 / n as f64 } else { 1.0 };
-    let direction = if inverse { 1.0 } else { -1.0 };
-    // Of a half, each number but the first and the middle one stands for two.
-    let weight = |k: usize| match halves && inverse && k != 0 && 2 * k != n {
-        true => 2.0,
-        false => 1.0,
-    };
-    let entry = |j: usize, k: usize, function: fn(f64) -> f64| -> f32 {
-        let angle = 2.0 * std::f64::consts::PI * ((j * k) % n) as f64 / n as f64;
-        (function(direction * angle) * scale * weight(k)) as f32
-    };
-    let matrix = |function: fn(f64) -> f64| -> Vec<f32> {
-        (0..outputs)
-            .flat_map(|j| (0..inputs).map(move |k| (j, k)))
-            .map(|(j, k)| entry(j, k, function))
-            .collect()
-    };
-    let (cos, sin) = (matrix(libm::cos), matrix(libm::sin));
-    let cos = cx.means().float_constant("cosines", &[outputs, inputs], &cos)?;
-    let sin = cx.means().float_constant("sines", &[outputs, inputs], &sin)?;
-    let mut dims = re.dims.clone();
-    dims[axis] = outputs;
-    let element = re.element.clone();
-    let rows = |cx: &mut Cx<'_, '_, '_>, x: &Tensor, matrix| -> Lowered<kiln_ir::ValueId> {
-        let x = cx.spread(x)?;
-        let turned = cx.means().swapped(x, axis)?;
-        cx.means().layer(turned, matrix)
-    };
-    let (mut y_re, mut y_im) = (rows(cx, &re, cos)?, None);
-    if !to_real {
-        y_im = Some(rows(cx, &re, sin)?);
-    }
-    if let Some(im) = im {
-        let part = rows(cx, &im, sin)?;
-        y_re = cx.means().difference(y_re, part)?;
-        if let Some(own) = y_im {
-            let part = rows(cx, &im, cos)?;
-            y_im = Some(cx.means().sum(own, part)?);
+}
+
+impl Transform {
+    fn of(
+        &self,
+        cx: &mut Cx<'_, '_, '_>,
+        re: Tensor,
+        im: Option<Tensor>,
+    ) -> Lowered<(Tensor, Option<Tensor>)> {
+        let &Transform { axis, n, inverse, halves } = self;
+        let half = n / 2 + 1;
+        let (inputs, outputs) = match (halves, inverse) {
+            (true, true) => (half, n),
+            (true, false) => (n, half),
+            _ => (n, n),
+        };
+        malformed_if!(re.dims[axis] != inputs, "its length {n} does not fit {:?}", re.dims);
+        if n > LONGEST {
+            let what = format!("a Fourier transform of {n} numbers cannot be compiled");
+            return Err(Refusal::unsupported(what, format!("use at most {LONGEST} numbers")));
         }
+        cx.made(8 * inputs * outputs)?;
+        let scale = if inverse { 1.0 / n as f64 } else { 1.0 };
+        let direction = if inverse { 1.0 } else { -1.0 };
+        // Of a half, each number but the first and the middle one stands for two.
+        let weight = |k: usize| match halves && inverse && k != 0 && 2 * k != n {
+            true => 2.0,
+            false => 1.0,
+        };
+        let entry = |j: usize, k: usize, function: fn(f64) -> f64| -> f32 {
+            let angle = 2.0 * std::f64::consts::PI * ((j * k) % n) as f64 / n as f64;
+            (function(direction * angle) * scale * weight(k)) as f32
+        };
+        let matrix = |function: fn(f64) -> f64| -> Vec<f32> {
+            (0..outputs)
+                .flat_map(|j| (0..inputs).map(move |k| (j, k)))
+                .map(|(j, k)| entry(j, k, function))
+                .collect()
+        };
+        let (cos, sin) = (matrix(libm::cos), matrix(libm::sin));
+        let cos = cx.means().float_constant("cosines", &[outputs, inputs], &cos)?;
+        let sin = cx.means().float_constant("sines", &[outputs, inputs], &sin)?;
+        let mut dims = re.dims.clone();
+        dims[axis] = outputs;
+        let element = re.element.clone();
+        let rows = |cx: &mut Cx<'_, '_, '_>, x: &Tensor, matrix| -> Lowered<kiln_ir::ValueId> {
+            let x = cx.spread(x)?;
+            let turned = cx.means().swapped(x, axis)?;
+            cx.means().layer(turned, matrix)
+        };
+        let (mut y_re, mut y_im) = (rows(cx, &re, cos)?, None);
+        if !(inverse && halves) {
+            y_im = Some(rows(cx, &re, sin)?);
+        }
+        if let Some(im) = im {
+            let part = rows(cx, &im, sin)?;
+            y_re = cx.means().difference(y_re, part)?;
+            if let Some(own) = y_im {
+                let part = rows(cx, &im, cos)?;
+                y_im = Some(cx.means().sum(own, part)?);
+            }
+        }
+        let back = |cx: &mut Cx<'_, '_, '_>, y| -> Lowered<Tensor> {
+            let value = cx.means().swapped(y, axis)?;
+            Ok(Tensor::of(value, &dims, &element))
+        };
+        let re = back(cx, y_re)?;
+        let im = y_im.map(|y| back(cx, y)).transpose()?;
+        Ok((re, im))
     }
-    let back = |cx: &mut Cx<'_, '_, '_>, y| -> Lowered<Tensor> {
-        let value = cx.means().swapped(y, axis)?;
-        Ok(Tensor::of(value, &dims, &element))
-    };
-    let re = back(cx, y_re)?;
-    let im = y_im.map(|y| back(cx, y)).transpose()?;
-    Ok((re, im))
 }

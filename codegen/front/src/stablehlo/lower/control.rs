@@ -5,7 +5,7 @@ use super::super::module::{Attribute, Element, Function, Region};
 use super::cx::Cx;
 use super::slot::{Slot, Tensor};
 use super::{attributes, chlo, compare, sort, All, Lowered, Operators, Refusal, Slots};
-use kiln_ir::{DType, Op, Type};
+use kiln_ir::{Op, Type};
 
 pub(super) const OPERATORS: Operators = &[
     ("after_all", All(|_| Ok(vec![Slot::Token]))),
@@ -62,14 +62,8 @@ fn element(cx: &mut Cx<'_, '_, '_>) -> Lowered<Vec<Slot>> {
 fn either(cx: &mut Cx<'_, '_, '_>, condition: &Tensor, x: &Slot, y: &Slot) -> Lowered<Slot> {
     Ok(match (x, y) {
         (Slot::Tensor(x), Slot::Tensor(y)) => {
-            let misfit = malformed!("its branches return {:?} and {:?}", x.dims, y.dims);
-            if x.dims != y.dims {
-                return Err(misfit);
-            }
-            let value = match compare::chosen(cx, condition, x, y) {
-                Ok(y) => y,
-                Err(refusal) => return Err(refusal),
-            };
+            malformed_if!(x.dims != y.dims, "its branches return {:?} and {:?}", x.dims, y.dims);
+            let value = compare::chosen(cx, condition, x, y)?;
             Slot::Tensor(Tensor { dims: x.dims.clone(), ..value })
         }
         (Slot::Complex(a, b), Slot::Complex(c, d)) => {
@@ -218,9 +212,9 @@ fn custom_call(cx: &mut Cx<'_, '_, '_>) -> Lowered<Vec<Slot>> {
                 }
             }
             let what = format!("its target \"{}\" cannot be compiled", super::short(name));
+            let bare = super::short(name);
             let help = format!(
-                "bind it to a function of your own: custom_op(\"{} = crate::function\")",
-                super::short(name)
+                "name a function of yours that computes it: custom_op({bare:?}, crate::path::to::function)"
             );
             Err(Refusal::unsupported(what, help))
         }
@@ -244,7 +238,12 @@ fn custom(cx: &mut Cx<'_, '_, '_>, name: &str, function: String) -> Lowered<Vec<
     if let Element::Quantised(of) = &element {
         ty.quant = Some(super::quantise::quant(of, &dims, &dims)?);
     }
-    malformed_if!(ty.dtype == DType::F32 && ty.quant.is_some(), "its result is quantised floats");
+    let types = operands.iter().map(|&value| cx.ty(value)).chain([&ty]);
+    let per_channel = |ty: &&Type| ty.quant.as_ref().is_some_and(|quant| quant.axis.is_some());
+    if types.into_iter().any(|ty| per_channel(&ty)) {
+        let what = "its function takes one scale per tensor, but gets one of several scales";
+        return Err(Refusal::unsupported(what, "pass the scales as another operand"));
+    }
     let op = Op::Custom { name: name.to_owned(), function, options };
     let value = cx.means().add_unfolded(op, &operands, ty)?;
     Ok(vec![Slot::Tensor(Tensor::of(value, &dims, &element))])

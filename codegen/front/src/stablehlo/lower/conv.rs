@@ -5,15 +5,12 @@ use super::attributes;
 use super::cx::Cx;
 use super::shape;
 use super::slot::{self, Tensor};
-use super::{convert, Lowered, One, Operators, Refusal};
+use super::{convert, dot, Lowered, One, Operators, Refusal};
 use crate::onnx::lower::Set;
 use kiln_ir::ValueId;
 
 pub(super) const OPERATORS: Operators =
     &[("convolution", One(convolution)), ("dynamic_conv", One(convolution))];
-
-/// Most products of bytes whose sum is exact in a float.
-const MOST_EXACT: usize = 1 << 10;
 
 /// Where the axes of an image or of weights are: batch, features and the others; of weights the outputs, inputs and the others.
 fn order(cx: &Cx<'_, '_, '_>, first: &str, second: &str, others: &str, rank: usize) -> Lowered<Vec<usize>> {
@@ -94,19 +91,32 @@ fn convolution(cx: &mut Cx<'_, '_, '_>) -> Lowered<Tensor> {
     Ok(Tensor::of(y, &out, &element))
 }
 
-/// Operands as floats. Sums of bytes are exact if they are not too many.
+/// Operands as floats. Sums of bytes have to be exact.
 fn floats(cx: &mut Cx<'_, '_, '_>, x: Tensor, w: Tensor, result: &Element) -> Lowered<(Tensor, Tensor)> {
     let single = Element::Float(32);
     if slot::is_float(&x.element) && slot::is_float(&w.element) {
         return Ok((x, w));
     }
-    let products = w.dims.iter().skip(1).product::<usize>();
     let is_small = [&x, &w].iter().all(|x| x.element.bytes() == Some(1));
-    if !is_small || products > MOST_EXACT || slot::is_part_of_byte(result) {
+    if !is_small || !is_exact(cx, &x, &w) || slot::is_part_of_byte(result) {
         let what = format!("a convolution of {:?} with {:?} cannot be compiled", x.element, w.element);
         return Err(Refusal::unsupported(what, "convert its operands to float32"));
     }
     Ok((convert::converted(cx, &x, &single)?, convert::converted(cx, &w, &single)?))
+}
+
+/// Whether no sum is above 2²⁴, by the number of products or by the weights.
+fn is_exact(cx: &mut Cx<'_, '_, '_>, x: &Tensor, w: &Tensor) -> bool {
+    let products = w.dims.iter().skip(1).product::<usize>();
+    if products <= dot::most_exact(x, w) {
+        return true;
+    }
+    let known = cx.known_ints(w.value).filter(|known| known.len() == w.numel());
+    let most = if slot::is_unsigned(&x.element) { 255 } else { 128 };
+    known.is_some_and(|known| {
+        let reach = known.chunks(products).map(|filter| filter.iter().map(|w| w.abs() * most).sum::<i64>());
+        reach.fold(0, i64::max) <= 1 << 24
+    })
 }
 
 struct Window {

@@ -18,7 +18,7 @@ fn convert(cx: &mut Cx<'_, '_, '_>) -> Lowered<Vec<Slot>> {
     if let Element::Complex(bits) = element {
         return complex::converted(cx, &Element::Float(bits));
     }
-    if let Slot::Complex(re, _) = &cx.operands[0] {
+    if let Slot::Complex(re, _) = cx.slot(0)? {
         let re = re.clone();
         return Ok(vec![Slot::Tensor(converted(cx, &re, &element)?)]);
     }

@@ -50,10 +50,14 @@ impl<'m, 'p> Cx<'_, 'm, 'p> {
 
     // ---- Operands
 
+    /// Operand `k`.
+    pub(super) fn slot(&self, k: usize) -> Lowered<&Slot> {
+        self.operands.get(k).ok_or_else(|| malformed!("operand {k} is missing"))
+    }
+
     /// Operand `k`, as a tensor.
     pub(super) fn tensor(&self, k: usize) -> Lowered<Tensor> {
-        let slot = self.operands.get(k).ok_or_else(|| malformed!("operand {k} is missing"))?;
-        slot.tensor().cloned()
+        self.slot(k)?.tensor().cloned()
     }
 
     /// All operands, as tensors.

@@ -11,8 +11,13 @@ use kiln_ir::{DType, Reduction, ValueId};
 
 pub(super) const OPERATORS: Operators = &[("dot", All(dot)), ("dot_general", All(dot_general))];
 
-/// Most products of bytes whose sum is exact in a float.
-const MOST_EXACT: usize = 1 << 10;
+/// So many products of bytes have a sum of at most 2²⁴, which is exact in a float.
+pub(super) fn most_exact(x: &Tensor, y: &Tensor) -> usize {
+    match slot::is_unsigned(&x.element) || slot::is_unsigned(&y.element) {
+        true => 1 << 8,
+        false => 1 << 10,
+    }
+}
 
 /// Most products that are written out.
 const MOST_PRODUCTS: usize = 1 << 22;
@@ -25,7 +30,7 @@ struct Numbers {
 
 fn dot(cx: &mut Cx<'_, '_, '_>) -> Lowered<Vec<Slot>> {
     let rank = |k: usize| -> Lowered<usize> {
-        Ok(match &cx.operands[k] {
+        Ok(match cx.slot(k)? {
             Slot::Complex(re, _) => re.dims.len(),
             other => other.tensor()?.dims.len(),
         })
@@ -111,20 +116,20 @@ fn product(
     if !is_float && !is_small {
         return written_out(cx, &a, &b, [batch, m, n, k], out, element);
     }
-    let single = Element::Float(32);
+    let (single, most) = (Element::Float(32), most_exact(x, y));
     let (a, b) = match is_float {
         true => (a, b),
         false => (convert::converted(cx, &a, &single)?, convert::converted(cx, &b, &single)?),
     };
     let (a, b) = (cx.spread(&a)?, cx.spread(&b)?);
-    let value = match is_float || k <= MOST_EXACT {
+    let value = match is_float || k <= most {
         true => matrices(cx, a, b, [batch, m, n, k])?,
         false => {
             // Sums of a part are exact, and are added as integers.
             let (a, b) = (cx.reshaped(a, &[batch, m, k])?, cx.reshaped(b, &[batch, n, k])?);
             let mut sum = None;
-            for from in (0..k).step_by(MOST_EXACT) {
-                let count = MOST_EXACT.min(k - from);
+            for from in (0..k).step_by(most) {
+                let count = most.min(k - from);
                 let (a, b) = (cx.means().part(a, 2, from, count, 1)?, cx.means().part(b, 2, from, count, 1)?);
                 let part = matrices(cx, a, b, [batch, m, n, count])?;
                 let part = cx.means().cast(part, DType::I32)?;

@@ -84,6 +84,15 @@ pub(super) fn arithmetic(cx: &mut Cx<'_, '_, '_>, sign: char, x: &Tensor, y: &Te
     if x.element == Element::Bool {
         return bits::of_truths(cx, sign, x, y);
     }
+    // A difference to a constant is a sum, which may become part of a layer.
+    if sign == '-'
+        && cx.ty(y.value).dtype == DType::F32
+        && cx.is_constant(y.value)
+        && !cx.is_constant(x.value)
+    {
+        let less = negated(cx, y)?;
+        return of_two(cx, x, &less, |cx, x, y| cx.sum(x, y));
+    }
     of_two(cx, x, y, |cx, x, y| match sign {
         '+' => cx.sum(x, y),
         '-' => cx.difference(x, y),
@@ -103,12 +112,25 @@ fn divide(cx: &mut Cx<'_, '_, '_>) -> Lowered<Vec<Slot>> {
     Ok(vec![Slot::Tensor(result)])
 }
 
-/// x / y; integers are rounded towards zero.
+/// x / y; integers are rounded towards zero, and all bits are set where y is 0.
 pub(super) fn quotient(cx: &mut Cx<'_, '_, '_>, x: &Tensor, y: &Tensor) -> Lowered<Tensor> {
-    if slot::is_wide_unsigned(&x.element) {
-        return Ok(bits::unsigned_division(cx, x, y)?.0);
+    let quotient = match slot::is_wide_unsigned(&x.element) {
+        true => bits::unsigned_division(cx, x, y)?.0,
+        false => of_two(cx, x, y, |cx, x, y| cx.quotient(x, y))?,
+    };
+    let known = if cx.is_constant(y.value) { cx.known_ints(y.value) } else { None };
+    let is_known = known.is_some_and(|list| !list.contains(&0));
+    if cx.ty(x.value).dtype == DType::F32 || is_known {
+        return Ok(quotient);
     }
-    of_two(cx, x, y, |cx, x, y| cx.quotient(x, y))
+    let mut means = cx.means();
+    let zero = means.number(y.value, 0.0)?;
+    let (is_none, ones) = match means.ty(y.value).dtype {
+        DType::U8 => (means.compared(Comparison::Equal, y.value, zero)?, means.number(y.value, 255.0)?),
+        _ => (means.compared(Comparison::Equal, y.value, zero)?, means.number(y.value, -1.0)?),
+    };
+    let value = means.choice(is_none, ones, quotient.value)?;
+    Ok(Tensor { value, ..quotient })
 }
 
 /// x − y · (x / y, rounded towards zero).

@@ -167,15 +167,12 @@ fn gather(cx: &mut Cx<'_, '_, '_>) -> Lowered<Vec<Slot>> {
             sizes = known.iter().filter_map(|&size| usize::try_from(size).ok()).collect();
         }
     }
-    let out = cx.result_dims(0)?;
-    let taken = |cx: &mut Cx<'_, '_, '_>, x: &Tensor| {
-        taken(cx, x, &indices, &numbers, &sizes, &offset, &collapsed, &out)
-    };
+    let slices = Slices { numbers, sizes, offset, collapsed, out: cx.result_dims(0)? };
     if complex::is_complex(cx) {
-        return complex::each(cx, taken);
+        return complex::each(cx, |cx, x| slices.taken(cx, x, &indices));
     }
     let x = cx.tensor(0)?;
-    Ok(vec![Slot::Tensor(taken(cx, &x)?)])
+    Ok(vec![Slot::Tensor(slices.taken(cx, &x, &indices)?)])
 }
 
 /// What an axis of the gathered tensor is.
@@ -187,89 +184,100 @@ enum Axis {
     Slice(usize),
 }
 
-#[allow(clippy::too_many_arguments)]
-fn taken(
-    cx: &mut Cx<'_, '_, '_>,
-    x: &Tensor,
-    indices: &Tensor,
-    numbers: &Numbers,
-    sizes: &[usize],
-    offset: &[usize],
-    collapsed: &[usize],
-    out: &[usize],
-) -> Lowered<Tensor> {
-    let rank = x.dims.len();
-    let fits = sizes.len() == rank && sizes.iter().zip(&x.dims).all(|(size, dim)| size <= dim);
-    malformed_if!(!fits, "slices of {sizes:?} do not fit {:?}", x.dims);
-    if out.contains(&0) {
-        let dtype = cx.ty(x.value).dtype;
-        let value = cx.means().empty(dtype, out);
-        return Ok(Tensor::of(value, out, &x.element));
-    }
-    let places = numbers.places(cx, indices, &x.dims, sizes, true)?;
-    // Axes that nobody indexes, and of which only the first elements are wanted.
-    let limit: Vec<usize> =
-        (0..rank).map(|axis| if places.axes.contains(&axis) { x.dims[axis] } else { sizes[axis] }).collect();
-    let part = shape::sliced(cx, x, &vec![0; rank], &limit, &vec![1; rank])?;
-    let mut value = cx.spread(&part)?;
-    // The axes that are indexed side by side.
-    let first = places.axes.first().copied().unwrap_or(0);
-    let depth = places.axes.len();
-    let mut order: Vec<usize> = (0..rank).collect();
-    if !places.axes.iter().copied().eq(first..first + depth) {
-        order =
-            places.axes.iter().copied().chain((0..rank).filter(|axis| !places.axes.contains(axis))).collect();
-        value = cx.means().transposed(value, &order)?;
-    }
-    let start = order.iter().position(|&axis| axis == first).unwrap_or(0);
-    let windows: Vec<usize> = places.windows.iter().map(|&(_, size)| size).collect();
-    let named = [&places.batch[..], &windows].concat();
-    let mut labels: Vec<Axis> = order[..start].iter().map(|&axis| Axis::Slice(axis)).collect();
-    labels.extend((0..places.batch.len()).map(Axis::Batch));
-    labels.extend(places.windows.iter().map(|&(axis, _)| Axis::Slice(axis)));
-    labels.extend(order[start + depth..].iter().map(|&axis| Axis::Slice(axis)));
-    let own = cx.dims(value);
-    let dims = [&own[..start], &named, &own[start + depth..]].concat();
-    if depth == 0 {
-        let wide = [&vec![1; named.len()][..], &own].concat();
-        value = cx.reshaped(value, &wide)?;
-        value = cx.repeated(value, &dims)?;
-    } else {
-        let each = match places.whole {
-            Some(whole) => whole,
-            None => {
-                let mut columns = Vec::new();
-                for &coordinate in &places.coordinates {
-                    let column = cx.repeated(coordinate, &named)?;
-                    columns.push(cx.reshaped(column, &[&named[..], &[1]].concat())?);
+/// The slices that are gathered.
+struct Slices {
+    numbers: Numbers,
+    /// How many elements of each axis are in a slice.
+    sizes: Vec<usize>,
+    /// Axes of the result that are those of slices.
+    offset: Vec<usize>,
+    /// Axes of slices that the result has not.
+    collapsed: Vec<usize>,
+    /// The shape of the result.
+    out: Vec<usize>,
+}
+
+impl Slices {
+    fn taken(&self, cx: &mut Cx<'_, '_, '_>, x: &Tensor, indices: &Tensor) -> Lowered<Tensor> {
+        let Slices { numbers, sizes, offset, collapsed, out } = self;
+        let rank = x.dims.len();
+        let fits = sizes.len() == rank && sizes.iter().zip(&x.dims).all(|(size, dim)| size <= dim);
+        malformed_if!(!fits, "slices of {sizes:?} do not fit {:?}", x.dims);
+        if out.contains(&0) {
+            let dtype = cx.ty(x.value).dtype;
+            let value = cx.means().empty(dtype, out);
+            return Ok(Tensor::of(value, out, &x.element));
+        }
+        let places = numbers.places(cx, indices, &x.dims, sizes, true)?;
+        // Axes that nobody indexes, and of which only the first elements are wanted.
+        let limit: Vec<usize> = (0..rank)
+            .map(|axis| if places.axes.contains(&axis) { x.dims[axis] } else { sizes[axis] })
+            .collect();
+        let part = shape::sliced(cx, x, &vec![0; rank], &limit, &vec![1; rank])?;
+        let mut value = cx.spread(&part)?;
+        // The axes that are indexed side by side.
+        let first = places.axes.first().copied().unwrap_or(0);
+        let depth = places.axes.len();
+        let mut order: Vec<usize> = (0..rank).collect();
+        if !places.axes.iter().copied().eq(first..first + depth) {
+            order = places
+                .axes
+                .iter()
+                .copied()
+                .chain((0..rank).filter(|axis| !places.axes.contains(axis)))
+                .collect();
+            value = cx.means().transposed(value, &order)?;
+        }
+        let start = order.iter().position(|&axis| axis == first).unwrap_or(0);
+        let windows: Vec<usize> = places.windows.iter().map(|&(_, size)| size).collect();
+        let named = [&places.batch[..], &windows].concat();
+        let mut labels: Vec<Axis> = order[..start].iter().map(|&axis| Axis::Slice(axis)).collect();
+        labels.extend((0..places.batch.len()).map(Axis::Batch));
+        labels.extend(places.windows.iter().map(|&(axis, _)| Axis::Slice(axis)));
+        labels.extend(order[start + depth..].iter().map(|&axis| Axis::Slice(axis)));
+        let own = cx.dims(value);
+        let dims = [&own[..start], &named, &own[start + depth..]].concat();
+        if depth == 0 {
+            let wide = [&vec![1; named.len()][..], &own].concat();
+            value = cx.reshaped(value, &wide)?;
+            value = cx.repeated(value, &dims)?;
+        } else {
+            let each = match places.whole {
+                Some(whole) => whole,
+                None => {
+                    let mut columns = Vec::new();
+                    for &coordinate in &places.coordinates {
+                        let column = cx.repeated(coordinate, &named)?;
+                        columns.push(cx.reshaped(column, &[&named[..], &[1]].concat())?);
+                    }
+                    cx.means().joined(&columns, named.len())?
                 }
-                cx.means().joined(&columns, named.len())?
-            }
-        };
-        value = merged_gather(cx, value, each, start, depth, &dims)?;
+            };
+            value = merged_gather(cx, value, each, start, depth, &dims)?;
+        }
+        // The order of the result, and axes of one element.
+        let mut slices =
+            (0..rank).filter(|axis| !collapsed.contains(axis) && !numbers.operand_batch.contains(axis));
+        let mut batches = 0..places.batch.len();
+        let mut perm = Vec::new();
+        for k in 0..out.len() {
+            let label = match offset.contains(&k) {
+                true => slices.next().map(Axis::Slice),
+                false => batches.next().map(Axis::Batch),
+            };
+            let label = label.ok_or_else(|| malformed!("its result {out:?} has other axes"))?;
+            perm.extend(labels.iter().position(|&own| own == label));
+        }
+        let others: Vec<usize> = (0..labels.len()).filter(|at| !perm.contains(at)).collect();
+        perm.extend(others);
+        let value = cx.means().transposed(value, &perm)?;
+        malformed_if!(
+            cx.ty(value).shape.numel() != out.iter().product::<usize>(),
+            "its result {out:?} does not fit slices of {sizes:?}"
+        );
+        let value = cx.reshaped(value, out)?;
+        Ok(Tensor::of(value, out, &x.element))
     }
-    // The order of the result, and axes of one element.
-    let mut slices =
-        (0..rank).filter(|axis| !collapsed.contains(axis) && !numbers.operand_batch.contains(axis));
-    let mut batches = 0..places.batch.len();
-    let mut perm = Vec::new();
-    for k in 0..out.len() {
-        let label = match offset.contains(&k) {
-            true => slices.next().map(Axis::Slice),
-            false => batches.next().map(Axis::Batch),
-        };
-        let label = label.ok_or_else(|| malformed!("its result {out:?} has other axes"))?;
-        perm.extend(labels.iter().position(|&own| own == label));
-    }
-    let others: Vec<usize> = (0..labels.len()).filter(|at| !perm.contains(at)).collect();
-    perm.extend(others);
-    let value = cx.means().transposed(value, &perm)?;
-    malformed_if!(
-        cx.ty(value).shape.numel() != out.iter().product::<usize>(),
-        "its result {out:?} does not fit slices of {sizes:?}"
-    );
-    let value = cx.reshaped(value, out)?;
-    Ok(Tensor::of(value, out, &x.element))
 }
 
 /// A gathering. Axes that are too many for one op are made one.

@@ -17,6 +17,7 @@ mod conv;
 mod convert;
 mod cx;
 mod dot;
+mod dynamic;
 mod elementwise;
 mod functions;
 mod gather;
@@ -29,6 +30,7 @@ mod scatter;
 mod select;
 mod shape;
 mod slot;
+mod solve;
 mod sort;
 #[cfg(test)]
 mod tests;
@@ -172,7 +174,10 @@ impl<'m, 'p> Importer<'m, 'p> {
         region: &'p Region<'p>,
         arguments: Vec<Slot>,
     ) -> Lowered<Vec<Slot>> {
-        if !self.means.budget.inline(region.operations.len()) {
+        let is_work =
+            |operation: &&Operation<'_>| !is_return(&operation.name) && !operation.name.ends_with("constant");
+        let count = region.operations.iter().filter(is_work).count() + region.arguments.len() / 8;
+        if !self.means.budget.inline(count) {
             let what = "its branches, or the passes of its loop, have too many operators";
             let help =
                 "let the loop run fewer times, or compile only its body and write the loop in your own code";
@@ -253,7 +258,7 @@ impl<'m, 'p> Importer<'m, 'p> {
     /// A value to stand for a result of a refused operator, so that the operators behind it are looked at too. Integers may be an index, which has to be constant.
     fn stand_in(&mut self, function: &'p Function<'p>, value: Value) -> Slot {
         use kiln_ir::{DType, Type};
-        let stand_in = || -> Option<Slot> {
+        let mut stand_in = || -> Option<Slot> {
             let tensor = slot::declared(function.types.get(value.0)?).ok()?;
             let (dims, dtype) = (slot::sizes(tensor).ok()?, slot::dtype(&tensor.element).ok()?);
             let is_sound = !dims.contains(&0) && crate::onnx::lower::check_size(dtype, &dims).is_ok();
@@ -270,7 +275,6 @@ impl<'m, 'p> Importer<'m, 'p> {
             self.means.graph.inputs.pop();
             Some(Slot::Tensor(slot::Tensor::of(value, &dims, &tensor.element)))
         };
-        let mut stand_in = stand_in;
         stand_in().unwrap_or(Slot::Refused)
     }
 }
@@ -329,6 +333,7 @@ const FAMILIES: &[Operators] = &[
     convert::OPERATORS,
     conv::OPERATORS,
     dot::OPERATORS,
+    dynamic::OPERATORS,
     elementwise::OPERATORS,
     functions::OPERATORS,
     gather::OPERATORS,
@@ -337,6 +342,7 @@ const FAMILIES: &[Operators] = &[
     scatter::OPERATORS,
     select::OPERATORS,
     shape::OPERATORS,
+    solve::OPERATORS,
     sort::OPERATORS,
     window::OPERATORS,
 ];

@@ -130,7 +130,7 @@ fn flat_places(
             let outside = means.number(flat, -1.0)?;
             means.choice(inside, flat, outside)?
         }
-        _ => means.int_constant("place", DType::I64, &vec![1; around.len()], &vec![0])?,
+        _ => means.int_constant("place", DType::I64, &vec![1; around.len()], &[0])?,
     };
     let value = means.cast(value, DType::I32)?;
     let value = cx.repeated(value, around)?;

@@ -127,7 +127,10 @@ impl<'m> Reader<'m> {
         if tensor.element == Element::Bool {
             // Versions of MLIR differ in whether eight of them are in a byte.
             match bytes.len() {
-                1 => return Ok((vec![u8::from(bytes[0] != 0)], count != 1)),
+                // One for all, unless it is up to eight of them.
+                1 if count <= 1 || count > 8 || matches!(bytes[0], 0 | 1 | 255) => {
+                    return Ok((vec![u8::from(bytes[0] != 0)], count != 1));
+                }
                 length if length == count => bytes.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0)),
                 length if length == count.div_ceil(8) => {
                     self.scan.charge(count)?;

@@ -117,6 +117,10 @@ impl<'m> Reader<'m> {
             }
             return Ok(known);
         }
+        // What is behind many others says little.
+        if self.scan.is_deep() {
+            return Ok(None);
+        }
         let back = self.scan.at();
         let Some(&at) = self.aliases.get(name) else {
             return self.scan.broken_at(start, format!("the location #{name} is not defined"));

@@ -14,6 +14,8 @@ mod types;
 
 pub(super) use dense::bits_of;
 
+#[cfg(test)]
+use super::form::is_stablehlo_text;
 use super::module::{Module, Type, Value};
 use super::scanner::Scanner;
 use kiln_ir::error::Error;
@@ -21,10 +23,13 @@ use locations::Location;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
+/// Bytes of what is read for each byte of text.
+const PER_BYTE: usize = 16;
+
 /// Reads a text.
 pub(super) fn read(bytes: &[u8]) -> Result<Module<'_>, Error> {
     let mut reader = Reader {
-        scan: Scanner::new(bytes)?,
+        scan: Scanner::new(bytes, PER_BYTE)?,
         aliases: HashMap::new(),
         type_aliases: HashMap::new(),
         resources: HashMap::new(),
@@ -37,34 +42,6 @@ pub(super) fn read(bytes: &[u8]) -> Result<Module<'_>, Error> {
     };
     let module = reader.file(bytes);
     module.map_err(|broken| reader.scan.error(broken))
-}
-
-/// Whether bytes look like such a text.
-pub(super) fn is_stablehlo_text(bytes: &[u8]) -> bool {
-    let mut rest = bytes;
-    // Comments and empty lines in front.
-    loop {
-        rest = rest.trim_ascii_start();
-        if !rest.starts_with(b"//") {
-            break;
-        }
-        let end = rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
-        rest = rest.get(end..).unwrap_or_default();
-    }
-    let begins = |with: &str| rest.starts_with(with.as_bytes());
-    if let Some(rest) = rest.strip_prefix(b"module") {
-        let is_apart = rest.first().is_some_and(u8::is_ascii_whitespace);
-        let rest = rest.trim_ascii_start();
-        return is_apart
-            && (rest.starts_with(b"@") || rest.starts_with(b"attributes") || rest.starts_with(b"{"));
-    }
-    let is_alias = matches!(rest.first(), Some(b'#' | b'!')) && {
-        let name =
-            rest[1..].iter().take_while(|byte| byte.is_ascii_alphanumeric() || b"_.".contains(byte)).count();
-        name > 0 && rest[1 + name..].starts_with(b" = ")
-    };
-    is_alias
-        || ["\"builtin.module\"", "builtin.module", "func.func ", "\"func.func\""].into_iter().any(begins)
 }
 
 /// A text that is being read.

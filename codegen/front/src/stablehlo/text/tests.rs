@@ -194,6 +194,8 @@ fn constants_of_all_kinds() {
     assert_eq!(bytes("dense<\"0x0100FF\"> : tensor<3xi1>"), (vec![1, 0, 1], false));
     assert_eq!(bytes("dense<\"0x8101\"> : tensor<9xi1>"), (vec![1, 0, 0, 0, 0, 0, 0, 1, 1], false));
     assert_eq!(bytes("dense<\"0xFF\"> : tensor<9xi1>"), (vec![1], true));
+    assert_eq!(bytes("dense<\"0x05\"> : tensor<4xi1>"), (vec![1, 0, 1, 0], false));
+    assert_eq!(bytes("dense<\"0x01\"> : tensor<4xi1>"), (vec![1], true));
     assert_eq!(bytes("dense<> : tensor<0x3xf32>"), (vec![], false));
     assert_eq!(bytes("dense<1.5> : tensor<f16>"), (vec![0, 0x3e], true));
     assert_eq!(bytes("dense<0xFF80> : tensor<bf16>"), (vec![0x80, 0xff], true));
@@ -317,10 +319,15 @@ fn places_are_what_a_person_knows() {
     assert!(place("loc(#loc7)")
         .unwrap_err()
         .to_string()
-        .contains("line 3, column 44: the location #loc7 is not"));
-    let message =
-        refused(&(body("%0 = stablehlo.abs %x : tensor<2xf32> loc(#a)") + "#a = loc(#b)\n#b = loc(#a)\n"));
-    assert!(message.contains("nested deeper"), "{message}");
+        .contains("line 3, column 45: the location #loc7 is not"));
+    // A location that is itself, and one behind many others.
+    let mut text = body("%0 = stablehlo.abs %x : tensor<2xf32> loc(#a)")
+        + "#a = loc(callsite(#b at #l0))\n#b = loc(#a)\n";
+    for index in 0..1000 {
+        text += &format!("#l{index} = loc(callsite(#l{} at #b))\n", index + 1);
+    }
+    text += "#l1000 = loc(unknown)\n";
+    assert_eq!(module(&text).functions[0].body.operations[0].place, "line 2");
 }
 
 #[test]

@@ -36,7 +36,10 @@ impl Numbers {
     fn function(&mut self, function: &Function<'_>) -> String {
         let Function { name, public, results, .. } = function;
         let attributes = |list: &[Attributes<'_>]| list.iter().map(written).collect::<Vec<_>>();
-        let arguments = attributes(&function.argument_attributes);
+        // Names of arguments stand only in bytecode.
+        let mut arguments = function.argument_attributes.clone();
+        arguments.iter_mut().for_each(|Attributes(list)| list.retain(|(key, _)| key != "name"));
+        let arguments = attributes(&arguments);
         let result_attributes = attributes(&function.result_attributes);
         let body = self.region(function, &function.body, 0, &mut HashMap::new());
         format!("{name} {public} {arguments:?} {result_attributes:?} {results:?} {body}")

@@ -373,6 +373,31 @@ fn places_are_the_first_names() {
     assert!(place_of(&|draft| draft.attribute(OTHER, &[15])).starts_with("byte "));
 }
 
+#[test]
+fn arguments_have_the_names_of_their_locations() {
+    for version in [3, 6] {
+        let mut draft = Draft::new(version);
+        let float = draft.ty(VHLO, &[4]);
+        let scalar = draft.tensor(&[], float);
+        draft.argument = Some(draft.place("image"));
+        let end = draft.op(plain("return_v1", &[], &[0]));
+        let file = draft.main(&[scalar], &[scalar], 1, &[end]);
+        let module = read(&file).unwrap();
+        let name = module.functions[0].argument_attributes[0].get("name");
+        assert!(matches!(name, Some(Attribute::Text(name)) if name == "image"), "{name:?}");
+    }
+}
+
+#[test]
+fn functions_return_what_they_say() {
+    let mut draft = Draft::new(6);
+    let float = draft.ty(VHLO, &[4]);
+    let (scalar, list) = (draft.tensor(&[], float), draft.tensor(&[2], float));
+    let end = draft.op(plain("return_v1", &[], &[0]));
+    let message = refusal(&draft.main(&[scalar], &[list], 1, &[end]));
+    assert!(message.contains("func.func @main") && message.contains("returns other types"), "{message}");
+}
+
 /// The message of a file that is not read.
 fn refusal(file: &[u8]) -> String {
     read(file).unwrap_err().to_string()

@@ -3,7 +3,7 @@
 //! A flatbuffer begins with the position of a table. A table begins with the distance back to its list of fields: the bytes of the list, the bytes of the
 //! table, and the place of each field in the table, or 0. A list of bytes is its length and the bytes.
 
-use super::is_bytecode;
+use super::form::is_bytecode;
 use kiln_ir::error::Error;
 
 /// The field with the version of the file.
