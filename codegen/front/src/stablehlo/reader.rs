@@ -1,6 +1,6 @@
 //! The reader of StableHLO, as the table of formats has it.
 
-use super::module::Module;
+use super::module::{Module, Operation, Region};
 use super::{bytecode, form, hlo_text, lower, text};
 use crate::budget::Budget;
 use crate::{Read, Reader, Summary};
@@ -19,11 +19,28 @@ pub(crate) const READER: Reader = Reader {
 };
 
 fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Read, Error> {
-    lower::lower(&parse(bytes)?, name, options, Budget::new(bytes.len()))
+    let module = parse(bytes)?;
+    lower::lower(&module, name, options, budget(bytes, &module))
 }
 
 fn inspect(bytes: &[u8]) -> Result<Summary, Error> {
-    Ok(Summary { file_bytes: bytes.len(), ..lower::inspect(&parse(bytes)?, Budget::new(bytes.len()))? })
+    let module = parse(bytes)?;
+    Ok(Summary { file_bytes: bytes.len(), ..lower::inspect(&module, budget(bytes, &module))? })
+}
+
+/// Bytes of an operation's text. Bytecode says the same in about 10 bytes, and has the allowance of a text.
+const TEXT_OF_OPERATION: usize = 128;
+
+/// The allowance of a file with that module.
+fn budget(bytes: &[u8], module: &Module<'_>) -> Budget {
+    let operations: usize = module.functions.iter().map(|function| operations(&function.body)).sum();
+    Budget::new(bytes.len().saturating_add(operations.saturating_mul(TEXT_OF_OPERATION)))
+}
+
+/// How many operations a region has, with those of the regions in it.
+fn operations(region: &Region<'_>) -> usize {
+    let of = |operation: &Operation<'_>| 1 + operation.regions.iter().map(operations).sum::<usize>();
+    region.operations.iter().map(of).sum()
 }
 
 /// A module in whichever form it is written.

@@ -463,3 +463,18 @@ fn exports_of_jax_hold_bytecode() {
         }
     }
 }
+
+#[test]
+fn long_modules_have_the_allowance_of_their_text() {
+    let count = 3_000;
+    let mut draft = Draft::new(6);
+    let float = draft.ty(VHLO, &[4]);
+    let list = draft.tensor(&[4], float);
+    let names = ["tanh_v1", "abs_v1"];
+    let mut operations: Vec<_> =
+        (0..count).map(|k| draft.op(plain(names[k % 2], &[list], &[k as u64]))).collect();
+    operations.push(draft.op(plain("return_v1", &[], &[count as u64])));
+    let file = draft.main(&[list], &[list], count as u64 + 1, &operations);
+    assert!(file.len() < 15 * count);
+    assert_eq!(crate::read(&file, "long").unwrap().nodes().count(), count);
+}
