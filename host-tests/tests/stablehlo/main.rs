@@ -136,15 +136,13 @@ fn jax(form: &str, fewest: usize) {
 }
 
 /// Runs cases, of which so many must pass, and compares the others with the known gaps.
-fn run<'c, C: Sync + 'c>(
+fn run<'c, C: Sync + std::panic::RefUnwindSafe + 'c>(
     set: &str,
     cases: impl Iterator<Item = (String, &'c C)>,
     verdict: impl Fn(&C) -> Result<(), String> + Sync + std::panic::RefUnwindSafe,
     is_mine: impl Fn(&str) -> bool,
     fewest: usize,
-) where
-    C: std::panic::RefUnwindSafe,
-{
+) {
     let cases: Vec<(String, &C)> = cases.collect();
     let gaps = kiln_host_tests::reasons(include_str!("known_gaps.txt"));
     let (next, verdicts) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
