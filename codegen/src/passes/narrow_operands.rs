@@ -80,13 +80,12 @@ fn without_repetition(ty: &Type, data: &Data, may: impl Fn(usize) -> bool) -> Op
             .collect();
         dims[axis] = 1;
     }
-    if dims == ty.shape.dims() {
-        return None;
-    }
     // Numbers of channels are known by having no other axes.
     let leading = (0..dims.len()).take_while(|&axis| dims[axis] == 1 && may(axis)).count();
-    dims.drain(..leading.min(dims.len() - 1));
-    Some((ty.with_shape(&dims), Data::new(bytes)))
+    if leading + 1 >= dims.len() {
+        dims.drain(..dims.len().saturating_sub(1));
+    }
+    (dims != ty.shape.dims()).then(|| (ty.with_shape(&dims), Data::new(bytes)))
 }
 
 #[cfg(test)]
