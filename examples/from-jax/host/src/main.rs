@@ -30,7 +30,10 @@ impl HeldOut {
     }
 }
 
-fn array<T: Deserialize>(archive: &mut NpzArchive<impl std::io::Read + std::io::Seek>, name: &str) -> Result<Vec<T>> {
+fn array<T: Deserialize>(
+    archive: &mut NpzArchive<impl std::io::Read + std::io::Seek>,
+    name: &str,
+) -> Result<Vec<T>> {
     Ok(archive.by_name(name)?.with_context(|| format!("there is no {name}"))?.into_vec()?)
 }
 
@@ -52,7 +55,10 @@ fn checked(held_out: &HeldOut) -> (usize, f32) {
 fn main() -> Result<()> {
     let held_out = HeldOut::read()?;
     let (right, largest) = checked(&held_out);
-    println!("{right} of {} digits; scores differ from JAX's by at most {largest:.1e}", held_out.labels.len());
+    println!(
+        "{right} of {} digits; scores differ from JAX's by at most {largest:.1e}",
+        held_out.labels.len()
+    );
     Ok(())
 }
 
