@@ -104,7 +104,7 @@ fn layers_of_many_steps_are_refused_or_compiled() {
     // The dimensions of its input: 3 steps of 2 sequences of 300 numbers.
     let dims = [0x0a, 2, 8, 3, 0x0a, 2, 8, 2, 0x0a, 3, 8, 0xac, 2];
     let at = file.windows(dims.len()).position(|window| window == dims).unwrap() + 3;
-    let seed = Seed { name: "steps".into(), bytes: file.clone(), format: "onnx" };
+    let seed = Seed { name: "steps".into(), bytes: file.clone(), format: "onnx", input_shapes: Vec::new() };
     let mut accepted = Vec::new();
     for steps in [3, 60, 70, 75, 127] {
         let mut file = file.clone();

@@ -43,7 +43,11 @@ pub fn mutant(seeds: &[Seed], run: u64, index: usize) -> Mutant<'_> {
     if !meaningful || random.below(10) == 0 {
         damage(&mut file, &other.bytes, &mut random);
     }
-    Mutant { seed, file, options: options(&mut random) }
+    Mutant {
+        seed,
+        file,
+        options: Options { input_shapes: seed.input_shapes.clone(), ..options(&mut random) },
+    }
 }
 
 /// Whether bytes are text that a person can read.

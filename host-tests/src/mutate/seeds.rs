@@ -2,7 +2,8 @@
 
 use crate::draw::{component, merged, Random};
 use crate::{corpus_folder, onnx_tests, own_models};
-use kiln_codegen::{front, import, Options};
+use cargo_kiln::npz;
+use kiln_codegen::{front, import, InputShape, Options};
 use kiln_tools::write;
 use std::path::Path;
 
@@ -15,6 +16,8 @@ pub struct Seed {
     pub bytes: Vec<u8>,
     /// Its format, as [`front::Format::ending`] has it.
     pub format: &'static str,
+    /// Shapes of its inputs, where files of the format do not state them: those of the golden file beside it.
+    pub input_shapes: Vec<InputShape>,
 }
 
 /// Larger files are left out: each mutant is compiled.
@@ -75,7 +78,7 @@ fn models() -> impl Iterator<Item = Seed> {
     assert!(models.len() > 100, "the project's own models are missing");
     models.into_iter().filter_map(|model| {
         let bytes = std::fs::read(&model.path).ok()?;
-        Some(Seed { name: model.name, bytes, format: "tflite" })
+        Some(Seed { name: model.name, bytes, format: "tflite", input_shapes: Vec::new() })
     })
 }
 
@@ -83,21 +86,31 @@ fn models() -> impl Iterator<Item = Seed> {
 fn as_onnx(model: &Seed) -> Option<Seed> {
     let graph = import(&model.bytes, &model.name, &Options::default()).ok()?;
     let bytes = write::onnx(&graph, &write::Settings::default()).ok()?;
-    Some(Seed { name: format!("{} as ONNX", model.name), bytes, format: "onnx" })
+    Some(Seed { name: format!("{} as ONNX", model.name), bytes, format: "onnx", input_shapes: Vec::new() })
 }
 
 fn drawn() -> impl Iterator<Item = Seed> {
     (0..DRAWN).map(|number| {
         let mut random = Random::new(number);
         let drawn = component(&mut random, number % 5 == 0, 4);
-        Seed { name: format!("drawn {number}"), bytes: merged(&[drawn]), format: "tflite" }
+        Seed {
+            name: format!("drawn {number}"),
+            bytes: merged(&[drawn]),
+            format: "tflite",
+            input_shapes: Vec::new(),
+        }
     })
 }
 
 fn backend_tests() -> impl Iterator<Item = Seed> {
     ONNX_SEEDS.into_iter().filter_map(|name| {
         let file = onnx_tests()?.join(name).join("model.onnx");
-        Some(Seed { name: name.into(), bytes: std::fs::read(&file).ok()?, format: "onnx" })
+        Some(Seed {
+            name: name.into(),
+            bytes: std::fs::read(&file).ok()?,
+            format: "onnx",
+            input_shapes: Vec::new(),
+        })
     })
 }
 
@@ -114,7 +127,19 @@ fn files(folder: &Path, format: &'static str, seeds: &mut Vec<Seed>) {
         let is_small = path.metadata().is_ok_and(|file| file.len() <= LARGEST as u64);
         let Some(bytes) = std::fs::read(&path).ok().filter(|_| is_small) else { continue };
         if front::format_of(&bytes).is_ok_and(|of| of.ending == format) {
-            seeds.push(Seed { name: path.display().to_string(), bytes, format });
+            let input_shapes = if format == "pt" { input_shapes(&path, &bytes) } else { Vec::new() };
+            seeds.push(Seed { name: path.display().to_string(), bytes, format, input_shapes });
         }
     }
+}
+
+fn input_shapes(path: &Path, bytes: &[u8]) -> Vec<InputShape> {
+    let (Ok(arrays), Ok(summary)) = (npz::read(&path.with_extension("npz")), front::inspect(bytes)) else {
+        return Vec::new();
+    };
+    let shape = |(k, input): (usize, &front::TensorSummary)| {
+        let dims = arrays.get(&format!("in_{k}"))?.shape.get(1..)?.to_vec();
+        Some(InputShape { name: Some(input.name.clone()), dims })
+    };
+    summary.inputs.iter().enumerate().filter_map(shape).collect()
 }
