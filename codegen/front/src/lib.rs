@@ -15,11 +15,9 @@ mod external;
 mod foreign;
 mod format;
 mod half;
-mod inflate;
 mod interface;
 pub mod onnx;
 pub(crate) mod report;
-#[allow(dead_code)]
 mod stablehlo;
 mod summary;
 pub mod tflite;

@@ -5,6 +5,8 @@ use crate::budget::Budget;
 #[cfg(feature = "torchscript")]
 use kiln_ir::error::Error;
 #[cfg(feature = "torchscript")]
+use miniz_oxide::inflate::decompress_to_vec_with_limit;
+#[cfg(feature = "torchscript")]
 use std::borrow::Cow;
 
 /// A zip file.
@@ -113,9 +115,9 @@ impl<'a> Archive<'a> {
         }
         budget.charge(entry.size)?;
         let stream = self.data(entry, entry.packed);
-        let bytes = stream.and_then(|stream| crate::inflate::inflate(stream, entry.size));
+        let bytes = stream.and_then(|stream| decompress_to_vec_with_limit(stream, entry.size).ok());
         let wrong = || Error::malformed("archive", format!("\"{}\" in it is damaged", entry.name));
-        bytes.map(Cow::Owned).ok_or_else(wrong)
+        bytes.filter(|bytes| bytes.len() == entry.size).map(Cow::Owned).ok_or_else(wrong)
     }
 
     fn data(&self, entry: Entry<'a>, size: usize) -> Option<&'a [u8]> {
