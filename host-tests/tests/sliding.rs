@@ -116,12 +116,14 @@ fn obstacles_are_named() {
          return %m, %e"
     ));
     assert!(strides.contains("max_pool2d \"pace\""), "{strides}");
+    let numbers: Vec<String> = (0..24).map(|k| format!("{k}.0")).collect();
     let rows = refused(&format!(
         "input %x: f32[1,4,2,3]
-         const %k: f32[1,4,2,3] = splat 0.5
+         const %k: f32[1,4,2,3] = [{}]
          %y \"embedded\": f32[1,4,2,3] = add(%x, %k) {{rescale = real, {FLOATS}}}
          %z: f32[1,1,1,3] = max_pool2d(%y) {{window = [4, 2], {FLOATS}}}
-         return %z"
+         return %z",
+        numbers.join(", ")
     ));
     assert!(rows.contains("add \"embedded\" has constants that differ from row to row"), "{rows}");
 }
