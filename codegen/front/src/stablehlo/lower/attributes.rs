@@ -48,11 +48,6 @@ pub(super) fn sizes(attributes: &Attributes<'_>, name: &str) -> Lowered<Vec<usiz
     list.iter().map(size).collect::<Result<_, _>>().map_err(|_| malformed!("its {name} are {list:?}"))
 }
 
-/// An integer.
-pub(super) fn int(attributes: &Attributes<'_>, name: &str) -> Lowered<Option<i64>> {
-    Ok(list(attributes, name)?.and_then(|list| list.first().copied()))
-}
-
 /// A size or an axis.
 pub(super) fn size(attributes: &Attributes<'_>, name: &str) -> Lowered<Option<usize>> {
     Ok(sizes(attributes, name)?.first().copied())

@@ -65,12 +65,6 @@ impl<'m, 'p> Cx<'_, 'm, 'p> {
         self.operands.iter().map(|slot| slot.tensor().cloned()).collect()
     }
 
-    /// Operand `k`, with all its elements.
-    pub(super) fn full(&mut self, k: usize) -> Lowered<ValueId> {
-        let tensor = self.tensor(k)?;
-        self.spread(&tensor)
-    }
-
     /// All elements of a tensor.
     pub(super) fn spread(&mut self, x: &Tensor) -> Lowered<ValueId> {
         let (value, dims) = (x.value, x.dims.clone());
