@@ -20,6 +20,8 @@ pub mod onnx;
 pub(crate) mod report;
 mod stablehlo;
 mod summary;
+#[cfg(test)]
+mod testing;
 pub mod tflite;
 mod torch;
 mod transposed;

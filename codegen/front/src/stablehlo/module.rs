@@ -86,6 +86,19 @@ pub(super) enum Attribute<'m> {
     Dense(Dense<'m>),
 }
 
+/// Names of a convolution's dimensions: three of its operand, three of its weights and three of its result. Of each three the last names the list of spatial ones.
+pub(super) const CONVOLUTION: [&str; 9] = [
+    "input_batch_dimension",
+    "input_feature_dimension",
+    "input_spatial_dimensions",
+    "kernel_input_feature_dimension",
+    "kernel_output_feature_dimension",
+    "kernel_spatial_dimensions",
+    "output_batch_dimension",
+    "output_feature_dimension",
+    "output_spatial_dimensions",
+];
+
 /// Elements of a tensor.
 #[derive(Clone, Debug)]
 pub(super) struct Dense<'m> {

@@ -1,6 +1,7 @@
 //! What tests of readers share.
 
-use super::module::{Attribute, Attributes, Function, Module, Region, Value};
+use super::module::{Attribute, Attributes, Function, Module, Operation, Region, Value};
+use crate::testing::Random;
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -30,27 +31,21 @@ pub(super) fn damage(text: &str, read: impl Fn(&[u8])) {
     for end in 0..text.len() {
         limited(&text.as_bytes()[..end]);
     }
-    let mut seed = 0x2545_f491_4f6c_dd1du64;
-    let mut random = |below: usize| {
-        seed ^= seed << 13;
-        seed ^= seed >> 7;
-        seed ^= seed << 17;
-        (seed >> 16) as usize % below
-    };
+    let mut random = Random(1);
     // Characters that mean something more often than others.
     let telling = b"()[]{}<>:,=%#@\"-0193xe\n /*_.\xff";
     for _ in 0..text.len() {
         let mut bytes = text.as_bytes().to_vec();
-        for _ in 0..=random(3) {
-            let at = random(bytes.len());
-            match random(4) {
-                0 => bytes[at] = random(256) as u8,
-                1 => bytes[at] = telling[random(telling.len())],
+        for _ in 0..=random.below(3) {
+            let at = random.below(bytes.len());
+            match random.below(4) {
+                0 => bytes[at] = random.below(256) as u8,
+                1 => bytes[at] = telling[random.below(telling.len())],
                 2 => {
                     bytes.remove(at);
                 }
                 _ => {
-                    let (from, length) = (random(bytes.len()), random(40));
+                    let (from, length) = (random.below(bytes.len()), random.below(40));
                     let piece = bytes[from..bytes.len().min(from + length)].to_vec();
                     bytes.splice(at..at, piece);
                 }
@@ -58,6 +53,23 @@ pub(super) fn damage(text: &str, read: impl Fn(&[u8])) {
         }
         limited(&bytes);
     }
+}
+
+/// What holds for all modules: values are numbers of types, and are defined in front of their uses.
+pub(super) fn check(module: &Module<'_>) {
+    fn operations(all: &[Operation<'_>], types: usize) {
+        for operation in all {
+            let values = operation.operands.iter().chain(&operation.results);
+            assert!(values.into_iter().all(|value| value.0 < types));
+            operation.regions.iter().for_each(|region| operations(&region.operations, types));
+        }
+    }
+    for function in &module.functions {
+        assert_eq!(function.argument_attributes.len(), function.body.arguments.len());
+        assert_eq!(function.result_attributes.len(), function.results.len());
+        operations(&function.body.operations, function.types.len());
+    }
+    canonical(module);
 }
 
 /// A module as a text that is the same for the same module, whatever it was written in: without places, with numbers of values in the order in which they

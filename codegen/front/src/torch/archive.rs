@@ -129,17 +129,20 @@ impl<'a> Archive<'a> {
         header.get(first..first.checked_add(size)?)
     }
 
+    /// What names of a module's files begin with.
+    fn root(&self) -> Option<&'a str> {
+        self.ending("data.pkl").and_then(|entry| entry.name.strip_suffix("data.pkl"))
+    }
+
     /// Whether it holds a module with code: `NAME/data.pkl`, and files in `NAME/code/`.
     pub(super) fn has_code(&self) -> bool {
-        let root = self.ending("data.pkl").and_then(|entry| entry.name.strip_suffix("data.pkl"));
-        root.is_some_and(|root| self.entries.iter().any(|entry| is_code(root, entry.name)))
+        self.root().is_some_and(|root| self.entries.iter().any(|entry| is_code(root, entry.name)))
     }
 
     /// The files with code, with their names from `code/` on.
     #[cfg(feature = "torchscript")]
     pub(super) fn code(&self) -> impl Iterator<Item = (Entry<'a>, &'a str)> + use<'_, 'a> {
-        let root = self.ending("data.pkl").and_then(|entry| entry.name.strip_suffix("data.pkl"));
-        let root = root.unwrap_or_default();
+        let root = self.root().unwrap_or_default();
         let of_root = move |entry: &&Entry<'a>| is_code(root, entry.name);
         self.entries.iter().filter(of_root).map(move |entry| (*entry, &entry.name[root.len()..]))
     }

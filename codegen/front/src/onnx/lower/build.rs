@@ -132,6 +132,13 @@ impl NodeCx<'_, '_, '_> {
         self.add(Op::Select {}, &[condition, x, y], ty.with_shape(&dims))
     }
 
+    /// `size`, which is not negative, with the sign of `x`.
+    pub(crate) fn with_sign(&mut self, size: ValueId, x: ValueId) -> Lowered<ValueId> {
+        let (zero, less) = (self.number(x, 0.0)?, self.unary(Unary::Neg, size)?);
+        let is_below = self.compared(Comparison::Less, x, zero)?;
+        self.choice(is_below, less, size)
+    }
+
     /// Truth values for `&&`.
     pub(crate) fn both(&mut self, x: ValueId, y: ValueId) -> Lowered<ValueId> {
         let no = self.truth(false);

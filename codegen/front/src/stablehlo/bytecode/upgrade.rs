@@ -6,23 +6,11 @@
 use super::cursor::{Cursor, Parsed};
 use super::dense;
 use super::file::Allowance;
-use crate::stablehlo::module::{Attribute, Attributes, Element, Type};
+use crate::stablehlo::module::{Attribute, Attributes, Element, Type, CONVOLUTION};
 use std::borrow::Cow;
 
 type Named<'m> = (Cow<'m, str>, Attribute<'m>);
 
-/// Dimensions of convolutions.
-const CONVOLUTION: &[&str] = &[
-    "input_batch_dimension",
-    "input_feature_dimension",
-    "input_spatial_dimensions",
-    "kernel_input_feature_dimension",
-    "kernel_output_feature_dimension",
-    "kernel_spatial_dimensions",
-    "output_batch_dimension",
-    "output_feature_dimension",
-    "output_spatial_dimensions",
-];
 /// Dimensions of products.
 const DOT: &[&str] = &[
     "lhs_batching_dimensions",
@@ -59,7 +47,7 @@ const SCATTER: &[&str] = &[
 
 /// What becomes one attribute: the operation, the attribute, its parts, and whether it has no parts that are empty or zero.
 const JOINED: &[(&[&str], &str, &[&str], bool)] = &[
-    (&["convolution_v1", "dynamic_conv_v1", "dynamic_conv_v2"], "dimension_numbers", CONVOLUTION, false),
+    (&["convolution_v1", "dynamic_conv_v1", "dynamic_conv_v2"], "dimension_numbers", &CONVOLUTION, false),
     (&["dot_general_v1", "dot_general_v2"], "dot_dimension_numbers", DOT, true),
     (&["dot_general_v2"], "algorithm", ALGORITHM, false),
     (

@@ -2,7 +2,7 @@
 
 use super::emit::{Draft, Emitter};
 use super::Instruction;
-use crate::stablehlo::module::{Attribute, Attributes};
+use crate::stablehlo::module::{Attribute, Attributes, CONVOLUTION};
 use crate::stablehlo::scanner::Parsed;
 
 /// Names of a window's properties in an operation.
@@ -132,17 +132,10 @@ impl<'m> Emitter<'_, 'm> {
             }
             *labels = self.scan.run(|byte| byte.is_ascii_alphanumeric() || byte == b'?');
         }
-        let names = [
-            ["input_batch_dimension", "input_feature_dimension", "input_spatial_dimensions"],
-            [
-                "kernel_input_feature_dimension",
-                "kernel_output_feature_dimension",
-                "kernel_spatial_dimensions",
-            ],
-            ["output_batch_dimension", "output_feature_dimension", "output_spatial_dimensions"],
-        ];
         let mut parts = Attributes::default();
-        for ((labels, names), letters) in labels.iter().zip(names).zip([['b', 'f'], ['i', 'o'], ['b', 'f']]) {
+        for ((labels, names), letters) in
+            labels.iter().zip(CONVOLUTION.chunks_exact(3)).zip([['b', 'f'], ['i', 'o'], ['b', 'f']])
+        {
             let position = |letter: char| labels.find(letter).map(|position| position as i64);
             let spatial = labels.bytes().filter(u8::is_ascii_digit).count();
             let digits: Option<Vec<i64>> =

@@ -2,7 +2,7 @@
 
 use super::super::module::Element;
 use super::cx::Cx;
-use super::functions::{self, called, made, with_sign};
+use super::functions::{self, called, made};
 use super::slot::{Slot, Tensor};
 use super::{complex, convert, All, Lowered, One, Operators};
 use crate::onnx::lower::NodeCx;
@@ -230,7 +230,7 @@ fn hyperbolic_sine(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<ValueId> 
     let moved = cx.plus(size, -std::f64::consts::LN_2)?;
     let far = cx.unary(Unary::Exp, moved)?;
     let y = where_it(cx, Comparison::Greater, size, 20.0, [far, near])?;
-    with_sign(cx, y, x)
+    cx.with_sign(y, x)
 }
 
 /// cosh x = (eˣ + e⁻ˣ) / 2.
@@ -261,7 +261,7 @@ fn area_sine(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<ValueId> {
     let log = cx.unary(Unary::Log, size)?;
     let far = cx.plus(log, std::f64::consts::LN_2)?;
     let y = where_it(cx, Comparison::Greater, size, 1e9, [far, near])?;
-    with_sign(cx, y, x)
+    cx.with_sign(y, x)
 }
 
 /// atanh x = log(1 + 2x / (1 − x)) / 2.
@@ -272,7 +272,7 @@ fn area_tangent(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<ValueId> {
     let part = cx.quotient(twice, below)?;
     let log = functions::log_of_more(cx, part)?;
     let y = cx.times(log, 0.5)?;
-    with_sign(cx, y, x)
+    cx.with_sign(y, x)
 }
 
 /// Lanczos' coefficients for g = 7.
@@ -401,5 +401,5 @@ fn bessel(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<ValueId> {
     let root = cx.unary(Unary::Rsqrt, size)?;
     let far = cx.product(far, root)?;
     let y = where_it(cx, Comparison::Less, size, 3.75, [near, far])?;
-    with_sign(cx, y, x)
+    cx.with_sign(y, x)
 }

@@ -30,13 +30,6 @@ pub(super) fn called(cx: &mut Cx<'_, '_, '_>, operator: &str) -> Lowered<Tensor>
     made(cx, |cx, x| cx.call(operator, &[Some(x)], &[]))
 }
 
-/// The sign of `x` for what is not negative.
-pub(super) fn with_sign(cx: &mut NodeCx<'_, '_, '_>, size: ValueId, x: ValueId) -> Lowered<ValueId> {
-    let (zero, less) = (cx.number(x, 0.0)?, cx.unary(Unary::Neg, size)?);
-    let is_below = cx.compared(Comparison::Less, x, zero)?;
-    cx.choice(is_below, less, size)
-}
-
 /// The root of the size, made better by a step of Newton's.
 fn cube_root(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<ValueId> {
     let size = cx.unary(Unary::Abs, x)?;
@@ -53,7 +46,7 @@ fn cube_root(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<ValueId> {
         (cx.compared(Comparison::Greater, guess, zero)?, cx.compared(Comparison::Less, guess, infinity)?);
     let is_sound = cx.both(is_more, is_less)?;
     let y = cx.choice(is_sound, better, guess)?;
-    with_sign(cx, y, x)
+    cx.with_sign(y, x)
 }
 
 /// eˣ − 1 = tanh(x / 2) · (eˣ + 1).
@@ -88,5 +81,5 @@ fn rounded_away(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<ValueId> {
     let is_up = cx.compared(Comparison::GreaterEqual, rest, half)?;
     let more = cx.plus(whole, 1.0)?;
     let y = cx.choice(is_up, more, whole)?;
-    with_sign(cx, y, x)
+    cx.with_sign(y, x)
 }

@@ -1,7 +1,7 @@
 //! Attributes of StableHLO's dialects with parts: `#stablehlo.gather<offset_dims = [1], index_vector_dim = 1>`.
 
 use super::Reader;
-use crate::stablehlo::module::{Attribute, Attributes};
+use crate::stablehlo::module::{Attribute, Attributes, CONVOLUTION};
 use crate::stablehlo::scanner::{integer, Parsed};
 use std::borrow::Cow;
 
@@ -167,16 +167,7 @@ impl<'m> Reader<'m> {
     /// Dimensions of a convolution: `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`.
     pub(super) fn convolution_dimensions(&mut self) -> Parsed<Attributes<'m>> {
         let mut parts = Attributes::default();
-        let names = [
-            ["input_batch_dimension", "input_feature_dimension", "input_spatial_dimensions"],
-            [
-                "kernel_input_feature_dimension",
-                "kernel_output_feature_dimension",
-                "kernel_spatial_dimensions",
-            ],
-            ["output_batch_dimension", "output_feature_dimension", "output_spatial_dimensions"],
-        ];
-        for (index, (names, letters)) in names.iter().zip(["bf", "io", "bf"]).enumerate() {
+        for (index, (names, letters)) in CONVOLUTION.chunks_exact(3).zip(["bf", "io", "bf"]).enumerate() {
             match index {
                 0 => {}
                 1 => self.scan.wants("x")?,

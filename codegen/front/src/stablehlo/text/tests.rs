@@ -1,8 +1,8 @@
 //! Texts in both forms, with constants and types of all kinds, and damaged ones.
 
 use super::*;
-use crate::stablehlo::module::{Attribute, Dense, Element, Operation};
-use crate::stablehlo::testing::{canonical, damage, files};
+use crate::stablehlo::module::{Attribute, Dense, Element};
+use crate::stablehlo::testing::{canonical, check, damage, files};
 
 /// Operations with a pretty form of their own, …
 const PRETTY: &str = r#"
@@ -429,23 +429,6 @@ fn damaged_texts_neither_panic_nor_hang() {
             }
         });
     }
-}
-
-/// What holds for all modules: values are numbers of types, and are defined in front of their uses.
-fn check(module: &Module<'_>) {
-    fn operations(all: &[Operation<'_>], types: usize) {
-        for operation in all {
-            let values = operation.operands.iter().chain(&operation.results);
-            assert!(values.into_iter().all(|value| value.0 < types));
-            operation.regions.iter().for_each(|region| operations(&region.operations, types));
-        }
-    }
-    for function in &module.functions {
-        assert_eq!(function.argument_attributes.len(), function.body.arguments.len());
-        assert_eq!(function.result_attributes.len(), function.results.len());
-        operations(&function.body.operations, function.types.len());
-    }
-    canonical(module);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Damaged and hostile files: whatever a file says, reading it ends soon, in a graph that verifies or in an error.
 
 use super::corpus;
+use crate::testing::Random;
 use crate::{read, tflite};
 use kiln_ir::error::Error;
 use kiln_ir::verify::verify;
@@ -8,22 +9,6 @@ use std::time::{Duration, Instant};
 
 /// Longest that one file may take, in a build without optimisation.
 const TOO_LONG: Duration = Duration::from_secs(1);
-
-/// A small deterministic generator (xorshift64*).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() % n.max(1) as u64) as usize
-    }
-}
 
 /// Damages a file in one to four places.
 fn mutate(file: &mut Vec<u8>, random: &mut Random) {

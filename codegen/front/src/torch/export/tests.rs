@@ -1,6 +1,7 @@
 //! Archives that are made here: what they become, what is said of those that cannot be read, and damaged ones.
 
 use super::testing::{history, image, layer, Net};
+use crate::testing::Random;
 use crate::torch::testing::zip;
 use crate::{inspect, read, read_with};
 use kiln_interp::Machine;
@@ -156,18 +157,6 @@ const TOO_LONG: Duration = Duration::from_secs(1);
 
 /// Damaged files of each seed.
 const ROUNDS: usize = 400;
-
-/// A small deterministic generator (xorshift64*).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) % n.max(1) as u64) as usize
-    }
-}
 
 /// What may stand in place of a number, name or word of a program.
 const TOKENS: &[&str] = &[

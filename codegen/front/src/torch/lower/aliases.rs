@@ -109,8 +109,13 @@ fn is_view(target: &Target<'_>, of: Option<&TensorMeta>) -> bool {
     match target.name {
         // Of what does not lie densely, they give copies.
         "contiguous" | "flatten" | "reshape" => of.is_none_or(is_dense),
-        name => view::SHAPES.contains(&name) || movement::PARTS.contains(&name) || name == "expand",
+        name => makes_views(name),
     }
+}
+
+/// Whether an operator of that name gives views of its first operand, if this lies densely.
+pub(in crate::torch) fn makes_views(name: &str) -> bool {
+    view::SHAPES.contains(&name) || movement::PARTS.contains(&name) || name == "expand"
 }
 
 pub(in crate::torch) fn is_dense(meta: &TensorMeta) -> bool {

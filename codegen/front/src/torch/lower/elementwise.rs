@@ -205,9 +205,7 @@ fn clamp(cx: &mut Cx<'_, '_, '_>, names: [&str; 2]) -> Lowered<ValueId> {
 fn copysign(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
     let [x, y] = cx.promoted(["self", "other"])?;
     let size = cx.unary(Unary::Abs, x)?;
-    let (less, zero) = (cx.unary(Unary::Neg, size)?, cx.number(y, 0.0)?);
-    let is_negative = cx.compared(Comparison::Less, y, zero)?;
-    cx.choice(is_negative, less, size)
+    cx.with_sign(size, y)
 }
 
 fn scaled(cx: &mut Cx<'_, '_, '_>, factor: f64) -> Lowered<ValueId> {

@@ -36,7 +36,7 @@ use super::program::{Arg, Node, Size, TensorMeta};
 use crate::budget::Budget;
 use crate::onnx::lower::{Host, Importer as Means};
 use crate::{Lowered, Refusal};
-pub(super) use aliases::{is_dense, Aliases, Sharing};
+pub(super) use aliases::{is_dense, makes_views, Aliases, Sharing};
 use cx::{Cx, Slots};
 use kiln_ir::error::Error;
 use kiln_ir::options::Options;

@@ -1,6 +1,7 @@
 //! Archives that are made here: what they become, what is said of those that cannot be read, and damaged ones.
 
 use super::testing::{history, int, layer, object, text, Net};
+use crate::testing::Random;
 use crate::torch::testing::zip;
 use crate::{inspect, read, read_with};
 use kiln_interp::Machine;
@@ -314,11 +315,7 @@ fn survives(bytes: &[u8], dims: &[&[usize]]) {
 
 #[test]
 fn damaged_archives_end_in_an_error_or_a_sound_graph() {
-    let mut random = 1u64;
-    let mut next = |below: usize| {
-        random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (random >> 33) as usize % below
-    };
+    let mut random = Random(1);
     for (net, dims) in [(layer(), [2usize, 3]), (history(), [1, 2])] {
         let bytes = net.bytes();
         for end in 0..bytes.len() {
@@ -326,12 +323,12 @@ fn damaged_archives_end_in_an_error_or_a_sound_graph() {
         }
         for _ in 0..4000 {
             let mut damaged = bytes.clone();
-            for _ in 0..1 + next(3) {
-                let at = next(damaged.len());
-                damaged[at] = match next(3) {
-                    0 => next(256) as u8,
-                    1 => damaged[at] ^ 1 << next(8),
-                    _ => bytes[next(bytes.len())],
+            for _ in 0..1 + random.below(3) {
+                let at = random.below(damaged.len());
+                damaged[at] = match random.below(3) {
+                    0 => random.below(256) as u8,
+                    1 => damaged[at] ^ 1 << random.below(8),
+                    _ => bytes[random.below(bytes.len())],
                 };
             }
             survives(&damaged, &[&dims]);
@@ -341,11 +338,7 @@ fn damaged_archives_end_in_an_error_or_a_sound_graph() {
 
 #[test]
 fn damaged_code_and_pickles_end_in_an_error_or_a_sound_graph() {
-    let mut random = 7u64;
-    let mut next = |below: usize| {
-        random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (random >> 33) as usize % below
-    };
+    let mut random = Random(7);
     for (net, dims) in [(layer(), [2usize, 3]), (history(), [1, 2])] {
         let files = net.files();
         for _ in 0..4000 {
@@ -353,15 +346,15 @@ fn damaged_code_and_pickles_end_in_an_error_or_a_sound_graph() {
             let readable: Vec<usize> = (0..files.len())
                 .filter(|&k| files[k].0.ends_with(".py") || files[k].0.ends_with(".pkl"))
                 .collect();
-            let bytes = &mut damaged[readable[next(readable.len())]].1;
+            let bytes = &mut damaged[readable[random.below(readable.len())]].1;
             // Parts are lost, repeated, or stand elsewhere.
-            let (at, length) = (next(bytes.len()), 1 + next(12));
+            let (at, length) = (random.below(bytes.len()), 1 + random.below(12));
             let part: Vec<u8> = bytes[at..(at + length).min(bytes.len())].to_vec();
-            match next(3) {
+            match random.below(3) {
                 0 => drop(bytes.drain(at..at + part.len())),
                 _ => {
-                    let to = next(bytes.len());
-                    bytes.splice(to..to, part.repeat(1 + next(3)));
+                    let to = random.below(bytes.len());
+                    bytes.splice(to..to, part.repeat(1 + random.below(3)));
                 }
             }
             survives(&zip(&damaged), &[&dims]);

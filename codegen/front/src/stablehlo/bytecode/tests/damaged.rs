@@ -4,17 +4,8 @@ use super::super::testing::{number, numbers, section, Draft, Op, BUILTIN, VHLO};
 use super::super::{is_bytecode, jax_payload, read};
 use super::corpus::files;
 use super::files::{plain, reduction};
+use crate::testing::Random;
 use std::time::Instant;
-
-/// Numbers that look random, and are the same in every run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % end
-    }
-}
 
 /// Reads copies of a file with changed bytes.
 fn change(file: &[u8], times: usize, random: &mut Random) {

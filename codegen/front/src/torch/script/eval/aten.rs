@@ -2,7 +2,7 @@
 
 use super::call::Named;
 use super::{Machine, Value, NODE_STEPS};
-use crate::torch::lower::{results, Sharing, Target, OPERATOR_BYTES};
+use crate::torch::lower::{makes_views, results, Sharing, Target, OPERATOR_BYTES};
 use crate::torch::program::{self, Arg, Node, SymInt};
 use crate::torch::script::code::Place;
 use crate::torch::script::model::scalar_type;
@@ -57,19 +57,6 @@ const OTHER_VIEWS: &[&str] = &[
     "reshape_as",
     "tensor_split",
     "unfold",
-];
-
-/// Views with the same elements in the same order.
-const PLAIN_VIEWS: &[&str] = &[
-    "_unsafe_view",
-    "contiguous",
-    "flatten",
-    "reshape",
-    "squeeze",
-    "unflatten",
-    "unsqueeze",
-    "view",
-    "view_as",
 ];
 
 /// Views of some elements, along an axis.
@@ -202,9 +189,7 @@ impl<'p> Machine<'_, 'p> {
         let sharing = match plain {
             _ if OTHER_VIEWS.contains(&plain) => Sharing::Unsure,
             "contiguous" | "flatten" | "reshape" if !is_dense => Sharing::Unsure,
-            _ if PLAIN_VIEWS.contains(&plain) || PARTS.contains(&plain) || TURNED.contains(&plain) => {
-                Sharing::View
-            }
+            _ if makes_views(plain) => Sharing::View,
             _ => Sharing::Nothing,
         };
         self.importer.aliases.add(self.index, node, sharing);
