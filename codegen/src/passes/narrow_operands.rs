@@ -6,6 +6,7 @@
 
 use super::rewrite::{each_node, Rewrite};
 use crate::ir::{Data, Graph, NodeId, Op, Type, ValueId};
+use std::borrow::Cow;
 
 /// Runs the pass.
 pub fn run(graph: &mut Graph) -> bool {
@@ -65,7 +66,7 @@ fn before_broadcast(graph: &Graph, value: ValueId, may: impl Fn(usize) -> bool) 
 /// A constant whose axes are 1 where all that lies along them is the same.
 fn without_repetition(ty: &Type, data: &Data, may: impl Fn(usize) -> bool) -> Option<(Type, Data)> {
     let mut dims = ty.shape.dims().to_vec();
-    let mut bytes = data.bytes().to_vec();
+    let mut bytes = Cow::Borrowed(data.bytes());
     for axis in 0..dims.len() {
         let inner = dims.get(axis + 1..)?.iter().product::<usize>() * ty.dtype.size();
         let all = dims[axis] * inner;
@@ -73,11 +74,8 @@ fn without_repetition(ty: &Type, data: &Data, may: impl Fn(usize) -> bool) -> Op
         if dims[axis] < 2 || all == 0 || !may(axis) || !bytes.chunks_exact(all).all(repeats) {
             continue;
         }
-        bytes = bytes
-            .chunks_exact(all)
-            .flat_map(|block| block.get(..inner).unwrap_or_default())
-            .copied()
-            .collect();
+        let once = bytes.chunks_exact(all).flat_map(|block| block.get(..inner).unwrap_or_default());
+        bytes = Cow::Owned(once.copied().collect());
         dims[axis] = 1;
     }
     // Numbers of channels are known by having no other axes.
@@ -85,7 +83,7 @@ fn without_repetition(ty: &Type, data: &Data, may: impl Fn(usize) -> bool) -> Op
     if leading + 1 >= dims.len() {
         dims.drain(..dims.len().saturating_sub(1));
     }
-    (dims != ty.shape.dims()).then(|| (ty.with_shape(&dims), Data::new(bytes)))
+    (dims != ty.shape.dims()).then(|| (ty.with_shape(&dims), Data::new(bytes.as_ref())))
 }
 
 #[cfg(test)]

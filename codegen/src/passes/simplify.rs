@@ -4,6 +4,7 @@
 
 use super::fuse_activation::then;
 use super::rewrite::{each_node, first_producer, Rewrite};
+use super::sink_transposes::keeps_order;
 use crate::interp;
 use crate::ir::{AddRescale, Clamp, DType, Graph, Node, NodeId, Op, Rescale, Type, ValueId};
 
@@ -50,12 +51,7 @@ fn keeps_bytes(graph: &Graph, node: &Node) -> bool {
             let (from, to) = (graph.ty(operand).shape.dims(), graph.ty(node.result).shape.dims());
             from == to && step.iter().zip(to).all(|(&step, &d)| step == 1 || d <= 1)
         }
-        Op::Transpose { perm } => {
-            // Axes of one element may go anywhere.
-            let dims = graph.ty(operand).shape.dims();
-            let long: Vec<usize> = perm.iter().copied().filter(|&axis| dims[axis] != 1).collect();
-            long.windows(2).all(|pair| pair[0] < pair[1])
-        }
+        Op::Transpose { perm } => keeps_order(perm, graph.ty(operand).shape.dims()),
         _ => false,
     }
 }

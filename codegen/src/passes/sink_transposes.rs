@@ -85,7 +85,6 @@ fn sunk(graph: &Graph, uses: &Uses, id: NodeId) -> Option<Sunk> {
     if let Op::Reshape {} = node.op {
         return reshaped(graph, uses, node);
     }
-    let mut op = node.op.clone();
     // How many operands have the axes of the result.
     let along = match &node.op {
         Op::Concat { .. } => node.operands.len(),
@@ -114,13 +113,7 @@ fn sunk(graph: &Graph, uses: &Uses, id: NodeId) -> Option<Sunk> {
             _ => return None,
         });
     }
-    match &mut op {
-        Op::Concat { axis } => *axis = *perm.get(*axis)?,
-        Op::Pad { before, after, .. } => {
-            (*before, *after) = (permuted(before, &inverse)?, permuted(after, &inverse)?);
-        }
-        _ => {}
-    }
+    let op = permuted_op(&node.op, &inverse)?;
     let result = result.with_shape(&permuted(result.shape.dims(), &inverse)?);
     Some(Sunk { op, operands, result, perm: perm.clone(), origin: origin.clone() })
 }
@@ -211,8 +204,27 @@ pub(super) fn inverse(perm: &[usize]) -> Option<Vec<usize>> {
     (0..perm.len()).map(|axis| perm.iter().position(|&from| from == axis)).collect()
 }
 
-pub(super) fn permuted(list: &[usize], perm: &[usize]) -> Option<Vec<usize>> {
+pub(super) fn permuted<T: Copy>(list: &[T], perm: &[usize]) -> Option<Vec<T>> {
     perm.iter().map(|&axis| list.get(axis).copied()).collect()
+}
+
+/// The operation whose operands and result have their axes in that order. One that treats all axes alike stays what it is.
+pub(super) fn permuted_op(op: &Op, perm: &[usize]) -> Option<Op> {
+    let mut op = op.clone();
+    match &mut op {
+        Op::Concat { axis } => *axis = perm.iter().position(|from| from == axis)?,
+        Op::Pad { before, after, .. } => {
+            (*before, *after) = (permuted(before, perm)?, permuted(after, perm)?);
+        }
+        Op::Slice { begin, step } => (*begin, *step) = (permuted(begin, perm)?, permuted(step, perm)?),
+        _ => {}
+    }
+    Some(op)
+}
+
+/// Whether a permutation leaves all elements where they are: axes of one element may go anywhere.
+pub(super) fn keeps_order(perm: &[usize], dims: &[usize]) -> bool {
+    perm.iter().filter(|&&axis| dims.get(axis) != Some(&1)).is_sorted()
 }
 
 /// A constant whose axes are aligned with the last ones of a tensor, before that was transposed.

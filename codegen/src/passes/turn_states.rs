@@ -5,9 +5,9 @@
 //! Exact: every element is computed from the same elements.
 
 use super::rewrite::{each_split, node_before};
-use super::sink_transposes::{inverse, permuted};
-use crate::ir::{Graph, Node, NodeId, Op, Shape, ValueId};
-use std::collections::BTreeSet;
+use super::sink_transposes::{inverse, keeps_order, permuted, permuted_op};
+use crate::ir::{Graph, Node, NodeId, Op, Type, ValueId};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Runs the pass.
 pub fn run(graph: &mut Graph) -> bool {
@@ -26,38 +26,45 @@ struct Plan {
     perm: Vec<usize>,
     /// The state, and what is made of it by joining, cutting and padding.
     values: BTreeSet<ValueId>,
+    /// Transposes that will be none, and what they read then.
+    ends: BTreeMap<NodeId, ValueId>,
 }
 
 fn plan(graph: &Graph, index: usize) -> Option<Plan> {
     let state = graph.states.get(index)?;
-    let values = &made_of(graph, state.current);
-    let (rank, outside) = (graph.ty(state.current).shape.rank(), |id: &ValueId| graph.outputs.contains(id));
+    let values = made_of(graph, state.current);
     let is_next =
         |id: &ValueId| graph.states.iter().any(|other| other.next == *id && other.current != state.current);
-    if values.iter().any(|id| outside(id) || is_next(id) || graph.ty(*id).is_per_axis()) {
+    if values.iter().any(|id| graph.outputs.contains(id) || is_next(id) || graph.ty(*id).is_per_axis()) {
         return None;
     }
-    let perm = graph.nodes().find_map(|(_, node)| wanted(graph, values, node))?;
-    if perm.iter().copied().eq(0..rank) {
+    let wish = |(id, node)| Some((id, wish(graph, &values, node)?));
+    let wishes: Vec<(NodeId, Wish)> = graph.nodes().filter_map(wish).collect();
+    let perm = wishes.first()?.1.order.clone();
+    if perm.iter().copied().eq(0..perm.len()) {
         return None;
     }
+    let wishes: BTreeMap<NodeId, Wish> = wishes.into_iter().collect();
     let size = |id: ValueId| graph.ty(id).shape.numel();
-    let turn = |id: ValueId| if is_trivial(&perm, graph.ty(id).shape.dims()) { 0 } else { size(id) };
+    let turn = |id: ValueId| if keeps_order(&perm, graph.ty(id).shape.dims()) { 0 } else { size(id) };
     // Elements that are transposed no more, and those that will be.
     let (mut less, mut more) = (0, 0);
-    for (_, node) in graph.nodes() {
-        let of = |inside: bool| node.operands.iter().filter(move |&id| values.contains(id) == inside);
+    for (id, node) in graph.nodes() {
+        let (inside, outside): (Vec<ValueId>, Vec<ValueId>) =
+            node.operands.iter().partition(|id| values.contains(id));
         if values.contains(&node.result) {
-            more += of(false).map(|&id| turn(id)).sum::<usize>();
-        } else if let Some(order) = wanted(graph, values, node) {
-            let count = if order == perm { &mut less } else { &mut more };
+            more += outside.into_iter().map(turn).sum::<usize>();
+        } else if let Some(wish) = wishes.get(&id) {
+            let count = if wish.order == perm { &mut less } else { &mut more };
             *count += size(node.result);
-        } else if !is_reshaped_for(graph, node, values, &perm) {
-            more += of(true).map(|&id| turn(id)).sum::<usize>();
+        } else if !inside.is_empty() && !is_reshaped_for(graph, node, &wishes, &perm) {
+            more += inside.into_iter().map(turn).sum::<usize>();
         }
     }
     more += if values.contains(&state.next) { 0 } else { turn(state.next) };
-    (less > more).then(|| Plan { perm, values: values.clone() })
+    let ends = wishes.into_iter().filter(|(_, wish)| wish.order == perm).map(|(id, wish)| (id, wish.of));
+    let ends = ends.collect();
+    (less > more).then_some(Plan { perm, values, ends })
 }
 
 /// A value, and all that follows from it by operations that treat all axes alike.
@@ -76,18 +83,26 @@ fn made_of(graph: &Graph, value: ValueId) -> BTreeSet<ValueId> {
     values
 }
 
-/// The order of axes in which a node wants one of the values: it transposes it, or a reshape of it that has other axes of one element.
-fn wanted(graph: &Graph, values: &BTreeSet<ValueId>, node: &Node) -> Option<Vec<usize>> {
+/// How a transpose wants one of the values.
+struct Wish {
+    of: ValueId,
+    /// The order of its axes.
+    order: Vec<usize>,
+}
+
+/// How a node wants one of the values: it transposes it, or a reshape of it that has other axes of one element.
+fn wish(graph: &Graph, values: &BTreeSet<ValueId>, node: &Node) -> Option<Wish> {
     let Op::Transpose { perm } = &node.op else { return None };
-    let value = source(graph, values, *node.operands.first()?)?;
-    let (own, read) = (graph.ty(value).shape.dims(), graph.ty(*node.operands.first()?).shape.dims());
+    let read = *node.operands.first()?;
+    let of = source(graph, values, read)?;
+    let (own, read) = (graph.ty(of).shape.dims(), graph.ty(read).shape.dims());
     let axes: Vec<usize> = (0..own.len()).filter(|&axis| own[axis] != 1).collect();
     let of_read: Vec<usize> = (0..read.len()).filter(|&axis| read[axis] != 1).collect();
     let place =
         |axis: &usize| of_read.iter().position(|read| read == axis).and_then(|k| axes.get(k).copied());
     let order = perm.iter().filter(|axis| of_read.contains(axis)).map(place).collect::<Option<Vec<_>>>()?;
     let single = (0..own.len()).filter(|axis| !axes.contains(axis));
-    Some(single.chain(order).collect())
+    Some(Wish { of, order: single.chain(order).collect() })
 }
 
 /// Which of the values that is, or is a reshape of that has other axes of one element.
@@ -102,111 +117,72 @@ fn source(graph: &Graph, values: &BTreeSet<ValueId>, id: ValueId) -> Option<Valu
 }
 
 /// Whether a node is a reshape that only transposes to that order read.
-fn is_reshaped_for(graph: &Graph, node: &Node, values: &BTreeSet<ValueId>, perm: &[usize]) -> bool {
-    let reads = |reader: &&Node| reader.operands.contains(&node.result);
+fn is_reshaped_for(graph: &Graph, node: &Node, wishes: &BTreeMap<NodeId, Wish>, perm: &[usize]) -> bool {
     let ends = graph.outputs.contains(&node.result) || graph.states.iter().any(|s| s.next == node.result);
     matches!(node.op, Op::Reshape {})
         && !ends
         && graph
             .nodes()
-            .map(|(_, reader)| reader)
-            .filter(reads)
-            .all(|reader| wanted(graph, values, reader).is_some_and(|order| order == perm))
+            .filter(|(_, reader)| reader.operands.contains(&node.result))
+            .all(|(id, _)| wishes.get(&id).is_some_and(|wish| wish.order == perm))
 }
 
-/// Whether a permutation leaves all elements where they are.
-fn is_trivial(perm: &[usize], dims: &[usize]) -> bool {
-    perm.iter().filter(|&&axis| dims.get(axis) != Some(&1)).is_sorted()
+/// A type with its axes in another order.
+fn turned(ty: &Type, perm: &[usize]) -> Option<Type> {
+    Some(ty.with_shape(&permuted(ty.shape.dims(), perm)?))
 }
 
 fn apply(graph: &mut Graph, index: usize, plan: &Plan) -> Option<()> {
-    let Plan { perm, values } = plan;
+    let Plan { perm, values, ends } = plan;
     let back = inverse(perm)?;
     let state = graph.states.get(index)?;
-    let (current, next, ty) = (state.current, state.next, graph.ty(state.current).clone());
-    let init = state.init.transposed(&Shape(ty.shape.dims().to_vec()), ty.dtype.size(), perm)?;
-    let before = graph.clone();
-    let turned =
-        |ty: &crate::ir::Type, perm: &[usize]| Some(ty.with_shape(&permuted(ty.shape.dims(), perm)?));
-    // Puts a value in the other order of axes before a node.
+    let (current, next, ty) = (state.current, state.next, graph.ty(state.current));
+    let init = state.init.transposed(&ty.shape, ty.dtype.size(), perm)?;
+    for &value in values {
+        let ty = turned(graph.ty(value), perm)?;
+        graph.value_mut(value).ty = ty;
+    }
+    // Puts a value in another order of axes before a node.
     let other = |graph: &mut Graph, order: &mut Vec<NodeId>, id: NodeId, value: ValueId, perm: &[usize]| {
-        let from = match values.contains(&value) {
-            true => turned(before.ty(value), &plan.perm)?,
-            false => before.ty(value).clone(),
-        };
-        let op = match is_trivial(perm, from.shape.dims()) {
-            true => Op::Reshape {},
-            false => Op::Transpose { perm: perm.to_vec() },
-        };
-        Some(node_before(graph, order, id, op, &[value], turned(&from, perm)?))
+        let ty = graph.ty(value);
+        let (to, keeps) = (turned(ty, perm)?, keeps_order(perm, ty.shape.dims()));
+        let op = if keeps { Op::Reshape {} } else { Op::Transpose { perm: perm.to_vec() } };
+        Some(node_before(graph, order, id, op, &[value], to))
     };
     each_split(graph, |graph, order, id| {
-        let node = before.node(id);
-        if values.contains(&node.result) {
-            let operands = node.operands.iter().map(|&operand| match values.contains(&operand) {
-                true => Some(operand),
-                false => other(graph, order, id, operand, perm),
-            });
-            let operands: Option<Vec<ValueId>> = operands.collect();
-            let (Some(operands), Some(op)) = (operands, permuted_op(&node.op, perm)) else { return false };
-            let node = graph.node_mut(id);
-            (node.op, node.operands) = (op, operands);
-            return true;
-        }
-        if wanted(&before, values, node).is_some_and(|order| order == *perm) {
-            let Some(value) = node.operands.first().and_then(|&read| source(&before, values, read)) else {
-                return false;
-            };
+        if let Some(&value) = ends.get(&id) {
             let node = graph.node_mut(id);
             (node.op, node.operands) = (Op::Reshape {}, vec![value]);
             return true;
         }
-        if node.operands.iter().all(|operand| !values.contains(operand)) {
+        let node = graph.node(id).clone();
+        let is_inside = values.contains(&node.result);
+        if !is_inside && node.operands.iter().all(|operand| !values.contains(operand)) {
             return false;
         }
-        let operands = node.operands.iter().map(|&operand| match values.contains(&operand) {
-            true => other(graph, order, id, operand, &back),
-            false => Some(operand),
+        // What comes from outside is turned, and what goes outside is turned back.
+        let (op, to) = if is_inside { (permuted_op(&node.op, perm), perm) } else { (Some(node.op), &back) };
+        let operands = node.operands.iter().map(|&operand| match values.contains(&operand) == is_inside {
+            true => Some(operand),
+            false => other(graph, order, id, operand, to),
         });
-        let Some(operands) = operands.collect::<Option<Vec<ValueId>>>() else { return false };
-        graph.node_mut(id).operands = operands;
+        let operands: Option<Vec<ValueId>> = operands.collect();
+        let (Some(operands), Some(op)) = (operands, op) else { return false };
+        let node = graph.node_mut(id);
+        (node.op, node.operands) = (op, operands);
         true
     });
-    for &value in values {
-        let ty = turned(before.ty(value), perm)?;
-        graph.value_mut(value).ty = ty;
-    }
     let next = match values.contains(&next) {
         true => next,
         false => {
-            let ty = turned(before.ty(next), perm)?;
-            let (name, origin) = (graph.value(current).name.clone(), String::new());
-            let op = Op::Transpose { perm: perm.clone() };
-            let id = graph.add_detached_node(op, &[next], name, ty, origin);
-            graph.order.push(id);
-            graph.node(id).result
+            let ty = turned(graph.ty(next), perm)?;
+            let (name, op) = (graph.value(current).name.clone(), Op::Transpose { perm: perm.clone() });
+            graph.add_node(op, &[next], name, ty, "")
         }
     };
     let state = graph.states.get_mut(index)?;
     (state.init, state.next) = (init, next);
     Some(())
-}
-
-/// The operation whose operands and result have their axes in the other order.
-fn permuted_op(op: &Op, perm: &[usize]) -> Option<Op> {
-    let mut op = op.clone();
-    match &mut op {
-        Op::Concat { axis } => *axis = perm.iter().position(|from| from == axis)?,
-        Op::Pad { before, after, .. } => {
-            (*before, *after) = (permuted(before, perm)?, permuted(after, perm)?)
-        }
-        Op::Slice { begin, step } => {
-            *begin = permuted(begin, perm)?;
-            *step = perm.iter().map(|&axis| step.get(axis).copied()).collect::<Option<_>>()?;
-        }
-        _ => return None,
-    }
-    Some(op)
 }
 
 #[cfg(test)]
