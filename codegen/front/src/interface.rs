@@ -3,7 +3,7 @@
 use super::Refusal;
 use kiln_ir::error::{Error, Problem};
 use kiln_ir::options::{InputShape, Options, StatePair};
-use kiln_ir::{DType, Data, Graph, State, Type, ValueDef, ValueId};
+use kiln_ir::{Data, Graph, State, Type, ValueDef, ValueId};
 
 /// Whether the input or output of that name is meant. Names may be given without what exporters put around them: `audio` of `serving_default_audio:0`.
 fn is_named(given: &str, name: &str) -> bool {
@@ -164,7 +164,7 @@ pub(super) fn keep_states(graph: &mut Graph, pairs: &[StatePair], names: &[Strin
                 "the output and the input of a state need the same type and shape",
             ));
         }
-        states.push(State { name: input.clone(), current, next: *next, init: zeros(ty) });
+        states.push(State { name: input.clone(), current, next: *next, init: Data::zeros(ty) });
     }
     let is_kept = |name: &String| pairs.iter().any(|pair| is_named(&pair.output, name));
     graph.outputs = outputs.iter().filter(|(name, _)| !is_kept(name)).map(|(_, value)| *value).collect();
@@ -179,14 +179,6 @@ pub(super) fn keep_states(graph: &mut Graph, pairs: &[StatePair], names: &[Strin
         graph.states.push(state);
     }
     Ok(())
-}
-
-/// Zero as a tensor of that type stores it.
-fn zeros(ty: &Type) -> Data {
-    match (ty.dtype, ty.zero_point()) {
-        (DType::F32, _) | (_, 0) => Data::new(vec![0; ty.bytes()]),
-        (dtype, zero) => Data::from_ints(dtype, std::iter::repeat_n(i64::from(zero), ty.shape.numel())),
-    }
 }
 
 fn describe(ty: &Type) -> String {

@@ -35,6 +35,14 @@ impl Data {
         Data(bytes.into())
     }
 
+    /// Zero as a tensor of that type stores it: its zero point.
+    pub fn zeros(ty: &Type) -> Self {
+        match (ty.dtype, ty.zero_point()) {
+            (DType::F32, _) | (_, 0) => Data::new(vec![0; ty.bytes()]),
+            (dtype, zero) => Data::from_ints(dtype, std::iter::repeat_n(i64::from(zero), ty.shape.numel())),
+        }
+    }
+
     /// Whether all `f32` elements are finite.
     pub fn is_finite(&self) -> bool {
         self.to_f32().iter().all(|x| x.is_finite())

@@ -36,7 +36,7 @@ pub(super) fn opened(graph: &Graph, samples: &[Vec<Data>]) -> Result<Opened, Err
     let mut held: Vec<Data> = Vec::new();
     for state in states {
         let ty = graph.ty(state.current).clone();
-        if state.init != Data::from_ints(ty.dtype, vec![0; ty.shape.numel()]) {
+        if state.init != Data::zeros(&ty) {
             return Err(Error::Options(Problem {
                 place: format!("state \"{}\"", state.name),
                 what: "it does not begin with zeros, and cannot be quantised".into(),
@@ -71,14 +71,11 @@ pub(super) fn opened(graph: &Graph, samples: &[Vec<Data>]) -> Result<Opened, Err
     if places.is_empty() {
         return Ok(Opened { graph, samples: samples.to_vec(), pairs, places });
     }
-    let mut machine = Machine::new(&graph);
     let mut with_states = Vec::new();
-    for sample in samples {
-        let sample = [&sample[..], &held[..]].concat();
-        let outputs = machine.run(&sample).map_err(internal)?;
-        held = places.iter().filter_map(|place| outputs.get(place.output).cloned()).collect();
+    calls(&graph, &places, held, samples, |sample, _| {
         with_states.push(sample);
-    }
+        Ok(())
+    })?;
     Ok(Opened { graph, samples: with_states, pairs, places })
 }
 
@@ -97,16 +94,33 @@ pub(super) fn ratio_of_calls(
     if passes::qdq::run_as_floats_round(&mut integers) {
         verify::after_stage("pass qdq", &integers)?;
     }
-    let (mut float_machine, mut machine) = (Machine::new(float), Machine::new(&integers));
-    let mut held: Vec<Data> = float.states.iter().map(|state| state.init.clone()).collect();
-    let mut all = Vec::new();
-    for sample in samples {
-        let expected = float_machine.run(sample).map_err(internal)?;
-        let outputs = machine.run(&[&sample[..], &held[..]].concat()).map_err(internal)?;
-        held = places.iter().filter_map(|place| outputs.get(place.output).cloned()).collect();
-        all.push(powers(&expected, &outputs));
-    }
+    let held = float.states.iter().map(|state| state.init.clone()).collect();
+    let (mut machine, mut all) = (Machine::new(float), Vec::new());
+    calls(&integers, places, held, samples, |sample, outputs| {
+        let expected = machine.run(sample.get(..float.inputs.len()).unwrap_or_default()).map_err(internal)?;
+        all.push(powers(&expected, outputs));
+        Ok(())
+    })?;
     Ok(Some(ratio(float, &all)))
+}
+
+/// Runs an opened graph on consecutive samples: each call has the states that the one before it left, the first one those that are `held`. `seen` is given each sample with its states, and
+/// the outputs.
+fn calls(
+    graph: &Graph,
+    places: &[Place],
+    mut held: Vec<Data>,
+    samples: &[Vec<Data>],
+    mut seen: impl FnMut(Vec<Data>, &[Data]) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut machine = Machine::new(graph);
+    for sample in samples {
+        let sample = [&sample[..], &held[..]].concat();
+        let outputs = machine.run(&sample).map_err(internal)?;
+        held = places.iter().filter_map(|place| outputs.get(place.output).cloned()).collect();
+        seen(sample, &outputs)?;
+    }
+    Ok(())
 }
 
 /// The name, or one like it, that no input or output has.
