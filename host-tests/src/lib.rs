@@ -1,5 +1,6 @@
 //! What Kiln's own tests share: the models they run on.
 
+pub mod conformance;
 pub mod differential;
 pub mod draw;
 pub mod mutate;

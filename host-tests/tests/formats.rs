@@ -6,7 +6,8 @@ use cargo_kiln::bench::bench;
 use cargo_kiln::npz;
 use cargo_kiln::number::grouped;
 use cargo_kiln::validate::validate;
-use kiln_codegen::{InputShape, Options};
+use kiln_codegen::Options;
+use kiln_host_tests::conformance::input_shapes;
 use kiln_host_tests::sweeps;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -58,13 +59,10 @@ fn golden(folder: &str, name: &str) -> PathBuf {
 
 /// TorchScript does not state the shapes of inputs.
 fn options(path: &Path, golden: &Path) -> Options {
-    let mut options = Options::default();
-    if path.extension().is_some_and(|ending| ending == "pt") {
-        let arrays = npz::read(golden).unwrap();
-        let dims = arrays["in_0"].shape[1..].to_vec();
-        options.input_shapes = vec![InputShape { name: None, dims }];
-    }
-    options
+    let arrays = npz::read(golden).unwrap();
+    let dims = |k: usize| Some(arrays.get(&format!("in_{k}"))?.shape.get(1..)?.to_vec());
+    let input_shapes = input_shapes(&std::fs::read(path).unwrap(), dims).unwrap();
+    Options { input_shapes, ..Options::default() }
 }
 
 #[test]

@@ -198,6 +198,7 @@ fn wrong(option: &str, what: String, help: impl Into<String>) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kiln_ir::DType;
 
     fn pair(output: &str, input: &str) -> StatePair {
         StatePair { output: output.into(), input: input.into() }

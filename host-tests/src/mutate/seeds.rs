@@ -1,5 +1,6 @@
 //! The files that mutants are made of.
 
+use crate::conformance::input_shapes;
 use crate::draw::{component, merged, Random};
 use crate::{corpus_folder, onnx_tests, own_models};
 use cargo_kiln::npz;
@@ -127,19 +128,14 @@ fn files(folder: &Path, format: &'static str, seeds: &mut Vec<Seed>) {
         let is_small = path.metadata().is_ok_and(|file| file.len() <= LARGEST as u64);
         let Some(bytes) = std::fs::read(&path).ok().filter(|_| is_small) else { continue };
         if front::format_of(&bytes).is_ok_and(|of| of.ending == format) {
-            let input_shapes = if format == "pt" { input_shapes(&path, &bytes) } else { Vec::new() };
+            let input_shapes = if format == "pt" { shapes_beside(&path, &bytes) } else { Vec::new() };
             seeds.push(Seed { name: path.display().to_string(), bytes, format, input_shapes });
         }
     }
 }
 
-fn input_shapes(path: &Path, bytes: &[u8]) -> Vec<InputShape> {
-    let (Ok(arrays), Ok(summary)) = (npz::read(&path.with_extension("npz")), front::inspect(bytes)) else {
-        return Vec::new();
-    };
-    let shape = |(k, input): (usize, &front::TensorSummary)| {
-        let dims = arrays.get(&format!("in_{k}"))?.shape.get(1..)?.to_vec();
-        Some(InputShape { name: Some(input.name.clone()), dims })
-    };
-    summary.inputs.iter().enumerate().filter_map(shape).collect()
+fn shapes_beside(path: &Path, bytes: &[u8]) -> Vec<InputShape> {
+    let Ok(arrays) = npz::read(&path.with_extension("npz")) else { return Vec::new() };
+    let dims = |k: usize| Some(arrays.get(&format!("in_{k}"))?.shape.get(1..)?.to_vec());
+    input_shapes(bytes, dims).unwrap_or_default()
 }

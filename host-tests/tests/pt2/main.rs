@@ -1,20 +1,18 @@
-//! Programs that torch.export wrote, in the interpreter ([`harness`]).
+//! Programs that torch.export wrote, in the interpreter ([`conformance`](kiln_host_tests::conformance)).
 
-mod harness;
-mod npy;
-
-use harness::{beside, check, run, Case};
+use kiln_host_tests::conformance::torch::{check, check_indexed};
+use kiln_host_tests::conformance::{beside, Calls, Case};
 
 const GAPS: &str = include_str!("known_gaps.txt");
 
 #[test]
 fn operators() {
-    check("torch_ops", ".pt2", GAPS, 380);
+    check_indexed("torch_ops", ".pt2", GAPS, 380);
 }
 
 #[test]
 fn networks() {
-    check("torch_nets", ".pt2", GAPS, 60);
+    check_indexed("torch_nets", ".pt2", GAPS, 60);
 }
 
 #[test]
@@ -29,9 +27,9 @@ fn samples() {
             let own = folder.join(kind).join(format!("{stem}.in.npy"));
             let base = if own.exists() { stem } else { stem.split('.').next().unwrap() };
             let arrays = folder.join(kind).join(base);
-            cases.push(Case { name: format!("{kind}/{stem}"), model, arrays, is_sequence: false });
+            cases.push(Case { name: format!("{kind}/{stem}"), model, arrays, calls: Calls::Apart });
         }
         cases.sort_by(|a, b| a.name.cmp(&b.name));
-        run(kind, &cases, GAPS, if kind == "pt2" { 9 } else { 8 });
+        check(kind, cases, GAPS, if kind == "pt2" { 9 } else { 8 });
     }
 }

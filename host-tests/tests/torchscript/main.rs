@@ -1,22 +1,18 @@
-//! Modules that torch.jit wrote, in the interpreter ([`harness`]). Their files do not state the shapes of inputs, so these come from the arrays.
+//! Modules that torch.jit wrote, in the interpreter ([`conformance`](kiln_host_tests::conformance)). Their files do not state the shapes of inputs, so these come from the arrays.
 
-#[path = "../pt2/harness.rs"]
-mod harness;
-#[path = "../pt2/npy.rs"]
-mod npy;
-
-use harness::{beside, check, run, Case};
+use kiln_host_tests::conformance::torch::{check, check_indexed};
+use kiln_host_tests::conformance::{beside, Calls, Case};
 
 const GAPS: &str = include_str!("known_gaps.txt");
 
 #[test]
 fn operators() {
-    check("torch_ops", ".pt", GAPS, 254);
+    check_indexed("torch_ops", ".pt", GAPS, 254);
 }
 
 #[test]
 fn networks() {
-    check("torch_nets", ".pt", GAPS, 24);
+    check_indexed("torch_nets", ".pt", GAPS, 24);
 }
 
 #[test]
@@ -27,7 +23,7 @@ fn samples() {
         name: format!("torchscript/{stem}"),
         model: folder.join(format!("{stem}.frozen.pt")),
         arrays: folder.join(stem),
-        is_sequence: false,
+        calls: Calls::Apart,
     };
-    run("torchscript", &["attn", "cnn", "rnn"].map(case), GAPS, 3);
+    check("torchscript", ["attn", "cnn", "rnn"].map(case).into(), GAPS, 3);
 }

@@ -6,21 +6,23 @@ use std::io::Read;
 use std::path::Path;
 
 /// One array, row-major.
-pub(crate) struct Array {
+pub struct Array {
+    /// Its sizes.
     pub dims: Vec<usize>,
+    /// The type of its elements, as tensors have it.
     pub dtype: DType,
     bytes: Vec<u8>,
 }
 
 impl Array {
     /// The array at a place along the first axis.
-    pub(crate) fn at(&self, index: usize) -> (&[usize], Data) {
+    pub fn at(&self, index: usize) -> (&[usize], Data) {
         let each = self.bytes.len() / self.dims[0];
         (&self.dims[1..], Data::new(&self.bytes[index * each..][..each]))
     }
 
     /// As one of a list of one.
-    pub(crate) fn alone(self) -> Array {
+    pub fn alone(self) -> Array {
         Array { dims: [&[1], &self.dims[..]].concat(), ..self }
     }
 
@@ -80,7 +82,10 @@ fn widened(half: u16) -> f32 {
 }
 
 /// The arrays of an archive, by name.
-pub(crate) fn archive(path: &Path) -> BTreeMap<String, Array> {
+///
+/// # Panics
+/// Where it cannot be read.
+pub fn archive(path: &Path) -> BTreeMap<String, Array> {
     let file = std::fs::File::open(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let mut archive = zip::ZipArchive::new(std::io::BufReader::new(file)).unwrap();
     let mut arrays = BTreeMap::new();
@@ -95,6 +100,9 @@ pub(crate) fn archive(path: &Path) -> BTreeMap<String, Array> {
 }
 
 /// The array of a file.
-pub(crate) fn file(path: &Path) -> Array {
+///
+/// # Panics
+/// Where it cannot be read.
+pub fn file(path: &Path) -> Array {
     Array::parse(&std::fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display())))
 }
