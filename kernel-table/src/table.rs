@@ -655,8 +655,10 @@ macro_rules! kernel_table {
             DynamicScaleF32Symmetric = dynamic_scale_f32_symmetric(F32) -> F32;
             QuantizeF32I16 = quantize_f32_i16(F32) -> I16;
             QuantizeF32I16Even = quantize_f32_i16_even(F32) -> I16;
+            QuantizeF32I16EvenInverse = quantize_f32_i16_even_inverse(F32) -> I16;
             QuantizeF32I8 = quantize_f32_i8(F32) -> I8;
             QuantizeF32I8Even = quantize_f32_i8_even(F32) -> I8;
+            QuantizeF32I8EvenInverse = quantize_f32_i8_even_inverse(F32) -> I8;
             QuantizeF32I8EvenSum = quantize_f32_i8_even_sum(F32) -> I8;
             QuantizeF32U8 = quantize_f32_u8(F32) -> U8;
             RequantizeI16 = requantize_i16(I16) -> I16 { arithmetic: Reference };
@@ -673,7 +675,7 @@ macro_rules! kernel_table {
     }
     Movement {
         Portable {
-            Copy = copy(Any) -> Any { in_vectors: CopySimd };
+            Copy = copy(Any) -> Any;
             Fill = fill() -> Any;
             GatherI32 = gather_i32(Any, I32) -> Any;
             GatherI64 = gather_i64(Any, I64) -> Any;
@@ -685,9 +687,6 @@ macro_rules! kernel_table {
         }
         Mve {
             CopyMve = copy_mve(Any) -> Any;
-        }
-        Simd {
-            CopySimd = copy_simd(Any) -> Any;
         }
     }
     Signal {

@@ -1,9 +1,9 @@
-//! Products of integers, and short runs that are moved, against their portable twins: the same bits at every level that this processor has.
+//! Products of integers against their portable twins: the same bits at every level that this processor has.
 #![allow(clippy::unwrap_used)]
 
 mod simd;
 
-use kiln::kernels::{copy, copy_simd, mul_i8, mul_i8_simd, Broadcast, Copy, MulParams, Scale};
+use kiln::kernels::{mul_i8, mul_i8_simd, Broadcast, MulParams, Scale};
 use simd::{at_each_level, cells, Random};
 
 impl Random {
@@ -57,36 +57,11 @@ fn product(random: &mut Random) {
     assert_eq!([actual[0], actual[len + 1]], [0; 2], "something was written beside the result");
 }
 
-fn movement(random: &mut Random) {
-    let dims = [1, 1, 1 + random.below(2), 1 + random.below(4), 1 + random.below(20), 1 + random.below(10)];
-    // Any order of the axes, the result as it comes.
-    let mut order = [0, 1, 2, 3, 4, 5];
-    (1..6).for_each(|i| order.swap(i, random.below(i + 1)));
-    let (mut src, mut dst, mut step) = ([0; 6], [0; 6], 1);
-    for axis in order {
-        src[axis] = step as isize;
-        step *= dims[axis];
-    }
-    let len: usize = dims.iter().product();
-    let mut step = 1;
-    for axis in (0..6).rev() {
-        dst[axis] = step;
-        step *= dims[axis];
-    }
-    let p = Copy { dims, src, src_offset: 1, dst, dst_offset: 2 };
-    let x: Vec<i8> = (0..len + 1).map(|_| random.byte()).collect();
-    let (mut expected, mut actual) = (vec![0; len + 3], vec![0; len + 3]);
-    copy(&p, &x[..], cells(&mut expected));
-    copy_simd(&p, &x[..], cells(&mut actual));
-    assert_eq!(actual, expected, "{p:?}");
-}
-
 #[test]
 fn as_their_portable_twins() {
     at_each_level(|random| {
         for _ in 0..2000 {
             product(random);
-            movement(random);
         }
     });
 }

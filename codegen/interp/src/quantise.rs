@@ -38,6 +38,7 @@ fn quantize(rounding: Rounding, data: &Data, result: &Type) -> Computed {
         let rounded = match rounding {
             Rounding::Away => (x / scale).round() as i32,
             Rounding::Even => (x / scale).round_ties_even() as i32,
+            Rounding::EvenInverse => (x * (1.0 / scale)).round_ties_even() as i32,
             Rounding::EvenSum(plus) => {
                 ((x / scale + plus as f32).round_ties_even() as i32).saturating_sub(plus)
             }

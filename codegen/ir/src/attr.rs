@@ -71,6 +71,8 @@ pub enum Rounding {
     Away,
     /// x / scale rounded half to even, plus the zero point: ONNX's.
     Even,
+    /// x · (1 / scale) rounded half to even, plus the zero point: PyTorch's. The inverse of the scale is an `f32`.
+    EvenInverse,
     /// x / scale plus this number in `f32`, rounded half to even; then the difference to the zero point is subtracted. What ONNX Runtime's poolings do; the number is the zero point, with the offset of stored
     /// values that were unsigned (128).
     EvenSum(i32),

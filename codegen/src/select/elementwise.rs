@@ -360,23 +360,27 @@ impl<'a> Selector<'a> {
     pub(super) fn quantize(&mut self, node: &'a Node, rounding: Rounding) -> Selected {
         let out = self.ty(node.result);
         let types = (self.ty(node.operands[0]).dtype, out.dtype);
-        let kernel = match types {
-            (DType::F32, DType::I8) if rounding == Rounding::Even => KernelId::QuantizeF32I8Even,
-            (DType::F32, DType::I16) if rounding == Rounding::Even => KernelId::QuantizeF32I16Even,
-            (DType::F32, DType::I8) if rounding != Rounding::Away => KernelId::QuantizeF32I8EvenSum,
-            _ if rounding != Rounding::Away => return Err(self.no_kernel(node)),
-            (DType::F32, DType::I8) => KernelId::QuantizeF32I8,
-            (DType::F32, DType::U8) => KernelId::QuantizeF32U8,
-            (DType::F32, DType::I16) => KernelId::QuantizeF32I16,
+        let kernel = match (rounding, types) {
+            (Rounding::Away, (DType::F32, DType::I8)) => KernelId::QuantizeF32I8,
+            (Rounding::Away, (DType::F32, DType::U8)) => KernelId::QuantizeF32U8,
+            (Rounding::Away, (DType::F32, DType::I16)) => KernelId::QuantizeF32I16,
+            (Rounding::Even, (DType::F32, DType::I8)) => KernelId::QuantizeF32I8Even,
+            (Rounding::Even, (DType::F32, DType::I16)) => KernelId::QuantizeF32I16Even,
+            (Rounding::EvenInverse, (DType::F32, DType::I8)) => KernelId::QuantizeF32I8EvenInverse,
+            (Rounding::EvenInverse, (DType::F32, DType::I16)) => KernelId::QuantizeF32I16EvenInverse,
+            (Rounding::EvenSum(_), (DType::F32, DType::I8)) => KernelId::QuantizeF32I8EvenSum,
             _ => return Err(self.no_kernel(node)),
         };
         let Some(step) = out.scale() else { return Err(self.no_kernel(node)) };
         let zero = i64::from(out.zero_point());
         let args = match rounding {
-            Rounding::EvenSum(plus) => vec![Arg::Float(plus as f32), Arg::Int(i64::from(plus) - zero)],
-            Rounding::Away | Rounding::Even => vec![Arg::Int(zero)],
+            Rounding::EvenSum(plus) => {
+                vec![Arg::Float(step), Arg::Float(plus as f32), Arg::Int(i64::from(plus) - zero)]
+            }
+            Rounding::EvenInverse => vec![Arg::Float(1.0 / step), Arg::Int(zero)],
+            Rounding::Away | Rounding::Even => vec![Arg::Float(step), Arg::Int(zero)],
         };
-        self.unary(node, kernel, [vec![Arg::Float(step)], args].concat())
+        self.unary(node, kernel, args)
     }
 
     pub(super) fn dequantize(&mut self, node: &'a Node) -> Selected {

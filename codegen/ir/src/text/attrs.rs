@@ -249,6 +249,7 @@ impl Attr for Rounding {
         match self {
             Rounding::Away => out.push_str("away"),
             Rounding::Even => out.push_str("even"),
+            Rounding::EvenInverse => out.push_str("even_inverse"),
             Rounding::EvenSum(plus) => put!(out, "even_sum {plus}"),
         }
     }
@@ -257,6 +258,7 @@ impl Attr for Rounding {
         match lexer.any_word()? {
             "away" => Ok(Rounding::Away),
             "even" => Ok(Rounding::Even),
+            "even_inverse" => Ok(Rounding::EvenInverse),
             "even_sum" => lexer.integer().map(Rounding::EvenSum),
             other => Err(lexer.error(format!("`{other}` is no rounding"))),
         }

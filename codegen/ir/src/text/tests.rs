@@ -127,7 +127,12 @@ impl Random {
             18 => Op::Slice { begin: self.list(|r| r.below(9)), step: self.list(|r| r.int().into()) },
             19 => Op::Transpose { perm: self.list(|r| r.below(5)) },
             20 => Op::Quantize {
-                rounding: [Rounding::Away, Rounding::Even, Rounding::EvenSum(self.int())][self.below(3)],
+                rounding: [
+                    Rounding::Away,
+                    Rounding::Even,
+                    Rounding::EvenInverse,
+                    Rounding::EvenSum(self.int()),
+                ][self.below(4)],
             },
             _ => Op::Reshape {},
         }

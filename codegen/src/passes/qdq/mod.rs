@@ -111,7 +111,7 @@ fn run_recorded(graph: &mut Graph, record: &mut Record) -> bool {
 }
 
 fn is_quantize(op: &Op) -> bool {
-    matches!(op, Op::Quantize { rounding: Rounding::Even })
+    matches!(op, Op::Quantize { rounding: Rounding::Even | Rounding::EvenInverse })
 }
 
 /// The integers, of one scale, that a value is as floats.

@@ -2,7 +2,7 @@
 
 use super::model::{Attribute, Element, Model, TensorId, OPSET_OF_OTHER_BITS};
 use super::{Settings, Written};
-use kiln_ir::{Clamp, DType, Data, Graph, Node, Op, Quant, Type, ValueDef, ValueId};
+use kiln_ir::{Clamp, DType, Data, Graph, Node, Op, Quant, Rounding, Type, ValueDef, ValueId};
 use std::collections::HashMap;
 
 /// Channel-last to channel-first: axis `i` of the result is axis `FIRST[i]` of the operand.
@@ -278,6 +278,18 @@ impl<'g> Writer<'g> {
         let tensor = match self.dequantised.get(&x) {
             // It had these stored values before.
             Some((from, dtype, before)) if *dtype == ty.dtype && *before == quant => *from,
+            _ if node.op == (Op::Quantize { rounding: Rounding::EvenInverse }) => {
+                let scales = quant.scales.iter().map(|scale| 1.0 / scale.0).collect::<Vec<_>>();
+                let inverse = self.model.constant(
+                    "inverse",
+                    Element::Of(DType::F32),
+                    &[],
+                    Data::from_f32(&scales).bytes(),
+                );
+                let x = self.model.node("Mul", &[x, inverse], Vec::new());
+                let whole = Quant::per_tensor(1.0, quant.zero_points.first().copied().unwrap_or(0));
+                self.linear("QuantizeLinear", x, ty.dtype, &whole, None)
+            }
             _ => self.linear("QuantizeLinear", x, ty.dtype, &quant, None),
         };
         self.bind(node, axes, tensor)

@@ -84,11 +84,9 @@ pub(super) const OTHERS: &[Fuzzed] = typed! {
     gather_i32 |p: &Gather, x: &[f32], at: &[i32], y: &[Cell<f32>]| gather_i32(p, x, at, y);
     gather_i64 |p: &Gather, x: &[Cell<i16>], at: &[Cell<i64>], y: &[Cell<i16>]| gather_i64(p, x, at, y);
     copy |p: &Copy, x: &[Cell<i8>], y: &[Cell<i8>]| copy(p, x, y);
+    copy |p: &Copy, x: &[Cell<i16>], y: &[Cell<i16>]| copy(p, x, y);
+    copy |p: &Copy, x: &[f32], y: &[Cell<f32>]| copy(p, x, y);
     copy |p: &Copy, x: &[i64], y: &[Cell<i64>]| copy(p, x, y);
-    copy_simd |p: &Copy, x: &[Cell<i8>], y: &[Cell<i8>]| copy_simd(p, x, y);
-    copy_simd |p: &Copy, x: &[Cell<i16>], y: &[Cell<i16>]| copy_simd(p, x, y);
-    copy_simd |p: &Copy, x: &[f32], y: &[Cell<f32>]| copy_simd(p, x, y);
-    copy_simd |p: &Copy, x: &[Cell<i64>], y: &[Cell<i64>]| copy_simd(p, x, y);
     copy_dsp |x: &[Cell<f32>], y: &[Cell<f32>]| copy_dsp(x, y);
     copy_dsp |x: &[i32], y: &[Cell<i32>]| copy_dsp(x, y);
     copy_dsp |x: &[Cell<i8>], y: &[Cell<i8>]| copy_dsp(x, y);

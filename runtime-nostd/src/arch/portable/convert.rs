@@ -40,6 +40,18 @@ pub fn quantize_f32_i16_even(scale: f32, zero_point: i32, x: &[Cell<f32>], y: &[
     map(x, y, |x| math::round_even(x / scale).wrapping_add(zero_point).clamp(-32768, 32767) as i16);
 }
 
+/// PyTorch's `quantize_per_tensor`: `x · inverse`, rounded half to even, plus the zero point, saturating. NaN gives the zero point.
+#[inline(never)]
+pub fn quantize_f32_i8_even_inverse(inverse: f32, zero_point: i32, x: &[Cell<f32>], y: &[Cell<i8>]) {
+    map(x, y, |x| math::round_even(x * inverse).wrapping_add(zero_point).clamp(-128, 127) as i8);
+}
+
+/// As [`quantize_f32_i8_even_inverse`].
+#[inline(never)]
+pub fn quantize_f32_i16_even_inverse(inverse: f32, zero_point: i32, x: &[Cell<f32>], y: &[Cell<i16>]) {
+    map(x, y, |x| math::round_even(x * inverse).wrapping_add(zero_point).clamp(-32768, 32767) as i16);
+}
+
 /// As [`quantize_f32_i8_even`], with `plus` added before the rounding, and `minus` subtracted behind it: what ONNX Runtime's poolings do.
 #[inline(never)]
 pub fn quantize_f32_i8_even_sum(scale: f32, plus: f32, minus: i32, x: &[Cell<f32>], y: &[Cell<i8>]) {

@@ -1,6 +1,6 @@
 //! Moving elements without changing them.
 
-use super::walk::Walk;
+use super::walk::{behind_one, Walk};
 use crate::arch::extent::product_of;
 use crate::params::{Copy as Movement, Pad};
 use crate::rows::{Band, Read, ReadSlice, Rows};
@@ -23,22 +23,30 @@ pub fn copy<T: Element>(p: &Movement, x: impl Read<T>, y: &[Cell<T>]) {
 #[inline(never)]
 fn move_elements<T: Element>(p: &Movement, x: impl ReadSlice<T>, y: &[Cell<T>]) {
     // Elements go to different places, so that there are no more of them than those.
-    if product_of(p.dims) > y.len() {
+    let count = product_of(p.dims);
+    if count == 0 || count > y.len() {
         return;
     }
     // A negative stride is its two's complement: offsets wrap.
     let src = p.src.map(|stride| stride as usize);
-    let ([.., n], [.., from_step], [.., to_step]) = (p.dims, src, p.dst);
-    for [mut from, mut to] in Walk::new(&p.dims, [(&src, p.src_offset), (&p.dst, p.dst_offset)]) {
-        if from_step == 1 && to_step == 1 {
-            move_run(n, x, from, y, to);
-        } else {
-            for _ in 0..n {
-                let (Some(x), Some(y)) = (x.at(from), y.get(to)) else { return };
-                y.set(x);
-                from = from.wrapping_add(from_step);
-                to = to.wrapping_add(to_step);
+    let ([.., runs, n], [.., from_run, from_step], [.., to_run, to_step]) = (p.dims, src, p.dst);
+    let tensors = [(&behind_one(src, 0), p.src_offset), (&behind_one(p.dst, 0), p.dst_offset)];
+    // Many runs are short, so that what is done between them counts.
+    for [mut from, mut to] in Walk::new(&behind_one(p.dims, 1), tensors) {
+        for _ in 0..runs {
+            if from_step == 1 && to_step == 1 {
+                move_run(n, x, from, y, to);
+            } else {
+                let (mut from, mut to) = (from, to);
+                for _ in 0..n {
+                    let (Some(x), Some(y)) = (x.at(from), y.get(to)) else { return };
+                    y.set(x);
+                    from = from.wrapping_add(from_step);
+                    to = to.wrapping_add(to_step);
+                }
             }
+            from = from.wrapping_add(from_run);
+            to = to.wrapping_add(to_run);
         }
     }
 }

@@ -30,6 +30,19 @@ fn outer(axes: &[usize; 6]) -> [usize; 5] {
     [a, b, c, d, e]
 }
 
+/// All axes but the last, behind another one: a [`Walk`] over these leaves the last two to the caller.
+pub(crate) fn behind_one(axes: [usize; 6], first: usize) -> [usize; 6] {
+    let [a, b, c, d, e, _] = axes;
+    [first, a, b, c, d, e]
+}
+
+/// The last element that a [`Walk`] comes to; `usize::MAX` where it is beyond that.
+pub(crate) fn last(dims: &[usize; 6], strides: &[usize; 6]) -> usize {
+    dims.iter().zip(strides).fold(0, |sum: usize, (&dim, &stride)| {
+        sum.saturating_add(dim.saturating_sub(1).saturating_mul(stride))
+    })
+}
+
 impl<const K: usize> Iterator for Walk<K> {
     type Item = [usize; K];
 

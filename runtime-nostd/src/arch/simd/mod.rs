@@ -14,7 +14,6 @@ pub(crate) mod dense;
 pub(crate) mod depthwise;
 pub(crate) mod elementwise;
 pub(crate) mod float;
-pub(crate) mod movement;
 pub(crate) mod parts;
 pub(crate) mod pool;
 
@@ -36,7 +35,7 @@ pub(crate) mod kernels {
     };
     pub use super::parts::*;
     pub use super::shape::{Shape, Sizes};
-    pub use super::{conv::*, dense::*, depthwise::*, elementwise::*, movement::*, pool::*};
+    pub use super::{conv::*, dense::*, depthwise::*, elementwise::*, pool::*};
 }
 
 use super::vector::{Clamp, Simd, BLOCK};

@@ -194,8 +194,14 @@ pub(super) fn computed(dtype: DType, dims: &[usize], scale: f32, zero: i64) -> L
 
 /// Binds the only result, of that element type in the file.
 pub(super) fn bind_stored(cx: &mut NodeCx<'_, '_, '_>, y: ValueId, dtype: DType) -> Lowered {
+    let y = in_file(cx, y, dtype)?;
+    cx.bind(0, y)
+}
+
+/// What was computed, in that element type of the file.
+fn in_file(cx: &mut NodeCx<'_, '_, '_>, y: ValueId, dtype: DType) -> Lowered<ValueId> {
     if dtype != DType::U8 {
-        return cx.bind(0, y);
+        return Ok(y);
     }
     let ty = cx.ty(y).clone();
     let unsigned = Type::quantized(
@@ -204,8 +210,7 @@ pub(super) fn bind_stored(cx: &mut NodeCx<'_, '_, '_>, y: ValueId, dtype: DType)
         ty.scale().unwrap_or(1.0),
         ty.zero_point().saturating_add(128),
     );
-    let y = same_number(cx, y, unsigned)?;
-    cx.bind(0, y)
+    same_number(cx, y, unsigned)
 }
 
 /// QuantizeLinear.
@@ -233,9 +238,8 @@ fn quantize_linear(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     };
     if axis.is_none() && blocks.is_none() {
         let (scale, zero) = named.single()?;
-        let ty = computed(dtype, &dims, scale, zero)?;
-        let y = cx.add(Op::Quantize { rounding: Rounding::Even }, &[x], ty)?;
-        return bind_stored(cx, y, dtype);
+        let y = quantised(cx, x, (dtype, scale, zero), Rounding::Even)?;
+        return cx.bind(0, y);
     }
     let (lo, hi) = dtype.int_range().unwrap_or((0, 0));
     let (named, along) = match blocks {
@@ -252,6 +256,18 @@ fn quantize_linear(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
     let y = cx.add_like(Op::Add { rescale: AddRescale::Real, clamp }, &[y, zero], &dims)?;
     let y = cx.add(Op::Cast {}, &[y], Type::plain(dtype, &dims))?;
     cx.bind(0, y)
+}
+
+/// Floats as stored values of that element type, scale and zero point.
+pub(crate) fn quantised(
+    cx: &mut NodeCx<'_, '_, '_>,
+    x: ValueId,
+    (dtype, scale, zero): (DType, f32, i64),
+    rounding: Rounding,
+) -> Lowered<ValueId> {
+    let ty = computed(dtype, &cx.dims(x), scale, zero)?;
+    let y = cx.add(Op::Quantize { rounding }, &[x], ty)?;
+    in_file(cx, y, dtype)
 }
 
 /// The shape of a constant with so many elements along an axis.

@@ -2,8 +2,8 @@
 
 use super::cx::Cx;
 use super::{All, Lower, Lowered, One, Operators};
-use crate::onnx::lower::Set;
-use kiln_ir::{Binary, DType, Reduction, Unary, ValueId};
+use crate::onnx::lower::{quantised, Set};
+use kiln_ir::{Binary, DType, Reduction, Rounding, Unary, ValueId};
 
 /// Operators of `quantized_decomposed`. They are not those of ATen.
 pub(super) const OPERATORS: Operators = &[
@@ -41,6 +41,16 @@ impl Params {
         Ok(Params { scale, zero, axis })
     }
 
+    /// The only scale and zero point, if they are constants.
+    fn single(&self, cx: &Cx<'_, '_, '_>) -> Option<(f32, i64)> {
+        let scale = *cx.data(self.scale)?.to_f32().first()?;
+        let zero = match self.zero {
+            Some(zero) => *cx.data(zero)?.to_ints(cx.ty(zero).dtype).first()?,
+            None => 0,
+        };
+        self.axis.is_none().then_some((scale, zero))
+    }
+
     fn are_known(&self, cx: &Cx<'_, '_, '_>) -> bool {
         cx.data(self.scale).is_some() && self.zero.is_none_or(|zero| cx.data(zero).is_some())
     }
@@ -68,7 +78,7 @@ fn dequantize(cx: &mut Cx<'_, '_, '_>, names: [&str; 2]) -> Lowered<ValueId> {
     cx.product(y, params.scale)
 }
 
-/// x / scale, rounded to even, plus the zero point, within bounds.
+/// x · (1 / scale), rounded to even, plus the zero point, within bounds.
 fn quantize(cx: &mut Cx<'_, '_, '_>, names: [&str; 2]) -> Lowered<ValueId> {
     let x = cx.float_tensor("input")?;
     let params = Params::read(cx, x, names)?;
@@ -80,17 +90,9 @@ fn quantize(cx: &mut Cx<'_, '_, '_>, names: [&str; 2]) -> Lowered<ValueId> {
         _ => (i64::from(i32::MIN), i64::from(i32::MAX)),
     };
     let (lo, hi) = (cx.int("quant_min", least)?, cx.int("quant_max", most)?);
-    if (lo, hi) == (least, most) && params.are_known(cx) {
-        let zero = match params.zero {
-            Some(zero) => cx.cast(zero, dtype)?,
-            None => cx.int_constant("zero point", dtype, &[], &[0])?,
-        };
-        let axis = params.axis.unwrap_or(0) as i64;
-        return cx.call(
-            "QuantizeLinear",
-            &[Some(x), Some(params.scale), Some(zero)],
-            &[("axis", Set::Int(axis))],
-        );
+    let whole = dtype != DType::I32 && (lo, hi) == (least, most);
+    if let Some((scale, zero)) = params.single(cx).filter(|_| whole) {
+        return quantised(cx, x, (dtype, scale, zero), Rounding::EvenInverse);
     }
     let one = cx.number(params.scale, 1.0)?;
     let inverse = cx.quotient(one, params.scale)?;

@@ -1,8 +1,7 @@
 //! Functions of two floats.
 
-use crate::arch::portable::walk::Walk;
+use crate::arch::portable::walk::{behind_one, last, Walk};
 use crate::arch::simd::dispatch::kernel;
-use crate::arch::simd::movement::{behind_one, last};
 use crate::arch::simd::Simd;
 use crate::params::Broadcast;
 use crate::rows::{Read, ReadSlice};

@@ -2,9 +2,8 @@
 
 use super::tile::Tiles;
 use crate::arch::portable::matmul::matmul_f32;
-use crate::arch::portable::walk::Walk;
+use crate::arch::portable::walk::{last, Walk};
 use crate::arch::simd::dispatch::kernel;
-use crate::arch::simd::movement::last;
 use crate::arch::simd::work::aligned;
 use crate::arch::simd::{Simd, BLOCK};
 use crate::params::MatMul;
