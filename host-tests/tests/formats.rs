@@ -35,8 +35,7 @@ const BEGIN: &str = "<!-- formats: begin -->\n";
 const END: &str = "<!-- formats: end -->";
 
 /// Files that do not say the same layers, and why.
-const OTHERS: [(&str, &str, &str); 3] = [
-    ("attention", "mlirbc", "bytecode has no error function: it is written out as polynomials"),
+const OTHERS: [(&str, &str, &str); 2] = [
     ("recurrent", "mlir", "one LSTM, without a GRU behind it"),
     ("recurrent", "mlirbc", "one LSTM, without a GRU behind it"),
 ];

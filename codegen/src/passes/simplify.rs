@@ -1,12 +1,12 @@
 //! Algebraic simplification: afterwards there is no op that returns its operand as it is, no reshape of a reshape, transpose of a
 //! transpose, slice of a slice or clip of a clip, no pad of a pad with the same value, and no transpose or clip that a reshape or
-//! nothing could stand for.
+//! nothing could stand for, and no product of a float with itself that is no square.
 
 use super::fuse_activation::then;
 use super::rewrite::{each_node, first_producer, Rewrite};
 use super::sink_transposes::keeps_order;
 use crate::interp;
-use crate::ir::{AddRescale, Clamp, DType, Graph, Node, NodeId, Op, Rescale, Type, ValueId};
+use crate::ir::{AddRescale, Clamp, DType, Graph, Node, NodeId, Op, Rescale, Type, Unary, ValueId};
 
 /// Runs the pass.
 pub fn run(graph: &mut Graph) -> bool {
@@ -65,6 +65,9 @@ fn simpler(graph: &Graph, id: NodeId) -> Option<(Op, ValueId)> {
     }
     if let Some(simple) = neutral_operand(graph, node) {
         return Some(simple);
+    }
+    if let Some(square) = square(graph, node) {
+        return Some(square);
     }
     if let Op::Requantize { .. } = node.op {
         return Some((Op::Clip { clamp: requantize_as_clip(graph, node)? }, operand));
@@ -128,6 +131,15 @@ fn neutral_operand(graph: &Graph, node: &Node) -> Option<(Op, ValueId)> {
     }
 }
 
+/// x · x on floats, which reads one operand.
+fn square(graph: &Graph, node: &Node) -> Option<(Op, ValueId)> {
+    let &[a, b] = node.operands.as_slice() else { return None };
+    let is_product =
+        matches!(&node.op, Op::Mul { rescale: Rescale::Real, clamp } if is_full(clamp, DType::F32));
+    (a == b && is_product && graph.ty(a).dtype == DType::F32)
+        .then_some((Op::Unary { function: Unary::Square }, a))
+}
+
 /// Whether clamping changes no element of that type.
 fn is_full(clamp: &Clamp, dtype: DType) -> bool {
     match (clamp, dtype.int_range()) {
@@ -180,6 +192,25 @@ mod tests {
             "input %x: f32[1,2,3]
              %y: f32[1,2,3] = tanh(%x)
              return %y",
+        );
+    }
+
+    #[test]
+    fn products_of_a_float_with_itself_are_squares() {
+        rewrites(
+            run,
+            "input %x: f32[6]
+             input %i: i32[6]
+             %a: f32[6] = mul(%x, %x) {rescale = real, clamp = -inf..=inf}
+             %b: i32[6] = mul(%i, %i) {rescale = real, clamp = -2147483648..=2147483647}
+             %c: f32[6] = mul(%x, %a) {rescale = real, clamp = -inf..=inf}
+             return %a, %b, %c",
+            "input %x: f32[6]
+             input %i: i32[6]
+             %a: f32[6] = unary(%x) {function = square}
+             %b: i32[6] = mul(%i, %i) {rescale = real, clamp = -2147483648..=2147483647}
+             %c: f32[6] = mul(%x, %a) {rescale = real, clamp = -inf..=inf}
+             return %a, %b, %c",
         );
     }
 

@@ -34,6 +34,7 @@ mod solve;
 mod sort;
 #[cfg(test)]
 mod tests;
+mod values;
 mod window;
 
 use super::module::{Function, Module, Operation, Region, Value};

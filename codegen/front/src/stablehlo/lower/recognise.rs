@@ -1,12 +1,14 @@
-//! Layers that XLA takes apart, and that the graph has ops for: softmax, means, poolings, logistic functions, GELU.
+//! Layers that XLA takes apart, and that the graph has ops for: softmax, means, poolings, logistic functions, GELU, hard swish.
 //!
 //! They are found in the graph itself, when the last operator of one is lowered. What is left over is removed by passes.
 
 use super::cx::Cx;
 use super::slot::Tensor;
+use super::values::is_function;
 use super::window;
 use super::Lowered;
 use kiln_ir::{AddRescale, Binary, Clamp, Op, Reduction, Rescale, Unary, ValueId};
+use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
 const PLAIN_MUL: Op = Op::Mul { rescale: Rescale::Real, clamp: Clamp::NO_FLOAT };
 
@@ -202,6 +204,9 @@ fn product(cx: &mut Cx<'_, '_, '_>, x: ValueId, y: ValueId) -> Lowered<Option<Va
             }
         }
     }
+    if let Some(y) = hard_swish(cx, x, y)? {
+        return Ok(Some(y));
+    }
     // All factors of a product of two or three, in which GELU may be written.
     let mut factors = vec![x, y];
     for of in [x, y] {
@@ -220,7 +225,22 @@ fn product(cx: &mut Cx<'_, '_, '_>, x: ValueId, y: ValueId) -> Lowered<Option<Va
     gelu(cx, &factors)
 }
 
-/// x · ½ · (1 + erf(x / √2)), or with erfc of the negated number, or with tanh of a polynomial.
+/// x · min(max(x + 3, 0), 6) / 6.
+fn hard_swish(cx: &mut Cx<'_, '_, '_>, x: ValueId, y: ValueId) -> Lowered<Option<ValueId>> {
+    for (x, gate) in [(x, y), (y, x)] {
+        // Most products have another gate, which is cheaper to see here.
+        let may_be = matches!(
+            made_by(cx, gate),
+            Some((Op::Binary { function: Binary::Div, .. } | Op::Mul { .. } | Op::Clip { .. }, _))
+        );
+        if may_be && is_function(cx, gate, x, |x| (x + 3.0).clamp(0.0, 6.0) / 6.0) {
+            return cx.means().unary(Unary::HardSwish, x).map(Some);
+        }
+    }
+    Ok(None)
+}
+
+/// x · ½ · (1 + erf(x / √2)), or with tanh of a polynomial, in whatever form these are written.
 fn gelu(cx: &mut Cx<'_, '_, '_>, factors: &[ValueId]) -> Lowered<Option<ValueId>> {
     let mut factor = 1.0;
     let mut others = Vec::new();
@@ -234,94 +254,17 @@ fn gelu(cx: &mut Cx<'_, '_, '_>, factors: &[ValueId]) -> Lowered<Option<ValueId>
     if !is_near(factor, 0.5) {
         return Ok(None);
     }
+    let exact = |x: f64| 1.0 + libm::erf(x * FRAC_1_SQRT_2);
+    let fitted = |x: f64| 1.0 + libm::tanh((2.0 / PI).sqrt() * (x + 0.044715 * x * x * x));
     for (x, gate) in [(a, b), (b, a)] {
-        if cx.dims(x) != cx.dims(gate) {
-            continue;
+        if is_function(cx, gate, x, exact) {
+            return cx.means().unary(Unary::Gelu, x).map(Some);
         }
-        // 1 + erf(x / √2), also as 1 − erf(−x / √2); and 1 + tanh(…).
-        let (inner, sign) = match with_number(cx, gate, '+') {
-            Some((inner, 1.0)) => (inner, 1.0),
-            _ => match complement_of(cx, gate) {
-                Some(inner) => (inner, -1.0),
-                None => continue,
-            },
-        };
-        if let Some(argument) = unary_of(cx, inner, Unary::Erf) {
-            let scale = scale_of(cx, argument, x);
-            if scale.is_some_and(|scale| is_near(sign * scale, std::f64::consts::FRAC_1_SQRT_2)) {
-                return cx.means().unary(Unary::Gelu, x).map(Some);
-            }
-        }
-        let argument = match made_by(cx, inner) {
-            Some((Op::Tanh {}, &[argument])) if sign == 1.0 => argument,
-            _ => continue,
-        };
-        if is_tanh_argument(cx, argument, x) {
+        if is_function(cx, gate, x, fitted) {
             return cx.means().unary(Unary::GeluTanh, x).map(Some);
         }
     }
     Ok(None)
-}
-
-/// What `1 − erf` is taken of, in the two ways it is computed: see [`complement`](super::chlo).
-fn complement_of(cx: &mut Cx<'_, '_, '_>, gate: ValueId) -> Option<ValueId> {
-    let near = match made_by(cx, gate)? {
-        (Op::Select {}, &[_, _, near]) => near,
-        _ => gate,
-    };
-    let [one, erf] = parts_of(cx, near, '-')?;
-    (cx.known_number(one) == Some(1.0)).then_some(erf)
-}
-
-/// The factor by which a value is another one.
-fn scale_of(cx: &mut Cx<'_, '_, '_>, value: ValueId, x: ValueId) -> Option<f64> {
-    if value == x {
-        return Some(1.0);
-    }
-    if let Some(minus) = unary_of(cx, value, Unary::Neg) {
-        return scale_of(cx, minus, x).map(|scale| -scale);
-    }
-    if let Some((Op::Binary { function: Binary::Div, .. }, &[a, b])) = made_by(cx, value) {
-        return match (a == x, cx.known_number(b)) {
-            (true, Some(number)) => Some(1.0 / number),
-            _ => None,
-        };
-    }
-    let (of, number) = with_number(cx, value, '*')?;
-    if of == x {
-        return Some(number);
-    }
-    let minus = unary_of(cx, of, Unary::Neg)?;
-    (minus == x).then_some(-number)
-}
-
-/// √(2 / π) · (x + 0.044715 · x³).
-fn is_tanh_argument(cx: &mut Cx<'_, '_, '_>, argument: ValueId, x: ValueId) -> bool {
-    let Some((sum, number)) = with_number(cx, argument, '*') else { return false };
-    if !is_near(number, (2.0 / std::f64::consts::PI).sqrt()) {
-        return false;
-    }
-    let Some([a, b]) = parts_of(cx, sum, '+') else { return false };
-    let cubic = match (a == x, b == x) {
-        (true, _) => b,
-        (_, true) => a,
-        _ => return false,
-    };
-    let Some((cube, number)) = with_number(cx, cubic, '*') else { return false };
-    is_near(number, 0.044715) && is_cube(cx, cube, x)
-}
-
-fn is_cube(cx: &mut Cx<'_, '_, '_>, cube: ValueId, x: ValueId) -> bool {
-    if let Some((Op::Binary { function: Binary::Pow, .. }, &[base, power])) = made_by(cx, cube) {
-        return base == x && cx.known_number(power) == Some(3.0);
-    }
-    let is_square = |square: ValueId| {
-        unary_of(cx, square, Unary::Square) == Some(x) || parts_of(cx, square, '*') == Some([x, x])
-    };
-    match parts_of(cx, cube, '*') {
-        Some([a, b]) => (a == x && is_square(b)) || (b == x && is_square(a)),
-        None => false,
-    }
 }
 
 /// (x − max x) − log Σ e^(x − max x).

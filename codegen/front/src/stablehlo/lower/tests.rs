@@ -109,6 +109,38 @@ fn gelu_is_one_op() {
         let ops = ops(&graph);
         assert!(matches!(ops[..], [Op::Unary { function: Unary::Gelu }]), "{ops:?}");
     }
+    let with_other_erf = erf("    %m = stablehlo.multiply %x, %c : tensor<8xf32>
+    %a = stablehlo.multiply %m, %half : tensor<8xf32>
+    %e = chlo.erf %a : tensor<8xf32> -> tensor<8xf32>
+    %g = stablehlo.add %one, %e : tensor<8xf32>");
+    let with_branch = erf("    %a = stablehlo.multiply %x, %c : tensor<8xf32>
+    %e = chlo.erf %a : tensor<8xf32> -> tensor<8xf32>
+    %near = stablehlo.add %one, %e : tensor<8xf32>
+    %is_near = stablehlo.compare LT, %x, %one : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xi1>
+    %g = stablehlo.select %is_near, %near, %e : tensor<8xi1>, tensor<8xf32>");
+    for graph in [with_other_erf, with_branch] {
+        let has_gelu = ops(&graph).iter().any(|op| matches!(op, Op::Unary { function: Unary::Gelu }));
+        assert!(!has_gelu, "{graph:?}");
+    }
+}
+
+#[test]
+fn hard_swish_is_one_op() {
+    let graph = main(
+        "%x: tensor<8xf32>",
+        "tensor<8xf32>",
+        "    %zero = stablehlo.constant dense<0.0> : tensor<8xf32>
+    %three = stablehlo.constant dense<3.0> : tensor<8xf32>
+    %six = stablehlo.constant dense<6.0> : tensor<8xf32>
+    %a = stablehlo.add %x, %three : tensor<8xf32>
+    %b = stablehlo.maximum %a, %zero : tensor<8xf32>
+    %c = stablehlo.minimum %b, %six : tensor<8xf32>
+    %d = stablehlo.divide %c, %six : tensor<8xf32>
+    %y = stablehlo.multiply %x, %d : tensor<8xf32>
+    return %y : tensor<8xf32>",
+    );
+    let ops = ops(&graph);
+    assert!(matches!(ops[..], [Op::Unary { function: Unary::HardSwish }]), "{ops:?}");
 }
 
 #[test]
