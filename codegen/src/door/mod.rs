@@ -48,7 +48,7 @@ fn read_files(path: &Path) -> Result<(Vec<u8>, Vec<PathBuf>), Error> {
 }
 
 /// The file of a model: of a SavedModel's folder the one with the graph.
-pub fn model_file(path: &Path) -> PathBuf {
+fn model_file(path: &Path) -> PathBuf {
     let graph = path.join(SAVED_MODEL);
     match graph.is_file() {
         true => graph,

@@ -9,7 +9,7 @@ use super::run::{Done, Guard};
 use super::slot::{List, Slot};
 use super::{short, Deep, Importer, Lowered, Operators, Refusal};
 use kiln_ir::error::Error;
-use kiln_ir::{Comparison, DType, ValueId};
+use kiln_ir::{Comparison, DType, Op, ValueId};
 use std::rc::Rc;
 
 pub(super) const OPERATORS: Operators = &[
@@ -76,22 +76,32 @@ fn case<'p>(importer: &mut Importer<'_, 'p>, call: &Call<'p>) -> Lowered<Results
     Ok(results)
 }
 
-/// While.
+/// While. Where a pass depends on what is computed, all passes up to a bound run, and what the first one that does not hold began with is selected.
 fn repeat<'p>(importer: &mut Importer<'_, 'p>, call: &Call<'p>) -> Lowered<Results<'p>> {
     let (condition, body) = (function(call, "cond")?, function(call, "body")?);
     let mut values = call.operands.clone();
     let before = importer.before(&call.guards);
+    // What passes begin with that may be the last, and whether they are not.
+    let mut open: Vec<(ValueId, Results<'p>)> = Vec::new();
     for pass in 0u32.. {
         let goes_on = importer.call(condition, values.clone(), call)?;
         let goes_on = goes_on.first().ok_or_else(|| malformed!("its condition has no result"))?.tensor()?;
-        match importer.truth(goes_on)? {
+        match importer.decided(goes_on)? {
             Some(true) => {}
             Some(false) => break,
-            None => return Err(endless(pass)),
+            None if !importer.written.is_empty() || pass >= LONGEST => return Err(endless(pass)),
+            None => open.push((importer.condition(goes_on, call)?, values.clone())),
         }
         let count = values.len();
-        values = importer.call(body, values, call)?;
+        values = importer.call(body, values, call).map_err(|refusal| match refusal {
+            // So many passes have no end.
+            Refusal::Unsupported(..) if !open.is_empty() => endless(pass),
+            other => other,
+        })?;
         malformed_if!(values.len() != count, "its body has {} results for {count} values", values.len());
+    }
+    for (selector, begun) in open.into_iter().rev() {
+        values = importer.each(Guard { selector, branch: 1, of: 2 }, values, begun, call)?;
     }
     importer.guard_variables(&call.guards, &before, call)?;
     Ok(values)
@@ -106,7 +116,37 @@ pub(super) fn endless(pass: u32) -> Refusal {
     Refusal::unsupported(what, help)
 }
 
+/// Most passes of a loop whose end is computed.
+const LONGEST: u32 = 256;
+
+/// Most parts of a condition that are looked at.
+const MOST_PARTS: usize = 16;
+
 impl<'p> Importer<'_, 'p> {
+    /// Whether a condition holds, if it is known, or a part of it that decides it is.
+    pub(super) fn decided(&mut self, condition: ValueId) -> Lowered<Option<bool>> {
+        let mut open = vec![condition];
+        // Parts of x && y: one that does not hold decides.
+        for _ in 0..MOST_PARTS {
+            let Some(part) = open.pop() else { break };
+            let truth = self.truth(part)?;
+            if truth == Some(false) || part == condition && truth.is_some() {
+                return Ok(truth);
+            }
+            let graph = &self.means.graph;
+            let node = graph.producer(part).map(|id| graph.node(id));
+            let Some((op, operands)) = node.map(|node| (node.op.clone(), node.operands.clone())) else {
+                continue;
+            };
+            match (op, &operands[..]) {
+                (Op::Reshape {} | Op::Cast {}, &[x]) => open.push(x),
+                (Op::Select {}, &[x, y, no]) if self.truth(no)? == Some(false) => open.extend([x, y]),
+                _ => {}
+            }
+        }
+        Ok(None)
+    }
+
     /// Whether a condition holds, if it is known. A number holds where it is not 0.
     pub(super) fn truth(&mut self, condition: ValueId) -> Lowered<Option<bool>> {
         let cx = self.means.hosted_cx(self.host, String::new(), String::new());

@@ -6,7 +6,7 @@ use super::{short, Importer, Lowered, Refusal, OPERATOR_BYTES};
 use crate::interface::{self, Wanted};
 use crate::onnx::lower::{check_size, describe};
 use crate::tensorflow::body::Source;
-use crate::tensorflow::proto::{dims, Node, TensorInfo};
+use crate::tensorflow::proto::{dims, natural, Node, TensorInfo};
 use crate::tensorflow::tensor;
 use kiln_ir::error::Error;
 use kiln_ir::{Shape, Type, ValueDef};
@@ -57,6 +57,7 @@ impl<'p> Importer<'_, 'p> {
         let body = &self.model.body;
         let mut is_read = vec![false; body.nodes.len()];
         for edges in &body.edges {
+            edges.controls.iter().for_each(|&node| is_read[node] = true);
             for source in &edges.operands {
                 if let Source::Node(node, _) = source {
                     is_read[*node] = true;
@@ -71,9 +72,16 @@ impl<'p> Importer<'_, 'p> {
             dims: declared_dims(own),
         };
         let nodes = || body.nodes.iter().enumerate();
-        let inputs = nodes().filter(|(_, node)| node.op == "Placeholder").map(end).collect();
-        let outputs = nodes().filter(|(k, node)| !is_read[*k] && !NO_OUTPUTS.contains(&node.op));
-        let outputs: Vec<End> = outputs.map(end).collect();
+        let is_input = |node: &Node<'_>| node.op == "Placeholder" && !node.name.starts_with(UNUSED);
+        let inputs = nodes().filter(|(_, node)| is_input(node)).map(end).collect();
+        let ends: Vec<(usize, &Node<'_>)> =
+            nodes().filter(|(k, node)| !is_read[*k] && !NO_OUTPUTS.contains(&node.op)).collect();
+        // TensorFlow 2 names the outputs of a function so. Beside them, other nodes may be left over.
+        let mut named: Vec<(usize, &Node<'_>)> =
+            ends.iter().copied().filter(|(_, node)| is_output_name(node)).collect();
+        named.sort_by(|a, b| natural(a.1.name, b.1.name));
+        let outputs = if named.is_empty() { ends } else { named };
+        let outputs: Vec<End> = outputs.into_iter().map(end).collect();
         match outputs.is_empty() {
             true => {
                 Err(Error::malformed("model", "it has no outputs: each of its nodes is read by another one"))
@@ -207,6 +215,17 @@ impl<'p> Importer<'_, 'p> {
         self.count = 0;
         Ok(())
     }
+}
+
+/// What names of placeholders begin with that stand for nothing: TensorFlow adds them to loops.
+const UNUSED: &str = "unused_control_flow_input";
+
+/// Whether a node has the name of an output of a function: `Identity`, `Identity_1`.
+fn is_output_name(node: &Node<'_>) -> bool {
+    let rest = node.name.strip_prefix("Identity").filter(|_| matches!(node.op, "Identity" | "IdentityN"));
+    rest.is_some_and(|rest| {
+        rest.is_empty() || rest.strip_prefix('_').is_some_and(|k| k.parse::<u32>().is_ok())
+    })
 }
 
 /// The shape that a placeholder has in the file.

@@ -30,6 +30,9 @@ fn tensor_scatter(cx: &mut Cx<'_, '_, '_>, how: &str, sign: f64) -> Lowered<Valu
     if sign < 0.0 {
         updates = cx.times(updates, sign)?;
     }
+    if cx.data(indices).is_none() {
+        return at_computed(cx, x, indices, updates, how);
+    }
     cx.call("ScatterND", &[Some(x), Some(indices), Some(updates)], &[("reduction", Set::Text(how))])
 }
 
@@ -40,12 +43,111 @@ fn scatter_nd(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
     if cx.ty(updates).shape.numel() == 0 {
         return Ok(zeros);
     }
+    if cx.data(indices).is_none() {
+        return at_computed(cx, zeros, indices, updates, "add");
+    }
     cx.call("ScatterND", &[Some(zeros), Some(indices), Some(updates)], &[("reduction", Set::Text("add"))])
 }
 
+/// Most pairs of a place and an update that are compared.
+const MOST_PAIRS: usize = 1 << 16;
+
+/// Updates at coordinates that are computed: each place is compared with all coordinates.
+fn at_computed(
+    cx: &mut Cx<'_, '_, '_>,
+    x: ValueId,
+    indices: ValueId,
+    updates: ValueId,
+    how: &str,
+) -> Lowered<ValueId> {
+    let (dims, named) = (cx.dims(x), cx.dims(indices));
+    let Some((&depth, front)) = named.split_last() else { return Err(malformed!("it has no coordinates")) };
+    let rest = dims.get(depth..).unwrap_or_default();
+    let fits = depth <= dims.len() && depth > 0 && cx.dims(updates) == [front, rest].concat();
+    malformed_if!(!fits, "updates {} do not fit {}", cx.shown(updates), cx.shown(x));
+    let (places, run): (usize, usize) = (dims[..depth].iter().product(), rest.iter().product());
+    let rows: usize = front.iter().product();
+    if places.saturating_mul(rows) > MOST_PAIRS {
+        let what = format!("{rows} updates at computed places of {} cannot be compiled", cx.shown(x));
+        return Err(Refusal::unsupported(what, "use constant indices, or fewer places"));
+    }
+    let target = targets(cx, indices, &dims[..depth], rows)?;
+    let list = cx.reshaped(target, &[1, rows])?;
+    cx.importer.budget.make(8 * places.max(rows));
+    let all = cx.counted(DType::I32, places)?;
+    let all = cx.reshaped(all, &[places, 1])?;
+    let is_it = cx.compared(Comparison::Equal, list, all)?;
+    let flat = cx.reshaped(x, &[places, run])?;
+    let updates = cx.reshaped(updates, &[rows, run])?;
+    let y = match how {
+        "none" => replaced(cx, flat, updates, is_it)?,
+        how => joined(cx, flat, updates, is_it, how)?,
+    };
+    let dtype = cx.ty(x).dtype;
+    let y = cx.cast(y, dtype)?;
+    cx.reshaped(y, &dims)
+}
+
+/// The last update of each place, where there is one.
+fn replaced(cx: &mut Cx<'_, '_, '_>, flat: ValueId, updates: ValueId, is_it: ValueId) -> Lowered<ValueId> {
+    let (places, rows) = (cx.dims(is_it)[0], cx.dims(is_it)[1]);
+    let numbers = cx.counted(DType::I32, rows)?;
+    let none = cx.number(numbers, -1.0)?;
+    let own = cx.choice(is_it, numbers, none)?;
+    let last = cx.reduced(kiln_ir::Reduction::Max, own, &[1])?;
+    let zero = cx.number(last, 0.0)?;
+    let is_written = cx.compared(Comparison::GreaterEqual, last, zero)?;
+    let place = cx.reshaped(last, &[places])?;
+    let place = cx.onnx("Max", &[place, zero])?;
+    let written = cx.call("Gather", &[Some(updates), Some(place)], &[])?;
+    cx.choice(is_written, written, flat)
+}
+
+/// Each place with all of its updates.
+fn joined(
+    cx: &mut Cx<'_, '_, '_>,
+    flat: ValueId,
+    updates: ValueId,
+    is_it: ValueId,
+    how: &str,
+) -> Lowered<ValueId> {
+    let (places, rows, run) = (cx.dims(is_it)[0], cx.dims(is_it)[1], cx.dims(flat)[1]);
+    let is_it = cx.reshaped(is_it, &[places, rows, 1])?;
+    let updates = cx.reshaped(updates, &[1, rows, run])?;
+    let wide = cx.widened(updates)?;
+    let other = neutral(how, true, cx.ty(wide).dtype);
+    let other = cx.number(wide, other)?;
+    let own = cx.choice(is_it, wide, other)?;
+    let one = cx.reduced(reduction(how), own, &[1])?;
+    let one = cx.reshaped(one, &[places, run])?;
+    let flat = cx.widened(flat)?;
+    match how {
+        "add" => cx.sum(flat, one),
+        "max" => cx.onnx("Max", &[flat, one]),
+        _ => cx.onnx("Min", &[flat, one]),
+    }
+}
+
+/// The number of the place that each coordinate names.
+fn targets(cx: &mut Cx<'_, '_, '_>, indices: ValueId, dims: &[usize], rows: usize) -> Lowered<ValueId> {
+    let indices = cx.cast(indices, DType::I32)?;
+    let indices = cx.reshaped(indices, &[rows, dims.len()])?;
+    let mut target = None;
+    for (axis, &size) in dims.iter().enumerate() {
+        let own = cx.part(indices, 1, axis, 1, 1)?;
+        target = Some(match target {
+            None => own,
+            Some(before) => {
+                let before = cx.times(before, size as f64)?;
+                cx.sum(before, own)?
+            }
+        });
+    }
+    target.ok_or_else(|| malformed!("it has no coordinates"))
+}
+
 /// What a segment without elements has.
-fn neutral(cx: &Cx<'_, '_, '_>, how: &str, is_unsorted: bool, dtype: DType) -> f64 {
-    let _ = cx;
+fn neutral(how: &str, is_unsorted: bool, dtype: DType) -> f64 {
     match (how, is_unsorted, dtype.int_range()) {
         ("add", ..) => 0.0,
         ("mul", ..) => 1.0,
@@ -95,7 +197,7 @@ fn of_known(
 ) -> Lowered<ValueId> {
     let (dtype, run) = (cx.ty(flat).dtype, cx.dims(flat)[1]);
     cx.written_out(count)?;
-    let other = neutral(cx, how, is_unsorted, dtype);
+    let other = neutral(how, is_unsorted, dtype);
     let mut parts = Vec::new();
     for segment in 0..count as i64 {
         let rows: Vec<usize> = (0..ids.len()).filter(|&row| ids[row] == segment).collect();
@@ -140,7 +242,7 @@ fn of_computed(
     let is_own = cx.compared(Comparison::Equal, ids, places)?;
     let all = cx.reshaped(flat, &[1, rows, run])?;
     let wide = cx.widened(all)?;
-    let other = neutral(cx, how, true, cx.ty(wide).dtype);
+    let other = neutral(how, true, cx.ty(wide).dtype);
     let other = cx.number(wide, other)?;
     let own = cx.choice(is_own, wide, other)?;
     let one = cx.reduced(reduction(how), own, &[1])?;

@@ -4,6 +4,7 @@ use super::call::Call;
 use super::slot::{List, Slot};
 use super::{short, Deep, Importer, Lowered, Operators, Refusal, Slots};
 use crate::onnx::lower::NodeCx;
+use crate::tensorflow::body::Source;
 use crate::tensorflow::proto::Node;
 use crate::tensorflow::tensor;
 use kiln_ir::error::Error;
@@ -249,6 +250,9 @@ impl<'p> Importer<'_, 'p> {
                 return self.stored(key.as_bytes(), &short(name)).map(Some);
             }
         }
+        if let Some(copy) = self.copy_of(name) {
+            return Ok(Some(self.variable_value(copy)?));
+        }
         // An object in another one has its path in front.
         let suffix = format!("/{checkpointed}");
         let mut ends = bundle.keys().filter(|key| key.ends_with(suffix.as_bytes()));
@@ -256,6 +260,29 @@ impl<'p> Importer<'_, 'p> {
             (Some(key), None) => self.stored(&key, &short(name)).map(Some),
             _ => Ok(None),
         }
+    }
+
+    /// The variable that begins as a copy of another one, if it is restored: Keras saves such copies.
+    fn copy_of(&self, name: &str) -> Option<usize> {
+        let body = &self.model.body;
+        let operand = |node: usize, k: usize| match *body.edges.get(node)?.operands.get(k)? {
+            Source::Node(node, _) => Some(node),
+            Source::Argument(_) => None,
+        };
+        let copies = (0..body.nodes.len()).filter(|&node| body.nodes[node].op == "AssignVariableOp");
+        let mut begun = copies.filter_map(|node| {
+            let (target, mut value) = (operand(node, 0)?, operand(node, 1)?);
+            if body.nodes[value].op == "Identity" {
+                value = operand(value, 0)?;
+            }
+            let from = (body.nodes[value].op == "ReadVariableOp").then(|| operand(value, 0))??;
+            let is_it = body.nodes[from].op == "VarHandleOp" && variable_name(&body.nodes[from]) == name;
+            is_it.then(|| self.named.get(&variable_name(&body.nodes[target])).copied())?
+        });
+        begun.find(|&number| {
+            let own = &self.resources[number];
+            own.name != name && matches!(own.kind, Kind::Variable(Some(Slot::Stored(_) | Slot::Tensor(_))))
+        })
     }
 
     fn write_variable(&mut self, call: &Call<'p>, slot: Slot<'p>) -> Lowered<Vec<Slot<'p>>> {
