@@ -69,7 +69,7 @@ mod tests {
     fn literals_and_copies() {
         assert_eq!(of(b"\x03\x08abc").unwrap(), b"abc");
         // Two bytes again and again, by each form of a copy.
-        assert_eq!(of(b"\x0a\x04ab\x11\x02").unwrap_or_default(), b"");
+        assert_eq!(of(b"\x0a\x04ab\x11\x02").unwrap(), b"ababababab");
         assert_eq!(of(b"\x0a\x04ab\x1e\x02\0").unwrap(), b"ababababab");
         assert_eq!(of(b"\x0a\x04ab\x1f\x02\0\0\0").unwrap(), b"ababababab");
         assert_eq!(of(b"\x06\x04ab\x01\x02").unwrap(), b"ababab");

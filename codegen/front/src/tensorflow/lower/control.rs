@@ -140,7 +140,10 @@ impl<'p> Importer<'_, 'p> {
             };
             match (op, &operands[..]) {
                 (Op::Reshape {} | Op::Cast {}, &[x]) => open.push(x),
-                (Op::Select {}, &[x, y, no]) if self.truth(no)? == Some(false) => open.extend([x, y]),
+                // Where x does not hold, neither does x.
+                (Op::Select {}, &[x, y, no]) if no == x || self.truth(no)? == Some(false) => {
+                    open.extend([x, y]);
+                }
                 _ => {}
             }
         }
