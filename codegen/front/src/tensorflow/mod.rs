@@ -21,9 +21,11 @@ mod proto;
 mod reader;
 #[cfg(feature = "tensorflow")]
 mod tensor;
-#[cfg(all(test, feature = "tensorflow"))]
+#[cfg(feature = "tensorflow")]
+#[cfg(test)]
 mod testing;
-#[cfg(all(test, feature = "tensorflow"))]
+#[cfg(feature = "tensorflow")]
+#[cfg(test)]
 mod tests;
 
 use crate::protobuf::{Message, Value};

@@ -136,7 +136,7 @@ fn a_switch_and_a_merge_are_a_selection() {
 #[test]
 fn functions_that_call_themselves_end() {
     let call = node("call", "PartitionedCall", &["x"], &[("f", function_name("again"))]);
-    let again = function("again", &["x"], &[call.clone()], &[("y", "call:output:0")], &[]);
+    let again = function("again", &["x"], std::slice::from_ref(&call), &[("y", "call:output:0")], &[]);
     let message = refused(&graph(&[input("x", &[1]), call, node("y", "Identity", &["call"], &[])], &[again]));
     assert!(message.contains("deep"), "{message}");
 }

@@ -27,7 +27,8 @@ pub(super) fn entries(file: &[u8], budget: &mut Budget, each: &mut Each<'_>) -> 
     }
     let mut handles = Message(footer);
     // Of blocks about blocks, which no bundle has.
-    (handles.varint()?, handles.varint()?);
+    handles.varint()?;
+    handles.varint()?;
     let (offset, size) = (handles.varint()?, handles.varint()?);
     let index = block(file, offset, size, budget)?;
     walk(index.bytes(), budget, &mut |_, handle, budget| {

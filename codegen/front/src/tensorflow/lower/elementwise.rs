@@ -17,7 +17,7 @@ pub(super) const OPERATORS: Operators = &[
     ("ClipByValue", One(clip)),
     ("Div", One(|cx| of_two(cx, |cx, x, y| cx.quotient(x, y)))),
     ("DivNoNan", One(|cx| of_two(cx, |cx, x, y| unless_zero(cx, x, y, |cx, x, y| cx.quotient(x, y))))),
-    ("FloorDiv", One(|cx| of_two(cx, |cx, x, y| floored(cx, x, y)))),
+    ("FloorDiv", One(|cx| of_two(cx, floored))),
     ("FloorMod", One(|cx| of_two(cx, |cx, x, y| cx.binary(Binary::FloorMod, x, y)))),
     ("Maximum", One(|cx| of_two(cx, |cx, x, y| cx.onnx("Max", &[x, y])))),
     ("Minimum", One(|cx| of_two(cx, |cx, x, y| cx.onnx("Min", &[x, y])))),

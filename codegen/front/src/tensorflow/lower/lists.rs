@@ -13,7 +13,7 @@ pub(super) const OPERATORS: Operators = &[
     ("TensorArrayConcatV3", Deep(|importer, call| of_array(importer, call, 1, concat))),
     ("TensorArrayGatherV3", Deep(|importer, call| of_array(importer, call, 2, gather))),
     ("TensorArrayReadV3", Deep(|importer, call| of_array(importer, call, 2, get))),
-    ("TensorArrayScatterV3", Deep(|importer, call| array_scatter(importer, call))),
+    ("TensorArrayScatterV3", Deep(array_scatter)),
     ("TensorArraySizeV3", Deep(|importer, call| of_array(importer, call, 1, length))),
     ("TensorArrayV3", Deep(array)),
     ("TensorArrayWriteV3", Deep(array_write)),

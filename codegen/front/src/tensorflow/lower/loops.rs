@@ -146,7 +146,8 @@ fn order(body: &Body<'_>) -> Vec<usize> {
             let needs = edges.operands.len();
             if k < needs {
                 if let Source::Node(need, _) = edges.operands[k] {
-                    if !seen[need] && !(is_merge && is_next(body, &edges.operands[k])) {
+                    let is_back = is_merge && is_next(body, &edges.operands[k]);
+                    if !seen[need] && !is_back {
                         stack.push((need, 0));
                     }
                 }

@@ -63,6 +63,29 @@ struct Masks {
     shrink: i64,
 }
 
+/// A part of a tensor, axis by axis, and the shape that it is given.
+#[derive(Default)]
+struct Part {
+    begin: Vec<usize>,
+    step: Vec<i64>,
+    sizes: Vec<usize>,
+    result: Vec<usize>,
+}
+
+impl Part {
+    fn axis(&mut self, begin: usize, step: i64, size: usize) {
+        self.begin.push(begin);
+        self.step.push(step);
+        self.sizes.push(size);
+    }
+
+    /// A whole axis, which stays.
+    fn all(&mut self, size: usize) {
+        self.axis(0, 1, size);
+        self.result.push(size);
+    }
+}
+
 fn strided(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.x(0)?;
     let masks = Masks {
@@ -92,28 +115,28 @@ fn strided(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
     let named = (0..begins.len()).filter(|&k| !has(masks.new, k) && !has(masks.ellipsis, k)).count();
     let skipped =
         dims.len().checked_sub(named).ok_or_else(|| malformed!("{} has too few axes", cx.shown(x)))?;
-    let (mut begin, mut step, mut sizes, mut result) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut part = Part::default();
     let mut is_open = true;
     for k in 0..begins.len() {
         if has(masks.ellipsis, k) {
             malformed_if!(!is_open, "it has several ellipses");
             is_open = false;
             for _ in 0..skipped {
-                let size = dims[sizes.len()];
-                (begin.push(0), step.push(1), sizes.push(size), result.push(size));
+                let size = dims[part.sizes.len()];
+                part.all(size);
             }
             continue;
         }
         if has(masks.new, k) {
-            result.push(1);
+            part.result.push(1);
             continue;
         }
-        let size = dims[sizes.len()] as i64;
+        let size = dims[part.sizes.len()] as i64;
         let counted = |at: i64| if at < 0 { at.saturating_add(size) } else { at };
         if has(masks.shrink, k) {
             let at = counted(begins[k]);
             malformed_if!(!(0..size).contains(&at), "there is no index {} of {size}", begins[k]);
-            (begin.push(at as usize), step.push(1), sizes.push(1));
+            part.axis(at as usize, 1, 1);
             continue;
         }
         let by = strides[k];
@@ -139,14 +162,14 @@ fn strided(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
         };
         let reach = if by > 0 { last - first } else { first - last };
         let count = if reach > 0 { (reach as u64).div_ceil(by.unsigned_abs()) as usize } else { 0 };
-        begin.push(usize::try_from(first).unwrap_or(0));
         // Of a single element the step may be any.
-        step.push(if count > 1 { by } else { 1 });
-        (sizes.push(count), result.push(count));
+        part.axis(usize::try_from(first).unwrap_or(0), if count > 1 { by } else { 1 }, count);
+        part.result.push(count);
     }
-    for &size in &dims[sizes.len()..] {
-        (begin.push(0), step.push(1), sizes.push(size), result.push(size));
+    for &size in &dims[part.sizes.len()..] {
+        part.all(size);
     }
+    let Part { begin, step, sizes, result } = part;
     let y = match sizes == dims && step.iter().all(|&by| by == 1) {
         true => x,
         false => cx.add_like(Op::Slice { begin, step }, &[x], &sizes)?,
