@@ -1,6 +1,6 @@
 //! Blocks of pixels as images of their own, or as channels.
 
-use super::conv::is_channel_first;
+use super::conv::{is_channel_first, spatial, windows_of};
 use super::{Cx, Lowered, One, Operators, Refusal};
 use kiln_ir::ValueId;
 
@@ -8,6 +8,7 @@ pub(super) const OPERATORS: Operators = &[
     ("BatchToSpace", One(|cx| old(cx, batch_to_space))),
     ("BatchToSpaceND", One(|cx| given(cx, batch_to_space))),
     ("DepthToSpace", One(depth_to_space)),
+    ("ExtractImagePatches", One(patches)),
     ("SpaceToBatch", One(|cx| old(cx, space_to_batch))),
     ("SpaceToBatchND", One(|cx| given(cx, space_to_batch))),
     ("SpaceToDepth", One(space_to_depth)),
@@ -127,6 +128,30 @@ fn batch_to_space(
         y = cx.part(y, k + 1, before, left, 1)?;
     }
     Ok(y)
+}
+
+/// The pixels of each window as channels.
+fn patches(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
+    let x = cx.x(0)?;
+    let &[n, h, w, c] = &*cx.dims(x) else { return Err(malformed!("{} is no image", cx.shown(x))) };
+    let taps = spatial(cx, "ksizes", false, 2)?;
+    let axes = windows_of(cx, [h, w], &taps, "rates")?;
+    let [rows, columns] = [axes[0].windows(), axes[1].windows()];
+    let (Some(rows), Some(columns)) = (rows, columns) else {
+        return Err(malformed!("windows of {taps:?} do not fit {}", cx.shown(x)));
+    };
+    cx.written_out(2 * taps[0] * taps[1])?;
+    let (before, after) = ([0, axes[0].pad.0, axes[1].pad.0, 0], [0, axes[0].pad.1, axes[1].pad.1, 0]);
+    let padded = cx.padded(x, &before, &after, 0)?;
+    let mut parts = Vec::new();
+    for i in 0..taps[0] {
+        for j in 0..taps[1] {
+            let part = cx.part(padded, 1, i * axes[0].dilation, rows, axes[0].stride as i64)?;
+            parts.push(cx.part(part, 2, j * axes[1].dilation, columns, axes[1].stride as i64)?);
+        }
+    }
+    let y = cx.joined(&parts, 3)?;
+    cx.reshaped(y, &[n, rows, columns, taps[0] * taps[1] * c])
 }
 
 /// The image, its block, and its height, width and channels.

@@ -88,6 +88,27 @@ fn windows(cx: &Cx<'_, '_, '_>, image: &[usize], taps: &[usize], first: bool) ->
     Ok(axes)
 }
 
+/// Windows over a channel-last image, with steps between their taps under another name.
+pub(super) fn windows_of(
+    cx: &Cx<'_, '_, '_>,
+    image: [usize; 2],
+    taps: &[usize],
+    steps: &str,
+) -> Lowered<Vec<Axis>> {
+    let (strides, dilations) = (spatial(cx, "strides", false, 2)?, spatial(cx, steps, false, 2)?);
+    let axis = |k: usize| Axis {
+        image: image[k],
+        size: taps[k],
+        stride: strides[k],
+        dilation: dilations[k],
+        pad: (0, 0),
+    };
+    let mut axes: Vec<Axis> = (0..2).map(axis).collect();
+    let pads = pads(cx, &axes, false)?;
+    axes.iter_mut().zip(pads).for_each(|(axis, pad)| axis.pad = pad);
+    Ok(axes)
+}
+
 /// A tensor with its channels last.
 pub(super) fn channels_last(cx: &mut Cx<'_, '_, '_>, x: ValueId) -> Lowered<ValueId> {
     let rank = cx.dims(x).len();

@@ -22,7 +22,7 @@ pub(super) const OPERATORS: Operators = &[
     ("Maximum", One(|cx| of_two(cx, |cx, x, y| cx.onnx("Max", &[x, y])))),
     ("Minimum", One(|cx| of_two(cx, |cx, x, y| cx.onnx("Min", &[x, y])))),
     ("Mod", One(truncated_mod)),
-    ("Mul", One(|cx| of_two(cx, |cx, x, y| cx.product(x, y)))),
+    ("Mul", One(|cx| of_two(cx, product))),
     ("MulNoNan", One(|cx| of_two(cx, |cx, x, y| unless_zero(cx, x, y, |cx, x, y| cx.product(x, y))))),
     ("Pow", One(|cx| of_two(cx, pow))),
     ("RealDiv", One(|cx| of_two(cx, |cx, x, y| cx.quotient(x, y)))),
@@ -41,6 +41,13 @@ fn of_two(
 ) -> Lowered<ValueId> {
     let (x, y) = (cx.x(0)?, cx.x(1)?);
     function(cx, x, y)
+}
+
+fn product(cx: &mut Cx<'_, '_, '_>, x: ValueId, y: ValueId) -> Lowered<ValueId> {
+    match super::recognise::gelu(cx, x, y)? {
+        Some(y) => Ok(y),
+        None => cx.product(x, y),
+    }
 }
 
 fn add_all(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
@@ -157,11 +164,11 @@ fn pow(cx: &mut Cx<'_, '_, '_>, x: ValueId, y: ValueId) -> Lowered<ValueId> {
 }
 
 fn squared_difference(cx: &mut Cx<'_, '_, '_>, x: ValueId, y: ValueId) -> Lowered<ValueId> {
-    let z = cx.difference(x, y)?;
-    match cx.ty(z).dtype {
-        DType::F32 => cx.unary(Unary::Square, z),
-        _ => cx.product(z, z),
+    if cx.ty(x).dtype == DType::F32 {
+        return cx.binary(Binary::SquaredDifference, x, y);
     }
+    let z = cx.difference(x, y)?;
+    cx.product(z, z)
 }
 
 fn xlogy(cx: &mut Cx<'_, '_, '_>, x: ValueId, y: ValueId) -> Lowered<ValueId> {

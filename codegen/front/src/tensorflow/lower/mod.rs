@@ -29,6 +29,7 @@ mod pad;
 mod pool;
 mod product;
 mod quantise;
+mod recognise;
 mod recurrent;
 mod reduce;
 mod resize;

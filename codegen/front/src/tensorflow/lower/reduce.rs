@@ -2,7 +2,7 @@
 
 use super::{Cx, Lowered, One, Operators};
 use crate::onnx::lower::Set;
-use kiln_ir::{DType, Reduction, Unary, ValueId};
+use kiln_ir::{Clamp, DType, Op, Reduction, Rescale, Unary, ValueId};
 
 pub(super) const OPERATORS: Operators = &[
     ("All", One(|cx| of_truth(cx, Reduction::Min))),
@@ -58,7 +58,19 @@ fn reduced(cx: &mut Cx<'_, '_, '_>, function: Reduction) -> Lowered<ValueId> {
 
 fn mean(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.float_x(0)?;
-    along(cx, x, |cx, axes| cx.mean(x, axes))
+    let dims = cx.dims(x);
+    let axes = axes(cx, dims.len())?;
+    if axes.is_empty() {
+        return Ok(x);
+    }
+    let keeps = cx.flag("keep_dims")?;
+    let size = |axis: usize| match axes.contains(&axis) {
+        true => keeps.then_some(1),
+        false => Some(dims[axis]),
+    };
+    let left: Vec<usize> = (0..dims.len()).filter_map(size).collect();
+    let op = Op::Mean { axes: axes.clone(), rescale: Rescale::Real, clamp: Clamp::NO_FLOAT };
+    cx.add_like(op, &[x], &left)
 }
 
 fn of_truth(cx: &mut Cx<'_, '_, '_>, function: Reduction) -> Lowered<ValueId> {

@@ -7,6 +7,7 @@ use kiln_ir::{Comparison, DType, Reduction, ValueId};
 pub(super) const OPERATORS: Operators = &[
     ("Bucketize", One(bucketize)),
     ("InTopKV2", One(in_top)),
+    ("LowerBound", One(|cx| bound(cx, Comparison::Greater))),
     (
         "TopK",
         All(|cx| {
@@ -21,6 +22,7 @@ pub(super) const OPERATORS: Operators = &[
             top(cx, k)
         }),
     ),
+    ("UpperBound", One(|cx| bound(cx, Comparison::GreaterEqual))),
 ];
 
 fn top(cx: &mut Cx<'_, '_, '_>, k: i64) -> Lowered<Vec<ValueId>> {
@@ -29,6 +31,24 @@ fn top(cx: &mut Cx<'_, '_, '_>, k: i64) -> Lowered<Vec<ValueId>> {
     let [values, indices] = cx.call_all("TopK", &[Some(x), Some(k)], &[("axis", Set::Int(-1))])?;
     let dtype = cx.dtype_of("index_type")?.unwrap_or(DType::I32);
     Ok(vec![values, cx.cast(indices, dtype)?])
+}
+
+/// How many numbers of a sorted row are below each value, or not above it.
+fn bound(cx: &mut Cx<'_, '_, '_>, function: Comparison) -> Lowered<ValueId> {
+    let (rows, values) = (cx.x(0)?, cx.x(1)?);
+    let (own, dims) = (cx.dims(rows), cx.dims(values));
+    let (&[b, n], &[c, m]) = (&own[..], &dims[..]) else {
+        return Err(malformed!("its operands are no matrices"));
+    };
+    malformed_if!(b != c, "{own:?} and {dims:?} do not fit");
+    let rows = cx.reshaped(rows, &[b, 1, n])?;
+    let values = cx.reshaped(values, &[b, m, 1])?;
+    let is_behind = cx.compared(function, values, rows)?;
+    let is_behind = cx.cast(is_behind, DType::I32)?;
+    let count = cx.reduced(Reduction::Sum, is_behind, &[2])?;
+    let count = cx.reshaped(count, &dims)?;
+    let dtype = cx.dtype_of("out_type")?.unwrap_or(DType::I32);
+    cx.cast(count, dtype)
 }
 
 /// How many bounds are not above each element.
