@@ -29,8 +29,8 @@ fn seen(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
         }
         // A protobuf whose first field is a version number, 1 so far, and whose second is the graph.
         () if begins(&[0x08, 0x01, 0x12]) => (
-            "probably the graph of a SavedModel",
-            "convert its folder with tf.lite.TFLiteConverter.from_saved_model",
+            "probably the damaged graph of a SavedModel",
+            "copy its folder again, or save the model again with tf.saved_model.save",
         ),
         // The same, of larger version numbers, and with a string as second field.
         () if begins(&[0x08]) && (contains(b"onnx") || contains(b"pytorch") || contains(&[0x12])) => {

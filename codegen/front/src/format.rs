@@ -84,6 +84,16 @@ pub const FORMATS: &[Format] = &[
         reader: None,
     },
     Format {
+        name: "TensorFlow",
+        ending: "pb",
+        feature: "tensorflow",
+        is: crate::tensorflow::is_tensorflow,
+        #[cfg(feature = "tensorflow")]
+        reader: Some(&crate::tensorflow::READER),
+        #[cfg(not(feature = "tensorflow"))]
+        reader: None,
+    },
+    Format {
         name: "TensorFlow Lite",
         ending: "tflite",
         feature: "tflite",

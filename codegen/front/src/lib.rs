@@ -17,9 +17,11 @@ mod format;
 mod half;
 mod interface;
 pub mod onnx;
+mod protobuf;
 pub(crate) mod report;
 mod stablehlo;
 mod summary;
+mod tensorflow;
 #[cfg(test)]
 mod testing;
 pub mod tflite;

@@ -14,7 +14,7 @@ const MOST_BYTES: u64 = 1 << 29;
 const TIMES: u64 = 4;
 
 /// What helps where a file with data is not as the model says.
-const ONE_FILE: &str = "or export the model in one file (torch.onnx.export(…, external_data=False))";
+const ONE_FILE: &str = "or export an ONNX model in one file (torch.onnx.export(…, external_data=False))";
 
 /// The files of a model that have been read.
 pub(super) struct DataFiles {

@@ -26,7 +26,8 @@ pub fn compile_file(path: &Path, options: &Options) -> Result<Compiled, Error> {
     compile(&read_file(path)?, &model_name(path), options)
 }
 
-/// The bytes of a model file. Constants of ONNX models that lie in other files are in it, as if the model had been saved in one.
+/// The bytes of a model file. Constants of ONNX models that lie in other files are in it, as if the model had been saved in one, and so are the variables of a
+/// SavedModel, of which the path is that of its folder, or of its `saved_model.pb`.
 ///
 /// # Errors
 /// [`Error::Io`] with the path (without `..`, where its folder exists) and the system's message; [`Error::Malformed`] for a file with constants that is
@@ -37,13 +38,26 @@ pub fn read_file(path: &Path) -> Result<Vec<u8>, Error> {
 
 /// As [`read_file`], with all files that were read, the model's first.
 fn read_files(path: &Path) -> Result<(Vec<u8>, Vec<PathBuf>), Error> {
-    let bytes = read_model(path)?;
-    let mut data = DataFiles::of(path);
+    let path = model_file(path);
+    let bytes = read_model(&path)?;
+    let mut data = DataFiles::of(&path);
     let embedded = embed(&bytes, &mut |external| data.read(external))?;
-    let mut files = vec![path.to_owned()];
+    let mut files = vec![path];
     files.extend(data.into_paths());
     Ok((embedded.unwrap_or(bytes), files))
 }
+
+/// The file of a model: of a SavedModel's folder the one with the graph.
+fn model_file(path: &Path) -> PathBuf {
+    let graph = path.join(SAVED_MODEL);
+    match graph.is_file() {
+        true => graph,
+        false => path.to_owned(),
+    }
+}
+
+/// The file in a SavedModel's folder that holds the graph.
+const SAVED_MODEL: &str = "saved_model.pb";
 
 fn read_model(path: &Path) -> Result<Vec<u8>, Error> {
     std::fs::read(path).map_err(|error| {
@@ -56,10 +70,6 @@ fn read_model(path: &Path) -> Result<Vec<u8>, Error> {
 
 /// What helps where a path is not that of a file: the models that are near.
 fn way_out(path: &Path) -> String {
-    if path.join("saved_model.pb").exists() {
-        return "\n    help: it is a SavedModel: convert it with tf.lite.TFLiteConverter.from_saved_model"
-            .into();
-    }
     let folder = if path.is_dir() { path } else { path.parent().unwrap_or(path) };
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let is_model = |path: &PathBuf| {
@@ -78,8 +88,13 @@ fn way_out(path: &Path) -> String {
     }
 }
 
-/// The name of the model in a file.
+/// The name of the model in a file: the file's name without the ending, or that of a SavedModel's folder.
 pub fn model_name(path: &Path) -> String {
+    let folder = path.parent().filter(|folder| folder.file_name().is_some());
+    let path = match (path.file_name(), folder) {
+        (Some(name), Some(folder)) if name == SAVED_MODEL => folder,
+        _ => path,
+    };
     path.file_stem().map_or_else(|| "model".into(), |stem| stem.to_string_lossy().into_owned())
 }
 

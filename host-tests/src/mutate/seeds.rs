@@ -126,9 +126,11 @@ fn files(folder: &Path, format: &'static str, seeds: &mut Vec<Seed>) {
             continue;
         }
         let is_small = path.metadata().is_ok_and(|file| file.len() <= LARGEST as u64);
-        let Some(bytes) = std::fs::read(&path).ok().filter(|_| is_small) else { continue };
+        // With the variables of SavedModels.
+        let Some(bytes) = kiln_codegen::read_file(&path).ok().filter(|_| is_small) else { continue };
         if front::format_of(&bytes).is_ok_and(|of| of.ending == format) {
-            let input_shapes = if format == "pt" { shapes_beside(&path, &bytes) } else { Vec::new() };
+            let input_shapes =
+                if matches!(format, "pt" | "pb") { shapes_beside(&path, &bytes) } else { Vec::new() };
             seeds.push(Seed { name: path.display().to_string(), bytes, format, input_shapes });
         }
     }

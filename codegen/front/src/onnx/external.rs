@@ -4,7 +4,7 @@
 //! given by the caller: nothing here touches any.
 
 use super::proto::{entry_of, DEEPEST};
-use super::wire::{Broken, Message, Value};
+use crate::protobuf::{put, Broken, Message, Value};
 use crate::{External, Fetch};
 use kiln_ir::error::Error;
 
@@ -156,18 +156,6 @@ fn next<'a>(message: &mut Message<'a>) -> Result<Option<Field<'a>>, Broken> {
     let (number, value) = field?;
     let taken = before.len() - message.0.len();
     Ok(Some((number, value, before.get(..taken).unwrap_or(before))))
-}
-
-/// Adds a field of bytes.
-fn put(message: &mut Vec<u8>, number: u32, bytes: &[u8]) {
-    for mut bits in [u64::from(number) << 3 | 2, bytes.len() as u64] {
-        while bits >= 0x80 {
-            message.push(bits as u8 | 0x80);
-            bits >>= 7;
-        }
-        message.push(bits as u8);
-    }
-    message.extend_from_slice(bytes);
 }
 
 #[cfg(test)]

@@ -5,18 +5,28 @@
 
 #[cfg(feature = "onnx")]
 mod external;
-#[cfg(any(feature = "onnx", feature = "pt2", feature = "stablehlo", feature = "torchscript"))]
+#[cfg(any(
+    feature = "onnx",
+    feature = "pt2",
+    feature = "stablehlo",
+    feature = "tensorflow",
+    feature = "torchscript"
+))]
 pub(crate) mod lower;
-#[cfg(any(feature = "onnx", feature = "pt2", feature = "stablehlo", feature = "torchscript"))]
+#[cfg(any(
+    feature = "onnx",
+    feature = "pt2",
+    feature = "stablehlo",
+    feature = "tensorflow",
+    feature = "torchscript"
+))]
 mod proto;
 #[cfg(feature = "onnx")]
 mod reader;
-#[cfg_attr(not(feature = "onnx"), allow(dead_code))]
-mod wire;
 
+use crate::protobuf::{Message, Value};
 #[cfg(feature = "onnx")]
 pub(crate) use reader::READER;
-use wire::{Message, Value};
 
 /// Whether the bytes look like a model: a message with a version, a graph and operator sets.
 pub(crate) fn is_onnx(bytes: &[u8]) -> bool {

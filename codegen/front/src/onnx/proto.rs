@@ -3,8 +3,8 @@
 //! What [`Model::parse`] returns borrows the file. Lists that become `Vec`s are charged to a [`Budget`] first: a few bytes of a hostile file can declare a
 //! great many entries.
 
-use super::wire::{floats, ints, Broken, Message, Value};
 use crate::budget::Budget;
+use crate::protobuf::{floats, ints, Broken, Message, Value};
 use kiln_ir::error::Error;
 use std::fmt;
 

@@ -33,15 +33,15 @@ pub(super) fn channel_first(cx: &mut NodeCx<'_, '_, '_>, y: ValueId, rank: usize
 
 /// A window along one axis of an image.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Axis {
+pub(crate) struct Axis {
     /// Elements of the image.
-    pub(super) image: usize,
+    pub(crate) image: usize,
     /// Taps.
-    pub(super) size: usize,
-    pub(super) stride: usize,
-    pub(super) dilation: usize,
+    pub(crate) size: usize,
+    pub(crate) stride: usize,
+    pub(crate) dilation: usize,
     /// Elements in front of the image, and behind it.
-    pub(super) pad: (usize, usize),
+    pub(crate) pad: (usize, usize),
 }
 
 impl Axis {
@@ -51,13 +51,13 @@ impl Axis {
     }
 
     /// How many windows there are.
-    pub(super) fn windows(&self) -> Option<usize> {
+    pub(crate) fn windows(&self) -> Option<usize> {
         let all = self.image.checked_add(self.pad.0)?.checked_add(self.pad.1)?;
         Some(all.checked_sub(self.reach()?)? / self.stride + 1)
     }
 
     /// Lets a window that is larger than its image end beyond it, by less than a stride: ONNX Runtime's poolings have one.
-    pub(super) fn hold(&mut self) {
+    pub(crate) fn hold(&mut self) {
         let Some(all) = self.image.checked_add(self.pad.0).and_then(|all| all.checked_add(self.pad.1)) else {
             return;
         };
@@ -68,7 +68,7 @@ impl Axis {
     }
 
     /// Lets a last window that begins inside the image, or in the padding before it, end beyond.
-    pub(super) fn reach_out(&mut self) {
+    pub(crate) fn reach_out(&mut self) {
         let Some(reach) = self.reach() else { return };
         let room = (self.image + self.pad.0 + self.pad.1).saturating_sub(reach);
         let last = room.div_ceil(self.stride);
@@ -83,13 +83,13 @@ impl Axis {
     }
 
     /// Whether every window has an element of the image in it.
-    pub(super) fn always_inside(&self) -> bool {
+    pub(crate) fn always_inside(&self) -> bool {
         let Some(last) = self.windows().and_then(|windows| windows.checked_sub(1)) else { return false };
         self.pad.0 < self.size && last * self.stride < self.pad.0 + self.image
     }
 
     /// The window of an image, or of a sequence.
-    pub(super) fn window(axes: &[Axis]) -> Window {
+    pub(crate) fn window(axes: &[Axis]) -> Window {
         let rows = Axis { image: 1, size: 1, stride: 1, dilation: 1, pad: (0, 0) };
         let (h, w) = match *axes {
             [h, w] => (h, w),
@@ -212,7 +212,7 @@ pub(super) fn groups(cx: &NodeCx<'_, '_, '_>) -> Lowered<usize> {
 }
 
 /// Adds a convolution of a channel-last image with constant filters \[o, kh, kw, c / groups\].
-pub(super) fn convolution(
+pub(crate) fn convolution(
     cx: &mut NodeCx<'_, '_, '_>,
     image: ValueId,
     filters: ValueId,
@@ -234,7 +234,7 @@ pub(super) fn convolution(
 }
 
 /// As [`convolution`] with filters that are computed at run time.
-pub(super) fn computed_convolution(
+pub(crate) fn computed_convolution(
     cx: &mut NodeCx<'_, '_, '_>,
     image: ValueId,
     filters: ValueId,

@@ -5,6 +5,7 @@ use super::cx::Cx;
 use super::elementwise::{self, of_two};
 use super::slot::{Slot, Tensor};
 use super::{convert, All, Lowered, One, Operators, Refusal};
+use crate::onnx::lower::Transform;
 use kiln_ir::Unary;
 
 pub(super) const OPERATORS: Operators =
@@ -127,9 +128,6 @@ pub(super) fn exponential(cx: &mut Cx<'_, '_, '_>) -> Lowered<Vec<Slot>> {
     result(re, im)
 }
 
-/// Most numbers along an axis that are transformed by a matrix.
-const LONGEST: usize = 2048;
-
 /// fft: along the last axes, each as a product with a matrix.
 fn fft(cx: &mut Cx<'_, '_, '_>) -> Lowered<Vec<Slot>> {
     let kind = cx.word("fft_type");
@@ -158,90 +156,16 @@ fn fft(cx: &mut Cx<'_, '_, '_>) -> Lowered<Vec<Slot>> {
     }
     for axis in order {
         let halves = (kind == "RFFT" || kind == "IRFFT") && axis == last;
-        (re, im) = Transform { axis, n: lengths[axis - first], inverse, halves }.of(cx, re, im)?;
+        let n = lengths[axis - first];
+        let whole = cx.spread(&re)?;
+        let part = im.as_ref().map(|im| cx.spread(im)).transpose()?;
+        let transform = Transform { axis, n, inverse, halves };
+        let (y_re, y_im) = transform.of(&mut cx.means(), whole, part)?;
+        let element = re.element.clone();
+        (re, im) = (cx.whole(y_re, &element), y_im.map(|im| cx.whole(im, &element)));
     }
     match im {
         Some(im) if kind != "IRFFT" => result(re, im),
         _ => Ok(vec![Slot::Tensor(re)]),
-    }
-}
-
-/// A transform of one axis.
-struct Transform {
-    axis: usize,
-    /// Its length.
-    n: usize,
-    inverse: bool,
-    /// Whether one side is real, so that the other has but one half.
-    halves: bool,
-}
-
-impl Transform {
-    fn of(
-        &self,
-        cx: &mut Cx<'_, '_, '_>,
-        re: Tensor,
-        im: Option<Tensor>,
-    ) -> Lowered<(Tensor, Option<Tensor>)> {
-        let &Transform { axis, n, inverse, halves } = self;
-        let half = n / 2 + 1;
-        let (inputs, outputs) = match (halves, inverse) {
-            (true, true) => (half, n),
-            (true, false) => (n, half),
-            _ => (n, n),
-        };
-        malformed_if!(re.dims[axis] != inputs, "its length {n} does not fit {:?}", re.dims);
-        if n > LONGEST {
-            let what = format!("a Fourier transform of {n} numbers cannot be compiled");
-            return Err(Refusal::unsupported(what, format!("use at most {LONGEST} numbers")));
-        }
-        cx.made(8 * inputs * outputs)?;
-        let scale = if inverse { 1.0 / n as f64 } else { 1.0 };
-        let direction = if inverse { 1.0 } else { -1.0 };
-        // Of a half, each number but the first and the middle one stands for two.
-        let weight = |k: usize| match halves && inverse && k != 0 && 2 * k != n {
-            true => 2.0,
-            false => 1.0,
-        };
-        let entry = |j: usize, k: usize, function: fn(f64) -> f64| -> f32 {
-            let angle = 2.0 * std::f64::consts::PI * ((j * k) % n) as f64 / n as f64;
-            (function(direction * angle) * scale * weight(k)) as f32
-        };
-        let matrix = |function: fn(f64) -> f64| -> Vec<f32> {
-            (0..outputs)
-                .flat_map(|j| (0..inputs).map(move |k| (j, k)))
-                .map(|(j, k)| entry(j, k, function))
-                .collect()
-        };
-        let (cos, sin) = (matrix(libm::cos), matrix(libm::sin));
-        let cos = cx.means().float_constant("cosines", &[outputs, inputs], &cos)?;
-        let sin = cx.means().float_constant("sines", &[outputs, inputs], &sin)?;
-        let mut dims = re.dims.clone();
-        dims[axis] = outputs;
-        let element = re.element.clone();
-        let rows = |cx: &mut Cx<'_, '_, '_>, x: &Tensor, matrix| -> Lowered<kiln_ir::ValueId> {
-            let x = cx.spread(x)?;
-            let turned = cx.means().swapped(x, axis)?;
-            cx.means().layer(turned, matrix)
-        };
-        let (mut y_re, mut y_im) = (rows(cx, &re, cos)?, None);
-        if !(inverse && halves) {
-            y_im = Some(rows(cx, &re, sin)?);
-        }
-        if let Some(im) = im {
-            let part = rows(cx, &im, sin)?;
-            y_re = cx.means().difference(y_re, part)?;
-            if let Some(own) = y_im {
-                let part = rows(cx, &im, cos)?;
-                y_im = Some(cx.means().sum(own, part)?);
-            }
-        }
-        let back = |cx: &mut Cx<'_, '_, '_>, y| -> Lowered<Tensor> {
-            let value = cx.means().swapped(y, axis)?;
-            Ok(Tensor::of(value, &dims, &element))
-        };
-        let re = back(cx, y_re)?;
-        let im = y_im.map(|y| back(cx, y)).transpose()?;
-        Ok((re, im))
     }
 }

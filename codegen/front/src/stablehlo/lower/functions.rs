@@ -4,6 +4,7 @@ use super::cx::Cx;
 use super::slot::Tensor;
 use super::{Lowered, One, Operators};
 use crate::onnx::lower::NodeCx;
+pub(super) use crate::onnx::lower::{exponential_less_one, log_of_more};
 use kiln_ir::{Binary, Comparison, Unary, ValueId};
 
 pub(super) const OPERATORS: Operators = &[
@@ -47,30 +48,6 @@ fn cube_root(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<ValueId> {
     let is_sound = cx.both(is_more, is_less)?;
     let y = cx.choice(is_sound, better, guess)?;
     cx.with_sign(y, x)
-}
-
-/// eˣ − 1 = tanh(x / 2) · (eˣ + 1).
-pub(super) fn exponential_less_one(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<ValueId> {
-    let half = cx.times(x, 0.5)?;
-    let (tanh, power) = (cx.tanh(half)?, cx.unary(Unary::Exp, x)?);
-    let (more, less) = (cx.plus(power, 1.0)?, cx.plus(power, -1.0)?);
-    let product = cx.product(tanh, more)?;
-    let (size, one) = (cx.unary(Unary::Abs, x)?, cx.number(x, 1.0)?);
-    let is_near = cx.compared(Comparison::Less, size, one)?;
-    cx.choice(is_near, product, less)
-}
-
-/// log(1 + x) = x · log u / (u − 1), where u is 1 + x as it is rounded.
-pub(super) fn log_of_more(cx: &mut NodeCx<'_, '_, '_>, x: ValueId) -> Lowered<ValueId> {
-    let more = cx.plus(x, 1.0)?;
-    let (log, own) = (cx.unary(Unary::Log, more)?, cx.plus(more, -1.0)?);
-    let quotient = cx.quotient(x, own)?;
-    let product = cx.product(log, quotient)?;
-    let (size, one, zero) = (cx.unary(Unary::Abs, x)?, cx.number(x, 1.0)?, cx.number(x, 0.0)?);
-    let (is_near, is_nothing) =
-        (cx.compared(Comparison::Less, size, one)?, cx.compared(Comparison::Equal, own, zero)?);
-    let y = cx.choice(is_near, product, log)?;
-    cx.choice(is_nothing, x, y)
 }
 
 /// The nearest integer, of two the one farther from zero.

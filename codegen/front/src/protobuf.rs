@@ -4,7 +4,7 @@ use std::fmt;
 
 /// A message that contradicts itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Broken(&'static str);
+pub(crate) struct Broken(&'static str);
 
 impl fmt::Display for Broken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -14,7 +14,7 @@ impl fmt::Display for Broken {
 
 /// A field's contents, as the wire has them.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Value<'a> {
+pub(crate) enum Value<'a> {
     /// Integers and truth values.
     Varint(u64),
     /// Doubles and integers of fixed size.
@@ -27,7 +27,7 @@ pub(super) enum Value<'a> {
 
 impl<'a> Value<'a> {
     /// A message, a text or bytes.
-    pub(super) fn bytes(self) -> Result<&'a [u8], Broken> {
+    pub(crate) fn bytes(self) -> Result<&'a [u8], Broken> {
         match self {
             Value::Bytes(bytes) => Ok(bytes),
             _ => Err(Broken("a number where a message is expected")),
@@ -35,7 +35,7 @@ impl<'a> Value<'a> {
     }
 
     /// An integer.
-    pub(super) fn int(self) -> Result<i64, Broken> {
+    pub(crate) fn int(self) -> Result<i64, Broken> {
         match self {
             Value::Varint(bits) => Ok(bits as i64),
             _ => Err(Broken("an integer is expected")),
@@ -43,7 +43,7 @@ impl<'a> Value<'a> {
     }
 
     /// A float.
-    pub(super) fn float(self) -> Result<f32, Broken> {
+    pub(crate) fn float(self) -> Result<f32, Broken> {
         match self {
             Value::Fixed32(bits) => Ok(f32::from_bits(bits)),
             _ => Err(Broken("a float is expected")),
@@ -53,7 +53,7 @@ impl<'a> Value<'a> {
 
 /// A message: an iterator over its fields, in the order of the file.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Message<'a>(pub(super) &'a [u8]);
+pub(crate) struct Message<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Iterator for Message<'a> {
     type Item = Result<(u32, Value<'a>), Broken>;
@@ -92,7 +92,7 @@ impl<'a> Message<'a> {
     }
 
     /// Takes an integer of seven bits a byte.
-    pub(super) fn varint(&mut self) -> Result<u64, Broken> {
+    pub(crate) fn varint(&mut self) -> Result<u64, Broken> {
         let mut bits = 0u64;
         for shift in (0..64).step_by(7) {
             let [byte] = self.array()?;
@@ -119,7 +119,7 @@ impl<'a> Message<'a> {
 }
 
 /// The elements of a repeated field of integers: packed, or one by one.
-pub(super) fn ints(value: Value<'_>, mut each: impl FnMut(i64) -> Result<(), Broken>) -> Result<(), Broken> {
+pub(crate) fn ints(value: Value<'_>, mut each: impl FnMut(i64) -> Result<(), Broken>) -> Result<(), Broken> {
     match value {
         Value::Bytes(bytes) => {
             let mut packed = Message(bytes);
@@ -133,7 +133,7 @@ pub(super) fn ints(value: Value<'_>, mut each: impl FnMut(i64) -> Result<(), Bro
 }
 
 /// The elements of a repeated field of floats: packed, or one by one.
-pub(super) fn floats(
+pub(crate) fn floats(
     value: Value<'_>,
     mut each: impl FnMut(f32) -> Result<(), Broken>,
 ) -> Result<(), Broken> {
@@ -147,6 +147,18 @@ pub(super) fn floats(
         }
         one => each(one.float()?),
     }
+}
+
+/// Adds a field of bytes.
+pub(crate) fn put(message: &mut Vec<u8>, number: u32, bytes: &[u8]) {
+    for mut bits in [u64::from(number) << 3 | 2, bytes.len() as u64] {
+        while bits >= 0x80 {
+            message.push(bits as u8 | 0x80);
+            bits >>= 7;
+        }
+        message.push(bits as u8);
+    }
+    message.extend_from_slice(bytes);
 }
 
 #[cfg(test)]
