@@ -10,7 +10,6 @@
 //! Tensors of PyTorch are channel-first, as those of ONNX. So operators are lowered by the means of ONNX's ([`NodeCx`](crate::onnx::lower::NodeCx)), and what
 //! means the same becomes the same ops.
 
-mod archive;
 pub(crate) mod export;
 #[cfg(any(feature = "pt2", feature = "torchscript"))]
 mod lower;

@@ -33,15 +33,15 @@ pub(super) fn channel_first(cx: &mut NodeCx<'_, '_, '_>, y: ValueId, rank: usize
 
 /// A window along one axis of an image.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Axis {
+pub(crate) struct Axis {
     /// Elements of the image.
-    pub(super) image: usize,
+    pub(crate) image: usize,
     /// Taps.
-    pub(super) size: usize,
-    pub(super) stride: usize,
-    pub(super) dilation: usize,
+    pub(crate) size: usize,
+    pub(crate) stride: usize,
+    pub(crate) dilation: usize,
     /// Elements in front of the image, and behind it.
-    pub(super) pad: (usize, usize),
+    pub(crate) pad: (usize, usize),
 }
 
 impl Axis {
@@ -89,7 +89,7 @@ impl Axis {
     }
 
     /// The window of an image, or of a sequence.
-    pub(super) fn window(axes: &[Axis]) -> Window {
+    pub(crate) fn window(axes: &[Axis]) -> Window {
         let rows = Axis { image: 1, size: 1, stride: 1, dilation: 1, pad: (0, 0) };
         let (h, w) = match *axes {
             [h, w] => (h, w),
@@ -212,7 +212,7 @@ pub(super) fn groups(cx: &NodeCx<'_, '_, '_>) -> Lowered<usize> {
 }
 
 /// Adds a convolution of a channel-last image with constant filters \[o, kh, kw, c / groups\].
-pub(super) fn convolution(
+pub(crate) fn convolution(
     cx: &mut NodeCx<'_, '_, '_>,
     image: ValueId,
     filters: ValueId,

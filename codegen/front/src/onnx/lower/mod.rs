@@ -48,6 +48,7 @@ use crate::report::Report;
 use crate::{Lowered, Read, Refusal, Summary};
 pub(crate) use call::{Host, Set};
 pub(crate) use cx::NodeCx;
+pub(crate) use image::{convolution, Axis as ImageAxis};
 use kiln_ir::error::Error;
 use kiln_ir::options::Options;
 use kiln_ir::{DType, Graph, Shape, Type, ValueId};
