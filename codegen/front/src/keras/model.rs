@@ -200,8 +200,13 @@ impl<'v> Model<'v> {
 
 /// The name of another object of a class in a list.
 pub(super) fn numbered(used: &mut HashMap<String, usize>, class: &str) -> String {
-    // Keras has a model for what the old files call one.
-    let name = snake_case(if class == "Model" { "Functional" } else { class });
+    // Names in Python of classes that configurations call otherwise.
+    let class = match class {
+        "Model" => "Functional",
+        "GroupQueryAttention" => "GroupedQueryAttention",
+        class => class,
+    };
+    let name = snake_case(class);
     let count = used.entry(name.clone()).or_default();
     *count += 1;
     match *count {

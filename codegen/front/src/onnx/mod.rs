@@ -5,9 +5,21 @@
 
 #[cfg(feature = "onnx")]
 mod external;
-#[cfg(any(feature = "onnx", feature = "pt2", feature = "stablehlo", feature = "torchscript"))]
+#[cfg(any(
+    feature = "keras",
+    feature = "onnx",
+    feature = "pt2",
+    feature = "stablehlo",
+    feature = "torchscript"
+))]
 pub(crate) mod lower;
-#[cfg(any(feature = "onnx", feature = "pt2", feature = "stablehlo", feature = "torchscript"))]
+#[cfg(any(
+    feature = "keras",
+    feature = "onnx",
+    feature = "pt2",
+    feature = "stablehlo",
+    feature = "torchscript"
+))]
 mod proto;
 #[cfg(feature = "onnx")]
 mod reader;

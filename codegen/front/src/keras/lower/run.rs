@@ -76,10 +76,10 @@ pub(super) fn run<'m>(
 
 /// A path in a file.
 pub(super) fn joined(path: &str, rest: &str) -> String {
-    if path.is_empty() {
-        rest.to_owned()
-    } else {
-        format!("{path}/{rest}")
+    match (path, rest) {
+        ("", rest) => rest.to_owned(),
+        (path, "") => path.to_owned(),
+        _ => format!("{path}/{rest}"),
     }
 }
 
