@@ -23,7 +23,7 @@ Examples:
 
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// The model, a .tflite, .onnx, .pt2, .pt or StableHLO file
+    /// The model, a .tflite, .onnx, .pt2, .pt, .keras, .h5 or StableHLO file
     model: PathBuf,
     /// Also show the kernel of each step: its constants, workspace and requantisation
     #[arg(long)]

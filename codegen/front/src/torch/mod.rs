@@ -16,7 +16,5 @@ mod lower;
 #[cfg(any(feature = "pt2", feature = "torchscript"))]
 mod program;
 pub(crate) mod script;
-#[cfg(test)]
-mod testing;
 #[cfg(any(feature = "pt2", feature = "torchscript"))]
 mod weights;

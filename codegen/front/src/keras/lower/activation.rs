@@ -209,7 +209,7 @@ fn prelu(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
     let x = cx.x()?;
     let alpha = cx.weights("", 0)?;
     let order: Vec<usize> = (0..alpha.dims().len()).collect();
-    let alpha = cx.constant("alpha", &alpha, &order, &alpha.dims().to_vec())?;
+    let alpha = cx.constant("alpha", &alpha, &order, alpha.dims())?;
     cx.call("PRelu", &[Some(x), Some(alpha)], &[])
 }
 

@@ -419,7 +419,7 @@ fn additive(cx: &mut Cx<'_, '_, '_>) -> Lowered<Vec<ValueId>> {
     let scale = match cx.flag("use_scale", true) {
         true => {
             let weights = cx.weights("", 0)?;
-            Some(cx.constant("scale", &weights, &[0], &weights.dims().to_vec())?)
+            Some(cx.constant("scale", &weights, &[0], weights.dims())?)
         }
         false => None,
     };

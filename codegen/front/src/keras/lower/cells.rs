@@ -14,7 +14,7 @@ pub(super) enum Cell<'c> {
     Simple(Gates<'c>),
     Lstm(Gates<'c>),
     Gru(Gates<'c>),
-    Images(Images<'c>),
+    Images(Box<Images<'c>>),
     /// One cell on top of another.
     Stack(Vec<Cell<'c>>),
 }
@@ -57,7 +57,7 @@ impl<'c> Cell<'c> {
             "SimpleRNNCell" => Cell::Simple(Gates::read(cx, layer, inner, 1)?),
             "LSTMCell" => Cell::Lstm(Gates::read(cx, layer, inner, 4)?),
             "GRUCell" => Cell::Gru(Gates::read(cx, layer, inner, 3)?),
-            "ConvLSTMCell" => Cell::Images(Images::read(cx, layer, inner)?),
+            "ConvLSTMCell" => Cell::Images(Box::new(Images::read(cx, layer, inner)?)),
             "StackedRNNCells" => {
                 let mut used = HashMap::new();
                 let mut cells = Vec::new();
@@ -171,7 +171,7 @@ impl<'c> Gates<'c> {
         let (&[inputs, columns], &[units, others]) = (kernel.dims(), recurrent.dims()) else {
             return Err(malformed!("its kernel is {:?}", kernel.dims()));
         };
-        let all = gates.checked_mul(units).unwrap_or(usize::MAX);
+        let all = gates.saturating_mul(units);
         malformed_if!(columns != all || others != all || units == 0, "its kernel is {:?}", kernel.dims());
         cx.importer.budget.charge(kernel.ty.bytes() + recurrent.ty.bytes())?;
         let reset_after = config.get("reset_after").flag(!cx.shared.is_old || gates == 3);

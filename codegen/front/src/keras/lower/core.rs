@@ -101,7 +101,7 @@ fn einsum(cx: &mut Cx<'_, '_, '_>, inner: &str, x: ValueId, equation: &str) -> L
     let is_dense = summed.iter().all(is_summed) && [&kept[..], &new[..]].concat() == to;
     if !is_dense || summed.is_empty() {
         let order: Vec<usize> = (0..b.len()).collect();
-        let kernel = cx.constant("kernel", &kernel, &order, &kernel.dims().to_vec())?;
+        let kernel = cx.constant("kernel", &kernel, &order, kernel.dims())?;
         let text = |list: &[char]| list.iter().collect::<String>();
         let equation = format!("{},{}->{}", text(&a), text(&b), text(&to));
         let attributes = [("equation", crate::onnx::lower::Set::Text(&equation))];
