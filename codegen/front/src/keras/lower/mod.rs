@@ -20,6 +20,7 @@ mod merge;
 mod normalise;
 mod ops;
 mod ops_arrange;
+mod ops_reduce;
 mod pool;
 mod recurrent;
 mod reshape;

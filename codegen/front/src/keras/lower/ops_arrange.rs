@@ -2,7 +2,8 @@
 
 use super::arguments::Arg;
 use super::cx::{integers, Cx};
-use super::ops::{axes, operand};
+use super::ops::operand;
+use super::ops_reduce::axes;
 use super::reshape::open_size;
 use super::{All, Layers, Lowered, One, Refusal};
 use crate::keras::value::Value;
