@@ -25,7 +25,7 @@ pub struct Request {
     pub folder: PathBuf,
     /// Name of the board.
     pub board: String,
-    /// The model, a .tflite, .onnx, .pt2, .pt or StableHLO file.
+    /// The model, a .tflite, .onnx, .pt2, .pt, .keras, .h5 or StableHLO file.
     pub model: PathBuf,
     /// What the firmware is built around.
     pub flavour: Flavour,

@@ -18,8 +18,7 @@ pub(crate) fn error(bytes: &[u8]) -> Error {
 
 /// What bytes look like, and what to do about it.
 fn seen(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
-    const OF_KERAS: &str =
-        "load it with tf.keras.models.load_model and convert it with tf.lite.TFLiteConverter.from_keras_model";
+    const OF_KERAS: &str = "save the whole model with model.save(\"name.keras\")";
     let begins = |magic: &[u8]| bytes.starts_with(magic);
     let contains = |text: &[u8]| bytes.get(..4096).unwrap_or(bytes).windows(text.len()).any(|w| w == text);
     Some(match () {
@@ -36,7 +35,7 @@ fn seen(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
         () if begins(&[0x08]) && (contains(b"onnx") || contains(b"pytorch") || contains(&[0x12])) => {
             ("this is probably a damaged ONNX model", "copy or export it again")
         }
-        () if begins(b"\x89HDF") => ("an HDF5 file (Keras)", OF_KERAS),
+        () if begins(b"\x89HDF") => ("a damaged HDF5 file (Keras)", OF_KERAS),
         () if begins(b"PK\x03\x04") && contains(b"/data/weights/") => {
             ("probably a damaged archive of torch.export", "copy it, or save it again with torch.export.save")
         }
@@ -44,7 +43,7 @@ fn seen(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
             "a PyTorch checkpoint: weights without a graph",
             "export the model with torch.export.save (.pt2), torch.jit.save (.pt) or torch.onnx.export",
         ),
-        () if begins(b"PK\x03\x04") => ("a zip archive, perhaps of Keras", OF_KERAS),
+        () if begins(b"PK\x03\x04") => ("a zip archive, perhaps of Keras and damaged", OF_KERAS),
         () if bytes.get(4..6) == Some(b"ET") => (
             "an ExecuTorch program",
             "export the PyTorch model with torch.export.save (.pt2), or with torch.onnx.export",
@@ -63,7 +62,7 @@ mod tests {
         assert!(message(b"").contains("empty"));
         assert!(message(b"\x08\x07\x12\x07pytorch").contains("ONNX"));
         assert!(message(b"\x08\x01\x12\x07").contains("SavedModel"));
-        assert!(message(b"\x89HDF\r\n").contains("from_keras_model"));
+        assert!(message(b"\x89HDF\r\n").contains("model.save(\"name.keras\")"));
         assert!(message(b"PK\x03\x04 config.json").contains("Keras"));
         assert!(message(b"PK\x03\x04 archive/data.pkl").contains("PyTorch checkpoint"));
         assert!(message(b"PK\x03\x04 archive/data.pkl").contains("torch.export.save (.pt2)"));

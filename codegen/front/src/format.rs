@@ -74,6 +74,16 @@ pub const FORMATS: &[Format] = &[
         reader: None,
     },
     Format {
+        name: "Keras",
+        ending: "keras",
+        feature: "keras",
+        is: crate::keras::is_keras,
+        #[cfg(feature = "keras")]
+        reader: Some(&crate::keras::READER),
+        #[cfg(not(feature = "keras"))]
+        reader: None,
+    },
+    Format {
         name: "StableHLO",
         ending: "mlir",
         feature: "stablehlo",

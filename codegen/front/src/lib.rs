@@ -1,7 +1,7 @@
 //! Readers: bytes of a model file to a [`Graph`].
 //!
 //! [`FORMATS`] lists the formats, of which each has a folder here and a Cargo feature. What formats share is beside the folders: `refusal` and
-//! `report` (what cannot be compiled), `transposed` (transposed convolutions), `half` (half precision), `budget` (memory in proportion to the file), `interface` (inputs, outputs, states), and
+//! `report` (what cannot be compiled), `archive` (zip files), `json`, `transposed` (transposed convolutions), `half` (half precision), `budget` (memory in proportion to the file), `interface` (inputs, outputs, states), and
 //! [`Summary`] (what a file contains).
 
 // Without some formats, not all that they share is used.
@@ -10,12 +10,16 @@
 #[macro_use]
 mod refusal;
 
+mod archive;
 pub(crate) mod budget;
 mod external;
 mod foreign;
 mod format;
 mod half;
 mod interface;
+#[cfg(any(feature = "keras", feature = "pt2"))]
+mod json;
+mod keras;
 pub mod onnx;
 mod protobuf;
 pub(crate) mod report;

@@ -3,7 +3,7 @@
 /// A model at a glance, for people. Counts saturate.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {
-    /// The file's format: `TensorFlow Lite`, `ONNX`, `PyTorch` or `TorchScript`.
+    /// The file's format: `TensorFlow Lite`, `ONNX`, `PyTorch`, `Keras` or another one of [`FORMATS`](crate::FORMATS).
     pub format: &'static str,
     /// What the converter or author wrote about it, or the program that wrote the file.
     pub description: String,

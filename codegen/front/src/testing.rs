@@ -16,3 +16,38 @@ impl Random {
         (self.next() % n.max(1) as u64) as usize
     }
 }
+
+/// A zip file with these files, stored as they are.
+pub(crate) fn zip(files: &[(String, Vec<u8>)]) -> Vec<u8> {
+    let (mut bytes, mut directory) = (Vec::new(), Vec::new());
+    let short = |list: &mut Vec<u8>, number: usize| list.extend((number as u16).to_le_bytes());
+    let long = |list: &mut Vec<u8>, number: usize| list.extend((number as u32).to_le_bytes());
+    for (name, data) in files {
+        let header = bytes.len();
+        bytes.extend(b"PK\x03\x04");
+        bytes.extend([0; 14]);
+        directory.extend(b"PK\x01\x02");
+        directory.extend([0; 16]);
+        for list in [&mut bytes, &mut directory] {
+            long(list, data.len());
+            long(list, data.len());
+            short(list, name.len());
+            short(list, 0);
+        }
+        directory.extend([0; 10]);
+        long(&mut directory, header);
+        bytes.extend(name.as_bytes());
+        bytes.extend(data);
+        directory.extend(name.as_bytes());
+    }
+    let at = bytes.len();
+    bytes.extend(&directory);
+    bytes.extend(b"PK\x05\x06");
+    bytes.extend([0; 4]);
+    short(&mut bytes, files.len());
+    short(&mut bytes, files.len());
+    long(&mut bytes, directory.len());
+    long(&mut bytes, at);
+    short(&mut bytes, 0);
+    bytes
+}

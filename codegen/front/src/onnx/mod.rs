@@ -5,21 +5,9 @@
 
 #[cfg(feature = "onnx")]
 mod external;
-#[cfg(any(
-    feature = "onnx",
-    feature = "pt2",
-    feature = "stablehlo",
-    feature = "tensorflow",
-    feature = "torchscript"
-))]
+#[cfg(feature = "vocabulary")]
 pub(crate) mod lower;
-#[cfg(any(
-    feature = "onnx",
-    feature = "pt2",
-    feature = "stablehlo",
-    feature = "tensorflow",
-    feature = "torchscript"
-))]
+#[cfg(feature = "vocabulary")]
 mod proto;
 #[cfg(feature = "onnx")]
 mod reader;

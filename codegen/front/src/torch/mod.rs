@@ -10,14 +10,11 @@
 //! Tensors of PyTorch are channel-first, as those of ONNX. So operators are lowered by the means of ONNX's ([`NodeCx`](crate::onnx::lower::NodeCx)), and what
 //! means the same becomes the same ops.
 
-mod archive;
 pub(crate) mod export;
 #[cfg(any(feature = "pt2", feature = "torchscript"))]
 mod lower;
 #[cfg(any(feature = "pt2", feature = "torchscript"))]
 mod program;
 pub(crate) mod script;
-#[cfg(test)]
-mod testing;
 #[cfg(any(feature = "pt2", feature = "torchscript"))]
 mod weights;

@@ -9,8 +9,6 @@ mod inputs;
 #[cfg(feature = "pt2")]
 mod inspect;
 #[cfg(feature = "pt2")]
-mod json;
-#[cfg(feature = "pt2")]
 mod outputs;
 #[cfg(feature = "pt2")]
 mod program;
@@ -25,7 +23,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
-use super::archive::Archive;
+use crate::archive::Archive;
 #[cfg(feature = "pt2")]
 pub(crate) use reader::READER;
 

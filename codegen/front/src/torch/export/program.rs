@@ -1,6 +1,6 @@
 //! The program of an archive: typed views of its JSON, as `torch/_export/serde/schema.py` defines it. What Kiln does not look at is not kept.
 
-use super::json::{Json, Parsed};
+use crate::json::{Json, Parsed};
 use crate::torch::lower::short;
 use crate::torch::program::{Arg, Named, Node, Size, SymInt, TensorMeta};
 use std::collections::HashMap;

@@ -1,11 +1,11 @@
 //! The reader of exported programs, as the table of formats has it.
 
-use super::json::{Json, Parsed};
 use super::program::Program;
 use super::store::Store;
 use super::{import, OLD_PROGRAM};
+use crate::archive::{Archive, Entry};
 use crate::budget::Budget;
-use crate::torch::archive::{Archive, Entry};
+use crate::json::{Json, Parsed};
 use crate::torch::lower;
 use crate::{Read, Reader, Summary};
 use kiln_ir::error::{Error, Problem};

@@ -2,8 +2,8 @@
 
 use super::program::{Weight, WeightKind, Weights};
 use super::reader::parsed;
+use crate::archive::Archive;
 use crate::budget::Budget;
-use crate::torch::archive::Archive;
 use crate::torch::program::Size;
 use crate::torch::weights::{stored, view};
 use crate::{Lowered, Refusal};

@@ -1,6 +1,6 @@
 //! Little archives for tests, as torch.export.save writes them.
 
-use crate::torch::testing::zip;
+use crate::testing::zip;
 use std::fmt::Write;
 
 /// A program that is being written.

@@ -1,8 +1,8 @@
 //! Archives that are made here: what they become, what is said of those that cannot be read, and damaged ones.
 
 use super::testing::{history, image, layer, Net};
+use crate::testing::zip;
 use crate::testing::Random;
-use crate::torch::testing::zip;
 use crate::{inspect, read, read_with};
 use kiln_interp::Machine;
 use kiln_ir::error::Error;

@@ -33,9 +33,9 @@ mod tests;
 #[cfg(feature = "torchscript")]
 mod types;
 
-use super::archive::Archive;
 #[cfg(feature = "torchscript")]
 use super::lower::short;
+use crate::archive::Archive;
 #[cfg(feature = "torchscript")]
 pub(crate) use reader::READER;
 

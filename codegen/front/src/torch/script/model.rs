@@ -2,8 +2,8 @@
 
 use super::code::{Code, File};
 use super::pickle::{Id, Item, Pickle};
+use crate::archive::Archive;
 use crate::budget::Budget;
-use crate::torch::archive::Archive;
 use crate::torch::program::{Size, TensorMeta};
 use crate::torch::weights::{stored, view};
 use crate::{Lowered, Refusal};

@@ -1,6 +1,6 @@
 //! Little archives for tests, as torch.jit.save writes them.
 
-use crate::torch::testing::zip;
+use crate::testing::zip;
 
 /// A module that is being written.
 #[derive(Default)]

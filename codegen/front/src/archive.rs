@@ -1,24 +1,24 @@
-//! The directory of a zip file, and the files in it. PyTorch stores weights as they are. Only text is compressed, and what it becomes is charged to a budget.
+//! The directory of a zip file, and the files in it. PyTorch and Keras store weights as they are. Only text is compressed, and what it becomes is charged to a budget.
 
-#[cfg(feature = "torchscript")]
+#[cfg(any(feature = "keras", feature = "torchscript"))]
 use crate::budget::Budget;
-#[cfg(feature = "torchscript")]
+#[cfg(any(feature = "keras", feature = "torchscript"))]
 use kiln_ir::error::Error;
-#[cfg(feature = "torchscript")]
+#[cfg(any(feature = "keras", feature = "torchscript"))]
 use miniz_oxide::inflate::decompress_to_vec_with_limit;
-#[cfg(feature = "torchscript")]
+#[cfg(any(feature = "keras", feature = "torchscript"))]
 use std::borrow::Cow;
 
 /// A zip file.
-pub(super) struct Archive<'a> {
+pub(crate) struct Archive<'a> {
     bytes: &'a [u8],
     entries: Vec<Entry<'a>>,
 }
 
 /// A file in it.
 #[derive(Clone, Copy)]
-pub(super) struct Entry<'a> {
-    pub(super) name: &'a str,
+pub(crate) struct Entry<'a> {
+    pub(crate) name: &'a str,
     method: Method,
     size: usize,
     /// Its size in the archive.
@@ -45,7 +45,7 @@ const LONGEST_COMMENT: usize = 0xFFFF;
 
 impl<'a> Archive<'a> {
     /// Reads the directory; `None` for what is no zip file, or a damaged one.
-    pub(super) fn open(bytes: &'a [u8]) -> Option<Self> {
+    pub(crate) fn open(bytes: &'a [u8]) -> Option<Self> {
         if !bytes.starts_with(FILE.0) {
             return None;
         }
@@ -80,7 +80,7 @@ impl<'a> Archive<'a> {
     }
 
     /// The file whose name ends so, behind a slash.
-    pub(super) fn ending(&self, end: &str) -> Option<Entry<'a>> {
+    pub(crate) fn ending(&self, end: &str) -> Option<Entry<'a>> {
         let is_it = |entry: &&Entry<'a>| match entry.name.strip_suffix(end) {
             Some(folder) => folder.is_empty() || folder.ends_with('/'),
             None => false,
@@ -89,7 +89,7 @@ impl<'a> Archive<'a> {
     }
 
     /// The programs: `models/NAME.json`.
-    pub(super) fn programs(&self) -> impl Iterator<Item = Entry<'a>> + use<'_, 'a> {
+    pub(crate) fn programs(&self) -> impl Iterator<Item = Entry<'a>> + use<'_, 'a> {
         let is_program = |entry: &&Entry<'a>| {
             let Some((folder, name)) = entry.name.rsplit_once('/') else { return false };
             name.ends_with(".json") && (folder == "models" || folder.ends_with("/models"))
@@ -98,17 +98,17 @@ impl<'a> Archive<'a> {
     }
 
     /// The bytes of a file; what is wrong otherwise.
-    pub(super) fn read(&self, entry: Entry<'a>) -> Result<&'a [u8], String> {
+    pub(crate) fn read(&self, entry: Entry<'a>) -> Result<&'a [u8], String> {
         let name = entry.name;
         if entry.method != Method::Stored {
-            return Err(format!("\"{name}\" in the archive is compressed, which PyTorch does only to text"));
+            return Err(format!("\"{name}\" in the archive is compressed, which only text may be"));
         }
         self.data(entry, entry.size).ok_or_else(|| format!("\"{name}\" lies outside of the archive"))
     }
 
     /// The bytes of a file that may be compressed.
-    #[cfg(feature = "torchscript")]
-    pub(super) fn text(&self, entry: Entry<'a>, budget: &mut Budget) -> Result<Cow<'a, [u8]>, Error> {
+    #[cfg(any(feature = "keras", feature = "torchscript"))]
+    pub(crate) fn text(&self, entry: Entry<'a>, budget: &mut Budget) -> Result<Cow<'a, [u8]>, Error> {
         if entry.method != Method::Deflated {
             let bytes = self.read(entry).map_err(|what| Error::malformed("archive", what))?;
             return Ok(Cow::Borrowed(bytes));
@@ -135,13 +135,13 @@ impl<'a> Archive<'a> {
     }
 
     /// Whether it holds a module with code: `NAME/data.pkl`, and files in `NAME/code/`.
-    pub(super) fn has_code(&self) -> bool {
+    pub(crate) fn has_code(&self) -> bool {
         self.root().is_some_and(|root| self.entries.iter().any(|entry| is_code(root, entry.name)))
     }
 
     /// The files with code, with their names from `code/` on.
-    #[cfg(feature = "torchscript")]
-    pub(super) fn code(&self) -> impl Iterator<Item = (Entry<'a>, &'a str)> + use<'_, 'a> {
+    #[cfg(any(feature = "keras", feature = "torchscript"))]
+    pub(crate) fn code(&self) -> impl Iterator<Item = (Entry<'a>, &'a str)> + use<'_, 'a> {
         let root = self.root().unwrap_or_default();
         let of_root = move |entry: &&Entry<'a>| is_code(root, entry.name);
         self.entries.iter().filter(of_root).map(move |entry| (*entry, &entry.name[root.len()..]))

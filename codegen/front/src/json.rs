@@ -3,34 +3,34 @@
 use std::borrow::Cow;
 
 /// Why a text cannot be read, and where.
-pub(super) struct Broken {
-    pub(super) at: usize,
-    pub(super) what: &'static str,
+pub(crate) struct Broken {
+    pub(crate) at: usize,
+    pub(crate) what: &'static str,
 }
 
-pub(super) type Parsed<T> = Result<T, Broken>;
+pub(crate) type Parsed<T> = Result<T, Broken>;
 
 /// Bytes of what is read for each byte of text, and for every text.
 const PER_BYTE: usize = 12;
 const BASE: usize = 16 << 10;
 
 /// A text, of which the first part has been read.
-pub(super) struct Json<'a> {
+pub(crate) struct Json<'a> {
     text: &'a [u8],
     at: usize,
     left: usize,
 }
 
 impl<'a> Json<'a> {
-    pub(super) fn new(text: &'a [u8]) -> Self {
+    pub(crate) fn new(text: &'a [u8]) -> Self {
         Json { text, at: 0, left: text.len().saturating_mul(PER_BYTE).saturating_add(BASE) }
     }
 
-    pub(super) fn broken<T>(&self, what: &'static str) -> Parsed<T> {
+    pub(crate) fn broken<T>(&self, what: &'static str) -> Parsed<T> {
         Err(Broken { at: self.at, what })
     }
 
-    fn charge(&mut self, bytes: usize) -> Parsed<()> {
+    pub(crate) fn charge(&mut self, bytes: usize) -> Parsed<()> {
         match self.left.checked_sub(bytes) {
             Some(left) => self.left = left,
             None => return self.broken("it declares more than a file of its size can contain"),
@@ -39,7 +39,7 @@ impl<'a> Json<'a> {
     }
 
     /// The next byte that is no space.
-    fn peek(&mut self) -> Option<u8> {
+    pub(crate) fn peek(&mut self) -> Option<u8> {
         while self.text.get(self.at).is_some_and(u8::is_ascii_whitespace) {
             self.at += 1;
         }
@@ -55,17 +55,17 @@ impl<'a> Json<'a> {
     }
 
     /// Whether nothing is left.
-    pub(super) fn ends(&mut self) -> bool {
+    pub(crate) fn ends(&mut self) -> bool {
         self.peek().is_none()
     }
 
     /// Reads `null`, if it is next.
-    pub(super) fn is_null(&mut self) -> bool {
+    pub(crate) fn is_null(&mut self) -> bool {
         self.takes(b"null")
     }
 
     /// Reads an object: for each key, the function reads the value.
-    pub(super) fn object(&mut self, mut each: impl FnMut(&str, &mut Self) -> Parsed<()>) -> Parsed<()> {
+    pub(crate) fn object(&mut self, mut each: impl FnMut(&str, &mut Self) -> Parsed<()>) -> Parsed<()> {
         if !self.takes(b"{") {
             return self.broken("an object is wanted");
         }
@@ -88,7 +88,7 @@ impl<'a> Json<'a> {
     }
 
     /// Reads an object that has one key, which says what the value is. Old files write all keys, of which the others are null.
-    pub(super) fn union<T>(&mut self, mut of: impl FnMut(&str, &mut Self) -> Parsed<T>) -> Parsed<T> {
+    pub(crate) fn union<T>(&mut self, mut of: impl FnMut(&str, &mut Self) -> Parsed<T>) -> Parsed<T> {
         let mut found = None;
         self.object(|key, json| {
             if found.is_some() || json.is_null() {
@@ -104,7 +104,7 @@ impl<'a> Json<'a> {
     }
 
     /// Reads a list: the function reads each element.
-    pub(super) fn list<T>(&mut self, mut each: impl FnMut(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
+    pub(crate) fn list<T>(&mut self, mut each: impl FnMut(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
         let mut list = Vec::new();
         self.elements(|json| {
             json.charge(2 * size_of::<T>())?;
@@ -133,7 +133,7 @@ impl<'a> Json<'a> {
     }
 
     /// Reads an object whose keys are names: the function reads each value.
-    pub(super) fn map<T>(
+    pub(crate) fn map<T>(
         &mut self,
         mut each: impl FnMut(&mut Self) -> Parsed<T>,
     ) -> Parsed<std::collections::HashMap<String, T>> {
@@ -147,7 +147,7 @@ impl<'a> Json<'a> {
     }
 
     /// Reads a text.
-    pub(super) fn string(&mut self) -> Parsed<Cow<'a, str>> {
+    pub(crate) fn string(&mut self) -> Parsed<Cow<'a, str>> {
         if !self.takes(b"\"") {
             return self.broken("a text is wanted");
         }
@@ -201,14 +201,14 @@ impl<'a> Json<'a> {
     }
 
     /// Reads a text to keep.
-    pub(super) fn text(&mut self) -> Parsed<String> {
+    pub(crate) fn text(&mut self) -> Parsed<String> {
         let text = self.string()?.into_owned();
         self.charge(text.len())?;
         Ok(text)
     }
 
     /// Reads a text, or null.
-    pub(super) fn optional_text(&mut self) -> Parsed<Option<String>> {
+    pub(crate) fn optional_text(&mut self) -> Parsed<Option<String>> {
         match self.is_null() {
             true => Ok(None),
             false => self.text().map(Some),
@@ -216,7 +216,7 @@ impl<'a> Json<'a> {
     }
 
     /// The characters of a number or word.
-    fn word(&mut self) -> &'a str {
+    pub(crate) fn word(&mut self) -> &'a str {
         self.peek();
         let rest = self.text.get(self.at..).unwrap_or_default();
         let is_inside = |c: &&u8| c.is_ascii_alphanumeric() || matches!(c, b'+' | b'-' | b'.');
@@ -226,7 +226,7 @@ impl<'a> Json<'a> {
     }
 
     /// Reads a whole number.
-    pub(super) fn integer(&mut self) -> Parsed<i64> {
+    pub(crate) fn integer(&mut self) -> Parsed<i64> {
         match self.word().parse() {
             Ok(number) => Ok(number),
             Err(_) => self.broken("a whole number is wanted"),
@@ -234,7 +234,7 @@ impl<'a> Json<'a> {
     }
 
     /// Reads a number, which is a text or a word where JSON has none for it: `Infinity`.
-    pub(super) fn float(&mut self) -> Parsed<f64> {
+    pub(crate) fn float(&mut self) -> Parsed<f64> {
         let word = match self.peek() {
             Some(b'"') => self.string()?,
             _ => Cow::Borrowed(self.word()),
@@ -246,7 +246,7 @@ impl<'a> Json<'a> {
     }
 
     /// Reads a truth value.
-    pub(super) fn truth(&mut self) -> Parsed<bool> {
+    pub(crate) fn truth(&mut self) -> Parsed<bool> {
         match self.word() {
             "true" => Ok(true),
             "false" => Ok(false),
@@ -255,7 +255,7 @@ impl<'a> Json<'a> {
     }
 
     /// Leaves out a value, however deep.
-    pub(super) fn skip(&mut self) -> Parsed<()> {
+    pub(crate) fn skip(&mut self) -> Parsed<()> {
         let mut depth = 0usize;
         loop {
             match self.peek() {
