@@ -12,6 +12,7 @@ mod refusal;
 
 pub(crate) mod budget;
 mod external;
+mod flatbuffer;
 mod foreign;
 mod format;
 mod half;
@@ -24,6 +25,7 @@ mod summary;
 mod testing;
 pub mod tflite;
 mod torch;
+mod tosa;
 mod transposed;
 
 pub use external::{External, Fetch};

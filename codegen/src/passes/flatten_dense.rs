@@ -5,7 +5,7 @@
 //! reads its operand faster.
 
 use super::rewrite::{each_reshaped, Reshaped};
-use crate::ir::{Graph, Layout, NodeId, Op, Padding, Rescale, Window};
+use crate::ir::{Graph, Layout, NodeId, Op, Padding, Window};
 
 /// Runs the pass.
 pub fn run(graph: &mut Graph) -> bool {
@@ -15,10 +15,6 @@ pub fn run(graph: &mut Graph) -> bool {
 fn as_convolution(graph: &mut Graph, id: NodeId) -> Option<Reshaped> {
     let node = graph.node(id);
     let Op::Dense { rescale, clamp } = &node.op else { return None };
-    // Convolutions do not round so.
-    if matches!(rescale, Rescale::Once(_)) {
-        return None;
-    }
     let &[vector, weights, ..] = node.operands.as_slice() else { return None };
     let flat = graph.producer(vector).map(|id| graph.node(id)).filter(|n| matches!(n.op, Op::Reshape {}))?;
     let &image = flat.operands.first()?;

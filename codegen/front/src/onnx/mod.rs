@@ -5,9 +5,21 @@
 
 #[cfg(feature = "onnx")]
 mod external;
-#[cfg(any(feature = "onnx", feature = "pt2", feature = "stablehlo", feature = "torchscript"))]
+#[cfg(any(
+    feature = "onnx",
+    feature = "pt2",
+    feature = "stablehlo",
+    feature = "torchscript",
+    feature = "tosa"
+))]
 pub(crate) mod lower;
-#[cfg(any(feature = "onnx", feature = "pt2", feature = "stablehlo", feature = "torchscript"))]
+#[cfg(any(
+    feature = "onnx",
+    feature = "pt2",
+    feature = "stablehlo",
+    feature = "torchscript",
+    feature = "tosa"
+))]
 mod proto;
 #[cfg(feature = "onnx")]
 mod reader;

@@ -52,6 +52,7 @@ use kiln_ir::error::Error;
 use kiln_ir::options::Options;
 use kiln_ir::{DType, Graph, Shape, Type, ValueId};
 pub(crate) use normalise::{inverse_root, normal, scaled};
+pub(crate) use quantise_dynamic::product as integer_product;
 use std::collections::HashMap;
 pub(crate) use tensor::check_size;
 
