@@ -8,6 +8,7 @@
 mod activation;
 mod attention;
 mod attributes;
+pub(crate) mod bits;
 mod build;
 mod call;
 mod classical;

@@ -2,15 +2,15 @@
 
 use super::cx::Cx;
 use super::{Lowered, One, Operators};
-use crate::onnx::lower::Set;
+use crate::onnx::lower::bits;
 use kiln_ir::{Binary, Comparison, DType, Reduction, ValueId};
 
 pub(super) const OPERATORS: Operators = &[
     ("ARITHMETIC_RIGHT_SHIFT", One(right_shift)),
-    ("BITWISE_AND", One(|cx| called(cx, "BitwiseAnd"))),
+    ("BITWISE_AND", One(|cx| combined(cx, '*'))),
     ("BITWISE_NOT", One(not)),
-    ("BITWISE_OR", One(|cx| called(cx, "BitwiseOr"))),
-    ("BITWISE_XOR", One(|cx| called(cx, "BitwiseXor"))),
+    ("BITWISE_OR", One(|cx| combined(cx, '+'))),
+    ("BITWISE_XOR", One(|cx| combined(cx, '-'))),
     ("CLZ", One(leading_zeros)),
     ("LOGICAL_LEFT_SHIFT", One(left_shift)),
     ("LOGICAL_RIGHT_SHIFT", One(logical_right_shift)),
@@ -22,10 +22,11 @@ fn operands(cx: &mut Cx<'_, '_, '_>) -> Lowered<Vec<ValueId>> {
     values.into_iter().map(|value| cx.plain(value)).collect()
 }
 
-/// An ONNX operator of the same meaning.
-fn called(cx: &mut Cx<'_, '_, '_>, operator: &str) -> Lowered<ValueId> {
-    let both: Vec<Option<ValueId>> = operands(cx)?.into_iter().map(Some).collect();
-    cx.means().call(operator, &both, &[] as &[(&str, Set<'_>)])
+/// What becomes of each two bits.
+fn combined(cx: &mut Cx<'_, '_, '_>, sign: char) -> Lowered<ValueId> {
+    let &[x, y] = &*operands(cx)? else { return Err(malformed!("two operands wanted")) };
+    let width = 8 * cx.ty(x).dtype.size() as u32;
+    bits::combined(&mut cx.means(), x, y, sign, width)
 }
 
 /// −1 − x.

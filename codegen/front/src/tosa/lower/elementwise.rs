@@ -3,7 +3,7 @@
 use super::cx::{broken, Cx};
 use super::lazy::{Kind, Pair, Single};
 use super::{Kept, Lowered, One, Operators, Refusal, Slot};
-use kiln_ir::{Binary, Clamp, Comparison, DType, Op, Real, Rescale, Shape, Unary, ValueId};
+use kiln_ir::{Binary, Clamp, Comparison, DType, Data, Op, Real, Rescale, Shape, Unary, ValueId};
 
 pub(super) const OPERATORS: Operators = &[
     ("ABS", Kept(abs)),
@@ -177,7 +177,7 @@ fn clamp(cx: &mut Cx<'_, '_, '_>) -> Lowered<Slot> {
     let (lo, hi) = (cx.operator.bytes(0).map_err(broken)?, cx.operator.bytes(1).map_err(broken)?);
     if let Some(id) = cx.lazy(0).filter(|id| cx.is_expression(*id)) {
         let dims = cx.operand_dims(0)?;
-        let (lo, hi) = (integer(lo)?, integer(hi)?);
+        let (lo, hi) = (integer(lo, DType::I32)?, integer(hi, DType::I32)?);
         malformed_if!(lo > hi, "its bounds are {lo} and {hi}");
         return cx.kept(Kind::Single(Single::Clamp(lo, hi), id), &dims, DType::I32);
     }
@@ -192,8 +192,7 @@ fn clamp(cx: &mut Cx<'_, '_, '_>) -> Lowered<Slot> {
         let clamp = Clamp::Float { lo: Real(lo), hi: Real(hi) };
         return cx.means().add_like(Op::Clip { clamp }, &[x], &dims).map(Slot::Value);
     }
-    let (least, most) = dtype.int_range().unwrap_or((0, 0));
-    let (lo, hi) = (integer(lo)?.clamp(least, most), integer(hi)?.clamp(least, most));
+    let (lo, hi) = (integer(lo, dtype)?, integer(hi, dtype)?);
     malformed_if!(lo > hi, "its bounds are {lo} and {hi}");
     if !matches!(dtype, DType::I8 | DType::I16 | DType::I32) {
         return Err(Refusal::unsupported(
@@ -205,15 +204,10 @@ fn clamp(cx: &mut Cx<'_, '_, '_>) -> Lowered<Slot> {
     cx.means().add_like(Op::Clip { clamp }, &[x], &dims).map(Slot::Value)
 }
 
-/// A signed integer of all its bytes.
-fn integer(bytes: &[u8]) -> Lowered<i64> {
-    let sign = match bytes.last() {
-        Some(last) if last & 0x80 != 0 => 0xff,
-        Some(_) => 0,
-        None => return Err(malformed!("a bound is missing")),
-    };
-    let at = |k: usize| bytes.get(k).copied().unwrap_or(sign);
-    Ok(i64::from_le_bytes([0, 1, 2, 3, 4, 5, 6, 7].map(at)))
+/// A bound of that type. Bytes behind it do not count.
+fn integer(bytes: &[u8], dtype: DType) -> Lowered<i64> {
+    let own = bytes.get(..dtype.size()).map(|own| Data::new(own).to_ints(dtype));
+    own.and_then(|own| own.first().copied()).ok_or_else(|| malformed!("a bound is missing"))
 }
 
 /// A bound of the operand's type in the file.

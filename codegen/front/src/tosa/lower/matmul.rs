@@ -8,7 +8,7 @@ use super::{Kept, Lowered, Operators, Slot};
 use crate::onnx::lower::integer_product;
 use kiln_ir::{Clamp, DType, Op, Rescale, Type, ValueId, Window};
 
-pub(super) const OPERATORS: Operators = &[("MATMUL", Kept(matmul))];
+pub(super) const OPERATORS: Operators = &[("MATMUL", Kept(matmul)), ("MATMUL_T", Kept(matmul_t))];
 
 /// A product of stored bytes.
 #[derive(Clone, Debug)]
@@ -18,9 +18,24 @@ pub(super) struct Product {
     zeros: [i64; 2],
 }
 
+/// MATMUL_T: matrices \[n, h, c\] and \[n, w, c\], of which the second may be one for all.
+fn matmul_t(cx: &mut Cx<'_, '_, '_>) -> Lowered<Slot> {
+    let (a, b) = (cx.value(0)?, cx.value(1)?);
+    let (&[n, ..], &[_, w, c]) = (&*cx.dims(a), &*cx.dims(b)) else {
+        return Err(malformed!("{} and {} cannot be multiplied", cx.ty(a), cx.ty(b)));
+    };
+    let turned = cx.means().transposed(b, &[0, 2, 1])?;
+    let b = cx.means().repeated(turned, &[n, c, w])?;
+    of_matrices(cx, a, b)
+}
+
 /// MATMUL.
 fn matmul(cx: &mut Cx<'_, '_, '_>) -> Lowered<Slot> {
     let (a, b) = (cx.value(0)?, cx.value(1)?);
+    of_matrices(cx, a, b)
+}
+
+fn of_matrices(cx: &mut Cx<'_, '_, '_>, a: ValueId, b: ValueId) -> Lowered<Slot> {
     let zeros = [cx.zero_point(2)?, cx.zero_point(3)?];
     let (&[n, h, c], &[own, depth, w]) = (&*cx.dims(a), &*cx.dims(b)) else {
         return Err(malformed!("{} and {} cannot be multiplied", cx.ty(a), cx.ty(b)));

@@ -77,7 +77,8 @@ fn arg_max(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
     let mut dims = cx.dims(x);
     let axis = cx.axis(0, dims.len())?;
     dims.remove(axis);
-    cx.means().add(Op::ArgReduce { axis, largest: true }, &[x], Type::plain(DType::I32, &dims))
+    let dtype = cx.result_dtype(0)?;
+    cx.means().add(Op::ArgReduce { axis, largest: true }, &[x], Type::plain(dtype, &dims))
 }
 
 impl Cx<'_, '_, '_> {
