@@ -6,6 +6,7 @@ use super::lazy::Kind;
 use super::scale::computed_weights;
 use super::{transposed, Kept, Lowered, Operators, Slot};
 use kiln_ir::{Clamp, DType, Data, Op, Padding, Rescale, Type, ValueId, Window};
+use std::rc::Rc;
 
 pub(super) const OPERATORS: Operators = &[
     ("CONV2D", Kept(conv)),
@@ -155,21 +156,15 @@ fn float(cx: &mut Cx<'_, '_, '_>, of: &Filtering, dims: [usize; 4]) -> Lowered<V
 }
 
 fn integers(cx: &mut Cx<'_, '_, '_>, of: &Filtering, dims: [usize; 4]) -> Lowered<Slot> {
-    let data = |cx: &mut Cx<'_, '_, '_>, x: ValueId| -> Lowered<Vec<i64>> {
-        let (dtype, data) = (cx.ty(x).dtype, cx.data(x));
-        malformed_if!(dtype == DType::F32, "weights {} of integers", cx.ty(x));
-        cx.importer.means.budget.charge(cx.ty(x).shape.numel())?;
-        data.map(|data| data.to_ints(dtype)).ok_or_else(computed_weights)
-    };
-    let (mut filters, bias) = (data(cx, of.filters)?, data(cx, of.bias)?);
-    for w in &mut filters {
-        *w -= of.zeros[1];
-    }
+    let filters = centred(cx, of.filters, of.zeros[1])?;
+    let (dtype, data) = (cx.ty(of.bias).dtype, cx.data(of.bias));
+    malformed_if!(dtype == DType::F32, "a bias {} of integers", cx.ty(of.bias));
+    let bias = data.map(|data| data.to_ints(dtype)).ok_or_else(computed_weights)?;
     let filter_dims = <[usize; 4]>::try_from(cx.dims(of.filters)).map_err(|_| malformed!("weights"))?;
     let sums = Sums {
         image: of.image,
         zero: of.zeros[0],
-        filters: filters.into(),
+        filters,
         filter_dims,
         bias: bias.into(),
         window: of.window,
@@ -181,6 +176,16 @@ fn integers(cx: &mut Cx<'_, '_, '_>, of: &Filtering, dims: [usize; 4]) -> Lowere
     let result = shape_behind(&dims, &of.then);
     let dtype = if cx.ty(of.image).dtype == DType::I16 { DType::I64 } else { DType::I32 };
     cx.kept(Kind::Sums(Box::new(sums)), &result, dtype)
+}
+
+/// Constant weights of bytes, less their zero point.
+fn centred(cx: &mut Cx<'_, '_, '_>, weights: ValueId, zero: i64) -> Lowered<Rc<[i16]>> {
+    let ty = cx.ty(weights).clone();
+    malformed_if!(ty.dtype != DType::I8, "weights {ty} of integers");
+    let zero = i8::try_from(zero).map_err(|_| malformed!("weights of a zero point {zero}"))?;
+    let data = cx.data(weights).ok_or_else(computed_weights)?;
+    cx.importer.means.budget.charge(4 * ty.bytes())?;
+    Ok(data.bytes().iter().map(|&byte| i16::from(byte as i8) - i16::from(zero)).collect())
 }
 
 /// The shape that is left behind all moves.

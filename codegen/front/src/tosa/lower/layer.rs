@@ -14,7 +14,7 @@ pub(super) struct Sums {
     /// The stored value of 0.
     pub(super) zero: i64,
     /// Filters \[o, kh, kw, c / groups\], less their zero point.
-    pub(super) filters: Rc<[i64]>,
+    pub(super) filters: Rc<[i16]>,
     pub(super) filter_dims: [usize; 4],
     /// One for each filter.
     pub(super) bias: Rc<[i64]>,
@@ -43,9 +43,9 @@ impl Sums {
         let (lo, hi) = dtype.int_range().unwrap_or((0, 0));
         let (lo, hi) = ((lo - self.zero).min(0), (hi - self.zero).max(0));
         let filter = self.filter_dims[1..].iter().product::<usize>().max(1);
-        let of = |(filter, &bias): (&[i64], &i64)| {
+        let of = |(filter, &bias): (&[i16], &i64)| {
             filter.iter().fold((bias, bias), |(least, most), &w| {
-                let (a, b) = (w.saturating_mul(lo), w.saturating_mul(hi));
+                let (a, b) = (i64::from(w) * lo, i64::from(w) * hi);
                 (least.saturating_add(a.min(b)), most.saturating_add(a.max(b)))
             })
         };
@@ -66,9 +66,8 @@ impl Cx<'_, '_, '_> {
             _ => None,
         };
         let Some((rescale, bias)) = found else { return Ok(None) };
-        let narrow = i8::try_from(sums.filters.iter().copied().min().unwrap_or(0)).is_ok()
-            && i8::try_from(sums.filters.iter().copied().max().unwrap_or(0)).is_ok();
-        let fits = narrow || (dtype == DType::I8 && sums.filters.iter().all(|&w| i16::try_from(w).is_ok()));
+        let narrow = sums.filters.iter().all(|&w| i8::try_from(w).is_ok());
+        let fits = narrow || dtype == DType::I8;
         let (lo, hi) = scale.range();
         let within = |zero: i64| (lo..=hi).contains(&zero);
         if !fits || !within(sums.zero) || !within(scale.zeros[1]) {
@@ -102,7 +101,7 @@ impl Cx<'_, '_, '_> {
         let quant = Some(Quant::per_tensor(1.0, 0));
         let ty = Type { quant, ..Type::plain(dtype, &sums.filter_dims) };
         self.importer.means.budget.charge(ty.bytes())?;
-        let data = Data::from_ints(dtype, sums.filters.iter().copied());
+        let data = Data::from_ints(dtype, sums.filters.iter().copied().map(i64::from));
         Ok(self.importer.means.graph.add_const("weights", ty, data))
     }
 

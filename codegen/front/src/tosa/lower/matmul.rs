@@ -6,7 +6,7 @@ use super::lazy::Kind;
 use super::scale::Scale;
 use super::{Kept, Lowered, Operators, Slot};
 use crate::onnx::lower::integer_product;
-use kiln_ir::{Clamp, DType, Op, Rescale, Type, ValueId, Window};
+use kiln_ir::{Clamp, DType, Data, Op, Rescale, Type, ValueId, Window};
 
 pub(super) const OPERATORS: Operators = &[("MATMUL", Kept(matmul)), ("MATMUL_T", Kept(matmul_t))];
 
@@ -47,7 +47,7 @@ fn of_matrices(cx: &mut Cx<'_, '_, '_>, a: ValueId, b: ValueId) -> Lowered<Slot>
         (DType::F32, DType::F32) => float(cx, a, b).map(Slot::Value),
         (DType::I8, DType::I8) => {
             if let (1, Some(data)) = (n, cx.data(b)) {
-                return with_constant(cx, a, &data.to_ints(DType::I8), zeros, dims);
+                return with_constant(cx, a, &data, zeros, dims);
             }
             cx.kept(Kind::Product(Product { a, b, zeros }), &dims, DType::I32)
         }
@@ -74,13 +74,17 @@ fn float(cx: &mut Cx<'_, '_, '_>, a: ValueId, b: ValueId) -> Lowered<ValueId> {
 fn with_constant(
     cx: &mut Cx<'_, '_, '_>,
     a: ValueId,
-    b: &[i64],
+    b: &Data,
     zeros: [i64; 2],
     [_, h, w]: [usize; 3],
 ) -> Lowered<Slot> {
+    let b = b.bytes();
     let c = b.len() / w.max(1);
-    cx.importer.means.budget.charge(8 * b.len())?;
-    let turned = (0..b.len()).map(|at| b.get(at % c * w + at / c).copied().unwrap_or(0) - zeros[1]);
+    let zero = i8::try_from(zeros[1]).map_err(|_| malformed!("a zero point of {}", zeros[1]))?;
+    cx.importer.means.budget.charge(4 * b.len())?;
+    let at =
+        |at: usize| b.get(at % c * w + at / c).map_or(0, |&byte| i16::from(byte as i8)) - i16::from(zero);
+    let turned = (0..b.len()).map(at);
     // Rows are images of one pixel.
     let sums = Sums {
         image: cx.means().reshaped(a, &[h, 1, 1, c])?,

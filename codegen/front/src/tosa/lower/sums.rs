@@ -54,7 +54,7 @@ impl Cx<'_, '_, '_> {
         let [o, kh, kw, depth] = sums.filter_dims;
         let taps = kh * kw;
         // Weights beyond bytes are made of two; so are all sums.
-        let largest = sums.filters.iter().map(|w| w.abs()).max().unwrap_or(0).max(1);
+        let largest = sums.filters.iter().map(|w| i64::from(w.unsigned_abs())).max().unwrap_or(0).max(1);
         let fit = EXACT / most.max(1) / largest / taps.max(1) as i64;
         let share = usize::try_from(fit).unwrap_or(0).min(depth);
         if share == 0 {
@@ -71,7 +71,7 @@ impl Cx<'_, '_, '_> {
                 .filters
                 .chunks(depth)
                 .flat_map(|tap| tap.get(begin..begin + count).unwrap_or_default())
-                .map(|&w| w as f32)
+                .map(|&w| f32::from(w))
                 .collect();
             let part = self.channels(image, sums.groups, depth, begin, count)?;
             let mut cx = self.means();
