@@ -4,6 +4,7 @@
 
 use kiln_codegen::{front, Options};
 use kiln_host_tests::conformance::{beside, both_ways, graph, indexed, read, run, Calls, Case};
+use std::path::Path;
 
 const GAPS: &str = include_str!("known_gaps.txt");
 
@@ -11,6 +12,21 @@ const GAPS: &str = include_str!("known_gaps.txt");
 fn networks_and_operators() {
     let Some(cases) = indexed("tosa", ".tosa") else { return };
     check("tosa", cases, 41);
+}
+
+/// The project's own files, which need no corpus.
+#[test]
+fn own_files() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("models/tosa");
+    let mut cases = Vec::new();
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        let model = entry.unwrap().path();
+        if model.extension().is_some_and(|ending| ending == "tosa") {
+            let name = format!("own/{}", model.file_stem().unwrap().to_string_lossy());
+            cases.push(Case { name, arrays: model.with_extension("npz"), model, calls: Calls::Apart });
+        }
+    }
+    check("own", cases, 5);
 }
 
 #[test]
@@ -41,6 +57,7 @@ fn kernels() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Judges cases of a set, of which so many must pass.
 fn check(set: &str, cases: Vec<Case>, fewest: usize) {
     let cases: Vec<(String, Case)> = cases.into_iter().map(|case| (case.name.clone(), case)).collect();
     run(set, &cases, GAPS, |gap| gap.starts_with(set), fewest, judge);
