@@ -214,9 +214,11 @@ macro_rules! kernel_table {
                 cycles: &[(M0, cycles(5200, 583000, 1000)), (M4, cycles(2250, 241000, 1000)), (Hazard3, cycles(8000, 100000, 1000))]
             };
             Conv2dI8Float = conv2d_i8_float(I8, I8) -> I8 { arithmetic: Floats };
+            Conv2dI8Once = conv2d_i8_once(I8, I8) -> I8 { arithmetic: Once };
             Conv2dI8xi4 = conv2d_i8xi4(I8, I4) -> I8 { arithmetic: Reference };
             Conv2dI8xi16 = conv2d_i8xi16(I8, I16) -> I8 { arithmetic: Reference, floating: Conv2dI8xi16Float };
             Conv2dI8xi16Float = conv2d_i8xi16_float(I8, I16) -> I8 { arithmetic: Floats };
+            Conv2dI8xi16Once = conv2d_i8xi16_once(I8, I16) -> I8 { arithmetic: Once };
         }
         V6m {
             Conv2dI8V6mPairs = conv2d_i8_v6m_pairs(I8, I8) -> I8 {
@@ -278,9 +280,11 @@ macro_rules! kernel_table {
                 cycles: &[(M0, cycles(13300, 174000, 9500)), (M4, cycles(10600, 94500, 6500)), (Hazard3, cycles(15000, 90000, 3000))]
             };
             Depthwise2dI8Float = depthwise2d_i8_float(I8, I8) -> I8 { arithmetic: Floats };
+            Depthwise2dI8Once = depthwise2d_i8_once(I8, I8) -> I8 { arithmetic: Once };
             Depthwise2dI8xi4 = depthwise2d_i8xi4(I8, I4) -> I8 { arithmetic: Reference };
             Depthwise2dI8xi16 = depthwise2d_i8xi16(I8, I16) -> I8 { arithmetic: Reference, floating: Depthwise2dI8xi16Float };
             Depthwise2dI8xi16Float = depthwise2d_i8xi16_float(I8, I16) -> I8 { arithmetic: Floats };
+            Depthwise2dI8xi16Once = depthwise2d_i8xi16_once(I8, I16) -> I8 { arithmetic: Once };
         }
         V6m {
             Depthwise2dI8V6m = depthwise2d_i8_v6m(I8, I8) -> I8 {

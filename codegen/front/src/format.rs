@@ -113,6 +113,16 @@ pub const FORMATS: &[Format] = &[
         #[cfg(not(feature = "tflite"))]
         reader: None,
     },
+    Format {
+        name: "TOSA",
+        ending: "tosa",
+        feature: "tosa",
+        is: crate::tosa::is_tosa,
+        #[cfg(feature = "tosa")]
+        reader: Some(&crate::tosa::READER),
+        #[cfg(not(feature = "tosa"))]
+        reader: None,
+    },
 ];
 
 /// The format of a file.

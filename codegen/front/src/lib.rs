@@ -13,6 +13,7 @@ mod refusal;
 mod archive;
 pub(crate) mod budget;
 mod external;
+mod flatbuffer;
 mod foreign;
 mod format;
 mod half;
@@ -30,6 +31,7 @@ mod tensorflow;
 mod testing;
 pub mod tflite;
 mod torch;
+mod tosa;
 mod transposed;
 
 pub use external::{External, Fetch};

@@ -50,7 +50,7 @@ pub enum Rescale {
     Real,
     /// Integers: one multiplier for the tensor, or one per output channel (the result's last axis).
     FixedPoint(Vec<Multiplier>),
-    /// As `FixedPoint`, but the product is rounded once, half away from zero, where that rounds to 31 bits of the mantissa and then to the result. For products of matrices.
+    /// As `FixedPoint`, but the product is rounded once, half away from zero, where that rounds to 31 bits of the mantissa and then to the result.
     Once(Vec<Multiplier>),
     /// The integer sum as a float (rounded to even where it has more than 24 bits), times the factor in `f32`, rounded half to even, plus the zero point: what ONNX Runtime's kernels
     /// do. One factor for the tensor, or one per output channel.

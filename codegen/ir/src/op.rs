@@ -45,7 +45,7 @@ op_table! {
         layout: Layout,
     } where {
         shapes: |o, y| shapes::conv2d(window, *groups, *layout, o, y),
-        types: |o, y| types::layer(&[], rescale, clamp, o, y),
+        types: |o, y| types::layer(&[DType::I8, DType::I16], rescale, clamp, o, y),
         rows: Rows::Window(window),
         filters: Some(1),
     }

@@ -52,11 +52,16 @@ impl<'a> Selector<'a> {
             (DType::I8, DType::I8 | DType::I16, DType::I8) => {
                 let (constants, requant) = self.integer_constants(node, packed, rescale, clamp)?;
                 let pad = Arg::Int(tx.zero_point().into());
-                let kernel = match (depthwise, tw.dtype) {
-                    (false, DType::I8) => KernelId::Conv2dI8,
-                    (false, _) => KernelId::Conv2dI8xi16,
-                    (true, DType::I8) => KernelId::Depthwise2dI8,
-                    (true, _) => KernelId::Depthwise2dI8xi16,
+                let once = matches!(rescale, Rescale::Once(_));
+                let kernel = match (depthwise, tw.dtype, once) {
+                    (false, DType::I8, false) => KernelId::Conv2dI8,
+                    (false, DType::I8, true) => KernelId::Conv2dI8Once,
+                    (false, _, false) => KernelId::Conv2dI8xi16,
+                    (false, _, true) => KernelId::Conv2dI8xi16Once,
+                    (true, DType::I8, false) => KernelId::Depthwise2dI8,
+                    (true, DType::I8, true) => KernelId::Depthwise2dI8Once,
+                    (true, _, false) => KernelId::Depthwise2dI8xi16,
+                    (true, _, true) => KernelId::Depthwise2dI8xi16Once,
                 };
                 (floating(kernel, rescale), constants, vec![pad, requant])
             }

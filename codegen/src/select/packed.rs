@@ -28,7 +28,7 @@ pub fn packing(graph: &Graph, node: &Node, options: &Options) -> Option<Packing>
     let weights = match node.op {
         // Its kernel knows whole weights only.
         Op::Dense { rescale: Rescale::Float(_), .. } => return None,
-        Op::Conv2d { rescale: Rescale::Float(_), .. } => return None,
+        Op::Conv2d { rescale: Rescale::Float(_) | Rescale::Once(_), .. } => return None,
         Op::Conv2d { .. } | Op::Dense { .. } => 1,
         Op::DynamicConv2d { .. } | Op::DynamicDense { .. } => 2,
         _ => return None,

@@ -1,9 +1,9 @@
 //! What a file contains, whether or not it can be compiled.
 
-use super::flatbuffer::Vector;
 use super::schema::{Model, Operator, SubGraph, Tensor};
 use super::{lower, names, parse};
 use crate::budget::Budget;
+use crate::flatbuffer::Vector;
 use crate::summary::{OperatorSummary, QuantizationSummary, Summary, TensorSummary};
 use kiln_ir::error::Error;
 use std::collections::HashSet;

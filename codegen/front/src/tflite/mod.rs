@@ -4,8 +4,6 @@
 //! wrong ends in an [`Error`] with its place.
 
 #[cfg(feature = "tflite")]
-mod flatbuffer;
-#[cfg(feature = "tflite")]
 mod flexbuffer;
 #[cfg(feature = "tflite")]
 mod inspect;

@@ -1,6 +1,6 @@
 //! The attributes of operators, as far as Kiln compiles them.
 
-use super::flatbuffer::{Broken, Table, Vector};
+use crate::flatbuffer::{Broken, Table, Vector};
 
 /// Options tables may be absent: every field then has its default.
 #[derive(Clone, Copy)]

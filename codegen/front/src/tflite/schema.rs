@@ -3,9 +3,9 @@
 //! [`Model::parse`] walks every table once and checks it; what it returns borrows the file. Lists that become
 //! `Vec`s are charged to a [`Budget`] first, because a few bytes of hostile file can declare a great many entries.
 
-use super::flatbuffer::{Broken, Table, Tables, Vector};
 use super::names;
 use crate::budget::Budget;
+use crate::flatbuffer::{Broken, Table, Tables, Vector};
 use kiln_ir::error::{Error, Problem};
 use std::borrow::Cow;
 use std::fmt;

@@ -3,7 +3,7 @@
 //! Filters are packed as they are read: in each group four of them alternate, element by element, as long as there are four; the
 //! others follow one by one. The elements of a filter are in the order \[k_h\]\[k_w\]\[in_c / groups\].
 
-use super::sum::{layers, Float, Int8, Sum, LANES};
+use super::sum::{layers, Float, Int8, Once, Sum, LANES};
 use super::weights::Weights;
 use crate::arch::extent::{product, product_of};
 use crate::params::{Conv, FloatRequant, Requant, Rescale};
@@ -21,6 +21,10 @@ layers! { conv2d;
     pub fn conv2d_i8_float(&[i8], &FloatRequant<'_>);
     /// As [`conv2d_i8_float`] with weights of 16 bits.
     pub fn conv2d_i8xi16_float(&[i16], &FloatRequant<'_>);
+    /// As [`conv2d_i8`], but sums are rescaled with one rounding, half away from zero.
+    pub fn conv2d_i8_once(&[i8], once);
+    /// As [`conv2d_i8_once`] with weights of 16 bits.
+    pub fn conv2d_i8xi16_once(&[i16], once);
     /// As [`conv2d_i8`] for floats, with padding that does not count and the bias as it is: products are summed in the order of a filter's elements, the bias comes
     /// last, and the result is clamped to `lo..=hi`.
     pub fn conv2d_f32(&[f32], f32);

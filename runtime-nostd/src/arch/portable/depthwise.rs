@@ -1,6 +1,6 @@
 //! Depthwise convolution: every channel of the operand has filters of its own.
 
-use super::sum::{layers, Float, Int8, Sum};
+use super::sum::{layers, Float, Int8, Once, Sum};
 use super::weights::Weights;
 use crate::arch::extent::product_of;
 use crate::params::{Conv, FloatRequant, Requant};
@@ -19,6 +19,10 @@ layers! { depthwise2d;
     pub fn depthwise2d_i8_float(&[i8], &FloatRequant<'_>);
     /// As [`depthwise2d_i8_float`] with weights of 16 bits.
     pub fn depthwise2d_i8xi16_float(&[i16], &FloatRequant<'_>);
+    /// As [`depthwise2d_i8`], but sums are rescaled with one rounding, half away from zero.
+    pub fn depthwise2d_i8_once(&[i8], once);
+    /// As [`depthwise2d_i8_once`] with weights of 16 bits.
+    pub fn depthwise2d_i8xi16_once(&[i16], once);
     /// As [`depthwise2d_i8`] for floats: products are summed in the order of the taps, the bias comes last, padding does not
     /// count, and the result is clamped to `lo..=hi`.
     pub fn depthwise2d_f32(&[f32], f32);

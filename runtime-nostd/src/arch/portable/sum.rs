@@ -305,6 +305,22 @@ macro_rules! layers {
             $layer(p, x, $($unpack)?(w), Float { bias, lo, hi }, y, band);
         }
     };
+    (@ $layer:ident, $vis:vis $name:ident, [$($doc:literal)+], $w:ty, once) => {
+        $(#[doc = $doc])+
+        #[inline(never)]
+        $vis fn $name(
+            p: &Conv,
+            x: Rows<'_, i8>,
+            w: $w,
+            bias: &[i32],
+            pad: i8,
+            q: &Requant<'_>,
+            y: Rows<'_, i8>,
+            band: Band,
+        ) {
+            $layer(p, x, w, Int8::new(bias, pad, Once(q)), y, band);
+        }
+    };
     (@ $layer:ident, $vis:vis $name:ident, [$($doc:literal)+], $w:ty, sums of $acc:ty) => {
         $(#[doc = $doc])+
         #[inline(never)]

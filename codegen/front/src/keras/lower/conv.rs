@@ -177,8 +177,7 @@ fn volume(
     let perm: Vec<usize> = [rank - 1, rank - 2].into_iter().chain(0..rank - 2).collect();
     let turned: Vec<usize> = perm.iter().map(|&axis| shape[axis]).collect();
     let weights = cx.constant("kernel", kernel, &perm, &turned)?;
-    let list =
-        |of: &dyn Fn(&Axis) -> usize| axes.iter().map(|axis| of(axis) as i64).collect::<Vec<i64>>();
+    let list = |of: &dyn Fn(&Axis) -> usize| axes.iter().map(|axis| of(axis) as i64).collect::<Vec<i64>>();
     let pads = [list(&|axis| axis.pad.0), list(&|axis| axis.pad.1)].concat();
     let (strides, dilations) = (list(&|axis| axis.stride), list(&|axis| axis.dilation));
     let attributes = [

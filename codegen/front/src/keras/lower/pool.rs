@@ -63,8 +63,7 @@ pub(super) fn pooled(
     window: &[Axis],
     operator: &str,
 ) -> Lowered<ValueId> {
-    let list =
-        |of: &dyn Fn(&Axis) -> usize| window.iter().map(|axis| of(axis) as i64).collect::<Vec<i64>>();
+    let list = |of: &dyn Fn(&Axis) -> usize| window.iter().map(|axis| of(axis) as i64).collect::<Vec<i64>>();
     let pads = [list(&|axis| axis.pad.0), list(&|axis| axis.pad.1)].concat();
     let (size, strides) = (list(&|axis| axis.size), list(&|axis| axis.stride));
     let attributes =

@@ -8,6 +8,7 @@
 mod activation;
 mod attention;
 mod attributes;
+pub(crate) mod bits;
 mod build;
 mod call;
 mod classical;
@@ -58,6 +59,7 @@ use kiln_ir::options::Options;
 use kiln_ir::{DType, Graph, Shape, Type, ValueId};
 pub(crate) use normalise::{inverse_root, normal, scaled};
 pub(crate) use quantise::quantised;
+pub(crate) use quantise_dynamic::product as integer_product;
 use std::collections::HashMap;
 pub(crate) use tensor::check_size;
 

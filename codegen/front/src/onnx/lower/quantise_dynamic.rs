@@ -82,7 +82,7 @@ fn centred(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, zero: Option<ValueId>, rows:
 }
 
 /// The product of centred floats, as integers.
-fn product(cx: &mut NodeCx<'_, '_, '_>, a: ValueId, b: ValueId) -> Lowered<ValueId> {
+pub(crate) fn product(cx: &mut NodeCx<'_, '_, '_>, a: ValueId, b: ValueId) -> Lowered<ValueId> {
     let (left, right) = (cx.dims(a), cx.dims(b));
     let depth = left.last().copied().unwrap_or(1);
     let along = right.len().saturating_sub(2);

@@ -5,6 +5,7 @@ use super::cx::Cx;
 use super::elementwise::of_two;
 use super::slot::{self, Tensor};
 use super::{Lowered, One, Operators};
+use crate::onnx::lower::bits::{self, along_last, spread};
 use crate::onnx::lower::NodeCx;
 use kiln_ir::{Binary, Comparison, DType, Reduction, ValueId};
 
@@ -73,54 +74,7 @@ pub(super) fn of_bits(cx: &mut Cx<'_, '_, '_>, sign: char, x: &Tensor, y: &Tenso
     }
     let width = width(x)?;
     cx.written_out(24)?;
-    of_two(cx, x, y, |cx, x, y| {
-        let rank = cx.dims(x).len().max(cx.dims(y).len());
-        let (a, b) = (spread(cx, x, width, rank)?, spread(cx, y, width, rank)?);
-        let each = match sign {
-            '*' => cx.product(a, b)?,
-            '+' => cx.binary(Binary::Max, a, b)?,
-            _ => {
-                let gap = cx.difference(a, b)?;
-                cx.product(gap, gap)?
-            }
-        };
-        gathered(cx, each, width, dtype)
-    })
-}
-
-/// The bits of integers along a new last axis, the lowest first, as integers of 64 bits.
-fn spread(cx: &mut NodeCx<'_, '_, '_>, x: ValueId, width: u32, rank: usize) -> Lowered<ValueId> {
-    let dims = cx.dims(x);
-    let wide = [&vec![1; rank - dims.len()][..], &dims, &[1]].concat();
-    let wide = cx.reshaped(x, &wide)?;
-    let mut y = cx.cast(wide, DType::I64)?;
-    // 2⁶³ is no such integer, but two of its roots are.
-    let halves = (0..width).map(|k| 1i64 << (k / 2)).collect::<Vec<_>>();
-    let others = (0..width).map(|k| 1i64 << (k - k / 2)).collect::<Vec<_>>();
-    let whole = (0..width).map(|k| 1i64 << k).collect::<Vec<_>>();
-    let lists: &[Vec<i64>] = if width == 64 { &[halves, others] } else { &[whole] };
-    for list in lists {
-        let powers = cx.int_constant("powers", DType::I64, &[width as usize], list)?;
-        y = cx.binary(Binary::FloorDiv, y, powers)?;
-    }
-    let two = cx.number(y, 2.0)?;
-    cx.binary(Binary::FloorMod, y, two)
-}
-
-/// The integers of bits along the last axis.
-fn gathered(cx: &mut NodeCx<'_, '_, '_>, bits: ValueId, width: u32, dtype: DType) -> Lowered<ValueId> {
-    let list: Vec<i64> = (0..width).map(|k| 1i64 << k).collect();
-    let powers = cx.int_constant("powers", DType::I64, &[width as usize], &list)?;
-    let parts = cx.product(bits, powers)?;
-    let sum = along_last(cx, Reduction::Sum, parts)?;
-    cx.cast(sum, dtype)
-}
-
-fn along_last(cx: &mut NodeCx<'_, '_, '_>, function: Reduction, x: ValueId) -> Lowered<ValueId> {
-    let mut dims = cx.dims(x);
-    let y = cx.reduced(function, x, &[dims.len() - 1])?;
-    dims.pop();
-    cx.reshaped(y, &dims)
+    of_two(cx, x, y, |cx, x, y| bits::combined(cx, x, y, sign, width))
 }
 
 fn not(cx: &mut Cx<'_, '_, '_>) -> Lowered<Tensor> {

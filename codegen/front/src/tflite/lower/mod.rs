@@ -56,8 +56,8 @@ use kiln_ir::{DType, Data, Graph, Op, Type, ValueId};
 use std::collections::HashMap;
 use variable::Resources;
 
-impl From<super::flatbuffer::Broken> for Refusal {
-    fn from(broken: super::flatbuffer::Broken) -> Self {
+impl From<crate::flatbuffer::Broken> for Refusal {
+    fn from(broken: crate::flatbuffer::Broken) -> Self {
         Refusal::Malformed(broken.to_string())
     }
 }

@@ -13,11 +13,11 @@ use std::marker::PhantomData;
 
 /// Why a flatbuffer cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Broken {
+pub(crate) struct Broken {
     /// Byte position of the reference or count that is wrong.
-    pub(super) at: usize,
+    pub(crate) at: usize,
     /// What is wrong with it.
-    pub(super) what: &'static str,
+    pub(crate) what: &'static str,
 }
 
 impl fmt::Display for Broken {
@@ -27,7 +27,7 @@ impl fmt::Display for Broken {
 }
 
 /// An element that can be read from little-endian bytes.
-pub(super) trait Scalar: Copy + Default {
+pub(crate) trait Scalar: Copy + Default {
     /// Bytes per element.
     const SIZE: usize;
     /// Reads the element at `at`, if it lies in `bytes`.
@@ -47,34 +47,34 @@ scalar!(i8, u8, u16, i32, u32, i64, u64, f32);
 
 /// A vector of scalars.
 #[derive(Clone, Copy)]
-pub(super) struct Vector<'a, T> {
+pub(crate) struct Vector<'a, T> {
     bytes: &'a [u8],
     element: PhantomData<T>,
 }
 
 impl<'a, T: Scalar> Vector<'a, T> {
     /// A vector without elements.
-    pub(super) fn empty() -> Self {
+    pub(crate) fn empty() -> Self {
         Vector { bytes: &[], element: PhantomData }
     }
 
     /// Number of elements.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.bytes.len() / T::SIZE
     }
 
     /// Whether there are no elements.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
     /// Element `index`.
-    pub(super) fn get(&self, index: usize) -> Option<T> {
+    pub(crate) fn get(&self, index: usize) -> Option<T> {
         T::read(self.bytes, index.checked_mul(T::SIZE)?)
     }
 
     /// All elements.
-    pub(super) fn iter(&self) -> impl Iterator<Item = T> + 'a {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = T> + 'a {
         let bytes = self.bytes;
         (0..self.len()).map(move |i| T::read(bytes, i * T::SIZE).unwrap_or_default())
     }
@@ -82,14 +82,14 @@ impl<'a, T: Scalar> Vector<'a, T> {
 
 impl<'a> Vector<'a, u8> {
     /// The elements themselves.
-    pub(super) fn bytes(&self) -> &'a [u8] {
+    pub(crate) fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 }
 
 /// A vector of references to tables.
 #[derive(Clone, Copy)]
-pub(super) struct Tables<'a> {
+pub(crate) struct Tables<'a> {
     file: &'a [u8],
     first: usize,
     len: usize,
@@ -97,12 +97,12 @@ pub(super) struct Tables<'a> {
 
 impl<'a> Tables<'a> {
     /// Number of tables.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
     }
 
     /// Table `index`; `None` past the end.
-    pub(super) fn get(&self, index: usize) -> Result<Option<Table<'a>>, Broken> {
+    pub(crate) fn get(&self, index: usize) -> Result<Option<Table<'a>>, Broken> {
         if index >= self.len {
             return Ok(None);
         }
@@ -111,14 +111,41 @@ impl<'a> Tables<'a> {
     }
 
     /// All tables.
-    pub(super) fn iter(self) -> impl Iterator<Item = Result<Table<'a>, Broken>> {
+    pub(crate) fn iter(self) -> impl Iterator<Item = Result<Table<'a>, Broken>> {
         (0..self.len).map(move |i| Table::new(self.file, follow(self.file, self.first + 4 * i)?))
+    }
+}
+
+/// A vector of references to strings.
+#[derive(Clone, Copy)]
+pub(crate) struct Strings<'a> {
+    file: &'a [u8],
+    first: usize,
+    len: usize,
+}
+
+impl<'a> Strings<'a> {
+    /// Number of strings.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The bytes of all strings.
+    pub(crate) fn iter(self) -> impl Iterator<Item = Result<&'a [u8], Broken>> {
+        (0..self.len).map(move |i| {
+            let at = follow(self.file, self.first + 4 * i)?;
+            let outside = Broken { at, what: "a string lies outside the file" };
+            let count =
+                u32::read(self.file, at).and_then(|count| usize::try_from(count).ok()).ok_or(outside)?;
+            let end = at.checked_add(4).and_then(|first| first.checked_add(count));
+            end.and_then(|end| self.file.get(at + 4..end)).ok_or(outside)
+        })
     }
 }
 
 /// A table: fields by slot, in the order of the schema.
 #[derive(Clone, Copy)]
-pub(super) struct Table<'a> {
+pub(crate) struct Table<'a> {
     file: &'a [u8],
     at: usize,
     vtable: usize,
@@ -127,7 +154,7 @@ pub(super) struct Table<'a> {
 
 impl<'a> Table<'a> {
     /// The root table.
-    pub(super) fn root(file: &'a [u8]) -> Result<Self, Broken> {
+    pub(crate) fn root(file: &'a [u8]) -> Result<Self, Broken> {
         Table::new(file, follow(file, 0)?)
     }
 
@@ -157,7 +184,7 @@ impl<'a> Table<'a> {
     }
 
     /// A scalar field, or `default` where it is absent.
-    pub(super) fn scalar<T: Scalar>(&self, slot: usize, default: T) -> Result<T, Broken> {
+    pub(crate) fn scalar<T: Scalar>(&self, slot: usize, default: T) -> Result<T, Broken> {
         match self.field(slot) {
             None => Ok(default),
             Some(at) => T::read(self.file, at).ok_or(Broken { at, what: "a field lies outside the file" }),
@@ -165,12 +192,12 @@ impl<'a> Table<'a> {
     }
 
     /// A boolean field, `false` where it is absent.
-    pub(super) fn flag(&self, slot: usize) -> Result<bool, Broken> {
+    pub(crate) fn flag(&self, slot: usize) -> Result<bool, Broken> {
         Ok(self.scalar::<u8>(slot, 0)? != 0)
     }
 
     /// A table field.
-    pub(super) fn table(&self, slot: usize) -> Result<Option<Table<'a>>, Broken> {
+    pub(crate) fn table(&self, slot: usize) -> Result<Option<Table<'a>>, Broken> {
         match self.field(slot) {
             None => Ok(None),
             Some(at) => Table::new(self.file, follow(self.file, at)?).map(Some),
@@ -178,7 +205,7 @@ impl<'a> Table<'a> {
     }
 
     /// Whether a field is present.
-    pub(super) fn has(&self, slot: usize) -> bool {
+    pub(crate) fn has(&self, slot: usize) -> bool {
         self.field(slot).is_some()
     }
 
@@ -196,20 +223,26 @@ impl<'a> Table<'a> {
     }
 
     /// A vector of scalars, if it is present.
-    pub(super) fn vector<T: Scalar>(&self, slot: usize) -> Result<Option<Vector<'a, T>>, Broken> {
+    pub(crate) fn vector<T: Scalar>(&self, slot: usize) -> Result<Option<Vector<'a, T>>, Broken> {
         let Some((first, count)) = self.span(slot, T::SIZE)? else { return Ok(None) };
         let bytes = self.file.get(first..first + count * T::SIZE).unwrap_or_default();
         Ok(Some(Vector { bytes, element: PhantomData }))
     }
 
     /// A vector of tables; empty where it is absent.
-    pub(super) fn tables(&self, slot: usize) -> Result<Tables<'a>, Broken> {
+    pub(crate) fn tables(&self, slot: usize) -> Result<Tables<'a>, Broken> {
         let (first, len) = self.span(slot, 4)?.unwrap_or((0, 0));
         Ok(Tables { file: self.file, first, len })
     }
 
+    /// A vector of strings; empty where it is absent.
+    pub(crate) fn strings(&self, slot: usize) -> Result<Strings<'a>, Broken> {
+        let (first, len) = self.span(slot, 4)?.unwrap_or((0, 0));
+        Ok(Strings { file: self.file, first, len })
+    }
+
     /// A string's bytes; empty where it is absent.
-    pub(super) fn string(&self, slot: usize) -> Result<&'a [u8], Broken> {
+    pub(crate) fn string(&self, slot: usize) -> Result<&'a [u8], Broken> {
         Ok(self.vector::<u8>(slot)?.map_or(&[][..], |v| v.bytes()))
     }
 }
