@@ -19,6 +19,7 @@ pub(crate) fn error(bytes: &[u8]) -> Error {
 /// What bytes look like, and what to do about it.
 fn seen(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
     const OF_KERAS: &str = "save the whole model with model.save(\"name.keras\")";
+    const OF_WEIGHTS: &str = "load them into the model that they belong to, and export that: with torch.export.save (.pt2), model.save (.keras) or jax.export";
     let begins = |magic: &[u8]| bytes.starts_with(magic);
     let contains = |text: &[u8]| bytes.get(..4096).unwrap_or(bytes).windows(text.len()).any(|w| w == text);
     Some(match () {
@@ -44,6 +45,25 @@ fn seen(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
             "export the model with torch.export.save (.pt2), torch.jit.save (.pt) or torch.onnx.export",
         ),
         () if begins(b"PK\x03\x04") => ("a zip archive, perhaps of Keras and damaged", OF_KERAS),
+        () if begins(b"GGUF") || begins(b"GGML") || begins(b"lmgg") => {
+            ("of GGML (GGUF): weights without a graph", OF_WEIGHTS)
+        }
+        // The length of a header of less than 4 GB, and the header.
+        () if bytes.get(4..9) == Some(b"\0\0\0\0{") => ("of safetensors: weights without a graph", OF_WEIGHTS),
+        // The end of a table of LevelDB.
+        () if bytes.ends_with(&0xdb47_7524_8b80_fb57_u64.to_le_bytes()) => (
+            "the index of a TensorFlow checkpoint: variables without a graph",
+            "load it into the model, and save that with tf.saved_model.save or model.save(\"name.keras\")",
+        ),
+        // Protocols 2 to 5.
+        () if matches!(bytes, [0x80, 2..=5, ..]) => (
+            "a pickle, which Kiln does not run",
+            "export the model itself: from scikit-learn with skl2onnx, from PyTorch with torch.export.save (.pt2)",
+        ),
+        () if begins(b"\x93NUMPY") => ("an array of NumPy", "give the model; arrays belong behind --golden"),
+        () if bytes.get(4..8) == Some(b"ORTM") => {
+            ("a model in ONNX Runtime's own format", "give the .onnx file that it was made of")
+        }
         () if bytes.get(4..6) == Some(b"ET") => (
             "an ExecuTorch program",
             "export the PyTorch model with torch.export.save (.pt2), or with torch.onnx.export",
@@ -68,6 +88,12 @@ mod tests {
         assert!(message(b"PK\x03\x04 archive/data.pkl").contains("torch.export.save (.pt2)"));
         assert!(message(b"PK\x03\x04 net/data/weights/weight_0").contains("damaged archive"));
         assert!(message(b"\x1c\0\0\0ET12").contains("ExecuTorch"));
+        assert!(message(b"GGUF\x03\0\0\0").contains("weights without a graph"));
+        assert!(message(b"\x40\0\0\0\0\0\0\0{\"w\":{\"dtype\":\"F32\"").contains("safetensors"));
+        assert!(message(b"table\x57\xfb\x80\x8b\x24\x75\x47\xdb").contains("TensorFlow checkpoint"));
+        assert!(message(b"\x80\x04\x95sklearn").contains("skl2onnx"));
+        assert!(message(b"\x93NUMPY\x01\0").contains("array of NumPy"));
+        assert!(message(b"\x1c\0\0\0ORTM").contains("ONNX Runtime's own format"));
         assert!(message(b"version https://git-lfs.github.com/spec/v1").contains("git lfs pull"));
         assert!(message(b"hello world, this is text").contains("TensorFlow Lite (.tflite)"));
         assert!(message(b"\x1c\0\0\0TFL3").contains("not a readable model"));
