@@ -14,7 +14,11 @@ pub(crate) mod export;
 #[cfg(any(feature = "pt2", feature = "torchscript"))]
 mod lower;
 #[cfg(any(feature = "pt2", feature = "torchscript"))]
+mod pickle;
+#[cfg(any(feature = "pt2", feature = "torchscript"))]
 mod program;
 pub(crate) mod script;
+#[cfg(all(test, any(feature = "pt2", feature = "torchscript")))]
+mod testing;
 #[cfg(any(feature = "pt2", feature = "torchscript"))]
 mod weights;

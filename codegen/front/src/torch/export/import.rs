@@ -44,7 +44,9 @@ fn run<'p>(
     importer.aliases = Aliases::of(&program.nodes, &program.tensors);
     importer.inputs(program, store)?;
     for (index, node) in program.nodes.iter().enumerate() {
-        importer.node(index, node)?;
+        if !inputs::is_taken(node, &importer.slots) {
+            importer.node(index, node)?;
+        }
     }
     importer.outputs(program)
 }

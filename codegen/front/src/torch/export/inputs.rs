@@ -5,8 +5,8 @@ use super::program::{InputSpec, OutputSpec, Program, WeightKind};
 use super::store::Store;
 use crate::interface::{self, Wanted};
 use crate::onnx::lower::check_size;
-use crate::torch::lower::{short, symbols, Importer, OPERATOR_BYTES};
-use crate::torch::program::{Arg, Size, TensorMeta};
+use crate::torch::lower::{results, short, symbols, Importer, Slots, OPERATOR_BYTES};
+use crate::torch::program::{Arg, Node, Size, TensorMeta};
 use crate::torch::weights;
 use crate::{Lowered, Refusal};
 use kiln_ir::error::Error;
@@ -31,7 +31,8 @@ impl<'p> Importer<'_, 'p> {
                 InputSpec::Weight { kind, arg, of } => {
                     let is_state = changed.contains(of.as_str()) || self.aliases.is_written(arg);
                     // What nobody reads may be anything: counters of batches.
-                    if is_state || self.read.contains(arg.as_str()) {
+                    let is_read = self.read.contains(arg.as_str());
+                    if is_state || (is_read && !self.inner_tensors(program, store, (arg, of))?) {
                         self.weight(store, *kind, (arg, of), is_state)?;
                     }
                 }
@@ -49,6 +50,41 @@ impl<'p> Importer<'_, 'p> {
             }
         }
         Ok(())
+    }
+
+    /// Binds what operators take out of a weight of another class; `false` for any other weight, and where something else reads it.
+    fn inner_tensors(
+        &mut self,
+        program: &'p Program,
+        store: &Store<'_>,
+        (arg, of): (&'p str, &'p str),
+    ) -> Result<bool, Error> {
+        if !store.is_wrapped(of) {
+            return Ok(false);
+        }
+        self.means.budget.charge(program.nodes.len())?;
+        let reads = |node: &&Node| node.inputs.iter().any(|input| input.arg.names().contains(&arg));
+        let readers: Vec<&Node> = program.nodes.iter().filter(reads).collect();
+        let Some(taken) = readers.into_iter().map(taken).collect::<Option<Vec<_>>>() else {
+            return Ok(false);
+        };
+        for Taken { inner, result } in taken {
+            let value = match store.inner(of, inner, &mut self.means.budget) {
+                Ok((ty, data)) => {
+                    let label = format!("{}.{}", short(of), short(inner));
+                    Some(self.means.graph.add_const(label, ty, data))
+                }
+                Err(refusal) => {
+                    self.means.report.refuse(format!("parameter \"{}\"", short(of)), None, refusal)?;
+                    None
+                }
+            };
+            if self.slots.insert(result, value).is_some() {
+                let place = format!("parameter \"{}\"", short(of));
+                return Err(Error::malformed(place, "a result is computed a second time"));
+            }
+        }
+        Ok(true)
     }
 
     fn weight(
@@ -159,6 +195,27 @@ impl<'p> Importer<'_, 'p> {
         self.symbols.insert(symbol.to_owned(), given);
         Ok(())
     }
+}
+
+/// A tensor that is taken out of one of another class.
+struct Taken<'p> {
+    inner: &'p str,
+    result: &'p str,
+}
+
+fn taken(node: &Node) -> Option<Taken<'_>> {
+    let ([of, inner], [result]) = (&node.inputs[..], &results(node)[..]) else { return None };
+    match (node.target.as_str(), &of.arg, &inner.arg) {
+        ("torch.ops.export.access_subclass_inner_tensor.default", Arg::Tensor(_), Arg::Text(inner)) => {
+            Some(Taken { inner, result })
+        }
+        _ => None,
+    }
+}
+
+/// Whether a node has nothing left to do: its result was bound with the weight that it is taken out of.
+pub(super) fn is_taken(node: &Node, slots: &Slots<'_>) -> bool {
+    taken(node).is_some_and(|taken| slots.contains_key(taken.result))
 }
 
 /// Names of the inputs.

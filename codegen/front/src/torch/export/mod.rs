@@ -1,6 +1,6 @@
 //! Reader of PyTorch's exported programs (`.pt2`): the archives that `torch.export.save` writes.
 //!
-//! An archive has the program as JSON, and the weights as they lie in memory. No pickle is read.
+//! An archive has the program as JSON, and the weights as they lie in memory. Weights of older archives, and of classes of their own, are pickles, of which nothing is executed.
 
 #[cfg(feature = "pt2")]
 mod import;
@@ -14,6 +14,8 @@ mod outputs;
 mod program;
 #[cfg(feature = "pt2")]
 mod reader;
+#[cfg(feature = "pt2")]
+mod saved;
 #[cfg(feature = "pt2")]
 mod store;
 #[cfg(feature = "pt2")]

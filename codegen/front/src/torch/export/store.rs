@@ -1,7 +1,8 @@
-//! The weights of an archive: views of storages, which are files in it.
+//! The weights of an archive: views of storages, which are files in it, or what `torch.save` wrote.
 
 use super::program::{Weight, WeightKind, Weights};
 use super::reader::parsed;
+use super::saved::Saved;
 use crate::archive::Archive;
 use crate::budget::Budget;
 use crate::torch::program::Size;
@@ -9,13 +10,22 @@ use crate::torch::weights::{stored, view};
 use crate::{Lowered, Refusal};
 use kiln_ir::error::Error;
 use kiln_ir::{Data, Type};
+use std::cell::OnceCell;
 
 /// The weights of an archive.
 pub(super) struct Store<'a> {
     archive: Archive<'a>,
     weights: Weights,
     constants: Weights,
+    /// Weights and constants of archives of torch up to 2.8, when they are needed.
+    old: [OnceCell<Saved<'a>>; 2],
 }
+
+/// Files with the weights of older archives, and those with their constants: of torch up to 2.7, and of 2.8.
+const OLD: [[&str; 2]; 2] = [
+    ["serialized_state_dict.pt", "data/weights/model.pt"],
+    ["serialized_constants.pt", "data/constants/model.pt"],
+];
 
 impl<'a> Store<'a> {
     pub(super) fn read(archive: Archive<'a>) -> Result<Self, Error> {
@@ -27,7 +37,7 @@ impl<'a> Store<'a> {
             parsed(entry, bytes, Weight::read_all)
         };
         let (weights, constants) = (config("weights")?, config("constants")?);
-        Ok(Store { archive, weights, constants })
+        Ok(Store { archive, weights, constants, old: Default::default() })
     }
 
     /// How many bytes a weight has; 0 where it is not there.
@@ -54,7 +64,7 @@ impl<'a> Store<'a> {
             _ => "weights",
         };
         let Some(weight) = first.get(of).or_else(|| second.get(of)) else {
-            return Err(self.missing(of));
+            return self.old(of, budget);
         };
         let Weight { path_name, use_pickle: false, tensor_meta: Some(meta) } = weight else {
             return Err(pickled(of));
@@ -66,19 +76,41 @@ impl<'a> Store<'a> {
         view(of, bytes, meta, budget)
     }
 
-    fn missing(&self, of: &str) -> Refusal {
-        let old = ["serialized_state_dict.pt", "serialized_constants.pt", "model.pt"];
-        // Examples of inputs are pickled in archives of any age.
-        let is_old = old.iter().filter_map(|name| self.archive.ending(name));
-        match is_old.into_iter().any(|entry| !entry.name.contains("sample_inputs")) {
-            true => pickled(of),
-            false => malformed!("\"{of}\" is not in the archive"),
+    /// The weight of that name in an older archive.
+    fn old(&self, of: &str, budget: &mut Budget) -> Lowered<(Type, Data)> {
+        for (cell, names) in self.old.iter().zip(OLD) {
+            let Some(entry) = names.iter().find_map(|name| self.archive.ending(name)) else { continue };
+            if cell.get().is_none() {
+                let bytes = self.archive.read(entry).map_err(Refusal::malformed)?;
+                // It is set once.
+                let _ = cell.set(Saved::open(entry.name, bytes, budget)?);
+            }
+            if let Some(found) = cell.get().map(|saved| saved.find(of, budget)).transpose()?.flatten() {
+                return Ok(found);
+            }
         }
+        Err(malformed!("\"{of}\" is not in the archive"))
+    }
+
+    /// Whether a weight is a tensor of another class, which holds tensors.
+    pub(super) fn is_wrapped(&self, of: &str) -> bool {
+        self.weights.get(of).is_some_and(|weight| weight.use_pickle)
+    }
+
+    /// The tensor that a weight of another class holds under that name.
+    pub(super) fn inner(&self, of: &str, name: &str, budget: &mut Budget) -> Lowered<(Type, Data)> {
+        let path = self.weights.get(of).map_or("", |weight| weight.path_name.as_str());
+        let file = format!("data/weights/{path}");
+        let entry = self.archive.ending(&file);
+        let entry = entry.ok_or_else(|| malformed!("the data of \"{of}\" ({file}) is not in the archive"))?;
+        let bytes = self.archive.read(entry).map_err(Refusal::malformed)?;
+        let found = Saved::open(&file, bytes, budget)?.find(name, budget)?;
+        found.ok_or_else(|| malformed!("\"{of}\" has no tensor \"{name}\""))
     }
 }
 
 fn pickled(of: &str) -> Refusal {
-    let what = format!("the data of \"{of}\" is pickled, and pickles are not read");
-    let help = "save it with torch.export.save of torch 2.9 or later, and with plain tensors as weights (torchao: unwrap_tensor_subclass)";
+    let what = format!("\"{of}\" is a tensor of a class of its own, which is pickled");
+    let help = "save the model with plain tensors as weights (torchao: unwrap_tensor_subclass)";
     Refusal::unsupported(what, help)
 }

@@ -82,13 +82,17 @@ impl Net {
             true => value.to_owned(),
             false => format!("{{\"as_tensor\": {{\"name\": \"{value}\"}}}}"),
         };
+        let target = match target.split('.').count() {
+            2 => format!("aten.{target}"),
+            _ => target.to_owned(),
+        };
         let mut list = String::new();
         for (k, (name, value)) in inputs.iter().enumerate() {
             let comma = if k > 0 { ", " } else { "" };
             write!(list, "{comma}{{\"name\": \"{name}\", \"arg\": {}, \"kind\": 1}}", arg(value)).unwrap();
         }
         self.nodes.push(format!(
-            "{{\"target\": \"torch.ops.aten.{target}\", \"inputs\": [{list}], \"outputs\": [{}], \"metadata\": {{\"nn_module_stack\": \
+            "{{\"target\": \"torch.ops.{target}\", \"inputs\": [{list}], \"outputs\": [{}], \"metadata\": {{\"nn_module_stack\": \
              \"L__self__,,__main__.Net;L__self___enc_0,enc.0,torch.nn.modules.linear.Linear\", \"stack_trace\": \"  File \\\"/home/me/net.py\\\", \
              line 12, in forward\\n    return self.enc(x)\\n\"}}}}",
             arg(result)

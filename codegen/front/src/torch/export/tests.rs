@@ -3,6 +3,7 @@
 use super::testing::{history, image, layer, Net};
 use crate::testing::zip;
 use crate::testing::Random;
+use crate::torch::testing::{tensor, text};
 use crate::{inspect, read, read_with};
 use kiln_interp::Machine;
 use kiln_ir::error::Error;
@@ -113,15 +114,95 @@ fn what_cannot_be_compiled_has_its_place() {
     assert!(message.contains("operator 1 aten.qr"), "{message}");
 }
 
+/// What torch.save writes: a pickle, and storages.
+fn saved(pickle: &[u8], storages: &[&[u8]]) -> Vec<u8> {
+    let mut files = vec![("archive/data.pkl".to_owned(), [b"\x80\x02", pickle, b"."].concat())];
+    for (k, storage) in storages.iter().enumerate() {
+        files.push((format!("archive/data/{k}"), storage.to_vec()));
+    }
+    zip(&files)
+}
+
+/// A layer whose weights are a tensor of that class, in blocks of four and two numbers, with scales.
+fn quantised_layer(module: &str, class: &str) -> Vec<u8> {
+    let inner = |name: &str, result: &str, net: Net, dims: &[i64]| {
+        let attr = format!("{{\"as_string\": \"{name}\"}}");
+        let inputs = [("src_subclass_tensor", "p_w"), ("attr", &attr)];
+        net.node("export.access_subclass_inner_tensor.default", &inputs, result, dims)
+    };
+    let net = Net::default().input("x", &[1, 4]).weight("p_w", &[2, 4], &[0.0; 8]);
+    let net = inner("qdata", "q", net, &[2, 4]);
+    let net = inner("scale", "s", net, &[2, 2]);
+    let blocks = ("block_size", "{\"as_ints\": [1, 2]}");
+    let net = net
+        .node("torchao.dequantize_affine.default", &[("input", "q"), blocks, ("scale", "s")], "d", &[2, 4])
+        .node("linear.default", &[("input", "x"), ("weight", "d")], "y", &[1, 2])
+        .output("y");
+    let names = format!("{module}\n{class}\n");
+    let pickle = [
+        &b"ctorch._tensor\n_rebuild_from_type_v2\n(ctorch._utils\n_rebuild_wrapper_subclass\nc"[..],
+        names.as_bytes(),
+        b"(ctorch\nint4\nt}(",
+        &text("qdata"),
+        &tensor("CharStorage", "0", &[2, 4]),
+        &text("scale"),
+        &tensor("FloatStorage", "1", &[2, 2]),
+        b"utR",
+    ];
+    let scales = [0.5f32, 2.0, 1.0, 0.25].map(f32::to_le_bytes).concat();
+    let saved = saved(&pickle.concat(), &[&[1, 2, 3, 255, 4, 0, 8, 8], &scales]);
+    let mut files = net.files();
+    for (name, bytes) in &mut files {
+        if name.ends_with("weight_0") {
+            bytes.clone_from(&saved);
+        }
+        if name.ends_with("config.json") {
+            let text = String::from_utf8(std::mem::take(bytes)).unwrap();
+            *bytes = text.replace("\"use_pickle\": false", "\"use_pickle\": true").into_bytes();
+        }
+    }
+    zip(&files)
+}
+
+#[test]
+fn tensors_of_torchao_are_the_tensors_in_them() {
+    let graph = read(&quantised_layer("torchao.quantization", "Int8Tensor"), "net").unwrap();
+    // 0.5, 1, 6, −2 and 4, 0, 2, 2.
+    assert_eq!(results(&graph, &[&[1.0, 1.0, 1.0, 1.0]]), [[5.5, 8.0]]);
+    assert_eq!(results(&graph, &[&[1.0, 0.0, 0.0, 0.0]]), [[0.5, 4.0]]);
+    for (module, class) in [("os", "system"), ("torchaox", "T"), ("builtins", "eval")] {
+        let error = refused(&quantised_layer(module, class));
+        assert!(error.contains(&format!("refers to {module}.{class}")), "{error}");
+    }
+}
+
 #[test]
 fn other_layouts_are_told_apart() {
     let files = layer().files();
     let without =
         |end: &str| files.iter().filter(|(name, _)| !name.ends_with(end)).cloned().collect::<Vec<_>>();
-    // Up to torch 2.8 weights are pickled.
-    let mut pickled = without("model_weights_config.json");
-    pickled.push(("net/data/weights/model.pt".into(), b"PK".to_vec()));
-    assert!(refused(&zip(&pickled)).contains("the data of \"w\" is pickled"));
+    // Up to torch 2.8 weights are what torch.save writes.
+    let dictionary = [
+        &b"ccollections\nOrderedDict\n)R("[..],
+        &text("w"),
+        b"ctorch._utils\n_rebuild_parameter\n(",
+        &tensor("FloatStorage", "0", &[2, 3]),
+        b"\x89ccollections\nOrderedDict\n)RtR",
+        &text("b"),
+        &tensor("FloatStorage", "1", &[2]),
+        b"u",
+    ];
+    let numbers = [1.0f32, 2.0, 3.0, -1.0, 0.0, 1.0].map(f32::to_le_bytes).concat();
+    let saved = saved(&dictionary.concat(), &[&numbers, &[0.5f32, -0.5].map(f32::to_le_bytes).concat()]);
+    for name in ["net/data/weights/model.pt", "serialized_state_dict.pt"] {
+        let mut older = without("model_weights_config.json");
+        older.push((name.into(), saved.clone()));
+        let graph = read(&zip(&older), "net").unwrap();
+        assert_eq!(results(&graph, &[&[1.0, 1.0, 1.0]]), [[6.5, 0.0]]);
+        older.pop();
+        older.push((name.into(), b"PK".to_vec()));
+        assert!(refused(&zip(&older)).contains("is no zip file"));
+    }
     // Up to torch 2.7 the program has another place.
     let mut old = without("models/model.json");
     old.push(("serialized_exported_program.json".into(), layer().program().into_bytes()));
@@ -239,8 +320,8 @@ fn damaged_programs_end_in_an_error_or_a_sound_graph() {
 #[test]
 fn damaged_archives_end_in_an_error_or_a_sound_graph() {
     let mut random = Random(0x7a69_7000);
-    for net in [layer(), history()] {
-        let bytes = net.bytes();
+    let quantised = quantised_layer("torchao.quantization", "Int8Tensor");
+    for bytes in [layer().bytes(), history().bytes(), quantised] {
         for _ in 0..ROUNDS {
             let mut damaged = bytes.clone();
             for _ in 0..=random.below(4) {

@@ -11,7 +11,8 @@ pub(super) const OPERATORS: Operators = &[
     ("choose_qparams_symmetric", All(choose_symmetric)),
     ("dequantize_per_channel", One(|cx| dequantize(cx, ["scales", "zero_points"]))),
     ("dequantize_per_tensor", One(|cx| dequantize(cx, ["scale", "zero_point"]))),
-    ("dequantize_affine", One(|cx| dequantize(cx, ["scale", "zero_point"]))),
+    ("dequantize_affine", One(dequantize_affine)),
+    ("quantize_affine", One(quantize_affine)),
     ("quantize_per_channel", One(|cx| quantize(cx, ["scales", "zero_points"]))),
     ("quantize_per_tensor", One(|cx| quantize(cx, ["scale", "zero_point"]))),
 ];
@@ -114,6 +115,119 @@ fn quantize(cx: &mut Cx<'_, '_, '_>, names: [&str; 2]) -> Lowered<ValueId> {
     }
     let y = cx.clipped(y, lo as f32, hi as f32)?;
     cx.cast(y, dtype)
+}
+
+/// Blocks of a tensor, of which each has a scale and a zero point: torchao's.
+struct Blocks {
+    /// Sizes of the tensor, in which axes that are cut into blocks are two.
+    split: Vec<usize>,
+    /// Sizes of scales and zero points along these.
+    scales: Vec<usize>,
+    /// Axes of more than one block.
+    cut: Vec<usize>,
+}
+
+impl Blocks {
+    fn read(cx: &Cx<'_, '_, '_>, x: ValueId) -> Lowered<Self> {
+        let dims = cx.dims(x);
+        let sizes = cx.sizes("block_size", 1, dims.len())?;
+        let mut blocks = Blocks { split: Vec::new(), scales: Vec::new(), cut: Vec::new() };
+        for (axis, (&dim, &block)) in dims.iter().zip(&sizes).enumerate() {
+            let fits = block > 0 && dim % block == 0;
+            malformed_if!(!fits, "its axes {dims:?} cannot be cut into blocks of {sizes:?}");
+            let count = dim / block;
+            if count > 1 {
+                blocks.cut.push(axis);
+                blocks.split.push(count);
+                blocks.scales.push(count);
+            }
+            if count == 1 || block > 1 {
+                blocks.split.push(block);
+                blocks.scales.push(1);
+            }
+        }
+        Ok(blocks)
+    }
+
+    /// Scales or zero points, for all elements of their blocks, as floats.
+    fn spread(&self, cx: &mut Cx<'_, '_, '_>, list: ValueId) -> Lowered<ValueId> {
+        let list = cx.floating(list)?;
+        let count: usize = self.scales.iter().product();
+        malformed_if!(cx.ty(list).shape.numel() != count, "it has {count} blocks, but other scales");
+        cx.reshaped(list, &self.scales)
+    }
+}
+
+/// (q − zero)·scale of each block.
+fn dequantize_affine(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
+    let x = cx.tensor("input")?;
+    let (dims, blocks) = (cx.dims(x), Blocks::read(cx, x)?);
+    let (scale, zero) = affine(cx)?;
+    // A scale for all elements, or one for each index of an axis: what integer layers have, too.
+    let is_known = cx.data(scale).is_some() && zero.is_none_or(|zero| cx.data(zero).is_some());
+    let axis = match blocks.cut[..] {
+        [] => Some(0),
+        [axis] if blocks.split.len() == dims.len() => Some(axis),
+        _ => None,
+    };
+    let whole = matches!(cx.ty(x).dtype, DType::I8 | DType::U8 | DType::I16 | DType::I32);
+    if let Some(axis) = axis.filter(|_| is_known && whole) {
+        let list: Vec<usize> = blocks.cut.iter().map(|&axis| dims[axis]).collect();
+        let dtype = cx.ty(x).dtype;
+        let scale = cx.floating(scale)?;
+        let scale = cx.reshaped(scale, &list)?;
+        let zero = match zero {
+            Some(zero) => {
+                let zero = cx.reshaped(zero, &list)?;
+                Some(cx.cast(zero, dtype)?)
+            }
+            None => None,
+        };
+        return cx.call(
+            "DequantizeLinear",
+            &[Some(x), Some(scale), zero],
+            &[("axis", Set::Int(axis as i64))],
+        );
+    }
+    let y = cx.floating(x)?;
+    let mut y = cx.reshaped(y, &blocks.split)?;
+    if let Some(zero) = zero {
+        let zero = blocks.spread(cx, zero)?;
+        y = cx.difference(y, zero)?;
+    }
+    let scale = blocks.spread(cx, scale)?;
+    let y = cx.product(y, scale)?;
+    cx.reshaped(y, &dims)
+}
+
+/// x · (1 / scale) of each block, rounded to even, plus the zero point, within bounds.
+fn quantize_affine(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
+    let x = cx.float_tensor("input")?;
+    let (dims, blocks) = (cx.dims(x), Blocks::read(cx, x)?);
+    let (scale, zero) = affine(cx)?;
+    let dtype = cx.declared(0)?.unwrap_or(DType::I8);
+    let (least, most) = dtype.int_range().unwrap_or((i64::MIN, i64::MAX));
+    let (lo, hi) = (cx.int("quant_min", least)?, cx.int("quant_max", most)?);
+    let scale = blocks.spread(cx, scale)?;
+    let one = cx.number(scale, 1.0)?;
+    let inverse = cx.quotient(one, scale)?;
+    let x = cx.reshaped(x, &blocks.split)?;
+    let y = cx.product(x, inverse)?;
+    let mut y = cx.unary(Unary::Round, y)?;
+    if let Some(zero) = zero {
+        let zero = blocks.spread(cx, zero)?;
+        y = cx.sum(y, zero)?;
+    }
+    let y = cx.clipped(y, lo as f32, hi as f32)?;
+    let y = cx.cast(y, dtype)?;
+    cx.reshaped(y, &dims)
+}
+
+/// The scale and the zero point of torchao's operators.
+fn affine(cx: &mut Cx<'_, '_, '_>) -> Lowered<(ValueId, Option<ValueId>)> {
+    let scale = cx.operand("scale")?;
+    let zero = if cx.has("zero_point") { Some(cx.operand("zero_point")?) } else { None };
+    Ok((scale, zero))
 }
 
 /// The scale and zero point with which all elements of a tensor, and 0, are within bounds.

@@ -3,11 +3,11 @@
 use super::code::{split, Place};
 use super::eval::interface::{input, Input};
 use super::model::{Heap, Model};
-use super::pickle::Item;
 use super::short;
 use super::syntax::parameters;
 use crate::budget::Budget;
 use crate::torch::lower::{find, Target, OPERATOR_BYTES};
+use crate::torch::pickle::Item;
 use crate::{Lowered, OperatorSummary, QuantizationSummary, Summary, TensorSummary};
 use kiln_ir::error::Error;
 

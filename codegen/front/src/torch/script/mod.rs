@@ -17,8 +17,6 @@ mod lexer;
 #[cfg(feature = "torchscript")]
 mod model;
 #[cfg(feature = "torchscript")]
-mod pickle;
-#[cfg(feature = "torchscript")]
 mod reader;
 #[cfg(feature = "torchscript")]
 mod schema;

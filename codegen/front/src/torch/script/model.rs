@@ -1,15 +1,18 @@
 //! What an archive holds: code, attributes, constants and storages.
 
 use super::code::{Code, File};
-use super::pickle::{Id, Item, Pickle};
 use crate::archive::Archive;
 use crate::budget::Budget;
+use crate::torch::pickle::{Id, Item, Pickle};
 use crate::torch::program::{Size, TensorMeta};
 use crate::torch::weights::{stored, view};
 use crate::{Lowered, Refusal};
 use kiln_ir::error::{Error, Problem};
 use kiln_ir::{Data, Type};
 use std::borrow::Cow;
+
+/// The package of the archive's own classes.
+const CODE: &str = "__torch__";
 
 /// The files of an archive that are read as a whole.
 pub(super) struct Files<'a> {
@@ -62,9 +65,10 @@ impl<'a> Model<'a> {
             budget.charge(file.line_bytes())?;
             code.push(file);
         }
-        let data = Pickle::read("data.pkl", &files.data, budget)?;
+        let data = Pickle::read("data.pkl", &files.data, CODE, budget)?;
         let constants = files.constants.as_ref();
-        let constants = constants.map(|bytes| Pickle::read("constants.pkl", bytes, budget)).transpose()?;
+        let constants =
+            constants.map(|bytes| Pickle::read("constants.pkl", bytes, CODE, budget)).transpose()?;
         let model = Model { archive, code: Code { files: code }, data, constants };
         match model.data.item(model.data.root) {
             Item::Object(..) => Ok(model),
@@ -92,18 +96,7 @@ impl<'a> Model<'a> {
 
     /// The file with the storage of a tensor, and what the tensor shows of it.
     pub(super) fn meta(&self, heap: Heap, id: Id) -> Option<(&'a str, TensorMeta)> {
-        let pickle = self.pickle(heap);
-        let &Item::Tensor([storage, offset, sizes, strides]) = pickle.item(id) else { return None };
-        let &Item::Storage(dtype, file) = pickle.item(storage) else { return None };
-        let &Item::Int(offset) = pickle.item(offset) else { return None };
-        let list = |id| Some(pickle.ints(id)?.into_iter().map(Size::Known).collect());
-        let meta = TensorMeta {
-            dtype: scalar_type(dtype),
-            sizes: list(sizes)?,
-            strides: list(strides)?,
-            storage_offset: Some(Size::Known(offset)),
-        };
-        Some((file, meta))
+        self.pickle(heap).tensor(id)
     }
 
     /// A tensor of the archive.
@@ -143,15 +136,5 @@ impl<'a> Model<'a> {
             }
         }
         bytes
-    }
-}
-
-/// The number that exported programs have for an element type, of the number that PyTorch's code has.
-pub(super) fn scalar_type(number: i64) -> i64 {
-    match number {
-        0..=11 => number + 1,
-        15 => 13,
-        12..=14 | 16 | 17 => 14,
-        _ => -1,
     }
 }

@@ -1,6 +1,7 @@
 //! Little archives for tests, as torch.jit.save writes them.
 
 use crate::testing::zip;
+pub(super) use crate::torch::testing::{int, tensor, text};
 
 /// A module that is being written.
 #[derive(Default)]
@@ -10,47 +11,6 @@ pub(super) struct Net {
     constants: Vec<Vec<u8>>,
     attributes: Vec<u8>,
     files: Vec<(String, Vec<u8>)>,
-}
-
-/// The pickle of an integer.
-pub(super) fn int(number: i32) -> Vec<u8> {
-    [&b"J"[..], &number.to_le_bytes()].concat()
-}
-
-/// The pickle of a text.
-pub(super) fn text(text: &str) -> Vec<u8> {
-    [&b"X"[..], &(text.len() as u32).to_le_bytes(), text.as_bytes()].concat()
-}
-
-fn ints(list: &[i32]) -> Vec<u8> {
-    let all: Vec<u8> = list.iter().flat_map(|&number| int(number)).collect();
-    [&b"("[..], &all, b"t"].concat()
-}
-
-/// The pickle of a tensor that lies densely in a file.
-fn tensor(class: &str, file: &str, dims: &[i32]) -> Vec<u8> {
-    let strides: Vec<i32> = (0..dims.len()).map(|k| dims[k + 1..].iter().product()).collect();
-    let storage = [
-        &b"("[..],
-        &text("storage"),
-        b"ctorch\n",
-        class.as_bytes(),
-        b"\n",
-        &text(file),
-        &text("cpu"),
-        &int(dims.iter().product()),
-        b"tQ",
-    ]
-    .concat();
-    [
-        &b"ctorch._utils\n_rebuild_tensor_v2\n("[..],
-        &storage,
-        &int(0),
-        &ints(dims),
-        &ints(&strides),
-        b"\x89ccollections\nOrderedDict\n)RtR",
-    ]
-    .concat()
 }
 
 /// The pickle of an object with attributes, whose pickles these are.

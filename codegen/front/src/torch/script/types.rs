@@ -1,6 +1,6 @@
 //! Types that do not follow from what the graph knows: element types of results, and of inputs, which the file does not state.
 
-use super::model::scalar_type;
+use crate::torch::pickle::scalar_type;
 use crate::torch::weights;
 use kiln_ir::DType;
 

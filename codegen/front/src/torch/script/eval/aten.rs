@@ -3,9 +3,9 @@
 use super::call::Named;
 use super::{Machine, Value, NODE_STEPS};
 use crate::torch::lower::{makes_views, results, Sharing, Target, OPERATOR_BYTES};
+use crate::torch::pickle::scalar_type;
 use crate::torch::program::{self, Arg, Node, SymInt};
 use crate::torch::script::code::Place;
-use crate::torch::script::model::scalar_type;
 use crate::torch::script::schema::{overloads, Kind, Results, Schema};
 use crate::torch::script::short;
 use crate::torch::script::types::{declared, wanted as wanted_type, Operand, KEEPING};

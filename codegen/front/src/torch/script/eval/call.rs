@@ -1,8 +1,8 @@
 //! Calls: of functions and methods of the code, and of what is built in.
 
 use super::{Flow, Frame, Machine, Value, ELEMENT_BYTES};
+use crate::torch::pickle::Id;
 use crate::torch::script::code::Place;
-use crate::torch::script::pickle::Id;
 use crate::torch::script::short;
 use crate::torch::script::syntax::{parameters, Expr};
 use crate::{Lowered, Refusal};

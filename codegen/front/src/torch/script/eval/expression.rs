@@ -2,9 +2,9 @@
 
 use super::{Context, Frame, Machine, State, Value};
 use crate::torch::lower::OPERATOR_BYTES;
+use crate::torch::pickle::{Id, Item};
 use crate::torch::script::code::{split, Place};
 use crate::torch::script::model::Heap;
-use crate::torch::script::pickle::{Id, Item};
 use crate::torch::script::short;
 use crate::torch::script::syntax::{statement, Expr, Statement};
 use crate::{Lowered, Refusal};

@@ -1,8 +1,10 @@
-//! Pickles, as `torch.jit.save` writes them: protocols 2 to 4.
+//! Pickles, as `torch.jit.save` and `torch.save` write them: protocols 2 to 4.
 //!
 //! Nothing is executed. A pickle is read as a heap of items. The only functions and classes that it may name are those that tensors and modules consist of; every other name is
-//! refused. Items may refer to each other in circles. Whoever walks them counts the steps.
+//! refused. Objects of classes of a few packages are their attributes. Items may refer to each other in circles. Whoever walks them counts the steps.
 
+use super::lower::short;
+use super::program::{Size, TensorMeta};
 use crate::budget::Budget;
 use kiln_ir::error::{Error, Problem};
 
@@ -20,10 +22,10 @@ pub(super) enum Item<'a> {
     Tuple(Vec<Id>),
     /// Keys and values, one after the other.
     Dict(Vec<Id>),
-    /// A class or function, by its place in [`KNOWN`], or one of the archive's code by its qualified name.
+    /// A class or function, by its place in [`KNOWN`], or a class of another package by its qualified name.
     Global(usize),
     Class(&'a str),
-    /// An object of a class of the archive's code, with its attributes.
+    /// An object of a class of another package, with its attributes.
     Object(&'a str, Option<Id>),
     /// A storage: its element type, and the name of its file.
     Storage(i64, &'a str),
@@ -48,18 +50,23 @@ const KNOWN: &[(&str, &str, Known)] = &[
     ("torch", "ShortStorage", Known::Storage(2)),
     ("torch", "device", Known::First),
     ("torch._utils", "_rebuild_parameter", Known::First),
+    ("torch._tensor", "_rebuild_from_type_v2", Known::Typed),
     ("torch._utils", "_rebuild_tensor_v2", Known::Tensor),
+    ("torch._utils", "_rebuild_wrapper_subclass", Known::First),
     ("torch.jit._pickle", "build_boollist", Known::First),
     ("torch.jit._pickle", "build_doublelist", Known::First),
     ("torch.jit._pickle", "build_intlist", Known::First),
     ("torch.jit._pickle", "build_tensorlist", Known::First),
     ("torch.jit._pickle", "restore_type_tag", Known::First),
+    ("torch.serialization", "_get_layout", Known::First),
 ];
 
 /// What a known function or class makes of its arguments.
 #[derive(Clone, Copy)]
 enum Known {
     Tensor,
+    /// An object: of a function, a class, arguments and attributes, it has the second and the last.
+    Typed,
     Dict,
     /// The first one.
     First,
@@ -77,10 +84,16 @@ pub(super) struct Pickle<'a> {
 }
 
 impl<'a> Pickle<'a> {
-    /// Reads a file of that name.
-    pub(super) fn read(name: &str, bytes: &'a [u8], budget: &mut Budget) -> Result<Self, Error> {
+    /// Reads a file of that name. Classes of that package may be anything: objects of them are their attributes.
+    pub(super) fn read(
+        name: &str,
+        bytes: &'a [u8],
+        package: &str,
+        budget: &mut Budget,
+    ) -> Result<Self, Error> {
         let mut machine = Machine {
             name,
+            package,
             bytes,
             at: 0,
             items: Vec::new(),
@@ -118,18 +131,42 @@ impl<'a> Pickle<'a> {
         self.list(id)?.iter().map(int).collect()
     }
 
+    /// A tensor: the file of its storage, and what it shows of that.
+    pub(super) fn tensor(&self, id: Id) -> Option<(&'a str, TensorMeta)> {
+        let &Item::Tensor([storage, offset, sizes, strides]) = self.item(id) else { return None };
+        let &Item::Storage(dtype, file) = self.item(storage) else { return None };
+        let &Item::Int(offset) = self.item(offset) else { return None };
+        let list = |id| Some(self.ints(id)?.into_iter().map(Size::Known).collect());
+        let meta = TensorMeta {
+            dtype: scalar_type(dtype),
+            sizes: list(sizes)?,
+            strides: list(strides)?,
+            storage_offset: Some(Size::Known(offset)),
+        };
+        Some((file, meta))
+    }
+
     /// The attribute of an object.
     pub(super) fn attribute(&self, object: Id, name: &str) -> Option<Id> {
         self.attributes(object).find(|(key, _)| *key == name).map(|(_, value)| value)
     }
 
+    /// What a dictionary has under that key.
+    pub(super) fn value(&self, dict: Id, key: &str) -> Option<Id> {
+        self.pairs(Some(dict)).find(|(own, _)| *own == key).map(|(_, value)| value)
+    }
+
     /// The attributes of an object.
     pub(super) fn attributes(&self, object: Id) -> impl Iterator<Item = (&'a str, Id)> + use<'_, 'a> {
-        let state = match self.item(object) {
-            Item::Object(_, Some(state)) => Some(self.item(*state)),
-            _ => None,
-        };
-        let pairs: &[Id] = match state {
+        match self.item(object) {
+            Item::Object(_, state) => self.pairs(*state),
+            _ => self.pairs(None),
+        }
+    }
+
+    /// The keys of a dictionary that are texts, with their values.
+    fn pairs(&self, dict: Option<Id>) -> impl Iterator<Item = (&'a str, Id)> + use<'_, 'a> {
+        let pairs: &[Id] = match dict.map(|dict| self.item(dict)) {
             Some(Item::Dict(pairs)) => pairs,
             _ => &[],
         };
@@ -142,6 +179,8 @@ impl<'a> Pickle<'a> {
 
 struct Machine<'a, 'b> {
     name: &'b str,
+    /// What classes of other packages begin with.
+    package: &'b str,
     bytes: &'a [u8],
     at: usize,
     items: Vec<Item<'a>>,
@@ -396,7 +435,7 @@ impl<'a> Machine<'a, '_> {
                 match (self.known(module), self.known(name)) {
                     (Item::Text(module), Item::Text(name)) => {
                         let (module, name) = (*module, *name);
-                        if module.starts_with("__torch__") {
+                        if self.is_of_package(module) {
                             return self.refused(format!("it names the class {module}.{name} in two parts"));
                         }
                         self.global(module, name, &[])
@@ -436,18 +475,25 @@ impl<'a> Machine<'a, '_> {
         self.items.get(id as usize).unwrap_or(&Item::None)
     }
 
+    fn is_of_package(&self, module: &str) -> bool {
+        module.strip_prefix(self.package).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    }
+
     fn global(&mut self, module: &'a str, name: &'a str, whole: &'a [u8]) -> Result<(), Error> {
-        if module == "__torch__" || module.starts_with("__torch__.") {
+        if self.is_of_package(module) {
             // Both, and the end of a line between them.
             return match std::str::from_utf8(whole) {
                 Ok(whole) => self.push(Item::Class(whole)),
                 Err(_) => self.broken("a name is not UTF-8"),
             };
         }
+        if module == "torch" && is_element_type(name) {
+            return self.push(Item::Text(name));
+        }
         match KNOWN.iter().position(|(of, known, _)| (*of, *known) == (module, name)) {
             Some(at) => self.push(Item::Global(at)),
             None => {
-                let (module, name) = (super::short(module), super::short(name));
+                let (module, name) = (short(module), short(name));
                 self.refused(format!("it refers to {module}.{name}, and nothing of a pickle is executed"))
             }
         }
@@ -470,6 +516,10 @@ impl<'a> Machine<'a, '_> {
             (Known::Tensor, &[storage, offset, sizes, strides, ..]) => {
                 self.push(Item::Tensor([storage, offset, sizes, strides]))
             }
+            (Known::Typed, &[_, class, _, state, ..]) => match *self.known(class) {
+                Item::Class(name) => self.push(Item::Object(name, Some(state))),
+                _ => self.broken("it makes an object of what is no class"),
+            },
             (Known::Dict, _) => self.push(Item::Dict(Vec::new())),
             (Known::First, &[first, ..]) => {
                 self.budget.charge(4)?;
@@ -494,5 +544,23 @@ impl<'a> Machine<'a, '_> {
             }
             _ => self.broken("a storage has no name"),
         }
+    }
+}
+
+/// Whether PyTorch calls an element type so: `float32`, `int4`, `bool`.
+fn is_element_type(name: &str) -> bool {
+    let kinds = ["bfloat", "complex", "float", "int", "uint"];
+    let bits = kinds.iter().find_map(|kind| name.strip_prefix(kind));
+    name == "bool"
+        || bits.is_some_and(|bits| matches!(bits.len(), 1..=2) && bits.bytes().all(|c| c.is_ascii_digit()))
+}
+
+/// The number that exported programs have for an element type, of the number that PyTorch's code has.
+pub(super) fn scalar_type(number: i64) -> i64 {
+    match number {
+        0..=11 => number + 1,
+        15 => 13,
+        12..=14 | 16 | 17 => 14,
+        _ => -1,
     }
 }
