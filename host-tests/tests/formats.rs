@@ -1,4 +1,4 @@
-//! The same layers in the files of several frameworks (`models/torch`, `models/jax`): outputs of the generated code, and what they cost on a Cortex-M4.
+//! The same layers in the files of several frameworks (`models/torch`, `models/jax`, `models/keras`): outputs of the generated code, and what they cost on a Cortex-M4.
 //!
 //! The table in `docs/benchmarks.md` has the costs; `KILN_BLESS=1` writes it. Without it, and without `KILN_SWEEP`, the first network alone is measured.
 
@@ -12,7 +12,7 @@ use kiln_host_tests::sweeps;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// A network, and its files: of PyTorch, ONNX, and JAX.
+/// A network, and its files: of PyTorch, ONNX, JAX and Keras.
 const NETWORKS: [(&str, &str); 4] = [
     ("image", "convolutions, batch normalisation, pooling, a residual connection, softmax"),
     ("attention", "a block of a transformer"),
@@ -20,12 +20,14 @@ const NETWORKS: [(&str, &str); 4] = [
     ("stream", "causal convolutions with their histories in buffers"),
 ];
 
-const FILES: [(&str, &str, &str); 5] = [
+const FILES: [(&str, &str, &str); 7] = [
     ("torch", "pt2", "`torch.export`"),
     ("torch", "pt", "TorchScript"),
     ("torch", "onnx", "ONNX"),
     ("jax", "mlir", "StableHLO, text"),
     ("jax", "mlirbc", "StableHLO, bytecode"),
+    ("keras", "keras", "Keras"),
+    ("keras", "h5", "Keras, HDF5"),
 ];
 
 /// Files of JAX in other forms, whose outputs are compared, too.
@@ -77,7 +79,7 @@ fn generated_code_computes_what_the_frameworks_compute() {
             checked += 1;
         }
     }
-    assert_eq!(checked, 4 + 4 + 3 + 3 * 5);
+    assert_eq!(checked, 4 + 4 + 3 + 3 * 5 + 2 * 2);
 }
 
 struct Cost {
