@@ -343,6 +343,18 @@ fn unsafe_stands_where_it_may() {
     assert!(wrong.is_empty(), "unsafe in {wrong:?}");
 }
 
+/// No test compiles fuzz targets, which need a nightly compiler to run.
+#[test]
+fn every_fuzz_target_is_in_its_manifest() {
+    let folder = root().join("host-tests/fuzz");
+    let manifest: toml::Table = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap().parse().unwrap();
+    let listed = manifest["bin"].as_array().unwrap().iter();
+    let listed: BTreeSet<String> = listed.map(|bin| bin["path"].as_str().unwrap().to_owned()).collect();
+    let files = std::fs::read_dir(folder.join("fuzz_targets")).unwrap();
+    let name = |file: std::fs::DirEntry| format!("fuzz_targets/{}", file.file_name().to_str().unwrap());
+    assert_eq!(listed, files.map(|file| name(file.unwrap())).collect());
+}
+
 /// The table of kernels has a row for each, and grows with them.
 const TABLE: &str = "kernel-table/src/table.rs";
 
