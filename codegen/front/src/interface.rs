@@ -1,6 +1,6 @@
 //! What options say about a model's inputs and outputs, by their names in the file: `input_shape`, `channels_last` and `state`.
 
-use super::Refusal;
+use super::{Lowered, Refusal};
 use kiln_ir::error::{Error, Problem};
 use kiln_ir::options::{InputShape, Options, StatePair};
 use kiln_ir::{Data, Graph, State, Type, ValueDef, ValueId};
@@ -46,6 +46,8 @@ pub(super) fn check_input_shapes(shapes: &[InputShape], names: &[String]) -> Res
 /// An input whose shape is looked for.
 pub(super) struct Wanted<'o> {
     name: String,
+    /// Its sizes in messages.
+    shown: String,
     /// Where the shape is among those that are given, and its sizes.
     pub(super) given: Option<(usize, &'o [usize])>,
     /// The option to write for it.
@@ -61,7 +63,32 @@ impl<'o> Wanted<'o> {
             1 => format!("input_shape({sizes})"),
             _ => format!("input_shape({name:?}, {sizes})"),
         };
-        Wanted { name, given, way_out }
+        Wanted { name, shown: sizes.to_owned(), given, way_out }
+    }
+
+    /// The sizes of the input: those that are given, if they fit, or else those in the file, with a batch of one. `own` are those in the file: `None` for open ones, and for
+    /// all of them where even their number is open. `otherwise` is the other way out.
+    pub(super) fn dims(&self, own: Option<&[Option<usize>]>, otherwise: &str) -> Lowered<Vec<usize>> {
+        let Wanted { shown, way_out, .. } = self;
+        if let Some((_, given)) = self.given {
+            let is_own = |(own, given): (&Option<usize>, &usize)| own.is_none_or(|own| own == *given);
+            let fits = own.is_none_or(|own| own.len() == given.len() && own.iter().zip(given).all(is_own));
+            return match fits {
+                true => Ok(given.to_vec()),
+                false => Err(self.misfit(format!("{given:?} does not fit {shown} in the file"))),
+            };
+        }
+        let Some(own) = own else {
+            let help = format!("state it with {way_out}, or {otherwise}");
+            return Err(Refusal::unsupported("its shape is open", help));
+        };
+        // An open first axis is the batch, of one.
+        let size = |(axis, size): (usize, &Option<usize>)| size.or((axis == 0).then_some(1));
+        let sizes: Option<Vec<usize>> = own.iter().enumerate().map(size).collect();
+        sizes.ok_or_else(|| {
+            let help = format!("state them with {way_out}, or {otherwise}");
+            Refusal::unsupported(format!("sizes of its shape {shown} are open"), help)
+        })
     }
 
     /// The shape that is given does not fit the file.

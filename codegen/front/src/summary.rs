@@ -1,5 +1,8 @@
 //! What a file contains, at a glance.
 
+use kiln_ir::{macs, Graph};
+use std::collections::HashMap;
+
 /// A model at a glance, for people. Counts saturate.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {
@@ -21,6 +24,24 @@ pub struct Summary {
     pub macs: u64,
     /// Bytes of constants that operators use, each counted once.
     pub weight_bytes: u64,
+}
+
+impl Summary {
+    /// With the work of each operator, and the sums over all. Nodes of the graph have the position and name of their operator as origin.
+    pub(crate) fn counted(mut self, graph: &Graph) -> Self {
+        let mut work: HashMap<&str, u64> = HashMap::new();
+        for (_, node) in graph.nodes() {
+            let sum = work.entry(node.origin.as_str()).or_default();
+            *sum = sum.saturating_add(macs(graph, node));
+        }
+        for operator in &mut self.operators {
+            let origin = format!("{} {}", operator.index, operator.name);
+            operator.macs = work.get(origin.as_str()).copied().unwrap_or(0);
+            self.macs = self.macs.saturating_add(operator.macs);
+            self.weight_bytes = self.weight_bytes.saturating_add(operator.weight_bytes);
+        }
+        self
+    }
 }
 
 /// One tensor.

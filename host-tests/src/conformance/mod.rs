@@ -76,6 +76,53 @@ pub fn indexed(set: &str, ending: &str) -> Option<Vec<Case>> {
     Some(cases)
 }
 
+/// Judges the samples in a folder beside the corpus: its files, whose arrays have the name in front of the first point. All must pass that are no gaps.
+///
+/// # Panics
+/// As [`run`].
+pub fn samples(folder: &str, gaps: &str, judge: impl Fn(&Case) -> Result<(), String> + Sync) {
+    let Some(folder) = beside(folder) else { return };
+    let mut cases = Vec::new();
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        let model = entry.unwrap().path();
+        let name = model.file_name().unwrap().to_string_lossy().into_owned();
+        if name.ends_with(".npy") {
+            continue;
+        }
+        let arrays = folder.join(name.split('.').next().unwrap());
+        let name = format!("samples/{name}");
+        cases.push((name.clone(), Case { name, model, arrays, calls: Calls::Apart }));
+    }
+    cases.sort_by(|a, b| a.0.cmp(&b.0));
+    run("samples", &cases, gaps, |gap| gap.starts_with("samples/"), cases.len(), judge);
+}
+
+/// What can be read and computed has kernels, too.
+///
+/// # Panics
+/// Where a model does not compile with its options.
+pub fn have_kernels(models: impl IntoIterator<Item = (String, Vec<u8>, Options)>) {
+    let mut wrong = Vec::new();
+    for (name, bytes, options) in models {
+        if let Err(error) = kiln_codegen::compile(&bytes, "case", &options) {
+            wrong.push(format!("{name}: {}", error.to_string().replace('\n', " ")));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What a file contains.
+///
+/// # Errors
+/// Where it cannot be read, or has operators that are not known.
+pub fn summary(bytes: &[u8]) -> Result<front::Summary, String> {
+    let summary = front::inspect(bytes).map_err(|e| e.to_string())?;
+    match summary.operators.iter().all(|operator| operator.is_known) {
+        true => Ok(summary),
+        false => Err("the summary has operators that are not known".into()),
+    }
+}
+
 /// Judges cases, of which so many must pass, and compares the others with the known gaps: those of these cases begin so.
 ///
 /// # Panics

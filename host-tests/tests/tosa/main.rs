@@ -2,9 +2,11 @@
 //!
 //! They lie beside the corpus that `KILN_CORPUS` names: `../conformance/frameworks/tosa` and `../samples/tosa`.
 
-use kiln_codegen::{front, Options};
-use kiln_host_tests::conformance::{beside, both_ways, graph, indexed, read, run, Calls, Case};
-use std::path::Path;
+use kiln_codegen::Options;
+use kiln_host_tests::conformance::{
+    beside, both_ways, graph, have_kernels, indexed, run, summary, Calls, Case,
+};
+use std::path::{Path, PathBuf};
 
 const GAPS: &str = include_str!("known_gaps.txt");
 
@@ -17,44 +19,32 @@ fn networks_and_operators() {
 /// The project's own files, which need no corpus.
 #[test]
 fn own_files() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("models/tosa");
-    let mut cases = Vec::new();
-    for entry in std::fs::read_dir(&folder).unwrap() {
-        let model = entry.unwrap().path();
-        if model.extension().is_some_and(|ending| ending == "tosa") {
-            let name = format!("own/{}", model.file_stem().unwrap().to_string_lossy());
-            cases.push(Case { name, arrays: model.with_extension("npz"), model, calls: Calls::Apart });
-        }
-    }
-    check("own", cases, 5);
+    check("own", files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("models/tosa"), "own", "npz"), 5);
 }
 
 #[test]
 fn samples() {
     let Some(folder) = beside("samples/tosa") else { return };
-    let mut cases = Vec::new();
-    for entry in std::fs::read_dir(&folder).unwrap() {
-        let model = entry.unwrap().path();
-        if model.extension().is_some_and(|ending| ending == "tosa") {
-            let name = format!("samples/{}", model.file_stem().unwrap().to_string_lossy());
-            cases.push(Case { name, arrays: model.with_extension(""), model, calls: Calls::Apart });
-        }
-    }
+    let cases = files(&folder, "samples", "");
     let count = cases.len();
     check("samples", cases, count);
 }
 
-/// What can be read and computed has kernels, too.
+/// The flatbuffers in a folder, whose arrays end so.
+fn files(folder: &Path, set: &str, arrays: &str) -> Vec<Case> {
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let models = files.filter(|file| file.extension().is_some_and(|ending| ending == "tosa"));
+    let case = |model: PathBuf| {
+        let name = format!("{set}/{}", model.file_stem().unwrap().to_string_lossy());
+        Case { name, arrays: model.with_extension(arrays), model, calls: Calls::Apart }
+    };
+    models.map(case).collect()
+}
+
 #[test]
 fn kernels() {
     let Some(cases) = indexed("tosa", ".tosa") else { return };
-    let mut wrong = Vec::new();
-    for case in cases {
-        if let Err(error) = kiln_codegen::compile(&read(&case.model), "case", &Options::default()) {
-            wrong.push(format!("{}: {}", case.name, error.to_string().replace('\n', " ")));
-        }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    have_kernels(cases.into_iter().map(|case| (case.name.clone(), case.bytes(), Options::default())));
 }
 
 /// Judges cases of a set, of which so many must pass.
@@ -65,9 +55,6 @@ fn check(set: &str, cases: Vec<Case>, fewest: usize) {
 
 fn judge(case: &Case) -> Result<(), String> {
     let (bytes, arrays) = (case.bytes(), case.arrays());
-    let summary = front::inspect(&bytes).map_err(|e| e.to_string())?;
-    if summary.operators.iter().any(|operator| !operator.is_known) {
-        return Err("the summary has operators that are not known".into());
-    }
+    summary(&bytes)?;
     both_ways(graph(&bytes, &Options::default())?, |graph| case.compare(graph, &arrays))
 }

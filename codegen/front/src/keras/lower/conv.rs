@@ -138,7 +138,7 @@ pub(super) fn convolved(
     moves: &Moves<'_>,
 ) -> Lowered<ValueId> {
     let dims = cx.dims(x);
-    let (&[n, ref spatial @ .., c], &[ref size @ .., depth, o]) = (&*dims, kernel.dims()) else {
+    let (&[_, ref spatial @ .., c], &[ref size @ .., depth, o]) = (&*dims, kernel.dims()) else {
         return Err(malformed!("its kernel is {:?}", kernel.dims()));
     };
     let fits = size.len() == spatial.len() && depth > 0 && c % depth == 0 && o % (c / depth) == 0 && o > 0;
@@ -148,11 +148,36 @@ pub(super) fn convolved(
         return volume(cx, x, kernel, bias, &axes, groups);
     }
     let perm: Vec<usize> = [rank - 1].into_iter().chain(0..rank - 1).collect();
-    let rows = if spatial.len() == 1 { vec![1] } else { Vec::new() };
-    let image = cx.reshaped(x, &[&[n], &rows[..], spatial, &[c]].concat())?;
-    let filters = cx.constant("kernel", kernel, &perm, &[&[o], &rows[..], size, &[depth]].concat())?;
-    let y = convolution(cx, image, filters, bias, Axis::window(&axes), groups)?;
-    without_row(cx, y, spatial.len())
+    let filters = Filters { name: "kernel", kernel, perm, count: o, depth };
+    filtered(cx, x, filters, bias, &axes, groups)
+}
+
+/// Filters in a kernel, whose axes come in this order then: filters, image, channels of each.
+struct Filters<'k> {
+    name: &'static str,
+    kernel: &'k Weights,
+    perm: Vec<usize>,
+    count: usize,
+    depth: usize,
+}
+
+/// The convolution of a channel-last image or sequence; a sequence is an image of one row.
+fn filtered(
+    cx: &mut Cx<'_, '_, '_>,
+    x: ValueId,
+    filters: Filters<'_>,
+    bias: Option<ValueId>,
+    axes: &[Axis],
+    groups: usize,
+) -> Lowered<ValueId> {
+    let dims = cx.dims(x);
+    let row: &[usize] = if axes.len() == 1 { &[1] } else { &[] };
+    let image = cx.reshaped(x, &[&dims[..1], row, &dims[1..]].concat())?;
+    let size: Vec<usize> = axes.iter().map(|axis| axis.size).collect();
+    let Filters { name, kernel, perm, count, depth } = filters;
+    let filters = cx.constant(name, kernel, &perm, &[&[count], row, &size, &[depth]].concat())?;
+    let y = convolution(cx, image, filters, bias, Axis::window(axes), groups)?;
+    without_row(cx, y, axes.len())
 }
 
 /// An image of one row as a sequence, where it is one.
@@ -200,19 +225,15 @@ fn each_channel(
     moves: &Moves<'_>,
 ) -> Lowered<ValueId> {
     let dims = cx.dims(x);
-    let (&[n, ref spatial @ .., c], &[ref size @ .., channels, multiplier]) = (&*dims, kernel.dims()) else {
+    let (&[_, ref spatial @ .., c], &[ref size @ .., channels, multiplier]) = (&*dims, kernel.dims()) else {
         return Err(malformed!("its kernel is {:?}", kernel.dims()));
     };
     let fits = size.len() == spatial.len() && channels == c && multiplier > 0 && spatial.len() <= 2;
     malformed_if!(!fits, "its kernel {:?} does not fit {dims:?}", kernel.dims());
     let (axes, rank) = (moves.axes(spatial, size)?, dims.len());
     let perm: Vec<usize> = [rank - 2, rank - 1].into_iter().chain(0..rank - 2).collect();
-    let rows = if spatial.len() == 1 { vec![1] } else { Vec::new() };
-    let image = cx.reshaped(x, &[&[n], &rows[..], spatial, &[c]].concat())?;
-    let shape = [&[c * multiplier], &rows[..], size, &[1]].concat();
-    let filters = cx.constant("depthwise_kernel", kernel, &perm, &shape)?;
-    let y = convolution(cx, image, filters, bias, Axis::window(&axes), c)?;
-    without_row(cx, y, spatial.len())
+    let filters = Filters { name: "depthwise_kernel", kernel, perm, count: c * multiplier, depth: 1 };
+    filtered(cx, x, filters, bias, &axes, c)
 }
 
 fn depthwise(cx: &mut Cx<'_, '_, '_>, axes: usize) -> Lowered<ValueId> {

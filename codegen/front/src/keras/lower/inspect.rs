@@ -6,8 +6,7 @@ use super::{find, short, Importer, Shared, Slot};
 use crate::keras::model::Layer;
 use crate::keras::variables::variables;
 use crate::{OperatorSummary, QuantizationSummary, Summary, TensorSummary};
-use kiln_ir::{macs, Graph, Type, ValueId};
-use std::collections::HashMap;
+use kiln_ir::{Graph, Type, ValueId};
 
 /// Notes a layer that is called.
 pub(super) fn begin(
@@ -85,16 +84,7 @@ fn element(ty: &Type) -> &'static str {
 impl Importer<'_, '_> {
     /// A summary of the model, as far as it could be lowered.
     pub(super) fn summary(mut self, layer: &Layer<'_>, version: &str, names: &Names) -> Summary {
-        let mut work: HashMap<&str, u64> = HashMap::new();
-        for (_, node) in self.means.graph.nodes() {
-            let sum = work.entry(node.origin.as_str()).or_default();
-            *sum = sum.saturating_add(macs(&self.means.graph, node));
-        }
-        let mut operators = self.shared.trace.take().unwrap_or_default();
-        for operator in &mut operators {
-            let origin = format!("{} {}", operator.index, operator.name);
-            operator.macs = work.get(origin.as_str()).copied().unwrap_or(0);
-        }
+        let operators = self.shared.trace.take().unwrap_or_default();
         let model = super::model(layer).ok();
         let wanted = model.as_ref().and_then(|model| self.wanted(model).ok()).unwrap_or_default();
         let inputs = wanted.into_iter().map(|(name, dims, element)| TensorSummary {
@@ -112,13 +102,11 @@ impl Importer<'_, '_> {
         Summary {
             format: "Keras",
             description: format!("{} \"{}\"{by}", short(layer.class), short(layer.name)),
-            file_bytes: 0,
             inputs: inputs.collect(),
             outputs,
-            other_subgraphs: Vec::new(),
-            macs: operators.iter().fold(0, |sum, operator| sum.saturating_add(operator.macs)),
-            weight_bytes: operators.iter().fold(0, |sum, operator| sum.saturating_add(operator.weight_bytes)),
             operators,
+            ..Summary::default()
         }
+        .counted(&self.means.graph)
     }
 }

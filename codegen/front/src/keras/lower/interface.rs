@@ -6,10 +6,10 @@ use super::{short, Importer, Slot, LAYER_BYTES};
 use crate::interface::{self, Wanted};
 use crate::keras::model::{Kind, Layer, Link, Model};
 use crate::keras::value::Value;
-use crate::onnx::lower::{check_size, describe};
+use crate::onnx::lower::check_size;
 use crate::{Lowered, Refusal};
 use kiln_ir::error::Error;
-use kiln_ir::{DType, Shape, Type, ValueDef, ValueId};
+use kiln_ir::{DType, Shape, Type};
 use std::collections::HashSet;
 
 /// An input: its name, its shape with `None` for open axes, and its element type.
@@ -129,28 +129,7 @@ impl<'m> Importer<'m, '_> {
         };
         let shown = format!("[{}]", dims.iter().enumerate().map(size).collect::<Vec<_>>().join(", "));
         let input = Wanted::of(self.shared.options, name.to_owned(), inputs, &shown);
-        let dims: Vec<usize> = match input.given {
-            Some((_, given)) => {
-                let fits = given.len() == dims.len()
-                    && dims.iter().zip(given).all(|(size, given)| size.is_none_or(|size| size == *given));
-                if !fits {
-                    return Err(input.misfit(format!("{given:?} does not fit {shown} in the file")));
-                }
-                given.to_vec()
-            }
-            None => {
-                // An open first axis is the batch, of one.
-                let own = dims.iter().enumerate();
-                let own: Option<Vec<usize>> =
-                    own.map(|(axis, size)| size.or((axis == 0).then_some(1))).collect();
-                own.ok_or_else(|| {
-                    let what = format!("sizes of its shape {shown} are open");
-                    let help =
-                        format!("state them with {}, or build the model with fixed shapes", input.way_out);
-                    Refusal::unsupported(what, help)
-                })?
-            }
-        };
+        let dims = input.dims(Some(dims), "build the model with fixed shapes")?;
         check_size(dtype, &dims)?;
         if dims.contains(&0) {
             let what = format!("its shape {dims:?} has no elements");
@@ -169,30 +148,9 @@ impl<'m> Importer<'m, '_> {
             let Some(slot) = slot else { continue };
             self.means.budget.charge(LAYER_BYTES)?;
             let name = names.outputs.get(k).cloned().unwrap_or_else(|| format!("output_{k}"));
-            match self.checked(slot.value) {
-                Ok(()) => {
-                    let output = self.means.output(&name, slot.value)?;
-                    let value = self.means.graph.value_mut(output);
-                    if matches!(value.def, ValueDef::Node(_)) {
-                        value.name.clone_from(&name);
-                    }
-                    self.means.graph.outputs.push(output);
-                }
-                Err(refusal) => self.means.report.refuse(format!("output \"{name}\""), None, refusal)?,
-            }
+            self.means.add_output(&name, Ok(slot.value))?;
         }
         Ok(())
-    }
-
-    fn checked(&self, value: ValueId) -> Lowered {
-        let ty = self.means.graph.ty(value);
-        match ty.shape.numel() {
-            0 => {
-                let what = format!("it is {} and has no elements", describe(ty));
-                Err(Refusal::unsupported(what, "remove it from the outputs"))
-            }
-            _ => Ok(()),
-        }
     }
 }
 

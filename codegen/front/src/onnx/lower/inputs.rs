@@ -1,10 +1,10 @@
 //! Inputs, and the sizes that the file leaves open.
 
-use super::{tensor, Importer, Lowered, Refusal, OPERATOR_BYTES};
+use super::{describe, tensor, Importer, Lowered, Refusal, OPERATOR_BYTES};
 use crate::interface::{self, Wanted};
 use crate::onnx::proto::{Dim, ValueInfo};
 use kiln_ir::error::Error;
-use kiln_ir::{Op, Shape, Type, ValueId};
+use kiln_ir::{Op, Shape, Type, ValueDef, ValueId};
 
 impl<'m, 'a> Importer<'m, 'a> {
     /// The inputs that are no constants: old files list those, too.
@@ -60,40 +60,43 @@ impl<'m, 'a> Importer<'m, 'a> {
         Ok(self.graph.add_node(op, &[value], name, ty.with_shape(&dims), "channels_last"))
     }
 
+    /// Adds an output of that name, or says why it cannot be one.
+    pub(crate) fn add_output(&mut self, name: &str, value: Lowered<ValueId>) -> Result<(), Error> {
+        match value.and_then(|value| self.with_elements(value)) {
+            Ok(value) => {
+                let output = self.output(name, value)?;
+                let value = self.graph.value_mut(output);
+                if matches!(value.def, ValueDef::Node(_)) {
+                    name.clone_into(&mut value.name);
+                }
+                self.graph.outputs.push(output);
+                Ok(())
+            }
+            Err(refusal) => self.report.refuse(format!("output \"{name}\""), None, refusal),
+        }
+    }
+
+    /// An output, if it has elements.
+    pub(super) fn with_elements(&self, value: ValueId) -> Lowered<ValueId> {
+        let ty = self.graph.ty(value);
+        match ty.shape.numel() {
+            0 => {
+                let what = format!("it is {} and has no elements", describe(ty));
+                Err(Refusal::unsupported(what, "remove it from the outputs"))
+            }
+            _ => Ok(value),
+        }
+    }
+
     fn input_type(&self, info: &ValueInfo<'a>, inputs: usize) -> Lowered<Type> {
         let Some(element) = info.element else {
             return Err(Refusal::unsupported("it is not a tensor", "use only tensors as inputs"));
         };
         let dtype = tensor::dtype(element)?;
         let declared = info.dims.as_deref();
+        let own: Option<Vec<_>> = declared.map(|dims| dims.iter().map(fixed).collect());
         let input = Wanted::of(self.options, info.name.text(), inputs, &wanted(declared));
-        let way_out = &input.way_out;
-        let dims = match (input.given, declared) {
-            (Some((_, given)), declared) => {
-                let mut sizes = declared.unwrap_or_default().iter().zip(given);
-                let fits = sizes.all(|(dim, &given)| fixed(dim).is_none_or(|size| size == given));
-                if declared.is_some_and(|declared| declared.len() != given.len()) || !fits {
-                    let what = format!("{given:?} does not fit {} in the file", wanted(declared));
-                    return Err(input.misfit(what));
-                }
-                given.to_vec()
-            }
-            (None, None) => {
-                let help = format!("state it with {way_out}, or export the model with a fixed input shape");
-                return Err(Refusal::unsupported("its shape is open", help));
-            }
-            (None, Some(declared)) => {
-                // An open first axis is the batch, of one.
-                let size = |(axis, dim): (usize, &Dim<'_>)| fixed(dim).or((axis == 0).then_some(1));
-                let sizes: Option<Vec<usize>> = declared.iter().enumerate().map(size).collect();
-                sizes.ok_or_else(|| {
-                    let what = format!("sizes of its shape {} are open", wanted(Some(declared)));
-                    let help =
-                        format!("state them with {way_out}, or export the model with a fixed input shape");
-                    Refusal::unsupported(what, help)
-                })?
-            }
-        };
+        let dims = input.dims(own.as_deref(), "export the model with a fixed input shape")?;
         tensor::check_size(dtype, &dims)?;
         Ok(Type { dtype, shape: Shape(dims), quant: None })
     }

@@ -3,8 +3,7 @@
 use super::{find, is_own, Importer};
 use crate::onnx::proto::{Dim, Name, Node, ValueInfo};
 use crate::{OperatorSummary, QuantizationSummary, Summary, TensorSummary};
-use kiln_ir::macs;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 /// Numbers of `TensorProto.DataType`, by name.
 const ELEMENTS: &[&str] = &[
@@ -32,22 +31,17 @@ impl<'m, 'a> Importer<'m, 'a> {
     pub(super) fn summary(&self) -> Summary {
         let model = self.model;
         let own = |info: &&ValueInfo<'a>| !self.initializers.contains_key(&info.name);
-        let mut work: HashMap<&str, u64> = HashMap::new();
-        for (_, node) in self.graph.nodes() {
-            let sum = work.entry(node.origin.as_str()).or_default();
-            *sum = sum.saturating_add(macs(&self.graph, node));
-        }
         let mut seen = HashSet::new();
         let mut operators = Vec::new();
         for (index, node) in model.graph.nodes.iter().enumerate() {
             let name = operator_name(node);
-            let origin = format!("{index} {name}");
+            let _origin = format!("{index} {name}");
             operators.push(OperatorSummary {
                 index,
                 is_known: find(&name).is_some(),
                 inputs: node.inputs.iter().map(|name| self.tensor(*name)).collect(),
                 outputs: node.outputs.iter().filter_map(|name| self.tensor(*name)).collect(),
-                macs: work.get(origin.as_str()).copied().unwrap_or(0),
+                macs: 0,
                 weight_bytes: node.inputs.iter().map(|name| self.constant_bytes(*name, &mut seen)).sum(),
                 name,
             });
@@ -55,14 +49,12 @@ impl<'m, 'a> Importer<'m, 'a> {
         Summary {
             format: "ONNX",
             description: model.producer.text(),
-            file_bytes: 0,
             inputs: model.graph.inputs.iter().filter(own).map(declared).collect(),
             outputs: model.graph.outputs.iter().map(declared).collect(),
-            other_subgraphs: Vec::new(),
-            macs: operators.iter().fold(0, |sum, operator| sum.saturating_add(operator.macs)),
-            weight_bytes: operators.iter().fold(0, |sum, operator| sum.saturating_add(operator.weight_bytes)),
             operators,
+            ..Summary::default()
         }
+        .counted(&self.graph)
     }
 
     /// A tensor by its name, with its shape if that is known; `None` for one that is left out.

@@ -236,12 +236,7 @@ impl<'m, 'a> Importer<'m, 'a> {
         let model = self.model;
         for info in &model.graph.outputs {
             self.budget.charge(OPERATOR_BYTES)?;
-            match self.read(info.name) {
-                Ok(value) if self.graph.ty(value).shape.numel() == 0 => {
-                    let what = format!("it is {} and has no elements", describe(self.graph.ty(value)));
-                    let refusal = Refusal::unsupported(what, "remove it from the outputs");
-                    self.report.refuse(format!("output \"{}\"", info.name), None, refusal)?;
-                }
+            match self.read(info.name).and_then(|value| self.with_elements(value)) {
                 Ok(value) => {
                     let output = self.output(&info.name.text(), value)?;
                     self.graph.outputs.push(output);

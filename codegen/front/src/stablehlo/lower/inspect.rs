@@ -4,8 +4,6 @@ use super::super::module::{Element, Operation, Type as Declared};
 use super::slot::{self, Slot};
 use super::{bare, lowering, short, Importer, Slots};
 use crate::{OperatorSummary, QuantizationSummary, Summary, TensorSummary};
-use kiln_ir::macs;
-use std::collections::HashMap;
 
 impl Importer<'_, '_> {
     /// Notes an operator for the summary.
@@ -39,16 +37,7 @@ impl Importer<'_, '_> {
 
     /// A summary of the module, as far as it could be lowered.
     pub(super) fn summary(mut self) -> Summary {
-        let mut work: HashMap<&str, u64> = HashMap::new();
-        for (_, node) in self.means.graph.nodes() {
-            let sum = work.entry(node.origin.as_str()).or_default();
-            *sum = sum.saturating_add(macs(&self.means.graph, node));
-        }
-        let mut operators = self.trace.take().unwrap_or_default();
-        for operator in &mut operators {
-            let origin = format!("{} {}", operator.index, operator.name);
-            operator.macs = work.get(origin.as_str()).copied().unwrap_or(0);
-        }
+        let operators = self.trace.take().unwrap_or_default();
         let (mut inputs, mut outputs, mut others) = (Vec::new(), Vec::new(), Vec::new());
         if let Ok(entry) = self.entry() {
             let names = self.input_names(entry);
@@ -68,14 +57,13 @@ impl Importer<'_, '_> {
                 true => String::new(),
                 false => format!("module {}", short(&self.module.name)),
             },
-            file_bytes: 0,
             inputs,
             outputs,
             other_subgraphs: others,
-            macs: operators.iter().fold(0, |sum, operator| sum.saturating_add(operator.macs)),
-            weight_bytes: operators.iter().fold(0, |sum, operator| sum.saturating_add(operator.weight_bytes)),
             operators,
+            ..Summary::default()
         }
+        .counted(&self.means.graph)
     }
 
     fn slot_summary(&self, name: String, slot: Option<&Slot>) -> TensorSummary {

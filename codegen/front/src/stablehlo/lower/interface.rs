@@ -6,7 +6,7 @@ use super::{short, Importer, Lowered, Refusal, OPERATOR_BYTES};
 use crate::interface::{self, Wanted};
 use crate::onnx::lower::{check_size, describe};
 use kiln_ir::error::Error;
-use kiln_ir::{Op, Shape, Type, ValueDef, ValueId};
+use kiln_ir::{Op, Shape, Type, ValueId};
 use std::collections::HashSet;
 
 /// The name that attributes give an argument or a result.
@@ -100,32 +100,7 @@ impl<'p> Importer<'_, 'p> {
         let size = |size: &Option<usize>| size.map_or_else(|| "?".to_owned(), |size| size.to_string());
         let shown = format!("[{}]", tensor.shape.iter().map(size).collect::<Vec<_>>().join(", "));
         let input = Wanted::of(self.options, name.to_owned(), inputs, &shown);
-        let dims: Vec<usize> = match input.given {
-            Some((_, given)) => {
-                let fits = given.len() == tensor.shape.len()
-                    && tensor
-                        .shape
-                        .iter()
-                        .zip(given)
-                        .all(|(size, given)| size.is_none_or(|size| size == *given));
-                if !fits {
-                    return Err(input.misfit(format!("{given:?} does not fit {shown} in the file")));
-                }
-                given.to_vec()
-            }
-            None => {
-                // An open first axis is the batch, of one.
-                let own = tensor.shape.iter().enumerate();
-                let own: Option<Vec<usize>> =
-                    own.map(|(axis, size)| size.or((axis == 0).then_some(1))).collect();
-                own.ok_or_else(|| {
-                    let what = format!("sizes of its shape {shown} are open");
-                    let help =
-                        format!("state them with {}, or export the model with fixed shapes", input.way_out);
-                    Refusal::unsupported(what, help)
-                })?
-            }
-        };
+        let dims = input.dims(Some(&tensor.shape), "export the model with fixed shapes")?;
         check_size(dtype, &dims)?;
         if dims.contains(&0) {
             let what = format!("its shape {dims:?} has no elements");
@@ -151,17 +126,8 @@ impl<'p> Importer<'_, 'p> {
         }
         for (name, slot) in names.iter().zip(flat) {
             self.means.budget.charge(OPERATOR_BYTES)?;
-            match self.output_value(name, &slot) {
-                Ok(value) => {
-                    let output = self.means.output(name, value)?;
-                    let value = self.means.graph.value_mut(output);
-                    if matches!(value.def, ValueDef::Node(_)) {
-                        value.name.clone_from(name);
-                    }
-                    self.means.graph.outputs.push(output);
-                }
-                Err(refusal) => self.means.report.refuse(format!("output \"{name}\""), None, refusal)?,
-            }
+            let value = self.output_value(name, &slot);
+            self.means.add_output(name, value)?;
         }
         match names.is_empty() {
             true => Err(Error::malformed("function", "it has no results")),

@@ -5,8 +5,6 @@ use super::{find, short, Importer};
 use crate::tensorflow::proto::Node;
 use crate::tensorflow::tensor;
 use crate::{OperatorSummary, QuantizationSummary, Summary, TensorSummary};
-use kiln_ir::macs;
-use std::collections::HashMap;
 
 /// Operators that are not listed.
 const SILENT: &[&str] = &["Const", "Identity", "NoOp", "Placeholder", "ReadVariableOp", "VarHandleOp"];
@@ -55,16 +53,7 @@ impl<'p> Importer<'_, 'p> {
 
     /// A summary of the model, as far as it could be lowered.
     pub(super) fn summary(mut self) -> Summary {
-        let mut work: HashMap<&str, u64> = HashMap::new();
-        for (_, node) in self.means.graph.nodes() {
-            let sum = work.entry(node.origin.as_str()).or_default();
-            *sum = sum.saturating_add(macs(&self.means.graph, node));
-        }
-        let mut operators = self.trace.take().unwrap_or_default();
-        for operator in &mut operators {
-            let origin = format!("{} {}", operator.index, operator.name);
-            operator.macs = work.get(origin.as_str()).copied().unwrap_or(0);
-        }
+        let operators = self.trace.take().unwrap_or_default();
         let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
         if let Ok(ends) = self.ends() {
             let of = |end: &super::interface::End| {
@@ -93,14 +82,13 @@ impl<'p> Importer<'_, 'p> {
                 true => kind.to_owned(),
                 false => format!("{kind}, written by TensorFlow {}", short(self.model.version)),
             },
-            file_bytes: 0,
             inputs,
             outputs,
             other_subgraphs: others,
-            macs: operators.iter().fold(0, |sum, operator| sum.saturating_add(operator.macs)),
-            weight_bytes: operators.iter().fold(0, |sum, operator| sum.saturating_add(operator.weight_bytes)),
             operators,
+            ..Summary::default()
         }
+        .counted(&self.means.graph)
     }
 }
 

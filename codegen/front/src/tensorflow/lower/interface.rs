@@ -2,14 +2,14 @@
 
 use super::run::{Done, Run};
 use super::slot::Slot;
-use super::{short, Importer, Lowered, Refusal, OPERATOR_BYTES};
+use super::{short, Importer, Lowered, OPERATOR_BYTES};
 use crate::interface::{self, Wanted};
-use crate::onnx::lower::{check_size, describe};
+use crate::onnx::lower::check_size;
 use crate::tensorflow::body::Source;
 use crate::tensorflow::proto::{dims, natural, Node, TensorInfo};
 use crate::tensorflow::tensor;
 use kiln_ir::error::Error;
-use kiln_ir::{Shape, Type, ValueDef};
+use kiln_ir::{Shape, Type};
 
 /// An input of the model: a result of a node that is given.
 pub(super) struct End {
@@ -115,50 +115,19 @@ impl<'p> Importer<'_, 'p> {
 
     fn input_type(&self, end: &End, inputs: usize) -> Lowered<Type> {
         let dtype = tensor::dtype(end.dtype)?;
-        let own = end.dims.as_ref();
         let known = |size: &i64| usize::try_from(*size).ok().filter(|&size| size > 0);
-        let sizes = own.map(|dims| {
-            let size = |(axis, size): (usize, &i64)| match known(size) {
-                Some(size) => size.to_string(),
-                None if axis == 0 => "1".into(),
-                None => "?".into(),
-            };
-            format!("[{}]", dims.iter().take(64).enumerate().map(size).collect::<Vec<_>>().join(", "))
-        });
-        let shown = sizes.unwrap_or_else(|| "[…]".into());
-        let input = Wanted::of(self.options, end.name.clone(), inputs, &shown);
-        let dims: Vec<usize> = match (input.given, own) {
-            (Some((_, given)), own) => {
-                let fits = own.is_none_or(|own| {
-                    own.len() == given.len()
-                        && own
-                            .iter()
-                            .zip(given)
-                            .all(|(own, given)| known(own).is_none_or(|own| own == *given))
-                });
-                if !fits {
-                    return Err(input.misfit(format!("{given:?} does not fit {shown} in the file")));
-                }
-                given.to_vec()
-            }
-            (None, Some(own)) => {
-                // An open first axis is the batch, of one.
-                let size = |(axis, size): (usize, &i64)| known(size).or((axis == 0).then_some(1));
-                let own: Option<Vec<usize>> = own.iter().enumerate().map(size).collect();
-                own.ok_or_else(|| {
-                    let help = format!(
-                        "state them with {}, or export the model with a fixed input shape",
-                        input.way_out
-                    );
-                    Refusal::unsupported(format!("sizes of its shape {shown} are open"), help)
-                })?
-            }
-            (None, None) => {
-                let help =
-                    format!("state it with {}, or export the model with a fixed input shape", input.way_out);
-                return Err(Refusal::unsupported("its shape is open", help));
-            }
+        let own: Option<Vec<_>> = end.dims.as_ref().map(|dims| dims.iter().map(known).collect());
+        let size = |(axis, size): (usize, &Option<usize>)| match size {
+            Some(size) => size.to_string(),
+            None if axis == 0 => "1".into(),
+            None => "?".into(),
         };
+        let shown = own.as_ref().map_or_else(
+            || "[…]".into(),
+            |own| format!("[{}]", own.iter().take(64).enumerate().map(size).collect::<Vec<_>>().join(", ")),
+        );
+        let input = Wanted::of(self.options, end.name.clone(), inputs, &shown);
+        let dims = input.dims(own.as_deref(), "export the model with a fixed input shape")?;
         check_size(dtype, &dims)?;
         Ok(Type { dtype, shape: Shape(dims), quant: None })
     }
@@ -168,29 +137,8 @@ impl<'p> Importer<'_, 'p> {
         for end in &ends.outputs {
             self.means.budget.charge(OPERATOR_BYTES)?;
             let source = Source::Node(end.node, end.result);
-            let value = self.value(run, source).and_then(|slot| slot.tensor()).and_then(|value| {
-                let ty = self.means.graph.ty(value);
-                match ty.shape.numel() {
-                    0 => {
-                        let what = format!("it is {} and has no elements", describe(ty));
-                        Err(Refusal::unsupported(what, "remove it from the outputs"))
-                    }
-                    _ => Ok(value),
-                }
-            });
-            match value {
-                Ok(value) => {
-                    let output = self.means.output(&end.name, value)?;
-                    let value = self.means.graph.value_mut(output);
-                    if matches!(value.def, ValueDef::Node(_)) {
-                        value.name.clone_from(&end.name);
-                    }
-                    self.means.graph.outputs.push(output);
-                }
-                Err(refusal) => {
-                    self.means.report.refuse(format!("output \"{}\"", end.name), None, refusal)?
-                }
-            }
+            let value = self.value(run, source).and_then(|slot| slot.tensor());
+            self.means.add_output(&end.name, value)?;
         }
         Ok(())
     }

@@ -6,7 +6,6 @@ use super::{inputs, outputs};
 use crate::torch::lower::{find, results, short, symbols, Importer, Target};
 use crate::torch::program::{Arg, TensorMeta};
 use crate::{OperatorSummary, QuantizationSummary, Summary, TensorSummary};
-use kiln_ir::macs;
 use std::collections::{HashMap, HashSet};
 
 /// Names of `ScalarType`s, by number.
@@ -30,11 +29,6 @@ const ELEMENTS: &[&str] = &[
 impl<'p> Importer<'_, 'p> {
     /// A summary of the program, as far as it could be lowered.
     pub(super) fn summary(&self, program: &Program, store: &Store<'_>) -> Summary {
-        let mut work: HashMap<&str, u64> = HashMap::new();
-        for (_, node) in self.means.graph.nodes() {
-            let sum = work.entry(node.origin.as_str()).or_default();
-            *sum = sum.saturating_add(macs(&self.means.graph, node));
-        }
         let weights = program.inputs.iter().filter_map(|spec| match spec {
             InputSpec::Weight { arg, of, .. } => Some((arg.as_str(), of.as_str())),
             _ => None,
@@ -57,7 +51,7 @@ impl<'p> Importer<'_, 'p> {
                     .map(|name| Some(self.summary_of(name, weights.contains_key(name))))
                     .collect(),
                 outputs: results(node).iter().map(|name| self.summary_of(name, false)).collect(),
-                macs: work.get(format!("{index} {name}").as_str()).copied().unwrap_or(0),
+                macs: 0,
                 weight_bytes,
                 name,
             });
@@ -66,14 +60,12 @@ impl<'p> Importer<'_, 'p> {
         Summary {
             format: "PyTorch",
             description: version.unwrap_or_default(),
-            file_bytes: 0,
             inputs: inputs::input_names(program).iter().map(|name| self.summary_of(name, false)).collect(),
             outputs: self.described_outputs(program),
-            other_subgraphs: Vec::new(),
-            macs: operators.iter().fold(0, |sum, operator| sum.saturating_add(operator.macs)),
-            weight_bytes: operators.iter().fold(0, |sum, operator| sum.saturating_add(operator.weight_bytes)),
             operators,
+            ..Summary::default()
         }
+        .counted(&self.means.graph)
     }
 
     fn described_outputs(&self, program: &Program) -> Vec<TensorSummary> {

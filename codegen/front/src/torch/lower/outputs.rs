@@ -1,9 +1,8 @@
 //! Outputs.
 
 use super::{Arg, Importer, Refusal, OPERATOR_BYTES};
-use crate::onnx::lower::describe;
 use kiln_ir::error::Error;
-use kiln_ir::{DType, Data, Type, ValueDef};
+use kiln_ir::{DType, Data, Type};
 
 impl<'p> Importer<'_, 'p> {
     /// Adds an output.
@@ -19,27 +18,6 @@ impl<'p> Importer<'_, 'p> {
             }
             _ => Err(Refusal::unsupported("it is no tensor", "remove it from the outputs")),
         };
-        let value = value.and_then(|value| {
-            let ty = self.means.graph.ty(value);
-            match ty.shape.numel() {
-                0 => {
-                    let what = format!("it is {} and has no elements", describe(ty));
-                    Err(Refusal::unsupported(what, "remove it from the outputs"))
-                }
-                _ => Ok(value),
-            }
-        });
-        match value {
-            Ok(value) => {
-                let output = self.means.output(name, value)?;
-                let value = self.means.graph.value_mut(output);
-                if matches!(value.def, ValueDef::Node(_)) {
-                    name.clone_into(&mut value.name);
-                }
-                self.means.graph.outputs.push(output);
-                Ok(())
-            }
-            Err(refusal) => self.means.report.refuse(format!("output \"{name}\""), None, refusal),
-        }
+        self.means.add_output(name, value)
     }
 }

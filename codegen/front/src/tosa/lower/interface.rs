@@ -3,9 +3,9 @@
 use super::super::schema::{text, Block, Name, Tensor};
 use super::{dims_of, dtype_of, Importer, Lowered, Refusal, Slot, OPERATOR_BYTES};
 use crate::interface::{self, Wanted};
-use crate::onnx::lower::{check_size, describe};
+use crate::onnx::lower::check_size;
 use kiln_ir::error::Error;
-use kiln_ir::{Type, ValueDef, ValueId};
+use kiln_ir::{Type, ValueId};
 
 /// Names as text.
 fn listed(names: &[Name<'_>]) -> Vec<String> {
@@ -45,30 +45,7 @@ impl<'m, 'a> Importer<'m, 'a> {
             None => "[…]".into(),
         };
         let input = Wanted::of(self.options, name.to_owned(), inputs, &shown);
-        let dims: Vec<usize> = match (input.given, declared) {
-            (Some((_, given)), declared) => {
-                let is_own = |(size, given): (&Option<usize>, &usize)| size.is_none_or(|size| size == *given);
-                let fits = |dims: &Vec<Option<usize>>| {
-                    dims.len() == given.len() && dims.iter().zip(given).all(is_own)
-                };
-                if declared.is_some_and(|dims| !fits(&dims)) {
-                    return Err(input.misfit(format!("{given:?} does not fit {shown} in the file")));
-                }
-                given.to_vec()
-            }
-            (None, declared) => {
-                // An open first axis is the batch, of one.
-                let one = |(axis, size): (usize, Option<usize>)| size.or((axis == 0).then_some(1));
-                let own: Option<Vec<usize>> =
-                    declared.and_then(|dims| dims.into_iter().enumerate().map(one).collect());
-                own.ok_or_else(|| {
-                    let what = format!("sizes of its shape {shown} are open");
-                    let help =
-                        format!("state them with {}, or export the model with fixed shapes", input.way_out);
-                    Refusal::unsupported(what, help)
-                })?
-            }
-        };
+        let dims = input.dims(declared.as_deref(), "export the model with fixed shapes")?;
         check_size(dtype, &dims)?;
         if dims.contains(&0) {
             let what = format!("its shape {dims:?} has no elements");
@@ -82,17 +59,8 @@ impl<'m, 'a> Importer<'m, 'a> {
         let names = listed(&block.outputs);
         for (name, slot) in names.iter().zip(results) {
             self.means.budget.charge(OPERATOR_BYTES)?;
-            match self.output_value(block, &slot) {
-                Ok(value) => {
-                    let output = self.means.output(name, value)?;
-                    let value = self.means.graph.value_mut(output);
-                    if matches!(value.def, ValueDef::Node(_)) {
-                        value.name.clone_from(name);
-                    }
-                    self.means.graph.outputs.push(output);
-                }
-                Err(refusal) => self.means.report.refuse(format!("output \"{name}\""), None, refusal)?,
-            }
+            let value = self.output_value(block, &slot);
+            self.means.add_output(name, value)?;
         }
         match names.is_empty() && self.variables.is_empty() {
             true => Err(Error::malformed("block", "it has no outputs")),
@@ -102,18 +70,11 @@ impl<'m, 'a> Importer<'m, 'a> {
 
     /// The value of an output.
     fn output_value(&mut self, block: &'m Block<'a>, slot: &Slot) -> Lowered<ValueId> {
-        let value = match slot {
-            Slot::Value(value) => *value,
-            Slot::Lazy(id) => self.computed_lazy(block, *id)?,
-            Slot::Shape(_) => {
-                return Err(Refusal::unsupported("it is a shape", "remove it from the outputs"))
-            }
-            Slot::Refused => return Err(Refusal::Follows),
-        };
-        if self.means.graph.ty(value).shape.numel() == 0 {
-            let what = format!("it is {} and has no elements", describe(self.means.graph.ty(value)));
-            return Err(Refusal::unsupported(what, "remove it from the outputs"));
+        match slot {
+            Slot::Value(value) => Ok(*value),
+            Slot::Lazy(id) => self.computed_lazy(block, *id),
+            Slot::Shape(_) => Err(Refusal::unsupported("it is a shape", "remove it from the outputs")),
+            Slot::Refused => Err(Refusal::Follows),
         }
-        Ok(value)
     }
 }
