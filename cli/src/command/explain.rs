@@ -23,7 +23,7 @@ Examples:
 
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// The model, a .tflite, .onnx, .pt2, .pt, .keras, .h5, .pb or StableHLO file, or the folder of a SavedModel
+    /// The model: a file of any format that Kiln reads, or the folder of a SavedModel
     model: PathBuf,
     /// Also show the kernel of each step: its constants, workspace and requantisation
     #[arg(long)]

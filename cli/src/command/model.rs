@@ -49,7 +49,7 @@ impl InterfaceArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Compiler options")]
 pub(super) struct ModelArgs {
-    /// The model, a .tflite, .onnx, .pt2, .pt, .keras, .h5, .pb or StableHLO file, or the folder of a SavedModel
+    /// The model: a file of any format that Kiln reads, or the folder of a SavedModel
     #[arg(help_heading = None)]
     pub(super) model: PathBuf,
     /// What to favour; `bench` also takes several: speed,size

@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
     /// The board: `cargo kiln boards` lists them
     #[arg(long, value_name = "BOARD", value_parser = boards::any(), hide_possible_values = true)]
     board: String,
-    /// The model, a .tflite, .onnx, .pt2, .pt, .keras, .h5 or StableHLO file; it is copied into the crate
+    /// The model: a file of any format that Kiln reads. It is copied into the crate
     #[arg(long, value_name = "MODEL")]
     model: PathBuf,
     /// Firmware without an operating system or executor (the default)

@@ -28,7 +28,7 @@ Examples:
 
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// The float model, an .onnx, .tflite, .pt2, .pt, .keras, .h5 or StableHLO file
+    /// The float model: a file of any format that Kiln reads, or the folder of a SavedModel
     model: PathBuf,
     /// NumPy archive with samples of the inputs: in_k, whose first axis counts samples
     #[arg(long, value_name = "SAMPLES.npz")]

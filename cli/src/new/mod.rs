@@ -25,7 +25,7 @@ pub struct Request {
     pub folder: PathBuf,
     /// Name of the board.
     pub board: String,
-    /// The model, a .tflite, .onnx, .pt2, .pt, .keras, .h5 or StableHLO file.
+    /// The model: a file of any format that Kiln reads.
     pub model: PathBuf,
     /// What the firmware is built around.
     pub flavour: Flavour,
