@@ -1,9 +1,9 @@
-//! What options say about a model's inputs and outputs, by their names in the file: `input_shape`, `channels_last` and `state`.
+//! What options say about a model's inputs and outputs, by their names in the file: `input_shape`, `channels_last` and `state`; and functions of custom operators.
 
 use super::{Lowered, Refusal};
 use kiln_ir::error::{Error, Problem};
 use kiln_ir::options::{InputShape, Options, StatePair};
-use kiln_ir::{Data, Graph, State, Type, ValueDef, ValueId};
+use kiln_ir::{Data, Graph, Node, Op, State, Type, ValueDef, ValueId};
 
 /// Whether the input or output of that name is meant. Names may be given without what exporters put around them: `audio` of `serving_default_audio:0`.
 fn is_named(given: &str, name: &str) -> bool {
@@ -206,6 +206,43 @@ pub(super) fn keep_states(graph: &mut Graph, pairs: &[StatePair], names: &[Strin
         graph.states.push(state);
     }
     Ok(())
+}
+
+/// Refuses functions of custom operators that a model does not have.
+///
+/// # Errors
+/// [`Error::Options`].
+pub(super) fn check_custom_ops(graph: &Graph, options: &Options) -> Result<(), Error> {
+    if options.custom_ops.is_empty() {
+        return Ok(());
+    }
+    let name = |node: &Node| match &node.op {
+        Op::Custom { name, .. } => Some(name.clone()),
+        _ => None,
+    };
+    let names: Vec<String> = graph.nodes().filter_map(|(_, node)| name(node)).collect();
+    match options.custom_ops.iter().find(|bound| !names.contains(&bound.name)) {
+        Some(bound) => Err(no_custom_op(&bound.name, &names)),
+        None => Ok(()),
+    }
+}
+
+/// A function is given for a custom operator that is not among those of the model.
+pub(super) fn no_custom_op(name: &str, names: &[String]) -> Error {
+    let mut listed: Vec<String> = Vec::new();
+    for name in names.iter().map(|name| format!("{name:?}")) {
+        if listed.len() < 8 && !listed.contains(&name) {
+            listed.push(name);
+        }
+    }
+    Error::Options(Problem {
+        place: format!("option `custom_op({name:?}, …)`"),
+        what: format!("the model has no custom operator {name:?}"),
+        help: match listed.is_empty() {
+            true => "it has no custom operators: remove the option".into(),
+            false => format!("it has {}", listed.join(", ")),
+        },
+    })
 }
 
 fn describe(ty: &Type) -> String {

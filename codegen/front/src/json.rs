@@ -19,11 +19,15 @@ pub(crate) struct Json<'a> {
     text: &'a [u8],
     at: usize,
     left: usize,
+    depth: usize,
 }
+
+/// Deepest nesting of what may hold itself.
+const DEEPEST: usize = 32;
 
 impl<'a> Json<'a> {
     pub(crate) fn new(text: &'a [u8]) -> Self {
-        Json { text, at: 0, left: text.len().saturating_mul(PER_BYTE).saturating_add(BASE) }
+        Json { text, at: 0, left: text.len().saturating_mul(PER_BYTE).saturating_add(BASE), depth: 0 }
     }
 
     pub(crate) fn broken<T>(&self, what: &'static str) -> Parsed<T> {
@@ -245,6 +249,17 @@ impl<'a> Json<'a> {
         }
     }
 
+    /// Reads what may hold itself, as deep as the stack bears.
+    pub(crate) fn deeper<T>(&mut self, of: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        if self.depth == DEEPEST {
+            return self.broken("it is nested too deep");
+        }
+        self.depth += 1;
+        let value = of(self);
+        self.depth -= 1;
+        value
+    }
+
     /// Reads a truth value.
     pub(crate) fn truth(&mut self) -> Parsed<bool> {
         match self.word() {
@@ -281,6 +296,39 @@ impl<'a> Json<'a> {
     }
 }
 
+/// A number as it is written, or a text for what JSON has no number for.
+pub(crate) fn number(number: f64) -> String {
+    match number.is_finite() {
+        true => format!("{number:?}"),
+        false => format!("\"{number}\""),
+    }
+}
+
+/// A text as it is written.
+pub(crate) fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            '\0'..='\x1f' => quoted += &format!("\\u{:04x}", u32::from(c)),
+            _ => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// A list of what is written already.
+pub(crate) fn list(elements: impl Iterator<Item = String>) -> String {
+    format!("[{}]", elements.collect::<Vec<_>>().join(","))
+}
+
+/// An object of names and what is written already.
+pub(crate) fn object(entries: impl Iterator<Item = (String, String)>) -> String {
+    let entry = |(name, value): (String, String)| format!("{}:{value}", quoted(&name));
+    format!("{{{}}}", entries.map(entry).collect::<Vec<_>>().join(","))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -289,6 +337,15 @@ mod tests {
         let mut json = Json::new(text.as_bytes());
         let value = of(&mut json).ok()?;
         json.ends().then_some(value)
+    }
+
+    #[test]
+    fn writes_what_it_reads() {
+        let name = "a\"\\\n";
+        let text = object([(name.to_owned(), list([number(1.0), number(-2.5e-7)].into_iter()))].into_iter());
+        assert_eq!(text, "{\"a\\\"\\\\\\u000a\":[1.0,-2.5e-7]}");
+        let read = read(&text, |json| json.map(|json| json.list(Json::float))).unwrap();
+        assert_eq!(read[name], [1.0, -2.5e-7]);
     }
 
     #[test]

@@ -110,6 +110,7 @@ impl Read {
         if !report.is_empty() {
             return Ok(Read::partial(graph, report.into_problems()));
         }
+        interface::check_custom_ops(&graph, options)?;
         interface::keep_states(&mut graph, &options.states, outputs)?;
         Ok(Read { graph, problems: Vec::new() })
     }

@@ -23,6 +23,20 @@ impl Refusal {
         Refusal::Unsupported(what.into(), help.into())
     }
 
+    /// An operator that a function of the user's can compute.
+    pub(crate) fn unbound(what: impl Into<String>, name: &str) -> Self {
+        let help = format!(
+            "name a function of yours that computes it: custom_op({name:?}, crate::path::to::function)"
+        );
+        Refusal::unsupported(what, help)
+    }
+
+    /// A custom operator with so many results.
+    pub(crate) fn results(name: &str, count: usize) -> Self {
+        let what = format!("\"{name}\" has {count} results; a custom operator has exactly one");
+        Refusal::unsupported(what, "split it into one operator for each result")
+    }
+
     pub(crate) fn malformed(what: impl Into<String>) -> Self {
         Refusal::Malformed(what.into())
     }

@@ -1,6 +1,7 @@
 //! A program of ATen operators, as the lowering reads it: nodes with named arguments, and what is known of their results.
 
 use kiln_ir::DType;
+use std::collections::{HashMap, HashSet};
 
 /// A tensor as it was traced, or as it is stored.
 #[derive(Default)]
@@ -60,8 +61,28 @@ pub(super) enum Arg {
     Dtype(i64),
     /// A number that a node computes, by name.
     Computed(String),
+    /// A graph, of a branch or of a loop's body.
+    Graph(Box<Subgraph>),
     /// What no operator that Kiln knows looks at.
     Other,
+}
+
+/// A graph that is the argument of a node.
+#[derive(Default)]
+pub(super) struct Subgraph {
+    pub(super) inputs: Vec<Arg>,
+    pub(super) nodes: Vec<Node>,
+    pub(super) outputs: Vec<Arg>,
+    /// Types of tensors, by name.
+    pub(super) tensors: HashMap<String, TensorMeta>,
+}
+
+impl Subgraph {
+    /// Names that nodes read, or that are results.
+    pub(super) fn read(&self) -> HashSet<&str> {
+        let inputs = self.nodes.iter().flat_map(|node| &node.inputs).map(|input| &input.arg);
+        inputs.chain(&self.outputs).flat_map(Arg::names).collect()
+    }
 }
 
 impl Arg {

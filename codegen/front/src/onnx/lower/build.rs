@@ -129,7 +129,22 @@ impl NodeCx<'_, '_, '_> {
         let both = broadcast(self, x, y)?;
         let of_all = kiln_ir::Shape::common(&self.dims(condition), &both);
         let dims = of_all.ok_or_else(|| malformed!("condition {} does not fit", self.shown(condition)))?;
-        self.add(Op::Select {}, &[condition, x, y], ty.with_shape(&dims))
+        match self.decided(condition, x, y).filter(|&chosen| self.dims(chosen) == dims) {
+            Some(chosen) => Ok(chosen),
+            None => self.add(Op::Select {}, &[condition, x, y], ty.with_shape(&dims)),
+        }
+    }
+
+    /// Which of both it is, if one condition decides and is known, or if both are the same.
+    fn decided(&self, condition: ValueId, x: ValueId, y: ValueId) -> Option<ValueId> {
+        let single = |value: ValueId| match self.ty(value).shape.numel() {
+            1 => self.data(value),
+            _ => None,
+        };
+        match single(condition) {
+            Some(known) => Some(if known.bytes().contains(&1) { x } else { y }),
+            None => (x == y || single(x).is_some_and(|x| single(y) == Some(x))).then_some(x),
+        }
     }
 
     /// `size`, which is not negative, with the sign of `x`.

@@ -136,7 +136,7 @@ fn scan(cx: &mut NodeCx<'_, '_, '_>) -> Lowered {
 }
 
 /// The results of all passes along a new axis.
-fn stacked(cx: &mut NodeCx<'_, '_, '_>, list: &[ValueId], axis: usize) -> Lowered<ValueId> {
+pub(crate) fn stacked(cx: &mut NodeCx<'_, '_, '_>, list: &[ValueId], axis: usize) -> Lowered<ValueId> {
     if list.is_empty() {
         let help = "remove its results";
         return Err(Refusal::unsupported("its body never runs, so a result has no elements", help));
@@ -165,7 +165,7 @@ fn bind_all(cx: &mut NodeCx<'_, '_, '_>, values: &[ValueId]) -> Lowered {
 }
 
 /// The truth of a condition, if it is known.
-fn truth(cx: &NodeCx<'_, '_, '_>, condition: ValueId) -> Lowered<Option<bool>> {
+pub(crate) fn truth(cx: &NodeCx<'_, '_, '_>, condition: ValueId) -> Lowered<Option<bool>> {
     let ty = cx.ty(condition);
     if ty.dtype != DType::Bool || ty.shape.numel() != 1 {
         return Err(malformed!("its condition is {}, but has to be one bool", describe(ty)));

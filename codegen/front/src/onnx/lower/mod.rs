@@ -14,6 +14,7 @@ mod call;
 mod classical;
 mod control;
 mod conv;
+mod custom;
 mod cx;
 mod einsum;
 mod elementwise;
@@ -50,6 +51,7 @@ use crate::budget::Budget;
 use crate::report::Report;
 use crate::{Lowered, Read, Refusal, Summary};
 pub(crate) use call::{Host, Set};
+pub(crate) use control::{stacked, truth};
 pub(crate) use cx::NodeCx;
 pub(crate) use fourier::Transform;
 pub(crate) use functions::{exponential_less_one, log_of_more};
@@ -80,7 +82,7 @@ pub(crate) struct Importer<'m, 'a> {
     values: HashMap<Name<'a>, Option<ValueId>>,
     /// The model, whose constants are read when they are needed.
     model: &'m Model<'a>,
-    options: &'m Options,
+    pub(crate) options: &'m Options,
     /// Constants of the file, by name.
     initializers: HashMap<Name<'a>, &'m Tensor<'a>>,
     /// The way to the subgraph that is read: `12 Loop/`.
@@ -185,11 +187,11 @@ impl<'m, 'a> Importer<'m, 'a> {
         }
         let before = self.graph.order.len();
         let lowered = match find(&name) {
-            Some(lower) => lower.run(&mut NodeCx::new(self, node, origin)),
-            None => {
-                let help = "replace it with supported operators, or move the computation out of the model";
-                Err(Refusal::unsupported("this operator cannot be compiled", help))
+            _ if custom::is_bound(self.options, &name) => {
+                One(custom::custom).run(&mut NodeCx::new(self, node, origin))
             }
+            Some(lower) => lower.run(&mut NodeCx::new(self, node, origin)),
+            None => Err(custom::unknown(node)),
         };
         if let Err(refusal) = lowered {
             self.report.refuse(place, Some((index, &name)), refusal)?;
@@ -212,24 +214,31 @@ impl<'m, 'a> Importer<'m, 'a> {
         if self.report.is_empty() || !self.caller.is_empty() {
             return None;
         }
+        let ty = self.declared(result)?;
+        if matches!(ty.dtype, DType::I32 | DType::I64) {
+            return None;
+        }
+        self.budget.charge(OPERATOR_BYTES).ok()?;
+        let value = self.graph.add_input(result.text(), ty);
+        self.graph.inputs.pop();
+        Some(value)
+    }
+
+    /// What the file says of a value: its type, where all sizes are known.
+    fn declared(&mut self, name: Name<'a>) -> Option<Type> {
         if self.declared.is_none() {
             let declared = self.model.graph.declared(&mut self.budget);
             self.declared = Some(declared.into_iter().map(|info| (info.name, info)).collect());
         }
-        let info = self.declared.as_ref()?.get(&result)?;
+        let info = self.declared.as_ref()?.get(&name)?;
         let size = |dim: &Dim<'_>| match *dim {
             Dim::Size(size) => usize::try_from(size).ok().filter(|&size| size > 0),
             Dim::Symbol(_) => None,
         };
         let dims: Vec<usize> = info.dims.as_ref()?.iter().map(size).collect::<Option<_>>()?;
         let dtype = tensor::dtype(info.element?).ok()?;
-        if matches!(dtype, DType::I32 | DType::I64) || tensor::check_size(dtype, &dims).is_err() {
-            return None;
-        }
-        self.budget.charge(OPERATOR_BYTES).ok()?;
-        let value = self.graph.add_input(result.text(), Type { dtype, shape: Shape(dims), quant: None });
-        self.graph.inputs.pop();
-        Some(value)
+        tensor::check_size(dtype, &dims).ok()?;
+        Some(Type { dtype, shape: Shape(dims), quant: None })
     }
 
     fn outputs(&mut self) -> Result<(), Error> {

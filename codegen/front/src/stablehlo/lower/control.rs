@@ -211,12 +211,8 @@ fn custom_call(cx: &mut Cx<'_, '_, '_>) -> Lowered<Vec<Slot>> {
                     return run(cx, function);
                 }
             }
-            let what = format!("its target \"{}\" cannot be compiled", super::short(name));
             let bare = super::short(name);
-            let help = format!(
-                "name a function of yours that computes it: custom_op({bare:?}, crate::path::to::function)"
-            );
-            Err(Refusal::unsupported(what, help))
+            Err(Refusal::unbound(format!("its target \"{bare}\" cannot be compiled"), &bare))
         }
     }
 }
@@ -225,8 +221,7 @@ fn custom_call(cx: &mut Cx<'_, '_, '_>) -> Lowered<Vec<Slot>> {
 fn custom(cx: &mut Cx<'_, '_, '_>, name: &str, function: String) -> Lowered<Vec<Slot>> {
     let tensors = cx.tensors()?;
     if cx.operation.results.len() != 1 {
-        let what = format!("\"{}\" has {} results", super::short(name), cx.operation.results.len());
-        return Err(Refusal::unsupported(what, "let it have one result"));
+        return Err(Refusal::results(&super::short(name), cx.operation.results.len()));
     }
     let mut operands = Vec::new();
     for x in &tensors {

@@ -2,7 +2,8 @@
 
 use super::cx::{describe, OpCx};
 use super::{Importer, Lowered, Refusal};
-use kiln_ir::error::{Error, Problem};
+use crate::interface::no_custom_op;
+use kiln_ir::error::Error;
 use kiln_ir::{Op, Type};
 
 /// A custom operator: one node, whose result has the type and shape that the file declares.
@@ -11,10 +12,7 @@ pub(super) fn custom(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let bound = cx.importer.options.custom_ops.iter().find(|bound| bound.name == name);
     let Some(function) = bound.map(|bound| bound.path.clone()) else {
         let what = format!("no function is given for this custom operator{}", cx.describe());
-        let help = format!(
-            "name a function of yours that computes it: custom_op({name:?}, crate::path::to::function)"
-        );
-        return Err(Refusal::unsupported(what, help));
+        return Err(Refusal::unbound(what, &name));
     };
     if far {
         let help = "make the model smaller than two gigabytes";
@@ -75,14 +73,6 @@ impl Importer<'_, '_> {
         let Some(bound) = self.options.custom_ops.iter().find(|bound| !names.contains(&bound.name)) else {
             return Ok(());
         };
-        let list: Vec<String> = names.iter().take(8).map(|name| format!("{name:?}")).collect();
-        Err(Error::Options(Problem {
-            place: format!("option `custom_op({:?}, …)`", bound.name),
-            what: format!("the model has no custom operator {:?}", bound.name),
-            help: match list.is_empty() {
-                true => "it has no custom operators: remove the option".into(),
-                false => format!("it has {}", list.join(", ")),
-            },
-        }))
+        Err(no_custom_op(&bound.name, &names))
     }
 }

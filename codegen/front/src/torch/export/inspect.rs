@@ -3,7 +3,7 @@
 use super::program::{InputSpec, Program};
 use super::store::Store;
 use super::{inputs, outputs};
-use crate::torch::lower::{find, results, short, symbols, Importer, Target};
+use crate::torch::lower::{is_known, results, short, symbols, Importer, Target};
 use crate::torch::program::{Arg, TensorMeta};
 use crate::{OperatorSummary, QuantizationSummary, Summary, TensorSummary};
 use std::collections::{HashMap, HashSet};
@@ -45,7 +45,7 @@ impl<'p> Importer<'_, 'p> {
                 weight_bytes.map(|name| store.bytes(weights[name])).fold(0, u64::saturating_add);
             operators.push(OperatorSummary {
                 index,
-                is_known: find(&target).is_some(),
+                is_known: is_known(&target),
                 inputs: given
                     .iter()
                     .map(|name| Some(self.summary_of(name, weights.contains_key(name))))

@@ -2,7 +2,7 @@
 
 use crate::json::{Json, Parsed};
 use crate::torch::lower::short;
-use crate::torch::program::{Arg, Named, Node, Size, SymInt, TensorMeta};
+use crate::torch::program::{Arg, Named, Node, Size, Subgraph, SymInt, TensorMeta};
 use std::collections::HashMap;
 
 /// An exported program.
@@ -291,6 +291,7 @@ impl Arg {
                 "as_bool" => Arg::Bool(json.truth()?),
                 "as_string" => Arg::Text(json.text()?),
                 "as_scalar_type" => Arg::Dtype(json.integer()?),
+                "as_graph" => Arg::Graph(Box::new(json.deeper(subgraph)?)),
                 "as_sym_int" | "as_sym_float" | "as_sym_bool" => json.union(|key, json| {
                     Ok(match key {
                         "as_int" => Arg::Int(json.integer()?),
@@ -306,6 +307,25 @@ impl Arg {
             })
         })
     }
+}
+
+/// A graph with its name, which says nothing.
+fn subgraph(json: &mut Json<'_>) -> Parsed<Subgraph> {
+    let mut graph = Subgraph::default();
+    json.object(|key, json| match key {
+        "graph" => json.object(|key, json| {
+            match key {
+                "inputs" => graph.inputs = json.list(Arg::read)?,
+                "nodes" => graph.nodes = json.list(Node::read)?,
+                "outputs" => graph.outputs = json.list(Arg::read)?,
+                "tensor_values" => graph.tensors = json.map(TensorMeta::read)?,
+                _ => json.skip()?,
+            }
+            Ok(())
+        }),
+        _ => json.skip(),
+    })?;
+    Ok(graph)
 }
 
 /// A weight in a signature: its name in the graph, and in the model.

@@ -18,6 +18,10 @@ pub(super) struct Net {
     pub(super) ranges: String,
 }
 
+/// `ScalarType`s.
+const FLOAT: u8 = 7;
+const BOOL: u8 = 12;
+
 /// A tensor's sizes as JSON; a symbol stands for a negative one.
 fn sizes(dims: &[i64]) -> String {
     let size = |dim: &i64| match dim {
@@ -28,9 +32,9 @@ fn sizes(dims: &[i64]) -> String {
     dims.iter().map(size).collect::<Vec<_>>().join(", ")
 }
 
-fn meta(dims: &[i64], strides: &[i64], offset: i64) -> String {
+fn meta(dtype: u8, dims: &[i64], strides: &[i64], offset: i64) -> String {
     format!(
-        "{{\"dtype\": 7, \"sizes\": [{}], \"requires_grad\": false, \"strides\": [{}], \"storage_offset\": {{\"as_int\": {offset}}}, \"layout\": 7}}",
+        "{{\"dtype\": {dtype}, \"sizes\": [{}], \"requires_grad\": false, \"strides\": [{}], \"storage_offset\": {{\"as_int\": {offset}}}, \"layout\": 7}}",
         sizes(dims),
         sizes(strides)
     )
@@ -41,8 +45,12 @@ fn dense(dims: &[i64]) -> Vec<i64> {
 }
 
 impl Net {
+    /// Adds a tensor: of truth values if it is called `is_…`, otherwise of floats.
     fn tensor(&mut self, name: &str, dims: &[i64]) {
-        self.tensors.push(format!("\"{name}\": {}", meta(dims, &dense(dims), 0)));
+        self.tensors.push(format!(
+            "\"{name}\": {}",
+            meta(if name.starts_with("is_") { BOOL } else { FLOAT }, dims, &dense(dims), 0)
+        ));
     }
 
     pub(super) fn input(mut self, name: &str, dims: &[i64]) -> Self {
@@ -70,20 +78,25 @@ impl Net {
         ));
         self.config.push(format!(
             "\"{of}\": {{\"path_name\": \"{file}\", \"is_param\": true, \"use_pickle\": false, \"tensor_meta\": {}}}",
-            meta(dims, strides, offset)
+            meta(FLOAT, dims, strides, offset)
         ));
         self
     }
 
     /// A node: `x` and `p_w` are tensors, everything else is JSON: `dim {"as_int": 1}`.
-    pub(super) fn node(mut self, target: &str, inputs: &[(&str, &str)], result: &str, dims: &[i64]) -> Self {
-        self.tensor(result, dims);
+    pub(super) fn node(self, target: &str, inputs: &[(&str, &str)], result: &str, dims: &[i64]) -> Self {
+        self.nodes(target, inputs, &[(result, dims)])
+    }
+
+    /// A node with several results.
+    pub(super) fn nodes(mut self, target: &str, inputs: &[(&str, &str)], results: &[(&str, &[i64])]) -> Self {
+        results.iter().for_each(|(result, dims)| self.tensor(result, dims));
         let arg = |value: &str| match value.starts_with('{') {
             true => value.to_owned(),
             false => format!("{{\"as_tensor\": {{\"name\": \"{value}\"}}}}"),
         };
         let target = match target.split('.').count() {
-            2 => format!("aten.{target}"),
+            2 if !target.starts_with("higher_order.") => format!("aten.{target}"),
             _ => target.to_owned(),
         };
         let mut list = String::new();
@@ -95,9 +108,24 @@ impl Net {
             "{{\"target\": \"torch.ops.{target}\", \"inputs\": [{list}], \"outputs\": [{}], \"metadata\": {{\"nn_module_stack\": \
              \"L__self__,,__main__.Net;L__self___enc_0,enc.0,torch.nn.modules.linear.Linear\", \"stack_trace\": \"  File \\\"/home/me/net.py\\\", \
              line 12, in forward\\n    return self.enc(x)\\n\"}}}}",
-            arg(result)
+            results.iter().map(|(result, _)| arg(result)).collect::<Vec<_>>().join(", ")
         ));
         self
+    }
+
+    /// JSON of an argument that is a graph: the nodes, with inputs and results by name.
+    pub(super) fn as_graph(&self, inputs: &[&str], results: &[&str]) -> String {
+        let names = |names: &[&str]| {
+            let name = |name: &&str| format!("{{\"as_tensor\": {{\"name\": \"{name}\"}}}}");
+            names.iter().map(name).collect::<Vec<_>>().join(", ")
+        };
+        format!(
+            "{{\"as_graph\": {{\"name\": \"graph\", \"graph\": {{\"inputs\": [{}], \"outputs\": [{}], \"nodes\": [{}], \"tensor_values\": {{{}}}}}}}}}",
+            names(inputs),
+            names(results),
+            self.nodes.join(", "),
+            self.tensors.join(", ")
+        )
     }
 
     pub(super) fn output(mut self, name: &str) -> Self {
@@ -173,6 +201,61 @@ pub(super) fn history() -> Net {
         .node("copy_.default", &[("self", "last"), ("src", "row")], "copy__1", &[2])
         .node("sum.dim_IntList", &[("self", "b_h"), ("dim", "{\"as_ints\": [0]}")], "sum_1", &[2])
         .output("sum_1")
+}
+
+/// JSON of a list of tensors.
+pub(super) fn list(names: &[&str]) -> String {
+    let name = |name: &&str| format!("{{\"name\": \"{name}\"}}");
+    format!("{{\"as_tensors\": [{}]}}", names.iter().map(name).collect::<Vec<_>>().join(", "))
+}
+
+/// x − 1 where the sum of x is positive, else x / 2, three times; a loop may end earlier.
+pub(super) fn branches(ends: bool) -> Net {
+    let one = ("other", "{\"as_float\": 1.0}");
+    let less =
+        Net::default().node("sub.Tensor", &[("self", "a"), one], "less", &[2]).as_graph(&["a"], &["less"]);
+    let half = ("other", "{\"as_float\": 0.5}");
+    let half =
+        Net::default().node("mul.Tensor", &[("self", "a"), half], "half", &[2]).as_graph(&["a"], &["half"]);
+    let zero = ("other", "{\"as_int\": 0}");
+    let is_positive = |net: Net, of| {
+        net.node("sum.default", &[("self", of)], "sum", &[]).node(
+            "gt.Scalar",
+            &[("self", "sum"), zero],
+            "is_positive",
+            &[],
+        )
+    };
+    let branches = ("", list(&["v"]));
+    let body = is_positive(Net::default(), "v")
+        .node("add.Tensor", &[("self", "k"), ("other", "{\"as_int\": 1}")], "next", &[])
+        .node(
+            "higher_order.cond",
+            &[("", "is_positive"), ("", &less), ("", &half), (branches.0, &branches.1)],
+            "picked",
+            &[2],
+        )
+        .as_graph(&["k", "v"], &["next", "picked"]);
+    let counted =
+        Net::default().node("lt.Scalar", &[("self", "k"), ("other", "{\"as_int\": 3}")], "is_going", &[]);
+    let condition = match ends {
+        false => counted.as_graph(&["k", "v"], &["is_going"]),
+        true => is_positive(counted, "v")
+            .node("bitwise_and.Tensor", &[("self", "is_going"), ("other", "is_positive")], "is_both", &[])
+            .as_graph(&["k", "v"], &["is_both"]),
+    };
+    let carried = list(&["zero", "x"]);
+    let loops = [("", &*condition), ("", &*body), ("", &*carried), ("", "{\"as_ints\": []}")];
+    Net::default()
+        .input("x", &[2])
+        .node(
+            "full.default",
+            &[("size", "{\"as_ints\": []}"), ("fill_value", "{\"as_int\": 0}")],
+            "zero",
+            &[],
+        )
+        .nodes("higher_order.while_loop", &loops, &[("count", &[]), ("y", &[2])])
+        .output("y")
 }
 
 /// A convolution, a pooling and a softmax, with two outputs in a dictionary.

@@ -1,15 +1,15 @@
 //! Archives that are made here: what they become, what is said of those that cannot be read, and damaged ones.
 
-use super::testing::{history, image, layer, Net};
+use super::testing::{branches, history, image, layer, list, Net};
 use crate::testing::zip;
 use crate::testing::Random;
 use crate::torch::testing::{tensor, text};
 use crate::{inspect, read, read_with};
 use kiln_interp::Machine;
 use kiln_ir::error::Error;
-use kiln_ir::options::{InputShape, Options};
+use kiln_ir::options::{CustomOp, InputShape, Options};
 use kiln_ir::verify::verify;
-use kiln_ir::{Data, Graph};
+use kiln_ir::{Data, Graph, Op};
 use std::time::{Duration, Instant};
 
 fn shaped(name: &str, dims: &[usize]) -> Options {
@@ -112,6 +112,119 @@ fn what_cannot_be_compiled_has_its_place() {
         "{message}"
     );
     assert!(message.contains("operator 1 aten.qr"), "{message}");
+}
+
+#[test]
+fn branches_are_selected_and_loops_written_out() {
+    let graph = read(&branches(false).bytes(), "net").unwrap();
+    // Sums: 4, 2, 0, 0; −4, −2, −1, −1/2; 8, 6, 4, 2.
+    assert_eq!(results(&graph, &[&[2.0, 2.0]]), [[0.0, 0.0]]);
+    assert_eq!(results(&graph, &[&[-2.0, -2.0]]), [[-0.25, -0.25]]);
+    assert_eq!(results(&graph, &[&[8.0, 0.0]]), [[5.0, -3.0]]);
+    // A part of the condition follows from data.
+    let graph = read(&branches(true).bytes(), "net").unwrap();
+    assert_eq!(results(&graph, &[&[2.0, 2.0]]), [[0.0, 0.0]]);
+    assert_eq!(results(&graph, &[&[-2.0, -2.0]]), [[-2.0, -2.0]]);
+    assert_eq!(results(&graph, &[&[8.0, 0.0]]), [[5.0, -3.0]]);
+}
+
+#[test]
+fn loops_without_a_known_end_are_refused() {
+    let one = "{\"as_int\": 1}";
+    let going =
+        Net::default().node("gt.Scalar", &[("self", "k"), ("other", "{\"as_int\": 0}")], "is_going", &[]);
+    let more = Net::default().node("add.Tensor", &[("self", "k"), ("other", one)], "more", &[]);
+    let (going, more) = (going.as_graph(&["k"], &["is_going"]), more.as_graph(&["k"], &["more"]));
+    let net = |start: &str| {
+        Net::default()
+            .input("x", &[])
+            .node("full.default", &[("size", "{\"as_ints\": []}"), ("fill_value", one)], "one", &[])
+            .node("higher_order.while_loop", &[("", &going), ("", &more), ("", &list(&[start]))], "y", &[])
+            .output("y")
+            .bytes()
+    };
+    assert!(refused(&net("x")).contains("after 128 passes, its condition still depends on values"));
+    assert!(refused(&net("one")).contains("the passes of its loop, have too many operators"));
+}
+
+/// A graph in a graph, so many times.
+fn nested(depth: usize) -> Net {
+    let call = |net: Net, graph: &str| net.node("higher_order.wrap", &[("", graph), ("", "a")], "b", &[1]);
+    let mut inner = Net::default().node("neg.default", &[("self", "a")], "b", &[1]);
+    for _ in 1..depth {
+        let graph = inner.as_graph(&["a"], &["b"]);
+        inner = call(Net::default(), &graph);
+    }
+    call(Net::default().input("a", &[1]), &inner.as_graph(&["a"], &["b"])).output("b")
+}
+
+#[test]
+fn graphs_are_not_nested_without_end() {
+    let graph = read(&nested(3).bytes(), "net").unwrap();
+    assert_eq!(results(&graph, &[&[2.0]]), [[-2.0]]);
+    assert!(refused(&nested(20).bytes()).contains("graphs are nested more than 16 deep"));
+    assert!(refused(&nested(40).bytes()).contains("it is nested too deep"));
+}
+
+#[test]
+fn rows_are_gone_through_one_by_one() {
+    let step = Net::default()
+        .node("add.Tensor", &[("self", "sum"), ("other", "row")], "next", &[2])
+        .node("mul.Tensor", &[("self", "next"), ("other", "factor")], "scaled", &[2])
+        .as_graph(&["sum", "row", "factor"], &["next", "scaled"]);
+    let net = Net::default()
+        .input("x", &[3, 2])
+        .input("start", &[2])
+        .weight("p_f", &[2], &[10.0, 1.0])
+        .nodes(
+            "higher_order.scan",
+            &[("", &step), ("", &list(&["start"])), ("", &list(&["x"])), ("", &list(&["p_f"]))],
+            &[("last", &[2]), ("all", &[3, 2])],
+        )
+        .output("last")
+        .output("all");
+    let graph = read(&net.bytes(), "net").unwrap();
+    let rows = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+    let expected = [vec![10.0, 13.0], vec![20.0, 3.0, 50.0, 7.0, 100.0, 13.0]];
+    assert_eq!(results(&graph, &[&rows, &[1.0, 1.0]]), expected);
+}
+
+#[test]
+fn operators_of_the_users_are_calls_of_functions() {
+    let net = |target| {
+        let mode = "{\"as_string\": \"a\\\"b\"}";
+        Net::default()
+            .input("x", &[2, 3])
+            .weight("p_w", &[3], &[1.0, 2.0, 3.0])
+            .node(
+                target,
+                &[("x", "x"), ("f", "{\"as_float\": 2.5}"), ("w", "p_w"), ("mode", mode)],
+                "y",
+                &[2, 1],
+            )
+            .output("y")
+            .bytes()
+    };
+    let bytes = net("mylib.sums.default");
+    let error = refused(&bytes);
+    assert!(error.contains("custom_op(\"mylib::sums\", crate::path::to::function)"), "{error}");
+    let bound = |name: &str| Options {
+        custom_ops: vec![CustomOp { name: name.into(), path: "crate::sums".into() }],
+        ..Options::default()
+    };
+    for name in ["mylib::sums", "mylib.sums"] {
+        let graph = read_with(&bytes, "net", &bound(name)).unwrap();
+        assert_eq!(verify(&graph), Ok(()));
+        let [(_, node)] = &graph.nodes().collect::<Vec<_>>()[..] else { panic!("one node") };
+        let Op::Custom { function, options, .. } = &node.op else { panic!("{:?}", node.op) };
+        assert_eq!((function.as_str(), node.operands.len()), ("crate::sums", 2));
+        assert_eq!(String::from_utf8_lossy(options), "{\"f\":2.5,\"mode\":\"a\\\"b\"}");
+    }
+    let error = read_with(&layer().bytes(), "net", &bound("mylib::sums")).unwrap_err().to_string();
+    assert!(error.contains("the model has no custom operator \"mylib::sums\""), "{error}");
+    let error =
+        read_with(&net("mylib.sums_.default"), "net", &bound("mylib::sums_")).unwrap_err().to_string();
+    assert!(error.contains("writes into its operand"), "{error}");
 }
 
 /// What torch.save writes: a pickle, and storages.
@@ -305,7 +418,7 @@ fn check(bytes: &[u8]) -> bool {
 #[test]
 fn damaged_programs_end_in_an_error_or_a_sound_graph() {
     let mut random = Random(0x7074_3200);
-    for net in [layer(), history(), image()] {
+    for net in [layer(), history(), image(), branches(true)] {
         let (program, mut files, mut accepted) = (net.program(), net.files(), 0);
         assert!(check(&zip(&files)));
         let place = files.iter().position(|(name, _)| name.ends_with("model.json")).unwrap();

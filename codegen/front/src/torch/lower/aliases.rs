@@ -198,6 +198,7 @@ impl<'p> Importer<'_, 'p> {
                     node: view.node,
                     slots: &self.slots,
                     metas: self.metas,
+                    symbols: &self.symbols,
                     read: &self.read,
                     target: super::plain(target.name),
                     overload: target.overload,

@@ -17,6 +17,8 @@ pub(in crate::torch) struct Cx<'c, 'm, 'p> {
     pub(super) node: &'p Node,
     pub(super) slots: &'c Slots<'p>,
     pub(super) metas: &'p HashMap<String, TensorMeta>,
+    /// Sizes that symbols stand for.
+    pub(super) symbols: &'c HashMap<String, i64>,
     /// Names that are read.
     pub(super) read: &'c HashSet<&'p str>,
     /// Its name without namespace, overload and the underscore of those that work in place: `add`.

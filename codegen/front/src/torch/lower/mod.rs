@@ -11,8 +11,10 @@ mod aliases;
 mod arrange;
 mod attention;
 mod bits;
+mod control;
 mod conv;
 mod create;
+mod custom;
 mod cx;
 mod elementwise;
 mod gather;
@@ -62,6 +64,8 @@ pub(super) struct Importer<'m, 'p> {
     pub(super) symbols: HashMap<String, i64>,
     /// Buffers that are states, with their names in the model.
     pub(super) states: HashMap<&'p str, &'p str>,
+    /// How deep graphs of higher-order operators are nested here.
+    depth: usize,
 }
 
 impl<'m, 'p> Importer<'m, 'p> {
@@ -82,6 +86,7 @@ impl<'m, 'p> Importer<'m, 'p> {
             aliases: Aliases::default(),
             symbols: HashMap::new(),
             states: HashMap::new(),
+            depth: 0,
         }
     }
 
@@ -97,9 +102,11 @@ impl<'m, 'p> Importer<'m, 'p> {
                 return Err(Error::malformed(place(index, node), what));
             }
         }
-        let lowered = self.fresh(node).and_then(|()| match find(&target) {
-            Some(lower) => self.computed(index, node, lower),
-            None => Err(Refusal::unsupported("this operator cannot be compiled", HELP)),
+        let lowered = self.fresh(node).and_then(|()| match (find(&target), control::find(&target)) {
+            _ if self.is_bound(&target) => self.computed(index, node, One(custom::custom)),
+            (Some(lower), _) => self.computed(index, node, lower),
+            (None, Some(control)) => self.controlled(node, control),
+            (None, None) => Err(custom::unknown(&target)),
         });
         let lowered = lowered.and_then(|values| {
             for (&name, &value) in results.iter().zip(&values) {
@@ -148,6 +155,7 @@ impl<'m, 'p> Importer<'m, 'p> {
             node,
             slots: &self.slots,
             metas: self.metas,
+            symbols: &self.symbols,
             read: &self.read,
             target: plain(target.name),
             overload: target.overload,
@@ -204,8 +212,6 @@ impl<'m, 'p> Importer<'m, 'p> {
         Some(value)
     }
 }
-
-const HELP: &str = "replace it with supported operators, or move the computation out of the model";
 
 /// Names of a node's results.
 pub(super) fn results(node: &Node) -> Vec<&str> {
@@ -383,6 +389,11 @@ const FAMILIES: &[Operators] = &[
 /// Names of all operators.
 pub(super) fn operators() -> impl Iterator<Item = &'static str> {
     FAMILIES.iter().copied().flatten().map(|(name, _)| *name)
+}
+
+/// Whether Kiln knows an operator.
+pub(super) fn is_known(target: &Target<'_>) -> bool {
+    find(target).is_some() || control::find(target).is_some()
 }
 
 pub(super) fn find(target: &Target<'_>) -> Option<Lower> {
