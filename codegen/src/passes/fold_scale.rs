@@ -1,5 +1,6 @@
 //! Factors and summands of channels become part of the float layer before them: afterwards no product or sum with constants of channels (as a batch normalisation is)
-//! reads a convolution or matrix product without activation that nothing else reads.
+//! reads a convolution or matrix product without activation that nothing else reads. One factor of a product of two computed matrices (as of attention's scores)
+//! becomes part of the layer that computes one of them.
 //!
 //! On floats this rounds otherwise than the graph before, by at most two units in the last place of each weight and bias: products and sums of constants are rounded
 //! when the model is compiled.
@@ -23,8 +24,47 @@ pub fn run(graph: &mut Graph) -> bool {
             (node.op, node.operands) = (op, operands);
             Rewrite::Changed
         }
-        None => Rewrite::Keep,
+        None => scores(graph, &uses, id).map_or(Rewrite::Keep, Rewrite::Same),
     })
+}
+
+/// The product of two matrices that is left of one factor of it: the factor is in the weights of the layer behind an operand.
+fn scores(graph: &mut Graph, uses: &[usize], id: NodeId) -> Option<ValueId> {
+    let only = |value: ValueId| uses.get(value.0 as usize) == Some(&1);
+    let node = graph.node(id);
+    let Op::Mul { rescale: Rescale::Real, clamp } = node.op else { return None };
+    let &[a, b] = node.operands.as_slice() else { return None };
+    let (product, constant) = if graph.const_data(b).is_some() { (a, b) } else { (b, a) };
+    let &[factor] = graph.const_data(constant)?.to_f32().as_slice() else { return None };
+    let producer = graph.producer(product)?;
+    let matmul = graph.node(producer);
+    let Op::MatMul { rescale: Rescale::Real, clamp: own } = &matmul.op else { return None };
+    if !own.holds_finite() || !only(product) || graph.ty(node.result) != graph.ty(product) {
+        return None;
+    }
+    let layer = matmul.operands.iter().find_map(|&operand| {
+        let mut at = operand;
+        loop {
+            let layer = graph.producer(at).filter(|_| only(at))?;
+            match &graph.node(layer).op {
+                Op::Transpose { .. } | Op::Reshape {} => at = *graph.node(layer).operands.first()?,
+                Op::Dense { rescale: Rescale::Real, clamp } if clamp.holds_finite() => return Some(layer),
+                _ => return None,
+            }
+        }
+    })?;
+    let layer_node = graph.node(layer);
+    let x = *layer_node.operands.first()?;
+    let mut operands = vec![x];
+    let mut constants = Vec::new();
+    for (&operand, name) in layer_node.operands.iter().skip(1).zip(["weights", "bias"]) {
+        let numbers: Vec<f32> = graph.const_data(operand)?.to_f32().iter().map(|w| w * factor).collect();
+        constants.push((name, graph.ty(operand).clone(), Data::from_f32(&numbers)));
+    }
+    operands.extend(constants.into_iter().map(|(name, ty, data)| graph.add_const(name, ty, data)));
+    graph.node_mut(layer).operands = operands;
+    graph.node_mut(producer).op = Op::MatMul { rescale: Rescale::Real, clamp };
+    Some(product)
 }
 
 struct Folded {
@@ -122,6 +162,44 @@ mod tests {
              const %b \"bias\": f32[2] = [2.0, 1.0]
              %y: f32[1,2] = dense(%x, %w, %b) {rescale = real, clamp = 0.0..=6.0}
              return %y",
+        );
+    }
+
+    #[test]
+    fn factors_of_scores() {
+        let graph = |factor: &str, weights: &str, bias: &str| {
+            format!(
+                "input %x: f32[2,2]
+                 const %w{weights}
+                 const %b{bias}
+                 {factor}
+                 %d: f32[2,2] = dense(%x, %w, %b) {{rescale = real, clamp = -inf..=inf}}
+                 %t: f32[2,2] = transpose(%d) {{perm = [1, 0]}}
+                 %m: f32[2,2] = matmul(%x, %t) {{rescale = real, clamp = -inf..=inf}}"
+            )
+        };
+        let before =
+            graph("const %f: f32[] = [0.5]", ": f32[2,2] = [1.0, 2.0, 3.0, 4.0]", ": f32[2] = [0.5, -0.5]");
+        rewrites_used(
+            run,
+            &format!(
+                "{before}\n%y: f32[2,2] = mul(%m, %f) {{rescale = real, clamp = -inf..=inf}}\nreturn %y"
+            ),
+            &format!(
+                "{}\nreturn %m",
+                graph(
+                    "",
+                    " \"weights\": f32[2,2] = [0.5, 1.0, 1.5, 2.0]",
+                    " \"bias\": f32[2] = [0.25, -0.25]"
+                )
+            ),
+        );
+        // Another reader of the layer's result.
+        keeps(
+            run,
+            &format!(
+                "{before}\n%y: f32[2,2] = mul(%m, %f) {{rescale = real, clamp = -inf..=inf}}\nreturn %y, %d"
+            ),
         );
     }
 

@@ -3,7 +3,8 @@
 //! [`run`] is the pass manager. The order, and why:
 //!
 //! 1. `fold` first, so that everything after it sees constants.
-//! 2. `simplify` removes what does nothing, and `narrow_operands` what is there twice; `reciprocals` has products in place of quotients. That brings the partners of fusions together.
+//! 2. `simplify` removes what does nothing, and `narrow_operands` what is there twice; `reciprocals` has products in place of quotients; `subtract_means` has one form of
+//!    normalisation in place of several. That brings the partners of fusions together.
 //! 3. `cse` and `dce` leave one copy of what is used, so that the fusions see true use counts.
 //! 4. `fuse_pad` and `fuse_activation` make fewer, larger ops, and `merge_depthwise` one of several.
 //! 5. `constant_channels` finds channels that never change, now that activations are fused, and `dead_channels` removes them.
@@ -26,7 +27,8 @@
 //! kernels know several.
 //!
 //! Integers are exact. On floats the passes are exact too, but for the sign of zeros and NaNs where a padding of zeros is
-//! skipped instead of added, for `fold_scale`, which rounds products of constants, and for `permute_dense`, which adds in another order.
+//! skipped instead of added, for `fold_scale`, which rounds products of constants, for `subtract_means`, whose factors are applied to differences, and for
+//! `permute_dense`, which adds in another order.
 
 pub mod constant_channels;
 pub mod cse;
@@ -55,6 +57,7 @@ pub mod simplify;
 pub mod sink_quantize;
 pub mod sink_reshapes;
 pub mod sink_transposes;
+pub mod subtract_means;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
@@ -90,6 +93,7 @@ pub const REPEATED: &[Pass] = passes![
     simplify,
     narrow_operands,
     reciprocals,
+    subtract_means,
     cse,
     dce,
     sink_transposes,

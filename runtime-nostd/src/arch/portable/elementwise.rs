@@ -1,7 +1,7 @@
 //! Elementwise operations with two operands.
 
 use super::walk::Walk;
-use super::{math, sum::clip};
+use super::{math, sum::Clip};
 use crate::arch::opaque;
 use crate::fixed::{high_mul, round_shift_any, to_i8};
 use crate::params::{AddFloat, AddParams, Broadcast, MulFloat, MulParams, Scale};
@@ -317,7 +317,26 @@ fn float(
     y: &[Cell<f32>],
     f: impl Fn(f32, f32) -> f32,
 ) {
-    zip(shape, a, b, y, |a, b| clip(f(a, b), lo, hi));
+    let range = Clip::new(lo, hi);
+    let f = |a, b| range.of(f(a, b));
+    let [.., step_a] = shape.a;
+    let [.., step_b] = shape.b;
+    let [.., n] = shape.dims;
+    if step_a != 1 || step_b > 1 {
+        return zip(shape, a, b, y, f);
+    }
+    // Rows that are one behind the other, of which the second one may be a single element.
+    let walk = Walk::new(&shape.dims, [(&shape.a, 0), (&shape.b, 0)]);
+    for (y, [at_a, at_b]) in y.chunks_exact(n.max(1)).zip(walk) {
+        let Some(a) = a.run(at_a, n) else { return };
+        if step_b == 0 {
+            let Some(b) = b.at(at_b) else { return };
+            y.iter().zip(a.each()).for_each(|(y, a)| y.set(f(a, b)));
+        } else {
+            let Some(b) = b.run(at_b, n) else { return };
+            y.iter().zip(a.each()).zip(b.each()).for_each(|((y, a), b)| y.set(f(a, b)));
+        }
+    }
 }
 
 /// Applies `f` to all pairs of elements, in the order of the result.
