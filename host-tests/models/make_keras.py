@@ -12,7 +12,7 @@ import pathlib
 
 import keras
 import numpy as np
-from keras import layers
+from keras import layers, ops
 
 FOLDER = pathlib.Path(__file__).parent / "keras"
 CASES = 4
@@ -39,6 +39,18 @@ def recurrent():
     )
 
 
+def attention():
+    """A block of a transformer, [1, 5, 8] to [1, 5, 8]: the layers of make_torch.py's."""
+    tokens = keras.Input((5, 8), name="tokens")
+    x = layers.Dense(24)(layers.LayerNormalization(epsilon=1e-5)(tokens))
+    q, k, v = ops.unstack(ops.transpose(ops.reshape(x, (-1, 5, 3, 2, 4)), (2, 0, 3, 1, 4)), axis=0)
+    weights = ops.softmax(ops.matmul(q, ops.transpose(k, (0, 1, 3, 2))) / 2.0)
+    x = ops.reshape(ops.transpose(ops.matmul(weights, v), (0, 2, 1, 3)), (-1, 5, 8))
+    x = layers.Add()([tokens, layers.Dense(8)(x)])
+    y = layers.Dense(16, activation="gelu")(layers.LayerNormalization(epsilon=1e-5)(x))
+    return keras.Model(tokens, layers.Add()([x, layers.Dense(8)(y)]), name="attention")
+
+
 def record(name, model):
     random = np.random.default_rng(7)
     # Moving averages of a batch normalisation are not random by themselves; its variances are the last of its weights.
@@ -54,7 +66,7 @@ def record(name, model):
 def main():
     keras.utils.set_random_seed(5)
     FOLDER.mkdir(exist_ok=True)
-    for make in (image, recurrent):
+    for make in (image, recurrent, attention):
         record(make.__name__, make())
 
 

@@ -1,4 +1,4 @@
-//! The same layers in the files of several frameworks (`models/torch`, `models/jax`, `models/keras`): outputs of the generated code, and what they cost on a Cortex-M4.
+//! The same layers in the files of several frameworks (`models/torch`, `models/jax`, `models/keras`, `models/tensorflow`): outputs of the generated code, and what they cost on a Cortex-M4.
 //!
 //! The table in `docs/benchmarks.md` has the costs; `KILN_BLESS=1` writes it. Without it, and without `KILN_SWEEP`, the first network alone is measured.
 
@@ -12,7 +12,7 @@ use kiln_host_tests::sweeps;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// A network, and its files: of PyTorch, ONNX, JAX and Keras.
+/// A network, and what is in it.
 const NETWORKS: [(&str, &str); 4] = [
     ("image", "convolutions, batch normalisation, pooling, a residual connection, softmax"),
     ("attention", "a block of a transformer"),
@@ -20,7 +20,7 @@ const NETWORKS: [(&str, &str); 4] = [
     ("stream", "causal convolutions with their histories in buffers"),
 ];
 
-const FILES: [(&str, &str, &str); 7] = [
+const FILES: [(&str, &str, &str); 10] = [
     ("torch", "pt2", "`torch.export`"),
     ("torch", "pt", "TorchScript"),
     ("torch", "onnx", "ONNX"),
@@ -28,6 +28,9 @@ const FILES: [(&str, &str, &str); 7] = [
     ("jax", "mlirbc", "StableHLO, bytecode"),
     ("keras", "keras", "Keras"),
     ("keras", "h5", "Keras, HDF5"),
+    ("tensorflow", "saved_model", "SavedModel"),
+    ("tensorflow", "pb", "GraphDef"),
+    ("tensorflow", "tflite", "TFLite"),
 ];
 
 /// Files of JAX in other forms, whose outputs are compared, too.
@@ -37,7 +40,8 @@ const BEGIN: &str = "<!-- formats: begin -->\n";
 const END: &str = "<!-- formats: end -->";
 
 /// Files that do not say the same layers, and why.
-const OTHERS: [(&str, &str, &str); 2] = [
+const OTHERS: [(&str, &str, &str); 3] = [
+    ("attention", "tflite", "infinite results become the largest number"),
     ("recurrent", "mlir", "one LSTM, without a GRU behind it"),
     ("recurrent", "mlirbc", "one LSTM, without a GRU behind it"),
 ];
@@ -58,8 +62,11 @@ fn golden(folder: &str, name: &str) -> PathBuf {
     models().join(format!("{folder}/{name}.npz"))
 }
 
-/// TorchScript does not state the shapes of inputs.
+/// TorchScript does not state the shapes of inputs. A SavedModel, which is a folder, does.
 fn options(path: &Path, golden: &Path) -> Options {
+    if path.is_dir() {
+        return Options::default();
+    }
     let arrays = npz::read(golden).unwrap();
     let dims = |k: usize| Some(arrays.get(&format!("in_{k}"))?.shape.get(1..)?.to_vec());
     let input_shapes = input_shapes(&std::fs::read(path).unwrap(), dims).unwrap();
@@ -79,7 +86,7 @@ fn generated_code_computes_what_the_frameworks_compute() {
             checked += 1;
         }
     }
-    assert_eq!(checked, 4 + 4 + 3 + 3 * 5 + 2 * 2);
+    assert_eq!(checked, 4 + 4 + 3 + 3 * 5 + 3 * 2 + 3 * 3);
 }
 
 struct Cost {

@@ -4,7 +4,7 @@
 //!
 //! 1. `fold` first, so that everything after it sees constants.
 //! 2. `simplify` removes what does nothing, and `narrow_operands` what is there twice; `reciprocals` has products in place of quotients; `subtract_means` has one form of
-//!    normalisation in place of several. That brings the partners of fusions together.
+//!    normalisation in place of several, and `hard_swish` one op. That brings the partners of fusions together.
 //! 3. `cse` and `dce` leave one copy of what is used, so that the fusions see true use counts.
 //! 4. `fuse_pad` and `fuse_activation` make fewer, larger ops, and `merge_depthwise` one of several.
 //! 5. `constant_channels` finds channels that never change, now that activations are fused, and `dead_channels` removes them.
@@ -27,7 +27,7 @@
 //! kernels know several.
 //!
 //! Integers are exact. On floats the passes are exact too, but for the sign of zeros and NaNs where a padding of zeros is
-//! skipped instead of added, for `fold_scale`, which rounds products of constants, for `subtract_means`, whose factors are applied to differences, and for
+//! skipped instead of added, for `fold_scale`, which rounds products of constants, for `subtract_means` and `hard_swish`, whose factors have another order, and for
 //! `permute_dense`, which adds in another order.
 
 pub mod constant_channels;
@@ -39,6 +39,7 @@ pub mod fold;
 pub mod fold_scale;
 pub mod fuse_activation;
 pub mod fuse_pad;
+pub mod hard_swish;
 pub mod integer_states;
 pub mod lower_tables;
 pub mod mean_of_transposed;
@@ -94,6 +95,7 @@ pub const REPEATED: &[Pass] = passes![
     narrow_operands,
     reciprocals,
     subtract_means,
+    hard_swish,
     cse,
     dce,
     sink_transposes,

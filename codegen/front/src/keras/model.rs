@@ -69,9 +69,16 @@ impl<'v> Layer<'v> {
         }
     }
 
-    /// Whether it is an operation, and no layer: it has no variables.
+    /// Whether it is an operation, and no layer: it has no variables. HDF5 files do not name modules; layers have what operations do not have in their
+    /// configurations.
     pub(super) fn is_operation(&self) -> bool {
-        self.module.starts_with("keras.src.ops") || self.module.starts_with("keras.ops")
+        let is_of_layer = |key| self.config.get(key) != &Value::Null;
+        match self.module.is_empty() {
+            true => {
+                !self.is_input() && !self.is_model() && !is_of_layer("trainable") && !is_of_layer("dtype")
+            }
+            false => self.module.starts_with("keras.src.ops") || self.module.starts_with("keras.ops"),
+        }
     }
 
     /// Whether its class is one of Keras's own.
