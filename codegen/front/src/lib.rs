@@ -18,7 +18,7 @@ mod foreign;
 mod format;
 mod half;
 mod interface;
-#[cfg(any(feature = "keras", feature = "pt2"))]
+#[cfg(feature = "vocabulary")]
 mod json;
 mod keras;
 pub mod onnx;

@@ -1,7 +1,10 @@
 //! What is refused, in which words.
 
-use crate::read;
+use crate::{read, read_with};
 use kiln_ir::error::Error;
+use kiln_ir::options::{CustomOp, Options};
+use kiln_ir::verify::verify;
+use kiln_ir::Op;
 
 /// A field of bytes: a message, a text or a packed list.
 fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
@@ -143,6 +146,38 @@ fn loops_that_depend_on_data_are_refused() {
         said.contains("after 0 iterations, its condition") && said.contains("let a counter run"),
         "{said}"
     );
+}
+
+#[test]
+fn operators_of_other_domains_are_calls_of_functions() {
+    let attributes = [
+        [int("axis", 7), vec![0xa0, 1, 2]].concat(),
+        [field(1, b"mode"), field(4, b"a\"b"), vec![0xa0, 1, 3]].concat(),
+    ];
+    let node = [node("Fold x", &attributes), field(7, b"my.own")].concat();
+    let with_result = |result: &str| {
+        let graph = [field(1, &node), field(11, &input("x 1 2 3")), field(12, &input(result))].concat();
+        model(17, &graph)
+    };
+    let bytes = with_result("result 1 2 1");
+    let said = read(&bytes, "m").unwrap_err().to_string();
+    assert!(said.contains("custom_op(\"my.own.Fold\", crate::path::to::function)"), "{said}");
+    let bound = |name: &str| Options {
+        custom_ops: vec![CustomOp { name: name.into(), path: "crate::fold".into() }],
+        ..Options::default()
+    };
+    let graph = read_with(&bytes, "m", &bound("my.own.Fold")).unwrap();
+    assert_eq!(verify(&graph), Ok(()));
+    let [(_, call)] = &graph.nodes().collect::<Vec<_>>()[..] else { panic!("{graph}") };
+    let Op::Custom { name, function, options } = &call.op else { panic!("{graph}") };
+    assert_eq!((name.as_str(), function.as_str()), ("my.own.Fold", "crate::fold"));
+    assert_eq!(String::from_utf8_lossy(options), "{\"axis\":7,\"mode\":\"a\\\"b\"}");
+    assert_eq!(graph.ty(call.result).shape.dims(), [2, 1]);
+    let said = read_with(&bytes, "m", &bound("Fold")).unwrap_err().to_string();
+    assert!(said.contains("operator 0 my.own.Fold"), "{said}");
+    // An output whose sizes are open.
+    let said = read_with(&with_result("result 1 0"), "m", &bound("my.own.Fold")).unwrap_err().to_string();
+    assert!(said.contains("does not say which shape its result has"), "{said}");
 }
 
 /// Behind a refused operator, what reads its result is looked at where the file says what that is; but not where it may be a shape.
