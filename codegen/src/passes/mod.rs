@@ -5,6 +5,7 @@
 //! 1. `fold` first, so that everything after it sees constants.
 //! 2. `simplify` removes what does nothing, and `narrow_operands` what is there twice; `reciprocals` has products in place of quotients. That brings the partners of fusions together.
 //! 3. `cse` and `dce` leave one copy of what is used, so that the fusions see true use counts.
+//!    `recurrent` has one op for recurrent layers that are written out: early, because thousands of nodes go.
 //! 4. `fuse_pad` and `fuse_activation` make fewer, larger ops, and `merge_depthwise` one of several.
 //! 5. `constant_channels` finds channels that never change, now that activations are fused, and `dead_channels` removes them.
 //! 6. `sink_transposes`, `sink_reshapes`, `permute_dense`, `mean_of_transposed`, `sink_quantize`, `integer_states` and `turn_states` move ops to where there is less to do, or nothing: they count uses too.
@@ -48,6 +49,7 @@ pub mod planar;
 pub mod qdq;
 pub mod quantized_io;
 pub mod reciprocals;
+pub mod recurrent;
 pub mod reshaped_input;
 mod rewrite;
 pub mod rows_first;
@@ -92,6 +94,7 @@ pub const REPEATED: &[Pass] = passes![
     reciprocals,
     cse,
     dce,
+    recurrent,
     sink_transposes,
     sink_reshapes,
     permute_dense,

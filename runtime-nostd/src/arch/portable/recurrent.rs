@@ -118,6 +118,7 @@ fn saturated(x: i32) -> i32 {
 }
 
 /// An LSTM of floats: the cell state lies before the outputs in `y`, weights are as for [`lstm_i8`], and `bias` has four for each unit. The cell state is clamped to `lo..=hi`.
+/// Where `h` or `c` is empty, that state begins with zeros.
 #[inline(never)]
 pub fn lstm_f32(
     units: usize,
@@ -133,7 +134,10 @@ pub fn lstm_f32(
     y: &[Cell<f32>],
 ) {
     let Some((cells, outputs)) = y.split_at_checked(units) else { return };
-    cells.iter().zip(c).for_each(|(to, from)| to.set(from.get()));
+    match c {
+        [] => cells.iter().for_each(|cell| cell.set(0.0)),
+        _ => cells.iter().zip(c).for_each(|(to, from)| to.set(from.get())),
+    }
     let sums = |x: &[Cell<f32>], w: &[f32], unit: usize| {
         let mut sums = [Float::EMPTY; GATES];
         let filters = GATES * x.len();

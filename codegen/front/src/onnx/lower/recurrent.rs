@@ -327,8 +327,8 @@ impl Layer {
         cx.add_like(Op::Slice { begin: vec![steps.start, 0, 0], step: vec![1; 3] }, &[x], &dims)
     }
 
-    /// A plain LSTM over all steps of `x`, as one op. That begins with states in memory: where they are constants, the first step is written out, of which
-    /// the products with constants are known.
+    /// A plain LSTM over all steps of `x`, as one op. That begins with states in memory, or with zeros: where they are other constants, the first step is written out, of
+    /// which the products with constants are known.
     fn fused(
         &self,
         cx: &mut NodeCx<'_, '_, '_>,
@@ -338,7 +338,8 @@ impl Layer {
     ) -> Lowered<Run> {
         let Layer { sequences, inputs, units, .. } = *self;
         let steps = cx.dims(x)[0];
-        if start.iter().any(|&state| cx.data(state).is_some()) {
+        let is_other = |data: kiln_ir::Data| data.bytes().iter().any(|&byte| byte != 0);
+        if start.iter().any(|&state| cx.data(state).is_some_and(is_other)) {
             let first = self.steps(cx, x, 0..1)?;
             let begun = self.written_out(cx, direction, first, start)?;
             let Some(cell) = begun.cell.filter(|_| steps > 1) else { return Ok(begun) };

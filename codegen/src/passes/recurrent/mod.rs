@@ -1,0 +1,65 @@
+//! Recurrent layers that are written out: afterwards no steps of a plain LSTM follow each other that one `lstm` could compute.
+//!
+//! Frameworks write a layer out, and so do readers with loops. What a step computes is found again whatever it is made of: [`trace`] sees through ops that only move elements,
+//! [`affine`] says which products and constants a gate's sum has, [`cells`] knows the steps. [`chain`] puts steps with the same weights in a row, and [`build`] makes the op of them.
+//!
+//! A step alone stays as it is: its operators are not larger than the op with what surrounds it.
+//! Sums are added in another order, which may change the last bits of floats.
+
+mod affine;
+mod build;
+mod cells;
+mod chain;
+#[cfg(test)]
+mod tests;
+mod trace;
+
+use crate::ir::{Graph, ValueId};
+use std::collections::HashSet;
+
+/// Most operators between a gate's activation and its products.
+const DEEPEST: usize = 16;
+
+/// Elements that are traced in all: a bound on time.
+const MOST_WORK: usize = 1 << 27;
+
+/// Fewest steps that become an op.
+const FEWEST: usize = 2;
+
+/// What may still be traced.
+struct Work(usize);
+
+impl Work {
+    fn spend(&mut self, elements: usize) -> Option<()> {
+        self.0 = self.0.checked_sub(elements)?;
+        Some(())
+    }
+}
+
+/// A graph, while steps are searched in it.
+struct Search<'g> {
+    graph: &'g Graph,
+    work: Work,
+    /// Values that may be outputs of steps.
+    hidden: HashSet<ValueId>,
+}
+
+/// Runs the pass.
+pub fn run(graph: &mut Graph) -> bool {
+    let mut changed = false;
+    let mut work = Work(MOST_WORK);
+    // Outputs of chains that could not be replaced.
+    let mut kept = HashSet::new();
+    while let Some((chain, left)) = chain::first(graph, &kept, work) {
+        work = left;
+        let last = chain.results.last().copied();
+        match build::replaced(graph, &chain) {
+            Some(new) => {
+                *graph = new;
+                changed = true;
+            }
+            None => kept.extend(last),
+        }
+    }
+    changed
+}

@@ -1,0 +1,317 @@
+use super::super::{cse, dce, fold, narrow_operands, simplify};
+use super::*;
+use crate::interp::Machine;
+use crate::ir::{AddRescale, Clamp, DType, Data, Op, Real, Rescale, Type};
+use crate::schedule::random::Random;
+use crate::verify::verify;
+
+/// How a layer is written out.
+#[derive(Clone, Copy)]
+pub(super) struct Form {
+    pub(super) sequences: usize,
+    pub(super) steps: usize,
+    pub(super) inputs: usize,
+    pub(super) units: usize,
+    /// Where input, forget, cell and output gate stand.
+    pub(super) order: [usize; 4],
+    /// Whether the products with inputs are taken of all steps at once.
+    pub(super) ahead: bool,
+    /// Whether inputs and outputs are one row with one matrix.
+    pub(super) joint: bool,
+    /// Whether each gate has matrices of its own.
+    pub(super) apart: bool,
+    /// What is added to forget gates.
+    pub(super) forget: Option<f32>,
+    pub(super) biases: usize,
+    /// Whether states are inputs, and not zeros.
+    pub(super) given: bool,
+    pub(super) backwards: bool,
+    /// Whether all outputs are wanted.
+    pub(super) all: bool,
+}
+
+pub(super) const PLAIN: Form = Form {
+    sequences: 1,
+    steps: 5,
+    inputs: 3,
+    units: 4,
+    order: [0, 1, 2, 3],
+    ahead: false,
+    joint: false,
+    apart: false,
+    forget: None,
+    biases: 1,
+    given: false,
+    backwards: false,
+    all: true,
+};
+
+/// A graph that is being written.
+pub(super) struct Writer {
+    pub(super) graph: Graph,
+    random: Random,
+}
+
+impl Writer {
+    pub(super) fn new() -> Writer {
+        Writer { graph: Graph::new("test"), random: Random::new(7) }
+    }
+
+    pub(super) fn op(&mut self, op: Op, operands: &[ValueId], dims: &[usize]) -> ValueId {
+        self.graph.add_node(op, operands, "v", Type::plain(DType::F32, dims), "0 OP")
+    }
+
+    pub(super) fn two(&mut self, op: Op, a: ValueId, b: ValueId) -> ValueId {
+        let dims = self.graph.ty(a).shape.dims().to_vec();
+        self.op(op, &[a, b], &dims)
+    }
+
+    pub(super) fn one(&mut self, op: Op, a: ValueId) -> ValueId {
+        let dims = self.graph.ty(a).shape.dims().to_vec();
+        self.op(op, &[a], &dims)
+    }
+
+    pub(super) fn numbers(&mut self, dims: &[usize]) -> ValueId {
+        let all: Vec<f32> =
+            (0..dims.iter().product()).map(|_| self.random.below(2001) as f32 / 2000.0 - 0.5).collect();
+        self.constant(&all, dims)
+    }
+
+    pub(super) fn constant(&mut self, all: &[f32], dims: &[usize]) -> ValueId {
+        self.graph.add_const("c", Type::plain(DType::F32, dims), Data::from_f32(all))
+    }
+
+    pub(super) fn slice(&mut self, x: ValueId, begin: &[usize], dims: &[usize]) -> ValueId {
+        let step = vec![1; begin.len()];
+        self.op(Op::Slice { begin: begin.to_vec(), step }, &[x], dims)
+    }
+}
+
+pub(super) const SUM: Op = Op::Add { rescale: AddRescale::Real, clamp: Clamp::NO_FLOAT };
+pub(super) const PRODUCT: Op = Op::Mul { rescale: Rescale::Real, clamp: Clamp::NO_FLOAT };
+pub(super) const DENSE: Op = Op::Dense { rescale: Rescale::Real, clamp: Clamp::NO_FLOAT };
+
+/// The inputs of all steps, in the order of time: as rows, and the layer's operand.
+fn inputs(w: &mut Writer, form: &Form) -> Vec<ValueId> {
+    let Form { sequences, steps, inputs, .. } = *form;
+    let x = w.graph.add_input("x", Type::plain(DType::F32, &[sequences, steps, inputs]));
+    let rows: Vec<ValueId> = (0..steps)
+        .map(|step| {
+            let own = w.slice(x, &[0, step, 0], &[sequences, 1, inputs]);
+            w.op(Op::Reshape {}, &[own], &[sequences, inputs])
+        })
+        .collect();
+    if form.backwards {
+        rows.into_iter().rev().collect()
+    } else {
+        rows
+    }
+}
+
+/// A layer that is written out, with what a step does.
+pub(super) fn written_out(
+    form: &Form,
+    states: usize,
+    step: impl Fn(&mut Writer, ValueId, &[ValueId]) -> Vec<ValueId>,
+    prepared: impl Fn(&mut Writer, Vec<ValueId>) -> Vec<ValueId>,
+) -> Graph {
+    let mut w = Writer::new();
+    let rows = inputs(&mut w, form);
+    let rows = prepared(&mut w, rows);
+    let dims = [form.sequences, form.units];
+    let mut state: Vec<ValueId> = (0..states)
+        .map(|_| match form.given {
+            true => w.graph.add_input("state", Type::plain(DType::F32, &dims)),
+            false => w.constant(&vec![0.0; form.sequences * form.units], &dims),
+        })
+        .collect();
+    let mut outputs = Vec::new();
+    for row in rows {
+        state = step(&mut w, row, &state);
+        outputs.push(w.op(Op::Reshape {}, &[state[0]], &[form.sequences, 1, form.units]));
+    }
+    if form.all {
+        let all = w.op(Op::Concat { axis: 1 }, &outputs, &[form.sequences, form.steps, form.units]);
+        w.graph.outputs.push(all);
+    }
+    w.graph.outputs.extend(state);
+    verify(&w.graph).unwrap_or_else(|v| panic!("{v:#?}"));
+    w.graph
+}
+
+/// An LSTM that is written out.
+fn lstm(form: &Form) -> Graph {
+    let Form { sequences, units, inputs, .. } = *form;
+    let mut constants = Writer::new();
+    let blocks = if form.apart { 4 } else { 1 };
+    let rows = 4 * units / blocks;
+    let mut own = |dims: &[usize]| -> Vec<f32> {
+        let id = constants.numbers(dims);
+        constants.graph.const_data(id).unwrap().to_f32()
+    };
+    let weights: Vec<[Vec<f32>; 4]> = (0..blocks)
+        .map(|_| [own(&[rows, inputs]), own(&[rows, units]), own(&[rows]), own(&[rows])])
+        .collect();
+    let product = |w: &mut Writer, x: ValueId, matrix: &[f32], bias: Option<&[f32]>| {
+        let dims = w.graph.ty(x).shape.dims().to_vec();
+        let matrix = w.constant(matrix, &[rows, dims[1]]);
+        let bias = bias.map(|bias| w.constant(bias, &[rows]));
+        let operands: Vec<ValueId> = [x, matrix].into_iter().chain(bias).collect();
+        w.op(DENSE, &operands, &[dims[0], rows])
+    };
+    let step = |w: &mut Writer, x: ValueId, state: &[ValueId]| {
+        let mut blocks = Vec::new();
+        for [of_input, of_output, bias, second] in &weights {
+            let second = (form.biases > 1).then_some(&second[..]);
+            let bias = Some(&bias[..]).filter(|_| form.biases > 0);
+            blocks.push(if form.joint {
+                let both = w.op(Op::Concat { axis: 1 }, &[x, state[0]], &[sequences, inputs + units]);
+                let of = |row: usize| {
+                    let of_input = of_input[row * inputs..][..inputs].to_vec();
+                    [of_input, of_output[row * units..][..units].to_vec()].concat()
+                };
+                product(w, both, &(0..rows).flat_map(of).collect::<Vec<f32>>(), bias)
+            } else if form.ahead {
+                let own = product(w, state[0], of_output, second);
+                w.two(SUM, own, x)
+            } else {
+                let (a, b) = (product(w, x, of_input, bias), product(w, state[0], of_output, second));
+                w.two(SUM, a, b)
+            });
+        }
+        let gates: Vec<ValueId> = (form.order.iter())
+            .map(|&at| match form.apart {
+                true => blocks[at],
+                false => w.slice(blocks[0], &[0, at * units], &[sequences, units]),
+            })
+            .collect();
+        let forget = match form.forget {
+            Some(more) => {
+                let more = w.constant(&[more], &[1, 1]);
+                w.two(SUM, gates[1], more)
+            }
+            None => gates[1],
+        };
+        let [i, f, o] = [gates[0], forget, gates[3]].map(|gate| w.one(Op::Logistic {}, gate));
+        let g = w.one(Op::Tanh {}, gates[2]);
+        let (added, kept) = (w.two(PRODUCT, i, g), w.two(PRODUCT, state[1], f));
+        let cell = w.two(SUM, added, kept);
+        let shown = w.one(Op::Tanh {}, cell);
+        vec![w.two(PRODUCT, shown, o), cell]
+    };
+    written_out(form, 2, step, |w, rows| {
+        if !form.ahead {
+            return rows;
+        }
+        let all = w.op(Op::Concat { axis: 0 }, &rows, &[form.steps * sequences, inputs]);
+        let [of_input, _, bias, _] = &weights[0];
+        let all = product(w, all, of_input, Some(bias));
+        (0..form.steps)
+            .map(|step| w.slice(all, &[step * sequences, 0], &[sequences, rows_of(form)]))
+            .collect()
+    })
+}
+
+fn rows_of(form: &Form) -> usize {
+    4 * form.units
+}
+
+/// Asserts that a graph becomes one with so many ops of that name and no others but movements, with the same outputs.
+pub(super) fn becomes(before: &Graph, name: &str, count: usize) -> Graph {
+    let mut graph = before.clone();
+    let mut fired = false;
+    for _ in 0..3 {
+        for pass in [fold::run, simplify::run, narrow_operands::run, cse::run, dce::run] {
+            pass(&mut graph);
+        }
+        fired |= run(&mut graph);
+        verify(&graph).unwrap_or_else(|v| panic!("{v:#?}\n{graph}"));
+    }
+    assert!(fired, "the pass did not fire on\n{graph}");
+    dce::run(&mut graph);
+    let own = graph.nodes().filter(|(_, node)| node.op.name() == name).count();
+    assert_eq!(own, count, "{graph}");
+    let moves = ["slice", "reshape", "concat", "transpose", name];
+    let others = graph.nodes().filter(|(_, node)| !moves.contains(&node.op.name())).count();
+    assert_eq!(others, 0, "{graph}");
+    near(before, &graph);
+    graph
+}
+
+/// Asserts that two graphs give nearly the same.
+fn near(before: &Graph, after: &Graph) {
+    let mut random = Random::new(3);
+    let (mut a, mut b) = (Machine::new(before), Machine::new(after));
+    for _ in 0..3 {
+        let inputs = random.inputs(before);
+        let (want, got) = (a.run(&inputs).unwrap(), b.run(&inputs).unwrap());
+        for (want, got) in want.iter().zip(&got) {
+            let (want, got) = (want.to_f32(), got.to_f32());
+            assert_eq!(want.len(), got.len());
+            let largest = want.iter().fold(0f32, |most, x| most.max(x.abs()));
+            let differs = want.iter().zip(&got).fold(0f32, |most, (a, b)| most.max((a - b).abs()));
+            assert!(differs <= 1e-5 * largest, "{differs} of {largest}\n{after}");
+        }
+    }
+}
+
+/// Asserts that the pass leaves a graph as it is.
+pub(super) fn stays(before: &Graph) {
+    let mut graph = before.clone();
+    for pass in [fold::run, simplify::run, narrow_operands::run, cse::run, dce::run] {
+        pass(&mut graph);
+    }
+    assert!(!run(&mut graph), "the pass fired: {graph}");
+}
+
+#[test]
+fn all_forms_of_an_lstm() {
+    becomes(&lstm(&PLAIN), "lstm", 1);
+    becomes(&lstm(&Form { ahead: true, biases: 2, ..PLAIN }), "lstm", 1);
+    becomes(&lstm(&Form { joint: true, order: [0, 2, 1, 3], forget: Some(1.0), ..PLAIN }), "lstm", 1);
+    becomes(&lstm(&Form { apart: true, biases: 2, ..PLAIN }), "lstm", 1);
+    becomes(&lstm(&Form { order: [0, 2, 3, 1], biases: 0, ..PLAIN }), "lstm", 1);
+    becomes(&lstm(&Form { backwards: true, all: false, ..PLAIN }), "lstm", 1);
+    becomes(&lstm(&Form { given: true, ..PLAIN }), "lstm", 1);
+    becomes(&lstm(&Form { sequences: 3, given: true, ahead: true, ..PLAIN }), "lstm", 1);
+    becomes(&lstm(&Form { sequences: 2, backwards: true, joint: true, ..PLAIN }), "lstm", 1);
+    becomes(&lstm(&Form { units: 1, inputs: 1, steps: 2, ..PLAIN }), "lstm", 1);
+}
+
+/// A cell state in the middle is wanted: the steps stay.
+#[test]
+fn states_in_between_are_kept() {
+    let mut graph = lstm(&Form { given: true, ..PLAIN });
+    let cells: Vec<ValueId> = graph
+        .nodes()
+        .filter(|(_, node)| matches!(node.op, Op::Add { .. }) && graph.ty(node.result).shape.last() == 4)
+        .map(|(_, node)| node.result)
+        .collect();
+    graph.outputs.push(cells[2]);
+    stays(&graph);
+}
+
+#[test]
+fn a_step_alone_stays() {
+    stays(&lstm(&Form { steps: 1, ..PLAIN }));
+    stays(&lstm(&Form { steps: 1, given: true, ..PLAIN }));
+}
+
+/// A clipped cell state, another activation and other weights in a step are something else.
+#[test]
+fn other_arithmetic_stays() {
+    let clip = Op::Clip { clamp: Clamp::Float { lo: Real(-1.0), hi: Real(1.0) } };
+    let is_cell = |graph: &Graph, node: &crate::ir::Node| {
+        matches!(node.op, Op::Tanh {})
+            && graph.producer(node.operands[0]).is_some_and(|id| matches!(graph.node(id).op, Op::Add { .. }))
+    };
+    for other in [clip, Op::Logistic {}] {
+        let mut graph = lstm(&Form { given: true, ..PLAIN });
+        for id in graph.order.clone() {
+            if is_cell(&graph, &graph.node(id).clone()) {
+                graph.node_mut(id).op = other.clone();
+            }
+        }
+        stays(&graph);
+    }
+}
