@@ -282,6 +282,19 @@ op_table! {
         shapes: shapes::lstm,
         types: |o, y| types::lstm([input, recurrent, cell], *tanh_shift, clip, o, y),
     }
+    /// Gated recurrent units over the steps of float `x` \[b, t, k\], from the last output `h` \[b, n\], with weights of inputs \[3·n, k\], of outputs \[3·n, n\] and biases of both
+    /// \[3·n\]: of all units' update gates z, then of the reset gates r, then of what is new. The outputs of all steps are z · h + (1 − z) · tanh(new). With `linear_before_reset` r is
+    /// applied to the sum over outputs with its bias: the result is \[b, t·n\]. Else it is applied to the outputs themselves: the result is \[b, n + t·n\] and begins with r · h of the last step.
+    Gru "gru" (6..=6) {
+        /// Whether the reset gate is applied behind the product.
+        linear_before_reset: bool,
+    } where { shapes: |o, y| shapes::gru(*linear_before_reset, o, y), types: types::floats }
+    /// A recurrent layer without gates over the steps of float `x` \[b, t, k\], from the last output `h` \[b, n\], with weights of inputs \[n, k\], of outputs \[n, n\] and a bias \[n\]. The
+    /// outputs of all steps \[b, t·n\] are tanh of the sum, or with `relu` what is positive of it.
+    Rnn "rnn" (5..=5) {
+        /// Whether the activation is ReLU, and not tanh.
+        relu: bool,
+    } where { shapes: shapes::rnn, types: types::floats }
     /// A function of the user's, bound to a custom operator of the file: it is given all operands and `options`, and no
     /// one but generated code can call it.
     Custom "custom" (1..=64) {

@@ -5,13 +5,13 @@
 //! 1. `fold` first, so that everything after it sees constants.
 //! 2. `simplify` removes what does nothing, and `narrow_operands` what is there twice; `reciprocals` has products in place of quotients. That brings the partners of fusions together.
 //! 3. `cse` and `dce` leave one copy of what is used, so that the fusions see true use counts.
-//!    `recurrent` has one op for recurrent layers that are written out: early, because thousands of nodes go.
 //! 4. `fuse_pad` and `fuse_activation` make fewer, larger ops, and `merge_depthwise` one of several.
 //! 5. `constant_channels` finds channels that never change, now that activations are fused, and `dead_channels` removes them.
 //! 6. `sink_transposes`, `sink_reshapes`, `permute_dense`, `mean_of_transposed`, `sink_quantize`, `integer_states` and `turn_states` move ops to where there is less to do, or nothing: they count uses too.
 //! 7. `fold_scale` makes batch normalisations part of the layers before them.
 //!
-//! These repeat until nothing changes. Then, once:
+//! These repeat until nothing changes. Then `recurrent` ([`RECURRENT`]) has one op for recurrent layers that are written out, and if there were any, the others repeat again. Quantising
+//! does without it: it makes integers of the layers of steps. Then, once:
 //!
 //! 8. `odd_weights` keeps infinite weights and NaNs away from padding.
 //! 9. `lower_tables` turns 8-bit unary ops into tables. Last, because a table can no longer be fused into a convolution.
@@ -27,7 +27,7 @@
 //! kernels know several.
 //!
 //! Integers are exact. On floats the passes are exact too, but for the sign of zeros and NaNs where a padding of zeros is
-//! skipped instead of added, for `fold_scale`, which rounds products of constants, and for `permute_dense`, which adds in another order.
+//! skipped instead of added, for `fold_scale`, which rounds products of constants, and for `permute_dense` and `recurrent`, which add in another order.
 
 pub mod constant_channels;
 pub mod cse;
@@ -94,7 +94,6 @@ pub const REPEATED: &[Pass] = passes![
     reciprocals,
     cse,
     dce,
-    recurrent,
     sink_transposes,
     sink_reshapes,
     permute_dense,
@@ -109,6 +108,9 @@ pub const REPEATED: &[Pass] = passes![
     integer_states,
     turn_states,
 ];
+
+/// The pass for recurrent layers that are written out.
+pub const RECURRENT: &[Pass] = passes![recurrent];
 
 /// The passes that run once, at the end.
 pub const FINAL: &[Pass] = passes![odd_weights, lower_tables, cse, dce];
@@ -133,12 +135,31 @@ pub const MOST_ROUNDS: usize = 10;
 /// # Errors
 /// [`Error::Internal`] naming the pass that broke an invariant.
 pub fn run(graph: &mut Graph, observer: &mut dyn FnMut(&str, &Graph)) -> Result<(), Error> {
+    repeat(graph, observer)?;
+    if run_each(RECURRENT, graph, observer)? {
+        repeat(graph, observer)?;
+    }
+    run_each(FINAL, graph, observer)?;
+    Ok(())
+}
+
+/// As [`run`], for a graph that is quantised: recurrent layers stay written out.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_to_quantize(graph: &mut Graph) -> Result<(), Error> {
+    let observer: &mut dyn FnMut(&str, &Graph) = &mut |_, _| {};
+    repeat(graph, observer)?;
+    run_each(FINAL, graph, observer)?;
+    Ok(())
+}
+
+fn repeat(graph: &mut Graph, observer: &mut dyn FnMut(&str, &Graph)) -> Result<(), Error> {
     for _ in 0..MOST_ROUNDS {
         if !run_each(REPEATED, graph, observer)? {
             break;
         }
     }
-    run_each(FINAL, graph, observer)?;
     Ok(())
 }
 

@@ -90,7 +90,7 @@ impl<'a> Selector<'a> {
     }
 
     /// The memory of a float state; nothing in that of the inputs for zeros.
-    fn state(&self, id: ValueId, of_inputs: Region) -> Result<Region, Problem> {
+    pub(super) fn state(&self, id: ValueId, of_inputs: Region) -> Result<Region, Problem> {
         let zeros = self.ty(id).dtype == DType::F32
             && self.graph.const_data(id).is_some_and(|data| data.bytes().iter().all(|&byte| byte == 0));
         match zeros {

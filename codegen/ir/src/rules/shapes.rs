@@ -215,6 +215,35 @@ pub(crate) fn lstm(operands: &[&Type], y: &Type) -> Checked {
     expect(y, &[b, kept + t * n])
 }
 
+pub(crate) fn gru(linear_before_reset: bool, operands: &[&Type], y: &Type) -> Checked {
+    let [x, h, w, r, biases @ ..] = operands else { return Err("six operands wanted".into()) };
+    let [b, t, n] = recurrent(3, [x, h, w, r], biases)?;
+    expect(y, &[b, if linear_before_reset { 0 } else { n } + t * n])
+}
+
+pub(crate) fn rnn(operands: &[&Type], y: &Type) -> Checked {
+    let [x, h, w, r, biases @ ..] = operands else { return Err("five operands wanted".into()) };
+    let [b, t, n] = recurrent(1, [x, h, w, r], biases)?;
+    expect(y, &[b, t * n])
+}
+
+/// Sequences, steps and units of a recurrent layer.
+fn recurrent(gates: usize, [x, h, w, r]: [&Type; 4], biases: &[&Type]) -> Result<[usize; 3], String> {
+    let [b, t, k] = axes("the operand", &x.shape)?;
+    let [_, n] = axes("the output before", &h.shape)?;
+    let operands = [
+        ("output before", h, vec![b, n]),
+        ("weights of inputs", w, vec![gates * n, k]),
+        ("weights of outputs", r, vec![gates * n, n]),
+    ];
+    let biases = biases.iter().map(|bias| ("bias", *bias, vec![gates * n]));
+    for (what, ty, want) in operands.into_iter().chain(biases) {
+        let dims = ty.shape.dims();
+        ensure!(dims == want, "the {what} has the shape {}, {} follows", list(dims), list(&want));
+    }
+    Ok([b, t, n])
+}
+
 /// The optional third operand has one element per output channel.
 fn bias(operands: &[&Type], channels: usize) -> Checked {
     let Some(bias) = operands.get(2) else { return Ok(()) };

@@ -12,10 +12,8 @@ const MOST_JOINED: usize = 64;
 /// The graph with the op instead of a chain; `None` if some of the steps are needed all the same.
 pub(super) fn replaced(graph: &Graph, chain: &Chain) -> Option<Graph> {
     let mut graph = graph.clone();
-    let first = graph.node(graph.producer(*chain.results.first()?)?);
-    let (name, origin) = (graph.value(first.result).name.clone(), first.origin.clone());
-    let mut builder = Builder { graph: &mut graph, name, origin };
-    let new = builder.op(chain)?;
+    let first = graph.producer(*chain.results.first()?)?;
+    let new = Builder::at(&mut graph, first).op(chain)?;
     replace(&mut graph, &new);
     graph.order = ordered(&graph)?;
     let gone: HashSet<ValueId> = new.keys().copied().chain(chain.cells.iter().map(|run| run.value)).collect();
@@ -23,13 +21,20 @@ pub(super) fn replaced(graph: &Graph, chain: &Chain) -> Option<Graph> {
     (!stays).then_some(graph)
 }
 
-struct Builder<'g> {
+/// What adds nodes to a graph, with the name and origin of another.
+pub(super) struct Builder<'g> {
     graph: &'g mut Graph,
     name: String,
     origin: String,
 }
 
-impl Builder<'_> {
+impl<'g> Builder<'g> {
+    pub(super) fn at(graph: &'g mut Graph, id: NodeId) -> Builder<'g> {
+        let node = graph.node(id);
+        let (name, origin) = (graph.value(node.result).name.clone(), node.origin.clone());
+        Builder { graph, name, origin }
+    }
+
     fn node(&mut self, op: Op, operands: &[ValueId], dims: &[usize]) -> ValueId {
         let ty = Type::plain(DType::F32, dims);
         let id = self.graph.add_detached_node(op, operands, self.name.clone(), ty, self.origin.clone());
@@ -41,7 +46,7 @@ impl Builder<'_> {
         self.graph.add_const(name, Type::plain(DType::F32, dims), Data::from_f32(numbers))
     }
 
-    fn reshaped(&mut self, value: ValueId, dims: &[usize]) -> ValueId {
+    pub(super) fn reshaped(&mut self, value: ValueId, dims: &[usize]) -> ValueId {
         match self.graph.ty(value).shape.dims() == dims {
             true => value,
             false => self.node(Op::Reshape {}, &[value], dims),
@@ -57,11 +62,26 @@ impl Builder<'_> {
         let (units, steps) = (chain.units, chain.inputs.len());
         let sequences = chain.inputs.first()?.len();
         let x = self.rows(&chain.inputs)?;
-        let [h, c] = [self.state(&chain.before[0], units)?, self.state(&chain.before[1], units)?];
-        let (w, r, b) = (self.weights(chain, true)?, self.weights(chain, false)?, self.bias(chain)?);
+        let h = self.state(&chain.before[0], units)?;
+        let (w, r) = (self.weights(chain, true)?, self.weights(chain, false)?);
         let (op, operands, kept) = match chain.kind {
-            Kind::Lstm => (lstm(), vec![x, h, c, w, r, b], units),
-            _ => return None,
+            Kind::Lstm => {
+                let c = self.state(&chain.before[1], units)?;
+                (lstm(), vec![x, h, c, w, r, self.bias(chain, 0..4)?], units)
+            }
+            Kind::Gru { linear_before_reset } => {
+                let of_inputs = self.bias(chain, 0..3)?;
+                // Of the products with outputs only the one behind the reset gate has a bias of its own.
+                let mut of_outputs = vec![0.0; 2 * units];
+                match chain.gates.get(3) {
+                    Some((_, _, bias)) => of_outputs.extend(bias.iter().map(|&x| x as f32)),
+                    None => of_outputs.resize(3 * units, 0.0),
+                }
+                let of_outputs = self.constant(&of_outputs, &[3 * units]);
+                let kept = if linear_before_reset { 0 } else { units };
+                (Op::Gru { linear_before_reset }, vec![x, h, w, r, of_inputs, of_outputs], kept)
+            }
+            Kind::Rnn { relu } => (Op::Rnn { relu }, vec![x, h, w, r, self.bias(chain, 0..1)?], 0),
         };
         let all = self.node(op, &operands, &[sequences, kept + steps * units]);
         let mut new = HashMap::new();
@@ -85,17 +105,23 @@ impl Builder<'_> {
     fn weights(&mut self, chain: &Chain, of_inputs: bool) -> Option<ValueId> {
         let mut all = Vec::new();
         let mut columns = 0;
-        for (of_input, of_output, _) in &chain.gates {
+        for (k, (of_input, of_output, _)) in chain.gates.iter().enumerate() {
             let Some(weights) = (if of_inputs { of_input } else { of_output }) else { continue };
             columns = weights.inputs;
-            all.extend(weights.numbers(self.graph, chain.units)?);
+            let sign = chain.sign(k) as f32;
+            all.extend(weights.numbers(self.graph, chain.units)?.into_iter().map(|x| sign * x));
         }
         let rows = all.len().checked_div(columns)?;
         Some(self.constant(&all, &[rows, columns]))
     }
 
-    fn bias(&mut self, chain: &Chain) -> Option<ValueId> {
-        let all: Vec<f32> = chain.gates.iter().flat_map(|(_, _, bias)| bias).map(|&x| x as f32).collect();
+    /// The biases of some gates.
+    fn bias(&mut self, chain: &Chain, gates: std::ops::Range<usize>) -> Option<ValueId> {
+        let mut all: Vec<f32> = Vec::new();
+        for k in gates {
+            let (_, _, bias) = chain.gates.get(k)?;
+            all.extend(bias.iter().map(|&x| (chain.sign(k) * x) as f32));
+        }
         let len = all.len();
         Some(self.constant(&all, &[len]))
     }
@@ -127,7 +153,7 @@ impl Builder<'_> {
     }
 
     /// Rows that lie at equal distances in one value.
-    fn grid(&mut self, runs: &[Vec<Run>], first: Run) -> Option<ValueId> {
+    pub(super) fn grid(&mut self, runs: &[Vec<Run>], first: Run) -> Option<ValueId> {
         let (steps, sequences) = (runs.len(), runs.first()?.len());
         let len = first.len;
         let start = |run: &Run| i64::try_from(run.start).ok();
@@ -147,6 +173,10 @@ impl Builder<'_> {
         let steps_outside = by_step.abs() > by_sequence.abs();
         let [outer, inner] = if steps_outside { [axes[1], axes[0]] } else { axes };
         let all = self.graph.ty(first.value).shape.numel();
+        if steps == 1 && sequences == 1 {
+            let flat = self.reshaped(first.value, &[all]);
+            return Some(self.slice(flat, &[first.start], &[1], &[len]));
+        }
         let width = usize::try_from(inner.1.abs()).ok()?;
         let width = if inner.0 == 1 { len } else { width };
         let height = usize::try_from(outer.1.abs()).ok()?;
@@ -205,7 +235,7 @@ fn lstm() -> Op {
 }
 
 /// Lets every use of old values name new ones. Outputs keep their names.
-fn replace(graph: &mut Graph, new: &HashMap<ValueId, ValueId>) {
+pub(super) fn replace(graph: &mut Graph, new: &HashMap<ValueId, ValueId>) {
     for id in graph.order.clone() {
         for operand in &mut graph.node_mut(id).operands {
             *operand = new.get(operand).copied().unwrap_or(*operand);
@@ -224,7 +254,7 @@ fn replace(graph: &mut Graph, new: &HashMap<ValueId, ValueId>) {
 }
 
 /// The nodes that outputs and states need, in an order in which operands come first; `None` if there is none.
-fn ordered(graph: &Graph) -> Option<Vec<NodeId>> {
+pub(super) fn ordered(graph: &Graph) -> Option<Vec<NodeId>> {
     let live = live(graph);
     let (mut order, mut done) = (Vec::new(), HashMap::new());
     let ends = graph.outputs.iter().copied().chain(graph.states.iter().map(|state| state.next));

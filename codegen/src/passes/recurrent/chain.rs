@@ -28,6 +28,17 @@ pub(super) struct Chain {
     pub(super) cells: Vec<Run>,
 }
 
+impl Chain {
+    /// The factor of a gate's sum: 1 − σ(x) is σ(−x), which an update gate is that lets in what is new.
+    pub(super) fn sign(&self, gate: usize) -> f64 {
+        if self.is_turned && gate == 0 {
+            -1.0
+        } else {
+            1.0
+        }
+    }
+}
+
 /// The first chain of a graph that is not kept, and the work that is left.
 pub(super) fn first(graph: &Graph, kept: &HashSet<ValueId>, work: Work) -> Option<(Chain, Work)> {
     let candidates: Vec<_> =

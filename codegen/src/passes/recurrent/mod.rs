@@ -1,7 +1,8 @@
 //! Recurrent layers that are written out: afterwards no steps of a plain LSTM follow each other that one `lstm` could compute.
 //!
 //! Frameworks write a layer out, and so do readers with loops. What a step computes is found again whatever it is made of: [`trace`] sees through ops that only move elements,
-//! [`affine`] says which products and constants a gate's sum has, [`cells`] knows the steps. [`chain`] puts steps with the same weights in a row, and [`build`] makes the op of them.
+//! [`affine`] says which products and constants a gate's sum has, [`cells`] knows the steps. [`chain`] puts steps with the same weights in a row, and [`build`] makes the op of them. What was stacked of
+//! their outputs is a part of the op's result ([`gather`]).
 //!
 //! A step alone stays as it is: its operators are not larger than the op with what surrounds it.
 //! Sums are added in another order, which may change the last bits of floats.
@@ -10,6 +11,7 @@ mod affine;
 mod build;
 mod cells;
 mod chain;
+mod gather;
 #[cfg(test)]
 mod tests;
 mod trace;
@@ -47,11 +49,11 @@ struct Search<'g> {
 /// Runs the pass.
 pub fn run(graph: &mut Graph) -> bool {
     let mut changed = false;
-    let mut work = Work(MOST_WORK);
+    let mut work = MOST_WORK;
     // Outputs of chains that could not be replaced.
     let mut kept = HashSet::new();
-    while let Some((chain, left)) = chain::first(graph, &kept, work) {
-        work = left;
+    while let Some((chain, left)) = chain::first(graph, &kept, Work(work)) {
+        work = left.0;
         let last = chain.results.last().copied();
         match build::replaced(graph, &chain) {
             Some(new) => {
@@ -61,5 +63,5 @@ pub fn run(graph: &mut Graph) -> bool {
             None => kept.extend(last),
         }
     }
-    changed
+    changed | gather::run(graph, &mut Work(MOST_WORK))
 }

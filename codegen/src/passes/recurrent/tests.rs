@@ -315,3 +315,142 @@ fn other_arithmetic_stays() {
         stays(&graph);
     }
 }
+
+/// How a GRU is written out.
+#[derive(Clone, Copy, PartialEq)]
+enum Blend {
+    /// z · h + (1 − z) · n.
+    Kept,
+    /// (1 − z) · h + z · n.
+    Turned,
+    /// n + z · (h − n).
+    Difference,
+}
+
+/// A GRU that is written out.
+fn gru(form: &Form, linear: bool, blend: Blend) -> Graph {
+    let Form { sequences, units, inputs, .. } = *form;
+    let mut constants = Writer::new();
+    let mut own = |dims: &[usize]| -> Vec<f32> {
+        let id = constants.numbers(dims);
+        constants.graph.const_data(id).unwrap().to_f32()
+    };
+    let (of_input, of_output) = (own(&[3 * units, inputs]), own(&[3 * units, units]));
+    let (bias, second) = (own(&[3 * units]), own(&[3 * units]));
+    let product = |w: &mut Writer, x: ValueId, matrix: &[f32], bias: &[f32]| {
+        let dims = w.graph.ty(x).shape.dims().to_vec();
+        let rows = bias.len();
+        let (matrix, bias) = (w.constant(matrix, &[rows, dims[1]]), w.constant(bias, &[rows]));
+        w.op(DENSE, &[x, matrix, bias], &[dims[0], rows])
+    };
+    let step = |w: &mut Writer, x: ValueId, state: &[ValueId]| {
+        let h = state[0];
+        let x = if form.ahead { x } else { product(w, x, &of_input, &bias) };
+        let part =
+            |w: &mut Writer, all: ValueId, k: usize| w.slice(all, &[0, k * units], &[sequences, units]);
+        let both = product(w, h, &of_output, &second);
+        let gate = |w: &mut Writer, k: usize| {
+            let (a, b) = (part(w, x, k), part(w, both, k));
+            let sum = w.two(SUM, a, b);
+            w.one(Op::Logistic {}, sum)
+        };
+        let (z, r) = (gate(w, 0), gate(w, 1));
+        let from_state = if linear {
+            let own = part(w, both, 2);
+            w.two(PRODUCT, r, own)
+        } else {
+            let kept = w.two(PRODUCT, h, r);
+            product(w, kept, &of_output[2 * units * units..], &second[2 * units..])
+        };
+        let own = part(w, x, 2);
+        let sum = w.two(SUM, own, from_state);
+        let n = w.one(Op::Tanh {}, sum);
+        let difference = Op::Sub { rescale: AddRescale::Real, clamp: Clamp::NO_FLOAT };
+        if blend == Blend::Difference {
+            let rest = w.two(difference, h, n);
+            let rest = w.two(PRODUCT, rest, z);
+            return vec![w.two(SUM, rest, n)];
+        }
+        let one = w.constant(&[1.0], &[1, 1]);
+        let rest = w.op(difference, &[one, z], &[sequences, units]);
+        let (of_state, of_new) = if blend == Blend::Kept { (z, rest) } else { (rest, z) };
+        let (old, new) = (w.two(PRODUCT, of_state, h), w.two(PRODUCT, of_new, n));
+        vec![w.two(SUM, old, new)]
+    };
+    written_out(form, 1, step, |w, rows| {
+        if !form.ahead {
+            return rows;
+        }
+        let all = w.op(Op::Concat { axis: 0 }, &rows, &[form.steps * sequences, inputs]);
+        let all = product(w, all, &of_input, &bias);
+        (0..form.steps).map(|step| w.slice(all, &[step * sequences, 0], &[sequences, 3 * units])).collect()
+    })
+}
+
+#[test]
+fn all_forms_of_a_gru() {
+    for linear in [true, false] {
+        for blend in [Blend::Kept, Blend::Turned, Blend::Difference] {
+            becomes(&gru(&PLAIN, linear, blend), "gru", 1);
+            becomes(&gru(&Form { ahead: true, given: true, ..PLAIN }, linear, blend), "gru", 1);
+            becomes(
+                &gru(&Form { sequences: 2, units: 5, backwards: true, ..PLAIN }, linear, blend),
+                "gru",
+                1,
+            );
+            becomes(&gru(&Form { all: false, units: 1, ..PLAIN }, linear, blend), "gru", 1);
+        }
+    }
+    stays(&gru(&Form { steps: 1, ..PLAIN }, true, Blend::Kept));
+}
+
+/// A layer of the plainest kind, or several on top of each other.
+fn rnn(form: &Form, relu: bool, layers: usize) -> Graph {
+    let Form { sequences, units, inputs, .. } = *form;
+    let mut constants = Writer::new();
+    let mut own = |dims: &[usize]| -> Vec<f32> {
+        let id = constants.numbers(dims);
+        constants.graph.const_data(id).unwrap().to_f32()
+    };
+    let weights: Vec<[Vec<f32>; 3]> = (0..layers)
+        .map(|k| [own(&[units, if k == 0 { inputs } else { units }]), own(&[units, units]), own(&[units])])
+        .collect();
+    let step = |w: &mut Writer, x: ValueId, state: &[ValueId]| {
+        let (mut x, mut after) = (x, Vec::new());
+        for ([of_input, of_output, bias], &h) in weights.iter().zip(state) {
+            let columns = w.graph.ty(x).shape.last();
+            let of_input = w.constant(of_input, &[units, columns]);
+            let (of_output, bias) = (w.constant(of_output, &[units, units]), w.constant(bias, &[units]));
+            let a = w.op(DENSE, &[x, of_input, bias], &[sequences, units]);
+            let b = w.op(DENSE, &[h, of_output], &[sequences, units]);
+            let clamp = Clamp::Float { lo: Real(0.0), hi: Real(f32::INFINITY) };
+            x = if relu {
+                w.two(Op::Add { rescale: AddRescale::Real, clamp }, a, b)
+            } else {
+                let sum = w.two(SUM, a, b);
+                w.one(Op::Tanh {}, sum)
+            };
+            after.push(x);
+        }
+        after.reverse();
+        after
+    };
+    // The state that is the output comes first.
+    let turned = |w: &mut Writer, x: ValueId, state: &[ValueId]| {
+        let states: Vec<ValueId> = state.iter().rev().copied().collect();
+        step(w, x, &states)
+    };
+    written_out(form, layers, turned, |_, rows| rows)
+}
+
+#[test]
+fn all_forms_of_an_rnn() {
+    for relu in [true, false] {
+        becomes(&rnn(&PLAIN, relu, 1), "rnn", 1);
+        becomes(&rnn(&Form { given: true, backwards: true, ..PLAIN }, relu, 1), "rnn", 1);
+        becomes(&rnn(&Form { sequences: 2, units: 6, given: true, ..PLAIN }, relu, 1), "rnn", 1);
+        becomes(&rnn(&PLAIN, relu, 2), "rnn", 2);
+        becomes(&rnn(&Form { units: 3, given: true, ..PLAIN }, relu, 3), "rnn", 3);
+        stays(&rnn(&Form { steps: 1, given: true, ..PLAIN }, relu, 1));
+    }
+}

@@ -2,6 +2,7 @@
 
 use super::Work;
 use crate::ir::{Graph, Node, Op, Shape, ValueId};
+use std::collections::HashMap;
 
 /// Consecutive elements of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -26,8 +27,23 @@ pub(super) fn root(graph: &Graph, run: Run, work: &mut Work) -> Option<Run> {
 
 /// The runs that a run consists of, in order; each is as far back as it goes in one piece.
 pub(super) fn roots(graph: &Graph, run: Run, work: &mut Work) -> Option<Vec<Run>> {
+    roots_among(graph, run, &HashMap::new(), work)
+}
+
+/// As [`roots`], with the runs that some values consist of.
+pub(super) fn roots_among(
+    graph: &Graph,
+    run: Run,
+    known: &HashMap<ValueId, Vec<Run>>,
+    work: &mut Work,
+) -> Option<Vec<Run>> {
     let (mut pending, mut found) = (vec![run], Vec::new());
     while let Some(run) = pending.pop() {
+        if let Some(all) = known.get(&run.value) {
+            work.spend(all.len())?;
+            within(all, run).for_each(|run| push(&mut found, run));
+            continue;
+        }
         let node = graph.producer(run.value).map(|id| graph.node(id));
         let parts = node.map(|node| hop(graph, node, run, work)).unwrap_or(Some(Vec::new()))?;
         match parts.is_empty() {
@@ -36,6 +52,17 @@ pub(super) fn roots(graph: &Graph, run: Run, work: &mut Work) -> Option<Vec<Run>
         }
     }
     Some(found)
+}
+
+/// What a run has of the runs that its value consists of.
+fn within(all: &[Run], run: Run) -> impl Iterator<Item = Run> + '_ {
+    let mut first = 0;
+    all.iter().filter_map(move |part| {
+        let (begin, end) = (run.start.max(first), (run.start + run.len).min(first + part.len));
+        let start = part.start + begin.saturating_sub(first);
+        first += part.len;
+        (begin < end).then(|| Run { start, len: end - begin, ..*part })
+    })
 }
 
 /// Adds a run behind others, of which the last may go on in it.

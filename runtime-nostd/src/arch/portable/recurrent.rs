@@ -1,4 +1,4 @@
-//! Long short-term memory: TFLite's `UNIDIRECTIONAL_SEQUENCE_LSTM`, as TFLite Micro's `lstm_eval` computes it, for one sequence.
+//! Recurrent layers, for one sequence. Long short-term memory of integers is TFLite's `UNIDIRECTIONAL_SEQUENCE_LSTM`, as TFLite Micro's `lstm_eval` computes it.
 
 use super::sigmoid::{sigmoid, tanh};
 use super::sum::{clip, dot, Float, Int8Twice, Sum, LANES};
@@ -155,6 +155,100 @@ pub fn lstm_f32(
             let new = clip(f * cell.get() + i * g, lo, hi);
             cell.set(new);
             out.set(super::math::tanh(new) * o);
+        }
+        (before, after) = (out, rest);
+    }
+}
+
+/// Adds the products of `x` with a filter of each of four units, whose elements alternate.
+#[inline(always)]
+fn quad(x: &[Cell<f32>], w: &[f32], index: usize) -> [f32; LANES] {
+    let mut sums = [Float::EMPTY; LANES];
+    dot::<Float<'_>>(x, part(w, index, LANES.wrapping_mul(x.len())), &mut sums);
+    sums
+}
+
+/// Gated recurrent units of floats: the outputs of all steps. `h` is the output before, or empty for zeros. All that units have lies in fours, of which the last may be filled up: of four units the filters
+/// of update gate, reset gate and what is new, and four biases: of both gates, and of what is new that of inputs and that of outputs. The reset gate is applied to the sum over outputs,
+/// or without `LINEAR` to the outputs; then their products lie in front of the outputs in `y`.
+#[inline(never)]
+pub fn gru_f32<const LINEAR: bool>(
+    units: usize,
+    inputs: usize,
+    x: &[Cell<f32>],
+    h: &[Cell<f32>],
+    wx: &[f32],
+    wh: &[f32],
+    bias: &[f32],
+    y: &[Cell<f32>],
+) {
+    const NEW: usize = 2;
+    const FILTERS: usize = 3;
+    let Some((kept, outputs)) = y.split_at_checked(if LINEAR { 0 } else { units }) else { return };
+    let (mut before, mut after) = (h, outputs);
+    for x in x.chunks_exact(inputs.max(1)) {
+        let Some((out, rest)) = after.split_at_checked(units) else { return };
+        let old = |unit: usize| before.get(unit).map_or(0.0, Cell::get);
+        let gate = |k: usize, four: usize, bias: &[f32; LANES]| {
+            let index = FILTERS.wrapping_mul(four).wrapping_add(k);
+            let (mut sums, of_outputs) = (quad(x, wx, index), quad(before, wh, index));
+            for ((sum, bias), output) in sums.iter_mut().zip(bias).zip(of_outputs) {
+                *sum = unary::logistic(*sum + bias + output);
+            }
+            sums
+        };
+        if !LINEAR {
+            for (four, (kept, bias)) in kept.chunks(LANES).zip(bias.chunks_exact(4 * LANES)).enumerate() {
+                let Some(bias) = bias.get(LANES..).and_then(<[f32]>::first_chunk) else { return };
+                for (k, (kept, reset)) in kept.iter().zip(gate(1, four, bias)).enumerate() {
+                    kept.set(reset * old(LANES * four + k));
+                }
+            }
+        }
+        for (four, (out, bias)) in out.chunks(LANES).zip(bias.chunks_exact(4 * LANES)).enumerate() {
+            let Some((of_update, bias)) = bias.split_first_chunk() else { return };
+            let Some((of_reset, bias)) = bias.split_first_chunk() else { return };
+            let Some((of_inputs, of_outputs)) = bias.split_first_chunk::<LANES>() else { return };
+            let index = FILTERS.wrapping_mul(four).wrapping_add(NEW);
+            let new = quad(x, wx, index);
+            let mut products = quad(if LINEAR { before } else { kept }, wh, index);
+            products.iter_mut().zip(of_outputs).for_each(|(sum, bias)| *sum += bias);
+            if LINEAR {
+                let reset = gate(1, four, of_reset);
+                products.iter_mut().zip(reset).for_each(|(sum, reset)| *sum *= reset);
+            }
+            let update = gate(0, four, of_update);
+            let all = new.iter().zip(of_inputs).zip(products).zip(update);
+            for (k, (out, (((new, bias), product), z))) in out.iter().zip(all).enumerate() {
+                let new = super::math::tanh(new + bias + product);
+                out.set(z * old(LANES * four + k) + (1.0 - z) * new);
+            }
+        }
+        (before, after) = (out, rest);
+    }
+}
+
+/// A recurrent layer of floats without gates: the outputs of all steps. Operands are as for [`gru_f32`], with one filter and one bias. The activation is tanh, or with `RELU` what is positive.
+#[inline(never)]
+pub fn rnn_f32<const RELU: bool>(
+    units: usize,
+    inputs: usize,
+    x: &[Cell<f32>],
+    h: &[Cell<f32>],
+    wx: &[f32],
+    wh: &[f32],
+    bias: &[f32],
+    y: &[Cell<f32>],
+) {
+    let (mut before, mut after) = (h, y);
+    for x in x.chunks_exact(inputs.max(1)) {
+        let Some((out, rest)) = after.split_at_checked(units) else { return };
+        for (four, (out, bias)) in out.chunks(LANES).zip(bias.chunks_exact(LANES)).enumerate() {
+            let sums = quad(x, wx, four).into_iter().zip(bias).zip(quad(before, wh, four));
+            for (out, ((sum, bias), product)) in out.iter().zip(sums) {
+                let sum = sum + bias + product;
+                out.set(if RELU { clip(sum, 0.0, f32::INFINITY) } else { super::math::tanh(sum) });
+            }
         }
         (before, after) = (out, rest);
     }
