@@ -162,7 +162,10 @@ fn product(search: &mut Search<'_>, node: &Node, run: Run, all: &mut Affine) -> 
         }
         Op::MatMul { rescale: Rescale::Real, .. } => {
             let (&[.., rows, columns], 2..) = (dims, dims.len()) else { return None };
-            if dims.iter().rev().skip(2).any(|&dim| dim != 1) {
+            // Each row has one of its own, and all have one matrix: no other axis is repeated.
+            let images = [x, node.result].map(|id| graph.ty(id).shape.numel());
+            let same = images[0].checked_div(columns)? == images[1].checked_div(rows)?;
+            if !same || !search.is_one_matrix(matrix, rows.checked_mul(columns)?) {
                 return None;
             }
             (rows, columns)

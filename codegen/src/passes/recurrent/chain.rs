@@ -44,7 +44,7 @@ pub(super) fn first(graph: &Graph, kept: &HashSet<ValueId>, work: Work) -> Optio
     let candidates: Vec<_> =
         graph.nodes().filter(|(_, node)| may_be(graph, node)).map(|(id, node)| (id, node.result)).collect();
     let hidden = candidates.iter().map(|&(_, result)| result).collect();
-    let mut search = Search { graph, work, hidden };
+    let mut search = Search { graph, work, hidden, copies: HashMap::new() };
     let steps: Vec<Step> = candidates.iter().filter_map(|&(id, _)| Step::of(&mut search, id)).collect();
     let next = followers(&steps);
     let has_previous: HashSet<usize> = next.values().copied().collect();

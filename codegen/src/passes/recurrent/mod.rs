@@ -17,7 +17,7 @@ mod tests;
 mod trace;
 
 use crate::ir::{Graph, ValueId};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Most operators between a gate's activation and its products.
 const DEEPEST: usize = 16;
@@ -44,6 +44,21 @@ struct Search<'g> {
     work: Work,
     /// Values that may be outputs of steps.
     hidden: HashSet<ValueId>,
+    /// Whether a constant consists of copies of one matrix.
+    copies: HashMap<ValueId, bool>,
+}
+
+impl Search<'_> {
+    /// Whether a constant of floats has one matrix of so many elements, or copies of one alone.
+    fn is_one_matrix(&mut self, id: ValueId, elements: usize) -> bool {
+        let Some(data) = self.graph.const_data(id) else { return false };
+        let compared = || {
+            let mut all = data.bytes().chunks(elements.saturating_mul(4).max(1));
+            let first = all.next();
+            all.all(|other| Some(other) == first)
+        };
+        *self.copies.entry(id).or_insert_with(compared)
+    }
 }
 
 /// Runs the pass.

@@ -454,3 +454,35 @@ fn all_forms_of_an_rnn() {
         stays(&rnn(&Form { steps: 1, given: true, ..PLAIN }, relu, 1));
     }
 }
+
+/// A matrix that was copied for each row of inputs.
+#[test]
+fn copies_of_a_matrix_are_one() {
+    let (steps, units) = (4, 3);
+    for copied in [true, false] {
+        let mut w = Writer::new();
+        let x = w.graph.add_input("x", Type::plain(DType::F32, &[steps, 1, 2]));
+        let one = w.numbers(&[units, 2]);
+        let mut all = w.graph.const_data(one).unwrap().to_f32().repeat(steps);
+        if !copied {
+            all[2 * units] += 1.0;
+        }
+        let matrix = w.constant(&all, &[steps, units, 2]);
+        let product = Op::MatMul { rescale: Rescale::Real, clamp: Clamp::NO_FLOAT };
+        let products = w.op(product, &[x, matrix], &[steps, 1, units]);
+        let recurrent = w.numbers(&[units, units]);
+        let mut h = w.graph.add_input("state", Type::plain(DType::F32, &[1, units]));
+        for step in 0..steps {
+            let own = w.slice(products, &[step, 0, 0], &[1, 1, units]);
+            let own = w.op(Op::Reshape {}, &[own], &[1, units]);
+            let kept = w.op(DENSE, &[h, recurrent], &[1, units]);
+            let sum = w.two(SUM, own, kept);
+            h = w.one(Op::Tanh {}, sum);
+        }
+        w.graph.outputs.push(h);
+        match copied {
+            true => drop(becomes(&w.graph, "rnn", 1)),
+            false => stays(&w.graph),
+        }
+    }
+}

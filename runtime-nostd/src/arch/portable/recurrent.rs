@@ -117,6 +117,18 @@ fn saturated(x: i32) -> i32 {
     x.clamp(i16::MIN.into(), i16::MAX.into())
 }
 
+/// σ(x): one copy for all gates.
+#[inline(never)]
+fn logistic(x: f32) -> f32 {
+    unary::logistic(x)
+}
+
+/// tanh(x): one copy.
+#[inline(never)]
+fn float_tanh(x: f32) -> f32 {
+    super::math::tanh(x)
+}
+
 /// An LSTM of floats: the cell state lies before the outputs in `y`, weights are as for [`lstm_i8`], and `bias` has four for each unit. The cell state is clamped to `lo..=hi`.
 /// Where `h` or `c` is empty, that state begins with zeros.
 #[inline(never)]
@@ -150,11 +162,11 @@ pub fn lstm_f32(
         for (unit, ((out, cell), bias)) in out.iter().zip(cells).zip(bias.chunks_exact(GATES)).enumerate() {
             let ([xi, xf, xg, xo], [hi_, hf, hg, ho]) = (sums(x, wx, unit), sums(before, wh, unit));
             let &[bi, bf, bg, bo] = bias else { return };
-            let (i, f) = (unary::logistic(xi + bi + hi_), unary::logistic(xf + bf + hf));
-            let (g, o) = (super::math::tanh(xg + bg + hg), unary::logistic(xo + bo + ho));
+            let (i, f) = (logistic(xi + bi + hi_), logistic(xf + bf + hf));
+            let (g, o) = (float_tanh(xg + bg + hg), logistic(xo + bo + ho));
             let new = clip(f * cell.get() + i * g, lo, hi);
             cell.set(new);
-            out.set(super::math::tanh(new) * o);
+            out.set(float_tanh(new) * o);
         }
         (before, after) = (out, rest);
     }
@@ -193,7 +205,7 @@ pub fn gru_f32<const LINEAR: bool>(
             let index = FILTERS.wrapping_mul(four).wrapping_add(k);
             let (mut sums, of_outputs) = (quad(x, wx, index), quad(before, wh, index));
             for ((sum, bias), output) in sums.iter_mut().zip(bias).zip(of_outputs) {
-                *sum = unary::logistic(*sum + bias + output);
+                *sum = logistic(*sum + bias + output);
             }
             sums
         };
@@ -220,7 +232,7 @@ pub fn gru_f32<const LINEAR: bool>(
             let update = gate(0, four, of_update);
             let all = new.iter().zip(of_inputs).zip(products).zip(update);
             for (k, (out, (((new, bias), product), z))) in out.iter().zip(all).enumerate() {
-                let new = super::math::tanh(new + bias + product);
+                let new = float_tanh(new + bias + product);
                 out.set(z * old(LANES * four + k) + (1.0 - z) * new);
             }
         }
@@ -247,7 +259,7 @@ pub fn rnn_f32<const RELU: bool>(
             let sums = quad(x, wx, four).into_iter().zip(bias).zip(quad(before, wh, four));
             for (out, ((sum, bias), product)) in out.iter().zip(sums) {
                 let sum = sum + bias + product;
-                out.set(if RELU { clip(sum, 0.0, f32::INFINITY) } else { super::math::tanh(sum) });
+                out.set(if RELU { clip(sum, 0.0, f32::INFINITY) } else { float_tanh(sum) });
             }
         }
         (before, after) = (out, rest);
