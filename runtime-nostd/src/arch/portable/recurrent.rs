@@ -117,18 +117,6 @@ fn saturated(x: i32) -> i32 {
     x.clamp(i16::MIN.into(), i16::MAX.into())
 }
 
-/// σ(x): one copy for all gates.
-#[inline(never)]
-fn logistic(x: f32) -> f32 {
-    unary::logistic(x)
-}
-
-/// tanh(x): one copy.
-#[inline(never)]
-fn float_tanh(x: f32) -> f32 {
-    super::math::tanh(x)
-}
-
 /// An LSTM of floats: the cell state lies before the outputs in `y`, weights are as for [`lstm_i8`], and `bias` has four for each unit. The cell state is clamped to `lo..=hi`.
 /// Where `h` or `c` is empty, that state begins with zeros.
 #[inline(never)]
@@ -162,11 +150,11 @@ pub fn lstm_f32(
         for (unit, ((out, cell), bias)) in out.iter().zip(cells).zip(bias.chunks_exact(GATES)).enumerate() {
             let ([xi, xf, xg, xo], [hi_, hf, hg, ho]) = (sums(x, wx, unit), sums(before, wh, unit));
             let &[bi, bf, bg, bo] = bias else { return };
-            let (i, f) = (logistic(xi + bi + hi_), logistic(xf + bf + hf));
-            let (g, o) = (float_tanh(xg + bg + hg), logistic(xo + bo + ho));
+            let (i, f) = (unary::logistic(xi + bi + hi_), unary::logistic(xf + bf + hf));
+            let (g, o) = (super::math::tanh(xg + bg + hg), unary::logistic(xo + bo + ho));
             let new = clip(f * cell.get() + i * g, lo, hi);
             cell.set(new);
-            out.set(float_tanh(new) * o);
+            out.set(super::math::tanh(new) * o);
         }
         (before, after) = (out, rest);
     }
@@ -178,6 +166,18 @@ fn quad(x: &[Cell<f32>], w: &[f32], index: usize) -> [f32; LANES] {
     let mut sums = [Float::EMPTY; LANES];
     dot::<Float<'_>>(x, part(w, index, LANES.wrapping_mul(x.len())), &mut sums);
     sums
+}
+
+/// σ(x) of some units: one copy for all gates, as four times three would be many.
+#[inline(never)]
+fn logistics(all: &mut [f32]) {
+    all.iter_mut().for_each(|x| *x = unary::logistic(*x));
+}
+
+/// tanh(x) of some units: one copy.
+#[inline(never)]
+fn tanhs(all: &mut [f32]) {
+    all.iter_mut().for_each(|x| *x = super::math::tanh(*x));
 }
 
 /// Gated recurrent units of floats: the outputs of all steps. `h` is the output before, or empty for zeros. All that units have lies in fours, of which the last may be filled up: of four units the filters
@@ -205,8 +205,9 @@ pub fn gru_f32<const LINEAR: bool>(
             let index = FILTERS.wrapping_mul(four).wrapping_add(k);
             let (mut sums, of_outputs) = (quad(x, wx, index), quad(before, wh, index));
             for ((sum, bias), output) in sums.iter_mut().zip(bias).zip(of_outputs) {
-                *sum = logistic(*sum + bias + output);
+                *sum = *sum + bias + output;
             }
+            logistics(&mut sums);
             sums
         };
         if !LINEAR {
@@ -222,7 +223,7 @@ pub fn gru_f32<const LINEAR: bool>(
             let Some((of_reset, bias)) = bias.split_first_chunk() else { return };
             let Some((of_inputs, of_outputs)) = bias.split_first_chunk::<LANES>() else { return };
             let index = FILTERS.wrapping_mul(four).wrapping_add(NEW);
-            let new = quad(x, wx, index);
+            let mut new = quad(x, wx, index);
             let mut products = quad(if LINEAR { before } else { kept }, wh, index);
             products.iter_mut().zip(of_outputs).for_each(|(sum, bias)| *sum += bias);
             if LINEAR {
@@ -230,9 +231,11 @@ pub fn gru_f32<const LINEAR: bool>(
                 products.iter_mut().zip(reset).for_each(|(sum, reset)| *sum *= reset);
             }
             let update = gate(0, four, of_update);
-            let all = new.iter().zip(of_inputs).zip(products).zip(update);
-            for (k, (out, (((new, bias), product), z))) in out.iter().zip(all).enumerate() {
-                let new = float_tanh(new + bias + product);
+            for ((new, bias), product) in new.iter_mut().zip(of_inputs).zip(products) {
+                *new = *new + bias + product;
+            }
+            tanhs(&mut new);
+            for (k, (out, (new, z))) in out.iter().zip(new.iter().zip(update)).enumerate() {
                 out.set(z * old(LANES * four + k) + (1.0 - z) * new);
             }
         }
@@ -256,11 +259,15 @@ pub fn rnn_f32<const RELU: bool>(
     for x in x.chunks_exact(inputs.max(1)) {
         let Some((out, rest)) = after.split_at_checked(units) else { return };
         for (four, (out, bias)) in out.chunks(LANES).zip(bias.chunks_exact(LANES)).enumerate() {
-            let sums = quad(x, wx, four).into_iter().zip(bias).zip(quad(before, wh, four));
-            for (out, ((sum, bias), product)) in out.iter().zip(sums) {
-                let sum = sum + bias + product;
-                out.set(if RELU { clip(sum, 0.0, f32::INFINITY) } else { float_tanh(sum) });
+            let (mut sums, products) = (quad(x, wx, four), quad(before, wh, four));
+            for ((sum, bias), product) in sums.iter_mut().zip(bias).zip(products) {
+                *sum = *sum + bias + product;
             }
+            match RELU {
+                true => sums.iter_mut().for_each(|sum| *sum = clip(*sum, 0.0, f32::INFINITY)),
+                false => tanhs(&mut sums),
+            }
+            out.iter().zip(sums).for_each(|(out, sum)| out.set(sum));
         }
         (before, after) = (out, rest);
     }
