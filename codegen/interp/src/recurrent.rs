@@ -1,6 +1,7 @@
 //! Gated recurrent units, and recurrent layers without gates.
 
 use super::activation::logistic_f32;
+use super::lstm::last;
 use super::tensor::clamp_f32;
 use super::{Evaluated, InterpError, Tensor};
 use kiln_ir::{Data, Op, Type};
@@ -16,7 +17,7 @@ struct Layer<'a> {
 }
 
 /// See `gru` and `rnn` in the op table.
-pub(super) fn compute(op: &Op, operands: &[Tensor<'_>], _: &Type) -> Evaluated {
+pub(super) fn compute(op: &Op, operands: &[Tensor<'_>], result: &Type) -> Evaluated {
     if !matches!(op, Op::Gru { .. } | Op::Rnn { .. }) {
         return Ok(None);
     }
@@ -33,11 +34,13 @@ pub(super) fn compute(op: &Op, operands: &[Tensor<'_>], _: &Type) -> Evaluated {
         let x = &x[sequence * steps * inputs..][..steps * inputs];
         let h = &h[sequence * units..][..units];
         let layer = Layer { inputs, units, x, h, w, r };
-        y.extend(match op {
+        let (kept, outputs) = match op {
             Op::Gru { linear_before_reset } => layer.gru(*linear_before_reset, &data[4], &data[5]),
-            Op::Rnn { relu } => layer.rnn(*relu, &data[4]),
-            _ => Vec::new(),
-        });
+            Op::Rnn { relu } => (Vec::new(), layer.rnn(*relu, &data[4])),
+            _ => Default::default(),
+        };
+        y.extend_from_slice(&kept);
+        y.extend_from_slice(last(&outputs, result.shape.last().saturating_sub(kept.len())));
     }
     Ok(Some(Data::from_f32(&y)))
 }
@@ -51,7 +54,8 @@ impl Layer<'_> {
         self.x.chunks(self.inputs.max(1))
     }
 
-    fn gru(&self, linear_before_reset: bool, of_inputs: &[f32], of_outputs: &[f32]) -> Vec<f32> {
+    /// What is in front of the outputs, and these.
+    fn gru(&self, linear_before_reset: bool, of_inputs: &[f32], of_outputs: &[f32]) -> (Vec<f32>, Vec<f32>) {
         let (mut before, mut outputs) = (self.h.to_vec(), Vec::new());
         let mut kept = vec![0.0; self.units];
         for x in self.steps() {
@@ -75,10 +79,10 @@ impl Layer<'_> {
             outputs.extend_from_slice(&after);
             before = after;
         }
-        match linear_before_reset {
-            true => outputs,
-            false => [kept, outputs].concat(),
+        if linear_before_reset {
+            kept.clear();
         }
+        (kept, outputs)
     }
 
     fn rnn(&self, relu: bool, bias: &[f32]) -> Vec<f32> {

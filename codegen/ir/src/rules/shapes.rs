@@ -212,19 +212,29 @@ pub(crate) fn lstm(operands: &[&Type], y: &Type) -> Checked {
         let dims = ty.shape.dims();
         ensure!(dims == want, "the {what} has the shape {}, {} follows", list(dims), list(want));
     }
-    expect(y, &[b, kept + t * n])
+    match c.dtype {
+        DType::F32 => last_outputs([b, t, n], kept, y),
+        _ => expect(y, &[b, kept + t * n]),
+    }
 }
 
 pub(crate) fn gru(linear_before_reset: bool, operands: &[&Type], y: &Type) -> Checked {
     let [x, h, w, r, biases @ ..] = operands else { return Err("six operands wanted".into()) };
     let [b, t, n] = recurrent(3, [x, h, w, r], biases)?;
-    expect(y, &[b, if linear_before_reset { 0 } else { n } + t * n])
+    last_outputs([b, t, n], if linear_before_reset { 0 } else { n }, y)
 }
 
 pub(crate) fn rnn(operands: &[&Type], y: &Type) -> Checked {
     let [x, h, w, r, biases @ ..] = operands else { return Err("five operands wanted".into()) };
     let [b, t, n] = recurrent(1, [x, h, w, r], biases)?;
-    expect(y, &[b, t * n])
+    last_outputs([b, t, n], 0, y)
+}
+
+/// The result has the outputs of all steps behind so many elements, or of some last ones.
+fn last_outputs([b, t, n]: [usize; 3], kept: usize, y: &Type) -> Checked {
+    let room = y.shape.last().saturating_sub(kept).checked_div(n).unwrap_or(0);
+    let outputs = if (2..t).contains(&room) { room } else { t };
+    expect(y, &[b, kept + outputs * n])
 }
 
 /// Sequences, steps and units of a recurrent layer.

@@ -1,8 +1,11 @@
 //! What a gate is given before its activation: products of rows with constant weights, and a constant.
 
-use super::trace::{numbers, operand, root, roots, Run};
+use super::trace::{floats, numbers, operand, root, roots, Run};
 use super::{Search, DEEPEST};
-use crate::ir::{AddRescale, Clamp, Graph, Node, Op, Rescale, ValueId};
+use crate::ir::{AddRescale, Clamp, Data, Graph, Node, Op, Rescale, ValueId};
+
+/// What a look at an op counts, in elements.
+const LEAST_WORK: usize = 64;
 
 /// Rows of a constant matrix, from one column on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -19,11 +22,11 @@ pub(super) struct Weights {
 impl Weights {
     /// The numbers, row by row.
     pub(super) fn numbers(&self, graph: &Graph, units: usize) -> Option<Vec<f32>> {
-        let all = graph.const_data(self.matrix)?.to_f32();
+        let all = graph.const_data(self.matrix)?;
         let mut own = Vec::new();
         for row in self.row..self.row + units {
             let start = row * self.stride + self.column;
-            own.extend_from_slice(all.get(start..start + self.inputs)?);
+            own.extend(floats(all, start, self.inputs)?.map(|x| x as f32));
         }
         Some(own)
     }
@@ -86,10 +89,10 @@ pub(super) fn before_clamp(search: &mut Search<'_>, node: &Node, run: Run) -> Op
 fn add(search: &mut Search<'_>, run: Run, depth: usize, all: &mut Affine) -> Option<()> {
     let depth = depth.checked_sub(1)?;
     let graph = search.graph;
+    search.work.spend(run.len.max(LEAST_WORK))?;
     let run = root(graph, run, &mut search.work)?;
     if let Some(data) = graph.const_data(run.value) {
-        let data = data.to_f32();
-        return plus(&mut all.bias, data.get(run.start..run.start + run.len)?.iter().map(|&x| x.into()));
+        return plus(&mut all.bias, floats(data, run.start, run.len)?);
     }
     let node = graph.node(graph.producer(run.value)?);
     match &node.op {
@@ -177,15 +180,17 @@ fn product(search: &mut Search<'_>, node: &Node, run: Run, all: &mut Affine) -> 
         return None;
     }
     if let Some(&bias) = node.operands.get(2) {
-        let bias = graph.const_data(bias)?.to_f32();
-        plus(&mut all.bias, bias.get(first..first + run.len)?.iter().map(|&x| x.into()))?;
+        plus(&mut all.bias, floats(graph.const_data(bias)?, first, run.len)?)?;
     }
     let mut column = 0;
     for part in sources(search, Run { value: x, start: image * columns, len: columns })? {
         let weights = Weights { matrix, row: first, column, inputs: part.len, stride: columns };
         column += part.len;
         match graph.const_data(part.value) {
-            Some(data) => constant(graph, &weights, &data.to_f32(), part, &mut all.bias)?,
+            Some(data) => {
+                search.work.spend(part.len.checked_mul(run.len)?)?;
+                constant(graph, &weights, data, part, &mut all.bias)?;
+            }
             None => all.terms.push((part, weights)),
         }
     }
@@ -193,11 +198,11 @@ fn product(search: &mut Search<'_>, node: &Node, run: Run, all: &mut Affine) -> 
 }
 
 /// Adds the product of a constant row.
-fn constant(graph: &Graph, weights: &Weights, data: &[f32], part: Run, bias: &mut [f64]) -> Option<()> {
-    let row = data.get(part.start..part.start + part.len)?;
+fn constant(graph: &Graph, weights: &Weights, data: &Data, part: Run, bias: &mut [f64]) -> Option<()> {
+    let row: Vec<f64> = floats(data, part.start, part.len)?.collect();
     let matrix = weights.numbers(graph, bias.len())?;
     for (sum, weights) in bias.iter_mut().zip(matrix.chunks(part.len.max(1))) {
-        *sum += weights.iter().zip(row).map(|(&w, &x)| f64::from(w) * f64::from(x)).sum::<f64>();
+        *sum += weights.iter().zip(&row).map(|(&w, x)| f64::from(w) * x).sum::<f64>();
     }
     Some(())
 }

@@ -35,7 +35,7 @@ impl<'g> Builder<'g> {
         Builder { graph, name, origin }
     }
 
-    fn node(&mut self, op: Op, operands: &[ValueId], dims: &[usize]) -> ValueId {
+    pub(super) fn node(&mut self, op: Op, operands: &[ValueId], dims: &[usize]) -> ValueId {
         let ty = Type::plain(DType::F32, dims);
         let id = self.graph.add_detached_node(op, operands, self.name.clone(), ty, self.origin.clone());
         self.graph.node(id).result
@@ -177,10 +177,9 @@ impl<'g> Builder<'g> {
             let flat = self.reshaped(first.value, &[all]);
             return Some(self.slice(flat, &[first.start], &[1], &[len]));
         }
-        let width = usize::try_from(inner.1.abs()).ok()?;
-        let width = if inner.0 == 1 { len } else { width };
         let height = usize::try_from(outer.1.abs()).ok()?;
-        let height = if outer.0 == 1 { all } else { height };
+        let width = usize::try_from(inner.1.abs()).ok()?;
+        let width = if inner.0 == 1 { height } else { width };
         if width == 0 || height == 0 || all % height != 0 || height % width != 0 {
             return None;
         }

@@ -75,7 +75,7 @@ impl Step {
         let shape = &graph.ty(node.result).shape;
         let (units, all) = (*shape.dims().last()?, shape.numel());
         let sequences = all.checked_div(units).filter(|&count| count > 0)?;
-        let mut rows = Vec::new();
+        let mut rows: Vec<Row> = Vec::new();
         let mut kind = None;
         for sequence in 0..sequences {
             let run = Run { value: node.result, start: sequence * units, len: units };
@@ -85,6 +85,13 @@ impl Step {
                 _ => rnn(search, node, run)?,
             };
             if *kind.get_or_insert(own) != own {
+                return None;
+            }
+            // The cell state as a whole is replaced too: its rows lie in the order of sequences.
+            let first = rows.first().unwrap_or(&row);
+            let value = first.cell.map(|cell| cell.value);
+            let fits = |cell: Run| Some(cell.value) == value && cell.start == run.start;
+            if !row.cell.is_none_or(fits) {
                 return None;
             }
             rows.push(row);

@@ -45,7 +45,7 @@ pub(super) fn run(graph: &mut Graph, work: &mut Work) -> bool {
 }
 
 /// Rows at equal distances, in that order.
-fn gathered(builder: &mut Builder<'_>, runs: &[Run], dims: &[usize]) -> Option<ValueId> {
+pub(super) fn gathered(builder: &mut Builder<'_>, runs: &[Run], dims: &[usize]) -> Option<ValueId> {
     let distance = |k: usize| Some(runs.get(k + 1)?.start.abs_diff(runs.get(k)?.start));
     let inner = match distance(0) {
         Some(first) => 1 + (0..).take_while(|&k| distance(k) == Some(first)).count(),

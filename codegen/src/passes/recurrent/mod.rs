@@ -2,7 +2,7 @@
 //!
 //! Frameworks write a layer out, and so do readers with loops. What a step computes is found again whatever it is made of: [`trace`] sees through ops that only move elements,
 //! [`affine`] says which products and constants a gate's sum has, [`cells`] knows the steps. [`chain`] puts steps with the same weights in a row, and [`build`] makes the op of them. What was stacked of
-//! their outputs is a part of the op's result ([`gather`]).
+//! their outputs is a part of the op's result ([`gather`]), which keeps no outputs that nobody reads ([`shrink`]).
 //!
 //! A step alone stays as it is: its operators are not larger than the op with what surrounds it.
 //! Sums are added in another order, which may change the last bits of floats.
@@ -12,6 +12,7 @@ mod build;
 mod cells;
 mod chain;
 mod gather;
+mod shrink;
 #[cfg(test)]
 mod tests;
 mod trace;
@@ -78,5 +79,6 @@ pub fn run(graph: &mut Graph) -> bool {
             None => kept.extend(last),
         }
     }
-    changed | gather::run(graph, &mut Work(MOST_WORK))
+    changed |= gather::run(graph, &mut Work(MOST_WORK));
+    changed | shrink::run(graph, &mut Work(MOST_WORK))
 }

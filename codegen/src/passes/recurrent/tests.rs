@@ -486,3 +486,23 @@ fn copies_of_a_matrix_are_one() {
         }
     }
 }
+
+/// Where only the last output is wanted, two are kept: that of the step before is read for the next one.
+#[test]
+fn outputs_that_nobody_reads_are_not_kept() {
+    let width = |graph: &Graph, name: &str| {
+        let own = graph.nodes().find(|(_, node)| node.op.name() == name).unwrap().1;
+        graph.ty(own.result).shape.last()
+    };
+    for sequences in [1, 3] {
+        let form = Form { sequences, all: false, ..PLAIN };
+        let units = form.units;
+        assert_eq!(width(&becomes(&lstm(&form), "lstm", 1), "lstm"), 3 * units);
+        let both = [true, false].map(|linear| gru(&form, linear, Blend::Kept));
+        assert_eq!(width(&becomes(&both[0], "gru", 1), "gru"), 2 * units);
+        assert_eq!(width(&becomes(&both[1], "gru", 1), "gru"), 3 * units);
+        assert_eq!(width(&becomes(&rnn(&form, false, 1), "rnn", 1), "rnn"), 2 * units);
+        let form = Form { all: true, ..form };
+        assert_eq!(width(&becomes(&rnn(&form, false, 1), "rnn", 1), "rnn"), form.steps * units);
+    }
+}

@@ -1,7 +1,7 @@
 //! Where elements come from, through all ops that only move them.
 
 use super::Work;
-use crate::ir::{Graph, Node, Op, Shape, ValueId};
+use crate::ir::{Data, Graph, Node, Op, Shape, ValueId};
 use std::collections::HashMap;
 
 /// Consecutive elements of a value.
@@ -155,9 +155,16 @@ pub(super) fn operand(graph: &Graph, node: &Node, k: usize, run: Run, work: &mut
 /// The numbers of a constant operand of an elementwise op for a run of its result.
 pub(super) fn numbers(graph: &Graph, node: &Node, k: usize, run: Run, work: &mut Work) -> Option<Vec<f64>> {
     let value = *node.operands.get(k)?;
-    let data = graph.const_data(value)?.to_f32();
+    let data = graph.const_data(value)?;
     let all = indices(&graph.ty(value).shape, &graph.ty(node.result).shape, run, work)?;
-    all.into_iter().map(|at| data.get(at).map(|&number| f64::from(number))).collect()
+    all.into_iter().map(|at| floats(data, at, 1)?.next()).collect()
+}
+
+/// Some elements of a constant of floats.
+pub(super) fn floats(data: &Data, start: usize, len: usize) -> Option<impl Iterator<Item = f64> + '_> {
+    let end = start.checked_add(len)?.checked_mul(4)?;
+    let bytes = data.bytes().get(start.checked_mul(4)?..end)?;
+    Some(bytes.chunks_exact(4).map(|b| f64::from(f32::from_le_bytes([b[0], b[1], b[2], b[3]]))))
 }
 
 fn indices(from: &Shape, to: &Shape, run: Run, work: &mut Work) -> Option<Vec<usize>> {

@@ -117,8 +117,25 @@ fn saturated(x: i32) -> i32 {
     x.clamp(i16::MIN.into(), i16::MAX.into())
 }
 
+/// The memory of the outputs of steps, of which the last ones stay: the last step's is the last row.
+#[inline(always)]
+fn rows(
+    outputs: &[Cell<f32>],
+    units: usize,
+    elements: usize,
+    inputs: usize,
+) -> impl Iterator<Item = &[Cell<f32>]> {
+    let rows = outputs.chunks_exact(units.max(1));
+    let steps = elements.checked_div(inputs).unwrap_or(0);
+    let first = match steps.checked_rem(rows.len()) {
+        Some(first) if first > 0 => rows.len().wrapping_sub(first),
+        _ => 0,
+    };
+    rows.cycle().skip(first)
+}
+
 /// An LSTM of floats: the cell state lies before the outputs in `y`, weights are as for [`lstm_i8`], and `bias` has four for each unit. The cell state is clamped to `lo..=hi`.
-/// Where `h` or `c` is empty, that state begins with zeros.
+/// Where `h` or `c` is empty, that state begins with zeros. `y` may have room for fewer outputs than there are steps, and for two at least: it is left with the last ones.
 #[inline(never)]
 pub fn lstm_f32(
     units: usize,
@@ -144,9 +161,8 @@ pub fn lstm_f32(
         dot::<Float<'_>>(x, part(w, unit, filters), &mut sums);
         sums
     };
-    let (mut before, mut after) = (h, outputs);
-    for x in x.chunks_exact(inputs.max(1)) {
-        let Some((out, rest)) = after.split_at_checked(units) else { return };
+    let mut before = h;
+    for (x, out) in x.chunks_exact(inputs.max(1)).zip(rows(outputs, units, x.len(), inputs)) {
         for (unit, ((out, cell), bias)) in out.iter().zip(cells).zip(bias.chunks_exact(GATES)).enumerate() {
             let ([xi, xf, xg, xo], [hi_, hf, hg, ho]) = (sums(x, wx, unit), sums(before, wh, unit));
             let &[bi, bf, bg, bo] = bias else { return };
@@ -156,7 +172,7 @@ pub fn lstm_f32(
             cell.set(new);
             out.set(super::math::tanh(new) * o);
         }
-        (before, after) = (out, rest);
+        before = out;
     }
 }
 
@@ -180,7 +196,7 @@ fn tanhs(all: &mut [f32]) {
     all.iter_mut().for_each(|x| *x = super::math::tanh(*x));
 }
 
-/// Gated recurrent units of floats: the outputs of all steps. `h` is the output before, or empty for zeros. All that units have lies in fours, of which the last may be filled up: of four units the filters
+/// Gated recurrent units of floats: the outputs of all steps, or as of [`lstm_f32`] of the last ones. `h` is the output before, or empty for zeros. All that units have lies in fours, of which the last may be filled up: of four units the filters
 /// of update gate, reset gate and what is new, and four biases: of both gates, and of what is new that of inputs and that of outputs. The reset gate is applied to the sum over outputs,
 /// or without `LINEAR` to the outputs; then their products lie in front of the outputs in `y`.
 #[inline(never)]
@@ -197,9 +213,8 @@ pub fn gru_f32<const LINEAR: bool>(
     const NEW: usize = 2;
     const FILTERS: usize = 3;
     let Some((kept, outputs)) = y.split_at_checked(if LINEAR { 0 } else { units }) else { return };
-    let (mut before, mut after) = (h, outputs);
-    for x in x.chunks_exact(inputs.max(1)) {
-        let Some((out, rest)) = after.split_at_checked(units) else { return };
+    let mut before = h;
+    for (x, out) in x.chunks_exact(inputs.max(1)).zip(rows(outputs, units, x.len(), inputs)) {
         let old = |unit: usize| before.get(unit).map_or(0.0, Cell::get);
         let gate = |k: usize, four: usize, bias: &[f32; LANES]| {
             let index = FILTERS.wrapping_mul(four).wrapping_add(k);
@@ -239,11 +254,11 @@ pub fn gru_f32<const LINEAR: bool>(
                 out.set(z * old(LANES * four + k) + (1.0 - z) * new);
             }
         }
-        (before, after) = (out, rest);
+        before = out;
     }
 }
 
-/// A recurrent layer of floats without gates: the outputs of all steps. Operands are as for [`gru_f32`], with one filter and one bias. The activation is tanh, or with `RELU` what is positive.
+/// A recurrent layer of floats without gates: outputs as of [`gru_f32`]. Operands are as for [`gru_f32`], with one filter and one bias. The activation is tanh, or with `RELU` what is positive.
 #[inline(never)]
 pub fn rnn_f32<const RELU: bool>(
     units: usize,
@@ -255,9 +270,8 @@ pub fn rnn_f32<const RELU: bool>(
     bias: &[f32],
     y: &[Cell<f32>],
 ) {
-    let (mut before, mut after) = (h, y);
-    for x in x.chunks_exact(inputs.max(1)) {
-        let Some((out, rest)) = after.split_at_checked(units) else { return };
+    let mut before = h;
+    for (x, out) in x.chunks_exact(inputs.max(1)).zip(rows(y, units, x.len(), inputs)) {
         for (four, (out, bias)) in out.chunks(LANES).zip(bias.chunks_exact(LANES)).enumerate() {
             let (mut sums, products) = (quad(x, wx, four), quad(before, wh, four));
             for ((sum, bias), product) in sums.iter_mut().zip(bias).zip(products) {
@@ -269,6 +283,6 @@ pub fn rnn_f32<const RELU: bool>(
             }
             out.iter().zip(sums).for_each(|(out, sum)| out.set(sum));
         }
-        (before, after) = (out, rest);
+        before = out;
     }
 }
