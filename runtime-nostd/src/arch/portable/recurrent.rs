@@ -117,39 +117,16 @@ fn saturated(x: i32) -> i32 {
     x.clamp(i16::MIN.into(), i16::MAX.into())
 }
 
-/// The memory of the outputs of steps, of which the last ones stay: the last step's is the last row.
-struct Outputs<'a> {
-    all: &'a [Cell<f32>],
-    units: usize,
-    /// First element of the next step's.
-    next: usize,
-}
-
-impl<'a> Outputs<'a> {
-    #[inline(never)]
-    fn of(all: &'a [Cell<f32>], units: usize, elements: usize, inputs: usize) -> Outputs<'a> {
-        let rows = all.len().checked_div(units).unwrap_or(0);
-        let steps = elements.checked_div(inputs).unwrap_or(0);
-        let next = match steps.checked_rem(rows) {
-            Some(more) if more > 0 => rows.wrapping_sub(more).wrapping_mul(units),
-            _ => 0,
-        };
-        Outputs { all, units, next }
-    }
-
-    /// That of the next step. Apart, so that kernels keep their registers.
-    #[inline(never)]
-    fn row(&mut self) -> Option<&'a [Cell<f32>]> {
-        let own = match self.all.get(self.next..).and_then(|rest| rest.get(..self.units)) {
-            Some(own) => own,
-            None => {
-                self.next = 0;
-                self.all.get(..self.units)?
-            }
-        };
-        self.next = self.next.wrapping_add(self.units);
-        Some(own)
-    }
+/// The memory of the first step's outputs and behind, where the last ones stay: the last step's are the last row.
+#[inline(never)]
+fn first_row(outputs: &[Cell<f32>], units: usize, elements: usize, inputs: usize) -> &[Cell<f32>] {
+    let rows = outputs.len().checked_div(units).unwrap_or(0);
+    let steps = elements.checked_div(inputs).unwrap_or(0);
+    let first = match steps.checked_rem(rows) {
+        Some(more) if more > 0 => rows.wrapping_sub(more).wrapping_mul(units),
+        _ => 0,
+    };
+    outputs.get(first..).unwrap_or_default()
 }
 
 /// An LSTM of floats: the cell state lies before the outputs in `y`, weights are as for [`lstm_i8`], and `bias` has four for each unit. The cell state is clamped to `lo..=hi`.
@@ -179,9 +156,9 @@ pub fn lstm_f32(
         dot::<Float<'_>>(x, part(w, unit, filters), &mut sums);
         sums
     };
-    let (mut before, mut rows) = (h, Outputs::of(outputs, units, x.len(), inputs));
+    let (mut before, mut after) = (h, first_row(outputs, units, x.len(), inputs));
     for x in x.chunks_exact(inputs.max(1)) {
-        let Some(out) = rows.row() else { return };
+        let Some((out, rest)) = after.split_at_checked(units) else { return };
         for (unit, ((out, cell), bias)) in out.iter().zip(cells).zip(bias.chunks_exact(GATES)).enumerate() {
             let ([xi, xf, xg, xo], [hi_, hf, hg, ho]) = (sums(x, wx, unit), sums(before, wh, unit));
             let &[bi, bf, bg, bo] = bias else { return };
@@ -191,7 +168,7 @@ pub fn lstm_f32(
             cell.set(new);
             out.set(super::math::tanh(new) * o);
         }
-        before = out;
+        (before, after) = (out, if rest.is_empty() { outputs } else { rest });
     }
 }
 
@@ -232,9 +209,9 @@ pub fn gru_f32<const LINEAR: bool>(
     const NEW: usize = 2;
     const FILTERS: usize = 3;
     let Some((kept, outputs)) = y.split_at_checked(if LINEAR { 0 } else { units }) else { return };
-    let (mut before, mut rows) = (h, Outputs::of(outputs, units, x.len(), inputs));
+    let (mut before, mut after) = (h, first_row(outputs, units, x.len(), inputs));
     for x in x.chunks_exact(inputs.max(1)) {
-        let Some(out) = rows.row() else { return };
+        let Some((out, rest)) = after.split_at_checked(units) else { return };
         let old = |unit: usize| before.get(unit).map_or(0.0, Cell::get);
         let gate = |k: usize, four: usize, bias: &[f32; LANES]| {
             let index = FILTERS.wrapping_mul(four).wrapping_add(k);
@@ -274,7 +251,7 @@ pub fn gru_f32<const LINEAR: bool>(
                 out.set(z * old(LANES * four + k) + (1.0 - z) * new);
             }
         }
-        before = out;
+        (before, after) = (out, if rest.is_empty() { outputs } else { rest });
     }
 }
 
@@ -290,9 +267,9 @@ pub fn rnn_f32<const RELU: bool>(
     bias: &[f32],
     y: &[Cell<f32>],
 ) {
-    let (mut before, mut rows) = (h, Outputs::of(y, units, x.len(), inputs));
+    let (mut before, mut after) = (h, first_row(y, units, x.len(), inputs));
     for x in x.chunks_exact(inputs.max(1)) {
-        let Some(out) = rows.row() else { return };
+        let Some((out, rest)) = after.split_at_checked(units) else { return };
         for (four, (out, bias)) in out.chunks(LANES).zip(bias.chunks_exact(LANES)).enumerate() {
             let (mut sums, products) = (quad(x, wx, four), quad(before, wh, four));
             for ((sum, bias), product) in sums.iter_mut().zip(bias).zip(products) {
@@ -304,6 +281,6 @@ pub fn rnn_f32<const RELU: bool>(
             }
             out.iter().zip(sums).for_each(|(out, sum)| out.set(sum));
         }
-        before = out;
+        (before, after) = (out, if rest.is_empty() { y } else { rest });
     }
 }
