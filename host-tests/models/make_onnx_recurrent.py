@@ -39,12 +39,12 @@ def record(name, model, inputs):
     print(f"{name:28} {(FOLDER / f'{name}.onnx').stat().st_size:6} bytes  {' '.join(dict.fromkeys(n.op_type for n in model.graph.node))}")
 
 
-def single(name, operator, direction="forward", bias=True, initial=(), lengths=None, peepholes=False, **attributes):
-    """One operator. `initial` are the states that are given: `const` ones or `input` ones, hidden ones and cells."""
+def single(name, operator, direction="forward", bias=True, initial=(), lengths=None, peepholes=False, steps=STEPS, **attributes):
+    """One operator. `initial` are the states that are given: `const` ones or `input` ones, hidden ones and cells. Long ones give the last states alone."""
     directions, gates = 2 if direction == "bidirectional" else 1, GATES[operator]
     batch_first = attributes.get("layout", 0) == 1
     constants, inputs, operands = {}, {}, ["x", "w", "r"]
-    shape = (SEQUENCES, STEPS, INPUTS) if batch_first else (STEPS, SEQUENCES, INPUTS)
+    shape = (SEQUENCES, steps, INPUTS) if batch_first else (steps, SEQUENCES, INPUTS)
     inputs["x"] = 2 * numbers(CASES, *shape)
     constants["w"], constants["r"] = numbers(directions, gates * UNITS, INPUTS), numbers(directions, gates * UNITS, UNITS)
     state = (SEQUENCES, directions, UNITS) if batch_first else (directions, SEQUENCES, UNITS)
@@ -65,10 +65,10 @@ def single(name, operator, direction="forward", bias=True, initial=(), lengths=N
         while len(operands) < 7:
             operands.append("")
         add("p", numbers(directions, 3 * UNITS))
-    results = ["y", "last", "last_cell"][: 3 if operator == "LSTM" else 2]
+    results = ["y" if steps == STEPS else "", "last", "last_cell"][: 3 if operator == "LSTM" else 2]
     node = helper.make_node(operator, operands, results, hidden_size=UNITS, direction=direction, **attributes)
     given = [helper.make_tensor_value_info(key, TensorProto.FLOAT, value.shape[1:]) for key, value in inputs.items()]
-    outputs = [helper.make_tensor_value_info(key, TensorProto.FLOAT, None) for key in results]
+    outputs = [helper.make_tensor_value_info(key, TensorProto.FLOAT, None) for key in results if key]
     tensors = [numpy_helper.from_array(value, key) for key, value in constants.items()]
     graph = helper.make_graph([node], name, given, outputs, tensors)
     record(name, helper.make_model(graph, opset_imports=[helper.make_opsetid("", 14)], ir_version=8), inputs)
@@ -137,3 +137,8 @@ for kind in ["LSTM", "GRU", "RNN"]:
     exported(f"{low}_states", kind, kept=2 if kind == "LSTM" else 1)
     exported(f"{low}_program", kind, dynamo=True)
 exported("rnn_relu", "RNN", nonlinearity="relu")
+# More steps than are written out.
+single("gru_long", "GRU", "bidirectional", initial=["const"], steps=260)
+single("gru_long_after_product", "GRU", linear_before_reset=1, steps=260)
+single("rnn_long", "RNN", "reverse", initial=["input"], steps=260)
+single("rnn_long_relu", "RNN", activations=["Relu"], steps=260)

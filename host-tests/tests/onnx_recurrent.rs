@@ -20,12 +20,14 @@ fn every_layer() {
 fn generated_code() {
     let names = [
         "gru_after_product",
+        "gru_forward",
         "gru_short",
         "lstm_constant_states",
         "lstm_peepholes_states",
         "lstm_states",
         "rnn_bidirectional",
         "rnn_clip",
+        "rnn_relu",
         "torch_gru_states",
         "torch_lstm_stacked_both",
     ];

@@ -396,8 +396,10 @@ macro_rules! kernel_table {
     }
     Recurrent {
         Portable {
+            GruF32 = gru_f32(F32, F32) -> F32;
             LstmF32 = lstm_f32(F32, F32) -> F32;
             LstmI8 = lstm_i8(I8, I8) -> I8 { arithmetic: Reference };
+            RnnF32 = rnn_f32(F32, F32) -> F32;
         }
         Dsp {
             LstmI8Dsp = lstm_i8_dsp(I8, I8) -> I8 { arithmetic: Reference };

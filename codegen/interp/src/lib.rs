@@ -22,6 +22,7 @@ mod movement;
 mod normalise;
 mod pool;
 mod quantise;
+mod recurrent;
 mod reduce;
 mod requantise;
 mod resize;
@@ -197,6 +198,7 @@ const FAMILIES: &[Family] = &[
     normalise::compute,
     pool::compute,
     quantise::compute,
+    recurrent::compute,
     reduce::compute,
     resize::compute,
     signal::compute,

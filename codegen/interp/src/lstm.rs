@@ -25,11 +25,11 @@ pub(super) fn compute(op: &Op, operands: &[Tensor<'_>], result: &Type) -> Evalua
             let factors = [&input[..], &recurrent[..], &cell[..]];
             integers(&sizes, factors, *tanh_shift, clip.int_bounds(), operands, result)
         }
-        _ => floats(&sizes, clip.float_bounds(), operands),
+        _ => floats(&sizes, clip.float_bounds(), operands, result),
     }))
 }
 
-fn floats(sizes: &Sizes, clip: (f32, f32), operands: &[Tensor<'_>]) -> Data {
+fn floats(sizes: &Sizes, clip: (f32, f32), operands: &[Tensor<'_>], result: &Type) -> Data {
     let Sizes([sequences, steps, inputs, units]) = *sizes;
     let data: Vec<Vec<f32>> = operands.iter().map(|(_, data)| data.to_f32()).collect();
     let [x, h, c, w, r, bias] = [0, 1, 2, 3, 4, 5].map(|k| &data[k][..]);
@@ -56,9 +56,14 @@ fn floats(sizes: &Sizes, clip: (f32, f32), operands: &[Tensor<'_>]) -> Data {
             before = after;
         }
         y.extend(cells);
-        y.extend(outputs);
+        y.extend_from_slice(last(&outputs, result.shape.last().saturating_sub(units)));
     }
     Data::from_f32(&y)
+}
+
+/// So many elements at the end.
+pub(super) fn last(all: &[f32], count: usize) -> &[f32] {
+    &all[all.len().saturating_sub(count)..]
 }
 
 fn integers(

@@ -266,7 +266,7 @@ op_table! {
     } where { shapes: shapes::resize, types: types::resize }
     /// Long short-term memory over the steps of `x` \[b, t, k\], from the last output `h` \[b, n\] and the cell state `c` before, with weights of inputs \[4·n, k\], of outputs \[4·n, n\]
     /// and a `bias` \[4·n\]: of all units' input gates, then of the forget, cell and output gates. The result has for each of the `b` sequences the cell state behind the last step, then
-    /// the outputs of all steps. Integers: a cell state of 16 bits, of which `c` and the result hold the bytes: \[b, 2·n\].
+    /// the outputs of all steps, or of floats those of so many last ones as the result has room for, two at least. Integers: a cell state of 16 bits, of which `c` and the result hold the bytes: \[b, 2·n\].
     Lstm "lstm" (6..=6) {
         /// Sums over inputs to Q3.12, for each of the four gates.
         input: Rescale,
@@ -282,6 +282,20 @@ op_table! {
         shapes: shapes::lstm,
         types: |o, y| types::lstm([input, recurrent, cell], *tanh_shift, clip, o, y),
     }
+    /// Gated recurrent units over the steps of float `x` \[b, t, k\], from the last output `h` \[b, n\], with weights of inputs \[3·n, k\], of outputs \[3·n, n\] and biases of both
+    /// \[3·n\]: of all units' update gates z, then of the reset gates r, then of what is new. The outputs of all steps are z · h + (1 − z) · tanh(new). With `linear_before_reset` r is
+    /// applied to the sum over outputs with its bias: the result is \[b, t·n\]. Else it is applied to the outputs themselves: the result is \[b, n + t·n\] and begins with r · h of the last step.
+    /// As of `lstm`, there may be fewer outputs than steps.
+    Gru "gru" (6..=6) {
+        /// Whether the reset gate is applied behind the product.
+        linear_before_reset: bool,
+    } where { shapes: |o, y| shapes::gru(*linear_before_reset, o, y), types: types::floats }
+    /// A recurrent layer without gates over the steps of float `x` \[b, t, k\], from the last output `h` \[b, n\], with weights of inputs \[n, k\], of outputs \[n, n\] and a bias \[n\]. The
+    /// outputs of all steps \[b, t·n\] are tanh of the sum, or with `relu` what is positive of it. As of `lstm`, there may be fewer outputs than steps.
+    Rnn "rnn" (5..=5) {
+        /// Whether the activation is ReLU, and not tanh.
+        relu: bool,
+    } where { shapes: shapes::rnn, types: types::floats }
     /// A function of the user's, bound to a custom operator of the file: it is given all operands and `options`, and no
     /// one but generated code can call it.
     Custom "custom" (1..=64) {

@@ -11,7 +11,8 @@
 //! 6. `sink_transposes`, `sink_reshapes`, `permute_dense`, `mean_of_transposed`, `sink_quantize`, `integer_states` and `turn_states` move ops to where there is less to do, or nothing: they count uses too.
 //! 7. `fold_scale` makes batch normalisations part of the layers before them.
 //!
-//! These repeat until nothing changes. Then, once:
+//! These repeat until nothing changes. Then `recurrent` ([`RECURRENT`]) has one op for recurrent layers that are written out, and if there were any, the others repeat again. Quantising
+//! does without it: it makes integers of the layers of steps. Then, once:
 //!
 //! 8. `odd_weights` keeps infinite weights and NaNs away from padding.
 //! 9. `lower_tables` turns 8-bit unary ops into tables. Last, because a table can no longer be fused into a convolution.
@@ -28,7 +29,7 @@
 //!
 //! Integers are exact. On floats the passes are exact too, but for the sign of zeros and NaNs where a padding of zeros is
 //! skipped instead of added, for `fold_scale`, which rounds products of constants, for `subtract_means` and `hard_swish`, whose factors have another order, and for
-//! `permute_dense`, which adds in another order.
+//! `permute_dense` and `recurrent`, which add in another order.
 
 pub mod constant_channels;
 pub mod cse;
@@ -51,6 +52,7 @@ pub mod planar;
 pub mod qdq;
 pub mod quantized_io;
 pub mod reciprocals;
+pub mod recurrent;
 pub mod reshaped_input;
 mod rewrite;
 pub mod rows_first;
@@ -113,6 +115,9 @@ pub const REPEATED: &[Pass] = passes![
     turn_states,
 ];
 
+/// The pass for recurrent layers that are written out.
+pub const RECURRENT: &[Pass] = passes![recurrent];
+
 /// The passes that run once, at the end.
 pub const FINAL: &[Pass] = passes![odd_weights, lower_tables, cse, dce];
 
@@ -136,12 +141,31 @@ pub const MOST_ROUNDS: usize = 10;
 /// # Errors
 /// [`Error::Internal`] naming the pass that broke an invariant.
 pub fn run(graph: &mut Graph, observer: &mut dyn FnMut(&str, &Graph)) -> Result<(), Error> {
+    repeat(graph, observer)?;
+    if run_each(RECURRENT, graph, observer)? {
+        repeat(graph, observer)?;
+    }
+    run_each(FINAL, graph, observer)?;
+    Ok(())
+}
+
+/// As [`run`], for a graph that is quantised: recurrent layers stay written out.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_to_quantize(graph: &mut Graph) -> Result<(), Error> {
+    let observer: &mut dyn FnMut(&str, &Graph) = &mut |_, _| {};
+    repeat(graph, observer)?;
+    run_each(FINAL, graph, observer)?;
+    Ok(())
+}
+
+fn repeat(graph: &mut Graph, observer: &mut dyn FnMut(&str, &Graph)) -> Result<(), Error> {
     for _ in 0..MOST_ROUNDS {
         if !run_each(REPEATED, graph, observer)? {
             break;
         }
     }
-    run_each(FINAL, graph, observer)?;
     Ok(())
 }
 

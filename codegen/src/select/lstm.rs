@@ -19,10 +19,10 @@ impl<'a> Selector<'a> {
         let units = self.ty(h).shape.last();
         let weights = [self.data(node, w, "weights")?.clone(), self.data(node, r, "weights")?.clone()];
         let bias = self.data(node, b, "biases")?.clone();
-        let cells = [x, h, c, node.result].map(|id| self.region(id));
-        let [x_cells, h_cells, c_cells, y_cells] = cells;
-        let regions = [x_cells?, h_cells?, c_cells?, y_cells?];
         let float = self.ty(x).dtype == DType::F32;
+        let (of_inputs, of_result) = (self.region(x)?, self.region(node.result)?);
+        let [of_outputs, of_cells] = [h, c].map(|id| self.state(id, of_inputs));
+        let regions = [of_inputs, of_outputs?, of_cells?, of_result];
         let (kernel, lead, constants, trail) = if float {
             let words = |data: &Data| by_units(&data.to_f32(), units).concat();
             let quads =
@@ -87,6 +87,16 @@ impl<'a> Selector<'a> {
             self.call(kernel, args);
         }
         Ok(())
+    }
+
+    /// The memory of a float state; nothing in that of the inputs for zeros.
+    pub(super) fn state(&self, id: ValueId, of_inputs: Region) -> Result<Region, Problem> {
+        let zeros = self.ty(id).dtype == DType::F32
+            && self.graph.const_data(id).is_some_and(|data| data.bytes().iter().all(|&byte| byte == 0));
+        match zeros {
+            true => Ok(Region { len: 0, ..of_inputs }),
+            false => self.region(id),
+        }
     }
 
     /// The kernels' `Lstm`.

@@ -32,6 +32,7 @@ mod packed;
 mod portable;
 mod processors;
 mod program;
+mod recurrent;
 mod rows;
 mod shape;
 mod signal;
@@ -258,6 +259,8 @@ impl<'a> Selector<'a> {
             Op::Lstm { input, recurrent, cell, tanh_shift, clip } => {
                 self.lstm(node, [input, recurrent, cell], *tanh_shift, clip)
             }
+            Op::Gru { linear_before_reset } => self.gru(node, *linear_before_reset),
+            Op::Rnn { relu } => self.rnn(node, *relu),
             Op::Custom { name, function, options } => self.custom(node, name, function, options),
             Op::Signal { function } => self.signal(node, *function),
             Op::Lookup {} => self.lookup(node),
@@ -540,6 +543,7 @@ fn kernel_types(op: &Op) -> &'static str {
         Op::DynamicScale { .. } | Op::DynamicQuantize {} => "float32",
         Op::DynamicConv2d { .. } | Op::DynamicDense { .. } => "int8 weights with float32 activations",
         Op::Lstm { .. } => "int8 operands with int8 weights, and float32",
+        Op::Gru { .. } | Op::Rnn { .. } => "float32",
         Op::Custom { .. } => "all types",
         Op::Signal { .. } => "int16, and transforms and overlaps of float32",
         Op::Lookup {} => "8-bit types",

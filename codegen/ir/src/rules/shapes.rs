@@ -212,7 +212,46 @@ pub(crate) fn lstm(operands: &[&Type], y: &Type) -> Checked {
         let dims = ty.shape.dims();
         ensure!(dims == want, "the {what} has the shape {}, {} follows", list(dims), list(want));
     }
-    expect(y, &[b, kept + t * n])
+    match c.dtype {
+        DType::F32 => last_outputs([b, t, n], kept, y),
+        _ => expect(y, &[b, kept + t * n]),
+    }
+}
+
+pub(crate) fn gru(linear_before_reset: bool, operands: &[&Type], y: &Type) -> Checked {
+    let [x, h, w, r, biases @ ..] = operands else { return Err("six operands wanted".into()) };
+    let [b, t, n] = recurrent(3, [x, h, w, r], biases)?;
+    last_outputs([b, t, n], if linear_before_reset { 0 } else { n }, y)
+}
+
+pub(crate) fn rnn(operands: &[&Type], y: &Type) -> Checked {
+    let [x, h, w, r, biases @ ..] = operands else { return Err("five operands wanted".into()) };
+    let [b, t, n] = recurrent(1, [x, h, w, r], biases)?;
+    last_outputs([b, t, n], 0, y)
+}
+
+/// The result has the outputs of all steps behind so many elements, or of some last ones.
+fn last_outputs([b, t, n]: [usize; 3], kept: usize, y: &Type) -> Checked {
+    let room = y.shape.last().saturating_sub(kept).checked_div(n).unwrap_or(0);
+    let outputs = if (2..t).contains(&room) { room } else { t };
+    expect(y, &[b, kept + outputs * n])
+}
+
+/// Sequences, steps and units of a recurrent layer.
+fn recurrent(gates: usize, [x, h, w, r]: [&Type; 4], biases: &[&Type]) -> Result<[usize; 3], String> {
+    let [b, t, k] = axes("the operand", &x.shape)?;
+    let [_, n] = axes("the output before", &h.shape)?;
+    let operands = [
+        ("output before", h, vec![b, n]),
+        ("weights of inputs", w, vec![gates * n, k]),
+        ("weights of outputs", r, vec![gates * n, n]),
+    ];
+    let biases = biases.iter().map(|bias| ("bias", *bias, vec![gates * n]));
+    for (what, ty, want) in operands.into_iter().chain(biases) {
+        let dims = ty.shape.dims();
+        ensure!(dims == want, "the {what} has the shape {}, {} follows", list(dims), list(&want));
+    }
+    Ok([b, t, n])
 }
 
 /// The optional third operand has one element per output channel.

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 /// Where a pass breaks an invariant: a bug in Kiln.
 pub(super) fn prepare(graph: &Graph) -> Result<Graph, Error> {
     let mut graph = graph.clone();
-    passes::run(&mut graph, &mut |_, _| {})?;
+    passes::run_to_quantize(&mut graph)?;
     let mut order = Vec::new();
     for id in std::mem::take(&mut graph.order) {
         let node = graph.node(id).clone();

@@ -1,4 +1,4 @@
-//! Long short-term memory: TFLite's `UNIDIRECTIONAL_SEQUENCE_LSTM`, as TFLite Micro's `lstm_eval` computes it, for one sequence.
+//! Recurrent layers, for one sequence. Long short-term memory of integers is TFLite's `UNIDIRECTIONAL_SEQUENCE_LSTM`, as TFLite Micro's `lstm_eval` computes it.
 
 use super::sigmoid::{sigmoid, tanh};
 use super::sum::{clip, dot, Float, Int8Twice, Sum, LANES};
@@ -117,7 +117,20 @@ fn saturated(x: i32) -> i32 {
     x.clamp(i16::MIN.into(), i16::MAX.into())
 }
 
+/// The memory of the first step's outputs and behind, where the last ones stay: the last step's are the last row.
+#[inline(never)]
+fn first_row(outputs: &[Cell<f32>], units: usize, elements: usize, inputs: usize) -> &[Cell<f32>] {
+    let rows = outputs.len().checked_div(units).unwrap_or(0);
+    let steps = elements.checked_div(inputs).unwrap_or(0);
+    let first = match steps.checked_rem(rows) {
+        Some(more) if more > 0 => rows.wrapping_sub(more).wrapping_mul(units),
+        _ => 0,
+    };
+    outputs.get(first..).unwrap_or_default()
+}
+
 /// An LSTM of floats: the cell state lies before the outputs in `y`, weights are as for [`lstm_i8`], and `bias` has four for each unit. The cell state is clamped to `lo..=hi`.
+/// Where `h` or `c` is empty, that state begins with zeros. `y` may have room for fewer outputs than there are steps, and for two at least: it is left with the last ones.
 #[inline(never)]
 pub fn lstm_f32(
     units: usize,
@@ -133,14 +146,17 @@ pub fn lstm_f32(
     y: &[Cell<f32>],
 ) {
     let Some((cells, outputs)) = y.split_at_checked(units) else { return };
-    cells.iter().zip(c).for_each(|(to, from)| to.set(from.get()));
+    match c {
+        [] => cells.iter().for_each(|cell| cell.set(0.0)),
+        _ => cells.iter().zip(c).for_each(|(to, from)| to.set(from.get())),
+    }
     let sums = |x: &[Cell<f32>], w: &[f32], unit: usize| {
         let mut sums = [Float::EMPTY; GATES];
         let filters = GATES * x.len();
         dot::<Float<'_>>(x, part(w, unit, filters), &mut sums);
         sums
     };
-    let (mut before, mut after) = (h, outputs);
+    let (mut before, mut after) = (h, first_row(outputs, units, x.len(), inputs));
     for x in x.chunks_exact(inputs.max(1)) {
         let Some((out, rest)) = after.split_at_checked(units) else { return };
         for (unit, ((out, cell), bias)) in out.iter().zip(cells).zip(bias.chunks_exact(GATES)).enumerate() {
@@ -152,6 +168,119 @@ pub fn lstm_f32(
             cell.set(new);
             out.set(super::math::tanh(new) * o);
         }
-        (before, after) = (out, rest);
+        (before, after) = (out, if rest.is_empty() { outputs } else { rest });
+    }
+}
+
+/// Adds the products of `x` with a filter of each of four units, whose elements alternate.
+#[inline(always)]
+fn quad(x: &[Cell<f32>], w: &[f32], index: usize) -> [f32; LANES] {
+    let mut sums = [Float::EMPTY; LANES];
+    dot::<Float<'_>>(x, part(w, index, LANES.wrapping_mul(x.len())), &mut sums);
+    sums
+}
+
+/// σ(x) of some units: one copy for all gates, as four times three would be many.
+#[inline(never)]
+fn logistics(all: &mut [f32]) {
+    all.iter_mut().for_each(|x| *x = unary::logistic(*x));
+}
+
+/// tanh(x) of some units: one copy.
+#[inline(never)]
+fn tanhs(all: &mut [f32]) {
+    all.iter_mut().for_each(|x| *x = super::math::tanh(*x));
+}
+
+/// Gated recurrent units of floats: the outputs of all steps, or as of [`lstm_f32`] of the last ones. `h` is the output before, or empty for zeros. All that units have lies in fours, of which the last may be filled up: of four units the filters
+/// of update gate, reset gate and what is new, and four biases: of both gates, and of what is new that of inputs and that of outputs. The reset gate is applied to the sum over outputs,
+/// or without `LINEAR` to the outputs; then their products lie in front of the outputs in `y`.
+#[inline(never)]
+pub fn gru_f32<const LINEAR: bool>(
+    units: usize,
+    inputs: usize,
+    x: &[Cell<f32>],
+    h: &[Cell<f32>],
+    wx: &[f32],
+    wh: &[f32],
+    bias: &[f32],
+    y: &[Cell<f32>],
+) {
+    const NEW: usize = 2;
+    const FILTERS: usize = 3;
+    let Some((kept, outputs)) = y.split_at_checked(if LINEAR { 0 } else { units }) else { return };
+    let (mut before, mut after) = (h, first_row(outputs, units, x.len(), inputs));
+    for x in x.chunks_exact(inputs.max(1)) {
+        let Some((out, rest)) = after.split_at_checked(units) else { return };
+        let old = |unit: usize| before.get(unit).map_or(0.0, Cell::get);
+        let gate = |k: usize, four: usize, bias: &[f32; LANES]| {
+            let index = FILTERS.wrapping_mul(four).wrapping_add(k);
+            let (mut sums, of_outputs) = (quad(x, wx, index), quad(before, wh, index));
+            for ((sum, bias), output) in sums.iter_mut().zip(bias).zip(of_outputs) {
+                *sum = *sum + bias + output;
+            }
+            logistics(&mut sums);
+            sums
+        };
+        if !LINEAR {
+            for (four, (kept, bias)) in kept.chunks(LANES).zip(bias.chunks_exact(4 * LANES)).enumerate() {
+                let Some(bias) = bias.get(LANES..).and_then(<[f32]>::first_chunk) else { return };
+                for (k, (kept, reset)) in kept.iter().zip(gate(1, four, bias)).enumerate() {
+                    kept.set(reset * old(LANES * four + k));
+                }
+            }
+        }
+        for (four, (out, bias)) in out.chunks(LANES).zip(bias.chunks_exact(4 * LANES)).enumerate() {
+            let Some((of_update, bias)) = bias.split_first_chunk() else { return };
+            let Some((of_reset, bias)) = bias.split_first_chunk() else { return };
+            let Some((of_inputs, of_outputs)) = bias.split_first_chunk::<LANES>() else { return };
+            let index = FILTERS.wrapping_mul(four).wrapping_add(NEW);
+            let mut new = quad(x, wx, index);
+            let mut products = quad(if LINEAR { before } else { kept }, wh, index);
+            products.iter_mut().zip(of_outputs).for_each(|(sum, bias)| *sum += bias);
+            if LINEAR {
+                let reset = gate(1, four, of_reset);
+                products.iter_mut().zip(reset).for_each(|(sum, reset)| *sum *= reset);
+            }
+            let update = gate(0, four, of_update);
+            for ((new, bias), product) in new.iter_mut().zip(of_inputs).zip(products) {
+                *new = *new + bias + product;
+            }
+            tanhs(&mut new);
+            for (k, (out, (new, z))) in out.iter().zip(new.iter().zip(update)).enumerate() {
+                out.set(z * old(LANES * four + k) + (1.0 - z) * new);
+            }
+        }
+        (before, after) = (out, if rest.is_empty() { outputs } else { rest });
+    }
+}
+
+/// A recurrent layer of floats without gates: outputs as of [`gru_f32`]. Operands are as for [`gru_f32`], with one filter and one bias. The activation is tanh, or with `RELU` what is positive.
+#[inline(never)]
+pub fn rnn_f32<const RELU: bool>(
+    units: usize,
+    inputs: usize,
+    x: &[Cell<f32>],
+    h: &[Cell<f32>],
+    wx: &[f32],
+    wh: &[f32],
+    bias: &[f32],
+    y: &[Cell<f32>],
+) {
+    let (mut before, mut after) = (h, first_row(y, units, x.len(), inputs));
+    for x in x.chunks_exact(inputs.max(1)) {
+        let Some((out, rest)) = after.split_at_checked(units) else { return };
+        for (four, (out, bias)) in out.chunks(LANES).zip(bias.chunks_exact(LANES)).enumerate() {
+            let (mut sums, products) = (quad(x, wx, four), quad(before, wh, four));
+            for ((sum, bias), product) in sums.iter_mut().zip(bias).zip(products) {
+                *sum = *sum + bias + product;
+            }
+            match RELU {
+                true => sums.iter_mut().for_each(|sum| *sum = clip(*sum, 0.0, f32::INFINITY)),
+                false => tanhs(&mut sums),
+            }
+            out.iter().zip(sums).for_each(|(out, sum)| out.set(sum));
+        }
+        (before, after) = (out, if rest.is_empty() { y } else { rest });
     }
 }

@@ -31,12 +31,15 @@ pub fn logistic_f32(x: &[Cell<f32>], y: &[Cell<f32>]) {
 /// See [`logistic_f32`].
 #[inline(always)]
 pub(crate) fn logistic(x: f32) -> f32 {
+    let is_small = x < -9.0;
+    // One exponential in code, which is long.
+    let power = math::exp(if is_small { x } else { -x });
     if x > 16.619_047 {
         1.0
-    } else if x < -9.0 {
-        math::exp(x)
+    } else if is_small {
+        power
     } else {
-        1.0 / (1.0 + math::exp(-x))
+        1.0 / (1.0 + power)
     }
 }
 

@@ -73,6 +73,8 @@ fn moves_only(op: &Op) -> bool {
             | Op::MaxPool2d { .. }
             | Op::LocalNormalize { .. }
             | Op::Lstm { .. }
+            | Op::Gru { .. }
+            | Op::Rnn { .. }
             | Op::Trees { .. }
             | Op::SquaredDistances { .. }
             | Op::Couple { .. }

@@ -1,7 +1,9 @@
 //! LSTM, GRU and RNN, forwards, backwards and both.
 //!
-//! A plain LSTM becomes one `lstm` for each direction. Everything else is written out step by step: the products with all inputs are one dense layer, and each step adds the product
-//! with the state before and applies the gates.
+//! A plain LSTM becomes one op for each direction, and so do plain GRUs and RNNs that are long ([`fused`]). Everything else is written out step by step: the products with all inputs are one
+//! dense layer, and each step adds the product with the state before and applies the gates. The compiler makes one op of it where that is possible; quantising makes integers of the steps' layers.
+
+mod fused;
 
 use super::cx::NodeCx;
 use super::recurrent_dynamic::{self, Matrix};
@@ -276,12 +278,7 @@ impl Layer {
         for k in 0..self.directions.len() {
             let [hidden, cell] = [self.initial(cx, 0, k)?, self.initial(cx, 1, k)?];
             let direction = &self.directions[k];
-            let plain = self.kind == Kind::Lstm
-                && direction.activations == Kind::Lstm.activations()
-                && direction.peepholes.is_none()
-                && self.clip.is_none()
-                && direction.scales.is_none()
-                && !self.input_forget;
+            let plain = self.is_fused(direction);
             let x = self.in_time(cx, self.x, direction.backwards)?;
             let start = [hidden, cell];
             let run = match plain {
@@ -325,53 +322,6 @@ impl Layer {
         let mut dims = cx.dims(x);
         dims[0] = steps.len();
         cx.add_like(Op::Slice { begin: vec![steps.start, 0, 0], step: vec![1; 3] }, &[x], &dims)
-    }
-
-    /// A plain LSTM over all steps of `x`, as one op. That begins with states in memory: where they are constants, the first step is written out, of which
-    /// the products with constants are known.
-    fn fused(
-        &self,
-        cx: &mut NodeCx<'_, '_, '_>,
-        direction: &Direction,
-        x: ValueId,
-        start: [ValueId; 2],
-    ) -> Lowered<Run> {
-        let Layer { sequences, inputs, units, .. } = *self;
-        let steps = cx.dims(x)[0];
-        if start.iter().any(|&state| cx.data(state).is_some()) {
-            let first = self.steps(cx, x, 0..1)?;
-            let begun = self.written_out(cx, direction, first, start)?;
-            let Some(cell) = begun.cell.filter(|_| steps > 1) else { return Ok(begun) };
-            let rest = self.steps(cx, x, 1..steps)?;
-            let run = self.fused(cx, direction, rest, [begun.hidden, cell])?;
-            let dims = [steps, sequences, units];
-            let outputs = cx.add_like(Op::Concat { axis: 0 }, &[begun.outputs, run.outputs], &dims)?;
-            return Ok(Run { outputs, ..run });
-        }
-        let [hidden, cell] = start;
-        let x = cx.transposed(x, &[1, 0, 2])?;
-        // From input, output, forget, cell to input, forget, cell, output.
-        let gates = |numbers: &[f32], each: usize| -> Vec<f32> {
-            [0, 2, 3, 1].iter().flat_map(|gate| numbers[gate * each..(gate + 1) * each].to_vec()).collect()
-        };
-        let bias: Vec<f32> = direction.bias[0].iter().zip(&direction.bias[1]).map(|(w, r)| w + r).collect();
-        let w =
-            cx.float_constant("weights", &[4 * units, inputs], &gates(&direction.weights, units * inputs))?;
-        let r = gates(&direction.recurrent, units * units);
-        let r = cx.float_constant("recurrent weights", &[4 * units, units], &r)?;
-        let b = cx.float_constant("bias", &[4 * units], &gates(&bias, units))?;
-        let real = Rescale::Real;
-        let clip = Clamp::NO_FLOAT;
-        let op = Op::Lstm { input: real.clone(), recurrent: real.clone(), cell: real, tanh_shift: 0, clip };
-        let all = cx.add_like(op, &[x, hidden, cell, w, r, b], &[sequences, units + steps * units])?;
-        let mut part = |begin: usize, len: usize| {
-            cx.add_like(Op::Slice { begin: vec![0, begin], step: vec![1, 1] }, &[all], &[sequences, len])
-        };
-        let (cell, outputs) = (part(0, units)?, part(units, steps * units)?);
-        let last = part(steps * units, units)?;
-        let outputs = cx.reshaped(outputs, &[sequences, steps, units])?;
-        let outputs = cx.transposed(outputs, &[1, 0, 2])?;
-        Ok(Run { outputs, hidden: last, cell: Some(cell) })
     }
 
     /// Any layer over all steps of `x`, step by step.
