@@ -14,6 +14,7 @@ mod bits;
 mod conv;
 mod create;
 mod cx;
+mod describe;
 mod elementwise;
 mod gather;
 mod logic;
@@ -99,7 +100,7 @@ impl<'m, 'p> Importer<'m, 'p> {
         }
         let lowered = self.fresh(node).and_then(|()| match find(&target) {
             Some(lower) => self.computed(index, node, lower),
-            None => Err(Refusal::unsupported("this operator cannot be compiled", HELP)),
+            None => Err(unknown(&target)),
         });
         let lowered = lowered.and_then(|values| {
             for (&name, &value) in results.iter().zip(&values) {
@@ -202,6 +203,25 @@ impl<'m, 'p> Importer<'m, 'p> {
         let value = self.means.graph.add_input(name, Type { dtype, shape: Shape(dims), quant: None });
         self.means.graph.inputs.pop();
         Some(value)
+    }
+}
+
+/// The namespace of parts of a program that are compiled for a backend. The name is the backend's.
+pub(super) const DELEGATE: &str = "executorch_delegate";
+
+/// Why an operator that Kiln does not know is refused.
+fn unknown(target: &Target<'_>) -> Refusal {
+    match target.namespace {
+        DELEGATE => {
+            let other = match target.name.contains("Ethos") {
+                true => "take the .tosa file of the Arm backend",
+                false => "take the .pt2 file of the model",
+            };
+            let what = format!("it is compiled for {}, and holds no operators", short(target.name));
+            let help = format!("export the program without to_backend and partitioners, or {other}");
+            Refusal::unsupported(what, help)
+        }
+        _ => Refusal::unsupported("this operator cannot be compiled", HELP),
     }
 }
 
