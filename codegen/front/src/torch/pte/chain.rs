@@ -6,7 +6,7 @@
 //! Views of fixed shape take no instruction: a value that nobody writes, in the place of memory that another value has, is a view of it.
 
 use super::data::meta;
-use super::numbers::{folded, Number};
+use super::numbers::Number;
 use super::schema::{Instruction, Location, Method, Tensor, Value};
 use super::signatures::arguments;
 use crate::budget::Budget;
@@ -64,12 +64,12 @@ pub(super) struct Network {
 pub(super) struct Trace<'t, 'a> {
     pub(super) method: &'t Method<'a>,
     pub(super) budget: &'t mut Budget,
-    now: Vec<Now>,
+    pub(super) now: Vec<Now>,
     /// The values that were written last at places of memory.
     memory: HashMap<Location, usize>,
     /// Views that take no instruction: the names of what they are views of, and their own.
     views: HashMap<usize, (String, String)>,
-    network: Network,
+    pub(super) network: Network,
     results: usize,
 }
 
@@ -112,9 +112,9 @@ impl<'a> Trace<'_, 'a> {
                 let what = "its loops take too many steps";
                 return Err(Refusal::unsupported(what, "use fewer steps: all of them are written out"));
             }
+            furthest = furthest.max(at + 1);
             *place = format!("instruction {at}");
             at = self.step(at, instruction)?;
-            furthest = furthest.max(at);
         }
         *place = "outputs".into();
         for &index in &self.method.outputs {
@@ -288,101 +288,13 @@ impl<'a> Trace<'_, 'a> {
     }
 
     /// Keeps what the file says of a tensor.
-    fn declare(&mut self, name: &str, tensor: &Tensor<'_>) -> Lowered {
+    pub(super) fn declare(&mut self, name: &str, tensor: &Tensor<'_>) -> Lowered {
         self.budget.charge(64 + 32 * tensor.sizes.len())?;
         let mut meta = meta(tensor)?;
         if tensor.is_dynamic {
             meta.sizes = meta.sizes.iter().map(|_| Size::Symbolic(String::new())).collect();
         }
         self.network.tensors.insert(name.to_owned(), meta);
-        Ok(())
-    }
-
-    /// Computes what is known already: numbers, sizes, and parts of tensors that loops write. `false` for all others.
-    fn known(&mut self, operator: &str, given: &[usize], written: &[usize]) -> Lowered<bool> {
-        if operator == "executorch_prim::et_copy_index.tensor" {
-            return self.piece(given).map(|()| true);
-        }
-        let &[to] = written else { return Ok(false) };
-        let number = match operator {
-            "aten::copy_" => return self.first_copy(given),
-            "aten::sym_size.int" | "aten::sym_numel" => self.counted(operator, given)?,
-            _ if operator.starts_with("executorch_prim::") => {
-                let mut numbers = Vec::with_capacity(2);
-                for &index in given.iter().take(2) {
-                    // A tensor or a list is no number.
-                    match self.method.values.get(index) {
-                        Some(Value::Int(_) | Value::Bool(_) | Value::Double(_)) => {}
-                        _ => return Ok(false),
-                    }
-                    let Now::Number(number) = self.now(index)? else { return Ok(false) };
-                    numbers.push(number);
-                }
-                folded(operator, &numbers)
-            }
-            _ => None,
-        };
-        if let Some(number) = number {
-            self.set(to, Now::Number(number));
-        }
-        Ok(number.is_some())
-    }
-
-    /// What is copied into a tensor that has no value yet, and is none of a buffer's, is its first value. `false` for all other copies.
-    fn first_copy(&mut self, given: &[usize]) -> Lowered<bool> {
-        let &[to, from, ..] = given else { return Ok(false) };
-        let tensor = match (self.now.get(to), self.method.values.get(to)) {
-            (Some(Now::Unset), Some(Value::Tensor(tensor))) if tensor.data == 0 && !tensor.is_external => {
-                *tensor
-            }
-            _ => return Ok(false),
-        };
-        let Now::Tensor(from) = self.now(from)? else { return Ok(false) };
-        if self.view(to, &tensor)?.is_some() {
-            return Ok(false);
-        }
-        let sizes = tensor.sizes.iter().take(16).map(i64::from).collect();
-        let name = self.rearranged("expand_copy", &from, ("size", sizes))?;
-        self.declare(&name, &tensor)?;
-        self.set(to, Now::Tensor(name));
-        Ok(true)
-    }
-
-    /// A size, or the number of elements, of a tensor whose sizes are known.
-    fn counted(&mut self, operator: &str, given: &[usize]) -> Lowered<Option<Number>> {
-        let Some(&x) = given.first() else { return Ok(None) };
-        let Now::Tensor(name) = self.now(x)? else { return Ok(None) };
-        let Some(meta) = self.network.tensors.get(&name) else { return Ok(None) };
-        let known = |size: &Size| match size {
-            Size::Known(size) => Some(*size),
-            Size::Symbolic(_) => None,
-        };
-        let sizes: Option<Vec<i64>> = meta.sizes.iter().map(known).collect();
-        let Some(sizes) = sizes else { return Ok(None) };
-        if operator.ends_with("numel") {
-            return Ok(sizes.iter().try_fold(1i64, |all, &size| all.checked_mul(size)).map(Number::Int));
-        }
-        let Some(&dim) = given.get(1) else { return Ok(None) };
-        let Now::Number(Number::Int(dim)) = self.now(dim)? else { return Ok(None) };
-        let dim = if dim < 0 { dim.saturating_add(sizes.len() as i64) } else { dim };
-        Ok(usize::try_from(dim).ok().and_then(|dim| sizes.get(dim)).copied().map(Number::Int))
-    }
-
-    /// A loop writes an element along the first axis.
-    fn piece(&mut self, given: &[usize]) -> Lowered {
-        let &[to, source, at] = given else { return Err(malformed!("et_copy_index has other arguments")) };
-        let (Now::Tensor(name), Now::Number(Number::Int(at))) = (self.now(source)?, self.now(at)?) else {
-            let what = "it writes to an index that is computed at run time";
-            return Err(Refusal::unsupported(what, "export the model without loops on data"));
-        };
-        self.budget.charge(64 + name.len())?;
-        let mut pieces = match self.now.get_mut(to).map(std::mem::take) {
-            Some(Now::Pieces(pieces)) if at != 0 => pieces,
-            _ => Vec::new(),
-        };
-        malformed_if!(at != pieces.len() as i64, "it writes element {at} after {}", pieces.len());
-        pieces.push(name);
-        self.set(to, Now::Pieces(pieces));
         Ok(())
     }
 
@@ -393,7 +305,7 @@ impl<'a> Trace<'_, 'a> {
     }
 
     /// Lets a value be another one.
-    fn set(&mut self, index: usize, value: Now) {
+    pub(super) fn set(&mut self, index: usize, value: Now) {
         if let Some(now) = self.now.get_mut(index) {
             *now = value;
         }
@@ -432,7 +344,7 @@ impl<'a> Trace<'_, 'a> {
     }
 
     /// The name of a view that takes no instruction; `None` for what is none.
-    fn view(&mut self, index: usize, tensor: &Tensor<'_>) -> Lowered<Option<String>> {
+    pub(super) fn view(&mut self, index: usize, tensor: &Tensor<'_>) -> Lowered<Option<String>> {
         let of = tensor.place.and_then(|place| self.memory.get(&place)).copied();
         let Some(of) = of.filter(|&of| of != index && tensor.data == 0 && !tensor.is_external) else {
             return Ok(None);
@@ -458,7 +370,12 @@ impl<'a> Trace<'_, 'a> {
     }
 
     /// Adds a node that shows a tensor in another way, and gives the name of its result.
-    fn rearranged(&mut self, operator: &str, x: &str, (list, numbers): (&str, Vec<i64>)) -> Lowered<String> {
+    pub(super) fn rearranged(
+        &mut self,
+        operator: &str,
+        x: &str,
+        (list, numbers): (&str, Vec<i64>),
+    ) -> Lowered<String> {
         self.budget.charge(NODE_BYTES + 32 * numbers.len())?;
         let input = |name: &str, arg| Named { name: name.into(), arg };
         let numbers = numbers.into_iter().map(SymInt::Known).collect();

@@ -17,6 +17,8 @@ mod import;
 #[cfg(feature = "executorch")]
 mod inspect;
 #[cfg(feature = "executorch")]
+mod known;
+#[cfg(feature = "executorch")]
 mod numbers;
 #[cfg(feature = "executorch")]
 mod reader;
