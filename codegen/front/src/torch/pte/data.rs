@@ -15,8 +15,8 @@ use std::collections::HashMap;
 /// The name that `to_executorch()` gives to a file of weights.
 const WEIGHTS_FILE: &str = "_default_external_constant.ptd";
 
-/// What the file of weights is aligned to behind a program.
-const ALIGNMENT: usize = 16;
+/// What stands at the end of a program with a file of weights behind it, after the place where that file begins.
+const MARK: &[u8; 8] = b"kiln ptd";
 
 /// The data of a program.
 pub(super) struct Segments<'a> {
@@ -30,29 +30,15 @@ pub(super) struct Segments<'a> {
     named: Option<HashMap<&'a [u8], &'a [u8]>>,
 }
 
-/// The extended header.
-struct Header {
-    /// Where the segments begin.
-    base: u64,
-    /// Where the program with its segments ends.
-    end: u64,
-}
-
 fn number(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(bytes.get(at..at.checked_add(8)?)?.try_into().ok()?))
 }
 
-impl Header {
-    /// `None` for files without one.
-    fn parse(file: &[u8]) -> Option<Self> {
-        if file.get(8..12) != Some(b"eh00") {
-            return None;
-        }
-        let length = u32::from_le_bytes(file.get(12..16)?.try_into().ok()?);
-        let (program, base) = (number(file, 16)?, number(file, 24)?);
-        // Older headers do not have the size of the segments.
-        let size = if length >= 32 { number(file, 32)? } else { 0 };
-        Some(Header { base, end: program.max(base.saturating_add(size)) })
+/// Where the segments begin, as the extended header says; 0 for files without one, which have no segments.
+fn base(file: &[u8]) -> u64 {
+    match file.get(8..12) {
+        Some(b"eh00") => number(file, 24).unwrap_or(0),
+        _ => 0,
     }
 }
 
@@ -105,9 +91,7 @@ fn parts<'a>(
 
 impl<'a> Segments<'a> {
     pub(super) fn parse(file: &'a [u8], root: &Table<'a>, budget: &mut Budget) -> Result<Self, Error> {
-        let header = Header::parse(file);
-        let base = header.as_ref().map_or(0, |header| header.base);
-        let all = segments(file, base, root, 4, budget)?;
+        let all = segments(file, base(file), root, 4, budget)?;
         let place = "constants";
         let buffers = root.tables(2).map_err(at(place))?;
         budget.charge(buffers.len().saturating_mul(16))?;
@@ -118,10 +102,7 @@ impl<'a> Segments<'a> {
         let constants = parts(root.table(5).map_err(at(place))?, &all, budget)?;
         let mutable = root.tables(6).and_then(|tables| tables.get(0)).map_err(at(place))?;
         let initial = parts(mutable, &all, budget)?;
-        let named = match appended(file, header.map_or(file.len() as u64, |header| header.end)) {
-            Some(weights) => Some(named(weights, budget)?),
-            None => None,
-        };
+        let named = appended(file).map(|weights| named(weights, budget)).transpose()?;
         Ok(Segments { inline, constants, initial, named })
     }
 
@@ -197,18 +178,19 @@ pub(super) fn meta(tensor: &Tensor<'_>) -> Lowered<TensorMeta> {
     })
 }
 
-/// The file of weights that stands behind a program which ends there.
-fn appended(file: &[u8], end: u64) -> Option<&[u8]> {
-    let first = usize::try_from(end).ok()?.checked_next_multiple_of(ALIGNMENT)?;
-    let weights = file.get(first..)?;
-    (weights.get(4..8) == Some(b"FT01")).then_some(weights)
+/// The file of weights that stands behind a program.
+fn appended(file: &[u8]) -> Option<&[u8]> {
+    let whole = file.strip_suffix(MARK)?;
+    let end = whole.len().checked_sub(8)?;
+    let first = usize::try_from(number(whole, end)?).ok()?;
+    whole.get(first..end)
 }
 
 /// The tensors of a file of weights, by name.
 fn named<'a>(file: &'a [u8], budget: &mut Budget) -> Result<HashMap<&'a [u8], &'a [u8]>, Error> {
     let place = "file of weights";
-    let base = match file.get(8..12) {
-        Some(b"FH01") => number(file, 32),
+    let base = match (file.get(4..8), file.get(8..12)) {
+        (Some(b"FT01"), Some(b"FH01")) => number(file, 32),
         _ => None,
     };
     let base = base.ok_or_else(|| Error::malformed(place, "it has no header"))?;
@@ -244,10 +226,9 @@ pub(super) fn embed(file: &[u8], fetch: &mut Fetch<'_>) -> Result<Option<Vec<u8>
         offset: 0,
         length: None,
     })?;
-    let end = Header::parse(file).and_then(|header| usize::try_from(header.end).ok());
-    let mut whole = file.get(..end.unwrap_or(file.len())).unwrap_or(file).to_vec();
-    let first = whole.len().next_multiple_of(ALIGNMENT);
-    whole.resize(first, 0);
+    let mut whole = file.to_vec();
     whole.extend(weights);
+    whole.extend((file.len() as u64).to_le_bytes());
+    whole.extend(MARK);
     Ok(Some(whole))
 }

@@ -115,6 +115,8 @@ fn swapped() -> Vec<u8> {
 
 fn external() -> Vec<u8> {
     let mut d = Draft::default();
+    // Without segments of its own.
+    d.is_old = true;
     let x = d.tensor(FLOAT, &[2]);
     let (w, y) = (d.external(&[2], "scale"), d.tensor(FLOAT, &[2]));
     d.call("aten::mul", "out", &[x, w, y, y]);
