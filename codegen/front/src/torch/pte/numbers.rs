@@ -27,10 +27,10 @@ impl Number {
 /// What an operator of `executorch_prim` gives; `None` for others, for results that do not fit, and for divisions by 0.
 pub(super) fn folded(operator: &str, operands: &[Number]) -> Option<Number> {
     let name = operator.strip_prefix("executorch_prim::")?.split('.').next()?;
-    match operands {
-        &[x] => of_one(name, x),
-        &[Int(x), Int(y)] => of_integers(name, x, y),
-        &[x, y] => of_reals(name, x.real(), y.real()),
+    match *operands {
+        [x] => of_one(name, x),
+        [Int(x), Int(y)] => of_integers(name, x, y),
+        [x, y] => of_reals(name, x.real(), y.real()),
         _ => None,
     }
 }
