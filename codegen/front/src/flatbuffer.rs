@@ -43,7 +43,7 @@ macro_rules! scalar {
         }
     })+ };
 }
-scalar!(i8, u8, u16, i32, u32, i64, u64, f32);
+scalar!(i8, u8, u16, i32, u32, i64, u64, f32, f64);
 
 /// A vector of scalars.
 #[derive(Clone, Copy)]

@@ -65,8 +65,12 @@ fn seen(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
             ("a model in ONNX Runtime's own format", "give the .onnx file that it was made of")
         }
         () if bytes.get(4..6) == Some(b"ET") => (
-            "an ExecuTorch program",
-            "export the PyTorch model with torch.export.save (.pt2), or with torch.onnx.export",
+            "an ExecuTorch program of another version",
+            "export it again with a current version of ExecuTorch, or take the model's .pt2 file",
+        ),
+        () if bytes.get(4..8) == Some(b"FT01") => (
+            "a file with weights of ExecuTorch (.ptd)",
+            "give the program (.pte) that it belongs to, and leave the file beside it",
         ),
         () => return None,
     })
@@ -87,7 +91,8 @@ mod tests {
         assert!(message(b"PK\x03\x04 archive/data.pkl").contains("PyTorch checkpoint"));
         assert!(message(b"PK\x03\x04 archive/data.pkl").contains("torch.export.save (.pt2)"));
         assert!(message(b"PK\x03\x04 net/data/weights/weight_0").contains("damaged archive"));
-        assert!(message(b"\x1c\0\0\0ET12").contains("ExecuTorch"));
+        assert!(message(b"\x1c\0\0\0ET13").contains("another version"));
+        assert!(message(b"\x1c\0\0\0FT01").contains("(.pte)"));
         assert!(message(b"GGUF\x03\0\0\0").contains("weights without a graph"));
         assert!(message(b"\x40\0\0\0\0\0\0\0{\"w\":{\"dtype\":\"F32\"").contains("safetensors"));
         assert!(message(b"table\x57\xfb\x80\x8b\x24\x75\x47\xdb").contains("TensorFlow checkpoint"));

@@ -74,6 +74,16 @@ pub const FORMATS: &[Format] = &[
         reader: None,
     },
     Format {
+        name: "ExecuTorch",
+        ending: "pte",
+        feature: "executorch",
+        is: crate::torch::pte::is_executorch,
+        #[cfg(feature = "executorch")]
+        reader: Some(&crate::torch::pte::READER),
+        #[cfg(not(feature = "executorch"))]
+        reader: None,
+    },
+    Format {
         name: "Keras",
         ending: "keras",
         feature: "keras",

@@ -1,5 +1,7 @@
 //! What tests of all formats share.
 
+pub(crate) mod flatbuffer;
+
 /// A small deterministic generator (xorshift64*).
 pub(crate) struct Random(pub(crate) u64);
 

@@ -202,9 +202,13 @@ pub fn both_ways(mut graph: Graph, judge: impl Fn(&Graph) -> Result<(), String>)
 }
 
 impl Case {
-    /// The bytes of its model.
+    /// The bytes of its model, with constants that lie in files beside it.
+    ///
+    /// # Panics
+    /// Where it cannot be read.
     pub fn bytes(&self) -> Vec<u8> {
-        read(&self.model)
+        let bytes = kiln_codegen::read_file(&self.model);
+        bytes.unwrap_or_else(|error| panic!("{}: {error}", self.model.display()))
     }
 
     /// Its arrays, by name.

@@ -1,6 +1,7 @@
 //! Small files, and damaged ones.
 
-use super::testing::{Draft, Field, BOOL, FP32, INT16, INT32, INT8};
+use super::testing::{Draft, BOOL, FP32, INT16, INT32, INT8};
+use crate::testing::flatbuffer::Field;
 use crate::testing::Random;
 use kiln_interp::Machine;
 use kiln_ir::error::Error;

@@ -3,28 +3,10 @@
 use super::program::{InputSpec, Program};
 use super::store::Store;
 use super::{inputs, outputs};
-use crate::torch::lower::{is_known, results, short, symbols, Importer, Target};
-use crate::torch::program::{Arg, TensorMeta};
+use crate::torch::lower::{is_known, results, short, Importer, Target};
+use crate::torch::program::Arg;
 use crate::{OperatorSummary, QuantizationSummary, Summary, TensorSummary};
 use std::collections::{HashMap, HashSet};
-
-/// Names of `ScalarType`s, by number.
-const ELEMENTS: &[&str] = &[
-    "",
-    "uint8",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "float16",
-    "float32",
-    "float64",
-    "complex32",
-    "complex64",
-    "complex128",
-    "bool",
-    "bfloat16",
-];
 
 impl<'p> Importer<'_, 'p> {
     /// A summary of the program, as far as it could be lowered.
@@ -80,28 +62,8 @@ impl<'p> Importer<'_, 'p> {
 
     /// A tensor by its name in the program, with its shape as far as that is known.
     fn summary_of(&self, name: &str, is_constant: bool) -> TensorSummary {
-        let meta = self.metas.get(name);
-        let (element, dims) = match (self.slots.get(name).copied().flatten(), meta) {
-            (Some(value), _) => {
-                let ty = self.means.graph.ty(value);
-                (ty.dtype.name().to_owned(), ty.shape.dims().iter().map(|&dim| dim as i32).collect())
-            }
-            (None, Some(meta)) => (element(meta), self.sizes(meta)),
-            (None, None) => (String::new(), Vec::new()),
-        };
+        let (element, dims) = self.described(name);
         let quantization = QuantizationSummary::None;
         TensorSummary { name: short(name), element, dims, is_constant, quantization }
     }
-
-    fn sizes(&self, meta: &TensorMeta) -> Vec<i32> {
-        let size = |size| {
-            symbols::value(size, &self.symbols).and_then(|size| i32::try_from(size).ok()).unwrap_or(-1)
-        };
-        meta.sizes.iter().map(size).collect()
-    }
-}
-
-fn element(meta: &TensorMeta) -> String {
-    let name = usize::try_from(meta.dtype).ok().and_then(|number| ELEMENTS.get(number));
-    name.map_or_else(|| format!("type {}", meta.dtype), |name| (*name).to_owned())
 }

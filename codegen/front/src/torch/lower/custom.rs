@@ -1,7 +1,7 @@
 //! Operators of the user's (`torch.library`), bound to functions by the option `custom_op`.
 
 use super::cx::Cx;
-use super::{short, symbols, Importer, Lowered, Refusal, Target};
+use super::{short, symbols, Importer, Lowered, Refusal, Target, DELEGATE};
 use crate::json;
 use crate::torch::program::{Arg, Named, SymInt};
 use crate::torch::weights;
@@ -31,6 +31,15 @@ fn is_name_of(name: &str, target: &Target<'_>) -> bool {
 pub(super) fn unknown(target: &Target<'_>) -> Refusal {
     let what = "this operator cannot be compiled";
     match target.namespace {
+        DELEGATE => {
+            let other = match target.name.contains("Ethos") {
+                true => "take the .tosa file of the Arm backend",
+                false => "take the .pt2 file of the model",
+            };
+            let what = format!("it is compiled for {}, and holds no operators", short(target.name));
+            let help = format!("export the program without to_backend and partitioners, or {other}");
+            Refusal::unsupported(what, help)
+        }
         "" | "aten" | "higher_order" | "prim" | "quantized_decomposed" | "torchao" | "pt2e_quant" => {
             let help = "replace it with supported operators, or move the computation out of the model";
             Refusal::unsupported(what, help)

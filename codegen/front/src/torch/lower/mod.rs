@@ -16,6 +16,7 @@ mod conv;
 mod create;
 mod custom;
 mod cx;
+mod describe;
 mod elementwise;
 mod gather;
 mod logic;
@@ -212,6 +213,9 @@ impl<'m, 'p> Importer<'m, 'p> {
         Some(value)
     }
 }
+
+/// The namespace of parts of a program that are compiled for a backend. The name is the backend's.
+pub(super) const DELEGATE: &str = "executorch_delegate";
 
 /// Names of a node's results.
 pub(super) fn results(node: &Node) -> Vec<&str> {
