@@ -1,6 +1,6 @@
 //! Depthwise convolutions of channels one after the other in assembly.
 
-use super::{last_shift, multiplied, narrowed};
+use super::{last_shift, multiplied, narrowed, one};
 use crate::arch::mve::affine::End;
 use crate::arch::mve::depthwise::{Group, Space, Tile};
 use crate::arch::mve::LANES;
@@ -374,8 +374,9 @@ unsafe fn block<
             "vmov q1[3], q1[1], r6, lr",
             "vadd.i32 q0, q0, r3",
             "vadd.i32 q1, q1, r3",
-            multiplied!("q0", "q3", "r11", "q2"),
-            multiplied!("q1", "q3", "r11", "q2"),
+            one!("r0"),
+            multiplied!("q0", "q3", "r11", "r0"),
+            multiplied!("q1", "q3", "r11", "r0"),
             ".if {exact}",
             "ldr r0, [r5, #-({bytes} + 4 * ({words} - 3))]",
             "vshl.s32 q0, r0",
@@ -427,7 +428,8 @@ unsafe fn block<
             "vmov q0[2], q0[0], r0, r4",
             "vmov q0[3], q0[1], r2, r6",
             "vadd.i32 q0, q0, r3",
-            multiplied!("q0", "q3", "r11", "q2"),
+            one!("r0"),
+            multiplied!("q0", "q3", "r11", "r0"),
             ".if {exact}",
             "ldr r0, [r5, #-({bytes} + 4 * ({words} - 3))]",
             "vshl.s32 q0, r0",

@@ -23,14 +23,13 @@ pub(crate) fn pairs_of_any<const SHIFT: u32, const EXACT: bool, const CLAMPED: b
         return;
     }
     for pixel in 0..2 * t.pairs {
-        let at = |[second, next]: [usize; 2]| pixel / 2 * next + pixel % 2 * second;
-        let Some(x) = t.x.get(at(t.x_steps)..at(t.x_steps) + taps) else { return };
+        let Some(x) = t.x.get(pixel * t.x_step..pixel * t.x_step + taps) else { return };
         for (q, w) in t.w.chunks_exact(quad).enumerate().take(t.quads) {
             let (w, words) = w.split_at(quad - VECTOR_WORDS * end.words());
             for f in 0..4 {
                 let word = |what: usize| words.get(VECTOR_WORDS * what + f).copied().unwrap_or(0);
                 let result = end.result(sum(w, x, 4, f), word);
-                if let Some(y) = t.y.get(at(t.y_steps) + 4 * q + f) {
+                if let Some(y) = t.y.get(pixel * t.y_step + 4 * q + f) {
                     y.set(result);
                 }
             }
