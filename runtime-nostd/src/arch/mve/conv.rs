@@ -3,6 +3,7 @@
 
 use super::affine::End;
 use super::blocks::conv::{pairs_of_any, pairs_of_pixels};
+use super::blocks::single::single_pixel;
 use super::window::{bytes, fill, pixels_that_fit, Runs};
 use super::{LANES, VECTOR_WORDS};
 use crate::arch::extent::{product, product_of, reach};
@@ -38,7 +39,7 @@ pub fn conv2d_i8_mve<const TAPS: usize, const SHIFT: u32, const EXACT: bool, con
     let layer =
         Layer { p, x, w, y, quad: quad_words(TAPS, End::of(SHIFT, EXACT, CLAMPED)), held: holds(TAPS) };
     if product(p.taps(), p.in_c) == TAPS {
-        layer.windows(band, pad, work, &pairs_of_pixels::<TAPS, SHIFT, EXACT, CLAMPED>);
+        layer.windows(band, pad, work, &tiles::<TAPS, SHIFT, EXACT, CLAMPED>);
     }
 }
 
@@ -55,7 +56,7 @@ pub fn conv2d_i8_mve_small<const SHIFT: u32, const EXACT: bool, const CLAMPED: b
 ) {
     let taps = product(p.taps(), p.in_c);
     let layer = Layer { p, x, w, y, quad: quad_words(taps, End::of(SHIFT, EXACT, CLAMPED)), held: false };
-    layer.windows(band, pad, work, &|tiles| pairs_of_any::<SHIFT, EXACT, CLAMPED>(tiles, taps));
+    layer.windows(band, pad, work, &|t| tiles_of_any::<SHIFT, EXACT, CLAMPED>(t, taps));
 }
 
 /// As [`conv2d_i8_mve`], of single pixels that are read where they lie: `k_h` and `k_w` are 1, there is no padding, and no pixel of the result is beyond the operand.
@@ -70,7 +71,7 @@ pub fn conv2d_i8_mve_points<const TAPS: usize, const SHIFT: u32, const EXACT: bo
     let layer =
         Layer { p, x, w, y, quad: quad_words(TAPS, End::of(SHIFT, EXACT, CLAMPED)), held: holds(TAPS) };
     if p.in_c == TAPS {
-        layer.points(band, &pairs_of_pixels::<TAPS, SHIFT, EXACT, CLAMPED>);
+        layer.points(band, &tiles::<TAPS, SHIFT, EXACT, CLAMPED>);
     }
 }
 
@@ -84,7 +85,7 @@ pub fn conv2d_i8_mve_points_small<const SHIFT: u32, const EXACT: bool, const CLA
     band: Band,
 ) {
     let layer = Layer { p, x, w, y, quad: quad_words(p.in_c, End::of(SHIFT, EXACT, CLAMPED)), held: false };
-    layer.points(band, &|tiles| pairs_of_any::<SHIFT, EXACT, CLAMPED>(tiles, p.in_c));
+    layer.points(band, &|t| tiles_of_any::<SHIFT, EXACT, CLAMPED>(t, p.in_c));
 }
 
 /// Words that [`conv2d_i8_mve`](crate::kernels::conv2d_i8_mve) needs to hold the taps of `pixels` consecutive pixels of a row at once.
@@ -119,6 +120,11 @@ pub(crate) struct Tiles<'a> {
 }
 
 impl Tiles<'_> {
+    /// Whether both pixels of the only pair are the same.
+    fn is_single(&self) -> bool {
+        self.pairs == 1 && self.x_step == 0
+    }
+
     /// Whether all that the tiles read and write is there: filters of so many taps, and quads of so many words.
     pub(crate) fn fit(&self, taps: usize, quad: usize) -> bool {
         let of = |step: usize, len: usize| reach(product(2, self.pairs), step, len);
@@ -128,6 +134,22 @@ impl Tiles<'_> {
             && self.w.len() >= product(self.quads, quad)
             && self.x.len() >= of(self.x_step, taps)
             && self.y.len() >= of(self.y_step, product(4, self.quads))
+    }
+}
+
+/// All quads for pixels with so many taps.
+fn tiles<const TAPS: usize, const SHIFT: u32, const EXACT: bool, const CLAMPED: bool>(t: Tiles<'_>) {
+    match t.is_single() {
+        true => single_pixel::<EXACT, CLAMPED>(t, TAPS, SHIFT),
+        false => pairs_of_pixels::<TAPS, SHIFT, EXACT, CLAMPED>(t),
+    }
+}
+
+/// As [`tiles`], for any number of taps.
+fn tiles_of_any<const SHIFT: u32, const EXACT: bool, const CLAMPED: bool>(t: Tiles<'_>, taps: usize) {
+    match t.is_single() {
+        true => single_pixel::<EXACT, CLAMPED>(t, taps, SHIFT),
+        false => pairs_of_any::<SHIFT, EXACT, CLAMPED>(t, taps),
     }
 }
 
@@ -166,11 +188,7 @@ impl Layer<'_> {
         for (oy, y) in self.y.of_band(band) {
             let mut ox = 0;
             while ox < out_w {
-                let mut pixels = most.min(out_w - ox);
-                if pixels == 1 && ox > 0 && most > 1 {
-                    // The last pixel, once more with the one before it.
-                    (ox, pixels) = (ox - 1, 2);
-                }
+                let pixels = most.min(out_w - ox);
                 fill(p, x, pad, &runs, work, [oy, ox], pixels, whole);
                 let y = y.get(product(ox, out_c)..).unwrap_or(&[]);
                 self.pixels(work, product_of([stride_w, k_h, in_c]), y, pixels, tiles);
@@ -217,15 +235,11 @@ impl Layer<'_> {
         let all = Tiles { w, x, x_step: step, y, y_step: out_c, pairs, quads };
         tiles(all);
         if pixels % 2 == 1 {
-            // The last pixel, once more with the one before it; a single one twice.
-            let before = pixels.saturating_sub(2);
-            let (Some(x), Some(y)) = (x.get(product(before, step)..), y.get(product(before, out_c)..)) else {
+            let last = pixels - 1;
+            let (Some(x), Some(y)) = (x.get(product(last, step)..), y.get(product(last, out_c)..)) else {
                 return;
             };
-            tiles(match pixels {
-                1 => Tiles { x_step: 0, y_step: 0, pairs: 1, ..all },
-                _ => Tiles { x, y, pairs: 1, ..all },
-            });
+            tiles(Tiles { x, x_step: 0, y, y_step: 0, pairs: 1, ..all });
         }
         let rest = out_c % 4;
         let Some(w) = w.get(product(quads, quad)..).filter(|_| rest > 0) else { return };

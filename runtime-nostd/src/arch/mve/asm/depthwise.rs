@@ -168,10 +168,10 @@ pub(crate) struct Prepared<'a> {
     /// From the end of the last tile of a channel to the window of the next.
     x_next: usize,
     w_end: usize,
-    /// Whole tiles of a channel.
-    tiles: usize,
-    /// 1 if half a tile follows, otherwise 0.
-    half: usize,
+    /// Halves of tiles of a channel.
+    halves: usize,
+    /// Keeps the stack aligned.
+    _unused: usize,
     x: usize,
     y: usize,
     w: usize,
@@ -182,12 +182,12 @@ impl<'a> Prepared<'a> {
     /// Of so many channels with so many words each.
     #[inline(always)]
     pub(crate) fn of(space: &Space<'_>, w: &'a [i32], channels: usize, words: usize) -> Self {
-        let (tiles, half, w) = (space.row / 8, space.row / 4 % 2, w.as_ptr() as usize);
+        let (tiles, w) = (space.row / 8, w.as_ptr() as usize);
         Prepared {
             x_next: space.window.wrapping_sub(8 * tiles * space.tile.step),
             w_end: w.wrapping_add(4 * channels * words),
-            tiles,
-            half,
+            halves: space.row / 4,
+            _unused: 0,
             x: space.windows.as_ptr() as usize,
             y: space.results.as_ptr() as usize,
             w,
@@ -258,7 +258,7 @@ macro_rules! alone {
 /// The assembly.
 ///
 /// r0, r2, r4, r6, r8, r10, r12, lr are the sums of eight pixels; r9 points to the window of a channel, r5 to its weights, r1 to its results; r3 and r11 are its first value and its constant, q3 is its multiplier, q4 to q7
-/// are its taps, for up to three pixels whose taps begin one step after the other; q7 may be the places of taps that are turned; r7 counts tiles.
+/// are its taps, for up to three pixels whose taps begin one step after the other; q7 may be the places of taps that are turned; r7 counts halves of tiles.
 ///
 /// # Safety
 ///
@@ -312,47 +312,48 @@ unsafe fn block<
             "vldrb.u8 q6, [r0, q7]",
             ".endif",
             ".else",
+            // The last of them moves on.
+            ".if {together} == 3",
             "vldrb.8 q4, [r5, #{before}]",
-            ".if {together} > 1",
             "vldrb.8 q5, [r5, #({before} - {step})]",
-            ".endif",
-            ".if {together} > 2",
-            "vldrb.8 q6, [r5, #({before} - 2 * {step})]",
-            ".endif",
-            ".endif",
-            "add r5, r5, #{bytes}",
-            "ldr r7, [sp, #8]",
-            // Short branches do not reach behind all forms.
-            ".if {exact} || {vectors} > 1",
-            "cmp r7, #0",
-            "beq 4f",
+            "vldrb.8 q6, [r5], #{bytes}",
+            ".elseif {together} == 2",
+            "vldrb.8 q4, [r5, #{before}]",
+            "vldrb.8 q5, [r5], #{bytes}",
             ".else",
-            "cbz r7, 4f",
+            "vldrb.8 q4, [r5], #{bytes}",
             ".endif",
+            ".endif",
+            ".if {vectors} > 1 || {turns}",
+            "add r5, r5, #{bytes}",
+            ".endif",
+            "ldr r7, [sp, #8]",
+            "subs r7, r7, #2",
+            "blt 4f",
             // Each tile: sums.
             "3:",
             ".if {together} == 3",
-            "vldrb.8 q0, [r9]",
+            "vldrb.8 q0, [r9], #(3 * {step})",
             "vmladav.s8 r0, q0, q4",
-            "vldrb.8 q1, [r9, #(3 * {step})]",
+            "vldrb.8 q1, [r9], #(3 * {step})",
             "vmladav.s8 r2, q0, q5",
             "vmladav.s8 r4, q0, q6",
-            "vldrb.8 q2, [r9, #(6 * {step})]",
+            "vldrb.8 q2, [r9], #(2 * {step})",
             "vmladav.s8 r6, q1, q4",
             "vmladav.s8 r8, q1, q5",
             "vmladav.s8 r10, q1, q6",
             "vmladav.s8 r12, q2, q4",
             "vmladav.s8 lr, q2, q5",
             ".elseif {together} == 2",
-            "vldrb.8 q0, [r9]",
+            "vldrb.8 q0, [r9], #(2 * {step})",
             "vmladav.s8 r0, q0, q4",
-            "vldrb.8 q1, [r9, #(2 * {step})]",
+            "vldrb.8 q1, [r9], #(2 * {step})",
             "vmladav.s8 r2, q0, q5",
             "vmladav.s8 r4, q1, q4",
-            "vldrb.8 q2, [r9, #(4 * {step})]",
+            "vldrb.8 q2, [r9], #(2 * {step})",
             "vmladav.s8 r6, q1, q5",
             "vmladav.s8 r8, q2, q4",
-            "vldrb.8 q0, [r9, #(6 * {step})]",
+            "vldrb.8 q0, [r9], #(2 * {step})",
             "vmladav.s8 r10, q2, q5",
             "vmladav.s8 r12, q0, q4",
             "vmladav.s8 lr, q0, q5",
@@ -365,8 +366,8 @@ unsafe fn block<
             alone!("r10", "5"),
             alone!("r12", "6"),
             alone!("lr", "7"),
-            ".endif",
             "add r9, r9, #(8 * {step})",
+            ".endif",
             // Results: even pixels, then odd ones.
             "vmov q0[2], q0[0], r0, r8",
             "vmov q0[3], q0[1], r4, r12",
@@ -396,17 +397,12 @@ unsafe fn block<
             narrowed!("t", "q0", "q1"),
             "vqmovnb.s16 q0, q0",
             "vstrb.16 q0, [r1], #8",
-            "subs r7, r7, #1",
-            "bne 3b",
+            "subs r7, r7, #2",
+            "bge 3b",
             // Half a tile.
             "4:",
-            "ldr r0, [sp, #12]",
-            ".if {exact} || {vectors} > 1",
-            "cmp r0, #0",
-            "beq 5f",
-            ".else",
-            "cbz r0, 5f",
-            ".endif",
+            "adds r7, r7, #1",
+            "bne 5f",
             ".if {together} > 1",
             "vldrb.8 q0, [r9]",
             "vmladav.s8 r0, q0, q4",

@@ -5,6 +5,7 @@
 //! Functions that set the predicate (`VCTP`) are never inlined: assembly cannot declare that register, and no caller expects it to be kept.
 #![allow(unsafe_code)]
 
+pub(crate) mod channels;
 pub(crate) mod conv;
 pub(crate) mod dense;
 pub(crate) mod depthwise;
@@ -12,6 +13,7 @@ pub(crate) mod elementwise;
 pub(crate) mod movement;
 pub(crate) mod pool;
 pub(crate) mod recurrent;
+pub(crate) mod single;
 pub(crate) mod wide;
 pub(crate) mod window;
 

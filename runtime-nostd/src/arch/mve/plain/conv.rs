@@ -17,12 +17,16 @@ pub(crate) fn pairs_of_any<const SHIFT: u32, const EXACT: bool, const CLAMPED: b
     t: Tiles<'_>,
     taps: usize,
 ) {
-    let end = End::of(SHIFT, EXACT, CLAMPED);
+    quads(t, taps, End::of(SHIFT, EXACT, CLAMPED), 2 * t.pairs);
+}
+
+/// All quads for so many pixels.
+pub(super) fn quads(t: Tiles<'_>, taps: usize, end: End, pixels: usize) {
     let quad = quad_words(taps, end);
     if !t.fit(taps, quad) {
         return;
     }
-    for pixel in 0..2 * t.pairs {
+    for pixel in 0..pixels {
         let Some(x) = t.x.get(pixel * t.x_step..pixel * t.x_step + taps) else { return };
         for (q, w) in t.w.chunks_exact(quad).enumerate().take(t.quads) {
             let (w, words) = w.split_at(quad - VECTOR_WORDS * end.words());
