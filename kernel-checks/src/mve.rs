@@ -401,12 +401,11 @@ const CHANNELS: &[Channels] = &[
     channels!(3 x 3 / 1, shift 6 Affine),
     channels!(3 x 3 / 2, shift 8 Exact),
     channels!(5 x 1 / 2, shift 18 Affine),
-    channels!(1 x 8 / 1, shift 0 Affine),
+    channels!(1 x 8 / 2, shift 0 Affine),
     channels!(4 x 4 / 1, shift 5 Affine),
     channels!(5 x 5 / 1, shift 5 Affine),
-    channels!(2 x 2 / 2, shift 0 Affine),
+    channels!(2 x 2 / 3, shift 0 Affine),
     channels!(2 x 3 / 2, shift 4 Exact),
-    channels!(1 x 2 / 3, shift 9 Affine),
 ];
 
 fn depthwise(rng: &mut Rng, mut scratch: Scratch<'_>, columns: bool) -> Result<(), Mismatch> {

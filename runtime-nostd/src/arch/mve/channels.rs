@@ -13,15 +13,14 @@ use core::cell::Cell;
 ///
 /// `w` begins with four words: the last shift of affine forms, the smallest and the largest result of `CLAMPED` ones, and 0. What follows is of each sixteen channels, the last sixteen of which
 /// may begin before the others end:
-/// - the first values of sums: of channels 0, 2, 4 and 6, of 1, 3, 5 and 7, of 8, 10, 12 and 14, of 9, 11, 13 and 15;
-/// - for each tap \[k_h\]\[k_w\] a byte of each channel;
+/// - the first values of sums: of channels 0, 4, 8 and 12, of 2, 6, 10 and 14, of 1, 5, 9 and 13, of 3, 7, 11 and 15;
+/// - for each tap \[k_h\]\[k_w\] a byte of each channel, and zeros after an odd number of taps. No channel has −128 twice in taps 0 and 1, 2 and 3 …: their products are added in 16 bits;
 /// - for each four channels, in the order of their first values, multipliers M and constants C; with `EXACT` shifts.
 ///
 /// M, C, shifts and `EXACT` mean what they mean in [`conv2d_i8_mve`](crate::kernels::conv2d_i8_mve).
 ///
 /// `work` has [`depthwise2d_mve_padding_words`](crate::kernels::depthwise2d_mve_padding_words). Operand rows, padding and `y` are as in [`conv2d_i8`](crate::kernels::conv2d_i8). Nothing is
 /// written if these do not fit each other.
-#[inline(never)]
 pub fn depthwise2d_i8_mve_channels<const EXACT: bool, const CLAMPED: bool>(
     p: &Conv,
     x: Rows<'_, i8>,
@@ -31,13 +30,29 @@ pub fn depthwise2d_i8_mve_channels<const EXACT: bool, const CLAMPED: bool>(
     y: Rows<'_, i8>,
     band: Band,
 ) {
+    rows(p, x, w, pad, work, y, band, EXACT, pixels::<EXACT, CLAMPED>);
+}
+
+/// The rows of a band, by a block that computes consecutive pixels.
+#[inline(never)]
+fn rows(
+    p: &Conv,
+    x: Rows<'_, i8>,
+    w: &[i32],
+    pad: i8,
+    work: &[Cell<i32>],
+    y: Rows<'_, i8>,
+    band: Band,
+    exact: bool,
+    block: unsafe fn(&Run<'_>),
+) {
     let count = p.taps();
     let padding = window::bytes(work);
     let fits = p.in_c == p.out_c
         && p.in_c >= LANES
         && (1..=MOST_TAPS).contains(&count)
         && padding.len() >= p.in_c
-        && w.len() >= words(p.in_c, count, EXACT)
+        && w.len() >= words(p.in_c, count, exact)
         && x.row_len() >= p.in_row()
         && y.row_len() >= p.out_row();
     if !fits {
@@ -61,6 +76,7 @@ pub fn depthwise2d_i8_mve_channels<const EXACT: bool, const CLAMPED: bool>(
                 }
                 image.fill_border(&mut taps, top, left)
             };
+            taps.repeat_last(count);
             let Some(y) = y.get(product(ox, p.out_c)..).filter(|_| filled) else { return };
             let run = run.max(1);
             let (x_step, y_step) = (product(p.stride_w, p.in_c), p.out_c);
@@ -68,18 +84,7 @@ pub fn depthwise2d_i8_mve_channels<const EXACT: bool, const CLAMPED: bool>(
                 return;
             }
             // SAFETY: all taps have been set, and have the channels of all pixels, as `fill` has compared; `y` as well, and `w` the words of all channels.
-            unsafe {
-                pixels::<EXACT, CLAMPED>(&Run {
-                    taps: &taps,
-                    count,
-                    w,
-                    y,
-                    channels: p.in_c,
-                    x_step,
-                    y_step,
-                    pixels: run,
-                })
-            }
+            unsafe { block(&Run { taps: &taps, count, w, y, channels: p.in_c, x_step, y_step, pixels: run }) }
             ox += run;
         }
     }
@@ -101,9 +106,14 @@ pub(crate) const fn ends(exact: bool) -> usize {
     End::of(0, exact, false).words() - 1
 }
 
+/// Pairs of so many taps, the last of which may be with zeros.
+pub(crate) const fn pairs(taps: usize) -> usize {
+    taps.div_ceil(2)
+}
+
 /// Words of sixteen channels with so many taps.
 pub(crate) const fn group_words(taps: usize, exact: bool) -> usize {
-    sum(LANES * (1 + ends(exact)), product(taps, LANES / 4))
+    sum(LANES * (1 + ends(exact)), product(pairs(taps), LANES / 2))
 }
 
 const fn words(channels: usize, taps: usize, exact: bool) -> usize {
@@ -155,7 +165,7 @@ impl<'a> Image<'a> {
         let reach = reach(run, product(p.stride_w, p.in_c), p.in_c);
         let (right, down) = (product(p.dilation_w, p.in_c), product(p.dilation_h, self.x.row_len()));
         let first = product(left, p.in_c);
-        let (mut ky, mut tap) = (0, 0);
+        let (mut ky, mut tap) = (0, 0usize);
         while ky < p.k_h {
             let iy = top.wrapping_add(ky.wrapping_mul(p.dilation_h));
             // Rows that lie one behind the other.
@@ -166,9 +176,9 @@ impl<'a> Image<'a> {
                 for _ in 0..p.k_w {
                     let Some(x) = rows.get(column..).filter(|x| x.len() >= reach) else { return false };
                     taps.set(tap, x);
-                    (tap, column) = (tap + 1, sum(column, right));
+                    (tap, column) = (tap.wrapping_add(1), column.wrapping_add(right));
                 }
-                (ky, row, at) = (ky + 1, sum(row, p.dilation_h), sum(at, down));
+                (ky, row, at) = (ky + 1, sum(row, p.dilation_h), at.wrapping_add(down));
             }
         }
         true
@@ -177,21 +187,17 @@ impl<'a> Image<'a> {
     /// The taps of a pixel, some of which are in the padding. `false` if something is missing.
     fn fill_border(&self, taps: &mut Taps<'a>, top: usize, left: usize) -> bool {
         let p = self.p;
-        let mut tap = 0;
+        let mut tap = 0usize;
         for ky in 0..p.k_h {
             let iy = top.wrapping_add(ky.wrapping_mul(p.dilation_h));
-            let row = if iy < p.in_h { self.x.row(iy) } else { &[] };
-            for kx in 0..p.k_w {
-                let ix = left.wrapping_add(kx.wrapping_mul(p.dilation_w));
-                let x = match iy < p.in_h && ix < p.in_w {
-                    true => row.get(product(ix, p.in_c)..).unwrap_or(&[]),
-                    false => self.padding,
-                };
-                if x.len() < p.in_c {
-                    return false;
-                }
+            // No column of a row in the padding is inside of the image.
+            let (row, in_w) = if iy < p.in_h { (self.x.row(iy), p.in_w) } else { (self.padding, 0) };
+            let mut ix = left;
+            for _ in 0..p.k_w {
+                let x = if ix < in_w { row.get(ix.wrapping_mul(p.in_c)..) } else { Some(self.padding) };
+                let Some(x) = x.filter(|x| x.len() >= p.in_c) else { return false };
                 taps.set(tap, x);
-                tap += 1;
+                (tap, ix) = (tap.wrapping_add(1), ix.wrapping_add(p.dilation_w));
             }
         }
         true

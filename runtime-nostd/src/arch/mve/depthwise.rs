@@ -5,7 +5,8 @@
 #![allow(unsafe_code)]
 
 use super::affine::End;
-use super::blocks::depthwise::{collect, eights_of_pixels, spread, Prepared};
+use super::blocks::depthwise::{eights_of_pixels, Prepared};
+use super::blocks::lines::{collect, spread};
 use super::{window, LANES};
 use crate::arch::extent::{product, reach, sum};
 use crate::params::Conv;
@@ -52,7 +53,7 @@ pub fn depthwise2d_i8_mve<
         let mut w = w;
         for c in (0..p.in_c).step_by(LANES) {
             let extent = if p.in_c - c < LANES { &last } else { &whole };
-            let Some((group, others)) = Group::of(&space, w, extent, end, along) else { return };
+            let Some((group, others)) = Group::of(&space, w, extent, along) else { return };
             for line in 0..LINES {
                 let iy = top.wrapping_add(line.wrapping_mul(p.dilation_h));
                 let row = if iy < p.in_h { x.row(iy).get(c..) } else { None };
@@ -103,7 +104,7 @@ pub fn depthwise2d_i8_mve_columns<
     let mut w = w;
     for c in (0..p.in_c).step_by(LANES) {
         let extent = if p.in_c - c < LANES { &last } else { &whole };
-        let Some((group, others)) = Group::of(&space, w, extent, end, along) else { return };
+        let Some((group, others)) = Group::of(&space, w, extent, along) else { return };
         for ox in 0..p.out_w {
             let before = ox.wrapping_mul(p.stride_w);
             let phase = if turns { before % LINES.max(1) } else { 0 };
@@ -296,12 +297,11 @@ impl<'a> Group<'a> {
         space: &'a Space<'a>,
         w: &'a [i32],
         extent: &'a Option<Extent>,
-        end: End,
         along: Along,
     ) -> Option<(Self, &'a [i32])> {
         let extent = extent.as_ref()?;
         let (w, others) = w.split_at_checked(extent.words)?;
-        let prepared = Prepared::of(space, w, extent.channels, space.tile.words(end));
+        let prepared = Prepared::of(space, w);
         Some((Group { space, channels: extent.channels, prepared, along, extent }, others))
     }
 

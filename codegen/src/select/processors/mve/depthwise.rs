@@ -136,7 +136,7 @@ const MOST_TAPS: usize = 64;
 
 /// Predicted cycles of the kernel of sixteen channels. It looks for the taps of a row once, and for those of each pixel that reads padding.
 pub(super) fn cycles_by_channels(shape: &Sizes, core: Core) -> u64 {
-    let taps = shape.k_h * shape.k_w;
+    let taps = (shape.k_h * shape.k_w).next_multiple_of(2);
     let results = shape.images * shape.out_h * shape.out_w * shape.in_c.next_multiple_of(LANES);
     let above = shape.pad_top.div_ceil(shape.stride_h.max(1)).min(shape.out_h);
     let before = shape.pad_left.div_ceil(shape.stride_w.max(1)).min(shape.out_w);
@@ -147,10 +147,14 @@ pub(super) fn cycles_by_channels(shape: &Sizes, core: Core) -> u64 {
     kernel.map_or(u64::MAX, |cycles| cycles + (looks * (20 * taps + 60)) as u64)
 }
 
-/// Whether a convolution can be computed sixteen channels at a time.
-pub(super) fn by_channels(shape: &Sizes) -> bool {
+/// Whether a convolution can be computed sixteen channels at a time: products of two taps have to fit 16 bits.
+pub(super) fn by_channels(shape: &Sizes, fitted: &Fitted) -> bool {
+    let fits = |o: usize| fitted.layer.filter(o).chunks(2).all(|pair| pair != [i8::MIN; 2]);
     let depthwise = shape.groups == shape.in_c && shape.out_c == shape.in_c;
-    depthwise && shape.in_c >= LANES && (1..=MOST_TAPS).contains(&(shape.k_h * shape.k_w))
+    depthwise
+        && shape.in_c >= LANES
+        && (1..=MOST_TAPS).contains(&(shape.k_h * shape.k_w))
+        && (0..shape.out_c).all(fits)
 }
 
 impl<'a> Selector<'a> {
