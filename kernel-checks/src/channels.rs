@@ -48,8 +48,6 @@ fn channels(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
     let size = k_h * k_w;
     let filters = scratch.bytes.take(c * size);
     rng.fill_i8(filters);
-    // No two weights of −128 meet.
-    filters.iter_mut().for_each(|w| *w = (*w).max(-127));
     let shift = rng.size(0, 20) as u32;
     let ends = Ends::new(rng, &mut scratch, c, size, end, shift);
     let w = pack(&mut scratch, filters, &ends, shift, c);
@@ -85,24 +83,23 @@ fn channels(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
 /// Filters \[c\]\[tap\] and what requantises them, as the kernel reads them.
 fn pack<'a>(scratch: &mut Scratch<'a>, filters: &[i8], ends: &Ends<'_>, shift: u32, c: usize) -> &'a [i32] {
     let (size, behind) = (filters.len() / c, if ends.words() == 3 { 2 } else { 3 });
-    let taps = size.next_multiple_of(2);
-    let group = 16 + 4 * taps + 16 * behind;
+    let group = 16 + 4 * size + 16 * behind;
     let w = scratch.words.take(4 + c.div_ceil(16) * group);
     let (head, groups) = w.split_at_mut(4);
     let [lo, hi] = ends.clamp();
     head.copy_from_slice(&[shift as i32, lo, hi, 0]);
     for (at, words) in groups.chunks_exact_mut(group).enumerate() {
         let first = (16 * at).min(c - 16);
-        let channel = |four: usize, lane: usize| first + 4 * lane + four % 2 * 2 + four / 2;
+        // Even and odd channels of each eight.
+        let channel = |four: usize, lane: usize| first + four / 2 * 8 + 2 * lane + four % 2;
         for (at, word) in words.iter_mut().enumerate() {
             *word = if at < 16 {
                 ends.word(channel(at / 4, at % 4), 0)
-            } else if at < 16 + 4 * taps {
+            } else if at < 16 + 4 * size {
                 let (tap, from) = ((at - 16) / 4, first + (at - 16) % 4 * 4);
-                let weight = |c: usize| if tap < size { filters[c * size + tap] as u8 } else { 0 };
-                (0..4).fold(0, |word, i| word | i32::from(weight(from + i)) << (8 * i))
+                (0..4).fold(0, |word, i| word | i32::from(filters[(from + i) * size + tap] as u8) << (8 * i))
             } else {
-                let at = at - 16 - 4 * taps;
+                let at = at - 16 - 4 * size;
                 ends.word(channel(at / 4 / behind, at % 4), 1 + at / 4 % behind)
             };
         }

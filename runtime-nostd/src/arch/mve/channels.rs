@@ -13,8 +13,8 @@ use core::cell::Cell;
 ///
 /// `w` begins with four words: the last shift of affine forms, the smallest and the largest result of `CLAMPED` ones, and 0. What follows is of each sixteen channels, the last sixteen of which
 /// may begin before the others end:
-/// - the first values of sums: of channels 0, 4, 8 and 12, of 2, 6, 10 and 14, of 1, 5, 9 and 13, of 3, 7, 11 and 15;
-/// - for each tap \[k_h\]\[k_w\] a byte of each channel, and zeros after an odd number of taps. No channel has −128 twice in taps 0 and 1, 2 and 3 …: their products are added in 16 bits;
+/// - the first values of sums: of channels 0, 2, 4 and 6, of 1, 3, 5 and 7, of 8, 10, 12 and 14, of 9, 11, 13 and 15;
+/// - for each tap \[k_h\]\[k_w\] a byte of each channel;
 /// - for each four channels, in the order of their first values, multipliers M and constants C; with `EXACT` shifts.
 ///
 /// M, C, shifts and `EXACT` mean what they mean in [`conv2d_i8_mve`](crate::kernels::conv2d_i8_mve).
@@ -76,7 +76,6 @@ fn rows(
                 }
                 image.fill_border(&mut taps, top, left)
             };
-            taps.repeat_last(count);
             let Some(y) = y.get(product(ox, p.out_c)..).filter(|_| filled) else { return };
             let run = run.max(1);
             let (x_step, y_step) = (product(p.stride_w, p.in_c), p.out_c);
@@ -106,14 +105,9 @@ pub(crate) const fn ends(exact: bool) -> usize {
     End::of(0, exact, false).words() - 1
 }
 
-/// Pairs of so many taps, the last of which may be with zeros.
-pub(crate) const fn pairs(taps: usize) -> usize {
-    taps.div_ceil(2)
-}
-
 /// Words of sixteen channels with so many taps.
 pub(crate) const fn group_words(taps: usize, exact: bool) -> usize {
-    sum(LANES * (1 + ends(exact)), product(pairs(taps), LANES / 2))
+    sum(LANES * (1 + ends(exact)), product(taps, LANES / 4))
 }
 
 const fn words(channels: usize, taps: usize, exact: bool) -> usize {

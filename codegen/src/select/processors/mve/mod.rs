@@ -82,7 +82,7 @@ fn layers(asked: &Asked<'_>) -> Vec<Kernel> {
             let Some(fitted) = Fitted::of(asked) else { return Vec::new() };
             let way = Way::of(&shape, asked).map(|way| Kernel::Depthwise(shape, way, fitted.clone()));
             let row = if asked.whole { shape.as_row() } else { shape };
-            let fits = depthwise::by_channels(&row, &fitted);
+            let fits = depthwise::by_channels(&row);
             let channels = fits.then_some(Kernel::Channels(row, fitted));
             way.into_iter().chain(channels).collect()
         }

@@ -1,7 +1,7 @@
 //! Depthwise convolutions of sixteen channels at a time.
 
 use crate::arch::mve::affine::{End, Stored};
-use crate::arch::mve::channels::{ends, group_words, pairs, Run, HEAD, MOST_TAPS};
+use crate::arch::mve::channels::{ends, group_words, Run, HEAD, MOST_TAPS};
 use crate::arch::mve::{LANES, VECTOR_WORDS};
 use core::cell::Cell;
 
@@ -16,13 +16,6 @@ impl<'a> Taps<'a> {
     pub(crate) fn set(&mut self, tap: usize, x: &'a [Cell<i8>]) {
         if let Some(place) = self.0.get_mut(tap) {
             *place = x;
-        }
-    }
-
-    /// What the last of an odd number of taps reads, once more.
-    pub(crate) fn repeat_last(&mut self, count: usize) {
-        if let (true, Some(&last)) = (count % 2 == 1, self.0.get(count.wrapping_sub(1))) {
-            self.set(count, last);
         }
     }
 }
@@ -42,20 +35,17 @@ pub(crate) unsafe fn pixels<const EXACT: bool, const CLAMPED: bool>(run: &Run<'_
         for (group, w) in groups.clone().enumerate() {
             let first = (group * LANES).min(run.channels - LANES);
             let (firsts, w) = w.split_at(LANES);
-            let (weights, words) = w.split_at(pairs(run.count) * LANES / 2);
+            let (weights, words) = w.split_at(run.count * LANES / 4);
             for channel in 0..LANES {
                 // Four channels together, and the place among them.
-                let (four, lane) = ((channel % 2) * 2 + channel % 4 / 2, channel / 4);
-                let product = |(x, w): (&&[Cell<i8>], &[i32])| {
+                let (four, lane) = (channel / 8 * 2 + channel % 2, channel % 8 / 2);
+                let taps = run.taps.0.iter().take(run.count).zip(weights.chunks_exact(LANES / 4));
+                let products = taps.map(|(x, w)| {
                     let w = w.get(channel / 4).map_or(0, |w| (w >> (channel % 4 * 8)) as i8);
                     let x = x.get(pixel * run.x_step + first + channel).map_or(0, Cell::get);
-                    i16::from(w) * i16::from(x)
-                };
-                let taps = run.taps.0.chunks_exact(2).zip(weights.chunks_exact(LANES / 2));
-                let sum = taps.fold(0i32, |sum, (x, w)| {
-                    let products = x.iter().zip(w.chunks_exact(LANES / 4)).map(product);
-                    sum.wrapping_add(products.fold(0, i16::wrapping_add).into())
+                    i32::from(w) * i32::from(x)
                 });
+                let sum = products.fold(0, i32::wrapping_add);
                 let word = |what: usize| match what {
                     0 => firsts.get(four * VECTOR_WORDS + lane),
                     _ => words.get((four * ends(EXACT) + what - 1) * VECTOR_WORDS + lane),
