@@ -16,6 +16,7 @@
 #![allow(clippy::result_large_err)]
 
 mod affine;
+mod channels;
 mod conv;
 mod conv_dsp;
 mod dense;
@@ -57,6 +58,7 @@ pub struct Check {
 
 /// The checks of each family of kernels.
 pub const CHECKS: &[&[Check]] = &[
+    channels::CHECKS,
     conv::CHECKS,
     conv_dsp::CHECKS,
     dense::CHECKS,

@@ -105,14 +105,14 @@ const POINTS: &[Layer] = &[
 
 /// How sums become results.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
+pub(crate) enum End {
     Affine,
     Exact,
     Clamped,
 }
 
 /// What requantises the sums of filters.
-struct Ends<'a> {
+pub(crate) struct Ends<'a> {
     end: End,
     shift: u32,
     first: &'a [i32],
@@ -123,7 +123,7 @@ struct Ends<'a> {
 
 impl<'a> Ends<'a> {
     /// Of so many filters with so many products.
-    fn new(
+    pub(crate) fn new(
         rng: &mut Rng,
         scratch: &mut Scratch<'a>,
         filters: usize,
@@ -147,15 +147,20 @@ impl<'a> Ends<'a> {
         Ends { end, shift, first, factors: factors(rng, size, shift, false, |_| 0), q }
     }
 
-    fn result(&self, o: usize, sum: i32) -> i8 {
+    pub(crate) fn result(&self, o: usize, sum: i32) -> i8 {
         match self.end {
             End::Affine => affine(self.first[o] + sum, 0, self.factors[o], self.shift),
             End::Exact | End::Clamped => requantize(self.first[o] + sum, o, &self.q),
         }
     }
 
+    /// Smallest and largest result.
+    pub(crate) fn clamp(&self) -> [i32; 2] {
+        [self.q.lo, self.q.hi]
+    }
+
     /// Words of each filter.
-    fn words(&self) -> usize {
+    pub(crate) fn words(&self) -> usize {
         match self.end {
             End::Affine => 3,
             End::Exact => 4,
@@ -164,7 +169,7 @@ impl<'a> Ends<'a> {
     }
 
     /// First value, multiplier, constant, shift, clamp; 0 where there is no such filter.
-    fn word(&self, o: usize, what: usize) -> i32 {
+    pub(crate) fn word(&self, o: usize, what: usize) -> i32 {
         let Some(&first) = self.first.get(o) else { return 0 };
         let ([m, c, _], q) = (self.factors[o], &self.q);
         let shift = i32::from(q.shifts[o]);
@@ -396,12 +401,11 @@ const CHANNELS: &[Channels] = &[
     channels!(3 x 3 / 1, shift 6 Affine),
     channels!(3 x 3 / 2, shift 8 Exact),
     channels!(5 x 1 / 2, shift 18 Affine),
-    channels!(1 x 8 / 1, shift 0 Affine),
+    channels!(1 x 8 / 2, shift 0 Affine),
     channels!(4 x 4 / 1, shift 5 Affine),
     channels!(5 x 5 / 1, shift 5 Affine),
-    channels!(2 x 2 / 2, shift 0 Affine),
+    channels!(2 x 2 / 3, shift 0 Affine),
     channels!(2 x 3 / 2, shift 4 Exact),
-    channels!(1 x 2 / 3, shift 9 Affine),
 ];
 
 fn depthwise(rng: &mut Rng, mut scratch: Scratch<'_>, columns: bool) -> Result<(), Mismatch> {

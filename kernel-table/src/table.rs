@@ -306,6 +306,7 @@ macro_rules! kernel_table {
         }
         Mve {
             Depthwise2dI8Mve = depthwise2d_i8_mve(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M55, cycles(500, 6500, 2000))] };
+            Depthwise2dI8MveChannels = depthwise2d_i8_mve_channels(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M55, cycles(1000, 4700, 500))] };
             Depthwise2dI8MveColumns = depthwise2d_i8_mve_columns(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M55, cycles(500, 6500, 2000))] };
         }
         Rv32 {

@@ -28,6 +28,7 @@ macro_rules! kernels_of {
         }
     };
 }
+kernels_of!(A);
 kernels_of!(A B);
 kernels_of!(A B C);
 kernels_of!(A B C D);

@@ -138,7 +138,12 @@ impl std::fmt::Display for Failures {
 /// Names of the functions of `kiln::kernels`: those of the table of kernels (`host-tests/tests/kernel_table.rs` compares both), and those that compute sizes.
 fn exported() -> BTreeSet<String> {
     let kernels = KernelId::ALL.iter().map(|kernel| kernel.name().to_owned());
-    let sizes = ["conv2d_work_words", "conv2d_mve_work_words", "depthwise2d_mve_work_words"];
+    let sizes = [
+        "conv2d_work_words",
+        "conv2d_mve_work_words",
+        "depthwise2d_mve_padding_words",
+        "depthwise2d_mve_work_words",
+    ];
     kernels.chain(sizes.map(str::to_owned)).collect()
 }
 

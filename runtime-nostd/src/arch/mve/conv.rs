@@ -3,6 +3,7 @@
 
 use super::affine::End;
 use super::blocks::conv::{pairs_of_any, pairs_of_pixels};
+use super::blocks::single::single_pixel;
 use super::window::{bytes, fill, pixels_that_fit, Runs};
 use super::{LANES, VECTOR_WORDS};
 use crate::arch::extent::{product, product_of, reach};
@@ -35,9 +36,10 @@ pub fn conv2d_i8_mve<const TAPS: usize, const SHIFT: u32, const EXACT: bool, con
     y: Rows<'_, i8>,
     band: Band,
 ) {
-    let layer = Layer { p, x, w, y, quad: quad_words(TAPS, End::of(SHIFT, EXACT, CLAMPED)) };
+    let layer =
+        Layer { p, x, w, y, quad: quad_words(TAPS, End::of(SHIFT, EXACT, CLAMPED)), held: holds(TAPS) };
     if product(p.taps(), p.in_c) == TAPS {
-        layer.windows(band, pad, work, &pairs_of_pixels::<TAPS, SHIFT, EXACT, CLAMPED>);
+        layer.windows(band, pad, work, &tiles::<TAPS, SHIFT, EXACT, CLAMPED>);
     }
 }
 
@@ -53,8 +55,8 @@ pub fn conv2d_i8_mve_small<const SHIFT: u32, const EXACT: bool, const CLAMPED: b
     band: Band,
 ) {
     let taps = product(p.taps(), p.in_c);
-    let layer = Layer { p, x, w, y, quad: quad_words(taps, End::of(SHIFT, EXACT, CLAMPED)) };
-    layer.windows(band, pad, work, &|tiles| pairs_of_any::<SHIFT, EXACT, CLAMPED>(tiles, taps));
+    let layer = Layer { p, x, w, y, quad: quad_words(taps, End::of(SHIFT, EXACT, CLAMPED)), held: false };
+    layer.windows(band, pad, work, &|t| tiles_of_any::<SHIFT, EXACT, CLAMPED>(t, taps));
 }
 
 /// As [`conv2d_i8_mve`], of single pixels that are read where they lie: `k_h` and `k_w` are 1, there is no padding, and no pixel of the result is beyond the operand.
@@ -66,9 +68,10 @@ pub fn conv2d_i8_mve_points<const TAPS: usize, const SHIFT: u32, const EXACT: bo
     y: Rows<'_, i8>,
     band: Band,
 ) {
-    let layer = Layer { p, x, w, y, quad: quad_words(TAPS, End::of(SHIFT, EXACT, CLAMPED)) };
+    let layer =
+        Layer { p, x, w, y, quad: quad_words(TAPS, End::of(SHIFT, EXACT, CLAMPED)), held: holds(TAPS) };
     if p.in_c == TAPS {
-        layer.points(band, &pairs_of_pixels::<TAPS, SHIFT, EXACT, CLAMPED>);
+        layer.points(band, &tiles::<TAPS, SHIFT, EXACT, CLAMPED>);
     }
 }
 
@@ -81,8 +84,8 @@ pub fn conv2d_i8_mve_points_small<const SHIFT: u32, const EXACT: bool, const CLA
     y: Rows<'_, i8>,
     band: Band,
 ) {
-    let layer = Layer { p, x, w, y, quad: quad_words(p.in_c, End::of(SHIFT, EXACT, CLAMPED)) };
-    layer.points(band, &|tiles| pairs_of_any::<SHIFT, EXACT, CLAMPED>(tiles, p.in_c));
+    let layer = Layer { p, x, w, y, quad: quad_words(p.in_c, End::of(SHIFT, EXACT, CLAMPED)), held: false };
+    layer.points(band, &|t| tiles_of_any::<SHIFT, EXACT, CLAMPED>(t, p.in_c));
 }
 
 /// Words that [`conv2d_i8_mve`](crate::kernels::conv2d_i8_mve) needs to hold the taps of `pixels` consecutive pixels of a row at once.
@@ -104,12 +107,12 @@ pub(crate) struct Tiles<'a> {
     pub w: &'a [i32],
     /// What the taps of pixels are in.
     pub x: &'a [Cell<i8>],
-    /// From the first pixel of a pair to the second, and to the next pair.
-    pub x_steps: [usize; 2],
+    /// From one pixel to the next.
+    pub x_step: usize,
     /// What the results are in, beginning with the first.
     pub y: &'a [Cell<i8>],
-    /// As [`Self::x_steps`].
-    pub y_steps: [usize; 2],
+    /// As [`Self::x_step`].
+    pub y_step: usize,
     /// Number of pairs.
     pub pairs: usize,
     /// Number of quads.
@@ -117,15 +120,36 @@ pub(crate) struct Tiles<'a> {
 }
 
 impl Tiles<'_> {
+    /// Whether both pixels of the only pair are the same.
+    fn is_single(&self) -> bool {
+        self.pairs == 1 && self.x_step == 0
+    }
+
     /// Whether all that the tiles read and write is there: filters of so many taps, and quads of so many words.
     pub(crate) fn fit(&self, taps: usize, quad: usize) -> bool {
-        let of = |[second, next]: [usize; 2], len: usize| reach(self.pairs, next, reach(2, second, len));
+        let of = |step: usize, len: usize| reach(product(2, self.pairs), step, len);
         taps > 0
             && self.pairs > 0
             && self.quads > 0
             && self.w.len() >= product(self.quads, quad)
-            && self.x.len() >= of(self.x_steps, taps)
-            && self.y.len() >= of(self.y_steps, product(4, self.quads))
+            && self.x.len() >= of(self.x_step, taps)
+            && self.y.len() >= of(self.y_step, product(4, self.quads))
+    }
+}
+
+/// All quads for pixels with so many taps.
+fn tiles<const TAPS: usize, const SHIFT: u32, const EXACT: bool, const CLAMPED: bool>(t: Tiles<'_>) {
+    match t.is_single() {
+        true => single_pixel::<EXACT, CLAMPED>(t, TAPS, SHIFT),
+        false => pairs_of_pixels::<TAPS, SHIFT, EXACT, CLAMPED>(t),
+    }
+}
+
+/// As [`tiles`], for any number of taps.
+fn tiles_of_any<const SHIFT: u32, const EXACT: bool, const CLAMPED: bool>(t: Tiles<'_>, taps: usize) {
+    match t.is_single() {
+        true => single_pixel::<EXACT, CLAMPED>(t, taps, SHIFT),
+        false => pairs_of_any::<SHIFT, EXACT, CLAMPED>(t, taps),
     }
 }
 
@@ -137,6 +161,8 @@ struct Layer<'a> {
     y: Rows<'a, i8>,
     /// Words of a quad of filters.
     quad: usize,
+    /// Whether all pixels are computed with a quad before the next one.
+    held: bool,
 }
 
 impl Layer<'_> {
@@ -162,11 +188,7 @@ impl Layer<'_> {
         for (oy, y) in self.y.of_band(band) {
             let mut ox = 0;
             while ox < out_w {
-                let mut pixels = most.min(out_w - ox);
-                if pixels == 1 && ox > 0 && most > 1 {
-                    // The last pixel, once more with the one before it.
-                    (ox, pixels) = (ox - 1, 2);
-                }
+                let pixels = most.min(out_w - ox);
                 fill(p, x, pad, &runs, work, [oy, ox], pixels, whole);
                 let y = y.get(product(ox, out_c)..).unwrap_or(&[]);
                 self.pixels(work, product_of([stride_w, k_h, in_c]), y, pixels, tiles);
@@ -187,15 +209,21 @@ impl Layer<'_> {
             let row = x.row(oy.wrapping_mul(self.p.stride_h));
             let apart = match x.overlaps(&self.y) {
                 true => pixels_apart(row, step, y, out_c).min(out_w),
-                false => out_w,
+                false => usize::MAX,
             };
-            self.pixels(row, step, y, apart, tiles);
-            for pixel in apart..out_w {
+            let mut pixel = 0;
+            while pixel < out_w {
                 let (Some(x), Some(y)) = (row.get(product(pixel, step)..), y.get(product(pixel, out_c)..))
                 else {
                     return;
                 };
-                self.pixels(x, step, y, 1, tiles);
+                let pixels = match apart.saturating_sub(pixel) {
+                    0 => 1,
+                    left if self.held && apart < usize::MAX => left.min(pixels_free(x, y, out_c)),
+                    left => left.min(out_w - pixel),
+                };
+                self.pixels(x, step, y, pixels, tiles);
+                pixel += pixels;
             }
         }
     }
@@ -204,19 +232,14 @@ impl Layer<'_> {
     fn pixels(&self, x: &[Cell<i8>], step: usize, y: &[Cell<i8>], pixels: usize, tiles: &dyn Fn(Tiles<'_>)) {
         let Layer { p: &Conv { out_c, .. }, w, quad, .. } = *self;
         let (pairs, quads) = (pixels / 2, out_c / 4);
-        let (x_steps, y_steps) = ([step, product(2, step)], [out_c, product(2, out_c)]);
-        let all = Tiles { w, x, x_steps, y, y_steps, pairs, quads };
+        let all = Tiles { w, x, x_step: step, y, y_step: out_c, pairs, quads };
         tiles(all);
         if pixels % 2 == 1 {
-            // The last pixel, once more with the one before it; a single one twice.
-            let before = pixels.saturating_sub(2);
-            let (Some(x), Some(y)) = (x.get(product(before, step)..), y.get(product(before, out_c)..)) else {
+            let last = pixels - 1;
+            let (Some(x), Some(y)) = (x.get(product(last, step)..), y.get(product(last, out_c)..)) else {
                 return;
             };
-            tiles(match pixels {
-                1 => Tiles { x_steps: [0, 0], y_steps: [0, 0], pairs: 1, ..all },
-                _ => Tiles { x, y, pairs: 1, ..all },
-            });
+            tiles(Tiles { x, x_step: 0, y, y_step: 0, pairs: 1, ..all });
         }
         let rest = out_c % 4;
         let Some(w) = w.get(product(quads, quad)..).filter(|_| rest > 0) else { return };
@@ -225,7 +248,7 @@ impl Layer<'_> {
             let results = [const { Cell::new(0) }; 8];
             let second = if pair + 1 < pixels { step } else { 0 };
             let Some(x) = x.get(product(pair, step)..) else { return };
-            tiles(Tiles { w, x, x_steps: [second, 0], y: &results, y_steps: [4, 0], pairs: 1, quads: 1 });
+            tiles(Tiles { w, x, x_step: second, y: &results, y_step: 4, pairs: 1, quads: 1 });
             for (pixel, results) in (pair..pixels).zip(results.chunks_exact(4)) {
                 let at = product(pixel, out_c).saturating_add(4 * quads);
                 for (y, result) in y.get(at..).unwrap_or(&[]).iter().zip(results).take(rest) {
@@ -234,6 +257,20 @@ impl Layer<'_> {
             }
         }
     }
+}
+
+/// How many pixels, of which the first has its taps here, have results that lie before these taps: an even number, or 1 where it is less than two.
+fn pixels_free(x: &[Cell<i8>], y: &[Cell<i8>], out_c: usize) -> usize {
+    let gap = (x.as_ptr() as usize).saturating_sub(y.as_ptr() as usize);
+    match gap.checked_div(out_c) {
+        None | Some(0 | 1) => 1,
+        Some(pixels) => pixels & !1,
+    }
+}
+
+/// Whether filters of so many taps are held in registers, and the pixels come one after the other.
+pub(crate) const fn holds(taps: usize) -> bool {
+    taps <= LANES
 }
 
 /// How many of the first pixels can be computed together, where results lie over the taps of pixels before them: no result lies over taps that are still to be read.

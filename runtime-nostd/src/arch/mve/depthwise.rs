@@ -5,7 +5,8 @@
 #![allow(unsafe_code)]
 
 use super::affine::End;
-use super::blocks::depthwise::{collect, eights_of_pixels, spread, Prepared};
+use super::blocks::depthwise::{eights_of_pixels, Prepared};
+use super::blocks::lines::{collect, spread};
 use super::{window, LANES};
 use crate::arch::extent::{product, reach, sum};
 use crate::params::Conv;
@@ -46,12 +47,13 @@ pub fn depthwise2d_i8_mve<
     space.fill(pad);
     let padding = [const { Cell::new(0) }; LANES];
     padding.iter().for_each(|cell| cell.set(pad));
+    let [whole, last] = Extent::of_groups(&space, p.in_c, end, along);
     for (oy, y) in y.of_band(band) {
         let top = oy.wrapping_mul(p.stride_h).wrapping_sub(p.pad_top);
         let mut w = w;
         for c in (0..p.in_c).step_by(LANES) {
-            let channels = LANES.min(p.in_c - c);
-            let Some((group, others)) = Group::of(&space, w, channels, end, along) else { return };
+            let extent = if p.in_c - c < LANES { &last } else { &whole };
+            let Some((group, others)) = Group::of(&space, w, extent, along) else { return };
             for line in 0..LINES {
                 let iy = top.wrapping_add(line.wrapping_mul(p.dilation_h));
                 let row = if iy < p.in_h { x.row(iy).get(c..) } else { None };
@@ -98,10 +100,11 @@ pub fn depthwise2d_i8_mve_columns<
     padding.iter().for_each(|cell| cell.set(pad));
     // Columns that two neighbours read stay in the windows: their lines are a ring, and weights are turned.
     let turns = Tile::turns(LINES, ALONG) && p.dilation_w == 1 && p.stride_w < LINES;
+    let [whole, last] = Extent::of_groups(&space, p.in_c, end, along);
     let mut w = w;
     for c in (0..p.in_c).step_by(LANES) {
-        let channels = LANES.min(p.in_c - c);
-        let Some((group, others)) = Group::of(&space, w, channels, end, along) else { return };
+        let extent = if p.in_c - c < LANES { &last } else { &whole };
+        let Some((group, others)) = Group::of(&space, w, extent, along) else { return };
         for ox in 0..p.out_w {
             let before = ox.wrapping_mul(p.stride_w);
             let phase = if turns { before % LINES.max(1) } else { 0 };
@@ -241,32 +244,28 @@ struct Along {
     pixels: usize,
 }
 
-/// Up to sixteen channels, whose windows, results and weights are there.
-pub(crate) struct Group<'a> {
-    pub space: &'a Space<'a>,
-    pub channels: usize,
-    /// Words of each channel, and what else the inner block reads.
-    pub prepared: Prepared<'a>,
-    along: Along,
+/// What up to sixteen channels reach, all of which is there.
+struct Extent {
+    channels: usize,
+    /// Words of all their weights.
+    words: usize,
     /// Pixels of the operand that a line of the result reads.
     columns: usize,
     /// Elements of operand and result that a line reaches.
     reach: [usize; 2],
 }
 
-impl<'a> Group<'a> {
-    /// The first channels of weights, and the weights behind theirs; `None` if something is missing.
-    #[inline(always)]
-    fn of(
-        space: &'a Space<'a>,
-        w: &'a [i32],
-        channels: usize,
-        end: End,
-        along: Along,
-    ) -> Option<(Self, &'a [i32])> {
+impl Extent {
+    /// Of sixteen channels, and of those that are left.
+    fn of_groups(space: &Space<'_>, channels: usize, end: End, along: Along) -> [Option<Self>; 2] {
+        [LANES, channels % LANES].map(|channels| Extent::of(space, channels, end, along))
+    }
+
+    /// `None` if something is missing.
+    #[inline(never)]
+    fn of(space: &Space<'_>, channels: usize, end: End, along: Along) -> Option<Self> {
         let Along { size, before, steps, pixels } = along;
         let tile = space.tile;
-        let (w, others) = w.split_at_checked(product(channels, tile.words(end)))?;
         let line = reach(pixels, tile.step / tile.lines.max(1), tile.taps / tile.lines.max(1));
         let columns = line.saturating_sub(before).min(size);
         let last = sum(product(before, tile.lines), reach(columns, tile.lines, tile.lines));
@@ -277,16 +276,41 @@ impl<'a> Group<'a> {
             && space.windows.len() >= product(channels, space.window)
             && space.results.len() >= product(channels, space.row);
         let reach = [reach(columns, steps[0], channels), reach(pixels, steps[1], channels)];
-        let prepared = Prepared::of(space, w, channels, tile.words(end));
-        fits.then_some((Group { space, channels, prepared, along, columns, reach }, others))
+        fits.then_some(Extent { channels, words: product(channels, tile.words(end)), columns, reach })
+    }
+}
+
+/// Up to sixteen channels, whose windows, results and weights are there.
+pub(crate) struct Group<'a> {
+    pub space: &'a Space<'a>,
+    pub channels: usize,
+    /// Words of each channel, and what else the inner block reads.
+    pub prepared: Prepared<'a>,
+    along: Along,
+    extent: &'a Extent,
+}
+
+impl<'a> Group<'a> {
+    /// The first channels of weights, and the weights behind theirs; `None` if something is missing.
+    #[inline(always)]
+    fn of(
+        space: &'a Space<'a>,
+        w: &'a [i32],
+        extent: &'a Option<Extent>,
+        along: Along,
+    ) -> Option<(Self, &'a [i32])> {
+        let extent = extent.as_ref()?;
+        let (w, others) = w.split_at_checked(extent.words)?;
+        let prepared = Prepared::of(space, w);
+        Some((Group { space, channels: extent.channels, prepared, along, extent }, others))
     }
 
     /// Copies a line to the windows, or padding if there is none.
     #[inline(always)]
     fn spread(&self, x: Option<&[Cell<i8>]>, padding: &[Cell<i8>; LANES], line: usize) {
-        let Group { space, channels, along, columns, .. } = *self;
+        let Group { space, channels, along, extent: &Extent { columns, reach, .. }, .. } = *self;
         let (x, step) = match x {
-            Some(x) if x.len() >= self.reach[0] => (x, along.steps[0]),
+            Some(x) if x.len() >= reach[0] => (x, along.steps[0]),
             _ => (padding.as_slice(), 0),
         };
         let tile = space.tile;
@@ -301,8 +325,8 @@ impl<'a> Group<'a> {
     /// Copies results to pixels of `y`.
     #[inline(always)]
     fn collect(&self, y: &[Cell<i8>]) {
-        let Group { space, channels, along, .. } = *self;
-        if y.len() >= self.reach[1] {
+        let Group { space, channels, along, extent, .. } = *self;
+        if y.len() >= extent.reach[1] {
             // SAFETY: each channel has so many results, as `of` has compared, and each pixel of `y` an element for each channel.
             unsafe { collect(space.results, space.row, along.pixels, channels, y, along.steps[1]) }
         }

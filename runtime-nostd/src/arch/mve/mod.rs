@@ -5,6 +5,7 @@
 //!
 //! The inner blocks are assembly (`asm`) where the processor has the instructions, and plain Rust with the same results elsewhere (`plain`).
 
+pub(crate) mod channels;
 pub(crate) mod conv;
 pub(crate) mod dense;
 pub(crate) mod depthwise;
@@ -20,7 +21,8 @@ mod window;
 /// What generated code calls.
 pub(crate) mod kernels {
     pub use super::{
-        conv::*, dense::*, depthwise::*, elementwise::*, movement::*, pool::*, recurrent::*, wide::*,
+        channels::*, conv::*, dense::*, depthwise::*, elementwise::*, movement::*, pool::*, recurrent::*,
+        wide::*,
     };
 }
 

@@ -109,14 +109,19 @@ fn absorb<T: Copy, A: Copy>(
             sums.chunks_exact(pitch).zip(y.chunks_exact(pitch)).take(p.out_w).enumerate()
         {
             let (left, right) = inside(column.wrapping_mul(p.stride_w), p.pad_left, p.k_w, p.in_w);
-            for (c, (sum, out)) in sums.iter().zip(out).enumerate() {
-                let (from, to) = (left.wrapping_mul(pitch).wrapping_add(c), right.wrapping_mul(pitch));
-                let taps = image.get(from..to).unwrap_or(&[]);
-                let acc = if row == 0 { start } else { sum.get() };
-                let acc = taps.iter().step_by(pitch).fold(acc, |acc, x| fold(acc, x.get()));
-                sum.set(acc);
-                if row.wrapping_add(1) == p.in_h {
-                    out.set(finish(acc, p.in_h.wrapping_mul(right - left) as u32, range));
+            if row == 0 {
+                sums.iter().for_each(|sum| sum.set(start));
+            }
+            let taps = image.get(left.wrapping_mul(pitch)..right.wrapping_mul(pitch)).unwrap_or(&[]);
+            for tap in taps.chunks_exact(pitch) {
+                for (sum, x) in sums.iter().zip(tap) {
+                    sum.set(fold(sum.get(), x.get()));
+                }
+            }
+            if row.wrapping_add(1) == p.in_h {
+                let taps = p.in_h.wrapping_mul(right - left) as u32;
+                for (sum, out) in sums.iter().zip(out) {
+                    out.set(finish(sum.get(), taps, range));
                 }
             }
         }

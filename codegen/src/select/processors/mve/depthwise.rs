@@ -3,10 +3,11 @@
 use super::end::Fitted;
 use super::pack::{self, LANES};
 use crate::select::conv::Images;
-use crate::select::kernel::Asked;
+use crate::select::kernel::{self, Asked};
 use crate::select::shape::Shape as Sizes;
 use crate::select::*;
 use crate::Optimize;
+use kiln_kernel_table::Core;
 
 /// How the image is gone through.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +49,7 @@ impl Way {
             pixels: shape.out_w,
         });
         // An image that is not computed row by row needs more memory.
-        let whole = asked.whole && asked.options.optimize == Optimize::Speed && shape.images == 1;
+        let whole = asked.whole && asked.options.optimize != Optimize::Memory && shape.images == 1;
         let by_columns = (whole && (shape.dilation_h == 1 || shape.k_h == 1)).then_some(Way {
             columns: true,
             lines: shape.k_w,
@@ -57,11 +58,14 @@ impl Way {
             pixels: shape.out_h,
         });
         let ways = by_rows.into_iter().chain(by_columns).filter(Way::has_kernel);
-        ways.min_by_key(|way| {
-            let lines = if way.columns { shape.out_w } else { shape.out_h };
-            // Tiles of eight pixels, lines that are copied, and what a line costs besides: measured on an image of 25 × 5 pixels.
-            lines * (way.results() * (20 + 3 * way.copied(shape)) / 8 + 40)
-        })
+        ways.min_by_key(|way| way.cycles(shape))
+    }
+
+    /// Predicted cycles. Tiles of eight pixels, lines that are copied, and what a line costs besides: measured on an image of 25 × 5 pixels.
+    pub(super) fn cycles(&self, shape: &Sizes) -> u64 {
+        let lines = if self.columns { shape.out_w } else { shape.out_h } * shape.images;
+        let line = self.results() * (20 + 3 * self.copied(shape)) / 8 + 34;
+        2 * lines as u64 * line as u64 * shape.out_c as u64 + 2000
     }
 
     /// Lines that are copied for each line of the result. The kernel that goes by columns keeps those that neighbours share, where all taps are in one vector.
@@ -127,7 +131,45 @@ impl Way {
     }
 }
 
+/// Taps for which the kernel of sixteen channels has room.
+const MOST_TAPS: usize = 64;
+
+/// Predicted cycles of the kernel of sixteen channels, and a third more: it executes more instructions than the others in as many cycles. It looks for the taps of a row once, and for those of each pixel that reads padding.
+pub(super) fn cycles_by_channels(shape: &Sizes, core: Core) -> u64 {
+    let taps = shape.k_h * shape.k_w;
+    let results = shape.images * shape.out_h * shape.out_w * shape.in_c.next_multiple_of(LANES);
+    let above = shape.pad_top.div_ceil(shape.stride_h.max(1)).min(shape.out_h);
+    let before = shape.pad_left.div_ceil(shape.stride_w.max(1)).min(shape.out_w);
+    // As many rows and columns of pixels on the other side.
+    let (h, w) = (shape.out_h.saturating_sub(2 * above), shape.out_w.saturating_sub(2 * before));
+    let looks = shape.images * (shape.out_h * shape.out_w - h * w + h);
+    let kernel = kernel::cycles(KernelId::Depthwise2dI8MveChannels, core, results * taps, results);
+    kernel.map_or(u64::MAX, |cycles| 4 * (cycles + (looks * (20 * taps + 60)) as u64) / 3)
+}
+
+/// Whether a convolution can be computed sixteen channels at a time.
+pub(super) fn by_channels(shape: &Sizes) -> bool {
+    let depthwise = shape.groups == shape.in_c && shape.out_c == shape.in_c;
+    depthwise && shape.in_c >= LANES && (1..=MOST_TAPS).contains(&(shape.k_h * shape.k_w))
+}
+
 impl<'a> Selector<'a> {
+    /// A depthwise convolution, sixteen channels at a time.
+    pub(super) fn channels_mve(&mut self, node: &'a Node, shape: &Sizes, fitted: &Fitted) -> Selected {
+        let (x, y) = (node.operands[0], node.result);
+        let words = pack::sixteens(fitted, shape.k_h * shape.k_w);
+        let weights = self.constant_arg("WEIGHTS", Data::from_i32(&words), Element::I32);
+        let [_, exact, clamped] = fitted.generics();
+        let (pad, work) = (Arg::Int(self.ty(x).zero_point().into()), self.workspace()?);
+        let x = self.image_rows(x, shape.images, shape.in_h)?;
+        let y = self.image_rows(y, shape.images, shape.out_h)?;
+        let images = Images { x, y, count: shape.images, out_h: shape.out_h };
+        let conv = Arg::Struct(self.conv_params(shape));
+        let kernel = KernelId::Depthwise2dI8MveChannels;
+        self.call_on(images, kernel, &[exact, clamped], &[conv], &[weights, pad, work], &[]);
+        Ok(())
+    }
+
     /// A depthwise convolution.
     pub(super) fn depthwise_mve(
         &mut self,

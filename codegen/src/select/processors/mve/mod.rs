@@ -30,6 +30,8 @@ enum Kernel {
     Tiled(Sizes, Option<usize>, Fitted),
     /// Depthwise convolution, row by row or column by column.
     Depthwise(Sizes, Way, Fitted),
+    /// Depthwise convolution, sixteen channels of a pixel at a time.
+    Channels(Sizes, Fitted),
     /// Matrix product of single rows.
     Dense(Fitted),
     /// The same with results of 16 bits.
@@ -46,36 +48,45 @@ impl Processor for Mve {
             Op::Conv2d { .. } | Op::Dense { .. }
                 if asked.packing.is_none() && asked.node.op.layout() == Layout::default() =>
             {
-                layer(asked)
+                layers(asked)
             }
-            Op::Add { .. } | Op::Sub { .. } => sums::fit(asked, Products::Low).map(Kernel::Add),
-            Op::AvgPool2d { .. } | Op::Mean { .. } => means::fit(asked).map(Kernel::Means),
-            _ => None,
+            Op::Add { .. } | Op::Sub { .. } => {
+                sums::fit(asked, Products::Low).map(Kernel::Add).into_iter().collect()
+            }
+            Op::AvgPool2d { .. } | Op::Mean { .. } => {
+                means::fit(asked).map(Kernel::Means).into_iter().collect()
+            }
+            _ => Vec::new(),
         };
-        found.map(|kernel| choice(kernel, asked, core)).into_iter().collect()
+        found.into_iter().map(|kernel| choice(kernel, asked, core)).collect()
     }
 }
 
-/// The kernel of a convolution or a matrix product.
-fn layer(asked: &Asked<'_>) -> Option<Kernel> {
+/// The kernels of a convolution or a matrix product.
+fn layers(asked: &Asked<'_>) -> Vec<Kernel> {
+    let one = |kernel: Option<Kernel>| kernel.into_iter().collect::<Vec<_>>();
     match (&asked.node.op, asked.graph.ty(asked.node.result).dtype) {
         (_, DType::I8) => {}
-        (Op::Dense { .. }, DType::I16) => return Fitted::wide(asked).map(Kernel::DenseWide),
-        _ => return None,
+        (Op::Dense { .. }, DType::I16) => return one(Fitted::wide(asked).map(Kernel::DenseWide)),
+        _ => return Vec::new(),
     }
     match (&asked.node.op, Sizes::of(asked.graph, asked.node)) {
-        (Op::Dense { .. }, _) => Fitted::of(asked).map(Kernel::Dense),
+        (Op::Dense { .. }, _) => one(Fitted::of(asked).map(Kernel::Dense)),
         (Op::Conv2d { groups: 1, .. }, Some(shape)) => {
             let shape = if asked.whole { shape.as_row() } else { shape }.as_column();
             let dilated = shape.dilation_w > 1 && shape.k_w > 1;
             let pixels = (!is_direct(&shape)).then(|| window_pixels(&shape, asked.options.optimize));
-            Fitted::of(asked).filter(|_| !dilated).map(|fitted| Kernel::Tiled(shape, pixels, fitted))
+            one(Fitted::of(asked).filter(|_| !dilated).map(|fitted| Kernel::Tiled(shape, pixels, fitted)))
         }
         (Op::Conv2d { .. }, Some(shape)) => {
-            let way = Way::of(&shape, asked)?;
-            Fitted::of(asked).map(|fitted| Kernel::Depthwise(shape, way, fitted))
+            let Some(fitted) = Fitted::of(asked) else { return Vec::new() };
+            let way = Way::of(&shape, asked).map(|way| Kernel::Depthwise(shape, way, fitted.clone()));
+            let row = if asked.whole { shape.as_row() } else { shape };
+            let fits = depthwise::by_channels(&row);
+            let channels = fits.then_some(Kernel::Channels(row, fitted));
+            way.into_iter().chain(channels).collect()
         }
-        _ => None,
+        _ => Vec::new(),
     }
 }
 
@@ -117,6 +128,9 @@ fn choice(kernel: Kernel, asked: &Asked<'_>, core: Core) -> Choice {
         Kernel::Depthwise(shape, way, fitted) => {
             (way.workspace(shape), shape.images, way.columns, Some(fitted))
         }
+        Kernel::Channels(shape, fitted) => {
+            (shape.in_c.next_multiple_of(4), shape.images, false, Some(fitted))
+        }
         Kernel::Dense(fitted) | Kernel::DenseWide(fitted) => (0, 1, false, Some(fitted)),
         Kernel::Add(_) | Kernel::Means(_) => (0, 1, false, None),
     };
@@ -132,7 +146,8 @@ impl Kernel {
         let macs = kiln_ir::macs(asked.graph, asked.node) as usize;
         let (id, at_once) = match self {
             Kernel::Tiled(..) => (KernelId::Conv2dI8Mve, 4),
-            Kernel::Depthwise(..) => (KernelId::Depthwise2dI8Mve, 1),
+            Kernel::Depthwise(shape, way, _) => return way.cycles(shape),
+            Kernel::Channels(shape, _) => return depthwise::cycles_by_channels(shape, core),
             Kernel::Dense(_) => (KernelId::DenseI8Mve, 8),
             Kernel::DenseWide(_) => (KernelId::DenseI8I16Mve, 8),
             Kernel::Add(_) => (KernelId::AddI8Mve, 1),
@@ -148,6 +163,7 @@ impl kernel::Kernel for Kernel {
         match self {
             Kernel::Tiled(shape, pixels, fitted) => selector.tiled_mve(node, shape, pixels.is_some(), fitted),
             Kernel::Depthwise(shape, way, fitted) => selector.depthwise_mve(node, shape, way, fitted),
+            Kernel::Channels(shape, fitted) => selector.channels_mve(node, shape, fitted),
             Kernel::Dense(fitted) => selector.dense_mve(node, fitted, false),
             Kernel::DenseWide(fitted) => selector.dense_mve(node, fitted, true),
             Kernel::Add(by) => selector.sum(node, KernelId::AddI8Mve, by, true),

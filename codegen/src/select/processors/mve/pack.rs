@@ -101,6 +101,30 @@ pub(super) fn channels(fitted: &Fitted, order: &[usize], before: usize) -> Vec<i
     words
 }
 
+/// Packs the filters of a depthwise convolution of so many taps, and what requantises them, sixteen channels at a time. The last sixteen may begin before the others end.
+pub(super) fn sixteens(fitted: &Fitted, taps: usize) -> Vec<i32> {
+    let channels = fitted.layer.bias.len();
+    let (lo, hi) = fitted.layer.clamp;
+    let mut words = vec![fitted.form().map_or(0, |form| form.shift as i32), lo, hi, 0];
+    for first in (0..channels).step_by(LANES).map(|first| first.min(channels.saturating_sub(LANES))) {
+        // Even and odd ones of eight channels.
+        let four = |four: usize| (0..4).map(move |lane| first + four / 2 * 8 + 2 * lane + four % 2);
+        let ends: Vec<Vec<Vec<i32>>> = (0..4).map(|at| four(at).map(|c| fitted.words(c)).collect()).collect();
+        let word = |words: &[i32], what: usize| words.get(what).copied().unwrap_or(0);
+        words.extend(ends.iter().flatten().map(|end| word(end, 0)));
+        let tap = |tap: usize| {
+            (first..first + LANES).map(move |c| fitted.layer.filter(c).get(tap).map_or(0, |&w| w as u8))
+        };
+        let bytes: Vec<u8> = (0..taps).flat_map(tap).collect();
+        words.extend(words_of(&bytes));
+        let whats = if fitted.form().is_some() { 1..3 } else { 1..4 };
+        for four in &ends {
+            words.extend(whats.clone().flat_map(|what| four.iter().map(move |end| word(end, what))));
+        }
+    }
+    words
+}
+
 /// Bytes, of which there are whole words, as words.
 fn words_of(bytes: &[u8]) -> impl Iterator<Item = i32> + '_ {
     bytes.chunks_exact(4).filter_map(|word| Some(i32::from_le_bytes(word.try_into().ok()?)))

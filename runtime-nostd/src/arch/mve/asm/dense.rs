@@ -2,7 +2,7 @@
 //!
 //! A vector of taps takes seventeen instructions for 128 products: a load of the pixel, eight of filters, eight multiplications.
 
-use super::{last_shift, multiplied, narrowed, turns};
+use super::{last_shift, multiplied, narrowed, one, turns};
 use crate::arch::extent::product;
 use crate::arch::mve::affine::{End, Stored};
 use crate::arch::mve::dense::{eight_words, Eights};
@@ -160,8 +160,9 @@ unsafe fn block<
             "vldrw.32 q3, [r5], #16",
             "vldrw.32 q4, [r5], #16",
             "vldrw.32 q5, [r5], #16",
-            multiplied!("q0", "q2", "q4", "q2"),
-            multiplied!("q1", "q3", "q5", "q3"),
+            one!("r0"),
+            multiplied!("q0", "q2", "q4", "r0"),
+            multiplied!("q1", "q3", "q5", "r0"),
             ".if {exact}",
             ".if {left}",
             "add r5, r5, #32",

@@ -1,166 +1,10 @@
 //! Depthwise convolutions of channels one after the other in assembly.
 
-use super::{last_shift, multiplied, narrowed};
+use super::{last_shift, multiplied, narrowed, one};
 use crate::arch::mve::affine::End;
 use crate::arch::mve::depthwise::{Group, Space, Tile};
 use crate::arch::mve::LANES;
-use core::cell::Cell;
 use core::marker::PhantomData;
-
-/// Copies so many channels of columns that are `step` elements from each other to the windows of the channels: each `window` elements from the next, with columns `lines` from each other.
-///
-/// # Safety
-///
-/// `x` has the channels of all columns, and the window of each channel a place for each column. There is at least one column, and one to sixteen channels; eight windows are shorter than 2¹⁶.
-pub(crate) unsafe fn spread(
-    x: &[Cell<i8>],
-    step: usize,
-    columns: usize,
-    channels: usize,
-    windows: &[Cell<i8>],
-    lines: usize,
-    window: usize,
-) {
-    let (x, to) = (x.as_ptr(), windows.as_ptr());
-    // SAFETY: as the caller promises. Every register is declared.
-    unsafe {
-        if channels == 16 {
-            core::arch::asm!(
-                "vidup.u16 q2, r2, #1",
-                "vmul.i16 q2, q2, {window}",
-                "2:",
-                "vldrb.u16 q0, [r0]",
-                "vldrb.u16 q1, [r0, #8]",
-                "add r0, r0, {step}",
-                "vstrb.16 q0, [{to}, q2]",
-                "vstrb.16 q1, [{second}, q2]",
-                "vadd.i16 q2, q2, {lines}",
-                "le lr, 2b",
-                window = in(reg) window, step = in(reg) step, lines = in(reg) lines,
-                to = in(reg) to, second = in(reg) to.wrapping_add(8 * window),
-                inout("r0") x => _, inout("r2") 0 => _, inout("lr") columns => _,
-                out("d0") _, out("d1") _, out("d2") _, out("d3") _, out("d4") _, out("d5") _,
-            );
-            return;
-        }
-        spread_few(x, step, columns, channels, to, lines, window);
-    }
-}
-
-/// As [`spread`], for fewer channels than a vector has.
-///
-/// # Safety
-///
-/// As there.
-#[inline(never)]
-unsafe fn spread_few(
-    x: *const Cell<i8>,
-    step: usize,
-    columns: usize,
-    channels: usize,
-    to: *const Cell<i8>,
-    lines: usize,
-    window: usize,
-) {
-    // SAFETY: as the caller promises. Every register is declared.
-    unsafe {
-        for first in (0..channels).step_by(8) {
-            core::arch::asm!(
-                "vidup.u16 q2, r2, #1",
-                "vmul.i16 q2, q2, {window}",
-                "vctp.16 {channels}",
-                "2:",
-                "vpstt",
-                "vldrbt.u16 q0, [r0]",
-                "vstrbt.16 q0, [{to}, q2]",
-                "add r0, r0, {step}",
-                "add {to}, {to}, {lines}",
-                "le lr, 2b",
-                channels = in(reg) channels - first,
-                window = in(reg) window, step = in(reg) step, lines = in(reg) lines,
-                to = inout(reg) to.wrapping_add(first * window) => _,
-                inout("r0") x.wrapping_add(first) => _, inout("r2") 0 => _, inout("lr") columns => _,
-                out("d0") _, out("d1") _, out("d4") _, out("d5") _,
-            );
-        }
-    }
-}
-
-/// Copies results, of which each channel has `row`, to pixels that are `step` elements from each other.
-///
-/// # Safety
-///
-/// Each channel has `row` results, `pixels` at least, and each pixel of `y` an element for each channel. There is at least one pixel, and one to sixteen channels; eight rows are shorter than 2¹⁶.
-pub(crate) unsafe fn collect(
-    results: &[Cell<i8>],
-    row: usize,
-    pixels: usize,
-    channels: usize,
-    y: &[Cell<i8>],
-    step: usize,
-) {
-    let (from, y) = (results.as_ptr(), y.as_ptr());
-    // SAFETY: as the caller promises. Every register is declared.
-    unsafe {
-        if channels == 16 {
-            core::arch::asm!(
-                "vidup.u16 q2, r2, #1",
-                "vmul.i16 q2, q2, {row}",
-                "2:",
-                "vldrb.u16 q0, [{from}, q2]",
-                "vldrb.u16 q1, [{second}, q2]",
-                "vadd.i16 q2, q2, {one}",
-                "vstrb.16 q0, [r0]",
-                "vstrb.16 q1, [r0, #8]",
-                "add r0, r0, {step}",
-                "le lr, 2b",
-                row = in(reg) row, step = in(reg) step,
-                from = in(reg) from, second = in(reg) from.wrapping_add(8 * row), one = in(reg) 1,
-                inout("r0") y => _, inout("r2") 0 => _, inout("lr") pixels => _,
-                out("d0") _, out("d1") _, out("d2") _, out("d3") _, out("d4") _, out("d5") _,
-            );
-            return;
-        }
-        collect_few(from, row, pixels, channels, y, step);
-    }
-}
-
-/// As [`collect`], for fewer channels than a vector has.
-///
-/// # Safety
-///
-/// As there.
-#[inline(never)]
-unsafe fn collect_few(
-    from: *const Cell<i8>,
-    row: usize,
-    pixels: usize,
-    channels: usize,
-    y: *const Cell<i8>,
-    step: usize,
-) {
-    // SAFETY: as the caller promises. Every register is declared.
-    unsafe {
-        for first in (0..channels).step_by(8) {
-            core::arch::asm!(
-                "vidup.u16 q2, r2, #1",
-                "vmul.i16 q2, q2, {row}",
-                "vctp.16 {channels}",
-                "2:",
-                "vpstt",
-                "vldrbt.u16 q0, [{from}, q2]",
-                "vstrbt.16 q0, [r0]",
-                "add {from}, {from}, #1",
-                "add r0, r0, {step}",
-                "le lr, 2b",
-                row = in(reg) row, step = in(reg) step, channels = in(reg) channels - first,
-                from = inout(reg) from.wrapping_add(first * row) => _,
-                inout("r0") y.wrapping_add(first) => _, inout("r2") 0 => _, inout("lr") pixels => _,
-                out("d0") _, out("d1") _, out("d4") _, out("d5") _,
-            );
-        }
-    }
-}
 
 /// What the block reads of channels, in its order: addresses, bytes and counts.
 #[repr(C)]
@@ -168,10 +12,10 @@ pub(crate) struct Prepared<'a> {
     /// From the end of the last tile of a channel to the window of the next.
     x_next: usize,
     w_end: usize,
-    /// Whole tiles of a channel.
-    tiles: usize,
-    /// 1 if half a tile follows, otherwise 0.
-    half: usize,
+    /// Halves of tiles of a channel.
+    halves: usize,
+    /// Keeps the stack aligned.
+    _unused: usize,
     x: usize,
     y: usize,
     w: usize,
@@ -179,18 +23,18 @@ pub(crate) struct Prepared<'a> {
 }
 
 impl<'a> Prepared<'a> {
-    /// Of so many channels with so many words each.
+    /// Of channels with these words.
     #[inline(always)]
-    pub(crate) fn of(space: &Space<'_>, w: &'a [i32], channels: usize, words: usize) -> Self {
-        let (tiles, half, w) = (space.row / 8, space.row / 4 % 2, w.as_ptr() as usize);
+    pub(crate) fn of(space: &Space<'_>, w: &'a [i32]) -> Self {
+        let tiles = space.row / 8;
         Prepared {
             x_next: space.window.wrapping_sub(8 * tiles * space.tile.step),
-            w_end: w.wrapping_add(4 * channels * words),
-            tiles,
-            half,
+            w_end: w.as_ptr_range().end as usize,
+            halves: space.row / 4,
+            _unused: 0,
             x: space.windows.as_ptr() as usize,
             y: space.results.as_ptr() as usize,
-            w,
+            w: w.as_ptr() as usize,
             of: PhantomData,
         }
     }
@@ -258,7 +102,7 @@ macro_rules! alone {
 /// The assembly.
 ///
 /// r0, r2, r4, r6, r8, r10, r12, lr are the sums of eight pixels; r9 points to the window of a channel, r5 to its weights, r1 to its results; r3 and r11 are its first value and its constant, q3 is its multiplier, q4 to q7
-/// are its taps, for up to three pixels whose taps begin one step after the other; q7 may be the places of taps that are turned; r7 counts tiles.
+/// are its taps, for up to three pixels whose taps begin one step after the other; q7 may be the places of taps that are turned, or the shift; r7 counts halves of tiles.
 ///
 /// # Safety
 ///
@@ -290,6 +134,10 @@ unsafe fn block<
             // Each channel.
             "2:",
             "ldrd r3, r11, [r5], #8",
+            ".if {shifts}",
+            "ldr r2, [r5, #4]",
+            "vdup.32 q7, r2",
+            ".endif",
             "ldr r0, [r5], #(4 * ({words} - 2))",
             "vdup.32 q3, r0",
             ".if {vectors} > 1",
@@ -312,47 +160,48 @@ unsafe fn block<
             "vldrb.u8 q6, [r0, q7]",
             ".endif",
             ".else",
+            // The last of them moves on.
+            ".if {together} == 3",
             "vldrb.8 q4, [r5, #{before}]",
-            ".if {together} > 1",
             "vldrb.8 q5, [r5, #({before} - {step})]",
-            ".endif",
-            ".if {together} > 2",
-            "vldrb.8 q6, [r5, #({before} - 2 * {step})]",
-            ".endif",
-            ".endif",
-            "add r5, r5, #{bytes}",
-            "ldr r7, [sp, #8]",
-            // Short branches do not reach behind all forms.
-            ".if {exact} || {vectors} > 1",
-            "cmp r7, #0",
-            "beq 4f",
+            "vldrb.8 q6, [r5], #{bytes}",
+            ".elseif {together} == 2",
+            "vldrb.8 q4, [r5, #{before}]",
+            "vldrb.8 q5, [r5], #{bytes}",
             ".else",
-            "cbz r7, 4f",
+            "vldrb.8 q4, [r5], #{bytes}",
             ".endif",
+            ".endif",
+            ".if {vectors} > 1 || {turns}",
+            "add r5, r5, #{bytes}",
+            ".endif",
+            "ldr r7, [sp, #8]",
+            "subs r7, r7, #2",
+            "blt 4f",
             // Each tile: sums.
             "3:",
             ".if {together} == 3",
-            "vldrb.8 q0, [r9]",
+            "vldrb.8 q0, [r9], #(3 * {step})",
             "vmladav.s8 r0, q0, q4",
-            "vldrb.8 q1, [r9, #(3 * {step})]",
+            "vldrb.8 q1, [r9], #(3 * {step})",
             "vmladav.s8 r2, q0, q5",
             "vmladav.s8 r4, q0, q6",
-            "vldrb.8 q2, [r9, #(6 * {step})]",
+            "vldrb.8 q2, [r9], #(2 * {step})",
             "vmladav.s8 r6, q1, q4",
             "vmladav.s8 r8, q1, q5",
             "vmladav.s8 r10, q1, q6",
             "vmladav.s8 r12, q2, q4",
             "vmladav.s8 lr, q2, q5",
             ".elseif {together} == 2",
-            "vldrb.8 q0, [r9]",
+            "vldrb.8 q0, [r9], #(2 * {step})",
             "vmladav.s8 r0, q0, q4",
-            "vldrb.8 q1, [r9, #(2 * {step})]",
+            "vldrb.8 q1, [r9], #(2 * {step})",
             "vmladav.s8 r2, q0, q5",
             "vmladav.s8 r4, q1, q4",
-            "vldrb.8 q2, [r9, #(4 * {step})]",
+            "vldrb.8 q2, [r9], #(2 * {step})",
             "vmladav.s8 r6, q1, q5",
             "vmladav.s8 r8, q2, q4",
-            "vldrb.8 q0, [r9, #(6 * {step})]",
+            "vldrb.8 q0, [r9], #(2 * {step})",
             "vmladav.s8 r10, q2, q5",
             "vmladav.s8 r12, q0, q4",
             "vmladav.s8 lr, q0, q5",
@@ -365,8 +214,8 @@ unsafe fn block<
             alone!("r10", "5"),
             alone!("r12", "6"),
             alone!("lr", "7"),
-            ".endif",
             "add r9, r9, #(8 * {step})",
+            ".endif",
             // Results: even pixels, then odd ones.
             "vmov q0[2], q0[0], r0, r8",
             "vmov q0[3], q0[1], r4, r12",
@@ -374,12 +223,18 @@ unsafe fn block<
             "vmov q1[3], q1[1], r6, lr",
             "vadd.i32 q0, q0, r3",
             "vadd.i32 q1, q1, r3",
-            multiplied!("q0", "q3", "r11", "q2"),
-            multiplied!("q1", "q3", "r11", "q2"),
+            one!("r0"),
+            multiplied!("q0", "q3", "r11", "r0"),
+            multiplied!("q1", "q3", "r11", "r0"),
             ".if {exact}",
+            ".if {shifts}",
+            "vshl.s32 q0, q0, q7",
+            "vshl.s32 q1, q1, q7",
+            ".else",
             "ldr r0, [r5, #-({bytes} + 4 * ({words} - 3))]",
             "vshl.s32 q0, r0",
             "vshl.s32 q1, r0",
+            ".endif",
             ".if {clamped}",
             "ldr r0, [r5, #-({bytes} + 4 * ({words} - 4))]",
             "vdup.32 q2, r0",
@@ -395,17 +250,12 @@ unsafe fn block<
             narrowed!("t", "q0", "q1"),
             "vqmovnb.s16 q0, q0",
             "vstrb.16 q0, [r1], #8",
-            "subs r7, r7, #1",
-            "bne 3b",
+            "subs r7, r7, #2",
+            "bge 3b",
             // Half a tile.
             "4:",
-            "ldr r0, [sp, #12]",
-            ".if {exact} || {vectors} > 1",
-            "cmp r0, #0",
-            "beq 5f",
-            ".else",
-            "cbz r0, 5f",
-            ".endif",
+            "adds r7, r7, #1",
+            "bne 5f",
             ".if {together} > 1",
             "vldrb.8 q0, [r9]",
             "vmladav.s8 r0, q0, q4",
@@ -427,10 +277,15 @@ unsafe fn block<
             "vmov q0[2], q0[0], r0, r4",
             "vmov q0[3], q0[1], r2, r6",
             "vadd.i32 q0, q0, r3",
-            multiplied!("q0", "q3", "r11", "q2"),
+            one!("r0"),
+            multiplied!("q0", "q3", "r11", "r0"),
             ".if {exact}",
+            ".if {shifts}",
+            "vshl.s32 q0, q0, q7",
+            ".else",
             "ldr r0, [r5, #-({bytes} + 4 * ({words} - 3))]",
             "vshl.s32 q0, r0",
+            ".endif",
             ".if {clamped}",
             "ldr r0, [r5, #-({bytes} + 4 * ({words} - 4))]",
             "vdup.32 q2, r0",
@@ -458,6 +313,8 @@ unsafe fn block<
             together = const Tile::of(LINES, ALONG, STRIDE).together,
             words = const End::of(SHIFT, EXACT, CLAMPED).words(),
             exact = const EXACT as usize,
+            // Where its register is free.
+            shifts = const (EXACT && !TURNS && Tile::of(LINES, ALONG, STRIDE).vectors < 4) as usize,
             left = const 0,
             turns = const TURNS as usize,
             clamped = const CLAMPED as usize,

@@ -5,26 +5,39 @@
 //! Functions that set the predicate (`VCTP`) are never inlined: assembly cannot declare that register, and no caller expects it to be kept.
 #![allow(unsafe_code)]
 
+pub(crate) mod channels;
 pub(crate) mod conv;
 pub(crate) mod dense;
 pub(crate) mod depthwise;
 pub(crate) mod elementwise;
+pub(crate) mod lines;
 pub(crate) mod movement;
 pub(crate) mod pool;
 pub(crate) mod recurrent;
+pub(crate) mod single;
 pub(crate) mod wide;
 pub(crate) mod window;
 
-/// Assembly: multiplies the vector `$sums`, to which first values have been added, by `$multipliers`, and adds `$constants`. `$free` is overwritten.
+/// Assembly: 1 in `$register`, where [`multiplied`] needs it.
+#[rustfmt::skip]
+macro_rules! one {
+    ($register:literal) => {
+        concat!(".if {exact} && {left} == 0\n", "movs ", $register, ", #1\n", ".endif\n")
+    };
+}
+use one;
+
+/// Assembly: multiplies the vector `$sums`, to which first values have been added, by `$multipliers`, and adds `$constants`. `$one` is a register that [`one`] has set.
+///
+/// What is negative becomes less by one: the upper half of its product with two.
 #[rustfmt::skip]
 macro_rules! multiplied {
-    ($sums:literal, $multipliers:literal, $constants:literal, $free:literal) => {
+    ($sums:literal, $multipliers:literal, $constants:literal, $one:literal) => {
         concat!(
             ".if {exact}\n",
             "vqrdmulh.s32 ", $sums, ", ", $sums, ", ", $multipliers, "\n",
             ".if {left} == 0\n",
-            "vshr.s32 ", $free, ", ", $sums, ", #31\n",
-            "vadd.i32 ", $sums, ", ", $sums, ", ", $free, "\n",
+            "vqdmlah.s32 ", $sums, ", ", $sums, ", ", $one, "\n",
             ".endif\n",
             ".else\n",
             "vrmulh.s32 ", $sums, ", ", $sums, ", ", $multipliers, "\n",

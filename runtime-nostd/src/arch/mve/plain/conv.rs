@@ -17,20 +17,23 @@ pub(crate) fn pairs_of_any<const SHIFT: u32, const EXACT: bool, const CLAMPED: b
     t: Tiles<'_>,
     taps: usize,
 ) {
-    let end = End::of(SHIFT, EXACT, CLAMPED);
+    quads(t, taps, End::of(SHIFT, EXACT, CLAMPED), 2 * t.pairs);
+}
+
+/// All quads for so many pixels.
+pub(super) fn quads(t: Tiles<'_>, taps: usize, end: End, pixels: usize) {
     let quad = quad_words(taps, end);
     if !t.fit(taps, quad) {
         return;
     }
-    for pixel in 0..2 * t.pairs {
-        let at = |[second, next]: [usize; 2]| pixel / 2 * next + pixel % 2 * second;
-        let Some(x) = t.x.get(at(t.x_steps)..at(t.x_steps) + taps) else { return };
+    for pixel in 0..pixels {
+        let Some(x) = t.x.get(pixel * t.x_step..pixel * t.x_step + taps) else { return };
         for (q, w) in t.w.chunks_exact(quad).enumerate().take(t.quads) {
             let (w, words) = w.split_at(quad - VECTOR_WORDS * end.words());
             for f in 0..4 {
                 let word = |what: usize| words.get(VECTOR_WORDS * what + f).copied().unwrap_or(0);
                 let result = end.result(sum(w, x, 4, f), word);
-                if let Some(y) = t.y.get(at(t.y_steps) + 4 * q + f) {
+                if let Some(y) = t.y.get(pixel * t.y_step + 4 * q + f) {
                     y.set(result);
                 }
             }

@@ -1,12 +1,15 @@
 //! The inner blocks of kernels in plain Rust, with the results of the assembly.
 
+pub(crate) mod channels;
 pub(crate) mod conv;
 pub(crate) mod dense;
 pub(crate) mod depthwise;
 pub(crate) mod elementwise;
+pub(crate) mod lines;
 pub(crate) mod movement;
 pub(crate) mod pool;
 pub(crate) mod recurrent;
+pub(crate) mod single;
 pub(crate) mod wide;
 pub(crate) mod window;
 
