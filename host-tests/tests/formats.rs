@@ -1,4 +1,5 @@
-//! The same layers in the files of several frameworks (`models/torch`, `models/jax`, `models/keras`, `models/tensorflow`): outputs of the generated code, and what they cost on a Cortex-M4.
+//! The same layers in the files of several frameworks (`models/torch`, `models/jax`, `models/keras`, `models/tensorflow`,
+//! `models/executorch`): outputs of the generated code, and what they cost on a Cortex-M4.
 //!
 //! The table in `docs/benchmarks.md` has the costs; `KILN_BLESS=1` writes it. Without it, and without `KILN_SWEEP`, the first network alone is measured.
 
@@ -20,7 +21,7 @@ const NETWORKS: [(&str, &str); 4] = [
     ("stream", "causal convolutions with their histories in buffers"),
 ];
 
-const FILES: [(&str, &str, &str); 10] = [
+const FILES: [(&str, &str, &str); 11] = [
     ("torch", "pt2", "`torch.export`"),
     ("torch", "pt", "TorchScript"),
     ("torch", "onnx", "ONNX"),
@@ -31,6 +32,7 @@ const FILES: [(&str, &str, &str); 10] = [
     ("tensorflow", "saved_model", "SavedModel"),
     ("tensorflow", "pb", "GraphDef"),
     ("tensorflow", "tflite", "TFLite"),
+    ("executorch", "pte", "ExecuTorch"),
 ];
 
 /// Files of JAX in other forms, whose outputs are compared, too.
@@ -86,7 +88,7 @@ fn generated_code_computes_what_the_frameworks_compute() {
             checked += 1;
         }
     }
-    assert_eq!(checked, 4 + 4 + 3 + 3 * 5 + 3 * 2 + 3 * 3);
+    assert_eq!(checked, 4 + 4 + 3 + 3 * 5 + 3 * 2 + 3 * 3 + 3);
 }
 
 struct Cost {
