@@ -13,8 +13,16 @@ const MOST_BYTES: u64 = 1 << 29;
 /// How many times over the constants of a model may use what a file holds.
 const TIMES: u64 = 4;
 
-/// What helps where a file with data is not as the model says.
-const ONE_FILE: &str = "or export an ONNX model in one file (torch.onnx.export(…, external_data=False))";
+/// What else helps where a file with data is not as the model says: by the file's name, which has the format's form.
+fn otherwise(location: &str) -> &'static str {
+    if location.ends_with(".ptd") {
+        "or export the program with its weights in it (ExecutorchBackendConfig without external_constants)"
+    } else if location.starts_with("variables/") {
+        "or save the model again (model.export, or tf.saved_model.save)"
+    } else {
+        "or export an ONNX model in one file (torch.onnx.export(…, external_data=False))"
+    }
+}
 
 /// The files of a model that have been read.
 pub(super) struct DataFiles {
@@ -57,8 +65,9 @@ impl DataFiles {
         let length = external.length.unwrap_or(file.bytes.saturating_sub(external.offset));
         let end = external.offset.checked_add(length);
         let wrong = |what: String| {
+            let otherwise = otherwise(location);
             let help =
-                format!("the file is cut short, or of another model: copy or export both again, {ONE_FILE}");
+                format!("the file is cut short, or of another model: copy or export both again, {otherwise}");
             external.missing(what, help)
         };
         if end.is_none_or(|end| end > file.bytes) {
@@ -86,11 +95,12 @@ impl DataFiles {
     /// The file that a model names.
     fn find(&self, external: &External) -> Result<DataFile, Error> {
         let location = &external.location;
+        let otherwise = otherwise(location);
         let plain = |part| matches!(part, Component::Normal(_) | Component::CurDir);
         if !Path::new(location).components().all(plain) {
             let what = format!("its data is said to lie in {location:?}, outside of the model's folder");
             let help =
-                format!("put that file beside the model and export it with a relative path, {ONE_FILE}");
+                format!("put that file beside the model and export it with a relative path, {otherwise}");
             return Err(external.missing(what, help));
         }
         let path = self.folder.join(location);
@@ -103,7 +113,7 @@ impl DataFiles {
                     file.display()
                 );
                 let help =
-                    format!("copy that file into `{}` in place of the link, {ONE_FILE}", folder.display());
+                    format!("copy that file into `{}` in place of the link, {otherwise}", folder.display());
                 return Err(external.missing(what, help));
             }
         }
@@ -118,7 +128,7 @@ impl DataFiles {
                     "its data lies in the file {location:?}, which cannot be read in `{}`: {error}",
                     folder.display()
                 );
-                let help = format!("copy it there together with the model, {ONE_FILE}");
+                let help = format!("copy it there together with the model, {otherwise}");
                 Err(external.missing(what, help))
             }
         }
