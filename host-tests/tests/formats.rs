@@ -42,7 +42,8 @@ const BEGIN: &str = "<!-- formats: begin -->\n";
 const END: &str = "<!-- formats: end -->";
 
 /// Files that do not say the same layers, and why.
-const OTHERS: [(&str, &str, &str); 3] = [
+const OTHERS: [(&str, &str, &str); 4] = [
+    ("attention", "pte", "attention guards rows that are masked as a whole"),
     ("attention", "tflite", "infinite results become the largest number"),
     ("recurrent", "mlir", "one LSTM, without a GRU behind it"),
     ("recurrent", "mlirbc", "one LSTM, without a GRU behind it"),

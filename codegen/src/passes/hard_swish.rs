@@ -65,7 +65,8 @@ fn of_ramp(graph: &Graph, value: ValueId) -> Option<ValueId> {
     let (Op::Add { rescale: AddRescale::Real, clamp }, &[a, b]) = (&node.op, node.operands.as_slice()) else {
         return None;
     };
-    if !is_range(clamp) && !(is_clipped && *clamp == Clamp::NO_FLOAT) {
+    let is_ramp = is_range(clamp) || (is_clipped && *clamp == Clamp::NO_FLOAT);
+    if !is_ramp {
         return None;
     }
     match (number(graph, a), number(graph, b)) {

@@ -3,7 +3,7 @@
 //! [`run`] is the pass manager. The order, and why:
 //!
 //! 1. `fold` first, so that everything after it sees constants.
-//! 2. `simplify` removes what does nothing, and `narrow_operands` what is there twice; `reciprocals` has products in place of quotients; `subtract_means` has one form of
+//! 2. `simplify` removes what does nothing, and `narrow_operands` what is there twice; `constant_gathers` has slices; `reciprocals` has products in place of quotients; `subtract_means` has one form of
 //!    normalisation in place of several, and `hard_swish` one op. That brings the partners of fusions together.
 //! 3. `cse` and `dce` leave one copy of what is used, so that the fusions see true use counts.
 //! 4. `fuse_pad` and `fuse_activation` make fewer, larger ops, and `merge_depthwise` one of several.
@@ -32,6 +32,7 @@
 //! `permute_dense` and `recurrent`, which add in another order.
 
 pub mod constant_channels;
+pub mod constant_gathers;
 pub mod cse;
 pub mod dce;
 pub mod dead_channels;
@@ -95,6 +96,7 @@ pub const REPEATED: &[Pass] = passes![
     fold,
     simplify,
     narrow_operands,
+    constant_gathers,
     reciprocals,
     subtract_means,
     hard_swish,

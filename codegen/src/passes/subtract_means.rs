@@ -33,13 +33,11 @@ pub fn run(graph: &mut Graph) -> bool {
         order.push(id);
         let result = graph.node(id).result;
         for sum in sums.iter().filter(|sum| sum.mean == result) {
-            let key = (sum.x, sum.mean);
-            if !differences.contains_key(&key) {
+            differences.entry((sum.x, sum.mean)).or_insert_with(|| {
                 let op = Op::Sub { rescale: AddRescale::Real, clamp: sum.clamp };
                 let ty = graph.ty(sum.x).clone();
-                let value = node_before(graph, &mut order, id, op, &[sum.x, sum.mean], ty);
-                differences.insert(key, value);
-            }
+                node_before(graph, &mut order, id, op, &[sum.x, sum.mean], ty)
+            });
         }
     }
     graph.order = order;

@@ -2,7 +2,7 @@
 
 use super::trace::{floats, numbers, operand, root, roots, Run};
 use super::{Search, DEEPEST};
-use crate::ir::{AddRescale, Clamp, Data, Graph, Node, Op, Rescale, ValueId};
+use crate::ir::{AddRescale, Data, Graph, Node, Op, Rescale, ValueId};
 
 /// What a look at an op counts, in elements.
 const LEAST_WORK: usize = 64;
@@ -96,13 +96,13 @@ fn add(search: &mut Search<'_>, run: Run, depth: usize, all: &mut Affine) -> Opt
     }
     let node = graph.node(graph.producer(run.value)?);
     match &node.op {
-        Op::Add { rescale: AddRescale::Real, clamp } if *clamp == Clamp::NO_FLOAT => {
+        Op::Add { rescale: AddRescale::Real, clamp } if clamp.holds_finite() => {
             for k in 0..2 {
                 summand(search, node, k, run, depth, all)?;
             }
             Some(())
         }
-        Op::Sub { rescale: AddRescale::Real, clamp } if *clamp == Clamp::NO_FLOAT => {
+        Op::Sub { rescale: AddRescale::Real, clamp } if clamp.holds_finite() => {
             let minus = numbers(graph, node, 1, run, &mut search.work)?;
             plus(&mut all.bias, minus.into_iter().map(|x| -x))?;
             summand(search, node, 0, run, depth, all)
@@ -119,7 +119,7 @@ fn add(search: &mut Search<'_>, run: Run, depth: usize, all: &mut Affine) -> Opt
 fn has_clamp(op: &Op) -> bool {
     match op {
         Op::Dense { clamp, .. } | Op::Conv2d { clamp, .. } | Op::MatMul { clamp, .. } => {
-            *clamp != Clamp::NO_FLOAT
+            !clamp.holds_finite()
         }
         _ => false,
     }

@@ -81,7 +81,7 @@ impl Step {
             let run = Run { value: node.result, start: sequence * units, len: units };
             let (own, row) = match &node.op {
                 Op::Mul { .. } => (Kind::Lstm, lstm(search, node, run)?),
-                Op::Add { clamp, .. } if *clamp == Clamp::NO_FLOAT => gru(search, node, run)?,
+                Op::Add { clamp, .. } if clamp.holds_finite() => gru(search, node, run)?,
                 _ => rnn(search, node, run)?,
             };
             if *kind.get_or_insert(own) != own {
@@ -108,8 +108,8 @@ impl Step {
 /// Whether a node may be the result of a step.
 pub(super) fn may_be(graph: &Graph, node: &Node) -> bool {
     match &node.op {
-        Op::Mul { rescale: Rescale::Real, clamp } => *clamp == Clamp::NO_FLOAT,
-        Op::Add { rescale: AddRescale::Real, clamp } => *clamp == Clamp::NO_FLOAT || is_relu(clamp),
+        Op::Mul { rescale: Rescale::Real, clamp } => clamp.holds_finite(),
+        Op::Add { rescale: AddRescale::Real, clamp } => clamp.holds_finite() || is_relu(clamp),
         Op::Dense { clamp, .. } | Op::Clip { clamp } => is_relu(clamp),
         Op::Tanh {} => graph.ty(node.result).dtype == crate::ir::DType::F32,
         _ => false,
@@ -117,7 +117,18 @@ pub(super) fn may_be(graph: &Graph, node: &Node) -> bool {
 }
 
 fn is_relu(clamp: &Clamp) -> bool {
-    *clamp == Clamp::Float { lo: Real(0.0), hi: Real(f32::INFINITY) }
+    matches!(*clamp, Clamp::Float { lo, hi } if lo == Real(0.0) && hi.0 >= f32::MAX)
+}
+
+/// Whether an op is that one, as far as numbers are finite: TFLite's layers give no others.
+fn is(own: &Op, op: &Op) -> bool {
+    let mut own = own.clone();
+    if let Op::Add { clamp, .. } | Op::Sub { clamp, .. } | Op::Mul { clamp, .. } = &mut own {
+        if clamp.holds_finite() {
+            *clamp = Clamp::NO_FLOAT;
+        }
+    }
+    own == *op
 }
 
 /// The node that computes a run, through movements.
@@ -146,7 +157,7 @@ fn operands(search: &mut Search<'_>, node: &Node, run: Run) -> Option<[Option<Ru
 /// The operands of a plain sum or product, in both orders.
 fn pair(search: &mut Search<'_>, run: Run, op: &Op) -> Option<[[Option<Run>; 2]; 2]> {
     let (node, run) = made(search, run)?;
-    let [a, b] = Some(&node.op).filter(|own| *own == op).and_then(|_| operands(search, node, run))?;
+    let [a, b] = Some(&node.op).filter(|own| is(own, op)).and_then(|_| operands(search, node, run))?;
     Some([[a, b], [b, a]])
 }
 
@@ -280,7 +291,7 @@ fn update(search: &mut Search<'_>, run: Run) -> Option<(Run, bool)> {
 }
 
 fn is_difference(op: &Op) -> bool {
-    *op == Op::Sub { rescale: AddRescale::Real, clamp: Clamp::NO_FLOAT }
+    is(op, &Op::Sub { rescale: AddRescale::Real, clamp: Clamp::NO_FLOAT })
 }
 
 /// The operands of a plain difference.
