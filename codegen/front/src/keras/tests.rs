@@ -52,6 +52,18 @@ fn read(bytes: &[u8]) -> Result<Graph, Error> {
 }
 
 #[test]
+fn sparsemax_is_a_point_of_the_simplex() {
+    let graph = read(&archive(&DENSE.replace("\"relu\"", "\"sparsemax\""))).unwrap();
+    assert_eq!(kiln_ir::verify::verify(&graph), Ok(()));
+    let mut machine = Machine::new(&graph);
+    let mut run = |x: [f32; 2]| machine.run(&[Data::from_f32(&x)]).unwrap()[0].to_f32();
+    // 9.5, −8, −9 and 0.6, −19.8, 0.3.
+    assert_eq!(run([1.0, 2.0]), [1.0, 0.0, 0.0]);
+    let close = |(x, y): (&f32, &f32)| (x - y).abs() < 1e-6;
+    assert!(run([0.1, 0.0]).iter().zip(&[0.65, 0.0, 0.35]).all(close), "{:?}", run([0.1, 0.0]));
+}
+
+#[test]
 fn both_forms() {
     for bytes in [archive(DENSE), hdf5(DENSE)] {
         assert!(super::is_keras(&bytes));

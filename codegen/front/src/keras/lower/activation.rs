@@ -6,7 +6,7 @@ use super::{mask, Layers, Lowered, One, Refusal, Slot};
 use crate::keras::model::Layer;
 use crate::keras::value::Value;
 use crate::onnx::lower::Set;
-use kiln_ir::{Comparison, Reduction, Unary, ValueId};
+use kiln_ir::{Binary, Comparison, DType, Reduction, Unary, ValueId};
 
 pub(super) const LAYERS: Layers = &[
     ("Activation", One(layer)),
@@ -107,6 +107,7 @@ pub(super) fn by_name(cx: &mut Cx<'_, '_, '_>, name: &str, x: ValueId) -> Lowere
             let half = cx.times(moved, 0.5)?;
             cx.clipped(half, 0.0, 1.0)
         }
+        "sparsemax" => sparsemax(cx, x),
         other => {
             let what = format!("the activation {:?} cannot be compiled", super::short(other));
             Err(Refusal::unsupported(what, "use another activation, such as relu, tanh or sigmoid"))
@@ -161,6 +162,33 @@ fn sparse_plus(cx: &mut Cx<'_, '_, '_>, x: ValueId) -> Lowered<ValueId> {
     let one = cx.number(x, 1.0)?;
     let is_above = cx.compared(Comparison::GreaterEqual, x, one)?;
     cx.choice(is_above, x, between)
+}
+
+/// The nearest point of the simplex along the last axis: max(x − t, 0), where t makes the sum 1. Of the elements in order, the first k are above t: those for which
+/// 1 + k · x is more than the sum of the first k.
+fn sparsemax(cx: &mut Cx<'_, '_, '_>, x: ValueId) -> Lowered<ValueId> {
+    let dims = cx.dims(x);
+    let Some((&size, axis)) = dims.last().zip(dims.len().checked_sub(1)) else {
+        return Err(malformed!("its operand has no axis"));
+    };
+    let count = cx.int_constant("count", DType::I64, &[1], &[size as i64])?;
+    let order = [("axis", Set::Int(-1)), ("largest", Set::Int(1)), ("sorted", Set::Int(1))];
+    let [ordered, _] = cx.call_all::<2>("TopK", &[Some(x), Some(count)], &order)?;
+    let along = cx.int_constant("axis", DType::I64, &[], &[axis as i64])?;
+    let sums = cx.call("CumSum", &[Some(ordered), Some(along)], &[])?;
+    let ranks: Vec<f32> = (1..=size).map(|rank| rank as f32).collect();
+    let ranks = cx.float_constant("ranks", &[size], &ranks)?;
+    let scaled = cx.product(ordered, ranks)?;
+    let more = cx.plus(scaled, 1.0)?;
+    let is_above = cx.compared(Comparison::Greater, more, sums)?;
+    let is_above = cx.cast(is_above, DType::F32)?;
+    let above = cx.product(ordered, is_above)?;
+    let (sum, number) =
+        (cx.reduced(Reduction::Sum, above, &[axis])?, cx.reduced(Reduction::Sum, is_above, &[axis])?);
+    let excess = cx.plus(sum, -1.0)?;
+    let threshold = cx.binary(Binary::Div, excess, number)?;
+    let less = cx.difference(x, threshold)?;
+    cx.clipped(less, 0.0, f32::INFINITY)
 }
 
 /// Softmax over some axes together.
