@@ -1,8 +1,8 @@
 //! Recurrent layers that are written out: afterwards no steps of a plain LSTM follow each other that one `lstm` could compute.
 //!
-//! Frameworks write a layer out, and so do readers with loops. What a step computes is found again whatever it is made of: [`trace`] sees through ops that only move elements,
-//! [`affine`] says which products and constants a gate's sum has, [`cells`] knows the steps. [`chain`] puts steps with the same weights in a row, and [`build`] makes the op of them. What was stacked of
-//! their outputs is a part of the op's result ([`gather`]), which keeps no outputs that nobody reads ([`shrink`]).
+//! Frameworks write a layer out, and so do readers with loops. What a step computes is found again whatever it is made of: `trace` sees through ops that only move elements,
+//! `affine` says which products and constants a gate's sum has, `cells` knows the steps. `chain` puts steps with the same weights in a row, and `build` makes the op of them. What was stacked of
+//! their outputs is a part of the op's result (`gather`), which keeps no outputs that nobody reads (`shrink`).
 //!
 //! A step alone stays as it is: its operators are not larger than the op with what surrounds it.
 //! Sums are added in another order, which may change the last bits of floats.
