@@ -1,8 +1,7 @@
 //! Depthwise convolutions of sixteen channels at a time, for cores with Helium.
 
 use crate::conv::{describe, run_overlaid};
-use crate::mve::{End, Ends};
-use crate::reference::tap;
+use crate::mve::{expect, End, Ends};
 use crate::{cells, Check, Mismatch, Rng, Scratch};
 use core::cell::Cell;
 use kiln::kernels::{depthwise2d_i8_mve_channels as kernel, depthwise2d_mve_padding_words, Band, Conv, Rows};
@@ -56,15 +55,7 @@ fn channels(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
     let (x, pad) = (cells(x), rng.i8());
     let (row, offset) = (out_w * c, rng.size(0, 3));
     let y = scratch.bytes.twins(out_h * row, offset, rng.i8());
-    for (index, y) in y.expected().iter().enumerate() {
-        let (pixel, channel) = (index / c, index % c);
-        let taps = filters[channel * size..][..size].iter().enumerate();
-        let products = taps.map(|(at, w)| {
-            let at = tap(&p, [pixel / out_w, pixel % out_w], [at / k_w, at % k_w], channel);
-            i32::from(at.map_or(pad, |at| x[at].get())) * i32::from(*w)
-        });
-        y.set(ends.result(channel, products.sum()));
-    }
+    expect(&p, filters, x, pad, &ends, y.expected());
     let work = cells(scratch.words.take(depthwise2d_mve_padding_words(c)));
     let call = |x: Rows<'_, i8>, y: Rows<'_, i8>, band| kernel(&p, x, w, pad, work, y, band);
     let overlaid = rng.one_in(3);

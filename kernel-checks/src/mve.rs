@@ -408,6 +408,20 @@ const CHANNELS: &[Channels] = &[
     channels!(2 x 3 / 2, shift 4 Exact),
 ];
 
+/// The results of a depthwise convolution with filters \[c\]\[k_h\]\[k_w\].
+pub(crate) fn expect(p: &Conv, filters: &[i8], x: &[Cell<i8>], pad: i8, ends: &Ends<'_>, y: &[Cell<i8>]) {
+    let size = p.k_h * p.k_w;
+    for (index, y) in y.iter().enumerate() {
+        let (pixel, channel) = (index / p.out_c, index % p.out_c);
+        let taps = filters[channel * size..][..size].iter().enumerate();
+        let products = taps.map(|(at, w)| {
+            let at = tap(p, [pixel / p.out_w, pixel % p.out_w], [at / p.k_w, at % p.k_w], channel);
+            i32::from(at.map_or(pad, |at| x[at].get())) * i32::from(*w)
+        });
+        y.set(ends.result(channel, products.sum()));
+    }
+}
+
 fn depthwise(rng: &mut Rng, mut scratch: Scratch<'_>, columns: bool) -> Result<(), Mismatch> {
     let layer = &CHANNELS[rng.size(0, CHANNELS.len() - 1)];
     let Channels { lines, along, stride, .. } = *layer;
@@ -469,15 +483,7 @@ fn depthwise(rng: &mut Rng, mut scratch: Scratch<'_>, columns: bool) -> Result<(
     let (x, pad) = (cells(x), rng.i8());
     let (row, offset) = (out_w * c, rng.size(0, 3));
     let y = scratch.bytes.twins(out_h * row, offset, rng.i8());
-    for (index, y) in y.expected().iter().enumerate() {
-        let (pixel, channel) = (index / c, index % c);
-        let taps = filters[channel * size..][..size].iter().enumerate();
-        let products = taps.map(|(at, w)| {
-            let at = tap(&p, [pixel / out_w, pixel % out_w], [at / k_w, at % k_w], channel);
-            i32::from(at.map_or(pad, |at| x[at].get())) * i32::from(*w)
-        });
-        y.set(ends.result(channel, products.sum()));
-    }
+    expect(&p, filters, x, pad, &ends, y.expected());
     let pixels = if columns { out_h } else { out_w };
     let work = cells(scratch.words.take(depthwise2d_mve_work_words(c, pixels, lines, along, stride)));
     let kernel = layer.kernels[usize::from(columns)];

@@ -15,12 +15,38 @@ pub(crate) enum Refusal {
     Follows,
 }
 
+/// The way out where an operator is not known.
+pub(crate) const REPLACE: &str =
+    "replace it with supported operators, or move the computation out of the model";
+
 /// What lowering gives.
 pub(crate) type Lowered<T = ()> = Result<T, Refusal>;
 
 impl Refusal {
     pub(crate) fn unsupported(what: impl Into<String>, help: impl Into<String>) -> Self {
         Refusal::Unsupported(what.into(), help.into())
+    }
+
+    /// An operator that Kiln does not know.
+    pub(crate) fn unknown() -> Self {
+        Refusal::unsupported("this operator cannot be compiled", REPLACE)
+    }
+
+    /// Branches and passes of loops that come to more than [`Budget::inline`](crate::budget::Budget::inline) allows.
+    pub(crate) fn too_long() -> Self {
+        let what = "its branches, or the passes of its loop, have too many operators";
+        let help =
+            "let the loop run fewer times, or compile only its body and write the loop in your own code";
+        Refusal::unsupported(what, help)
+    }
+
+    /// A loop that has no known end after so many passes.
+    pub(crate) fn endless(passes: usize) -> Self {
+        let what = format!(
+            "after {passes} passes, its condition still depends on values that are computed at run time"
+        );
+        let help = "let a counter run from a constant to a constant, or write the loop in your own code around the model";
+        Refusal::unsupported(what, help)
     }
 
     /// An operator that a function of the user's can compute.

@@ -83,7 +83,7 @@ pub(crate) fn way_out(operator: &str) -> &'static str {
         "UNIDIRECTIONAL_SEQUENCE_RNN" | "BIDIRECTIONAL_SEQUENCE_LSTM" => {
             "unroll the recurrence into FULLY_CONNECTED, MUL, ADD, LOGISTIC and TANH with explicit state"
         }
-        _ => "replace it with supported operators, or move the computation out of the model",
+        _ => crate::refusal::REPLACE,
     }
 }
 

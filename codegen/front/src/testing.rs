@@ -19,6 +19,19 @@ impl Random {
     }
 }
 
+/// A file in which some bytes are others, often one of `bytes`. The first `intact` ones stay.
+pub(crate) fn damaged(file: &[u8], intact: usize, bytes: &[u8], random: &mut Random) -> Vec<u8> {
+    let mut damaged = file.to_vec();
+    for _ in 0..=random.below(3) {
+        let at = intact + random.below(damaged.len() - intact);
+        damaged[at] = match random.below(2) {
+            0 => bytes[random.below(bytes.len())],
+            _ => random.below(256) as u8,
+        };
+    }
+    damaged
+}
+
 /// A zip file with these files, stored as they are.
 pub(crate) fn zip(files: &[(String, Vec<u8>)]) -> Vec<u8> {
     let (mut bytes, mut directory) = (Vec::new(), Vec::new());

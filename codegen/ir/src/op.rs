@@ -479,6 +479,25 @@ impl Op {
         self.facts().elementwise
     }
 
+    /// An LSTM of floats, whose cell state is clamped to that range.
+    pub fn float_lstm(clip: Clamp) -> Op {
+        let real = Rescale::Real;
+        Op::Lstm { input: real.clone(), recurrent: real.clone(), cell: real, tanh_shift: 0, clip }
+    }
+
+    /// Whether it is a recurrent layer: all steps of it.
+    pub fn is_recurrent(&self) -> bool {
+        matches!(self, Op::Lstm { .. } | Op::Gru { .. } | Op::Rnn { .. })
+    }
+
+    /// Elements in front of the outputs that a recurrent layer of floats has for each sequence: an LSTM's cell state, or the outputs that a GRU's reset gate was applied to.
+    pub fn before_outputs(&self, units: usize) -> usize {
+        match self {
+            Op::Lstm { .. } | Op::Gru { linear_before_reset: false } => units,
+            _ => 0,
+        }
+    }
+
     /// How the op reads and writes images.
     pub fn layout(&self) -> Layout {
         self.attr().copied().unwrap_or_default()

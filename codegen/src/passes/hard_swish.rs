@@ -2,7 +2,7 @@
 //!
 //! On floats this rounds otherwise than the graph before, by one unit in the last place, where the product and the quotient were in another order.
 
-use super::rewrite::{each_node, Rewrite};
+use super::rewrite::{each_node, first_producer, producer, Rewrite};
 use crate::ir::{AddRescale, Binary, Clamp, DType, Graph, Node, NodeId, Op, Rescale, Unary, ValueId};
 
 /// Runs the pass.
@@ -15,10 +15,6 @@ pub fn run(graph: &mut Graph) -> bool {
         }
         None => Rewrite::Keep,
     })
-}
-
-fn node_of(graph: &Graph, value: ValueId) -> Option<&Node> {
-    graph.producer(value).map(|id| graph.node(id))
 }
 
 /// The only number of a constant of floats.
@@ -56,11 +52,11 @@ fn of_sixth(graph: &Graph, node: &Node) -> Option<ValueId> {
 /// x of min(max(x + 3, 0), 6).
 fn of_ramp(graph: &Graph, value: ValueId) -> Option<ValueId> {
     let is_range = |clamp: &Clamp| clamp.float_bounds() == (0.0, 6.0);
-    let mut node = node_of(graph, value)?;
+    let mut node = producer(graph, value)?;
     let mut is_clipped = false;
     if let Op::Clip { clamp } = &node.op {
         is_clipped = is_range(clamp);
-        node = node_of(graph, *node.operands.first()?)?;
+        node = first_producer(graph, node)?;
     }
     let (Op::Add { rescale: AddRescale::Real, clamp }, &[a, b]) = (&node.op, node.operands.as_slice()) else {
         return None;
@@ -82,13 +78,13 @@ fn operand(graph: &Graph, id: NodeId) -> Option<ValueId> {
     let is_of = |x: &ValueId| ty.dtype == DType::F32 && graph.ty(*x) == ty;
     // A sixth of x · ramp, or x times a sixth of the ramp.
     if let Some(product) = of_sixth(graph, node) {
-        let [a, b] = factors(node_of(graph, product)?)?;
+        let [a, b] = factors(producer(graph, product)?)?;
         let found = [(a, b), (b, a)].into_iter().find(|&(x, ramp)| of_ramp(graph, ramp) == Some(x));
         return found.map(|(x, _)| x).filter(is_of);
     }
     let [a, b] = factors(node)?;
     let of = |&(x, part): &(ValueId, ValueId)| {
-        let ramp = node_of(graph, part).and_then(|part| of_sixth(graph, part));
+        let ramp = producer(graph, part).and_then(|part| of_sixth(graph, part));
         ramp.is_some_and(|ramp| of_ramp(graph, ramp) == Some(x))
     };
     [(a, b), (b, a)].into_iter().find(of).map(|(x, _)| x).filter(is_of)

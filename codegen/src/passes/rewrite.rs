@@ -107,7 +107,12 @@ fn keep_output_name(graph: &mut Graph, old: ValueId, new: ValueId) {
     }
 }
 
+/// The live node that computes a value.
+pub(super) fn producer(graph: &Graph, value: ValueId) -> Option<&Node> {
+    graph.producer(value).map(|id| graph.node(id))
+}
+
 /// The live node that computes a node's first operand.
 pub(super) fn first_producer<'g>(graph: &'g Graph, node: &Node) -> Option<&'g Node> {
-    graph.producer(*node.operands.first()?).map(|id| graph.node(id))
+    producer(graph, *node.operands.first()?)
 }

@@ -7,7 +7,7 @@
 //!
 //! On floats this rounds otherwise than the graph before. The error is smaller, because two large products no longer cancel each other.
 
-use super::rewrite::node_before;
+use super::rewrite::{node_before, producer};
 use crate::ir::{AddRescale, Binary, Clamp, DType, Graph, Node, NodeId, Op, Rescale, Unary, ValueId};
 use std::collections::HashMap;
 
@@ -57,13 +57,9 @@ struct Normal {
     clamp: Clamp,
 }
 
-fn node_of(graph: &Graph, value: ValueId) -> Option<&Node> {
-    graph.producer(value).map(|id| graph.node(id))
-}
-
 /// The factors of a float product, whose range is that of finite numbers.
 fn factors(graph: &Graph, value: ValueId) -> Option<[ValueId; 2]> {
-    let node = node_of(graph, value)?;
+    let node = producer(graph, value)?;
     match (&node.op, node.operands.as_slice()) {
         (Op::Mul { rescale: Rescale::Real, clamp }, &[a, b]) if clamp.holds_finite() => Some([a, b]),
         _ => None,
@@ -72,7 +68,7 @@ fn factors(graph: &Graph, value: ValueId) -> Option<[ValueId; 2]> {
 
 /// m and s of −(m · s) or (−m) · s.
 fn negative_product(graph: &Graph, value: ValueId) -> Option<[ValueId; 2]> {
-    let negated = |value| match node_of(graph, value) {
+    let negated = |value| match producer(graph, value) {
         Some(Node { op: Op::Unary { function: Unary::Neg }, operands, .. }) => operands.first().copied(),
         _ => None,
     };
@@ -92,7 +88,7 @@ fn shift(graph: &Graph, value: ValueId) -> Option<([ValueId; 2], Option<ValueId>
     if let Some(product) = negative_product(graph, value) {
         return Some((product, None));
     }
-    let node = node_of(graph, value)?;
+    let node = producer(graph, value)?;
     let &[a, b] = node.operands.as_slice() else { return None };
     match &node.op {
         Op::Sub { rescale: AddRescale::Real, clamp } if clamp.holds_finite() => {
@@ -135,7 +131,7 @@ fn normal(graph: &Graph, uses: &[usize], id: NodeId) -> Option<Normal> {
                 [s, m] if s == scale => m,
                 _ => return None,
             };
-            let is_mean = node_of(graph, mean).is_some_and(|node| {
+            let is_mean = producer(graph, mean).is_some_and(|node| {
                 matches!(node.op, Op::Mean { rescale: Rescale::Real, .. })
                     && node.operands.first() == Some(&x)
             });

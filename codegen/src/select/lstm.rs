@@ -74,11 +74,7 @@ impl<'a> Selector<'a> {
         };
         let constants = constants.map(|(what, data, element)| self.constant_arg(what, data, element));
         for sequence in 0..sequences {
-            let part = |region: &Region| {
-                let len = region.len / sequences.max(1);
-                Arg::Cells(Cells::All(region.part(sequence * len, len)))
-            };
-            let [x, h, c, y] = regions.each_ref().map(part);
+            let [x, h, c, y] = regions.each_ref().map(|region| of_sequence(region, sequence, sequences));
             let mut args = lead.clone();
             args.extend([x, h, c]);
             args.extend(constants.iter().cloned());
@@ -131,6 +127,12 @@ impl<'a> Selector<'a> {
         ];
         Ok(Arg::Struct(Struct { name: "Lstm", fields }))
     }
+}
+
+/// What a region has of one of so many sequences.
+pub(super) fn of_sequence(region: &Region, sequence: usize, sequences: usize) -> Arg {
+    let len = region.len / sequences.max(1);
+    Arg::Cells(Cells::All(region.part(sequence * len, len)))
 }
 
 /// Of each unit what the four gates have, which is given gate by gate.

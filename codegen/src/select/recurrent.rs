@@ -1,5 +1,6 @@
 //! Gated recurrent units, and recurrent layers without gates. All that units have lies in fours: of four units, the elements of a filter alternate.
 
+use super::lstm::of_sequence;
 use super::*;
 
 /// Units whose filters alternate.
@@ -48,10 +49,7 @@ impl<'a> Selector<'a> {
         let constants =
             constants.map(|(what, data)| self.constant_arg(what, Data::from_f32(&data), Element::F32));
         for sequence in 0..sequences {
-            let part = |region: &Region| {
-                let len = region.len / sequences.max(1);
-                Arg::Cells(Cells::All(region.part(sequence * len, len)))
-            };
+            let part = |region: &Region| of_sequence(region, sequence, sequences);
             let mut args = vec![Arg::Int(units as i64), Arg::Int(inputs as i64)];
             args.extend(regions.iter().map(part));
             args.extend(constants.iter().cloned());

@@ -2,7 +2,7 @@
 
 use super::testing::{Draft, BOOL, FP32, INT16, INT32, INT8};
 use crate::testing::flatbuffer::Field;
-use crate::testing::Random;
+use crate::testing::{damaged, Random};
 use kiln_interp::Machine;
 use kiln_ir::error::Error;
 use kiln_ir::{Data, Graph, Op, Rescale};
@@ -245,14 +245,7 @@ fn changed_bytes_do_no_harm() {
     let mut random = Random(7);
     for file in files() {
         for _ in 0..3000 {
-            let mut damaged = file.clone();
-            for _ in 0..=random.below(3) {
-                let at = 8 + random.below(damaged.len() - 8);
-                damaged[at] = match random.below(2) {
-                    0 => BYTES[random.below(BYTES.len())],
-                    _ => random.below(256) as u8,
-                };
-            }
+            let damaged = damaged(&file, 8, &BYTES, &mut random);
             match crate::read(&damaged, "case") {
                 Ok(graph) => assert_eq!(kiln_ir::verify::verify(&graph), Ok(())),
                 Err(error) => assert!(!matches!(error, Error::Internal { .. }), "{error}"),

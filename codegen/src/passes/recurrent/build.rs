@@ -3,7 +3,7 @@
 use super::cells::Kind;
 use super::chain::{Chain, State};
 use super::trace::Run;
-use crate::ir::{Clamp, DType, Data, Graph, NodeId, Op, Rescale, Type, ValueId};
+use crate::ir::{Clamp, DType, Data, Graph, NodeId, Op, Type, ValueId};
 use std::collections::{HashMap, HashSet};
 
 /// Most operands of one concatenation.
@@ -64,10 +64,10 @@ impl<'g> Builder<'g> {
         let x = self.rows(&chain.inputs)?;
         let h = self.state(&chain.before[0], units)?;
         let (w, r) = (self.weights(chain, true)?, self.weights(chain, false)?);
-        let (op, operands, kept) = match chain.kind {
+        let (op, operands) = match chain.kind {
             Kind::Lstm => {
                 let c = self.state(&chain.before[1], units)?;
-                (lstm(), vec![x, h, c, w, r, self.bias(chain, 0..4)?], units)
+                (Op::float_lstm(Clamp::NO_FLOAT), vec![x, h, c, w, r, self.bias(chain, 0..4)?])
             }
             Kind::Gru { linear_before_reset } => {
                 let of_inputs = self.bias(chain, 0..3)?;
@@ -78,11 +78,11 @@ impl<'g> Builder<'g> {
                     None => of_outputs.resize(3 * units, 0.0),
                 }
                 let of_outputs = self.constant(&of_outputs, &[3 * units]);
-                let kept = if linear_before_reset { 0 } else { units };
-                (Op::Gru { linear_before_reset }, vec![x, h, w, r, of_inputs, of_outputs], kept)
+                (Op::Gru { linear_before_reset }, vec![x, h, w, r, of_inputs, of_outputs])
             }
-            Kind::Rnn { relu } => (Op::Rnn { relu }, vec![x, h, w, r, self.bias(chain, 0..1)?], 0),
+            Kind::Rnn { relu } => (Op::Rnn { relu }, vec![x, h, w, r, self.bias(chain, 0..1)?]),
         };
+        let kept = op.before_outputs(units);
         let all = self.node(op, &operands, &[sequences, kept + steps * units]);
         let mut new = HashMap::new();
         for (step, &result) in chain.results.iter().enumerate() {
@@ -225,12 +225,6 @@ impl<'g> Builder<'g> {
         let alone = *parts.first()?;
         Some(self.reshaped(alone, &[sequences, steps, len]))
     }
-}
-
-fn lstm() -> Op {
-    let real = Rescale::Real;
-    let clip = Clamp::NO_FLOAT;
-    Op::Lstm { input: real.clone(), recurrent: real.clone(), cell: real, tanh_shift: 0, clip }
 }
 
 /// Lets every use of old values name new ones. Outputs keep their names.

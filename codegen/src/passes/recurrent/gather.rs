@@ -8,8 +8,7 @@ use std::collections::HashMap;
 
 /// Replaces concatenations of nothing but outputs of one recurrent op. Says whether there were any.
 pub(super) fn run(graph: &mut Graph, work: &mut Work) -> bool {
-    let is_recurrent = |op: &Op| matches!(op, Op::Lstm { .. } | Op::Gru { .. } | Op::Rnn { .. });
-    if !graph.nodes().any(|(_, node)| is_recurrent(&node.op)) {
+    if !graph.nodes().any(|(_, node)| node.op.is_recurrent()) {
         return false;
     }
     let (mut known, mut parts) = (HashMap::new(), Vec::new());
@@ -20,7 +19,7 @@ pub(super) fn run(graph: &mut Graph, work: &mut Work) -> bool {
         let source = runs.first().map(|run| run.value);
         let alone = source.filter(|&source| runs.iter().all(|run| run.value == source));
         let producer = alone.and_then(|source| graph.producer(source));
-        if ty.dtype == DType::F32 && producer.is_some_and(|id| is_recurrent(&graph.node(id).op)) {
+        if ty.dtype == DType::F32 && producer.is_some_and(|id| graph.node(id).op.is_recurrent()) {
             parts.push((id, runs.clone()));
         }
         known.insert(node.result, runs);

@@ -35,14 +35,10 @@ struct Rows {
 impl Rows {
     /// Those of a node that could keep fewer outputs.
     fn of(graph: &Graph, id: NodeId) -> Option<Rows> {
-        let node = graph.node(id);
+        let node = Some(graph.node(id)).filter(|node| node.op.is_recurrent())?;
         let own = |k: usize| node.operands.get(k).map(|&id| graph.ty(id).shape.dims());
         let units = *own(1)?.last()?;
-        let kept = match node.op {
-            Op::Lstm { .. } | Op::Gru { linear_before_reset: false } => units,
-            Op::Gru { .. } | Op::Rnn { .. } => 0,
-            _ => return None,
-        };
+        let kept = node.op.before_outputs(units);
         let ty = graph.ty(node.result);
         let &[sequences, width] = ty.shape.dims() else { return None };
         let outputs = width.checked_sub(kept)?.checked_div(units)?;

@@ -1,7 +1,7 @@
 //! Elementwise operations with two operands.
 
 use super::walk::Walk;
-use super::{math, sum::Clip};
+use super::{math, sum::clip};
 use crate::arch::opaque;
 use crate::fixed::{high_mul, round_shift_any, to_i8};
 use crate::params::{AddFloat, AddParams, Broadcast, MulFloat, MulParams, Scale};
@@ -317,8 +317,17 @@ fn float(
     y: &[Cell<f32>],
     f: impl Fn(f32, f32) -> f32,
 ) {
-    let range = Clip::new(lo, hi);
-    let f = |a, b| range.of(f(a, b));
+    // The range of a layer without activation in TFLite: infinity becomes the largest number, whose bits are those before it, with either sign.
+    let is_finite = lo == f32::MIN && hi == f32::MAX;
+    let f = |a, b| {
+        let result: f32 = f(a, b);
+        if !is_finite {
+            return clip(result, lo, hi);
+        }
+        let bits = result.to_bits();
+        let is_infinite = bits << 1 == f32::INFINITY.to_bits() << 1;
+        f32::from_bits(bits.wrapping_sub(is_infinite.into()))
+    };
     let [.., step_a] = shape.a;
     let [.., step_b] = shape.b;
     let [.., n] = shape.dims;

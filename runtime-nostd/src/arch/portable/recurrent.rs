@@ -180,6 +180,14 @@ fn quad(x: &[Cell<f32>], w: &[f32], index: usize) -> [f32; LANES] {
     sums
 }
 
+/// Adds a bias, and then another sum, to that of each of four units.
+#[inline(always)]
+fn add(sums: &mut [f32; LANES], bias: &[f32; LANES], others: [f32; LANES]) {
+    for ((sum, bias), other) in sums.iter_mut().zip(bias).zip(others) {
+        *sum = *sum + bias + other;
+    }
+}
+
 /// σ(x) of some units: one copy for all gates, as four times three would be many.
 #[inline(never)]
 fn logistics(all: &mut [f32]) {
@@ -192,9 +200,12 @@ fn tanhs(all: &mut [f32]) {
     all.iter_mut().for_each(|x| *x = super::math::tanh(*x));
 }
 
-/// Gated recurrent units of floats: the outputs of all steps, or as of [`lstm_f32`] of the last ones. `h` is the output before, or empty for zeros. All that units have lies in fours, of which the last may be filled up: of four units the filters
-/// of update gate, reset gate and what is new, and four biases: of both gates, and of what is new that of inputs and that of outputs. The reset gate is applied to the sum over outputs,
-/// or without `LINEAR` to the outputs; then their products lie in front of the outputs in `y`.
+/// Gated recurrent units of floats: the outputs of all steps, or as of [`lstm_f32`] of the last ones. `h` is the output before, or empty for zeros.
+///
+/// Weights and biases lie in blocks of four units. The last block may be filled up. A block has the filters of update gate, reset gate and candidate. It has four biases: one of each gate, and
+/// of the candidate one for inputs and one for outputs.
+///
+/// With `LINEAR` the reset gate is applied to the candidate's sum over outputs. Otherwise it is applied to the outputs, and their products lie in front of the outputs in `y`.
 #[inline(never)]
 pub fn gru_f32<const LINEAR: bool>(
     units: usize,
@@ -215,10 +226,8 @@ pub fn gru_f32<const LINEAR: bool>(
         let old = |unit: usize| before.get(unit).map_or(0.0, Cell::get);
         let gate = |k: usize, four: usize, bias: &[f32; LANES]| {
             let index = FILTERS.wrapping_mul(four).wrapping_add(k);
-            let (mut sums, of_outputs) = (quad(x, wx, index), quad(before, wh, index));
-            for ((sum, bias), output) in sums.iter_mut().zip(bias).zip(of_outputs) {
-                *sum = *sum + bias + output;
-            }
+            let mut sums = quad(x, wx, index);
+            add(&mut sums, bias, quad(before, wh, index));
             logistics(&mut sums);
             sums
         };
@@ -243,9 +252,7 @@ pub fn gru_f32<const LINEAR: bool>(
                 products.iter_mut().zip(reset).for_each(|(sum, reset)| *sum *= reset);
             }
             let update = gate(0, four, of_update);
-            for ((new, bias), product) in new.iter_mut().zip(of_inputs).zip(products) {
-                *new = *new + bias + product;
-            }
+            add(&mut new, of_inputs, products);
             tanhs(&mut new);
             for (k, (out, (new, z))) in out.iter().zip(new.iter().zip(update)).enumerate() {
                 out.set(z * old(LANES * four + k) + (1.0 - z) * new);
@@ -255,7 +262,7 @@ pub fn gru_f32<const LINEAR: bool>(
     }
 }
 
-/// A recurrent layer of floats without gates: outputs as of [`gru_f32`]. Operands are as for [`gru_f32`], with one filter and one bias. The activation is tanh, or with `RELU` what is positive.
+/// A recurrent layer of floats without gates. Operands and outputs are as for [`gru_f32`], with one filter and one bias. The activation is tanh, or ReLU with `RELU`.
 #[inline(never)]
 pub fn rnn_f32<const RELU: bool>(
     units: usize,
@@ -271,10 +278,9 @@ pub fn rnn_f32<const RELU: bool>(
     for x in x.chunks_exact(inputs.max(1)) {
         let Some((out, rest)) = after.split_at_checked(units) else { return };
         for (four, (out, bias)) in out.chunks(LANES).zip(bias.chunks_exact(LANES)).enumerate() {
-            let (mut sums, products) = (quad(x, wx, four), quad(before, wh, four));
-            for ((sum, bias), product) in sums.iter_mut().zip(bias).zip(products) {
-                *sum = *sum + bias + product;
-            }
+            let Some(bias) = bias.first_chunk() else { return };
+            let mut sums = quad(x, wx, four);
+            add(&mut sums, bias, quad(before, wh, four));
             match RELU {
                 true => sums.iter_mut().for_each(|sum| *sum = clip(*sum, 0.0, f32::INFINITY)),
                 false => tanhs(&mut sums),

@@ -233,36 +233,6 @@ impl Sum for Float<'_> {
     }
 }
 
-/// A range of floats that many numbers are clamped to.
-#[derive(Clone, Copy)]
-pub(crate) struct Clip {
-    lo: f32,
-    hi: f32,
-    /// Whether it is that of finite numbers: in TFLite, of a layer without activation.
-    is_finite: bool,
-}
-
-impl Clip {
-    /// The range `lo..=hi`.
-    #[inline(always)]
-    pub(crate) fn new(lo: f32, hi: f32) -> Self {
-        Clip { lo, hi, is_finite: lo == f32::MIN && hi == f32::MAX }
-    }
-
-    /// `x` clamped to the range; NaN stays NaN.
-    #[inline(always)]
-    pub(crate) fn of(self, x: f32) -> f32 {
-        if self.is_finite {
-            // The bits before those of infinity are those of the largest number, with either sign.
-            let bits = x.to_bits();
-            let is_infinite = bits << 1 == f32::INFINITY.to_bits() << 1;
-            f32::from_bits(bits.wrapping_sub(is_infinite.into()))
-        } else {
-            clip(x, self.lo, self.hi)
-        }
-    }
-}
-
 /// `x` clamped to `lo..=hi`; NaN stays NaN.
 #[inline(always)]
 pub(crate) fn clip(x: f32, lo: f32, hi: f32) -> f32 {

@@ -5,31 +5,26 @@ use super::inspect::operator_name;
 use super::{is_own, Lowered, Refusal};
 use crate::json;
 use crate::onnx::proto::{Attribute, Node};
-use kiln_ir::options::Options;
+use kiln_ir::options::{CustomOp, Options};
 use kiln_ir::{Op, ValueId};
 
-/// Whether a function of the user's computes an operator of that name.
-pub(super) fn is_bound(options: &Options, name: &str) -> bool {
-    options.custom_ops.iter().any(|bound| bound.name == name)
+/// The function of the user's that computes an operator of that name.
+pub(super) fn bound<'o>(options: &'o Options, name: &str) -> Option<&'o CustomOp> {
+    options.custom_ops.iter().find(|bound| bound.name == name)
 }
 
 /// Why an operator cannot be compiled that Kiln does not know.
 pub(super) fn unknown(node: &Node<'_>) -> Refusal {
-    let what = "this operator cannot be compiled";
     match is_own(node.domain) {
-        true => {
-            let help = "replace it with supported operators, or move the computation out of the model";
-            Refusal::unsupported(what, help)
-        }
-        false => Refusal::unbound(what, &operator_name(node)),
+        true => Refusal::unknown(),
+        false => Refusal::unbound("this operator cannot be compiled", &operator_name(node)),
     }
 }
 
 /// A call of the user's function, whose result has the type and shape that the file declares. Its attributes are its options, as a JSON object.
 pub(super) fn custom(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let name = operator_name(cx.node);
-    let bound = cx.importer.options.custom_ops.iter().find(|bound| bound.name == name);
-    let bound = bound.ok_or(Refusal::Follows)?.clone();
+    let function = bound(cx.importer.options, &name).ok_or(Refusal::Follows)?.path.clone();
     let &[result] = &cx.node.outputs[..] else { return Err(Refusal::results(&name, cx.node.outputs.len())) };
     if cx.node.inputs.is_empty() || cx.node.inputs.iter().any(|input| input.is_empty()) {
         let what = format!("\"{name}\" has no operand, or one of them is left out");
@@ -43,7 +38,7 @@ pub(super) fn custom(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     };
     let options = json::object(cx.node.attributes.iter().filter_map(written)).into_bytes();
     cx.importer.budget.charge(options.len())?;
-    cx.add_unfolded(Op::Custom { name, function: bound.path, options }, &operands, ty)
+    cx.add_unfolded(Op::Custom { name, function, options }, &operands, ty)
 }
 
 /// An attribute in JSON; a tensor or graph cannot be written.

@@ -187,7 +187,7 @@ impl<'m, 'a> Importer<'m, 'a> {
         }
         let before = self.graph.order.len();
         let lowered = match find(&name) {
-            _ if custom::is_bound(self.options, &name) => {
+            _ if custom::bound(self.options, &name).is_some() => {
                 One(custom::custom).run(&mut NodeCx::new(self, node, origin))
             }
             Some(lower) => lower.run(&mut NodeCx::new(self, node, origin)),

@@ -157,9 +157,7 @@ fn repeat(cx: &mut Cx<'_, '_, '_>) -> Lowered<Vec<Slot>> {
         if known.is_none() {
             open += 1;
             if open > MOST_OPEN_PASSES {
-                let what = format!("after {open} passes, its condition still depends on values that are computed at run time");
-                let help = "let a counter run from a constant to a constant, or write the loop in your own code around the model";
-                return Err(Refusal::unsupported(what, help));
+                return Err(Refusal::endless(open));
             }
             kept = Some(match kept {
                 None => (goes_on, values.clone()),

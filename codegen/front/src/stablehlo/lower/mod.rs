@@ -179,10 +179,7 @@ impl<'m, 'p> Importer<'m, 'p> {
             |operation: &&Operation<'_>| !is_return(&operation.name) && !operation.name.ends_with("constant");
         let count = region.operations.iter().filter(is_work).count() + region.arguments.len() / 8;
         if !self.means.budget.inline(count) {
-            let what = "its branches, or the passes of its loop, have too many operators";
-            let help =
-                "let the loop run fewer times, or compile only its body and write the loop in your own code";
-            return Err(Refusal::unsupported(what, help));
+            return Err(Refusal::too_long());
         }
         if self.depth >= DEEPEST {
             let what = format!("functions and regions are nested more than {DEEPEST} deep");
@@ -240,8 +237,7 @@ impl<'m, 'p> Importer<'m, 'p> {
             return Err(Refusal::Follows);
         }
         let name = bare(&operation.name);
-        let lower =
-            lowering(name).ok_or_else(|| Refusal::unsupported("this operator cannot be compiled", HELP))?;
+        let lower = lowering(name).ok_or_else(Refusal::unknown)?;
         let mut cx = Cx { importer: self, function, slots, operation, operands, index };
         let results = cx.quantised(lower)?;
         malformed_if!(
@@ -279,8 +275,6 @@ impl<'m, 'p> Importer<'m, 'p> {
         stand_in().unwrap_or(Slot::Refused)
     }
 }
-
-const HELP: &str = "replace it with supported operators, or move the computation out of the model";
 
 /// Longest name that is shown; the rest of a longer one is cut off.
 const LONGEST_NAME: usize = 256;

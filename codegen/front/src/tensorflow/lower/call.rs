@@ -70,9 +70,7 @@ impl<'p> Importer<'_, 'p> {
             let is_work = |(node, needed): &(&Node<'_>, bool)| *needed && !IDLE.contains(&node.op);
             let count = body.nodes.iter().zip(needed).filter(is_work).count();
             if !self.means.budget.inline(count) {
-                let what = "its branches, or the passes of its loop, have too many operators";
-                let help = "let the loop run fewer times, or compile only its body and write the loop in your own code";
-                return Err(Refusal::unsupported(what, help));
+                return Err(Refusal::too_long());
             }
         }
         self.depth += 1;

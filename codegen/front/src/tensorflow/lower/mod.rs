@@ -155,7 +155,7 @@ impl<'m, 'p> Importer<'m, 'p> {
                 let means = self.means.hosted_cx(self.host, name, origin);
                 lower.run(&mut Cx { means, node, operands: call.operands })
             }
-            None => Err(Refusal::unsupported("this operator cannot be compiled", HELP)),
+            None => Err(Refusal::unknown()),
         };
         let results = match lowered {
             Ok(results) => results,
@@ -170,8 +170,6 @@ impl<'m, 'p> Importer<'m, 'p> {
         Ok(results)
     }
 }
-
-const HELP: &str = "replace it with supported operators, or move the computation out of the model";
 
 /// The lowering of an operator.
 #[derive(Clone, Copy)]

@@ -103,9 +103,7 @@ fn unidirectional_sequence_lstm(cx: &mut OpCx<'_, '_, '_>) -> Lowered {
     let op = match float {
         true => {
             let bound = if clip > 0.0 { clip } else { f32::INFINITY };
-            let clip = Clamp::Float { lo: Real(-bound), hi: Real(bound) };
-            let real = Rescale::Real;
-            Op::Lstm { input: real.clone(), recurrent: real.clone(), cell: real, tanh_shift: 0, clip }
+            Op::float_lstm(Clamp::Float { lo: Real(-bound), hi: Real(bound) })
         }
         false => integers(cx, x, weights, recurrent, [&hidden, &cell, &result], clip)?,
     };

@@ -87,10 +87,7 @@ impl<'m, 'p> Importer<'m, 'p> {
     /// The results of a graph with these arguments, as part of the graph that is compiled.
     fn inner(&mut self, graph: &'p Subgraph, arguments: &[ValueId]) -> Lowered<Vec<ValueId>> {
         if !self.means.budget.inline(graph.nodes.len() + graph.inputs.len() / 8) {
-            let what = "its branches, or the passes of its loop, have too many operators";
-            let help =
-                "let the loop run fewer times, or compile only its body and write the loop in your own code";
-            return Err(Refusal::unsupported(what, help));
+            return Err(Refusal::too_long());
         }
         if self.depth == DEEPEST {
             let what = format!("graphs are nested more than {DEEPEST} deep");
@@ -110,8 +107,7 @@ impl<'m, 'p> Importer<'m, 'p> {
             return Err(Refusal::unsupported(what, help));
         }
         let slots = names.into_iter().zip(arguments.iter().copied().map(Some)).collect();
-        let mut scope =
-            Scope { slots, read: graph.read(), metas: &graph.tensors, aliases, states: HashMap::new() };
+        let mut scope = Scope { slots, read: graph.read(), metas: &graph.tensors, aliases };
         self.enter(&mut scope);
         self.depth += 1;
         let results = self.results(graph);
@@ -120,13 +116,12 @@ impl<'m, 'p> Importer<'m, 'p> {
         results
     }
 
-    /// Lets names mean what they mean in a scope, and keeps in it what they have meant.
+    /// Exchanges the scope of names with another one.
     fn enter(&mut self, scope: &mut Scope<'p>) {
         swap(&mut self.slots, &mut scope.slots);
         swap(&mut self.read, &mut scope.read);
         swap(&mut self.metas, &mut scope.metas);
         swap(&mut self.aliases, &mut scope.aliases);
-        swap(&mut self.states, &mut scope.states);
     }
 
     /// Lowers a graph whose arguments have values.
@@ -167,7 +162,6 @@ struct Scope<'p> {
     read: HashSet<&'p str>,
     metas: &'p HashMap<String, TensorMeta>,
     aliases: Aliases<'p>,
-    states: HashMap<&'p str, &'p str>,
 }
 
 impl<'p> Call<'_, '_, 'p> {
@@ -279,21 +273,14 @@ fn while_loop(call: &mut Call<'_, '_, '_>) -> Lowered<Vec<ValueId>> {
         match truth(&call.importer.cx(), goes_on)? {
             Some(true) => {}
             Some(false) => return Ok(kept.map_or(values, |(_, results)| results)),
-            None if open == MOST_OPEN_PASSES => {
-                let what = format!("after {open} passes, its condition still depends on values that are computed at run time");
-                let help = "let a counter run from a constant to a constant, or write the loop in your own code around the model";
-                return Err(Refusal::unsupported(what, help));
-            }
+            None if open == MOST_OPEN_PASSES => return Err(Refusal::endless(open)),
             None => {
                 open += 1;
                 let mut cx = call.importer.cx();
                 let goes_on = cx.reshaped(goes_on, &[])?;
                 kept = Some(match kept {
                     None => (goes_on, values.clone()),
-                    Some((active, results)) => {
-                        let never = cx.truth(false);
-                        (cx.choice(active, goes_on, never)?, results)
-                    }
+                    Some((active, results)) => (cx.both(active, goes_on)?, results),
                 });
             }
         }

@@ -1,10 +1,11 @@
 //! Operators of the user's (`torch.library`), bound to functions by the option `custom_op`.
 
 use super::cx::Cx;
-use super::{short, symbols, Importer, Lowered, Refusal, Target, DELEGATE};
+use super::{short, symbols, Lowered, Refusal, Target, DELEGATE};
 use crate::json;
 use crate::torch::program::{Arg, Named, SymInt};
 use crate::torch::weights;
+use kiln_ir::options::{CustomOp, Options};
 use kiln_ir::{Op, Type, ValueId};
 
 impl Target<'_> {
@@ -15,21 +16,14 @@ impl Target<'_> {
     }
 }
 
-impl Importer<'_, '_> {
-    /// Whether a function of the user's computes it.
-    pub(super) fn is_bound(&self, target: &Target<'_>) -> bool {
-        self.options.custom_ops.iter().any(|bound| is_name_of(&bound.name, target))
-    }
-}
-
-/// Whether an option names an operator: `mylib::scale`, or `mylib.scale`.
-fn is_name_of(name: &str, target: &Target<'_>) -> bool {
-    !target.namespace.is_empty() && name.replacen('.', "::", 1) == target.qualified()
+/// The function of the user's that computes an operator. Options name it `mylib::scale`, or `mylib.scale`.
+pub(super) fn bound<'o>(options: &'o Options, target: &Target<'_>) -> Option<&'o CustomOp> {
+    let is_name = |name: &str| name.replacen('.', "::", 1) == target.qualified();
+    options.custom_ops.iter().find(|bound| !target.namespace.is_empty() && is_name(&bound.name))
 }
 
 /// Why an operator cannot be compiled that Kiln does not know.
 pub(super) fn unknown(target: &Target<'_>) -> Refusal {
-    let what = "this operator cannot be compiled";
     match target.namespace {
         DELEGATE => {
             let other = match target.name.contains("Ethos") {
@@ -41,10 +35,9 @@ pub(super) fn unknown(target: &Target<'_>) -> Refusal {
             Refusal::unsupported(what, help)
         }
         "" | "aten" | "higher_order" | "prim" | "quantized_decomposed" | "torchao" | "pt2e_quant" => {
-            let help = "replace it with supported operators, or move the computation out of the model";
-            Refusal::unsupported(what, help)
+            Refusal::unknown()
         }
-        _ => Refusal::unbound(what, &short(&target.qualified())),
+        _ => Refusal::unbound("this operator cannot be compiled", &short(&target.qualified())),
     }
 }
 
@@ -52,9 +45,7 @@ pub(super) fn unknown(target: &Target<'_>) -> Refusal {
 /// JSON object.
 pub(super) fn custom(cx: &mut Cx<'_, '_, '_>) -> Lowered<ValueId> {
     let target = Target::of(&cx.node.target);
-    let options = &cx.means.importer.options;
-    let bound = options.custom_ops.iter().find(|bound| is_name_of(&bound.name, &target));
-    let bound = bound.ok_or(Refusal::Follows)?.clone();
+    let bound = bound(cx.means.importer.options, &target).ok_or(Refusal::Follows)?.clone();
     if target.in_place {
         let what = format!("\"{}\" writes into its operand", short(&bound.name));
         return Err(Refusal::unsupported(what, "let it return what it computes"));
@@ -98,8 +89,7 @@ fn result(cx: &Cx<'_, '_, '_>) -> Lowered<Type> {
         let what = "the file does not say which shape its result has";
         return Err(Refusal::unsupported(what, "export the model with torch.export (.pt2)"));
     };
-    let size = |size| symbols::value(size, cx.symbols).and_then(|size| usize::try_from(size).ok());
-    let dims: Option<Vec<usize>> = meta.sizes.iter().map(size).collect();
+    let dims = symbols::dims(&meta.sizes, cx.symbols);
     let Some(dims) = dims.filter(|dims| !dims.contains(&0)) else {
         let what = "the file leaves the shape of its result open, or it has no elements";
         return Err(Refusal::unsupported(what, "export the model with fixed shapes"));

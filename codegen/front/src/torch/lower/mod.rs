@@ -104,7 +104,9 @@ impl<'m, 'p> Importer<'m, 'p> {
             }
         }
         let lowered = self.fresh(node).and_then(|()| match (find(&target), control::find(&target)) {
-            _ if self.is_bound(&target) => self.computed(index, node, One(custom::custom)),
+            _ if custom::bound(self.options, &target).is_some() => {
+                self.computed(index, node, One(custom::custom))
+            }
             (Some(lower), _) => self.computed(index, node, lower),
             (None, Some(control)) => self.controlled(node, control),
             (None, None) => Err(custom::unknown(&target)),
@@ -199,9 +201,7 @@ impl<'m, 'p> Importer<'m, 'p> {
     fn stand_in(&mut self, name: &str) -> Option<ValueId> {
         use kiln_ir::{DType, Shape};
         let meta = self.metas.get(name)?;
-        let size =
-            |size: &Size| symbols::value(size, &self.symbols).and_then(|size| usize::try_from(size).ok());
-        let dims: Vec<usize> = meta.sizes.iter().map(size).collect::<Option<_>>()?;
+        let dims = symbols::dims(&meta.sizes, &self.symbols)?;
         let dtype = super::weights::dtype(meta.dtype).ok()?;
         let is_sound = !dims.contains(&0) && crate::onnx::lower::check_size(dtype, &dims).is_ok();
         if self.means.report.is_empty() || !is_sound || matches!(dtype, DType::I32 | DType::I64) {

@@ -148,6 +148,11 @@ pub(in crate::torch) fn value(size: &Size, symbols: &HashMap<String, i64>) -> Op
     }
 }
 
+/// Sizes, if all of them are known.
+pub(in crate::torch) fn dims(sizes: &[Size], symbols: &HashMap<String, i64>) -> Option<Vec<usize>> {
+    sizes.iter().map(|size| usize::try_from(value(size, symbols)?).ok()).collect()
+}
+
 /// Deepest nesting of an expression.
 const DEEPEST: usize = 32;
 

@@ -1,7 +1,7 @@
 //! Small programs, what is said of those that cannot be read, and damaged ones.
 
 use super::testing::{weights, Draft, CHAR, FLOAT};
-use crate::testing::Random;
+use crate::testing::{damaged, Random};
 use crate::{embed, inspect, read, read_with};
 use kiln_interp::Machine;
 use kiln_ir::error::Error;
@@ -274,14 +274,7 @@ fn damaged_programs_are_refused_or_sound() {
     let mut random = Random(11);
     for file in files {
         for _ in 0..2000 {
-            let mut damaged = file.clone();
-            for _ in 0..=random.below(3) {
-                let at = 8 + random.below(damaged.len() - 8);
-                damaged[at] = match random.below(2) {
-                    0 => BYTES[random.below(BYTES.len())],
-                    _ => random.below(256) as u8,
-                };
-            }
+            let damaged = damaged(&file, 8, &BYTES, &mut random);
             match read(&damaged, "case") {
                 Ok(graph) => assert_eq!(verify(&graph), Ok(())),
                 Err(error) => assert!(!matches!(error, Error::Internal { .. }), "{error}"),

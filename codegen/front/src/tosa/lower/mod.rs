@@ -57,8 +57,6 @@ const OPERATOR_BYTES: usize = 512;
 /// How deep blocks may be nested.
 const DEEPEST: usize = 32;
 
-const HELP: &str = "replace it with supported operators, or move the computation out of the model";
-
 /// What a tensor or shape of the file became.
 #[derive(Clone, Debug)]
 enum Slot {
@@ -139,10 +137,7 @@ impl<'m, 'a> Importer<'m, 'a> {
     /// A block that an operator calls: counted, and refused as a whole.
     fn inner(&mut self, region: usize, block: &'m Block<'a>, operands: Vec<Slot>) -> Lowered<Vec<Slot>> {
         if !self.means.budget.inline(block.operators.len()) {
-            let what = "its branches, or the passes of its loop, have too many operators";
-            let help =
-                "let the loop run fewer times, or compile only its body and write the loop in your own code";
-            return Err(Refusal::unsupported(what, help));
+            return Err(Refusal::too_long());
         }
         if self.depth >= DEEPEST {
             let what = format!("blocks are nested more than {DEEPEST} deep");
@@ -221,7 +216,7 @@ impl<'a> Scope<'_, 'a> {
 /// The refusal of an operator without a lowering.
 fn refused_kind(name: &str, operator: &Operator<'_>) -> Refusal {
     if name != "CUSTOM" {
-        return Refusal::unsupported("this operator cannot be compiled", HELP);
+        return Refusal::unknown();
     }
     let of = |slot: usize| operator.bytes(slot).map(|bytes| text(bytes).into_owned()).unwrap_or_default();
     let what = format!("the custom operator \"{}\" of the domain \"{}\" cannot be compiled", of(0), of(1));

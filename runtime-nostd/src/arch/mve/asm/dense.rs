@@ -2,7 +2,7 @@
 //!
 //! A vector of taps takes seventeen instructions for 128 products: a load of the pixel, eight of filters, eight multiplications.
 
-use super::{last_shift, multiplied, narrowed, one, turns};
+use super::{eight_vectors, last_shift, multiplied, narrowed, one, turns};
 use crate::arch::extent::product;
 use crate::arch::mve::affine::{End, Stored};
 use crate::arch::mve::dense::{eight_words, Eights};
@@ -43,31 +43,6 @@ pub(crate) fn eights_of_any<
 const MOST: usize = 10;
 /// Vectors in a turn of the loop.
 const UNROLL: usize = 8;
-
-/// Assembly: the next vector of the pixel in q0 times the next vectors of eight filters. `$mac` sums or, for the first ones, begins to.
-#[rustfmt::skip]
-macro_rules! vectors {
-    ($mac:literal) => {
-        concat!(
-            "vldrb.8 q1, [r5], #16\n",
-            $mac, " r0, q0, q1\n",
-            "vldrb.8 q2, [r5], #16\n",
-            $mac, " r2, q0, q2\n",
-            "vldrb.8 q3, [r5], #16\n",
-            $mac, " r4, q0, q3\n",
-            "vldrb.8 q4, [r5], #16\n",
-            $mac, " r6, q0, q4\n",
-            "vldrb.8 q1, [r5], #16\n",
-            $mac, " r8, q0, q1\n",
-            "vldrb.8 q2, [r5], #16\n",
-            $mac, " r10, q0, q2\n",
-            "vldrb.8 q3, [r5], #16\n",
-            $mac, " r12, q0, q3\n",
-            "vldrb.8 q4, [r5], #16\n",
-            $mac, " lr, q0, q4\n",
-        )
-    };
-}
 
 /// The assembly. `TAPS` is their number, or 0 where `t` tells.
 ///
@@ -119,11 +94,11 @@ unsafe fn block<
             ".else",
             "vldrb.8 q0, [r9], #16",
             ".endif",
-            vectors!("vmladav.s8"),
+            eight_vectors!("vmladav.s8", "r5"),
             // The others.
             ".rept {first} - 1",
             "vldrb.8 q0, [r9], #16",
-            vectors!("vmladava.s8"),
+            eight_vectors!("vmladava.s8", "r5"),
             ".endr",
             ".if {turns}",
             ".if {taps} == 0",
@@ -134,7 +109,7 @@ unsafe fn block<
             "4:",
             ".rept {unroll}",
             "vldrb.8 q0, [r9], #16",
-            vectors!("vmladava.s8"),
+            eight_vectors!("vmladava.s8", "r5"),
             ".endr",
             "subs r7, r7, #1",
             "bne 4b",
@@ -236,11 +211,11 @@ pub(crate) fn sums_of_eight(w: &[i32], x: &[Cell<i8>]) -> [i32; 8] {
             "vpst",
             "vldrbt.8 q0, [r9]",
             "add r9, r9, r1",
-            vectors!("vmladav.s8"),
+            eight_vectors!("vmladav.s8", "r5"),
             "cbz r7, 3f",
             "2:",
             "vldrb.8 q0, [r9], #16",
-            vectors!("vmladava.s8"),
+            eight_vectors!("vmladava.s8", "r5"),
             "subs r7, r7, #1",
             "bne 2b",
             "3:",

@@ -66,6 +66,33 @@ macro_rules! narrowed {
 }
 use narrowed;
 
+/// Assembly: the next vector of a pixel in q0 times the next vectors of eight filters: four at r5, and four at `$second`, which may be r5 as well. `$mac` sums or, for the first
+/// vectors, begins to.
+#[rustfmt::skip]
+macro_rules! eight_vectors {
+    ($mac:literal, $second:literal) => {
+        concat!(
+            "vldrb.8 q1, [r5], #16\n",
+            $mac, " r0, q0, q1\n",
+            "vldrb.8 q2, [r5], #16\n",
+            $mac, " r2, q0, q2\n",
+            "vldrb.8 q3, [r5], #16\n",
+            $mac, " r4, q0, q3\n",
+            "vldrb.8 q4, [r5], #16\n",
+            $mac, " r6, q0, q4\n",
+            "vldrb.8 q1, [", $second, "], #16\n",
+            $mac, " r8, q0, q1\n",
+            "vldrb.8 q2, [", $second, "], #16\n",
+            $mac, " r10, q0, q2\n",
+            "vldrb.8 q3, [", $second, "], #16\n",
+            $mac, " r12, q0, q3\n",
+            "vldrb.8 q4, [", $second, "], #16\n",
+            $mac, " lr, q0, q4\n",
+        )
+    };
+}
+use eight_vectors;
+
 /// The last shift of an affine form: the assembler takes no larger ones, and there are no other results for them.
 const fn last_shift(shift: u32) -> u32 {
     if shift < 31 {

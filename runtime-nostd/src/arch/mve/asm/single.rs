@@ -1,6 +1,6 @@
 //! One pixel and eight filters, of which four lie together, in assembly.
 
-use super::{last_shift, multiplied, one};
+use super::{eight_vectors, last_shift, multiplied, one};
 use crate::arch::mve::affine::End;
 use crate::arch::mve::conv::{quad_words, Tiles};
 use crate::arch::mve::LANES;
@@ -43,31 +43,6 @@ pub(crate) fn single_pixel<const EXACT: bool, const CLAMPED: bool>(t: Tiles<'_>,
     }
 }
 
-/// Assembly: the next vector of a pixel in q0 times the next vectors of eight filters, of which four follow each other at r5 and at r3.
-#[rustfmt::skip]
-macro_rules! eight_vectors {
-    ($mac:literal) => {
-        concat!(
-            "vldrb.8 q1, [r5], #16\n",
-            $mac, " r0, q0, q1\n",
-            "vldrb.8 q2, [r5], #16\n",
-            $mac, " r2, q0, q2\n",
-            "vldrb.8 q3, [r5], #16\n",
-            $mac, " r4, q0, q3\n",
-            "vldrb.8 q4, [r5], #16\n",
-            $mac, " r6, q0, q4\n",
-            "vldrb.8 q1, [r3], #16\n",
-            $mac, " r8, q0, q1\n",
-            "vldrb.8 q2, [r3], #16\n",
-            $mac, " r10, q0, q2\n",
-            "vldrb.8 q3, [r3], #16\n",
-            $mac, " r12, q0, q3\n",
-            "vldrb.8 q4, [r3], #16\n",
-            $mac, " lr, q0, q4\n",
-        )
-    };
-}
-
 /// The assembly for a single pixel, and two quads at a time. The last one of an odd number is computed twice.
 ///
 /// r0, r2, r4, r6 are the sums of the first quad, r8, r10, r12, lr those of the second; r9 points to taps, r5 and r3 to weights of the quads, r1 to results.
@@ -98,11 +73,11 @@ unsafe fn block<const EXACT: bool, const CLAMPED: bool>(registers: &Single) {
             "vldrbt.8 q0, [r9]",
             "ldrd r0, r7, [r11, #20]",
             "add r9, r9, r0",
-            eight_vectors!("vmladav.s8"),
+            eight_vectors!("vmladav.s8", "r3"),
             "cbz r7, 5f",
             "4:",
             "vldrb.8 q0, [r9], #16",
-            eight_vectors!("vmladava.s8"),
+            eight_vectors!("vmladava.s8", "r3"),
             "subs r7, r7, #1",
             "bne 4b",
             "5:",

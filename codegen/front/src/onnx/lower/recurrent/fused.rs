@@ -1,7 +1,7 @@
 //! Plain layers as one op.
 
 use super::{Activation, Direction, Kind, Layer, Lowered, NodeCx, Run};
-use kiln_ir::{Clamp, Data, Op, Rescale, ValueId};
+use kiln_ir::{Clamp, Data, Op, ValueId};
 
 /// Most steps of a GRU or an RNN that are written out: more would be refused.
 const MOST_WRITTEN_OUT: usize = 256;
@@ -25,8 +25,8 @@ impl Layer {
             }
     }
 
-    /// A plain layer over all steps of `x`, as one op. That begins with states in memory, or with zeros: where they are other constants, the first step is written out, of
-    /// which the products with constants are known.
+    /// A plain layer over all steps of `x`, as one op. The op begins with states in memory, or with zeros. Where states are other constants, the first step is written out:
+    /// its products with constants are known.
     pub(super) fn fused(
         &self,
         cx: &mut NodeCx<'_, '_, '_>,
@@ -53,11 +53,7 @@ impl Layer {
         }
         let x = cx.transposed(x, &[1, 0, 2])?;
         let (op, operands) = self.op(cx, direction, x, start)?;
-        // What lies in front of the outputs.
-        let kept = match op {
-            Op::Lstm { .. } | Op::Gru { linear_before_reset: false } => units,
-            _ => 0,
-        };
+        let kept = op.before_outputs(units);
         let all = cx.add_like(op, &operands, &[sequences, kept + steps * units])?;
         let mut part = |begin: usize, len: usize| {
             cx.add_like(Op::Slice { begin: vec![0, begin], step: vec![1, 1] }, &[all], &[sequences, len])
@@ -104,9 +100,6 @@ impl Layer {
             let relu = direction.activations == [Activation::Relu];
             return Ok((Op::Rnn { relu }, vec![x, hidden, w, r, b]));
         }
-        let real = Rescale::Real;
-        let clip = Clamp::NO_FLOAT;
-        let op = Op::Lstm { input: real.clone(), recurrent: real.clone(), cell: real, tanh_shift: 0, clip };
-        Ok((op, vec![x, hidden, cell, w, r, b]))
+        Ok((Op::float_lstm(Clamp::NO_FLOAT), vec![x, hidden, cell, w, r, b]))
     }
 }

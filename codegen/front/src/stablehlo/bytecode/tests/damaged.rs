@@ -4,21 +4,14 @@ use super::super::testing::{number, numbers, section, Draft, Op, BUILTIN, VHLO};
 use super::super::{is_bytecode, jax_payload, read};
 use super::corpus::files;
 use super::files::{plain, reduction};
-use crate::testing::Random;
+use crate::testing::{damaged, Random};
 use std::time::Instant;
 
 /// Reads copies of a file with changed bytes.
 fn change(file: &[u8], times: usize, random: &mut Random) {
     const BYTES: [u8; 8] = [0, 1, 3, 0x7f, 0x80, 0xfe, 0xff, 0x10];
     for _ in 0..times {
-        let mut damaged = file.to_vec();
-        for _ in 0..=random.below(3) {
-            let at = random.below(damaged.len());
-            damaged[at] = match random.below(2) {
-                0 => BYTES[random.below(BYTES.len())],
-                _ => random.below(256) as u8,
-            };
-        }
+        let damaged = damaged(file, 0, &BYTES, random);
         let start = Instant::now();
         let _ = read(&damaged);
         assert!(start.elapsed().as_secs() < 1);

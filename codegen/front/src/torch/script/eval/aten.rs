@@ -109,10 +109,7 @@ impl<'p> Machine<'_, 'p> {
                 }
                 None => {
                     let what = format!("the operator aten::{} cannot be compiled", short(name));
-                    Refusal::unsupported(
-                        what,
-                        "replace it with supported operators, or move the computation out of the model",
-                    )
+                    Refusal::unsupported(what, crate::refusal::REPLACE)
                 }
             });
         };
