@@ -5,16 +5,17 @@ use crate::conv::{describe, shape};
 use crate::{cells, Check, Mismatch, Rng, Scratch};
 use kiln::kernels::{
     conv1_i16_i8_dsp, conv1_i8_dsp, conv1_i8_dsp_eights, conv2d_i8_dsp, conv2d_i8_dsp_compact,
-    conv2d_i8_dsp_exact, conv2d_i8_dsp_small, conv2d_i8_v6m_pairs, conv2d_i8_v6m_singles, dense_i8_dsp,
-    dense_i8_dsp_compact, dense_i8_dsp_dot, depthwise2d_i8_dsp, depthwise2d_i8_dsp_compact,
-    depthwise2d_i8_dsp_planar, depthwise2d_i8_v6m, max_pool2d_i8_dsp, mean_pool2d_i8_dsp, Band, CompactConv,
-    CompactDense, Conv, HalfRequant, MeanLinear, Pool, Requant, Rescale, Rows, Scale, Stride,
+    conv2d_i8_dsp_exact, conv2d_i8_dsp_small, conv2d_i8_dsp_winograd, conv2d_i8_v6m_pairs,
+    conv2d_i8_v6m_singles, dense_i8_dsp, dense_i8_dsp_compact, dense_i8_dsp_dot, depthwise2d_i8_dsp,
+    depthwise2d_i8_dsp_compact, depthwise2d_i8_dsp_planar, depthwise2d_i8_v6m, max_pool2d_i8_dsp,
+    mean_pool2d_i8_dsp, Band, CompactConv, CompactDense, Conv, HalfRequant, MeanLinear, Pool, Requant,
+    Rescale, Rows, Scale, Stride,
 };
 
 #[cfg(not(target_arch = "arm"))]
 use kiln::kernels::{
-    conv2d_i8_rv32_pairs, conv2d_i8_rv32_quads, dense_i8_rv32_singles, depthwise2d_i8_rv32,
-    depthwise2d_i8_rv32_rolling, UpperRequant,
+    conv2d_i8_rv32_pairs, conv2d_i8_rv32_quads, conv2d_i8_rv32_winograd, dense_i8_rv32_singles,
+    depthwise2d_i8_rv32, depthwise2d_i8_rv32_rolling, UpperRequant,
 };
 
 pub(crate) const CHECKS: &[Check] = &[Check { name: "hostile sizes write nothing beside the result", run }];
@@ -109,7 +110,12 @@ fn run(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
     let requant = Requant { multipliers: w, shifts: bytes, zero_point: 0, lo: -128, hi: 127 };
     let half = HalfRequant { channels: w, words: rng.size(3, 6), shift: 5, lo: -128, hi: 127 };
     let part = size(rng, 144);
-    let kernel = rng.int(0, 23);
+    // Mostly of the only shape that some kernels take.
+    let near = match rng.one_in(8) {
+        true => p,
+        false => Conv { k_h: 3, k_w: 3, stride_h: 1, stride_w: 1, dilation_h: 1, dilation_w: 1, ..p },
+    };
+    let kernel = rng.int(0, 25);
     match kernel {
         0 => mean_pool2d_i8_dsp(&pool, x_rows, &MeanLinear { factor: 1, start: 0 }, y_rows, band),
         1 => max_pool2d_i8_dsp::<2, 2>(&pool, x_rows, -128, 127, y_rows, band),
@@ -134,17 +140,19 @@ fn run(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
         16 => conv2d_i8_v6m_pairs(&p, x_rows, bytes, w, part, 0, &half, y_rows, band),
         17 => conv2d_i8_v6m_singles(&p, x_rows, w, w, part, 0, &half, y_rows, band),
         #[cfg(not(target_arch = "arm"))]
-        18..=22 => {
+        18..=23 => {
             let upper =
                 UpperRequant { channels: w, words: rng.size(3, 8), spread: 3, shift: 5, lo: -128, hi: 127 };
             match kernel {
                 18 => conv2d_i8_rv32_pairs(&p, x_rows, bytes, 0, &upper, work, y_rows, band),
                 19 => depthwise2d_i8_rv32(&p, x_rows, bytes, 0, &upper, y_rows, band),
                 20 => conv2d_i8_rv32_quads(&p, x_rows, bytes, 0, &upper, work, y_rows, band),
-                21 => dense_i8_rv32_singles(x_rows, w, &upper, y_rows, band),
+                21 => conv2d_i8_rv32_winograd(&near, x_rows, w, 0, &upper, work, y_rows, band),
+                22 => dense_i8_rv32_singles(x_rows, w, &upper, y_rows, band),
                 _ => depthwise2d_i8_rv32_rolling(&p, x_rows, bytes, 0, &upper, y_rows, band),
             }
         }
+        24 => conv2d_i8_dsp_winograd::<7, true>(&near, x_rows, w, 0, work, y_rows, band),
         _ => depthwise2d_i8_v6m(&p, x_rows, bytes, 0, &half, y_rows, band),
     }
     // What is in the result does not matter.

@@ -39,6 +39,7 @@ mod softmax;
 mod temporal;
 mod v6m;
 mod wide;
+mod winograd;
 
 pub use rng::Rng;
 pub use scratch::{cells, Scratch, Storage};
@@ -77,6 +78,7 @@ pub const CHECKS: &[&[Check]] = &[
     temporal::CHECKS,
     v6m::CHECKS,
     wide::CHECKS,
+    winograd::CHECKS,
 ];
 
 /// Every check, family by family.

@@ -210,7 +210,7 @@ fn work<'a>(rng: &mut Rng, scratch: &mut Scratch<'a>, size: usize) -> &'a [core:
 }
 
 /// Constants of channels: any that the arithmetic, which is modular, may meet.
-fn requant<'a>(
+pub(crate) fn requant<'a>(
     rng: &mut Rng,
     scratch: &mut Scratch<'a>,
     count: usize,
@@ -236,7 +236,7 @@ fn requant<'a>(
 }
 
 /// The definition of `UpperRequant`, for the sum of products and the words of a channel.
-fn requantize(sum: i32, channel: &[i32], q: &UpperRequant<'_>) -> i8 {
+pub(crate) fn requantize(sum: i32, channel: &[i32], q: &UpperRequant<'_>) -> i8 {
     let [first, limit, constant, multiplier, ..] = *channel else { return 0 };
     let v = first.wrapping_add(sum);
     if v as u32 >= limit as u32 {

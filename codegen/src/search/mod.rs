@@ -148,7 +148,10 @@ impl Tried<'_> {
                     },
                 ),
                 Some(bytes) => (bytes, Sharing { shared: true, apart: true, at_once: 1 }),
-                None => (kernel.workspace, Sharing { shared: false, apart: kernel.apart, at_once: 1 }),
+                None => (
+                    kernel.workspace,
+                    Sharing { shared: false, apart: kernel.apart, at_once: kernel.rows_at_once },
+                ),
             }
         };
         schedule.add_workspaces(|node, whole| workspace(node, whole).0);

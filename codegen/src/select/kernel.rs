@@ -7,14 +7,14 @@
 use super::layer::{Fits, Gains, Layer, Proof};
 use super::packed::packing;
 use super::portable::{self, Portable};
-use super::{processors, Packing, Selected, Selector};
+use super::{processors, winograd, Packing, Selected, Selector};
 use crate::ir::{Graph, Node, NodeId};
 use crate::requant::Form;
 use crate::Options;
 use kiln_kernel_table::{Core, KernelId};
 use std::any::Any;
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt::Debug;
 use std::rc::Rc;
 
@@ -81,6 +81,8 @@ pub struct Choice {
     pub images: usize,
     /// Whether its result must not lie over its operands: it computes columns, say, and not row by row.
     pub apart: bool,
+    /// Rows of its result that it computes at the same time, in a step that computes all.
+    pub rows_at_once: usize,
     /// The cheap form of its requantisation, of kernels that have this kind.
     pub form: Option<Form>,
 }
@@ -88,7 +90,7 @@ pub struct Choice {
 impl Choice {
     /// A kernel without a workspace, for one image.
     pub(super) fn new(kernel: Rc<dyn Kernel>, cycles: u64) -> Choice {
-        Choice { kernel, cycles, workspace: 0, images: 1, apart: false, form: None }
+        Choice { kernel, cycles, workspace: 0, images: 1, apart: false, rows_at_once: 1, form: None }
     }
 
     /// The workspaces of so many threads that share a step of all rows, all together, in bytes; `None` where one thread computes it.
@@ -107,6 +109,8 @@ impl Choice {
 #[derive(Debug, Default)]
 pub struct Kernels {
     chosen: HashMap<(NodeId, bool), Choice>,
+    /// Convolutions whose weights may be transformed, once it is known.
+    winograd: Option<BTreeSet<NodeId>>,
     fits: RefCell<Fits>,
 }
 
@@ -116,7 +120,9 @@ impl Kernels {
         if let Some(choice) = self.chosen.get(&(node, whole)) {
             return choice.clone();
         }
-        let choice = choose(&Asked::new(graph, node, options, whole, &self.fits));
+        let allowed = self.winograd.get_or_insert_with(|| winograd::allowed(graph, options));
+        let winograd = whole && allowed.contains(&node);
+        let choice = choose(&Asked { winograd, ..Asked::new(graph, node, options, whole, &self.fits) });
         self.chosen.insert((node, whole), choice.clone());
         choice
     }
@@ -164,6 +170,8 @@ pub(super) struct Asked<'g> {
     pub(super) whole: bool,
     /// How flash holds the weights.
     pub(super) packing: Option<Packing>,
+    /// Whether there is flash for weights that are transformed by Winograd's algorithm.
+    pub(super) winograd: bool,
     fits: &'g RefCell<Fits>,
 }
 
@@ -171,7 +179,7 @@ impl<'g> Asked<'g> {
     fn new(graph: &'g Graph, id: NodeId, options: &'g Options, whole: bool, fits: &'g RefCell<Fits>) -> Self {
         let node = graph.node(id);
         let packing = packing(graph, node, options);
-        Asked { graph, id, node, options, whole, packing, fits }
+        Asked { graph, id, node, options, whole, packing, winograd: false, fits }
     }
 
     /// The node as a layer of int8 with known weights.

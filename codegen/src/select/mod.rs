@@ -41,6 +41,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 mod wide;
+mod winograd;
 
 use crate::ir::{
     Clamp, DType, Data, Graph, Multiplier, Node, Op, Reduction, Rescale, Rows, Type, Value, ValueId,

@@ -17,6 +17,7 @@ pub(crate) mod pixel;
 pub(crate) mod vector;
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 pub(crate) mod wasm;
+pub(crate) mod winograd;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod x86;
 

@@ -17,13 +17,14 @@ pub(crate) mod affine;
 pub(crate) mod taps;
 pub(crate) mod tile;
 mod window;
+pub(crate) mod winograd;
 
 /// What generated code calls.
 pub(crate) mod kernels {
     pub use super::compact::{conv::*, dense::*, depthwise::*, elementwise::*, pool::*};
     pub use super::{
         conv::*, convert::*, dense::*, depthwise::*, elementwise::*, movement::*, parts::*, pool::*,
-        recurrent::*,
+        recurrent::*, winograd::*,
     };
 }
 

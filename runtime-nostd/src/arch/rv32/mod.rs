@@ -18,11 +18,12 @@ pub(crate) mod rolling;
 pub(crate) mod singles;
 pub(crate) mod upper;
 pub(crate) mod windows;
+pub(crate) mod winograd;
 
 /// What generated code calls.
 pub(crate) mod kernels {
     pub use super::upper::UpperRequant;
-    pub use super::{conv::*, dense::*, depthwise::*, elementwise::*, parts::*};
+    pub use super::{conv::*, dense::*, depthwise::*, elementwise::*, parts::*, winograd::*};
 }
 
 use super::rv32_blocks as blocks;

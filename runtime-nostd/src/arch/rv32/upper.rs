@@ -65,20 +65,24 @@ impl UpperRequant<'_> {
     #[allow(dead_code)]
     #[inline(always)]
     pub(crate) fn channel(&self, o: usize) -> Option<(i32, impl Fn(i32) -> i8 + '_)> {
-        let (channel, own) = match *self.channels.get(product(o, self.words)..)? {
+        let (channel, own) = self.constants(o)?;
+        Some((channel.first, move |v| self.own(v, channel, own)))
+    }
+
+    /// The constants of channel `o`, with the shifts that are common to the channels where it has none of its own; `None` where they are missing.
+    #[inline(always)]
+    pub(crate) fn constants(&self, o: usize) -> Option<(Channel, Own)> {
+        match *self.channels.get(product(o, self.words)..)? {
             [first, limit, constant, multiplier, origin, below, spread, shift, ..] if self.is_own() => {
-                (Channel { first, limit, constant, multiplier }, Some(Own { origin, below, spread, shift }))
+                Some((Channel { first, limit, constant, multiplier }, Own { origin, below, spread, shift }))
             }
             [first, limit, constant, multiplier, ..] if self.words == 4 => {
-                (Channel { first, limit, constant, multiplier }, None)
+                let (spread, shift) = (self.spread as i32, self.shift as i32);
+                let own = Own { origin: i32::MIN, below: constant, spread, shift };
+                Some((Channel { first, limit, constant, multiplier }, own))
             }
-            _ => return None,
-        };
-        let result = move |v| match own {
-            Some(own) => self.own(v, channel, own),
-            None => self.common(v, channel),
-        };
-        Some((channel.first, result))
+            _ => None,
+        }
     }
 
     /// The constants of `count` channels; `None` where some are missing.

@@ -3,7 +3,39 @@
 use super::*;
 use crate::select::conv::Images;
 
+/// Tiles that the kernel of Winograd's algorithm computes together.
+pub(super) const TILES: usize = 2;
+
+/// As many products take as long as the transformation of a channel of a tile.
+pub(super) const TRANSFORMATION: usize = 28;
+
+/// Winograd's algorithm, where it computes the layer and there is flash for its weights.
+pub(super) fn winograd(asked: &Asked<'_>, shape: Sizes) -> Option<Kernel> {
+    let proof = asked.winograd.then(|| asked.proof(Gains::None)).flatten()?;
+    proof.form.is_some().then_some(Kernel::Winograd(shape, proof))
+}
+
 impl<'a> Selector<'a> {
+    /// Tiles of two by two pixels, by Winograd's algorithm.
+    pub(super) fn winograd(&mut self, node: &'a Node, shape: &Sizes, proof: &Proof) -> Selected {
+        let (layer, form) = (&proof.layer, proof.form.as_deref());
+        let mut words = Vec::new();
+        for first in winograd::fours(layer) {
+            words.extend(winograd::pack(layer, shape, first));
+            words.extend((first..first + 4).map(|o| pack::first(layer, form, o)));
+            words.extend(pack::corrections_first(form, first..first + 4));
+        }
+        let generics = self.requant(node, proof)?.generics();
+        let pad = Arg::Int(self.ty(node.operands[0]).zero_point().into());
+        let between = [self.words(&words), pad, self.workspace()?];
+        let x = self.image_rows(node.operands[0], shape.images, shape.in_h)?;
+        let y = self.image_rows(node.result, shape.images, shape.out_h)?;
+        let images = Images { x, y, count: shape.images, out_h: shape.out_h };
+        let conv = [Arg::Struct(self.conv_params(shape))];
+        self.call_on(images, KernelId::Conv2dI8DspWinograd, &generics, &conv, &between, &[]);
+        Ok(())
+    }
+
     /// Pairs of pixels, from a window of 16-bit elements.
     pub(super) fn tiled(&mut self, node: &'a Node, shape: &Sizes, proof: &Proof) -> Selected {
         let (x, y) = (node.operands[0], node.result);

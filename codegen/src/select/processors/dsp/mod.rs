@@ -31,6 +31,8 @@ pub(super) struct Dsp;
 pub(super) enum Kernel {
     /// Convolution in tiles of two pixels and four filters, from a window of so many pixels that is widened to 16 bits.
     Tiled(Sizes, usize, Proof),
+    /// Convolution by Winograd's algorithm.
+    Winograd(Sizes, Proof),
     /// Convolution of images of which every row of the result is one pixel.
     Column(Sizes, Tiling, Proof),
     /// Depthwise convolution of planar rows.
@@ -111,7 +113,8 @@ fn layers(asked: &Asked<'_>) -> Vec<Kernel> {
                 tilings.into_iter().map(|(tiling, proof)| Kernel::Column(shape, tiling, proof)).collect()
             } else if tiles(&shape) {
                 let pixels = window_pixels(&shape, asked.options);
-                one(asked.proof(Gains::Alternating).map(|proof| Kernel::Tiled(shape, pixels, proof)))
+                let tiled = asked.proof(Gains::Alternating).map(|proof| Kernel::Tiled(shape, pixels, proof));
+                tiled.into_iter().chain(conv::winograd(asked, shape)).collect()
             } else {
                 Vec::new()
             }
@@ -132,6 +135,7 @@ fn depthwise(asked: &Asked<'_>, shape: Sizes, proof: Proof) -> Kernel {
 fn choice(kernel: Kernel, asked: &Asked<'_>, core: Core) -> Choice {
     let (workspace, images) = match &kernel {
         Kernel::Tiled(shape, pixels, _) => (4 * shape.window_words(*pixels), shape.images),
+        Kernel::Winograd(shape, _) => (winograd::workspace(shape, conv::TILES), shape.images),
         Kernel::Column(shape, ..)
         | Kernel::Depthwise(shape, _)
         | Kernel::DepthwisePlanar(shape, _)
@@ -139,7 +143,8 @@ fn choice(kernel: Kernel, asked: &Asked<'_>, core: Core) -> Choice {
         _ => (0, 1),
     };
     let (cycles, form) = (kernel.cycles(asked, core), kernel.form());
-    Choice { workspace, images, form, ..Choice::new(Rc::new(kernel), cycles) }
+    let rows_at_once = if matches!(kernel, Kernel::Winograd(..)) { 2 } else { 1 };
+    Choice { workspace, images, rows_at_once, form, ..Choice::new(Rc::new(kernel), cycles) }
 }
 
 impl Kernel {
@@ -147,6 +152,7 @@ impl Kernel {
     fn form(&self) -> Option<Form> {
         match self {
             Kernel::Tiled(_, _, proof)
+            | Kernel::Winograd(_, proof)
             | Kernel::Column(_, _, proof)
             | Kernel::DepthwisePlanar(_, proof)
             | Kernel::Depthwise(_, proof)
@@ -166,6 +172,9 @@ impl Kernel {
         let filters = asked.graph.ty(asked.node.result).shape.last();
         let (id, products) = match self {
             Kernel::Tiled(shape, ..) => (KernelId::Conv2dI8Dsp, products(shape.out_c, 4)),
+            Kernel::Winograd(shape, _) => {
+                (KernelId::Conv2dI8DspWinograd, winograd::products(shape, conv::TILES, conv::TRANSFORMATION))
+            }
             Kernel::Column(_, tiling, _) | Kernel::Dense(tiling, _) => (
                 match tiling {
                     Tiling::Quads => KernelId::DenseI8Dsp,
@@ -201,6 +210,7 @@ impl kernel::Kernel for Kernel {
         }
         match self {
             Kernel::Tiled(shape, _, proof) => selector.tiled(node, shape, proof),
+            Kernel::Winograd(shape, proof) => selector.winograd(node, shape, proof),
             Kernel::Column(shape, tiling, proof) => selector.column(node, shape, *tiling, proof),
             Kernel::DepthwisePlanar(shape, proof) => selector.depthwise_planar(node, shape, proof),
             Kernel::Depthwise(shape, proof) => selector.depthwise_last(node, shape, proof),

@@ -23,6 +23,8 @@ pub(super) struct Rv32;
 enum Way {
     /// Convolution over all channels, of two or four pixels at a time.
     Pairs(Shape, usize),
+    /// Convolution by Winograd's algorithm.
+    Winograd(Shape),
     /// Convolution whose filters are as large as a row, which is a matrix product of single rows.
     Row(Shape),
     /// Convolution of each channel with one filter.
@@ -80,7 +82,8 @@ impl Processor for Rv32 {
             }
             let images = way.shape().map_or(1, |shape| shape.images);
             let workspace = way.workspace(&kernel.proven.layer);
-            Some(Choice { workspace, images, ..Choice::new(Rc::new(kernel), cycles) })
+            let rows_at_once = if matches!(way, Way::Winograd(_)) { 2 } else { 1 };
+            Some(Choice { workspace, images, rows_at_once, ..Choice::new(Rc::new(kernel), cycles) })
         };
         ways.into_iter().filter_map(choice).collect()
     }
@@ -119,7 +122,8 @@ fn ways(asked: &Asked<'_>) -> Vec<Way> {
             if rows == 1 && asked.options.optimize != Optimize::Size && pack::is_row(&shape) {
                 return vec![Way::Row(shape)];
             }
-            vec![Way::Pairs(shape, pixels(rows * shape.out_w))]
+            let winograd = asked.winograd.then_some(Way::Winograd(shape));
+            [Way::Pairs(shape, pixels(rows * shape.out_w))].into_iter().chain(winograd).collect()
         }
         (Op::Conv2d { groups, .. }, Some(shape))
             if *groups == shape.in_c && *groups == out_c && *groups > 1 =>
@@ -143,15 +147,23 @@ impl Proven {
     }
 }
 
+/// Tiles that the kernel of Winograd's algorithm computes together.
+const TILES: usize = 4;
+
+/// As many products take as long as the transformation of a channel of a tile.
+const TRANSFORMATION: usize = 24;
+
 /// Most taps of the general depthwise kernel.
 const MOST_TAPS: usize = 32;
 
 impl Way {
     fn shape(&self) -> Option<&Shape> {
         match self {
-            Way::Pairs(shape, _) | Way::Row(shape) | Way::Depthwise(shape) | Way::Rolling(shape) => {
-                Some(shape)
-            }
+            Way::Pairs(shape, _)
+            | Way::Winograd(shape)
+            | Way::Row(shape)
+            | Way::Depthwise(shape)
+            | Way::Rolling(shape) => Some(shape),
             Way::Dense(_) => None,
         }
     }
@@ -160,6 +172,7 @@ impl Way {
     fn workspace(&self, layer: &Layer) -> usize {
         let words = match self {
             Way::Pairs(_, pixels) | Way::Dense(pixels) => pixels / 2,
+            Way::Winograd(shape) => return winograd::workspace(shape, TILES),
             Way::Row(_) | Way::Depthwise(_) | Way::Rolling(_) => 0,
         };
         4 * layer.filter(0).len() * words
@@ -187,6 +200,9 @@ impl Way {
                 };
                 (id, padded(result.numel() / result.last().max(1), 1, tile))
             }
+            Way::Winograd(shape) => {
+                (KernelId::Conv2dI8Rv32Winograd, winograd::products(&shape, TILES, TRANSFORMATION))
+            }
             Way::Row(_) => (KernelId::DenseI8Rv32Singles, products),
             Way::Depthwise(_) => (KernelId::Depthwise2dI8Rv32, products),
             Way::Rolling(_) => (KernelId::Depthwise2dI8Rv32Rolling, products),
@@ -198,13 +214,17 @@ impl kernel::Kernel for Kernel {
     fn calls<'a>(&self, selector: &mut Selector<'a>, node: &'a Node) -> Selected {
         let Kernel { way, id, proven } = self;
         let layer = &proven.layer;
-        let (weights, element) = match id {
-            KernelId::DenseI8Rv32Singles => (Data::from_i32(&pack::singles(layer)), Element::I32),
-            KernelId::Depthwise2dI8Rv32 => {
+        let (weights, element) = match (way, id) {
+            (Way::Winograd(shape), _) => {
+                let words = winograd::fours(layer).flat_map(|first| winograd::pack(layer, shape, first));
+                (Data::from_i32(&words.collect::<Vec<_>>()), Element::I32)
+            }
+            (_, KernelId::DenseI8Rv32Singles) => (Data::from_i32(&pack::singles(layer)), Element::I32),
+            (_, KernelId::Depthwise2dI8Rv32) => {
                 let channels = layer.bias.len();
                 (Data::from_i8(&pack::channels_in_fours(&layer.weights, channels)), Element::I8)
             }
-            KernelId::Depthwise2dI8Rv32Rolling => (Data::from_i8(&layer.weights), Element::I8),
+            (_, KernelId::Depthwise2dI8Rv32Rolling) => (Data::from_i8(&layer.weights), Element::I8),
             _ => (Data::from_i8(&pack::tiles(layer)), Element::I8),
         };
         let weights = selector.constant_arg("WEIGHTS", weights, element);
@@ -248,7 +268,9 @@ impl<'a> Selector<'a> {
         let requant = self.upper_requant(proven);
         let mut between = match way {
             Way::Row(_) | Way::Dense(_) => vec![weights, requant],
-            Way::Pairs(..) | Way::Depthwise(_) | Way::Rolling(_) => vec![weights, pad, requant],
+            Way::Pairs(..) | Way::Winograd(_) | Way::Depthwise(_) | Way::Rolling(_) => {
+                vec![weights, pad, requant]
+            }
         };
         if way.workspace(&proven.layer) > 0 {
             between.push(self.workspace()?);

@@ -20,3 +20,4 @@ pub(crate) mod elementwise;
 pub(crate) mod movement;
 pub(crate) mod pool;
 pub(crate) mod window;
+pub(crate) mod winograd;

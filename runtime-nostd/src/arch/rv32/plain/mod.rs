@@ -6,3 +6,4 @@ pub(crate) mod pairs;
 pub(crate) mod quads;
 pub(crate) mod rolling;
 pub(crate) mod singles;
+pub(crate) mod winograd;

@@ -1,0 +1,163 @@
+//! Convolutions with filters of 3 × 3 by Winograd's algorithm: 16 products instead of 36, and 32 bytes of weights instead of 9.
+//!
+//! The runtime's `arch/winograd.rs` has the arithmetic. It computes two rows at a time, so it computes steps with all rows at once, and one core alone.
+
+use super::layer::Layer;
+use super::Shape;
+use crate::ir::{DType, Graph, Layout, NodeId, Op};
+use crate::{Optimize, Options};
+use std::collections::BTreeSet;
+
+/// Bytes by which weights may grow, without a budget of flash.
+const MOST_BYTES: usize = 128 * 1024;
+
+/// Frequencies of a tile.
+const FREQUENCIES: usize = 16;
+
+/// Filters that are computed together.
+const FILTERS: usize = 4;
+
+/// Most channels of the operand that the kernels take.
+const MOST_CHANNELS: usize = 3640;
+
+/// Fewest that are worth it.
+const FEWEST_CHANNELS: usize = 8;
+
+/// The transformation of filters, times two.
+const G: [[i32; 3]; 4] = [[2, 0, 0], [1, 1, 1], [1, -1, 1], [0, 0, 2]];
+
+/// The convolutions whose weights may be transformed: first those that have most products for each byte, as long as there is flash.
+pub(super) fn allowed(graph: &Graph, options: &Options) -> BTreeSet<NodeId> {
+    if options.optimize != Optimize::Speed || options.cores() > 1 {
+        return BTreeSet::new();
+    }
+    let constants = graph.live_constant_bytes();
+    let mut left = options.flash.map_or(MOST_BYTES, |flash| flash.saturating_sub(constants));
+    let shape = |(id, node)| Some((id, Shape::of(graph, node).filter(|shape| takes(graph, node, shape))?));
+    let mut found: Vec<(NodeId, Shape)> = graph.nodes().filter_map(shape).collect();
+    // Products are those of the pixels, bytes do not depend on these.
+    found.sort_by_key(|(_, shape)| std::cmp::Reverse(shape.images * shape.out_h * shape.out_w));
+    let grown = |shape: &Shape| weight_bytes(shape) - (9 * shape.in_c * shape.out_c).min(weight_bytes(shape));
+    let fits = |(id, shape): (NodeId, Shape)| {
+        let bytes = grown(&shape);
+        let fits = bytes <= left;
+        left -= if fits { bytes } else { 0 };
+        fits.then_some(id)
+    };
+    found.into_iter().filter_map(fits).collect()
+}
+
+/// Whether the kernels compute a convolution.
+fn takes(graph: &Graph, node: &crate::ir::Node, shape: &Shape) -> bool {
+    let steps = (shape.k_h, shape.k_w, shape.stride_h, shape.stride_w, shape.dilation_h, shape.dilation_w);
+    let bytes = node.operands.iter().take(2).all(|&id| graph.ty(id).dtype == DType::I8);
+    let one_group = matches!(node.op, Op::Conv2d { groups: 1, .. });
+    one_group
+        && bytes
+        && graph.ty(node.result).dtype == DType::I8
+        && steps == (3, 3, 1, 1, 1, 1)
+        && node.op.layout() == Layout::default()
+        // Fewer would be filled up.
+        && (FEWEST_CHANNELS..=MOST_CHANNELS).contains(&shape.in_c)
+}
+
+/// Channels of the operand that are computed.
+fn channels(shape: &Shape) -> usize {
+    shape.in_c.next_multiple_of(8)
+}
+
+/// Bytes of transformed weights.
+fn weight_bytes(shape: &Shape) -> usize {
+    2 * FREQUENCIES * channels(shape) * shape.out_c.next_multiple_of(FILTERS)
+}
+
+/// Bytes of the workspace, for so many tiles at a time.
+pub(super) fn workspace(shape: &Shape, tiles: usize) -> usize {
+    let (patch, transformed) = ((2 * tiles + 2) * channels(shape), FREQUENCIES * tiles * channels(shape) / 2);
+    4 * (patch + transformed + FREQUENCIES * tiles * FILTERS)
+}
+
+/// Products that are computed, for so many tiles at a time. The transformation of a channel of a tile counts as so many.
+pub(super) fn products(shape: &Shape, tiles: usize, transformation: usize) -> usize {
+    let all = shape.out_h.div_ceil(2) * shape.out_w.div_ceil(2).next_multiple_of(tiles);
+    let products = FREQUENCIES * shape.out_c.next_multiple_of(FILTERS);
+    shape.images * all * channels(shape) * (products + transformation)
+}
+
+/// The transformed weights of the four filters that begin with `first`: of each frequency and each pair of channels, a word for each filter. Channels 0 and 2, and 1 and 3 of each four are pairs.
+pub(super) fn pack(layer: &Layer, shape: &Shape, first: usize) -> Vec<i32> {
+    let element = |o: usize, c: usize, [i, j]: [usize; 2]| {
+        let filter = layer.filter(o);
+        let weight = |ky: usize, kx: usize| match c < shape.in_c {
+            true => filter.get((3 * ky + kx) * shape.in_c + c).map_or(0, |&w| i32::from(w)),
+            false => 0,
+        };
+        let row = |ky: usize| (0..3).map(|kx| G[j][kx] * weight(ky, kx)).sum::<i32>();
+        (0..3).map(|ky| G[i][ky] * row(ky)).sum::<i32>()
+    };
+    let mut words = Vec::new();
+    for frequency in 0..FREQUENCIES {
+        for pair in 0..channels(shape) / 2 {
+            let c = pair / 2 * 4 + pair % 2;
+            for o in first..first + FILTERS {
+                let half = |c| element(o, c, [frequency / 4, frequency % 4]);
+                words.push((half(c) & 0xffff) | half(c + 2).wrapping_shl(16));
+            }
+        }
+    }
+    words
+}
+
+/// The first of each four filters.
+pub(super) fn fours(layer: &Layer) -> impl Iterator<Item = usize> {
+    (0..layer.bias.len()).step_by(FILTERS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHAPE: Shape = Shape {
+        in_h: 4,
+        in_w: 4,
+        in_c: 2,
+        out_h: 2,
+        out_w: 2,
+        out_c: 1,
+        k_h: 3,
+        k_w: 3,
+        stride_h: 1,
+        stride_w: 1,
+        dilation_h: 1,
+        dilation_w: 1,
+        pad_top: 0,
+        pad_left: 0,
+        groups: 1,
+        images: 1,
+        layout: Layout { x: Order::ChannelLast, y: Order::ChannelLast },
+    };
+
+    /// One tile by definition: four times the sums.
+    #[test]
+    fn four_times_the_sums() {
+        let weights: Vec<i8> = (0..18).map(|i| (i * 71 % 256) as u8 as i8).collect();
+        let words = pack(&Layer { weights: weights.clone(), bias: vec![0], ..Layer::default() }, &SHAPE, 0);
+        assert_eq!(words.len(), 16 * 4 * 4);
+        let x = |y: usize, x: usize, c: usize| (y * 83 + x * 57 + c * 29) as u8 as i8 as i32;
+        const B: [[i32; 4]; 4] = [[1, 0, -1, 0], [0, 1, 1, 0], [0, -1, 1, 0], [0, 1, 0, -1]];
+        const A: [[i32; 4]; 2] = [[1, 1, 1, 0], [0, 1, -1, -1]];
+        let mut m = [[0; 4]; 4];
+        for (c, pair) in [(0, 0), (1, 1)] {
+            for (frequency, words) in words.chunks_exact(16).enumerate() {
+                let (i, j) = (frequency / 4, frequency % 4);
+                let v: i32 = (0..16).map(|k| B[i][k / 4] * B[j][k % 4] * x(k / 4, k % 4, c)).sum();
+                m[i][j] += v * i32::from(words[4 * pair] as i16);
+            }
+        }
+        for (y, result) in (0..4).map(|at| (at / 2, at % 2)) {
+            let four: i32 = (0..16).map(|k| A[y][k / 4] * A[result][k % 4] * m[k / 4][k % 4]).sum();
+            let tap = |k: usize| x(y + k / 6, result + k / 2 % 3, k % 2) * i32::from(weights[k]);
+            assert_eq!(four, 4 * (0..18).map(tap).sum::<i32>());
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Convolutions by Winograd's algorithm, compared with their definition.
+
+use crate::affine::Forms;
+use crate::conv::describe;
+use crate::reference::tap;
+#[cfg(not(target_arch = "arm"))]
+use crate::rv32;
+use crate::{cells, Case, Check, Mismatch, Rng, Scratch};
+use core::cell::Cell;
+use kiln::kernels::{conv2d_i8_dsp_winograd, Band, Conv, Rows};
+
+pub(crate) const CHECKS: &[Check] = &[
+    Check { name: "conv2d_i8_dsp_winograd", run: dsp },
+    #[cfg(not(target_arch = "arm"))]
+    Check { name: "conv2d_i8_rv32_winograd", run: upper },
+];
+
+/// A layer, and its sums by definition.
+struct Layer<'a> {
+    p: Conv,
+    out_h: usize,
+    x: &'a [Cell<i8>],
+    filters: &'a [i8],
+    pad: i8,
+}
+
+impl<'a> Layer<'a> {
+    fn draw(rng: &mut Rng, scratch: &mut Scratch<'a>) -> Self {
+        let p = Conv {
+            in_h: rng.size(1, 7),
+            in_w: rng.size(1, 12),
+            in_c: rng.size(1, 17),
+            out_w: rng.size(1, 12),
+            out_c: rng.size(1, 9),
+            k_h: 3,
+            k_w: 3,
+            stride_h: 1,
+            stride_w: 1,
+            dilation_h: 1,
+            dilation_w: 1,
+            pad_top: rng.size(0, 2),
+            pad_left: rng.size(0, 2),
+            groups: 1,
+        };
+        let x = scratch.bytes.take_at(p.in_h * p.in_w * p.in_c, rng.size(0, 3));
+        let filters = scratch.bytes.take(p.out_c * 9 * p.in_c);
+        for bytes in [&mut *x, filters] {
+            match rng.one_in(6) {
+                // The largest products that there are.
+                true => bytes.fill(-128),
+                false => rng.fill_i8(bytes),
+            }
+        }
+        Layer { p, out_h: rng.size(1, 6), x: cells(x), filters, pad: rng.i8() }
+    }
+
+    /// The sum of a result.
+    fn sum(&self, index: usize) -> i32 {
+        let p = &self.p;
+        let (pixel, o) = (index / p.out_c, index % p.out_c);
+        let size = 9 * p.in_c;
+        let products = self.filters[o * size..][..size].iter().enumerate().map(|(at, w)| {
+            let (k, c) = (at / p.in_c, at % p.in_c);
+            let at = tap(p, [pixel / p.out_w, pixel % p.out_w], [k / 3, k % 3], c);
+            i32::from(at.map_or(self.pad, |at| self.x[at].get())) * i32::from(*w)
+        });
+        products.sum()
+    }
+
+    /// Pairs of channels.
+    fn pairs(&self) -> usize {
+        self.p.in_c.next_multiple_of(8) / 2
+    }
+
+    /// The transformed weights of four filters from the first one on.
+    fn pack(&self, first: usize, to: &mut [i32]) {
+        const G: [[i32; 3]; 4] = [[2, 0, 0], [1, 1, 1], [1, -1, 1], [0, 0, 2]];
+        let in_c = self.p.in_c;
+        let element = |o: usize, c: usize, frequency: usize| {
+            let weight = |k: usize| i32::from(self.filters[(o * 9 + k) * in_c + c]);
+            let product = |k: usize| G[frequency / 4][k / 3] * G[frequency % 4][k % 3] * weight(k);
+            match o < self.p.out_c && c < in_c {
+                true => (0..9).map(product).sum::<i32>(),
+                false => 0,
+            }
+        };
+        for (at, word) in to.iter_mut().enumerate() {
+            let (o, pair, frequency) = (first + at % 4, at / 4 % self.pairs(), at / 4 / self.pairs());
+            let c = pair / 2 * 4 + pair % 2;
+            *word = element(o, c, frequency) & 0xffff | element(o, c + 2, frequency) << 16;
+        }
+    }
+
+    /// Runs a kernel in two bands, apart from the operand, or over it as far up as what each two rows read allows.
+    fn run(
+        &self,
+        rng: &mut Rng,
+        scratch: &mut Scratch<'_>,
+        y: &[Cell<i8>],
+        kernel: impl Fn(Rows<'_, i8>, Rows<'_, i8>, Band),
+    ) -> Case {
+        let (p, out_h) = (&self.p, self.out_h);
+        let (len, row) = (p.in_w * p.in_c, p.out_w * p.out_c);
+        let (split, overlaid) = (rng.size(0, out_h), rng.one_in(3));
+        if overlaid {
+            let read = |r: usize| ((r / 2 * 2).saturating_sub(p.pad_top) * len).min(self.x.len());
+            let written = |r: usize| (r / 2 * 2 + 2).min(out_h) * row;
+            let gap = (0..out_h).map(|r| written(r).saturating_sub(read(r))).max().unwrap_or(0);
+            let memory = cells(scratch.bytes.take_at((gap + self.x.len()).max(y.len()), rng.size(0, 3)));
+            let (operand, result) = (&memory[gap..][..self.x.len()], &memory[..y.len()]);
+            operand.iter().zip(self.x).for_each(|(to, x)| to.set(x.get()));
+            kernel(Rows::whole(operand, len), Rows::whole(result, row), Band { first: 0, rows: out_h });
+            y.iter().zip(result).for_each(|(y, result)| y.set(result.get()));
+        } else {
+            let (x, y) = (Rows::whole(self.x, len), Rows::whole(y, row));
+            for band in [Band { first: 0, rows: split }, Band { first: split, rows: out_h - split }] {
+                kernel(x, y, band);
+            }
+        }
+        describe(p).with("out_h", out_h).with("split", split).with("overlaid", i32::from(overlaid))
+    }
+}
+
+/// Words that have been something else.
+fn work<'a>(rng: &mut Rng, scratch: &mut Scratch<'a>, size: usize) -> &'a [Cell<i32>] {
+    let work = scratch.words.take(size);
+    rng.fill_i32(work, i32::MIN, i32::MAX);
+    cells(work)
+}
+
+fn dsp(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
+    type Kernel = fn(&Conv, Rows<'_, i8>, &[i32], i8, &[Cell<i32>], Rows<'_, i8>, Band);
+    const FORMS: [(u32, bool, Kernel); 3] = [
+        (7, false, conv2d_i8_dsp_winograd::<7, false>),
+        (5, true, conv2d_i8_dsp_winograd::<5, true>),
+        (12, false, conv2d_i8_dsp_winograd::<12, false>),
+    ];
+    let layer = Layer::draw(rng, &mut scratch);
+    let (p, pairs) = (&layer.p, layer.pairs());
+    let (shift, signed, kernel) = rng.pick(&FORMS);
+    let channels = p.out_c.next_multiple_of(4);
+    let forms = Forms::draw(rng, &mut scratch, channels, shift, signed);
+    let group = 64 * pairs + if signed { 16 } else { 12 };
+    let w = scratch.words.take(channels / 4 * group);
+    for (at, w) in w.chunks_exact_mut(group).enumerate() {
+        let (u, ends) = w.split_at_mut(64 * pairs);
+        layer.pack(4 * at, u);
+        let filters = || 4 * at..4 * at + 4;
+        let corrections = filters().filter(|_| signed).map(|o| forms.words(o)[3]);
+        let factors = filters().flat_map(|o| [forms.words(o)[1], forms.words(o)[2]]);
+        let words = filters().map(|o| forms.first(o)).chain(corrections).chain(factors);
+        ends.iter_mut().zip(words).for_each(|(to, word)| *to = word);
+    }
+    let y = scratch.bytes.twins(layer.out_h * p.out_w * p.out_c, rng.size(0, 3), rng.i8());
+    for (index, y) in y.expected().iter().enumerate() {
+        let o = index % p.out_c;
+        y.set(forms.result(forms.first(o).wrapping_add(layer.sum(index)), o));
+    }
+    let work = work(rng, &mut scratch, 44 * pairs + 128);
+    let case = layer.run(rng, &mut scratch, y.got(), |x, y, band| kernel(p, x, w, layer.pad, work, y, band));
+    y.compare(case.with("shift", shift).with("signed", i32::from(signed)))
+}
+
+#[cfg(not(target_arch = "arm"))]
+fn upper(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
+    let layer = Layer::draw(rng, &mut scratch);
+    let (p, pairs) = (&layer.p, layer.pairs());
+    let own = rng.one_in(2);
+    let (channels, q) = rv32::requant(rng, &mut scratch, p.out_c, own);
+    let w = scratch.words.take(p.out_c.div_ceil(4) * 64 * pairs);
+    for (at, w) in w.chunks_exact_mut(64 * pairs).enumerate() {
+        layer.pack(4 * at, w);
+    }
+    let y = scratch.bytes.twins(layer.out_h * p.out_w * p.out_c, rng.size(0, 3), rng.i8());
+    for (index, y) in y.expected().iter().enumerate() {
+        let o = index % p.out_c;
+        y.set(rv32::requantize(layer.sum(index), &channels[o * q.words..][..q.words], &q));
+    }
+    let work = work(rng, &mut scratch, 84 * pairs + 256);
+    let case = layer.run(rng, &mut scratch, y.got(), |x, y, band| {
+        kiln::kernels::conv2d_i8_rv32_winograd(p, x, w, layer.pad, &q, work, y, band);
+    });
+    y.compare(case.with("words", q.words))
+}

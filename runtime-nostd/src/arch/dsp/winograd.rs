@@ -1,0 +1,98 @@
+//! Convolutions by Winograd's algorithm, two tiles and four filters at a time.
+#![allow(unsafe_code)]
+
+use super::affine::{affine, corrected, requant_words};
+use super::blocks::winograd as block;
+use crate::arch::winograd::{Layer, Processor, Requantise, FILTERS};
+use crate::params::Conv;
+use crate::rows::{Band, Rows};
+use core::cell::Cell;
+
+/// Tiles that are computed together.
+const TILES: usize = 2;
+
+/// Convolution of an `i8` image by Winograd's algorithm, for cores with the DSP extension: filters of 3 × 3, strides and dilations 1, one group, at most 3640 channels.
+///
+/// `w` holds filters in fours, of which the last are zero where `out_c` is not a multiple of four. With `pairs` half of `in_c`, rounded up to a multiple of eight:
+/// - 16 · `pairs` · 4 words: of each frequency (4 × 4) and pair of channels, of four filters the elements of `2G · g · 2Gᵀ` as halves. Channels 0 and 2, and 1 and 3 of each four are pairs;
+/// - four words: first values;
+/// - with `SIGNED` four words: corrections;
+/// - eight words: `[M, C]` of each filter.
+///
+/// Results are those of [`conv2d_i8_dsp`](crate::kernels::conv2d_i8_dsp), where sums are not shifted for any filter. `work` has 44 · `pairs` + 128 words.
+/// Two rows are computed at a time, from the first one of the band: a result may not lie over elements that any of both reads.
+#[inline(never)]
+pub fn conv2d_i8_dsp_winograd<const SHIFT: u32, const SIGNED: bool>(
+    p: &Conv,
+    x: Rows<'_, i8>,
+    w: &[i32],
+    pad: i8,
+    work: &[Cell<i32>],
+    y: Rows<'_, i8>,
+    band: Band,
+) {
+    let layer = Layer { p, x, w, pad, work, y };
+    layer.run::<TILES, Pairs>(band, FILTERS + requant_words(SIGNED), &Fitted::<SHIFT, SIGNED>);
+}
+
+/// Requantisation by one multiplication.
+struct Fitted<const SHIFT: u32, const SIGNED: bool>;
+
+impl<const SHIFT: u32, const SIGNED: bool> Requantise for Fitted<SHIFT, SIGNED> {
+    /// First value, correction, factor and constant.
+    type Channel = (i32, i32, [i32; 2]);
+
+    #[inline(always)]
+    fn channel(&self, _: usize, words: &[i32], filter: usize) -> Option<Self::Channel> {
+        let (corrections, factors) =
+            words.get(FILTERS..)?.split_at_checked(if SIGNED { FILTERS } else { 0 })?;
+        let &[m, c] = factors.get(2 * filter..2 * filter + 2)? else { return None };
+        let correction = if SIGNED { *corrections.get(filter)? } else { 0 };
+        Some((*words.get(filter)?, correction, [m, c]))
+    }
+
+    #[inline(always)]
+    fn result(&self, (first, correction, factors): Self::Channel, sum: i32) -> i8 {
+        let sum = sum.wrapping_add(first);
+        match SIGNED {
+            true => affine(corrected(sum, 8, correction), factors, SHIFT.saturating_add(8)),
+            false => affine(sum, factors, SHIFT),
+        }
+    }
+}
+
+/// Two channels in the halves of a word.
+struct Pairs;
+
+impl Processor<TILES> for Pairs {
+    type Lanes = u32;
+
+    const PHASES: usize = 2;
+
+    #[inline(always)]
+    fn load(word: &Cell<i32>, phase: usize) -> u32 {
+        block::widen((word.get() as u32) >> (8 * phase as u32 % 32))
+    }
+
+    #[inline(always)]
+    fn add(a: u32, b: u32) -> u32 {
+        block::add(a, b)
+    }
+
+    #[inline(always)]
+    fn sub(a: u32, b: u32) -> u32 {
+        block::sub(a, b)
+    }
+
+    #[inline(always)]
+    unsafe fn store(to: *mut i32, _: usize, lanes: u32) {
+        // SAFETY: as the caller says.
+        unsafe { to.write(lanes as i32) }
+    }
+
+    #[inline(always)]
+    unsafe fn products(v: *const i32, u: *const i32, pairs: usize, m: *mut i32) {
+        // SAFETY: as the caller says.
+        unsafe { block::products(v, u, pairs, m) }
+    }
+}

@@ -1,0 +1,84 @@
+//! Convolutions by Winograd's algorithm, four tiles and four filters at a time.
+#![allow(unsafe_code)]
+
+use super::blocks::winograd as block;
+use super::upper::{Channel, Own, UpperRequant};
+use crate::arch::winograd::{Layer, Processor, Requantise};
+use crate::params::Conv;
+use crate::rows::{Band, Rows};
+use core::cell::Cell;
+
+/// Tiles that are computed together.
+const TILES: usize = 4;
+
+/// Convolution of an `i8` image by Winograd's algorithm: filters of 3 × 3, strides and dilations 1, one group, at most 3640 channels.
+///
+/// `w` holds filters in fours, of which the last are zero where `out_c` is not a multiple of four. With `pairs` half of `in_c`, rounded up to a multiple of eight, these are
+/// 16 · `pairs` · 4 words: of each frequency (4 × 4) and pair of channels, of four filters the elements of `2G · g · 2Gᵀ` as halves. Channels 0 and 2, and 1 and 3 of each four are pairs.
+///
+/// Results are those of [`conv2d_i8_rv32_quads`](crate::kernels::conv2d_i8_rv32_quads). `work` has 84 · `pairs` + 256 words.
+/// Two rows are computed at a time, from the first one of the band: a result may not lie over elements that any of both reads.
+#[inline(never)]
+pub fn conv2d_i8_rv32_winograd(
+    p: &Conv,
+    x: Rows<'_, i8>,
+    w: &[i32],
+    pad: i8,
+    q: &UpperRequant<'_>,
+    work: &[Cell<i32>],
+    y: Rows<'_, i8>,
+    band: Band,
+) {
+    Layer { p, x, w, pad, work, y }.run::<TILES, Singles>(band, 0, q);
+}
+
+impl Requantise for UpperRequant<'_> {
+    type Channel = (Channel, Own);
+
+    #[inline(always)]
+    fn channel(&self, o: usize, _: &[i32], _: usize) -> Option<Self::Channel> {
+        self.constants(o)
+    }
+
+    #[inline(always)]
+    fn result(&self, (channel, own): Self::Channel, sum: i32) -> i8 {
+        self.own(sum.wrapping_add(channel.first), channel, own)
+    }
+}
+
+/// One channel.
+struct Singles;
+
+impl Processor<TILES> for Singles {
+    type Lanes = i32;
+
+    const PHASES: usize = 4;
+
+    #[inline(always)]
+    fn load(word: &Cell<i32>, phase: usize) -> i32 {
+        // SAFETY: a word has four bytes.
+        unsafe { i32::from(*word.as_ptr().cast::<i8>().add(phase % 4)) }
+    }
+
+    #[inline(always)]
+    fn add(a: i32, b: i32) -> i32 {
+        a.wrapping_add(b)
+    }
+
+    #[inline(always)]
+    fn sub(a: i32, b: i32) -> i32 {
+        a.wrapping_sub(b)
+    }
+
+    #[inline(always)]
+    unsafe fn store(to: *mut i32, phase: usize, lanes: i32) {
+        // SAFETY: as the caller says. A word has two halves.
+        unsafe { to.cast::<i16>().add(phase / 2 % 2).write(lanes as i16) }
+    }
+
+    #[inline(always)]
+    unsafe fn products(v: *const i32, u: *const i32, pairs: usize, m: *mut i32) {
+        // SAFETY: as the caller says.
+        unsafe { block::products(v, u, pairs, m) }
+    }
+}

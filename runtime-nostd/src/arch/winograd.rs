@@ -1,0 +1,333 @@
+//! Convolutions with filters of 3 × 3 by Winograd's algorithm, F(2 × 2, 3 × 3): 16 products for four results instead of 36.
+//!
+//! Of a tile of 4 × 4 elements `d`, a filter `g` gives the four results `Aᵀ[(G g Gᵀ) ⊙ (Bᵀ d B)]A` (Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", 2015), with
+//!
+//! ```text
+//!      ⎡1  0 −1  0⎤       ⎡2  0  0⎤
+//! Bᵀ = ⎢0  1  1  0⎥  2G = ⎢1  1  1⎥  Aᵀ = ⎡1  1  1  0⎤
+//!      ⎢0 −1  1  0⎥       ⎢1 −1  1⎥       ⎣0  1 −1 −1⎦
+//!      ⎣0  1  0 −1⎦       ⎣0  0  2⎦
+//! ```
+//!
+//! All of it is exact. Transformed elements `Bᵀ d B` are integers of 10 bits with sign. The compiler transforms filters with `2G`, so they are integers of 12 bits, and results are four times the sums.
+//! Sums wrap at 32 bits on the way, but four times the sum of a result has no more.
+//! The 16 elements of a transformed tile are called its *frequencies*. Those of all channels are multiplied like 16 matrices.
+#![allow(unsafe_code)]
+
+use crate::arch::extent::{product, product_of, sum_of};
+use crate::arch::pixel::Pixel;
+use crate::params::Conv;
+use crate::rows::{Band, Rows};
+use core::cell::Cell;
+
+/// Most channels of the operand: four times any sum of theirs has 32 bits.
+const MOST_CHANNELS: usize = 3640;
+
+/// Frequencies of a tile.
+const FREQUENCIES: usize = 16;
+
+/// Filters that are computed together.
+pub(crate) const FILTERS: usize = 4;
+
+/// Most columns of the operand that tiles side by side read.
+const MOST_COLUMNS: usize = 10;
+
+/// Most pixels of tiles side by side.
+const MOST_PIXELS: usize = 16;
+
+/// What processors do differently.
+pub(crate) trait Processor<const TILES: usize> {
+    /// Elements of one or two channels.
+    type Lanes: Copy;
+
+    /// How many of them are four channels.
+    const PHASES: usize;
+
+    /// Elements of a word of four channels: those of channel `phase`, or of the channels `phase` and `phase + 2`.
+    fn load(word: &Cell<i32>, phase: usize) -> Self::Lanes;
+
+    fn add(a: Self::Lanes, b: Self::Lanes) -> Self::Lanes;
+
+    fn sub(a: Self::Lanes, b: Self::Lanes) -> Self::Lanes;
+
+    /// Writes elements where [`Self::load`] found their channels: channels `phase` and `phase + 2` share a word.
+    ///
+    /// # Safety
+    /// `to` is the word of such a pair of channels.
+    unsafe fn store(to: *mut i32, phase: usize, lanes: Self::Lanes);
+
+    /// Sums of products of so many pairs of channels. `v` has a word for each pair, frequency and tile, `u` for each frequency, pair and filter, `m` for each frequency, tile and filter, in this order.
+    ///
+    /// # Safety
+    /// All of them are there. `pairs` is a multiple of four, and not 0.
+    unsafe fn products(v: *const i32, u: *const i32, pairs: usize, m: *mut i32);
+}
+
+/// How sums become results.
+pub(crate) trait Requantise {
+    /// The constants of a filter.
+    type Channel: Copy;
+
+    /// Those of filter `o`, one of four whose `words` are behind their weights; `None` where they are missing.
+    fn channel(&self, o: usize, words: &[i32], filter: usize) -> Option<Self::Channel>;
+
+    fn result(&self, channel: Self::Channel, sum: i32) -> i8;
+}
+
+/// The arguments of a kernel.
+pub(crate) struct Layer<'a> {
+    pub p: &'a Conv,
+    pub x: Rows<'a, i8>,
+    /// Of each four filters: a word for each frequency, pair of channels and filter, and what makes results of their sums.
+    pub w: &'a [i32],
+    pub pad: i8,
+    pub work: &'a [Cell<i32>],
+    pub y: Rows<'a, i8>,
+}
+
+/// The workspace: elements of the operand, transformed elements, and sums.
+struct Work<'a> {
+    patch: &'a [Cell<i32>],
+    v: &'a [Cell<i32>],
+    m: &'a [Cell<i32>],
+}
+
+/// How many channels are computed: those that are missing to a multiple of eight have no weights.
+const fn channels(in_c: usize) -> usize {
+    match in_c.checked_next_multiple_of(8) {
+        Some(channels) => channels,
+        None => usize::MAX,
+    }
+}
+
+impl<'a> Layer<'a> {
+    /// Computes a band, two rows at a time. Behind the weights of four filters are so many words that `requant` reads.
+    ///
+    /// Nothing is written if the arguments do not fit each other.
+    #[inline(always)]
+    pub(crate) fn run<const TILES: usize, P: Processor<TILES>>(
+        &self,
+        band: Band,
+        words: usize,
+        requant: &impl Requantise,
+    ) {
+        let Conv { in_c, out_w, out_c, k_h, k_w, stride_h, stride_w, dilation_h, dilation_w, .. } = *self.p;
+        let plain = (k_h, k_w, stride_h, stride_w, dilation_h, dilation_w) == (3, 3, 1, 1, 1, 1);
+        let pairs = channels(in_c) / 2;
+        let weights = product_of([FREQUENCIES, FILTERS, pairs]);
+        let row = product(out_w, out_c);
+        let fits = plain && in_c > 0 && in_c <= MOST_CHANNELS && row > 0 && self.y.holds(band.rows, row);
+        let Some(work) = Work::of::<TILES>(pairs, self.work).filter(|_| fits) else { return };
+        let group = sum_of([weights, words]).max(1);
+        let groups = out_c.div_ceil(FILTERS);
+        if self.w.len() / group < groups {
+            return;
+        }
+        let end = band.range().end;
+        let mut oy = band.first;
+        while oy < end {
+            let mut ox = 0;
+            while ox < out_w {
+                self.gather::<TILES>(&Pixel::new(self.p, self.x, oy, ox), work.patch);
+                work.transform::<TILES, P>();
+                let places = Places::new::<TILES>(self, [oy, end], ox);
+                for (group, w) in self.w.chunks_exact(group).take(groups).enumerate() {
+                    let (u, words) = w.split_at(weights.min(w.len()));
+                    // SAFETY: `Work::of` has made room for `pairs` of all frequencies and tiles, and their sums. There are as many weights. `channels` are a multiple of eight.
+                    unsafe {
+                        P::products(
+                            work.v.as_ptr().cast(),
+                            u.as_ptr(),
+                            pairs,
+                            work.m.as_ptr().cast_mut().cast(),
+                        );
+                    };
+                    work.inverse::<TILES>();
+                    if places.finish(work.m, FILTERS * group, words, requant).is_none() {
+                        return;
+                    }
+                }
+                ox += 2 * TILES;
+            }
+            oy = oy.saturating_add(2);
+        }
+    }
+
+    /// Writes the elements that the tiles read, a word for four channels: columns of a row one after the other, and four rows.
+    #[inline(never)]
+    fn gather<const TILES: usize>(&self, pixel: &Pixel, patch: &[Cell<i32>]) {
+        let Conv { in_w, in_c, .. } = *self.p;
+        let columns = 2 * TILES + 2;
+        let is_inside = |behind: usize| pixel.column(behind) < in_w;
+        let first = (0..columns).find(|&behind| is_inside(behind)).unwrap_or(columns);
+        let end = (first..columns).find(|&behind| !is_inside(behind)).unwrap_or(columns);
+        let (start, run) = (product(pixel.column(first), in_c), product(end - first, in_c));
+        let padding = i32::from_ne_bytes([self.pad as u8; 4]);
+        for below in 0..4 {
+            let to = patch.get(below * columns..).unwrap_or(&[]);
+            let taps = pixel.row(self.x, below).get(start..start.wrapping_add(run)).filter(|_| run > 0);
+            let (first, end) = if taps.is_some() { (first, end) } else { (columns, columns) };
+            for outside in (0..first).chain(end..columns) {
+                let column = to.get(outside..).unwrap_or(&[]);
+                column.iter().step_by(4 * columns).for_each(|word| word.set(padding));
+            }
+            if let Some(taps) = taps {
+                interleave(taps, in_c, end - first, to.get(first..).unwrap_or(&[]), 4 * columns);
+            }
+        }
+    }
+}
+
+/// Of pixels side by side, words of four channels: all pixels' first ones one after the other, `apart` words further on the next ones. Channels that are missing to the last four are zeros.
+#[inline(always)]
+fn interleave(taps: &[Cell<i8>], in_c: usize, pixels: usize, to: &[Cell<i32>], apart: usize) {
+    let fours = in_c.div_ceil(4);
+    let reach = product(fours.saturating_sub(1), apart).saturating_add(pixels);
+    if to.len() < reach || taps.len() < product(pixels, in_c) {
+        return;
+    }
+    let is_aligned = taps.as_ptr() as usize % 4 == 0 && in_c % 4 == 0;
+    for four in 0..fours {
+        let channels = (in_c - 4 * four).min(4);
+        let mut from = taps.as_ptr().wrapping_add(4 * four);
+        let mut word = to.as_ptr().wrapping_add(four * apart);
+        for _ in 0..pixels {
+            // SAFETY: there are elements of all pixels, as many as `channels` here, and words for them: see the lengths above.
+            unsafe {
+                let byte = |at: usize| if at < channels { (*from.add(at)).get() as u8 } else { 0 };
+                (*word).set(match is_aligned {
+                    true => *from.cast::<i32>(),
+                    false => i32::from_ne_bytes(core::array::from_fn(byte)),
+                });
+            }
+            from = from.wrapping_add(in_c);
+            word = word.wrapping_add(1);
+        }
+    }
+}
+
+/// Where the results of the pixels of all tiles are that the result has.
+struct Places<'a> {
+    /// Which of a filter's sums each has, less than [`MOST_PIXELS`], and its channels, which are `filters`.
+    pixels: [(usize, &'a [Cell<i8>]); MOST_PIXELS],
+    count: usize,
+    filters: usize,
+}
+
+impl<'a> Places<'a> {
+    /// Of tiles side by side, the first one at column `ox`, of rows up to `end`.
+    #[inline(never)]
+    fn new<const TILES: usize>(layer: &Layer<'a>, [oy, end]: [usize; 2], ox: usize) -> Self {
+        let Conv { out_w, out_c, .. } = *layer.p;
+        let mut places = Places { pixels: [(0, &[]); MOST_PIXELS], count: 0, filters: out_c };
+        let mut pixels = places.pixels.iter_mut();
+        for below in 0..2 {
+            let row = match oy.saturating_add(below) {
+                row if row < end => layer.y.row(row),
+                _ => &[],
+            };
+            for column in 0..2 * TILES {
+                let at = TILES * (2 * below + column % 2) + column / 2;
+                let start = ox.wrapping_add(column).wrapping_mul(out_c);
+                let inside = ox.wrapping_add(column) < out_w;
+                let Some(y) = row.get(start..start.wrapping_add(out_c)).filter(|_| inside) else { continue };
+                if let Some(place) = pixels.next() {
+                    *place = (at, y);
+                    places.count += 1;
+                }
+            }
+        }
+        places
+    }
+
+    /// Writes the results of four filters, or as many as are left from filter `first` on. `None` where constants are missing.
+    #[inline(never)]
+    fn finish<R: Requantise>(&self, m: &[Cell<i32>], first: usize, words: &[i32], requant: &R) -> Option<()> {
+        let pixels = self.pixels.get(..self.count)?;
+        // All pixels have sums, and results of all filters (`Places::new`).
+        let filters = FILTERS.min(self.filters.wrapping_sub(first));
+        if m.len() < MOST_PIXELS * FILTERS || first >= self.filters {
+            return None;
+        }
+        for filter in 0..filters {
+            let channel = requant.channel(first.wrapping_add(filter), words, filter)?;
+            let sums = m.as_ptr().wrapping_add(filter);
+            for &(at, y) in pixels {
+                // SAFETY: there are as many, see above.
+                let (sum, y) = unsafe { (&*sums.add(at * FILTERS), y.get_unchecked(first + filter)) };
+                y.set(requant.result(channel, sum.get()));
+            }
+        }
+        Some(())
+    }
+}
+
+impl<'a> Work<'a> {
+    /// The parts of a workspace; `None` where it is too small.
+    #[inline(always)]
+    fn of<const TILES: usize>(pairs: usize, work: &'a [Cell<i32>]) -> Option<Self> {
+        let (patch, work) = work.split_at_checked(product_of([2 * TILES + 2, 2, pairs]))?;
+        let (v, work) = work.split_at_checked(product_of([FREQUENCIES, TILES, pairs]))?;
+        let m = work.get(..FREQUENCIES * TILES * FILTERS)?;
+        Some(Work { patch, v, m })
+    }
+
+    /// `Bᵀ d B` of all tiles and channels. Channels 0 and 2, and 1 and 3 of each four are pairs.
+    #[inline(never)]
+    fn transform<const TILES: usize, P: Processor<TILES>>(&self) {
+        const { assert!(2 * TILES + 2 <= MOST_COLUMNS) };
+        let columns = 2 * TILES + 2;
+        for (four, patch) in self.patch.chunks_exact(4 * columns).enumerate() {
+            for phase in 0..P::PHASES {
+                let pair = 2 * four + phase % 2;
+                // Of a column, whose rows are as many words apart.
+                let column = |at: usize| {
+                    let element =
+                        |below: usize| patch.get(below * columns + at).map(|word| P::load(word, phase));
+                    let (Some(a), Some(b), Some(c), Some(d)) =
+                        (element(0), element(1), element(2), element(3))
+                    else {
+                        return None;
+                    };
+                    Some([P::sub(a, c), P::add(b, c), P::sub(c, b), P::sub(b, d)])
+                };
+                let (Some(mut a), Some(mut b)) = (column(0), column(1)) else { return };
+                for tile in 0..TILES {
+                    let (Some(c), Some(d)) = (column(2 * tile + 2), column(2 * tile + 3)) else { return };
+                    let to = self.v.as_ptr().cast::<i32>().wrapping_add(pair * FREQUENCIES * TILES + tile);
+                    for (i, ((a, b), (c, d))) in a.iter().zip(&b).zip(c.iter().zip(&d)).enumerate() {
+                        let row = [P::sub(*a, *c), P::add(*b, *c), P::sub(*c, *b), P::sub(*b, *d)];
+                        for (j, lanes) in row.into_iter().enumerate() {
+                            // SAFETY: `v` has words of all pairs, frequencies and tiles. There are two pairs for each four channels.
+                            unsafe { P::store(to.add((4 * i + j) * TILES).cast_mut(), phase, lanes) };
+                        }
+                    }
+                    (a, b) = (c, d);
+                }
+            }
+        }
+    }
+
+    /// The sums of four filters for the four pixels of each tile, in the place of the first four frequencies.
+    #[inline(never)]
+    fn inverse<const TILES: usize>(&self) {
+        for at in 0..TILES * FILTERS {
+            let m = self.m.as_ptr().cast_mut().cast::<i32>().wrapping_add(at);
+            // SAFETY: `m` has sums of all frequencies, tiles and filters (`Work::of`).
+            let row = |j: usize| unsafe {
+                let [a, b, c, d] = [j, 4 + j, 8 + j, 12 + j].map(|k| *m.add(k * TILES * FILTERS));
+                (a.wrapping_add(b).wrapping_add(c), b.wrapping_sub(c).wrapping_sub(d))
+            };
+            let [a, b, c, d] = [row(0), row(1), row(2), row(3)];
+            let left = |a: i32, b: i32, c: i32| a.wrapping_add(b).wrapping_add(c) >> 2;
+            let right = |b: i32, c: i32, d: i32| b.wrapping_sub(c).wrapping_sub(d) >> 2;
+            // SAFETY: as above.
+            unsafe {
+                m.write(left(a.0, b.0, c.0));
+                m.add(TILES * FILTERS).write(right(b.0, c.0, d.0));
+                m.add(2 * TILES * FILTERS).write(left(a.1, b.1, c.1));
+                m.add(3 * TILES * FILTERS).write(right(b.1, c.1, d.1));
+            }
+        }
+    }
+}
