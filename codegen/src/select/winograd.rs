@@ -116,6 +116,7 @@ pub(super) fn fours(layer: &Layer) -> impl Iterator<Item = usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ir::Order;
 
     const SHAPE: Shape = Shape {
         in_h: 4,
