@@ -25,6 +25,8 @@ enum Way {
     Pairs(Shape, usize),
     /// Convolution whose filters are as large as a row, which is a matrix product of single rows.
     Row(Shape),
+    /// Convolution whose filters are as large as the image, which is a matrix product of images.
+    Image(Shape),
     /// Convolution of each channel with one filter.
     Depthwise(Shape),
     /// The same with filters of 3 × 3.
@@ -119,6 +121,9 @@ fn ways(asked: &Asked<'_>) -> Vec<Way> {
             if rows == 1 && asked.options.optimize != Optimize::Size && pack::is_row(&shape) {
                 return vec![Way::Row(shape)];
             }
+            if asked.whole && asked.options.optimize != Optimize::Size && pack::is_image(&shape) {
+                return vec![Way::Image(shape)];
+            }
             vec![Way::Pairs(shape, pixels(rows * shape.out_w))]
         }
         (Op::Conv2d { groups, .. }, Some(shape))
@@ -152,7 +157,7 @@ impl Way {
             Way::Pairs(shape, _) | Way::Row(shape) | Way::Depthwise(shape) | Way::Rolling(shape) => {
                 Some(shape)
             }
-            Way::Dense(_) => None,
+            Way::Image(_) | Way::Dense(_) => None,
         }
     }
 
@@ -160,7 +165,7 @@ impl Way {
     fn workspace(&self, layer: &Layer) -> usize {
         let words = match self {
             Way::Pairs(_, pixels) | Way::Dense(pixels) => pixels / 2,
-            Way::Row(_) | Way::Depthwise(_) | Way::Rolling(_) => 0,
+            Way::Row(_) | Way::Image(_) | Way::Depthwise(_) | Way::Rolling(_) => 0,
         };
         4 * layer.filter(0).len() * words
     }
@@ -187,7 +192,7 @@ impl Way {
                 };
                 (id, padded(result.numel() / result.last().max(1), 1, tile))
             }
-            Way::Row(_) => (KernelId::DenseI8Rv32Singles, products),
+            Way::Row(_) | Way::Image(_) => (KernelId::DenseI8Rv32Singles, products),
             Way::Depthwise(_) => (KernelId::Depthwise2dI8Rv32, products),
             Way::Rolling(_) => (KernelId::Depthwise2dI8Rv32Rolling, products),
         }
@@ -247,14 +252,17 @@ impl<'a> Selector<'a> {
         let pad = Arg::Int(self.ty(node.operands[0]).zero_point().into());
         let requant = self.upper_requant(proven);
         let mut between = match way {
-            Way::Row(_) | Way::Dense(_) => vec![weights, requant],
+            Way::Row(_) | Way::Image(_) | Way::Dense(_) => vec![weights, requant],
             Way::Pairs(..) | Way::Depthwise(_) | Way::Rolling(_) => vec![weights, pad, requant],
         };
         if way.workspace(&proven.layer) > 0 {
             between.push(self.workspace()?);
         }
         let Some(shape) = way.shape() else {
-            let [x, y, band] = self.matrix_rows(node)?;
+            let [x, y, band] = match way {
+                Way::Image(shape) => self.matrix_of_images(node, shape.images)?,
+                _ => self.matrix_rows(node)?,
+            };
             self.call(kernel, [vec![x], between, vec![y, band]].concat());
             return Ok(());
         };
