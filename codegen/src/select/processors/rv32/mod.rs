@@ -47,6 +47,10 @@ struct Kernel {
 #[derive(Clone, Debug)]
 struct Sum(AddAffine);
 
+/// A matrix product of single rows with results of 16 bits.
+#[derive(Clone, Debug)]
+struct Wide(Rc<Layer>);
+
 /// What all kernels of a layer have in common.
 #[derive(Clone, Debug)]
 struct Proven {
@@ -61,6 +65,13 @@ impl Processor for Rv32 {
             let sum = sums::fit_below(asked, KernelId::AddI8Rv32, core, below);
             let choice = |(by, cycles)| Choice::new(Rc::new(Sum(by)), cycles);
             return sum.map(choice).into_iter().collect();
+        }
+        if let Some(layer) = wide(asked) {
+            let id = KernelId::DenseI8I16Rv32Singles;
+            let products = kiln_ir::macs(asked.graph, asked.node) as usize;
+            let results = asked.graph.ty(asked.node.result).shape.numel();
+            let cycles = kernel::cycles(id, core, products, results).filter(|&cycles| cycles < below);
+            return cycles.map(|cycles| Choice::new(Rc::new(Wide(layer)), cycles)).into_iter().collect();
         }
         if !matches!(asked.node.op, Op::Conv2d { .. } | Op::Dense { .. }) || asked.packing.is_some() {
             return Vec::new();
@@ -86,6 +97,14 @@ impl Processor for Rv32 {
         };
         ways.into_iter().filter_map(choice).collect()
     }
+}
+
+/// The layer of a matrix product whose results have 16 bits and one factor.
+fn wide(asked: &Asked<'_>) -> Option<Rc<Layer>> {
+    let Op::Dense { rescale: Rescale::FixedPoint(factors), .. } = &asked.node.op else { return None };
+    let is_wide = asked.graph.ty(asked.node.result).dtype == DType::I16 && factors.len() == 1;
+    let suits = is_wide && asked.packing.is_none() && asked.options.optimize != Optimize::Size;
+    suits.then(|| asked.layer()).flatten()
 }
 
 /// In what ways there are kernels for a layer, if its requantisation has a cheap exact form.
@@ -240,7 +259,30 @@ impl kernel::Kernel for Sum {
     }
 }
 
+impl kernel::Kernel for Wide {
+    fn calls<'a>(&self, selector: &mut Selector<'a>, node: &'a Node) -> Selected {
+        selector.wide_rows(node, &self.0)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
 impl<'a> Selector<'a> {
+    fn wide_rows(&mut self, node: &'a Node, layer: &Layer) -> Selected {
+        let by = match &node.op {
+            Op::Dense { rescale, clamp } => self.one_factor(node, rescale, clamp),
+            _ => None,
+        };
+        let by = by.ok_or_else(|| self.no_kernel(node))?;
+        let [x, y, band] = self.matrix_rows(node)?;
+        let weights = self.constant_arg("WEIGHTS", Data::from_i32(&pack::singles(layer)), Element::I32);
+        let bias = self.constant_arg("BIAS", Data::from_i32(&layer.bias), Element::I32);
+        self.call(KernelId::DenseI8I16Rv32Singles, vec![x, weights, bias, by, y, band]);
+        Ok(())
+    }
+
     fn upper_calls(
         &mut self,
         node: &'a Node,
