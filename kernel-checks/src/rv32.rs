@@ -3,12 +3,13 @@
 use crate::conv::{describe, run_any};
 use crate::reference::tap;
 use crate::v6m::{add, resize, shape};
+use crate::wide::result;
 use crate::{cells, Case, Check, Mismatch, Rng, Scratch, CREW};
 use kiln::kernels::{
     add_i8_rv32, conv2d_i8_rv32_pairs, conv2d_i8_rv32_pairs_crew, conv2d_i8_rv32_quads,
-    conv2d_i8_rv32_quads_crew, dense_i8_rv32_pairs, dense_i8_rv32_quads, dense_i8_rv32_singles,
-    depthwise2d_i8_rv32, depthwise2d_i8_rv32_crew, depthwise2d_i8_rv32_rolling,
-    depthwise2d_i8_rv32_rolling_crew, Band, Conv, Rows, UpperRequant,
+    conv2d_i8_rv32_quads_crew, dense_i8_i16_rv32_singles, dense_i8_rv32_pairs, dense_i8_rv32_quads,
+    dense_i8_rv32_singles, depthwise2d_i8_rv32, depthwise2d_i8_rv32_crew, depthwise2d_i8_rv32_rolling,
+    depthwise2d_i8_rv32_rolling_crew, Band, Conv, Rescale, Rows, UpperRequant,
 };
 
 pub(crate) const CHECKS: &[Check] = &[
@@ -21,6 +22,7 @@ pub(crate) const CHECKS: &[Check] = &[
     Check { name: "dense_i8_rv32_pairs", run: |rng, scratch| dense(rng, scratch, 1) },
     Check { name: "dense_i8_rv32_quads", run: |rng, scratch| dense(rng, scratch, 2) },
     Check { name: "dense_i8_rv32_singles", run: |rng, scratch| dense(rng, scratch, 0) },
+    Check { name: "dense_i8_i16_rv32_singles", run: dense_wide },
     Check { name: "depthwise2d_i8_rv32", run: |rng, scratch| depthwise(rng, scratch, false) },
     Check { name: "depthwise2d_i8_rv32_rolling", run: |rng, scratch| depthwise(rng, scratch, true) },
 ];
@@ -92,6 +94,30 @@ fn dense(rng: &mut Rng, mut scratch: Scratch<'_>, each: usize) -> Result<(), Mis
     }
     let case = Case::new().with("size", size).with("n", n).with("rows", rows).with("split", split);
     y.compare(case.with("offset", offset).with("words", q.words).with("work", work.len()))
+}
+
+fn dense_wide(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
+    let (size, n, rows) = (rng.size(1, 70), rng.size(1, 20), rng.size(1, 3));
+    let x = scratch.bytes.take_at(rows * size, rng.size(0, 3));
+    rng.fill_i8(x);
+    let x = cells(x);
+    let (filters, _) = filters(rng, &mut scratch, n, size);
+    let words = singles(rng, &mut scratch, filters, size);
+    let bias = scratch.words.take(n);
+    rng.fill_i32(bias, -20_000, 20_000);
+    let (zero_point, lo, hi) = (rng.int(-100, 100), rng.pick(&[-32768, 0]), rng.pick(&[32767, 1000]));
+    let by = Rescale { by: rng.scale(size as u32 * 32), zero_point, lo, hi };
+    let y = scratch.halves.twins(rows * n, rng.size(0, 3), 77);
+    for (index, y) in y.expected().iter().enumerate() {
+        let (row, o) = (index / n, index % n);
+        let products = filters[o * size..][..size].iter().zip(&x[row * size..]);
+        let sum = products.fold(bias[o], |sum, (w, x)| sum + i32::from(*w) * i32::from(x.get()));
+        y.set(result(sum, &by) as i16);
+    }
+    let band = Band { first: 0, rows };
+    let (x, got) = (Rows::whole(x, size), Rows::whole(y.got(), n));
+    dense_i8_i16_rv32_singles(x, words, bias, &by, got, band);
+    y.compare(Case::new().with("size", size).with("n", n).with("rows", rows))
 }
 
 fn depthwise(rng: &mut Rng, mut scratch: Scratch<'_>, rolling: bool) -> Result<(), Mismatch> {

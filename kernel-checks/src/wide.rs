@@ -28,7 +28,7 @@ enum Isa {
 }
 
 /// What `by` makes of a sum.
-fn result(sum: i32, by: &Rescale) -> i32 {
+pub(crate) fn result(sum: i32, by: &Rescale) -> i32 {
     (i64::from(rescale(sum, by.by)) + i64::from(by.zero_point)).clamp(by.lo.into(), by.hi.into()) as i32
 }
 

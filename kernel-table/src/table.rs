@@ -372,7 +372,8 @@ macro_rules! kernel_table {
         }
         Rv32 {
             DenseI8Rv32Pairs = dense_i8_rv32_pairs(I8, I8) -> I8 { arithmetic: Upper, cycles: &[(Hazard3, cycles(2900, 20000, 1000))] };
-            DenseI8Rv32Singles = dense_i8_rv32_singles(I8, I8) -> I8 { arithmetic: Upper, cycles: &[(Hazard3, cycles(3300, 15000, 3000))] };
+            DenseI8Rv32Singles = dense_i8_rv32_singles(I8, I8) -> I8 { arithmetic: Upper, cycles: &[(Hazard3, cycles(3000, 15000, 3000))] };
+            DenseI8I16Rv32Singles = dense_i8_i16_rv32_singles(I8, I8) -> I16 { arithmetic: Reference, cycles: &[(Hazard3, cycles(4300, 55000, 700))] };
             DenseI8Rv32Quads = dense_i8_rv32_quads(I8, I8) -> I8 { arithmetic: Upper, cycles: &[(Hazard3, cycles(2300, 20000, 1000))] };
         }
         Simd {

@@ -180,6 +180,12 @@ impl<'a> Selector<'a> {
         Ok([whole(self.region(x)?, k), whole(self.region(y)?, n), band])
     }
 
+    /// The same where each row is an image.
+    pub(super) fn matrix_of_images(&self, node: &Node, images: usize) -> Result<[Arg; 3], Problem> {
+        let rows = |id: ValueId| Ok(whole(self.region(id)?, self.ty(id).shape.numel() / images.max(1)));
+        Ok([rows(node.operands[0])?, rows(node.result)?, Arg::Band(images)])
+    }
+
     pub(super) fn pool(&mut self, node: &'a Node, window: &Window, clamp: &Clamp) -> Selected {
         let (tx, ty) = (self.ty(node.operands[0]), self.ty(node.result));
         let average = matches!(node.op, Op::AvgPool2d { .. });

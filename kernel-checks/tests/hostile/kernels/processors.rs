@@ -101,6 +101,7 @@ pub(super) const KERNELS: &[Fuzzed] = fuzzed! {
     dense_i8_rv32_pairs,
     dense_i8_rv32_quads,
     dense_i8_rv32_singles,
+    dense_i8_i16_rv32_singles,
     depthwise2d_i8_rv32 [in_c = 8, out_c = 8, groups = 8],
     depthwise2d_i8_rv32 [in_c = 70, out_c = 70, groups = 70],
     depthwise2d_i8_rv32_rolling [k_h = 3, k_w = 3, dilation_h = 1, dilation_w = 1, stride_w = 1, pad_left = 1, in_c = 8, out_c = 8, groups = 8],

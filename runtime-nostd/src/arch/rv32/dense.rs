@@ -1,9 +1,10 @@
 //! Matrix products.
 
 use super::conv::{conv2d_i8_rv32_pairs, conv2d_i8_rv32_quads};
-use super::singles::multiply;
+use super::singles::{multiply, multiply_wide};
 use super::upper::UpperRequant;
 use crate::arch::portable::dense::matrix;
+use crate::params::Rescale;
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
 
@@ -39,4 +40,17 @@ pub fn dense_i8_rv32_quads(
 #[inline(never)]
 pub fn dense_i8_rv32_singles(x: Rows<'_, i8>, w: &[i32], q: &UpperRequant<'_>, y: Rows<'_, i8>, band: Band) {
     multiply(x, w, q, y, band);
+}
+
+/// As [`dense_i8_i16`](crate::kernels::dense_i8_i16), with filters packed as [`dense_i8_rv32_singles`] reads them.
+#[inline(never)]
+pub fn dense_i8_i16_rv32_singles(
+    x: Rows<'_, i8>,
+    w: &[i32],
+    bias: &[i32],
+    by: &Rescale,
+    y: Rows<'_, i16>,
+    band: Band,
+) {
+    multiply_wide(x, w, bias, by, y, band);
 }

@@ -4,6 +4,7 @@
 
 use super::blocks::singles::add;
 use super::upper::{Channels, UpperRequant};
+use crate::params::Rescale;
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
 
@@ -135,22 +136,13 @@ unsafe fn tile<const WORDS: usize>(
     q: &UpperRequant<'_>,
     out: &[Cell<i8>],
 ) {
-    let mut sums: Sums = [[0; 2]; 4];
-    for (at, sums) in sums.iter_mut().enumerate().take(2 * WORDS) {
-        let first = |f: usize| match f < out.len() {
-            // SAFETY: there is such a filter, as the caller says.
-            true => unsafe { channels.first(f) },
-            false => 0,
-        };
-        let [lower, upper] = [first(2 * at), first(2 * at + 1)];
-        *sums = [lower.wrapping_add(upper << 16), upper];
-    }
-    let windows = tiles.next().first().map_or(0, |&windows| windows);
-    let sums = add::<WORDS>(tiles, x, sums);
-    for (out, [sum, h]) in out.chunks(2).zip(sums) {
-        // Each window has added half of the unit of the upper field.
-        let lower = sum.wrapping_sub(windows << 15).wrapping_sub(h << 16);
-        for (out, v) in out.iter().zip([lower, h]) {
+    let sums = accumulate::<WORDS>(tiles, x, |f| match f < out.len() {
+        // SAFETY: there is such a filter, as the caller says.
+        true => unsafe { channels.first(f) },
+        false => 0,
+    });
+    for (out, sums) in out.chunks(2).zip(sums) {
+        for (out, v) in out.iter().zip(sums) {
             // SAFETY: as the caller says.
             out.set(unsafe {
                 let channel = channels.next();
@@ -159,6 +151,58 @@ unsafe fn tile<const WORDS: usize>(
                     false => q.common(v, channel),
                 }
             });
+        }
+    }
+}
+
+/// Accumulators of the next `4 · WORDS` filters, two by two, which begin with what `first` says.
+#[inline(always)]
+fn accumulate<const WORDS: usize>(
+    tiles: &mut Tiles<'_>,
+    x: &[Cell<i8>],
+    first: impl Fn(usize) -> i32,
+) -> Sums {
+    let mut sums: Sums = [[0; 2]; 4];
+    for (at, sums) in sums.iter_mut().enumerate().take(2 * WORDS) {
+        let [lower, upper] = [first(2 * at), first(2 * at + 1)];
+        *sums = [lower.wrapping_add(upper << 16), upper];
+    }
+    let windows = tiles.next().first().map_or(0, |&windows| windows);
+    // Each window has added half of the unit of the upper field.
+    add::<WORDS>(tiles, x, sums).map(|[sum, h]| [sum.wrapping_sub(windows << 15).wrapping_sub(h << 16), h])
+}
+
+/// As [`multiply`], with results of 16 bits and one factor for all of them.
+#[inline(always)]
+pub(super) fn multiply_wide(
+    x: Rows<'_, i8>,
+    w: &[i32],
+    bias: &[i32],
+    by: &Rescale,
+    y: Rows<'_, i16>,
+    band: Band,
+) {
+    let (size, filters) = (x.row_len(), y.row_len());
+    if size == 0 || bias.len() < filters {
+        return;
+    }
+    let Some(tiles) = Tiles::new(w, size, filters) else { return };
+    for (row, out) in y.of_band(band) {
+        let (mut tiles, x) = (tiles, x.row(row));
+        if x.len() != size {
+            return;
+        }
+        for (out, bias) in out.chunks(8).zip(bias.chunks(8)) {
+            let first = |f: usize| bias.get(f).map_or(0, |&bias| bias);
+            let sums = match tiles.words() {
+                0 => return,
+                1 => accumulate::<1>(&mut tiles, x, first),
+                _ => accumulate::<2>(&mut tiles, x, first),
+            };
+            let [[a, b], [c, d], [e, f], [g, h]] = sums;
+            for (out, v) in out.iter().zip([a, b, c, d, e, f, g, h]) {
+                out.set(by.apply(v) as i16);
+            }
         }
     }
 }

@@ -27,6 +27,8 @@ enum Way {
     Winograd(Shape),
     /// Convolution whose filters are as large as a row, which is a matrix product of single rows.
     Row(Shape),
+    /// Convolution whose filters are as large as the image, which is a matrix product of images.
+    Image(Shape),
     /// Convolution of each channel with one filter.
     Depthwise(Shape),
     /// The same with filters of 3 × 3.
@@ -47,6 +49,10 @@ struct Kernel {
 #[derive(Clone, Debug)]
 struct Sum(AddAffine);
 
+/// A matrix product of single rows with results of 16 bits.
+#[derive(Clone, Debug)]
+struct Wide(Rc<Layer>);
+
 /// What all kernels of a layer have in common.
 #[derive(Clone, Debug)]
 struct Proven {
@@ -61,6 +67,13 @@ impl Processor for Rv32 {
             let sum = sums::fit_below(asked, KernelId::AddI8Rv32, core, below);
             let choice = |(by, cycles)| Choice::new(Rc::new(Sum(by)), cycles);
             return sum.map(choice).into_iter().collect();
+        }
+        if let Some(layer) = wide(asked) {
+            let id = KernelId::DenseI8I16Rv32Singles;
+            let products = kiln_ir::macs(asked.graph, asked.node) as usize;
+            let results = asked.graph.ty(asked.node.result).shape.numel();
+            let cycles = kernel::cycles(id, core, products, results).filter(|&cycles| cycles < below);
+            return cycles.map(|cycles| Choice::new(Rc::new(Wide(layer)), cycles)).into_iter().collect();
         }
         if !matches!(asked.node.op, Op::Conv2d { .. } | Op::Dense { .. }) || asked.packing.is_some() {
             return Vec::new();
@@ -87,6 +100,14 @@ impl Processor for Rv32 {
         };
         ways.into_iter().filter_map(choice).collect()
     }
+}
+
+/// The layer of a matrix product whose results have 16 bits and one factor.
+fn wide(asked: &Asked<'_>) -> Option<Rc<Layer>> {
+    let Op::Dense { rescale: Rescale::FixedPoint(factors), .. } = &asked.node.op else { return None };
+    let is_wide = asked.graph.ty(asked.node.result).dtype == DType::I16 && factors.len() == 1;
+    let suits = is_wide && asked.packing.is_none() && asked.options.optimize != Optimize::Size;
+    suits.then(|| asked.layer()).flatten()
 }
 
 /// In what ways there are kernels for a layer, if its requantisation has a cheap exact form.
@@ -121,6 +142,9 @@ fn ways(asked: &Asked<'_>) -> Vec<Way> {
             let rows = if asked.whole { shape.out_h } else { 1 };
             if rows == 1 && asked.options.optimize != Optimize::Size && pack::is_row(&shape) {
                 return vec![Way::Row(shape)];
+            }
+            if asked.whole && asked.options.optimize != Optimize::Size && pack::is_image(&shape) {
+                return vec![Way::Image(shape)];
             }
             let winograd = asked.winograd.then_some(Way::Winograd(shape));
             [Way::Pairs(shape, pixels(rows * shape.out_w))].into_iter().chain(winograd).collect()
@@ -164,7 +188,7 @@ impl Way {
             | Way::Row(shape)
             | Way::Depthwise(shape)
             | Way::Rolling(shape) => Some(shape),
-            Way::Dense(_) => None,
+            Way::Image(_) | Way::Dense(_) => None,
         }
     }
 
@@ -173,7 +197,7 @@ impl Way {
         let words = match self {
             Way::Pairs(_, pixels) | Way::Dense(pixels) => pixels / 2,
             Way::Winograd(shape) => return winograd::workspace(shape, TILES),
-            Way::Row(_) | Way::Depthwise(_) | Way::Rolling(_) => 0,
+            Way::Row(_) | Way::Image(_) | Way::Depthwise(_) | Way::Rolling(_) => 0,
         };
         4 * layer.filter(0).len() * words
     }
@@ -203,7 +227,7 @@ impl Way {
             Way::Winograd(shape) => {
                 (KernelId::Conv2dI8Rv32Winograd, winograd::products(&shape, TILES, TRANSFORMATION))
             }
-            Way::Row(_) => (KernelId::DenseI8Rv32Singles, products),
+            Way::Row(_) | Way::Image(_) => (KernelId::DenseI8Rv32Singles, products),
             Way::Depthwise(_) => (KernelId::Depthwise2dI8Rv32, products),
             Way::Rolling(_) => (KernelId::Depthwise2dI8Rv32Rolling, products),
         }
@@ -255,7 +279,30 @@ impl kernel::Kernel for Sum {
     }
 }
 
+impl kernel::Kernel for Wide {
+    fn calls<'a>(&self, selector: &mut Selector<'a>, node: &'a Node) -> Selected {
+        selector.wide_rows(node, &self.0)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
 impl<'a> Selector<'a> {
+    fn wide_rows(&mut self, node: &'a Node, layer: &Layer) -> Selected {
+        let by = match &node.op {
+            Op::Dense { rescale, clamp } => self.one_factor(node, rescale, clamp),
+            _ => None,
+        };
+        let by = by.ok_or_else(|| self.no_kernel(node))?;
+        let [x, y, band] = self.matrix_rows(node)?;
+        let weights = self.constant_arg("WEIGHTS", Data::from_i32(&pack::singles(layer)), Element::I32);
+        let bias = self.constant_arg("BIAS", Data::from_i32(&layer.bias), Element::I32);
+        self.call(KernelId::DenseI8I16Rv32Singles, vec![x, weights, bias, by, y, band]);
+        Ok(())
+    }
+
     fn upper_calls(
         &mut self,
         node: &'a Node,
@@ -267,7 +314,7 @@ impl<'a> Selector<'a> {
         let pad = Arg::Int(self.ty(node.operands[0]).zero_point().into());
         let requant = self.upper_requant(proven);
         let mut between = match way {
-            Way::Row(_) | Way::Dense(_) => vec![weights, requant],
+            Way::Row(_) | Way::Image(_) | Way::Dense(_) => vec![weights, requant],
             Way::Pairs(..) | Way::Winograd(_) | Way::Depthwise(_) | Way::Rolling(_) => {
                 vec![weights, pad, requant]
             }
@@ -276,7 +323,10 @@ impl<'a> Selector<'a> {
             between.push(self.workspace()?);
         }
         let Some(shape) = way.shape() else {
-            let [x, y, band] = self.matrix_rows(node)?;
+            let [x, y, band] = match way {
+                Way::Image(shape) => self.matrix_of_images(node, shape.images)?,
+                _ => self.matrix_rows(node)?,
+            };
             self.call(kernel, [vec![x], between, vec![y, band]].concat());
             return Ok(());
         };

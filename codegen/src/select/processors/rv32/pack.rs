@@ -101,3 +101,10 @@ pub(super) fn is_row(shape: &Shape) -> bool {
     let Shape { in_w, out_w, k_h, k_w, stride_h, pad_top, pad_left, .. } = *shape;
     [k_h, stride_h, out_w, pad_top, pad_left] == [1, 1, 1, 0, 0] && k_w == in_w && shape.dilation_w == 1
 }
+
+/// Whether each filter is as large as the image, so that its taps lie one behind the other.
+pub(super) fn is_image(shape: &Shape) -> bool {
+    let Shape { in_h, in_w, out_h, out_w, k_h, k_w, pad_top, pad_left, .. } = *shape;
+    [k_h, k_w, out_h, out_w, pad_top, pad_left] == [in_h, in_w, 1, 1, 0, 0]
+        && [shape.dilation_h, shape.dilation_w] == [1, 1]
+}
