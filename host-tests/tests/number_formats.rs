@@ -372,3 +372,77 @@ fn float16_weights_may_stay_packed() {
     let input: Vec<f32> = noise(53, 16 * IN).iter().map(|&b| f32::from(b) / 64.0 - 2.0).collect();
     packs(&model, &Data::from_f32(&input), 2 * (189 + 63 + 140));
 }
+
+/// A network of every kind of layer whose weights are int8, or int4, behind a DEQUANTIZE.
+fn weight_only(int4: bool) -> ModelBuilder {
+    let mut m = ModelBuilder::new("weight_only");
+    let image = |shape: &[i32]| Tensor::new(Element::Float32, shape);
+    let weights = |m: &mut ModelBuilder, name: &str, shape: &[i32], seed: u32| {
+        let dims: Vec<usize> = shape.iter().map(|&d| d as usize).collect();
+        let count: usize = dims.iter().product();
+        let (element, bytes) = match int4 {
+            true => (Element::Int4, noise(seed, count.div_ceil(2))),
+            false => (Element::Int8, noise(seed, count)),
+        };
+        let ty = Tensor::new(element, shape).quantized(0.013, if int4 { 0 } else { 3 });
+        let packed = m.constant(name, ty, &bytes);
+        let wide = m.value(&format!("{name}_wide"), Tensor::new(Element::Float32, shape));
+        m.operator(op::DEQUANTIZE, Attributes::none(), &[packed], &[wide]);
+        wide
+    };
+    // Wide enough that a row has more pixels than kernels compute together.
+    let x = m.input("x", image(&[1, 3, 40, 12]));
+    let w = weights(&mut m, "w", &[32, 3, 3, 12], 3);
+    let y = m.value("y", image(&[1, 3, 40, 32]));
+    m.operator(op::CONV_2D, Attributes::conv(true, [1, 1], 0), &[x, w, -1], &[y]);
+    let t = weights(&mut m, "t", &[1, 3, 3, 32], 5);
+    let z = m.value("z", image(&[1, 2, 20, 32]));
+    m.operator(op::DEPTHWISE_CONV_2D, Attributes::depthwise(true, [2, 2], 1, 1), &[y, t, -1], &[z]);
+    // Two rows.
+    let r = m.value("r", image(&[2, 640]));
+    let dims = m.constant("dims", Tensor::new(Element::Int32, &[2]), &[2, 0, 0, 0, 128, 2, 0, 0]);
+    m.operator(op::RESHAPE, Attributes::none(), &[z, dims], &[r]);
+    let d = weights(&mut m, "d", &[10, 640], 7);
+    let out = m.value("out", image(&[2, 10]));
+    m.operator(op::FULLY_CONNECTED, Attributes::fully_connected(0), &[r, d, -1], &[out]);
+    m.outputs(&[out]);
+    m
+}
+
+#[test]
+fn weights_behind_a_dequantisation_may_stay_integers() {
+    // The layers' weights; where the size counts, one layer is too small.
+    let [conv, depthwise, dense] = [32 * 9 * 12, 32 * 9, 10 * 640];
+    for int4 in [false, true] {
+        let graph = front::read(&weight_only(int4).build(), "weight_only").unwrap();
+        let input: Vec<f32> = noise(57, 3 * 40 * 12).iter().map(|&b| f32::from(b) / 64.0 - 2.0).collect();
+        let case = vec![vec![Data::from_f32(&input)]];
+        let options = |weights, optimize, target| Options { weights, optimize, target, ..Options::default() };
+        let widened = compile_graph(graph.clone(), &options(None, Optimize::Speed, None)).unwrap();
+        let expected = &Place::Interp.run(&graph, &widened, &case).unwrap()[0][0];
+        // One scale for all weights of a layer, and a zero point of int8.
+        let saves = |weights: usize| if int4 { weights / 2 * 7 - 4 } else { weights * 3 - 5 };
+        let all: usize = [conv, depthwise, dense].map(saves).iter().sum();
+        assert_eq!(packed::more(&widened), all);
+        let places = [
+            ("host", None),
+            ("qemu-cortex-m0", Some(Target::CortexM0)),
+            ("qemu-cortex-m4", Some(Target::CortexMDsp)),
+            ("qemu-cortex-m55", Some(Target::CortexMHelium)),
+            ("qemu-rv32imc", Some(Target::Rv32)),
+        ];
+        for (place, target) in places {
+            let options = options(Some(Weights::Packed), Optimize::Speed, target);
+            let compiled = compile_graph(graph.clone(), &options).unwrap();
+            assert_eq!(widened.program.constant_bytes() - compiled.program.constant_bytes(), all, "{place}");
+            let actual = Place::find(place).unwrap().run(&graph, &compiled, &case).unwrap();
+            assert_eq!(&actual[0][0], expected, "{place}");
+        }
+        let small = compile_graph(graph.clone(), &options(None, Optimize::Size, None)).unwrap();
+        assert_eq!(packed::saved(&small), all - if saves(depthwise) < 1024 { saves(depthwise) } else { 0 });
+        // A budget that floats miss.
+        let flash = Some(widened.program.constant_bytes() - 1);
+        let fits = compile_graph(graph, &Options { flash, ..Options::default() }).unwrap();
+        assert_eq!(packed::saved(&fits), all);
+    }
+}

@@ -161,6 +161,7 @@ struct Row {
     packed: Option<KernelId>,
     in_bytes: Option<KernelId>,
     in_nibbles: Option<KernelId>,
+    of_pixels: Option<KernelId>,
     in_vectors: Option<KernelId>,
     reproducible: Option<KernelId>,
     on_crew: Option<KernelId>,
@@ -212,6 +213,7 @@ const fn row(name: &'static str, op: Op, isa: Isa, formats: Formats) -> Row {
         packed: None,
         in_bytes: None,
         in_nibbles: None,
+        of_pixels: None,
         in_vectors: None,
         reproducible: None,
         on_crew: None,
@@ -280,6 +282,11 @@ impl KernelId {
     /// The same, of floats, with weights that are integers of 4 bits with scales.
     pub fn in_nibbles(self) -> Option<KernelId> {
         self.row().in_nibbles
+    }
+
+    /// Of a matrix product, the convolution that unpacks weights once for many pixels of a row.
+    pub fn of_pixels(self) -> Option<KernelId> {
+        self.row().of_pixels
     }
 
     /// The kernel in vectors that takes the same arguments.

@@ -339,8 +339,8 @@ macro_rules! kernel_table {
             DenseI8xi4F32Dynamic = dense_i8xi4_f32_dynamic(I8, I4) -> F32;
             DenseF32 = dense_f32(F32, F32) -> F32 { packed: DenseF32xf16, in_bytes: DenseF32xi8, in_nibbles: DenseF32xi4 };
             DenseF32xf16 = dense_f32xf16(F32, F16) -> F32;
-            DenseF32xi4 = dense_f32xi4(F32, I4) -> F32;
-            DenseF32xi8 = dense_f32xi8(F32, I8) -> F32;
+            DenseF32xi4 = dense_f32xi4(F32, I4) -> F32 { of_pixels: Conv2dF32xi4 };
+            DenseF32xi8 = dense_f32xi8(F32, I8) -> F32 { of_pixels: Conv2dF32xi8 };
             DenseI16 = dense_i16(I16, I8) -> I16 { arithmetic: Reference };
             DenseI16Narrow = dense_i16_narrow(I16, I8) -> I16 { arithmetic: Reference };
             DenseI8 = dense_i8(I8, I8) -> I8 {

@@ -168,6 +168,13 @@ impl<'a> Selector<'a> {
             _ => return Err(self.no_kernel(node)),
         };
         let (kernel, constants) = self.packed_layer(node, kernel, constants);
+        if let Some(pixels) = kernel.of_pixels() {
+            if let Some([conv, x, y]) = self.rows_as_pixels(node)? {
+                let between = [constants, after_x].concat();
+                self.call(pixels, [vec![conv, x], between, vec![y, Arg::Band(1)]].concat());
+                return Ok(());
+            }
+        }
         let [x, y, band] = self.matrix_rows(node)?;
         let mut args = vec![x];
         args.extend(constants);

@@ -3,6 +3,12 @@
 //! It does not matter how the file stores them, nor what passes made of them. Integers and scales are looked for in the floats: for each group of weights a scale of which all of them are multiples,
 //! rounded as kernels round. So kernels compute with the same floats. Weights that a pass has multiplied by something else have no such scale in general. They stay floats.
 
+use super::conv::whole;
+use super::shape::Shape;
+use super::{Arg, Selector};
+use crate::ir::{Layout, Node};
+use kiln_ir::error::Problem;
+
 /// Integers are differences of two bytes: of a weight and a zero point.
 const MOST: u32 = 255;
 /// The smallest group that is looked for within a filter.
@@ -44,6 +50,42 @@ impl Scaled {
     pub(super) fn bytes(&self) -> usize {
         let ints = if self.are_nibbles { self.ints.len().div_ceil(2) } else { self.ints.len() };
         ints + 4 * self.scales.len() + self.zero_points.len()
+    }
+}
+
+impl<'a> Selector<'a> {
+    /// The rows of a matrix product as the pixels of one row, so that they share the floats of weights: the convolution that it then is, operand and result. `None` where there is one row, and
+    /// where the result lies over the operand: several pixels are written before all of their operands are read.
+    pub(super) fn rows_as_pixels(&self, node: &'a Node) -> Result<Option<[Arg; 3]>, Problem> {
+        let (x, y) = (node.operands[0], node.result);
+        let (k, n) = (self.ty(x).shape.last(), self.ty(y).shape.last());
+        let pixels = self.ty(y).shape.numel() / n.max(1);
+        let (rx, ry) = (self.region(x)?, self.region(y)?);
+        let end = |region: super::Region| region.offset + region.len * region.element.bytes();
+        let apart = rx.memory != ry.memory || end(rx) <= ry.offset || end(ry) <= rx.offset;
+        if self.in_loop || pixels < 2 || !apart {
+            return Ok(None);
+        }
+        let shape = Shape {
+            in_h: 1,
+            in_w: pixels,
+            in_c: k,
+            out_h: 1,
+            out_w: pixels,
+            out_c: n,
+            k_h: 1,
+            k_w: 1,
+            stride_h: 1,
+            stride_w: 1,
+            dilation_h: 1,
+            dilation_w: 1,
+            pad_top: 0,
+            pad_left: 0,
+            groups: 1,
+            images: 1,
+            layout: Layout::default(),
+        };
+        Ok(Some([Arg::Struct(self.conv_params(&shape)), whole(rx, rx.len), whole(ry, ry.len)]))
     }
 }
 

@@ -215,10 +215,11 @@ fn dequantise(ints: &[i8], scales: &[(f32, i32); LANES], lanes: usize, floats: &
     let [a, b, c, d] = *scales;
     let real = |int: i8, (scale, zero): (f32, i32)| scale * i32::from(int).wrapping_sub(zero) as f32;
     if lanes == LANES {
-        for (floats, ints) in floats.chunks_exact_mut(LANES).zip(ints.chunks_exact(LANES)) {
-            let ([fa, fb, fc, fd], &[ia, ib, ic, id]) = (floats, ints) else { return };
-            (*fa, *fb) = (real(ia, a), real(ib, b));
-            (*fc, *fd) = (real(ic, c), real(id, d));
+        let (mut floats, mut ints) = (floats, ints);
+        while let Some(([fa, fb, fc, fd], more_floats)) = floats.split_first_chunk_mut() {
+            let Some((&[ia, ib, ic, id], more_ints)) = ints.split_first_chunk() else { return };
+            (*fa, *fb, *fc, *fd) = (real(ia, a), real(ib, b), real(ic, c), real(id, d));
+            (floats, ints) = (more_floats, more_ints);
         }
     } else {
         for (float, int) in floats.iter_mut().zip(ints) {
