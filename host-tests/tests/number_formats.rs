@@ -5,6 +5,7 @@ use kiln_codegen::front::tflite::testing::{op, Element, ModelBuilder, Options as
 use kiln_codegen::interp::fixed_point::multiply;
 use kiln_codegen::ir::{DType, Data, Multiplier};
 use kiln_codegen::{compile_graph, front, Optimize, Options, Target, Weights};
+use kiln_host_tests::conformance::beside;
 use kiln_tools::report::packed;
 
 /// The outputs of a model with one input and one output, everywhere alike.
@@ -444,5 +445,41 @@ fn weights_behind_a_dequantisation_may_stay_integers() {
         let flash = Some(widened.program.constant_bytes() - 1);
         let fits = compile_graph(graph, &Options { flash, ..Options::default() }).unwrap();
         assert_eq!(packed::saved(&fits), all);
+    }
+}
+
+/// Files of torchao and of the AI Edge Quantizer: constants as floats and packed, and where only the size counts.
+#[test]
+fn quantised_weights_of_other_tools_stay_integers() {
+    let Some(folder) = beside("samples") else { return };
+    let cases = [
+        ("pt2e/attn.torchao_w8.pt2", 8652, 2956),
+        ("pt2e/attn.torchao_w4.pt2", 8652, 1996),
+        ("tflite/mlp_weight_only_wi8_afp32.tflite", 26280, 7312),
+        ("tflite/mlp_weight_only_wi4_afp32.tflite", 26280, 4080),
+    ];
+    for (file, floats, integers) in cases {
+        let bytes = std::fs::read(folder.join(file)).unwrap();
+        let graph = kiln_codegen::import(&bytes, "weights", &Options::default()).unwrap();
+        let input = noise(59, graph.ty(graph.inputs[0]).shape.numel());
+        let input: Vec<f32> = input.iter().map(|&b| f32::from(b) / 64.0 - 2.0).collect();
+        let case = vec![vec![Data::from_f32(&input)]];
+        for (place, target) in [("qemu-cortex-m0", Target::CortexM0), ("qemu-cortex-m4", Target::CortexMDsp)]
+        {
+            let compile = |weights, optimize| {
+                let options = Options { weights, optimize, target: Some(target), ..Options::default() };
+                compile_graph(graph.clone(), &options).unwrap()
+            };
+            let wide = compile(None, Optimize::Speed);
+            let packed = compile(Some(Weights::Packed), Optimize::Speed);
+            let small = compile(None, Optimize::Size);
+            assert_eq!(wide.program.constant_bytes(), floats, "{file}");
+            assert_eq!(packed.program.constant_bytes(), integers, "{file}");
+            assert!((integers..floats / 2).contains(&small.program.constant_bytes()), "{file}");
+            let run = |compiled| Place::find(place).unwrap().run(&graph, compiled, &case).unwrap();
+            let expected = run(&wide);
+            assert_eq!(run(&packed), expected, "{file} on {place}");
+            assert_eq!(run(&small), expected, "{file} on {place}");
+        }
     }
 }

@@ -212,20 +212,49 @@ impl<I: Ints> Scaled<'_, I> {
 /// Floats of integers that alternate between as many filters as there are lanes.
 #[inline(never)]
 fn dequantise(ints: &[i8], scales: &[(f32, i32); LANES], lanes: usize, floats: &mut [f32]) {
-    let [a, b, c, d] = *scales;
-    let real = |int: i8, (scale, zero): (f32, i32)| scale * i32::from(int).wrapping_sub(zero) as f32;
-    if lanes == LANES {
-        let (mut floats, mut ints) = (floats, ints);
-        while let Some(([fa, fb, fc, fd], more_floats)) = floats.split_first_chunk_mut() {
-            let Some((&[ia, ib, ic, id], more_ints)) = ints.split_first_chunk() else { return };
-            (*fa, *fb, *fc, *fd) = (real(ia, a), real(ib, b), real(ic, c), real(id, d));
-            (floats, ints) = (more_floats, more_ints);
-        }
+    if lanes != LANES {
+        floats.iter_mut().zip(ints).for_each(|(float, int)| *float = real(*int, scales[0]));
+    } else if scales.iter().all(|scale| scale.1 == 0) {
+        dequantise_four(ints, scales.map(|(scale, _)| (scale, 0)), floats);
     } else {
-        for (float, int) in floats.iter_mut().zip(ints) {
-            *float = real(*int, a);
-        }
+        dequantise_four(ints, *scales, floats);
     }
+}
+
+/// Floats of integers that alternate between four filters.
+#[inline(always)]
+fn dequantise_four(ints: &[i8], [a, b, c, d]: [(f32, i32); LANES], floats: &mut [f32]) {
+    let (mut floats, mut ints) = (floats, ints);
+    while let Some(([fa, fb, fc, fd], more_floats)) = floats.split_first_chunk_mut() {
+        let Some((&[ia, ib, ic, id], more_ints)) = ints.split_first_chunk() else { return };
+        (*fa, *fb, *fc, *fd) = (real(ia, a), real(ib, b), real(ic, c), real(id, d));
+        (floats, ints) = (more_floats, more_ints);
+    }
+}
+
+/// Floats of integers of which each is that of another channel, the first of which is `channel`.
+#[inline(never)]
+fn dequantise_channels(ints: &[i8], w: &ScaledWeights<'_>, channel: usize, floats: &mut [f32]) {
+    let pairs = floats.iter_mut().zip(ints);
+    let zeros = w.zero_points.get(channel..).unwrap_or(&[]);
+    if let [scale] = *w.scales {
+        let zero = w.zero_points.first().copied().unwrap_or(0);
+        pairs.for_each(|(float, int)| *float = real(*int, (scale, zero.into())));
+        return;
+    }
+    let pairs = pairs.zip(w.scales.get(channel..).unwrap_or(&[]));
+    match zeros {
+        [] => pairs.for_each(|((float, int), scale)| *float = real(*int, (*scale, 0))),
+        _ => pairs.zip(zeros).for_each(|(((float, int), scale), zero)| {
+            *float = real(*int, (*scale, (*zero).into()));
+        }),
+    }
+}
+
+/// The float that an integer stands for, with its scale and zero point.
+#[inline(always)]
+fn real(int: i8, (scale, zero): (f32, i32)) -> f32 {
+    scale * i32::from(int).wrapping_sub(zero) as f32
 }
 
 #[inline(always)]
@@ -343,12 +372,7 @@ impl<I: Ints> Weights for Scaled<'_, I> {
         let room = room.get_mut(..len)?;
         let mut ints = I::ROOM;
         let ints = self.ints.part(self.first.wrapping_add(at), len, &mut ints)?;
-        // One scale for all channels, or one for each.
-        let step = usize::from(self.w.scales.len() > 1);
-        for (i, (float, int)) in room.iter_mut().zip(ints).enumerate() {
-            let (scale, zero) = self.scale(channel.wrapping_add(i).wrapping_mul(step))?;
-            *float = scale * i32::from(*int).wrapping_sub(zero) as f32;
-        }
+        dequantise_channels(ints, self.w, channel, room);
         Some(room)
     }
 }
