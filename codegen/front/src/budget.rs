@@ -5,8 +5,8 @@ use kiln_ir::error::Error;
 
 /// Allowance that every file has, however small.
 const BASE: usize = 8 << 10;
-/// Bytes of allowance per byte of file.
-const PER_BYTE: usize = 8;
+/// Bytes of allowance per byte of file: weights of int4 become bytes, and then floats.
+const PER_BYTE: usize = 16;
 
 /// Bytes of weights that operators without any may stand for, on top of a file's allowance: Resize has a matrix for each axis.
 const MADE: usize = 256 << 10;

@@ -22,10 +22,10 @@ const PIXELS: usize = 16;
 
 /// Kernels of a layer that differ in the integers.
 macro_rules! layers {
-    ($layer:ident; $( $(#[doc = $doc:literal])+ fn $name:ident($ints:ident); )+) => { $(
+    ($layer:ident; $( $(#[doc = $doc:literal])+ $vis:vis fn $name:ident($ints:ident); )+) => { $(
         $(#[doc = $doc])+
         #[inline(never)]
-        pub fn $name(
+        $vis fn $name(
             p: &Conv,
             x: Rows<'_, f32>,
             w: &ScaledWeights<'_>,
@@ -43,16 +43,16 @@ macro_rules! layers {
 
 layers! { conv2d_scaled;
     /// [`conv2d_f32`](super::conv::conv2d_f32) with weights that are integers of 8 bits with scales.
-    fn conv2d_f32xi8(Bytes);
+    pub fn conv2d_f32xi8(Bytes);
     /// [`conv2d_f32`](super::conv::conv2d_f32) with weights that are integers of 4 bits with scales.
-    fn conv2d_f32xi4(Pairs);
+    pub fn conv2d_f32xi4(Pairs);
 }
 
 layers! { depthwise2d;
     /// [`depthwise2d_f32`](super::depthwise::depthwise2d_f32) with weights that are integers of 8 bits with scales, of which a channel has one at most.
-    fn depthwise2d_f32xi8(Bytes);
+    pub fn depthwise2d_f32xi8(Bytes);
     /// [`depthwise2d_f32`](super::depthwise::depthwise2d_f32) with weights that are integers of 4 bits with scales, of which a channel has one at most.
-    fn depthwise2d_f32xi4(Pairs);
+    pub fn depthwise2d_f32xi4(Pairs);
 }
 
 /// [`dense_f32`](super::dense::dense_f32) with weights that are integers of 8 bits with scales.
@@ -280,6 +280,10 @@ fn conv2d_scaled<I: Ints>(
         let skipped = x.laps_before(top.saturating_sub(p.pad_top));
         let (top, in_h) = (top.wrapping_sub(p.pad_top).wrapping_sub(skipped), p.in_h.saturating_sub(skipped));
         let pixels = out.len().checked_div(p.out_c).unwrap_or(0).min(p.out_w);
+        // With a pixel there are no more groups than results.
+        if pixels == 0 {
+            continue;
+        }
         for group in 0..groups {
             let patch = Patch { p, x, in_h, pad: 0.0, top, left: 0, in_c, first_c: group * in_c, size };
             for first in (0..pixels).step_by(PIXELS) {
