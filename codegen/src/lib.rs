@@ -44,6 +44,7 @@ pub fn compile_graph(graph: ir::Graph, options: &Options) -> Result<Compiled, Er
     check(options)?;
     let by_rows = (options.input != Input::Whole).then(|| graph.clone());
     let again = options.ram.filter(|_| options.optimize != Optimize::Memory).map(|ram| (ram, graph.clone()));
+    let packs = options.flash.filter(|_| options.weights.is_none()).map(|flash| (flash, graph.clone()));
     let lowered = match (lower(graph, options), by_rows) {
         // What has no kernel has none for whole inputs either.
         (Err(Error::Options(problem)), Some(graph)) => {
@@ -55,6 +56,15 @@ pub fn compile_graph(graph: ir::Graph, options: &Options) -> Result<Compiled, Er
         (lowered, _) => lowered?,
     };
     let (mut compiled, mut problems) = lowered;
+    // Kernels that unpack weights are slower.
+    let packed = Options { weights: Some(Weights::Packed), ..options.clone() };
+    let mut options = options;
+    if let Some((_, graph)) = packs.filter(|&(flash, _)| compiled.program.constant_bytes() > flash) {
+        if budget::packed::more(&compiled) > 0 {
+            options = &packed;
+            (compiled, problems) = lower(graph, options)?;
+        }
+    }
     // What makes more operations go row by row costs cycles: it is tried where nothing else fits.
     if let Some((_, graph)) = again.filter(|&(ram, _)| compiled.plan.ram_bytes() > ram) {
         let (least, _) = lower(graph, &Options { optimize: Optimize::Memory, ..options.clone() })?;

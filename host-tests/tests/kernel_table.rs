@@ -235,6 +235,8 @@ fn forms(kernel: KernelId) -> impl Iterator<Item = (&'static str, KernelId)> {
     let forms = [
         ("float factors", kernel.floating()),
         ("packed weights", kernel.packed()),
+        ("weights in bytes", kernel.in_bytes()),
+        ("weights in nibbles", kernel.in_nibbles()),
         ("in vectors", kernel.in_vectors()),
         ("reproducible", kernel.reproducible()),
         ("on a crew", kernel.on_crew()),

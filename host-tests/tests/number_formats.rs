@@ -5,6 +5,7 @@ use kiln_codegen::front::tflite::testing::{op, Element, ModelBuilder, Options as
 use kiln_codegen::interp::fixed_point::multiply;
 use kiln_codegen::ir::{DType, Data, Multiplier};
 use kiln_codegen::{compile_graph, front, Optimize, Options, Target, Weights};
+use kiln_host_tests::conformance::beside;
 use kiln_tools::report::packed;
 
 /// The outputs of a model with one input and one output, everywhere alike.
@@ -371,4 +372,117 @@ fn float16_weights_may_stay_packed() {
     let model = every_weighted_layer(Element::Float16, false, halves);
     let input: Vec<f32> = noise(53, 16 * IN).iter().map(|&b| f32::from(b) / 64.0 - 2.0).collect();
     packs(&model, &Data::from_f32(&input), 2 * (189 + 63 + 140));
+}
+
+/// A network of every kind of layer whose weights are int8, or int4, behind a DEQUANTIZE.
+fn weight_only(int4: bool) -> ModelBuilder {
+    let mut m = ModelBuilder::new();
+    let image = |shape: &[i32]| Tensor::new(Element::Float32, shape);
+    let weights = |m: &mut ModelBuilder, name: &str, shape: &[i32], seed: u32| {
+        let dims: Vec<usize> = shape.iter().map(|&d| d as usize).collect();
+        let count: usize = dims.iter().product();
+        let (element, bytes) = match int4 {
+            true => (Element::Int4, noise(seed, count.div_ceil(2))),
+            false => (Element::Int8, noise(seed, count)),
+        };
+        let ty = Tensor::new(element, shape).quantized(0.013, if int4 { 0 } else { 3 });
+        let packed = m.constant(name, ty, &bytes);
+        let wide = m.value(&format!("{name}_wide"), Tensor::new(Element::Float32, shape));
+        m.operator(op::DEQUANTIZE, Attributes::none(), &[packed], &[wide]);
+        wide
+    };
+    // Wide enough that a row has more pixels than kernels compute together.
+    let x = m.input("x", image(&[1, 3, 40, 12]));
+    let w = weights(&mut m, "w", &[32, 3, 3, 12], 3);
+    let y = m.value("y", image(&[1, 3, 40, 32]));
+    m.operator(op::CONV_2D, Attributes::conv(true, [1, 1], 0), &[x, w, -1], &[y]);
+    let t = weights(&mut m, "t", &[1, 3, 3, 32], 5);
+    let z = m.value("z", image(&[1, 2, 20, 32]));
+    m.operator(op::DEPTHWISE_CONV_2D, Attributes::depthwise(true, [2, 2], 1, 1), &[y, t, -1], &[z]);
+    // Two rows.
+    let r = m.value("r", image(&[2, 640]));
+    let dims = m.constant("dims", Tensor::new(Element::Int32, &[2]), &[2, 0, 0, 0, 128, 2, 0, 0]);
+    m.operator(op::RESHAPE, Attributes::none(), &[z, dims], &[r]);
+    let d = weights(&mut m, "d", &[10, 640], 7);
+    let out = m.value("out", image(&[2, 10]));
+    m.operator(op::FULLY_CONNECTED, Attributes::fully_connected(0), &[r, d, -1], &[out]);
+    m.outputs(&[out]);
+    m
+}
+
+#[test]
+fn weights_behind_a_dequantisation_may_stay_integers() {
+    // The layers' weights; where the size counts, one layer is too small.
+    let [conv, depthwise, dense] = [32 * 9 * 12, 32 * 9, 10 * 640];
+    for int4 in [false, true] {
+        let graph = front::read(&weight_only(int4).build(), "weight_only").unwrap();
+        let input: Vec<f32> = noise(57, 3 * 40 * 12).iter().map(|&b| f32::from(b) / 64.0 - 2.0).collect();
+        let case = vec![vec![Data::from_f32(&input)]];
+        let options = |weights, optimize, target| Options { weights, optimize, target, ..Options::default() };
+        let widened = compile_graph(graph.clone(), &options(None, Optimize::Speed, None)).unwrap();
+        let expected = &Place::Interp.run(&graph, &widened, &case).unwrap()[0][0];
+        // One scale for all weights of a layer, and a zero point of int8.
+        let saves = |weights: usize| if int4 { weights / 2 * 7 - 4 } else { weights * 3 - 5 };
+        let all: usize = [conv, depthwise, dense].map(saves).iter().sum();
+        assert_eq!(packed::more(&widened), all);
+        // Scales and zero points of the three layers are the same, and held once.
+        let shared = if int4 { 8 } else { 10 };
+        let places = [
+            ("host", None),
+            ("qemu-cortex-m0", Some(Target::CortexM0)),
+            ("qemu-cortex-m4", Some(Target::CortexMDsp)),
+            ("qemu-cortex-m55", Some(Target::CortexMHelium)),
+            ("qemu-rv32imc", Some(Target::Rv32)),
+        ];
+        for (place, target) in places {
+            let options = options(Some(Weights::Packed), Optimize::Speed, target);
+            let compiled = compile_graph(graph.clone(), &options).unwrap();
+            let bytes = [&widened, &compiled].map(|compiled| compiled.program.constant_bytes());
+            assert_eq!(bytes[0] - bytes[1], all + shared, "{place}");
+            let actual = Place::find(place).unwrap().run(&graph, &compiled, &case).unwrap();
+            assert_eq!(&actual[0][0], expected, "{place}");
+        }
+        let small = compile_graph(graph.clone(), &options(None, Optimize::Size, None)).unwrap();
+        assert_eq!(packed::saved(&small), all - if saves(depthwise) < 1024 { saves(depthwise) } else { 0 });
+        // A budget that floats miss.
+        let flash = Some(widened.program.constant_bytes() - 1);
+        let fits = compile_graph(graph, &Options { flash, ..Options::default() }).unwrap();
+        assert_eq!(packed::saved(&fits), all);
+    }
+}
+
+/// Files of torchao and of the AI Edge Quantizer: constants as floats and packed, and where only the size counts.
+#[test]
+fn quantised_weights_of_other_tools_stay_integers() {
+    let Some(folder) = beside("samples") else { return };
+    let cases = [
+        ("pt2e/attn.torchao_w8.pt2", 8652, 2956),
+        ("pt2e/attn.torchao_w4.pt2", 8652, 1996),
+        ("tflite/mlp_weight_only_wi8_afp32.tflite", 26280, 7312),
+        ("tflite/mlp_weight_only_wi4_afp32.tflite", 26280, 4080),
+    ];
+    for (file, floats, integers) in cases {
+        let bytes = std::fs::read(folder.join(file)).unwrap();
+        let graph = kiln_codegen::import(&bytes, "weights", &Options::default()).unwrap();
+        let input = noise(59, graph.ty(graph.inputs[0]).shape.numel());
+        let input: Vec<f32> = input.iter().map(|&b| f32::from(b) / 64.0 - 2.0).collect();
+        let case = vec![vec![Data::from_f32(&input)]];
+        for (place, target) in [("qemu-cortex-m0", Target::CortexM0), ("qemu-cortex-m4", Target::CortexMDsp)]
+        {
+            let compile = |weights, optimize| {
+                let options = Options { weights, optimize, target: Some(target), ..Options::default() };
+                compile_graph(graph.clone(), &options).unwrap()
+            };
+            let wide = compile(None, Optimize::Speed);
+            let packed = compile(Some(Weights::Packed), Optimize::Speed);
+            let small = compile(None, Optimize::Size);
+            assert_eq!(wide.program.constant_bytes(), floats, "{file}");
+            assert_eq!(packed.program.constant_bytes(), integers, "{file}");
+            assert!((integers..floats / 2).contains(&small.program.constant_bytes()), "{file}");
+            let run = |compiled| Place::find(place).unwrap().run(&graph, compiled, &case).unwrap();
+            let expected = run(&wide);
+            assert_eq!(run(&packed), expected, "{file} on {place}");
+            assert_eq!(run(&small), expected, "{file} on {place}");
+        }
+    }
 }

@@ -2,9 +2,13 @@
 
 use crate::{Case, Check, Mismatch, Rng, Scratch};
 use core::cell::Cell;
-use kiln::kernels::{dense_f32, Band, Rows};
+use kiln::kernels::{conv2d_f32, conv2d_f32xi4, conv2d_f32xi8, dense_f32, Band, Conv, Rows, ScaledWeights};
 
-pub(crate) const CHECKS: &[Check] = &[Check { name: "dense_f32, by definition", run: dense }];
+pub(crate) const CHECKS: &[Check] = &[
+    Check { name: "dense_f32, by definition", run: dense },
+    Check { name: "conv2d_f32xi8", run: |rng, scratch| scaled(rng, scratch, false) },
+    Check { name: "conv2d_f32xi4", run: |rng, scratch| scaled(rng, scratch, true) },
+];
 
 /// Products are rounded, and summed in order.
 fn dense(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
@@ -36,4 +40,66 @@ fn dense(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
         y.set(out[o].get().to_bits() as i32);
     }
     y.compare(Case::new().with("size", size).with("filters", filters))
+}
+
+/// Weights that are integers with scales, against the floats that they stand for.
+fn scaled(rng: &mut Rng, mut scratch: Scratch<'_>, nibbles: bool) -> Result<(), Mismatch> {
+    const MOST: usize = 23;
+    let (size, filters, pixels) = (rng.size(1, MOST), rng.size(1, MOST), rng.size(1, MOST));
+    // All weights, a filter, half of one, or each has a scale of its own.
+    let parts = [1, if size % 2 == 0 { 2 } else { 1 }, size];
+    let group = if rng.one_in(4) { size * filters } else { size / parts[rng.size(0, 2)] };
+    let most = if nibbles { 7 } else { 127 };
+    let mut scales = [0.0; MOST * MOST];
+    let mut zero_points = [0; MOST * MOST];
+    let has_zeros = rng.one_in(2);
+    for (scale, zero) in scales.iter_mut().zip(&mut zero_points) {
+        *scale = rng.int(1, 4000) as f32 / 3700.0;
+        *zero = if has_zeros { rng.int(-most - 1, most) as i8 } else { 0 };
+    }
+    let (mut floats, mut ints) = ([0.0; MOST * MOST], [0; MOST * MOST]);
+    for i in 0..size * filters {
+        let int = rng.int(-most - 1, most) as i8;
+        let (o, tap) = (i / size, i % size);
+        let four = o / 4 * 4;
+        let at = if four + 4 <= filters { four * size + 4 * tap + o % 4 } else { i };
+        floats[at] = scales[i / group] * (i32::from(int) - i32::from(zero_points[i / group])) as f32;
+        match nibbles {
+            true => ints[at / 2] |= if at % 2 == 0 { int & 15 } else { int << 4 },
+            false => ints[at] = int,
+        }
+    }
+    let groups = (size * filters).div_ceil(group);
+    let zero_points = if has_zeros { &zero_points[..groups] } else { &[] };
+    let w = ScaledWeights { ints: &ints, scales: &scales[..groups], zero_points, group };
+    let p = Conv {
+        in_h: 1,
+        in_w: pixels,
+        in_c: size,
+        out_w: pixels,
+        out_c: filters,
+        k_h: 1,
+        k_w: 1,
+        stride_h: 1,
+        stride_w: 1,
+        dilation_h: 1,
+        dilation_w: 1,
+        pad_top: 0,
+        pad_left: 0,
+        groups: 1,
+    };
+    let x = [const { Cell::new(0.0) }; MOST * MOST];
+    x.iter().for_each(|x| x.set(rng.int(-4000, 4000) as f32 / 37.0));
+    let x = Rows::whole(&x[..pixels * size], pixels * size);
+    let (bias, band) = ([1.25; MOST], Band { first: 0, rows: 1 });
+    let y = scratch.words.twins(pixels * filters, 0, 0);
+    let out = [const { Cell::new(0.0) }; MOST * MOST];
+    let result = Rows::whole(&out[..pixels * filters], pixels * filters);
+    conv2d_f32(&p, x, &floats[..size * filters], &bias[..filters], -3e3, 9e3, result, band);
+    y.expected().iter().zip(&out).for_each(|(y, out)| y.set(out.replace(7.0).to_bits() as i32));
+    let kernel = if nibbles { conv2d_f32xi4 } else { conv2d_f32xi8 };
+    kernel(&p, x, &w, &bias[..filters], -3e3, 9e3, result, band);
+    y.got().iter().zip(&out).for_each(|(y, out)| y.set(out.get().to_bits() as i32));
+    let case = Case::new().with("size", size).with("filters", filters).with("pixels", pixels);
+    y.compare(case.with("group", group))
 }

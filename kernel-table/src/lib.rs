@@ -159,6 +159,9 @@ struct Row {
     filters_at_once: Option<usize>,
     floating: Option<KernelId>,
     packed: Option<KernelId>,
+    in_bytes: Option<KernelId>,
+    in_nibbles: Option<KernelId>,
+    of_pixels: Option<KernelId>,
     in_vectors: Option<KernelId>,
     reproducible: Option<KernelId>,
     on_crew: Option<KernelId>,
@@ -208,6 +211,9 @@ const fn row(name: &'static str, op: Op, isa: Isa, formats: Formats) -> Row {
         filters_at_once: None,
         floating: None,
         packed: None,
+        in_bytes: None,
+        in_nibbles: None,
+        of_pixels: None,
         in_vectors: None,
         reproducible: None,
         on_crew: None,
@@ -266,6 +272,21 @@ impl KernelId {
     /// The same with packed weights, of 4 bits or half precision.
     pub fn packed(self) -> Option<KernelId> {
         self.row().packed
+    }
+
+    /// The same, of floats, with weights that are integers of 8 bits with scales.
+    pub fn in_bytes(self) -> Option<KernelId> {
+        self.row().in_bytes
+    }
+
+    /// The same, of floats, with weights that are integers of 4 bits with scales.
+    pub fn in_nibbles(self) -> Option<KernelId> {
+        self.row().in_nibbles
+    }
+
+    /// Of a matrix product, the convolution that unpacks weights once for many pixels of a row.
+    pub fn of_pixels(self) -> Option<KernelId> {
+        self.row().of_pixels
     }
 
     /// The kernel in vectors that takes the same arguments.

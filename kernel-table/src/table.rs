@@ -205,8 +205,10 @@ macro_rules! kernel_table {
             Conv1I16I8 = conv1_i16_i8(I16, I16) -> I8 { arithmetic: Reference };
             Conv2dI8F32Dynamic = conv2d_i8_f32_dynamic(I8, I8) -> F32 { packed: Conv2dI8xi4F32Dynamic };
             Conv2dI8xi4F32Dynamic = conv2d_i8xi4_f32_dynamic(I8, I4) -> F32;
-            Conv2dF32 = conv2d_f32(F32, F32) -> F32 { packed: Conv2dF32xf16 };
+            Conv2dF32 = conv2d_f32(F32, F32) -> F32 { packed: Conv2dF32xf16, in_bytes: Conv2dF32xi8, in_nibbles: Conv2dF32xi4 };
             Conv2dF32xf16 = conv2d_f32xf16(F32, F16) -> F32;
+            Conv2dF32xi4 = conv2d_f32xi4(F32, I4) -> F32;
+            Conv2dF32xi8 = conv2d_f32xi8(F32, I8) -> F32;
             Conv2dI16 = conv2d_i16(I16, I8) -> I16 { arithmetic: Reference };
             Conv2dI16Narrow = conv2d_i16_narrow(I16, I8) -> I16 { arithmetic: Reference };
             Conv2dI8 = conv2d_i8(I8, I8) -> I8 {
@@ -276,8 +278,12 @@ macro_rules! kernel_table {
         Portable {
             Depthwise2dI8F32Dynamic = depthwise2d_i8_f32_dynamic(I8, I8) -> F32 { packed: Depthwise2dI8xi4F32Dynamic };
             Depthwise2dI8xi4F32Dynamic = depthwise2d_i8xi4_f32_dynamic(I8, I4) -> F32;
-            Depthwise2dF32 = depthwise2d_f32(F32, F32) -> F32 { packed: Depthwise2dF32xf16 };
+            Depthwise2dF32 = depthwise2d_f32(F32, F32) -> F32 {
+                packed: Depthwise2dF32xf16, in_bytes: Depthwise2dF32xi8, in_nibbles: Depthwise2dF32xi4
+            };
             Depthwise2dF32xf16 = depthwise2d_f32xf16(F32, F16) -> F32;
+            Depthwise2dF32xi4 = depthwise2d_f32xi4(F32, I4) -> F32;
+            Depthwise2dF32xi8 = depthwise2d_f32xi8(F32, I8) -> F32;
             Depthwise2dI16 = depthwise2d_i16(I16, I8) -> I16 { arithmetic: Reference };
             Depthwise2dI8 = depthwise2d_i8(I8, I8) -> I8 {
                 arithmetic: Reference, floating: Depthwise2dI8Float, packed: Depthwise2dI8xi4,
@@ -335,8 +341,10 @@ macro_rules! kernel_table {
         Portable {
             DenseI8F32Dynamic = dense_i8_f32_dynamic(I8, I8) -> F32 { packed: DenseI8xi4F32Dynamic };
             DenseI8xi4F32Dynamic = dense_i8xi4_f32_dynamic(I8, I4) -> F32;
-            DenseF32 = dense_f32(F32, F32) -> F32 { packed: DenseF32xf16 };
+            DenseF32 = dense_f32(F32, F32) -> F32 { packed: DenseF32xf16, in_bytes: DenseF32xi8, in_nibbles: DenseF32xi4 };
             DenseF32xf16 = dense_f32xf16(F32, F16) -> F32;
+            DenseF32xi4 = dense_f32xi4(F32, I4) -> F32 { of_pixels: Conv2dF32xi4 };
+            DenseF32xi8 = dense_f32xi8(F32, I8) -> F32 { of_pixels: Conv2dF32xi8 };
             DenseI16 = dense_i16(I16, I8) -> I16 { arithmetic: Reference };
             DenseI16Narrow = dense_i16_narrow(I16, I8) -> I16 { arithmetic: Reference };
             DenseI8 = dense_i8(I8, I8) -> I8 {

@@ -97,6 +97,22 @@ pub struct DynamicLayer<'a> {
     pub hi: f32,
 }
 
+/// Weights of a float layer that flash holds as integers. A weight is `scale · (integer − zero point)`, rounded once.
+///
+/// The weights of one filter after the other are counted as \[out_c\]\[k_h\]\[k_w\]\[in_c / groups\]. So many of them that lie side by side have one scale.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct ScaledWeights<'a> {
+    /// The integers, in the order of the kernel for floats: two's complement of 8 bits, or of 4 bits, two to a byte, the first in the low half.
+    pub ints: &'a [i8],
+    /// Scale of each group.
+    pub scales: &'a [f32],
+    /// Zero point of each group; empty where all are 0.
+    pub zero_points: &'a [i8],
+    /// Weights of a group: a part of a filter, a filter, or all.
+    pub group: usize,
+}
+
 /// A two-dimensional convolution of one image.
 ///
 /// Tap `(ky, kx)` of result `(oy, ox)` is the pixel `(oy · stride_h − pad_top + ky · dilation_h, …)`; outside the image it reads as

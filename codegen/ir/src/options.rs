@@ -46,10 +46,10 @@ pub enum Optimize {
 
 names! { "optimize" Optimize: Speed "speed", Size "size", Memory "memory" }
 
-/// How flash holds weights of few bits: `i8` between −8 and 7, and floats that are exact in half precision.
+/// How flash holds weights of few bits: `i8` between −8 and 7, floats that are integers of 4 or 8 bits with scales, and floats that are exact in half precision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Weights {
-    /// In 4 or 16 bits. Portable kernels unpack them while reading: half the flash, more cycles.
+    /// In 4, 8 or 16 bits. Portable kernels unpack them while reading: less flash, more cycles.
     Packed,
     /// In the width that kernels compute with.
     Widened,
@@ -239,7 +239,7 @@ pub struct Options {
     pub ram: Option<usize>,
     /// Bytes of fast memory: an arena of at most that many holds the values with the most accesses, another one the rest.
     pub fast_ram: Option<usize>,
-    /// How flash holds weights of few bits. By default they are widened; with [`Optimize::Size`], a layer is packed if that saves a kilobyte.
+    /// How flash holds weights of few bits. By default they are widened; with [`Optimize::Size`], a layer is packed if that saves a kilobyte; and all are packed if the budget `flash` is missed otherwise.
     pub weights: Option<Weights>,
     /// Link section of the constants, e.g. `.flash2`.
     pub weights_section: Option<String>,

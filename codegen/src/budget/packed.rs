@@ -1,7 +1,7 @@
 //! What packed weights save.
 
 use crate::ir::Graph;
-use crate::select::packing;
+use crate::select::packing_saves;
 use crate::{Compiled, Options, Weights};
 use std::collections::BTreeMap;
 
@@ -20,11 +20,11 @@ fn saves(graph: &Graph, options: &Options) -> usize {
     // Several layers may share their weights.
     let mut weights = BTreeMap::new();
     for (_, node) in graph.nodes() {
-        let Some(packing) = packing(graph, node, options) else { continue };
-        let data = node.operands.iter().skip(1).find_map(|&id| Some((id.0, graph.const_data(id)?)));
-        if let Some((id, data)) = data {
-            weights.insert(id, data.bytes().len() - packing.pack(data).bytes().len());
-        }
+        let id = node.operands.iter().skip(1).find(|&&id| graph.const_data(id).is_some());
+        match (id, packing_saves(graph, node, options)) {
+            (Some(id), saved) if saved > 0 => weights.insert(id.0, saved),
+            _ => None,
+        };
     }
     weights.values().sum()
 }

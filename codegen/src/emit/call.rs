@@ -204,6 +204,7 @@ fn expand_struct(program: &Program, value: &Struct) -> TokenStream {
                 quote! { k::#name::#variant }
             }
             Field::Constant(id, element) => constant(program, *id, *element),
+            Field::Nothing => quote! { &[] },
             Field::Struct(inner) => expand_struct(program, inner),
         };
         quote! { #field: #value }

@@ -76,7 +76,11 @@ impl<'a> Selector<'a> {
                 (kernel, constants, vec![requant])
             }
             (DType::F32, DType::F32, DType::F32) => {
-                let constants = self.float_constants(node, packed, out_c)?;
+                let order = |ints: &Data| match depthwise {
+                    true => taps_first(ints, out_c, 1),
+                    false => alternating(ints, out_c, groups, 1),
+                };
+                let constants = self.float_constants(node, packed, order, out_c)?;
                 let (lo, hi) = clamp.float_bounds();
                 let kernel = if depthwise { KernelId::Depthwise2dF32 } else { KernelId::Conv2dF32 };
                 (kernel, constants, vec![Arg::Float(lo), Arg::Float(hi)])
@@ -105,7 +109,7 @@ impl<'a> Selector<'a> {
         if let Some(Arg::Constant(_, element)) = constants.first_mut() {
             *element = packing.into();
         }
-        (kernel.packed().unwrap_or(kernel), constants)
+        (packing.kernel(kernel), constants)
     }
 
     /// The kernels' `Conv`.
@@ -156,13 +160,21 @@ impl<'a> Selector<'a> {
                 (if narrow { KernelId::DenseI16Narrow } else { KernelId::DenseI16 }, constants, vec![requant])
             }
             (DType::F32, DType::F32, DType::F32) => {
-                let constants = self.float_constants(node, weights, n)?;
+                let order = |ints: &Data| alternating(ints, n, 1, 1);
+                let constants = self.float_constants(node, weights, order, n)?;
                 let (lo, hi) = clamp.float_bounds();
                 (KernelId::DenseF32, constants, vec![Arg::Float(lo), Arg::Float(hi)])
             }
             _ => return Err(self.no_kernel(node)),
         };
         let (kernel, constants) = self.packed_layer(node, kernel, constants);
+        if let Some(pixels) = kernel.of_pixels() {
+            if let Some([conv, x, y]) = self.rows_as_pixels(node)? {
+                let between = [constants, after_x].concat();
+                self.call(pixels, [vec![conv, x], between, vec![y, Arg::Band(1)]].concat());
+                return Ok(());
+            }
+        }
         let [x, y, band] = self.matrix_rows(node)?;
         let mut args = vec![x];
         args.extend(constants);
@@ -415,15 +427,24 @@ impl<'a> Selector<'a> {
         }
     }
 
-    /// Weights and bias of a float layer.
-    fn float_constants(&mut self, node: &'a Node, weights: Data, out_c: usize) -> Result<Vec<Arg>, Problem> {
+    /// Weights and bias of a float layer. Where its weights are integers with scales in flash, `order` puts those in order.
+    fn float_constants(
+        &mut self,
+        node: &'a Node,
+        weights: Data,
+        order: impl Fn(&Data) -> Data,
+        out_c: usize,
+    ) -> Result<Vec<Arg>, Problem> {
         let bias = match node.operands.get(2) {
             Some(&b) => self.data(node, b, "biases")?.clone(),
             None => Data::from_f32(&vec![0.0; out_c]),
         };
-        let weights = self.step_constant("WEIGHTS", weights);
+        let weights = match self.scaled_weights(node, order) {
+            Some(scaled) => scaled,
+            None => Arg::Constant(self.step_constant("WEIGHTS", weights), Element::F32),
+        };
         let bias = self.step_constant("BIAS", bias);
-        Ok(vec![Arg::Constant(weights, Element::F32), Arg::Constant(bias, Element::F32)])
+        Ok(vec![weights, Arg::Constant(bias, Element::F32)])
     }
 }
 

@@ -40,7 +40,7 @@ impl<'a> Selector<'a> {
             true => (KernelId::Depthwise2dI8F32Dynamic, taps_first(weights, out_c, 1)),
             false => (KernelId::Conv2dI8F32Dynamic, alternating(weights, out_c, groups, 1)),
         };
-        let kernel = self.packing(node).and(kernel.packed()).unwrap_or(kernel);
+        let kernel = self.packing(node).map_or(kernel, |packing| packing.kernel(kernel));
         let (packed, layer) = self.dynamic_layer(node, packed, clamp)?;
         let (rx, ry) = (self.rows(x)?, self.rows(node.result)?);
         let scales = self.region(node.operands[1])?;
@@ -67,7 +67,7 @@ impl<'a> Selector<'a> {
         let scales = Arg::Cells(Cells::All(self.region(node.operands[1])?));
         let args = vec![whole(x?, k), packed, layer, scales, whole(y?, n)];
         let kernel = KernelId::DenseI8F32Dynamic;
-        self.call(self.packing(node).and(kernel.packed()).unwrap_or(kernel), args);
+        self.call(self.packing(node).map_or(kernel, |packing| packing.kernel(kernel)), args);
         Ok(())
     }
 

@@ -79,6 +79,7 @@ impl From<Packing> for Element {
         match packing {
             Packing::Nibbles => Element::U8,
             Packing::Halves => Element::U16,
+            Packing::ScaledBytes | Packing::ScaledNibbles => Element::I8,
         }
     }
 }

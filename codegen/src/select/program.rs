@@ -396,6 +396,8 @@ pub enum Field {
     Ints(Vec<i64>),
     /// `&[T]` of a constant.
     Constant(ConstantId, Element),
+    /// `&[]`.
+    Nothing,
     /// A nested struct.
     Struct(Struct),
 }

@@ -228,6 +228,7 @@ by_reference!(
     Requant<'a>,
     FloatRequant<'a>,
     DynamicLayer<'a>,
+    ScaledWeights<'a>,
     Lstm<'a>,
     CompactConv<'a>,
     CompactDense<'a>,
@@ -388,6 +389,15 @@ impl<'a> Arg<'a> for DynamicLayer<'a> {
     fn draw(d: &'a Draw) -> Self {
         let (scales, sums, bias) = (Arg::draw(d), Arg::draw(d), Arg::draw(d));
         DynamicLayer { scales, sums, bias, lo: Arg::draw(d), hi: Arg::draw(d) }
+    }
+}
+
+impl<'a> Arg<'a> for ScaledWeights<'a> {
+    fn draw(d: &'a Draw) -> Self {
+        let (ints, scales, zero_points) = (Arg::draw(d), Arg::draw(d), Arg::draw(d));
+        let (layer, _) = d.layer.get();
+        let size = layer.k_h.saturating_mul(layer.k_w).saturating_mul(layer.in_c);
+        ScaledWeights { ints, scales, zero_points, group: d.size(size) }
     }
 }
 

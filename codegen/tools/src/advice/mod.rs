@@ -11,6 +11,7 @@ mod kernels;
 mod leftovers;
 mod padding;
 mod rows;
+mod scaled;
 #[cfg(test)]
 mod tests;
 
@@ -87,6 +88,7 @@ pub fn advise(imported: &Graph, compiled: &Compiled) -> Vec<Advice> {
     all.extend(rows::input(compiled));
     all.extend(rows::breaks(compiled));
     all.extend(branches::advise(compiled));
+    all.extend(scaled::advise(compiled));
     let layers: u64 =
         compiled.graph.nodes().map(|(_, node)| cost::fast_layer(&compiled.graph, node, target)).sum();
     let mut all = merged(all);

@@ -130,6 +130,27 @@ fn a_model_of_floats() {
 }
 
 #[test]
+fn integers_with_scales_that_flash_holds_as_floats() {
+    let text = "graph \"g\" {
+        input %x: f32[1,64]
+        const %q: i8[32,64] q(0.3 : 2) = splat 77
+        %w: f32[32,64] = dequantize(%q)
+        %y: f32[1,32] = dense(%x, %w) {rescale = real, clamp = -inf..=inf} from \"0 FULLY_CONNECTED\"
+        return %y
+      }";
+    let weights =
+        |optimize| advice_for(text, optimize).into_iter().find(|found| found.topic == Topic::Weights);
+    let found = weights(Optimize::Speed).unwrap();
+    assert!(
+        found.what.starts_with("weights of 1 float layers") && found.help.contains("packed"),
+        "{found:?}"
+    );
+    // All weights are one, which fits 4 bits.
+    assert_eq!(found.bytes, 4 * 2048 - 1024 - 4);
+    assert_eq!(weights(Optimize::Size), None);
+}
+
+#[test]
 fn a_model_whose_weights_alone_are_integers() {
     let text = "graph \"g\" {
         input %x: f32[1,16]

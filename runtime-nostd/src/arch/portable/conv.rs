@@ -4,7 +4,7 @@
 //! others follow one by one. The elements of a filter are in the order \[k_h\]\[k_w\]\[in_c / groups\].
 
 use super::sum::{layers, Float, Int8, Once, Sum, LANES};
-use super::weights::Weights;
+use super::weights::Filters;
 use crate::arch::extent::{product, product_of};
 use crate::params::{Conv, FloatRequant, Requant, Rescale};
 use crate::rows::{Band, Rows};
@@ -85,7 +85,7 @@ pub fn conv1_i16_i8(
 const GATHERED: usize = 256;
 
 #[inline(always)]
-pub(crate) fn conv2d<S: Sum, P: Weights<W = S::W>>(
+pub(crate) fn conv2d<S: Sum, P: Filters<W = S::W>>(
     p: &Conv,
     x: Rows<'_, S::T>,
     w: P,
@@ -130,25 +130,25 @@ pub(crate) fn conv2d<S: Sum, P: Weights<W = S::W>>(
 }
 
 /// What the filters of one group read for one pixel of the result: `size` elements, in the order of the weights.
-struct Patch<'a, T> {
-    p: &'a Conv,
-    x: Rows<'a, T>,
+pub(crate) struct Patch<'a, T> {
+    pub(crate) p: &'a Conv,
+    pub(crate) x: Rows<'a, T>,
     /// Rows of the operand.
-    in_h: usize,
-    pad: T,
+    pub(crate) in_h: usize,
+    pub(crate) pad: T,
     /// Row and column of the first tap; may be negative. Rows are counted from the lap of the ring in which the first one is.
-    top: usize,
-    left: usize,
+    pub(crate) top: usize,
+    pub(crate) left: usize,
     /// Operand channels of the group: how many, and the first.
-    in_c: usize,
-    first_c: usize,
-    size: usize,
+    pub(crate) in_c: usize,
+    pub(crate) first_c: usize,
+    pub(crate) size: usize,
 }
 
 impl<T: Copy> Patch<'_, T> {
     /// Adds the products with the filters that `w` begins with, one per accumulator. `whole` is the patch, if it is at hand.
     #[inline(always)]
-    fn sums<S: Sum<T = T>, P: Weights<W = S::W>>(
+    fn sums<S: Sum<T = T>, P: Filters<W = S::W>>(
         &self,
         whole: &[Cell<T>],
         buffer: &[Cell<T>],
@@ -169,7 +169,7 @@ impl<T: Copy> Patch<'_, T> {
 
     /// Elements of the patch from `from` on, at least one: where they are, or gathered.
     #[inline(never)]
-    fn part<'b>(&'b self, from: usize, buffer: &'b [Cell<T>]) -> &'b [Cell<T>] {
+    pub(crate) fn part<'b>(&'b self, from: usize, buffer: &'b [Cell<T>]) -> &'b [Cell<T>] {
         let Conv { in_w, in_c, k_w, dilation_h, dilation_w, .. } = *self.p;
         // Elements that lie side by side in the operand: a row of the filter, or one tap.
         let joined =

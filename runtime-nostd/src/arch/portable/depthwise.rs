@@ -94,7 +94,7 @@ impl<T: Copy, P: Weights> Window<'_, T, P> {
             let image = if iy < self.in_h { self.x.row(iy) } else { &[] };
             for kx in 0..k_w {
                 let tap = (ky * k_w + kx) * out_c + o;
-                let Some(w) = self.w.part(tap, acc.len(), &mut room) else { return };
+                let Some(w) = self.w.part(tap, o, acc.len(), &mut room) else { return };
                 let ix = self.left.wrapping_add(kx.wrapping_mul(dilation_w));
                 let at = ix.wrapping_mul(in_c).wrapping_add(c);
                 match if ix < in_w { image.get(at..at.wrapping_add(read)) } else { None } {

@@ -21,6 +21,7 @@ pub(crate) mod pool;
 pub(crate) mod recurrent;
 pub(crate) mod reduce;
 pub(crate) mod resize;
+pub(crate) mod scaled;
 pub(crate) mod signal;
 pub(crate) mod softmax;
 pub(crate) mod trees;
@@ -38,7 +39,7 @@ pub(crate) mod kernels {
     pub use super::{
         absorb::*, classical::*, compare::*, computed::*, conv::*, convert::*, dense::*, depthwise::*,
         dynamic::*, elementwise::*, fft::*, gather::*, int16::*, matmul::*, movement::*, normalise::*,
-        packed::*, pool::*, recurrent::*, reduce::*, resize::*, sigmoid::*, signal::*, softmax::*, trees::*,
-        unary::*,
+        packed::*, pool::*, recurrent::*, reduce::*, resize::*, scaled::*, sigmoid::*, signal::*, softmax::*,
+        trees::*, unary::*,
     };
 }

@@ -16,11 +16,20 @@ pub(crate) trait Weights: Copy {
     /// The weights from `at` on; `None` where there are none.
     fn behind(self, at: usize) -> Option<Self>;
 
-    /// The `len` weights from `at` on, of which there is room for 64.
-    fn part<'b>(self, at: usize, len: usize, room: &'b mut Self::Room) -> Option<&'b [Self::W]>
+    /// The `len` weights from `at` on, of which there is room for 64. Where those of channels alternate, the first is that of channel `channel`.
+    fn part<'b>(
+        self,
+        at: usize,
+        channel: usize,
+        len: usize,
+        room: &'b mut Self::Room,
+    ) -> Option<&'b [Self::W]>
     where
         Self: 'b;
+}
 
+/// Weights of filters that one operand is multiplied with.
+pub(crate) trait Filters: Weights {
     /// Adds the products of `x` with the first weights: see [`dot`].
     fn dot<S: Sum<W = Self::W>>(self, x: &[Cell<S::T>], acc: &mut [S::Acc]);
 }
@@ -36,13 +45,15 @@ impl<W: Copy + 'static> Weights for &[W] {
     }
 
     #[inline(always)]
-    fn part<'b>(self, at: usize, len: usize, _: &'b mut ()) -> Option<&'b [W]>
+    fn part<'b>(self, at: usize, _: usize, len: usize, _: &'b mut ()) -> Option<&'b [W]>
     where
         Self: 'b,
     {
         self.get(at..at + len)
     }
+}
 
+impl<W: Copy + 'static> Filters for &[W] {
     #[inline(always)]
     fn dot<S: Sum<W = W>>(self, x: &[Cell<S::T>], acc: &mut [S::Acc]) {
         dot::<S>(x, self, acc);
@@ -85,7 +96,7 @@ impl<F: Format> Weights for Packed<F> {
     }
 
     #[inline(always)]
-    fn part<'b>(self, at: usize, len: usize, room: &'b mut Self::Room) -> Option<&'b [F::W]>
+    fn part<'b>(self, at: usize, _: usize, len: usize, room: &'b mut Self::Room) -> Option<&'b [F::W]>
     where
         Self: 'b,
     {
@@ -93,7 +104,9 @@ impl<F: Format> Weights for Packed<F> {
         unpack(self.all, self.first.wrapping_add(at), room);
         Some(room)
     }
+}
 
+impl<F: Format> Filters for Packed<F> {
     #[inline(always)]
     fn dot<S: Sum<W = F::W>>(self, x: &[Cell<S::T>], acc: &mut [S::Acc]) {
         let lanes = acc.len().max(1);
@@ -101,7 +114,7 @@ impl<F: Format> Weights for Packed<F> {
         let mut at = 0usize;
         for x in x.chunks(UNPACKED.checked_div(lanes).unwrap_or(0).max(1)) {
             let len = x.len().wrapping_mul(lanes);
-            let Some(w) = self.part(at, len, &mut room) else { return };
+            let Some(w) = self.part(at, 0, len, &mut room) else { return };
             dot::<S>(x, w, acc);
             at = at.wrapping_add(len);
         }
@@ -110,7 +123,7 @@ impl<F: Format> Weights for Packed<F> {
 
 /// Unpacks the weights from `at` on.
 #[inline(never)]
-fn unpack<F: Format>(all: F, at: usize, room: &mut [F::W]) {
+pub(crate) fn unpack<F: Format>(all: F, at: usize, room: &mut [F::W]) {
     for (i, weight) in room.iter_mut().enumerate() {
         let Some(unpacked) = all.weight(at.wrapping_add(i)) else { return };
         *weight = unpacked;
@@ -209,7 +222,7 @@ mod tests {
     fn nibbles_are_signed_and_the_low_one_comes_first() {
         let mut room = Packed::<Nibbles<'_>>::ROOM;
         let all = nibbles(&[0x87, 0xf0, 0x0d]);
-        assert_eq!(all.part(0, 5, &mut room), Some(&[7, -8, 0, -1, -3][..]));
-        assert_eq!(all.behind(3).and_then(|w| w.part(0, 2, &mut room)), Some(&[-1, -3][..]));
+        assert_eq!(all.part(0, 0, 5, &mut room), Some(&[7, -8, 0, -1, -3][..]));
+        assert_eq!(all.behind(3).and_then(|w| w.part(0, 0, 2, &mut room)), Some(&[-1, -3][..]));
     }
 }
