@@ -11,6 +11,9 @@ use std::collections::BTreeSet;
 /// Bytes by which weights may grow, without a budget of flash.
 const MOST_BYTES: usize = 128 * 1024;
 
+/// Bytes of a budget that are left to code.
+const CODE: usize = 48 * 1024;
+
 /// Frequencies of a tile.
 const FREQUENCIES: usize = 16;
 
@@ -32,7 +35,7 @@ pub(super) fn allowed(graph: &Graph, options: &Options) -> BTreeSet<NodeId> {
         return BTreeSet::new();
     }
     let constants = graph.live_constant_bytes();
-    let mut left = options.flash.map_or(MOST_BYTES, |flash| flash.saturating_sub(constants));
+    let mut left = options.flash.map_or(MOST_BYTES, |flash| flash.saturating_sub(constants + CODE));
     let shape = |(id, node)| Some((id, Shape::of(graph, node).filter(|shape| takes(graph, node, shape))?));
     let mut found: Vec<(NodeId, Shape)> = graph.nodes().filter_map(shape).collect();
     // Products are those of the pixels, bytes do not depend on these.
@@ -117,6 +120,36 @@ pub(super) fn fours(layer: &Layer) -> impl Iterator<Item = usize> {
 mod tests {
     use super::*;
     use crate::ir::Order;
+    use crate::Target;
+
+    /// Of a graph with a layer of 64 channels behind one of 8, those that may be transformed.
+    fn count(options: &Options) -> usize {
+        let graph = Graph::parse(
+            "graph \"test\" {
+               input %x: i8[1,8,8,8] q(0.5 : -3)
+               const %v: i8[64,3,3,8] q(0.5 : 0) = splat 1
+               const %w: i8[64,3,3,64] q(0.5 : 0) = splat 1
+               %y: i8[1,8,8,64] q(0.5 : -3) = conv2d(%x, %v) {window = [3, 3] pad [1, 1, 1, 1], groups = 1, rescale = [1073741824 * 2^-1], clamp = -128..=127}
+               %z: i8[1,8,8,64] q(0.5 : -3) = conv2d(%y, %w) {window = [3, 3] pad [1, 1, 1, 1], groups = 1, rescale = [1073741824 * 2^-1], clamp = -128..=127}
+               return %z
+             }",
+        );
+        allowed(&graph.unwrap(), options).len()
+    }
+
+    /// They have 41,472 bytes, of which the larger one's grow by 94,208 and the other one's by 11,776.
+    #[test]
+    fn there_has_to_be_flash() {
+        let options = Options { target: Some(Target::Rv32), ..Options::default() };
+        let with = |flash| count(&Options { flash: Some(flash), ..options.clone() });
+        let rest = 41_472 + CODE;
+        assert_eq!((count(&options), with(usize::MAX)), (2, 2));
+        assert_eq!((with(0), with(rest + 11_775), with(rest + 11_776)), (0, 0, 1));
+        assert_eq!((with(rest + 94_208 + 11_775), with(rest + 94_208 + 11_776)), (1, 2));
+        let other = |optimize| count(&Options { optimize, ..options.clone() });
+        assert_eq!((other(Optimize::Size), other(Optimize::Memory)), (0, 0));
+        assert_eq!(count(&Options { cores: Some(2), ..options.clone() }), 0);
+    }
 
     const SHAPE: Shape = Shape {
         in_h: 4,
