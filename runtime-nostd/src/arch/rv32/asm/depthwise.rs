@@ -26,7 +26,7 @@ pub(crate) fn sum(taps: &[&[Cell<i8>]], w: &[i8], c: usize, q: &UpperRequant<'_>
 /// Results of as many channels as `out` has. `OWN` says whether channels have constants of their own.
 ///
 /// # Safety
-/// Elements, weights and constants of so many channels are there. `Channels have eight words if and only if `OWN`.
+/// Elements, weights and constants of so many channels are there. Channels have eight words if and only if `OWN`.
 #[inline(always)]
 unsafe fn blocks<const OWN: bool>(
     taps: &[&[Cell<i8>]],
