@@ -5,9 +5,10 @@ use crate::conv::describe;
 use crate::reference::tap;
 #[cfg(not(target_arch = "arm"))]
 use crate::rv32;
+use crate::CREW;
 use crate::{cells, Case, Check, Mismatch, Rng, Scratch};
 use core::cell::Cell;
-use kiln::kernels::{conv2d_i8_dsp_winograd, Band, Conv, Rows};
+use kiln::kernels::{conv2d_i8_dsp_winograd, conv2d_i8_dsp_winograd_crew, Band, Conv, Rows};
 
 pub(crate) const CHECKS: &[Check] = &[
     Check { name: "conv2d_i8_dsp_winograd", run: dsp },
@@ -130,10 +131,13 @@ fn work<'a>(rng: &mut Rng, scratch: &mut Scratch<'a>, size: usize) -> &'a [Cell<
 
 fn dsp(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
     type Kernel = fn(&Conv, Rows<'_, i8>, &[i32], i8, &[Cell<i32>], Rows<'_, i8>, Band);
-    const FORMS: [(u32, bool, Kernel); 3] = [
+    const FORMS: [(u32, bool, Kernel); 4] = [
         (7, false, conv2d_i8_dsp_winograd::<7, false>),
         (5, true, conv2d_i8_dsp_winograd::<5, true>),
         (12, false, conv2d_i8_dsp_winograd::<12, false>),
+        (4, false, |p, x, w, pad, work, y, band| {
+            conv2d_i8_dsp_winograd_crew::<4, false>(&CREW, 2, p, x, w, pad, work, y, band);
+        }),
     ];
     let layer = Layer::draw(rng, &mut scratch);
     let (p, pairs) = (&layer.p, layer.pairs());
@@ -156,10 +160,14 @@ fn dsp(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
         let o = index % p.out_c;
         y.set(forms.result(forms.first(o).wrapping_add(layer.sum(index)), o));
     }
-    let work = work(rng, &mut scratch, 44 * pairs + 128);
+    // For each of two cores.
+    let work = work(rng, &mut scratch, 2 * (44 * pairs + 128).next_multiple_of(16));
     let case = layer.run(rng, &mut scratch, y.got(), |x, y, band| kernel(p, x, w, layer.pad, work, y, band));
     y.compare(case.with("shift", shift).with("signed", i32::from(signed)))
 }
+
+#[cfg(not(target_arch = "arm"))]
+use kiln::kernels::{conv2d_i8_rv32_winograd, conv2d_i8_rv32_winograd_crew};
 
 #[cfg(not(target_arch = "arm"))]
 fn upper(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
@@ -176,9 +184,11 @@ fn upper(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
         let o = index % p.out_c;
         y.set(rv32::requantize(layer.sum(index), &channels[o * q.words..][..q.words], &q));
     }
-    let work = work(rng, &mut scratch, 84 * pairs + 256);
-    let case = layer.run(rng, &mut scratch, y.got(), |x, y, band| {
-        kiln::kernels::conv2d_i8_rv32_winograd(p, x, w, layer.pad, &q, work, y, band);
+    let on_crew = rng.one_in(3);
+    let work = work(rng, &mut scratch, 2 * (84 * pairs + 256).next_multiple_of(16));
+    let case = layer.run(rng, &mut scratch, y.got(), |x, y, band| match on_crew {
+        true => conv2d_i8_rv32_winograd_crew(&CREW, 2, p, x, w, layer.pad, &q, work, y, band),
+        false => conv2d_i8_rv32_winograd(p, x, w, layer.pad, &q, work, y, band),
     });
-    y.compare(case.with("words", q.words))
+    y.compare(case.with("words", q.words).with("on_crew", i32::from(on_crew)))
 }

@@ -143,7 +143,8 @@ impl Tried<'_> {
                     bytes,
                     Sharing {
                         shared: true,
-                        apart: kernel.apart,
+                        // Its parts may begin at any row.
+                        apart: kernel.apart || kernel.rows_at_once > 1,
                         at_once: rows_at_once(options.optimize) * cores,
                     },
                 ),

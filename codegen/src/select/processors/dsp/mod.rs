@@ -236,7 +236,10 @@ impl kernel::Kernel for Kernel {
 
     fn workspaces(&self, choice: &Choice, graph: &Graph, node: &Node, cores: usize) -> Option<usize> {
         let is_in_parts = match self {
-            Kernel::Tiled(..) | Kernel::Depthwise(..) | Kernel::DepthwisePlanar(..) => choice.images == 1,
+            Kernel::Tiled(..)
+            | Kernel::Winograd(..)
+            | Kernel::Depthwise(..)
+            | Kernel::DepthwisePlanar(..) => choice.images == 1,
             Kernel::Dense(Tiling::Quads | Tiling::Eights(_), proof) => {
                 proof.form.is_some()
                     && graph.ty(node.operands[0]).shape.numel() == graph.ty(node.operands[0]).shape.last()

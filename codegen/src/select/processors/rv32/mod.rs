@@ -260,7 +260,8 @@ impl kernel::Kernel for Kernel {
     }
 
     fn workspaces(&self, choice: &Choice, _: &Graph, _: &Node, cores: usize) -> Option<usize> {
-        let in_parts = matches!(self.way, Way::Pairs(..) | Way::Depthwise(_) | Way::Rolling(_));
+        let in_parts =
+            matches!(self.way, Way::Pairs(..) | Way::Winograd(_) | Way::Depthwise(_) | Way::Rolling(_));
         (in_parts && choice.images == 1).then(|| kernel::workspaces_of(choice, cores))
     }
 
