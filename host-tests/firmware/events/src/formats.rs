@@ -74,6 +74,7 @@ const _: fn() = || {
     formatted::<kernels::QuantizeLinear>();
     formatted::<kernels::Reduce>();
     formatted::<kernels::Requant>();
+    formatted::<kernels::ScaledWeights>();
     formatted::<kernels::Rescale>();
     formatted::<kernels::Resize>();
     formatted::<kernels::Rounding>();
