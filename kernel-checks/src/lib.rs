@@ -81,6 +81,17 @@ pub const CHECKS: &[&[Check]] = &[
     winograd::CHECKS,
 ];
 
+/// Every `step`th family from the first one on, for programs that would be too large with all of them.
+pub const fn part(first: usize, step: usize) -> [&'static [Check]; CHECKS.len()] {
+    let mut part: [&'static [Check]; CHECKS.len()] = [&[]; CHECKS.len()];
+    let mut at = first;
+    while at < CHECKS.len() && step > 0 {
+        part[at] = CHECKS[at];
+        at += step;
+    }
+    part
+}
+
 /// Every check, family by family.
 pub fn all() -> impl Iterator<Item = &'static Check> {
     CHECKS.iter().copied().flatten()
