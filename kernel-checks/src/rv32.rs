@@ -4,6 +4,7 @@ use crate::conv::{describe, run_any};
 use crate::reference::tap;
 use crate::v6m::{add, resize, shape};
 use crate::wide::result;
+use crate::winograd::work;
 use crate::{cells, Case, Check, Mismatch, Rng, Scratch, CREW};
 use kiln::kernels::{
     add_i8_rv32, conv2d_i8_rv32_pairs, conv2d_i8_rv32_pairs_crew, conv2d_i8_rv32_quads,
@@ -226,13 +227,6 @@ fn singles<'a>(rng: &mut Rng, scratch: &mut Scratch<'a>, filters: &[i8], size: u
         o += tile;
     }
     &packed[..len]
-}
-
-/// Words that have been something else.
-fn work<'a>(rng: &mut Rng, scratch: &mut Scratch<'a>, size: usize) -> &'a [core::cell::Cell<i32>] {
-    let work = scratch.words.take(size);
-    rng.fill_i32(work, i32::MIN, i32::MAX);
-    cells(work)
 }
 
 /// Constants of channels: any that the arithmetic, which is modular, may meet.

@@ -9,6 +9,8 @@ use crate::CREW;
 use crate::{cells, Case, Check, Mismatch, Rng, Scratch};
 use core::cell::Cell;
 use kiln::kernels::{conv2d_i8_dsp_winograd, conv2d_i8_dsp_winograd_crew, Band, Conv, Rows};
+#[cfg(not(target_arch = "arm"))]
+use kiln::kernels::{conv2d_i8_rv32_winograd, conv2d_i8_rv32_winograd_crew};
 
 pub(crate) const CHECKS: &[Check] = &[
     Check { name: "conv2d_i8_dsp_winograd", run: dsp },
@@ -123,7 +125,7 @@ impl<'a> Layer<'a> {
 }
 
 /// Words that have been something else.
-fn work<'a>(rng: &mut Rng, scratch: &mut Scratch<'a>, size: usize) -> &'a [Cell<i32>] {
+pub(crate) fn work<'a>(rng: &mut Rng, scratch: &mut Scratch<'a>, size: usize) -> &'a [Cell<i32>] {
     let work = scratch.words.take(size);
     rng.fill_i32(work, i32::MIN, i32::MAX);
     cells(work)
@@ -165,9 +167,6 @@ fn dsp(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
     let case = layer.run(rng, &mut scratch, y.got(), |x, y, band| kernel(p, x, w, layer.pad, work, y, band));
     y.compare(case.with("shift", shift).with("signed", i32::from(signed)))
 }
-
-#[cfg(not(target_arch = "arm"))]
-use kiln::kernels::{conv2d_i8_rv32_winograd, conv2d_i8_rv32_winograd_crew};
 
 #[cfg(not(target_arch = "arm"))]
 fn upper(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {

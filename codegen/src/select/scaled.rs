@@ -6,7 +6,7 @@
 use super::conv::whole;
 use super::shape::Shape;
 use super::{Arg, Selector};
-use crate::ir::{Layout, Node};
+use crate::ir::Node;
 use kiln_ir::error::Problem;
 
 /// Integers are differences of two bytes: of a weight and a zero point.
@@ -57,34 +57,12 @@ impl<'a> Selector<'a> {
     /// The rows of a matrix product as the pixels of one row, so that they share the floats of weights: the convolution that it then is, operand and result. `None` where there is one row, and
     /// where the result lies over the operand: several pixels are written before all of their operands are read.
     pub(super) fn rows_as_pixels(&self, node: &'a Node) -> Result<Option<[Arg; 3]>, Problem> {
-        let (x, y) = (node.operands[0], node.result);
-        let (k, n) = (self.ty(x).shape.last(), self.ty(y).shape.last());
-        let pixels = self.ty(y).shape.numel() / n.max(1);
-        let (rx, ry) = (self.region(x)?, self.region(y)?);
+        let (rx, ry) = (self.region(node.operands[0])?, self.region(node.result)?);
         let end = |region: super::Region| region.offset + region.len * region.element.bytes();
         let apart = rx.memory != ry.memory || end(rx) <= ry.offset || end(ry) <= rx.offset;
-        if self.in_loop || pixels < 2 || !apart {
-            return Ok(None);
-        }
-        let shape = Shape {
-            in_h: 1,
-            in_w: pixels,
-            in_c: k,
-            out_h: 1,
-            out_w: pixels,
-            out_c: n,
-            k_h: 1,
-            k_w: 1,
-            stride_h: 1,
-            stride_w: 1,
-            dilation_h: 1,
-            dilation_w: 1,
-            pad_top: 0,
-            pad_left: 0,
-            groups: 1,
-            images: 1,
-            layout: Layout::default(),
-        };
+        let shape =
+            Shape::of_dense(self.graph, node).filter(|shape| shape.in_w > 1 && apart && !self.in_loop);
+        let Some(shape) = shape else { return Ok(None) };
         Ok(Some([Arg::Struct(self.conv_params(&shape)), whole(rx, rx.len), whole(ry, ry.len)]))
     }
 }
