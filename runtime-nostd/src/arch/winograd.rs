@@ -19,6 +19,7 @@ use crate::arch::pixel::Pixel;
 use crate::params::Conv;
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
+use core::marker::PhantomData;
 
 /// Most channels of the operand: four times any sum of theirs has 32 bits.
 const MOST_CHANNELS: usize = 3640;
@@ -64,14 +65,55 @@ pub(crate) trait Processor<const TILES: usize> {
 }
 
 /// How sums become results.
-pub(crate) trait Requantise {
+pub(crate) trait Requantise: Sized {
+    /// The constants of up to four filters.
+    type Channels;
+
     /// The constants of a filter.
     type Channel: Copy;
 
-    /// Those of filter `o`, one of four whose `words` are behind their weights; `None` where they are missing.
-    fn channel(&self, o: usize, words: &[i32], filter: usize) -> Option<Self::Channel>;
+    /// Those of `count` filters from filter `first` on, whose `words` are behind their weights; `None` where they are missing.
+    fn channels(&self, first: usize, count: usize, words: &[i32]) -> Option<Self::Channels>;
+
+    /// Those of the next one.
+    ///
+    /// # Safety
+    /// There is one of those that were asked for.
+    unsafe fn next(&self, channels: &mut Self::Channels) -> Self::Channel;
 
     fn result(&self, channel: Self::Channel, sum: i32) -> i8;
+
+    /// Writes the results of four filters, of which `words` are the constants: [`Places::finish`].
+    #[inline(always)]
+    fn finish<const TILES: usize>(&self, sums: &Sums<'_>, words: &[i32]) -> Option<()> {
+        sums.places.finish::<TILES, Self>(sums, words, self)
+    }
+}
+
+/// The sums of four filters: a word for each frequency, tile and filter.
+pub(crate) struct Sums<'a> {
+    m: &'a [Cell<i32>],
+    /// The first of the filters.
+    first: usize,
+    pub places: &'a Places<'a>,
+}
+
+impl<'a> Sums<'a> {
+    /// The sums, of so many tiles at least where [`filters`](Self::filters) says so.
+    // Only assembly asks for it.
+    #[allow(dead_code)]
+    #[inline(always)]
+    pub(crate) fn m(&self) -> &'a [Cell<i32>] {
+        self.m
+    }
+
+    /// The first filter, and how many there are that have sums of all tiles, and results. `None` where there is none.
+    #[inline(always)]
+    pub(crate) fn filters<const TILES: usize>(&self) -> Option<(usize, usize)> {
+        let left = self.places.filters.saturating_sub(self.first);
+        let fits = self.m.len() >= FREQUENCIES * TILES * FILTERS && left > 0;
+        fits.then_some((self.first, left.min(FILTERS)))
+    }
 }
 
 /// The arguments of a kernel.
@@ -130,7 +172,7 @@ impl<'a> Layer<'a> {
             while ox < out_w {
                 self.gather::<TILES>(&Pixel::new(self.p, self.x, oy, ox), work.patch);
                 work.transform::<TILES, P>();
-                let places = Places::new::<TILES>(self, [oy, end], ox);
+                let Some(places) = Places::new::<TILES>(self, [oy, end], ox) else { return };
                 for (group, w) in self.w.chunks_exact(group).take(groups).enumerate() {
                     let (u, words) = w.split_at(weights.min(w.len()));
                     // SAFETY: `Work::of` has made room for `pairs` of all frequencies and tiles, and their sums. There are as many weights. `channels` are a multiple of eight.
@@ -142,8 +184,8 @@ impl<'a> Layer<'a> {
                             work.m.as_ptr().cast_mut().cast(),
                         );
                     };
-                    work.inverse::<TILES>();
-                    if places.finish(work.m, FILTERS * group, words, requant).is_none() {
+                    let sums = Sums { m: work.m, first: FILTERS * group, places: &places };
+                    if requant.finish::<TILES>(&sums, words).is_none() {
                         return;
                     }
                 }
@@ -158,23 +200,33 @@ impl<'a> Layer<'a> {
     fn gather<const TILES: usize>(&self, pixel: &Pixel, patch: &[Cell<i32>]) {
         let Conv { in_w, in_c, .. } = *self.p;
         let columns = 2 * TILES + 2;
-        let is_inside = |behind: usize| pixel.column(behind) < in_w;
-        let first = (0..columns).find(|&behind| is_inside(behind)).unwrap_or(columns);
-        let end = (first..columns).find(|&behind| !is_inside(behind)).unwrap_or(columns);
+        // Columns before `first` and from `end` on are padding. A pixel left of the image has a wrapped column.
+        let left = pixel.column(0);
+        let first = if left < in_w { 0 } else { left.wrapping_neg().min(columns) };
+        let end = in_w.wrapping_sub(left).min(columns).max(first);
         let (start, run) = (product(pixel.column(first), in_c), product(end - first, in_c));
         let padding = i32::from_ne_bytes([self.pad as u8; 4]);
         for below in 0..4 {
             let to = patch.get(below * columns..).unwrap_or(&[]);
             let taps = pixel.row(self.x, below).get(start..start.wrapping_add(run)).filter(|_| run > 0);
             let (first, end) = if taps.is_some() { (first, end) } else { (columns, columns) };
-            for outside in (0..first).chain(end..columns) {
-                let column = to.get(outside..).unwrap_or(&[]);
-                column.iter().step_by(4 * columns).for_each(|word| word.set(padding));
+            if first > 0 {
+                fill(to, first, padding, 4 * columns);
+            }
+            if end < columns {
+                fill(to.get(end..).unwrap_or(&[]), columns - end, padding, 4 * columns);
             }
             if let Some(taps) = taps {
                 interleave(taps, in_c, end - first, to.get(first..).unwrap_or(&[]), 4 * columns);
             }
         }
+    }
+}
+
+/// The same words for all channels of pixels side by side: as [`interleave`] writes them.
+fn fill(to: &[Cell<i32>], pixels: usize, word: i32, apart: usize) {
+    for column in to.chunks(apart) {
+        column.iter().take(pixels).for_each(|to| to.set(word));
     }
 }
 
@@ -186,80 +238,119 @@ fn interleave(taps: &[Cell<i8>], in_c: usize, pixels: usize, to: &[Cell<i32>], a
     if to.len() < reach || taps.len() < product(pixels, in_c) {
         return;
     }
-    let is_aligned = taps.as_ptr() as usize % 4 == 0 && in_c % 4 == 0;
-    for four in 0..fours {
-        let channels = (in_c - 4 * four).min(4);
-        let mut from = taps.as_ptr().wrapping_add(4 * four);
-        let mut word = to.as_ptr().wrapping_add(four * apart);
-        for _ in 0..pixels {
-            // SAFETY: there are elements of all pixels, as many as `channels` here, and words for them: see the lengths above.
-            unsafe {
-                let byte = |at: usize| if at < channels { (*from.add(at)).get() as u8 } else { 0 };
-                (*word).set(match is_aligned {
-                    true => *from.cast::<i32>(),
-                    false => i32::from_ne_bytes(core::array::from_fn(byte)),
-                });
+    let (mut from, to) = (taps.as_ptr(), to.as_ptr());
+    // SAFETY: there are elements of all pixels, and words for them: see the lengths above.
+    unsafe {
+        if from as usize % 4 == 0 && in_c % 8 == 0 {
+            for pixel in 0..pixels {
+                let (mut word, end) = (to.add(pixel), from.add(in_c));
+                while from != end {
+                    let eight = from.cast::<[i32; 2]>();
+                    (*word).set((*eight)[0]);
+                    (*word.add(apart)).set((*eight)[1]);
+                    (from, word) = (from.add(8), word.wrapping_add(2 * apart));
+                }
             }
-            from = from.wrapping_add(in_c);
-            word = word.wrapping_add(1);
+            return;
+        }
+        for pixel in 0..pixels {
+            for four in 0..fours {
+                let channels = (in_c - 4 * four).min(4);
+                let byte = |at: usize| if at < channels { (*from.add(at)).get() as u8 } else { 0 };
+                (*to.add(four * apart + pixel)).set(i32::from_ne_bytes(core::array::from_fn(byte)));
+                from = from.add(channels);
+            }
         }
     }
 }
 
-/// Where the results of the pixels of all tiles are that the result has.
-struct Places<'a> {
-    /// Which of a filter's sums each has, less than [`MOST_PIXELS`], and its channels, which are `filters`.
-    pixels: [(usize, &'a [Cell<i8>]); MOST_PIXELS],
-    count: usize,
+/// Where the results of the pixels of all tiles are.
+pub(crate) struct Places<'a> {
+    /// The channels of the four pixels of each tile, as many as there are `filters`. A pixel behind a row or the last row has those of the first pixel.
+    pixels: [*const Cell<i8>; MOST_PIXELS],
     filters: usize,
+    of: PhantomData<&'a [Cell<i8>]>,
 }
 
 impl<'a> Places<'a> {
-    /// Of tiles side by side, the first one at column `ox`, of rows up to `end`.
+    /// Of tiles side by side, the first one at column `ox`, of rows up to `end`. `None` where there is no pixel.
     #[inline(never)]
-    fn new<const TILES: usize>(layer: &Layer<'a>, [oy, end]: [usize; 2], ox: usize) -> Self {
+    fn new<const TILES: usize>(layer: &Layer<'a>, [oy, end]: [usize; 2], ox: usize) -> Option<Self> {
         let Conv { out_w, out_c, .. } = *layer.p;
-        let mut places = Places { pixels: [(0, &[]); MOST_PIXELS], count: 0, filters: out_c };
-        let mut pixels = places.pixels.iter_mut();
-        for below in 0..2 {
-            let row = match oy.saturating_add(below) {
-                row if row < end => layer.y.row(row),
-                _ => &[],
-            };
-            for column in 0..2 * TILES {
-                let at = TILES * (2 * below + column % 2) + column / 2;
-                let start = ox.wrapping_add(column).wrapping_mul(out_c);
-                let inside = ox.wrapping_add(column) < out_w;
-                let Some(y) = row.get(start..start.wrapping_add(out_c)).filter(|_| inside) else { continue };
-                if let Some(place) = pixels.next() {
-                    *place = (at, y);
-                    places.count += 1;
-                }
+        let rows = [0, 1].map(|below| match oy.saturating_add(below) {
+            row if row < end => layer.y.row(row),
+            _ => &[],
+        });
+        let pixel = |below: usize, column: usize| {
+            let start = ox.wrapping_add(column).wrapping_mul(out_c);
+            let inside = ox.wrapping_add(column) < out_w;
+            let channels = rows.get(below)?.get(start..start.wrapping_add(out_c));
+            channels.filter(|_| inside).map(<[_]>::as_ptr)
+        };
+        let mut places = Places { pixels: [pixel(0, 0)?; MOST_PIXELS], filters: out_c, of: PhantomData };
+        for (tile, pixels) in places.pixels.chunks_exact_mut(4).take(TILES).enumerate() {
+            for (at, place) in pixels.iter_mut().enumerate() {
+                *place = pixel(at / 2, 2 * tile + at % 2).unwrap_or(*place);
             }
         }
-        places
+        Some(places)
     }
 
-    /// Writes the results of four filters, or as many as are left from filter `first` on. `None` where constants are missing.
+    /// Where the channels of each pixel are.
+    // Only assembly asks for it.
+    #[allow(dead_code)]
+    #[inline(always)]
+    pub(crate) fn pixels(&self) -> &[*const Cell<i8>; MOST_PIXELS] {
+        &self.pixels
+    }
+
+    /// Writes the results of four filters, or as many as are left. `None` where constants are missing.
     #[inline(never)]
-    fn finish<R: Requantise>(&self, m: &[Cell<i32>], first: usize, words: &[i32], requant: &R) -> Option<()> {
-        let pixels = self.pixels.get(..self.count)?;
-        // All pixels have sums, and results of all filters (`Places::new`).
-        let filters = FILTERS.min(self.filters.wrapping_sub(first));
-        if m.len() < MOST_PIXELS * FILTERS || first >= self.filters {
-            return None;
-        }
+    pub(crate) fn finish<const TILES: usize, R: Requantise>(
+        &self,
+        sums: &Sums<'_>,
+        words: &[i32],
+        requant: &R,
+    ) -> Option<()> {
+        const { assert!(4 * TILES <= MOST_PIXELS) };
+        let (first, filters) = sums.filters::<TILES>()?;
+        let mut channels = requant.channels(first, filters, words)?;
         for filter in 0..filters {
-            let channel = requant.channel(first.wrapping_add(filter), words, filter)?;
-            let sums = m.as_ptr().wrapping_add(filter);
-            for &(at, y) in pixels {
-                // SAFETY: there are as many, see above.
-                let (sum, y) = unsafe { (&*sums.add(at * FILTERS), y.get_unchecked(first + filter)) };
-                y.set(requant.result(channel, sum.get()));
+            // SAFETY: one of so many.
+            let channel = unsafe { requant.next(&mut channels) };
+            // The first pixel comes last: what pixels that there are not have written there is overwritten.
+            for tile in (0..TILES).rev() {
+                // SAFETY: there are sums of all frequencies, tiles and filters.
+                let results = unsafe { inverse::<TILES>(sums.m.as_ptr().add(tile * FILTERS + filter)) };
+                for at in (0..4).rev() {
+                    let result = requant.result(channel, results[at]);
+                    // SAFETY: there are pixels of all tiles, and they have channels of all filters (`Places::new`).
+                    unsafe {
+                        let pixel = *self.pixels.get_unchecked(4 * tile + at);
+                        (*pixel.add(first + filter)).set(result);
+                    }
+                }
             }
         }
         Some(())
     }
+}
+
+/// The sums of the four pixels of a tile: `Aᵀ m A`, a quarter of it.
+///
+/// # Safety
+/// There are sums of all frequencies, each of which has those of all tiles and filters.
+#[inline(always)]
+unsafe fn inverse<const TILES: usize>(m: *const Cell<i32>) -> [i32; 4] {
+    let row = |j: usize| {
+        // SAFETY: as the caller says.
+        let [a, b, c, d] = [j, 4 + j, 8 + j, 12 + j].map(|k| unsafe { (*m.add(k * TILES * FILTERS)).get() });
+        (a.wrapping_add(b).wrapping_add(c), b.wrapping_sub(c).wrapping_sub(d))
+    };
+    let [a, b, c, d] = [row(0), row(1), row(2), row(3)];
+    let left = |a: i32, b: i32, c: i32| a.wrapping_add(b).wrapping_add(c) >> 2;
+    let right = |b: i32, c: i32, d: i32| b.wrapping_sub(c).wrapping_sub(d) >> 2;
+    [left(a.0, b.0, c.0), right(b.0, c.0, d.0), left(a.1, b.1, c.1), right(b.1, c.1, d.1)]
 }
 
 impl<'a> Work<'a> {
@@ -304,29 +395,6 @@ impl<'a> Work<'a> {
                     }
                     (a, b) = (c, d);
                 }
-            }
-        }
-    }
-
-    /// The sums of four filters for the four pixels of each tile, in the place of the first four frequencies.
-    #[inline(never)]
-    fn inverse<const TILES: usize>(&self) {
-        for at in 0..TILES * FILTERS {
-            let m = self.m.as_ptr().cast_mut().cast::<i32>().wrapping_add(at);
-            // SAFETY: `m` has sums of all frequencies, tiles and filters (`Work::of`).
-            let row = |j: usize| unsafe {
-                let [a, b, c, d] = [j, 4 + j, 8 + j, 12 + j].map(|k| *m.add(k * TILES * FILTERS));
-                (a.wrapping_add(b).wrapping_add(c), b.wrapping_sub(c).wrapping_sub(d))
-            };
-            let [a, b, c, d] = [row(0), row(1), row(2), row(3)];
-            let left = |a: i32, b: i32, c: i32| a.wrapping_add(b).wrapping_add(c) >> 2;
-            let right = |b: i32, c: i32, d: i32| b.wrapping_sub(c).wrapping_sub(d) >> 2;
-            // SAFETY: as above.
-            unsafe {
-                m.write(left(a.0, b.0, c.0));
-                m.add(TILES * FILTERS).write(right(b.0, c.0, d.0));
-                m.add(2 * TILES * FILTERS).write(left(a.1, b.1, c.1));
-                m.add(3 * TILES * FILTERS).write(right(b.1, c.1, d.1));
             }
         }
     }

@@ -39,16 +39,27 @@ pub fn conv2d_i8_dsp_winograd<const SHIFT: u32, const SIGNED: bool>(
 struct Fitted<const SHIFT: u32, const SIGNED: bool>;
 
 impl<const SHIFT: u32, const SIGNED: bool> Requantise for Fitted<SHIFT, SIGNED> {
+    /// Where the first value of the next filter, its correction, and its factor and constant are.
+    type Channels = [*const i32; 3];
     /// First value, correction, factor and constant.
     type Channel = (i32, i32, [i32; 2]);
 
     #[inline(always)]
-    fn channel(&self, _: usize, words: &[i32], filter: usize) -> Option<Self::Channel> {
-        let (corrections, factors) =
-            words.get(FILTERS..)?.split_at_checked(if SIGNED { FILTERS } else { 0 })?;
-        let &[m, c] = factors.get(2 * filter..2 * filter + 2)? else { return None };
-        let correction = if SIGNED { *corrections.get(filter)? } else { 0 };
-        Some((*words.get(filter)?, correction, [m, c]))
+    fn channels(&self, _: usize, count: usize, words: &[i32]) -> Option<Self::Channels> {
+        let corrections = words.get(FILTERS..)?;
+        let factors = corrections.get(if SIGNED { FILTERS } else { 0 }..)?;
+        let fits = count <= FILTERS && factors.len() >= 2 * FILTERS;
+        fits.then_some([words.as_ptr(), corrections.as_ptr(), factors.as_ptr()])
+    }
+
+    #[inline(always)]
+    unsafe fn next(&self, [first, correction, factors]: &mut Self::Channels) -> Self::Channel {
+        // SAFETY: as the caller says: each has words of four filters.
+        unsafe {
+            let channel = (**first, if SIGNED { **correction } else { 0 }, *factors.cast::<[i32; 2]>());
+            (*first, *correction, *factors) = (first.add(1), correction.add(1), factors.add(2));
+            channel
+        }
     }
 
     #[inline(always)]

@@ -53,7 +53,7 @@ pub(crate) struct Own {
 /// Words of channels with constants of their own.
 pub(crate) const OWN: usize = 8;
 
-impl UpperRequant<'_> {
+impl<'a> UpperRequant<'a> {
     /// Whether channels have constants of their own.
     #[inline(always)]
     pub(crate) fn is_own(&self) -> bool {
@@ -65,35 +65,35 @@ impl UpperRequant<'_> {
     #[allow(dead_code)]
     #[inline(always)]
     pub(crate) fn channel(&self, o: usize) -> Option<(i32, impl Fn(i32) -> i8 + '_)> {
-        let (channel, own) = self.constants(o)?;
+        let (channel, own) = match *self.channels.get(product(o, self.words)..)? {
+            [first, limit, constant, multiplier, origin, below, spread, shift, ..] if self.is_own() => {
+                (Channel { first, limit, constant, multiplier }, Own { origin, below, spread, shift })
+            }
+            [first, limit, constant, multiplier, ..] if self.words == 4 => {
+                let channel = Channel { first, limit, constant, multiplier };
+                (channel, self.shared(channel))
+            }
+            _ => return None,
+        };
         Some((channel.first, move |v| self.own(v, channel, own)))
     }
 
-    /// The constants of channel `o`, with the shifts that are common to the channels where it has none of its own; `None` where they are missing.
+    /// What a channel has besides where all have the same shifts.
     #[inline(always)]
-    pub(crate) fn constants(&self, o: usize) -> Option<(Channel, Own)> {
-        match *self.channels.get(product(o, self.words)..)? {
-            [first, limit, constant, multiplier, origin, below, spread, shift, ..] if self.is_own() => {
-                Some((Channel { first, limit, constant, multiplier }, Own { origin, below, spread, shift }))
-            }
-            [first, limit, constant, multiplier, ..] if self.words == 4 => {
-                let (spread, shift) = (self.spread as i32, self.shift as i32);
-                let own = Own { origin: i32::MIN, below: constant, spread, shift };
-                Some((Channel { first, limit, constant, multiplier }, own))
-            }
-            _ => None,
-        }
+    pub(crate) fn shared(&self, channel: Channel) -> Own {
+        let (spread, shift) = (self.spread as i32, self.shift as i32);
+        Own { origin: i32::MIN, below: channel.constant, spread, shift }
     }
 
     /// The constants of `count` channels; `None` where some are missing.
     #[inline(always)]
-    pub(crate) fn channels(&self, count: usize) -> Option<Channels<'_>> {
+    pub(crate) fn channels(&self, count: usize) -> Option<Channels<'a>> {
         self.channels_from(0, count)
     }
 
     /// The constants of `count` channels from channel `o` on; `None` where some are missing.
     #[inline(always)]
-    pub(crate) fn channels_from(&self, o: usize, count: usize) -> Option<Channels<'_>> {
+    pub(crate) fn channels_from(&self, o: usize, count: usize) -> Option<Channels<'a>> {
         let words = product(count, self.words);
         let from = self.channels.get(product(o, self.words)..)?;
         let sizes = matches!(self.words, 4 | OWN) && words <= from.len();

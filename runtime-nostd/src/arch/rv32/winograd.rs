@@ -2,8 +2,8 @@
 #![allow(unsafe_code)]
 
 use super::blocks::winograd as block;
-use super::upper::{Channel, Own, UpperRequant};
-use crate::arch::winograd::{Layer, Processor, Requantise};
+use super::upper::{Channel, Channels, Own, UpperRequant};
+use crate::arch::winograd::{Layer, Processor, Requantise, Sums};
 use crate::params::Conv;
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
@@ -32,17 +32,36 @@ pub fn conv2d_i8_rv32_winograd(
     Layer { p, x, w, pad, work, y }.run::<TILES, Singles>(band, 0, q);
 }
 
-impl Requantise for UpperRequant<'_> {
+impl<'a> Requantise for UpperRequant<'a> {
+    type Channels = Channels<'a>;
     type Channel = (Channel, Own);
 
     #[inline(always)]
-    fn channel(&self, o: usize, _: &[i32], _: usize) -> Option<Self::Channel> {
-        self.constants(o)
+    fn channels(&self, first: usize, count: usize, _: &[i32]) -> Option<Channels<'a>> {
+        self.channels_from(first, count)
+    }
+
+    #[inline(always)]
+    unsafe fn next(&self, channels: &mut Channels<'a>) -> (Channel, Own) {
+        // SAFETY: as the caller says.
+        let channel = unsafe { channels.next() };
+        let own = match self.is_own() {
+            // SAFETY: it was the last one.
+            true => unsafe { channels.own() },
+            false => self.shared(channel),
+        };
+        (channel, own)
     }
 
     #[inline(always)]
     fn result(&self, (channel, own): Self::Channel, sum: i32) -> i8 {
         self.own(sum.wrapping_add(channel.first), channel, own)
+    }
+
+    #[inline(always)]
+    fn finish<const N: usize>(&self, sums: &Sums<'_>, _: &[i32]) -> Option<()> {
+        const { assert!(N == TILES) };
+        block::finish(self, sums)
     }
 }
 

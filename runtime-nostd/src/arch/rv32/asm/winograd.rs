@@ -1,22 +1,41 @@
-//! Products of frequencies in assembly.
+//! Products of frequencies, and results of their sums, in assembly.
 //!
-//! A channel of four tiles and four filters takes eight loads, 16 `MUL` and 16 additions: 2.5 instructions per product.
+//! A channel of four tiles and four filters takes eight loads, 16 `MUL` and 16 additions: 2.5 instructions per product. A turn of the loop has four pairs of channels. The first turn begins behind its first pair, which has been multiplied without additions.
+//!
+//! A result takes 21 instructions: four loads, six additions, half a shift and half an addition of what four results have in common, six to make it a byte.
 
+use crate::arch::rv32::upper::UpperRequant;
+use crate::arch::winograd::Sums;
 use core::arch::asm;
+use core::cell::Cell;
 
-/// Assembly: a channel of four filters, in the half of its pair that is `kiln_half` bytes behind, by the macro for a filter.
+/// Assembly: a channel of four filters, in the half of pair `kiln_pair` that is `kiln_half` bytes behind, by the macro for a filter.
 #[rustfmt::skip]
 macro_rules! channel {
     ($filter:literal) => {
         concat!(
-            "lh {v0}, kiln_half({v})\n",
-            "lh {v1}, kiln_half + 4({v})\n",
-            "lh {v2}, kiln_half + 8({v})\n",
-            "lh {v3}, kiln_half + 12({v})\n",
+            "lh {v0}, 256*kiln_pair + kiln_half({v})\n",
+            "lh {v1}, 256*kiln_pair + kiln_half + 4({v})\n",
+            "lh {v2}, 256*kiln_pair + kiln_half + 8({v})\n",
+            "lh {v3}, 256*kiln_pair + kiln_half + 12({v})\n",
             $filter, " 0, {a0}, {a1}, {a2}, {a3}\n",
             $filter, " 4, {b0}, {b1}, {b2}, {b3}\n",
             $filter, " 8, {c0}, {c1}, {c2}, {c3}\n",
             $filter, " 12, {d0}, {d1}, {d2}, {d3}\n",
+        )
+    };
+}
+
+/// Assembly: both channels of a pair.
+#[rustfmt::skip]
+macro_rules! pair {
+    ($pair:literal) => {
+        concat!(
+            ".set kiln_pair, ", $pair, "\n",
+            ".set kiln_half, 0\n",
+            channel!("kiln_filter"),
+            ".set kiln_half, 2\n",
+            channel!("kiln_filter"),
         )
     };
 }
@@ -32,7 +51,7 @@ pub(crate) unsafe fn products(v: *const i32, u: *const i32, pairs: usize, m: *mu
         asm!(
             "
             .macro kiln_filter at, p, q, r, s
-            lh {w}, kiln_half + \\at({u})
+            lh {w}, 16*kiln_pair + kiln_half + \\at({u})
             mul {t}, {w}, {v0}
             add \\p, \\p, {t}
             mul {t}, {w}, {v1}
@@ -62,6 +81,7 @@ pub(crate) unsafe fn products(v: *const i32, u: *const i32, pairs: usize, m: *mu
             2:
             lw {end}, 0(sp)
             add {end}, {end}, {v}
+            .set kiln_pair, 0
             .set kiln_half, 0
             ",
             channel!("kiln_first"),
@@ -70,22 +90,20 @@ pub(crate) unsafe fn products(v: *const i32, u: *const i32, pairs: usize, m: *mu
             ",
             channel!("kiln_filter"),
             "
-            addi {v}, {v}, 256
-            addi {u}, {u}, 16
-            beq {v}, {end}, 4f
+            j 4f
             3:
-            .set kiln_half, 0
             ",
-            channel!("kiln_filter"),
+            pair!("0"),
             "
-            .set kiln_half, 2
-            ",
-            channel!("kiln_filter"),
-            "
-            addi {v}, {v}, 256
-            addi {u}, {u}, 16
-            bne {v}, {end}, 3b
             4:
+            ",
+            pair!("1"),
+            pair!("2"),
+            pair!("3"),
+            "
+            addi {v}, {v}, 1024
+            addi {u}, {u}, 64
+            bne {v}, {end}, 3b
             kiln_store 0, {a0}, {a1}, {a2}, {a3}
             kiln_store 4, {b0}, {b1}, {b2}, {b3}
             kiln_store 8, {c0}, {c1}, {c2}, {c3}
@@ -110,3 +128,155 @@ pub(crate) unsafe fn products(v: *const i32, u: *const i32, pairs: usize, m: *mu
         )
     }
 }
+
+/// What the code of results reads.
+#[repr(C)]
+struct State {
+    /// The sums of the next filter for the last tile.
+    m: *const Cell<i32>,
+    /// The pixels of the last tile.
+    pixels: *const *const Cell<i8>,
+    /// The constants of the next filter.
+    channel: *const i32,
+    filter: usize,
+    /// Filters that are left.
+    left: usize,
+    reserved: [usize; 3],
+    /// Results of sums above and, in the second byte, below all steps.
+    ends: u32,
+    spread: u32,
+    shift: u32,
+}
+
+/// As [`Places::finish`](crate::arch::winograd::Places::finish), for four tiles.
+#[inline(always)]
+pub(crate) fn finish(q: &UpperRequant<'_>, sums: &Sums<'_>) -> Option<()> {
+    let (first, filters) = sums.filters::<4>()?;
+    let channels = q.channels_from(first, filters)?;
+    let mut state = State {
+        m: sums.m().as_ptr().wrapping_add(12),
+        pixels: sums.places.pixels().as_ptr().wrapping_add(12),
+        channel: channels.as_ptr(),
+        filter: first,
+        left: filters,
+        reserved: [0; 3],
+        ends: u32::from(q.hi as u8) | u32::from(q.lo as u8) << 8,
+        spread: q.spread,
+        shift: q.shift,
+    };
+    // SAFETY: there are sums of four tiles, as many filters as there are constants of, and pixels of all tiles that have channels of these filters (`Sums::filters`).
+    unsafe {
+        match q.is_own() {
+            true => own(&mut state),
+            false => common(&mut state),
+        }
+    }
+    Some(())
+}
+
+/// A function whose channels have so many bytes of constants. `$constants` reads those that are not common to them.
+macro_rules! results {
+    ($name:ident, $more:expr, $bytes:literal, $constants:literal) => {
+        /// # Safety
+        /// What the state names is there, for one filter or more.
+        #[inline(never)]
+        unsafe fn $name(state: &mut State) {
+            // SAFETY: as the caller says. Every register is declared.
+            unsafe {
+                asm!(
+                    define_result!("x", "limit", "constant", "multiplier", "spread", "shift", $more),
+                    "
+                    .macro kiln_column at, p, n
+                    lw {b}, 256 + \\at({m})
+                    lw {c}, 512 + \\at({m})
+                    lw {t}, \\at({m})
+                    add \\p, {b}, {c}
+                    sub \\n, {b}, {c}
+                    add \\p, \\p, {t}
+                    lw {t}, 768 + \\at({m})
+                    sub \\n, \\n, {t}
+                    .endm
+                    .macro kiln_row a, b, c, d
+                    add \\a, \\a, \\b
+                    add \\a, \\a, \\c
+                    sub \\b, \\b, \\c
+                    sub \\b, \\b, \\d
+                    .endm
+                    .macro kiln_pixel v, at
+                    lw {b}, \\at({pixels})
+                    srai \\v, \\v, 2
+                    add \\v, \\v, {first}
+                    add {b}, {b}, {filter}
+                    kiln_result \\v, 0, {b}
+                    .endm
+                    lw {filter}, 12({x})
+                    lw {pixels}, 4({x})
+                    lw {spread}, 36({x})
+                    lw {shift}, 40({x})
+                    2:
+                    lw {c}, 8({x})
+                    lw {m}, 0({x})
+                    lw {first}, 0({c})
+                    lw {limit}, 4({c})
+                    lw {constant}, 8({c})
+                    lw {multiplier}, 12({c})
+                    ",
+                    $constants,
+                    "
+                    addi {c}, {c}, {bytes}
+                    sw {c}, 8({x})
+                    addi {end}, {m}, -64
+                    3:
+                    kiln_column 0, {p0}, {n0}
+                    kiln_column 64, {p1}, {n1}
+                    kiln_column 128, {p2}, {n2}
+                    kiln_column 192, {p3}, {n3}
+                    kiln_row {p0}, {p1}, {p2}, {p3}
+                    kiln_row {n0}, {n1}, {n2}, {n3}
+                    kiln_pixel {n1}, 12
+                    kiln_pixel {n0}, 8
+                    kiln_pixel {p1}, 4
+                    kiln_pixel {p0}, 0
+                    addi {m}, {m}, -16
+                    addi {pixels}, {pixels}, -16
+                    bne {m}, {end}, 3b
+                    lw {t}, 16({x})
+                    addi {m}, {m}, 68
+                    addi {pixels}, {pixels}, 64
+                    sw {m}, 0({x})
+                    addi {filter}, {filter}, 1
+                    addi {t}, {t}, -1
+                    sw {t}, 16({x})
+                    bnez {t}, 2b
+                    .purgem kiln_result
+                    .purgem kiln_column
+                    .purgem kiln_row
+                    .purgem kiln_pixel
+                    ",
+                    bytes = const $bytes,
+                    x = inout(reg) state => _,
+                    m = out(reg) _, pixels = out(reg) _, filter = out(reg) _, end = out(reg) _,
+                    first = out(reg) _, limit = out(reg) _, constant = out(reg) _, multiplier = out(reg) _,
+                    spread = out(reg) _, shift = out(reg) _, origin = out(reg) _, difference = out(reg) _,
+                    b = out(reg) _, c = out(reg) _, t = out(reg) _,
+                    p0 = out(reg) _, p1 = out(reg) _, p2 = out(reg) _, p3 = out(reg) _,
+                    n0 = out(reg) _, n1 = out(reg) _, n2 = out(reg) _, n3 = out(reg) _,
+                )
+            }
+        }
+    };
+}
+
+results!(common, "", 16, "/* {origin} {difference} */");
+results!(
+    own,
+    below_origin!("origin", "difference"),
+    32,
+    "
+    lw {origin}, 16({c})
+    lw {difference}, 20({c})
+    lw {spread}, 24({c})
+    lw {shift}, 28({c})
+    sub {difference}, {difference}, {constant}
+    "
+);

@@ -1,5 +1,13 @@
-//! Products of frequencies in plain Rust.
+//! Products of frequencies, and results of their sums, in plain Rust.
 #![allow(unsafe_code)]
+
+use crate::arch::rv32::upper::UpperRequant;
+use crate::arch::winograd::Sums;
+
+/// As [`Places::finish`](crate::arch::winograd::Places::finish), for four tiles.
+pub(crate) fn finish(q: &UpperRequant<'_>, sums: &Sums<'_>) -> Option<()> {
+    sums.places.finish::<4, _>(sums, &[], q)
+}
 
 /// As [`Processor::products`](crate::arch::winograd::Processor::products), for four tiles.
 ///
