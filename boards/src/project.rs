@@ -22,6 +22,8 @@ const HARNESS: &[(&str, &str)] = &[
     ("src/report.rs", include_str!("../harness/src/report.rs")),
     ("src/riscv.rs", include_str!("../harness/src/riscv.rs")),
     ("src/second_core.rs", include_str!("../harness/src/second_core.rs")),
+    ("src/second_core_clint.rs", include_str!("../harness/src/second_core_clint.rs")),
+    ("src/second_core_sse200.rs", include_str!("../harness/src/second_core_sse200.rs")),
     ("src/semihosting.rs", include_str!("../harness/src/semihosting.rs")),
     ("src/stack.rs", include_str!("../harness/src/stack.rs")),
     ("src/validate.rs", include_str!("../harness/src/validate.rs")),

@@ -163,7 +163,7 @@ fn dsp(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
         y.set(forms.result(forms.first(o).wrapping_add(layer.sum(index)), o));
     }
     // For each of two cores.
-    let work = work(rng, &mut scratch, 2 * (44 * pairs + 128).next_multiple_of(16));
+    let work = work(rng, &mut scratch, 2 * (32 * pairs + (12 * pairs).max(128)).next_multiple_of(16));
     let case = layer.run(rng, &mut scratch, y.got(), |x, y, band| kernel(p, x, w, layer.pad, work, y, band));
     y.compare(case.with("shift", shift).with("signed", i32::from(signed)))
 }
@@ -184,7 +184,7 @@ fn upper(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
         y.set(rv32::requantize(layer.sum(index), &channels[o * q.words..][..q.words], &q));
     }
     let on_crew = rng.one_in(3);
-    let work = work(rng, &mut scratch, 2 * (84 * pairs + 256).next_multiple_of(16));
+    let work = work(rng, &mut scratch, 2 * (64 * pairs + (20 * pairs).max(256)).next_multiple_of(16));
     let case = layer.run(rng, &mut scratch, y.got(), |x, y, band| match on_crew {
         true => conv2d_i8_rv32_winograd_crew(&CREW, 2, p, x, w, layer.pad, &q, work, y, band),
         false => conv2d_i8_rv32_winograd(p, x, w, layer.pad, &q, work, y, band),

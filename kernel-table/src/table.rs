@@ -245,7 +245,7 @@ macro_rules! kernel_table {
             Conv2dI8DspSmall = conv2d_i8_dsp_small(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4, on_crew: Conv2dI8DspSmallCrew };
             Conv2dI8DspSmallCrew = conv2d_i8_dsp_small_crew(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
             Conv2dI8DspWinograd = conv2d_i8_dsp_winograd(I8, I8) -> I8 {
-                arithmetic: Fitted, filters_at_once: 4, on_crew: Conv2dI8DspWinogradCrew, cycles: &[(M4, cycles(1060, 87000, 1000))]
+                arithmetic: Fitted, filters_at_once: 4, on_crew: Conv2dI8DspWinogradCrew, cycles: &[(M4, cycles(1060, 70000, 1000))]
             };
             Conv2dI8DspWinogradCrew = conv2d_i8_dsp_winograd_crew(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
         }
@@ -261,7 +261,7 @@ macro_rules! kernel_table {
             Conv2dI8Rv32PairsCrew = conv2d_i8_rv32_pairs_crew(I8, I8) -> I8 { arithmetic: Upper };
             Conv2dI8Rv32Quads = conv2d_i8_rv32_quads(I8, I8) -> I8 { arithmetic: Upper, on_crew: Conv2dI8Rv32QuadsCrew, cycles: &[(Hazard3, cycles(2300, 20000, 1000))] };
             Conv2dI8Rv32QuadsCrew = conv2d_i8_rv32_quads_crew(I8, I8) -> I8 { arithmetic: Upper };
-            Conv2dI8Rv32Winograd = conv2d_i8_rv32_winograd(I8, I8) -> I8 { arithmetic: Upper, on_crew: Conv2dI8Rv32WinogradCrew, cycles: &[(Hazard3, cycles(3000, 60000, 1000))] };
+            Conv2dI8Rv32Winograd = conv2d_i8_rv32_winograd(I8, I8) -> I8 { arithmetic: Upper, on_crew: Conv2dI8Rv32WinogradCrew, cycles: &[(Hazard3, cycles(3000, 47000, 1000))] };
             Conv2dI8Rv32WinogradCrew = conv2d_i8_rv32_winograd_crew(I8, I8) -> I8 { arithmetic: Upper };
         }
         Simd {

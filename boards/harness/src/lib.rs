@@ -35,7 +35,7 @@ mod platform;
 mod platform;
 mod program;
 mod report;
-#[cfg(feature = "second-core-sse200")]
+#[cfg(feature = "second-core")]
 mod second_core;
 #[cfg(target_os = "none")]
 mod stack;
@@ -68,16 +68,16 @@ macro_rules! main {
 /// Starts what the board has besides its first core. Called once, by [`main!`].
 #[doc(hidden)]
 pub fn prepare() {
-    #[cfg(feature = "second-core-sse200")]
+    #[cfg(feature = "second-core")]
     second_core::prepare();
 }
 
 /// Runs the model once, on all cores that the board has.
 #[inline(always)]
 pub(crate) fn invoke<M: kiln::Model>(model: &mut M) -> bool {
-    #[cfg(feature = "second-core-sse200")]
+    #[cfg(feature = "second-core")]
     return second_core::invoke(model);
-    #[cfg(not(feature = "second-core-sse200"))]
+    #[cfg(not(feature = "second-core"))]
     model.invoke()
 }
 

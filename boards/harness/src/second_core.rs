@@ -1,30 +1,19 @@
 //! The second core of a chip, which helps with models that were compiled with `cores = 2`.
-use core::arch::{asm, global_asm};
-use core::ptr;
-use kiln::{Crew, Model, Signal};
+use kiln::{Crew, Model};
 
-/// Where the cores meet.
-static CREW: Crew = Crew::with_signal(&Events);
+#[cfg(target_arch = "riscv32")]
+#[path = "second_core_clint.rs"]
+mod chip;
+#[cfg(target_arch = "arm")]
+#[path = "second_core_sse200.rs"]
+mod chip;
 
-/// The instructions by which Arm's cores wait for each other.
-struct Events;
-
-impl Signal for Events {
-    fn wait(&self) {
-        // SAFETY: waits until another core, or an interrupt, sets the event of this one; has no other effect.
-        unsafe { asm!("wfe", options(nomem, nostack, preserves_flags)) }
-    }
-
-    fn wake(&self) {
-        // SAFETY: sets the events of all cores; has no other effect. What was written before is seen before the event.
-        unsafe { asm!("dsb", "sev", options(nostack, preserves_flags)) }
-    }
-}
+static CREW: Crew = chip::crew();
 
 /// Starts the second core, and waits until it is there.
 pub(crate) fn prepare() {
     // SAFETY: `main` calls this once, before it does anything else.
-    unsafe { start() };
+    unsafe { chip::start() };
     while CREW.helpers() == 0 {
         core::hint::spin_loop();
     }
@@ -36,70 +25,14 @@ pub(crate) fn invoke<M: Model>(model: &mut M) -> bool {
 }
 
 /// The second core's stack. Only that core uses it.
-#[repr(C, align(8))]
+#[repr(C, align(16))]
 struct Stack([u32; 2048]);
 
 static mut STACK: Stack = Stack([0; 2048]);
 
-/// What the second core reads when it starts: its stack pointer and its first instruction, and what answers its faults.
-#[repr(C, align(512))]
-struct Vectors {
-    stack: *const Stack,
-    handlers: [unsafe extern "C" fn() -> !; 15],
-}
-
-// SAFETY: nothing is written through the pointer but by the second core, whose stack it is.
-unsafe impl Sync for Vectors {}
-
-static VECTORS: Vectors = Vectors {
-    stack: (&raw const STACK).wrapping_add(1),
-    handlers: {
-        let mut handlers: [unsafe extern "C" fn() -> !; 15] = [fault; 15];
-        handlers[0] = kiln_second_core_start;
-        handlers
-    },
-};
-
-// Turns the floating-point unit on, which is off after a reset: the first thing that a function does may be to save its registers.
-global_asm!(
-    ".global kiln_second_core_start",
-    ".thumb_func",
-    "kiln_second_core_start:",
-    "ldr r0, =0xe000ed88",
-    "ldr r1, [r0]",
-    "orr r1, r1, #0xf00000",
-    "str r1, [r0]",
-    "dsb",
-    "isb",
-    "b {help}",
-    help = sym help,
-);
-
-unsafe extern "C" {
-    fn kiln_second_core_start() -> !;
-}
-
+/// What the second core does.
 extern "C" fn help() -> ! {
     loop {
         CREW.help(|| true);
-    }
-}
-
-extern "C" fn fault() -> ! {
-    crate::platform::print(c"kiln-harness: the second core has a fault");
-    crate::platform::exit(104)
-}
-
-/// Starts the second core of Arm's SSE-200 (Technical Reference Manual, system control registers): tells it where its vectors are, and lets it go.
-///
-/// # Safety
-/// It has not been started.
-unsafe fn start() {
-    const INITSVTOR1: *mut u32 = 0x5002_1114 as *mut u32;
-    const CPUWAIT: *mut u32 = 0x5002_1118 as *mut u32;
-    // SAFETY: these are registers of the chip that the board's feature names.
-    unsafe {
-        ptr::write_volatile(INITSVTOR1, (&raw const VECTORS) as u32);
-        ptr::write_volatile(CPUWAIT, 0);
     }
 }

@@ -143,9 +143,8 @@ impl Tried<'_> {
                     bytes,
                     Sharing {
                         shared: true,
-                        // Its parts may begin at any row.
-                        apart: kernel.apart || kernel.rows_at_once > 1,
-                        at_once: rows_at_once(options.optimize) * cores,
+                        apart: kernel.apart,
+                        at_once: rows_at_once(options.optimize).max(kernel.rows_at_once) * cores,
                     },
                 ),
                 Some(bytes) => (bytes, Sharing { shared: true, apart: true, at_once: 1 }),

@@ -1,6 +1,6 @@
 //! Convolutions with filters of 3 × 3 by Winograd's algorithm: 16 products instead of 36, and 32 bytes of weights instead of 9.
 //!
-//! The runtime's `arch/winograd.rs` has the arithmetic. It computes two rows at a time, so it computes steps with all rows at once. Where two cores share a step, parts may begin at any row: then the result may not lie over the operand.
+//! The runtime's `arch/winograd.rs` has the arithmetic. It computes two rows at a time, so it computes steps with all rows at once. Parts that two cores share begin with even rows.
 
 use super::layer::Layer;
 use super::Shape;
@@ -77,7 +77,8 @@ fn weight_bytes(shape: &Shape) -> usize {
 /// Bytes of the workspace, for so many tiles at a time.
 pub(super) fn workspace(shape: &Shape, tiles: usize) -> usize {
     let (patch, transformed) = ((2 * tiles + 2) * channels(shape), FREQUENCIES * tiles * channels(shape) / 2);
-    4 * (patch + transformed + FREQUENCIES * tiles * FILTERS)
+    // Sums lie over the elements of the operand.
+    4 * (patch.max(FREQUENCIES * tiles * FILTERS) + transformed)
 }
 
 /// Products that are computed, for so many tiles at a time. The transformation of a channel of a tile counts as so many.

@@ -127,7 +127,7 @@ pub(crate) struct Layer<'a> {
     pub y: Rows<'a, i8>,
 }
 
-/// The workspace: elements of the operand, transformed elements, and sums.
+/// The workspace: elements of the operand, transformed elements, and sums, which lie over the elements.
 struct Work<'a> {
     patch: &'a [Cell<i32>],
     v: &'a [Cell<i32>],
@@ -357,9 +357,10 @@ impl<'a> Work<'a> {
     /// The parts of a workspace; `None` where it is too small.
     #[inline(always)]
     fn of<const TILES: usize>(pairs: usize, work: &'a [Cell<i32>]) -> Option<Self> {
-        let (patch, work) = work.split_at_checked(product_of([2 * TILES + 2, 2, pairs]))?;
-        let (v, work) = work.split_at_checked(product_of([FREQUENCIES, TILES, pairs]))?;
-        let m = work.get(..FREQUENCIES * TILES * FILTERS)?;
+        let (patch, m) = (product_of([2 * TILES + 2, 2, pairs]), FREQUENCIES * TILES * FILTERS);
+        let (shared, work) = work.split_at_checked(patch.max(m))?;
+        let v = work.get(..product_of([FREQUENCIES, TILES, pairs]))?;
+        let (patch, m) = (shared.get(..patch)?, shared.get(..m)?);
         Some(Work { patch, v, m })
     }
 

@@ -109,12 +109,12 @@ pub(crate) unsafe fn divide<T: Copy, W>(
 pub(crate) type Convolution<'c> = dyn Fn(&Conv, [Rows<'_, i8>; 2], &[Cell<i32>], Band) + Sync + 'c;
 
 /// Computes a band of a convolution by two cores, where `crew` has one that helps: in parts of rows or, with `by_pixel` and where filters are points, of pixels. `work` is empty or consists of
-/// `cores` workspaces of equal length, a multiple of 64 bytes. Pixels of `y` are one behind the other with `by_pixel`.
+/// `cores` workspaces of equal length, a multiple of 64 bytes. Pixels of `y` are one behind the other with `by_pixel`. The kernel computes `at_once` rows at a time, from the first one of a band.
 ///
 /// # Safety
 ///
 /// `kernel(p, [x, y], work, band)` writes no memory but `work` and the rows of `y` in `band`. Of all memory that any call of it writes, it reads only those rows of `x` that lie in the windows of these
-/// results.
+/// results, and of those behind them to a multiple of `at_once` rows.
 #[inline(never)]
 pub(crate) unsafe fn convolution(
     crew: &Crew,
@@ -123,7 +123,7 @@ pub(crate) unsafe fn convolution(
     [x, y]: [Rows<'_, i8>; 2],
     work: &[Cell<i32>],
     band: Band,
-    by_pixel: bool,
+    (by_pixel, at_once): (bool, usize),
     kernel: &Convolution<'_>,
 ) {
     let divided = match pixels(p, x, y, band).filter(|_| by_pixel) {
@@ -144,18 +144,22 @@ pub(crate) unsafe fn convolution(
             let reach = span(p.k_h, p.dilation_h.max(1));
             let windows = |rows: Range<usize>| {
                 let top = |row: usize| product(row, p.stride_h);
-                let last = top(rows.end.saturating_sub(1)).saturating_add(reach);
+                let read = rows.start.saturating_add(rows.len().div_ceil(at_once).saturating_mul(at_once));
+                let last = top(read.saturating_sub(1)).saturating_add(reach);
                 let end = last.saturating_add(1).saturating_sub(p.pad_top).min(p.in_h);
                 top(rows.start).saturating_sub(p.pad_top).min(end)..end
             };
             // Kernels compute the same in numbers that wrap.
-            let wraps = product(band.range().end, p.stride_h).saturating_add(reach) >= usize::MAX / 2;
+            let end = band.range().end.saturating_add(at_once);
+            let wraps = product(end, p.stride_h).saturating_add(reach) >= usize::MAX / 2;
             let compute = |rows: [Rows<'_, i8>; 2], work: &[Cell<i32>], part: Range<usize>| {
                 kernel(p, rows, work, band_of(part));
             };
             // SAFETY: of the caller.
             !wraps
-                && unsafe { divide_in_beats(crew, cores, [x, y], work, band.range(), 1, &windows, &compute) }
+                && unsafe {
+                    divide_in_beats(crew, cores, [x, y], work, band.range(), at_once, &windows, &compute)
+                }
         }
     };
     if !divided {
@@ -164,11 +168,11 @@ pub(crate) unsafe fn convolution(
 }
 
 /// Kernels of convolutions with the help of a crew: each has the arguments of the other one, behind the crew and how many cores it has at most. `if` says whether the pixels of a result lie one
-/// behind the other.
+/// behind the other; `rows` how many of them the kernel computes at a time, where these are several.
 macro_rules! in_parts {
     ($(
         $vis:vis fn $name:ident = $kernel:ident <$($g:ident: $t:ty),*>
-            ($($before:ident: $b:ty),*) $($work:ident)? ($($middle:ident: $m:ty),*) y ($($after:ident: $a:ty),*) if |$p:ident| $by_pixel:expr;
+            ($($before:ident: $b:ty),*) $($work:ident)? ($($middle:ident: $m:ty),*) y ($($after:ident: $a:ty),*) if |$p:ident| $by_pixel:expr $(, rows = $rows:literal)?;
     )+) => {$(
         #[doc = concat!(
             "As [`", stringify!($kernel), "`](crate::kernels::", stringify!($kernel), "), with the help of a crew. A workspace consists of `cores` workspaces of equal length, a multiple of 64 bytes.",
@@ -198,9 +202,11 @@ macro_rules! in_parts {
             };
             let own: &[core::cell::Cell<i32>] = &[];
             $(let own = { let _ = own; $work };)?
-            let by_pixel = $by_pixel;
-            // SAFETY: the kernel reads the rows of the operand that lie in its windows, and writes the rows of the band.
-            unsafe { $crate::arch::crew::parts::convolution(crew, cores, $p, [x, y], own, band, by_pixel, &kernel) }
+            let at_once = usize::max(1, 0 $(+ $rows)?);
+            // SAFETY: the kernel reads the rows of the operand that lie in the windows of as many rows as it computes at a time, and writes the rows of the band.
+            unsafe {
+                $crate::arch::crew::parts::convolution(crew, cores, $p, [x, y], own, band, ($by_pixel, at_once), &kernel)
+            }
         }
     )+};
 }
@@ -305,7 +311,7 @@ unsafe fn divide_in_beats(
         let half = longest(next) / few * few;
         if half == 0 {
             // Too few are left, or operand and result lie too close: this core alone goes on.
-            let end = units.end.min(next + few.max(units.len() / 16));
+            let end = units.end.min(next + few.max(units.len() / 16 / few * few));
             compute([x, y], work, next..end);
             next = end;
             continue;

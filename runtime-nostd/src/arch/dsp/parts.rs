@@ -27,7 +27,7 @@ in_parts! {
     pub fn conv2d_i8_dsp_exact_crew = conv2d_i8_dsp_exact <>
         (w: &[i32], pad: i8) work (q: &Requant<'_>) y (out: &Stride) if |p| is_channel_last(p, out);
     pub fn conv2d_i8_dsp_winograd_crew = conv2d_i8_dsp_winograd <SHIFT: u32, SIGNED: bool>
-        (w: &[i32], pad: i8) work () y () if |_p| false;
+        (w: &[i32], pad: i8) work () y () if |_p| false, rows = 2;
     pub fn depthwise2d_i8_dsp_crew = depthwise2d_i8_dsp <STEP: usize, UNROLL: usize, SHIFT: u32, SIGNED: bool>
         (w: &[i32], pad: i8) () y () if |_p| false;
     pub fn depthwise2d_i8_dsp_exact_crew = depthwise2d_i8_dsp_exact <>

@@ -19,7 +19,7 @@ const TILES: usize = 2;
 /// - with `SIGNED` four words: corrections;
 /// - eight words: `[M, C]` of each filter.
 ///
-/// Results are those of [`conv2d_i8_dsp`](crate::kernels::conv2d_i8_dsp), where sums are not shifted for any filter. `work` has 44 · `pairs` + 128 words.
+/// Results are those of [`conv2d_i8_dsp`](crate::kernels::conv2d_i8_dsp), where sums are not shifted for any filter. `work` has 32 · `pairs` words, and 12 · `pairs` or, if that is more, 128.
 /// Two rows are computed at a time, from the first one of the band: a result may not lie over elements that any of both reads.
 #[inline(never)]
 pub fn conv2d_i8_dsp_winograd<const SHIFT: u32, const SIGNED: bool>(

@@ -13,7 +13,7 @@ in_parts! {
     pub fn conv2d_i8_rv32_quads_crew = conv2d_i8_rv32_quads <>
         (w: &[i8], pad: i8, q: &UpperRequant<'_>) work () y () if |_p| true;
     pub fn conv2d_i8_rv32_winograd_crew = conv2d_i8_rv32_winograd <>
-        (w: &[i32], pad: i8, q: &UpperRequant<'_>) work () y () if |_p| false;
+        (w: &[i32], pad: i8, q: &UpperRequant<'_>) work () y () if |_p| false, rows = 2;
     pub fn depthwise2d_i8_rv32_crew = depthwise2d_i8_rv32 <>
         (w: &[i8], pad: i8, q: &UpperRequant<'_>) () y () if |_p| false;
     pub fn depthwise2d_i8_rv32_rolling_crew = depthwise2d_i8_rv32_rolling <>

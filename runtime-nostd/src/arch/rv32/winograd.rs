@@ -16,7 +16,7 @@ const TILES: usize = 4;
 /// `w` holds filters in fours, of which the last are zero where `out_c` is not a multiple of four. With `pairs` half of `in_c`, rounded up to a multiple of eight, these are
 /// 16 · `pairs` · 4 words: of each frequency (4 × 4) and pair of channels, of four filters the elements of `2G · g · 2Gᵀ` as halves. Channels 0 and 2, and 1 and 3 of each four are pairs.
 ///
-/// Results are those of [`conv2d_i8_rv32_quads`](crate::kernels::conv2d_i8_rv32_quads). `work` has 84 · `pairs` + 256 words.
+/// Results are those of [`conv2d_i8_rv32_quads`](crate::kernels::conv2d_i8_rv32_quads). `work` has 64 · `pairs` words, and 20 · `pairs` or, if that is more, 256.
 /// Two rows are computed at a time, from the first one of the band: a result may not lie over elements that any of both reads.
 #[inline(never)]
 pub fn conv2d_i8_rv32_winograd(
