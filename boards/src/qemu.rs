@@ -169,8 +169,13 @@ fn counted(
 
 /// Whether a core does nothing in a function but wait for the other one.
 fn waits(function: &str) -> bool {
-    const FUNCTIONS: [&str; 4] =
-        ["pair::look", "pair::until_joined", "pair::until_done", "second_core::chip::Events"];
+    const FUNCTIONS: [&str; 5] = [
+        "pair::look",
+        "pair::until_joined",
+        "pair::until_done",
+        "crew::Signal::wait",
+        "second_core::chip::Events",
+    ];
     FUNCTIONS.iter().any(|name| function.contains(name))
 }
 
