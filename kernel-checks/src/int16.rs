@@ -4,9 +4,9 @@ use crate::conv::{describe, pack_by_fours};
 use crate::{cells, Check, Mismatch, Rng, Scratch};
 use core::cell::Cell;
 use kiln::kernels::{
-    conv2d_i16, conv2d_i16_mve, conv2d_i16_mve_points, conv2d_i16_narrow, conv2d_mve_work_words,
-    dense_i16_mve, depthwise2d_i16, depthwise2d_i16_mve, depthwise2d_mve_padding_words, Band, Conv, Requant,
-    Rows,
+    conv2d_i16, conv2d_i16_mve, conv2d_i16_mve_long, conv2d_i16_mve_points, conv2d_i16_narrow,
+    conv2d_mve_work_words, dense_i16_mve, dense_i16_mve_long, depthwise2d_i16, depthwise2d_i16_mve,
+    depthwise2d_mve_padding_words, Band, Conv, Requant, Rows,
 };
 
 pub(crate) const CHECKS: &[Check] = &[
@@ -24,6 +24,17 @@ enum Way {
     Rows,
 }
 
+/// How sums become results.
+#[derive(Clone, Copy, PartialEq)]
+enum Form {
+    /// As the reference's with 32 bits, modulo 2³².
+    Narrow,
+    /// As the reference's with 64 bits; 32 are enough.
+    Wide,
+    /// As the reference's with 64 bits.
+    Long,
+}
+
 /// Filters at most.
 const MOST: usize = 40;
 
@@ -38,7 +49,7 @@ struct Ends {
 }
 
 impl Ends {
-    fn new(rng: &mut Rng, wide: bool) -> Self {
+    fn new(rng: &mut Rng, form: Form) -> Self {
         let mut ends = Ends {
             bias: [0; MOST],
             narrow: [0; MOST],
@@ -50,13 +61,22 @@ impl Ends {
         let least = rng.pick(&[-31, -20, -14]);
         for o in 0..MOST {
             // Products of 200 taps and a bias have 31 bits; the sums of narrow kernels may wrap.
-            ends.narrow[o] = if wide { rng.int(-(1 << 28), 1 << 28) } else { rng.word() as i32 };
+            ends.narrow[o] =
+                if form == Form::Wide { rng.int(-(1 << 28), 1 << 28) } else { rng.word() as i32 };
             ends.bias[o] = ends.narrow[o].into();
+            if form == Form::Long {
+                ends.bias[o] <<= rng.int(0, 10);
+            }
             ends.multipliers[o] = match rng.int(0, 9) {
                 0 => rng.pick(&[0, 1 << 30, 0x7ffe_ffff, 0x7fff_0000, i32::MAX]),
                 _ => rng.int(1 << 30, i32::MAX),
             };
-            ends.shifts[o] = rng.int(least, if wide { -2 } else { -1 }) as i8;
+            let most = match form {
+                Form::Narrow => -1,
+                Form::Wide => -2,
+                Form::Long => 7,
+            };
+            ends.shifts[o] = rng.int(least, most) as i8;
         }
         ends
     }
@@ -66,23 +86,28 @@ impl Ends {
         Requant { multipliers, shifts, zero_point: 0, lo: self.lo, hi: self.hi }
     }
 
-    /// What the kernels read of a filter: first value, multiplier, shift.
-    fn words(&self, o: usize, wide: bool) -> [i32; 3] {
+    /// What the kernels read of a filter: first value, multiplier, shift. Of long sums both halves of the bias, multiplier, shift.
+    fn words(&self, o: usize, form: Form) -> [i32; 4] {
         let (multiplier, shift) = (self.multipliers[o], i32::from(self.shifts[o]));
-        if !wide {
-            return [self.narrow[o], multiplier, shift];
-        }
         let mantissa = if multiplier < 0x7fff_0000 { (multiplier + (1 << 15)) >> 16 } else { 0x7fff };
-        [self.narrow[o], mantissa << 16, shift + 1]
+        match form {
+            Form::Narrow => [self.narrow[o], multiplier, shift, 0],
+            Form::Wide => [self.narrow[o], mantissa << 16, shift + 1, 0],
+            Form::Long => [self.bias[o] as i32, (self.bias[o] >> 32) as i32, multiplier, shift],
+        }
     }
 }
 
 fn filters(rng: &mut Rng, mut scratch: Scratch<'_>, way: Way) -> Result<(), Mismatch> {
-    let wide = rng.one_in(2);
+    let form = match way {
+        Way::Points => rng.pick(&[Form::Narrow, Form::Wide]),
+        _ => rng.pick(&[Form::Narrow, Form::Wide, Form::Long]),
+    };
     let (k_h, k_w) = if way == Way::Windows { (rng.size(1, 3), rng.size(1, 3)) } else { (1, 1) };
     let in_c = match (way, rng.one_in(3)) {
         (Way::Windows, false) => rng.size(1, 20),
         (_, false) => rng.size(1, 70),
+        (Way::Rows, true) if form == Form::Long => rng.size(500, 700),
         (_, true) => rng.pick(&[1, 2, 7, 8, 16]),
     };
     let (out_w, stride_w) = if way == Way::Rows { (1, 1) } else { (rng.size(1, 5), rng.size(1, 2)) };
@@ -113,7 +138,7 @@ fn filters(rng: &mut Rng, mut scratch: Scratch<'_>, way: Way) -> Result<(), Mism
     let taps = k_h * k_w * in_c;
     let weights = scratch.bytes.take(p.out_c * taps);
     rng.fill_i8(weights);
-    let ends = Ends::new(rng, wide);
+    let ends = Ends::new(rng, form);
     let (x, row) = (operand(rng, &mut scratch, &p), out_w * p.out_c);
     let (offset, fill) = (rng.size(0, 7), rng.word() as i16);
     let y = scratch.halves.twins(out_h * row, offset, fill);
@@ -121,23 +146,26 @@ fn filters(rng: &mut Rng, mut scratch: Scratch<'_>, way: Way) -> Result<(), Mism
     pack_by_fours(weights, taps, packed);
     let (all, expected) = (Band { first: 0, rows: out_h }, Rows::whole(y.expected(), row));
     let (of_x, requant) = (Rows::whole(x, p.in_w * in_c), ends.requant(p.out_c));
-    match wide {
-        true => conv2d_i16(&p, of_x, packed, &ends.bias[..p.out_c], &requant, expected, all),
-        false => conv2d_i16_narrow(&p, of_x, packed, &ends.narrow[..p.out_c], &requant, expected, all),
+    match form {
+        Form::Narrow => conv2d_i16_narrow(&p, of_x, packed, &ends.narrow[..p.out_c], &requant, expected, all),
+        _ => conv2d_i16(&p, of_x, packed, &ends.bias[..p.out_c], &requant, expected, all),
     }
-    let w = pack(&mut scratch, weights, &ends, &p, wide);
+    let w = pack(&mut scratch, weights, &ends, &p, form);
+    let (lo, hi) = (ends.lo, ends.hi);
     let of_bytes = Conv { in_c: 2 * in_c, ..p };
     let work = cells(scratch.words.take(conv2d_mve_work_words(&of_bytes, rng.size(1, out_w))));
-    let call = |x: Rows<'_, i16>, y: Rows<'_, i16>, band: Band| match (way, wide) {
-        (Way::Windows, true) => conv2d_i16_mve::<true>(&p, x, w, work, y, band),
-        (Way::Windows, false) => conv2d_i16_mve::<false>(&p, x, w, work, y, band),
-        (Way::Points, true) => conv2d_i16_mve_points::<true>(&p, x, w, y, band),
-        (Way::Points, false) => conv2d_i16_mve_points::<false>(&p, x, w, y, band),
-        (Way::Rows, true) => dense_i16_mve::<true>(x, w, y, band),
-        (Way::Rows, false) => dense_i16_mve::<false>(x, w, y, band),
+    let call = |x: Rows<'_, i16>, y: Rows<'_, i16>, band: Band| match (way, form) {
+        (Way::Windows, Form::Wide) => conv2d_i16_mve::<true>(&p, x, w, work, y, band),
+        (Way::Windows, Form::Narrow) => conv2d_i16_mve::<false>(&p, x, w, work, y, band),
+        (Way::Points, Form::Wide) => conv2d_i16_mve_points::<true>(&p, x, w, y, band),
+        (Way::Points, _) => conv2d_i16_mve_points::<false>(&p, x, w, y, band),
+        (Way::Windows, Form::Long) => conv2d_i16_mve_long(&p, x, w, lo, hi, work, y, band),
+        (Way::Rows, Form::Wide) => dense_i16_mve::<true>(x, w, y, band),
+        (Way::Rows, Form::Narrow) => dense_i16_mve::<false>(x, w, y, band),
+        (Way::Rows, Form::Long) => dense_i16_mve_long(x, w, lo, hi, y, band),
     };
     run(rng, &mut scratch, (&p, out_h), x, y.got(), call);
-    y.compare(describe(&p).with("wide", i32::from(wide)))
+    y.compare(describe(&p).with("form", form as i32))
 }
 
 fn channels(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
@@ -170,7 +198,7 @@ fn channels(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
     // Tap by tap, as the portable kernel reads them.
     let weights = scratch.bytes.take(size * c);
     rng.fill_i8(weights);
-    let ends = Ends::new(rng, true);
+    let ends = Ends::new(rng, Form::Wide);
     let (x, row) = (operand(rng, &mut scratch, &p), out_w * c);
     let (offset, fill) = (rng.size(0, 7), rng.word() as i16);
     let y = scratch.halves.twins(out_h * row, offset, fill);
@@ -242,12 +270,14 @@ fn run(
 }
 
 /// Filters \[o\]\[k_h\]\[k_w\]\[in_c\] as the kernels read them.
-fn pack<'a>(scratch: &mut Scratch<'a>, weights: &[i8], ends: &Ends, p: &Conv, wide: bool) -> &'a [i32] {
+fn pack<'a>(scratch: &mut Scratch<'a>, weights: &[i8], ends: &Ends, p: &Conv, form: Form) -> &'a [i32] {
     let taps = p.k_h * p.k_w * p.in_c;
-    let (first, eight) = ((taps - 1) % 8 + 1, 16 * taps.div_ceil(8) + 24);
-    let w = scratch.words.take(4 + p.out_c.div_ceil(8) * eight);
-    let (head, eights) = w.split_at_mut(4);
-    head.copy_from_slice(&[ends.lo, ends.hi, 0, 0]);
+    let long = form == Form::Long;
+    let (words_of_ends, before) = if long { (32, 0) } else { (24, 4) };
+    let (first, eight) = ((taps - 1) % 8 + 1, 16 * taps.div_ceil(8) + words_of_ends);
+    let w = scratch.words.take(before + p.out_c.div_ceil(8) * eight);
+    let (head, eights) = w.split_at_mut(before);
+    head.copy_from_slice(&[ends.lo, ends.hi, 0, 0][..before]);
     let weight = |o: usize, vector: usize, lane: usize| {
         // In the order of a window.
         let tap = if vector == 0 { lane } else { first + 8 * (vector - 1) + lane };
@@ -259,14 +289,16 @@ fn pack<'a>(scratch: &mut Scratch<'a>, weights: &[i8], ends: &Ends, p: &Conv, wi
         weights[o * taps + (ky * p.k_w + kx) * p.in_c + c] as u8
     };
     for (at, words) in eights.chunks_exact_mut(eight).enumerate() {
-        let (vectors, words) = words.split_at_mut(eight - 24);
+        let (vectors, words) = words.split_at_mut(eight - words_of_ends);
         for (i, word) in vectors.iter_mut().enumerate() {
             let byte = |lane: usize| weight(8 * at + i % 16 / 2, i / 16, i % 2 * 4 + lane);
             *word = i32::from_le_bytes([0, 1, 2, 3].map(byte));
         }
         for (i, word) in words.iter_mut().enumerate() {
-            let o = 8 * at + i % 8 / 4 + i % 4 * 2;
-            *word = if o < p.out_c { ends.words(o, wide)[i / 8] } else { 0 };
+            // Even filters first, or one after the other.
+            let (o, what) =
+                if long { (8 * at + i / 4, i % 4) } else { (8 * at + i % 8 / 4 + i % 4 * 2, i / 8) };
+            *word = if o < p.out_c { ends.words(o, form)[what] } else { 0 };
         }
     }
     w
@@ -283,13 +315,13 @@ fn pack_channels<'a>(scratch: &mut Scratch<'a>, weights: &[i8], ends: &Ends, c: 
         let first = (8 * at).min(c - 8);
         for (i, word) in words.iter_mut().enumerate() {
             *word = if i < 8 {
-                ends.words(first + i / 4 + i % 4 * 2, true)[0]
+                ends.words(first + i / 4 + i % 4 * 2, Form::Wide)[0]
             } else if i < 8 + 2 * size {
                 let (tap, from) = ((i - 8) / 2, first + i % 2 * 4);
                 i32::from_le_bytes([0, 1, 2, 3].map(|lane| weights[tap * c + from + lane] as u8))
             } else {
                 let i = i - 8 - 2 * size;
-                ends.words(first + i / 8 + i % 4 * 2, true)[1 + i / 4 % 2]
+                ends.words(first + i / 8 + i % 4 * 2, Form::Wide)[1 + i / 4 % 2]
             };
         }
     }

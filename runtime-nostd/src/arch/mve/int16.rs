@@ -1,13 +1,13 @@
 //! Layers of 16-bit elements with weights of 8 bits: eight filters of a pixel at a time, or eight channels.
 //!
-//! Sums have 32 bits. Where the reference has sums of 64 bits, the compiler has proven that they fit.
+//! Sums have 32 bits where the reference's have, and where the compiler has proven that these are enough. Others have 64.
 #![allow(unsafe_code)]
 
-use super::blocks::int16::{channels_of_pixels, filters_of_pixels};
+use super::blocks::int16::{channels_of_pixels, filters_of_pixels, long_sums_of_eight};
 use super::channels;
 use super::window::{bytes, fill, pixels_that_fit, Runs};
 use crate::arch::extent::{product, product_of, reach, sum};
-use crate::params::Conv;
+use crate::params::{Conv, Scale};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
 
@@ -33,6 +33,35 @@ pub fn conv2d_i16_mve<const WIDE: bool>(
     y: Rows<'_, i16>,
     band: Band,
 ) {
+    windows(p, x, w, work, y, band, &filters_of_pixels::<WIDE>);
+}
+
+/// As [`conv2d_i16_mve`], with sums of 64 bits. `w` has no words before the filters, and behind the taps of eight filters four words of each: the lower and the upper half of its bias, [multiplier and
+/// shift](crate::kernels::Scale) as the reference has them. Results are clamped to `lo..=hi`.
+#[inline(never)]
+pub fn conv2d_i16_mve_long(
+    p: &Conv,
+    x: Rows<'_, i16>,
+    w: &[i32],
+    lo: i32,
+    hi: i32,
+    work: &[Cell<i32>],
+    y: Rows<'_, i16>,
+    band: Band,
+) {
+    windows(p, x, w, work, y, band, &|t, taps| long_filters_of_pixels(t, taps, [lo, hi]));
+}
+
+/// The rows of a band, from a work space.
+fn windows(
+    p: &Conv,
+    x: Rows<'_, i16>,
+    w: &[i32],
+    work: &[Cell<i32>],
+    y: Rows<'_, i16>,
+    band: Band,
+    block: &dyn Fn(Pixels<'_>, usize),
+) {
     // The window is copied as bytes.
     let Some(image) = bytes_of(x) else { return };
     let of_bytes = Conv { in_c: product(2, p.in_c), ..*p };
@@ -53,7 +82,7 @@ pub fn conv2d_i16_mve<const WIDE: bool>(
             let y = y.get(product(ox, p.out_c)..).unwrap_or(&[]);
             let x_step = product_of([p.stride_w, p.k_h, p.in_c]);
             let all = Pixels { w, x: halves(work), x_step, y, y_step: p.out_c, pixels, filters: p.out_c };
-            filters_of_pixels::<WIDE>(all, taps);
+            block(all, taps);
             ox += pixels;
         }
     }
@@ -83,6 +112,16 @@ pub fn dense_i16_mve<const WIDE: bool>(x: Rows<'_, i16>, w: &[i32], y: Rows<'_, 
         let x = x.row(row);
         let all = Pixels { w, x, x_step: 0, y, y_step: 0, pixels: 1, filters: y.len() };
         filters_of_pixels::<WIDE>(all, x.len());
+    }
+}
+
+/// As [`dense_i16_mve`], with sums of 64 bits: `w`, `lo` and `hi` are those of [`conv2d_i16_mve_long`].
+#[inline(never)]
+pub fn dense_i16_mve_long(x: Rows<'_, i16>, w: &[i32], lo: i32, hi: i32, y: Rows<'_, i16>, band: Band) {
+    for (row, y) in y.of_band(band) {
+        let x = x.row(row);
+        let all = Pixels { w, x, x_step: 0, y, y_step: 0, pixels: 1, filters: y.len() };
+        long_filters_of_pixels(all, x.len(), [lo, hi]);
     }
 }
 
@@ -120,9 +159,17 @@ pub(crate) const EIGHT: usize = 8;
 /// Words that requantise eight filters: first values, multipliers, shifts.
 pub(crate) const ENDS: usize = 3 * EIGHT;
 
+/// The same with sums of 64 bits: biases, multipliers, shifts.
+const LONG_ENDS: usize = 4 * EIGHT;
+
 /// Words of eight filters. No slice is as long where that is too much to count.
 pub(crate) const fn eight_words(taps: usize) -> usize {
-    sum(product(taps.div_ceil(EIGHT), EIGHT * EIGHT / 4), ENDS)
+    sum(taps_words(taps), ENDS)
+}
+
+/// Words of the taps of eight filters.
+pub(crate) const fn taps_words(taps: usize) -> usize {
+    product(taps.div_ceil(EIGHT), EIGHT * EIGHT / 4)
 }
 
 /// Words of eight channels with so many taps.
@@ -147,13 +194,39 @@ pub(crate) struct Pixels<'a> {
 impl Pixels<'_> {
     /// Whether there are taps of all pixels, weights of all filters and places for all results.
     pub(crate) fn fit(&self, taps: usize) -> bool {
-        let eights = self.filters.div_ceil(EIGHT);
+        self.fit_words(taps, sum(HEAD, product(self.filters.div_ceil(EIGHT), eight_words(taps))))
+    }
+
+    /// The same with so many words of all filters.
+    fn fit_words(&self, taps: usize, words: usize) -> bool {
         taps > 0
             && self.filters > 0
             && self.pixels > 0
-            && self.w.len() >= sum(HEAD, product(eights, eight_words(taps)))
+            && self.w.len() >= words
             && self.x.len() >= reach(self.pixels, self.x_step, taps)
             && self.y.len() >= reach(self.pixels, self.y_step, self.filters)
+    }
+}
+
+/// All filters for some pixels, which come one after the other, with sums of 64 bits. Nothing happens where the slices are too short.
+#[inline(never)]
+fn long_filters_of_pixels(t: Pixels<'_>, taps: usize, [lo, hi]: [i32; 2]) {
+    let (of_taps, eight) = (taps_words(taps), sum(taps_words(taps), LONG_ENDS));
+    if !t.fit_words(taps, product(t.filters.div_ceil(EIGHT), eight)) {
+        return;
+    }
+    for pixel in 0..t.pixels {
+        let x = t.x.get(pixel * t.x_step..).and_then(|x| x.get(..taps)).unwrap_or(&[]);
+        let y = t.y.get(pixel * t.y_step..).and_then(|y| y.get(..t.filters)).unwrap_or(&[]);
+        for (y, w) in y.chunks(EIGHT).zip(t.w.chunks_exact(eight)) {
+            let Some((w, ends)) = w.split_at_checked(of_taps) else { return };
+            for ((y, sum), end) in y.iter().zip(long_sums_of_eight(w, x)).zip(ends.chunks_exact(4)) {
+                let &[low, high, multiplier, shift] = end else { return };
+                let bias = i64::from(high) << 32 | i64::from(low as u32);
+                let result = Scale { multiplier, shift }.apply_wide(sum.wrapping_add(bias));
+                y.set(result.max(lo).min(hi) as i16);
+            }
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Layers of 16-bit elements with weights of 8 bits.
 //!
-//! Kernels add up 32 bits. A layer with 64-bit biases, which the reference sums in 64 bits, has one of them where no input takes the sums of any filter beyond 32 bits.
+//! A layer with 64-bit biases, which the reference sums in 64 bits, is summed in 32 bits where no input takes the sums of any filter beyond them. That holds for most layers of some 1,500 taps and less.
 
 use super::pack;
 use super::{is_direct, window_bytes, window_pixels};
@@ -23,12 +23,22 @@ const MOST_TAPS: usize = 64;
 pub(super) struct Wide {
     way: Way,
     weights: Vec<i8>,
-    /// Of each filter: the first value of its sum, multiplier, shift.
-    ends: Vec<[i32; 3]>,
+    /// Of each filter: the first value of its sum, multiplier, shift. With [`Form::Long`] both halves of its bias, multiplier, shift.
+    ends: Vec<Vec<i32>>,
     /// Smallest and largest result.
     clamp: (i32, i32),
-    /// Whether the reference has sums of 64 bits.
-    wide: bool,
+    form: Form,
+}
+
+/// How sums become results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// As the reference's with 32 bits, modulo 2³².
+    Narrow,
+    /// As the reference's with 64 bits; 32 are enough.
+    Wide,
+    /// As the reference's with 64 bits.
+    Long,
 }
 
 /// Where the taps of a pixel are.
@@ -65,20 +75,28 @@ impl Wide {
             Some(&b) => (graph.const_data(b)?.to_ints(graph.ty(b).dtype), graph.ty(b).dtype == DType::I64),
             None => (vec![0; filters], false),
         };
-        if matches!(way, Way::Channels(_)) && !wide {
-            return None;
-        }
+        let channels = matches!(way, Way::Channels(_));
         let taps = weights.len() / filters;
-        let end = |o: usize| {
-            let multiplier = multipliers.get(if multipliers.len() == 1 { 0 } else { o })?;
-            let bias = *bias.get(o)?;
-            match wide {
-                true => wide_end(weights.get(o * taps..(o + 1) * taps)?, bias, multiplier),
-                false => narrow_end(bias, multiplier),
-            }
+        let ends = |form: Form| -> Option<Vec<Vec<i32>>> {
+            let end = |o: usize| {
+                let multiplier = multipliers.get(if multipliers.len() == 1 { 0 } else { o })?;
+                form.end(weights.get(o * taps..(o + 1) * taps)?, *bias.get(o)?, multiplier)
+            };
+            (0..filters).map(end).collect()
         };
-        let ends = (0..filters).map(end).collect::<Option<_>>()?;
-        Some(Wide { way, weights, ends, clamp: clamp.int_bounds(), wide })
+        let forms: &[Form] = match (wide, channels) {
+            (true, false) => &[Form::Wide, Form::Long],
+            (true, true) => &[Form::Wide],
+            (false, false) => &[Form::Narrow],
+            (false, true) => &[],
+        };
+        let (form, ends) = forms.iter().find_map(|&form| Some((form, ends(form)?)))?;
+        // The kernel with long sums copies what it reads, unless it is a row.
+        let way = match (way, form) {
+            (Way::Points(shape), Form::Long) => Way::windows(asked, shape),
+            (way, _) => way,
+        };
+        Some(Wide { way, weights, ends, clamp: clamp.int_bounds(), form })
     }
 
     /// Bytes of the work space.
@@ -99,11 +117,13 @@ impl Wide {
     }
 
     fn kernel(&self) -> KernelId {
-        match &self.way {
-            Way::Windows(..) => KernelId::Conv2dI16Mve,
-            Way::Points(_) => KernelId::Conv2dI16MvePoints,
-            Way::Rows => KernelId::DenseI16Mve,
-            Way::Channels(_) => KernelId::Depthwise2dI16Mve,
+        match (&self.way, self.form) {
+            (Way::Windows(..), Form::Long) => KernelId::Conv2dI16MveLong,
+            (Way::Windows(..), _) => KernelId::Conv2dI16Mve,
+            (Way::Points(_), _) => KernelId::Conv2dI16MvePoints,
+            (Way::Rows, Form::Long) => KernelId::DenseI16MveLong,
+            (Way::Rows, _) => KernelId::DenseI16Mve,
+            (Way::Channels(_), _) => KernelId::Depthwise2dI16Mve,
         }
     }
 
@@ -124,9 +144,13 @@ impl Wide {
         self.weights.get(o * self.taps() + tap).map_or(0, |&w| w as u8)
     }
 
+    fn end(&self, o: usize, what: usize) -> i32 {
+        self.ends.get(o).and_then(|end| end.get(what)).copied().unwrap_or(0)
+    }
+
     /// What of an end each of some filters has; zeros where there are no more filters.
     fn words<'w>(&'w self, filters: [usize; 4], what: usize) -> impl Iterator<Item = i32> + 'w {
-        filters.into_iter().map(move |o| self.ends.get(o).map_or(0, |end| end[what]))
+        filters.into_iter().map(move |o| self.end(o, what))
     }
 
     /// The words before those of filters and channels.
@@ -142,7 +166,7 @@ impl Wide {
         };
         let (first, others) = order.split_at(first);
         let vectors = || std::iter::once(first).chain(others.chunks(LANES));
-        let mut words = self.head();
+        let mut words = if self.form == Form::Long { Vec::new() } else { self.head() };
         for eight in (0..self.ends.len()).step_by(LANES) {
             for vector in vectors() {
                 for o in eight..eight + LANES {
@@ -150,6 +174,11 @@ impl Wide {
                     let bytes: Vec<u8> = taps.chain(std::iter::repeat(0)).take(LANES).collect();
                     words.extend(pack::words_of(&bytes));
                 }
+            }
+            if self.form == Form::Long {
+                let filters = eight..eight + LANES;
+                words.extend(filters.flat_map(|o| (0..4).map(move |what| self.end(o, what))));
+                continue;
             }
             for what in 0..3 {
                 words.extend(halves_of(eight).into_iter().flat_map(|half| self.words(half, what)));
@@ -191,8 +220,11 @@ impl Way {
             return Some(Way::Points(shape));
         }
         let dilated = shape.dilation_w > 1 && shape.k_w > 1;
-        let pixels = window_pixels(&in_bytes(&shape), asked.options.optimize);
-        (!dilated).then_some(Way::Windows(shape, pixels))
+        (!dilated).then(|| Way::windows(asked, shape))
+    }
+
+    fn windows(asked: &Asked<'_>, shape: Sizes) -> Way {
+        Way::Windows(shape, window_pixels(&in_bytes(&shape), asked.options.optimize))
     }
 }
 
@@ -206,22 +238,30 @@ fn halves_of(eight: usize) -> [[usize; 4]; 2] {
     [0, 1].map(|odd| [0, 2, 4, 6].map(|o| eight + odd + o))
 }
 
-/// What requantises a filter whose reference has sums of 64 bits: by a multiplier of 16 bits, rounded half up once. `None` where it is not exact.
-fn wide_end(weights: &[i8], bias: i64, by: &Multiplier) -> Option<[i32; 3]> {
-    let range = reachable(weights.iter().copied(), 0, (i16::MIN.into(), i16::MAX.into()));
-    let fits = |end: i64| end.checked_add(bias).is_some_and(|end| i32::try_from(end).is_ok());
-    // The kernel takes 16 bits of the shift with the multiplication, and needs one to round.
-    if !(fits(range.lo) && fits(range.hi) && by.value >= 0 && (-31..=-2).contains(&by.shift)) {
-        return None;
+impl Form {
+    /// What requantises a filter; `None` where the kernel does not do it exactly.
+    fn end(self, weights: &[i8], bias: i64, by: &Multiplier) -> Option<Vec<i32>> {
+        match self {
+            // Two roundings, the last one by a shift.
+            Form::Narrow => {
+                let exact = by.value >= 0 && (-31..=-1).contains(&by.shift);
+                exact.then_some(vec![bias.try_into().ok()?, by.value, by.shift])
+            }
+            // By a multiplier of 16 bits, rounded half up once. The kernel takes 16 bits of the shift with the multiplication, and needs one to round.
+            Form::Wide => {
+                let range = reachable(weights.iter().copied(), 0, (i16::MIN.into(), i16::MAX.into()));
+                let fits = |end: i64| end.checked_add(bias).is_some_and(|end| i32::try_from(end).is_ok());
+                let exact = fits(range.lo) && fits(range.hi);
+                if !exact || by.value < 0 || !(-31..=-2).contains(&by.shift) {
+                    return None;
+                }
+                let mantissa =
+                    if by.value < 0x7fff_0000 { by.value.wrapping_add(1 << 15) >> 16 } else { 0x7fff };
+                Some(vec![bias.try_into().ok()?, mantissa << 16, by.shift + 1])
+            }
+            Form::Long => Some(vec![bias as i32, (bias >> 32) as i32, by.value, by.shift]),
+        }
     }
-    let mantissa = if by.value < 0x7fff_0000 { (by.value + (1 << 15)) >> 16 } else { 0x7fff };
-    Some([bias.try_into().ok()?, mantissa << 16, by.shift + 1])
-}
-
-/// What requantises a filter whose reference has sums of 32 bits, modulo 2³², and rounds twice.
-fn narrow_end(bias: i64, by: &Multiplier) -> Option<[i32; 3]> {
-    let exact = by.value >= 0 && (-31..=-1).contains(&by.shift);
-    exact.then_some([bias.try_into().ok()?, by.value, by.shift])
 }
 
 impl<'a> Selector<'a> {
@@ -234,19 +274,27 @@ impl<'a> Selector<'a> {
             Way::Channels(_) => layer.channels(),
         };
         let weights = self.constant_arg("WEIGHTS", Data::from_i32(&words), Element::I32);
-        let (shape, works, generics) = match &layer.way {
+        let long = layer.form == Form::Long;
+        let generics = match layer.way {
+            _ if long => Vec::new(),
+            Way::Channels(_) => Vec::new(),
+            _ => vec![Generic::Flag(layer.form == Form::Wide)],
+        };
+        let (lo, hi) = layer.clamp;
+        let clamp = if long { vec![Arg::Int(lo.into()), Arg::Int(hi.into())] } else { Vec::new() };
+        let mut between = [vec![weights], clamp].concat();
+        let shape = match &layer.way {
             Way::Rows => {
                 let [x, y, band] = self.matrix_rows(node)?;
-                let args = vec![x, weights, y, band];
-                self.call_generic(layer.kernel(), vec![Generic::Flag(layer.wide)], args);
+                self.call_generic(layer.kernel(), generics, [vec![x], between, vec![y, band]].concat());
                 return Ok(());
             }
-            Way::Windows(shape, _) => (shape, true, vec![Generic::Flag(layer.wide)]),
-            Way::Points(shape) => (shape, false, vec![Generic::Flag(layer.wide)]),
-            Way::Channels(shape) => (shape, true, Vec::new()),
+            Way::Points(shape) => shape,
+            Way::Windows(shape, _) | Way::Channels(shape) => {
+                between.push(self.workspace()?);
+                shape
+            }
         };
-        let work = if works { Some(self.workspace()?) } else { None };
-        let between: Vec<Arg> = std::iter::once(weights).chain(work).collect();
         let x = self.image_rows(x, shape.images, shape.in_h)?;
         let y = self.image_rows(y, shape.images, shape.out_h)?;
         let images = Images { x, y, count: shape.images, out_h: shape.out_h };

@@ -5,7 +5,8 @@
 
 use super::channels::Taps;
 use crate::arch::mve::channels::Run;
-use crate::arch::mve::int16::{Pixels, EIGHT, HEAD};
+use crate::arch::mve::int16::{taps_words, Pixels, EIGHT, HEAD};
+use core::cell::Cell;
 
 /// What the block for filters reads, in its order: addresses, bytes and counts. It moves `x` and `y` on, and counts `pixels`.
 #[repr(C)]
@@ -162,6 +163,65 @@ pub(crate) fn filters_of_pixels<const WIDE: bool>(t: Pixels<'_>, taps: usize) {
             out("d8") _, out("d9") _, out("d12") _, out("d13") _, out("d14") _, out("d15") _,
         )
     }
+}
+
+/// Assembly: the next vector of a pixel in q0 times the next vectors of four filters, of each eight.
+#[rustfmt::skip]
+macro_rules! long_vectors {
+    ($mac:literal) => {
+        concat!(
+            "vldrb.s16 q1, [r11]\n",
+            $mac, " r0, r1, q0, q1\n",
+            "vldrb.s16 q2, [r11, #8]\n",
+            $mac, " r2, r3, q0, q2\n",
+            "vldrb.s16 q3, [r11, #16]\n",
+            $mac, " r4, r5, q0, q3\n",
+            "vldrb.s16 q4, [r11, #24]\n",
+            $mac, " r8, r9, q0, q4\n",
+            "add r11, r11, #64\n",
+        )
+    };
+}
+
+/// The sums of eight filters in 64 bits, without biases; zeros where there are fewer weights.
+#[inline(never)]
+pub(crate) fn long_sums_of_eight(w: &[i32], x: &[Cell<i16>]) -> [i64; EIGHT] {
+    let mut sums = [0; EIGHT];
+    if x.is_empty() || w.len() < taps_words(x.len()) {
+        return sums;
+    }
+    let first = (x.len() - 1) % EIGHT + 1;
+    for (half, sums) in sums.chunks_exact_mut(4).enumerate() {
+        let (mut low, mut high) = ([0u32; 4], [0u32; 4]);
+        // SAFETY: there are eight weights of each filter for each vector of elements, by the comparison above. Every register is declared.
+        unsafe {
+            core::arch::asm!(
+                "vctp.16 r8",
+                "vpst",
+                "vldrht.u16 q0, [r10]",
+                "add r10, r10, r8, lsl #1",
+                long_vectors!("vmlaldav.s16"),
+                "wls lr, r12, 3f",
+                "2:",
+                "vldrh.u16 q0, [r10], #16",
+                long_vectors!("vmlaldava.s16"),
+                "le lr, 2b",
+                "3:",
+                out("r0") low[0], out("r1") high[0], out("r2") low[1], out("r3") high[1],
+                out("r4") low[2], out("r5") high[2], inout("r8") first => low[3], out("r9") high[3],
+                inout("r10") x.as_ptr() => _,
+                inout("r11") w.as_ptr().cast::<i8>().wrapping_add(half * 4 * EIGHT) => _,
+                inout("r12") (x.len() - first) / EIGHT => _,
+                out("lr") _, out("d0") _, out("d1") _, out("d2") _, out("d3") _, out("d4") _, out("d5") _,
+                out("d6") _, out("d7") _, out("d8") _, out("d9") _,
+                options(nostack, readonly),
+            )
+        }
+        for (sum, (low, high)) in sums.iter_mut().zip(low.into_iter().zip(high)) {
+            *sum = (i64::from(high) << 32) | i64::from(low);
+        }
+    }
+    sums
 }
 
 /// What the block for channels reads, in its order: addresses, bytes and counts.

@@ -2,7 +2,7 @@
 
 use super::channels::taps_of;
 use crate::arch::mve::channels::Run;
-use crate::arch::mve::int16::{eight_words, group_words, Pixels, EIGHT, ENDS, HEAD};
+use crate::arch::mve::int16::{eight_words, group_words, taps_words, Pixels, EIGHT, ENDS, HEAD};
 use crate::fixed::high_mul;
 use core::cell::Cell;
 
@@ -24,19 +24,31 @@ pub(crate) fn filters_of_pixels<const WIDE: bool>(t: Pixels<'_>, taps: usize) {
     }
 }
 
-/// The products of the taps with filter `f` of eight, which alternate vector by vector: the first vector has what is left of whole ones, if something is.
+/// The sum of a filter's products, modulo 2³².
 fn sum(w: &[i32], x: &[Cell<i16>], taps: usize, f: usize) -> i32 {
-    let first = (taps - 1) % EIGHT + 1;
-    let (mut sum, mut from) = (0i32, 0);
-    for (vector, w) in w.chunks(EIGHT * EIGHT / 4).enumerate() {
-        let len = if vector == 0 { first } else { EIGHT };
-        let w = w.iter().skip(f * EIGHT / 4).flat_map(|word| word.to_le_bytes());
-        for (x, w) in x.iter().skip(from).take(len).zip(w) {
-            sum = sum.wrapping_add(i32::from(x.get()) * i32::from(w as i8));
-        }
-        from += len;
+    products(w, x, taps, f).fold(0, i32::wrapping_add)
+}
+
+/// The sums of eight filters in 64 bits, without biases; zeros where there are fewer weights.
+pub(crate) fn long_sums_of_eight(w: &[i32], x: &[Cell<i16>]) -> [i64; EIGHT] {
+    let mut sums = [0; EIGHT];
+    if !x.is_empty() && w.len() >= taps_words(x.len()) {
+        let sum = |f: usize| products(w, x, x.len(), f).map(i64::from).sum();
+        sums.iter_mut().enumerate().for_each(|(f, of)| *of = sum(f));
     }
-    sum
+    sums
+}
+
+/// The products of the taps with filter `f` of eight, which alternate vector by vector: the first vector has what is left of whole ones, if something is.
+fn products<'a>(w: &'a [i32], x: &'a [Cell<i16>], taps: usize, f: usize) -> impl Iterator<Item = i32> + 'a {
+    let first = (taps - 1) % EIGHT + 1;
+    let vectors = w.chunks(EIGHT * EIGHT / 4).enumerate();
+    vectors.flat_map(move |(vector, w)| {
+        let (from, len) = if vector == 0 { (0, first) } else { (first + EIGHT * (vector - 1), EIGHT) };
+        let w = w.iter().skip(f * EIGHT / 4).flat_map(|word| word.to_le_bytes());
+        let x = x.get(from..from + len).unwrap_or(&[]);
+        x.iter().zip(w).map(|(x, w)| i32::from(x.get()) * i32::from(w as i8))
+    })
 }
 
 /// What becomes of a sum, before it is clamped.
