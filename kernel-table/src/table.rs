@@ -254,9 +254,9 @@ macro_rules! kernel_table {
             Conv2dI8MveSmall = conv2d_i8_mve_small(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
             Conv2dI8MvePoints = conv2d_i8_mve_points(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
             Conv2dI8MvePointsSmall = conv2d_i8_mve_points_small(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
-            Conv2dI16Mve = conv2d_i16_mve(I16, I8) -> I16 { arithmetic: Reference, filters_at_once: 8, cycles: &[(M55, cycles(330, 7000, 400))] };
-            Conv2dI16MveLong = conv2d_i16_mve_long(I16, I8) -> I16 { arithmetic: Reference, filters_at_once: 8, cycles: &[(M55, cycles(450, 60000, 400))] };
-            Conv2dI16MvePoints = conv2d_i16_mve_points(I16, I8) -> I16 { arithmetic: Reference, filters_at_once: 8, cycles: &[(M55, cycles(330, 7000, 100))] };
+            Conv2dI16Mve = conv2d_i16_mve(I16, I8) -> I16 { arithmetic: Reference, filters_at_once: 8, cycles: &[(M55, cycles(330, 9000, 1000))] };
+            Conv2dI16MveLong = conv2d_i16_mve_long(I16, I8) -> I16 { arithmetic: Reference, filters_at_once: 8, cycles: &[(M55, cycles(420, 27000, 1000))] };
+            Conv2dI16MvePoints = conv2d_i16_mve_points(I16, I8) -> I16 { arithmetic: Reference, filters_at_once: 8, cycles: &[(M55, cycles(300, 6600, 500))] };
             Conv1I16I8Mve = conv1_i16_i8_mve(I16, I16) -> I8 { arithmetic: Reference };
         }
         Rv32 {
@@ -320,7 +320,7 @@ macro_rules! kernel_table {
             Depthwise2dI8DspPlanarExactCrew = depthwise2d_i8_dsp_planar_exact_crew(I8, I8) -> I8 { arithmetic: Reference };
         }
         Mve {
-            Depthwise2dI16Mve = depthwise2d_i16_mve(I16, I8) -> I16 { arithmetic: Reference, cycles: &[(M55, cycles(1500, 5000, 500))] };
+            Depthwise2dI16Mve = depthwise2d_i16_mve(I16, I8) -> I16 { arithmetic: Reference, cycles: &[(M55, cycles(2300, 3100, 500))] };
             Depthwise2dI8Mve = depthwise2d_i8_mve(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M55, cycles(500, 6500, 2000))] };
             Depthwise2dI8MveChannels = depthwise2d_i8_mve_channels(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M55, cycles(1000, 4700, 500))] };
             Depthwise2dI8MveColumns = depthwise2d_i8_mve_columns(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M55, cycles(500, 6500, 2000))] };
@@ -382,8 +382,8 @@ macro_rules! kernel_table {
         Mve {
             DenseI8Mve = dense_i8_mve(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 8, cycles: &[(M55, cycles(144, 6300, 100))] };
             DenseI8MveSmall = dense_i8_mve_small(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 8 };
-            DenseI16Mve = dense_i16_mve(I16, I8) -> I16 { arithmetic: Reference, filters_at_once: 8, cycles: &[(M55, cycles(330, 8000, 100))] };
-            DenseI16MveLong = dense_i16_mve_long(I16, I8) -> I16 { arithmetic: Reference, filters_at_once: 8, cycles: &[(M55, cycles(450, 60000, 100))] };
+            DenseI16Mve = dense_i16_mve(I16, I8) -> I16 { arithmetic: Reference, filters_at_once: 8, cycles: &[(M55, cycles(310, 8000, 240))] };
+            DenseI16MveLong = dense_i16_mve_long(I16, I8) -> I16 { arithmetic: Reference, filters_at_once: 8, cycles: &[(M55, cycles(355, 30000, 100))] };
             DenseI8I16Mve = dense_i8_i16_mve(I8, I8) -> I16 { arithmetic: Reference, filters_at_once: 8, cycles: &[(M55, cycles(300, 8000, 60))] };
         }
         Rv32 {

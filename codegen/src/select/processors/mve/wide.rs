@@ -132,7 +132,8 @@ impl Wide {
         let results = asked.graph.ty(asked.node.result).shape.numel();
         let (filters, taps) = (self.ends.len(), self.taps());
         let taps = if matches!(self.way, Way::Channels(_)) { taps } else { taps.next_multiple_of(LANES) };
-        let products = results / filters.max(1) * filters.next_multiple_of(LANES) * taps;
+        let filters_at_once = results / filters.max(1) * filters.next_multiple_of(LANES);
+        let products = filters_at_once.saturating_mul(taps);
         kernel::cycles(self.kernel(), core, products, results).unwrap_or(u64::MAX)
     }
 

@@ -170,15 +170,15 @@ pub(crate) fn filters_of_pixels<const WIDE: bool>(t: Pixels<'_>, taps: usize) {
 macro_rules! long_vectors {
     ($mac:literal) => {
         concat!(
-            "vldrb.s16 q1, [r11]\n",
+            "vldrb.s16 q1, [r4]\n",
             $mac, " r0, r1, q0, q1\n",
-            "vldrb.s16 q2, [r11, #8]\n",
+            "vldrb.s16 q2, [r4, #8]\n",
             $mac, " r2, r3, q0, q2\n",
-            "vldrb.s16 q3, [r11, #16]\n",
-            $mac, " r4, r5, q0, q3\n",
-            "vldrb.s16 q4, [r11, #24]\n",
-            $mac, " r8, r9, q0, q4\n",
-            "add r11, r11, #64\n",
+            "vldrb.s16 q3, [r4, #16]\n",
+            $mac, " r8, r9, q0, q3\n",
+            "vldrb.s16 q4, [r4, #24]\n",
+            $mac, " r10, r11, q0, q4\n",
+            "adds r4, r4, #64\n",
         )
     };
 }
@@ -196,21 +196,21 @@ pub(crate) fn long_sums_of_eight(w: &[i32], x: &[Cell<i16>]) -> [i64; EIGHT] {
         // SAFETY: there are eight weights of each filter for each vector of elements, by the comparison above. Every register is declared.
         unsafe {
             core::arch::asm!(
-                "vctp.16 r8",
+                "vctp.16 r10",
                 "vpst",
-                "vldrht.u16 q0, [r10]",
-                "add r10, r10, r8, lsl #1",
+                "vldrht.u16 q0, [r5]",
+                "add r5, r5, r10, lsl #1",
                 long_vectors!("vmlaldav.s16"),
                 "wls lr, r12, 3f",
                 "2:",
-                "vldrh.u16 q0, [r10], #16",
+                "vldrh.u16 q0, [r5], #16",
                 long_vectors!("vmlaldava.s16"),
                 "le lr, 2b",
                 "3:",
                 out("r0") low[0], out("r1") high[0], out("r2") low[1], out("r3") high[1],
-                out("r4") low[2], out("r5") high[2], inout("r8") first => low[3], out("r9") high[3],
-                inout("r10") x.as_ptr() => _,
-                inout("r11") w.as_ptr().cast::<i8>().wrapping_add(half * 4 * EIGHT) => _,
+                out("r8") low[2], out("r9") high[2], inout("r10") first => low[3], out("r11") high[3],
+                inout("r5") x.as_ptr() => _,
+                inout("r4") w.as_ptr().cast::<i8>().wrapping_add(half * 4 * EIGHT) => _,
                 inout("r12") (x.len() - first) / EIGHT => _,
                 out("lr") _, out("d0") _, out("d1") _, out("d2") _, out("d3") _, out("d4") _, out("d5") _,
                 out("d6") _, out("d7") _, out("d8") _, out("d9") _,
