@@ -11,7 +11,7 @@ use crate::params::{Conv, Scale};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
 
-/// Convolution of an `i16` image, for cores with Helium: `groups` is 1, and padding is 0.
+/// Convolution of an `i16` image, for cores with Helium: `groups` and `dilation_w` are 1, and padding is 0.
 ///
 /// `w` begins with four words: the smallest and the largest result, and zeros. What follows is of each eight filters, the last of which are zero where `out_c` is not a multiple of eight:
 /// - for each vector of eight taps a vector of each filter. The first vector has the `taps % 8` first taps, if that is not zero, completed by zeros; all others are full;
