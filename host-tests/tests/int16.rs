@@ -1,7 +1,8 @@
-//! Activations of 16 bits with weights of 8: generated code against the interpreter, on this machine and on cores with and without long products.
+//! Activations of 16 bits with weights of 8: generated code against the interpreter, on this machine and on cores with and without long products, and with vectors.
 
 use kiln_codegen::ir::{Data, Graph};
-use kiln_host_tests::assert_generated_as_interpreted;
+use kiln_codegen::{compile_graph, Optimize, Options, Target};
+use kiln_host_tests::{assert_generated_as_interpreted, assert_generated_with};
 
 const SIZE: usize = 5;
 const CHANNELS: usize = 6;
@@ -105,5 +106,88 @@ fn generated_layers_are_those_of_the_interpreter() {
         let values = data.bytes().chunks(graph.ty(output).dtype.size());
         let distinct: std::collections::BTreeSet<_> = values.collect();
         assert!(distinct.len() > 3, "output {k} has {} values", distinct.len());
+    }
+}
+
+/// Layers for each kernel of cores with Helium, and one behind the other, so that rows are held in rings.
+fn vectors() -> Graph {
+    let list = |count: usize, number: fn(usize) -> i64| {
+        (0..count).map(|i| number(i).to_string()).collect::<Vec<_>>().join(", ")
+    };
+    let weights = |count| list(count, |i| i as i64 * 37 % 255 - 127);
+    let factors = |count: usize| {
+        let factors = (0..count).map(|o| format!("{} * 2^-{}", (1 << 30) + o * 12_345_678, 11 + o % 3));
+        factors.collect::<Vec<_>>().join(", ")
+    };
+    let to =
+        |channels: usize| format!("groups = 1, rescale = [{}], clamp = -32768..=32767", factors(channels));
+    let [eight, nine, twelve] = [8, 9, 12].map(to);
+    let by_channel = format!("groups = 12, rescale = [{}], clamp = 0..=32767", factors(12));
+    let far = "groups = 1, rescale = [1610612736 * 2^-17], clamp = -32768..=32767";
+    let text = format!(
+        "graph \"vectors\" {{
+           input %x: i16[1,9,6,8] q(0.001 : 0)
+           const %w: i8[9,3,3,8] q(0.01 : 0) = [{}]
+           const %p: i8[12,1,1,9] q(0.01 : 0) = [{}]
+           const %d: i8[12,3,3,1] q(0.01 : 0) = [{}]
+           const %e: i8[8,1,1,12] q(0.01 : 0) = [{}]
+           const %m: i8[10,8] q(0.01 : 0) = [{}]
+           const %nine: i64[9] = [{}]
+           const %twelve: i64[12] = [{}]
+           const %eight: i32[8] = [{}]
+           const %ten: i32[10] = [{}]
+           const %far: i64[9] = [{}]
+           const %ends: i64[10] = [{}]
+           %a: i16[1,5,3,9] q(0.001 : 0) = conv2d(%x, %w, %nine) {{window = [3, 3] stride [2, 2] pad [1, 1, 1, 1], {nine}}}
+           %b: i16[1,5,3,12] q(0.001 : 0) = conv2d(%a, %p, %twelve) {{window = [1, 1], {twelve}}}
+           %c: i16[1,5,3,12] q(0.001 : 0) = conv2d(%b, %d, %twelve) {{window = [3, 3] pad [1, 1, 1, 1], {by_channel}}}
+           %e1: i16[1,5,3,8] q(0.001 : 0) = conv2d(%c, %e, %eight) {{window = [1, 1], {eight}}}
+           %long: i16[1,9,6,9] q(0.001 : 0) = conv2d(%x, %w, %far) {{window = [3, 3] pad [1, 1, 1, 1], {far}}}
+           %rows: i16[1,9,6,10] q(0.001 : 0) = dense(%x, %m, %ten) {{rescale = [1610612736 * 2^-9], clamp = -20000..=20000}}
+           %far_rows: i16[1,9,6,10] q(0.001 : 0) = dense(%x, %m, %ends) {{rescale = [1610612736 * 2^-16], clamp = -32768..=32767}}
+           %mean: i16[1,1,1,8] q(0.001 : 0) = avg_pool2d(%e1) {{window = [5, 3], clamp = -32768..=32767}}
+           return %mean, %long, %rows, %far_rows
+         }}",
+        weights(9 * 72),
+        weights(12 * 9),
+        weights(12 * 9),
+        weights(8 * 12),
+        weights(80),
+        list(9, |i| (i as i64 - 4) * 100_000),
+        list(12, |i| (i as i64 - 5) * 100_000),
+        list(8, |i| (i as i64 - 3) * 100_000),
+        list(10, |i| (i as i64 - 3) * 100_000),
+        list(9, |i| (i as i64 - 4) * 900_000_001),
+        list(10, |i| (i as i64 - 4) * 500_000_003),
+    );
+    Graph::parse(&text).unwrap()
+}
+
+#[test]
+fn cores_with_helium_have_the_interpreters_results() {
+    let graph = vectors();
+    let number = |i: usize| (i as u32).wrapping_mul(2_654_435_761) >> 16;
+    let x: Vec<i16> = (0..9 * 6 * 8).map(|i| number(i) as i16).collect();
+    for optimize in [Optimize::Speed, Optimize::Size, Optimize::Memory] {
+        let options = Options { target: Some(Target::CortexMHelium), optimize, ..Options::default() };
+        let compiled = compile_graph(graph.clone(), &options).unwrap();
+        let kernels: std::collections::BTreeSet<_> =
+            compiled.program.calls.iter().map(|call| call.name()).collect();
+        for kernel in [
+            "conv2d_i16_mve",
+            "conv2d_i16_mve_points",
+            "conv2d_i16_mve_long",
+            "depthwise2d_i16_mve",
+            "dense_i16_mve",
+            "dense_i16_mve_long",
+        ] {
+            assert!(kernels.contains(kernel), "{kernel} is not among {kernels:?}");
+        }
+        let expected =
+            assert_generated_with(&options, &graph, &[Data::from_i16(&x)], &["host", "qemu-cortex-m55"]);
+        for (k, data) in expected.iter().enumerate() {
+            let distinct: std::collections::BTreeSet<_> = data.bytes().chunks(2).collect();
+            assert!(distinct.len() > 3, "output {k} has {} values", distinct.len());
+        }
     }
 }

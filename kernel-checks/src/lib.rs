@@ -25,6 +25,7 @@ mod depthwise_last;
 mod elementwise;
 mod floats;
 mod hostile;
+mod int16;
 mod movement;
 mod mve;
 mod pool;
@@ -68,6 +69,7 @@ pub const CHECKS: &[&[Check]] = &[
     elementwise::CHECKS,
     floats::CHECKS,
     hostile::CHECKS,
+    int16::CHECKS,
     movement::CHECKS,
     mve::CHECKS,
     pool::CHECKS,

@@ -254,6 +254,9 @@ macro_rules! kernel_table {
             Conv2dI8MveSmall = conv2d_i8_mve_small(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
             Conv2dI8MvePoints = conv2d_i8_mve_points(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
             Conv2dI8MvePointsSmall = conv2d_i8_mve_points_small(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
+            Conv2dI16Mve = conv2d_i16_mve(I16, I8) -> I16 { arithmetic: Reference, filters_at_once: 8, cycles: &[(M55, cycles(330, 9000, 1000))] };
+            Conv2dI16MveLong = conv2d_i16_mve_long(I16, I8) -> I16 { arithmetic: Reference, filters_at_once: 8, cycles: &[(M55, cycles(420, 27000, 1000))] };
+            Conv2dI16MvePoints = conv2d_i16_mve_points(I16, I8) -> I16 { arithmetic: Reference, filters_at_once: 8, cycles: &[(M55, cycles(300, 6600, 500))] };
             Conv1I16I8Mve = conv1_i16_i8_mve(I16, I16) -> I8 { arithmetic: Reference };
         }
         Rv32 {
@@ -317,6 +320,7 @@ macro_rules! kernel_table {
             Depthwise2dI8DspPlanarExactCrew = depthwise2d_i8_dsp_planar_exact_crew(I8, I8) -> I8 { arithmetic: Reference };
         }
         Mve {
+            Depthwise2dI16Mve = depthwise2d_i16_mve(I16, I8) -> I16 { arithmetic: Reference, cycles: &[(M55, cycles(1830, 3700, 500))] };
             Depthwise2dI8Mve = depthwise2d_i8_mve(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M55, cycles(500, 6500, 2000))] };
             Depthwise2dI8MveChannels = depthwise2d_i8_mve_channels(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M55, cycles(1000, 4700, 500))] };
             Depthwise2dI8MveColumns = depthwise2d_i8_mve_columns(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M55, cycles(500, 6500, 2000))] };
@@ -378,6 +382,8 @@ macro_rules! kernel_table {
         Mve {
             DenseI8Mve = dense_i8_mve(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 8, cycles: &[(M55, cycles(144, 6300, 100))] };
             DenseI8MveSmall = dense_i8_mve_small(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 8 };
+            DenseI16Mve = dense_i16_mve(I16, I8) -> I16 { arithmetic: Reference, filters_at_once: 8, cycles: &[(M55, cycles(310, 8000, 240))] };
+            DenseI16MveLong = dense_i16_mve_long(I16, I8) -> I16 { arithmetic: Reference, filters_at_once: 8, cycles: &[(M55, cycles(355, 30000, 100))] };
             DenseI8I16Mve = dense_i8_i16_mve(I8, I8) -> I16 { arithmetic: Reference, filters_at_once: 8, cycles: &[(M55, cycles(300, 8000, 60))] };
         }
         Rv32 {
@@ -431,6 +437,7 @@ macro_rules! kernel_table {
             AvgPool2dI8 = avg_pool2d_i8(I8) -> I8;
             AvgPool2dU8 = avg_pool2d_u8(U8) -> U8;
             AvgPoolRowsF32 = avg_pool_rows_f32(F32) -> F32;
+            AvgPoolRowsI16 = avg_pool_rows_i16(I16) -> I16;
             AvgPoolRowsI8 = avg_pool_rows_i8(I8) -> I8;
             AvgPoolRowsU8 = avg_pool_rows_u8(U8) -> U8;
             MaxPool2dF32 = max_pool2d_f32(F32) -> F32 { in_vectors: MaxPool2dF32Simd };
@@ -463,6 +470,7 @@ macro_rules! kernel_table {
             MeanI8 = mean_i8(I8) -> I8 { arithmetic: Reference };
             MeanI8Float = mean_i8_float(I8) -> I8 { arithmetic: Floats };
             MeanRowsF32 = mean_rows_f32(F32) -> F32;
+            MeanRowsI16 = mean_rows_i16(I16) -> I16 { arithmetic: Reference };
             MeanRowsI8 = mean_rows_i8(I8) -> I8 { arithmetic: Reference };
             ReduceMax = reduce_max(Any) -> Any;
             ReduceMin = reduce_min(Any) -> Any;

@@ -498,13 +498,14 @@ impl<'a> Selector<'a> {
                 let pool = Arg::Struct(self.pool_params(node, window)?);
                 let (kernel, lo, hi) = match (from, to) {
                     (DType::I8, DType::I8) => int_range(KernelId::AvgPoolRowsI8, clamp),
+                    (DType::I16, DType::I16) => int_range(KernelId::AvgPoolRowsI16, clamp),
                     (DType::U8, DType::U8) => int_range(KernelId::AvgPoolRowsU8, clamp),
                     (DType::F32, DType::F32) => float_range(KernelId::AvgPoolRowsF32, clamp),
                     _ => return Err(self.no_kernel(node)),
                 };
                 (kernel, vec![pool, lo, hi])
             }
-            (Op::Mean { rescale, clamp, .. }, DType::I8, DType::I8) => {
+            (Op::Mean { rescale, clamp, .. }, DType::I8 | DType::I16, to) if to == tx.dtype => {
                 let Some(multiplier) = single(rescale) else { return Err(self.no_kernel(node)) };
                 let fields = vec![
                     ("rows", rows),
@@ -512,7 +513,8 @@ impl<'a> Selector<'a> {
                     ("scale", Field::Struct(scale(multiplier))),
                     ("out_zero", Field::Int(out.zero_point().into())),
                 ];
-                let (kernel, lo, hi) = int_range(KernelId::MeanRowsI8, clamp);
+                let kernel = if to == DType::I16 { KernelId::MeanRowsI16 } else { KernelId::MeanRowsI8 };
+                let (kernel, lo, hi) = int_range(kernel, clamp);
                 (kernel, vec![Arg::Struct(Struct { name: "MeanRows", fields }), lo, hi])
             }
             (Op::Mean { clamp, .. }, DType::F32, DType::F32) => {

@@ -4,9 +4,10 @@ use super::pooling::random_pool;
 use super::support::{assert_same, cells, rounds, Rng};
 use super::table::random_convolution;
 use kiln::kernels::{
-    avg_pool2d_f32, avg_pool2d_i8, avg_pool_rows_f32, avg_pool_rows_i8, conv2d_f32, conv2d_i8,
-    depthwise2d_f32, depthwise2d_i8, max_pool2d_f32, max_pool2d_i8, mean_f32, mean_i8, mean_rows_f32,
-    mean_rows_i8, pad_rows, Band, Copy, MeanRows, Pad, Pool, Reduce, Requant, Rows,
+    avg_pool2d_f32, avg_pool2d_i16, avg_pool2d_i8, avg_pool_rows_f32, avg_pool_rows_i16, avg_pool_rows_i8,
+    conv2d_f32, conv2d_i8, depthwise2d_f32, depthwise2d_i8, max_pool2d_f32, max_pool2d_i8, mean_f32,
+    mean_i16, mean_i8, mean_rows_f32, mean_rows_i16, mean_rows_i8, pad_rows, Band, Copy, MeanRows, Pad, Pool,
+    Reduce, Requant, Rows,
 };
 use std::cell::Cell;
 
@@ -203,18 +204,30 @@ fn poolings_over_all_rows() {
         let whole = Streamed { x: &ints, in_row, out_row: n, out_h: 1, done: &none, loaded: &one };
         let expected = whole.whole(99, |x, y, band| avg_pool2d_i8(&p, x, -100, 90, y, band));
         let whole = Streamed { x: &floats, in_row, out_row: n, out_h: 1, done: &none, loaded: &one };
+        let halves = widened(&ints);
+        let of_halves = Streamed { x: &halves, in_row, out_row: n, out_h: 1, done: &none, loaded: &one };
+        let expected_i16 = of_halves.whole(99, |x, y, band| avg_pool2d_i16(&p, x, -9000, 9000, y, band));
         let expected_f32 = whole.whole(9e9, |x, y, band| avg_pool2d_f32(&p, x, -0.5, 1.0, y, band));
         for band in 1..=p.in_h {
             let got = absorbed(&ints, in_row, band, vec![-1; n], vec![99; n], |x, sums, y, band| {
                 avg_pool_rows_i8(&p, -100, 90, x, sums, y, band);
             });
             assert_same(&got, &expected, (p, band));
+            let got = absorbed(&halves, in_row, band, vec![-1; n], vec![99; n], |x, sums, y, band| {
+                avg_pool_rows_i16(&p, -9000, 9000, x, sums, y, band);
+            });
+            assert_same(&got, &expected_i16, (p, band));
             let got = absorbed(&floats, in_row, band, vec![5.0; n], vec![9e9; n], |x, sums, y, band| {
                 avg_pool_rows_f32(&p, -0.5, 1.0, x, sums, y, band);
             });
             assert_same(&got, &expected_f32, (p, band));
         }
     }
+}
+
+/// Elements of 16 bits.
+fn widened(bytes: &[i8]) -> Vec<i16> {
+    bytes.iter().map(|&x| i16::from(x) * 251).collect()
 }
 
 #[test]
@@ -234,12 +247,19 @@ fn means_over_all_rows() {
         let (mut expected, mut expected_f32) = (vec![99; c], vec![9e9; c]);
         mean_i8(&p, x_zero, &scale, out_zero, -128, 120, cells(&mut ints), cells(&mut expected));
         mean_f32(&p, -0.5, 1.0, cells(&mut floats), cells(&mut expected_f32));
+        let (mut halves, mut expected_i16) = (widened(&ints), vec![99; c]);
+        let of_halves = cells(&mut halves);
+        mean_i16(&p, x_zero, &scale, out_zero, -9000, 9000, of_halves, cells(&mut expected_i16));
         let rows = MeanRows { rows: h, x_zero, scale, out_zero };
         for band in 1..=h {
             let got = absorbed(&ints, w * c, band, vec![-1; c], vec![99; c], |x, sums, y, band| {
                 mean_rows_i8(&rows, -128, 120, x, sums, y, band);
             });
             assert_same(&got, &expected, (rows, band));
+            let got = absorbed(&halves, w * c, band, vec![-1; c], vec![99; c], |x, sums, y, band| {
+                mean_rows_i16(&rows, -9000, 9000, x, sums, y, band);
+            });
+            assert_same(&got, &expected_i16, (rows, band));
             let got = absorbed(&floats, w * c, band, vec![5.0; c], vec![9e9; c], |x, sums, y, band| {
                 mean_rows_f32(h, -0.5, 1.0, x, sums, y, band);
             });

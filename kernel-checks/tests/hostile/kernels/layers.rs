@@ -7,8 +7,10 @@ use kiln::kernels::*;
 pub(super) const KERNELS: &[Fuzzed] = fuzzed! {
     avg_pool_rows_f32,
     avg_pool_rows_i8,
+    avg_pool_rows_i16,
     avg_pool_rows_u8,
     mean_rows_f32,
+    mean_rows_i16,
     mean_rows_i8,
     conv2d_f32,
     conv2d_i8,

@@ -30,12 +30,13 @@ pub fn depthwise2d_i8_mve_channels<const EXACT: bool, const CLAMPED: bool>(
     y: Rows<'_, i8>,
     band: Band,
 ) {
-    rows(p, x, w, pad, work, y, band, EXACT, pixels::<EXACT, CLAMPED>);
+    let words = words(p.in_c, p.taps(), EXACT);
+    rows(p, x, w, pad, work, y, band, words, pixels::<EXACT, CLAMPED>);
 }
 
-/// The rows of a band, by a block that computes consecutive pixels.
+/// The rows of a band, by a block that computes consecutive pixels and reads so many words. Channels are bytes.
 #[inline(never)]
-fn rows(
+pub(super) fn rows(
     p: &Conv,
     x: Rows<'_, i8>,
     w: &[i32],
@@ -43,7 +44,7 @@ fn rows(
     work: &[Cell<i32>],
     y: Rows<'_, i8>,
     band: Band,
-    exact: bool,
+    words: usize,
     block: unsafe fn(&Run<'_>),
 ) {
     let count = p.taps();
@@ -52,7 +53,7 @@ fn rows(
         && p.in_c >= LANES
         && (1..=MOST_TAPS).contains(&count)
         && padding.len() >= p.in_c
-        && w.len() >= words(p.in_c, count, exact)
+        && w.len() >= words
         && x.row_len() >= p.in_row()
         && y.row_len() >= p.out_row();
     if !fits {

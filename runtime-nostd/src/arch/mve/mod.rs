@@ -10,6 +10,7 @@ pub(crate) mod conv;
 pub(crate) mod dense;
 pub(crate) mod depthwise;
 pub(crate) mod elementwise;
+pub(crate) mod int16;
 pub(crate) mod movement;
 pub(crate) mod pool;
 pub(crate) mod recurrent;
@@ -21,8 +22,8 @@ mod window;
 /// What generated code calls.
 pub(crate) mod kernels {
     pub use super::{
-        channels::*, conv::*, dense::*, depthwise::*, elementwise::*, movement::*, pool::*, recurrent::*,
-        wide::*,
+        channels::*, conv::*, dense::*, depthwise::*, elementwise::*, int16::*, movement::*, pool::*,
+        recurrent::*, wide::*,
     };
 }
 

@@ -33,6 +33,9 @@ means! {
     /// As [`avg_pool2d_i8`](super::pool::avg_pool2d_i8) with a window over all rows: `band` are rows of the operand, `y` \[out_w\]\[c\] is the result.
     pub fn avg_pool_rows_i8(i8, i32) =
         0, |sum, x| sum.wrapping_add(x.into()), |sum, taps, [lo, hi]| mean_of(sum, taps).max(lo).min(hi) as i8;
+    /// As [`avg_pool2d_i16`](super::int16::avg_pool2d_i16) with a window over all rows: `band` are rows of the operand, `y` \[out_w\]\[c\] is the result.
+    pub fn avg_pool_rows_i16(i16, i32) =
+        0, |sum, x| sum.wrapping_add(x.into()), |sum, taps, [lo, hi]| mean_of(sum, taps).max(lo).min(hi) as i16;
     /// As [`avg_pool2d_u8`](super::pool::avg_pool2d_u8) with a window over all rows: `band` are rows of the operand, `y` \[out_w\]\[c\] is the result.
     pub fn avg_pool_rows_u8(u8, i32) =
         0, |sum, x| sum.wrapping_add(x.into()), |sum, taps, [lo, hi]| mean_of(sum, taps).max(lo).min(hi) as u8;
@@ -54,6 +57,24 @@ pub fn mean_rows_i8(
     let add = |sum: i32, x: i8| sum.wrapping_add(x.into()).wrapping_sub(p.x_zero);
     let shape = one_column(p.rows, x.row_len(), y.len());
     let mean = |sum, _, [lo, hi]: [i32; 2]| to_i8(p.scale.apply(sum), p.out_zero, lo, hi);
+    absorb(&shape, x, sums, y, band, [lo, hi], 0, add, mean);
+}
+
+/// As [`mean_i16`](super::int16::mean_i16) over all rows and columns: `band` are rows of the operand, `y` \[c\] is the result.
+#[inline(never)]
+pub fn mean_rows_i16(
+    p: &MeanRows,
+    lo: i32,
+    hi: i32,
+    x: Rows<'_, i16>,
+    sums: &[Cell<i32>],
+    y: &[Cell<i16>],
+    band: Band,
+) {
+    let add = |sum: i32, x: i16| sum.wrapping_add(x.into()).wrapping_sub(p.x_zero);
+    let shape = one_column(p.rows, x.row_len(), y.len());
+    let mean =
+        |sum, _, [lo, hi]: [i32; 2]| p.scale.apply(sum).saturating_add(p.out_zero).max(lo).min(hi) as i16;
     absorb(&shape, x, sums, y, band, [lo, hi], 0, add, mean);
 }
 

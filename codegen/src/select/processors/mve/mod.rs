@@ -5,6 +5,7 @@
 mod depthwise;
 mod end;
 mod pack;
+mod wide;
 
 use crate::ir::Layout;
 use crate::requant::{AddAffine, Products};
@@ -19,6 +20,7 @@ use end::Fitted;
 use kiln_kernel_table::Core;
 pub(in crate::select) use pack::{gates, in_fours};
 use std::any::Any;
+use wide::Wide;
 
 /// The processor.
 pub(super) struct Mve;
@@ -36,6 +38,8 @@ enum Kernel {
     Dense(Fitted),
     /// The same with results of 16 bits.
     DenseWide(Fitted),
+    /// A layer of 16-bit elements.
+    Wide(Wide),
     /// Sum or difference.
     Add(AddAffine),
     /// Means of windows.
@@ -65,6 +69,10 @@ impl Processor for Mve {
 /// The kernels of a convolution or a matrix product.
 fn layers(asked: &Asked<'_>) -> Vec<Kernel> {
     let one = |kernel: Option<Kernel>| kernel.into_iter().collect::<Vec<_>>();
+    let x = asked.node.operands.first().map(|&x| asked.graph.ty(x).dtype);
+    if x == Some(DType::I16) {
+        return one(Wide::of(asked).map(Kernel::Wide));
+    }
     match (&asked.node.op, asked.graph.ty(asked.node.result).dtype) {
         (_, DType::I8) => {}
         (Op::Dense { .. }, DType::I16) => return one(Fitted::wide(asked).map(Kernel::DenseWide)),
@@ -132,6 +140,7 @@ fn choice(kernel: Kernel, asked: &Asked<'_>, core: Core) -> Choice {
             (shape.in_c.next_multiple_of(4), shape.images, false, Some(fitted))
         }
         Kernel::Dense(fitted) | Kernel::DenseWide(fitted) => (0, 1, false, Some(fitted)),
+        Kernel::Wide(wide) => (wide.workspace(), wide.images(), false, None),
         Kernel::Add(_) | Kernel::Means(_) => (0, 1, false, None),
     };
     let (form, cycles) = (fitted.and_then(Fitted::form), kernel.cycles(asked, core));
@@ -150,6 +159,7 @@ impl Kernel {
             Kernel::Channels(shape, _) => return depthwise::cycles_by_channels(shape, core),
             Kernel::Dense(_) => (KernelId::DenseI8Mve, 8),
             Kernel::DenseWide(_) => (KernelId::DenseI8I16Mve, 8),
+            Kernel::Wide(wide) => return wide.cycles(asked, core),
             Kernel::Add(_) => (KernelId::AddI8Mve, 1),
             Kernel::Means(_) => (KernelId::MeanPool2dI8Mve, 1),
         };
@@ -166,6 +176,7 @@ impl kernel::Kernel for Kernel {
             Kernel::Channels(shape, fitted) => selector.channels_mve(node, shape, fitted),
             Kernel::Dense(fitted) => selector.dense_mve(node, fitted, false),
             Kernel::DenseWide(fitted) => selector.dense_mve(node, fitted, true),
+            Kernel::Wide(wide) => selector.wide_mve(node, wide),
             Kernel::Add(by) => selector.sum(node, KernelId::AddI8Mve, by, true),
             Kernel::Means(means) => selector.means(node, KernelId::MeanPool2dI8Mve, means),
         }

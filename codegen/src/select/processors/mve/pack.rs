@@ -126,6 +126,6 @@ pub(super) fn sixteens(fitted: &Fitted, taps: usize) -> Vec<i32> {
 }
 
 /// Bytes, of which there are whole words, as words.
-fn words_of(bytes: &[u8]) -> impl Iterator<Item = i32> + '_ {
+pub(super) fn words_of(bytes: &[u8]) -> impl Iterator<Item = i32> + '_ {
     bytes.chunks_exact(4).filter_map(|word| Some(i32::from_le_bytes(word.try_into().ok()?)))
 }

@@ -19,6 +19,11 @@ impl<'a> Taps<'a> {
         Taps { at: [MaybeUninit::uninit(); MOST_TAPS], of: PhantomData }
     }
 
+    /// Where the block finds them.
+    pub(super) fn start(&self) -> usize {
+        self.at.as_ptr() as usize
+    }
+
     #[inline(always)]
     pub(crate) fn set(&mut self, tap: usize, x: &'a [Cell<i8>]) {
         if let Some(place) = self.at.get_mut(tap) {

@@ -10,6 +10,7 @@ pub(crate) mod conv;
 pub(crate) mod dense;
 pub(crate) mod depthwise;
 pub(crate) mod elementwise;
+pub(crate) mod int16;
 pub(crate) mod lines;
 pub(crate) mod movement;
 pub(crate) mod pool;

@@ -20,6 +20,11 @@ impl<'a> Taps<'a> {
     }
 }
 
+/// What the taps of a run read.
+pub(super) fn taps_of<'a>(run: &Run<'a>) -> impl Iterator<Item = &'a [Cell<i8>]> {
+    run.taps.0.iter().take(run.count).copied()
+}
+
 /// All channels of some pixels.
 ///
 /// # Safety
